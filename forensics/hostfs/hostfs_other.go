@@ -1,0 +1,101 @@
+//go:build !linux
+
+package hostfs
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+)
+
+// FS is read-only access to the files of one host. It exists on Linux only.
+type FS struct{}
+
+// Dir is an open directory. It exists on Linux only.
+type Dir struct{}
+
+// File is an open regular file. It exists on Linux only.
+type File struct{}
+
+// Open returns an error that wraps [errors.ErrUnsupported].
+func Open(root string) (*FS, error) {
+	return nil, unsupported("open", root)
+}
+
+func unsupported(op, path string) error {
+	return &fs.PathError{Op: op, Path: path, Err: errors.ErrUnsupported}
+}
+
+// Root returns "".
+func (*FS) Root() string { return "" }
+
+// Live returns false.
+func (*FS) Live() bool { return false }
+
+// Close does nothing.
+func (*FS) Close() error { return nil }
+
+// Resolve is not supported.
+func (*FS) Resolve(path string) (string, error) { return "", unsupported("resolve", path) }
+
+// ReadFile is not supported.
+func (*FS) ReadFile(path string, _ int64) ([]byte, error) { return nil, unsupported("open", path) }
+
+// ReadDir is not supported.
+func (*FS) ReadDir(path string, _ int) ([]Entry, error) { return nil, unsupported("open", path) }
+
+// ReadLink is not supported.
+func (*FS) ReadLink(path string) (string, error) { return "", unsupported("readlink", path) }
+
+// Lstat is not supported.
+func (*FS) Lstat(path string) (Info, error) { return Info{}, unsupported("lstat", path) }
+
+// OpenFile is not supported.
+func (*FS) OpenFile(path string) (*File, error) { return nil, unsupported("open", path) }
+
+// OpenDir is not supported.
+func (*FS) OpenDir(path string) (*Dir, error) { return nil, unsupported("open", path) }
+
+// Path returns "".
+func (*Dir) Path() string { return "" }
+
+// Weak returns false.
+func (*Dir) Weak() bool { return false }
+
+// Entries is not supported.
+func (*Dir) Entries(int) ([]Entry, error) { return nil, unsupported("readdir", "") }
+
+// OpenDir is not supported.
+func (*Dir) OpenDir(rel string) (*Dir, error) { return nil, unsupported("open", rel) }
+
+// ReadFile is not supported.
+func (*Dir) ReadFile(rel string, _ int64) ([]byte, error) { return nil, unsupported("open", rel) }
+
+// Append is not supported.
+func (*Dir) Append(buf []byte, rel string, _ int64) ([]byte, error) {
+	return buf, unsupported("open", rel)
+}
+
+// ReadLink is not supported.
+func (*Dir) ReadLink(rel string) (string, error) { return "", unsupported("readlink", rel) }
+
+// Lstat is not supported.
+func (*Dir) Lstat(rel string) (Info, error) { return Info{}, unsupported("lstat", rel) }
+
+// Close does nothing.
+func (*Dir) Close() error { return nil }
+
+// Read is not supported.
+func (*File) Read([]byte) (int, error) { return 0, unsupported("read", "") }
+
+// ReadAt is not supported.
+func (*File) ReadAt([]byte, int64) (int, error) { return 0, unsupported("read", "") }
+
+// Size returns 0.
+func (*File) Size() int64 { return 0 }
+
+// ModTime returns the zero time.
+func (*File) ModTime() time.Time { return time.Time{} }
+
+// Close does nothing.
+func (*File) Close() error { return nil }

@@ -1,0 +1,62 @@
+package kubelet
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestStaticPods(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n"
+	fsys := fakeHost(t, map[string]string{
+		"/m/a.yaml": fmt.Sprintf(pod, "a"), "/m/b.json": `{"kind":"Pod","metadata":{"name":"b","namespace":"x","uid":"u"}}`,
+		"/m/.c.yaml": fmt.Sprintf(pod, "hidden"), "/m/dir/d.yaml": fmt.Sprintf(pod, "below"), "/m/e.yaml": "FIFO",
+		"/m/f.yaml": "-> /elsewhere/f", "/elsewhere/f": fmt.Sprintf(pod, "f"), "/m/g": "nonsense", "/m/h.yaml": "-> /gone",
+		"/m/i.yaml": "# " + strings.Repeat("x", maxManifest), "/one.yaml": fmt.Sprintf(pod, "one"),
+	})
+	got, errs := StaticPods(t.Context(), fsys, "/m")
+	want := []Pod{
+		{Name: "a", Namespace: "default", Source: "manifest"},
+		{Name: "b", Namespace: "x", UID: "u", Source: "manifest"},
+		{Name: "f", Namespace: "default", Source: "manifest"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+	var named []string
+	for _, err := range errs {
+		for _, name := range []string{"/m/e.yaml", "/m/g", "/m/h.yaml", "/m/i.yaml"} {
+			if strings.Contains(err.Error(), name+":") {
+				named = append(named, name)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"/m/e.yaml", "/m/g", "/m/h.yaml", "/m/i.yaml"}, named); diff != "" || len(errs) != 4 {
+		t.Errorf("errors %v (-want +got):\n%s", errs, diff)
+	}
+	one, errs := StaticPods(t.Context(), fsys, "/one.yaml")
+	if len(one) != 1 || one[0].Name != "one" || len(errs) != 0 {
+		t.Errorf("a file: %v, %v", one, errs)
+	}
+	none, errs := StaticPods(t.Context(), fsys, "/gone")
+	if none == nil || len(none) != 0 || len(errs) != 1 || !errors.Is(errs[0], fs.ErrNotExist) {
+		t.Errorf("no directory: %v, %v", none, errs)
+	}
+}
+
+func TestLogDirs(t *testing.T) {
+	fsys := fakeHost(t, map[string]string{"/var/log/pods": "-> /data/pods", "/data/pods/default_web_u1/c/0.log": "", "/data/pods/lost+found/": "", "/data/pods/a_b_file": ""})
+	got, err := LogDirs(t.Context(), fsys, "/var/log/pods")
+	must(t, err)
+	if diff := cmp.Diff([]Pod{{Namespace: "default", Name: "web", UID: "u1", Source: "log-dir"}}, got); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+	none, err := LogDirs(t.Context(), fsys, "/gone")
+	if none == nil || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, %v; want an empty list and an error", none, err)
+	}
+}

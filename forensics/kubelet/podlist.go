@@ -1,0 +1,167 @@
+package kubelet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// maxPodsListed bounds a list; clusters, of which a dump may hold all pods, are supported up to 150,000.
+const maxPodsListed = 200_000
+
+// podObject is the part of v1.Pod that matters here.
+type podObject struct {
+	Kind     string `json:"kind"`
+	Metadata struct {
+		Name              string            `json:"name"`
+		Namespace         string            `json:"namespace"`
+		UID               string            `json:"uid"`
+		DeletionTimestamp string            `json:"deletionTimestamp"` // as text: one bad time must not cost the pod
+		Annotations       map[string]string `json:"annotations"`
+	} `json:"metadata"`
+	Status struct {
+		Phase string `json:"phase"`
+	} `json:"status"`
+}
+
+// The annotations that tie a mirror pod to its static pod (kubelet pkg/kubelet/types/pod_update.go).
+const (
+	annotationHash   = "kubernetes.io/config.hash"
+	annotationMirror = "kubernetes.io/config.mirror"
+)
+
+func (o podObject) pod(source string) Pod {
+	pod := Pod{
+		UID:       o.Metadata.UID,
+		Namespace: o.Metadata.Namespace,
+		Name:      o.Metadata.Name,
+		Source:    source,
+		Phase:     o.Status.Phase,
+	}
+	if deleting, err := time.Parse(time.RFC3339, o.Metadata.DeletionTimestamp); err == nil {
+		pod.Deleting = &deleting
+	}
+	for _, name := range []string{annotationMirror, annotationHash} {
+		if hash := o.Metadata.Annotations[name]; hash != "" && hash != pod.UID {
+			pod.MirrorUID = hash
+			break
+		}
+	}
+	return pod
+}
+
+// ParsePods reads a PodList as the kubelet's /pods gives it, the List of "kubectl get pods -o json", or one Pod. Items of
+// other kinds are passed over. The list is decoded one pod at a time, so that memory does not grow with what is of
+// no interest. With an error come the pods before it.
+func ParsePods(r io.Reader) ([]Pod, error) {
+	pods := []Pod{}
+	decoder := json.NewDecoder(r)
+	if err := expect(decoder, json.Delim('{')); err != nil {
+		return pods, err
+	}
+	var single podObject
+	isList := false
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return pods, truncated(err)
+		}
+		switch key {
+		case "items":
+			isList = true
+			pods, err = parseItems(decoder, pods)
+		case "kind":
+			err = decoder.Decode(&single.Kind)
+		case "metadata":
+			err = decoder.Decode(&single.Metadata)
+		case "status":
+			err = decoder.Decode(&single.Status)
+		default:
+			err = skipValue(decoder)
+		}
+		if err != nil && !isTypeError(err) {
+			return pods, fmt.Errorf("%v: %w", key, truncated(err))
+		}
+	}
+	if err := expect(decoder, json.Delim('}')); err != nil {
+		return pods, err
+	}
+	switch {
+	case isList:
+		return pods, nil
+	case single.Kind == "Pod":
+		return append(pods, single.pod("kubelet")), nil
+	}
+	return pods, fmt.Errorf("kind %.40q: neither a list nor a pod", single.Kind)
+}
+
+// parseItems reads the array of a list. An empty list is null from a kubelet that knows no pods.
+func parseItems(decoder *json.Decoder, pods []Pod) ([]Pod, error) {
+	start, err := decoder.Token()
+	if err != nil || start == nil {
+		return pods, err
+	}
+	if start != json.Delim('[') {
+		return pods, fmt.Errorf("not an array but %.20q", fmt.Sprint(start))
+	}
+	for decoder.More() {
+		if len(pods) == maxPodsListed {
+			return pods, fmt.Errorf("more than %d pods", maxPodsListed)
+		}
+		var item podObject
+		if err := decoder.Decode(&item); err != nil && !isTypeError(err) {
+			return pods, fmt.Errorf("pod %d: %w", len(pods)+1, err)
+		}
+		if item.Kind == "" || item.Kind == "Pod" {
+			pods = append(pods, item.pod("kubelet"))
+		}
+	}
+	_, err = decoder.Token()
+	return pods, err
+}
+
+// skipValue passes over the next value without keeping it.
+func skipValue(decoder *json.Decoder) error {
+	for depth := 0; ; {
+		token, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+func expect(decoder *json.Decoder, want json.Delim) error {
+	got, err := decoder.Token()
+	if err != nil {
+		return truncated(err)
+	}
+	if got != want {
+		return fmt.Errorf("%v instead of %v", got, want)
+	}
+	return nil
+}
+
+// truncated says what the end of the input means in the middle of a value.
+func truncated(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// isTypeError recognises a field of another type than expected: the decoder has gone on behind it.
+func isTypeError(err error) bool {
+	var mismatch *json.UnmarshalTypeError
+	return errors.As(err, &mismatch)
+}

@@ -1,0 +1,80 @@
+package kubelet
+
+import (
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"io"
+	"runtime/debug"
+	"strings"
+)
+
+// kubernetesModule is the module of the kubelet.
+const kubernetesModule = "k8s.io/kubernetes"
+
+// maxBinaryReads bounds what is read of a binary: the headers, the sections' table and .go.buildinfo.
+const maxBinaryReads = 16 << 20
+
+// readVersion sets the version from the build information in the binary. Released kubelets up to 1.26 or so were built
+// in a way that left none; then the version comes from /metrics.
+func (f *finder) readVersion(ctx context.Context) {
+	executable := f.in.Executable
+	if executable == "" || strings.HasSuffix(executable, " (deleted)") {
+		return // a file of that name, if there is one, is another version
+	}
+	info, err := onDisk(ctx, f.disk, executable, func() (*debug.BuildInfo, error) {
+		file, err := f.disk.fs.OpenFile(executable)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = file.Close() }()
+		return buildinfo.Read(&budgetReader{file, maxBinaryReads})
+	})
+	if err != nil {
+		return
+	}
+	if version := versionOf(info); version != "" {
+		f.in.Version, f.in.VersionFrom = version, "binary"
+	}
+}
+
+// versionOf finds the version of Kubernetes in build information: what the linker was told, the main module, or the
+// module that was embedded, replaced by a fork or not.
+func versionOf(info *debug.BuildInfo) string {
+	for _, setting := range info.Settings {
+		if setting.Key != "-ldflags" {
+			continue
+		}
+		if _, rest, ok := strings.Cut(setting.Value, "version.gitVersion="); ok {
+			fields := strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == '\'' || r == '"' })
+			if len(fields) > 0 && cleanVersion(fields[0]) != "" {
+				return cleanVersion(fields[0])
+			}
+		}
+	}
+	if info.Main.Path == kubernetesModule && cleanVersion(info.Main.Version) != "" {
+		return cleanVersion(info.Main.Version)
+	}
+	for _, dep := range info.Deps {
+		if dep.Path == kubernetesModule {
+			if dep.Replace != nil {
+				dep = dep.Replace
+			}
+			return cleanVersion(dep.Version)
+		}
+	}
+	return ""
+}
+
+// A budgetReader stops after so many bytes: the headers of a hostile file can ask for any number of reads.
+type budgetReader struct {
+	r    io.ReaderAt
+	left int
+}
+
+func (b *budgetReader) ReadAt(p []byte, off int64) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, errors.New("too much to read")
+	}
+	return b.r.ReadAt(p, off)
+}

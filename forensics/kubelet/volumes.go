@@ -1,0 +1,153 @@
+package kubelet
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// eachPlugin calls read for each entry of <top>/<plugin>/.
+func (r *podReader) eachPlugin(pod *hostfs.Dir, top string, read func(plugin *hostfs.Dir, v Volume, entry hostfs.Entry) Volume) {
+	dir, ok := r.open(pod, top)
+	if !ok {
+		return
+	}
+	defer func() { _ = dir.Close() }()
+	for _, entry := range r.entries(dir) {
+		if isDir(entry) {
+			r.eachVolume(dir, entry.Name, read)
+		}
+	}
+}
+
+func (r *podReader) eachVolume(dir *hostfs.Dir, name string, read func(plugin *hostfs.Dir, v Volume, entry hostfs.Entry) Volume) {
+	plugin, ok := r.open(dir, name)
+	if !ok {
+		return
+	}
+	defer func() { _ = plugin.Close() }()
+	for _, entry := range r.entries(plugin) {
+		v := Volume{
+			Plugin:  unescapePlugin(name),
+			Name:    entry.Name,
+			Path:    path.Join(plugin.Path(), entry.Name),
+			Entries: -1,
+		}
+		v.MountPoints = r.mountsAt(v.Path)
+		r.pod.Volumes = append(r.pod.Volumes, read(plugin, v, entry))
+	}
+}
+
+// readDevice describes volumeDevices/<plugin>/<name>, a link to a block device or a bind mount of one. Neither is
+// touched.
+func (r *podReader) readDevice(plugin *hostfs.Dir, v Volume, entry hostfs.Entry) Volume {
+	v.Block = true
+	if !r.isMountPoint(v.Path) && crossesMount(plugin, entry.Name) {
+		v.MountPoints = append(v.MountPoints, v.Path)
+	}
+	return v
+}
+
+// crossesMount reports whether the kernel says that an entry is a mount point, which it does without touching what is
+// mounted. The table may be older than the mount, or missing.
+func crossesMount(dir *hostfs.Dir, name string) bool {
+	_, err := dir.Lstat(name)
+	return errors.Is(err, hostfs.ErrCrossesMount)
+}
+
+// readVolume looks into a volume that is no mount point. Most of them are, and small tmpfs mounts of the kubelet at that
+// (projected, secret): those are left alone.
+func (r *podReader) readVolume(plugin *hostfs.Dir, v Volume, entry hostfs.Entry) Volume {
+	if r.isMountPoint(v.Path) || !isDir(entry) {
+		return v
+	}
+	dir, err := plugin.OpenDir(entry.Name)
+	switch {
+	case errors.Is(err, hostfs.ErrCrossesMount): // mounted after the table was read, or there is no table
+		v.MountPoints = append(v.MountPoints, v.Path)
+		return v
+	case err != nil:
+		r.fail(err)
+		return v
+	}
+	defer func() { _ = dir.Close() }()
+	entries, err := dir.Entries(min(maxDirEntries, max(r.left, 0)))
+	r.left -= len(entries)
+	if cut := errors.Is(err, hostfs.ErrTruncated); err == nil || cut {
+		v.Entries = len(entries)
+	} else {
+		r.fail(err)
+	}
+	if path.Base(plugin.Path()) == csiPlugin {
+		r.readCSI(dir, &v)
+	}
+	return v
+}
+
+// readCSI reads what the kubelet keeps beside the mount point of a CSI volume, and that.
+func (r *podReader) readCSI(dir *hostfs.Dir, v *Volume) {
+	target := path.Join(v.Path, "mount")
+	if r.isMountPoint(target) {
+		v.HasMountDir = true
+	} else {
+		_, err := dir.Lstat("mount")
+		mounted := errors.Is(err, hostfs.ErrCrossesMount)
+		v.HasMountDir = err == nil || mounted
+		if mounted {
+			v.MountPoints = append(v.MountPoints, target)
+		}
+	}
+	data, err := dir.ReadFile("vol_data.json", maxPodFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		v.VolData, err = ParseVolData(data)
+	}
+	if err != nil {
+		v.VolDataError = err.Error()
+	}
+}
+
+// readSubpaths reads volume-subpaths/<volume>/<container>/<index>.
+func (r *podReader) readSubpaths(pod *hostfs.Dir) {
+	top, ok := r.open(pod, "volume-subpaths")
+	if !ok {
+		return
+	}
+	defer func() { _ = top.Close() }()
+	for _, volume := range r.entries(top) {
+		if !isDir(volume) {
+			continue
+		}
+		for _, container := range r.list(top, volume.Name) {
+			if !isDir(container) {
+				continue
+			}
+			rel := path.Join(volume.Name, container.Name)
+			for _, index := range r.list(top, rel) {
+				s := Subpath{
+					Volume: volume.Name, Container: container.Name, Index: index.Name,
+					Path: path.Join(top.Path(), rel, index.Name), Kind: kindOf(index),
+				}
+				if r.isMountPoint(s.Path) || crossesMount(top, path.Join(rel, index.Name)) {
+					s.Kind = "mount"
+				}
+				r.pod.Subpaths = append(r.pod.Subpaths, s)
+			}
+		}
+	}
+}
+
+// kindOf says what an entry is, from the listing of the directory that it is in.
+func kindOf(entry hostfs.Entry) string {
+	switch {
+	case isDir(entry):
+		return "dir"
+	case entry.TypeKnown && entry.Type == 0:
+		return "file"
+	}
+	return "other"
+}

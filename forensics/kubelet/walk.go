@@ -1,0 +1,264 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+// WalkOptions bound a [Walk]. The zero value is useful.
+type WalkOptions struct {
+	// MaxPods is how many pod directories are read, 10,000 by default.
+	MaxPods int
+	// MaxEntries is how many directory entries are looked at in all, 1,000,000 by default. Of one directory never more
+	// than 1,000 are read.
+	MaxEntries int
+	// Group remembers a walk that does not come back; nil remembers none.
+	Group *probe.Group
+}
+
+const (
+	defaultMaxPods    = 10_000
+	defaultMaxEntries = 1_000_000
+	maxDirEntries     = 1000
+	maxPodFile        = 64 << 10 // vol_data.json, etc-hosts
+)
+
+// notRead is the Error of a pod directory that the walk did not come to.
+const notRead = "not read"
+
+// Walk reads <canonicalRoot>/pods, where canonicalRoot is [Instance.CanonicalRoot] and fsys shows what the kubelet sees
+// (see [ProcessFS]). x is the mount table of the kubelet's mount namespace; it may be nil.
+//
+// Pod directories hold files of untrusted containers and the mounts that are the reason for looking. So everything
+// is reached through [hostfs.Dir]: no symbolic link is followed, no FIFO or device opened, and nothing asked of what is
+// mounted. A mount point is known from x, or by the kernel refusing to cross it.
+//
+// Where the file system of the root itself does not answer, Walk returns when ctx ends. With an error come the pods that
+// were read, and those that were not with an Error that says so. The error wraps [fs.ErrNotExist] if there is no
+// such directory.
+func Walk(ctx context.Context, fsys *hostfs.FS, x *mounts.Index, canonicalRoot string, opt WalkOptions) ([]PodDir, error) {
+	if opt.MaxPods <= 0 {
+		opt.MaxPods = defaultMaxPods
+	}
+	if opt.MaxEntries <= 0 {
+		opt.MaxEntries = defaultMaxEntries
+	}
+	w := &walker{x: x, left: opt.MaxEntries}
+	dir := path.Join(canonicalRoot, "pods")
+	_, err := probe.Do(ctx, opt.Group, "walk of "+dir, func() (struct{}, error) {
+		return struct{}{}, w.walk(ctx, fsys, dir, opt.MaxPods)
+	})
+	return w.results(), err
+}
+
+// A walker walks. Its results can be taken while it is stuck.
+type walker struct {
+	x    *mounts.Index
+	left int // entries
+
+	mu   sync.Mutex
+	pods []PodDir
+}
+
+// results returns the pods without those whose directory was removed meanwhile.
+func (w *walker) results() []PodDir {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	pods := append([]PodDir{}, w.pods...)
+	return slices.DeleteFunc(pods, func(pod PodDir) bool { return pod.Path == "" })
+}
+
+func (w *walker) walk(ctx context.Context, fsys *hostfs.FS, name string, maxPods int) error {
+	dir, err := fsys.OpenDir(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	entries, err := dir.Entries(maxPods)
+	w.announce(dir.Path(), entries)
+	for i := range w.pods {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if w.left <= 0 {
+			return errors.Join(err, fmt.Errorf("%s: %w: the entries of all pods", name, hostfs.ErrTruncated))
+		}
+		pod := w.pods[i]
+		w.readPod(dir, &pod)
+		w.mu.Lock()
+		w.pods[i] = pod
+		w.mu.Unlock()
+	}
+	return err
+}
+
+// announce lists the pods before any is read. Like the kubelet it takes every directory for a pod, whatever its name.
+func (w *walker) announce(dir string, entries []hostfs.Entry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pods = make([]PodDir, 0, len(entries))
+	for _, entry := range entries {
+		if !entry.TypeKnown || entry.Type.IsDir() {
+			w.pods = append(w.pods, PodDir{
+				UID: entry.Name, Path: path.Join(dir, entry.Name), Error: notRead,
+				Containers: []string{}, Volumes: []Volume{}, Subpaths: []Subpath{},
+			})
+		}
+	}
+}
+
+// readPod reads one pod's directory. Path becomes "" if it is gone.
+func (w *walker) readPod(parent *hostfs.Dir, pod *PodDir) {
+	r := podReader{walker: w, pod: pod, points: w.mountPoints(pod.Path)}
+	pod.Error = ""
+	if r.isMountPoint(pod.Path) {
+		pod.Error = fmt.Errorf("%s: %w", pod.Path, hostfs.ErrCrossesMount).Error()
+		return
+	}
+	dir, err := parent.OpenDir(pod.UID)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		pod.Path = ""
+		return
+	case err != nil:
+		pod.Error = err.Error()
+		return
+	}
+	defer func() { _ = dir.Close() }()
+	if info, err := dir.Lstat("."); err == nil {
+		pod.Modified = &info.ModTime
+	}
+	for _, entry := range r.entries(dir) {
+		switch entry.Name {
+		case "etc-hosts":
+			r.readHosts(dir)
+		case "containers":
+			r.readContainers(dir)
+		case "volumes":
+			r.eachPlugin(dir, "volumes", r.readVolume)
+		case "volumeDevices":
+			r.eachPlugin(dir, "volumeDevices", r.readDevice)
+		case "volume-subpaths":
+			r.readSubpaths(dir)
+		}
+	}
+	pod.Error = r.errorText()
+}
+
+// mountPoints returns the mount points at and below a path, sorted, each once.
+func (w *walker) mountPoints(name string) []string {
+	if w.x == nil {
+		return nil
+	}
+	below := w.x.Below(name)
+	points := make([]string, len(below))
+	for i, m := range below {
+		points[i] = m.MountPoint
+	}
+	slices.Sort(points)
+	return slices.Compact(points)
+}
+
+// A podReader reads one pod's directory.
+type podReader struct {
+	*walker
+	pod    *PodDir
+	points []string
+
+	problem  error // the first one
+	problems int
+}
+
+// fail remembers a problem. That something is gone is none: pods end all the time.
+func (r *podReader) fail(err error) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if r.problems++; r.problem == nil {
+		r.problem = err
+	}
+}
+
+func (r *podReader) errorText() string {
+	switch r.problems {
+	case 0:
+		return ""
+	case 1:
+		return r.problem.Error()
+	}
+	return fmt.Sprintf("%v (and %d more)", r.problem, r.problems-1)
+}
+
+// entries lists a directory within the bounds.
+func (r *podReader) entries(dir *hostfs.Dir) []hostfs.Entry {
+	entries, err := dir.Entries(min(maxDirEntries, max(r.left, 0)))
+	r.left -= len(entries)
+	r.fail(err)
+	return entries
+}
+
+// open opens a directory of the kubelet's own, where a mount point would be a surprise.
+func (r *podReader) open(parent *hostfs.Dir, name string) (*hostfs.Dir, bool) {
+	if r.isMountPoint(path.Join(parent.Path(), name)) {
+		r.fail(fmt.Errorf("%s: %w", path.Join(parent.Path(), name), hostfs.ErrCrossesMount))
+		return nil, false
+	}
+	dir, err := parent.OpenDir(name)
+	r.fail(err)
+	return dir, err == nil
+}
+
+// list lists a directory of the kubelet's own.
+func (r *podReader) list(parent *hostfs.Dir, name string) []hostfs.Entry {
+	dir, ok := r.open(parent, name)
+	if !ok {
+		return nil
+	}
+	defer func() { _ = dir.Close() }()
+	return r.entries(dir)
+}
+
+func (r *podReader) isMountPoint(name string) bool {
+	_, found := slices.BinarySearch(r.points, name)
+	return found
+}
+
+// mountsAt returns the mount points at or below a path.
+func (r *podReader) mountsAt(name string) []string {
+	found := []string{}
+	for _, point := range r.points {
+		if point == name || strings.HasPrefix(point, name+"/") {
+			found = append(found, point)
+		}
+	}
+	return found
+}
+
+func (r *podReader) readHosts(dir *hostfs.Dir) {
+	if r.isMountPoint(path.Join(r.pod.Path, "etc-hosts")) {
+		return
+	}
+	text, err := dir.ReadFile("etc-hosts", maxPodFile)
+	if !errors.Is(err, hostfs.ErrTruncated) { // the name is at the beginning
+		r.fail(err)
+	}
+	r.pod.HostName = ParseHostName(string(text))
+}
+
+func (r *podReader) readContainers(dir *hostfs.Dir) {
+	for _, entry := range r.list(dir, "containers") {
+		if isDir(entry) {
+			r.pod.Containers = append(r.pod.Containers, entry.Name)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package mounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+var (
+	errHung    = errors.New("no answer in time")
+	errChanged = errors.New("another mount is there now")
+)
+
+const methodProbe = "probe"
+
+// The system calls of a probe, as Health.Call names them.
+const (
+	callOpen   = "openat"
+	callStatx  = "statx"
+	callStatfs = "statfs"
+)
+
+// ask probes one mount and fills in its health.
+func (c *checker) ask(ctx context.Context, t *task) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := watch{now: c.opt.Now, patience: c.opt.HungAfter, expired: func() { cancel(errHung) }}
+	name := c.opt.Prefix + t.mount.MountPoint
+	failed, err := probe.Do(ctx, c.opt.Group, t.mount.Device, func() (string, error) {
+		defer w.leave()
+		return examine(name, t.mount.ID, w.enter)
+	})
+	seen := w.read()
+	switch {
+	case errors.Is(err, probe.ErrBusy):
+		c.busy(t)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		c.noAnswer(t, seen, errors.Is(context.Cause(ctx), errHung))
+	case err != nil:
+		t.refused(failed, seen, err)
+	default:
+		c.answered(t, seen)
+	}
+}
+
+// noAnswer judges a probe that has not come back.
+func (c *checker) noAnswer(t *task, seen progress, hung bool) {
+	h := &t.health
+	if seen.call == "" {
+		h.Reason = "was not asked before the time was up"
+		return
+	}
+	t.silent = true
+	h.Method, h.Call, h.Seconds = methodProbe, seen.call, seen.waited.Seconds()
+	h.Status = StatusUnanswered
+	if hung {
+		h.Status = StatusHung
+		since := c.opt.Now().Add(-seen.waited).UTC()
+		h.Since = &since
+	}
+	if seen.call == callOpen {
+		h.Reason = "waits while its mount point is looked up: what that lies on may be the cause"
+	}
+	c.thaw(h)
+}
+
+// busy judges a mount by the call that an earlier probe of its superblock has left behind.
+func (c *checker) busy(t *task) {
+	now, h := c.opt.Now(), &t.health
+	for _, call := range c.opt.Group.Outstanding() {
+		if call.Key != h.Device {
+			continue
+		}
+		t.silent = true
+		waited := now.Sub(call.Since)
+		h.Method, h.Status, h.Seconds = methodProbe, StatusUnanswered, waited.Seconds()
+		h.Reason = fmt.Sprintf("thread %d still waits for an earlier call", call.TID)
+		if waited >= c.opt.HungAfter {
+			since := call.Since.UTC()
+			h.Status, h.Since = StatusHung, &since
+		}
+		c.thaw(h)
+		return
+	}
+	h.Reason = "was not asked: an earlier call had only just come back"
+}
+
+// answered judges a probe whose calls all succeeded.
+func (c *checker) answered(t *task, seen progress) {
+	h := &t.health
+	h.Method, h.Call, h.Seconds = methodProbe, seen.slowest, seen.total.Seconds()
+	h.Status = StatusOK
+	if seen.total >= c.opt.SlowAfter {
+		h.Status = StatusSlow
+	}
+	if t.mount.Class == ClassBlock {
+		h.Reason = "a local file system may answer from memory: says nothing about its disk"
+	}
+	c.thaw(h)
+}
+
+// thaw explains a missing answer, or restricts a good one, by the suspended device of the file system.
+func (c *checker) thaw(h *Health) {
+	if c.opt.FS == nil {
+		return
+	}
+	if suspended, _ := Suspended(c.opt.FS, h.Device); suspended {
+		h.Status = StatusFrozen
+		h.Reason = "its device-mapper device is suspended: what is written waits until it is resumed"
+	}
+}
+
+// refused judges a probe by the error of the call that failed.
+func (t *task) refused(call string, seen progress, err error) {
+	h := &t.health
+	status := statusOf(err)
+	if call == callOpen {
+		if a := t.failing(); a != nil {
+			h.Reason = fmt.Sprintf("lies below mount %d, which fails: %s", a.mount.ID, a.health.Error)
+			return
+		}
+	}
+	if status == StatusNotProbed {
+		h.Reason = "was not asked: " + reasonOf(err)
+		return
+	}
+	h.Status, h.Method, h.Call, h.Seconds = status, methodProbe, call, seen.total.Seconds()
+	h.Error = err.Error()
+	if status == StatusDenied {
+		h.Reason = "says nothing about the server"
+		if t.mount.Class == ClassFUSE && call == callStatx && !hasOption(t.mount.SuperOptions, "allow_other") {
+			h.Reason = "mounted without allow_other: its server was not asked"
+		}
+	}
+}
+
+func reasonOf(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "the mount point is not there any more"
+	}
+	return err.Error()
+}
+
+func hasOption(options, name string) bool {
+	for option := range strings.SplitSeq(options, ",") {
+		if option == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,197 @@
+package mounts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+// CheckOptions say how [Check] asks. The zero value asks the mounts of the caller's own namespace.
+type CheckOptions struct {
+	// HungAfter is how long one system call may go without an answer until its mount counts as hung, default 15 s.
+	HungAfter time.Duration
+	// SlowAfter is how long all calls of a probe together may take until the mount counts as slow, default 1 s.
+	SlowAfter time.Duration
+	// Group keeps the calls that do not come back. A superblock that has one in there is not asked again. Nil means a
+	// group of its own, so that nobody can name what was left behind.
+	Group *probe.Group
+	// Prefix leads to the mount namespace of the table: "" if that is the caller's, "/proc/PID/root" for the one of
+	// another process. It is put before every mount point, so the process has to have the root of the table.
+	Prefix string
+	// FS, if set, is where /sys is read: requests waiting in FUSE connections, suspended devices.
+	FS *hostfs.FS
+	// Now is the clock, default time.Now.
+	Now func() time.Time
+}
+
+func (o CheckOptions) withDefaults() CheckOptions {
+	o.HungAfter = cmp.Or(o.HungAfter, 15*time.Second)
+	o.SlowAfter = cmp.Or(o.SlowAfter, time.Second)
+	if o.Group == nil {
+		o.Group = &probe.Group{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Check asks mounts whether they answer, and returns one result for each mount of list, in its order. The list is a
+// selection of the mounts of x.
+//
+// A probe opens the mount point with O_PATH, which asks no server for the mount itself, and compares the mount id of
+// the descriptor (/proc/self/fdinfo, Linux 3.15) with the one expected. Then it calls statx with AT_STATX_FORCE_SYNC
+// (fstatat before Linux 4.11) and fstatfs on the descriptor, so that nothing is looked up twice and nothing is mounted.
+//
+// Not asked are memory and pseudo file systems; autofs, ever; and mounts that are covered by others. Health.Reason then
+// says why. All superblocks are asked at once, with one outstanding call each: the mounts of one superblock take their
+// turn, those with the same root share one answer, and all share it when there is none. What a mount point lies on has
+// to answer first, and is asked even if it is not in the list: a mount below one that hangs cannot be judged.
+//
+// Hung means that one call got no answer for HungAfter, measured from its own start and while this process was
+// running. When ctx ends before that, the mount is "unanswered", which proves nothing. A check of mounts none of which
+// answers thus takes one HungAfter, and leaves one thread behind for each superblock, listed by Group.Outstanding.
+//
+// What answers is not always the server. Local file systems answer from memory also when the disk is dead. FUSE
+// mounted without allow_other refuses everybody but the user who mounted it, in the kernel, and is "denied". On a kernel
+// before 4.11 attributes may come from the cache of a network file system; its fstatfs does ask.
+func Check(ctx context.Context, x *Index, list []Mount, opt CheckOptions) []Health {
+	c := checker{index: x, opt: opt.withDefaults(), tasks: map[int]*task{}, queues: map[string][]*task{}}
+	tasks := make([]*task, len(list))
+	for i, m := range list {
+		tasks[i] = c.add(m)
+	}
+	before := c.waiting()
+	c.run(ctx)
+	after := c.waiting()
+	found := make([]Health, len(list))
+	for i, t := range tasks {
+		found[i] = t.health
+		device := t.mount.Device
+		if n, ok := before[device]; ok {
+			found[i].Waiting = append(found[i].Waiting, n)
+		}
+		if n, ok := after[device]; ok {
+			found[i].Waiting = append(found[i].Waiting, n)
+		}
+	}
+	Review(found, c.opt.Group)
+	return found
+}
+
+// A checker is one run of Check.
+type checker struct {
+	index  *Index
+	opt    CheckOptions
+	tasks  map[int]*task      // by mount id
+	queues map[string][]*task // those to be asked, by superblock
+}
+
+// A task is one mount and what is learnt about it.
+type task struct {
+	mount  Mount
+	above  []*task // what the path to the mount point lies on and may wait for, outermost first
+	health Health
+	silent bool          // it was asked and has not answered
+	done   chan struct{} // closed when health is final
+}
+
+// add makes the task of a mount, once, and those of the mounts above it.
+func (c *checker) add(m Mount) *task {
+	if t, ok := c.tasks[m.ID]; ok {
+		return t
+	}
+	t := &task{
+		mount:  m,
+		health: Health{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint},
+		done:   make(chan struct{}),
+	}
+	c.tasks[m.ID] = t
+	known, ok := c.index.ByID(m.ID)
+	if !ok || known.Device != m.Device || known.MountPoint != m.MountPoint {
+		t.health.Reason = "is not in the mount table"
+	} else {
+		t.mount = known // what m has of options may be masked
+		t.health.Reason = c.leaveAlone(known)
+	}
+	if t.health.Reason != "" {
+		close(t.done)
+		return t
+	}
+	child := m
+	for _, parent := range c.index.Ancestors(m.ID) {
+		// Of mounts stacked on one mount point only the topmost is looked into on the way.
+		if child.MountPoint != parent.MountPoint && mayWait(parent.Class) {
+			t.above = append(t.above, c.add(parent))
+		}
+		child = parent
+	}
+	slices.Reverse(t.above)
+	c.queues[m.Device] = append(c.queues[m.Device], t)
+	return t
+}
+
+// leaveAlone returns why a mount is not to be probed, or "".
+func (c *checker) leaveAlone(m Mount) string {
+	switch {
+	case m.Class == ClassAutofs:
+		return "autofs is never touched: a look-up may mount something"
+	case m.Class == ClassMemory || m.Class == ClassPseudo:
+		return "answers from memory"
+	case !c.index.Visible(m.ID):
+		top, _ := c.index.Covering(m.MountPoint)
+		return fmt.Sprintf("is covered by mount %d", top.ID)
+	}
+	return ""
+}
+
+// mayWait says whether a look-up in a file system may wait for something that is worth a probe.
+func mayWait(class Class) bool {
+	switch class {
+	case ClassMemory, ClassPseudo, ClassAutofs:
+		return false
+	}
+	return true
+}
+
+// run asks all superblocks at once.
+func (c *checker) run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, queue := range c.queues {
+		// A task waits for tasks with fewer mounts above them, and for those before it in its queue. With the queues in
+		// this order no two can wait for each other.
+		slices.SortStableFunc(queue, func(a, b *task) int { return cmp.Compare(len(a.above), len(b.above)) })
+		all.Go(func() {
+			s := superblock{checker: c, roots: map[string]*task{}}
+			for _, t := range queue {
+				s.judge(ctx, t)
+				close(t.done)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// waiting reads the requests on their way in every FUSE connection that the check is about. After a probe that hangs its
+// own request is among them.
+func (c *checker) waiting() map[string]int {
+	found := map[string]int{}
+	if c.opt.FS == nil {
+		return found
+	}
+	for _, t := range c.tasks {
+		if t.mount.Class != ClassFUSE {
+			continue
+		}
+		if n, ok := FUSEWaiting(c.opt.FS, t.mount.Device); ok {
+			found[t.mount.Device] = n
+		}
+	}
+	return found
+}

@@ -1,0 +1,312 @@
+package mounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+)
+
+// Tests that expect an answer wait this long before they call a mount hung, those that expect none only so long. The
+// latter is the time that such a test takes.
+const (
+	longWait  = time.Minute
+	shortWait = 300 * time.Millisecond
+)
+
+// readIndex reads the mounts of the test process.
+func readIndex(t testing.TB) *Index {
+	t.Helper()
+	table, err := Read(t.Context(), openFS(t, "/"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table.Index()
+}
+
+// topmost returns the topmost mount on each directory.
+func topmost(t testing.TB, x *Index, dirs ...string) []Mount {
+	t.Helper()
+	var list []Mount
+	for _, dir := range dirs {
+		stack := x.At(dir)
+		if len(stack) == 0 {
+			t.Fatalf("nothing is mounted on %s", dir)
+		}
+		list = append(list, stack[len(stack)-1])
+	}
+	return list
+}
+
+// tempDir returns a directory with a path as mountinfo shows it.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// mount mounts something for the test.
+func mount(t testing.TB, source, dir, fsType string, flags uintptr, data string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	switch err := unix.Mount(source, dir, fsType, flags, data); {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES), errors.Is(err, unix.ENODEV):
+		t.Skipf("mounting %s: %v", fsType, err)
+	case err != nil:
+		t.Fatalf("mount %s on %s: %v", fsType, dir, err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) })
+}
+
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct {
+		options testfuse.Options
+		trouble func(*testfuse.Server)
+		opt     CheckOptions
+		want    Health // Seconds: at least
+	}{
+		"healthy": {
+			trouble: func(*testfuse.Server) {},
+			opt:     CheckOptions{HungAfter: longWait, SlowAfter: longWait},
+			want:    Health{Status: StatusOK},
+		},
+		"late is slow, not hung": {
+			trouble: func(s *testfuse.Server) { s.Delay(200 * time.Millisecond) },
+			opt:     CheckOptions{HungAfter: longWait, SlowAfter: 100 * time.Millisecond},
+			want:    Health{Status: StatusSlow, Seconds: 0.2},
+		},
+		"each call in time, both together not": {
+			trouble: func(s *testfuse.Server) { s.Delay(2 * time.Second) },
+			opt:     CheckOptions{HungAfter: 3 * time.Second},
+			want:    Health{Status: StatusSlow, Seconds: 4},
+		},
+		"hung": {
+			trouble: (*testfuse.Server).Hang,
+			opt:     CheckOptions{HungAfter: shortWait},
+			want:    Health{Status: StatusHung, Call: callStatx, Seconds: shortWait.Seconds()},
+		},
+		"server stopped": {
+			trouble: (*testfuse.Server).Stop,
+			opt:     CheckOptions{HungAfter: shortWait},
+			want:    Health{Status: StatusHung, Call: callStatx, Seconds: shortWait.Seconds()},
+		},
+		"server killed": {
+			trouble: (*testfuse.Server).Kill,
+			opt:     CheckOptions{HungAfter: longWait},
+			want:    Health{Status: StatusDisconnected, Call: callStatx, Error: unix.ENOTCONN.Error()},
+		},
+		"connection aborted": {
+			trouble: (*testfuse.Server).Abort,
+			opt:     CheckOptions{HungAfter: longWait},
+			want:    Health{Status: StatusDisconnected, Call: callStatx, Error: unix.ENOTCONN.Error()},
+		},
+		"stale": {
+			trouble: func(s *testfuse.Server) { s.Fail(unix.ESTALE) },
+			opt:     CheckOptions{HungAfter: longWait},
+			want:    Health{Status: StatusStale, Call: callStatx, Error: unix.ESTALE.Error()},
+		},
+		"I/O error": {
+			trouble: func(s *testfuse.Server) { s.Fail(unix.EIO) },
+			opt:     CheckOptions{HungAfter: longWait},
+			want:    Health{Status: StatusIOError, Call: callStatx, Error: unix.EIO.Error()},
+		},
+		"server refuses": {
+			trouble: func(s *testfuse.Server) { s.Fail(unix.EACCES) },
+			opt:     CheckOptions{HungAfter: longWait},
+			want: Health{
+				Status: StatusDenied, Call: callStatx, Error: unix.EACCES.Error(), Reason: "says nothing about the server",
+			},
+		},
+		"without allow_other, by another user, and hung": {
+			options: testfuse.Options{NoAllowOther: true, UserID: 1000},
+			trouble: (*testfuse.Server).Hang,
+			opt:     CheckOptions{HungAfter: longWait},
+			want: Health{
+				Status: StatusDenied, Call: callStatx, Error: unix.EACCES.Error(),
+				Reason: "mounted without allow_other: its server was not asked",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := tempDir(t)
+			s := testfuse.Mount(t, dir, tc.options)
+			x := readIndex(t)
+			tc.trouble(s)
+			var group probe.Group
+			tc.opt.Group = &group
+			m := topmost(t, x, dir)[0]
+			got := Check(t.Context(), x, []Mount{m}, tc.opt)[0]
+			want := tc.want
+			want.MountID, want.Device, want.MountPoint, want.Method = m.ID, s.Device(), dir, methodProbe
+			wantSameHealth(t, want, got)
+			hung := want.Status == StatusHung
+			if (got.Since != nil) != hung || hung && time.Since(*got.Since) < shortWait {
+				t.Errorf("since = %v; want it for a hung mount only, and then the beginning", got.Since)
+			}
+			if n := len(group.Outstanding()); (n == 1) != hung {
+				t.Errorf("%d calls outstanding with status %s", n, got.Status)
+			}
+		})
+	}
+}
+
+// wantSameHealth compares. An empty Call and no Seconds in want stand for any.
+func wantSameHealth(t *testing.T, want, got Health) {
+	t.Helper()
+	if got.Seconds < want.Seconds {
+		t.Errorf("%v s; want at least %v", got.Seconds, want.Seconds)
+	}
+	if want.Call == "" && got.Method != "" {
+		want.Call = got.Call
+		if got.Call == "" {
+			t.Error("the call is not named")
+		}
+	}
+	want.Seconds, want.Since, want.Waiting = got.Seconds, got.Since, got.Waiting
+	if fmt.Sprintf("%+v", want) != fmt.Sprintf("%+v", got) {
+		t.Errorf("health:\nwant %+v\n got %+v", want, got)
+	}
+}
+
+// TestExamineStatfs has mounts that answer statx and then not statfs.
+func TestExamineStatfs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		errno  syscall.Errno
+		failed string
+	}{
+		"fails":                   {unix.EIO, callStatfs},
+		"does not know that call": {unix.ENOSYS, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := tempDir(t)
+			s := testfuse.Mount(t, dir, testfuse.Options{})
+			m := topmost(t, readIndex(t), dir)[0]
+			var calls []string
+			failed, err := examine(dir, m.ID, func(call string) {
+				if calls = append(calls, call); call == callStatfs {
+					s.Fail(tc.errno)
+				}
+			})
+			if failed != tc.failed || (failed == "") != (err == nil) || failed != "" && !errors.Is(err, tc.errno) {
+				t.Errorf("%q failed with %v; want %q with %v", failed, err, tc.failed, tc.errno)
+			}
+			if got := strings.Join(calls, " "); got != "openat statx statfs" {
+				t.Errorf("calls = %s", got)
+			}
+		})
+	}
+}
+
+// TestCheckHeals has a server that starts to answer while it is waited for.
+func TestCheckHeals(t *testing.T) {
+	dir := tempDir(t)
+	s := testfuse.Mount(t, dir, testfuse.Options{})
+	x := readIndex(t)
+	list := topmost(t, x, dir)
+	s.Hang()
+	result := make(chan Health)
+	go func() {
+		result <- Check(t.Context(), x, list, CheckOptions{HungAfter: longWait, SlowAfter: time.Nanosecond})[0]
+	}()
+	testfuse.Await(t, "the server to be asked", func() bool { return s.Held() > 0 })
+	s.Heal()
+	if got := <-result; got.Status != StatusSlow || got.Seconds == 0 {
+		t.Errorf("health = %+v; want slow", got)
+	}
+}
+
+func TestCheckOutOfTime(t *testing.T) {
+	dir := tempDir(t)
+	s := testfuse.Mount(t, dir, testfuse.Options{})
+	x := readIndex(t)
+	list := topmost(t, x, dir)
+	s.Hang()
+	got := Check(cancelled(t), x, list, CheckOptions{})[0]
+	if want := "was not asked before the time was up"; got.Status != StatusNotProbed || got.Method != "" || got.Reason != want {
+		t.Errorf("time up before: %+v; want not probed, %s", got, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan Health)
+	go func() { result <- Check(ctx, x, list, CheckOptions{HungAfter: longWait})[0] }()
+	testfuse.Await(t, "the server to be asked", func() bool { return s.Held() > 0 })
+	cancel()
+	got = <-result
+	if got.Status != StatusUnanswered || got.Method != methodProbe || got.Call != callStatx || got.Seconds <= 0 || got.Since != nil {
+		t.Errorf("time up meanwhile: %+v; want unanswered in statx", got)
+	}
+}
+
+// TestCheckAgain finds the call of an earlier check outstanding, and in the end that it has come back.
+func TestCheckAgain(t *testing.T) {
+	dir := tempDir(t)
+	s := testfuse.Mount(t, dir, testfuse.Options{})
+	x := readIndex(t)
+	list := topmost(t, x, dir)
+	s.Hang()
+	var group probe.Group
+	first := Check(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: shortWait})
+	call := group.Outstanding()[0]
+	for _, tc := range []struct {
+		hungAfter time.Duration
+		want      Status
+	}{{shortWait, StatusHung}, {longWait, StatusUnanswered}} {
+		got := Check(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: tc.hungAfter})[0]
+		reason := fmt.Sprintf("thread %d still waits for an earlier call", call.TID)
+		if got.Status != tc.want || got.Reason != reason || got.Seconds < shortWait.Seconds() || got.Method != methodProbe {
+			t.Errorf("after %v: %+v; want %s, %s", tc.hungAfter, got, tc.want, reason)
+		}
+		if hung := tc.want == StatusHung; hung != (got.Since != nil) || hung && !got.Since.Equal(call.Since) {
+			t.Errorf("since = %v; want %v if hung", got.Since, call.Since)
+		}
+	}
+	if group.GivenUp() != 1 {
+		t.Errorf("%d calls given up; want 1", group.GivenUp())
+	}
+	Review(first, &group)
+	if first[0].Status != StatusHung {
+		t.Errorf("still outstanding: %+v; want hung", first[0])
+	}
+	s.Heal()
+	testfuse.Await(t, "the call to come back", func() bool { return len(group.Outstanding()) == 0 })
+	Review(first, &group)
+	if first[0].Status != StatusRecovered || !strings.HasPrefix(first[0].Reason, "answered only after more than ") {
+		t.Errorf("came back: %+v; want recovered", first[0])
+	}
+}
+
+func TestCheckWaiting(t *testing.T) {
+	dir := tempDir(t)
+	s := testfuse.Mount(t, dir, testfuse.Options{})
+	s.Waiting() // makes sure of the control file system
+	x := readIndex(t)
+	list := topmost(t, x, dir)
+	fsys := openFS(t, "/")
+	opt := CheckOptions{FS: fsys, HungAfter: longWait, SlowAfter: longWait}
+	if got := Check(t.Context(), x, list, opt)[0]; fmt.Sprint(got.Waiting) != "[0 0]" {
+		t.Errorf("healthy: waiting = %v; want [0 0]", got.Waiting)
+	}
+	s.Hang()
+	opt.HungAfter = shortWait
+	if got := Check(t.Context(), x, list, opt)[0]; fmt.Sprint(got.Waiting) != "[0 1]" {
+		t.Errorf("hung: waiting = %v; want [0 1], the probe being the one", got.Waiting)
+	}
+	if n, ok := FUSEWaiting(fsys, s.Device()); n != 1 || !ok {
+		t.Errorf("FUSEWaiting = %d, %t; want 1", n, ok)
+	}
+}

@@ -1,0 +1,85 @@
+package mounts_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+func ExampleParse() {
+	list, errs := mounts.Parse(strings.NewReader(
+		`60 42 0:47 / /mnt/my\040data rw,nosuid shared:4 - fuse.ceph-fuse 10.0.0.5:6789:/k8s rw,allow_other` + "\n"))
+	for _, m := range list {
+		fmt.Printf("mount %d of %s on %q: %s, peer group %d\n", m.ID, m.Source, m.MountPoint, m.Class, m.Shared)
+	}
+	fmt.Println(errs)
+	// Output:
+	// mount 60 of 10.0.0.5:6789:/k8s on "/mnt/my data": fuse, peer group 4
+	// []
+}
+
+func ExampleIndex_Covering() {
+	list, _ := mounts.Parse(strings.NewReader(`
+27 1 254:0 / / rw - ext4 /dev/vda rw
+42 27 0:40 / /data/old rw - nfs4 server:/old rw
+43 27 0:41 / /data rw - nfs4 server:/new rw
+`))
+	x := (&mounts.Table{Mounts: list}).Index()
+	m, _ := x.Covering("/data/old/file") // the mount on /data covers what was mounted below it before
+	fmt.Println(m.Source, x.Visible(42))
+	// Output: server:/new false
+}
+
+// Which mount namespaces still have a file system that is gone here?
+func ExampleNamespaces() {
+	fsys, err := hostfs.Open("/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = fsys.Close() }()
+	tables, errs := mounts.Namespaces(context.Background(), fsys, nil)
+	for _, table := range tables {
+		for _, m := range table.Mounts {
+			if m.Source == "10.0.0.5:6789:/k8s" {
+				fmt.Printf("mount %d in namespace %d of process %d\n", m.ID, table.Namespace, table.PID)
+			}
+		}
+	}
+	for _, err := range errs {
+		log.Print(err)
+	}
+}
+
+// Do the network mounts of this machine answer?
+func ExampleCheck() {
+	fsys, err := hostfs.Open("/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = fsys.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	table, err := mounts.Read(ctx, fsys, 0)
+	if err != nil {
+		log.Print(err)
+	}
+	var list []mounts.Mount
+	for _, m := range table.Mounts {
+		if m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE {
+			list = append(list, m)
+		}
+	}
+	var group probe.Group
+	for _, h := range mounts.Check(ctx, table.Index(), list, mounts.CheckOptions{Group: &group}) {
+		fmt.Printf("%s: %s after %.1f s %s\n", h.MountPoint, h.Status, h.Seconds, h.Reason)
+	}
+	for _, call := range group.Outstanding() {
+		fmt.Printf("thread %d was left behind on %s\n", call.TID, call.Key)
+	}
+}

@@ -1,0 +1,241 @@
+package mounts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// KernelUse says what part of the kernel uses a mount.
+type KernelUse string
+
+// The kernel's users of a mount. Those marked with EBUSY make umount(2) fail; the others keep the file system alive after
+// its mount is gone, so that its disk or server stays in use.
+const (
+	UseMount   KernelUse = "mount"         // EBUSY: something is mounted on it or below it
+	UseLoop    KernelUse = "loop"          // EBUSY: a file on it is the disk of a loop device
+	UseSwap    KernelUse = "swap"          // EBUSY: a file on it is swap space
+	UseExport  KernelUse = "nfs-export"    // EBUSY: nfsd exports it
+	UseSocket  KernelUse = "unix-socket"   // EBUSY: a socket is bound to a name on it
+	UseBind    KernelUse = "same-fs"       // another mount of the same superblock
+	UseOverlay KernelUse = "overlay-layer" // a directory on it is a layer of an overlay
+	UseDevice  KernelUse = "block-device"  // device-mapper, md or multipath is on the same disk
+)
+
+// A KernelUser is something in the kernel, and not in a process, that uses a mount.
+type KernelUser struct {
+	// MountID and Device are the mount that is used.
+	MountID int       `json:"mount_id"`
+	Device  string    `json:"device"`
+	Use     KernelUse `json:"use"`
+	// What is the user: a mount point, a loop device, a swap file, an exported directory, a socket's name.
+	What string `json:"what"`
+	// UserMount is the mount that uses it, 0 for other users.
+	UserMount int `json:"user_mount_id,omitempty"`
+	// Blocks says that umount(2) of MountID answers EBUSY because of it.
+	Blocks bool   `json:"blocks"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of [KernelHolders].
+const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an io_uring, " +
+	"an accounting file or a kernel service holds; sockets bound in other network namespaces. inotify and fanotify marks are visible, but do not keep a mount busy"
+
+// KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
+// mounts, loop devices, swap files, NFS exports, overlays, bound sockets, and what is stacked on the same disk.
+//
+// It reads /sys/block, /proc/swaps, /proc/fs/nfsd/exports and /proc/net/unix, and touches no mounted file system. What
+// is absent there is not used; other errors are returned together with what was found.
+func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mount) bool) ([]KernelUser, []error) {
+	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, found: []KernelUser{}}
+	u.mounts()
+	u.overlays()
+	for _, read := range []func() error{u.loops, u.swaps, u.exports, u.sockets, u.disks} {
+		if err := ctx.Err(); err != nil {
+			u.errs = append(u.errs, fmt.Errorf("kernel users of mounts: %w", err))
+			break
+		}
+		if err := read(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			u.errs = append(u.errs, fmt.Errorf("kernel users of mounts: %w", err))
+		}
+	}
+	return u.found, u.errs
+}
+
+type users struct {
+	ctx   context.Context
+	fsys  *hostfs.FS
+	table *Table
+	index *Index
+	want  func(*Mount) bool
+	found []KernelUser
+	errs  []error
+}
+
+func (u *users) add(m Mount, user KernelUser) {
+	if u.want != nil && !u.want(&m) {
+		return
+	}
+	user.MountID, user.Device = m.ID, m.Device
+	u.found = append(u.found, user)
+}
+
+// path adds a user of a file that is known by its path.
+func (u *users) path(name string, user KernelUser) {
+	if !strings.HasPrefix(name, "/") {
+		return
+	}
+	if m, ok := u.index.Covering(name); ok {
+		u.add(m, user)
+	}
+}
+
+// mounts finds those that are mounted on another, and others of the same superblock.
+func (u *users) mounts() {
+	same := map[string][]int{}
+	for i := range u.table.Mounts {
+		m := &u.table.Mounts[i]
+		same[m.Device] = append(same[m.Device], i)
+		if parent, ok := u.index.ByID(m.ParentID); ok && parent.ID != m.ID {
+			user := KernelUser{Use: UseMount, What: m.MountPoint, UserMount: m.ID, Blocks: true, Detail: "mounted below it"}
+			if parent.MountPoint == m.MountPoint {
+				user.Detail = "mounted over it"
+			}
+			u.add(parent, user)
+		}
+	}
+	for _, list := range same {
+		if len(list) > maxSame {
+			list = list[:maxSame]
+		}
+		for _, i := range list {
+			for _, j := range list {
+				if m, other := u.table.Mounts[i], u.table.Mounts[j]; i != j && m.Class != ClassPseudo {
+					u.add(m, KernelUser{Use: UseBind, What: other.MountPoint, UserMount: other.ID})
+				}
+			}
+		}
+	}
+}
+
+// maxSame bounds the mounts of one superblock that are compared with each other.
+const maxSame = 64
+
+// overlays finds the layers of overlays. An overlay keeps a private copy of the mount of each layer, so that umount works
+// and the file system stays. Layers with a relative path are relative to the working directory of who mounted, and lost.
+func (u *users) overlays() {
+	for i := range u.table.Mounts {
+		m := &u.table.Mounts[i]
+		if m.FSType != "overlay" {
+			continue
+		}
+		for option := range strings.SplitSeq(m.SuperOptions, ",") {
+			name, value, _ := strings.Cut(option, "=")
+			switch name {
+			case "upperdir", "workdir", "lowerdir", "lowerdir+", "datadir+":
+				for _, dir := range strings.Split(string(unescape([]byte(value))), ":") {
+					u.path(dir, KernelUser{Use: UseOverlay, What: m.MountPoint, UserMount: m.ID, Detail: name + " " + dir})
+				}
+			}
+		}
+	}
+}
+
+// loops reads the files of loop devices.
+func (u *users) loops() error {
+	entries, err := u.fsys.ReadDir("/sys/block", maxDisks)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name, "loop") {
+			continue
+		}
+		text, err := u.fsys.ReadFile("/sys/block/"+e.Name+"/loop/backing_file", maxPathFile)
+		if err != nil {
+			continue // not in use
+		}
+		file := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), " (deleted)")
+		u.path(file, KernelUser{Use: UseLoop, What: "/dev/" + e.Name, Blocks: true, Detail: file})
+	}
+	return err
+}
+
+const (
+	maxDisks    = 1 << 16
+	maxPathFile = 8 << 10
+	maxList     = 16 << 20
+)
+
+// swaps reads /proc/swaps, proc_swaps(5). Partitions are files of the file system that holds /dev, and not meant.
+func (u *users) swaps() error {
+	text, err := u.fsys.ReadFile("/proc/swaps", maxList)
+	for line := range bytes.Lines(text) {
+		name, rest, _ := bytes.Cut(line, []byte{' '})
+		if fields := bytes.Fields(rest); len(fields) > 0 && string(fields[0]) == "file" {
+			file := string(unescape(bytes.Clone(name)))
+			u.path(file, KernelUser{Use: UseSwap, What: file, Blocks: true, Detail: "swapoff first"})
+		}
+	}
+	return err
+}
+
+// exports reads what nfsd exports; the file system nfsd is mounted where a server runs.
+func (u *users) exports() error {
+	text, err := u.fsys.ReadFile("/proc/fs/nfsd/exports", maxList)
+	for line := range bytes.Lines(text) {
+		name, clients, _ := bytes.Cut(bytes.TrimSpace(line), []byte{'\t'})
+		if len(name) > 0 && name[0] == '/' {
+			file := string(unescape(bytes.Clone(name)))
+			u.path(file, KernelUser{Use: UseExport, What: file, Blocks: true, Detail: "exported to " + string(clients)})
+		}
+	}
+	return err
+}
+
+// sockets reads /proc/net/unix, unix(7): the name is the last column, as bind(2) was given it.
+func (u *users) sockets() error {
+	text, err := u.fsys.ReadFile("/proc/net/unix", maxList)
+	for line := range bytes.Lines(text) {
+		_, name, ok := bytes.Cut(line, []byte(" /"))
+		if !ok {
+			continue
+		}
+		file := "/" + string(bytes.TrimSuffix(name, []byte{'\n'}))
+		fields := bytes.Fields(line)
+		inode := ""
+		if len(fields) > 6 {
+			inode = "socket:[" + string(fields[6]) + "]"
+		}
+		u.path(file, KernelUser{Use: UseSocket, What: file, Blocks: true, Detail: inode})
+	}
+	return err
+}
+
+// disks finds what is stacked on the disk of a mount.
+func (u *users) disks() error {
+	asked := map[string][]string{}
+	for i := range u.table.Mounts {
+		m := &u.table.Mounts[i]
+		if m.Class != ClassBlock || strings.HasPrefix(m.Device, "0:") {
+			continue
+		}
+		holders, known := asked[m.Device]
+		if !known {
+			entries, err := u.fsys.ReadDir("/sys/dev/block/"+m.Device+"/holders", maxDisks)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			for _, e := range entries {
+				holders = append(holders, e.Name)
+			}
+			asked[m.Device] = holders
+		}
+		for _, name := range holders {
+			u.add(*m, KernelUser{Use: UseDevice, What: "/dev/" + name, Detail: "stacked on the same disk"})
+		}
+	}
+	return nil
+}

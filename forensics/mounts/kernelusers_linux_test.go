@@ -1,0 +1,185 @@
+package mounts_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+func mountTmpfs(t *testing.T, dir string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+}
+
+func mkdirs(t *testing.T, base string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if err := os.MkdirAll(filepath.Join(base, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestKernelHolders uses a mount in the ways that a test can, and sees whether umount agrees with what is said of them.
+func TestKernelHolders(t *testing.T) {
+	for _, c := range []struct {
+		use    mounts.KernelUse
+		blocks bool
+		with   func(t *testing.T, dir string)
+	}{
+		{mounts.UseMount, true, func(t *testing.T, dir string) {
+			mkdirs(t, dir, "below")
+			mountTmpfs(t, filepath.Join(dir, "below"))
+		}},
+		{mounts.UseBind, false, func(t *testing.T, dir string) {
+			to := t.TempDir()
+			if err := unix.Mount(dir, to, "", unix.MS_BIND, ""); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(to, unix.MNT_DETACH) })
+		}},
+		{mounts.UseOverlay, false, func(t *testing.T, dir string) {
+			mkdirs(t, dir, "lower", "upper", "work")
+			to := t.TempDir()
+			data := "lowerdir=" + dir + "/lower,upperdir=" + dir + "/upper,workdir=" + dir + "/work"
+			if err := unix.Mount("overlay", to, "overlay", 0, data); err != nil {
+				t.Skipf("overlay: %v", err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(to, unix.MNT_DETACH) })
+		}},
+		{mounts.UseLoop, true, func(t *testing.T, dir string) {
+			image := filepath.Join(dir, "image")
+			if err := os.WriteFile(image, make([]byte, 1<<20), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command("losetup", "--show", "-f", image).Output()
+			if err != nil {
+				t.Skipf("needs loop devices: %v", err)
+			}
+			device := string(out[:len(out)-1])
+			t.Cleanup(func() { _ = exec.Command("losetup", "-d", device).Run() })
+		}},
+		{mounts.UseSocket, true, func(t *testing.T, dir string) {
+			l, err := net.Listen("unix", filepath.Join(dir, "socket"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = l.Close() })
+		}},
+	} {
+		t.Run(string(c.use), func(t *testing.T) {
+			dir := t.TempDir()
+			mountTmpfs(t, dir)
+			c.with(t, dir)
+			fsys, err := hostfs.Open("/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = fsys.Close() }()
+			table, err := mounts.Read(t.Context(), fsys, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := table.Index().At(dir)
+			list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == at[0].ID })
+			if len(errs) > 0 {
+				t.Error(errs)
+			}
+			found := false
+			for _, u := range list {
+				if u.Use != c.use && u.Use != mounts.UseBind {
+					t.Errorf("%+v was invented", u)
+				}
+				if u.Use == c.use {
+					found = true
+					if u.Blocks != c.blocks || u.MountID != at[0].ID || u.Device != at[0].Device {
+						t.Errorf("%+v, want blocks = %v", u, c.blocks)
+					}
+				}
+			}
+			if !found {
+				t.Errorf("no %s among %+v", c.use, list)
+			}
+			if err := unix.Unmount(dir, 0); (err == unix.EBUSY) != c.blocks {
+				t.Errorf("umount: %v, but blocks = %v", err, c.blocks)
+			}
+		})
+	}
+}
+
+func TestKernelHoldersOfFiles(t *testing.T) {
+	root := t.TempDir()
+	mkdirs(t, root, "proc/fs/nfsd", "proc/net", "sys/dev/block/8:1/holders/dm-0")
+	for name, text := range map[string]string{
+		"proc/swaps":           "Filename\t\t\t\tType\t\tSize\tUsed\tPriority\n/data/swap\\040file                               file\t\t1024\t0\t-2\n/dev/sda2                               partition\t1024\t0\t-3\n",
+		"proc/fs/nfsd/exports": "# Version 1.1\n# Path Client(Flags) # IPs\n/data/export\t10.0.0.0/8(rw)\n",
+		"proc/net/unix":        "Num       RefCount Protocol Flags    Type St Inode Path\n0000: 00000002 00000000 00010000 0001 01 77 /data/a b.sock\n0000: 00000002 00000000 00010000 0001 01 78 @abstract\n",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fsys, err := hostfs.Open(root)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = fsys.Close() }()
+	table := mounts.Table{Mounts: []mounts.Mount{
+		{ID: 1, Device: "254:0", MountPoint: "/", Class: mounts.ClassBlock},
+		{ID: 2, ParentID: 1, Device: "8:1", MountPoint: "/data", Class: mounts.ClassBlock},
+	}}
+	list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == 2 })
+	if len(errs) > 0 {
+		t.Error(errs)
+	}
+	got := map[mounts.KernelUse]string{}
+	for _, u := range list {
+		got[u.Use] = u.What
+	}
+	for use, what := range map[mounts.KernelUse]string{
+		mounts.UseSwap: "/data/swap file", mounts.UseExport: "/data/export", mounts.UseSocket: "/data/a b.sock", mounts.UseDevice: "/dev/dm-0",
+	} {
+		if got[use] != what {
+			t.Errorf("%s: %q, want %q (%+v)", use, got[use], what, list)
+		}
+	}
+	if len(list) != 4 {
+		t.Errorf("%d users, want 4: %+v", len(list), list)
+	}
+}
+
+func TestLeaked(t *testing.T) {
+	host := mounts.Table{Mounts: []mounts.Mount{{Device: "254:0", Root: "/"}, {Device: "0:50", Root: "/"}}}
+	below := func(p string) bool { return len(p) > 5 && p[:5] == "/pods" }
+	for name, c := range map[string]struct {
+		m    mounts.Mount
+		want bool
+	}{
+		"a kubelet mount that the host has":      {mounts.Mount{Device: "0:50", Root: "/", MountPoint: "/pods/a", Class: mounts.ClassMemory}, false},
+		"a kubelet mount that the host lost":     {mounts.Mount{Device: "0:51", Root: "/", MountPoint: "/pods/a", Class: mounts.ClassMemory}, true},
+		"another root of a file system":          {mounts.Mount{Device: "0:50", Root: "/sub", MountPoint: "/pods/a", Class: mounts.ClassMemory}, true},
+		"a tmpfs of a container":                 {mounts.Mount{Device: "0:52", Root: "/", MountPoint: "/dev/shm", Class: mounts.ClassMemory}, false},
+		"a directory of the host in a container": {mounts.Mount{Device: "254:0", Root: "/srv", MountPoint: "/srv", Class: mounts.ClassBlock}, false},
+		"NFS that the host lost":                 {mounts.Mount{Device: "0:53", Root: "/", MountPoint: "/data", Class: mounts.ClassNetwork}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := mounts.Leaked(&host, &mounts.Table{Mounts: []mounts.Mount{c.m}}, below)
+			if (len(got) == 1) != c.want {
+				t.Errorf("leaked %+v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+// Package mounts models what /proc/PID/mountinfo says, and how each mount answers.
+//
+// [Parse] understands the text, [Read] and [Namespaces] fetch it, and an [Index] answers which mount a path lies on
+// and what is mounted on what. None of this touches a mounted file system. [Check] does: it asks the mounts that it is
+// given, each call under package probe, and says which of them answer.
+//
+// Nothing here masks secrets. Mount options and sources hold passwords and tokens ("password=", "secret=",
+// credentials in URLs), and who stores or shows a Mount masks them first.
+package mounts
+
+import "time"
+
+// A Mount is one line of /proc/PID/mountinfo (proc_pid_mountinfo(5), Linux 2.6.26).
+type Mount struct {
+	// ID names the mount within the running kernel until it is unmounted; ids are used again.
+	ID int `json:"id"`
+	// ParentID is the mount that this one is mounted on. The parent may be outside the table (chroot, pivot_root).
+	ParentID int `json:"parent_id"`
+	// Device is "major:minor", the superblock: all mounts of one file system share it. It is what stat(2) calls st_dev,
+	// except on btrfs, where stat tells the subvolumes apart and mountinfo does not, and for some files on overlay.
+	Device string `json:"device"`
+	// Root is the directory of the file system that is mounted, "/" unless it is a bind mount or a subvolume.
+	// A trailing "//deleted" says that it has been removed since. Namespace files show "net:[4026531840]" and cgroups
+	// in another cgroup namespace "/../..": not every root is a path.
+	Root string `json:"root"`
+	// MountPoint is the path relative to the root of the process whose table this is, escapes undone.
+	MountPoint string `json:"mount_point"`
+	// Options are the per-mount options ("rw,nosuid,relatime").
+	Options string `json:"options"`
+	// Shared is the peer group that mounts propagate in, Master the one they are received from, PropagateFrom the
+	// nearest dominant peer group; 0 is none (mount_namespaces(7)).
+	Shared        int  `json:"shared,omitempty"`
+	Master        int  `json:"master,omitempty"`
+	PropagateFrom int  `json:"propagate_from,omitempty"`
+	Unbindable    bool `json:"unbindable,omitempty"`
+	// FSType is the type with its subtype ("fuse.ceph-fuse"); Class what that means for somebody who touches it.
+	FSType string `json:"fs_type"`
+	Class  Class  `json:"class"`
+	// Source is the device, export or name that was mounted, escapes undone ("10.0.0.5:6789:/k8s"). It may be empty.
+	Source string `json:"source"`
+	// SuperOptions are the options of the superblock, escapes kept: a comma within a value is "\054", and stays
+	// apart from those between the options.
+	SuperOptions string `json:"super_options,omitempty"`
+}
+
+// A Table is the mounts of one mount namespace, in the order of the kernel.
+type Table struct {
+	// Namespace is the inode number of the mount namespace (/proc/PID/ns/mnt); 0 is unknown.
+	Namespace uint64 `json:"namespace,omitempty"`
+	// PID is the process whose table was read.
+	PID int `json:"pid,omitempty"`
+	// Root is the root directory of that process as seen from the reader, "/" unless it was chrooted.
+	Root   string  `json:"root,omitempty"`
+	Mounts []Mount `json:"mounts"`
+}
+
+// Class says what touching a file system of a type may wait for.
+type Class string
+
+// The classes. A type that is not known is ClassUnknown and treated like a network file system: never touched
+// without a probe.
+const (
+	ClassBlock   Class = "block"   // ext4, xfs, btrfs: a disk
+	ClassMemory  Class = "memory"  // tmpfs, ramfs, hugetlbfs
+	ClassNetwork Class = "network" // nfs, ceph, cifs, 9p, ...: a server
+	ClassFUSE    Class = "fuse"    // a process in user space
+	ClassOverlay Class = "overlay" // whatever its layers are on
+	ClassAutofs  Class = "autofs"  // never touched: a look-up mounts something
+	ClassPseudo  Class = "pseudo"  // proc, sysfs, cgroup, ...: the kernel
+	ClassUnknown Class = "unknown"
+)
+
+// Status says how a mount answers.
+type Status string
+
+// The statuses. The zero value means that nothing was learnt.
+const (
+	StatusNotProbed    Status = ""
+	StatusOK           Status = "ok"
+	StatusSlow         Status = "slow"         // answered, but after SlowAfter or more
+	StatusHung         Status = "hung"         // no answer for HungAfter, or a thread provably waits that long
+	StatusUnanswered   Status = "unanswered"   // no answer yet when looking ended, before HungAfter: proves nothing
+	StatusFrozen       Status = "frozen"       // fsfreeze, dm suspend: writers wait on purpose
+	StatusStale        Status = "stale"        // ESTALE: the object is gone at the server
+	StatusDisconnected Status = "disconnected" // ENOTCONN, ECONNABORTED, ENODEV, ESHUTDOWN: the FUSE server or client is gone
+	StatusIOError      Status = "io-error"     // EIO and other errors of the device or server
+	StatusDenied       Status = "denied"       // EACCES, EPERM: says nothing about the server
+	StatusRecovered    Status = "recovered"    // was waited for at first, answered later
+)
+
+// Health is what was learnt about one mount.
+type Health struct {
+	MountID    int    `json:"mount_id"`
+	Device     string `json:"device"`
+	MountPoint string `json:"mount_point"`
+	Status     Status `json:"status"`
+	// Method is "passive" (others were seen waiting or failing), "probe" (this program asked) or absent.
+	Method string `json:"method,omitempty"`
+	// Seconds is how long the answer took, or how long there was none. It is a lower bound for a hung mount.
+	Seconds float64 `json:"duration_seconds,omitempty"`
+	// Since is the latest moment at which the trouble is known to have begun; absent when unknown.
+	Since *time.Time `json:"since,omitempty"`
+	// Call is the system call that took longest, failed or hangs: "openat", "statx" or "statfs".
+	Call string `json:"call,omitempty"`
+	// Error is the error's text where there was one ("stale file handle").
+	Error string `json:"error,omitempty"`
+	// Reason says why a mount was not probed, or on what evidence the status rests.
+	Reason string `json:"reason,omitempty"`
+	// Waiting is /sys/fs/fuse/connections/MINOR/waiting at two times, requests that the server has not answered;
+	// empty for other file systems or where fusectl is not mounted.
+	Waiting []int `json:"fuse_waiting,omitempty"`
+	// Witness is a thread (pid/tid) that provably waits for this mount, for a passive status.
+	Witness string `json:"witness,omitempty"`
+}

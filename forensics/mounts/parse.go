@@ -1,0 +1,250 @@
+package mounts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// What can be wrong with a line.
+var (
+	errTooLong     = errors.New("line is longer than 1 MiB")
+	errTooFew      = errors.New("too few fields")
+	errNoSeparator = errors.New(`no field "-" after the optional fields`)
+)
+
+// Parse reads the text of /proc/PID/mountinfo, proc_pid_mountinfo(5):
+//
+//	36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
+//	(1)(2)(3)   (4)   (5)      (6)      (7)   (8) (9)   (10)         (11)
+//
+// (1) mount id, (2) id of the parent, (3) device of the superblock, (4) root, (5) mount point, (6) options of the
+// mount, (7) optional fields "tag[:value]" in any number, (8) their end, (9) type, (10) source, (11) options of the
+// superblock.
+//
+// Escapes ("\040") are undone in root, mount point, type and source. Optional fields with unknown tags are passed over,
+// as the manual asks. A line that cannot be understood becomes an error with its number, and the others are kept; so
+// is what was read before an error of r. After 100 such lines further ones are only counted.
+func Parse(r io.Reader) ([]Mount, []error) {
+	p := parser{strings: interner{}, mounts: []Mount{}}
+	p.parse(r)
+	return p.mounts, p.errors()
+}
+
+// maxLineErrors bounds what is kept of a file that is no mountinfo at all.
+const maxLineErrors = 100
+
+// A parser collects the mounts of one table. What it has in its interners may be shared with other tables; paths may be
+// nil, as they repeat in other tables only.
+type parser struct {
+	strings interner
+	paths   interner
+	mounts  []Mount
+	bad     []error
+	dropped int // bad lines beyond maxLineErrors
+}
+
+func (p *parser) parse(r io.Reader) {
+	lines := newLineReader(r)
+	for {
+		line, err := lines.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case errors.Is(err, errTooLong):
+		case err != nil:
+			p.bad = append(p.bad, fmt.Errorf("mountinfo after line %d: %w", lines.number, err))
+			return
+		case len(line) == 0:
+			continue
+		default:
+			var m Mount
+			if m, err = p.line(line); err == nil {
+				p.keep(m)
+				continue
+			}
+		}
+		p.reject(lines.number, err)
+	}
+}
+
+// keep appends a mount. append itself would copy a long table five times over, as it grows large slices by a quarter.
+func (p *parser) keep(m Mount) {
+	if len(p.mounts) == cap(p.mounts) {
+		p.mounts = slices.Grow(p.mounts, max(64, len(p.mounts)))
+	}
+	p.mounts = append(p.mounts, m)
+}
+
+func (p *parser) reject(line int, err error) {
+	if len(p.bad) >= maxLineErrors {
+		p.dropped++
+		return
+	}
+	p.bad = append(p.bad, fmt.Errorf("mountinfo line %d: %w", line, err))
+}
+
+func (p *parser) errors() []error {
+	if p.dropped > 0 {
+		return append(p.bad, fmt.Errorf("mountinfo: %d more lines like these", p.dropped))
+	}
+	return p.bad
+}
+
+// line parses one line. Fields are separated by exactly one space: an empty source is an empty field.
+func (p *parser) line(text []byte) (Mount, error) {
+	var m Mount
+	var field [6][]byte
+	for i := range field {
+		var ok bool
+		if field[i], text, ok = cut(text, ' '); !ok {
+			return m, errTooFew
+		}
+	}
+	var err error
+	if m.ID, err = number("mount id", field[0]); err != nil {
+		return m, err
+	}
+	if m.ParentID, err = number("parent id", field[1]); err != nil {
+		return m, err
+	}
+	if err = checkDevice(field[2]); err != nil {
+		return m, err
+	}
+	m.Device = p.strings.get(field[2])
+	m.Root = p.paths.get(unescape(field[3]))
+	m.MountPoint = p.paths.get(unescape(field[4]))
+	m.Options = p.strings.get(field[5])
+	if text, err = m.optional(text); err != nil {
+		return m, err
+	}
+	return m, p.tail(&m, text)
+}
+
+// optional parses the optional fields and returns what follows their end.
+func (m *Mount) optional(text []byte) ([]byte, error) {
+	for {
+		field, rest, more := cut(text, ' ')
+		if len(field) == 1 && field[0] == '-' {
+			return rest, nil
+		}
+		if !more {
+			return nil, errNoSeparator
+		}
+		tag, value, _ := cut(field, ':')
+		var err error
+		switch string(tag) {
+		case "shared":
+			m.Shared, err = number("peer group", value)
+		case "master":
+			m.Master, err = number("master", value)
+		case "propagate_from":
+			m.PropagateFrom, err = number("propagate_from", value)
+		case "unbindable":
+			m.Unbindable = true
+		}
+		if err != nil {
+			return nil, err
+		}
+		text = rest
+	}
+}
+
+// tail parses type, source and superblock options. The last are the rest of the line: Linux before 3.10 let the spaces
+// of a CIFS share's name through ("unc=\\srv\My Docs").
+func (p *parser) tail(m *Mount, text []byte) error {
+	fsType, text, ok := cut(text, ' ')
+	if !ok || len(fsType) == 0 {
+		return errTooFew
+	}
+	source, super, ok := cut(text, ' ')
+	if !ok {
+		return errTooFew
+	}
+	m.FSType = p.strings.get(unescape(fsType))
+	m.Class = ClassOf(m.FSType)
+	m.Source = p.strings.get(unescape(source))
+	m.SuperOptions = p.strings.get(super)
+	return nil
+}
+
+// cut slices text around the first separator.
+func cut(text []byte, separator byte) (before, after []byte, found bool) {
+	if i := bytes.IndexByte(text, separator); i >= 0 {
+		return text[:i], text[i+1:], true
+	}
+	return text, nil, false
+}
+
+// number parses a mount or peer group id, which the kernel prints from an int that is never negative.
+func number(what string, text []byte) (int, error) {
+	n, err := strconv.ParseUint(string(text), 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	return int(n), nil
+}
+
+func checkDevice(text []byte) error {
+	major, minor, ok := cut(text, ':')
+	if !ok {
+		return fmt.Errorf("device %q is not major:minor", text)
+	}
+	for _, part := range [][]byte{major, minor} {
+		if _, err := strconv.ParseUint(string(part), 10, 32); err != nil {
+			return fmt.Errorf("device: %w", err)
+		}
+	}
+	return nil
+}
+
+// unescape undoes what mangle_path and seq_escape of the kernel do: "\ooo", three octal digits for one byte. They
+// escape space, tab, newline and backslash, and "#" in a source; as a backslash is always among them, every escape may
+// be undone, whichever byte it stands for. It works in place.
+func unescape(text []byte) []byte {
+	from := bytes.IndexByte(text, '\\')
+	if from < 0 {
+		return text
+	}
+	to := from
+	for from < len(text) {
+		c := text[from]
+		if c == '\\' && from+3 < len(text) {
+			if b, ok := octal(text[from+1 : from+4]); ok {
+				c, from = b, from+3
+			}
+		}
+		text[to] = c
+		to, from = to+1, from+1
+	}
+	return text[:to]
+}
+
+func octal(digits []byte) (byte, bool) {
+	n := 0
+	for _, d := range digits {
+		if d < '0' || d > '7' {
+			return 0, false
+		}
+		n = n<<3 | int(d-'0')
+	}
+	return byte(n), n <= 0xff
+}
+
+// An interner keeps one copy of equal strings: tables repeat types, options and devices on every line, and tables of
+// several namespaces repeat nearly everything. A nil one keeps nothing.
+type interner map[string]string
+
+func (in interner) get(text []byte) string {
+	if s, ok := in[string(text)]; ok { // the compiler makes no string for this look-up
+		return s
+	}
+	s := string(text)
+	if in != nil {
+		in[s] = s
+	}
+	return s
+}

@@ -1,0 +1,177 @@
+package mounts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// ErrUnstable says that no two readings of a table agreed. Before Linux 5.8 a mount that comes or goes in the meantime
+// can make a reading skip others, so what was read last may lack some.
+var ErrUnstable = errors.New("no two readings of the mount table agreed")
+
+const (
+	// maxReadings is how often a table is read at most.
+	maxReadings = 8
+	// maxTable bounds one table: 100,000 mounts, which is as many as fs.mount-max lets a namespace have.
+	maxTable = 32 << 20
+)
+
+// Read reads the mount table that a process sees; pid 0 is the calling process. It reads until two readings in a row
+// agree and then stops; see [ErrUnstable].
+//
+// The table may be incomplete with any error: lines that could not be understood are missing, and so is what lies
+// beyond 32 MiB (hostfs.ErrTruncated). Namespace and Root are absent where the kernel denies them, which is no error.
+// fs.ErrNotExist and syscall.ESRCH mean that there is no such process, syscall.EINVAL that it is a zombie.
+//
+// Only /proc is read. The kernel asks no file server for this, but may wait for a lock of a file system that is in
+// trouble: callers that must not wait call Read under package probe.
+func Read(ctx context.Context, fsys *hostfs.FS, pid int) (Table, error) {
+	empty := Table{PID: pid, Mounts: []Mount{}}
+	proc, err := fsys.OpenDir("/proc")
+	if err != nil {
+		return empty, fmt.Errorf("mount table: %w", err)
+	}
+	defer func() { _ = proc.Close() }()
+	if pid == 0 {
+		if pid, err = self(proc); err != nil {
+			return empty, err
+		}
+	}
+	r := tableReader{proc: proc, limit: maxTable, strings: interner{}}
+	return r.read(ctx, pid)
+}
+
+func self(proc *hostfs.Dir) (int, error) {
+	link, err := proc.ReadLink("self")
+	if err != nil {
+		return 0, fmt.Errorf("mount table: %w", err)
+	}
+	pid, err := strconv.Atoi(link)
+	if err != nil {
+		return 0, fmt.Errorf("mount table: link %s: %w", path.Join(proc.Path(), "self"), err)
+	}
+	return pid, nil
+}
+
+// A tableReader reads one table after another.
+type tableReader struct {
+	proc    *hostfs.Dir
+	limit   int64 // of one table, in bytes
+	strings interner
+	paths   interner
+	buffers [2][]byte // for two readings that are compared
+	// single is set where one reading is enough: since Linux 5.8 (9f6c61f96f2d, "proc/mounts: add cursor") one that is made
+	// in several steps skips no mount when others come or go.
+	single bool
+}
+
+// holdsStill says whether the kernel is one where a single reading skips nothing. An unknown one is not.
+func holdsStill(proc *hostfs.Dir) bool {
+	text, err := proc.ReadFile("sys/kernel/osrelease", 256)
+	if err != nil {
+		return false
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(string(text), "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return major > 5 || major == 5 && minor >= 8
+}
+
+// A reading is what makes up a table, read once.
+type reading struct {
+	namespace uint64
+	root      string
+	text      []byte
+	cut       error // why text is not all of it
+}
+
+func (a reading) equal(b reading) bool {
+	return a.namespace == b.namespace && a.root == b.root && bytes.Equal(a.text, b.text)
+}
+
+func (r *tableReader) read(ctx context.Context, pid int) (Table, error) {
+	table := Table{PID: pid, Mounts: []Mount{}}
+	// The descriptor stands for this process, also if its number is given to another.
+	process, err := r.proc.OpenDir(strconv.Itoa(pid))
+	if err != nil {
+		return table, fmt.Errorf("mount table of process %d: %w", pid, err)
+	}
+	defer func() { _ = process.Close() }()
+	var last reading
+	if r.single {
+		last, err = r.once(process, &r.buffers[0])
+	} else {
+		last, err = stable(ctx, func(turn int) (reading, error) { return r.once(process, &r.buffers[turn%2]) })
+	}
+	table.Namespace, table.Root = last.namespace, last.root
+	lines := bytes.Count(last.text, []byte{'\n'})
+	p := parser{strings: r.strings, paths: r.paths, mounts: make([]Mount, 0, lines)}
+	p.parse(bytes.NewReader(last.text))
+	table.Mounts = p.mounts
+	if err = errors.Join(append([]error{err, last.cut}, p.errors()...)...); err != nil {
+		return table, fmt.Errorf("mount table of process %d: %w", pid, err)
+	}
+	return table, nil
+}
+
+// stable takes readings until two in a row agree. It returns the last one that succeeded, with any error.
+func stable(ctx context.Context, read func(turn int) (reading, error)) (reading, error) {
+	last, err := read(0)
+	if err != nil {
+		return reading{}, err
+	}
+	for turn := 1; turn < maxReadings; turn++ {
+		if err := ctx.Err(); err != nil {
+			return last, errors.Join(ErrUnstable, err)
+		}
+		next, err := read(turn)
+		if err != nil {
+			return last, errors.Join(ErrUnstable, err)
+		}
+		if next.equal(last) {
+			return next, nil
+		}
+		last = next
+	}
+	return last, ErrUnstable
+}
+
+// once takes one reading. Its text is valid until the buffer is used again.
+func (r *tableReader) once(process *hostfs.Dir, buffer *[]byte) (reading, error) {
+	var now reading
+	now.namespace, _ = namespaceOf(process)
+	now.root, _ = process.ReadLink("root")
+	text, err := process.Append((*buffer)[:0], "mountinfo", r.limit)
+	*buffer = text
+	if errors.Is(err, hostfs.ErrTruncated) {
+		text, now.cut, err = text[:bytes.LastIndexByte(text, '\n')+1], err, nil
+	}
+	now.text = text
+	return now, err
+}
+
+// namespaceOf returns the inode number in the link ns/mnt of a process, "mnt:[4026531841]".
+func namespaceOf(process *hostfs.Dir) (uint64, error) {
+	link, err := process.ReadLink("ns/mnt")
+	if err != nil {
+		return 0, err
+	}
+	return parseNamespace(link)
+}
+
+func parseNamespace(link string) (uint64, error) {
+	text, ok := strings.CutPrefix(link, "mnt:[")
+	text, closed := strings.CutSuffix(text, "]")
+	if !ok || !closed {
+		return 0, fmt.Errorf("link %q names no mount namespace", link)
+	}
+	return strconv.ParseUint(text, 10, 64)
+}

@@ -1,0 +1,58 @@
+package mounts
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// FUSEWaiting returns how many requests of a FUSE file system are on their way: not yet read by its server, or read and
+// not yet answered. One that stays the same while nothing else does is the sign of a server that has stopped working; a
+// busy one has requests on their way too. It is false where the control file system is not mounted, and for a file
+// system that it does not list.
+//
+// The source is /sys/fs/fuse/connections/N/waiting (Documentation/filesystems/fuse.rst, Linux 2.6.16). Reading it never
+// asks the server. N is the device number as the kernel counts it, which for "0:46" is 46, and for fuseblk is not the
+// minor number.
+func FUSEWaiting(fsys *hostfs.FS, device string) (int, bool) {
+	major, minor, ok := deviceNumbers(device)
+	if !ok {
+		return 0, false
+	}
+	connection := uint64(major)<<20 | uint64(minor) // MKDEV of include/linux/kdev_t.h
+	return readNumber(fsys, fmt.Sprintf("/sys/fs/fuse/connections/%d/waiting", connection))
+}
+
+// Suspended says whether the block device of a superblock is a device-mapper device that is suspended, as while LVM
+// takes a snapshot: what is written to it waits until it is resumed. It is not known for other devices.
+//
+// The source is /sys/dev/block/MAJOR:MINOR/dm/suspended (Documentation/ABI/testing/sysfs-block-dm, Linux 2.6.29).
+func Suspended(fsys *hostfs.FS, device string) (suspended, known bool) {
+	if _, _, ok := deviceNumbers(device); !ok {
+		return false, false
+	}
+	n, known := readNumber(fsys, "/sys/dev/block/"+device+"/dm/suspended")
+	return n == 1, known
+}
+
+func readNumber(fsys *hostfs.FS, name string) (int, bool) {
+	text, err := fsys.ReadFile(name, 64)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	return n, err == nil
+}
+
+func deviceNumbers(device string) (major, minor uint32, ok bool) {
+	first, second, ok := strings.Cut(device, ":")
+	if !ok {
+		return 0, 0, false
+	}
+	a, errA := strconv.ParseUint(first, 10, 32)
+	b, errB := strconv.ParseUint(second, 10, 32)
+	return uint32(a), uint32(b), errA == nil && errB == nil
+}

@@ -1,0 +1,88 @@
+package mounts
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+)
+
+// sysTree makes a /sys tree of files and symbolic links ("-> target").
+func sysTree(t *testing.T, files map[string]string) *hostfs.FS {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if target, ok := strings.CutPrefix(text, "-> "); ok {
+			err = os.Symlink(target, name)
+		} else {
+			err = os.WriteFile(name, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return openFS(t, root)
+}
+
+func TestFUSEWaiting(t *testing.T) {
+	fsys := sysTree(t, map[string]string{
+		"sys/fs/fuse/connections/46/waiting":      "3\n",
+		"sys/fs/fuse/connections/8388625/waiting": "5\n",
+		"sys/fs/fuse/connections/47/waiting":      "text\n",
+	})
+	for device, want := range map[string]int{
+		"0:46": 3,
+		"8:17": 5, // fuseblk: 8<<20 + 17
+		"0:47": -1, "0:48": -1, "46": -1, "0:": -1, ":46": -1, "": -1, "0:4x": -1, "0:../46": -1,
+	} {
+		n, ok := FUSEWaiting(fsys, device)
+		if ok != (want >= 0) || ok && n != want {
+			t.Errorf("FUSEWaiting(%q) = %d, %t; want %d", device, n, ok, want)
+		}
+	}
+}
+
+func TestSuspended(t *testing.T) {
+	fsys := sysTree(t, map[string]string{
+		"sys/dev/block/253:0":                         "-> ../../devices/virtual/block/dm-0",
+		"sys/devices/virtual/block/dm-0/dm/suspended": "1\n",
+		"sys/dev/block/253:1/dm/suspended":            "0\n",
+		"sys/dev/block/254:0/size":                    "1\n",
+	})
+	for device, want := range map[string][2]bool{
+		"253:0": {true, true}, "253:1": {false, true}, "254:0": {}, "0:46": {}, "": {}, "../../devices/virtual/block/dm-0": {},
+	} {
+		if suspended, known := Suspended(fsys, device); suspended != want[0] || known != want[1] {
+			t.Errorf("Suspended(%q) = %t, %t; want %t", device, suspended, known, want)
+		}
+	}
+}
+
+// TestCheckSuspended says of a mount, by a made-up /sys, that its device is suspended.
+func TestCheckSuspended(t *testing.T) {
+	dir := tempDir(t)
+	s := testfuse.Mount(t, dir, testfuse.Options{})
+	x := readIndex(t)
+	list := topmost(t, x, dir)
+	fsys := sysTree(t, map[string]string{"sys/dev/block/" + s.Device() + "/dm/suspended": "1\n"})
+	check := func(ctx context.Context, hungAfter time.Duration) Health {
+		return Check(ctx, x, list, CheckOptions{FS: fsys, HungAfter: hungAfter})[0]
+	}
+	if got := check(t.Context(), longWait); got.Status != StatusFrozen || got.Reason == "" {
+		t.Errorf("answers: %+v; want frozen", got)
+	}
+	s.Hang()
+	if got := check(t.Context(), shortWait); got.Status != StatusFrozen || got.Seconds < shortWait.Seconds() {
+		t.Errorf("hangs: %+v; want frozen", got)
+	}
+}

@@ -1,0 +1,81 @@
+package procs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+// errNoAnswer says that reading from a process has not come back: its memory map or exec lock is held.
+var errNoAnswer = errors.New("no answer")
+
+// maxExtensions is how often a call gets its time again because its thread has not had a CPU.
+const maxExtensions = 10
+
+// ask makes a call that may block on a lock of this process, within the limit. Once one call has not come back, no
+// further one is made.
+func ask[T any](v *visit, call func() (T, error)) (T, error) {
+	var none T
+	if v.lost != nil {
+		return none, v.lost
+	}
+	var tid atomic.Int32
+	ctx, cancel := v.c.patience(&tid)
+	defer cancel()
+	answer, err := probe.Do(ctx, v.c.opt.Group, v.key, func() (T, error) {
+		tid.Store(int32(threadID()))
+		return call()
+	})
+	switch {
+	case errors.Is(err, probe.ErrBusy):
+		v.lost = err
+	case errors.Is(err, context.Canceled) && v.c.ctx.Err() == nil:
+		v.lost = fmt.Errorf("%s: %w within %v", v.key, errNoAnswer, v.c.limits.Read)
+	default:
+		return answer, err
+	}
+	v.c.lost++
+	v.c.problems.add("processes that do not answer", v.lost)
+	return none, v.lost
+}
+
+// patience returns a context that ends when a call has had its time. On a machine with much to do, a thread may be ready
+// to run all that time without getting a CPU; that is no reason to lose what it was to find out.
+func (c *collector) patience(tid *atomic.Int32) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	limit, extensions := c.limits.Read, 0
+	if c.lost >= c.limits.Lost {
+		limit /= 10
+	}
+	var check func()
+	check = func() {
+		if ctx.Err() != nil {
+			return
+		}
+		if extensions++; extensions > maxExtensions || !c.starves(int(tid.Load())) {
+			cancel()
+			return
+		}
+		time.AfterFunc(limit, check)
+	}
+	timer := time.AfterFunc(limit, check)
+	return ctx, func() { timer.Stop(); cancel() }
+}
+
+// starves says whether a thread of this program runs or would if it could. 0 is one that has not begun.
+func (c *collector) starves(tid int) bool {
+	if !c.fsys.Live() || tid == 0 {
+		return c.fsys.Live()
+	}
+	text, err := c.proc.ReadFile(strconv.Itoa(ownPID())+"/"+taskDir(tid)+"stat", limitSmall)
+	if err != nil {
+		return false
+	}
+	stat, err := ParseStat(text)
+	return err == nil && stat.State == "R"
+}

@@ -1,0 +1,78 @@
+package procs
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+// newVisit is a visit of a process that need not exist: what is asked about it comes from the test.
+func newVisit(ctx context.Context, t *testing.T) *visit {
+	t.Helper()
+	fsys, err := hostfs.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = fsys.Close() })
+	c, err := newCollector(ctx, fsys, Options{Group: &probe.Group{}, Limits: Limits{Read: time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.proc.Close() })
+	return &visit{c: c, pid: 7, key: "pid 7"}
+}
+
+func TestAskLosesWhatBlocks(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	v := newVisit(t.Context(), t)
+	fd := int(r.Fd()) // no longer of the poller: a read blocks its thread
+	_, err = ask(v, func() (int, error) { return unix.Read(fd, make([]byte, 1)) })
+	if !errors.Is(err, errNoAnswer) || !errors.Is(v.lost, errNoAnswer) || v.c.lost != 1 {
+		t.Errorf("ask = %v, lost %v, count %d; want no answer", err, v.lost, v.c.lost)
+	}
+	_, err = ask(v, func() (int, error) { t.Error("asked again"); return 0, nil })
+	if !errors.Is(err, errNoAnswer) {
+		t.Errorf("second ask = %v", err)
+	}
+	second := visit{c: v.c, pid: 7, key: "pid 7"}
+	if _, err = ask(&second, func() (int, error) { return 1, nil }); !errors.Is(err, probe.ErrBusy) {
+		t.Errorf("ask in another pass = %v; want ErrBusy", err)
+	}
+	_ = w.Close()
+}
+
+// TestAskWaitsForWhatRuns has a call that needs more time than the limit, but needs it for itself.
+func TestAskWaitsForWhatRuns(t *testing.T) {
+	v := newVisit(t.Context(), t)
+	v.c.limits.Read = 100 * time.Millisecond
+	got, err := ask(v, func() (int, error) {
+		n := 0
+		for start := time.Now(); time.Since(start) < 3*v.c.limits.Read/2; {
+			n++
+		}
+		return n, nil
+	})
+	if err != nil || got == 0 || v.lost != nil {
+		t.Errorf("ask = %d, %v, lost %v; want the answer", got, err, v.lost)
+	}
+}
+
+func TestAskStopsWithTheRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	v := newVisit(ctx, t)
+	if _, err := ask(v, func() (int, error) { return 1, nil }); !errors.Is(err, context.Canceled) || v.lost != nil {
+		t.Errorf("ask = %v, lost %v; want canceled, and nothing against the process", err, v.lost)
+	}
+}

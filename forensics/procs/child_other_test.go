@@ -1,0 +1,7 @@
+//go:build !linux
+
+package procs
+
+func childMain() {}
+
+func benchMain() {}

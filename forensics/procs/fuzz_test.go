@@ -1,0 +1,157 @@
+package procs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("26459 (a) (b)" + statTail))
+	f.Add([]byte("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 21"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := ParseStat(text)
+		if err != nil {
+			if s != (Stat{}) {
+				t.Errorf("half a result %+v with %v", s, err)
+			}
+			return
+		}
+		if s.ID <= 0 || s.State == "" {
+			t.Errorf("ParseStat = %+v", s)
+		}
+		line := fmt.Sprintf("%d (%s) %s %d 0 0 0 0 %d 0 0 0 0 0 0 0 0 0 0 %d 0 %d", s.ID, s.Comm, s.State, s.PPID, s.Flags, s.Threads, s.StartTicks)
+		if s.Processor != -1 {
+			line += strings.Repeat(" 0", fieldProcessor-fieldStart-1) + fmt.Sprintf(" %d", s.Processor)
+		}
+		if again, err := ParseStat([]byte(line)); err != nil || again != s {
+			t.Errorf("ParseStat(%q) = %+v, %v; want %+v", line, again, err, s)
+		}
+	})
+}
+
+func FuzzParseSyscall(f *testing.F) {
+	f.Add("262 0xffffffffffffff9c 0x63d87030c40 0x63d865286b8 0x0 0x0 0x0 0x63d86fdf1e8 0x40e50e\n")
+	f.Add("-1 0x7ffe0895bbf8 0x499303")
+	f.Add("running")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, ok := ParseSyscall(text)
+		if !ok {
+			if s.Args != nil || s.Number != 0 {
+				t.Errorf("half a result %+v", s)
+			}
+			return
+		}
+		if len(s.Args) != syscallArgs || s.Number < 0 {
+			t.Errorf("ParseSyscall(%q) = %+v", text, s)
+		}
+		line := fmt.Sprintf("%d %s", s.Number, strings.Join(s.Args, " "))
+		if again, ok := ParseSyscall(line); !ok || !slices.Equal(again.Args, s.Args) || again.Number != s.Number {
+			t.Errorf("ParseSyscall(%q) = %+v, %t; want %+v", line, again, ok, s)
+		}
+	})
+}
+
+func FuzzCgroup(f *testing.F) {
+	f.Add("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + systemdUID + ".slice/crio-" + cid + ".scope/container")
+	f.Add("11:memory:/kubepods/pod" + staticUID + "/" + cid + "\n0::/\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		check := func(path, pod, container string) {
+			if n := len(pod); n != 0 && n != uuidLength && n != staticUIDLength || strings.Contains(pod, "_") {
+				t.Errorf("pod UID %q in %q", pod, path)
+			}
+			if !strings.Contains(strings.ReplaceAll(path, "_", "-"), pod) || !strings.Contains(path, container) {
+				t.Errorf("%q and %q are not in %q", pod, container, path)
+			}
+			if container != "" && (len(container) != containerIDLength || countHex(container) != containerIDLength) {
+				t.Errorf("container id %q in %q", container, path)
+			}
+		}
+		pod, container := PodFromCgroup(text)
+		check(text, pod, container)
+		path, pod, container := chooseCgroup([]byte(text))
+		if !strings.Contains(text, path) {
+			t.Errorf("chooseCgroup(%q) = %q", text, path)
+		}
+		check(path, pod, container)
+	})
+}
+
+func FuzzClassifyWait(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.threads.txt")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no captures", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for thread := range strings.SplitSeq(string(text), "## ") {
+			f.Add("request_wait_answer", thread)
+		}
+	}
+	f.Add("percpu_rwsem_wait", "percpu_rwsem_wait\n__percpu_down_read\nvfs_write")
+	f.Fuzz(func(t *testing.T, wchan, stack string) {
+		frames := parseStack(stack)
+		w := ClassifyWait(wchan, frames)
+		if w.Kind == WaitUnknown {
+			if w != (Wait{}) {
+				t.Errorf("unknown, but %+v", w)
+			}
+			return
+		}
+		if w.Meaning == "" {
+			t.Errorf("no meaning: %+v", w)
+		}
+		known := append(slices.Clone(frames), wchan)
+		if !slices.ContainsFunc(known, func(frame string) bool { return frameName(frame) == w.Function }) {
+			t.Errorf("function %q is not among %q", w.Function, known)
+		}
+		if again := ClassifyWait(wchan, strings.Split(stack, "\n")); len(frames) > 0 && again.Kind != w.Kind {
+			t.Errorf("lines give %+v, names %+v", again, w)
+		}
+	})
+}
+
+func FuzzReadString(f *testing.F) {
+	f.Add([]byte("/a/b\x00"), uint64(pageSize-2))
+	f.Fuzz(func(t *testing.T, data []byte, offset uint64) {
+		pages := make([]byte, (len(data)/pageSize+2)*pageSize)
+		offset %= pageSize
+		copy(pages[offset:], data)
+		got, ok := readString(fakeMemory{base, pages}, base+offset)
+		want, _, _ := strings.Cut(string(pages[offset:]), "\x00")
+		if ok != (len(want) < maxPath) || ok && got != want {
+			t.Errorf("readString = %q, %t; want %q", got, ok, want)
+		}
+	})
+}
+
+func FuzzSmallFiles(f *testing.F) {
+	f.Add([]byte(counts))
+	f.Add([]byte("se.exec_start                                :        938227.910062\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if s := parseStatus(text); s.uid < -1 || !s.counted && s.switches != 0 {
+			t.Errorf("parseStatus = %+v", s)
+		}
+		if ms, ok := parseExecStart(text); ms < 0 || !ok && ms != 0 {
+			t.Errorf("parseExecStart = %v, %t", ms, ok)
+		}
+		words := splitCommand(text)
+		if joined := strings.Join(words, "\x00"); joined != strings.TrimRight(string(text), "\x00") {
+			t.Errorf("splitCommand(%q) = %q", text, words)
+		}
+		cpus := map[int]bool{}
+		parseCPUs(cpus, string(text))
+		for cpu := range cpus {
+			if cpu < 0 || cpu > maxCPUs {
+				t.Errorf("cpu %d", cpu)
+			}
+		}
+		_ = parseStack(string(text))
+	})
+}

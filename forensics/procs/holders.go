@@ -1,0 +1,191 @@
+package procs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+// HolderKind says by what a process holds a mount.
+type HolderKind string
+
+// The kinds of holds. Each of them makes umount(2) answer EBUSY in the namespace of the mount.
+const (
+	HoldCwd  HolderKind = "cwd"  // working directory
+	HoldRoot HolderKind = "root" // root directory
+	HoldExe  HolderKind = "exe"  // the program that runs
+	HoldFD   HolderKind = "fd"   // an open file or directory
+	HoldMap  HolderKind = "mmap" // a file in its memory, with or without an open descriptor
+)
+
+// A Holder is one thing by which one process holds one mount.
+type Holder struct {
+	PID  int        `json:"pid"`
+	Kind HolderKind `json:"kind"`
+	// FD is the descriptor, -1 for the other kinds.
+	FD int `json:"fd"`
+	// Path is what the kernel calls the file: a path in the mount namespace of the file, and not of the reader. On a
+	// detached mount it begins at the root of that mount.
+	Path string `json:"path"`
+	// Deleted says that the name is gone, the file is not: its space is not free.
+	Deleted bool `json:"deleted,omitempty"`
+	// MountID is the mount, 0 where it is not known. Device is the superblock ("0:46"), "" where it is not known.
+	MountID int    `json:"mount_id,omitempty"`
+	Device  string `json:"device,omitempty"`
+	// ByPath says that mount and superblock were concluded from the path and nothing confirms them: on a mount that was
+	// covered by another since, or detached, the path misleads. So it is for the working directory, the root and the
+	// program, and for descriptors before Linux 3.15, which has no mnt_id in fdinfo.
+	ByPath bool `json:"by_path,omitempty"`
+	// Detached says that the mount is in no table of any namespace that a process is in: it was unmounted lazily and
+	// lives on through its holders, or belongs to a namespace that only a descriptor or bind mount keeps alive.
+	Detached bool `json:"detached,omitempty"`
+	// MountNS is the mount namespace that the process is in, which need not be that of the mount; 0 if unknown.
+	MountNS uint64 `json:"mount_ns,omitempty"`
+}
+
+// A FUSEDevice is an open /dev/fuse: its process serves a FUSE file system, or is about to.
+type FUSEDevice struct {
+	PID int `json:"pid"`
+	FD  int `json:"fd"`
+	// Connection is the number below /sys/fs/fuse/connections, which is the minor number of the file system's device;
+	// 0 where the kernel does not tell (fuse_connection in fdinfo, Linux 6.16) and for one that has not mounted yet.
+	Connection uint32 `json:"connection,omitempty"`
+	MountNS    uint64 `json:"mount_ns,omitempty"`
+}
+
+// A NamespaceHold is an open descriptor of a mount namespace, which keeps that and all its mounts alive, also when no
+// process is in it.
+type NamespaceHold struct {
+	PID       int    `json:"pid"`
+	FD        int    `json:"fd"`
+	Namespace uint64 `json:"namespace"`
+}
+
+// HoldersOptions say what [Holders] looks for. The zero value finds everything.
+type HoldersOptions struct {
+	// Group remembers the reads that have not come back.
+	Group *probe.Group
+	// Self are processes that are left out, those of the examination.
+	Self []int
+	// Keep selects what is returned, when its mount is known; nil keeps everything. It is called from one goroutine.
+	Keep func(*Holder) bool
+	// Table, if set, is given the mount table of each namespace that a process is in, one after another, after the
+	// processes have been read. [Holders] itself does not keep them.
+	Table func(mounts.Table)
+	// Limits keep the work in bounds: Processes, Read and Lost count here.
+	Limits Limits
+}
+
+// HoldersResult is what one pass over /proc showed.
+type HoldersResult struct {
+	// Holders are ordered by pid, then root, cwd, exe, descriptors and maps.
+	Holders []Holder
+	// FUSE are the processes that serve FUSE file systems, and Namespaces those that hold mount namespaces by a
+	// descriptor.
+	FUSE       []FUSEDevice
+	Namespaces []NamespaceHold
+	// Processes and Descriptors count what was looked at.
+	Processes, Descriptors int
+	// Problems say what could not be read, one error for each sort of trouble.
+	Problems []error
+}
+
+// Holders finds every process that holds a mount, for all mounts of the machine in one pass over /proc.
+//
+// It reads the links of /proc/PID (cwd, root, exe, fd/N), /proc/PID/fdinfo/N for the mount id of what is a file, and
+// /proc/PID/maps under package probe, since that needs a lock that a blocked process may hold. It never follows a link and
+// asks no file system: it is quick also when those that are held do not answer.
+//
+// Descriptors and directories that only one thread of a process has (unshare(2) with CLONE_FILES or CLONE_FS) are not
+// seen, unless the first thread has ended. Neither is what the kernel itself holds: see [mounts.KernelHolders].
+//
+// The error is not nil only if /proc cannot be listed. Other trouble is in the Problems of the result.
+func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersResult, error) {
+	result := HoldersResult{
+		Holders: []Holder{}, FUSE: []FUSEDevice{}, Namespaces: []NamespaceHold{}, Problems: []error{},
+	}
+	lister, err := newCollector(ctx, fsys, Options{Limits: opt.Limits})
+	if err != nil {
+		return result, err
+	}
+	defer func() { _ = lister.proc.Close() }()
+	pids, err := lister.pids()
+	if err != nil {
+		return result, err
+	}
+	pids = slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(opt.Self, pid) })
+	var problems problems
+	problems.take(&lister.problems)
+	r := resolver{ctx: ctx, fsys: fsys, c: lister, problems: &problems, tell: opt.Table}
+	members := map[uint64][]int{}
+	for _, s := range scanAll(ctx, fsys, opt, pids) {
+		problems.take(&s.c.problems)
+		r.found = append(r.found, s.found...)
+		s.found, s.paths = nil, nil
+		result.FUSE = append(result.FUSE, s.fuse...)
+		result.Namespaces = append(result.Namespaces, s.pins...)
+		result.Processes += s.processes
+		result.Descriptors += s.descriptors
+		for ns, pids := range s.members {
+			members[ns] = append(members[ns], pids...)
+		}
+	}
+	if ctx.Err() != nil {
+		problems.add("processes not read", ctx.Err())
+	}
+	r.resolve(members)
+	result.Problems = problems.list()
+	result.Holders = r.kept(opt.Keep)
+	sortHolders(&result)
+	return result, nil
+}
+
+func (k HolderKind) rank() int {
+	switch k {
+	case HoldRoot:
+		return 0
+	case HoldCwd:
+		return 1
+	case HoldExe:
+		return 2
+	case HoldFD:
+		return 3
+	}
+	return 4
+}
+
+func sortHolders(r *HoldersResult) {
+	slices.SortFunc(r.Holders, func(a, b Holder) int {
+		if a.PID != b.PID {
+			return cmp.Compare(a.PID, b.PID)
+		}
+		return cmp.Or(cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(a.FD, b.FD), strings.Compare(a.Path, b.Path),
+			strings.Compare(a.Device, b.Device))
+	})
+	slices.SortFunc(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	slices.SortFunc(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+}
+
+// take adds the problems of another pass.
+func (p *problems) take(other *problems) {
+	for _, what := range other.order {
+		before := p.count[what]
+		p.add(what, other.first[what])
+		p.count[what] = before + other.count[what]
+	}
+}
+
+// String says it in one line: "pid 4711 fd 7 /data/log".
+func (h Holder) String() string {
+	kind := string(h.Kind)
+	if h.FD >= 0 {
+		kind += fmt.Sprintf(" %d", h.FD)
+	}
+	return fmt.Sprintf("pid %d %s %s", h.PID, kind, h.Path)
+}

@@ -1,0 +1,318 @@
+package procs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// benchEnv makes the test binary the first process of that node.
+const benchEnv = "PROCS_TEST_BENCH"
+
+// The size of the node.
+const (
+	benchProcesses  = 2000
+	benchFiles      = 40 // of each process, on different mounts
+	benchOthers     = 20 // sockets, pipes, epoll
+	benchMounts     = 3000
+	benchNamespaces = 50
+)
+
+// BenchmarkHoldersBesidePeers makes such a node once and prints what Holders, lsof, fuser and bare getdents and readlink
+// take on it; it fails if the answer is wrong. It works in mount and PID namespaces of its own, so that lsof and fuser
+// meet no mount that hangs, and everything goes with the first process.
+//
+//	go test ./forensics/procs -run '^$' -bench HoldersBesidePeers -benchtime 1x
+func BenchmarkHoldersBesidePeers(b *testing.B) {
+	if os.Geteuid() != 0 {
+		b.Skip("needs root: makes namespaces")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range b.N {
+		cmd := exec.CommandContext(b.Context(), exe, "-test.run=^$")
+		cmd.Env = append(os.Environ(), benchEnv+"="+b.TempDir())
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+		out, err := cmd.CombinedOutput()
+		b.Logf("%s", out)
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// benchMain is the first process of the node. It returns if this is none.
+func benchMain() {
+	dir := os.Getenv(benchEnv)
+	switch dir {
+	case "":
+		return
+	case benchAlone:
+		benchMeasure()
+	}
+	if err := benchNode(dir); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func benchNode(dir string) error {
+	if err := benchMountAll(dir); err != nil {
+		return err
+	}
+	want, err := benchStart(dir)
+	if err != nil {
+		return err
+	}
+	bare, err := best(func() error { return benchBare() })
+	if err != nil {
+		return err
+	}
+	fmt.Printf("bare getdents and readlink %8.3f s\n", bare.Seconds())
+	cmd := exec.Command("/proc/self/exe", "-test.run=^$")
+	cmd.Env = append(os.Environ(), benchEnv+"="+benchAlone)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	result, _, err := benchHolders()
+	if err != nil {
+		return err
+	}
+	if err := benchCheck(result, want); err != nil {
+		return err
+	}
+	for _, peer := range [][]string{{"fuser", "-m", filepath.Join(dir, "m7")}, {"lsof", "-n", "-P"}} {
+		if _, err := exec.LookPath(peer[0]); err != nil {
+			fmt.Printf("%s is not installed\n", peer[0])
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		began := time.Now()
+		_ = exec.CommandContext(ctx, peer[0], peer[1:]...).Run() // their status says whether something was found
+		fmt.Printf("%-26s %8.3f s\n", strings.Join(peer[:2], " "), time.Since(began).Seconds())
+		cancel()
+	}
+	return nil
+}
+
+// benchAlone makes the test binary a process that does nothing else, so that its memory can be told.
+const benchAlone = "alone"
+
+func benchMeasure() {
+	debug.SetGCPercent(50) // as the program does
+	result, took, err := benchHolders()
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Printf("Holders                    %8.3f s, %d processes, %d descriptors, %d holders, %s\n",
+		took.Seconds(), result.Processes, result.Descriptors, len(result.Holders), peak())
+	os.Exit(0)
+}
+
+func benchHolders() (result HoldersResult, took time.Duration, err error) {
+	took, err = best(func() error {
+		result = HoldersResult{}
+		fsys, err := hostfs.Open("/")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = fsys.Close() }()
+		result, err = Holders(context.Background(), fsys, HoldersOptions{})
+		return err
+	})
+	return result, took, err
+}
+
+// benchMountAll makes the mounts, without those that the machine has and that may hang.
+func benchMountAll(dir string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	fsys, err := hostfs.Open("/")
+	if err != nil {
+		return err
+	}
+	table, err := mounts.Read(context.Background(), fsys, 0)
+	if err != nil {
+		return err
+	}
+	for _, m := range table.Mounts {
+		if m.Class == mounts.ClassFUSE || m.Class == mounts.ClassNetwork || m.Class == mounts.ClassAutofs {
+			_ = unix.Unmount(m.MountPoint, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+		}
+	}
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return err
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(dir, "from"), 0o755); err != nil {
+		return err
+	}
+	for i := range benchMounts {
+		to := filepath.Join(dir, "m"+strconv.Itoa(i))
+		if err := os.Mkdir(to, 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount(filepath.Join(dir, "from"), to, "", unix.MS_BIND, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// benchStart starts the processes. It returns which mount each of their files is on.
+func benchStart(dir string) (map[string]int, error) {
+	fsys, err := hostfs.Open("/")
+	if err != nil {
+		return nil, err
+	}
+	table, err := mounts.Read(context.Background(), fsys, 0)
+	if err != nil {
+		return nil, err
+	}
+	index, want := table.Index(), map[string]int{}
+	for p := range benchProcesses {
+		cmd := exec.Command("sleep", "1000")
+		for f := range benchFiles {
+			mount := filepath.Join(dir, "m"+strconv.Itoa((p*benchFiles+f)%benchMounts))
+			file, err := os.OpenFile(filepath.Join(mount, "file"), os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				return nil, err
+			}
+			cmd.ExtraFiles = append(cmd.ExtraFiles, file)
+		}
+		others, err := benchSpecial()
+		if err != nil {
+			return nil, err
+		}
+		cmd.ExtraFiles = append(cmd.ExtraFiles, others...)
+		if p%(benchProcesses/benchNamespaces) == 0 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+		}
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		for f := range benchFiles {
+			at := index.At(filepath.Dir(cmd.ExtraFiles[f].Name()))
+			want[fmt.Sprintf("%d %d", cmd.Process.Pid, f+3)] = at[0].ID
+		}
+		for _, f := range cmd.ExtraFiles {
+			_ = f.Close()
+		}
+	}
+	return want, nil
+}
+
+// benchSpecial opens what is no file.
+func benchSpecial() ([]*os.File, error) {
+	var files []*os.File
+	for len(files) < benchOthers {
+		epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+		if err != nil {
+			return nil, err
+		}
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return nil, err
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, os.NewFile(uintptr(epoll), "epoll"), os.NewFile(uintptr(pair[0]), "a"), os.NewFile(uintptr(pair[1]), "b"), r, w)
+	}
+	return files, nil
+}
+
+// benchCheck wants every file on its mount, and nothing else on those mounts.
+func benchCheck(result HoldersResult, want map[string]int) error {
+	var wrong []error
+	found := map[string]bool{}
+	for _, h := range result.Holders {
+		if h.Kind != HoldFD || filepath.Base(h.Path) != "file" {
+			continue
+		}
+		key := fmt.Sprintf("%d %d", h.PID, h.FD)
+		found[key] = true
+		if want[key] != h.MountID || h.ByPath || h.Detached {
+			wrong = append(wrong, fmt.Errorf("%+v, want mount %d", h, want[key]))
+		}
+	}
+	if len(found) != len(want) || len(wrong) > 0 {
+		return fmt.Errorf("%d of %d found, %d wrong: %w", len(found), len(want), len(wrong), errors.Join(wrong[:min(3, len(wrong))]...))
+	}
+	return nil
+}
+
+func best(f func() error) (time.Duration, error) {
+	least := time.Hour
+	for range 3 {
+		began := time.Now()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		least = min(least, time.Since(began))
+	}
+	return least, nil
+}
+
+// benchBare does the least that can be done.
+func benchBare() error {
+	list, err := os.ReadDir("/proc")
+	if err != nil {
+		return err
+	}
+	buf, text := make([]byte, 32<<10), make([]byte, 4096)
+	var names []string
+	for _, e := range list {
+		if _, ok := parseID(e.Name()); !ok {
+			continue
+		}
+		fd, err := unix.Open("/proc/"+e.Name()+"/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		for {
+			n, err := unix.Getdents(fd, buf)
+			if err != nil || n == 0 {
+				break
+			}
+			_, _, names = unix.ParseDirent(buf[:n], -1, names[:0])
+			for _, name := range names {
+				_, _ = unix.Readlinkat(fd, name, text)
+			}
+		}
+		_ = unix.Close(fd)
+	}
+	return nil
+}
+
+// peak is the largest resident set of this process.
+func peak() string {
+	text, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := bytes.Cut(text, []byte("VmHWM:"))
+	value, _, _ := bytes.Cut(rest, []byte{'\n'})
+	return "peak memory " + strings.TrimSpace(string(value))
+}

@@ -1,0 +1,38 @@
+package procs_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// Who has this file open? The same pass answers for every mount of the machine.
+func ExampleHolders() {
+	file, err := os.CreateTemp("", "held")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	defer func() { _ = file.Close() }()
+	fsys, err := hostfs.Open("/")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = fsys.Close() }()
+	result, err := procs.Holders(context.Background(), fsys, procs.HoldersOptions{
+		Keep: func(h *procs.Holder) bool { return h.PID == os.Getpid() && h.Path == file.Name() },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, h := range result.Holders {
+		fmt.Println(h.Kind, h.MountID != 0, h.Deleted)
+	}
+	// Output: fd true false
+}

@@ -1,0 +1,405 @@
+package procs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+)
+
+// mountAt mounts something for the test.
+func mountAt(t testing.TB, source, dir, fsType string, flags uintptr, data string) mounts.Mount {
+	t.Helper()
+	if err := unix.Mount(source, dir, fsType, flags, data); err != nil {
+		t.Skipf("mount %s: %v", fsType, err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return mountOn(t, dir)
+}
+
+// mountOn returns the topmost mount at dir.
+func mountOn(t testing.TB, dir string) mounts.Mount {
+	t.Helper()
+	fsys, _ := machine(t)
+	table, err := mounts.Read(t.Context(), fsys, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := table.Index().At(dir)
+	if len(at) == 0 {
+		t.Fatalf("nothing is mounted at %s", dir)
+	}
+	return at[len(at)-1]
+}
+
+func tmpfs(t testing.TB) (string, mounts.Mount) {
+	t.Helper()
+	machine(t) // skips without root
+	dir := t.TempDir()
+	return dir, mountAt(t, "tmpfs", dir, "tmpfs", 0, "")
+}
+
+// holdersOf returns what some processes hold.
+func holdersOf(t testing.TB, pids ...int) []Holder {
+	t.Helper()
+	fsys, opt := machine(t)
+	result, err := Holders(t.Context(), fsys, HoldersOptions{
+		Group: opt.Group, Keep: func(h *Holder) bool { return slices.Contains(pids, h.PID) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Holders
+}
+
+// on selects the holders of a superblock or mount.
+func on(list []Holder, keep func(Holder) bool) []Holder {
+	found := []Holder{}
+	for _, h := range list {
+		if keep(h) {
+			h.FD, h.MountNS = 0, 0
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// fileSystems are mounts of all sorts, made anew for each test.
+var fileSystems = []struct {
+	name  string
+	mount func(t *testing.T) (dir string, m mounts.Mount)
+}{
+	{"tmpfs", func(t *testing.T) (string, mounts.Mount) { return tmpfs(t) }},
+	{"bind", func(t *testing.T) (string, mounts.Mount) {
+		from, _ := tmpfs(t)
+		dir := t.TempDir()
+		return dir, mountAt(t, from, dir, "", unix.MS_BIND, "")
+	}},
+	{"overlay", func(t *testing.T) (string, mounts.Mount) {
+		base, _ := tmpfs(t)
+		for _, name := range []string{"lower", "upper", "work"} {
+			if err := os.Mkdir(filepath.Join(base, name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		dir := t.TempDir()
+		data := "lowerdir=" + base + "/lower,upperdir=" + base + "/upper,workdir=" + base + "/work"
+		return dir, mountAt(t, "overlay", dir, "overlay", 0, data)
+	}},
+	{"ext4", func(t *testing.T) (string, mounts.Mount) {
+		machine(t)
+		dir := t.TempDir()
+		return dir, ext4(t, dir)
+	}},
+	{"stacked", func(t *testing.T) (string, mounts.Mount) {
+		dir, _ := tmpfs(t)
+		return dir, mountAt(t, "upper", dir, "tmpfs", 0, "")
+	}},
+}
+
+// ext4 mounts a file system in a file.
+func ext4(t *testing.T, dir string) mounts.Mount {
+	t.Helper()
+	image := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(image, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(image, 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mkfs.ext4", "-q", "-F", image).CombinedOutput(); err != nil {
+		t.Skipf("needs mkfs.ext4: %v %s", err, out)
+	}
+	if out, err := exec.Command("mount", "-o", "loop", image, dir).CombinedOutput(); err != nil {
+		t.Skipf("needs loop devices: %v %s", err, out)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return mountOn(t, dir)
+}
+
+func TestHoldersOfEveryKind(t *testing.T) {
+	for _, system := range fileSystems {
+		t.Run(system.name, func(t *testing.T) {
+			dir, m := system.mount(t)
+			everyKind(t, dir, m)
+		})
+	}
+	t.Run("hung FUSE", func(t *testing.T) {
+		machine(t)
+		fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
+		everyKind(t, fuse.MountPoint(), mountOn(t, fuse.MountPoint()), fuse.Hang)
+	})
+}
+
+// everyKind holds a mount in every way and wants exactly that to be found.
+func everyKind(t *testing.T, dir string, m mounts.Mount, before ...func()) {
+	file := func(name string) string { return filepath.Join(dir, name) }
+	for _, h := range []struct {
+		hold testfuse.Kind
+		path string
+		want Holder
+	}{
+		{testfuse.Cwd, dir, Holder{Kind: HoldCwd, Path: dir, ByPath: true}},
+		{testfuse.Root, dir, Holder{Kind: HoldRoot, Path: dir, ByPath: true}},
+		{testfuse.FD, file("open"), Holder{Kind: HoldFD, Path: file("open")}},
+		{testfuse.Mmap, file("mapped"), Holder{Kind: HoldMap, Path: file("mapped")}},
+	} {
+		h.want.MountID, h.want.Device = m.ID, m.Device
+		t.Run(string(h.hold), func(t *testing.T) {
+			p := testfuse.Hold(t, h.hold, h.path)
+			for _, f := range before {
+				f()
+			}
+			h.want.PID = p.PID()
+			got := on(holdersOf(t, p.PID()), func(h Holder) bool { return h.MountID == m.ID || h.Device == m.Device })
+			if h.hold == testfuse.Root { // its working directory may be there, too
+				got = slices.DeleteFunc(got, func(h Holder) bool { return h.Kind == HoldCwd })
+			}
+			if diff := cmp.Diff([]Holder{h.want}, got); diff != "" {
+				t.Errorf("holders (-want +got):\n%s", diff)
+			}
+		})
+		if len(before) > 0 {
+			return // the file system does not answer any more
+		}
+	}
+	t.Run("exe", func(t *testing.T) {
+		p := testfuse.Hold(t, testfuse.Exe, file("program"))
+		got := on(holdersOf(t, p.PID()), func(h Holder) bool { return h.MountID == m.ID })
+		kinds := []HolderKind{}
+		for _, h := range got {
+			if h.Path != file("program") || h.Device != m.Device {
+				t.Errorf("holder %+v", h)
+			}
+			kinds = append(kinds, h.Kind)
+		}
+		if diff := cmp.Diff([]HolderKind{HoldExe, HoldMap}, kinds); diff != "" {
+			t.Errorf("kinds (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestHoldersOfHungMount has every kind in place before the server stops.
+func TestHoldersOfHungMount(t *testing.T) {
+	fsys, opt := machine(t)
+	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
+	want := map[int]HolderKind{}
+	for kind, hold := range map[testfuse.Kind]HolderKind{testfuse.Cwd: HoldCwd, testfuse.Root: HoldRoot, testfuse.FD: HoldFD, testfuse.Mmap: HoldMap} {
+		path := fuse.MountPoint()
+		if kind == testfuse.FD || kind == testfuse.Mmap {
+			path = filepath.Join(path, string(kind))
+		}
+		want[testfuse.Hold(t, kind, path).PID()] = hold
+	}
+	fuse.Hang()
+	result, err := Holders(t.Context(), fsys, HoldersOptions{
+		Group: opt.Group, Keep: func(h *Holder) bool { return h.Device == fuse.Device() },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int]HolderKind{}
+	for _, h := range result.Holders {
+		if h.Kind != HoldCwd || got[h.PID] == "" {
+			got[h.PID] = h.Kind
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("holders (-want +got):\n%s", diff)
+	}
+	if !slices.ContainsFunc(result.FUSE, func(d FUSEDevice) bool {
+		return d.PID == fuse.PID() && (d.Connection == 0 || int(d.Connection) == fuse.Minor())
+	}) {
+		t.Errorf("the server, process %d of connection %d, is not among %+v", fuse.PID(), fuse.Minor(), result.FUSE)
+	}
+	t.Logf("servers: %+v", result.FUSE)
+}
+
+func TestHoldersOfMisleadingPaths(t *testing.T) {
+	t.Run("covered since", func(t *testing.T) {
+		dir, lower := tmpfs(t)
+		p := testfuse.Hold(t, testfuse.FD, filepath.Join(dir, "file"))
+		mountAt(t, "upper", dir, "tmpfs", 0, "")
+		one(t, p, Holder{Kind: HoldFD, Path: filepath.Join(dir, "file"), MountID: lower.ID, Device: lower.Device})
+	})
+	t.Run("detached", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		p := testfuse.Hold(t, testfuse.FD, filepath.Join(dir, "file"))
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Fatal(err)
+		}
+		one(t, p, Holder{Kind: HoldFD, Path: "/file", MountID: m.ID, Detached: true})
+	})
+	t.Run("detached, mapped", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		p := testfuse.Hold(t, testfuse.Mmap, filepath.Join(dir, "file"))
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Fatal(err)
+		}
+		one(t, p, Holder{Kind: HoldMap, Path: "/file", Device: m.Device, Detached: true})
+	})
+	t.Run("deleted", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		name := filepath.Join(dir, "file")
+		p := testfuse.Hold(t, testfuse.FD, name)
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		one(t, p, Holder{Kind: HoldFD, Path: name, MountID: m.ID, Device: m.Device, Deleted: true})
+	})
+	t.Run("names of all sorts", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		name := filepath.Join(dir, "a\nb \x1b[31m\xff"+strings.Repeat("x", 200))
+		p := testfuse.Hold(t, testfuse.FD, name)
+		one(t, p, Holder{Kind: HoldFD, Path: name, MountID: m.ID, Device: m.Device})
+	})
+}
+
+// one wants exactly one hold by a process on the file "file" or whatever want names.
+func one(t *testing.T, p *testfuse.Process, want Holder) {
+	t.Helper()
+	want.PID = p.PID()
+	got := on(holdersOf(t, p.PID()), func(h Holder) bool { return h.Path == want.Path })
+	if diff := cmp.Diff([]Holder{want}, got); diff != "" {
+		t.Errorf("holders (-want +got):\n%s", diff)
+	}
+}
+
+func TestHoldersElsewhere(t *testing.T) {
+	t.Run("another mount namespace", func(t *testing.T) {
+		from, m := tmpfs(t)
+		to := t.TempDir()
+		c := start(t, job{CPU: -1, Namespace: "process", From: from, To: to, Dir: to})
+		var tables []mounts.Table
+		fsys, opt := machine(t)
+		result, err := Holders(t.Context(), fsys, HoldersOptions{
+			Group: opt.Group, Keep: func(h *Holder) bool { return h.PID == c.pid() && h.Kind == HoldCwd },
+			Table: func(t mounts.Table) { tables = append(tables, t) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(result.Holders) != 1 || result.Holders[0].Device != m.Device || result.Holders[0].MountID == m.ID || result.Holders[0].Path != to {
+			t.Fatalf("holders %+v, want the working directory %s on the bind mount of %s", result.Holders, to, m.Device)
+		}
+		h := result.Holders[0]
+		at := slices.IndexFunc(tables, func(t mounts.Table) bool { return t.Namespace == h.MountNS })
+		if at < 0 || !slices.ContainsFunc(tables[at].Mounts, func(m mounts.Mount) bool { return m.ID == h.MountID && m.MountPoint == to }) {
+			t.Errorf("mount %d is not at %s in the table of namespace %d", h.MountID, to, h.MountNS)
+		}
+	})
+	t.Run("chroot", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		c := start(t, job{CPU: -1, Chroot: dir, Dir: "/sub"})
+		got := on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })
+		want := []Holder{
+			{PID: c.pid(), Kind: HoldRoot, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true},
+			{PID: c.pid(), Kind: HoldCwd, Path: filepath.Join(dir, "sub"), MountID: m.ID, Device: m.Device, ByPath: true},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a namespace held by a descriptor", func(t *testing.T) {
+		machine(t)
+		p := testfuse.Hold(t, testfuse.FD, "/proc/self/ns/mnt")
+		fsys, opt := machine(t)
+		result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(result.Namespaces, func(n NamespaceHold) bool { return n.PID == p.PID() && n.Namespace != 0 }) {
+			t.Errorf("process %d holds its own namespace; found %+v", p.PID(), result.Namespaces)
+		}
+	})
+}
+
+// TestHoldersOfEndingProcesses reads while processes come and go: they are no trouble.
+func TestHoldersOfEndingProcesses(t *testing.T) {
+	fsys, opt := machine(t)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = exec.Command("true").Run()
+			}
+		}
+	}()
+	for range 5 {
+		result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group})
+		if err != nil {
+			t.Error(err)
+		}
+		for _, problem := range result.Problems {
+			if !errors.Is(problem, fs.ErrPermission) { // the first process of a sandbox may not be looked at
+				t.Error(problem)
+			}
+		}
+		for _, h := range result.Holders {
+			if h.Detached && strings.HasPrefix(h.Path, "/usr") {
+				t.Errorf("%+v is said to be detached", h)
+			}
+		}
+	}
+	close(stop)
+	<-done
+}
+
+func TestHoldersWithoutProc(t *testing.T) {
+	fsys, err := hostfs.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = fsys.Close() }()
+	if result, err := Holders(t.Context(), fsys, HoldersOptions{}); err == nil || result.Holders == nil {
+		t.Errorf("%+v, %v; want an error, and lists that are not nil", result, err)
+	}
+}
+
+// TestHoldersKilled kills a process of which a thread cannot die: it still holds all that it had.
+func TestHoldersKilled(t *testing.T) {
+	fsys, opt := machine(t)
+	dir, m := tmpfs(t)
+	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
+	c := start(t, job{CPU: -1, Call: "stat", Path: server.MountPoint(), Second: true, Dir: dir, Open: dir})
+	server.Hang()
+	c.call(t)
+	testfuse.Await(t, "the server to take the request", func() bool { return server.Held() > 0 })
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	testfuse.Await(t, "a zombie", func() bool {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid()))
+		return err == nil && strings.Contains(string(text), ") Z ")
+	})
+	result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *Holder) bool { return h.PID == c.pid() && h.MountID == m.ID }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := []HolderKind{}
+	for _, h := range result.Holders {
+		kinds = append(kinds, h.Kind)
+	}
+	if diff := cmp.Diff([]HolderKind{HoldCwd, HoldFD}, kinds); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+}

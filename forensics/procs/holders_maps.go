@@ -1,0 +1,104 @@
+package procs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// maxMaps bounds /proc/PID/maps: vm.max_map_count is 65,530 by default.
+const maxMaps = 32 << 20
+
+// readMaps finds the files in the memory of a process. The file maps needs the lock of the memory map, which a process
+// that is blocked may hold for ever.
+func (s *scanner) readMaps(p *subject) {
+	buf := s.maps
+	s.maps = nil // a call that does not come back keeps it
+	if buf == nil {
+		buf = make([]byte, 0, 32<<10)
+	}
+	dir, alive := p.dir, p.alive
+	text, err := ask(&p.visit, func() ([]byte, error) { return dir.Append(buf[:0], alive+"maps", maxMaps) })
+	if p.lost != nil {
+		return // ask has noted it
+	}
+	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+		s.trouble("memory maps", err)
+	} else if err != nil {
+		s.c.problems.add("memory maps", fmt.Errorf("%s: %w", p.key, err))
+	}
+	s.addMaps(p, text)
+	s.maps = text[:0]
+}
+
+// addMaps notes each file of /proc/PID/maps once (proc_pid_maps(5)):
+//
+//	00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/dbus-daemon
+//
+// Lines without an inode are no files. A newline in a path is shown as "\012", so that a line is a line.
+func (s *scanner) addMaps(p *subject, text []byte) {
+	noted := map[mappedKey]bool{}
+	var last []byte
+	for len(text) > 0 {
+		line := text
+		if end := bytes.IndexByte(text, '\n'); end >= 0 {
+			line, text = text[:end], text[end+1:]
+		} else {
+			text = nil
+		}
+		device, path, ok := mappedFile(line)
+		if !ok || bytes.Equal(path, last) || internal(string(path)) {
+			continue
+		}
+		last = path
+		name, deleted := s.name(string(unescapeNewline(path)))
+		if key := (mappedKey{device, name}); !noted[key] {
+			noted[key] = true
+			h := Holder{PID: p.pid, Kind: HoldMap, FD: -1, Path: name, Deleted: deleted, MountNS: p.ns}
+			s.found.add(rawHolder{Holder: h, device: device})
+		}
+	}
+}
+
+type mappedKey struct {
+	device uint64
+	path   string
+}
+
+// mappedFile takes a line of maps apart; ok is false for what is no file.
+func mappedFile(line []byte) (device uint64, path []byte, ok bool) {
+	rest := line
+	for range 3 { // addresses, permissions, offset
+		at := bytes.IndexByte(rest, ' ')
+		if at < 0 {
+			return 0, nil, false
+		}
+		rest = rest[at+1:]
+	}
+	dev, rest, _ := bytes.Cut(rest, []byte{' '})
+	inode, rest, _ := bytes.Cut(rest, []byte{' '})
+	path = bytes.TrimLeft(rest, " ")
+	if string(inode) == "0" || len(path) == 0 || path[0] != '/' {
+		return 0, nil, false
+	}
+	major, minor, found := bytes.Cut(dev, []byte{':'})
+	a, err1 := strconv.ParseUint(string(major), 16, 32)
+	b, err2 := strconv.ParseUint(string(minor), 16, 32)
+	return a<<32 | b, path, found && err1 == nil && err2 == nil
+}
+
+// unescapeNewline undoes the one escape of maps.
+func unescapeNewline(path []byte) []byte {
+	if !bytes.Contains(path, []byte(`\012`)) {
+		return path
+	}
+	return bytes.ReplaceAll(path, []byte(`\012`), []byte{'\n'})
+}
+
+// spellDevice writes a device as mountinfo does.
+func spellDevice(device uint64) string {
+	return strconv.FormatUint(device>>32, 10) + ":" + strconv.FormatUint(device&0xffffffff, 10)
+}

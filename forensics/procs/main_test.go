@@ -1,0 +1,15 @@
+package procs
+
+import (
+	"os"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+)
+
+func TestMain(m *testing.M) {
+	testfuse.Main()
+	childMain()
+	benchMain()
+	os.Exit(m.Run())
+}

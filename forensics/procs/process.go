@@ -1,0 +1,201 @@
+package procs
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+// flagExiting is PF_EXITING: the process is on its way out.
+const flagExiting = 0x00000004
+
+// A visit is the reading of one process. Its directory stays open meanwhile, so that everything is read of that very
+// process, whoever gets its pid next.
+type visit struct {
+	c    *collector
+	pid  int
+	key  string // for probe
+	dir  *hostfs.Dir
+	stat Stat
+	// alive is the directory of a thread that has not ended, "task/TID/", if the first one has: then the process's own
+	// files know nothing any more. That is what a killed process looks like of which a thread cannot die.
+	alive string
+	lost  error // a read that did not come back: no more of those
+}
+
+// process reads one process and its threads. One that ends meanwhile is absent.
+func (c *collector) process(pid int) {
+	name := strconv.Itoa(pid)
+	dir, err := c.proc.OpenDir(name)
+	if err != nil {
+		if !isGone(err) {
+			c.problems.add("processes", err)
+		}
+		return
+	}
+	defer func() { _ = dir.Close() }()
+	v := visit{c: c, pid: pid, key: "pid " + name, dir: dir}
+	if !v.readStat() {
+		return
+	}
+	before := len(c.waiting)
+	v.threads()
+	p, ok := v.process(len(c.waiting) > before)
+	if !ok {
+		c.waiting = c.waiting[:before]
+		return
+	}
+	c.processes = append(c.processes, p)
+}
+
+func (v *visit) readStat() bool {
+	text, err := v.c.read(v.dir, "stat")
+	if err == nil {
+		v.stat, err = ParseStat(text)
+	}
+	if err != nil && !isGone(err) {
+		v.c.problems.add(v.dir.Path()+"/stat", err)
+	}
+	return err == nil
+}
+
+// process describes the process; waiting says that one of its threads waits. It is false if the process has ended.
+func (v *visit) process(waiting bool) (Process, bool) {
+	p := Process{
+		PID:        v.pid,
+		PPID:       v.stat.PPID,
+		StartTicks: v.stat.StartTicks,
+		Started:    v.c.started(v.stat.StartTicks),
+		Comm:       v.stat.Comm,
+		State:      v.stat.State,
+		Threads:    v.stat.Threads,
+		Command:    []string{},
+		Kernel:     v.stat.Kernel(),
+	}
+	if p.Kernel {
+		return p, true // the rest is the same for all of them and says nothing
+	}
+	text, err := v.c.read(v.dir, "status")
+	if err != nil && isGone(err) {
+		return p, false
+	}
+	p.UID = parseStatus(text).uid
+	p.MountNS = v.mountNS(v.alive)
+	v.slow(&p, waiting)
+	return p, true
+}
+
+// mountNS returns the inode number of the mount namespace of the process, or of a thread ("task/TID/"): they differ if
+// the thread has entered another one. The link reads "mnt:[4026531840]".
+func (v *visit) mountNS(task string) uint64 {
+	link, err := v.dir.ReadLink(task + "ns/mnt")
+	if err != nil {
+		if !isGone(err) {
+			v.c.problems.add("mount namespaces", err)
+		}
+		return 0
+	}
+	return parseNS(link)
+}
+
+// parseNS returns the inode number in the text of a link to a mount namespace, 0 if that is not one.
+func parseNS(link string) uint64 {
+	inode, ok := strings.CutPrefix(link, "mnt:[")
+	if !ok {
+		return 0
+	}
+	ns, err := strconv.ParseUint(strings.TrimSuffix(inode, "]"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return ns
+}
+
+// A group is what /proc/PID/cgroup says.
+type group struct{ path, pod, container string }
+
+func readGroup(dir *hostfs.Dir, alive string) group {
+	var buf [512]byte
+	text, _ := dir.Append(buf[:0], alive+"cgroup", limitSmall) // absent in a kernel without cgroups
+	path, pod, container := chooseCgroup(text)
+	return group{path, pod, container}
+}
+
+// slow reads the two files that may block: cgroup, on kernels where that takes the cgroup lock (before 6.7), and
+// cmdline, which takes the lock of the memory map. They share one call, since a call under probe costs more than a read;
+// the cgroup is handed over before the command line is begun.
+func (v *visit) slow(p *Process, waiting bool) {
+	groups := make(chan group, 1)
+	switch {
+	case v.lost != nil:
+		p.CommandError = v.lost.Error()
+		v.groupAlone(groups)
+	case waiting && v.c.lost >= v.c.limits.Lost:
+		p.CommandError = "not read: too many other processes did not answer"
+		v.groupAlone(groups)
+	default:
+		v.command(p, groups)
+	}
+	select {
+	case g := <-groups:
+		p.Cgroup, p.PodUID, p.ContainerID = g.path, g.pod, g.container
+	default:
+	}
+}
+
+func (v *visit) command(p *Process, groups chan<- group) {
+	skip, dir, alive := v.c.cgroupLost, v.dir, v.alive
+	words, err := ask(v, func() ([]string, error) {
+		if !skip {
+			groups <- readGroup(dir, alive)
+		}
+		var buf [512]byte
+		text, err := dir.Append(buf[:0], alive+"cmdline", limitCommand)
+		return splitCommand(text), err
+	})
+	if words != nil {
+		p.Command = words
+	}
+	if err != nil && !isGone(err) {
+		p.CommandError = err.Error()
+	}
+	if v.lost != nil && !skip && len(groups) == 0 {
+		v.c.loseGroups(err)
+	}
+}
+
+// groupAlone reads the cgroup of a process that has something else that blocks.
+func (v *visit) groupAlone(groups chan<- group) {
+	if v.c.cgroupLost {
+		return
+	}
+	dir, alive := v.dir, v.alive
+	ctx, cancel := context.WithTimeout(v.c.ctx, v.c.limits.Read)
+	defer cancel()
+	g, err := probe.Do(ctx, v.c.opt.Group, "cgroups", func() (group, error) { return readGroup(dir, alive), nil })
+	if err != nil {
+		v.c.loseGroups(err)
+		return
+	}
+	groups <- g
+}
+
+// loseGroups gives up reading cgroups: they all wait for one lock.
+func (c *collector) loseGroups(err error) {
+	c.cgroupLost = true
+	c.problems.add("cgroups", err)
+}
+
+// splitCommand splits a command line at its NULs. A process that has written its title over it has no NUL but at the
+// end, or many there.
+func splitCommand(text []byte) []string {
+	text = bytes.TrimRight(text, "\x00")
+	if len(text) == 0 {
+		return []string{}
+	}
+	return strings.Split(string(text), "\x00")
+}

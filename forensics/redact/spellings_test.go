@@ -1,0 +1,97 @@
+package redact
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+)
+
+// Each prefix in the list of shapes is found, also at the end of a line break that JSON escapes, and not if too little
+// follows it.
+func TestShapes(t *testing.T) {
+	r := New(nil)
+	for _, x := range shapes {
+		token := x.prefix + strings.Repeat("a1B2c3D4", 16)
+		for _, text := range []string{token, "x " + token + " y", `{"m":"x\n` + token + `"}`, "http://h/?a=%0A" + token} {
+			if got := r.Text("x", text); strings.Contains(got, token) || !strings.Contains(got, placeholderStart+x.rule+":") {
+				t.Errorf("%s: from %s\n to %s", x.prefix, text, got)
+			}
+		}
+		for _, text := range []string{x.prefix[:len(x.prefix)-1], strings.ToLower(x.prefix) + ".", x.prefix + " x"} {
+			if got := r.Text("x", text); x.least > 0 && got != text {
+				t.Errorf("%s: from %s\n to %s", x.prefix, text, got)
+			}
+		}
+	}
+}
+
+// Each name of a secret is known in all its spellings, and a file that holds it is not masked.
+func TestNames(t *testing.T) {
+	const secret = "kQ7xZ2mN9pR4sT6vW8yB1dF3gH5jL0aC"
+	r := New(nil)
+	for _, word := range nameWords() {
+		if word == "key" || strings.HasSuffix(word, "id") && !strings.HasPrefix(word, "se") {
+			word = "access_" + word // by itself it says too little
+		}
+		for _, name := range []string{word, strings.ToUpper(word), "my_" + word, "my-" + word, "my." + word, "my" + strings.ToUpper(word[:1]) + word[1:]} {
+			if name == "PWD" {
+				continue // the shell's
+			}
+			for _, text := range []string{name + "=" + secret, name + ": " + secret, `{"` + name + `":"` + secret + `"}`} {
+				if got := r.Text("x", text); strings.Contains(got, secret) {
+					t.Errorf("not masked: %s", text)
+				}
+			}
+			for _, text := range []string{name + "=/etc/x/y.z", name + ": true", name + " " + secret, name + "x=" + secret, name + "_file=" + secret, name + "=<none>"} {
+				if got := r.Text("x", text); got != text {
+					t.Errorf("masked: %s", text)
+				}
+			}
+		}
+	}
+}
+
+// Base64 of configurations is opened by how it begins.
+func TestEncoded(t *testing.T) {
+	r := New(nil)
+	for _, text := range []string{
+		`{"auth":"` + base64.StdEncoding.EncodeToString([]byte("bob:hunter2horse")) + `"}`,
+		"{\n  \"password\": \"hunter2horse\"}", "{\n\t\"password\": \"hunter2horse\"}", "{\n \"password\": \"hunter2horse\"}", "{\r\n\"password\": \"hunter2horse\"}",
+		"apiVersion: v1\nkind: Config\nusers:\n- user:\n    token: hunter2horse\n",
+		"-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIBdF3gH5jL0aC\n-----END EC PRIVATE KEY-----\n",
+	} {
+		encoded := base64.StdEncoding.EncodeToString([]byte(text))
+		twice := base64.StdEncoding.EncodeToString([]byte(`{"data":"` + encoded + `"}`))
+		for _, s := range []string{encoded, twice} {
+			if got := r.Text("x", "x "+s+" y"); strings.Contains(got, s[:16]) {
+				t.Errorf("%q in base64 is not masked: %s", text, s)
+			}
+		}
+	}
+	for _, text := range []string{`{"pool":"p","volume":"v","cluster":"c"}`, "apiVersion: v1\nkind: Config\nusers: []\n", "-----BEGIN CERTIFICATE-----\nMHcCAQEEIBdF3gH5jL0aC"} {
+		encoded := base64.StdEncoding.EncodeToString([]byte(text))
+		if got := r.Text("x", encoded); got != encoded {
+			t.Errorf("%q in base64 is masked", text)
+		}
+	}
+}
+
+// All triggers are found, in any case and inside each other, and nothing else.
+func TestMachineFindsAllTriggers(t *testing.T) {
+	list := triggers()
+	m := newMachine(list)
+	for _, x := range list {
+		for _, text := range []string{x.word, strings.ToUpper(x.word), "p" + x.word, x.word[:1] + x.word, strings.Repeat(x.word, 2)} {
+			found := false
+			m.scan(text, func(index, end int) {
+				if end > len(text) || !strings.EqualFold(text[end-len(list[index].word):end], list[index].word) {
+					t.Fatalf("%q is said to end at %d of %q", list[index].word, end, text)
+				}
+				found = found || list[index].word == x.word
+			})
+			if !found {
+				t.Errorf("%q is not found in %q", x.word, text)
+			}
+		}
+	}
+}

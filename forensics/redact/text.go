@@ -1,0 +1,119 @@
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// maxPasses is how often a text is gone through until nothing is found any more. Twice is enough for anything but texts
+// that were made to need more.
+const maxPasses = 32
+
+// Text masks secrets in free text: log lines, error messages, configuration files, dumps. A text without any is
+// returned as it is. What is masked once stays as it is if it is masked again.
+func (r *Redactor) Text(where, s string) string {
+	for range maxPasses {
+		f := look(r.machine, s, 0, 0)
+		if f == nil || len(f.secrets) == 0 {
+			return s
+		}
+		s = r.replace(where, s, f.merged())
+	}
+	return s
+}
+
+func (r *Redactor) replace(where, s string, secrets []secret) string {
+	var b strings.Builder
+	end := 0
+	for _, x := range secrets {
+		b.WriteString(s[end:x.from])
+		b.WriteString(r.mask(where, x.rule, s[x.from:x.to]))
+		end = x.to
+	}
+	b.WriteString(s[end:])
+	return b.String()
+}
+
+// A secret is a place in a text.
+type secret struct {
+	from, to int
+	rule     string
+}
+
+// A finding is what one pass over a text has found.
+type finding struct {
+	s       string
+	machine *machine
+	// hit says that there was a trigger that is not common in text.
+	hit bool
+	// noUser is a place before which no URL with a user begins, as far as is known.
+	noUser int
+	// layer counts the escapes that were undone to get s, depth how often it was base64.
+	layer, depth int
+	secrets      []secret
+	// last is the secret that ends last, masked the end of the last placeholder.
+	last   secret
+	masked int
+}
+
+// reach is how far the name and the separator may be from a secret that follows them. A trigger that is deeper than that
+// in a secret needs no closer look, which keeps the time linear in texts that consist of triggers.
+const reach = 64
+
+// look finds the secrets in a text and below its escapes. It returns nil where there is no trigger.
+func look(m *machine, s string, layer, depth int) *finding {
+	var f *finding
+	m.scan(s, func(index, end int) {
+		t := &m.triggers[index]
+		from := end - len(t.word)
+		if t.fits != nil && !t.fits(s, from, end) {
+			return
+		}
+		if f == nil {
+			f = &finding{s: s, machine: m, layer: layer, depth: depth}
+		}
+		f.hit = f.hit || t.fits == nil
+		if f.wants(from, end) {
+			t.find(f, from, end)
+		}
+	})
+	if f != nil && f.hit {
+		f.layers()
+	}
+	return f
+}
+
+func (f *finding) wants(from, to int) bool {
+	return from >= f.masked && (from < f.last.from || to+reach >= f.last.to)
+}
+
+// add notes a secret, unless it is nothing but a placeholder.
+func (f *finding) add(rule string, from, to int) {
+	if from >= to || placeholderAt(f.s, from) == to {
+		return
+	}
+	f.secrets = append(f.secrets, secret{from, to, rule})
+	if to > f.last.to {
+		f.last = f.secrets[len(f.secrets)-1]
+	}
+}
+
+// placeholder notes that something has been masked already.
+func (f *finding) placeholder(from, _ int) {
+	f.masked = max(f.masked, placeholderAt(f.s, from))
+}
+
+// merged returns the secrets in order, those that overlap as one.
+func (f *finding) merged() []secret {
+	slices.SortStableFunc(f.secrets, func(a, b secret) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	merged := f.secrets[:1]
+	for _, x := range f.secrets[1:] {
+		if last := &merged[len(merged)-1]; x.from < last.to {
+			last.to = max(last.to, x.to)
+		} else {
+			merged = append(merged, x)
+		}
+	}
+	return merged
+}

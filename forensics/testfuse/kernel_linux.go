@@ -1,0 +1,142 @@
+package testfuse
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// trouble is how a server treats what it is asked. The zero value is a healthy server.
+type trouble struct {
+	Hang  bool
+	Delay time.Duration
+	Errno syscall.Errno
+}
+
+// kernel is the server's end of a FUSE connection.
+type kernel struct {
+	fd   int
+	tree *tree
+	buf  []byte
+
+	initialised chan struct{} // closed when the first request, INIT, is answered, or the connection gone
+
+	mu      sync.Mutex
+	trouble trouble
+	held    map[uint64]*request // read and not answered, by unique
+}
+
+func newKernel(fd int, tree *tree) *kernel {
+	return &kernel{
+		fd: fd, tree: tree,
+		buf:         make([]byte, maxWrite+8192), // the kernel refuses a read without room for a header beside max_write
+		initialised: make(chan struct{}),
+		held:        make(map[uint64]*request),
+	}
+}
+
+// A request is one message of the kernel: its header, and what comes after it.
+type request struct {
+	inHeader
+	body []byte
+}
+
+// serve reads requests until the connection is gone. The first of them is INIT. Until that is answered, callers do not
+// even get to wait for an answer, but sit in fuse_get_req.
+func (k *kernel) serve() {
+	if first := k.next(); first != nil {
+		k.answer(first, 0)
+	}
+	close(k.initialised)
+	for req := k.next(); req != nil; req = k.next() {
+		k.take(req)
+	}
+}
+
+// next reads a request. It returns nil when the file system has been unmounted or aborted.
+func (k *kernel) next() *request {
+	for {
+		n, err := unix.Read(k.fd, k.buf)
+		switch {
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ENOENT):
+			continue // ENOENT: the request was interrupted before it could be read
+		case err != nil:
+			return nil // ENODEV
+		}
+		req := new(request)
+		req.body = slices.Clone(unpack(k.buf[:n], &req.inHeader))
+		return req
+	}
+}
+
+// take answers a request at once or puts it aside, as the current trouble demands.
+func (k *kernel) take(req *request) {
+	switch req.Opcode {
+	case opForget, opBatchForget, opInterrupt:
+		return // never answered; nodes are kept, and a dead server does not notice an interrupt
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.treat(req)
+}
+
+// treat is take under the lock, and for requests that were taken before.
+func (k *kernel) treat(req *request) {
+	tr := k.trouble
+	switch {
+	case tr.Hang:
+		k.held[req.Unique] = req
+	case tr.Delay > 0:
+		k.held[req.Unique] = req
+		time.AfterFunc(tr.Delay, func() { k.release(req) })
+	default:
+		k.answer(req, tr.Errno)
+	}
+}
+
+// release answers a delayed request, unless it has been answered or put aside again in the meantime.
+func (k *kernel) release(req *request) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.held[req.Unique] == req {
+		delete(k.held, req.Unique)
+		k.answer(req, 0)
+	}
+}
+
+// setTrouble puts a trouble in force, also for the requests that the last one had put aside.
+func (k *kernel) setTrouble(tr trouble) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.trouble = tr
+	held := k.held
+	k.held = make(map[uint64]*request)
+	for _, req := range held {
+		again := *req // another pointer, so that a timer of the old trouble does not release it
+		k.treat(&again)
+	}
+}
+
+func (k *kernel) countHeld() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.held)
+}
+
+// answer carries a request out and writes the reply, or writes errno if that is set.
+func (k *kernel) answer(req *request, errno syscall.Errno) {
+	var body []byte
+	if errno == 0 {
+		body, errno = k.tree.handle(req)
+	}
+	if errno != 0 {
+		body = nil
+	}
+	reply := pack(outHeader{Len: uint32(outHeaderSize + len(body)), Error: -int32(errno), Unique: req.Unique})
+	// The write fails if nobody waits any more. That is no concern of the server.
+	_, _ = unix.Write(k.fd, append(reply, body...))
+}

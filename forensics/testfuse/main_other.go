@@ -1,0 +1,6 @@
+//go:build !linux
+
+package testfuse
+
+// Main does nothing: there are no mounts to serve here.
+func Main() {}
