@@ -1,0 +1,143 @@
+package forensics
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Check judges one kind of trouble. It is a plain value; the list of all is checks.All.
+type Check struct {
+	// ID is for ever: people's automation keys on it. Lower case words joined by dashes.
+	ID string
+	// Title says in a few words what the check finds, Doc what it means, what it rests on, for which kubelet and
+	// kernel versions it holds, and where it can be wrong.
+	Title string
+	Doc   string
+	// Severity is the worst that it reports.
+	Severity Severity
+	// Needs are the sources without which it says "not checked".
+	Needs []Need
+	Run   func(*Pass)
+}
+
+// Need is met by any one of its sources.
+type Need []string
+
+func (n Need) String() string { return strings.Join(n, " or ") }
+
+// Pass is one run of one check. A check reads Evidence and Model and calls Report; it has no other effect.
+type Pass struct {
+	Check    Check
+	Evidence *Evidence
+	Model    *Model
+
+	findings []Finding
+	partly   []string
+	broken   string
+}
+
+// Report records a finding. ID, and Confidence where it is empty, are filled in. A finding that is more severe than the
+// check declares makes the check fail.
+func (p *Pass) Report(f Finding) {
+	f.ID = p.Check.ID
+	if f.Confidence == "" {
+		f.Confidence = Certain
+	}
+	if f.Severity.Rank() > p.Check.Severity.Rank() {
+		p.broken = fmt.Sprintf("reports %s, but declares %s", f.Severity, p.Check.Severity)
+	}
+	p.findings = append(p.findings, f.filled())
+}
+
+// filled replaces nil slices: arrays are never null in JSON.
+func (f Finding) filled() Finding {
+	f.Because = append([]Entity{}, f.Because...)
+	f.Refs = append([]Ref{}, f.Refs...)
+	f.Remedies = append([]Remedy{}, f.Remedies...)
+	f.Pods = append([]string{}, f.Pods...)
+	return f
+}
+
+// Unjudged says that a part of what the check looks at could not be judged, and why. Without a finding the outcome is
+// then "not checked", not "clean".
+func (p *Pass) Unjudged(format string, args ...any) {
+	if why := fmt.Sprintf(format, args...); !slices.Contains(p.partly, why) {
+		p.partly = append(p.partly, why)
+	}
+}
+
+// missing says which needs the evidence does not meet.
+func (c Check) missing(e *Evidence) string {
+	var lacks []string
+	for _, need := range c.Needs {
+		if !slices.ContainsFunc(need, func(source string) bool { ok, _ := e.Saw(source); return ok }) {
+			lacks = append(lacks, need.lack(e))
+		}
+	}
+	return strings.Join(lacks, "; ")
+}
+
+func (n Need) lack(e *Evidence) string {
+	var why []string
+	for _, source := range n {
+		_, reason := e.Saw(source)
+		why = append(why, source+" "+reason)
+	}
+	return strings.Join(why, ", ")
+}
+
+// Saw says whether a source was read at least in part; if not, in what way it was missing.
+func (e *Evidence) Saw(source string) (ok bool, reason string) {
+	reason = "not looked at"
+	for _, s := range e.Coverage {
+		if s.Source != source && !strings.HasPrefix(s.Source, source+":") {
+			continue
+		}
+		if s.Status.Usable() {
+			return true, ""
+		}
+		reason = string(s.Status)
+		if s.Detail != "" {
+			reason += " (" + s.Detail + ")"
+		}
+	}
+	return false, reason
+}
+
+var checkID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+// Validate rejects badly declared checks: a missing or doubled id, no text, no Run, no severity.
+func Validate(checks []Check) error {
+	var errs []error
+	seen := map[string]bool{}
+	for i, c := range checks {
+		problem := c.problem()
+		if problem == "" && seen[c.ID] {
+			problem = "declared twice"
+		}
+		if problem != "" {
+			errs = append(errs, fmt.Errorf("check %d (%q): %s", i, c.ID, problem))
+		}
+		seen[c.ID] = true
+	}
+	return errors.Join(errs...)
+}
+
+func (c Check) problem() string {
+	switch {
+	case !checkID.MatchString(c.ID):
+		return "bad id"
+	case c.Title == "" || c.Doc == "":
+		return "no title or documentation"
+	case c.Severity.Rank() == 0:
+		return "no severity"
+	case c.Run == nil:
+		return "no Run"
+	case len(c.Needs) == 0:
+		return "needs nothing: then it cannot say \"not checked\""
+	}
+	return ""
+}

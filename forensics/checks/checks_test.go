@@ -1,0 +1,403 @@
+package checks
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// A scenario is evidence made worse or better by one change, and what one check says about it.
+type scenario struct {
+	name   string
+	base   func(testing.TB) forensics.Evidence
+	change func(testing.TB, *forensics.Evidence)
+	// want is "severity subject" for each finding, or "" for none: a near miss.
+	want []string
+	// says is text that the first finding's title or detail must contain.
+	says string
+	// outcome is checked where it is set.
+	outcome forensics.OutcomeStatus
+}
+
+// scenarios has, for each check, at least one positive and one near miss. What a check says about evidence without its
+// sources is tested for all checks alike.
+var scenarios = map[string][]scenario{
+	"mount-hung": {
+		{name: "dead FUSE mount below the kubelet", base: sickNode, want: []string{"critical superblock 0:47"}, says: "has not answered for 12 min"},
+		{name: "dead mount elsewhere, nobody of the kubelet waits", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.Mounts.Mounts[2].MountPoint, e.Health[1].MountPoint = "/mnt/nfs", "/mnt/nfs"
+			e.Threads = nil
+		}, want: []string{"warning superblock 0:47"}},
+		{name: "dead mount elsewhere that the kubelet waits for", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.Mounts.Mounts[2].MountPoint, e.Health[1].MountPoint, e.Threads[0].Path = "/mnt/nfs", "/mnt/nfs", "/mnt/nfs"
+		}, want: []string{"critical superblock 0:47"}},
+		{name: "thirty bind mounts of one superblock are one finding", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			for i := range 30 {
+				m := e.Mounts.Mounts[2]
+				m.ID = 100 + i
+				m.MountPoint = kubeletRoot + "/pods/" + deadUID + "/volume-subpaths/cephfs-data/app/" + string(rune('a'+i))
+				h := e.Health[1]
+				h.MountID, h.MountPoint = m.ID, m.MountPoint
+				e.Mounts.Mounts, e.Health = append(e.Mounts.Mounts, m), append(e.Health, h)
+			}
+		}, want: []string{"critical superblock 0:47"}, says: "and 28 more"},
+		{name: "slow is not hung", base: sickNode, change: status(mounts.StatusSlow), outcome: forensics.OutcomeClean},
+		{name: "recovered is not hung", base: sickNode, change: status(mounts.StatusRecovered), outcome: forensics.OutcomeClean},
+		{name: "time ran out before hung-after", base: sickNode, change: status(mounts.StatusUnanswered), outcome: forensics.OutcomeNotChecked},
+		{name: "well", base: wellNode, outcome: forensics.OutcomeClean},
+	},
+	"mount-slow": {
+		{name: "answered late", base: sickNode, change: status(mounts.StatusSlow), want: []string{"warning superblock 0:47"}, says: "is slow"},
+		{name: "recovered", base: sickNode, change: status(mounts.StatusRecovered), want: []string{"warning superblock 0:47"}, says: "has recovered"},
+		{name: "hung is not slow", base: sickNode},
+	},
+	"mount-frozen": {
+		{name: "frozen", base: sickNode, change: status(mounts.StatusFrozen), want: []string{"warning superblock 0:47"}, says: "frozen"},
+		{name: "hung is not frozen", base: sickNode},
+	},
+	"mount-stale": {
+		{name: "stale", base: sickNode, change: status(mounts.StatusStale), want: []string{"warning superblock 0:47"}, says: "stale"},
+		{name: "disconnected is not stale", base: sickNode, change: status(mounts.StatusDisconnected)},
+	},
+	"mount-disconnected": {
+		{name: "disconnected", base: sickNode, change: status(mounts.StatusDisconnected), want: []string{"warning superblock 0:47"}},
+		{name: "stale is not disconnected", base: sickNode, change: status(mounts.StatusStale)},
+	},
+	"mount-io-error": {
+		{name: "error", base: sickNode, change: status(mounts.StatusIOError), want: []string{"warning superblock 0:47"}},
+		{name: "no permission is not an error of the device", base: sickNode, change: status(mounts.StatusDenied)},
+	},
+	"mount-orphaned": {
+		{name: "mount of a pod that is gone", base: sickNode, want: []string{"info mount 60"}},
+		{name: "mount of a live pod", base: wellNode},
+		{name: "pod with a process", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Processes[1].PodUID = deadUID }},
+	},
+	"thread-blocked": {
+		{name: "state S counts", base: sickNode, want: []string{"warning thread 9825/9839"}, says: "12 min"},
+		{name: "threads of one process are one finding", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			t := e.Threads[0]
+			t.TID, t.WaitSeconds = 9840, ptr(100.0)
+			e.Threads = append(e.Threads, t)
+		}, want: []string{"warning thread 9825/9839"}, says: "2 threads"},
+		{name: "it went on", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].Gone = true }},
+		{name: "shorter than hung-after", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.Threads[0].WaitSeconds, e.Dumps = ptr(14.0), nil
+		}},
+		{name: "no age is proven", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.Threads[0].WaitSeconds, e.Dumps = nil, nil
+		}},
+		{name: "dirty page throttling", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.Threads[0].Wait.Kind = procs.WaitWriteback
+		}},
+	},
+	"kubelet-housekeeping-blocked": {
+		{
+			name: "goroutine and thread", base: sickNode, want: []string{"critical subsystem housekeeping"},
+			says: "goroutine 117 (sync loop) = thread 9825/9839 is in newfstatat(\"" + deadPoint + "\"), waiting in request_wait_answer",
+		},
+		{name: "dump alone", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			*e = forensics.NewEvidence()
+			addDump(tb, e, housekeepingDump, 0)
+			e.Cover(forensics.Source{Source: "goroutines:dump", Status: forensics.SourceRead})
+		}, want: []string{"critical subsystem housekeeping"}, says: "stands in os.Stat"},
+		{name: "dump alone with a mount table names candidates by length", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			table := e.Mounts
+			*e = forensics.NewEvidence()
+			e.Mounts = table
+			addDump(tb, e, housekeepingDump, 0)
+			e.Cover(forensics.Source{Source: "goroutines:dump", Status: forensics.SourceRead})
+		}, want: []string{"critical subsystem housekeeping"}, says: deadPoint},
+		{name: "no dump, health failed", base: sickNode, change: noDump, want: []string{"critical subsystem housekeeping"}, says: "thread 9825/9839"},
+		{name: "no dump, health unknown, pod orphaned", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			noDump(tb, e)
+			e.Kubelet.Endpoints = nil
+		}, want: []string{"critical subsystem housekeeping"}},
+		{name: "no dump, health unknown, pod live", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			noDump(tb, e)
+			e.Kubelet.Endpoints = nil
+			e.Processes[1].PodUID = deadUID
+		}, outcome: forensics.OutcomeNotChecked},
+		{name: "the key frame is missing", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			addDump(tb, e, dropFrame(housekeepingDump, "HandlePodCleanups"), 9825)
+		}, outcome: forensics.OutcomeClean},
+		{name: "under a minute and no thread", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			addDump(tb, e, strings.Replace(housekeepingDump, ", 12 minutes", "", 1), 9825)
+			e.Threads = nil
+		}, outcome: forensics.OutcomeClean},
+		{name: "it went on before the second look", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.Threads[0].Gone = true
+		}, outcome: forensics.OutcomeClean},
+		{name: "waiting in the sync loop's select", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			addDump(tb, e, strings.Replace(dropFrame(housekeepingDump, "HandlePodCleanups"), "syscall, 12 minutes", "select, 12 minutes", 1), 9825)
+		}, outcome: forensics.OutcomeClean},
+	},
+	"kubelet-syncloop-stalled": {
+		{name: "unexplained", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.Kubelet.Endpoints[0] = kubelet.Endpoint{URL: "http://127.0.0.1:10255/healthz", Status: "unhealthy", Code: 500, Failed: []string{"syncloop"}}
+		}, want: []string{"critical subsystem syncloop"}, says: "http://127.0.0.1:10248/healthz?verbose says ok all the same"},
+		{name: "explained by housekeeping", base: sickNode, want: []string{"warning subsystem syncloop"}},
+		{name: "another check failed", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.Kubelet.Endpoints[0] = kubelet.Endpoint{URL: "http://127.0.0.1:10255/healthz", Status: "unhealthy", Code: 500, Failed: []string{"log"}, Passed: []string{"syncloop"}}
+		}, outcome: forensics.OutcomeClean},
+		{name: "only the blind port answered", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.Kubelet.Endpoints = e.Kubelet.Endpoints[1:]
+		}, outcome: forensics.OutcomeNotChecked},
+	},
+	"kubelet-not-running": {
+		{
+			name: "stopped by a signal", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Kubelet.State = "T" },
+			want: []string{"critical kubelet 9825"}, says: "is stopped",
+		},
+		{
+			name: "gone while pods run", base: wellNode, change: gone("unit /etc/systemd/system/kubelet.service"),
+			want: []string{"critical kubelet kubelet"}, says: "1 pod still run",
+		},
+		{name: "gone, nothing runs", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			gone("directory /var/lib/kubelet/pods")(tb, e)
+			e.Processes[1].PodUID = ""
+		}, want: []string{"warning kubelet kubelet"}},
+		{name: "not a kubelet's node", base: wellNode, change: gone(""), outcome: forensics.OutcomeClean},
+	},
+	"pod-orphaned": {
+		{name: "volume directory left over", base: sickNode, change: unmounted, want: []string{"warning pod " + deadUID}},
+		{name: "nothing left over", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			unmounted(tb, e)
+			e.PodDirs[1].Volumes = nil
+		}, want: []string{"info pod " + deadUID}},
+		{name: "an empty list proves nothing", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			unmounted(tb, e)
+			e.Pods = nil
+		}, outcome: forensics.OutcomeNotChecked},
+		{name: "a pod that terminates has a cgroup", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			unmounted(tb, e)
+			e.Cgroups[0].PodUID = deadUID
+		}, outcome: forensics.OutcomeClean},
+		{name: "processes were not seen", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			unmounted(tb, e)
+			e.Cover(forensics.Source{Source: forensics.SourceProcesses, Status: forensics.SourceDenied})
+		}, outcome: forensics.OutcomeNotChecked},
+		{name: "still mounted is another check", base: sickNode},
+	},
+	"pod-orphaned-mounted": {
+		{name: "mounted", base: sickNode, want: []string{"warning pod " + deadUID}},
+		{name: "not mounted is another check", base: sickNode, change: unmounted},
+		{name: "a live pod's mounts", base: wellNode, outcome: forensics.OutcomeClean},
+	},
+}
+
+func status(s mounts.Status) func(testing.TB, *forensics.Evidence) {
+	return func(_ testing.TB, e *forensics.Evidence) { e.Health[1].Status = s }
+}
+
+func noDump(_ testing.TB, e *forensics.Evidence) {
+	e.Dumps = nil
+	e.Cover(forensics.Source{Source: forensics.SourceGoroutines, Status: forensics.SourceDenied, Detail: "403"})
+}
+
+func unmounted(_ testing.TB, e *forensics.Evidence) {
+	e.Mounts.Mounts = e.Mounts.Mounts[:2]
+	e.PodDirs[1].Volumes[0].MountPoints = nil
+}
+
+func gone(expected string) func(testing.TB, *forensics.Evidence) {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		e.Kubelet.PID, e.Kubelet.State, e.Kubelet.Endpoints, e.Kubelet.Expected = 0, "", nil, expected
+	}
+}
+
+// dropFrame removes a function and its position from a dump.
+func dropFrame(dump, function string) string {
+	lines := strings.Split(dump, "\n")
+	for i := 0; i < len(lines); i++ {
+		if strings.Contains(lines[i], function) && !strings.HasPrefix(lines[i], "\t") {
+			lines = slices.Delete(lines, i, i+2)
+			i--
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestScenarios(t *testing.T) {
+	for _, check := range All() {
+		t.Run(check.ID, func(t *testing.T) {
+			for _, s := range allScenarios()[check.ID] {
+				t.Run(s.name, func(t *testing.T) { s.run(t, check) })
+			}
+		})
+	}
+}
+
+func (s scenario) run(t *testing.T, check forensics.Check) {
+	e := s.base(t)
+	if s.change != nil {
+		s.change(t, &e)
+	}
+	a := forensics.Analyze(&e, []forensics.Check{check})
+	var got []string
+	for _, f := range a.Findings {
+		got = append(got, string(f.Severity)+" "+f.Subject.String())
+	}
+	if !slices.Equal(got, s.want) {
+		t.Errorf("findings = %q; want %q (outcome %+v)", got, s.want, a.Outcomes[0])
+	}
+	if s.says != "" && len(a.Findings) > 0 && !strings.Contains(a.Findings[0].Title+"\n"+a.Findings[0].Detail, s.says) {
+		t.Errorf("title and detail do not say %q:\n%s\n%s", s.says, a.Findings[0].Title, a.Findings[0].Detail)
+	}
+	if s.outcome != "" && a.Outcomes[0].Status != s.outcome {
+		t.Errorf("outcome = %+v; want %s", a.Outcomes[0], s.outcome)
+	}
+	if a.Outcomes[0].Status == forensics.OutcomeFailed {
+		t.Errorf("the check panicked: %s", a.Outcomes[0].Reason)
+	}
+}
+
+// TestEveryCheck holds every check to having a positive and a near miss, to saying "not checked" without its sources,
+// and to giving each remedy a reason and a risk.
+func TestEveryCheck(t *testing.T) {
+	if err := forensics.Validate(All()); err != nil {
+		t.Error(err)
+	}
+	for id := range allScenarios() {
+		if !slices.ContainsFunc(All(), func(c forensics.Check) bool { return c.ID == id }) {
+			t.Errorf("scenarios for an unknown check %s", id)
+		}
+	}
+	for _, check := range All() {
+		t.Run(check.ID, func(t *testing.T) {
+			hits, misses := 0, 0
+			for _, s := range allScenarios()[check.ID] {
+				if len(s.want) > 0 {
+					hits++
+				} else {
+					misses++
+				}
+			}
+			if hits == 0 || misses == 0 {
+				t.Errorf("%d positives and %d near misses; want at least one of each", hits, misses)
+			}
+			nothing := forensics.NewEvidence()
+			a := forensics.Analyze(&nothing, []forensics.Check{check})
+			if len(a.Findings) != 0 || a.Outcomes[0].Status != forensics.OutcomeNotChecked || a.Outcomes[0].Reason == "" {
+				t.Errorf("without sources: %d findings, outcome %+v; want not-checked with a reason", len(a.Findings), a.Outcomes[0])
+			}
+			for _, source := range needed(check) {
+				e := sickNode(t)
+				e.Cover(forensics.Source{Source: source, Status: forensics.SourceTimeout})
+				if a := forensics.Analyze(&e, []forensics.Check{check}); a.Outcomes[0].Status != forensics.OutcomeNotChecked {
+					t.Errorf("with %s timed out: outcome %+v; want not-checked", source, a.Outcomes[0])
+				}
+			}
+		})
+	}
+}
+
+// needed are the sources that a check cannot do without.
+func needed(c forensics.Check) []string {
+	var sources []string
+	for _, n := range c.Needs {
+		if len(n) == 1 {
+			sources = append(sources, n[0])
+		}
+	}
+	return sources
+}
+
+func TestRemedies(t *testing.T) {
+	for _, evidence := range []forensics.Evidence{sickNode(t), wellNode(t)} {
+		for _, f := range forensics.Analyze(&evidence, All()).Findings {
+			if f.ConfidenceWhy == "" {
+				t.Errorf("%s: no reason for its confidence", f.ID)
+			}
+			for _, r := range f.Remedies {
+				if r.Command == "" || r.Why == "" || r.Risk == "" {
+					t.Errorf("%s: remedy without command, reason or risk: %+v", f.ID, r)
+				}
+				if strings.Contains(r.Command, "rm -rf") {
+					t.Errorf("%s suggests %s", f.ID, r.Command)
+				}
+			}
+		}
+	}
+}
+
+// TestDiagnosis follows the chain from the dead file server to the kubelet.
+func TestDiagnosis(t *testing.T) {
+	e := sickNode(t)
+	a := forensics.Analyze(&e, All())
+	if len(a.Diagnoses) != 1 {
+		t.Fatalf("%d diagnoses; want 1: %+v", len(a.Diagnoses), a.Diagnoses)
+	}
+	d := a.Diagnoses[0]
+	var chain []string
+	for _, link := range d.Chain {
+		chain = append(chain, string(link.Kind)+" "+link.ID)
+	}
+	want := []string{
+		"superblock 0:47", "mount 60", "thread 9825/9839", "goroutine 117", "subsystem housekeeping", "subsystem syncloop", "kubelet 9825",
+	}
+	if !slices.Equal(chain, want) {
+		t.Errorf("chain = %q; want %q", chain, want)
+	}
+	if d.Severity != forensics.Critical || d.Confidence != forensics.Certain || d.Root.String() != "superblock 0:47" {
+		t.Errorf("diagnosis = %s %s, root %s; want critical, certain, superblock 0:47", d.Severity, d.Confidence, d.Root)
+	}
+	for _, part := range []string{"117", "9825/9839", deadPoint, "10.0.0.5:6789:/k8s", "mount 60", deadUID, "node-1", "kubelet 1.17.4"} {
+		if !strings.Contains(d.Paragraph, part) {
+			t.Errorf("the paragraph does not name %s:\n%s", part, d.Paragraph)
+		}
+	}
+	if len(d.Pods) != 1 || d.Pods[0].UID != deadUID || d.Pods[0].State != "orphaned" {
+		t.Errorf("pods = %+v; want the orphaned one", d.Pods)
+	}
+	if len(d.Remedies) == 0 || !strings.HasPrefix(d.Remedies[0].Command, "kubectl cordon") {
+		t.Errorf("first remedy = %+v; want a cordon", d.Remedies)
+	}
+}
+
+// TestTwoDeadMounts has a second dead mount that blocks nothing: the chain must name the one that blocks.
+func TestTwoDeadMounts(t *testing.T) {
+	e := sickNode(t)
+	other := e.Mounts.Mounts[2]
+	other.ID, other.Device, other.Source = 61, "0:48", "10.0.0.6:/other"
+	other.MountPoint = strings.Replace(deadPoint, "cephfs-data", "other-data!", 1)
+	h := e.Health[1]
+	h.MountID, h.Device, h.MountPoint, h.Method, h.Witness = 61, "0:48", other.MountPoint, "probe", ""
+	e.Mounts.Mounts = append(e.Mounts.Mounts, other)
+	e.Health = append(e.Health, h)
+	a := forensics.Analyze(&e, All())
+	if len(a.Diagnoses) < 2 || a.Diagnoses[0].Root.ID != "0:47" || a.Diagnoses[1].Root.ID != "0:48" {
+		t.Fatalf("diagnoses = %+v; want 0:47 first, then 0:48", a.Diagnoses)
+	}
+	for _, link := range a.Diagnoses[1].Chain {
+		if link.Kind == forensics.KindSubsystem || link.Kind == forensics.KindKubelet {
+			t.Errorf("the mount that blocks nothing is said to block %s %s", link.Kind, link.ID)
+		}
+	}
+}
+
+// TestForeignDump gives a dump of another process: nothing may be joined.
+func TestForeignDump(t *testing.T) {
+	e := sickNode(t)
+	addDump(t, &e, housekeepingDump, 777)
+	if joins := forensics.NewModel(&e).Joins(); len(joins) != 0 {
+		t.Errorf("joins = %+v; want none", joins)
+	}
+}
+
+func TestWellNode(t *testing.T) {
+	e := wellNode(t)
+	a := forensics.Analyze(&e, All())
+	if len(a.Findings) != 0 || len(a.Diagnoses) != 0 {
+		t.Errorf("findings on a well node: %+v", a.Findings)
+	}
+	for _, o := range a.Outcomes {
+		if o.Status != forensics.OutcomeClean {
+			t.Errorf("%s: %s (%s); want clean", o.Check, o.Status, o.Reason)
+		}
+	}
+}

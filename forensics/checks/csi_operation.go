@@ -1,0 +1,80 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// CSIOperationStuck finds calls to CSI drivers that are not answered.
+var CSIOperationStuck = forensics.Check{
+	ID:    "csi-operation-stuck",
+	Title: "A CSI driver does not answer",
+	Doc: `The kubelet asks CSI drivers by gRPC over a unix socket (pkg/volume/csi, 1.12 to 1.36): NodePublishVolume,
+NodeUnpublishVolume, NodeStageVolume, NodeUnstageVolume, NodeGetVolumeStats, NodeExpandVolume. A call that provably has
+waited for a minute or more (the dump then says 3) shows that the driver is stuck in it: in its own mount or unmount, or
+behind an earlier call. The kubelet gives up after 2 minutes and asks again; what the driver was doing goes on. A shorter
+wait, of which a dump may say 1 or 2 minutes, is only worth a look: attaching and formatting a disk takes its time.
+
+Which driver it is does not stand in a dump. It is named if all CSI volumes on the node's disk belong to one driver;
+otherwise the finding is about the volume manager.`,
+	Severity: forensics.Warning,
+	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
+	Run: func(p *forensics.Pass) {
+		var list []standing
+		for s := range eachStack(p) {
+			if waitOf(s.goroutine).kind != waitCSI {
+				continue
+			}
+			if t, ok := standingStill(p, s); ok {
+				list = append(list, t)
+			}
+		}
+		if len(list) > 0 {
+			slices.SortStableFunc(list, compareStanding)
+			p.Report(csiFinding(p, list))
+		}
+	},
+}
+
+func csiFinding(p *forensics.Pass, list []standing) forensics.Finding {
+	worst := list[0]
+	f := forensics.Finding{
+		Severity: notCritical(worst.severity()), Subject: volumeManagerEntity, Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: since(p, worst.seconds),
+		Title: "a CSI driver" + unanswered(p, list),
+	}
+	if driver := onlyDriver(p); driver != "" {
+		f.Subject = forensics.Entity{Kind: forensics.KindCSIDriver, ID: driver}
+		f.Title = "CSI driver " + driver + unanswered(p, list)
+		f.Confidence = forensics.Likely
+		f.ConfidenceWhy += "; the driver is the only one that the volumes on this node's disk have"
+	}
+	f.Detail = "The volume is not mounted, unmounted or measured meanwhile, and its pod waits. The kubelet gives up after 2 minutes and asks again, so the trouble may be older. "
+	for i, t := range list[:min(len(list), maxQuoted)] {
+		if i > 0 {
+			f.Detail += " "
+		}
+		f.Detail += fmt.Sprintf("%s waits in %s.", t.label(), t.wait.call)
+		f.Refs = append(f.Refs, t.ref())
+	}
+	if hasAny(list, stackdump.RoleVolumeStats) {
+		f.Detail += " A question for a volume's statistics holds up nothing but those."
+	}
+	f.Remedies = []forensics.Remedy{keepEvidence(), {
+		Command: "kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER-CONTAINER --since=30m",
+		Why:     "the driver's own log names the call that it is stuck in; look at the driver's node pod on this node",
+		Risk:    "none: it reads. Restarting the driver's pod ends the file servers of FUSE drivers, and with them every mount that they serve",
+	}}
+	return f
+}
+
+// unanswered says which calls of the kubelet are not answered, and for how long.
+func unanswered(p *forensics.Pass, list []standing) string {
+	return fmt.Sprintf(" has not answered %s of %s%s", questions(list), p.Model.KubeletName(), list[0].howLong())
+}
+
+func hasAny(list []standing, role string) bool {
+	return slices.ContainsFunc(list, func(t standing) bool { return stackdump.RoleOf(t.goroutine).ID == role })
+}

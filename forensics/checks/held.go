@@ -1,0 +1,103 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+var needsHolders = []forensics.Need{{forensics.SourceHolders}}
+
+// held is what was seen to keep mounts in use; empty if nothing was.
+func held(p *forensics.Pass) forensics.Held {
+	if p.Evidence.Held == nil {
+		return forensics.Held{}
+	}
+	return *p.Evidence.Held
+}
+
+func processEntity(pid int) forensics.Entity {
+	return forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(pid)}
+}
+
+// who names a process: "process 4711 (nginx) of pod default/web".
+func who(p *forensics.Pass, pid int) string {
+	process, ok := p.Model.Process(pid)
+	if !ok {
+		return fmt.Sprintf("process %d", pid)
+	}
+	text := fmt.Sprintf("process %d (%s)", pid, process.Comm)
+	if process.PodUID != "" {
+		text += " of pod " + p.Model.Pod(process.PodUID).String()
+	}
+	return text
+}
+
+// byWhat says by what a process holds something.
+func byWhat(h procs.Holder) string {
+	switch h.Kind {
+	case procs.HoldCwd:
+		return "as its working directory"
+	case procs.HoldRoot:
+		return "as its root directory"
+	case procs.HoldExe:
+		return "as the program that it runs"
+	case procs.HoldMap:
+		return fmt.Sprintf("with %q in its memory", h.Path)
+	}
+	return fmt.Sprintf("with %q open as descriptor %d", h.Path, h.FD)
+}
+
+// holdingPIDs lists the processes of holders, each once, in their order.
+func holdingPIDs(list []procs.Holder) []int {
+	var pids []int
+	for _, h := range list {
+		if !slices.Contains(pids, h.PID) {
+			pids = append(pids, h.PID)
+		}
+	}
+	return pids
+}
+
+func holderRef(h procs.Holder) forensics.Ref {
+	text := h.String()
+	if h.Deleted {
+		text += " (deleted)"
+	}
+	if h.ByPath {
+		text += " (mount told by path)"
+	}
+	return forensics.Ref{Source: forensics.SourceHolders + ":" + strconv.Itoa(h.PID), Excerpt: text}
+}
+
+// stopHolder is the first step to free a mount.
+func stopHolder(p *forensics.Pass, pid int) forensics.Remedy {
+	r := forensics.Remedy{
+		Command:      "kill " + strconv.Itoa(pid),
+		Why:          who(p, pid) + " holds it; when it has ended, its hold is gone",
+		Precondition: "it is still that process (ps -o pid,lstart,args -p " + strconv.Itoa(pid) + "), and its owner agrees",
+		Risk:         "what it does is interrupted; one that waits in the kernel for this very mount does not end before that wait does",
+	}
+	process, ok := p.Model.Process(pid)
+	if !ok {
+		return r
+	}
+	switch {
+	case process.Kernel || pid == 1:
+		r.Command, r.Precondition = "Find out why "+who(p, pid)+" holds it", ""
+		r.Risk = "it cannot be stopped"
+	case process.PodUID != "":
+		r.Command = "Delete the pod " + p.Model.Pod(process.PodUID).String() + " (kubectl delete pod), or have its container restarted"
+		r.Precondition = "the pod is not the one that needs this volume"
+	case strings.Contains(process.Comm, "nodeforensics"):
+		r.Why = "it is an earlier examination that never came back from this mount"
+	case process.Comm == "kubelet", process.Comm == "containerd", process.Comm == "dockerd", process.Comm == "crio":
+		r.Command = "systemctl restart " + process.Comm
+		r.Risk = "restarting the kubelet or containerd leaves containers running; dockerd stops them unless live-restore is set; what is known only in their memory is lost"
+	}
+	return r
+}

@@ -1,0 +1,246 @@
+package checks
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// The scenarios of this file belong to those of all checks, which are in one map.
+var _ = func() bool { maps.Copy(scenarios, heldScenarios()); return true }()
+
+// change edits evidence.
+type change = func(testing.TB, *forensics.Evidence)
+
+// holding adds what is held.
+func holding(edit func(h *forensics.Held), more ...change) change {
+	return func(tb testing.TB, e *forensics.Evidence) {
+		h := forensics.Held{}
+		if e.Held != nil {
+			h = *e.Held
+		}
+		edit(&h)
+		e.Held = &h
+		for _, f := range more {
+			f(tb, e)
+		}
+	}
+}
+
+func process(p procs.Process) change {
+	return func(_ testing.TB, e *forensics.Evidence) { e.Processes = append(e.Processes, p) }
+}
+
+// blockedIn adds a thread that has waited for long in a file system.
+func blockedIn(t procs.Thread) change {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		t.WaitSeconds = ptr(600.0)
+		e.Threads = append(e.Threads, t)
+	}
+}
+
+var nginx = procs.Process{PID: 5000, Comm: "nginx", State: "S", Command: []string{"nginx"}}
+
+func server(state string, command ...string) change {
+	return holding(func(h *forensics.Held) {
+		h.Servers = []forensics.FUSEServer{{Device: "0:47", PID: 6000, Why: "descriptor 3 of process 6000 is connection 47"}}
+	}, process(procs.Process{PID: 6000, Comm: "ceph-fuse", State: state, Command: command}))
+}
+
+func deleted(sizes ...int64) change {
+	return holding(func(h *forensics.Held) {
+		for i, size := range sizes {
+			h.Deleted = append(h.Deleted, procs.DeletedFile{PID: 5000, FD: i, Path: "/var/log/old", Device: "254:0", Inode: uint64(i), AllocatedBytes: size})
+		}
+	}, process(nginx))
+}
+
+func zombies(n int) change {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		for i := range n {
+			e.Processes = append(e.Processes, procs.Process{PID: 7000 + i, PPID: 4000, Comm: "curl", State: "Z", Command: []string{}})
+		}
+	}
+}
+
+func heldScenarios() map[string][]scenario {
+	busy := func(h procs.Holder) change {
+		h.MountID, h.Device = 60, "0:47"
+		return holding(func(held *forensics.Held) { held.Holders = append(held.Holders, h) }, process(nginx))
+	}
+	kernel := func(k mounts.KernelUser) change {
+		k.MountID, k.Device = 60, "0:47"
+		return holding(func(held *forensics.Held) { held.Kernel = append(held.Kernel, k) })
+	}
+	leaked := func(m mounts.Mount) change {
+		return holding(func(h *forensics.Held) { h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: m}} },
+			process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, Command: []string{}}))
+	}
+	stack := func(m mounts.Mount) change {
+		return func(_ testing.TB, e *forensics.Evidence) {
+			m.ID, m.ParentID, m.MountPoint = 70, 60, deadPoint
+			e.Mounts.Mounts = append(e.Mounts.Mounts, m)
+		}
+	}
+	detach := func(h procs.Holder) change {
+		h.PID, h.Detached = 5000, true
+		return holding(func(held *forensics.Held) { held.Holders = append(held.Holders, h) }, process(nginx))
+	}
+	unkillable := procs.Thread{
+		PID: 5000, TID: 5002, Comm: "nginx", State: "D", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitBlock, Function: "io_schedule", Kill: "no"},
+	}
+	killable := unkillable
+	killable.Wait.Kill = "yes"
+	ended := nginx
+	ended.State = "Z"
+	clean := forensics.OutcomeClean
+	return map[string][]scenario{
+		"unmount-busy": {
+			{
+				name: "an open file", base: sickNode, change: busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"}),
+				want: []string{"warning mount 60"}, says: "process 5000 (nginx) with \"" + deadPoint + "/log\" open as descriptor 7",
+			},
+			{
+				name: "a mount on it", base: sickNode, change: kernel(mounts.KernelUser{Use: mounts.UseMount, UserMount: 71, What: deadPoint + "/sub", Blocks: true}),
+				want: []string{"warning mount 60"}, says: "mount 71 at " + deadPoint + "/sub lies on it",
+			},
+			{
+				name: "a bind mount elsewhere keeps nothing busy", base: sickNode,
+				change: kernel(mounts.KernelUser{Use: mounts.UseBind, UserMount: 71, What: "/mnt"}), outcome: clean,
+			},
+			{name: "held through another mount of the file system", base: sickNode, change: holding(func(h *forensics.Held) {
+				h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, MountID: 99, Device: "0:47"}}
+			}), outcome: clean},
+			{name: "a live pod", base: wellNode, change: holding(func(h *forensics.Held) {
+				h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, MountID: 44, Device: "0:41"}}
+			}), outcome: clean},
+		},
+		"mount-leaked-namespace": {
+			{
+				name: "a private copy of a pod's mount", base: wellNode,
+				change: leaked(mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}),
+				want:   []string{"warning mount 900"}, says: "process 5001 (node-exporter)",
+			},
+			{
+				name: "a container's own mount is only information", base: wellNode,
+				change: leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: "/data", FSType: "fuse.s3fs", Source: "s3fs"}),
+				want:   []string{"info mount 901"},
+			},
+			{name: "none", base: wellNode, outcome: clean},
+		},
+		"mount-detached": {
+			{
+				name: "an open file", base: wellNode, change: detach(procs.Holder{Kind: procs.HoldFD, FD: 3, Path: "/log", MountID: 88}),
+				want: []string{"warning mount 88"}, says: "process 5000 (nginx)",
+			},
+			{
+				name: "a mapped file, of which only the superblock is known", base: wellNode,
+				change: detach(procs.Holder{Kind: procs.HoldMap, FD: -1, Path: "/lib.so", Device: "0:77"}), want: []string{"warning superblock 0:77"},
+			},
+			{
+				name: "a mount that is being prepared", base: wellNode,
+				change: detach(procs.Holder{Kind: procs.HoldFD, FD: 3, Path: "/", MountID: 88}), want: []string{"info mount 88"},
+			},
+			{name: "a hold on a mount of the table", base: wellNode, change: busy(procs.Holder{PID: 5000, Kind: procs.HoldFD}), outcome: clean},
+		},
+		"mount-stacked": {
+			{
+				name: "mounted twice", base: wellNode, change: stack(mounts.Mount{Device: "0:47", Root: "/", FSType: "fuse.ceph-fuse", Class: mounts.ClassFUSE}),
+				want: []string{"warning mount 60"}, says: "same directory of the same file system",
+			},
+			{
+				name: "another file system over it", base: wellNode, change: stack(mounts.Mount{Device: "0:48", Root: "/", FSType: "tmpfs", Class: mounts.ClassMemory}),
+				want: []string{"warning mount 60"}, says: "hidden below the topmost",
+			},
+			{name: "what autofs has mounted", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				stack(mounts.Mount{Device: "0:48", Root: "/", FSType: "nfs4", Class: mounts.ClassNetwork})(tb, e)
+				e.Mounts.Mounts[2].Class = mounts.ClassAutofs
+			}, outcome: clean},
+			{name: "one below another", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				stack(mounts.Mount{Device: "0:48", Root: "/", FSType: "tmpfs", Class: mounts.ClassMemory})(tb, e)
+				e.Mounts.Mounts[3].MountPoint += "/sub"
+			}, outcome: clean},
+		},
+		"fuse-server-dead": {
+			{name: "stopped", base: sickNode, change: server("T", "ceph-fuse"), want: []string{"warning process 6000"}, says: "is stopped"},
+			{name: "nobody serves it", base: sickNode, change: holding(func(h *forensics.Held) {
+				h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
+			}), want: []string{"warning superblock 0:47"}, says: "no process serves"},
+			{name: "itself blocked", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				server("S", "ceph-fuse")(tb, e)
+				blockedIn(procs.Thread{PID: 6000, TID: 6001, Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitServer, FS: "nfs"}})(tb, e)
+			}, want: []string{"warning process 6000"}, says: "itself blocked"},
+			{name: "asleep as ever", base: sickNode, change: server("S", "ceph-fuse"), outcome: clean},
+		},
+		"fuse-server-mismatch": {
+			{
+				name: "started for another pod", base: wellNode,
+				change: server("S", "glusterfs", "--volfile-id=vol", kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~glusterfs/other"),
+				want:   []string{"warning process 6000"}, says: "was started for",
+			},
+			{name: "started for what it serves", base: wellNode, change: server("S", "ceph-fuse", deadPoint), outcome: clean},
+			{name: "guessed", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				server("S", "glusterfs", kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~glusterfs/other")(tb, e)
+				e.Held.Servers[0].Guess = true
+			}, outcome: clean},
+		},
+		"process-unkillable": {
+			{name: "a wait that no signal ends", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				process(nginx)(tb, e)
+				blockedIn(unkillable)(tb, e)
+			}, want: []string{"warning process 5000"}, says: "could not be killed"},
+			{name: "killed, and a thread stays", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				process(ended)(tb, e)
+				blockedIn(killable)(tb, e)
+			}, want: []string{"warning process 5000"}, says: "has been ended and cannot go"},
+			{name: "a wait that a kill ends", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				process(nginx)(tb, e)
+				blockedIn(killable)(tb, e)
+			}, outcome: clean},
+			{name: "a moment ago", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				process(nginx)(tb, e)
+				blockedIn(unkillable)(tb, e)
+				e.Threads[0].WaitSeconds = ptr(1.0)
+			}, outcome: clean},
+		},
+		"disk-deleted-open-files": {
+			{name: "many gigabytes", base: wellNode, change: deleted(2<<30, 1<<30), want: []string{"warning disk 254:0"}, says: "3072 MiB"},
+			{name: "some", base: wellNode, change: deleted(300 << 20), want: []string{"info disk 254:0"}},
+			{name: "a log that was rotated", base: wellNode, change: deleted(10 << 20), outcome: clean},
+		},
+		"zombie-buildup": {
+			{name: "a hundred of one parent", base: wellNode, change: zombies(100), want: []string{"warning process 4000"}, says: "of pod default/web"},
+			{name: "a few", base: wellNode, change: zombies(20), outcome: clean},
+			{name: "of different parents", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				zombies(150)(tb, e)
+				for i := range e.Processes {
+					e.Processes[i].PPID = i
+				}
+			}, outcome: clean},
+		},
+	}
+}
+
+// TestStoppedServerExplainsHang follows the chain from the kubelet to the process that was stopped.
+func TestStoppedServerExplainsHang(t *testing.T) {
+	for state, want := range map[string]string{"T": "process 6000", "S": "superblock 0:47"} {
+		e := sickNode(t)
+		server(state, "ceph-fuse")(t, &e)
+		a := forensics.Analyze(&e, All())
+		if len(a.Diagnoses) == 0 || a.Diagnoses[0].Root.String() != want || a.Diagnoses[0].Severity != forensics.Critical {
+			t.Errorf("server in state %s: diagnoses %v, want the first critical, with root %s", state, roots(a), want)
+		}
+	}
+}
+
+func roots(a forensics.Analysis) []string {
+	var list []string
+	for _, d := range a.Diagnoses {
+		list = append(list, fmt.Sprintf("%s %s", d.Severity, d.Root))
+	}
+	return list
+}

@@ -1,0 +1,115 @@
+package checks
+
+import (
+	"fmt"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// reportStatus reports every file system whose worst health is status, as a warning.
+func reportStatus(status mounts.Status, title func(superblock) string, detail string,
+	remedies func(mounts.Mount) []forensics.Remedy,
+) func(*forensics.Pass) {
+	return func(p *forensics.Pass) {
+		unjudged(p)
+		for _, s := range superblocks(p, status) {
+			f := s.finding(p, forensics.Warning, title(s))
+			f.Detail = fmt.Sprintf("%s %s.", detail, s.where())
+			f.ConfidenceWhy = "the answer was seen"
+			f.Remedies = remedies(s.mount())
+			p.Report(f)
+		}
+	}
+}
+
+func noRemedy(mounts.Mount) []forensics.Remedy { return nil }
+
+// MountStale finds file systems whose object is gone at the server.
+var MountStale = forensics.Check{
+	ID:    "mount-stale",
+	Title: "A mount is stale",
+	Doc: `The mount answers ESTALE: the server no longer knows the directory that was mounted, because the export was made
+anew or the directory was deleted. It does not heal. The kubelet reports an error and keeps the pod; nothing hangs.`,
+	Severity: forensics.Warning,
+	Needs:    needsHealth,
+	Run: reportStatus(mounts.StatusStale,
+		func(s superblock) string { return s.label() + " is stale: the server no longer knows it" },
+		"It answers ESTALE and will not recover:", func(m mounts.Mount) []forensics.Remedy { return []forensics.Remedy{unmountDead(m)} }),
+}
+
+// MountDisconnected finds file systems whose server process or client is gone.
+var MountDisconnected = forensics.Check{
+	ID:    "mount-disconnected",
+	Title: "A mount has lost its server",
+	Doc: `The mount answers ENOTCONN, ECONNABORTED or ESHUTDOWN: the FUSE server has died or its connection was aborted,
+or a network client was thrown out. It does not heal. Typical after a restart of a CSI driver whose FUSE servers run in
+its own pod.`,
+	Severity: forensics.Warning,
+	Needs:    needsHealth,
+	Run: reportStatus(mounts.StatusDisconnected,
+		func(s superblock) string { return s.label() + " has lost its server: " + s.health.Error },
+		"It answers every call with an error and will not recover:",
+		func(m mounts.Mount) []forensics.Remedy { return []forensics.Remedy{unmountDead(m)} }),
+}
+
+// MountIOError finds file systems that fail.
+var MountIOError = forensics.Check{
+	ID:    "mount-io-error",
+	Title: "A mount answers with an I/O error",
+	Doc: `The mount answers EIO or another error of its device or server: a disk that is gone, a file system that has shut
+itself down, a soft mount whose server did not answer in time.`,
+	Severity: forensics.Warning,
+	Needs:    needsHealth,
+	Run: reportStatus(mounts.StatusIOError,
+		func(s superblock) string { return s.label() + " answers with an error: " + s.health.Error },
+		"Reading from it fails:", func(m mounts.Mount) []forensics.Remedy {
+			return []forensics.Remedy{{
+				Command: "dmesg -T | tail -n 200",
+				Why:     "the kernel says why: a lost disk, a shut down file system, a server that did not answer",
+				Risk:    "none: it reads. Check a file system (fsck, xfs_repair) only when it is unmounted",
+			}}
+		}),
+}
+
+// MountSlow finds file systems that answer late.
+var MountSlow = forensics.Check{
+	ID:    "mount-slow",
+	Title: "A file system answers late",
+	Doc: `The mount answered, but after more than a second, or it did not answer at first and did before the end of the
+examination. It is not dead. The kubelet's housekeeping waits for every such answer (it complains after 15 s from 1.22
+on, after 1 s from 1.27 on), so a slow mount can delay all pods of the node.`,
+	Severity: forensics.Warning,
+	Needs:    needsHealth,
+	Run: func(p *forensics.Pass) {
+		reportStatus(mounts.StatusSlow,
+			func(s superblock) string {
+				return fmt.Sprintf("%s is slow: it answered after %s", s.label(), forensics.Duration(s.health.Seconds))
+			}, "It answers, so leave it mounted:", noRemedy)(p)
+		reportStatus(mounts.StatusRecovered,
+			func(s superblock) string {
+				return fmt.Sprintf("%s has recovered: it did not answer for %s, then did", s.label(), forensics.Duration(s.health.Seconds))
+			}, "It answers again:", noRemedy)(p)
+	},
+}
+
+// MountFrozen finds file systems that were frozen on purpose.
+var MountFrozen = forensics.Check{
+	ID:    "mount-frozen",
+	Title: "A file system is frozen",
+	Doc: `A thread waits for write access to a file system that somebody has frozen (fsfreeze(8), a snapshot or backup
+agent, dmsetup suspend). The disk is well: reads work, writes wait until it is thawed. A frozen file system that nobody
+writes to is not noticed: asking for that would need a write.`,
+	Severity: forensics.Warning,
+	Needs:    needsHealth,
+	Run: reportStatus(mounts.StatusFrozen,
+		func(s superblock) string { return s.label() + " is frozen: writers wait" },
+		"Somebody froze it, writes wait until it is thawed:", func(m mounts.Mount) []forensics.Remedy {
+			return []forensics.Remedy{{
+				Command:      "fsfreeze -u " + quote(m.MountPoint),
+				Why:          "lets the waiting writers go on",
+				Precondition: "no backup or snapshot is being taken: ask the owner of the backup agent first",
+				Risk:         "a snapshot that is being taken becomes inconsistent",
+			}}
+		}),
+}

@@ -1,0 +1,80 @@
+package checks
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// MountDetached finds mounts that are in no mount table and still in use.
+var MountDetached = forensics.Check{
+	ID:    "mount-detached",
+	Title: "A mount that is in no table is still in use",
+	Doc: `A descriptor or mapped file whose mount (mnt_id in /proc/PID/fdinfo, the device in /proc/PID/maps) is in the mount
+table of no namespace that a process is in: it was unmounted lazily (umount -l) and lives on until its last user lets go,
+or its namespace is kept by a descriptor only. df and findmnt do not show it, its disk or server stays in use, and threads
+that wait for it go on waiting. A working or root directory on such a mount is not noticed: only its path is known, and
+that misleads. A descriptor of the root of such a mount alone is how runtimes prepare mounts (open_tree(2)), and only
+information. Needs Linux 3.15.`,
+	Severity: forensics.Warning,
+	Needs:    needsHolders,
+	Run: func(p *forensics.Pass) {
+		type key struct {
+			id     int
+			device string
+		}
+		groups, order := map[key][]procs.Holder{}, []key{}
+		for _, h := range held(p).Holders {
+			if !h.Detached {
+				continue
+			}
+			k := key{id: h.MountID}
+			if h.MountID == 0 {
+				k.device = h.Device
+			}
+			if groups[k] == nil {
+				order = append(order, k)
+			}
+			groups[k] = append(groups[k], h)
+		}
+		for _, k := range order {
+			p.Report(detachedFinding(p, k.id, k.device, groups[k]))
+		}
+	},
+}
+
+func detachedFinding(p *forensics.Pass, id int, device string, list []procs.Holder) forensics.Finding {
+	name, subject := "mount "+strconv.Itoa(id), forensics.MountEntity(id)
+	if id == 0 {
+		name, subject = "superblock "+device, forensics.Entity{Kind: forensics.KindSuperblock, ID: device}
+	}
+	f := forensics.Finding{
+		Severity: forensics.Info, Subject: subject, Confidence: forensics.Likely,
+		ConfidenceWhy: "its mount id was read twice and is in no mount table that could be read",
+	}
+	for _, h := range list {
+		if h.Path != "/" {
+			f.Severity = forensics.Warning
+		}
+		if len(f.Refs) < 8 {
+			f.Refs = append(f.Refs, holderRef(h))
+		}
+	}
+	pids := holdingPIDs(list)
+	for _, pid := range pids {
+		f.Because = append(f.Because, processEntity(pid))
+		if process, ok := p.Model.Process(pid); ok && process.PodUID != "" {
+			f.Pods = append(f.Pods, process.PodUID)
+		}
+		f.Remedies = append(f.Remedies, stopHolder(p, pid))
+	}
+	f.Title = fmt.Sprintf("%s is in no mount table and still held by %s", name, who(p, pids[0]))
+	if more := len(pids) - 1; more > 0 {
+		f.Title += fmt.Sprintf(" and %s", forensics.Plural(more, "other process"))
+	}
+	f.Detail = "It was most likely unmounted lazily. The unmount is not done until these let go: " + who(p, pids[0]) + " " + byWhat(list[0]) +
+		". Paths on it begin at the root of the mount."
+	return f
+}

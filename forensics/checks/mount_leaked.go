@@ -1,0 +1,103 @@
+package checks
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// MountLeakedNamespace finds mounts that the host has no more and another mount namespace keeps.
+var MountLeakedNamespace = forensics.Check{
+	ID:    "mount-leaked-namespace",
+	Title: "Another mount namespace keeps a mount that the host has unmounted",
+	Doc: `A mount below a pod directory that is in no mount of the host any more (same superblock and root; a private copy has
+no peer group left by which it could be told), but in the mount namespace of some container or service, which copied the
+host's mounts when it was started: one with a bind mount of / or /var/lib/kubelet without HostToContainer propagation, or
+a systemd unit with PrivateMounts or PrivateTmp. The disk cannot be detached and the server is still in use. Unmounting on
+the host does not reach a private copy. Kernels before 3.18, and Red Hat's 3.10 without fs.may_detach_mounts=1, answer
+EBUSY when the directory is removed. A network, FUSE or disk file system elsewhere that the host never had may be the
+container's own, and is only information.`,
+	Severity: forensics.Warning,
+	Needs:    needsHolders,
+	Run: func(p *forensics.Pass) {
+		type key struct {
+			device string
+			ns     uint64
+		}
+		groups, order := map[key][]mounts.Mount{}, []key{}
+		for _, l := range held(p).Leaked {
+			k := key{l.Mount.Device, l.Namespace}
+			if groups[k] == nil {
+				order = append(order, k)
+			}
+			groups[k] = append(groups[k], l.Mount)
+		}
+		for _, k := range order {
+			p.Report(leakedMountFinding(p, k.ns, groups[k]))
+		}
+	},
+}
+
+func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) forensics.Finding {
+	m := list[0]
+	uid := ""
+	for _, other := range list {
+		if id, _ := p.Model.PodOf(other.MountPoint); id != "" {
+			m, uid = other, id
+			break
+		}
+	}
+	n := p.Model.Namespace(ns)
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Likely,
+		ConfidenceWhy: "compared by superblock and root directory; the mount point names a pod",
+		Refs: []forensics.Ref{{
+			Source:  fmt.Sprintf("%s:namespace %d", forensics.SourceHolders, ns),
+			Excerpt: fmt.Sprintf("%d %s %s %s - %s %s", m.ID, m.Device, m.Root, m.MountPoint, m.FSType, m.Source),
+		}},
+	}
+	keeper := "which no process is in: a bind mount or descriptor of its ns/mnt keeps it alive"
+	switch {
+	case n.Processes > 0:
+		keeper = fmt.Sprintf("of %s (%s)", who(p, n.PIDs[0]), forensics.Plural(n.Processes, "process"))
+		f.Because = append(f.Because, processEntity(n.PIDs[0]))
+	case len(n.HeldBy) > 0:
+		keeper = "which " + who(p, n.HeldBy[0]) + " holds open"
+		f.Because = append(f.Because, processEntity(n.HeldBy[0]))
+	}
+	f.Title = fmt.Sprintf("%s file system %s is gone from the host and still mounted in the mount namespace %s", m.FSType, m.Source, keeper)
+	f.Detail = fmt.Sprintf("There it is mount %d at %s (%s, superblock %s); %s. %s", m.ID, m.MountPoint, m.Propagation(), m.Device,
+		forensics.Plural(len(list), "mount"), propagationText(m))
+	if uid != "" {
+		f.Pods = []string{uid}
+	} else {
+		f.Severity, f.Confidence = forensics.Info, forensics.Possible
+		f.ConfidenceWhy = "the host has no mount of this superblock; the container may have mounted it for itself"
+	}
+	f.Remedies = leakRemedies(p, n, m)
+	return f
+}
+
+func propagationText(m mounts.Mount) string {
+	if m.Master != 0 {
+		return "It receives what is unmounted on the host, but was copied from a mount that is gone already."
+	}
+	return "Nothing that is unmounted on the host is unmounted there: it is a copy from when that namespace was made."
+}
+
+func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mount) []forensics.Remedy {
+	if n.Processes == 0 {
+		return nil
+	}
+	first := stopHolder(p, n.PIDs[0])
+	first.Why = "with its last process the namespace ends, and all its copies of mounts"
+	first.Precondition = strings.TrimPrefix(first.Precondition+"; its owner agrees to a restart", "; ")
+	return []forensics.Remedy{first, {
+		Command:      fmt.Sprintf("nsenter -m -t %d umount -c %s", n.PIDs[0], quote(m.MountPoint)),
+		Why:          "unmounts the copy without stopping anybody",
+		Precondition: "nothing in that namespace uses it; the program umount exists there",
+		Risk:         "a shared mount there unmounts its peers, too; to keep it from coming back, mount the host's directories with HostToContainer propagation (rslave)",
+	}}
+}

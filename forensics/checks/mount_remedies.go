@@ -1,0 +1,98 @@
+package checks
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// hungRemedies are the steps for a file system that does not answer, in the order that works: the server first, then
+// what releases the callers, the lazy unmount last because it releases nobody.
+func hungRemedies(s superblock) []forensics.Remedy {
+	m := s.mount()
+	steps := []forensics.Remedy{revive(m)}
+	switch m.Class {
+	case mounts.ClassFUSE:
+		steps = append(steps, abortFUSE(m), lazyUnmount(m))
+	case mounts.ClassNetwork:
+		steps = append(steps, forceUnmount(m), lazyUnmount(m))
+	}
+	return steps
+}
+
+func revive(m mounts.Mount) forensics.Remedy {
+	r := forensics.Remedy{
+		Command: "Bring the server of " + m.Source + " back, or the network to it",
+		Why:     "every waiting call then returns by itself and the kubelet goes on: nothing needs to be restarted",
+		Risk:    "none; it does not help where the server has dropped this client for good (an evicted CephFS session)",
+	}
+	switch m.Class {
+	case mounts.ClassFUSE:
+		r.Command = "Look at the process that serves " + m.Source + " (" + m.FSType + "): stopped, blocked or waiting for its own server?"
+		r.Why = "if it answers again, every waiting call returns by itself and the kubelet goes on"
+		r.Risk = "killing or restarting it ends the mount for every pod that uses it: the mount point then answers ENOTCONN until it is unmounted"
+	case mounts.ClassBlock:
+		r.Command = "Look at the disk: dmesg, multipath -ll, the device's state and in-flight requests below /sys/block"
+		r.Why = "a path that comes back lets all waiting requests finish"
+		r.Risk = "reading is harmless; turning queueing off (multipath, dmsetup) makes requests fail and the file system may shut down"
+	}
+	return r
+}
+
+func abortFUSE(m mounts.Mount) forensics.Remedy {
+	_, minor, _ := strings.Cut(m.Device, ":")
+	return forensics.Remedy{
+		Command:      "echo 1 > /sys/fs/fuse/connections/" + minor + "/abort",
+		Why:          "ends every request of this connection with an error, so that all waiting threads, the kubelet's too, go on at once",
+		Precondition: "the server cannot be revived; fusectl is mounted on /sys/fs/fuse/connections; the number still belongs to this mount (third field " + m.Device + " in /proc/self/mountinfo)",
+		Risk:         "writes that were not answered are lost; the mount answers ENOTCONN afterwards and every pod on it must be restarted; for lxcfs it breaks /proc in all containers",
+	}
+}
+
+func forceUnmount(m mounts.Mount) forensics.Remedy {
+	return forensics.Remedy{
+		Command:      "umount -c -f " + quote(m.MountPoint),
+		Why:          "fails the outstanding requests with EIO so that waiting threads go on; may have to be repeated. -c keeps umount(8) from touching the dead mount while it resolves the path",
+		Precondition: "the server is gone for good; no process still needs unwritten data; for several mounts of this file system, each of them: " + m.Device,
+		Risk:         "dirty data is lost and applications see EIO; it does not unmount while something uses the mount; a mount of the same export made now may share the dead connection",
+	}
+}
+
+func lazyUnmount(m mounts.Mount) forensics.Remedy {
+	return forensics.Remedy{
+		Command:      "umount -c -l " + quote(m.MountPoint),
+		Why:          "takes the mount out of the namespace, so that nobody new walks into it",
+		Precondition: "the step before was taken: threads that already wait are not released by this",
+		Risk:         "hides the mount from every table while it is still in use; mounts below it go, too, and the unmount spreads to peer namespaces; never before the volume is attached to another node",
+	}
+}
+
+func cordon(p *forensics.Pass) forensics.Remedy {
+	node := p.Evidence.Node.Name
+	if k := p.Evidence.Kubelet; k != nil && k.NodeName != "" {
+		node = k.NodeName
+	}
+	if node == "" {
+		node = "NODE"
+	} else {
+		node = quote(node)
+	}
+	return forensics.Remedy{
+		Command: "kubectl cordon " + node,
+		Why: "from kubelet 1.14 on the node stays Ready while its sync loop is dead, and the scheduler keeps sending pods to it, " +
+			"which stay Pending",
+		Risk: "none for what runs: containers go on, but are not restarted if they end; new pods go elsewhere. It heals nothing",
+	}
+}
+
+// unmountDead is for a file system that answers with an error: nothing waits, so a plain lazy unmount suffices.
+func unmountDead(m mounts.Mount) forensics.Remedy {
+	return forensics.Remedy{
+		Command:      "umount -c -l " + quote(m.MountPoint),
+		Why:          "the mount answers every call with an error and does not heal; without it the kubelet can finish the pod, or mount it anew",
+		Precondition: fmt.Sprintf("the pods that use %s have been stopped or can be restarted", m.Source),
+		Risk:         "unwritten data is lost already; mounts below it are detached, too",
+	}
+}

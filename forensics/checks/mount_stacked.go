@@ -1,0 +1,71 @@
+package checks
+
+import (
+	"fmt"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// MountStacked finds mount points below the kubelet's directory with several mounts on top of each other.
+var MountStacked = forensics.Check{
+	ID:    "mount-stacked",
+	Title: "Several mounts lie on one mount point",
+	Doc: `Two or more mounts on one mount point below the kubelet's directory. The kubelet or a CSI driver has mounted a volume
+that was mounted already, often after a restart. One umount takes off the topmost only: the kubelet believes that the
+volume is gone and fails to remove the directory, and writes may have gone to either. autofs below what it mounted is
+normal and left out.`,
+	Severity: forensics.Warning,
+	Needs:    []forensics.Need{{forensics.SourceMounts}, {forensics.SourceKubelet}},
+	Run: func(p *forensics.Pass) {
+		index := p.Model.Host()
+		done := map[string]bool{}
+		for _, m := range p.Evidence.Mounts.Mounts {
+			if done[m.MountPoint] || !p.Model.BelowKubelet(m.MountPoint) {
+				continue
+			}
+			done[m.MountPoint] = true
+			var stack []mounts.Mount
+			for _, at := range index.At(m.MountPoint) {
+				if at.Class != mounts.ClassAutofs {
+					stack = append(stack, at)
+				}
+			}
+			if len(stack) > 1 {
+				p.Report(stackedFinding(p, stack))
+			}
+		}
+	},
+}
+
+func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
+	upper := stack[len(stack)-1]
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: forensics.MountEntity(stack[0].ID), ConfidenceWhy: "read from the mount table",
+		Title:  fmt.Sprintf("%s are stacked on %s", forensics.Plural(len(stack), "mount"), upper.MountPoint),
+		Detail: fmt.Sprintf("Only the topmost, mount %d (%s from %s), can be seen.", upper.ID, upper.FSType, upper.Source),
+	}
+	if uid, _ := p.Model.PodOf(upper.MountPoint); uid != "" {
+		f.Pods = []string{uid}
+	}
+	same := true
+	for _, m := range stack {
+		same = same && m.Device == upper.Device && m.Root == upper.Root
+		f.Refs = append(f.Refs, forensics.Ref{
+			Source:  fmt.Sprintf("%s:%d", forensics.SourceMounts, m.ID),
+			Excerpt: fmt.Sprintf("%d %d %s %s %s - %s %s", m.ID, m.ParentID, m.Device, m.Root, m.MountPoint, m.FSType, m.Source),
+		})
+	}
+	if same {
+		f.Detail += " All of them are the same directory of the same file system, so nothing is hidden by it."
+	} else {
+		f.Detail += " They are different: what was written before is hidden below the topmost."
+	}
+	f.Remedies = []forensics.Remedy{{
+		Command:      "umount -c " + quote(upper.MountPoint),
+		Why:          "takes off the topmost mount; repeat until one is left, or none if the pod is gone",
+		Precondition: "the pod has ended, so that nobody writes to it; nodeforensics holders " + quote(upper.MountPoint) + " shows no process",
+		Risk:         "files that were written to the topmost are where that is mounted elsewhere, or gone with it if it is a tmpfs",
+	}}
+	return f
+}

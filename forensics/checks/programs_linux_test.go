@@ -1,0 +1,440 @@
+package checks
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+)
+
+// toolchains are the releases of Go that the program in testdata/programs is built with: the one of the test and the
+// oldest that the go command can fetch. Others that print differently: go1.12.17, go1.16.15, go1.17.13, go1.20.14,
+// go1.21.13, go1.23.12.
+var toolchains = flag.String("toolchains", "local,go1.9.7", "releases of Go to build the blocked program with")
+
+// TestPrograms judges dumps of a real program that stands still in the functions of a kubelet on a FUSE mount that
+// hangs, as pprof and as the end of the program by SIGABRT write them.
+func TestPrograms(t *testing.T) {
+	for _, toolchain := range strings.Split(*toolchains, ",") {
+		t.Run(toolchain, func(t *testing.T) {
+			p := startProgram(t, buildProgram(t, toolchain))
+			dumps := p.dumps(t, func() { p.look(t) })
+			for _, form := range []string{"debug2", "debug1", "debug0", "abort"} {
+				t.Run(form, func(t *testing.T) { p.judge(t, toolchain, form, dumps[form]) })
+			}
+			t.Run("with threads", func(t *testing.T) { p.judgeWithThreads(t, toolchain, dumps["debug2"]) })
+		})
+	}
+}
+
+// buildProgram builds testdata/programs with a release of Go, in GOPATH mode, as kubelets up to 1.24 were.
+func buildProgram(t *testing.T, toolchain string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "kubelet")
+	gopath, err := filepath.Abs("testdata/programs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := goRoot(t, toolchain)
+	cmd := exec.Command(filepath.Join(root, "bin", "go"), "build", "-o", out, "k8s.io/kubernetes/cmd/kubelet")
+	cmd.Env = append(os.Environ(), "GOROOT="+root, "GOTOOLCHAIN=local", "GOENV=off", "GO111MODULE=off", "GOPATH="+gopath, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return out
+}
+
+// goRoot is where a release of Go is, which the go command fetches if need be.
+func goRoot(t *testing.T, toolchain string) string {
+	t.Helper()
+	cmd := exec.Command("go", "env", "GOROOT")
+	cmd.Dir = t.TempDir() // outside of this module, which an old release could not read
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN="+toolchain, "GOFLAGS=", "GOWORK=off")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	root, err := cmd.Output()
+	if err != nil {
+		t.Skipf("%s cannot be had: %v: %s", toolchain, err, &stderr)
+	}
+	return strings.TrimSpace(string(root))
+}
+
+// program is a process of a test that stands still, and can be told to write its goroutines.
+type program struct {
+	cmd    *exec.Cmd
+	dir    string // where it writes dumps
+	said   chan string
+	stderr *watched
+}
+
+// launch starts a program whose last argument is the directory for its dumps. release lets its threads end.
+func launch(t *testing.T, release func(), binary string, args ...string) *program {
+	t.Helper()
+	p := &program{dir: t.TempDir(), said: make(chan string, 8), stderr: &watched{}}
+	p.cmd = exec.Command(binary, append(args, p.dir)...)
+	p.cmd.Stderr = p.stderr
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		readLines(stdout, p.said)
+		_ = p.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		release()
+		<-ended
+	})
+	return p
+}
+
+// stuckKubelet is the program of testdata/programs, standing still.
+type stuckKubelet struct {
+	*program
+	path    string
+	child   int
+	fuse    *testfuse.Server
+	list    []procs.Process
+	threads []procs.Thread
+	table   mounts.Table
+}
+
+// asking is how many calls of the program the mount gets.
+const asking = 5
+
+func startProgram(t *testing.T, binary string) *stuckKubelet {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "pods", deadUID, "volumes", "kubernetes.io~csi", "v")
+	fuse := testfuse.Mount(t, dir, testfuse.Options{Type: "fuse.testfs"})
+	fuse.Hang()
+	k := &stuckKubelet{fuse: fuse, path: fuse.MountPoint()}
+	k.program = launch(t, fuse.Heal, binary, k.path) // a thread that waits there keeps it from ending
+	fields := strings.Fields(k.awaitLine(t, "ready"))
+	child, err := strconv.Atoi(fields[len(fields)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.child = child
+	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
+	testfuse.Await(t, "all calls to reach the mount", func() bool { return fuse.Held() >= asking })
+	return k
+}
+
+func readLines(r io.Reader, lines chan<- string) {
+	var line []byte
+	b := make([]byte, 1)
+	for {
+		if _, err := r.Read(b); err != nil {
+			close(lines)
+			return
+		}
+		if b[0] != '\n' {
+			line = append(line, b[0])
+			continue
+		}
+		lines <- string(line)
+		line = line[:0]
+	}
+}
+
+func (p *program) awaitLine(t *testing.T, word string) string {
+	t.Helper()
+	select {
+	case line := <-p.said:
+		if !strings.HasPrefix(line, word) {
+			t.Fatalf("the program said %q, want %q\n%s", line, word, p.stderr)
+		}
+		return line
+	case <-time.After(30 * time.Second):
+		t.Fatalf("the program does not say %q\n%s", word, p.stderr)
+	}
+	return ""
+}
+
+// registers come last in the dump of a program's end.
+var registers = regexp.MustCompile(`(?m)^(rip|pc) +0x[0-9a-f]+$`)
+
+// dumps has the program write its goroutines in all forms, the last of them at its end; look is called before that.
+func (p *program) dumps(t *testing.T, look func()) map[string][]byte {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	p.awaitLine(t, "dumped")
+	all := map[string][]byte{}
+	for _, form := range []string{"debug2", "debug1", "debug0"} {
+		text, err := os.ReadFile(filepath.Join(p.dir, form))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[form] = text
+	}
+	look()
+	if err := p.cmd.Process.Signal(syscall.SIGABRT); err != nil {
+		t.Fatal(err)
+	}
+	testfuse.Await(t, "the dump of the end", func() bool { return registers.MatchString(p.stderr.String()) })
+	all["abort"] = []byte(p.stderr.String())
+	return all
+}
+
+// look reads the program's threads, its child, and the mount table.
+func (p *stuckKubelet) look(t *testing.T) {
+	t.Helper()
+	fsys, err := hostfs.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = fsys.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if p.table, err = mounts.Read(ctx, fsys, 0); err != nil {
+		t.Fatal(err)
+	}
+	index := p.table.Index()
+	snapshot, err := procs.Collect(ctx, fsys, procs.Options{
+		Group: &probe.Group{}, Self: []int{os.Getpid()},
+		Table: func(int, uint64) *mounts.Index { return index },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, t := range snapshot.Threads {
+		if t.PID == p.cmd.Process.Pid {
+			p.threads = append(p.threads, t)
+		}
+	}
+	for _, process := range snapshot.Processes {
+		if process.PID == p.cmd.Process.Pid || process.PID == p.child {
+			p.list = append(p.list, process)
+		}
+	}
+}
+
+// waiting finds the states in which the program's goroutines stand.
+var waiting = regexp.MustCompile(`\[(syscall|semacquire|sync\.Mutex\.Lock)(, locked to thread)?\]:`)
+
+// judge judges a dump. The waits are younger than a minute, so that no age is printed: it is put in.
+func (p *stuckKubelet) judge(t *testing.T, toolchain, form string, dump []byte) {
+	aged := waiting.ReplaceAll(dump, []byte("[$1, 7 minutes$2]:"))
+	if full := form == "debug2" || form == "abort"; full && bytes.Equal(aged, dump) {
+		t.Fatalf("nothing waits in\n%s", dump)
+	} else if !full {
+		p.judgeAggregated(t, dump)
+		return
+	}
+	e := forensics.NewEvidence()
+	addRealDump(t, &e, aged)
+	a := forensics.Analyze(&e, All())
+	for id, severity := range map[string]forensics.Severity{
+		"kubelet-housekeeping-blocked": forensics.Critical, "kubelet-status-manager-blocked": forensics.Critical,
+		"kubelet-start-blocked": forensics.Critical, "kubelet-volume-manager-blocked": forensics.Warning,
+		"kubelet-goroutine-leak": forensics.Warning, "kubelet-lock-contention": forensics.Warning,
+	} {
+		f, ok := findingOf(a, id)
+		if !ok || f.Severity != severity || f.Confidence != forensics.Certain && id != "kubelet-lock-contention" {
+			t.Errorf("%s: found %v, %s, %s; want %s and certain", id, ok, f.Severity, f.Confidence, severity)
+		}
+	}
+	wantText(t, a, "kubelet-housekeeping-blocked", "stands in os.Stat, called by mount-utils.(*Mounter).IsLikelyNotMountPoint",
+		fmt.Sprintf("on a path of %d bytes", len(p.path)))
+	wantText(t, a, "kubelet-start-blocked", "stands in syscall.Statfs, called by fs.getVfsStats")
+	wantText(t, a, "kubelet-lock-contention", "in kubelet.(*podWorkers).IsPodKnownTerminated", "most likely holds it", "that one stands in os.Stat")
+	child := fmt.Sprintf("its child process %d", p.child)
+	if !printsChild(toolchain) {
+		child = "a child process (its pid is not in the dump)"
+	}
+	wantText(t, a, "kubelet-volume-manager-blocked", "waits for "+child)
+}
+
+// printsChild says whether dumps of a release hold the pid that waitid is given: Go 1.19 to 1.21 print stale registers,
+// and from 1.23 on it is given a descriptor.
+func printsChild(toolchain string) bool {
+	for _, prefix := range []string{"go1.9.", "go1.1", "go1.22"} {
+		if strings.HasPrefix(toolchain, prefix) && !strings.HasPrefix(toolchain, "go1.19") {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeAggregated judges a dump without states and ages.
+func (p *stuckKubelet) judgeAggregated(t *testing.T, dump []byte) {
+	t.Helper()
+	e := forensics.NewEvidence()
+	addRealDump(t, &e, dump)
+	a := forensics.Analyze(&e, All())
+	for _, id := range []string{"kubelet-housekeeping-blocked", "kubelet-status-manager-blocked", "kubelet-start-blocked"} {
+		if f, ok := findingOf(a, id); !ok || f.Severity != forensics.Warning || f.Confidence != forensics.Likely {
+			t.Errorf("%s: found %v, %s, %s; want a likely warning", id, ok, f.Severity, f.Confidence)
+		}
+	}
+	for _, f := range a.Findings {
+		if f.Severity == forensics.Critical {
+			t.Errorf("%s is critical although nothing proves an age: %s", f.ID, f.Title)
+		}
+	}
+}
+
+// judgeWithThreads judges the dump as it is beside the program's threads, which prove the age: the goroutine and the
+// thread are found to be one by the pointers in both.
+func (p *stuckKubelet) judgeWithThreads(t *testing.T, toolchain string, dump []byte) {
+	if strings.HasPrefix(toolchain, "go1.19") || strings.HasPrefix(toolchain, "go1.2") && toolchain < "go1.22" {
+		t.Skip("this release prints stale registers in the place of a system call's arguments")
+	}
+	e := forensics.NewEvidence()
+	e.Collected = time.Now().UTC()
+	e.Collector.HungAfterSeconds = 1e-6
+	e.Kubelet = &kubelet.Instance{PID: p.cmd.Process.Pid}
+	e.Mounts, e.Threads, e.Processes = p.table, p.threads, p.list
+	for _, source := range []string{forensics.SourceMounts, forensics.SourceThreads, forensics.SourceProcesses} {
+		e.Cover(forensics.Source{Source: source, Status: forensics.SourceRead})
+	}
+	addRealDump(t, &e, dump)
+	for i := range e.Dumps {
+		e.Dumps[i].PID = p.cmd.Process.Pid
+	}
+	a := forensics.Analyze(&e, All())
+	wantText(t, a, "kubelet-housekeeping-blocked", fmt.Sprintf("= thread %d/", p.cmd.Process.Pid), strconv.Quote(p.path), "The path belongs to pod "+deadUID)
+	f, _ := findingOf(a, "kubelet-housekeeping-blocked")
+	if f.Severity != forensics.Critical || f.Confidence != forensics.Certain {
+		t.Errorf("housekeeping: %s, %s; want critical and certain", f.Severity, f.Confidence)
+	}
+	i := slices.IndexFunc(a.Diagnoses, func(d forensics.Diagnosis) bool {
+		return d.Root == forensics.Entity{Kind: forensics.KindSuperblock, ID: p.fuse.Device()}
+	})
+	if i < 0 {
+		t.Errorf("the hung superblock %s is no root cause: %+v", p.fuse.Device(), a.Diagnoses)
+	}
+}
+
+func addRealDump(t *testing.T, e *forensics.Evidence, dump []byte) {
+	t.Helper()
+	dumps, err := forensics.ParseDumps("dump", bytes.NewReader(dump))
+	if err != nil || len(dumps) != 1 || len(dumps[0].Problems) > 0 {
+		t.Fatalf("%d dumps, %v\n%s", len(dumps), err, dump)
+	}
+	e.Dumps = dumps
+	e.Cover(forensics.Source{Source: forensics.SourceGoroutines, Status: forensics.SourceRead})
+}
+
+func wantText(t *testing.T, a forensics.Analysis, id string, parts ...string) {
+	t.Helper()
+	f, ok := findingOf(a, id)
+	for _, part := range parts {
+		if text := f.Title + "\n" + f.Detail; ok && !strings.Contains(text, part) {
+			t.Errorf("%s does not say %q:\n%s", id, part, text)
+		}
+	}
+}
+
+// TestProgramsGRPC judges dumps of a real program that asks a container runtime and a CSI driver by gRPC over a unix
+// socket: a process that takes questions and answers none. As a module it has the names of kubelets from 1.25 on.
+func TestProgramsGRPC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module with its dependencies")
+	}
+	for _, toolchain := range []string{"local", "go1.21.13"} {
+		t.Run(toolchain, func(t *testing.T) {
+			binary := buildModule(t, toolchain)
+			socket := filepath.Join(t.TempDir(), "s")
+			launch(t, func() {}, binary, "serve", socket).awaitLine(t, "serves")
+			p := launch(t, func() {}, binary, "ask", socket)
+			p.awaitLine(t, "ready")
+			dumps := p.dumps(t, func() {})
+			for _, form := range []string{"debug2", "abort"} {
+				t.Run(form, func(t *testing.T) {
+					aged := regexp.MustCompile(`\[select\]:`).ReplaceAll(dumps[form], []byte("[select, 4 minutes]:"))
+					e := forensics.NewEvidence()
+					addRealDump(t, &e, aged)
+					a := forensics.Analyze(&e, All())
+					if got, want := sorted(summaries(a)), []string{
+						"csi-operation-stuck warning subsystem volume-manager",
+						"kubelet-pleg-unhealthy warning subsystem pleg because runtime runtime",
+						"runtime-unresponsive critical runtime runtime",
+					}; !slices.Equal(got, want) {
+						t.Errorf("findings = %q, want %q", got, want)
+					}
+					wantText(t, a, "csi-operation-stuck", "NodePublishVolume")
+					wantText(t, a, "runtime-unresponsive", "1 goroutine waits in ListPodSandbox", "not a file system")
+				})
+			}
+			for _, form := range []string{"debug1", "debug0"} {
+				e := forensics.NewEvidence()
+				addRealDump(t, &e, dumps[form])
+				if a := forensics.Analyze(&e, All()); len(a.Findings) > 0 {
+					t.Errorf("%s: two questions under way are called a fault: %q", form, summaries(a))
+				}
+			}
+		})
+	}
+}
+
+// buildModule builds testdata/grpc with a release of Go.
+func buildModule(t *testing.T, toolchain string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "kubelet")
+	cmd := exec.Command("go", "build", "-o", out, "./cmd/kubelet")
+	cmd.Dir = "testdata/grpc"
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN="+toolchain, "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0")
+	text, err := cmd.CombinedOutput()
+	switch {
+	case err != nil && (bytes.Contains(text, []byte("download")) || bytes.Contains(text, []byte("dial tcp"))):
+		t.Skipf("%s, or the modules, cannot be had: %s", toolchain, text)
+	case err != nil:
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return out
+}
+
+func findingOf(a forensics.Analysis, id string) (forensics.Finding, bool) {
+	i := slices.IndexFunc(a.Findings, func(f forensics.Finding) bool { return f.ID == id })
+	if i < 0 {
+		return forensics.Finding{}, false
+	}
+	return a.Findings[i], true
+}
+
+// watched is a buffer that can be read while it is written.
+type watched struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}

@@ -1,0 +1,181 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// RuntimeUnresponsive finds a container runtime that does not answer the kubelet.
+var RuntimeUnresponsive = forensics.Check{
+	ID:    "runtime-unresponsive",
+	Title: "The container runtime does not answer",
+	Doc: `The kubelet asks the container runtime (containerd, CRI-O, docker) by gRPC over a unix socket, docker up to 1.23
+by HTTP, too. A question has a time limit of 2 minutes (--runtime-request-timeout) and is then tried again. A question that
+the runtime answers from memory and that has waited for a minute or more (Version, Status, lists, stats, status of a
+pod or container) shows that it does not answer. What concerns the whole runtime makes it critical, the status of single
+pods or containers a warning. What takes long by its nature is left out: pulling an image, stopping a container, running
+a command. The frames (runtimeServiceClient, imageServiceClient, in 1.10 to 1.36; kubeDockerClient up to 1.23) name the
+question.
+
+Dumps of the debug=0 and debug=1 forms have no durations: there at least three goroutines that ask at the same moment
+are a warning. A runtime that is stopped by a signal (state T) or that itself waits in a file system is named as the cause.`,
+	Severity: forensics.Critical,
+	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
+	Run: func(p *forensics.Pass) {
+		if list := askingRuntime(p); len(list) > 0 {
+			p.Report(runtimeFinding(p, list))
+		}
+	},
+}
+
+// fewAsking is how many goroutines must ask at the same moment to be more than chance, where a dump has no durations.
+const fewAsking = 3
+
+// askingRuntime lists the goroutines that have waited for an answer that should come at once.
+func askingRuntime(p *forensics.Pass) []standing {
+	var found, undated []standing
+	for s := range eachStack(p) {
+		w := waitOf(s.goroutine)
+		if w.kind != waitRuntime || !answersAtOnce(w.call) {
+			continue
+		}
+		if t, ok := standingStill(p, s); ok {
+			found = append(found, t)
+		} else if s.goroutine.State == "" {
+			undated = append(undated, standing{stack: s, wait: w, why: "this form of dump has no durations, but several goroutines ask at the same moment"})
+		}
+	}
+	if len(found) == 0 && len(undated) >= fewAsking {
+		return undated
+	}
+	slices.SortStableFunc(found, compareStanding)
+	return found
+}
+
+func runtimeFinding(p *forensics.Pass, list []standing) forensics.Finding {
+	worst := list[0]
+	runtime := p.Model.RuntimeEntity()
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: runtime, Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: since(p, worst.seconds),
+		Title: fmt.Sprintf("%s has not answered %s", runtimeName(runtime), p.Model.KubeletName()),
+	}
+	if worst.proven && slices.ContainsFunc(list, func(t standing) bool { return t.proven && asksWhole(t.wait.call) }) {
+		f.Severity = forensics.Critical
+	}
+	f.Title += worst.howLong()
+	verb := " waits in "
+	if len(list) > 1 {
+		verb = " wait in "
+	}
+	f.Title += ": " + forensics.Plural(len(list), "goroutine") + verb + questions(list)
+	f.Detail = "The kubelet can start, change and stop no container meanwhile; running ones go on. Who waits: " + askers(list) +
+		". A question ends after 2 minutes and is asked again, so the trouble may be much older. It is a daemon that does not answer, not a file system of the kubelet's."
+	blameRuntimeProcess(p, &f)
+	for _, t := range list[:min(len(list), maxQuoted)] {
+		f.Refs = append(f.Refs, t.ref())
+	}
+	f.Remedies = runtimeRemedies(p, runtime)
+	return f
+}
+
+// blameRuntimeProcess adds why the runtime does not answer, where its process shows it: it is stopped, or a thread of
+// it waits in a file system.
+func blameRuntimeProcess(p *forensics.Pass, f *forensics.Finding) {
+	process, ok := p.Model.RuntimeProcess()
+	if !ok {
+		return
+	}
+	if process.State == "T" || process.State == "t" {
+		f.Severity, f.Confidence, f.ConfidenceWhy = forensics.Critical, forensics.Certain, "the state letter of its process; "+f.ConfidenceWhy
+		f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(process.PID)})
+		f.Detail += fmt.Sprintf(" Its process %d is stopped by a signal (state %s).", process.PID, process.State)
+		f.Refs = append(f.Refs, forensics.Ref{Source: fmt.Sprintf("%s:%d", forensics.SourceProcesses, process.PID), Excerpt: "state " + process.State})
+		return
+	}
+	for _, w := range waiters(p, "") {
+		if w.thread.PID == process.PID && w.seconds >= hungAfter(p) {
+			f.Because = append(f.Because, forensics.ThreadEntity(w.thread))
+			f.Detail += fmt.Sprintf(" Its thread %d %s.", w.thread.TID, forensics.DescribeWait(w.thread))
+			f.Refs = append(f.Refs, threadRef(w.thread))
+			return
+		}
+	}
+}
+
+func runtimeRemedies(p *forensics.Pass, runtime forensics.Entity) []forensics.Remedy {
+	remedies := []forensics.Remedy{keepEvidence()}
+	process, ok := p.Model.RuntimeProcess()
+	switch {
+	case ok && (process.State == "T" || process.State == "t"):
+		remedies = append(remedies, forensics.Remedy{
+			Command: fmt.Sprintf("kill -CONT %d", process.PID), Why: "lets the runtime go on where it was stopped",
+			Precondition: "nobody debugs it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
+		})
+	case ok && runtime.ID == "containerd":
+		remedies = append(remedies, forensics.Remedy{
+			Command: fmt.Sprintf("kill -USR1 %d", process.PID),
+			Why:     "containerd writes its own goroutine dump to its log and to a file in its state directory; nodeforensics goroutines reads it",
+			Risk:    "none: containerd goes on",
+		})
+	}
+	return remedies
+}
+
+// runtimeName begins a sentence.
+func runtimeName(e forensics.Entity) string {
+	if e.ID == "runtime" {
+		return "The container runtime"
+	}
+	return e.ID
+}
+
+// questions lists the calls, each once.
+func questions(list []standing) string {
+	var calls []string
+	for _, t := range list {
+		calls = union(calls, []string{t.wait.call})
+	}
+	return strings.Join(calls, ", ")
+}
+
+// askers lists the roles of those who wait, each once.
+func askers(list []standing) string {
+	var roles []string
+	for _, t := range list {
+		roles = union(roles, []string{stackdump.RoleOf(t.goroutine).Name})
+	}
+	return strings.Join(roles, ", ")
+}
+
+// asksWhole says whether a question concerns the runtime as a whole, not one pod, container or image.
+func asksWhole(call string) bool {
+	switch strings.TrimPrefix(call, "docker ") {
+	case "Version", "Status", "Info", "ListPodSandbox", "ListContainers", "ListImages", "RuntimeConfig", "UpdateRuntimeConfig":
+		return true
+	}
+	return false
+}
+
+// answersAtOnce says whether a runtime that is well answers a question from memory.
+func answersAtOnce(call string) bool {
+	switch strings.TrimPrefix(call, "docker ") {
+	case "PodSandboxStatus", "ContainerStatus", "InspectContainer", "ImageStatus", "InspectImageByID", "InspectImageByRef",
+		"ImageFsInfo", "ContainerStats", "ListContainerStats", "PodSandboxStats", "ListPodSandboxStats", "ListPodSandboxMetrics":
+		return true
+	}
+	return asksWhole(call)
+}
+
+// takesLong says whether a question may take as long as it likes in a runtime that is well.
+func takesLong(call string) bool {
+	switch strings.TrimPrefix(call, "docker ") {
+	case "PullImage", "StopContainer", "ExecSync", "Exec", "StartExec", "AttachToContainer", "Logs", "CheckpointContainer":
+		return true
+	}
+	return false
+}

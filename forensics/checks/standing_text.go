@@ -1,0 +1,235 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// sentence says which goroutine, and which thread, is in which call for what: "goroutine 117 (sync loop) = thread
+// 9825/9839 is in newfstatat(...)".
+func (t standing) sentence(p *forensics.Pass) string {
+	if t.thread != nil && t.wait.kind == waitFile {
+		return fmt.Sprintf("%s = thread %d/%d %s", t.label(), t.thread.PID, t.thread.TID, threadCall(p, *t.thread))
+	}
+	return t.label() + " " + t.waits(p)
+}
+
+// waits says what the goroutine waits for, without its thread.
+func (t standing) waits(p *forensics.Pass) string {
+	switch t.wait.kind {
+	case waitFile:
+		return standsOnPath(p, t.goroutine)
+	case waitChild:
+		return "waits for " + childName(p, t.wait)
+	case waitLock:
+		return "waits for a lock in " + shortSymbol(t.wait.call) + t.heldBy(p)
+	case waitSend:
+		return "waits in " + ownCaller(t.goroutine) + " to send into a channel that is full"
+	case waitRuntime:
+		name := "the container runtime"
+		if e := p.Model.RuntimeEntity(); e.ID != "runtime" {
+			name += " (" + e.ID + ")"
+		}
+		return "waits for " + name + " to answer " + t.wait.call
+	case waitCSI:
+		return "waits for a CSI driver to answer " + t.wait.call
+	case waitDaemon:
+		return fmt.Sprintf("waits for another daemon to answer %s (%s)", t.wait.call, splitSymbol(t.goroutine.Frames[t.wait.frame].Func).pkg)
+	case waitAPI:
+		return "waits for the API server, in " + ownCaller(t.goroutine)
+	case waitSystemd:
+		return "waits for systemd to answer " + t.wait.call
+	case waitPLEG:
+		return "waits for the PLEG to look at its pod's containers"
+	}
+	return "stands in " + standsIn(t.goroutine)
+}
+
+// heldBy says who most likely holds the lock, and what that one waits for.
+func (t standing) heldBy(p *forensics.Pass) string {
+	if t.holder == nil {
+		return ""
+	}
+	h := t.holder
+	text := ", which " + h.stack.label() + " most likely holds"
+	if h.wait.kind == waitNothing || h.wait.kind == waitLock {
+		return text
+	}
+	other := standing{stack: h.stack, wait: h.wait, thread: h.stack.thread(p)}
+	return text + "; that one " + strings.TrimPrefix(other.sentence(p), h.stack.label()+" ")
+}
+
+// threadCall says what the thread is in, without its age, and on which mount.
+func threadCall(p *forensics.Pass, t threadOf) string {
+	t.WaitSeconds = nil
+	s := forensics.DescribeWait(t)
+	if m, ok := p.Model.Mount(t.MountID); ok {
+		s += fmt.Sprintf(" for %s (%s, mount %d)", m.Source, m.FSType, m.ID)
+	}
+	return s
+}
+
+// standsOnPath says what the goroutine stands in when its thread is not known, and which mounts it may be on.
+func standsOnPath(p *forensics.Pass, g stackdump.Goroutine) string {
+	s := "stands in " + standsIn(g)
+	if n, ok := pathLength(g); ok {
+		s += fmt.Sprintf(", on a path of %d bytes", n)
+		if list := mountsOfLength(p, g, n); len(list) > 0 {
+			s += ": " + some(list)
+		}
+	}
+	return s
+}
+
+// childName is "its child process 4711 (umount), state D".
+func childName(p *forensics.Pass, w wait) string {
+	switch {
+	case w.call == "output":
+		return "the output of a command that has ended: a process that it left behind holds the pipe"
+	case w.pid == 0:
+		return "a child process (its pid is not in the dump)"
+	}
+	s := fmt.Sprintf("its child process %d", w.pid)
+	if process, ok := p.Model.Process(w.pid); ok {
+		s += fmt.Sprintf(" (%s), state %s", process.Comm, process.State)
+	}
+	if w.inferred {
+		s += " (the only one that it has)"
+	}
+	return s
+}
+
+// standsIn names the call that a goroutine waits in as its programmer would: the outermost frame of the standard
+// library, and who called it.
+func standsIn(g stackdump.Goroutine) string {
+	call, caller := "", ""
+	for _, f := range g.Frames {
+		short := shortSymbol(f.Func)
+		if isOwn(f.Func) {
+			caller = short
+			break
+		}
+		call = short
+	}
+	switch {
+	case call == "":
+		return caller
+	case caller == "":
+		return call
+	}
+	return call + ", called by " + caller
+}
+
+// isOwn says whether a function belongs to the program, not to the standard library or its extensions.
+func isOwn(symbol string) bool {
+	return strings.HasPrefix(symbol, "k8s.io/") || strings.HasPrefix(symbol, "github.com/")
+}
+
+// ownCaller is the innermost function of the kubelet itself, not of a library.
+func ownCaller(g stackdump.Goroutine) string {
+	for _, f := range g.Frames {
+		if strings.HasPrefix(f.Func, "k8s.io/kubernetes/") {
+			return shortSymbol(f.Func)
+		}
+	}
+	return standsIn(g)
+}
+
+// finding makes one finding of goroutines that stand still; the first of them is the worst and gives the title. What
+// is what does not happen: "housekeeping has not returned".
+func finding(p *forensics.Pass, subject forensics.Entity, what string, list []standing, sites []site) forensics.Finding {
+	worst := list[0]
+	f := forensics.Finding{
+		Severity: worst.severity(), Subject: subject, Confidence: worst.confidence(), ConfidenceWhy: worst.why,
+		Since: since(p, worst.seconds),
+	}
+	f.Title = p.Model.KubeletName() + " " + what + worst.howLong() + ": " + worst.sentence(p)
+	f.Detail = worst.explain(sites)
+	for i, t := range list {
+		if len(f.Because) < maxBecause {
+			f.Because = union(f.Because, t.because(p))
+		}
+		f.Pods = union(f.Pods, t.pods(p))
+		if i < maxQuoted {
+			f.Refs = append(f.Refs, t.refs(p)...)
+		}
+		if i > 0 && i < maxQuoted {
+			f.Detail = sentences(f.Detail, "Also, "+t.sentence(p)+".")
+		}
+	}
+	if more := len(list) - maxQuoted; more > 0 {
+		f.Detail = sentences(f.Detail, fmt.Sprintf("And %d more goroutines.", more))
+	}
+	if worst.wait.kind == waitLock && worst.holder != nil {
+		f.ConfidenceWhy += "; that " + worst.holder.stack.label() + " holds the lock is inferred: " + worst.holder.why
+	}
+	return f
+}
+
+// howLong is " for at least 10 min" by a dump's stamp, and " for 12 min" by a thread's last run. A goroutine whose age
+// nothing proves only seems to stand still.
+func (t standing) howLong() string {
+	switch {
+	case t.seconds == 0:
+		return ", it seems"
+	case t.seconds == t.goroutine.WaitAtLeast().Seconds():
+		return " for at least " + forensics.Duration(t.seconds)
+	}
+	return " for " + forensics.Duration(t.seconds)
+}
+
+// maxQuoted is how many goroutines one finding quotes, maxBecause how many it blames.
+const (
+	maxQuoted  = 4
+	maxBecause = 16
+)
+
+// sentences joins those that are not empty.
+func sentences(list ...string) string {
+	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
+}
+
+// capital begins a sentence.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func (t standing) pods(p *forensics.Pass) []string {
+	if t.thread == nil {
+		return nil
+	}
+	if uid, _ := p.Model.PodOf(t.thread.Path); uid != "" {
+		return []string{uid}
+	}
+	return nil
+}
+
+// refs quote the goroutine, its thread, and who holds its lock.
+func (t standing) refs(p *forensics.Pass) []forensics.Ref {
+	refs := []forensics.Ref{t.ref()}
+	if t.thread != nil {
+		refs = append(refs, threadRef(*t.thread))
+	}
+	if t.holder != nil {
+		refs = append(refs, t.holder.stack.ref())
+	}
+	if process, ok := p.Model.Process(t.wait.pid); t.wait.pid != 0 && ok {
+		refs = append(refs, forensics.Ref{
+			Source:  fmt.Sprintf("%s:%d", forensics.SourceProcesses, process.PID),
+			Excerpt: fmt.Sprintf("%d (%s) state %s: %s", process.PID, process.Comm, process.State, strings.Join(process.Command, " ")),
+		})
+	}
+	return refs
+}
+
+// union adds to a what of b is not in it.
+func union[T comparable](a, b []T) []T {
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			a = append(a, x)
+		}
+	}
+	return a
+}

@@ -1,0 +1,155 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// superblock is one file system with trouble: all its mounts are one subject and one finding.
+type superblock struct {
+	device string
+	health mounts.Health
+	mounts []mounts.Mount
+	// kubelet are those of its mounts that lie below the kubelet's root directory.
+	kubelet []mounts.Mount
+}
+
+// superblocks lists the file systems whose worst health is status, in the order of the evidence.
+func superblocks(p *forensics.Pass, status mounts.Status) []superblock {
+	var found []superblock
+	seen := map[string]bool{}
+	for _, h := range p.Evidence.Health {
+		worst, _ := p.Model.Health(h.Device)
+		if worst.Status != status || seen[h.Device] {
+			continue
+		}
+		seen[h.Device] = true
+		s := superblock{device: h.Device, health: worst, mounts: p.Model.MountsOf(h.Device)}
+		for _, m := range s.mounts {
+			if p.Model.BelowKubelet(m.MountPoint) {
+				s.kubelet = append(s.kubelet, m)
+			}
+		}
+		found = append(found, s)
+	}
+	return found
+}
+
+func (s superblock) entity() forensics.Entity {
+	return forensics.Entity{Kind: forensics.KindSuperblock, ID: s.device}
+}
+
+// mount is the one that a person is told to act on: one below the kubelet's directory if there is one.
+func (s superblock) mount() mounts.Mount {
+	switch {
+	case len(s.kubelet) > 0:
+		return s.kubelet[0]
+	case len(s.mounts) > 0:
+		return s.mounts[0]
+	}
+	return mounts.Mount{MountPoint: s.health.MountPoint, ID: s.health.MountID, Device: s.device, Class: mounts.ClassUnknown}
+}
+
+// label is "fuse.ceph-fuse file system 10.0.0.5:6789:/k8s".
+func (s superblock) label() string {
+	m := s.mount()
+	if m.FSType == "" {
+		return "file system " + s.device
+	}
+	return m.FSType + " file system " + m.Source
+}
+
+func (s superblock) where() string {
+	const most = 3
+	var points []string
+	for _, m := range s.mounts[:min(len(s.mounts), most)] {
+		points = append(points, fmt.Sprintf("%s (mount %d)", m.MountPoint, m.ID))
+	}
+	text := strings.Join(points, ", ")
+	if more := len(s.mounts) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// kubeletWaits says whether a thread of the kubelet waits for this file system.
+func (s superblock) kubeletWaits(p *forensics.Pass) bool {
+	k := p.Evidence.Kubelet
+	return k != nil && k.PID != 0 && slices.ContainsFunc(waiters(p, s.device), func(w waiter) bool { return w.thread.PID == k.PID })
+}
+
+func (s superblock) ref() forensics.Ref {
+	h := s.health
+	text := fmt.Sprintf("%s: %s", h.MountPoint, h.Status)
+	if h.Call != "" {
+		text += ", " + h.Call
+	}
+	if h.Error != "" {
+		text += ": " + h.Error
+	}
+	text += fmt.Sprintf(", %s after %s", h.Method, forensics.Duration(h.Seconds))
+	if h.Reason != "" {
+		text += "; " + h.Reason
+	}
+	if len(h.Waiting) > 0 {
+		text += fmt.Sprintf("; FUSE requests waiting: %v", h.Waiting)
+	}
+	return forensics.Ref{Source: forensics.SourceHealth + ":" + s.device, Excerpt: text}
+}
+
+// refs are how the mount answers and its line in the mount table.
+func (s superblock) refs() []forensics.Ref {
+	refs := []forensics.Ref{s.ref()}
+	m := s.mount()
+	if m.FSType != "" {
+		refs = append(refs, forensics.Ref{
+			Source:  fmt.Sprintf("%s:%d", forensics.SourceMounts, m.ID),
+			Excerpt: fmt.Sprintf("%d %d %s %s %s %s - %s %s %s", m.ID, m.ParentID, m.Device, m.Root, m.MountPoint, m.Options, m.FSType, m.Source, m.SuperOptions),
+		})
+	}
+	return refs
+}
+
+// finding is the part that all findings about a file system share.
+func (s superblock) finding(p *forensics.Pass, severity forensics.Severity, title string) forensics.Finding {
+	return forensics.Finding{
+		Severity: severity, Title: title, Subject: s.entity(), Since: s.health.Since,
+		Refs: s.refs(), Pods: p.Model.PodsOf(s.device),
+	}
+}
+
+// unjudged tells the pass which mounts could not be judged.
+func unjudged(p *forensics.Pass) {
+	var late, not []string
+	for _, h := range p.Evidence.Health {
+		switch h.Status {
+		case mounts.StatusUnanswered:
+			late = append(late, fmt.Sprintf("%s (no answer for %s when time ran out)", h.MountPoint, forensics.Duration(h.Seconds)))
+		case mounts.StatusNotProbed:
+			if m, ok := p.Model.Mount(h.MountID); ok && (m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE) {
+				not = append(not, fmt.Sprintf("%s (%s)", h.MountPoint, h.Reason))
+			}
+		}
+	}
+	for _, list := range [][]string{late, not} {
+		if len(list) > 0 {
+			p.Unjudged("%d mounts were not judged: %s", len(list), some(list))
+		}
+	}
+}
+
+// some joins the first few of a list.
+func some(list []string) string {
+	const most = 3
+	text := strings.Join(list[:min(len(list), most)], ", ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+var needsHealth = []forensics.Need{{forensics.SourceMounts}, {forensics.SourceHealth}}

@@ -1,0 +1,237 @@
+package checks
+
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// waitKind is what a goroutine waits for.
+type waitKind string
+
+const (
+	waitNothing waitKind = ""        // it runs, rests, or waits for something that is not known here
+	waitFile    waitKind = "file"    // a system call on a file or file system
+	waitChild   waitKind = "child"   // a process that it started
+	waitLock    waitKind = "lock"    // a lock of its own process
+	waitSend    waitKind = "send"    // somebody who takes from a full channel
+	waitRuntime waitKind = "runtime" // the container runtime
+	waitCSI     waitKind = "csi"     // a CSI driver
+	waitDaemon  waitKind = "daemon"  // another daemon asked by gRPC: a device plugin, a DRA driver
+	waitAPI     waitKind = "api"     // the API server
+	waitSystemd waitKind = "systemd" // systemd or D-Bus
+	waitPLEG    waitKind = "pleg"    // the PLEG, for a newer status of a pod
+)
+
+// endsByItself says whether the wait has a time limit of the kubelet's own: an answer by gRPC or HTTP is waited for 2
+// minutes or so, and then tried again.
+func (k waitKind) endsByItself() bool {
+	switch k {
+	case waitRuntime, waitCSI, waitDaemon, waitAPI, waitSystemd:
+		return true
+	}
+	return false
+}
+
+// wait is what one goroutine waits for.
+type wait struct {
+	kind waitKind
+	// call names it: "ListPodSandbox", "NodeUnpublishVolume", "os.Stat".
+	call string
+	// pid is the child, 0 where it is unknown; inferred says that it is the only one that it can be.
+	pid      int
+	inferred bool
+	// lock is the lock's address, 0 where it is unknown.
+	lock uint64
+	// frame is the index of the frame that tells.
+	frame int
+}
+
+// waitOf says what a goroutine waits for. States decide; without states (debug=0 and debug=1) the frames do, and then a
+// call that takes a moment looks the same as one that hangs.
+func waitOf(g stackdump.Goroutine) wait {
+	switch g.State {
+	case "runnable", "running", "sleep":
+		return wait{}
+	case "chan send":
+		return wait{kind: waitSend}
+	}
+	if g.Blocked() {
+		if w, ok := lockWait(g); ok {
+			return w
+		}
+		if w, ok := callWait(g); ok {
+			return w
+		}
+	}
+	if w, ok := outputWait(g); ok {
+		return w
+	}
+	if g.State == "chan receive" && len(g.Frames) > 0 && isFunc(g.Frames[0].Func, "kubelet/container.(*cache).GetNewerThan") {
+		return wait{kind: waitPLEG}
+	}
+	return remoteWait(g)
+}
+
+// callWait is a system call: on a file, or one that waits for a child.
+func callWait(g stackdump.Goroutine) (wait, bool) {
+	if g.State != "syscall" && g.State != "" {
+		return wait{}, false
+	}
+	switch name := g.SyscallName(); name {
+	case "wait4", "waitid":
+		return wait{kind: waitChild, call: name, pid: childPID(g, name)}, true
+	}
+	return wait{kind: waitFile, call: standsIn(g)}, true
+}
+
+// childPID is the process that wait4 or waitid waits for, 0 where the arguments do not tell: with a pidfd (Go 1.23 and
+// later) the descriptor stands in the place of the pid.
+func childPID(g stackdump.Goroutine, name string) int {
+	const byPID = 1 // P_PID of waitid(2)
+	at := 0
+	call, ok := g.Syscall()
+	switch {
+	case !ok:
+		return wait4Argument(g)
+	case name == "waitid":
+		if len(call.Args) < 2 || !call.Args[0].Known || call.Args[0].Value != byPID {
+			return 0
+		}
+		at = 1
+	}
+	return pidOf(call.Args, at)
+}
+
+// wait4Argument finds the pid in an outer frame: Go 1.19 to 1.21 print stale registers for the innermost ones.
+func wait4Argument(g stackdump.Goroutine) int {
+	for _, f := range g.Frames {
+		if f.Func == "syscall.wait4" || f.Func == "syscall.Wait4" {
+			if pid := pidOf(f.Words(), 0); pid > 0 {
+				return pid
+			}
+		}
+	}
+	return 0
+}
+
+func pidOf(words []stackdump.Word, i int) int {
+	const most = 1 << 22 // PID_MAX_LIMIT
+	if i >= len(words) || !words[i].Known || words[i].Uncertain || words[i].Value == 0 || words[i].Value > most {
+		return 0
+	}
+	return int(words[i].Value)
+}
+
+// outputWait is a command whose process has ended while somebody still holds its output: a daemon that it left behind,
+// as mount helpers of FUSE file systems do.
+func outputWait(g stackdump.Goroutine) (wait, bool) {
+	if g.State != "chan receive" && g.State != "select" {
+		return wait{}, false
+	}
+	for i, f := range g.Frames {
+		switch f.Func {
+		case "os/exec.(*Cmd).Wait", "os/exec.(*Cmd).awaitGoroutines":
+			return wait{kind: waitChild, call: "output", frame: i}, true
+		}
+		if !strings.HasPrefix(f.Func, "runtime.") {
+			break
+		}
+	}
+	return wait{}, false
+}
+
+// remoteWait is an answer from another process by gRPC, HTTP or D-Bus.
+func remoteWait(g stackdump.Goroutine) wait {
+	switch g.State {
+	case "select", "chan receive", "sync.Cond.Wait", "semacquire", "":
+	default:
+		return wait{}
+	}
+	asks := false
+	for i, f := range g.Frames {
+		s := splitSymbol(f.Func)
+		switch {
+		case s.pkg == "google.golang.org/grpc":
+			asks = asks || s.name == "Invoke" || s.name == "invoke"
+			continue
+		case s.typ == "kubeDockerClient":
+			return wait{kind: waitRuntime, call: "docker " + s.name, frame: i}
+		case s.pkg == "k8s.io/client-go/rest" && s.typ == "Request":
+			return wait{kind: waitAPI, call: s.name, frame: i}
+		case isDBus(s.pkg):
+			call := systemdCall(g.Frames[i:])
+			if call == "" {
+				return wait{} // the library's own goroutine, which takes what arrives
+			}
+			return wait{kind: waitSystemd, call: call, frame: i}
+		}
+		if asks && strings.HasSuffix(s.typ, "Client") {
+			return wait{kind: grpcKind(s), call: s.name, frame: i}
+		}
+	}
+	return wait{}
+}
+
+// grpcKind tells whom a generated gRPC client asks.
+func grpcKind(s symbol) waitKind {
+	switch s.typ {
+	case "runtimeServiceClient", "imageServiceClient":
+		return waitRuntime
+	}
+	if strings.Contains(s.pkg, "container-storage-interface/spec") {
+		return waitCSI
+	}
+	return waitDaemon
+}
+
+func isDBus(pkg string) bool {
+	return strings.HasPrefix(pkg, "github.com/godbus/dbus") || strings.HasPrefix(pkg, "github.com/coreos/go-systemd")
+}
+
+// systemdCall is the outermost function of the D-Bus libraries (StopUnit, StartTransientUnit), "" if nobody called it.
+func systemdCall(frames []stackdump.Frame) string {
+	call := ""
+	for _, f := range frames {
+		s := splitSymbol(f.Func)
+		if !isDBus(s.pkg) {
+			return call
+		}
+		call = s.name
+	}
+	return ""
+}
+
+// symbol is a function's name taken apart.
+type symbol struct{ pkg, typ, name string }
+
+// splitSymbol takes "k8s.io/x/pkg/y.(*T).Method.func1" apart: package, type without star ("" for a function), and the
+// method or function without closures.
+func splitSymbol(s string) symbol {
+	slash := strings.LastIndexByte(s, '/')
+	if i := strings.IndexAny(s, "(["); i >= 0 && slash > i { // a path among type arguments
+		slash = strings.LastIndexByte(s[:i], '/')
+	}
+	dot := strings.IndexByte(s[slash+1:], '.')
+	if dot < 0 {
+		return symbol{name: s}
+	}
+	dot += slash + 1
+	pkg, rest := s[:dot], s[dot+1:]
+	if strings.HasPrefix(rest, "(*") {
+		if typ, method, ok := strings.Cut(rest[2:], ")."); ok {
+			typ, _, _ = strings.Cut(typ, "[")
+			return symbol{pkg, typ, baseName(method)}
+		}
+	}
+	if typ, method, ok := strings.Cut(rest, "."); ok && !strings.HasPrefix(method, "func") && !strings.HasPrefix(method, "gowrap") {
+		return symbol{pkg, typ, baseName(method)} // a value receiver
+	}
+	return symbol{pkg: pkg, name: baseName(rest)}
+}
+
+// baseName cuts closures and the mark of method values.
+func baseName(method string) string {
+	method, _, _ = strings.Cut(method, ".")
+	return strings.TrimSuffix(method, "-fm")
+}

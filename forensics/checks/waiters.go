@@ -1,0 +1,55 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// waiter is a thread and how long it provably waits.
+type waiter struct {
+	thread  procs.Thread
+	seconds float64
+	from    string
+}
+
+// waiters lists the threads that wait for a file system ("" is any) and were still waiting at the second look,
+// longest first.
+func waiters(p *forensics.Pass, device string) []waiter {
+	var found []waiter
+	for _, t := range p.Evidence.Threads {
+		if t.Gone || device != "" && !waitsFor(p, t, device) {
+			continue
+		}
+		seconds, from := p.Model.Waited(t)
+		found = append(found, waiter{t, seconds, from})
+	}
+	slices.SortStableFunc(found, func(a, b waiter) int { return cmp.Compare(b.seconds, a.seconds) })
+	return found
+}
+
+// waitsFor says whether a thread waits for the file system device: its path lies there, and the kernel names a wait
+// of that kind.
+func waitsFor(p *forensics.Pass, t procs.Thread, device string) bool {
+	list := p.Model.MountsOf(device) // any of them: only the type matters, and t may be in another namespace
+	return t.Device == device && len(list) > 0 && forensics.WaitsFor(t.Wait, list[0])
+}
+
+// hungAfter is the time in seconds that the evidence was collected with.
+func hungAfter(p *forensics.Pass) float64 {
+	return cmp.Or(p.Evidence.Collector.HungAfterSeconds, forensics.DefaultHungAfter.Seconds())
+}
+
+func threadRef(t procs.Thread) forensics.Ref {
+	text := fmt.Sprintf("state %s, wchan %s", t.State, cmp.Or(t.WChan, "unknown"))
+	if t.Syscall != nil {
+		text += fmt.Sprintf(", syscall %d %v", t.Syscall.Number, t.Syscall.Args)
+	}
+	for _, f := range t.Stack[:min(len(t.Stack), 8)] {
+		text += "\n" + f
+	}
+	return forensics.Ref{Source: forensics.SourceThreads + ":" + forensics.ThreadEntity(t).ID, Excerpt: text}
+}

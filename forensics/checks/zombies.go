@@ -1,0 +1,64 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+)
+
+// manyZombies is from when zombies of one parent are a leak rather than a moment.
+const manyZombies = 100
+
+// ZombieBuildup finds processes that do not reap their children.
+var ZombieBuildup = forensics.Check{
+	ID:    "zombie-buildup",
+	Title: "A process does not reap its children",
+	Doc: `A hundred or more zombies (state Z) with the same parent. Each takes a process id and counts against pids.max of its
+cgroup; when these run out, nothing can be started. Typical are containers whose first process is no init and gets exec
+probes, and a shim or runtime that is itself blocked: then the parent waits, and the zombies are only a symptom. A zombie
+with a thread that is still alive is process-unkillable.`,
+	Severity: forensics.Warning,
+	Needs:    []forensics.Need{{forensics.SourceProcesses}},
+	Run: func(p *forensics.Pass) {
+		alive := map[int]bool{}
+		for _, t := range p.Evidence.Threads {
+			alive[t.PID] = true
+		}
+		children, order := map[int]int{}, []int{}
+		for _, process := range p.Evidence.Processes {
+			if process.State != "Z" || alive[process.PID] {
+				continue
+			}
+			if children[process.PPID]++; children[process.PPID] == manyZombies {
+				order = append(order, process.PPID)
+			}
+		}
+		slices.Sort(order)
+		for _, parent := range order {
+			p.Report(zombieFinding(p, parent, children[parent]))
+		}
+	},
+}
+
+func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: processEntity(parent), ConfidenceWhy: "counted in /proc",
+		Title:  fmt.Sprintf("%s has not reaped %d children that have ended", who(p, parent), count),
+		Detail: "They hold nothing but their process ids.",
+		Refs:   []forensics.Ref{{Source: fmt.Sprintf("%s:%d", forensics.SourceProcesses, parent), Excerpt: fmt.Sprintf("%d children in state Z", count)}},
+	}
+	for _, t := range p.Evidence.Threads {
+		if t.PID == parent && !t.Gone {
+			f.Because = append(f.Because, forensics.ThreadEntity(t))
+		}
+	}
+	process, ok := p.Model.Process(parent)
+	if ok && process.PodUID != "" {
+		f.Pods = []string{process.PodUID}
+	}
+	r := stopHolder(p, parent)
+	r.Why = "when the parent has ended, init reaps its children; in a container, an init process (tini, shareProcessNamespace) keeps it from coming back"
+	f.Remedies = []forensics.Remedy{r}
+	return f
+}

@@ -1,0 +1,194 @@
+package forensics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// Bounds of what is kept in the evidence.
+const (
+	maxHoldersOfMount = 32
+	maxHolders        = 4096
+	maxKernelUsers    = 4096
+	maxLeaked         = 1024
+	maxDeleted        = 1024
+)
+
+// CollectHolders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
+// and is quick also when they do not answer. What is said of Collect holds for it.
+func CollectHolders(ctx context.Context, opt Options, queries ...string) (Evidence, error) {
+	c, err := newCollector(ctx, opt)
+	if err != nil {
+		return c.evidence, err
+	}
+	c.read(ctx, SourceMounts, readLimit, c.hostMounts)
+	c.read(ctx, SourceProcesses, 2*readLimit, c.processes)
+	c.read(ctx, SourceHolders, 2*readLimit, func(ctx context.Context) (Evidence, error) {
+		e := c.seen()
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}}
+		for _, query := range queries {
+			for _, m := range FindMounts(&e.Mounts, query) {
+				w.ids[m.ID] = true
+				w.devices[m.Device] = w.devices[m.Device] || m.MountPoint != "/" && m.Root == "/"
+			}
+		}
+		return c.held(ctx, &e, w)
+	})
+	c.finish(ctx)
+	return c.evidence, nil
+}
+
+// holders finds what keeps the mounts in use that matter to the kubelet or are in trouble.
+func (c *collector) holders(ctx context.Context) (Evidence, error) {
+	e := c.seen()
+	return c.held(ctx, &e, wantedBy(&e))
+}
+
+// wanted are the mounts whose users are looked for: by id, and by superblock where all of that is meant.
+type wanted struct {
+	ids     map[int]bool
+	devices map[string]bool
+}
+
+func wantedBy(e *Evidence) wanted {
+	w := wanted{ids: map[int]bool{}, devices: map[string]bool{}}
+	model := NewModel(e)
+	for _, table := range append([]mounts.Table{e.Mounts}, e.Namespaces...) {
+		for _, m := range table.Mounts {
+			h, _ := model.Health(m.Device)
+			bad := h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed
+			if model.BelowKubelet(m.MountPoint) || bad {
+				w.ids[m.ID] = true
+			}
+			if m.Class == mounts.ClassFUSE || m.Class == mounts.ClassNetwork {
+				w.devices[m.Device] = true
+			}
+		}
+	}
+	return w
+}
+
+func (w wanted) mount(m *mounts.Mount) bool { return w.ids[m.ID] || w.devices[m.Device] }
+
+func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, error) {
+	held := Held{
+		Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
+		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{},
+	}
+	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}}
+	k.known(&e.Mounts)
+	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
+		Group: c.opt.Calls, Self: []int{selfPID()}, Keep: k.keep, Table: k.table,
+	})
+	if err != nil {
+		return Evidence{}, err
+	}
+	held.Namespaces = result.Namespaces
+	complete := !slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, fs.ErrPermission) }) && ctx.Err() == nil && seesAllProcesses(c.fs)
+	held.Servers = guessServers(k.fuse, result.FUSE, func(pid int) []string {
+		p, _ := k.model.Process(pid)
+		return p.Command
+	}, complete)
+	for _, h := range result.Holders {
+		k.add(h)
+	}
+	var errs []error
+	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
+	held.Kernel = held.Kernel[:min(len(held.Kernel), maxKernelUsers)]
+	held.Deleted = procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls)
+	part := Evidence{Held: &held}
+	if errs = append(result.Problems, errs...); len(errs) > 0 && ctx.Err() == nil {
+		part.Coverage = append(part.Coverage, Source{
+			Source: SourceHolders, Status: SourceTruncated, Detail: fmt.Sprintf("%s; first: %v", Plural(len(errs), "problem"), errs[0]),
+		})
+	}
+	return part, ctx.Err()
+}
+
+// seesAllProcesses says whether /proc is that of the first PID namespace: in another one, a server may run unseen.
+func seesAllProcesses(fsys *hostfs.FS) bool {
+	const first = "pid:[4026531836]" // PROC_PID_INIT_INO of include/linux/proc_ns.h
+	link, err := fsys.ReadLink("/proc/" + strconv.Itoa(selfPID()) + "/ns/pid")
+	return err == nil && link == first
+}
+
+// A keeper chooses what becomes evidence.
+type keeper struct {
+	want    wanted
+	model   *Model
+	held    *Held
+	count   map[int]int
+	deleted []procs.Holder
+	fuse    []mounts.Mount
+	classes map[string]mounts.Class // by superblock
+}
+
+func (k *keeper) keep(h *procs.Holder) bool {
+	return h.Detached || h.Deleted || k.want.ids[h.MountID] || k.want.devices[h.Device]
+}
+
+// known remembers what sorts of file systems there are.
+func (k *keeper) known(t *mounts.Table) {
+	for _, m := range t.Mounts {
+		if _, ok := k.classes[m.Device]; !ok {
+			k.classes[m.Device] = m.Class
+			if m.Class == mounts.ClassFUSE {
+				k.fuse = append(k.fuse, m)
+			}
+		}
+	}
+}
+
+// table looks at the mounts of another namespace.
+func (k *keeper) table(t mounts.Table) {
+	host := &k.model.evidence.Mounts
+	k.known(&t)
+	if t.Namespace == host.Namespace || host.Namespace == 0 {
+		return
+	}
+	kubelet := k.model.evidence.Kubelet
+	if kubelet != nil && kubelet.MountNS == t.Namespace {
+		return // that is where the kubelet mounts
+	}
+	for _, m := range mounts.Leaked(host, &t, func(p string) bool { return podPath.MatchString(p) }) {
+		if len(k.held.Leaked) < maxLeaked {
+			k.held.Leaked = append(k.held.Leaked, LeakedMount{t.Namespace, m})
+		}
+	}
+}
+
+// add takes a holder over, within the bounds.
+func (k *keeper) add(h procs.Holder) {
+	if h.Deleted && len(k.deleted) < maxDeleted {
+		k.deleted = append(k.deleted, h)
+	}
+	if !h.Detached && !k.want.ids[h.MountID] && !k.want.devices[h.Device] {
+		return
+	}
+	if k.count[h.MountID]++; k.count[h.MountID] > maxHoldersOfMount || len(k.held.Holders) >= maxHolders {
+		k.held.LeftOut++
+		return
+	}
+	k.held.Holders = append(k.held.Holders, h)
+}
+
+// local says whether a file system has neither a server nor a fault, so that asking it for a size cannot block.
+func (k *keeper) local(device string) bool {
+	h, _ := k.model.Health(device)
+	if h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed {
+		return false
+	}
+	switch k.classes[device] {
+	case mounts.ClassBlock, mounts.ClassMemory:
+		return true
+	}
+	return false
+}

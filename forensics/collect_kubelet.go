@@ -1,0 +1,208 @@
+package forensics
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+const maxDumpBytes = 1 << 30 // a dump file; the kubelet itself is cut at 64 MiB
+
+// askKubelet asks the kubelet's HTTP endpoints. A kubelet that does not answer costs one time limit for each.
+func (c *collector) askKubelet(ctx context.Context) {
+	k := c.seen().Kubelet
+	if len(c.opt.Goroutines) > 0 {
+		c.dumpFiles(ctx)
+	}
+	if k == nil || k.PID == 0 && c.opt.KubeletURL == "" {
+		c.absent("no kubelet runs", SourceKubeletHealth, SourceKubeletPods, SourceMetrics)
+		if len(c.opt.Goroutines) == 0 {
+			c.absent("no kubelet runs", SourceGoroutines)
+		}
+		return
+	}
+	if k.State == "T" && c.opt.KubeletURL == "" { // the kernel takes its connections, and every question would time out
+		c.absent("the kubelet is stopped by a signal", SourceKubeletHealth, SourceKubeletPods, SourceMetrics)
+		if len(c.opt.Goroutines) == 0 {
+			c.absent("the kubelet is stopped by a signal", SourceGoroutines)
+		}
+		return
+	}
+	asked := *k
+	client, err := c.client(ctx, &asked)
+	if err != nil {
+		c.tell(Evidence{Coverage: []Source{{Source: SourceCredentials, Status: statusOf(err), Detail: err.Error()}}})
+	}
+	health := client.Health(ctx)
+	asked.Endpoints = append(asked.Endpoints, health...)
+	cover := []Source{coverEndpoints(SourceKubeletHealth, health)}
+	pods, answer := client.Pods(ctx)
+	asked.Endpoints = append(asked.Endpoints, answer)
+	cover = append(cover, coverEndpoints(SourceKubeletPods, []kubelet.Endpoint{answer}))
+	metrics, answer := client.Metrics(ctx)
+	asked.Endpoints = append(asked.Endpoints, answer)
+	cover = append(cover, coverEndpoints(SourceMetrics, []kubelet.Endpoint{answer}))
+	asked.Metrics = metrics
+	part := Evidence{Pods: pods, Coverage: cover}
+	if len(c.opt.Goroutines) == 0 {
+		dumps, answers := c.dumps(ctx, client, k.PID)
+		asked.Endpoints = append(asked.Endpoints, answers...)
+		part.Dumps = dumps
+		part.Coverage = append(part.Coverage, coverEndpoints(SourceGoroutines, answers))
+	}
+	asked.Version, asked.VersionFrom = version(asked, part.Dumps)
+	part.Kubelet = &asked
+	c.tell(part)
+	c.again(ctx, client, asked, part.Dumps)
+}
+
+// version completes the kubelet's version from a dump where nothing else told it.
+func version(k kubelet.Instance, dumps []Dump) (value, from string) {
+	if v := kubelet.VersionFromMetrics(k.Metrics); v != "" {
+		return v, "metrics"
+	}
+	if k.Version != "" {
+		return k.Version, k.VersionFrom
+	}
+	for _, d := range dumps {
+		if v, ok := stackdump.KubeletVersion(d.Dump); ok {
+			return strings.TrimPrefix(v, "v"), "dump"
+		}
+	}
+	return "", ""
+}
+
+// client is what the kubelet is asked with. Credentials that cannot be read are an error, and the kubelet is then asked
+// without them.
+func (c *collector) client(ctx context.Context, k *kubelet.Instance) (*kubelet.Client, error) {
+	client := &kubelet.Client{Instance: k, FS: c.fs, Group: c.opt.Calls, URL: c.opt.KubeletURL, Token: c.opt.Token}
+	var errs []error
+	read := func(name string) []byte {
+		if name == "" {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, readLimit)
+		defer cancel()
+		text, err := probe.Do(ctx, c.opt.Calls, "file "+name, func() ([]byte, error) { return readOwn(name, 1<<20) })
+		errs = append(errs, err)
+		return text
+	}
+	if token := strings.TrimSpace(string(read(c.opt.TokenFile))); token != "" {
+		client.Token = token
+	}
+	client.ClientCert, client.ClientKey = read(c.opt.ClientCert), read(c.opt.ClientKey)
+	return client, errors.Join(errs...)
+}
+
+// coverEndpoints sums up the answers to one kind of question: read if one of them was an answer.
+func coverEndpoints(source string, endpoints []kubelet.Endpoint) Source {
+	s := Source{Source: source, Status: SourceAbsent}
+	var details []string
+	for _, e := range endpoints {
+		s.Seconds += e.Seconds
+		s.Bytes += e.Bytes
+		status := SourceAbsent
+		switch e.Status {
+		case "ok", "unhealthy":
+			status = SourceRead
+		case "truncated":
+			status = SourceTruncated
+		case "denied":
+			status = SourceDenied
+		case "timeout":
+			status = SourceTimeout
+		}
+		if status != SourceRead {
+			details = append(details, strings.TrimSpace(e.URL+" "+e.Status+" "+e.Detail))
+		}
+		if !s.Status.Usable() && (status.Usable() || s.Status == SourceAbsent) {
+			s.Status = status
+		}
+	}
+	s.Detail = strings.Join(details, "; ")
+	return s
+}
+
+func (c *collector) parseDump(source string, pid int, text []byte) []Dump {
+	if len(text) == 0 {
+		return nil
+	}
+	taken := c.opt.Now().UTC()
+	dumps, _ := ParseDumps(source, bytes.NewReader(text))
+	for i := range dumps {
+		dumps[i].PID, dumps[i].Taken = pid, &taken
+	}
+	return dumps
+}
+
+// ParseDumps reads all goroutine dumps of one source, of any form. Input without a dump is an error.
+func ParseDumps(source string, r io.Reader) ([]Dump, error) {
+	parsed, problems, err := stackdump.Parse(r)
+	var dumps []Dump
+	for i, d := range parsed {
+		dump := Dump{Source: source, Dump: d, Problems: []stackdump.Problem{}}
+		if i == 0 {
+			dump.Problems = append(dump.Problems, problems...)
+		}
+		dumps = append(dumps, dump)
+	}
+	if err == nil && len(dumps) == 0 {
+		err = errors.New("no goroutine dump in it")
+	}
+	return dumps, err
+}
+
+// CutDump says that one of the dumps lacks its start or its end, "" if all are whole.
+func CutDump(dumps []Dump) string {
+	for _, d := range dumps {
+		if !d.Truncated {
+			continue
+		}
+		if n := len(d.Problems); n > 0 {
+			return fmt.Sprintf("the dump is cut: line %d: %s", d.Problems[n-1].Line, d.Problems[n-1].Reason)
+		}
+		return "the dump is cut"
+	}
+	return ""
+}
+
+// dumpFiles reads the dumps that were given as files.
+func (c *collector) dumpFiles(ctx context.Context) {
+	for _, name := range c.opt.Goroutines {
+		c.read(ctx, SourceGoroutines+":"+name, 2*readLimit, func(context.Context) (Evidence, error) {
+			text, err := readOwn(name, maxDumpBytes)
+			if err != nil {
+				return Evidence{}, err
+			}
+			dumps, err := ParseDumps(name, bytes.NewReader(text))
+			part := Evidence{Dumps: dumps}
+			if cut := CutDump(dumps); cut != "" {
+				part.Coverage = []Source{{Source: SourceGoroutines + ":" + name, Status: SourceTruncated, Detail: cut}}
+			}
+			return part, err
+		})
+	}
+}
+
+// readOwn reads a file of the person who runs this, not of the node that is examined.
+func readOwn(name string, limit int64) ([]byte, error) {
+	own, err := hostfs.Open("/")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = own.Close() }()
+	text, err := own.ReadFile(name, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	}
+	return text, err
+}

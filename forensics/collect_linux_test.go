@@ -1,0 +1,209 @@
+package forensics_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// writeTree makes files below a new directory. A content that begins with "-> " makes a symbolic link.
+func writeTree(t testing.TB, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if target, ok := strings.CutPrefix(content, "-> "); ok {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, []byte(content), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+const fakeVolumes = "var/lib/kubelet/pods/" + deadUID + "/volumes/"
+
+// fakeDisk is the disk of a node with a kubelet.
+func fakeDisk(t testing.TB) string {
+	t.Helper()
+	return writeTree(t, map[string]string{
+		"etc/hostname":                                                          "node-3.example\n",
+		"etc/os-release":                                                        "NAME=x\nPRETTY_NAME='Bottle \"OS\" 1'\n",
+		"etc/systemd/system/kubelet.service":                                    "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.yaml --token=hunter2\n",
+		"etc/kubernetes/kubelet.yaml":                                           "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nstaticPodPath: /etc/kubernetes/manifests\n",
+		"etc/kubernetes/manifests/web.yaml":                                     "kind: Pod\nmetadata: {name: web, namespace: prod, uid: " + liveUID + "}\n",
+		fakeVolumes + "kubernetes.io~csi/pvc-1/vol_data.json":                   `{"driverName":"nfs.csi.k8s.io"}`,
+		"var/log/pods/prod_web-0_" + deadUID + "/app/0.log":                     "hello\n",
+		"var/lib/kubelet/pods/" + liveUID + "/containers/app/ab12":              "",
+		"var/lib/kubelet/pods/" + liveUID + "/volumes/kubernetes.io~nfs/n/leak": "-> /etc/shadow",
+	})
+}
+
+func TestCollectReadsTheDiskOfAnotherNode(t *testing.T) {
+	root := fakeDisk(t)
+	e, err := forensics.Collect(t.Context(), forensics.Options{Root: root, Version: "1.2.3", Command: []string{"x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Schema != forensics.EvidenceSchema || e.Root != root || e.Collected.IsZero() || e.Collected.Location() != time.UTC {
+		t.Errorf("schema %q, root %q, collected %v", e.Schema, e.Root, e.Collected)
+	}
+	if e.Node.Name != "node-3.example" || e.Node.OS != `Bottle "OS" 1` || e.Node.Kernel != "" {
+		t.Errorf("node %+v, want what is on the disk alone", e.Node)
+	}
+	if e.Kubelet == nil || e.Kubelet.PID != 0 || e.Kubelet.Expected == "" || e.Kubelet.StaticPodPath != "/etc/kubernetes/manifests" {
+		t.Errorf("kubelet %+v", e.Kubelet)
+	}
+	var uids []string
+	for _, d := range e.PodDirs {
+		uids = append(uids, d.UID)
+	}
+	slices.Sort(uids)
+	if diff := cmp.Diff([]string{liveUID, deadUID}, uids); diff != "" {
+		t.Errorf("pod directories (-want +got):\n%s", diff)
+	}
+	for _, want := range []kubelet.Pod{
+		{UID: liveUID, Namespace: "prod", Name: "web", Source: "manifest"}, {UID: deadUID, Namespace: "prod", Name: "web-0", Source: "log-dir"},
+	} {
+		if !slices.ContainsFunc(e.Pods, func(p kubelet.Pod) bool { return cmp.Equal(p, want) }) {
+			t.Errorf("pod %+v is not among %+v", want, e.Pods)
+		}
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "hunter2") {
+		t.Error("the token of the unit file is in the evidence")
+	}
+	if strings.Contains(string(text), "null") {
+		t.Errorf("an array is null: %s", text)
+	}
+}
+
+// TestCollectTellsEverySource: a source that was not read is listed, with a reason.
+func TestCollectTellsEverySource(t *testing.T) {
+	for name, root := range map[string]string{"a node's disk": fakeDisk(t), "an empty disk": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			e, err := forensics.Collect(t.Context(), forensics.Options{Root: root})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, source := range []string{
+				forensics.SourceNode, forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHealth,
+				forensics.SourceKubelet, forensics.SourceKubeletHealth, forensics.SourceKubeletPods, forensics.SourceMetrics,
+				forensics.SourceGoroutines, forensics.SourcePodDirs, forensics.SourceStaticPods, forensics.SourceCgroups, forensics.SourcePodLogs,
+			} {
+				i := slices.IndexFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == source })
+				if i < 0 {
+					t.Errorf("nothing is said about %s", source)
+				} else if s := e.Coverage[i]; s.Status == "" || !s.Status.Usable() && s.Detail == "" {
+					t.Errorf("%+v: no status or no reason", s)
+				}
+			}
+		})
+	}
+}
+
+func TestCollectEmitsWhatItReturns(t *testing.T) {
+	var mu sync.Mutex
+	told := forensics.NewEvidence()
+	e, err := forensics.Collect(t.Context(), forensics.Options{Root: fakeDisk(t), RedactKey: []byte("k"), Emit: func(part forensics.Evidence) {
+		mu.Lock()
+		defer mu.Unlock()
+		text, err := json.Marshal(part) // as the command sends it
+		if err != nil {
+			t.Error(err)
+		}
+		var got forensics.Evidence
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Error(err)
+		}
+		told.Merge(got)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(e, told); diff != "" {
+		t.Errorf("(-returned +emitted):\n%s", diff)
+	}
+}
+
+func TestCollectWithoutARootIsAnError(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	e, err := forensics.Collect(t.Context(), forensics.Options{Root: missing})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) {
+		t.Errorf("error %v, want one that names %s", err, missing)
+	}
+	if e.Schema != forensics.EvidenceSchema || e.Coverage == nil {
+		t.Errorf("evidence %+v, want an empty one", e)
+	}
+}
+
+func TestCollectThatIsCancelledSaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var once sync.Once
+	e, err := forensics.Collect(ctx, forensics.Options{Root: fakeDisk(t), Emit: func(forensics.Evidence) { once.Do(cancel) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Collector.Interrupted == "" {
+		t.Errorf("collector %+v, want it to say that it was interrupted", e.Collector)
+	}
+	for _, s := range e.Coverage {
+		if s.Status == forensics.SourceRead {
+			t.Errorf("%+v, though there was no time", s)
+		}
+	}
+}
+
+// TestCollectOnThisMachine probes nothing: what is mounted here may be dead, and this process must be able to end.
+func TestCollectOnThisMachine(t *testing.T) {
+	var progress []string
+	e, err := forensics.Collect(t.Context(), forensics.Options{NoProbe: true, Progress: func(s string) { progress = append(progress, s) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(e.Processes, func(p procs.Process) bool { return p.PID == os.Getpid() })
+	if i < 0 {
+		t.Fatal("this process is not among the processes")
+	}
+	if got := e.Processes[i].Command; len(got) == 0 || !strings.HasSuffix(got[0], ".test") {
+		t.Errorf("command %q", got)
+	}
+	if len(e.Mounts.Mounts) == 0 || e.Node.Name == "" || e.Node.Kernel == "" || e.Node.Boot == nil || e.Node.MemoryBytes == 0 {
+		t.Errorf("%d mounts, node %+v", len(e.Mounts.Mounts), e.Node)
+	}
+	if len(progress) == 0 {
+		t.Error("no progress was told")
+	}
+	if got := e.Collector; got.PID != os.Getpid() || got.PeakBytes == 0 || len(got.Outstanding) > 0 || got.Interrupted != "" {
+		t.Errorf("collector %+v", got)
+	}
+	for _, h := range e.Health {
+		if h.Method == "probe" {
+			t.Errorf("%s was probed", h.MountPoint)
+		}
+	}
+}

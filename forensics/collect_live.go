@@ -1,0 +1,226 @@
+package forensics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// readLimit bounds one reader that should answer from memory or a local disk.
+const readLimit = 10 * time.Second
+
+// live examines this machine. The order matters: what answers at once comes first; the pod directories are listed
+// before the kubelet is asked for its pods, so that a pod that is added in between is not taken for an orphan; mounts
+// are probed last, and only those about which nobody else has told.
+func (c *collector) live(ctx context.Context) {
+	c.opt.Progress("reading mounts and processes")
+	c.read(ctx, SourceNode, readLimit, c.nodeFacts)
+	c.read(ctx, SourceMounts, readLimit, c.hostMounts)
+	c.read(ctx, SourceProcesses, 2*readLimit, c.processes)
+	c.opt.Progress("looking for the kubelet")
+	c.read(ctx, SourceKubelet, readLimit, c.findKubelet)
+	c.kubeletNamespace(ctx)
+	c.opt.Progress("reading pod directories")
+	c.read(ctx, SourcePodDirs, 2*readLimit, c.podDirs)
+	c.read(ctx, SourceCgroups, readLimit, c.cgroups)
+	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
+	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
+
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		c.opt.Progress("asking the kubelet")
+		c.askKubelet(ctx)
+	})
+	if slices.ContainsFunc(c.seen().Threads, func(t procs.Thread) bool { return t.WaitSeconds == nil }) {
+		asking.Wait() // goroutines may prove an age that the kernel does not tell
+	}
+	c.opt.Progress("looking at mounts")
+	c.mountHealth(ctx)
+	asking.Wait()
+	c.opt.Progress("looking for what holds mounts")
+	c.read(ctx, SourceHolders, readLimit, c.holders)
+	c.secondLook(ctx)
+}
+
+// offline examines the disk of another node.
+func (c *collector) offline(ctx context.Context) {
+	c.absent("--root is the disk of another machine: nothing live is read", SourceMounts, SourceProcesses, SourceThreads,
+		SourceHealth, SourceKubeletHealth, SourceKubeletPods, SourceMetrics, SourceCgroups, SourceHolders)
+	c.read(ctx, SourceNode, readLimit, c.offlineNode)
+	c.read(ctx, SourceKubelet, readLimit, c.findKubelet)
+	c.read(ctx, SourcePodDirs, 3*readLimit, c.podDirs)
+	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
+	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
+	if len(c.opt.Goroutines) > 0 {
+		c.dumpFiles(ctx)
+	} else {
+		c.absent("no dump was given (--goroutines FILE)", SourceGoroutines)
+	}
+}
+
+func (c *collector) offlineNode(context.Context) (Evidence, error) {
+	name, err1 := c.fs.ReadFile("/etc/hostname", 4096)
+	system, err2 := osName(c.fs)
+	return Evidence{Node: Node{Name: firstLine(name), OS: system}}, errors.Join(err1, err2)
+}
+
+// hostMounts reads the table of the first process, which is the host's, or else of this one. A first process that may
+// not be looked into (no root, a sandbox) has a table, but its namespace could not be reached.
+func (c *collector) hostMounts(ctx context.Context) (Evidence, error) {
+	table, err := mounts.Read(ctx, c.fs, 1)
+	if len(table.Mounts) == 0 || table.Namespace == 0 {
+		table, err = mounts.Read(ctx, c.fs, 0)
+	}
+	return Evidence{Mounts: table}, err
+}
+
+func (c *collector) processes(ctx context.Context) (Evidence, error) {
+	snapshot, err := procs.Collect(ctx, c.fs, c.procsOptions())
+	part := Evidence{Processes: snapshot.Processes, Threads: snapshot.Threads}
+	status := Source{Source: SourceThreads, Status: statusOf(err)}
+	if err == nil && !privileged() {
+		status = Source{Source: SourceThreads, Status: SourceDenied, Detail: "stacks and system calls of other users' threads need root"}
+	}
+	if len(snapshot.Problems) > 0 {
+		status.Detail = fmt.Sprintf("%s; first: %v", Plural(len(snapshot.Problems), "problem"), snapshot.Problems[0])
+	}
+	part.Coverage = append(part.Coverage, status)
+	return part, err
+}
+
+func (c *collector) procsOptions() procs.Options {
+	c.tables = map[uint64]*mounts.Index{}
+	host := c.seen().Mounts
+	if host.Namespace != 0 {
+		c.tables[host.Namespace] = host.Index()
+	}
+	return procs.Options{Group: c.opt.Calls, Self: []int{selfPID()}, Table: c.table}
+}
+
+// table is the mount table of a process's namespace, read once a namespace.
+func (c *collector) table(pid int, ns uint64) *mounts.Index {
+	if x, ok := c.tables[ns]; ok {
+		return x
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var index *mounts.Index
+	if t, err := mounts.Read(ctx, c.fs, pid); err == nil {
+		index = t.Index()
+	}
+	if ns != 0 {
+		c.tables[ns] = index
+	}
+	return index
+}
+
+func (c *collector) findKubelet(ctx context.Context) (Evidence, error) {
+	e := c.seen()
+	var candidates []kubelet.Candidate
+	for _, p := range e.Processes {
+		if _, ok := kubelet.IsCandidate(p.Comm, p.Command); ok {
+			candidates = append(candidates, kubelet.Candidate{
+				PID: p.PID, PPID: p.PPID, Comm: p.Comm, Args: p.Command, State: p.State, Started: p.Started,
+				MountNS: p.MountNS, Container: p.ContainerID != "",
+			})
+		}
+	}
+	k := kubelet.Find(ctx, c.fs, candidates, kubelet.FindOptions{
+		RootDir: c.opt.KubeletRoot, HostMountNS: ownNamespace(c.fs), Group: c.opt.Calls,
+	})
+	if k.PID == 0 && k.Expected == "" && k.RootDir == "" {
+		return Evidence{}, fmt.Errorf("no kubelet runs here and nothing says that one should: %w", fs.ErrNotExist)
+	}
+	return Evidence{Kubelet: &k}, nil
+}
+
+// kubeletNamespace reads the kubelet's mount table where it is not the host's.
+func (c *collector) kubeletNamespace(ctx context.Context) {
+	e := c.seen()
+	if e.Kubelet == nil || e.Kubelet.PID == 0 || e.Kubelet.MountNS == 0 || e.Kubelet.MountNS == e.Mounts.Namespace {
+		return
+	}
+	c.read(ctx, SourceMounts+":kubelet", readLimit, func(ctx context.Context) (Evidence, error) {
+		table, err := mounts.Read(ctx, c.fs, e.Kubelet.PID)
+		return Evidence{Namespaces: []mounts.Table{table}}, err
+	})
+}
+
+// kubeletTable is the mount table that the kubelet sees.
+func (c *collector) kubeletTable() mounts.Table {
+	e := c.seen()
+	for _, t := range e.Namespaces {
+		if e.Kubelet != nil && t.Namespace == e.Kubelet.MountNS {
+			return t
+		}
+	}
+	return e.Mounts
+}
+
+// kubeletFS is the file system as the kubelet sees it; done closes what was opened for it.
+func (c *collector) kubeletFS(k *kubelet.Instance) (fsys *hostfs.FS, done func(), err error) {
+	if k.PID == 0 || !c.fs.Live() || k.MountNS == 0 || k.MountNS == ownNamespace(c.fs) {
+		return c.fs, func() {}, nil
+	}
+	fsys, err = kubelet.ProcessFS(c.fs, k.PID)
+	if err != nil {
+		return nil, nil, err
+	}
+	return fsys, func() { _ = fsys.Close() }, nil
+}
+
+func (c *collector) podDirs(ctx context.Context) (Evidence, error) {
+	k := c.seen().Kubelet
+	if k == nil {
+		return Evidence{}, fmt.Errorf("no kubelet directory is known: %w", fs.ErrNotExist)
+	}
+	fsys, done, err := c.kubeletFS(k)
+	if err != nil {
+		return Evidence{}, err
+	}
+	defer done()
+	table := c.kubeletTable()
+	dirs, err := kubelet.Walk(ctx, fsys, table.Index(), k.CanonicalRoot, kubelet.WalkOptions{Group: c.opt.Calls})
+	if dirs == nil {
+		dirs = []kubelet.PodDir{}
+	}
+	return Evidence{PodDirs: dirs}, err
+}
+
+func (c *collector) cgroups(ctx context.Context) (Evidence, error) {
+	pods, err := containers.PodCgroups(ctx, c.fs)
+	return Evidence{Cgroups: pods}, err
+}
+
+func (c *collector) staticPods(ctx context.Context) (Evidence, error) {
+	k := c.seen().Kubelet
+	if k == nil || k.StaticPodPath == "" {
+		return Evidence{}, fmt.Errorf("no static pod path is configured: %w", fs.ErrNotExist)
+	}
+	fsys, done, err := c.kubeletFS(k)
+	if err != nil {
+		return Evidence{}, err
+	}
+	defer done()
+	pods, errs := kubelet.StaticPods(ctx, fsys, k.StaticPodPath)
+	return Evidence{Pods: pods}, errors.Join(errs...)
+}
+
+func (c *collector) podLogs(ctx context.Context) (Evidence, error) {
+	dir := "/var/log/pods"
+	if k := c.seen().Kubelet; k != nil && k.Config != nil && k.Config.PodLogsDir != "" {
+		dir = k.Config.PodLogsDir
+	}
+	pods, err := kubelet.LogDirs(ctx, c.fs, dir)
+	return Evidence{Pods: pods}, err
+}

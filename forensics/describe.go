@@ -1,0 +1,197 @@
+package forensics
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// Describe says in words what an entity is and what is wrong with it, for a chain of causes.
+func (m *Model) Describe(e Entity) string {
+	switch e.Kind {
+	case KindSuperblock:
+		return m.describeSuperblock(e.ID)
+	case KindMount:
+		id, err := strconv.Atoi(e.ID)
+		if mount, ok := m.Mount(id); err == nil && ok {
+			return fmt.Sprintf("mount %d at %s", mount.ID, mount.MountPoint)
+		}
+	case KindThread:
+		if t, ok := m.threadByID(e.ID); ok {
+			return "thread " + e.ID + " (" + t.Comm + ") " + DescribeWait(t)
+		}
+	case KindGoroutine:
+		return m.describeGoroutine(e)
+	case KindSubsystem:
+		return m.KubeletName() + " " + SubsystemName(e.ID)
+	case KindKubelet:
+		if e.ID != "kubelet" {
+			return m.KubeletName() + " (pid " + e.ID + ")"
+		}
+		return m.KubeletName()
+	case KindPod:
+		state, _ := m.PodState(e.ID)
+		return "pod " + m.Pod(e.ID).String() + ", " + string(state)
+	case KindProcess:
+		pid, err := strconv.Atoi(e.ID)
+		if p, ok := m.Process(pid); err == nil && ok {
+			return fmt.Sprintf("process %d (%s), state %s", p.PID, p.Comm, p.State)
+		}
+	case KindRuntime:
+		if e.ID == "runtime" {
+			return "container runtime"
+		}
+		return "container runtime " + e.ID
+	}
+	return e.String()
+}
+
+func (m *Model) describeSuperblock(device string) string {
+	list := m.MountsOf(device)
+	if len(list) == 0 {
+		return "superblock " + device
+	}
+	s := fmt.Sprintf("%s file system %s (superblock %s)", list[0].FSType, list[0].Source, device)
+	if h, ok := m.Health(device); ok && h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed {
+		s += " " + DescribeStatus(h)
+	}
+	return s
+}
+
+func (m *Model) describeGoroutine(e Entity) string {
+	for i, d := range m.evidence.Dumps {
+		for _, g := range d.Goroutines {
+			if g.ID == 0 || GoroutineEntity(g.ID) != e {
+				continue
+			}
+			s := "goroutine " + e.ID
+			if g.State != "" {
+				s += " [" + g.State
+				if g.WaitMinutes > 0 {
+					s += ", " + Plural(g.WaitMinutes, "minute")
+				}
+				s += "]"
+			}
+			if j := m.ThreadOf(i, g.ID); j != nil {
+				s += fmt.Sprintf(", the same as thread %d/%d: pointer %s stands in both", j.Thread.PID, j.Thread.TID, j.Pointer)
+			}
+			return s
+		}
+	}
+	return e.String()
+}
+
+func (m *Model) threadByID(id string) (procs.Thread, bool) {
+	left, right, _ := strings.Cut(id, "/")
+	pid, err1 := strconv.Atoi(left)
+	tid, err2 := strconv.Atoi(right)
+	if err1 != nil || err2 != nil {
+		return procs.Thread{}, false
+	}
+	return m.Thread(pid, tid)
+}
+
+// DescribeWait says what a thread waits in, for how long and on what: "in newfstatat("/x"), waiting in
+// request_wait_answer for at least 12 min".
+func DescribeWait(t procs.Thread) string {
+	var b strings.Builder
+	if t.Syscall != nil && t.Syscall.Name != "" {
+		b.WriteString("is in " + t.Syscall.Name)
+		if t.Path != "" {
+			fmt.Fprintf(&b, "(%q)", t.Path)
+		}
+	} else {
+		b.WriteString("is in the kernel")
+		if t.Path != "" {
+			fmt.Fprintf(&b, " for %q", t.Path)
+		}
+	}
+	function := t.Wait.Function
+	if function == "" {
+		function = t.WChan
+	}
+	if function != "" {
+		b.WriteString(", waiting in " + function)
+	}
+	if t.WaitSeconds != nil {
+		b.WriteString(" for at least " + Duration(*t.WaitSeconds))
+	}
+	return b.String()
+}
+
+// DescribeStatus says how a mount answers.
+func DescribeStatus(h mounts.Health) string {
+	switch h.Status {
+	case mounts.StatusHung:
+		return "has not answered for " + Duration(h.Seconds)
+	case mounts.StatusSlow:
+		return "answered after " + Duration(h.Seconds)
+	case mounts.StatusUnanswered:
+		return "had not answered after " + Duration(h.Seconds)
+	case mounts.StatusFrozen:
+		return "is frozen: writers wait"
+	case mounts.StatusRecovered:
+		return "did not answer at first, then did"
+	case mounts.StatusStale, mounts.StatusDisconnected, mounts.StatusIOError, mounts.StatusDenied:
+		return "answers with " + strconv.Quote(h.Error)
+	case mounts.StatusOK:
+		return "answers"
+	}
+	return "was not probed"
+}
+
+// Duration spells seconds with the precision that a person needs: "0.3 s", "15 s", "46 min", "3 h 5 min", "2 d 4 h".
+func Duration(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case seconds < 0.001:
+		return fmt.Sprintf("%d µs", d.Microseconds())
+	case seconds < 1:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case seconds < 10:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", seconds), ".0") + " s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(seconds))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// SubsystemName is the plain name of a subsystem of the kubelet.
+func SubsystemName(id string) string {
+	switch id {
+	case "housekeeping":
+		return "housekeeping"
+	case "syncloop":
+		return "sync loop"
+	case "pleg":
+		return "pod lifecycle event generator (PLEG)"
+	case "volume-manager":
+		return "volume manager"
+	case "status-manager":
+		return "status manager"
+	case "pod-worker":
+		return "pod worker"
+	case "eviction":
+		return "eviction manager"
+	case "start":
+		return "start-up"
+	case stackdump.RoleCadvisorStatfs:
+		return "cAdvisor, which asks file systems for their size,"
+	case stackdump.RoleCadvisorDisk:
+		return "cAdvisor, which measures containers' disk usage,"
+	case stackdump.RoleVolumeStats:
+		return "volume statistics"
+	case stackdump.RoleCgroupRemoval:
+		return "removal of pods' cgroups"
+	}
+	return id
+}

@@ -1,0 +1,153 @@
+package forensics
+
+import (
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// EvidenceSchema names the layout of [Evidence] as JSON. Fields are added within v1; a change of meaning makes v2.
+const EvidenceSchema = "nodeforensics.evidence/v1"
+
+// Evidence is everything that was seen, as plain data. [Collect] makes it, [Analyze] judges it. It survives a round
+// trip through JSON, so a saved run can be judged again elsewhere and by a newer version.
+//
+// A part that was not read is empty; whether "empty" means "none" or "not looked at" is answered by Coverage alone.
+type Evidence struct {
+	Schema string `json:"schema"`
+	// Collected is when collecting began, by the node's clock.
+	Collected time.Time `json:"collected"`
+	// Root is the --root that was examined, "/" for the live machine.
+	Root      string    `json:"root"`
+	Collector Collector `json:"collector"`
+	Node      Node      `json:"node"`
+	Coverage  []Source  `json:"coverage"`
+
+	// Mounts is the mount table of the host's namespace, or of this program's where the host's was not to be had.
+	Mounts mounts.Table `json:"mounts"`
+	// Namespaces are other mount namespaces that matter: the kubelet's, where it has one of its own.
+	Namespaces []mounts.Table `json:"namespaces"`
+	// Health has one entry for each mount that was looked at.
+	Health []mounts.Health `json:"health"`
+
+	Processes []procs.Process `json:"processes"`
+	// Threads are the threads that wait in a file system.
+	Threads []procs.Thread `json:"threads"`
+
+	Kubelet *kubelet.Instance `json:"kubelet,omitempty"`
+	PodDirs []kubelet.PodDir  `json:"pod_dirs"`
+	// Pods are the pods that some source says exist; one pod may be named by several.
+	Pods    []kubelet.Pod          `json:"pods"`
+	Cgroups []containers.PodCgroup `json:"cgroups"`
+	Dumps   []Dump                 `json:"dumps"`
+	// Held is what keeps mounts in use; absent where nobody looked.
+	Held *Held `json:"held,omitempty"`
+	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
+	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
+
+	// Redactions says what was masked, never the secret.
+	Redactions []redact.LedgerEntry `json:"redactions"`
+}
+
+// Node is the machine.
+type Node struct {
+	Name        string     `json:"name"`
+	Kernel      string     `json:"kernel,omitempty"`
+	OS          string     `json:"os,omitempty"`
+	Arch        string     `json:"arch,omitempty"`
+	Boot        *time.Time `json:"boot,omitempty"`
+	CPUs        int        `json:"cpus,omitempty"`
+	MemoryBytes uint64     `json:"memory_bytes,omitempty"`
+	// Load is the 1, 5 and 15 minute load average; it counts uninterruptible threads, not only running ones.
+	Load []float64 `json:"load_average,omitempty"`
+}
+
+// Collector is what the examination itself was and cost.
+type Collector struct {
+	Version string   `json:"version,omitempty"`
+	Command []string `json:"command"`
+	PID     int      `json:"pid,omitempty"`
+	// Seconds is how long collecting took; PeakBytes the largest resident set of the collecting process.
+	Seconds   float64 `json:"duration_seconds,omitempty"`
+	PeakBytes int64   `json:"peak_memory_bytes,omitempty"`
+	// HungAfterSeconds is the --hung-after that "hung" was measured with.
+	HungAfterSeconds float64 `json:"hung_after_seconds,omitempty"`
+	// GivenUp counts calls that did not return in time. Outstanding are those that had not returned at the end: while
+	// they last, process PID stays behind in the kernel and itself holds what they were asked about.
+	GivenUp     int       `json:"calls_given_up,omitempty"`
+	Outstanding []Blocked `json:"outstanding"`
+	// Interrupted says why collecting ended early; empty when it did not.
+	Interrupted string `json:"interrupted,omitempty"`
+}
+
+// Blocked is one call of the collector that did not return.
+type Blocked struct {
+	Key     string  `json:"key"`
+	TID     int     `json:"tid,omitempty"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Dump is one goroutine dump and where it came from.
+type Dump struct {
+	// Source is the URL or file.
+	Source string `json:"source"`
+	// PID is the process that it was taken from; 0 when unknown (a file).
+	PID   int        `json:"pid,omitempty"`
+	Taken *time.Time `json:"taken,omitempty"`
+	stackdump.Dump
+	Problems []stackdump.Problem `json:"problems"`
+}
+
+// SourceStatus says how reading a source went.
+type SourceStatus string
+
+// The statuses of a source. The zero value is not a valid one: a source that was never tried has no entry.
+const (
+	SourceRead      SourceStatus = "read"
+	SourceAbsent    SourceStatus = "absent"
+	SourceDenied    SourceStatus = "denied"
+	SourceTimeout   SourceStatus = "timeout"
+	SourceTruncated SourceStatus = "truncated"
+	SourceMalformed SourceStatus = "malformed"
+)
+
+// Usable says whether a check may rest on the source.
+func (s SourceStatus) Usable() bool { return s == SourceRead || s == SourceTruncated }
+
+// Source is one entry of the coverage: a source that was tried.
+type Source struct {
+	// Source is a name of the Source constants, with a colon and a particular behind it where there are several
+	// ("goroutines:dump.txt").
+	Source  string       `json:"source"`
+	Status  SourceStatus `json:"status"`
+	Detail  string       `json:"detail,omitempty"`
+	Seconds float64      `json:"duration_seconds"`
+	Bytes   int64        `json:"bytes"`
+}
+
+// The names of sources, as checks need them and the coverage lists them.
+const (
+	SourceNode          = "node"
+	SourceMounts        = "mounts"
+	SourceProcesses     = "processes"
+	SourceThreads       = "threads"
+	SourceHealth        = "mount-health"
+	SourceKubelet       = "kubelet"
+	SourceKubeletHealth = "kubelet-health"
+	SourceKubeletPods   = "kubelet-pods"
+	SourceMetrics       = "kubelet-metrics"
+	SourceGoroutines    = "goroutines"
+	SourceCPUProfile    = "cpu-profile"
+	SourceCredentials   = "kubelet-credentials" // files of the person who runs this; told only where reading failed
+	SourcePodDirs       = "pod-dirs"
+	SourceStaticPods    = "static-pods"
+	SourceCgroups       = "cgroups"
+	SourcePodLogs       = "pod-log-dirs"
+	SourceHolders       = "holders"
+	SourceCollector     = "collector"
+)

@@ -1,0 +1,185 @@
+package forensics
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Severity says how bad a finding is.
+type Severity string
+
+// The severities. Critical is reserved for what stops the node or a pod and is proven; a guess is never critical.
+const (
+	Info     Severity = "info"
+	Warning  Severity = "warning"
+	Critical Severity = "critical"
+)
+
+// Rank orders severities, critical highest; an unknown one is below info.
+func (s Severity) Rank() int {
+	return slices.Index([]Severity{Info, Warning, Critical}, s) + 1
+}
+
+// Kind is the kind of an [Entity].
+type Kind string
+
+// The kinds of entities and what their ids look like.
+const (
+	KindSuperblock Kind = "superblock" // "0:46"
+	KindMount      Kind = "mount"      // "59"
+	KindProcess    Kind = "process"    // "9825"
+	KindThread     Kind = "thread"     // "9825/9839"
+	KindGoroutine  Kind = "goroutine"  // "142"
+	KindSubsystem  Kind = "subsystem"  // "housekeeping", "syncloop", "pleg", ...
+	KindKubelet    Kind = "kubelet"    // its pid, or "kubelet" where that is unknown
+	KindRuntime    Kind = "runtime"    // "containerd"
+	KindPod        Kind = "pod"        // the UID
+	KindVolume     Kind = "volume"     // "<pod uid>/<plugin>/<name>"
+	KindContainer  Kind = "container"  // the container's id
+	KindPath       Kind = "path"       // "/var/lib/kubelet/pods"
+	KindDisk       Kind = "disk"       // "259:1"
+	KindCSIDriver  Kind = "csi-driver" // "nfs.csi.k8s.io"
+)
+
+// Entity names one thing on the node.
+type Entity struct {
+	Kind Kind   `json:"kind"`
+	ID   string `json:"id"`
+}
+
+func (e Entity) String() string { return string(e.Kind) + " " + e.ID }
+
+func compareEntities(a, b Entity) int {
+	return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.ID, b.ID))
+}
+
+// Ref is a piece of evidence that a finding rests on.
+type Ref struct {
+	// Source says where it is: a coverage source, with a colon and the place in it ("goroutines:goroutine 142").
+	Source  string `json:"source"`
+	Excerpt string `json:"excerpt"`
+}
+
+// Remedy is one step that a person may take. Steps are in the order in which to take them.
+type Remedy struct {
+	// Command is a shell command, or a sentence where none does it.
+	Command      string `json:"command"`
+	Why          string `json:"why"`
+	Precondition string `json:"precondition,omitempty"`
+	// Risk is what it can destroy and what it does not fix; never empty.
+	Risk string `json:"risk"`
+}
+
+// A Finding says that Subject is bad because of other entities.
+type Finding struct {
+	// ID is the id of the check that found it.
+	ID       string   `json:"id"`
+	Severity Severity `json:"severity"`
+	Title    string   `json:"title"`
+	Subject  Entity   `json:"subject"`
+	// Because are the entities whose trouble explains this one; empty when nothing that was seen explains it.
+	Because []Entity `json:"because"`
+	Detail  string   `json:"detail"`
+	// Since is when the trouble began at the latest; absent when unknown.
+	Since *time.Time `json:"since,omitempty"`
+	// Confidence is how sure the finding is; ConfidenceWhy on what that rests.
+	Confidence    Confidence `json:"confidence"`
+	ConfidenceWhy string     `json:"confidence_why,omitempty"`
+	Refs          []Ref      `json:"refs"`
+	Remedies      []Remedy   `json:"remedies"`
+	// Pods are the UIDs of pods that suffer from it.
+	Pods []string `json:"pods"`
+}
+
+// Confidence says how sure a finding is.
+type Confidence string
+
+// The degrees of confidence.
+const (
+	// Certain: measured or read from the kernel, with nothing left to interpret.
+	Certain Confidence = "certain"
+	// Likely: the evidence fits this and nothing else that is known, but one link was inferred.
+	Likely Confidence = "likely"
+	// Possible: worth a look.
+	Possible Confidence = "possible"
+)
+
+func (c Confidence) rank() int { return slices.Index([]Confidence{Possible, Likely, Certain}, c) + 1 }
+
+// OutcomeStatus says what became of a check.
+type OutcomeStatus string
+
+// The outcomes. NotChecked is never "clean": a source that the check needs was missing.
+const (
+	OutcomeFound      OutcomeStatus = "found"
+	OutcomeClean      OutcomeStatus = "clean"
+	OutcomeNotChecked OutcomeStatus = "not-checked"
+	OutcomeFailed     OutcomeStatus = "failed"
+)
+
+// Outcome is what became of one check.
+type Outcome struct {
+	Check  string        `json:"check"`
+	Status OutcomeStatus `json:"status"`
+	// Reason says what was missing, what went wrong, or which part could not be judged.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Link is one step of a chain of causes.
+type Link struct {
+	Kind Kind   `json:"kind"`
+	ID   string `json:"id"`
+	// Text describes the entity and what is wrong with it.
+	Text string `json:"text"`
+}
+
+// AffectedPod is a pod that suffers.
+type AffectedPod struct {
+	UID       string `json:"uid"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// State is "live", "terminating", "orphaned" or "unknown".
+	State string `json:"state"`
+}
+
+func (p AffectedPod) String() string {
+	switch {
+	case p.Namespace != "" && p.Name != "":
+		return fmt.Sprintf("%s/%s (%s)", p.Namespace, p.Name, p.UID)
+	case p.Name != "":
+		return fmt.Sprintf("%s (%s)", p.Name, p.UID)
+	}
+	return p.UID
+}
+
+// A Diagnosis is one root cause with what follows from it.
+type Diagnosis struct {
+	Severity      Severity   `json:"severity"`
+	Confidence    Confidence `json:"confidence"`
+	ConfidenceWhy string     `json:"confidence_why,omitempty"`
+	Title         string     `json:"title"`
+	Since         *time.Time `json:"since,omitempty"`
+	Root          Entity     `json:"root"`
+	// Chain leads from the root to the farthest symptom.
+	Chain []Link        `json:"chain"`
+	Pods  []AffectedPod `json:"pods"`
+	// Paragraph is the whole story for a ticket.
+	Paragraph string `json:"paragraph"`
+	// Findings are the indexes in Analysis.Findings of the findings that belong to it, the root's own first.
+	Findings []int `json:"findings"`
+	// Remedies are the steps to take, in order.
+	Remedies []Remedy `json:"remedies"`
+}
+
+// Analysis is the judgement of [Analyze].
+type Analysis struct {
+	// Diagnoses are the root causes, worst first.
+	Diagnoses []Diagnosis `json:"diagnoses"`
+	// Findings are ordered by severity, id and subject.
+	Findings []Finding `json:"findings"`
+	// Outcomes has one entry for each check, in the order of the checks.
+	Outcomes []Outcome `json:"outcomes"`
+}

@@ -1,0 +1,209 @@
+package forensics
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// FUSEServer is a process that serves a FUSE file system.
+type FUSEServer struct {
+	// Device is the superblock that it serves.
+	Device string `json:"device"`
+	// PID is the process, 0 if there is none: then every process could be looked at and none has the connection open.
+	PID int `json:"pid,omitempty"`
+	// Guess says that the kernel does not tell whose connection a process serves (before Linux 6.16); Why says on what
+	// the entry rests.
+	Guess bool   `json:"guess,omitempty"`
+	Why   string `json:"why"`
+}
+
+// LeakedMount is a mount that the host has no more and another mount namespace still has.
+type LeakedMount struct {
+	Namespace uint64       `json:"namespace"`
+	Mount     mounts.Mount `json:"mount"`
+}
+
+// Held is what keeps mounts in use. Collect looks for it at mounts below the kubelet's directory, network and FUSE file
+// systems, and those that do not answer as they should.
+type Held struct {
+	// Holders are processes. Of one mount at most some are listed; LeftOut counts the rest.
+	Holders []procs.Holder `json:"holders"`
+	LeftOut int            `json:"holders_left_out,omitempty"`
+	// Kernel are users of mounts in the kernel.
+	Kernel []mounts.KernelUser `json:"kernel"`
+	// Servers are the processes behind FUSE mounts; Leaked the mounts that only other namespaces have.
+	Servers []FUSEServer  `json:"fuse_servers"`
+	Leaked  []LeakedMount `json:"leaked"`
+	// Namespaces are mount namespaces that a descriptor keeps alive.
+	Namespaces []procs.NamespaceHold `json:"namespaces"`
+	// Deleted are files without a name that are open.
+	Deleted []procs.DeletedFile `json:"deleted_files"`
+}
+
+// guessServers finds the server of each FUSE file system. tables are all mounts that are known, devices what processes
+// have open; complete says that all processes could be looked at.
+func guessServers(list []mounts.Mount, devices []procs.FUSEDevice, command func(pid int) []string, complete bool) []FUSEServer {
+	servers := []FUSEServer{}
+	told := slices.ContainsFunc(devices, func(d procs.FUSEDevice) bool { return d.Connection != 0 })
+	done := map[string]bool{}
+	for _, m := range list {
+		if m.Class != mounts.ClassFUSE || done[m.Device] || m.FSType == "fusectl" {
+			continue
+		}
+		done[m.Device] = true
+		number := connection(m.Device)
+		found := false
+		for _, d := range devices {
+			s := FUSEServer{Device: m.Device, PID: d.PID}
+			switch {
+			case d.Connection != 0 && uint64(d.Connection) == number:
+				s.Why = fmt.Sprintf("descriptor %d of process %d is connection %d", d.FD, d.PID, d.Connection)
+			case d.Connection == 0 && !told && names(command(d.PID), m):
+				s.Guess, s.Why = true, fmt.Sprintf("process %d has /dev/fuse open and its command line names the mount", d.PID)
+			default:
+				continue
+			}
+			if !slices.ContainsFunc(servers, func(o FUSEServer) bool { return o.Device == s.Device && o.PID == s.PID }) {
+				servers = append(servers, s)
+			}
+			found = true
+		}
+		if !found && complete && (told || len(devices) == 0) {
+			servers = append(servers, FUSEServer{Device: m.Device, Why: "no process has its connection open"})
+		}
+	}
+	return servers
+}
+
+// connection is the number of a FUSE connection: the superblock's device as the kernel counts it (MKDEV), which for
+// "0:46" is 46, and for fuseblk more than the minor number.
+func connection(device string) uint64 {
+	first, second, _ := strings.Cut(device, ":")
+	major, err1 := strconv.ParseUint(first, 10, 12)
+	minor, err2 := strconv.ParseUint(second, 10, 20)
+	if err1 != nil || err2 != nil {
+		return 0
+	}
+	return major<<20 | minor
+}
+
+// names says whether a command line has the mount point or the source of a mount among its words.
+func names(command []string, m mounts.Mount) bool {
+	return slices.ContainsFunc(command, func(word string) bool {
+		_, value, _ := strings.Cut(word, "=")
+		return word == m.MountPoint || value == m.MountPoint || m.Source != "" && len(m.Source) > 3 && (word == m.Source || value == m.Source)
+	})
+}
+
+// Servers lists the processes that serve a superblock.
+func (m *Model) Servers(device string) []FUSEServer {
+	var found []FUSEServer
+	if h := m.evidence.Held; h != nil {
+		for _, s := range h.Servers {
+			if s.Device == device {
+				found = append(found, s)
+			}
+		}
+	}
+	return found
+}
+
+// ServerTrouble says what is wrong with a process that serves a file system: it is stopped, has ended or itself waits in
+// a file system. "" is nothing that can be seen; waits is the thread in the last case.
+func (m *Model) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
+	p, ok := m.Process(pid)
+	if !ok {
+		return "", nil
+	}
+	switch p.State {
+	case "T", "t":
+		return "is stopped (state " + p.State + ")", nil
+	case "Z", "X":
+		return "has ended (state " + p.State + ")", nil
+	}
+	if strings.Contains(p.Cgroup, "/") && m.frozen(pid) {
+		return "is frozen by its cgroup", nil
+	}
+	for i, t := range m.evidence.Threads {
+		if t.PID == pid && !t.Gone && t.Wait.Kind != procs.WaitWriteback {
+			if seconds, _ := m.Waited(t); seconds >= cmp.Or(m.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) {
+				return "is itself blocked: it " + DescribeWait(t), &m.evidence.Threads[i]
+			}
+		}
+	}
+	return "", nil
+}
+
+// frozen says whether a thread of a process was seen in the freezer.
+func (m *Model) frozen(pid int) bool {
+	return slices.ContainsFunc(m.evidence.Threads, func(t procs.Thread) bool {
+		return t.PID == pid && !t.Gone && t.Wait.Kind == procs.WaitFreezer
+	})
+}
+
+// servedBadly are the processes that explain why a FUSE file system does not answer: each of its servers has trouble.
+func (m *Model) servedBadly(device string) []Entity {
+	var bad []Entity
+	for _, s := range m.Servers(device) {
+		if s.PID == 0 || s.Guess {
+			return nil
+		}
+		trouble, waits := m.ServerTrouble(s.PID)
+		if trouble == "" || waits != nil && waits.Device == device {
+			return nil
+		}
+		bad = append(bad, Entity{KindProcess, strconv.Itoa(s.PID)})
+	}
+	return bad
+}
+
+// HeldBy lists who holds a mount: the processes, and what in the kernel uses it.
+func (m *Model) HeldBy(mountID int) (holders []procs.Holder, kernel []mounts.KernelUser) {
+	h := m.evidence.Held
+	if h == nil {
+		return nil, nil
+	}
+	for _, p := range h.Holders {
+		if p.MountID == mountID {
+			holders = append(holders, p)
+		}
+	}
+	for _, k := range h.Kernel {
+		if k.MountID == mountID {
+			kernel = append(kernel, k)
+		}
+	}
+	return holders, kernel
+}
+
+// FindMounts lists the mounts that somebody means: a mount point, a path (the mount that it lies on), the UID of a pod,
+// or the name of a volume; for all but a path, in the order in which to unmount them, innermost first.
+func FindMounts(t *mounts.Table, query string) []mounts.Mount {
+	if strings.HasPrefix(query, "/") {
+		index := t.Index()
+		if at := index.At(query); len(at) > 0 {
+			slices.Reverse(at)
+			return at
+		}
+		if m, ok := index.Covering(query); ok {
+			return []mounts.Mount{m}
+		}
+		return []mounts.Mount{}
+	}
+	found := []mounts.Mount{}
+	for _, m := range slices.Backward(t.Mounts) {
+		if parts := podPath.FindStringSubmatch(m.MountPoint); query != "" && parts != nil &&
+			(parts[1] == query || parts[4] == query || parts[2] == "volume-subpaths" && parts[3] == query) ||
+			query != "" && path.Base(m.MountPoint) == query {
+			found = append(found, m)
+		}
+	}
+	return found
+}

@@ -1,0 +1,80 @@
+package forensics
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+func TestGuessServers(t *testing.T) {
+	mount := []mounts.Mount{
+		{ID: 1, Device: "0:46", MountPoint: "/mnt/a", Source: "server:/a", FSType: "fuse.ceph-fuse", Class: mounts.ClassFUSE},
+		{ID: 2, Device: "0:46", MountPoint: "/mnt/bind", Source: "server:/a", FSType: "fuse.ceph-fuse", Class: mounts.ClassFUSE},
+		{ID: 3, Device: "254:0", MountPoint: "/", FSType: "ext4", Class: mounts.ClassBlock},
+	}
+	commands := map[int][]string{10: {"ceph-fuse", "-o", "x", "/mnt/a"}, 11: {"other", "/mnt/b"}}
+	type server struct {
+		PID   int
+		Guess bool
+	}
+	for name, c := range map[string]struct {
+		devices  []procs.FUSEDevice
+		complete bool
+		want     []server
+	}{
+		"the kernel tells":                       {[]procs.FUSEDevice{{PID: 11, Connection: 46}, {PID: 10, Connection: 9}}, true, []server{{PID: 11}}},
+		"two descriptors of one process":         {[]procs.FUSEDevice{{PID: 11, FD: 3, Connection: 46}, {PID: 11, FD: 4, Connection: 46}}, true, []server{{PID: 11}}},
+		"an old kernel: the command line":        {[]procs.FUSEDevice{{PID: 10}, {PID: 11}}, true, []server{{PID: 10, Guess: true}}},
+		"an old kernel: nobody names it":         {[]procs.FUSEDevice{{PID: 11}}, true, nil},
+		"the kernel tells, and nobody serves it": {[]procs.FUSEDevice{{PID: 11, Connection: 9}}, true, []server{{}}},
+		"nobody has the device open":             {nil, true, []server{{}}},
+		"not all processes could be looked at":   {nil, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []server
+			for _, s := range guessServers(mount, c.devices, func(pid int) []string { return commands[pid] }, c.complete) {
+				if s.Device != "0:46" || s.Why == "" {
+					t.Errorf("server %+v", s)
+				}
+				got = append(got, server{s.PID, s.Guess})
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("servers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestConnection(t *testing.T) {
+	for device, want := range map[string]uint64{"0:46": 46, "8:1": 8<<20 | 1, "x": 0, "": 0} {
+		if got := connection(device); got != want {
+			t.Errorf("connection of %q %d, want %d", device, got, want)
+		}
+	}
+}
+
+func TestFindMounts(t *testing.T) {
+	const pods = "/var/lib/kubelet/pods/5c948341-c030-4996-b888-f032577d97b0/"
+	table := mounts.Table{Mounts: []mounts.Mount{
+		{ID: 1, MountPoint: "/"},
+		{ID: 2, ParentID: 1, MountPoint: pods + "volumes/kubernetes.io~csi/pvc-1/mount"},
+		{ID: 3, ParentID: 1, MountPoint: pods + "volume-subpaths/pvc-1/app/0"},
+		{ID: 4, ParentID: 2, MountPoint: pods + "volumes/kubernetes.io~csi/pvc-1/mount"},
+	}}
+	for query, want := range map[string][]int{
+		pods + "volumes/kubernetes.io~csi/pvc-1/mount":      {4, 2},
+		pods + "volumes/kubernetes.io~csi/pvc-1/mount/file": {4},
+		"/etc": {1}, "5c948341-c030-4996-b888-f032577d97b0": {4, 3, 2}, "pvc-1": {4, 3, 2}, "pvc": nil, "": nil,
+	} {
+		var got []int
+		for _, m := range FindMounts(&table, query) {
+			got = append(got, m.ID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package forensics
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shirou/gopsutil/v3/cpu"
+	"github.com/shirou/gopsutil/v3/host"
+	"github.com/shirou/gopsutil/v3/load"
+	"github.com/shirou/gopsutil/v3/mem"
+	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// nodeFacts asks the kernel, through gopsutil where that only reads files: its look for the distribution may run
+// lsb_release.
+func (c *collector) nodeFacts(ctx context.Context) (Evidence, error) {
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		return Evidence{}, err
+	}
+	n := Node{
+		Name: unix.ByteSliceToString(uts.Nodename[:]), Kernel: unix.ByteSliceToString(uts.Release[:]),
+		Arch: unix.ByteSliceToString(uts.Machine[:]),
+	}
+	name, err1 := osName(c.fs)
+	n.OS = name
+	seconds, err2 := host.BootTimeWithContext(ctx)
+	if err2 == nil {
+		boot := time.Unix(int64(seconds), 0).UTC()
+		n.Boot = &boot
+	}
+	memory, err3 := mem.VirtualMemoryWithContext(ctx)
+	if err3 == nil {
+		n.MemoryBytes = memory.Total
+	}
+	average, err4 := load.AvgWithContext(ctx)
+	if err4 == nil {
+		n.Load = []float64{average.Load1, average.Load5, average.Load15}
+	}
+	cpus, err5 := cpu.CountsWithContext(ctx, true)
+	n.CPUs = cpus
+	return Evidence{Node: n}, errors.Join(err1, err2, err3, err4, err5)
+}
+
+func selfPID() int { return os.Getpid() }
+
+// privileged says whether other users' threads can be examined.
+func privileged() bool { return os.Geteuid() == 0 }
+
+// peakMemory is the largest resident set of this process in bytes (getrusage(2)).
+func peakMemory() int64 {
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
+
+// ownNamespace is the inode of this process's mount namespace, 0 if unknown.
+func ownNamespace(fsys *hostfs.FS) uint64 {
+	link, err := fsys.ReadLink("/proc/" + strconv.Itoa(os.Getpid()) + "/ns/mnt")
+	if err != nil {
+		return 0
+	}
+	ns, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(link, "mnt:["), "]"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return ns
+}

@@ -1,0 +1,71 @@
+package forensics
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// dumps asks a kubelet for its goroutines: with states and arguments, and aggregated, which stops it for a moment only
+// and is all that is to be had of a kubelet with very many of them.
+func (c *collector) dumps(ctx context.Context, client *kubelet.Client, pid int) ([]Dump, []kubelet.Endpoint) {
+	text, full := client.Goroutines(ctx, 2)
+	dumps := c.parseDump(full.URL, pid, text)
+	if full.Status == "timeout" || full.Status == "refused" {
+		return dumps, []kubelet.Endpoint{full}
+	}
+	text, aggregated := client.Goroutines(ctx, 0)
+	return append(dumps, c.parseDump(aggregated.URL, pid, text)...), []kubelet.Endpoint{full, aggregated}
+}
+
+// again asks for what takes its time: a second dump where the first shows a suspect, so that the same goroutine in the
+// same call with the same pointers proves that it waits, and a CPU profile where one is wanted.
+func (c *collector) again(ctx context.Context, client *kubelet.Client, k kubelet.Instance, dumps []Dump) {
+	var asking sync.WaitGroup
+	var second, profiled Evidence
+	if c.opt.Interval > 0 && suspicious(dumps) {
+		asking.Go(func() { second = c.secondDump(ctx, client, k.PID) })
+	}
+	if c.opt.CPUProfile > 0 {
+		asking.Go(func() { profiled = c.cpuProfile(ctx, client) })
+	}
+	asking.Wait()
+	for _, part := range []Evidence{second, profiled} {
+		if part.Kubelet != nil {
+			k.Endpoints = append(slices.Clone(k.Endpoints), part.Kubelet.Endpoints...)
+			part.Kubelet = &k
+			c.tell(part)
+		}
+	}
+}
+
+// suspicious says whether a dump has a goroutine that stands where a healthy one does not rest.
+func suspicious(dumps []Dump) bool {
+	return slices.ContainsFunc(dumps, func(d Dump) bool {
+		return hasStates(d) && slices.ContainsFunc(d.Goroutines, stackdump.Goroutine.Blocked)
+	})
+}
+
+// secondDump asks once more after the interval, unless time runs out before.
+func (c *collector) secondDump(ctx context.Context, client *kubelet.Client, pid int) Evidence {
+	if deadline, ok := ctx.Deadline(); ok && deadline.Sub(c.opt.Now()) <= c.opt.Interval {
+		return Evidence{}
+	}
+	wait := time.NewTimer(c.opt.Interval)
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+		return Evidence{}
+	case <-wait.C:
+	}
+	text, answer := client.Goroutines(ctx, 2)
+	source := coverEndpoints(SourceGoroutines+":second", []kubelet.Endpoint{answer})
+	return Evidence{
+		Dumps: c.parseDump(answer.URL, pid, text), Coverage: []Source{source},
+		Kubelet: &kubelet.Instance{Endpoints: []kubelet.Endpoint{answer}},
+	}
+}

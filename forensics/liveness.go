@@ -1,0 +1,155 @@
+package forensics
+
+import (
+	"fmt"
+	"slices"
+)
+
+// PodState says whether a pod that left traces on the node still exists.
+type PodState string
+
+// The states of a pod. Orphaned needs a positive proof: a list of the kubelet's pods that was read, is not empty and
+// lacks the pod. The kubelet's list is empty while a last pod terminates, so an empty one proves nothing.
+const (
+	PodUnknown     PodState = "unknown"
+	PodLive        PodState = "live"
+	PodTerminating PodState = "terminating"
+	PodOrphaned    PodState = "orphaned"
+)
+
+type podFacts struct {
+	namespace, name string
+	live, deleting  bool
+	why             string
+}
+
+// livePods collects what speaks for each pod: the kubelet's list, static manifests, cgroups, processes.
+func (m *Model) livePods() map[string]podFacts {
+	pods := map[string]podFacts{}
+	note := func(uid, why string) podFacts {
+		f := pods[uid]
+		if f.why != "" {
+			why = f.why + ", " + why
+		}
+		f.live, f.why = true, why
+		return f
+	}
+	for _, p := range m.evidence.Pods {
+		if p.UID == "" {
+			continue
+		}
+		f := pods[p.UID]
+		if p.Source != "log-dir" {
+			f = note(p.UID, "listed by "+p.Source)
+		}
+		if p.Name != "" {
+			f.namespace, f.name = p.Namespace, p.Name
+		}
+		f.deleting = f.deleting || p.Deleting != nil
+		pods[p.UID] = f
+		if p.MirrorUID != "" && p.MirrorUID != p.UID {
+			pods[p.MirrorUID] = f
+		}
+	}
+	for _, c := range m.evidence.Cgroups {
+		pods[c.PodUID] = note(c.PodUID, "its cgroup exists")
+	}
+	seen := map[string]bool{}
+	for _, p := range m.evidence.Processes {
+		if p.PodUID != "" && !seen[p.PodUID] {
+			seen[p.PodUID] = true
+			pods[p.PodUID] = note(p.PodUID, fmt.Sprintf("process %d runs in it", p.PID))
+		}
+	}
+	for _, d := range m.evidence.PodDirs {
+		if f := pods[d.UID]; f.name == "" && d.HostName != "" {
+			f.name = d.HostName
+			pods[d.UID] = f
+		}
+	}
+	return pods
+}
+
+// PodName is the namespace and name of a pod as far as any source knows them.
+func (m *Model) PodName(uid string) (namespace, name string) {
+	f := m.pods[uid]
+	return f.namespace, f.name
+}
+
+// Pod is a pod as a report names it.
+func (m *Model) Pod(uid string) AffectedPod {
+	state, _ := m.PodState(uid)
+	ns, name := m.PodName(uid)
+	return AffectedPod{UID: uid, Namespace: ns, Name: name, State: string(state)}
+}
+
+// PodState says whether a pod exists, and on what that rests.
+func (m *Model) PodState(uid string) (PodState, string) {
+	if uid == "" {
+		return PodUnknown, "it has no UID"
+	}
+	f := m.pods[uid]
+	switch {
+	case f.live && f.deleting:
+		return PodTerminating, f.why
+	case f.live && m.listed != nil && !m.listed[uid]:
+		return PodTerminating, f.why + ", but the kubelet no longer lists it"
+	case f.live:
+		return PodLive, f.why
+	}
+	if m.listed != nil {
+		missing := "not among the " + Plural(m.listedCount, "pod") + " that the kubelet lists, "
+		if ok, lack := m.sawLife(); !ok {
+			return PodUnknown, missing + "but " + lack
+		}
+		return PodOrphaned, missing + "no cgroup, no process"
+	}
+	if whole, why := m.wholePodList(); !whole {
+		return PodUnknown, "the kubelet's list of pods was not read: " + why
+	}
+	return PodUnknown, "the kubelet lists no pod at all, which proves nothing"
+}
+
+// wholePodList says whether the kubelet's list was read to its end: what a part of it lacks may well exist.
+func (m *Model) wholePodList() (bool, string) {
+	ok, why := m.evidence.Saw(SourceKubeletPods)
+	cut := slices.ContainsFunc(m.evidence.Coverage, func(s Source) bool {
+		return s.Source == SourceKubeletPods && s.Status == SourceTruncated
+	})
+	if cut {
+		return false, "it is cut"
+	}
+	return ok, why
+}
+
+// listedPods are the UIDs in the kubelet's own list, those of mirror pods included, and how many pods that are; nil if
+// the list is not whole, or empty.
+func (m *Model) listedPods() (listed map[string]bool, n int) {
+	if whole, _ := m.wholePodList(); !whole {
+		return nil, 0
+	}
+	for _, p := range m.evidence.Pods {
+		if p.Source != "kubelet" {
+			continue
+		}
+		if listed == nil {
+			listed = map[string]bool{}
+		}
+		n++
+		listed[p.UID] = true
+		if p.MirrorUID != "" {
+			listed[p.MirrorUID] = true
+		}
+	}
+	return listed, n
+}
+
+// sawLife says whether cgroups and processes were seen, which a terminating pod still has.
+func (m *Model) sawLife() (bool, string) {
+	for _, source := range []string{SourceProcesses, SourceCgroups} {
+		if ok, why := m.evidence.Saw(source); !ok {
+			return false, source + " were not seen: " + why
+		}
+	}
+	return true, ""
+}

@@ -1,0 +1,68 @@
+package forensics
+
+import (
+	"fmt"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
+)
+
+// mask replaces secrets in a part of the evidence, before anybody sees it. Slices of the part are copied where they
+// are changed, since readers may share them.
+func mask(r *redact.Redactor, part *Evidence) {
+	maskTable(r, &part.Mounts)
+	for i := range part.Namespaces {
+		maskTable(r, &part.Namespaces[i])
+	}
+	for i := range part.Processes {
+		p := &part.Processes[i]
+		p.Command = r.Args("command lines", p.Command)
+	}
+	if h := part.Held; h != nil {
+		for i := range h.Leaked {
+			t := mounts.Table{Mounts: []mounts.Mount{h.Leaked[i].Mount}}
+			maskTable(r, &t)
+			h.Leaked[i].Mount = t.Mounts[0]
+		}
+	}
+	if k := part.Kubelet; k != nil {
+		for name, value := range k.Flags {
+			if masked := r.Args("kubelet flags", []string{"--" + name + "=" + value}); len(masked) == 1 {
+				k.Flags[name] = masked[0][len(name)+3:]
+			}
+		}
+		for i := range k.Endpoints {
+			k.Endpoints[i].Detail = r.Text("kubelet answers", k.Endpoints[i].Detail)
+			k.Endpoints[i].URL = r.URL("kubelet answers", k.Endpoints[i].URL)
+		}
+	}
+	for i := range part.Health {
+		part.Health[i].Error = r.Text("mounts", part.Health[i].Error)
+	}
+	if part.CPUProfile != nil {
+		part.CPUProfile.Source = r.URL("kubelet answers", part.CPUProfile.Source)
+	}
+	for i := range part.Dumps {
+		part.Dumps[i].Source = r.URL("kubelet answers", part.Dumps[i].Source)
+		part.Dumps[i].Header = r.Text("goroutine dumps", part.Dumps[i].Header)
+		for j := range part.Dumps[i].Goroutines {
+			for name, value := range part.Dumps[i].Goroutines[j].Labels {
+				part.Dumps[i].Goroutines[j].Labels[name] = r.Text("goroutine labels", value)
+			}
+		}
+	}
+	for i := range part.Coverage {
+		part.Coverage[i].Detail = r.Text("coverage", part.Coverage[i].Detail)
+	}
+	part.Collector.Command = r.Args("command lines", part.Collector.Command)
+}
+
+func maskTable(r *redact.Redactor, t *mounts.Table) {
+	for i := range t.Mounts {
+		m := &t.Mounts[i]
+		where := fmt.Sprintf("mount %s", m.FSType)
+		m.SuperOptions = r.Options(where, m.SuperOptions)
+		m.Options = r.Options(where, m.Options)
+		m.Source = r.URL(where, m.Source)
+	}
+}

@@ -1,0 +1,78 @@
+package forensics
+
+import (
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
+)
+
+// NewEvidence is evidence in which nothing has been seen yet, with arrays that are empty, not nil.
+func NewEvidence() Evidence {
+	return Evidence{
+		Schema: EvidenceSchema, Coverage: []Source{}, Namespaces: []mounts.Table{}, Health: []mounts.Health{},
+		Processes: []procs.Process{}, Threads: []procs.Thread{}, PodDirs: []kubelet.PodDir{}, Pods: []kubelet.Pod{},
+		Cgroups: []containers.PodCgroup{}, Dumps: []Dump{}, Redactions: []redact.LedgerEntry{},
+		Mounts:    mounts.Table{Mounts: []mounts.Mount{}},
+		Collector: Collector{Command: []string{}, Outstanding: []Blocked{}},
+	}
+}
+
+// Merge takes over what a part holds: single values and lists replace those that are there, because a later part
+// knows more; coverage, pods, dumps and namespaces are added, and a source that is told again replaces its entry.
+func (e *Evidence) Merge(part Evidence) {
+	if !part.Collected.IsZero() {
+		e.Collected = part.Collected
+	}
+	if part.Root != "" {
+		e.Root = part.Root
+	}
+	if part.Collector.PID != 0 {
+		e.Collector = part.Collector
+	}
+	if part.Node.Name != "" {
+		e.Node = part.Node
+	}
+	if part.Mounts.Mounts != nil {
+		e.Mounts = part.Mounts
+	}
+	if part.Kubelet != nil {
+		e.Kubelet = part.Kubelet
+	}
+	if part.Held != nil {
+		e.Held = part.Held
+	}
+	if part.CPUProfile != nil {
+		e.CPUProfile = part.CPUProfile
+	}
+	replace(&e.Health, part.Health)
+	replace(&e.Processes, part.Processes)
+	replace(&e.Threads, part.Threads)
+	replace(&e.PodDirs, part.PodDirs)
+	replace(&e.Cgroups, part.Cgroups)
+	replace(&e.Redactions, part.Redactions)
+	e.Namespaces = append(e.Namespaces, part.Namespaces...)
+	e.Pods = append(e.Pods, part.Pods...)
+	e.Dumps = append(e.Dumps, part.Dumps...)
+	for _, s := range part.Coverage {
+		e.Cover(s)
+	}
+}
+
+func replace[T any](have *[]T, part []T) {
+	if part != nil {
+		*have = part
+	}
+}
+
+// Cover records how reading a source went; a source that is told again replaces what was known of it.
+func (e *Evidence) Cover(s Source) {
+	for i := range e.Coverage {
+		if e.Coverage[i].Source == s.Source {
+			e.Coverage[i] = s
+			return
+		}
+	}
+	e.Coverage = append(e.Coverage, s)
+}

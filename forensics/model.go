@@ -1,0 +1,276 @@
+package forensics
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// Model is the evidence joined on identity: mounts by id and superblock, threads by pid and tid, goroutines to threads
+// by the pointer arguments of the system call, pods by UID, volumes by path. It holds no facts of its own.
+type Model struct {
+	evidence *Evidence
+	host     *mounts.Index
+	tables   map[uint64]*mounts.Index
+	byDevice map[string][]mounts.Mount
+	byPod    map[string][]mounts.Mount
+	health   map[string]mounts.Health
+	joins    []Join
+	threads  map[threadID]procs.Thread
+	running  map[threadID]int // the join of a thread, as an index
+	process  map[int]procs.Process
+	pods     map[string]podFacts
+	listed   map[string]bool // by the kubelet, listedCount pods; nil if its list is not whole, or empty
+
+	listedCount int
+}
+
+type threadID struct{ pid, tid int }
+
+// NewModel joins evidence. It does not change it, and shares its memory.
+func NewModel(e *Evidence) *Model {
+	m := &Model{
+		evidence: e, host: e.Mounts.Index(), tables: map[uint64]*mounts.Index{},
+		byDevice: map[string][]mounts.Mount{}, byPod: map[string][]mounts.Mount{}, health: map[string]mounts.Health{},
+		threads: map[threadID]procs.Thread{}, running: map[threadID]int{}, process: map[int]procs.Process{},
+	}
+	m.tables[e.Mounts.Namespace] = m.host
+	for i := range e.Namespaces {
+		m.tables[e.Namespaces[i].Namespace] = e.Namespaces[i].Index()
+	}
+	seen := map[int]bool{} // mount ids are unique across namespaces
+	for _, table := range append([]mounts.Table{e.Mounts}, e.Namespaces...) {
+		for _, mount := range table.Mounts {
+			if !seen[mount.ID] {
+				seen[mount.ID] = true
+				m.byDevice[mount.Device] = append(m.byDevice[mount.Device], mount)
+			}
+		}
+	}
+	for _, h := range e.Health {
+		if old, ok := m.health[h.Device]; !ok || worse(h.Status, old.Status) {
+			m.health[h.Device] = h
+		}
+	}
+	for _, mount := range e.Mounts.Mounts {
+		if uid, _ := m.PodOf(mount.MountPoint); uid != "" && m.BelowKubelet(mount.MountPoint) {
+			m.byPod[uid] = append(m.byPod[uid], mount)
+		}
+	}
+	for _, t := range e.Threads {
+		m.threads[threadID{t.PID, t.TID}] = t
+	}
+	for _, p := range e.Processes {
+		m.process[p.PID] = p
+	}
+	m.pods = m.livePods()
+	m.listed, m.listedCount = m.listedPods()
+	m.joins = joinGoroutines(e)
+	for i, j := range slices.Backward(m.joins) { // the first counts
+		m.running[threadID{j.Thread.PID, j.Thread.TID}] = i
+	}
+	return m
+}
+
+// worse orders statuses by what they prove about a superblock.
+func worse(a, b mounts.Status) bool {
+	order := map[mounts.Status]int{
+		mounts.StatusHung: 9, mounts.StatusFrozen: 8, mounts.StatusDisconnected: 7, mounts.StatusIOError: 6,
+		mounts.StatusStale: 5, mounts.StatusSlow: 4, mounts.StatusRecovered: 3, mounts.StatusUnanswered: 2,
+		mounts.StatusOK: 1, mounts.StatusDenied: 1, mounts.StatusNotProbed: 0,
+	}
+	return order[a] > order[b]
+}
+
+// Host is the index of the host's mount table.
+func (m *Model) Host() *mounts.Index { return m.host }
+
+// Mount finds a mount by its id, in the host's namespace first.
+func (m *Model) Mount(id int) (mounts.Mount, bool) {
+	if mount, ok := m.host.ByID(id); ok {
+		return mount, true
+	}
+	for i := range m.evidence.Namespaces {
+		if mount, ok := m.tables[m.evidence.Namespaces[i].Namespace].ByID(id); ok {
+			return mount, true
+		}
+	}
+	return mounts.Mount{}, false
+}
+
+// MountsOf lists the mounts of a superblock, the host's first.
+func (m *Model) MountsOf(device string) []mounts.Mount { return m.byDevice[device] }
+
+// Health is the worst that was learnt about a superblock.
+func (m *Model) Health(device string) (mounts.Health, bool) {
+	h, ok := m.health[device]
+	return h, ok
+}
+
+// Joins are the goroutines that were found to be threads.
+func (m *Model) Joins() []Join { return m.joins }
+
+// ThreadOf finds the thread that a goroutine is, nil if that is not known.
+func (m *Model) ThreadOf(dump int, goroutine int64) *Join {
+	for i := range m.joins {
+		if m.joins[i].Dump == dump && m.joins[i].Goroutine == goroutine {
+			return &m.joins[i]
+		}
+	}
+	return nil
+}
+
+// GoroutineOf finds the goroutine that a thread runs, nil if that is not known.
+func (m *Model) GoroutineOf(pid, tid int) *Join {
+	if i, ok := m.running[threadID{pid, tid}]; ok {
+		return &m.joins[i]
+	}
+	return nil
+}
+
+// Thread finds a waiting thread.
+func (m *Model) Thread(pid, tid int) (procs.Thread, bool) {
+	t, ok := m.threads[threadID{pid, tid}]
+	return t, ok
+}
+
+// Process finds a process.
+func (m *Model) Process(pid int) (procs.Process, bool) {
+	p, ok := m.process[pid]
+	return p, ok
+}
+
+// KubeletRoots are the kubelet's root directory as configured and with symlinks resolved, without doubles.
+func (m *Model) KubeletRoots() []string {
+	k := m.evidence.Kubelet
+	if k == nil {
+		return nil
+	}
+	var roots []string
+	for _, root := range []string{k.CanonicalRoot, k.RootDir} {
+		if root != "" && (len(roots) == 0 || roots[0] != root) {
+			roots = append(roots, root)
+		}
+	}
+	return roots
+}
+
+// BelowKubelet says whether a path is the kubelet's root directory or lies below it.
+func (m *Model) BelowKubelet(p string) bool {
+	for _, root := range m.KubeletRoots() {
+		if p == root || strings.HasPrefix(p, strings.TrimSuffix(root, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// podPath takes the parts of a path below a pod directory apart, wherever the kubelet's root is.
+var podPath = regexp.MustCompile(`/pods/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})(?:/(volumes|volume-subpaths|volumeDevices)/([^/]+)(?:/([^/]+))?)?(?:/|$)`)
+
+// PodOf names the pod and the volume that a path below a pod directory belongs to; "" where it does not say. The
+// volume is "<uid>/<plugin>/<name>"; of a subpath only the volume's name is known, its plugin is then "subpath".
+func (m *Model) PodOf(p string) (uid, volume string) {
+	if !strings.Contains(p, "/pods/") { // most paths, at a fraction of the price
+		return "", ""
+	}
+	parts := podPath.FindStringSubmatch(p)
+	if parts == nil {
+		return "", ""
+	}
+	uid = parts[1]
+	switch {
+	case parts[2] == "volume-subpaths" && parts[3] != "":
+		return uid, path.Join(uid, "subpath", parts[3])
+	case parts[4] != "":
+		return uid, path.Join(uid, strings.ReplaceAll(parts[3], "~", "/"), parts[4])
+	}
+	return uid, ""
+}
+
+// PodsOf lists the UIDs of the pods that have a mount of a superblock, in mountinfo order.
+func (m *Model) PodsOf(device string) []string {
+	var uids []string
+	seen := map[string]bool{}
+	for _, mount := range m.MountsOf(device) {
+		if uid, _ := m.PodOf(mount.MountPoint); uid != "" && !seen[uid] {
+			seen[uid] = true
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
+
+// PodMounts lists the host's mounts at or below a pod's directory, in mountinfo order.
+func (m *Model) PodMounts(uid string) []mounts.Mount { return m.byPod[uid] }
+
+// KubeletEntity is the kubelet as an entity.
+func (m *Model) KubeletEntity() Entity {
+	if k := m.evidence.Kubelet; k != nil && k.PID != 0 {
+		return Entity{KindKubelet, strconv.Itoa(k.PID)}
+	}
+	return Entity{KindKubelet, "kubelet"}
+}
+
+// KubeletName is "kubelet 1.34.4", or "kubelet" where the version is unknown.
+func (m *Model) KubeletName() string {
+	if v := m.KubeletVersion(); v != "" {
+		return "kubelet " + v
+	}
+	return "kubelet"
+}
+
+// KubeletVersion is the version without v ("1.34.4"), from the kubelet itself or else from a dump; "" if unknown.
+func (m *Model) KubeletVersion() string {
+	if k := m.evidence.Kubelet; k != nil && k.Version != "" {
+		return k.Version
+	}
+	for _, d := range m.evidence.Dumps {
+		if v, ok := stackdump.KubeletVersion(d.Dump); ok {
+			return strings.TrimPrefix(v, "v")
+		}
+	}
+	return ""
+}
+
+// KubeletMinor is the minor version (34 of "1.34.4"), 0 if unknown.
+func (m *Model) KubeletMinor() int {
+	parts := strings.Split(m.KubeletVersion(), ".")
+	if len(parts) < 2 || parts[0] != "1" {
+		return 0
+	}
+	minor, err := strconv.Atoi(strings.TrimRight(parts[1], "+"))
+	if err != nil {
+		return 0
+	}
+	return minor
+}
+
+// ThreadEntity and its siblings spell entities as design requires.
+func ThreadEntity(t procs.Thread) Entity {
+	return Entity{KindThread, fmt.Sprintf("%d/%d", t.PID, t.TID)}
+}
+
+// MountEntity is a mount as an entity.
+func MountEntity(id int) Entity { return Entity{KindMount, strconv.Itoa(id)} }
+
+// GoroutineEntity is a goroutine as an entity.
+func GoroutineEntity(id int64) Entity { return Entity{KindGoroutine, strconv.FormatInt(id, 10)} }
+
+// PodDir finds a pod's directory.
+func (m *Model) PodDir(uid string) (kubelet.PodDir, bool) {
+	for _, d := range m.evidence.PodDirs {
+		if d.UID == uid {
+			return d, true
+		}
+	}
+	return kubelet.PodDir{}, false
+}

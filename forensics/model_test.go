@@ -1,0 +1,244 @@
+package forensics_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// kubeletPod shortens tables.
+type kubeletPod = kubelet.Pod
+
+func TestPodOf(t *testing.T) {
+	const static = "2fa11937efabc40db85278b553e1ceeb"
+	m := forensics.NewModel(&forensics.Evidence{})
+	for _, tt := range []struct{ name, path, uid, volume string }{
+		{"a volume", deadPoint, deadUID, deadUID + "/kubernetes.io/cephfs/cephfs-data"},
+		{"a CSI volume's mount", kubeletRoot + "/pods/" + deadUID + "/volumes/kubernetes.io~csi/pvc-1/mount", deadUID, deadUID + "/kubernetes.io/csi/pvc-1"},
+		{"a file in a volume", deadPoint + "/a/b", deadUID, deadUID + "/kubernetes.io/cephfs/cephfs-data"},
+		{"another root", "/media/ssd1/kubelet/pods/" + deadUID + "/volumes/a~b/c", deadUID, deadUID + "/a/b/c"},
+		{"a static pod", kubeletRoot + "/pods/" + static + "/volumes/kubernetes.io~empty-dir/sub", static, static + "/kubernetes.io/empty-dir/sub"},
+		{"a subpath", kubeletRoot + "/pods/" + deadUID + "/volume-subpaths/pvc-1/app/0", deadUID, deadUID + "/subpath/pvc-1"},
+		{"a block device", kubeletRoot + "/pods/" + deadUID + "/volumeDevices/kubernetes.io~csi/pvc-2", deadUID, deadUID + "/kubernetes.io/csi/pvc-2"},
+		{"the pod's directory", kubeletRoot + "/pods/" + deadUID, deadUID, ""},
+		{"the pod's directory with a slash", kubeletRoot + "/pods/" + deadUID + "/", deadUID, ""},
+		{"the plugin's directory", kubeletRoot + "/pods/" + deadUID + "/volumes/kubernetes.io~csi", deadUID, ""},
+		{"containers of a pod", kubeletRoot + "/pods/" + deadUID + "/containers/app/1234", deadUID, ""},
+		{"seen from another namespace", "/proc/4711/root" + deadPoint, deadUID, deadUID + "/kubernetes.io/cephfs/cephfs-data"},
+		{"a name with blanks", kubeletRoot + "/pods/" + deadUID + "/volumes/fstab~cifs/share with blanks", deadUID, deadUID + "/fstab/cifs/share with blanks"},
+		{"no pod", kubeletRoot + "/plugins/kubernetes.io/csi/pv/pvc-1/globalmount", "", ""},
+		{"no UID", kubeletRoot + "/pods/web-0/volumes/a~b/c", "", ""},
+		{"a UID that is too long", kubeletRoot + "/pods/" + deadUID + "0/volumes/a~b/c", "", ""},
+		{"a UID in capitals", kubeletRoot + "/pods/5C948341-C030-4996-B888-F032577D97B0/volumes", "", ""},
+		{"logs", "/var/log/pods/default_web_" + deadUID + "/app/0.log", "", ""},
+		{"nothing", "", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if uid, volume := m.PodOf(tt.path); uid != tt.uid || volume != tt.volume {
+				t.Errorf("PodOf(%q) = %q, %q; want %q, %q", tt.path, uid, volume, tt.uid, tt.volume)
+			}
+		})
+	}
+}
+
+func TestPodState(t *testing.T) {
+	deleted := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	listed := kubelet.Pod{UID: liveUID, Namespace: "default", Name: "web", Source: "kubelet"}
+	all := []string{forensics.SourceKubeletPods, forensics.SourceCgroups, forensics.SourceProcesses}
+	for _, tt := range []struct {
+		name   string
+		saw    []string
+		change func(*forensics.Evidence)
+		want   forensics.PodState
+	}{
+		{"not in a list that was read", all, func(e *forensics.Evidence) {}, forensics.PodOrphaned},
+		{"in the list", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "kubelet"}) }, forensics.PodLive},
+		{"being deleted", all, func(e *forensics.Evidence) {
+			e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "kubelet", Deleting: &deleted})
+		}, forensics.PodTerminating},
+		{"the static pod of a mirror pod", all, func(e *forensics.Evidence) {
+			e.Pods = append(e.Pods, kubelet.Pod{UID: "api", MirrorUID: deadUID, Source: "kubelet"})
+		}, forensics.PodLive},
+		{"a manifest only", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "manifest"}) }, forensics.PodTerminating},
+		{"a cgroup only", all, func(e *forensics.Evidence) { e.Cgroups = []containers.PodCgroup{{PodUID: deadUID}} }, forensics.PodTerminating},
+		{"a process only", all, func(e *forensics.Evidence) { e.Processes = []procs.Process{{PID: 5, PodUID: deadUID}} }, forensics.PodTerminating},
+		{"logs only", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "log-dir"}) }, forensics.PodOrphaned},
+		{"an empty list", all, func(e *forensics.Evidence) { e.Pods = nil }, forensics.PodUnknown},
+		{"a list that was denied", all[1:], func(e *forensics.Evidence) {
+			e.Pods = nil
+			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceDenied})
+		}, forensics.PodUnknown},
+		{"a list that broke off", all[1:], func(e *forensics.Evidence) {
+			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceAbsent})
+		}, forensics.PodUnknown},
+		{"a list that was cut", all[1:], func(e *forensics.Evidence) {
+			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceTruncated})
+		}, forensics.PodUnknown},
+		{"processes not seen", all[:2], func(*forensics.Evidence) {}, forensics.PodUnknown},
+		{"cgroups not seen", []string{all[0], all[2]}, func(*forensics.Evidence) {}, forensics.PodUnknown},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := saw(tt.saw...)
+			e.Pods = []kubelet.Pod{listed}
+			tt.change(&e)
+			got, why := forensics.NewModel(&e).PodState(deadUID)
+			if got != tt.want || why == "" {
+				t.Errorf("PodState = %s (%s), want %s, with a reason", got, why, tt.want)
+			}
+		})
+	}
+}
+
+func TestPodNamesComeFromWhoeverKnowsThem(t *testing.T) {
+	e := saw(forensics.SourceKubeletPods)
+	e.Pods = []kubelet.Pod{
+		{UID: "a", Namespace: "default", Name: "listed", Source: "kubelet"},
+		{UID: "b", Namespace: "prod", Name: "logged", Source: "log-dir"},
+		{UID: "a", Source: "manifest"},
+	}
+	e.PodDirs = []kubelet.PodDir{{UID: "a", HostName: "other"}, {UID: "c", HostName: "payroll-7"}, {UID: "d"}}
+	m := forensics.NewModel(&e)
+	for uid, want := range map[string]string{
+		"a": "default/listed (a)", "b": "prod/logged (b)", "c": "payroll-7 (c)", "d": "d", "e": "e",
+	} {
+		if got := m.Pod(uid).String(); got != want {
+			t.Errorf("pod %s is %q, want %q", uid, got, want)
+		}
+	}
+}
+
+func TestTheWorstOfASuperblockCounts(t *testing.T) {
+	order := []mounts.Status{
+		mounts.StatusNotProbed, mounts.StatusOK, mounts.StatusUnanswered, mounts.StatusRecovered, mounts.StatusSlow, mounts.StatusStale,
+		mounts.StatusIOError, mounts.StatusDisconnected, mounts.StatusFrozen, mounts.StatusHung,
+	}
+	for i := range order[1:] {
+		better, worse := order[i], order[i+1]
+		for _, list := range [][]mounts.Health{
+			{{Device: "0:1", Status: better}, {Device: "0:1", Status: worse}},
+			{{Device: "0:1", Status: worse}, {Device: "0:1", Status: better}},
+		} {
+			m := forensics.NewModel(&forensics.Evidence{Health: list})
+			if h, ok := m.Health("0:1"); !ok || h.Status != worse {
+				t.Errorf("of %q and %q the worst is %q", better, worse, h.Status)
+			}
+		}
+	}
+}
+
+func TestMountsOfAllNamespacesAreFoundOnce(t *testing.T) {
+	e := forensics.NewEvidence()
+	e.Mounts = mounts.Table{Namespace: 1, Mounts: []mounts.Mount{fuseMount(59, "0:46", deadPoint), {ID: 27, Device: "8:1", MountPoint: "/"}}}
+	e.Namespaces = []mounts.Table{{Namespace: 2, Mounts: []mounts.Mount{fuseMount(59, "0:46", deadPoint), fuseMount(90, "0:46", "/elsewhere")}}}
+	m := forensics.NewModel(&e)
+	var ids []int
+	for _, mount := range m.MountsOf("0:46") {
+		ids = append(ids, mount.ID)
+	}
+	if diff := cmp.Diff([]int{59, 90}, ids); diff != "" {
+		t.Errorf("mounts of the superblock (-want +got):\n%s", diff)
+	}
+	if mount, ok := m.Mount(90); !ok || mount.MountPoint != "/elsewhere" {
+		t.Errorf("Mount(90) = %+v, %v", mount, ok)
+	}
+	if _, ok := m.Mount(91); ok {
+		t.Error("there is no mount 91")
+	}
+	if diff := cmp.Diff([]string{deadUID}, m.PodsOf("0:46")); diff != "" {
+		t.Errorf("pods of the superblock (-want +got):\n%s", diff)
+	}
+}
+
+func TestBelowKubelet(t *testing.T) {
+	e := forensics.Evidence{Kubelet: &kubelet.Instance{RootDir: "/var/lib/kubelet", CanonicalRoot: "/media/ssd1/kubelet"}}
+	m := forensics.NewModel(&e)
+	for path, want := range map[string]bool{
+		"/var/lib/kubelet": true, "/var/lib/kubelet/pods": true, "/media/ssd1/kubelet/pods/x": true,
+		"/var/lib/kubelet-lab": false, "/var/lib": false, "/media/ssd1": false, "/": false, "": false,
+	} {
+		if got := m.BelowKubelet(path); got != want {
+			t.Errorf("BelowKubelet(%q) = %v", path, got)
+		}
+	}
+	if forensics.NewModel(&forensics.Evidence{}).BelowKubelet("/var/lib/kubelet") {
+		t.Error("without a kubelet nothing is below it")
+	}
+	everything := forensics.Evidence{Kubelet: &kubelet.Instance{RootDir: "/", CanonicalRoot: "/"}}
+	if !forensics.NewModel(&everything).BelowKubelet("/pods") {
+		t.Error("all is below /")
+	}
+}
+
+func TestKubeletMinor(t *testing.T) {
+	for version, want := range map[string]int{
+		"1.34.4": 34, "1.10.0": 10, "1.30.4+k3s1": 30, "1.16+": 16, "1.36.0-alpha.1": 36, "": 0, "2.3.4": 0, "1": 0, "1.x.3": 0,
+	} {
+		e := forensics.Evidence{Kubelet: &kubelet.Instance{Version: version}}
+		if got := forensics.NewModel(&e).KubeletMinor(); got != want {
+			t.Errorf("minor of %q = %d, want %d", version, got, want)
+		}
+	}
+}
+
+func TestWaited(t *testing.T) {
+	seconds := func(s float64) *float64 { return &s }
+	args := []string{"0xffffffffffffff9c", "0x63d87030c40", "0x63d865286b8", "0x0", "0x0", "0x0"}
+	const call = "0x106, 0xffffffffffffff9c, 0x63d87030c40, 0x63d865286b8, 0x0, 0x0, 0x0"
+	for _, tt := range []struct {
+		name   string
+		pid    int
+		dump   string
+		change func(*procs.Thread)
+		want   float64
+	}{
+		{"nothing proves an age", kubeletPID, inSyscall(1, "syscall", call), func(*procs.Thread) {}, 0},
+		{"the scheduler", kubeletPID, inSyscall(1, "syscall", call), func(t *procs.Thread) { t.WaitSeconds = seconds(30) }, 30},
+		{"two readings", kubeletPID, inSyscall(1, "syscall", call), func(t *procs.Thread) { t.Same, t.SampledSeconds = true, 5 }, 5},
+		{"two readings that differ", kubeletPID, inSyscall(1, "syscall", call), func(t *procs.Thread) { t.SampledSeconds = 5 }, 0},
+		{"the goroutine, less what the runtime can have added", kubeletPID, inSyscall(1, "syscall, 12 minutes", call), func(*procs.Thread) {}, 600},
+		{"the longest counts", kubeletPID, inSyscall(1, "syscall, 12 minutes", call), func(t *procs.Thread) { t.WaitSeconds = seconds(3600) }, 3600},
+		{"a goroutine of a process that is not known", 0, inSyscall(1, "syscall, 12 minutes", call), func(*procs.Thread) {}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := forensics.NewEvidence()
+			thread := fuseThread(kubeletPID, 9839, "0:46", args...)
+			tt.change(&thread)
+			e.Threads, e.Dumps = []procs.Thread{thread}, dumpsOf(t, tt.pid, tt.dump)
+			if got, from := forensics.NewModel(&e).Waited(thread); got != tt.want || (got > 0) != (from != "") {
+				t.Errorf("Waited = %v (%q), want %v", got, from, tt.want)
+			}
+		})
+	}
+}
+
+func TestWaitsFor(t *testing.T) {
+	for _, tt := range []struct {
+		wait  procs.Wait
+		mount mounts.Mount
+		want  bool
+	}{
+		{procs.Wait{Kind: procs.WaitFUSE}, mounts.Mount{Class: mounts.ClassFUSE, FSType: "fuse.ceph-fuse"}, true},
+		{procs.Wait{Kind: procs.WaitFUSE}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "nfs4"}, false},
+		{procs.Wait{Kind: procs.WaitServer, FS: "nfs"}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "nfs4"}, true},
+		{procs.Wait{Kind: procs.WaitServer, FS: "cifs"}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "smb3"}, true},
+		{procs.Wait{Kind: procs.WaitServer, FS: "ceph"}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "nfs4"}, false},
+		{procs.Wait{Kind: procs.WaitServer}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "ceph"}, true},
+		{procs.Wait{Kind: procs.WaitBlock, FS: "ext4"}, mounts.Mount{Class: mounts.ClassBlock, FSType: "ext3"}, true},
+		{procs.Wait{Kind: procs.WaitJournal, FS: "jbd2"}, mounts.Mount{Class: mounts.ClassBlock, FSType: "ext4"}, true},
+		{procs.Wait{Kind: procs.WaitBlock, FS: "xfs"}, mounts.Mount{Class: mounts.ClassBlock, FSType: "ext4"}, false},
+		{procs.Wait{Kind: procs.WaitFrozen}, mounts.Mount{Class: mounts.ClassBlock, FSType: "xfs"}, true},
+		{procs.Wait{Kind: procs.WaitFSLock}, mounts.Mount{Class: mounts.ClassBlock, FSType: "xfs"}, false},
+		{procs.Wait{}, mounts.Mount{Class: mounts.ClassFUSE}, false},
+	} {
+		if got := forensics.WaitsFor(tt.wait, tt.mount); got != tt.want {
+			t.Errorf("WaitsFor(%s %s, %s) = %v", tt.wait.Kind, tt.wait.FS, tt.mount.FSType, got)
+		}
+	}
+}

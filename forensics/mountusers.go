@@ -1,0 +1,119 @@
+package forensics
+
+import (
+	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// MountUsers is everything that was seen to use one mount.
+type MountUsers struct {
+	Mount mounts.Mount `json:"mount"`
+	// Holders hold this very mount: umount(2) answers EBUSY while one of them does.
+	Holders []HolderProcess `json:"holders"`
+	// Elsewhere are processes that hold the same file system through another mount, mostly one in their own namespace.
+	// They do not keep this mount busy, but the file system, its disk or its server in use.
+	Elsewhere []HolderProcess      `json:"elsewhere"`
+	Kernel    []mounts.KernelUser  `json:"kernel"`
+	Servers   []FUSEServer         `json:"fuse_servers"`
+	Leaked    []LeakedMount        `json:"leaked"` // copies in namespaces other than the host's, where the host has none
+	Namespace []NamespaceProcesses `json:"namespaces"`
+}
+
+// HolderProcess is a holder with what is known of its process.
+type HolderProcess struct {
+	procs.Holder
+	UID         int      `json:"uid"` // -1 if unknown
+	Comm        string   `json:"comm,omitempty"`
+	Command     []string `json:"command"`
+	PodUID      string   `json:"pod_uid,omitempty"`
+	ContainerID string   `json:"container_id,omitempty"`
+}
+
+// NamespaceProcesses says who keeps a mount namespace alive.
+type NamespaceProcesses struct {
+	Namespace uint64 `json:"namespace"`
+	// PIDs are processes in it, at most 16 of Processes; HeldBy are processes that have it open without being in it.
+	PIDs      []int    `json:"pids"`
+	Processes int      `json:"processes"`
+	HeldBy    []int    `json:"held_by"`
+	Pods      []string `json:"pods"`
+	Commands  []string `json:"commands"` // names of its processes, each once
+}
+
+// UsersOf lists who uses a mount.
+func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
+	u := MountUsers{
+		Mount: mount, Holders: []HolderProcess{}, Elsewhere: []HolderProcess{}, Kernel: []mounts.KernelUser{},
+		Servers: append([]FUSEServer{}, m.Servers(mount.Device)...), Leaked: []LeakedMount{}, Namespace: []NamespaceProcesses{},
+	}
+	h := m.evidence.Held
+	if h == nil {
+		return u
+	}
+	others := map[uint64]bool{}
+	for _, holder := range h.Holders {
+		switch {
+		case holder.MountID == mount.ID && mount.ID != 0:
+			u.Holders = append(u.Holders, m.holderProcess(holder))
+		case holder.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
+			u.Elsewhere = append(u.Elsewhere, m.holderProcess(holder))
+			others[holder.MountNS] = others[holder.MountNS] || holder.MountNS != m.evidence.Mounts.Namespace
+		}
+	}
+	for _, k := range h.Kernel {
+		if k.MountID == mount.ID {
+			u.Kernel = append(u.Kernel, k)
+		}
+	}
+	for _, l := range h.Leaked {
+		if l.Mount.Device == mount.Device && l.Mount.ID != mount.ID {
+			u.Leaked = append(u.Leaked, l)
+			others[l.Namespace] = true
+		}
+	}
+	for ns, other := range others {
+		if other && ns != 0 {
+			u.Namespace = append(u.Namespace, m.Namespace(ns))
+		}
+	}
+	slices.SortFunc(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
+	return u
+}
+
+func (m *Model) holderProcess(h procs.Holder) HolderProcess {
+	p, ok := m.Process(h.PID)
+	if !ok {
+		return HolderProcess{Holder: h, UID: -1, Command: []string{}}
+	}
+	return HolderProcess{h, p.UID, p.Comm, p.Command, p.PodUID, p.ContainerID}
+}
+
+// Namespace says who keeps a mount namespace alive.
+func (m *Model) Namespace(ns uint64) NamespaceProcesses {
+	const most = 16
+	n := NamespaceProcesses{Namespace: ns, PIDs: []int{}, HeldBy: []int{}, Pods: []string{}, Commands: []string{}}
+	for _, p := range m.evidence.Processes {
+		if p.MountNS != ns {
+			continue
+		}
+		if n.Processes++; len(n.PIDs) < most {
+			n.PIDs = append(n.PIDs, p.PID)
+		}
+		if p.PodUID != "" && !slices.Contains(n.Pods, p.PodUID) {
+			n.Pods = append(n.Pods, p.PodUID)
+		}
+		if len(n.Commands) < most && !slices.Contains(n.Commands, p.Comm) {
+			n.Commands = append(n.Commands, p.Comm)
+		}
+	}
+	if h := m.evidence.Held; h != nil {
+		for _, hold := range h.Namespaces {
+			if hold.Namespace == ns && !slices.Contains(n.HeldBy, hold.PID) {
+				n.HeldBy = append(n.HeldBy, hold.PID)
+			}
+		}
+	}
+	return n
+}

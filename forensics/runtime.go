@@ -1,0 +1,114 @@
+package forensics
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// runtimes are the programs that serve the container runtime interface, by the names of their processes and sockets.
+var runtimes = []struct{ name, process, socket string }{
+	{"containerd", "containerd", "containerd"},
+	{"cri-o", "crio", "crio"},
+	{"cri-dockerd", "cri-dockerd", "cri-dockerd"},
+	{"docker", "dockerd", "dockershim"},
+}
+
+// RuntimeEntity is the container runtime that the kubelet uses: by its configured endpoint, else the only one that
+// runs, else plain "runtime".
+func (m *Model) RuntimeEntity() Entity {
+	if name := runtimeOfEndpoint(m.runtimeEndpoint()); name != "" {
+		return Entity{KindRuntime, name}
+	}
+	name := "runtime"
+	if list := m.runtimeProcesses(); len(list) == 1 {
+		name = runtimeOfProcess(list[0].Comm)
+	}
+	return Entity{KindRuntime, name}
+}
+
+// RuntimeProcess is the process of the container runtime; false where it is not known or there are several.
+func (m *Model) RuntimeProcess() (procs.Process, bool) {
+	var found []procs.Process
+	name := m.RuntimeEntity().ID
+	for _, p := range m.runtimeProcesses() {
+		if runtimeOfProcess(p.Comm) == name {
+			found = append(found, p)
+		}
+	}
+	if len(found) != 1 {
+		return procs.Process{}, false
+	}
+	return found[0], true
+}
+
+// runtimeEndpoint is the socket that the kubelet was told to use. Flags rule over the configuration file.
+func (m *Model) runtimeEndpoint() string {
+	k := m.evidence.Kubelet
+	if k == nil {
+		return ""
+	}
+	if e := k.Flags["container-runtime-endpoint"]; e != "" {
+		return e
+	}
+	if k.Config != nil {
+		return k.Config.ContainerRuntimeEndpoint
+	}
+	return ""
+}
+
+func runtimeOfEndpoint(endpoint string) string {
+	socket := path.Base(strings.TrimPrefix(endpoint, "unix://"))
+	for _, r := range runtimes {
+		if strings.HasPrefix(socket, r.socket) {
+			return r.name
+		}
+	}
+	return ""
+}
+
+func runtimeOfProcess(comm string) string {
+	for _, r := range runtimes {
+		if comm == r.process {
+			return r.name
+		}
+	}
+	return ""
+}
+
+// runtimeProcesses are the runtimes that run on the host. One inside a container (kind, docker in docker) serves
+// another kubelet.
+func (m *Model) runtimeProcesses() []procs.Process {
+	var found []procs.Process
+	for _, p := range m.evidence.Processes {
+		if runtimeOfProcess(p.Comm) != "" && p.ContainerID == "" {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// waitingThread is why a process does not get on: its thread that has waited longest for a file system.
+func (m *Model) waitingThread(id string) []Entity {
+	pid, err := strconv.Atoi(id)
+	if err != nil {
+		return nil
+	}
+	var longest *procs.Thread
+	most := -1.0
+	for i := range m.evidence.Threads {
+		t := &m.evidence.Threads[i]
+		if t.PID != pid || t.Gone || len(m.waitedFor(*t)) == 0 {
+			continue
+		}
+		if age, _ := m.Waited(*t); age > most {
+			longest, most = t, age
+		}
+	}
+	if longest == nil {
+		return nil
+	}
+	return []Entity{ThreadEntity(*longest)}
+}
