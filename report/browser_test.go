@@ -1,0 +1,107 @@
+package report_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/report"
+)
+
+var pages = flag.String("pages", "", "directory to keep the pages of the browser test in, to look at them")
+
+// expectation is what check.mjs is told about a page.
+type expectation struct {
+	Findings    int  `json:"findings"`
+	Interactive bool `json:"interactive"` // filter, sort, search and copy are tried
+	Large       bool `json:"large"`       // the accessibility rules, which take a second per thousand elements, are left out
+}
+
+// TestBrowser opens reports in a real browser: nothing runs or loads that came from the node, no console message,
+// headings in order, the accessibility rules of axe, no horizontal scrolling, and what the script adds works.
+func TestBrowser(t *testing.T) {
+	chromium, node := browser(t)
+	dir := *pages
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	hung := load(t, "hung-mount")
+	write := func(name string, r report.Report, want expectation) {
+		want.Findings = len(r.Findings)
+		data, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, content := range map[string][]byte{name + ".html": []byte(page(t, r)), name + ".json": data} {
+			if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write("hung-mount", hung, expectation{Interactive: true})
+	write("healthy", load(t, "healthy"), expectation{})
+	write("nothing-checked", load(t, "nothing-checked"), expectation{})
+	write("hostile", bent(t, payload), expectation{})
+	write("hostile-everywhere", filled(payload), expectation{})
+	write("monster", monster(""), expectation{Large: true})
+
+	cmd := exec.Command(node, filepath.Join("testdata", "browser", "check.mjs"), chromium, dir)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("check.mjs: %v\n%s", err, stderr.Bytes())
+	}
+	if !reportProblems(t, out) {
+		t.Error("check.mjs did not come to its end")
+	}
+}
+
+// reportProblems fails the test for each line of check.mjs and says whether the last one was reached.
+func reportProblems(t *testing.T, out []byte) (done bool) {
+	t.Helper()
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	for lines.Scan() {
+		var p struct {
+			Where, What, Detail string
+			Done                bool
+		}
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			t.Errorf("check.mjs wrote %q", lines.Bytes())
+			continue
+		}
+		if p.Done {
+			done = true
+			continue
+		}
+		t.Errorf("%s: %s: %s", p.Where, p.What, p.Detail)
+	}
+	return done
+}
+
+// browser finds Chromium and Node, or skips.
+func browser(t *testing.T) (chromium, node string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes a browser some seconds")
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node")
+	}
+	if _, err := os.Stat(filepath.Join("testdata", "browser", "node_modules", "playwright-core")); err != nil {
+		t.Skip("no playwright-core: run report/testdata/browser/install")
+	}
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); name != "" && err == nil {
+			return path, node
+		}
+	}
+	t.Skip("no Chromium in PATH, and CHROMIUM is not set")
+	return "", ""
+}

@@ -1,0 +1,91 @@
+package report_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/report"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// load reads a report written by hand.
+func load(t testing.TB, name string) report.Report {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := report.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// golden compares with a file, or writes it under -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is stale, see -update (-want +got):\n%s", file, diff)
+	}
+}
+
+func page(t testing.TB, r report.Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.HTML(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func text(t testing.TB, r report.Report, opt report.TextOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.Text(&b, r, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+var embedded = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>|'sha256-[^']*'|&#39;sha256-[^&]*&#39;`)
+
+// body is a page without its style sheet and script, whose change is no change of what the page says.
+func body(html string) string {
+	return embedded.ReplaceAllStringFunc(html, func(s string) string { return s[:min(len(s), 7)] + "…" })
+}
+
+func TestGolden(t *testing.T) {
+	for _, name := range []string{"hung-mount", "healthy", "nothing-checked"} {
+		t.Run(name, func(t *testing.T) {
+			r := load(t, name)
+			golden(t, name+".html.golden", body(page(t, r)))
+			golden(t, name+".txt.golden", text(t, r, report.TextOptions{Files: []string{"/tmp/nodeforensics-x.html"}}))
+			var tickets strings.Builder
+			for _, d := range r.Diagnoses {
+				tickets.WriteString(report.Plain(d) + "\n----\n" + report.Markdown(d) + "\n----\n")
+			}
+			golden(t, name+".ticket.golden", tickets.String())
+		})
+	}
+}

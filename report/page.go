@@ -1,0 +1,241 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+)
+
+// page is the model of the HTML page. Text of the node stands in it as [shown] only.
+type page struct {
+	Policy string
+	Style  template.CSS
+	Script template.JS
+
+	Title  shown
+	Worst  tone
+	Facts  []fact
+	Counts []mark
+	Nav    []navItem
+
+	Verdicts []verdictView
+	Brief    []briefVerdict
+	More     int // root causes that had no room
+	Calm     *calm
+	Missing  []missingView
+	Unsafe   []advice
+	Findings findingsView
+	Outcomes []outcomeRow
+
+	Mounts     mountsView
+	Threads    threadsView
+	Goroutines []dumpView
+	CPU        *cpuView
+	Pods       podsView
+	Kubelet    *kubeletView
+	Processes  processesView
+	Coverage   []sourceRow
+	Run        runView
+}
+
+// mark is a word with a tone.
+type mark struct {
+	Tone tone
+	Word shown
+}
+
+// fact is one line of a list of facts.
+type fact struct {
+	Name  shown
+	Value shown
+}
+
+// link is text that may lead to a place on the page.
+type link struct {
+	Text shown
+	Href string // "#id", or empty
+}
+
+type navItem struct {
+	Href, Text string
+	Count      string
+	Sub        bool
+}
+
+// The limits of the page, in bytes that a part may take. Together they stay below 3 MB, whatever the node holds.
+const (
+	budgetVerdicts   = 300 << 10
+	budgetFindings   = 450 << 10
+	budgetTree       = 200 << 10
+	budgetMounts     = 1000 << 10
+	budgetThreads    = 250 << 10
+	budgetGoroutines = 320 << 10
+	budgetFlame      = 100 << 10
+	budgetPods       = 250 << 10
+	budgetProcesses  = 150 << 10
+	budgetRest       = 120 << 10
+
+	maxCell    = 300  // bytes of one field in a table
+	maxLine    = 1200 // bytes of a title or a sentence
+	maxExcerpt = 4000 // bytes of a quotation
+	maxTicket  = 64_000
+)
+
+// newPage judges nothing: it arranges what the report says. Evidence is arranged first, since the rest links to it.
+func newPage(r Report) *page {
+	places := newPlaces()
+	names := podNamesOf(r)
+	p := &page{
+		Title: cell(firstOf(r.Node.Name, "unnamed node"), 100),
+		Facts: headFacts(r),
+	}
+	p.Kubelet = newKubeletView(r, places)
+	p.Mounts = newMountsView(r, names, places)
+	p.Threads = newThreadsView(r, places)
+	p.Goroutines = newDumpViews(r, places)
+	p.CPU = newCPUView(r.Evidence.CPUProfile)
+	p.Pods = newPodsView(r, names, places)
+	p.Processes = newProcessesView(r, names, places)
+	p.Coverage = newCoverage(r)
+	p.Run = newRunView(r)
+	p.Findings = newFindingsView(r, names, places)
+	p.Outcomes = newOutcomes(r, places)
+	p.addVerdicts(r, names, places)
+	p.Unsafe = newAdvice(r)
+	p.Missing = newMissing(r)
+	p.addCounts(r)
+	p.addNav()
+	return p
+}
+
+func headFacts(r Report) []fact {
+	facts := factList{}
+	if !r.Evidence.Collected.IsZero() {
+		facts.add("Examined", moment(r.Evidence.Collected))
+	}
+	switch {
+	case r.Evidence.Root == "/":
+	case strings.HasPrefix(r.Evidence.Root, "/"):
+		facts.add("Disk at", r.Evidence.Root)
+	default:
+		facts.add("From", r.Evidence.Root)
+	}
+	if k := r.Evidence.Kubelet; k != nil {
+		facts.add("Kubelet", k.Version)
+	}
+	facts.add("Kernel", r.Node.Kernel)
+	facts.add("System", r.Node.OS)
+	facts.add("Architecture", r.Node.Arch)
+	if r.Node.CPUs > 0 {
+		facts.add("CPUs", strconv.Itoa(r.Node.CPUs))
+	}
+	if r.Node.MemoryBytes > 0 {
+		facts.add("Memory", bytesWords(int64(min(r.Node.MemoryBytes, 1<<62))))
+	}
+	if r.Node.Boot != nil {
+		up := moment(*r.Node.Boot)
+		if a := age(*r.Node.Boot, r.Evidence.Collected); a != "" {
+			up = a
+		}
+		facts.add("Up", up)
+	}
+	if len(r.Node.Load) > 0 {
+		load := ""
+		for _, l := range r.Node.Load[:min(len(r.Node.Load), 3)] {
+			load += fmt.Sprintf(" %.2f", l)
+		}
+		facts.add("Load", load[1:])
+	}
+	return facts
+}
+
+// factList leaves out what is unknown.
+type factList []fact
+
+func (l *factList) add(name, value string) {
+	if value != "" {
+		*l = append(*l, fact{cell(name, maxCell), cell(value, maxCell)})
+	}
+}
+
+// addCounts says in a few words what the page holds.
+func (p *page) addCounts(r Report) {
+	p.Worst = toneQuiet
+	if p.Calm != nil {
+		p.Worst = p.Calm.Mark.Tone
+		p.Counts = append(p.Counts, mark{p.Calm.Mark.Tone, p.Calm.Title})
+	}
+	for _, s := range []forensics.Severity{forensics.Critical, forensics.Warning, forensics.Info} {
+		n := 0
+		for _, d := range r.Diagnoses {
+			if d.Severity == s {
+				n++
+			}
+		}
+		if n > 0 {
+			p.Counts = append(p.Counts, mark{severityTone(s), severityCount(n, s)})
+			if severityTone(s).rank() < p.Worst.rank() || p.Calm == nil && p.Worst == toneQuiet {
+				p.Worst = severityTone(s)
+			}
+		}
+	}
+	if n := len(unchecked(r.Outcomes)); n > 0 {
+		p.Counts = append(p.Counts, mark{toneQuiet, shown(fmt.Sprintf("%d of %s not made", n, count(len(r.Outcomes), "check")))})
+	}
+}
+
+func (p *page) addNav() {
+	add := func(href, text string, n int, sub bool) {
+		item := navItem{Href: href, Text: text, Sub: sub}
+		if n >= 0 {
+			item.Count = grouped(int64(n))
+		}
+		p.Nav = append(p.Nav, item)
+	}
+	add("#verdict", "Verdict", -1, false)
+	if p.Pictures() {
+		add("#cause", "Cause", -1, false)
+	}
+	if len(p.Verdicts) > 0 {
+		add("#steps", "What to do", -1, false)
+	}
+	add("#findings", "Findings", p.Findings.Total, false)
+	add("#checks", "Checks", len(p.Outcomes), false)
+	add("#evidence", "Evidence", -1, false)
+	add("#mounts", "Mounts", p.Mounts.Total, true)
+	add("#threads", "Threads", p.Threads.Total, true)
+	total := 0
+	if len(p.Goroutines) > 0 {
+		total = p.Goroutines[0].Total // further dumps are mostly of the same process
+	}
+	add("#goroutines", "Goroutines", total, true)
+	add("#pods", "Pods", p.Pods.Total, true)
+	add("#kubelet", "Kubelet", -1, true)
+	add("#processes", "Processes", p.Processes.Total, true)
+	add("#coverage", "What was read", len(p.Coverage), false)
+	add("#run", "What it cost", -1, false)
+}
+
+// when is a moment as people and machines read it.
+type when struct {
+	ISO, Text string
+	Ago       string // before the examination
+}
+
+func newWhen(t *time.Time, now time.Time) *when {
+	if t == nil || t.IsZero() {
+		return nil
+	}
+	return &when{t.UTC().Format(time.RFC3339), moment(*t), age(*t, now)}
+}
+
+func severityCount(n int, s forensics.Severity) shown {
+	if s == forensics.Warning {
+		return shown(count(n, string(s)))
+	}
+	return shown(fmt.Sprintf("%d %s", n, s))
+}

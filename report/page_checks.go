@@ -1,0 +1,73 @@
+package report
+
+import (
+	"github.com/nodeforensics/nodeforensics/forensics"
+)
+
+type missingView struct {
+	Checks, Reason shown
+}
+
+type outcomeRow struct {
+	Check  shown
+	Mark   mark
+	Reason shown
+	Rank   int
+	Found  int  // findings
+	First  link // to the first of them
+}
+
+func newMissing(r Report) []missingView {
+	room := budget(budgetRest / 4)
+	var views []missingView
+	for _, g := range byReason(unchecked(r.Outcomes)) {
+		v := missingView{cell(joinComma(g.Checks), maxLine), cell(g.Reason, maxLine)}
+		if !room.fits(v, 60) {
+			return append(views, missingView{"and more", "see the list of all checks"})
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+func newOutcomes(r Report, places *places) []outcomeRow {
+	room := budget(budgetRest)
+	found, first := map[string]int{}, map[string]string{}
+	for i, f := range r.Findings {
+		if found[f.ID]++; found[f.ID] == 1 && places.shownFindings[i] {
+			first[f.ID] = findingID(i, "#")
+		}
+	}
+	rows := []outcomeRow{}
+	for _, o := range r.Outcomes {
+		row := outcomeRow{
+			Check: cell(o.Check, maxCell), Reason: cell(o.Reason, maxLine),
+			Mark: mark{outcomeTone(o.Status), cell(outcomeWords(o.Status), 60)}, Rank: outcomeRank(o.Status),
+			Found: found[o.Check], First: link{shown(grouped(int64(found[o.Check]))), first[o.Check]},
+		}
+		if room.fits(row, 120) {
+			rows = append(rows, row)
+		}
+	}
+	sortStable(rows, func(a, b outcomeRow) int { return a.Rank - b.Rank })
+	return rows
+}
+
+func outcomeWords(s forensics.OutcomeStatus) string {
+	if s == forensics.OutcomeNotChecked {
+		return "not checked"
+	}
+	return string(s)
+}
+
+func outcomeRank(s forensics.OutcomeStatus) int {
+	switch s {
+	case forensics.OutcomeFound:
+		return 0
+	case forensics.OutcomeFailed:
+		return 1
+	case forensics.OutcomeNotChecked:
+		return 2
+	}
+	return 3
+}

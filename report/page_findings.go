@@ -1,0 +1,182 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+)
+
+// findingsView is all findings, each once: below the first root cause that it belongs to, or among the others.
+type findingsView struct {
+	Total  int
+	Cut    int // findings that had no room
+	Groups []findingGroup
+	Folded []findingGroup // of the root causes that are told in a sentence
+	Kinds  []entityOption
+}
+
+type findingGroup struct {
+	Number int // of the root cause; 0 is none
+	Title  shown
+	Href   string
+	List   []findingView
+}
+
+type findingView struct {
+	Anchor   string
+	Severity string
+	Mark     mark
+	Check    shown
+	Title    shown
+	Subject  link
+	Because  []link
+	Detail   shown
+	Since    *when
+	Sure     shown
+	SureWhy  shown
+	Refs     []refView
+	RefsMore int
+	Pods     []link
+	PodsMore int
+	Steps    []stepView
+	Entities string // numbers of entityOption, for the filter
+}
+
+type refView struct {
+	Source  shown
+	Href    string
+	Excerpt shown
+	Long    bool
+}
+
+// entityOption is an entity that findings can be filtered by.
+type entityOption struct {
+	Number int
+	Name   shown
+}
+
+func newFindingsView(r Report, names podBook, places *places) findingsView {
+	b := findingsBuilder{r: r, names: names, places: places, room: budgetFindings, numbers: map[forensics.Entity]int{}}
+	for i, f := range r.Findings {
+		if _, ok := places.findings[f.Subject]; !ok {
+			places.findings[f.Subject] = i
+		}
+	}
+	v := findingsView{Total: len(r.Findings)}
+	told := make([]bool, len(r.Findings))
+	for i, d := range r.Diagnoses {
+		g := findingGroup{Number: i + 1, Title: short(d), Href: fmt.Sprintf("#diagnosis-%d", i+1)}
+		for _, index := range d.Findings {
+			if index >= 0 && index < len(told) && !told[index] {
+				told[index] = true
+				b.add(&g, index, i >= maxVerdicts)
+			}
+		}
+		v.addGroup(g)
+	}
+	rest := findingGroup{Title: "Findings without a common cause"}
+	for i := range told {
+		if !told[i] {
+			b.add(&rest, i, true)
+		}
+	}
+	v.addGroup(rest)
+	v.Cut, v.Kinds = b.cut, b.options
+	for i := range r.Findings { // no link to what was cut
+		if places.shownFindings[i] {
+			continue
+		}
+		if places.findings[r.Findings[i].Subject] == i {
+			delete(places.findings, r.Findings[i].Subject)
+		}
+	}
+	return v
+}
+
+func (v *findingsView) addGroup(g findingGroup) {
+	switch {
+	case len(g.List) == 0:
+	case g.Number > maxVerdicts:
+		v.Folded = append(v.Folded, g)
+	default:
+		v.Groups = append(v.Groups, g)
+	}
+}
+
+type findingsBuilder struct {
+	r       Report
+	names   podBook
+	places  *places
+	room    budget
+	numbers map[forensics.Entity]int
+	options []entityOption
+	cut     int
+}
+
+// add shows a finding. Its steps are listed here only if no root cause lists them above.
+func (b *findingsBuilder) add(g *findingGroup, index int, steps bool) {
+	f := b.r.Findings[index]
+	v := findingView{
+		Anchor: findingID(index, ""), Severity: severityWord(f.Severity), Mark: mark{severityTone(f.Severity), cell(string(f.Severity), 60)},
+		Check: cell(f.ID, maxCell), Title: cell(f.Title, maxLine), Subject: b.places.link(f.Subject),
+		Detail: block(f.Detail, maxExcerpt), Since: newWhen(f.Since, b.r.Evidence.Collected),
+		Sure: cell(string(f.Confidence), 60), SureWhy: cell(f.ConfidenceWhy, maxLine),
+	}
+	const most = 12
+	for _, e := range f.Because[:min(len(f.Because), most)] {
+		v.Because = append(v.Because, b.places.link(e))
+	}
+	for _, ref := range f.Refs[:min(len(f.Refs), most)] {
+		v.Refs = append(v.Refs, b.ref(ref))
+	}
+	v.RefsMore = len(f.Refs) - len(v.Refs)
+	for _, uid := range f.Pods[:min(len(f.Pods), most)] {
+		v.Pods = append(v.Pods, link{cell(b.names.name(uid), maxCell), b.places.hrefOf(forensics.KindPod, uid)})
+	}
+	v.PodsMore = len(f.Pods) - len(v.Pods)
+	if steps {
+		v.Steps = newSteps(v.Anchor+"-step", f.Remedies)
+	}
+	if !b.room.fits(v, 1500) {
+		b.cut++
+		return
+	}
+	v.Entities = b.entities(f)
+	b.places.shownFindings[index] = true
+	g.List = append(g.List, v)
+}
+
+func (b *findingsBuilder) ref(ref forensics.Ref) refView {
+	text := block(ref.Excerpt, maxExcerpt)
+	return refView{
+		Source: cell(ref.Source, maxCell), Href: b.places.refHref(ref.Source), Excerpt: text,
+		Long: strings.Count(string(text), "\n") > 8 || len(text) > 900,
+	}
+}
+
+// entities numbers what a finding speaks of; the first 200 entities of the page can be filtered by.
+func (b *findingsBuilder) entities(f forensics.Finding) string {
+	var numbers []string
+	for _, e := range append([]forensics.Entity{f.Subject}, f.Because...) {
+		n, ok := b.numbers[e]
+		if !ok && len(b.options) < 200 {
+			n = len(b.options) + 1
+			b.numbers[e] = n
+			b.options = append(b.options, entityOption{n, cell(entityWords(e), 100)})
+		}
+		if word := fmt.Sprint(n); n > 0 && !slices.Contains(numbers, word) {
+			numbers = append(numbers, word)
+		}
+	}
+	return strings.Join(numbers, " ")
+}
+
+// severityWord is a severity as a word of our own, also for one that is not known.
+func severityWord(s forensics.Severity) string {
+	if s.Rank() == 0 {
+		return "other"
+	}
+	return string(s)
+}

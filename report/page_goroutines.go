@@ -1,0 +1,250 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// dumpView is one goroutine dump, grouped by stack.
+type dumpView struct {
+	Number    int
+	Source    shown
+	Facts     []fact
+	Truncated bool
+	Problems  []shown
+	Total     int
+	Groups    []groupRow
+	All, Cut  int // groups
+	Flame     *flame
+	More      int // dumps that are not shown
+}
+
+// groupRow is goroutines with one stack, or one that a finding names.
+type groupRow struct {
+	Anchor  string
+	Count   int
+	States  shown
+	Minutes int
+	Role    shown
+	Top     shown
+	Creator shown
+	IDs     shown
+	Frames  []frameView
+	Note    string
+	Key     bool // a finding speaks of it
+	Blocked bool
+}
+
+type frameView struct {
+	Call, Place shown
+}
+
+func newDumpViews(r Report, places *places) []dumpView {
+	const most = 8
+	named := namedGoroutines(r)
+	room, bars := budget(budgetGoroutines), budget(budgetFlame)
+	var views []dumpView
+	serial := 0
+	for i, d := range r.Evidence.Dumps[:min(len(r.Evidence.Dumps), most)] {
+		groups := stackdump.GroupBy(d.Dump)
+		v := newDumpView(i+1, d, groups)
+		v.Flame = newFlame(groups, &bars)
+		if i == most-1 {
+			v.More = len(r.Evidence.Dumps) - most
+		}
+		rows := append(namedRows(d.Dump, named), groupRows(groups, named)...)
+		v.All = len(groups)
+		for j, g := range rows {
+			serial++
+			g.row.Anchor = "goroutines-" + strconv.Itoa(serial)
+			if !room.fits(g.row, 400) {
+				v.Cut = len(rows) - j
+				break
+			}
+			for _, id := range g.ids {
+				places.put(forensics.KindGoroutine, strconv.FormatInt(id, 10), g.row.Anchor)
+			}
+			v.Groups = append(v.Groups, g.row)
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+func newDumpView(number int, d forensics.Dump, groups []stackdump.Group) dumpView {
+	v := dumpView{Number: number, Source: cell(d.Source, maxCell), Truncated: d.Truncated}
+	facts := factList{}
+	if d.PID != 0 {
+		facts.add("Process", strconv.Itoa(d.PID))
+	}
+	if d.Taken != nil {
+		facts.add("Taken", moment(*d.Taken))
+	}
+	facts.add("Form", string(d.Form))
+	facts.add("Header", d.Header)
+	v.Facts = facts
+	const most = 10
+	for _, p := range d.Problems[:min(len(d.Problems), most)] {
+		v.Problems = append(v.Problems, cell(fmt.Sprintf("line %d: %s", p.Line, p.Reason), maxCell))
+	}
+	for _, g := range groups {
+		v.Total += g.Count
+	}
+	return v
+}
+
+// namedGoroutines are those that a diagnosis or a finding speaks of.
+func namedGoroutines(r Report) map[string]bool {
+	named := map[string]bool{}
+	for _, d := range r.Diagnoses {
+		for _, l := range d.Chain {
+			if l.Kind == forensics.KindGoroutine {
+				named[l.ID] = true
+			}
+		}
+	}
+	for _, f := range r.Findings {
+		for _, e := range append([]forensics.Entity{f.Subject}, f.Because...) {
+			if e.Kind == forensics.KindGoroutine {
+				named[e.ID] = true
+			}
+		}
+	}
+	return named
+}
+
+// rowWithIDs is a row and the goroutines that links to it may mean.
+type rowWithIDs struct {
+	row groupRow
+	ids []int64
+}
+
+// namedRows shows the goroutines that findings speak of one by one: their arguments are part of the proof.
+func namedRows(d stackdump.Dump, named map[string]bool) []rowWithIDs {
+	var rows []rowWithIDs
+	for _, g := range d.Goroutines {
+		if g.ID == 0 || !named[strconv.FormatInt(g.ID, 10)] {
+			continue
+		}
+		row := groupRow{
+			Count: max(1, g.Count), States: cell(g.State, 80), Minutes: g.WaitMinutes, Role: cell(stackdump.RoleOf(g).Name, 80),
+			Blocked: g.Blocked(), IDs: shown(strconv.FormatInt(g.ID, 10)), Key: true, Note: stackNote(g),
+		}
+		row.addStack(g.Frames, g.CreatedBy, true)
+		rows = append(rows, rowWithIDs{row, []int64{g.ID}})
+	}
+	return rows
+}
+
+func groupRows(groups []stackdump.Group, named map[string]bool) []rowWithIDs {
+	var rows []rowWithIDs
+	for _, g := range groups {
+		if g.Count == 1 && len(g.IDs) == 1 && named[strconv.FormatInt(g.IDs[0], 10)] {
+			continue // shown already
+		}
+		row := groupRow{
+			Count: g.Count, States: cell(stateCounts(g.States), 160), Minutes: g.MaxWaitMinutes, Role: cell(g.Role.Name, 80),
+			Blocked: g.Blocked, IDs: idWords(g),
+		}
+		row.addStack(g.Frames, g.CreatedBy, g.Count == 1)
+		rows = append(rows, rowWithIDs{row, g.IDs})
+	}
+	return rows
+}
+
+// stateCounts is "chan receive", or "chan receive 3, select 1" where there are several.
+func stateCounts(states map[string]int) string {
+	names := slices.Sorted(maps.Keys(states))
+	sortStable(names, func(a, b string) int { return cmp.Compare(states[b], states[a]) })
+	if len(names) == 1 {
+		return names[0]
+	}
+	for i, name := range names {
+		names[i] = name + " " + strconv.Itoa(states[name])
+	}
+	return joinComma(names)
+}
+
+func idWords(g stackdump.Group) shown {
+	var ids []string
+	for _, id := range g.IDs {
+		ids = append(ids, strconv.FormatInt(id, 10))
+	}
+	words := joinComma(ids)
+	if more := g.Count - len(g.IDs); more > 0 && len(ids) > 0 {
+		words += " and " + grouped(int64(more)) + " more"
+	}
+	return shown(words)
+}
+
+// addStack shows the innermost frames. Arguments are those of one goroutine and mean nothing for a group.
+func (row *groupRow) addStack(frames []stackdump.Frame, creator *stackdump.Frame, args bool) {
+	const deepest = 60
+	row.Top = cell(telling(frames), 160)
+	if creator != nil {
+		row.Creator = cell(shortFunc(creator.Func), 160)
+	}
+	for _, f := range frames[:min(len(frames), deepest)] {
+		row.Frames = append(row.Frames, newFrame(f, args))
+	}
+	if len(frames) > deepest {
+		row.Note = fmt.Sprintf("%d outer frames are left out here.", len(frames)-deepest)
+	}
+}
+
+func newFrame(f stackdump.Frame, args bool) frameView {
+	call := shortFunc(f.Func)
+	if args {
+		call += "(" + f.Args + ")"
+	}
+	v := frameView{Call: cell(call, 200)}
+	if f.File != "" {
+		v.Place = cell(path.Base(f.File)+":"+strconv.Itoa(f.Line), 80)
+	}
+	return v
+}
+
+func stackNote(g stackdump.Goroutine) string {
+	switch {
+	case g.Elided > 0:
+		return "The Go runtime left out frames in the middle."
+	case g.Cut:
+		return "The dump lost the outer frames."
+	}
+	return ""
+}
+
+// telling is the innermost function that says what a goroutine is about.
+func telling(frames []stackdump.Frame) string {
+	plumbing := []string{"runtime.", "syscall.", "internal/", "os.", "sync.", "golang.org/x/sys/", "net.", "bufio.", "io.", "time."}
+	for _, f := range frames {
+		if !slices.ContainsFunc(plumbing, func(p string) bool { return strings.HasPrefix(f.Func, p) }) {
+			return shortFunc(f.Func)
+		}
+	}
+	if len(frames) > 0 {
+		return shortFunc(frames[len(frames)-1].Func)
+	}
+	return ""
+}
+
+// shortFunc drops the import path up to the last two elements: "pkg/kubelet.(*Kubelet).syncLoop".
+func shortFunc(name string) string {
+	dir, base := path.Split(name)
+	if i := strings.IndexByte(name, '['); i >= 0 && i < len(dir) {
+		return name
+	}
+	parent := path.Base(strings.TrimSuffix(dir, "/"))
+	if dir == "" || parent == "." {
+		return base
+	}
+	return parent + "/" + base
+}

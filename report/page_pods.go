@@ -1,0 +1,242 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+)
+
+// podBook is what pods are called and in what state they are.
+type podBook struct {
+	names map[string]string
+	model *forensics.Model
+}
+
+func podNamesOf(r Report) podBook {
+	b := podBook{map[string]string{}, forensics.NewModel(&r.Evidence)}
+	note := func(uid, namespace, name string) {
+		if uid != "" && name != "" && (b.names[uid] == "" || namespace != "" && !strings.Contains(b.names[uid], "/")) {
+			b.names[uid] = name
+			if namespace != "" {
+				b.names[uid] = namespace + "/" + name
+			}
+		}
+	}
+	for _, d := range r.Diagnoses {
+		for _, p := range d.Pods {
+			note(p.UID, p.Namespace, p.Name)
+		}
+	}
+	for _, p := range r.Evidence.Pods {
+		note(p.UID, p.Namespace, p.Name)
+	}
+	for _, d := range r.Evidence.PodDirs {
+		note(d.UID, "", d.HostName)
+	}
+	return b
+}
+
+// name is namespace and name where known, else the UID.
+func (b podBook) name(uid string) string { return firstOf(b.names[uid], uid) }
+
+type podsView struct {
+	Rows       []podRow
+	Total, Cut int
+	NoDirs     bool
+}
+
+type podRow struct {
+	Anchor             string
+	Name               shown
+	UID                shown
+	State              mark
+	StateWhy           shown
+	Sources            shown
+	Phase              shown
+	Deleting           *when
+	Path               shown
+	Modified           *when
+	Inside, Containers shown
+	Volumes            []volumeRow
+	More               int
+	Cgroup             shown
+	Error              shown
+	HasDir             bool
+	Rank               int
+}
+
+type volumeRow struct {
+	Plugin, Name, Path shown
+	Mounted            mark
+	Data               shown
+}
+
+// podFacts is everything about one UID.
+type podFacts struct {
+	uid    string
+	pods   []kubelet.Pod
+	dir    *kubelet.PodDir
+	cgroup *containers.PodCgroup
+}
+
+func newPodsView(r Report, names podBook, places *places) podsView {
+	all := collectPods(r)
+	v, room := podsView{Total: len(all), NoDirs: len(r.Evidence.PodDirs) == 0}, budget(budgetPods)
+	for i, f := range all {
+		row := newPodRow(i, f, r, names)
+		if !room.fits(row, 500) {
+			v.Cut = len(all) - i
+			return v
+		}
+		places.put(forensics.KindPod, f.uid, row.Anchor)
+		v.Rows = append(v.Rows, row)
+	}
+	return v
+}
+
+// collectPods joins all sources by UID: those that a diagnosis names first, then those that no source but the disk
+// knows, then by name.
+func collectPods(r Report) []podFacts {
+	index := map[string]int{}
+	var all []podFacts
+	at := func(uid string) *podFacts {
+		i, ok := index[uid]
+		if !ok {
+			i = len(all)
+			index[uid] = i
+			all = append(all, podFacts{uid: uid})
+		}
+		return &all[i]
+	}
+	for _, d := range r.Diagnoses {
+		for _, p := range d.Pods {
+			at(p.UID)
+		}
+	}
+	named := len(all)
+	for i := range r.Evidence.PodDirs {
+		at(r.Evidence.PodDirs[i].UID).dir = &r.Evidence.PodDirs[i]
+	}
+	for _, p := range r.Evidence.Pods {
+		f := at(firstOf(p.UID, manifestUID(p, r)))
+		f.pods = append(f.pods, p)
+	}
+	for i := range r.Evidence.Cgroups {
+		at(r.Evidence.Cgroups[i].PodUID).cgroup = &r.Evidence.Cgroups[i]
+	}
+	sortStable(all[named:], func(a, b podFacts) int {
+		return cmp.Compare(min(1, len(a.pods)), min(1, len(b.pods)))
+	})
+	return all
+}
+
+// manifestUID finds the UID of a static pod whose manifest tells none: the kubelet derives one and adds the node's name
+// to the pod's (kubelet pkg/kubelet/config/common.go). Where it is not found, the row is for the name.
+func manifestUID(p kubelet.Pod, r Report) string {
+	node := r.Node.Name
+	if k := r.Evidence.Kubelet; k != nil && k.NodeName != "" {
+		node = k.NodeName
+	}
+	for _, other := range r.Evidence.Pods {
+		if other.UID != "" && other.Namespace == p.Namespace && (other.Name == p.Name || other.Name == p.Name+"-"+strings.ToLower(node)) {
+			return other.UID
+		}
+	}
+	return noUID + p.Namespace + "/" + p.Name
+}
+
+// noUID begins the key of a pod without a UID; no UID holds a blank.
+const noUID = "no UID: "
+
+func newPodRow(i int, f podFacts, r Report, names podBook) podRow {
+	row := podRow{
+		Anchor: "pod-" + strconv.Itoa(i+1), Name: cell(names.names[f.uid], maxCell), UID: cell(f.uid, maxCell),
+		Rank: i,
+	}
+	state, why := names.model.PodState(f.uid)
+	if name, ok := strings.CutPrefix(f.uid, noUID); ok {
+		row.Name, row.UID, state, why = cell(name, maxCell), "no UID", forensics.PodUnknown, "its manifest tells no UID"
+	}
+	row.State, row.StateWhy = podState(string(state)), cell(why, maxCell)
+	var sources []string
+	for _, p := range f.pods {
+		if !slices.Contains(sources, p.Source) {
+			sources = append(sources, p.Source)
+		}
+		row.Phase = cell(firstOf(p.Phase, string(row.Phase)), 60)
+		if p.Deleting != nil {
+			row.Deleting = newWhen(p.Deleting, r.Evidence.Collected)
+		}
+	}
+	row.Sources = cell(joinComma(sources), maxCell)
+	if f.cgroup != nil {
+		row.Cgroup = cell(f.cgroup.Path, maxCell) + shown(" ("+count(len(f.cgroup.Containers), "container")+")")
+	}
+	if f.dir != nil {
+		row.addDir(f.dir, r)
+	}
+	return row
+}
+
+func (row *podRow) addDir(d *kubelet.PodDir, r Report) {
+	row.HasDir, row.Path, row.Error = true, cell(d.Path, maxCell), cell(d.Error, maxCell)
+	row.Modified = newWhen(d.Modified, r.Evidence.Collected)
+	row.Inside = shown(count(len(d.Volumes), "volume"))
+	if len(d.Subpaths) > 0 {
+		row.Inside += shown(", " + count(len(d.Subpaths), "subpath"))
+	}
+	row.Containers = cell(joinComma(d.Containers), maxCell)
+	const most = 40
+	for _, v := range d.Volumes[:min(len(d.Volumes), most)] {
+		row.Volumes = append(row.Volumes, newVolumeRow(v))
+	}
+	for _, s := range d.Subpaths[:min(len(d.Subpaths), most)] {
+		row.Volumes = append(row.Volumes, newSubpathRow(s))
+	}
+	row.More = len(d.Volumes) + len(d.Subpaths) - len(row.Volumes)
+}
+
+func newVolumeRow(v kubelet.Volume) volumeRow {
+	row := volumeRow{
+		Plugin: cell(v.Plugin, 100), Name: cell(v.Name, maxCell), Path: cell(v.Path, maxCell),
+		Mounted: mark{toneQuiet, "not mounted"},
+	}
+	var notes []string
+	switch {
+	case len(v.MountPoints) > 0:
+		row.Mounted = mark{toneNote, shown(count(len(v.MountPoints), "mount"))}
+	case v.Entries > 0:
+		row.Mounted = mark{toneWarn, "not mounted, holds data"}
+		notes = append(notes, count(v.Entries, "entry")+" in the unmounted directory")
+	case v.Entries == 0:
+		row.Mounted = mark{toneQuiet, "not mounted, empty"}
+	}
+	if v.Block {
+		notes = append(notes, "block device")
+	}
+	if d := v.VolData; d != nil {
+		notes = append(notes, "vol_data.json: "+strings.TrimSpace(d.Driver+" "+d.VolumeHandle))
+	}
+	if v.VolDataError != "" {
+		notes = append(notes, "vol_data.json: "+v.VolDataError)
+	}
+	row.Data = cell(strings.Join(notes, "; "), maxCell)
+	return row
+}
+
+func newSubpathRow(s kubelet.Subpath) volumeRow {
+	row := volumeRow{
+		Plugin: "subpath", Name: cell(fmt.Sprintf("%s, container %s, %s", s.Volume, s.Container, s.Index), maxCell),
+		Path: cell(s.Path, maxCell), Mounted: mark{toneQuiet, shown("not mounted, ") + cell(s.Kind, 40)},
+	}
+	if s.Kind == "mount" {
+		row.Mounted = mark{toneNote, "mount"}
+	}
+	return row
+}

@@ -1,0 +1,89 @@
+package report
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+type processesView struct {
+	Rows       []processRow
+	Total, Cut int
+	Kernel     int // kernel threads, which are left out
+}
+
+type processRow struct {
+	Anchor    string
+	PID, PPID int
+	Comm      shown
+	State     shown
+	Threads   int
+	Command   shown
+	Started   *when
+	Pod       link
+	Container shown
+}
+
+func newProcessesView(r Report, names podBook, places *places) processesView {
+	waits := map[int]bool{}
+	for _, t := range r.Evidence.Threads {
+		waits[t.PID] = true
+	}
+	v := processesView{Total: len(r.Evidence.Processes)}
+	var list []procs.Process
+	for _, p := range r.Evidence.Processes {
+		if p.Kernel && !waits[p.PID] {
+			v.Kernel++
+			continue
+		}
+		list = append(list, p)
+	}
+	sortStable(list, func(a, b procs.Process) int {
+		return cmp.Compare(processRank(a, waits), processRank(b, waits))
+	})
+	room := budget(budgetProcesses)
+	for i, p := range list {
+		row := newProcessRow(i, p, r, names, places)
+		if !room.fits(row, 220) {
+			v.Cut = len(list) - i
+			return v
+		}
+		places.put(forensics.KindProcess, strconv.Itoa(p.PID), row.Anchor)
+		v.Rows = append(v.Rows, row)
+	}
+	return v
+}
+
+// processRank puts those first that wait in a file system, are stopped or dead, then those of pods.
+func processRank(p procs.Process, waits map[int]bool) int {
+	switch {
+	case waits[p.PID]:
+		return 0
+	case strings.ContainsAny(p.State, "DTtZX"):
+		return 1
+	case p.PodUID != "":
+		return 3
+	}
+	return 2
+}
+
+func newProcessRow(i int, p procs.Process, r Report, names podBook, places *places) processRow {
+	row := processRow{
+		Anchor: "process-" + strconv.Itoa(i+1), PID: p.PID, PPID: p.PPID, Comm: cell(p.Comm, 60),
+		State: cell(stateWords(p.State), 60), Threads: p.Threads, Command: cell(strings.Join(p.Command, " "), maxCell),
+		Started: newWhen(&p.Started, r.Evidence.Collected), Container: cell(p.ContainerID, 12),
+	}
+	if p.CommandError != "" {
+		row.Command = cell(p.CommandError, maxCell)
+	}
+	if len(p.ContainerID) > 12 {
+		row.Container = see(p.ContainerID[:12])
+	}
+	if p.PodUID != "" {
+		row.Pod = link{cell(names.name(p.PodUID), 120), places.hrefOf(forensics.KindPod, p.PodUID)}
+	}
+	return row
+}

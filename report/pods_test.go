@@ -1,0 +1,36 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+)
+
+// A manifest without a UID is not an orphan, and belongs to the pod that the kubelet made of it.
+func TestManifestsWithoutUID(t *testing.T) {
+	r := Report{Evidence: forensics.Evidence{
+		Kubelet: &kubelet.Instance{NodeName: "Worker-7"},
+		Pods: []kubelet.Pod{
+			{Namespace: "default", Name: "web", Source: "manifest"},
+			{Namespace: "default", Name: "lost", Source: "manifest"},
+			{UID: "u1", Namespace: "default", Name: "web-worker-7", Source: "kubelet"},
+			{UID: "u2", Namespace: "default", Name: "web-2", Source: "kubelet"},
+		},
+	}}
+	v := newPodsView(r, podNamesOf(r), newPlaces())
+	got := map[shown][]shown{}
+	for _, row := range v.Rows {
+		got[row.Name] = []shown{row.UID, row.Sources, row.State.Word}
+	}
+	want := map[shown][]shown{
+		"default/web-worker-7": {"u1", "manifest, kubelet", "live"},
+		"default/web-2":        {"u2", "kubelet", "live"},
+		"default/lost":         {"no UID", "manifest", "unknown"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

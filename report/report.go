@@ -1,0 +1,74 @@
+// Package report turns an analysis into what people attach to a ticket: JSON, one HTML file, terminal text.
+//
+// Renderers are pure: the same report gives the same bytes, on any machine.
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+)
+
+// Schema names the layout of [Report] as JSON. Fields are added within v1; a change of meaning makes v2.
+const Schema = "nodeforensics.report/v1"
+
+// ErrSchema says that a JSON document is not a report of this schema.
+var ErrSchema = errors.New("not a " + Schema + " document")
+
+// Report is everything that is known about one examination: the judgement first, the evidence last.
+type Report struct {
+	Schema    string                `json:"schema"`
+	Tool      Tool                  `json:"tool"`
+	Node      forensics.Node        `json:"node"`
+	Diagnoses []forensics.Diagnosis `json:"diagnoses"`
+	Findings  []forensics.Finding   `json:"findings"`
+	Outcomes  []forensics.Outcome   `json:"outcomes"`
+	Coverage  []forensics.Source    `json:"coverage"`
+	Evidence  forensics.Evidence    `json:"evidence"`
+}
+
+// Tool is the program that judged; what collected stands in the evidence.
+type Tool struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	Command []string `json:"command"`
+}
+
+// New joins evidence and analysis. Coverage and node stand twice in the JSON, at the top for people and scripts, and
+// inside the evidence, which stays complete on its own.
+func New(tool Tool, evidence forensics.Evidence, analysis forensics.Analysis) Report {
+	return Report{
+		Schema: Schema, Tool: tool, Node: evidence.Node,
+		Diagnoses: append([]forensics.Diagnosis{}, analysis.Diagnoses...), // arrays are never null
+		Findings:  append([]forensics.Finding{}, analysis.Findings...),
+		Outcomes:  append([]forensics.Outcome{}, analysis.Outcomes...),
+		Coverage:  append([]forensics.Source{}, evidence.Coverage...), Evidence: evidence,
+	}
+}
+
+// JSON writes the report, indented. Arrays are never null where [New] and forensics.Collect made it.
+func JSON(w io.Writer, r Report) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	return enc.Encode(r)
+}
+
+// Read reads what [JSON] wrote. A document of another schema is [ErrSchema].
+func Read(r io.Reader) (Report, error) {
+	var rep Report
+	dec := json.NewDecoder(r)
+	if err := dec.Decode(&rep); err != nil {
+		return Report{}, fmt.Errorf("report: %w", err)
+	}
+	if rep.Schema != Schema {
+		return Report{}, fmt.Errorf("report: schema %q: %w", rep.Schema, ErrSchema)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return Report{}, errors.New("report: something follows behind the document")
+	}
+	return rep, nil
+}

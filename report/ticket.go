@@ -1,0 +1,178 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+)
+
+// maxNamedPods is how many pods a ticket text names; the report names them all.
+const maxNamedPods = 20
+
+// Plain is a diagnosis as plain text for a ticket: verdict, chain, pods and steps. Hidden characters of the node's
+// text are escaped; lines are not wrapped.
+func Plain(d forensics.Diagnosis) string { return ticket(d, plainStyle{}) }
+
+// Markdown is [Plain] as CommonMark. Text of the node cannot become markup, a link or a mention.
+func Markdown(d forensics.Diagnosis) string { return ticket(d, markdownStyle{}) }
+
+// ticketStyle is how the parts of a ticket text are written.
+type ticketStyle interface {
+	heading(severity, title string) string
+	section(name string) string
+	fact(name, value string) string
+	text(s string) string
+	item(number int, s string) string
+	command(number int, r forensics.Remedy) string
+	note(number int, name, s string) string
+}
+
+func ticket(d forensics.Diagnosis, style ticketStyle) string {
+	var b strings.Builder
+	b.WriteString(style.heading(string(d.Severity), d.Title))
+	if d.Since != nil {
+		b.WriteString(style.fact("Since", moment(*d.Since)))
+	}
+	sure := string(d.Confidence)
+	if d.ConfidenceWhy != "" {
+		sure += ": " + d.ConfidenceWhy
+	}
+	b.WriteString(style.fact("How sure", sure))
+	if len(d.Pods) > 0 {
+		b.WriteString(style.fact("Suffers", podNames(d.Pods)))
+	}
+	if len(d.Chain) > 0 {
+		b.WriteString(style.section("Cause, from the root to the symptom"))
+		for i, link := range d.Chain {
+			b.WriteString(style.item(i+1, link.Text))
+		}
+	}
+	if len(d.Remedies) > 0 {
+		b.WriteString(style.section("What to do, in this order"))
+		for i, r := range d.Remedies {
+			b.WriteString(style.command(i+1, r))
+			b.WriteString(style.note(i+1, "why", r.Why))
+			b.WriteString(style.note(i+1, "only if", r.Precondition))
+			b.WriteString(style.note(i+1, "risk", r.Risk))
+		}
+	}
+	return b.String()
+}
+
+func podNames(pods []forensics.AffectedPod) string {
+	names := []string{count(len(pods), "pod") + ":"}
+	for i, p := range pods[:min(len(pods), maxNamedPods)] {
+		name := p.String() + " " + p.State
+		if i < len(pods)-1 {
+			name += ","
+		}
+		names = append(names, name)
+	}
+	if more := len(pods) - maxNamedPods; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, " ")
+}
+
+type plainStyle struct{}
+
+func (plainStyle) text(s string) string { return string(see(s)) }
+func (p plainStyle) heading(severity, title string) string {
+	return strings.ToUpper(p.text(severity)) + ": " + p.text(title) + "\n"
+}
+func (plainStyle) section(name string) string       { return "\n" + name + ":\n" }
+func (p plainStyle) fact(name, value string) string { return name + ": " + p.text(value) + "\n" }
+func (p plainStyle) item(n int, s string) string    { return fmt.Sprintf("  %d. %s\n", n, p.text(s)) }
+
+func (plainStyle) command(n int, r forensics.Remedy) string {
+	lines := strings.Split(commandText(r.Command), "\n")
+	return fmt.Sprintf("  %d. %s\n", n, strings.Join(lines, "\n     "))
+}
+
+func (p plainStyle) note(_ int, name, s string) string {
+	if s == "" {
+		return ""
+	}
+	return "     " + name + ": " + p.text(s) + "\n"
+}
+
+type markdownStyle struct{}
+
+func (markdownStyle) text(s string) string { return escapeMarkdown(string(see(s))) }
+
+func (m markdownStyle) heading(severity, title string) string {
+	return "**" + strings.ToUpper(m.text(severity)) + ":** " + m.text(title) + "\n\n"
+}
+func (markdownStyle) section(name string) string { return "\n**" + name + "**\n\n" }
+func (m markdownStyle) fact(name, value string) string {
+	return "- **" + name + ":** " + m.text(value) + "\n"
+}
+func (m markdownStyle) item(n int, s string) string { return fmt.Sprintf("%d. %s\n", n, m.text(s)) }
+
+// command is a sentence as text and a shell command as a code block, which belongs to its item by indentation.
+func (m markdownStyle) command(n int, r forensics.Remedy) string {
+	lines := commandText(r.Command)
+	if sentence(lines) {
+		return m.item(n, lines)
+	}
+	fence := strings.Repeat("`", max(3, longestRun(lines, '`')+1))
+	indent := itemIndent(n)
+	body := strings.ReplaceAll(lines, "\n", "\n"+indent)
+	return fmt.Sprintf("%d. %ssh\n%s%s\n%s%s\n", n, fence, indent, body, indent, fence)
+}
+
+// note is a list inside the item, by its indentation.
+func (m markdownStyle) note(n int, name, s string) string {
+	if s == "" {
+		return ""
+	}
+	return itemIndent(n) + "- " + name + ": " + m.text(s) + "\n"
+}
+
+// itemIndent is where the text of "12. " begins.
+func itemIndent(n int) string { return strings.Repeat(" ", len(strconv.Itoa(n))+2) }
+
+func longestRun(s string, c byte) int {
+	longest, run := 0, 0
+	for i := range len(s) {
+		if s[i] != c {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// escapeMarkdown escapes what CommonMark and its dialects in ticket systems would act on: emphasis, code, links,
+// images, HTML, tables, mentions, references and bare addresses. An underscore inside a word is no emphasis and stays
+// readable; no line begins with text of the node, so that markers of blocks need no care.
+func escapeMarkdown(s string) string {
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	before := ' '
+	for i, r := range s {
+		switch {
+		case r == ':' && strings.HasPrefix(s[i:], "://"):
+			b.WriteString("&#58;") // a backslash would not keep the address from becoming a link
+		case strings.ContainsRune("\\`*[]<>|~@#!{}&", r) || r == '_' && !insideWord(before, s[i+1:]):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+		before = r
+	}
+	return b.String()
+}
+
+func insideWord(before rune, after string) bool {
+	next, _ := utf8.DecodeRuneInString(after)
+	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+	return word(before) && word(next)
+}

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+)
+
+// kindWords is what people call a kind of entity.
+func kindWords(k forensics.Kind) string {
+	switch k {
+	case forensics.KindSuperblock:
+		return "file system"
+	case forensics.KindSubsystem:
+		return "part of the kubelet"
+	case forensics.KindCSIDriver:
+		return "CSI driver"
+	}
+	return string(k)
+}
+
+// entityWords names an entity: "thread 9825/9839".
+func entityWords(e forensics.Entity) string {
+	switch {
+	case e.Kind == forensics.KindKubelet && e.ID != "kubelet":
+		return "kubelet (pid " + e.ID + ")"
+	case e.ID == string(e.Kind):
+		return e.ID
+	case e.Kind == forensics.KindSuperblock:
+		return "superblock " + e.ID
+	case e.Kind == forensics.KindSubsystem:
+		return forensics.SubsystemName(e.ID)
+	}
+	return kindWords(e.Kind) + " " + e.ID
+}
+
+// edgeWords says what a cause does to its effect, to stand between the two.
+func edgeWords(cause, effect forensics.Kind) string {
+	switch [2]forensics.Kind{cause, effect} {
+	case [2]forensics.Kind{forensics.KindSuperblock, forensics.KindMount}:
+		return "is mounted as"
+	case [2]forensics.Kind{forensics.KindMount, forensics.KindThread},
+		[2]forensics.Kind{forensics.KindSuperblock, forensics.KindThread}:
+		return "blocks"
+	case [2]forensics.Kind{forensics.KindThread, forensics.KindGoroutine}:
+		return "runs"
+	case [2]forensics.Kind{forensics.KindGoroutine, forensics.KindSubsystem}:
+		return "carries"
+	case [2]forensics.Kind{forensics.KindSubsystem, forensics.KindSubsystem}:
+		return "holds up"
+	case [2]forensics.Kind{forensics.KindSubsystem, forensics.KindKubelet}:
+		return "stops"
+	case [2]forensics.Kind{forensics.KindProcess, forensics.KindThread},
+		[2]forensics.Kind{forensics.KindProcess, forensics.KindMount}:
+		return "serves"
+	}
+	switch effect {
+	case forensics.KindPod:
+		return podEdge(cause)
+	case forensics.KindProcess, forensics.KindThread, forensics.KindContainer:
+		return "blocks"
+	case forensics.KindVolume, forensics.KindPath:
+		return "is used by"
+	}
+	return "leads to"
+}
+
+func podEdge(cause forensics.Kind) string {
+	switch cause {
+	case forensics.KindMount, forensics.KindSuperblock, forensics.KindVolume:
+		return "is a volume of"
+	case forensics.KindKubelet, forensics.KindSubsystem, forensics.KindRuntime:
+		return "keeps waiting"
+	}
+	return "affects"
+}
+
+// count is "1 pod", "3,000 pods".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	if strings.HasSuffix(thing, "y") {
+		return grouped(int64(n)) + " " + strings.TrimSuffix(thing, "y") + "ies"
+	}
+	if strings.HasSuffix(thing, "s") {
+		return grouped(int64(n)) + " " + thing + "es"
+	}
+	return grouped(int64(n)) + " " + thing + "s"
+}
+
+// segment is a piece of a sentence; code is set in another face.
+type segment struct {
+	Text shown
+	Code bool
+}
+
+// prose sets long paths and addresses in a sentence apart, so that the words around them can be read.
+func prose(s shown) []segment {
+	var list []segment
+	add := func(text string, code bool) {
+		if text == "" {
+			return
+		}
+		if n := len(list); n > 0 && list[n-1].Code == code {
+			list[n-1].Text += shown(text)
+			return
+		}
+		list = append(list, segment{shown(text), code})
+	}
+	for word := range strings.SplitAfterSeq(string(s), " ") {
+		core := strings.Trim(word, " .,;:")
+		if len(core) < 12 || strings.Count(core, "/") < 2 {
+			add(word, false)
+			continue
+		}
+		before, after, _ := strings.Cut(word, core)
+		add(before, false)
+		add(core, true)
+		add(after, false)
+	}
+	return list
+}
+
+// grouped writes thousands with commas.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// bytesWords is "64.0 MiB".
+func bytesWords(n int64) string {
+	if n < 1024 {
+		return grouped(n) + " B"
+	}
+	value, unit := float64(n)/1024, 0
+	for value >= 1024 && unit < 4 {
+		value, unit = value/1024, unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", value, "KMGTP"[unit])
+}
+
+// moment is a time in UTC, to the second.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// age is how long before now something was: "46 min before", "" where the clocks make no sense of it.
+func age(t, now time.Time) string {
+	if now.IsZero() || t.After(now) {
+		return ""
+	}
+	return forensics.Duration(now.Sub(t).Seconds())
+}
+
+// sentence says whether a remedy's command is prose: those begin with a capital, shell commands do not.
+func sentence(command string) bool {
+	first, _, _ := strings.Cut(command, " ")
+	return first != "" && first[0] >= 'A' && first[0] <= 'Z' && !strings.ContainsAny(first, "=/_")
+}
+
+// maxCommand is how long a command may be: two paths of 4,096 bytes and what stands around them.
+const maxCommand = 12_000
+
+// commandText makes a command safe to look at. It is never shortened: with its middle cut out it would be another
+// command.
+func commandText(s string) string {
+	if len(s) > maxCommand {
+		return "This command is longer than " + grouped(maxCommand) + " bytes: the JSON report holds it."
+	}
+	return string(seeLines(s))
+}
+
+// firstOf is the first that is not empty.
+func firstOf(values ...string) string { return cmp.Or(values...) }
