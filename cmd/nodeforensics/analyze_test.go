@@ -1,0 +1,306 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/report"
+)
+
+const captures = "../../testdata/captures/"
+
+// capture is the path of a file of a captured kubelet.
+func capture(t testing.TB, parts ...string) string {
+	t.Helper()
+	path, err := filepath.Abs(captures + filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// analyze runs the analysis of files and wants an exit status.
+func analyze(t testing.TB, want int, args ...string) outcome {
+	t.Helper()
+	dir := t.TempDir()
+	o := finish(t, command(t, append([]string{"analyze", "--out", dir}, args...)...))
+	o.dir = dir
+	if o.status != want {
+		t.Fatalf("exit status %d, want %d\n%s%s", o.status, want, o.stdout, o.stderr)
+	}
+	return o
+}
+
+func TestHousekeepingIsFoundInTheDumpsOfHungKubeletsAlone(t *testing.T) {
+	for name, goroutine := range map[string]string{"kubelet-1.17.4-hung-cephfs": "117", "kubelet-1.34.4-hung-csi": "171"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := analyze(t, exitDone, capture(t, name, "goroutine.debug2")).report(t)
+			f := finding(t, r, "kubelet-housekeeping-blocked")
+			if f.Severity != forensics.Critical || len(f.Because) != 1 || f.Because[0].ID != goroutine {
+				t.Errorf("%s because of %v, want critical because of goroutine %s", f.Severity, f.Because, goroutine)
+			}
+			for _, source := range []string{forensics.SourceMounts, forensics.SourceHealth, forensics.SourceThreads} {
+				if ids := clean(r, source); len(ids) > 0 {
+					t.Errorf("%q are clean without %s", ids, source)
+				}
+			}
+		})
+	}
+}
+
+func TestHousekeepingIsNotFoundInTheDumpsOfOtherTroubles(t *testing.T) {
+	for _, name := range []string{"kubelet-1.34.4-unmount-busy", "kubelet-1.34.4-runtime-stopped"} {
+		for _, form := range []string{"goroutine.debug0", "goroutine.debug1", "goroutine.debug2"} {
+			t.Run(name+"/"+form, func(t *testing.T) {
+				t.Parallel()
+				r := analyze(t, exitDone, capture(t, name, form), capture(t, name, "pods.json"), capture(t, name, "mountinfo")).report(t)
+				if list := findings(r, "kubelet-housekeeping-blocked"); len(list) > 0 {
+					t.Errorf("housekeeping is blocked: %v", list)
+				}
+				if len(r.Evidence.Dumps) != 1 || len(r.Evidence.Mounts.Mounts) == 0 {
+					t.Errorf("not all was read: %+v", r.Coverage)
+				}
+			})
+		}
+	}
+}
+
+func TestADumpIsReadFromStandardInput(t *testing.T) {
+	t.Parallel()
+	in, err := os.Open(capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
+	cmd := command(t, "analyze", "--format", "json", "--out", "-", "-")
+	cmd.Stdin = in
+	o := finish(t, cmd)
+	r, err := report.Read(strings.NewReader(o.stdout))
+	if err != nil || o.status != exitDone {
+		t.Fatalf("exit status %d, %v: %s", o.status, err, o.stderr)
+	}
+	finding(t, r, "kubelet-housekeeping-blocked")
+	if names := namesIn(t, cmd.Dir); len(names) != 0 {
+		t.Errorf("files were written beside: %q", names)
+	}
+}
+
+func TestFailOnTurnsFindingsIntoAnExitStatus(t *testing.T) {
+	hung := capture(t, "kubelet-1.17.4-hung-cephfs", "goroutine.debug2")
+	well := capture(t, "kubelet-1.34.4-unmount-busy", "goroutine.debug2")
+	for _, tt := range []struct {
+		name, file, severity string
+		want                 int
+	}{
+		{"a critical finding is critical", hung, "critical", exitFinding},
+		{"a critical finding is more than a warning", hung, "warning", exitFinding},
+		{"no finding", well, "critical", exitDone},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := analyze(t, tt.want, "--fail-on", tt.severity, tt.file)
+			o.report(t) // is written all the same
+		})
+	}
+	t.Run("a file that cannot be read is worse", func(t *testing.T) {
+		t.Parallel()
+		analyze(t, exitFailed, "--fail-on", "critical", hung, filepath.Join(t.TempDir(), "missing"))
+	})
+}
+
+func TestARenderedReportIsAlwaysTheSame(t *testing.T) {
+	t.Parallel()
+	first := analyze(t, exitDone, capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2"), capture(t, "kubelet-1.34.4-hung-csi", "mountinfo"))
+	saved := first.file(t, ".json")
+	for range 2 {
+		dir := t.TempDir()
+		o := finish(t, command(t, "render", "--format", "html,json", "--out", dir, saved))
+		if o.status != exitDone {
+			t.Fatalf("exit status %d: %s", o.status, o.stderr)
+		}
+		for _, extension := range []string{".html", ".json"} {
+			if diff := cmp.Diff(read(t, first.file(t, extension)), read(t, onlyFile(t, dir, extension))); diff != "" {
+				t.Errorf("%s differs (-first +rendered): %.2000s", extension, diff)
+			}
+		}
+	}
+}
+
+func TestAnAnalysisOfAnAnalysisIsTheSame(t *testing.T) {
+	t.Parallel()
+	dump, table := capture(t, "kubelet-1.17.4-hung-cephfs", "goroutine.debug2"), capture(t, "kubelet-1.17.4-hung-cephfs", "mountinfo")
+	first := analyze(t, exitDone, dump, table)
+	again := analyze(t, exitDone, first.file(t, ".json")).report(t)
+	wantSameJudgement(t, first.report(t), again)
+}
+
+// wantSameJudgement compares what two reports find.
+func wantSameJudgement(t testing.TB, a, b report.Report) {
+	t.Helper()
+	if diff := cmp.Diff(a.Findings, b.Findings); diff != "" {
+		t.Errorf("other findings (-first +second):\n%s", diff)
+	}
+	if diff := cmp.Diff(a.Diagnoses, b.Diagnoses); diff != "" {
+		t.Errorf("other diagnoses (-first +second):\n%s", diff)
+	}
+	if diff := cmp.Diff(a.Outcomes, b.Outcomes); diff != "" {
+		t.Errorf("other outcomes (-first +second):\n%s", diff)
+	}
+}
+
+// TestBadInput: one line names the file and the reason, what could be read is reported, and nothing is left half done.
+func TestBadInputIsNamedInOneLineAndTheRestIsJudged(t *testing.T) {
+	good := capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2")
+	dump := read(t, good)
+	for _, tt := range []struct {
+		name, content string
+		reason        string
+	}{
+		{"dump cut in the middle", dump[:len(dump)/2], "cut"},
+		{"JSON of another schema", `{"schema": "somebody.else/v3", "findings": []}`, "somebody.else/v3"},
+		{"JSON without a schema", `{"findings": []}`, "schema"},
+		{"JSON cut in the middle", `{"schema": "nodeforensics.report/v1", "findings": [`, "JSON"},
+		{"report with a field of another type", `{"schema": "nodeforensics.report/v1", "findings": "many"}`, "findings"},
+		{"list of nodes", `{"kind": "NodeList", "items": []}`, "NodeList"},
+		{"list of pods cut in the middle", `{"kind": "PodList", "items": [{"metadata": {"name": "a"`, "unexpected"},
+		{"empty file", "", "empty"},
+		{"file of blanks", " \n\t\n", "empty"},
+		{"some text", "this is not what you are looking for\n", "not"},
+		{"an ELF header", "\x7fELF\x02\x01\x01\x00\x00\x00", "not"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			bad := filepath.Join(t.TempDir(), "bad file")
+			if err := os.WriteFile(bad, []byte(tt.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o := analyze(t, exitFailed, bad, good)
+			wantOneLine(t, o.stderr, bad, tt.reason)
+			finding(t, o.report(t), "kubelet-housekeeping-blocked")
+		})
+	}
+	t.Run("a directory", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		o := analyze(t, exitFailed, dir, good)
+		wantOneLine(t, o.stderr, dir, "directory")
+		finding(t, o.report(t), "kubelet-housekeeping-blocked")
+	})
+	t.Run("a file that is not there", func(t *testing.T) {
+		t.Parallel()
+		missing := filepath.Join(t.TempDir(), "missing")
+		o := analyze(t, exitFailed, missing, good)
+		wantOneLine(t, o.stderr, missing, "no such file")
+		finding(t, o.report(t), "kubelet-housekeeping-blocked")
+	})
+	t.Run("nothing that can be read writes nothing", func(t *testing.T) {
+		t.Parallel()
+		o := analyze(t, exitFailed, filepath.Join(t.TempDir(), "missing"))
+		if names := namesIn(t, o.dir); len(names) != 0 {
+			t.Errorf("written: %q", names)
+		}
+	})
+	t.Run("a second examination is not mixed with the first", func(t *testing.T) {
+		t.Parallel()
+		var saved []string
+		for _, name := range []string{"a", "b"} {
+			e := forensics.NewEvidence()
+			e.Collected, e.Node.Name = e.Collected.AddDate(2026, 1, 1), "node-"+name
+			text, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), name)
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			saved = append(saved, path)
+		}
+		o := analyze(t, exitFailed, saved...)
+		wantOneLine(t, o.stderr, saved[1], "one at a time")
+		if r := o.report(t); r.Node.Name != "node-a" {
+			t.Errorf("node %q", r.Node.Name)
+		}
+	})
+	t.Run("render", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		o := finish(t, command(t, "render", "--out", dir, good))
+		wantOneLine(t, o.stderr, good)
+		if names := namesIn(t, dir); o.status != exitFailed || len(names) != 0 {
+			t.Errorf("exit status %d, files %q", o.status, names)
+		}
+	})
+}
+
+// wantOneLine checks that there is one line which says something.
+func wantOneLine(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	if strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\n") {
+		t.Errorf("want one line, got %q", text)
+	}
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q does not say %q", text, part)
+		}
+	}
+}
+
+func TestWrongUsageIsExplainedAndDoesNothing(t *testing.T) {
+	dump := capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2")
+	for name, tt := range map[string]struct {
+		args []string
+		says string
+	}{
+		"an unknown flag":             {[]string{"--hunk-after", "1s"}, "--hunk-after"},
+		"an unknown flag of analyze":  {[]string{"analyze", "--root", "/", dump}, "--root"},
+		"an unknown command":          {[]string{"exterminate"}, "exterminate"},
+		"an unknown format":           {[]string{"analyze", "--format", "pdf", dump}, "pdf"},
+		"an unknown severity":         {[]string{"analyze", "--fail-on", "fatal", dump}, "fatal"},
+		"analyze nothing":             {[]string{"analyze"}, "arg"},
+		"render two":                  {[]string{"render", dump, dump}, "arg"},
+		"two formats for one output":  {[]string{"analyze", "--out", "-", dump}, "--format"},
+		"a duration without its unit": {[]string{"--timeout", "60"}, "--timeout"},
+		"no time at all":              {[]string{"--timeout", "0s"}, "--timeout"},
+		"hung at once":                {[]string{"--hung-after", "0s"}, "--hung-after"},
+		"to probe and not to probe":   {[]string{"--probe", "--no-probe"}, "--probe"},
+		"an unknown check":            {[]string{"checks", "mount-haunted"}, "mount-haunted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, tt.args...)
+			o := finish(t, cmd)
+			if o.status != exitUsage || !strings.Contains(o.stderr, tt.says) || !strings.Contains(o.stderr, "--help") {
+				t.Errorf("exit status %d, %q; want 2, a word about %s, and where to find help", o.status, o.stderr, tt.says)
+			}
+			if names := namesIn(t, cmd.Dir); len(names) != 0 || o.stdout != "" {
+				t.Errorf("it did something: files %q, output %q", names, o.stdout)
+			}
+		})
+	}
+}
+
+func TestChecksAndVersionAreTold(t *testing.T) {
+	t.Parallel()
+	list := finish(t, command(t, "checks"))
+	one := finish(t, command(t, "checks", "mount-hung"))
+	version := finish(t, command(t, "version"))
+	for _, o := range []outcome{list, one, version} {
+		if o.status != exitDone || o.stderr != "" {
+			t.Errorf("exit status %d: %s", o.status, o.stderr)
+		}
+	}
+	if !strings.Contains(list.stdout, "kubelet-housekeeping-blocked") || !strings.Contains(one.stdout, "Needs: mounts") {
+		t.Errorf("checks: %s\n%s", list.stdout, one.stdout)
+	}
+	if !strings.HasPrefix(version.stdout, "nodeforensics ") {
+		t.Errorf("version: %q", version.stdout)
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// writeGroups lists groups of goroutines: blocked ones with their stacks, the others in a line each.
+func writeGroups(b *bytes.Buffer, groups []stackdump.Group, stacks bool) {
+	total, blocked := 0, 0
+	for _, g := range groups {
+		total += g.Count
+		if g.Blocked {
+			blocked += g.Count
+		}
+	}
+	fmt.Fprintf(b, "%s in %s, %d blocked\n", forensics.Plural(total, "goroutine"), forensics.Plural(len(groups), "group"), blocked)
+	for _, g := range groups {
+		if g.Blocked || stacks {
+			writeStack(b, g)
+		}
+	}
+	if stacks || blocked == total {
+		return
+	}
+	fmt.Fprintln(b)
+	for _, g := range groups {
+		if !g.Blocked {
+			fmt.Fprintf(b, "%7d  %-28s %-34s %s\n", g.Count, printable(clip(g.Role.Name, 28)), printable(clip(statesOf(g), 34)), printable(telling(g)))
+		}
+	}
+}
+
+func writeStack(b *bytes.Buffer, g stackdump.Group) {
+	mark := ""
+	if g.Blocked {
+		mark = "BLOCKED  "
+	}
+	fmt.Fprintf(b, "\n%s%d %s [%s]%s\n", mark, g.Count, printable(g.Role.Name), printable(statesOf(g)), idsOf(g))
+	for _, f := range g.Frames {
+		place := ""
+		if f.File != "" {
+			place = fmt.Sprintf("  %s:%d", f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
+		}
+		args := f.Args
+		if g.Count > 1 && args != "" && !f.Inlined {
+			args = "…" // they differ
+		}
+		fmt.Fprintf(b, "    %s(%s)%s\n", printable(f.Func), printable(args), printable(place))
+	}
+	if g.CreatedBy != nil {
+		fmt.Fprintf(b, "    created by %s\n", printable(g.CreatedBy.Func))
+	}
+}
+
+// statesOf is "select" or "select 20, runnable 1", with the longest wait.
+func statesOf(g stackdump.Group) string {
+	var parts []string
+	for _, state := range slices.SortedFunc(maps.Keys(g.States), func(x, y string) int {
+		return cmp.Or(cmp.Compare(g.States[y], g.States[x]), strings.Compare(x, y))
+	}) {
+		part := state
+		if len(g.States) > 1 {
+			part += " " + strconv.Itoa(g.States[state])
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return "no state"
+	}
+	if g.MaxWaitMinutes > 0 {
+		parts = append(parts, forensics.Plural(g.MaxWaitMinutes, "minute"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// idsOf is ": goroutine 117" or ": goroutines 1, 2 and 4 more".
+func idsOf(g stackdump.Group) string {
+	if len(g.IDs) == 0 {
+		return ""
+	}
+	var ids []string
+	for _, id := range g.IDs {
+		ids = append(ids, strconv.FormatInt(id, 10))
+	}
+	if len(ids) == 1 && g.Count == 1 {
+		return ": goroutine " + ids[0]
+	}
+	text := ": goroutines " + strings.Join(ids, ", ")
+	if more := g.Count - len(ids); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// telling is the innermost function that says what a group is about: not one of the standard library or of a helper that
+// everybody rests in. Where there is none it is the function that started the goroutines.
+func telling(g stackdump.Group) string {
+	for _, f := range g.Frames {
+		first, _, _ := strings.Cut(f.Func, "/")
+		if strings.Contains(first, ".") && strings.Contains(f.Func, "/") && !isHelper(f.Func) {
+			return f.Func
+		}
+	}
+	switch {
+	case g.CreatedBy != nil:
+		return "created by " + g.CreatedBy.Func
+	case len(g.Frames) > 0:
+		return g.Frames[len(g.Frames)-1].Func
+	}
+	return ""
+}
+
+func isHelper(function string) bool {
+	for _, prefix := range []string{"golang.org/x/", "google.golang.org/grpc", "k8s.io/apimachinery/pkg/util/wait.", "k8s.io/client-go/util/workqueue."} {
+		if strings.HasPrefix(function, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func clip(s string, width int) string {
+	if runes := []rune(s); len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return s
+}
+
+// writeChanges lists the groups whose number changed between two dumps.
+func writeChanges(b *bytes.Buffer, changes []stackdump.Change) {
+	const most = 50
+	fmt.Fprintf(b, "%s between the two dumps\n", forensics.Plural(len(changes), "group")+" changed")
+	for _, c := range changes[:min(len(changes), most)] {
+		fmt.Fprintf(b, "%+7d  %d to %d  %-28s %-24s %s\n", c.After-c.Before, c.Before, c.After,
+			printable(clip(c.Group.Role.Name, 28)), printable(clip(statesOf(c.Group), 24)), printable(telling(c.Group)))
+	}
+	if more := len(changes) - most; more > 0 {
+		fmt.Fprintf(b, "         and %d more (--json lists all)\n", more)
+	}
+	fmt.Fprintln(b)
+}
+
+func writeProblems(b *bytes.Buffer, problems []dumpProblem) {
+	const most = 10
+	if len(problems) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nNot understood: %s\n", forensics.Plural(len(problems), "part"))
+	for _, p := range problems[:min(len(problems), most)] {
+		fmt.Fprintf(b, "  %s:%d: %s\n", printable(p.File), p.Line, printable(p.Reason))
+	}
+	if more := len(problems) - most; more > 0 {
+		fmt.Fprintf(b, "  and %d more\n", more)
+	}
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+)
+
+// memoryLimit is what collecting and reporting may take on a small healthy node, each process at its peak.
+const memoryLimit = 64 << 20
+
+func TestAHealthyNodeHasNothingAboveInfo(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	root := t.TempDir()
+	servers := []*testfuse.Server{mountVolume(t, root, livePod, someVolume()), mountVolume(t, root, livePod, volume{
+		plugin: "kubernetes.io~csi", name: "other", fsType: "fuse.other", source: "other",
+	})}
+	mountLoop(t, volume{plugin: "kubernetes.io~csi", name: "disk"}.path(root, livePod))
+	for _, s := range servers {
+		testfuse.Hold(t, testfuse.FD, filepath.Join(s.MountPoint(), "data/file"))
+		testfuse.Hold(t, testfuse.Cwd, s.MountPoint())
+	}
+	startKubelet(t, root)
+
+	cmd := command(t, "--out", t.TempDir())
+	o := finish(t, cmd)
+	o.dir = cmd.Args[2]
+	if o.status != exitDone || o.stderr != "" {
+		t.Errorf("exit status %d, stderr %q, want 0 and silence", o.status, o.stderr)
+	}
+	r := o.report(t)
+	if bad := atLeast(r, forensics.Warning); len(bad) > 0 || len(r.Diagnoses) > 0 {
+		t.Errorf("%d diagnoses on a healthy node: %s", len(r.Diagnoses), titles(r))
+	}
+	for _, outcome := range r.Outcomes {
+		if outcome.Status == forensics.OutcomeFailed || outcome.Status == forensics.OutcomeNotChecked {
+			t.Errorf("%s: %s: %s", outcome.Check, outcome.Status, outcome.Reason)
+		}
+	}
+	for _, h := range r.Evidence.Health {
+		if h.Status != mounts.StatusOK {
+			t.Errorf("a healthy mount is %+v", h)
+		}
+	}
+	if n := len(r.Evidence.Collector.Outstanding); n > 0 {
+		t.Errorf("%d calls are left behind", n)
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	if sum := usage + r.Evidence.Collector.PeakBytes; !raceEnabled && sum > memoryLimit {
+		t.Errorf("both processes took %d MiB at their peaks, want at most %d", sum>>20, memoryLimit>>20)
+	}
+	onlyProgramsLeft(t)
+}
+
+// onlyProgramsLeft waits until no process of the program is left but those with the given pids.
+func onlyProgramsLeft(t testing.TB, pids ...int) {
+	t.Helper()
+	testfuse.Await(t, fmt.Sprintf("all processes of ours but %v to be gone", pids), func() bool {
+		left := processesOf(t, program(t, programName))
+		for _, pid := range pids {
+			if !left[pid] {
+				return false
+			}
+		}
+		return len(left) == len(pids)
+	})
+}
+
+// processesOf are the processes that run an executable, also those of which only a stuck thread is left.
+func processesOf(t testing.TB, exe string) map[int]bool {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/task/[0-9]*/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int]bool{}
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && target == exe {
+			var pid int
+			if _, err := fmt.Sscanf(link, "/proc/%d/", &pid); err != nil {
+				t.Fatal(err)
+			}
+			found[pid] = true
+		}
+	}
+	return found
+}
+
+// TestNoRunOnABusyNodeIsCritical is about the worst defect that this program can have. The last run shows that it
+// would have seen something.
+func TestNoRunOnABusyNodeIsCritical(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	rounds, runs := 5, 4 // at the same time
+	if testing.Short() {
+		rounds = 1
+	}
+	root, disk := t.TempDir(), t.TempDir()
+	var dirs []string
+	for i := range 3 {
+		v := volume{plugin: "kubernetes.io~csi", name: fmt.Sprintf("pvc-%d", i), fsType: "fuse.busy", source: "busy"}
+		dirs = append(dirs, mountVolume(t, root, livePod, v).MountPoint())
+	}
+	late := mountVolume(t, root, livePod, someVolume())
+	late.Delay(100 * time.Millisecond) // so that somebody always waits for it
+	startKubelet(t, root)
+	startTraffic(t, append(dirs, disk, late.MountPoint())...)
+	for range rounds {
+		waits := map[string]func() outcome{}
+		for range runs {
+			dir := t.TempDir()
+			waits[dir] = start(t, command(t, "--out", dir, "--hung-after", "3s"))
+		}
+		for dir, wait := range waits {
+			if o := wait(); o.status != exitDone {
+				t.Fatalf("exit status %d: %s", o.status, o.stderr)
+			}
+			r := readReport(t, onlyFile(t, dir, ".json"))
+			if bad := atLeast(r, forensics.Critical); len(bad) > 0 {
+				t.Fatalf("critical on a node that is only busy: %s", titles(r))
+			}
+		}
+	}
+	dead := mountVolume(t, root, newUID(), someVolume())
+	hangUnder(t, dead)
+	r := examine(t, 0, "--hung-after", "3s").report(t)
+	wantCulprit(t, r, dead, chainOfHousekeeping)
+	if n := len(findings(r, "mount-hung")); n != 1 {
+		t.Errorf("%d mounts are hung, want the planted one: %s", n, titles(r))
+	}
+}
+
+// startTraffic keeps directories busy from processes of their own until the test ends.
+func startTraffic(t testing.TB, dirs ...string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, dirs...)
+	cmd.Env = append(os.Environ(), nodeEnv+"="+nodeTraffic)
+	cmd.Stderr = os.Stderr
+	life, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // a call may wait for a server that goes later
+		_ = life.Close()
+		go func() { _ = cmd.Wait() }()
+	})
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Fatalf("traffic: %v", err)
+	}
+}
+
+// trafficMain is the process that makes traffic: in each directory it writes, syncs, renames, reads and removes files.
+func trafficMain(dirs []string) int {
+	var begun sync.WaitGroup
+	begun.Add(len(dirs))
+	for _, dir := range dirs {
+		go func() {
+			for i := 0; ; i++ {
+				err := churn(dir, i)
+				if i == 0 {
+					begun.Done()
+				}
+				if err != nil {
+					fmt.Fprintln(os.Stderr, "traffic:", err)
+				}
+			}
+		}()
+	}
+	begun.Wait()
+	fmt.Print(".")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+func churn(dir string, i int) error {
+	name := filepath.Join(dir, fmt.Sprintf("busy-%d", i%7))
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := io.WriteString(f, strings.Repeat("busy ", 20_000)); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(name, name+".new"); err != nil {
+		return err
+	}
+	if _, err := os.ReadFile(name + ".new"); err != nil {
+		return err
+	}
+	if _, err := os.ReadDir(dir); err != nil {
+		return err
+	}
+	return os.Remove(name + ".new")
+}

@@ -1,0 +1,86 @@
+// Command nodeforensics examines a sick Kubernetes node and writes a report that names the culprit.
+//
+//	nodeforensics                   examine this node; run as root
+//	nodeforensics analyze FILE…     judge saved evidence, reports and goroutine dumps
+//	nodeforensics goroutines FILE…  explain goroutine dumps: verdicts, then groups
+//	nodeforensics holders PATH…     show who keeps a mount busy
+//	nodeforensics render REPORT     write a saved report again, for example as HTML
+//	nodeforensics checks [ID]       list the checks, or explain one
+//	nodeforensics version
+//
+// It only reads. Exit status: 0 done, 1 something failed (what could be read is still reported), 2 wrong usage, 3 with
+// --fail-on if a finding is at least that severe.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// The exit statuses.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitFinding = 3
+)
+
+// version is set by the linker (-X main.version=1.2.3); otherwise the module's version is shown.
+var version string
+
+func main() {
+	if len(os.Args) > 1 {
+		switch os.Args[1] { // the roles of this program's own children; see parent.go and writer.go
+		case childArg:
+			os.Exit(childMain(os.Stdin, os.Stdout))
+		case writerArg:
+			os.Exit(writerMain(os.Stdin, os.Stdout))
+		}
+	}
+	// A reader that goes away (| head) must not end the program before the files are written, and neither must the
+	// end of the login session.
+	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
+	protectDescriptors()
+	reserveThreads()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main without the process: arguments in, exit status out.
+func run(args []string, stdout, stderr *os.File) int {
+	a := &app{out: newTerminal(stdout), err: newTerminal(stderr)}
+	defer a.out.flush()
+	defer a.err.flush()
+	root := a.rootCommand()
+	root.SetArgs(args)
+	err := root.Execute()
+	var usage usageError
+	switch {
+	case err == nil:
+		return a.status
+	case errors.As(err, &usage):
+		a.err.printf("nodeforensics: %v\nSee: nodeforensics --help\n", err)
+		return exitUsage
+	}
+	a.err.printf("nodeforensics: %v\n", err)
+	return exitFailed
+}
+
+// app is one invocation.
+type app struct {
+	out, err *terminal
+	status   int
+}
+
+// complain prints one line and makes the exit status 1; the work goes on.
+func (a *app) complain(format string, args ...any) {
+	a.err.printf("nodeforensics: "+format+"\n", args...)
+	a.status = exitFailed
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }

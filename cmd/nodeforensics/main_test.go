@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+)
+
+// The tests run the real program, as a process of its own. Those that need a node get one each, see onNode.
+func TestMain(m *testing.M) {
+	testfuse.Main()
+	nodeMain()
+	flag.Parse()
+	if test := flag.Lookup("test.parallel"); test.Value.String() == test.DefValue {
+		_ = test.Value.Set("6") // tests wait for time limits more than they compute
+	}
+	status := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(status)
+}
+
+// built are the programs under test, made when the first test wants them.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// The names of the programs, and of the variable that hands their directory on to tests on a node.
+const (
+	programName = "nodeforensics"
+	kubeletName = "kubelet"
+	builtEnv    = "NODEFORENSICS_TEST_BUILT"
+)
+
+// program is the path of one of the programs.
+func program(t testing.TB, name string) string {
+	t.Helper()
+	if dir := os.Getenv(builtEnv); dir != "" {
+		return filepath.Join(dir, name)
+	}
+	built.once.Do(func() { built.dir, built.err = build() })
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return filepath.Join(built.dir, name)
+}
+
+// build makes a directory with both programs, which everybody may read and run.
+func build() (string, error) {
+	dir, err := os.MkdirTemp("", "nodeforensics")
+	if err != nil {
+		return "", err
+	}
+	flags := []string{"build", "-buildvcs=false", "-o", dir + "/"}
+	if raceEnabled {
+		flags = append(flags, "-race")
+	}
+	return dir, errors.Join(
+		os.Chmod(dir, 0o755),
+		goCommand(".", append(flags, ".")...),
+		// A module of its own, which needs nothing but the standard library.
+		goCommand("testdata/kubelet", "build", "-buildvcs=false", "-mod=mod", "-o", dir+"/", "./cmd/kubelet"),
+	)
+}
+
+func goCommand(dir string, args ...string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %v: %w\n%s", args, err, out)
+	}
+	return nil
+}

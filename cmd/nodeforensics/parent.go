@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks"
+	"github.com/nodeforensics/nodeforensics/report"
+)
+
+// examine runs the examination of this node: a child collects, this process waits for it until the deadline, judges
+// what came and has it written.
+func (a *app) examine(f flags) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	if !supported {
+		return errors.New("examining a node needs Linux; analyze, render and checks work here")
+	}
+	began := time.Now()
+	f.Version, f.Command = programVersion(), append([]string{"nodeforensics"}, os.Args[1:]...)
+	if os.Getpid() == 1 && !f.probe && !f.NoProbe {
+		a.err.printf("nodeforensics: PID 1 of its PID namespace: mounts are not probed, since a stuck thread would keep the container from ending (--probe)\n")
+		f.NoProbe = true
+	}
+	if os.Geteuid() != 0 {
+		a.err.printf("nodeforensics: not root: other users' threads, descriptors and the kubelet's files stay hidden; run it with sudo\n")
+	}
+	f.absolutePaths()
+	f.RedactKey = make([]byte, 32)
+	if _, err := rand.Read(f.RedactKey); err != nil {
+		return err
+	}
+	evidence, err := a.collect(f, began)
+	switch cut := evidence.Collector.Interrupted; {
+	case err != nil:
+		a.complain("%v", err)
+	case cut != "" && a.status == exitDone:
+		a.complain("--timeout %v: %s before everything had been looked at; the report holds what there is", f.timeout, cut)
+	}
+	a.complainOfInputs(f, evidence)
+	f.output.deadline = began.Add(f.timeout)
+	return a.deliver(f.output, evidence, f.Command)
+}
+
+// complainOfInputs names files of the command line that the collector could not read.
+func (a *app) complainOfInputs(f flags, e forensics.Evidence) {
+	for _, s := range e.Coverage {
+		name, isDump := strings.CutPrefix(s.Source, forensics.SourceGoroutines+":")
+		detail := strings.ReplaceAll(s.Detail, "\n", "; ")
+		switch {
+		case s.Status == forensics.SourceRead:
+		case s.Source == forensics.SourceCredentials:
+			a.complain("%s", detail)
+		case isDump && slices.Contains(f.Goroutines, name):
+			a.complain("%s: %s", name, strings.TrimPrefix(detail, name+": "))
+		}
+	}
+}
+
+func (f *flags) absolutePaths() {
+	f.Root, f.TokenFile = absolute(f.Root), absolute(f.TokenFile)
+	f.ClientCert, f.ClientKey = absolute(f.ClientCert), absolute(f.ClientKey)
+	for i := range f.Goroutines {
+		f.Goroutines[i] = absolute(f.Goroutines[i])
+	}
+}
+
+// deliver judges evidence, writes the files, and prints the summary after them.
+func (a *app) deliver(out outputFlags, evidence forensics.Evidence, command []string) error {
+	analysis := forensics.Analyze(&evidence, checks.All())
+	r := report.New(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: evidence.Collector.Command}, evidence, analysis)
+	if len(r.Tool.Command) == 0 {
+		r.Tool.Command = command
+	}
+	if err := a.write(out, r); err != nil {
+		return err
+	}
+	for _, finding := range r.Findings {
+		if out.failOn != "" && finding.Severity.Rank() >= forensics.Severity(out.failOn).Rank() && a.status == exitDone {
+			a.status = exitFinding
+		}
+	}
+	return nil
+}
+
+// collect starts the child and merges what it tells until it is done, the deadline strikes or somebody interrupts.
+// Whatever came is returned, also with an error.
+func (a *app) collect(f flags, began time.Time) (forensics.Evidence, error) {
+	evidence := forensics.NewEvidence()
+	evidence.Collected, evidence.Root = began.UTC(), f.Root
+	evidence.Collector.Command = f.Command
+	c, err := startChild(childArg)
+	if err != nil {
+		err = fmt.Errorf("cannot collect: %w", err)
+		evidence.Cover(forensics.Source{Source: forensics.SourceCollector, Status: forensics.SourceAbsent, Detail: err.Error()})
+		return evidence, err
+	}
+	defer c.close()
+	reserve := min(f.timeout/8, 5*time.Second) // for what the child cannot finish, for judging and writing
+	if err := c.order(order{Options: f.Options, Timeout: f.timeout - 2*reserve}); err != nil {
+		return evidence, err
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), began.Add(f.timeout-reserve))
+	defer cancel()
+	err = a.receive(ctx, c, &evidence, reserve/2)
+	if err != nil {
+		evidence.Cover(forensics.Source{Source: forensics.SourceCollector, Status: forensics.SourceTimeout, Detail: err.Error()})
+	}
+	return evidence, err
+}
+
+func (c *child) order(o order) error {
+	line, err := json.Marshal(o)
+	if err == nil {
+		_, err = c.in.Write(append(line, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot collect: %w", err)
+	}
+	return nil
+}
+
+// receive merges frames into evidence. An interrupt closes the child's input, which asks it for what it has; it gets
+// grace to hand it over.
+func (a *app) receive(ctx context.Context, c *child, evidence *forensics.Evidence, grace time.Duration) error {
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(interrupts)
+	frames, stop := make(chan frame), make(chan struct{})
+	defer close(stop)
+	failed := make(chan error, 1)
+	go func() { failed <- readFrames(c.out, frames, stop) }()
+	interrupted := false
+	for {
+		select {
+		case f := <-frames:
+			if f.Part != nil {
+				evidence.Merge(*f.Part)
+			}
+			if f.Progress != "" && a.err.tty {
+				a.err.printf("%s …\n", f.Progress)
+			}
+			if f.Error != "" {
+				return errors.New(f.Error)
+			}
+			if f.Done {
+				return nil
+			}
+		case err := <-failed:
+			return fmt.Errorf("the collecting process (pid %d) ended before it was done: %w", c.process.Pid, c.fate(err))
+		case <-interrupts:
+			if interrupted {
+				return errors.New("interrupted twice: collecting was given up")
+			}
+			interrupted = true
+			a.complain("interrupted: writing what there is")
+			_ = c.in.Close()
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, grace)
+			defer cancel()
+		case <-ctx.Done():
+			evidence.Collector.Interrupted = "the collecting process did not finish in time"
+			return fmt.Errorf("the collecting process (pid %d) did not finish in time and may stay behind; the report holds what it had sent", c.process.Pid)
+		}
+	}
+}
+
+// readFrames passes frames on until the pipe ends, which it should not before Done, or nobody wants them any more.
+func readFrames(r io.Reader, frames chan<- frame, stop <-chan struct{}) error {
+	reader := bufio.NewReaderSize(r, 1<<16)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		var f frame
+		if err := json.Unmarshal(line, &f); err != nil {
+			return err
+		}
+		select {
+		case frames <- f:
+		case <-stop:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,4 @@
+package main
+
+// supported says whether this system has what examining a node needs.
+const supported = true

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks"
+)
+
+// flags are what the command line says.
+type flags struct {
+	forensics.Options
+	probe   bool
+	timeout time.Duration
+	output  outputFlags
+}
+
+// outputFlags say where a report goes.
+type outputFlags struct {
+	dir     string
+	formats []string
+	failOn  string
+	// deadline is when the files must be written; zero is no limit but the writer's own.
+	deadline time.Time
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "nodeforensics",
+		Short: "Examine a sick Kubernetes node and name the culprit",
+		Long: `nodeforensics examines this node and writes a report that names the culprit: which dead mount, which blocked
+thread and goroutine, which pod, and what to do safely. Run it as root, once. It only reads, and it ends on time
+also where df, ls and lsof hang.
+
+It writes nodeforensics-<host>-<time>.html and .json to --out.
+
+Exit status: 0 done, 1 something failed (what could be read is still reported), 2 wrong usage, 3 with --fail-on if a
+finding is at least that severe.`,
+		Example: `  nodeforensics                             examine this node
+  nodeforensics --out /tmp/ticket           write the report there
+  nodeforensics --format json --out - | jq .diagnoses
+  nodeforensics --root /mnt/disk            examine the disk of a dead node
+  nodeforensics analyze goroutines.txt      judge a goroutine dump, and write a report
+  nodeforensics goroutines dump.txt         explain a goroutine dump on the terminal`,
+		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		RunE: func(*cobra.Command, []string) error { return a.examine(f) },
+	}
+	cmd.CompletionOptions.HiddenDefaultCmd = true
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.SetOut(a.out.file)
+	cmd.SetErr(a.err.file)
+	fs := cmd.Flags()
+	fs.StringVar(&f.Root, "root", "/", "the host's root; another directory is the disk of another node, and nothing live is read")
+	fs.StringVar(&f.KubeletRoot, "kubelet-root", "", "the kubelet's root directory (default: found from the kubelet's flags)")
+	fs.DurationVar(&f.timeout, "timeout", time.Minute, "the whole run ends within this time, with what it has")
+	fs.DurationVar(&f.HungAfter, "hung-after", forensics.DefaultHungAfter, "a mount that does not answer for so long is hung")
+	fs.DurationVar(&f.SlowAfter, "slow-after", forensics.DefaultSlowAfter, "a mount that answers after so long is slow")
+	fs.BoolVar(&f.NoProbe, "no-probe", false, "touch no mount: report only what others are seen waiting for")
+	fs.BoolVar(&f.probe, "probe", false, "probe mounts even as PID 1 of a container, which then may not end")
+	fs.StringSliceVar(&f.Goroutines, "goroutines", nil, "read the kubelet's goroutine dump from `FILE` instead of asking the kubelet")
+	fs.DurationVar(&f.Interval, "interval", forensics.DefaultInterval, "where the kubelet's goroutine dump shows a suspect, take a second one so much later; 0 takes none")
+	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take the kubelet's CPU profile for so long (10s); it costs the kubelet a few percent of a processor")
+	fs.StringVar(&f.KubeletURL, "kubelet-url", "", "the kubelet's API (default: where its process listens)")
+	fs.StringVar(&f.Token, "token", "", "bearer token that may read nodes/proxy; prefer --token-file, others can see a command line")
+	fs.StringVar(&f.TokenFile, "token-file", "", "`FILE` with the bearer token")
+	fs.StringVar(&f.ClientCert, "client-cert", "", "`FILE` with a client certificate for the kubelet's API")
+	fs.StringVar(&f.ClientKey, "client-key", "", "`FILE` with its key")
+	f.output.register(cmd)
+	cmd.AddCommand(a.analyzeCommand(), a.goroutinesCommand(), a.holdersCommand(), a.renderCommand(), a.checksCommand(), a.versionCommand())
+	for _, sub := range cmd.Commands() {
+		wrapArgs(sub)
+	}
+	wrapArgs(cmd)
+	return cmd
+}
+
+// wrapArgs makes wrong arguments usage errors.
+func wrapArgs(cmd *cobra.Command) {
+	check := cmd.Args
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		if check == nil {
+			return nil
+		}
+		if err := check(c, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}
+
+func (o *outputFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVarP(&o.dir, "out", "o", ".", "directory for the report files, made if it is missing; - writes one --format to stdout")
+	fs.StringSliceVar(&o.formats, "format", []string{"html", "json"}, "what to write: html, json, text")
+	fs.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a finding is at least so severe: critical, warning, info")
+}
+
+// validate reports the first mistake.
+func (o *outputFlags) validate() error {
+	for i, format := range o.formats {
+		o.formats[i] = strings.TrimSpace(format)
+		if !slices.Contains([]string{"html", "json", "text"}, o.formats[i]) {
+			return usagef("--format %s: want html, json or text", format)
+		}
+	}
+	if o.dir == "-" && len(o.formats) != 1 {
+		return usagef("--out - needs a single --format")
+	}
+	if o.failOn != "" && forensics.Severity(o.failOn).Rank() == 0 {
+		return usagef("--fail-on %s: want critical, warning or info", o.failOn)
+	}
+	return nil
+}
+
+func (f *flags) validate() error {
+	if f.timeout < time.Second {
+		return usagef("--timeout %v: want at least 1s", f.timeout)
+	}
+	if f.HungAfter <= 0 || f.SlowAfter <= 0 {
+		return usagef("--hung-after and --slow-after: want more than 0")
+	}
+	if f.Interval < 0 || f.CPUProfile < 0 {
+		return usagef("--interval and --cpu-profile: want 0 or more")
+	}
+	if f.Interval == 0 {
+		f.Interval = -1 // none: the zero value of the option is its default
+	}
+	if f.NoProbe && f.probe {
+		return usagef("--probe and --no-probe exclude each other")
+	}
+	return f.output.validate()
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) {
+			a.out.printf("nodeforensics %s %s %s/%s\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		},
+	}
+}
+
+// programVersion is what the linker was told, or the module's version.
+func programVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		return cmp.Or(version, info.Main.Version, "devel")
+	}
+	return cmp.Or(version, "devel")
+}
+
+func (a *app) checksCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "checks [ID]", Short: "List the checks, or explain one", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, c := range checks.All() {
+				switch {
+				case len(args) == 0:
+					a.out.printf("%-30s %-9s %s\n", c.ID, c.Severity, c.Title)
+				case c.ID == args[0]:
+					a.out.printf("%s (%s at most): %s\n\n%s\n\nNeeds: %s\n", c.ID, c.Severity, c.Title, c.Doc, needs(c))
+					return nil
+				}
+			}
+			if len(args) > 0 {
+				return usagef("checks: no check %q; nodeforensics checks lists them", args[0])
+			}
+			return nil
+		},
+	}
+}
+
+func needs(c forensics.Check) string {
+	var all []string
+	for _, n := range c.Needs {
+		all = append(all, n.String())
+	}
+	return strings.Join(all, "; ")
+}

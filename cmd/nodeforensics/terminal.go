@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// terminal writes to a terminal or pipe that may be stopped (Ctrl-S, a reader that does not read) without ever
+// waiting for it longer than patience at the end.
+type terminal struct {
+	file  *os.File
+	tty   bool
+	lines chan string
+	done  chan struct{}
+	once  sync.Once
+}
+
+const (
+	patience = 2 * time.Second // for somebody to read the last lines
+	backlog  = 4096            // lines that wait for a stopped terminal before further ones are dropped
+)
+
+func newTerminal(f *os.File) *terminal {
+	t := &terminal{file: f, tty: term.IsTerminal(int(f.Fd())), lines: make(chan string, backlog), done: make(chan struct{})}
+	go func() {
+		defer close(t.done)
+		for s := range t.lines {
+			if _, err := t.file.WriteString(s); err != nil {
+				return // nobody reads: there is nobody to tell
+			}
+		}
+	}()
+	return t
+}
+
+func (t *terminal) printf(format string, args ...any) {
+	select {
+	case t.lines <- fmt.Sprintf(format, args...):
+	default:
+	}
+}
+
+// flush waits until everything is written, but not for ever.
+func (t *terminal) flush() {
+	t.once.Do(func() { close(t.lines) })
+	select {
+	case <-t.done:
+	case <-time.After(patience):
+	}
+}
+
+// color says whether escape sequences may be written: to a terminal, unless NO_COLOR is set (no-color.org).
+func (t *terminal) color() bool {
+	return t.tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// width is the number of columns, 80 where it is not known.
+func (t *terminal) width() int {
+	if w, _, err := term.GetSize(int(t.file.Fd())); t.tty && err == nil && w > 0 {
+		return min(w, 120)
+	}
+	return 80
+}
