@@ -40,7 +40,7 @@ func TestNothingIsChangedOutsideTheOutputDirectory(t *testing.T) {
 	startKubelet(t, root)
 	hangUnder(t, dead)
 	out, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
-	cmd := exec.CommandContext(t.Context(), strace, "-f", "-qq", "-s", "4096", "-o", log,
+	cmd := exec.CommandContext(t.Context(), strace, "-f", "--seccomp-bpf", "-qq", "-s", "4096", "-o", log,
 		"-e", "trace=?"+strings.Join(strings.Fields(tracedCalls), ",?"),
 		program(t, programName), "--out", out, "--hung-after", "1s")
 	wait := start(t, cmd)

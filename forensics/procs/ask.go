@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -67,7 +68,7 @@ func (c *collector) patience(tid *atomic.Int32) (context.Context, context.Cancel
 	return ctx, func() { timer.Stop(); cancel() }
 }
 
-// starves says whether a thread of this program runs or would if it could. 0 is one that has not begun.
+// starves says whether a thread of this program lacks nothing but a CPU. 0 is one that has not begun.
 func (c *collector) starves(tid int) bool {
 	if !c.fsys.Live() || tid == 0 {
 		return c.fsys.Live()
@@ -77,5 +78,9 @@ func (c *collector) starves(tid int) bool {
 		return false
 	}
 	stat, err := ParseStat(text)
-	return err == nil && stat.State == "R"
+	return err == nil && lacksCPU(stat.State)
 }
+
+// lacksCPU says whether a thread in some state runs, would if it could, or is stopped by a signal or a tracer: none of
+// these is a wait for the process that was asked.
+func lacksCPU(state string) bool { return slices.Contains([]string{"R", "T", "t"}, state) }

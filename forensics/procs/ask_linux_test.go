@@ -76,3 +76,11 @@ func TestAskStopsWithTheRun(t *testing.T) {
 		t.Errorf("ask = %v, lost %v; want canceled, and nothing against the process", err, v.lost)
 	}
 }
+
+func TestAStoppedThreadDoesNotWaitForTheOneItAsks(t *testing.T) {
+	for state, want := range map[string]bool{"R": true, "T": true, "t": true, "S": false, "D": false, "Z": false, "": false} {
+		if got := lacksCPU(state); got != want {
+			t.Errorf("lacksCPU(%q) = %t", state, got)
+		}
+	}
+}
