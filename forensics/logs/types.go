@@ -1,0 +1,233 @@
+// Package logs reads the logs of a node and tells what happened: when the kubelet's sync loop fell silent, at which
+// stage the deletion of a pod stopped, why images vanished, what the kernel said of disks and servers.
+//
+// A log of gigabytes becomes a [Story] of bounded size. Lines that cannot matter are rejected by the literals that the
+// known messages have in common, before anything is parsed; what is left becomes an [Entry], an [Occurrence] if it is
+// a known message, and is counted in an [Event] together with others of its kind about the same thing.
+//
+// Nothing is masked here: quotes are lines as they were written, made valid UTF-8 and cut.
+package logs
+
+import "time"
+
+// A Story is what logs told. Its size is bounded whatever the size of the logs; what did not fit is counted in Dropped.
+type Story struct {
+	// Files are what was read, oldest first for each log.
+	Files []File `json:"files"`
+	// First and Last are the times of the first and last line that was read of any file; absent where no line had one.
+	First *time.Time `json:"first,omitempty"`
+	Last  *time.Time `json:"last,omitempty"`
+	// Lives are the runs of the kubelet that the log shows, oldest first.
+	Lives []Life `json:"lives"`
+	// Loop is what is known of the sync loop; absent where no kubelet log was read.
+	Loop *Loop `json:"sync_loop,omitempty"`
+	// Deletions are the pods whose deletion the log shows, those that did not end first.
+	Deletions []Deletion `json:"deletions"`
+	// Operations are volume operations that were started and have not ended, or that failed last, one for each volume
+	// and pod.
+	Operations []Operation `json:"operations"`
+	// Events are counted occurrences, in the order of their first one.
+	Events []Event `json:"events"`
+	// Dropped counts the occurrences that found no room, by kind.
+	Dropped map[Kind]int64 `json:"dropped,omitempty"`
+}
+
+// A File is one log, or one file of a rotated log.
+type File struct {
+	// Path is the file, "journal" with a colon and the unit, "/dev/kmsg", or "-" for standard input.
+	Path string `json:"path"`
+	// Origin is who wrote it: "kubelet", "kernel", "kube-controller-manager", "mixed" (syslog), "unknown".
+	Origin string `json:"origin"`
+	// Format is how its lines look, from the outside in, joined by "+": "journal+klog", "cri+klog-json", "syslog+klog",
+	// "kmsg", "zstd+klog".
+	Format string `json:"format,omitempty"`
+	// Status is "read", "absent", "denied", "timeout", "truncated" or "malformed", as for any source.
+	Status string `json:"status"`
+	// Detail says what was wrong, cut or inferred ("the year is inferred from the file's time").
+	Detail string `json:"detail,omitempty"`
+	Bytes  int64  `json:"bytes"`
+	Lines  int64  `json:"lines"`
+	// Selected are the lines that held a literal of a known message.
+	Selected int64      `json:"selected"`
+	First    *time.Time `json:"first,omitempty"`
+	Last     *time.Time `json:"last,omitempty"`
+}
+
+// A Quote is one line of a log.
+type Quote struct {
+	File string `json:"file"`
+	// Line counts from 1 in its file; 0 where lines cannot be counted (the journal).
+	Line int64      `json:"line,omitempty"`
+	Time *time.Time `json:"time,omitempty"`
+	Text string     `json:"text"`
+}
+
+// An Entry is one parsed line. The strings share memory with the line: what is kept must be cloned.
+type Entry struct {
+	Time time.Time // zero when unknown
+	// Origin is "kubelet", "kernel", "kube-controller-manager", another program's name, or "".
+	Origin   string
+	Severity byte // 'I', 'W', 'E', 'F'; 0 when unknown
+	PID      int  // of the writer; 0 when unknown
+	// Source and SourceLine are klog's "kubelet_volumes.go" and 263.
+	Source     string
+	SourceLine int
+	// Message is the text without prefixes; of structured klog the message alone, unquoted.
+	Message string
+	// Fields are the keys and values of structured klog or of JSON, values unquoted, multi-line values whole.
+	Fields []Field
+	// Line is the number of the line in its file.
+	Line int64
+	// Raw is the whole line with its prefixes, cut to a bound that is far beyond any message.
+	Raw string
+}
+
+// A Field is one key and value of a structured message.
+type Field struct{ Key, Value string }
+
+// Get returns the value of a key, "" if there is none.
+func (e *Entry) Get(key string) string {
+	for _, f := range e.Fields {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// Kind names what a message says, in words that are for ever: "orphan", "syncloop-delete", "unmount-started".
+type Kind string
+
+// An Occurrence is one message that is known.
+type Occurrence struct {
+	Kind Kind
+	Time time.Time
+	Subject
+	// Number is what the message counts or measures, in the unit that its kind says (errors, seconds, bytes); 0 if none.
+	Number float64
+	// Entry is the line.
+	Entry *Entry
+}
+
+// A Subject is what a message is about, as far as the line tells. All are cloned from the line.
+type Subject struct {
+	PodUID string `json:"pod_uid,omitempty"`
+	// PodName is "namespace/name".
+	PodName   string `json:"pod,omitempty"`
+	Container string `json:"container,omitempty"`
+	// Volume is the volume's name in the pod or of its PV, UniqueName the kubelet's ("kubernetes.io/csi/driver^handle").
+	Volume     string `json:"volume,omitempty"`
+	UniqueName string `json:"unique_name,omitempty"`
+	Driver     string `json:"csi_driver,omitempty"`
+	Image      string `json:"image,omitempty"`
+	Path       string `json:"path,omitempty"`
+	// Device is a block device ("sda1"), server a file server ("10.0.0.5").
+	Device string `json:"device,omitempty"`
+	Server string `json:"server,omitempty"`
+	// Process is "name (pid)" of a kernel message.
+	Process string `json:"process,omitempty"`
+	// Reason is the inner error or cause, in the words of the message, cut; Code is a gRPC code or an exit status, or
+	// the name of an errno ("EBUSY") told from the text in any language.
+	Reason string `json:"reason,omitempty"`
+	Code   string `json:"code,omitempty"`
+}
+
+// An Event counts occurrences of one kind about one subject.
+type Event struct {
+	Kind Kind `json:"kind"`
+	// Origin is who said it.
+	Origin string `json:"origin,omitempty"`
+	Subject
+	Count int64      `json:"count"`
+	First *time.Time `json:"first,omitempty"`
+	Last  *time.Time `json:"last,omitempty"`
+	// Number is that of the last occurrence, Max the largest.
+	Number float64 `json:"number,omitempty"`
+	Max    float64 `json:"max,omitempty"`
+	// Quotes are the first and the last occurrence, and the one with the largest number if that is another.
+	Quotes []Quote `json:"quotes"`
+}
+
+// A Life is one run of a kubelet.
+type Life struct {
+	// PID is the writer's; 0 when unknown.
+	PID     int        `json:"pid,omitempty"`
+	Started *time.Time `json:"started,omitempty"` // absent when it began before the log
+	Last    *time.Time `json:"last,omitempty"`    // of its last line
+	Version string     `json:"version,omitempty"`
+	// Verbosity is the lowest -v that its lines prove.
+	Verbosity int `json:"verbosity"`
+	// Stage is the last step of the start that was seen (knowledge of kubelet.go and server.go): "version", "cadvisor",
+	// "container-manager", "runtime", "server", "volume-manager", "syncloop", "registered"; "" when the start is not in
+	// the log.
+	Stage string `json:"stage,omitempty"`
+	// End says why it ended: "running" (it is the last, and nothing says that it ended), "signal", "panic", "fatal",
+	// "oom", "watchdog", "unknown". EndQuote is the line that says so.
+	End      string `json:"end"`
+	EndQuote *Quote `json:"end_quote,omitempty"`
+}
+
+// A Loop is what the log shows of the sync loop of the last life of the kubelet.
+type Loop struct {
+	// LastSeen is the last line of the sync loop of each kind ("housekeeping", "ADD", "PLEG", "SYNC", "DELETE", …).
+	LastSeen map[string]time.Time `json:"last_seen"`
+	// Last is the latest of them, Quote its line.
+	Last  *time.Time `json:"last,omitempty"`
+	Quote *Quote     `json:"quote,omitempty"`
+	// OthersLast is the last line of any other part of the kubelet; OthersCount those after Last.
+	OthersLast  *time.Time `json:"others_last,omitempty"`
+	OthersCount int64      `json:"others_after"`
+	// Cadence is the usual distance of housekeeping lines, where the verbosity shows them; 0 when unknown.
+	Cadence float64 `json:"cadence_seconds,omitempty"`
+	// Gaps are silences of more than a minute after which the loop went on, longest first, ten at most.
+	Gaps []Gap `json:"gaps"`
+}
+
+// A Gap is a silence.
+type Gap struct {
+	From    time.Time `json:"from"`
+	Seconds float64   `json:"duration_seconds"`
+}
+
+// A Deletion is the way of one pod out of the node, stage by stage.
+type Deletion struct {
+	PodUID  string `json:"pod_uid,omitempty"`
+	PodName string `json:"pod,omitempty"`
+	// Steps are the stages that were seen, in order.
+	Steps []Step `json:"steps"`
+	// Stage is where it stands: "requested", "killing", "containers", "volumes", "cgroup", "status", "api", "removed".
+	Stage string `json:"stage"`
+	Done  bool   `json:"done"`
+	// Waits says what it waits for, in words; empty when it is done or the log does not tell.
+	Waits string `json:"waits_for,omitempty"`
+	// Since is when the last stage was reached.
+	Since *time.Time `json:"since,omitempty"`
+	// Complaints are the lines that repeat while it stands.
+	Complaints []Quote `json:"complaints"`
+	// GraceSeconds is the grace period that a line names; absent when none does.
+	GraceSeconds *int64 `json:"grace_seconds,omitempty"`
+	// Proven says that a later stage would have been seen at the verbosity of this kubelet; without it, a deletion that
+	// seems to stand may have ended unseen.
+	Proven bool `json:"proven"`
+}
+
+// A Step is one stage of a deletion.
+type Step struct {
+	Stage string    `json:"stage"`
+	Time  time.Time `json:"time"`
+	Quote Quote     `json:"quote"`
+}
+
+// An Operation is a volume operation of the kubelet that has not ended well.
+type Operation struct {
+	Subject
+	// Name is "MountVolume", "UnmountVolume", "UnmountDevice", "MountDevice", "AttachVolume", "VerifyControllerAttachedVolume".
+	Name    string     `json:"name"`
+	Started *time.Time `json:"started,omitempty"`
+	// Failed is when it failed last, Failures how often; absent and 0 when it has not come back at all.
+	Failed   *time.Time `json:"failed,omitempty"`
+	Failures int64      `json:"failures,omitempty"`
+	// RetrySeconds is the last durationBeforeRetry.
+	RetrySeconds float64 `json:"retry_seconds,omitempty"`
+	Quotes       []Quote `json:"quotes"`
+}
