@@ -20,6 +20,8 @@ type Dump struct {
 	// Kinds counts the objects that were read, by kind ("Pod", "PersistentVolumeClaim"). A kind that is not there was not
 	// dumped, or there was none: the two look alike.
 	Kinds map[string]int `json:"kinds"`
+	// Saved is when the newest of the files was written; absent when unknown (standard input).
+	Saved *time.Time `json:"saved,omitempty"`
 	// TerminatedPodGCThreshold is --terminated-pod-gc-threshold of the kube-controller-manager, where it was told; absent
 	// is its default of 12,500, and 0 or less turns that rule off.
 	TerminatedPodGCThreshold *int `json:"terminated_pod_gc_threshold,omitempty"`
@@ -180,6 +182,9 @@ func (d *Dump) Merge(other Dump) {
 	merge(&d.Owners, other.Owners, func(o Object) Object { return o })
 	for kind, n := range other.Kinds {
 		d.Kinds[kind] += n
+	}
+	if d.Saved == nil || other.Saved != nil && other.Saved.After(*d.Saved) {
+		d.Saved = other.Saved
 	}
 	if other.TerminatedPodGCThreshold != nil {
 		d.TerminatedPodGCThreshold = other.TerminatedPodGCThreshold

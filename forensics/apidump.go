@@ -1,0 +1,58 @@
+package forensics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// apiDumps reads the dumps of the API that were given as files.
+func (c *collector) apiDumps(ctx context.Context) {
+	for _, name := range c.opt.APIDumps {
+		c.read(ctx, SourceAPIDump+":"+name, 6*readLimit, func(context.Context) (Evidence, error) {
+			own, err := hostfs.Open("/")
+			if err != nil {
+				return Evidence{}, err
+			}
+			defer func() { _ = own.Close() }()
+			f, err := own.OpenFile(name)
+			if err != nil {
+				return Evidence{}, err
+			}
+			defer func() { _ = f.Close() }()
+			return ParseAPIDump(name, f.Size(), f.ModTime(), f)
+		})
+	}
+}
+
+// ParseAPIDump reads objects of the API from a file of a size and a time. With an error comes what stands before it.
+func ParseAPIDump(name string, size int64, saved time.Time, r io.Reader) (Evidence, error) {
+	dump, err := cluster.Parse(r)
+	if len(dump.Pods)+len(dump.Nodes)+len(dump.Claims)+len(dump.Volumes)+len(dump.Owners) == 0 {
+		return Evidence{}, errors.Join(err, fmt.Errorf("%s hold no pods, nodes, claims, volumes or owners of pods", kindsOf(dump)))
+	}
+	if !saved.IsZero() {
+		saved = saved.UTC()
+		dump.Saved = &saved
+	}
+	source := Source{Source: SourceAPIDump + ":" + name, Status: SourceRead, Bytes: size}
+	if err != nil {
+		source.Status, source.Detail = SourceTruncated, err.Error()
+	}
+	return Evidence{Cluster: &dump, Coverage: []Source{source}}, err
+}
+
+func kindsOf(d cluster.Dump) string {
+	if len(d.Kinds) == 0 {
+		return "the objects of the API"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(d.Kinds)), ", ")
+}
