@@ -28,22 +28,27 @@ func (c *collector) apiDumps(ctx context.Context) {
 				return Evidence{}, err
 			}
 			defer func() { _ = f.Close() }()
-			return ParseAPIDump(name, f.Size(), f.ModTime(), f)
+			part, err := ParseAPIDump(name, f.ModTime(), f)
+			if part.Cluster != nil {
+				part.Coverage[0].Bytes = f.Size()
+			}
+			return part, err
 		})
 	}
 }
 
-// ParseAPIDump reads objects of the API from a file of a size and a time. With an error comes what stands before it.
-func ParseAPIDump(name string, size int64, saved time.Time, r io.Reader) (Evidence, error) {
+// ParseAPIDump reads objects of the API from a file that was saved at some time, zero where that is unknown. With an error comes what stands before it.
+func ParseAPIDump(name string, saved time.Time, r io.Reader) (Evidence, error) {
 	dump, err := cluster.Parse(r)
 	if len(dump.Pods)+len(dump.Nodes)+len(dump.Claims)+len(dump.Volumes)+len(dump.Owners) == 0 {
 		return Evidence{}, errors.Join(err, fmt.Errorf("%s hold no pods, nodes, claims, volumes or owners of pods", kindsOf(dump)))
 	}
+	dump.Trim()
 	if !saved.IsZero() {
 		saved = saved.UTC()
 		dump.Saved = &saved
 	}
-	source := Source{Source: SourceAPIDump + ":" + name, Status: SourceRead, Bytes: size}
+	source := Source{Source: SourceAPIDump + ":" + name, Status: SourceRead}
 	if err != nil {
 		source.Status, source.Detail = SourceTruncated, err.Error()
 	}

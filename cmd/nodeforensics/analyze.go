@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"time"
 
@@ -85,7 +87,16 @@ const maxFile = 2 << 30
 
 // addFile adds what a file says to the evidence. With an error, some says whether a part of it could be used.
 func (in *input) addFile(name string) (some bool, err error) {
-	text, err := readFile(name)
+	file, saved, err := openInput(name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }()
+	head := bufio.NewReaderSize(file, 1<<16)
+	if start, _ := head.Peek(4096); isAPIDump(start) { // that of a large cluster is not held in memory
+		return in.addAPIDump(name, saved, head)
+	}
+	text, err := readWhole(head)
 	if err != nil {
 		return false, err
 	}
@@ -119,16 +130,31 @@ func (in *input) addDumps(name string, text []byte) (some bool, err error) {
 
 // readFile reads a file or standard input. The reason of an error comes without the name, which the caller has.
 func readFile(name string) ([]byte, error) {
-	in := os.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, errors.Unwrap(err)
-		}
-		defer func() { _ = f.Close() }()
-		in = f
+	file, _, err := openInput(name)
+	if err != nil {
+		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	defer func() { _ = file.Close() }()
+	return readWhole(file)
+}
+
+// openInput opens a file or standard input; saved is when it was written, zero if that is unknown.
+func openInput(name string) (file io.ReadCloser, saved time.Time, err error) {
+	if name == "-" {
+		return io.NopCloser(os.Stdin), saved, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, saved, errors.Unwrap(err)
+	}
+	if info, err := f.Stat(); err == nil {
+		saved = info.ModTime()
+	}
+	return f, saved, nil
+}
+
+func readWhole(r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	var path *os.PathError
 	switch {
 	case errors.As(err, &path):
@@ -141,10 +167,7 @@ func readFile(name string) ([]byte, error) {
 
 // addJSON takes evidence, reports and lists of pods. Log lines of a kubelet that logs JSON are tried as a dump.
 func (in *input) addJSON(name string, text []byte) (some bool, err error) {
-	var head struct {
-		Schema, Kind string
-		Metadata     struct{ ResourceVersion string }
-	}
+	var head struct{ Schema, Kind string }
 	err = json.Unmarshal(text, &head)
 	switch {
 	case err == nil && head.Schema == report.Schema:
@@ -156,10 +179,10 @@ func (in *input) addJSON(name string, text []byte) (some bool, err error) {
 		return err == nil, in.addEvidence(other, err)
 	case err == nil && head.Schema != "":
 		return false, fmt.Errorf("schema %q is not known: want %s or %s", head.Schema, report.Schema, forensics.EvidenceSchema)
-	case err == nil && head.Kind == "PodList" && head.Metadata.ResourceVersion == "": // the kubelet's has none
+	case err == nil && head.Kind == "PodList":
 		return true, in.addPods(name, text)
 	case err == nil && head.Kind != "":
-		return in.addAPIDump(name, text)
+		return in.addAPIDump(name, time.Time{}, bytes.NewReader(text))
 	}
 	if some, dumpErr := in.addDumps(name, text); some {
 		return true, dumpErr
@@ -193,18 +216,43 @@ func (in *input) addPods(name string, text []byte) error {
 	return nil
 }
 
-// addAPIDump takes objects of the API.
-func (in *input) addAPIDump(name string, text []byte) (some bool, err error) {
-	var saved time.Time
-	if info, err := os.Stat(name); err == nil && name != "-" {
-		saved = info.ModTime()
+// isAPIDump says whether a file begins like objects of the API. A list of pods without a resource version is the
+// kubelet's own.
+func isAPIDump(start []byte) bool {
+	start = bytes.TrimLeft(start, " \t\r\n\ufeff")
+	if !bytes.HasPrefix(start, []byte("{")) || !apiVersion.Match(start) || bytes.Contains(start, []byte(`"schema"`)) {
+		return false
 	}
-	part, err := forensics.ParseAPIDump(name, int64(len(text)), saved, bytes.NewReader(text))
+	return !podList.Match(start) || bytes.Contains(start, []byte(`"resourceVersion"`))
+}
+
+var (
+	apiVersion = regexp.MustCompile(`"apiVersion"\s*:`)
+	podList    = regexp.MustCompile(`^\{\s*("apiVersion"\s*:\s*"v1"\s*,\s*)?"kind"\s*:\s*"PodList"`)
+)
+
+// addAPIDump takes objects of the API.
+func (in *input) addAPIDump(name string, saved time.Time, r io.Reader) (some bool, err error) {
+	counted := &countingReader{r: r}
+	part, err := forensics.ParseAPIDump(name, saved, counted)
 	if part.Cluster == nil {
 		return false, err
 	}
+	part.Coverage[0].Bytes = counted.n
 	in.add(part)
 	return true, err
+}
+
+// countingReader counts what is read.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // looksLikeMountinfo says whether the first line has the shape of /proc/PID/mountinfo.

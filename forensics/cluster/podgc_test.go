@@ -164,6 +164,23 @@ func TestDeleters(t *testing.T) {
 	}
 }
 
+func TestTrimKeepsWhatIsAskedFor(t *testing.T) {
+	full := pod("x", "Running", 0, func(p *Pod) {
+		p.Tolerations, p.Selector = []Toleration{{Key: "a"}}, map[string]string{"a": "b"}
+		p.Images = []Image{{Name: "there", PullPolicy: "Always"}, {Name: "never", PullPolicy: "Never"}, {Name: "waits", Waiting: "ErrImagePull"}}
+	})
+	d := Dump{Pods: []Pod{full, full}, Nodes: []Node{{Object: Object{Name: "node-1"}}, {Object: Object{Name: "node-2"}, Taints: []Taint{{Key: "k", Effect: "NoExecute"}}}}}
+	d.Pods[1].Node, d.Pods[1].Unscheduled = "node-2", &Condition{}
+	d.Pods[1].Images = slices.Clone(full.Images)
+	d.Trim()
+	if p := d.Pods[0]; p.Tolerations != nil || p.Selector != nil || len(p.Images) != 2 || p.Images[0].Name != "never" || p.Images[1].Name != "waits" {
+		t.Errorf("trimmed to %+v", p)
+	}
+	if p := d.Pods[1]; len(p.Tolerations) != 1 || len(p.Selector) != 1 {
+		t.Errorf("trimmed to %+v", p)
+	}
+}
+
 func TestClaims(t *testing.T) {
 	claim := Claim{Object: Object{Namespace: "shop", Name: "data"}, Volume: "pv-1", Phase: "Bound"}
 	user := pod("x", "Running", 0, func(p *Pod) { p.Claims = []string{"data"} })

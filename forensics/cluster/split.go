@@ -92,6 +92,9 @@ func (s *splitter) items(listed string) error {
 func (s *splitter) scan(items func(kind string) error) (kind string, err error) {
 	key := "" // the last string of the object itself, while it may be a key
 	for depth := 1; depth > 0; {
+		for s.pos < len(s.buf) && !telling[s.buf[s.pos]] {
+			s.pos++
+		}
 		c, err := s.next()
 		if err != nil {
 			return "", cut(err)
@@ -136,6 +139,9 @@ func (s *splitter) scan(items func(kind string) error) (kind string, err error) 
 	}
 	return kind, nil
 }
+
+// telling are the bytes outside of strings that tell of the structure.
+var telling = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true, ',': true}
 
 var errLarge = fmt.Errorf("an object of more than %d bytes", maxObject)
 

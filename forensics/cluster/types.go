@@ -6,7 +6,10 @@
 // masked: names are returned as they are.
 package cluster
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Dump holds the objects of one or several files.
 type Dump struct {
@@ -70,7 +73,7 @@ type Pod struct {
 	// Claims are the names of the PersistentVolumeClaims that its volumes use, those of generic ephemeral volumes included.
 	Claims      []string     `json:"claims,omitempty"`
 	Tolerations []Toleration `json:"tolerations,omitempty"`
-	// Selector is nodeSelector.
+	// Selector is nodeSelector; of a trimmed dump only where no node takes the pod.
 	Selector map[string]string `json:"node_selector,omitempty"`
 	Images   []Image           `json:"images,omitempty"`
 }
@@ -188,6 +191,28 @@ func (d *Dump) Merge(other Dump) {
 	}
 	if other.TerminatedPodGCThreshold != nil {
 		d.TerminatedPodGCThreshold = other.TerminatedPodGCThreshold
+	}
+}
+
+// Trim leaves out what no question is about: tolerations where no taint of the pod's node evicts, and images that were
+// there. In a large cluster they are most of the dump.
+func (d *Dump) Trim() {
+	evicting := map[string]bool{}
+	for _, n := range d.Nodes {
+		evicting[n.Name] = slices.ContainsFunc(n.Taints, func(t Taint) bool { return t.Effect == effectNoExecute })
+	}
+	for i := range d.Pods {
+		p := &d.Pods[i]
+		if !evicting[p.Node] {
+			p.Tolerations = nil
+		}
+		if p.Unscheduled == nil {
+			p.Selector = nil
+		}
+		p.Images = slices.DeleteFunc(p.Images, func(i Image) bool { return i.Waiting == "" && i.PullPolicy != "Never" })
+		if len(p.Images) == 0 {
+			p.Images = nil
+		}
 	}
 }
 
