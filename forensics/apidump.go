@@ -16,6 +16,9 @@ import (
 
 // apiDumps reads the dumps of the API that were given as files.
 func (c *collector) apiDumps(ctx context.Context) {
+	if len(c.opt.APIDumps) == 0 {
+		c.absent("none was given (--api-dump FILE)", SourceAPIDump)
+	}
 	for _, name := range c.opt.APIDumps {
 		c.read(ctx, SourceAPIDump+":"+name, 6*readLimit, func(context.Context) (Evidence, error) {
 			own, err := hostfs.Open("/")
