@@ -192,11 +192,20 @@ func (c *collector) podDirs(ctx context.Context) (Evidence, error) {
 	}
 	defer done()
 	table := c.kubeletTable()
-	dirs, err := kubelet.Walk(ctx, fsys, table.Index(), k.CanonicalRoot, kubelet.WalkOptions{Group: c.opt.Calls})
+	dirs, err := kubelet.Walk(ctx, fsys, table.Index(), k.CanonicalRoot, kubelet.WalkOptions{Group: c.opt.Calls, Uncounted: c.running()})
 	if dirs == nil {
 		dirs = []kubelet.PodDir{}
 	}
 	return Evidence{PodDirs: dirs}, err
+}
+
+// running says of a pod whether a process of it was seen: its volumes are in use, and what is in them is its own affair.
+func (c *collector) running() func(uid string) bool {
+	seen := map[string]bool{}
+	for _, p := range c.seen().Processes {
+		seen[p.PodUID] = p.PodUID != ""
+	}
+	return func(uid string) bool { return seen[uid] }
 }
 
 func (c *collector) cgroups(ctx context.Context) (Evidence, error) {

@@ -110,6 +110,9 @@ func (m *Model) PodState(uid string) (PodState, string) {
 		if ok, lack := m.sawLife(); !ok {
 			return PodUnknown, missing + "but " + lack
 		}
+		if d, ok := m.PodDir(uid); ok && d.Modified != nil && !d.Modified.Before(m.evidence.Collected) && !m.evidence.Collected.IsZero() {
+			return PodUnknown, missing + "but its directory is younger than the examination"
+		}
 		return PodOrphaned, missing + "no cgroup, no process"
 	}
 	if whole, why := m.wholePodList(); !whole {

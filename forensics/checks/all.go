@@ -16,7 +16,8 @@ func All() []forensics.Check {
 		KubeletStatusManagerBlocked, KubeletPodWorkerBlocked, KubeletEvictionBlocked, KubeletPLEGUnhealthy,
 		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning,
 		RuntimeUnresponsive, CSIOperationStuck,
-		PodOrphaned, PodOrphanedMounted, PodTerminatingStuck, PodPodGC, PodUnschedulable, PVCTerminatingHeld,
+		PodOrphaned, PodOrphanedMounted, PodOrphanedVolData,
+		PodTerminatingStuck, PodPodGC, PodUnschedulable, PVCTerminatingHeld,
 		DeletedOpenFiles,
 	}
 }

@@ -19,6 +19,9 @@ func allScenarios() map[string][]scenario {
 	for id, list := range goroutineScenarios() {
 		all[id] = append(slices.Clone(all[id]), list...)
 	}
+	for id, list := range leftoverScenarios {
+		all[id] = append(slices.Clone(all[id]), list...)
+	}
 	return all
 }
 

@@ -15,16 +15,42 @@ var PodOrphaned = forensics.Check{
 	ID:    "pod-orphaned",
 	Title: "A pod is gone, its directory is not",
 	Doc: `A directory below the kubelet's pods/ whose pod is not in the kubelet's own list, has no cgroup and no process.
-The list must have been read and must not be empty: while the last pod terminates it is empty. A directory without
-volumes is removed by the next housekeeping and is only information; one with volume directories left over makes the
-kubelet log "orphaned pod … found, but volume paths are still present on disk" (up to 1.17) or one of its successors
-every two seconds, and is a warning. Mounted volumes are pod-orphaned-mounted.`,
+The list must have been read and must not be empty: while the last pod terminates it is empty. A directory that is younger
+than the examination is not judged.
+
+What is left is classified, and what becomes of it depends on the kubelet (cleanupOrphanedPodDirs in kubelet_volumes.go,
+1.10 to 1.36): empty volume directories stay for ever up to 1.17 and are removed from 1.18 on, files of subpaths from 1.27
+on; a volume or subpath that holds something is never removed, and is what to look at: it was written to the node's own
+disk. A directory without any of that is removed by the next housekeeping and only information, and so is one whose
+leftovers the kubelet removes by itself. If such a directory has not changed for ten minutes although the sync loop runs,
+the kubelet believes that a volume is still mounted (likely, not certain). Mounted volumes are pod-orphaned-mounted,
+vol_data.json of unmounted ones pod-orphaned-vol-data. Where the version is not known, what the kubelet does is not said.`,
 	Severity: forensics.Warning,
 	Needs:    needsPods,
 	Run: func(p *forensics.Pass) {
-		for _, d := range orphans(p) {
-			if len(podMounts(p, d.UID)) == 0 {
-				p.Report(orphanFinding(p, d))
+		for _, o := range orphans(p) {
+			if len(o.points()) == 0 && !o.has(kubelet.CSIVolDataLeft) {
+				p.Report(orphanFinding(p, o))
+			}
+		}
+	},
+}
+
+// PodOrphanedVolData finds pods that are gone and of whose CSI volumes only vol_data.json is left.
+var PodOrphanedVolData = forensics.Check{
+	ID:    "pod-orphaned-vol-data",
+	Title: "A pod is gone, vol_data.json of its CSI volume is not",
+	Doc: `As pod-orphaned, with a CSI volume that is not mounted and in whose directory vol_data.json is left, with an empty
+directory "mount" or none: the driver's unmount went well, and the kubelet was stopped, or failed, before it removed the
+file. No kubelet (seen from 1.17 to 1.36) removes it: every housekeeping fails, up to 1.17 with "volume paths are still
+present on disk", later with "not a directory". Nothing else suffers but the log, and other errors of this kind that it
+hides: only the first is printed. If anything else lies in the volume it is pod-orphaned, since that may be data.`,
+	Severity: forensics.Warning,
+	Needs:    needsPods,
+	Run: func(p *forensics.Pass) {
+		for _, o := range orphans(p) {
+			if len(o.points()) == 0 && o.has(kubelet.CSIVolDataLeft) {
+				p.Report(volDataFinding(p, o))
 			}
 		}
 	},
@@ -36,13 +62,14 @@ var PodOrphanedMounted = forensics.Check{
 	Title: "A pod is gone, its volumes are still mounted",
 	Doc: `As pod-orphaned, with mounts at or below the pod's directory. The kubelet keeps such a directory and says so only
 at verbosity 3 and above (kubelet_volumes.go, cleanupOrphanedPodDirs): the dangerous case is the silent one. It looks at
-the mounts on every housekeeping; if one of them does not answer, the whole kubelet stops there.`,
+the mounts on every housekeeping; if one of them does not answer, the whole kubelet stops there. Mounted subpaths it does
+not look for: those it fails to remove (from 1.18 on with "device or resource busy"), again and again.`,
 	Severity: forensics.Warning,
 	Needs:    append(append([]forensics.Need{}, needsPods...), forensics.Need{forensics.SourceMounts}),
 	Run: func(p *forensics.Pass) {
-		for _, d := range orphans(p) {
-			if list := podMounts(p, d.UID); len(list) > 0 {
-				p.Report(orphanMountedFinding(p, d, list))
+		for _, o := range orphans(p) {
+			if len(o.points()) > 0 {
+				p.Report(orphanMountedFinding(p, o, podMounts(p, o.UID)))
 			}
 		}
 	},
@@ -72,13 +99,13 @@ that it cannot reconstruct. Information; what follows from it is pod-orphaned-mo
 }
 
 // orphans lists the directories whose pods are proven to be gone.
-func orphans(p *forensics.Pass) []kubelet.PodDir {
-	var found []kubelet.PodDir
+func orphans(p *forensics.Pass) []orphan {
+	var found []orphan
 	unknown, reason := 0, ""
 	for _, d := range p.Evidence.PodDirs {
 		switch state, why := p.Model.PodState(d.UID); state {
 		case forensics.PodOrphaned:
-			found = append(found, d)
+			found = append(found, orphan{d, p.Model.Leftovers(d)})
 		case forensics.PodUnknown:
 			unknown++
 			reason = why
@@ -98,28 +125,50 @@ func orphanWhy(p *forensics.Pass, uid string) string {
 // podMounts lists the mounts at or below a pod's directory, in mountinfo order.
 func podMounts(p *forensics.Pass, uid string) []mounts.Mount { return p.Model.PodMounts(uid) }
 
-func orphanFinding(p *forensics.Pass, d kubelet.PodDir) forensics.Finding {
-	f := forensics.Finding{
-		Severity: forensics.Info, Subject: forensics.Entity{Kind: forensics.KindPod, ID: d.UID},
-		Title:         fmt.Sprintf("pod %s is gone, its directory is still there", p.Model.Pod(d.UID)),
-		Detail:        d.Path + " holds no volume: the next housekeeping removes it.",
-		ConfidenceWhy: orphanWhy(p, d.UID), Pods: []string{d.UID},
-		Refs: []forensics.Ref{{Source: forensics.SourcePodDirs + ":" + d.UID, Excerpt: d.Path}},
-	}
-	if left := len(d.Volumes) + len(d.Subpaths); left > 0 {
-		f.Severity = forensics.Warning
-		f.Detail = fmt.Sprintf("%s still has %s that are not mounted. What lies in them may be data that nobody else has.",
-			d.Path, forensics.Plural(left, "volume or subpath directory"))
-		for _, v := range d.Volumes {
-			text := v.Path
-			if v.VolData != nil {
-				text += fmt.Sprintf(" (vol_data.json: driver %s, volume %s)", v.VolData.Driver, v.VolData.VolumeHandle)
-			}
-			f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourcePodDirs + ":" + d.UID, Excerpt: text})
-		}
-		f.Remedies = []forensics.Remedy{lookFirst(d)}
+// orphanFinding is about a directory in which nothing is mounted.
+func orphanFinding(p *forensics.Pass, o orphan) forensics.Finding {
+	f := newOrphanFinding(p, o)
+	data := o.withData()
+	switch {
+	case len(data) > 0:
+		f.Title = fmt.Sprintf("pod %s is gone and has left DATA on the node's own disk: %s", p.Model.Pod(o.UID), insideText(data[0]))
+		f.Remedies = []forensics.Remedy{lookFirst(o.PodDir), planFirst()}
+	case o.has(kubelet.ASWUncertain):
+		f.Title = fmt.Sprintf("pod %s is gone, and %s keeps its directory for no reason that can be seen", p.Model.Pod(o.UID), p.Model.KubeletName())
+		f.Confidence = forensics.Likely
+		f.Remedies = []forensics.Remedy{restartKubelet()}
+	case o.heals():
+		f.Severity = forensics.Info
+	default:
+		f.Title = fmt.Sprintf("pod %s is gone, its directory stays: %s", p.Model.Pod(o.UID), leftText(o.left[0]))
+		f.Remedies = []forensics.Remedy{lookFirst(o.PodDir), planFirst()}
 	}
 	return f
+}
+
+// volDataFinding is about CSI volumes of which only vol_data.json is left.
+func volDataFinding(p *forensics.Pass, o orphan) forensics.Finding {
+	f := newOrphanFinding(p, o)
+	n := 0
+	for _, l := range o.left {
+		if l.Class == kubelet.CSIVolDataLeft {
+			n++
+		}
+	}
+	f.Title = fmt.Sprintf("pod %s is gone, vol_data.json of %s is left and keeps its directory", p.Model.Pod(o.UID), forensics.Plural(n, "CSI volume"))
+	if data := o.withData(); len(data) > 0 {
+		f.Title += "; another volume holds DATA: " + insideText(data[0])
+	}
+	f.Remedies = []forensics.Remedy{lookFirst(o.PodDir), planFirst()}
+	return f
+}
+
+func newOrphanFinding(p *forensics.Pass, o orphan) forensics.Finding {
+	return forensics.Finding{
+		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPod, ID: o.UID},
+		Title:  fmt.Sprintf("pod %s is gone, its directory is still there", p.Model.Pod(o.UID)),
+		Detail: o.detail(p), ConfidenceWhy: orphanWhy(p, o.UID), Pods: []string{o.UID}, Refs: o.refs(),
+	}
 }
 
 // lookFirst is the only safe first step: nothing is ever removed with rm -rf below a pod's directory.
@@ -132,12 +181,11 @@ func lookFirst(d kubelet.PodDir) forensics.Remedy {
 	}
 }
 
-func orphanMountedFinding(p *forensics.Pass, d kubelet.PodDir, list []mounts.Mount) forensics.Finding {
-	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPod, ID: d.UID},
-		Title:         fmt.Sprintf("pod %s is gone, %s of it still there", p.Model.Pod(d.UID), forensics.Plural(len(list), "mount")),
-		ConfidenceWhy: orphanWhy(p, d.UID), Pods: []string{d.UID},
-		Detail: "The kubelet keeps the directory while anything is mounted below it and says so only at verbosity 3.",
+func orphanMountedFinding(p *forensics.Pass, o orphan, list []mounts.Mount) forensics.Finding {
+	f := newOrphanFinding(p, o)
+	f.Title = fmt.Sprintf("pod %s is gone, %s of it still there", p.Model.Pod(o.UID), forensics.Plural(max(len(list), len(o.points())), "mount"))
+	if data := o.withData(); len(data) > 0 {
+		f.Title += ", and DATA on the node's own disk: " + insideText(data[0])
 	}
 	for i := len(list) - 1; i >= 0; i-- { // the last mounted goes first
 		m := list[i]
@@ -156,5 +204,6 @@ func orphanMountedFinding(p *forensics.Pass, d kubelet.PodDir, list []mounts.Mou
 			Risk:         "a plain unmount fails while the mount is in use, which is the safe answer: find the user instead of forcing it",
 		})
 	}
+	f.Remedies = append(f.Remedies, planFirst())
 	return f
 }

@@ -15,9 +15,12 @@ func (r *podReader) eachPlugin(pod *hostfs.Dir, top string, read func(plugin *ho
 		return
 	}
 	defer func() { _ = dir.Close() }()
+	r.noteChange(dir)
 	for _, entry := range r.entries(dir) {
 		if isDir(entry) {
 			r.eachVolume(dir, entry.Name, read)
+		} else {
+			r.noteUnknown(path.Join(top, entry.Name))
 		}
 	}
 }
@@ -28,11 +31,13 @@ func (r *podReader) eachVolume(dir *hostfs.Dir, name string, read func(plugin *h
 		return
 	}
 	defer func() { _ = plugin.Close() }()
+	r.noteChange(plugin)
 	for _, entry := range r.entries(plugin) {
 		v := Volume{
 			Plugin:  unescapePlugin(name),
 			Name:    entry.Name,
 			Path:    path.Join(plugin.Path(), entry.Name),
+			Kind:    volumeKind(entry),
 			Entries: -1,
 		}
 		v.MountPoints = r.mountsAt(v.Path)
@@ -60,7 +65,11 @@ func crossesMount(dir *hostfs.Dir, name string) bool {
 // readVolume looks into a volume that is no mount point. Most of them are, and small tmpfs mounts of the kubelet at that
 // (projected, secret): those are left alone.
 func (r *podReader) readVolume(plugin *hostfs.Dir, v Volume, entry hostfs.Entry) Volume {
-	if r.isMountPoint(v.Path) || !isDir(entry) {
+	if r.isMountPoint(v.Path) {
+		return v
+	}
+	if !isDir(entry) {
+		v.Inside = r.single(plugin, entry)
 		return v
 	}
 	dir, err := plugin.OpenDir(entry.Name)
@@ -80,8 +89,12 @@ func (r *podReader) readVolume(plugin *hostfs.Dir, v Volume, entry hostfs.Entry)
 	} else {
 		r.fail(err)
 	}
-	if path.Base(plugin.Path()) == csiPlugin {
+	isCSI := path.Base(plugin.Path()) == csiPlugin
+	if isCSI {
 		r.readCSI(dir, &v)
+	}
+	if r.counts && v.Entries >= 0 {
+		v.Inside = r.countVolume(dir, entries, isCSI)
 	}
 	return v
 }
@@ -120,10 +133,12 @@ func (r *podReader) readSubpaths(pod *hostfs.Dir) {
 	defer func() { _ = top.Close() }()
 	for _, volume := range r.entries(top) {
 		if !isDir(volume) {
+			r.noteUnknown(path.Join("volume-subpaths", volume.Name))
 			continue
 		}
 		for _, container := range r.list(top, volume.Name) {
 			if !isDir(container) {
+				r.noteUnknown(path.Join("volume-subpaths", volume.Name, container.Name))
 				continue
 			}
 			rel := path.Join(volume.Name, container.Name)
@@ -132,13 +147,45 @@ func (r *podReader) readSubpaths(pod *hostfs.Dir) {
 					Volume: volume.Name, Container: container.Name, Index: index.Name,
 					Path: path.Join(top.Path(), rel, index.Name), Kind: kindOf(index),
 				}
-				if r.isMountPoint(s.Path) || crossesMount(top, path.Join(rel, index.Name)) {
-					s.Kind = "mount"
-				}
+				r.readSubpath(top, path.Join(rel, index.Name), index, &s)
 				r.pod.Subpaths = append(r.pod.Subpaths, s)
 			}
 		}
 	}
+}
+
+// readSubpath tells a subpath that is mounted from what is left of one, and looks into that.
+func (r *podReader) readSubpath(top *hostfs.Dir, rel string, entry hostfs.Entry, s *Subpath) {
+	if r.isMountPoint(s.Path) || crossesMount(top, rel) {
+		s.Kind = "mount"
+		return
+	}
+	if !r.counts {
+		return
+	}
+	if s.Kind != "dir" {
+		entry.Name = rel
+		s.Inside = r.single(top, entry)
+		return
+	}
+	dir, err := top.OpenDir(rel)
+	if err != nil {
+		r.fail(err)
+		return
+	}
+	defer func() { _ = dir.Close() }()
+	s.Inside = r.countVolume(dir, r.entries(dir), false)
+}
+
+// volumeKind is the kind of a volume's entry, "" if unknown.
+func volumeKind(entry hostfs.Entry) string {
+	switch {
+	case !entry.TypeKnown:
+		return ""
+	case entry.Type&fs.ModeSymlink != 0:
+		return "link"
+	}
+	return kindOf(entry)
 }
 
 // kindOf says what an entry is, from the listing of the directory that it is in.

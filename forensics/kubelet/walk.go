@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -22,6 +23,13 @@ type WalkOptions struct {
 	// MaxEntries is how many directory entries are looked at in all, 1,000,000 by default. Of one directory never more
 	// than 1,000 are read.
 	MaxEntries int
+	// Uncounted says of a pod, by its UID, that what lies in its volumes need not be counted, as for pods that are alive;
+	// nil counts for all.
+	Uncounted func(uid string) bool
+	// MaxCounted is how many entries are counted in all, 100,000 by default, and of one volume never more than 2,000;
+	// MaxCounting how long that may take, 2 s by default.
+	MaxCounted  int
+	MaxCounting time.Duration
 	// Group remembers a walk that does not come back; nil remembers none.
 	Group *probe.Group
 }
@@ -31,6 +39,9 @@ const (
 	defaultMaxEntries = 1_000_000
 	maxDirEntries     = 1000
 	maxPodFile        = 64 << 10 // vol_data.json, etc-hosts
+
+	defaultMaxCounted  = 100_000
+	defaultMaxCounting = 2 * time.Second
 )
 
 // notRead is the Error of a pod directory that the walk did not come to.
@@ -53,7 +64,15 @@ func Walk(ctx context.Context, fsys *hostfs.FS, x *mounts.Index, canonicalRoot s
 	if opt.MaxEntries <= 0 {
 		opt.MaxEntries = defaultMaxEntries
 	}
-	w := &walker{x: x, left: opt.MaxEntries}
+	if opt.MaxCounted <= 0 {
+		opt.MaxCounted = defaultMaxCounted
+	}
+	if opt.MaxCounting <= 0 {
+		opt.MaxCounting = defaultMaxCounting
+	}
+	counting, stop := context.WithTimeout(ctx, opt.MaxCounting)
+	defer stop()
+	w := &walker{x: x, left: opt.MaxEntries, uncounted: opt.Uncounted, counting: counting, countLeft: opt.MaxCounted}
 	dir := path.Join(canonicalRoot, "pods")
 	_, err := probe.Do(ctx, opt.Group, "walk of "+dir, func() (struct{}, error) {
 		return struct{}{}, w.walk(ctx, fsys, dir, opt.MaxPods)
@@ -65,6 +84,10 @@ func Walk(ctx context.Context, fsys *hostfs.FS, x *mounts.Index, canonicalRoot s
 type walker struct {
 	x    *mounts.Index
 	left int // entries
+
+	uncounted func(uid string) bool
+	counting  context.Context // ends when counting has taken its time
+	countLeft int
 
 	mu   sync.Mutex
 	pods []PodDir
@@ -111,7 +134,7 @@ func (w *walker) announce(dir string, entries []hostfs.Entry) {
 		if !entry.TypeKnown || entry.Type.IsDir() {
 			w.pods = append(w.pods, PodDir{
 				UID: entry.Name, Path: path.Join(dir, entry.Name), Error: notRead,
-				Containers: []string{}, Volumes: []Volume{}, Subpaths: []Subpath{},
+				Containers: []string{}, Volumes: []Volume{}, Subpaths: []Subpath{}, Unknown: []string{},
 			})
 		}
 	}
@@ -120,6 +143,7 @@ func (w *walker) announce(dir string, entries []hostfs.Entry) {
 // readPod reads one pod's directory. Path becomes "" if it is gone.
 func (w *walker) readPod(parent *hostfs.Dir, pod *PodDir) {
 	r := podReader{walker: w, pod: pod, points: w.mountPoints(pod.Path)}
+	r.counts = w.uncounted == nil || !w.uncounted(pod.UID)
 	pod.Error = ""
 	if r.isMountPoint(pod.Path) {
 		pod.Error = fmt.Errorf("%s: %w", pod.Path, hostfs.ErrCrossesMount).Error()
@@ -138,6 +162,7 @@ func (w *walker) readPod(parent *hostfs.Dir, pod *PodDir) {
 	if info, err := dir.Lstat("."); err == nil {
 		pod.Modified = &info.ModTime
 	}
+	r.noteChange(dir)
 	for _, entry := range r.entries(dir) {
 		switch entry.Name {
 		case "etc-hosts":
@@ -150,6 +175,9 @@ func (w *walker) readPod(parent *hostfs.Dir, pod *PodDir) {
 			r.eachPlugin(dir, "volumeDevices", r.readDevice)
 		case "volume-subpaths":
 			r.readSubpaths(dir)
+		case "plugins", "userns": // marks of empty-dir volumes; the user namespace of the pod (1.25)
+		default:
+			r.noteUnknown(entry.Name)
 		}
 	}
 	pod.Error = r.errorText()
@@ -174,6 +202,7 @@ type podReader struct {
 	*walker
 	pod    *PodDir
 	points []string
+	counts bool
 
 	problem  error // the first one
 	problems int
@@ -226,6 +255,22 @@ func (r *podReader) list(parent *hostfs.Dir, name string) []hostfs.Entry {
 	}
 	defer func() { _ = dir.Close() }()
 	return r.entries(dir)
+}
+
+// noteChange remembers when a directory of the kubelet's own was changed, if it is the latest.
+func (r *podReader) noteChange(dir *hostfs.Dir) {
+	info, err := dir.Lstat(".")
+	if err == nil && (r.pod.Changed == nil || info.ChangeTime.After(*r.pod.Changed)) {
+		r.pod.Changed = &info.ChangeTime
+	}
+}
+
+// noteUnknown remembers an entry that the kubelet does not make.
+func (r *podReader) noteUnknown(rel string) {
+	const most = 20
+	if len(r.pod.Unknown) < most {
+		r.pod.Unknown = append(r.pod.Unknown, rel)
+	}
 }
 
 func (r *podReader) isMountPoint(name string) bool {

@@ -1,0 +1,74 @@
+package forensics
+
+import (
+	"slices"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+)
+
+// settled is how long nothing must have changed in a pod's directory before its staying is held against the kubelet:
+// housekeeping runs every two seconds, and a volume's operation is tried again after two minutes at the latest.
+const settled = 10 * time.Minute
+
+// Leftovers says what is left of a pod that is gone, and what this node's kubelet does about it; see
+// [kubelet.Leftovers]. Mounts count from the host's table and from those of the other namespaces that were read.
+//
+// Where nothing would keep a healthy kubelet from removing the directory, and it has had time enough, the first entry is
+// [kubelet.ASWUncertain]; see [Model.PodState] for whether the pod is gone at all.
+func (m *Model) Leftovers(d kubelet.PodDir) []kubelet.Leftover {
+	left := kubelet.Leftovers(d, m.KubeletMinor(), m.pointsBelow(d))
+	if !m.shouldBeGone(d, left) {
+		return left
+	}
+	for i := range left {
+		left[i].Fate = kubelet.FateNever
+		left[i].Why = "it would go by itself if the kubelet did not believe that a volume of the pod is mounted"
+	}
+	all := []kubelet.Leftover{{
+		Class: kubelet.ASWUncertain, Fate: kubelet.FateNever, Path: d.Path, MountPoints: []string{},
+		Why: "nothing is mounted, nothing is in the way, the sync loop runs and nothing has changed here for a long time: the kubelet believes " +
+			"that a volume of the pod is still mounted, says so only at verbosity 3, and forgets it when it is restarted",
+	}}
+	return append(all, slices.DeleteFunc(left, func(l kubelet.Leftover) bool { return l.Class == kubelet.Pending })...)
+}
+
+// pointsBelow lists the mount points at or below a pod's directory, from all tables.
+func (m *Model) pointsBelow(d kubelet.PodDir) []string {
+	points := []string{}
+	for _, index := range m.tables {
+		for _, mount := range index.Below(d.Path) {
+			points = append(points, mount.MountPoint)
+		}
+	}
+	slices.Sort(points)
+	return slices.Compact(points)
+}
+
+// shouldBeGone says that a kubelet that is well would have removed a directory long ago. A volume's directory is made and
+// removed in that of its plugin, which tells how long ago the pod's last volume can have gone.
+func (m *Model) shouldBeGone(d kubelet.PodDir, left []kubelet.Leftover) bool {
+	k, collected := m.evidence.Kubelet, m.evidence.Collected
+	if k == nil || k.PID == 0 || d.Changed == nil || collected.Sub(*d.Changed) < settled {
+		return false
+	}
+	if k.Started != nil && collected.Sub(*k.Started) < settled {
+		return false
+	}
+	if slices.ContainsFunc(left, func(l kubelet.Leftover) bool { return l.Fate != kubelet.FateHeals }) {
+		return false
+	}
+	return k.Metrics["kubelet_orphan_pod_cleaned_volumes_errors"] == 0 && m.syncLoopIsWell()
+}
+
+// syncLoopIsWell says that the kubelet itself said so, somewhere where it looks (port 10248 does not).
+func (m *Model) syncLoopIsWell() bool {
+	passed := false
+	for _, e := range m.evidence.Kubelet.Endpoints {
+		if slices.Contains(e.Failed, "syncloop") {
+			return false
+		}
+		passed = passed || slices.Contains(e.Passed, "syncloop")
+	}
+	return passed
+}
