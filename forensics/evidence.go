@@ -45,6 +45,11 @@ type Evidence struct {
 	Pods    []kubelet.Pod          `json:"pods"`
 	Cgroups []containers.PodCgroup `json:"cgroups"`
 	Dumps   []Dump                 `json:"dumps"`
+	// Runtimes, Sandboxes, Containers and Images are what the container runtimes left on disk; no daemon was asked for them.
+	Runtimes   []containers.Runtime   `json:"runtimes"`
+	Sandboxes  []containers.Sandbox   `json:"sandboxes"`
+	Containers []containers.Container `json:"containers"`
+	Images     []containers.Image     `json:"images"`
 	// Held is what keeps mounts in use; absent where nobody looked.
 	Held *Held `json:"held,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
@@ -149,5 +154,7 @@ const (
 	SourceCgroups       = "cgroups"
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
+	SourceRuntime       = "runtime"        // the runtime's files
+	SourceRuntimeAnswer = "runtime-answer" // whether its daemon answers
 	SourceCollector     = "collector"
 )
