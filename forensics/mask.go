@@ -36,6 +36,7 @@ func mask(r *redact.Redactor, part *Evidence) {
 			k.Endpoints[i].URL = r.URL("kubelet answers", k.Endpoints[i].URL)
 		}
 	}
+	maskRuntimes(r, part)
 	for i := range part.Health {
 		part.Health[i].Error = r.Text("mounts", part.Health[i].Error)
 	}
@@ -64,5 +65,25 @@ func maskTable(r *redact.Redactor, t *mounts.Table) {
 		m.SuperOptions = r.Options(where, m.SuperOptions)
 		m.Options = r.Options(where, m.Options)
 		m.Source = r.URL(where, m.Source)
+	}
+}
+
+// maskRuntimes replaces secrets in what runtimes say of themselves. Environments, arguments and annotations of containers are
+// not read at all.
+func maskRuntimes(r *redact.Redactor, part *Evidence) {
+	for i := range part.Runtimes {
+		rt := &part.Runtimes[i]
+		if rt.Answer != nil {
+			answer := *rt.Answer
+			answer.Detail = r.Text("runtime answers", answer.Detail)
+			rt.Answer = &answer
+		}
+		rt.Problems = append([]string{}, rt.Problems...)
+		for j := range rt.Problems {
+			rt.Problems[j] = r.Text("runtime files", rt.Problems[j])
+		}
+	}
+	for i := range part.Containers {
+		part.Containers[i].Image = r.URL("runtime files", part.Containers[i].Image)
 	}
 }
