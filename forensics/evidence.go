@@ -45,7 +45,14 @@ type Evidence struct {
 	// Pods are the pods that some source says exist; one pod may be named by several.
 	Pods    []kubelet.Pod          `json:"pods"`
 	Cgroups []containers.PodCgroup `json:"cgroups"`
-	Dumps   []Dump                 `json:"dumps"`
+	// CgroupTotals are those of the machine; absent where cgroups were not read.
+	CgroupTotals *containers.CgroupTotals `json:"cgroup_totals,omitempty"`
+	Dumps        []Dump                   `json:"dumps"`
+	// Runtimes, Sandboxes, Containers and Images are what the container runtimes left on disk; no daemon was asked for them.
+	Runtimes   []containers.Runtime   `json:"runtimes"`
+	Sandboxes  []containers.Sandbox   `json:"sandboxes"`
+	Containers []containers.Container `json:"containers"`
+	Images     []containers.Image     `json:"images"`
 	// Held is what keeps mounts in use; absent where nobody looked.
 	Held *Held `json:"held,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
@@ -153,5 +160,7 @@ const (
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
 	SourceAPIDump       = "api-dump"
+	SourceRuntime       = "runtime"        // the runtime's files
+	SourceRuntimeAnswer = "runtime-answer" // whether its daemon answers
 	SourceCollector     = "collector"
 )

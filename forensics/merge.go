@@ -15,6 +15,7 @@ func NewEvidence() Evidence {
 		Schema: EvidenceSchema, Coverage: []Source{}, Namespaces: []mounts.Table{}, Health: []mounts.Health{},
 		Processes: []procs.Process{}, Threads: []procs.Thread{}, PodDirs: []kubelet.PodDir{}, Pods: []kubelet.Pod{},
 		Cgroups: []containers.PodCgroup{}, Dumps: []Dump{}, Redactions: []redact.LedgerEntry{},
+		Runtimes: []containers.Runtime{}, Sandboxes: []containers.Sandbox{}, Containers: []containers.Container{}, Images: []containers.Image{},
 		Mounts:    mounts.Table{Mounts: []mounts.Mount{}},
 		Collector: Collector{Command: []string{}, Outstanding: []Blocked{}},
 	}
@@ -41,6 +42,9 @@ func (e *Evidence) Merge(part Evidence) {
 	if part.Kubelet != nil {
 		e.Kubelet = part.Kubelet
 	}
+	if part.CgroupTotals != nil {
+		e.CgroupTotals = part.CgroupTotals
+	}
 	if part.Held != nil {
 		e.Held = part.Held
 	}
@@ -60,6 +64,10 @@ func (e *Evidence) Merge(part Evidence) {
 	replace(&e.Threads, part.Threads)
 	replace(&e.PodDirs, part.PodDirs)
 	replace(&e.Cgroups, part.Cgroups)
+	replace(&e.Runtimes, part.Runtimes)
+	replace(&e.Sandboxes, part.Sandboxes)
+	replace(&e.Containers, part.Containers)
+	replace(&e.Images, part.Images)
 	replace(&e.Redactions, part.Redactions)
 	e.Namespaces = append(e.Namespaces, part.Namespaces...)
 	e.Pods = append(e.Pods, part.Pods...)

@@ -76,7 +76,7 @@ func TestPodCgroups(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = fsys.Close() })
-			got, err := containers.PodCgroups(t.Context(), fsys)
+			got, err := containers.ReadCgroups(t.Context(), fsys)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestPodCgroupsAbsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = fsys.Close() })
-	if _, err := containers.PodCgroups(t.Context(), fsys); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := containers.ReadCgroups(t.Context(), fsys); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error = %v; want fs.ErrNotExist", err)
 	}
 }

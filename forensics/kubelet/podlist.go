@@ -30,6 +30,7 @@ type podObject struct {
 const (
 	annotationHash   = "kubernetes.io/config.hash"
 	annotationMirror = "kubernetes.io/config.mirror"
+	annotationSource = "kubernetes.io/config.source" // "file", "http" or "api"
 )
 
 func (o podObject) pod(source string) Pod {
@@ -48,6 +49,12 @@ func (o podObject) pod(source string) Pod {
 			pod.MirrorUID = hash
 			break
 		}
+	}
+	switch from := o.Metadata.Annotations[annotationSource]; {
+	case o.Metadata.Annotations[annotationMirror] != "":
+		pod.Kind = KindMirror
+	case source == "manifest", from != "" && from != "api":
+		pod.Kind = KindStatic
 	}
 	return pod
 }

@@ -123,14 +123,24 @@ type Pod struct {
 	UID       string `json:"uid"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Source is "kubelet" (/pods), "manifest" (a static pod's file), "cgroup", "process", "log-dir".
+	// Source is "kubelet" (/pods), "manifest" (a static pod's file), "runtime" (a sandbox or container on disk), "cgroup",
+	// "process", "log-dir".
 	Source string `json:"source"`
 	Phase  string `json:"phase,omitempty"`
 	// Deleting is the deletionTimestamp; absent when none.
 	Deleting *time.Time `json:"deletion_timestamp,omitempty"`
 	// MirrorUID is the UID of the mirror pod in the API, or the config hash, where it differs from UID.
 	MirrorUID string `json:"mirror_uid,omitempty"`
+	// Kind is "static" (from a manifest of this node) or "mirror" (the API's image of a static pod); absent for others,
+	// and where the source does not tell.
+	Kind string `json:"kind,omitempty"`
 }
+
+// The kinds of pods that do not come from the API alone.
+const (
+	KindStatic = "static"
+	KindMirror = "mirror"
+)
 
 // A PodDir is one directory below <root>/pods.
 type PodDir struct {
