@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -47,6 +48,8 @@ type Evidence struct {
 	Dumps   []Dump                 `json:"dumps"`
 	// Held is what keeps mounts in use; absent where nobody looked.
 	Held *Held `json:"held,omitempty"`
+	// Disks are the file systems that the kubelet watches; absent where nobody looked.
+	Disks *disks.State `json:"disks,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
 
@@ -149,5 +152,6 @@ const (
 	SourceCgroups       = "cgroups"
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
+	SourceDisks         = "disks"
 	SourceCollector     = "collector"
 )

@@ -36,6 +36,12 @@ func mask(r *redact.Redactor, part *Evidence) {
 			k.Endpoints[i].URL = r.URL("kubelet answers", k.Endpoints[i].URL)
 		}
 	}
+	if d := part.Disks; d != nil {
+		for i := range d.FileSystems {
+			d.FileSystems[i].Source = r.URL("mounts", d.FileSystems[i].Source)
+			d.FileSystems[i].Error = r.Text("mounts", d.FileSystems[i].Error)
+		}
+	}
 	for i := range part.Health {
 		part.Health[i].Error = r.Text("mounts", part.Health[i].Error)
 	}

@@ -85,10 +85,12 @@ type Config struct {
 	ContainerRuntimeEndpoint   string            `json:"containerRuntimeEndpoint,omitempty"`
 	PodLogsDir                 string            `json:"podLogsDir,omitempty"`
 	EnableDebuggingHandlers    *bool             `json:"enableDebuggingHandlers,omitempty"`
-	EvictionHard               map[string]string `json:"evictionHard,omitempty"`
+	EvictionHard               map[string]string `json:"evictionHard,omitzero"` // empty is not the same as absent
 	EvictionSoft               map[string]string `json:"evictionSoft,omitempty"`
+	EvictionSoftGracePeriod    map[string]string `json:"evictionSoftGracePeriod,omitempty"`
 	ImageGCHighThreshold       *int              `json:"imageGCHighThresholdPercent,omitempty"`
 	ImageGCLowThreshold        *int              `json:"imageGCLowThresholdPercent,omitempty"`
+	ImageMaximumGCAge          string            `json:"imageMaximumGCAge,omitempty"`
 	MergeDefaultEviction       *bool             `json:"mergeDefaultEvictionSettings,omitempty"`
 	FailCgroupV1               *bool             `json:"failCgroupV1,omitempty"`
 	AnonymousAuthEnabled       *bool             `json:"anonymousAuthEnabled,omitempty"`
