@@ -121,6 +121,21 @@ func podLogDir(k *kubelet.Instance) string {
 	return "/var/log/pods"
 }
 
+// knownStore is that of the runtime that the kubelet uses, where its files were read.
+func (m *measurer) knownStore() (disks.Store, bool) {
+	runtimes, name := m.evidence.Runtimes, m.model.RuntimeEntity().ID
+	for _, r := range runtimes {
+		if path.IsAbs(r.Root) && (r.Name == name || name == "cri-dockerd" && r.Name == "docker" || len(runtimes) == 1) {
+			at := r.Root
+			if path.IsAbs(r.SnapshotDir) {
+				at = r.SnapshotDir
+			}
+			return disks.Store{Runtime: r.Name, Root: r.Root, Images: at, Layers: at, Why: "files of the runtime"}, true
+		}
+	}
+	return disks.Store{}, false
+}
+
 // placeStore finds the file systems of images and of writable layers.
 func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) disks.Store {
 	hints := disks.StoreHints{Endpoint: m.model.runtimeEndpoint(), Program: k.Program}
@@ -135,7 +150,10 @@ func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) disks.St
 	ctx, cancel := context.WithTimeout(ctx, statfsLimit)
 	defer cancel()
 	store, err := probe.Do(ctx, m.opt.Calls, "directories of the runtime", func() (disks.Store, error) {
-		store, ok := disks.FindStore(m.host.fs, hints)
+		store, ok := m.knownStore()
+		if !ok {
+			store, ok = disks.FindStore(m.host.fs, hints)
+		}
 		if !ok {
 			return store, fmt.Errorf("no directory of a container runtime was found: %w", fs.ErrNotExist)
 		}

@@ -46,6 +46,11 @@ type Evidence struct {
 	Pods    []kubelet.Pod          `json:"pods"`
 	Cgroups []containers.PodCgroup `json:"cgroups"`
 	Dumps   []Dump                 `json:"dumps"`
+	// Runtimes, Sandboxes, Containers and Images are what the container runtimes left on disk; no daemon was asked for them.
+	Runtimes   []containers.Runtime   `json:"runtimes"`
+	Sandboxes  []containers.Sandbox   `json:"sandboxes"`
+	Containers []containers.Container `json:"containers"`
+	Images     []containers.Image     `json:"images"`
 	// Held is what keeps mounts in use; absent where nobody looked.
 	Held *Held `json:"held,omitempty"`
 	// Disks are the file systems that the kubelet watches; absent where nobody looked.
@@ -153,5 +158,7 @@ const (
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
 	SourceDisks         = "disks"
+	SourceRuntime       = "runtime"        // the runtime's files
+	SourceRuntimeAnswer = "runtime-answer" // whether its daemon answers
 	SourceCollector     = "collector"
 )

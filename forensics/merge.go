@@ -14,6 +14,7 @@ func NewEvidence() Evidence {
 		Schema: EvidenceSchema, Coverage: []Source{}, Namespaces: []mounts.Table{}, Health: []mounts.Health{},
 		Processes: []procs.Process{}, Threads: []procs.Thread{}, PodDirs: []kubelet.PodDir{}, Pods: []kubelet.Pod{},
 		Cgroups: []containers.PodCgroup{}, Dumps: []Dump{}, Redactions: []redact.LedgerEntry{},
+		Runtimes: []containers.Runtime{}, Sandboxes: []containers.Sandbox{}, Containers: []containers.Container{}, Images: []containers.Image{},
 		Mounts:    mounts.Table{Mounts: []mounts.Mount{}},
 		Collector: Collector{Command: []string{}, Outstanding: []Blocked{}},
 	}
@@ -54,6 +55,10 @@ func (e *Evidence) Merge(part Evidence) {
 	replace(&e.Threads, part.Threads)
 	replace(&e.PodDirs, part.PodDirs)
 	replace(&e.Cgroups, part.Cgroups)
+	replace(&e.Runtimes, part.Runtimes)
+	replace(&e.Sandboxes, part.Sandboxes)
+	replace(&e.Containers, part.Containers)
+	replace(&e.Images, part.Images)
 	replace(&e.Redactions, part.Redactions)
 	e.Namespaces = append(e.Namespaces, part.Namespaces...)
 	e.Pods = append(e.Pods, part.Pods...)

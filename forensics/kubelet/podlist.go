@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -20,16 +21,31 @@ type podObject struct {
 		UID               string            `json:"uid"`
 		DeletionTimestamp string            `json:"deletionTimestamp"` // as text: one bad time must not cost the pod
 		Annotations       map[string]string `json:"annotations"`
+		OwnerReferences   []struct {
+			Kind       string `json:"kind"`
+			Controller bool   `json:"controller"`
+		} `json:"ownerReferences"`
 	} `json:"metadata"`
+	Spec struct {
+		Priority       *int32         `json:"priority"`
+		InitContainers []podContainer `json:"initContainers"`
+		Containers     []podContainer `json:"containers"`
+	} `json:"spec"`
 	Status struct {
 		Phase string `json:"phase"`
 	} `json:"status"`
+}
+
+type podContainer struct {
+	Image      string `json:"image"`
+	PullPolicy string `json:"imagePullPolicy"`
 }
 
 // The annotations that tie a mirror pod to its static pod (kubelet pkg/kubelet/types/pod_update.go).
 const (
 	annotationHash   = "kubernetes.io/config.hash"
 	annotationMirror = "kubernetes.io/config.mirror"
+	annotationSource = "kubernetes.io/config.source"
 )
 
 func (o podObject) pod(source string) Pod {
@@ -39,6 +55,7 @@ func (o podObject) pod(source string) Pod {
 		Name:      o.Metadata.Name,
 		Source:    source,
 		Phase:     o.Status.Phase,
+		Priority:  o.Spec.Priority,
 	}
 	if deleting, err := time.Parse(time.RFC3339, o.Metadata.DeletionTimestamp); err == nil {
 		pod.Deleting = &deleting
@@ -47,6 +64,19 @@ func (o podObject) pod(source string) Pod {
 		if hash := o.Metadata.Annotations[name]; hash != "" && hash != pod.UID {
 			pod.MirrorUID = hash
 			break
+		}
+	}
+	from := o.Metadata.Annotations[annotationSource]
+	pod.Static = source == "manifest" || from != "" && from != "api" || o.Metadata.Annotations[annotationMirror] != ""
+	for _, owner := range o.Metadata.OwnerReferences {
+		if owner.Controller {
+			pod.OwnerKind = owner.Kind
+		}
+	}
+	for _, c := range slices.Concat(o.Spec.InitContainers, o.Spec.Containers) {
+		image := PodImage{Name: c.Image, PullPolicy: c.PullPolicy}
+		if c.Image != "" && !slices.Contains(pod.Images, image) {
+			pod.Images = append(pod.Images, image)
 		}
 	}
 	return pod
@@ -76,6 +106,8 @@ func ParsePods(r io.Reader) ([]Pod, error) {
 			err = decoder.Decode(&single.Kind)
 		case "metadata":
 			err = decoder.Decode(&single.Metadata)
+		case "spec":
+			err = decoder.Decode(&single.Spec)
 		case "status":
 			err = decoder.Decode(&single.Status)
 		default:

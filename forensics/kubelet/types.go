@@ -132,6 +132,22 @@ type Pod struct {
 	Deleting *time.Time `json:"deletion_timestamp,omitempty"`
 	// MirrorUID is the UID of the mirror pod in the API, or the config hash, where it differs from UID.
 	MirrorUID string `json:"mirror_uid,omitempty"`
+	// Static says that it is from a file or URL of the node and not from the API server.
+	Static bool `json:"static,omitempty"`
+	// OwnerKind is the kind of its controller ("DaemonSet", "ReplicaSet"); absent where it has none, or the source does
+	// not say.
+	OwnerKind string `json:"owner_kind,omitempty"`
+	// Priority is spec.priority; absent where the source does not say.
+	Priority *int32 `json:"priority,omitempty"`
+	// Images are those of its containers, init containers included, each once; absent where the source does not say.
+	Images []PodImage `json:"images,omitempty"`
+}
+
+// A PodImage is the image of a container as the pod names it.
+type PodImage struct {
+	Name string `json:"name"`
+	// PullPolicy is "Always", "IfNotPresent" or "Never"; absent where the API server would still set the default.
+	PullPolicy string `json:"pull_policy,omitempty"`
 }
 
 // A PodDir is one directory below <root>/pods.
