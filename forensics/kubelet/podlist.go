@@ -67,7 +67,7 @@ func (o podObject) pod(source string) Pod {
 		}
 	}
 	from := o.Metadata.Annotations[annotationSource]
-	pod.Static = source == "manifest" || from != "" && from != "api" || o.Metadata.Annotations[annotationMirror] != ""
+	pod.Static = from != "" && from != "api"
 	for _, owner := range o.Metadata.OwnerReferences {
 		if owner.Controller {
 			pod.OwnerKind = owner.Kind

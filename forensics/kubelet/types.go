@@ -132,7 +132,7 @@ type Pod struct {
 	Deleting *time.Time `json:"deletion_timestamp,omitempty"`
 	// MirrorUID is the UID of the mirror pod in the API, or the config hash, where it differs from UID.
 	MirrorUID string `json:"mirror_uid,omitempty"`
-	// Static says that it is from a file or URL of the node and not from the API server.
+	// Static says that the kubelet has it from a file or URL and not from the API server (kubernetes.io/config.source).
 	Static bool `json:"static,omitempty"`
 	// OwnerKind is the kind of its controller ("DaemonSet", "ReplicaSet"); absent where it has none, or the source does
 	// not say.
