@@ -17,6 +17,6 @@ func All() []forensics.Check {
 		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning,
 		RuntimeUnresponsive, CSIOperationStuck,
 		PodOrphaned, PodOrphanedMounted,
-		DeletedOpenFiles,
+		DiskPressure, DiskNearThreshold, DeletedOpenFiles,
 	}
 }
