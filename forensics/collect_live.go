@@ -52,6 +52,7 @@ func (c *collector) live(ctx context.Context) {
 	asking.Wait()
 	c.opt.Progress("looking for what holds mounts")
 	c.read(ctx, SourceHolders, readLimit, c.holders)
+	c.disks(ctx)
 	c.secondLook(ctx)
 }
 
@@ -67,6 +68,7 @@ func (c *collector) offline(ctx context.Context) {
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
 	c.apiDumps(ctx)
+	c.disks(ctx)
 	if len(c.opt.Goroutines) > 0 {
 		c.dumpFiles(ctx)
 	} else {

@@ -42,6 +42,10 @@ func (m *Model) Describe(e Entity) string {
 		if p, ok := m.Process(pid); err == nil && ok {
 			return fmt.Sprintf("process %d (%s), state %s", p.PID, p.Comm, p.State)
 		}
+	case KindDisk:
+		if list := m.MountsOf(e.ID); len(list) > 0 {
+			return fmt.Sprintf("disk %s (%s) at %s", e.ID, list[0].Source, list[0].MountPoint)
+		}
 	case KindRuntime:
 		if e.ID == "runtime" {
 			return "container runtime"

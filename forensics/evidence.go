@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -55,6 +56,8 @@ type Evidence struct {
 	Images     []containers.Image     `json:"images"`
 	// Held is what keeps mounts in use; absent where nobody looked.
 	Held *Held `json:"held,omitempty"`
+	// Disks are the file systems that the kubelet watches; absent where nobody looked.
+	Disks *disks.State `json:"disks,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
 	// Cluster is what the API server held, from dumps that were given as files; absent where none was.
@@ -160,6 +163,7 @@ const (
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
 	SourceAPIDump       = "api-dump"
+	SourceDisks         = "disks"
 	SourceRuntime       = "runtime"        // the runtime's files
 	SourceRuntimeAnswer = "runtime-answer" // whether its daemon answers
 	SourceCollector     = "collector"

@@ -46,6 +46,12 @@ func mask(r *redact.Redactor, part *Evidence) {
 		}
 	}
 	maskRuntimes(r, part)
+	if d := part.Disks; d != nil {
+		for i := range d.FileSystems {
+			d.FileSystems[i].Source = r.URL("mounts", d.FileSystems[i].Source)
+			d.FileSystems[i].Error = r.Text("mounts", d.FileSystems[i].Error)
+		}
+	}
 	for i := range part.Health {
 		part.Health[i].Error = r.Text("mounts", part.Health[i].Error)
 	}

@@ -48,6 +48,9 @@ func (e *Evidence) Merge(part Evidence) {
 	if part.Held != nil {
 		e.Held = part.Held
 	}
+	if part.Disks != nil {
+		e.Disks = part.Disks
+	}
 	if part.CPUProfile != nil {
 		e.CPUProfile = part.CPUProfile
 	}

@@ -37,6 +37,9 @@ type Options struct {
 	Interval time.Duration `json:"interval,omitempty"`
 	// CPUProfile is for how long the kubelet's CPU profile is taken; 0 takes none.
 	CPUProfile time.Duration `json:"cpu_profile,omitempty"`
+	// DiskUsage is for how long it is counted where the space of the kubelet's and the runtime's file systems went. By
+	// default those are counted that are near a threshold, for 2 s; negative counts none.
+	DiskUsage time.Duration `json:"disk_usage,omitempty"`
 	// Version and Command are written into the evidence. RedactKey keys the placeholders of masked secrets; without
 	// it they can be guessed.
 	Version   string   `json:"version,omitempty"`

@@ -71,6 +71,7 @@ finding is at least that severe.`,
 	f.podGC.register(cmd)
 	fs.DurationVar(&f.Interval, "interval", forensics.DefaultInterval, "where the kubelet's goroutine dump shows a suspect, take a second one so much later; 0 takes none")
 	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take the kubelet's CPU profile for so long (10s); it costs the kubelet a few percent of a processor")
+	fs.DurationVar(&f.DiskUsage, "disk-usage", 0, "count for so long (30s) where the disk space went (default: 2s, and only on a disk near a threshold)")
 	fs.StringVar(&f.KubeletURL, "kubelet-url", "", "the kubelet's API (default: where its process listens)")
 	fs.StringVar(&f.Token, "token", "", "bearer token that may read nodes/proxy; prefer --token-file, others can see a command line")
 	fs.StringVar(&f.TokenFile, "token-file", "", "`FILE` with the bearer token")
@@ -130,8 +131,8 @@ func (f *flags) validate() error {
 	if f.HungAfter <= 0 || f.SlowAfter <= 0 {
 		return usagef("--hung-after and --slow-after: want more than 0")
 	}
-	if f.Interval < 0 || f.CPUProfile < 0 {
-		return usagef("--interval and --cpu-profile: want 0 or more")
+	if f.Interval < 0 || f.CPUProfile < 0 || f.DiskUsage < 0 {
+		return usagef("--interval, --cpu-profile and --disk-usage: want 0 or more")
 	}
 	if f.Interval == 0 {
 		f.Interval = -1 // none: the zero value of the option is its default

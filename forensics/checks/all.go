@@ -18,6 +18,6 @@ func All() []forensics.Check {
 		RuntimeUnresponsive, CSIOperationStuck,
 		PodOrphaned, PodOrphanedMounted, PodOrphanedVolData,
 		PodTerminatingStuck, PodPodGC, PodUnschedulable, PVCTerminatingHeld,
-		DeletedOpenFiles,
+		DiskPressure, DiskNearThreshold, DeletedOpenFiles,
 	}
 }

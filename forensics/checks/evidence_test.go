@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -104,9 +105,11 @@ func wellNode(tb testing.TB) forensics.Evidence {
 		forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHealth, forensics.SourceKubelet,
 		forensics.SourceKubeletHealth, forensics.SourceKubeletPods, forensics.SourcePodDirs, forensics.SourceCgroups, forensics.SourceGoroutines,
 		forensics.SourceHolders, forensics.SourceAPIDump,
+		forensics.SourceHolders, forensics.SourceDisks, forensics.SourceRuntime,
 	} {
 		e.Cover(forensics.Source{Source: source, Status: forensics.SourceRead})
 	}
+	e.Disks = oneDisk(disks.Settings{Minor: 17}, 50)
 	addDump(tb, &e, strings.ReplaceAll(housekeepingDump[strings.Index(housekeepingDump, "goroutine 118"):], "\r", ""), 9825)
 	return e
 }

@@ -67,3 +67,14 @@ type Info struct {
 	Nlink               uint64
 	UID, GID            uint32
 }
+
+// FSStat is what statfs(2) says of a file system.
+type FSStat struct {
+	// CapacityBytes is the size of the file system as df(1) shows it, FreeBytes what no file takes, AvailableBytes what of
+	// that anybody but root may take.
+	CapacityBytes, FreeBytes, AvailableBytes uint64
+	// Inodes and InodesFree are 0 on file systems that make inodes as they need them (btrfs).
+	Inodes, InodesFree uint64
+	// Dev is the st_dev of the directory that was asked.
+	Dev uint64
+}

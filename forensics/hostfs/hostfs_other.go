@@ -58,6 +58,9 @@ func (*FS) ReadLink(path string) (string, error) { return "", unsupported("readl
 // Lstat is not supported.
 func (*FS) Lstat(path string) (Info, error) { return Info{}, unsupported("lstat", path) }
 
+// Statfs is not supported.
+func (*FS) Statfs(path string) (FSStat, error) { return FSStat{}, unsupported("statfs", path) }
+
 // OpenFile is not supported.
 func (*FS) OpenFile(path string) (*File, error) { return nil, unsupported("open", path) }
 
@@ -72,6 +75,9 @@ func (*Dir) Weak() bool { return false }
 
 // Entries is not supported.
 func (*Dir) Entries(int) ([]Entry, error) { return nil, unsupported("readdir", "") }
+
+// Scan is not supported.
+func (*Dir) Scan(func(string, Info) bool) error { return unsupported("readdir", "") }
 
 // OpenDir is not supported.
 func (*Dir) OpenDir(rel string) (*Dir, error) { return nil, unsupported("open", rel) }

@@ -83,7 +83,7 @@ func TestParseLogDir(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := parseLogDir(tc.dir)
-			if ok != tc.ok || got != tc.want {
+			if ok != tc.ok || !cmp.Equal(got, tc.want) {
 				t.Errorf("%+v, %t; want %+v, %t", got, ok, tc.want, tc.ok)
 			}
 		})

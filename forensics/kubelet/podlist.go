@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -20,10 +21,24 @@ type podObject struct {
 		UID               string            `json:"uid"`
 		DeletionTimestamp string            `json:"deletionTimestamp"` // as text: one bad time must not cost the pod
 		Annotations       map[string]string `json:"annotations"`
+		OwnerReferences   []struct {
+			Kind       string `json:"kind"`
+			Controller bool   `json:"controller"`
+		} `json:"ownerReferences"`
 	} `json:"metadata"`
+	Spec struct {
+		Priority       *int32         `json:"priority"`
+		InitContainers []podContainer `json:"initContainers"`
+		Containers     []podContainer `json:"containers"`
+	} `json:"spec"`
 	Status struct {
 		Phase string `json:"phase"`
 	} `json:"status"`
+}
+
+type podContainer struct {
+	Image      string `json:"image"`
+	PullPolicy string `json:"imagePullPolicy"`
 }
 
 // The annotations that tie a mirror pod to its static pod (kubelet pkg/kubelet/types/pod_update.go).
@@ -40,6 +55,7 @@ func (o podObject) pod(source string) Pod {
 		Name:      o.Metadata.Name,
 		Source:    source,
 		Phase:     o.Status.Phase,
+		Priority:  o.Spec.Priority,
 	}
 	if deleting, err := time.Parse(time.RFC3339, o.Metadata.DeletionTimestamp); err == nil {
 		pod.Deleting = &deleting
@@ -55,6 +71,17 @@ func (o podObject) pod(source string) Pod {
 		pod.Kind = KindMirror
 	case source == "manifest", from != "" && from != "api":
 		pod.Kind = KindStatic
+	}
+	for _, owner := range o.Metadata.OwnerReferences {
+		if owner.Controller {
+			pod.OwnerKind = owner.Kind
+		}
+	}
+	for _, c := range slices.Concat(o.Spec.InitContainers, o.Spec.Containers) {
+		image := PodImage{Name: c.Image, PullPolicy: c.PullPolicy}
+		if c.Image != "" && !slices.Contains(pod.Images, image) {
+			pod.Images = append(pod.Images, image)
+		}
 	}
 	return pod
 }
@@ -83,6 +110,8 @@ func ParsePods(r io.Reader) ([]Pod, error) {
 			err = decoder.Decode(&single.Kind)
 		case "metadata":
 			err = decoder.Decode(&single.Metadata)
+		case "spec":
+			err = decoder.Decode(&single.Spec)
 		case "status":
 			err = decoder.Decode(&single.Status)
 		default:

@@ -34,6 +34,12 @@ func TestParsePods(t *testing.T) {
 			[]Pod{{UID: "h", Source: "kubelet"}},
 			"",
 		},
+		"daemon pod": {
+			`{"kind":"Pod","metadata":{"uid":"u","annotations":{"kubernetes.io/config.source":"api"},"ownerReferences":[{"kind":"Node"},{"kind":"DaemonSet","controller":true}]},` +
+				`"spec":{"priority":2000001000,"initContainers":[{"image":"a:1"}],"containers":[{"image":"a:1"},{"image":"b","imagePullPolicy":"Never"},{"image":"a:1"}]}}`,
+			[]Pod{{UID: "u", Source: "kubelet", OwnerKind: "DaemonSet", Priority: new(int32(2000001000)), Images: []PodImage{{Name: "a:1"}, {Name: "b", PullPolicy: "Never"}}}},
+			"",
+		},
 		"field of another type": {`{"items":[{"metadata":{"uid":"a","annotations":[1]},"status":{"phase":7}},{"metadata":{"uid":"b"}}]}`, []Pod{{UID: "a", Source: "kubelet"}, {UID: "b", Source: "kubelet"}}, ""},
 		"bad time":              {`{"items":[{"metadata":{"deletionTimestamp":"soon","uid":"a"}}]}`, []Pod{{UID: "a", Source: "kubelet"}}, ""},
 		"null pod":              {`{"items":[null]}`, []Pod{{Source: "kubelet"}}, ""},
@@ -71,7 +77,10 @@ func TestParsePodsBrokenOff(t *testing.T) {
 
 func TestParsePodsCaptures(t *testing.T) {
 	web := func(uid string) []Pod {
-		return []Pod{{UID: uid, Namespace: "default", Name: "web-lab-node-1", Source: "kubelet", Phase: "Running"}}
+		return []Pod{{
+			UID: uid, Namespace: "default", Name: "web-lab-node-1", Source: "kubelet", Phase: "Running", Kind: KindStatic,
+			Images: []PodImage{{Name: "docker.io/library/busybox:lab", PullPolicy: "Never"}},
+		}}
 	}
 	for name, want := range map[string][]Pod{
 		"kubelet-1.17.4-orphan-leftover": web("80d4acab7d7b273609d8596b6c36ec14"),

@@ -85,10 +85,12 @@ type Config struct {
 	ContainerRuntimeEndpoint   string            `json:"containerRuntimeEndpoint,omitempty"`
 	PodLogsDir                 string            `json:"podLogsDir,omitempty"`
 	EnableDebuggingHandlers    *bool             `json:"enableDebuggingHandlers,omitempty"`
-	EvictionHard               map[string]string `json:"evictionHard,omitempty"`
+	EvictionHard               map[string]string `json:"evictionHard,omitzero"` // empty is not the same as absent
 	EvictionSoft               map[string]string `json:"evictionSoft,omitempty"`
+	EvictionSoftGracePeriod    map[string]string `json:"evictionSoftGracePeriod,omitempty"`
 	ImageGCHighThreshold       *int              `json:"imageGCHighThresholdPercent,omitempty"`
 	ImageGCLowThreshold        *int              `json:"imageGCLowThresholdPercent,omitempty"`
+	ImageMaximumGCAge          string            `json:"imageMaximumGCAge,omitempty"`
 	MergeDefaultEviction       *bool             `json:"mergeDefaultEvictionSettings,omitempty"`
 	FailCgroupV1               *bool             `json:"failCgroupV1,omitempty"`
 	AnonymousAuthEnabled       *bool             `json:"anonymousAuthEnabled,omitempty"`
@@ -134,6 +136,20 @@ type Pod struct {
 	// Kind is "static" (from a manifest of this node) or "mirror" (the API's image of a static pod); absent for others,
 	// and where the source does not tell.
 	Kind string `json:"kind,omitempty"`
+	// OwnerKind is the kind of its controller ("DaemonSet", "ReplicaSet"); absent where it has none, or the source does
+	// not say.
+	OwnerKind string `json:"owner_kind,omitempty"`
+	// Priority is spec.priority; absent where the source does not say.
+	Priority *int32 `json:"priority,omitempty"`
+	// Images are those of its containers, init containers included, each once; absent where the source does not say.
+	Images []PodImage `json:"images,omitempty"`
+}
+
+// A PodImage is the image of a container as the pod names it.
+type PodImage struct {
+	Name string `json:"name"`
+	// PullPolicy is "Always", "IfNotPresent" or "Never"; absent where the API server would still set the default.
+	PullPolicy string `json:"pull_policy,omitempty"`
 }
 
 // The kinds of pods that do not come from the API alone.

@@ -1,0 +1,119 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
+)
+
+// DiskPressure finds file systems that are full or past a threshold of eviction.
+var DiskPressure = forensics.Check{
+	ID:    "disk-pressure",
+	Title: "A disk is full, or past a threshold of eviction",
+	Doc: `The figures of statfs(2), which df(1) shows and which the kubelet compares every 10 seconds, are past a threshold
+for nodefs (the kubelet's root directory) or imagefs (the runtime's images). The thresholds are those of the kubelet's
+flags and configuration, with the defaults of its version (1.10 to 1.36): nodefs.available<10%, nodefs.inodesFree<5%,
+imagefs.available<15%, and since 1.30 imagefs.inodesFree<5%. Setting one evictionHard threshold switches off the defaults
+of the others, unless mergeDefaultEvictionSettings is set (1.33 and later).
+
+Past a hard threshold the node has the condition DiskPressure, takes no new pods, and the kubelet deletes ended
+containers, then every unused image, then evicts pods: critical. Past a soft one it does so after the grace period: a
+warning. A file system without space or inodes is critical also without a threshold, if the kubelet or the runtime
+writes to it. Where the kubelet's configuration could not be read, thresholds are only assumed and nothing but a full
+disk is critical. Images that a runtime keeps elsewhere than its directory (a remote snapshotter) are not seen.`,
+	Severity: forensics.Critical,
+	Needs:    needsDisks,
+	Run: func(p *forensics.Pass) {
+		d := diskState(p)
+		for _, f := range d.FileSystems {
+			if f.Error != "" {
+				p.Unjudged("%s: %s", strings.Join(d.Roles(f.Device), ", "), f.Error)
+				continue
+			}
+			if readOnly(f) {
+				continue
+			}
+			if what, full := f.Full(); full {
+				p.Report(fullFinding(p, f, what))
+				continue
+			}
+			met := metOn(d, f)
+			if len(met) > 0 {
+				p.Report(pressureFinding(p, f, met))
+			}
+		}
+	},
+}
+
+// readOnly says that a file system is always full.
+func readOnly(f disks.FileSystem) bool {
+	return slices.Contains([]string{"squashfs", "erofs", "iso9660", "cramfs", "romfs"}, f.FSType)
+}
+
+// metOn lists the thresholds that a file system is past, hard ones first.
+func metOn(d *disks.State, f disks.FileSystem) []disks.Reach {
+	var hard, soft []disks.Reach
+	for _, r := range d.Reaches() {
+		switch {
+		case r.FileSystem.Device != f.Device || !r.Met:
+		case r.Threshold.Kind == "hard":
+			hard = append(hard, r)
+		default:
+			soft = append(soft, r)
+		}
+	}
+	return append(hard, soft...)
+}
+
+// kubeletWrites says whether the kubelet or the runtime writes to a file system.
+func kubeletWrites(d *disks.State, f disks.FileSystem) bool {
+	return slices.ContainsFunc(d.Roles(f.Device), func(role string) bool {
+		return role == disks.RoleNode || role == disks.RoleImage || role == disks.RoleContainer
+	})
+}
+
+func fullFinding(p *forensics.Pass, f disks.FileSystem, what string) forensics.Finding {
+	d := diskState(p)
+	found := forensics.Finding{
+		Severity: forensics.Warning, Subject: diskEntity(f), Refs: []forensics.Ref{diskRef(f)},
+		Title:         fmt.Sprintf("%s is full: no %s left", diskLabel(d, f), what),
+		Detail:        "Whatever writes to it fails with ENOSPC. " + fillers(p, f),
+		ConfidenceWhy: "the figures of statfs",
+		Remedies:      diskRemedies(p, f),
+	}
+	if kubeletWrites(d, f) {
+		found.Severity = forensics.Critical
+		found.Detail += next(p, f)
+	}
+	return found
+}
+
+func pressureFinding(p *forensics.Pass, f disks.FileSystem, met []disks.Reach) forensics.Finding {
+	d := diskState(p)
+	first := met[0]
+	found := forensics.Finding{
+		Severity: forensics.Warning, Subject: diskEntity(f), Refs: []forensics.Ref{diskRef(f)},
+		Title:         fmt.Sprintf("%s is past the %s eviction threshold %s", diskLabel(d, f), first.Threshold.Kind, first.Threshold),
+		ConfidenceWhy: "the figures of statfs against the kubelet's configuration",
+		Remedies:      diskRemedies(p, f),
+	}
+	var words []string
+	for _, r := range met {
+		words = append(words, reachWords(r))
+	}
+	found.Detail = strings.Join(words, "; ") + ". " + fillers(p, f) + next(p, f)
+	switch {
+	case d.Assumed != "":
+		found.Confidence = forensics.Possible
+		found.ConfidenceWhy = "the thresholds are the defaults: " + d.Assumed
+	case first.Threshold.Kind == "hard":
+		found.Severity = forensics.Critical
+		found.Detail = "The node has the condition DiskPressure, takes no new pods and keeps it for at least evictionPressureTransitionPeriod (5 min by default) after space was freed. " + found.Detail
+	default:
+		found.Detail = fmt.Sprintf("The kubelet acts when that lasts for the grace period (%s). ", first.Threshold.Grace) + found.Detail
+	}
+	return found
+}

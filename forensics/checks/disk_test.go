@@ -1,0 +1,231 @@
+package checks
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+)
+
+var _ = func() bool { maps.Copy(scenarios, diskScenarios()); return true }()
+
+const gib = 1 << 30
+
+// oneDisk is a disk of 100 GiB that holds everything and of which some percent are available.
+func oneDisk(s disks.Settings, available uint64) *disks.State {
+	return &disks.State{
+		Places: []disks.Place{
+			{Role: disks.RoleNode, Path: kubeletRoot, Device: "254:0"},
+			{Role: disks.RoleImage, Path: "/var/lib/containerd", Device: "254:0"},
+			{Role: disks.RoleContainer, Path: "/var/lib/containerd", Device: "254:0"},
+		},
+		FileSystems: []disks.FileSystem{{
+			Device: "254:0", MountPoint: "/", FSType: "ext4", Source: "/dev/vda",
+			CapacityBytes: 100 * gib, FreeBytes: available * gib, AvailableBytes: available * gib, Inodes: 1000, InodesFree: 900,
+		}},
+		Thresholds: s.Thresholds(), ImageGC: s.ImageGC(), Problems: s.Problems(), Usage: []disks.Usage{},
+	}
+}
+
+// disk puts a disk in place of the one that is there.
+func disk(available uint64, edit ...func(*disks.State)) change {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		e.Disks = oneDisk(disks.Settings{Minor: 34}, available)
+		for _, f := range edit {
+			f(e.Disks)
+		}
+	}
+}
+
+// settings are others than the defaults.
+func settings(s disks.Settings) func(*disks.State) {
+	return func(d *disks.State) {
+		d.Thresholds, d.ImageGC, d.Problems = s.Thresholds(), s.ImageGC(), s.Problems()
+	}
+}
+
+// apart puts images on a disk of their own.
+func apart(available uint64) func(*disks.State) {
+	return func(d *disks.State) {
+		d.Places[1].Device, d.Places[2].Device = "8:16", "8:16"
+		d.FileSystems = append(d.FileSystems, disks.FileSystem{
+			Device: "8:16", MountPoint: "/var/lib/containerd", FSType: "xfs", CapacityBytes: 200 * gib, FreeBytes: available * gib, AvailableBytes: available * gib,
+		})
+	}
+}
+
+func diskScenarios() map[string][]scenario {
+	soft := map[string]string{"nodefs.available": "25%"}
+	return map[string][]scenario{
+		"disk-pressure": {
+			{
+				name: "below the default of imagefs", base: wellNode, change: disk(14),
+				want: []string{"critical disk 254:0"}, says: "past the hard eviction threshold imagefs.available<15%",
+			},
+			{
+				name: "below both, the lower one first", base: wellNode, change: disk(9),
+				want: []string{"critical disk 254:0"}, says: "9.0 GiB (9.0 %) are left, the hard threshold nodefs.available<10% (default) is at 10.0 GiB",
+			},
+			{name: "exactly at the threshold", base: wellNode, change: disk(15), outcome: forensics.OutcomeClean},
+			{name: "inodes", base: wellNode, change: disk(50, func(d *disks.State) { d.FileSystems[0].InodesFree = 49 }), want: []string{"critical disk 254:0"}, says: "49 inodes"},
+			{
+				name: "no inode left", base: wellNode, change: disk(50, func(d *disks.State) { d.FileSystems[0].InodesFree = 0 }),
+				want: []string{"critical disk 254:0"}, says: "no inodes left",
+			},
+			{
+				name: "full although nothing guards it", base: wellNode, change: disk(0, settings(disks.Settings{Minor: 34, EvictionHard: map[string]string{}})),
+				want: []string{"critical disk 254:0"}, says: "no space left",
+			},
+			{
+				name: "full, but only logs are there", base: wellNode, change: disk(50, func(d *disks.State) {
+					d.Places = append(d.Places, disks.Place{Role: disks.RoleSystemLogs, Device: "8:2"})
+					d.FileSystems = append(d.FileSystems, disks.FileSystem{Device: "8:2", MountPoint: "/var/log", CapacityBytes: gib, Inodes: 10, InodesFree: 5})
+				}), want: []string{"warning disk 8:2"}, says: "(system-logs) is full",
+			},
+			{
+				name: "past a soft threshold", base: wellNode, change: disk(20, settings(disks.Settings{
+					Minor: 34, EvictionSoft: soft, SoftGracePeriod: map[string]string{"nodefs.available": "1m30s"},
+				})), want: []string{"warning disk 254:0"}, says: "grace period (1m30s)",
+			},
+			{
+				name: "past a default that is only assumed", base: wellNode, change: disk(9, func(d *disks.State) { d.Assumed = "/etc/kubelet.yaml could not be read" }),
+				want: []string{"warning disk 254:0"},
+			},
+			{
+				name: "pods go at once where images are elsewhere", base: wellNode, change: disk(9, apart(100)),
+				want: []string{"critical disk 254:0"}, says: "deletes: 1. pods at once, since images are on another file system",
+			},
+			{
+				name: "imagefs of its own", base: wellNode, change: disk(50, apart(20)),
+				want: []string{"critical disk 8:16"}, says: "deletes: 1. all containers that have ended; 2. every image that no container uses",
+			},
+			{name: "btrfs has no inodes to run out of", base: wellNode, change: disk(50, func(d *disks.State) {
+				d.FileSystems[0].Inodes, d.FileSystems[0].InodesFree = 0, 0
+			}), outcome: forensics.OutcomeClean},
+			{name: "a file system that is never writable is always full", base: wellNode, change: disk(0, func(d *disks.State) { d.FileSystems[0].FSType = "squashfs" })},
+			{name: "a mount that does not answer", base: wellNode, change: disk(0, func(d *disks.State) {
+				d.FileSystems[0] = disks.FileSystem{Device: "254:0", Error: "not asked: the mount at / has not answered for 20 s"}
+			}), outcome: forensics.OutcomeNotChecked},
+			{name: "what fills it", base: wellNode, change: disk(9, fill), want: []string{"critical disk 254:0"}, says: "emptyDir volumes 40.0 GiB"},
+			{name: "who goes first", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				disk(9, fill)(tb, e)
+				e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Namespace: "shop", Name: "cache", Source: "kubelet"})
+			}, want: []string{"critical disk 254:0"}, says: "probably in this order: shop/cache (" + deadUID + ") with 40.0 GiB"},
+		},
+		"disk-near-threshold": {
+			{name: "near", base: wellNode, change: disk(19), want: []string{"info disk 254:0"}, says: "4.0 % of its size away from the hard eviction threshold imagefs.available<15%"},
+			{name: "very near", base: wellNode, change: disk(16), want: []string{"warning disk 254:0"}, says: "begins at 85 % usage and frees down to 80 %; it is at 84 %"},
+			{name: "past it is disk-pressure", base: wellNode, change: disk(14), outcome: forensics.OutcomeClean},
+			{name: "far", base: wellNode, change: disk(20), outcome: forensics.OutcomeClean},
+			{
+				name: "one key drops the others", base: wellNode, change: disk(50, settings(disks.Settings{Minor: 34, EvictionHard: map[string]string{"memory.available": "1Gi"}})),
+				want: []string{"warning subsystem eviction"}, says: "switches off the defaults of the others",
+			},
+			{
+				name: "collection after eviction", base: wellNode, change: disk(50, settings(disks.Settings{Minor: 34, HighPercent: ptr(90), LowPercent: ptr(80)})),
+				want: []string{"info subsystem eviction"}, says: "eviction comes first",
+			},
+			{
+				name: "a percentage that never triggers", base: wellNode, change: disk(50, settings(disks.Settings{
+					Minor: 34, MergeDefaults: true, EvictionHard: map[string]string{"nodefs.available": "0%"},
+				})), want: []string{"info subsystem eviction"}, says: "the kubelet ignores 0%",
+			},
+			{name: "what k3s sets is no mistake", base: wellNode, change: disk(50, settings(disks.Settings{Minor: 34, Program: "k3s"})), outcome: forensics.OutcomeClean},
+		},
+	}
+}
+
+// fill says that an emptyDir of a pod takes most.
+func fill(d *disks.State) {
+	d.Usage = []disks.Usage{{
+		Device: "254:0", UsedBytes: 91 * gib, CountedBytes: 90 * gib, UnexplainedBytes: gib,
+		Kinds: []disks.KindSum{{Kind: disks.KindEmptyDir, Bytes: 40 * gib, Items: 1}, {Kind: disks.KindLayers, Bytes: 30 * gib, Items: 1}},
+		Items: []disks.Item{
+			{Kind: disks.KindEmptyDir, Path: kubeletRoot + "/pods/" + deadUID + "/volumes/kubernetes.io~empty-dir", Bytes: 40 * gib, PodUID: deadUID},
+			{Kind: disks.KindLayers, Path: "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs", Bytes: 30 * gib},
+		},
+	}}
+}
+
+// image is one of 2 GiB.
+func image(name string, edit ...func(*containers.Image)) containers.Image {
+	i := containers.Image{ID: "sha256:" + name, Names: []string{name}, SizeBytes: ptr(int64(2 * gib)), Containers: []string{}}
+	for _, f := range edit {
+		f(&i)
+	}
+	return i
+}
+
+func used(i *containers.Image)   { i.Containers = []string{"c0ffee"} }
+func pinned(i *containers.Image) { i.Pinned = true }
+
+// TestImagesAtRisk and the next one hold to a positive and near misses what stands under ids of checks that rest on logs.
+func TestImagesAtRisk(t *testing.T) {
+	const app = "registry.local/app:1.0"
+	for _, tt := range []scenario{
+		{name: "a static pod must not pull it", change: static(app, "Never", disk(16), image(app)), want: []string{"warning subsystem image-gc"}, says: app + " (imagePullPolicy Never)"},
+		{name: "a registry may have it", change: static(app, "IfNotPresent", disk(16), image(app)), want: []string{"info subsystem image-gc"}},
+		{name: "a container has it", change: static(app, "Never", disk(16), image(app, used))},
+		{name: "pinned", change: static(app, "Never", disk(16), image(app, pinned))},
+		{name: "nothing is about to be deleted", change: static(app, "Never", disk(50), image(app))},
+		{name: "another pod's image", change: static("registry.local/other:1", "Never", disk(16), image(app))},
+		{name: "short names", change: static("busybox", "Never", disk(16), image("docker.io/library/busybox:latest")), want: []string{"warning subsystem image-gc"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imagesAtRisk)) })
+	}
+}
+
+func TestImageGCTooLittle(t *testing.T) {
+	few := func(images ...containers.Image) change {
+		return func(tb testing.TB, e *forensics.Evidence) {
+			disk(14)(tb, e) // 86 % used: down to 80 %, 6 GiB have to go
+			e.Images = images
+		}
+	}
+	for _, tt := range []scenario{
+		{name: "unused images are too small", change: few(image("a"), image("b", used), image("c", pinned)), want: []string{"warning subsystem image-gc"}, says: "it wants 6.0 GiB, and unused images have 2.0 GiB"},
+		{name: "there is enough", change: few(image("a"), image("b"), image("c"))},
+		{name: "a size is unknown", change: few(image("a", func(i *containers.Image) { i.SizeBytes = nil })), outcome: forensics.OutcomeNotChecked},
+		{name: "below the threshold", change: disk(16), outcome: forensics.OutcomeClean},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imageGCTooLittle)) })
+	}
+}
+
+// local is a check that is none of the list.
+func local(run func(*forensics.Pass)) forensics.Check {
+	return forensics.Check{ID: "local", Title: "t", Doc: "d", Severity: forensics.Warning, Needs: needsDisks, Run: run}
+}
+
+// static adds a static pod that names an image, and the images of the node.
+func static(name, policy string, disk change, images ...containers.Image) change {
+	return func(tb testing.TB, e *forensics.Evidence) {
+		disk(tb, e)
+		e.Images = images
+		e.Pods = append(e.Pods, kubelet.Pod{UID: "s", Name: "etcd", Source: "manifest", Images: []kubelet.PodImage{{Name: name, PullPolicy: policy}}})
+	}
+}
+
+// TestDiskRemediesNameNoDeletion looks at every remedy of every disk scenario, as TestRemedies does for two nodes.
+func TestDiskRemediesNameNoDeletion(t *testing.T) {
+	for id, list := range diskScenarios() {
+		for _, s := range list {
+			e := s.base(t)
+			s.change(t, &e)
+			for _, f := range forensics.Analyze(&e, All()).Findings {
+				for _, r := range f.Remedies {
+					if r.Command == "" || r.Why == "" || r.Risk == "" || strings.Contains(r.Command, "rm -") {
+						t.Errorf("%s, %s: remedy %+v", id, s.name, r)
+					}
+				}
+				if f.ID == id && f.ConfidenceWhy == "" {
+					t.Errorf("%s, %s: no reason for its confidence", id, s.name)
+				}
+			}
+		}
+	}
+}

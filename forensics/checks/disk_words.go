@@ -1,0 +1,177 @@
+package checks
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
+)
+
+var needsDisks = []forensics.Need{{forensics.SourceDisks}}
+
+// diskState is what was measured; empty where nothing was.
+func diskState(p *forensics.Pass) *disks.State {
+	if p.Evidence.Disks == nil {
+		return &disks.State{}
+	}
+	return p.Evidence.Disks
+}
+
+func diskEntity(f disks.FileSystem) forensics.Entity {
+	return forensics.Entity{Kind: forensics.KindDisk, ID: f.Device}
+}
+
+// diskLabel names a file system by what it is for: "the disk at / (nodefs, imagefs)".
+func diskLabel(d *disks.State, f disks.FileSystem) string {
+	where := f.MountPoint
+	if where == "" {
+		where = f.Device
+	}
+	return fmt.Sprintf("the disk at %s (%s)", where, strings.Join(d.Roles(f.Device), ", "))
+}
+
+// diskRef quotes the figures.
+func diskRef(f disks.FileSystem) forensics.Ref {
+	text := fmt.Sprintf("%s %s: size %s, used %s, available %s", f.Source, f.MountPoint, forensics.Bytes(int64(f.CapacityBytes)),
+		forensics.Bytes(int64(f.UsedBytes())), forensics.Bytes(int64(f.AvailableBytes)))
+	if f.Inodes > 0 {
+		text += fmt.Sprintf("; inodes %d, free %d", f.Inodes, f.InodesFree)
+	}
+	return forensics.Ref{Source: forensics.SourceDisks + ":" + f.Device, Excerpt: strings.TrimSpace(text)}
+}
+
+// reachWords says how far a file system is from a threshold.
+func reachWords(r disks.Reach) string {
+	have, limit := forensics.Bytes(int64(r.Have)), forensics.Bytes(int64(r.Limit))
+	if r.Threshold.Inodes() {
+		have, limit = fmt.Sprintf("%d inodes", r.Have), fmt.Sprint(r.Limit)
+	}
+	total := r.FileSystem.CapacityBytes
+	if r.Threshold.Inodes() {
+		total = r.FileSystem.Inodes
+	}
+	return fmt.Sprintf("%s (%.1f %%) are left, the %s threshold %s (%s) is at %s", have, float64(r.Have)*100/float64(max(total, 1)),
+		r.Threshold.Kind, r.Threshold, r.Threshold.Origin, limit)
+}
+
+// fillers says where the space went, largest first.
+func fillers(p *forensics.Pass, f disks.FileSystem) string {
+	d := diskState(p)
+	u, ok := d.UsageOf(f.Device)
+	if !ok {
+		return "Where the space went was not counted."
+	}
+	var parts []string
+	for _, k := range u.Kinds[:min(len(u.Kinds), 4)] {
+		if k.Bytes > 0 {
+			parts = append(parts, disks.KindName(k.Kind)+" "+forensics.Bytes(k.Bytes))
+		}
+	}
+	text := "Of " + forensics.Bytes(u.UsedBytes) + " in use, largest first: " + strings.Join(parts, ", ") + "."
+	if u.Cut != "" {
+		return text + " Counting was cut: " + u.Cut + "."
+	}
+	for _, item := range u.Items {
+		if item.Kind == disks.KindOther || item.Kind == disks.KindLayers || item.Kind == disks.KindImages {
+			continue
+		}
+		text += fmt.Sprintf(" The largest single one: %s with %s%s.", item.Path, forensics.Bytes(item.Bytes), owner(p, item))
+		break
+	}
+	if leftovers := orphanBytes(p, u); leftovers > 0 {
+		text += " Directories of pods that are gone take " + forensics.Bytes(leftovers) + "."
+	}
+	if k := u.Kind(disks.KindVolume); k.Bytes > 0 {
+		text += " The directories of volumes may be the data of a StatefulSet: they are no rubbish."
+	}
+	return text
+}
+
+func owner(p *forensics.Pass, item disks.Item) string {
+	switch {
+	case item.PodUID != "":
+		return " of pod " + p.Model.Pod(item.PodUID).String()
+	case item.Claim != "":
+		return ", named after the claim " + item.Claim
+	}
+	return ""
+}
+
+// orphanBytes is what pods take that are gone.
+func orphanBytes(p *forensics.Pass, u disks.Usage) int64 {
+	var sum int64
+	for _, item := range u.Items {
+		if state, _ := p.Model.PodState(item.PodUID); item.PodUID != "" && state == forensics.PodOrphaned && item.Kind != disks.KindLogs {
+			sum += item.Bytes
+		}
+	}
+	return sum
+}
+
+// next says what the kubelet deletes, in order.
+func next(p *forensics.Pass, f disks.FileSystem) string {
+	steps := p.Model.DestructionOrder(f.Device)
+	if len(steps) == 0 {
+		return ""
+	}
+	for i := range steps {
+		steps[i] = fmt.Sprintf("%d. %s", i+1, steps[i])
+	}
+	return " To get space back the kubelet deletes: " + strings.Join(steps, "; ") + "."
+}
+
+// diskRemedies are steps to free space, those for the largest fillers first.
+func diskRemedies(p *forensics.Pass, f disks.FileSystem) []forensics.Remedy {
+	var steps []forensics.Remedy
+	u, counted := diskState(p).UsageOf(f.Device)
+	if !counted {
+		steps = append(steps, forensics.Remedy{
+			Command: "nodeforensics --disk-usage 30s", Why: "counts where the space of this file system went, without crossing a mount", Risk: "none: it reads",
+		})
+	}
+	for _, k := range u.Kinds {
+		if r, ok := kindRemedy(k.Kind); ok && k.Bytes*20 > u.UsedBytes && len(steps) < 3 {
+			steps = append(steps, r)
+		}
+	}
+	return append(steps, forensics.Remedy{
+		Command: "Keep images that no registry can give back: ctr -n k8s.io images label NAME io.cri-containerd.pinned=pinned",
+		Why:     "under pressure the kubelet deletes every image that no container uses; pinned ones it leaves (1.23 and later; CRI-O: pinned_images)",
+		Risk:    "none; what is pinned is not freed either",
+	})
+}
+
+func kindRemedy(kind string) (forensics.Remedy, bool) {
+	switch kind {
+	case disks.KindImages, disks.KindLayers:
+		return forensics.Remedy{
+			Command: "crictl rmi --prune", Why: "removes images that no container uses",
+			Precondition: "every image that is missing later can be pulled again: none was loaded by hand (ctr or crictl import)",
+			Risk:         "images that were loaded by hand are gone for good",
+		}, true
+	case disks.KindJournal:
+		return forensics.Remedy{
+			Command: "journalctl --vacuum-size=500M", Why: "removes archived journal files; SystemMaxUse= in journald.conf keeps it so",
+			Precondition: "the logs of the trouble are saved elsewhere", Risk: "older logs are gone",
+		}, true
+	case disks.KindLogs:
+		return forensics.Remedy{
+			Command: "Lower containerLogMaxSize and containerLogMaxFiles of the kubelet, and find out why the pod logs so much",
+			Why:     "the kubelet rotates logs at 10 MiB and 5 files by default, and once every 10 s, which a fast writer outruns",
+			Risk:    "older lines of logs are gone after the rotation",
+		}, true
+	case disks.KindEmptyDir, disks.KindWritable:
+		return forensics.Remedy{
+			Command: "Delete the pod that takes most (kubectl delete pod), and give it a limit for ephemeral-storage or a sizeLimit of its emptyDir",
+			Why:     "emptyDir volumes and writable layers go with their pod", Precondition: "what it wrote there can be lost",
+			Risk: "what is in its emptyDir volumes and in its containers' file systems is gone",
+		}, true
+	case disks.KindDeleted:
+		return forensics.Remedy{
+			Command: "Restart the processes that hold deleted files: see disk-deleted-open-files",
+			Why:     "the space is free once they are closed", Risk: "what they do is interrupted",
+		}, true
+	}
+	return forensics.Remedy{}, false
+}

@@ -1,0 +1,270 @@
+package forensics
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+)
+
+// Bytes spells a size: "512 B", "64.0 MiB", "1.4 GiB".
+func Bytes(n int64) string {
+	if n < 0 {
+		return "-" + Bytes(-n)
+	}
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, unit := float64(n)/1024, 0
+	for value >= 1024 && unit < 5 {
+		value, unit = value/1024, unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", value, "KMGTPE"[unit])
+}
+
+// PodUse is what a pod takes on the disk: emptyDir volumes, logs and writable layers, by which the kubelet ranks pods for
+// eviction (pkg/kubelet/eviction/helpers.go, podDiskUsage), as far as it was counted.
+type PodUse struct {
+	UID   string
+	Bytes int64
+	// Critical says that it is not evicted: static, or of a priority of 2,000,000,000 and more.
+	Critical bool
+	// Priority is spec.priority, nil if unknown.
+	Priority *int32
+}
+
+// criticalPriority is that of system-cluster-critical (pkg/apis/scheduling, SystemCriticalPriority).
+const criticalPriority = 2_000_000_000
+
+// PodsByUse ranks the pods that take space on a file system as the kubelet would evict them, as far as that can be known:
+// lower priority first, then those that take more. Whether a pod exceeds its request for ephemeral storage, which comes
+// before both, is not known here.
+func (m *Model) PodsByUse(u disks.Usage) []PodUse {
+	byPod := map[string]*PodUse{}
+	for _, item := range u.Items {
+		switch item.Kind {
+		case disks.KindEmptyDir, disks.KindLogs, disks.KindWritable:
+		default:
+			continue
+		}
+		if state, _ := m.PodState(item.PodUID); item.PodUID == "" || state == PodOrphaned {
+			continue
+		}
+		if byPod[item.PodUID] == nil {
+			byPod[item.PodUID] = &PodUse{UID: item.PodUID}
+		}
+		byPod[item.PodUID].Bytes += item.Bytes
+	}
+	for _, p := range m.evidence.Pods {
+		for _, uid := range []string{p.UID, p.MirrorUID} {
+			if use := byPod[uid]; use != nil {
+				use.Critical = use.Critical || static(p) || p.Priority != nil && *p.Priority >= criticalPriority
+				use.Priority = cmp.Or(use.Priority, p.Priority)
+			}
+		}
+	}
+	list := []PodUse{}
+	for _, use := range byPod {
+		list = append(list, *use)
+	}
+	slices.SortFunc(list, func(a, b PodUse) int {
+		if a.Critical != b.Critical {
+			if a.Critical {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(priority(a), priority(b)), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.UID, b.UID))
+	})
+	return list
+}
+
+func priority(u PodUse) int32 {
+	if u.Priority == nil {
+		return 0
+	}
+	return *u.Priority
+}
+
+func static(p kubelet.Pod) bool { return p.Kind != "" || p.Source == "manifest" || p.MirrorUID != "" }
+
+// UnusedImages are the images that no container was made from: what garbage collection and eviction may delete. Pinned
+// ones are spared (1.23 and later). known is false where the runtime's files were not read.
+func (m *Model) UnusedImages() (unused, pinned []containers.Image, known bool) {
+	if ok, _ := m.evidence.Saw(SourceRuntime); !ok {
+		return nil, nil, false
+	}
+	for _, image := range m.evidence.Images {
+		switch {
+		case len(image.Containers) > 0:
+		case image.Pinned:
+			pinned = append(pinned, image)
+		default:
+			unused = append(unused, image)
+		}
+	}
+	return unused, pinned, true
+}
+
+// ImageSizes adds up what the runtime tells the kubelet of images, and counts those of which it is not known.
+func ImageSizes(images []containers.Image) (sum int64, unknown int) {
+	for _, image := range images {
+		if image.SizeBytes == nil {
+			unknown++
+			continue
+		}
+		sum += *image.SizeBytes
+	}
+	return sum, unknown
+}
+
+// DestructionOrder says in which order the kubelet deletes when a threshold of a file system is crossed
+// (pkg/kubelet/eviction/helpers.go, buildSignalToNodeReclaimFuncs).
+func (m *Model) DestructionOrder(device string) []string {
+	d := m.evidence.Disks
+	shared, known := d.Shared()
+	if !known {
+		return nil
+	}
+	roles := d.Roles(device)
+	var steps []string
+	split := ""
+	if image, ok := d.Of(disks.RoleImage); ok {
+		if layers, ok := d.Of(disks.RoleContainer); ok && layers.Device != image.Device {
+			split = layers.Device
+		}
+	}
+	if shared || slices.Contains(roles, disks.RoleImage) || split == device {
+		if split == "" || split == device {
+			steps = append(steps, "all containers that have ended")
+		}
+		if split == "" || slices.Contains(roles, disks.RoleImage) {
+			steps = append(steps, m.imageStep())
+		}
+	}
+	step := "pods, one every 10 s"
+	if len(steps) == 0 {
+		step = "pods at once, since images are on another file system: one every 10 s"
+	}
+	if rank := m.evictionRank(device); rank != "" {
+		step += ", probably in this order: " + rank
+	}
+	return append(steps, step)
+}
+
+func (m *Model) imageStep() string {
+	unused, pinned, known := m.UnusedImages()
+	if !known {
+		return "every image that no container uses and that is not pinned, not only down to the low threshold"
+	}
+	sum, _ := ImageSizes(unused)
+	s := fmt.Sprintf("every image that no container uses, not only down to the low threshold: %s, %s as the runtime counts",
+		Plural(len(unused), "image"), Bytes(sum))
+	if len(pinned) > 0 {
+		s += fmt.Sprintf(" (%d more are pinned and stay)", len(pinned))
+	}
+	return s + "; images that were not used since the kubelet started go first"
+}
+
+// evictionRank names the first pods of the order, "" where nothing was counted.
+func (m *Model) evictionRank(device string) string {
+	const most = 3
+	u, ok := m.evidence.Disks.UsageOf(device)
+	if !ok {
+		return ""
+	}
+	var names []string
+	for _, use := range m.PodsByUse(u) {
+		if use.Critical || len(names) == most {
+			break
+		}
+		names = append(names, fmt.Sprintf("%s with %s", m.Pod(use.UID), Bytes(use.Bytes)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// ImageRisk is an image that a static pod or one of a DaemonSet needs, and that the kubelet may delete while no container
+// of it exists.
+type ImageRisk struct {
+	Image containers.Image
+	Name  string // as the pod names it
+	Pods  []string
+	// Never says that a pod must not pull it (imagePullPolicy: Never). Otherwise it may come back from a registry, which was
+	// not asked.
+	Never bool
+	// Unused says that no container uses it at the moment: it can go with the next collection.
+	Unused bool
+}
+
+// ImageRisks lists the images of static pods and of DaemonSets that are not pinned, those first that can go now.
+func (m *Model) ImageRisks() []ImageRisk {
+	risks := []ImageRisk{}
+	at := map[string]int{}
+	for _, p := range m.evidence.Pods {
+		if !static(p) && p.OwnerKind != "DaemonSet" {
+			continue
+		}
+		for _, named := range p.Images {
+			image, ok := m.image(named.Name)
+			if !ok || image.Pinned || len(image.Containers) > 0 && named.PullPolicy != "Never" {
+				continue
+			}
+			i, again := at[named.Name]
+			if !again {
+				i = len(risks)
+				at[named.Name] = i
+				risks = append(risks, ImageRisk{Image: image, Name: named.Name, Unused: len(image.Containers) == 0})
+			}
+			risks[i].Never = risks[i].Never || named.PullPolicy == "Never"
+			pod := cmp.Or(p.UID, p.Namespace+"/"+p.Name)
+			if !slices.Contains(risks[i].Pods, pod) {
+				risks[i].Pods = append(risks[i].Pods, pod)
+			}
+		}
+	}
+	slices.SortStableFunc(risks, func(a, b ImageRisk) int {
+		return cmp.Or(-compareBool(a.Unused, b.Unused), -compareBool(a.Never, b.Never), cmp.Compare(a.Name, b.Name))
+	})
+	return risks
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// image finds an image by the name that a pod has for it: with the default registry and tag that runtimes add
+// (docker.io/library/busybox:latest for busybox).
+func (m *Model) image(name string) (containers.Image, bool) {
+	want := normalImage(name)
+	for _, image := range m.evidence.Images {
+		if image.ID == name || slices.ContainsFunc(image.Names, func(n string) bool { return normalImage(n) == want }) {
+			return image, true
+		}
+	}
+	return containers.Image{}, false
+}
+
+// normalImage adds what may be left out of an image's name (github.com/distribution/reference, ParseNormalizedNamed).
+func normalImage(name string) string {
+	first, _, more := strings.Cut(name, "/")
+	switch {
+	case !more:
+		name = "docker.io/library/" + name
+	case !strings.ContainsAny(first, ".:") && first != "localhost":
+		name = "docker.io/" + name
+	}
+	if last := name[strings.LastIndexByte(name, '/')+1:]; !strings.ContainsAny(last, ":@") {
+		name += ":latest"
+	}
+	return name
+}
