@@ -83,7 +83,7 @@ func (w wanted) mount(m *mounts.Mount) bool { return w.ids[m.ID] || w.devices[m.
 func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, error) {
 	held := Held{
 		Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
-		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: map[int]string{},
+		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
 	}
 	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
 	k.known(&e.Mounts)

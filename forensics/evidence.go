@@ -45,6 +45,8 @@ type Evidence struct {
 	Pods    []kubelet.Pod          `json:"pods"`
 	Cgroups []containers.PodCgroup `json:"cgroups"`
 	Dumps   []Dump                 `json:"dumps"`
+	// Backings are the servers and disks behind network file systems and those that do not answer as they should.
+	Backings []mounts.Backing `json:"backings"`
 	// Held is what keeps mounts in use; absent where nobody looked.
 	Held *Held `json:"held,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
@@ -149,5 +151,6 @@ const (
 	SourceCgroups       = "cgroups"
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
+	SourceBackings      = "servers-and-disks"
 	SourceCollector     = "collector"
 )

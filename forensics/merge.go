@@ -13,7 +13,7 @@ func NewEvidence() Evidence {
 	return Evidence{
 		Schema: EvidenceSchema, Coverage: []Source{}, Namespaces: []mounts.Table{}, Health: []mounts.Health{},
 		Processes: []procs.Process{}, Threads: []procs.Thread{}, PodDirs: []kubelet.PodDir{}, Pods: []kubelet.Pod{},
-		Cgroups: []containers.PodCgroup{}, Dumps: []Dump{}, Redactions: []redact.LedgerEntry{},
+		Cgroups: []containers.PodCgroup{}, Dumps: []Dump{}, Backings: []mounts.Backing{}, Redactions: []redact.LedgerEntry{},
 		Mounts:    mounts.Table{Mounts: []mounts.Mount{}},
 		Collector: Collector{Command: []string{}, Outstanding: []Blocked{}},
 	}
@@ -51,6 +51,7 @@ func (e *Evidence) Merge(part Evidence) {
 	replace(&e.Threads, part.Threads)
 	replace(&e.PodDirs, part.PodDirs)
 	replace(&e.Cgroups, part.Cgroups)
+	replace(&e.Backings, part.Backings)
 	replace(&e.Redactions, part.Redactions)
 	e.Namespaces = append(e.Namespaces, part.Namespaces...)
 	e.Pods = append(e.Pods, part.Pods...)

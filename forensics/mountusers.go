@@ -91,7 +91,9 @@ func (m *Model) holderProcess(h procs.Holder) HolderProcess {
 	}
 	user := ""
 	if held := m.evidence.Held; held != nil {
-		user = held.Users[p.UID]
+		if at := slices.IndexFunc(held.Users, func(u User) bool { return u.UID == p.UID }); at >= 0 {
+			user = held.Users[at].Name
+		}
 	}
 	return HolderProcess{h, p.UID, user, p.Comm, p.Command, p.PodUID, p.ContainerID}
 }
