@@ -106,6 +106,8 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, held.Holders)
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
+	sockets, socketErrs := mounts.BoundSockets(ctx, c.fs, &e.Mounts, c.networks(e), w.mount)
+	held.Kernel, errs = append(held.Kernel, sockets...), append(errs, socketErrs...)
 	held.Kernel = held.Kernel[:min(len(held.Kernel), maxKernelUsers)]
 	held.Deleted = procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls)
 	part := Evidence{Held: &held}
@@ -115,6 +117,28 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		})
 	}
 	return part, ctx.Err()
+}
+
+// networks finds, for each network namespace other than this program's, a process that is in it and in the host's mount
+// namespace: a systemd service with PrivateNetwork, a container with the host's mounts.
+func (c *collector) networks(e *Evidence) []int {
+	const most = 256
+	own, err := c.fs.ReadLink("/proc/" + strconv.Itoa(selfPID()) + "/ns/net")
+	if err != nil {
+		return nil
+	}
+	seen, pids := map[string]bool{own: true}, []int{}
+	for _, p := range e.Processes {
+		if p.Kernel || p.MountNS == 0 || p.MountNS != e.Mounts.Namespace || len(pids) >= most {
+			continue
+		}
+		link, err := c.fs.ReadLink("/proc/" + strconv.Itoa(p.PID) + "/ns/net")
+		if err == nil && !seen[link] {
+			seen[link] = true
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids
 }
 
 // seesAllProcesses says whether /proc is that of the first PID namespace: in another one, a server may run unseen.
@@ -209,6 +233,28 @@ func (k *keeper) local(device string) bool {
 	switch k.classes[device] {
 	case mounts.ClassBlock, mounts.ClassMemory:
 		return true
+	case mounts.ClassOverlay:
+		return k.layersLocal(device)
+	}
+	return false
+}
+
+// layersLocal says whether all layers of an overlay are known and are on file systems that may be asked. Only overlays of
+// the host's own table have layers whose paths mean something here.
+func (k *keeper) layersLocal(device string) bool {
+	host := k.model.Host()
+	for _, m := range k.model.evidence.Mounts.Mounts {
+		if m.Device != device {
+			continue
+		}
+		layers := m.Layers()
+		for _, layer := range layers {
+			on, ok := host.Covering(layer.Dir)
+			if !strings.HasPrefix(layer.Dir, "/") || !ok || on.Class == mounts.ClassOverlay || !k.local(on.Device) {
+				return false
+			}
+		}
+		return len(layers) > 0
 	}
 	return false
 }

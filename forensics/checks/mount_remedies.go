@@ -1,7 +1,9 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -26,8 +28,8 @@ func hungRemedies(p *forensics.Pass, s superblock) []forensics.Remedy {
 // reviveFrom is the step that fits to what is known of the server or disk.
 func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 	r, disk := revive(m), ""
-	for i := range b.Disks[:min(1, len(b.Disks))] {
-		disk = quote(b.Disks[i].Name)
+	if at := slices.IndexFunc(b.Disks, func(d mounts.DiskState) bool { return d.Suspended || d.Kind == "multipath" }); at >= 0 {
+		disk = quote(cmp.Or(b.Disks[at].Map, b.Disks[at].Name))
 	}
 	switch b.Fault {
 	case mounts.FaultBlocklisted:
@@ -44,7 +46,7 @@ func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 	case mounts.FaultNoPath:
 		r.Command = "multipath -ll " + disk + "; bring a path back"
 	case mounts.FaultSuspended:
-		r.Command, r.Why = "dmsetup resume /dev/"+disk, "the device holds requests back until it is resumed"
+		r.Command, r.Why = "dmsetup resume "+disk, "the device holds requests back until it is resumed"
 		r.Precondition, r.Risk = "no snapshot or resize is under way: ask whoever has suspended it", "a snapshot that is being taken becomes inconsistent"
 	}
 	return r

@@ -14,6 +14,8 @@ type DiskState struct {
 	Name string `json:"name"` // "sda1", "dm-3"
 	// For is the device that this one is a part of: a path of multipath, a disk of a volume; "" for the one asked about.
 	For string `json:"for,omitempty"`
+	// Map is the name that device-mapper knows it by.
+	Map string `json:"map,omitempty"`
 	// Kind is "multipath", "lvm", "crypt" or another prefix of a device-mapper UUID; "" for other devices.
 	Kind string `json:"kind,omitempty"`
 	// State is that of the SCSI device ("running", "offline", "blocked", "transport-offline") or NVMe controller ("live",
@@ -81,6 +83,7 @@ func diskAt(fsys *hostfs.FS, dir string) DiskState {
 			d.Kind = "multipath"
 		}
 		d.Suspended = read("dm/suspended") == "1"
+		d.Map = read("dm/name")
 	}
 	return d
 }
