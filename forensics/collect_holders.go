@@ -108,6 +108,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
 	sockets, socketErrs := mounts.BoundSockets(ctx, c.fs, &e.Mounts, c.networks(e), w.mount)
 	held.Kernel, errs = append(held.Kernel, sockets...), append(errs, socketErrs...)
+	held.Kernel = append(held.Kernel, k.marks(result.Marks)...)
 	held.Kernel = held.Kernel[:min(len(held.Kernel), maxKernelUsers)]
 	held.Deleted = procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls)
 	part := Evidence{Held: &held}
@@ -206,6 +207,30 @@ func (k *keeper) pinned(t *mounts.Table) {
 		if err == nil && len(k.held.Pinned) < maxPinned {
 			k.held.Pinned = append(k.held.Pinned, PinnedNamespace{Namespace: ns, MountID: m.ID, MountPoint: m.MountPoint, MountNS: t.Namespace})
 		}
+	}
+}
+
+// marks are the users that only watch, of the host's mounts that are wanted.
+func (k *keeper) marks(list []procs.Mark) []mounts.KernelUser {
+	var users []mounts.KernelUser
+	for _, mark := range list {
+		for _, m := range k.model.MountsOf(mark.Device) {
+			if k.want.mount(&m) {
+				users = append(users, k.mark(mark, m))
+			}
+		}
+		if m, ok := k.model.Mount(mark.MountID); ok && mark.MountID != 0 && k.want.mount(&m) {
+			users = append(users, k.mark(mark, m))
+		}
+	}
+	return users
+}
+
+func (k *keeper) mark(mark procs.Mark, m mounts.Mount) mounts.KernelUser {
+	p, _ := k.model.Process(mark.PID)
+	return mounts.KernelUser{
+		MountID: m.ID, Device: m.Device, Use: mounts.UseMark, What: mark.Kind,
+		Detail: fmt.Sprintf("%s of process %d (%s), descriptor %d; does not block", Plural(mark.Count, "mark"), mark.PID, p.Comm, mark.FD),
 	}
 }
 

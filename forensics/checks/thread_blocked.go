@@ -81,10 +81,10 @@ func waitFacts(t procs.Thread) string {
 		}
 		text += "."
 	}
-	switch {
-	case t.Wait.Kill == "yes":
+	switch t.Wait.Kill {
+	case "yes":
 		text += " SIGKILL ends the wait; no other signal does. The kernel's watch for hung tasks never reports such a wait."
-	case t.Wait.Kill == "no":
+	case "no":
 		text += " No signal ends the wait, SIGKILL neither."
 	}
 	if t.State == "S" && t.Wait.Kind == procs.WaitFUSE {

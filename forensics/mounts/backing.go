@@ -82,7 +82,7 @@ func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mou
 		if m.Class == ClassNetwork {
 			one.Connections = b.connections(serversOf(m))
 		}
-		one.judge(m)
+		one.judge()
 		b.list = append(b.list, one)
 	}
 	return b.list, b.errs
@@ -106,7 +106,7 @@ type backings struct {
 }
 
 // judge says what the parts show together.
-func (b *Backing) judge(m *Mount) {
+func (b *Backing) judge() {
 	switch {
 	case len(b.Disks) > 0:
 		b.Fault, b.Why = diskFault(b.Disks, 0)

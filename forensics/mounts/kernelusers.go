@@ -25,6 +25,7 @@ const (
 	UseBind    KernelUse = "same-fs"       // another mount of the same superblock
 	UseOverlay KernelUse = "overlay-layer" // a directory on it is a layer of an overlay
 	UseDevice  KernelUse = "block-device"  // device-mapper, md or multipath is on the same disk
+	UseMark    KernelUse = "watch"         // inotify(7) or fanotify(7) marks of a process, which end with the mount
 )
 
 // A KernelUser is something in the kernel, and not in a process, that uses a mount.
@@ -44,7 +45,7 @@ type KernelUser struct {
 
 // KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of [KernelHolders].
 const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an io_uring, " +
-	"an accounting file or a kernel service holds; sockets bound to a relative name, or in another network and mount namespace. inotify and fanotify marks are visible, but do not keep a mount busy"
+	"an accounting file or a kernel service holds; sockets bound to a relative name, or in another network and mount namespace. inotify and fanotify marks are shown, but do not keep a mount busy"
 
 // KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
 // mounts, loop devices, swap files, NFS exports, overlays, bound sockets, and what is stacked on the same disk.
