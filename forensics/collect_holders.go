@@ -83,7 +83,7 @@ func (w wanted) mount(m *mounts.Mount) bool { return w.ids[m.ID] || w.devices[m.
 func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, error) {
 	held := Held{
 		Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
-		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: map[int]string{},
+		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
 	}
 	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
 	k.known(&e.Mounts)
@@ -106,6 +106,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, held.Holders)
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
+	sockets, socketErrs := mounts.BoundSockets(ctx, c.fs, &e.Mounts, c.networks(e), w.mount)
+	held.Kernel, errs = append(held.Kernel, sockets...), append(errs, socketErrs...)
+	held.Kernel = append(held.Kernel, k.marks(result.Marks)...)
 	held.Kernel = held.Kernel[:min(len(held.Kernel), maxKernelUsers)]
 	held.Deleted = procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls)
 	part := Evidence{Held: &held}
@@ -115,6 +118,28 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		})
 	}
 	return part, ctx.Err()
+}
+
+// networks finds, for each network namespace other than this program's, a process that is in it and in the host's mount
+// namespace: a systemd service with PrivateNetwork, a container with the host's mounts.
+func (c *collector) networks(e *Evidence) []int {
+	const most = 256
+	own, err := c.fs.ReadLink("/proc/" + strconv.Itoa(selfPID()) + "/ns/net")
+	if err != nil {
+		return nil
+	}
+	seen, pids := map[string]bool{own: true}, []int{}
+	for _, p := range e.Processes {
+		if p.Kernel || p.MountNS == 0 || p.MountNS != e.Mounts.Namespace || len(pids) >= most {
+			continue
+		}
+		link, err := c.fs.ReadLink("/proc/" + strconv.Itoa(p.PID) + "/ns/net")
+		if err == nil && !seen[link] {
+			seen[link] = true
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids
 }
 
 // seesAllProcesses says whether /proc is that of the first PID namespace: in another one, a server may run unseen.
@@ -185,6 +210,30 @@ func (k *keeper) pinned(t *mounts.Table) {
 	}
 }
 
+// marks are the users that only watch, of the host's mounts that are wanted.
+func (k *keeper) marks(list []procs.Mark) []mounts.KernelUser {
+	var users []mounts.KernelUser
+	for _, mark := range list {
+		for _, m := range k.model.MountsOf(mark.Device) {
+			if k.want.mount(&m) {
+				users = append(users, k.mark(mark, m))
+			}
+		}
+		if m, ok := k.model.Mount(mark.MountID); ok && mark.MountID != 0 && k.want.mount(&m) {
+			users = append(users, k.mark(mark, m))
+		}
+	}
+	return users
+}
+
+func (k *keeper) mark(mark procs.Mark, m mounts.Mount) mounts.KernelUser {
+	p, _ := k.model.Process(mark.PID)
+	return mounts.KernelUser{
+		MountID: m.ID, Device: m.Device, Use: mounts.UseMark, What: mark.Kind,
+		Detail: fmt.Sprintf("%s of process %d (%s), descriptor %d; does not block", Plural(mark.Count, "mark"), mark.PID, p.Comm, mark.FD),
+	}
+}
+
 // add takes a holder over, within the bounds.
 func (k *keeper) add(h procs.Holder) {
 	if h.Deleted && len(k.deleted) < maxDeleted {
@@ -209,6 +258,28 @@ func (k *keeper) local(device string) bool {
 	switch k.classes[device] {
 	case mounts.ClassBlock, mounts.ClassMemory:
 		return true
+	case mounts.ClassOverlay:
+		return k.layersLocal(device)
+	}
+	return false
+}
+
+// layersLocal says whether all layers of an overlay are known and are on file systems that may be asked. Only overlays of
+// the host's own table have layers whose paths mean something here.
+func (k *keeper) layersLocal(device string) bool {
+	host := k.model.Host()
+	for _, m := range k.model.evidence.Mounts.Mounts {
+		if m.Device != device {
+			continue
+		}
+		layers := m.Layers()
+		for _, layer := range layers {
+			on, ok := host.Covering(layer.Dir)
+			if !strings.HasPrefix(layer.Dir, "/") || !ok || on.Class == mounts.ClassOverlay || !k.local(on.Device) {
+				return false
+			}
+		}
+		return len(layers) > 0
 	}
 	return false
 }

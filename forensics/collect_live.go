@@ -50,6 +50,7 @@ func (c *collector) live(ctx context.Context) {
 	c.opt.Progress("looking at mounts")
 	c.mountHealth(ctx)
 	asking.Wait()
+	c.read(ctx, SourceBackings, readLimit, c.backings)
 	c.opt.Progress("looking for what holds mounts")
 	c.read(ctx, SourceHolders, readLimit, c.holders)
 	c.disks(ctx)
@@ -59,7 +60,7 @@ func (c *collector) live(ctx context.Context) {
 // offline examines the disk of another node.
 func (c *collector) offline(ctx context.Context) {
 	c.absent("--root is the disk of another machine: nothing live is read", SourceMounts, SourceProcesses, SourceThreads,
-		SourceHealth, SourceKubeletHealth, SourceKubeletPods, SourceMetrics, SourceCgroups, SourceHolders,
+		SourceHealth, SourceKubeletHealth, SourceKubeletPods, SourceMetrics, SourceCgroups, SourceHolders, SourceBackings,
 		SourceRuntimeAnswer)
 	c.read(ctx, SourceNode, readLimit, c.offlineNode)
 	c.read(ctx, SourceKubelet, readLimit, c.findKubelet)

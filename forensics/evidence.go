@@ -54,6 +54,8 @@ type Evidence struct {
 	Sandboxes  []containers.Sandbox   `json:"sandboxes"`
 	Containers []containers.Container `json:"containers"`
 	Images     []containers.Image     `json:"images"`
+	// Backings are the servers and disks behind network file systems and those that do not answer as they should.
+	Backings []mounts.Backing `json:"backings"`
 	// Held is what keeps mounts in use; absent where nobody looked.
 	Held *Held `json:"held,omitempty"`
 	// Disks are the file systems that the kubelet watches; absent where nobody looked.
@@ -166,5 +168,6 @@ const (
 	SourceDisks         = "disks"
 	SourceRuntime       = "runtime"        // the runtime's files
 	SourceRuntimeAnswer = "runtime-answer" // whether its daemon answers
+	SourceBackings      = "servers-and-disks"
 	SourceCollector     = "collector"
 )

@@ -48,7 +48,13 @@ type Held struct {
 	// Deleted are files without a name that are open.
 	Deleted []procs.DeletedFile `json:"deleted_files"`
 	// Users are the names of the users that holders run as, from the host's /etc/passwd.
-	Users map[int]string `json:"users"`
+	Users []User `json:"users"`
+}
+
+// User is a user of the host.
+type User struct {
+	UID  int    `json:"uid"`
+	Name string `json:"name"`
 }
 
 // PinnedNamespace is a mount namespace that is mounted somewhere, as unshare(1) --mount=FILE and snapd do.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -12,7 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // TestCollectHolders holds a pod's volume, then unmounts it while a process in another mount namespace has a copy.
@@ -84,6 +87,110 @@ func TestCollectHolders(t *testing.T) {
 	n := forensics.NewModel(&e).Namespace(e.Held.Leaked[at].Namespace)
 	if !slices.Equal(n.PIDs, []int{elsewhere.Process.Pid}) {
 		t.Errorf("the namespace has processes %v, want %d", n.PIDs, elsewhere.Process.Pid)
+	}
+}
+
+// TestDeletedOnOverlay asks for the size of a file on an overlay whose layers are in memory, and not where one is on FUSE.
+func TestDeletedOnOverlay(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	for name, lower := range map[string]func(t *testing.T, base string) string{
+		"in memory": func(_ *testing.T, base string) string { return filepath.Join(base, "lower") },
+		"on FUSE": func(t *testing.T, _ string) string {
+			return testfuse.Mount(t, t.TempDir(), testfuse.Options{}).MountPoint()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, dir := t.TempDir(), t.TempDir()
+			if err := unix.Mount("tmpfs", base, "tmpfs", 0, ""); err != nil {
+				t.Skipf("mount: %v", err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(base, unix.MNT_DETACH) })
+			for _, name := range []string{"lower", "upper", "work"} {
+				if err := os.Mkdir(filepath.Join(base, name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			data := "lowerdir=" + lower(t, base) + ",upperdir=" + base + "/upper,workdir=" + base + "/work"
+			if err := unix.Mount("overlay", dir, "overlay", 0, data); err != nil {
+				t.Skipf("overlay: %v", err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+			file, err := os.Create(filepath.Join(dir, "file"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := file.Write(make([]byte, 1<<20)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(file.Name()); err != nil {
+				t.Fatal(err)
+			}
+			holder := exec.Command("sleep", "1000")
+			holder.ExtraFiles = []*os.File{file}
+			startUntilEnd(t, holder)
+			_ = file.Close()
+			e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(e.Held.Deleted, func(f procs.DeletedFile) bool { return f.PID == holder.Process.Pid })
+			if asked := at >= 0 && e.Held.Deleted[at].SizeBytes == 1<<20; asked != (name == "in memory") {
+				t.Errorf("deleted files %+v", e.Held.Deleted)
+			}
+		})
+	}
+}
+
+// TestSocketOfAnotherNetwork binds a socket in a network namespace of its own.
+func TestSocketOfAnotherNetwork(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	name, stop := filepath.Join(dir, "socket"), make(chan struct{})
+	bound, ended := make(chan error), make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread() // and never unlocked: the thread ends with its namespace
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			bound <- err
+			return
+		}
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err == nil {
+			err = unix.Bind(fd, &unix.SockaddrUnix{Name: name})
+		}
+		process := exec.Command("sleep", "1000") // a process that is in that namespace, and not only a thread
+		if err == nil {
+			err = process.Start()
+		}
+		bound <- err
+		<-stop
+		_ = unix.Close(fd)
+		if process.Process != nil {
+			_ = process.Process.Kill()
+			_ = process.Wait()
+		}
+	}()
+	t.Cleanup(func() {
+		close(stop)
+		<-ended
+	})
+	if err := <-bound; err != nil {
+		t.Skipf("network namespace: %v", err)
+	}
+	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(e.Held.Kernel, func(u mounts.KernelUser) bool { return u.Use == mounts.UseSocket && u.What == name && u.Blocks }) {
+		t.Errorf("users in the kernel %+v, want the socket %s", e.Held.Kernel, name)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestFindMounts(t *testing.T) {
 func TestParsePasswd(t *testing.T) {
 	const text = "root:x:0:0:root:/root:/bin/sh\ntoor:x:0:0::/:/bin/sh\n\nbroken\n:x:5:5:::\nvicky:x:1000:1000::/home:/bin/sh\nother:x:7:7:::\nshort:x:8\n"
 	got := parsePasswd([]byte(text), map[int]bool{0: true, 1000: true, 5: true, 8: true, 9: true})
-	if diff := cmp.Diff(map[int]string{0: "root", 1000: "vicky"}, got); diff != "" {
+	if diff := cmp.Diff([]User{{0, "root"}, {1000, "vicky"}}, got); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 }

@@ -14,15 +14,16 @@ func NewEvidence() Evidence {
 	return Evidence{
 		Schema: EvidenceSchema, Coverage: []Source{}, Namespaces: []mounts.Table{}, Health: []mounts.Health{},
 		Processes: []procs.Process{}, Threads: []procs.Thread{}, PodDirs: []kubelet.PodDir{}, Pods: []kubelet.Pod{},
-		Cgroups: []containers.PodCgroup{}, Dumps: []Dump{}, Redactions: []redact.LedgerEntry{},
 		Runtimes: []containers.Runtime{}, Sandboxes: []containers.Sandbox{}, Containers: []containers.Container{}, Images: []containers.Image{},
+		Cgroups: []containers.PodCgroup{}, Dumps: []Dump{}, Backings: []mounts.Backing{}, Redactions: []redact.LedgerEntry{},
 		Mounts:    mounts.Table{Mounts: []mounts.Mount{}},
 		Collector: Collector{Command: []string{}, Outstanding: []Blocked{}},
 	}
 }
 
 // Merge takes over what a part holds: single values and lists replace those that are there, because a later part
-// knows more; coverage, pods, dumps, namespaces and objects of the API are added, and a source that is told again replaces its entry.
+// knows more; coverage, pods, dumps, namespaces and objects of the API are added, and a source that is told again
+// replaces its entry.
 func (e *Evidence) Merge(part Evidence) {
 	if !part.Collected.IsZero() {
 		e.Collected = part.Collected
@@ -71,6 +72,7 @@ func (e *Evidence) Merge(part Evidence) {
 	replace(&e.Sandboxes, part.Sandboxes)
 	replace(&e.Containers, part.Containers)
 	replace(&e.Images, part.Images)
+	replace(&e.Backings, part.Backings)
 	replace(&e.Redactions, part.Redactions)
 	e.Namespaces = append(e.Namespaces, part.Namespaces...)
 	e.Pods = append(e.Pods, part.Pods...)

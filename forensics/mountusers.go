@@ -58,9 +58,9 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	for _, holder := range h.Holders {
 		switch {
 		case holder.MountID == mount.ID && mount.ID != 0:
-			u.Holders = append(u.Holders, m.holderProcess(holder))
+			u.Holders = append(u.Holders, m.HolderProcess(holder))
 		case holder.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
-			u.Elsewhere = append(u.Elsewhere, m.holderProcess(holder))
+			u.Elsewhere = append(u.Elsewhere, m.HolderProcess(holder))
 			others[holder.MountNS] = others[holder.MountNS] || holder.MountNS != m.evidence.Mounts.Namespace
 		}
 	}
@@ -84,14 +84,17 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	return u
 }
 
-func (m *Model) holderProcess(h procs.Holder) HolderProcess {
+// HolderProcess adds what is known of a holder's process.
+func (m *Model) HolderProcess(h procs.Holder) HolderProcess {
 	p, ok := m.Process(h.PID)
 	if !ok {
 		return HolderProcess{Holder: h, UID: -1, Command: []string{}}
 	}
 	user := ""
 	if held := m.evidence.Held; held != nil {
-		user = held.Users[p.UID]
+		if at := slices.IndexFunc(held.Users, func(u User) bool { return u.UID == p.UID }); at >= 0 {
+			user = held.Users[at].Name
+		}
 	}
 	return HolderProcess{h, p.UID, user, p.Comm, p.Command, p.PodUID, p.ContainerID}
 }

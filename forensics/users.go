@@ -16,7 +16,7 @@ const maxPasswd = 4 << 20
 
 // userNames finds the names of those that holders run as in the host's /etc/passwd (passwd(5)). Names of other databases
 // (LDAP, systemd-userdbd) are not looked for: asking those may block. Inside a container a number may have another name.
-func userNames(ctx context.Context, fsys *hostfs.FS, group *probe.Group, e *Evidence, holders []procs.Holder) map[int]string {
+func userNames(ctx context.Context, fsys *hostfs.FS, group *probe.Group, e *Evidence, holders []procs.Holder) []User {
 	uids, wanted := map[int]int{}, map[int]bool{}
 	for _, p := range e.Processes {
 		uids[p.PID] = p.UID
@@ -30,23 +30,23 @@ func userNames(ctx context.Context, fsys *hostfs.FS, group *probe.Group, e *Evid
 	defer cancel()
 	text, err := probe.Do(ctx, group, "/etc/passwd", func() ([]byte, error) { return fsys.ReadFile("/etc/passwd", maxPasswd) })
 	if err != nil {
-		return map[int]string{}
+		return []User{}
 	}
 	return parsePasswd(text, wanted)
 }
 
 // parsePasswd reads "name:password:UID:…". Of several names of one user the first counts, as for getpwuid(3).
-func parsePasswd(text []byte, wanted map[int]bool) map[int]string {
-	names := map[int]string{}
+func parsePasswd(text []byte, wanted map[int]bool) []User {
+	users := []User{}
 	for line := range bytes.Lines(text) {
 		fields := bytes.SplitN(bytes.TrimRight(line, "\n"), []byte{':'}, 4)
 		if len(fields) < 4 || len(fields[0]) == 0 {
 			continue
 		}
-		uid, err := strconv.Atoi(string(fields[2]))
-		if _, known := names[uid]; err == nil && wanted[uid] && !known {
-			names[uid] = string(fields[0])
+		if uid, err := strconv.Atoi(string(fields[2])); err == nil && wanted[uid] {
+			wanted[uid] = false
+			users = append(users, User{uid, string(fields[0])})
 		}
 	}
-	return names
+	return users
 }

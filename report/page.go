@@ -32,6 +32,7 @@ type page struct {
 	Outcomes []outcomeRow
 
 	Mounts     mountsView
+	Holders    holdersView
 	Threads    threadsView
 	Goroutines []dumpView
 	CPU        *cpuView
@@ -72,6 +73,7 @@ const (
 	budgetFindings   = 450 << 10
 	budgetTree       = 200 << 10
 	budgetMounts     = 1000 << 10
+	budgetHolders    = 200 << 10
 	budgetThreads    = 250 << 10
 	budgetGoroutines = 320 << 10
 	budgetFlame      = 100 << 10
@@ -100,6 +102,7 @@ func newPage(r Report) *page {
 	p.CPU = newCPUView(r.Evidence.CPUProfile)
 	p.Pods = newPodsView(r, names, places)
 	p.Processes = newProcessesView(r, names, places)
+	p.Holders = newHoldersView(r, names, places)
 	p.Coverage = newCoverage(r)
 	p.Run = newRunView(r)
 	p.Findings = newFindingsView(r, names, places)
@@ -207,6 +210,7 @@ func (p *page) addNav() {
 	add("#checks", "Checks", len(p.Outcomes), false)
 	add("#evidence", "Evidence", -1, false)
 	add("#mounts", "Mounts", p.Mounts.Total, true)
+	add("#holders", "Holders", p.Holders.Total, true)
 	add("#threads", "Threads", p.Threads.Total, true)
 	total := 0
 	if len(p.Goroutines) > 0 {

@@ -24,6 +24,13 @@ type scenario struct {
 	outcome forensics.OutcomeStatus
 }
 
+// backing adds what the kernel's tables show of the server of the file system that is ill.
+func backing(fault mounts.Fault, why string) func(testing.TB, *forensics.Evidence) {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		e.Backings = []mounts.Backing{{Device: "0:47", Disks: []mounts.DiskState{}, Connections: []mounts.Connection{}, Fault: fault, Why: why}}
+	}
+}
+
 // scenarios has, for each check, at least one positive and one near miss. What a check says about evidence without its
 // sources is tested for all checks alike.
 var scenarios = map[string][]scenario{
@@ -46,6 +53,14 @@ var scenarios = map[string][]scenario{
 				e.Mounts.Mounts, e.Health = append(e.Mounts.Mounts, m), append(e.Health, h)
 			}
 		}, want: []string{"critical superblock 0:47"}, says: "and 28 more"},
+		{
+			name: "the server's host is gone", base: sickNode, change: backing(mounts.FaultUnreachable, "216 bytes are not acknowledged"),
+			want: []string{"critical superblock 0:47"}, says: "The server is not reached: 216 bytes are not acknowledged.",
+		},
+		{
+			name: "the client is blocklisted", base: sickNode, change: backing(mounts.FaultBlocklisted, "the cluster says so"),
+			want: []string{"critical superblock 0:47"}, says: "The server has thrown this client out",
+		},
 		{name: "slow is not hung", base: sickNode, change: status(mounts.StatusSlow), outcome: forensics.OutcomeClean},
 		{name: "recovered is not hung", base: sickNode, change: status(mounts.StatusRecovered), outcome: forensics.OutcomeClean},
 		{name: "time ran out before hung-after", base: sickNode, change: status(mounts.StatusUnanswered), outcome: forensics.OutcomeNotChecked},
@@ -88,6 +103,11 @@ var scenarios = map[string][]scenario{
 		{name: "shorter than hung-after", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			e.Threads[0].WaitSeconds, e.Dumps = ptr(14.0), nil
 		}},
+		{name: "part of the kernel and meaning", base: sickNode, want: []string{"warning thread 9825/9839"}, says: "It is in the kernel's FUSE client."},
+		{
+			name: "what is behind", base: sickNode, change: backing(mounts.FaultSilent, "7 requests are on their way"),
+			want: []string{"warning thread 9825/9839"}, says: "The server is reached and does not answer: 7 requests",
+		},
 		{name: "no age is proven", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			e.Threads[0].WaitSeconds, e.Dumps = nil, nil
 		}},

@@ -16,6 +16,11 @@ func reportStatus(status mounts.Status, title func(superblock) string, detail st
 		for _, s := range superblocks(p, status) {
 			f := s.finding(p, forensics.Warning, title(s))
 			f.Detail = fmt.Sprintf("%s %s.", detail, s.where())
+			if status != mounts.StatusSlow && status != mounts.StatusRecovered {
+				text, refs := behind(p, s.device)
+				f.Detail += text
+				f.Refs = append(f.Refs, refs...)
+			}
 			f.ConfidenceWhy = "the answer was seen"
 			f.Remedies = remedies(s.mount())
 			p.Report(f)

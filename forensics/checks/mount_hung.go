@@ -18,7 +18,12 @@ stamped as waiting). For a disk a waiting thread counts only after four times as
 All mounts of one superblock are one finding. It is critical if one of them lies below the kubelet's directory or the
 kubelet waits for it: housekeeping, the volume manager or the start of the kubelet can stop there, in every version
 from 1.10 to 1.36. Elsewhere it is a warning. A mount that answers later than that, and one for which time ran out
-before --hung-after, is never reported as hung.`,
+before --hung-after, is never reported as hung.
+
+What is behind it is told apart by the kernel's own tables, without asking it: requests and answers of the NFS client
+(/proc/PID/mountstats), requests, sessions and blocklisting of the CephFS client (debugfs), connections of the SMB client,
+whether TCP is acknowledged (host or network gone, or only its service), state and paths of the disk. They are read once,
+so requests on their way are no proof by themselves.`,
 	Severity: forensics.Critical,
 	Needs:    needsHealth,
 	Run: func(p *forensics.Pass) {
@@ -41,10 +46,13 @@ func hungFinding(p *forensics.Pass, s superblock) forensics.Finding {
 			forensics.Plural(len(list), "thread"), forensics.ThreadEntity(list[0].thread).ID, list[0].thread.Comm)
 		f.Refs = append(f.Refs, threadRef(list[0].thread))
 	}
+	text, refs := behind(p, s.device)
+	f.Detail += text
+	f.Refs = append(f.Refs, refs...)
 	f.ConfidenceWhy = "no answer for longer than --hung-after, measured by a probe"
 	if s.health.Method == "passive" {
 		f.ConfidenceWhy = s.health.Reason
 	}
-	f.Remedies = hungRemedies(s)
+	f.Remedies = hungRemedies(p, s)
 	return f
 }

@@ -1,7 +1,9 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -10,9 +12,10 @@ import (
 
 // hungRemedies are the steps for a file system that does not answer, in the order that works: the server first, then
 // what releases the callers, the lazy unmount last because it releases nobody.
-func hungRemedies(s superblock) []forensics.Remedy {
+func hungRemedies(p *forensics.Pass, s superblock) []forensics.Remedy {
 	m := s.mount()
-	steps := []forensics.Remedy{revive(m)}
+	b, _ := p.Model.Backing(s.device)
+	steps := []forensics.Remedy{reviveFrom(b, m)}
 	switch m.Class {
 	case mounts.ClassFUSE:
 		steps = append(steps, abortFUSE(m), lazyUnmount(m))
@@ -20,6 +23,33 @@ func hungRemedies(s superblock) []forensics.Remedy {
 		steps = append(steps, forceUnmount(m), lazyUnmount(m))
 	}
 	return steps
+}
+
+// reviveFrom is the step that fits to what is known of the server or disk.
+func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
+	r, disk := revive(m), ""
+	if at := slices.IndexFunc(b.Disks, func(d mounts.DiskState) bool { return d.Suspended || d.Kind == "multipath" }); at >= 0 {
+		disk = quote(cmp.Or(b.Disks[at].Map, b.Disks[at].Name))
+	}
+	switch b.Fault {
+	case mounts.FaultBlocklisted:
+		r.Command = "Take the client off the blocklist (ceph osd blocklist ls, … rm), then unmount and mount anew"
+		r.Why = "the cluster has thrown this client out: no call returns by itself, and bringing servers back changes nothing"
+		r.Precondition = "it is known why it was evicted: two clients that both write corrupt data"
+		r.Risk = "what was not written is lost"
+	case mounts.FaultRefused, mounts.FaultSilent:
+		if m.Class == mounts.ClassNetwork {
+			r.Command = "Look at the service on the server of " + m.Source + ": its host answers, it does not"
+		}
+	case mounts.FaultUnreachable:
+		r.Command = "Look at the network to the server of " + m.Source + ", and whether its host is up"
+	case mounts.FaultNoPath:
+		r.Command = "multipath -ll " + disk + "; bring a path back"
+	case mounts.FaultSuspended:
+		r.Command, r.Why = "dmsetup resume "+disk, "the device holds requests back until it is resumed"
+		r.Precondition, r.Risk = "no snapshot or resize is under way: ask whoever has suspended it", "a snapshot that is being taken becomes inconsistent"
+	}
+	return r
 }
 
 func revive(m mounts.Mount) forensics.Remedy {

@@ -114,6 +114,30 @@ func (s superblock) refs() []forensics.Ref {
 	return refs
 }
 
+// behind says what the kernel's tables show of the server or disk, "" if they show nothing, and where that was read.
+func behind(p *forensics.Pass, device string) (string, []forensics.Ref) {
+	b, ok := p.Model.Backing(device)
+	if !ok || b.Fault == mounts.FaultNone {
+		return "", nil
+	}
+	text := map[mounts.Fault]string{
+		mounts.FaultUnreachable: "The server is not reached",
+		mounts.FaultRefused:     "The server's host lives, its service does not",
+		mounts.FaultSilent:      "The server is reached and does not answer",
+		mounts.FaultBlocklisted: "The server has thrown this client out",
+		mounts.FaultRejected:    "The server does not keep the session with this client",
+		mounts.FaultOffline:     "The disk is offline",
+		mounts.FaultSuspended:   "The disk is suspended",
+		mounts.FaultNoPath:      "The disk has no path left",
+		mounts.FaultBusy:        "The disk has not finished what it was asked",
+	}[b.Fault]
+	excerpt := b.Why
+	for _, c := range b.Connections[:min(len(b.Connections), 4)] {
+		excerpt += fmt.Sprintf("\n%s %s, %d bytes not acknowledged, %d retransmissions", c.Remote, c.State, c.UnackedBytes, c.Retransmits)
+	}
+	return " " + text + ": " + b.Why + ".", []forensics.Ref{{Source: forensics.SourceBackings + ":" + device, Excerpt: excerpt}}
+}
+
 // finding is the part that all findings about a file system share.
 func (s superblock) finding(p *forensics.Pass, severity forensics.Severity, title string) forensics.Finding {
 	return forensics.Finding{

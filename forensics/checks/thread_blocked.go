@@ -58,7 +58,10 @@ func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
 		Title:         who + verb + forensics.Duration(w.seconds) + onWhat(t),
 		ConfidenceWhy: w.from, Refs: []forensics.Ref{threadRef(t)}, Since: since(p, w.seconds),
 	}
-	f.Detail = strings.TrimSpace(fmt.Sprintf("It %s. %s", forensics.DescribeWait(t), t.Wait.Meaning))
+	f.Detail = strings.TrimSpace(fmt.Sprintf("It %s. %s", forensics.DescribeWait(t), t.Wait.Meaning)) + waitFacts(t)
+	text, refs := behind(p, t.Device)
+	f.Detail += text
+	f.Refs = append(f.Refs, refs...)
 	if j := p.Model.GoroutineOf(t.PID, t.TID); j != nil {
 		f.Detail += fmt.Sprintf(" It runs goroutine %d.", j.Goroutine)
 	}
@@ -66,6 +69,43 @@ func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
 		f.Pods = []string{process.PodUID}
 	}
 	return f
+}
+
+// waitFacts says which part of the kernel a thread waits in, and what a signal does.
+func waitFacts(t procs.Thread) string {
+	text := ""
+	if name := subsystems[t.Wait.Kind]; name != "" {
+		text = " It is in " + name
+		if t.Wait.FS != "" && t.Wait.Kind != procs.WaitFUSE {
+			text += " (" + t.Wait.FS + ")"
+		}
+		text += "."
+	}
+	switch t.Wait.Kill {
+	case "yes":
+		text += " SIGKILL ends the wait; no other signal does. The kernel's watch for hung tasks never reports such a wait."
+	case "no":
+		text += " No signal ends the wait, SIGKILL neither."
+	}
+	if t.State == "S" && t.Wait.Kind == procs.WaitFUSE {
+		text += " Its state is S, so it counts neither as blocked nor for the load average."
+	}
+	return text
+}
+
+// subsystems name the parts of the kernel.
+var subsystems = map[procs.WaitKind]string{
+	procs.WaitServer:   "the client of a network file system",
+	procs.WaitFUSE:     "the kernel's FUSE client",
+	procs.WaitAutofs:   "the automounter",
+	procs.WaitJournal:  "the journal of a disk file system",
+	procs.WaitBlock:    "the block layer",
+	procs.WaitFrozen:   "the freeze protection of a file system",
+	procs.WaitFSLock:   "the locks of directories, superblocks and mounts",
+	procs.WaitMmapLock: "memory management (the lock of a memory map)",
+	procs.WaitCgroup:   "the cgroup core",
+	procs.WaitFreezer:  "the freezer of cgroups",
+	procs.WaitExit:     "the end of a process",
 }
 
 func onWhat(t procs.Thread) string {

@@ -25,6 +25,7 @@ const (
 	UseBind    KernelUse = "same-fs"       // another mount of the same superblock
 	UseOverlay KernelUse = "overlay-layer" // a directory on it is a layer of an overlay
 	UseDevice  KernelUse = "block-device"  // device-mapper, md or multipath is on the same disk
+	UseMark    KernelUse = "watch"         // inotify(7) or fanotify(7) marks of a process, which end with the mount
 )
 
 // A KernelUser is something in the kernel, and not in a process, that uses a mount.
@@ -44,7 +45,7 @@ type KernelUser struct {
 
 // KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of [KernelHolders].
 const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an io_uring, " +
-	"an accounting file or a kernel service holds; sockets bound in other network namespaces. inotify and fanotify marks are visible, but do not keep a mount busy"
+	"an accounting file or a kernel service holds; sockets bound to a relative name, or in another network and mount namespace. inotify and fanotify marks are shown, but do not keep a mount busy"
 
 // KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
 // mounts, loop devices, swap files, NFS exports, overlays, bound sockets, and what is stacked on the same disk.
@@ -131,19 +132,37 @@ const maxSame = 64
 func (u *users) overlays() {
 	for i := range u.table.Mounts {
 		m := &u.table.Mounts[i]
-		if m.FSType != "overlay" {
-			continue
+		for _, layer := range m.Layers() {
+			u.path(layer.Dir, KernelUser{Use: UseOverlay, What: m.MountPoint, UserMount: m.ID, Detail: layer.Option + " " + layer.Dir})
 		}
-		for option := range strings.SplitSeq(m.SuperOptions, ",") {
-			name, value, _ := strings.Cut(option, "=")
-			switch name {
-			case "upperdir", "workdir", "lowerdir", "lowerdir+", "datadir+":
-				for _, dir := range strings.Split(string(unescape([]byte(value))), ":") {
-					u.path(dir, KernelUser{Use: UseOverlay, What: m.MountPoint, UserMount: m.ID, Detail: name + " " + dir})
+	}
+}
+
+// A Layer is a directory that an overlay consists of. Its path is as it was mounted: in the namespace of who mounted, and
+// relative to a working directory that nobody knows if it does not begin with a slash.
+type Layer struct {
+	Option string // "lowerdir", "upperdir", "workdir", ...
+	Dir    string
+}
+
+// Layers lists the directories of an overlay; none for other file systems.
+func (m *Mount) Layers() []Layer {
+	if m.FSType != "overlay" {
+		return nil
+	}
+	var layers []Layer
+	for option := range strings.SplitSeq(m.SuperOptions, ",") {
+		name, value, _ := strings.Cut(option, "=")
+		switch name {
+		case "upperdir", "workdir", "lowerdir", "lowerdir+", "datadir+":
+			for _, dir := range strings.Split(string(unescape([]byte(value))), ":") {
+				if dir != "" { // "::" sets data layers apart
+					layers = append(layers, Layer{name, dir})
 				}
 			}
 		}
 	}
+	return layers
 }
 
 // loops reads the files of loop devices.
@@ -195,9 +214,27 @@ func (u *users) exports() error {
 	return err
 }
 
-// sockets reads /proc/net/unix, unix(7): the name is the last column, as bind(2) was given it.
-func (u *users) sockets() error {
-	text, err := u.fsys.ReadFile("/proc/net/unix", maxList)
+// BoundSockets lists the sockets that are bound to names on the mounts of a table in the network namespaces of some
+// processes. Those should be in the mount namespace of the table, since a name is told as bind(2) was given it.
+// [KernelHolders] looks in the network namespace of the reader only.
+func BoundSockets(ctx context.Context, fsys *hostfs.FS, table *Table, pids []int, want func(*Mount) bool) ([]KernelUser, []error) {
+	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, found: []KernelUser{}}
+	for _, pid := range pids {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := u.socketsIn(fmt.Sprintf("/proc/%d/net/unix", pid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			u.errs = append(u.errs, fmt.Errorf("bound sockets: %w", err))
+		}
+	}
+	return u.found, u.errs
+}
+
+func (u *users) sockets() error { return u.socketsIn("/proc/net/unix") }
+
+// socketsIn reads /proc/net/unix, unix(7): the name is the last column, as bind(2) was given it.
+func (u *users) socketsIn(name string) error {
+	text, err := u.fsys.ReadFile(name, maxList)
 	for line := range bytes.Lines(text) {
 		_, name, ok := bytes.Cut(line, []byte(" /"))
 		if !ok {

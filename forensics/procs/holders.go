@@ -70,6 +70,18 @@ type NamespaceHold struct {
 	Namespace uint64 `json:"namespace"`
 }
 
+// A Mark is what a process watches with inotify(7) or fanotify(7). It does not keep a mount busy, and ends with it.
+type Mark struct {
+	PID  int    `json:"pid"`
+	FD   int    `json:"fd"`
+	Kind string `json:"kind"` // "inotify" or "fanotify"
+	// Device is the superblock that is watched, or MountID the mount, of which fanotify can watch all.
+	Device  string `json:"device,omitempty"`
+	MountID int    `json:"mount_id,omitempty"`
+	// Count is how many marks there are on it.
+	Count int `json:"count"`
+}
+
 // HoldersOptions say what [Holders] looks for. The zero value finds everything.
 type HoldersOptions struct {
 	// Group remembers the reads that have not come back.
@@ -96,6 +108,8 @@ type HoldersResult struct {
 	// descriptor.
 	FUSE       []FUSEDevice
 	Namespaces []NamespaceHold
+	// Marks are what is watched: of each descriptor one for each superblock or mount.
+	Marks []Mark
 	// Processes and Descriptors count what was looked at.
 	Processes, Descriptors int
 	// Problems say what could not be read, one error for each sort of trouble.
@@ -115,7 +129,7 @@ type HoldersResult struct {
 // The error is not nil only if /proc cannot be listed. Other trouble is in the Problems of the result.
 func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersResult, error) {
 	result := HoldersResult{
-		Holders: []Holder{}, FUSE: []FUSEDevice{}, Namespaces: []NamespaceHold{}, Problems: []error{},
+		Holders: []Holder{}, FUSE: []FUSEDevice{}, Namespaces: []NamespaceHold{}, Marks: []Mark{}, Problems: []error{},
 	}
 	lister, err := newCollector(ctx, fsys, Options{Limits: opt.Limits})
 	if err != nil {
@@ -140,6 +154,7 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		s.found, s.paths = nil, nil
 		result.FUSE = append(result.FUSE, s.fuse...)
 		result.Namespaces = append(result.Namespaces, s.pins...)
+		result.Marks = append(result.Marks, s.marks...)
 		result.Processes += s.processes
 		result.Descriptors += s.descriptors
 		for ns, pids := range s.members {
@@ -182,6 +197,7 @@ func sortHolders(r *HoldersResult) {
 		slices.SortFunc(r.Holders, inOrder)
 	}
 	slices.SortFunc(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	slices.SortStableFunc(r.Marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 	slices.SortFunc(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 }
 

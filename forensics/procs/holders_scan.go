@@ -50,6 +50,7 @@ type scanner struct {
 	links       hostfs.LinkReader
 	fuse        []FUSEDevice
 	pins        []NamespaceHold
+	marks       []Mark
 	members     map[uint64][]int // by mount namespace, some of its processes
 	mapped      []mappedAt       // of one process
 	maps        []byte           // the buffer for maps; nil while a read that did not come back has it
@@ -281,8 +282,16 @@ func number(name []byte) int {
 	return n
 }
 
-// special notes descriptors that are no files: of those, a mount namespace holds mounts.
+// special notes descriptors that are no files: of those, a mount namespace holds mounts, and marks watch them.
 func (s *scanner) special(p *subject, name, text []byte) {
+	switch string(text) {
+	case "anon_inode:inotify", "inotify": // before and since Linux 2.6.37
+		s.readMarks(p, name, "inotify")
+		return
+	case "anon_inode:[fanotify]":
+		s.readMarks(p, name, "fanotify")
+		return
+	}
 	if !bytes.HasPrefix(text, []byte("mnt:")) {
 		return
 	}

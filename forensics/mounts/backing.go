@@ -1,0 +1,156 @@
+package mounts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// Fault says which part of the way to the data has failed.
+type Fault string
+
+// The faults. FaultNone means that nothing of what was read shows one, which proves nothing.
+const (
+	FaultNone        Fault = ""
+	FaultUnreachable Fault = "unreachable" // the server's host does not acknowledge what is sent: host down, or the network
+	FaultRefused     Fault = "refused"     // no connection, and none is being made: the host lives, nothing listens
+	FaultSilent      Fault = "silent"      // the host acknowledges, the service does not answer
+	FaultBlocklisted Fault = "blocklisted" // the server has thrown this client out for good
+	FaultRejected    Fault = "session"     // the session with the server is hung or closed
+	FaultOffline     Fault = "offline"     // the disk is gone or was taken offline
+	FaultSuspended   Fault = "suspended"   // the device holds requests back on purpose
+	FaultNoPath      Fault = "no-path"     // multipath has no path left
+	FaultBusy        Fault = "in-flight"   // requests are on their way to the disk
+)
+
+// A Backing is what stands behind a file system, as the kernel's own tables show it: a server and the connection to it,
+// or a disk. Reading them asks neither.
+type Backing struct {
+	// Device is the superblock.
+	Device string `json:"device"`
+	// NFS, Ceph and CIFS have the details of their sort; the others are absent. Disks are the device and what it consists of.
+	NFS   *NFSState   `json:"nfs,omitempty"`
+	Ceph  *CephState  `json:"ceph,omitempty"`
+	CIFS  *CIFSState  `json:"cifs,omitempty"`
+	Disks []DiskState `json:"disks"`
+	// Connections are the TCP connections to the server.
+	Connections []Connection `json:"connections"`
+	// Fault is what they show, and Why on which evidence.
+	Fault Fault  `json:"fault,omitempty"`
+	Why   string `json:"why,omitempty"`
+}
+
+// Backings reads what stands behind the file systems of a table for which want is true: NFS, CephFS (kernel client), CIFS
+// and disks. It touches no mounted file system; the files are those of procfs, sysfs and debugfs:
+//
+//	/proc/PID/mountstats, /proc/PID/net/tcp and tcp6, /sys/kernel/debug/ceph, /proc/fs/cifs/DebugData, /sys/dev/block
+//
+// Some take locks of the file system's client, so callers that must not wait call it under package probe. Errors are those
+// of files that are there and cannot be read.
+func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mount) bool) ([]Backing, []error) {
+	b := backings{fsys: fsys, list: []Backing{}, proc: "/proc/self/"}
+	if table.PID != 0 {
+		b.proc = fmt.Sprintf("/proc/%d/", table.PID)
+	}
+	seen := map[string]bool{}
+	for i := range table.Mounts {
+		m := &table.Mounts[i]
+		if ctx.Err() != nil {
+			b.errs = append(b.errs, fmt.Errorf("servers and disks: %w", ctx.Err()))
+			break
+		}
+		if seen[m.Device] || want != nil && !want(m) {
+			continue
+		}
+		one := Backing{Device: m.Device, Disks: []DiskState{}, Connections: []Connection{}}
+		switch {
+		case m.FSType == "nfs" || m.FSType == "nfs4":
+			one.NFS = b.nfs(m)
+		case m.FSType == "ceph":
+			one.Ceph = b.ceph(m)
+		case m.FSType == "cifs" || m.FSType == "smb3":
+			one.CIFS = b.cifs(m)
+		case m.Class == ClassBlock:
+			one.Disks = append(one.Disks, readDisks(fsys, m.Device)...)
+		}
+		if one.NFS == nil && one.Ceph == nil && one.CIFS == nil && len(one.Disks) == 0 {
+			continue
+		}
+		seen[m.Device] = true
+		if m.Class == ClassNetwork {
+			one.Connections = b.connections(serversOf(m))
+		}
+		one.judge()
+		b.list = append(b.list, one)
+	}
+	return b.list, b.errs
+}
+
+// backings reads each file once.
+type backings struct {
+	fsys *hostfs.FS
+	proc string // the directory of the process that has the table
+	list []Backing
+	errs []error
+
+	stats      []NFSState
+	clients    []CephState
+	shares     []CIFSState
+	tcp        []Connection
+	statsRead  bool
+	cephRead   bool
+	sharesRead bool
+	tcpRead    bool
+}
+
+// judge says what the parts show together.
+func (b *Backing) judge() {
+	switch {
+	case len(b.Disks) > 0:
+		b.Fault, b.Why = diskFault(b.Disks, 0)
+		return
+	case b.Ceph != nil:
+		b.Fault, b.Why = b.Ceph.fault()
+	}
+	if b.Fault != FaultNone && b.Fault != FaultSilent {
+		return
+	}
+	outstanding := b.outstanding()
+	if fault, why := connectionFault(b.Connections, outstanding > 0); fault != FaultNone {
+		b.Fault, b.Why = fault, why
+	}
+	if b.Fault == FaultNone && outstanding > 0 {
+		b.Fault = FaultSilent
+	}
+	if outstanding > 0 {
+		b.Why = strings.TrimPrefix(fmt.Sprintf("%s; %d requests are on their way", b.Why, outstanding), "; ")
+	}
+	if b.NFS != nil && b.Fault != FaultNone {
+		b.Why += "; " + b.NFS.patience()
+	}
+}
+
+// outstanding counts the requests that have not been answered.
+func (b *Backing) outstanding() int {
+	switch {
+	case b.NFS != nil:
+		return int(b.NFS.Outstanding)
+	case b.Ceph != nil:
+		return b.Ceph.MDSRequests + b.Ceph.OSDRequests + b.Ceph.MonitorRequests
+	case b.CIFS != nil:
+		return b.CIFS.Outstanding
+	}
+	return 0
+}
+
+// option returns the value of an option of the superblock, "" if it is not there.
+func option(m *Mount, name string) string {
+	for word := range strings.SplitSeq(m.SuperOptions, ",") {
+		if value, ok := strings.CutPrefix(word, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package mounts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// CIFSState is what the SMB client knows of one share.
+type CIFSState struct {
+	Share string `json:"share"` // "\\server\share"
+	// Connected is false where the client has lost its connection or has to set it up again.
+	Connected bool `json:"connected"`
+	// Outstanding are requests that the server has not answered, of all shares on the same connection.
+	Outstanding int `json:"outstanding"`
+}
+
+// cifs finds the state of a mount by its source, "//server/share/directory".
+func (b *backings) cifs(m *Mount) *CIFSState {
+	if !b.sharesRead {
+		b.sharesRead = true
+		text, err := b.fsys.ReadFile("/proc/fs/cifs/DebugData", maxStats)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			b.errs = append(b.errs, fmt.Errorf("cifs: %w", err))
+		}
+		b.shares = parseCIFS(text)
+	}
+	source := strings.ToLower(strings.ReplaceAll(m.Source, "/", `\`))
+	for i, s := range b.shares {
+		if share := strings.ToLower(s.Share); source == share || strings.HasPrefix(source, share+`\`) {
+			return &b.shares[i]
+		}
+	}
+	return nil
+}
+
+var (
+	cifsShare = regexp.MustCompile(`^\d+\) (\\\\.+?) Mounts: \d+`)
+	cifsCount = regexp.MustCompile(`(TCP status|Req On Wire): (\d+)`)
+)
+
+// cifsGood is CifsGood of enum statusEnum in fs/smb/client/cifsglob.h.
+const cifsGood = 1
+
+// parseCIFS reads /proc/fs/cifs/DebugData (cifs_debug_data_proc_show in fs/smb/client/cifs_debug.c). Each server begins with
+// a number at the start of a line ("1) ConnectionId: 0x1 Hostname: fs1", before 5.3 "1) Name: 10.0.0.9"), and has its
+// connection, its sessions and, further in, its shares. IPC$ is no share that is mounted ("0) IPC: ...").
+func parseCIFS(text []byte) []CIFSState {
+	var list []CIFSState
+	var first int // share of the server
+	var now CIFSState
+	for raw := range bytes.Lines(text) {
+		line := string(bytes.TrimSpace(raw))
+		share := cifsShare.FindStringSubmatch(line)
+		switch {
+		case share != nil:
+			one := now
+			one.Share = share[1]
+			list = append(list, one)
+		case raw[0] >= '0' && raw[0] <= '9' && strings.Contains(line, ") "):
+			first, now = len(list), CIFSState{Connected: true}
+		}
+		if strings.Contains(line, "DISCONNECTED") && len(list) > first {
+			list[len(list)-1].Connected = false
+		}
+		for _, count := range cifsCount.FindAllStringSubmatch(line, -1) {
+			n, err := strconv.Atoi(count[2])
+			switch {
+			case err != nil:
+			case count[1] == "TCP status":
+				now.Connected = now.Connected && n == cifsGood
+			default:
+				now.Outstanding = n
+			}
+		}
+	}
+	return list
+}

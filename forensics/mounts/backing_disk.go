@@ -1,0 +1,139 @@
+package mounts
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// DiskState is what the kernel knows of a block device. Strings are empty and numbers absent where it does not tell.
+type DiskState struct {
+	Name string `json:"name"` // "sda1", "dm-3"
+	// For is the device that this one is a part of: a path of multipath, a disk of a volume; "" for the one asked about.
+	For string `json:"for,omitempty"`
+	// Map is the name that device-mapper knows it by.
+	Map string `json:"map,omitempty"`
+	// Kind is "multipath", "lvm", "crypt" or another prefix of a device-mapper UUID; "" for other devices.
+	Kind string `json:"kind,omitempty"`
+	// State is that of the SCSI device ("running", "offline", "blocked", "transport-offline") or NVMe controller ("live",
+	// "connecting", "dead").
+	State          string `json:"state,omitempty"`
+	ReadOnly       bool   `json:"read_only,omitempty"`
+	Suspended      bool   `json:"suspended,omitempty"`
+	InFlightReads  int    `json:"in_flight_reads"`
+	InFlightWrites int    `json:"in_flight_writes"`
+}
+
+const (
+	maxStack = 4 // multipath below crypt below LVM, and one to spare
+	maxBelow = 64
+)
+
+// readDisks reads /sys/dev/block/MAJOR:MINOR and what it consists of, itself first; nil if there is no such device.
+func readDisks(fsys *hostfs.FS, device string) []DiskState {
+	if _, _, ok := deviceNumbers(device); !ok {
+		return nil
+	}
+	dir, err := fsys.Resolve("/sys/dev/block/" + device)
+	if err != nil {
+		return nil
+	}
+	return appendDisks(nil, fsys, dir, "", maxStack)
+}
+
+func appendDisks(list []DiskState, fsys *hostfs.FS, dir, above string, depth int) []DiskState {
+	d := diskAt(fsys, dir)
+	d.For = above
+	list = append(list, d)
+	slaves, err := fsys.ReadDir(dir+"/slaves", maxBelow)
+	if err != nil || depth == 0 || len(list) >= maxBelow {
+		return list
+	}
+	for _, e := range slaves {
+		if below, err := fsys.Resolve(dir + "/slaves/" + e.Name); err == nil {
+			list = appendDisks(list, fsys, below, d.Name, depth-1)
+		}
+	}
+	return list
+}
+
+func diskAt(fsys *hostfs.FS, dir string) DiskState {
+	d := DiskState{Name: path.Base(dir)}
+	read := func(name string) string {
+		text, err := fsys.ReadFile(dir+"/"+name, 256)
+		if err != nil {
+			return ""
+		}
+		return string(bytes.TrimSpace(text))
+	}
+	_, _ = fmt.Sscanf(read("inflight"), "%d %d", &d.InFlightReads, &d.InFlightWrites)
+	d.ReadOnly = read("ro") == "1"
+	if read("partition") != "" { // the state is that of the disk
+		d.State = stateOf(fsys, path.Dir(dir))
+	} else {
+		d.State = stateOf(fsys, dir)
+	}
+	if uuid := read("dm/uuid"); uuid != "" {
+		kind, _, _ := strings.Cut(strings.ToLower(uuid), "-")
+		d.Kind = strings.TrimPrefix(kind, "mpath")
+		if kind == "mpath" {
+			d.Kind = "multipath"
+		}
+		d.Suspended = read("dm/suspended") == "1"
+		d.Map = read("dm/name")
+	}
+	return d
+}
+
+func stateOf(fsys *hostfs.FS, dir string) string {
+	text, err := fsys.ReadFile(dir+"/device/state", 64)
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(text))
+}
+
+// bad says that a device takes no requests.
+func (d *DiskState) bad() bool {
+	switch d.State {
+	case "", "running", "live":
+		return false
+	}
+	return true
+}
+
+// diskFault says what is wrong with a device, by what it consists of: of multipath, one good path is enough.
+func diskFault(list []DiskState, at int) (Fault, string) {
+	d := &list[at]
+	if d.Suspended {
+		return FaultSuspended, d.Name + " (device-mapper) is suspended: requests wait until it is resumed"
+	}
+	if d.bad() {
+		return FaultOffline, fmt.Sprintf("%s is %s", d.Name, d.State)
+	}
+	parts, lost := 0, 0
+	for i := at + 1; i < len(list); i++ {
+		if list[i].For != d.Name {
+			continue
+		}
+		parts++
+		fault, why := diskFault(list, i)
+		switch {
+		case fault == FaultNone || fault == FaultBusy:
+		case d.Kind != "multipath":
+			return fault, why + ", below " + d.Name
+		default:
+			lost++
+		}
+	}
+	if d.Kind == "multipath" && lost == parts {
+		return FaultNoPath, fmt.Sprintf("multipath device %s has none of its %d paths left; with queue_if_no_path requests wait for ever", d.Name, parts)
+	}
+	if n := d.InFlightReads + d.InFlightWrites; n > 0 {
+		return FaultBusy, fmt.Sprintf("%d requests are on their way to %s", n, d.Name)
+	}
+	return FaultNone, ""
+}

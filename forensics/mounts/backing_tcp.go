@@ -1,0 +1,170 @@
+package mounts
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Connection is a TCP connection of this machine.
+type Connection struct {
+	Remote string `json:"remote"` // "10.0.0.9:2049"
+	State  string `json:"state"`  // "established", "syn-sent", ...
+	// UnackedBytes were sent and are not acknowledged, or not sent yet. Retransmits is how often the oldest of them was
+	// sent again.
+	UnackedBytes int64 `json:"unacked_bytes"`
+	Retransmits  int   `json:"retransmits"`
+}
+
+const (
+	maxTCP         = 16 << 20
+	maxConnections = 16 // of one file system
+)
+
+// tcpStates are those of include/net/tcp_states.h.
+var tcpStates = map[string]string{
+	"01": "established", "02": "syn-sent", "03": "syn-recv", "04": "fin-wait-1", "05": "fin-wait-2", "06": "time-wait",
+	"07": "close", "08": "close-wait", "09": "last-ack", "0A": "listen", "0B": "closing", "0C": "new-syn-recv",
+}
+
+// A server is an address and its ports; no ports are all of them.
+type server struct {
+	addr  netip.Addr
+	ports []uint16
+}
+
+// serversOf takes the addresses out of a mount's options and source. Names are not looked up.
+func serversOf(m *Mount) []server {
+	var list []server
+	add := func(text string, ports ...uint16) {
+		if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+			list = append(list, server{addr.Unmap(), ports})
+		}
+	}
+	switch m.FSType {
+	case "nfs", "nfs4":
+		port := uint16(2049)
+		if n, err := strconv.ParseUint(option(m, "port"), 10, 16); err == nil && n != 0 {
+			port = uint16(n)
+		}
+		add(option(m, "addr"), port)
+	case "cifs", "smb3":
+		add(option(m, "addr"), 445, 139)
+	case "ceph": // monitors; the other daemons' ports are not known, their hosts are often the same
+		monitors, _, _ := strings.Cut(m.Source, ":/")
+		if option(m, "mon_addr") != "" {
+			monitors = strings.ReplaceAll(option(m, "mon_addr"), "/", ",")
+		}
+		for monitor := range strings.SplitSeq(monitors, ",") {
+			if at, err := netip.ParseAddrPort(monitor); err == nil {
+				list = append(list, server{addr: at.Addr().Unmap()})
+			} else {
+				add(monitor)
+			}
+		}
+	}
+	return list
+}
+
+// connections finds those to some servers.
+func (b *backings) connections(servers []server) []Connection {
+	found := []Connection{}
+	if len(servers) == 0 {
+		return found
+	}
+	if !b.tcpRead {
+		b.tcpRead = true
+		for _, name := range []string{"net/tcp", "net/tcp6"} {
+			text, err := b.fsys.ReadFile(b.proc+name, maxTCP)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				b.errs = append(b.errs, fmt.Errorf("connections: %w", err))
+			}
+			b.tcp = append(b.tcp, parseTCP(text)...)
+		}
+	}
+	for _, c := range b.tcp {
+		at, err := netip.ParseAddrPort(c.Remote)
+		if err == nil && len(found) < maxConnections && slices.ContainsFunc(servers, func(s server) bool {
+			return s.addr == at.Addr() && (len(s.ports) == 0 || slices.Contains(s.ports, at.Port()))
+		}) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// parseTCP reads /proc/net/tcp or tcp6 (proc_net_tcp.rst), without listening sockets:
+//
+//	sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+//	 1: 0F02000A:0301 0900000A:0801 01 00000054:00000000 01:00000014 00000003     0        0 23456
+func parseTCP(text []byte) []Connection {
+	var list []Connection
+	for line := range bytes.Lines(text) {
+		f := bytes.Fields(line)
+		if len(f) < 7 || string(f[3]) == "0A" {
+			continue
+		}
+		remote, ok := hexAddress(f[2])
+		unsent, _, _ := bytes.Cut(f[4], []byte{':'})
+		queue, err1 := strconv.ParseInt(string(unsent), 16, 64)
+		again, err2 := strconv.ParseInt(string(f[6]), 16, 32)
+		if !ok || err1 != nil || err2 != nil {
+			continue // the heading
+		}
+		state := tcpStates[string(f[3])]
+		if state == "" {
+			state = string(f[3])
+		}
+		list = append(list, Connection{Remote: remote, State: state, UnackedBytes: queue, Retransmits: int(again)})
+	}
+	return list
+}
+
+// hexAddress reads "0900000A:0801": each 32 bits of the address in the order of the machine.
+func hexAddress(text []byte) (string, bool) {
+	address, port, ok := bytes.Cut(text, []byte{':'})
+	raw := make([]byte, 16)
+	if len(address) != 8 && len(address) != 32 {
+		return "", false
+	}
+	n, err := hex.Decode(raw, address)
+	number, err2 := strconv.ParseUint(string(port), 16, 16)
+	if !ok || err != nil || err2 != nil {
+		return "", false
+	}
+	for i := 0; i < n; i += 4 {
+		binary.BigEndian.PutUint32(raw[i:], binary.NativeEndian.Uint32(raw[i:]))
+	}
+	addr, ok := netip.AddrFromSlice(raw[:n])
+	return netip.AddrPortFrom(addr.Unmap(), uint16(number)).String(), ok
+}
+
+// connectionFault says what the connections to a server show. waiting says that requests are on their way.
+func connectionFault(list []Connection, waiting bool) (Fault, string) {
+	var live int
+	for _, c := range list {
+		switch {
+		case c.State == "syn-sent":
+			return FaultUnreachable, "the client tries to connect to " + c.Remote + " and nobody answers: the host is down or the network is"
+		case c.State == "established" && c.UnackedBytes > 0 && c.Retransmits > 1:
+			return FaultUnreachable, fmt.Sprintf("%d bytes to %s are not acknowledged and were sent %d times more: the host is down or the network is",
+				c.UnackedBytes, c.Remote, c.Retransmits)
+		case c.State == "established":
+			live++
+		}
+	}
+	switch {
+	case !waiting || len(list) == 0:
+		return FaultNone, ""
+	case live > 0:
+		return FaultSilent, "the host of " + list[0].Remote + " acknowledges what is sent, its service does not answer"
+	}
+	return FaultRefused, "the connection to " + list[0].Remote + " is " + list[0].State + " and none is open"
+}

@@ -1,0 +1,52 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/report"
+)
+
+// TestHolders wants every sort of user in the section, and names of all sorts made harmless.
+func TestHolders(t *testing.T) {
+	const evil = "/mnt/a\x1b[31m\n<script>alert(1)</script>\xff"
+	e := forensics.NewEvidence()
+	e.Mounts = mounts.Table{Namespace: 1, Mounts: []mounts.Mount{
+		{ID: 7, Device: "0:50", Root: "/", MountPoint: evil, FSType: "nfs4", Class: mounts.ClassNetwork, Source: "10.0.0.9:/x"},
+	}}
+	e.Health = []mounts.Health{{MountID: 7, Device: "0:50", MountPoint: evil, Status: mounts.StatusHung, Seconds: 60}}
+	e.Processes = []procs.Process{{PID: 4711, Comm: evil, State: "D", UID: 1000, Command: []string{"x"}, MountNS: 1}}
+	e.Held = &forensics.Held{
+		Holders: []procs.Holder{
+			{PID: 4711, Kind: procs.HoldFD, FD: 5, Path: evil + strings.Repeat("x", 4096), MountID: 7, Device: "0:50", Deleted: true},
+			{PID: 4711, TID: 4712, Kind: procs.HoldCwd, FD: -1, Path: "/", MountID: 7, Device: "0:50", ByPath: true},
+			{PID: 4711, Kind: procs.HoldFD, FD: 6, Path: "/gone", MountID: 99, Detached: true},
+		},
+		Kernel:  []mounts.KernelUser{{MountID: 7, Device: "0:50", Use: mounts.UseLoop, What: "/dev/loop3", Blocks: true}},
+		Leaked:  []forensics.LeakedMount{{Namespace: 8, Mount: mounts.Mount{ID: 70, MountPoint: "/copy", FSType: "ext4", Source: "/dev/sdb"}}},
+		Servers: []forensics.FUSEServer{}, Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{},
+		Pinned: []forensics.PinnedNamespace{{Namespace: 8, MountPoint: "/run/snapd/ns/x.mnt"}}, Users: []forensics.User{{UID: 1000, Name: "vicky"}},
+	}
+	html := page(t, report.Report{Evidence: e})
+	_, section, _ := strings.Cut(html, `<section id="holders"`)
+	section, _, _ = strings.Cut(section, "</section>")
+	for _, want := range []string{
+		"fd 5, deleted", "cwd of thread 4712, told by path", "vicky", "1 use in the kernel", "loop /dev/loop3",
+		"mount 99, which is in no table", "only in mount namespace 8", "mounted at /run/snapd/ns/x.mnt", "&lt;script&gt;",
+	} {
+		if !strings.Contains(section, want) {
+			t.Errorf("the section does not say %q", want)
+		}
+	}
+	for _, bad := range []string{"\x1b", "<script>alert", "\xff", strings.Repeat("x", 2000)} {
+		if strings.Contains(section, bad) {
+			t.Errorf("the section holds %.20q", bad)
+		}
+	}
+	if strings.Contains(page(t, report.Report{Evidence: forensics.NewEvidence()}), "Nothing was seen to hold") {
+		t.Error("without having looked, it says that nothing holds a mount")
+	}
+}

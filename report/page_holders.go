@@ -1,0 +1,244 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// holdersView is who keeps which mount busy.
+type holdersView struct {
+	Looked bool // somebody looked for holders
+	Groups []holderGroup
+	Total  int // mounts that are held, and leaked ones
+	Cut    int
+	Left   int // holders that the evidence leaves out
+	Blind  shown
+}
+
+// holderGroup is one mount and everything that uses it.
+type holderGroup struct {
+	Name   link
+	Source shown
+	Words  shown // "2 processes, 1 use in the kernel"
+	Rows   []holderRow
+	More   int
+	Notes  []shown // what in the kernel uses it, who serves it, which namespaces have a copy
+	Open   bool
+}
+
+type holderRow struct {
+	Process   link
+	Kind      shown
+	User      shown
+	Command   shown
+	Container shown
+	Pod       link
+	Path      shown
+}
+
+const maxGroupRows = 40
+
+func newHoldersView(r Report, names podBook, places *places) holdersView {
+	h := r.Evidence.Held
+	if h == nil {
+		return holdersView{}
+	}
+	model := forensics.NewModel(&r.Evidence)
+	v := holdersView{Looked: true, Left: h.LeftOut, Blind: cell(mounts.KernelBlind, maxLine)}
+	var groups []holderGroup
+	for _, m := range heldMounts(r, h) {
+		groups = append(groups, newHolderGroup(model, model.UsersOf(m), names, places))
+	}
+	groups = append(groups, detachedGroups(model, h, names, places)...)
+	groups = append(groups, leakedGroups(model, h, places)...)
+	room := budget(budgetHolders)
+	v.Total = len(groups)
+	for i, g := range groups {
+		if !room.fits(g, 300+len(g.Rows)*160) {
+			v.Cut = len(groups) - i
+			break
+		}
+		v.Groups = append(v.Groups, g)
+	}
+	return v
+}
+
+// heldMounts lists the host's mounts that something uses, those that do not answer first.
+func heldMounts(r Report, h *forensics.Held) []mounts.Mount {
+	held := map[int]bool{}
+	for _, holder := range h.Holders {
+		held[holder.MountID] = held[holder.MountID] || !holder.Detached
+	}
+	for _, k := range h.Kernel {
+		held[k.MountID] = held[k.MountID] || k.Blocks
+	}
+	var list []mounts.Mount
+	for _, m := range mountItems(r) {
+		if held[m.ID] {
+			list = append(list, m.Mount)
+		}
+	}
+	return list
+}
+
+func newHolderGroup(model *forensics.Model, u forensics.MountUsers, names podBook, places *places) holderGroup {
+	m := u.Mount
+	g := holderGroup{
+		Name:   link{cell(m.MountPoint, maxCell), places.hrefOf(forensics.KindMount, strconv.Itoa(m.ID))},
+		Source: cell(strings.TrimSpace(fmt.Sprintf("%s %s, mount %d", m.FSType, m.Source, m.ID)), maxCell),
+	}
+	health, _ := model.Health(m.Device)
+	_, t := healthWords(health.Status)
+	g.Open = t == toneBad
+	g.add(u.Holders, names, places)
+	words := []string{count(processesOf(u.Holders), "process")}
+	blocking := 0
+	for _, k := range u.Kernel {
+		if k.Blocks {
+			blocking++
+		}
+		g.note("kernel: %s %s %s%s", k.Use, k.What, k.Detail, map[bool]string{true: " (keeps it busy)"}[k.Blocks])
+	}
+	if blocking > 0 {
+		words = append(words, count(blocking, "use")+" in the kernel")
+	}
+	for _, s := range u.Servers {
+		trouble, _ := model.ServerTrouble(s.PID)
+		switch {
+		case s.PID == 0:
+			g.note("served by nobody: %s", s.Why)
+		case s.Guess:
+			g.note("probably served by process %d %s: %s", s.PID, trouble, s.Why)
+		default:
+			g.note("served by process %d %s", s.PID, trouble)
+		}
+	}
+	if len(u.Elsewhere) > 0 {
+		g.note("the same file system is held through other mounts by %s; they do not keep this one busy", count(processesOf(u.Elsewhere), "process"))
+	}
+	for _, n := range u.Namespace {
+		g.note("mount namespace %d: %s", n.Namespace, namespaceWords(n))
+	}
+	g.Words = shown(joinComma(words))
+	return g
+}
+
+func processesOf(list []forensics.HolderProcess) int {
+	pids := map[int]bool{}
+	for _, h := range list {
+		pids[h.PID] = true
+	}
+	return len(pids)
+}
+
+func (g *holderGroup) note(format string, args ...any) {
+	if len(g.Notes) < maxGroupRows {
+		g.Notes = append(g.Notes, cell(strings.TrimSpace(fmt.Sprintf(format, args...)), maxCell))
+	}
+}
+
+func (g *holderGroup) add(list []forensics.HolderProcess, names podBook, places *places) {
+	for i, h := range list {
+		if i >= maxGroupRows {
+			g.More = len(list) - i
+			return
+		}
+		row := holderRow{
+			Process: link{shown(strconv.Itoa(h.PID)), places.hrefOf(forensics.KindProcess, strconv.Itoa(h.PID))},
+			Kind:    cell(holdWords(h), 60), User: cell(userWords(h), 60), Command: cell(h.Comm, 60),
+			Container: cell(h.ContainerID[:min(len(h.ContainerID), 12)], 12), Path: cell(h.Path, maxCell),
+		}
+		if h.PodUID != "" {
+			row.Pod = link{cell(names.name(h.PodUID), 120), places.hrefOf(forensics.KindPod, h.PodUID)}
+		}
+		g.Rows = append(g.Rows, row)
+	}
+}
+
+func holdWords(h forensics.HolderProcess) string {
+	words := string(h.Kind)
+	if h.FD >= 0 {
+		words += " " + strconv.Itoa(h.FD)
+	}
+	if h.TID != 0 {
+		words += " of thread " + strconv.Itoa(h.TID)
+	}
+	if h.Deleted {
+		words += ", deleted"
+	}
+	if h.ByPath {
+		words += ", told by path"
+	}
+	return words
+}
+
+func userWords(h forensics.HolderProcess) string {
+	switch {
+	case h.User != "":
+		return h.User
+	case h.UID >= 0:
+		return strconv.Itoa(h.UID)
+	}
+	return "unknown"
+}
+
+func namespaceWords(n forensics.NamespaceProcesses) string {
+	words := []string{}
+	if n.Processes == 0 {
+		words = append(words, "no process is in it")
+	} else {
+		words = append(words, fmt.Sprintf("%s (%s)", count(n.Processes, "process"), joinComma(n.Commands)))
+	}
+	if len(n.HeldBy) > 0 {
+		words = append(words, "held open by process "+joinInts(n.HeldBy, ", "))
+	}
+	if len(n.MountedAt) > 0 {
+		words = append(words, "mounted at "+joinComma(n.MountedAt))
+	}
+	return strings.Join(words, "; ")
+}
+
+// detachedGroups are the mounts that are in no table.
+func detachedGroups(model *forensics.Model, h *forensics.Held, names podBook, places *places) []holderGroup {
+	var ids []int
+	lists := map[int][]forensics.HolderProcess{}
+	for _, holder := range h.Holders {
+		if holder.Detached {
+			if lists[holder.MountID] == nil {
+				ids = append(ids, holder.MountID)
+			}
+			lists[holder.MountID] = append(lists[holder.MountID], model.HolderProcess(holder))
+		}
+	}
+	slices.Sort(ids)
+	var groups []holderGroup
+	for _, id := range ids {
+		g := holderGroup{Name: link{Text: shown(fmt.Sprintf("mount %d, which is in no table", id))}, Words: shown(count(processesOf(lists[id]), "process"))}
+		if id == 0 {
+			g.Name.Text = "mapped files of mounts that are in no table"
+		}
+		g.add(lists[id], names, places)
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// leakedGroups are the mounts that only other namespaces have.
+func leakedGroups(model *forensics.Model, h *forensics.Held, places *places) []holderGroup {
+	var groups []holderGroup
+	for _, l := range h.Leaked {
+		g := holderGroup{
+			Name:   link{cell(l.Mount.MountPoint, maxCell), places.hrefOf(forensics.KindMount, strconv.Itoa(l.Mount.ID))},
+			Source: cell(strings.TrimSpace(fmt.Sprintf("%s %s, mount %d", l.Mount.FSType, l.Mount.Source, l.Mount.ID)), maxCell),
+			Words:  shown(fmt.Sprintf("only in mount namespace %d", l.Namespace)),
+		}
+		g.note("%s", namespaceWords(model.Namespace(l.Namespace)))
+		groups = append(groups, g)
+	}
+	return groups
+}
