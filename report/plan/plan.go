@@ -36,9 +36,10 @@ func Script(w io.Writer, r report.Report) error {
 	s := script{e: &r.Evidence, model: forensics.NewModel(&r.Evidence)}
 	s.head()
 	s.put(functions)
-	s.put("\noptions \"$@\"\nstart")
+	// Steps in a function: a script that was cut on its way is a syntax error, and nothing of it runs.
+	s.put("\nsteps() {")
 	s.pods()
-	s.put("\nstep end")
+	s.put("\nstep end\n}\n\noptions \"$@\"\nstart\nsteps")
 	_, err := io.WriteString(w, s.b.String())
 	return err
 }
@@ -142,7 +143,11 @@ func (s *script) declineAll(why string) {
 func (s *script) pod(d kubelet.PodDir, why string) {
 	s.put("")
 	s.comment("---- pod %s: %s", s.model.Pod(d.UID), why)
-	if reason := unfit(d.Path, d); reason != "" {
+	reason := unfit(d.Path, d)
+	if d.Error != "" {
+		reason = "it was not read to its end: " + d.Error
+	}
+	if reason != "" {
 		s.put(assign("show", visible(d.Path)))
 		s.put("step decline " + word(reason))
 		return
@@ -154,6 +159,9 @@ func (s *script) pod(d kubelet.PodDir, why string) {
 	s.put(assign("dir", mountinfo(d.Path)))
 	s.put("step pod " + word(d.UID) + ` "$dir" ` + word(disk) + " " + word("pod "+s.model.Pod(d.UID).String()))
 	left := s.model.Leftovers(d)
+	if left[0].Class == kubelet.ASWUncertain {
+		left = left[:1] // with the restart goes the rest
+	}
 	s.unmounts(d, left)
 	for _, l := range left {
 		s.leftover(d, l)
@@ -205,7 +213,7 @@ func (s *script) unmount(d kubelet.PodDir, m mounts.Mount, ofVolume bool) {
 	case reason != "":
 	case !ofVolume:
 		reason = "no kubelet mounts anything here: find out who did"
-	case m.Class == mounts.ClassMemory && !s.isCopy(d, m.Device):
+	case m.Class == mounts.ClassMemory && m.FSType != "devtmpfs" && !s.isCopy(d, m.Device):
 		reason = "it is in memory only: unmounting it destroys what is in it. If nobody needs that, umount -c does it"
 	case ok && slices.Contains([]mounts.Status{mounts.StatusHung, mounts.StatusFrozen, mounts.StatusUnanswered, mounts.StatusSlow}, h.Status):
 		reason = "its file system does not answer as it should (" + string(h.Status) + "), and umount would wait for it: see the steps for mount-hung in the report"
@@ -230,6 +238,10 @@ func (s *script) isCopy(d kubelet.PodDir, device string) bool {
 
 // target sets what the next step is about.
 func (s *script) target(p string) {
+	if !strings.ContainsFunc(p, notPlain) && mountinfo(p) == p {
+		s.put("step at '" + p + "'")
+		return
+	}
 	s.put(assign("path", p))
 	s.put(assign("enc", mountinfo(p)))
 	s.put(assign("show", visible(p)))
@@ -264,12 +276,14 @@ func (s *script) leftover(d kubelet.PodDir, l kubelet.Leftover) {
 		}
 	case kubelet.EmptyDirLeft:
 		s.emptyDir(l)
+	case kubelet.BlockLeft:
+		s.afterUnmount(l)
 	case kubelet.ASWUncertain:
 		s.comment("risk: a restart loses what the kubelet knows and its goroutines; this only saves them, and restarts nothing")
 		s.put("step save-evidence")
 	case kubelet.LeftUnread:
 		s.put("step decline " + word(l.Why))
-	default: // SelfHeals, BlockLeft, Pending
+	default: // SelfHeals, Pending
 		s.heals()
 	}
 }
@@ -297,6 +311,10 @@ func (s *script) emptyDir(l kubelet.Leftover) {
 func (s *script) afterUnmount(l kubelet.Leftover) {
 	minor := s.model.KubeletMinor()
 	switch {
+	case len(l.MountPoints) == 0:
+		s.heals()
+	case l.Class == kubelet.BlockLeft:
+		s.put("step note " + word("once it is unmounted the kubelet removes it by itself"))
 	case l.Subpath != nil && minor < 27:
 		s.comment("risk: none for data: only an empty file or directory is removed")
 		s.put("step remove-target")
