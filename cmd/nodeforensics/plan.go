@@ -36,7 +36,7 @@ namespace. It never deletes data: what a volume holds is at most moved aside (--
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			var script bytes.Buffer
-			if err := plan.Script(&script, r); err != nil {
+			if err := plan.Script(&script, &r.Evidence); err != nil {
 				return err
 			}
 			return writeStdout(a.out.file, script.Bytes(), time.Time{})

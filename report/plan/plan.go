@@ -23,7 +23,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // functions are the guards and steps of which a script is made.
@@ -31,9 +30,9 @@ import (
 //go:embed functions.txt
 var functions string
 
-// Script writes the script for a report. What the report says is judged anew, by this version's classes of leftovers.
-func Script(w io.Writer, r report.Report) error {
-	s := script{e: &r.Evidence, model: forensics.NewModel(&r.Evidence)}
+// Script writes the script for the evidence of a report. It is judged anew, by this version's classes of leftovers.
+func Script(w io.Writer, e *forensics.Evidence) error {
+	s := script{e: e, model: forensics.NewModel(e)}
 	s.head()
 	s.put(functions)
 	// Steps in a function: a script that was cut on its way is a syntax error, and nothing of it runs.

@@ -152,6 +152,9 @@ func started(tr tree, cmd *exec.Cmd) {
 
 // kubeletAnswers lets a kubelet tell its pods.
 func kubeletAnswers(tr tree, r *report.Report, pods string) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		tr.t.Skip(err)
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if got := r.Header.Get("Authorization"); r.URL.Path != "/pods" || got != "" && got != "Bearer secret" {
 			http.Error(w, "no", http.StatusForbidden)

@@ -145,7 +145,7 @@ func shellcheck(t *testing.T, script []byte) {
 func plan(t *testing.T, r report.Report) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, Script(&b, r))
+	must(t, Script(&b, &r.Evidence))
 	return b.Bytes()
 }
 
