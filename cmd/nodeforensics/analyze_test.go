@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -327,5 +328,38 @@ func TestChecksAndVersionAreTold(t *testing.T) {
 	}
 	if !strings.HasPrefix(version.stdout, "nodeforensics ") {
 		t.Errorf("version: %q", version.stdout)
+	}
+}
+
+// TestPlan prints a script from a file and from standard input, and nothing from what is no report.
+func TestPlan(t *testing.T) {
+	text, err := os.ReadFile("../../report/testdata/hung-mount.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(saved, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	piped := command(t, "plan", "-")
+	piped.Stdin = bytes.NewReader(text)
+	o := finish(t, command(t, "plan", saved))
+	if o.status != exitDone || o.stderr != "" || o.stdout != finish(t, piped).stdout {
+		t.Errorf("status %d, %q; want the same script from a file and from standard input", o.status, o.stderr)
+	}
+	for _, part := range []string{"#!/bin/sh\n", "step remove-vol-data", "step decline 'its file system does not answer as it should (hung)", "\nsteps\n"} {
+		if !strings.Contains(o.stdout, part) {
+			t.Errorf("the script lacks %q", part)
+		}
+	}
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	if err := os.WriteFile(bad, []byte(`{"schema":"other"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o := finish(t, command(t, "plan", bad)); o.status != exitFailed || o.stdout != "" {
+		t.Errorf("no report: status %d, %q", o.status, o.stdout)
+	}
+	if o := finish(t, command(t, "plan")); o.status != exitUsage {
+		t.Errorf("no argument: status %d", o.status)
 	}
 }

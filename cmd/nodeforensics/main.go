@@ -5,6 +5,7 @@
 //	nodeforensics goroutines FILE…  explain goroutine dumps: verdicts, then groups
 //	nodeforensics holders PATH…     show who keeps a mount busy
 //	nodeforensics render REPORT     write a saved report again, for example as HTML
+//	nodeforensics plan REPORT       print a shell script that cleans up what pods have left
 //	nodeforensics checks [ID]       list the checks, or explain one
 //	nodeforensics version
 //

@@ -122,16 +122,16 @@ func insideText(l kubelet.Leftover) string {
 	in := inside(l)
 	if in == nil {
 		if l.Volume != nil && l.Volume.Entries > 0 {
-			return "at least " + plural(l.Volume.Entries, "entry", "entries")
+			return "at least " + forensics.Plural(l.Volume.Entries, "entry")
 		}
 		return "something"
 	}
-	text := fmt.Sprintf("%s (%s)", plural(in.Files, "file", "files"), sizeText(in.Bytes))
+	text := fmt.Sprintf("%s (%s)", forensics.Plural(in.Files, "file"), sizeText(in.Bytes))
 	if in.Dirs > 0 {
-		text += ", " + plural(in.Dirs, "directory", "directories")
+		text += ", " + forensics.Plural(in.Dirs, "directory")
 	}
 	if in.Others > 0 {
-		text += ", " + plural(in.Others, "link or special file", "links or special files")
+		text += ", " + forensics.Plural(in.Others, "special file")
 	}
 	if in.Truncated {
 		text = "at least " + text
@@ -166,18 +166,11 @@ func originText(l kubelet.Leftover) string {
 	return ", written below the mount point while nothing was mounted there"
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // sizeText is a size for people.
 func sizeText(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
-		return plural(int(n), "byte", "bytes")
+		return forensics.Plural(int(n), "byte")
 	}
 	size, unit := float64(n)/1024, 0
 	for size >= 1024 && unit < len(units)-1 {

@@ -173,10 +173,8 @@ func (k keeper) mounted(l *Leftover) {
 func (k keeper) csi(l *Leftover) {
 	v := l.Volume
 	hasData := v.VolData != nil || v.VolDataError != ""
-	switch {
-	case v.Inside == nil && !(hasData && !v.HasMountDir && v.Entries == 1) && !(!hasData && !v.HasMountDir && v.Entries == 0):
-		l.Unsure = true
-	case v.Inside != nil && !v.Inside.Empty():
+	l.Unsure = v.Inside == nil && (!hasData || v.HasMountDir || v.Entries != 1)
+	if v.Inside != nil && !v.Inside.Empty() {
 		k.data(l)
 		return
 	}
