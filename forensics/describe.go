@@ -42,6 +42,10 @@ func (m *Model) Describe(e Entity) string {
 		if p, ok := m.Process(pid); err == nil && ok {
 			return fmt.Sprintf("process %d (%s), state %s", p.PID, p.Comm, p.State)
 		}
+	case KindContainer:
+		if name := m.ContainerName(e.ID); name != "" {
+			return fmt.Sprintf("container %s (%.12s)", name, e.ID)
+		}
 	case KindRuntime:
 		if e.ID == "runtime" {
 			return "container runtime"

@@ -17,6 +17,7 @@ func All() []forensics.Check {
 		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning,
 		RuntimeUnresponsive, CSIOperationStuck,
 		PodOrphaned, PodOrphanedMounted,
+		PodCgroupLeftover, ContainerUnkillable,
 		DeletedOpenFiles,
 	}
 }

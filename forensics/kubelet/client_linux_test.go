@@ -85,7 +85,7 @@ func TestHealthPorts(t *testing.T) {
 
 func TestPods(t *testing.T) {
 	list := readTestdata(t, "kubelet-1.34.4-hung-csi/pods.json")
-	want := []Pod{{UID: "2fa11937efabc40db85278b553e1ceeb", Namespace: "default", Name: "web-lab-node-1", Source: "kubelet", Phase: "Running"}}
+	want := []Pod{{UID: "2fa11937efabc40db85278b553e1ceeb", Namespace: "default", Name: "web-lab-node-1", Source: "kubelet", Phase: "Running", Kind: KindStatic}}
 	for name, tc := range map[string]struct {
 		main, readOnly http.HandlerFunc
 		want           []Pod

@@ -26,12 +26,17 @@ func TestParsePods(t *testing.T) {
 		"one pod":        {`{"kind":"Pod","metadata":{"uid":"u","deletionTimestamp":"2026-11-20T10:28:09Z"},"spec":{"a":[1,{"b":[]}]},"status":{"phase":"Running"}}`, []Pod{{UID: "u", Source: "kubelet", Phase: "Running", Deleting: &deleted}}, ""},
 		"mirror pod": {
 			`{"kind":"Pod","metadata":{"uid":"u","annotations":{"kubernetes.io/config.hash":"h","kubernetes.io/config.mirror":"h"}}}`,
-			[]Pod{{UID: "u", Source: "kubelet", MirrorUID: "h"}},
+			[]Pod{{UID: "u", Source: "kubelet", MirrorUID: "h", Kind: KindMirror}},
 			"",
 		},
 		"static pod": {
-			`{"kind":"Pod","metadata":{"uid":"h","annotations":{"kubernetes.io/config.hash":"h"}}}`,
-			[]Pod{{UID: "h", Source: "kubelet"}},
+			`{"kind":"Pod","metadata":{"uid":"h","annotations":{"kubernetes.io/config.hash":"h","kubernetes.io/config.source":"file"}}}`,
+			[]Pod{{UID: "h", Source: "kubelet", Kind: KindStatic}},
+			"",
+		},
+		"pod from the API": {
+			`{"kind":"Pod","metadata":{"uid":"u","annotations":{"kubernetes.io/config.source":"api"}}}`,
+			[]Pod{{UID: "u", Source: "kubelet"}},
 			"",
 		},
 		"field of another type": {`{"items":[{"metadata":{"uid":"a","annotations":[1]},"status":{"phase":7}},{"metadata":{"uid":"b"}}]}`, []Pod{{UID: "a", Source: "kubelet"}, {UID: "b", Source: "kubelet"}}, ""},
@@ -71,7 +76,7 @@ func TestParsePodsBrokenOff(t *testing.T) {
 
 func TestParsePodsCaptures(t *testing.T) {
 	web := func(uid string) []Pod {
-		return []Pod{{UID: uid, Namespace: "default", Name: "web-lab-node-1", Source: "kubelet", Phase: "Running"}}
+		return []Pod{{UID: uid, Namespace: "default", Name: "web-lab-node-1", Source: "kubelet", Phase: "Running", Kind: KindStatic}}
 	}
 	for name, want := range map[string][]Pod{
 		"kubelet-1.17.4-orphan-leftover": web("80d4acab7d7b273609d8596b6c36ec14"),
