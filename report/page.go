@@ -36,6 +36,7 @@ type page struct {
 	Goroutines []dumpView
 	CPU        *cpuView
 	Pods       podsView
+	Containers containersView
 	Kubelet    *kubeletView
 	Processes  processesView
 	Coverage   []sourceRow
@@ -76,6 +77,7 @@ const (
 	budgetGoroutines = 320 << 10
 	budgetFlame      = 100 << 10
 	budgetPods       = 250 << 10
+	budgetContainers = 150 << 10
 	budgetProcesses  = 150 << 10
 	budgetRest       = 120 << 10
 
@@ -100,6 +102,7 @@ func newPage(r Report) *page {
 	p.CPU = newCPUView(r.Evidence.CPUProfile)
 	p.Pods = newPodsView(r, names, places)
 	p.Processes = newProcessesView(r, names, places)
+	p.Containers = newContainersView(r, names, places)
 	p.Coverage = newCoverage(r)
 	p.Run = newRunView(r)
 	p.Findings = newFindingsView(r, names, places)
@@ -214,6 +217,7 @@ func (p *page) addNav() {
 	}
 	add("#goroutines", "Goroutines", total, true)
 	add("#pods", "Pods", p.Pods.Total, true)
+	add("#containers", "Containers", p.Containers.Total, true)
 	add("#kubelet", "Kubelet", -1, true)
 	add("#processes", "Processes", p.Processes.Total, true)
 	add("#coverage", "What was read", len(p.Coverage), false)
