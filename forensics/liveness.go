@@ -163,6 +163,9 @@ func (m *Model) listedPods() (listed map[string]bool, n int) {
 	return listed, n
 }
 
+// Listed says whether the kubelet's own list has a pod.
+func (m *Model) Listed(uid string) bool { return m.listed[uid] }
+
 // sawLife says whether cgroups and processes were seen, which a terminating pod still has.
 func (m *Model) sawLife() (bool, string) {
 	for _, source := range []string{SourceProcesses, SourceCgroups} {

@@ -37,6 +37,7 @@ type page struct {
 	Goroutines []dumpView
 	CPU        *cpuView
 	Pods       podsView
+	Containers containersView
 	Kubelet    *kubeletView
 	Processes  processesView
 	Coverage   []sourceRow
@@ -78,6 +79,7 @@ const (
 	budgetGoroutines = 320 << 10
 	budgetFlame      = 100 << 10
 	budgetPods       = 250 << 10
+	budgetContainers = 150 << 10
 	budgetProcesses  = 150 << 10
 	budgetRest       = 120 << 10
 
@@ -103,6 +105,7 @@ func newPage(r Report) *page {
 	p.Pods = newPodsView(r, names, places)
 	p.Processes = newProcessesView(r, names, places)
 	p.Holders = newHoldersView(r, names, places)
+	p.Containers = newContainersView(r, names, places)
 	p.Coverage = newCoverage(r)
 	p.Run = newRunView(r)
 	p.Findings = newFindingsView(r, names, places)
@@ -218,6 +221,7 @@ func (p *page) addNav() {
 	}
 	add("#goroutines", "Goroutines", total, true)
 	add("#pods", "Pods", p.Pods.Total, true)
+	add("#containers", "Containers", p.Containers.Total, true)
 	add("#kubelet", "Kubelet", -1, true)
 	add("#processes", "Processes", p.Processes.Total, true)
 	add("#coverage", "What was read", len(p.Coverage), false)

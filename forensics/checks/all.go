@@ -18,6 +18,7 @@ func All() []forensics.Check {
 		RuntimeUnresponsive, CSIOperationStuck,
 		PodOrphaned, PodOrphanedMounted, PodOrphanedVolData,
 		PodTerminatingStuck, PodPodGC, PodUnschedulable, PVCTerminatingHeld,
+		PodCgroupLeftover, ContainerUnkillable,
 		DiskPressure, DiskNearThreshold, DeletedOpenFiles,
 	}
 }

@@ -20,6 +20,9 @@ import (
 // minutes.
 const DefaultAskLimit = 2 * time.Second
 
+// askGrace is for what has no deadline of its own: reading /proc.
+const askGrace = 500 * time.Millisecond
+
 const (
 	maxUnixSockets = 16 << 20 // /proc/net/unix, at about 100 bytes a socket
 	maxDescriptors = 1 << 20
@@ -53,7 +56,9 @@ func Ask(ctx context.Context, fsys *hostfs.FS, r Runtime, opt AskOptions) Reply 
 	}
 	ctx, cancel := context.WithTimeout(ctx, opt.Limit)
 	defer cancel()
-	reply, err := probe.Do(ctx, opt.Group, "socket "+r.Socket, func() (Reply, error) {
+	outer, cancelOuter := context.WithTimeout(context.WithoutCancel(ctx), opt.Limit+askGrace)
+	defer cancelOuter()
+	reply, err := probe.Do(outer, opt.Group, "socket "+r.Socket, func() (Reply, error) {
 		pid, err := socketOwner(fsys, r.Socket, opt.Daemons)
 		if err != nil {
 			return Reply{Answer: Answer{Status: "not-owned", Detail: err.Error()}}, nil

@@ -27,6 +27,7 @@ func readContainerd(s *store, in install) error {
 	s.trouble(readContainerdTasks(s, path.Join(in.State, cdTasks)))
 	s.trouble(readContainerdTasks(s, path.Join(in.State, cdTasksV1)))
 	s.trouble(readContainerdDB(s))
+	s.addNameless()
 	for _, id := range sortedKeys(s.containers) {
 		readCRIStatus(s, id)
 	}
@@ -83,6 +84,10 @@ func (s *store) addTask(id, bundle string, config ociConfig, pid int) {
 	t := Task{InitPID: pid, CgroupPath: config.Linux.CgroupsPath, Bundle: bundle}
 	t.InitStart = s.initStart(id, pid)
 	uid := or(a("sandbox-uid"), config.podUID(a("sandbox-log-directory")))
+	if len(config.Annotations) == 0 {
+		s.nameless[id] = t
+		return
+	}
 	// The sandbox is a container like any other, and older versions have no more than its id to tell.
 	if a("container-type") == "sandbox" || a("container-type") == "" && a("sandbox-id") == id {
 		box := s.sandbox(id)
@@ -95,6 +100,17 @@ func (s *store) addTask(id, bundle string, config ociConfig, pid int) {
 	c.Namespace, c.PodName = or(c.Namespace, a("sandbox-namespace")), or(c.PodName, a("sandbox-name"))
 	c.Name, c.Image = or(c.Name, a("container-name")), or(c.Image, a("image-name"))
 	c.addTask(t)
+}
+
+// addNameless adds the tasks whose config.json told nothing to what the database knows of them.
+func (s *store) addNameless() {
+	for _, id := range sortedKeys(s.nameless) {
+		if box := s.sandboxes[id]; box != nil {
+			box.addTask(s.nameless[id])
+		} else {
+			s.container(id).addTask(s.nameless[id])
+		}
+	}
 }
 
 // addTask adds what the state directory tells.

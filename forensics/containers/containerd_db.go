@@ -121,11 +121,12 @@ func (s *store) addRecords(found dbRecords) {
 		if s.full() {
 			break
 		}
-		if r.values["labels/io.cri-containerd.kind"] == "sandbox" {
+		switch r.values["labels/io.cri-containerd.kind"] {
+		case "sandbox":
 			s.addSandboxRecord(r)
-		} else {
+		case "container":
 			s.addContainerRecord(r)
-		}
+		} // others are not the kubelet's, or their record is damaged
 	}
 	for _, r := range found.images {
 		s.addImageRecord(r)

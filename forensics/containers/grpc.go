@@ -25,7 +25,7 @@ const (
 
 	maxFrame  = 1 << 14 // what a peer may send that was not told otherwise
 	maxFrames = 100
-	maxAnswer = 64 << 10
+	maxAnswer = 32 << 10 // less than a peer sends before it waits to hear that there is room (RFC 9113, 6.9.2)
 )
 
 // callVersion calls RuntimeService/Version of a version of the CRI ("runtime.v1") and returns the message of the answer.
@@ -83,6 +83,9 @@ func readMessage(conn io.ReadWriter) ([]byte, error) {
 			}
 			if message, ok := wholeMessage(body); ok {
 				return message, nil
+			}
+			if len(body) >= 5 && (body[0] != 0 || binary.BigEndian.Uint32(body[1:]) > maxAnswer) {
+				return nil, errNoMessage
 			}
 		}
 		if err != nil {

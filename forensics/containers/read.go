@@ -101,12 +101,13 @@ type store struct {
 	sandboxes  map[string]*Sandbox
 	containers map[string]*Container
 	images     map[string]*Image // by what tells them apart in this runtime
+	nameless   map[string]Task   // neither known to be a sandbox nor a container
 }
 
 func readStore(ctx context.Context, fsys *hostfs.FS, in install) (*store, error) {
 	s := &store{
 		ctx: ctx, fs: fsys, runtime: in.Runtime,
-		sandboxes: map[string]*Sandbox{}, containers: map[string]*Container{}, images: map[string]*Image{},
+		sandboxes: map[string]*Sandbox{}, containers: map[string]*Container{}, images: map[string]*Image{}, nameless: map[string]Task{},
 	}
 	s.runtime.Problems = []string{}
 	err := in.read(s, in)
