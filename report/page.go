@@ -37,6 +37,7 @@ type page struct {
 	CPU        *cpuView
 	Pods       podsView
 	Kubelet    *kubeletView
+	Disks      *disksView
 	Processes  processesView
 	Coverage   []sourceRow
 	Run        runView
@@ -99,6 +100,7 @@ func newPage(r Report) *page {
 	p.Goroutines = newDumpViews(r, places)
 	p.CPU = newCPUView(r.Evidence.CPUProfile)
 	p.Pods = newPodsView(r, names, places)
+	p.Disks = newDisksView(r, names, places)
 	p.Processes = newProcessesView(r, names, places)
 	p.Coverage = newCoverage(r)
 	p.Run = newRunView(r)
@@ -215,6 +217,9 @@ func (p *page) addNav() {
 	add("#goroutines", "Goroutines", total, true)
 	add("#pods", "Pods", p.Pods.Total, true)
 	add("#kubelet", "Kubelet", -1, true)
+	if p.Disks != nil {
+		add("#disks", "Disks", len(p.Disks.Disks), true)
+	}
 	add("#processes", "Processes", p.Processes.Total, true)
 	add("#coverage", "What was read", len(p.Coverage), false)
 	add("#run", "What it cost", -1, false)
