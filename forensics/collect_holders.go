@@ -103,7 +103,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
 	held.Kernel = held.Kernel[:min(len(held.Kernel), maxKernelUsers)]
-	held.Deleted = procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls)
+	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f procs.DeletedFile) bool {
+		return !f.Written && k.model.DiskOf(f.Device) != f.Device
+	})
 	part := Evidence{Held: &held}
 	if errs = append(result.Problems, errs...); len(errs) > 0 && ctx.Err() == nil {
 		part.Coverage = append(part.Coverage, Source{
