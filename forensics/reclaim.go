@@ -158,7 +158,7 @@ func (m *Model) DestructionOrder(device string) []string {
 	}
 	if shared || slices.Contains(roles, disks.RoleImage) || split == device {
 		if split == "" || split == device {
-			steps = append(steps, "all containers that have ended")
+			steps = append(steps, m.containerStep())
 		}
 		if split == "" || slices.Contains(roles, disks.RoleImage) {
 			steps = append(steps, m.imageStep())
@@ -172,6 +172,19 @@ func (m *Model) DestructionOrder(device string) []string {
 		step += ", probably in this order: " + rank
 	}
 	return append(steps, step)
+}
+
+func (m *Model) containerStep() string {
+	ended := 0
+	for _, c := range m.evidence.Containers {
+		if c.Finished != nil || c.Dead {
+			ended++
+		}
+	}
+	if ended == 0 {
+		return "all containers that have ended"
+	}
+	return "all containers that have ended: " + Plural(ended, "container")
 }
 
 func (m *Model) imageStep() string {

@@ -205,6 +205,16 @@ func (v *diskView) addThresholds(f disks.FileSystem, d *disks.State) {
 		}
 		v.Thresholds = append(v.Thresholds, row)
 	}
+	if collects(f, d) {
+		row := thresholdRow{
+			Sign: gcSign, Name: "image garbage collection", Origin: cell(d.ImageGC.Origin, 60), Limit: shown(fmt.Sprintf("%d %% usage", d.ImageGC.HighPercent)),
+			Left: shown(fmt.Sprintf("%d %% of the size", d.ImageGC.HighPercent-f.UsagePercent())), State: mark{toneGood, "not reached"},
+		}
+		if n := d.ImageGC.AmountToFree(f); n > 0 {
+			row.State = mark{toneWarn, shown("wants to free " + bytesWords(clip(n)))}
+		}
+		v.Thresholds = append(v.Thresholds, row)
+	}
 }
 
 func letter(i int) string { return string(rune('a' + min(i, 25))) }
@@ -261,6 +271,9 @@ func signedBytes(n int64) string {
 }
 
 func share(part, whole int64) string {
+	if part*2000 < whole && part*2000 > -whole {
+		return "0 %"
+	}
 	return fmt.Sprintf("%.1f %%", float64(part)*100/float64(max(whole, 1)))
 }
 
@@ -292,11 +305,23 @@ func spaceBar(f disks.FileSystem, d *disks.State, v diskView) *diskBar {
 	add(float64(f.FreeBytes-min(f.AvailableBytes, f.FreeBytes)), "reserved", "reserved", "reserved for root")
 	for i, r := range reachesOf(d, f) {
 		if !r.Threshold.Inodes() {
-			b.tick(1-float64(r.Limit)/total, i, r)
+			b.tick(1-float64(r.Limit)/total, letter(i), r.Threshold.Kind+" "+r.Threshold.String())
 		}
+	}
+	if collects(f, d) {
+		b.tick(float64(d.ImageGC.HighPercent)/100, gcSign, "image garbage collection")
 	}
 	b.Alt = shown(fmt.Sprintf("%s of %s used, %s available", bytesWords(clip(f.UsedBytes())), bytesWords(clip(f.CapacityBytes)), bytesWords(clip(f.AvailableBytes))))
 	return b
+}
+
+// gcSign marks where image garbage collection begins.
+const gcSign = "gc"
+
+// collects says whether image garbage collection looks at a file system.
+func collects(f disks.FileSystem, d *disks.State) bool {
+	image, ok := d.Of(disks.RoleImage)
+	return ok && image.Device == f.Device && d.ImageGC.Disabled == ""
 }
 
 func inodeBar(f disks.FileSystem, d *disks.State, _ diskView) *diskBar {
@@ -310,7 +335,7 @@ func inodeBar(f disks.FileSystem, d *disks.State, _ diskView) *diskBar {
 	b.Segments = append(b.Segments, s)
 	for i, r := range reachesOf(d, f) {
 		if r.Threshold.Inodes() {
-			b.tick(1-float64(r.Limit)/float64(f.Inodes), i, r)
+			b.tick(1-float64(r.Limit)/float64(f.Inodes), letter(i), r.Threshold.Kind+" "+r.Threshold.String())
 		}
 	}
 	b.Alt = shown(fmt.Sprintf("%s of %s inodes used", grouped(clip(used)), grouped(clip(f.Inodes))))
@@ -328,6 +353,15 @@ func reachesOf(d *disks.State, f disks.FileSystem) []disks.Reach {
 	return list
 }
 
-func (b *diskBar) tick(at float64, i int, r disks.Reach) {
-	b.Ticks = append(b.Ticks, barTick{X: max(0, min(at, 1)) * barWidth, Sign: letter(i), Title: cell(r.Threshold.Kind+" "+r.Threshold.String(), maxCell)})
+// tick marks a threshold; those that coincide share a mark.
+func (b *diskBar) tick(at float64, sign, title string) {
+	t := barTick{X: max(0, min(at, 1)) * barWidth, Sign: sign, Title: cell(title, maxCell)}
+	for i, other := range b.Ticks {
+		if d := other.X - t.X; d < 4 && d > -4 {
+			b.Ticks[i].Sign += " " + t.Sign
+			b.Ticks[i].Title += ", " + t.Title
+			return
+		}
+	}
+	b.Ticks = append(b.Ticks, t)
 }
