@@ -3,6 +3,7 @@ package forensics
 import (
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -57,6 +58,8 @@ type Evidence struct {
 	Disks *disks.State `json:"disks,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
+	// Cluster is what the API server held, from dumps that were given as files; absent where none was.
+	Cluster *cluster.Dump `json:"cluster,omitempty"`
 
 	// Redactions says what was masked, never the secret.
 	Redactions []redact.LedgerEntry `json:"redactions"`
@@ -160,5 +163,6 @@ const (
 	SourceDisks         = "disks"
 	SourceRuntime       = "runtime"        // the runtime's files
 	SourceRuntimeAnswer = "runtime-answer" // whether its daemon answers
+	SourceAPIDump       = "api-dump"
 	SourceCollector     = "collector"
 )
