@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -39,6 +40,7 @@ type measurer struct {
 	evidence Evidence
 	model    *Model
 	state    *disks.State
+	rooted   string // the runtime's root directory as it calls it, which may lead through symbolic links
 	host     view
 	views    map[string]view         // of a place, by device
 	mounts   map[string]mounts.Mount // by device: the mount that a place lies on
@@ -149,6 +151,7 @@ func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) disks.St
 	}
 	ctx, cancel := context.WithTimeout(ctx, statfsLimit)
 	defer cancel()
+	configured := ""
 	store, err := probe.Do(ctx, m.opt.Calls, "directories of the runtime", func() (disks.Store, error) {
 		store, ok := m.knownStore()
 		if !ok {
@@ -159,6 +162,7 @@ func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) disks.St
 		}
 		root, err := m.host.fs.Resolve(store.Root)
 		if err == nil { // what is on disk is told by canonical paths
+			configured = store.Root
 			store.Images, store.Layers = strings.Replace(store.Images, store.Root, root, 1), strings.Replace(store.Layers, store.Root, root, 1)
 			store.Root = root
 		}
@@ -168,6 +172,7 @@ func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) disks.St
 		m.problems = append(m.problems, err)
 		return store
 	}
+	m.rooted = cmp.Or(configured, store.Root)
 	m.place(ctx, m.host, disks.RoleImage, store.Images, store.Runtime+": "+store.Why)
 	m.place(ctx, m.host, disks.RoleContainer, store.Layers, store.Runtime+": "+store.Why)
 	return store
@@ -186,8 +191,11 @@ func (m *measurer) place(ctx context.Context, v view, role, name, why string) {
 	f, err := m.figures(ctx, v, canonical, mount)
 	if p.Device = f.Device; p.Device != "" {
 		if _, again := m.state.FileSystem(p.Device); !again {
-			m.state.FileSystems = append(m.state.FileSystems, f)
 			m.views[p.Device], m.mounts[p.Device] = v, mount
+			if trees := m.trees(ctx, f); v.table != nil && len(trees) > 0 {
+				f.MountPoint = trees[0] // the place may be on a bind mount of a part
+			}
+			m.state.FileSystems = append(m.state.FileSystems, f)
 		}
 	}
 	if err != nil {
@@ -283,15 +291,15 @@ func (m *measurer) writable(store disks.Store) map[string]string {
 			continue
 		}
 		for option := range strings.SplitSeq(mount.SuperOptions, ",") {
-			upper, ok := strings.CutPrefix(option, "upperdir=")
-			if !ok || !strings.HasPrefix(upper, strings.TrimSuffix(store.Root, "/")+"/") {
+			upper, ok := strings.CutPrefix(option, "upperdir="+strings.TrimSuffix(m.rooted, "/")+"/")
+			if !ok {
 				continue
 			}
 			id := ""
 			if parts := overlayOf.FindStringSubmatch(mount.MountPoint); parts != nil {
 				id = parts[1]
 			}
-			found[path.Dir(upper)] = id
+			found[path.Join(store.Root, path.Dir(upper))] = id
 		}
 	}
 	return found
@@ -406,7 +414,7 @@ func (m *measurer) deleted(device string) []disks.Item {
 	var items []disks.Item
 	if h := m.evidence.Held; h != nil {
 		for _, f := range h.Deleted {
-			if f.Device == device {
+			if m.model.DiskOf(f.Device) == device {
 				items = append(items, disks.Item{
 					Kind: disks.KindDeleted, Path: f.Path, Bytes: f.AllocatedBytes, Files: 1, PodUID: m.podOfProcess(f.PID),
 				})

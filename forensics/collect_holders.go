@@ -110,7 +110,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	held.Kernel, errs = append(held.Kernel, sockets...), append(errs, socketErrs...)
 	held.Kernel = append(held.Kernel, k.marks(result.Marks)...)
 	held.Kernel = held.Kernel[:min(len(held.Kernel), maxKernelUsers)]
-	held.Deleted = procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls)
+	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f procs.DeletedFile) bool {
+		return !f.Written && k.model.DiskOf(f.Device) != f.Device
+	})
 	part := Evidence{Held: &held}
 	if errs = append(result.Problems, errs...); len(errs) > 0 && ctx.Err() == nil {
 		part.Coverage = append(part.Coverage, Source{
@@ -251,6 +253,7 @@ func (k *keeper) add(h procs.Holder) {
 
 // local says whether a file system has neither a server nor a fault, so that asking it for a size cannot block.
 func (k *keeper) local(device string) bool {
+	device = k.model.DiskOf(device) // of an overlay; its lower layers are not asked for a file that was written
 	h, _ := k.model.Health(device)
 	if h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed {
 		return false

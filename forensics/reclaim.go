@@ -26,6 +26,24 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", value, "KMGTPE"[unit])
 }
 
+// DiskOf is the superblock that takes what is written to a superblock: for an overlay, whose changes go to its upper
+// directory, that of this directory; else the same.
+func (m *Model) DiskOf(device string) string {
+	for _, mount := range m.MountsOf(device) {
+		if mount.FSType != "overlay" {
+			return device
+		}
+		for option := range strings.SplitSeq(mount.SuperOptions, ",") {
+			if upper, ok := strings.CutPrefix(option, "upperdir=/"); ok {
+				if at, ok := m.host.Covering("/" + upper); ok {
+					return at.Device
+				}
+			}
+		}
+	}
+	return device
+}
+
 // PodUse is what a pod takes on the disk: emptyDir volumes, logs and writable layers, by which the kubelet ranks pods for
 // eviction (pkg/kubelet/eviction/helpers.go, podDiskUsage), as far as it was counted.
 type PodUse struct {
@@ -140,7 +158,7 @@ func (m *Model) DestructionOrder(device string) []string {
 	}
 	if shared || slices.Contains(roles, disks.RoleImage) || split == device {
 		if split == "" || split == device {
-			steps = append(steps, "all containers that have ended")
+			steps = append(steps, m.containerStep())
 		}
 		if split == "" || slices.Contains(roles, disks.RoleImage) {
 			steps = append(steps, m.imageStep())
@@ -154,6 +172,19 @@ func (m *Model) DestructionOrder(device string) []string {
 		step += ", probably in this order: " + rank
 	}
 	return append(steps, step)
+}
+
+func (m *Model) containerStep() string {
+	ended := 0
+	for _, c := range m.evidence.Containers {
+		if c.Finished != nil || c.Dead {
+			ended++
+		}
+	}
+	if ended == 0 {
+		return "all containers that have ended"
+	}
+	return "all containers that have ended: " + Plural(ended, "container")
 }
 
 func (m *Model) imageStep() string {

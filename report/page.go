@@ -39,6 +39,7 @@ type page struct {
 	Pods       podsView
 	Containers containersView
 	Kubelet    *kubeletView
+	Disks      *disksView
 	Processes  processesView
 	Coverage   []sourceRow
 	Run        runView
@@ -103,6 +104,7 @@ func newPage(r Report) *page {
 	p.Goroutines = newDumpViews(r, places)
 	p.CPU = newCPUView(r.Evidence.CPUProfile)
 	p.Pods = newPodsView(r, names, places)
+	p.Disks = newDisksView(r, names, places)
 	p.Processes = newProcessesView(r, names, places)
 	p.Holders = newHoldersView(r, names, places)
 	p.Containers = newContainersView(r, names, places)
@@ -223,6 +225,9 @@ func (p *page) addNav() {
 	add("#pods", "Pods", p.Pods.Total, true)
 	add("#containers", "Containers", p.Containers.Total, true)
 	add("#kubelet", "Kubelet", -1, true)
+	if p.Disks != nil {
+		add("#disks", "Disks", len(p.Disks.Disks), true)
+	}
 	add("#processes", "Processes", p.Processes.Total, true)
 	add("#coverage", "What was read", len(p.Coverage), false)
 	add("#run", "What it cost", -1, false)

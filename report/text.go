@@ -62,6 +62,7 @@ func (t *textWriter) report(r Report, opt TextOptions) {
 		t.blank()
 	}
 	t.others(r)
+	t.disks(r)
 	t.notChecked(r)
 	t.files(opt.Files)
 }

@@ -20,17 +20,18 @@ var DeletedOpenFiles = forensics.Check{
 	ID:    "disk-deleted-open-files",
 	Title: "Deleted files that are still open take up space",
 	Doc: `Files without a name that a process has open: df counts their space, du does not find it, and image garbage collection
-and eviction cannot free it. Only local file systems that answer are asked for sizes; files on overlays, network and FUSE
-mounts are not counted. Information from 256 MiB on one file system, a warning from 2 GiB.`,
+and eviction cannot free it. Only local file systems that answer are asked for sizes, with files of containers that
+are open for writing counted where their overlay writes them; files on network and FUSE mounts are not counted. Information from 256 MiB on one file system, a warning from 2 GiB.`,
 	Severity: forensics.Warning,
 	Needs:    needsHolders,
 	Run: func(p *forensics.Pass) {
 		byDevice, order := map[string][]procs.DeletedFile{}, []string{}
 		for _, f := range held(p).Deleted {
-			if byDevice[f.Device] == nil {
-				order = append(order, f.Device)
+			device := p.Model.DiskOf(f.Device)
+			if byDevice[device] == nil {
+				order = append(order, device)
 			}
-			byDevice[f.Device] = append(byDevice[f.Device], f)
+			byDevice[device] = append(byDevice[device], f)
 		}
 		for _, device := range order {
 			var sum int64

@@ -104,8 +104,7 @@ func wellNode(tb testing.TB) forensics.Evidence {
 	for _, source := range []string{
 		forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHealth, forensics.SourceKubelet,
 		forensics.SourceKubeletHealth, forensics.SourceKubeletPods, forensics.SourcePodDirs, forensics.SourceCgroups, forensics.SourceGoroutines,
-		forensics.SourceHolders, forensics.SourceAPIDump,
-		forensics.SourceHolders, forensics.SourceDisks, forensics.SourceRuntime,
+		forensics.SourceHolders, forensics.SourceDisks, forensics.SourceRuntime, forensics.SourceAPIDump,
 	} {
 		e.Cover(forensics.Source{Source: source, Status: forensics.SourceRead})
 	}

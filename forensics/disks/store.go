@@ -90,8 +90,10 @@ func containerdStores(fsys *hostfs.FS, hints StoreHints) []Store {
 		add(topLevel(string(text), "root"), "root of "+name)
 	}
 	for _, known := range []struct{ root, program string }{
-		{"/var/lib/rancher/k3s/agent/containerd", "k3s"}, {"/var/lib/rancher/rke2/agent/containerd", "rke2"},
-		{"/var/snap/microk8s/common/var/lib/containerd", "kubelite"}, {"/var/lib/k0s/containerd", "k0s"},
+		{"/var/lib/rancher/k3s/agent/containerd", "k3s"},
+		{"/var/lib/rancher/rke2/agent/containerd", "rke2"},
+		{"/var/snap/microk8s/common/var/lib/containerd", "kubelite"},
+		{"/var/lib/k0s/containerd", "k0s"},
 	} {
 		if hints.Program == known.program {
 			add(known.root, "default of "+known.program)

@@ -34,9 +34,9 @@ func (f *FS) Statfs(path string) (FSStat, error) {
 	if err != nil {
 		return FSStat{}, pathError("statfs", path, err)
 	}
-	unit := uint64(st.Frsize) //nolint:unconvert // int64 on amd64, uint32 on s390x
+	unit := uint64(st.Frsize)
 	if unit == 0 {
-		unit = uint64(st.Bsize) //nolint:unconvert // int64 on amd64, uint32 on s390x
+		unit = uint64(st.Bsize)
 	}
 	return FSStat{
 		CapacityBytes: st.Blocks * unit, FreeBytes: st.Bfree * unit, AvailableBytes: st.Bavail * unit,

@@ -21,6 +21,9 @@ type DeletedFile struct {
 	// AllocatedBytes is the space that is free once the last process lets go; SizeBytes the length of the file.
 	AllocatedBytes int64 `json:"allocated_bytes"`
 	SizeBytes      int64 `json:"size_bytes"`
+	// Written says that it is open for writing. On an overlay only such a file certainly takes space of the upper layer; one
+	// that was only read may lie in a layer of an image.
+	Written bool `json:"open_for_writing,omitempty"`
 }
 
 // DeletedFiles asks how large deleted files are that are open. may says of a superblock whether it may be asked, which

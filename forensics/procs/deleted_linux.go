@@ -13,5 +13,10 @@ func statDeleted(link string) (DeletedFile, error) {
 	if x.Nlink != 0 || x.Mode&unix.S_IFMT != unix.S_IFREG {
 		return DeletedFile{}, nil
 	}
-	return DeletedFile{Inode: x.Ino, AllocatedBytes: int64(x.Blocks) * 512, SizeBytes: int64(x.Size)}, nil
+	f := DeletedFile{Inode: x.Ino, AllocatedBytes: int64(x.Blocks) * 512, SizeBytes: int64(x.Size)}
+	// The link's own permissions are how the file was opened (proc_pid_fd(5)); procfs itself answers.
+	if err := unix.Statx(unix.AT_FDCWD, link, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_MODE, &x); err == nil {
+		f.Written = x.Mode&0o200 != 0
+	}
+	return f, nil
 }

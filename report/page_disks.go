@@ -1,0 +1,367 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
+)
+
+const budgetDisks = 150 << 10
+
+// disksView is the file systems that the kubelet watches.
+type disksView struct {
+	Disks     []diskView
+	Assumed   shown
+	NotWalked shown
+	GC        shown
+	Problems  []mark
+	Cut       int
+}
+
+type diskView struct {
+	Anchor, Heading string
+	Name            shown
+	State           mark
+	Facts           []fact
+	Error           shown
+	Space, Inodes   *diskBar
+	Thresholds      []thresholdRow
+	Kinds           []kindRow
+	Items           []itemRow
+	Account         []fact
+	CutWhy          shown
+}
+
+type thresholdRow struct {
+	Sign   string
+	Name   shown
+	Origin shown
+	Limit  shown
+	Left   shown
+	State  mark
+}
+
+type kindRow struct {
+	Number string
+	Name   shown
+	Bytes  int64
+	Size   string
+	Share  string
+	Files  string
+}
+
+type itemRow struct {
+	Name  shown
+	Path  shown
+	Owner link
+	Bytes int64
+	Size  string
+	Files string
+}
+
+// diskBar is a bar of what is used, with thresholds marked where usage would cross them.
+type diskBar struct {
+	Alt      shown
+	W, H     int
+	Segments []barSegment
+	Ticks    []barTick
+}
+
+type barSegment struct {
+	X, W  float64
+	TextX float64
+	Class string
+	Label string // drawn where it has room: a number of the list below, so that colour is never all that tells
+	Title shown
+}
+
+type barTick struct {
+	X     float64
+	Sign  string
+	Title shown
+}
+
+const (
+	barWidth  = 720
+	barHeight = 54
+)
+
+func newDisksView(r Report, names podBook, places *places) *disksView {
+	d := r.Evidence.Disks
+	if d == nil {
+		return nil
+	}
+	v := &disksView{Assumed: cell(d.Assumed, maxLine), NotWalked: cell(d.NotWalked, maxLine)}
+	v.GC = cell(fmt.Sprintf("from %d %% usage down to %d %% (%s)", d.ImageGC.HighPercent, d.ImageGC.LowPercent, d.ImageGC.Origin), maxCell)
+	if d.ImageGC.Disabled != "" {
+		v.GC = cell("off: "+d.ImageGC.Disabled, maxCell)
+	}
+	for _, p := range d.Problems {
+		t := toneNote
+		if p.Serious {
+			t = toneWarn
+		}
+		v.Problems = append(v.Problems, mark{t, cell(p.Text, maxLine)})
+	}
+	room := budget(budgetDisks)
+	for i, f := range d.FileSystems {
+		view := newDiskView(i, f, d, names, places)
+		if !room.fits(view, 2000+200*(len(view.Items)+len(view.Kinds)+len(view.Thresholds))) {
+			v.Cut = len(d.FileSystems) - i
+			break
+		}
+		places.put(forensics.KindDisk, f.Device, view.Anchor)
+		v.Disks = append(v.Disks, view)
+	}
+	return v
+}
+
+func newDiskView(i int, f disks.FileSystem, d *disks.State, names podBook, places *places) diskView {
+	v := diskView{
+		Anchor: "disk-" + strconv.Itoa(i+1), Name: cell(firstOf(f.MountPoint, f.Device), maxCell), Error: cell(f.Error, maxLine),
+		State: diskMark(d, f),
+	}
+	facts := factList{}
+	for _, p := range d.Places {
+		if p.Device == f.Device {
+			facts.add(p.Role, strings.TrimSpace(p.Path+suffix(" (", p.Why, ")")))
+		}
+	}
+	facts.add("Device", strings.TrimSpace(strings.Join([]string{f.Device, f.FSType, f.Source}, " ")))
+	if f.Error != "" || f.CapacityBytes == 0 {
+		v.Facts = facts
+		return v
+	}
+	facts.add("Size", bytesWords(clip(f.CapacityBytes)))
+	facts.add("Used", fmt.Sprintf("%s; %d %% as image garbage collection counts", bytesWords(clip(f.UsedBytes())), f.UsagePercent()))
+	facts.add("Available", bytesWords(clip(f.AvailableBytes)))
+	if reserved := f.FreeBytes - min(f.AvailableBytes, f.FreeBytes); reserved > 0 {
+		facts.add("Reserved for root", bytesWords(clip(reserved)))
+	}
+	if f.Inodes > 0 {
+		facts.add("Inodes", fmt.Sprintf("%s, %s free", grouped(clip(f.Inodes)), grouped(clip(f.InodesFree))))
+	}
+	v.Facts = facts
+	v.addThresholds(f, d)
+	v.addUsage(f, d, names, places)
+	v.Space = spaceBar(f, d, v)
+	if f.Inodes > 0 {
+		v.Inodes = inodeBar(f, d, v)
+	}
+	return v
+}
+
+func clip(n uint64) int64 { return int64(min(n, 1<<62)) }
+
+// diskMark is how a file system stands to its thresholds, in words.
+func diskMark(d *disks.State, f disks.FileSystem) mark {
+	switch what, full := f.Full(); {
+	case f.Error != "":
+		return mark{toneQuiet, "not measured"}
+	case full:
+		return mark{toneBad, shown("full: no " + what + " left")}
+	}
+	for _, r := range d.Reaches() {
+		if r.FileSystem.Device == f.Device && r.Met && r.Threshold.Kind == "hard" {
+			return mark{toneBad, "past a hard threshold"}
+		}
+	}
+	for _, r := range d.Reaches() {
+		if r.FileSystem.Device == f.Device && r.Met {
+			return mark{toneWarn, "past a soft threshold"}
+		}
+	}
+	if d.IsNear(f.Device) {
+		return mark{toneWarn, "near a threshold"}
+	}
+	return mark{toneGood, "has room"}
+}
+
+func (v *diskView) addThresholds(f disks.FileSystem, d *disks.State) {
+	for _, r := range d.Reaches() {
+		if r.FileSystem.Device != f.Device {
+			continue
+		}
+		row := thresholdRow{
+			Sign: letter(len(v.Thresholds)), Name: cell(r.Threshold.Kind+" "+r.Threshold.String(), maxCell), Origin: cell(r.Threshold.Origin, 60),
+			Limit: shown(bytesWords(clip(r.Limit))), Left: shown(fmt.Sprintf("%.1f %% of the size", r.Left())), State: mark{toneGood, "not reached"},
+		}
+		if r.Threshold.Inodes() {
+			row.Limit = shown(grouped(clip(r.Limit)) + " inodes")
+		}
+		switch {
+		case r.Met && r.Threshold.Kind == "hard":
+			row.State = mark{toneBad, "crossed"}
+		case r.Met:
+			row.State = mark{toneWarn, "crossed"}
+		case r.Left() < disks.Near:
+			row.State = mark{toneWarn, "near"}
+		}
+		if r.Threshold.Grace != "" {
+			row.Origin += cell(", grace period "+r.Threshold.Grace, 60)
+		}
+		v.Thresholds = append(v.Thresholds, row)
+	}
+	if collects(f, d) {
+		row := thresholdRow{
+			Sign: gcSign, Name: "image garbage collection", Origin: cell(d.ImageGC.Origin, 60), Limit: shown(fmt.Sprintf("%d %% usage", d.ImageGC.HighPercent)),
+			Left: shown(fmt.Sprintf("%d %% of the size", d.ImageGC.HighPercent-f.UsagePercent())), State: mark{toneGood, "not reached"},
+		}
+		if n := d.ImageGC.AmountToFree(f); n > 0 {
+			row.State = mark{toneWarn, shown("wants to free " + bytesWords(clip(n)))}
+		}
+		v.Thresholds = append(v.Thresholds, row)
+	}
+}
+
+func letter(i int) string { return string(rune('a' + min(i, 25))) }
+
+// addUsage lists where the space went.
+func (v *diskView) addUsage(f disks.FileSystem, d *disks.State, names podBook, places *places) {
+	u, ok := d.UsageOf(f.Device)
+	if !ok {
+		return
+	}
+	for i, k := range u.Kinds {
+		v.Kinds = append(v.Kinds, kindRow{
+			Number: strconv.Itoa(i + 1), Name: cell(disks.KindName(k.Kind), maxCell), Bytes: k.Bytes, Size: bytesWords(k.Bytes),
+			Share: share(k.Bytes, u.UsedBytes), Files: grouped(k.Files),
+		})
+	}
+	for _, item := range u.Items {
+		row := itemRow{
+			Name: cell(disks.KindName(item.Kind), maxCell), Path: cell(item.Path, maxCell), Bytes: item.Bytes, Size: bytesWords(item.Bytes), Files: grouped(item.Files),
+		}
+		switch {
+		case item.PodUID != "":
+			row.Owner = link{cell(names.name(item.PodUID), 120), places.hrefOf(forensics.KindPod, item.PodUID)}
+		case item.Claim != "":
+			row.Owner = link{Text: cell("claim "+item.Claim, 120)}
+		case item.ContainerID != "":
+			row.Owner = link{Text: cell("container "+item.ContainerID, 30)}
+		}
+		v.Items = append(v.Items, row)
+	}
+	account := factList{}
+	account.add("Counted", fmt.Sprintf("%s of %s in %s below %s", bytesWords(u.CountedBytes), bytesWords(u.UsedBytes), count(int(u.Entries), "entry"), strings.Join(u.Trees, ", ")))
+	account.add("Unexplained", fmt.Sprintf("%s (%s): metadata of the file system, what lies below mount points, what changed meanwhile", signedBytes(u.UnexplainedBytes), share(u.UnexplainedBytes, u.UsedBytes)))
+	if u.MountPoints > 0 {
+		account.add("Not entered", count(u.MountPoints, "mount point"))
+	}
+	if u.Problems > 0 {
+		account.add("Not read", fmt.Sprintf("%d; first: %s", u.Problems, u.Problem))
+	}
+	if k := u.Kind(disks.KindVolume); k.Items > 0 {
+		account.add("Take care", "directories of volumes may be the data of a StatefulSet: they are no rubbish")
+	}
+	v.Account = account
+	if u.Cut != "" {
+		v.CutWhy = cell("Counting was cut: "+u.Cut+". What is listed is a beginning.", maxLine)
+	}
+}
+
+func signedBytes(n int64) string {
+	if n < 0 {
+		return "-" + bytesWords(-n)
+	}
+	return bytesWords(n)
+}
+
+func share(part, whole int64) string {
+	if part*2000 < whole && part*2000 > -whole {
+		return "0 %"
+	}
+	return fmt.Sprintf("%.1f %%", float64(part)*100/float64(max(whole, 1)))
+}
+
+// spaceBar draws what is used by kind where that was counted, and where usage crosses each threshold.
+func spaceBar(f disks.FileSystem, d *disks.State, v diskView) *diskBar {
+	b := &diskBar{W: barWidth, H: barHeight}
+	total := float64(f.CapacityBytes)
+	at := 0.0
+	add := func(bytes float64, class, label, title string) {
+		w := min(bytes/total*barWidth, barWidth-at)
+		if w <= 0 {
+			return
+		}
+		if w < float64(8*len(label)+6) {
+			label = ""
+		}
+		b.Segments = append(b.Segments, barSegment{X: at, W: w, TextX: at + w/2, Class: class, Label: label, Title: shown(title)})
+		at += w
+	}
+	counted := 0.0
+	if u, ok := d.UsageOf(f.Device); ok && u.CountedBytes > 0 {
+		scale := min(1, float64(f.UsedBytes())/float64(u.CountedBytes)) // files can share blocks
+		for i, row := range v.Kinds {
+			add(float64(row.Bytes)*scale, "k"+strconv.Itoa(i%4), row.Number, fmt.Sprintf("%s: %s", row.Name, row.Size))
+			counted += float64(row.Bytes) * scale
+		}
+	}
+	add(float64(f.UsedBytes())-counted, "rest", "used", "used, not told apart: "+bytesWords(clip(f.UsedBytes())-int64(counted)))
+	add(float64(f.FreeBytes-min(f.AvailableBytes, f.FreeBytes)), "reserved", "reserved", "reserved for root")
+	for i, r := range reachesOf(d, f) {
+		if !r.Threshold.Inodes() {
+			b.tick(1-float64(r.Limit)/total, letter(i), r.Threshold.Kind+" "+r.Threshold.String())
+		}
+	}
+	if collects(f, d) {
+		b.tick(float64(d.ImageGC.HighPercent)/100, gcSign, "image garbage collection")
+	}
+	b.Alt = shown(fmt.Sprintf("%s of %s used, %s available", bytesWords(clip(f.UsedBytes())), bytesWords(clip(f.CapacityBytes)), bytesWords(clip(f.AvailableBytes))))
+	return b
+}
+
+// gcSign marks where image garbage collection begins.
+const gcSign = "gc"
+
+// collects says whether image garbage collection looks at a file system.
+func collects(f disks.FileSystem, d *disks.State) bool {
+	image, ok := d.Of(disks.RoleImage)
+	return ok && image.Device == f.Device && d.ImageGC.Disabled == ""
+}
+
+func inodeBar(f disks.FileSystem, d *disks.State, _ diskView) *diskBar {
+	b := &diskBar{W: barWidth, H: barHeight}
+	used := f.Inodes - min(f.InodesFree, f.Inodes)
+	w := float64(used) / float64(f.Inodes) * barWidth
+	s := barSegment{W: w, TextX: w / 2, Class: "rest", Title: shown(grouped(clip(used)) + " inodes used")}
+	if w > 60 {
+		s.Label = "inodes"
+	}
+	b.Segments = append(b.Segments, s)
+	for i, r := range reachesOf(d, f) {
+		if r.Threshold.Inodes() {
+			b.tick(1-float64(r.Limit)/float64(f.Inodes), letter(i), r.Threshold.Kind+" "+r.Threshold.String())
+		}
+	}
+	b.Alt = shown(fmt.Sprintf("%s of %s inodes used", grouped(clip(used)), grouped(clip(f.Inodes))))
+	return b
+}
+
+// reachesOf are the thresholds of a file system in the order of their signs.
+func reachesOf(d *disks.State, f disks.FileSystem) []disks.Reach {
+	var list []disks.Reach
+	for _, r := range d.Reaches() {
+		if r.FileSystem.Device == f.Device {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// tick marks a threshold; those that coincide share a mark.
+func (b *diskBar) tick(at float64, sign, title string) {
+	t := barTick{X: max(0, min(at, 1)) * barWidth, Sign: sign, Title: cell(title, maxCell)}
+	for i, other := range b.Ticks {
+		if d := other.X - t.X; d < 4 && d > -4 {
+			b.Ticks[i].Sign += " " + t.Sign
+			b.Ticks[i].Title += ", " + t.Title
+			return
+		}
+	}
+	b.Ticks = append(b.Ticks, t)
+}
