@@ -9,16 +9,98 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// laneOf is where an event is drawn; "" for those that others tell better.
+// laneOf is where an event is drawn; "" for what is no trouble, and for the steps of deletions and operations, which
+// have moments of their own.
 func laneOf(e logs.Event) string {
-	if e.Origin == "kernel" {
+	if lane, ok := kindLanes[e.Kind]; ok {
+		return lane
+	}
+	switch k := string(e.Kind); {
+	case strings.HasPrefix(k, "kernel-"):
 		return laneKernel
+	case strings.HasPrefix(k, "eviction-"), strings.HasPrefix(k, "image-"), k == string(logs.KindContainerGCFailed):
+		return laneDisk
+	case strings.HasPrefix(k, "podgc-"):
+		return laneDeletions
 	}
 	return ""
 }
 
+// kindLanes are the lanes of the kinds whose names do not tell.
+var kindLanes = map[logs.Kind]string{
+	logs.KindSyncLoopSkipped: laneSyncLoop, logs.KindPLEGUnhealthy: laneSyncLoop, logs.KindEventChannelFull: laneSyncLoop,
+	logs.KindHousekeepingLong: laneSyncLoop, logs.KindSyncLoopHealth: laneSyncLoop, logs.KindWatchdogWithheld: laneSyncLoop,
+	logs.KindNodeNotReady: laneSyncLoop, logs.KindKubeletFatal: laneSyncLoop, logs.KindKubeletPanic: laneSyncLoop,
+	logs.KindKubeletWatchdog: laneSyncLoop, logs.KindAPIUnreachable: laneSyncLoop, logs.KindAPIUnauthorized: laneSyncLoop,
+	logs.KindCertExpired: laneSyncLoop, logs.KindProcessLimit: laneSyncLoop, logs.KindInotifyLimit: laneSyncLoop,
+	logs.KindCheckpointCorrupt: laneSyncLoop, logs.KindDBusFailed: laneSyncLoop,
+
+	logs.KindOrphan: laneDeletions, logs.KindOrphanRemoveFailed: laneDeletions, logs.KindOrphanCleanupFailed: laneDeletions,
+	logs.KindOrphanMounted: laneDeletions, logs.KindOrphanDirRemoved: laneDeletions, logs.KindOrphanVolumeRemoved: laneDeletions,
+	logs.KindCgroupDeleteFailed: laneDeletions, logs.KindPodKillFailed: laneDeletions, logs.KindPodKillIncomplete: laneDeletions,
+	logs.KindPodDeleteFailed: laneDeletions, logs.KindPodStatusFailed: laneDeletions, logs.KindPodRestartBlocked: laneDeletions,
+	logs.KindPodVolumesLeft: laneDeletions, logs.KindPodContainersLeft: laneDeletions, logs.KindPodCgroupLeft: laneDeletions,
+
+	logs.KindDeviceInUse: laneVolumes, logs.KindCSIDriverMissing: laneVolumes, logs.KindCSIAborted: laneVolumes,
+	logs.KindCSIDeadline: laneVolumes, logs.KindCSIUnavailable: laneVolumes, logs.KindCSIFailed: laneVolumes,
+	logs.KindCSIVolDataMissing: laneVolumes, logs.KindCSIRegistrationFailed: laneVolumes, logs.KindMountFailed: laneVolumes,
+	logs.KindUnmountFailed: laneVolumes, logs.KindUnmountBusy: laneVolumes, logs.KindDeviceMountFailed: laneVolumes,
+	logs.KindDeviceUnmountFailed: laneVolumes, logs.KindAttachFailed: laneVolumes, logs.KindOperationFailed: laneVolumes,
+	logs.KindVolumesNotMounted: laneVolumes, logs.KindSubPathFailed: laneVolumes,
+
+	logs.KindDiskFull: laneDisk, logs.KindReadOnly: laneDisk, logs.KindAdmissionRefused: laneDisk, logs.KindStatsFailed: laneDisk,
+
+	logs.KindPLEGRelistFailed: laneRuntime, logs.KindPLEGIgnored: laneRuntime, logs.KindSandboxCreateFailed: laneRuntime,
+	logs.KindSandboxStopFailed: laneRuntime, logs.KindSandboxRemoveFailed: laneRuntime, logs.KindContainerCreateFailed: laneRuntime,
+	logs.KindContainerStartFailed: laneRuntime, logs.KindContainerStopFailed: laneRuntime, logs.KindContainerRemoveFailed: laneRuntime,
+	logs.KindContainerNameReserved: laneRuntime, logs.KindRuntimeCallFailed: laneRuntime, logs.KindRuntimeDown: laneRuntime,
+	logs.KindShimFailed: laneRuntime, logs.KindCNIDeleteFailed: laneRuntime, logs.KindCNIAddFailed: laneRuntime,
+	logs.KindNetworkNotReady: laneRuntime, logs.KindCgroupNoSpace: laneRuntime,
+}
+
+// kindTexts are the words for kinds whose names are not plain enough.
+var kindTexts = map[logs.Kind]string{
+	logs.KindOrphan:                 "orphaned pod directory cannot be removed",
+	logs.KindOrphanMounted:          "orphaned pod directory still has mounts",
+	logs.KindSyncLoopSkipped:        "the sync loop skips all pods",
+	logs.KindPLEGUnhealthy:          "the sync loop skips all pods, since the PLEG is not healthy",
+	logs.KindPLEGRelistFailed:       "the PLEG cannot list the containers",
+	logs.KindEventChannelFull:       "the PLEG's channel is full: the sync loop takes nothing from it",
+	logs.KindHousekeepingLong:       "housekeeping took long",
+	logs.KindRuntimeDown:            "the container runtime is down",
+	logs.KindRuntimeCallFailed:      "a call to the container runtime failed",
+	logs.KindContainerStopFailed:    "a container could not be stopped",
+	logs.KindUnmountBusy:            "unmount refused: target is busy",
+	logs.KindCSIDriverMissing:       "CSI driver is not registered",
+	logs.KindCSIAborted:             "CSI driver still works on an earlier call",
+	logs.KindCSIDeadline:            "CSI driver did not answer in time",
+	logs.KindImageGC:                "disk usage is over the threshold of image GC",
+	logs.KindImageGCAll:             "every unused image is to be deleted",
+	logs.KindImageRemoved:           "image removed",
+	logs.KindImagePullFailed:        "image could not be pulled",
+	logs.KindEvictionMustEvict:      "pods must be evicted",
+	logs.KindEvictionCritical:       "the pod to evict is critical and stays",
+	logs.KindEvictionNone:           "no pod could be evicted",
+	logs.KindEvictionEvicted:        "pod evicted",
+	logs.KindEvictionFailed:         "pod could not be evicted",
+	logs.KindEvictionCleanupTimeout: "evicted pod was not cleaned up in time",
+	logs.KindKernelHungTask:         "a task is blocked",
+	logs.KindKernelNFSDown:          "NFS server does not respond",
+	logs.KindKernelNFSTimeout:       "NFS server does not respond, calls fail",
+	logs.KindKernelNFSBack:          "NFS server is back",
+	logs.KindKernelOOM:              "the node is out of memory, a process was killed",
+	logs.KindKernelOOMCgroup:        "a container is out of memory, a process was killed",
+	logs.KindPodGCDeleting:          "PodGC force deletes the pod",
+	logs.KindPodGCTerminated:        "PodGC deletes terminated pods",
+}
+
 // KindText says in words what a kind of message means.
-func KindText(k logs.Kind) string { return strings.ReplaceAll(string(k), "-", " ") }
+func KindText(k logs.Kind) string {
+	if text, ok := kindTexts[k]; ok {
+		return text
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(string(k), "kernel-"), "-", " ")
+}
 
 // momentOf is an event as a moment.
 func momentOf(e logs.Event) Moment {
