@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
@@ -49,6 +50,9 @@ type Evidence struct {
 	Held *Held `json:"held,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
+
+	// Logs is what the logs told, as a story; absent where none was looked for.
+	Logs *logs.Story `json:"logs,omitempty"`
 
 	// Redactions says what was masked, never the secret.
 	Redactions []redact.LedgerEntry `json:"redactions"`
@@ -149,5 +153,6 @@ const (
 	SourceCgroups       = "cgroups"
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
+	SourceLogs          = "logs" // with a colon and the path for each file
 	SourceCollector     = "collector"
 )

@@ -75,9 +75,9 @@ func (e *Entry) source(where string) {
 func (e *Entry) message(text string, rest []string) {
 	e.Message = text
 	if strings.HasPrefix(text, `"`) {
-		if quoted, err := strconv.QuotedPrefix(text); err == nil && (len(quoted) == len(text) || isKey(text[len(quoted):])) {
-			e.Message = unquote(quoted)
-			e.fields(text[len(quoted):], rest)
+		if end := quotedEnd(text); end > 0 && isKey(text[end:]) {
+			e.Message = unquote(text[:end])
+			e.fields(text[end:], rest)
 			return
 		}
 	}
@@ -136,11 +136,11 @@ func indented(lines []string) (value, text string, rest []string) {
 // fieldValue reads one value: quoted, in brackets, or up to the blank before the next key.
 func fieldValue(s string) (value, rest string) {
 	if strings.HasPrefix(s, `"`) {
-		quoted, err := strconv.QuotedPrefix(s)
-		if err != nil { // the line was cut
+		end := quotedEnd(s)
+		if end < 0 { // the line was cut
 			return s[1:], ""
 		}
-		return unquote(quoted), s[len(quoted):]
+		return unquote(s[:end]), s[end:]
 	}
 	depth := 0
 	for i := 0; i < len(s); i++ {
@@ -150,8 +150,8 @@ func fieldValue(s string) (value, rest string) {
 		case ']', '}', ')':
 			depth--
 		case '"':
-			if quoted, err := strconv.QuotedPrefix(s[i:]); err == nil {
-				i += len(quoted) - 1
+			if end := quotedEnd(s[i:]); end > 0 {
+				i += end - 1
 			}
 		case ' ':
 			if depth <= 0 && isKey(s[i:]) {
@@ -162,16 +162,49 @@ func fieldValue(s string) (value, rest string) {
 	return s, ""
 }
 
+// quotedEnd is where the quoted string ends that s begins with, -1 if it does not.
+func quotedEnd(s string) int {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	return -1
+}
+
 // unquote undoes Go's %q, without a copy where nothing is escaped.
 func unquote(quoted string) string {
 	inner := quoted[1 : len(quoted)-1]
-	if strings.IndexByte(inner, '\\') < 0 {
+	first := strings.IndexByte(inner, '\\')
+	if first < 0 {
 		return inner
 	}
-	if text, err := strconv.Unquote(quoted); err == nil {
-		return text
+	var b strings.Builder
+	b.Grow(len(inner))
+	for {
+		b.WriteString(inner[:first])
+		switch c := inner[first+1]; c {
+		case '"', '\\':
+			b.WriteByte(c)
+		case 'n':
+			b.WriteByte('\n')
+		case 't':
+			b.WriteByte('\t')
+		default: // control characters and what is no UTF-8
+			if text, err := strconv.Unquote(quoted); err == nil {
+				return text
+			}
+			b.WriteString(inner[first : first+2])
+		}
+		inner = inner[first+2:]
+		if first = strings.IndexByte(inner, '\\'); first < 0 {
+			b.WriteString(inner)
+			return b.String()
+		}
 	}
-	return inner
 }
 
 // logfmt reads lines of logrus, in which k3s, containerd and docker write: time="…" level=info msg="…" key=value.

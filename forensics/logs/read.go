@@ -67,23 +67,20 @@ func (o Options) withDefaults() Options {
 // Read reads logs, one after another, and tells what they say. Several files of one log belong into one call, oldest
 // first. What cannot be read is told in [Story.Files]. When ctx ends, the story is of what was read until then.
 func Read(ctx context.Context, sources []Source, opt Options) Story {
-	r := &reader{opt: opt.withDefaults(), folder: newFolder(), words: literals()}
-	work := make(chan *chunk)
-	end := make(chan struct{})
-	defer close(end)
-	for range r.opt.Workers {
-		go scanAll(work, end)
-	}
-	r.work = work
-	r.free = make(chan []byte, 2*r.opt.Workers+2)
-	for range cap(r.free) {
-		r.free <- nil // made when it is needed
-	}
+	folder := newFolder()
+	r := newReader(opt, literals(), func(path string, f *found) {
+		if f.known {
+			folder.add(path, f.occurrence)
+		} else {
+			folder.seen(f.entry)
+		}
+	})
+	defer r.close()
 	files := make([]File, 0, len(sources))
 	for _, src := range sources {
 		files = append(files, r.file(ctx, src))
 	}
-	story := r.folder.story(files)
+	story := folder.story(files)
 	story.First, story.Last = nil, nil
 	for _, f := range files {
 		if f.First != nil && (story.First == nil || f.First.Before(*story.First)) {
@@ -111,13 +108,30 @@ func scanAll(work <-chan *chunk, end <-chan struct{}) {
 
 // reader is one run of Read.
 type reader struct {
-	opt    Options
-	words  []string
-	folder *folder
-	work   chan<- *chunk
+	opt   Options
+	words []string
+	// tell takes what was found, in order.
+	tell func(path string, f *found)
+	work chan *chunk
+	end  chan struct{}
 	// free are buffers for chunks; how many there are bounds the memory.
 	free chan []byte
 }
+
+func newReader(opt Options, words []string, tell func(path string, f *found)) *reader {
+	r := &reader{opt: opt.withDefaults(), words: words, tell: tell, work: make(chan *chunk), end: make(chan struct{})}
+	r.free = make(chan []byte, 2*r.opt.Workers+2)
+	for range cap(r.free) {
+		r.free <- nil // made when it is needed
+	}
+	for range r.opt.Workers {
+		go scanAll(r.work, r.end)
+	}
+	return r
+}
+
+// close ends the workers. A producer that is stuck is left behind.
+func (r *reader) close() { close(r.end) }
 
 // progress is what is known of a file while it is read. It belongs to the goroutine that folds.
 type progress struct {
@@ -272,9 +286,7 @@ func (r *reader) foldOne(p *progress, f *found) {
 	case p.skip && f.known:
 		p.outOfBounds++
 	case p.skip:
-	case f.known:
-		r.folder.add(p.Path, f.occurrence)
 	default:
-		r.folder.seen(e)
+		r.tell(p.Path, f)
 	}
 }
