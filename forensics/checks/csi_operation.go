@@ -36,6 +36,7 @@ heard for 3 minutes. Only what was said close to the end of the log counts.`,
 				list = append(list, t)
 			}
 		}
+		orKubeletLog(p, forensics.SourceGoroutines)
 		told := csiInLog(p)
 		if len(list) > 0 {
 			slices.SortStableFunc(list, compareStanding)

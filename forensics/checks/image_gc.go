@@ -29,6 +29,7 @@ log ends.`,
 	Severity: forensics.Warning,
 	Needs:    needsLogs,
 	Run: func(p *forensics.Pass) {
+		sawKubeletLog(p)
 		var list []logs.Event
 		for _, e := range events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, logs.KindImageFSCapacity) {
 			last := lastSaid([]logs.Event{e})
@@ -91,6 +92,7 @@ alone is information: whether an image was loaded by hand does not stand in the 
 	Severity: forensics.Warning,
 	Needs:    needsLogs,
 	Run: func(p *forensics.Pass) {
+		sawKubeletLog(p)
 		removed := events(p, logs.KindImageRemoved)
 		if len(removed) == 0 {
 			return

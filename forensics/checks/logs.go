@@ -28,6 +28,23 @@ func story(p *forensics.Pass) *logs.Story {
 	return p.Evidence.Logs
 }
 
+// sawKubeletLog says whether the log of a kubelet was among those that were read; if not, the pass is told.
+func sawKubeletLog(p *forensics.Pass) bool {
+	s := story(p)
+	if s.Loop != nil || len(s.Lives) > 0 {
+		return true
+	}
+	p.Unjudged("no log of a kubelet was read")
+	return false
+}
+
+// orKubeletLog tells the pass where neither a source nor the kubelet's log was read, of which one is enough.
+func orKubeletLog(p *forensics.Pass, source string) {
+	if ok, _ := p.Evidence.Saw(source); !ok {
+		sawKubeletLog(p)
+	}
+}
+
 // events lists those of some kinds, in the order of their first.
 func events(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 	var found []logs.Event

@@ -31,6 +31,7 @@ reaches the examination; what was over by then is information.`,
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
+		orKubeletLog(p, forensics.SourceGoroutines)
 		told := runtimeInLog(p)
 		switch list := askingRuntime(p); {
 		case len(list) > 0:

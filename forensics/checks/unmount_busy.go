@@ -26,8 +26,10 @@ The kubelet's log shows the refused unmounts themselves, since when, how often, 
 refused when the log ended counts. With the log alone nobody is named who holds it.`,
 	Severity: forensics.Warning,
 	Needs: []forensics.Need{
-		{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceLogs},
-		{forensics.SourceHolders, forensics.SourceLogs}, {forensics.SourceMounts, forensics.SourceLogs},
+		{forensics.SourcePodDirs, forensics.SourceLogs},
+		{forensics.SourceKubeletPods, forensics.SourceLogs},
+		{forensics.SourceHolders, forensics.SourceLogs},
+		{forensics.SourceMounts, forensics.SourceLogs},
 	},
 	Run: func(p *forensics.Pass) {
 		for _, source := range []string{forensics.SourcePodDirs, forensics.SourceKubeletPods, forensics.SourceHolders, forensics.SourceMounts} {
