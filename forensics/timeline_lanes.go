@@ -233,13 +233,12 @@ func operationsOf(s *logs.Story) []Moment {
 		}
 		m := Moment{From: *from, To: *from, Pod: cmp.Or(o.PodName, o.PodUID), Count: max(o.Failures, 1)}
 		about := cmp.Or(o.Volume, o.UniqueName)
-		switch {
-		case o.Failed == nil:
+		if o.Failed == nil {
 			m.Text, m.Open = fmt.Sprintf("%s of %s was started and has not come back", o.Name, about), true
 			if s.Last != nil && s.Last.After(m.To) {
 				m.To = *s.Last
 			}
-		default:
+		} else {
 			m.Text = fmt.Sprintf("%s of %s failed %s: %s", o.Name, about, times(o.Failures), Clip(cmp.Or(o.Reason, o.Code, "no reason given"), 120))
 			if o.Failed.After(m.To) {
 				m.To = *o.Failed

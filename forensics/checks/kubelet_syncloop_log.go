@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ func loopInLog(p *forensics.Pass) (*silence, *skipping, string) {
 	}
 	l := s.Loop
 	switch {
-	case l.Last == nil || l.Cadence == 0:
+	case l.Last == nil || l.Cadence == 0 || l.LastSeen["housekeeping"].IsZero(): // lines about orphans may end for good
 		verbosity := ""
 		if n := len(s.Lives); n > 0 {
 			verbosity = fmt.Sprintf(" (-v %d is proven)", s.Lives[n-1].Verbosity)
@@ -78,8 +79,8 @@ func ended(s *logs.Story) bool {
 
 // lastLoopLine is the kind of the line that the loop said last.
 func lastLoopLine(l *logs.Loop) string {
-	for kind, t := range l.LastSeen {
-		if l.Last != nil && t.Equal(*l.Last) {
+	for _, kind := range slices.Sorted(maps.Keys(l.LastSeen)) {
+		if l.Last != nil && l.LastSeen[kind].Equal(*l.Last) {
 			return kind
 		}
 	}

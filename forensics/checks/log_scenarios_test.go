@@ -203,6 +203,9 @@ func loopScenarios() map[string][]scenario {
 				tells(event(logs.KindSyncLoopSkipped, 3, "10:12:01", "10:12:20", down)), logAlone), outcome: unjudged},
 			{name: "nobody else goes on: the log was cut", base: wellNode, change: both(silentSince("10:00:10", 0), logAlone), outcome: unjudged},
 			{name: "at -v 2 silence proves nothing", base: wellNode, change: both(atLowVerbosity, logAlone), outcome: unjudged},
+			{name: "at -v 2 orphans were named, and are no more", base: wellNode, change: both(silentSince("10:00:10", 900), func(_ testing.TB, e *forensics.Evidence) {
+				e.Logs.Loop.LastSeen = map[string]time.Time{"orphans": *at("10:00:10")}
+			}, logAlone), outcome: unjudged},
 			{name: "at -v 2 another source tells", base: wellNode, change: atLowVerbosity, outcome: clean},
 			{name: "the kubelet ended", base: wellNode, change: both(silentSince("10:00:10", 900), lives(life(1, "09:00:00", "10:12:29", "signal", "")), logAlone), outcome: unjudged},
 		},
@@ -261,7 +264,7 @@ func podScenarios() map[string][]scenario {
 				name: "an unmount that does not come back", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), operation("UnmountVolume", "10:05:01", "", deadVolume)),
 				want: []string{"warning pod " + deadUID}, says: "UnmountVolume of volume cephfs-data was started and has not come back",
 			},
-			{name: "no unmount was started", base: wellNode, change: deleting("containers", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "no unmount of its volumes was started"},
+			{name: "no unmount was started", base: wellNode, change: deleting("volumes", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "no unmount of its volumes was started"},
 			{
 				name: "its CSI driver is gone", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), tells(event(logs.KindCSIDriverMissing, 9, "10:05:01", "10:12:00", csiVolume))),
 				want: []string{"warning pod " + deadUID}, says: "CSI driver nfs.csi.k8s.io does not unmount volume pvc-1",
@@ -271,19 +274,19 @@ func podScenarios() map[string][]scenario {
 				want: []string{"warning pod " + deadUID}, says: "1 mount below its directory, which the kubelet does not unmount",
 			},
 			{
-				name: "the runtime cannot stop it", base: wellNode, change: both(deleting("killing", "10:05:00", grace(30)),
+				name: "the runtime cannot stop it", base: wellNode, change: both(deleting("containers", "10:05:00", grace(30)),
 					tells(event(logs.KindContainerStopFailed, 3, "10:07:30", "10:12:20", code(logs.Subject{PodUID: deadUID}, "DeadlineExceeded")))),
 				want: []string{"warning pod " + deadUID}, says: "the runtime cannot stop its containers: DeadlineExceeded",
 			},
-			{name: "a process that cannot be killed", base: sickNode, change: both(deleting("killing", "10:05:00", grace(30)), func(_ testing.TB, e *forensics.Evidence) {
+			{name: "a process that cannot be killed", base: sickNode, change: both(deleting("containers", "10:05:00", grace(30)), func(_ testing.TB, e *forensics.Evidence) {
 				e.Processes = append(e.Processes, procs.Process{PID: 7777, Comm: "postgres", State: "D", PodUID: deadUID})
 				t := e.Threads[0]
 				t.PID, t.TID, t.Comm, t.Wait.Kill = 7777, 7777, "postgres", "no"
 				e.Threads = append(e.Threads, t)
 			}), want: []string{"warning pod " + deadUID}, says: "its process 7777 cannot be killed"},
-			{name: "the grace period is over", base: wellNode, change: deleting("killing", "10:05:00", grace(30)), want: []string{"warning pod " + deadUID}, says: "its containers have not stopped"},
-			{name: "the grace period is not over", base: wellNode, change: deleting("killing", "10:05:00", grace(3600)), outcome: clean},
-			{name: "the grace period is not known", base: wellNode, change: deleting("killing", "10:05:00", nil), outcome: forensics.OutcomeNotChecked},
+			{name: "the grace period is over", base: wellNode, change: deleting("containers", "10:05:00", grace(30)), want: []string{"warning pod " + deadUID}, says: "its containers have not stopped"},
+			{name: "the grace period is not over", base: wellNode, change: deleting("containers", "10:05:00", grace(3600)), outcome: clean},
+			{name: "the grace period is not known", base: wellNode, change: deleting("containers", "10:05:00", nil), outcome: forensics.OutcomeNotChecked},
 			{
 				name: "the sync loop is silent", base: wellNode, change: both(deleting("requested", "10:00:09", nil), silentSince("10:00:10", 900), logAlone),
 				want: []string{"warning pod " + deadUID}, says: "the kubelet's sync loop does not come round",
@@ -428,8 +431,8 @@ func diskScenarios() map[string][]scenario {
 func kernelScenarios() map[string][]scenario {
 	return map[string][]scenario{
 		"mount-hung": {{
-			name: "the kernel says since when", base: sickNode, change: tells(fromKernel(event(logs.KindKernelCephDown, 4, "09:58:00", "10:10:00", logs.Subject{Server: "10.0.0.5"}))),
-			want: []string{"critical superblock 0:47"}, says: "The kernel's log: ceph down (10.0.0.5), 4 times from 2026-11-20 09:58:00 UTC.",
+			name: "the kernel says since when", base: sickNode, change: tells(fromKernel(event(logs.KindKernelNFSDown, 4, "09:58:00", "10:10:00", logs.Subject{Server: "10.0.0.5"}))),
+			want: []string{"critical superblock 0:47"}, says: "The kernel's log: NFS server does not respond (10.0.0.5), 4 times from 2026-11-20 09:58:00 UTC.",
 		}},
 		"mount-io-error": {
 			{
@@ -479,6 +482,10 @@ func TestWholeDisk(t *testing.T) {
 		if got := wholeDisk(device); got != want {
 			t.Errorf("wholeDisk(%q) = %q; want %q", device, got, want)
 		}
+	}
+	mds := logs.Event{Kind: logs.KindKernelCephDown, Subject: logs.Subject{Server: "mds0"}}
+	if !aboutMount(mds, mounts.Mount{FSType: "ceph", Source: "10.0.0.5:6789:/"}) || aboutMount(mds, mounts.Mount{FSType: "nfs4", Source: "10.0.0.5:/"}) {
+		t.Error("a metadata server is joined to other than CephFS mounts, or not to them")
 	}
 	if !aboutMount(logs.Event{Subject: logs.Subject{Device: "nvme0"}}, mounts.Mount{Class: mounts.ClassBlock, Source: "/dev/nvme0n1p2"}) {
 		t.Error("a controller is not joined to its disk")
@@ -578,7 +585,7 @@ func TestLogJoinsTheChain(t *testing.T) {
 		{
 			"the dead mount, the silent loop, the pod that stays", sickNode,
 			both(silentSince("10:00:10", 900), deleting("volumes", "10:00:05", nil),
-				tells(fromKernel(event(logs.KindKernelCephDown, 4, "09:59:30", "10:10:00", logs.Subject{Server: "10.0.0.5"})))),
+				tells(fromKernel(event(logs.KindKernelNFSDown, 4, "09:59:30", "10:10:00", logs.Subject{Server: "10.0.0.5"})))),
 			[]string{"superblock 0:47", "mount 60", "thread 9825/9839", "goroutine 117", "subsystem housekeeping", "subsystem syncloop", "kubelet 9825"},
 			"09:59:30",
 		},

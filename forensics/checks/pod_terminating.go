@@ -21,8 +21,8 @@ up to 1.21, pod_workers.go from 1.22 on; from 1.27 on the object waits for the u
 is to blame: the sync loop, the runtime or a process that cannot be killed, a mount or a CSI driver, a cgroup, or the API
 server and finalizers, which the kubelet has nothing to do with.
 
-A pod counts as stuck 2 minutes after its last stage, while its containers are killed after its grace period and 2
-minutes more, or when a failure is repeated. Most stages are only written at -v 3 or 4. Where the log does not prove
+A pod counts as stuck two and a half minutes after its last stage, while its containers are killed after its grace period
+and that much more, or when a failure is repeated. Most stages are only written at -v 3 or 4. Where the log does not prove
 that the next stage would have been seen, and no failure was repeated up to the end of the log, the deletion may have
 ended unseen: then it is only information. A grace period that no line names is not assumed.`,
 	Severity: forensics.Warning,
@@ -44,8 +44,8 @@ ended unseen: then it is only information. A grace period that no line names is 
 }
 
 const (
-	// stageLimit is how long a stage takes at most in a kubelet that is well: its own time limits are about 2 minutes.
-	stageLimit = 2 * time.Minute
+	// stageLimit is how long a stage takes at most in a kubelet that is well: its own time limits are 2 min and 2 min 3 s.
+	stageLimit = 150 * time.Second
 	// fewFailures is how often the same must fail to be no accident.
 	fewFailures = 3
 )
@@ -70,15 +70,12 @@ type stuckPod struct {
 // judge finds the reason, by the stage (in the order in which a deletion goes through them).
 func (s *stuckPod) judge() {
 	switch s.d.Stage {
-	case "requested":
+	case "requested", "killing": // no container has been told to end
 		s.judgeRequested()
-	case "killing":
+	case "containers":
 		s.judgeKilling()
-	case "containers", "volumes":
-		s.judgeKilling()
-		if !s.failing {
-			s.judgeVolumes()
-		}
+	case "volumes":
+		s.judgeVolumes()
 	case "cgroup":
 		s.judgeCgroup()
 	case "status":
@@ -94,11 +91,11 @@ func (s *stuckPod) seconds() float64 { return between(s.d.Since, kubeletEnd(s.p)
 
 // patience is how long a pod may stay at its stage; false where the log does not tell.
 func (s *stuckPod) patience() (time.Duration, bool) {
-	if s.d.Stage != "killing" && s.d.Stage != "requested" {
+	switch {
+	case s.d.Stage != "containers":
 		return stageLimit, true
-	}
-	if s.d.GraceSeconds == nil {
-		return stageLimit, s.d.Stage == "requested"
+	case s.d.GraceSeconds == nil:
+		return 0, false
 	}
 	return stageLimit + time.Duration(*s.d.GraceSeconds)*time.Second, true
 }
@@ -133,8 +130,12 @@ func (s *stuckPod) finding() forensics.Finding {
 	if s.outside && !s.listed() {
 		f.Severity = forensics.Info
 	}
+	waits := ""
+	if s.d.Waits != "" && s.verdict != "" {
+		waits = "By the log it waits for " + s.d.Waits + "."
+	}
 	f.Detail = sentences(fmt.Sprintf("Its deletion stands at the stage %q since %s, for %s.", s.d.Stage, moment(s.d.Since), forensics.Duration(between(s.d.Since, end))),
-		s.path(), s.detail, asOf(s.p))
+		s.path(), waits, s.detail, asOf(s.p))
 	var lines []logs.Quote
 	for _, step := range s.d.Steps {
 		lines = append(lines, step.Quote)
