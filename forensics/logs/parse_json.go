@@ -8,7 +8,7 @@ import (
 )
 
 // json reads a line that is one JSON object: a record of the journal, of docker's json-file, or of klog.
-func (p *parser) json(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) json(e *Entry, s *shape, text string) (string, bool) {
 	fields, ok := jsonFields(text)
 	if !ok {
 		return text, false
@@ -34,7 +34,7 @@ func (p *parser) json(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // journal reads a record as journalctl -o json writes it (systemd.journal-fields(7)).
-func (p *parser) journal(e *Entry, s *shape, record *Entry, at string) string {
+func (p *lineParser) journal(e *Entry, s *shape, record *Entry, at string) string {
 	s.push(layerJournal)
 	if micros, err := strconv.ParseInt(at, 10, 64); err == nil {
 		s.stamp(e, time.UnixMicro(micros).UTC(), true)
@@ -88,7 +88,7 @@ func bytesOf(array string) (string, bool) {
 
 // klogJSON reads a record of --logging-format=json. "ts" are milliseconds with a fraction; "v" is there on info lines
 // only.
-func (p *parser) klogJSON(e *Entry, s *shape, fields []Field) {
+func (p *lineParser) klogJSON(e *Entry, s *shape, fields []Field) {
 	s.push(layerKlogJSON)
 	s.head = true
 	verbose, failed := false, false

@@ -18,7 +18,7 @@ type producer struct {
 	src    Source
 	chunks chan<- *chunk
 
-	parser      *parser
+	parser      *lineParser
 	matcher     *matcher
 	compression string
 	changed     string
@@ -32,7 +32,7 @@ func (p *producer) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	p.parser = &parser{latest: p.r.opt.Now, zone: p.r.opt.Zone, boot: p.r.opt.Boot, origin: p.src.Origin}
+	p.parser = &lineParser{latest: p.r.opt.Now, zone: p.r.opt.Zone, boot: p.r.opt.Boot, origin: p.src.Origin}
 	if p.parser.origin == "mixed" || p.parser.origin == "unknown" {
 		p.parser.origin = ""
 	}
@@ -82,7 +82,7 @@ func (p *producer) decompress(in io.Reader) (text io.Reader, done func(), err er
 			return nil, nil, err
 		}
 		p.compression = "gzip"
-		if t := z.ModTime; !t.IsZero() && t.Before(p.parser.latest) { // of what was compressed
+		if t := z.ModTime; t.Unix() > 0 && t.Before(p.parser.latest) { // of what was compressed
 			p.parser.latest = t
 		}
 		return z, func() { _ = z.Close() }, nil
