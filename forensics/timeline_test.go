@@ -33,8 +33,9 @@ func TestTimeline(t *testing.T) {
 		Last:  clock(12, 0),
 		Lives: []logs.Life{{PID: 1, Version: "v1.17.4", Started: clock(0, 0), Last: clock(12, 0), End: "running"}},
 		Loop: &logs.Loop{
-			Last: clock(0, 10), Quote: &last, OthersLast: clock(12, 0), OthersCount: 900,
-			Gaps: []logs.Gap{{From: *clock(0, 1), Seconds: 2}},
+			Last: clock(0, 10), Quote: &last, OthersLast: clock(12, 0), OthersCount: 900, Cadence: 2,
+			LastSeen: map[string]time.Time{"housekeeping": *clock(0, 10)},
+			Gaps:     []logs.Gap{{From: *clock(0, 1), Seconds: 2}},
 		},
 		Deletions: []logs.Deletion{{
 			PodName: "default/db", PodUID: "u", Stage: "volumes", Waits: "volume data", Complaints: []logs.Quote{quoteAt(30, "busy")},
@@ -50,6 +51,11 @@ func TestTimeline(t *testing.T) {
 	a := forensics.Analysis{
 		Findings:  []forensics.Finding{{Refs: []forensics.Ref{forensics.LogRef(last)}}},
 		Diagnoses: []forensics.Diagnosis{{Title: "the loop hangs", Since: clock(0, 10), Findings: []int{0}}, {Title: "long before", Since: clock(-30, 0), Findings: []int{}}},
+	}
+	low := *e.Logs
+	low.Loop = &logs.Loop{Last: clock(0, 10), OthersLast: clock(12, 0), OthersCount: 900, Gaps: e.Logs.Loop.Gaps}
+	if m := forensics.NewTimeline(&forensics.Evidence{Logs: &low}, &a).Lanes[0].Moments; len(m) != 2 || m[1].Open {
+		t.Errorf("a log that does not show housekeeping proves no silence: %+v", m)
 	}
 	line := forensics.NewTimeline(&e, &a)
 	var got []string

@@ -55,8 +55,8 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), moment(firstSaid(list)), cmp.Or(e.Reason, forensics.KindText(e.Kind))),
 		ConfidenceWhy: "the kubelet says so in its log",
 	}
-	blind := slices.ContainsFunc(list, func(e logs.Event) bool {
-		return e.Kind == logs.KindImageFSCapacity || strings.Contains(e.Reason, "rpc error") || e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
+	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { // it looked, and found too little
+		return strings.Contains(e.Reason, "eligible to free") || strings.Contains(e.Reason, "required amount of images")
 	})
 	switch told := runtimeInLog(p); {
 	case blind && told != nil && told.stands:

@@ -128,7 +128,7 @@ func syncLoopSilent(p *forensics.Pass, s *silence) forensics.Finding {
 		Detail: "No pod of this node is started, changed or removed. " + asOf(p), Confidence: forensics.Certain,
 		ConfidenceWhy: fmt.Sprintf("its verbosity shows a housekeeping line every %s; since the last one %s of other parts of the same kubelet were written",
 			forensics.Duration(s.loop.Cadence), forensics.Plural(int(s.loop.OthersCount), "line")),
-		Remedies: []forensics.Remedy{cordon(p), keepEvidence()},
+		Remedies: []forensics.Remedy{cordon(p), evidenceFirst(p)},
 	}
 	if s.seconds >= silentCritical.Seconds() && !stale(p) {
 		f.Severity = forensics.Critical

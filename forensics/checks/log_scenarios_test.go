@@ -235,7 +235,7 @@ func loopScenarios() map[string][]scenario {
 				name: "the log says so", base: wellNode, change: both(tells(
 					event(logs.KindRuntimeCallFailed, 4, "10:10:00", "10:12:20", code(logs.Subject{Reason: "ListPodSandbox with filter: context deadline exceeded"}, "DeadlineExceeded")),
 					event(logs.KindSyncLoopSkipped, 9, "10:10:05", "10:12:27", down)), logAlone),
-				want: []string{"critical runtime runtime"}, says: "has not answered kubelet since 2026-11-20 10:08:00 UTC",
+				want: []string{"critical runtime runtime"}, says: "has not answered kubelet 1.17.4 since 2026-11-20 10:08:00 UTC",
 			},
 			{name: "and its process is stopped", base: wellNode, change: both(tells(event(logs.KindRuntimeDown, 9, "10:10:00", "10:12:20", down)), func(_ testing.TB, e *forensics.Evidence) {
 				e.Processes = append(e.Processes, procs.Process{PID: 812, Comm: "containerd", State: "T"})

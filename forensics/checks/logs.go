@@ -228,6 +228,11 @@ func podLabel(p *forensics.Pass, name, uid string) string {
 			return pod.String()
 		}
 	}
+	for _, d := range story(p).Deletions {
+		if name == "" && uid != "" && d.PodUID == uid {
+			name = d.PodName
+		}
+	}
 	switch {
 	case name != "" && uid != "":
 		return name + " (" + uid + ")"

@@ -139,6 +139,8 @@ func orphanSaid(list []logs.Event) string {
 func orphanMeaning(e logs.Event) string {
 	has := func(s string) bool { return strings.Contains(e.Reason, s) }
 	switch {
+	case has("subpaths are still present"):
+		return "A subpath is left over, mounted or not; a kubelet up to 1.17 never removes it."
 	case has("still present on disk"):
 		return "Directories of volumes are left that are not mounted; a kubelet up to 1.17 never removes them, and they can be removed with rmdir once no mount lies beneath."
 	case has("mount point"), e.Code == "EBUSY":
@@ -147,8 +149,6 @@ func orphanMeaning(e logs.Event) string {
 		return "A file lies where only directories are expected, most often vol_data.json of a CSI volume whose mount directory is gone: it stays until that file is removed."
 	case has("subpath") && (e.Code == "ENOTDIR" || has("not a directory")):
 		return "The file that a subpath was bound to is left; kubelets up to 1.26 cannot remove it."
-	case has("subpaths are still"):
-		return "A subpath is left over, mounted or not; a kubelet up to 1.17 never removes it."
 	case e.Code == "ENOTEMPTY" || has("not empty"):
 		return "There is data in it: written below the mount point while nothing was mounted, or left from an unmount that failed. Look at it before anything is removed: nobody else may have it."
 	}

@@ -161,7 +161,7 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: plegEntity, ConfidenceWhy: "the kubelet says so in its log",
 		Title:    fmt.Sprintf("%s: the PLEG has not got through its list of containers since %s", p.Model.KubeletName(), moment(t.since)),
-		Remedies: []forensics.Remedy{keepEvidence()},
+		Remedies: []forensics.Remedy{evidenceFirst(p)},
 	}
 	switch {
 	case !t.stands:

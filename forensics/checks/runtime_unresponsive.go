@@ -117,7 +117,7 @@ func blameRuntimeProcess(p *forensics.Pass, f *forensics.Finding) {
 }
 
 func runtimeRemedies(p *forensics.Pass, runtime forensics.Entity) []forensics.Remedy {
-	remedies := []forensics.Remedy{keepEvidence()}
+	remedies := []forensics.Remedy{evidenceFirst(p)}
 	process, ok := p.Model.RuntimeProcess()
 	switch {
 	case ok && (process.State == "T" || process.State == "t"):
