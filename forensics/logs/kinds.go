@@ -344,11 +344,11 @@ const (
 	NoiseSystemStats    Kind = "noise-system-container-stats" // `"Failed to get system container stats"`
 	NoiseSyncCancelled  Kind = "noise-sync-cancelled"         // `"Sync exited with context cancellation error"`
 	NoiseVolumeLimits   Kind = "noise-volume-limits"          // `Error getting volume limit for plugin`
-	NoiseLabelMissing   Kind = "noise-product-name"           // `Error while reading product_name`
+	NoiseProductName   Kind = "noise-product-name"           // `Error while reading product_name`
 	NoiseIPTablesCanary Kind = "noise-iptables-canary"        // `Could not set up iptables canary`
 	NoiseFlexVolume     Kind = "noise-flexvolume"             // FlexVolume driver probe: `unexpected end of JSON input`
-	NoiseNotFoundDelete Kind = "noise-already-gone"           // `"DeleteContainer returned error" … code = NotFound`
-	NoiseLastTerminated Kind = "noise-container-id"           // `"ContainerStatus from runtime service failed" … code = NotFound`
+	NoiseAlreadyGone    Kind = "noise-already-gone"           // `"DeleteContainer returned error"`, `… from runtime service failed` with gRPC code NotFound
+	NoiseUnimplemented  Kind = "noise-unimplemented"          // a runtime service call that failed with gRPC code Unimplemented
 	NoiseStartPLEG      Kind = "noise-start-pleg"             // `PLEG is not healthy: pleg has yet to be successful` while the kubelet starts
 	NoiseImageFSStart   Kind = "noise-image-fs-start"         // `invalid capacity 0 on image filesystem` once while the kubelet starts
 	NoiseDNSLimits      Kind = "noise-dns-limits"             // `"Nameserver limits exceeded"`

@@ -132,7 +132,7 @@ func jsonFields(s string) ([]Field, bool) {
 			return fields, true
 		}
 		end := jsonEnd(s, i)
-		if s[i] != '"' || end < 0 {
+		if s[i] != '"' || end < 0 || end >= len(s) {
 			return nil, false
 		}
 		key := jsonString(s[i:end])
@@ -140,7 +140,7 @@ func jsonFields(s string) ([]Field, bool) {
 			return nil, false
 		}
 		i = blanks(s, i+1)
-		if end = jsonEnd(s, i); end < 0 {
+		if end = jsonEnd(s, i); end < 0 || end >= len(s) {
 			return nil, false
 		}
 		fields = append(fields, Field{key, jsonValue(s[i:end])})

@@ -54,12 +54,14 @@ func structuredData(s string) string {
 		return s[1:]
 	}
 	for strings.HasPrefix(s, "[") {
-		end := -1
+		end, quoted := -1, false
 		for i := 1; i < len(s) && end < 0; i++ {
-			switch s[i] {
-			case '\\':
+			switch {
+			case s[i] == '\\':
 				i++
-			case ']':
+			case s[i] == '"':
+				quoted = !quoted
+			case s[i] == ']' && !quoted:
 				end = i
 			}
 		}
@@ -106,7 +108,7 @@ func (p *lineParser) dated(e *Entry, s *shape, text string) (string, bool) {
 			return text, false
 		}
 		s.guessedZone = !s.timed
-		s.stamp(e, time.Date(int(year), month, int(day), hour, minute, second, nanos, p.zone), false)
+		s.stamp(e, time.Date(int(year), month, int(day), hour, minute, second, nanos, p.location()), false)
 		return p.tagged(e, s, rest[5+end:])
 	}
 	hour, minute, second, nanos, end, ok := clock(rest)
@@ -277,7 +279,7 @@ func (p *lineParser) dmesg(e *Entry, s *shape, text string) (string, bool) {
 	if len(text) < 27 || !isWeekday(text[1:]) || text[25] != ']' {
 		return text, false
 	}
-	t, err := time.ParseInLocation("Mon Jan _2 15:04:05 2006", text[1:25], p.zone)
+	t, err := time.ParseInLocation("Mon Jan _2 15:04:05 2006", text[1:25], p.location())
 	if err != nil {
 		return text, false
 	}

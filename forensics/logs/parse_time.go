@@ -21,9 +21,9 @@ func (s *shape) stamp(e *Entry, t time.Time, sure bool) {
 // differ, hence the day of patience.
 func (p *lineParser) undated(month time.Month, day, hour, minute, second, nanos int) time.Time {
 	limit := p.latest.Add(25 * time.Hour)
-	year := limit.In(p.zone).Year()
+	year := limit.In(p.location()).Year()
 	for range 9 {
-		t := time.Date(year, month, day, hour, minute, second, nanos, p.zone)
+		t := time.Date(year, month, day, hour, minute, second, nanos, p.location())
 		if !t.After(limit) && t.Month() == month { // the 29th of February is not in every year
 			return t
 		}
@@ -101,7 +101,7 @@ func (p *lineParser) rfc3339(s string) (t time.Time, end int, zoned bool) {
 		return time.Time{}, 0, false
 	}
 	end = 11 + n
-	zone := p.zone
+	zone := p.location()
 	if offset, n, ok := zoneOffset(s[end:]); ok {
 		end += n
 		zoned, zone = true, time.UTC
@@ -176,4 +176,12 @@ func (p *lineParser) sinceBoot(d time.Duration) time.Time {
 		return time.Time{}
 	}
 	return p.boot.Add(d)
+}
+
+// location is the zone of the node, UTC where nothing is known.
+func (p *lineParser) location() *time.Location {
+	if p.zone == nil {
+		return time.UTC
+	}
+	return p.zone
 }
