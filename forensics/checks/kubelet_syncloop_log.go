@@ -60,7 +60,7 @@ func loopInLog(p *forensics.Pass) (*silence, *skipping, string) {
 		if n := len(s.Lives); n > 0 {
 			verbosity = fmt.Sprintf(" (-v %d is proven)", s.Lives[n-1].Verbosity)
 		}
-		return nil, nil, "the log alone proves nothing about the sync loop: at its verbosity" + verbosity +
+		return nil, nil, "the log alone proves nothing about a hang of the sync loop: at its verbosity" + verbosity +
 			" the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
 	case l.OthersLast == nil || l.OthersCount < othersAfter:
 		return nil, nil, ""
@@ -178,6 +178,40 @@ func syncLoopSkips(p *forensics.Pass, s *skipping) forensics.Finding {
 	if s.seconds >= silentCritical.Seconds() && !stale(p) {
 		f.Severity = forensics.Critical
 	}
+	return f
+}
+
+// healthFailsAfter is for how long the loop must not have come round for its health check to fail: twice the
+// syncFrequency (1 minute by default), 5 minutes at least (pkg/kubelet/kubelet.go, syncLoopHealthCheck).
+const healthFailsAfter = 5 * time.Minute
+
+// healthInLog are the health checks that failed when somebody asked, up to the end of the log.
+func healthInLog(p *forensics.Pass) []logs.Event {
+	list := events(p, logs.KindSyncLoopHealth)
+	if !stands(p, lastSaid(list)) {
+		return nil
+	}
+	return list
+}
+
+// syncLoopHealthFailed is all that can be said where only the health check tells.
+func syncLoopHealthFailed(p *forensics.Pass, unproven string) forensics.Finding {
+	list := healthInLog(p)
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: syncLoopEntity, Refs: quotesOf(list...), Confidence: forensics.Certain,
+		Title: fmt.Sprintf("%s: when it was asked at %s, its own health check said that the sync loop has not come round for 5 min or more",
+			p.Model.KubeletName(), moment(lastSaid(list))),
+		ConfidenceWhy: "the kubelet's own health check, as its log has it", Remedies: []forensics.Remedy{evidenceFirst(p)},
+	}
+	if first := firstSaid(list); first != nil {
+		t := first.Add(-healthFailsAfter)
+		f.Since = &t
+	}
+	if unproven != "" {
+		p.Unjudged("%s", unproven)
+		f.Detail = "Beyond that " + unproven + ". Where it stands, and since when, a goroutine dump tells."
+	}
+	f.Detail = sentences(f.Detail, asOf(p))
 	return f
 }
 

@@ -203,6 +203,13 @@ func loopScenarios() map[string][]scenario {
 				tells(event(logs.KindSyncLoopSkipped, 3, "10:12:01", "10:12:20", down)), logAlone), outcome: unjudged},
 			{name: "nobody else goes on: the log was cut", base: wellNode, change: both(silentSince("10:00:10", 0), logAlone), outcome: unjudged},
 			{name: "at -v 2 silence proves nothing", base: wellNode, change: both(atLowVerbosity, logAlone), outcome: unjudged},
+			{
+				name: "at -v 2 the health check tells that it stands, and no more", base: wellNode, change: both(atLowVerbosity,
+					tells(event(logs.KindSyncLoopHealth, 3, "10:12:00", "10:12:20", logs.Subject{})), logAlone),
+				want: []string{"warning subsystem syncloop"}, says: "the log alone proves nothing about a hang of the sync loop",
+			},
+			{name: "the health check failed once, long ago", base: wellNode, change: both(atLowVerbosity,
+				tells(event(logs.KindSyncLoopHealth, 3, "09:40:00", "09:42:20", logs.Subject{})), logAlone), outcome: unjudged},
 			{name: "at -v 2 orphans were named, and are no more", base: wellNode, change: both(silentSince("10:00:10", 900), func(_ testing.TB, e *forensics.Evidence) {
 				e.Logs.Loop.LastSeen = map[string]time.Time{"orphans": *at("10:00:10")}
 			}, logAlone), outcome: unjudged},
@@ -430,6 +437,10 @@ func diskScenarios() map[string][]scenario {
 
 func kernelScenarios() map[string][]scenario {
 	return map[string][]scenario{
+		"log-noise": {
+			{name: "a harmless line", base: wellNode, change: tells(event(logs.NoiseConfigPath, 900, "09:31:00", "10:12:20", logs.Subject{})), want: []string{"info kubelet 9825"}, says: "900 times"},
+			{name: "a line that means something", base: wellNode, change: tells(event(logs.KindHousekeepingLong, 1, "10:00:00", "10:00:00", logs.Subject{})), outcome: forensics.OutcomeClean},
+		},
 		"mount-hung": {{
 			name: "the kernel says since when", base: sickNode, change: tells(fromKernel(event(logs.KindKernelNFSDown, 4, "09:58:00", "10:10:00", logs.Subject{Server: "10.0.0.5"}))),
 			want: []string{"critical superblock 0:47"}, says: "The kernel's log: NFS server does not respond (10.0.0.5), 4 times from 2026-11-20 09:58:00 UTC.",
@@ -497,7 +508,7 @@ func TestSayingNothing(t *testing.T) {
 	e := wellNode(t)
 	both(atLowVerbosity, logAlone)(t, &e)
 	a := forensics.Analyze(&e, []forensics.Check{KubeletSyncloopStalled})
-	want := "no endpoint with the syncloop check answered, and no dump shows the sync loop; the log alone proves nothing about the sync loop: " +
+	want := "no endpoint with the syncloop check answered, and no dump shows the sync loop; the log alone proves nothing about a hang of the sync loop: " +
 		"at its verbosity (-v 2 is proven) the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
 	if a.Outcomes[0].Reason != want || a.Outcomes[0].Status != forensics.OutcomeNotChecked {
 		t.Errorf("outcome = %+v; want not checked: %s", a.Outcomes[0], want)
@@ -631,5 +642,15 @@ func TestLogJoinsTheChain(t *testing.T) {
 				t.Errorf("since %v; want %s", d.Since, tt.since)
 			}
 		})
+	}
+}
+
+// TestNoise names harmless lines, each with its reason.
+func TestNoise(t *testing.T) {
+	e := wellNode(t)
+	tells(event(logs.NoiseConfigPath, 900, "09:31:00", "10:12:20", logs.Subject{}))(t, &e)
+	a := forensics.Analyze(&e, []forensics.Check{LogNoise})
+	if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Title, "900 times") || len(a.Findings[0].Detail) < 40 || len(a.Diagnoses) != 0 {
+		t.Errorf("findings = %+v", a.Findings)
 	}
 }
