@@ -47,7 +47,7 @@ func loopInLog(p *forensics.Pass) (*silence, *skipping, string) {
 	if s.Loop == nil {
 		return nil, nil, ""
 	}
-	if ended(s) {
+	if kubeletEnded(s) {
 		return nil, nil, "the kubelet's log ends with the end of the kubelet"
 	}
 	if skips := loopSkips(p); skips != nil {
@@ -72,8 +72,8 @@ func loopInLog(p *forensics.Pass) (*silence, *skipping, string) {
 	return &silence{l, *l.Last, quiet.Seconds(), lastLoopLine(l)}, nil, ""
 }
 
-// ended says whether the log's last kubelet is known to have ended.
-func ended(s *logs.Story) bool {
+// kubeletEnded says whether the log's last kubelet is known to have ended.
+func kubeletEnded(s *logs.Story) bool {
 	return len(s.Lives) > 0 && s.Lives[len(s.Lives)-1].End != "running" && s.Lives[len(s.Lives)-1].End != ""
 }
 

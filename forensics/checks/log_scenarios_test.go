@@ -130,7 +130,7 @@ func operation(name, started, failed string, about logs.Subject) func(testing.TB
 
 // logScenarios are those that rest on what logs say.
 func logScenarios() map[string][]scenario {
-	return merged(loopScenarios(), podScenarios(), volumeScenarios(), diskScenarios(), kernelScenarios())
+	return merged(loopScenarios(), podScenarios(), volumeScenarios(), evictionScenarios(), kernelScenarios())
 }
 
 func merged(maps ...map[string][]scenario) map[string][]scenario {
@@ -334,7 +334,7 @@ func podScenarios() map[string][]scenario {
 				name: "pods that come and go", base: wellNode, change: both(tells(
 					numbered(event(logs.KindOrphan, 9, "10:11:00", "10:12:20", logs.Subject{PodUID: deadUID}), 2),
 					numbered(event(logs.KindOrphan, 9, "10:12:21", "10:12:28", logs.Subject{PodUID: "11111111-2222-3333-4444-555555555555"}), 2)), logAlone),
-				want: []string{"warning pod 11111111-2222-3333-4444-555555555555", "warning pod " + deadUID}, says: "pods come and go",
+				want: []string{"warning pod 11111111-2222-3333-4444-555555555555", "warning pod " + deadUID}, says: "changes (2 pods so far), so that pods come and go",
 			},
 			{
 				name: "the directory and the log", base: sickNode, change: both(unmounted, tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:20", logs.Subject{PodUID: deadUID, Reason: "directory not empty"}))),
@@ -398,7 +398,7 @@ func volumeScenarios() map[string][]scenario {
 	}
 }
 
-func diskScenarios() map[string][]scenario {
+func evictionScenarios() map[string][]scenario {
 	clean := forensics.OutcomeClean
 	removed := event(logs.KindImageRemoved, 1, "10:05:20", "10:05:20", logs.Subject{Image: "sha256:4e13ac714925c6eb8b00e6a968f749e64c490f6969ff515b90fdc4cbb3476c55"})
 	pull := logs.Subject{PodUID: liveUID, PodName: "default/web", Image: "registry.local/app:1.0", Code: "ErrImageNeverPull", Reason: "image is not present with pull policy of Never"}

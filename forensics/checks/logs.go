@@ -228,11 +228,6 @@ func podLabel(p *forensics.Pass, name, uid string) string {
 			return pod.String()
 		}
 	}
-	for _, d := range story(p).Deletions {
-		if name == "" && uid != "" && d.PodUID == uid {
-			name = d.PodName
-		}
-	}
 	switch {
 	case name != "" && uid != "":
 		return name + " (" + uid + ")"
@@ -248,10 +243,7 @@ func podEntity(uid string) forensics.Entity {
 
 // podOrName is the pod as an entity; by its name where its UID is not known.
 func podOrName(name, uid string) forensics.Entity {
-	if uid == "" {
-		return podEntity(name)
-	}
-	return podEntity(uid)
+	return forensics.Entity{Kind: forensics.KindPod, ID: cmp.Or(uid, name)}
 }
 
 func uids(uid string) []string {

@@ -89,9 +89,9 @@ func (t *orphansTold) report(p *forensics.Pass) {
 		}
 		list := t.of(uid)
 		f := forensics.Finding{
-			Severity: forensics.Warning, Subject: podEntity(uid), Pods: []string{uid}, Since: firstSaid(list), Confidence: forensics.Likely,
+			Severity: forensics.Warning, Subject: podOrName("", uid), Pods: []string{uid}, Since: firstSaid(list), Confidence: forensics.Likely,
 			Title:         fmt.Sprintf("pod %s is gone, its directory cannot be removed: %s", podLabel(p, "", uid), orphanReason(list[0])),
-			Detail:        sentences(orphanSaid(list), t.count(), asOf(p)),
+			Detail:        sentences(orphanSaid(list), t.count(p), asOf(p)),
 			ConfidenceWhy: "the kubelet says so in its log; on this node the pod is " + string(state) + " (" + why + ")",
 			Refs:          quotesOf(list...), Remedies: []forensics.Remedy{lookWithoutDir(p, uid)},
 		}
@@ -106,22 +106,25 @@ func (t *orphansTold) report(p *forensics.Pass) {
 		p.Report(forensics.Finding{
 			Severity: forensics.Warning, Subject: housekeepingEntity, Since: t.since, Confidence: forensics.Likely,
 			Title:         "directories of pods that are gone cannot be removed: " + orphanReason(t.events[0]),
-			Detail:        sentences(orphanSaid(t.events), t.count(), asOf(p)),
+			Detail:        sentences(orphanSaid(t.events), t.count(p), asOf(p)),
 			ConfidenceWhy: "the kubelet says so in its log", Refs: quotesOf(t.events...),
 		})
 	}
 }
 
 // count says how many pods there are, and whether the same one is always named.
-func (t *orphansTold) count() string {
-	if t.total < 2 {
+func (t *orphansTold) count(p *forensics.Pass) string {
+	total, named, rotates := t.total, int64(len(t.firsts)), len(t.firsts) > 1
+	if o := story(p).Orphans; o != nil {
+		total, named, rotates = max(total, o.Last), max(named, o.Named), rotates && o.Rotates
+	}
+	switch {
+	case total < 2 && !rotates:
 		return ""
+	case rotates:
+		return fmt.Sprintf("It is one of %d; the one that is named first changes (%s so far), so that pods come and go.", max(total, 1), forensics.Plural(int(named), "pod"))
 	}
-	s := fmt.Sprintf("It is one of %d", t.total)
-	if len(t.firsts) < 2 {
-		return s + "; each round names the same one first, so it is stuck, and nothing is said of the others below -v 5."
-	}
-	return s + fmt.Sprintf("; the one that is named first has changed (%s), so that pods come and go.", forensics.Plural(len(t.firsts), "pod"))
+	return fmt.Sprintf("It is one of %d; each round names the same one first, so it is stuck, and nothing is said of the others below -v 5.", total)
 }
 
 func orphanReason(e logs.Event) string {

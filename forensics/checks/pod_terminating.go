@@ -27,20 +27,23 @@ that the next stage would have been seen, and no failure was repeated up to the 
 ended unseen: then it is only information. A grace period that no line names is not assumed.`,
 	Severity: forensics.Warning,
 	Needs:    needsLogs,
-	Run: func(p *forensics.Pass) {
-		sawKubeletLog(p)
-		for _, d := range story(p).Deletions {
-			if d.Done {
-				reportFinalizer(p, d)
-				continue
-			}
-			s := stuckPod{p: p, d: d, uid: uidOf(p, logs.Subject{PodUID: d.PodUID, PodName: d.PodName})}
-			s.judge()
-			if s.counts() {
-				p.Report(s.finding())
-			}
+	Run:      terminatingInLog,
+}
+
+// terminatingInLog reports the pods whose deletion stands by the kubelet's log.
+func terminatingInLog(p *forensics.Pass) {
+	sawKubeletLog(p)
+	for _, d := range story(p).Deletions {
+		if d.Done {
+			reportFinalizer(p, d)
+			continue
 		}
-	},
+		s := stuckPod{p: p, d: d, uid: uidOf(p, logs.Subject{PodUID: d.PodUID, PodName: d.PodName})}
+		s.judge()
+		if s.counts() {
+			p.Report(s.finding())
+		}
+	}
 }
 
 const (
@@ -190,7 +193,7 @@ func reportFinalizer(p *forensics.Pass, d logs.Deletion) {
 	}
 	last := d.Steps[len(d.Steps)-1]
 	p.Report(forensics.Finding{
-		Severity: forensics.Warning, Subject: podEntity(d.PodUID), Pods: uids(d.PodUID), Since: &last.Time,
+		Severity: forensics.Warning, Subject: podOrName("", d.PodUID), Pods: uids(d.PodUID), Since: &last.Time,
 		Title:         fmt.Sprintf("pod %s does not go away: a finalizer keeps the object, not this node", podLabel(p, d.PodName, d.PodUID)),
 		Detail:        fmt.Sprintf("The kubelet was done with it at %s, and the API server still lists it as terminating. Nothing on this node can change that.", moment(&last.Time)),
 		ConfidenceWhy: "the kubelet's log shows the end of the deletion, and the list of the API server has the pod", Confidence: forensics.Likely,

@@ -344,7 +344,7 @@ const (
 	NoiseSystemStats    Kind = "noise-system-container-stats" // `"Failed to get system container stats"`
 	NoiseSyncCancelled  Kind = "noise-sync-cancelled"         // `"Sync exited with context cancellation error"`
 	NoiseVolumeLimits   Kind = "noise-volume-limits"          // `Error getting volume limit for plugin`
-	NoiseProductName   Kind = "noise-product-name"           // `Error while reading product_name`
+	NoiseProductName    Kind = "noise-product-name"           // `Error while reading product_name`
 	NoiseIPTablesCanary Kind = "noise-iptables-canary"        // `Could not set up iptables canary`
 	NoiseFlexVolume     Kind = "noise-flexvolume"             // FlexVolume driver probe: `unexpected end of JSON input`
 	NoiseAlreadyGone    Kind = "noise-already-gone"           // `"DeleteContainer returned error"`, `… from runtime service failed` with gRPC code NotFound
