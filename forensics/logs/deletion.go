@@ -26,6 +26,7 @@ func stageRank(s string) int { return slices.Index(deletionStages, s) }
 // steps are the messages that bring a deletion to a stage: it stands there from then on.
 var steps = map[Kind]string{
 	KindSyncLoopDelete:       stageRequested,
+	KindSyncLoopRemove:       stageRequested, // of a static pod, or by force
 	KindPodTeardown:          stageKilling,
 	KindPodSyncCancelled:     stageKilling,
 	KindPodTerminating:       stageKilling,

@@ -102,7 +102,8 @@ func (l *lives) add(file string, o Occurrence) (restarted bool) {
 		}
 	case KindKubeletStage:
 		cur.reach(o.Reason)
-		cur.Verbosity = max(cur.Verbosity, min(int(o.Number), 10)) // the flag's own value
+	case KindKubeletVerbosity:
+		cur.Verbosity = max(cur.Verbosity, min(int(o.Number), 10))
 	case KindSyncLoopStarted:
 		cur.reach(stageSyncLoop)
 	case KindKubeletFatal:
