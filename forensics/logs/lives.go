@@ -32,6 +32,7 @@ type ending struct {
 	end   string
 	time  time.Time
 	after int // index of the life that was the last one when it was read
+	pid   int // of the process that ended; 0 when unknown
 	quote Quote
 }
 
@@ -174,8 +175,9 @@ func (l *lives) outside(file string, o Occurrence) {
 	case KindKubeletWatchdog:
 		l.ends(endWatchdog, file, o)
 	case KindKernelOOM, KindKernelOOMCgroup:
-		if name, _, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {
+		if name, pid, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {
 			l.ends(endOOM, file, o)
+			l.endings[len(l.endings)-1].pid = int(number(pid))
 		}
 	}
 }
@@ -235,8 +237,15 @@ func (e *ending) before(last time.Time) bool {
 
 func rank(end string) int { return slices.Index(endRank, end) }
 
-// lifeOf is the index of the life that an ending ends: by time, since other logs are read later; by order without one.
+// lifeOf is the index of the life that an ending ends: by its PID; by time, since other logs are read later; or by order.
 func (l *lives) lifeOf(e ending) int {
+	if e.pid > 1 {
+		for i := len(l.all) - 1; i >= 0; i-- {
+			if l.all[i].PID == e.pid {
+				return i
+			}
+		}
+	}
 	if e.time.IsZero() {
 		return e.after
 	}
