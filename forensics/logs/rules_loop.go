@@ -31,8 +31,12 @@ func loopRules() []rule {
 		word string
 		kind Kind
 	}{
-		{"ADD", KindSyncLoopAdd}, {"UPDATE", KindSyncLoopUpdate}, {"DELETE", KindSyncLoopDelete},
-		{"REMOVE", KindSyncLoopRemove}, {"RECONCILE", KindSyncLoopReconcile}, {"RESTORE", KindSyncLoopRestore},
+		{"ADD", KindSyncLoopAdd},
+		{"UPDATE", KindSyncLoopUpdate},
+		{"DELETE", KindSyncLoopDelete},
+		{"REMOVE", KindSyncLoopRemove},
+		{"RECONCILE", KindSyncLoopReconcile},
+		{"RESTORE", KindSyncLoopRestore},
 	} {
 		rules = append(rules,
 			rule{start: "SyncLoop " + op.word, kind: op.kind, level: 2, fill: syncLoopPods},

@@ -45,11 +45,18 @@ func TestRulesKnowTheirLines(t *testing.T) {
 				t.Fatalf("kind %s, want %s\n%s", o.Kind, ex.kind, ex.line)
 			}
 			for _, f := range []struct{ name, got, want string }{
-				{"pod_uid", o.PodUID, ex.want.PodUID}, {"pod", o.PodName, ex.want.PodName},
-				{"container", o.Container, ex.want.Container}, {"volume", o.Volume, ex.want.Volume},
-				{"unique_name", o.UniqueName, ex.want.UniqueName}, {"driver", o.Driver, ex.want.Driver},
-				{"image", o.Image, ex.want.Image}, {"path", o.Path, ex.want.Path}, {"device", o.Device, ex.want.Device},
-				{"server", o.Server, ex.want.Server}, {"process", o.Process, ex.want.Process}, {"code", o.Code, ex.want.Code},
+				{"pod_uid", o.PodUID, ex.want.PodUID},
+				{"pod", o.PodName, ex.want.PodName},
+				{"container", o.Container, ex.want.Container},
+				{"volume", o.Volume, ex.want.Volume},
+				{"unique_name", o.UniqueName, ex.want.UniqueName},
+				{"driver", o.Driver, ex.want.Driver},
+				{"image", o.Image, ex.want.Image},
+				{"path", o.Path, ex.want.Path},
+				{"device", o.Device, ex.want.Device},
+				{"server", o.Server, ex.want.Server},
+				{"process", o.Process, ex.want.Process},
+				{"code", o.Code, ex.want.Code},
 			} {
 				if f.want != "" && f.got != f.want {
 					t.Errorf("%s %q, want %q\n%s", f.name, f.got, f.want, ex.line)

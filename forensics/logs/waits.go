@@ -254,5 +254,5 @@ func causeOf(code, reason string) string {
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05") }
 
 func shortSeconds(s float64) string {
-	return (time.Duration(s * float64(time.Second))).String()
+	return time.Duration(s * float64(time.Second)).String()
 }
