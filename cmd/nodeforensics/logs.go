@@ -89,12 +89,20 @@ func (a *app) logs(f logFlags, names []string) error {
 			*logs.Story
 		}{logsSchema, masked})
 	} else {
-		writeStory(&b, masked, a.out.width())
+		writeStory(&b, masked, a.storyWidth())
 	}
 	if err != nil {
 		return err
 	}
 	return writeStdout(a.out.file, b.Bytes(), time.Time{})
+}
+
+// storyWidth is that of the terminal; what goes elsewhere has room for whole lines.
+func (a *app) storyWidth() int {
+	if a.out.tty {
+		return a.out.width()
+	}
+	return 240
 }
 
 // maskedLogs masks the secrets in a story, and says what was masked.

@@ -24,11 +24,13 @@ const (
 type storyWriter struct {
 	*bytes.Buffer
 	width int
+	// single says that there is one file, which quotes need not name.
+	single bool
 }
 
 // writeStory prints a story for a person: what a kubelet was and did first, single events last.
 func writeStory(b *bytes.Buffer, story *logs.Story, width int) {
-	w := storyWriter{b, width}
+	w := storyWriter{b, width, len(story.Files) == 1}
 	for _, f := range story.Files {
 		w.file(f)
 	}
@@ -118,9 +120,7 @@ func (w storyWriter) loop(l *logs.Loop) {
 		for _, kind := range kinds {
 			fmt.Fprintf(w, "  last %-14s %s\n", printable(kind), stamp(l.LastSeen[kind]))
 		}
-		if l.OthersLast != nil && l.OthersLast.After(*l.Last) {
-			fmt.Fprintf(w, "  silent for %s while others go on, until %s\n", span(l.OthersLast.Sub(*l.Last)), stamp(*l.OthersLast))
-		}
+		w.silence(l)
 		if l.Quote != nil {
 			w.quote(*l.Quote)
 		}
@@ -128,6 +128,20 @@ func (w storyWriter) loop(l *logs.Loop) {
 	for _, g := range l.Gaps {
 		fmt.Fprintf(w, "  silent for %s from %s, then it went on\n", span(time.Duration(g.Seconds*float64(time.Second))), stamp(g.From))
 	}
+}
+
+// silence says that the loop has been silent while others went on, and whether that proves anything: only where the
+// lines of each round are shown does their absence.
+func (w storyWriter) silence(l *logs.Loop) {
+	if l.OthersLast == nil || l.OthersLast.Sub(*l.Last) < time.Minute {
+		return
+	}
+	silent, until := span(l.OthersLast.Sub(*l.Last)), stamp(*l.OthersLast)
+	if l.Cadence > 0 {
+		fmt.Fprintf(w, "  silent for %s, while others go on until %s; before, it showed every %gs\n", silent, until, l.Cadence)
+		return
+	}
+	fmt.Fprintf(w, "  no line for %s, while others go on until %s: at this verbosity that proves nothing\n", silent, until)
 }
 
 func (w storyWriter) deletions(list []logs.Deletion) {
@@ -214,17 +228,31 @@ func (w storyWriter) events(title string, list []logs.Event, wanted func(logs.Ev
 		fmt.Fprintf(w, "%8d  %s  %s\n", e.Count, moments(e.First, e.Last, "no time"), clip(fmt.Sprintf("%s %s", e.Kind, what), max(w.width-44, 40)))
 		if why := logs.NoiseReason(e.Kind); why != "" {
 			fmt.Fprintf(w, "          %s\n", why)
-		} else if len(e.Quotes) > 0 {
+		} else if len(e.Quotes) > 0 && !routine(e.Kind) {
 			w.quote(e.Quotes[len(e.Quotes)-1])
 		}
 	}
 	w.more(n - mostEvents)
 }
 
+// routine says whether events of a kind belong to the daily work of a kubelet, so that nobody wants to see a line.
+func routine(k logs.Kind) bool {
+	switch k {
+	case logs.KindKubeletStage, logs.KindKubeletVersion, logs.KindKubeletVerbosity, logs.KindSyncLoopAdd, logs.KindSyncLoopUpdate, logs.KindSyncLoopReconcile,
+		logs.KindSyncLoopPLEG, logs.KindSyncLoopSync, logs.KindSyncLoopStarted, logs.KindAttachVerifyStarted, logs.KindMountStarted,
+		logs.KindMountDone, logs.KindUnmountStarted, logs.KindUnmountDone, logs.KindVolumeDetached:
+		return true
+	}
+	return strings.HasPrefix(string(k), "syncloop-housekeeping")
+}
+
 // quote prints where a line stands and what it says, on one line of the terminal.
 func (w storyWriter) quote(q logs.Quote) {
 	where := printable(q.File)
-	if q.Line > 0 {
+	switch {
+	case q.Line > 0 && w.single:
+		where = fmt.Sprintf("line %d", q.Line)
+	case q.Line > 0:
 		where = fmt.Sprintf("%s:%d", where, q.Line)
 	}
 	fmt.Fprintf(w, "          %s\n", clip(where+": "+printable(strings.TrimSpace(q.Text)), max(w.width-10, 40)))

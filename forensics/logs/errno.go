@@ -24,7 +24,7 @@ var errnoWords = []struct {
 	{"ENOTCONN", []string{
 		"ransport endpoint is not connected", "传输端点尚未连接", "傳輸端點尚未連線", "通信端点が接続されていません",
 		"通信端点に接続していません", "Transportendpunkt ist nicht verbunden", "Der Socket ist nicht verbunden",
-		"terminaison n'est pas connecté", "punto final de transporte no está conectado",
+		"punto final de transporte no está conectado",
 		"Конечная точка передачи не подсоединена",
 	}},
 	{"ESHUTDOWN", []string{"annot send after transport endpoint shutdown", "端点关闭后无法发送"}},

@@ -106,7 +106,7 @@ var lifeExamples = []example{
 	{name: "1.10 to 1.19", kind: KindKubeletVersion, line: `I0512 10:00:04.000001    2588 server.go:416] Version: v1.17.4`, want: Subject{Reason: "v1.17.4"}},
 	{name: "1.20", kind: KindKubeletVersion, line: `I0512 10:00:04.000001    2588 server.go:416] Kubelet version: v1.20.4`, want: Subject{Reason: "v1.20.4"}},
 	{name: "1.21 on", kind: KindKubeletVersion, line: `I0512 10:00:04.000001    2588 server.go:529] "Kubelet version" kubeletVersion="v1.34.4"`, want: Subject{Reason: "v1.34.4"}},
-	{name: "flag", kind: KindKubeletStage, number: 4, line: `I0512 10:00:04.000001    2588 flags.go:64] FLAG: --v="4"`},
+	{name: "flag", kind: KindKubeletVerbosity, number: 4, line: `I0512 10:00:04.000001    2588 flags.go:64] FLAG: --v="4"`},
 	{name: "cadvisor", kind: KindKubeletStage, line: `I0512 10:00:04.000001    2588 fs.go:135] Filesystem UUIDs: map[]`, want: Subject{Reason: stageCAdvisor}},
 	{name: "cadvisor begins", kind: KindKubeletStage, line: `I0512 10:00:04.000001    2588 manager.go:169] cAdvisor running in container: "/"`, want: Subject{Reason: stageCAdvisor}},
 	{name: "container manager, old", kind: KindKubeletStage, line: `I0512 10:00:04.000001    2588 container_manager_linux.go:270] Creating Container Manager object based on Node Config: {RuntimeCgroupsName:}`, want: Subject{Reason: stageContainerManager}},

@@ -13,7 +13,6 @@ const (
 	maxEvents        = 2000 // of all kinds
 	maxEventsOfKind  = 64
 	maxQuoteText     = 1200
-	maxStoryQuotes   = 3
 	maxComplaints    = 4
 	maxDeletions     = 200
 	maxTracked       = 2048 // deletions and operations that are followed at a time

@@ -308,15 +308,16 @@ const (
 
 // The kubelet's own life, told by itself and by systemd.
 const (
-	KindKubeletVersion  Kind = "kubelet-version"  // `"Kubelet version" kubeletVersion=`; Reason is the version
-	KindKubeletStage    Kind = "kubelet-stage"    // a step of the start; Reason is the stage as in Life.Stage
-	KindKubeletFatal    Kind = "kubelet-fatal"    // an F line, `"command failed"`, `"Failed to run kubelet"`; Reason
-	KindKubeletPanic    Kind = "kubelet-panic"    // `panic: …`, `fatal error: …`, `Observed a panic`; Reason
-	KindKubeletExited   Kind = "kubelet-exited"   // systemd: `kubelet.service: Main process exited, code=…`; Code is "9/KILL"
-	KindKubeletStopping Kind = "kubelet-stopping" // systemd: `Stopping kubelet`, `Stopped kubelet`
-	KindKubeletStarting Kind = "kubelet-starting" // systemd: `Started kubelet`, `Scheduled restart job`
-	KindKubeletWatchdog Kind = "kubelet-watchdog" // systemd: `Watchdog timeout`
-	KindKubeletSignal   Kind = "kubelet-signal"   // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
+	KindKubeletVersion   Kind = "kubelet-version"   // `"Kubelet version" kubeletVersion=`; Reason is the version
+	KindKubeletStage     Kind = "kubelet-stage"     // a step of the start; Reason is the stage as in Life.Stage
+	KindKubeletVerbosity Kind = "kubelet-verbosity" // `FLAG: --v="4"`, Number is it
+	KindKubeletFatal     Kind = "kubelet-fatal"     // an F line, `"command failed"`, `"Failed to run kubelet"`; Reason
+	KindKubeletPanic     Kind = "kubelet-panic"     // `panic: …`, `fatal error: …`, `Observed a panic`; Reason
+	KindKubeletExited    Kind = "kubelet-exited"    // systemd: `kubelet.service: Main process exited, code=…`; Code is "9/KILL"
+	KindKubeletStopping  Kind = "kubelet-stopping"  // systemd: `Stopping kubelet`, `Stopped kubelet`
+	KindKubeletStarting  Kind = "kubelet-starting"  // systemd: `Started kubelet`, `Scheduled restart job`
+	KindKubeletWatchdog  Kind = "kubelet-watchdog"  // systemd: `Watchdog timeout`
+	KindKubeletSignal    Kind = "kubelet-signal"    // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
 )
 
 // The API server, certificates and the limits of the node, as the kubelet meets them. Reason.

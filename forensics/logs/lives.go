@@ -32,6 +32,7 @@ type ending struct {
 	end   string
 	time  time.Time
 	after int // index of the life that was the last one when it was read
+	pid   int // of the process that ended; 0 when unknown
 	quote Quote
 }
 
@@ -102,7 +103,8 @@ func (l *lives) add(file string, o Occurrence) (restarted bool) {
 		}
 	case KindKubeletStage:
 		cur.reach(o.Reason)
-		cur.Verbosity = max(cur.Verbosity, min(int(o.Number), 10)) // the flag's own value
+	case KindKubeletVerbosity:
+		cur.Verbosity = max(cur.Verbosity, min(int(o.Number), 10))
 	case KindSyncLoopStarted:
 		cur.reach(stageSyncLoop)
 	case KindKubeletFatal:
@@ -173,8 +175,9 @@ func (l *lives) outside(file string, o Occurrence) {
 	case KindKubeletWatchdog:
 		l.ends(endWatchdog, file, o)
 	case KindKernelOOM, KindKernelOOMCgroup:
-		if name, _, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {
+		if name, pid, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {
 			l.ends(endOOM, file, o)
+			l.endings[len(l.endings)-1].pid = int(number(pid))
 		}
 	}
 }
@@ -234,8 +237,15 @@ func (e *ending) before(last time.Time) bool {
 
 func rank(end string) int { return slices.Index(endRank, end) }
 
-// lifeOf is the index of the life that an ending ends: by time, since other logs are read later; by order without one.
+// lifeOf is the index of the life that an ending ends: by its PID; by time, since other logs are read later; or by order.
 func (l *lives) lifeOf(e ending) int {
+	if e.pid > 1 {
+		for i := len(l.all) - 1; i >= 0; i-- {
+			if l.all[i].PID == e.pid {
+				return i
+			}
+		}
+	}
 	if e.time.IsZero() {
 		return e.after
 	}

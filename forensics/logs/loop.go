@@ -24,10 +24,9 @@ var loopNames = map[Kind]string{
 // loop follows the sync loop of the present life.
 type loop struct {
 	Loop
-	last   time.Time
-	others time.Time
-	// starts are the distances of housekeeping, of the orphans' lines where there is none.
-	housekeeping, orphans cadence
+	last         time.Time
+	others       time.Time
+	housekeeping cadence
 }
 
 func newLoop() loop { return loop{Loop: Loop{LastSeen: map[string]time.Time{}}} }
@@ -49,11 +48,8 @@ func (l *loop) add(file string, o Occurrence) {
 	}
 	l.last = o.Time
 	l.LastSeen[name] = o.Time
-	switch o.Kind {
-	case KindSyncLoopHousekeeping:
+	if o.Kind == KindSyncLoopHousekeeping {
 		l.housekeeping.add(o.Time)
-	case KindOrphan:
-		l.orphans.add(o.Time)
 	}
 }
 
@@ -95,9 +91,7 @@ func (l *loop) told() *Loop {
 		t := l.others
 		out.OthersLast = &t
 	}
-	if out.Cadence = l.housekeeping.usual(); out.Cadence == 0 {
-		out.Cadence = l.orphans.usual()
-	}
+	out.Cadence = l.housekeeping.usual()
 	return &out
 }
 
@@ -125,4 +119,16 @@ func (c *cadence) usual() float64 {
 	sorted := slices.Clone(c.distances[:n])
 	slices.Sort(sorted)
 	return sorted[n/2]
+}
+
+// Silence is for how long, in seconds, other parts of the kubelet went on after the last line of the sync loop; 0 where
+// none did. It is proven only where the loop would have been heard: where housekeeping lines came before (-v 4), and the
+// silence is of a minute and of many of their distances. Without it, a loop that has nothing to do is as silent as one
+// that hangs, and the log proves nothing.
+func (l *Loop) Silence() (seconds float64, proven bool) {
+	if l.Last == nil || l.OthersLast == nil || l.OthersCount == 0 {
+		return 0, false
+	}
+	seconds = max(0, l.OthersLast.Sub(*l.Last).Seconds())
+	return seconds, l.Cadence > 0 && seconds >= minGap.Seconds() && seconds >= 10*l.Cadence
 }

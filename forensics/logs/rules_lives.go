@@ -19,7 +19,7 @@ func lifeRules() []rule {
 	return []rule{
 		{start: "Kubelet version", kind: KindKubeletVersion, fill: kubeletVersion},
 		{start: "Version: v", kind: KindKubeletVersion, fill: kubeletVersion},
-		{start: "FLAG: --v=", kind: KindKubeletStage, level: 1, fill: verbosityFlag},
+		{start: "FLAG: --v=", kind: KindKubeletVerbosity, level: 1, fill: verbosityFlag},
 		{start: "Filesystem UUIDs", kind: KindKubeletStage, fill: stage(stageCAdvisor)},
 		{start: "cAdvisor running in container", kind: KindKubeletStage, fill: stage(stageCAdvisor)},
 		{start: "Creating Container Manager object", kind: KindKubeletStage, fill: stage(stageContainerManager)},

@@ -163,7 +163,7 @@ var failureKinds = map[string]Kind{
 // volumeError tells the cause of a failed operation.
 func volumeError(operation, text string, o *Occurrence) {
 	inner := innerError(text)
-	o.Reason, o.Code = cut(inner, maxReason), osCode(inner)
+	o.Reason, o.Code = cut(shortUmount(inner), maxReason), osCode(inner)
 	if o.Path = unmountPath(inner); o.Path == "" {
 		o.Path = pathIn(inner)
 	}
@@ -214,6 +214,21 @@ func innerError(text string) string {
 func unmountPath(text string) string {
 	p := word(text, "nmounting arguments: ", "\n\\")
 	return cut(strings.TrimSpace(strings.Split(p, " Output:")[0]), maxName)
+}
+
+// shortUmount leaves out the path that mount-utils prints twice: "unmount failed: exit status 32: umount: target is busy".
+func shortUmount(text string) string {
+	head, rest, ok := strings.Cut(text, "nmounting arguments: ")
+	if !ok {
+		return text
+	}
+	_, output, ok := strings.Cut(rest, "Output: ")
+	if !ok {
+		return text
+	}
+	head = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(head, "U"), "u"), " \n")
+	path := unmountPath(text)
+	return head + ": " + strings.TrimSpace(strings.ReplaceAll(output, path+": ", ""))
 }
 
 // loneVolumeError is an error of the CSI plugin outside of the operations' own lines.

@@ -85,13 +85,26 @@ func (d *deletion) proven(f *folder) bool {
 	if cur == nil {
 		return false
 	}
-	if len(d.complaints) > 0 && !d.gone || len(d.mounts) > 0 {
-		return true // what repeats, and the end of an unmount, is written at any verbosity
+	if len(d.mounts) > 0 || d.complains(f.latest) {
+		return true // the end of an unmount, and what repeats, are written at any verbosity
 	}
 	needs := map[string]int{
 		stageRequested: 2, stageKilling: 2, stageContainers: 2, stageVolumes: 3, stageCgroup: 3, stageStatus: 3, stageAPI: 2,
 	}
 	return cur.Verbosity >= needs[d.Stage]
+}
+
+// complainedLately is how long a line may be ago that repeats: every back-off of the kubelet is shorter.
+const complainedLately = 10 * time.Minute
+
+// complains says whether a complaint still repeats at the end of the log.
+func (d *deletion) complains(latest time.Time) bool {
+	for _, c := range d.complaints {
+		if distance(c.time, latest) <= complainedLately {
+			return true
+		}
+	}
+	return false
 }
 
 // waits says in words what the deletion waits for; "" where the log does not tell.
