@@ -92,11 +92,11 @@ func lastLoopLine(l *logs.Loop) string {
 func loopSkips(p *forensics.Pass) *skipping {
 	var list []logs.Event
 	for _, e := range events(p, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy) {
-		if last := lastSaid([]logs.Event{e}); stands(p, last) && afterStart(p, last) {
+		if last := lastSaid([]logs.Event{e}); soonBefore(last, kubeletEnd(p), endOfLog) && afterStart(p, last) {
 			list = append(list, e)
 		}
 	}
-	if len(list) == 0 {
+	if !soonBefore(lastSaid(list), kubeletEnd(p), everyRound) {
 		return nil
 	}
 	s := skipping{events: list, since: firstSaid(list), reason: list[len(list)-1].Reason}

@@ -198,6 +198,7 @@ func loopScenarios() map[string][]scenario {
 				name: "it skips, and says so", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "10:08:00", "10:12:27", down)), logAlone),
 				want: []string{"critical subsystem syncloop"}, says: "has skipped all pods since 2026-11-20 10:08:00 UTC, for 4 min: container runtime is down",
 			},
+			{name: "it skipped until a minute ago", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "10:08:00", "10:11:20", down)), logAlone), outcome: unjudged},
 			{name: "it skipped, and went on", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "09:50:00", "09:58:00", down)), logAlone), outcome: unjudged},
 			{name: "the kubelet has just started", base: wellNode, change: both(lives(life(1, "10:12:00", "10:12:29", "running", "syncloop")),
 				tells(event(logs.KindSyncLoopSkipped, 3, "10:12:01", "10:12:20", down)), logAlone), outcome: unjudged},
@@ -310,11 +311,13 @@ func podScenarios() map[string][]scenario {
 				name: "the API server is not told", base: wellNode, change: both(deleting("status", "10:05:00", nil), tells(event(logs.KindAPIUnreachable, 50, "10:04:00", "10:12:20", logs.Subject{Reason: "i/o timeout"}))),
 				want: []string{"warning pod " + deadUID}, says: "has not told the API server: i/o timeout",
 			},
-			{name: "a finalizer", base: wellNode, change: both(deleting("removed", "10:05:00", done), func(_ testing.TB, e *forensics.Evidence) {
-				e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Namespace: "default", Name: "db", Source: "api", Deleting: at("10:00:30")})
-			}), want: []string{"warning pod " + deadUID}, says: "a finalizer keeps the object, not this node"},
-			{name: "gone from the node, nothing known of the API", base: wellNode, change: deleting("api", "10:05:00", nil), want: []string{"info pod " + deadUID}, says: "a finalizer keeps the object, not the kubelet"},
-			{name: "later stages would not be seen", base: wellNode, change: deleting("volumes", "10:05:00", unproven), want: []string{"info pod " + deadUID}},
+			{name: "gone from the node, and still in the API", base: wellNode, change: deleting("api", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "a finalizer keeps the object, not the kubelet"},
+			{name: "later stages would not be seen", base: wellNode, change: deleting("volumes", "10:05:00", unproven), outcome: forensics.OutcomeNotChecked},
+			{
+				name: "later stages would not be seen, but a failure is", base: wellNode, change: both(deleting("volumes", "10:05:00", unproven), tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
+				want: []string{"warning pod " + deadUID},
+			},
+			{name: "it ended by itself, and nobody deletes it", base: wellNode, change: deleting("api", "10:05:00", func(d *logs.Deletion) { d.Steps = d.Steps[1:] }), outcome: clean},
 			{name: "it has just begun", base: wellNode, change: deleting("volumes", "10:12:00", nil), outcome: clean},
 			{name: "it ended", base: wellNode, change: deleting("removed", "10:00:40", done), outcome: clean},
 			{name: "the unmount succeeded at last", base: wellNode, change: both(deleting("volumes", "10:12:10", nil),
@@ -422,6 +425,10 @@ func evictionScenarios() map[string][]scenario {
 			{name: "and which pods wait for it", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00", pull)), want: []string{"warning subsystem image-gc"}, says: "default/web"},
 			{name: "a removal alone", base: wellNode, change: tells(removed), want: []string{"info subsystem image-gc"}, says: "comes back by hand only"},
 			{name: "a pull that failed before", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:01:00", "10:02:00", pull)), want: []string{"info subsystem image-gc"}},
+			{name: "a name that the registry does not know", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00",
+				logs.Subject{Image: "nginx:9.99", Code: "NotFound", Reason: "manifest unknown"})), want: []string{"info subsystem image-gc"}},
+			{name: "a registry that does not answer", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00",
+				logs.Subject{Image: "registry.local/app:1.0", Code: "Unknown", Reason: "dial tcp 10.0.0.9:443: i/o timeout"})), want: []string{"warning subsystem image-gc"}, says: "7 pulls failed"},
 			{name: "a pull that fails, and nothing was removed", base: wellNode, change: tells(event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00", pull)), outcome: clean},
 		},
 		"eviction-stuck": {

@@ -16,6 +16,9 @@ const (
 	// endOfLog is how close to the end of a log something must have been said to stand there: the kubelet repeats
 	// what it cannot do at least every 2 min 2 s.
 	endOfLog = 150 * time.Second
+	// everyRound is the same for what is said with each round of a loop: every second, every 2 seconds, and skipping at
+	// least every 5.
+	everyRound = 30 * time.Second
 	// freshLog is how close the end of a log must be to the examination to speak of the same moment.
 	freshLog = 5 * time.Minute
 )
@@ -120,8 +123,12 @@ func kubeletEnd(p *forensics.Pass) *time.Time {
 
 // stands says whether something that was said last at that time still was so when the kubelet's log ended.
 func stands(p *forensics.Pass, last *time.Time) bool {
-	end := kubeletEnd(p)
-	return last != nil && end != nil && end.Sub(*last) <= endOfLog
+	return soonBefore(last, kubeletEnd(p), endOfLog)
+}
+
+// soonBefore says whether end is not more than d after t.
+func soonBefore(t, end *time.Time, d time.Duration) bool {
+	return t != nil && end != nil && end.Sub(*t) <= d
 }
 
 // fresh says whether the kubelet's log reaches the examination.

@@ -28,7 +28,7 @@ func orphansInLog(p *forensics.Pass) *orphansTold {
 	t := orphansTold{shown: map[string]bool{}}
 	for _, e := range events(p, logs.KindOrphan, logs.KindOrphanDetail, logs.KindOrphanRemoveFailed, logs.KindOrphanCleanupFailed) {
 		last := lastSaid([]logs.Event{e})
-		if !soonBefore(last, loopEnd(p), endOfLog) {
+		if !soonBefore(last, loopEnd(p), everyRound) {
 			continue
 		}
 		t.events = append(t.events, e)

@@ -7,13 +7,10 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
-
-type podOf = kubelet.Pod
 
 // mine are events of some kinds about this pod.
 func (s *stuckPod) mine(kinds ...logs.Kind) []logs.Event {
