@@ -100,6 +100,10 @@ type deletion struct {
 	since, started time.Time
 	// deleted says that the API server asked for it, gone that its object, or its static file, is no more.
 	deleted, gone bool
+	// unmounted and killed count what has ended well.
+	unmounted, killed int
+	// life is the kubelet, counted from the first, that wrote the last line about it.
+	life int
 	// kills are containers that were told to end and have not; mounts are volumes whose unmount has begun and not ended.
 	kills, mounts map[string]bool
 	complaints    []complaint
@@ -136,10 +140,10 @@ func (d *deletion) follow(file string, o Occurrence) {
 			d.grace(o.Number)
 		}
 	case KindContainerExited:
-		delete(d.kills, o.Container)
+		d.died(o.Container)
 	case KindSyncLoopPLEG:
 		if o.Reason == "ContainerDied" || o.Reason == "ContainerRemoved" {
-			delete(d.kills, o.Container)
+			d.died(o.Container)
 		}
 	case KindPodContainersStopped, KindPodTerminatedSync:
 		clear(d.kills)
@@ -149,6 +153,7 @@ func (d *deletion) follow(file string, o Occurrence) {
 		}
 	case KindUnmountDone:
 		delete(d.mounts, o.UniqueName)
+		d.unmounted++
 		if len(d.mounts) == 0 && d.Stage == stageVolumes {
 			d.settleComplaints(stageVolumes)
 		}
@@ -168,6 +173,13 @@ func (d *deletion) kill(container string, grace float64) {
 		d.kills[container] = true
 	}
 	d.grace(grace)
+}
+
+func (d *deletion) died(container string) {
+	if d.kills[container] {
+		delete(d.kills, container)
+		d.killed++
+	}
 }
 
 func (d *deletion) grace(seconds float64) {
@@ -215,20 +227,31 @@ func (d *deletion) complain(file, stage string, o Occurrence) {
 	}
 }
 
+// asked says whether the pod is to go. Pods that have run to their end, or were evicted, are torn down too, but their
+// objects stay.
+func (d *deletion) asked() bool {
+	return d.deleted || d.gone || d.teardown != "" && d.teardown != teardownTerminal && d.teardown != teardownEvicted
+}
+
 // settle says whether the deletion has just ended. The object of the API server is removed by the kubelet when all else
 // is done, so its removal ends a deletion; but a pod that was deleted by force, or a static one, is removed first.
 func (d *deletion) settle() bool {
 	if d.Done {
 		return false
 	}
-	finished := stageRank(d.Stage) >= stageRank(stageAPI)
-	switch {
-	case d.Stage == stageRemoved:
-	case d.gone && finished:
-	case d.gone && d.deleted && len(d.kills) == 0 && len(d.mounts) == 0 && len(d.complaints) == 0:
+	idle := len(d.kills) == 0 && len(d.mounts) == 0 && len(d.complaints) == 0
+	switch rank := stageRank(d.Stage); {
+	case d.Stage == stageRemoved,
+		d.gone && rank >= stageRank(stageAPI),
+		d.gone && d.deleted && idle:
+		d.Stage = stageRemoved
+	case !d.asked() && idle && (rank >= stageRank(stageCgroup) || d.Stage == stageVolumes && d.unmounted > 0):
 	default:
 		return false
 	}
-	d.Done, d.Stage = true, stageRemoved
+	d.Done = true
 	return true
 }
+
+// told says whether the log shows that the pod is, or was, to go, or is stuck on its way.
+func (d *deletion) told() bool { return !d.Done || d.Stage == stageRemoved }

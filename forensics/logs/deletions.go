@@ -1,6 +1,9 @@
 package logs
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // deletions follows pods by UID, and by name where lines have no UID.
 type deletions struct {
@@ -8,14 +11,19 @@ type deletions struct {
 	byName map[string]*deletion
 	// uids are the pods that lines with both named last, nameOf the reverse.
 	uids, nameOf map[string]string
-	all          []*deletion
-	count        int
-	done         int
+	// pods are the UIDs of containers, as PLEG told them.
+	pods  map[string]string
+	all   []*deletion
+	count int
+	done  int
+	// life counts the kubelets.
+	life int
 }
 
 func newDeletions() deletions {
 	return deletions{
 		byUID: map[string]*deletion{}, byName: map[string]*deletion{}, uids: map[string]string{}, nameOf: map[string]string{},
+		pods: map[string]string{},
 	}
 }
 
@@ -35,11 +43,50 @@ func (s *deletions) add(file string, o Occurrence, drop func(Kind)) {
 		}
 		return
 	}
+	if o.Kind == KindSyncLoopPLEG {
+		s.belongs(o.Container, o.PodUID)
+	}
 	if o.PodUID == "" && o.PodName == "" {
-		s.byContainer(file, o)
+		o.PodUID = s.podOf(&o)
+	}
+	if o.PodUID != "" || o.PodName != "" {
+		s.step(file, o, drop)
+	}
+}
+
+// belongs remembers the pod of a container.
+func (s *deletions) belongs(container, uid string) {
+	if container == "" || uid == "" {
 		return
 	}
-	s.step(file, o, drop)
+	if len(s.pods) >= maxNames {
+		clear(s.pods)
+	}
+	s.pods[container] = uid
+}
+
+// podOf finds the pod of a line that names a container alone: by what PLEG said, by who waits for the container, or,
+// for the line that kills it, by which single pod was just deleted.
+func (s *deletions) podOf(o *Occurrence) string {
+	if o.Container == "" || complaints[o.Kind] == "" && o.Kind != KindContainerExited && o.Kind != KindContainerKilling {
+		return ""
+	}
+	if uid := s.pods[o.Container]; uid != "" {
+		return uid
+	}
+	var requested []*deletion
+	for _, d := range s.all {
+		switch {
+		case d.kills[o.Container]:
+			return d.PodUID
+		case !d.Done && d.Stage == stageRequested && !o.Time.IsZero() && distance(d.since, o.Time) < 5*time.Second:
+			requested = append(requested, d)
+		}
+	}
+	if o.Kind == KindContainerKilling && len(requested) == 1 {
+		return requested[0].PodUID
+	}
+	return ""
 }
 
 // maxPodsOfLine bounds the pods that are read from one line.
@@ -142,6 +189,7 @@ func (s *deletions) step(file string, o Occurrence, drop func(Kind)) {
 			return
 		}
 	}
+	d.life = s.life
 	d.follow(file, o)
 	if d.settle() {
 		s.done++
@@ -202,21 +250,9 @@ func (s *deletions) prune() {
 	})
 }
 
-// byContainer joins a line that names a container alone to the deletion that waits for it.
-func (s *deletions) byContainer(file string, o Occurrence) {
-	if o.Container == "" || (complaints[o.Kind] == "" && o.Kind != KindContainerExited) {
-		return
-	}
-	for _, d := range s.all {
-		if d.kills[o.Container] {
-			d.follow(file, o)
-			return
-		}
-	}
-}
-
 // restarted forgets what the kubelet that ended had in its hands.
 func (s *deletions) restarted() {
+	s.life++
 	for _, d := range s.all {
 		clear(d.kills)
 		clear(d.mounts)

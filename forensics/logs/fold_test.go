@@ -140,12 +140,11 @@ func TestDeletionAtLowVerbosity(t *testing.T) {
 	if d := only(t, fold("kubelet", v2...)); !d.Done {
 		t.Errorf("-v 2: stands at %s, waits %q", d.Stage, d.Waits)
 	}
-	v0 := []string{newFlow[7], newFlow[8], k("I", 900, "server.go", `"something"`)}
-	d := only(t, fold("kubelet", v0...))
-	if d.Done || d.Proven || d.Waits != "" || d.Stage != stageCgroup {
-		t.Errorf("-v 0, all unmounted: done %v, proven %v, at %s, waits %q; nothing can be known", d.Done, d.Proven, d.Stage, d.Waits)
+	// Without the lines of -v 2 a pod whose volumes are all unmounted may as well have run to its end.
+	if s := fold("kubelet", newFlow[7], newFlow[8], k("I", 900, "server.go", `"something"`)); len(s.Deletions) != 0 {
+		t.Errorf("-v 0, all unmounted: %+v; nothing can be known", s.Deletions)
 	}
-	d = only(t, fold("kubelet", newFlow[7], k("I", 900, "server.go", `"something"`)))
+	d := only(t, fold("kubelet", newFlow[7], k("I", 900, "server.go", `"something"`)))
 	if d.Done || !d.Proven || !strings.Contains(d.Waits, "has not come back") {
 		t.Errorf("-v 0, an unmount that hangs: done %v, proven %v, waits %q", d.Done, d.Proven, d.Waits)
 	}
@@ -173,6 +172,48 @@ func TestDeletionOfOldKubelets(t *testing.T) {
 		k("I", 36, "kubelet.go", `SyncLoop (REMOVE, "api"): "web-0_default(U1)"`))...)
 	if i := slices.IndexFunc(done.Deletions, func(d Deletion) bool { return d.PodUID == uid1 }); !done.Deletions[i].Done {
 		t.Errorf("stands at %s", done.Deletions[i].Stage)
+	}
+}
+
+// A Job's pod that has ended is torn down, and stays in the API server.
+func TestPodThatRanToItsEnd(t *testing.T) {
+	lines := slices.Clone(newFlow[:12])
+	lines = slices.Delete(lines, 1, 2)
+	lines[1] = k("I", 1.1, "pod_workers.go", `"Pod is in a terminal phase (success/failed), begin teardown"`+podFields)
+	if s := fold("kubelet", lines...); len(s.Deletions) != 0 {
+		t.Errorf("%+v", s.Deletions)
+	}
+	if d := only(t, fold("kubelet", append(lines[:7:7], k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`))...)); d.Stage != stageVolumes {
+		t.Errorf("its volume cannot be unmounted, but it stands at %s", d.Stage)
+	}
+}
+
+// The line of old kubelets that kills names a container alone.
+func TestContainerJoinsItsPod(t *testing.T) {
+	kill := k("I", 1.2, "kuberuntime_container.go", `Killing container "docker://abcd" with a 30 second grace period`)
+	deleted := k("I", 1, "kubelet.go", `SyncLoop (DELETE, "api"): "web-0_default(U1)"`)
+	other := k("I", 1.1, "kubelet.go", `SyncLoop (DELETE, "api"): "web-1_default(U2)"`)
+	if d := only(t, fold("kubelet", deleted, kill)); d.Stage != stageContainers || *d.GraceSeconds != 30 {
+		t.Errorf("at %s", d.Stage)
+	}
+	for _, d := range fold("kubelet", deleted, other, kill).Deletions {
+		if d.Stage != stageRequested {
+			t.Errorf("%s at %s: two pods were deleted, and none is known to have the container", d.PodUID, d.Stage)
+		}
+	}
+	started := k("I", 0.5, "kubelet.go", `SyncLoop (PLEG): "web-1_default(U2)", event: &pleg.PodLifecycleEvent{ID:"U2", Type:"ContainerStarted", Data:"abcd"}`)
+	for _, d := range fold("kubelet", started, deleted, other, kill).Deletions {
+		if want := map[string]string{uid1: stageRequested, uid2: stageContainers}[d.PodUID]; d.Stage != want {
+			t.Errorf("%s at %s, want %s", d.PodUID, d.Stage, want)
+		}
+	}
+}
+
+// What a kubelet that is no more was doing says nothing of the next one.
+func TestDeletionInAnEarlierLife(t *testing.T) {
+	d := only(t, fold("kubelet", append(slices.Clone(newFlow[:8]), kp(7000, "1120 10:20:00.000000", "kubelet.go", `"SyncLoop (housekeeping)"`))...))
+	if d.Done || d.Proven || d.Waits != "" {
+		t.Errorf("done %v, proven %v, waits %q", d.Done, d.Proven, d.Waits)
 	}
 }
 

@@ -33,7 +33,7 @@ func literals() []string {
 		"service failed", "sanity check failed", "runtime not ready", "runtime network not ready",
 		"reserve container name", "failed (delete)", "network for sandbox", "failed (add)", "delete shim",
 		"kill container", "containerd task", "create shim", "ttrpc: closed", "shim disconnected",
-		"Failed to stop sandbox",
+		"Failed to stop sandbox", "termination failed with", "connect to the Docker",
 		// Pod garbage collection.
 		"arbage collecting", "force deleting Pod", "orphaned Pod", "unscheduled terminating Pod",
 		// The kernel.

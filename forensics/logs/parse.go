@@ -42,6 +42,8 @@ type shape struct {
 	// CRI's, 'o' or 'e'.
 	partial bool
 	stream  byte
+	// inner is the text inside of the outermost record.
+	inner string
 }
 
 func (s *shape) push(l layer) {
@@ -88,6 +90,9 @@ func (p *lineParser) parse(lines ...string) (Entry, shape) {
 	var s shape
 	e.Raw = clip(lines[0])
 	text := p.unwrap(&e, &s, lines[0])
+	if s.has(layerJournal) || s.has(layerDocker) { // a record is not what anybody has written
+		e.Raw = clip(s.inner)
+	}
 	var rest []string
 	for _, line := range lines[1:] {
 		var other Entry
@@ -190,6 +195,9 @@ func (p *lineParser) unwrap(e *Entry, s *shape, line string) string {
 			return text
 		}
 		text = trim(rest)
+		if s.inner == "" {
+			s.inner = text
+		}
 		if s.head {
 			return text
 		}

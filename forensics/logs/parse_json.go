@@ -37,7 +37,7 @@ func (p *lineParser) json(e *Entry, s *shape, text string) (string, bool) {
 func (p *lineParser) journal(e *Entry, s *shape, record *Entry, at string) string {
 	s.push(layerJournal)
 	if micros, err := strconv.ParseInt(at, 10, 64); err == nil {
-		s.stamp(e, time.UnixMicro(micros).UTC(), true)
+		s.stamp(e, time.UnixMicro(micros-delay(record)).UTC(), true)
 	}
 	switch {
 	case e.Origin != "":
@@ -61,6 +61,17 @@ func (p *lineParser) journal(e *Entry, s *shape, record *Entry, at string) strin
 		}
 	}
 	return message
+}
+
+// delay is how many microseconds after it was written a message of the kernel was taken into the journal: at boot, and
+// whenever the journal's daemon starts, it takes all that the kernel still has.
+func delay(record *Entry) int64 {
+	taken, err1 := strconv.ParseInt(record.Get("__MONOTONIC_TIMESTAMP"), 10, 64)
+	written, err2 := strconv.ParseInt(record.Get("_SOURCE_MONOTONIC_TIMESTAMP"), 10, 64)
+	if err1 != nil || err2 != nil || record.Get("_TRANSPORT") != "kernel" {
+		return 0
+	}
+	return max(taken-written, 0)
 }
 
 // severity translates a level of syslog(3).

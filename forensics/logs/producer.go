@@ -22,6 +22,7 @@ type producer struct {
 	matcher     *matcher
 	compression string
 	changed     string
+	uncounted   bool // a journal's records have no numbers
 	skipped     int64
 }
 
@@ -39,6 +40,7 @@ func (p *producer) run(ctx context.Context) error {
 	if m, ok := in.(modTimer); ok && !m.ModTime().IsZero() {
 		p.parser.latest = m.ModTime()
 	}
+	_, p.uncounted = in.(*records)
 	counted := &counter{in: in}
 	if s, ok := in.(seeker); ok && !p.r.opt.Since.IsZero() {
 		p.skipped = p.skip(s)
@@ -109,7 +111,7 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 		if p.matcher == nil {
 			p.matcher = newMatcher(p.r.words, buf)
 		}
-		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0}
+		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0 || p.uncounted}
 		carry = carry[:0]
 		if err == nil {
 			cut := p.boundary(buf)

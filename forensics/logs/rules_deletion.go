@@ -7,8 +7,8 @@ func teardownRules() []rule {
 	return []rule{
 		{start: "Pod is marked for graceful deletion, begin teardown", kind: KindPodTeardown, level: 4, fill: because("marked for graceful deletion")},
 		{start: "Pod is orphaned and must be torn down", kind: KindPodTeardown, level: 4, fill: because("orphaned")},
-		{start: "Pod is in a terminal phase", has: "begin teardown", kind: KindPodTeardown, level: 4, fill: because("terminal phase")},
-		{start: "Pod is being evicted by the kubelet, begin teardown", kind: KindPodTeardown, level: 4, fill: because("evicted")},
+		{start: "Pod is in a terminal phase", has: "begin teardown", kind: KindPodTeardown, level: 4, fill: because(teardownTerminal)},
+		{start: "Pod is being evicted by the kubelet, begin teardown", kind: KindPodTeardown, level: 4, fill: because(teardownEvicted)},
 		{start: "Pod is being removed by the kubelet, begin teardown", kind: KindPodTeardown, level: 4, fill: because("removed")},
 		{start: "Cancelling current pod sync", kind: KindPodSyncCancelled, level: 3},
 		{start: "SyncTerminatingPod enter", kind: KindPodTerminating, level: 4},
@@ -57,6 +57,12 @@ func kubeletStatusRules() []rule {
 		{start: "Pod cannot start yet", kind: KindPodRestartBlocked},
 	}
 }
+
+// Causes of a teardown after which the object of the pod stays.
+const (
+	teardownTerminal = "terminal phase"
+	teardownEvicted  = "evicted"
+)
 
 func because(reason string) func(*Entry, *Occurrence) bool {
 	return func(_ *Entry, o *Occurrence) bool {

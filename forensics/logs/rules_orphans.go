@@ -18,7 +18,7 @@ func orphanRules() []rule {
 		{start: "Failed to remove orphaned pod dir", kind: KindOrphanRemoveFailed, fill: osFailure},
 		{start: "Failed to remove orphaned pod \"", kind: KindOrphanRemoveFailed, fill: orphanRemoveFailed},
 		{start: "Cleaned up orphaned volume from pod", kind: KindOrphanVolumeRemoved, fill: orphanRemoved},
-		{start: "Cleaned up orphaned pod volumes dir", kind: KindOrphanDirRemoved},
+		{start: "Cleaned up orphaned pod volumes dir", kind: KindOrphanDirRemoved, fill: orphanRemoved},
 		{start: "Cleaned up orphaned volumes dir from pod", kind: KindOrphanDirRemoved, fill: orphanRemoved},
 		{start: "Failed cleaning up orphaned pod directories", kind: KindOrphanCleanupFailed, fill: osFailure},
 		{start: "Failed to delete cgroup paths", kind: KindCgroupDeleteFailed, fill: cgroupFailure},

@@ -12,6 +12,9 @@ func runtimeRules() []rule {
 		{start: "StartContainer ", has: "from runtime service failed", kind: KindContainerStartFailed, fill: runtimeCall},
 		{start: "StopContainer ", has: "from runtime service failed", kind: KindContainerStopFailed, fill: runtimeCall},
 		{start: "RemoveContainer ", has: "from runtime service failed", kind: KindContainerRemoveFailed, fill: runtimeCall},
+		{start: "Container termination failed with gracePeriod", kind: KindContainerStopFailed, fill: runtimeCall},
+		{start: "Container \"", has: " termination failed with gracePeriod ", kind: KindContainerStopFailed, fill: terminationFailed},
+		{has: "Cannot connect to the Docker daemon", kind: KindRuntimeDown, fill: runtimeDown},
 		{start: "Failed to stop sandbox", kind: KindSandboxStopFailed, fill: runtimeCall},
 		{has: " from runtime service failed", kind: KindRuntimeCallFailed, fill: otherCall},
 		{has: " from image service failed", kind: KindRuntimeCallFailed, fill: otherCall},
@@ -54,6 +57,15 @@ func runtimeCall(e *Entry, o *Occurrence) bool {
 	if o.Reason == "" {
 		o.Reason, o.Code = cut(text, maxReason), code(text)
 	}
+	return true
+}
+
+// terminationFailed reads `Container "docker://ID" termination failed with gracePeriod 30: …`.
+func terminationFailed(e *Entry, o *Occurrence) bool {
+	_, text, _ := strings.Cut(e.Message, "gracePeriod ")
+	_, text, _ = strings.Cut(text, ": ")
+	o.Container = cut(containerID(between(e.Message, `"`, `"`)), maxName)
+	o.Reason, o.Code = cut(text, maxReason), code(text)
 	return true
 }
 

@@ -13,7 +13,7 @@ const unmountTakes = 2 * time.Minute
 
 // list tells the deletions, those that stand first, the oldest of them first.
 func (s *deletions) list(f *folder) []Deletion {
-	all := slices.Clone(s.all)
+	all := slices.DeleteFunc(slices.Clone(s.all), func(d *deletion) bool { return !d.told() })
 	for _, d := range all {
 		d.finish(f)
 	}
@@ -59,7 +59,7 @@ func (d *deletion) finish(f *folder) {
 	if d.Done {
 		return
 	}
-	if d.Stage == stageVolumes && len(d.mounts) == 0 && len(d.complaints) == 0 && len(d.Steps) > 0 && !d.volumesShown(f) {
+	if d.Stage == stageVolumes && d.unmounted > 0 && len(d.mounts) == 0 && len(d.complaints) == 0 && !d.volumesShown(f) {
 		d.Stage = stageCgroup // all unmounts that began have ended well, and no line would tell more
 	}
 	if !d.since.IsZero() {
@@ -68,6 +68,9 @@ func (d *deletion) finish(f *folder) {
 	}
 	for _, c := range d.complaints {
 		d.Complaints = append(d.Complaints, c.quote)
+	}
+	if d.life != f.deletions.life { // another kubelet runs now, and says nothing of it
+		return
 	}
 	d.Proven = d.proven(f)
 	d.Waits = d.waits(f)
@@ -189,7 +192,11 @@ func (d *deletion) waitsForContainers(f *folder) string {
 			return fmt.Sprintf("its containers, which have until %s to end (grace period %d s)", clockTime(end), *d.GraceSeconds)
 		}
 	}
-	if d.Proven {
+	switch {
+	case !d.Proven:
+	case d.killed > 0 && len(d.kills) == 0:
+		return "its sandbox, or a container that is not heard of: those that were told to end have ended"
+	default:
 		return "its containers, which have not ended"
 	}
 	return ""
