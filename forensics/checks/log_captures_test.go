@@ -112,26 +112,36 @@ func TestCapturedLogs(t *testing.T) {
 	}
 }
 
-// TestCapturedLogAndDump joins the log of a hung kubelet with its goroutines and mounts: one story, and since when.
+// TestCapturedLogAndDump joins the log of a kubelet with its goroutines and mounts: one story, and since when.
 func TestCapturedLogAndDump(t *testing.T) {
-	dump, err := os.ReadFile(filepath.Join(captures, "kubelet-1.17.4-hung-cephfs", "goroutine.debug2"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := captured(t, "kubelet-1.17.4-hung-cephfs", dump)
-	log := logOf(t, "kubelet-1.17.4-hung-cephfs")
-	e.Merge(forensics.Evidence{Logs: log.Logs, Coverage: log.Coverage})
-	a := forensics.Analyze(&e, All())
-	d := a.Diagnoses[0]
-	var chain []string
-	for _, link := range d.Chain {
-		chain = append(chain, string(link.Kind)+" "+link.ID)
-	}
-	want := []string{"goroutine 117", "subsystem housekeeping", "subsystem syncloop", "kubelet kubelet"}
-	if diff := cmp.Diff(want, chain); diff != "" {
-		t.Errorf("chain (-want +got):\n%s", diff)
-	}
-	if d.Since == nil || !d.Since.Equal(time.Date(2026, 11, 20, 10, 0, 10, 421407000, time.UTC)) {
-		t.Errorf("since %v; want the loop's last line", d.Since)
+	for _, tt := range []struct {
+		capture string
+		want    []string
+		since   string
+	}{
+		{"kubelet-1.17.4-hung-cephfs", []string{"goroutine 117", "subsystem housekeeping", "subsystem syncloop", "kubelet kubelet"}, "10:00:10.421407"},
+		{"kubelet-1.34.4-unmount-busy", []string{"mount 44", "pod 2fa11937efabc40db85278b553e1ceeb"}, "10:28:08.062043"},
+		{"kubelet-1.34.4-runtime-stopped", []string{"runtime runtime", "subsystem pleg", "subsystem syncloop", "kubelet kubelet"}, "10:51:40.172"},
+	} {
+		t.Run(tt.capture, func(t *testing.T) {
+			dump, err := os.ReadFile(filepath.Join(captures, tt.capture, "goroutine.debug2"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := captured(t, tt.capture, dump)
+			log := logOf(t, tt.capture)
+			e.Merge(forensics.Evidence{Logs: log.Logs, Coverage: log.Coverage})
+			d := forensics.Analyze(&e, All()).Diagnoses[0]
+			var chain []string
+			for _, link := range d.Chain {
+				chain = append(chain, string(link.Kind)+" "+link.ID)
+			}
+			if diff := cmp.Diff(tt.want, chain); diff != "" {
+				t.Errorf("chain (-want +got):\n%s", diff)
+			}
+			if d.Since == nil || !d.Since.Equal(*at(tt.since)) {
+				t.Errorf("since %v; want %s", d.Since, tt.since)
+			}
+		})
 	}
 }
