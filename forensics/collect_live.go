@@ -38,7 +38,9 @@ func (c *collector) live(ctx context.Context) {
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
 	c.apiDumps(ctx)
 
-	var asking sync.WaitGroup
+	var reading, asking sync.WaitGroup
+	defer reading.Wait()
+	reading.Go(func() { c.readLogs(ctx) })
 	asking.Go(func() { c.read(ctx, SourceRuntimeAnswer, readLimit, c.runtimeAnswers) })
 	asking.Go(func() {
 		c.opt.Progress("asking the kubelet")
@@ -70,6 +72,7 @@ func (c *collector) offline(ctx context.Context) {
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
 	c.apiDumps(ctx)
 	c.disks(ctx)
+	c.readLogs(ctx)
 	if len(c.opt.Goroutines) > 0 {
 		c.dumpFiles(ctx)
 	} else {

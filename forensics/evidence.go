@@ -7,6 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
@@ -64,6 +65,9 @@ type Evidence struct {
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
 	// Cluster is what the API server held, from dumps that were given as files; absent where none was.
 	Cluster *cluster.Dump `json:"cluster,omitempty"`
+
+	// Logs is what the logs told, as a story; absent where none was looked for.
+	Logs *logs.Story `json:"logs,omitempty"`
 
 	// Redactions says what was masked, never the secret.
 	Redactions []redact.LedgerEntry `json:"redactions"`
@@ -169,5 +173,6 @@ const (
 	SourceRuntime       = "runtime"        // the runtime's files
 	SourceRuntimeAnswer = "runtime-answer" // whether its daemon answers
 	SourceBackings      = "servers-and-disks"
+	SourceLogs          = "logs" // with a colon and the path for each file
 	SourceCollector     = "collector"
 )

@@ -52,6 +52,9 @@ func (e *Evidence) Merge(part Evidence) {
 	if part.Disks != nil {
 		e.Disks = part.Disks
 	}
+	if part.Logs != nil {
+		e.Logs = part.Logs
+	}
 	if part.CPUProfile != nil {
 		e.CPUProfile = part.CPUProfile
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -26,11 +27,12 @@ func (a *app) analyzeCommand() *cobra.Command {
 	var podGC podGCFlags
 	cmd := &cobra.Command{
 		Use:   "analyze FILE…",
-		Short: "Judge saved evidence, goroutine dumps, mount tables and API objects",
+		Short: "Judge saved evidence, goroutine dumps, mount tables, logs and API objects",
 		Long: `analyze reads files that were collected elsewhere, tells by their content what they are, judges them together and
 writes a report. It knows: evidence and report JSON of nodeforensics, goroutine dumps of a kubelet (every form), a
-mount table (/proc/PID/mountinfo), the kubelet's list of pods (/pods) and objects of the API (kubectl get
-pods,nodes,pvc,pv -A -o json). - is standard input.
+mount table (/proc/PID/mountinfo), the kubelet's list of pods (/pods), objects of the API (kubectl get
+pods,nodes,pvc,pv -A -o json), and logs of a kubelet, the kernel or the controller manager in any form, compressed or
+not. - is standard input.
 
 A file that cannot be read is named, the others are judged, and the exit status is 1.`,
 		Args: cobra.MinimumNArgs(1),
@@ -42,7 +44,12 @@ A file that cannot be read is named, the others are judged, and the exit status 
 			evidence.Root = "saved files"
 			evidence.Schema = forensics.EvidenceSchema
 			in, read := newInput(&evidence), 0
+			var logNames []string
 			for _, name := range args {
+				if isLog(name) {
+					logNames = append(logNames, name)
+					continue
+				}
 				some, err := in.addFile(name)
 				if err != nil {
 					a.complain("%s: %v", name, err)
@@ -51,6 +58,7 @@ A file that cannot be read is named, the others are judged, and the exit status 
 					read++
 				}
 			}
+			read += a.addLogs(in, logNames)
 			if read == 0 {
 				return errors.New("nothing could be read")
 			}
@@ -107,6 +115,9 @@ func (in *input) addFile(name string) (some bool, err error) {
 		return in.addJSON(name, trimmed)
 	case looksLikeMountinfo(trimmed):
 		return true, in.addMountinfo(name, trimmed)
+	case name == "-" && logs.Recognise(trimmed[:min(len(trimmed), logHead)]):
+		in.addLogText(name, text)
+		return true, nil
 	}
 	return in.addDumps(name, text)
 }

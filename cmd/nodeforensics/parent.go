@@ -68,6 +68,8 @@ func (a *app) complainOfInputs(f flags, e forensics.Evidence) {
 		case s.Source == forensics.SourceGoroutines+":"+name && slices.Contains(f.Goroutines, name),
 			s.Source == forensics.SourceAPIDump+":"+name && slices.Contains(f.APIDumps, name):
 			a.complain("%s: %s", name, strings.TrimPrefix(detail, name+": "))
+		case slices.Contains(f.Logs, strings.TrimPrefix(s.Source, forensics.SourceLogs+":")):
+			a.complain("%s: %s", strings.TrimPrefix(s.Source, forensics.SourceLogs+":"), detail)
 		}
 	}
 }
@@ -79,6 +81,9 @@ func (f *flags) absolutePaths() {
 		for i := range files {
 			files[i] = absolute(files[i])
 		}
+	}
+	for i := range f.Logs {
+		f.Logs[i] = absolute(f.Logs[i])
 	}
 }
 

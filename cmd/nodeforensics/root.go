@@ -50,6 +50,7 @@ finding is at least that severe.`,
   nodeforensics --format json --out - | jq .diagnoses
   nodeforensics --root /mnt/disk            examine the disk of a dead node
   nodeforensics analyze goroutines.txt      judge a goroutine dump, and write a report
+  nodeforensics logs kubelet.log            tell the story of a log on the terminal
   nodeforensics goroutines dump.txt         explain a goroutine dump on the terminal`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(*cobra.Command, []string) error { return a.examine(f) },
@@ -69,6 +70,9 @@ finding is at least that severe.`,
 	fs.StringSliceVar(&f.Goroutines, "goroutines", nil, "read the kubelet's goroutine dump from `FILE` instead of asking the kubelet")
 	fs.StringSliceVar(&f.APIDumps, "api-dump", nil, "read objects of the API from `FILE`: kubectl get pods,nodes,pvc,pv -A -o json")
 	f.podGC.register(cmd)
+	fs.StringSliceVar(&f.Logs, "log", nil, "read `FILE` instead of looking for logs; may be given several times, the oldest first")
+	fs.DurationVar(&f.LogsSince, "since", forensics.DefaultLogsSince, "how far back logs are read")
+	fs.BoolVar(&f.NoLogs, "no-logs", false, "read no logs")
 	fs.DurationVar(&f.Interval, "interval", forensics.DefaultInterval, "where the kubelet's goroutine dump shows a suspect, take a second one so much later; 0 takes none")
 	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take the kubelet's CPU profile for so long (10s); it costs the kubelet a few percent of a processor")
 	fs.DurationVar(&f.DiskUsage, "disk-usage", 0, "count for so long (30s) where the disk space went (default: 2s, and only on a disk near a threshold)")
@@ -78,7 +82,10 @@ finding is at least that severe.`,
 	fs.StringVar(&f.ClientCert, "client-cert", "", "`FILE` with a client certificate for the kubelet's API")
 	fs.StringVar(&f.ClientKey, "client-key", "", "`FILE` with its key")
 	f.output.register(cmd)
-	cmd.AddCommand(a.analyzeCommand(), a.goroutinesCommand(), a.holdersCommand(), a.renderCommand(), a.planCommand(), a.checksCommand(), a.versionCommand())
+	cmd.AddCommand(
+		a.analyzeCommand(), a.goroutinesCommand(), a.holdersCommand(), a.logsCommand(), a.renderCommand(), a.planCommand(),
+		a.checksCommand(), a.versionCommand(),
+	)
 	for _, sub := range cmd.Commands() {
 		wrapArgs(sub)
 	}
@@ -130,6 +137,15 @@ func (f *flags) validate() error {
 	}
 	if f.HungAfter <= 0 || f.SlowAfter <= 0 {
 		return usagef("--hung-after and --slow-after: want more than 0")
+	}
+	if f.LogsSince <= 0 {
+		return usagef("--since %v: want more than 0; --no-logs reads none", f.LogsSince)
+	}
+	if f.NoLogs && len(f.Logs) > 0 {
+		return usagef("--log and --no-logs exclude each other")
+	}
+	if slices.Contains(f.Logs, "-") {
+		return usagef("--log -: nodeforensics logs - reads standard input")
 	}
 	if f.Interval < 0 || f.CPUProfile < 0 || f.DiskUsage < 0 {
 		return usagef("--interval, --cpu-profile and --disk-usage: want 0 or more")

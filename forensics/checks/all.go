@@ -14,11 +14,13 @@ func All() []forensics.Check {
 		ThreadBlocked, ProcessUnkillable, ZombieBuildup,
 		KubeletHousekeepingBlocked, KubeletSyncloopStalled, KubeletStartBlocked, KubeletVolumeManagerBlocked,
 		KubeletStatusManagerBlocked, KubeletPodWorkerBlocked, KubeletEvictionBlocked, KubeletPLEGUnhealthy,
-		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning,
-		RuntimeUnresponsive, CSIOperationStuck,
+		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning, KubeletRestarting,
+		RuntimeUnresponsive, CSIDriverMissing, CSIOperationStuck,
 		PodOrphaned, PodOrphanedMounted, PodOrphanedVolData,
 		PodTerminatingStuck, PodPodGC, PodUnschedulable, PVCTerminatingHeld,
 		PodCgroupLeftover, ContainerUnkillable,
 		DiskPressure, DiskNearThreshold, DeletedOpenFiles,
+		ImageGCFailing, ImageGCRemovedInUse, EvictionStuck,
+		LogNoise,
 	}
 }

@@ -16,7 +16,7 @@ import (
 // allScenarios are those of all files.
 func allScenarios() map[string][]scenario {
 	all := maps.Clone(scenarios)
-	for _, more := range []map[string][]scenario{goroutineScenarios(), containerScenarios()} {
+	for _, more := range []map[string][]scenario{goroutineScenarios(), containerScenarios(), logScenarios()} {
 		for id, list := range more {
 			all[id] = append(slices.Clone(all[id]), list...)
 		}

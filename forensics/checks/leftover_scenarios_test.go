@@ -73,7 +73,7 @@ var leftoverScenarios = map[string][]scenario{
 		{
 			name: "empty directory, version unknown", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				left("", withVolume(volume("nfs", "data", 0)))(tb, e)
-				e.Dumps = nil
+				e.Dumps, e.Logs = nil, nil
 			}, want: []string{"warning pod " + deadUID}, says: "what the kubelet does is not known",
 		},
 		{

@@ -23,7 +23,8 @@ before --hung-after, is never reported as hung.
 What is behind it is told apart by the kernel's own tables, without asking it: requests and answers of the NFS client
 (/proc/PID/mountstats), requests, sessions and blocklisting of the CephFS client (debugfs), connections of the SMB client,
 whether TCP is acknowledged (host or network gone, or only its service), state and paths of the disk. They are read once,
-so requests on their way are no proof by themselves.`,
+so requests on their way are no proof by themselves. What the kernel's log says of its server or device is quoted, and says
+since when; alone it proves nothing.`,
 	Severity: forensics.Critical,
 	Needs:    needsHealth,
 	Run: func(p *forensics.Pass) {
@@ -54,5 +55,5 @@ func hungFinding(p *forensics.Pass, s superblock) forensics.Finding {
 		f.ConfidenceWhy = s.health.Reason
 	}
 	f.Remedies = hungRemedies(p, s)
-	return f
+	return withKernel(p, s.mount(), f)
 }

@@ -24,15 +24,23 @@ on; a volume or subpath that holds something is never removed, and is what to lo
 disk. A directory without any of that is removed by the next housekeeping and only information, and so is one whose
 leftovers the kubelet removes by itself. If such a directory has not changed for ten minutes although the sync loop runs,
 the kubelet believes that a volume is still mounted (likely, not certain). Mounted volumes are pod-orphaned-mounted,
-vol_data.json of unmounted ones pod-orphaned-vol-data. Where the version is not known, what the kubelet does is not said.`,
+vol_data.json of unmounted ones pod-orphaned-vol-data. Where the version is not known, what the kubelet does is not said.
+
+The kubelet's log says why it cannot remove a directory: the error inside that line, which has a meaning of its own, how
+many pods it concerns, since when. It names only the first pod of each round; one that stays the same is stuck, names
+that change come and go. What was last said well before the sync loop's last line is over. With the log alone the pod is
+gone by the kubelet's word; where the directory was not looked at, the finding says "likely".`,
 	Severity: forensics.Warning,
-	Needs:    needsPods,
+	Needs:    []forensics.Need{{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
+		told := orphansInLog(p)
 		for _, o := range orphans(p) {
 			if len(o.points()) == 0 && !o.has(kubelet.CSIVolDataLeft) {
-				p.Report(orphanFinding(p, o))
+				p.Report(told.join(orphanFinding(p, o)))
 			}
+			told.done(o.UID)
 		}
+		told.report(p)
 	},
 }
 
@@ -50,7 +58,7 @@ hides: only the first is printed. If anything else lies in the volume it is pod-
 	Run: func(p *forensics.Pass) {
 		for _, o := range orphans(p) {
 			if len(o.points()) == 0 && o.has(kubelet.CSIVolDataLeft) {
-				p.Report(volDataFinding(p, o))
+				p.Report(orphansInLog(p).join(volDataFinding(p, o)))
 			}
 		}
 	},
@@ -69,7 +77,7 @@ not look for: those it fails to remove (from 1.18 on with "device or resource bu
 	Run: func(p *forensics.Pass) {
 		for _, o := range orphans(p) {
 			if len(o.points()) > 0 {
-				p.Report(orphanMountedFinding(p, o, podMounts(p, o.UID)))
+				p.Report(orphansInLog(p).join(orphanMountedFinding(p, o, podMounts(p, o.UID))))
 			}
 		}
 	},
@@ -100,6 +108,9 @@ that it cannot reconstruct. Information; what follows from it is pod-orphaned-mo
 
 // orphans lists the directories whose pods are proven to be gone.
 func orphans(p *forensics.Pass) []orphan {
+	if ok, why := p.Evidence.Saw(forensics.SourcePodDirs); !ok {
+		p.Unjudged("the directories of pods were not looked at: %s", why)
+	}
 	var found []orphan
 	unknown, reason := 0, ""
 	for _, d := range p.Evidence.PodDirs {

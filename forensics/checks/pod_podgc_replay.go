@@ -210,7 +210,3 @@ func onThisNode(e *forensics.Evidence, pod cluster.Pod) bool {
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
 	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, pod.Node) })
 }
-
-func podEntity(uid string) forensics.Entity {
-	return forensics.Entity{Kind: forensics.KindPod, ID: uid}
-}

@@ -9,22 +9,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 )
 
-// PodTerminatingStuck finds pods whose deletion does not get on.
-var PodTerminatingStuck = forensics.Check{
-	ID:    "pod-terminating-stuck",
-	Title: "A pod's deletion does not get on",
-	Doc: `A pod of this node in a dump of the API whose deletion timestamp, which includes the grace period, passed more than a
-minute before the dump was saved. Finalizers are named with what they wait for; without them it is the kubelet that has
-not confirmed the end.`,
-	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceAPIDump}},
-	Run: func(p *forensics.Pass) {
-		for _, f := range terminatingInAPI(p) {
-			p.Report(f)
-		}
-	},
-}
-
 // terminatingInAPI finds pods of this node that have been terminating for longer than their grace period, in a dump of the
 // API: held by finalizers, or not yet confirmed by their kubelet. Mirror pods are not deleted this way.
 func terminatingInAPI(p *forensics.Pass) []forensics.Finding {

@@ -28,20 +28,25 @@ are a warning. A runtime that is stopped by a signal (state T) or that itself wa
 Without goroutines it rests on a question of its own: Version over the runtime's socket, asked only if a process of the
 runtime listens there. No answer within 2 s is a warning, since a busy node can be that slow; critical if the process is
 stopped. A runtime of which no process runs beside a running kubelet is critical. An answer to that question alone
-does not make it well: lists and status of pods can hang all the same.`,
+does not make it well: lists and status of pods can hang all the same.
+
+The kubelet's log shows it, too: such questions that failed with DeadlineExceeded or Unavailable, "container runtime is
+down", a socket that refuses. It is critical if that was still said when the log ended, for a minute or more, and the log
+reaches the examination; what was over by then is information.`,
 	Severity: forensics.Critical,
-	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceRuntimeAnswer}},
+	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceRuntimeAnswer, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
-		list := askingRuntime(p)
+		if seen, why := p.Evidence.Saw(forensics.SourceGoroutines); !seen {
+			p.Unjudged("whether the kubelet waits for the runtime is not known without its goroutines: %s", why)
+		}
+		list, told := askingRuntime(p), runtimeInLog(p)
 		switch f, ok := runtimeSilent(p); {
 		case len(list) > 0:
-			p.Report(runtimeFinding(p, list))
+			p.Report(told.join(p, runtimeFinding(p, list)))
 		case ok:
-			p.Report(f)
-		default:
-			if seen, why := p.Evidence.Saw(forensics.SourceGoroutines); !seen {
-				p.Unjudged("whether the kubelet waits for the runtime is not known without its goroutines: %s", why)
-			}
+			p.Report(told.join(p, f))
+		case told != nil:
+			p.Report(told.finding(p))
 		}
 	},
 }
@@ -125,7 +130,7 @@ func blameRuntimeProcess(p *forensics.Pass, f *forensics.Finding) {
 }
 
 func runtimeRemedies(p *forensics.Pass, runtime forensics.Entity) []forensics.Remedy {
-	remedies := []forensics.Remedy{keepEvidence()}
+	remedies := []forensics.Remedy{evidenceFirst(p)}
 	process, ok := p.Model.RuntimeProcess()
 	switch {
 	case ok && (process.State == "T" || process.State == "t"):

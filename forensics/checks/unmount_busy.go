@@ -28,15 +28,36 @@ that very mount, and mounts below it, loop devices, swap, NFS exports and bound 
 them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
 the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
 itself are not counted. A process in another mount namespace holds its own copy of a mount and does not keep the host's
-busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others.`,
+busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others.
+
+The kubelet's log shows the refused unmounts themselves, since when, how often, and how long it waits until the next try
+(500 ms, doubled each time up to 2 min 2 s). "Busy" is told from umount's words in any language. Only what was still
+refused when the log ended counts. With the log alone nobody is named who holds it.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{needsHolders[0], {forensics.SourceMounts}},
+	Needs: []forensics.Need{
+		{forensics.SourceHolders, forensics.SourceLogs},
+		{forensics.SourceMounts, forensics.SourceLogs},
+	},
 	Run: func(p *forensics.Pass) {
-		done := map[int]bool{}
+		var missing []string
+		for _, source := range []string{forensics.SourceHolders, forensics.SourceMounts} {
+			if ok, why := p.Evidence.Saw(source); !ok {
+				missing = append(missing, source+" "+why)
+			}
+		}
+		if len(missing) > 0 {
+			p.Unjudged("who holds a mount was not judged: %s", strings.Join(missing, ", "))
+		}
+		done, refused := map[int]bool{}, refusals(p)
 		for _, g := range goingMounts(p) {
 			if !done[g.mount.ID] {
 				done[g.mount.ID] = true
-				reportBusy(p, g)
+				reportBusy(p, g, refused)
+			}
+		}
+		for _, r := range refused {
+			if !r.told {
+				p.Report(r.finding(p))
 			}
 		}
 	},
@@ -126,7 +147,7 @@ func stagedForNobody(p *forensics.Pass) []going {
 	return list
 }
 
-func reportBusy(p *forensics.Pass, g going) {
+func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	m := g.mount
 	holders, kernel := p.Model.HeldBy(m.ID)
 	holders = slices.DeleteFunc(slices.Clone(holders), func(h procs.Holder) bool {
@@ -151,6 +172,12 @@ func reportBusy(p *forensics.Pass, g going) {
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s "+
 		"Restarting the kubelet does not help. Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), mounts.KernelBlind)
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m))
+	for _, r := range refused {
+		if r.subject == f.Subject {
+			r.told = true
+			f = r.join(f)
+		}
+	}
 	p.Report(f)
 }
 

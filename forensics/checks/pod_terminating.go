@@ -1,0 +1,215 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// PodTerminatingStuck finds pods whose deletion does not end, and at which stage it stands.
+var PodTerminatingStuck = forensics.Check{
+	ID:    "pod-terminating-stuck",
+	Title: "A pod does not go away",
+	Doc: `The deletion of a pod runs through stages, each with lines of its own in the kubelet's log: the request is seen,
+the containers are killed, they have stopped, the volumes are unmounted and their directories removed, the cgroup is
+removed, the last status is sent, the API server removes the object (pkg/kubelet: kubelet_pods.go and status_manager.go
+up to 1.21, pod_workers.go from 1.22 on; from 1.27 on the object waits for the unmount as well). Where it stands says who
+is to blame: the sync loop, the runtime or a process that cannot be killed, a mount or a CSI driver, a cgroup, or the API
+server and finalizers, which the kubelet has nothing to do with.
+
+A pod counts as stuck two and a half minutes after its last stage, while its containers are killed after its grace period
+and that much more, or when a failure is repeated. Most stages are only written at -v 3 or 4. Where the log does not prove
+that the next stage would have been seen, and no failure was repeated up to the end of the log, the deletion may have
+ended unseen: then it is not judged. A grace period that no line names is not assumed. A pod that has ended by itself
+stays in the API server until somebody deletes it, and is not stuck.
+
+In a dump of the API a pod of this node counts whose deletion timestamp, which includes the grace period, passed more than a
+minute before the dump was saved. Its finalizers are named with what they wait for; without any it is the kubelet that has
+not confirmed the end.`,
+	Severity: forensics.Warning,
+	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceAPIDump}},
+	Run: func(p *forensics.Pass) {
+		told := map[string]bool{}
+		if logged, _ := p.Evidence.Saw(forensics.SourceLogs); logged {
+			told = terminatingInLog(p)
+		}
+		for _, f := range terminatingInAPI(p) {
+			if !told[f.Subject.ID] {
+				p.Report(f)
+			}
+		}
+	},
+}
+
+// terminatingInLog reports the pods whose deletion stands by the kubelet's log, and returns their UIDs.
+func terminatingInLog(p *forensics.Pass) map[string]bool {
+	told := map[string]bool{}
+	sawKubeletLog(p)
+	unseen := 0
+	for _, d := range story(p).Deletions {
+		if d.Done {
+			continue
+		}
+		s := stuckPod{p: p, d: d, uid: uidOf(p, logs.Subject{PodUID: d.PodUID, PodName: d.PodName})}
+		s.judge()
+		switch {
+		case s.finished:
+		case !d.Proven && !s.failing:
+			unseen++
+		case s.counts():
+			f := s.finding()
+			told[f.Subject.ID] = true
+			p.Report(f)
+		}
+	}
+	if unseen > 0 {
+		p.Unjudged("the deletion of %s seems to stand, but at the verbosity of the log its end would not be seen", forensics.Plural(unseen, "pod"))
+	}
+	return told
+}
+
+const (
+	// stageLimit is how long a stage takes at most in a kubelet that is well: its own time limits are 2 min and 2 min 3 s.
+	stageLimit = 150 * time.Second
+	// fewFailures is how often the same must fail to be no accident.
+	fewFailures = 3
+)
+
+// stuckPod is a pod whose deletion has not ended, and what is known of the reason.
+type stuckPod struct {
+	p   *forensics.Pass
+	d   logs.Deletion
+	uid string
+	// verdict says what it waits for, in a clause; detail adds to it.
+	verdict, detail string
+	because         []forensics.Entity
+	refs            []forensics.Ref
+	remedies        []forensics.Remedy
+	// failing says that a failure is repeated up to the end of the log, or that the node itself shows the reason: then
+	// it stands, whatever the verbosity.
+	failing bool
+	// finished says that nothing is left to do: the pod ended by itself, and nobody has asked for its deletion.
+	finished bool
+}
+
+// judge finds the reason, by the stage (in the order in which a deletion goes through them).
+func (s *stuckPod) judge() {
+	switch s.d.Stage {
+	case "requested", "killing": // no container has been told to end
+		s.judgeRequested()
+	case "containers":
+		s.judgeKilling()
+	case "volumes":
+		s.judgeVolumes()
+	case "cgroup":
+		s.judgeCgroup()
+	case "status":
+		s.judgeStatus()
+	default:
+		s.finished = !s.asked() && !s.listed()
+		s.remedies = []forensics.Remedy{finalizerRemedy(s.d.PodName)}
+		s.verdict = "it is gone from the node: the API server or a finalizer keeps the object, not the kubelet"
+	}
+}
+
+// asked says whether the log shows that the API server asked for the deletion.
+func (s *stuckPod) asked() bool {
+	return slices.ContainsFunc(s.d.Steps, func(step logs.Step) bool { return step.Stage == "requested" })
+}
+
+// seconds is how long the log shows it at its stage.
+func (s *stuckPod) seconds() float64 { return between(s.d.Since, kubeletEnd(s.p)) }
+
+// patience is how long a pod may stay at its stage; false where the log does not tell.
+func (s *stuckPod) patience() (time.Duration, bool) {
+	switch {
+	case s.d.Stage != "containers":
+		return stageLimit, true
+	case s.d.GraceSeconds == nil:
+		return 0, false
+	}
+	return stageLimit + time.Duration(*s.d.GraceSeconds)*time.Second, true
+}
+
+// counts says whether it is stuck, or may be.
+func (s *stuckPod) counts() bool {
+	if s.failing {
+		return true
+	}
+	limit, known := s.patience()
+	if !known {
+		s.p.Unjudged("pod %s: its containers are being killed, and no line names its grace period", podLabel(s.p, s.d.PodName, s.uid))
+		return false
+	}
+	return s.seconds() > limit.Seconds()
+}
+
+func (s *stuckPod) finding() forensics.Finding {
+	end := kubeletEnd(s.p)
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: podOrName(s.d.PodName, s.uid), Pods: uids(s.uid), Since: s.since(),
+		Title:   fmt.Sprintf("pod %s does not go away: %s", podLabel(s.p, s.d.PodName, s.uid), cmp.Or(s.verdict, s.d.Waits, "what it waits for is not known")),
+		Because: s.because, Remedies: s.remedies, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log shows each stage at its verbosity",
+	}
+	if !s.d.Proven {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the log does not show every stage at its verbosity, but the failure was repeated up to its end"
+	}
+	waits := ""
+	if s.d.Waits != "" && s.verdict != "" {
+		waits = "By the log it waits for " + s.d.Waits + "."
+	}
+	f.Detail = sentences(fmt.Sprintf("Its deletion stands at the stage %q since %s, for %s.", s.d.Stage, moment(s.d.Since), forensics.Duration(between(s.d.Since, end))),
+		s.path(), waits, s.detail, asOf(s.p))
+	var lines []logs.Quote
+	for _, step := range s.d.Steps {
+		lines = append(lines, step.Quote)
+	}
+	f.Refs = quotes(append(lines[max(0, len(lines)-2):], s.d.Complaints...)...)
+	for _, r := range s.refs {
+		if !slices.Contains(f.Refs, r) {
+			f.Refs = append(f.Refs, r)
+		}
+	}
+	return f
+}
+
+func (s *stuckPod) since() *time.Time {
+	if len(s.d.Steps) == 0 {
+		return s.d.Since
+	}
+	return earliest(&s.d.Steps[0].Time, s.d.Since)
+}
+
+// path says when each stage was reached.
+func (s *stuckPod) path() string {
+	if len(s.d.Steps) < 2 {
+		return ""
+	}
+	text := "Its way:"
+	for i, step := range s.d.Steps {
+		if i > 0 {
+			text += ","
+		}
+		text += " " + step.Stage + " " + clock(&step.Time)
+	}
+	return text + "."
+}
+
+// listed says whether the kubelet's own list still has the pod, as one that is to go.
+func (s *stuckPod) listed() bool {
+	return slices.ContainsFunc(s.p.Evidence.Pods, func(pod kubelet.Pod) bool {
+		return s.uid != "" && pod.UID == s.uid && pod.Source == "kubelet" && pod.Deleting != nil
+	})
+}
+
+func finalizerRemedy(name string) forensics.Remedy {
+	return forensics.Remedy{
+		Command: "kubectl get pod " + podArguments(name) + " -o jsonpath='{.metadata.finalizers} {.metadata.deletionTimestamp}'",
+		Why:     "names the finalizers; whoever has set one must remove it", Risk: "none: it reads. Taking a finalizer away by hand skips the work that it stands for",
+	}
+}
