@@ -253,7 +253,6 @@ func (k *keeper) add(h procs.Holder) {
 
 // local says whether a file system has neither a server nor a fault, so that asking it for a size cannot block.
 func (k *keeper) local(device string) bool {
-	device = k.model.DiskOf(device) // of an overlay; its lower layers are not asked for a file that was written
 	h, _ := k.model.Health(device)
 	if h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed {
 		return false

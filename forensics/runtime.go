@@ -69,6 +69,9 @@ func (m *Model) KubeletRuntime() *containers.Runtime {
 	return found[0]
 }
 
+// RuntimeConfigured says whether the kubelet was told which runtime to use.
+func (m *Model) RuntimeConfigured() bool { return runtimeOfEndpoint(m.runtimeEndpoint()) != "" }
+
 // RuntimeRuns says whether a process of the kubelet's runtime runs on the host.
 func (m *Model) RuntimeRuns() bool {
 	name := m.RuntimeEntity().ID

@@ -35,7 +35,7 @@ func TestAHealthyNodeHasNothingAboveInfo(t *testing.T) {
 	}
 	startKubelet(t, root)
 
-	cmd := command(t, "--out", t.TempDir(), "--api-dump", healthyObjects(t))
+	cmd := command(t, "--out", t.TempDir(), "--api-dump", healthyObjects(t), "--log", healthyLog(t))
 	o := finish(t, cmd)
 	o.dir = cmd.Args[2]
 	if o.status != exitDone || o.stderr != "" {
@@ -74,6 +74,28 @@ func healthyObjects(t testing.TB) string {
 		{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default", "uid": "` + livePod + `"}, "spec": {"nodeName": "node-1"}, "status": {"phase": "Running"}}
 	], "kind": "List"}`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// healthyLog is what a kubelet has written in the last five minutes, in which nothing went wrong.
+func healthyLog(t testing.TB) string {
+	t.Helper()
+	var b strings.Builder
+	line := func(at time.Time, text string) {
+		fmt.Fprintf(&b, "I%s %7d %s\n", at.Format("0102 15:04:05.000000"), 4711, text)
+	}
+	start := time.Now().Add(-5 * time.Minute)
+	line(start, `server.go:529] "Kubelet version" kubeletVersion="v1.34.4"`)
+	line(start.Add(time.Second), `server.go:1274] "Started kubelet"`)
+	line(start.Add(2*time.Second), `kubelet.go:2498] "SyncLoop ADD" source="file" pods=["default/web"]`)
+	for at := start.Add(3 * time.Second); at.Before(time.Now()); at = at.Add(2 * time.Second) {
+		line(at, `kubelet.go:2612] "SyncLoop (housekeeping)"`)
+		line(at.Add(time.Millisecond), `kubelet.go:2620] "SyncLoop (housekeeping) end" duration="1ms"`)
+	}
+	file := filepath.Join(t.TempDir(), "kubelet.log")
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file

@@ -221,10 +221,15 @@ func prepareNode() error {
 			return fmt.Errorf("bind %s: %w", dir, err)
 		}
 	}
-	for dir, fsType := range map[string]string{
-		"/proc": "proc", "/dev/shm": "tmpfs", "/var/lib/kubelet": "tmpfs", "/var/log/pods": "tmpfs",
+	if err := unix.Mount("proc", filepath.Join(root, "/proc"), "proc", 0, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	// The machine's kubelet, container runtimes and logs are not the node's.
+	for _, dir := range []string{
+		"/dev/shm", "/var/lib/kubelet", "/var/log", "/run/log", "/run/containerd", "/run/containers", "/run/crio", "/run/docker",
+		"/var/lib/containerd", "/var/lib/containers", "/var/lib/docker", "/var/lib/cri-dockerd", "/var/lib/rancher",
 	} {
-		err := unix.Mount(fsType, filepath.Join(root, dir), fsType, 0, "")
+		err := unix.Mount("tmpfs", filepath.Join(root, dir), "tmpfs", 0, "")
 		if err != nil && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("mount %s: %w", dir, err)
 		}

@@ -26,6 +26,10 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 	case seen && r.Answer.Status != "ok" && r.Answer.Status != "error" && !p.Model.RuntimeRuns():
 		f.Severity, f.Confidence = forensics.Critical, forensics.Certain
 		f.ConfidenceWhy = "no process of it is in /proc"
+		if !p.Model.RuntimeConfigured() {
+			f.Severity, f.Confidence = forensics.Warning, forensics.Likely
+			f.ConfidenceWhy += "; that the kubelet uses it is concluded from its files, which may be old"
+		}
 		f.Title = runtimeName(runtime) + " does not run"
 		f.Detail = fmt.Sprintf("No process of it is on this node, and its socket %s is not served (%s). The kubelet can start, change and stop no container; those that run go on.",
 			r.Socket, strings.TrimSpace(r.Answer.Detail))
