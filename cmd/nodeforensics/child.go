@@ -13,7 +13,8 @@ import (
 )
 
 // childMain collects: it is the process that may never come back. It runs in a session of its own, in "/", with the
-// lowest priority and as the first victim of the OOM killer, and holds no descriptor but its pipes.
+// lowest priority unless it only looks for holders, and as the first victim of the OOM killer. It holds no descriptor but
+// its pipes.
 func childMain(in io.Reader, out io.Writer) int {
 	debug.SetGCPercent(50) // small rather than fast: the node is short of everything
 	takeName()
@@ -28,6 +29,9 @@ func childMain(in io.Reader, out io.Writer) int {
 	if err != nil {
 		frames.write(frame{Error: "no order: " + err.Error(), Done: true})
 		return exitFailed
+	}
+	if len(o.Holders) == 0 { // for those, somebody waits, and it is over at once
+		lowerPriority()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
 	defer cancel()

@@ -19,6 +19,7 @@ func startChild(string) (*child, error) { return nil, errors.ErrUnsupported }
 func (c *child) close()                 {}
 func (c *child) fate(err error) error   { return err }
 func stepAside()                        {}
+func lowerPriority()                    {}
 func protectDescriptors()               {}
 func takeName()                         {}
 func absolute(path string) string       { return path }

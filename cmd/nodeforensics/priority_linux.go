@@ -13,14 +13,18 @@ const (
 	ioprioWhoProcess = 1
 )
 
-// stepAside makes this process the last to get a CPU or a disk and the first to be killed for memory, and moves it away
-// from a working directory that may be on a dead mount. What is refused is done without.
+// stepAside makes this process the first to be killed for memory, and moves it away from a working directory that may be on
+// a dead mount. What is refused is done without.
 func stepAside() {
 	_ = unix.Chdir("/")
 	if fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0); err == nil {
 		_, _ = unix.Write(fd, []byte("1000"))
 		_ = unix.Close(fd)
 	}
+}
+
+// lowerPriority makes this process the last to get a CPU or a disk.
+func lowerPriority() {
 	threads, err := os.ReadDir("/proc/self/task") // both priorities belong to the thread; new threads inherit them
 	if err != nil {
 		return

@@ -36,6 +36,23 @@ func TestInfoNumber(t *testing.T) {
 	}
 }
 
+func TestMarkOf(t *testing.T) {
+	for line, want := range map[string]Mark{
+		"inotify wd:1 ino:9e7e sdev:800013 mask:800afce ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:7e9e\n": {Device: "8:19"},
+		"inotify wd:2 ino:1 sdev:3a mask:100 ignored_mask:0\n":                                                         {Device: "0:58"},
+		"fanotify ino:4f969 sdev:800013 mflags:0 mask:3b ignored_mask:40000000\n":                                      {Device: "8:19"},
+		"fanotify mnt_id:12 mflags:0 mask:3b ignored_mask:40000000\n":                                                  {MountID: 18},
+		"fanotify flags:10 event-flags:0\n":                                                                            {},
+		"inotify sdev:zz\n":                                                                                            {},
+		"mnt_id:\t12\n":                                                                                                {},
+	} {
+		device, mountID, ok := markOf([]byte(line))
+		if device != want.Device || mountID != want.MountID || ok != (want != Mark{}) {
+			t.Errorf("%q: %q %d %v, want %+v", line, device, mountID, ok, want)
+		}
+	}
+}
+
 func FuzzMappedFile(f *testing.F) {
 	f.Add([]byte("7f1c-7f1d r-xp 00000000 08:02 173521    /usr/lib/libc.so.6"))
 	f.Fuzz(func(t *testing.T, line []byte) {
