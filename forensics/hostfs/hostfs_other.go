@@ -79,6 +79,9 @@ func (*Dir) Append(buf []byte, rel string, _ int64) ([]byte, error) {
 // ReadLink is not supported.
 func (*Dir) ReadLink(rel string) (string, error) { return "", unsupported("readlink", rel) }
 
+// Info is not supported.
+func (*Dir) Info() (Info, error) { return Info{}, unsupported("stat", ".") }
+
 // Lstat is not supported.
 func (*Dir) Lstat(rel string) (Info, error) { return Info{}, unsupported("lstat", rel) }
 
