@@ -125,6 +125,20 @@ func (d *Dir) Lstat(rel string) (Info, error) {
 	return infoOf(&st), nil
 }
 
+// Info describes the directory itself, which costs one call.
+func (d *Dir) Info() (Info, error) {
+	dir, err := d.fd.use()
+	if err != nil {
+		return Info{}, d.error("stat", ".", err)
+	}
+	defer d.fd.done()
+	st, err := fstat(dir)
+	if err != nil {
+		return Info{}, d.error("stat", ".", err)
+	}
+	return infoOf(&st), nil
+}
+
 // readLink does it in one call where a single component of procfs is asked for, which is the case of /proc/PID/fd/N.
 func (d *Dir) readLink(rel string) (string, error) {
 	if !strings.Contains(rel, "/") && d.isFast(rel) {

@@ -209,3 +209,19 @@ func FuzzDirents(f *testing.F) {
 		}
 	})
 }
+
+// TestDirInfo describes the directory itself as Lstat does.
+func TestDirInfo(t *testing.T) {
+	d := openDir(t, tree(t, map[string]string{"a": "x"}), false)
+	want, err := d.Lstat(".")
+	must(t, err)
+	got, err := d.Info()
+	must(t, err)
+	if got != want || !got.Mode.IsDir() {
+		t.Errorf("Info = %+v; want %+v", got, want)
+	}
+	must(t, d.Close())
+	if _, err := d.Info(); err == nil {
+		t.Error("a closed directory was described")
+	}
+}

@@ -96,6 +96,9 @@ func (*Dir) Head(buf []byte, rel string) ([]byte, error) { return buf, unsupport
 // ReadLink is not supported.
 func (*Dir) ReadLink(rel string) (string, error) { return "", unsupported("readlink", rel) }
 
+// Info is not supported.
+func (*Dir) Info() (Info, error) { return Info{}, unsupported("stat", ".") }
+
 // Lstat is not supported.
 func (*Dir) Lstat(rel string) (Info, error) { return Info{}, unsupported("lstat", rel) }
 

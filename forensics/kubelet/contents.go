@@ -44,7 +44,7 @@ func (r *podReader) single(dir *hostfs.Dir, entry hostfs.Entry) *Contents {
 
 func (k *counter) count(dir *hostfs.Dir, entries []hostfs.Entry, depth int) {
 	for _, entry := range entries {
-		if k.left <= 0 || k.countLeft <= 0 || k.counting.Err() != nil {
+		if k.left <= 0 || k.countLeft.Load() <= 0 || k.counting.Err() != nil {
 			k.c.Truncated = true
 			return
 		}
@@ -74,7 +74,7 @@ func (k *counter) kubeletsOwn(dir *hostfs.Dir, entry hostfs.Entry) bool {
 
 func (k *counter) entry(dir *hostfs.Dir, entry hostfs.Entry, depth int) {
 	k.left--
-	k.countLeft--
+	k.countLeft.Add(-1)
 	switch {
 	case k.isMountPoint(path.Join(dir.Path(), entry.Name)):
 		k.c.Mounts++

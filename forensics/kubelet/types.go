@@ -166,7 +166,7 @@ type PodDir struct {
 	HostName string     `json:"host_name,omitempty"`
 	Modified *time.Time `json:"modified,omitempty"`
 	// Changed is the latest change of the directory itself, of volumes/ and of those of its plugins: mounting and
-	// unmounting a volume shows there, what containers do does not.
+	// unmounting a volume shows there, what containers do does not. Absent for pods that were not counted.
 	Changed *time.Time `json:"changed,omitempty"`
 	// Containers are the names of the directories below containers/.
 	Containers []string  `json:"containers"`

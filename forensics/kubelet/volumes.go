@@ -82,8 +82,7 @@ func (r *podReader) readVolume(plugin *hostfs.Dir, v Volume, entry hostfs.Entry)
 		return v
 	}
 	defer func() { _ = dir.Close() }()
-	entries, err := dir.Entries(min(maxDirEntries, max(r.left, 0)))
-	r.left -= len(entries)
+	entries, err := r.listing(dir)
 	if cut := errors.Is(err, hostfs.ErrTruncated); err == nil || cut {
 		v.Entries = len(entries)
 	} else {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
@@ -39,6 +41,7 @@ const (
 	defaultMaxEntries = 1_000_000
 	maxDirEntries     = 1000
 	maxPodFile        = 64 << 10 // vol_data.json, etc-hosts
+	maxReaders        = 4        // threads; each of them stays behind where the root's file system does not answer
 
 	defaultMaxCounted  = 100_000
 	defaultMaxCounting = 2 * time.Second
@@ -72,7 +75,9 @@ func Walk(ctx context.Context, fsys *hostfs.FS, x *mounts.Index, canonicalRoot s
 	}
 	counting, stop := context.WithTimeout(ctx, opt.MaxCounting)
 	defer stop()
-	w := &walker{x: x, left: opt.MaxEntries, uncounted: opt.Uncounted, counting: counting, countLeft: opt.MaxCounted}
+	w := &walker{x: x, uncounted: opt.Uncounted, counting: counting}
+	w.left.Store(int64(opt.MaxEntries))
+	w.countLeft.Store(int64(opt.MaxCounted))
 	dir := path.Join(canonicalRoot, "pods")
 	_, err := probe.Do(ctx, opt.Group, "walk of "+dir, func() (struct{}, error) {
 		return struct{}{}, w.walk(ctx, fsys, dir, opt.MaxPods)
@@ -83,11 +88,11 @@ func Walk(ctx context.Context, fsys *hostfs.FS, x *mounts.Index, canonicalRoot s
 // A walker walks. Its results can be taken while it is stuck.
 type walker struct {
 	x    *mounts.Index
-	left int // entries
+	left atomic.Int64 // entries
 
 	uncounted func(uid string) bool
 	counting  context.Context // ends when counting has taken its time
-	countLeft int
+	countLeft atomic.Int64
 
 	mu   sync.Mutex
 	pods []PodDir
@@ -109,20 +114,37 @@ func (w *walker) walk(ctx context.Context, fsys *hostfs.FS, name string, maxPods
 	defer func() { _ = dir.Close() }()
 	entries, err := dir.Entries(maxPods)
 	w.announce(dir.Path(), entries)
-	for i := range w.pods {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if w.left <= 0 {
-			return errors.Join(err, fmt.Errorf("%s: %w: the entries of all pods", name, hostfs.ErrTruncated))
-		}
-		pod := w.pods[i]
-		w.readPod(dir, &pod)
-		w.mu.Lock()
-		w.pods[i] = pod
-		w.mu.Unlock()
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range min(maxReaders, runtime.GOMAXPROCS(0)) {
+		readers.Go(func() {
+			for i := int(next.Add(1) - 1); i < len(w.pods) && ctx.Err() == nil && w.left.Load() > 0; i = int(next.Add(1) - 1) {
+				w.readInto(dir, i)
+			}
+		})
+	}
+	readers.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case w.left.Load() <= 0 && w.unread():
+		return errors.Join(err, fmt.Errorf("%s: %w: the entries of all pods", name, hostfs.ErrTruncated))
 	}
 	return err
+}
+
+// readInto reads the pod at an index.
+func (w *walker) readInto(dir *hostfs.Dir, i int) {
+	pod := w.pods[i]
+	w.readPod(dir, &pod)
+	w.mu.Lock()
+	w.pods[i] = pod
+	w.mu.Unlock()
+}
+
+// unread says that some pod was not read.
+func (w *walker) unread() bool {
+	return slices.ContainsFunc(w.pods, func(pod PodDir) bool { return pod.Error == notRead })
 }
 
 // announce lists the pods before any is read. Like the kubelet it takes every directory for a pod, whatever its name.
@@ -159,10 +181,12 @@ func (w *walker) readPod(parent *hostfs.Dir, pod *PodDir) {
 		return
 	}
 	defer func() { _ = dir.Close() }()
-	if info, err := dir.Lstat("."); err == nil {
+	if info, err := dir.Info(); err == nil {
 		pod.Modified = &info.ModTime
+		if r.counts {
+			pod.Changed = &info.ChangeTime
+		}
 	}
-	r.noteChange(dir)
 	for _, entry := range r.entries(dir) {
 		switch entry.Name {
 		case "etc-hosts":
@@ -230,10 +254,16 @@ func (r *podReader) errorText() string {
 
 // entries lists a directory within the bounds.
 func (r *podReader) entries(dir *hostfs.Dir) []hostfs.Entry {
-	entries, err := dir.Entries(min(maxDirEntries, max(r.left, 0)))
-	r.left -= len(entries)
+	entries, err := r.listing(dir)
 	r.fail(err)
 	return entries
+}
+
+// listing lists a directory within the bounds.
+func (r *podReader) listing(dir *hostfs.Dir) ([]hostfs.Entry, error) {
+	entries, err := dir.Entries(int(min(maxDirEntries, max(r.left.Load(), 0))))
+	r.left.Add(-int64(len(entries)))
+	return entries, err
 }
 
 // open opens a directory of the kubelet's own, where a mount point would be a surprise.
@@ -259,7 +289,10 @@ func (r *podReader) list(parent *hostfs.Dir, name string) []hostfs.Entry {
 
 // noteChange remembers when a directory of the kubelet's own was changed, if it is the latest.
 func (r *podReader) noteChange(dir *hostfs.Dir) {
-	info, err := dir.Lstat(".")
+	if !r.counts {
+		return
+	}
+	info, err := dir.Info()
 	if err == nil && (r.pod.Changed == nil || info.ChangeTime.After(*r.pod.Changed)) {
 		r.pod.Changed = &info.ChangeTime
 	}
