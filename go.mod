@@ -8,6 +8,7 @@ require (
 	github.com/moby/sys/mountinfo v0.7.3
 	github.com/shirou/gopsutil/v3 v3.24.5
 	github.com/spf13/cobra v1.10.2
+	go.etcd.io/bbolt v1.4.2
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
 	sigs.k8s.io/yaml v1.6.0

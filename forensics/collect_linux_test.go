@@ -84,7 +84,7 @@ func TestCollectReadsTheDiskOfAnotherNode(t *testing.T) {
 		t.Errorf("pod directories (-want +got):\n%s", diff)
 	}
 	for _, want := range []kubelet.Pod{
-		{UID: liveUID, Namespace: "prod", Name: "web", Source: "manifest"}, {UID: deadUID, Namespace: "prod", Name: "web-0", Source: "log-dir"},
+		{UID: liveUID, Namespace: "prod", Name: "web", Source: "manifest", Kind: "static"}, {UID: deadUID, Namespace: "prod", Name: "web-0", Source: "log-dir"},
 	} {
 		if !slices.ContainsFunc(e.Pods, func(p kubelet.Pod) bool { return cmp.Equal(p, want) }) {
 			t.Errorf("pod %+v is not among %+v", want, e.Pods)

@@ -33,11 +33,13 @@ func (c *collector) live(ctx context.Context) {
 	c.opt.Progress("reading pod directories")
 	c.read(ctx, SourcePodDirs, 2*readLimit, c.podDirs)
 	c.read(ctx, SourceCgroups, readLimit, c.cgroups)
+	c.read(ctx, SourceRuntime, 2*readLimit, c.runtimeFiles)
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
 	c.apiDumps(ctx)
 
 	var asking sync.WaitGroup
+	asking.Go(func() { c.read(ctx, SourceRuntimeAnswer, readLimit, c.runtimeAnswers) })
 	asking.Go(func() {
 		c.opt.Progress("asking the kubelet")
 		c.askKubelet(ctx)
@@ -57,10 +59,12 @@ func (c *collector) live(ctx context.Context) {
 // offline examines the disk of another node.
 func (c *collector) offline(ctx context.Context) {
 	c.absent("--root is the disk of another machine: nothing live is read", SourceMounts, SourceProcesses, SourceThreads,
-		SourceHealth, SourceKubeletHealth, SourceKubeletPods, SourceMetrics, SourceCgroups, SourceHolders)
+		SourceHealth, SourceKubeletHealth, SourceKubeletPods, SourceMetrics, SourceCgroups, SourceHolders,
+		SourceRuntimeAnswer)
 	c.read(ctx, SourceNode, readLimit, c.offlineNode)
 	c.read(ctx, SourceKubelet, readLimit, c.findKubelet)
 	c.read(ctx, SourcePodDirs, 3*readLimit, c.podDirs)
+	c.read(ctx, SourceRuntime, 2*readLimit, c.runtimeFiles)
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
 	c.disks(ctx)
@@ -202,8 +206,8 @@ func (c *collector) podDirs(ctx context.Context) (Evidence, error) {
 }
 
 func (c *collector) cgroups(ctx context.Context) (Evidence, error) {
-	pods, err := containers.PodCgroups(ctx, c.fs)
-	return Evidence{Cgroups: pods}, err
+	found, err := containers.ReadCgroups(ctx, c.fs)
+	return Evidence{Cgroups: found.Pods, CgroupTotals: &found.Totals}, err
 }
 
 func (c *collector) staticPods(ctx context.Context) (Evidence, error) {

@@ -46,6 +46,10 @@ func (m *Model) Describe(e Entity) string {
 		if list := m.MountsOf(e.ID); len(list) > 0 {
 			return fmt.Sprintf("disk %s (%s) at %s", e.ID, list[0].Source, list[0].MountPoint)
 		}
+	case KindContainer:
+		if name := m.ContainerName(e.ID); name != "" {
+			return fmt.Sprintf("container %s (%.12s)", name, e.ID)
+		}
 	case KindRuntime:
 		if e.ID == "runtime" {
 			return "container runtime"

@@ -46,7 +46,9 @@ type Evidence struct {
 	// Pods are the pods that some source says exist; one pod may be named by several.
 	Pods    []kubelet.Pod          `json:"pods"`
 	Cgroups []containers.PodCgroup `json:"cgroups"`
-	Dumps   []Dump                 `json:"dumps"`
+	// CgroupTotals are those of the machine; absent where cgroups were not read.
+	CgroupTotals *containers.CgroupTotals `json:"cgroup_totals,omitempty"`
+	Dumps        []Dump                   `json:"dumps"`
 	// Runtimes, Sandboxes, Containers and Images are what the container runtimes left on disk; no daemon was asked for them.
 	Runtimes   []containers.Runtime   `json:"runtimes"`
 	Sandboxes  []containers.Sandbox   `json:"sandboxes"`

@@ -3,6 +3,8 @@ package forensics
 import (
 	"fmt"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
 )
 
 // PodState says whether a pod that left traces on the node still exists.
@@ -40,7 +42,7 @@ func (m *Model) livePods() map[string]podFacts {
 			continue
 		}
 		f := pods[p.UID]
-		if p.Source != "log-dir" {
+		if p.Source != "log-dir" && p.Source != "runtime" { // which outlive the pod
 			f = note(p.UID, "listed by "+p.Source)
 		}
 		if p.Name != "" {
@@ -69,6 +71,12 @@ func (m *Model) livePods() map[string]podFacts {
 			pods[p.PodUID] = note(p.PodUID, fmt.Sprintf("process %d runs in it", p.PID))
 		}
 	}
+	m.eachTask(func(id, uid string, t containers.Task) {
+		if p, state := m.Init(id, t); state == InitRunning && uid != "" && !seen[uid] {
+			seen[uid] = true
+			pods[uid] = note(uid, fmt.Sprintf("process %d is the first of its container %.12s", p.PID, id))
+		}
+	})
 	for _, d := range m.evidence.PodDirs {
 		if f := pods[d.UID]; f.name == "" && d.HostName != "" {
 			f.name = d.HostName
@@ -151,6 +159,9 @@ func (m *Model) listedPods() (listed map[string]bool, n int) {
 	}
 	return listed, n
 }
+
+// Listed says whether the kubelet's own list has a pod.
+func (m *Model) Listed(uid string) bool { return m.listed[uid] }
 
 // sawLife says whether cgroups and processes were seen, which a terminating pod still has.
 func (m *Model) sawLife() (bool, string) {

@@ -51,6 +51,7 @@ func mask(r *redact.Redactor, part *Evidence) {
 			d.FileSystems[i].Error = r.Text("mounts", d.FileSystems[i].Error)
 		}
 	}
+	maskRuntimes(r, part)
 	for i := range part.Health {
 		part.Health[i].Error = r.Text("mounts", part.Health[i].Error)
 	}
@@ -98,5 +99,25 @@ func maskCluster(r *redact.Redactor, d *cluster.Dump) {
 		for j := range p.Images {
 			p.Images[j].Name = r.URL("API objects", p.Images[j].Name)
 		}
+	}
+}
+
+// maskRuntimes replaces secrets in what runtimes say of themselves. Environments, arguments and annotations of containers are
+// not read at all.
+func maskRuntimes(r *redact.Redactor, part *Evidence) {
+	for i := range part.Runtimes {
+		rt := &part.Runtimes[i]
+		if rt.Answer != nil {
+			answer := *rt.Answer
+			answer.Detail = r.Text("runtime answers", answer.Detail)
+			rt.Answer = &answer
+		}
+		rt.Problems = append([]string{}, rt.Problems...)
+		for j := range rt.Problems {
+			rt.Problems[j] = r.Text("runtime files", rt.Problems[j])
+		}
+	}
+	for i := range part.Containers {
+		part.Containers[i].Image = r.URL("runtime files", part.Containers[i].Image)
 	}
 }

@@ -42,6 +42,9 @@ func (e *Evidence) Merge(part Evidence) {
 	if part.Kubelet != nil {
 		e.Kubelet = part.Kubelet
 	}
+	if part.CgroupTotals != nil {
+		e.CgroupTotals = part.CgroupTotals
+	}
 	if part.Held != nil {
 		e.Held = part.Held
 	}

@@ -108,7 +108,7 @@ func priority(u PodUse) int32 {
 	return *u.Priority
 }
 
-func static(p kubelet.Pod) bool { return p.Static || p.Source == "manifest" || p.MirrorUID != "" }
+func static(p kubelet.Pod) bool { return p.Kind != "" || p.Source == "manifest" }
 
 // UnusedImages are the images that no container was made from: what garbage collection and eviction may delete. Pinned
 // ones are spared (1.23 and later). known is false where the runtime's files were not read.

@@ -2,9 +2,11 @@ package forensics
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -17,7 +19,7 @@ var runtimes = []struct{ name, process, socket string }{
 }
 
 // RuntimeEntity is the container runtime that the kubelet uses: by its configured endpoint, else the only one that
-// runs, else plain "runtime".
+// runs, else the only one that has files, else plain "runtime".
 func (m *Model) RuntimeEntity() Entity {
 	if name := runtimeOfEndpoint(m.runtimeEndpoint()); name != "" {
 		return Entity{KindRuntime, name}
@@ -25,6 +27,8 @@ func (m *Model) RuntimeEntity() Entity {
 	name := "runtime"
 	if list := m.runtimeProcesses(); len(list) == 1 {
 		name = runtimeOfProcess(list[0].Comm)
+	} else if found := m.evidence.Runtimes; len(list) == 0 && len(found) == 1 {
+		name = found[0].Name
 	}
 	return Entity{KindRuntime, name}
 }
@@ -42,6 +46,33 @@ func (m *Model) RuntimeProcess() (procs.Process, bool) {
 		return procs.Process{}, false
 	}
 	return found[0], true
+}
+
+// KubeletRuntime is what is known of the container runtime that the kubelet uses: the one at its configured endpoint, else
+// the only one of that name; nil if there is none or it is not known which.
+func (m *Model) KubeletRuntime() *containers.Runtime {
+	endpoint := strings.TrimPrefix(m.runtimeEndpoint(), "unix://")
+	name := m.RuntimeEntity().ID
+	var found []*containers.Runtime
+	for i := range m.evidence.Runtimes {
+		r := &m.evidence.Runtimes[i]
+		if endpoint != "" && strings.TrimPrefix(endpoint, "/var") == strings.TrimPrefix(r.Socket, "/var") {
+			return r
+		}
+		if r.Name == name || name == "cri-dockerd" && r.Name == "docker" {
+			found = append(found, r)
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return found[0]
+}
+
+// RuntimeRuns says whether a process of the kubelet's runtime runs on the host.
+func (m *Model) RuntimeRuns() bool {
+	name := m.RuntimeEntity().ID
+	return slices.ContainsFunc(m.runtimeProcesses(), func(p procs.Process) bool { return runtimeOfProcess(p.Comm) == name && p.State != "Z" })
 }
 
 // runtimeEndpoint is the socket that the kubelet was told to use. Flags rule over the configuration file.

@@ -36,6 +36,7 @@ type page struct {
 	Goroutines []dumpView
 	CPU        *cpuView
 	Pods       podsView
+	Containers containersView
 	Kubelet    *kubeletView
 	Disks      *disksView
 	Processes  processesView
@@ -77,6 +78,7 @@ const (
 	budgetGoroutines = 320 << 10
 	budgetFlame      = 100 << 10
 	budgetPods       = 250 << 10
+	budgetContainers = 150 << 10
 	budgetProcesses  = 150 << 10
 	budgetRest       = 120 << 10
 
@@ -102,6 +104,7 @@ func newPage(r Report) *page {
 	p.Pods = newPodsView(r, names, places)
 	p.Disks = newDisksView(r, names, places)
 	p.Processes = newProcessesView(r, names, places)
+	p.Containers = newContainersView(r, names, places)
 	p.Coverage = newCoverage(r)
 	p.Run = newRunView(r)
 	p.Findings = newFindingsView(r, names, places)
@@ -216,6 +219,7 @@ func (p *page) addNav() {
 	}
 	add("#goroutines", "Goroutines", total, true)
 	add("#pods", "Pods", p.Pods.Total, true)
+	add("#containers", "Containers", p.Containers.Total, true)
 	add("#kubelet", "Kubelet", -1, true)
 	if p.Disks != nil {
 		add("#disks", "Disks", len(p.Disks.Disks), true)

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -57,7 +56,9 @@ type podRow struct {
 	UID                shown
 	State              mark
 	StateWhy           shown
-	Sources            shown
+	Facts              []fact // what each source says
+	OnlyDir            bool
+	Kind               shown
 	Phase              shown
 	Deleting           *when
 	Path               shown
@@ -87,9 +88,10 @@ type podFacts struct {
 
 func newPodsView(r Report, names podBook, places *places) podsView {
 	all := collectPods(r)
+	facts := names.model.PodFacts()
 	v, room := podsView{Total: len(all), NoDirs: len(r.Evidence.PodDirs) == 0}, budget(budgetPods)
 	for i, f := range all {
-		row := newPodRow(i, f, r, names)
+		row := newPodRow(i, f, r, names, facts[f.uid])
 		if !room.fits(row, 500) {
 			v.Cut = len(all) - i
 			return v
@@ -130,6 +132,11 @@ func collectPods(r Report) []podFacts {
 	for i := range r.Evidence.Cgroups {
 		at(r.Evidence.Cgroups[i].PodUID).cgroup = &r.Evidence.Cgroups[i]
 	}
+	for _, p := range r.Evidence.Processes {
+		if p.PodUID != "" {
+			at(p.PodUID)
+		}
+	}
 	sortStable(all[named:], func(a, b podFacts) int {
 		return cmp.Compare(min(1, len(a.pods)), min(1, len(b.pods)))
 	})
@@ -154,7 +161,7 @@ func manifestUID(p kubelet.Pod, r Report) string {
 // noUID begins the key of a pod without a UID; no UID holds a blank.
 const noUID = "no UID: "
 
-func newPodRow(i int, f podFacts, r Report, names podBook) podRow {
+func newPodRow(i int, f podFacts, r Report, names podBook, facts []forensics.PodFact) podRow {
 	row := podRow{
 		Anchor: "pod-" + strconv.Itoa(i+1), Name: cell(names.names[f.uid], maxCell), UID: cell(f.uid, maxCell),
 		Rank: i,
@@ -164,17 +171,13 @@ func newPodRow(i int, f podFacts, r Report, names podBook) podRow {
 		row.Name, row.UID, state, why = cell(name, maxCell), "no UID", forensics.PodUnknown, "its manifest tells no UID"
 	}
 	row.State, row.StateWhy = podState(string(state)), cell(why, maxCell)
-	var sources []string
 	for _, p := range f.pods {
-		if !slices.Contains(sources, p.Source) {
-			sources = append(sources, p.Source)
-		}
 		row.Phase = cell(firstOf(p.Phase, string(row.Phase)), 60)
 		if p.Deleting != nil {
 			row.Deleting = newWhen(p.Deleting, r.Evidence.Collected)
 		}
 	}
-	row.Sources = cell(joinComma(sources), maxCell)
+	row.addFacts(f, facts, names)
 	if f.cgroup != nil {
 		row.Cgroup = cell(f.cgroup.Path, maxCell) + shown(" ("+count(len(f.cgroup.Containers), "container")+")")
 	}
@@ -182,6 +185,21 @@ func newPodRow(i int, f podFacts, r Report, names podBook) podRow {
 		row.addDir(f.dir, r)
 	}
 	return row
+}
+
+// addFacts lists the sources that know the pod, a manifest that tells no UID among them.
+func (row *podRow) addFacts(f podFacts, facts []forensics.PodFact, names podBook) {
+	for _, p := range f.pods {
+		if p.UID == "" {
+			row.Facts = append(row.Facts, fact{cell(p.Source, 40), cell(p.Kind, 40)})
+		}
+		row.Kind = cell(firstOf(p.Kind, string(row.Kind)), 40)
+	}
+	for _, x := range facts {
+		row.Facts = append(row.Facts, fact{cell(x.Source, 40), cell(x.Says, maxCell)})
+	}
+	row.Kind = cell(firstOf(names.model.PodKind(f.uid), string(row.Kind)), 40)
+	row.OnlyDir = len(facts) == 1 && facts[0].Source == "pod-dir"
 }
 
 func (row *podRow) addDir(d *kubelet.PodDir, r Report) {

@@ -105,7 +105,7 @@ func refKinds(source string) []forensics.Kind {
 func podSources() []string {
 	return []string{
 		forensics.SourcePodDirs, forensics.SourceCgroups, forensics.SourceStaticPods, forensics.SourcePodLogs,
-		forensics.SourceKubeletPods,
+		forensics.SourceKubeletPods, forensics.SourceRuntime,
 	}
 }
 

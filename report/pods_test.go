@@ -23,12 +23,16 @@ func TestManifestsWithoutUID(t *testing.T) {
 	v := newPodsView(r, podNamesOf(r), newPlaces())
 	got := map[shown][]shown{}
 	for _, row := range v.Rows {
-		got[row.Name] = []shown{row.UID, row.Sources, row.State.Word}
+		sources := ""
+		for _, f := range row.Facts {
+			sources += string(f.Name) + " "
+		}
+		got[row.Name] = []shown{row.UID, shown(sources), row.State.Word}
 	}
 	want := map[shown][]shown{
-		"default/web-worker-7": {"u1", "manifest, kubelet", "live"},
-		"default/web-2":        {"u2", "kubelet", "live"},
-		"default/lost":         {"no UID", "manifest", "unknown"},
+		"default/web-worker-7": {"u1", "manifest kubelet ", "live"},
+		"default/web-2":        {"u2", "kubelet ", "live"},
+		"default/lost":         {"no UID", "manifest ", "unknown"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

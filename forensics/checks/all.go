@@ -17,6 +17,7 @@ func All() []forensics.Check {
 		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning,
 		RuntimeUnresponsive, CSIOperationStuck,
 		PodOrphaned, PodOrphanedMounted, PodTerminatingStuck, PodPodGC, PodUnschedulable, PVCTerminatingHeld,
+		PodCgroupLeftover, ContainerUnkillable,
 		DiskPressure, DiskNearThreshold, DeletedOpenFiles,
 	}
 }

@@ -23,12 +23,25 @@ a command. The frames (runtimeServiceClient, imageServiceClient, in 1.10 to 1.36
 question.
 
 Dumps of the debug=0 and debug=1 forms have no durations: there at least three goroutines that ask at the same moment
-are a warning. A runtime that is stopped by a signal (state T) or that itself waits in a file system is named as the cause.`,
+are a warning. A runtime that is stopped by a signal (state T) or that itself waits in a file system is named as the cause.
+
+Without goroutines it rests on a question of its own: Version over the runtime's socket, asked only if a process of the
+runtime listens there. No answer within 2 s is a warning, since a busy node can be that slow; critical if the process is
+stopped. A runtime of which no process runs beside a running kubelet is critical. An answer to that question alone
+does not make it well: lists and status of pods can hang all the same.`,
 	Severity: forensics.Critical,
-	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
+	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceRuntimeAnswer}},
 	Run: func(p *forensics.Pass) {
-		if list := askingRuntime(p); len(list) > 0 {
+		list := askingRuntime(p)
+		switch f, ok := runtimeSilent(p); {
+		case len(list) > 0:
 			p.Report(runtimeFinding(p, list))
+		case ok:
+			p.Report(f)
+		default:
+			if seen, why := p.Evidence.Saw(forensics.SourceGoroutines); !seen {
+				p.Unjudged("whether the kubelet waits for the runtime is not known without its goroutines: %s", why)
+			}
 		}
 	},
 }
@@ -76,6 +89,10 @@ func runtimeFinding(p *forensics.Pass, list []standing) forensics.Finding {
 	f.Detail = "The kubelet can start, change and stop no container meanwhile; running ones go on. Who waits: " + askers(list) +
 		". A question ends after 2 minutes and is asked again, so the trouble may be much older. It is a daemon that does not answer, not a file system of the kubelet's."
 	blameRuntimeProcess(p, &f)
+	if r := p.Model.KubeletRuntime(); r != nil && r.Answer != nil {
+		f.Detail += " " + capital(answerText(*r.Answer)) + "."
+		f.Refs = append(f.Refs, answerRef(*r))
+	}
 	for _, t := range list[:min(len(list), maxQuoted)] {
 		f.Refs = append(f.Refs, t.ref())
 	}

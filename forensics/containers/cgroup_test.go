@@ -24,12 +24,19 @@ var cid = strings.Repeat("0123456789abcdef", 4)
 func TestPodCgroups(t *testing.T) {
 	under := strings.ReplaceAll(uid, "-", "_")
 	for name, tc := range map[string]struct {
-		dirs []string
-		want []containers.PodCgroup
+		dirs  []string
+		files map[string]string
+		want  []containers.PodCgroup
+		// totals are compared where they are set.
+		totals containers.CgroupTotals
 	}{
 		"v1 cgroupfs": {
 			dirs: []string{"pids/kubepods/besteffort/pod" + uid + "/" + cid, "memory/kubepods/besteffort/pod" + uid + "/" + cid},
-			want: []containers.PodCgroup{{PodUID: uid, Path: "/sys/fs/cgroup/pids/kubepods/besteffort/pod" + uid, Containers: []string{cid}}},
+			want: []containers.PodCgroup{{
+				PodUID: uid, Path: "/sys/fs/cgroup/pids/kubepods/besteffort/pod" + uid, Containers: []string{cid},
+				Paths: []string{"/sys/fs/cgroup/pids/kubepods/besteffort/pod" + uid, "/sys/fs/cgroup/memory/kubepods/besteffort/pod" + uid},
+			}},
+			totals: containers.CgroupTotals{Version: "v1"},
 		},
 		"v2 systemd": {
 			dirs: []string{"kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + under + ".slice/cri-containerd-" + cid + ".scope"},
@@ -56,6 +63,50 @@ func TestPodCgroups(t *testing.T) {
 				Path: "/sys/fs/cgroup/system.slice/containerd.service/kubepods-burstable-pod" + under + ".slice:cri-containerd:" + cid,
 			}},
 		},
+		"left in one controller alone": {
+			dirs:   []string{"pids/kubepods", "blkio/kubepods/burstable/pod" + uid},
+			want:   []containers.PodCgroup{{PodUID: uid, Path: "/sys/fs/cgroup/blkio/kubepods/burstable/pod" + uid, Containers: []string{}}},
+			totals: containers.CgroupTotals{Version: "v1"},
+		},
+		"v1 frozen container": {
+			files: map[string]string{
+				"freezer/kubepods/pod" + uid + "/freezer.state":             "THAWED\n",
+				"freezer/kubepods/pod" + uid + "/" + cid + "/freezer.state": "FREEZING\n",
+			},
+			want: []containers.PodCgroup{{
+				PodUID: uid, Path: "/sys/fs/cgroup/freezer/kubepods/pod" + uid, Containers: []string{cid},
+				Frozen: []containers.FrozenCgroup{{Path: "/sys/fs/cgroup/freezer/kubepods/pod" + uid + "/" + cid, State: "freezing", V1: true}},
+			}},
+		},
+		"v2 frozen, being frozen, and with dying cgroups": {
+			files: map[string]string{
+				"cgroup.controllers":                                "cpu memory\n",
+				"cgroup.stat":                                       "nr_descendants 9\nnr_dying_descendants 321\n",
+				"kubepods/pod" + uid + "/cgroup.events":             "populated 1\nfrozen 1\n",
+				"kubepods/pod" + uid + "/cgroup.stat":               "nr_descendants 1\nnr_dying_descendants 7\n",
+				"kubepods/pod" + uid + "/" + cid + "/cgroup.events": "populated 1\nfrozen 0\n",
+				"kubepods/pod" + uid + "/" + cid + "/cgroup.freeze": "1\n",
+				"kubepods/pod" + static + "/cgroup.events":          "populated 1\nfrozen 0\n",
+				"kubepods/pod" + static + "/cgroup.freeze":          "0\n",
+			},
+			want: []containers.PodCgroup{
+				{PodUID: static, Path: "/sys/fs/cgroup/kubepods/pod" + static, Containers: []string{}},
+				{
+					PodUID: uid, Path: "/sys/fs/cgroup/kubepods/pod" + uid, Containers: []string{cid}, Dying: 7,
+					Frozen: []containers.FrozenCgroup{
+						{Path: "/sys/fs/cgroup/kubepods/pod" + uid, State: "frozen"},
+						{Path: "/sys/fs/cgroup/kubepods/pod" + uid + "/" + cid, State: "freezing"},
+					},
+				},
+			},
+			totals: containers.CgroupTotals{Version: "v2", Dying: 321},
+		},
+		"hybrid": {
+			dirs:   []string{"memory/kubepods"},
+			files:  map[string]string{"unified/cgroup.controllers": "\n"},
+			want:   []containers.PodCgroup{},
+			totals: containers.CgroupTotals{Version: "hybrid"},
+		},
 		"not a pod": {
 			dirs: []string{"kubepods/burstable/podium", "user.slice/user-0.slice", "pids/kubepods/pod123"},
 			want: []containers.PodCgroup{},
@@ -68,19 +119,25 @@ func TestPodCgroups(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			fsys, err := hostfs.Open(root)
-			if errors.Is(err, errors.ErrUnsupported) {
-				t.Skip("hostfs needs Linux: ", err)
+			for name, text := range tc.files {
+				write(t, filepath.Join(root, "sys/fs/cgroup", name), text)
 			}
+			for i := range tc.want {
+				if tc.want[i].Paths == nil {
+					tc.want[i].Paths = []string{tc.want[i].Path}
+				}
+				if tc.want[i].Frozen == nil {
+					tc.want[i].Frozen = []containers.FrozenCgroup{}
+				}
+			}
+			got, err := containers.ReadCgroups(t.Context(), open(t, root))
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = fsys.Close() })
-			got, err := containers.PodCgroups(t.Context(), fsys)
-			if err != nil {
-				t.Fatal(err)
+			if tc.totals != (containers.CgroupTotals{}) && got.Totals != tc.totals {
+				t.Errorf("totals %+v, want %+v", got.Totals, tc.totals)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got.Pods); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -88,15 +145,31 @@ func TestPodCgroups(t *testing.T) {
 }
 
 func TestPodCgroupsAbsent(t *testing.T) {
-	fsys, err := hostfs.Open(t.TempDir())
+	if _, err := containers.ReadCgroups(t.Context(), open(t, t.TempDir())); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error = %v; want fs.ErrNotExist", err)
+	}
+}
+
+// open gives access to a tree that a test has built.
+func open(tb testing.TB, root string) *hostfs.FS {
+	tb.Helper()
+	fsys, err := hostfs.Open(root)
 	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("hostfs needs Linux: ", err)
+		tb.Skip("hostfs needs Linux: ", err)
 	}
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = fsys.Close() })
-	if _, err := containers.PodCgroups(t.Context(), fsys); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error = %v; want fs.ErrNotExist", err)
+	tb.Cleanup(func() { _ = fsys.Close() })
+	return fsys
+}
+
+func write(tb testing.TB, name, text string) {
+	tb.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		tb.Fatal(err)
 	}
 }

@@ -87,7 +87,7 @@ func TestPods(t *testing.T) {
 	list := readTestdata(t, "kubelet-1.34.4-hung-csi/pods.json")
 	want := []Pod{{
 		UID: "2fa11937efabc40db85278b553e1ceeb", Namespace: "default", Name: "web-lab-node-1", Source: "kubelet", Phase: "Running",
-		Static: true, Images: []PodImage{{Name: "docker.io/library/busybox:lab", PullPolicy: "Never"}},
+		Kind: KindStatic, Images: []PodImage{{Name: "docker.io/library/busybox:lab", PullPolicy: "Never"}},
 	}}
 	for name, tc := range map[string]struct {
 		main, readOnly http.HandlerFunc

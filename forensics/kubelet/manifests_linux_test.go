@@ -20,9 +20,9 @@ func TestStaticPods(t *testing.T) {
 	})
 	got, errs := StaticPods(t.Context(), fsys, "/m")
 	want := []Pod{
-		{Name: "a", Namespace: "default", Source: "manifest"},
-		{Name: "b", Namespace: "x", UID: "u", Source: "manifest"},
-		{Name: "f", Namespace: "default", Source: "manifest"},
+		{Name: "a", Namespace: "default", Source: "manifest", Kind: "static"},
+		{Name: "b", Namespace: "x", UID: "u", Source: "manifest", Kind: "static"},
+		{Name: "f", Namespace: "default", Source: "manifest", Kind: "static"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pods (-want +got):\n%s", diff)

@@ -96,9 +96,9 @@ func TestParseManifest(t *testing.T) {
 		want Pod
 		err  string
 	}{
-		"yaml":             {"apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers: []\n", Pod{Name: "web", Namespace: "default", Source: "manifest"}, ""},
-		"json":             {`{"kind":"Pod","metadata":{"name":"etcd","namespace":"kube-system","uid":"u"}}`, Pod{Name: "etcd", Namespace: "kube-system", UID: "u", Source: "manifest"}, ""},
-		"two documents":    {"kind: Pod\nmetadata: {name: a}\n---\nkind: Pod\nmetadata: {name: b}\n", Pod{Name: "a", Namespace: "default", Source: "manifest"}, ""},
+		"yaml":             {"apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers: []\n", Pod{Name: "web", Namespace: "default", Source: "manifest", Kind: "static"}, ""},
+		"json":             {`{"kind":"Pod","metadata":{"name":"etcd","namespace":"kube-system","uid":"u"}}`, Pod{Name: "etcd", Namespace: "kube-system", UID: "u", Source: "manifest", Kind: "static"}, ""},
+		"two documents":    {"kind: Pod\nmetadata: {name: a}\n---\nkind: Pod\nmetadata: {name: b}\n", Pod{Name: "a", Namespace: "default", Source: "manifest", Kind: "static"}, ""},
 		"number as a name": {"kind: Pod\nmetadata: {name: 7, namespace: x}\n", Pod{}, "without a name"},
 		"no name":          {"kind: Pod\n", Pod{}, "without a name"},
 		"another kind":     {"kind: Service\nmetadata: {name: a}\n", Pod{}, "not a pod"},

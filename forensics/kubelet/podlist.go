@@ -45,7 +45,7 @@ type podContainer struct {
 const (
 	annotationHash   = "kubernetes.io/config.hash"
 	annotationMirror = "kubernetes.io/config.mirror"
-	annotationSource = "kubernetes.io/config.source"
+	annotationSource = "kubernetes.io/config.source" // "file", "http" or "api"
 )
 
 func (o podObject) pod(source string) Pod {
@@ -66,8 +66,12 @@ func (o podObject) pod(source string) Pod {
 			break
 		}
 	}
-	from := o.Metadata.Annotations[annotationSource]
-	pod.Static = from != "" && from != "api"
+	switch from := o.Metadata.Annotations[annotationSource]; {
+	case o.Metadata.Annotations[annotationMirror] != "":
+		pod.Kind = KindMirror
+	case source == "manifest", from != "" && from != "api":
+		pod.Kind = KindStatic
+	}
 	for _, owner := range o.Metadata.OwnerReferences {
 		if owner.Controller {
 			pod.OwnerKind = owner.Kind

@@ -26,12 +26,17 @@ func TestParsePods(t *testing.T) {
 		"one pod":        {`{"kind":"Pod","metadata":{"uid":"u","deletionTimestamp":"2026-11-20T10:28:09Z"},"spec":{"a":[1,{"b":[]}]},"status":{"phase":"Running"}}`, []Pod{{UID: "u", Source: "kubelet", Phase: "Running", Deleting: &deleted}}, ""},
 		"mirror pod": {
 			`{"kind":"Pod","metadata":{"uid":"u","annotations":{"kubernetes.io/config.hash":"h","kubernetes.io/config.mirror":"h"}}}`,
-			[]Pod{{UID: "u", Source: "kubelet", MirrorUID: "h"}},
+			[]Pod{{UID: "u", Source: "kubelet", MirrorUID: "h", Kind: KindMirror}},
 			"",
 		},
 		"static pod": {
-			`{"kind":"Pod","metadata":{"uid":"h","annotations":{"kubernetes.io/config.hash":"h"}}}`,
-			[]Pod{{UID: "h", Source: "kubelet"}},
+			`{"kind":"Pod","metadata":{"uid":"h","annotations":{"kubernetes.io/config.hash":"h","kubernetes.io/config.source":"file"}}}`,
+			[]Pod{{UID: "h", Source: "kubelet", Kind: KindStatic}},
+			"",
+		},
+		"pod from the API": {
+			`{"kind":"Pod","metadata":{"uid":"u","annotations":{"kubernetes.io/config.source":"api"}}}`,
+			[]Pod{{UID: "u", Source: "kubelet"}},
 			"",
 		},
 		"daemon pod": {
@@ -78,7 +83,7 @@ func TestParsePodsBrokenOff(t *testing.T) {
 func TestParsePodsCaptures(t *testing.T) {
 	web := func(uid string) []Pod {
 		return []Pod{{
-			UID: uid, Namespace: "default", Name: "web-lab-node-1", Source: "kubelet", Phase: "Running", Static: true,
+			UID: uid, Namespace: "default", Name: "web-lab-node-1", Source: "kubelet", Phase: "Running", Kind: KindStatic,
 			Images: []PodImage{{Name: "docker.io/library/busybox:lab", PullPolicy: "Never"}},
 		}}
 	}

@@ -125,15 +125,17 @@ type Pod struct {
 	UID       string `json:"uid"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Source is "kubelet" (/pods), "manifest" (a static pod's file), "cgroup", "process", "log-dir".
+	// Source is "kubelet" (/pods), "manifest" (a static pod's file), "runtime" (a sandbox or container on disk), "cgroup",
+	// "process", "log-dir".
 	Source string `json:"source"`
 	Phase  string `json:"phase,omitempty"`
 	// Deleting is the deletionTimestamp; absent when none.
 	Deleting *time.Time `json:"deletion_timestamp,omitempty"`
 	// MirrorUID is the UID of the mirror pod in the API, or the config hash, where it differs from UID.
 	MirrorUID string `json:"mirror_uid,omitempty"`
-	// Static says that the kubelet has it from a file or URL and not from the API server (kubernetes.io/config.source).
-	Static bool `json:"static,omitempty"`
+	// Kind is "static" (from a manifest of this node) or "mirror" (the API's image of a static pod); absent for others,
+	// and where the source does not tell.
+	Kind string `json:"kind,omitempty"`
 	// OwnerKind is the kind of its controller ("DaemonSet", "ReplicaSet"); absent where it has none, or the source does
 	// not say.
 	OwnerKind string `json:"owner_kind,omitempty"`
@@ -149,6 +151,12 @@ type PodImage struct {
 	// PullPolicy is "Always", "IfNotPresent" or "Never"; absent where the API server would still set the default.
 	PullPolicy string `json:"pull_policy,omitempty"`
 }
+
+// The kinds of pods that do not come from the API alone.
+const (
+	KindStatic = "static"
+	KindMirror = "mirror"
+)
 
 // A PodDir is one directory below <root>/pods.
 type PodDir struct {

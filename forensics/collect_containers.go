@@ -1,0 +1,103 @@
+package forensics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+)
+
+// runtimeFiles reads what the container runtimes have on disk. A runtime whose files were read in part is no reason to
+// do without the part.
+func (c *collector) runtimeFiles(ctx context.Context) (Evidence, error) {
+	stores, err := containers.Read(ctx, c.fs, containers.Options{Hints: c.runtimeHints(), Group: c.opt.Calls})
+	part := Evidence{
+		Runtimes: stores.Runtimes, Sandboxes: stores.Sandboxes, Containers: stores.Containers, Images: stores.Images,
+		Pods: podsOfRuntime(stores),
+	}
+	if err != nil {
+		return part, err
+	}
+	for _, r := range stores.Runtimes {
+		if len(r.Problems) > 0 {
+			return part, fmt.Errorf("%s %s: %s: %w", r.Name, r.Root, r.Problems[0], hostfs.ErrTruncated)
+		}
+	}
+	return part, nil
+}
+
+// runtimeHints are the daemons of container runtimes that run on the host.
+func (c *collector) runtimeHints() []containers.Hint {
+	var hints []containers.Hint
+	for _, p := range c.seen().Processes {
+		if runtimeOfProcess(p.Comm) != "" && p.ContainerID == "" {
+			hints = append(hints, containers.Hint{PID: p.PID, Comm: p.Comm, Args: p.Command})
+		}
+	}
+	return hints
+}
+
+// podsOfRuntime are the pods of which a sandbox or container is recorded, each once.
+func podsOfRuntime(stores containers.Stores) []kubelet.Pod {
+	var pods []kubelet.Pod
+	index := map[string]int{}
+	note := func(uid, namespace, name string, static bool) {
+		if uid == "" {
+			return
+		}
+		i, ok := index[uid]
+		if !ok {
+			i = len(pods)
+			index[uid] = i
+			pods = append(pods, kubelet.Pod{UID: uid, Source: "runtime"})
+		}
+		if pods[i].Name == "" {
+			pods[i].Namespace, pods[i].Name = namespace, name
+		}
+		if static {
+			pods[i].Kind = kubelet.KindStatic
+		}
+	}
+	for _, s := range stores.Sandboxes {
+		note(s.PodUID, s.Namespace, s.Name, s.Static)
+	}
+	for _, c := range stores.Containers {
+		note(c.PodUID, c.Namespace, c.PodName, false)
+	}
+	return pods
+}
+
+// runtimeAnswers asks each runtime's daemon whether it answers. Nothing else depends on that.
+func (c *collector) runtimeAnswers(ctx context.Context) (Evidence, error) {
+	runtimes := append([]containers.Runtime{}, c.seen().Runtimes...)
+	hints := c.runtimeHints()
+	asked := false
+	var errs []error
+	for i := range runtimes {
+		answer := containers.Ask(ctx, c.fs, runtimes[i], containers.AskOptions{Daemons: hints, Group: c.opt.Calls})
+		runtimes[i].Answer = &answer.Answer
+		if answer.Version != "" {
+			runtimes[i].Version = answer.Version
+		}
+		switch answer.Status {
+		case "ok", "timeout", "error":
+			asked = true
+		default:
+			errs = append(errs, fmt.Errorf("%s: %s %s", runtimes[i].Socket, answer.Status, answer.Detail))
+		}
+	}
+	part := Evidence{Runtimes: runtimes}
+	if asked || len(runtimes) == 0 {
+		errs = nil
+	}
+	if !asked {
+		part.Coverage = []Source{{Source: SourceRuntimeAnswer, Status: SourceAbsent, Detail: "no runtime could be asked"}}
+		if err := errors.Join(errs...); err != nil {
+			part.Coverage[0].Detail = err.Error()
+		}
+	}
+	return part, nil
+}

@@ -1,0 +1,219 @@
+package containers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+// DefaultAskLimit is how long a daemon has to answer. One that is well needs a millisecond; the kubelet itself would wait for 2
+// minutes.
+const DefaultAskLimit = 2 * time.Second
+
+// askGrace is for what has no deadline of its own: reading /proc.
+const askGrace = 500 * time.Millisecond
+
+const (
+	maxUnixSockets = 16 << 20 // /proc/net/unix, at about 100 bytes a socket
+	maxDescriptors = 1 << 20
+)
+
+// AskOptions say who may be asked.
+type AskOptions struct {
+	// Daemons are the processes that may own the socket.
+	Daemons []Hint
+	// Limit is how long the daemon has to answer; 0 is DefaultAskLimit.
+	Limit time.Duration
+	Group *probe.Group
+}
+
+// A Reply is an Answer and what it said.
+type Reply struct {
+	Answer
+	// Version is the runtime's own, without v.
+	Version string
+}
+
+// Ask asks a runtime for its version over its socket: the CRI call RuntimeService/Version, the cheapest that it has. It
+// connects only if a process of the runtime has the listening socket open: a socket that systemd alone listens at
+// would start the daemon.
+func Ask(ctx context.Context, fsys *hostfs.FS, r Runtime, opt AskOptions) Reply {
+	if opt.Limit == 0 {
+		opt.Limit = DefaultAskLimit
+	}
+	if !fsys.Live() || r.Socket == "" {
+		return Reply{Answer: Answer{Status: "not-asked", Detail: "no socket on this machine"}}
+	}
+	ctx, cancel := context.WithTimeout(ctx, opt.Limit)
+	defer cancel()
+	outer, cancelOuter := context.WithTimeout(context.WithoutCancel(ctx), opt.Limit+askGrace)
+	defer cancelOuter()
+	reply, err := probe.Do(outer, opt.Group, "socket "+r.Socket, func() (Reply, error) {
+		pid, err := socketOwner(fsys, r.Socket, opt.Daemons)
+		if err != nil {
+			return Reply{Answer: Answer{Status: "not-owned", Detail: err.Error()}}, nil
+		}
+		reply := exchange(ctx, r.Socket)
+		reply.PID = pid
+		return reply, nil
+	})
+	if err != nil {
+		return Reply{Answer: Answer{Status: "timeout", Detail: err.Error(), Seconds: opt.Limit.Seconds()}}
+	}
+	return reply
+}
+
+// socketOwner finds which of the daemons has every socket open that listens at a path, from /proc/net/unix and the
+// links of /proc/PID/fd. It is an error if none has.
+func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (pid int, err error) {
+	text, err := fsys.ReadFile("/proc/net/unix", maxUnixSockets)
+	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+		return 0, err
+	}
+	inodes := listeningAt(string(text), socket)
+	if len(inodes) == 0 {
+		return 0, errors.New("nobody listens there")
+	}
+	for _, d := range daemons {
+		if hasAll(fsys, d.PID, inodes) {
+			return d.PID, nil
+		}
+	}
+	return 0, errors.New("no process of the runtime has it open")
+}
+
+// listeningAt reads /proc/net/unix (unix(7), proc_pid_net(5)) for sockets that listen at a path:
+//
+//	Num       RefCount Protocol Flags    Type St Inode Path
+//	00000000: 00000002 00000000 00010000 0001 01 18011 /run/containerd/containerd.sock
+//
+// The flag 0x10000 is __SO_ACCEPTCON. A path below /run may have been bound through the link /var/run.
+func listeningAt(text, socket string) map[string]bool {
+	inodes := map[string]bool{}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) != 8 || canonical(f[7]) != canonical(socket) || f[7][0] != '/' {
+			continue
+		}
+		if flags, err := strconv.ParseUint(f[3], 16, 32); err == nil && flags&0x10000 != 0 {
+			inodes["socket:["+f[6]+"]"] = true
+		}
+	}
+	return inodes
+}
+
+// hasAll says whether a process has all of some sockets open.
+func hasAll(fsys *hostfs.FS, pid int, links map[string]bool) bool {
+	dir, err := fsys.OpenDir(path.Join("/proc", strconv.Itoa(pid), "fd"))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = dir.Close() }()
+	entries, err := dir.Entries(maxDescriptors)
+	if err != nil && len(entries) == 0 {
+		return false
+	}
+	found := map[string]bool{}
+	for _, e := range entries {
+		if link, err := dir.ReadLink(e.Name); err == nil && links[link] {
+			found[link] = true
+		}
+	}
+	return len(found) == len(links)
+}
+
+// exchange asks in the version of the interface that came with Kubernetes 1.20 and then in that before it, which is all
+// that containerd before 1.6 knows.
+func exchange(ctx context.Context, socket string) Reply {
+	var reply Reply
+	for _, service := range []string{"runtime.v1", "runtime.v1alpha2"} {
+		reply = exchangeOnce(ctx, socket, service)
+		if reply.Status != "error" {
+			break
+		}
+	}
+	return reply
+}
+
+func exchangeOnce(ctx context.Context, socket, service string) Reply {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", socket)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
+		return Reply{Answer: Answer{Status: "refused", Detail: err.Error()}}
+	case errors.Is(err, syscall.EAGAIN): // unix(7): the backlog is full
+		return Reply{Answer: Answer{Status: "timeout", Detail: "it accepts no more connections"}}
+	case isTimeout(err):
+		return Reply{Answer: Answer{Status: "timeout", Detail: "no connection"}}
+	case err != nil:
+		return Reply{Answer: Answer{Status: "error", Detail: err.Error()}}
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	message, err := callVersion(conn, service)
+	switch {
+	case isTimeout(err):
+		return Reply{Answer: Answer{Status: "timeout", Detail: "it took the question and did not answer"}}
+	case err != nil:
+		return Reply{Answer: Answer{Status: "error", Detail: err.Error()}}
+	}
+	_, version := parseVersion(message)
+	return Reply{Answer{Status: "ok"}, strings.TrimPrefix(version, "v")}
+}
+
+func isTimeout(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// parseVersion reads runtime_name (2) and runtime_version (3) of a VersionResponse (cri-api runtime/v1/api.proto).
+func parseVersion(message []byte) (name, version string) {
+	for len(message) > 0 {
+		tag, rest, ok := varint(message)
+		if !ok || tag&7 != 2 { // all its fields are strings
+			return name, version
+		}
+		length, rest, ok := varint(rest)
+		if !ok || length > uint64(len(rest)) {
+			return name, version
+		}
+		switch value := string(rest[:length]); tag >> 3 {
+		case 2:
+			name = value
+		case 3:
+			version = value
+		}
+		message = rest[length:]
+	}
+	return name, version
+}
+
+func varint(b []byte) (n uint64, rest []byte, ok bool) {
+	for i, c := range b[:min(len(b), 10)] {
+		n |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			return n, b[i+1:], true
+		}
+	}
+	return 0, nil, false
+}
+
+var errNoMessage = errors.New("it answered, but not with a version")
+
+// noAnswer says what an error of the connection means.
+func noAnswer(what string, err error) error {
+	if isTimeout(err) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,109 @@
+package containers_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
+)
+
+// serve answers gRPC on a socket, as a server of the standard library does HTTP/2.
+func serve(t *testing.T, handler http.HandlerFunc) (socket string) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "cri.sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
+	server.Protocols.SetUnencryptedHTTP2(true)
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return socket
+}
+
+func answer(service string, message string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/grpc")
+		if r.URL.Path != "/"+service+".RuntimeService/Version" || r.Method != http.MethodPost || r.Header.Get("Te") != "trailers" {
+			w.Header().Set("Grpc-Status", "12")
+			return
+		}
+		w.Header().Set("Trailer", "Grpc-Status")
+		_, _ = w.Write([]byte(message))
+		w.Header().Set("Grpc-Status", "0")
+	}
+}
+
+func TestAsk(t *testing.T) {
+	message := "\x0a\x050.1.0\x12\x0acontainerd\x1a\x07v1.7.27"
+	framed := "\x00\x00\x00\x00" + string(rune(len(message))) + message
+	self := []containers.Hint{{PID: os.Getpid(), Comm: "containerd"}}
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	for name, tc := range map[string]struct {
+		socket  string
+		daemons []containers.Hint
+		status  string
+		version string
+		detail  string
+	}{
+		"v1":              {serve(t, answer("runtime.v1", framed)), self, "ok", "1.7.27", ""},
+		"v1alpha2 alone":  {serve(t, answer("runtime.v1alpha2", framed)), self, "ok", "1.7.27", ""},
+		"neither":         {serve(t, answer("other", framed)), self, "error", "", "not with a version"},
+		"empty message":   {serve(t, answer("runtime.v1", "\x00\x00\x00\x00\x00")), self, "ok", "", ""},
+		"large answer":    {serve(t, answer("runtime.v1", strings.Repeat("\x00\xff", 1<<17))), self, "error", "", "not with a version"},
+		"no answer":       {serve(t, func(http.ResponseWriter, *http.Request) { <-never }), self, "timeout", "", "did not answer"},
+		"nobody listens":  {filepath.Join(t.TempDir(), "none.sock"), self, "not-owned", "", "nobody listens"},
+		"another process": {serve(t, answer("runtime.v1", framed)), []containers.Hint{{PID: 1}}, "not-owned", "", "no process of the runtime"},
+		"no socket":       {"", self, "not-asked", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opt := containers.AskOptions{Daemons: tc.daemons}
+			if tc.status == "timeout" {
+				opt.Limit = 200 * time.Millisecond
+			} else {
+				opt.Limit = time.Minute
+			}
+			got := containers.Ask(t.Context(), open(t, "/"), containers.Runtime{Socket: tc.socket}, opt)
+			if got.Status != tc.status || got.Version != tc.version || !strings.Contains(got.Detail, tc.detail) {
+				t.Errorf("%+v; want %s, version %q, detail %q", got, tc.status, tc.version, tc.detail)
+			}
+			if got.Status == "ok" && got.PID != os.Getpid() {
+				t.Errorf("pid %d", got.PID)
+			}
+		})
+	}
+}
+
+// TestAskFullQueue is a daemon that is stopped with its queue of connections full: the kernel refuses more.
+func TestAskFullQueue(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "cri.sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var d net.Dialer
+	for range 100_000 {
+		c, err := d.DialContext(ctx, "unix", socket)
+		if err != nil {
+			break
+		}
+		defer func() { _ = c.Close() }()
+	}
+	got := containers.Ask(t.Context(), open(t, "/"), containers.Runtime{Socket: socket}, containers.AskOptions{
+		Daemons: []containers.Hint{{PID: os.Getpid()}}, Limit: time.Minute,
+	})
+	if got.Status != "timeout" {
+		t.Errorf("%+v; want timeout", got)
+	}
+}

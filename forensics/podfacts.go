@@ -1,0 +1,134 @@
+package forensics
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+)
+
+// A PodFact is what one source says of a pod.
+type PodFact struct {
+	// Source is "kubelet", "manifest", "runtime", "cgroup", "process", "pod-dir", "log-dir", or another Source of kubelet.Pod.
+	Source string
+	Says   string
+}
+
+// PodFacts are all pods that any source names, by UID, and what each source says of them, in the order of kubelet, manifest,
+// logs and runtime as they were read, then cgroups, processes and directories. Pods without a UID, manifests that tell none,
+// are left out.
+func (m *Model) PodFacts() map[string][]PodFact {
+	facts := map[string][]PodFact{}
+	add := func(uid, source, says string) {
+		if uid != "" {
+			facts[uid] = append(facts[uid], PodFact{source, says})
+		}
+	}
+	tasks := m.podTasks()
+	for _, p := range m.evidence.Pods {
+		says := podSays(p)
+		if p.Source == "runtime" {
+			says = joinWords(says, tasks[p.UID].String())
+		}
+		add(p.UID, p.Source, says)
+	}
+	for _, c := range m.evidence.Cgroups {
+		says := Plural(len(c.Containers), "container")
+		if len(c.Frozen) > 0 {
+			says += ", " + c.Frozen[0].State
+		}
+		if c.Dying > 0 {
+			says += fmt.Sprintf(", %d dying below it", c.Dying)
+		}
+		add(c.PodUID, "cgroup", says)
+	}
+	processes := map[string]int{}
+	for _, p := range m.evidence.Processes {
+		processes[p.PodUID]++
+	}
+	for uid, n := range processes {
+		add(uid, "process", Plural(n, "process"))
+	}
+	for i := range m.evidence.PodDirs {
+		d := &m.evidence.PodDirs[i]
+		add(d.UID, "pod-dir", Plural(len(d.Volumes), "volume"))
+	}
+	return facts
+}
+
+func podSays(p kubelet.Pod) string {
+	says := joinWords(p.Kind, "")
+	if p.Phase != "" {
+		says = joinWords(says, "phase "+p.Phase)
+	}
+	if p.Deleting != nil {
+		says = joinWords(says, "being deleted")
+	}
+	if p.MirrorUID != "" && p.MirrorUID != p.UID {
+		says = joinWords(says, "the static pod is "+p.MirrorUID)
+	}
+	return says
+}
+
+func joinWords(words ...string) string {
+	var list []string
+	for _, w := range words {
+		if w != "" {
+			list = append(list, w)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// PodKind is "static" or "mirror" where a source says so, else "".
+func (m *Model) PodKind(uid string) string {
+	kind := ""
+	for _, p := range m.evidence.Pods {
+		if p.UID == uid && p.Kind != "" && kind != kubelet.KindMirror {
+			kind = p.Kind
+		}
+	}
+	return kind
+}
+
+// taskCount counts the sandboxes and containers of a pod.
+type taskCount struct{ sandboxes, containers, running, unknown int }
+
+func (c taskCount) String() string {
+	s := Plural(c.containers, "container") + " and " + Plural(c.sandboxes, "sandbox")
+	if c.unknown == c.sandboxes+c.containers {
+		return s
+	}
+	return s + fmt.Sprintf(", %d of them running", c.running)
+}
+
+func (m *Model) podTasks() map[string]taskCount {
+	tasks := map[string]taskCount{}
+	count := func(uid string, state InitState, box bool) {
+		c := tasks[uid]
+		switch {
+		case box:
+			c.sandboxes++
+		default:
+			c.containers++
+		}
+		switch state {
+		case InitRunning:
+			c.running++
+		case InitUnknown:
+			c.unknown++
+		}
+		tasks[uid] = c
+	}
+	for i := range m.evidence.Sandboxes {
+		s := &m.evidence.Sandboxes[i]
+		_, state := m.Init(s.ID, s.Task)
+		count(s.PodUID, state, true)
+	}
+	for i := range m.evidence.Containers {
+		c := &m.evidence.Containers[i]
+		_, state := m.Init(c.ID, c.Task)
+		count(c.PodUID, state, false)
+	}
+	return tasks
+}
