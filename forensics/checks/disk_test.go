@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -173,6 +174,13 @@ func TestImagesAtRisk(t *testing.T) {
 		{name: "pinned", change: static(app, "Never", disk(16), image(app, pinned))},
 		{name: "nothing is about to be deleted", change: static(app, "Never", disk(50), image(app))},
 		{name: "another pod's image", change: static("registry.local/other:1", "Never", disk(16), image(app))},
+		{name: "missing already, says a dump of the API", change: daemon("node-1", "a:1", "ErrImageNeverPull"), want: []string{"warning subsystem image-gc"}, says: "a:1 (ErrImageNeverPull)"},
+		{name: "missing on another node", change: daemon("node-2", "a:1", "ErrImageNeverPull")},
+		{name: "there, and its container waits for something else", change: daemon("node-1", "b:1", "ContainerCreating")},
+		{name: "images were not read", change: func(tb testing.TB, e *forensics.Evidence) {
+			daemon("node-1", "a:1", "ErrImageNeverPull")(tb, e)
+			e.Cover(forensics.Source{Source: forensics.SourceRuntime, Status: forensics.SourceDenied})
+		}},
 		{name: "short names", change: static("busybox", "Never", disk(16), image("docker.io/library/busybox:latest")), want: []string{"warning subsystem image-gc"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imagesAtRisk)) })
@@ -199,6 +207,17 @@ func TestImageGCTooLittle(t *testing.T) {
 // local is a check that is none of the list.
 func local(run func(*forensics.Pass)) forensics.Check {
 	return forensics.Check{ID: "local", Title: "t", Doc: "d", Severity: forensics.Warning, Needs: needsDisks, Run: run}
+}
+
+// daemon adds a pod of a DaemonSet to a dump of the API.
+func daemon(node, name, waiting string) change {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		e.Images = []containers.Image{image("docker.io/library/b:1")}
+		e.Cluster = &cluster.Dump{Pods: []cluster.Pod{{
+			Object: cluster.Object{Namespace: "kube-system", Name: "cni", UID: "d", Owners: []cluster.Owner{{Kind: "DaemonSet", Name: "cni", Controller: true}}},
+			Node:   node, Images: []cluster.Image{{Name: name, PullPolicy: "IfNotPresent", Waiting: waiting}},
+		}}}
+	}
 }
 
 // static adds a static pod that names an image, and the images of the node.
