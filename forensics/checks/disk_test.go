@@ -112,6 +112,13 @@ func diskScenarios() map[string][]scenario {
 				d.FileSystems[0] = disks.FileSystem{Device: "254:0", Error: "not asked: the mount at / has not answered for 20 s"}
 			}), outcome: forensics.OutcomeNotChecked},
 			{name: "what fills it", base: wellNode, change: disk(9, fill), want: []string{"critical disk 254:0"}, says: "emptyDir volumes 40.0 GiB"},
+			{name: "other users of the disk", base: wellNode, change: disk(9, func(d *disks.State) {
+				d.FileSystems[0].FreeBytes += 5 * gib
+				d.Usage = []disks.Usage{{
+					Device: "254:0", UsedBytes: 86 * gib, CountedBytes: 86 * gib, Kinds: []disks.KindSum{{Kind: disks.KindOther, Bytes: 86 * gib, Items: 1}},
+					Items: []disks.Item{{Kind: disks.KindOther, Path: "/home/o'hara", Bytes: 86 * gib}},
+				}}
+			}), want: []string{"critical disk 254:0"}, says: "5.0 GiB more are free, but reserved for root"},
 			{name: "who goes first", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				disk(9, fill)(tb, e)
 				e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Namespace: "shop", Name: "cache", Source: "kubelet"})
@@ -226,6 +233,21 @@ func static(name, policy string, disk change, images ...containers.Image) change
 		disk(tb, e)
 		e.Images = images
 		e.Pods = append(e.Pods, kubelet.Pod{UID: "s", Name: "etcd", Source: "manifest", Images: []kubelet.PodImage{{Name: name, PullPolicy: policy}}})
+	}
+}
+
+// TestOtherUsersAreLookedFor wants the command for what is neither the kubelet's nor the runtime's.
+func TestOtherUsersAreLookedFor(t *testing.T) {
+	for _, s := range diskScenarios()["disk-pressure"] {
+		if s.name != "other users of the disk" {
+			continue
+		}
+		e := s.base(t)
+		s.change(t, &e)
+		f := forensics.Analyze(&e, []forensics.Check{DiskPressure}).Findings[0]
+		if want := `du -xh --max-depth=2 '/home/o'\''hara' | sort`; !strings.HasPrefix(f.Remedies[0].Command, want) {
+			t.Errorf("first remedy %q, want %q", f.Remedies[0].Command, want)
+		}
 	}
 }
 
