@@ -282,8 +282,8 @@ func deviceName(dev uint64) string {
 // overlayOf is the id of a container in the mount point of its root file system, where containerd or CRI-O names it.
 var overlayOf = regexp.MustCompile(`/([0-9a-f]{64})/rootfs$`)
 
-// writable are the upper directories of the overlays that are mounted, each the writable layer of a running container,
-// with the container's id where the mount point tells it.
+// writable are the writable layers of containers: the upper directories of the overlays that are mounted, and what the
+// files of the runtime say, with the container's id where it is known.
 func (m *measurer) writable(store disks.Store) map[string]string {
 	found := map[string]string{}
 	for _, mount := range m.evidence.Mounts.Mounts {
@@ -300,6 +300,12 @@ func (m *measurer) writable(store disks.Store) map[string]string {
 				id = parts[1]
 			}
 			found[path.Join(store.Root, path.Dir(upper))] = id
+		}
+	}
+	for _, c := range m.evidence.Containers {
+		// In the storage of CRI-O and Docker a layer's id is the name of its directory.
+		if c.SnapshotKey != "" && c.Root == m.rooted && (c.Runtime == "cri-o" || c.Runtime == "docker") && path.Base(c.SnapshotKey) == c.SnapshotKey {
+			found[path.Join(store.Layers, c.SnapshotKey)] = c.ID
 		}
 	}
 	return found
@@ -437,8 +443,14 @@ func (m *measurer) nameOwners(items []disks.Item) {
 			pods[p.ContainerID] = p.PodUID
 		}
 	}
+	for _, c := range m.evidence.Containers {
+		pods[c.ID] = cmp.Or(c.PodUID, pods[c.ID])
+	}
+	for _, s := range m.evidence.Sandboxes {
+		pods[s.ID] = cmp.Or(s.PodUID, pods[s.ID])
+	}
 	for i := range items {
-		if items[i].PodUID == "" {
+		if items[i].PodUID == "" && items[i].ContainerID != "" {
 			items[i].PodUID = pods[items[i].ContainerID]
 		}
 	}

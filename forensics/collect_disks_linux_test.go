@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -134,6 +136,10 @@ func TestADiskOfAnotherNodeIsMeasured(t *testing.T) {
 			t.Errorf("%s: %+v in %+v", role, f, d)
 		}
 	}
+	text, err := json.Marshal(d)
+	if err != nil || strings.Contains(string(text), "null") {
+		t.Errorf("as JSON (%v): %s", err, text)
+	}
 	if d.Assumed == "" {
 		t.Error("thresholds without a configuration are not said to be assumed")
 	}
@@ -163,5 +169,32 @@ func TestSettingsAreThoseOfTheKubelet(t *testing.T) {
 	}
 	if gc := s.ImageGC(); gc.HighPercent != 70 || gc.LowPercent != 50 {
 		t.Errorf("image collection %+v, want from 70 down to the flag's 50", gc)
+	}
+}
+
+// TestWritableLayersAreFound wants those of overlays that are mounted, by the runtime's own name for its root directory,
+// and those that the runtime's files name.
+func TestWritableLayersAreFound(t *testing.T) {
+	const id = "d0e14bf51090f4681b151b071e6e889144f3092d83e9f9377d045f60763918e2"
+	m := measurer{rooted: "/var/lib/containerd", evidence: Evidence{
+		Mounts: mounts.Table{Mounts: []mounts.Mount{
+			{FSType: "overlay", MountPoint: "/run/containerd/io.containerd.runtime.v2.task/k8s.io/" + id + "/rootfs", SuperOptions: "rw,lowerdir=/l,upperdir=/var/lib/containerd/s/snapshots/40/fs,workdir=/var/lib/containerd/s/snapshots/40/work"},
+			{FSType: "overlay", MountPoint: "/mnt", SuperOptions: "rw,lowerdir=/l,upperdir=/home/u/upper,workdir=/home/u/work"},
+			{FSType: "ext4", MountPoint: "/", SuperOptions: "rw"},
+		}},
+		Containers: []containers.Container{{ID: "a", Runtime: "containerd", Root: "/var/lib/containerd", SnapshotKey: "key"}},
+	}}
+	got := m.writable(disks.Store{Root: "/data/containerd", Layers: "/data/containerd/s"})
+	if diff := cmp.Diff(map[string]string{"/data/containerd/s/snapshots/40": id}, got); diff != "" {
+		t.Errorf("containerd (-want +got):\n%s", diff)
+	}
+	m = measurer{rooted: "/var/lib/docker", evidence: Evidence{Containers: []containers.Container{
+		{ID: "a", Runtime: "docker", Root: "/var/lib/docker", SnapshotKey: "layer"},
+		{ID: "b", Runtime: "docker", Root: "/elsewhere", SnapshotKey: "layer-2"},
+		{ID: "c", Runtime: "docker", Root: "/var/lib/docker", SnapshotKey: "../../etc"},
+	}}}
+	got = m.writable(disks.Store{Root: "/var/lib/docker", Layers: "/var/lib/docker/overlay2"})
+	if diff := cmp.Diff(map[string]string{"/var/lib/docker/overlay2/layer": "a"}, got); diff != "" {
+		t.Errorf("docker (-want +got):\n%s", diff)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -108,7 +109,7 @@ func priority(u PodUse) int32 {
 	return *u.Priority
 }
 
-func static(p kubelet.Pod) bool { return p.Kind != "" || p.Source == "manifest" || p.MirrorUID != "" }
+func static(p kubelet.Pod) bool { return p.Kind != "" || p.Source == "manifest" }
 
 // UnusedImages are the images that no container was made from: what garbage collection and eviction may delete. Pinned
 // ones are spared (1.23 and later). known is false where the runtime's files were not read.
@@ -227,40 +228,80 @@ type ImageRisk struct {
 	// Never says that a pod must not pull it (imagePullPolicy: Never). Otherwise it may come back from a registry, which was
 	// not asked.
 	Never bool
-	// Unused says that no container uses it at the moment: it can go with the next collection.
-	Unused bool
+	// Unused says that no container uses it at the moment: it can go with the next collection. Missing is why a container
+	// waits for it, where the runtime has it no more ("ErrImageNeverPull").
+	Unused  bool
+	Missing string
 }
 
-// ImageRisks lists the images of static pods and of DaemonSets that are not pinned, those first that can go now.
+// ImageRisks lists the images of static pods and of DaemonSets that are not pinned, those first that are missing already,
+// then those that can go now. It is empty where the images of the runtime were not read.
 func (m *Model) ImageRisks() []ImageRisk {
 	risks := []ImageRisk{}
+	if _, _, known := m.UnusedImages(); !known {
+		return risks
+	}
 	at := map[string]int{}
-	for _, p := range m.evidence.Pods {
-		if !static(p) && p.OwnerKind != "DaemonSet" {
+	for _, need := range m.imageNeeds() {
+		image, ok := m.image(need.name)
+		missing := !ok && notPulled(need.waiting)
+		if !ok && !missing || image.Pinned || len(image.Containers) > 0 && need.policy != "Never" {
 			continue
 		}
-		for _, named := range p.Images {
-			image, ok := m.image(named.Name)
-			if !ok || image.Pinned || len(image.Containers) > 0 && named.PullPolicy != "Never" {
-				continue
-			}
-			i, again := at[named.Name]
-			if !again {
-				i = len(risks)
-				at[named.Name] = i
-				risks = append(risks, ImageRisk{Image: image, Name: named.Name, Unused: len(image.Containers) == 0})
-			}
-			risks[i].Never = risks[i].Never || named.PullPolicy == "Never"
-			pod := cmp.Or(p.UID, p.Namespace+"/"+p.Name)
-			if !slices.Contains(risks[i].Pods, pod) {
-				risks[i].Pods = append(risks[i].Pods, pod)
-			}
+		i, again := at[need.name]
+		if !again {
+			i = len(risks)
+			at[need.name] = i
+			risks = append(risks, ImageRisk{Image: image, Name: need.name, Unused: ok && len(image.Containers) == 0})
+		}
+		if missing {
+			risks[i].Missing = need.waiting
+		}
+		risks[i].Never = risks[i].Never || need.policy == "Never"
+		if !slices.Contains(risks[i].Pods, need.pod) {
+			risks[i].Pods = append(risks[i].Pods, need.pod)
 		}
 	}
 	slices.SortStableFunc(risks, func(a, b ImageRisk) int {
-		return cmp.Or(-compareBool(a.Unused, b.Unused), -compareBool(a.Never, b.Never), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(-compareBool(a.Missing != "", b.Missing != ""), -compareBool(a.Unused, b.Unused), -compareBool(a.Never, b.Never), cmp.Compare(a.Name, b.Name))
 	})
 	return risks
+}
+
+// notPulled says that a container waits for its image (pkg/kubelet/images/types.go).
+func notPulled(waiting string) bool {
+	return slices.Contains([]string{"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff"}, waiting)
+}
+
+type imageNeed struct{ pod, name, policy, waiting string }
+
+// imageNeeds are the images of static pods and of DaemonSets, as the kubelet, the manifests and a dump of the API tell.
+func (m *Model) imageNeeds() []imageNeed {
+	var needs []imageNeed
+	for _, p := range m.evidence.Pods {
+		if static(p) || p.OwnerKind == "DaemonSet" {
+			for _, image := range p.Images {
+				needs = append(needs, imageNeed{cmp.Or(p.UID, p.Namespace+"/"+p.Name), image.Name, image.PullPolicy, ""})
+			}
+		}
+	}
+	if m.evidence.Cluster == nil {
+		return needs
+	}
+	names := []string{m.evidence.Node.Name}
+	if k := m.evidence.Kubelet; k != nil && k.NodeName != "" {
+		names = append(names, k.NodeName)
+	}
+	for _, p := range m.evidence.Cluster.Pods {
+		daemon := slices.ContainsFunc(p.Owners, func(o cluster.Owner) bool { return o.Controller && o.Kind == "DaemonSet" })
+		if p.Node == "" || !slices.Contains(names, p.Node) || p.Mirror == "" && !daemon {
+			continue
+		}
+		for _, image := range p.Images {
+			needs = append(needs, imageNeed{cmp.Or(p.UID, p.Namespace+"/"+p.Name), image.Name, image.PullPolicy, image.Waiting})
+		}
+	}
+	return needs
 }
 
 func compareBool(a, b bool) int {

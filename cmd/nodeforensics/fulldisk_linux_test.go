@@ -22,7 +22,7 @@ func TestAFullDiskIsNamedWithWhatFillsIt(t *testing.T) {
 	root, uid := t.TempDir(), newUID()
 	device := mountLoop(t, root)
 	dead := mountVolume(t, root, uid, someVolume())
-	startKubelet(t, root)
+	startKubelet(t, root, "--eviction-hard=nodefs.available<10%")
 	hangUnder(t, dead)
 
 	container := t.TempDir()

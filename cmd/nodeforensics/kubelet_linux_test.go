@@ -77,6 +77,9 @@ func freePort(t testing.TB) string {
 	return port
 }
 
+// noEviction are thresholds that the disk of the machine that runs the tests is not near, however full it may be.
+const noEviction = "memory.available<1Mi,nodefs.available<1Mi,nodefs.inodesFree<1,imagefs.available<1Mi,imagefs.inodesFree<1"
+
 // startKubelet starts a kubelet on a root directory and returns when it listens. It runs livePod.
 func startKubelet(t testing.TB, root string, flags ...string) *exec.Cmd {
 	t.Helper()
@@ -85,7 +88,7 @@ func startKubelet(t testing.TB, root string, flags ...string) *exec.Cmd {
 	}
 	flags = append([]string{
 		"--root-dir=" + root, "--port=" + freePort(t), "--read-only-port=" + freePort(t), "--healthz-port", freePort(t),
-		"--pods=" + livePod,
+		"--pods=" + livePod, "--eviction-hard=" + noEviction,
 	}, flags...)
 	cmd := exec.Command(program(t, kubeletName), flags...)
 	cmd.Dir, cmd.Stderr = "/", os.Stderr

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -111,6 +112,13 @@ func diskScenarios() map[string][]scenario {
 				d.FileSystems[0] = disks.FileSystem{Device: "254:0", Error: "not asked: the mount at / has not answered for 20 s"}
 			}), outcome: forensics.OutcomeNotChecked},
 			{name: "what fills it", base: wellNode, change: disk(9, fill), want: []string{"critical disk 254:0"}, says: "emptyDir volumes 40.0 GiB"},
+			{name: "other users of the disk", base: wellNode, change: disk(9, func(d *disks.State) {
+				d.FileSystems[0].FreeBytes += 5 * gib
+				d.Usage = []disks.Usage{{
+					Device: "254:0", UsedBytes: 86 * gib, CountedBytes: 86 * gib, Kinds: []disks.KindSum{{Kind: disks.KindOther, Bytes: 86 * gib, Items: 1}},
+					Items: []disks.Item{{Kind: disks.KindOther, Path: "/home/o'hara", Bytes: 86 * gib}},
+				}}
+			}), want: []string{"critical disk 254:0"}, says: "5.0 GiB more are free, but reserved for root"},
 			{name: "who goes first", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				disk(9, fill)(tb, e)
 				e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Namespace: "shop", Name: "cache", Source: "kubelet"})
@@ -173,6 +181,13 @@ func TestImagesAtRisk(t *testing.T) {
 		{name: "pinned", change: static(app, "Never", disk(16), image(app, pinned))},
 		{name: "nothing is about to be deleted", change: static(app, "Never", disk(50), image(app))},
 		{name: "another pod's image", change: static("registry.local/other:1", "Never", disk(16), image(app))},
+		{name: "missing already, says a dump of the API", change: daemon("node-1", "a:1", "ErrImageNeverPull"), want: []string{"warning subsystem image-gc"}, says: "a:1 (ErrImageNeverPull)"},
+		{name: "missing on another node", change: daemon("node-2", "a:1", "ErrImageNeverPull")},
+		{name: "there, and its container waits for something else", change: daemon("node-1", "b:1", "ContainerCreating")},
+		{name: "images were not read", change: func(tb testing.TB, e *forensics.Evidence) {
+			daemon("node-1", "a:1", "ErrImageNeverPull")(tb, e)
+			e.Cover(forensics.Source{Source: forensics.SourceRuntime, Status: forensics.SourceDenied})
+		}},
 		{name: "short names", change: static("busybox", "Never", disk(16), image("docker.io/library/busybox:latest")), want: []string{"warning subsystem image-gc"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imagesAtRisk)) })
@@ -201,12 +216,38 @@ func local(run func(*forensics.Pass)) forensics.Check {
 	return forensics.Check{ID: "local", Title: "t", Doc: "d", Severity: forensics.Warning, Needs: needsDisks, Run: run}
 }
 
+// daemon adds a pod of a DaemonSet to a dump of the API.
+func daemon(node, name, waiting string) change {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		e.Images = []containers.Image{image("docker.io/library/b:1")}
+		e.Cluster = &cluster.Dump{Pods: []cluster.Pod{{
+			Object: cluster.Object{Namespace: "kube-system", Name: "cni", UID: "d", Owners: []cluster.Owner{{Kind: "DaemonSet", Name: "cni", Controller: true}}},
+			Node:   node, Images: []cluster.Image{{Name: name, PullPolicy: "IfNotPresent", Waiting: waiting}},
+		}}}
+	}
+}
+
 // static adds a static pod that names an image, and the images of the node.
 func static(name, policy string, disk change, images ...containers.Image) change {
 	return func(tb testing.TB, e *forensics.Evidence) {
 		disk(tb, e)
 		e.Images = images
 		e.Pods = append(e.Pods, kubelet.Pod{UID: "s", Name: "etcd", Source: "manifest", Images: []kubelet.PodImage{{Name: name, PullPolicy: policy}}})
+	}
+}
+
+// TestOtherUsersAreLookedFor wants the command for what is neither the kubelet's nor the runtime's.
+func TestOtherUsersAreLookedFor(t *testing.T) {
+	for _, s := range diskScenarios()["disk-pressure"] {
+		if s.name != "other users of the disk" {
+			continue
+		}
+		e := s.base(t)
+		s.change(t, &e)
+		f := forensics.Analyze(&e, []forensics.Check{DiskPressure}).Findings[0]
+		if want := `du -xh --max-depth=2 '/home/o'\''hara' | sort`; !strings.HasPrefix(f.Remedies[0].Command, want) {
+			t.Errorf("first remedy %q, want %q", f.Remedies[0].Command, want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -60,7 +61,7 @@ func fillers(p *forensics.Pass, f disks.FileSystem) string {
 	d := diskState(p)
 	u, ok := d.UsageOf(f.Device)
 	if !ok {
-		return "Where the space went was not counted."
+		return reserved(f) + "Where the space went was not counted."
 	}
 	var parts []string
 	for _, k := range u.Kinds[:min(len(u.Kinds), 4)] {
@@ -68,7 +69,7 @@ func fillers(p *forensics.Pass, f disks.FileSystem) string {
 			parts = append(parts, disks.KindName(k.Kind)+" "+forensics.Bytes(k.Bytes))
 		}
 	}
-	text := "Of " + forensics.Bytes(u.UsedBytes) + " in use, largest first: " + strings.Join(parts, ", ") + "."
+	text := reserved(f) + "Of " + forensics.Bytes(u.UsedBytes) + " in use, largest first: " + strings.Join(parts, ", ") + "."
 	if u.Cut != "" {
 		return text + " Counting was cut: " + u.Cut + "."
 	}
@@ -86,6 +87,15 @@ func fillers(p *forensics.Pass, f disks.FileSystem) string {
 		text += " The directories of volumes may be the data of a StatefulSet: they are no rubbish."
 	}
 	return text
+}
+
+// reserved says how much is free but not available, where that matters.
+func reserved(f disks.FileSystem) string {
+	kept := f.FreeBytes - min(f.AvailableBytes, f.FreeBytes)
+	if kept < f.CapacityBytes/50 {
+		return ""
+	}
+	return forensics.Bytes(int64(kept)) + " more are free, but reserved for root (ext4: tune2fs -m), which df and the kubelet do not count as available. "
 }
 
 func owner(p *forensics.Pass, item disks.Item) string {
@@ -131,7 +141,7 @@ func diskRemedies(p *forensics.Pass, f disks.FileSystem) []forensics.Remedy {
 		})
 	}
 	for _, k := range u.Kinds {
-		if r, ok := kindRemedy(k.Kind); ok && k.Bytes*20 > u.UsedBytes && len(steps) < 3 {
+		if r, ok := kindRemedy(k.Kind, u); ok && k.Bytes*20 > u.UsedBytes && len(steps) < 3 {
 			steps = append(steps, r)
 		}
 	}
@@ -142,8 +152,18 @@ func diskRemedies(p *forensics.Pass, f disks.FileSystem) []forensics.Remedy {
 	})
 }
 
-func kindRemedy(kind string) (forensics.Remedy, bool) {
+func kindRemedy(kind string, u disks.Usage) (forensics.Remedy, bool) {
 	switch kind {
+	case disks.KindOther:
+		i := slices.IndexFunc(u.Items, func(item disks.Item) bool { return item.Kind == kind })
+		if i < 0 {
+			break
+		}
+		return forensics.Remedy{
+			Command: "du -xh --max-depth=2 " + quote(u.Items[i].Path) + " | sort -h | tail -n 30",
+			Why:     "finds what is large below " + u.Items[i].Path + ", which is neither the kubelet's nor the runtime's: no garbage collection of theirs frees it",
+			Risk:    "none: it reads. It takes its time on a large disk, and without -x it hangs on a dead mount",
+		}, true
 	case disks.KindImages, disks.KindLayers:
 		return forensics.Remedy{
 			Command: "crictl rmi --prune", Why: "removes images that no container uses",

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -9,29 +10,41 @@ import (
 )
 
 // imagesAtRisk reports images of static pods and DaemonSets that the kubelet deletes with the next collection or eviction
-// and that may not come back, as far as the state of the node shows. It belongs to image-gc-removed-in-use, whose other
-// half rests on the log.
+// and that may not come back, and those that are missing already, as far as the state of the node shows. It belongs to
+// image-gc-removed-in-use, whose other half rests on the log.
 func imagesAtRisk(p *forensics.Pass) {
+	risks := p.Model.ImageRisks()
+	if missing := slices.DeleteFunc(slices.Clone(risks), func(r forensics.ImageRisk) bool { return r.Missing == "" }); len(missing) > 0 {
+		p.Report(missingImagesFinding(missing))
+	}
 	d := diskState(p)
 	image, ok := d.Of(disks.RoleImage)
 	if !ok || !d.IsNear(image.Device) {
 		return // nothing is about to be deleted
 	}
-	var names []string
+	if unused := slices.DeleteFunc(risks, func(r forensics.ImageRisk) bool { return !r.Unused }); len(unused) > 0 {
+		f := atRiskFinding(unused)
+		f.Because, f.Refs = []forensics.Entity{diskEntity(image)}, []forensics.Ref{diskRef(image)}
+		f.Detail = "No container of these pods exists at the moment, their images are not pinned, and the file system of images is near a threshold." + next(p, image)
+		p.Report(f)
+	}
+}
+
+// imageGC is garbage collection of images.
+var imageGC = forensics.Entity{Kind: forensics.KindSubsystem, ID: "image-gc"}
+
+func atRiskFinding(risks []forensics.ImageRisk) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Info, Subject: forensics.Entity{Kind: forensics.KindSubsystem, ID: "image-gc"},
+		Severity: forensics.Info, Subject: imageGC,
 		Confidence: forensics.Possible, ConfidenceWhy: "whether a registry can give them back was not asked",
-		Because: []forensics.Entity{diskEntity(image)}, Refs: []forensics.Ref{diskRef(image)},
 		Remedies: []forensics.Remedy{{
 			Command: "ctr -n k8s.io images label NAME io.cri-containerd.pinned=pinned",
 			Why:     "the kubelet leaves pinned images alone (1.23 and later; CRI-O: pinned_images)",
 			Risk:    "none. The key is io.cri-containerd.pinned; other spellings do nothing",
 		}},
 	}
-	for _, r := range p.Model.ImageRisks() {
-		if !r.Unused {
-			continue
-		}
+	var names []string
+	for _, r := range risks {
 		words := r.Name
 		if r.Never {
 			words += " (imagePullPolicy Never)"
@@ -41,13 +54,31 @@ func imagesAtRisk(p *forensics.Pass) {
 		names = append(names, words)
 		f.Pods = append(f.Pods, r.Pods...)
 	}
-	if len(names) == 0 {
-		return
-	}
 	f.Title = fmt.Sprintf("the kubelet may delete %s of static pods and DaemonSets that it may not get back: %s",
 		forensics.Plural(len(names), "image"), strings.Join(names[:min(len(names), 5)], ", "))
-	f.Detail = "No container of these pods exists at the moment, their images are not pinned, and the file system of images is near a threshold." + next(p, image)
-	p.Report(f)
+	return f
+}
+
+func missingImagesFinding(risks []forensics.ImageRisk) forensics.Finding {
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: imageGC, Confidence: forensics.Possible,
+		ConfidenceWhy: "the runtime does not have them and containers wait for them; whether they were there and who removed them does not show",
+		Detail:        "Under disk pressure the kubelet deletes every image that no container uses. One that was loaded by hand (ctr or crictl import) comes back by hand only.",
+		Remedies: []forensics.Remedy{{
+			Command:      "ctr -n k8s.io images import FILE.tar && ctr -n k8s.io images label NAME io.cri-containerd.pinned=pinned",
+			Why:          "loads the image and pins it: a kubelet from 1.23 on leaves pinned images alone (CRI-O: pinned_images)",
+			Precondition: "the disk has room again, and the archive of the image is at hand",
+			Risk:         "none. The key is io.cri-containerd.pinned; other spellings do nothing",
+		}},
+	}
+	var names []string
+	for _, r := range risks {
+		names = append(names, r.Name+" ("+r.Missing+")")
+		f.Pods = append(f.Pods, r.Pods...)
+		f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceAPIDump, Excerpt: strings.Join(r.Pods, ", ") + ": " + r.Name + ": " + r.Missing})
+	}
+	f.Title = fmt.Sprintf("%s of static pods and DaemonSets are not on the node: %s", forensics.Plural(len(names), "image"), strings.Join(names[:min(len(names), 5)], ", "))
+	return f
 }
 
 // imageGCTooLittle reports that image garbage collection cannot free what it wants to: what fills the disk is no image. It
@@ -72,7 +103,7 @@ func imageGCTooLittle(p *forensics.Pass) {
 		return
 	}
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindSubsystem, ID: "image-gc"},
+		Severity: forensics.Warning, Subject: imageGC,
 		Because: []forensics.Entity{diskEntity(image)}, Refs: []forensics.Ref{diskRef(image)}, Confidence: forensics.Likely,
 		ConfidenceWhy: "the kubelet's own sum, with the sizes that the runtime has on disk",
 		Title: fmt.Sprintf("garbage collection of images cannot free enough: it wants %s, and unused images have %s",

@@ -9,8 +9,8 @@ import (
 // The kinds of what takes space.
 const (
 	KindImages   = "images"             // what the runtime keeps of images: compressed content and their metadata
-	KindLayers   = "layers"             // unpacked layers of images, and of containers that do not run
-	KindWritable = "container-writable" // the writable layer of a running container
+	KindLayers   = "layers"             // unpacked layers of images; in containerd also of containers that do not run
+	KindWritable = "container-writable" // the writable layer of a container
 	KindLogs     = "container-logs"
 	KindEmptyDir = "empty-dir"
 	KindPod      = "pod"         // the rest of a pod's directory
@@ -27,7 +27,7 @@ type Layout struct {
 	KubeletRoot, PodLogs string
 	// Runtime, Root and Images are those of a Store.
 	Runtime, Root, Images string
-	// Writable are the directories of writable layers of running containers and the ids of these.
+	// Writable are the directories of writable layers of containers, and the ids of these.
 	Writable map[string]string
 }
 

@@ -115,9 +115,9 @@ func KindName(kind string) string {
 	case KindImages:
 		return "images as downloaded"
 	case KindLayers:
-		return "unpacked layers of images and of stopped containers"
+		return "unpacked layers of images, and of stopped containers"
 	case KindWritable:
-		return "writable layers of running containers"
+		return "writable layers of containers"
 	case KindLogs:
 		return "container logs"
 	case KindEmptyDir:

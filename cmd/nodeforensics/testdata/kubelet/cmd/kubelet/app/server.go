@@ -23,6 +23,7 @@ func Run(args []string) error {
 	fs.IntVar(&s.ReadOnlyPort, "read-only-port", 10255, "the port without authentication; 0 disables it")
 	fs.IntVar(&s.HealthzPort, "healthz-port", 10248, "the port that proves nothing; 0 disables it")
 	fs.String("config", "", "is ignored")
+	fs.String("eviction-hard", "", "is ignored")
 	// These are not.
 	pods := fs.String("pods", "", "UIDs of the pods that it is told to run, separated by commas")
 	fs.StringVar(&s.Version, "pretend-version", "v1.34.4", "the version that metrics tell")
