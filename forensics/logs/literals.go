@@ -37,7 +37,7 @@ func literals() []string {
 		// Pod garbage collection.
 		"arbage collecting", "force deleting Pod", "orphaned Pod", "unscheduled terminating Pod",
 		// The kernel.
-		"blocked for more than", "nfs: server ", "libceph: ", "ceph: mds", "mds0 hung", "has not responded in", "offline device",
+		"blocked for more than", "nfs: server ", "libceph: ", "libceph (", "ceph: mds", "mds0 hung", "has not responded in", "offline device",
 		"to dead device", "active paths: 0", "Device offlined", "recovery timed out", "nvme nvme",
 		"timing out command", "hard resetting link", "esetting device", "filesystem read-only", "has been shut down",
 		"do_force_shutdown", "utting down filesystem", "unmount the filesystem", "I/O error", "orruption",
