@@ -211,6 +211,9 @@ func (r *reader) finish(p *progress, producer *producer, err error) File {
 			p.Detail = "the compressed data end too early"
 		}
 	}
+	if producer.uncounted && p.Lines >= maxRecords && p.Status == "read" {
+		p.Status, p.Detail = "truncated", fmt.Sprintf("only the newest %d records were asked for", maxRecords)
+	}
 	if p.changed != "" {
 		p.Status = "truncated"
 	}
