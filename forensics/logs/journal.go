@@ -18,7 +18,7 @@ import (
 
 const (
 	// maxRecords and maxJournal bound what is taken from a journal: the newest records, and bytes of JSON.
-	maxRecords = 1_000_000
+	maxRecords = 500_000
 	maxJournal = 2 << 30
 )
 

@@ -176,7 +176,7 @@ func (r *reader) file(ctx context.Context, src Source) File {
 			r.release(c)
 		case <-ctx.Done(): // what is under way is left alone: it may be stuck in the kernel
 			p.Status, p.Detail = "timeout", "it was not read to its end in time"
-			return r.describe(p, src.Path)
+			return r.describe(p)
 		}
 	}
 }
@@ -211,14 +211,17 @@ func (r *reader) finish(p *progress, producer *producer, err error) File {
 			p.Detail = "the compressed data end too early"
 		}
 	}
+	if producer.uncounted && p.Lines >= maxRecords && p.Status == "read" {
+		p.Status, p.Detail = "truncated", fmt.Sprintf("only the newest %d records were asked for", maxRecords)
+	}
 	if p.changed != "" {
 		p.Status = "truncated"
 	}
-	return r.describe(p, producer.src.Path)
+	return r.describe(p)
 }
 
 // describe completes what is told of a file.
-func (r *reader) describe(p *progress, path string) File {
+func (r *reader) describe(p *progress) File {
 	f := p.File
 	best := 0
 	for shape, n := range p.shapes {

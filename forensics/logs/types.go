@@ -38,7 +38,8 @@ type Story struct {
 type File struct {
 	// Path is the file, "journal" with a colon and the unit, "/dev/kmsg", or "-" for standard input.
 	Path string `json:"path"`
-	// Origin is who wrote it: "kubelet", "kernel", "kube-controller-manager", "mixed" (syslog), "unknown".
+	// Origin is who wrote it: "kubelet", "kernel", "kube-controller-manager", "mixed" (syslog), "unknown",
+	// or another program's name ("containerd").
 	Origin string `json:"origin"`
 	// Format is how its lines look, from the outside in, joined by "+": "journal+klog", "cri+klog-json", "syslog+klog",
 	// "kmsg", "zstd+klog".
