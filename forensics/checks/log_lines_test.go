@@ -104,6 +104,32 @@ I1120 10:00:00.000001    2588 image_gc_manager.go:514] "Removing image to free b
 E1120 10:05:00.000001    2588 log.go:32] "PullImage from image service failed" err="rpc error: code = Unknown desc = failed to pull and unpack image \"registry.local/app:1.0\": dial tcp 10.0.0.9:443: i/o timeout" image="registry.local/app:1.0"
 E1120 10:05:01.000001    2588 pod_workers.go:1324] "Error syncing pod, skipping" err="failed to \"StartContainer\" for \"app\" with ErrImagePull: \"rpc error: code = Unknown desc = failed to pull and unpack image \\\"registry.local/app:1.0\\\": dial tcp 10.0.0.9:443: i/o timeout\"" pod="default/app-0" podUID="` + uid + `"
 `, []string{"image-gc-removed-in-use warning subsystem image-gc"}, "default/app-0"},
+		{"1.34: a deletion from beginning to end", `
+I1120 10:00:00.000001    2588 kubelet.go:2538] "SyncLoop DELETE" source="api" pods=["default/web-0"]
+I1120 10:00:00.000002    2588 pod_workers.go:853] "Pod is marked for graceful deletion, begin teardown" pod="default/web-0" podUID="` + uid + `" updateType="update"
+I1120 10:00:00.200001    2588 kuberuntime_container.go:866] "Killing container with a grace period" pod="default/web-0" podUID="` + uid + `" containerName="app" containerID="containerd://abcd" gracePeriod=30
+I1120 10:00:20.000001    2588 kubelet.go:2214] "Pod termination stopped all running containers" pod="default/web-0" podUID="` + uid + `"
+I1120 10:00:21.000001    2588 reconciler_common.go:163] "operationExecutor.UnmountVolume started for volume \"data\" (UniqueName: \"kubernetes.io/nfs/x-data\") pod \"` + uid + `\" (UID: \"` + uid + `\") "
+I1120 10:00:21.100001    2588 operation_generator.go:781] UnmountVolume.TearDown succeeded for volume "kubernetes.io/nfs/x-data" (OuterVolumeSpecName: "data") pod "` + uid + `" (UID: "` + uid + `"). InnerVolumeSpecName "data". PluginName "kubernetes.io/nfs", VolumeGIDValue ""
+I1120 10:00:21.200001    2588 kubelet.go:2280] "Pod termination unmounted volumes" pod="default/web-0" podUID="` + uid + `"
+I1120 10:00:21.300001    2588 kubelet.go:2310] "Pod termination removed cgroups" pod="default/web-0" podUID="` + uid + `"
+I1120 10:00:21.400001    2588 kubelet.go:2330] "Pod is terminated and will need no more status updates" pod="default/web-0" podUID="` + uid + `"
+I1120 10:00:21.500001    2588 status_manager.go:954] "Pod fully terminated and removed from etcd" pod="default/web-0"
+I1120 10:00:21.600001    2588 kubelet.go:2532] "SyncLoop REMOVE" source="api" pods=["default/web-0"]
+I1120 10:20:00.000001    2588 prober.go:116] "Probe succeeded" probeType="Liveness"
+`, []string{}, ""},
+		{"1.34: the same, stuck where the containers are killed", `
+I1120 10:00:00.000001    2588 kubelet.go:2538] "SyncLoop DELETE" source="api" pods=["default/web-0"]
+I1120 10:00:00.200001    2588 kuberuntime_container.go:866] "Killing container with a grace period" pod="default/web-0" podUID="` + uid + `" containerName="app" containerID="containerd://abcd" gracePeriod=30
+E1120 10:02:30.200001    2588 log.go:32] "StopContainer from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" containerID="abcd"
+E1120 10:02:30.300001    2588 pod_workers.go:1324] "Error syncing pod, skipping" err="failed to \"KillContainer\" for \"app\" with KillContainerError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"" pod="default/web-0" podUID="` + uid + `"
+I1120 10:03:00.000001    2588 prober.go:116] "Probe succeeded" probeType="Liveness"
+`, []string{"pod-terminating-stuck warning pod " + uid}, "the runtime cannot stop its containers"},
+		{"1.34: the same, within its grace period", `
+I1120 10:00:00.000001    2588 kubelet.go:2538] "SyncLoop DELETE" source="api" pods=["default/web-0"]
+I1120 10:00:00.200001    2588 kuberuntime_container.go:866] "Killing container with a grace period" pod="default/web-0" podUID="` + uid + `" containerName="app" containerID="containerd://abcd" gracePeriod=3600
+I1120 10:30:00.000001    2588 prober.go:116] "Probe succeeded" probeType="Liveness"
+`, []string{}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := linesOf(t, "kubelet.log", tt.log)
@@ -116,5 +142,51 @@ E1120 10:05:01.000001    2588 pod_workers.go:1324] "Error syncing pod, skipping"
 				t.Errorf("nothing says %q:\n%s", tt.says, texts(a))
 			}
 		})
+	}
+}
+
+// TestKernelLines joins what the kernel says to the mounts of the node.
+func TestKernelLines(t *testing.T) {
+	log := linesOf(t, "/dev/kmsg", `
+[Fri Nov 20 10:00:00 2026] EXT4-fs error (device vda): ext4_find_entry:1455: inode #2: comm ls: reading directory lblock 0
+[Fri Nov 20 10:00:01 2026] EXT4-fs (vda): Remounting filesystem read-only
+[Fri Nov 20 10:00:02 2026] INFO: task kubelet:9839 blocked for more than 120 seconds.
+[Fri Nov 20 10:00:03 2026] nfs: server 10.0.0.5 not responding, still trying
+`)
+	e := sickNode(t)
+	e.Merge(forensics.Evidence{Logs: log.Logs, Coverage: log.Coverage})
+	a := forensics.Analyze(&e, All())
+	for _, want := range []string{
+		"mount-io-error warning superblock 254:0", "mount-hung critical superblock 0:47", "thread-blocked warning thread 9825/9839 because mount 60",
+	} {
+		if !slices.Contains(summaries(a), want) {
+			t.Errorf("%s is missing: %v", want, summaries(a))
+		}
+	}
+	for _, says := range []string{
+		"the kernel reports a file system that was remounted read-only for vda", "NFS server does not respond (10.0.0.5), once from 2026-11-20 10:00:03 UTC",
+		"The kernel reported it as a hung task once, first at 2026-11-20 10:00:02 UTC",
+	} {
+		if !strings.Contains(texts(a), says) {
+			t.Errorf("nothing says %q:\n%s", says, texts(a))
+		}
+	}
+}
+
+// TestLogThatProvesNothing is the captured log of a kubelet that hangs, up to where somebody asked for its health: not a
+// line of it tells, and that is what the report says.
+func TestLogThatProvesNothing(t *testing.T) {
+	whole := logOf(t, "kubelet-1.34.4-hung-csi")
+	before := whole.Logs.Events[:0]
+	for _, e := range whole.Logs.Events {
+		if e.Kind != logs.KindSyncLoopHealth {
+			before = append(before, e)
+		}
+	}
+	whole.Logs.Events = before
+	a := forensics.Analyze(&whole, []forensics.Check{KubeletSyncloopStalled})
+	const want = "the log alone proves nothing about a hang of the sync loop: at its verbosity (-v 2 is proven) the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
+	if o := a.Outcomes[0]; o.Status != forensics.OutcomeNotChecked || !strings.Contains(o.Reason, want) || len(a.Findings) != 0 {
+		t.Errorf("outcome %+v, findings %v", o, summaries(a))
 	}
 }
