@@ -18,11 +18,16 @@ type deletions struct {
 	done  int
 	// life counts the kubelets.
 	life int
+	// pruned counts the pods that ended and were forgotten, for want of room.
+	pruned int64
+	// removed is told the pods that are no more.
+	removed func(uid string)
 }
 
-func newDeletions() deletions {
+func newDeletions(removed func(uid string)) deletions {
 	return deletions{
-		byUID: map[string]*deletion{}, byName: map[string]*deletion{}, uids: map[string]string{}, nameOf: map[string]string{},
+		removed: removed,
+		byUID:   map[string]*deletion{}, byName: map[string]*deletion{}, uids: map[string]string{}, nameOf: map[string]string{},
 		pods: map[string]string{},
 	}
 }
@@ -193,6 +198,9 @@ func (s *deletions) step(file string, o Occurrence, drop func(Kind)) {
 	d.follow(file, o)
 	if d.settle() {
 		s.done++
+		if d.Stage == stageRemoved {
+			s.removed(d.PodUID)
+		}
 		s.prune()
 	}
 }
@@ -240,6 +248,9 @@ func (s *deletions) prune() {
 		}
 		remove--
 		s.done--
+		if d.told() {
+			s.pruned++
+		}
 		if s.byUID[d.PodUID] == d {
 			delete(s.byUID, d.PodUID)
 		}

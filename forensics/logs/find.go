@@ -144,7 +144,7 @@ func (f *finder) journals(ctx context.Context) {
 			f.note(a.name, a.origin, "absent", "the journal has no lines of it since "+f.opt.Since.UTC().Format(time.RFC3339))
 		case errors.Is(a.err, fs.ErrPermission):
 			f.note(a.name, a.origin, "denied", a.err.Error())
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, errors.Is(a.err, context.DeadlineExceeded):
 			f.note(a.name, a.origin, "timeout", a.err.Error())
 		default:
 			f.note(a.name, a.origin, "malformed", a.err.Error())

@@ -267,6 +267,29 @@ func TestNoDeletion(t *testing.T) {
 	}
 }
 
+// Nobody waits any more for a mount that failed when its pod is gone.
+func TestOperationsOfPodsThatAreGone(t *testing.T) {
+	failed := failure("{volumeName:"+nfsUnique+" podName:U1 nodeName:}", "1s", `MountVolume.SetUp failed for volume "x" (UniqueName: "`+nfsUnique+`") pod "web-0" (UID: "U1") : it broke`)
+	if ops := fold("kubelet", failed).Operations; len(ops) != 1 {
+		t.Errorf("%+v", ops)
+	}
+	if ops := fold("kubelet", append([]string{failed}, newFlow...)...).Operations; len(ops) != 0 {
+		t.Errorf("%+v", ops)
+	}
+}
+
+// A pod whose deletion was seen just before the sync loop fell silent waits for the loop.
+func TestDeletionBeforeSilence(t *testing.T) {
+	var lines []string
+	for i := range 5 {
+		lines = append(lines, k("I", float64(2*i)/10, "kubelet.go", `"SyncLoop (housekeeping)"`))
+	}
+	lines = append(lines, newFlow[1], k("I", 400, "kubelet_node_status.go", `"something"`))
+	if d := only(t, fold("kubelet", lines...)); !strings.Contains(d.Waits, "silent since 10:00:01") {
+		t.Errorf("waits %q", d.Waits)
+	}
+}
+
 func TestOperations(t *testing.T) {
 	verify := k("I", 1, "reconciler_common.go", `"operationExecutor.VerifyControllerAttachedVolume started for volume \"data\" (UniqueName: \"`+csiUnique+`\") pod \"web-0\" (UID: \"U1\") " pod="default/web-0"`)
 	mount := k("I", 2, "reconciler_common.go", `"operationExecutor.MountVolume started for volume \"data\" (UniqueName: \"`+csiUnique+`\") pod \"web-0\" (UID: \"U1\") " pod="default/web-0"`)
@@ -293,5 +316,55 @@ func TestOperations(t *testing.T) {
 				t.Errorf("operations %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// A day of a busy node: thousands of pods go, and the few that stand are still told.
+func TestManyDeletions(t *testing.T) {
+	f := newFolder()
+	stuck := strings.NewReplacer("U1", uid2, "web-0", "stuck-0")
+	for _, l := range newFlow[:8] {
+		foldInto(f, "kubelet.log", "kubelet", stuck.Replace(l))
+	}
+	const pods = 3000
+	for i := range pods {
+		pod := strings.NewReplacer("U1", fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), "web-0", fmt.Sprintf("web-%d", i))
+		for _, l := range newFlow[1:] {
+			foldInto(f, "kubelet.log", "kubelet", pod.Replace(l))
+		}
+	}
+	s := f.story(nil)
+	if len(s.Deletions) != maxDeletions || s.Deletions[0].PodUID != uid2 || s.Deletions[0].Done || !s.Deletions[1].Done {
+		t.Errorf("%d deletions, first %+v", len(s.Deletions), s.Deletions[0])
+	}
+	if told := int64(len(s.Deletions)) + s.Dropped[KindPodTeardown]; told != pods+1 {
+		t.Errorf("%d are told or counted, want %d", told, pods+1)
+	}
+	if len(f.deletions.all) > 3*maxDeletions || len(f.deletions.uids) > maxNames {
+		t.Errorf("%d deletions and %d names are kept", len(f.deletions.all), len(f.deletions.uids))
+	}
+}
+
+func TestListsOfPods(t *testing.T) {
+	for list, want := range map[string]string{
+		`["default/a","kube-system/b"]`:                                     "default/a kube-system/b",
+		`[default/a kube-system/b]`:                                         "default/a kube-system/b",
+		`[a_default(` + uid1 + `), b_x(` + uid2 + `)]`:                      "default/a:" + uid1 + " x/b:" + uid2,
+		`[{"name":"a","namespace":"default"},{"name":"b","namespace":"x"}]`: "default/a x/b",
+		`[]`:        "",
+		`["web"]`:   "",
+		`[[[{"`:     "",
+		`["a/b",,,`: "a/b",
+	} {
+		var got []string
+		for _, p := range listOfPods(list, 10) {
+			if p.PodUID != "" {
+				p.PodName += ":" + p.PodUID
+			}
+			got = append(got, p.PodName)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", list, got, want)
+		}
 	}
 }

@@ -52,6 +52,8 @@ type Options struct {
 	Boot time.Time
 	// Calls records the reads that do not return.
 	Calls *probe.Group
+	// Stall is how long a log may give nothing before it is left behind, and the next one is read; 0 is for ever.
+	Stall time.Duration
 	// Workers is how many goroutines look at lines; as many as there are processors by default.
 	Workers int
 }
@@ -164,7 +166,14 @@ func (r *reader) file(ctx context.Context, src Source) File {
 		ended <- err
 	}()
 	for {
+		var stalled <-chan time.Time
+		if r.opt.Stall > 0 {
+			stalled = time.After(r.opt.Stall)
+		}
 		select {
+		case <-stalled:
+			p.Status, p.Detail = "timeout", fmt.Sprintf("it has not answered for %v", r.opt.Stall)
+			return r.describe(p)
 		case c, more := <-chunks:
 			if !more {
 				err := <-ended

@@ -6,7 +6,7 @@ import "strings"
 // begin with a time, a CPU, a device or nothing.
 func kernelRules() []rule {
 	return []rule{
-		{has: "blocked for more than", kind: KindKernelHungTask, fill: hungTask},
+		{has: " for more than ", err: " blocked", kind: KindKernelHungTask, fill: hungTask},
 		{has: "nfs: server ", err: " not responding, timed out", kind: KindKernelNFSTimeout, fill: nfsServer},
 		{has: "nfs: server ", err: " not responding", kind: KindKernelNFSDown, fill: nfsServer},
 		{has: "nfs: server ", err: " OK", kind: KindKernelNFSBack, fill: nfsServer},
@@ -35,7 +35,7 @@ func kernelRules() []rule {
 		{has: "remaining active paths: 0", kind: KindKernelDeviceOffline, fill: device},
 		{has: "Device offlined", kind: KindKernelDeviceOffline, fill: device},
 		{has: "session recovery timed out", kind: KindKernelDeviceOffline, fill: device},
-		{has: "nvme", err: " timeout", kind: KindKernelIOTimeout, fill: device},
+		{has: " QID ", err: " timeout", kind: KindKernelIOTimeout, fill: device},
 		{has: "timing out command", kind: KindKernelIOTimeout, fill: device},
 		{has: "nvme", err: "controller is down", kind: KindKernelDeviceReset, fill: device},
 		{has: "nvme", err: "resetting controller", kind: KindKernelDeviceReset, fill: device},
@@ -70,15 +70,16 @@ func kernelRules() []rule {
 	}
 }
 
-// hungTask reads `INFO: task X:PID blocked for more than N seconds.` Names of tasks may hold colons and blanks.
+// hungTask reads `INFO: task X:PID blocked for more than N seconds.`; newer kernels say "blocked in I/O wait for" where it
+// is so. Names of tasks may hold colons and blanks.
 func hungTask(e *Entry, o *Occurrence) bool {
-	task := between(e.Message, "task ", " blocked for more than ")
+	task := between(e.Message, "task ", " blocked")
 	name, pid, ok := cutLast(task, ':')
 	if !ok {
 		return false
 	}
 	o.Process = cut(name+" ("+pid+")", maxName)
-	o.Number = number(word(e.Message, "blocked for more than ", " "))
+	o.Number = number(word(e.Message, " for more than ", " "))
 	return true
 }
 

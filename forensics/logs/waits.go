@@ -21,12 +21,11 @@ func (s *deletions) list(f *folder) []Deletion {
 		return cmp.Or(boolOrder(a.Done, b.Done), boolOrder(a.weak(), b.weak()), cmp.Compare(a.order, b.order))
 	})
 	out := make([]Deletion, 0, min(len(all), maxDeletions))
-	for i, d := range all {
-		if i >= maxDeletions {
-			f.dropped[KindPodTeardown]++
-			continue
-		}
+	for _, d := range all[:min(len(all), maxDeletions)] {
 		out = append(out, d.Deletion)
+	}
+	if lost := s.pruned + int64(len(all)-len(out)); lost > 0 {
+		f.dropped[KindPodTeardown] += lost
 	}
 	return out
 }
@@ -145,12 +144,14 @@ func (d *deletion) waits(f *folder) string {
 }
 
 func (d *deletion) waitsForWorker(f *folder) string {
-	l := &f.loop
-	switch name, skipped := l.LastSeen["skipped"]; {
-	case skipped && !l.last.IsZero() && name.Equal(l.last):
+	l := f.loop.told()
+	skipped, skips := l.LastSeen["skipped"]
+	_, silent := l.Silence()
+	switch {
+	case skips && l.Last != nil && skipped.Equal(*l.Last):
 		return "the sync loop, which skips all pods: " + f.skipReason()
-	case !l.last.IsZero() && f.latest.Sub(l.last) > 5*time.Minute && f.loop.Cadence > 0:
-		return "the sync loop, which is silent since " + clockTime(l.last)
+	case silent:
+		return "the sync loop, which is silent since " + clockTime(*l.Last)
 	case d.cancelled:
 		return "the pod's worker: the sync that ran before was cancelled and has not ended"
 	case d.Proven:
