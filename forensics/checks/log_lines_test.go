@@ -89,11 +89,11 @@ I1120 10:01:00.000001    2999 server.go:416] Version: v1.17.4
 		{"PodGC, old", `
 I1120 10:00:00.000001       1 gc_controller.go:200] Found orphaned Pod default/web-0 assigned to the Node node-9. Deleting.
 I1120 10:00:00.000002       1 gc_controller.go:85] PodGC is force deleting Pod: default/web-0
-`, []string{"pod-podgc warning subsystem podgc"}, "default/web-0"},
+`, []string{"pod-podgc warning controller pod-garbage-collector"}, "default/web-0"},
 		{"PodGC, new", `
 I1120 10:00:00.000001       1 gc_controller.go:240] "Found orphaned Pod assigned to the Node, deleting" pod="default/web-0" node="node-9"
 I1120 10:00:00.000002       1 gc_controller.go:355] "PodGC is force deleting Pod" pod="default/web-0"
-`, []string{"pod-podgc warning subsystem podgc"}, "default/web-0"},
+`, []string{"pod-podgc warning controller pod-garbage-collector"}, "default/web-0"},
 		{"evictions that free nothing", `
 I1120 10:00:00.000001    2588 eviction_manager.go:376] "Eviction manager: attempting to reclaim" resourceName="ephemeral-storage"
 E1120 10:00:30.000001    2588 eviction_manager.go:627] "Eviction manager: pod failed to evict" err="timeout waiting to kill pod" pod="default/db-0"
