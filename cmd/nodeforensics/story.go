@@ -153,16 +153,18 @@ func (w storyWriter) orphans(o *logs.Orphans) {
 	if o.Max > 0 {
 		fmt.Fprintf(w, "  %d at last, %d at most\n", o.Last, o.Max)
 	}
-	fmt.Fprintf(w, "  %s named", forensics.Plural(int(o.Named), "pod"))
-	if o.Rotates {
-		fmt.Fprint(w, ", one after the other: pods come and go")
+	if o.Named > 0 {
+		fmt.Fprintf(w, "  %s named", forensics.Plural(int(o.Named), "pod"))
+		if o.Rotates {
+			fmt.Fprint(w, ", one after the other: pods come and go")
+		}
+		if o.PodUID != "" {
+			fmt.Fprintf(w, "; last %s, %s", printable(o.PodUID), moments(o.Since, o.Until, "no time"))
+		}
+		fmt.Fprintln(w)
 	}
-	if o.PodUID != "" {
-		fmt.Fprintf(w, "; last %s, %s", printable(o.PodUID), moments(o.Since, o.Until, "no time"))
-	}
-	fmt.Fprintln(w)
 	if o.Mounted > 0 {
-		fmt.Fprintf(w, "  %s of them with volumes that are still mounted\n", forensics.Plural(int(o.Mounted), "pod"))
+		fmt.Fprintf(w, "  %s whose volumes were still mounted\n", forensics.Plural(int(o.Mounted), "pod"))
 	}
 }
 
