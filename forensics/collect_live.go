@@ -38,7 +38,10 @@ func (c *collector) live(ctx context.Context) {
 	c.apiDumps(ctx)
 
 	var reading, asking sync.WaitGroup
-	defer reading.Wait()
+	defer func() {
+		c.opt.Progress("reading logs")
+		reading.Wait()
+	}()
 	reading.Go(func() { c.readLogs(ctx) })
 	asking.Go(func() {
 		c.opt.Progress("asking the kubelet")

@@ -123,16 +123,24 @@ func cutAfter(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// added forgets which UID a name had: another pod may have it now.
+// added forgets which pod a name meant: another one may have it now, or a static pod with the same UID comes again. A
+// deletion that still stands keeps its name, since a kubelet that starts adds the pods that are on their way out too.
 func (s *deletions) added(p Subject) {
 	if p.PodName == "" {
 		return
+	}
+	uid := p.PodUID
+	if uid == "" {
+		uid = s.uids[p.PodName]
 	}
 	delete(s.uids, p.PodName)
 	if p.PodUID != "" {
 		s.learn(p)
 	}
-	if d := s.byName[p.PodName]; d != nil && d.Done {
+	if d := s.byUID[uid]; d != nil && (d.Done || d.gone) {
+		delete(s.byUID, uid)
+	}
+	if d := s.byName[p.PodName]; d != nil && (d.Done || d.gone) {
 		delete(s.byName, p.PodName)
 	}
 }

@@ -104,7 +104,7 @@ func TestDeletionStandsWhereItsLinesEnd(t *testing.T) {
 		{4, stageKilling, "pod's worker"},
 		{5, stageContainers, "containers, which have not ended"},
 		{7, stageVolumes, "no unmount has begun"},
-		{8, stageVolumes, "began at 10:00:32 and has not come back"},
+		{8, stageVolumes, "began at 11-20 10:00:32 UTC and has not come back"},
 		{10, stageCgroup, "cgroup"},
 		{11, stageStatus, "status manager"},
 		{13, stageAPI, "finalizers"},
@@ -127,7 +127,7 @@ func TestDeletionStandsWhereItsLinesEnd(t *testing.T) {
 // In the grace period nothing is wrong yet.
 func TestDeletionWithinItsGracePeriod(t *testing.T) {
 	d := only(t, fold("kubelet", append(slices.Clone(newFlow[:5]), k("I", 10, "kubelet.go", `"SyncLoop (housekeeping)"`))...))
-	if !strings.Contains(d.Waits, "until 10:00:31") {
+	if !strings.Contains(d.Waits, "until 11-20 10:00:31 UTC") {
 		t.Errorf("waits %q", d.Waits)
 	}
 }
@@ -258,6 +258,26 @@ func TestSameNameTwice(t *testing.T) {
 	}
 }
 
+// A static pod keeps its UID when it comes again, here at -v 2.
+func TestStaticPodTwice(t *testing.T) {
+	remove := `"SyncLoop REMOVE" source="file" pods=["default/web-0"]`
+	lines := []string{k("I", 1, "kubelet.go", remove), newFlow[4], newFlow[5], newFlow[7], newFlow[8]}
+	lines = append(lines, k("I", 60, "kubelet.go", `"SyncLoop ADD" source="file" pods=["default/web-0"]`))
+	for _, l := range []string{k("I", 1, "kubelet.go", remove), newFlow[4], newFlow[5], newFlow[7]} {
+		lines = append(lines, strings.Replace(l, "1120 10:00", "1120 10:10", 1))
+	}
+	s := fold("kubelet", append(lines, k("I", 1500, "server.go", `"something"`))...)
+	if len(s.Deletions) != 2 || s.Deletions[0].Done || s.Deletions[0].Stage != stageVolumes {
+		t.Fatalf("%+v", s.Deletions)
+	}
+	if !s.Deletions[1].Done || stagesOf(s.Deletions[0]) != "requested containers volumes" {
+		t.Errorf("the first: done %v; the second: %q", s.Deletions[1].Done, stagesOf(s.Deletions[0]))
+	}
+	if !strings.Contains(s.Deletions[0].Waits, "began at 11-20 10:10:32 UTC and has not come back") {
+		t.Errorf("waits %q", s.Deletions[0].Waits)
+	}
+}
+
 // A container that is killed because its probe fails is no deletion; nor is a mount that fails.
 func TestNoDeletion(t *testing.T) {
 	s := fold("kubelet", newFlow[4], failure("{volumeName:"+csiUnique+" podName:U1 nodeName:}", "1s",
@@ -285,7 +305,7 @@ func TestDeletionBeforeSilence(t *testing.T) {
 		lines = append(lines, k("I", float64(2*i)/10, "kubelet.go", `"SyncLoop (housekeeping)"`))
 	}
 	lines = append(lines, newFlow[1], k("I", 400, "kubelet_node_status.go", `"something"`))
-	if d := only(t, fold("kubelet", lines...)); !strings.Contains(d.Waits, "silent since 10:00:01") {
+	if d := only(t, fold("kubelet", lines...)); !strings.Contains(d.Waits, "silent since 11-20 10:00:01 UTC") {
 		t.Errorf("waits %q", d.Waits)
 	}
 }

@@ -48,8 +48,8 @@ func (d *deletion) finish(f *folder) {
 	if d.Steps == nil {
 		d.Steps = []Step{}
 	}
-	if !d.Done && d.gone && len(d.kills) == 0 && len(d.mounts) == 0 && len(d.complaints) == 0 && stageRank(d.Stage) < stageRank(stageKilling) {
-		d.Done, d.Stage = true, stageRemoved // nothing was left to do for it
+	if !d.Done && d.gone && d.idle() && (stageRank(d.Stage) < stageRank(stageKilling) || d.unmounted > 0 && !d.workerShown(f)) {
+		d.Done, d.Stage = true, stageRemoved // nothing was left to do for it, or all that began has ended well
 	}
 	if d.Stage == "" {
 		d.Stage = stageRequested
@@ -79,6 +79,12 @@ func (d *deletion) finish(f *folder) {
 func (d *deletion) volumesShown(f *folder) bool {
 	cur := f.lives.current()
 	return cur != nil && cur.Verbosity >= 3
+}
+
+// workerShown says whether the kubelet's verbosity shows the last lines of a pod's worker.
+func (d *deletion) workerShown(f *folder) bool {
+	cur := f.lives.current()
+	return cur != nil && cur.Verbosity >= 4
 }
 
 // proven says whether the next stage would have been seen: its lines are of a verbosity that this kubelet writes.
@@ -225,7 +231,7 @@ func (d *deletion) waitsForVolumes(f *folder) string {
 				"or waits for the API server after its start"
 		case KindUnmountBusy, KindUnmountFailed, KindCSIDriverMissing, KindCSIAborted, KindCSIDeadline, KindCSIUnavailable,
 			KindCSIFailed, KindCSIVolDataMissing:
-			return "the unmount of volume " + c.volume + ": " + c.cause()
+			return "the unmount of volume " + cmp.Or(c.volume, "not named") + ": " + c.cause()
 		}
 	}
 	if d.Proven {
@@ -259,7 +265,7 @@ func causeOf(code, reason string) string {
 	return code + " (" + reason + ")"
 }
 
-func clockTime(t time.Time) string { return t.UTC().Format("15:04:05") }
+func clockTime(t time.Time) string { return t.UTC().Format("01-02 15:04:05 UTC") }
 
 func shortSeconds(s float64) string {
 	return time.Duration(s * float64(time.Second)).String()
