@@ -39,7 +39,10 @@ func (c *collector) live(ctx context.Context) {
 	c.apiDumps(ctx)
 
 	var reading, asking sync.WaitGroup
-	defer reading.Wait()
+	defer func() {
+		c.opt.Progress("reading logs")
+		reading.Wait()
+	}()
 	reading.Go(func() { c.readLogs(ctx) })
 	asking.Go(func() { c.read(ctx, SourceRuntimeAnswer, readLimit, c.runtimeAnswers) })
 	asking.Go(func() {

@@ -68,11 +68,12 @@ finding is at least that severe.`,
 	fs.BoolVar(&f.NoProbe, "no-probe", false, "touch no mount: report only what others are seen waiting for")
 	fs.BoolVar(&f.probe, "probe", false, "probe mounts even as PID 1 of a container, which then may not end")
 	fs.StringSliceVar(&f.Goroutines, "goroutines", nil, "read the kubelet's goroutine dump from `FILE` instead of asking the kubelet")
+	fs.StringSliceVar(&f.Logs, "log", nil, "read `FILE` instead of looking for logs; may be given several times, the oldest first")
+	fs.DurationVar(&f.LogsSince, "since", 0, "how far back logs are read; all of those that are given with --log")
+	fs.Lookup("since").DefValue = forensics.DefaultLogsSince.String()
+	fs.BoolVar(&f.NoLogs, "no-logs", false, "read no logs")
 	fs.StringSliceVar(&f.APIDumps, "api-dump", nil, "read objects of the API from `FILE`: kubectl get pods,nodes,pvc,pv -A -o json")
 	f.podGC.register(cmd)
-	fs.StringSliceVar(&f.Logs, "log", nil, "read `FILE` instead of looking for logs; may be given several times, the oldest first")
-	fs.DurationVar(&f.LogsSince, "since", forensics.DefaultLogsSince, "how far back logs are read")
-	fs.BoolVar(&f.NoLogs, "no-logs", false, "read no logs")
 	fs.DurationVar(&f.Interval, "interval", forensics.DefaultInterval, "where the kubelet's goroutine dump shows a suspect, take a second one so much later; 0 takes none")
 	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take the kubelet's CPU profile for so long (10s); it costs the kubelet a few percent of a processor")
 	fs.DurationVar(&f.DiskUsage, "disk-usage", 0, "count for so long (30s) where the disk space went (default: 2s, and only on a disk near a threshold)")
@@ -138,7 +139,7 @@ func (f *flags) validate() error {
 	if f.HungAfter <= 0 || f.SlowAfter <= 0 {
 		return usagef("--hung-after and --slow-after: want more than 0")
 	}
-	if f.LogsSince <= 0 {
+	if f.LogsSince < 0 {
 		return usagef("--since %v: want more than 0; --no-logs reads none", f.LogsSince)
 	}
 	if f.NoLogs && len(f.Logs) > 0 {

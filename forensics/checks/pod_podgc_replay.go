@@ -12,9 +12,6 @@ import (
 
 // replayPodGC says whom the pod garbage collector deletes by the dump of the API, and who else deletes pods.
 func replayPodGC(p *forensics.Pass) {
-	if p.Evidence.Cluster == nil {
-		return
-	}
 	reportReplay(p, withThreshold(p.Evidence))
 	reportDeleters(p)
 	reportVanished(p)
@@ -209,4 +206,8 @@ func onThisNode(e *forensics.Evidence, pod cluster.Pod) bool {
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
 	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, pod.Node) })
+}
+
+func podEntity(uid string) forensics.Entity {
+	return forensics.Entity{Kind: forensics.KindPod, ID: uid}
 }

@@ -34,10 +34,7 @@ The kubelet's log shows the refused unmounts themselves, since when, how often, 
 (500 ms, doubled each time up to 2 min 2 s). "Busy" is told from umount's words in any language. Only what was still
 refused when the log ended counts. With the log alone nobody is named who holds it.`,
 	Severity: forensics.Warning,
-	Needs: []forensics.Need{
-		{forensics.SourceHolders, forensics.SourceLogs},
-		{forensics.SourceMounts, forensics.SourceLogs},
-	},
+	Needs:    []forensics.Need{{forensics.SourceHolders, forensics.SourceLogs}, {forensics.SourceMounts, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		var missing []string
 		for _, source := range []string{forensics.SourceHolders, forensics.SourceMounts} {
@@ -175,6 +172,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	for _, r := range refused {
 		if r.subject == f.Subject {
 			r.told = true
+			f.Severity = forensics.Warning // somebody has tried, and was refused
 			f = r.join(f)
 		}
 	}
