@@ -96,19 +96,29 @@ func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 
 // join adds the log to a finding about the same driver.
 func (t csiTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Finding {
+	var told []string
+	var lines []logs.Quote
 	for _, e := range t.events {
 		f.Since = earliest(f.Since, e.First)
 		f.Pods = union(f.Pods, uids(uidOf(p, e.Subject)))
-		f.Detail = sentences(f.Detail, fmt.Sprintf("In the log: volume %s, %s from %s to %s, %s.", cmp.Or(e.Volume, e.UniqueName, "unnamed"),
+		told = append(told, fmt.Sprintf("volume %s, %s from %s to %s, %s", cmp.Or(e.Volume, e.UniqueName, "unnamed"),
 			times(e.Count), clock(e.First), clock(e.Last), cmp.Or(e.Code, e.Reason)))
+		lines = append(lines, e.Quotes...)
 	}
-	f.Refs = append(f.Refs, quotesOf(t.events...)...)
+	if len(told) > 0 {
+		f.Detail = sentences(f.Detail, "In the log: "+some(told)+".")
+	}
+	told = nil
 	for _, o := range t.unfinished {
 		f.Since = earliest(f.Since, o.Started)
 		f.Pods = union(f.Pods, uids(uidOf(p, o.Subject)))
-		f.Detail = sentences(f.Detail, fmt.Sprintf("%s of %s was started at %s and has neither succeeded nor failed.", o.Name, operationVolume(o), clock(o.Started)))
-		f.Refs = append(f.Refs, quotes(o.Quotes...)...)
+		told = append(told, fmt.Sprintf("%s of %s, at %s", o.Name, operationVolume(o), clock(o.Started)))
+		lines = append(lines, o.Quotes...)
 	}
+	if len(told) > 0 {
+		f.Detail = sentences(f.Detail, "Started, and neither succeeded nor failed: "+some(told)+".")
+	}
+	f.Refs = append(f.Refs, quotes(lines...)...)
 	f.Detail = sentences(f.Detail, asOf(p))
 	return f
 }

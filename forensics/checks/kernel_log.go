@@ -184,6 +184,10 @@ func withHungTask(p *forensics.Pass, f forensics.Finding, threads ...procs.Threa
 // failingByKernel are file systems that answer, or were not asked, and of whose device the kernel reports errors: ext4
 // and xfs answer from memory when their disk is dead.
 func failingByKernel(p *forensics.Pass) []forensics.Finding {
+	fails := events(p, deviceFails...)
+	if len(fails) == 0 {
+		return nil
+	}
 	var found []forensics.Finding
 	seen := map[string]bool{}
 	for _, m := range p.Evidence.Mounts.Mounts {
@@ -192,7 +196,7 @@ func failingByKernel(p *forensics.Pass) []forensics.Finding {
 			continue
 		}
 		seen[m.Device] = true
-		list := slices.DeleteFunc(kernelOf(p, m).events, func(e logs.Event) bool { return !slices.Contains(deviceFails, e.Kind) })
+		list := slices.DeleteFunc(slices.Clone(fails), func(e logs.Event) bool { return !aboutMount(e, m) })
 		if len(list) > 0 {
 			found = append(found, kernelFinding(p, m, h, list))
 		}

@@ -65,6 +65,12 @@ func notSeen(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	case silent != nil || skips != nil:
 		f.Because = append(f.Because, syncLoopEntity)
 		f.Detail = sentences(f.Detail, "The kubelet's sync loop does not come round, so that it does not act on the request.")
+		if silent != nil && silent.loop.Quote != nil {
+			f.Refs = append(f.Refs, quotes(*silent.loop.Quote)...)
+		}
+		if skips != nil {
+			f.Refs = append(f.Refs, quotesOf(skips.events...)...)
+		}
 	case stands(p, lastSaid(lost)):
 		f.Detail = sentences(f.Detail, "The kubelet does not reach the API server, so that it does not know of the request: "+lost[0].Reason+".")
 		f.Refs = append(f.Refs, quotesOf(lost...)...)

@@ -110,6 +110,9 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 		buf, err = fill(append(buf, carry...), in)
 		if p.matcher == nil {
 			p.matcher = newMatcher(p.r.words, buf)
+			if p.parser.origin == "" {
+				p.parser.origin = writtenBy(buf)
+			}
 		}
 		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0 || p.uncounted}
 		carry = carry[:0]
@@ -131,6 +134,20 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 			return unlessEOF(err)
 		}
 	}
+}
+
+// writtenBy tells by its source files who wrote a log whose lines name no program: the controller manager if none is the
+// kubelet's, since both may be one program; "" if it is not seen.
+func writtenBy(text []byte) string {
+	if bytes.Contains(text, []byte(" kubelet")) {
+		return ""
+	}
+	for _, file := range []string{" controllermanager.go:", " gc_controller.go:", " garbagecollector.go:", " node_lifecycle_controller.go:"} {
+		if bytes.Contains(text, []byte(file)) {
+			return "kube-controller-manager"
+		}
+	}
+	return ""
 }
 
 func unlessEOF(err error) error {

@@ -267,6 +267,17 @@ func TestTheYearOfACompressedLogIsThatOfItsContent(t *testing.T) {
 	}
 }
 
+func TestALogOfTheControllerManagerIsToldByItsContent(t *testing.T) {
+	const log = "I1120 12:00:00.000000       1 controllermanager.go:179] Version: v1.30.0\nI1120 12:00:01.000000       1 shared_informer.go:320] orphaned pod\n"
+	if entries, file := readAll(t, memory("test", []byte(log)), Options{}, orphanWord); file.Origin != "kube-controller-manager" || entries[0].Origin != file.Origin {
+		t.Errorf("%+v, %+v", file, entries)
+	}
+	const k3s = log + "I1120 12:00:01.000000       1 kubelet.go:1] orphaned pod\n"
+	if entries, _ := readAll(t, memory("test", []byte(k3s)), Options{}, orphanWord); entries[1].Origin != "kubelet" {
+		t.Errorf("%+v", entries)
+	}
+}
+
 func TestLiteralsSuitTheSearch(t *testing.T) {
 	for _, w := range literals() {
 		if len(w) < minWord || strings.ContainsAny(w, "\"\\\n\t<>&") {
