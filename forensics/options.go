@@ -35,6 +35,8 @@ type Options struct {
 	Logs      []string      `json:"logs,omitempty"`
 	LogsSince time.Duration `json:"logs_since,omitempty"`
 	NoLogs    bool          `json:"no_logs,omitempty"`
+	// APIDumps are files with objects of the API ("kubectl get pods,nodes,pvc,pv -A -o json"), absolute.
+	APIDumps []string `json:"api_dumps,omitempty"`
 	// Interval is how long after the kubelet's goroutine dump a second one is taken, where the first shows a goroutine
 	// that stands where a healthy one does not rest; 5 s by default, negative takes none.
 	Interval time.Duration `json:"interval,omitempty"`
