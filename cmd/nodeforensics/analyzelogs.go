@@ -38,7 +38,6 @@ func (a *app) addLogs(in *input, names []string) (read int) {
 	if len(names) == 0 {
 		return 0
 	}
-	opt := logs.Options{Now: time.Now(), Zone: time.Local}
 	for _, name := range names {
 		if dumps, _ := readDumps(name); len(dumps) > 0 {
 			in.add(forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{{
@@ -46,7 +45,8 @@ func (a *app) addLogs(in *input, names []string) (read int) {
 			}}})
 		}
 	}
-	for _, f := range in.addStory(logSources(names, opt), opt).Files {
+	opt := logs.Options{Now: time.Now(), Zone: time.Local}
+	for _, f := range in.addSources(logSources(names, opt), opt).Files {
 		if status := forensics.SourceStatus(f.Status); status != forensics.SourceRead {
 			a.complain("%s: %s", printable(f.Path), printable(cmp.Or(f.Detail, f.Status)))
 			if !status.Usable() {
@@ -61,13 +61,13 @@ func (a *app) addLogs(in *input, names []string) (read int) {
 // addLogText adds a log that is held in memory.
 func (in *input) addLogText(name string, text []byte) {
 	_, _ = in.addDumps(name, text) // a log may hold a dump, and mostly does not
-	in.addStory([]logs.Source{{Path: name, Open: func(context.Context) (io.ReadCloser, error) {
+	in.addSources([]logs.Source{{Path: name, Open: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(text)), nil
 	}}}, logs.Options{Now: time.Now(), Zone: time.Local})
 }
 
-// addStory reads logs.
-func (in *input) addStory(sources []logs.Source, opt logs.Options) logs.Story {
+// addSources reads logs into the evidence.
+func (in *input) addSources(sources []logs.Source, opt logs.Options) logs.Story {
 	story := logs.Read(context.Background(), sources, opt)
 	part, _ := forensics.LogsEvidence(story)
 	in.add(part)
