@@ -1,0 +1,104 @@
+package hostfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// linksOf collects what a LinkReader tells: the text of each link, "!" and the error of what is none.
+func linksOf(t *testing.T, f *FS, dir, rel string, limit int) (map[string]string, error) {
+	t.Helper()
+	d, err := f.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	got := map[string]string{}
+	var r LinkReader
+	err = r.Each(d, rel, limit, func(name, text []byte, err error) {
+		got[string(name)] = string(text)
+		if err != nil {
+			got[string(name)] = "!" + errors.Unwrap(err).Error()
+		}
+	})
+	return got, err
+}
+
+func TestLinkReader(t *testing.T) {
+	long := "/" + strings.Repeat("x/", 2000)
+	both(t, func(t *testing.T, weak bool) {
+		root := t.TempDir()
+		for name, target := range map[string]string{"a": "/etc/passwd", "b\n": "x\x1b\xff", "long": long} {
+			if err := os.MkdirAll(filepath.Join(root, "dir/links"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, filepath.Join(root, "dir/links", name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := open(root, weak)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		got, err := linksOf(t, f, "/dir", "links", 10)
+		if err != nil || len(got) != 3 || got["a"] != "/etc/passwd" || got["b\n"] != "x\x1b\xff" || got["long"] != long {
+			t.Errorf("%q, %v", got, err)
+		}
+		if got, err := linksOf(t, f, "/dir", "links", 2); len(got) != 2 || !errors.Is(err, ErrTruncated) {
+			t.Errorf("with a limit of 2: %d links, %v", len(got), err)
+		}
+		if _, err := linksOf(t, f, "/dir", "none", 2); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a directory that is not there: %v", err)
+		}
+	})
+}
+
+// TestLinkReaderInProc has a descriptor of a file whose name is as long as names can be.
+func TestLinkReaderInProc(t *testing.T) {
+	both(t, func(t *testing.T, weak bool) {
+		name := filepath.Join(t.TempDir(), strings.Repeat("n", 255))
+		file, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = file.Close() }()
+		f, err := open("/", weak)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		dir, fd := "/proc/"+strconv.Itoa(os.Getpid()), strconv.Itoa(int(file.Fd()))
+		got, err := linksOf(t, f, dir, "fd", 1<<20)
+		if err != nil || got[fd] != name {
+			t.Errorf("descriptor %s: %q, %v; want %q", fd, got[fd], err, name)
+		}
+		if got, err := linksOf(t, f, dir, "fd", 2); len(got) != 2 || !errors.Is(err, ErrTruncated) {
+			t.Errorf("with a limit of 2: %d links, %v", len(got), err)
+		}
+		if _, err := linksOf(t, f, "/proc", "self", 2); !errors.Is(err, ErrSymlink) && !errors.Is(err, unix.ENOTDIR) {
+			t.Errorf("through a link: %v", err)
+		}
+		d, err := f.OpenDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = d.Close() }()
+		if text, err := d.Head(make([]byte, 0, 4096), "fdinfo/"+fd); err != nil || !strings.HasPrefix(string(text), "pos:\t0\n") {
+			t.Errorf("head %q, %v", text, err)
+		}
+		if _, err := d.OpenDir("cwd"); err == nil {
+			t.Error("a magic link was followed")
+		}
+		if _, err := d.OpenDir("status"); !errors.Is(err, unix.ENOTDIR) {
+			t.Errorf("a file as a directory: %v", err)
+		}
+	})
+}

@@ -1,0 +1,35 @@
+package mounts
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLineCache parses tables with what others have taught, and wants the same as without.
+func TestLineCache(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.mountinfo")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	lines, words := lineCache{}, interner{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := strings.ReplaceAll("\n"+string(text), "\n1", "\n91") // other ids, as in a copy of the namespace
+		changed := strings.ReplaceAll(copied, "rw,relatime", "ro,relatime")
+		for _, table := range []string{string(text), copied, changed, "1 2 3:4 / /a\\040b rw - t s o\n5 6 3:4 / /a\\040b rw - t s o\n"} {
+			want, _ := Parse(strings.NewReader(table))
+			p := parser{strings: words, lines: lines}
+			p.parse(strings.NewReader(table))
+			if diff := cmp.Diff(want, p.mounts); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+		}
+	}
+}
