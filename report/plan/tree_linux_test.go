@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,10 +22,17 @@ import (
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
-const (
-	uidA    = "5c948341-c030-4996-b888-f032577d97b0"
-	uidLive = "2fa11937-efab-4c40-b852-78b553e1ceeb"
+// UIDs of pods. They are looked for on the whole machine, where other tests may run.
+var (
+	uidA    = uid("b")
+	uidLive = uid("a")
 )
+
+// someUID is all of a UID but its first digit.
+var someUID = fmt.Sprintf("%07x-%04x-%04x-%04x-%012x", rand.Uint32()>>4, rand.Uint32()>>16, rand.Uint32()>>16, rand.Uint32()>>16, rand.Uint64()>>16)
+
+// uid makes the UID of a pod from its first digit.
+func uid(first string) string { return first + someUID }
 
 // A tree is the root directory of a kubelet with pods that are gone, below a directory of the test.
 type tree struct {

@@ -19,9 +19,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
-// uid makes the UID of a pod.
-func uid(n string) string { return n + "c948341-c030-4996-b888-f032577d97b0" }
-
 // everything builds pods that are gone with leftovers of all classes, and returns where the disk of one was mounted.
 func everything(tr tree) string {
 	tr.write(uid("0"), csi+"/vol_data.json", volData)
@@ -337,7 +334,7 @@ func TestScriptShells(t *testing.T) {
 // TestScriptStaticPod has a pod whose UID comes back with its manifest: only the kubelet knows whether it is gone. It is
 // asked with the token, and an empty list proves nothing.
 func TestScriptStaticPod(t *testing.T) {
-	const static = "80d4acab7d7b273609d8596b6c36ec14"
+	static := strings.ReplaceAll(uid("c"), "-", "")
 	for name, tc := range map[string]struct {
 		pods, token string
 		status      int
