@@ -74,6 +74,10 @@ func (c *collector) measureDisks(ctx context.Context) (Evidence, error) {
 	store := m.placeStore(ctx, k)
 	m.place(ctx, m.host, disks.RolePodLogs, podLogDir(k), "container logs")
 	m.place(ctx, m.host, disks.RoleSystemLogs, "/var/log", "logs of the system")
+	early := *m.state // counting may take longer than there is time
+	early.FileSystems = slices.Clone(early.FileSystems)
+	early.NotWalked = "there was no time"
+	c.tell(Evidence{Disks: &early})
 	m.walk(ctx, disks.Layout{
 		KubeletRoot: m.pathOf(disks.RoleNode), PodLogs: m.pathOf(disks.RolePodLogs), Runtime: store.Runtime, Root: store.Root,
 		Images: store.Images, Writable: m.writable(store),
@@ -353,7 +357,7 @@ func (m *measurer) count(ctx context.Context, f disks.FileSystem, layout disks.L
 	patient, cancelToo := context.WithTimeout(ctx, max(budget, 0)+statfsLimit)
 	defer cancelToo()
 	_, err := probe.Do(patient, m.opt.Calls, key(m.mounts[f.Device], f.Device), func() (struct{}, error) {
-		counting.Walk(timed, v.fs, trees...)
+		counting.Walk(timed, v.fs, append(m.first(f), trees...)...)
 		return struct{}{}, nil
 	})
 	u := counting.Usage(f, m.deleted(f.Device)...)
@@ -364,6 +368,21 @@ func (m *measurer) count(ctx context.Context, f disks.FileSystem, layout disks.L
 	}
 	m.nameOwners(u.Items)
 	return u
+}
+
+// first are the directories to begin with, should the time not suffice for the others: those of which the kubelet or the
+// runtime can free something.
+func (m *measurer) first(f disks.FileSystem) []string {
+	list := []string{}
+	for _, role := range []string{disks.RoleNode, disks.RolePodLogs, disks.RoleImage, disks.RoleSystemLogs} {
+		p, ok := m.state.Place(role)
+		// Paths of the host mean something else to a kubelet in a mount namespace of its own.
+		same := role == disks.RoleNode || m.views[f.Device].fs == m.host.fs
+		if ok && p.Device == f.Device && same {
+			list = append(list, p.Path)
+		}
+	}
+	return list
 }
 
 // trees are the mount points that show all that there is to see of a file system: the mount of its topmost directory, and

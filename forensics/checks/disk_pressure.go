@@ -111,7 +111,7 @@ func pressureFinding(p *forensics.Pass, f disks.FileSystem, met []disks.Reach) f
 		found.ConfidenceWhy = "the thresholds are the defaults: " + d.Assumed
 	case first.Threshold.Kind == "hard":
 		found.Severity = forensics.Critical
-		found.Detail = "The node has the condition DiskPressure, takes no new pods and keeps it for at least evictionPressureTransitionPeriod (5 min by default) after space was freed. " + found.Detail
+		found.Detail = "With this the kubelet gives the node the condition DiskPressure: it takes no new pods, until evictionPressureTransitionPeriod (5 min by default) after space was freed. " + found.Detail
 	default:
 		found.Detail = fmt.Sprintf("The kubelet acts when that lasts for the grace period (%s). ", first.Threshold.Grace) + found.Detail
 	}

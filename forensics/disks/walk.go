@@ -35,6 +35,7 @@ const (
 type walker struct {
 	layout   Layout
 	rules    [][]rule
+	walked   map[string]bool // trees, by path
 	max      int64
 	slots    chan struct{}
 	entries  atomic.Int64
@@ -70,11 +71,12 @@ func NewCounting(opt WalkOptions) *Counting {
 		entries = 5_000_000
 	}
 	return &Counting{&walker{
-		layout: opt.Layout, rules: opt.Layout.rules(), max: entries, slots: make(chan struct{}, workers-1), links: map[inode]struct{}{},
+		layout: opt.Layout, rules: opt.Layout.rules(), max: entries, slots: make(chan struct{}, workers-1), links: map[inode]struct{}{}, walked: map[string]bool{},
 	}}
 }
 
 // Walk counts what the trees below the given directories take, in blocks that are allocated (st_blocks), each inode once.
+// A directory that was walked before is passed over, so that what matters most may come first and its parent later.
 // It crosses no mount and follows no symbolic link. When ctx ends, it stops and the result says that it was cut. It may
 // block where the file system does: then [Counting.Usage] has what was counted so far.
 func (c *Counting) Walk(ctx context.Context, fsys *hostfs.FS, trees ...string) {
@@ -84,6 +86,11 @@ func (c *Counting) Walk(ctx context.Context, fsys *hostfs.FS, trees ...string) {
 			c.w.fail(err)
 			continue
 		}
+		if c.w.walked[dir.Path()] || c.w.over(ctx) {
+			_ = dir.Close()
+			continue
+		}
+		c.w.walked[dir.Path()] = true // nobody reads it now
 		var all sync.WaitGroup
 		top := c.w.bucketOf(dir.Path())
 		if info, err := dir.Lstat("."); err == nil {
@@ -190,6 +197,10 @@ type child struct {
 }
 
 func (w *walker) below(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, c child, into *bucket, depth int) {
+	name := path.Join(d.Path(), c.name)
+	if w.walked[name] {
+		return
+	}
 	sub, err := d.OpenDir(c.name)
 	switch {
 	case errors.Is(err, hostfs.ErrCrossesMount):
@@ -199,7 +210,7 @@ func (w *walker) below(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, 
 		w.fail(err)
 		return
 	}
-	if item, ok := w.classify(path.Join(d.Path(), c.name), into.Kind); ok {
+	if item, ok := w.classify(name, into.Kind); ok {
 		into = w.add(item, into)
 	}
 	into.bytes.Add(c.bytes)

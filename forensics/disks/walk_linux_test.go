@@ -226,6 +226,28 @@ func TestWalkIsCutAndSaysSo(t *testing.T) {
 	}
 }
 
+// TestWalkBeginsWithWhatMatters walks a directory before the tree that it is in, and counts it once.
+func TestWalkBeginsWithWhatMatters(t *testing.T) {
+	root := mountLoop(t, 32<<20)
+	write(t, 4<<20, root, "var/lib/kubelet/pods", uid, "volumes/kubernetes.io~empty-dir/cache/data")
+	write(t, 1<<20, root, "usr/bin/bash")
+	settle(t, root)
+	fsys := openRoot(t, root)
+	layout := Layout{KubeletRoot: "/var/lib/kubelet"}
+	first := NewCounting(WalkOptions{Layout: layout})
+	first.Walk(t.Context(), fsys, "/var/lib/kubelet")
+	if u := first.Usage(figures(t, fsys)); u.Kind(KindEmptyDir).Bytes < 4<<20 || u.Kind(KindOther).Bytes > 0 {
+		t.Errorf("the kubelet's directory alone: %+v", u.Kinds)
+	}
+	both := NewCounting(WalkOptions{Layout: layout})
+	both.Walk(t.Context(), fsys, "/var/lib/kubelet", "/", "/var/lib/kubelet")
+	u := both.Usage(figures(t, fsys))
+	wantExplained(t, u)
+	if once := u.Kind(KindEmptyDir).Bytes; once < 4<<20 || once > 5<<20 {
+		t.Errorf("%d bytes of emptyDirs, want 4 MiB once", once)
+	}
+}
+
 func TestWalkOfWhatIsNotThereIsAProblem(t *testing.T) {
 	c := NewCounting(WalkOptions{})
 	c.Walk(t.Context(), openRoot(t, t.TempDir()), "/missing")
