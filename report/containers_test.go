@@ -15,7 +15,9 @@ import (
 // The table of containers tells a first process from another one that got its pid, and puts trouble first.
 func TestContainersView(t *testing.T) {
 	ended, code := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), 137
-	task := func(pid int, start uint64) containers.Task { return containers.Task{InitPID: pid, InitStart: start, From: []string{"task"}} }
+	task := func(pid int, start uint64) containers.Task {
+		return containers.Task{InitPID: pid, InitStart: start, From: []string{"task"}}
+	}
 	e := forensics.NewEvidence()
 	e.Runtimes = []containers.Runtime{{Name: "containerd", Root: "/var/lib/containerd", Answer: &containers.Answer{Status: "timeout"}}}
 	e.Pods = []kubelet.Pod{{UID: "u1", Namespace: "default", Name: "web", Source: "runtime", Kind: kubelet.KindStatic}}

@@ -112,8 +112,9 @@ func containerScenarios() map[string][]scenario {
 				e.Processes[len(e.Processes)-1].State = "T"
 			}, want: []string{"critical runtime containerd"}, says: "stopped by a signal"},
 			{name: "it does not run", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
-				answers("not-owned")(tb, e)
+				answers("refused")(tb, e)
 				e.Processes = e.Processes[:3]
+				e.Cover(forensics.Source{Source: forensics.SourceGoroutines, Status: forensics.SourceDenied})
 			}, want: []string{"critical runtime containerd"}, says: "does not run"},
 			{name: "no goroutines and no answer", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
 				answers("timeout")(tb, e)

@@ -284,10 +284,14 @@ func TestPinMatches(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"a/b:1", "a/b:1", true}, {"a/b:1", "a/b:10", false},
-		{"a/*", "a/b:1", true}, {"a/*", "b/a/x", false},
-		{"*b*", "a/b:1", true}, {"*c*", "a/b:1", false},
-		{"", "a", false}, {"*", "a", false},
+		{"a/b:1", "a/b:1", true},
+		{"a/b:1", "a/b:10", false},
+		{"a/*", "a/b:1", true},
+		{"a/*", "b/a/x", false},
+		{"*b*", "a/b:1", true},
+		{"*c*", "a/b:1", false},
+		{"", "a", false},
+		{"*", "a", false},
 	} {
 		if got := pinMatches(tc.pattern, tc.name); got != tc.want {
 			t.Errorf("%q matches %q: %v", tc.pattern, tc.name, got)

@@ -68,11 +68,24 @@ type hierarchy struct {
 
 // hierarchies are the unified one (v2, and hybrid), those of v1 that kubelets always use, then the other controllers.
 var hierarchies = []hierarchy{
-	{"/sys/fs/cgroup", true}, {"/sys/fs/cgroup/unified", true}, {"/sys/fs/cgroup/systemd", true}, {"/sys/fs/cgroup/pids", true},
-	{"/sys/fs/cgroup/memory", true}, {"/sys/fs/cgroup/cpu", true}, {"/sys/fs/cgroup/cpu,cpuacct", true}, {"/sys/fs/cgroup/freezer", true},
-	{"/sys/fs/cgroup/cpuacct", false}, {"/sys/fs/cgroup/cpuset", false}, {"/sys/fs/cgroup/blkio", false}, {"/sys/fs/cgroup/devices", false},
-	{"/sys/fs/cgroup/hugetlb", false}, {"/sys/fs/cgroup/net_cls", false}, {"/sys/fs/cgroup/net_cls,net_prio", false},
-	{"/sys/fs/cgroup/perf_event", false}, {"/sys/fs/cgroup/rdma", false}, {"/sys/fs/cgroup/misc", false},
+	{"/sys/fs/cgroup", true},
+	{"/sys/fs/cgroup/unified", true},
+	{"/sys/fs/cgroup/systemd", true},
+	{"/sys/fs/cgroup/pids", true},
+	{"/sys/fs/cgroup/memory", true},
+	{"/sys/fs/cgroup/cpu", true},
+	{"/sys/fs/cgroup/cpu,cpuacct", true},
+	{"/sys/fs/cgroup/freezer", true},
+	{"/sys/fs/cgroup/cpuacct", false},
+	{"/sys/fs/cgroup/cpuset", false},
+	{"/sys/fs/cgroup/blkio", false},
+	{"/sys/fs/cgroup/devices", false},
+	{"/sys/fs/cgroup/hugetlb", false},
+	{"/sys/fs/cgroup/net_cls", false},
+	{"/sys/fs/cgroup/net_cls,net_prio", false},
+	{"/sys/fs/cgroup/perf_event", false},
+	{"/sys/fs/cgroup/rdma", false},
+	{"/sys/fs/cgroup/misc", false},
 }
 
 const (
