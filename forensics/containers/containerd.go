@@ -128,8 +128,10 @@ func (t *Task) addTask(from Task) {
 // (containerd pkg/process, RuncRoot), unless the runtime's options name another.
 func (s *store) initStart(id string, pid int) uint64 {
 	for _, root := range []string{"/run/containerd/runc/k8s.io", path.Join(s.runtime.State, "runc/k8s.io")} {
-		if recorded, start := readRuncState(s.fs, path.Join(root, id)); recorded == pid {
-			return start
+		if dir := s.openOnce(root); dir != nil {
+			if recorded, start := readRuncState(dir, id); recorded == pid {
+				return start
+			}
 		}
 	}
 	return 0
