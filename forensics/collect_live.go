@@ -36,6 +36,7 @@ func (c *collector) live(ctx context.Context) {
 	c.read(ctx, SourceRuntime, 2*readLimit, c.runtimeFiles)
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
+	c.apiDumps(ctx)
 
 	var asking sync.WaitGroup
 	asking.Go(func() { c.read(ctx, SourceRuntimeAnswer, readLimit, c.runtimeAnswers) })
@@ -65,6 +66,7 @@ func (c *collector) offline(ctx context.Context) {
 	c.read(ctx, SourceRuntime, 2*readLimit, c.runtimeFiles)
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
+	c.apiDumps(ctx)
 	if len(c.opt.Goroutines) > 0 {
 		c.dumpFiles(ctx)
 	} else {

@@ -3,6 +3,7 @@ package forensics
 import (
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -56,6 +57,8 @@ type Evidence struct {
 	Held *Held `json:"held,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
+	// Cluster is what the API server held, from dumps that were given as files; absent where none was.
+	Cluster *cluster.Dump `json:"cluster,omitempty"`
 
 	// Redactions says what was masked, never the secret.
 	Redactions []redact.LedgerEntry `json:"redactions"`
@@ -156,6 +159,7 @@ const (
 	SourceCgroups       = "cgroups"
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
+	SourceAPIDump       = "api-dump"
 	SourceRuntime       = "runtime"        // the runtime's files
 	SourceRuntimeAnswer = "runtime-answer" // whether its daemon answers
 	SourceCollector     = "collector"
