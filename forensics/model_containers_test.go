@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -72,11 +73,14 @@ func TestPodFacts(t *testing.T) {
 	e.Cgroups = []containers.PodCgroup{{PodUID: "h", Containers: []string{"c"}, Frozen: []containers.FrozenCgroup{{State: "frozen"}}}}
 	e.Processes = []procs.Process{{PID: 1}, {PID: 2, PodUID: "h"}, {PID: 3, PodUID: "alone"}}
 	e.PodDirs = []kubelet.PodDir{{UID: "h"}}
+	e.Cluster = &cluster.Dump{Pods: []cluster.Pod{
+		{Object: cluster.Object{UID: "alone"}, Phase: "Failed"}, {Object: cluster.Object{UID: "m"}, Mirror: "h"}, {Object: cluster.Object{UID: "elsewhere"}},
+	}}
 	m := NewModel(&e)
 	want := map[string][]PodFact{
-		"h":     {{"runtime", "static, 1 container and 0 sandboxes"}, {"cgroup", "1 container, frozen"}, {"process", "1 process"}, {"pod-dir", "0 volumes"}},
-		"m":     {{"kubelet", "mirror, phase Running, the static pod is h"}},
-		"alone": {{"process", "1 process"}},
+		"h":     {{"runtime", "static, 1 container and 0 sandboxes"}, {"cgroup", "1 container, frozen"}, {"process", "1 process"}, {"pod-dir", "0 volumes"}, {"api-dump", "its mirror pod is m"}},
+		"m":     {{"kubelet", "mirror, phase Running, the static pod is h"}, {"api-dump", "mirror"}},
+		"alone": {{"process", "1 process"}, {"api-dump", "phase Failed"}},
 	}
 	if diff := cmp.Diff(want, m.PodFacts()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -22,7 +22,12 @@ func readContainerd(s *store, in install) error {
 	_, rootErr := s.fs.Lstat(path.Join(in.Root, "io.containerd.metadata.v1.bolt"))
 	_, stateErr := s.fs.Lstat(path.Join(in.State, path.Dir(cdTasks)))
 	if rootErr != nil && (stateErr != nil || sharedState(s, in)) {
-		return errors.Join(rootErr, stateErr)
+		for _, err := range []error{rootErr, stateErr} {
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err // what may not be looked at is not absent
+			}
+		}
+		return rootErr
 	}
 	s.trouble(readContainerdTasks(s, path.Join(in.State, cdTasks)))
 	s.trouble(readContainerdTasks(s, path.Join(in.State, cdTasksV1)))
