@@ -207,3 +207,42 @@ func TestCollectOnThisMachine(t *testing.T) {
 		}
 	}
 }
+
+// TestCollectReadsTheRuntimeOfAnotherNode has a dead CRI-O: all pods, sandboxes and containers are named, by files alone.
+func TestCollectReadsTheRuntimeOfAnotherNode(t *testing.T) {
+	root := fakeDisk(t)
+	if err := os.CopyFS(root, os.DirFS("containers/testdata/cri-o")); err != nil {
+		t.Fatal(err)
+	}
+	e, err := forensics.Collect(t.Context(), forensics.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for source, want := range map[string]forensics.SourceStatus{
+		forensics.SourceRuntime: forensics.SourceRead, forensics.SourceRuntimeAnswer: forensics.SourceAbsent,
+	} {
+		if !slices.ContainsFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == source && s.Status == want }) {
+			t.Errorf("coverage of %s is not %s: %+v", source, want, e.Coverage)
+		}
+	}
+	if len(e.Runtimes) != 1 || len(e.Sandboxes) != 2 || len(e.Containers) != 2 || len(e.Images) != 2 {
+		t.Errorf("%d runtimes, %d sandboxes, %d containers, %d images", len(e.Runtimes), len(e.Sandboxes), len(e.Containers), len(e.Images))
+	}
+	var pods []string
+	for _, p := range e.Pods {
+		if p.Source == "runtime" {
+			pods = append(pods, p.Namespace+"/"+p.Name+" "+p.Kind)
+		}
+	}
+	slices.Sort(pods)
+	if diff := cmp.Diff([]string{"kube-system/kube-apiserver-n1 static", "prod/web-6f7d "}, pods); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "hunter2") {
+		t.Error("a secret is in the evidence")
+	}
+}

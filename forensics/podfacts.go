@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
 
@@ -15,8 +16,8 @@ type PodFact struct {
 }
 
 // PodFacts are all pods that any source names, by UID, and what each source says of them, in the order of kubelet, manifest,
-// logs and runtime as they were read, then cgroups, processes and directories. Pods without a UID, manifests that tell none,
-// are left out.
+// logs and runtime as they were read, then cgroups, processes, directories and the dump of the API. Left out are pods without
+// a UID, manifests that tell none, and those of the dump that nothing on this node knows.
 func (m *Model) PodFacts() map[string][]PodFact {
 	facts := map[string][]PodFact{}
 	add := func(uid, source, says string) {
@@ -53,11 +54,36 @@ func (m *Model) PodFacts() map[string][]PodFact {
 		d := &m.evidence.PodDirs[i]
 		add(d.UID, "pod-dir", Plural(len(d.Volumes), "volume"))
 	}
+	if m.evidence.Cluster != nil {
+		for i := range m.evidence.Cluster.Pods {
+			p := &m.evidence.Cluster.Pods[i]
+			if facts[p.UID] != nil {
+				add(p.UID, "api-dump", clusterSays(p))
+			}
+			if facts[p.Mirror] != nil {
+				add(p.Mirror, "api-dump", "its mirror pod is "+p.UID)
+			}
+		}
+	}
 	return facts
 }
 
+func clusterSays(p *cluster.Pod) string {
+	var says []string
+	if p.Mirror != "" {
+		says = append(says, kubelet.KindMirror)
+	}
+	if p.Phase != "" {
+		says = append(says, "phase "+p.Phase)
+	}
+	if p.Deleting != nil {
+		says = append(says, "being deleted")
+	}
+	return joinWords(says...)
+}
+
 func podSays(p kubelet.Pod) string {
-	says := joinWords(p.Kind, "")
+	says := p.Kind
 	if p.Phase != "" {
 		says = joinWords(says, "phase "+p.Phase)
 	}

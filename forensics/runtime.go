@@ -19,7 +19,7 @@ var runtimes = []struct{ name, process, socket string }{
 }
 
 // RuntimeEntity is the container runtime that the kubelet uses: by its configured endpoint, else the only one that
-// runs, else the only one that has files, else plain "runtime".
+// runs, else the only one of which containers run, else plain "runtime".
 func (m *Model) RuntimeEntity() Entity {
 	if name := runtimeOfEndpoint(m.runtimeEndpoint()); name != "" {
 		return Entity{KindRuntime, name}
@@ -27,8 +27,8 @@ func (m *Model) RuntimeEntity() Entity {
 	name := "runtime"
 	if list := m.runtimeProcesses(); len(list) == 1 {
 		name = runtimeOfProcess(list[0].Comm)
-	} else if found := m.evidence.Runtimes; len(list) == 0 && len(found) == 1 {
-		name = found[0].Name
+	} else if used := m.runtimesInUse(); len(list) == 0 && len(used) == 1 {
+		name = used[0]
 	}
 	return Entity{KindRuntime, name}
 }
@@ -46,6 +46,24 @@ func (m *Model) RuntimeProcess() (procs.Process, bool) {
 		return procs.Process{}, false
 	}
 	return found[0], true
+}
+
+// runtimesInUse are the names of the runtimes of which a container runs. Files alone prove nothing: they stay behind when a
+// node changes its runtime.
+func (m *Model) runtimesInUse() []string {
+	var names []string
+	use := func(name, id string, t containers.Task) {
+		if _, state := m.Init(id, t); state == InitRunning && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for i := range m.evidence.Sandboxes {
+		use(m.evidence.Sandboxes[i].Runtime, m.evidence.Sandboxes[i].ID, m.evidence.Sandboxes[i].Task)
+	}
+	for i := range m.evidence.Containers {
+		use(m.evidence.Containers[i].Runtime, m.evidence.Containers[i].ID, m.evidence.Containers[i].Task)
+	}
+	return names
 }
 
 // KubeletRuntime is what is known of the container runtime that the kubelet uses: the one at its configured endpoint, else
@@ -68,9 +86,6 @@ func (m *Model) KubeletRuntime() *containers.Runtime {
 	}
 	return found[0]
 }
-
-// RuntimeConfigured says whether the kubelet was told which runtime to use.
-func (m *Model) RuntimeConfigured() bool { return runtimeOfEndpoint(m.runtimeEndpoint()) != "" }
 
 // RuntimeRuns says whether a process of the kubelet's runtime runs on the host.
 func (m *Model) RuntimeRuns() bool {

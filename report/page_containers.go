@@ -49,7 +49,7 @@ func newContainersView(r Report, names podBook, places *places) containersView {
 	list := taskList(r, names)
 	room := budget(budgetContainers)
 	for i, t := range list {
-		row := t.row(i, r, names, places)
+		row := t.row(i, names, places)
 		if !room.fits(row, 320) {
 			v.Cut = len(list) - i
 			return v
@@ -138,7 +138,7 @@ func (t taskRow) rank() int {
 	return 3
 }
 
-func (t taskRow) row(i int, r Report, names podBook, places *places) containerRow {
+func (t taskRow) row(i int, names podBook, places *places) containerRow {
 	row := containerRow{
 		Anchor: "container-" + strconv.Itoa(i+1), Name: cell(t.name, 120), ID: cell(t.id, 80), State: initMark(t), Waits: cell(t.waits, maxCell),
 		Image: cell(t.image, maxCell), Created: t.created, Ended: cell(t.ended, maxCell), From: cell(joinComma(t.task.From), 60), Rank: i,

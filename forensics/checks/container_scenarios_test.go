@@ -112,13 +112,24 @@ func containerScenarios() map[string][]scenario {
 				e.Processes[len(e.Processes)-1].State = "T"
 			}, want: []string{"critical runtime containerd"}, says: "stopped by a signal"},
 			{name: "it does not run", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
-				answers("not-owned")(tb, e)
+				answers("refused")(tb, e)
 				e.Processes = e.Processes[:3]
+				e.Cover(forensics.Source{Source: forensics.SourceGoroutines, Status: forensics.SourceDenied})
 			}, want: []string{"critical runtime containerd"}, says: "does not run"},
 			{name: "no goroutines and no answer", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
 				answers("timeout")(tb, e)
 				e.Cover(forensics.Source{Source: forensics.SourceGoroutines, Status: forensics.SourceDenied})
 			}, want: []string{"warning runtime containerd"}},
+			{name: "files of a runtime that the node had once", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
+				answers("refused")(tb, e)
+				e.Processes, e.Kubelet.Flags = e.Processes[:3], map[string]string{}
+			}, outcome: forensics.OutcomeClean},
+			{name: "no endpoint is known, but its containers run", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
+				answers("refused")(tb, e)
+				e.Processes, e.Kubelet.Flags = e.Processes[:3], map[string]string{}
+				e.Sandboxes = []containers.Sandbox{{ID: appID, Runtime: "containerd", PodUID: liveUID, Task: containers.Task{InitPID: 4000, InitStart: 7}}}
+				e.Processes[1].StartTicks = 7
+			}, want: []string{"critical runtime containerd"}, says: "does not run"},
 			{name: "it answers", base: withRuntime, change: answers("ok"), outcome: forensics.OutcomeClean},
 			{name: "it answers, but nobody knows what the kubelet waits for", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
 				answers("ok")(tb, e)

@@ -23,13 +23,9 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 		f.ConfidenceWhy = "it was asked once, and a busy node can be slow"
 		f.Detail = capital(answerText(*r.Answer)) + ". The kubelet can start, change and stop no container while it does not answer; running ones go on."
 		blameRuntimeProcess(p, &f)
-	case seen && r.Answer.Status != "ok" && r.Answer.Status != "error" && !p.Model.RuntimeRuns():
+	case seen && (r.Answer.Status == "refused" || r.Answer.Status == "not-owned") && !p.Model.RuntimeRuns():
 		f.Severity, f.Confidence = forensics.Critical, forensics.Certain
 		f.ConfidenceWhy = "no process of it is in /proc"
-		if !p.Model.RuntimeConfigured() {
-			f.Severity, f.Confidence = forensics.Warning, forensics.Likely
-			f.ConfidenceWhy += "; that the kubelet uses it is concluded from its files, which may be old"
-		}
 		f.Title = runtimeName(runtime) + " does not run"
 		f.Detail = fmt.Sprintf("No process of it is on this node, and its socket %s is not served (%s). The kubelet can start, change and stop no container; those that run go on.",
 			r.Socket, strings.TrimSpace(r.Answer.Detail))

@@ -27,8 +27,8 @@ are a warning. A runtime that is stopped by a signal (state T) or that itself wa
 
 Without goroutines it rests on a question of its own: Version over the runtime's socket, asked only if a process of the
 runtime listens there. No answer within 2 s is a warning, since a busy node can be that slow; critical if the process is
-stopped. A runtime of which no process runs beside a running kubelet is critical. An answer to that question alone
-does not make it well: lists and status of pods can hang all the same.
+stopped. A runtime of which no process runs is critical, if the kubelet is configured for it or containers of it run. An
+answer to that question alone does not make it well: lists and status of pods can hang all the same.
 
 The kubelet's log shows it, too: such questions that failed with DeadlineExceeded or Unavailable, "container runtime is
 down", a socket that refuses. It is critical if that was still said when the log ended, for a minute or more, and the log

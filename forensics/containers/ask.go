@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path"
@@ -61,16 +62,32 @@ func Ask(ctx context.Context, fsys *hostfs.FS, r Runtime, opt AskOptions) Reply 
 	reply, err := probe.Do(outer, opt.Group, "socket "+r.Socket, func() (Reply, error) {
 		pid, err := socketOwner(fsys, r.Socket, opt.Daemons)
 		if err != nil {
-			return Reply{Answer: Answer{Status: "not-owned", Detail: err.Error()}}, nil
+			return Reply{Answer: Answer{Status: refusal(err), Detail: err.Error()}}, nil
 		}
 		reply := exchange(ctx, r.Socket)
 		reply.PID = pid
 		return reply, nil
 	})
 	if err != nil {
-		return Reply{Answer: Answer{Status: "timeout", Detail: err.Error(), Seconds: opt.Limit.Seconds()}}
+		return Reply{Answer: Answer{Status: "timeout", Detail: err.Error()}}
 	}
 	return reply
+}
+
+var (
+	errNobodyListens = errors.New("nobody listens there")
+	errNotOwned      = errors.New("no process of the runtime has it open")
+)
+
+// refusal names the reason for which nobody was asked.
+func refusal(err error) string {
+	switch {
+	case errors.Is(err, errNobodyListens):
+		return "refused"
+	case errors.Is(err, errNotOwned):
+		return "not-owned"
+	}
+	return "not-asked"
 }
 
 // socketOwner finds which of the daemons has every socket open that listens at a path, from /proc/net/unix and the
@@ -82,14 +99,18 @@ func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (pid int, err e
 	}
 	inodes := listeningAt(string(text), socket)
 	if len(inodes) == 0 {
-		return 0, errors.New("nobody listens there")
+		return 0, errNobodyListens
 	}
 	for _, d := range daemons {
-		if hasAll(fsys, d.PID, inodes) {
+		has, err := hasAll(fsys, d.PID, inodes)
+		if has {
 			return d.PID, nil
 		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, fmt.Errorf("who has it open could not be seen: %w", err)
+		}
 	}
-	return 0, errors.New("no process of the runtime has it open")
+	return 0, errNotOwned
 }
 
 // listeningAt reads /proc/net/unix (unix(7), proc_pid_net(5)) for sockets that listen at a path:
@@ -113,15 +134,15 @@ func listeningAt(text, socket string) map[string]bool {
 }
 
 // hasAll says whether a process has all of some sockets open.
-func hasAll(fsys *hostfs.FS, pid int, links map[string]bool) bool {
+func hasAll(fsys *hostfs.FS, pid int, links map[string]bool) (bool, error) {
 	dir, err := fsys.OpenDir(path.Join("/proc", strconv.Itoa(pid), "fd"))
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer func() { _ = dir.Close() }()
 	entries, err := dir.Entries(maxDescriptors)
 	if err != nil && len(entries) == 0 {
-		return false
+		return false, err
 	}
 	found := map[string]bool{}
 	for _, e := range entries {
@@ -129,7 +150,7 @@ func hasAll(fsys *hostfs.FS, pid int, links map[string]bool) bool {
 			found[link] = true
 		}
 	}
-	return len(found) == len(links)
+	return len(found) == len(links), nil
 }
 
 // exchange asks in the version of the interface that came with Kubernetes 1.20 and then in that before it, which is all

@@ -60,7 +60,7 @@ func TestAsk(t *testing.T) {
 		"empty message":   {serve(t, answer("runtime.v1", "\x00\x00\x00\x00\x00")), self, "ok", "", ""},
 		"large answer":    {serve(t, answer("runtime.v1", strings.Repeat("\x00\xff", 1<<17))), self, "error", "", "not with a version"},
 		"no answer":       {serve(t, func(http.ResponseWriter, *http.Request) { <-never }), self, "timeout", "", "did not answer"},
-		"nobody listens":  {filepath.Join(t.TempDir(), "none.sock"), self, "not-owned", "", "nobody listens"},
+		"nobody listens":  {filepath.Join(t.TempDir(), "none.sock"), self, "refused", "", "nobody listens"},
 		"another process": {serve(t, answer("runtime.v1", framed)), []containers.Hint{{PID: 1}}, "not-owned", "", "no process of the runtime"},
 		"no socket":       {"", self, "not-asked", "", ""},
 	} {

@@ -34,6 +34,7 @@ const (
 	maxBoltDepth = 32        // a tree of this depth would have more entries than there are atoms in a disk
 	maxBoltPage  = 64 << 20  // one page with its overflow
 	maxBoltRead  = 256 << 20 // all that is read of one database
+	boltRereads  = 8         // a page has one place in a whole database, and the first few are looked at several times
 )
 
 var errBoltDamaged = errors.New("damaged database")
@@ -57,7 +58,7 @@ type boltDB struct {
 
 // openBolt finds the newer of the two meta pages that are whole.
 func openBolt(r io.ReaderAt, size int64) (*boltDB, error) {
-	db := &boltDB{r: r, size: size, budget: maxBoltRead}
+	db := &boltDB{r: r, size: size, budget: min(maxBoltRead, boltRereads*size)}
 	// The second meta page begins at the page size, which is that of the machine which made the file.
 	for _, at := range []int64{0, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
 		if m, ok := db.meta(at); ok && (db.pageSize == 0 || m.txid > db.txid) {
@@ -149,7 +150,7 @@ func (db *boltDB) read(id uint64) ([]byte, error) {
 		return nil, fmt.Errorf("page %d: %d bytes: %w", id, length, errBoltDamaged)
 	}
 	if db.budget -= length; db.budget < 0 {
-		return nil, fmt.Errorf("more than %d MiB: %w", maxBoltRead>>20, hostfs.ErrTruncated)
+		return nil, fmt.Errorf("too much to read: %w", hostfs.ErrTruncated)
 	}
 	page := make([]byte, length)
 	if _, err := db.r.ReadAt(page, at); err != nil {

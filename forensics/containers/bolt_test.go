@@ -204,7 +204,6 @@ func FuzzBolt(f *testing.F) {
 		if err != nil {
 			return
 		}
-		db.budget = 1 << 20
 		found, _ := readRecords(bytes.NewReader(text), int64(len(text)))
 		for _, r := range found.containers {
 			if len(r.name) > len(text) {

@@ -22,7 +22,12 @@ func readContainerd(s *store, in install) error {
 	_, rootErr := s.fs.Lstat(path.Join(in.Root, "io.containerd.metadata.v1.bolt"))
 	_, stateErr := s.fs.Lstat(path.Join(in.State, path.Dir(cdTasks)))
 	if rootErr != nil && (stateErr != nil || sharedState(s, in)) {
-		return errors.Join(rootErr, stateErr)
+		for _, err := range []error{rootErr, stateErr} {
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err // what may not be looked at is not absent
+			}
+		}
+		return rootErr
 	}
 	s.trouble(readContainerdTasks(s, path.Join(in.State, cdTasks)))
 	s.trouble(readContainerdTasks(s, path.Join(in.State, cdTasksV1)))
@@ -128,8 +133,10 @@ func (t *Task) addTask(from Task) {
 // (containerd pkg/process, RuncRoot), unless the runtime's options name another.
 func (s *store) initStart(id string, pid int) uint64 {
 	for _, root := range []string{"/run/containerd/runc/k8s.io", path.Join(s.runtime.State, "runc/k8s.io")} {
-		if recorded, start := readRuncState(s.fs, path.Join(root, id)); recorded == pid {
-			return start
+		if dir := s.openOnce(root); dir != nil {
+			if recorded, start := readRuncState(dir, id); recorded == pid {
+				return start
+			}
 		}
 	}
 	return 0

@@ -187,8 +187,10 @@ func (c crioState) init() (pid int, start uint64) {
 // pidfile is what conmon wrote, completed from the state of runc or crun.
 func (s *store) pidfile(boot, id string) (pid int, start uint64) {
 	for _, root := range []string{"/run/runc", "/run/crun"} {
-		if pid, start = readRuncState(s.fs, path.Join(root, id)); pid != 0 {
-			return pid, start
+		if dir := s.openOnce(root); dir != nil {
+			if pid, start = readRuncState(dir, id); pid != 0 {
+				return pid, start
+			}
 		}
 	}
 	dir, err := s.fs.OpenDir(boot)

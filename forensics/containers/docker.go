@@ -72,9 +72,8 @@ func (s *store) addDocker(id, at string) error {
 		return nil
 	}
 	t := Task{InitPID: d.State.PID, Removing: d.State.RemovalInProgress, Dead: d.State.Dead, From: []string{"metadata"}}
-	if t.InitPID != 0 {
-		pid, start := readRuncState(s.fs, path.Join(s.runtime.State, "runtime-runc/moby", id))
-		if pid == t.InitPID {
+	if dir := s.openOnce(path.Join(s.runtime.State, "runtime-runc/moby")); dir != nil && t.InitPID != 0 {
+		if pid, start := readRuncState(dir, id); pid == t.InitPID {
 			t.InitStart, t.From = start, append(t.From, "task")
 		}
 	}

@@ -74,10 +74,10 @@ const runcHead = 8 << 10
 // readRuncState reads the first process and its start time from runc's state.json ("init_process_pid",
 // "init_process_start") or crun's status ("pid", "process-start-time"). The rest of these files is not read: it
 // holds the environment.
-func readRuncState(fsys *hostfs.FS, dir string) (pid int, start uint64) {
-	text, err := fsys.ReadFile(path.Join(dir, "state.json"), runcHead)
+func readRuncState(dir *hostfs.Dir, id string) (pid int, start uint64) {
+	text, err := dir.ReadFile(path.Join(id, "state.json"), runcHead)
 	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
-		if text, err = fsys.ReadFile(path.Join(dir, "status"), runcHead); err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+		if text, err = dir.ReadFile(path.Join(id, "status"), runcHead); err != nil && !errors.Is(err, hostfs.ErrTruncated) {
 			return 0, 0
 		}
 	}

@@ -102,17 +102,42 @@ type store struct {
 	containers map[string]*Container
 	images     map[string]*Image // by what tells them apart in this runtime
 	nameless   map[string]Task   // neither known to be a sandbox nor a container
+	dirs       map[string]*hostfs.Dir
 }
 
 func readStore(ctx context.Context, fsys *hostfs.FS, in install) (*store, error) {
 	s := &store{
 		ctx: ctx, fs: fsys, runtime: in.Runtime,
 		sandboxes: map[string]*Sandbox{}, containers: map[string]*Container{}, images: map[string]*Image{}, nameless: map[string]Task{},
+		dirs: map[string]*hostfs.Dir{},
 	}
+	defer s.close()
 	s.runtime.Problems = []string{}
 	err := in.read(s, in)
 	s.nameAfterSandbox()
 	return s, err
+}
+
+// openOnce opens a directory that is looked into for each container, nil if there is none. It stays open until close.
+func (s *store) openOnce(at string) *hostfs.Dir {
+	dir, known := s.dirs[at]
+	if !known {
+		var err error
+		if dir, err = s.fs.OpenDir(at); err != nil {
+			s.trouble(err)
+			dir = nil
+		}
+		s.dirs[at] = dir
+	}
+	return dir
+}
+
+func (s *store) close() {
+	for _, dir := range s.dirs {
+		if dir != nil {
+			_ = dir.Close()
+		}
+	}
 }
 
 // trouble notes what could not be read. What is absent is no trouble: it may have been removed meanwhile.

@@ -29,11 +29,12 @@ type Runtime struct {
 // An Answer is what became of the question for the runtime's version (CRI RuntimeService/Version).
 type Answer struct {
 	// Status is "ok", "timeout" (it took the connection, or did not even do that, and said nothing), "refused" (nobody
-	// listens), "not-owned" (another process owns the socket, so it was not asked), "not-asked" (Detail says why) or
-	// "error" (it answered with one).
-	Status  string  `json:"status"`
-	Detail  string  `json:"detail,omitempty"`
-	PID     int     `json:"pid,omitempty"` // of the process that was asked
+	// listens), "not-owned" (another process owns the socket, so it was not asked), "not-asked" (Detail says why: there is
+	// none on this machine, or who owns it cannot be seen) or "error" (it answered with one).
+	Status string `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	PID    int    `json:"pid,omitempty"` // of the process that was asked
+	// Seconds is how long that took; Ask leaves it to its caller, who has the clock.
 	Seconds float64 `json:"duration_seconds"`
 }
 
