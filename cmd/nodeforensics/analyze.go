@@ -58,7 +58,7 @@ A file that cannot be read is named, the others are judged, and the exit status 
 					read++
 				}
 			}
-			read += a.addLogs(&evidence, logNames)
+			read += a.addLogs(in, logNames)
 			if read == 0 {
 				return errors.New("nothing could be read")
 			}

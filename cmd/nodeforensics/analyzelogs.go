@@ -34,19 +34,19 @@ func isLog(name string) bool {
 
 // addLogs adds what log files say, together, and the goroutine dumps that stand in them. It returns how many could be
 // read.
-func (a *app) addLogs(e *forensics.Evidence, names []string) (read int) {
+func (a *app) addLogs(in *input, names []string) (read int) {
 	if len(names) == 0 {
 		return 0
 	}
-	opt := logs.Options{Now: time.Now(), Zone: time.Local}
 	for _, name := range names {
 		if dumps, _ := readDumps(name); len(dumps) > 0 {
-			e.Merge(forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{{
+			in.add(forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{{
 				Source: forensics.SourceGoroutines + ":" + name, Status: forensics.SourceRead, Detail: "found in the log",
 			}}})
 		}
 	}
-	for _, f := range mergeLogs(e, logSources(names, opt), opt).Files {
+	opt := logs.Options{Now: time.Now(), Zone: time.Local}
+	for _, f := range in.addSources(logSources(names, opt), opt).Files {
 		if status := forensics.SourceStatus(f.Status); status != forensics.SourceRead {
 			a.complain("%s: %s", printable(f.Path), printable(cmp.Or(f.Detail, f.Status)))
 			if !status.Usable() {
@@ -61,16 +61,15 @@ func (a *app) addLogs(e *forensics.Evidence, names []string) (read int) {
 // addLogText adds a log that is held in memory.
 func (in *input) addLogText(name string, text []byte) {
 	_, _ = in.addDumps(name, text) // a log may hold a dump, and mostly does not
-	mergeLogs(in.evidence, []logs.Source{{Path: name, Open: func(context.Context) (io.ReadCloser, error) {
+	in.addSources([]logs.Source{{Path: name, Open: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(text)), nil
 	}}}, logs.Options{Now: time.Now(), Zone: time.Local})
 }
 
-// mergeLogs reads logs into the evidence, masked.
-func mergeLogs(e *forensics.Evidence, sources []logs.Source, opt logs.Options) *logs.Story {
-	story, masked := maskedLogs(logs.Read(context.Background(), sources, opt))
-	part, _ := forensics.LogsEvidence(*story)
-	e.Merge(part)
-	e.Redactions = append(e.Redactions, masked...)
+// addSources reads logs into the evidence.
+func (in *input) addSources(sources []logs.Source, opt logs.Options) logs.Story {
+	story := logs.Read(context.Background(), sources, opt)
+	part, _ := forensics.LogsEvidence(story)
+	in.add(part)
 	return story
 }

@@ -78,7 +78,7 @@ func (a *app) logs(f logFlags, names []string) error {
 	if !read {
 		return errors.New("nothing could be read")
 	}
-	masked, _ := maskedLogs(story)
+	masked := maskedLogs(story)
 	var b bytes.Buffer
 	if f.json {
 		enc := json.NewEncoder(&b)
@@ -105,13 +105,11 @@ func (a *app) storyWidth() int {
 	return 240
 }
 
-// maskedLogs masks the secrets in a story, and says what was masked.
-func maskedLogs(story logs.Story) (*logs.Story, []redact.LedgerEntry) {
+// maskedLogs masks the secrets in a story.
+func maskedLogs(story logs.Story) *logs.Story {
 	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	r := redact.New(key)
-	masked := forensics.MaskLogs(r, &story)
-	return masked, r.Ledger()
+	_, _ = rand.Read(key) // it never fails
+	return forensics.MaskLogs(redact.New(key), &story)
 }
 
 // options are those of the package.
