@@ -35,6 +35,7 @@ func (c *collector) live(ctx context.Context) {
 	c.read(ctx, SourceCgroups, readLimit, c.cgroups)
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
+	c.apiDumps(ctx)
 
 	var asking sync.WaitGroup
 	asking.Go(func() {
@@ -62,6 +63,7 @@ func (c *collector) offline(ctx context.Context) {
 	c.read(ctx, SourcePodDirs, 3*readLimit, c.podDirs)
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
+	c.apiDumps(ctx)
 	if len(c.opt.Goroutines) > 0 {
 		c.dumpFiles(ctx)
 	} else {

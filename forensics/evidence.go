@@ -3,6 +3,7 @@ package forensics
 import (
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -51,6 +52,8 @@ type Evidence struct {
 	Held *Held `json:"held,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
+	// Cluster is what the API server held, from dumps that were given as files; absent where none was.
+	Cluster *cluster.Dump `json:"cluster,omitempty"`
 
 	// Redactions says what was masked, never the secret.
 	Redactions []redact.LedgerEntry `json:"redactions"`
@@ -152,5 +155,6 @@ const (
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
 	SourceBackings      = "servers-and-disks"
+	SourceAPIDump       = "api-dump"
 	SourceCollector     = "collector"
 )

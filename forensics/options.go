@@ -30,6 +30,8 @@ type Options struct {
 	ClientKey  string `json:"client_key,omitempty"`
 	// Goroutines are files with goroutine dumps of the kubelet, absolute; when given, the kubelet is not asked.
 	Goroutines []string `json:"goroutines,omitempty"`
+	// APIDumps are files with objects of the API ("kubectl get pods,nodes,pvc,pv -A -o json"), absolute.
+	APIDumps []string `json:"api_dumps,omitempty"`
 	// Interval is how long after the kubelet's goroutine dump a second one is taken, where the first shows a goroutine
 	// that stands where a healthy one does not rest; 5 s by default, negative takes none.
 	Interval time.Duration `json:"interval,omitempty"`

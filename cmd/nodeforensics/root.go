@@ -20,6 +20,7 @@ type flags struct {
 	probe   bool
 	timeout time.Duration
 	output  outputFlags
+	podGC   podGCFlags
 }
 
 // outputFlags say where a report goes.
@@ -66,6 +67,8 @@ finding is at least that severe.`,
 	fs.BoolVar(&f.NoProbe, "no-probe", false, "touch no mount: report only what others are seen waiting for")
 	fs.BoolVar(&f.probe, "probe", false, "probe mounts even as PID 1 of a container, which then may not end")
 	fs.StringSliceVar(&f.Goroutines, "goroutines", nil, "read the kubelet's goroutine dump from `FILE` instead of asking the kubelet")
+	fs.StringSliceVar(&f.APIDumps, "api-dump", nil, "read objects of the API from `FILE`: kubectl get pods,nodes,pvc,pv -A -o json")
+	f.podGC.register(cmd)
 	fs.DurationVar(&f.Interval, "interval", forensics.DefaultInterval, "where the kubelet's goroutine dump shows a suspect, take a second one so much later; 0 takes none")
 	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take the kubelet's CPU profile for so long (10s); it costs the kubelet a few percent of a processor")
 	fs.StringVar(&f.KubeletURL, "kubelet-url", "", "the kubelet's API (default: where its process listens)")

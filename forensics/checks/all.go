@@ -16,7 +16,7 @@ func All() []forensics.Check {
 		KubeletStatusManagerBlocked, KubeletPodWorkerBlocked, KubeletEvictionBlocked, KubeletPLEGUnhealthy,
 		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning,
 		RuntimeUnresponsive, CSIOperationStuck,
-		PodOrphaned, PodOrphanedMounted,
+		PodOrphaned, PodOrphanedMounted, PodTerminatingStuck, PodPodGC, PodUnschedulable, PVCTerminatingHeld,
 		DeletedOpenFiles,
 	}
 }
