@@ -244,7 +244,8 @@ func fullPipe(t testing.TB) *os.File {
 }
 
 // TestAFullProcessTable raises the number of processes and threads that the program may have from too few to enough.
-// Where the Go runtime cannot begin it says so and ends; from there on there is always a report.
+// Where the Go runtime cannot begin it says so and ends; from there on there is always a report. In between, the runtime
+// may end the program when the report is already written: then that is whole.
 func TestWithoutAFreeProcessThereIsStillAReport(t *testing.T) {
 	if !onNode(t) {
 		return
@@ -263,8 +264,8 @@ func TestWithoutAFreeProcessThereIsStillAReport(t *testing.T) {
 			program(t, programName), "--out", out, "--no-probe", "--timeout", "20s")
 		o := finish(t, cmd)
 		if o.status == exitUsage && strings.Contains(o.stderr, "pthread_create failed") || strings.Contains(o.stderr, "newosproc") {
-			if names := namesIn(t, out); len(names) != 0 {
-				t.Errorf("at %d a program that could not begin has left %q", limit, names)
+			if names := namesIn(t, out); len(names) != 0 { // the runtime wanted one thread more when all was done
+				readReport(t, onlyFile(t, out, ".json"))
 			}
 			continue
 		}
