@@ -287,18 +287,22 @@ func TestWrongUsageIsExplainedAndDoesNothing(t *testing.T) {
 	}
 }
 
-func TestChecksAndVersionAreTold(t *testing.T) {
+func TestChecksSchemaAndVersionAreTold(t *testing.T) {
 	t.Parallel()
 	list := finish(t, command(t, "checks"))
 	one := finish(t, command(t, "checks", "mount-hung"))
 	version := finish(t, command(t, "version"))
-	for _, o := range []outcome{list, one, version} {
+	schema := finish(t, command(t, "schema"))
+	for _, o := range []outcome{list, one, version, schema} {
 		if o.status != exitDone || o.stderr != "" {
 			t.Errorf("exit status %d: %s", o.status, o.stderr)
 		}
 	}
 	if !strings.Contains(list.stdout, "kubelet-housekeeping-blocked") || !strings.Contains(one.stdout, "Needs: mounts") {
 		t.Errorf("checks: %s\n%s", list.stdout, one.stdout)
+	}
+	if schema.stdout != string(report.JSONSchema()) {
+		t.Errorf("schema: %.200q", schema.stdout)
 	}
 	if !strings.HasPrefix(version.stdout, "nodeforensics ") {
 		t.Errorf("version: %q", version.stdout)

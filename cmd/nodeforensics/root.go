@@ -74,7 +74,7 @@ finding is at least that severe.`,
 	fs.StringVar(&f.ClientCert, "client-cert", "", "`FILE` with a client certificate for the kubelet's API")
 	fs.StringVar(&f.ClientKey, "client-key", "", "`FILE` with its key")
 	f.output.register(cmd)
-	cmd.AddCommand(a.analyzeCommand(), a.goroutinesCommand(), a.holdersCommand(), a.renderCommand(), a.checksCommand(), a.versionCommand())
+	cmd.AddCommand(a.analyzeCommand(), a.goroutinesCommand(), a.holdersCommand(), a.renderCommand(), a.checksCommand(), a.schemaCommand(), a.versionCommand())
 	for _, sub := range cmd.Commands() {
 		wrapArgs(sub)
 	}
