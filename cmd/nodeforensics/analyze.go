@@ -47,10 +47,17 @@ A file that cannot be read is named, the others are judged, and the exit status 
 			if read == 0 {
 				return errors.New("nothing could be read")
 			}
-			return a.deliver(out, evidence, append([]string{"nodeforensics", "analyze"}, args...))
+			key, err := newRedactKey()
+			if err != nil {
+				return err
+			}
+			command := append([]string{"nodeforensics", "analyze"}, args...)
+			command = redacted(&evidence, key, out.redact == redactStrict, command)
+			return a.deliver(out, evidence, command)
 		},
 	}
 	out.register(cmd)
+	out.registerRedact(cmd)
 	return cmd
 }
 
