@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
@@ -49,6 +50,8 @@ type Evidence struct {
 	Held *Held `json:"held,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
+	// Logs is what the kubelet, the kernel and the controllers said; absent where no log was read.
+	Logs *logs.Story `json:"logs,omitempty"`
 
 	// Redactions says what was masked, never the secret.
 	Redactions []redact.LedgerEntry `json:"redactions"`
@@ -149,5 +152,6 @@ const (
 	SourceCgroups       = "cgroups"
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
+	SourceLogs          = "logs"
 	SourceCollector     = "collector"
 )
