@@ -31,6 +31,9 @@ type page struct {
 	Findings findingsView
 	Outcomes []outcomeRow
 
+	Timeline  *timelineView
+	Deletions *deletionsView
+
 	Mounts     mountsView
 	Threads    threadsView
 	Goroutines []dumpView
@@ -38,6 +41,7 @@ type page struct {
 	Pods       podsView
 	Kubelet    *kubeletView
 	Processes  processesView
+	Logs       *logsView
 	Coverage   []sourceRow
 	Run        runView
 }
@@ -68,16 +72,20 @@ type navItem struct {
 
 // The limits of the page, in bytes that a part may take. Together they stay below 3 MB, whatever the node holds.
 const (
-	budgetVerdicts   = 300 << 10
-	budgetFindings   = 450 << 10
+	budgetVerdicts   = 280 << 10
+	budgetFindings   = 420 << 10
 	budgetTree       = 200 << 10
-	budgetMounts     = 1000 << 10
+	budgetMounts     = 750 << 10
 	budgetThreads    = 250 << 10
 	budgetGoroutines = 320 << 10
 	budgetFlame      = 100 << 10
 	budgetPods       = 250 << 10
 	budgetProcesses  = 150 << 10
-	budgetRest       = 120 << 10
+	budgetTimeline   = 110 << 10
+	budgetDeletions  = 80 << 10
+	budgetLogs       = 90 << 10
+	budgetEvents     = 160 << 10
+	budgetRest       = 100 << 10
 
 	maxCell    = 300  // bytes of one field in a table
 	maxLine    = 1200 // bytes of a title or a sentence
@@ -100,6 +108,9 @@ func newPage(r Report) *page {
 	p.CPU = newCPUView(r.Evidence.CPUProfile)
 	p.Pods = newPodsView(r, names, places)
 	p.Processes = newProcessesView(r, names, places)
+	p.Timeline = newTimelineView(r, places)
+	p.Deletions = newDeletionsView(r, names, places)
+	p.Logs = newLogsView(r, places)
 	p.Coverage = newCoverage(r)
 	p.Run = newRunView(r)
 	p.Findings = newFindingsView(r, names, places)
@@ -204,6 +215,16 @@ func (p *page) addNav() {
 		add("#steps", "What to do", -1, false)
 	}
 	add("#findings", "Findings", p.Findings.Total, false)
+	if p.Logs != nil {
+		n := -1
+		if p.Timeline != nil {
+			n = len(p.Timeline.Rows)
+		}
+		add("#timeline", "Timeline", n, false)
+		if p.Deletions != nil {
+			add("#deletions", "Deletions", len(p.Deletions.Stuck), true)
+		}
+	}
 	add("#checks", "Checks", len(p.Outcomes), false)
 	add("#evidence", "Evidence", -1, false)
 	add("#mounts", "Mounts", p.Mounts.Total, true)
@@ -216,6 +237,9 @@ func (p *page) addNav() {
 	add("#pods", "Pods", p.Pods.Total, true)
 	add("#kubelet", "Kubelet", -1, true)
 	add("#processes", "Processes", p.Processes.Total, true)
+	if p.Logs != nil {
+		add("#logs", "Logs", p.Logs.Total, true)
+	}
 	add("#coverage", "What was read", len(p.Coverage), false)
 	add("#run", "What it cost", -1, false)
 }

@@ -132,7 +132,7 @@
   // Zooming into a flame graph: the bar becomes as wide as the picture, what it calls grows with it.
   all(".flame svg").forEach(function (svg) {
     var width = svg.viewBox.baseVal.width, charWidth = 6.65;
-    var bars = all("g.bar", svg).map(function (g) {
+    var bars = all("g", svg).map(function (g) {
       var rect = g.querySelector("rect");
       return { g: g, rect: rect, x: +rect.getAttribute("x"), y: +rect.getAttribute("y"), w: +rect.getAttribute("width"),
         name: g.querySelector("title").textContent.replace(/: \d+(, \d+ blocked)?$/, "").replace(/^[^[]*\//, "") };

@@ -143,13 +143,13 @@ async function reveal(page) {
 // zoom into the flame graph and out again.
 async function zoom(page) {
   await page.locator(".flame summary").click();
-  const widths = () => page.locator(".flame .bar:not([hidden]) rect").evaluateAll((list) => list.map((r) => Number(r.getAttribute("width"))));
+  const widths = () => page.locator(".flame g:not([hidden]) rect").evaluateAll((list) => list.map((r) => Number(r.getAttribute("width"))));
   const before = await widths();
-  const bar = page.locator(".flame .bar").nth(2);
+  const bar = page.locator(".flame g").nth(2);
   await bar.click();
   const into = await bar.locator("rect").getAttribute("width");
   expect(Number(into) > 1000 && (await widths()).length < before.length, "zoom into the flame graph", into);
-  await page.locator(".flame .bar").first().click();
+  await page.locator(".flame g").first().click();
   const after = await widths();
   expect(after.length === before.length && after.every((w, i) => Math.abs(w - before[i]) < 1), "zoom out of the flame graph", after.join());
 }
