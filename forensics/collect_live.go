@@ -36,7 +36,9 @@ func (c *collector) live(ctx context.Context) {
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
 
-	var asking sync.WaitGroup
+	var reading, asking sync.WaitGroup
+	defer reading.Wait()
+	reading.Go(func() { c.readLogs(ctx) })
 	asking.Go(func() {
 		c.opt.Progress("asking the kubelet")
 		c.askKubelet(ctx)
@@ -61,6 +63,7 @@ func (c *collector) offline(ctx context.Context) {
 	c.read(ctx, SourcePodDirs, 3*readLimit, c.podDirs)
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
+	c.readLogs(ctx)
 	if len(c.opt.Goroutines) > 0 {
 		c.dumpFiles(ctx)
 	} else {

@@ -28,6 +28,9 @@ func (m *Model) Describe(e Entity) string {
 	case KindGoroutine:
 		return m.describeGoroutine(e)
 	case KindSubsystem:
+		if e.ID == "podgc" {
+			return "pod garbage collection (PodGC) of the control plane"
+		}
 		return m.KubeletName() + " " + SubsystemName(e.ID)
 	case KindKubelet:
 		if e.ID != "kubelet" {
@@ -182,6 +185,8 @@ func SubsystemName(id string) string {
 		return "pod worker"
 	case "eviction":
 		return "eviction manager"
+	case "image-gc":
+		return "garbage collection of images"
 	case "start":
 		return "start-up"
 	case stackdump.RoleCadvisorStatfs:

@@ -35,7 +35,25 @@ func newGraph(m *Model, findings []Finding) *graph {
 			g.edge(Entity{effect.Kind, g.name(effect)}, f.Subject)
 		}
 	}
+	g.clear()
 	return g
+}
+
+// clear takes the blame from file systems that nothing speaks against, where a mount has another cause: one that is busy
+// is so because of who holds it.
+func (g *graph) clear() {
+	for e, causes := range g.causes {
+		if e.Kind != KindMount || len(causes) < 2 {
+			continue
+		}
+		g.causes[e] = slices.DeleteFunc(causes, func(c Entity) bool {
+			innocent := c.Kind == KindSuperblock && len(g.subjects[c]) == 0 && len(g.causes[c]) == 0
+			if innocent {
+				g.effects[c] = slices.DeleteFunc(g.effects[c], func(x Entity) bool { return x == e })
+			}
+			return innocent
+		})
+	}
 }
 
 // stops says what stands still together with a subsystem: housekeeping runs on the sync loop's goroutine (kubelet

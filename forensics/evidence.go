@@ -50,7 +50,8 @@ type Evidence struct {
 	Held *Held `json:"held,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
-	// Logs is what the kubelet, the kernel and the controllers said; absent where no log was read.
+
+	// Logs is what the logs told, as a story; absent where none was looked for.
 	Logs *logs.Story `json:"logs,omitempty"`
 
 	// Redactions says what was masked, never the secret.
@@ -152,6 +153,6 @@ const (
 	SourceCgroups       = "cgroups"
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
-	SourceLogs          = "logs"
+	SourceLogs          = "logs" // with a colon and the path for each file
 	SourceCollector     = "collector"
 )

@@ -40,6 +40,9 @@ func mask(r *redact.Redactor, part *Evidence) {
 	for i := range part.Health {
 		part.Health[i].Error = r.Text("mounts", part.Health[i].Error)
 	}
+	if part.Logs != nil {
+		part.Logs = maskLogs(r, part.Logs)
+	}
 	if part.CPUProfile != nil {
 		part.CPUProfile.Source = r.URL("kubelet answers", part.CPUProfile.Source)
 	}

@@ -43,6 +43,9 @@ func (e *Evidence) Merge(part Evidence) {
 	if part.Held != nil {
 		e.Held = part.Held
 	}
+	if part.Logs != nil {
+		e.Logs = part.Logs
+	}
 	if part.CPUProfile != nil {
 		e.CPUProfile = part.CPUProfile
 	}

@@ -30,6 +30,11 @@ type Options struct {
 	ClientKey  string `json:"client_key,omitempty"`
 	// Goroutines are files with goroutine dumps of the kubelet, absolute; when given, the kubelet is not asked.
 	Goroutines []string `json:"goroutines,omitempty"`
+	// Logs are log files, absolute; when given, no other logs are looked for. LogsSince is how far back logs count, 24 h
+	// by default. NoLogs reads none.
+	Logs      []string      `json:"logs,omitempty"`
+	LogsSince time.Duration `json:"logs_since,omitempty"`
+	NoLogs    bool          `json:"no_logs,omitempty"`
 	// Interval is how long after the kubelet's goroutine dump a second one is taken, where the first shows a goroutine
 	// that stands where a healthy one does not rest; 5 s by default, negative takes none.
 	Interval time.Duration `json:"interval,omitempty"`
@@ -56,11 +61,13 @@ const (
 	DefaultHungAfter = 15 * time.Second
 	DefaultSlowAfter = time.Second
 	DefaultInterval  = 5 * time.Second
+	DefaultLogsSince = 24 * time.Hour
 )
 
 func (o Options) withDefaults() Options {
 	o.Root = cmp.Or(o.Root, "/")
 	o.HungAfter = cmp.Or(o.HungAfter, DefaultHungAfter)
+	o.LogsSince = cmp.Or(o.LogsSince, DefaultLogsSince)
 	o.Interval = cmp.Or(o.Interval, DefaultInterval)
 	o.SlowAfter = min(cmp.Or(o.SlowAfter, DefaultSlowAfter), o.HungAfter)
 	if o.Calls == nil {

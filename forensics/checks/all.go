@@ -14,9 +14,10 @@ func All() []forensics.Check {
 		ThreadBlocked, ProcessUnkillable, ZombieBuildup,
 		KubeletHousekeepingBlocked, KubeletSyncloopStalled, KubeletStartBlocked, KubeletVolumeManagerBlocked,
 		KubeletStatusManagerBlocked, KubeletPodWorkerBlocked, KubeletEvictionBlocked, KubeletPLEGUnhealthy,
-		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning,
-		RuntimeUnresponsive, CSIOperationStuck,
-		PodOrphaned, PodOrphanedMounted,
+		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning, KubeletRestarting,
+		RuntimeUnresponsive, CSIDriverMissing, CSIOperationStuck,
+		PodOrphaned, PodOrphanedMounted, PodTerminatingStuck, PodPodGC,
 		DeletedOpenFiles,
+		ImageGCFailing, ImageGCRemovedInUse, EvictionStuck,
 	}
 }

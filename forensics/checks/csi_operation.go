@@ -19,9 +19,13 @@ behind an earlier call. The kubelet gives up after 2 minutes and asks again; wha
 wait, of which a dump may say 1 or 2 minutes, is only worth a look: attaching and formatting a disk takes its time.
 
 Which driver it is does not stand in a dump. It is named if all CSI volumes on the node's disk belong to one driver;
-otherwise the finding is about the volume manager.`,
+otherwise the finding is about the volume manager.
+
+The kubelet's log names it: a call that the driver refuses as Aborted, since an earlier one for the same volume still
+runs; calls that ended with DeadlineExceeded more than once; an operation that was started and of which nothing was
+heard for 3 minutes. Only what was said close to the end of the log counts.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
+	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		var list []standing
 		for s := range eachStack(p) {
@@ -32,11 +36,32 @@ otherwise the finding is about the volume manager.`,
 				list = append(list, t)
 			}
 		}
+		told := csiInLog(p)
 		if len(list) > 0 {
 			slices.SortStableFunc(list, compareStanding)
-			p.Report(csiFinding(p, list))
+			f := csiFinding(p, list)
+			told, f = joinDriver(p, told, f)
+			p.Report(f)
+		}
+		for _, t := range told {
+			p.Report(t.finding(p))
 		}
 	},
+}
+
+// joinDriver adds what the log tells of the driver of a finding, or of the only one that it tells of where the finding
+// does not know which it is. It returns the others.
+func joinDriver(p *forensics.Pass, told []csiTrouble, f forensics.Finding) ([]csiTrouble, forensics.Finding) {
+	var rest []csiTrouble
+	for _, t := range told {
+		if driverEntity(t.driver) != f.Subject && (len(told) > 1 || f.Subject != volumeManagerEntity) {
+			rest = append(rest, t)
+			continue
+		}
+		f.Subject = driverEntity(t.driver)
+		f = t.join(p, f)
+	}
+	return rest, f
 }
 
 func csiFinding(p *forensics.Pass, list []standing) forensics.Finding {
@@ -62,12 +87,16 @@ func csiFinding(p *forensics.Pass, list []standing) forensics.Finding {
 	if hasAny(list, stackdump.RoleVolumeStats) {
 		f.Detail += " A question for a volume's statistics holds up nothing but those."
 	}
-	f.Remedies = []forensics.Remedy{keepEvidence(), {
+	f.Remedies = csiRemedies()
+	return f
+}
+
+func csiRemedies() []forensics.Remedy {
+	return []forensics.Remedy{keepEvidence(), {
 		Command: "kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER-CONTAINER --since=30m",
 		Why:     "the driver's own log names the call that it is stuck in; look at the driver's node pod on this node",
 		Risk:    "none: it reads. Restarting the driver's pod ends the file servers of FUSE drivers, and with them every mount that they serve",
 	}}
-	return f
 }
 
 // unanswered says which calls of the kubelet are not answered, and for how long.

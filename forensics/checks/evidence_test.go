@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -97,10 +98,11 @@ func wellNode(tb testing.TB) forensics.Evidence {
 	for _, source := range []string{
 		forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHealth, forensics.SourceKubelet,
 		forensics.SourceKubeletHealth, forensics.SourceKubeletPods, forensics.SourcePodDirs, forensics.SourceCgroups, forensics.SourceGoroutines,
-		forensics.SourceHolders,
+		forensics.SourceHolders, forensics.SourceLogs,
 	} {
 		e.Cover(forensics.Source{Source: source, Status: forensics.SourceRead})
 	}
+	e.Logs = wellStory()
 	addDump(tb, &e, strings.ReplaceAll(housekeepingDump[strings.Index(housekeepingDump, "goroutine 118"):], "\r", ""), 9825)
 	return e
 }
@@ -147,4 +149,49 @@ func sickNode(tb testing.TB) forensics.Evidence {
 	})
 	addDump(tb, &e, housekeepingDump, 9825)
 	return e
+}
+
+// at is a moment of the day on which all evidence was taken.
+func at(clock string) *time.Time {
+	t, err := time.Parse(time.DateTime, "2026-11-20 "+clock)
+	if err != nil {
+		panic(err)
+	}
+	return &t
+}
+
+// wellStory is the story of logs in which nothing happened: a kubelet at -v 4 that goes on until the examination.
+func wellStory() *logs.Story {
+	return &logs.Story{
+		Files: []logs.File{
+			{Path: "kubelet.log", Origin: "kubelet", Status: "read", First: at("09:30:00"), Last: at("10:12:29")},
+			{Path: "/dev/kmsg", Origin: "kernel", Status: "read"},
+			{Path: "kcm.log", Origin: "kube-controller-manager", Status: "read"},
+		},
+		First: at("09:30:00"), Last: at("10:12:29"),
+		Lives: []logs.Life{{PID: 9825, Started: at("09:30:00"), Last: at("10:12:29"), Version: "v1.17.4", Verbosity: 4, Stage: "registered", End: "running"}},
+		Loop: &logs.Loop{
+			LastSeen: map[string]time.Time{"housekeeping": *at("10:12:28")}, Last: at("10:12:28"), OthersLast: at("10:12:29"),
+			OthersCount: 2, Cadence: 2, Gaps: []logs.Gap{}, Quote: line(8000, "10:12:28", `SyncLoop (housekeeping)`),
+		},
+		Deletions: []logs.Deletion{}, Operations: []logs.Operation{}, Events: []logs.Event{},
+	}
+}
+
+// line is a line of the kubelet's log.
+func line(number int64, clock, text string) *logs.Quote {
+	return &logs.Quote{File: "kubelet.log", Line: number, Time: at(clock), Text: text}
+}
+
+// event is an event of the kubelet, from and to a time of day.
+func event(kind logs.Kind, count int64, from, to string, about logs.Subject) logs.Event {
+	return logs.Event{
+		Kind: kind, Origin: "kubelet", Subject: about, Count: count, First: at(from), Last: at(to),
+		Quotes: []logs.Quote{*line(100, from, string(kind)+" first"), *line(200, to, string(kind)+" last")},
+	}
+}
+
+// tells adds events to the story.
+func tells(list ...logs.Event) func(testing.TB, *forensics.Evidence) {
+	return func(_ testing.TB, e *forensics.Evidence) { e.Logs.Events = append(e.Logs.Events, list...) }
 }

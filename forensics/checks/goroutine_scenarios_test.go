@@ -16,8 +16,10 @@ import (
 // allScenarios are those of all files.
 func allScenarios() map[string][]scenario {
 	all := maps.Clone(scenarios)
-	for id, list := range goroutineScenarios() {
-		all[id] = append(slices.Clone(all[id]), list...)
+	for _, more := range []map[string][]scenario{goroutineScenarios(), logScenarios()} {
+		for id, list := range more {
+			all[id] = append(slices.Clone(all[id]), list...)
+		}
 	}
 	return all
 }

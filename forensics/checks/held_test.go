@@ -67,11 +67,13 @@ func zombies(n int) change {
 	}
 }
 
+// busy makes a process hold the mount of the pod that is gone.
+func busy(h procs.Holder) change {
+	h.MountID, h.Device = 60, "0:47"
+	return holding(func(held *forensics.Held) { held.Holders = append(held.Holders, h) }, process(nginx))
+}
+
 func heldScenarios() map[string][]scenario {
-	busy := func(h procs.Holder) change {
-		h.MountID, h.Device = 60, "0:47"
-		return holding(func(held *forensics.Held) { held.Holders = append(held.Holders, h) }, process(nginx))
-	}
 	kernel := func(k mounts.KernelUser) change {
 		k.MountID, k.Device = 60, "0:47"
 		return holding(func(held *forensics.Held) { held.Kernel = append(held.Kernel, k) })

@@ -23,12 +23,19 @@ of the kubelet cures that (kubernetes issue 72482). From 1.14 on it drops events
 
 It rests on a goroutine with relist on its stack that waits, and of which the dump gives an age. A single question ends
 after 2 minutes and is tried again, so that a dump rarely proves more; it is critical from 3 minutes on, and else a
-warning.`,
+warning. Or it rests on the kubelet's log, where the kubelet says so itself ("PLEG is not healthy: pleg was last seen
+active 3m5s ago", "GenericPLEG: Unable to retrieve pods"): that gives the moment since when, and the reason. It is
+critical if that was still said when the log ended, and the log reaches the examination; what was over by then is
+information. In the first minute after a start it is normal.`,
 	Severity: forensics.Critical,
-	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
+	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
+		told := plegInLog(p)
 		list := allStanding(p, "pleg.(*GenericPLEG).relist", "pleg.(*GenericPLEG).Relist", "pleg.(*GenericPLEG).relistPod")
 		if len(list) == 0 {
+			if told != nil {
+				p.Report(told.finding(p))
+			}
 			return
 		}
 		worst := list[0]
@@ -49,7 +56,7 @@ warning.`,
 			f.Detail = sentences(f.Detail, "The channel is full because the sync loop takes nothing from it (kubelet 1.13 and older).")
 		}
 		f.Remedies = []forensics.Remedy{keepEvidence()}
-		p.Report(f)
+		p.Report(told.join(p, f))
 	},
 }
 

@@ -22,20 +22,41 @@ ok whatever happens. Where housekeeping is known to be the cause, this is a warn
 critical.
 
 A goroutine dump shows it, too: syncLoopIteration on a stack that has waited for at least a minute elsewhere than in
-housekeeping (which is a check of its own) and than in the loop's own select. Places that are told apart:` + docOf(syncLoopSites()),
+housekeeping (which is a check of its own) and than in the loop's own select.
+
+So does the kubelet's log, and it says since when. At -v 4 and above the loop prints a line with every housekeeping,
+each 2 seconds; where such lines were seen and then none for a minute, while other parts of the same kubelet went on
+writing, it stands. After 2 minutes that is critical. At a lower verbosity a well loop without work says nothing, so
+that its silence proves nothing, and the check says so. A loop that skips says that itself ("Skipping pod
+synchronization"). What a log shows holds for its end, which the finding names.
+
+Places in a dump that are told apart:` + docOf(syncLoopSites()),
 	Severity: forensics.Critical,
-	Needs:    []forensics.Need{{forensics.SourceKubeletHealth, forensics.SourceGoroutines}},
+	Needs:    []forensics.Need{{forensics.SourceKubeletHealth, forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		failed := syncLoopFailed(p)
 		list := stalledSyncLoop(p)
+		silent, skips, unproven := loopInLog(p)
+		var f forensics.Finding
 		switch {
 		case len(list) > 0:
-			p.Report(syncLoopFinding(p, list, failed))
+			f = syncLoopFinding(p, list, failed)
 		case failed != nil:
-			p.Report(syncLoopUnhealthy(p, failed))
-		case !tellsOfSyncLoop(p):
-			p.Unjudged("no endpoint with the syncloop check answered, and no dump shows the sync loop")
+			f = syncLoopUnhealthy(p, failed)
+		case silent != nil:
+			f = syncLoopSilent(p, silent)
+		case skips != nil:
+			f = syncLoopSkips(p, skips)
+		default:
+			if !tellsOfSyncLoop(p) {
+				p.Unjudged("no endpoint with the syncloop check answered, and no dump shows the sync loop")
+				if unproven != "" {
+					p.Unjudged("%s", unproven)
+				}
+			}
+			return
 		}
+		p.Report(withLoopInLog(p, f, silent, skips))
 	},
 }
 

@@ -18,7 +18,7 @@ func reportStatus(status mounts.Status, title func(superblock) string, detail st
 			f.Detail = fmt.Sprintf("%s %s.", detail, s.where())
 			f.ConfidenceWhy = "the answer was seen"
 			f.Remedies = remedies(s.mount())
-			p.Report(f)
+			p.Report(withKernel(p, s.mount(), f))
 		}
 	}
 }
@@ -58,18 +58,32 @@ var MountIOError = forensics.Check{
 	ID:    "mount-io-error",
 	Title: "A mount answers with an I/O error",
 	Doc: `The mount answers EIO or another error of its device or server: a disk that is gone, a file system that has shut
-itself down, a soft mount whose server did not answer in time.`,
+itself down, a soft mount whose server did not answer in time.
+
+The kernel's log tells it, too, of the device behind a mount: I/O errors, a device that went offline, a file system that
+shut itself down or was remounted read-only. That counts also where the mount answers, since ext4 and xfs answer from
+memory while their disk is dead; it is then "likely", and a few errors without such an end are information.`,
 	Severity: forensics.Warning,
-	Needs:    needsHealth,
-	Run: reportStatus(mounts.StatusIOError,
-		func(s superblock) string { return s.label() + " answers with an error: " + s.health.Error },
-		"Reading from it fails:", func(m mounts.Mount) []forensics.Remedy {
-			return []forensics.Remedy{{
-				Command: "dmesg -T | tail -n 200",
-				Why:     "the kernel says why: a lost disk, a shut down file system, a server that did not answer",
-				Risk:    "none: it reads. Check a file system (fsck, xfs_repair) only when it is unmounted",
-			}}
-		}),
+	Needs:    []forensics.Need{{forensics.SourceMounts}, {forensics.SourceHealth, forensics.SourceLogs}},
+	Run: func(p *forensics.Pass) {
+		if ok, why := p.Evidence.Saw(forensics.SourceHealth); !ok {
+			p.Unjudged("mounts were not asked: %s %s", forensics.SourceHealth, why)
+		}
+		reportStatus(mounts.StatusIOError,
+			func(s superblock) string { return s.label() + " answers with an error: " + s.health.Error },
+			"Reading from it fails:", func(mounts.Mount) []forensics.Remedy { return []forensics.Remedy{dmesgRemedy()} })(p)
+		for _, f := range failingByKernel(p) {
+			p.Report(f)
+		}
+	},
+}
+
+func dmesgRemedy() forensics.Remedy {
+	return forensics.Remedy{
+		Command: "dmesg -T | tail -n 200",
+		Why:     "the kernel says why: a lost disk, a shut down file system, a server that did not answer",
+		Risk:    "none: it reads. Check a file system (fsck, xfs_repair) only when it is unmounted",
+	}
 }
 
 // MountSlow finds file systems that answer late.

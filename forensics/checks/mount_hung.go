@@ -46,5 +46,5 @@ func hungFinding(p *forensics.Pass, s superblock) forensics.Finding {
 		f.ConfidenceWhy = s.health.Reason
 	}
 	f.Remedies = hungRemedies(s)
-	return f
+	return withKernel(p, s.mount(), f)
 }

@@ -18,15 +18,23 @@ var PodOrphaned = forensics.Check{
 The list must have been read and must not be empty: while the last pod terminates it is empty. A directory without
 volumes is removed by the next housekeeping and is only information; one with volume directories left over makes the
 kubelet log "orphaned pod … found, but volume paths are still present on disk" (up to 1.17) or one of its successors
-every two seconds, and is a warning. Mounted volumes are pod-orphaned-mounted.`,
+every two seconds, and is a warning. Mounted volumes are pod-orphaned-mounted.
+
+The kubelet's log says why it cannot remove a directory: the error inside that line, which has a meaning of its own, how
+many pods it concerns, since when. It names only the first pod of each round; one that stays the same is stuck, names
+that change come and go. What was last said well before the sync loop's last line is over. With the log alone the pod is
+gone by the kubelet's word; where the directory was not looked at, the finding says "likely".`,
 	Severity: forensics.Warning,
-	Needs:    needsPods,
+	Needs:    []forensics.Need{{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
+		told := orphansInLog(p)
 		for _, d := range orphans(p) {
 			if len(podMounts(p, d.UID)) == 0 {
-				p.Report(orphanFinding(p, d))
+				p.Report(told.join(orphanFinding(p, d)))
 			}
+			told.done(d.UID)
 		}
+		told.report(p)
 	},
 }
 
@@ -42,7 +50,7 @@ the mounts on every housekeeping; if one of them does not answer, the whole kube
 	Run: func(p *forensics.Pass) {
 		for _, d := range orphans(p) {
 			if list := podMounts(p, d.UID); len(list) > 0 {
-				p.Report(orphanMountedFinding(p, d, list))
+				p.Report(orphansInLog(p).join(orphanMountedFinding(p, d, list)))
 			}
 		}
 	},
@@ -73,6 +81,9 @@ that it cannot reconstruct. Information; what follows from it is pod-orphaned-mo
 
 // orphans lists the directories whose pods are proven to be gone.
 func orphans(p *forensics.Pass) []kubelet.PodDir {
+	if ok, why := p.Evidence.Saw(forensics.SourcePodDirs); !ok {
+		p.Unjudged("the directories of pods were not looked at: %s", why)
+	}
 	var found []kubelet.PodDir
 	unknown, reason := 0, ""
 	for _, d := range p.Evidence.PodDirs {

@@ -46,5 +46,5 @@ func unkillableFinding(p *forensics.Pass, process procs.Process, w waiter, dead 
 	if process.PodUID != "" {
 		f.Pods = []string{process.PodUID}
 	}
-	return f
+	return withHungTask(p, f, w.thread)
 }

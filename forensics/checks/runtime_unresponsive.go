@@ -23,12 +23,20 @@ a command. The frames (runtimeServiceClient, imageServiceClient, in 1.10 to 1.36
 question.
 
 Dumps of the debug=0 and debug=1 forms have no durations: there at least three goroutines that ask at the same moment
-are a warning. A runtime that is stopped by a signal (state T) or that itself waits in a file system is named as the cause.`,
+are a warning. A runtime that is stopped by a signal (state T) or that itself waits in a file system is named as the cause.
+
+The kubelet's log shows it, too: such questions that failed with DeadlineExceeded or Unavailable, "container runtime is
+down", a socket that refuses. It is critical if that was still said when the log ended, for a minute or more, and the log
+reaches the examination; what was over by then is information.`,
 	Severity: forensics.Critical,
-	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
+	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
-		if list := askingRuntime(p); len(list) > 0 {
-			p.Report(runtimeFinding(p, list))
+		told := runtimeInLog(p)
+		switch list := askingRuntime(p); {
+		case len(list) > 0:
+			p.Report(told.join(p, runtimeFinding(p, list)))
+		case told != nil:
+			p.Report(told.finding(p))
 		}
 	},
 }

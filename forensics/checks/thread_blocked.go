@@ -65,7 +65,7 @@ func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
 	if process, ok := p.Model.Process(t.PID); ok && process.PodUID != "" {
 		f.Pods = []string{process.PodUID}
 	}
-	return f
+	return withHungTask(p, f, t)
 }
 
 func onWhat(t procs.Thread) string {

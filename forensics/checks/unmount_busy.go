@@ -19,10 +19,23 @@ var UnmountBusy = forensics.Check{
 directory, program, open or mapped file on that very mount, and mounts below it, loop devices, swap, NFS exports and
 bound sockets. Holds were confirmed by mount id where the kernel tells it (Linux 3.15); working and root directories are
 told by their path. Containers of the terminating pod itself are not counted. A process that is in another mount
-namespace holds its own copy of a mount and does not keep the host's busy: see mount-leaked-namespace.`,
+namespace holds its own copy of a mount and does not keep the host's busy: see mount-leaked-namespace.
+
+The kubelet's log shows the refused unmounts themselves, since when, how often, and how long it waits until the next try
+(500 ms, doubled each time up to 2 min 2 s). "Busy" is told from umount's words in any language. Only what was still
+refused when the log ended counts. With the log alone nobody is named who holds it.`,
 	Severity: forensics.Warning,
-	Needs:    append(append([]forensics.Need{}, needsPods...), needsHolders[0], forensics.Need{forensics.SourceMounts}),
+	Needs: []forensics.Need{
+		{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceLogs},
+		{forensics.SourceHolders, forensics.SourceLogs}, {forensics.SourceMounts, forensics.SourceLogs},
+	},
 	Run: func(p *forensics.Pass) {
+		for _, source := range []string{forensics.SourcePodDirs, forensics.SourceKubeletPods, forensics.SourceHolders, forensics.SourceMounts} {
+			if ok, why := p.Evidence.Saw(source); !ok {
+				p.Unjudged("who holds a mount was not seen: %s %s", source, why)
+			}
+		}
+		refused := refusals(p)
 		for _, d := range p.Evidence.PodDirs {
 			state, why := p.Model.PodState(d.UID)
 			if state == forensics.PodUnknown {
@@ -32,13 +45,18 @@ namespace holds its own copy of a mount and does not keep the host's busy: see m
 				continue
 			}
 			for _, m := range slices.Backward(podMounts(p, d.UID)) {
-				reportBusy(p, d.UID, m, string(state)+": "+why)
+				reportBusy(p, d.UID, m, string(state)+": "+why, refused)
+			}
+		}
+		for _, r := range refused {
+			if !r.told {
+				p.Report(r.finding(p))
 			}
 		}
 	},
 }
 
-func reportBusy(p *forensics.Pass, uid string, m mounts.Mount, why string) {
+func reportBusy(p *forensics.Pass, uid string, m mounts.Mount, why string, refused []*refusal) {
 	holders, kernel := p.Model.HeldBy(m.ID)
 	holders = slices.DeleteFunc(slices.Clone(holders), func(h procs.Holder) bool {
 		process, _ := p.Model.Process(h.PID)
@@ -80,6 +98,12 @@ func reportBusy(p *forensics.Pass, uid string, m mounts.Mount, why string) {
 		Precondition: "nothing holds it any more: nodeforensics holders " + quote(m.MountPoint),
 		Risk:         "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
 	})
+	for _, r := range refused {
+		if r.subject == f.Subject {
+			r.told = true
+			f = r.join(f)
+		}
+	}
 	p.Report(f)
 }
 

@@ -99,3 +99,15 @@ func (*File) ModTime() time.Time { return time.Time{} }
 
 // Close does nothing.
 func (*File) Close() error { return nil }
+
+// KernelLog is the kernel's ring of messages. It exists on Linux only.
+type KernelLog struct{}
+
+// OpenKernelLog is not supported.
+func (*FS) OpenKernelLog() (*KernelLog, error) { return nil, unsupported("open", "/dev/kmsg") }
+
+// Read is not supported.
+func (*KernelLog) Read([]byte) (int, error) { return 0, unsupported("read", "/dev/kmsg") }
+
+// Close does nothing.
+func (*KernelLog) Close() error { return nil }

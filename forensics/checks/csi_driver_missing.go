@@ -1,0 +1,106 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// CSIDriverMissing finds CSI drivers that the kubelet needs and that are not registered with it.
+var CSIDriverMissing = forensics.Check{
+	ID:    "csi-driver-missing",
+	Title: "A CSI driver is not registered on this node",
+	Doc: `The kubelet's log says "driver name D not found in the list of registered CSI drivers" (pkg/volume/csi, 1.13 to
+1.36): the driver's pod does not run on this node, its registrar has died, its socket is gone, or it was renamed while
+volumes of the old name are still mounted. Its volumes are neither mounted nor unmounted until it is back, so that pods
+neither start nor go away. From 1.13 to 1.22 the words are "SetUpAt failed to get CSI client" also where a volume is to be
+unmounted.
+
+After a start of the kubelet drivers register again within seconds: what is said in the first minute only is not
+reported, and what was said last well before the log ends is information.`,
+	Severity: forensics.Warning,
+	Needs:    needsLogs,
+	Run: func(p *forensics.Pass) {
+		byDriver := map[string][]logs.Event{}
+		var drivers []string
+		for _, e := range events(p, logs.KindCSIDriverMissing) {
+			if byDriver[e.Driver] == nil {
+				drivers = append(drivers, e.Driver)
+			}
+			byDriver[e.Driver] = append(byDriver[e.Driver], e)
+		}
+		for _, driver := range drivers {
+			if list := byDriver[driver]; afterStart(p, lastSaid(list)) {
+				p.Report(driverMissingFinding(p, driver, list))
+			}
+		}
+	},
+}
+
+func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) forensics.Finding {
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: driverEntity(driver), Since: firstSaid(list),
+		Title:         fmt.Sprintf("CSI driver %s has not been registered on this node since %s", cmp.Or(driver, "(not named)"), moment(firstSaid(list))),
+		ConfidenceWhy: "the kubelet says so in its log", Refs: quotesOf(list...),
+	}
+	if !stands(p, lastSaid(list)) {
+		f.Severity = forensics.Info
+		f.Title = fmt.Sprintf("CSI driver %s was not registered on this node from %s to %s", cmp.Or(driver, "(not named)"), moment(firstSaid(list)), clock(lastSaid(list)))
+		f.Detail = "Nothing was said of it later: it was most likely registered again."
+		f.Confidence = forensics.Likely
+		return f
+	}
+	f.Detail = sentences(fmt.Sprintf("The kubelet was refused %s, for %s. Volumes of this driver are neither mounted nor unmounted, and their pods neither start nor go away.",
+		times(said(list)), volumesOf(list)), asOf(p))
+	for _, e := range list {
+		f.Pods = union(f.Pods, uids(uidOf(p, e.Subject)))
+	}
+	for _, e := range events(p, logs.KindCSIRegistrationFailed) {
+		if strings.Contains(e.Path, driver) || strings.Contains(e.Reason, driver) {
+			f.Refs = append(f.Refs, quotesOf(e)...)
+			f.Detail = sentences(f.Detail, "Its registration failed: "+e.Reason+".")
+		}
+	}
+	f.Remedies = []forensics.Remedy{
+		{
+			Command: "kubectl get pods -A -o wide --field-selector spec.nodeName=NODE | grep -i csi",
+			Why:     "shows whether the driver's node pod runs here, and its restarts", Risk: "none: it reads",
+		},
+		{
+			Command: "ls -l KUBELET_ROOT/plugins_registry KUBELET_ROOT/plugins",
+			Why:     "the driver registers through a socket there; without one its registrar does not run", Risk: "none: it reads",
+		},
+		{
+			Command:      "Bring the driver's DaemonSet pod back to this node",
+			Why:          "the kubelet then mounts and unmounts by itself at its next try, within about two minutes",
+			Precondition: "the driver's name is still the one of the volumes: CSINode and PV say which",
+			Risk:         "none. Deleting directories below pods/ instead loses data: the volume may still be mounted",
+		},
+	}
+	return f
+}
+
+func driverEntity(driver string) forensics.Entity {
+	if driver == "" {
+		return volumeManagerEntity
+	}
+	return forensics.Entity{Kind: forensics.KindCSIDriver, ID: driver}
+}
+
+// volumesOf names the volumes of messages, each once.
+func volumesOf(list []logs.Event) string {
+	var names []string
+	for _, e := range list {
+		if name := cmp.Or(e.Volume, e.UniqueName); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "a volume that is not named"
+	}
+	return "volume " + some(names)
+}

@@ -1,0 +1,184 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+var imageGCEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "image-gc"}
+
+// imageGCPeriod is how often the kubelet collects images (pkg/kubelet/kubelet.go, ImageGCPeriod).
+const imageGCPeriod = 5 * time.Minute
+
+// ImageGCFailing finds a garbage collection of images that frees too little, or cannot look.
+var ImageGCFailing = forensics.Check{
+	ID:    "image-gc-failing",
+	Title: "Garbage collection of images fails",
+	Doc: `Every 5 minutes the kubelet collects images where the image file system is over a threshold (85 % by default). Its
+log says "Image garbage collection failed multiple times in a row" where it found too little to free: then the disk is
+not full of unused images, and what fills it is something else (logs, emptyDirs, other users of the file system, deleted
+files that are still open). Or it could not measure: "invalid capacity 0 on image filesystem", or an error of the
+runtime. A single failure while the kubelet starts is normal and is not reported; nor is what was over well before the
+log ends.`,
+	Severity: forensics.Warning,
+	Needs:    needsLogs,
+	Run: func(p *forensics.Pass) {
+		var list []logs.Event
+		for _, e := range events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, logs.KindImageFSCapacity) {
+			last := lastSaid([]logs.Event{e})
+			if afterStart(p, last) && (e.Code != "once" || e.Count > 1) && soonBefore(last, kubeletEnd(p), 2*imageGCPeriod) {
+				list = append(list, e)
+			}
+		}
+		if len(list) > 0 {
+			p.Report(imageGCFailingFinding(p, list))
+		}
+	},
+}
+
+// soonBefore says whether end is not more than d after t.
+func soonBefore(t, end *time.Time, d time.Duration) bool {
+	return t != nil && end != nil && end.Sub(*t) <= d
+}
+
+func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
+	e := list[0]
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: imageGCEntity, Since: firstSaid(list), Refs: quotesOf(list...),
+		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), moment(firstSaid(list)), cmp.Or(e.Reason, forensics.KindText(e.Kind))),
+		ConfidenceWhy: "the kubelet says so in its log",
+	}
+	blind := slices.ContainsFunc(list, func(e logs.Event) bool {
+		return e.Kind == logs.KindImageFSCapacity || strings.Contains(e.Reason, "rpc error") || e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
+	})
+	switch told := runtimeInLog(p); {
+	case blind && told != nil && told.stands:
+		f.Because = []forensics.Entity{p.Model.RuntimeEntity()}
+		f.Detail = "It cannot ask the container runtime."
+	case blind:
+		f.Detail = "It cannot measure the file system or list the images, so that the disk fills unseen."
+	default:
+		f.Detail = "The images that nobody uses are not what fills the disk: look for logs, emptyDir volumes, deleted files that are still open, and other users of that file system."
+	}
+	f.Detail = sentences(f.Detail, asOf(p))
+	f.Remedies = []forensics.Remedy{{
+		Command: "crictl imagefsinfo; du -xh --max-depth=2 /var/lib | sort -h | tail -n 30",
+		Why:     "compares what images take with what else lies on that file system",
+		Risk:    "none: it reads. du takes its time on a large disk, and hangs on a dead mount without -x",
+	}}
+	return f
+}
+
+// ImageGCRemovedInUse finds images that the kubelet removed and that are missing now.
+var ImageGCRemovedInUse = forensics.Check{
+	ID:    "image-gc-removed-in-use",
+	Title: "Images were removed that are needed",
+	Doc: `Under disk pressure the kubelet deletes every image that no container uses at that moment, whatever the
+thresholds, and those first that were never used: images that were loaded by hand (ctr or crictl import, an agent's image
+directory). On a node without a registry they do not come back, and pods fail with ErrImagePull, ImagePullBackOff or
+ErrImageNeverPull later.
+
+It rests on the kubelet's log: "Removing image to free bytes", and pulls that fail after that. The line of a removal has
+an image's id, that of a pull its name, so that the two are joined with certainty only where both are the same or a pull
+was refused by policy (ErrImageNeverPull: the image must have been loaded by hand). Otherwise it is likely. A removal
+alone is information: whether an image was loaded by hand does not stand in the log.`,
+	Severity: forensics.Warning,
+	Needs:    needsLogs,
+	Run: func(p *forensics.Pass) {
+		removed := events(p, logs.KindImageRemoved)
+		if len(removed) == 0 {
+			return
+		}
+		first := firstSaid(removed)
+		missing := slices.DeleteFunc(events(p, logs.KindImagePullFailed), func(e logs.Event) bool {
+			last := lastSaid([]logs.Event{e})
+			return last == nil || first == nil || last.Before(*first)
+		})
+		p.Report(imagesRemovedFinding(p, removed, missing))
+	},
+}
+
+func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) forensics.Finding {
+	var images []string
+	var freed float64
+	for _, e := range removed {
+		images = union(images, []string{shortImage(e.Image)})
+		freed += e.Number
+	}
+	f := forensics.Finding{
+		Severity: forensics.Info, Subject: imageGCEntity, Since: firstSaid(removed), Confidence: forensics.Possible,
+		Title:         fmt.Sprintf("the kubelet has removed %s to free space: %s", forensics.Plural(len(images), "image"), some(images)),
+		ConfidenceWhy: "the log says that they were removed, not whether a registry can give them back",
+		Refs:          quotesOf(removed...),
+	}
+	f.Detail = fmt.Sprintf("From %s to %s, %.1f MB. An image that was loaded by hand (ctr or crictl import) comes back by hand only.", moment(firstSaid(removed)), clock(lastSaid(removed)), freed/1e6)
+	if all := events(p, logs.KindImageGCAll); len(all) > 0 {
+		f.Detail += " Under disk pressure every unused image goes, those first that no container has used yet."
+		f.Refs = append(f.Refs, quotesOf(all[0])...)
+	}
+	if pressureInLog(p) != nil {
+		f.Because = []forensics.Entity{evictionEntity}
+	}
+	f.Remedies = imageRemedies()
+	if len(missing) > 0 {
+		missingImages(p, &f, removed, missing)
+	}
+	return f
+}
+
+// missingImages makes the finding one of images that are missing.
+func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []logs.Event) {
+	var names, pods []string
+	f.Severity, f.Confidence = forensics.Warning, forensics.Likely
+	f.ConfidenceWhy = "the pulls failed after the images were removed; the log does not give a removed image's name"
+	for _, e := range missing {
+		names = union(names, []string{cmp.Or(e.Image, "an image that is not named")})
+		if e.PodName != "" || e.PodUID != "" {
+			uid := uidOf(p, e.Subject)
+			pods = union(pods, []string{podLabel(p, e.PodName, uid)})
+			f.Pods = union(f.Pods, uids(uid))
+		}
+		switch {
+		case slices.ContainsFunc(removed, func(r logs.Event) bool { return r.Image != "" && r.Image == e.Image }):
+			f.Confidence, f.ConfidenceWhy = forensics.Certain, "the same image was removed, and its pull failed after that"
+		case e.Code == "ErrImageNeverPull" && f.Confidence != forensics.Certain:
+			f.ConfidenceWhy = "a pod that must not pull its image (ErrImageNeverPull) had it, and images were removed before"
+		}
+	}
+	f.Title = fmt.Sprintf("images were removed to free space, and now %s cannot be pulled", some(names))
+	f.Detail += fmt.Sprintf(" After that %s failed: %s.", forensics.Plural(int(said(missing)), "pull"), cmp.Or(missing[0].Reason, missing[0].Code))
+	if len(pods) > 0 {
+		f.Detail += " Pods that wait for it: " + some(pods) + "."
+	}
+	f.Refs = append(quotesOf(missing...), f.Refs...)
+}
+
+func imageRemedies() []forensics.Remedy {
+	return []forensics.Remedy{
+		{
+			Command: "Free space first: see disk-pressure and eviction-stuck", Why: "an image that is loaded again while the pressure lasts is removed again",
+			Risk: "none",
+		},
+		{
+			Command:      "ctr -n k8s.io images import FILE.tar && ctr -n k8s.io images label NAME io.cri-containerd.pinned=pinned",
+			Why:          "loads the image again and pins it: a kubelet from 1.23 on leaves pinned images alone (CRI-O: pinned_images)",
+			Precondition: "the pressure is over, and the archive of the image is at hand",
+			Risk:         "none. The key is io.cri-containerd.pinned; other spellings do nothing",
+		},
+	}
+}
+
+// shortImage cuts the digest of an image's id.
+func shortImage(id string) string {
+	const most = len("sha256:") + 12
+	if strings.HasPrefix(id, "sha256:") && len(id) > most {
+		return id[:most]
+	}
+	return cmp.Or(id, "an image")
+}

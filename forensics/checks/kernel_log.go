@@ -1,0 +1,228 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// The kinds of the kernel that speak of a file system or what is behind it.
+var (
+	serverLost  = []logs.Kind{logs.KindKernelNFSDown, logs.KindKernelNFSTimeout, logs.KindKernelCephDown, logs.KindKernelCephRejected, logs.KindKernelCIFSDown}
+	serverBack  = []logs.Kind{logs.KindKernelNFSBack, logs.KindKernelCephBack}
+	deviceFails = []logs.Kind{
+		logs.KindKernelIOError, logs.KindKernelIOTimeout, logs.KindKernelDeviceReset, logs.KindKernelDeviceOffline,
+		logs.KindKernelFSError, logs.KindKernelFSShutdown, logs.KindKernelFSReadOnly, logs.KindKernelThinPool,
+	}
+)
+
+// kernelSaid is what the kernel's log tells of one file system.
+type kernelSaid struct {
+	events []logs.Event
+	// since is when the trouble began that has not ended by the log; absent where the server came back.
+	since *time.Time
+	back  *time.Time
+}
+
+// kernelOf collects what the kernel said of a mount's server or device.
+func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
+	var k kernelSaid
+	for _, e := range events(p, slices.Concat(serverLost, deviceFails)...) {
+		if aboutMount(e, m) {
+			k.events = append(k.events, e)
+		}
+	}
+	for _, e := range events(p, serverBack...) {
+		if aboutMount(e, m) {
+			k.back = latest(k.back, lastSaid([]logs.Event{e}))
+		}
+	}
+	if last := lastSaid(k.events); k.back == nil || last != nil && last.After(*k.back) {
+		k.since = firstSaid(k.events)
+		if k.back != nil && k.since != nil && k.since.Before(*k.back) {
+			k.since = last // it came back in between, and was lost again
+		}
+	}
+	return k
+}
+
+// aboutMount says whether a message names the server or the device of a mount.
+func aboutMount(e logs.Event, m mounts.Mount) bool {
+	if e.Server != "" && serverNamed(m.Source, e.Server) {
+		return true
+	}
+	if m.Class != mounts.ClassBlock || e.Device == "" {
+		return false
+	}
+	device := strings.TrimPrefix(m.Source, "/dev/")
+	return e.Device == device || e.Device == wholeDisk(device) || strings.TrimPrefix(device, "mapper/") == e.Device ||
+		strings.HasPrefix(wholeDisk(device), e.Device+"n") && strings.HasPrefix(e.Device, "nvme")
+}
+
+// serverNamed says whether a mount's source names a server: "10.0.0.5:/export", "10.0.0.5:6789,10.0.0.6:6789:/k8s",
+// "//server/share".
+func serverNamed(source, server string) bool {
+	host := strings.Trim(server, "[]/\\")
+	if h, port, ok := strings.Cut(host, ":"); ok && !strings.Contains(port, ":") {
+		host = h
+	}
+	for _, part := range strings.FieldsFunc(source, func(r rune) bool { return r == ',' || r == '/' || r == '\\' }) {
+		part = strings.TrimSuffix(part, ":")
+		if h, port, ok := strings.Cut(part, ":"); ok && !strings.Contains(port, ":") {
+			part = h
+		}
+		if host != "" && strings.EqualFold(strings.Trim(part, "[]"), host) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeDisk is the disk of a partition: "sda" of "sda1", "nvme0n1" of "nvme0n1p1".
+func wholeDisk(device string) string {
+	stem := strings.TrimRight(device, "0123456789")
+	if stem == device || stem == "" {
+		return device
+	}
+	if disk, ok := strings.CutSuffix(stem, "p"); ok && disk != "" && disk[len(disk)-1] >= '0' && disk[len(disk)-1] <= '9' {
+		return disk
+	}
+	if strings.HasPrefix(stem, "nvme") || strings.HasPrefix(stem, "dm-") || strings.HasPrefix(stem, "md") || strings.HasPrefix(stem, "loop") {
+		return device
+	}
+	return stem
+}
+
+// withKernel adds what the kernel said of a file system to a finding about it.
+func withKernel(p *forensics.Pass, m mounts.Mount, f forensics.Finding) forensics.Finding {
+	k := kernelOf(p, m)
+	if len(k.events) == 0 {
+		return f
+	}
+	f.Detail = sentences(f.Detail, k.text())
+	f.Refs = append(f.Refs, quotesOf(k.events...)...)
+	if k.since != nil && soonBefore(k.since, cmp.Or(f.Since, k.since), 24*time.Hour) {
+		f.Since = earliest(f.Since, k.since)
+	}
+	return f
+}
+
+func (k kernelSaid) text() string {
+	var parts []string
+	for _, e := range k.events {
+		part := forensics.KindText(e.Kind)
+		if about := cmp.Or(e.Server, e.Device); about != "" {
+			part += " (" + about + ")"
+		}
+		parts = append(parts, fmt.Sprintf("%s, %s from %s", part, times(e.Count), moment(e.First)))
+	}
+	text := "The kernel's log: " + some(parts)
+	switch {
+	case k.back != nil && k.since == nil:
+		text += "; the server was back at " + moment(k.back)
+	case k.back != nil:
+		text += "; the server was back in between, at " + clock(k.back)
+	}
+	return text + "."
+}
+
+// hungTask finds the kernel's complaint about one of these threads: it names threads by their id.
+func hungTask(p *forensics.Pass, tids ...int) (logs.Event, bool) {
+	for _, e := range events(p, logs.KindKernelHungTask) {
+		if id := taskID(e.Process); id != 0 && slices.Contains(tids, id) {
+			return e, true
+		}
+	}
+	return logs.Event{}, false
+}
+
+// taskID is the number in "name (4711)"; 0 if there is none.
+func taskID(process string) int {
+	i := strings.LastIndexByte(process, '(')
+	if i < 0 {
+		return 0
+	}
+	id, err := strconv.Atoi(strings.TrimSuffix(process[i+1:], ")"))
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// withHungTask adds the kernel's complaint about a thread to a finding about it.
+func withHungTask(p *forensics.Pass, f forensics.Finding, threads ...procs.Thread) forensics.Finding {
+	var tids []int
+	for _, t := range threads {
+		tids = append(tids, t.TID)
+	}
+	e, ok := hungTask(p, tids...)
+	if !ok {
+		return f
+	}
+	began := e.First
+	if began != nil && e.Number > 0 {
+		t := began.Add(-time.Duration(e.Number) * time.Second)
+		began = &t
+	}
+	f.Detail = sentences(f.Detail, fmt.Sprintf("The kernel reported it as a hung task %s, first at %s.", times(e.Count), moment(e.First)))
+	f.Refs = append(f.Refs, quotesOf(e)...)
+	f.Since = earliest(f.Since, began)
+	return f
+}
+
+// failingByKernel are file systems that answer, or were not asked, and of whose device the kernel reports errors: ext4
+// and xfs answer from memory when their disk is dead.
+func failingByKernel(p *forensics.Pass) []forensics.Finding {
+	var found []forensics.Finding
+	seen := map[string]bool{}
+	for _, m := range p.Evidence.Mounts.Mounts {
+		h, known := p.Model.Health(m.Device)
+		if seen[m.Device] || known && h.Status == mounts.StatusIOError {
+			continue
+		}
+		seen[m.Device] = true
+		list := slices.DeleteFunc(kernelOf(p, m).events, func(e logs.Event) bool { return !slices.Contains(deviceFails, e.Kind) })
+		if len(list) > 0 {
+			found = append(found, kernelFinding(p, m, h, list))
+		}
+	}
+	return found
+}
+
+// graveKinds are those after which a file system does not work any more; others may have been survived.
+var graveKinds = []logs.Kind{
+	logs.KindKernelFSShutdown, logs.KindKernelFSReadOnly, logs.KindKernelDeviceOffline, logs.KindKernelFSError, logs.KindKernelThinPool,
+}
+
+func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []logs.Event) forensics.Finding {
+	s := superblock{device: m.Device, health: h, mounts: p.Model.MountsOf(m.Device)}
+	worst := list[0]
+	for _, e := range list {
+		if slices.Contains(graveKinds, e.Kind) && !slices.Contains(graveKinds, worst.Kind) {
+			worst = e
+		}
+	}
+	f := forensics.Finding{
+		Severity: forensics.Info, Subject: s.entity(), Pods: p.Model.PodsOf(m.Device), Since: firstSaid(list), Refs: quotesOf(list...),
+		Title:         fmt.Sprintf("%s: the kernel reports %s for %s", s.label(), forensics.KindText(worst.Kind), worst.Device),
+		Detail:        fmt.Sprintf("%s, last at %s. Mounted at %s.", capital(times(said(list))), moment(lastSaid(list)), s.where()),
+		Confidence:    forensics.Likely,
+		ConfidenceWhy: "the kernel's log names the device; whether it has recovered since does not stand there",
+	}
+	if known := h.Status == mounts.StatusOK; known {
+		f.Detail += " The mount itself answers: local file systems answer from memory while their disk is dead."
+	}
+	if slices.Contains(graveKinds, worst.Kind) || said(list) >= fewFailures {
+		f.Severity = forensics.Warning
+		f.Remedies = []forensics.Remedy{dmesgRemedy()}
+	}
+	return f
+}

@@ -1,0 +1,156 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// KubeletRestarting finds kubelets that ended and were started again.
+var KubeletRestarting = forensics.Check{
+	ID:    "kubelet-restarting",
+	Title: "The kubelet ended and was started again",
+	Doc: `The lives of the kubelet within the log, and why each ended: a signal (systemd, a person), a panic, a fatal error
+of its own ("command failed", "Failed to run kubelet", F lines), the kernel's OOM killer, systemd's watchdog. One restart
+by a signal is information: that is what an update looks like. An end by anything else is a warning. Three ends in the
+log or more, of which the last kubelet did not reach its sync loop, are critical: it does not come up, and the last step
+of the start that was seen names what comes next (cmd/kubelet/app/server.go, pkg/kubelet/kubelet.go, 1.10 to 1.36).
+
+It rests on lines of the kubelet and of systemd. Where neither says why a kubelet ended, the reason is given as unknown,
+and only the new process id or the new start shows it. Restarts before the log began are not seen.`,
+	Severity: forensics.Critical,
+	Needs:    needsLogs,
+	Run: func(p *forensics.Pass) {
+		lives := story(p).Lives
+		if len(lives) == 0 {
+			p.Unjudged("no log of a kubelet was read")
+			return
+		}
+		var over []logs.Life
+		for i, l := range lives {
+			if i < len(lives)-1 || ended(story(p)) {
+				over = append(over, l)
+			}
+		}
+		if len(over) > 0 {
+			p.Report(restartFinding(p, over, lives[len(lives)-1]))
+		}
+	},
+}
+
+// manyEnds is how many ends in one log are more than a person at work.
+const manyEnds = 3
+
+func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensics.Finding {
+	bad := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return l.End == "signal" || l.End == "unknown" || l.End == "" })
+	f := forensics.Finding{
+		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Since: cmp.Or(over[0].Last, over[0].Started),
+		Title:         fmt.Sprintf("%s ended %s within the log: %s", p.Model.KubeletName(), times(int64(len(over))), endings(over)),
+		ConfidenceWhy: "the kubelet or systemd says why",
+	}
+	waits := ""
+	if !through(last) {
+		waits = startWaits(p, last)
+	}
+	switch {
+	case len(over) >= manyEnds && len(bad) > 0 && waits != "" && !stale(p):
+		f.Severity = forensics.Critical
+	case len(bad) > 0, len(over) >= manyEnds:
+		f.Severity = forensics.Warning
+	}
+	if slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == "unknown" }) {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "another process id or another start shows the ends; why one ended is not said"
+	}
+	var told []string
+	for _, l := range over[max(0, len(over)-maxQuoted):] {
+		told = append(told, lifeText(l))
+		if l.EndQuote != nil {
+			f.Refs = append(f.Refs, quotes(*l.EndQuote)...)
+		}
+	}
+	f.Detail = sentences(strings.Join(told, " "), waits, asOf(p))
+	if f.Severity != forensics.Info {
+		f.Remedies = []forensics.Remedy{{
+			Command: "journalctl -u kubelet -n 200 --no-pager",
+			Why:     "the last error before an end says more than the end itself", Risk: "none: it reads",
+		}}
+	}
+	return f
+}
+
+// endings counts the reasons: "2 by a panic, 1 by a signal".
+func endings(over []logs.Life) string {
+	counts := map[string]int{}
+	var order []string
+	for _, l := range over {
+		why := endText(l.End)
+		if counts[why]++; counts[why] == 1 {
+			order = append(order, why)
+		}
+	}
+	var parts []string
+	for _, why := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[why], why))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func endText(end string) string {
+	switch end {
+	case "signal":
+		return "by a signal or by systemd"
+	case "panic":
+		return "by a panic"
+	case "fatal":
+		return "by a fatal error of its own"
+	case "oom":
+		return "by the kernel, out of memory"
+	case "watchdog":
+		return "by systemd's watchdog"
+	}
+	return "for an unknown reason"
+}
+
+func lifeText(l logs.Life) string {
+	name := "A kubelet"
+	if l.PID != 0 {
+		name = fmt.Sprintf("Process %d", l.PID)
+	}
+	s := name + " ended " + endText(l.End)
+	if l.Last != nil {
+		s += " after its line of " + moment(l.Last)
+	}
+	if seconds := between(l.Started, l.Last); seconds > 0 {
+		s += ", " + forensics.Duration(seconds) + " after its start"
+	}
+	return s + "."
+}
+
+// through says whether a life is past its start, or the log does not show it.
+func through(l logs.Life) bool {
+	return l.Started == nil || l.Stage == "" || l.Stage == "syncloop" || l.Stage == "registered"
+}
+
+// startWaits says how far the last start came, and what comes next.
+func startWaits(p *forensics.Pass, l logs.Life) string {
+	next := map[string]string{
+		"version":           "a client certificate or the API server (bootstrap), then cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31)",
+		"cadvisor":          "cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31), or the container manager",
+		"container-manager": "the container runtime's socket, or a checkpoint of the CPU, memory or device manager",
+		"runtime":           "the kubelet's own server",
+		"server":            "the volume manager",
+		"volume-manager":    "the reconstruction of volumes (1.28 and later), or the sync loop",
+	}[l.Stage]
+	if next == "" {
+		return ""
+	}
+	s := fmt.Sprintf("The last start, of %s, came as far as %q; next it waits for %s.", moment(l.Started), l.Stage, next)
+	if seconds := between(l.Started, kubeletEnd(p)); seconds > 0 {
+		s += " The log goes on for " + forensics.Duration(seconds) + " after it."
+	}
+	return s
+}

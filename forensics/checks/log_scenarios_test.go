@@ -1,0 +1,451 @@
+package checks
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// All stories end at 10:12:29, one second before the examination.
+
+// both makes several changes.
+func both(changes ...func(testing.TB, *forensics.Evidence)) func(testing.TB, *forensics.Evidence) {
+	return func(tb testing.TB, e *forensics.Evidence) {
+		for _, change := range changes {
+			change(tb, e)
+		}
+	}
+}
+
+// logAlone leaves nothing but the story, as when a log is judged at a desk.
+func logAlone(_ testing.TB, e *forensics.Evidence) {
+	story := e.Logs
+	*e = forensics.NewEvidence()
+	e.Logs = story
+	e.Cover(forensics.Source{Source: forensics.SourceLogs, Status: forensics.SourceRead})
+}
+
+// silentSince makes the sync loop fall silent while others go on.
+func silentSince(clock string, others int64) func(testing.TB, *forensics.Evidence) {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		l := e.Logs.Loop
+		l.Last, l.Quote, l.OthersCount = at(clock), line(7000, clock, "SyncLoop (housekeeping)"), others
+		l.LastSeen = map[string]time.Time{"housekeeping": *at(clock)}
+	}
+}
+
+// later makes the examination happen hours after the log ended.
+func later(_ testing.TB, e *forensics.Evidence) { e.Collected = e.Collected.Add(3 * time.Hour) }
+
+func atLowVerbosity(_ testing.TB, e *forensics.Evidence) {
+	e.Logs.Loop.Cadence, e.Logs.Loop.Last, e.Logs.Loop.LastSeen = 0, nil, map[string]time.Time{}
+	e.Logs.Lives[0].Verbosity = 2
+}
+
+// lives replaces the kubelet's lives: each ended in its way, the last as it says.
+func lives(list ...logs.Life) func(testing.TB, *forensics.Evidence) {
+	return func(_ testing.TB, e *forensics.Evidence) { e.Logs.Lives = list }
+}
+
+func life(pid int, from, to, end, stage string) logs.Life {
+	l := logs.Life{PID: pid, Started: at(from), Last: at(to), Version: "v1.17.4", Verbosity: 4, Stage: stage, End: end}
+	if end != "running" {
+		l.EndQuote = line(int64(pid), to, "the end of "+end)
+	}
+	return l
+}
+
+// deleting adds a pod on its way out, which stands at a stage since a time of day.
+func deleting(stage, since string, change func(*logs.Deletion)) func(testing.TB, *forensics.Evidence) {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		d := logs.Deletion{
+			PodUID: deadUID, PodName: "default/db", Stage: stage, Since: at(since), Proven: true, Complaints: []logs.Quote{},
+			Steps: []logs.Step{
+				{Stage: "requested", Time: *at("10:00:00"), Quote: *line(10, "10:00:00", "SyncLoop DELETE")},
+				{Stage: stage, Time: *at(since), Quote: *line(11, since, "stage "+stage)},
+			},
+		}
+		if change != nil {
+			change(&d)
+		}
+		e.Logs.Deletions = append(e.Logs.Deletions, d)
+	}
+}
+
+func grace(seconds int64) func(*logs.Deletion) {
+	return func(d *logs.Deletion) { d.GraceSeconds = &seconds }
+}
+
+func unproven(d *logs.Deletion) { d.Proven = false }
+
+func done(d *logs.Deletion) { d.Done, d.Stage = true, "removed" }
+
+var (
+	deadVolume = logs.Subject{
+		PodUID: deadUID, Volume: "cephfs-data", UniqueName: "kubernetes.io/cephfs/" + deadUID + "-cephfs-data",
+		Path: deadPoint, Code: "EBUSY", Reason: "umount: " + deadPoint + ": 目标忙",
+	}
+	csiVolume = logs.Subject{PodUID: deadUID, Volume: "pvc-1", UniqueName: "kubernetes.io/csi/nfs.csi.k8s.io^h#1", Driver: "nfs.csi.k8s.io"}
+	pleg      = logs.Subject{Reason: "container runtime is down; PLEG is not healthy: pleg was last seen active too long ago"}
+	down      = logs.Subject{Reason: "container runtime is down"}
+)
+
+// numbered gives an event its number.
+func numbered(e logs.Event, n float64) logs.Event {
+	e.Number, e.Max = n, n
+	return e
+}
+
+func code(s logs.Subject, code string) logs.Subject {
+	s.Code = code
+	return s
+}
+
+func reason(s logs.Subject, reason string) logs.Subject {
+	s.Reason = reason
+	return s
+}
+
+// fromKernel makes an event one of the kernel's log.
+func fromKernel(e logs.Event) logs.Event {
+	e.Origin = "kernel"
+	for i := range e.Quotes {
+		e.Quotes[i].File = "/dev/kmsg"
+	}
+	return e
+}
+
+// operation adds a volume operation that was started, and failed unless failed is "".
+func operation(name, started, failed string, about logs.Subject) func(testing.TB, *forensics.Evidence) {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		o := logs.Operation{Subject: about, Name: name, Started: at(started), Quotes: []logs.Quote{*line(50, started, name+" started")}}
+		if failed != "" {
+			o.Failed, o.Failures = at(failed), 3
+		}
+		e.Logs.Operations = append(e.Logs.Operations, o)
+	}
+}
+
+// logScenarios are those that rest on what logs say.
+func logScenarios() map[string][]scenario {
+	return merged(loopScenarios(), podScenarios(), volumeScenarios(), diskScenarios(), kernelScenarios())
+}
+
+func merged(maps ...map[string][]scenario) map[string][]scenario {
+	all := map[string][]scenario{}
+	for _, m := range maps {
+		for id, list := range m {
+			all[id] = append(all[id], list...)
+		}
+	}
+	return all
+}
+
+func loopScenarios() map[string][]scenario {
+	clean, unjudged := forensics.OutcomeClean, forensics.OutcomeNotChecked
+	return map[string][]scenario{
+		"kubelet-restarting": {
+			{name: "a panic", base: wellNode, change: lives(life(100, "09:00:00", "10:00:00", "panic", "registered"), life(101, "10:00:10", "10:12:29", "running", "registered")),
+				want: []string{"warning kubelet 9825"}, says: "1 by a panic"},
+			{name: "a restart on purpose", base: wellNode, change: lives(life(100, "09:00:00", "10:00:00", "signal", ""), life(101, "10:00:10", "10:12:29", "running", "registered")),
+				want: []string{"info kubelet 9825"}, says: "by a signal"},
+			{name: "it does not come up", base: wellNode, change: lives(life(100, "10:00:00", "10:01:00", "fatal", "runtime"), life(101, "10:02:00", "10:03:00", "fatal", "container-manager"),
+				life(102, "10:04:00", "10:05:00", "oom", "container-manager"), life(103, "10:06:00", "10:06:30", "running", "container-manager")),
+				want: []string{"critical kubelet 9825"}, says: `came as far as "container-manager"; next it waits for the container runtime's socket`},
+			{name: "hours ago it did not come up", base: wellNode, change: both(lives(life(100, "10:00:00", "10:01:00", "fatal", "runtime"), life(101, "10:02:00", "10:03:00", "fatal", "container-manager"),
+				life(102, "10:04:00", "10:05:00", "oom", "container-manager"), life(103, "10:06:00", "10:06:30", "running", "container-manager")), later),
+				want: []string{"warning kubelet 9825"}, says: "it may have ended since"},
+			{name: "the log ends with its end", base: wellNode, change: lives(life(100, "09:00:00", "10:12:29", "watchdog", "registered")),
+				want: []string{"warning kubelet 9825"}, says: "by systemd's watchdog"},
+			{name: "one life", base: wellNode, outcome: clean},
+			{name: "no kubelet's log", base: wellNode, change: lives(), outcome: unjudged},
+		},
+		"kubelet-syncloop-stalled": {
+			{name: "a log alone", base: wellNode, change: both(silentSince("10:00:10", 900), logAlone),
+				want: []string{"critical subsystem syncloop"}, says: "has said nothing since 2026-11-20 10:00:10 UTC, for 12 min, while other parts went on"},
+			{name: "a log alone says where", base: wellNode, change: both(silentSince("10:00:10", 900), logAlone),
+				want: []string{"critical subsystem syncloop"}, says: "It is the start of a housekeeping, which then did not come back"},
+			{name: "a log alone, of a loop silent for a minute and a half", base: wellNode, change: both(silentSince("10:11:00", 90), logAlone),
+				want: []string{"warning subsystem syncloop"}},
+			{name: "a log that ended hours ago", base: wellNode, change: both(silentSince("10:00:10", 900), func(tb testing.TB, e *forensics.Evidence) {
+				logAlone(tb, e)
+				e.Collected = at("10:12:30").Add(3 * time.Hour)
+			}), want: []string{"warning subsystem syncloop"}, says: "where the log ends, 3 h 0 min before the examination: it may have ended since"},
+			{name: "the health check disagrees", base: wellNode, change: silentSince("10:00:10", 900), want: []string{"warning subsystem syncloop"}},
+			{name: "the dump explains it, the log says since when", base: sickNode, change: silentSince("10:00:10", 900),
+				want: []string{"warning subsystem syncloop"}, says: "The loop's last line in the log is of 10:00:10.000"},
+			{name: "it skips, and says so", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "10:08:00", "10:12:27", down)), logAlone),
+				want: []string{"critical subsystem syncloop"}, says: "has skipped all pods since 2026-11-20 10:08:00 UTC, for 4 min: container runtime is down"},
+			{name: "it skipped, and went on", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "09:50:00", "09:58:00", down)), logAlone), outcome: unjudged},
+			{name: "the kubelet has just started", base: wellNode, change: both(lives(life(1, "10:12:00", "10:12:29", "running", "syncloop")),
+				tells(event(logs.KindSyncLoopSkipped, 3, "10:12:01", "10:12:20", down)), logAlone), outcome: unjudged},
+			{name: "nobody else goes on: the log was cut", base: wellNode, change: both(silentSince("10:00:10", 0), logAlone), outcome: unjudged},
+			{name: "at -v 2 silence proves nothing", base: wellNode, change: both(atLowVerbosity, logAlone), outcome: unjudged},
+			{name: "at -v 2 another source tells", base: wellNode, change: atLowVerbosity, outcome: clean},
+			{name: "the kubelet ended", base: wellNode, change: both(silentSince("10:00:10", 900), lives(life(1, "09:00:00", "10:12:29", "signal", "")), logAlone), outcome: unjudged},
+		},
+		"kubelet-pleg-unhealthy": {
+			{name: "the log says so", base: wellNode, change: both(tells(numbered(event(logs.KindPLEGUnhealthy, 12, "10:11:00", "10:12:28", pleg), 250)), logAlone),
+				want: []string{"critical subsystem pleg"}, says: "since 2026-11-20 10:08:18 UTC"},
+			{name: "it cannot list", base: wellNode, change: tells(event(logs.KindPLEGRelistFailed, 2, "10:09:00", "10:11:00", code(logs.Subject{Reason: "rpc error"}, "DeadlineExceeded"))),
+				want: []string{"warning subsystem pleg"}},
+			{name: "it is over", base: wellNode, change: tells(numbered(event(logs.KindPLEGUnhealthy, 12, "09:31:00", "09:40:00", pleg), 400)),
+				want: []string{"info subsystem pleg"}, says: "then did"},
+			{name: "a dump and the log", base: wellNode, change: both(withStack("kubelet-1.34", "A.7 PLEG waits for the runtime, and pods for the PLEG"),
+				tells(numbered(event(logs.KindPLEGUnhealthy, 12, "10:11:00", "10:12:28", pleg), 250))),
+				want: []string{"critical subsystem pleg"}, says: "The log says why, 12 times from 10:11:00.000 to 10:12:28.000: container runtime is down"},
+			{name: "a kubelet that has just started", base: wellNode, change: both(lives(life(1, "10:12:00", "10:12:29", "running", "syncloop")),
+				tells(numbered(event(logs.KindPLEGUnhealthy, 2, "10:12:01", "10:12:10", pleg), 0))), outcome: clean},
+		},
+		"runtime-unresponsive": {
+			{name: "the log says so", base: wellNode, change: both(tells(
+				event(logs.KindRuntimeCallFailed, 4, "10:10:00", "10:12:20", code(logs.Subject{Reason: "ListPodSandbox with filter: context deadline exceeded"}, "DeadlineExceeded")),
+				event(logs.KindSyncLoopSkipped, 9, "10:10:05", "10:12:27", down)), logAlone),
+				want: []string{"critical runtime runtime"}, says: "has not answered kubelet since 2026-11-20 10:08:00 UTC"},
+			{name: "and its process is stopped", base: wellNode, change: both(tells(event(logs.KindRuntimeDown, 9, "10:10:00", "10:12:20", down)), func(_ testing.TB, e *forensics.Evidence) {
+				e.Processes = append(e.Processes, procs.Process{PID: 812, Comm: "containerd", State: "T"})
+			}), want: []string{"critical runtime containerd"}, says: "is stopped by a signal"},
+			{name: "it answered again", base: wellNode, change: tells(event(logs.KindRuntimeDown, 9, "09:40:00", "09:45:00", down)), want: []string{"info runtime runtime"}, says: "then did"},
+			{name: "a container that does not stop", base: wellNode, change: tells(event(logs.KindContainerStopFailed, 9, "10:00:00", "10:12:00", code(logs.Subject{}, "DeadlineExceeded"))), outcome: clean},
+			{name: "a call that it refuses", base: wellNode, change: tells(event(logs.KindRuntimeCallFailed, 1, "10:12:00", "10:12:00", code(logs.Subject{Reason: "RuntimeConfig: unknown method"}, "Unimplemented"))), outcome: clean},
+		},
+	}
+}
+
+func podScenarios() map[string][]scenario {
+	clean := forensics.OutcomeClean
+	return map[string][]scenario{
+		"pod-terminating-stuck": {
+			{name: "an unmount that is refused", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122))),
+				want: []string{"warning pod " + deadUID}, says: "volume cephfs-data cannot be unmounted, its target is busy"},
+			{name: "an unmount that is refused, seconds after it began", base: wellNode, change: both(deleting("volumes", "10:12:20", nil), tells(numbered(event(logs.KindUnmountBusy, 3, "10:12:21", "10:12:24", deadVolume), 4))),
+				want: []string{"warning pod " + deadUID}},
+			{name: "its mount does not answer", base: sickNode, change: deleting("volumes", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "mount 60 at " + deadPoint + " does not answer"},
+			{name: "an unmount that does not come back", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), operation("UnmountVolume", "10:05:01", "", deadVolume)),
+				want: []string{"warning pod " + deadUID}, says: "UnmountVolume of volume cephfs-data was started and has not come back"},
+			{name: "no unmount was started", base: wellNode, change: deleting("containers", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "no unmount of its volumes was started"},
+			{name: "its CSI driver is gone", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), tells(event(logs.KindCSIDriverMissing, 9, "10:05:01", "10:12:00", csiVolume))),
+				want: []string{"warning pod " + deadUID}, says: "CSI driver nfs.csi.k8s.io does not unmount volume pvc-1"},
+			{name: "mounts that the kubelet does not unmount", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), tells(event(logs.KindPodVolumesLeft, 900, "10:05:00", "10:12:28", logs.Subject{PodUID: deadUID}))),
+				want: []string{"warning pod " + deadUID}, says: "1 mount below its directory, which the kubelet does not unmount"},
+			{name: "the runtime cannot stop it", base: wellNode, change: both(deleting("killing", "10:05:00", grace(30)),
+				tells(event(logs.KindContainerStopFailed, 3, "10:07:30", "10:12:20", code(logs.Subject{PodUID: deadUID}, "DeadlineExceeded")))),
+				want: []string{"warning pod " + deadUID}, says: "the runtime cannot stop its containers: DeadlineExceeded"},
+			{name: "a process that cannot be killed", base: sickNode, change: both(deleting("killing", "10:05:00", grace(30)), func(_ testing.TB, e *forensics.Evidence) {
+				e.Processes = append(e.Processes, procs.Process{PID: 7777, Comm: "postgres", State: "D", PodUID: deadUID})
+				t := e.Threads[0]
+				t.PID, t.TID, t.Comm, t.Wait.Kill = 7777, 7777, "postgres", "no"
+				e.Threads = append(e.Threads, t)
+			}), want: []string{"warning pod " + deadUID}, says: "its process 7777 cannot be killed"},
+			{name: "the grace period is over", base: wellNode, change: deleting("killing", "10:05:00", grace(30)), want: []string{"warning pod " + deadUID}, says: "its containers have not stopped"},
+			{name: "the grace period is not over", base: wellNode, change: deleting("killing", "10:05:00", grace(3600)), outcome: clean},
+			{name: "the grace period is not known", base: wellNode, change: deleting("killing", "10:05:00", nil), outcome: forensics.OutcomeNotChecked},
+			{name: "the sync loop is silent", base: wellNode, change: both(deleting("requested", "10:00:09", nil), silentSince("10:00:10", 900), logAlone),
+				want: []string{"warning pod " + deadUID}, says: "the kubelet's sync loop does not come round"},
+			{name: "its start must end first", base: wellNode, change: both(deleting("requested", "10:05:00", nil), tells(event(logs.KindVolumesNotMounted, 4, "10:05:00", "10:12:00", logs.Subject{PodName: "default/db", Reason: "unmounted volumes=[data]"}))),
+				want: []string{"warning pod " + deadUID}, says: "its worker is still busy with starting it"},
+			{name: "a cgroup that stays", base: wellNode, change: both(deleting("cgroup", "10:05:00", nil), tells(event(logs.KindPodCgroupLeft, 9, "10:05:00", "10:12:20", code(logs.Subject{PodUID: deadUID}, "EBUSY")))),
+				want: []string{"warning pod " + deadUID}, says: "its cgroup cannot be removed: EBUSY"},
+			{name: "the API server is not told", base: wellNode, change: both(deleting("status", "10:05:00", nil), tells(event(logs.KindAPIUnreachable, 50, "10:04:00", "10:12:20", logs.Subject{Reason: "i/o timeout"}))),
+				want: []string{"warning pod " + deadUID}, says: "has not told the API server: i/o timeout"},
+			{name: "a finalizer", base: wellNode, change: both(deleting("removed", "10:05:00", done), func(_ testing.TB, e *forensics.Evidence) {
+				e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Namespace: "default", Name: "db", Source: "api", Deleting: at("10:00:30")})
+			}), want: []string{"warning pod " + deadUID}, says: "a finalizer keeps the object, not this node"},
+			{name: "gone from the node, nothing known of the API", base: wellNode, change: deleting("api", "10:05:00", nil), want: []string{"info pod " + deadUID}, says: "a finalizer keeps the object, not the kubelet"},
+			{name: "later stages would not be seen", base: wellNode, change: deleting("volumes", "10:05:00", unproven), want: []string{"info pod " + deadUID}},
+			{name: "it has just begun", base: wellNode, change: deleting("volumes", "10:12:00", nil), outcome: clean},
+			{name: "it ended", base: wellNode, change: deleting("removed", "10:00:40", done), outcome: clean},
+			{name: "the unmount succeeded at last", base: wellNode, change: both(deleting("volumes", "10:12:10", nil),
+				tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), event(logs.KindUnmountDone, 1, "10:12:20", "10:12:20", deadVolume))), outcome: clean},
+		},
+		"pod-orphaned": {
+			{name: "the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindOrphan, 900, "09:31:00", "10:12:28", logs.Subject{PodUID: deadUID, Reason: "volume paths are still present on disk"}), 3)), logAlone),
+				want: []string{"warning pod " + deadUID}, says: "It is one of 3; each round names the same one first"},
+			{name: "and what the error means", base: wellNode, change: both(tells(numbered(event(logs.KindOrphan, 900, "09:31:00", "10:12:28",
+				code(logs.Subject{PodUID: deadUID, Reason: "error occurred when trying to remove the volumes dir: not a directory"}, "ENOTDIR")), 1)), logAlone),
+				want: []string{"warning pod " + deadUID}, says: "most often vol_data.json"},
+			{name: "pods that come and go", base: wellNode, change: both(tells(
+				numbered(event(logs.KindOrphan, 9, "10:11:00", "10:12:20", logs.Subject{PodUID: deadUID}), 2),
+				numbered(event(logs.KindOrphan, 9, "10:12:21", "10:12:28", logs.Subject{PodUID: "11111111-2222-3333-4444-555555555555"}), 2)), logAlone),
+				want: []string{"warning pod 11111111-2222-3333-4444-555555555555", "warning pod " + deadUID}, says: "pods come and go"},
+			{name: "the directory and the log", base: sickNode, change: both(unmounted, tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:20", logs.Subject{PodUID: deadUID, Reason: "directory not empty"}))),
+				want: []string{"warning pod " + deadUID}, says: "There is data in it"},
+			{name: "said up to where the loop fell silent", base: wellNode, change: both(silentSince("10:00:10", 900), tells(event(logs.KindOrphan, 9, "09:31:00", "10:00:09", logs.Subject{PodUID: deadUID})), logAlone),
+				want: []string{"warning pod " + deadUID}},
+			{name: "it is over", base: wellNode, change: tells(event(logs.KindOrphan, 9, "09:31:00", "09:40:00", logs.Subject{PodUID: deadUID})), outcome: clean},
+			{name: "the pod lives", base: wellNode, change: tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:28", logs.Subject{PodUID: liveUID})), outcome: clean},
+		},
+		"pod-podgc": {
+			{name: "an unknown node", base: wellNode, change: tells(event(logs.KindPodGCOrphaned, 1, "10:00:00", "10:00:00", logs.Subject{PodName: "default/web", Server: "node-9"})),
+				want: []string{"warning subsystem podgc"}, says: "the API server does not know their node"},
+			{name: "finished pods", base: wellNode, change: tells(numbered(event(logs.KindPodGCTerminated, 3, "10:00:00", "10:01:00", logs.Subject{}), 17)), want: []string{"info subsystem podgc"}, says: "up to 17 at a time"},
+			{name: "out of service", base: wellNode, change: tells(numbered(event(logs.KindPodGCOutOfService, 1, "10:00:00", "10:00:00", logs.Subject{}), 4)), want: []string{"warning subsystem podgc"}},
+			{name: "never scheduled", base: wellNode, change: tells(event(logs.KindPodGCUnscheduled, 1, "10:00:00", "10:00:00", logs.Subject{PodName: "default/x"})), want: []string{"info subsystem podgc"}},
+			{name: "nothing", base: wellNode, outcome: clean},
+			{name: "no log of the controller", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Logs.Files = e.Logs.Files[:2] }, outcome: forensics.OutcomeNotChecked},
+		},
+	}
+}
+
+func volumeScenarios() map[string][]scenario {
+	clean := forensics.OutcomeClean
+	return map[string][]scenario{
+		"csi-driver-missing": {
+			{name: "not registered", base: wellNode, change: tells(event(logs.KindCSIDriverMissing, 9, "10:00:00", "10:12:00", csiVolume)), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "volume pvc-1"},
+			{name: "registered again", base: wellNode, change: tells(event(logs.KindCSIDriverMissing, 9, "09:40:00", "09:45:00", csiVolume)), want: []string{"info csi-driver nfs.csi.k8s.io"}},
+			{name: "the kubelet has just started", base: wellNode, change: both(lives(life(1, "10:12:00", "10:12:29", "running", "syncloop")), tells(event(logs.KindCSIDriverMissing, 2, "10:12:03", "10:12:05", csiVolume))), outcome: clean},
+		},
+		"csi-operation-stuck": {
+			{name: "aborted", base: wellNode, change: tells(event(logs.KindCSIAborted, 9, "10:00:00", "10:12:00", code(csiVolume, "Aborted"))), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "is stuck in a call"},
+			{name: "deadline twice", base: wellNode, change: tells(event(logs.KindCSIDeadline, 2, "10:08:00", "10:12:00", code(csiVolume, "DeadlineExceeded"))), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "does not answer in time"},
+			{name: "started and never finished", base: wellNode, change: operation("UnmountVolume", "10:05:00", "", csiVolume), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "has not come back"},
+			{name: "a dump and the log", base: wellNode, change: both(withStack("kubelet-1.22", "B.4 two operations, one of them with a driver"), tells(event(logs.KindCSIAborted, 9, "10:00:00", "10:12:00", code(csiVolume, "Aborted")))),
+				want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "In the log: volume pvc-1, 9 times"},
+			{name: "one deadline", base: wellNode, change: tells(event(logs.KindCSIDeadline, 1, "10:12:00", "10:12:00", csiVolume)), outcome: clean},
+			{name: "started just now", base: wellNode, change: operation("UnmountVolume", "10:12:00", "", csiVolume), outcome: clean},
+			{name: "it is over", base: wellNode, change: tells(event(logs.KindCSIAborted, 9, "09:40:00", "09:45:00", csiVolume)), outcome: clean},
+			{name: "not a CSI volume", base: wellNode, change: operation("UnmountVolume", "10:05:00", "", deadVolume), outcome: clean},
+		},
+		"unmount-busy": {
+			{name: "the log and who holds it", base: sickNode, change: both(busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}), tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122))),
+				want: []string{"warning mount 60"}, says: "The kubelet was refused 9 times, from 10:05:01.000 to 10:12:00.000, and waits 2 min until its next try"},
+			{name: "the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122)), logAlone),
+				want: []string{"warning volume " + deadUID + "/kubernetes.io/cephfs/cephfs-data"}, says: "Who it is was not looked for."},
+			{name: "nobody who holds it was found", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume)), want: []string{"warning mount 60"}, says: "was found on this node now"},
+			{name: "it is over", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "09:40:00", "09:45:00", deadVolume)), outcome: clean},
+			{name: "it was unmounted after all", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), event(logs.KindUnmountDone, 1, "10:12:10", "10:12:10", deadVolume)), outcome: clean},
+		},
+	}
+}
+
+func diskScenarios() map[string][]scenario {
+	clean := forensics.OutcomeClean
+	removed := event(logs.KindImageRemoved, 1, "10:05:20", "10:05:20", logs.Subject{Image: "sha256:4e13ac714925c6eb8b00e6a968f749e64c490f6969ff515b90fdc4cbb3476c55"})
+	pull := logs.Subject{PodUID: liveUID, PodName: "default/web", Image: "registry.local/app:1.0", Code: "ErrImageNeverPull", Reason: "image is not present with pull policy of Never"}
+	critical := event(logs.KindEvictionCritical, 37, "10:05:20", "10:12:25", logs.Subject{PodName: "default/web"})
+	reclaim := event(logs.KindEvictionReclaiming, 40, "10:05:10", "10:12:25", logs.Subject{Reason: "ephemeral-storage"})
+	return map[string][]scenario{
+		"image-gc-failing": {
+			{name: "too little to free", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "09:50:00", "10:10:00", logs.Subject{Reason: "attempted to free 9 bytes, but only found 0 bytes eligible to free"})),
+				want: []string{"warning subsystem image-gc"}, says: "are not what fills the disk"},
+			{name: "the runtime does not answer", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "10:09:00", "10:12:00", code(logs.Subject{Reason: "rpc error"}, "DeadlineExceeded")), event(logs.KindRuntimeDown, 9, "10:09:00", "10:12:20", down)),
+				want: []string{"warning subsystem image-gc"}, says: "cannot ask the container runtime"},
+			{name: "once at the start", base: wellNode, change: tells(event(logs.KindImageGCFailed, 1, "10:11:00", "10:11:00", logs.Subject{Code: "once"})), outcome: clean},
+			{name: "it is over", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "09:31:30", "09:50:00", logs.Subject{})), outcome: clean},
+		},
+		"image-gc-removed-in-use": {
+			{name: "a pod that must not pull", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00", pull)), want: []string{"warning subsystem image-gc"}, says: "registry.local/app:1.0 cannot be pulled"},
+			{name: "and which pods wait for it", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00", pull)), want: []string{"warning subsystem image-gc"}, says: "default/web"},
+			{name: "a removal alone", base: wellNode, change: tells(removed), want: []string{"info subsystem image-gc"}, says: "comes back by hand only"},
+			{name: "a pull that failed before", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:01:00", "10:02:00", pull)), want: []string{"info subsystem image-gc"}},
+			{name: "a pull that fails, and nothing was removed", base: wellNode, change: tells(event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00", pull)), outcome: clean},
+		},
+		"eviction-stuck": {
+			{name: "only a critical pod", base: wellNode, change: tells(reclaim, critical), want: []string{"warning subsystem eviction"}, says: "the only pods left are critical: default/web"},
+			{name: "and the pressure", base: wellNode, change: tells(reclaim, critical, removed), want: []string{"warning subsystem eviction"}, says: "tried to reclaim ephemeral-storage 40 times, from 10:05:10.000 to 10:12:25.000, and has removed 1 image"},
+			{name: "a victim that stays", base: wellNode, change: tells(event(logs.KindEvictionCleanupTimeout, 3, "10:05:20", "10:12:00", logs.Subject{PodName: "default/web"})), want: []string{"warning subsystem eviction"}, says: "default/web (" + liveUID + ") did not go away in time"},
+			{name: "it is over", base: wellNode, change: tells(event(logs.KindEvictionCritical, 37, "09:35:20", "09:42:25", logs.Subject{PodName: "default/web"})), want: []string{"info subsystem eviction"}},
+			{name: "once nobody was found", base: wellNode, change: tells(event(logs.KindEvictionNone, 1, "10:12:25", "10:12:25", logs.Subject{})), outcome: clean},
+			{name: "an eviction that helped", base: wellNode, change: tells(reclaim, event(logs.KindEvictionEvicted, 1, "10:05:30", "10:05:30", logs.Subject{PodName: "default/db"})), outcome: clean},
+		},
+	}
+}
+
+func kernelScenarios() map[string][]scenario {
+	return map[string][]scenario{
+		"mount-hung": {{name: "the kernel says since when", base: sickNode, change: tells(fromKernel(event(logs.KindKernelCephDown, 4, "09:58:00", "10:10:00", logs.Subject{Server: "10.0.0.5"}))),
+			want: []string{"critical superblock 0:47"}, says: "The kernel's log: ceph down (10.0.0.5), 4 times from 2026-11-20 09:58:00 UTC."}},
+		"mount-io-error": {
+			{name: "a disk that answers from memory", base: wellNode, change: tells(fromKernel(event(logs.KindKernelFSReadOnly, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"}))),
+				want: []string{"warning superblock 254:0"}, says: "answer from memory while their disk is dead"},
+			{name: "errors that were survived", base: wellNode, change: tells(fromKernel(event(logs.KindKernelIOError, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"}))), want: []string{"info superblock 254:0"}},
+			{name: "another disk", base: wellNode, change: tells(fromKernel(event(logs.KindKernelIOError, 9, "10:00:00", "10:00:00", logs.Subject{Device: "vdb"}))), outcome: forensics.OutcomeClean},
+		},
+		"thread-blocked": {{name: "a hung task", base: sickNode, change: tells(fromKernel(numbered(event(logs.KindKernelHungTask, 3, "10:04:00", "10:10:00", logs.Subject{Process: "kubelet (9839)"}), 120))),
+			want: []string{"warning thread 9825/9839"}, says: "The kernel reported it as a hung task 3 times, first at 2026-11-20 10:04:00 UTC"}},
+		"process-unkillable": {{name: "a hung task", base: sickNode, change: both(func(_ testing.TB, e *forensics.Evidence) {
+			e.Threads[0].Wait.Kill = "no"
+		}, tells(fromKernel(event(logs.KindKernelHungTask, 3, "10:04:00", "10:10:00", logs.Subject{Process: "kubelet (9839)"})))),
+			want: []string{"warning process 9825"}, says: "hung task 3 times"}},
+	}
+}
+
+// TestServerNamed and TestWholeDisk hold what joins the kernel's words to mounts.
+func TestServerNamed(t *testing.T) {
+	for _, tt := range []struct {
+		source, server string
+		want           bool
+	}{
+		{"10.0.0.5:/export", "10.0.0.5", true},
+		{"10.0.0.5:6789,10.0.0.6:6789:/k8s", "10.0.0.6:6789", true},
+		{"10.0.0.5:6789:/k8s", "10.0.0.55", false},
+		{"[fd00::1]:/export", "fd00::1", true},
+		{`//files.example/share`, `\\files.example\share`, false},
+		{`//files.example/share`, `\\files.example`, true},
+		{"tmpfs", "", false},
+	} {
+		if got := serverNamed(tt.source, tt.server); got != tt.want {
+			t.Errorf("serverNamed(%q, %q) = %v", tt.source, tt.server, got)
+		}
+	}
+}
+
+func TestWholeDisk(t *testing.T) {
+	for device, want := range map[string]string{
+		"sda1": "sda", "sda": "sda", "vda": "vda", "nvme0n1p2": "nvme0n1", "nvme0n1": "nvme0n1", "mmcblk0p1": "mmcblk0", "dm-3": "dm-3", "": "",
+	} {
+		if got := wholeDisk(device); got != want {
+			t.Errorf("wholeDisk(%q) = %q; want %q", device, got, want)
+		}
+	}
+	if !aboutMount(logs.Event{Subject: logs.Subject{Device: "nvme0"}}, mounts.Mount{Class: mounts.ClassBlock, Source: "/dev/nvme0n1p2"}) {
+		t.Error("a controller is not joined to its disk")
+	}
+}
+
+// TestSayingNothing holds the exact words for a log that cannot tell whether the sync loop hangs.
+func TestSayingNothing(t *testing.T) {
+	e := wellNode(t)
+	both(atLowVerbosity, logAlone)(t, &e)
+	a := forensics.Analyze(&e, []forensics.Check{KubeletSyncloopStalled})
+	want := "no endpoint with the syncloop check answered, and no dump shows the sync loop; the log alone proves nothing about the sync loop: " +
+		"at its verbosity (-v 2 is proven) the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
+	if a.Outcomes[0].Reason != want || a.Outcomes[0].Status != forensics.OutcomeNotChecked {
+		t.Errorf("outcome = %+v; want not checked: %s", a.Outcomes[0], want)
+	}
+}
+
+// TestFindingsQuoteTheirLines: what rests on a log names file and line.
+func TestFindingsQuoteTheirLines(t *testing.T) {
+	for id, list := range logScenarios() {
+		check := All()[slices.IndexFunc(All(), func(c forensics.Check) bool { return c.ID == id })]
+		for _, s := range list {
+			e := s.base(t)
+			if s.change != nil {
+				s.change(t, &e)
+			}
+			for _, f := range forensics.Analyze(&e, []forensics.Check{check}).Findings {
+				quoted := slices.ContainsFunc(f.Refs, func(r forensics.Ref) bool {
+					return r.Excerpt != "" && (len(r.Source) > len("logs:") && r.Source[:5] == "logs:")
+				})
+				if !quoted {
+					t.Errorf("%s, %s: no line of a log is quoted: %+v", id, s.name, f.Refs)
+				}
+				if f.ConfidenceWhy == "" {
+					t.Errorf("%s, %s: no reason for its confidence", id, s.name)
+				}
+				for _, r := range f.Remedies {
+					if r.Command == "" || r.Why == "" || r.Risk == "" {
+						t.Errorf("%s, %s: remedy without command, reason or risk: %+v", id, s.name, r)
+					}
+				}
+			}
+		}
+	}
+}

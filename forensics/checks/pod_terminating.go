@@ -1,0 +1,208 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// PodTerminatingStuck finds pods whose deletion does not end, and at which stage it stands.
+var PodTerminatingStuck = forensics.Check{
+	ID:    "pod-terminating-stuck",
+	Title: "A pod does not go away",
+	Doc: `The deletion of a pod runs through stages, each with lines of its own in the kubelet's log: the request is seen,
+the containers are killed, they have stopped, the volumes are unmounted and their directories removed, the cgroup is
+removed, the last status is sent, the API server removes the object (pkg/kubelet: kubelet_pods.go and status_manager.go
+up to 1.21, pod_workers.go from 1.22 on; from 1.27 on the object waits for the unmount as well). Where it stands says who
+is to blame: the sync loop, the runtime or a process that cannot be killed, a mount or a CSI driver, a cgroup, or the API
+server and finalizers, which the kubelet has nothing to do with.
+
+A pod counts as stuck 2 minutes after its last stage, while its containers are killed after its grace period and 2
+minutes more, or when a failure is repeated. Most stages are only written at -v 3 or 4. Where the log does not prove
+that the next stage would have been seen, and no failure was repeated up to the end of the log, the deletion may have
+ended unseen: then it is only information. A grace period that no line names is not assumed.`,
+	Severity: forensics.Warning,
+	Needs:    needsLogs,
+	Run: func(p *forensics.Pass) {
+		if s := story(p); s.Loop == nil && len(s.Lives) == 0 && len(s.Deletions) == 0 {
+			p.Unjudged("no log of a kubelet was read")
+			return
+		}
+		for _, d := range story(p).Deletions {
+			if d.Done {
+				reportFinalizer(p, d)
+				continue
+			}
+			s := stuckPod{p: p, d: d, uid: uidOf(p, logs.Subject{PodUID: d.PodUID, PodName: d.PodName})}
+			s.judge()
+			if s.counts() {
+				p.Report(s.finding())
+			}
+		}
+	},
+}
+
+const (
+	// stageLimit is how long a stage takes at most in a kubelet that is well: its own time limits are about 2 minutes.
+	stageLimit = 2 * time.Minute
+	// fewFailures is how often the same must fail to be no accident.
+	fewFailures = 3
+)
+
+// stuckPod is a pod whose deletion has not ended, and what is known of the reason.
+type stuckPod struct {
+	p   *forensics.Pass
+	d   logs.Deletion
+	uid string
+	// verdict says what it waits for, in a clause; detail adds to it.
+	verdict, detail string
+	because         []forensics.Entity
+	refs            []forensics.Ref
+	remedies        []forensics.Remedy
+	// failing says that a failure is repeated up to the end of the log, or that the node itself shows the reason: then
+	// it stands, whatever the verbosity.
+	failing bool
+	// outside says that the kubelet has done its part.
+	outside bool
+}
+
+// judge finds the reason, by the stage (in the order in which a deletion goes through them).
+func (s *stuckPod) judge() {
+	switch s.d.Stage {
+	case "requested":
+		s.judgeRequested()
+	case "killing":
+		s.judgeKilling()
+	case "containers", "volumes":
+		s.judgeKilling()
+		if !s.failing {
+			s.judgeVolumes()
+		}
+	case "cgroup":
+		s.judgeCgroup()
+	case "status":
+		s.judgeStatus()
+	default:
+		s.outside = true
+		s.verdict = "it is gone from the node: the API server or a finalizer keeps the object, not the kubelet"
+	}
+}
+
+// seconds is how long the log shows it at its stage.
+func (s *stuckPod) seconds() float64 { return between(s.d.Since, kubeletEnd(s.p)) }
+
+// patience is how long a pod may stay at its stage; false where the log does not tell.
+func (s *stuckPod) patience() (time.Duration, bool) {
+	if s.d.Stage != "killing" && s.d.Stage != "requested" {
+		return stageLimit, true
+	}
+	if s.d.GraceSeconds == nil {
+		return stageLimit, s.d.Stage == "requested"
+	}
+	return stageLimit + time.Duration(*s.d.GraceSeconds)*time.Second, true
+}
+
+// counts says whether it is stuck, or may be.
+func (s *stuckPod) counts() bool {
+	if s.failing {
+		return true
+	}
+	limit, known := s.patience()
+	if !known {
+		s.p.Unjudged("pod %s: its containers are being killed, and no line names its grace period", podLabel(s.p, s.d.PodName, s.uid))
+		return false
+	}
+	return s.seconds() > limit.Seconds()
+}
+
+func (s *stuckPod) finding() forensics.Finding {
+	end := kubeletEnd(s.p)
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: podOrName(s.d.PodName, s.uid), Pods: uids(s.uid), Since: s.since(),
+		Title:   fmt.Sprintf("pod %s does not go away: %s", podLabel(s.p, s.d.PodName, s.uid), cmp.Or(s.verdict, s.d.Waits, "what it waits for is not known")),
+		Because: s.because, Remedies: s.remedies, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log shows each stage at its verbosity",
+	}
+	if !s.d.Proven {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the log does not show every stage at its verbosity, but the failure was repeated up to its end"
+	}
+	if !s.d.Proven && !s.failing {
+		f.Severity, f.Confidence = forensics.Info, forensics.Possible
+		f.ConfidenceWhy = "at the verbosity of this log later stages would not be seen: the deletion may have ended"
+	}
+	if s.outside && !s.listed() {
+		f.Severity = forensics.Info
+	}
+	f.Detail = sentences(fmt.Sprintf("Its deletion stands at the stage %q since %s, for %s.", s.d.Stage, moment(s.d.Since), forensics.Duration(between(s.d.Since, end))),
+		s.path(), s.detail, asOf(s.p))
+	var lines []logs.Quote
+	for _, step := range s.d.Steps {
+		lines = append(lines, step.Quote)
+	}
+	f.Refs = quotes(append(lines[max(0, len(lines)-2):], s.d.Complaints...)...)
+	for _, r := range s.refs {
+		if !slices.Contains(f.Refs, r) {
+			f.Refs = append(f.Refs, r)
+		}
+	}
+	return f
+}
+
+func (s *stuckPod) since() *time.Time {
+	if len(s.d.Steps) == 0 {
+		return s.d.Since
+	}
+	return earliest(&s.d.Steps[0].Time, s.d.Since)
+}
+
+// path says when each stage was reached.
+func (s *stuckPod) path() string {
+	if len(s.d.Steps) < 2 {
+		return ""
+	}
+	text := "Its way:"
+	for i, step := range s.d.Steps {
+		if i > 0 {
+			text += ","
+		}
+		text += " " + step.Stage + " " + clock(&step.Time)
+	}
+	return text + "."
+}
+
+// listed says whether the API server, or the kubelet's own list, still has the pod.
+func (s *stuckPod) listed() bool { return listedPod(s.p, s.uid) }
+
+func listedPod(p *forensics.Pass, uid string) bool {
+	return slices.ContainsFunc(p.Evidence.Pods, func(pod podOf) bool {
+		return uid != "" && pod.UID == uid && (pod.Source == "kubelet" || pod.Source == "api") && pod.Deleting != nil
+	})
+}
+
+// reportFinalizer tells of a pod that the kubelet has done with and that the API server still lists.
+func reportFinalizer(p *forensics.Pass, d logs.Deletion) {
+	i := slices.IndexFunc(p.Evidence.Pods, func(pod podOf) bool {
+		return d.PodUID != "" && pod.UID == d.PodUID && pod.Source == "api" && pod.Deleting != nil
+	})
+	if i < 0 || len(d.Steps) == 0 {
+		return
+	}
+	last := d.Steps[len(d.Steps)-1]
+	p.Report(forensics.Finding{
+		Severity: forensics.Warning, Subject: podEntity(d.PodUID), Pods: uids(d.PodUID), Since: &last.Time,
+		Title:         fmt.Sprintf("pod %s does not go away: a finalizer keeps the object, not this node", podLabel(p, d.PodName, d.PodUID)),
+		Detail:        fmt.Sprintf("The kubelet was done with it at %s, and the API server still lists it as terminating. Nothing on this node can change that.", moment(&last.Time)),
+		ConfidenceWhy: "the kubelet's log shows the end of the deletion, and the list of the API server has the pod", Confidence: forensics.Likely,
+		Refs: quotes(last.Quote), Remedies: []forensics.Remedy{finalizerRemedy(d.PodName)},
+	})
+}
+
+func finalizerRemedy(name string) forensics.Remedy {
+	return forensics.Remedy{
+		Command: "kubectl get pod " + podArguments(name) + " -o jsonpath='{.metadata.finalizers} {.metadata.deletionTimestamp}'",
+		Why:     "names the finalizers; whoever has set one must remove it", Risk: "none: it reads. Taking a finalizer away by hand skips the work that it stands for",
+	}
+}

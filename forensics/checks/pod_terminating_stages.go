@@ -1,0 +1,265 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+type podOf = kubelet.Pod
+
+// mine are events of some kinds about this pod.
+func (s *stuckPod) mine(kinds ...logs.Kind) []logs.Event {
+	return slices.DeleteFunc(events(s.p, kinds...), func(e logs.Event) bool {
+		if e.PodUID != "" && s.uid != "" {
+			return e.PodUID != s.uid
+		}
+		return e.PodName == "" || e.PodName != s.d.PodName
+	})
+}
+
+// standing are those of mine that still were said when the log ended.
+func (s *stuckPod) standing(kinds ...logs.Kind) []logs.Event {
+	return slices.DeleteFunc(s.mine(kinds...), func(e logs.Event) bool { return !standsRetry(s.p, e) })
+}
+
+func (s *stuckPod) blame(e forensics.Entity) {
+	if !slices.Contains(s.because, e) {
+		s.because = append(s.because, e)
+	}
+}
+
+func (s *stuckPod) quote(list []logs.Event) { s.refs = append(s.refs, quotesOf(list...)...) }
+
+// judgeRequested: the deletion was seen, and no container is killed yet.
+func (s *stuckPod) judgeRequested() {
+	silent, skips, _ := loopInLog(s.p)
+	list, alone := blockedHousekeeping(s.p)
+	switch {
+	case silent != nil || skips != nil || syncLoopFailed(s.p) != nil || len(stalledSyncLoop(s.p)) > 0 || len(list) > 0 || alone != nil:
+		s.verdict, s.failing = "the kubelet's sync loop does not come round", true
+		s.blame(syncLoopEntity)
+		return
+	}
+	if e := s.standing(logs.KindVolumesNotMounted, logs.KindSandboxCreateFailed, logs.KindPodSyncFailed, logs.KindImagePullFailed); len(e) > 0 {
+		s.verdict, s.failing = "its worker is still busy with starting it, which must end first: "+cmp.Or(e[0].Reason, forensics.KindText(e[0].Kind)), said(e) >= fewFailures
+		s.quote(e)
+		return
+	}
+	s.verdict = "no container is killed, although the deletion was seen: its worker is busy with something else, up to 1.21 with a sync that must end first"
+}
+
+// judgeKilling: containers are being killed.
+func (s *stuckPod) judgeKilling() {
+	e := s.standing(logs.KindContainerStopFailed, logs.KindSandboxStopFailed, logs.KindPodKillFailed, logs.KindPodKillIncomplete,
+		logs.KindShimFailed, logs.KindCNIDeleteFailed)
+	s.quote(e)
+	process, waits := s.unkillable()
+	cni := slices.DeleteFunc(slices.Clone(e), func(e logs.Event) bool { return e.Kind != logs.KindCNIDeleteFailed })
+	down := runtimeInLog(s.p)
+	switch {
+	case process != 0:
+		s.failing = true
+		s.verdict = fmt.Sprintf("its process %d cannot be killed: %s", process, waits)
+		s.blame(processEntity(process))
+	case down != nil && down.stands:
+		s.failing = true
+		s.verdict = "the container runtime does not answer, so that its containers are not stopped"
+		s.blame(s.p.Model.RuntimeEntity())
+	case len(cni) > 0:
+		s.failing = true
+		s.verdict = "its sandbox cannot be removed, since the network plugin fails: " + cni[0].Reason
+	case len(e) > 0:
+		s.failing = true
+		s.verdict = "the runtime cannot stop its containers: " + cmp.Or(e[0].Reason, e[0].Code)
+		s.detail = "A process in the kernel that no signal reaches, a hung shim or a frozen cgroup does that. Deleting the pod with --force does not free its volumes."
+		s.remedies = []forensics.Remedy{{
+			Command: "crictl ps -a; ps -eo pid,state,wchan:32,args | grep ' D '", Why: "shows which container is left and which of its processes waits in the kernel",
+			Risk: "none: it reads; ps reads command lines and can itself stop at a blocked process",
+		}}
+	case s.d.Stage == "killing":
+		s.verdict = "its containers have not stopped"
+	}
+}
+
+// unkillable is a process of the pod that cannot go, and what it waits for.
+func (s *stuckPod) unkillable() (pid int, waits string) {
+	for _, w := range waiters(s.p, "") {
+		process, ok := s.p.Model.Process(w.thread.PID)
+		if ok && process.PodUID == s.uid && s.uid != "" && w.seconds >= hungAfter(s.p) &&
+			(w.thread.Wait.Kill == "no" || process.State == "Z" || w.thread.Wait.Kind == procs.WaitFreezer) {
+			return process.PID, "a thread of it " + forensics.DescribeWait(w.thread)
+		}
+	}
+	return 0, ""
+}
+
+// judgeVolumes: the containers have stopped, volumes are left.
+func (s *stuckPod) judgeVolumes() {
+	if s.hungMount() {
+		return
+	}
+	if e := s.standing(logs.KindUnmountBusy, logs.KindDeviceInUse); len(e) > 0 {
+		s.failing = true
+		s.verdict = fmt.Sprintf("volume %s cannot be unmounted, its target is busy", cmp.Or(e[0].Volume, e[0].UniqueName))
+		s.blame(volumeOf(s.p, e[0].Subject))
+		s.quote(e)
+		return
+	}
+	if e := s.standing(logs.KindCSIDriverMissing, logs.KindCSIAborted, logs.KindCSIDeadline, logs.KindCSIUnavailable); len(e) > 0 {
+		s.failing = true
+		s.verdict = fmt.Sprintf("CSI driver %s does not unmount volume %s: %s", driverOf(e[0].Subject), cmp.Or(e[0].Volume, e[0].UniqueName), forensics.KindText(e[0].Kind))
+		s.blame(driverEntity(driverOf(e[0].Subject)))
+		s.quote(e)
+		return
+	}
+	if e := s.standing(logs.KindCSIVolDataMissing); len(e) > 0 {
+		s.failing = true
+		s.verdict = "its CSI volume has lost vol_data.json, without which the kubelet cannot unmount it: " + e[0].Reason
+		s.remedies = []forensics.Remedy{s.volData(e[0])}
+		s.quote(e)
+		return
+	}
+	if e := s.standing(logs.KindUnmountFailed, logs.KindDeviceUnmountFailed, logs.KindCSIFailed, logs.KindOperationFailed); len(e) > 0 {
+		s.failing = said(e) >= fewFailures
+		s.verdict = fmt.Sprintf("volume %s cannot be unmounted: %s", cmp.Or(e[0].Volume, e[0].UniqueName), cmp.Or(e[0].Reason, e[0].Code))
+		s.blame(volumeOf(s.p, e[0].Subject))
+		s.quote(e)
+		return
+	}
+	s.judgeOperations()
+}
+
+// judgeOperations: nothing was refused; an unmount that does not come back, or none that was tried.
+func (s *stuckPod) judgeOperations() {
+	tried := false
+	for _, o := range story(s.p).Operations {
+		if !strings.HasPrefix(o.Name, "Unmount") || o.PodUID == "" || o.PodUID != s.uid {
+			continue
+		}
+		tried = true
+		if !unfinished(s.p, o) {
+			continue
+		}
+		s.failing = true
+		s.verdict = fmt.Sprintf("%s of %s was started and has not come back", o.Name, operationVolume(o))
+		s.refs = append(s.refs, quotes(o.Quotes...)...)
+		switch driver := driverOf(o.Subject); {
+		case driver != "":
+			s.blame(driverEntity(driver))
+		case len(stuckOperations(s.p)) > 0:
+			s.blame(volumeManagerEntity)
+		default:
+			s.blame(volumeOf(s.p, o.Subject))
+		}
+		return
+	}
+	left := s.standing(logs.KindPodVolumesLeft, logs.KindPodVolumesWaiting)
+	s.quote(left)
+	list := podMounts(s.p, s.uid)
+	switch {
+	case len(left) > 0 && len(list) > 0 && !tried:
+		s.verdict = fmt.Sprintf("%s below its directory, which the kubelet does not unmount", forensics.Plural(len(list), "mount"))
+		s.failing = true
+		for _, m := range list {
+			s.blame(forensics.MountEntity(m.ID))
+		}
+	case len(left) > 0:
+		s.verdict = "its volumes have not been cleaned up"
+	case !tried:
+		s.verdict = "its containers have stopped, and no unmount of its volumes was started"
+		s.detail = "The volume manager stands, takes the volumes for unmounted, or (1.28 and later) waits for the API server after a restart of the kubelet."
+	}
+	if len(allStanding(s.p, reconcilerFrame)) > 0 {
+		s.blame(volumeManagerEntity)
+	}
+}
+
+// hungMount blames a mount below the pod's directory that does not answer.
+func (s *stuckPod) hungMount() bool {
+	for _, m := range podMounts(s.p, s.uid) {
+		if h, ok := s.p.Model.Health(m.Device); ok && h.Status == mounts.StatusHung {
+			s.failing = true
+			s.verdict = fmt.Sprintf("mount %d at %s does not answer, so that it cannot be unmounted", m.ID, m.MountPoint)
+			s.blame(forensics.MountEntity(m.ID))
+			return true
+		}
+	}
+	for _, w := range waiters(s.p, "") {
+		if uid, _ := s.p.Model.PodOf(w.thread.Path); uid == s.uid && uid != "" && w.seconds >= hungAfter(s.p) {
+			s.failing = true
+			s.verdict = fmt.Sprintf("thread %d/%d waits in a volume of it", w.thread.PID, w.thread.TID)
+			s.blame(forensics.ThreadEntity(w.thread))
+			return true
+		}
+	}
+	return false
+}
+
+// judgeCgroup: the volumes are gone, the cgroup is not.
+func (s *stuckPod) judgeCgroup() {
+	e := s.standing(logs.KindPodCgroupLeft, logs.KindCgroupDeleteFailed)
+	s.quote(e)
+	s.verdict, s.failing = "its cgroup cannot be removed", said(e) >= fewFailures
+	if len(e) > 0 {
+		s.verdict += ": " + cmp.Or(e[0].Reason, e[0].Code)
+	}
+	for _, process := range s.p.Evidence.Processes {
+		if process.PodUID == s.uid && s.uid != "" {
+			s.failing = true
+			s.blame(processEntity(process.PID))
+			s.detail = fmt.Sprintf("Process %d (%s, state %s) still is in it.", process.PID, process.Comm, process.State)
+			return
+		}
+	}
+	if bus := events(s.p, logs.KindDBusFailed); len(bus) > 0 && stands(s.p, lastSaid(bus)) {
+		s.quote(bus)
+		s.detail = "systemd does not answer the kubelet over D-Bus: " + bus[0].Reason + "."
+		if init, ok := s.p.Model.Process(1); ok && init.Comm == "systemd" {
+			s.blame(processEntity(1))
+		}
+	}
+}
+
+// judgeStatus: the node has done its part, but the last status or the deletion was not sent.
+func (s *stuckPod) judgeStatus() {
+	s.verdict = "the kubelet has done with it, but has not told the API server"
+	if list := allStanding(s.p, "kubelet/status.(*manager).syncBatch", "kubelet/status.(*manager).syncPod"); len(list) > 0 {
+		s.failing = true
+		s.blame(forensics.Entity{Kind: forensics.KindSubsystem, ID: "status-manager"})
+		return
+	}
+	e := s.standing(logs.KindPodStatusFailed, logs.KindPodDeleteFailed, logs.KindPodDeleteDelayed)
+	if len(e) == 0 {
+		e = slices.DeleteFunc(events(s.p, logs.KindAPIUnreachable, logs.KindAPIUnauthorized, logs.KindCertExpired),
+			func(e logs.Event) bool { return !stands(s.p, lastSaid([]logs.Event{e})) })
+	}
+	if len(e) > 0 {
+		s.failing = said(e) >= fewFailures
+		s.verdict += ": " + cmp.Or(e[0].Reason, forensics.KindText(e[0].Kind))
+		s.quote(e)
+	}
+}
+
+func (s *stuckPod) volData(e logs.Event) forensics.Remedy {
+	return forensics.Remedy{
+		Command:      "grep " + quote(cmp.Or(s.uid, s.d.PodName)) + " /proc/self/mountinfo",
+		Why:          "shows whether the volume is still mounted. If so unmount it, then remove its empty directories with rmdir: " + e.Path,
+		Precondition: "the pod's containers are gone", Risk: "none: it reads. rmdir refuses what is not empty, which is the safe answer",
+	}
+}
+
+// podArguments are "-n NAMESPACE NAME".
+func podArguments(name string) string {
+	if namespace, pod, ok := strings.Cut(name, "/"); ok {
+		return "-n " + quote(namespace) + " " + quote(pod)
+	}
+	return "-n NAMESPACE POD"
+}

@@ -1,0 +1,133 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// refusal is a mount of which the kubelet's log says that its unmount was refused as busy.
+type refusal struct {
+	subject forensics.Entity
+	events  []logs.Event
+	uid     string
+	path    string
+	// told says that a finding already has it.
+	told bool
+}
+
+// refusals are the unmounts that still were refused when the log ended, one for each mount.
+func refusals(p *forensics.Pass) []*refusal {
+	var found []*refusal
+	for _, e := range events(p, logs.KindUnmountBusy, logs.KindDeviceInUse) {
+		if !standsRetry(p, e) {
+			continue
+		}
+		subject := volumeOf(p, e.Subject)
+		var r *refusal
+		for _, known := range found {
+			if known.subject == subject {
+				r = known
+			}
+		}
+		if r == nil {
+			r = &refusal{subject: subject, uid: uidOf(p, e.Subject)}
+			found = append(found, r)
+		}
+		r.events = append(r.events, e)
+		r.path = cmp.Or(r.path, e.Path)
+	}
+	return found
+}
+
+// standsRetry says whether a failure still stood when the log ended: within the time until its next try, and some more.
+func standsRetry(p *forensics.Pass, e logs.Event) bool {
+	last, end := lastSaid([]logs.Event{e}), kubeletEnd(p)
+	return last != nil && end != nil && end.Sub(*last) <= max(endOfLog, time.Duration(2*e.Number)*time.Second) && !undone(p, e)
+}
+
+// undone says whether the same volume was unmounted after it failed.
+func undone(p *forensics.Pass, failed logs.Event) bool {
+	last := lastSaid([]logs.Event{failed})
+	for _, e := range events(p, logs.KindUnmountDone, logs.KindVolumeDetached, logs.KindDeviceUnmounted) {
+		if failed.UniqueName != "" && e.UniqueName == failed.UniqueName && e.PodUID == failed.PodUID && e.Last != nil && last != nil && e.Last.After(*last) {
+			return true
+		}
+	}
+	return false
+}
+
+// volumeOf is what a message about a volume is about: the mount where it is known, else the volume by its path, or by
+// its names.
+func volumeOf(p *forensics.Pass, s logs.Subject) forensics.Entity {
+	if s.Path != "" {
+		if list := p.Model.Host().At(s.Path); len(list) > 0 {
+			return forensics.MountEntity(list[len(list)-1].ID)
+		}
+		if _, volume := p.Model.PodOf(s.Path); volume != "" {
+			return forensics.Entity{Kind: forensics.KindVolume, ID: volume}
+		}
+	}
+	if list := volumeMounts(p, s.PodUID, s.Volume); len(list) > 0 {
+		return list[len(list)-1]
+	}
+	name := cmp.Or(s.Volume, s.UniqueName, s.Path)
+	if s.PodUID != "" {
+		name = s.PodUID + "/" + pluginOf(s.UniqueName) + "/" + name
+	}
+	return forensics.Entity{Kind: forensics.KindVolume, ID: name}
+}
+
+// pluginOf is the plugin of a unique name: "kubernetes.io/csi" of "kubernetes.io/csi/driver^handle".
+func pluginOf(unique string) string {
+	parts := strings.SplitN(unique, "/", 3)
+	if len(parts) < 3 {
+		return "plugin"
+	}
+	return parts[0] + "/" + parts[1]
+}
+
+// finding is what the log alone says.
+func (r *refusal) finding(p *forensics.Pass) forensics.Finding {
+	volume := cmp.Or(r.events[0].Volume, r.events[0].UniqueName, r.path)
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: r.subject, Pods: uids(r.uid),
+		Title: fmt.Sprintf("volume %s of pod %s cannot be unmounted: the target is busy", volume,
+			podLabel(p, r.events[0].PodName, r.uid)),
+		ConfidenceWhy: "umount said so, in the kubelet's log",
+		Detail:        "Somebody holds it: a process with a file or its working directory there, or a mount on it.",
+	}
+	if ok, _ := p.Evidence.Saw(forensics.SourceHolders); ok {
+		f.Detail += " Nobody who does was found on this node now: it may be over, or it is what cannot be seen in /proc."
+	} else {
+		f.Detail += " Who it is was not looked for."
+	}
+	if r.path != "" {
+		f.Remedies = []forensics.Remedy{{
+			Command: "nodeforensics holders " + quote(r.path), Why: "names the processes and mounts that hold it",
+			Risk: "none: it reads, and it does not touch the mount",
+		}}
+	}
+	f.Detail = sentences(f.Detail, asOf(p))
+	return r.join(f)
+}
+
+// join adds the log to a finding about the same mount.
+func (r *refusal) join(f forensics.Finding) forensics.Finding {
+	f.Since = earliest(f.Since, firstSaid(r.events))
+	var next float64
+	for _, e := range r.events {
+		next = max(next, e.Number)
+	}
+	text := fmt.Sprintf("The kubelet was refused %s, from %s to %s", times(said(r.events)), clock(firstSaid(r.events)), clock(lastSaid(r.events)))
+	if next > 0 {
+		text += ", and waits " + forensics.Duration(next) + " until its next try"
+	}
+	f.Detail = sentences(f.Detail, text+".")
+	f.Refs = append(f.Refs, quotesOf(r.events...)...)
+	return f
+}

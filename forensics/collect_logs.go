@@ -1,0 +1,182 @@
+package forensics
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
+)
+
+const (
+	// logsLimit bounds the reading of logs; what was read until then counts.
+	logsLimit = 20 * time.Second
+	// logsGrace is what is left of it to make a story of that.
+	logsGrace = 2 * time.Second
+)
+
+// readLogs reads the logs of the node, or those that were given.
+func (c *collector) readLogs(ctx context.Context) {
+	if c.opt.NoLogs {
+		c.absent("reading logs was turned off (--no-logs)", SourceLogs)
+		return
+	}
+	c.read(ctx, SourceLogs, logsLimit, func(ctx context.Context) (Evidence, error) {
+		ctx, cancel := sooner(ctx, logsGrace)
+		defer cancel()
+		since := c.started.Add(-c.opt.LogsSince)
+		var sources []logs.Source
+		var notes []logs.File
+		if len(c.opt.Logs) > 0 {
+			own, err := hostfs.Open("/")
+			if err != nil {
+				return Evidence{}, err
+			}
+			defer func() { _ = own.Close() }()
+			for _, name := range c.opt.Logs {
+				sources = append(sources, logs.FileSource(own, name, ""))
+			}
+		} else {
+			sources, notes = logs.Find(ctx, c.fs, logs.FindOptions{Since: since, PodLogs: c.podLogsDir()})
+		}
+		story := logs.Read(ctx, sources, logs.Options{Since: since, Now: c.started, Zone: c.zone(), Boot: c.boot(), Calls: c.opt.Calls})
+		return LogsEvidence(story, notes...)
+	})
+}
+
+// sooner is a context that ends earlier than its parent by some time.
+func sooner(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(ctx, deadline.Add(-by))
+	}
+	return context.WithCancel(ctx)
+}
+
+// LogsEvidence is a story as a part of the evidence, with what was read and, in the notes, what was not. The error says
+// that there was no log at all.
+func LogsEvidence(story logs.Story, notes ...logs.File) (Evidence, error) {
+	story.Files = append(story.Files, notes...)
+	if story.Files == nil {
+		story.Files = []logs.File{}
+	}
+	part := Evidence{Logs: &story}
+	total := Source{Source: SourceLogs, Status: SourceAbsent}
+	for _, f := range story.Files {
+		s := Source{Source: SourceLogs + ":" + f.Path, Status: SourceStatus(f.Status), Detail: f.Detail, Bytes: f.Bytes}
+		part.Coverage = append(part.Coverage, s)
+		total.Bytes += f.Bytes
+		switch {
+		case s.Status == SourceTimeout && f.Bytes > 0: // its beginning was read
+			total.Status = SourceTruncated
+		case s.Status.Usable() && !total.Status.Usable():
+			total.Status = s.Status
+		case !total.Status.Usable() && s.Status != SourceAbsent:
+			total.Status = s.Status
+		}
+	}
+	var err error
+	if !total.Status.Usable() {
+		total.Detail = "no log could be read"
+		err = fmt.Errorf("%s: %w", total.Detail, fs.ErrNotExist)
+	}
+	part.Coverage = append(part.Coverage, total)
+	return part, err
+}
+
+// podLogsDir is the kubelet's podLogsDir, "" for the default.
+func (c *collector) podLogsDir() string {
+	if k := c.seen().Kubelet; k != nil && k.Config != nil {
+		return k.Config.PodLogsDir
+	}
+	return ""
+}
+
+func (c *collector) boot() time.Time {
+	if boot := c.seen().Node.Boot; boot != nil {
+		return *boot
+	}
+	return time.Time{}
+}
+
+// zone is the zone of the node's clock: /etc/localtime is tzfile(5), by whatever name. UTC where there is none, as
+// tzset(3) has it.
+func (c *collector) zone() *time.Location {
+	data, err := c.fs.ReadFile("/etc/localtime", 1<<20)
+	if err != nil {
+		return time.UTC
+	}
+	name := "the zone of the node"
+	if target, err := c.fs.ReadLink("/etc/localtime"); err == nil {
+		if _, after, ok := strings.Cut(target, "zoneinfo/"); ok {
+			name = after
+		}
+	}
+	zone, err := time.LoadLocationFromTZData(name, data)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// maskLogs masks a copy of a story: the quotes and what stands in the words of a message.
+func maskLogs(r *redact.Redactor, story *logs.Story) *logs.Story {
+	const where = "logs"
+	s := *story
+	quotes := func(list []logs.Quote) []logs.Quote {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].Text = r.Text(where, list[i].Text)
+		}
+		return list
+	}
+	subject := func(x *logs.Subject) {
+		x.Reason = r.Text(where, x.Reason)
+		x.Path = r.URL(where, x.Path)
+		x.Image = r.URL(where, x.Image)
+		x.Server = r.URL(where, x.Server)
+	}
+	quote := func(q **logs.Quote) {
+		if *q != nil {
+			*q = &quotes([]logs.Quote{**q})[0]
+		}
+	}
+	s.Files = slices.Clone(s.Files)
+	for i := range s.Files {
+		s.Files[i].Detail = r.Text(where, s.Files[i].Detail)
+	}
+	s.Events = slices.Clone(s.Events)
+	for i := range s.Events {
+		subject(&s.Events[i].Subject)
+		s.Events[i].Quotes = quotes(s.Events[i].Quotes)
+	}
+	s.Operations = slices.Clone(s.Operations)
+	for i := range s.Operations {
+		subject(&s.Operations[i].Subject)
+		s.Operations[i].Quotes = quotes(s.Operations[i].Quotes)
+	}
+	s.Lives = slices.Clone(s.Lives)
+	for i := range s.Lives {
+		quote(&s.Lives[i].EndQuote)
+	}
+	if s.Loop != nil {
+		loop := *s.Loop
+		quote(&loop.Quote)
+		s.Loop = &loop
+	}
+	s.Deletions = slices.Clone(s.Deletions)
+	for i := range s.Deletions {
+		d := &s.Deletions[i]
+		d.Waits = r.Text(where, d.Waits)
+		d.Complaints = quotes(d.Complaints)
+		d.Steps = slices.Clone(d.Steps)
+		for j := range d.Steps {
+			d.Steps[j].Quote.Text = r.Text(where, d.Steps[j].Quote.Text)
+		}
+	}
+	return &s
+}

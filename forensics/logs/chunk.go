@@ -1,0 +1,192 @@
+package logs
+
+import (
+	"bytes"
+	"strings"
+	"unsafe"
+)
+
+const (
+	// chunkSize is what is searched at a time; a line that is longer is cut.
+	chunkSize = 256 << 10
+	// sampleEvery is the distance of lines that are looked at whatever they hold.
+	sampleEvery = 32 << 10
+	// maxJoined bounds the lines of one message.
+	maxJoined = 64
+)
+
+// A chunk is a run of whole lines and, when done is closed, what is known in them.
+type chunk struct {
+	text    []byte
+	parser  *parser
+	matcher *matcher
+	// cut counts lines that lost their end; bytes is what the chunk was in the log.
+	cut, bytes int64
+	// unnumbered says that the lines before the chunk were not counted.
+	unnumbered bool
+
+	lines, selected int64
+	found           []found
+	done            chan struct{}
+}
+
+// found is one entry; Line counts within the chunk.
+type found struct {
+	entry      *Entry
+	shape      shape
+	occurrence Occurrence
+	known      bool
+}
+
+// scanner walks over a chunk.
+type scanner struct {
+	*chunk
+	// at is where the next entry may begin, counted up to where lines are counted, line the number of that one.
+	at, counted int
+	line        int64
+	sampled     int
+}
+
+// scan finds the lines that hold a word and makes entries of them, with some of the lines between.
+func (c *chunk) scan() {
+	s := scanner{chunk: c}
+	for s.at < len(c.text) {
+		hit := c.matcher.next(c.text, s.at)
+		if hit < 0 {
+			break
+		}
+		c.selected++
+		head, tail := s.extent(hit)
+		s.samples(head)
+		s.take(head, tail)
+		// Later lines of the message may hold words as well: each is a line that was selected.
+		for next := c.lineEnd(hit); next < tail; {
+			if hit = c.matcher.next(c.text[:tail], next); hit < 0 {
+				break
+			}
+			c.selected++
+			next = c.lineEnd(hit)
+		}
+		s.at = tail
+	}
+	s.samples(len(c.text))
+	c.lines = s.number(len(c.text))
+	if n := len(c.text); n > 0 && c.text[n-1] != '\n' {
+		c.lines++
+	}
+}
+
+// number is how many line ends there are before a position that is not before the last one asked for.
+func (s *scanner) number(at int) int64 {
+	s.line += int64(bytes.Count(s.text[s.counted:at], []byte{'\n'}))
+	s.counted = at
+	return s.line
+}
+
+func (c *chunk) lineStart(at int) int { return bytes.LastIndexByte(c.text[:at], '\n') + 1 }
+
+func (c *chunk) lineEnd(at int) int {
+	if i := bytes.IndexByte(c.text[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(c.text)
+}
+
+// extent is where the message begins and ends that the line at hit is part of. Only messages of klog have several lines.
+func (s *scanner) extent(hit int) (head, tail int) {
+	start, end := s.lineStart(hit), s.lineEnd(hit)
+	head, tail = start, end
+	first := s.peekAt(head)
+	for n := 0; n < maxJoined && head > s.at && s.parser.follows(&first); n++ {
+		head = s.lineStart(head - 1)
+		before := s.peekAt(head)
+		if !before.leads(&first) {
+			return start, end
+		}
+		first = before
+	}
+	if !isKlogHead(first.text) && !first.shape.partial {
+		return start, end
+	}
+	for n := 0; n < maxJoined && tail < len(s.text); n++ {
+		next := s.peekAt(tail)
+		if !s.parser.follows(&next) || !first.leads(&next) {
+			break
+		}
+		tail = s.lineEnd(tail)
+	}
+	return head, tail
+}
+
+// A peek is what the prefixes of one line tell.
+type peek struct {
+	text  string
+	entry Entry
+	shape shape
+}
+
+// peekAt looks at the line that begins at an offset. What it returns is good until the chunk is released.
+func (c *chunk) peekAt(at int) peek {
+	return c.parser.peek(c.text[at:c.lineEnd(at)])
+}
+
+func (p *parser) peek(line []byte) peek {
+	var k peek
+	k.text = p.unwrap(&k.entry, &k.shape, unsafe.String(unsafe.SliceData(line), len(line)))
+	return k
+}
+
+// follows says whether a line may be a later line of the message above it, by not beginning like one.
+func (p *parser) follows(k *peek) bool {
+	return p.isContinuation(k.text, &k.entry, &k.shape)
+}
+
+// leads says whether the line may be the one above another in a message: it has the same writer.
+func (k *peek) leads(next *peek) bool {
+	if k.shape.partial {
+		return next.shape.stream == k.shape.stream && next.shape.depth > 0
+	}
+	return !k.shape.head && k.shape.depth == next.shape.depth && k.entry.Origin == next.entry.Origin && k.entry.PID == next.entry.PID
+}
+
+// take makes an entry of the lines from head to tail.
+func (s *scanner) take(head, tail int) {
+	lines := strings.SplitAfterN(string(s.text[head:tail]), "\n", maxJoined+2)
+	if last := len(lines) - 1; lines[last] == "" {
+		lines = lines[:last]
+	}
+	f := found{entry: new(Entry)}
+	*f.entry, f.shape = s.parser.parse(lines...)
+	f.entry.Line = s.number(head) + 1
+	f.occurrence, f.known = classify(f.entry)
+	s.found = append(s.found, f)
+}
+
+// samples looks at some lines between here and an offset: at the first and last of a chunk, and at some between.
+func (s *scanner) samples(until int) {
+	if s.sampled == 0 && s.at == 0 && until > 0 {
+		s.sample(0, until)
+		s.sampled = sampleEvery
+	}
+	for s.sampled < until {
+		if s.sampled >= s.at {
+			s.sample(s.lineEnd(s.sampled), until)
+		}
+		s.sampled += sampleEvery
+	}
+	if until == len(s.text) && until > s.at {
+		s.sample(s.lineStart(until-1), until)
+	}
+}
+
+// sample looks at the line that begins at an offset, if it was not looked at before.
+func (s *scanner) sample(at, until int) {
+	if at < s.at || at >= until {
+		return
+	}
+	f := found{entry: new(Entry)}
+	*f.entry, f.shape = s.parser.parse(string(s.text[at:s.lineEnd(at)]))
+	f.entry.Line = s.number(at) + 1
+	s.found = append(s.found, f)
+	s.at = s.lineEnd(at)
+}

@@ -1,0 +1,169 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// FileSource is a file of the node that is examined.
+func FileSource(fsys *hostfs.FS, name, origin string) Source {
+	return Source{Path: name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) { return openFile(fsys, name) }}
+}
+
+// file is an open log that may grow, be cut or be replaced.
+type file struct {
+	*hostfs.File
+	fsys *hostfs.FS
+	name string
+	ino  uint64
+	at   int64
+}
+
+func openFile(fsys *hostfs.FS, name string) (*file, error) {
+	canonical, err := fsys.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := fsys.Lstat(canonical)
+	if err != nil {
+		return nil, err
+	}
+	f, err := fsys.OpenFile(canonical)
+	if err != nil {
+		return nil, err
+	}
+	return &file{File: f, fsys: fsys, name: name, ino: info.Ino}, nil
+}
+
+// Read implements [io.Reader] from where Seek has gone.
+func (f *file) Read(p []byte) (int, error) {
+	for {
+		n, err := f.ReadAt(p, f.at)
+		f.at += int64(n)
+		if n > 0 || err != nil || len(p) == 0 {
+			if n > 0 && errors.Is(err, io.EOF) {
+				err = nil // the next one says it
+			}
+			return n, err
+		}
+	}
+}
+
+// Seek implements [io.Seeker], from the start only.
+func (f *file) Seek(offset int64, whence int) (int64, error) {
+	if whence != io.SeekStart {
+		return f.at, errors.ErrUnsupported
+	}
+	f.at = offset
+	return offset, nil
+}
+
+// Changed says what happened to the log since it was opened.
+func (f *file) Changed(read int64) string {
+	if read < f.Size() {
+		return "it was cut while it was read"
+	}
+	canonical, err := f.fsys.Resolve(f.name)
+	if err != nil {
+		return "it was taken away while it was read"
+	}
+	if info, err := f.fsys.Lstat(canonical); err == nil && info.Ino != f.ino {
+		return "it was rotated while it was read: what was written since is in another file"
+	}
+	return ""
+}
+
+const (
+	// maxRotated bounds the files of one log.
+	maxRotated = 40
+	// maxLogDir bounds the names of a directory that are looked at.
+	maxLogDir = 20_000
+)
+
+// rotated is what logrotate, lumberjack and the kubelet put behind a log's name, or before its extension.
+var rotated = regexp.MustCompile(`^[.-][0-9][0-9T:.Z_-]*(?:log)?(?:\.(?:gz|zst))?$`)
+
+// unread is what a log may be compressed with that is not read here.
+var unread = regexp.MustCompile(`^[.-][0-9][0-9T:.Z_-]*(?:log)?\.(?:xz|bz2|lz4|Z)$`)
+
+// Rotated are the files of a log, oldest first: name and what it was called before, as far as something was written to
+// it since. The notes are files that cannot be read.
+func Rotated(fsys *hostfs.FS, name, origin string, since time.Time) (sources []Source, notes []File) {
+	dir, base := path.Split(name)
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	return series(fsys, path.Clean(dir), origin, since, func(entry string) (mine, readable bool) {
+		if entry == base {
+			return true, true
+		}
+		for _, prefix := range []string{base, stem} {
+			if suffix, ok := strings.CutPrefix(entry, prefix); ok && prefix != "" {
+				if rotated.MatchString(suffix) {
+					return true, true
+				}
+				if unread.MatchString(suffix) {
+					return true, false
+				}
+			}
+		}
+		return false, false
+	})
+}
+
+// klogFiles are the files that klog and glog write into a directory, oldest first: "kubelet.host.user.log.INFO.time.pid"
+// holds the lines of all severities.
+func klogFiles(fsys *hostfs.FS, dir, program, origin string, since time.Time) ([]Source, []File) {
+	return series(fsys, dir, origin, since, func(entry string) (mine, readable bool) {
+		mine = strings.HasPrefix(entry, program+".") && strings.Contains(entry, ".log.INFO.")
+		return mine, mine
+	})
+}
+
+// series lists the files of a directory that belong to one log, oldest first.
+func series(fsys *hostfs.FS, dir, origin string, since time.Time, belongs func(string) (mine, readable bool)) (sources []Source, notes []File) {
+	entries, err := fsys.ReadDir(dir, maxLogDir)
+	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+		return nil, nil
+	}
+	type written struct {
+		name string
+		at   time.Time
+	}
+	var files []written
+	for _, entry := range entries {
+		mine, readable := belongs(entry.Name)
+		if !mine {
+			continue
+		}
+		name := path.Join(dir, entry.Name)
+		canonical, err := fsys.Resolve(name) // container logs are symlinks
+		if err != nil {
+			continue
+		}
+		info, err := fsys.Lstat(canonical)
+		if err != nil || !info.Mode.IsRegular() || info.Size == 0 || info.ModTime.Before(since) {
+			continue
+		}
+		if !readable {
+			notes = append(notes, File{Path: name, Origin: origin, Status: "malformed", Detail: "this compression is not read here"})
+			continue
+		}
+		files = append(files, written{name, info.ModTime})
+	}
+	slices.SortStableFunc(files, func(a, b written) int { return a.at.Compare(b.at) })
+	if drop := len(files) - maxRotated; drop > 0 {
+		notes = append(notes, File{Path: path.Join(dir, "…"), Origin: origin, Status: "truncated", Detail: "too many files: the oldest are left out"})
+		files = files[drop:]
+	}
+	for _, f := range files {
+		sources = append(sources, FileSource(fsys, f.name, origin))
+	}
+	return sources, notes
+}

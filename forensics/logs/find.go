@@ -1,0 +1,256 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// FindOptions say where [Find] looks.
+type FindOptions struct {
+	// Since leaves out files that were not written to since.
+	Since time.Time
+	// PodLogs is the kubelet's podLogsDir, /var/log/pods by default.
+	PodLogs string
+	// Journalctl is the program that reads journals; looked for where distributions have it by default.
+	Journalctl string
+}
+
+// kubeletUnits are the services that run a kubelet.
+var kubeletUnits = []string{
+	"kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "k0sworker", "k0scontroller", "hyperkube",
+	"snap.microk8s.daemon-kubelite", "snap.microk8s.daemon-kubelet", "snap.kubelet-eks.daemon",
+}
+
+// ownFiles are logs that hold the lines of a kubelet alone, or of a program that runs one.
+var ownFiles = []string{"/var/log/k3s.log", "/var/log/k3s-service.log", "/var/log/kubelet.log", "/var/log/kubernetes/kubelet.log", "/var/log/kubelet/kubelet.log"}
+
+// Find finds the logs of a node: what the kubelet wrote, what the kernel wrote, and what the controller manager wrote if
+// it runs here. Of several copies of the same lines, as the journal, the syslog and the files made of them, one is taken.
+// The notes say what is not there, or not readable.
+func Find(ctx context.Context, fsys *hostfs.FS, opt FindOptions) (sources []Source, notes []File) {
+	f := &finder{fsys: fsys, opt: opt}
+	if f.opt.PodLogs == "" {
+		f.opt.PodLogs = "/var/log/pods"
+	}
+	f.journals(ctx)
+	f.kubeletFiles()
+	f.systemLog()
+	if !f.kubelet {
+		f.containerised()
+	}
+	f.kernelLog()
+	f.controllerManager()
+	if !f.kubelet {
+		f.note("kubelet", "kubelet", "absent", "no log of a kubelet was found in a journal, /var/log or a container's log")
+	}
+	if !f.kernel {
+		f.note("kernel", "kernel", "absent", "no log of the kernel was found")
+	}
+	return f.sources, f.notes
+}
+
+// finder is one run of Find. The two flags say whose lines have been found.
+type finder struct {
+	fsys            *hostfs.FS
+	opt             FindOptions
+	kubelet, kernel bool
+	sources         []Source
+	notes           []File
+}
+
+func (f *finder) note(name, origin, status, detail string) {
+	f.notes = append(f.notes, File{Path: name, Origin: origin, Status: status, Detail: detail})
+}
+
+// rotated adds a log with its older files and says whether there was one.
+func (f *finder) rotated(name, origin string) bool {
+	sources, notes := Rotated(f.fsys, name, origin, f.opt.Since)
+	f.sources, f.notes = append(f.sources, sources...), append(f.notes, notes...)
+	return len(sources) > 0
+}
+
+// journals asks the journal for the kubelet and for the kernel, at the same time.
+func (f *finder) journals(ctx context.Context) {
+	dir := ""
+	switch {
+	case hasJournal(f.fsys, "/var/log/journal"):
+		dir = "/var/log/journal"
+	case f.fsys.Live() && hasJournal(f.fsys, "/run/log/journal"):
+		dir = "/run/log/journal"
+	default:
+		f.note("journal", "mixed", "absent", "there is no journal")
+		return
+	}
+	program := f.journalctl()
+	if program == "" {
+		f.note("journal", "mixed", "absent", "there is no journalctl to read "+dir+" with")
+		return
+	}
+	var units []string
+	for _, u := range kubeletUnits {
+		units = append(units, "--unit="+u)
+	}
+	asked := []struct {
+		name, origin string
+		match        []string
+		found        *bool
+		log          io.ReadCloser
+		err          error
+	}{
+		{name: "journal:kubelet", origin: "kubelet", match: units, found: &f.kubelet},
+		{name: "journal:kernel", origin: "kernel", match: []string{"_TRANSPORT=kernel"}, found: &f.kernel},
+	}
+	var asking sync.WaitGroup
+	for i := range asked {
+		a := &asked[i]
+		j := journal{program: program, since: f.opt.Since, match: a.match}
+		if !f.fsys.Live() {
+			j.dir = path.Join(f.fsys.Root(), dir)
+		}
+		asking.Go(func() { a.log, a.err = j.open(ctx) })
+	}
+	asking.Wait()
+	for _, a := range asked {
+		switch {
+		case a.err == nil:
+			*a.found = true
+			f.sources = append(f.sources, opened(a.name, a.origin, a.log))
+		case errors.Is(a.err, fs.ErrNotExist):
+			f.note(a.name, a.origin, "absent", "the journal has no lines of it since "+f.opt.Since.UTC().Format(time.RFC3339))
+		case errors.Is(a.err, fs.ErrPermission):
+			f.note(a.name, a.origin, "denied", a.err.Error())
+		case ctx.Err() != nil:
+			f.note(a.name, a.origin, "timeout", a.err.Error())
+		default:
+			f.note(a.name, a.origin, "malformed", a.err.Error())
+		}
+	}
+}
+
+// journalctl is this machine's, also for the journal of another.
+func (f *finder) journalctl() string {
+	if f.opt.Journalctl != "" {
+		return f.opt.Journalctl
+	}
+	own, err := hostfs.Open("/")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = own.Close() }()
+	for _, p := range programPaths {
+		if _, err := own.Resolve(p); err == nil {
+			return p
+		}
+	}
+	return ""
+}
+
+// kubeletFiles adds files that a kubelet, k3s or rke2 writes itself. rke2's kubelet writes to no journal; the others may be
+// made of the journal.
+func (f *finder) kubeletFiles() {
+	rke2 := f.rotated("/var/lib/rancher/rke2/agent/logs/kubelet.log", "kubelet")
+	if f.kubelet = f.kubelet || rke2; f.kubelet {
+		return
+	}
+	for _, name := range ownFiles {
+		f.kubelet = f.rotated(name, "kubelet") || f.kubelet
+	}
+	for _, dir := range []string{"/var/log", "/var/log/kubernetes", "/var/log/kubelet"} {
+		sources, _ := klogFiles(f.fsys, dir, "kubelet", "kubelet", f.opt.Since)
+		f.sources = append(f.sources, sources...)
+		f.kubelet = f.kubelet || len(sources) > 0
+	}
+}
+
+// systemLog adds the syslog daemon's file if somebody is missing still.
+func (f *finder) systemLog() {
+	if f.kubelet && f.kernel {
+		return
+	}
+	for _, name := range []string{"/var/log/syslog", "/var/log/messages"} {
+		if f.rotated(name, "mixed") {
+			f.kernel = true
+			f.kubelet = f.kubelet || f.mentions(name, "kubelet[")
+			return
+		}
+	}
+}
+
+// mentions says whether the end of a log holds a word.
+func (f *finder) mentions(name, word string) bool {
+	log, err := openFile(f.fsys, name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = log.Close() }()
+	buf := make([]byte, 256<<10)
+	n, _ := log.ReadAt(buf, max(log.Size()-int64(len(buf)), 0))
+	return bytes.Contains(buf[:n], []byte(word))
+}
+
+func (f *finder) kernelLog() {
+	switch {
+	case f.kernel:
+	case f.rotated("/var/log/kern.log", "kernel"):
+		f.kernel = true
+	case f.fsys.Live():
+		f.kernel = true // or else its file says why not
+		f.sources = append(f.sources, Source{Path: "/dev/kmsg", Origin: "kernel", Open: func(context.Context) (io.ReadCloser, error) {
+			return f.fsys.OpenKernelLog()
+		}})
+	default:
+		f.kernel = f.rotated("/var/log/dmesg", "kernel")
+	}
+}
+
+// controllerManager adds the logs of a controller manager that runs as a static pod.
+func (f *finder) controllerManager() {
+	f.podLog("kube-system_kube-controller-manager-", "kube-controller-manager")
+}
+
+// podLog adds the container logs of pods whose log directory begins with a prefix: <dir>/<container>/<n>.log.
+func (f *finder) podLog(prefix, origin string) (found bool) {
+	pods, _ := f.fsys.ReadDir(f.opt.PodLogs, maxLogDir)
+	for _, pod := range pods {
+		if !strings.HasPrefix(pod.Name, prefix) {
+			continue
+		}
+		containers, _ := f.fsys.ReadDir(path.Join(f.opt.PodLogs, pod.Name), 100)
+		for _, c := range containers {
+			dir := path.Join(f.opt.PodLogs, pod.Name, c.Name)
+			sources, notes := series(f.fsys, dir, origin, f.opt.Since, func(entry string) (mine, readable bool) {
+				mine = strings.Contains(entry, ".log")
+				return mine, mine
+			})
+			f.sources, f.notes = append(f.sources, sources...), append(f.notes, notes...)
+			found = found || len(sources) > 0
+		}
+	}
+	return found
+}
+
+// containerised adds the log of a kubelet that runs in a container: a pod's, or docker's own as RKE1 starts it.
+func (f *finder) containerised() {
+	f.kubelet = f.podLog("kube-system_kubelet-", "kubelet")
+	const dir = "/var/lib/docker/containers"
+	containers, _ := f.fsys.ReadDir(dir, 2000)
+	for _, c := range containers {
+		if f.kubelet {
+			return
+		}
+		config, err := f.fsys.ReadFile(path.Join(dir, c.Name, "config.v2.json"), 256<<10)
+		if err == nil && slices.ContainsFunc([]string{`"Name":"/kubelet"`, `"Name":"/hyperkube"`}, func(s string) bool { return bytes.Contains(config, []byte(s)) }) {
+			f.kubelet = f.rotated(path.Join(dir, c.Name, c.Name+"-json.log"), "kubelet")
+		}
+	}
+}

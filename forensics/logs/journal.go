@@ -1,0 +1,184 @@
+package logs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+const (
+	// maxRecords and maxJournal bound what is taken from a journal: the newest records, and bytes of JSON.
+	maxRecords = 1_000_000
+	maxJournal = 2 << 30
+)
+
+// programPaths are where journalctl may be. PATH is not searched: it may lead over a dead mount.
+var programPaths = []string{"/usr/bin/journalctl", "/bin/journalctl", "/run/current-system/sw/bin/journalctl"}
+
+// journalFields are those that are read; a record has twenty more.
+const journalFields = "MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,_COMM,_PID,_TRANSPORT"
+
+// A journal is what records are asked for.
+type journal struct {
+	// program is journalctl, dir a directory of journal files; "" is this machine's own.
+	program, dir string
+	since        time.Time
+	// match are further arguments: units, a transport.
+	match []string
+}
+
+func (j *journal) args(fields bool) []string {
+	args := []string{"--no-pager", "--quiet", "--all", "--output=json", "--lines=" + strconv.Itoa(maxRecords)}
+	if fields {
+		args = append(args, "--output-fields="+journalFields)
+	}
+	if j.dir != "" {
+		args = append(args, "--directory="+j.dir)
+	}
+	if !j.since.IsZero() {
+		args = append(args, "--since=@"+strconv.FormatInt(j.since.Unix(), 10))
+	}
+	return append(args, j.match...)
+}
+
+// errNoRecords says that a journal has nothing of what was asked for.
+var errNoRecords = fmt.Errorf("no records: %w", fs.ErrNotExist)
+
+// open starts journalctl and waits for the first record. When ctx ends, the child is killed; one that cannot be killed,
+// because it is stuck in the kernel, is left behind.
+func (j *journal) open(ctx context.Context) (io.ReadCloser, error) {
+	for _, fields := range []bool{true, false} { // --output-fields came with systemd 236
+		r, err := j.start(ctx, fields)
+		if err != nil {
+			return nil, err
+		}
+		if _, err = r.out.Peek(1); err == nil {
+			return r, nil
+		}
+		_ = r.Close()
+		complaint := r.complaint()
+		switch {
+		case fields && strings.Contains(complaint, "output-fields"):
+			continue
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case strings.Contains(complaint, "ermission"), strings.Contains(complaint, "not seeing messages"):
+			return nil, fmt.Errorf("journalctl: %s: %w", complaint, fs.ErrPermission)
+		case complaint != "" && !strings.HasPrefix(complaint, "No journal files"):
+			return nil, fmt.Errorf("journalctl: %s", complaint)
+		}
+		return nil, errNoRecords
+	}
+	return nil, errNoRecords
+}
+
+func (j *journal) start(ctx context.Context, fields bool) (*records, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &records{cancel: cancel}
+	r.cmd = exec.CommandContext(ctx, j.program, j.args(fields)...)
+	r.cmd.Env = []string{"LC_ALL=C", "SYSTEMD_COLORS=0", "SYSTEMD_PAGER="}
+	r.cmd.Dir = "/"
+	r.cmd.Stderr = &r.stderr
+	r.cmd.WaitDelay = time.Second // then its pipes are closed, whether or not it has ended
+	out, err := r.cmd.StdoutPipe()
+	if err == nil {
+		err = r.cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	r.pipe = out
+	r.out = bufio.NewReaderSize(out, 64<<10)
+	return r, nil
+}
+
+// records is the output of a journalctl that runs.
+type records struct {
+	cmd    *exec.Cmd
+	cancel context.CancelFunc
+	pipe   io.ReadCloser
+	out    *bufio.Reader
+	stderr head
+	read   int64
+	ended  bool
+}
+
+// Read implements [io.Reader].
+func (r *records) Read(p []byte) (int, error) {
+	if r.read >= maxJournal {
+		return 0, fmt.Errorf("more than %d bytes: %w", int64(maxJournal), hostfs.ErrTruncated)
+	}
+	n, err := r.out.Read(p[:min(int64(len(p)), maxJournal-r.read)])
+	r.read += int64(n)
+	if errors.Is(err, io.EOF) && !r.ended {
+		r.ended = true
+		if waited := r.cmd.Wait(); waited != nil {
+			return n, fmt.Errorf("journalctl: %w: %s", waited, r.complaint())
+		}
+	}
+	return n, err
+}
+
+// Close ends the child. It waits for a second at most.
+func (r *records) Close() error {
+	r.cancel()
+	if r.ended {
+		return nil
+	}
+	r.ended = true
+	gone := make(chan struct{})
+	go func() {
+		_ = r.cmd.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-time.After(2 * time.Second):
+		_ = r.pipe.Close()
+	}
+	return nil
+}
+
+// complaint is the first line that journalctl wrote to standard error.
+func (r *records) complaint() string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(r.stderr.text)), "\n")
+	return line
+}
+
+// head keeps the beginning of what is written to it.
+type head struct{ text []byte }
+
+func (h *head) Write(p []byte) (int, error) {
+	h.text = append(h.text, p[:min(len(p), 4096-len(h.text))]...)
+	return len(p), nil
+}
+
+// hasJournal says whether there are journal files below a directory: <dir>/<machine>/system.journal.
+func hasJournal(fsys *hostfs.FS, dir string) bool {
+	machines, _ := fsys.ReadDir(dir, 100)
+	for _, m := range machines {
+		files, _ := fsys.ReadDir(path.Join(dir, m.Name), 1000)
+		for _, f := range files {
+			if strings.HasSuffix(f.Name, ".journal") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// opened is a source whose log is open already.
+func opened(name, origin string, r io.ReadCloser) Source {
+	return Source{Path: name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) { return r, nil }}
+}

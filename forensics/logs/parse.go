@@ -1,0 +1,253 @@
+package logs
+
+import (
+	"strings"
+	"time"
+)
+
+// A layer is one way in which a line is wrapped or written.
+type layer uint8
+
+const (
+	layerNone layer = iota
+	layerJournal
+	layerSyslog
+	layerCRI
+	layerDocker
+	layerKlog
+	layerKlogJSON
+	layerKmsg
+	layerDmesg
+	layerLogfmt
+	layerStamped
+)
+
+var layerNames = [...]string{
+	layerJournal: "journal", layerSyslog: "syslog", layerCRI: "cri", layerDocker: "docker", layerKlog: "klog",
+	layerKlogJSON: "klog-json", layerKmsg: "kmsg", layerDmesg: "dmesg", layerLogfmt: "logfmt", layerStamped: "time",
+}
+
+// maxLayers is how deep prefixes may be nested: a journal's copy of a syslog's copy of a container's log.
+const maxLayers = 4
+
+// A shape is how a line was written, and what had to be guessed to understand it.
+type shape struct {
+	layers [maxLayers]layer
+	depth  int
+	// timed says that a layer told the time with year and zone; the other two say what was guessed.
+	timed, guessedYear, guessedZone bool
+	// head says that the text behind the prefixes begins a message, and is no later line of one.
+	head bool
+	// partial says that the text goes on in the next line (CRI tag P, a docker record without newline); stream is the
+	// CRI's, 'o' or 'e'.
+	partial bool
+	stream  byte
+}
+
+func (s *shape) push(l layer) {
+	if s.depth < maxLayers {
+		s.layers[s.depth] = l
+		s.depth++
+	}
+}
+
+// String joins the layers by "+", from the outside in; "" where none was known.
+func (s *shape) String() string {
+	names := make([]string, 0, maxLayers)
+	for _, l := range s.layers[:s.depth] {
+		names = append(names, layerNames[l])
+	}
+	return strings.Join(names, "+")
+}
+
+// has says whether a layer is among those of the line.
+func (s *shape) has(l layer) bool {
+	for _, have := range s.layers[:s.depth] {
+		if have == l {
+			return true
+		}
+	}
+	return false
+}
+
+// A parser understands lines of any format. It has no state: lines are parsed at the same time, in any order.
+type parser struct {
+	// latest is a time that no line is later than, but for the difference of two clocks; years follow from it.
+	latest time.Time
+	zone   *time.Location
+	// boot is what the kernel's own seconds count from; zero when unknown.
+	boot time.Time
+	// origin is the writer of lines that name none; "" when unknown.
+	origin string
+}
+
+// parse understands an entry of one line, or of several of which the later ones belong to the message. The strings of
+// the entry are parts of the lines where possible.
+func (p *parser) parse(lines ...string) (Entry, shape) {
+	var e Entry
+	var s shape
+	e.Raw = clip(lines[0])
+	text := p.unwrap(&e, &s, lines[0])
+	var rest []string
+	for _, line := range lines[1:] {
+		var other Entry
+		var wrapped shape
+		more := p.unwrap(&other, &wrapped, line)
+		if s.partial && wrapped.stream == s.stream {
+			text += more
+			s.partial = wrapped.partial
+			continue
+		}
+		rest = append(rest, more)
+	}
+	switch {
+	case s.has(layerKlogJSON), s.has(layerLogfmt):
+	case p.klog(&e, &s, text):
+		e.message(e.Message, rest)
+	default:
+		e.Message = strings.TrimRight(text, " \t")
+	}
+	p.name(&e, &s)
+	return e, s
+}
+
+// maxRaw bounds what is kept of a line; a message that matters is a fraction of it.
+const maxRaw = 16 << 10
+
+func clip(s string) string { return s[:min(len(s), maxRaw)] }
+
+// name settles who wrote a line.
+func (p *parser) name(e *Entry, s *shape) {
+	if e.Origin == "" && p.origin != "" {
+		e.Origin = p.origin
+	}
+	switch {
+	case e.Origin == "" && (s.has(layerKmsg) || s.has(layerDmesg)):
+		e.Origin = "kernel"
+	case e.Origin == "" && (s.has(layerKlog) || s.has(layerKlogJSON)):
+		e.Origin = "kubelet"
+	}
+	if e.Origin == "kubelet" && isControllerSource(e.Source) { // one program with both, as k3s
+		e.Origin = "kube-controller-manager"
+	}
+}
+
+// isControllerSource knows source files of the controller manager that log about pods of a node.
+func isControllerSource(file string) bool {
+	switch file {
+	case "gc_controller.go", "node_lifecycle_controller.go", "taint_manager.go", "taint_eviction.go", "attach_detach_controller.go":
+		return true
+	}
+	return false
+}
+
+// program is the name of a writer, normalised: a program that runs the kubelet in itself is called "kubelet".
+func program(tag string) string {
+	if strings.HasPrefix(tag, "snap.") || strings.HasPrefix(tag, "microk8s.") {
+		if strings.Contains(tag, "kubelite") || strings.Contains(tag, "kubelet") {
+			return "kubelet"
+		}
+	}
+	tag = strings.TrimSuffix(tag[strings.LastIndexByte(tag, '/')+1:], ".service")
+	switch tag {
+	case "k3s", "k3s-agent", "k3s-server", "rke2", "rke2-agent", "rke2-server", "kubelite", "hyperkube", "k0s", "k0sworker", "k0scontroller":
+		return "kubelet"
+	case "kube-controller": // cut to the 15 bytes of comm
+		return "kube-controller-manager"
+	}
+	return tag
+}
+
+// isContinuation says whether a line may be a later line of the message above it. That it has no header of its own tells:
+// klog writes line breaks in messages as they are, and values of several lines indented (klog's KVListFormat).
+func (p *parser) isContinuation(text string, e *Entry, s *shape) bool {
+	if text == "" || s.head || e.Origin == "kernel" || isKlogHead(text) {
+		return false
+	}
+	for _, word := range beginnings {
+		if strings.HasPrefix(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// beginnings start lines that are no part of a log message: what the Go runtime prints, glog's file header, flags.
+var beginnings = []string{
+	"panic:", "fatal error:", "goroutine ", "SIG", "[signal ", "runtime", "created by ", "Flag --", "Log file created at",
+	"Running on machine", "Binary:", "Log line format:", "-- ",
+}
+
+// unwrap takes all prefixes off a line and notes what they tell. What is left is klog's text, or the message.
+func (p *parser) unwrap(e *Entry, s *shape, line string) string {
+	text := trim(line)
+	if isKlogHead(text) {
+		return text
+	}
+	for s.depth < maxLayers {
+		rest, ok := p.peel(e, s, text)
+		if !ok {
+			return text
+		}
+		text = trim(rest)
+		if s.head {
+			return text
+		}
+	}
+	return text
+}
+
+// peel takes one prefix off.
+func (p *parser) peel(e *Entry, s *shape, text string) (string, bool) {
+	if text == "" {
+		return text, false
+	}
+	switch c := text[0]; {
+	case c == '{':
+		return p.json(e, s, text)
+	case c == '<':
+		return p.priority(e, s, text)
+	case c == '[':
+		return p.dmesg(e, s, text)
+	case '0' <= c && c <= '9':
+		return p.numbered(e, s, text)
+	case c == 't' && strings.HasPrefix(text, `time="`):
+		return p.logfmt(e, s, text)
+	case 'A' <= c && c <= 'W' && len(text) > 15:
+		return p.dated(e, s, text)
+	case c == 'k' && strings.HasPrefix(text, "kern "):
+		return p.decoded(e, s, text)
+	}
+	return text, false
+}
+
+// trim takes off what is around a line: line ends, blocks of NULs that a crash leaves, colours.
+func trim(line string) string {
+	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r' || line[len(line)-1] == 0) {
+		line = line[:len(line)-1]
+	}
+	if len(line) > 0 && (line[0] == 0 || line[0] == 0xef) {
+		line = strings.TrimPrefix(strings.TrimLeft(line, "\x00"), "\ufeff")
+	}
+	if strings.IndexByte(line, 0x1b) >= 0 {
+		line = withoutColour(line)
+	}
+	return line
+}
+
+// withoutColour takes out the control sequences of ECMA-48 (ESC [ … letter).
+func withoutColour(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != 0x1b {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i+1 < len(s) && s[i+1] == '[' {
+			for i += 2; i < len(s) && (s[i] < 0x40 || s[i] > 0x7e); i++ {
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,241 @@
+package logs
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// json reads a line that is one JSON object: a record of the journal, of docker's json-file, or of klog.
+func (p *parser) json(e *Entry, s *shape, text string) (string, bool) {
+	fields, ok := jsonFields(text)
+	if !ok {
+		return text, false
+	}
+	record := Entry{Fields: fields}
+	if at := record.Get("__REALTIME_TIMESTAMP"); at != "" {
+		return p.journal(e, s, &record, at), true
+	}
+	if at, stream := record.Get("time"), record.Get("stream"); at != "" && (stream == "stdout" || stream == "stderr") {
+		t, _, zoned := p.rfc3339(at)
+		s.stamp(e, t, zoned)
+		s.push(layerDocker)
+		s.stream = stream[3]
+		log := record.Get("log")
+		s.partial = !strings.HasSuffix(log, "\n")
+		return log, true
+	}
+	if record.Get("ts") != "" && record.Get("msg") != "" {
+		p.klogJSON(e, s, fields)
+		return e.Message, true
+	}
+	return text, false
+}
+
+// journal reads a record as journalctl -o json writes it (systemd.journal-fields(7)).
+func (p *parser) journal(e *Entry, s *shape, record *Entry, at string) string {
+	s.push(layerJournal)
+	if micros, err := strconv.ParseInt(at, 10, 64); err == nil {
+		s.stamp(e, time.UnixMicro(micros).UTC(), true)
+	}
+	switch {
+	case e.Origin != "":
+	case record.Get("_TRANSPORT") == "kernel":
+		e.Origin = "kernel"
+	case record.Get("SYSLOG_IDENTIFIER") != "":
+		e.Origin = program(record.Get("SYSLOG_IDENTIFIER"))
+	default:
+		e.Origin = program(record.Get("_COMM"))
+	}
+	if pid, err := strconv.Atoi(record.Get("_PID")); err == nil {
+		e.PID = pid
+	}
+	if level, err := strconv.Atoi(record.Get("PRIORITY")); err == nil {
+		e.Severity = severity(level)
+	}
+	message := record.Get("MESSAGE")
+	if strings.HasPrefix(message, "[") { // the bytes as numbers, since they are not all printable
+		if text, ok := bytesOf(message); ok {
+			return text
+		}
+	}
+	return message
+}
+
+// severity translates a level of syslog(3).
+func severity(level int) byte {
+	switch {
+	case level <= 3:
+		return 'E'
+	case level == 4:
+		return 'W'
+	}
+	return 'I'
+}
+
+func bytesOf(array string) (string, bool) {
+	var numbers []int
+	if err := json.Unmarshal([]byte(array), &numbers); err != nil {
+		return "", false
+	}
+	b := make([]byte, len(numbers))
+	for i, n := range numbers {
+		b[i] = byte(n)
+	}
+	return string(b), true
+}
+
+// klogJSON reads a record of --logging-format=json. "ts" are milliseconds with a fraction; "v" is there on info lines
+// only.
+func (p *parser) klogJSON(e *Entry, s *shape, fields []Field) {
+	s.push(layerKlogJSON)
+	s.head = true
+	verbose, failed := false, false
+	for _, f := range fields {
+		switch f.Key {
+		case "ts":
+			if t, _, zoned := p.rfc3339(f.Value); !t.IsZero() {
+				s.stamp(e, t, zoned)
+			} else if ms, err := strconv.ParseFloat(f.Value, 64); err == nil && ms > 0 && ms < 1e14 {
+				s.stamp(e, time.UnixMicro(int64(ms*1000+0.5)).UTC(), true)
+			}
+		case "caller":
+			e.source(f.Value)
+		case "msg":
+			e.Message = f.Value
+		case "v":
+			verbose = true
+		default:
+			failed = failed || f.Key == "err"
+			e.Fields = append(e.Fields, f)
+		}
+	}
+	e.Severity = 'I'
+	if failed && !verbose {
+		e.Severity = 'E'
+	}
+}
+
+// jsonFields reads the members of one object, in their order. Strings are unquoted; references to API objects become
+// "namespace/name", as klog writes them in text; other values stay as they are written.
+func jsonFields(s string) ([]Field, bool) {
+	s = strings.TrimRight(s, " \t")
+	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
+		return nil, false
+	}
+	i := 1
+	fields := make([]Field, 0, 8)
+	for len(fields) < maxFields {
+		i = blanks(s, i)
+		if s[i] == '}' {
+			return fields, true
+		}
+		end := jsonEnd(s, i)
+		if s[i] != '"' || end < 0 {
+			return nil, false
+		}
+		key := jsonString(s[i:end])
+		if i = blanks(s, end); s[i] != ':' {
+			return nil, false
+		}
+		i = blanks(s, i+1)
+		if end = jsonEnd(s, i); end < 0 {
+			return nil, false
+		}
+		fields = append(fields, Field{key, jsonValue(s[i:end])})
+		if i = blanks(s, end); s[i] == ',' {
+			i++
+		}
+	}
+	return fields, true
+}
+
+// blanks returns the first position from i on that is no blank; the last byte of an object is none.
+func blanks(s string, i int) int {
+	for i < len(s)-1 && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// jsonEnd returns where the value ends that begins at i, -1 if it does not.
+func jsonEnd(s string, i int) int {
+	depth := 0
+	for i < len(s) {
+		switch s[i] {
+		case '"':
+			for i++; i < len(s) && s[i] != '"'; i++ {
+				if s[i] == '\\' {
+					i++
+				}
+			}
+			if i >= len(s) {
+				return -1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 { // of the object around a bare value
+				return i
+			}
+			depth--
+		case ',':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+		if depth == 0 && (s[i-1] == '"' || s[i-1] == '}' || s[i-1] == ']') {
+			return i
+		}
+	}
+	return -1
+}
+
+func jsonString(quoted string) string {
+	inner := quoted[1 : len(quoted)-1]
+	if strings.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	var text string
+	if json.Unmarshal([]byte(quoted), &text) != nil {
+		return inner
+	}
+	return text
+}
+
+func jsonValue(raw string) string {
+	switch {
+	case raw == "":
+		return ""
+	case raw[0] == '"':
+		return jsonString(raw)
+	case raw[0] == '{':
+		if name, ok := objectName(raw); ok {
+			return name
+		}
+	case strings.HasPrefix(raw, `[{"name":`):
+		var objects []struct{ Name, Namespace string }
+		if json.Unmarshal([]byte(raw), &objects) == nil {
+			names := make([]string, 0, len(objects))
+			for _, o := range objects {
+				names = append(names, strconv.Quote(o.Namespace+"/"+o.Name))
+			}
+			return "[" + strings.Join(names, ",") + "]"
+		}
+	}
+	return strings.TrimRight(raw, " \t")
+}
+
+// objectName is "namespace/name" for {"name":…,"namespace":…}.
+func objectName(raw string) (string, bool) {
+	if !strings.Contains(raw, `"namespace"`) {
+		return "", false
+	}
+	var o struct{ Name, Namespace string }
+	if json.Unmarshal([]byte(raw), &o) != nil || o.Name == "" {
+		return "", false
+	}
+	return o.Namespace + "/" + o.Name, true
+}

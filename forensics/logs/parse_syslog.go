@@ -1,0 +1,315 @@
+package logs
+
+import (
+	"strings"
+	"time"
+)
+
+// priority reads what follows "<N>": a message of RFC 5424 or RFC 3164, or a line of the kernel's ring as dmesg -r
+// writes it.
+func (p *parser) priority(e *Entry, s *shape, text string) (string, bool) {
+	level, n := leadingDigits(text[1:])
+	if n == 0 || n > 3 || len(text) < n+3 || text[n+1] != '>' {
+		return text, false
+	}
+	e.Severity = severity(int(level & 7))
+	rest := text[n+2:]
+	if strings.HasPrefix(rest, "1 ") {
+		if inner, ok := p.rfc5424(e, s, rest[2:]); ok {
+			return inner, true
+		}
+	}
+	if rest[0] == '[' {
+		return p.dmesg(e, s, rest)
+	}
+	return p.dated(e, s, rest)
+}
+
+// rfc5424 reads "TIMESTAMP HOST APP PROCID MSGID STRUCTURED-DATA MSG".
+func (p *parser) rfc5424(e *Entry, s *shape, text string) (string, bool) {
+	t, end, zoned := p.rfc3339(text)
+	if end == 0 || end >= len(text) || text[end] != ' ' {
+		return text, false
+	}
+	var words [4]string // host, app, procid, msgid
+	rest := text[end+1:]
+	for i := range words {
+		var ok bool
+		if words[i], rest, ok = strings.Cut(rest, " "); !ok {
+			return text, false
+		}
+	}
+	if rest = structuredData(rest); rest == "" {
+		return text, false
+	}
+	s.stamp(e, t, zoned)
+	s.push(layerSyslog)
+	p.writer(e, words[1], words[2])
+	return strings.TrimPrefix(strings.TrimPrefix(rest, " "), "\ufeff"), true
+}
+
+// structuredData steps over "-" or "[id key="value"]…".
+func structuredData(s string) string {
+	if strings.HasPrefix(s, "-") {
+		return s[1:]
+	}
+	for strings.HasPrefix(s, "[") {
+		end := -1
+		for i := 1; i < len(s) && end < 0; i++ {
+			switch s[i] {
+			case '\\':
+				i++
+			case ']':
+				end = i
+			}
+		}
+		if end < 0 {
+			return ""
+		}
+		s = s[end+1:]
+	}
+	return s
+}
+
+// writer notes who wrote a line, unless a prefix further out has said so.
+func (p *parser) writer(e *Entry, name, pid string) {
+	if e.Origin == "" && name != "-" {
+		e.Origin = program(name)
+	}
+	if n, end := leadingDigits(pid); e.PID == 0 && end > 0 && end == len(pid) {
+		e.PID = int(n)
+	}
+}
+
+// dated reads the traditional form, RFC 3164, in which also journalctl -o short and -o short-precise write, and the
+// forms of -o short-full and -o with-unit:
+//
+//	Nov 21 10:00:00.123456 host kubelet[2588]: message
+//	Sat 2026-11-21 10:00:00 UTC host kubelet[2588]: message
+func (p *parser) dated(e *Entry, s *shape, text string) (string, bool) {
+	if isWeekday(text) && len(text) > 30 && text[4] == '2' {
+		return p.full(e, s, text)
+	}
+	month, ok := monthOf(text)
+	if !ok || len(text) < 16 || text[3] != ' ' {
+		return text, false
+	}
+	rest := strings.TrimLeft(text[4:], " ")
+	day, n := leadingDigits(rest)
+	if n == 0 || n > 2 || day < 1 || day > 31 || len(rest) < n+10 || rest[n] != ' ' {
+		return text, false
+	}
+	rest = rest[n+1:]
+	if year, n := leadingDigits(rest); n == 4 && len(rest) > 14 && rest[4] == ' ' { // as some syslog daemons write it
+		hour, minute, second, nanos, end, ok := clock(rest[5:])
+		if !ok {
+			return text, false
+		}
+		s.guessedZone = !s.timed
+		s.stamp(e, time.Date(int(year), month, int(day), hour, minute, second, nanos, p.zone), false)
+		return p.tagged(e, s, rest[5+end:])
+	}
+	hour, minute, second, nanos, end, ok := clock(rest)
+	if !ok {
+		return text, false
+	}
+	if !s.timed {
+		s.guessedYear, s.guessedZone = true, true
+		s.stamp(e, p.undated(month, int(day), hour, minute, second, nanos), false)
+	}
+	return p.tagged(e, s, rest[end:])
+}
+
+// full reads a date with weekday and a zone by its name. Only UTC is known; others are taken as the node's.
+func (p *parser) full(e *Entry, s *shape, text string) (string, bool) {
+	local := *p
+	zone := text[4:]
+	_, end, _ := p.rfc3339(zone)
+	if end == 0 || end >= len(zone) || zone[end] != ' ' {
+		return text, false
+	}
+	name, rest, ok := strings.Cut(zone[end+1:], " ")
+	if !ok {
+		return text, false
+	}
+	if name == "UTC" || name == "GMT" {
+		local.zone = time.UTC
+	} else {
+		s.guessedZone = !s.timed
+	}
+	t, _, _ := local.rfc3339(zone)
+	s.stamp(e, t, true)
+	return p.tagged(e, s, " "+rest)
+}
+
+// tagged reads " host tag[pid]: message". Busybox puts "facility.level" before the tag, and a relay may leave out the
+// host.
+func (p *parser) tagged(e *Entry, s *shape, text string) (string, bool) {
+	s.push(layerSyslog)
+	rest := strings.TrimLeft(text, " ")
+	host, after, ok := strings.Cut(rest, " ")
+	if !ok {
+		return rest, true
+	}
+	if name, pid, message, ok := tag(rest); ok && strings.HasSuffix(host, ":") {
+		p.writer(e, name, pid)
+		return p.kernelClock(e, s, message), true
+	}
+	if word, more, ok := strings.Cut(after, " "); ok && strings.Contains(word, ".") && !strings.ContainsAny(word, ":[") {
+		after = more
+	}
+	name, pid, message, ok := tag(after)
+	if !ok {
+		return after, true
+	}
+	p.writer(e, name, pid)
+	return p.kernelClock(e, s, message), true
+}
+
+// tag reads "name[pid]: message".
+func tag(s string) (name, pid, message string, ok bool) {
+	end := strings.IndexAny(s[:min(len(s), 128)], ":[ ")
+	if end <= 0 || s[end] == ' ' {
+		return "", "", "", false
+	}
+	name = s[:end]
+	if s[end] == '[' {
+		closing := strings.IndexByte(s[end:min(len(s), end+24)], ']')
+		if closing < 0 {
+			return "", "", "", false
+		}
+		pid = s[end+1 : end+closing]
+		end += closing + 1
+	}
+	if end >= len(s) || s[end] != ':' {
+		return "", "", "", false
+	}
+	return name, pid, strings.TrimPrefix(s[end+1:], " "), true
+}
+
+// kernelClock takes off the "[  123.456789] " that syslog daemons leave before messages of the kernel.
+func (p *parser) kernelClock(e *Entry, s *shape, message string) string {
+	if e.Origin == "kernel" && strings.HasPrefix(message, "[") {
+		if _, rest, ok := p.ring(message); ok {
+			message = rest
+		}
+	}
+	return message
+}
+
+// numbered reads what begins with a digit: a container's log, a time of RFC 3339 or of journalctl -o short-unix, or a
+// record of /dev/kmsg.
+func (p *parser) numbered(e *Entry, s *shape, text string) (string, bool) {
+	if t, end, zoned := p.rfc3339(text); end > 0 && end < len(text) && text[end] == ' ' {
+		return p.stamped(e, s, text, t, end, zoned)
+	}
+	if inner, ok := p.kmsg(e, s, text); ok {
+		return inner, true
+	}
+	if since, end := bootSeconds(text); end > 15 && since > 1e9*time.Second && text[end:] != "" && text[end] == ' ' {
+		s.stamp(e, time.Unix(0, int64(since)).UTC(), true)
+		return p.tagged(e, s, text[end:])
+	}
+	return text, false
+}
+
+// stamped reads what follows a time: "stderr F message" of the CRI, "host tag: message", or a message.
+func (p *parser) stamped(e *Entry, s *shape, text string, t time.Time, end int, zoned bool) (string, bool) {
+	s.guessedZone = s.guessedZone || !s.timed && !zoned
+	s.stamp(e, t, zoned)
+	rest := text[end+1:]
+	if len(rest) >= 9 && strings.HasPrefix(rest, "std") && rest[6] == ' ' && (rest[7] == 'F' || rest[7] == 'P') {
+		s.push(layerCRI)
+		s.partial, s.stream = rest[7] == 'P', rest[3]
+		if rest[8] == ':' { // further tags
+			_, after, _ := strings.Cut(rest[8:], " ")
+			return after, true
+		}
+		return rest[9:], true
+	}
+	if strings.Contains(text[:end], ",") { // only dmesg --time-format iso writes a comma
+		s.push(layerDmesg)
+		return rest, true
+	}
+	if _, after, ok := strings.Cut(rest, " "); ok {
+		if _, _, _, ok := tag(after); ok && !isKlogHead(rest) {
+			return p.tagged(e, s, " "+rest)
+		}
+	}
+	s.push(layerStamped)
+	return rest, true
+}
+
+// kmsg reads a record of /dev/kmsg: "level,sequence,microseconds,flags;message" (Documentation/ABI/testing/dev-kmsg).
+func (p *parser) kmsg(e *Entry, s *shape, text string) (string, bool) {
+	head, message, ok := strings.Cut(text[:min(len(text), 128)], ";")
+	parts := strings.Split(head, ",")
+	if !ok || len(parts) < 4 {
+		return text, false
+	}
+	level, n1 := leadingDigits(parts[0])
+	_, n2 := leadingDigits(parts[1])
+	micros, n3 := leadingDigits(parts[2])
+	if n1 == 0 || n1 != len(parts[0]) || n2 == 0 || n3 == 0 || n3 != len(parts[2]) {
+		return text, false
+	}
+	message = text[len(head)+1:]
+	s.push(layerKmsg)
+	s.head = true
+	e.Severity = severity(int(level & 7))
+	if level>>3 == 0 {
+		e.Origin = "kernel"
+	} else if name, pid, inner, ok := tag(message); ok { // a daemon wrote to the ring
+		p.writer(e, name, pid)
+		message = inner
+	}
+	s.stamp(e, p.sinceBoot(time.Duration(micros)*time.Microsecond), true)
+	return message, true
+}
+
+// dmesg reads "[  123.456789] message" and, of dmesg -T, "[Sat Nov 21 10:00:00 2026] message".
+func (p *parser) dmesg(e *Entry, s *shape, text string) (string, bool) {
+	if since, rest, ok := p.ring(text); ok {
+		s.stamp(e, p.sinceBoot(since), true)
+		s.push(layerDmesg)
+		return rest, true
+	}
+	if len(text) < 27 || !isWeekday(text[1:]) || text[25] != ']' {
+		return text, false
+	}
+	t, err := time.ParseInLocation("Mon Jan _2 15:04:05 2006", text[1:25], p.zone)
+	if err != nil {
+		return text, false
+	}
+	s.guessedZone = s.guessedZone || !s.timed
+	s.stamp(e, t, false)
+	s.push(layerDmesg)
+	return strings.TrimPrefix(text[26:], " "), true
+}
+
+// ring reads "[  123.456789] ", with "[ T1234]" behind it where the kernel tells the caller (CONFIG_PRINTK_CALLER).
+func (p *parser) ring(text string) (since time.Duration, rest string, ok bool) {
+	inner := strings.TrimLeft(text[1:], " ")
+	since, n := bootSeconds(inner)
+	if n == 0 || n >= len(inner) || inner[n] != ']' {
+		return 0, text, false
+	}
+	rest = strings.TrimPrefix(inner[n+1:], " ")
+	if strings.HasPrefix(rest, "[") {
+		if end := strings.IndexByte(rest[:min(len(rest), 12)], ']'); end > 0 {
+			if caller := strings.TrimLeft(rest[1:end], " "); caller != "" && (caller[0] == 'T' || caller[0] == 'C') {
+				rest = strings.TrimPrefix(rest[end+1:], " ")
+			}
+		}
+	}
+	return since, rest, true
+}
+
+// decoded reads "kern  :info  : [  123.456789] message", as dmesg -x writes it.
+func (p *parser) decoded(e *Entry, s *shape, text string) (string, bool) {
+	_, rest, ok := strings.Cut(text[:min(len(text), 64)], ": [")
+	if !ok {
+		return text, false
+	}
+	return p.dmesg(e, s, text[len(text[:min(len(text), 64)])-len(rest)-1:])
+}

@@ -1,0 +1,276 @@
+package logs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// A producer reads one source and hands out its lines in chunks, in order, to be scanned at the same time.
+type producer struct {
+	r      *reader
+	src    Source
+	chunks chan<- *chunk
+
+	parser      *parser
+	matcher     *matcher
+	compression string
+	changed     string
+	skipped     int64
+}
+
+// run reads to the end. It may be stuck in a read for ever; nobody waits for it then.
+func (p *producer) run(ctx context.Context) error {
+	in, err := p.src.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	p.parser = &parser{latest: p.r.opt.Now, zone: p.r.opt.Zone, boot: p.r.opt.Boot, origin: p.src.Origin}
+	if p.parser.origin == "mixed" || p.parser.origin == "unknown" {
+		p.parser.origin = ""
+	}
+	if m, ok := in.(modTimer); ok && !m.ModTime().IsZero() {
+		p.parser.latest = m.ModTime()
+	}
+	counted := &counter{in: in}
+	if s, ok := in.(seeker); ok && !p.r.opt.Since.IsZero() {
+		p.skipped = p.skip(s)
+	}
+	text, closeText, err := p.decompress(counted)
+	if err == nil {
+		defer closeText()
+		err = p.split(ctx, text)
+	}
+	if c, ok := in.(changer); ok && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) {
+		p.changed = c.Changed(p.skipped + counted.n)
+	}
+	return err
+}
+
+type counter struct {
+	in io.Reader
+	n  int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.in.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// maxZstdWindow bounds the memory that a compressed file may ask for; zstd itself writes at most 8 MiB unless told to.
+const maxZstdWindow = 16 << 20
+
+// decompress tells by the first bytes whether the log is compressed.
+func (p *producer) decompress(in io.Reader) (text io.Reader, done func(), err error) {
+	buffered := bufio.NewReaderSize(in, 64<<10)
+	magic, err := buffered.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, nil, err
+		}
+		p.compression = "gzip"
+		if t := z.ModTime; !t.IsZero() && t.Before(p.parser.latest) { // of what was compressed
+			p.parser.latest = t
+		}
+		return z, func() { _ = z.Close() }, nil
+	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		if err != nil {
+			return nil, nil, err
+		}
+		p.compression = "zstd"
+		return z, z.Close, nil
+	}
+	return buffered, func() {}, nil
+}
+
+// split reads the text in chunks of whole lines.
+func (p *producer) split(ctx context.Context, in io.Reader) error {
+	var carry []byte
+	for {
+		buf, err := p.r.buffer(ctx)
+		if err != nil {
+			return err
+		}
+		buf, err = fill(append(buf, carry...), in)
+		if p.matcher == nil {
+			p.matcher = newMatcher(p.r.words, buf)
+		}
+		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0}
+		carry = carry[:0]
+		if err == nil {
+			cut := p.boundary(buf)
+			c.text, carry = buf[:cut], append(carry, buf[cut:]...)
+		}
+		c.bytes = int64(len(c.text))
+		if err == nil && buf[len(c.text)-1] != '\n' { // one line fills it all
+			c.cut = 1
+			var lost int64
+			lost, carry, err = discard(in, carry)
+			c.bytes += lost
+		}
+		if err := p.hand(ctx, c); err != nil {
+			return err
+		}
+		if err != nil && len(carry) == 0 {
+			return unlessEOF(err)
+		}
+	}
+}
+
+func unlessEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// buffer waits for one that is free.
+func (r *reader) buffer(ctx context.Context) ([]byte, error) {
+	select {
+	case buf := <-r.free:
+		if buf == nil {
+			buf = make([]byte, 0, chunkSize)
+		}
+		return buf[:0], nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// fill reads until the buffer is full or the text ends.
+func fill(buf []byte, in io.Reader) ([]byte, error) {
+	for empty := 0; len(buf) < cap(buf); {
+		n, err := in.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err != nil {
+			return buf, err
+		}
+		if n > 0 {
+			empty = 0
+		} else if empty++; empty > 100 {
+			return buf, io.ErrNoProgress
+		}
+	}
+	return buf, nil
+}
+
+// discard reads to the end of the line, and returns how much that was and what it read of the next one.
+func discard(in io.Reader, next []byte) (lost int64, rest []byte, err error) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := in.Read(buf)
+		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
+			return lost + int64(i) + 1, append(next, buf[i+1:n]...), nil
+		}
+		if lost += int64(n); err != nil {
+			return lost, next, err
+		}
+	}
+}
+
+// hand gives a chunk to those who scan, and in order to the one who folds.
+func (p *producer) hand(ctx context.Context, c *chunk) error {
+	select {
+	case p.r.work <- c:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case p.chunks <- c:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// boundary is where a full buffer is cut: before a line that begins a message, so that no message is torn, and at the
+// last line end where there is no such line near. It is the whole where no line ends.
+func (p *producer) boundary(buf []byte) int {
+	last := bytes.LastIndexByte(buf, '\n') + 1
+	if last == 0 {
+		return len(buf)
+	}
+	c := chunk{text: buf[:last], parser: p.parser}
+	start := c.lineStart(last - 1)
+	for n := 0; n < maxJoined && start > 0; n++ {
+		before := c.lineStart(start - 1)
+		line, above := c.peekAt(start), c.peekAt(before)
+		if !above.shape.partial && !p.parser.follows(&line) {
+			return start
+		}
+		start = before
+	}
+	return last
+}
+
+const (
+	// skipAbove is the size above which a log is not read from its beginning if that is too old.
+	skipAbove = 32 << 20
+	// skipMargin is read before the place where the window begins, for lines that are out of order.
+	skipMargin = 1 << 20
+)
+
+// skip goes to the place in a large log where the window begins, found by halving, and returns how much is left out.
+func (p *producer) skip(in seeker) int64 {
+	low, high := int64(0), in.Size()
+	magic := make([]byte, 4)
+	if _, err := in.ReadAt(magic, 0); high < skipAbove || err != nil || bytes.HasPrefix(magic, []byte{0x1f, 0x8b}) || magic[0] == 0x28 && magic[1] == 0xb5 {
+		return 0
+	}
+	buf := make([]byte, 64<<10)
+	for high-low > skipMargin {
+		middle := low + (high-low)/2
+		n, err := in.ReadAt(buf, middle)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0
+		}
+		t := p.firstTime(buf[:n])
+		if t.IsZero() {
+			return 0
+		}
+		if t.Before(p.r.opt.Since) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	if low -= skipMargin; low <= 0 {
+		return 0
+	}
+	n, err := in.ReadAt(buf, low)
+	newline := bytes.IndexByte(buf[:n], '\n')
+	if err != nil || newline < 0 {
+		return 0
+	}
+	low += int64(newline) + 1
+	if _, err := in.Seek(low, io.SeekStart); err != nil {
+		return 0
+	}
+	return low
+}
+
+// firstTime is the time of the first whole line that has one, in text that begins anywhere.
+func (p *producer) firstTime(text []byte) time.Time {
+	c := chunk{text: text, parser: p.parser}
+	for at := c.lineEnd(0); at < len(text); at = c.lineEnd(at) {
+		e, _ := p.parser.parse(string(text[at:c.lineEnd(at)]))
+		if !e.Time.IsZero() {
+			return e.Time
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,292 @@
+package logs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+// A Source is one log that can be read: a file, a journal, standard input.
+type Source struct {
+	// Path is how quotes name it.
+	Path string
+	// Origin is who writes it, as in [File]; "" when only its content tells.
+	Origin string
+	// Open begins to read it. It may block.
+	Open func(context.Context) (io.ReadCloser, error)
+}
+
+// An input may know more than its bytes.
+type (
+	// modTimer tells when the log was written last.
+	modTimer interface{ ModTime() time.Time }
+	// changer tells, at the end, what happened to the log while it was read; "" is nothing.
+	changer interface{ Changed(read int64) string }
+	// seeker finds the place in a large log where a time begins.
+	seeker interface {
+		io.ReaderAt
+		io.Seeker
+		Size() int64
+	}
+)
+
+// Options say what [Read] reads.
+type Options struct {
+	// Since and Until bound the times that count; zero is no bound. Lines without a time follow the line above them.
+	Since, Until time.Time
+	// Now is when the logs were collected: what has no year is not later. Zero is the current year's end for nobody: a
+	// log without dates then has no times.
+	Now time.Time
+	// Zone is the zone of the node's clock, for times that name none; UTC by default.
+	Zone *time.Location
+	// Boot is when the node was booted, for the kernel's own times; zero when unknown.
+	Boot time.Time
+	// Calls records the reads that do not return.
+	Calls *probe.Group
+	// Workers is how many goroutines look at lines; as many as there are processors by default.
+	Workers int
+}
+
+func (o Options) withDefaults() Options {
+	o.Workers = cmp.Or(o.Workers, min(runtime.GOMAXPROCS(0), 16))
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	return o
+}
+
+// Read reads logs, one after another, and tells what they say. Several files of one log belong into one call, oldest
+// first. What cannot be read is told in [Story.Files]. When ctx ends, the story is of what was read until then.
+func Read(ctx context.Context, sources []Source, opt Options) Story {
+	folder := newFolder()
+	r := newReader(opt, literals(), func(path string, f *found) {
+		if f.known {
+			folder.add(path, f.occurrence)
+		} else {
+			folder.seen(f.entry)
+		}
+	})
+	defer r.close()
+	files := make([]File, 0, len(sources))
+	for _, src := range sources {
+		files = append(files, r.file(ctx, src))
+	}
+	story := folder.story(files)
+	story.First, story.Last = nil, nil
+	for _, f := range files {
+		if f.First != nil && (story.First == nil || f.First.Before(*story.First)) {
+			story.First = f.First
+		}
+		if f.Last != nil && (story.Last == nil || f.Last.After(*story.Last)) {
+			story.Last = f.Last
+		}
+	}
+	return story
+}
+
+// scanAll scans chunks until the end.
+func scanAll(work <-chan *chunk, end <-chan struct{}) {
+	for {
+		select {
+		case c := <-work:
+			c.scan()
+			close(c.done)
+		case <-end:
+			return
+		}
+	}
+}
+
+// reader is one run of Read.
+type reader struct {
+	opt   Options
+	words []string
+	// tell takes what was found, in order.
+	tell func(path string, f *found)
+	work chan *chunk
+	end  chan struct{}
+	// free are buffers for chunks; how many there are bounds the memory.
+	free chan []byte
+}
+
+func newReader(opt Options, words []string, tell func(path string, f *found)) *reader {
+	r := &reader{opt: opt.withDefaults(), words: words, tell: tell, work: make(chan *chunk), end: make(chan struct{})}
+	r.free = make(chan []byte, 2*r.opt.Workers+2)
+	for range cap(r.free) {
+		r.free <- nil // made when it is needed
+	}
+	for range r.opt.Workers {
+		go scanAll(r.work, r.end)
+	}
+	return r
+}
+
+// close ends the workers. A producer that is stuck is left behind.
+func (r *reader) close() { close(r.end) }
+
+// progress is what is known of a file while it is read. It belongs to the goroutine that folds.
+type progress struct {
+	File
+	shapes       map[string]int
+	year, zone   bool
+	cut          int64
+	skip, timed  bool // the last time was out of bounds; there was one
+	unnumbered   bool // lines cannot be counted
+	first, last  time.Time
+	compression  string
+	outOfBounds  int64
+	changed      string
+	skippedBytes int64
+}
+
+// file reads one source to its end and folds what it says.
+func (r *reader) file(ctx context.Context, src Source) File {
+	p := &progress{File: File{Path: src.Path, Origin: cmp.Or(src.Origin, "unknown"), Status: "read"}, shapes: map[string]int{}}
+	chunks := make(chan *chunk, cap(r.free))
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	producer := &producer{r: r, src: src, chunks: chunks}
+	go func() {
+		_, err := probe.Do(ctx, r.opt.Calls, "log "+src.Path, func() (struct{}, error) {
+			defer close(chunks)
+			return struct{}{}, producer.run(ctx)
+		})
+		ended <- err
+	}()
+	for {
+		select {
+		case c, more := <-chunks:
+			if !more {
+				err := <-ended
+				p.compression, p.changed, p.skippedBytes = producer.compression, producer.changed, producer.skipped
+				return r.finish(p, producer, err)
+			}
+			<-c.done
+			r.fold(p, c)
+			r.release(c)
+		case <-ctx.Done(): // what is under way is left alone: it may be stuck in the kernel
+			p.Status, p.Detail = "timeout", "it was not read to its end in time"
+			return r.describe(p, src.Path)
+		}
+	}
+}
+
+func (r *reader) release(c *chunk) {
+	buf := c.text[:0]
+	c.text, c.found = nil, nil
+	select {
+	case r.free <- buf:
+	default:
+	}
+}
+
+// finish tells how reading went.
+func (r *reader) finish(p *progress, producer *producer, err error) File {
+	switch {
+	case err == nil:
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, probe.ErrBusy):
+		p.Status = "timeout"
+	case errors.Is(err, fs.ErrNotExist):
+		p.Status = "absent"
+	case errors.Is(err, fs.ErrPermission):
+		p.Status = "denied"
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, hostfs.ErrTruncated):
+		p.Status = "truncated"
+	default:
+		p.Status = "malformed"
+	}
+	if err != nil {
+		p.Detail = err.Error()
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			p.Detail = "the compressed data end too early"
+		}
+	}
+	if p.changed != "" {
+		p.Status = "truncated"
+	}
+	return r.describe(p, producer.src.Path)
+}
+
+// describe completes what is told of a file.
+func (r *reader) describe(p *progress, path string) File {
+	f := p.File
+	best := 0
+	for shape, n := range p.shapes {
+		if n > best || n == best && shape < f.Format {
+			f.Format, best = shape, n
+		}
+	}
+	f.Format = strings.Trim(p.compression+"+"+f.Format, "+")
+	if p.timed {
+		first, last := p.first.UTC(), p.last.UTC()
+		f.First, f.Last = &first, &last
+	}
+	var details []string
+	add := func(told bool, format string, args ...any) {
+		if told {
+			details = append(details, fmt.Sprintf(format, args...))
+		}
+	}
+	add(f.Detail != "", "%s", f.Detail)
+	add(p.changed != "", "%s", p.changed)
+	add(p.skippedBytes > 0, "the first %d bytes are older than the window and were left out, so lines are not numbered", p.skippedBytes)
+	add(p.year, "the year is inferred: the lines name none")
+	add(p.zone, "the time zone is inferred: the lines name none, and %s is taken", r.opt.Zone)
+	add(p.cut > 0, "%d lines are longer than %d bytes and were cut", p.cut, chunkSize)
+	add(p.outOfBounds > 0, "%d known lines are outside of the window", p.outOfBounds)
+	f.Detail = strings.Join(details, "; ")
+	return f
+}
+
+// fold adds what was found in a chunk.
+func (r *reader) fold(p *progress, c *chunk) {
+	for i := range c.found {
+		f := &c.found[i]
+		if f.entry.Line += p.Lines; p.unnumbered || c.unnumbered {
+			f.entry.Line = 0
+		}
+		r.foldOne(p, f)
+	}
+	p.unnumbered = p.unnumbered || c.unnumbered
+	p.Lines += c.lines
+	p.Selected += c.selected
+	p.Bytes += c.bytes
+	p.cut += c.cut
+}
+
+func (r *reader) foldOne(p *progress, f *found) {
+	e := f.entry
+	if s := f.shape.String(); s != "" && (p.shapes[s] > 0 || len(p.shapes) < 32) {
+		p.shapes[s]++
+	}
+	p.year, p.zone = p.year || f.shape.guessedYear, p.zone || f.shape.guessedZone
+	if t := e.Time; !t.IsZero() {
+		if !p.timed {
+			p.first, p.timed = t, true
+		}
+		p.last = t
+		p.skip = !r.opt.Since.IsZero() && t.Before(r.opt.Since) || !r.opt.Until.IsZero() && t.After(r.opt.Until)
+	}
+	if p.Origin == "unknown" && (e.Origin == "kubelet" || e.Origin == "kernel" || e.Origin == "kube-controller-manager") {
+		p.Origin = e.Origin
+	} else if p.Origin != e.Origin && e.Origin != "" && p.Origin != "unknown" && (f.shape.has(layerSyslog) || f.shape.has(layerJournal)) {
+		p.Origin = "mixed"
+	}
+	switch {
+	case p.skip && f.known:
+		p.outOfBounds++
+	case p.skip:
+	default:
+		r.tell(p.Path, f)
+	}
+}

@@ -1,0 +1,73 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// memory is a source that is held in memory.
+func memory(path string, content []byte) Source {
+	return Source{Path: path, Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }}
+}
+
+// collected is when the logs of the tests were collected.
+var collected = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// tellingWords select the generator's messages.
+var tellingWords = []string{"rphaned pod", "SyncLoop", "durationBeforeRetry", "target is busy"}
+
+// readAll reads a log and returns the entries that hold a word, samples left out.
+func readAll(t testing.TB, src Source, opt Options, words ...string) (entries []Entry, file File) {
+	t.Helper()
+	if opt.Now.IsZero() {
+		opt.Now = collected
+	}
+	r := newReader(opt, words, func(_ string, f *found) {
+		if slices.ContainsFunc(words, func(w string) bool {
+			return strings.Contains(f.entry.Raw, w) || strings.Contains(f.entry.Message, w) ||
+				slices.ContainsFunc(f.entry.Fields, func(x Field) bool { return strings.Contains(x.Value, w) })
+		}) {
+			entries = append(entries, *f.entry)
+		}
+	})
+	defer r.close()
+	return entries, r.file(t.Context(), src)
+}
+
+func TestEverythingThatWasWrittenIsFound(t *testing.T) {
+	var log bytes.Buffer
+	is, err := generate(&log, 3<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(log.String(), "\n")
+	entries, file := readAll(t, memory("test", log.Bytes()), Options{}, tellingWords...)
+	got := truth{file.Lines, file.Selected, map[string]int64{}}
+	for _, e := range entries {
+		for _, w := range tellingWords[:3] {
+			if strings.Contains(e.Raw, w) {
+				got.counts[w]++
+			}
+		}
+		if line := strings.TrimSuffix(e.Raw, "\n"); lines[e.Line-1] != line {
+			t.Fatalf("line %d is %q, want %q", e.Line, lines[e.Line-1], line)
+		}
+		if strings.Contains(e.Raw, "durationBeforeRetry") && !strings.HasSuffix(e.Message, "target is busy.") {
+			t.Fatalf("the message is torn: %q", e.Message)
+		}
+	}
+	if diff := cmp.Diff(is, got, cmp.AllowUnexported(truth{})); diff != "" {
+		t.Errorf("-written +found\n%s", diff)
+	}
+	if file.Status != "read" || file.Bytes != int64(log.Len()) || file.Format != "klog" || file.Origin != "kubelet" {
+		t.Errorf("%+v of %d bytes, %v", file, log.Len(), slices.Sorted(maps.Keys(is.counts)))
+	}
+}
