@@ -49,6 +49,9 @@ func TestBrowser(t *testing.T) {
 	write("hostile", bent(t, payload), expectation{})
 	write("hostile-everywhere", filled(payload), expectation{})
 	write("monster", monster(""), expectation{Large: true})
+	for _, name := range captureNames {
+		write(name, captured(t, name), expectation{})
+	}
 
 	cmd := exec.Command(node, filepath.Join("testdata", "browser", "check.mjs"), chromium, dir)
 	var stderr bytes.Buffer

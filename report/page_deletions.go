@@ -24,29 +24,28 @@ type deletionView struct {
 	Grace   string
 	Proven  bool
 	Quotes  []quoteView
-	Quoting int
+	Quoting string
 }
 
 // stageView is one stage in the picture.
 type stageView struct {
-	Name   string
-	Mark   mark
-	Took   string
-	At     *when
-	Here   bool
-	Reason string // what the kubelet does in it
+	Name string
+	Mark mark
+	Took string // until the next one, or since it stands here
+	At   *when
+	Here bool
 }
 
-// stages are those of the kubelet, in order, and what happens in each.
-var stages = []struct{ id, name, does string }{
-	{"requested", "requested", "the kubelet has heard of it"},
-	{"killing", "killing", "containers are told to stop"},
-	{"containers", "containers", "they have ended"},
-	{"volumes", "volumes", "they are unmounted"},
-	{"cgroup", "cgroup", "it is removed"},
-	{"status", "status", "the last one is told"},
-	{"api", "API object", "it is deleted"},
-	{"removed", "removed", "the directory is gone"},
+// stages are those of [logs.Deletion], in order, as they are called here.
+var stages = []struct{ id, name string }{
+	{"requested", "requested"},
+	{"killing", "killing"},
+	{"containers", "containers"},
+	{"volumes", "volumes"},
+	{"cgroup", "cgroup"},
+	{"status", "status"},
+	{"api", "API object"},
+	{"removed", "removed"},
 }
 
 // newDeletionsView is nil where logs show no deletion.
@@ -94,20 +93,27 @@ func newDeletionView(d logs.Deletion, r Report, names podBook, places *places) d
 	v := deletionView{
 		Pod: link{cell(podOf(d, names), maxCell), places.hrefOf(forensics.KindPod, d.PodUID)}, UID: cell(d.PodUID, 60),
 		Waits: cell(d.Waits, maxLine), Since: newWhen(d.Since, r.Evidence.Collected), Proven: d.Proven, Quotes: newQuotes(d.Complaints, 4),
-		Quoting: len(d.Complaints),
+		Quoting: repeats(len(d.Complaints)),
 	}
 	if d.GraceSeconds != nil {
 		v.Grace = strconv.FormatInt(*d.GraceSeconds, 10) + " s"
 	}
-	here := slices.IndexFunc(stages, func(s struct{ id, name, does string }) bool { return s.id == d.Stage })
+	here := slices.IndexFunc(stages, func(s struct{ id, name string }) bool { return s.id == d.Stage })
 	for i, s := range stages {
-		v.Stages = append(v.Stages, newStage(d, i, here, s.id, s.name, s.does, r))
+		v.Stages = append(v.Stages, newStage(d, s.id, s.name, i < here, i == here, r))
 	}
 	return v
 }
 
-func newStage(d logs.Deletion, i, here int, id, name, does string, r Report) stageView {
-	v := stageView{Name: name, Reason: does, Here: i == here, Mark: mark{toneQuiet, "not reached"}}
+func repeats(n int) string {
+	if n == 1 {
+		return "A line that repeats"
+	}
+	return count(n, "line") + " that repeat"
+}
+
+func newStage(d logs.Deletion, id, name string, before, here bool, r Report) stageView {
+	v := stageView{Name: name, Here: here, Mark: mark{toneQuiet, "not reached"}}
 	at := slices.IndexFunc(d.Steps, func(s logs.Step) bool { return s.Stage == id })
 	if at >= 0 {
 		v.At = newWhen(&d.Steps[at].Time, r.Evidence.Collected)
@@ -126,7 +132,7 @@ func newStage(d logs.Deletion, i, here int, id, name, does string, r Report) sta
 		}
 	case at >= 0:
 		v.Mark = mark{toneGood, "done"}
-	case i < here:
+	case before:
 		v.Mark = mark{toneQuiet, "not logged"}
 	}
 	return v

@@ -28,7 +28,9 @@ type logFileRow struct {
 	Path, Origin, Format shown
 	Mark                 mark
 	Detail               shown
-	Lines, Selected      int64
+	Lines, Selected      string
+	LineCount            int64
+	SelectedCount        int64
 	Size                 string
 	Bytes                int64
 	First, Last          *when
@@ -148,7 +150,8 @@ func newLogFileRow(f logs.File, now time.Time) logFileRow {
 	status := forensics.SourceStatus(f.Status)
 	return logFileRow{
 		Path: cell(f.Path, maxCell), Origin: cell(f.Origin, 60), Format: cell(f.Format, 60), Mark: mark{sourceTone(status), cell(f.Status, 40)},
-		Detail: cell(f.Detail, maxCell), Lines: f.Lines, Selected: f.Selected, Bytes: f.Bytes, Size: bytesWords(f.Bytes),
+		Detail: cell(f.Detail, maxCell), Lines: grouped(f.Lines), Selected: grouped(f.Selected),
+		LineCount: f.Lines, SelectedCount: f.Selected, Bytes: f.Bytes, Size: bytesWords(f.Bytes),
 		First: newWhen(f.First, now), Last: newWhen(f.Last, now),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -128,6 +129,7 @@ type laneBar struct {
 	TextX   float64
 	TextY   float64
 	Anchor  string // "end" where the text stands before the bar
+	Below   bool   // the text stands in the next row
 	Arrow   string
 }
 
@@ -217,7 +219,11 @@ func (s scale) lane(lane forensics.Lane, y int, room *budget) drawnLane {
 		row := place(&rows, &bar)
 		used = max(used, row+1)
 		bar.Y = float64(y + laneHead + row*laneRow)
-		bar.TextY = bar.Y + 10
+		bar.TextY = bar.Y + 9
+		if bar.Below {
+			bar.TextY += laneRow - 2
+			used = max(used, row+2)
+		}
 		if bar.Arrow != "" {
 			bar.Arrow = fmt.Sprintf("M%g %gl7 4.5l-7 4.5z", bar.X+bar.W, bar.Y)
 		}
@@ -257,7 +263,10 @@ func (s scale) bar(m forensics.Moment) laneBar {
 	if m.Open {
 		b.Arrow = "open"
 	}
-	b.Text = shown(head(string(cell(m.Text, maxCell)), laneText))
+	b.Text = cell(m.Text, maxCell)
+	if short := head(string(b.Text), laneText); short != string(b.Text) {
+		b.Text = shown(strings.TrimRight(short, " ,(:") + "…")
+	}
 	return b
 }
 
@@ -292,9 +301,10 @@ func place(rows *[laneRows][]interval, b *laneBar) int {
 			b.TextX, b.Anchor = tenth(b.X-5), "end"
 			rows[row] = append(rows[row], interval{b.X - 8 - width, right + 3})
 			return row
-		case b.W > width+10 && free(rows[row], b.X, right):
-			b.TextX = tenth(b.X + 5)
+		case row+1 < laneRows && b.X+width < timelineWidth-timelinePad && free(rows[row], b.X, right) && free(rows[row+1], b.X, b.X+width):
+			b.TextX, b.Below = b.X, true
 			rows[row] = append(rows[row], interval{b.X - 3, right + 3})
+			rows[row+1] = append(rows[row+1], interval{b.X - 3, b.X + width + 6})
 			return row
 		}
 	}
