@@ -115,7 +115,8 @@ func (p *timelinePicture) DateY() int { return p.H - axisHeight + 29 }
 
 type drawnLane struct {
 	Title string
-	Y, H  int // the band
+	Left  string // how many moments are in the table only
+	Y, H  int    // the band
 	TextY int
 	Bars  []laneBar
 }
@@ -213,10 +214,14 @@ func (s scale) lane(lane forensics.Lane, y int, room *budget) drawnLane {
 	}
 	sortStable(order, func(a, b int) int { return cmp.Compare(momentWeight(lane.Moments[b]), momentWeight(lane.Moments[a])) })
 	var rows [laneRows][]interval
-	used := 1
+	used, left := 1, 0
 	for _, i := range order {
 		bar := s.bar(lane.Moments[i])
 		row := place(&rows, &bar)
+		if row < 0 {
+			left++
+			continue
+		}
 		used = max(used, row+1)
 		bar.Y = float64(y + laneHead + row*laneRow)
 		bar.TextY = bar.Y + 9
@@ -230,6 +235,9 @@ func (s scale) lane(lane forensics.Lane, y int, room *budget) drawnLane {
 		if room.fits(bar, 150) {
 			d.Bars = append(d.Bars, bar)
 		}
+	}
+	if left > 0 {
+		d.Left = grouped(int64(left)) + " more are in the table"
 	}
 	d.H = laneHead + used*laneRow + 3
 	return d
@@ -284,7 +292,7 @@ func momentSpan(m forensics.Moment) string {
 // interval is what is taken of a row.
 type interval struct{ from, to float64 }
 
-// place finds a row for a bar and a side for its text, and takes the room.
+// place finds a row for a bar and a side for its text, and takes the room. It returns -1 where there is none.
 func place(rows *[laneRows][]interval, b *laneBar) int {
 	right := b.X + b.W + 5
 	if b.Arrow != "" {
@@ -315,7 +323,7 @@ func place(rows *[laneRows][]interval, b *laneBar) int {
 			return row
 		}
 	}
-	return laneRows - 1
+	return -1
 }
 
 func free(taken []interval, from, to float64) bool {

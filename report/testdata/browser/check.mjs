@@ -73,6 +73,14 @@ async function pictures(page) {
       }).map((t) => t.textContent);
     })));
   expect(out.length === 0, "text leaves its box", out.slice(0, 3).join(" | "));
+  const clash = await page.evaluate(() => [...document.querySelectorAll(".timeline svg")].flatMap((svg) => {
+    const view = svg.viewBox.baseVal;
+    const texts = [...svg.querySelectorAll("text")].map((t) => ({ t, b: t.getBBox() }));
+    return texts.filter(({ t, b }, i) => b.x < 0 || b.x + b.width > view.width || b.y + b.height > view.height ||
+      texts.slice(0, i).some((o) => b.x < o.b.x + o.b.width && o.b.x < b.x + b.width && b.y + 3 < o.b.y + o.b.height && o.b.y + 3 < b.y + b.height))
+      .map(({ t }) => t.textContent);
+  }));
+  expect(clash.length === 0, "words of the timeline leave it or stand over each other", clash.slice(0, 3).join(" | "));
 }
 
 const visible = (page, selector) => page.locator(selector).evaluateAll((list) => list.filter((e) => e.checkVisibility()).length);
@@ -112,7 +120,7 @@ async function sort(page) {
 }
 
 async function search(page) {
-  await page.locator("details.table > summary").first().click();
+  await page.locator("#mounts details.table > summary").first().click();
   const rows = page.locator("#mounts tbody tr");
   const all = await rows.count();
   await page.fill("#mounts .find input", "ceph-fuse hung");
