@@ -156,7 +156,7 @@ const (
 	markHeight    = 20
 	laneHead      = 20
 	laneRow       = 17
-	laneRows      = 7
+	laneRows      = 9
 	laneGap       = 6
 	dotWidth      = 9
 	laneChar      = 6.3 // pixels of a character of 11 px in the system's fonts, rather too much
@@ -298,7 +298,10 @@ func place(rows *[laneRows][]interval, b *laneBar) int {
 	if b.Arrow != "" {
 		right += 8
 	}
-	width := float64(len([]rune(string(b.Text)))) * laneChar
+	width := float64(textWidth(string(b.Text))) * laneChar
+	if b.Kind == "told" { // set in bold
+		width *= 1.12
+	}
 	for row := range rows {
 		switch {
 		case right+width < timelineWidth-timelinePad && free(rows[row], b.X, right+width):
