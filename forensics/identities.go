@@ -66,12 +66,6 @@ func namesIn(r *redact.Redactor, e *Evidence) *redact.Identities {
 
 // maskNames masks the fields that are a name as a whole, also one that is too common a word to be masked in texts.
 func maskNames(names *redact.Identities, e *Evidence) {
-	e.Node.Name = names.Name("node", redact.Host, e.Node.Name)
-	if e.Kubelet != nil {
-		k := *e.Kubelet
-		k.NodeName = names.Name("kubelet", redact.Host, k.NodeName)
-		e.Kubelet = &k
-	}
 	e.Pods = slices.Clone(e.Pods)
 	for i := range e.Pods {
 		p := &e.Pods[i]
@@ -80,6 +74,12 @@ func maskNames(names *redact.Identities, e *Evidence) {
 	e.PodDirs = slices.Clone(e.PodDirs)
 	for i := range e.PodDirs {
 		e.PodDirs[i].HostName = names.Name("pod_dirs", redact.Pod, e.PodDirs[i].HostName)
+	}
+	e.Node.Name = names.Name("node", redact.Host, e.Node.Name)
+	if e.Kubelet != nil {
+		k := *e.Kubelet
+		k.NodeName = names.Name("kubelet", redact.Host, k.NodeName)
+		e.Kubelet = &k
 	}
 }
 

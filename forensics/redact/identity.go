@@ -67,6 +67,10 @@ func (i *Identities) Learn(kind IdentityKind, name string) {
 	if kind == Host && isPublic(name) {
 		return
 	}
+	if stem, _ := i.staticName(name); kind == Pod && stem != "" {
+		i.Learn(kind, stem)
+		return
+	}
 	i.known[name] = kind
 	list := atoms(name, 0)
 	first := list[0].text(name)
@@ -89,7 +93,21 @@ func (i *Identities) Name(where string, kind IdentityKind, name string) string {
 	case isAddress(name):
 		return i.Text(where, name)
 	}
+	if stem, node := i.staticName(name); kind == Pod && stem != "" {
+		return i.Name(where, kind, stem) + "-" + i.Name(where, Host, node)
+	}
 	return i.mask(where, kind, name)
+}
+
+// staticName takes a name apart that ends in a dash and a host, as those of static pods do (kubelet
+// pkg/kubelet/config/common.go): their manifests name the first part alone. Others have no stem.
+func (i *Identities) staticName(name string) (stem, node string) {
+	for n, c := range []byte(name) {
+		if c == '-' && i.known[strings.ToLower(name[n+1:])] == Host {
+			return name[:n], name[n+1:]
+		}
+	}
+	return "", ""
 }
 
 // Text masks what is known in a text; where is for the ledger.
@@ -139,16 +157,15 @@ func (i *Identities) segment(s string, list []atom, put func(IdentityKind, int, 
 
 // match returns how many atoms the longest name has that list begins with.
 func (i *Identities) match(s string, list []atom) (int, IdentityKind) {
-	if n := hostShape(s, list); n > 0 {
+	known, kind := i.learned(s, list)
+	if n := hostShape(s, list); n > known && !i.staticPod(s, list, known) {
 		return n, Host
 	}
-	if n := dashedAddress(s, list); n > 0 {
+	if n := dashedAddress(s, list); n > known {
 		return n, Host
 	}
-	for n := min(i.longest[list[0].text(s)], len(list)); n > 0; n-- {
-		if kind, ok := i.known[joined(s, list[:n])]; ok {
-			return n, kind
-		}
+	if known > 0 {
+		return known, kind
 	}
 	if word := list[0].text(s); i.weak[word] && i.beforePod(s, list[0].to) {
 		return 1, Namespace
@@ -156,18 +173,32 @@ func (i *Identities) match(s string, list []atom) (int, IdentityKind) {
 	return 0, ""
 }
 
+// learned returns how many atoms the longest learned name has that list begins with.
+func (i *Identities) learned(s string, list []atom) (int, IdentityKind) {
+	for n := min(i.longest[list[0].text(s)], len(list)); n > 0; n-- {
+		if kind, ok := i.known[joined(s, list[:n])]; ok {
+			return n, kind
+		}
+	}
+	return 0, ""
+}
+
+// staticPod says whether the first n atoms are a name to which a dash adds a host that is known, too.
+func (i *Identities) staticPod(s string, list []atom, n int) bool {
+	if n == 0 || n == len(list) || list[n].before != '-' {
+		return false
+	}
+	_, kind := i.learned(s, list[n:])
+	return kind == Host
+}
+
 // beforePod says whether a pair goes on with the name of a pod: "ceph/osd-0", "ceph_osd-0".
 func (i *Identities) beforePod(s string, to int) bool {
 	if c := at(s, to); c != '/' && c != '_' || !isAlnum(at(s, to+1)) {
 		return false
 	}
-	next := atoms(s, to+1)
-	for n := min(i.longest[next[0].text(s)], len(next)); n > 0; n-- {
-		if i.known[joined(s, next[:n])] == Pod {
-			return true
-		}
-	}
-	return false
+	_, kind := i.learned(s, atoms(s, to+1))
+	return kind == Pod
 }
 
 func (i *Identities) mask(where string, kind IdentityKind, name string) string {

@@ -160,6 +160,14 @@ async function zoom(page) {
   await page.locator(".flame g").first().click();
   const after = await widths();
   expect(after.length === before.length && after.every((w, i) => Math.abs(w - before[i]) < 1), "zoom out of the flame graph", after.join());
+
+  await page.locator(".flame .scroll").first().focus();
+  for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+  const said = await page.locator("#say").textContent();
+  const title = await page.locator(".flame g.at title").first().textContent();
+  expect(said === title && (await widths()).length <= before.length, "the flame graph with the keyboard", said + " / " + title);
+  await page.keyboard.press("Escape");
+  expect((await widths()).length === before.length, "out of the flame graph with the keyboard");
 }
 
 async function interact(browser, url, want) {
@@ -203,7 +211,8 @@ try {
     const name = file.replace(/\.html$/, "");
     const url = pathToFileURL(join(dir, file)).href;
     const want = JSON.parse(readFileSync(join(dir, name + ".json"), "utf8"));
-    for (const [width, colorScheme] of [[1440, "light"], [390, "light"], [800, "dark"], [390, "dark"]]) {
+    const views = want.brief ? [[1440, "light"], [390, "dark"]] : [[1440, "light"], [390, "light"], [800, "dark"], [390, "dark"]];
+    for (const [width, colorScheme] of views) {
       where = `${name}, ${width} px, ${colorScheme}`;
       const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
       const page = await open(context, url);
