@@ -123,8 +123,8 @@ func (c *collector) zone() *time.Location {
 	return zone
 }
 
-// maskLogs masks a copy of a story: the quotes and what stands in the words of a message.
-func maskLogs(r *redact.Redactor, story *logs.Story) *logs.Story {
+// MaskLogs masks a copy of a story: the quotes and what stands in the words of a message. [Collect] has done so.
+func MaskLogs(r *redact.Redactor, story *logs.Story) *logs.Story {
 	const where = "logs"
 	s := *story
 	quotes := func(list []logs.Quote) []logs.Quote {

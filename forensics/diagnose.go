@@ -39,11 +39,11 @@ func newGraph(m *Model, findings []Finding) *graph {
 	return g
 }
 
-// clear takes the blame from file systems that nothing speaks against, where a mount has another cause: one that is busy
-// is so because of who holds it.
+// clear takes the blame from file systems that nothing speaks against, where a mount has another cause or trouble of its
+// own: one that is busy is so because of who holds it, known or not.
 func (g *graph) clear() {
 	for e, causes := range g.causes {
-		if e.Kind != KindMount || len(causes) < 2 {
+		if e.Kind != KindMount || len(causes) < 2 && !g.troubled(e) {
 			continue
 		}
 		g.causes[e] = slices.DeleteFunc(causes, func(c Entity) bool {
@@ -89,6 +89,11 @@ func (g *graph) edge(effect, cause Entity) {
 	for _, deeper := range g.model.Causes(effect) {
 		g.edge(effect, deeper)
 	}
+}
+
+// troubled says whether a finding worse than information is about an entity.
+func (g *graph) troubled(e Entity) bool {
+	return slices.ContainsFunc(g.subjects[e], func(i int) bool { return g.findings[i].Severity.Rank() > Info.Rank() })
 }
 
 // explains says whether root already is an effect of e: an edge would close a circle.

@@ -3,6 +3,9 @@ package forensics
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
 // PodState says whether a pod that left traces on the node still exists.
@@ -67,7 +70,35 @@ func (m *Model) livePods() map[string]podFacts {
 			pods[d.UID] = f
 		}
 	}
+	m.namesInLogs(pods)
 	return pods
+}
+
+// namesInLogs adds the names that logs give pods. That something was said of a pod does not prove that it exists.
+func (m *Model) namesInLogs(pods map[string]podFacts) {
+	if m.evidence.Logs == nil {
+		return
+	}
+	name := func(uid, name string) {
+		namespace, pod, ok := strings.Cut(name, "/")
+		if f := pods[uid]; ok && uid != "" && f.name == "" {
+			f.namespace, f.name = namespace, pod
+			pods[uid] = f
+		}
+	}
+	for _, d := range m.evidence.Logs.Deletions {
+		name(d.PodUID, d.PodName)
+	}
+	for _, e := range m.evidence.Logs.Events {
+		name(e.PodUID, e.PodName)
+	}
+}
+
+// goesByLog says whether the kubelet's log shows a deletion that has not ended.
+func (m *Model) goesByLog(uid string) bool {
+	return m.evidence.Logs != nil && slices.ContainsFunc(m.evidence.Logs.Deletions, func(d logs.Deletion) bool {
+		return d.PodUID == uid && !d.Done && (d.Proven || len(d.Complaints) > 0)
+	})
 }
 
 // PodName is the namespace and name of a pod as far as any source knows them.
@@ -103,6 +134,9 @@ func (m *Model) PodState(uid string) (PodState, string) {
 			return PodUnknown, missing + "but " + lack
 		}
 		return PodOrphaned, missing + "no cgroup, no process"
+	}
+	if m.goesByLog(uid) {
+		return PodTerminating, "the kubelet's log shows a deletion that has not ended"
 	}
 	if whole, why := m.wholePodList(); !whole {
 		return PodUnknown, "the kubelet's list of pods was not read: " + why

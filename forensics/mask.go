@@ -41,7 +41,7 @@ func mask(r *redact.Redactor, part *Evidence) {
 		part.Health[i].Error = r.Text("mounts", part.Health[i].Error)
 	}
 	if part.Logs != nil {
-		part.Logs = maskLogs(r, part.Logs)
+		part.Logs = MaskLogs(r, part.Logs)
 	}
 	if part.CPUProfile != nil {
 		part.CPUProfile.Source = r.URL("kubelet answers", part.CPUProfile.Source)

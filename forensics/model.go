@@ -228,7 +228,8 @@ func (m *Model) KubeletName() string {
 	return "kubelet"
 }
 
-// KubeletVersion is the version without v ("1.34.4"), from the kubelet itself or else from a dump; "" if unknown.
+// KubeletVersion is the version without v ("1.34.4"), from the kubelet itself or else from a dump or its log; "" if
+// unknown.
 func (m *Model) KubeletVersion() string {
 	if k := m.evidence.Kubelet; k != nil && k.Version != "" {
 		return k.Version
@@ -237,6 +238,9 @@ func (m *Model) KubeletVersion() string {
 		if v, ok := stackdump.KubeletVersion(d.Dump); ok {
 			return strings.TrimPrefix(v, "v")
 		}
+	}
+	if s := m.evidence.Logs; s != nil && len(s.Lives) > 0 {
+		return release(s.Lives[len(s.Lives)-1].Version)
 	}
 	return ""
 }

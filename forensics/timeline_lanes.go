@@ -65,6 +65,10 @@ var kindTexts = map[logs.Kind]string{
 	logs.KindSyncLoopSkipped:        "the sync loop skips all pods",
 	logs.KindPLEGUnhealthy:          "the sync loop skips all pods, since the PLEG is not healthy",
 	logs.KindPLEGRelistFailed:       "the PLEG cannot list the containers",
+	logs.KindSyncLoopHealth:         "the health check of the sync loop fails",
+	logs.KindPodVolumesLeft:         "volumes of a pod are left",
+	logs.KindImageGCFailed:          "garbage collection of images failed",
+	logs.KindNetworkNotReady:        "the network of the runtime is not ready",
 	logs.KindEventChannelFull:       "the PLEG's channel is full: the sync loop takes nothing from it",
 	logs.KindHousekeepingLong:       "housekeeping took long",
 	logs.KindRuntimeDown:            "the container runtime is down",
@@ -99,7 +103,8 @@ func KindText(k logs.Kind) string {
 	if text, ok := kindTexts[k]; ok {
 		return text
 	}
-	return strings.ReplaceAll(strings.TrimPrefix(string(k), "kernel-"), "-", " ")
+	name := strings.TrimPrefix(strings.TrimPrefix(string(k), "kernel-"), "noise-")
+	return strings.ReplaceAll(name, "-", " ")
 }
 
 // momentOf is an event as a moment.
@@ -125,16 +130,19 @@ func subjectText(s logs.Subject) string {
 	const most = 160
 	var parts []string
 	for _, part := range []string{
-		cmp.Or(s.PodName, s.PodUID), s.Container, cmp.Or(s.Volume, s.UniqueName), s.Driver, s.Image, s.Device, s.Server,
-		s.Process, s.Path,
+		cmp.Or(s.PodName, s.PodUID), s.Container, cmp.Or(s.Volume, s.UniqueName, s.Path), s.Driver, s.Image, s.Device, s.Server,
+		s.Process,
 	} {
 		if part != "" {
 			parts = append(parts, part)
 		}
 	}
 	text := strings.Join(parts, " ")
-	if s.Reason != "" {
-		text = strings.TrimPrefix(text+" ("+s.Reason+")", " ")
+	switch {
+	case text == "":
+		text = s.Reason
+	case s.Reason != "":
+		text += " (" + s.Reason + ")"
 	}
 	return Clip(text, most)
 }
@@ -154,7 +162,7 @@ func Clip(s string, most int) string {
 func livesOf(s *logs.Story) []Moment {
 	var list []Moment
 	for _, l := range s.Lives {
-		name := strings.TrimSpace("kubelet " + strings.TrimPrefix(l.Version, "v"))
+		name := strings.TrimSpace("kubelet " + release(l.Version))
 		if l.PID != 0 {
 			name += fmt.Sprintf(" (pid %d)", l.PID)
 		}
@@ -168,21 +176,35 @@ func livesOf(s *logs.Story) []Moment {
 	return list
 }
 
+// release is a version without v; "" for a build that does not know its own.
+func release(version string) string {
+	version = strings.TrimPrefix(version, "v")
+	if strings.HasPrefix(version, "0.0.0") {
+		return ""
+	}
+	return version
+}
+
 // loopOf are the silences of the sync loop, and the last of them if it lasts.
 func loopOf(s *logs.Story) []Moment {
 	l := s.Loop
 	if l == nil {
 		return nil
 	}
+	// Without housekeeping lines a loop that has nothing to do is silent, too.
+	shown := l.Cadence > 0 && !l.LastSeen["housekeeping"].IsZero()
 	var list []Moment
 	for _, g := range l.Gaps {
+		if !shown {
+			break
+		}
 		to := g.From.Add(time.Duration(g.Seconds * float64(time.Second)))
 		list = append(list, Moment{From: g.From, To: to, Text: "the sync loop said nothing for " + Duration(g.Seconds)})
 	}
 	if l.Last == nil {
 		return list
 	}
-	if l.OthersLast != nil && l.OthersLast.Sub(*l.Last) > time.Minute {
+	if shown && l.OthersLast != nil && l.OthersLast.Sub(*l.Last) > time.Minute {
 		return append(list, Moment{
 			From: *l.Last, To: *l.OthersLast, Open: true, Quote: l.Quote,
 			Text: fmt.Sprintf("nothing of the sync loop any more, %d lines of other parts of the kubelet", l.OthersCount),
@@ -233,13 +255,12 @@ func operationsOf(s *logs.Story) []Moment {
 		}
 		m := Moment{From: *from, To: *from, Pod: cmp.Or(o.PodName, o.PodUID), Count: max(o.Failures, 1)}
 		about := cmp.Or(o.Volume, o.UniqueName)
-		switch {
-		case o.Failed == nil:
+		if o.Failed == nil {
 			m.Text, m.Open = fmt.Sprintf("%s of %s was started and has not come back", o.Name, about), true
 			if s.Last != nil && s.Last.After(m.To) {
 				m.To = *s.Last
 			}
-		default:
+		} else {
 			m.Text = fmt.Sprintf("%s of %s failed %s: %s", o.Name, about, times(o.Failures), Clip(cmp.Or(o.Reason, o.Code, "no reason given"), 120))
 			if o.Failed.After(m.To) {
 				m.To = *o.Failed

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -20,10 +21,11 @@ func (a *app) analyzeCommand() *cobra.Command {
 	var out outputFlags
 	cmd := &cobra.Command{
 		Use:   "analyze FILE…",
-		Short: "Judge saved evidence, goroutine dumps and mount tables",
+		Short: "Judge saved evidence, goroutine dumps, mount tables and logs",
 		Long: `analyze reads files that were collected elsewhere, tells by their content what they are, judges them together and
 writes a report. It knows: evidence and report JSON of nodeforensics, goroutine dumps of a kubelet (every form), a
-mount table (/proc/PID/mountinfo) and the kubelet's list of pods (/pods). - is standard input.
+mount table (/proc/PID/mountinfo), the kubelet's list of pods (/pods), and logs of a kubelet, the kernel or the controller
+manager in any form, compressed or not. - is standard input.
 
 A file that cannot be read is named, the others are judged, and the exit status is 1.`,
 		Args: cobra.MinimumNArgs(1),
@@ -35,7 +37,12 @@ A file that cannot be read is named, the others are judged, and the exit status 
 			evidence.Root = "saved files"
 			evidence.Schema = forensics.EvidenceSchema
 			read := 0
+			var logNames []string
 			for _, name := range args {
+				if isLog(name) {
+					logNames = append(logNames, name)
+					continue
+				}
 				some, err := addFile(&evidence, name)
 				if err != nil {
 					a.complain("%s: %v", name, err)
@@ -44,6 +51,7 @@ A file that cannot be read is named, the others are judged, and the exit status 
 					read++
 				}
 			}
+			read += a.addLogs(&evidence, logNames)
 			if read == 0 {
 				return errors.New("nothing could be read")
 			}
@@ -77,6 +85,9 @@ func addFile(e *forensics.Evidence, name string) (some bool, err error) {
 		return addJSON(e, name, trimmed)
 	case looksLikeMountinfo(trimmed):
 		return true, addMountinfo(e, name, trimmed)
+	case name == "-" && logs.Recognise(trimmed[:min(len(trimmed), logHead)]):
+		addLogText(e, name, text)
+		return true, nil
 	}
 	return addDumps(e, name, text)
 }

@@ -3,6 +3,7 @@
 //	nodeforensics                   examine this node; run as root
 //	nodeforensics analyze FILE…     judge saved evidence, reports and goroutine dumps
 //	nodeforensics goroutines FILE…  explain goroutine dumps: verdicts, then groups
+//	nodeforensics logs FILE…        tell the story of logs
 //	nodeforensics holders PATH…     show who keeps a mount busy
 //	nodeforensics render REPORT     write a saved report again, for example as HTML
 //	nodeforensics checks [ID]       list the checks, or explain one

@@ -71,6 +71,8 @@ func (a *app) complainOfInputs(f flags, e forensics.Evidence) {
 			a.complain("%s", detail)
 		case isDump && slices.Contains(f.Goroutines, name):
 			a.complain("%s: %s", name, strings.TrimPrefix(detail, name+": "))
+		case slices.Contains(f.Logs, strings.TrimPrefix(s.Source, forensics.SourceLogs+":")):
+			a.complain("%s: %s", strings.TrimPrefix(s.Source, forensics.SourceLogs+":"), detail)
 		}
 	}
 }
@@ -96,6 +98,9 @@ func (f *flags) absolutePaths() {
 	f.ClientCert, f.ClientKey = absolute(f.ClientCert), absolute(f.ClientKey)
 	for i := range f.Goroutines {
 		f.Goroutines[i] = absolute(f.Goroutines[i])
+	}
+	for i := range f.Logs {
+		f.Logs[i] = absolute(f.Logs[i])
 	}
 }
 

@@ -50,6 +50,7 @@ finding is at least that severe.`,
   nodeforensics --format json --out - | jq .diagnoses
   nodeforensics --root /mnt/disk            examine the disk of a dead node
   nodeforensics analyze goroutines.txt      judge a goroutine dump, and write a report
+  nodeforensics logs kubelet.log            tell the story of a log on the terminal
   nodeforensics goroutines dump.txt         explain a goroutine dump on the terminal`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(*cobra.Command, []string) error { return a.examine(f) },
@@ -67,6 +68,9 @@ finding is at least that severe.`,
 	fs.BoolVar(&f.NoProbe, "no-probe", false, "touch no mount: report only what others are seen waiting for")
 	fs.BoolVar(&f.probe, "probe", false, "probe mounts even as PID 1 of a container, which then may not end")
 	fs.StringSliceVar(&f.Goroutines, "goroutines", nil, "read the kubelet's goroutine dump from `FILE` instead of asking the kubelet")
+	fs.StringSliceVar(&f.Logs, "log", nil, "read `FILE` instead of looking for logs; may be given several times, the oldest first")
+	fs.DurationVar(&f.LogsSince, "since", forensics.DefaultLogsSince, "how far back logs are read")
+	fs.BoolVar(&f.NoLogs, "no-logs", false, "read no logs")
 	fs.DurationVar(&f.Interval, "interval", forensics.DefaultInterval, "where the kubelet's goroutine dump shows a suspect, take a second one so much later; 0 takes none")
 	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take the kubelet's CPU profile for so long (10s); it costs the kubelet a few percent of a processor")
 	fs.StringVar(&f.KubeletURL, "kubelet-url", "", "the kubelet's API (default: where its process listens)")
@@ -76,7 +80,7 @@ finding is at least that severe.`,
 	fs.StringVar(&f.ClientKey, "client-key", "", "`FILE` with its key")
 	f.output.register(cmd)
 	f.output.registerRedact(cmd)
-	cmd.AddCommand(a.analyzeCommand(), a.goroutinesCommand(), a.holdersCommand(), a.renderCommand(), a.checksCommand(), a.schemaCommand(), a.versionCommand())
+	cmd.AddCommand(a.analyzeCommand(), a.goroutinesCommand(), a.holdersCommand(), a.logsCommand(), a.renderCommand(), a.checksCommand(), a.schemaCommand(), a.versionCommand())
 	for _, sub := range cmd.Commands() {
 		wrapArgs(sub)
 	}
@@ -141,6 +145,15 @@ func (f *flags) validate() error {
 	}
 	if f.HungAfter <= 0 || f.SlowAfter <= 0 {
 		return usagef("--hung-after and --slow-after: want more than 0")
+	}
+	if f.LogsSince <= 0 {
+		return usagef("--since %v: want more than 0; --no-logs reads none", f.LogsSince)
+	}
+	if f.NoLogs && len(f.Logs) > 0 {
+		return usagef("--log and --no-logs exclude each other")
+	}
+	if slices.Contains(f.Logs, "-") {
+		return usagef("--log -: nodeforensics logs - reads standard input")
 	}
 	if f.Interval < 0 || f.CPUProfile < 0 {
 		return usagef("--interval and --cpu-profile: want 0 or more")

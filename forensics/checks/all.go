@@ -19,5 +19,6 @@ func All() []forensics.Check {
 		PodOrphaned, PodOrphanedMounted, PodTerminatingStuck, PodPodGC,
 		DeletedOpenFiles,
 		ImageGCFailing, ImageGCRemovedInUse, EvictionStuck,
+		LogNoise,
 	}
 }

@@ -25,6 +25,7 @@ reported, and what was said last well before the log ends is information.`,
 	Severity: forensics.Warning,
 	Needs:    needsLogs,
 	Run: func(p *forensics.Pass) {
+		sawKubeletLog(p)
 		byDriver := map[string][]logs.Event{}
 		var drivers []string
 		for _, e := range events(p, logs.KindCSIDriverMissing) {

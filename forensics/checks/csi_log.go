@@ -72,7 +72,7 @@ func driverOf(s logs.Subject) string {
 func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: driverEntity(t.driver),
-		ConfidenceWhy: "the kubelet says so in its log", Remedies: csiRemedies(),
+		ConfidenceWhy: "the kubelet says so in its log", Remedies: csiRemedies(p),
 	}
 	name := "CSI driver " + t.driver
 	if t.driver == "" {

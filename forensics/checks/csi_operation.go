@@ -36,6 +36,7 @@ heard for 3 minutes. Only what was said close to the end of the log counts.`,
 				list = append(list, t)
 			}
 		}
+		orKubeletLog(p, forensics.SourceGoroutines)
 		told := csiInLog(p)
 		if len(list) > 0 {
 			slices.SortStableFunc(list, compareStanding)
@@ -87,12 +88,12 @@ func csiFinding(p *forensics.Pass, list []standing) forensics.Finding {
 	if hasAny(list, stackdump.RoleVolumeStats) {
 		f.Detail += " A question for a volume's statistics holds up nothing but those."
 	}
-	f.Remedies = csiRemedies()
+	f.Remedies = csiRemedies(p)
 	return f
 }
 
-func csiRemedies() []forensics.Remedy {
-	return []forensics.Remedy{keepEvidence(), {
+func csiRemedies(p *forensics.Pass) []forensics.Remedy {
+	return []forensics.Remedy{evidenceFirst(p), {
 		Command: "kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER-CONTAINER --since=30m",
 		Why:     "the driver's own log names the call that it is stuck in; look at the driver's node pod on this node",
 		Risk:    "none: it reads. Restarting the driver's pod ends the file servers of FUSE drivers, and with them every mount that they serve",

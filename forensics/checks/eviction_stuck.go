@@ -28,6 +28,7 @@ nothing to evict once is no trouble.`,
 	Severity: forensics.Warning,
 	Needs:    needsLogs,
 	Run: func(p *forensics.Pass) {
+		sawKubeletLog(p)
 		failed := events(p, logs.KindEvictionFailed, logs.KindEvictionCleanupTimeout)
 		nobody := events(p, logs.KindEvictionCritical, logs.KindEvictionNone)
 		if said(failed) > 0 {

@@ -29,6 +29,7 @@ log ends.`,
 	Severity: forensics.Warning,
 	Needs:    needsLogs,
 	Run: func(p *forensics.Pass) {
+		sawKubeletLog(p)
 		var list []logs.Event
 		for _, e := range events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, logs.KindImageFSCapacity) {
 			last := lastSaid([]logs.Event{e})
@@ -42,11 +43,6 @@ log ends.`,
 	},
 }
 
-// soonBefore says whether end is not more than d after t.
-func soonBefore(t, end *time.Time, d time.Duration) bool {
-	return t != nil && end != nil && end.Sub(*t) <= d
-}
-
 func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
 	e := list[0]
 	f := forensics.Finding{
@@ -54,8 +50,8 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), moment(firstSaid(list)), cmp.Or(e.Reason, forensics.KindText(e.Kind))),
 		ConfidenceWhy: "the kubelet says so in its log",
 	}
-	blind := slices.ContainsFunc(list, func(e logs.Event) bool {
-		return e.Kind == logs.KindImageFSCapacity || strings.Contains(e.Reason, "rpc error") || e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
+	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { // it looked, and found too little
+		return strings.Contains(e.Reason, "eligible to free") || strings.Contains(e.Reason, "required amount of images")
 	})
 	switch told := runtimeInLog(p); {
 	case blind && told != nil && told.stands:
@@ -85,21 +81,19 @@ directory). On a node without a registry they do not come back, and pods fail wi
 ErrImageNeverPull later.
 
 It rests on the kubelet's log: "Removing image to free bytes", and pulls that fail after that. The line of a removal has
-an image's id, that of a pull its name, so that the two are joined with certainty only where both are the same or a pull
-was refused by policy (ErrImageNeverPull: the image must have been loaded by hand). Otherwise it is likely. A removal
-alone is information: whether an image was loaded by hand does not stand in the log.`,
+an image's id, that of a pull its name, so that the two are joined with certainty only where both are the same. It is
+likely where a pull was refused by policy (ErrImageNeverPull: the image must have been loaded by hand), or where no
+registry answered; an image that a registry does not know, or refuses, has other reasons. A removal alone is information:
+whether an image was loaded by hand does not stand in the log.`,
 	Severity: forensics.Warning,
 	Needs:    needsLogs,
 	Run: func(p *forensics.Pass) {
+		sawKubeletLog(p)
 		removed := events(p, logs.KindImageRemoved)
 		if len(removed) == 0 {
 			return
 		}
-		first := firstSaid(removed)
-		missing := slices.DeleteFunc(events(p, logs.KindImagePullFailed), func(e logs.Event) bool {
-			last := lastSaid([]logs.Event{e})
-			return last == nil || first == nil || last.Before(*first)
-		})
+		missing := missingAfter(removed, events(p, logs.KindImagePullFailed))
 		p.Report(imagesRemovedFinding(p, removed, missing))
 	},
 }
@@ -132,11 +126,35 @@ func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) fore
 	return f
 }
 
+// missingAfter are the pulls that failed after images were removed, of images that are likely to be among them.
+func missingAfter(removed, pulls []logs.Event) []logs.Event {
+	first := firstSaid(removed)
+	likely := map[string]bool{}
+	for _, e := range pulls {
+		last := lastSaid([]logs.Event{e})
+		after := last != nil && first != nil && !last.Before(*first)
+		likely[e.Image] = likely[e.Image] || after && (e.Code == "ErrImageNeverPull" || sameImage(removed, e) || noRegistry(e))
+	}
+	return slices.DeleteFunc(slices.Clone(pulls), func(e logs.Event) bool { return !likely[e.Image] })
+}
+
+func sameImage(removed []logs.Event, pull logs.Event) bool {
+	return slices.ContainsFunc(removed, func(r logs.Event) bool { return r.Image != "" && r.Image == pull.Image })
+}
+
+// noRegistry says whether a pull failed since no registry answered. One that answers would know the image, or never did.
+func noRegistry(e logs.Event) bool {
+	return slices.ContainsFunc([]string{
+		"dial tcp", "i/o timeout", "no such host", "connection refused", "no route to host", "network is unreachable",
+		"server misbehaving", "TLS handshake timeout", "deadline exceeded",
+	}, func(words string) bool { return strings.Contains(e.Reason, words) }) || e.Code == "DeadlineExceeded"
+}
+
 // missingImages makes the finding one of images that are missing.
 func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []logs.Event) {
 	var names, pods []string
 	f.Severity, f.Confidence = forensics.Warning, forensics.Likely
-	f.ConfidenceWhy = "the pulls failed after the images were removed; the log does not give a removed image's name"
+	f.ConfidenceWhy = "the pulls failed after the images were removed, since no registry answers; the log does not give a removed image's name"
 	for _, e := range missing {
 		names = union(names, []string{cmp.Or(e.Image, "an image that is not named")})
 		if e.PodName != "" || e.PodUID != "" {
@@ -145,7 +163,7 @@ func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []l
 			f.Pods = union(f.Pods, uids(uid))
 		}
 		switch {
-		case slices.ContainsFunc(removed, func(r logs.Event) bool { return r.Image != "" && r.Image == e.Image }):
+		case sameImage(removed, e):
 			f.Confidence, f.ConfidenceWhy = forensics.Certain, "the same image was removed, and its pull failed after that"
 		case e.Code == "ErrImageNeverPull" && f.Confidence != forensics.Certain:
 			f.ConfidenceWhy = "a pod that must not pull its image (ErrImageNeverPull) had it, and images were removed before"

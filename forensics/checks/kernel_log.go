@@ -56,8 +56,11 @@ func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 
 // aboutMount says whether a message names the server or the device of a mount.
 func aboutMount(e logs.Event, m mounts.Mount) bool {
-	if e.Server != "" && serverNamed(m.Source, e.Server) {
+	switch {
+	case e.Server != "" && serverNamed(m.Source, e.Server):
 		return true
+	case strings.HasPrefix(string(e.Kind), "kernel-ceph-"): // it names "mds0" and "osd3", of one cluster or another
+		return m.FSType == "ceph"
 	}
 	if m.Class != mounts.ClassBlock || e.Device == "" {
 		return false

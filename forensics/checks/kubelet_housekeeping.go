@@ -196,6 +196,18 @@ func keepEvidence() forensics.Remedy {
 	}
 }
 
+// evidenceFirst is keepEvidence where there is a dump to keep; a log holds no goroutines.
+func evidenceFirst(p *forensics.Pass) forensics.Remedy {
+	if len(p.Evidence.Dumps) > 0 {
+		return keepEvidence()
+	}
+	return forensics.Remedy{
+		Command: "nodeforensics",
+		Why:     "run on the node while the trouble lasts: it records the goroutines, threads and mounts, which no log holds and a restart destroys",
+		Risk:    "none: it reads",
+	}
+}
+
 func noRestart() forensics.Remedy {
 	return forensics.Remedy{
 		Command: "Do not restart the kubelet to cure this",

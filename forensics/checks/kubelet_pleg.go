@@ -30,6 +30,7 @@ information. In the first minute after a start it is normal.`,
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
+		orKubeletLog(p, forensics.SourceGoroutines)
 		told := plegInLog(p)
 		list := allStanding(p, "pleg.(*GenericPLEG).relist", "pleg.(*GenericPLEG).Relist", "pleg.(*GenericPLEG).relistPod")
 		if len(list) == 0 {

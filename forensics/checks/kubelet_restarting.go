@@ -26,13 +26,12 @@ and only the new process id or the new start shows it. Restarts before the log b
 	Needs:    needsLogs,
 	Run: func(p *forensics.Pass) {
 		lives := story(p).Lives
-		if len(lives) == 0 {
-			p.Unjudged("no log of a kubelet was read")
+		if !sawKubeletLog(p) || len(lives) == 0 {
 			return
 		}
 		var over []logs.Life
 		for i, l := range lives {
-			if i < len(lives)-1 || ended(story(p)) {
+			if i < len(lives)-1 || kubeletEnded(story(p)) {
 				over = append(over, l)
 			}
 		}

@@ -28,7 +28,8 @@ So does the kubelet's log, and it says since when. At -v 4 and above the loop pr
 each 2 seconds; where such lines were seen and then none for a minute, while other parts of the same kubelet went on
 writing, it stands. After 2 minutes that is critical. At a lower verbosity a well loop without work says nothing, so
 that its silence proves nothing, and the check says so. A loop that skips says that itself ("Skipping pod
-synchronization"). What a log shows holds for its end, which the finding names.
+synchronization"). Whoever asks for the health check leaves a line in the log when it fails, which is a warning: where the
+loop stands and since when is not in it. What a log shows holds for its end, which the finding names.
 
 Places in a dump that are told apart:` + docOf(syncLoopSites()),
 	Severity: forensics.Critical,
@@ -47,6 +48,8 @@ Places in a dump that are told apart:` + docOf(syncLoopSites()),
 			f = syncLoopSilent(p, silent)
 		case skips != nil:
 			f = syncLoopSkips(p, skips)
+		case len(healthInLog(p)) > 0:
+			f = syncLoopHealthFailed(p, unproven)
 		default:
 			if !tellsOfSyncLoop(p) {
 				p.Unjudged("no endpoint with the syncloop check answered, and no dump shows the sync loop")

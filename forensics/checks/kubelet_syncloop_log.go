@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func loopInLog(p *forensics.Pass) (*silence, *skipping, string) {
 	if s.Loop == nil {
 		return nil, nil, ""
 	}
-	if ended(s) {
+	if kubeletEnded(s) {
 		return nil, nil, "the kubelet's log ends with the end of the kubelet"
 	}
 	if skips := loopSkips(p); skips != nil {
@@ -54,12 +55,12 @@ func loopInLog(p *forensics.Pass) (*silence, *skipping, string) {
 	}
 	l := s.Loop
 	switch {
-	case l.Last == nil || l.Cadence == 0:
+	case l.Last == nil || l.Cadence == 0 || l.LastSeen["housekeeping"].IsZero(): // lines about orphans may end for good
 		verbosity := ""
 		if n := len(s.Lives); n > 0 {
 			verbosity = fmt.Sprintf(" (-v %d is proven)", s.Lives[n-1].Verbosity)
 		}
-		return nil, nil, "the log alone proves nothing about the sync loop: at its verbosity" + verbosity +
+		return nil, nil, "the log alone proves nothing about a hang of the sync loop: at its verbosity" + verbosity +
 			" the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
 	case l.OthersLast == nil || l.OthersCount < othersAfter:
 		return nil, nil, ""
@@ -71,15 +72,15 @@ func loopInLog(p *forensics.Pass) (*silence, *skipping, string) {
 	return &silence{l, *l.Last, quiet.Seconds(), lastLoopLine(l)}, nil, ""
 }
 
-// ended says whether the log's last kubelet is known to have ended.
-func ended(s *logs.Story) bool {
+// kubeletEnded says whether the log's last kubelet is known to have ended.
+func kubeletEnded(s *logs.Story) bool {
 	return len(s.Lives) > 0 && s.Lives[len(s.Lives)-1].End != "running" && s.Lives[len(s.Lives)-1].End != ""
 }
 
 // lastLoopLine is the kind of the line that the loop said last.
 func lastLoopLine(l *logs.Loop) string {
-	for kind, t := range l.LastSeen {
-		if l.Last != nil && t.Equal(*l.Last) {
+	for _, kind := range slices.Sorted(maps.Keys(l.LastSeen)) {
+		if l.Last != nil && l.LastSeen[kind].Equal(*l.Last) {
 			return kind
 		}
 	}
@@ -91,11 +92,11 @@ func lastLoopLine(l *logs.Loop) string {
 func loopSkips(p *forensics.Pass) *skipping {
 	var list []logs.Event
 	for _, e := range events(p, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy) {
-		if last := lastSaid([]logs.Event{e}); stands(p, last) && afterStart(p, last) {
+		if last := lastSaid([]logs.Event{e}); soonBefore(last, kubeletEnd(p), endOfLog) && afterStart(p, last) {
 			list = append(list, e)
 		}
 	}
-	if len(list) == 0 {
+	if !soonBefore(lastSaid(list), kubeletEnd(p), everyRound) {
 		return nil
 	}
 	s := skipping{events: list, since: firstSaid(list), reason: list[len(list)-1].Reason}
@@ -127,7 +128,7 @@ func syncLoopSilent(p *forensics.Pass, s *silence) forensics.Finding {
 		Detail: "No pod of this node is started, changed or removed. " + asOf(p), Confidence: forensics.Certain,
 		ConfidenceWhy: fmt.Sprintf("its verbosity shows a housekeeping line every %s; since the last one %s of other parts of the same kubelet were written",
 			forensics.Duration(s.loop.Cadence), forensics.Plural(int(s.loop.OthersCount), "line")),
-		Remedies: []forensics.Remedy{cordon(p), keepEvidence()},
+		Remedies: []forensics.Remedy{cordon(p), evidenceFirst(p)},
 	}
 	if s.seconds >= silentCritical.Seconds() && !stale(p) {
 		f.Severity = forensics.Critical
@@ -177,6 +178,40 @@ func syncLoopSkips(p *forensics.Pass, s *skipping) forensics.Finding {
 	if s.seconds >= silentCritical.Seconds() && !stale(p) {
 		f.Severity = forensics.Critical
 	}
+	return f
+}
+
+// healthFailsAfter is for how long the loop must not have come round for its health check to fail: twice the
+// syncFrequency (1 minute by default), 5 minutes at least (pkg/kubelet/kubelet.go, syncLoopHealthCheck).
+const healthFailsAfter = 5 * time.Minute
+
+// healthInLog are the health checks that failed when somebody asked, up to the end of the log.
+func healthInLog(p *forensics.Pass) []logs.Event {
+	list := events(p, logs.KindSyncLoopHealth)
+	if !stands(p, lastSaid(list)) {
+		return nil
+	}
+	return list
+}
+
+// syncLoopHealthFailed is all that can be said where only the health check tells.
+func syncLoopHealthFailed(p *forensics.Pass, unproven string) forensics.Finding {
+	list := healthInLog(p)
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: syncLoopEntity, Refs: quotesOf(list...), Confidence: forensics.Certain,
+		Title: fmt.Sprintf("%s: when it was asked at %s, its own health check said that the sync loop has not come round for 5 min or more",
+			p.Model.KubeletName(), moment(lastSaid(list))),
+		ConfidenceWhy: "the kubelet's own health check, as its log has it", Remedies: []forensics.Remedy{evidenceFirst(p)},
+	}
+	if first := firstSaid(list); first != nil {
+		t := first.Add(-healthFailsAfter)
+		f.Since = &t
+	}
+	if unproven != "" {
+		p.Unjudged("%s", unproven)
+		f.Detail = "Beyond that " + unproven + ". Where it stands, and since when, a goroutine dump tells."
+	}
+	f.Detail = sentences(f.Detail, asOf(p))
 	return f
 }
 

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,11 +108,6 @@ func code(s logs.Subject, code string) logs.Subject {
 	return s
 }
 
-func reason(s logs.Subject, reason string) logs.Subject {
-	s.Reason = reason
-	return s
-}
-
 // fromKernel makes an event one of the kernel's log.
 func fromKernel(e logs.Event) logs.Event {
 	e.Origin = "kernel"
@@ -134,7 +130,7 @@ func operation(name, started, failed string, about logs.Subject) func(testing.TB
 
 // logScenarios are those that rest on what logs say.
 func logScenarios() map[string][]scenario {
-	return merged(loopScenarios(), podScenarios(), volumeScenarios(), diskScenarios(), kernelScenarios())
+	return merged(loopScenarios(), podScenarios(), volumeScenarios(), evictionScenarios(), kernelScenarios())
 }
 
 func merged(maps ...map[string][]scenario) map[string][]scenario {
@@ -151,63 +147,104 @@ func loopScenarios() map[string][]scenario {
 	clean, unjudged := forensics.OutcomeClean, forensics.OutcomeNotChecked
 	return map[string][]scenario{
 		"kubelet-restarting": {
-			{name: "a panic", base: wellNode, change: lives(life(100, "09:00:00", "10:00:00", "panic", "registered"), life(101, "10:00:10", "10:12:29", "running", "registered")),
-				want: []string{"warning kubelet 9825"}, says: "1 by a panic"},
-			{name: "a restart on purpose", base: wellNode, change: lives(life(100, "09:00:00", "10:00:00", "signal", ""), life(101, "10:00:10", "10:12:29", "running", "registered")),
-				want: []string{"info kubelet 9825"}, says: "by a signal"},
-			{name: "it does not come up", base: wellNode, change: lives(life(100, "10:00:00", "10:01:00", "fatal", "runtime"), life(101, "10:02:00", "10:03:00", "fatal", "container-manager"),
-				life(102, "10:04:00", "10:05:00", "oom", "container-manager"), life(103, "10:06:00", "10:06:30", "running", "container-manager")),
-				want: []string{"critical kubelet 9825"}, says: `came as far as "container-manager"; next it waits for the container runtime's socket`},
-			{name: "hours ago it did not come up", base: wellNode, change: both(lives(life(100, "10:00:00", "10:01:00", "fatal", "runtime"), life(101, "10:02:00", "10:03:00", "fatal", "container-manager"),
-				life(102, "10:04:00", "10:05:00", "oom", "container-manager"), life(103, "10:06:00", "10:06:30", "running", "container-manager")), later),
-				want: []string{"warning kubelet 9825"}, says: "it may have ended since"},
-			{name: "the log ends with its end", base: wellNode, change: lives(life(100, "09:00:00", "10:12:29", "watchdog", "registered")),
-				want: []string{"warning kubelet 9825"}, says: "by systemd's watchdog"},
+			{
+				name: "a panic", base: wellNode, change: lives(life(100, "09:00:00", "10:00:00", "panic", "registered"), life(101, "10:00:10", "10:12:29", "running", "registered")),
+				want: []string{"warning kubelet 9825"}, says: "1 by a panic",
+			},
+			{
+				name: "a restart on purpose", base: wellNode, change: lives(life(100, "09:00:00", "10:00:00", "signal", ""), life(101, "10:00:10", "10:12:29", "running", "registered")),
+				want: []string{"info kubelet 9825"}, says: "by a signal",
+			},
+			{
+				name: "it does not come up", base: wellNode, change: lives(life(100, "10:00:00", "10:01:00", "fatal", "runtime"), life(101, "10:02:00", "10:03:00", "fatal", "container-manager"),
+					life(102, "10:04:00", "10:05:00", "oom", "container-manager"), life(103, "10:06:00", "10:06:30", "running", "container-manager")),
+				want: []string{"critical kubelet 9825"}, says: `came as far as "container-manager"; next it waits for the container runtime's socket`,
+			},
+			{
+				name: "hours ago it did not come up", base: wellNode, change: both(lives(life(100, "10:00:00", "10:01:00", "fatal", "runtime"), life(101, "10:02:00", "10:03:00", "fatal", "container-manager"),
+					life(102, "10:04:00", "10:05:00", "oom", "container-manager"), life(103, "10:06:00", "10:06:30", "running", "container-manager")), later),
+				want: []string{"warning kubelet 9825"}, says: "it may have ended since",
+			},
+			{
+				name: "the log ends with its end", base: wellNode, change: lives(life(100, "09:00:00", "10:12:29", "watchdog", "registered")),
+				want: []string{"warning kubelet 9825"}, says: "by systemd's watchdog",
+			},
 			{name: "one life", base: wellNode, outcome: clean},
-			{name: "no kubelet's log", base: wellNode, change: lives(), outcome: unjudged},
+			{name: "no log of a kubelet", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Logs.Lives, e.Logs.Loop = nil, nil }, outcome: unjudged},
 		},
 		"kubelet-syncloop-stalled": {
-			{name: "a log alone", base: wellNode, change: both(silentSince("10:00:10", 900), logAlone),
-				want: []string{"critical subsystem syncloop"}, says: "has said nothing since 2026-11-20 10:00:10 UTC, for 12 min, while other parts went on"},
-			{name: "a log alone says where", base: wellNode, change: both(silentSince("10:00:10", 900), logAlone),
-				want: []string{"critical subsystem syncloop"}, says: "It is the start of a housekeeping, which then did not come back"},
-			{name: "a log alone, of a loop silent for a minute and a half", base: wellNode, change: both(silentSince("10:11:00", 90), logAlone),
-				want: []string{"warning subsystem syncloop"}},
+			{
+				name: "a log alone", base: wellNode, change: both(silentSince("10:00:10", 900), logAlone),
+				want: []string{"critical subsystem syncloop"}, says: "has said nothing since 2026-11-20 10:00:10 UTC, for 12 min, while other parts went on",
+			},
+			{
+				name: "a log alone says where", base: wellNode, change: both(silentSince("10:00:10", 900), logAlone),
+				want: []string{"critical subsystem syncloop"}, says: "It is the start of a housekeeping, which then did not come back",
+			},
+			{
+				name: "a log alone, of a loop silent for a minute and a half", base: wellNode, change: both(silentSince("10:11:00", 90), logAlone),
+				want: []string{"warning subsystem syncloop"},
+			},
 			{name: "a log that ended hours ago", base: wellNode, change: both(silentSince("10:00:10", 900), func(tb testing.TB, e *forensics.Evidence) {
 				logAlone(tb, e)
 				e.Collected = at("10:12:30").Add(3 * time.Hour)
 			}), want: []string{"warning subsystem syncloop"}, says: "where the log ends, 3 h 0 min before the examination: it may have ended since"},
 			{name: "the health check disagrees", base: wellNode, change: silentSince("10:00:10", 900), want: []string{"warning subsystem syncloop"}},
-			{name: "the dump explains it, the log says since when", base: sickNode, change: silentSince("10:00:10", 900),
-				want: []string{"warning subsystem syncloop"}, says: "The loop's last line in the log is of 10:00:10.000"},
-			{name: "it skips, and says so", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "10:08:00", "10:12:27", down)), logAlone),
-				want: []string{"critical subsystem syncloop"}, says: "has skipped all pods since 2026-11-20 10:08:00 UTC, for 4 min: container runtime is down"},
+			{
+				name: "the dump explains it, the log says since when", base: sickNode, change: silentSince("10:00:10", 900),
+				want: []string{"warning subsystem syncloop"}, says: "The loop's last line in the log is of 10:00:10.000",
+			},
+			{
+				name: "it skips, and says so", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "10:08:00", "10:12:27", down)), logAlone),
+				want: []string{"critical subsystem syncloop"}, says: "has skipped all pods since 2026-11-20 10:08:00 UTC, for 4 min: container runtime is down",
+			},
+			{name: "it skipped until a minute ago", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "10:08:00", "10:11:20", down)), logAlone), outcome: unjudged},
 			{name: "it skipped, and went on", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "09:50:00", "09:58:00", down)), logAlone), outcome: unjudged},
 			{name: "the kubelet has just started", base: wellNode, change: both(lives(life(1, "10:12:00", "10:12:29", "running", "syncloop")),
 				tells(event(logs.KindSyncLoopSkipped, 3, "10:12:01", "10:12:20", down)), logAlone), outcome: unjudged},
 			{name: "nobody else goes on: the log was cut", base: wellNode, change: both(silentSince("10:00:10", 0), logAlone), outcome: unjudged},
 			{name: "at -v 2 silence proves nothing", base: wellNode, change: both(atLowVerbosity, logAlone), outcome: unjudged},
+			{
+				name: "at -v 2 the health check tells that it stands, and no more", base: wellNode, change: both(atLowVerbosity,
+					tells(event(logs.KindSyncLoopHealth, 3, "10:12:00", "10:12:20", logs.Subject{})), logAlone),
+				want: []string{"warning subsystem syncloop"}, says: "the log alone proves nothing about a hang of the sync loop",
+			},
+			{name: "the health check failed once, long ago", base: wellNode, change: both(atLowVerbosity,
+				tells(event(logs.KindSyncLoopHealth, 3, "09:40:00", "09:42:20", logs.Subject{})), logAlone), outcome: unjudged},
+			{name: "at -v 2 orphans were named, and are no more", base: wellNode, change: both(silentSince("10:00:10", 900), func(_ testing.TB, e *forensics.Evidence) {
+				e.Logs.Loop.LastSeen = map[string]time.Time{"orphans": *at("10:00:10")}
+			}, logAlone), outcome: unjudged},
 			{name: "at -v 2 another source tells", base: wellNode, change: atLowVerbosity, outcome: clean},
 			{name: "the kubelet ended", base: wellNode, change: both(silentSince("10:00:10", 900), lives(life(1, "09:00:00", "10:12:29", "signal", "")), logAlone), outcome: unjudged},
 		},
 		"kubelet-pleg-unhealthy": {
-			{name: "the log says so", base: wellNode, change: both(tells(numbered(event(logs.KindPLEGUnhealthy, 12, "10:11:00", "10:12:28", pleg), 250)), logAlone),
-				want: []string{"critical subsystem pleg"}, says: "since 2026-11-20 10:08:18 UTC"},
-			{name: "it cannot list", base: wellNode, change: tells(event(logs.KindPLEGRelistFailed, 2, "10:09:00", "10:11:00", code(logs.Subject{Reason: "rpc error"}, "DeadlineExceeded"))),
-				want: []string{"warning subsystem pleg"}},
-			{name: "it is over", base: wellNode, change: tells(numbered(event(logs.KindPLEGUnhealthy, 12, "09:31:00", "09:40:00", pleg), 400)),
-				want: []string{"info subsystem pleg"}, says: "then did"},
-			{name: "a dump and the log", base: wellNode, change: both(withStack("kubelet-1.34", "A.7 PLEG waits for the runtime, and pods for the PLEG"),
-				tells(numbered(event(logs.KindPLEGUnhealthy, 12, "10:11:00", "10:12:28", pleg), 250))),
-				want: []string{"critical subsystem pleg"}, says: "The log says why, 12 times from 10:11:00.000 to 10:12:28.000: container runtime is down"},
+			{
+				name: "the log says so", base: wellNode, change: both(tells(numbered(event(logs.KindPLEGUnhealthy, 12, "10:11:00", "10:12:28", pleg), 250)), logAlone),
+				want: []string{"critical subsystem pleg"}, says: "since 2026-11-20 10:08:18 UTC",
+			},
+			{
+				name: "it cannot list", base: wellNode, change: tells(event(logs.KindPLEGRelistFailed, 2, "10:09:00", "10:11:00", code(logs.Subject{Reason: "rpc error"}, "DeadlineExceeded"))),
+				want: []string{"warning subsystem pleg"},
+			},
+			{
+				name: "it is over", base: wellNode, change: tells(numbered(event(logs.KindPLEGUnhealthy, 12, "09:31:00", "09:40:00", pleg), 400)),
+				want: []string{"info subsystem pleg"}, says: "then did",
+			},
+			{
+				name: "a dump and the log", base: wellNode, change: both(withStack("kubelet-1.34", "A.7 PLEG waits for the runtime, and pods for the PLEG"),
+					tells(numbered(event(logs.KindPLEGUnhealthy, 12, "10:11:00", "10:12:28", pleg), 250))),
+				want: []string{"critical subsystem pleg"}, says: "The log says why, 12 times from 10:11:00.000 to 10:12:28.000: container runtime is down",
+			},
 			{name: "a kubelet that has just started", base: wellNode, change: both(lives(life(1, "10:12:00", "10:12:29", "running", "syncloop")),
 				tells(numbered(event(logs.KindPLEGUnhealthy, 2, "10:12:01", "10:12:10", pleg), 0))), outcome: clean},
 		},
 		"runtime-unresponsive": {
-			{name: "the log says so", base: wellNode, change: both(tells(
-				event(logs.KindRuntimeCallFailed, 4, "10:10:00", "10:12:20", code(logs.Subject{Reason: "ListPodSandbox with filter: context deadline exceeded"}, "DeadlineExceeded")),
-				event(logs.KindSyncLoopSkipped, 9, "10:10:05", "10:12:27", down)), logAlone),
-				want: []string{"critical runtime runtime"}, says: "has not answered kubelet since 2026-11-20 10:08:00 UTC"},
+			{
+				name: "the log says so", base: wellNode, change: both(tells(
+					event(logs.KindRuntimeCallFailed, 4, "10:10:00", "10:12:20", code(logs.Subject{Reason: "ListPodSandbox with filter: context deadline exceeded"}, "DeadlineExceeded")),
+					event(logs.KindSyncLoopSkipped, 9, "10:10:05", "10:12:27", down)), logAlone),
+				want: []string{"critical runtime runtime"}, says: "has not answered kubelet 1.17.4 since 2026-11-20 10:08:00 UTC",
+			},
 			{name: "and its process is stopped", base: wellNode, change: both(tells(event(logs.KindRuntimeDown, 9, "10:10:00", "10:12:20", down)), func(_ testing.TB, e *forensics.Evidence) {
 				e.Processes = append(e.Processes, procs.Process{PID: 812, Comm: "containerd", State: "T"})
 			}), want: []string{"critical runtime containerd"}, says: "is stopped by a signal"},
@@ -222,68 +259,102 @@ func podScenarios() map[string][]scenario {
 	clean := forensics.OutcomeClean
 	return map[string][]scenario{
 		"pod-terminating-stuck": {
-			{name: "an unmount that is refused", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122))),
-				want: []string{"warning pod " + deadUID}, says: "volume cephfs-data cannot be unmounted, its target is busy"},
-			{name: "an unmount that is refused, seconds after it began", base: wellNode, change: both(deleting("volumes", "10:12:20", nil), tells(numbered(event(logs.KindUnmountBusy, 3, "10:12:21", "10:12:24", deadVolume), 4))),
-				want: []string{"warning pod " + deadUID}},
+			{
+				name: "an unmount that is refused", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122))),
+				want: []string{"warning pod " + deadUID}, says: "volume cephfs-data cannot be unmounted, its target is busy",
+			},
+			{
+				name: "an unmount that is refused, seconds after it began", base: wellNode, change: both(deleting("volumes", "10:12:20", nil), tells(numbered(event(logs.KindUnmountBusy, 3, "10:12:21", "10:12:24", deadVolume), 4))),
+				want: []string{"warning pod " + deadUID},
+			},
 			{name: "its mount does not answer", base: sickNode, change: deleting("volumes", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "mount 60 at " + deadPoint + " does not answer"},
-			{name: "an unmount that does not come back", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), operation("UnmountVolume", "10:05:01", "", deadVolume)),
-				want: []string{"warning pod " + deadUID}, says: "UnmountVolume of volume cephfs-data was started and has not come back"},
-			{name: "no unmount was started", base: wellNode, change: deleting("containers", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "no unmount of its volumes was started"},
-			{name: "its CSI driver is gone", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), tells(event(logs.KindCSIDriverMissing, 9, "10:05:01", "10:12:00", csiVolume))),
-				want: []string{"warning pod " + deadUID}, says: "CSI driver nfs.csi.k8s.io does not unmount volume pvc-1"},
-			{name: "mounts that the kubelet does not unmount", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), tells(event(logs.KindPodVolumesLeft, 900, "10:05:00", "10:12:28", logs.Subject{PodUID: deadUID}))),
-				want: []string{"warning pod " + deadUID}, says: "1 mount below its directory, which the kubelet does not unmount"},
-			{name: "the runtime cannot stop it", base: wellNode, change: both(deleting("killing", "10:05:00", grace(30)),
-				tells(event(logs.KindContainerStopFailed, 3, "10:07:30", "10:12:20", code(logs.Subject{PodUID: deadUID}, "DeadlineExceeded")))),
-				want: []string{"warning pod " + deadUID}, says: "the runtime cannot stop its containers: DeadlineExceeded"},
-			{name: "a process that cannot be killed", base: sickNode, change: both(deleting("killing", "10:05:00", grace(30)), func(_ testing.TB, e *forensics.Evidence) {
+			{
+				name: "an unmount that does not come back", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), operation("UnmountVolume", "10:05:01", "", deadVolume)),
+				want: []string{"warning pod " + deadUID}, says: "UnmountVolume of volume cephfs-data was started and has not come back",
+			},
+			{name: "no unmount was started", base: wellNode, change: deleting("volumes", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "no unmount of its volumes was started"},
+			{
+				name: "its CSI driver is gone", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), tells(event(logs.KindCSIDriverMissing, 9, "10:05:01", "10:12:00", csiVolume))),
+				want: []string{"warning pod " + deadUID}, says: "CSI driver nfs.csi.k8s.io does not unmount volume pvc-1",
+			},
+			{
+				name: "mounts that the kubelet does not unmount", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), tells(event(logs.KindPodVolumesLeft, 900, "10:05:00", "10:12:28", logs.Subject{PodUID: deadUID}))),
+				want: []string{"warning pod " + deadUID}, says: "1 mount below its directory, which the kubelet does not unmount",
+			},
+			{
+				name: "the runtime cannot stop it", base: wellNode, change: both(deleting("containers", "10:05:00", grace(30)),
+					tells(event(logs.KindContainerStopFailed, 3, "10:07:30", "10:12:20", code(logs.Subject{PodUID: deadUID}, "DeadlineExceeded")))),
+				want: []string{"warning pod " + deadUID}, says: "the runtime cannot stop its containers: DeadlineExceeded",
+			},
+			{name: "a process that cannot be killed", base: sickNode, change: both(deleting("containers", "10:05:00", grace(30)), func(_ testing.TB, e *forensics.Evidence) {
 				e.Processes = append(e.Processes, procs.Process{PID: 7777, Comm: "postgres", State: "D", PodUID: deadUID})
 				t := e.Threads[0]
 				t.PID, t.TID, t.Comm, t.Wait.Kill = 7777, 7777, "postgres", "no"
 				e.Threads = append(e.Threads, t)
 			}), want: []string{"warning pod " + deadUID}, says: "its process 7777 cannot be killed"},
-			{name: "the grace period is over", base: wellNode, change: deleting("killing", "10:05:00", grace(30)), want: []string{"warning pod " + deadUID}, says: "its containers have not stopped"},
-			{name: "the grace period is not over", base: wellNode, change: deleting("killing", "10:05:00", grace(3600)), outcome: clean},
-			{name: "the grace period is not known", base: wellNode, change: deleting("killing", "10:05:00", nil), outcome: forensics.OutcomeNotChecked},
-			{name: "the sync loop is silent", base: wellNode, change: both(deleting("requested", "10:00:09", nil), silentSince("10:00:10", 900), logAlone),
-				want: []string{"warning pod " + deadUID}, says: "the kubelet's sync loop does not come round"},
-			{name: "its start must end first", base: wellNode, change: both(deleting("requested", "10:05:00", nil), tells(event(logs.KindVolumesNotMounted, 4, "10:05:00", "10:12:00", logs.Subject{PodName: "default/db", Reason: "unmounted volumes=[data]"}))),
-				want: []string{"warning pod " + deadUID}, says: "its worker is still busy with starting it"},
-			{name: "a cgroup that stays", base: wellNode, change: both(deleting("cgroup", "10:05:00", nil), tells(event(logs.KindPodCgroupLeft, 9, "10:05:00", "10:12:20", code(logs.Subject{PodUID: deadUID}, "EBUSY")))),
-				want: []string{"warning pod " + deadUID}, says: "its cgroup cannot be removed: EBUSY"},
-			{name: "the API server is not told", base: wellNode, change: both(deleting("status", "10:05:00", nil), tells(event(logs.KindAPIUnreachable, 50, "10:04:00", "10:12:20", logs.Subject{Reason: "i/o timeout"}))),
-				want: []string{"warning pod " + deadUID}, says: "has not told the API server: i/o timeout"},
-			{name: "a finalizer", base: wellNode, change: both(deleting("removed", "10:05:00", done), func(_ testing.TB, e *forensics.Evidence) {
-				e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Namespace: "default", Name: "db", Source: "api", Deleting: at("10:00:30")})
-			}), want: []string{"warning pod " + deadUID}, says: "a finalizer keeps the object, not this node"},
-			{name: "gone from the node, nothing known of the API", base: wellNode, change: deleting("api", "10:05:00", nil), want: []string{"info pod " + deadUID}, says: "a finalizer keeps the object, not the kubelet"},
-			{name: "later stages would not be seen", base: wellNode, change: deleting("volumes", "10:05:00", unproven), want: []string{"info pod " + deadUID}},
+			{name: "the grace period is over", base: wellNode, change: deleting("containers", "10:05:00", grace(30)), want: []string{"warning pod " + deadUID}, says: "its containers have not stopped"},
+			{name: "the grace period is not over", base: wellNode, change: deleting("containers", "10:05:00", grace(3600)), outcome: clean},
+			{name: "the grace period is not known", base: wellNode, change: deleting("containers", "10:05:00", nil), outcome: forensics.OutcomeNotChecked},
+			{
+				name: "the sync loop is silent", base: wellNode, change: both(deleting("requested", "10:00:09", nil), silentSince("10:00:10", 900), logAlone),
+				want: []string{"warning pod " + deadUID}, says: "the kubelet's sync loop does not come round",
+			},
+			{
+				name: "its start must end first", base: wellNode, change: both(deleting("requested", "10:05:00", nil), tells(event(logs.KindVolumesNotMounted, 4, "10:05:00", "10:12:00", logs.Subject{PodName: "default/db", Reason: "unmounted volumes=[data]"}))),
+				want: []string{"warning pod " + deadUID}, says: "its worker is still busy with starting it",
+			},
+			{
+				name: "a cgroup that stays", base: wellNode, change: both(deleting("cgroup", "10:05:00", nil), tells(event(logs.KindPodCgroupLeft, 9, "10:05:00", "10:12:20", code(logs.Subject{PodUID: deadUID}, "EBUSY")))),
+				want: []string{"warning pod " + deadUID}, says: "its cgroup cannot be removed: EBUSY",
+			},
+			{
+				name: "the API server is not told", base: wellNode, change: both(deleting("status", "10:05:00", nil), tells(event(logs.KindAPIUnreachable, 50, "10:04:00", "10:12:20", logs.Subject{Reason: "i/o timeout"}))),
+				want: []string{"warning pod " + deadUID}, says: "has not told the API server: i/o timeout",
+			},
+			{name: "gone from the node, and still in the API", base: wellNode, change: deleting("api", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "a finalizer keeps the object, not the kubelet"},
+			{name: "later stages would not be seen", base: wellNode, change: deleting("volumes", "10:05:00", unproven), outcome: forensics.OutcomeNotChecked},
+			{
+				name: "later stages would not be seen, but a failure is", base: wellNode, change: both(deleting("volumes", "10:05:00", unproven), tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
+				want: []string{"warning pod " + deadUID},
+			},
+			{name: "it ended by itself, and nobody deletes it", base: wellNode, change: deleting("api", "10:05:00", func(d *logs.Deletion) { d.Steps = d.Steps[1:] }), outcome: clean},
 			{name: "it has just begun", base: wellNode, change: deleting("volumes", "10:12:00", nil), outcome: clean},
 			{name: "it ended", base: wellNode, change: deleting("removed", "10:00:40", done), outcome: clean},
 			{name: "the unmount succeeded at last", base: wellNode, change: both(deleting("volumes", "10:12:10", nil),
 				tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), event(logs.KindUnmountDone, 1, "10:12:20", "10:12:20", deadVolume))), outcome: clean},
 		},
 		"pod-orphaned": {
-			{name: "the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindOrphan, 900, "09:31:00", "10:12:28", logs.Subject{PodUID: deadUID, Reason: "volume paths are still present on disk"}), 3)), logAlone),
-				want: []string{"warning pod " + deadUID}, says: "It is one of 3; each round names the same one first"},
-			{name: "and what the error means", base: wellNode, change: both(tells(numbered(event(logs.KindOrphan, 900, "09:31:00", "10:12:28",
-				code(logs.Subject{PodUID: deadUID, Reason: "error occurred when trying to remove the volumes dir: not a directory"}, "ENOTDIR")), 1)), logAlone),
-				want: []string{"warning pod " + deadUID}, says: "most often vol_data.json"},
-			{name: "pods that come and go", base: wellNode, change: both(tells(
-				numbered(event(logs.KindOrphan, 9, "10:11:00", "10:12:20", logs.Subject{PodUID: deadUID}), 2),
-				numbered(event(logs.KindOrphan, 9, "10:12:21", "10:12:28", logs.Subject{PodUID: "11111111-2222-3333-4444-555555555555"}), 2)), logAlone),
-				want: []string{"warning pod 11111111-2222-3333-4444-555555555555", "warning pod " + deadUID}, says: "pods come and go"},
-			{name: "the directory and the log", base: sickNode, change: both(unmounted, tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:20", logs.Subject{PodUID: deadUID, Reason: "directory not empty"}))),
-				want: []string{"warning pod " + deadUID}, says: "There is data in it"},
-			{name: "said up to where the loop fell silent", base: wellNode, change: both(silentSince("10:00:10", 900), tells(event(logs.KindOrphan, 9, "09:31:00", "10:00:09", logs.Subject{PodUID: deadUID})), logAlone),
-				want: []string{"warning pod " + deadUID}},
+			{
+				name: "the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindOrphan, 900, "09:31:00", "10:12:28", logs.Subject{PodUID: deadUID, Reason: "volume paths are still present on disk"}), 3)), logAlone),
+				want: []string{"warning pod " + deadUID}, says: "It is one of 3; each round names the same one first",
+			},
+			{
+				name: "and what the error means", base: wellNode, change: both(tells(numbered(event(logs.KindOrphan, 900, "09:31:00", "10:12:28",
+					code(logs.Subject{PodUID: deadUID, Reason: "error occurred when trying to remove the volumes dir: not a directory"}, "ENOTDIR")), 1)), logAlone),
+				want: []string{"warning pod " + deadUID}, says: "most often vol_data.json",
+			},
+			{
+				name: "pods that come and go", base: wellNode, change: both(tells(
+					numbered(event(logs.KindOrphan, 9, "10:11:00", "10:12:20", logs.Subject{PodUID: deadUID}), 2),
+					numbered(event(logs.KindOrphan, 9, "10:12:21", "10:12:28", logs.Subject{PodUID: "11111111-2222-3333-4444-555555555555"}), 2)), logAlone),
+				want: []string{"warning pod 11111111-2222-3333-4444-555555555555", "warning pod " + deadUID}, says: "changes (2 pods so far), so that pods come and go",
+			},
+			{
+				name: "the directory and the log", base: sickNode, change: both(unmounted, tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:20", logs.Subject{PodUID: deadUID, Reason: "directory not empty"}))),
+				want: []string{"warning pod " + deadUID}, says: "There is data in it",
+			},
+			{
+				name: "said up to where the loop fell silent", base: wellNode, change: both(silentSince("10:00:10", 900), tells(event(logs.KindOrphan, 9, "09:31:00", "10:00:09", logs.Subject{PodUID: deadUID})), logAlone),
+				want: []string{"warning pod " + deadUID},
+			},
 			{name: "it is over", base: wellNode, change: tells(event(logs.KindOrphan, 9, "09:31:00", "09:40:00", logs.Subject{PodUID: deadUID})), outcome: clean},
 			{name: "the pod lives", base: wellNode, change: tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:28", logs.Subject{PodUID: liveUID})), outcome: clean},
 		},
 		"pod-podgc": {
-			{name: "an unknown node", base: wellNode, change: tells(event(logs.KindPodGCOrphaned, 1, "10:00:00", "10:00:00", logs.Subject{PodName: "default/web", Server: "node-9"})),
-				want: []string{"warning subsystem podgc"}, says: "the API server does not know their node"},
+			{
+				name: "an unknown node", base: wellNode, change: tells(event(logs.KindPodGCOrphaned, 1, "10:00:00", "10:00:00", logs.Subject{PodName: "default/web", Server: "node-9"})),
+				want: []string{"warning subsystem podgc"}, says: "the API server does not know their node",
+			},
 			{name: "finished pods", base: wellNode, change: tells(numbered(event(logs.KindPodGCTerminated, 3, "10:00:00", "10:01:00", logs.Subject{}), 17)), want: []string{"info subsystem podgc"}, says: "up to 17 at a time"},
 			{name: "out of service", base: wellNode, change: tells(numbered(event(logs.KindPodGCOutOfService, 1, "10:00:00", "10:00:00", logs.Subject{}), 4)), want: []string{"warning subsystem podgc"}},
 			{name: "never scheduled", base: wellNode, change: tells(event(logs.KindPodGCUnscheduled, 1, "10:00:00", "10:00:00", logs.Subject{PodName: "default/x"})), want: []string{"info subsystem podgc"}},
@@ -305,18 +376,24 @@ func volumeScenarios() map[string][]scenario {
 			{name: "aborted", base: wellNode, change: tells(event(logs.KindCSIAborted, 9, "10:00:00", "10:12:00", code(csiVolume, "Aborted"))), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "is stuck in a call"},
 			{name: "deadline twice", base: wellNode, change: tells(event(logs.KindCSIDeadline, 2, "10:08:00", "10:12:00", code(csiVolume, "DeadlineExceeded"))), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "does not answer in time"},
 			{name: "started and never finished", base: wellNode, change: operation("UnmountVolume", "10:05:00", "", csiVolume), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "has not come back"},
-			{name: "a dump and the log", base: wellNode, change: both(withStack("kubelet-1.22", "B.4 two operations, one of them with a driver"), tells(event(logs.KindCSIAborted, 9, "10:00:00", "10:12:00", code(csiVolume, "Aborted")))),
-				want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "In the log: volume pvc-1, 9 times"},
+			{
+				name: "a dump and the log", base: wellNode, change: both(withStack("kubelet-1.22", "B.4 two operations, one of them with a driver"), tells(event(logs.KindCSIAborted, 9, "10:00:00", "10:12:00", code(csiVolume, "Aborted")))),
+				want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "In the log: volume pvc-1, 9 times",
+			},
 			{name: "one deadline", base: wellNode, change: tells(event(logs.KindCSIDeadline, 1, "10:12:00", "10:12:00", csiVolume)), outcome: clean},
 			{name: "started just now", base: wellNode, change: operation("UnmountVolume", "10:12:00", "", csiVolume), outcome: clean},
 			{name: "it is over", base: wellNode, change: tells(event(logs.KindCSIAborted, 9, "09:40:00", "09:45:00", csiVolume)), outcome: clean},
 			{name: "not a CSI volume", base: wellNode, change: operation("UnmountVolume", "10:05:00", "", deadVolume), outcome: clean},
 		},
 		"unmount-busy": {
-			{name: "the log and who holds it", base: sickNode, change: both(busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}), tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122))),
-				want: []string{"warning mount 60"}, says: "The kubelet was refused 9 times, from 10:05:01.000 to 10:12:00.000, and waits 2 min until its next try"},
-			{name: "the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122)), logAlone),
-				want: []string{"warning volume " + deadUID + "/kubernetes.io/cephfs/cephfs-data"}, says: "Who it is was not looked for."},
+			{
+				name: "the log and who holds it", base: sickNode, change: both(busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}), tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122))),
+				want: []string{"warning mount 60"}, says: "The kubelet was refused 9 times, from 10:05:01.000 to 10:12:00.000, and waits 2 min until its next try",
+			},
+			{
+				name: "the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122)), logAlone),
+				want: []string{"warning volume " + deadUID + "/kubernetes.io/cephfs/cephfs-data"}, says: "Who it is was not looked for.",
+			},
 			{name: "nobody who holds it was found", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume)), want: []string{"warning mount 60"}, says: "was found on this node now"},
 			{name: "it is over", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "09:40:00", "09:45:00", deadVolume)), outcome: clean},
 			{name: "it was unmounted after all", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), event(logs.KindUnmountDone, 1, "10:12:10", "10:12:10", deadVolume)), outcome: clean},
@@ -324,7 +401,7 @@ func volumeScenarios() map[string][]scenario {
 	}
 }
 
-func diskScenarios() map[string][]scenario {
+func evictionScenarios() map[string][]scenario {
 	clean := forensics.OutcomeClean
 	removed := event(logs.KindImageRemoved, 1, "10:05:20", "10:05:20", logs.Subject{Image: "sha256:4e13ac714925c6eb8b00e6a968f749e64c490f6969ff515b90fdc4cbb3476c55"})
 	pull := logs.Subject{PodUID: liveUID, PodName: "default/web", Image: "registry.local/app:1.0", Code: "ErrImageNeverPull", Reason: "image is not present with pull policy of Never"}
@@ -332,10 +409,14 @@ func diskScenarios() map[string][]scenario {
 	reclaim := event(logs.KindEvictionReclaiming, 40, "10:05:10", "10:12:25", logs.Subject{Reason: "ephemeral-storage"})
 	return map[string][]scenario{
 		"image-gc-failing": {
-			{name: "too little to free", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "09:50:00", "10:10:00", logs.Subject{Reason: "attempted to free 9 bytes, but only found 0 bytes eligible to free"})),
-				want: []string{"warning subsystem image-gc"}, says: "are not what fills the disk"},
-			{name: "the runtime does not answer", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "10:09:00", "10:12:00", code(logs.Subject{Reason: "rpc error"}, "DeadlineExceeded")), event(logs.KindRuntimeDown, 9, "10:09:00", "10:12:20", down)),
-				want: []string{"warning subsystem image-gc"}, says: "cannot ask the container runtime"},
+			{
+				name: "too little to free", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "09:50:00", "10:10:00", logs.Subject{Reason: "attempted to free 9 bytes, but only found 0 bytes eligible to free"})),
+				want: []string{"warning subsystem image-gc"}, says: "are not what fills the disk",
+			},
+			{
+				name: "the runtime does not answer", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "10:09:00", "10:12:00", code(logs.Subject{Reason: "rpc error"}, "DeadlineExceeded")), event(logs.KindRuntimeDown, 9, "10:09:00", "10:12:20", down)),
+				want: []string{"warning subsystem image-gc"}, says: "cannot ask the container runtime",
+			},
 			{name: "once at the start", base: wellNode, change: tells(event(logs.KindImageGCFailed, 1, "10:11:00", "10:11:00", logs.Subject{Code: "once"})), outcome: clean},
 			{name: "it is over", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "09:31:30", "09:50:00", logs.Subject{})), outcome: clean},
 		},
@@ -344,6 +425,10 @@ func diskScenarios() map[string][]scenario {
 			{name: "and which pods wait for it", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00", pull)), want: []string{"warning subsystem image-gc"}, says: "default/web"},
 			{name: "a removal alone", base: wellNode, change: tells(removed), want: []string{"info subsystem image-gc"}, says: "comes back by hand only"},
 			{name: "a pull that failed before", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:01:00", "10:02:00", pull)), want: []string{"info subsystem image-gc"}},
+			{name: "a name that the registry does not know", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00",
+				logs.Subject{Image: "nginx:9.99", Code: "NotFound", Reason: "manifest unknown"})), want: []string{"info subsystem image-gc"}},
+			{name: "a registry that does not answer", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00",
+				logs.Subject{Image: "registry.local/app:1.0", Code: "Unknown", Reason: "dial tcp 10.0.0.9:443: i/o timeout"})), want: []string{"warning subsystem image-gc"}, says: "7 pulls failed"},
 			{name: "a pull that fails, and nothing was removed", base: wellNode, change: tells(event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00", pull)), outcome: clean},
 		},
 		"eviction-stuck": {
@@ -359,20 +444,32 @@ func diskScenarios() map[string][]scenario {
 
 func kernelScenarios() map[string][]scenario {
 	return map[string][]scenario{
-		"mount-hung": {{name: "the kernel says since when", base: sickNode, change: tells(fromKernel(event(logs.KindKernelCephDown, 4, "09:58:00", "10:10:00", logs.Subject{Server: "10.0.0.5"}))),
-			want: []string{"critical superblock 0:47"}, says: "The kernel's log: ceph down (10.0.0.5), 4 times from 2026-11-20 09:58:00 UTC."}},
+		"log-noise": {
+			{name: "a harmless line", base: wellNode, change: tells(event(logs.NoiseConfigPath, 900, "09:31:00", "10:12:20", logs.Subject{})), want: []string{"info kubelet 9825"}, says: "900 times"},
+			{name: "a line that means something", base: wellNode, change: tells(event(logs.KindHousekeepingLong, 1, "10:00:00", "10:00:00", logs.Subject{})), outcome: forensics.OutcomeClean},
+		},
+		"mount-hung": {{
+			name: "the kernel says since when", base: sickNode, change: tells(fromKernel(event(logs.KindKernelNFSDown, 4, "09:58:00", "10:10:00", logs.Subject{Server: "10.0.0.5"}))),
+			want: []string{"critical superblock 0:47"}, says: "The kernel's log: NFS server does not respond (10.0.0.5), 4 times from 2026-11-20 09:58:00 UTC.",
+		}},
 		"mount-io-error": {
-			{name: "a disk that answers from memory", base: wellNode, change: tells(fromKernel(event(logs.KindKernelFSReadOnly, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"}))),
-				want: []string{"warning superblock 254:0"}, says: "answer from memory while their disk is dead"},
+			{
+				name: "a disk that answers from memory", base: wellNode, change: tells(fromKernel(event(logs.KindKernelFSReadOnly, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"}))),
+				want: []string{"warning superblock 254:0"}, says: "answer from memory while their disk is dead",
+			},
 			{name: "errors that were survived", base: wellNode, change: tells(fromKernel(event(logs.KindKernelIOError, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"}))), want: []string{"info superblock 254:0"}},
 			{name: "another disk", base: wellNode, change: tells(fromKernel(event(logs.KindKernelIOError, 9, "10:00:00", "10:00:00", logs.Subject{Device: "vdb"}))), outcome: forensics.OutcomeClean},
 		},
-		"thread-blocked": {{name: "a hung task", base: sickNode, change: tells(fromKernel(numbered(event(logs.KindKernelHungTask, 3, "10:04:00", "10:10:00", logs.Subject{Process: "kubelet (9839)"}), 120))),
-			want: []string{"warning thread 9825/9839"}, says: "The kernel reported it as a hung task 3 times, first at 2026-11-20 10:04:00 UTC"}},
-		"process-unkillable": {{name: "a hung task", base: sickNode, change: both(func(_ testing.TB, e *forensics.Evidence) {
-			e.Threads[0].Wait.Kill = "no"
-		}, tells(fromKernel(event(logs.KindKernelHungTask, 3, "10:04:00", "10:10:00", logs.Subject{Process: "kubelet (9839)"})))),
-			want: []string{"warning process 9825"}, says: "hung task 3 times"}},
+		"thread-blocked": {{
+			name: "a hung task", base: sickNode, change: tells(fromKernel(numbered(event(logs.KindKernelHungTask, 3, "10:04:00", "10:10:00", logs.Subject{Process: "kubelet (9839)"}), 120))),
+			want: []string{"warning thread 9825/9839"}, says: "The kernel reported it as a hung task 3 times, first at 2026-11-20 10:04:00 UTC",
+		}},
+		"process-unkillable": {{
+			name: "a hung task", base: sickNode, change: both(func(_ testing.TB, e *forensics.Evidence) {
+				e.Threads[0].Wait.Kill = "no"
+			}, tells(fromKernel(event(logs.KindKernelHungTask, 3, "10:04:00", "10:10:00", logs.Subject{Process: "kubelet (9839)"})))),
+			want: []string{"warning process 9825"}, says: "hung task 3 times",
+		}},
 	}
 }
 
@@ -404,6 +501,10 @@ func TestWholeDisk(t *testing.T) {
 			t.Errorf("wholeDisk(%q) = %q; want %q", device, got, want)
 		}
 	}
+	mds := logs.Event{Kind: logs.KindKernelCephDown, Subject: logs.Subject{Server: "mds0"}}
+	if !aboutMount(mds, mounts.Mount{FSType: "ceph", Source: "10.0.0.5:6789:/"}) || aboutMount(mds, mounts.Mount{FSType: "nfs4", Source: "10.0.0.5:/"}) {
+		t.Error("a metadata server is joined to other than CephFS mounts, or not to them")
+	}
 	if !aboutMount(logs.Event{Subject: logs.Subject{Device: "nvme0"}}, mounts.Mount{Class: mounts.ClassBlock, Source: "/dev/nvme0n1p2"}) {
 		t.Error("a controller is not joined to its disk")
 	}
@@ -414,7 +515,7 @@ func TestSayingNothing(t *testing.T) {
 	e := wellNode(t)
 	both(atLowVerbosity, logAlone)(t, &e)
 	a := forensics.Analyze(&e, []forensics.Check{KubeletSyncloopStalled})
-	want := "no endpoint with the syncloop check answered, and no dump shows the sync loop; the log alone proves nothing about the sync loop: " +
+	want := "no endpoint with the syncloop check answered, and no dump shows the sync loop; the log alone proves nothing about a hang of the sync loop: " +
 		"at its verbosity (-v 2 is proven) the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
 	if a.Outcomes[0].Reason != want || a.Outcomes[0].Status != forensics.OutcomeNotChecked {
 		t.Errorf("outcome = %+v; want not checked: %s", a.Outcomes[0], want)
@@ -447,5 +548,116 @@ func TestFindingsQuoteTheirLines(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestNoKubeletLog: a log of the kernel alone tells nothing about the kubelet, which is not the same as "clean".
+func TestNoKubeletLog(t *testing.T) {
+	e := wellNode(t)
+	logAlone(t, &e)
+	e.Logs.Lives, e.Logs.Loop = nil, nil
+	for _, id := range []string{
+		"kubelet-restarting", "kubelet-pleg-unhealthy", "runtime-unresponsive", "csi-driver-missing", "csi-operation-stuck",
+		"pod-terminating-stuck", "image-gc-failing", "image-gc-removed-in-use", "eviction-stuck", "kubelet-syncloop-stalled",
+	} {
+		check := All()[slices.IndexFunc(All(), func(c forensics.Check) bool { return c.ID == id })]
+		if o := forensics.Analyze(&e, []forensics.Check{check}).Outcomes[0]; o.Status != forensics.OutcomeNotChecked || o.Reason == "" {
+			t.Errorf("outcome = %+v; want not-checked with a reason", o)
+		}
+	}
+}
+
+// TestPressureInLog is what disk-pressure can join.
+func TestPressureInLog(t *testing.T) {
+	e := wellNode(t)
+	tells(event(logs.KindEvictionReclaiming, 40, "10:05:10", "10:12:25", logs.Subject{Reason: "ephemeral-storage"}),
+		event(logs.KindAdmissionRefused, 2, "10:06:00", "10:07:00", logs.Subject{PodName: "default/new", Reason: "DiskPressure"}))(t, &e)
+	disk := forensics.Check{
+		ID: "disk", Title: "disk", Doc: "disk", Severity: forensics.Warning, Needs: needsLogs,
+		Run: func(p *forensics.Pass) {
+			if f, ok := pressureInLog(p).finding(p, forensics.Entity{Kind: forensics.KindDisk, ID: "254:0"}); ok {
+				p.Report(f)
+			}
+		},
+	}
+	a := forensics.Analyze(&e, []forensics.Check{disk})
+	if len(a.Findings) != 1 || a.Findings[0].Severity != forensics.Warning || !a.Findings[0].Since.Equal(*at("10:05:10")) ||
+		!strings.Contains(a.Findings[0].Detail, "refused default/new") {
+		t.Errorf("findings = %+v", a.Findings)
+	}
+	e.Logs.Events[0].Reason, e.Logs.Events[1].Reason = "memory", "MemoryPressure"
+	if a := forensics.Analyze(&e, []forensics.Check{disk}); len(a.Findings) != 0 {
+		t.Errorf("memory pressure is taken for disk pressure: %+v", a.Findings)
+	}
+}
+
+// TestLogJoinsTheChain has a dump, the mounts and the log of one trouble: they must tell one story from one root.
+func TestLogJoinsTheChain(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		base   func(testing.TB) forensics.Evidence
+		change func(testing.TB, *forensics.Evidence)
+		want   []string
+		since  string
+	}{
+		{
+			"the dead mount, the silent loop, the pod that stays", sickNode,
+			both(silentSince("10:00:10", 900), deleting("volumes", "10:00:05", nil),
+				tells(fromKernel(event(logs.KindKernelNFSDown, 4, "09:59:30", "10:10:00", logs.Subject{Server: "10.0.0.5"})))),
+			[]string{"superblock 0:47", "mount 60", "thread 9825/9839", "goroutine 117", "subsystem housekeeping", "subsystem syncloop", "kubelet 9825"},
+			"09:59:30",
+		},
+		{
+			"who holds the mount, the refused unmount, the pod, the eviction that frees nothing", wellNode,
+			both(deleting("volumes", "10:05:00", nil), busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}),
+				tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122),
+					event(logs.KindEvictionCleanupTimeout, 3, "10:05:40", "10:12:00", logs.Subject{PodUID: deadUID, PodName: "default/db"})),
+				func(_ testing.TB, e *forensics.Evidence) {
+					e.PodDirs = append(e.PodDirs, kubelet.PodDir{UID: deadUID, Path: kubeletRoot + "/pods/" + deadUID, Containers: []string{}, Subpaths: []kubelet.Subpath{}, Volumes: []kubelet.Volume{}})
+					e.Cgroups[0].PodUID = deadUID // it terminates
+				}),
+			[]string{"process 5000", "mount 60", "pod " + deadUID, "subsystem eviction"},
+			"10:00:00",
+		},
+		{
+			"the stopped runtime, the PLEG, the loop that skips", wellNode,
+			both(tells(event(logs.KindRuntimeDown, 9, "10:05:00", "10:12:20", down), numbered(event(logs.KindPLEGUnhealthy, 12, "10:08:00", "10:12:28", pleg), 420)),
+				process(procs.Process{PID: 812, Comm: "containerd", State: "T"}), func(_ testing.TB, e *forensics.Evidence) { e.Kubelet.Endpoints = nil }),
+			[]string{"process 812", "runtime containerd", "subsystem pleg", "subsystem syncloop", "kubelet 9825"},
+			"10:05:00",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := tt.base(t)
+			tt.change(t, &e)
+			a := forensics.Analyze(&e, All())
+			if len(a.Diagnoses) != 1 {
+				for _, d := range a.Diagnoses {
+					t.Logf("root %v: %s", d.Root, d.Title)
+				}
+				t.Fatalf("%d diagnoses; want 1; findings %v", len(a.Diagnoses), summaries(a))
+			}
+			d := a.Diagnoses[0]
+			var chain []string
+			for _, link := range d.Chain {
+				chain = append(chain, string(link.Kind)+" "+link.ID)
+			}
+			if !slices.Equal(chain, tt.want) {
+				t.Errorf("chain = %q, want %q; findings %v", chain, tt.want, summaries(a))
+			}
+			if d.Since == nil || !d.Since.Equal(*at(tt.since)) {
+				t.Errorf("since %v; want %s", d.Since, tt.since)
+			}
+		})
+	}
+}
+
+// TestNoise names harmless lines, each with its reason.
+func TestNoise(t *testing.T) {
+	e := wellNode(t)
+	tells(event(logs.NoiseConfigPath, 900, "09:31:00", "10:12:20", logs.Subject{}))(t, &e)
+	a := forensics.Analyze(&e, []forensics.Check{LogNoise})
+	if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Title, "900 times") || len(a.Findings[0].Detail) < 40 || len(a.Diagnoses) != 0 {
+		t.Errorf("findings = %+v", a.Findings)
 	}
 }

@@ -16,6 +16,9 @@ const (
 	// endOfLog is how close to the end of a log something must have been said to stand there: the kubelet repeats
 	// what it cannot do at least every 2 min 2 s.
 	endOfLog = 150 * time.Second
+	// everyRound is the same for what is said with each round of a loop: every second, every 2 seconds, and skipping at
+	// least every 5.
+	everyRound = 30 * time.Second
 	// freshLog is how close the end of a log must be to the examination to speak of the same moment.
 	freshLog = 5 * time.Minute
 )
@@ -26,6 +29,23 @@ func story(p *forensics.Pass) *logs.Story {
 		return &logs.Story{}
 	}
 	return p.Evidence.Logs
+}
+
+// sawKubeletLog says whether the log of a kubelet was among those that were read; if not, the pass is told.
+func sawKubeletLog(p *forensics.Pass) bool {
+	s := story(p)
+	if s.Loop != nil || len(s.Lives) > 0 {
+		return true
+	}
+	p.Unjudged("no log of a kubelet was read")
+	return false
+}
+
+// orKubeletLog tells the pass where neither a source nor the kubelet's log was read, of which one is enough.
+func orKubeletLog(p *forensics.Pass, source string) {
+	if ok, _ := p.Evidence.Saw(source); !ok {
+		sawKubeletLog(p)
+	}
 }
 
 // events lists those of some kinds, in the order of their first.
@@ -103,8 +123,12 @@ func kubeletEnd(p *forensics.Pass) *time.Time {
 
 // stands says whether something that was said last at that time still was so when the kubelet's log ended.
 func stands(p *forensics.Pass, last *time.Time) bool {
-	end := kubeletEnd(p)
-	return last != nil && end != nil && end.Sub(*last) <= endOfLog
+	return soonBefore(last, kubeletEnd(p), endOfLog)
+}
+
+// soonBefore says whether end is not more than d after t.
+func soonBefore(t, end *time.Time, d time.Duration) bool {
+	return t != nil && end != nil && end.Sub(*t) <= d
 }
 
 // fresh says whether the kubelet's log reaches the examination.
@@ -226,10 +250,7 @@ func podEntity(uid string) forensics.Entity {
 
 // podOrName is the pod as an entity; by its name where its UID is not known.
 func podOrName(name, uid string) forensics.Entity {
-	if uid == "" {
-		return podEntity(name)
-	}
-	return podEntity(uid)
+	return forensics.Entity{Kind: forensics.KindPod, ID: cmp.Or(uid, name)}
 }
 
 func uids(uid string) []string {

@@ -18,7 +18,8 @@ stamped as waiting). For a disk a waiting thread counts only after four times as
 All mounts of one superblock are one finding. It is critical if one of them lies below the kubelet's directory or the
 kubelet waits for it: housekeeping, the volume manager or the start of the kubelet can stop there, in every version
 from 1.10 to 1.36. Elsewhere it is a warning. A mount that answers later than that, and one for which time ran out
-before --hung-after, is never reported as hung.`,
+before --hung-after, is never reported as hung. What the kernel's log says of its server or device is quoted, and says
+since when; alone it proves nothing.`,
 	Severity: forensics.Critical,
 	Needs:    needsHealth,
 	Run: func(p *forensics.Pass) {

@@ -28,7 +28,7 @@ func orphansInLog(p *forensics.Pass) *orphansTold {
 	t := orphansTold{shown: map[string]bool{}}
 	for _, e := range events(p, logs.KindOrphan, logs.KindOrphanDetail, logs.KindOrphanRemoveFailed, logs.KindOrphanCleanupFailed) {
 		last := lastSaid([]logs.Event{e})
-		if !soonBefore(last, loopEnd(p), endOfLog) {
+		if !soonBefore(last, loopEnd(p), everyRound) {
 			continue
 		}
 		t.events = append(t.events, e)
@@ -89,9 +89,9 @@ func (t *orphansTold) report(p *forensics.Pass) {
 		}
 		list := t.of(uid)
 		f := forensics.Finding{
-			Severity: forensics.Warning, Subject: podEntity(uid), Pods: []string{uid}, Since: firstSaid(list), Confidence: forensics.Likely,
+			Severity: forensics.Warning, Subject: podOrName("", uid), Pods: []string{uid}, Since: firstSaid(list), Confidence: forensics.Likely,
 			Title:         fmt.Sprintf("pod %s is gone, its directory cannot be removed: %s", podLabel(p, "", uid), orphanReason(list[0])),
-			Detail:        sentences(orphanSaid(list), t.count(), asOf(p)),
+			Detail:        sentences(orphanSaid(list), t.count(p), asOf(p)),
 			ConfidenceWhy: "the kubelet says so in its log; on this node the pod is " + string(state) + " (" + why + ")",
 			Refs:          quotesOf(list...), Remedies: []forensics.Remedy{lookWithoutDir(p, uid)},
 		}
@@ -106,22 +106,25 @@ func (t *orphansTold) report(p *forensics.Pass) {
 		p.Report(forensics.Finding{
 			Severity: forensics.Warning, Subject: housekeepingEntity, Since: t.since, Confidence: forensics.Likely,
 			Title:         "directories of pods that are gone cannot be removed: " + orphanReason(t.events[0]),
-			Detail:        sentences(orphanSaid(t.events), t.count(), asOf(p)),
+			Detail:        sentences(orphanSaid(t.events), t.count(p), asOf(p)),
 			ConfidenceWhy: "the kubelet says so in its log", Refs: quotesOf(t.events...),
 		})
 	}
 }
 
 // count says how many pods there are, and whether the same one is always named.
-func (t *orphansTold) count() string {
-	if t.total < 2 {
+func (t *orphansTold) count(p *forensics.Pass) string {
+	total, named, rotates := t.total, int64(len(t.firsts)), len(t.firsts) > 1
+	if o := story(p).Orphans; o != nil {
+		total, named, rotates = max(total, o.Last), max(named, o.Named), rotates && o.Rotates
+	}
+	switch {
+	case total < 2 && !rotates:
 		return ""
+	case rotates:
+		return fmt.Sprintf("It is one of %d; the one that is named first changes (%s so far), so that pods come and go.", max(total, 1), forensics.Plural(int(named), "pod"))
 	}
-	s := fmt.Sprintf("It is one of %d", t.total)
-	if len(t.firsts) < 2 {
-		return s + "; each round names the same one first, so it is stuck, and nothing is said of the others below -v 5."
-	}
-	return s + fmt.Sprintf("; the one that is named first has changed (%s), so that pods come and go.", forensics.Plural(len(t.firsts), "pod"))
+	return fmt.Sprintf("It is one of %d; each round names the same one first, so it is stuck, and nothing is said of the others below -v 5.", total)
 }
 
 func orphanReason(e logs.Event) string {
@@ -139,6 +142,8 @@ func orphanSaid(list []logs.Event) string {
 func orphanMeaning(e logs.Event) string {
 	has := func(s string) bool { return strings.Contains(e.Reason, s) }
 	switch {
+	case has("subpaths are still present"):
+		return "A subpath is left over, mounted or not; a kubelet up to 1.17 never removes it."
 	case has("still present on disk"):
 		return "Directories of volumes are left that are not mounted; a kubelet up to 1.17 never removes them, and they can be removed with rmdir once no mount lies beneath."
 	case has("mount point"), e.Code == "EBUSY":
@@ -147,8 +152,6 @@ func orphanMeaning(e logs.Event) string {
 		return "A file lies where only directories are expected, most often vol_data.json of a CSI volume whose mount directory is gone: it stays until that file is removed."
 	case has("subpath") && (e.Code == "ENOTDIR" || has("not a directory")):
 		return "The file that a subpath was bound to is left; kubelets up to 1.26 cannot remove it."
-	case has("subpaths are still"):
-		return "A subpath is left over, mounted or not; a kubelet up to 1.17 never removes it."
 	case e.Code == "ENOTEMPTY" || has("not empty"):
 		return "There is data in it: written below the mount point while nothing was mounted, or left from an unmount that failed. Look at it before anything is removed: nobody else may have it."
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
@@ -21,34 +22,42 @@ up to 1.21, pod_workers.go from 1.22 on; from 1.27 on the object waits for the u
 is to blame: the sync loop, the runtime or a process that cannot be killed, a mount or a CSI driver, a cgroup, or the API
 server and finalizers, which the kubelet has nothing to do with.
 
-A pod counts as stuck 2 minutes after its last stage, while its containers are killed after its grace period and 2
-minutes more, or when a failure is repeated. Most stages are only written at -v 3 or 4. Where the log does not prove
+A pod counts as stuck two and a half minutes after its last stage, while its containers are killed after its grace period
+and that much more, or when a failure is repeated. Most stages are only written at -v 3 or 4. Where the log does not prove
 that the next stage would have been seen, and no failure was repeated up to the end of the log, the deletion may have
-ended unseen: then it is only information. A grace period that no line names is not assumed.`,
+ended unseen: then it is not judged. A grace period that no line names is not assumed. A pod that has ended by itself
+stays in the API server until somebody deletes it, and is not stuck.`,
 	Severity: forensics.Warning,
 	Needs:    needsLogs,
-	Run: func(p *forensics.Pass) {
-		if s := story(p); s.Loop == nil && len(s.Lives) == 0 && len(s.Deletions) == 0 {
-			p.Unjudged("no log of a kubelet was read")
-			return
+	Run:      terminatingInLog,
+}
+
+// terminatingInLog reports the pods whose deletion stands by the kubelet's log.
+func terminatingInLog(p *forensics.Pass) {
+	sawKubeletLog(p)
+	unseen := 0
+	for _, d := range story(p).Deletions {
+		if d.Done {
+			continue
 		}
-		for _, d := range story(p).Deletions {
-			if d.Done {
-				reportFinalizer(p, d)
-				continue
-			}
-			s := stuckPod{p: p, d: d, uid: uidOf(p, logs.Subject{PodUID: d.PodUID, PodName: d.PodName})}
-			s.judge()
-			if s.counts() {
-				p.Report(s.finding())
-			}
+		s := stuckPod{p: p, d: d, uid: uidOf(p, logs.Subject{PodUID: d.PodUID, PodName: d.PodName})}
+		s.judge()
+		switch {
+		case s.finished:
+		case !d.Proven && !s.failing:
+			unseen++
+		case s.counts():
+			p.Report(s.finding())
 		}
-	},
+	}
+	if unseen > 0 {
+		p.Unjudged("the deletion of %s seems to stand, but at the verbosity of the log its end would not be seen", forensics.Plural(unseen, "pod"))
+	}
 }
 
 const (
-	// stageLimit is how long a stage takes at most in a kubelet that is well: its own time limits are about 2 minutes.
-	stageLimit = 2 * time.Minute
+	// stageLimit is how long a stage takes at most in a kubelet that is well: its own time limits are 2 min and 2 min 3 s.
+	stageLimit = 150 * time.Second
 	// fewFailures is how often the same must fail to be no accident.
 	fewFailures = 3
 )
@@ -66,30 +75,33 @@ type stuckPod struct {
 	// failing says that a failure is repeated up to the end of the log, or that the node itself shows the reason: then
 	// it stands, whatever the verbosity.
 	failing bool
-	// outside says that the kubelet has done its part.
-	outside bool
+	// finished says that nothing is left to do: the pod ended by itself, and nobody has asked for its deletion.
+	finished bool
 }
 
 // judge finds the reason, by the stage (in the order in which a deletion goes through them).
 func (s *stuckPod) judge() {
 	switch s.d.Stage {
-	case "requested":
+	case "requested", "killing": // no container has been told to end
 		s.judgeRequested()
-	case "killing":
+	case "containers":
 		s.judgeKilling()
-	case "containers", "volumes":
-		s.judgeKilling()
-		if !s.failing {
-			s.judgeVolumes()
-		}
+	case "volumes":
+		s.judgeVolumes()
 	case "cgroup":
 		s.judgeCgroup()
 	case "status":
 		s.judgeStatus()
 	default:
-		s.outside = true
+		s.finished = !s.asked() && !s.listed()
+		s.remedies = []forensics.Remedy{finalizerRemedy(s.d.PodName)}
 		s.verdict = "it is gone from the node: the API server or a finalizer keeps the object, not the kubelet"
 	}
+}
+
+// asked says whether the log shows that the API server asked for the deletion.
+func (s *stuckPod) asked() bool {
+	return slices.ContainsFunc(s.d.Steps, func(step logs.Step) bool { return step.Stage == "requested" })
 }
 
 // seconds is how long the log shows it at its stage.
@@ -97,11 +109,11 @@ func (s *stuckPod) seconds() float64 { return between(s.d.Since, kubeletEnd(s.p)
 
 // patience is how long a pod may stay at its stage; false where the log does not tell.
 func (s *stuckPod) patience() (time.Duration, bool) {
-	if s.d.Stage != "killing" && s.d.Stage != "requested" {
+	switch {
+	case s.d.Stage != "containers":
 		return stageLimit, true
-	}
-	if s.d.GraceSeconds == nil {
-		return stageLimit, s.d.Stage == "requested"
+	case s.d.GraceSeconds == nil:
+		return 0, false
 	}
 	return stageLimit + time.Duration(*s.d.GraceSeconds)*time.Second, true
 }
@@ -129,15 +141,12 @@ func (s *stuckPod) finding() forensics.Finding {
 	if !s.d.Proven {
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the log does not show every stage at its verbosity, but the failure was repeated up to its end"
 	}
-	if !s.d.Proven && !s.failing {
-		f.Severity, f.Confidence = forensics.Info, forensics.Possible
-		f.ConfidenceWhy = "at the verbosity of this log later stages would not be seen: the deletion may have ended"
-	}
-	if s.outside && !s.listed() {
-		f.Severity = forensics.Info
+	waits := ""
+	if s.d.Waits != "" && s.verdict != "" {
+		waits = "By the log it waits for " + s.d.Waits + "."
 	}
 	f.Detail = sentences(fmt.Sprintf("Its deletion stands at the stage %q since %s, for %s.", s.d.Stage, moment(s.d.Since), forensics.Duration(between(s.d.Since, end))),
-		s.path(), s.detail, asOf(s.p))
+		s.path(), waits, s.detail, asOf(s.p))
 	var lines []logs.Quote
 	for _, step := range s.d.Steps {
 		lines = append(lines, step.Quote)
@@ -173,30 +182,10 @@ func (s *stuckPod) path() string {
 	return text + "."
 }
 
-// listed says whether the API server, or the kubelet's own list, still has the pod.
-func (s *stuckPod) listed() bool { return listedPod(s.p, s.uid) }
-
-func listedPod(p *forensics.Pass, uid string) bool {
-	return slices.ContainsFunc(p.Evidence.Pods, func(pod podOf) bool {
-		return uid != "" && pod.UID == uid && (pod.Source == "kubelet" || pod.Source == "api") && pod.Deleting != nil
-	})
-}
-
-// reportFinalizer tells of a pod that the kubelet has done with and that the API server still lists.
-func reportFinalizer(p *forensics.Pass, d logs.Deletion) {
-	i := slices.IndexFunc(p.Evidence.Pods, func(pod podOf) bool {
-		return d.PodUID != "" && pod.UID == d.PodUID && pod.Source == "api" && pod.Deleting != nil
-	})
-	if i < 0 || len(d.Steps) == 0 {
-		return
-	}
-	last := d.Steps[len(d.Steps)-1]
-	p.Report(forensics.Finding{
-		Severity: forensics.Warning, Subject: podEntity(d.PodUID), Pods: uids(d.PodUID), Since: &last.Time,
-		Title:         fmt.Sprintf("pod %s does not go away: a finalizer keeps the object, not this node", podLabel(p, d.PodName, d.PodUID)),
-		Detail:        fmt.Sprintf("The kubelet was done with it at %s, and the API server still lists it as terminating. Nothing on this node can change that.", moment(&last.Time)),
-		ConfidenceWhy: "the kubelet's log shows the end of the deletion, and the list of the API server has the pod", Confidence: forensics.Likely,
-		Refs: quotes(last.Quote), Remedies: []forensics.Remedy{finalizerRemedy(d.PodName)},
+// listed says whether the kubelet's own list still has the pod, as one that is to go.
+func (s *stuckPod) listed() bool {
+	return slices.ContainsFunc(s.p.Evidence.Pods, func(pod kubelet.Pod) bool {
+		return s.uid != "" && pod.UID == s.uid && pod.Source == "kubelet" && pod.Deleting != nil
 	})
 }
 

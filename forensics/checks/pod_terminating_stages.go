@@ -7,13 +7,10 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
-
-type podOf = kubelet.Pod
 
 // mine are events of some kinds about this pod.
 func (s *stuckPod) mine(kinds ...logs.Kind) []logs.Event {
@@ -56,7 +53,7 @@ func (s *stuckPod) judgeRequested() {
 	s.verdict = "no container is killed, although the deletion was seen: its worker is busy with something else, up to 1.21 with a sync that must end first"
 }
 
-// judgeKilling: containers are being killed.
+// judgeKilling: containers have been told to end, and have not all.
 func (s *stuckPod) judgeKilling() {
 	e := s.standing(logs.KindContainerStopFailed, logs.KindSandboxStopFailed, logs.KindPodKillFailed, logs.KindPodKillIncomplete,
 		logs.KindShimFailed, logs.KindCNIDeleteFailed)
@@ -84,7 +81,7 @@ func (s *stuckPod) judgeKilling() {
 			Command: "crictl ps -a; ps -eo pid,state,wchan:32,args | grep ' D '", Why: "shows which container is left and which of its processes waits in the kernel",
 			Risk: "none: it reads; ps reads command lines and can itself stop at a blocked process",
 		}}
-	case s.d.Stage == "killing":
+	default:
 		s.verdict = "its containers have not stopped"
 	}
 }

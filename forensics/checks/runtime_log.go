@@ -36,6 +36,7 @@ func runtimeInLog(p *forensics.Pass) *runtimeSilence {
 			continue
 		}
 		s.events = append(s.events, e)
+		s.stands = s.stands || soonBefore(lastSaid([]logs.Event{e}), kubeletEnd(p), repeats(e))
 		s.reason = cmp.Or(s.reason, e.Reason)
 		if call != "" {
 			s.calls = union(s.calls, []string{call})
@@ -48,12 +49,20 @@ func runtimeInLog(p *forensics.Pass) *runtimeSilence {
 		return nil
 	}
 	s.until = lastSaid(s.events)
-	s.stands = stands(p, s.until)
 	if s.since != nil && late {
 		t := s.since.Add(-questionLimit)
 		s.since = &t
 	}
 	return &s
+}
+
+// repeats is how often a complaint about the runtime or the PLEG is repeated at least, while its cause lasts: a question
+// that is not answered fails after 2 minutes, one that is refused and a loop that skips say so at once and again.
+func repeats(e logs.Event) time.Duration {
+	if e.Code == "DeadlineExceeded" {
+		return endOfLog
+	}
+	return everyRound
 }
 
 // unansweredIn says whether a message tells of a runtime that does not answer, and which question it was.
@@ -135,6 +144,7 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 			continue
 		}
 		t.events = append(t.events, e)
+		t.stands = t.stands || soonBefore(last, kubeletEnd(p), repeats(e))
 		t.runtime = t.runtime || strings.Contains(e.Reason, "runtime is down") || e.Kind == logs.KindPLEGRelistFailed
 		if e.Kind == logs.KindPLEGUnhealthy {
 			t.unhealthy, t.reason = true, e.Reason
@@ -152,7 +162,6 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 	}
 	t.reason = cmp.Or(t.reason, t.events[0].Reason)
 	t.until = lastSaid(t.events)
-	t.stands = stands(p, t.until)
 	return &t
 }
 
@@ -161,7 +170,7 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: plegEntity, ConfidenceWhy: "the kubelet says so in its log",
 		Title:    fmt.Sprintf("%s: the PLEG has not got through its list of containers since %s", p.Model.KubeletName(), moment(t.since)),
-		Remedies: []forensics.Remedy{keepEvidence()},
+		Remedies: []forensics.Remedy{evidenceFirst(p)},
 	}
 	switch {
 	case !t.stands:

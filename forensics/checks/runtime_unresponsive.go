@@ -31,6 +31,7 @@ reaches the examination; what was over by then is information.`,
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
+		orKubeletLog(p, forensics.SourceGoroutines)
 		told := runtimeInLog(p)
 		switch list := askingRuntime(p); {
 		case len(list) > 0:
@@ -116,7 +117,7 @@ func blameRuntimeProcess(p *forensics.Pass, f *forensics.Finding) {
 }
 
 func runtimeRemedies(p *forensics.Pass, runtime forensics.Entity) []forensics.Remedy {
-	remedies := []forensics.Remedy{keepEvidence()}
+	remedies := []forensics.Remedy{evidenceFirst(p)}
 	process, ok := p.Model.RuntimeProcess()
 	switch {
 	case ok && (process.State == "T" || process.State == "t"):

@@ -16,7 +16,8 @@ var ThreadBlocked = forensics.Check{
 	Doc: `A thread that provably has waited in a file system or for a disk longer than --hung-after, told by what the
 kernel says it waits for (wchan, kernel stack), whatever its state letter: a wait for a FUSE server is state S. The
 threads of one process that wait for the same thing are one finding, named after the one that waits longest. Throttling
-by dirty pages is not a hang and is left out.`,
+by dirty pages is not a hang and is left out. The kernel's own complaint about the thread ("blocked for more than 120
+seconds") is quoted where its log has it; it makes none about waits that a signal ends, as those for NFS and FUSE are.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceThreads}},
 	Run: func(p *forensics.Pass) {

@@ -26,14 +26,20 @@ The kubelet's log shows the refused unmounts themselves, since when, how often, 
 refused when the log ended counts. With the log alone nobody is named who holds it.`,
 	Severity: forensics.Warning,
 	Needs: []forensics.Need{
-		{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceLogs},
-		{forensics.SourceHolders, forensics.SourceLogs}, {forensics.SourceMounts, forensics.SourceLogs},
+		{forensics.SourcePodDirs, forensics.SourceLogs},
+		{forensics.SourceKubeletPods, forensics.SourceLogs},
+		{forensics.SourceHolders, forensics.SourceLogs},
+		{forensics.SourceMounts, forensics.SourceLogs},
 	},
 	Run: func(p *forensics.Pass) {
+		var missing []string
 		for _, source := range []string{forensics.SourcePodDirs, forensics.SourceKubeletPods, forensics.SourceHolders, forensics.SourceMounts} {
 			if ok, why := p.Evidence.Saw(source); !ok {
-				p.Unjudged("who holds a mount was not seen: %s %s", source, why)
+				missing = append(missing, source+" "+why)
 			}
+		}
+		if len(missing) > 0 {
+			p.Unjudged("who holds a mount was not judged: %s", strings.Join(missing, ", "))
 		}
 		refused := refusals(p)
 		for _, d := range p.Evidence.PodDirs {

@@ -18,7 +18,7 @@ const (
 // A chunk is a run of whole lines and, when done is closed, what is known in them.
 type chunk struct {
 	text    []byte
-	parser  *parser
+	parser  *lineParser
 	matcher *matcher
 	// cut counts lines that lost their end; bytes is what the chunk was in the log.
 	cut, bytes int64
@@ -130,14 +130,14 @@ func (c *chunk) peekAt(at int) peek {
 	return c.parser.peek(c.text[at:c.lineEnd(at)])
 }
 
-func (p *parser) peek(line []byte) peek {
+func (p *lineParser) peek(line []byte) peek {
 	var k peek
 	k.text = p.unwrap(&k.entry, &k.shape, unsafe.String(unsafe.SliceData(line), len(line)))
 	return k
 }
 
 // follows says whether a line may be a later line of the message above it, by not beginning like one.
-func (p *parser) follows(k *peek) bool {
+func (p *lineParser) follows(k *peek) bool {
 	return p.isContinuation(k.text, &k.entry, &k.shape)
 }
 

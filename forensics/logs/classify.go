@@ -1,21 +1,115 @@
 package logs
 
-// literals are what lines must hold, at least one of them, to be parsed at all. They are matched byte by byte.
-func literals() []string { return nil }
+import "strings"
+
+// A rule knows one message by its words.
+type rule struct {
+	// start is what the message begins with; empty where it can stand anywhere (has must be set then).
+	start string
+	// has is what the message, or the text of its error, must hold besides.
+	has string
+	// err is what the text of the error (the err field, or else the message) must hold besides.
+	err  string
+	kind Kind
+	// level is the -v that the line proves; 0 for lines that are always written.
+	level int
+	// fill sets what is particular to the message; it may change the kind, and says false where the line is not what
+	// it seems. Before it, fields that all messages share are set.
+	fill func(*Entry, *Occurrence) bool
+}
+
+// rulebook finds rules by the first word of a message, so that a line is compared with a few of them.
+type rulebook struct {
+	byWord   map[string][]rule
+	anywhere []rule
+	kernel   []rule
+}
+
+var book = newRulebook()
+
+func newRulebook() rulebook {
+	b := rulebook{byWord: map[string][]rule{}, kernel: kernelRules()}
+	for _, rules := range [][]rule{
+		orphanRules(), loopRules(), teardownRules(), kubeletStatusRules(), volumeRules(), diskRules(), runtimeRules(),
+		podGCRules(), lifeRules(), noiseRules(), limitRules(),
+	} {
+		for _, r := range rules {
+			if r.start == "" {
+				b.anywhere = append(b.anywhere, r)
+				continue
+			}
+			w := firstWord(r.start)
+			b.byWord[w] = append(b.byWord[w], r)
+		}
+	}
+	return b
+}
+
+// firstWord is what stands before the first space.
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return word
+}
 
 // classify says what a parsed line means; it is false for what is not known.
-func classify(*Entry) (Occurrence, bool) { return Occurrence{}, false }
+func classify(e *Entry) (Occurrence, bool) {
+	o := Occurrence{Time: e.Time, Entry: e}
+	r, ok := book.find(e, &o)
+	if !ok {
+		return Occurrence{}, false
+	}
+	o.level = r.level
+	o.Subject = o.cloned()
+	return o, true
+}
 
-// A folder makes a story of occurrences. They come in the order of the files and of the lines in them.
-type folder struct{}
+// find is the first rule that fits. Lines of the kernel are compared with the kernel's rules alone, and no other
+// program's are, since a log of a program may quote the kernel.
+func (b *rulebook) find(e *Entry, o *Occurrence) (rule, bool) {
+	if e.Origin == "kernel" {
+		return firstFit(b.kernel, e, o)
+	}
+	if r, ok := firstFit(b.byWord[firstWord(e.Message)], e, o); ok {
+		return r, true
+	}
+	if r, ok := firstFit(b.anywhere, e, o); ok {
+		return r, true
+	}
+	if e.Origin == "" && e.Source == "" {
+		return firstFit(b.kernel, e, o)
+	}
+	return rule{}, false
+}
 
-func newFolder() *folder { return &folder{} }
+func firstFit(rules []rule, e *Entry, o *Occurrence) (rule, bool) {
+	for i := range rules {
+		if r := &rules[i]; r.fits(e) {
+			*o = Occurrence{Kind: r.kind, Time: e.Time, Entry: e}
+			fillShared(e, o, r)
+			if r.fill == nil || r.fill(e, o) {
+				return *r, true
+			}
+		}
+	}
+	return rule{}, false
+}
 
-// add takes one occurrence; file is the path that quotes name. Nothing of the entry is kept uncloned.
-func (*folder) add(file string, o Occurrence) {}
+func (r *rule) fits(e *Entry) bool {
+	if !strings.HasPrefix(e.Message, r.start) {
+		return false
+	}
+	if r.has != "" && !strings.Contains(e.Message, r.has) && (r.start != "" || !strings.Contains(errorOf(e), r.has)) {
+		return false
+	}
+	return r.err == "" || strings.Contains(errorOf(e), r.err)
+}
 
-// seen tells of lines that were not selected: that a writer said something else at that time.
-func (*folder) seen(e *Entry) {}
-
-// story is what came of it.
-func (*folder) story(files []File) Story { return Story{Files: files} }
+func (s Subject) cloned() Subject {
+	for _, p := range []*string{
+		&s.PodUID, &s.PodName, &s.Container, &s.Volume, &s.UniqueName, &s.Driver, &s.Image, &s.Path, &s.Device,
+		&s.Server, &s.Process, &s.Reason, &s.Code,
+	} {
+		*p = strings.Clone(*p)
+	}
+	return s
+}

@@ -26,7 +26,7 @@ const (
 var programPaths = []string{"/usr/bin/journalctl", "/bin/journalctl", "/run/current-system/sw/bin/journalctl"}
 
 // journalFields are those that are read; a record has twenty more.
-const journalFields = "MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,_COMM,_PID,_TRANSPORT"
+const journalFields = "MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,_COMM,_PID,_TRANSPORT,_SOURCE_MONOTONIC_TIMESTAMP"
 
 // A journal is what records are asked for.
 type journal struct {

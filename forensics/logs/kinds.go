@@ -308,15 +308,16 @@ const (
 
 // The kubelet's own life, told by itself and by systemd.
 const (
-	KindKubeletVersion  Kind = "kubelet-version"  // `"Kubelet version" kubeletVersion=`; Reason is the version
-	KindKubeletStage    Kind = "kubelet-stage"    // a step of the start; Reason is the stage as in Life.Stage
-	KindKubeletFatal    Kind = "kubelet-fatal"    // an F line, `"command failed"`, `"Failed to run kubelet"`; Reason
-	KindKubeletPanic    Kind = "kubelet-panic"    // `panic: …`, `fatal error: …`, `Observed a panic`; Reason
-	KindKubeletExited   Kind = "kubelet-exited"   // systemd: `kubelet.service: Main process exited, code=…`; Code is "9/KILL"
-	KindKubeletStopping Kind = "kubelet-stopping" // systemd: `Stopping kubelet`, `Stopped kubelet`
-	KindKubeletStarting Kind = "kubelet-starting" // systemd: `Started kubelet`, `Scheduled restart job`
-	KindKubeletWatchdog Kind = "kubelet-watchdog" // systemd: `Watchdog timeout`
-	KindKubeletSignal   Kind = "kubelet-signal"   // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
+	KindKubeletVersion   Kind = "kubelet-version"   // `"Kubelet version" kubeletVersion=`; Reason is the version
+	KindKubeletStage     Kind = "kubelet-stage"     // a step of the start; Reason is the stage as in Life.Stage
+	KindKubeletVerbosity Kind = "kubelet-verbosity" // `FLAG: --v="4"`, Number is it
+	KindKubeletFatal     Kind = "kubelet-fatal"     // an F line, `"command failed"`, `"Failed to run kubelet"`; Reason
+	KindKubeletPanic     Kind = "kubelet-panic"     // `panic: …`, `fatal error: …`, `Observed a panic`; Reason
+	KindKubeletExited    Kind = "kubelet-exited"    // systemd: `kubelet.service: Main process exited, code=…`; Code is "9/KILL"
+	KindKubeletStopping  Kind = "kubelet-stopping"  // systemd: `Stopping kubelet`, `Stopped kubelet`
+	KindKubeletStarting  Kind = "kubelet-starting"  // systemd: `Started kubelet`, `Scheduled restart job`
+	KindKubeletWatchdog  Kind = "kubelet-watchdog"  // systemd: `Watchdog timeout`
+	KindKubeletSignal    Kind = "kubelet-signal"    // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
 )
 
 // The API server, certificates and the limits of the node, as the kubelet meets them. Reason.
@@ -344,11 +345,11 @@ const (
 	NoiseSystemStats    Kind = "noise-system-container-stats" // `"Failed to get system container stats"`
 	NoiseSyncCancelled  Kind = "noise-sync-cancelled"         // `"Sync exited with context cancellation error"`
 	NoiseVolumeLimits   Kind = "noise-volume-limits"          // `Error getting volume limit for plugin`
-	NoiseLabelMissing   Kind = "noise-product-name"           // `Error while reading product_name`
+	NoiseProductName    Kind = "noise-product-name"           // `Error while reading product_name`
 	NoiseIPTablesCanary Kind = "noise-iptables-canary"        // `Could not set up iptables canary`
 	NoiseFlexVolume     Kind = "noise-flexvolume"             // FlexVolume driver probe: `unexpected end of JSON input`
-	NoiseNotFoundDelete Kind = "noise-already-gone"           // `"DeleteContainer returned error" … code = NotFound`
-	NoiseLastTerminated Kind = "noise-container-id"           // `"ContainerStatus from runtime service failed" … code = NotFound`
+	NoiseAlreadyGone    Kind = "noise-already-gone"           // `"DeleteContainer returned error"`, `… from runtime service failed` with gRPC code NotFound
+	NoiseUnimplemented  Kind = "noise-unimplemented"          // a runtime service call that failed with gRPC code Unimplemented
 	NoiseStartPLEG      Kind = "noise-start-pleg"             // `PLEG is not healthy: pleg has yet to be successful` while the kubelet starts
 	NoiseImageFSStart   Kind = "noise-image-fs-start"         // `invalid capacity 0 on image filesystem` once while the kubelet starts
 	NoiseDNSLimits      Kind = "noise-dns-limits"             // `"Nameserver limits exceeded"`

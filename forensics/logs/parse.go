@@ -42,6 +42,8 @@ type shape struct {
 	// CRI's, 'o' or 'e'.
 	partial bool
 	stream  byte
+	// inner is the text inside of the outermost record.
+	inner string
 }
 
 func (s *shape) push(l layer) {
@@ -70,8 +72,8 @@ func (s *shape) has(l layer) bool {
 	return false
 }
 
-// A parser understands lines of any format. It has no state: lines are parsed at the same time, in any order.
-type parser struct {
+// A lineParser understands lines of any format. It has no state: lines are parsed at the same time, in any order.
+type lineParser struct {
 	// latest is a time that no line is later than, but for the difference of two clocks; years follow from it.
 	latest time.Time
 	zone   *time.Location
@@ -83,11 +85,14 @@ type parser struct {
 
 // parse understands an entry of one line, or of several of which the later ones belong to the message. The strings of
 // the entry are parts of the lines where possible.
-func (p *parser) parse(lines ...string) (Entry, shape) {
+func (p *lineParser) parse(lines ...string) (Entry, shape) {
 	var e Entry
 	var s shape
 	e.Raw = clip(lines[0])
 	text := p.unwrap(&e, &s, lines[0])
+	if s.has(layerJournal) || s.has(layerDocker) { // a record is not what anybody has written
+		e.Raw = clip(s.inner)
+	}
 	var rest []string
 	for _, line := range lines[1:] {
 		var other Entry
@@ -117,7 +122,7 @@ const maxRaw = 16 << 10
 func clip(s string) string { return s[:min(len(s), maxRaw)] }
 
 // name settles who wrote a line.
-func (p *parser) name(e *Entry, s *shape) {
+func (p *lineParser) name(e *Entry, s *shape) {
 	if e.Origin == "" && p.origin != "" {
 		e.Origin = p.origin
 	}
@@ -160,7 +165,7 @@ func program(tag string) string {
 
 // isContinuation says whether a line may be a later line of the message above it. That it has no header of its own tells:
 // klog writes line breaks in messages as they are, and values of several lines indented (klog's KVListFormat).
-func (p *parser) isContinuation(text string, e *Entry, s *shape) bool {
+func (p *lineParser) isContinuation(text string, e *Entry, s *shape) bool {
 	if text == "" || s.head || e.Origin == "kernel" || isKlogHead(text) {
 		return false
 	}
@@ -179,7 +184,7 @@ var beginnings = []string{
 }
 
 // unwrap takes all prefixes off a line and notes what they tell. What is left is klog's text, or the message.
-func (p *parser) unwrap(e *Entry, s *shape, line string) string {
+func (p *lineParser) unwrap(e *Entry, s *shape, line string) string {
 	text := trim(line)
 	if isKlogHead(text) {
 		return text
@@ -190,6 +195,9 @@ func (p *parser) unwrap(e *Entry, s *shape, line string) string {
 			return text
 		}
 		text = trim(rest)
+		if s.inner == "" {
+			s.inner = text
+		}
 		if s.head {
 			return text
 		}
@@ -198,7 +206,7 @@ func (p *parser) unwrap(e *Entry, s *shape, line string) string {
 }
 
 // peel takes one prefix off.
-func (p *parser) peel(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) peel(e *Entry, s *shape, text string) (string, bool) {
 	if text == "" {
 		return text, false
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // json reads a line that is one JSON object: a record of the journal, of docker's json-file, or of klog.
-func (p *parser) json(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) json(e *Entry, s *shape, text string) (string, bool) {
 	fields, ok := jsonFields(text)
 	if !ok {
 		return text, false
@@ -34,10 +34,10 @@ func (p *parser) json(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // journal reads a record as journalctl -o json writes it (systemd.journal-fields(7)).
-func (p *parser) journal(e *Entry, s *shape, record *Entry, at string) string {
+func (p *lineParser) journal(e *Entry, s *shape, record *Entry, at string) string {
 	s.push(layerJournal)
 	if micros, err := strconv.ParseInt(at, 10, 64); err == nil {
-		s.stamp(e, time.UnixMicro(micros).UTC(), true)
+		s.stamp(e, time.UnixMicro(micros-delay(record)).UTC(), true)
 	}
 	switch {
 	case e.Origin != "":
@@ -61,6 +61,17 @@ func (p *parser) journal(e *Entry, s *shape, record *Entry, at string) string {
 		}
 	}
 	return message
+}
+
+// delay is how many microseconds after it was written a message of the kernel was taken into the journal: at boot, and
+// whenever the journal's daemon starts, it takes all that the kernel still has.
+func delay(record *Entry) int64 {
+	taken, err1 := strconv.ParseInt(record.Get("__MONOTONIC_TIMESTAMP"), 10, 64)
+	written, err2 := strconv.ParseInt(record.Get("_SOURCE_MONOTONIC_TIMESTAMP"), 10, 64)
+	if err1 != nil || err2 != nil || record.Get("_TRANSPORT") != "kernel" {
+		return 0
+	}
+	return max(taken-written, 0)
 }
 
 // severity translates a level of syslog(3).
@@ -88,7 +99,7 @@ func bytesOf(array string) (string, bool) {
 
 // klogJSON reads a record of --logging-format=json. "ts" are milliseconds with a fraction; "v" is there on info lines
 // only.
-func (p *parser) klogJSON(e *Entry, s *shape, fields []Field) {
+func (p *lineParser) klogJSON(e *Entry, s *shape, fields []Field) {
 	s.push(layerKlogJSON)
 	s.head = true
 	verbose, failed := false, false
@@ -132,7 +143,7 @@ func jsonFields(s string) ([]Field, bool) {
 			return fields, true
 		}
 		end := jsonEnd(s, i)
-		if s[i] != '"' || end < 0 {
+		if s[i] != '"' || end < 0 || end >= len(s) {
 			return nil, false
 		}
 		key := jsonString(s[i:end])
@@ -140,7 +151,7 @@ func jsonFields(s string) ([]Field, bool) {
 			return nil, false
 		}
 		i = blanks(s, i+1)
-		if end = jsonEnd(s, i); end < 0 {
+		if end = jsonEnd(s, i); end < 0 || end >= len(s) {
 			return nil, false
 		}
 		fields = append(fields, Field{key, jsonValue(s[i:end])})

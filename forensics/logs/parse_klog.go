@@ -25,7 +25,7 @@ func isKlogHead(text string) bool {
 //	Lmmdd hh:mm:ss.uuuuuu threadid file:line] msg
 //
 // (k8s.io/klog, Header) and the message behind it. The time is local and lacks the year; the thread is the process.
-func (p *parser) klog(e *Entry, s *shape, text string) bool {
+func (p *lineParser) klog(e *Entry, s *shape, text string) bool {
 	if !isKlogHead(text) {
 		return false
 	}
@@ -208,7 +208,7 @@ func unquote(quoted string) string {
 }
 
 // logfmt reads lines of logrus, in which k3s, containerd and docker write: time="…" level=info msg="…" key=value.
-func (p *parser) logfmt(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) logfmt(e *Entry, s *shape, text string) (string, bool) {
 	var line Entry
 	line.fields(text, nil)
 	t, _, zoned := p.rfc3339(line.Get("time"))

@@ -7,7 +7,7 @@ import (
 
 // priority reads what follows "<N>": a message of RFC 5424 or RFC 3164, or a line of the kernel's ring as dmesg -r
 // writes it.
-func (p *parser) priority(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) priority(e *Entry, s *shape, text string) (string, bool) {
 	level, n := leadingDigits(text[1:])
 	if n == 0 || n > 3 || len(text) < n+3 || text[n+1] != '>' {
 		return text, false
@@ -26,7 +26,7 @@ func (p *parser) priority(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // rfc5424 reads "TIMESTAMP HOST APP PROCID MSGID STRUCTURED-DATA MSG".
-func (p *parser) rfc5424(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) rfc5424(e *Entry, s *shape, text string) (string, bool) {
 	t, end, zoned := p.rfc3339(text)
 	if end == 0 || end >= len(text) || text[end] != ' ' {
 		return text, false
@@ -54,12 +54,14 @@ func structuredData(s string) string {
 		return s[1:]
 	}
 	for strings.HasPrefix(s, "[") {
-		end := -1
+		end, quoted := -1, false
 		for i := 1; i < len(s) && end < 0; i++ {
-			switch s[i] {
-			case '\\':
+			switch {
+			case s[i] == '\\':
 				i++
-			case ']':
+			case s[i] == '"':
+				quoted = !quoted
+			case s[i] == ']' && !quoted:
 				end = i
 			}
 		}
@@ -72,7 +74,7 @@ func structuredData(s string) string {
 }
 
 // writer notes who wrote a line, unless a prefix further out has said so.
-func (p *parser) writer(e *Entry, name, pid string) {
+func (p *lineParser) writer(e *Entry, name, pid string) {
 	if e.Origin == "" && name != "-" {
 		e.Origin = program(name)
 	}
@@ -86,7 +88,7 @@ func (p *parser) writer(e *Entry, name, pid string) {
 //
 //	Nov 21 10:00:00.123456 host kubelet[2588]: message
 //	Sat 2026-11-21 10:00:00 UTC host kubelet[2588]: message
-func (p *parser) dated(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) dated(e *Entry, s *shape, text string) (string, bool) {
 	if isWeekday(text) && len(text) > 30 && text[4] == '2' {
 		return p.full(e, s, text)
 	}
@@ -106,7 +108,7 @@ func (p *parser) dated(e *Entry, s *shape, text string) (string, bool) {
 			return text, false
 		}
 		s.guessedZone = !s.timed
-		s.stamp(e, time.Date(int(year), month, int(day), hour, minute, second, nanos, p.zone), false)
+		s.stamp(e, time.Date(int(year), month, int(day), hour, minute, second, nanos, p.location()), false)
 		return p.tagged(e, s, rest[5+end:])
 	}
 	hour, minute, second, nanos, end, ok := clock(rest)
@@ -121,7 +123,7 @@ func (p *parser) dated(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // full reads a date with weekday and a zone by its name. Only UTC is known; others are taken as the node's.
-func (p *parser) full(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) full(e *Entry, s *shape, text string) (string, bool) {
 	local := *p
 	zone := text[4:]
 	_, end, _ := p.rfc3339(zone)
@@ -144,7 +146,7 @@ func (p *parser) full(e *Entry, s *shape, text string) (string, bool) {
 
 // tagged reads " host tag[pid]: message". Busybox puts "facility.level" before the tag, and a relay may leave out the
 // host.
-func (p *parser) tagged(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) tagged(e *Entry, s *shape, text string) (string, bool) {
 	s.push(layerSyslog)
 	rest := strings.TrimLeft(text, " ")
 	host, after, ok := strings.Cut(rest, " ")
@@ -188,7 +190,7 @@ func tag(s string) (name, pid, message string, ok bool) {
 }
 
 // kernelClock takes off the "[  123.456789] " that syslog daemons leave before messages of the kernel.
-func (p *parser) kernelClock(e *Entry, s *shape, message string) string {
+func (p *lineParser) kernelClock(e *Entry, s *shape, message string) string {
 	if e.Origin == "kernel" && strings.HasPrefix(message, "[") {
 		if _, rest, ok := p.ring(message); ok {
 			message = rest
@@ -199,7 +201,7 @@ func (p *parser) kernelClock(e *Entry, s *shape, message string) string {
 
 // numbered reads what begins with a digit: a container's log, a time of RFC 3339 or of journalctl -o short-unix, or a
 // record of /dev/kmsg.
-func (p *parser) numbered(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) numbered(e *Entry, s *shape, text string) (string, bool) {
 	if t, end, zoned := p.rfc3339(text); end > 0 && end < len(text) && text[end] == ' ' {
 		return p.stamped(e, s, text, t, end, zoned)
 	}
@@ -214,7 +216,7 @@ func (p *parser) numbered(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // stamped reads what follows a time: "stderr F message" of the CRI, "host tag: message", or a message.
-func (p *parser) stamped(e *Entry, s *shape, text string, t time.Time, end int, zoned bool) (string, bool) {
+func (p *lineParser) stamped(e *Entry, s *shape, text string, t time.Time, end int, zoned bool) (string, bool) {
 	s.guessedZone = s.guessedZone || !s.timed && !zoned
 	s.stamp(e, t, zoned)
 	rest := text[end+1:]
@@ -241,7 +243,7 @@ func (p *parser) stamped(e *Entry, s *shape, text string, t time.Time, end int, 
 }
 
 // kmsg reads a record of /dev/kmsg: "level,sequence,microseconds,flags;message" (Documentation/ABI/testing/dev-kmsg).
-func (p *parser) kmsg(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) kmsg(e *Entry, s *shape, text string) (string, bool) {
 	head, message, ok := strings.Cut(text[:min(len(text), 128)], ";")
 	parts := strings.Split(head, ",")
 	if !ok || len(parts) < 4 {
@@ -268,7 +270,7 @@ func (p *parser) kmsg(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // dmesg reads "[  123.456789] message" and, of dmesg -T, "[Sat Nov 21 10:00:00 2026] message".
-func (p *parser) dmesg(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) dmesg(e *Entry, s *shape, text string) (string, bool) {
 	if since, rest, ok := p.ring(text); ok {
 		s.stamp(e, p.sinceBoot(since), true)
 		s.push(layerDmesg)
@@ -277,7 +279,7 @@ func (p *parser) dmesg(e *Entry, s *shape, text string) (string, bool) {
 	if len(text) < 27 || !isWeekday(text[1:]) || text[25] != ']' {
 		return text, false
 	}
-	t, err := time.ParseInLocation("Mon Jan _2 15:04:05 2006", text[1:25], p.zone)
+	t, err := time.ParseInLocation("Mon Jan _2 15:04:05 2006", text[1:25], p.location())
 	if err != nil {
 		return text, false
 	}
@@ -288,7 +290,7 @@ func (p *parser) dmesg(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // ring reads "[  123.456789] ", with "[ T1234]" behind it where the kernel tells the caller (CONFIG_PRINTK_CALLER).
-func (p *parser) ring(text string) (since time.Duration, rest string, ok bool) {
+func (p *lineParser) ring(text string) (since time.Duration, rest string, ok bool) {
 	inner := strings.TrimLeft(text[1:], " ")
 	since, n := bootSeconds(inner)
 	if n == 0 || n >= len(inner) || inner[n] != ']' {
@@ -306,7 +308,7 @@ func (p *parser) ring(text string) (since time.Duration, rest string, ok bool) {
 }
 
 // decoded reads "kern  :info  : [  123.456789] message", as dmesg -x writes it.
-func (p *parser) decoded(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) decoded(e *Entry, s *shape, text string) (string, bool) {
 	_, rest, ok := strings.Cut(text[:min(len(text), 64)], ": [")
 	if !ok {
 		return text, false

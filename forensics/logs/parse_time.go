@@ -19,11 +19,11 @@ func (s *shape) stamp(e *Entry, t time.Time, sure bool) {
 
 // undated makes a time of one without a year, in the node's zone: the latest that is not in the future. Clocks may
 // differ, hence the day of patience.
-func (p *parser) undated(month time.Month, day, hour, minute, second, nanos int) time.Time {
+func (p *lineParser) undated(month time.Month, day, hour, minute, second, nanos int) time.Time {
 	limit := p.latest.Add(25 * time.Hour)
-	year := limit.In(p.zone).Year()
+	year := limit.In(p.location()).Year()
 	for range 9 {
-		t := time.Date(year, month, day, hour, minute, second, nanos, p.zone)
+		t := time.Date(year, month, day, hour, minute, second, nanos, p.location())
 		if !t.After(limit) && t.Month() == month { // the 29th of February is not in every year
 			return t
 		}
@@ -89,7 +89,7 @@ func fraction(s string, i int) (nanos, end int) {
 
 // rfc3339 reads "2026-11-21T10:00:00.123+01:00"; the zone may lack its colon, as journalctl -o short-iso writes it, or
 // be missing. The date and the clock may be parted by a blank.
-func (p *parser) rfc3339(s string) (t time.Time, end int, zoned bool) {
+func (p *lineParser) rfc3339(s string) (t time.Time, end int, zoned bool) {
 	if len(s) < 19 || s[4] != '-' || s[7] != '-' || s[10] != 'T' && s[10] != ' ' {
 		return time.Time{}, 0, false
 	}
@@ -101,7 +101,7 @@ func (p *parser) rfc3339(s string) (t time.Time, end int, zoned bool) {
 		return time.Time{}, 0, false
 	}
 	end = 11 + n
-	zone := p.zone
+	zone := p.location()
 	if offset, n, ok := zoneOffset(s[end:]); ok {
 		end += n
 		zoned, zone = true, time.UTC
@@ -171,9 +171,17 @@ func bootSeconds(s string) (d time.Duration, end int) {
 }
 
 // sinceBoot is the time of the kernel's clock, zero where the boot is unknown.
-func (p *parser) sinceBoot(d time.Duration) time.Time {
+func (p *lineParser) sinceBoot(d time.Duration) time.Time {
 	if p.boot.IsZero() {
 		return time.Time{}
 	}
 	return p.boot.Add(d)
+}
+
+// location is the zone of the node, UTC where nothing is known.
+func (p *lineParser) location() *time.Location {
+	if p.zone == nil {
+		return time.UTC
+	}
+	return p.zone
 }

@@ -18,10 +18,11 @@ type producer struct {
 	src    Source
 	chunks chan<- *chunk
 
-	parser      *parser
+	parser      *lineParser
 	matcher     *matcher
 	compression string
 	changed     string
+	uncounted   bool // a journal's records have no numbers
 	skipped     int64
 }
 
@@ -32,13 +33,14 @@ func (p *producer) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	p.parser = &parser{latest: p.r.opt.Now, zone: p.r.opt.Zone, boot: p.r.opt.Boot, origin: p.src.Origin}
+	p.parser = &lineParser{latest: p.r.opt.Now, zone: p.r.opt.Zone, boot: p.r.opt.Boot, origin: p.src.Origin}
 	if p.parser.origin == "mixed" || p.parser.origin == "unknown" {
 		p.parser.origin = ""
 	}
 	if m, ok := in.(modTimer); ok && !m.ModTime().IsZero() {
 		p.parser.latest = m.ModTime()
 	}
+	_, p.uncounted = in.(*records)
 	counted := &counter{in: in}
 	if s, ok := in.(seeker); ok && !p.r.opt.Since.IsZero() {
 		p.skipped = p.skip(s)
@@ -82,7 +84,7 @@ func (p *producer) decompress(in io.Reader) (text io.Reader, done func(), err er
 			return nil, nil, err
 		}
 		p.compression = "gzip"
-		if t := z.ModTime; !t.IsZero() && t.Before(p.parser.latest) { // of what was compressed
+		if t := z.ModTime; t.Unix() > 0 && t.Before(p.parser.latest) { // of what was compressed
 			p.parser.latest = t
 		}
 		return z, func() { _ = z.Close() }, nil
@@ -109,7 +111,7 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 		if p.matcher == nil {
 			p.matcher = newMatcher(p.r.words, buf)
 		}
-		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0}
+		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0 || p.uncounted}
 		carry = carry[:0]
 		if err == nil {
 			cut := p.boundary(buf)

@@ -241,7 +241,11 @@ func (r *reader) describe(p *progress, path string) File {
 	add(p.changed != "", "%s", p.changed)
 	add(p.skippedBytes > 0, "the first %d bytes are older than the window and were left out, so lines are not numbered", p.skippedBytes)
 	add(p.year, "the year is inferred: the lines name none")
-	add(p.zone, "the time zone is inferred: the lines name none, and %s is taken", r.opt.Zone)
+	zone := r.opt.Zone.String()
+	if zone == "Local" { // of whoever reads this elsewhere
+		zone, _ = p.last.In(r.opt.Zone).Zone()
+	}
+	add(p.zone, "the time zone is inferred: the lines name none, and %s is taken", zone)
 	add(p.cut > 0, "%d lines are longer than %d bytes and were cut", p.cut, chunkSize)
 	add(p.outOfBounds > 0, "%d known lines are outside of the window", p.outOfBounds)
 	f.Detail = strings.Join(details, "; ")

@@ -3,8 +3,12 @@ package logs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +26,7 @@ func memory(path string, content []byte) Source {
 var collected = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // tellingWords select the generator's messages.
-var tellingWords = []string{"rphaned pod", "SyncLoop", "durationBeforeRetry", "target is busy"}
+var tellingWords = []string{"rphaned pod", "SyncLoop", "durationBeforeRetry"}
 
 // readAll reads a log and returns the entries that hold a word, samples left out.
 func readAll(t testing.TB, src Source, opt Options, words ...string) (entries []Entry, file File) {
@@ -41,6 +45,37 @@ func readAll(t testing.TB, src Source, opt Options, words ...string) (entries []
 	defer r.close()
 	return entries, r.file(t.Context(), src)
 }
+
+func TestTheStoryCountsWhatWasWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kubelet.log")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := generate(f, 8<<20)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	story := Read(t.Context(), []Source{onDisk(path)}, Options{Now: collected})
+	counts := map[string]int64{}
+	for _, e := range story.Events {
+		counts[kindWords[e.Kind]] += e.Count
+	}
+	if diff := cmp.Diff(is.counts, counts); diff != "" {
+		t.Errorf("-written +counted\n%s", diff)
+	}
+	if file := story.Files[0]; file.Lines != is.lines || file.Selected != is.selected {
+		t.Errorf("%+v; want %d lines, %d selected", file, is.lines, is.selected)
+	}
+	if grep, err := exec.LookPath("grep"); err == nil {
+		if n := grepCount(t, grep, path, literals()); n != story.Files[0].Selected {
+			t.Errorf("grep selects %d lines, this %d", n, story.Files[0].Selected)
+		}
+	}
+}
+
+// kindWords are the words of the generator's messages by what they are read as.
+var kindWords = map[Kind]string{KindOrphan: "rphaned pod", KindSyncLoopDelete: "SyncLoop", KindUnmountBusy: "durationBeforeRetry"}
 
 func TestEverythingThatWasWrittenIsFound(t *testing.T) {
 	var log bytes.Buffer

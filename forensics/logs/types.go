@@ -28,6 +28,8 @@ type Story struct {
 	Operations []Operation `json:"operations"`
 	// Events are counted occurrences, in the order of their first one.
 	Events []Event `json:"events"`
+	// Orphans is what the lines about orphaned pods say together; absent where there is none.
+	Orphans *Orphans `json:"orphans,omitempty"`
 	// Dropped counts the occurrences that found no room, by kind.
 	Dropped map[Kind]int64 `json:"dropped,omitempty"`
 }
@@ -107,6 +109,8 @@ type Occurrence struct {
 	Number float64
 	// Entry is the line.
 	Entry *Entry
+	// level is the -v that the line proves; 0 for lines that are always written.
+	level int
 }
 
 // A Subject is what a message is about, as far as the line tells. All are cloned from the line.

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
+)
+
+// logsSchema names the layout of logs --json.
+const logsSchema = "nodeforensics.logs/v1"
+
+// logFlags are what the command line of logs says.
+type logFlags struct {
+	json  bool
+	since string
+	zone  string
+}
+
+func (a *app) logsCommand() *cobra.Command {
+	var f logFlags
+	cmd := &cobra.Command{
+		Use:   "logs FILE…",
+		Short: "Tell the story of logs: kubelet lives, sync loop, pod deletions, volumes, what the kernel said",
+		Long: `logs reads logs of a kubelet, of the kernel and of the controller manager, in any form: klog text and JSON, syslog,
+journalctl (short, short-precise, short-iso, json), container logs, dmesg; compressed by gzip or zstd or not. It prints
+what they tell: the runs of the kubelet, the last signs of the sync loop, the deletions of pods by stage, volume operations
+that have not ended, and events with their counts; harmless noise comes last. - is standard input.
+
+Files are read in the order of their first lines. A log of gigabytes takes seconds and no memory.`,
+		Example: `  journalctl -u kubelet -o short-precise | nodeforensics logs -
+  nodeforensics logs /var/log/syslog*
+  nodeforensics logs --since 2h kubelet.log --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.logs(f, args) },
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&f.json, "json", false, "print JSON")
+	fs.StringVar(&f.since, "since", "", "leave out what is older: a duration before now (2h) or a time (2026-11-21 or 2026-11-21T10:00:00Z)")
+	fs.StringVar(&f.zone, "zone", "Local", "the time zone of the node (Europe/Berlin, UTC), for lines that name none")
+	return cmd
+}
+
+func (a *app) logs(f logFlags, names []string) error {
+	opt, err := f.options()
+	if err != nil {
+		return err
+	}
+	story := logs.Read(context.Background(), logSources(names, opt), opt)
+	read := false
+	for _, file := range story.Files {
+		switch status := forensics.SourceStatus(file.Status); {
+		case !status.Usable():
+			a.complain("%s: %s", printable(file.Path), printable(cmp.Or(file.Detail, file.Status)))
+		case file.Lines == 0:
+			a.complain("%s: the file is empty", printable(file.Path))
+		default:
+			read = true
+			if status != forensics.SourceRead {
+				a.complain("%s: %s", printable(file.Path), printable(file.Detail))
+			}
+		}
+	}
+	if !read {
+		return errors.New("nothing could be read")
+	}
+	masked, _ := maskedLogs(story)
+	var b bytes.Buffer
+	if f.json {
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", " ")
+		err = enc.Encode(struct {
+			Schema string `json:"schema"`
+			*logs.Story
+		}{logsSchema, masked})
+	} else {
+		writeStory(&b, masked, a.storyWidth())
+	}
+	if err != nil {
+		return err
+	}
+	return writeStdout(a.out.file, b.Bytes(), time.Time{})
+}
+
+// storyWidth is that of the terminal; what goes elsewhere has room for whole lines.
+func (a *app) storyWidth() int {
+	if a.out.tty {
+		return a.out.width()
+	}
+	return 240
+}
+
+// maskedLogs masks the secrets in a story, and says what was masked.
+func maskedLogs(story logs.Story) (*logs.Story, []redact.LedgerEntry) {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	r := redact.New(key)
+	masked := forensics.MaskLogs(r, &story)
+	return masked, r.Ledger()
+}
+
+// options are those of the package.
+func (f logFlags) options() (logs.Options, error) {
+	opt := logs.Options{Now: time.Now()}
+	zone, err := time.LoadLocation(f.zone)
+	if err != nil {
+		return opt, usagef("--zone %s: %v", f.zone, err)
+	}
+	opt.Zone = zone
+	if f.since != "" {
+		if opt.Since, err = sinceTime(f.since, opt.Now, zone); err != nil {
+			return opt, usagef("--since %s: want a duration (2h) or a time (2026-11-21 or 2026-11-21T10:00:00Z)", f.since)
+		}
+	}
+	return opt, nil
+}
+
+func sinceTime(s string, now time.Time, zone *time.Location) (time.Time, error) {
+	if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	var t time.Time
+	err := errors.New("no format fits")
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
+		if t, err = time.ParseInLocation(layout, s, zone); err == nil {
+			break
+		}
+	}
+	return t, err
+}
+
+// logSources are files of the command line, those of one log oldest first.
+func logSources(names []string, opt logs.Options) []logs.Source {
+	type dated struct {
+		source logs.Source
+		first  time.Time
+	}
+	var list []dated
+	for _, name := range names {
+		source := logSource(name)
+		list = append(list, dated{source, firstTime(source, opt)})
+	}
+	if !slices.ContainsFunc(list, func(d dated) bool { return d.first.IsZero() }) {
+		slices.SortStableFunc(list, func(a, b dated) int { return a.first.Compare(b.first) })
+	}
+	sources := make([]logs.Source, 0, len(list))
+	for _, d := range list {
+		sources = append(sources, d.source)
+	}
+	return sources
+}
+
+// logSource is a file of the person who runs this, or standard input.
+func logSource(name string) logs.Source {
+	origin := ""
+	if base := filepath.ToSlash(name); strings.Contains(base, "controller-manager") {
+		origin = "kube-controller-manager"
+	}
+	return logs.Source{Path: name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) {
+		if name == "-" {
+			return io.NopCloser(os.Stdin), nil
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, errors.Unwrap(err)
+		}
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if info.IsDir() {
+			_ = f.Close()
+			return nil, errors.New("is a directory")
+		}
+		return &ownLog{f, info}, nil
+	}}
+}
+
+// ownLog is an open file that knows its size and time, if it is a regular one.
+type ownLog struct {
+	*os.File
+	info os.FileInfo
+}
+
+func (l *ownLog) ModTime() time.Time {
+	if !l.info.Mode().IsRegular() {
+		return time.Time{}
+	}
+	return l.info.ModTime()
+}
+
+func (l *ownLog) Size() int64 { return l.info.Size() }
+
+// firstTime is the time of the first lines of a file, zero where there is none or it cannot be known beforehand.
+func firstTime(source logs.Source, opt logs.Options) time.Time {
+	if source.Path == "-" {
+		return time.Time{}
+	}
+	in, err := source.Open(context.Background())
+	if err != nil {
+		return time.Time{}
+	}
+	defer func() { _ = in.Close() }()
+	return logs.FirstTime(in, opt)
+}

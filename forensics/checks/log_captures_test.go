@@ -1,0 +1,147 @@
+package checks
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// logOf is the evidence of a person who has a kubelet's log and nothing else.
+func logOf(tb testing.TB, capture string) forensics.Evidence {
+	tb.Helper()
+	dir, err := filepath.Abs(filepath.Join(captures, capture))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	fsys, err := hostfs.Open(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = fsys.Close() }()
+	story := logs.Read(context.Background(), []logs.Source{logs.FileSource(fsys, "/kubelet.log.gz", "")},
+		logs.Options{Now: time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)})
+	e := forensics.NewEvidence()
+	part, err := forensics.LogsEvidence(story)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e.Merge(part)
+	return e
+}
+
+// TestCapturedLogs judges the logs of real kubelets alone. What is true of them stands in testdata/captures.
+func TestCapturedLogs(t *testing.T) {
+	const web, sub = "2fa11937efabc40db85278b553e1ceeb", "volume 2fa11937efabc40db85278b553e1ceeb/kubernetes.io/empty-dir/sub"
+	for _, tt := range []struct {
+		capture string
+		want    []string
+		says    []string
+	}{
+		{
+			"kubelet-1.17.4-hung-cephfs",
+			[]string{"kubelet-syncloop-stalled critical subsystem syncloop", "pod-orphaned warning pod " + web},
+			[]string{
+				"has said nothing since 2026-11-20 10:00:10 UTC, for 12 min, while other parts went on", "of 10:00:10.421",
+				"It is the start of a housekeeping, which then did not come back", "A subpath is left over",
+			},
+		},
+		{
+			"kubelet-1.17.4-orphan-leftover",
+			[]string{"pod-orphaned warning pod 002d97dc-e398-4e34-b510-38f52354ad29"},
+			[]string{"It is one of 3; each round names the same one first", "a kubelet up to 1.17 never removes them"},
+		},
+		{
+			"kubelet-1.34.4-hung-csi",
+			[]string{"kubelet-syncloop-stalled warning subsystem syncloop", "image-gc-failing warning subsystem image-gc"},
+			[]string{
+				"when it was asked at 2026-11-20 10:25:36 UTC, its own health check said",
+				"the log alone proves nothing about a hang of the sync loop: at its verbosity (-v 2 is proven)",
+			},
+		},
+		{
+			"kubelet-1.34.4-unmount-busy",
+			[]string{"pod-terminating-stuck warning pod " + web + " because " + sub, "unmount-busy warning " + sub},
+			[]string{
+				"pod default/web-lab-node-1 (" + web + ") does not go away: volume sub cannot be unmounted, its target is busy",
+				"The kubelet was refused 7 times, from 10:28:13.286 to 10:28:45.025, and waits 32 s until its next try", `stands at the stage "volumes"`,
+			},
+		},
+		{
+			"kubelet-1.34.4-runtime-stopped",
+			[]string{
+				"runtime-unresponsive critical runtime runtime", "kubelet-pleg-unhealthy critical subsystem pleg because runtime runtime",
+				"kubelet-syncloop-stalled warning subsystem syncloop because subsystem pleg",
+			},
+			[]string{"the PLEG has not got through its list of containers since 2026-11-20 10:51:40 UTC", "has not answered kubelet since 2026-11-20 10:51:41 UTC"},
+		},
+		{
+			"kubelet-1.34.4-disk-pressure",
+			[]string{
+				"eviction-stuck warning subsystem eviction", "image-gc-failing warning subsystem image-gc",
+				"image-gc-removed-in-use info subsystem image-gc because subsystem eviction",
+			},
+			[]string{"the only pods left are critical: default/web-lab-node-1", "sha256:4e13ac714925", "comes back by hand only", "are not what fills the disk"},
+		},
+	} {
+		t.Run(tt.capture, func(t *testing.T) {
+			e := logOf(t, tt.capture)
+			a := forensics.Analyze(&e, All())
+			got := slices.DeleteFunc(summaries(a), func(s string) bool { return strings.HasPrefix(s, "log-noise info") })
+			if diff := cmp.Diff(sorted(tt.want), sorted(got)); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+			for _, says := range tt.says {
+				if !strings.Contains(texts(a), says) {
+					t.Errorf("nothing says %q:\n%s", says, texts(a))
+				}
+			}
+			if len(forensics.NewTimeline(&e, &a).Lanes) == 0 {
+				t.Error("the timeline is empty")
+			}
+		})
+	}
+}
+
+// TestCapturedLogAndDump joins the log of a kubelet with its goroutines and mounts: one story, and since when.
+func TestCapturedLogAndDump(t *testing.T) {
+	for _, tt := range []struct {
+		capture string
+		want    []string
+		since   string
+	}{
+		{"kubelet-1.17.4-hung-cephfs", []string{"goroutine 117", "subsystem housekeeping", "subsystem syncloop", "kubelet kubelet"}, "10:00:10.421407"},
+		{"kubelet-1.34.4-unmount-busy", []string{"mount 44", "pod 2fa11937efabc40db85278b553e1ceeb"}, "10:28:08.062043"},
+		{"kubelet-1.34.4-runtime-stopped", []string{"runtime runtime", "subsystem pleg", "subsystem syncloop", "kubelet kubelet"}, "10:51:40.172"},
+	} {
+		t.Run(tt.capture, func(t *testing.T) {
+			dump, err := os.ReadFile(filepath.Join(captures, tt.capture, "goroutine.debug2"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := captured(t, tt.capture, dump)
+			log := logOf(t, tt.capture)
+			e.Merge(forensics.Evidence{Logs: log.Logs, Coverage: log.Coverage})
+			d := forensics.Analyze(&e, All()).Diagnoses[0]
+			var chain []string
+			for _, link := range d.Chain {
+				chain = append(chain, string(link.Kind)+" "+link.ID)
+			}
+			if diff := cmp.Diff(tt.want, chain); diff != "" {
+				t.Errorf("chain (-want +got):\n%s", diff)
+			}
+			if d.Since == nil || !d.Since.Equal(*at(tt.since)) {
+				t.Errorf("since %v; want %s", d.Since, tt.since)
+			}
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package checks
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// LogNoise names lines that look like trouble and are none.
+var LogNoise = forensics.Check{
+	ID:    "log-noise",
+	Title: "Lines that look like trouble and are none",
+	Doc: `Messages at level E or W that kubelets print on nodes that are well, with how often they were seen and why they
+are harmless, so that nobody chases them. All are information.`,
+	Severity: forensics.Info,
+	Needs:    needsLogs,
+	Run: func(p *forensics.Pass) {
+		byKind := map[logs.Kind][]logs.Event{}
+		var kinds []logs.Kind
+		for _, e := range story(p).Events {
+			if !strings.HasPrefix(string(e.Kind), "noise-") {
+				continue
+			}
+			if byKind[e.Kind] == nil {
+				kinds = append(kinds, e.Kind)
+			}
+			byKind[e.Kind] = append(byKind[e.Kind], e)
+		}
+		for _, kind := range kinds {
+			p.Report(noiseFinding(p, kind, byKind[kind]))
+		}
+	},
+}
+
+func noiseFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensics.Finding {
+	detail := "It is printed on nodes that are well, too."
+	if why := logs.NoiseReason(kind); why != "" {
+		detail = capital(why) + "."
+	}
+	return forensics.Finding{
+		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Since: firstSaid(list), Refs: quotesOf(list[0]),
+		Title:         fmt.Sprintf("harmless: %s (%s)", forensics.KindText(kind), times(said(list))),
+		Detail:        detail,
+		ConfidenceWhy: "the message is known, and why it is printed",
+	}
+}

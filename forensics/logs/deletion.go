@@ -1,0 +1,257 @@
+package logs
+
+import (
+	"slices"
+	"time"
+)
+
+// Stages of a deletion, as in Deletion.Stage, in their order.
+const (
+	stageRequested  = "requested"
+	stageKilling    = "killing"
+	stageContainers = "containers"
+	stageVolumes    = "volumes"
+	stageCgroup     = "cgroup"
+	stageStatus     = "status"
+	stageAPI        = "api"
+	stageRemoved    = "removed"
+)
+
+var deletionStages = []string{
+	stageRequested, stageKilling, stageContainers, stageVolumes, stageCgroup, stageStatus, stageAPI, stageRemoved,
+}
+
+func stageRank(s string) int { return slices.Index(deletionStages, s) }
+
+// steps are the messages that bring a deletion to a stage: it stands there from then on.
+var steps = map[Kind]string{
+	KindSyncLoopDelete:       stageRequested,
+	KindSyncLoopRemove:       stageRequested, // of a static pod, or by force
+	KindPodTeardown:          stageKilling,
+	KindPodSyncCancelled:     stageKilling,
+	KindPodTerminating:       stageKilling,
+	KindContainerKilling:     stageContainers,
+	KindPodContainersStopped: stageVolumes,
+	KindPodTerminatedSync:    stageVolumes,
+	KindPodVolumesWaiting:    stageVolumes,
+	KindUnmountStarted:       stageVolumes,
+	KindPodVolumesUnmounted:  stageVolumes, // the directories come next
+	KindPodVolumePathsClean:  stageCgroup,
+	KindPodCgroupRemoved:     stageStatus,
+	KindPodStatusFinal:       stageAPI,
+	KindPodRemovedFromAPI:    stageAPI,
+	KindPodForgotten:         stageRemoved,
+	KindOrphanDirRemoved:     stageRemoved,
+}
+
+// complaints are messages that a deletion repeats while it stands, with the stage at which it does.
+var complaints = map[Kind]string{
+	KindPodVolumesLeft:      stageVolumes,
+	KindPodVolumesWaiting:   stageVolumes,
+	KindPodContainersLeft:   stageContainers,
+	KindPodKillIncomplete:   stageContainers,
+	KindPodKillFailed:       stageContainers,
+	KindContainerStopFailed: stageContainers,
+	KindSandboxStopFailed:   stageContainers,
+	KindCNIDeleteFailed:     stageContainers,
+	KindPreStopUnfinished:   stageContainers,
+	KindPodCgroupLeft:       stageCgroup,
+	KindCgroupDeleteFailed:  stageCgroup,
+	KindPodStatusFailed:     stageStatus,
+	KindPodDeleteFailed:     stageAPI,
+	KindPodDeleteDelayed:    stageStatus,
+	KindPodRestartBlocked:   stageKilling,
+	KindEvictionFailed:      stageContainers,
+	KindOrphanMounted:       stageVolumes,
+	KindUnmountBusy:         stageVolumes,
+	KindUnmountFailed:       stageVolumes,
+	KindCSIDriverMissing:    stageVolumes,
+	KindCSIAborted:          stageVolumes,
+	KindCSIDeadline:         stageVolumes,
+	KindCSIUnavailable:      stageVolumes,
+	KindCSIFailed:           stageVolumes,
+	KindCSIVolDataMissing:   stageVolumes,
+}
+
+// starts are the messages that only a pod on its way out has. Containers are also killed to be started again.
+var starts = map[Kind]bool{
+	KindSyncLoopDelete: true, KindSyncLoopRemove: true, KindPodTeardown: true, KindPodTerminating: true,
+	KindPodContainersStopped: true, KindPodTerminatedSync: true, KindPodVolumesWaiting: true, KindUnmountStarted: true,
+	KindPodVolumesLeft: true, KindPodContainersLeft: true, KindPodCgroupLeft: true, KindPodKillFailed: true,
+	KindPodKillIncomplete: true,
+}
+
+// volumeFailures are complaints when it is an unmount that failed.
+var volumeFailures = map[Kind]bool{
+	KindUnmountBusy: true, KindUnmountFailed: true, KindCSIDriverMissing: true, KindCSIAborted: true,
+	KindCSIDeadline: true, KindCSIUnavailable: true, KindCSIFailed: true, KindCSIVolDataMissing: true,
+}
+
+// startsDeletion says whether only a pod on its way out has such a line.
+func (o *Occurrence) startsDeletion() bool {
+	return starts[o.Kind] || volumeFailures[o.Kind] && o.isUnmount()
+}
+
+func (o *Occurrence) isUnmount() bool { return operationOf(o.Entry.Message) == opUnmountVolume }
+
+// deletion is one pod on its way out.
+type deletion struct {
+	Deletion
+	since, started time.Time
+	// deleted says that the API server asked for it, gone that its object, or its static file, is no more.
+	deleted, gone bool
+	// unmounted and killed count what has ended well.
+	unmounted, killed int
+	// life is the kubelet, counted from the first, that wrote the last line about it.
+	life int
+	// kills are containers that were told to end and have not; mounts are volumes whose unmount has begun and not ended.
+	kills, mounts map[string]bool
+	complaints    []complaint
+	cancelled     bool
+	teardown      string
+	order         int
+}
+
+type complaint struct {
+	kind   Kind
+	stage  string
+	reason string
+	code   string
+	volume string
+	time   time.Time
+	quote  Quote
+}
+
+// follow takes one line.
+func (d *deletion) follow(file string, o Occurrence) {
+	switch o.Kind {
+	case KindSyncLoopDelete:
+		d.deleted = true
+	case KindSyncLoopRemove:
+		d.gone = true
+	case KindPodTeardown:
+		d.teardown = o.Reason
+	case KindPodSyncCancelled:
+		d.cancelled = true
+	case KindContainerKilling:
+		d.kill(o.Container, o.Number)
+	case KindPodTerminating:
+		if o.Number > 0 {
+			d.grace(o.Number)
+		}
+	case KindContainerExited:
+		d.died(o.Container)
+	case KindSyncLoopPLEG:
+		if o.Reason == "ContainerDied" || o.Reason == "ContainerRemoved" {
+			d.died(o.Container)
+		}
+	case KindPodContainersStopped, KindPodTerminatedSync:
+		clear(d.kills)
+	case KindUnmountStarted:
+		if len(d.mounts) < maxKillsFollowed {
+			d.mounts[o.UniqueName] = true
+		}
+	case KindUnmountDone:
+		delete(d.mounts, o.UniqueName)
+		d.unmounted++
+		if len(d.mounts) == 0 && d.Stage == stageVolumes {
+			d.settleComplaints(stageVolumes)
+		}
+	}
+	if stage := complaints[o.Kind]; stage != "" {
+		d.complain(file, stage, o)
+	}
+	if stage := steps[o.Kind]; stage != "" {
+		d.reach(stage, file, o)
+	} else if stage := complaints[o.Kind]; stage != "" && stageRank(stage) > stageRank(d.Stage) && o.Kind != KindPreStopUnfinished {
+		d.reach(stage, file, o)
+	}
+}
+
+func (d *deletion) kill(container string, grace float64) {
+	if len(d.kills) < maxKillsFollowed {
+		d.kills[container] = true
+	}
+	d.grace(grace)
+}
+
+func (d *deletion) died(container string) {
+	if d.kills[container] {
+		delete(d.kills, container)
+		d.killed++
+	}
+}
+
+func (d *deletion) grace(seconds float64) {
+	if seconds < 0 || seconds > 1e9 {
+		return
+	}
+	n := int64(seconds)
+	if d.GraceSeconds == nil || n > *d.GraceSeconds {
+		d.GraceSeconds = &n
+	}
+}
+
+// reach notes a stage. Stages are never left backwards: lines of two workers may cross.
+func (d *deletion) reach(stage, file string, o Occurrence) {
+	if stageRank(stage) <= stageRank(d.Stage) {
+		return
+	}
+	d.Stage, d.since = stage, o.Time
+	d.Steps = append(d.Steps, Step{Stage: stage, Time: o.Time, Quote: quote(file, o.Entry)})
+	d.complaints = slices.DeleteFunc(d.complaints, func(c complaint) bool { return stageRank(c.stage) < stageRank(stage) })
+}
+
+func (d *deletion) settleComplaints(stage string) {
+	d.complaints = slices.DeleteFunc(d.complaints, func(c complaint) bool { return c.stage == stage })
+}
+
+// complain keeps the last line of each kind.
+func (d *deletion) complain(file, stage string, o Occurrence) {
+	over := stageRank(stage) < stageRank(d.Stage) && (stage != stageContainers || len(d.kills) == 0)
+	if over {
+		return
+	}
+	if o.Kind == KindPodVolumesWaiting && o.Volume == "" {
+		return // it says only that it begins to wait
+	}
+	c := complaint{kind: o.Kind, stage: stage, reason: o.Reason, code: o.Code, volume: o.Volume, time: o.Time, quote: quote(file, o.Entry)}
+	for i := range d.complaints {
+		if d.complaints[i].kind == o.Kind {
+			d.complaints[i] = c
+			return
+		}
+	}
+	if len(d.complaints) < maxComplaints {
+		d.complaints = append(d.complaints, c)
+	}
+}
+
+// asked says whether the pod is to go. Pods that have run to their end, or were evicted, are torn down too, but their
+// objects stay.
+func (d *deletion) asked() bool {
+	return d.deleted || d.gone || d.teardown != "" && d.teardown != teardownTerminal && d.teardown != teardownEvicted
+}
+
+// settle says whether the deletion has just ended. The object of the API server is removed by the kubelet when all else
+// is done, so its removal ends a deletion; but a pod that was deleted by force, or a static one, is removed first.
+func (d *deletion) settle() bool {
+	if d.Done {
+		return false
+	}
+	idle := len(d.kills) == 0 && len(d.mounts) == 0 && len(d.complaints) == 0
+	switch rank := stageRank(d.Stage); {
+	case d.Stage == stageRemoved,
+		d.gone && rank >= stageRank(stageAPI),
+		d.gone && d.deleted && idle:
+		d.Stage = stageRemoved
+	case !d.asked() && idle && (rank >= stageRank(stageCgroup) || d.Stage == stageVolumes && d.unmounted > 0):
+	default:
+		return false
+	}
+	d.Done = true
+	return true
+}
+
+// told says whether the log shows that the pod is, or was, to go, or is stuck on its way.
+func (d *deletion) told() bool { return !d.Done || d.Stage == stageRemoved }

@@ -1,0 +1,144 @@
+package logs
+
+import "strings"
+
+// errnoWords tell an errno from its message: the C library's, Go's and umount's, in the languages in which nodes are
+// installed. A language is told by words that no English message has. The order matters where one message holds
+// another's words ("not mounted" is umount's for EINVAL).
+var errnoWords = []struct {
+	errno string
+	words []string
+}{
+	{"EBUSY", []string{
+		" is busy", "resource busy", "device busy", "设备或资源忙", "目标忙", "目标正忙", "设备忙", "忙碌", "資源忙",
+		"ビジー", "使用中です", "wird gerade benutzt", "wird momentan benutzt", "Ressource belegt",
+		"Ressource ist belegt", "ist beschäftigt", "est occupé", "ressource occupé", "está ocupado", "recurso ocupado",
+		"risorsa occupata", "è occupat", "занят", "зайнят", "사용 중", "사용중", "동작 중", "zajęt", "meşgul",
+		"zaneprázdněn", "jsou používány", "upptagen",
+	}},
+	{"ESTALE", []string{
+		"tale file handle", "tale NFS file handle", "过旧的文件句柄", "文件句柄失效", "失效的文件", "過舊的檔案",
+		"失效的 NFS", "古いファイルハンドル", "実効性のないファイルハンドル", "Veraltete Dateizugriff", "Veralteter Datei",
+		"Veraltete Dateikennung", "NFS périmé", "de fichier périmé", "de archivo obsoleto", "устаревш",
+	}},
+	{"ENOTCONN", []string{
+		"ransport endpoint is not connected", "传输端点尚未连接", "傳輸端點尚未連線", "通信端点が接続されていません",
+		"通信端点に接続していません", "Transportendpunkt ist nicht verbunden", "Der Socket ist nicht verbunden",
+		"punto final de transporte no está conectado",
+		"Конечная точка передачи не подсоединена",
+	}},
+	{"ESHUTDOWN", []string{"annot send after transport endpoint shutdown", "端点关闭后无法发送"}},
+	{"EIO", []string{
+		"nput/output error", "I/O error", "输入/输出错误", "輸入/輸出錯誤", "入力/出力エラー", "Eingabe-/Ausgabefehler",
+		"erreur d'entrée/sortie", "Error de entrada/salida", "Ошибка ввода/вывода",
+	}},
+	{"EINVAL", []string{
+		"not mounted", "no mount point specified", "not a mountpoint", "未挂载", "没有挂载", "未掛載", "沒有掛載",
+		"マウントされていません", "nicht eingehängt", "n'est pas monté", "no está montado", "не смонтирован",
+	}},
+	{"EROFS", []string{
+		"ead-only file system", "只读文件系统", "唯讀檔案系統", "読み込み専用ファイルシステム", "Dateisystem ist nur lesbar",
+		"nur lesbar", "de fichiers accessible en lecture seulement", "sólo lectura", "только для чтения",
+	}},
+	{"ENOSPC", []string{
+		"o space left on device", "设备上没有空间", "裝置上已無多餘空間", "空き領域がありません", "kein Speicherplatz mehr",
+		"plus de place disponible", "No queda espacio", "не осталось свободного места",
+	}},
+	{"EDQUOT", []string{"isk quota exceeded", "超出磁盘限额", "ディスク使用量制限を超過"}},
+	{"ENOTEMPTY", []string{"irectory not empty", "目录非空", "ディレクトリは空ではありません", "Verzeichnis nicht leer"}},
+	{"ENOTDIR", []string{": not a directory"}},
+	{"EHOSTDOWN", []string{"ost is down", "主机关闭", "ホストが落ちています", "Rechner ist nicht aktiv"}},
+	{"ETIMEDOUT", []string{
+		"onnection timed out", "连接超时", "連線逾時", "接続がタイムアウトしました", "Wartezeit für die Verbindung ist abgelaufen",
+		"i/o timeout",
+	}},
+	{"ECONNREFUSED", []string{"onnection refused", "拒绝连接", "接続を拒否されました", "Verbindungsaufbau abgelehnt"}},
+	{"EMFILE", []string{"oo many open files", "打开的文件过多", "Zu viele offene Dateien", "開いているファイルが多すぎます"}},
+	{"EAGAIN", []string{"esource temporarily unavailable", "资源暂时不可用", "リソースが一時的に利用できません"}},
+	{"ENOMEM", []string{"annot allocate memory", "无法分配内存", "メモリを確保できません", "Nicht genügend Hauptspeicher"}},
+	{"EPERM", []string{"peration not permitted", "must be superuser", "不允许的操作", "許可されていない操作です"}},
+	{"EACCES", []string{
+		"ermission denied", "权限不够", "拒絕不符權限", "許可がありません", "Keine Berechtigung", "Permission non accordée",
+		"Permiso denegado", "Отказано в доступе",
+	}},
+	{"ENOENT", []string{
+		"o such file or directory", "没有那个文件或目录", "沒有此一檔案或目錄", "そのようなファイルやディレクトリはありません",
+		"Datei oder Verzeichnis nicht gefunden", "Aucun fichier ou dossier", "No existe el archivo",
+		"Нет такого файла",
+	}},
+}
+
+// errno names the errno that a text in any of the known languages speaks of; "" if none.
+func errno(text string) string {
+	if text == "" {
+		return ""
+	}
+	for _, e := range errnoWords {
+		for _, w := range e.words {
+			if strings.Contains(text, w) {
+				return e.errno
+			}
+		}
+	}
+	return ""
+}
+
+// grpcCode is the X of "rpc error: code = X desc = …"; "" if there is none.
+func grpcCode(text string) string {
+	c := word(text, "code = ", " ,:\"\n")
+	if len(c) > 20 {
+		return ""
+	}
+	return c
+}
+
+// exitStatus is "exit status N" where a child's is told; "" if none.
+func exitStatus(text string) string {
+	n := word(text, "exit status ", "\n :;,)\"\\")
+	if n == "" || len(n) > 3 {
+		return ""
+	}
+	return "exit status " + n
+}
+
+// code is the best name of an error: the gRPC code, else the errno, else a child's exit status.
+func code(text string) string {
+	if c := grpcCode(text); c != "" {
+		return c
+	}
+	return osCode(text)
+}
+
+// osCode is the errno, else a child's exit status.
+func osCode(text string) string {
+	if c := errno(text); c != "" {
+		return c
+	}
+	return exitStatus(text)
+}
+
+// ErrnoMeaning says what an errno in an orphan's or an unmount's error means for the volume; "" for others.
+func ErrnoMeaning(errno string) string {
+	return errnoMeanings[errno]
+}
+
+var errnoMeanings = map[string]string{
+	"EBUSY": "the path is a mount point, in this mount namespace or on old kernels in another one, or a process holds " +
+		"a file, its working directory or a nested mount there",
+	"ENOTEMPTY": "the directory holds data: what an unmount left, what was written to the host beneath the mount, or " +
+		"nested directories; it may be precious",
+	"ENOTDIR": "a regular file stands where a directory is expected: CSI's vol_data.json, or the file on which a " +
+		"subpath was mounted",
+	"ESTALE":    "the server no longer knows the file: an error, not a hang; the mount can be detached",
+	"ENOTCONN":  "the daemon of the FUSE mount has died: an error, not a hang; the mount can be detached",
+	"ESHUTDOWN": "the Ceph client was evicted by its servers; it does not recover without a new mount",
+	"EHOSTDOWN": "the server does not answer, and the client gave up: an error, not a hang",
+	"ETIMEDOUT": "the server did not answer in time",
+	"EIO":       "the device or server failed the request",
+	"EACCES":    "the server or a security module refuses",
+	"EPERM":     "the kernel refuses: an immutable file, a security module, or no privilege",
+	"EINVAL":    "the path is no mount point in this mount namespace: the kubelet believes in a mount that is gone",
+	"EROFS":     "the file system is read-only, often because the kernel remounted it after an error",
+	"ENOSPC":    "no space or no inodes are left on the file system",
+	"ENOENT":    "the path is gone",
+}

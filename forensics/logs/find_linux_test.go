@@ -1,0 +1,313 @@
+package logs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// A disk is a tree of files: name and text. Times are of the same order as the list; a text that begins with "-> " is a
+// symbolic link.
+type entry struct{ name, text string }
+
+func disk(t testing.TB, entries ...entry) *hostfs.FS {
+	t.Helper()
+	root := t.TempDir()
+	for i, e := range entries {
+		name := filepath.Join(root, e.name)
+		err := os.MkdirAll(filepath.Dir(name), 0o755)
+		target, isLink := strings.CutPrefix(e.text, "-> ")
+		if err == nil && isLink {
+			err = os.Symlink(target, name)
+		} else if err == nil {
+			err = os.WriteFile(name, []byte(e.text), 0o644)
+			at := noon.Add(time.Duration(i) * time.Minute)
+			if err == nil {
+				err = os.Chtimes(name, at, at)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fsys, err := hostfs.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = fsys.Close() })
+	return fsys
+}
+
+// journalctl is a program that takes its place: a shell script.
+func journalctl(t testing.TB, script string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "journalctl")
+	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func paths(sources []Source) (names []string) {
+	for _, s := range sources {
+		names = append(names, s.Path)
+	}
+	return names
+}
+
+const one = "I1120 12:00:00.000000    2588 a.go:1] x\n"
+
+func TestTheLogsOfANodeAreFound(t *testing.T) {
+	const pods = "/var/log/pods/kube-system_kube-controller-manager-master-1_0123/kube-controller-manager/"
+	for _, c := range []struct {
+		name    string
+		entries []entry
+		want    []string
+		notes   []string
+	}{
+		{name: "nothing", notes: []string{"journal absent", "kubelet absent", "kernel absent"}},
+		{
+			name: "syslog daemon", want: []string{"/var/log/syslog.3.gz", "/var/log/syslog.2", "/var/log/syslog.1", "/var/log/syslog"},
+			entries: []entry{{"/var/log/syslog.3.gz", "x"}, {"/var/log/syslog.2", "x"}, {"/var/log/syslog.1", "x"}, {"/var/log/syslog", "Nov 20 12:00:00 h kubelet[1]: " + one}, {"/var/log/kern.log", "x"}, {"/var/log/syslog.old", "x"}, {"/var/log/syslog-ng.log", "x"}},
+			notes:   []string{"journal absent"},
+		},
+		{
+			name: "messages by date, one in a compression that is not read", want: []string{"/var/log/messages-20261115.zst", "/var/log/messages"},
+			entries: []entry{{"/var/log/messages-20261108.xz", "x"}, {"/var/log/messages-20261115.zst", "x"}, {"/var/log/messages", "x"}},
+			notes:   []string{"journal absent", "/var/log/messages-20261108.xz malformed", "kubelet absent"},
+		},
+		{
+			name: "rke2 and the kernel's file", want: []string{"/var/lib/rancher/rke2/agent/logs/kubelet-2026-11-20T10-00-00.000.log.gz", "/var/lib/rancher/rke2/agent/logs/kubelet.log", "/var/log/kern.log"},
+			entries: []entry{{"/var/lib/rancher/rke2/agent/logs/kubelet-2026-11-20T10-00-00.000.log.gz", "x"}, {"/var/lib/rancher/rke2/agent/logs/kubelet.log", one}, {"/var/log/kern.log", "x"}},
+			notes:   []string{"journal absent"},
+		},
+		{
+			name: "directory of klog", want: []string{"/var/log/kubelet.h.root.log.INFO.20261119-000000.1", "/var/log/kubelet.h.root.log.INFO.20261120-000000.2", "/var/log/dmesg"},
+			entries: []entry{{"/var/log/kubelet.h.root.log.INFO.20261119-000000.1", one}, {"/var/log/kubelet.h.root.log.ERROR.20261119-000000.1", one}, {"/var/log/kubelet.h.root.log.INFO.20261120-000000.2", one}, {"/var/log/kubelet.INFO", "-> kubelet.h.root.log.INFO.20261120-000000.2"}, {"/var/log/dmesg", "x"}},
+			notes:   []string{"journal absent"},
+		},
+		{
+			name: "docker's kubelet", want: []string{"/var/log/syslog", "/var/lib/docker/containers/bb/bb-json.log"},
+			entries: []entry{{"/var/log/syslog", "x"}, {"/var/lib/docker/containers/aa/config.v2.json", `{"Name":"/web"}`}, {"/var/lib/docker/containers/aa/aa-json.log", "x"}, {"/var/lib/docker/containers/bb/config.v2.json", `{"Name":"/kubelet"}`}, {"/var/lib/docker/containers/bb/bb-json.log", "x"}},
+			notes:   []string{"journal absent"},
+		},
+		{
+			name: "controller manager, linked as docker does it", want: []string{"/var/log/k3s.log", pods + "0.log.20261120-110000.gz", pods + "0.log"},
+			entries: []entry{{"/var/lib/docker/containers/cc/cc-json.log", "x"}, {"/var/log/k3s.log", one}, {pods + "0.log.20261120-110000.gz", "x"}, {pods + "1.log", ""}, {pods + "0.log", "-> /var/lib/docker/containers/cc/cc-json.log"}},
+			notes:   []string{"journal absent", "kernel absent"},
+		},
+		{
+			name: "what is old is left out", want: []string{"/var/log/kern.log"},
+			entries: []entry{{"/var/log/kubelet.log", one}, {"/var/log/a", "x"}, {"/var/log/b", "x"}, {"/var/log/c", "x"}, {"/var/log/kern.log", "x"}},
+			notes:   []string{"journal absent", "kubelet absent"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			since := noon
+			if strings.Contains(c.name, "old") {
+				since = noon.Add(2 * time.Minute)
+			}
+			sources, files := Find(t.Context(), disk(t, c.entries...), FindOptions{Since: since})
+			var notes []string
+			for _, f := range files {
+				notes = append(notes, f.Path+" "+f.Status)
+			}
+			if strings.Contains(c.name, "linked") { // its time is that of what it leads to
+				slices.Sort(c.want)
+				got := paths(sources)
+				slices.Sort(got)
+				if !slices.Equal(got, c.want) {
+					t.Errorf("%q, want %q", got, c.want)
+				}
+			} else if !slices.Equal(paths(sources), c.want) {
+				t.Errorf("%q, want %q", paths(sources), c.want)
+			}
+			if !slices.Equal(notes, c.notes) {
+				t.Errorf("notes %q, want %q", notes, c.notes)
+			}
+		})
+	}
+}
+
+func TestTheJournalIsAsked(t *testing.T) {
+	const record = `{"__REALTIME_TIMESTAMP":"1795176000000000","SYSLOG_IDENTIFIER":"kubelet","_PID":"2588","MESSAGE":"I1120 12:00:00.000000    2588 a.go:1] orphaned pod"}`
+	files := []entry{{"/var/log/journal/0123/system.journal", "x"}, {"/var/log/syslog", "x"}}
+	for _, c := range []struct {
+		name, script string
+		want         []string
+		status       map[string]string
+	}{
+		{"both", "echo '" + record + "'", []string{"journal:kubelet", "journal:kernel"}, map[string]string{"journal:kubelet": "read", "journal:kernel": "read"}},
+		{"half of it: the rest is in the syslog", `case "$*" in *kernel*) exit 1;; esac; echo '` + record + "'", []string{"journal:kubelet", "/var/log/syslog"}, map[string]string{"journal:kubelet": "read", "journal:kernel": "absent", "/var/log/syslog": "read"}},
+		{"systemd before 236", `case "$*" in *output-fields*) echo "journalctl: unrecognized option '--output-fields=x'" >&2; exit 1;; esac; echo '` + record + "'", []string{"journal:kubelet", "journal:kernel"}, map[string]string{"journal:kubelet": "read"}},
+		{"not permitted", `echo "Hint: You are currently not seeing messages from other users and the system." >&2; exit 1`, []string{"/var/log/syslog"}, map[string]string{"journal:kubelet": "denied"}},
+		{"fails", `echo "cannot" >&2; exit 1`, []string{"/var/log/syslog"}, map[string]string{"journal:kubelet": "malformed"}},
+		{"fails after some records", "echo '" + record + "'; echo 'Input/output error' >&2; exit 1", []string{"journal:kubelet", "journal:kernel"}, map[string]string{"journal:kubelet": "malformed"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sources, notes := Find(t.Context(), disk(t, files...), FindOptions{Since: noon, Journalctl: journalctl(t, c.script)})
+			if !slices.Equal(paths(sources), c.want) {
+				t.Errorf("%q, want %q", paths(sources), c.want)
+			}
+			all := append(Read(t.Context(), sources, Options{Now: collected}).Files, notes...)
+			for name, status := range c.status {
+				i := slices.IndexFunc(all, func(f File) bool { return f.Path == name })
+				if i < 0 || all[i].Status != status {
+					t.Errorf("%s is not %s: %+v", name, status, all)
+				}
+			}
+		})
+	}
+}
+
+func TestTheJournalIsAskedForWhatIsWanted(t *testing.T) {
+	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", "x"})
+	said := filepath.Join(t.TempDir(), "arguments")
+	_, _ = Find(t.Context(), fsys, FindOptions{Since: noon, Journalctl: journalctl(t, `echo "$*" >> `+said)})
+	text, err := os.ReadFile(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		"--output=json", "--no-pager", fmt.Sprintf("--since=@%d", noon.Unix()), "--directory=" + fsys.Root() + "/var/log/journal",
+		"--unit=kubelet", "--unit=k3s-agent", "_TRANSPORT=kernel", "--lines=",
+	} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("no %s in %s", part, text)
+		}
+	}
+}
+
+func TestAJournalThatDoesNotAnswerIsLeftBehind(t *testing.T) {
+	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", "x"}, entry{"/var/log/kern.log", "x"})
+	started := filepath.Join(t.TempDir(), "started")
+	program := journalctl(t, "echo $$ > "+started+".$$; exec sleep 1000")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // when both have been started
+		for {
+			names, _ := filepath.Glob(started + ".*")
+			if len(names) == 2 {
+				cancel()
+				return
+			}
+			if ctx.Err() != nil {
+				return
+			}
+		}
+	}()
+	sources, notes := Find(ctx, fsys, FindOptions{Since: noon, Journalctl: program})
+	if !slices.Equal(paths(sources), []string{"/var/log/kern.log"}) {
+		t.Errorf("%q", paths(sources))
+	}
+	for _, f := range notes[:2] {
+		if f.Status != "timeout" {
+			t.Errorf("%+v", f)
+		}
+	}
+	names, _ := filepath.Glob(started + ".*")
+	for _, name := range names {
+		pid := strings.TrimPrefix(filepath.Ext(name), ".")
+		if _, err := os.Stat("/proc/" + pid); err == nil {
+			if state, _ := os.ReadFile("/proc/" + pid + "/stat"); !strings.Contains(string(state), ") Z ") {
+				t.Errorf("process %s goes on: %s", pid, state)
+			}
+		}
+	}
+}
+
+func TestALargeLogIsReadFromWhereTheWindowBegins(t *testing.T) {
+	var b strings.Builder
+	for i := 0; b.Len() < skipAbove+skipAbove/8; i++ {
+		fmt.Fprintf(&b, "I%s    2588 a.go:1] orphaned pod %d %0200d\n", noon.Add(time.Duration(i)*time.Second).Format("0102 15:04:05.000000"), i, 0)
+	}
+	text := b.String()
+	n := strings.Count(text, "\n")
+	fsys := disk(t, entry{"/var/log/kubelet.log", text})
+	since, end := noon.Add(time.Duration(n-1000)*time.Second), noon.Add(time.Duration(n)*time.Second)
+	if err := os.Chtimes(filepath.Join(fsys.Root(), "/var/log/kubelet.log"), end, end); err != nil {
+		t.Fatal(err)
+	}
+	entries, file := readAll(t, FileSource(fsys, "/var/log/kubelet.log", "kubelet"), Options{Since: since, Now: noon.AddDate(0, 1, 0)}, orphanWord)
+	if len(entries) != 1000 || entries[0].Line != 0 || !entries[0].Time.Equal(since) {
+		t.Errorf("%d entries from %v, line %d; want 1000 from %v", len(entries), entries[0].Time, entries[0].Line, since)
+	}
+	if file.Bytes > skipAbove/4 || !strings.Contains(file.Detail, "older than the window") || file.Status != "read" {
+		t.Errorf("%+v", file)
+	}
+}
+
+// hooked does something when it is read for the first time.
+type hooked struct {
+	io.ReadCloser
+	hook func()
+}
+
+func (h *hooked) Read(p []byte) (int, error) {
+	n, err := h.ReadCloser.Read(p[:min(len(p), 1000)])
+	if h.hook != nil {
+		h.hook()
+		h.hook = nil
+	}
+	return n, err
+}
+
+func (h *hooked) Changed(read int64) string { return h.ReadCloser.(changer).Changed(read) }
+
+func TestALogThatChangesWhileItIsReadIsTold(t *testing.T) {
+	name := "/var/log/kubelet.log"
+	for _, c := range []struct {
+		says string
+		hook func(path string) error
+	}{
+		{"cut while it was read", func(path string) error { return os.Truncate(path, 100) }},
+		{"rotated while it was read", func(path string) error {
+			if err := os.Rename(path, path+".1"); err != nil {
+				return err
+			}
+			return os.WriteFile(path, []byte(one), 0o644)
+		}},
+		{"taken away", os.Remove},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			fsys := disk(t, entry{name, string(lines(noon, 1000))})
+			source := FileSource(fsys, name, "kubelet")
+			open := source.Open
+			source.Open = func(ctx context.Context) (io.ReadCloser, error) {
+				log, err := open(ctx)
+				return &hooked{log, func() {
+					if err := c.hook(filepath.Join(fsys.Root(), name)); err != nil {
+						t.Error(err)
+					}
+				}}, err
+			}
+			_, file := readAll(t, source, Options{}, orphanWord)
+			if file.Status != "truncated" || !strings.Contains(file.Detail, c.says) {
+				t.Errorf("%+v", file)
+			}
+		})
+	}
+}
+
+func TestTheKernelsRingIsRead(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("the kernel's log needs root")
+	}
+	fsys, err := hostfs.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = fsys.Close() })
+	source := Source{Path: "/dev/kmsg", Origin: "kernel", Open: func(context.Context) (io.ReadCloser, error) { return fsys.OpenKernelLog() }}
+	_, file := readAll(t, source, Options{Boot: noon}, "Linux version")
+	if file.Status != "read" || file.Lines == 0 || file.First == nil || file.Format != "kmsg" {
+		t.Errorf("%+v", file)
+	}
+}

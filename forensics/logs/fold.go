@@ -1,0 +1,326 @@
+package logs
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of a story. What finds no room is counted in Story.Dropped.
+const (
+	maxEvents        = 2000 // of all kinds
+	maxEventsOfKind  = 64
+	maxQuoteText     = 1200
+	maxComplaints    = 4
+	maxDeletions     = 200
+	maxTracked       = 2048 // deletions and operations that are followed at a time
+	maxNames         = 4096
+	maxLives         = 50
+	maxGaps          = 10
+	maxOrphansCount  = 1 << 18
+	maxKillsFollowed = 32
+)
+
+// A folder makes a story of occurrences. They come in the order of the files and of the lines in them.
+type folder struct {
+	events  map[eventKey]*event
+	order   []*event
+	ofKind  map[Kind]int
+	dropped map[Kind]int64
+
+	orphans    orphanage
+	lives      lives
+	loop       loop
+	deletions  deletions
+	operations operations
+	lastOOM    Occurrence
+	// kubelet says that a line of a kubelet was seen, latest is the time of the latest line of one.
+	kubelet bool
+	latest  time.Time
+}
+
+type eventKey struct {
+	kind    Kind
+	origin  string
+	subject Subject
+}
+
+type event struct {
+	Event
+	first, last, largest Quote
+}
+
+func newFolder() *folder {
+	return &folder{
+		events: map[eventKey]*event{}, ofKind: map[Kind]int{}, dropped: map[Kind]int64{},
+		orphans:    orphanage{pods: map[podHash]struct{}{}, mounted: map[podHash]struct{}{}},
+		loop:       newLoop(),
+		deletions:  newDeletions(),
+		operations: operations{open: map[operationID]*operation{}},
+	}
+}
+
+// add takes one occurrence; file is the path that quotes name. Nothing of the entry is kept uncloned.
+func (f *folder) add(file string, o Occurrence) {
+	if f.sameKill(&o) {
+		return
+	}
+	f.count(file, o)
+	if !f.ofKubelet(&o) {
+		f.lives.outside(file, o)
+		return
+	}
+	f.heard(o.Entry)
+	if f.lives.add(file, o) {
+		f.restarted()
+	}
+	f.loop.add(file, o)
+	f.orphans.add(o)
+	f.operations.add(file, o, f.drop)
+	f.deletions.add(file, o, f.drop)
+}
+
+// seen tells of lines that were not selected: that a writer said something else at that time.
+func (f *folder) seen(e *Entry) {
+	if !kubeletOrigin(e.Origin) && (e.Origin != "" || e.Source == "") {
+		return
+	}
+	f.heard(e)
+	if f.lives.seen(e) {
+		f.restarted()
+	}
+	f.loop.other(e.Time)
+}
+
+// heard notes that a kubelet wrote a line.
+func (f *folder) heard(e *Entry) {
+	f.kubelet = true
+	if e.Time.After(f.latest) {
+		f.latest = e.Time
+	}
+}
+
+// restarted forgets what a kubelet keeps in memory only.
+func (f *folder) restarted() {
+	f.loop = newLoop()
+	f.operations.restarted()
+	f.deletions.restarted()
+}
+
+func (f *folder) drop(k Kind) { f.dropped[k]++ }
+
+// ofKubelet says whether the line was written by a kubelet: not by the kernel, systemd, a runtime or a controller.
+func (f *folder) ofKubelet(o *Occurrence) bool {
+	e := o.Entry
+	if kubeletOrigin(e.Origin) {
+		return !strings.HasPrefix(string(o.Kind), "podgc-")
+	}
+	if e.Origin != "" && e.Origin != "unknown" {
+		return false
+	}
+	switch {
+	case strings.HasPrefix(string(o.Kind), "kernel-"), strings.HasPrefix(string(o.Kind), "podgc-"):
+		return false
+	}
+	return e.Source != "" || o.Kind == KindKubeletPanic || o.Kind == KindKubeletSignal
+}
+
+// sameKill says whether the line is another one about the OOM kill before, and hands it what the one before knew.
+func (f *folder) sameKill(o *Occurrence) bool {
+	if o.Kind != KindKernelOOM && o.Kind != KindKernelOOMCgroup {
+		return false
+	}
+	before := f.lastOOM
+	near := before.Kind != "" && distance(before.Time, o.Time) <= 10*time.Second
+	f.lastOOM = Occurrence{Kind: o.Kind, Time: o.Time, Subject: o.Subject}
+	if o.Process == "" { // says which cgroup, and the next line which process
+		return true
+	}
+	if near && before.Process == o.Process {
+		return true
+	}
+	if near && before.Process == "" && o.PodUID == "" {
+		o.PodUID, o.Path = before.PodUID, before.Path
+		f.lastOOM.Subject = o.Subject
+	}
+	return false
+}
+
+// distance is how far two times are apart; 0 when one is unknown.
+func distance(a, b time.Time) time.Duration {
+	if a.IsZero() || b.IsZero() {
+		return 0
+	}
+	return a.Sub(b).Abs()
+}
+
+// count adds the occurrence to its event.
+func (f *folder) count(file string, o Occurrence) {
+	k := keyOf(o)
+	ev, full := f.events[k], false
+	if ev == nil {
+		if f.ofKind[o.Kind] >= maxEventsOfKind-1 || len(f.order) >= maxEvents {
+			k.subject, full = Subject{}, true // the last one of a kind takes all others
+			ev = f.events[k]
+			if ev == nil && len(f.order) >= maxEvents+maxEventsOfKind {
+				f.dropped[o.Kind]++
+				return
+			}
+		}
+	}
+	if ev == nil {
+		ev = &event{Event: Event{Kind: o.Kind, Origin: k.origin, Subject: k.subject}}
+		f.events[k] = ev
+		f.order = append(f.order, ev)
+		f.ofKind[o.Kind]++
+	}
+	ev.add(file, o, full || routine[o.Kind])
+}
+
+func (ev *event) add(file string, o Occurrence, anonymous bool) {
+	ev.Count++
+	if anonymous {
+		ev.Subject = Subject{}
+	} else {
+		ev.Subject = o.Subject
+	}
+	ev.Number = o.Number
+	isLargest := ev.Count == 1 || o.Number > ev.Max
+	if isLargest {
+		ev.Max = o.Number
+	}
+	if !o.Time.IsZero() {
+		t := o.Time
+		if ev.First == nil || t.Before(*ev.First) {
+			ev.First = &t
+		}
+		if ev.Last == nil || t.After(*ev.Last) {
+			ev.Last = &t
+		}
+	}
+	q := quote(file, o.Entry)
+	if ev.Count == 1 {
+		ev.first = q
+	}
+	if isLargest {
+		ev.largest = q
+	}
+	ev.last = q
+}
+
+// routine kinds are counted whatever they are about: there are thousands, and none is trouble.
+var routine = map[Kind]bool{
+	KindSyncLoopAdd: true, KindSyncLoopUpdate: true, KindSyncLoopReconcile: true, KindSyncLoopRestore: true,
+	KindSyncLoopPLEG: true, KindSyncLoopSync: true, KindSyncLoopProbe: true, KindSyncLoopHousekeeping: true,
+	KindSyncLoopHousekeepingEnd: true, KindSyncLoopNotReady: true, KindSyncLoopStarted: true,
+	KindAttachVerifyStarted: true, KindAttachWaiting: true, KindAttachWaited: true, KindAttachDone: true,
+	KindMountDone: true, KindMountStarted: true, KindDeviceMounted: true, KindVolumeDetached: true,
+	KindContainerExited: true, KindPodTerminatedSync: true, KindPodStatusFinal: true, KindPodForgotten: true,
+	NoiseSyncCancelled: true, NoiseConfigPath: true, NoiseProductName: true, NoiseVolumeLimits: true,
+	NoiseSystemStats: true, NoiseIPTablesCanary: true, NoiseDNSLimits: true, NoiseStartPLEG: true,
+	NoiseImageFSStart: true, NoiseOOMScoreAdj: true, NoiseAlreadyGone: true, NoiseCNIStatusHook: true,
+	NoiseFlexVolume: true, NoiseMirrorPod: true, NoiseUnimplemented: true,
+}
+
+// byReason are kinds whose Reason is of few values, so that each is an event of its own.
+var byReason = map[Kind]bool{
+	KindSyncLoopSkipped: true, KindPLEGUnhealthy: true, KindNodeNotReady: true, KindPodTeardown: true,
+	KindPodContainersLeft: true, KindEvictionReclaiming: true, KindEvictionMustEvict: true, KindEvictionRelieved: true,
+	KindAdmissionRefused: true, KindKubeletStage: true, KindKubeletVersion: true, KindSyncLoopDelete: true,
+	KindSyncLoopRemove: true, KindNetworkNotReady: true, KindRuntimeCallFailed: true,
+}
+
+// keyOf is what makes two occurrences the same event: the kind, the writer, and the subject without its cause.
+func keyOf(o Occurrence) eventKey {
+	k := eventKey{kind: o.Kind, origin: o.Entry.Origin}
+	if routine[o.Kind] {
+		k.origin = strings.Clone(k.origin)
+		return k
+	}
+	k.subject = o.Subject
+	if !byReason[o.Kind] {
+		k.subject.Reason = ""
+	}
+	if o.Kind == KindRuntimeCallFailed {
+		k.subject = Subject{Reason: firstWord(o.Reason), Code: o.Code}
+	}
+	if strings.HasPrefix(string(o.Kind), "volume") || o.UniqueName != "" {
+		k.subject.Path = ""
+	}
+	k.origin = strings.Clone(k.origin)
+	return k
+}
+
+// quote keeps a line, as it is written but made valid and cut.
+func quote(file string, e *Entry) Quote {
+	q := Quote{File: file, Line: e.Line, Text: quoteText(e.Raw)}
+	if q.Text == "" {
+		q.Text = quoteText(e.Message)
+	}
+	if !e.Time.IsZero() {
+		t := e.Time
+		q.Time = &t
+	}
+	return q
+}
+
+func quoteText(s string) string {
+	s = strings.TrimRight(s, "\r\n\x00")
+	if len(s) > maxQuoteText {
+		s = cut(s, maxQuoteText)
+	}
+	return strings.Clone(strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+func (ev *event) finish() Event {
+	e := ev.Event
+	e.Quotes = []Quote{ev.first}
+	if ev.Count > 1 {
+		if ev.largest != ev.first && ev.largest != ev.last {
+			e.Quotes = append(e.Quotes, ev.largest)
+		}
+		e.Quotes = append(e.Quotes, ev.last)
+	}
+	return e
+}
+
+// story is what came of it.
+func (f *folder) story(files []File) Story {
+	s := Story{
+		Files: files, Events: make([]Event, 0, len(f.order)), Lives: f.lives.list(), Orphans: f.orphans.told(),
+		Operations: f.operations.list(), Deletions: []Deletion{},
+	}
+	if s.Files == nil {
+		s.Files = []File{}
+	}
+	for _, ev := range f.order {
+		s.Events = append(s.Events, ev.finish())
+	}
+	slices.SortStableFunc(s.Events, func(a, b Event) int { return compareTimes(a.First, b.First) })
+	if f.kubelet {
+		s.Loop = f.loop.told()
+	}
+	s.Deletions = f.deletions.list(f)
+	for k, n := range f.lives.dropped {
+		f.dropped[k] += n
+	}
+	if len(f.dropped) > 0 {
+		s.Dropped = maps.Clone(f.dropped)
+	}
+	return s
+}
+
+// compareTimes orders by time; what has none comes first.
+func compareTimes(a, b *time.Time) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	}
+	return cmp.Compare(a.UnixNano(), b.UnixNano())
+}

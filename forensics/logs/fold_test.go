@@ -1,0 +1,297 @@
+package logs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fold tells the story of lines; those that are not known are seen.
+func fold(origin string, lines ...string) Story {
+	f := newFolder()
+	foldInto(f, "kubelet.log", origin, lines...)
+	return f.story(nil)
+}
+
+func foldInto(f *folder, file, origin string, lines ...string) {
+	for i, line := range lines {
+		e := entryOf(ids(line), origin)
+		e.Line = int64(i + 1)
+		if o, ok := classify(e); ok {
+			f.add(file, o)
+		} else {
+			f.seen(e)
+		}
+	}
+}
+
+// k is a klog line of a second after 10:00, of process 2588.
+func k(severity string, second float64, source, message string) string {
+	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC).Add(time.Duration(second * float64(time.Second)))
+	return severity + at.Format("0102 15:04:05.000000") + "    2588 " + source + ":1] " + message
+}
+
+const podFields = ` pod="default/web-0" podUID="U1"`
+
+func events(s Story, kind Kind) []Event {
+	return slices.DeleteFunc(slices.Clone(s.Events), func(e Event) bool { return e.Kind != kind })
+}
+
+func only(t *testing.T, s Story) Deletion {
+	t.Helper()
+	if len(s.Deletions) != 1 {
+		t.Fatalf("%d deletions, want 1: %+v", len(s.Deletions), s.Deletions)
+	}
+	return s.Deletions[0]
+}
+
+func stagesOf(d Deletion) string {
+	names := make([]string, len(d.Steps))
+	for i, s := range d.Steps {
+		names[i] = s.Stage
+	}
+	return strings.Join(names, " ")
+}
+
+var housekeeping = k("I", 0, "kubelet.go", `"SyncLoop (housekeeping)"`) // proves -v 4
+
+// The way of a pod through a kubelet of 1.22 or later at -v 4. Each test cuts it somewhere.
+var newFlow = []string{
+	housekeeping,
+	k("I", 1, "kubelet.go", `"SyncLoop DELETE" source="api" pods=["default/web-0"]`),
+	k("I", 1.1, "pod_workers.go", `"Pod is marked for graceful deletion, begin teardown"`+podFields),
+	k("I", 1.2, "kubelet.go", `"SyncTerminatingPod enter"`+podFields),
+	k("I", 1.3, "kuberuntime_container.go", `"Killing container with a grace period"`+podFields+` containerName="app" containerID="containerd://abcd" gracePeriod=30`),
+	k("I", 31, "generic.go", `"Generic (PLEG): container finished" podID="U1" containerID="abcd" exitCode=137`),
+	k("I", 31.5, "kubelet.go", `"Pod termination stopped all running containers"`+podFields),
+	k("I", 32, "reconciler_common.go", `"operationExecutor.UnmountVolume started for volume \"data\" (UniqueName: \"kubernetes.io/nfs/U1-data\") pod \"U1\" (UID: \"U1\") "`),
+	k("I", 33, "operation_generator.go", `UnmountVolume.TearDown succeeded for volume "kubernetes.io/nfs/U1-data" (OuterVolumeSpecName: "data") pod "U1" (UID: "U1"). InnerVolumeSpecName "data". PluginName "kubernetes.io/nfs", VolumeGIDValue ""`),
+	k("I", 34, "kubelet.go", `"Pod termination cleaned up volume paths"`+podFields),
+	k("I", 35, "kubelet.go", `"Pod termination removed cgroups"`+podFields),
+	k("I", 36, "kubelet.go", `"Pod is terminated and will need no more status updates"`+podFields),
+	k("I", 37, "status_manager.go", `"Pod fully terminated and removed from etcd" pod="default/web-0"`),
+	k("I", 38, "kubelet.go", `"SyncLoop REMOVE" source="api" pods=["default/web-0"]`),
+}
+
+const allStages = "requested killing containers volumes cgroup status api"
+
+func TestDeletionThatEnds(t *testing.T) {
+	d := only(t, fold("kubelet", newFlow...))
+	if !d.Done || d.Stage != stageRemoved || d.Waits != "" {
+		t.Errorf("done %v at %s, waits %q", d.Done, d.Stage, d.Waits)
+	}
+	if d.PodUID != uid1 || d.PodName != "default/web-0" {
+		t.Errorf("pod %q %q: the line without a UID was not joined", d.PodName, d.PodUID)
+	}
+	if got := stagesOf(d); got != allStages {
+		t.Errorf("steps %q, want %q", got, allStages)
+	}
+	if d.GraceSeconds == nil || *d.GraceSeconds != 30 {
+		t.Errorf("grace %v, want 30", d.GraceSeconds)
+	}
+}
+
+func TestDeletionStandsWhereItsLinesEnd(t *testing.T) {
+	later := k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`)
+	for _, c := range []struct {
+		lines int
+		stage string
+		waits string
+	}{
+		{2, stageRequested, "pod's worker"},
+		{4, stageKilling, "pod's worker"},
+		{5, stageContainers, "containers, which have not ended"},
+		{7, stageVolumes, "no unmount has begun"},
+		{8, stageVolumes, "began at 10:00:32 and has not come back"},
+		{10, stageCgroup, "cgroup"},
+		{11, stageStatus, "status manager"},
+		{13, stageAPI, "finalizers"},
+	} {
+		t.Run(c.stage, func(t *testing.T) {
+			d := only(t, fold("kubelet", append(slices.Clone(newFlow[:c.lines]), later)...))
+			if d.Done || d.Stage != c.stage {
+				t.Errorf("done %v at %s, want %s", d.Done, d.Stage, c.stage)
+			}
+			if !strings.Contains(d.Waits, c.waits) {
+				t.Errorf("waits %q, want %q in it", d.Waits, c.waits)
+			}
+			if !d.Proven {
+				t.Error("not proven, though -v 4 shows every stage")
+			}
+		})
+	}
+}
+
+// In the grace period nothing is wrong yet.
+func TestDeletionWithinItsGracePeriod(t *testing.T) {
+	d := only(t, fold("kubelet", append(slices.Clone(newFlow[:5]), k("I", 10, "kubelet.go", `"SyncLoop (housekeeping)"`))...))
+	if !strings.Contains(d.Waits, "until 10:00:31") {
+		t.Errorf("waits %q", d.Waits)
+	}
+}
+
+func TestDeletionAtLowVerbosity(t *testing.T) {
+	v2 := slices.DeleteFunc(slices.Clone(newFlow), func(l string) bool {
+		o, _ := classify(entryOf(ids(l), "kubelet"))
+		return o.level > 2
+	})
+	if d := only(t, fold("kubelet", v2...)); !d.Done {
+		t.Errorf("-v 2: stands at %s, waits %q", d.Stage, d.Waits)
+	}
+	// Without the lines of -v 2 a pod whose volumes are all unmounted may as well have run to its end.
+	if s := fold("kubelet", newFlow[7], newFlow[8], k("I", 900, "server.go", `"something"`)); len(s.Deletions) != 0 {
+		t.Errorf("-v 0, all unmounted: %+v; nothing can be known", s.Deletions)
+	}
+	d := only(t, fold("kubelet", newFlow[7], k("I", 900, "server.go", `"something"`)))
+	if d.Done || !d.Proven || !strings.Contains(d.Waits, "has not come back") {
+		t.Errorf("-v 0, an unmount that hangs: done %v, proven %v, waits %q", d.Done, d.Proven, d.Waits)
+	}
+}
+
+func TestDeletionOfOldKubelets(t *testing.T) {
+	old := []string{
+		k("I", 1, "kubelet.go", `SyncLoop (DELETE, "api"): "web-0_default(U1), web-1_default(U2)"`),
+		k("I", 1.2, "kuberuntime_container.go", `Killing container "docker://abcd" with 30 second grace period`),
+		k("I", 31, "kubelet.go", `SyncLoop (PLEG): "web-0_default(U1)", event: &pleg.PodLifecycleEvent{ID:"U1", Type:"ContainerDied", Data:"abcd"}`),
+		k("I", 32, "reconciler.go", `operationExecutor.UnmountVolume started for volume "data" (UniqueName: "kubernetes.io/nfs/U1-data") pod "U1" (UID: "U1")`),
+		k("I", 33, "kubelet_pods.go", `Pod "web-0_default(U1)" is terminated, but some volumes have not been cleaned up`),
+	}
+	s := fold("kubelet", old...)
+	if len(s.Deletions) != 2 {
+		t.Fatalf("%d deletions, want those of both pods of the line", len(s.Deletions))
+	}
+	i := slices.IndexFunc(s.Deletions, func(d Deletion) bool { return d.PodUID == uid1 })
+	if d := s.Deletions[i]; d.Stage != stageVolumes || len(d.Complaints) != 1 || !strings.Contains(d.Waits, "volume data") {
+		t.Errorf("at %s, %d complaints, waits %q", d.Stage, len(d.Complaints), d.Waits)
+	}
+	done := fold("kubelet", append(old,
+		k("I", 34, "operation_generator.go", `UnmountVolume.TearDown succeeded for volume "kubernetes.io/nfs/U1-data" (OuterVolumeSpecName: "data") pod "U1" (UID: "U1"). InnerVolumeSpecName "data"`),
+		k("I", 35, "status_manager.go", `Pod "web-0_default(U1)" fully terminated and removed from etcd`),
+		k("I", 36, "kubelet.go", `SyncLoop (REMOVE, "api"): "web-0_default(U1)"`))...)
+	if i := slices.IndexFunc(done.Deletions, func(d Deletion) bool { return d.PodUID == uid1 }); !done.Deletions[i].Done {
+		t.Errorf("stands at %s", done.Deletions[i].Stage)
+	}
+}
+
+// A Job's pod that has ended is torn down, and stays in the API server.
+func TestPodThatRanToItsEnd(t *testing.T) {
+	lines := slices.Clone(newFlow[:12])
+	lines = slices.Delete(lines, 1, 2)
+	lines[1] = k("I", 1.1, "pod_workers.go", `"Pod is in a terminal phase (success/failed), begin teardown"`+podFields)
+	if s := fold("kubelet", lines...); len(s.Deletions) != 0 {
+		t.Errorf("%+v", s.Deletions)
+	}
+	if d := only(t, fold("kubelet", append(lines[:7:7], k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`))...)); d.Stage != stageVolumes {
+		t.Errorf("its volume cannot be unmounted, but it stands at %s", d.Stage)
+	}
+}
+
+// The line of old kubelets that kills names a container alone.
+func TestContainerJoinsItsPod(t *testing.T) {
+	kill := k("I", 1.2, "kuberuntime_container.go", `Killing container "docker://abcd" with a 30 second grace period`)
+	deleted := k("I", 1, "kubelet.go", `SyncLoop (DELETE, "api"): "web-0_default(U1)"`)
+	other := k("I", 1.1, "kubelet.go", `SyncLoop (DELETE, "api"): "web-1_default(U2)"`)
+	if d := only(t, fold("kubelet", deleted, kill)); d.Stage != stageContainers || *d.GraceSeconds != 30 {
+		t.Errorf("at %s", d.Stage)
+	}
+	for _, d := range fold("kubelet", deleted, other, kill).Deletions {
+		if d.Stage != stageRequested {
+			t.Errorf("%s at %s: two pods were deleted, and none is known to have the container", d.PodUID, d.Stage)
+		}
+	}
+	started := k("I", 0.5, "kubelet.go", `SyncLoop (PLEG): "web-1_default(U2)", event: &pleg.PodLifecycleEvent{ID:"U2", Type:"ContainerStarted", Data:"abcd"}`)
+	for _, d := range fold("kubelet", started, deleted, other, kill).Deletions {
+		if want := map[string]string{uid1: stageRequested, uid2: stageContainers}[d.PodUID]; d.Stage != want {
+			t.Errorf("%s at %s, want %s", d.PodUID, d.Stage, want)
+		}
+	}
+}
+
+// What a kubelet that is no more was doing says nothing of the next one.
+func TestDeletionInAnEarlierLife(t *testing.T) {
+	d := only(t, fold("kubelet", append(slices.Clone(newFlow[:8]), kp(7000, "1120 10:20:00.000000", "kubelet.go", `"SyncLoop (housekeeping)"`))...))
+	if d.Done || d.Proven || d.Waits != "" {
+		t.Errorf("done %v, proven %v, waits %q", d.Done, d.Proven, d.Waits)
+	}
+}
+
+func TestRuntimeThatCannotKill(t *testing.T) {
+	d := only(t, fold("kubelet", append(slices.Clone(newFlow[:5]),
+		k("E", 151, "log.go", `"StopContainer from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" containerID="abcd"`),
+		k("E", 152, "pod_workers.go", `"Error syncing pod, skipping" err="failed to \"KillContainer\" for \"app\" with KillContainerError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\""`+podFields))...))
+	if d.Stage != stageContainers || !strings.Contains(d.Waits, "runtime, which cannot stop") || !strings.Contains(d.Waits, "DeadlineExceeded") {
+		t.Errorf("at %s, waits %q", d.Stage, d.Waits)
+	}
+	if len(d.Complaints) != 2 {
+		t.Errorf("%d complaints, want that of the runtime, joined by the container, and that of the worker", len(d.Complaints))
+	}
+}
+
+// A pod that is deleted by force is gone from the API server before anything else happens.
+func TestDeletionByForceGoesOn(t *testing.T) {
+	lines := []string{housekeeping, k("I", 1, "kubelet.go", `"SyncLoop REMOVE" source="api" pods=["default/web-0"]`)}
+	lines = append(lines, newFlow[2:8]...)
+	d := only(t, fold("kubelet", append(lines, k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`))...))
+	if d.Done || d.Stage != stageVolumes || !strings.Contains(d.Waits, "has not come back") {
+		t.Errorf("done %v at %s, waits %q", d.Done, d.Stage, d.Waits)
+	}
+}
+
+// A StatefulSet gives the same name to the next pod.
+func TestSameNameTwice(t *testing.T) {
+	again := make([]string, 0, len(newFlow))
+	for _, l := range newFlow[1:5] {
+		again = append(again, strings.ReplaceAll(strings.Replace(l, "1120 10:00", "1120 10:10", 1), "U1", "U2"))
+	}
+	lines := append(slices.Clone(newFlow), k("I", 60, "kubelet.go", `"SyncLoop ADD" source="api" pods=["default/web-0"]`))
+	s := fold("kubelet", append(lines, again...)...)
+	if len(s.Deletions) != 2 {
+		t.Fatalf("%d deletions, want 2", len(s.Deletions))
+	}
+	if d := s.Deletions[0]; d.Done || d.PodUID != uid2 || stagesOf(d) != "requested killing containers" {
+		t.Errorf("%s %q done %v: the second pod is the one that stands", d.PodUID, stagesOf(d), d.Done)
+	}
+	if d := s.Deletions[1]; !d.Done || d.PodUID != uid1 {
+		t.Errorf("%s done %v", d.PodUID, d.Done)
+	}
+}
+
+// A container that is killed because its probe fails is no deletion; nor is a mount that fails.
+func TestNoDeletion(t *testing.T) {
+	s := fold("kubelet", newFlow[4], failure("{volumeName:"+csiUnique+" podName:U1 nodeName:}", "1s",
+		`MountVolume.SetUp failed for volume "data" (UniqueName: "`+csiUnique+`") pod "web-0" (UID: "U1") : rpc error: code = Internal desc = it broke`))
+	if len(s.Deletions) != 0 {
+		t.Errorf("deletions %+v", s.Deletions)
+	}
+}
+
+func TestOperations(t *testing.T) {
+	verify := k("I", 1, "reconciler_common.go", `"operationExecutor.VerifyControllerAttachedVolume started for volume \"data\" (UniqueName: \"`+csiUnique+`\") pod \"web-0\" (UID: \"U1\") " pod="default/web-0"`)
+	mount := k("I", 2, "reconciler_common.go", `"operationExecutor.MountVolume started for volume \"data\" (UniqueName: \"`+csiUnique+`\") pod \"web-0\" (UID: \"U1\") " pod="default/web-0"`)
+	mounted := k("I", 3, "operation_generator.go", `"MountVolume.SetUp succeeded for volume \"data\" (UniqueName: \"`+csiUnique+`\") pod \"web-0\" (UID: \"U1\") " pod="default/web-0"`)
+	remount := k("I", 4, "reconciler_common.go", `"operationExecutor.MountVolume started for volume \"data\" (UniqueName: \"`+csiUnique+`\") pod \"web-0\" (UID: \"U1\") Volume is already mounted to pod, but remount was requested."`)
+	unmount := k("I", 5, "reconciler_common.go", `"operationExecutor.UnmountVolume started for volume \"data\" (UniqueName: \"`+csiUnique+`\") pod \"U1\" (UID: \"U1\") "`)
+	for _, c := range []struct {
+		name  string
+		lines []string
+		want  string // name, failures, retry
+	}{
+		{"ended well", []string{verify, mount, mounted, remount}, ""},
+		{"has not come back", []string{verify, mount}, "MountVolume 0 0"},
+		{"failed twice", []string{mount, csiError(`rpc error: code = Internal desc = x`), csiError(`rpc error: code = Internal desc = x`)}, "UnmountVolume 2 122,MountVolume 0 0"},
+		{"failed, then ended well", []string{unmount, csiError(`rpc error: code = Internal desc = x`), unmount, k("I", 6, "x.go", `UnmountVolume.TearDown succeeded for volume "`+csiUnique+`" (OuterVolumeSpecName: "data") pod "U1" (UID: "U1")`)}, ""},
+		{"device mount belongs to the mount", []string{mount, failure("{volumeName:"+csiUnique+" podName: nodeName:}", "4s", `MountVolume.MountDevice failed for volume "data" (UniqueName: "`+csiUnique+`") pod "web-0" (UID: "U1") : rpc error: code = Internal desc = x`)}, "MountDevice 1 4"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, op := range fold("kubelet", c.lines...).Operations {
+				got = append(got, fmt.Sprint(op.Name, " ", op.Failures, " ", op.RetrySeconds))
+			}
+			if strings.Join(got, ",") != c.want {
+				t.Errorf("operations %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,259 @@
+package logs
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// stages are those of Life.Stage in their order.
+var stages = []string{
+	stageVersion, stageCAdvisor, stageContainerManager, stageRuntime, stageServer, stageVolumeManager, stageSyncLoop,
+	stageRegistered,
+}
+
+// lives follows the runs of the kubelet.
+type lives struct {
+	all     []*life
+	endings []ending
+	dropped map[Kind]int64
+}
+
+type life struct {
+	Life
+	started, last time.Time
+	// begun says that the log shows how it began.
+	begun bool
+	lines int64
+}
+
+// An ending is a line that says why a kubelet ended.
+type ending struct {
+	end   string
+	time  time.Time
+	after int // index of the life that was the last one when it was read
+	pid   int // of the process that ended; 0 when unknown
+	quote Quote
+}
+
+// current is the life that writes now, nil before the first.
+func (l *lives) current() *life {
+	if len(l.all) == 0 {
+		return nil
+	}
+	return l.all[len(l.all)-1]
+}
+
+// seen notes a line of a kubelet and says whether it is another one that wrote it than before.
+func (l *lives) seen(e *Entry) (restarted bool) {
+	cur := l.current()
+	switch {
+	case cur == nil:
+		l.begin(e)
+	case e.PID != 0 && cur.PID != 0 && e.PID != cur.PID:
+		l.begin(e)
+		restarted = true
+	}
+	cur = l.current()
+	cur.lines++
+	if cur.PID == 0 {
+		cur.PID = e.PID
+	}
+	if e.Time.After(cur.last) {
+		cur.last = e.Time
+	}
+	return restarted
+}
+
+func (l *lives) begin(e *Entry) {
+	n := &life{Life: Life{PID: e.PID}, last: e.Time}
+	if len(l.all) > 0 { // another one wrote before: this is its beginning, as far as it was selected
+		n.started, n.begun = e.Time, true
+	}
+	l.all = append(l.all, n)
+	if len(l.all) > maxLives { // the oldest go
+		l.all = slices.Delete(l.all, 0, 1)
+		if l.dropped == nil {
+			l.dropped = map[Kind]int64{}
+		}
+		l.dropped[KindKubeletVersion]++
+		for i := range l.endings {
+			l.endings[i].after--
+		}
+		l.endings = slices.DeleteFunc(l.endings, func(e ending) bool { return e.after < 0 })
+	}
+}
+
+// add takes a known line of a kubelet and says whether a new life began.
+func (l *lives) add(file string, o Occurrence) (restarted bool) {
+	if o.Kind == KindKubeletVersion {
+		restarted = l.version(o)
+	}
+	if l.seen(o.Entry) {
+		restarted = true
+	}
+	cur := l.current()
+	cur.Verbosity = max(cur.Verbosity, o.level)
+	switch o.Kind {
+	case KindKubeletVersion:
+		cur.Version = o.Reason
+		cur.reach(stageVersion)
+		if !cur.begun {
+			cur.started, cur.begun = o.Time, true
+		}
+	case KindKubeletStage:
+		cur.reach(o.Reason)
+	case KindKubeletVerbosity:
+		cur.Verbosity = max(cur.Verbosity, min(int(o.Number), 10))
+	case KindSyncLoopStarted:
+		cur.reach(stageSyncLoop)
+	case KindKubeletFatal:
+		l.ends(endFatal, file, o)
+	case KindKubeletPanic:
+		l.ends(endPanic, file, o)
+	case KindKubeletSignal:
+		l.ends(endSignal, file, o)
+	}
+	if o.Entry.Severity == 'F' && o.Kind != KindKubeletFatal {
+		l.ends(endFatal, file, o)
+	}
+	return restarted
+}
+
+// version begins a life where the PID alone does not tell, since in a container it is always the same. The flags are
+// written just before the version.
+func (l *lives) version(o Occurrence) bool {
+	cur := l.current()
+	if cur == nil || o.Entry.PID != 0 && cur.PID != 0 && o.Entry.PID != cur.PID {
+		return false // seen does it
+	}
+	if cur.Version == "" && cur.Stage == "" && cur.lines < 1000 && distance(cur.last, o.Time) < 10*time.Second {
+		return false
+	}
+	l.begin(o.Entry)
+	return true
+}
+
+// reach notes a stage, if it is beyond the last one. The start of a life that began before the log is not known.
+func (c *life) reach(stage string) {
+	if slices.Index(stages, stage) > slices.Index(stages, c.Stage) {
+		c.Stage = stage
+	}
+}
+
+// Why a life ended, as in Life.End. Those that say more come later.
+const (
+	endRunning  = "running"
+	endUnknown  = "unknown"
+	endSignal   = "signal"
+	endFatal    = "fatal"
+	endPanic    = "panic"
+	endWatchdog = "watchdog"
+	endOOM      = "oom"
+)
+
+var endRank = []string{endUnknown, endSignal, endFatal, endPanic, endWatchdog, endOOM}
+
+// maxEndings bounds the lines that are kept; a crash writes a few.
+const maxEndings = 4 * maxLives
+
+func (l *lives) ends(end, file string, o Occurrence) {
+	e := ending{end: end, time: o.Time, after: len(l.all) - 1, quote: quote(file, o.Entry)}
+	if len(l.endings) >= maxEndings {
+		l.endings = slices.Delete(l.endings, 0, 1)
+	}
+	l.endings = append(l.endings, e)
+}
+
+// outside takes what systemd and the kernel say of a kubelet.
+func (l *lives) outside(file string, o Occurrence) {
+	switch o.Kind {
+	case KindKubeletExited:
+		l.ends(exitMeans(o.Code), file, o)
+	case KindKubeletStopping:
+		l.ends(endSignal, file, o)
+	case KindKubeletWatchdog:
+		l.ends(endWatchdog, file, o)
+	case KindKernelOOM, KindKernelOOMCgroup:
+		if name, pid, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {
+			l.ends(endOOM, file, o)
+			l.endings[len(l.endings)-1].pid = int(number(pid))
+		}
+	}
+}
+
+// exitMeans reads systemd's "9/KILL", "2/INVALIDARGUMENT", "255/EXCEPTION", "1/FAILURE". Go's runtime exits with 2
+// after a panic.
+func exitMeans(status string) string {
+	code, name, _ := strings.Cut(status, "/")
+	switch {
+	case name != "" && signalNames[name]:
+		return endSignal
+	case code == "0":
+		return endSignal
+	case code == "2":
+		return endPanic
+	case code == "":
+		return endUnknown
+	}
+	return endFatal
+}
+
+var signalNames = map[string]bool{
+	"KILL": true, "TERM": true, "INT": true, "ABRT": true, "SEGV": true, "BUS": true, "QUIT": true, "HUP": true,
+	"PIPE": true, "ILL": true, "FPE": true, "TRAP": true, "XCPU": true, "SYS": true,
+}
+
+// list tells the lives, with the endings where they belong.
+func (l *lives) list() []Life {
+	out := make([]Life, 0, len(l.all))
+	for i, c := range l.all {
+		v := c.Life
+		if c.begun && !c.started.IsZero() {
+			v.Started = &c.started
+		}
+		if !c.last.IsZero() {
+			v.Last = &c.last
+		}
+		v.End = endUnknown
+		if i == len(l.all)-1 {
+			v.End = endRunning
+		}
+		for _, e := range l.endings {
+			if l.lifeOf(e) == i && (i < len(l.all)-1 || !e.before(c.last)) && rank(e.end) > rank(v.End) {
+				q := e.quote
+				v.End, v.EndQuote = e.end, &q
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// before says whether the kubelet went on for long after a line that seemed to be its end.
+func (e *ending) before(last time.Time) bool {
+	return !e.time.IsZero() && last.Sub(e.time) > 90*time.Second
+}
+
+func rank(end string) int { return slices.Index(endRank, end) }
+
+// lifeOf is the index of the life that an ending ends: by its PID; by time, since other logs are read later; or by order.
+func (l *lives) lifeOf(e ending) int {
+	if e.pid > 1 {
+		for i := len(l.all) - 1; i >= 0; i-- {
+			if l.all[i].PID == e.pid {
+				return i
+			}
+		}
+	}
+	if e.time.IsZero() {
+		return e.after
+	}
+	at := 0
+	for i, c := range l.all {
+		if !c.started.IsZero() && !c.started.After(e.time) {
+			at = i
+		}
+	}
+	return at
+}

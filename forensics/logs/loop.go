@@ -1,0 +1,134 @@
+package logs
+
+import (
+	"slices"
+	"time"
+)
+
+// minGap is the silence of the sync loop that is told.
+const minGap = time.Minute
+
+// loopNames are the kinds that the goroutine of the sync loop writes itself, as Loop.LastSeen names them. Housekeeping
+// runs in it too: the lines about orphans are a sign of life at any verbosity.
+var loopNames = map[Kind]string{
+	KindSyncLoopAdd: "ADD", KindSyncLoopUpdate: "UPDATE", KindSyncLoopDelete: "DELETE", KindSyncLoopRemove: "REMOVE",
+	KindSyncLoopReconcile: "RECONCILE", KindSyncLoopRestore: "RESTORE", KindSyncLoopPLEG: "PLEG",
+	KindSyncLoopSync: "SYNC", KindSyncLoopProbe: "probe", KindSyncLoopHousekeeping: "housekeeping",
+	KindSyncLoopHousekeepingEnd: "housekeeping end", KindSyncLoopNotReady: "sources not ready",
+	KindSyncLoopStarted: "started", KindSyncLoopSkipped: "skipped", KindPLEGUnhealthy: "skipped",
+	NoiseStartPLEG: "skipped", KindHousekeepingLong: "housekeeping took long", KindOrphan: "orphans",
+	KindOrphanVolumeRemoved: "orphans", KindOrphanDirRemoved: "orphans", KindOrphanRemoveFailed: "orphans",
+	KindOrphanMounted: "orphans",
+}
+
+// loop follows the sync loop of the present life.
+type loop struct {
+	Loop
+	last         time.Time
+	others       time.Time
+	housekeeping cadence
+}
+
+func newLoop() loop { return loop{Loop: Loop{LastSeen: map[string]time.Time{}}} }
+
+func (l *loop) add(file string, o Occurrence) {
+	name, ok := loopNames[o.Kind]
+	if !ok || o.Kind == KindPLEGUnhealthy && !isSkip(o.Entry.Message) {
+		l.other(o.Time)
+		return
+	}
+	q := quote(file, o.Entry)
+	l.Quote = &q
+	l.OthersCount = 0
+	if o.Time.IsZero() {
+		return
+	}
+	if !l.last.IsZero() {
+		l.gap(o.Time)
+	}
+	l.last = o.Time
+	l.LastSeen[name] = o.Time
+	if o.Kind == KindSyncLoopHousekeeping {
+		l.housekeeping.add(o.Time)
+	}
+}
+
+// isSkip tells the loop's own line about an unhealthy PLEG from those of others.
+func isSkip(message string) bool {
+	return len(message) > 7 && message[1:8] == "kipping"
+}
+
+// other notes a line of another part of the kubelet.
+func (l *loop) other(t time.Time) {
+	l.OthersCount++
+	if t.After(l.others) {
+		l.others = t
+	}
+}
+
+func (l *loop) gap(until time.Time) {
+	silence := until.Sub(l.last)
+	if silence <= minGap {
+		return
+	}
+	l.Gaps = append(l.Gaps, Gap{From: l.last, Seconds: silence.Seconds()})
+	slices.SortStableFunc(l.Gaps, func(a, b Gap) int { return int(b.Seconds - a.Seconds) })
+	if len(l.Gaps) > maxGaps {
+		l.Gaps = l.Gaps[:maxGaps]
+	}
+}
+
+func (l *loop) told() *Loop {
+	out := l.Loop
+	if out.Gaps == nil {
+		out.Gaps = []Gap{}
+	}
+	if !l.last.IsZero() {
+		t := l.last
+		out.Last = &t
+	}
+	if !l.others.IsZero() {
+		t := l.others
+		out.OthersLast = &t
+	}
+	out.Cadence = l.housekeeping.usual()
+	return &out
+}
+
+// cadence keeps the last distances of a repeating line.
+type cadence struct {
+	last      time.Time
+	distances [32]float64
+	n         int
+}
+
+func (c *cadence) add(t time.Time) {
+	if d := t.Sub(c.last).Seconds(); !c.last.IsZero() && d > 0 {
+		c.distances[c.n%len(c.distances)] = d
+		c.n++
+	}
+	c.last = t
+}
+
+// usual is the median, in seconds; 0 where too few are known.
+func (c *cadence) usual() float64 {
+	n := min(c.n, len(c.distances))
+	if n < 3 {
+		return 0
+	}
+	sorted := slices.Clone(c.distances[:n])
+	slices.Sort(sorted)
+	return sorted[n/2]
+}
+
+// Silence is for how long, in seconds, other parts of the kubelet went on after the last line of the sync loop; 0 where
+// none did. It is proven only where the loop would have been heard: where housekeeping lines came before (-v 4), and the
+// silence is of a minute and of many of their distances. Without it, a loop that has nothing to do is as silent as one
+// that hangs, and the log proves nothing.
+func (l *Loop) Silence() (seconds float64, proven bool) {
+	if l.Last == nil || l.OthersLast == nil || l.OthersCount == 0 {
+		return 0, false
+	}
+	seconds = max(0, l.OthersLast.Sub(*l.Last).Seconds())
+	return seconds, l.Cadence > 0 && seconds >= minGap.Seconds() && seconds >= 10*l.Cadence
+}

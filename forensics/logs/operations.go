@@ -1,0 +1,182 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// operationID is what the kubelet lets run once at a time: a direction, a volume and a pod.
+type operationID struct {
+	away            bool
+	device          bool
+	uniqueName, pod string
+}
+
+type operation struct {
+	Operation
+	started, failed time.Time
+	running         bool
+	first, last     Quote
+	quotes          int
+}
+
+// operations follows the volume operations that have not ended well.
+type operations struct {
+	open map[operationID]*operation
+}
+
+// operationStarts and operationEnds tell which kinds begin and end what.
+var operationStarts = map[Kind]string{
+	KindAttachVerifyStarted: opVerify, KindAttachStarted: opAttachVolume, KindMountStarted: opMountVolume,
+	KindUnmountStarted: opUnmountVolume, KindDeviceUnmountStart: opUnmountDevice,
+}
+
+var operationEnds = map[Kind]string{
+	KindAttachDone: opAttachVolume, KindMountDone: opMountVolume, KindUnmountDone: opUnmountVolume,
+	KindDeviceUnmounted: opUnmountDevice, KindVolumeDetached: "",
+}
+
+// operationFails says whether a line is the end of an operation that failed.
+func operationFails(o *Occurrence) bool {
+	return strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
+}
+
+func (s *operations) add(file string, o Occurrence, drop func(Kind)) {
+	if o.UniqueName == "" {
+		return
+	}
+	if name, ok := operationStarts[o.Kind]; ok {
+		if op := s.at(idOf(name, o.Subject), o.Kind, drop); op != nil {
+			op.start(name, file, o)
+		}
+		return
+	}
+	if name, ok := operationEnds[o.Kind]; ok {
+		s.end(name, o.Subject)
+		return
+	}
+	if operationFails(&o) {
+		name := operationOf(o.Entry.Message)
+		if op := s.at(idOf(name, o.Subject), o.Kind, drop); op != nil {
+			op.fail(name, file, o)
+		}
+	}
+}
+
+func idOf(name string, s Subject) operationID {
+	id := operationID{uniqueName: s.UniqueName, pod: s.PodUID}
+	switch name {
+	case opUnmountVolume:
+		id.away = true
+	case opUnmountDevice:
+		id.away, id.device, id.pod = true, true, ""
+	case opAttachVolume:
+		id.device, id.pod = true, ""
+	}
+	return id
+}
+
+// at is the operation of an identity, a new one where there is room.
+func (s *operations) at(id operationID, k Kind, drop func(Kind)) *operation {
+	op := s.open[id]
+	if op == nil {
+		if len(s.open) >= maxTracked {
+			drop(k)
+			return nil
+		}
+		op = new(operation)
+		s.open[id] = op
+	}
+	return op
+}
+
+func (op *operation) start(name, file string, o Occurrence) {
+	reason, code := op.Reason, op.Code
+	op.Subject = o.Subject
+	op.Reason, op.Code = reason, code // of the last failure
+	op.Name, op.started, op.running = name, o.Time, true
+	op.note(quote(file, o.Entry))
+}
+
+func (op *operation) fail(name, file string, o Occurrence) {
+	volume, pod := op.Volume, op.PodName
+	op.Subject = o.Subject
+	op.Volume, op.PodName = cmp.Or(o.Volume, volume), cmp.Or(o.PodName, pod)
+	op.Name = cmp.Or(name, op.Name)
+	op.failed, op.running = o.Time, false
+	op.Failures++
+	op.RetrySeconds = o.Number
+	op.note(quote(file, o.Entry))
+}
+
+func (op *operation) note(q Quote) {
+	if op.quotes == 0 {
+		op.first = q
+	}
+	op.last = q
+	op.quotes++
+}
+
+// end forgets an operation that ended well. A volume that was detached has no operation any more.
+func (s *operations) end(name string, v Subject) {
+	if name != "" {
+		delete(s.open, idOf(name, v))
+		return
+	}
+	delete(s.open, operationID{uniqueName: v.UniqueName, away: true, device: true})
+	delete(s.open, operationID{uniqueName: v.UniqueName, device: true})
+}
+
+// restarted forgets what ran in a kubelet that is no more. What failed stays: the next one has to do it.
+func (s *operations) restarted() {
+	for id, op := range s.open {
+		op.running = false
+		if op.Failures == 0 {
+			delete(s.open, id)
+		}
+	}
+}
+
+// unmounts are the operations away from the node of a pod.
+func (s *operations) unmounts(uid string) []*operation {
+	var found []*operation
+	for id, op := range s.open {
+		if id.away && uid != "" && op.PodUID == uid {
+			found = append(found, op)
+		}
+	}
+	slices.SortFunc(found, func(a, b *operation) int {
+		return cmp.Or(cmp.Compare(b.Failures, a.Failures), cmp.Compare(a.UniqueName, b.UniqueName))
+	})
+	return found
+}
+
+func (s *operations) list() []Operation {
+	out := make([]Operation, 0, len(s.open))
+	for _, op := range s.open {
+		if op.Name == opVerify && op.Failures == 0 {
+			continue // it has no line for its success
+		}
+		o := op.Operation
+		if !op.started.IsZero() {
+			t := op.started
+			o.Started = &t
+		}
+		if !op.failed.IsZero() {
+			t := op.failed
+			o.Failed = &t
+		}
+		o.Quotes = []Quote{op.first}
+		if op.quotes > 1 {
+			o.Quotes = append(o.Quotes, op.last)
+		}
+		out = append(out, o)
+	}
+	slices.SortFunc(out, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(b.Failures, a.Failures), compareTimes(a.Started, b.Started),
+			cmp.Compare(a.UniqueName, b.UniqueName), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Name, b.Name))
+	})
+	return out[:min(len(out), maxEvents)]
+}

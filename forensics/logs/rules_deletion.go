@@ -1,0 +1,189 @@
+package logs
+
+import "strings"
+
+// teardownRules know the way of a pod out of the node: the pod worker, the containers, the volumes, the cgroup.
+func teardownRules() []rule {
+	return []rule{
+		{start: "Pod is marked for graceful deletion, begin teardown", kind: KindPodTeardown, level: 4, fill: because("marked for graceful deletion")},
+		{start: "Pod is orphaned and must be torn down", kind: KindPodTeardown, level: 4, fill: because("orphaned")},
+		{start: "Pod is in a terminal phase", has: "begin teardown", kind: KindPodTeardown, level: 4, fill: because(teardownTerminal)},
+		{start: "Pod is being evicted by the kubelet, begin teardown", kind: KindPodTeardown, level: 4, fill: because(teardownEvicted)},
+		{start: "Pod is being removed by the kubelet, begin teardown", kind: KindPodTeardown, level: 4, fill: because("removed")},
+		{start: "Cancelling current pod sync", kind: KindPodSyncCancelled, level: 3},
+		{start: "SyncTerminatingPod enter", kind: KindPodTerminating, level: 4},
+		{start: "syncTerminatingPod enter", kind: KindPodTerminating, level: 4},
+		{start: "Pod terminating with grace period", kind: KindPodTerminating, level: 4, fill: gracePeriod},
+		{start: "Killing container with a grace period", kind: KindContainerKilling, level: 2, fill: gracePeriod},
+		{start: "Killing container \"", kind: KindContainerKilling, level: 2, fill: killing},
+		{start: "PreStop hook not completed in grace period", kind: KindPreStopUnfinished, level: 2, fill: gracePeriod},
+		{start: "preStop hook for container", has: "did not complete in", kind: KindPreStopUnfinished, level: 2, fill: preStop},
+		{start: "Container exited normally", kind: KindContainerExited, level: 3},
+		{start: "Container \"", has: "exited normally", kind: KindContainerExited, level: 3, fill: exited},
+		{start: "Pod termination stopped all running containers", kind: KindPodContainersStopped, level: 4},
+		{start: "Pod terminated all containers successfully", kind: KindPodContainersStopped, level: 4},
+		{start: "SyncTerminatedPod enter", kind: KindPodTerminatedSync, level: 4},
+		{start: "syncTerminatedPod enter", kind: KindPodTerminatedSync, level: 4},
+		{start: "Waiting for volumes to unmount for pod", kind: KindPodVolumesWaiting, level: 3},
+		{start: "All volumes are unmounted for pod", kind: KindPodVolumesUnmounted, level: 3},
+		{start: "Pod termination unmounted volumes", kind: KindPodVolumesUnmounted, level: 4},
+		{start: "Pod termination cleaned up volume paths", kind: KindPodVolumePathsClean, level: 3},
+		{start: "Pod termination removed cgroups", kind: KindPodCgroupRemoved, level: 4},
+		{start: "Pod is terminated, but some volumes have not been cleaned up", kind: KindPodVolumesLeft, level: 3},
+		{start: "Pod is terminated, but some container", kind: KindPodContainersLeft, level: 3, fill: containersLeft},
+		{start: "Pod is terminated, but pod cgroup sandbox has not been cleaned up", kind: KindPodCgroupLeft, level: 3},
+		{start: "Pod \"", has: "is terminated, but some volumes have not been cleaned up", kind: KindPodVolumesLeft, level: 3, fill: noCause},
+		{start: "Pod \"", has: "is terminated, but some container", kind: KindPodContainersLeft, level: 3, fill: containersLeft},
+		{start: "Pod \"", has: "is terminated, but pod cgroup sandbox has not been cleaned up", kind: KindPodCgroupLeft, level: 3, fill: noCause},
+		{start: "Error syncing pod", kind: KindPodSyncFailed, fill: syncFailed},
+		{has: "detected running containers after a successful KillPod", kind: KindPodKillIncomplete},
+	}
+}
+
+// kubeletStatusRules know the end of a pod: its last status, its removal from the API server, and from the kubelet.
+func kubeletStatusRules() []rule {
+	return []rule{
+		{start: "Pod is terminated and will need no more status updates", kind: KindPodStatusFinal, level: 4},
+		{start: "Pod is complete and the worker can now stop", kind: KindPodStatusFinal, level: 4},
+		{start: "Pod is terminated and all resources are reclaimed", kind: KindPodStatusFinal, level: 3},
+		{start: "The pod termination is finished as SyncTerminatedPod completes its execution", kind: KindPodStatusFinal, level: 3},
+		{start: "Delaying pod deletion as the phase is non-terminal", kind: KindPodDeleteDelayed, level: 3},
+		{start: "Pod fully terminated and removed from etcd", kind: KindPodRemovedFromAPI, level: 3},
+		{start: "Pod \"", has: "fully terminated and removed from etcd", kind: KindPodRemovedFromAPI, level: 3, fill: noCause},
+		{start: "Failed to delete status for pod", kind: KindPodDeleteFailed},
+		{start: "Failed to update status for pod", kind: KindPodStatusFailed},
+		{start: "Pod has been terminated and is no longer known to the kubelet", kind: KindPodForgotten, level: 4},
+		{start: "Pod is terminating but has been requested to restart with same UID", kind: KindPodRestartBlocked},
+		{start: "Pod cannot start yet", kind: KindPodRestartBlocked},
+	}
+}
+
+// Causes of a teardown after which the object of the pod stays.
+const (
+	teardownTerminal = "terminal phase"
+	teardownEvicted  = "evicted"
+)
+
+func because(reason string) func(*Entry, *Occurrence) bool {
+	return func(_ *Entry, o *Occurrence) bool {
+		o.Reason, o.Code = reason, ""
+		return true
+	}
+}
+
+func gracePeriod(e *Entry, o *Occurrence) bool {
+	o.Number = number(e.Get("gracePeriod"))
+	if id := e.Get("containerID"); id != "" {
+		o.Container = cut(containerID(id), maxName)
+	}
+	return true
+}
+
+// killing reads `Killing container "docker://ID" with [a ]30 second grace period`, which names no pod.
+func killing(e *Entry, o *Occurrence) bool {
+	id, rest, ok := strings.Cut(e.Message[len(`Killing container "`):], `" with `)
+	if !ok {
+		return false
+	}
+	o.Container, o.Reason, o.Code = cut(containerID(id), maxName), "", ""
+	o.Number = number(strings.TrimPrefix(rest, "a "))
+	return true
+}
+
+// preStop reads `preStop hook for container "c" did not complete in N seconds`.
+func preStop(e *Entry, o *Occurrence) bool {
+	o.Container = cut(between(e.Message, `"`, `"`), maxName)
+	o.Number = number(word(e.Message, "did not complete in ", " "))
+	return true
+}
+
+func exited(e *Entry, o *Occurrence) bool {
+	o.Container = cut(containerID(between(e.Message, `"`, `"`)), maxName)
+	return o.Container != ""
+}
+
+// containersLeft says which: "still running", "not cleaned up", "status not yet reported".
+func containersLeft(e *Entry, o *Occurrence) bool {
+	o.Code = ""
+	switch {
+	case strings.Contains(e.Message, "still running"):
+		o.Reason = "still running"
+	case strings.Contains(e.Message, "have not been cleaned up"):
+		o.Reason = "not cleaned up"
+	case strings.Contains(e.Message, "status has not yet been reported"):
+		o.Reason = "status not yet reported"
+	default:
+		return false
+	}
+	return true
+}
+
+// syncFailed sorts `Error syncing pod UID ("name_ns(uid)"), skipping: …` and its structured form by what failed.
+func syncFailed(e *Entry, o *Occurrence) bool {
+	text := e.Get("err")
+	if text == "" {
+		_, text, _ = strings.Cut(e.Message, "skipping: ")
+	}
+	o.Reason, o.Code = cut(text, maxReason), code(text)
+	if o.PodUID == "" {
+		o.PodUID = leadingUID(strings.TrimPrefix(e.Message, "Error syncing pod "))
+	}
+	switch {
+	case strings.Contains(text, "ErrImagePull"), strings.Contains(text, "ImagePullBackOff"), strings.Contains(text, "ErrImageNeverPull"):
+		o.Kind = KindImagePullFailed
+		pullFailure(text, o)
+	case strings.Contains(text, "KillContainer"), strings.Contains(text, "KillPodSandbox"):
+		o.Kind = KindPodKillFailed
+		o.Container = cut(strings.Trim(word(text, "for ", " "), `"\`), maxName)
+		if strings.Contains(text, "failed (delete)") || strings.Contains(text, "destroy network for sandbox") {
+			o.Kind = KindCNIDeleteFailed
+		}
+	case strings.Contains(text, "after a successful KillPod"):
+		o.Kind = KindPodKillIncomplete
+	case strings.HasPrefix(text, "mounted volumes=["):
+		o.Kind, o.Volume = KindPodVolumesWaiting, volumeList(text, "mounted volumes=[")
+	case strings.Contains(text, "unmounted volumes=["):
+		o.Kind, o.Volume = KindVolumesNotMounted, volumeList(text, "unmounted volumes=[")
+	case strings.Contains(text, "destroy cgroup"), strings.Contains(text, "cgroup paths"):
+		o.Kind = KindPodCgroupLeft
+		_ = osFailure(e, o)
+	case strings.Contains(text, "failed to prepare subPath"):
+		o.Kind = KindSubPathFailed
+		o.Container = cut(strings.Trim(word(text, "of container ", ",: "), `"\`), maxName)
+	case strings.Contains(text, "failed (add)"), strings.Contains(text, "setup network for sandbox"):
+		o.Kind = KindCNIAddFailed
+	case strings.Contains(text, "network is not ready"), strings.Contains(text, "network plugin is not ready"):
+		o.Kind = KindNetworkNotReady
+	case strings.Contains(text, "reserve container name"), strings.Contains(text, "is reserved for"):
+		o.Kind = KindContainerNameReserved
+	}
+	return true
+}
+
+// volumeList is the members of "[a b c]" after a text, joined by ",".
+func volumeList(text, before string) string {
+	return cut(strings.Join(strings.Fields(between(text, before, "]")), ","), maxName)
+}
+
+// pullFailure finds the image that could not be pulled, in any of the ways that messages quote it.
+func pullFailure(text string, o *Occurrence) {
+	for _, w := range []string{"ErrImageNeverPull", "ImagePullBackOff", "ErrImagePull"} {
+		if strings.Contains(text, w) {
+			o.Code = w
+			break
+		}
+	}
+	for _, before := range []string{"pulling image ", "Failed to pull image ", "failed to pull image ", "pull and unpack image ", "Container image "} {
+		_, rest, ok := strings.Cut(text, before)
+		if !ok {
+			continue
+		}
+		rest = strings.TrimLeft(rest, `\"`)
+		if end := strings.IndexAny(rest, `\" ,`); end >= 0 {
+			rest = rest[:end]
+		}
+		if o.Image = cut(strings.TrimSuffix(rest, ":"), maxName); o.Image != "" {
+			return
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package logs
+
+import "strings"
+
+// kernelRules know what the kernel says of tasks, servers, disks, file systems and memory. All stand anywhere: lines
+// begin with a time, a CPU, a device or nothing.
+func kernelRules() []rule {
+	return []rule{
+		{has: "blocked for more than", kind: KindKernelHungTask, fill: hungTask},
+		{has: "nfs: server ", err: " not responding, timed out", kind: KindKernelNFSTimeout, fill: nfsServer},
+		{has: "nfs: server ", err: " not responding", kind: KindKernelNFSDown, fill: nfsServer},
+		{has: "nfs: server ", err: " OK", kind: KindKernelNFSBack, fill: nfsServer},
+		{has: "ceph: ", err: "blacklisted", kind: KindKernelCephRejected, fill: ceph},
+		{has: "ceph: ", err: "blocklisted", kind: KindKernelCephRejected, fill: ceph},
+		{has: "ceph: ", err: "rejected session", kind: KindKernelCephRejected, fill: ceph},
+		{has: "ceph: ", err: "reconnect denied", kind: KindKernelCephRejected, fill: ceph},
+		{has: "ceph: ", err: "socket closed", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph: ", err: "socket error", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph: ", err: "connect error", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph: ", err: " hung", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph: ", err: "session lost", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph: ", err: " down", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph: ", err: "caps stale", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph: ", err: " full", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph: ", err: "came back", kind: KindKernelCephBack, fill: ceph},
+		{has: "ceph: ", err: "reconnect success", kind: KindKernelCephBack, fill: ceph},
+		{has: "ceph: ", err: "session established", kind: KindKernelCephBack, fill: ceph},
+		{has: "ceph: ", err: "caps renewed", kind: KindKernelCephBack, fill: ceph},
+		{has: "ceph: ", err: " up", kind: KindKernelCephBack, fill: ceph},
+		{has: "CIFS", err: " has not responded in ", kind: KindKernelCIFSDown, fill: cifs},
+		{has: "rejecting I/O to offline device", kind: KindKernelDeviceOffline, fill: device},
+		{has: "rejecting I/O to dead device", kind: KindKernelDeviceOffline, fill: device},
+		{has: "remaining active paths: 0", kind: KindKernelDeviceOffline, fill: device},
+		{has: "Device offlined", kind: KindKernelDeviceOffline, fill: device},
+		{has: "session recovery timed out", kind: KindKernelDeviceOffline, fill: device},
+		{has: "nvme", err: " timeout", kind: KindKernelIOTimeout, fill: device},
+		{has: "timing out command", kind: KindKernelIOTimeout, fill: device},
+		{has: "nvme", err: "controller is down", kind: KindKernelDeviceReset, fill: device},
+		{has: "nvme", err: "resetting controller", kind: KindKernelDeviceReset, fill: device},
+		{has: "hard resetting link", kind: KindKernelDeviceReset, fill: device},
+		{has: "esetting device", kind: KindKernelDeviceReset, fill: device},
+		{has: "emounting filesystem read-only", kind: KindKernelFSReadOnly, fill: fileSystem},
+		{has: "XFS (", err: "ilesystem has been shut down", kind: KindKernelFSShutdown, fill: fileSystem},
+		{has: "XFS (", err: "xfs_do_force_shutdown", kind: KindKernelFSShutdown, fill: fileSystem},
+		{has: "XFS (", err: "hutting down filesystem", kind: KindKernelFSShutdown, fill: fileSystem},
+		{has: "XFS (", err: "Please unmount the filesystem", kind: KindKernelFSShutdown, fill: fileSystem},
+		{has: "XFS (", err: "I/O error", kind: KindKernelFSError, fill: fileSystem},
+		{has: "XFS (", err: "orruption", kind: KindKernelFSError, fill: fileSystem},
+		{has: "EXT4-fs error", kind: KindKernelFSError, fill: fileSystem},
+		{has: "JBD2: ", err: "Detected IO errors", kind: KindKernelFSError, fill: jbd2},
+		{has: "JBD2: ", err: "I/O error", kind: KindKernelFSError, fill: jbd2},
+		{has: "Aborting journal on device", kind: KindKernelFSError, fill: fileSystem},
+		{has: "I/O error", err: " dev", kind: KindKernelIOError, fill: device},
+		{has: "killed as a result of limit of", kind: KindKernelOOMCgroup, fill: oomLimit},
+		{has: "Memory cgroup out of memory", kind: KindKernelOOMCgroup, fill: oom},
+		{has: "oom-kill:constraint=CONSTRAINT_MEMCG", kind: KindKernelOOMCgroup, fill: oom},
+		{has: "oom-kill:constraint=", kind: KindKernelOOM, fill: oom},
+		{has: "Out of memory: Kill", kind: KindKernelOOM, fill: oom},
+		{has: "fork rejected by pids controller", kind: KindKernelPIDs, fill: pidsController},
+		{has: "SLUB: Unable to allocate memory", kind: KindKernelMemcg, fill: wholeMessage},
+		{has: "soft lockup - CPU#", kind: KindKernelLockup, fill: lockup},
+		{has: "self-detected stall", kind: KindKernelLockup, fill: lockup},
+		{has: "detected stalls on CPUs", kind: KindKernelLockup, fill: lockup},
+		{has: "to become free. Usage count", kind: KindKernelNetdev, fill: netdev},
+		{has: "out-of-data-space", kind: KindKernelThinPool, fill: device},
+		{has: "out of data space", kind: KindKernelThinPool, fill: device},
+		{has: "free data blocks which is less than minimum required", kind: KindKernelThinPool, fill: device},
+	}
+}
+
+// hungTask reads `INFO: task X:PID blocked for more than N seconds.` Names of tasks may hold colons and blanks.
+func hungTask(e *Entry, o *Occurrence) bool {
+	task := between(e.Message, "task ", " blocked for more than ")
+	name, pid, ok := cutLast(task, ':')
+	if !ok {
+		return false
+	}
+	o.Process = cut(name+" ("+pid+")", maxName)
+	o.Number = number(word(e.Message, "blocked for more than ", " "))
+	return true
+}
+
+func nfsServer(e *Entry, o *Occurrence) bool {
+	o.Server = cut(word(e.Message, "nfs: server ", " "), maxName)
+	return o.Server != ""
+}
+
+// ceph reads "libceph: mds0 (1)10.0.0.5:6789 socket closed (con state OPEN)", "ceph: mds0 hung", "libceph: osd3 down".
+func ceph(e *Entry, o *Occurrence) bool {
+	_, text, _ := strings.Cut(e.Message, "ceph: ")
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "[") { // newer kernels name the file system's id first
+		if _, after, ok := strings.Cut(text, "]"); ok {
+			text = strings.TrimLeft(after, ": ")
+		}
+	}
+	o.Server = cut(firstWord(text), maxName)
+	if !cephDaemon(o.Server) {
+		o.Server = ""
+		if o.Kind != KindKernelCephRejected && o.Kind != KindKernelCephDown {
+			return false
+		}
+	}
+	o.Reason = cut(text, maxReason)
+	return true
+}
+
+// cephDaemon says whether a word is "mds0", "osd12" or "mon1".
+func cephDaemon(s string) bool {
+	if len(s) < 4 {
+		return false
+	}
+	switch s[:3] {
+	case "mds", "osd", "mon":
+		return s[3] >= '0' && s[3] <= '9'
+	}
+	return false
+}
+
+// cifs reads `CIFS: VFS: \\S has not responded in 180 seconds. Reconnecting...`, or "Server S has not …".
+func cifs(e *Entry, o *Occurrence) bool {
+	before, after, _ := strings.Cut(e.Message, " has not responded in ")
+	_, server, _ := cutLast(before, ' ')
+	o.Server = cut(strings.Trim(server, `\`), maxName)
+	o.Number = number(after)
+	return o.Server != ""
+}
+
+// deviceMarks stand before the name of a device in messages of the block layer, and after it.
+var deviceMarks = []struct{ before, ends string }{
+	{" dev ", " ,:"},
+	{"on device ", " ,:"},
+	{"device-mapper: thin: ", " "},
+	{"device-mapper: multipath: ", " :"},
+	{"Failing path ", ". "},
+	{"nvme ", ": "},
+	{"sd ", " "},
+	{"connection", " "},
+	{"session", ": "},
+}
+
+// device names the disk of a message of the block layer. "sd 2:0:0:1: [sdc] …" has its name in brackets.
+func device(e *Entry, o *Occurrence) bool {
+	o.Reason = cut(e.Message, maxReason)
+	o.Code = ""
+	if d := between(e.Message, ": [", "]"); strings.HasPrefix(d, "sd") {
+		o.Device = cut(d, maxName)
+		return true
+	}
+	if before, _, ok := strings.Cut(e.Message, ": hard resetting link"); ok {
+		_, o.Device, _ = cutLast(" "+before, ' ')
+		o.Device = cut(o.Device, maxName)
+		return true
+	}
+	for _, m := range deviceMarks {
+		if d := word(e.Message, m.before, m.ends); d != "" {
+			o.Device = cut(strings.TrimRight(d, ":."), maxName)
+			return true
+		}
+	}
+	return true
+}
+
+// fileSystem reads the device in parentheses: "XFS (dm-3): …", "EXT4-fs error (device sda1): …", "EXT4-fs (sda1): …".
+func fileSystem(e *Entry, o *Occurrence) bool {
+	o.Reason = cut(e.Message, maxReason)
+	o.Code = ""
+	for _, before := range []string{"(device ", "XFS (", "EXT4-fs (", "on device ", "BTRFS error (device "} {
+		if d := word(e.Message, before, "): ."); d != "" {
+			o.Device = cut(d, maxName)
+			return true
+		}
+	}
+	return true
+}
+
+// jbd2 reads "JBD2: Detected IO errors while flushing file data on sdb1-8".
+func jbd2(e *Entry, o *Occurrence) bool {
+	o.Reason = cut(e.Message, maxReason)
+	_, d, _ := cutLast(e.Message, ' ')
+	d, _, _ = strings.Cut(d, "-")
+	o.Device = cut(d, maxName)
+	return true
+}
+
+// oom reads the three messages of a kill:
+//
+//	oom-kill:constraint=…,oom_memcg=/kubepods/…/pod<uid>,task_memcg=…,task=java,pid=123,uid=0
+//	Memory cgroup out of memory: Killed process 123 (java) total-vm:…
+//	Out of memory: Kill process 123 (java) score 999 or sacrifice child
+func oom(e *Entry, o *Occurrence) bool {
+	m := e.Message
+	if name := word(m, ",task=", ","); name != "" {
+		o.Process = cut(name+" ("+word(m, ",pid=", ", ")+")", maxName)
+	} else if _, rest, ok := strings.Cut(m, " process "); ok {
+		pid, rest, _ := strings.Cut(rest, " ")
+		o.Process = cut(between(rest, "(", ")")+" ("+strings.TrimRight(pid, ",")+")", maxName)
+	}
+	if o.Path = cut(word(m, "oom_memcg=", ", "), maxName); o.Path == "" {
+		o.Path = cut(word(m, "task_memcg=", ", "), maxName)
+	}
+	if o.PodUID = podOfPath(word(m, "task_memcg=", ", ")); o.PodUID == "" {
+		o.PodUID = podOfPath(o.Path)
+	}
+	return o.Process != ""
+}
+
+// oomLimit reads the line that kernels before 4.19 write ahead of the kill, "Task in T killed as a result of limit of L":
+// the only one that names the cgroup.
+func oomLimit(e *Entry, o *Occurrence) bool {
+	o.Path = cut(word(e.Message, "limit of ", " "), maxName)
+	if o.PodUID = podOfPath(word(e.Message, "Task in ", " ")); o.PodUID == "" {
+		o.PodUID = podOfPath(o.Path)
+	}
+	return true
+}
+
+// pidsController reads "cgroup: fork rejected by pids controller in /kubepods/…/pod<uid>/…".
+func pidsController(e *Entry, o *Occurrence) bool {
+	o.Path = cut(word(e.Message, "pids controller in ", " "), maxName)
+	o.PodUID = podOfPath(o.Path)
+	return true
+}
+
+// lockup reads "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [runc:[2:INIT]:1234]" and RCU stalls.
+func lockup(e *Entry, o *Occurrence) bool {
+	o.Reason = cut(e.Message, maxReason)
+	o.Code = ""
+	_, rest, ok := strings.Cut(e.Message, " stuck for ")
+	if !ok {
+		return true
+	}
+	o.Number = number(rest)
+	task := strings.TrimSuffix(strings.TrimSpace(rest), "]")
+	if _, task, ok = strings.Cut(task, "["); ok {
+		if name, pid, ok := cutLast(task, ':'); ok {
+			o.Process = cut(name+" ("+pid+")", maxName)
+		}
+	}
+	return true
+}
+
+func netdev(e *Entry, o *Occurrence) bool {
+	o.Device = cut(word(e.Message, "waiting for ", " "), maxName)
+	_, n, _ := strings.Cut(e.Message, "Usage count = ")
+	o.Number = number(n)
+	return true
+}

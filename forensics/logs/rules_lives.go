@@ -1,0 +1,143 @@
+package logs
+
+import "strings"
+
+// Stages of the start of a kubelet, in the order of Life.Stage.
+const (
+	stageVersion          = "version"
+	stageCAdvisor         = "cadvisor"
+	stageContainerManager = "container-manager"
+	stageRuntime          = "runtime"
+	stageServer           = "server"
+	stageVolumeManager    = "volume-manager"
+	stageSyncLoop         = "syncloop"
+	stageRegistered       = "registered"
+)
+
+// lifeRules know the start and the end of a kubelet, told by itself, by Go's runtime and by systemd.
+func lifeRules() []rule {
+	return []rule{
+		{start: "Kubelet version", kind: KindKubeletVersion, fill: kubeletVersion},
+		{start: "Version: v", kind: KindKubeletVersion, fill: kubeletVersion},
+		{start: "FLAG: --v=", kind: KindKubeletVerbosity, level: 1, fill: verbosityFlag},
+		{start: "Filesystem UUIDs", kind: KindKubeletStage, fill: stage(stageCAdvisor)},
+		{start: "cAdvisor running in container", kind: KindKubeletStage, fill: stage(stageCAdvisor)},
+		{start: "Creating Container Manager object", kind: KindKubeletStage, fill: stage(stageContainerManager)},
+		{start: "Using cri version", kind: KindKubeletStage, fill: stage(stageRuntime)},
+		{start: "Container runtime initialized", kind: KindKubeletStage, fill: stage(stageRuntime)},
+		{start: "Container runtime ", has: " initialized, version: ", kind: KindKubeletStage, fill: stage(stageRuntime)},
+		{start: "Started kubelet: ", kind: KindKubeletStarting, fill: wholeMessage},
+		{start: "Started kubelet.service", kind: KindKubeletStarting, fill: wholeMessage},
+		{start: "Started kubelet", kind: KindKubeletStage, fill: started},
+		{start: "Starting to listen", kind: KindKubeletStage, fill: stage(stageServer)},
+		{start: "Starting Kubelet Volume Manager", kind: KindKubeletStage, fill: stage(stageVolumeManager)},
+		{start: "Desired state populator starts to run", kind: KindKubeletStage, fill: stage(stageVolumeManager)},
+		{start: "Successfully registered node", kind: KindKubeletStage, fill: stage(stageRegistered)},
+		{start: "command failed", kind: KindKubeletFatal, fill: wholeMessage},
+		{start: "Failed to run kubelet", kind: KindKubeletFatal, fill: wholeMessage},
+		{start: "failed to run Kubelet", kind: KindKubeletFatal, fill: wholeMessage},
+		{start: "Failed to start ContainerManager", kind: KindKubeletFatal, fill: wholeMessage},
+		{start: "failed to start ContainerManager", kind: KindKubeletFatal, fill: wholeMessage},
+		{start: "Failed to start cAdvisor", kind: KindKubeletFatal, fill: wholeMessage},
+		{start: "panic: runtime error", kind: KindKubeletPanic, fill: goPanic},
+		{start: "goroutine ", has: " [running]:", kind: KindKubeletPanic, fill: goPanic},
+		{start: "fatal error: ", kind: KindKubeletPanic, fill: goPanic},
+		{start: "Observed a panic", kind: KindKubeletPanic, fill: wholeMessage},
+		{start: "SIGABRT: abort", kind: KindKubeletSignal, fill: goSignal},
+		{start: "SIGQUIT: quit", kind: KindKubeletSignal, fill: goSignal},
+		{start: "SIGSEGV: segmentation violation", kind: KindKubeletPanic, fill: goPanic},
+		{start: "SIGBUS: bus error", kind: KindKubeletPanic, fill: goPanic},
+		{start: "kubelet.service: ", has: "ain process exited", kind: KindKubeletExited, fill: unitExited},
+		{start: "kubelet.service: ", has: "Watchdog timeout", kind: KindKubeletWatchdog, fill: wholeMessage},
+		{start: "kubelet.service: ", has: "watchdog timeout", kind: KindKubeletWatchdog, fill: wholeMessage},
+		{start: "kubelet.service: ", has: "Scheduled restart job", kind: KindKubeletStarting, fill: wholeMessage},
+		{start: "Stopping ", has: "ubelet", kind: KindKubeletStopping, fill: unitStopping},
+		{start: "Stopped ", has: "ubelet", kind: KindKubeletStopping, fill: unitStopping},
+		{has: ".service: Main process exited", kind: KindKubeletExited, fill: otherUnitExited},
+		{has: "start to sync state", kind: KindKubeletStage, fill: stage(stageVolumeManager)},
+	}
+}
+
+func stage(name string) func(*Entry, *Occurrence) bool {
+	return func(_ *Entry, o *Occurrence) bool {
+		o.Subject = Subject{Reason: name}
+		return true
+	}
+}
+
+// started tells the kubelet's own line from systemd's, which says the same of the unit.
+func started(e *Entry, o *Occurrence) bool {
+	if e.Origin == "systemd" || e.Source == "" && strings.TrimSuffix(e.Message, ".") != "Started kubelet" {
+		o.Kind = KindKubeletStarting
+		return wholeMessage(e, o)
+	}
+	return stage(stageServer)(e, o)
+}
+
+// kubeletVersion reads kubeletVersion="v1.34.4" and `Kubelet version: v1.20.4`, and of older ones `Version: v1.17.4`.
+func kubeletVersion(e *Entry, o *Occurrence) bool {
+	v := e.Get("kubeletVersion")
+	if v == "" {
+		_, v, _ = strings.Cut(e.Message, "ersion: ")
+	}
+	o.Subject = Subject{Reason: cut(v, maxName)}
+	return strings.HasPrefix(v, "v")
+}
+
+// verbosityFlag reads the dump of the flags, `FLAG: --v="4"`.
+func verbosityFlag(e *Entry, o *Occurrence) bool {
+	o.Subject = Subject{}
+	o.Number = number(strings.Trim(strings.TrimPrefix(e.Message, "FLAG: --v="), `"`))
+	return true
+}
+
+// goPanic takes the crash of a program that writes into its own log. A program that is known not to be a kubelet is
+// passed over.
+func goPanic(e *Entry, o *Occurrence) bool {
+	o.Reason, o.Code = cut(e.Message, maxReason), ""
+	return kubeletish(e)
+}
+
+func goSignal(e *Entry, o *Occurrence) bool {
+	o.Subject = Subject{Code: strings.TrimSuffix(firstWord(e.Message), ":")}
+	return kubeletish(e)
+}
+
+// unitExited reads `kubelet.service: Main process exited, code=killed, status=9/KILL`.
+func unitExited(e *Entry, o *Occurrence) bool {
+	o.Reason = cut(e.Message, maxReason)
+	o.Code = cut(word(e.Message, "status=", " ,"), maxName)
+	return true
+}
+
+// otherUnits are units that hold a kubelet under another name.
+var otherUnits = []string{"k3s", "rke2-server", "rke2-agent", "kubelite", "k0s", "hyperkube", "kubelet"}
+
+func otherUnitExited(e *Entry, o *Occurrence) bool {
+	for _, u := range otherUnits {
+		if strings.Contains(firstWord(e.Message), u) {
+			return unitExited(e, o)
+		}
+	}
+	return false
+}
+
+// unitStopping is systemd's word alone.
+func unitStopping(e *Entry, o *Occurrence) bool {
+	o.Reason, o.Code = cut(e.Message, maxReason), ""
+	return e.Source == ""
+}
+
+// kubeletOrigin says whether a program holds a kubelet.
+func kubeletOrigin(name string) bool {
+	switch name {
+	case "kubelet", "k3s", "rke2", "hyperkube", "kubelite", "k0s", "microk8s.daemon-kubelite":
+		return true
+	}
+	return strings.Contains(name, "kubelet") || strings.Contains(name, "kubelite")
+}
+
+// kubeletish says whether a line may be a kubelet's: it says so, or nothing says otherwise.
+func kubeletish(e *Entry) bool {
+	return kubeletOrigin(e.Origin) || e.Origin == "" || e.Origin == "unknown"
+}

@@ -1,0 +1,174 @@
+package logs
+
+import (
+	"strings"
+)
+
+// loopRules know what the sync loop says of itself, and what PLEG, healthz and the watchdog say of it.
+func loopRules() []rule {
+	rules := []rule{
+		{start: "SyncLoop (housekeeping, skipped)", kind: KindSyncLoopNotReady, level: 4},
+		{start: "SyncLoop (housekeeping) end", kind: KindSyncLoopHousekeepingEnd, level: 4, fill: housekeepingEnd},
+		{start: "SyncLoop (housekeeping)", kind: KindSyncLoopHousekeeping, level: 4},
+		{start: "SyncLoop (SYNC)", kind: KindSyncLoopSync, level: 4, fill: syncLoopSync},
+		{start: "SyncLoop (PLEG)", kind: KindSyncLoopPLEG, level: 2, fill: syncLoopPLEG},
+		{start: "SyncLoop (probe)", kind: KindSyncLoopProbe, level: 1, fill: noCause},
+		{start: "SyncLoop (container unhealthy)", kind: KindSyncLoopProbe, level: 1, fill: noCause},
+		{start: "Starting kubelet main sync loop", kind: KindSyncLoopStarted},
+		{start: "Skipping pod synchronization", kind: KindSyncLoopSkipped, fill: syncLoopSkipped},
+		{start: "skipping pod synchronization", kind: KindSyncLoopSkipped, fill: syncLoopSkipped},
+		{start: "Housekeeping took longer than", kind: KindHousekeepingLong, fill: housekeepingLong},
+		{start: "Event channel is full", kind: KindEventChannelFull},
+		{start: "event channel is full", kind: KindEventChannelFull},
+		{start: "GenericPLEG: Unable to retrieve pods", kind: KindPLEGRelistFailed},
+		{start: "PLEG: Ignoring events for pod", kind: KindPLEGIgnored, fill: plegIgnored},
+		{start: "Generic (PLEG): container finished", kind: KindContainerExited, level: 2, fill: plegFinished},
+		{start: "Do not notify watchdog this iteration", kind: KindWatchdogWithheld},
+		{has: "sync Loop took longer than expected", kind: KindSyncLoopHealth, fill: noCause},
+		{start: "Node became not ready", kind: KindNodeNotReady, fill: nodeNotReady},
+	}
+	for _, op := range []struct {
+		word string
+		kind Kind
+	}{
+		{"ADD", KindSyncLoopAdd},
+		{"UPDATE", KindSyncLoopUpdate},
+		{"DELETE", KindSyncLoopDelete},
+		{"REMOVE", KindSyncLoopRemove},
+		{"RECONCILE", KindSyncLoopReconcile},
+		{"RESTORE", KindSyncLoopRestore},
+	} {
+		rules = append(rules,
+			rule{start: "SyncLoop " + op.word, kind: op.kind, level: 2, fill: syncLoopPods},
+			rule{start: "SyncLoop (" + op.word, kind: op.kind, level: 2, fill: syncLoopPods})
+	}
+	return rules
+}
+
+// syncLoopPods reads the source: source="api", or `SyncLoop (DELETE, "api"): …`.
+func syncLoopPods(e *Entry, o *Occurrence) bool {
+	o.Code, o.Reason = "", e.Get("source")
+	if o.Reason == "" {
+		o.Reason = cut(between(e.Message, `, "`, `")`), maxName)
+	}
+	return true
+}
+
+func noCause(_ *Entry, o *Occurrence) bool {
+	o.Reason, o.Code = "", ""
+	return true
+}
+
+func housekeepingEnd(e *Entry, o *Occurrence) bool {
+	o.Number = seconds(e.Get("duration"))
+	return true
+}
+
+// housekeepingLong reads actual="2.345s" (1.27 on) and seconds=15.9 (before).
+func housekeepingLong(e *Entry, o *Occurrence) bool {
+	o.Reason, o.Code = "", ""
+	if o.Number = seconds(e.Get("actual")); o.Number == 0 {
+		o.Number = number(e.Get("seconds"))
+	}
+	return true
+}
+
+func syncLoopSync(e *Entry, o *Occurrence) bool {
+	*o = Occurrence{Kind: o.Kind, Time: o.Time, Entry: e}
+	switch {
+	case e.Get("total") != "":
+		o.Number = number(e.Get("total"))
+	case strings.HasPrefix(e.Message, "SyncLoop (SYNC): "):
+		o.Number = number(e.Message[len("SyncLoop (SYNC): "):])
+	}
+	return true
+}
+
+// syncLoopPLEG reads the event: event={"ID":"uid","Type":"ContainerDied","Data":"cid"}, &{ID:uid Type:… Data:cid}, or
+// event: &pleg.PodLifecycleEvent{ID:"uid", Type:"ContainerDied", Data:"cid"}.
+func syncLoopPLEG(e *Entry, o *Occurrence) bool {
+	event := e.Get("event")
+	if event == "" {
+		event = e.Message
+	}
+	const ends = `"}, `
+	value := func(key string) string {
+		for _, form := range []string{`"` + key + `":"`, key + `:"`, key + ":"} {
+			if v := word(event, form, ends); v != "" {
+				return cut(v, maxName)
+			}
+		}
+		return ""
+	}
+	o.Code, o.Reason, o.Container = "", value("Type"), value("Data")
+	if id := value("ID"); isUID(id) {
+		o.PodUID = id
+	}
+	return true
+}
+
+func plegFinished(e *Entry, o *Occurrence) bool {
+	if id := e.Get("podID"); isUID(id) {
+		o.PodUID = id
+	}
+	o.Number = number(e.Get("exitCode"))
+	return true
+}
+
+// plegIgnored reads `PLEG: Ignoring events for pod NAME/NAMESPACE: …`: the name comes first.
+func plegIgnored(e *Entry, o *Occurrence) bool {
+	if e.Fields != nil {
+		return true
+	}
+	pod := word(e.Message, "for pod ", ": ")
+	if name, namespace, ok := strings.Cut(pod, "/"); ok {
+		o.PodName = cut(namespace+"/"+name, maxName)
+	}
+	return true
+}
+
+// syncLoopSkipped reads the reasons. An aggregate stands in brackets, and PLEG's part holds durations that change with
+// every line.
+func syncLoopSkipped(e *Entry, o *Occurrence) bool {
+	text := e.Get("err")
+	if text == "" {
+		_, text, _ = strings.Cut(e.Message, " - ")
+	}
+	if ago := word(text, "last seen active ", " ;,]"); ago != "" {
+		o.Kind, o.Number = KindPLEGUnhealthy, seconds(ago)
+	} else if strings.Contains(text, "pleg has yet to be successful") && !strings.Contains(text, "is down") {
+		o.Kind = NoiseStartPLEG
+	}
+	o.Reason, o.Code = skipReasons(text), grpcCode(text)
+	o.PodUID, o.PodName = "", ""
+	return true
+}
+
+// skipReasons are the reasons of a skipped synchronization, joined by "; ", without what changes from line to line.
+func skipReasons(text string) string {
+	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "["), "]")
+	parts := strings.Split(text, ", ")
+	for i, p := range parts {
+		if before, _, ok := strings.Cut(p, ": pleg was last seen active"); ok {
+			parts[i] = before
+		}
+	}
+	return cut(strings.Join(parts, "; "), maxReason)
+}
+
+// nodeNotReady reads condition={"type":"Ready",…,"message":"…"}.
+func nodeNotReady(e *Entry, o *Occurrence) bool {
+	condition := e.Get("condition")
+	if condition == "" {
+		condition = e.Message
+	}
+	text := between(condition, `"message":"`, `"`)
+	if text == "" {
+		text = word(condition, "Message:", "}")
+	}
+	if ago := word(text, "last seen active ", " ;,]"); ago != "" {
+		o.Number = seconds(ago)
+	}
+	o.Reason, o.Code = skipReasons(text), ""
+	return true
+}

@@ -1,0 +1,52 @@
+package logs
+
+import "strings"
+
+// podGCRules know the pod garbage collector of kube-controller-manager.
+func podGCRules() []rule {
+	return []rule{
+		{start: "Garbage collecting pods", kind: KindPodGCTerminated, fill: podGCCount},
+		{start: "garbage collecting ", has: " pods", kind: KindPodGCTerminated, fill: podGCCount},
+		{start: "Garbage collecting ", has: "out-of-service", kind: KindPodGCOutOfService, level: 4, fill: podGCCount},
+		{start: "PodGC is force deleting Pod", kind: KindPodGCDeleting, fill: podGCName},
+		{start: "Found orphaned Pod", kind: KindPodGCOrphaned, level: 2, fill: podGCOrphan},
+		{start: "Forced deletion of orphaned Pod", has: "succeeded", kind: KindPodGCOrphanedDone, fill: podGCName},
+		{start: "Forced deletion of orphaned Pod succeeded", kind: KindPodGCOrphanedDone},
+		{start: "Found unscheduled terminating Pod", kind: KindPodGCUnscheduled, level: 2, fill: podGCName},
+	}
+}
+
+func podGCCount(e *Entry, o *Occurrence) bool {
+	if o.Number = number(e.Get("numPods")); o.Number == 0 {
+		_, n, _ := strings.Cut(e.Message, "arbage collecting ")
+		o.Number = number(n)
+	}
+	return true
+}
+
+// podGCName reads the old spellings: `PodGC is force deleting Pod: ns/name`, `… Pod ns/name …`.
+func podGCName(e *Entry, o *Occurrence) bool {
+	o.Reason, o.Code = "", ""
+	if o.PodName != "" {
+		return true
+	}
+	_, rest, _ := strings.Cut(e.Message, " Pod")
+	name := firstWord(strings.TrimLeft(rest, ": "))
+	if strings.Contains(name, "/") {
+		o.PodName = cut(name, maxName)
+	}
+	return o.PodName != ""
+}
+
+// podGCOrphan reads the node too: node= (a name, or an object since 1.28), or `assigned to the Node N.`.
+func podGCOrphan(e *Entry, o *Occurrence) bool {
+	o.Server = e.Get("node")
+	if strings.HasPrefix(o.Server, "{") {
+		o.Server = between(o.Server, `"name":"`, `"`)
+	}
+	if o.Server == "" {
+		o.Server = strings.TrimSuffix(word(e.Message, "assigned to the Node ", " "), ".")
+	}
+	o.Server = cut(o.Server, maxName)
+	return podGCName(e, o)
+}

@@ -1,0 +1,279 @@
+package logs
+
+import "strings"
+
+// volumeRules know the lines of the reconciler, of the operations, and of what becomes of them.
+func volumeRules() []rule {
+	return []rule{
+		{start: "Operation for ", has: " failed", kind: KindOperationFailed, fill: operationFailed},
+		{start: "operation {", has: "} failed with: ", kind: KindOperationFailed, fill: operationFailed},
+		{start: "operationExecutor.VerifyControllerAttachedVolume started", kind: KindAttachVerifyStarted, fill: volume},
+		{start: "operationExecutor.AttachVolume started", kind: KindAttachStarted, fill: volume},
+		{start: "operationExecutor.MountVolume started", kind: KindMountStarted, fill: volumeNotRemount},
+		{start: "operationExecutor.UnmountVolume started", kind: KindUnmountStarted, fill: volume},
+		{start: "operationExecutor.UnmountDevice started", kind: KindDeviceUnmountStart, fill: volume},
+		{start: "operationExecutor.UnmountDevice", kind: KindDeviceUnmountStart, fill: volume},
+		{start: "AttachVolume.Attach succeeded", kind: KindAttachDone, fill: volume},
+		{start: "MountVolume.WaitForAttach entering", kind: KindAttachWaiting, fill: volume},
+		{start: "MountVolume.WaitForAttach succeeded", kind: KindAttachWaited, fill: volume},
+		{start: "MountVolume.MountDevice succeeded", kind: KindDeviceMounted, fill: deviceMounted},
+		{start: "MountVolume.SetUp succeeded", kind: KindMountDone, fill: volumeNotRemount},
+		{start: "UnmountVolume.TearDown succeeded", kind: KindUnmountDone, fill: volume},
+		{start: "UnmountDevice succeeded", kind: KindDeviceUnmounted, fill: volume},
+		{start: "Volume detached for volume", kind: KindVolumeDetached, fill: volume},
+		{start: "Unable to attach or mount volumes for pod", kind: KindVolumesNotMounted, fill: notMounted},
+		{start: "Unable to mount volumes for pod", kind: KindVolumesNotMounted, fill: notMounted},
+		{start: "RegisterPlugin error", kind: KindCSIRegistrationFailed, fill: registration},
+		{has: "RegisterPlugin error", kind: KindCSIRegistrationFailed, fill: registration},
+		{has: "not found in the list of registered CSI drivers", kind: KindCSIDriverMissing, fill: loneVolumeError},
+		{has: "failed to load volume data file", kind: KindCSIVolDataMissing, fill: loneVolumeError},
+		{has: "kubernetes.io/csi: ", err: "rpc error", kind: KindCSIFailed, fill: loneVolumeError},
+	}
+}
+
+// volume reads `… for volume "x" (UniqueName: "u") pod "p" (UID: "uid") …`. For unmounts pod is the UID too.
+func volume(e *Entry, o *Occurrence) bool {
+	o.Reason, o.Code = "", ""
+	volumeSubject(e.Message, &o.Subject)
+	return true
+}
+
+// volumeNotRemount passes over the periodic remount of projected volumes, which has no result of its own.
+func volumeNotRemount(e *Entry, o *Occurrence) bool {
+	return !strings.Contains(e.Message, "remount was requested") && volume(e, o)
+}
+
+func deviceMounted(e *Entry, o *Occurrence) bool {
+	o.Path = cut(between(e.Message, `device mount path "`, `"`), maxName)
+	return volume(e, o)
+}
+
+func volumeSubject(text string, s *Subject) {
+	quoted := func(before string) string {
+		v := word(text, before+`"`, `"`)
+		if v == "" {
+			v = word(text, before+`\"`, `\`)
+		}
+		return cut(v, maxName)
+	}
+	s.Volume = quoted("for volume ")
+	if s.Volume == "" {
+		s.Volume = quoted("for unmount of volume ")
+	}
+	s.UniqueName = quoted("UniqueName: ")
+	if s.UniqueName == "" && strings.Contains(s.Volume, "/") { // as TearDown's success has it
+		s.UniqueName = s.Volume
+		if s.Volume = quoted("OuterVolumeSpecName: "); s.Volume == "" {
+			s.Volume = quoted("InnerVolumeSpecName ")
+		}
+	}
+	if uid := quoted("UID: "); isUID(uid) {
+		s.PodUID = uid
+	}
+	if pod := quoted(") pod "); strings.Contains(pod, "/") { // a name without its namespace joins nothing
+		s.PodName = pod
+	}
+	s.Driver = driverOf(s.UniqueName)
+}
+
+// driverOf is the CSI driver in "kubernetes.io/csi/driver^handle".
+func driverOf(uniqueName string) string {
+	rest, ok := strings.CutPrefix(uniqueName, "kubernetes.io/csi/")
+	if !ok {
+		return ""
+	}
+	driver, _, _ := strings.Cut(rest, "^")
+	return driver
+}
+
+// operationFailed reads the three spellings of nestedpendingoperations.go:
+//
+//	Operation for "\"UNIQUE\" (\"UID\")" failed. No retries permitted until … (durationBeforeRetry 2m2s). Error: "…"
+//	Operation for "{volumeName:UNIQUE podName:UID nodeName:}" failed. … Error: "… quoted"
+//	Operation for "{volumeName:UNIQUE podName:UID nodeName:}" failed. … Error: …
+func operationFailed(e *Entry, o *Occurrence) bool {
+	head, text, ok := strings.Cut(e.Message, ". Error: ")
+	if !ok {
+		if head, text, ok = strings.Cut(e.Message, "failed with: "); !ok {
+			return false
+		}
+	}
+	if strings.Contains(text, "RegisterPlugin error") {
+		o.Kind = KindCSIRegistrationFailed
+		return registration(e, o)
+	}
+	text = strings.Trim(strings.ReplaceAll(text, `\"`, `"`), "\" \n")
+	text = strings.ReplaceAll(text, `\n`, "\n")
+	volumeSubject(text, &o.Subject)
+	operationKey(head, &o.Subject)
+	o.Number = seconds(word(head, "durationBeforeRetry ", ")"))
+	volumeError(operationOf(text), text, o)
+	return true
+}
+
+// operationKey reads the volume and the pod from the key of the operation, where the error does not name them.
+func operationKey(head string, s *Subject) {
+	unique, uid := word(head, "{volumeName:", " "), word(head, "podName:", " }")
+	if unique == "" {
+		unique, uid = word(head, `"\"`, `\`), word(head, `(\"`, `\`)
+	}
+	if s.UniqueName == "" {
+		s.UniqueName = cut(unique, maxName)
+		s.Driver = driverOf(s.UniqueName)
+	}
+	if s.PodUID == "" && isUID(uid) {
+		s.PodUID = uid
+	}
+}
+
+// Names of operations, as in Operation.Name. Longer words come before those they hold.
+const (
+	opUnmountVolume = "UnmountVolume"
+	opUnmountDevice = "UnmountDevice"
+	opMountDevice   = "MountDevice"
+	opMountVolume   = "MountVolume"
+	opAttachVolume  = "AttachVolume"
+	opVerify        = "VerifyControllerAttachedVolume"
+)
+
+// operationOf names the operation that a message is about.
+func operationOf(text string) string {
+	switch {
+	case strings.Contains(text, "UnmountDevice"), strings.Contains(text, "GetDeviceMountRefs"), strings.Contains(text, "the device is in use when it was no longer"):
+		return opUnmountDevice
+	case strings.Contains(text, "UnmountVolume."), strings.Contains(text, "cleaning subPath mounts"), strings.Contains(text, "UnmapVolume."):
+		return opUnmountVolume
+	case strings.Contains(text, "MountVolume.MountDevice"), strings.Contains(text, "MountVolume.NodeStage"):
+		return opMountDevice
+	case strings.Contains(text, "MountVolume."), strings.Contains(text, "MapVolume."):
+		return opMountVolume
+	case strings.Contains(text, "AttachVolume."):
+		return opAttachVolume
+	case strings.Contains(text, "VerifyControllerAttachedVolume"), strings.Contains(text, "Volume has not been added to the list"), strings.Contains(text, "is not yet attached"):
+		return opVerify
+	}
+	return ""
+}
+
+var failureKinds = map[string]Kind{
+	opUnmountVolume: KindUnmountFailed, opUnmountDevice: KindDeviceUnmountFailed, opMountDevice: KindDeviceMountFailed,
+	opMountVolume: KindMountFailed, opAttachVolume: KindAttachFailed, opVerify: KindAttachFailed,
+}
+
+// volumeError tells the cause of a failed operation.
+func volumeError(operation, text string, o *Occurrence) {
+	inner := innerError(text)
+	o.Reason, o.Code = cut(shortUmount(inner), maxReason), osCode(inner)
+	if o.Path = unmountPath(inner); o.Path == "" {
+		o.Path = pathIn(inner)
+	}
+	if k, ok := failureKinds[operation]; ok {
+		o.Kind = k
+	}
+	grpc := grpcCode(inner)
+	unmounts := operation == opUnmountVolume || operation == opUnmountDevice
+	switch {
+	case strings.Contains(text, "not found in the list of registered CSI drivers"):
+		o.Kind, o.Code = KindCSIDriverMissing, ""
+		if d := word(text, "driver name ", " "); d != "" {
+			o.Driver = cut(d, maxName)
+		}
+	case strings.Contains(text, "failed to load volume data file"):
+		o.Kind = KindCSIVolDataMissing
+		if p := between(text, "failed to load volume data file [", "]"); p != "" {
+			o.Path = cut(p, maxName)
+		}
+	case strings.Contains(text, "GetDeviceMountRefs check failed"), strings.Contains(text, "still mounted by other references"),
+		strings.Contains(text, "the device is in use when it was no longer expected to be in use"):
+		o.Kind = KindDeviceInUse
+	case grpc == "Aborted":
+		o.Kind, o.Code = KindCSIAborted, grpc
+	case grpc == "DeadlineExceeded":
+		o.Kind, o.Code = KindCSIDeadline, grpc
+	case grpc == "Unavailable":
+		o.Kind, o.Code = KindCSIUnavailable, grpc
+	case unmounts && o.Code == "EBUSY":
+		o.Kind = KindUnmountBusy
+	case grpc != "":
+		o.Kind, o.Code = KindCSIFailed, grpc
+	}
+}
+
+// innerError is the error behind the words that name the volume and the pod: after `(UID: "…") : `, or after the first
+// `failed … : `.
+func innerError(text string) string {
+	for _, mark := range []string{"\") : ", "\"): ", "\") device is still mounted: "} {
+		if _, inner, ok := strings.Cut(text, mark); ok {
+			return inner
+		}
+	}
+	return text
+}
+
+// unmountPath is the path in "Unmounting arguments: P".
+func unmountPath(text string) string {
+	p := word(text, "nmounting arguments: ", "\n\\")
+	return cut(strings.TrimSpace(strings.Split(p, " Output:")[0]), maxName)
+}
+
+// shortUmount leaves out the path that mount-utils prints twice: "unmount failed: exit status 32: umount: target is busy".
+func shortUmount(text string) string {
+	head, rest, ok := strings.Cut(text, "nmounting arguments: ")
+	if !ok {
+		return text
+	}
+	_, output, ok := strings.Cut(rest, "Output: ")
+	if !ok {
+		return text
+	}
+	head = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(head, "U"), "u"), " \n")
+	path := unmountPath(text)
+	return head + ": " + strings.TrimSpace(strings.ReplaceAll(output, path+": ", ""))
+}
+
+// loneVolumeError is an error of the CSI plugin outside of the operations' own lines.
+func loneVolumeError(e *Entry, o *Occurrence) bool {
+	if strings.HasPrefix(e.Message, "Event occurred") || e.Severity == 'I' {
+		return false
+	}
+	text := errorOf(e)
+	uid := o.PodUID
+	volumeSubject(text, &o.Subject)
+	volumeError(operationOf(text), text, o)
+	if o.PodUID == "" {
+		if o.PodUID = uid; uid == "" {
+			o.PodUID = podOfPath(text)
+		}
+	}
+	return true
+}
+
+// notMounted reads the three spellings of a pod that waits for its volumes.
+func notMounted(e *Entry, o *Occurrence) bool {
+	text := errorOf(e)
+	o.Reason, o.Code = cut(waitReason(text), maxReason), ""
+	if o.Volume = volumeList(text, "unmounted volumes=["); o.Volume == "" {
+		o.Volume = volumeList(text, "list of unmounted volumes=[")
+	}
+	return true
+}
+
+// waitReason drops the lists of volumes: what is not yet attached is noise up to 1.26.
+func waitReason(text string) string {
+	for _, r := range []string{"timed out waiting for the condition", "context deadline exceeded", "timeout expired waiting for volumes to attach or mount"} {
+		if strings.Contains(text, r) {
+			return r
+		}
+	}
+	return text
+}
+
+// registration reads `RegisterPlugin error -- dial failed at socket P, err: …`.
+func registration(e *Entry, o *Occurrence) bool {
+	text := errorOf(e)
+	if _, inner, ok := strings.Cut(text, "RegisterPlugin error -- "); ok {
+		text = inner
+	}
+	o.Reason, o.Code, o.Path = cut(text, maxReason), code(text), pathIn(text)
+	return true
+}

@@ -1,0 +1,265 @@
+package logs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// unmountTakes is how long an unmount may run without a word before it is said to hang.
+const unmountTakes = 2 * time.Minute
+
+// list tells the deletions, those that stand first, the oldest of them first.
+func (s *deletions) list(f *folder) []Deletion {
+	all := slices.DeleteFunc(slices.Clone(s.all), func(d *deletion) bool { return !d.told() })
+	for _, d := range all {
+		d.finish(f)
+	}
+	slices.SortStableFunc(all, func(a, b *deletion) int {
+		return cmp.Or(boolOrder(a.Done, b.Done), boolOrder(a.weak(), b.weak()), cmp.Compare(a.order, b.order))
+	})
+	out := make([]Deletion, 0, min(len(all), maxDeletions))
+	for i, d := range all {
+		if i >= maxDeletions {
+			f.dropped[KindPodTeardown]++
+			continue
+		}
+		out = append(out, d.Deletion)
+	}
+	return out
+}
+
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// weak deletions only seem to stand: nothing complains, and their end would not have been seen.
+func (d *deletion) weak() bool { return !d.Proven && len(d.complaints) == 0 }
+
+// finish makes the deletion ready to be told: whether it ended after all, what it waits for, what repeats.
+func (d *deletion) finish(f *folder) {
+	if d.Steps == nil {
+		d.Steps = []Step{}
+	}
+	if !d.Done && d.gone && len(d.kills) == 0 && len(d.mounts) == 0 && len(d.complaints) == 0 && stageRank(d.Stage) < stageRank(stageKilling) {
+		d.Done, d.Stage = true, stageRemoved // nothing was left to do for it
+	}
+	if d.Stage == "" {
+		d.Stage = stageRequested
+	}
+	d.Complaints = []Quote{}
+	if d.Done {
+		return
+	}
+	if d.Stage == stageVolumes && d.unmounted > 0 && len(d.mounts) == 0 && len(d.complaints) == 0 && !d.volumesShown(f) {
+		d.Stage = stageCgroup // all unmounts that began have ended well, and no line would tell more
+	}
+	if !d.since.IsZero() {
+		t := d.since
+		d.Since = &t
+	}
+	for _, c := range d.complaints {
+		d.Complaints = append(d.Complaints, c.quote)
+	}
+	if d.life != f.deletions.life { // another kubelet runs now, and says nothing of it
+		return
+	}
+	d.Proven = d.proven(f)
+	d.Waits = d.waits(f)
+}
+
+// volumesShown says whether the kubelet's verbosity shows the end of the stage "volumes".
+func (d *deletion) volumesShown(f *folder) bool {
+	cur := f.lives.current()
+	return cur != nil && cur.Verbosity >= 3
+}
+
+// proven says whether the next stage would have been seen: its lines are of a verbosity that this kubelet writes.
+func (d *deletion) proven(f *folder) bool {
+	cur := f.lives.current()
+	if cur == nil {
+		return false
+	}
+	if len(d.mounts) > 0 || d.complains(f.latest) {
+		return true // the end of an unmount, and what repeats, are written at any verbosity
+	}
+	needs := map[string]int{
+		stageRequested: 2, stageKilling: 2, stageContainers: 2, stageVolumes: 3, stageCgroup: 3, stageStatus: 3, stageAPI: 2,
+	}
+	return cur.Verbosity >= needs[d.Stage]
+}
+
+// complainedLately is how long a line may be ago that repeats: every back-off of the kubelet is shorter.
+const complainedLately = 10 * time.Minute
+
+// complains says whether a complaint still repeats at the end of the log.
+func (d *deletion) complains(latest time.Time) bool {
+	for _, c := range d.complaints {
+		if distance(c.time, latest) <= complainedLately {
+			return true
+		}
+	}
+	return false
+}
+
+// waits says in words what the deletion waits for; "" where the log does not tell.
+func (d *deletion) waits(f *folder) string {
+	switch d.Stage {
+	case stageRequested, stageKilling:
+		return d.waitsForWorker(f)
+	case stageContainers:
+		return d.waitsForContainers(f)
+	case stageVolumes:
+		return d.waitsForVolumes(f)
+	case stageCgroup:
+		if c := d.complaint(stageCgroup); c != nil {
+			return "the removal of the pod's cgroup: " + c.cause()
+		}
+		if d.Proven {
+			return "the removal of the pod's cgroup, of which nothing is heard"
+		}
+	case stageStatus:
+		if c := d.complaint(stageStatus); c != nil && c.kind != KindPodDeleteDelayed {
+			return "the API server, which does not take the last status: " + c.cause()
+		}
+		if d.Proven {
+			return "the status manager, which has not written the last status"
+		}
+	case stageAPI:
+		if c := d.complaint(stageAPI); c != nil {
+			return "the API server, which does not delete the pod: " + c.cause()
+		}
+		if d.Proven {
+			return "the API server: the kubelet is done with the pod; finalizers, or a watch that is cut off, keep the object"
+		}
+	}
+	return ""
+}
+
+func (d *deletion) waitsForWorker(f *folder) string {
+	l := &f.loop
+	switch name, skipped := l.LastSeen["skipped"]; {
+	case skipped && !l.last.IsZero() && name.Equal(l.last):
+		return "the sync loop, which skips all pods: " + f.skipReason()
+	case !l.last.IsZero() && f.latest.Sub(l.last) > 5*time.Minute && f.loop.Cadence > 0:
+		return "the sync loop, which is silent since " + clockTime(l.last)
+	case d.cancelled:
+		return "the pod's worker: the sync that ran before was cancelled and has not ended"
+	case d.Proven:
+		return "the pod's worker, which has not begun to stop the containers: a sync from before may still run"
+	}
+	return ""
+}
+
+// skipReason is the cause in the last line about skipping.
+func (f *folder) skipReason() string {
+	var last *event
+	for _, ev := range f.order {
+		if ev.Kind != KindSyncLoopSkipped && ev.Kind != KindPLEGUnhealthy {
+			continue
+		}
+		if last == nil || compareTimes(last.Last, ev.Last) <= 0 {
+			last = ev
+		}
+	}
+	if last == nil {
+		return "not known"
+	}
+	return last.Reason
+}
+
+func (d *deletion) waitsForContainers(f *folder) string {
+	if c := d.complaint(stageContainers); c != nil {
+		switch c.kind {
+		case KindCNIDeleteFailed:
+			return "the network plugin, which does not take the sandbox's network down: " + c.cause()
+		case KindPodContainersLeft:
+			return "its containers: " + c.cause()
+		}
+		return "the runtime, which cannot stop a container or sandbox: " + c.cause()
+	}
+	if d.GraceSeconds != nil && !d.since.IsZero() {
+		grace := time.Duration(*d.GraceSeconds) * time.Second
+		if end := d.since.Add(grace); f.latest.Before(end) {
+			return fmt.Sprintf("its containers, which have until %s to end (grace period %d s)", clockTime(end), *d.GraceSeconds)
+		}
+	}
+	switch {
+	case !d.Proven:
+	case d.killed > 0 && len(d.kills) == 0:
+		return "its sandbox, or a container that is not heard of: those that were told to end have ended"
+	default:
+		return "its containers, which have not ended"
+	}
+	return ""
+}
+
+func (d *deletion) waitsForVolumes(f *folder) string {
+	for _, op := range f.operations.unmounts(d.PodUID) {
+		switch {
+		case op.Failures > 0:
+			return fmt.Sprintf("the unmount of volume %s, which failed %d times and is tried again after %s: %s",
+				cmp.Or(op.Volume, op.UniqueName), op.Failures, shortSeconds(op.RetrySeconds), causeOf(op.Code, op.Reason))
+		case !op.started.IsZero() && f.latest.Sub(op.started) > unmountTakes:
+			return fmt.Sprintf("the unmount of volume %s, which began at %s and has not come back: the operation hangs",
+				cmp.Or(op.Volume, op.UniqueName), clockTime(op.started))
+		case op.running:
+			return "the unmount of volume " + cmp.Or(op.Volume, op.UniqueName) + ", which has begun"
+		}
+	}
+	for _, c := range d.complaints {
+		switch c.kind {
+		case KindPodVolumesLeft, KindOrphanMounted:
+			return "volume directories that are still on disk, though no unmount is under way"
+		case KindPodVolumesWaiting:
+			return "volumes (" + c.volume + ") whose unmount has not begun: the kubelet is not sure that they are mounted, " +
+				"or waits for the API server after its start"
+		case KindUnmountBusy, KindUnmountFailed, KindCSIDriverMissing, KindCSIAborted, KindCSIDeadline, KindCSIUnavailable,
+			KindCSIFailed, KindCSIVolDataMissing:
+			return "the unmount of volume " + c.volume + ": " + c.cause()
+		}
+	}
+	if d.Proven {
+		return "its volumes, of which no unmount has begun"
+	}
+	return ""
+}
+
+// complaint is the latest complaint of a stage.
+func (d *deletion) complaint(stage string) *complaint {
+	var last *complaint
+	for i := range d.complaints {
+		if c := &d.complaints[i]; c.stage == stage && (last == nil || !c.time.Before(last.time)) {
+			last = c
+		}
+	}
+	return last
+}
+
+func (c *complaint) cause() string { return causeOf(c.code, c.reason) }
+
+// causeOf joins the name of an error with the message that it stands in.
+func causeOf(code, reason string) string {
+	reason = cut(reason, 160)
+	switch {
+	case reason == "":
+		return cmp.Or(code, "no cause given")
+	case code == "" || strings.Contains(reason, code):
+		return reason
+	}
+	return code + " (" + reason + ")"
+}
+
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05") }
+
+func shortSeconds(s float64) string {
+	return time.Duration(s * float64(time.Second)).String()
+}
