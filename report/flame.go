@@ -35,7 +35,7 @@ const (
 	flameRow    = 19
 	flameDeep   = 26  // levels
 	flameBars   = 420 // bars
-	flameNarrow = 3   // pixels; narrower bars are left out
+	flameNarrow = 4   // pixels; narrower bars are left out
 	flameMany   = 300 // goroutines; then the picture is unfolded
 	flameLeast  = 5   // goroutines; fewer are better read in the table
 	flameChar   = 6.65

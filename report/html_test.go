@@ -118,3 +118,29 @@ func TestReadRefuses(t *testing.T) {
 		t.Errorf("another schema: %v", err)
 	}
 }
+
+// The same report gives the same bytes, also after it went through JSON.
+func TestSavedReportSameBytes(t *testing.T) {
+	for name, r := range map[string]report.Report{"hung-mount": load(t, "hung-mount"), "busy": captured(t, "kubelet-1.34.4-unmount-busy")} {
+		var b bytes.Buffer
+		if err := report.JSON(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		saved := b.String()
+		html := ""
+		for i := range 3 {
+			again, err := report.Read(strings.NewReader(saved))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i > 0 && page(t, again) != html {
+				t.Errorf("%s: another page", name)
+			}
+			html = page(t, again)
+			b.Reset()
+			if err := report.JSON(&b, again); err != nil || b.String() != saved {
+				t.Errorf("%s: other JSON: %v", name, err)
+			}
+		}
+	}
+}

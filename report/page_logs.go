@@ -16,6 +16,7 @@ import (
 type logsView struct {
 	Files      []logFileRow
 	Facts      []fact
+	Orphans    []fact
 	Lives      []lifeRow
 	Operations []operationRow
 	Events     []eventRow
@@ -82,7 +83,7 @@ func newLogsView(r Report, places *places) *logsView {
 	}
 	places.logs = true
 	now, room := r.Evidence.Collected, budget(budgetLogs)
-	v := &logsView{Facts: loopFacts(s, now), Total: len(s.Events)}
+	v := &logsView{Facts: loopFacts(s, now), Orphans: orphanFacts(s, now), Total: len(s.Events)}
 	for _, f := range s.Files {
 		row := newLogFileRow(f, now)
 		if room.fits(row, 240) {
@@ -242,6 +243,31 @@ func loopFacts(s *logs.Story, now time.Time) []fact {
 	}
 	if len(l.Gaps) > 0 {
 		facts.add("Longest silence before", fmt.Sprintf("%s from %s", forensics.Duration(l.Gaps[0].Seconds), moment(l.Gaps[0].From)))
+	}
+	return facts
+}
+
+// orphanFacts is what the lines about orphaned pods say together.
+func orphanFacts(s *logs.Story, now time.Time) []fact {
+	facts, o := factList{}, s.Orphans
+	if o == nil {
+		return facts
+	}
+	facts.add("Different pods named", grouped(o.Named))
+	if o.Max > 0 {
+		facts.add("Orphans at the last count", grouped(o.Last)+", "+grouped(o.Max)+" at most")
+	}
+	if o.Mounted > 0 {
+		facts.add("With volumes still mounted", grouped(o.Mounted))
+	}
+	switch last := newWhen(o.Since, now); {
+	case o.PodUID == "":
+	case o.Rotates:
+		facts.add("Named last", o.PodUID+"; the name rotates, so that pods come and go")
+	case last != nil:
+		facts.add("Named last", o.PodUID+", in every summary since "+last.Text)
+	default:
+		facts.add("Named last", o.PodUID)
 	}
 	return facts
 }

@@ -72,6 +72,22 @@ func TestHousekeepingIsNotFoundInTheDumpsOfOtherTroubles(t *testing.T) {
 	}
 }
 
+func TestRenderGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
+	name := "kubelet-1.34.4-hung-csi"
+	first := analyze(t, exitDone, capture(t, name, "goroutine.debug2"), capture(t, name, "mountinfo"), capture(t, name, "pods.json"))
+	dir := t.TempDir()
+	o := finish(t, command(t, "render", "--format", "html,json", "--out", dir, first.file(t, ".json")))
+	if o.status != exitDone {
+		t.Fatalf("exit status %d: %s", o.status, o.stderr)
+	}
+	for _, kind := range []string{".html", ".json"} {
+		if read(t, onlyFile(t, dir, kind)) != read(t, first.file(t, kind)) {
+			t.Errorf("render writes another %s", kind)
+		}
+	}
+}
+
 func TestADumpIsReadFromStandardInput(t *testing.T) {
 	t.Parallel()
 	in, err := os.Open(capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2"))
