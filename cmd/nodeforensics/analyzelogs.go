@@ -66,11 +66,10 @@ func addLogText(e *forensics.Evidence, name string, text []byte) {
 	}}}, logs.Options{Now: time.Now(), Zone: time.Local})
 }
 
-// mergeLogs reads logs into the evidence, masked.
-func mergeLogs(e *forensics.Evidence, sources []logs.Source, opt logs.Options) *logs.Story {
-	story, masked := maskedLogs(logs.Read(context.Background(), sources, opt))
-	part, _ := forensics.LogsEvidence(*story)
+// mergeLogs reads logs into the evidence, which is masked when all files are in it.
+func mergeLogs(e *forensics.Evidence, sources []logs.Source, opt logs.Options) logs.Story {
+	story := logs.Read(context.Background(), sources, opt)
+	part, _ := forensics.LogsEvidence(story)
 	e.Merge(part)
-	e.Redactions = append(e.Redactions, masked...)
 	return story
 }

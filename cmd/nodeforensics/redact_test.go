@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -223,5 +224,34 @@ func TestStrictKeepsTheVerdict(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The same secret has the same placeholder, in whatever file it stood.
+func TestOneKeyForAllFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := []string{filepath.Join(dir, "mountinfo"), filepath.Join(dir, "kubelet.log")}
+	texts := []string{
+		"36 35 0:46 / /mnt rw - cifs //srv/x rw,username=bob,password=hunter2horse\n",
+		"E1120 10:00:00.000000    9825 kubelet_volumes.go:154] Orphaned pod \"5c948341-c030-4996-b888-f032577d97b0\" found, but volume paths " +
+			"are still present on disk password=hunter2horse : There were a total of 2 errors similar to this. Turn up verbosity to see them.\n",
+	}
+	for i, name := range files {
+		if err := os.WriteFile(name, []byte(texts[i]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := analyze(t, exitDone, files...)
+	text := read(t, r.file(t, ".json"))
+	if strings.Contains(text, "hunter2horse") {
+		t.Error("the secret is in the report")
+	}
+	placeholders := map[string]bool{}
+	for _, m := range regexp.MustCompile(`\[masked:[a-z-]+:([0-9a-f]{6})\]`).FindAllStringSubmatch(text, -1) {
+		placeholders[m[1]] = true
+	}
+	if len(placeholders) != 1 {
+		t.Errorf("placeholders %v", placeholders)
 	}
 }
