@@ -83,6 +83,35 @@ async function pictures(page) {
   expect(clash.length === 0, "words of the timeline leave it or stand over each other", clash.slice(0, 3).join(" | "));
 }
 
+// contrast of words in pictures, which axe does not look at: 4.5 at least (WCAG 2.2, 1.4.3).
+async function contrast(page) {
+  const faint = await page.evaluate(() => {
+    const parse = (c) => (c.match(/[\d.]+/g) || []).map(Number);
+    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+      .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = (t, svg) => {
+      const rect = svg.closest(".timeline") ? svg.querySelector("rect.lane") : t.closest("g") && t.closest("g").querySelector("rect");
+      if (rect) return parse(getComputedStyle(rect).fill);
+      for (let e = svg; e; e = e.parentElement) {
+        const c = parse(getComputedStyle(e).backgroundColor);
+        if (c.length === 3 || c[3] > 0) return c;
+      }
+      return [255, 255, 255];
+    };
+    const seen = new Map();
+    for (const svg of document.querySelectorAll("svg[role=img]")) {
+      for (const t of [...svg.querySelectorAll("text")].slice(0, 200)) {
+        const fore = parse(getComputedStyle(t).fill), back = behind(t, svg), key = fore + "/" + back;
+        if (seen.has(key)) continue;
+        const [a, b] = [light(fore), light(back)].sort((x, y) => y - x);
+        seen.set(key, (a + 0.05) / (b + 0.05) < 4.5 ? key + " " + t.textContent : "");
+      }
+    }
+    return [...seen.values()].filter(Boolean);
+  });
+  expect(faint.length === 0, "words in pictures are faint", faint.slice(0, 3).join(" | "));
+}
+
 const visible = (page, selector) => page.locator(selector).evaluateAll((list) => list.filter((e) => e.checkVisibility()).length);
 
 async function filter(page, findings) {
@@ -218,6 +247,7 @@ try {
       const page = await open(context, url);
       await structure(page);
       await pictures(page);
+      await contrast(page);
       if (!want.large && (width === 1440 || colorScheme === "dark" && width === 390)) await accessibility(page);
       await context.close();
     }
