@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -20,6 +21,7 @@ const (
 	maxKernelUsers    = 4096
 	maxLeaked         = 1024
 	maxDeleted        = 1024
+	maxPinned         = 1024
 )
 
 // CollectHolders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
@@ -81,9 +83,9 @@ func (w wanted) mount(m *mounts.Mount) bool { return w.ids[m.ID] || w.devices[m.
 func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, error) {
 	held := Held{
 		Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
-		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{},
+		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: map[int]string{},
 	}
-	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}}
+	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
 	k.known(&e.Mounts)
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
 		Group: c.opt.Calls, Self: []int{selfPID()}, Keep: k.keep, Table: k.table,
@@ -100,6 +102,8 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	for _, h := range result.Holders {
 		k.add(h)
 	}
+	k.nested.forgive(&held)
+	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, held.Holders)
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
 	held.Kernel = held.Kernel[:min(len(held.Kernel), maxKernelUsers)]
@@ -129,6 +133,7 @@ type keeper struct {
 	deleted []procs.Holder
 	fuse    []mounts.Mount
 	classes map[string]mounts.Class // by superblock
+	nested  nested
 }
 
 func (k *keeper) keep(h *procs.Holder) bool {
@@ -151,7 +156,8 @@ func (k *keeper) known(t *mounts.Table) {
 func (k *keeper) table(t mounts.Table) {
 	host := &k.model.evidence.Mounts
 	k.known(&t)
-	if t.Namespace == host.Namespace || host.Namespace == 0 {
+	k.pinned(&t)
+	if t.Namespace == host.Namespace || host.Namespace == 0 || k.nested.owns(&t) {
 		return
 	}
 	kubelet := k.model.evidence.Kubelet
@@ -161,6 +167,20 @@ func (k *keeper) table(t mounts.Table) {
 	for _, m := range mounts.Leaked(host, &t, func(p string) bool { return podPath.MatchString(p) }) {
 		if len(k.held.Leaked) < maxLeaked {
 			k.held.Leaked = append(k.held.Leaked, LeakedMount{t.Namespace, m})
+		}
+	}
+}
+
+// pinned finds mounts of mount namespaces themselves, which keep them alive (namespaces(7)).
+func (k *keeper) pinned(t *mounts.Table) {
+	for _, m := range t.Mounts {
+		number, ok := strings.CutPrefix(m.Root, "mnt:[")
+		if m.FSType != "nsfs" || !ok {
+			continue
+		}
+		ns, err := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
+		if err == nil && len(k.held.Pinned) < maxPinned {
+			k.held.Pinned = append(k.held.Pinned, PinnedNamespace{Namespace: ns, MountID: m.ID, MountPoint: m.MountPoint, MountNS: t.Namespace})
 		}
 	}
 }

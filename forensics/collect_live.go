@@ -35,9 +35,13 @@ func (c *collector) live(ctx context.Context) {
 	c.read(ctx, SourceCgroups, readLimit, c.cgroups)
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
+	c.apiDumps(ctx)
 
 	var reading, asking sync.WaitGroup
-	defer reading.Wait()
+	defer func() {
+		c.opt.Progress("reading logs")
+		reading.Wait()
+	}()
 	reading.Go(func() { c.readLogs(ctx) })
 	asking.Go(func() {
 		c.opt.Progress("asking the kubelet")
@@ -64,6 +68,7 @@ func (c *collector) offline(ctx context.Context) {
 	c.read(ctx, SourceStaticPods, readLimit, c.staticPods)
 	c.read(ctx, SourcePodLogs, readLimit, c.podLogs)
 	c.readLogs(ctx)
+	c.apiDumps(ctx)
 	if len(c.opt.Goroutines) > 0 {
 		c.dumpFiles(ctx)
 	} else {

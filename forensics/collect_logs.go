@@ -18,6 +18,8 @@ const (
 	logsLimit = 20 * time.Second
 	// logsGrace is what is left of it to make a story of that.
 	logsGrace = 2 * time.Second
+	// logsStall is how long one log may not answer, so that the others are read.
+	logsStall = 5 * time.Second
 )
 
 // readLogs reads the logs of the node, or those that were given.
@@ -29,7 +31,16 @@ func (c *collector) readLogs(ctx context.Context) {
 	c.read(ctx, SourceLogs, logsLimit, func(ctx context.Context) (Evidence, error) {
 		ctx, cancel := sooner(ctx, logsGrace)
 		defer cancel()
-		since := c.started.Add(-c.opt.LogsSince)
+		now := c.started
+		if !c.fs.Live() {
+			if last := logs.LastWritten(c.fs); last.Before(now) && !last.IsZero() { // when the node died, or soon before
+				now = last
+			}
+		}
+		var since time.Time
+		if c.opt.LogsSince > 0 {
+			since = now.Add(-c.opt.LogsSince)
+		}
 		var sources []logs.Source
 		var notes []logs.File
 		if len(c.opt.Logs) > 0 {
@@ -44,7 +55,7 @@ func (c *collector) readLogs(ctx context.Context) {
 		} else {
 			sources, notes = logs.Find(ctx, c.fs, logs.FindOptions{Since: since, PodLogs: c.podLogsDir()})
 		}
-		story := logs.Read(ctx, sources, logs.Options{Since: since, Now: c.started, Zone: c.zone(), Boot: c.boot(), Calls: c.opt.Calls})
+		story := logs.Read(ctx, sources, logs.Options{Since: since, Now: now, Zone: c.zone(), Boot: c.boot(), Calls: c.opt.Calls, Stall: logsStall})
 		return LogsEvidence(story, notes...)
 	})
 }

@@ -28,9 +28,6 @@ func (m *Model) Describe(e Entity) string {
 	case KindGoroutine:
 		return m.describeGoroutine(e)
 	case KindSubsystem:
-		if e.ID == "podgc" {
-			return "pod garbage collection (PodGC) of the control plane"
-		}
 		return m.KubeletName() + " " + SubsystemName(e.ID)
 	case KindKubelet:
 		if e.ID != "kubelet" {

@@ -3,6 +3,7 @@ package forensics
 import (
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -50,6 +51,8 @@ type Evidence struct {
 	Held *Held `json:"held,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
+	// Cluster is what the API server held, from dumps that were given as files; absent where none was.
+	Cluster *cluster.Dump `json:"cluster,omitempty"`
 
 	// Logs is what the logs told, as a story; absent where none was looked for.
 	Logs *logs.Story `json:"logs,omitempty"`
@@ -154,5 +157,6 @@ const (
 	SourcePodLogs       = "pod-log-dirs"
 	SourceHolders       = "holders"
 	SourceLogs          = "logs" // with a colon and the path for each file
+	SourceAPIDump       = "api-dump"
 	SourceCollector     = "collector"
 )

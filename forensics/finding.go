@@ -42,6 +42,8 @@ const (
 	KindPath       Kind = "path"       // "/var/lib/kubelet/pods"
 	KindDisk       Kind = "disk"       // "259:1"
 	KindCSIDriver  Kind = "csi-driver" // "nfs.csi.k8s.io"
+	KindClaim      Kind = "claim"      // "namespace/name" of a PersistentVolumeClaim, or a PersistentVolume's name
+	KindController Kind = "controller" // of the control plane: "pod-garbage-collector"
 )
 
 // Entity names one thing on the node.

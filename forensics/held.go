@@ -43,8 +43,21 @@ type Held struct {
 	Leaked  []LeakedMount `json:"leaked"`
 	// Namespaces are mount namespaces that a descriptor keeps alive.
 	Namespaces []procs.NamespaceHold `json:"namespaces"`
+	// Pinned are mount namespaces that a bind mount of their ns/mnt file keeps alive, with or without processes.
+	Pinned []PinnedNamespace `json:"pinned_namespaces"`
 	// Deleted are files without a name that are open.
 	Deleted []procs.DeletedFile `json:"deleted_files"`
+	// Users are the names of the users that holders run as, from the host's /etc/passwd.
+	Users map[int]string `json:"users"`
+}
+
+// PinnedNamespace is a mount namespace that is mounted somewhere, as unshare(1) --mount=FILE and snapd do.
+type PinnedNamespace struct {
+	Namespace  uint64 `json:"namespace"`
+	MountID    int    `json:"mount_id"`
+	MountPoint string `json:"mount_point"`
+	// MountNS is the namespace in whose table that mount is.
+	MountNS uint64 `json:"mount_ns"`
 }
 
 // guessServers finds the server of each FUSE file system. tables are all mounts that are known, devices what processes

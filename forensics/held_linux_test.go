@@ -1,6 +1,7 @@
 package forensics_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,6 +84,48 @@ func TestCollectHolders(t *testing.T) {
 	n := forensics.NewModel(&e).Namespace(e.Held.Leaked[at].Namespace)
 	if !slices.Equal(n.PIDs, []int{elsewhere.Process.Pid}) {
 		t.Errorf("the namespace has processes %v, want %d", n.PIDs, elsewhere.Process.Pid)
+	}
+}
+
+// TestPinnedNamespaces has a mount namespace that no process is in any more, but a mount of its ns/mnt file.
+func TestPinnedNamespaces(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	if err := unix.Mount("", dir, "", unix.MS_PRIVATE, ""); err != nil { // else the namespace would hold itself
+		t.Fatal(err)
+	}
+	pin := filepath.Join(dir, "pin")
+	if err := os.WriteFile(pin, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	process := exec.Command("sleep", "1000")
+	process.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	startUntilEnd(t, process)
+	link := fmt.Sprintf("/proc/%d/ns/mnt", process.Process.Pid)
+	name, err := os.Readlink(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount(link, pin, "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("bind mount of a namespace: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(pin, unix.MNT_DETACH) })
+	_ = process.Process.Kill()
+	_ = process.Wait()
+	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := forensics.NewModel(&e).EmptyNamespaces()
+	at := slices.IndexFunc(empty, func(n forensics.NamespaceProcesses) bool { return slices.Contains(n.MountedAt, pin) })
+	if at < 0 || fmt.Sprintf("mnt:[%d]", empty[at].Namespace) != name || len(empty[at].PIDs) != 0 {
+		t.Errorf("namespaces without processes %+v, want %s at %s", empty, name, pin)
 	}
 }
 

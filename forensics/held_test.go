@@ -78,3 +78,53 @@ func TestFindMounts(t *testing.T) {
 		}
 	}
 }
+
+func TestParsePasswd(t *testing.T) {
+	const text = "root:x:0:0:root:/root:/bin/sh\ntoor:x:0:0::/:/bin/sh\n\nbroken\n:x:5:5:::\nvicky:x:1000:1000::/home:/bin/sh\nother:x:7:7:::\nshort:x:8\n"
+	got := parsePasswd([]byte(text), map[int]bool{0: true, 1000: true, 5: true, 8: true, 9: true})
+	if diff := cmp.Diff(map[int]string{0: "root", 1000: "vicky"}, got); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+// TestNestedNodes has a kubelet in a container, a pod of that with a copy of its mounts, and a container of this node.
+func TestNestedNodes(t *testing.T) {
+	const node = "/docker/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	copied := mounts.Mount{ID: 9, Device: "0:80", Root: "/", MountPoint: "/copy", FSType: "nfs4"}
+	for name, c := range map[string]struct {
+		kubelet procs.Process
+		leaked  int
+	}{
+		"a kubelet in a container": {procs.Process{
+			PID: 20, Comm: "kubelet", Command: []string{"/usr/bin/kubelet"}, MountNS: 2, Cgroup: node + "/kubelet", ContainerID: node[8:],
+		}, 1},
+		"a program that only prints": {procs.Process{
+			PID: 20, Comm: "kubelet", Command: []string{"/usr/bin/kubelet", "--version"}, MountNS: 2, Cgroup: node, ContainerID: node[8:],
+		}, 2},
+		"this node's kubelet": {procs.Process{PID: 20, Comm: "kubelet", Command: []string{"/usr/bin/kubelet"}, MountNS: 1}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := NewEvidence()
+			e.Mounts.Namespace = 1
+			e.Processes = []procs.Process{
+				c.kubelet,
+				{PID: 30, Comm: "driver", MountNS: 3, Cgroup: node + "/kubelet/kubepods/pod1"},
+				{PID: 40, Comm: "exporter", MountNS: 4, Cgroup: "/kubepods/pod2"},
+			}
+			n := nestedNodes(&e)
+			held := Held{}
+			for ns, m := range map[uint64]mounts.Mount{2: copied, 4: copied, 5: {ID: 10, Device: "0:81", Root: "/"}} {
+				if table := (mounts.Table{Namespace: ns, Mounts: []mounts.Mount{m}}); !n.owns(&table) && ns != 2 {
+					held.Leaked = append(held.Leaked, LeakedMount{ns, m})
+				}
+			}
+			n.forgive(&held)
+			if len(held.Leaked) != c.leaked {
+				t.Errorf("leaked %+v, want %d", held.Leaked, c.leaked)
+			}
+			if inside := n.owns(&mounts.Table{Namespace: 3}); inside != (c.leaked == 1) {
+				t.Errorf("a container of that node is of another: %v", inside)
+			}
+		})
+	}
+}

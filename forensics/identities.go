@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
@@ -41,6 +42,9 @@ func namesIn(r *redact.Redactor, e *Evidence) *redact.Identities {
 		names.Learn(redact.Host, k.NodeName)
 		names.Learn(redact.Host, k.Flags["hostname-override"])
 	}
+	if e.Cluster != nil {
+		learnObjects(names, e.Cluster)
+	}
 	for _, p := range e.Pods {
 		names.Learn(redact.Namespace, p.Namespace)
 		names.Learn(redact.Pod, p.Name)
@@ -64,12 +68,48 @@ func namesIn(r *redact.Redactor, e *Evidence) *redact.Identities {
 	return names
 }
 
+// learnObjects learns what objects of the API are called. What owns pods gives them the beginning of their names.
+func learnObjects(names *redact.Identities, d *cluster.Dump) {
+	for _, n := range d.Nodes {
+		names.Learn(redact.Host, n.Name)
+	}
+	for _, p := range d.Pods {
+		names.Learn(redact.Host, p.Node)
+	}
+	for _, p := range d.Pods {
+		names.Learn(redact.Namespace, p.Namespace)
+		names.Learn(redact.Pod, p.Name)
+		for _, o := range p.Owners {
+			if o.Kind != "Node" {
+				names.Learn(redact.Pod, o.Name)
+			}
+		}
+	}
+	for _, o := range d.Owners {
+		names.Learn(redact.Namespace, o.Namespace)
+		names.Learn(redact.Pod, o.Name)
+	}
+	for _, c := range d.Claims {
+		names.Learn(redact.Namespace, c.Namespace)
+	}
+}
+
 // maskNames masks the fields that are a name as a whole, also one that is too common a word to be masked in texts.
 func maskNames(names *redact.Identities, e *Evidence) {
 	e.Pods = slices.Clone(e.Pods)
 	for i := range e.Pods {
 		p := &e.Pods[i]
 		p.Namespace, p.Name = names.Name("pods", redact.Namespace, p.Namespace), names.Name("pods", redact.Pod, p.Name)
+	}
+	if e.Cluster != nil {
+		d := *e.Cluster
+		d.Pods = slices.Clone(d.Pods)
+		for i := range d.Pods {
+			p := &d.Pods[i]
+			p.Namespace, p.Name = names.Name("cluster", redact.Namespace, p.Namespace), names.Name("cluster", redact.Pod, p.Name)
+			p.Node = names.Name("cluster", redact.Host, p.Node)
+		}
+		e.Cluster = &d
 	}
 	e.PodDirs = slices.Clone(e.PodDirs)
 	for i := range e.PodDirs {
@@ -94,6 +134,18 @@ func ownWords(e *Evidence) []string {
 		SourceStaticPods, SourceCgroups, SourcePodLogs, SourceHolders, SourceCollector)
 	for _, m := range e.Mounts.Mounts {
 		words = append(words, m.FSType)
+	}
+	for _, d := range e.PodDirs { // drivers may be named like hosts
+		for _, v := range d.Volumes {
+			if v.VolData != nil {
+				words = append(words, v.VolData.Driver)
+			}
+		}
+	}
+	if e.Cluster != nil {
+		for _, v := range e.Cluster.Volumes {
+			words = append(words, v.Driver)
+		}
 	}
 	return words
 }

@@ -1,10 +1,12 @@
 package forensics_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
 
@@ -31,5 +33,35 @@ func TestStrictKeepsTheNamesOfStaticPodsTogether(t *testing.T) {
 	}
 	if e.Node.Name != e.Kubelet.NodeName {
 		t.Errorf("the node is %s and %s", e.Node.Name, e.Kubelet.NodeName)
+	}
+}
+
+// Names of the API's objects go; a CSI driver stays, though it is named like a host.
+func TestStrictMasksObjectsOfTheAPI(t *testing.T) {
+	e := forensics.NewEvidence()
+	d := cluster.NewDump()
+	d.Nodes = []cluster.Node{{Object: cluster.Object{Kind: "Node", Name: "okapi-7"}}}
+	d.Pods = []cluster.Pod{{
+		Object: cluster.Object{Namespace: "ceph", Name: "quagga-0", UID: "u", Owners: []cluster.Owner{{Kind: "StatefulSet", Name: "quagga"}}},
+		Node:   "okapi-7", Message: "ceph/quagga-0 on okapi-7", Claims: []string{"data-quagga-0"},
+	}}
+	d.Volumes = []cluster.Volume{{Object: cluster.Object{Name: "pv-1"}, Claim: "ceph/data-quagga-0", Driver: "driver.longhorn.io"}}
+	e.Cluster = &d
+	e.Coverage = []forensics.Source{{Source: "logs", Detail: "driver.longhorn.io of api.longhorn.net"}}
+	forensics.Redact(&e, []byte("key"), true)
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"okapi", "quagga", "ceph/", `"ceph"`, "longhorn.net"} {
+		if strings.Contains(string(text), secret) {
+			t.Errorf("%s is left: %s", secret, text)
+		}
+	}
+	if strings.Count(string(text), "driver.longhorn.io") != 2 || e.Cluster.Pods[0].UID != "u" {
+		t.Errorf("the driver or the UID is gone: %s", text)
+	}
+	if d.Pods[0].Name != "quagga-0" {
+		t.Error("the caller's objects were changed")
 	}
 }

@@ -26,7 +26,8 @@ type podFacts struct {
 	why             string
 }
 
-// livePods collects what speaks for each pod: the kubelet's list, static manifests, cgroups, processes.
+// livePods collects what speaks for each pod: the kubelet's list, static manifests, a dump of the API, cgroups,
+// processes.
 func (m *Model) livePods() map[string]podFacts {
 	pods := map[string]podFacts{}
 	note := func(uid, why string) podFacts {
@@ -52,6 +53,13 @@ func (m *Model) livePods() map[string]podFacts {
 		pods[p.UID] = f
 		if p.MirrorUID != "" && p.MirrorUID != p.UID {
 			pods[p.MirrorUID] = f
+		}
+	}
+	if m.evidence.Cluster != nil {
+		for _, p := range m.evidence.Cluster.Pods {
+			f := note(p.UID, "in the dump of the API")
+			f.namespace, f.name, f.deleting = p.Namespace, p.Name, f.deleting || p.Deleting != nil
+			pods[p.UID] = f
 		}
 	}
 	for _, c := range m.evidence.Cgroups {

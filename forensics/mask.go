@@ -4,9 +4,18 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
+
+// Mask replaces secrets in evidence that did not come from [Collect], such as a file that was saved by other means, and
+// lists what it masked in the evidence's Redactions. The same key gives the same secret the same placeholder.
+func Mask(e *Evidence, key []byte) {
+	r := redact.New(key)
+	mask(r, e)
+	e.Redactions = append(e.Redactions, r.Ledger()...)
+}
 
 // mask replaces secrets in a part of the evidence, before anybody sees it. Slices of the part are copied where they
 // are changed, since readers may share them.
@@ -55,6 +64,9 @@ func mask(r *redact.Redactor, part *Evidence) {
 			}
 		}
 	}
+	if part.Cluster != nil {
+		maskCluster(r, part.Cluster)
+	}
 	for i := range part.Coverage {
 		part.Coverage[i].Detail = r.Text("coverage", part.Coverage[i].Detail)
 	}
@@ -75,5 +87,21 @@ func maskTable(r *redact.Redactor, t *mounts.Table) {
 		m.SuperOptions = r.Options(where, m.SuperOptions)
 		m.Options = r.Options(where, m.Options)
 		m.Source = r.URL(where, m.Source)
+	}
+}
+
+// maskCluster masks what people and controllers write in words; names are not secret.
+func maskCluster(r *redact.Redactor, d *cluster.Dump) {
+	for i := range d.Pods {
+		p := &d.Pods[i]
+		p.Message = r.Text("API objects", p.Message)
+		for _, c := range []*cluster.Condition{p.Disrupted, p.Unscheduled} {
+			if c != nil {
+				c.Message = r.Text("API objects", c.Message)
+			}
+		}
+		for j := range p.Images {
+			p.Images[j].Name = r.URL("API objects", p.Images[j].Name)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -20,7 +21,7 @@ func NewEvidence() Evidence {
 }
 
 // Merge takes over what a part holds: single values and lists replace those that are there, because a later part
-// knows more; coverage, pods, dumps and namespaces are added, and a source that is told again replaces its entry.
+// knows more; coverage, pods, dumps, namespaces and objects of the API are added, and a source that is told again replaces its entry.
 func (e *Evidence) Merge(part Evidence) {
 	if !part.Collected.IsZero() {
 		e.Collected = part.Collected
@@ -48,6 +49,14 @@ func (e *Evidence) Merge(part Evidence) {
 	}
 	if part.CPUProfile != nil {
 		e.CPUProfile = part.CPUProfile
+	}
+	if part.Cluster != nil {
+		all := cluster.NewDump()
+		if e.Cluster != nil {
+			all.Merge(*e.Cluster)
+		}
+		all.Merge(*part.Cluster)
+		e.Cluster = &all
 	}
 	replace(&e.Health, part.Health)
 	replace(&e.Processes, part.Processes)

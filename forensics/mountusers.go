@@ -24,7 +24,8 @@ type MountUsers struct {
 // HolderProcess is a holder with what is known of its process.
 type HolderProcess struct {
 	procs.Holder
-	UID         int      `json:"uid"` // -1 if unknown
+	UID         int      `json:"uid"`            // -1 if unknown
+	User        string   `json:"user,omitempty"` // its name on the host; absent where the host has none for it
 	Comm        string   `json:"comm,omitempty"`
 	Command     []string `json:"command"`
 	PodUID      string   `json:"pod_uid,omitempty"`
@@ -38,6 +39,7 @@ type NamespaceProcesses struct {
 	PIDs      []int    `json:"pids"`
 	Processes int      `json:"processes"`
 	HeldBy    []int    `json:"held_by"`
+	MountedAt []string `json:"mounted_at"` // where its ns/mnt file is mounted
 	Pods      []string `json:"pods"`
 	Commands  []string `json:"commands"` // names of its processes, each once
 }
@@ -87,13 +89,17 @@ func (m *Model) holderProcess(h procs.Holder) HolderProcess {
 	if !ok {
 		return HolderProcess{Holder: h, UID: -1, Command: []string{}}
 	}
-	return HolderProcess{h, p.UID, p.Comm, p.Command, p.PodUID, p.ContainerID}
+	user := ""
+	if held := m.evidence.Held; held != nil {
+		user = held.Users[p.UID]
+	}
+	return HolderProcess{h, p.UID, user, p.Comm, p.Command, p.PodUID, p.ContainerID}
 }
 
 // Namespace says who keeps a mount namespace alive.
 func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 	const most = 16
-	n := NamespaceProcesses{Namespace: ns, PIDs: []int{}, HeldBy: []int{}, Pods: []string{}, Commands: []string{}}
+	n := NamespaceProcesses{Namespace: ns, PIDs: []int{}, HeldBy: []int{}, MountedAt: []string{}, Pods: []string{}, Commands: []string{}}
 	for _, p := range m.evidence.Processes {
 		if p.MountNS != ns {
 			continue
@@ -114,6 +120,41 @@ func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 				n.HeldBy = append(n.HeldBy, hold.PID)
 			}
 		}
+		for _, pin := range h.Pinned {
+			if pin.Namespace == ns && !slices.Contains(n.MountedAt, pin.MountPoint) {
+				n.MountedAt = append(n.MountedAt, pin.MountPoint)
+			}
+		}
 	}
 	return n
+}
+
+// EmptyNamespaces lists the mount namespaces that no process is in: only a descriptor or a bind mount keeps them alive.
+// Their mount tables cannot be read, so a mount that is in no table may be in one of them.
+func (m *Model) EmptyNamespaces() []NamespaceProcesses {
+	h := m.evidence.Held
+	if h == nil {
+		return nil
+	}
+	inhabited := map[uint64]bool{}
+	for _, p := range m.evidence.Processes {
+		inhabited[p.MountNS] = true
+	}
+	for _, holder := range h.Holders { // a thread may be in one for itself
+		inhabited[holder.MountNS] = true
+	}
+	var list []NamespaceProcesses
+	add := func(ns uint64) {
+		if !inhabited[ns] {
+			inhabited[ns] = true
+			list = append(list, m.Namespace(ns))
+		}
+	}
+	for _, hold := range h.Namespaces {
+		add(hold.Namespace)
+	}
+	for _, pin := range h.Pinned {
+		add(pin.Namespace)
+	}
+	return list
 }

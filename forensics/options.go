@@ -30,11 +30,13 @@ type Options struct {
 	ClientKey  string `json:"client_key,omitempty"`
 	// Goroutines are files with goroutine dumps of the kubelet, absolute; when given, the kubelet is not asked.
 	Goroutines []string `json:"goroutines,omitempty"`
-	// Logs are log files, absolute; when given, no other logs are looked for. LogsSince is how far back logs count, 24 h
-	// by default. NoLogs reads none.
+	// Logs are log files, absolute; when given, no other logs are looked for. LogsSince is how far back logs count,
+	// before now or before the last line of a dead node: by default 24 h, and all of logs that are given. NoLogs reads none.
 	Logs      []string      `json:"logs,omitempty"`
 	LogsSince time.Duration `json:"logs_since,omitempty"`
 	NoLogs    bool          `json:"no_logs,omitempty"`
+	// APIDumps are files with objects of the API ("kubectl get pods,nodes,pvc,pv -A -o json"), absolute.
+	APIDumps []string `json:"api_dumps,omitempty"`
 	// Interval is how long after the kubelet's goroutine dump a second one is taken, where the first shows a goroutine
 	// that stands where a healthy one does not rest; 5 s by default, negative takes none.
 	Interval time.Duration `json:"interval,omitempty"`
@@ -67,7 +69,9 @@ const (
 func (o Options) withDefaults() Options {
 	o.Root = cmp.Or(o.Root, "/")
 	o.HungAfter = cmp.Or(o.HungAfter, DefaultHungAfter)
-	o.LogsSince = cmp.Or(o.LogsSince, DefaultLogsSince)
+	if len(o.Logs) == 0 {
+		o.LogsSince = cmp.Or(o.LogsSince, DefaultLogsSince)
+	}
 	o.Interval = cmp.Or(o.Interval, DefaultInterval)
 	o.SlowAfter = min(cmp.Or(o.SlowAfter, DefaultSlowAfter), o.HungAfter)
 	if o.Calls == nil {

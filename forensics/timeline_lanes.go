@@ -94,6 +94,12 @@ var kindTexts = map[logs.Kind]string{
 	logs.KindKernelNFSBack:          "NFS server is back",
 	logs.KindKernelOOM:              "the node is out of memory, a process was killed",
 	logs.KindKernelOOMCgroup:        "a container is out of memory, a process was killed",
+	logs.KindKernelIOError:          "an I/O error",
+	logs.KindKernelDeviceOffline:    "a device that is offline",
+	logs.KindKernelFSError:          "an error of the file system",
+	logs.KindKernelFSShutdown:       "a file system that has shut itself down",
+	logs.KindKernelFSReadOnly:       "a file system that was remounted read-only",
+	logs.KindKernelPIDs:             "a cgroup has no process ids left",
 	logs.KindPodGCDeleting:          "PodGC force deletes the pod",
 	logs.KindPodGCTerminated:        "PodGC deletes terminated pods",
 }

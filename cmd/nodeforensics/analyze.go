@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,13 +24,15 @@ import (
 
 func (a *app) analyzeCommand() *cobra.Command {
 	var out outputFlags
+	var podGC podGCFlags
 	cmd := &cobra.Command{
 		Use:   "analyze FILE…",
-		Short: "Judge saved evidence, goroutine dumps, mount tables and logs",
+		Short: "Judge saved evidence, goroutine dumps, mount tables, logs and API objects",
 		Long: `analyze reads files that were collected elsewhere, tells by their content what they are, judges them together and
 writes a report. It knows: evidence and report JSON of nodeforensics, goroutine dumps of a kubelet (every form), a
-mount table (/proc/PID/mountinfo), the kubelet's list of pods (/pods), and logs of a kubelet, the kernel or the controller
-manager in any form, compressed or not. - is standard input.
+mount table (/proc/PID/mountinfo), the kubelet's list of pods (/pods), objects of the API (kubectl get
+pods,nodes,pvc,pv -A -o json), and logs of a kubelet, the kernel or the controller manager in any form, compressed or
+not. - is standard input.
 
 A file that cannot be read is named, the others are judged, and the exit status is 1.`,
 		Args: cobra.MinimumNArgs(1),
@@ -36,14 +43,14 @@ A file that cannot be read is named, the others are judged, and the exit status 
 			evidence := forensics.NewEvidence()
 			evidence.Root = "saved files"
 			evidence.Schema = forensics.EvidenceSchema
-			read := 0
+			in, read := newInput(&evidence), 0
 			var logNames []string
 			for _, name := range args {
 				if isLog(name) {
 					logNames = append(logNames, name)
 					continue
 				}
-				some, err := addFile(&evidence, name)
+				some, err := in.addFile(name)
 				if err != nil {
 					a.complain("%s: %v", name, err)
 				}
@@ -55,26 +62,52 @@ A file that cannot be read is named, the others are judged, and the exit status 
 			if read == 0 {
 				return errors.New("nothing could be read")
 			}
-			key, err := newRedactKey()
-			if err != nil {
-				return err
-			}
+			podGC.apply(&evidence)
 			command := append([]string{"nodeforensics", "analyze"}, args...)
-			command = redacted(&evidence, key, out.redact == redactStrict, command)
+			command = redacted(&evidence, in.key[:], out.redact == redactStrict, command)
 			return a.deliver(out, evidence, command)
 		},
 	}
 	out.register(cmd)
 	out.registerRedact(cmd)
+	podGC.register(cmd)
 	return cmd
+}
+
+// input is evidence that is put together from files.
+type input struct {
+	evidence *forensics.Evidence
+	key      [32]byte // of the placeholders for what is masked
+}
+
+func newInput(e *forensics.Evidence) *input {
+	in := &input{evidence: e}
+	_, _ = rand.Read(in.key[:]) // it never fails
+	return in
+}
+
+// add takes over what a file says that was not saved by this program: secrets in it are still to be masked.
+func (in *input) add(part forensics.Evidence) {
+	forensics.Mask(&part, in.key[:])
+	part.Redactions = append(slices.Clone(in.evidence.Redactions), part.Redactions...)
+	in.evidence.Merge(part)
 }
 
 // maxFile bounds one file that is held in memory as a whole.
 const maxFile = 2 << 30
 
 // addFile adds what a file says to the evidence. With an error, some says whether a part of it could be used.
-func addFile(e *forensics.Evidence, name string) (some bool, err error) {
-	text, err := readFile(name)
+func (in *input) addFile(name string) (some bool, err error) {
+	file, saved, err := openInput(name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }()
+	head := bufio.NewReaderSize(file, 1<<16)
+	if start, _ := head.Peek(4096); isAPIDump(start) { // that of a large cluster is not held in memory
+		return in.addAPIDump(name, saved, head)
+	}
+	text, err := readWhole(head)
 	if err != nil {
 		return false, err
 	}
@@ -82,18 +115,18 @@ func addFile(e *forensics.Evidence, name string) (some bool, err error) {
 	case len(trimmed) == 0:
 		return false, errors.New("the file is empty")
 	case trimmed[0] == '{':
-		return addJSON(e, name, trimmed)
+		return in.addJSON(name, trimmed)
 	case looksLikeMountinfo(trimmed):
-		return true, addMountinfo(e, name, trimmed)
+		return true, in.addMountinfo(name, trimmed)
 	case name == "-" && logs.Recognise(trimmed[:min(len(trimmed), logHead)]):
-		addLogText(e, name, text)
+		in.addLogText(name, text)
 		return true, nil
 	}
-	return addDumps(e, name, text)
+	return in.addDumps(name, text)
 }
 
 // addDumps takes goroutine dumps.
-func addDumps(e *forensics.Evidence, name string, text []byte) (some bool, err error) {
+func (in *input) addDumps(name string, text []byte) (some bool, err error) {
 	dumps, err := forensics.ParseDumps(name, bytes.NewReader(text))
 	if err != nil {
 		return false, fmt.Errorf("not a file that is known here: %w", err)
@@ -105,22 +138,37 @@ func addDumps(e *forensics.Evidence, name string, text []byte) (some bool, err e
 		source.Status, source.Detail = forensics.SourceTruncated, cut
 		err = fmt.Errorf("%s; what is there of it is judged", cut)
 	}
-	e.Merge(forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{source}})
+	in.add(forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{source}})
 	return true, err
 }
 
 // readFile reads a file or standard input. The reason of an error comes without the name, which the caller has.
 func readFile(name string) ([]byte, error) {
-	in := os.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, errors.Unwrap(err)
-		}
-		defer func() { _ = f.Close() }()
-		in = f
+	file, _, err := openInput(name)
+	if err != nil {
+		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	defer func() { _ = file.Close() }()
+	return readWhole(file)
+}
+
+// openInput opens a file or standard input; saved is when it was written, zero if that is unknown.
+func openInput(name string) (file io.ReadCloser, saved time.Time, err error) {
+	if name == "-" {
+		return io.NopCloser(os.Stdin), saved, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, saved, errors.Unwrap(err)
+	}
+	if info, err := f.Stat(); err == nil {
+		saved = info.ModTime()
+	}
+	return f, saved, nil
+}
+
+func readWhole(r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	var path *os.PathError
 	switch {
 	case errors.As(err, &path):
@@ -132,25 +180,25 @@ func readFile(name string) ([]byte, error) {
 }
 
 // addJSON takes evidence, reports and lists of pods. Log lines of a kubelet that logs JSON are tried as a dump.
-func addJSON(e *forensics.Evidence, name string, text []byte) (some bool, err error) {
+func (in *input) addJSON(name string, text []byte) (some bool, err error) {
 	var head struct{ Schema, Kind string }
 	err = json.Unmarshal(text, &head)
 	switch {
 	case err == nil && head.Schema == report.Schema:
 		r, err := report.Read(bytes.NewReader(text))
-		return err == nil, addEvidence(e, r.Evidence, err)
+		return err == nil, in.addEvidence(r.Evidence, err)
 	case err == nil && head.Schema == forensics.EvidenceSchema:
 		var other forensics.Evidence
 		err := json.Unmarshal(text, &other)
-		return err == nil, addEvidence(e, other, err)
+		return err == nil, in.addEvidence(other, err)
 	case err == nil && head.Schema != "":
 		return false, fmt.Errorf("schema %q is not known: want %s or %s", head.Schema, report.Schema, forensics.EvidenceSchema)
 	case err == nil && head.Kind == "PodList":
-		return true, addPods(e, name, text)
+		return true, in.addPods(name, text)
 	case err == nil && head.Kind != "":
-		return false, fmt.Errorf("a %s is not known here: want a PodList", head.Kind)
+		return in.addAPIDump(name, time.Time{}, bytes.NewReader(text))
 	}
-	if some, dumpErr := addDumps(e, name, text); some {
+	if some, dumpErr := in.addDumps(name, text); some {
 		return true, dumpErr
 	}
 	if err != nil {
@@ -160,26 +208,65 @@ func addJSON(e *forensics.Evidence, name string, text []byte) (some bool, err er
 }
 
 // addEvidence adds one saved examination; two of them would mix two nodes or two moments.
-func addEvidence(e *forensics.Evidence, other forensics.Evidence, err error) error {
+func (in *input) addEvidence(other forensics.Evidence, err error) error {
 	if err != nil {
 		return err
 	}
-	if !e.Collected.IsZero() {
+	if !in.evidence.Collected.IsZero() {
 		return errors.New("a second saved examination: analyze one at a time")
 	}
-	e.Merge(other)
+	in.evidence.Merge(other)
 	return nil
 }
 
-func addPods(e *forensics.Evidence, name string, text []byte) error {
+func (in *input) addPods(name string, text []byte) error {
 	pods, err := kubelet.ParsePods(bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
-	e.Merge(forensics.Evidence{Pods: pods, Coverage: []forensics.Source{{
+	in.add(forensics.Evidence{Pods: pods, Coverage: []forensics.Source{{
 		Source: forensics.SourceKubeletPods, Status: forensics.SourceRead, Detail: name, Bytes: int64(len(text)),
 	}}})
 	return nil
+}
+
+// isAPIDump says whether a file begins like objects of the API. A list of pods without a resource version is the
+// kubelet's own.
+func isAPIDump(start []byte) bool {
+	start = bytes.TrimLeft(start, " \t\r\n\ufeff")
+	if !bytes.HasPrefix(start, []byte("{")) || !apiVersion.Match(start) || bytes.Contains(start, []byte(`"schema"`)) {
+		return false
+	}
+	return !podList.Match(start) || bytes.Contains(start, []byte(`"resourceVersion"`))
+}
+
+var (
+	apiVersion = regexp.MustCompile(`"apiVersion"\s*:`)
+	podList    = regexp.MustCompile(`^\{\s*("apiVersion"\s*:\s*"v1"\s*,\s*)?"kind"\s*:\s*"PodList"`)
+)
+
+// addAPIDump takes objects of the API.
+func (in *input) addAPIDump(name string, saved time.Time, r io.Reader) (some bool, err error) {
+	counted := &countingReader{r: r}
+	part, err := forensics.ParseAPIDump(name, saved, counted)
+	if part.Cluster == nil {
+		return false, err
+	}
+	part.Coverage[0].Bytes = counted.n
+	in.add(part)
+	return true, err
+}
+
+// countingReader counts what is read.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // looksLikeMountinfo says whether the first line has the shape of /proc/PID/mountinfo.
@@ -189,7 +276,7 @@ func looksLikeMountinfo(text []byte) bool {
 	return len(list) == 1 && len(errs) == 0
 }
 
-func addMountinfo(e *forensics.Evidence, name string, text []byte) error {
+func (in *input) addMountinfo(name string, text []byte) error {
 	list, errs := mounts.Parse(bytes.NewReader(text))
 	source := forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead, Detail: name, Bytes: int64(len(text))}
 	var err error
@@ -197,7 +284,7 @@ func addMountinfo(e *forensics.Evidence, name string, text []byte) error {
 		err = fmt.Errorf("%s, first: %w", forensics.Plural(len(errs), "bad line"), errs[0])
 		source.Status, source.Detail = forensics.SourceTruncated, fmt.Sprintf("%s: %v", name, err)
 	}
-	e.Merge(forensics.Evidence{Mounts: mounts.Table{Mounts: list}, Coverage: []forensics.Source{source}})
+	in.add(forensics.Evidence{Mounts: mounts.Table{Mounts: list}, Coverage: []forensics.Source{source}})
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,29 @@ func TestRenderGivesTheSameBytes(t *testing.T) {
 		if read(t, onlyFile(t, dir, kind)) != read(t, first.file(t, kind)) {
 			t.Errorf("render writes another %s", kind)
 		}
+	}
+}
+
+func TestObjectsOfTheAPIAreJudged(t *testing.T) {
+	t.Parallel()
+	objects := `{"apiVersion": "v1", "kind": "List", "items": [
+		{"kind": "Node", "metadata": {"name": "node-1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}], "nodeInfo": {"kubeletVersion": "v1.26.1"}}},
+		{"kind": "Pod", "metadata": {"name": "new", "namespace": "shop", "uid": "u-new", "creationTimestamp": "2026-11-20T09:00:00Z"}, "spec": {"nodeName": "node-1"}, "status": {"phase": "Failed", "reason": "Evicted", "message": "token=hunter2secret"}},
+		{"kind": "Pod", "metadata": {"name": "old", "namespace": "shop", "uid": "u-old", "creationTimestamp": "2026-11-20T08:00:00Z"}, "spec": {"nodeName": "node-1"}, "status": {"phase": "Succeeded"}},
+		{"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "shop", "deletionTimestamp": "2026-11-20T09:00:00Z", "finalizers": ["kubernetes.io/pvc-protection"]}}]}`
+	file := filepath.Join(t.TempDir(), "objects.json")
+	if err := os.WriteFile(file, []byte(objects), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := analyze(t, exitDone, "--terminated-pod-gc-threshold=1", file)
+	r := o.report(t)
+	collected := findings(r, "pod-podgc")
+	if i := slices.IndexFunc(collected, func(f forensics.Finding) bool { return f.Subject.Kind == forensics.KindController }); i < 0 || !slices.Equal(collected[i].Pods, []string{"u-old"}) {
+		t.Errorf("%+v: want the oldest pod deleted, as by 1.26", collected)
+	}
+	wantNamed(t, finding(t, r, "pvc-terminating-held"), "shop/data", "No pod of the dump uses it")
+	if text := read(t, o.file(t, ".json")); strings.Contains(text, "hunter2secret") {
+		t.Error("a secret of a pod's message is in the report")
 	}
 }
 
@@ -184,7 +208,8 @@ func TestBadInputIsNamedInOneLineAndTheRestIsJudged(t *testing.T) {
 		{"JSON without a schema", `{"findings": []}`, "schema"},
 		{"JSON cut in the middle", `{"schema": "nodeforensics.report/v1", "findings": [`, "JSON"},
 		{"report with a field of another type", `{"schema": "nodeforensics.report/v1", "findings": "many"}`, "findings"},
-		{"list of nodes", `{"kind": "NodeList", "items": []}`, "NodeList"},
+		{"list of nothing", `{"kind": "NodeList", "items": []}`, "no pods, nodes"},
+		{"objects of no use", `{"kind": "List", "items": [{"kind": "Secret", "metadata": {"name": "a"}}]}`, "Secret"},
 		{"list of pods cut in the middle", `{"kind": "PodList", "items": [{"metadata": {"name": "a"`, "unexpected"},
 		{"empty file", "", "empty"},
 		{"file of blanks", " \n\t\n", "empty"},

@@ -59,9 +59,9 @@ func (a *app) addLogs(e *forensics.Evidence, names []string) (read int) {
 }
 
 // addLogText adds a log that is held in memory.
-func addLogText(e *forensics.Evidence, name string, text []byte) {
-	_, _ = addDumps(e, name, text) // a log may hold a dump, and mostly does not
-	mergeLogs(e, []logs.Source{{Path: name, Open: func(context.Context) (io.ReadCloser, error) {
+func (in *input) addLogText(name string, text []byte) {
+	_, _ = in.addDumps(name, text) // a log may hold a dump, and mostly does not
+	mergeLogs(in.evidence, []logs.Source{{Path: name, Open: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(text)), nil
 	}}}, logs.Options{Now: time.Now(), Zone: time.Local})
 }

@@ -16,6 +16,7 @@ import (
 // lowest priority and as the first victim of the OOM killer, and holds no descriptor but its pipes.
 func childMain(in io.Reader, out io.Writer) int {
 	debug.SetGCPercent(50) // small rather than fast: the node is short of everything
+	takeName()
 	stepAside()
 	reader := bufio.NewReader(in)
 	line, err := reader.ReadBytes('\n')

@@ -159,7 +159,7 @@ func (a *app) mountTable(e *forensics.Evidence, name string) error {
 	if err != nil {
 		return fmt.Errorf("--mountinfo %s: %w", name, err)
 	}
-	if err := addMountinfo(e, name, text); err != nil {
+	if err := newInput(e).addMountinfo(name, text); err != nil {
 		a.complain("--mountinfo %s: %v", name, err)
 	}
 	return nil

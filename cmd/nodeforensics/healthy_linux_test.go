@@ -35,7 +35,7 @@ func TestAHealthyNodeHasNothingAboveInfo(t *testing.T) {
 	}
 	startKubelet(t, root)
 
-	cmd := command(t, "--out", t.TempDir())
+	cmd := command(t, "--out", t.TempDir(), "--api-dump", healthyObjects(t))
 	o := finish(t, cmd)
 	o.dir = cmd.Args[2]
 	if o.status != exitDone || o.stderr != "" {
@@ -63,6 +63,20 @@ func TestAHealthyNodeHasNothingAboveInfo(t *testing.T) {
 		t.Errorf("both processes took %d MiB at their peaks, want at most %d", sum>>20, memoryLimit>>20)
 	}
 	onlyProgramsLeft(t)
+}
+
+// healthyObjects is what kubectl prints of a cluster in which nothing is going on.
+func healthyObjects(t testing.TB) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "objects.json")
+	text := `{"apiVersion": "v1", "items": [
+		{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+		{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default", "uid": "` + livePod + `"}, "spec": {"nodeName": "node-1"}, "status": {"phase": "Running"}}
+	], "kind": "List"}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // onlyProgramsLeft waits until no process of the program is left but those with the given pids.

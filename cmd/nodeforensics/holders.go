@@ -213,6 +213,9 @@ func namespaceText(n forensics.NamespaceProcesses) string {
 	if len(n.HeldBy) > 0 {
 		text += ", held open by pid " + strings.Trim(fmt.Sprint(n.HeldBy), "[]")
 	}
+	if len(n.MountedAt) > 0 {
+		text += ", mounted at " + printable(strings.Join(n.MountedAt, ", "))
+	}
 	return text
 }
 
@@ -224,7 +227,7 @@ func writeProcesses(b *bytes.Buffer, list []forensics.HolderProcess) {
 	w := tabwriter.NewWriter(b, 2, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "  PID\tKIND\tUSER\tCOMMAND\tCONTAINER\tPOD\tPATH")
 	for i, h := range list {
-		same := func(o forensics.HolderProcess) bool { return o.PID == h.PID && o.Kind == h.Kind }
+		same := func(o forensics.HolderProcess) bool { return o.PID == h.PID && o.TID == h.TID && o.Kind == h.Kind }
 		if slices.ContainsFunc(list[:i], same) {
 			continue
 		}
@@ -241,22 +244,25 @@ func writeProcesses(b *bytes.Buffer, list []forensics.HolderProcess) {
 		if count > 1 {
 			kind += fmt.Sprintf(" (+%d)", count-1)
 		}
+		if h.TID != 0 {
+			kind += fmt.Sprintf(" thread %d", h.TID)
+		}
 		if h.Deleted {
 			name += " (deleted)"
 		}
-		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\t%s\t%s\n", h.PID, kind, user(h.UID), printable(h.Comm), short(h.ContainerID), short(h.PodUID), printable(name))
+		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\t%s\t%s\n", h.PID, kind, printable(user(h)), printable(h.Comm), short(h.ContainerID), short(h.PodUID), printable(name))
 	}
 	_ = w.Flush()
 }
 
-func user(uid int) string {
+func user(h forensics.HolderProcess) string {
 	switch {
-	case uid == 0:
-		return "root"
-	case uid < 0:
+	case h.User != "":
+		return h.User
+	case h.UID < 0:
 		return "?"
 	}
-	return strconv.Itoa(uid)
+	return strconv.Itoa(h.UID)
 }
 
 func short(id string) string {

@@ -58,7 +58,7 @@ func TestLogsTellTheStoryOfACapture(t *testing.T) {
 		"kubelet-1.17.4-hung-cephfs":     {"gzip+klog", "Sync loop", "last housekeeping   11-20 10:00:10", "silent for 12m25s, while others go on", "orphan 2fa11937efabc40db85278b553e1ceeb", "Noise"},
 		"kubelet-1.34.4-hung-csi":        {"last PLEG", "at this verbosity that proves nothing"},
 		"kubelet-1.34.4-unmount-busy":    {"Pod deletions: 1 pod, 1 of them not finished", "stands at volumes", "waits for the unmount of volume sub", "UnmountVolume of sub", "next try after 32s", "EBUSY"},
-		"kubelet-1.17.4-orphan-leftover": {"orphan 002d97dc-e398-4e34-b510-38f52354ad29"},
+		"kubelet-1.17.4-orphan-leftover": {"Orphaned pods\n  3 at last, 3 at most", "orphan 002d97dc-e398-4e34-b510-38f52354ad29"},
 		"kubelet-1.34.4-runtime-stopped": {"runtime-call-failed DeadlineExceeded", "pleg-unhealthy"},
 		"kubelet-1.34.4-disk-pressure":   {"image-removed", "eviction-critical-pod default/web-lab-node-1"},
 	} {

@@ -52,6 +52,7 @@ func (a *app) examine(f flags) error {
 		a.complain("--timeout %v: %s before everything had been looked at; the report holds what there is", f.timeout, cut)
 	}
 	a.complainOfInputs(f, evidence)
+	f.podGC.apply(&evidence)
 	f.output.deadline = began.Add(f.timeout)
 	command := f.Command
 	if f.output.redact == redactStrict { // the child has masked secrets; names are known now that all parts are there
@@ -63,13 +64,14 @@ func (a *app) examine(f flags) error {
 // complainOfInputs names files of the command line that the collector could not read.
 func (a *app) complainOfInputs(f flags, e forensics.Evidence) {
 	for _, s := range e.Coverage {
-		name, isDump := strings.CutPrefix(s.Source, forensics.SourceGoroutines+":")
+		_, name, _ := strings.Cut(s.Source, ":")
 		detail := strings.ReplaceAll(s.Detail, "\n", "; ")
 		switch {
 		case s.Status == forensics.SourceRead:
 		case s.Source == forensics.SourceCredentials:
 			a.complain("%s", detail)
-		case isDump && slices.Contains(f.Goroutines, name):
+		case s.Source == forensics.SourceGoroutines+":"+name && slices.Contains(f.Goroutines, name),
+			s.Source == forensics.SourceAPIDump+":"+name && slices.Contains(f.APIDumps, name):
 			a.complain("%s: %s", name, strings.TrimPrefix(detail, name+": "))
 		case slices.Contains(f.Logs, strings.TrimPrefix(s.Source, forensics.SourceLogs+":")):
 			a.complain("%s: %s", strings.TrimPrefix(s.Source, forensics.SourceLogs+":"), detail)
@@ -96,8 +98,10 @@ func newRedactKey() ([]byte, error) {
 func (f *flags) absolutePaths() {
 	f.Root, f.TokenFile = absolute(f.Root), absolute(f.TokenFile)
 	f.ClientCert, f.ClientKey = absolute(f.ClientCert), absolute(f.ClientKey)
-	for i := range f.Goroutines {
-		f.Goroutines[i] = absolute(f.Goroutines[i])
+	for _, files := range [][]string{f.Goroutines, f.APIDumps} {
+		for i := range files {
+			files[i] = absolute(files[i])
+		}
 	}
 	for i := range f.Logs {
 		f.Logs[i] = absolute(f.Logs[i])

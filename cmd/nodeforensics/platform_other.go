@@ -20,4 +20,5 @@ func (c *child) close()                 {}
 func (c *child) fate(err error) error   { return err }
 func stepAside()                        {}
 func protectDescriptors()               {}
+func takeName()                         {}
 func absolute(path string) string       { return path }

@@ -20,6 +20,7 @@ type flags struct {
 	probe   bool
 	timeout time.Duration
 	output  outputFlags
+	podGC   podGCFlags
 }
 
 // outputFlags say where a report goes.
@@ -69,8 +70,11 @@ finding is at least that severe.`,
 	fs.BoolVar(&f.probe, "probe", false, "probe mounts even as PID 1 of a container, which then may not end")
 	fs.StringSliceVar(&f.Goroutines, "goroutines", nil, "read the kubelet's goroutine dump from `FILE` instead of asking the kubelet")
 	fs.StringSliceVar(&f.Logs, "log", nil, "read `FILE` instead of looking for logs; may be given several times, the oldest first")
-	fs.DurationVar(&f.LogsSince, "since", forensics.DefaultLogsSince, "how far back logs are read")
+	fs.DurationVar(&f.LogsSince, "since", 0, "how far back logs are read; all of those that are given with --log")
+	fs.Lookup("since").DefValue = forensics.DefaultLogsSince.String()
 	fs.BoolVar(&f.NoLogs, "no-logs", false, "read no logs")
+	fs.StringSliceVar(&f.APIDumps, "api-dump", nil, "read objects of the API from `FILE`: kubectl get pods,nodes,pvc,pv -A -o json")
+	f.podGC.register(cmd)
 	fs.DurationVar(&f.Interval, "interval", forensics.DefaultInterval, "where the kubelet's goroutine dump shows a suspect, take a second one so much later; 0 takes none")
 	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take the kubelet's CPU profile for so long (10s); it costs the kubelet a few percent of a processor")
 	fs.StringVar(&f.KubeletURL, "kubelet-url", "", "the kubelet's API (default: where its process listens)")
@@ -146,7 +150,7 @@ func (f *flags) validate() error {
 	if f.HungAfter <= 0 || f.SlowAfter <= 0 {
 		return usagef("--hung-after and --slow-after: want more than 0")
 	}
-	if f.LogsSince <= 0 {
+	if f.LogsSince < 0 {
 		return usagef("--since %v: want more than 0; --no-logs reads none", f.LogsSince)
 	}
 	if f.NoLogs && len(f.Logs) > 0 {

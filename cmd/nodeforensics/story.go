@@ -36,6 +36,7 @@ func writeStory(b *bytes.Buffer, story *logs.Story, width int) {
 	}
 	w.lives(story.Lives)
 	w.loop(story.Loop)
+	w.orphans(story.Orphans)
 	w.deletions(story.Deletions)
 	w.operations(story.Operations)
 	noise := slices.IndexFunc(story.Events, func(e logs.Event) bool { return e.Kind.IsNoise() }) >= 0
@@ -142,6 +143,29 @@ func (w storyWriter) silence(l *logs.Loop) {
 		return
 	}
 	fmt.Fprintf(w, "  no line for %s, while others go on until %s: at this verbosity that proves nothing\n", silent, until)
+}
+
+func (w storyWriter) orphans(o *logs.Orphans) {
+	if o == nil {
+		return
+	}
+	w.section("Orphaned pods")
+	if o.Max > 0 {
+		fmt.Fprintf(w, "  %d at last, %d at most\n", o.Last, o.Max)
+	}
+	if o.Named > 0 {
+		fmt.Fprintf(w, "  %s named", forensics.Plural(int(o.Named), "pod"))
+		if o.Rotates {
+			fmt.Fprint(w, ", one after the other: pods come and go")
+		}
+		if o.PodUID != "" {
+			fmt.Fprintf(w, "; last %s, %s", printable(o.PodUID), moments(o.Since, o.Until, "no time"))
+		}
+		fmt.Fprintln(w)
+	}
+	if o.Mounted > 0 {
+		fmt.Fprintf(w, "  %s whose volumes were still mounted\n", forensics.Plural(int(o.Mounted), "pod"))
+	}
 }
 
 func (w storyWriter) deletions(list []logs.Deletion) {

@@ -16,7 +16,7 @@ func All() []forensics.Check {
 		KubeletStatusManagerBlocked, KubeletPodWorkerBlocked, KubeletEvictionBlocked, KubeletPLEGUnhealthy,
 		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning, KubeletRestarting,
 		RuntimeUnresponsive, CSIDriverMissing, CSIOperationStuck,
-		PodOrphaned, PodOrphanedMounted, PodTerminatingStuck, PodPodGC,
+		PodOrphaned, PodOrphanedMounted, PodTerminatingStuck, PodPodGC, PodUnschedulable, PVCTerminatingHeld,
 		DeletedOpenFiles,
 		ImageGCFailing, ImageGCRemovedInUse, EvictionStuck,
 		LogNoise,

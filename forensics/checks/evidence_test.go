@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -95,10 +96,15 @@ func wellNode(tb testing.TB) forensics.Evidence {
 		UID: liveUID, Path: kubeletRoot + "/pods/" + liveUID, Containers: []string{"c"}, Subpaths: []kubelet.Subpath{},
 		Volumes: []kubelet.Volume{{Plugin: "kubernetes.io/empty-dir", Name: "sub", Path: livePoint, MountPoints: []string{livePoint}}},
 	}}
+	e.Cluster = &cluster.Dump{
+		Nodes: []cluster.Node{{Object: cluster.Object{Kind: "Node", Name: "node-1"}, Ready: "True", KubeletVersion: "v1.17.4"}},
+		Pods:  []cluster.Pod{{Object: cluster.Object{Kind: "Pod", Namespace: "default", Name: "web", UID: liveUID}, Node: "node-1", Phase: "Running"}},
+		Kinds: map[string]int{"Node": 1, "Pod": 1},
+	}
 	for _, source := range []string{
 		forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHealth, forensics.SourceKubelet,
 		forensics.SourceKubeletHealth, forensics.SourceKubeletPods, forensics.SourcePodDirs, forensics.SourceCgroups, forensics.SourceGoroutines,
-		forensics.SourceHolders, forensics.SourceLogs,
+		forensics.SourceHolders, forensics.SourceLogs, forensics.SourceAPIDump,
 	} {
 		e.Cover(forensics.Source{Source: source, Status: forensics.SourceRead})
 	}

@@ -2,9 +2,9 @@ package checks
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -87,17 +87,36 @@ func stopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 		return r
 	}
 	switch {
+	case isExamination(process):
+		r.Command = "nothing to stop: leave it, or kill -9 " + strconv.Itoa(pid)
+		r.Why = "it is an earlier run of nodeforensics that never came back from this mount; it does nothing any more"
+		r.Precondition = "the other steps were taken first: it ends by itself when the mount answers, is aborted or forced off"
+		r.Risk = "none"
 	case process.Kernel || pid == 1:
 		r.Command, r.Precondition = "Find out why "+who(p, pid)+" holds it", ""
 		r.Risk = "it cannot be stopped"
 	case process.PodUID != "":
 		r.Command = "Delete the pod " + p.Model.Pod(process.PodUID).String() + " (kubectl delete pod), or have its container restarted"
 		r.Precondition = "the pod is not the one that needs this volume"
-	case strings.Contains(process.Comm, "nodeforensics"):
-		r.Why = "it is an earlier examination that never came back from this mount"
-	case process.Comm == "kubelet", process.Comm == "containerd", process.Comm == "dockerd", process.Comm == "crio":
+	case isDaemon(process):
 		r.Command = "systemctl restart " + process.Comm
 		r.Risk = "restarting the kubelet or containerd leaves containers running; dockerd stops them unless live-restore is set; what is known only in their memory is lost"
 	}
 	return r
+}
+
+// isExamination says whether a process was left behind by an earlier run of this program: the child that collects has
+// that name, and is all that may be left.
+func isExamination(process procs.Process) bool {
+	return process.Comm == "nodeforensics" ||
+		len(process.Command) > 1 && path.Base(process.Command[0]) == "nodeforensics" && process.Command[1] == "__collect"
+}
+
+// isDaemon says whether a process is one that systemd restarts for the node.
+func isDaemon(process procs.Process) bool {
+	switch process.Comm {
+	case "kubelet", "containerd", "dockerd", "crio":
+		return process.PodUID == ""
+	}
+	return false
 }

@@ -120,6 +120,37 @@ func heldScenarios() map[string][]scenario {
 			{name: "a live pod", base: wellNode, change: holding(func(h *forensics.Held) {
 				h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, MountID: 44, Device: "0:41"}}
 			}), outcome: clean},
+			{
+				name: "somebody unmounts it", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "umount", State: "D", Command: []string{"umount", deadPoint}})(tb, e)
+				}, want: []string{"warning mount 60"}, says: "process 5009 (umount) is unmounting it",
+			},
+			{
+				name: "somebody unmounts another", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "umount", State: "D", Command: []string{"umount", "/mnt"}})(tb, e)
+				}, outcome: clean,
+			},
+			{
+				name: "staged for pods that are gone", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
+				}, want: []string{"warning mount 60"}, says: "it is staged, and no pod has the volume mounted",
+			},
+			{
+				name: "a hung mount of nobody in particular", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					e.Mounts.Mounts[2].MountPoint, e.Health[1].MountPoint = "/mnt/nfs", "/mnt/nfs"
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: "/mnt/nfs/log"})(tb, e)
+				}, want: []string{"info mount 60"}, says: "its file system is hung",
+			},
+			{
+				name: "an earlier examination comes first", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					busy(procs.Holder{PID: 5010, Kind: procs.HoldFD, FD: 8, Path: deadPoint})(tb, e)
+					process(procs.Process{PID: 5010, Comm: "exe", State: "S", Command: []string{"nodeforensics", "__collect"}})(tb, e)
+				}, want: []string{"warning mount 60"}, says: "cannot be unmounted: process 5010 (exe)",
+			},
 		},
 		"mount-leaked-namespace": {
 			{

@@ -200,19 +200,18 @@ func failingByKernel(p *forensics.Pass) []forensics.Finding {
 	return found
 }
 
-// graveKinds are those after which a file system does not work any more; others may have been survived.
+// graveKinds are those after which a file system does not work as it should, the worst last; others may have been
+// survived.
 var graveKinds = []logs.Kind{
-	logs.KindKernelFSShutdown, logs.KindKernelFSReadOnly, logs.KindKernelDeviceOffline, logs.KindKernelFSError, logs.KindKernelThinPool,
+	logs.KindKernelFSError, logs.KindKernelThinPool, logs.KindKernelDeviceOffline, logs.KindKernelFSReadOnly, logs.KindKernelFSShutdown,
 }
+
+// gravity orders kinds; 0 are those that may have been survived.
+func gravity(k logs.Kind) int { return slices.Index(graveKinds, k) + 1 }
 
 func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []logs.Event) forensics.Finding {
 	s := superblock{device: m.Device, health: h, mounts: p.Model.MountsOf(m.Device)}
-	worst := list[0]
-	for _, e := range list {
-		if slices.Contains(graveKinds, e.Kind) && !slices.Contains(graveKinds, worst.Kind) {
-			worst = e
-		}
-	}
+	worst := slices.MaxFunc(list, func(a, b logs.Event) int { return cmp.Compare(gravity(a.Kind), gravity(b.Kind)) })
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: s.entity(), Pods: p.Model.PodsOf(m.Device), Since: firstSaid(list), Refs: quotesOf(list...),
 		Title:         fmt.Sprintf("%s: the kernel reports %s for %s", s.label(), forensics.KindText(worst.Kind), worst.Device),
@@ -223,7 +222,7 @@ func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []lo
 	if known := h.Status == mounts.StatusOK; known {
 		f.Detail += " The mount itself answers: local file systems answer from memory while their disk is dead."
 	}
-	if slices.Contains(graveKinds, worst.Kind) || said(list) >= fewFailures {
+	if gravity(worst.Kind) > 0 || said(list) >= fewFailures {
 		f.Severity = forensics.Warning
 		f.Remedies = []forensics.Remedy{dmesgRemedy()}
 	}

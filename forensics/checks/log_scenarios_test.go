@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -77,6 +78,13 @@ func deleting(stage, since string, change func(*logs.Deletion)) func(testing.TB,
 		}
 		e.Logs.Deletions = append(e.Logs.Deletions, d)
 	}
+}
+
+// overdue is the pod in a dump of the API: to go since 10:00:30.
+func overdue(_ testing.TB, e *forensics.Evidence) {
+	e.Cluster.Pods = append(e.Cluster.Pods, cluster.Pod{
+		Object: cluster.Object{UID: deadUID, Namespace: "default", Name: "db", Deleting: at("10:00:30")}, Node: e.Node.Name, Phase: "Running",
+	})
 }
 
 func grace(seconds int64) func(*logs.Deletion) {
@@ -311,6 +319,14 @@ func podScenarios() map[string][]scenario {
 				name: "the API server is not told", base: wellNode, change: both(deleting("status", "10:05:00", nil), tells(event(logs.KindAPIUnreachable, 50, "10:04:00", "10:12:20", logs.Subject{Reason: "i/o timeout"}))),
 				want: []string{"warning pod " + deadUID}, says: "has not told the API server: i/o timeout",
 			},
+			{
+				name: "the API server asked, and the silent loop did not hear it", base: wellNode, change: both(silentSince("10:00:10", 900), overdue),
+				want: []string{"warning pod " + deadUID}, says: "The kubelet's sync loop does not come round",
+			},
+			{
+				name: "its log and the API server say the same", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), overdue),
+				want: []string{"warning pod " + deadUID}, says: "In the dump of the API: pod default/db should have been gone",
+			},
 			{name: "gone from the node, and still in the API", base: wellNode, change: deleting("api", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "a finalizer keeps the object, not the kubelet"},
 			{name: "later stages would not be seen", base: wellNode, change: deleting("volumes", "10:05:00", unproven), outcome: forensics.OutcomeNotChecked},
 			{
@@ -353,13 +369,13 @@ func podScenarios() map[string][]scenario {
 		"pod-podgc": {
 			{
 				name: "an unknown node", base: wellNode, change: tells(event(logs.KindPodGCOrphaned, 1, "10:00:00", "10:00:00", logs.Subject{PodName: "default/web", Server: "node-9"})),
-				want: []string{"warning subsystem podgc"}, says: "the API server does not know their node",
+				want: []string{"warning controller pod-garbage-collector"}, says: "the API server does not know their node",
 			},
-			{name: "finished pods", base: wellNode, change: tells(numbered(event(logs.KindPodGCTerminated, 3, "10:00:00", "10:01:00", logs.Subject{}), 17)), want: []string{"info subsystem podgc"}, says: "up to 17 at a time"},
-			{name: "out of service", base: wellNode, change: tells(numbered(event(logs.KindPodGCOutOfService, 1, "10:00:00", "10:00:00", logs.Subject{}), 4)), want: []string{"warning subsystem podgc"}},
-			{name: "never scheduled", base: wellNode, change: tells(event(logs.KindPodGCUnscheduled, 1, "10:00:00", "10:00:00", logs.Subject{PodName: "default/x"})), want: []string{"info subsystem podgc"}},
+			{name: "finished pods", base: wellNode, change: tells(numbered(event(logs.KindPodGCTerminated, 3, "10:00:00", "10:01:00", logs.Subject{}), 17)), want: []string{"info controller pod-garbage-collector"}, says: "up to 17 at a time"},
+			{name: "out of service", base: wellNode, change: tells(numbered(event(logs.KindPodGCOutOfService, 1, "10:00:00", "10:00:00", logs.Subject{}), 4)), want: []string{"warning controller pod-garbage-collector"}},
+			{name: "never scheduled", base: wellNode, change: tells(event(logs.KindPodGCUnscheduled, 1, "10:00:00", "10:00:00", logs.Subject{PodName: "default/x"})), want: []string{"info controller pod-garbage-collector"}},
 			{name: "nothing", base: wellNode, outcome: clean},
-			{name: "no log of the controller", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Logs.Files = e.Logs.Files[:2] }, outcome: forensics.OutcomeNotChecked},
+			{name: "no log of the controller", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Logs.Files, e.Cluster = e.Logs.Files[:2], nil }, outcome: forensics.OutcomeNotChecked},
 		},
 	}
 }

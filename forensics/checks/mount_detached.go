@@ -76,5 +76,26 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []procs.Hold
 	}
 	f.Detail = "It was most likely unmounted lazily. The unmount is not done until these let go: " + who(p, pids[0]) + " " + byWhat(list[0]) +
 		". Paths on it begin at the root of the mount."
+	if empty := p.Model.EmptyNamespaces(); len(empty) > 0 {
+		var names []string
+		for _, n := range empty {
+			names = append(names, namespaceKeeper(p, n))
+		}
+		f.Confidence = forensics.Possible
+		f.ConfidenceWhy += ", but there are namespaces without processes, whose tables cannot be read"
+		f.Detail += " Or it is mounted in a namespace that no process is in: " + some(names) + "."
+	}
 	return f
+}
+
+// namespaceKeeper says what keeps a mount namespace alive that no process is in.
+func namespaceKeeper(p *forensics.Pass, n forensics.NamespaceProcesses) string {
+	text := "mount namespace " + strconv.FormatUint(n.Namespace, 10)
+	if len(n.HeldBy) > 0 {
+		text += ", which " + who(p, n.HeldBy[0]) + " has open"
+	}
+	if len(n.MountedAt) > 0 {
+		text += ", which is mounted at " + n.MountedAt[0]
+	}
+	return text
 }

@@ -18,7 +18,8 @@ host's mounts when it was started: one with a bind mount of / or /var/lib/kubele
 a systemd unit with PrivateMounts or PrivateTmp. The disk cannot be detached and the server is still in use. Unmounting on
 the host does not reach a private copy. Kernels before 3.18, and Red Hat's 3.10 without fs.may_detach_mounts=1, answer
 EBUSY when the directory is removed. A network, FUSE or disk file system elsewhere that the host never had may be the
-container's own, and is only information.`,
+container's own, and is only information. Namespaces of nodes within this node (kind, docker in docker: a kubelet of their
+own in a mount namespace of their own) and what runs in them are left out: what they hold is not this host's.`,
 	Severity: forensics.Warning,
 	Needs:    needsHolders,
 	Run: func(p *forensics.Pass) {

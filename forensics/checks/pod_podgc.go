@@ -1,18 +1,243 @@
 package checks
 
-import "github.com/nodeforensics/nodeforensics/forensics"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
-// PodPodGC tells which pods the pod garbage collector of the control plane deleted, by which rule.
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+)
+
+// PodPodGC says whom the control plane deletes, and who may have deleted a pod that is gone.
 var PodPodGC = forensics.Check{
 	ID:    "pod-podgc",
-	Title: "PodGC has deleted pods",
-	Doc: `The log of kube-controller-manager says which pods its garbage collector deleted by force, and by which rule
-(pkg/controller/podgc): those on nodes that the API server does not know (after 40 s from 1.17 on), those that terminate
-on a node with the taint out-of-service (from 1.24 on), those that terminate and were never scheduled, and finished ones
-beyond --terminated-pod-gc-threshold (12500 by default). It deletes the object only: on a node that still runs, the
-containers of an orphaned pod go on, and may write to a volume that another node has taken over. That is a warning, the
-others are information. PodGC never helps a pod that terminates on a node that is Ready.`,
+	Title: "The control plane deletes pods",
+	Doc: `One round of the pod garbage collector of the kube-controller-manager (pkg/controller/podgc/gc_controller.go),
+replayed on a dump of the API. It deletes terminated pods above --terminated-pod-gc-threshold (12,500; the evicted ones
+first since 1.27, before that the oldest), pods that terminate on a node with the out-of-service taint (since 1.24),
+pods of nodes that are no objects any more, and terminating pods that never had a node. It does nothing for a pod that
+terminates on a node that is there and ready.
+
+The threshold is that of the flag, or of a kube-controller-manager that runs here. The version is taken from the newest
+kubelet: a control plane is at least as new. Before it takes a node as gone the controller waits 40 seconds and asks
+again, which a dump cannot show.
+
+Who else deletes pods of this node is told from their conditions, their owners (a Job's TTL, an Argo Workflow's podGC)
+and the taints of the node; for a pod of which only traces are left, from owners in its namespace whose name its own
+begins with, which is a guess.
+
+Where the log of kube-controller-manager was read it says which pods were deleted, by which rule. It deletes the object
+only: on a node that still runs, the containers of an orphaned pod go on, and may write to a volume that another node has
+taken over. That is a warning, pods that ended or never ran are information.`,
 	Severity: forensics.Warning,
-	Needs:    needsLogs,
-	Run:      podGCInLog,
+	Needs:    []forensics.Need{{forensics.SourceAPIDump, forensics.SourceLogs}},
+	Run: func(p *forensics.Pass) {
+		logged := podGCInLog(p)
+		if p.Evidence.Cluster == nil {
+			if !logged {
+				p.Unjudged("no dump of the API was given, and no log of kube-controller-manager was read: on most nodes there is none")
+			}
+			return
+		}
+		reportReplay(p, withThreshold(p.Evidence))
+		reportDeleters(p)
+		reportVanished(p)
+	},
+}
+
+var podGC = forensics.Entity{Kind: forensics.KindController, ID: "pod-garbage-collector"}
+
+// withThreshold is the dump with the threshold of a controller that runs on this node, where nobody told another.
+func withThreshold(e *forensics.Evidence) cluster.Dump {
+	d := *e.Cluster
+	if d.TerminatedPodGCThreshold != nil {
+		return d
+	}
+	for _, process := range e.Processes {
+		if !strings.HasPrefix(process.Comm, "kube-controller") {
+			continue
+		}
+		for _, arg := range process.Command {
+			if value, ok := strings.CutPrefix(arg, "--terminated-pod-gc-threshold="); ok {
+				if n, err := strconv.Atoi(value); err == nil {
+					d.TerminatedPodGCThreshold = &n
+				}
+			}
+		}
+	}
+	return d
+}
+
+func reportReplay(p *forensics.Pass, d cluster.Dump) {
+	replay := d.PodGC(d.NewestKubelet())
+	if !replay.NodesKnown {
+		p.Unjudged("the dump has no nodes, so that pods of nodes that are gone cannot be told")
+	}
+	byRule := map[cluster.Rule][]cluster.Pod{}
+	for _, v := range replay.Victims {
+		byRule[v.Rule] = append(byRule[v.Rule], d.Pods[v.Pod])
+	}
+	if pods := byRule[cluster.Terminated]; len(pods) > 0 {
+		p.Report(terminatedFinding(d, replay, pods))
+	}
+	if pods := byRule[cluster.OutOfService]; len(pods) > 0 {
+		f := victimsFinding(d, pods, forensics.Warning, "that terminate on a node that is out of service")
+		f.Detail += " Their containers may still run there: a volume that is then attached elsewhere is written to by two nodes."
+		p.Report(f)
+	}
+	if pods := byRule[cluster.Orphaned]; len(pods) > 0 {
+		f := victimsFinding(d, pods, forensics.Warning, "of "+nodesOf(pods)+", which the dump does not have")
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the controller also waits 40 s and asks the API server for the node"
+		f.Detail += " If the machine still runs, so do their containers: a volume that is then attached elsewhere is written to by two nodes."
+		p.Report(f)
+	}
+	if pods := byRule[cluster.UnscheduledTerminating]; len(pods) > 0 {
+		p.Report(victimsFinding(d, pods, forensics.Info, "that are being deleted and never had a node"))
+	}
+}
+
+func terminatedFinding(d cluster.Dump, replay cluster.Replay, pods []cluster.Pod) forensics.Finding {
+	f := victimsFinding(d, pods, forensics.Info, fmt.Sprintf("of %d that have ended, which is more than its threshold of %d", replay.Terminated, replay.Threshold))
+	order := "the oldest first"
+	if replay.EvictedFirst {
+		order = "evicted ones first, then the oldest"
+	}
+	thrown, owned := 0, map[string]int{}
+	for _, victim := range pods {
+		if victim.Evicted() {
+			thrown++
+		}
+		for _, o := range victim.Owners {
+			owned[o.Kind]++
+		}
+	}
+	f.Detail += fmt.Sprintf(" It takes %s: %d of them were evicted.", order, thrown)
+	if owned["Job"] > 0 {
+		f.Detail += fmt.Sprintf(" %s of Jobs go, and with them their logs; the Jobs keep their counts.", forensics.Plural(owned["Job"], "pod"))
+	}
+	if len(d.Nodes) == 0 {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the dump has no nodes to tell the version, on which the order rests"
+	}
+	return f
+}
+
+// victimsFinding names the first pods of a rule.
+func victimsFinding(d cluster.Dump, pods []cluster.Pod, severity forensics.Severity, which string) forensics.Finding {
+	const listed = 10
+	f := forensics.Finding{
+		Severity: severity, Subject: podGC,
+		Title: fmt.Sprintf("the pod garbage collector deletes %s %s", forensics.Plural(len(pods), "pod"), which),
+	}
+	var names []string
+	kept := 0
+	for i, victim := range pods {
+		if i < listed {
+			names = append(names, victim.ID())
+			f.Pods = append(f.Pods, victim.UID)
+		}
+		if len(victim.Finalizers) > 0 {
+			kept++
+		}
+	}
+	f.Detail = "In this order: " + strings.Join(names, ", ")
+	if more := len(pods) - listed; more > 0 {
+		f.Detail += fmt.Sprintf(" and %d more", more)
+	}
+	f.Detail += "."
+	if kept > 0 {
+		f.Detail += fmt.Sprintf(" Finalizers keep the objects of %d of them all the same.", kept)
+	}
+	f.Refs = []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s, %s", forensics.Plural(len(d.Pods), "pod"), forensics.Plural(len(d.Nodes), "node"))}}
+	f.ConfidenceWhy = "replayed on the dump"
+	return f
+}
+
+func nodesOf(pods []cluster.Pod) string {
+	var names []string
+	for _, victim := range pods {
+		if !slices.Contains(names, victim.Node) {
+			names = append(names, victim.Node)
+		}
+	}
+	if len(names) > 3 {
+		return fmt.Sprintf("%s (%s and others)", forensics.Plural(len(names), "node"), names[0])
+	}
+	return "node " + strings.Join(names, ", ")
+}
+
+// reportDeleters says who deletes pods of this node that are going, or has deleted those that failed.
+func reportDeleters(p *forensics.Pass) {
+	d := p.Evidence.Cluster
+	for _, victim := range d.Pods {
+		if !onThisNode(p.Evidence, victim) || victim.Deleting == nil && victim.Disrupted == nil && !victim.Evicted() {
+			continue
+		}
+		deleters := d.Deleters(victim)
+		if len(deleters) == 0 {
+			continue
+		}
+		f := forensics.Finding{
+			Severity: forensics.Info, Subject: podEntity(victim.UID), Pods: []string{victim.UID},
+			Title:         fmt.Sprintf("pod %s goes because of %s", victim.ID(), deleters[0].Who),
+			Since:         deleters[0].When,
+			ConfidenceWhy: "told by the pod's object, its owners and its node in the dump of the API",
+		}
+		var why []string
+		for _, by := range deleters {
+			why = append(why, by.Who+": "+by.Why)
+		}
+		f.Detail = strings.Join(why, "; ") + "."
+		f.Refs = []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: deleters[0].Why}}
+		p.Report(f)
+	}
+}
+
+// reportVanished names who may have deleted pods that left traces here and are not in the dump.
+func reportVanished(p *forensics.Pass) {
+	d := p.Evidence.Cluster
+	if len(d.Pods) == 0 {
+		return
+	}
+	listed := map[string]bool{}
+	for _, pod := range d.Pods {
+		listed[pod.UID] = true
+		if pod.Mirror != "" {
+			listed[pod.Mirror] = true
+		}
+	}
+	seen := map[string]bool{}
+	for _, left := range p.Evidence.Pods {
+		if left.UID == "" || listed[left.UID] || listed[left.MirrorUID] || seen[left.UID] || left.Source != "log-dir" {
+			continue
+		}
+		seen[left.UID] = true
+		by := d.VanishedBy(left.Namespace, left.Name)
+		if len(by) == 0 {
+			continue
+		}
+		p.Report(forensics.Finding{
+			Severity: forensics.Info, Subject: podEntity(left.UID), Pods: []string{left.UID}, Since: by[0].When,
+			Title:         fmt.Sprintf("pod %s/%s, which the API no longer has, may have been deleted by %s", left.Namespace, left.Name, by[0].Who),
+			Detail:        by[0].Why + ".",
+			Confidence:    forensics.Possible,
+			ConfidenceWhy: "the pod's name begins with the owner's; its object is gone",
+			Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: by[0].Why}},
+		})
+	}
+}
+
+// onThisNode says whether a pod of the API is one of the node that was examined; without a node (saved files) all are.
+func onThisNode(e *forensics.Evidence, pod cluster.Pod) bool {
+	names := []string{e.Node.Name}
+	if e.Kubelet != nil {
+		names = append(names, e.Kubelet.NodeName)
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, pod.Node) })
+}
+
+func podEntity(uid string) forensics.Entity {
+	return forensics.Entity{Kind: forensics.KindPod, ID: uid}
 }

@@ -9,20 +9,17 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-var podGCEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "podgc"}
-
-// podGCInLog tells which pods the log of kube-controller-manager says were deleted, by which rule.
-func podGCInLog(p *forensics.Pass) {
+// podGCInLog tells which pods the log of kube-controller-manager says were deleted, by which rule. It is false where no
+// such log was read.
+func podGCInLog(p *forensics.Pass) bool {
 	read := slices.ContainsFunc(story(p).Files, func(f logs.File) bool { return f.Origin == "kube-controller-manager" })
-	if !read && len(events(p, podGCRules...)) == 0 {
-		p.Unjudged("no log of kube-controller-manager was read: on most nodes there is none")
-		return
-	}
 	for _, kind := range podGCRules {
 		if list := events(p, kind); len(list) > 0 {
 			p.Report(podGCFinding(p, kind, list))
+			read = true
 		}
 	}
+	return read
 }
 
 // podGCRules are the kinds of messages that name a rule.
@@ -30,7 +27,7 @@ var podGCRules = []logs.Kind{logs.KindPodGCOrphaned, logs.KindPodGCOutOfService,
 
 func podGCFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Info, Subject: podGCEntity, Since: firstSaid(list), Refs: quotesOf(list...),
+		Severity: forensics.Info, Subject: podGC, Since: firstSaid(list), Refs: quotesOf(list...),
 		ConfidenceWhy: "the log of kube-controller-manager says so",
 	}
 	var names []string

@@ -26,15 +26,62 @@ A pod counts as stuck two and a half minutes after its last stage, while its con
 and that much more, or when a failure is repeated. Most stages are only written at -v 3 or 4. Where the log does not prove
 that the next stage would have been seen, and no failure was repeated up to the end of the log, the deletion may have
 ended unseen: then it is not judged. A grace period that no line names is not assumed. A pod that has ended by itself
-stays in the API server until somebody deletes it, and is not stuck.`,
+stays in the API server until somebody deletes it, and is not stuck.
+
+In a dump of the API a pod of this node counts whose deletion timestamp, which includes the grace period, passed more than
+a minute before the dump was saved. Finalizers are named with what they wait for; without them it is the kubelet that has
+not confirmed the end, and its log says why.`,
 	Severity: forensics.Warning,
-	Needs:    needsLogs,
-	Run:      terminatingInLog,
+	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceAPIDump}},
+	Run: func(p *forensics.Pass) {
+		logged := terminatingInLog(p)
+		for _, f := range terminatingInAPI(p) {
+			if i := slices.IndexFunc(logged, func(l forensics.Finding) bool { return l.Subject == f.Subject }); i >= 0 {
+				logged[i] = withAPI(logged[i], f)
+			} else {
+				logged = append(logged, notSeen(p, f))
+			}
+		}
+		for _, f := range logged {
+			p.Report(f)
+		}
+	},
 }
 
-// terminatingInLog reports the pods whose deletion stands by the kubelet's log.
-func terminatingInLog(p *forensics.Pass) {
-	sawKubeletLog(p)
+// withAPI adds what the API server says of a pod to what the log does: finalizers, and since when it should be gone.
+func withAPI(f, api forensics.Finding) forensics.Finding {
+	f.Detail = sentences(f.Detail, "In the dump of the API: "+api.Title+". "+api.Detail)
+	f.Refs = append(f.Refs, api.Refs...)
+	f.Since = earliest(f.Since, api.Since)
+	f.Remedies = append(f.Remedies, api.Remedies...)
+	return f
+}
+
+// notSeen adds to a pod that only the API server says is to go why the kubelet's log does not show its deletion.
+func notSeen(p *forensics.Pass, f forensics.Finding) forensics.Finding {
+	silent, skips, _ := loopInLog(p)
+	lost := events(p, logs.KindAPIUnreachable, logs.KindAPIUnauthorized, logs.KindCertExpired)
+	switch {
+	case silent != nil || skips != nil:
+		f.Because = append(f.Because, syncLoopEntity)
+		f.Detail = sentences(f.Detail, "The kubelet's sync loop does not come round, so that it does not act on the request.")
+		if silent != nil && silent.loop.Quote != nil {
+			f.Refs = append(f.Refs, quotes(*silent.loop.Quote)...)
+		}
+		if skips != nil {
+			f.Refs = append(f.Refs, quotesOf(skips.events...)...)
+		}
+	case stands(p, lastSaid(lost)):
+		f.Detail = sentences(f.Detail, "The kubelet does not reach the API server, so that it does not know of the request: "+lost[0].Reason+".")
+		f.Refs = append(f.Refs, quotesOf(lost...)...)
+	}
+	return f
+}
+
+// terminatingInLog finds the pods whose deletion stands by the kubelet's log.
+func terminatingInLog(p *forensics.Pass) []forensics.Finding {
+	orKubeletLog(p, forensics.SourceAPIDump)
+	var found []forensics.Finding
 	unseen := 0
 	for _, d := range story(p).Deletions {
 		if d.Done {
@@ -47,12 +94,13 @@ func terminatingInLog(p *forensics.Pass) {
 		case !d.Proven && !s.failing:
 			unseen++
 		case s.counts():
-			p.Report(s.finding())
+			found = append(found, s.finding())
 		}
 	}
 	if unseen > 0 {
 		p.Unjudged("the deletion of %s seems to stand, but at the verbosity of the log its end would not be seen", forensics.Plural(unseen, "pod"))
 	}
+	return found
 }
 
 const (

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -96,108 +95,6 @@ func (s *stuckPod) unkillable() (pid int, waits string) {
 		}
 	}
 	return 0, ""
-}
-
-// judgeVolumes: the containers have stopped, volumes are left.
-func (s *stuckPod) judgeVolumes() {
-	if s.hungMount() {
-		return
-	}
-	if e := s.standing(logs.KindUnmountBusy, logs.KindDeviceInUse); len(e) > 0 {
-		s.failing = true
-		s.verdict = fmt.Sprintf("volume %s cannot be unmounted, its target is busy", cmp.Or(e[0].Volume, e[0].UniqueName))
-		s.blame(volumeOf(s.p, e[0].Subject))
-		s.quote(e)
-		return
-	}
-	if e := s.standing(logs.KindCSIDriverMissing, logs.KindCSIAborted, logs.KindCSIDeadline, logs.KindCSIUnavailable); len(e) > 0 {
-		s.failing = true
-		s.verdict = fmt.Sprintf("CSI driver %s does not unmount volume %s: %s", driverOf(e[0].Subject), cmp.Or(e[0].Volume, e[0].UniqueName), forensics.KindText(e[0].Kind))
-		s.blame(driverEntity(driverOf(e[0].Subject)))
-		s.quote(e)
-		return
-	}
-	if e := s.standing(logs.KindCSIVolDataMissing); len(e) > 0 {
-		s.failing = true
-		s.verdict = "its CSI volume has lost vol_data.json, without which the kubelet cannot unmount it: " + e[0].Reason
-		s.remedies = []forensics.Remedy{s.volData(e[0])}
-		s.quote(e)
-		return
-	}
-	if e := s.standing(logs.KindUnmountFailed, logs.KindDeviceUnmountFailed, logs.KindCSIFailed, logs.KindOperationFailed); len(e) > 0 {
-		s.failing = said(e) >= fewFailures
-		s.verdict = fmt.Sprintf("volume %s cannot be unmounted: %s", cmp.Or(e[0].Volume, e[0].UniqueName), cmp.Or(e[0].Reason, e[0].Code))
-		s.blame(volumeOf(s.p, e[0].Subject))
-		s.quote(e)
-		return
-	}
-	s.judgeOperations()
-}
-
-// judgeOperations: nothing was refused; an unmount that does not come back, or none that was tried.
-func (s *stuckPod) judgeOperations() {
-	tried := false
-	for _, o := range story(s.p).Operations {
-		if !strings.HasPrefix(o.Name, "Unmount") || o.PodUID == "" || o.PodUID != s.uid {
-			continue
-		}
-		tried = true
-		if !unfinished(s.p, o) {
-			continue
-		}
-		s.failing = true
-		s.verdict = fmt.Sprintf("%s of %s was started and has not come back", o.Name, operationVolume(o))
-		s.refs = append(s.refs, quotes(o.Quotes...)...)
-		switch driver := driverOf(o.Subject); {
-		case driver != "":
-			s.blame(driverEntity(driver))
-		case len(stuckOperations(s.p)) > 0:
-			s.blame(volumeManagerEntity)
-		default:
-			s.blame(volumeOf(s.p, o.Subject))
-		}
-		return
-	}
-	left := s.standing(logs.KindPodVolumesLeft, logs.KindPodVolumesWaiting)
-	s.quote(left)
-	list := podMounts(s.p, s.uid)
-	switch {
-	case len(left) > 0 && len(list) > 0 && !tried:
-		s.verdict = fmt.Sprintf("%s below its directory, which the kubelet does not unmount", forensics.Plural(len(list), "mount"))
-		s.failing = true
-		for _, m := range list {
-			s.blame(forensics.MountEntity(m.ID))
-		}
-	case len(left) > 0:
-		s.verdict = "its volumes have not been cleaned up"
-	case !tried:
-		s.verdict = "its containers have stopped, and no unmount of its volumes was started"
-		s.detail = "The volume manager stands, takes the volumes for unmounted, or (1.28 and later) waits for the API server after a restart of the kubelet."
-	}
-	if len(allStanding(s.p, reconcilerFrame)) > 0 {
-		s.blame(volumeManagerEntity)
-	}
-}
-
-// hungMount blames a mount below the pod's directory that does not answer.
-func (s *stuckPod) hungMount() bool {
-	for _, m := range podMounts(s.p, s.uid) {
-		if h, ok := s.p.Model.Health(m.Device); ok && h.Status == mounts.StatusHung {
-			s.failing = true
-			s.verdict = fmt.Sprintf("mount %d at %s does not answer, so that it cannot be unmounted", m.ID, m.MountPoint)
-			s.blame(forensics.MountEntity(m.ID))
-			return true
-		}
-	}
-	for _, w := range waiters(s.p, "") {
-		if uid, _ := s.p.Model.PodOf(w.thread.Path); uid == s.uid && uid != "" && w.seconds >= hungAfter(s.p) {
-			s.failing = true
-			s.verdict = fmt.Sprintf("thread %d/%d waits in a volume of it", w.thread.PID, w.thread.TID)
-			s.blame(forensics.ThreadEntity(w.thread))
-			return true
-		}
-	}
-	return false
 }
 
 // judgeCgroup: the volumes are gone, the cgroup is not.

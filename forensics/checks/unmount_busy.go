@@ -1,8 +1,11 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -10,30 +13,31 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// UnmountBusy finds what keeps the mounts of pods that are going or gone from being unmounted.
+// UnmountBusy finds what keeps mounts from being unmounted that somebody unmounts or would.
 var UnmountBusy = forensics.Check{
 	ID:    "unmount-busy",
 	Title: "A mount that should go is in use",
-	Doc: `A mount below the directory of a pod that is gone or terminating, and what makes umount(2) answer EBUSY for it
-("target is busy" in the kubelet's log, again every two minutes): processes outside the pod with a working or root
-directory, program, open or mapped file on that very mount, and mounts below it, loop devices, swap, NFS exports and
-bound sockets. Holds were confirmed by mount id where the kernel tells it (Linux 3.15); working and root directories are
-told by their path. Containers of the terminating pod itself are not counted. A process that is in another mount
-namespace holds its own copy of a mount and does not keep the host's busy: see mount-leaked-namespace.
+	Doc: `A mount that is in use although somebody unmounts it, or would: one below the directory of a pod that is gone or
+terminating ("target is busy" in the kubelet's log, again every two minutes); one that a running umount(8) or
+fusermount(1) names; a volume that a CSI driver or the kubelet has staged for pods of which none is left. For those it is
+a warning. For a file system that does not answer, is stale or has lost its server it is information: to be rid of it, it
+has to be unmounted.
+
+It names what makes umount(2) answer EBUSY: processes with a working or root directory, program, open or mapped file on
+that very mount, and mounts below it, loop devices, swap, NFS exports and bound sockets, in the order in which to stop
+them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
+the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
+itself are not counted. A process in another mount namespace holds its own copy of a mount and does not keep the host's
+busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others.
 
 The kubelet's log shows the refused unmounts themselves, since when, how often, and how long it waits until the next try
 (500 ms, doubled each time up to 2 min 2 s). "Busy" is told from umount's words in any language. Only what was still
 refused when the log ended counts. With the log alone nobody is named who holds it.`,
 	Severity: forensics.Warning,
-	Needs: []forensics.Need{
-		{forensics.SourcePodDirs, forensics.SourceLogs},
-		{forensics.SourceKubeletPods, forensics.SourceLogs},
-		{forensics.SourceHolders, forensics.SourceLogs},
-		{forensics.SourceMounts, forensics.SourceLogs},
-	},
+	Needs:    []forensics.Need{{forensics.SourceHolders, forensics.SourceLogs}, {forensics.SourceMounts, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		var missing []string
-		for _, source := range []string{forensics.SourcePodDirs, forensics.SourceKubeletPods, forensics.SourceHolders, forensics.SourceMounts} {
+		for _, source := range []string{forensics.SourceHolders, forensics.SourceMounts} {
 			if ok, why := p.Evidence.Saw(source); !ok {
 				missing = append(missing, source+" "+why)
 			}
@@ -41,17 +45,11 @@ refused when the log ended counts. With the log alone nobody is named who holds 
 		if len(missing) > 0 {
 			p.Unjudged("who holds a mount was not judged: %s", strings.Join(missing, ", "))
 		}
-		refused := refusals(p)
-		for _, d := range p.Evidence.PodDirs {
-			state, why := p.Model.PodState(d.UID)
-			if state == forensics.PodUnknown {
-				p.Unjudged("pod %s: %s", d.UID, why)
-			}
-			if state != forensics.PodOrphaned && state != forensics.PodTerminating {
-				continue
-			}
-			for _, m := range slices.Backward(podMounts(p, d.UID)) {
-				reportBusy(p, d.UID, m, string(state)+": "+why, refused)
+		done, refused := map[int]bool{}, refusals(p)
+		for _, g := range goingMounts(p) {
+			if !done[g.mount.ID] {
+				done[g.mount.ID] = true
+				reportBusy(p, g, refused)
 			}
 		}
 		for _, r := range refused {
@@ -62,31 +60,184 @@ refused when the log ended counts. With the log alone nobody is named who holds 
 	},
 }
 
-func reportBusy(p *forensics.Pass, uid string, m mounts.Mount, why string, refused []*refusal) {
+// A going mount is one that somebody unmounts, or would.
+type going struct {
+	mount    mounts.Mount
+	severity forensics.Severity
+	pod      string // its processes do not count
+	by       int    // the process that unmounts it
+	why      string
+}
+
+// goingMounts lists them, those that are certain first, and inner ones before those that they lie on.
+func goingMounts(p *forensics.Pass) []going {
+	list := goingWithPods(p)
+	list = append(list, beingUnmounted(p)...)
+	list = append(list, stagedForNobody(p)...)
+	for _, status := range []mounts.Status{mounts.StatusHung, mounts.StatusDisconnected, mounts.StatusStale, mounts.StatusIOError} {
+		for _, s := range superblocks(p, status) {
+			for _, m := range slices.Backward(s.mounts) {
+				if _, here := p.Model.Host().ByID(m.ID); here && m.MountPoint != "/" {
+					list = append(list, going{mount: m, severity: forensics.Info, why: fmt.Sprintf("its file system is %s", status)})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// goingWithPods lists the mounts of pods that are gone or going.
+func goingWithPods(p *forensics.Pass) []going {
+	var list []going
+	for _, d := range p.Evidence.PodDirs {
+		state, why := p.Model.PodState(d.UID)
+		if state == forensics.PodUnknown {
+			p.Unjudged("pod %s: %s", d.UID, why)
+		}
+		if state != forensics.PodOrphaned && state != forensics.PodTerminating {
+			continue
+		}
+		for _, m := range slices.Backward(podMounts(p, d.UID)) {
+			list = append(list, going{
+				mount: m, severity: forensics.Warning, pod: d.UID, why: fmt.Sprintf("its pod is %s: %s", state, why),
+			})
+		}
+	}
+	return list
+}
+
+// beingUnmounted lists the mounts that running programs are told to unmount.
+func beingUnmounted(p *forensics.Pass) []going {
+	var list []going
+	for _, process := range p.Evidence.Processes {
+		switch process.Comm {
+		case "umount", "fusermount", "fusermount3", "umount.nfs", "umount.nfs4", "umount.ceph", "umount.cifs":
+		default:
+			continue
+		}
+		if process.MountNS != 0 && p.Evidence.Mounts.Namespace != 0 && process.MountNS != p.Evidence.Mounts.Namespace {
+			continue
+		}
+		for _, word := range process.Command[min(1, len(process.Command)):] {
+			if at := p.Model.Host().At(word); strings.HasPrefix(word, "/") && len(at) > 0 {
+				list = append(list, going{
+					mount: at[len(at)-1], severity: forensics.Warning, by: process.PID,
+					why: fmt.Sprintf("process %d (%s) is unmounting it", process.PID, process.Comm),
+				})
+			}
+		}
+	}
+	return list
+}
+
+// stagedPath is where the kubelet mounts a volume once for all its pods: CSI volumes since 1.9, in-tree ones before.
+var stagedPath = regexp.MustCompile(`/plugins/kubernetes\.io/(csi/.*/globalmount|[^/]+/mounts/.+)$`)
+
+// stagedForNobody lists the staged volumes that no pod has mounted any more.
+func stagedForNobody(p *forensics.Pass) []going {
+	var list []going
+	for _, m := range p.Evidence.Mounts.Mounts {
+		if p.Model.BelowKubelet(m.MountPoint) && stagedPath.MatchString(m.MountPoint) && len(p.Model.PodsOf(m.Device)) == 0 {
+			list = append(list, going{mount: m, severity: forensics.Warning, why: "it is staged, and no pod has the volume mounted"})
+		}
+	}
+	return list
+}
+
+func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
+	m := g.mount
 	holders, kernel := p.Model.HeldBy(m.ID)
 	holders = slices.DeleteFunc(slices.Clone(holders), func(h procs.Holder) bool {
 		process, _ := p.Model.Process(h.PID)
-		return process.PodUID == uid
+		return h.PID == g.by || g.pod != "" && process.PodUID == g.pod
 	})
 	kernel = slices.DeleteFunc(slices.Clone(kernel), func(k mounts.KernelUser) bool { return !k.Blocks })
 	if len(holders)+len(kernel) == 0 {
 		return
 	}
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.MountEntity(m.ID), Pods: []string{uid},
-		ConfidenceWhy: "the holds were read from /proc; the pod is " + why,
+		Severity: g.severity, Subject: forensics.MountEntity(m.ID), ConfidenceWhy: "the holds were read from /proc; " + g.why,
+	}
+	if uid, _ := p.Model.PodOf(m.MountPoint); uid != "" {
+		f.Pods = []string{uid}
 	}
 	if !slices.ContainsFunc(holders, func(h procs.Holder) bool { return !h.ByPath }) && len(kernel) == 0 {
 		f.Confidence = forensics.Likely
 	}
+	by := append(busyProcesses(p, &f, m, holders), busyKernel(&f, kernel)...)
+	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
+	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s "+
+		"Restarting the kubelet does not help. Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), mounts.KernelBlind)
+	f.Remedies = append(f.Remedies, unmountAtLast(p, m))
+	for _, r := range refused {
+		if r.subject == f.Subject {
+			r.told = true
+			f.Severity = forensics.Warning // somebody has tried, and was refused
+			f = r.join(f)
+		}
+	}
+	p.Report(f)
+}
+
+// busyProcesses says which processes hold a mount, and adds how to stop them, in the order in which to do it.
+func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, holders []procs.Holder) []string {
 	var by []string
-	for _, pid := range holdingPIDs(holders) {
+	pids := holdingPIDs(holders)
+	slices.SortStableFunc(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
+	for _, pid := range pids {
 		first := holders[slices.IndexFunc(holders, func(h procs.Holder) bool { return h.PID == pid })]
-		by = append(by, who(p, pid)+" "+byWhat(first))
+		text, remedy := who(p, pid)+" "+byWhat(first), stopHolder(p, pid)
+		if w, waits := waitsLong(p, pid, m.Device); waits {
+			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.thread.TID)
+			remedy.Precondition = strings.TrimPrefix(remedy.Precondition+"; the wait of its thread "+strconv.Itoa(w.thread.TID)+
+				" has been ended first: a kill takes effect only then", "; ")
+		}
+		by = append(by, text)
 		f.Because = append(f.Because, processEntity(pid))
 		f.Refs = append(f.Refs, holderRef(first))
-		f.Remedies = append(f.Remedies, stopHolder(p, pid))
+		f.Remedies = append(f.Remedies, remedy)
 	}
+	return by
+}
+
+// waitsLong finds a thread of a process that waits for a file system.
+func waitsLong(p *forensics.Pass, pid int, device string) (waiter, bool) {
+	list := waiters(p, device)
+	at := slices.IndexFunc(list, func(w waiter) bool { return w.thread.PID == pid && w.seconds >= hungAfter(p) })
+	if at < 0 {
+		return waiter{}, false
+	}
+	return list[at], true
+}
+
+// stopRank orders holders by what stopping them costs: what is left of an earlier examination, processes that belong to
+// nothing, pods, daemons, and what cannot be stopped.
+func stopRank(p *forensics.Pass, pid int) int {
+	process, ok := p.Model.Process(pid)
+	switch {
+	case isExamination(process):
+		return 0
+	case !ok:
+		return 2
+	case process.Kernel || pid == 1:
+		return 5
+	case isDaemon(process):
+		return 4
+	case process.PodUID != "":
+		return 3
+	}
+	return 1
+}
+
+// busyKernel says what in the kernel holds a mount, and adds how to free it: inner mounts before outer ones.
+func busyKernel(f *forensics.Finding, kernel []mounts.KernelUser) []string {
+	var by []string
+	slices.SortStableFunc(kernel, func(a, b mounts.KernelUser) int {
+		if (a.Use == mounts.UseMount) != (b.Use == mounts.UseMount) {
+			return map[bool]int{true: -1, false: 1}[a.Use == mounts.UseMount]
+		}
+		return cmp.Compare(strings.Count(b.What, "/"), strings.Count(a.What, "/"))
+	})
 	for _, k := range kernel {
 		by = append(by, kernelText(k))
 		f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceHolders, Excerpt: strings.TrimSpace(string(k.Use) + " " + k.What + " " + k.Detail)})
@@ -95,22 +246,40 @@ func reportBusy(p *forensics.Pass, uid string, m mounts.Mount, why string, refus
 			f.Because = append(f.Because, forensics.MountEntity(k.UserMount))
 		}
 	}
-	f.Title = fmt.Sprintf("mount %d at %s of a pod that is going cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
-	f.Detail = "umount answers EBUSY (\"target is busy\") until nothing of this is left: " + strings.Join(by, "; ") + ". " +
-		"Restarting the kubelet does not help. Not visible in /proc: " + mounts.KernelBlind + "."
-	f.Remedies = append(f.Remedies, forensics.Remedy{
-		Command:      "umount -c " + quote(m.MountPoint),
-		Why:          "the kubelet does it itself at its next try, within about two minutes; this is for a pod that the kubelet has forgotten",
-		Precondition: "nothing holds it any more: nodeforensics holders " + quote(m.MountPoint),
-		Risk:         "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
-	})
-	for _, r := range refused {
-		if r.subject == f.Subject {
-			r.told = true
-			f = r.join(f)
+	return by
+}
+
+// callsUnderWay names the threads that are in the middle of a call on a mount. The kernel counts those, too.
+func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
+	var calls []string
+	for _, w := range waiters(p, m.Device) {
+		if w.thread.MountID == m.ID {
+			calls = append(calls, fmt.Sprintf("%s (%s)", forensics.ThreadEntity(w.thread).ID, w.thread.Comm))
 		}
 	}
-	p.Report(f)
+	if len(calls) == 0 {
+		return ""
+	}
+	return " System calls under way hold it, too, until they return: those of " + forensics.Plural(len(calls), "thread") + ", " + some(calls) + "."
+}
+
+// unmountAtLast is the last step.
+func unmountAtLast(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
+	h, _ := p.Model.Health(m.Device)
+	switch {
+	case h.Status == mounts.StatusHung && m.Class == mounts.ClassFUSE:
+		r := abortFUSE(m)
+		r.Why += "; then umount -c " + quote(m.MountPoint) + " goes through"
+		return r
+	case h.Status == mounts.StatusHung && m.Class == mounts.ClassNetwork:
+		return forceUnmount(m)
+	}
+	return forensics.Remedy{
+		Command:      "umount -c " + quote(m.MountPoint),
+		Why:          "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",
+		Precondition: "nothing holds it any more: nodeforensics holders " + quote(m.MountPoint),
+		Risk:         "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
+	}
 }
 
 func kernelText(k mounts.KernelUser) string {

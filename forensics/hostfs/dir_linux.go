@@ -38,6 +38,9 @@ func (d *Dir) Close() error { return pathError("close", d.path, d.fd.close()) }
 
 // OpenDir opens a directory beneath this one.
 func (d *Dir) OpenDir(rel string) (*Dir, error) {
+	if d.mount == nil && d.isFast(rel) {
+		return d.openFast(rel)
+	}
 	fd, err := d.openPath(rel)
 	if err == nil {
 		if err = wantType(fd, unix.S_IFDIR); err == nil {
@@ -49,6 +52,30 @@ func (d *Dir) OpenDir(rel string) (*Dir, error) {
 		_ = unix.Close(fd)
 	}
 	return nil, d.error("open", rel, err)
+}
+
+// openFast opens a directory of a file system of the kernel's own, where O_DIRECTORY triggers nothing. What it says of
+// itself holds for what is beneath, which is the same mount.
+func (d *Dir) openFast(rel string) (*Dir, error) {
+	parent, err := d.fd.use()
+	if err != nil {
+		return nil, d.error("open", rel, err)
+	}
+	fd, err := openBeneath(parent, rel, pathFlags|unix.O_DIRECTORY)
+	d.fd.done()
+	if err != nil {
+		if errors.Is(err, unix.ENOTDIR) { // which is also said of a link
+			if _, linkErr := d.readLink(rel); linkErr == nil {
+				err = ErrSymlink
+			}
+		}
+		return nil, d.error("open", rel, refused(err))
+	}
+	below := &Dir{path: path.Join(d.path, rel), fd: newHandle(fd), table: d.table, seen: withSlash(path.Join(d.seen, rel))}
+	if !strings.Contains(rel, "sys") {
+		below.once.Do(func() { below.fast = true })
+	}
+	return below, nil
 }
 
 // ReadFile reads a regular file up to limit bytes. If there is more, it returns limit bytes and [ErrTruncated].
@@ -64,6 +91,18 @@ func (d *Dir) Append(buf []byte, rel string, limit int64) ([]byte, error) {
 	buf, err = appendFile(buf, fd, limit)
 	_ = unix.Close(fd)
 	return buf, d.error("read", rel, err)
+}
+
+// Head is one read into the free part of buf, for files that the kernel writes in one piece, as /proc/PID/fdinfo/N. It
+// returns buf with what was read behind it.
+func (d *Dir) Head(buf []byte, rel string) ([]byte, error) {
+	fd, err := d.openFile(rel)
+	if err != nil {
+		return buf, d.error("open", rel, err)
+	}
+	n, err := again(func() (int, error) { return unix.Read(fd, buf[len(buf):cap(buf)]) })
+	_ = unix.Close(fd)
+	return buf[:len(buf)+max(n, 0)], d.error("read", rel, err)
 }
 
 // ReadLink returns the text of a symbolic link. For the links of /proc/PID that is not always a path.

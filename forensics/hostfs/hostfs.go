@@ -3,7 +3,8 @@
 //
 // The directories that matter to an examination of a kubelet are written by containers: they hold symbolic links that
 // lead out of the examined root, FIFOs that block whoever opens them, files without end, and mount points of servers
-// that no longer answer. So every access is rooted and bounded, and opens nothing but regular files and directories.
+// that no longer answer. So every access is rooted and bounded, and opens nothing but regular files and directories. The
+// one exception is named by its caller and reachable on the live machine only: [FS.OpenKernelLog].
 //
 //   - [FS] looks paths up as the host itself would: symbolic links are followed, absolute ones restart at the root, and
 //     nothing leads out of the root. It crosses mount points, since the caller named the path and so decides, but it

@@ -14,6 +14,14 @@ type FS struct{}
 // Dir is an open directory. It exists on Linux only.
 type Dir struct{}
 
+// LinkReader reads directories of links. It exists on Linux only.
+type LinkReader struct{}
+
+// Each is not supported.
+func (*LinkReader) Each(_ *Dir, rel string, _ int, _ func(name, text []byte, err error)) error {
+	return unsupported("readdir", rel)
+}
+
 // File is an open regular file. It exists on Linux only.
 type File struct{}
 
@@ -75,6 +83,9 @@ func (*Dir) ReadFile(rel string, _ int64) ([]byte, error) { return nil, unsuppor
 func (*Dir) Append(buf []byte, rel string, _ int64) ([]byte, error) {
 	return buf, unsupported("open", rel)
 }
+
+// Head is not supported.
+func (*Dir) Head(buf []byte, rel string) ([]byte, error) { return buf, unsupported("open", rel) }
 
 // ReadLink is not supported.
 func (*Dir) ReadLink(rel string) (string, error) { return "", unsupported("readlink", rel) }

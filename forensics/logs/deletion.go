@@ -233,13 +233,18 @@ func (d *deletion) asked() bool {
 	return d.deleted || d.gone || d.teardown != "" && d.teardown != teardownTerminal && d.teardown != teardownEvicted
 }
 
+// idle says that all that began has ended, and nothing complains.
+func (d *deletion) idle() bool {
+	return len(d.kills) == 0 && len(d.mounts) == 0 && len(d.complaints) == 0
+}
+
 // settle says whether the deletion has just ended. The object of the API server is removed by the kubelet when all else
 // is done, so its removal ends a deletion; but a pod that was deleted by force, or a static one, is removed first.
 func (d *deletion) settle() bool {
 	if d.Done {
 		return false
 	}
-	idle := len(d.kills) == 0 && len(d.mounts) == 0 && len(d.complaints) == 0
+	idle := d.idle()
 	switch rank := stageRank(d.Stage); {
 	case d.Stage == stageRemoved,
 		d.gone && rank >= stageRank(stageAPI),

@@ -18,11 +18,16 @@ type deletions struct {
 	done  int
 	// life counts the kubelets.
 	life int
+	// pruned counts the pods that ended and were forgotten, for want of room.
+	pruned int64
+	// removed is told the pods that are no more.
+	removed func(uid string)
 }
 
-func newDeletions() deletions {
+func newDeletions(removed func(uid string)) deletions {
 	return deletions{
-		byUID: map[string]*deletion{}, byName: map[string]*deletion{}, uids: map[string]string{}, nameOf: map[string]string{},
+		removed: removed,
+		byUID:   map[string]*deletion{}, byName: map[string]*deletion{}, uids: map[string]string{}, nameOf: map[string]string{},
 		pods: map[string]string{},
 	}
 }
@@ -118,16 +123,24 @@ func cutAfter(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// added forgets which UID a name had: another pod may have it now.
+// added forgets which pod a name meant: another one may have it now, or a static pod with the same UID comes again. A
+// deletion that still stands keeps its name, since a kubelet that starts adds the pods that are on their way out too.
 func (s *deletions) added(p Subject) {
 	if p.PodName == "" {
 		return
+	}
+	uid := p.PodUID
+	if uid == "" {
+		uid = s.uids[p.PodName]
 	}
 	delete(s.uids, p.PodName)
 	if p.PodUID != "" {
 		s.learn(p)
 	}
-	if d := s.byName[p.PodName]; d != nil && d.Done {
+	if d := s.byUID[uid]; d != nil && (d.Done || d.gone) {
+		delete(s.byUID, uid)
+	}
+	if d := s.byName[p.PodName]; d != nil && (d.Done || d.gone) {
 		delete(s.byName, p.PodName)
 	}
 }
@@ -193,6 +206,9 @@ func (s *deletions) step(file string, o Occurrence, drop func(Kind)) {
 	d.follow(file, o)
 	if d.settle() {
 		s.done++
+		if d.Stage == stageRemoved {
+			s.removed(d.PodUID)
+		}
 		s.prune()
 	}
 }
@@ -240,6 +256,9 @@ func (s *deletions) prune() {
 		}
 		remove--
 		s.done--
+		if d.told() {
+			s.pruned++
+		}
 		if s.byUID[d.PodUID] == d {
 			delete(s.byUID, d.PodUID)
 		}

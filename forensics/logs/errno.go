@@ -1,6 +1,9 @@
 package logs
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // errnoWords tell an errno from its message: the C library's, Go's and umount's, in the languages in which nodes are
 // installed. A language is told by words that no English message has. The order matters where one message holds
@@ -46,7 +49,7 @@ var errnoWords = []struct {
 	}},
 	{"EDQUOT", []string{"isk quota exceeded", "超出磁盘限额", "ディスク使用量制限を超過"}},
 	{"ENOTEMPTY", []string{"irectory not empty", "目录非空", "ディレクトリは空ではありません", "Verzeichnis nicht leer"}},
-	{"ENOTDIR", []string{": not a directory"}},
+	{"ENOTDIR", []string{"not a directory"}},
 	{"EHOSTDOWN", []string{"ost is down", "主机关闭", "ホストが落ちています", "Rechner ist nicht aktiv"}},
 	{"ETIMEDOUT", []string{
 		"onnection timed out", "连接超时", "連線逾時", "接続がタイムアウトしました", "Wartezeit für die Verbindung ist abgelaufen",
@@ -68,16 +71,49 @@ var errnoWords = []struct {
 	}},
 }
 
+// An errnoWord is one word of errnoWords, in their order.
+type errnoWord struct{ errno, word string }
+
+// asciiErrnos and otherErrnos are the words without and with letters beyond ASCII. Most errors are in English, and are
+// spared the comparison with the others.
+var asciiErrnos, otherErrnos = func() (ascii, other []errnoWord) {
+	for _, e := range errnoWords {
+		for _, w := range e.words {
+			if isASCII(w) {
+				ascii = append(ascii, errnoWord{e.errno, w})
+			} else {
+				other = append(other, errnoWord{e.errno, w})
+			}
+		}
+	}
+	return ascii, other
+}()
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
 // errno names the errno that a text in any of the known languages speaks of; "" if none.
 func errno(text string) string {
 	if text == "" {
 		return ""
 	}
-	for _, e := range errnoWords {
-		for _, w := range e.words {
-			if strings.Contains(text, w) {
-				return e.errno
-			}
+	for _, w := range asciiErrnos {
+		if strings.Contains(text, w.word) {
+			return w.errno
+		}
+	}
+	if isASCII(text) {
+		return ""
+	}
+	for _, w := range otherErrnos {
+		if strings.Contains(text, w.word) {
+			return w.errno
 		}
 	}
 	return ""

@@ -42,6 +42,11 @@ var orphanExamples = []example{
 		want: Subject{PodUID: uid1, Code: "ESTALE"},
 	},
 	{
+		name: "1.19 to 1.23, the error in the middle", kind: KindOrphan, number: 5,
+		line: ids(`E0512 10:00:02.000001    2588 kubelet_volumes.go:245] "There were many similar errors. Turn up verbosity to see them." err="orphaned pod \"U1\" found, but error not a directory occurred when trying to remove the volumes dir" numErrs=5`),
+		want: Subject{PodUID: uid1, Code: "ENOTDIR"},
+	},
+	{
 		name: "1.34", kind: KindOrphan, number: 3,
 		line: ids(`E0512 10:00:02.000001    2588 kubelet_volumes.go:263] "There were many similar errors. Turn up verbosity to see them." err="orphaned pod \"U1\" found, but error occurred when trying to remove the volumes dir: not a directory" numErrs=3`),
 		want: Subject{PodUID: uid1, Code: "ENOTDIR", Reason: "not a directory"},
@@ -208,6 +213,7 @@ var teardownExamples = []example{
 	{name: "new", kind: KindPodTerminating, line: ids(`I0512 10:00:02.200001    2588 kubelet.go:2129] "SyncTerminatingPod enter" pod="default/web-0" podUID="U1"`), want: Subject{PodUID: uid1}},
 	{name: "grace", kind: KindPodTerminating, number: 5, line: ids(`I0512 10:00:02.200001    2588 kubelet.go:2139] "Pod terminating with grace period" pod="default/web-0" podUID="U1" gracePeriod=5`)},
 	{name: "1.10 to 1.18", kind: KindContainerKilling, number: 30, line: `I0512 10:00:02.200001    2588 kuberuntime_container.go:559] Killing container "docker://abcd" with 30 second grace period`, want: Subject{Container: "abcd"}},
+	{name: "1.10 to 1.18, override", kind: KindContainerKilling, number: 2, line: `I0512 10:00:02.200001    2588 kuberuntime_container.go:547] Killing container {"docker" "abcd"}, but using 2 second grace period override`, want: Subject{Container: "abcd"}},
 	{name: "1.19", kind: KindContainerKilling, number: 30, line: `I0512 10:00:02.200001    2588 kuberuntime_container.go:635] Killing container "docker://abcd" with a 30 second grace period`, want: Subject{Container: "abcd"}},
 	{name: "1.21", kind: KindContainerKilling, number: 30, line: ids(`I0512 10:00:02.200001    2588 kuberuntime_container.go:714] "Killing container with a grace period override" pod="default/web-0" podUID=U1 containerName="app" containerID="docker://abcd" gracePeriod=30`), want: Subject{PodUID: uid1, Container: "abcd"}},
 	{name: "new", kind: KindContainerKilling, number: 30, line: ids(`I0512 10:00:02.200001    2588 kuberuntime_container.go:866] "Killing container with a grace period" pod="default/web-0" podUID="U1" containerName="app" containerID="containerd://abcd" gracePeriod=30`), want: Subject{PodName: "default/web-0", PodUID: uid1, Container: "abcd"}},

@@ -75,7 +75,11 @@ func errorOf(e *Entry) string {
 // podField reads a pod as kubelets have written it: "ns/name", "name_ns(uid)", or a JSON object of both.
 func podField(v, uid string) (name, podUID string) {
 	if strings.HasPrefix(v, "{") {
-		return cut(between(v, `"namespace":"`, `"`)+"/"+between(v, `"name":"`, `"`), maxName), uid
+		namespace, name := between(v, `"namespace":"`, `"`), between(v, `"name":"`, `"`)
+		if name == "" {
+			return "", uid
+		}
+		return cut(namespace+"/"+name, maxName), uid
 	}
 	if n, u := formattedPod(v); n != "" {
 		return n, u

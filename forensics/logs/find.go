@@ -31,11 +31,25 @@ var kubeletUnits = []string{
 	"snap.microk8s.daemon-kubelite", "snap.microk8s.daemon-kubelet", "snap.kubelet-eks.daemon",
 }
 
+// runtimeUnits are the services of container runtimes, and runtimeFiles where those write that k3s and rke2 start.
+var (
+	runtimeUnits = []string{"containerd", "crio", "docker", "cri-docker", "snap.microk8s.daemon-containerd"}
+	runtimeFiles = []string{"/var/lib/rancher/k3s/agent/containerd/containerd.log", "/var/lib/rancher/rke2/agent/containerd/containerd.log"}
+)
+
+// unitArgs are arguments for journalctl.
+func unitArgs(units []string) (args []string) {
+	for _, u := range units {
+		args = append(args, "--unit="+u)
+	}
+	return args
+}
+
 // ownFiles are logs that hold the lines of a kubelet alone, or of a program that runs one.
 var ownFiles = []string{"/var/log/k3s.log", "/var/log/k3s-service.log", "/var/log/kubelet.log", "/var/log/kubernetes/kubelet.log", "/var/log/kubelet/kubelet.log"}
 
-// Find finds the logs of a node: what the kubelet wrote, what the kernel wrote, and what the controller manager wrote if
-// it runs here. Of several copies of the same lines, as the journal, the syslog and the files made of them, one is taken.
+// Find finds the logs of a node: what the kubelet, the container runtime and the kernel wrote, and the controller manager
+// if it runs here. Of several copies of the same lines, as the journal, the syslog and the files made of them, one is taken.
 // The notes say what is not there, or not readable.
 func Find(ctx context.Context, fsys *hostfs.FS, opt FindOptions) (sources []Source, notes []File) {
 	f := &finder{fsys: fsys, opt: opt}
@@ -47,6 +61,9 @@ func Find(ctx context.Context, fsys *hostfs.FS, opt FindOptions) (sources []Sour
 	f.systemLog()
 	if !f.kubelet {
 		f.containerised()
+	}
+	for _, name := range runtimeFiles {
+		f.rotated(name, "containerd")
 	}
 	f.kernelLog()
 	f.controllerManager()
@@ -96,10 +113,7 @@ func (f *finder) journals(ctx context.Context) {
 		f.note("journal", "mixed", "absent", "there is no journalctl to read "+dir+" with")
 		return
 	}
-	var units []string
-	for _, u := range kubeletUnits {
-		units = append(units, "--unit="+u)
-	}
+	var runtime bool
 	asked := []struct {
 		name, origin string
 		match        []string
@@ -107,7 +121,8 @@ func (f *finder) journals(ctx context.Context) {
 		log          io.ReadCloser
 		err          error
 	}{
-		{name: "journal:kubelet", origin: "kubelet", match: units, found: &f.kubelet},
+		{name: "journal:kubelet", origin: "kubelet", match: unitArgs(kubeletUnits), found: &f.kubelet},
+		{name: "journal:runtime", origin: "mixed", match: unitArgs(runtimeUnits), found: &runtime},
 		{name: "journal:kernel", origin: "kernel", match: []string{"_TRANSPORT=kernel"}, found: &f.kernel},
 	}
 	var asking sync.WaitGroup
@@ -129,7 +144,7 @@ func (f *finder) journals(ctx context.Context) {
 			f.note(a.name, a.origin, "absent", "the journal has no lines of it since "+f.opt.Since.UTC().Format(time.RFC3339))
 		case errors.Is(a.err, fs.ErrPermission):
 			f.note(a.name, a.origin, "denied", a.err.Error())
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, errors.Is(a.err, context.DeadlineExceeded):
 			f.note(a.name, a.origin, "timeout", a.err.Error())
 		default:
 			f.note(a.name, a.origin, "malformed", a.err.Error())

@@ -85,8 +85,8 @@ func TestTheLogsOfANodeAreFound(t *testing.T) {
 			notes:   []string{"journal absent", "/var/log/messages-20261108.xz malformed", "kubelet absent"},
 		},
 		{
-			name: "rke2 and the kernel's file", want: []string{"/var/lib/rancher/rke2/agent/logs/kubelet-2026-11-20T10-00-00.000.log.gz", "/var/lib/rancher/rke2/agent/logs/kubelet.log", "/var/log/kern.log"},
-			entries: []entry{{"/var/lib/rancher/rke2/agent/logs/kubelet-2026-11-20T10-00-00.000.log.gz", "x"}, {"/var/lib/rancher/rke2/agent/logs/kubelet.log", one}, {"/var/log/kern.log", "x"}},
+			name: "rke2 and the kernel's file", want: []string{"/var/lib/rancher/rke2/agent/logs/kubelet-2026-11-20T10-00-00.000.log.gz", "/var/lib/rancher/rke2/agent/logs/kubelet.log", "/var/lib/rancher/rke2/agent/containerd/containerd.log", "/var/log/kern.log"},
+			entries: []entry{{"/var/lib/rancher/rke2/agent/logs/kubelet-2026-11-20T10-00-00.000.log.gz", "x"}, {"/var/lib/rancher/rke2/agent/logs/kubelet.log", one}, {"/var/lib/rancher/rke2/agent/containerd/containerd.log", "x"}, {"/var/log/kern.log", "x"}},
 			notes:   []string{"journal absent"},
 		},
 		{
@@ -145,12 +145,12 @@ func TestTheJournalIsAsked(t *testing.T) {
 		want         []string
 		status       map[string]string
 	}{
-		{"both", "echo '" + record + "'", []string{"journal:kubelet", "journal:kernel"}, map[string]string{"journal:kubelet": "read", "journal:kernel": "read"}},
-		{"half of it: the rest is in the syslog", `case "$*" in *kernel*) exit 1;; esac; echo '` + record + "'", []string{"journal:kubelet", "/var/log/syslog"}, map[string]string{"journal:kubelet": "read", "journal:kernel": "absent", "/var/log/syslog": "read"}},
-		{"systemd before 236", `case "$*" in *output-fields*) echo "journalctl: unrecognized option '--output-fields=x'" >&2; exit 1;; esac; echo '` + record + "'", []string{"journal:kubelet", "journal:kernel"}, map[string]string{"journal:kubelet": "read"}},
+		{"both", "echo '" + record + "'", []string{"journal:kubelet", "journal:runtime", "journal:kernel"}, map[string]string{"journal:kubelet": "read", "journal:kernel": "read"}},
+		{"half of it: the rest is in the syslog", `case "$*" in *kernel*|*docker*) exit 1;; esac; echo '` + record + "'", []string{"journal:kubelet", "/var/log/syslog"}, map[string]string{"journal:kubelet": "read", "journal:kernel": "absent", "/var/log/syslog": "read"}},
+		{"systemd before 236", `case "$*" in *output-fields*) echo "journalctl: unrecognized option '--output-fields=x'" >&2; exit 1;; esac; echo '` + record + "'", []string{"journal:kubelet", "journal:runtime", "journal:kernel"}, map[string]string{"journal:kubelet": "read"}},
 		{"not permitted", `echo "Hint: You are currently not seeing messages from other users and the system." >&2; exit 1`, []string{"/var/log/syslog"}, map[string]string{"journal:kubelet": "denied"}},
 		{"fails", `echo "cannot" >&2; exit 1`, []string{"/var/log/syslog"}, map[string]string{"journal:kubelet": "malformed"}},
-		{"fails after some records", "echo '" + record + "'; echo 'Input/output error' >&2; exit 1", []string{"journal:kubelet", "journal:kernel"}, map[string]string{"journal:kubelet": "malformed"}},
+		{"fails after some records", "echo '" + record + "'; echo 'Input/output error' >&2; exit 1", []string{"journal:kubelet", "journal:runtime", "journal:kernel"}, map[string]string{"journal:kubelet": "malformed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sources, notes := Find(t.Context(), disk(t, files...), FindOptions{Since: noon, Journalctl: journalctl(t, c.script)})
@@ -178,7 +178,7 @@ func TestTheJournalIsAskedForWhatIsWanted(t *testing.T) {
 	}
 	for _, part := range []string{
 		"--output=json", "--no-pager", fmt.Sprintf("--since=@%d", noon.Unix()), "--directory=" + fsys.Root() + "/var/log/journal",
-		"--unit=kubelet", "--unit=k3s-agent", "_TRANSPORT=kernel", "--lines=",
+		"--unit=kubelet", "--unit=k3s-agent", "--unit=containerd", "_TRANSPORT=kernel", "--lines=",
 	} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("no %s in %s", part, text)
@@ -194,7 +194,7 @@ func TestAJournalThatDoesNotAnswerIsLeftBehind(t *testing.T) {
 	go func() { // when both have been started
 		for {
 			names, _ := filepath.Glob(started + ".*")
-			if len(names) == 2 {
+			if len(names) == 3 {
 				cancel()
 				return
 			}
@@ -207,7 +207,7 @@ func TestAJournalThatDoesNotAnswerIsLeftBehind(t *testing.T) {
 	if !slices.Equal(paths(sources), []string{"/var/log/kern.log"}) {
 		t.Errorf("%q", paths(sources))
 	}
-	for _, f := range notes[:2] {
+	for _, f := range notes[:3] {
 		if f.Status != "timeout" {
 			t.Errorf("%+v", f)
 		}

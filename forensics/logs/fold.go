@@ -53,13 +53,14 @@ type event struct {
 }
 
 func newFolder() *folder {
-	return &folder{
+	f := &folder{
 		events: map[eventKey]*event{}, ofKind: map[Kind]int{}, dropped: map[Kind]int64{},
 		orphans:    orphanage{pods: map[podHash]struct{}{}, mounted: map[podHash]struct{}{}},
 		loop:       newLoop(),
-		deletions:  newDeletions(),
-		operations: operations{open: map[operationID]*operation{}},
+		operations: operations{open: map[operationID]*operation{}, pods: map[string]int{}},
 	}
+	f.deletions = newDeletions(f.operations.gone)
+	return f
 }
 
 // add takes one occurrence; file is the path that quotes name. Nothing of the entry is kept uncloned.

@@ -104,7 +104,7 @@ func TestDeletionStandsWhereItsLinesEnd(t *testing.T) {
 		{4, stageKilling, "pod's worker"},
 		{5, stageContainers, "containers, which have not ended"},
 		{7, stageVolumes, "no unmount has begun"},
-		{8, stageVolumes, "began at 10:00:32 and has not come back"},
+		{8, stageVolumes, "began at 11-20 10:00:32 UTC and has not come back"},
 		{10, stageCgroup, "cgroup"},
 		{11, stageStatus, "status manager"},
 		{13, stageAPI, "finalizers"},
@@ -127,7 +127,7 @@ func TestDeletionStandsWhereItsLinesEnd(t *testing.T) {
 // In the grace period nothing is wrong yet.
 func TestDeletionWithinItsGracePeriod(t *testing.T) {
 	d := only(t, fold("kubelet", append(slices.Clone(newFlow[:5]), k("I", 10, "kubelet.go", `"SyncLoop (housekeeping)"`))...))
-	if !strings.Contains(d.Waits, "until 10:00:31") {
+	if !strings.Contains(d.Waits, "until 11-20 10:00:31 UTC") {
 		t.Errorf("waits %q", d.Waits)
 	}
 }
@@ -258,12 +258,55 @@ func TestSameNameTwice(t *testing.T) {
 	}
 }
 
+// A static pod keeps its UID when it comes again, here at -v 2.
+func TestStaticPodTwice(t *testing.T) {
+	remove := `"SyncLoop REMOVE" source="file" pods=["default/web-0"]`
+	lines := []string{k("I", 1, "kubelet.go", remove), newFlow[4], newFlow[5], newFlow[7], newFlow[8]}
+	lines = append(lines, k("I", 60, "kubelet.go", `"SyncLoop ADD" source="file" pods=["default/web-0"]`))
+	for _, l := range []string{k("I", 1, "kubelet.go", remove), newFlow[4], newFlow[5], newFlow[7]} {
+		lines = append(lines, strings.Replace(l, "1120 10:00", "1120 10:10", 1))
+	}
+	s := fold("kubelet", append(lines, k("I", 1500, "server.go", `"something"`))...)
+	if len(s.Deletions) != 2 || s.Deletions[0].Done || s.Deletions[0].Stage != stageVolumes {
+		t.Fatalf("%+v", s.Deletions)
+	}
+	if !s.Deletions[1].Done || stagesOf(s.Deletions[0]) != "requested containers volumes" {
+		t.Errorf("the first: done %v; the second: %q", s.Deletions[1].Done, stagesOf(s.Deletions[0]))
+	}
+	if !strings.Contains(s.Deletions[0].Waits, "began at 11-20 10:10:32 UTC and has not come back") {
+		t.Errorf("waits %q", s.Deletions[0].Waits)
+	}
+}
+
 // A container that is killed because its probe fails is no deletion; nor is a mount that fails.
 func TestNoDeletion(t *testing.T) {
 	s := fold("kubelet", newFlow[4], failure("{volumeName:"+csiUnique+" podName:U1 nodeName:}", "1s",
 		`MountVolume.SetUp failed for volume "data" (UniqueName: "`+csiUnique+`") pod "web-0" (UID: "U1") : rpc error: code = Internal desc = it broke`))
 	if len(s.Deletions) != 0 {
 		t.Errorf("deletions %+v", s.Deletions)
+	}
+}
+
+// Nobody waits any more for a mount that failed when its pod is gone.
+func TestOperationsOfPodsThatAreGone(t *testing.T) {
+	failed := failure("{volumeName:"+nfsUnique+" podName:U1 nodeName:}", "1s", `MountVolume.SetUp failed for volume "x" (UniqueName: "`+nfsUnique+`") pod "web-0" (UID: "U1") : it broke`)
+	if ops := fold("kubelet", failed).Operations; len(ops) != 1 {
+		t.Errorf("%+v", ops)
+	}
+	if ops := fold("kubelet", append([]string{failed}, newFlow...)...).Operations; len(ops) != 0 {
+		t.Errorf("%+v", ops)
+	}
+}
+
+// A pod whose deletion was seen just before the sync loop fell silent waits for the loop.
+func TestDeletionBeforeSilence(t *testing.T) {
+	var lines []string
+	for i := range 5 {
+		lines = append(lines, k("I", float64(2*i)/10, "kubelet.go", `"SyncLoop (housekeeping)"`))
+	}
+	lines = append(lines, newFlow[1], k("I", 400, "kubelet_node_status.go", `"something"`))
+	if d := only(t, fold("kubelet", lines...)); !strings.Contains(d.Waits, "silent since 11-20 10:00:01 UTC") {
+		t.Errorf("waits %q", d.Waits)
 	}
 }
 
@@ -293,5 +336,55 @@ func TestOperations(t *testing.T) {
 				t.Errorf("operations %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// A day of a busy node: thousands of pods go, and the few that stand are still told.
+func TestManyDeletions(t *testing.T) {
+	f := newFolder()
+	stuck := strings.NewReplacer("U1", uid2, "web-0", "stuck-0")
+	for _, l := range newFlow[:8] {
+		foldInto(f, "kubelet.log", "kubelet", stuck.Replace(l))
+	}
+	const pods = 3000
+	for i := range pods {
+		pod := strings.NewReplacer("U1", fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), "web-0", fmt.Sprintf("web-%d", i))
+		for _, l := range newFlow[1:] {
+			foldInto(f, "kubelet.log", "kubelet", pod.Replace(l))
+		}
+	}
+	s := f.story(nil)
+	if len(s.Deletions) != maxDeletions || s.Deletions[0].PodUID != uid2 || s.Deletions[0].Done || !s.Deletions[1].Done {
+		t.Errorf("%d deletions, first %+v", len(s.Deletions), s.Deletions[0])
+	}
+	if told := int64(len(s.Deletions)) + s.Dropped[KindPodTeardown]; told != pods+1 {
+		t.Errorf("%d are told or counted, want %d", told, pods+1)
+	}
+	if len(f.deletions.all) > 3*maxDeletions || len(f.deletions.uids) > maxNames {
+		t.Errorf("%d deletions and %d names are kept", len(f.deletions.all), len(f.deletions.uids))
+	}
+}
+
+func TestListsOfPods(t *testing.T) {
+	for list, want := range map[string]string{
+		`["default/a","kube-system/b"]`:                                     "default/a kube-system/b",
+		`[default/a kube-system/b]`:                                         "default/a kube-system/b",
+		`[a_default(` + uid1 + `), b_x(` + uid2 + `)]`:                      "default/a:" + uid1 + " x/b:" + uid2,
+		`[{"name":"a","namespace":"default"},{"name":"b","namespace":"x"}]`: "default/a x/b",
+		`[]`:        "",
+		`["web"]`:   "",
+		`[[[{"`:     "",
+		`["a/b",,,`: "a/b",
+	} {
+		var got []string
+		for _, p := range listOfPods(list, 10) {
+			if p.PodUID != "" {
+				p.PodName += ":" + p.PodUID
+			}
+			got = append(got, p.PodName)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", list, got, want)
+		}
 	}
 }

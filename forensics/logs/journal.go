@@ -18,8 +18,10 @@ import (
 
 const (
 	// maxRecords and maxJournal bound what is taken from a journal: the newest records, and bytes of JSON.
-	maxRecords = 1_000_000
+	maxRecords = 500_000
 	maxJournal = 2 << 30
+	// journalPatience is how long the first record may take; a journal of many files on a slow disk takes seconds.
+	journalPatience = 8 * time.Second
 )
 
 // programPaths are where journalctl may be. PATH is not searched: it may lead over a dead mount.
@@ -62,12 +64,22 @@ func (j *journal) open(ctx context.Context) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err = r.out.Peek(1); err == nil {
+		waiting, cancel := context.WithTimeout(ctx, journalPatience)
+		giveUp := context.AfterFunc(waiting, func() { // closing the pipe ends the wait for one that cannot be killed
+			r.cancel()
+			_ = r.pipe.Close()
+		})
+		_, err = r.out.Peek(1)
+		late := !giveUp()
+		cancel()
+		if err == nil && !late {
 			return r, nil
 		}
 		_ = r.Close()
 		complaint := r.complaint()
 		switch {
+		case late && ctx.Err() == nil:
+			return nil, fmt.Errorf("journalctl: no record for %v: %w", journalPatience, context.DeadlineExceeded)
 		case fields && strings.Contains(complaint, "output-fields"):
 			continue
 		case ctx.Err() != nil:

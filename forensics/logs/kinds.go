@@ -253,6 +253,9 @@ const (
 	KindContainerRemoveFailed Kind = "container-remove-failed" // `"RemoveContainer from runtime service failed"`
 	// KindContainerNameReserved: `failed to reserve container name`: an earlier create still runs.
 	KindContainerNameReserved Kind = "container-name-reserved"
+	// KindExecFailed: `"ExecSync cmd from runtime service failed"`: the command of a probe or a hook failed or took too
+	// long. It says little of the runtime.
+	KindExecFailed Kind = "exec-failed"
 	// KindRuntimeCallFailed is any other call to the runtime that failed (List…, Status, Version, ImageFsInfo).
 	// Reason begins with the call.
 	KindRuntimeCallFailed Kind = "runtime-call-failed"

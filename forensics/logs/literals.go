@@ -1,14 +1,14 @@
 package logs
 
 // literals are what lines must hold, at least one of them, to be parsed at all. They are matched byte by byte, in the line
-// as it stands: none holds a character that klog or JSON escapes. None is shorter than nine bytes, so that a search can
+// as it stands: none holds a character that klog or JSON escapes. None is shorter than ten bytes, so that a search can
 // skip.
 func literals() []string {
 	return []string{
 		// Orphans and cgroups.
 		"rphaned pod", "Orphan pod", "orphaned volume", "cgroup paths",
 		// The sync loop, PLEG, the watchdog.
-		"SyncLoop ", "main sync loop", "sync Loop took", "pping pod synchronization", "ousekeeping took longer",
+		"SyncLoop (", "SyncLoop ADD", "SyncLoop UPDATE", "SyncLoop REMOVE", "SyncLoop DELETE", "SyncLoop RECONCILE", "main sync loop", "sync Loop took", "pping pod synchronization", "ousekeeping took longer",
 		"vent channel is full", "Unable to retrieve pods", "Ignoring events for pod", "container finished",
 		"notify watchdog", "Node became not ready",
 		// The deletion of pods.
@@ -37,11 +37,11 @@ func literals() []string {
 		// Pod garbage collection.
 		"arbage collecting", "force deleting Pod", "orphaned Pod", "unscheduled terminating Pod",
 		// The kernel.
-		"blocked for more than", "nfs: server ", "libceph: ", "ceph: mds", "mds0 hung", "has not responded in", "offline device",
-		"to dead device", "active paths: 0", "Device offlined", "recovery timed out", "nvme nvme",
+		"blocked for more than", "in I/O wait for more", "nfs: server ", "libceph: mon", "libceph: osd", "libceph: mds", "ceph: mds0", "]: mds0 hung", "reconnect denied", "rejected session", "has not responded in", "offline device",
+		"to dead device", "active paths: 0", "Device offlined", "recovery timed out", "controller is down", "resetting controller", " timeout, abort", " timeout, reset", " timeout, compl", " timeout, disab",
 		"timing out command", "hard resetting link", "esetting device", "filesystem read-only", "has been shut down",
-		"do_force_shutdown", "utting down filesystem", "unmount the filesystem", "I/O error", "orruption",
-		"EXT4-fs error", "Detected IO errors", "Aborting journal", "ut of memory", "oom-kill:", "result of limit of",
+		"do_force_shutdown", "utting down filesystem", "unmount the filesystem", "I/O error, ", "I/O error on", "log I/O error", "metadata I/O error", "orruption ",
+		"EXT4-fs error", "Detected IO errors", "Aborting journal", "ut of memory", "oom-kill:constraint", "result of limit of",
 		"fork rejected", "SLUB: Unable", "soft lockup", "detected stall", "to become free", "out-of-data-space",
 		"out of data space", "free data blocks",
 		// The life of the kubelet.

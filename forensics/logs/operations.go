@@ -25,6 +25,8 @@ type operation struct {
 // operations follows the volume operations that have not ended well.
 type operations struct {
 	open map[operationID]*operation
+	// pods counts the open operations of each pod.
+	pods map[string]int
 }
 
 // operationStarts and operationEnds tell which kinds begin and end what.
@@ -88,6 +90,7 @@ func (s *operations) at(id operationID, k Kind, drop func(Kind)) *operation {
 		}
 		op = new(operation)
 		s.open[id] = op
+		s.pods[id.pod]++
 	}
 	return op
 }
@@ -122,11 +125,33 @@ func (op *operation) note(q Quote) {
 // end forgets an operation that ended well. A volume that was detached has no operation any more.
 func (s *operations) end(name string, v Subject) {
 	if name != "" {
-		delete(s.open, idOf(name, v))
+		s.forget(idOf(name, v))
 		return
 	}
-	delete(s.open, operationID{uniqueName: v.UniqueName, away: true, device: true})
-	delete(s.open, operationID{uniqueName: v.UniqueName, device: true})
+	s.forget(operationID{uniqueName: v.UniqueName, away: true, device: true})
+	s.forget(operationID{uniqueName: v.UniqueName, device: true})
+}
+
+func (s *operations) forget(id operationID) {
+	if _, ok := s.open[id]; !ok {
+		return
+	}
+	delete(s.open, id)
+	if s.pods[id.pod]--; s.pods[id.pod] <= 0 {
+		delete(s.pods, id.pod)
+	}
+}
+
+// gone forgets the operations of a pod that is no more: nobody waits for its mounts.
+func (s *operations) gone(uid string) {
+	if uid == "" || s.pods[uid] == 0 {
+		return
+	}
+	for id := range s.open {
+		if id.pod == uid {
+			s.forget(id)
+		}
+	}
 }
 
 // restarted forgets what ran in a kubelet that is no more. What failed stays: the next one has to do it.
@@ -134,7 +159,7 @@ func (s *operations) restarted() {
 	for id, op := range s.open {
 		op.running = false
 		if op.Failures == 0 {
-			delete(s.open, id)
+			s.forget(id)
 		}
 	}
 }

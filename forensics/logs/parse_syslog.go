@@ -155,7 +155,7 @@ func (p *lineParser) tagged(e *Entry, s *shape, text string) (string, bool) {
 	}
 	if name, pid, message, ok := tag(rest); ok && strings.HasSuffix(host, ":") {
 		p.writer(e, name, pid)
-		return p.kernelClock(e, s, message), true
+		return p.kernelClock(e, message), true
 	}
 	if word, more, ok := strings.Cut(after, " "); ok && strings.Contains(word, ".") && !strings.ContainsAny(word, ":[") {
 		after = more
@@ -165,7 +165,7 @@ func (p *lineParser) tagged(e *Entry, s *shape, text string) (string, bool) {
 		return after, true
 	}
 	p.writer(e, name, pid)
-	return p.kernelClock(e, s, message), true
+	return p.kernelClock(e, message), true
 }
 
 // tag reads "name[pid]: message".
@@ -190,7 +190,7 @@ func tag(s string) (name, pid, message string, ok bool) {
 }
 
 // kernelClock takes off the "[  123.456789] " that syslog daemons leave before messages of the kernel.
-func (p *lineParser) kernelClock(e *Entry, s *shape, message string) string {
+func (p *lineParser) kernelClock(e *Entry, message string) string {
 	if e.Origin == "kernel" && strings.HasPrefix(message, "[") {
 		if _, rest, ok := p.ring(message); ok {
 			message = rest
@@ -244,7 +244,7 @@ func (p *lineParser) stamped(e *Entry, s *shape, text string, t time.Time, end i
 
 // kmsg reads a record of /dev/kmsg: "level,sequence,microseconds,flags;message" (Documentation/ABI/testing/dev-kmsg).
 func (p *lineParser) kmsg(e *Entry, s *shape, text string) (string, bool) {
-	head, message, ok := strings.Cut(text[:min(len(text), 128)], ";")
+	head, _, ok := strings.Cut(text[:min(len(text), 128)], ";")
 	parts := strings.Split(head, ",")
 	if !ok || len(parts) < 4 {
 		return text, false
@@ -255,7 +255,7 @@ func (p *lineParser) kmsg(e *Entry, s *shape, text string) (string, bool) {
 	if n1 == 0 || n1 != len(parts[0]) || n2 == 0 || n3 == 0 || n3 != len(parts[2]) {
 		return text, false
 	}
-	message = text[len(head)+1:]
+	message := text[len(head)+1:]
 	s.push(layerKmsg)
 	s.head = true
 	e.Severity = severity(int(level & 7))

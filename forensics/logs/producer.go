@@ -250,7 +250,7 @@ func (p *producer) skip(in seeker) int64 {
 			high = middle
 		}
 	}
-	if low -= skipMargin; low <= 0 {
+	if low -= skipMargin; low < in.Size()/4 { // numbered lines are worth more than that
 		return 0
 	}
 	n, err := in.ReadAt(buf, low)

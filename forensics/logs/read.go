@@ -52,6 +52,8 @@ type Options struct {
 	Boot time.Time
 	// Calls records the reads that do not return.
 	Calls *probe.Group
+	// Stall is how long a log may give nothing before it is left behind, and the next one is read; 0 is for ever.
+	Stall time.Duration
 	// Workers is how many goroutines look at lines; as many as there are processors by default.
 	Workers int
 }
@@ -164,7 +166,14 @@ func (r *reader) file(ctx context.Context, src Source) File {
 		ended <- err
 	}()
 	for {
+		var stalled <-chan time.Time
+		if r.opt.Stall > 0 {
+			stalled = time.After(r.opt.Stall)
+		}
 		select {
+		case <-stalled:
+			p.Status, p.Detail = "timeout", fmt.Sprintf("it has not answered for %v", r.opt.Stall)
+			return r.describe(p)
 		case c, more := <-chunks:
 			if !more {
 				err := <-ended
@@ -176,7 +185,7 @@ func (r *reader) file(ctx context.Context, src Source) File {
 			r.release(c)
 		case <-ctx.Done(): // what is under way is left alone: it may be stuck in the kernel
 			p.Status, p.Detail = "timeout", "it was not read to its end in time"
-			return r.describe(p, src.Path)
+			return r.describe(p)
 		}
 	}
 }
@@ -211,14 +220,17 @@ func (r *reader) finish(p *progress, producer *producer, err error) File {
 			p.Detail = "the compressed data end too early"
 		}
 	}
+	if producer.uncounted && p.Lines >= maxRecords && p.Status == "read" {
+		p.Status, p.Detail = "truncated", fmt.Sprintf("only the newest %d records were asked for", maxRecords)
+	}
 	if p.changed != "" {
 		p.Status = "truncated"
 	}
-	return r.describe(p, producer.src.Path)
+	return r.describe(p)
 }
 
 // describe completes what is told of a file.
-func (r *reader) describe(p *progress, path string) File {
+func (r *reader) describe(p *progress) File {
 	f := p.File
 	best := 0
 	for shape, n := range p.shapes {

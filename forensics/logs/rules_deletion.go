@@ -16,6 +16,7 @@ func teardownRules() []rule {
 		{start: "Pod terminating with grace period", kind: KindPodTerminating, level: 4, fill: gracePeriod},
 		{start: "Killing container with a grace period", kind: KindContainerKilling, level: 2, fill: gracePeriod},
 		{start: "Killing container \"", kind: KindContainerKilling, level: 2, fill: killing},
+		{start: "Killing container {", has: " second grace period override", kind: KindContainerKilling, level: 2, fill: killingOverride},
 		{start: "PreStop hook not completed in grace period", kind: KindPreStopUnfinished, level: 2, fill: gracePeriod},
 		{start: "preStop hook for container", has: "did not complete in", kind: KindPreStopUnfinished, level: 2, fill: preStop},
 		{start: "Container exited normally", kind: KindContainerExited, level: 3},
@@ -87,6 +88,13 @@ func killing(e *Entry, o *Occurrence) bool {
 	}
 	o.Container, o.Reason, o.Code = cut(containerID(id), maxName), "", ""
 	o.Number = number(strings.TrimPrefix(rest, "a "))
+	return true
+}
+
+// killingOverride reads `Killing container {"docker" "ID"}, but using 0 second grace period override`.
+func killingOverride(e *Entry, o *Occurrence) bool {
+	o.Container, o.Reason, o.Code = cut(between(e.Message, `" "`, `"`), maxName), "", ""
+	o.Number = number(word(e.Message, "using ", " "))
 	return true
 }
 

@@ -6,34 +6,36 @@ import "strings"
 // begin with a time, a CPU, a device or nothing.
 func kernelRules() []rule {
 	return []rule{
-		{has: "blocked for more than", kind: KindKernelHungTask, fill: hungTask},
+		{has: " for more than ", err: " blocked", kind: KindKernelHungTask, fill: hungTask},
 		{has: "nfs: server ", err: " not responding, timed out", kind: KindKernelNFSTimeout, fill: nfsServer},
 		{has: "nfs: server ", err: " not responding", kind: KindKernelNFSDown, fill: nfsServer},
 		{has: "nfs: server ", err: " OK", kind: KindKernelNFSBack, fill: nfsServer},
-		{has: "ceph: ", err: "blacklisted", kind: KindKernelCephRejected, fill: ceph},
-		{has: "ceph: ", err: "blocklisted", kind: KindKernelCephRejected, fill: ceph},
-		{has: "ceph: ", err: "rejected session", kind: KindKernelCephRejected, fill: ceph},
-		{has: "ceph: ", err: "reconnect denied", kind: KindKernelCephRejected, fill: ceph},
-		{has: "ceph: ", err: "socket closed", kind: KindKernelCephDown, fill: ceph},
-		{has: "ceph: ", err: "socket error", kind: KindKernelCephDown, fill: ceph},
-		{has: "ceph: ", err: "connect error", kind: KindKernelCephDown, fill: ceph},
-		{has: "ceph: ", err: " hung", kind: KindKernelCephDown, fill: ceph},
-		{has: "ceph: ", err: "session lost", kind: KindKernelCephDown, fill: ceph},
-		{has: "ceph: ", err: " down", kind: KindKernelCephDown, fill: ceph},
-		{has: "ceph: ", err: "caps stale", kind: KindKernelCephDown, fill: ceph},
-		{has: "ceph: ", err: " full", kind: KindKernelCephDown, fill: ceph},
-		{has: "ceph: ", err: "came back", kind: KindKernelCephBack, fill: ceph},
-		{has: "ceph: ", err: "reconnect success", kind: KindKernelCephBack, fill: ceph},
-		{has: "ceph: ", err: "session established", kind: KindKernelCephBack, fill: ceph},
-		{has: "ceph: ", err: "caps renewed", kind: KindKernelCephBack, fill: ceph},
-		{has: "ceph: ", err: " up", kind: KindKernelCephBack, fill: ceph},
+		{has: "ceph", err: "blacklisted", kind: KindKernelCephRejected, fill: ceph},
+		{has: "ceph", err: "blocklisted", kind: KindKernelCephRejected, fill: ceph},
+		{has: "ceph", err: "rejected session", kind: KindKernelCephRejected, fill: ceph},
+		{has: "ceph", err: "reconnect denied", kind: KindKernelCephRejected, fill: ceph},
+		{has: "ceph", err: "socket closed", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph", err: "socket error", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph", err: "connect error", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph", err: "connection reset", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph", err: "closed our session", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph", err: " hung", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph", err: "session lost", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph", err: " down", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph", err: "caps stale", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph", err: " full", kind: KindKernelCephDown, fill: ceph},
+		{has: "ceph", err: "came back", kind: KindKernelCephBack, fill: ceph},
+		{has: "ceph", err: "reconnect success", kind: KindKernelCephBack, fill: ceph},
+		{has: "ceph", err: "session established", kind: KindKernelCephBack, fill: ceph},
+		{has: "ceph", err: "caps renewed", kind: KindKernelCephBack, fill: ceph},
+		{has: "ceph", err: " up", kind: KindKernelCephBack, fill: ceph},
 		{has: "CIFS", err: " has not responded in ", kind: KindKernelCIFSDown, fill: cifs},
 		{has: "rejecting I/O to offline device", kind: KindKernelDeviceOffline, fill: device},
 		{has: "rejecting I/O to dead device", kind: KindKernelDeviceOffline, fill: device},
 		{has: "remaining active paths: 0", kind: KindKernelDeviceOffline, fill: device},
 		{has: "Device offlined", kind: KindKernelDeviceOffline, fill: device},
 		{has: "session recovery timed out", kind: KindKernelDeviceOffline, fill: device},
-		{has: "nvme", err: " timeout", kind: KindKernelIOTimeout, fill: device},
+		{has: " QID ", err: " timeout", kind: KindKernelIOTimeout, fill: device},
 		{has: "timing out command", kind: KindKernelIOTimeout, fill: device},
 		{has: "nvme", err: "controller is down", kind: KindKernelDeviceReset, fill: device},
 		{has: "nvme", err: "resetting controller", kind: KindKernelDeviceReset, fill: device},
@@ -68,15 +70,16 @@ func kernelRules() []rule {
 	}
 }
 
-// hungTask reads `INFO: task X:PID blocked for more than N seconds.` Names of tasks may hold colons and blanks.
+// hungTask reads `INFO: task X:PID blocked for more than N seconds.`; newer kernels say "blocked in I/O wait for" where it
+// is so. Names of tasks may hold colons and blanks.
 func hungTask(e *Entry, o *Occurrence) bool {
-	task := between(e.Message, "task ", " blocked for more than ")
+	task := between(e.Message, "task ", " blocked")
 	name, pid, ok := cutLast(task, ':')
 	if !ok {
 		return false
 	}
 	o.Process = cut(name+" ("+pid+")", maxName)
-	o.Number = number(word(e.Message, "blocked for more than ", " "))
+	o.Number = number(word(e.Message, " for more than ", " "))
 	return true
 }
 
@@ -85,24 +88,21 @@ func nfsServer(e *Entry, o *Occurrence) bool {
 	return o.Server != ""
 }
 
-// ceph reads "libceph: mds0 (1)10.0.0.5:6789 socket closed (con state OPEN)", "ceph: mds0 hung", "libceph: osd3 down".
+// ceph reads "libceph: mds0 (1)10.0.0.5:6789 socket closed (con state OPEN)", "ceph: mds0 hung", and of newer kernels
+// "libceph (FSID eEPOCH): osd2 down" and "ceph: [FSID CLIENT]: mds0 hung".
 func ceph(e *Entry, o *Occurrence) bool {
-	_, text, _ := strings.Cut(e.Message, "ceph: ")
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, "[") { // newer kernels name the file system's id first
-		if _, after, ok := strings.Cut(text, "]"); ok {
-			text = strings.TrimLeft(after, ": ")
-		}
+	_, text, ok := strings.Cut(e.Message, "ceph")
+	if ok && strings.HasPrefix(text, " (") {
+		_, text, ok = strings.Cut(text, ")")
+	}
+	text = strings.TrimLeft(text, ": ")
+	if strings.HasPrefix(text, "[") {
+		_, text, ok = strings.Cut(text, "]")
+		text = strings.TrimLeft(text, ": ")
 	}
 	o.Server = cut(firstWord(text), maxName)
-	if !cephDaemon(o.Server) {
-		o.Server = ""
-		if o.Kind != KindKernelCephRejected && o.Kind != KindKernelCephDown {
-			return false
-		}
-	}
 	o.Reason = cut(text, maxReason)
-	return true
+	return ok && cephDaemon(o.Server)
 }
 
 // cephDaemon says whether a word is "mds0", "osd12" or "mon1".

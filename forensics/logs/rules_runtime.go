@@ -15,6 +15,8 @@ func runtimeRules() []rule {
 		{start: "Container termination failed with gracePeriod", kind: KindContainerStopFailed, fill: runtimeCall},
 		{start: "Container \"", has: " termination failed with gracePeriod ", kind: KindContainerStopFailed, fill: terminationFailed},
 		{has: "Cannot connect to the Docker daemon", kind: KindRuntimeDown, fill: runtimeDown},
+		{start: "ExecSync ", has: "from runtime service failed", kind: KindExecFailed, fill: execFailed},
+		{start: "Failed to stop sandbox {", kind: KindSandboxStopFailed, fill: stopSandbox},
 		{start: "Failed to stop sandbox", kind: KindSandboxStopFailed, fill: runtimeCall},
 		{has: " from runtime service failed", kind: KindRuntimeCallFailed, fill: otherCall},
 		{has: " from image service failed", kind: KindRuntimeCallFailed, fill: otherCall},
@@ -57,6 +59,20 @@ func runtimeCall(e *Entry, o *Occurrence) bool {
 	if o.Reason == "" {
 		o.Reason, o.Code = cut(text, maxReason), code(text)
 	}
+	return true
+}
+
+// execFailed reads `ExecSync ID 'cmd' from runtime service failed: …`.
+func execFailed(e *Entry, o *Occurrence) bool {
+	if o.Container == "" && e.Fields == nil {
+		o.Container = cut(word(e.Message, "ExecSync ", " "), maxName)
+	}
+	return true
+}
+
+// stopSandbox reads `Failed to stop sandbox {"containerd" "ID"}`.
+func stopSandbox(e *Entry, o *Occurrence) bool {
+	o.Container = cut(between(e.Message, `" "`, `"`), maxName)
 	return true
 }
 

@@ -90,7 +90,7 @@ func TestLiteralsSelectEveryKnownLine(t *testing.T) {
 		if !used[l] {
 			t.Errorf("literal %q is in no example", l)
 		}
-		if len(l) < 9 {
+		if len(l) < 10 {
 			t.Errorf("literal %q is too short to skip by", l)
 		}
 		if strings.ContainsAny(l, "\"\\\n\t") {

@@ -30,7 +30,8 @@ type Story struct {
 	Events []Event `json:"events"`
 	// Orphans is what the lines about orphaned pods say together; absent where there is none.
 	Orphans *Orphans `json:"orphans,omitempty"`
-	// Dropped counts the occurrences that found no room, by kind.
+	// Dropped counts the occurrences that found no room, by kind; under "pod-teardown" also whole deletions, under
+	// "kubelet-version" whole lives.
 	Dropped map[Kind]int64 `json:"dropped,omitempty"`
 }
 
@@ -38,7 +39,8 @@ type Story struct {
 type File struct {
 	// Path is the file, "journal" with a colon and the unit, "/dev/kmsg", or "-" for standard input.
 	Path string `json:"path"`
-	// Origin is who wrote it: "kubelet", "kernel", "kube-controller-manager", "mixed" (syslog), "unknown".
+	// Origin is who wrote it: "kubelet", "kernel", "kube-controller-manager", "mixed" (syslog), "unknown",
+	// or another program's name ("containerd").
 	Origin string `json:"origin"`
 	// Format is how its lines look, from the outside in, joined by "+": "journal+klog", "cri+klog-json", "syslog+klog",
 	// "kmsg", "zstd+klog".
@@ -178,7 +180,8 @@ type Loop struct {
 	// Last is the latest of them, Quote its line.
 	Last  *time.Time `json:"last,omitempty"`
 	Quote *Quote     `json:"quote,omitempty"`
-	// OthersLast is the last line of any other part of the kubelet; OthersCount those after Last.
+	// OthersLast is the last line of any other part of the kubelet; OthersCount those after Last, of the lines that were
+	// looked at: there are more.
 	OthersLast  *time.Time `json:"others_last,omitempty"`
 	OthersCount int64      `json:"others_after"`
 	// Cadence is the usual distance of housekeeping lines, where the verbosity shows them; 0 when unknown.

@@ -21,12 +21,11 @@ func (s *deletions) list(f *folder) []Deletion {
 		return cmp.Or(boolOrder(a.Done, b.Done), boolOrder(a.weak(), b.weak()), cmp.Compare(a.order, b.order))
 	})
 	out := make([]Deletion, 0, min(len(all), maxDeletions))
-	for i, d := range all {
-		if i >= maxDeletions {
-			f.dropped[KindPodTeardown]++
-			continue
-		}
+	for _, d := range all[:min(len(all), maxDeletions)] {
 		out = append(out, d.Deletion)
+	}
+	if lost := s.pruned + int64(len(all)-len(out)); lost > 0 {
+		f.dropped[KindPodTeardown] += lost
 	}
 	return out
 }
@@ -49,8 +48,8 @@ func (d *deletion) finish(f *folder) {
 	if d.Steps == nil {
 		d.Steps = []Step{}
 	}
-	if !d.Done && d.gone && len(d.kills) == 0 && len(d.mounts) == 0 && len(d.complaints) == 0 && stageRank(d.Stage) < stageRank(stageKilling) {
-		d.Done, d.Stage = true, stageRemoved // nothing was left to do for it
+	if !d.Done && d.gone && d.idle() && (stageRank(d.Stage) < stageRank(stageKilling) || d.unmounted > 0 && !d.workerShown(f)) {
+		d.Done, d.Stage = true, stageRemoved // nothing was left to do for it, or all that began has ended well
 	}
 	if d.Stage == "" {
 		d.Stage = stageRequested
@@ -80,6 +79,12 @@ func (d *deletion) finish(f *folder) {
 func (d *deletion) volumesShown(f *folder) bool {
 	cur := f.lives.current()
 	return cur != nil && cur.Verbosity >= 3
+}
+
+// workerShown says whether the kubelet's verbosity shows the last lines of a pod's worker.
+func (d *deletion) workerShown(f *folder) bool {
+	cur := f.lives.current()
+	return cur != nil && cur.Verbosity >= 4
 }
 
 // proven says whether the next stage would have been seen: its lines are of a verbosity that this kubelet writes.
@@ -145,12 +150,14 @@ func (d *deletion) waits(f *folder) string {
 }
 
 func (d *deletion) waitsForWorker(f *folder) string {
-	l := &f.loop
-	switch name, skipped := l.LastSeen["skipped"]; {
-	case skipped && !l.last.IsZero() && name.Equal(l.last):
+	l := f.loop.told()
+	skipped, skips := l.LastSeen["skipped"]
+	_, silent := l.Silence()
+	switch {
+	case skips && l.Last != nil && skipped.Equal(*l.Last):
 		return "the sync loop, which skips all pods: " + f.skipReason()
-	case !l.last.IsZero() && f.latest.Sub(l.last) > 5*time.Minute && f.loop.Cadence > 0:
-		return "the sync loop, which is silent since " + clockTime(l.last)
+	case silent:
+		return "the sync loop, which is silent since " + clockTime(*l.Last)
 	case d.cancelled:
 		return "the pod's worker: the sync that ran before was cancelled and has not ended"
 	case d.Proven:
@@ -224,7 +231,7 @@ func (d *deletion) waitsForVolumes(f *folder) string {
 				"or waits for the API server after its start"
 		case KindUnmountBusy, KindUnmountFailed, KindCSIDriverMissing, KindCSIAborted, KindCSIDeadline, KindCSIUnavailable,
 			KindCSIFailed, KindCSIVolDataMissing:
-			return "the unmount of volume " + c.volume + ": " + c.cause()
+			return "the unmount of volume " + cmp.Or(c.volume, "not named") + ": " + c.cause()
 		}
 	}
 	if d.Proven {
@@ -258,7 +265,7 @@ func causeOf(code, reason string) string {
 	return code + " (" + reason + ")"
 }
 
-func clockTime(t time.Time) string { return t.UTC().Format("15:04:05") }
+func clockTime(t time.Time) string { return t.UTC().Format("01-02 15:04:05 UTC") }
 
 func shortSeconds(s float64) string {
 	return time.Duration(s * float64(time.Second)).String()

@@ -26,20 +26,56 @@ const maxProcesses = 1 << 22
 // Processes that end meanwhile are passed over. Those that may not be looked at make one error together, wrapping
 // fs.ErrPermission; other errors are those of [Read], and so are the remarks on what may block.
 func Namespaces(ctx context.Context, fsys *hostfs.FS, pids []int) ([]Table, []error) {
+	r, err := NewReader(fsys)
+	if err != nil {
+		return []Table{}, []error{err}
+	}
+	defer r.Close()
+	r.tables.again = false
+	return r.namespaces(ctx, pids)
+}
+
+// A Reader reads the tables of many namespaces one after another, and makes little work of what they have in common. It
+// is for one goroutine.
+type Reader struct{ tables tableReader }
+
+// NewReader returns a Reader. It holds /proc open until it is closed.
+func NewReader(fsys *hostfs.FS) (*Reader, error) {
 	proc, err := fsys.OpenDir("/proc")
 	if err != nil {
-		return []Table{}, []error{fmt.Errorf("mount namespaces: %w", err)}
+		return nil, fmt.Errorf("mount namespaces: %w", err)
 	}
-	defer func() { _ = proc.Close() }()
-	s := namespaceScan{
-		reader: tableReader{proc: proc, limit: maxTable, strings: interner{}, paths: interner{}, single: holdsStill(proc)},
-		found:  map[uint64]*namespace{},
+	return &Reader{tableReader{
+		proc: proc, limit: maxTable, strings: interner{}, lines: lineCache{}, single: holdsStill(proc), again: true,
+	}}, nil
+}
+
+// Close ends the use of the Reader.
+func (r *Reader) Close() { _ = r.tables.proc.Close() }
+
+// Namespace returns the table of one namespace as one of the processes shows it; false if none of them is in it any more.
+// What is said of [Namespaces] holds for it. The mounts of the table are valid until the next call.
+func (r *Reader) Namespace(ctx context.Context, inode uint64, pids []int) (Table, bool, []error) {
+	s := namespaceScan{reader: &r.tables, found: map[uint64]*namespace{}, only: inode}
+	tables, errs := s.processes(ctx, pids)
+	if len(tables) == 0 || tables[0].Namespace != inode {
+		return Table{Mounts: []Mount{}}, false, errs
 	}
+	return tables[0], true, errs
+}
+
+func (r *Reader) namespaces(ctx context.Context, pids []int) ([]Table, []error) {
+	s := namespaceScan{reader: &r.tables, found: map[uint64]*namespace{}}
+	var err error
 	if pids == nil {
-		if pids, err = processes(proc); err != nil {
+		if pids, err = processes(r.tables.proc); err != nil {
 			s.errs = append(s.errs, fmt.Errorf("mount namespaces: %w", err))
 		}
 	}
+	return s.processes(ctx, pids)
+}
+
+func (s *namespaceScan) processes(ctx context.Context, pids []int) ([]Table, []error) {
 	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {
 			s.errs = append(s.errs, fmt.Errorf("mount namespaces: not all processes were asked: %w", err))
@@ -65,8 +101,9 @@ func processes(proc *hostfs.Dir) ([]int, error) {
 
 // A namespaceScan goes through processes and finds the namespaces that they are in.
 type namespaceScan struct {
-	reader tableReader
+	reader *tableReader
 	found  map[uint64]*namespace
+	only   uint64 // the namespace that is wanted, 0 for all
 	order  []*namespace
 	errs   []error
 
@@ -93,6 +130,9 @@ func (s *namespaceScan) process(ctx context.Context, pid int) {
 		s.errs = append(s.errs, fmt.Errorf("process %d: %w", pid, err))
 		return
 	}
+	if s.only != 0 && inode != s.only {
+		return
+	}
 	ns := s.found[inode]
 	if ns == nil {
 		ns = &namespace{inode: inode}
@@ -106,7 +146,7 @@ func (s *namespaceScan) process(ctx context.Context, pid int) {
 		ns.chrooted = append(ns.chrooted, pid)
 		return
 	}
-	ns.read(ctx, &s.reader, pid)
+	ns.read(ctx, s.reader, pid)
 }
 
 // unreadable counts the processes that may not be looked at. One that has ended has no namespace.
@@ -139,7 +179,7 @@ func (s *namespaceScan) tables(ctx context.Context) ([]Table, []error) {
 			if ns.table != nil {
 				break
 			}
-			ns.read(ctx, &s.reader, pid)
+			ns.read(ctx, s.reader, pid)
 		}
 		if ns.table == nil {
 			continue // it ended with its last process

@@ -37,11 +37,11 @@ func Parse(r io.Reader) ([]Mount, []error) {
 // maxLineErrors bounds what is kept of a file that is no mountinfo at all.
 const maxLineErrors = 100
 
-// A parser collects the mounts of one table. What it has in its interners may be shared with other tables; paths may be
-// nil, as they repeat in other tables only.
+// A parser collects the mounts of one table. Its interner may be shared with other tables, and so may its lines, which may
+// be nil, as they repeat in other tables only.
 type parser struct {
 	strings interner
-	paths   interner
+	lines   lineCache
 	mounts  []Mount
 	bad     []error
 	dropped int // bad lines beyond maxLineErrors
@@ -97,31 +97,75 @@ func (p *parser) errors() []error {
 // line parses one line. Fields are separated by exactly one space: an empty source is an empty field.
 func (p *parser) line(text []byte) (Mount, error) {
 	var m Mount
-	var field [6][]byte
-	for i := range field {
+	var ids [2][]byte
+	for i := range ids {
 		var ok bool
-		if field[i], text, ok = cut(text, ' '); !ok {
+		if ids[i], text, ok = cut(text, ' '); !ok {
 			return m, errTooFew
 		}
 	}
-	var err error
-	if m.ID, err = number("mount id", field[0]); err != nil {
+	id, err := number("mount id", ids[0])
+	if err != nil {
 		return m, err
 	}
-	if m.ParentID, err = number("parent id", field[1]); err != nil {
+	parent, err := number("parent id", ids[1])
+	if err != nil {
 		return m, err
 	}
-	if err = checkDevice(field[2]); err != nil {
-		return m, err
+	if known, ok := p.lines[string(text)]; ok {
+		m = *known
+	} else {
+		line := p.lines.key(text) // before escapes are undone in place
+		if err = p.rest(&m, text); err != nil {
+			return m, err
+		}
+		p.lines.keep(line, m)
 	}
-	m.Device = p.strings.get(field[2])
-	m.Root = p.paths.get(unescape(field[3]))
-	m.MountPoint = p.paths.get(unescape(field[4]))
-	m.Options = p.strings.get(field[5])
+	m.ID, m.ParentID = id, parent
+	return m, nil
+}
+
+// rest parses what follows the ids.
+func (p *parser) rest(m *Mount, text []byte) error {
+	var field [4][]byte
+	for i := range field {
+		var ok bool
+		if field[i], text, ok = cut(text, ' '); !ok {
+			return errTooFew
+		}
+	}
+	err := checkDevice(field[0])
+	if err != nil {
+		return err
+	}
+	m.Device = p.strings.get(field[0])
+	m.Root = string(unescape(field[1]))
+	m.MountPoint = string(unescape(field[2]))
+	m.Options = p.strings.get(field[3])
 	if text, err = m.optional(text); err != nil {
-		return m, err
+		return err
 	}
-	return m, p.tail(&m, text)
+	return p.tail(m, text)
+}
+
+// A lineCache knows what lines mean by all but their ids: a new mount namespace begins as a copy of another, with nearly
+// the same table. A nil one keeps nothing.
+type lineCache map[string]*Mount
+
+// maxLines bounds a lineCache.
+const maxLines = 1 << 14
+
+func (c lineCache) key(text []byte) string {
+	if c == nil || len(c) >= maxLines {
+		return ""
+	}
+	return string(text)
+}
+
+func (c lineCache) keep(line string, m Mount) {
+	if line != "" {
+		c[line] = &m
+	}
 }
 
 // optional parses the optional fields and returns what follows their end.

@@ -65,7 +65,9 @@ type tableReader struct {
 	proc    *hostfs.Dir
 	limit   int64 // of one table, in bytes
 	strings interner
-	paths   interner
+	lines   lineCache
+	mounts  []Mount   // what the next table is put into
+	again   bool      // use it for the one after that, too
 	buffers [2][]byte // for two readings that are compared
 	// single is set where one reading is enough: since Linux 5.8 (9f6c61f96f2d, "proc/mounts: add cursor") one that is made
 	// in several steps skips no mount when others come or go.
@@ -113,8 +115,14 @@ func (r *tableReader) read(ctx context.Context, pid int) (Table, error) {
 	}
 	table.Namespace, table.Root = last.namespace, last.root
 	lines := bytes.Count(last.text, []byte{'\n'})
-	p := parser{strings: r.strings, paths: r.paths, mounts: make([]Mount, 0, lines)}
+	if cap(r.mounts) < lines {
+		r.mounts = make([]Mount, 0, lines)
+	}
+	p := parser{strings: r.strings, lines: r.lines, mounts: r.mounts[:0]}
 	p.parse(bytes.NewReader(last.text))
+	if r.mounts = nil; r.again {
+		r.mounts = p.mounts
+	}
 	table.Mounts = p.mounts
 	if err = errors.Join(append([]error{err, last.cut}, p.errors()...)...); err != nil {
 		return table, fmt.Errorf("mount table of process %d: %w", pid, err)

@@ -24,6 +24,7 @@ type job struct {
 	CPU       int    // the only CPU that the thread may run on, -1 for all
 	Namespace string // "process" or "thread": a mount namespace of its own, where From is mounted at To
 	From, To  string
+	OwnDir    bool // the thread has directories of its own (CLONE_FS)
 	Chroot    string
 	Dir       string // working directory
 	Open      string // opened first: the descriptor of the call
@@ -156,6 +157,9 @@ func (j job) prepare() error {
 		var set unix.CPUSet
 		set.Set(j.CPU)
 		try("affinity", unix.SchedSetaffinity(0, &set))
+	}
+	if j.OwnDir {
+		try("unshare", unix.Unshare(unix.CLONE_FS))
 	}
 	if j.Namespace == "thread" {
 		try("unshare", unix.Unshare(unix.CLONE_NEWNS))

@@ -28,6 +28,8 @@ const (
 type Holder struct {
 	PID  int        `json:"pid"`
 	Kind HolderKind `json:"kind"`
+	// TID is the thread that has this for itself, after unshare(2) or setns(2); 0 for what all threads of the process share.
+	TID int `json:"tid,omitempty"`
 	// FD is the descriptor, -1 for the other kinds.
 	FD int `json:"fd"`
 	// Path is what the kernel calls the file: a path in the mount namespace of the file, and not of the reader. On a
@@ -40,7 +42,8 @@ type Holder struct {
 	Device  string `json:"device,omitempty"`
 	// ByPath says that mount and superblock were concluded from the path and nothing confirms them: on a mount that was
 	// covered by another since, or detached, the path misleads. So it is for the working directory, the root and the
-	// program, and for descriptors before Linux 3.15, which has no mnt_id in fdinfo.
+	// program; for descriptors before Linux 3.15, which has no mnt_id in fdinfo; and, where all holders are asked for, for
+	// descriptors whose path leaves no doubt as far as the mount table shows: see [HoldersOptions].
 	ByPath bool `json:"by_path,omitempty"`
 	// Detached says that the mount is in no table of any namespace that a process is in: it was unmounted lazily and
 	// lives on through its holders, or belongs to a namespace that only a descriptor or bind mount keeps alive.
@@ -74,9 +77,12 @@ type HoldersOptions struct {
 	// Self are processes that are left out, those of the examination.
 	Self []int
 	// Keep selects what is returned, when its mount is known; nil keeps everything. It is called from one goroutine.
+	//
+	// The mount id of every descriptor that may be kept is confirmed. Without Keep, that is left out for paths below a mount
+	// point in this program's own namespace where nothing else is mounted on top or in the way, which takes half the time.
 	Keep func(*Holder) bool
 	// Table, if set, is given the mount table of each namespace that a process is in, one after another, after the
-	// processes have been read. [Holders] itself does not keep them.
+	// processes have been read. [Holders] itself does not keep them: the mounts are valid until the function returns.
 	Table func(mounts.Table)
 	// Limits keep the work in bounds: Processes, Read and Lost count here.
 	Limits Limits
@@ -84,7 +90,7 @@ type HoldersOptions struct {
 
 // HoldersResult is what one pass over /proc showed.
 type HoldersResult struct {
-	// Holders are ordered by pid, then root, cwd, exe, descriptors and maps.
+	// Holders are ordered by pid, threads after their process, then root, cwd, exe, descriptors and maps.
 	Holders []Holder
 	// FUSE are the processes that serve FUSE file systems, and Namespaces those that hold mount namespaces by a
 	// descriptor.
@@ -102,8 +108,9 @@ type HoldersResult struct {
 // /proc/PID/maps under package probe, since that needs a lock that a blocked process may hold. It never follows a link and
 // asks no file system: it is quick also when those that are held do not answer.
 //
-// Descriptors and directories that only one thread of a process has (unshare(2) with CLONE_FILES or CLONE_FS) are not
-// seen, unless the first thread has ended. Neither is what the kernel itself holds: see [mounts.KernelHolders].
+// A thread that has directories or a mount namespace of its own (unshare(2) with CLONE_FS, setns(2)) is looked at like a
+// process. Descriptors of one that has nothing but those for itself (CLONE_FILES) are not seen. Neither is what the kernel
+// itself holds: see [mounts.KernelHolders].
 //
 // The error is not nil only if /proc cannot be listed. Other trouble is in the Problems of the result.
 func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersResult, error) {
@@ -122,11 +129,14 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	pids = slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(opt.Self, pid) })
 	var problems problems
 	problems.take(&lister.problems)
-	r := resolver{ctx: ctx, fsys: fsys, c: lister, problems: &problems, tell: opt.Table}
+	own := newPlainPaths(ctx, fsys)
+	r := resolver{ctx: ctx, fsys: fsys, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace}
 	members := map[uint64][]int{}
-	for _, s := range scanAll(ctx, fsys, opt, pids) {
+	for _, s := range scanAll(ctx, fsys, opt, pids, own) {
 		problems.take(&s.c.problems)
-		r.found = append(r.found, s.found...)
+		if len(s.found) > 0 {
+			r.found = append(r.found, s.found)
+		}
 		s.found, s.paths = nil, nil
 		result.FUSE = append(result.FUSE, s.fuse...)
 		result.Namespaces = append(result.Namespaces, s.pins...)
@@ -161,13 +171,16 @@ func (k HolderKind) rank() int {
 }
 
 func sortHolders(r *HoldersResult) {
-	slices.SortFunc(r.Holders, func(a, b Holder) int {
+	inOrder := func(a, b Holder) int {
 		if a.PID != b.PID {
 			return cmp.Compare(a.PID, b.PID)
 		}
-		return cmp.Or(cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(a.FD, b.FD), strings.Compare(a.Path, b.Path),
+		return cmp.Or(cmp.Compare(a.TID, b.TID), cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(a.FD, b.FD), strings.Compare(a.Path, b.Path),
 			strings.Compare(a.Device, b.Device))
-	})
+	}
+	if !slices.IsSortedFunc(r.Holders, inOrder) {
+		slices.SortFunc(r.Holders, inOrder)
+	}
 	slices.SortFunc(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 	slices.SortFunc(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 }
@@ -187,5 +200,9 @@ func (h Holder) String() string {
 	if h.FD >= 0 {
 		kind += fmt.Sprintf(" %d", h.FD)
 	}
-	return fmt.Sprintf("pid %d %s %s", h.PID, kind, h.Path)
+	who := fmt.Sprintf("pid %d", h.PID)
+	if h.TID != 0 {
+		who += fmt.Sprintf(" thread %d", h.TID)
+	}
+	return fmt.Sprintf("%s %s %s", who, kind, h.Path)
 }

@@ -256,7 +256,7 @@ func benchCheck(result HoldersResult, want map[string]int) error {
 		}
 		key := fmt.Sprintf("%d %d", h.PID, h.FD)
 		found[key] = true
-		if want[key] != h.MountID || h.ByPath || h.Detached {
+		if want[key] != h.MountID || h.Detached {
 			wrong = append(wrong, fmt.Errorf("%+v, want mount %d", h, want[key]))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -250,6 +251,66 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		}
 		one(t, p, Holder{Kind: HoldMap, Path: "/file", Device: m.Device, Detached: true})
 	})
+	t.Run("from the namespace that its process came from", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		file, err := os.Create(filepath.Join(dir, "file"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = file.Close() }()
+		cmd := exec.Command("sleep", "1000")
+		cmd.ExtraFiles = []*os.File{file}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		got := on(holdersOf(t, cmd.Process.Pid), func(h Holder) bool { return h.Path == file.Name() })
+		want := []Holder{{PID: cmd.Process.Pid, Kind: HoldFD, Path: file.Name(), MountID: m.ID, Device: m.Device}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a directory mounted on itself since", func(t *testing.T) {
+		dir, lower := tmpfs(t)
+		sub := filepath.Join(dir, "sub")
+		if err := os.Mkdir(sub, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		p := testfuse.Hold(t, testfuse.FD, filepath.Join(sub, "file"))
+		mountAt(t, sub, sub, "", unix.MS_BIND, "")
+		fsys, opt := machine(t)
+		result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group}) // all: nothing is confirmed without need
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(result.Holders, func(h Holder) bool { return h.PID == p.PID() && h.Path == filepath.Join(sub, "file") })
+		if at < 0 || result.Holders[at].MountID != lower.ID || result.Holders[at].ByPath {
+			t.Errorf("%+v, want a confirmed hold on mount %d", result.Holders[max(at, 0)], lower.ID)
+		}
+	})
+	t.Run("covered by a mount on its directory", func(t *testing.T) {
+		dir, lower := tmpfs(t)
+		sub := filepath.Join(dir, "sub")
+		if err := os.Mkdir(sub, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		p := testfuse.Hold(t, testfuse.FD, filepath.Join(sub, "file"))
+		mountAt(t, "upper", sub, "tmpfs", 0, "")
+		fsys, opt := machine(t)
+		result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *Holder) bool { return h.MountID == lower.ID }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := on(result.Holders, func(h Holder) bool { return true })
+		want := []Holder{{PID: p.PID(), Kind: HoldFD, Path: filepath.Join(sub, "file"), MountID: lower.ID, Device: lower.Device}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("holders of the mount below (-want +got):\n%s", diff)
+		}
+	})
 	t.Run("deleted", func(t *testing.T) {
 		dir, m := tmpfs(t)
 		name := filepath.Join(dir, "file")
@@ -313,6 +374,49 @@ func TestHoldersElsewhere(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("one thread in another mount namespace", func(t *testing.T) {
+		from, m := tmpfs(t)
+		to := t.TempDir()
+		c := start(t, job{CPU: -1, Namespace: "thread", Second: true, From: from, To: to, Dir: to, Open: to})
+		got := map[HolderKind]int{}
+		for _, h := range holdersOf(t, c.pid()) {
+			if h.Device != m.Device {
+				continue
+			}
+			if got[h.Kind] = h.TID; h.MountID == m.ID || h.MountNS == 0 || h.Detached {
+				t.Errorf("%+v, want it on the copy in the thread's namespace", h)
+			}
+		}
+		if diff := cmp.Diff(map[HolderKind]int{HoldCwd: c.tid, HoldFD: 0}, got); diff != "" { // descriptors are shared
+			t.Errorf("threads (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("one thread with another working directory", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		c := start(t, job{CPU: -1, Second: true, OwnDir: true, Dir: dir})
+		got := on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })
+		want := []Holder{{PID: c.pid(), TID: c.tid, Kind: HoldCwd, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("another PID namespace", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		cmd := exec.Command("sleep", "1000")
+		cmd.Dir = dir
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		got := on(holdersOf(t, cmd.Process.Pid), func(h Holder) bool { return h.Device == m.Device })
+		if len(got) != 1 || got[0].Kind != HoldCwd || got[0].Path != dir || got[0].MountID == m.ID {
+			t.Errorf("holders %+v, want the working directory %s in the copy of mount %d", got, dir, m.ID)
 		}
 	})
 	t.Run("a namespace held by a descriptor", func(t *testing.T) {

@@ -2,9 +2,12 @@ package procs
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
@@ -40,7 +43,7 @@ func (s *scanner) readMaps(p *subject) {
 //
 // Lines without an inode are no files. A newline in a path is shown as "\012", so that a line is a line.
 func (s *scanner) addMaps(p *subject, text []byte) {
-	noted := map[mappedKey]bool{}
+	files := s.mapped[:0]
 	var last []byte
 	for len(text) > 0 {
 		line := text
@@ -50,22 +53,29 @@ func (s *scanner) addMaps(p *subject, text []byte) {
 			text = nil
 		}
 		device, path, ok := mappedFile(line)
-		if !ok || bytes.Equal(path, last) || internal(string(path)) {
+		if !ok || bytes.Equal(path, last) {
 			continue
 		}
 		last = path
-		name, deleted := s.name(string(unescapeNewline(path)))
-		if key := (mappedKey{device, name}); !noted[key] {
-			noted[key] = true
-			h := Holder{PID: p.pid, Kind: HoldMap, FD: -1, Path: name, Deleted: deleted, MountNS: p.ns}
-			s.found.add(rawHolder{Holder: h, device: device})
+		if at := s.name(unescapeNewline(path)); !at.internal {
+			files = append(files, mappedAt{device, at})
 		}
 	}
+	slices.SortFunc(files, func(a, b mappedAt) int {
+		return cmp.Or(strings.Compare(a.at.path, b.at.path), cmp.Compare(a.device, b.device))
+	})
+	for i, f := range files {
+		if i == 0 || f != files[i-1] {
+			h := Holder{PID: p.pid, Kind: HoldMap, FD: -1, Path: f.at.path, Deleted: f.at.deleted, MountNS: p.ns}
+			s.found.add(rawHolder{Holder: h, at: f.at, device: f.device})
+		}
+	}
+	s.mapped = files
 }
 
-type mappedKey struct {
+type mappedAt struct {
 	device uint64
-	path   string
+	at     *named
 }
 
 // mappedFile takes a line of maps apart; ok is false for what is no file.

@@ -3,7 +3,6 @@ package procs
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"runtime"
 	"strconv"
 	"strings"
@@ -22,25 +21,44 @@ const maxDescriptors = 1 << 21
 // A rawHolder is a Holder before its mount is known.
 type rawHolder struct {
 	Holder
+	at     *named
+	task   string // the directory of the thread that it was read from, "" for that of the process
 	device uint64 // of a mapped file, major<<32|minor
 	gone   bool   // it had been let go when its mount was looked for
+}
+
+// A named is the text of a link, and what it means: many processes have the same files open.
+type named struct {
+	path     string
+	deleted  bool
+	internal bool // on a mount of the kernel's own
+	device   bool // one of the devices that nearly every process has open
+	plain    bool // in the namespace of this program, the path leaves no doubt of the mount
+
+	// The mount that the path lies on in the namespace of this program, once that was looked up.
+	looked bool
+	id     int
+	super  string
 }
 
 // A scanner reads one process after another. It belongs to one goroutine.
 type scanner struct {
 	c           *collector
+	own         *plainPaths
 	found       holds
-	paths       map[string]string // one copy of each path
+	paths       map[string]*named // by text
+	links       hostfs.LinkReader
 	fuse        []FUSEDevice
 	pins        []NamespaceHold
 	members     map[uint64][]int // by mount namespace, some of its processes
+	mapped      []mappedAt       // of one process
 	maps        []byte           // the buffer for maps; nil while a read that did not come back has it
 	processes   int
 	descriptors int
 }
 
 // scanAll reads all processes.
-func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []int) []*scanner {
+func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []int, own *plainPaths) []*scanner {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	var scanners []*scanner
@@ -49,7 +67,7 @@ func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []in
 		if err != nil {
 			break // /proc was there a moment ago
 		}
-		s := &scanner{c: c, members: map[uint64][]int{}, paths: map[string]string{}}
+		s := &scanner{c: c, own: own, members: map[uint64][]int{}, paths: map[string]*named{}}
 		scanners = append(scanners, s)
 		all.Go(func() {
 			defer func() { _ = c.proc.Close() }()
@@ -65,7 +83,10 @@ func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []in
 // A subject is the process that is being read, or one of its threads where the first one has ended.
 type subject struct {
 	visit
-	ns uint64
+	ns  uint64
+	tid int // of a thread that is looked at for what it has of its own
+	// shared are the descriptors of the process, for a thread.
+	shared map[int]*named
 }
 
 func (s *scanner) process(pid int) {
@@ -89,17 +110,19 @@ func (s *scanner) process(pid int) {
 	if list := s.members[p.ns]; len(list) < maxMembers {
 		s.members[p.ns] = append(list, pid)
 	}
-	s.path(&p, HoldCwd, cwd)
-	if root, err := p.link("root"); err == nil {
+	root, err := p.link("root")
+	if err == nil {
 		s.path(&p, HoldRoot, root)
 	}
+	s.path(&p, HoldCwd, cwd)
 	exe, err := p.link("exe")
 	if err == nil {
 		s.path(&p, HoldExe, exe)
 	}
 	s.readDescriptors(&p)
-	if err == nil { // a kernel thread has no program and no memory
+	if err == nil { // a kernel thread has no program, no memory and no other threads
 		s.readMaps(&p)
+		s.threads(&p, root, cwd)
 	}
 }
 
@@ -139,19 +162,22 @@ func (p *subject) living(first error) (string, error) {
 
 // path notes a hold of which only the path is known.
 func (s *scanner) path(p *subject, kind HolderKind, text string) {
-	h := Holder{PID: p.pid, Kind: kind, FD: -1, MountNS: p.ns, ByPath: true}
-	h.Path, h.Deleted = s.name(text)
-	s.found.add(rawHolder{Holder: h})
+	at := s.name([]byte(text))
+	h := Holder{PID: p.pid, TID: p.tid, Kind: kind, FD: -1, MountNS: p.ns, ByPath: true, Path: at.path, Deleted: at.deleted}
+	s.found.add(rawHolder{Holder: h, at: at})
 }
 
-// name is splitDeleted with one copy of each path: many processes have the same files open.
-func (s *scanner) name(text string) (path string, deleted bool) {
-	path, deleted = splitDeleted(text)
-	if known, ok := s.paths[path]; ok {
-		return known, deleted
+// name understands the text of a link, once for each text.
+func (s *scanner) name(text []byte) *named {
+	if known, ok := s.paths[string(text)]; ok {
+		return known
 	}
-	s.paths[path] = path
-	return path, deleted
+	key := string(text)
+	at := &named{internal: internal(key), device: isDevice(key)}
+	at.path, at.deleted = splitDeleted(key)
+	at.plain = !at.deleted && len(at.path) == len(key) && key != fuseDevice && s.own.leaveNoDoubt(at.path)
+	s.paths[key] = at
+	return at
 }
 
 // holds is a list that grows without being copied.
@@ -167,6 +193,23 @@ func (l *holds) add(h rawHolder) {
 	*last = append(*last, h)
 }
 
+// pid is that of the first hold, 0 if there is none.
+func (l holds) pid() int {
+	if len(l) == 0 {
+		return 0
+	}
+	return l[0][0].PID
+}
+
+// rest is the list without the first hold.
+func (l holds) rest() holds {
+	if l[0] = l[0][1:]; len(l[0]) == 0 {
+		l[0] = nil
+		return l[1:]
+	}
+	return l
+}
+
 // each calls f with every hold.
 func (l holds) each(f func(*rawHolder)) {
 	for _, chunk := range l {
@@ -177,6 +220,7 @@ func (l holds) each(f func(*rawHolder)) {
 }
 
 const (
+	fuseDevice        = "/dev/fuse"
 	deletedSuffix     = " (deleted)"
 	unreachablePrefix = "(unreachable)"
 )
@@ -188,48 +232,62 @@ func splitDeleted(text string) (path string, deleted bool) {
 }
 
 func (s *scanner) readDescriptors(p *subject) {
-	dir, err := p.dir.OpenDir(p.alive + "fd")
-	if err != nil {
-		s.trouble("descriptors", err)
-		return
-	}
-	defer func() { _ = dir.Close() }()
-	entries, err := dir.Entries(maxDescriptors)
-	s.trouble("descriptors", err)
 	var infos *hostfs.Dir
 	defer func() {
 		if infos != nil {
 			_ = infos.Close()
 		}
 	}()
-	for _, e := range entries {
-		text, err := dir.ReadLink(e.Name)
+	err := s.links.Each(p.dir, p.alive+"fd", maxDescriptors, func(name, text []byte, err error) {
 		if err != nil {
 			s.trouble("descriptors", err)
-			continue
+			return
 		}
 		s.descriptors++
-		if text == "" || text[0] != '/' && !strings.HasPrefix(text, unreachablePrefix) {
-			s.special(p, e.Name, text)
-			continue
+		if len(text) == 0 || text[0] != '/' && !bytes.HasPrefix(text, []byte(unreachablePrefix)) {
+			s.special(p, name, text)
+			return
 		}
-		if internal(text) {
-			continue
+		at := s.name(text)
+		if at.internal {
+			return
+		}
+		h := rawHolder{at: at, task: p.alive, Holder: Holder{
+			PID: p.pid, TID: p.tid, Kind: HoldFD, FD: number(name), Path: at.path, Deleted: at.deleted, MountNS: p.ns, ByPath: true,
+		}}
+		if p.shared[h.FD] == at {
+			return // the process has it, too
+		}
+		if at.device || at.plain && p.ns == s.own.namespace {
+			s.found.add(h)
+			return
 		}
 		if infos == nil {
 			if infos, err = p.dir.OpenDir(p.alive + "fdinfo"); err != nil {
 				s.trouble("mount ids of descriptors", err)
 			}
 		}
-		s.descriptor(p, infos, e.Name, text)
+		s.confirmed(p, infos, string(name), h)
+	})
+	s.trouble("descriptors", err)
+}
+
+// number is a descriptor's name as a number.
+func number(name []byte) int {
+	n := 0
+	for _, digit := range name {
+		n = n*10 + int(digit-'0')
 	}
+	return n
 }
 
 // special notes descriptors that are no files: of those, a mount namespace holds mounts.
-func (s *scanner) special(p *subject, name, text string) {
-	if ns := parseNS(text); ns != 0 {
-		fd, _ := strconv.Atoi(name)
-		s.pins = append(s.pins, NamespaceHold{PID: p.pid, FD: fd, Namespace: ns})
+func (s *scanner) special(p *subject, name, text []byte) {
+	if !bytes.HasPrefix(text, []byte("mnt:")) {
+		return
+	}
+	if ns := parseNS(string(text)); ns != 0 {
+		s.pins = append(s.pins, NamespaceHold{PID: p.pid, FD: number(name), Namespace: ns})
 	}
 }
 
@@ -262,12 +320,10 @@ func isDevice(text string) bool {
 	return strings.HasPrefix(name, "pts/")
 }
 
-func (s *scanner) descriptor(p *subject, infos *hostfs.Dir, name, text string) {
-	h := Holder{PID: p.pid, Kind: HoldFD, MountNS: p.ns, ByPath: true}
-	h.FD, _ = strconv.Atoi(name)
-	h.Path, h.Deleted = s.name(text)
-	if infos != nil && !isDevice(text) {
-		info, err := s.c.read(infos, name)
+// confirmed notes a descriptor with the mount id that the kernel tells. infos is nil where it tells none.
+func (s *scanner) confirmed(p *subject, infos *hostfs.Dir, name string, h rawHolder) {
+	if infos != nil {
+		info, err := s.c.head(infos, name)
 		switch {
 		case err != nil && isGone(err):
 			return // closed meanwhile
@@ -277,13 +333,13 @@ func (s *scanner) descriptor(p *subject, infos *hostfs.Dir, name, text string) {
 		if id := infoNumber(info, "mnt_id:"); id != 0 {
 			h.MountID, h.ByPath = int(id), false
 		}
-		if text == "/dev/fuse" {
+		if h.Path == fuseDevice {
 			s.fuse = append(s.fuse, FUSEDevice{
 				PID: p.pid, FD: h.FD, Connection: uint32(infoNumber(info, "fuse_connection:")), MountNS: p.ns,
 			})
 		}
 	}
-	s.found.add(rawHolder{Holder: h})
+	s.found.add(h)
 }
 
 // infoNumber returns the number behind a key in /proc/PID/fdinfo/N, 0 if there is none.
@@ -305,12 +361,20 @@ func infoNumber(text []byte, key string) uint64 {
 // maxMembers is how many processes of a namespace are remembered as readers of its table: the first may end meanwhile.
 const maxMembers = 64
 
-// again reads the link and mount id of a descriptor once more.
+// again reads the mount id and link of a descriptor once more.
 func (c *collector) again(h *rawHolder) (mountID int, same bool) {
-	text, err := c.proc.ReadLink(fmt.Sprintf("%d/fd/%d", h.PID, h.FD))
-	if path, deleted := splitDeleted(text); err != nil || path != h.Path || deleted != h.Deleted {
+	dir, fd := strconv.Itoa(h.PID)+"/"+h.task, strconv.Itoa(h.FD)
+	info, err := c.head(c.proc, dir+"fdinfo/"+fd)
+	mountID = int(infoNumber(info, "mnt_id:"))
+	if err != nil {
 		return 0, false
 	}
-	info, err := c.read(c.proc, fmt.Sprintf("%d/fdinfo/%d", h.PID, h.FD))
-	return int(infoNumber(info, "mnt_id:")), err == nil
+	text, err := c.proc.ReadLink(dir + "fd/" + fd)
+	path, deleted := splitDeleted(text)
+	return mountID, err == nil && path == h.Path && deleted == h.Deleted
+}
+
+// head reads what the kernel gives in one piece, into the buffer that all reads share.
+func (c *collector) head(dir *hostfs.Dir, name string) ([]byte, error) {
+	return dir.Head(c.buf[:0], name)
 }

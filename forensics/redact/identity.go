@@ -51,7 +51,7 @@ var wellKnown = map[string]bool{
 	"localhost.localdomain": true, "none": true, "unknown": true, "kubernetes": true,
 }
 
-// Learn makes a name known. What is no name, is well known, a placeholder or an address is not taken.
+// Learn makes a name known; hosts first, since the names of static pods end in theirs. What is no name, is well known, a placeholder or an address is not taken.
 func (i *Identities) Learn(kind IdentityKind, name string) {
 	name = strings.ToLower(strings.Trim(name, "."))
 	if isUnmasked(name) || all(name, isDigit) || !all(name, isNameChar) {
@@ -159,6 +159,9 @@ func (i *Identities) segment(s string, list []atom, put func(IdentityKind, int, 
 func (i *Identities) match(s string, list []atom) (int, IdentityKind) {
 	known, kind := i.learned(s, list)
 	if n := hostShape(s, list); n > known && !i.staticPod(s, list, known) {
+		if i.kept[joined(s, list[:n])] {
+			return 0, "" // a driver that is named like a host
+		}
 		return n, Host
 	}
 	if n := dashedAddress(s, list); n > known {
@@ -192,13 +195,19 @@ func (i *Identities) staticPod(s string, list []atom, n int) bool {
 	return kind == Host
 }
 
-// beforePod says whether a pair goes on with the name of a pod: "ceph/osd-0", "ceph_osd-0".
+// beforePod says whether a pair goes on with the name of a pod, or of what is named after one: "ceph/osd-0",
+// "ceph_osd-0", "ceph/data-osd-0".
 func (i *Identities) beforePod(s string, to int) bool {
 	if c := at(s, to); c != '/' && c != '_' || !isAlnum(at(s, to+1)) {
 		return false
 	}
-	_, kind := i.learned(s, atoms(s, to+1))
-	return kind == Pod
+	next := atoms(s, to+1)
+	for n := range next {
+		if _, kind := i.learned(s, next[n:]); kind == Pod {
+			return true
+		}
+	}
+	return false
 }
 
 func (i *Identities) mask(where string, kind IdentityKind, name string) string {

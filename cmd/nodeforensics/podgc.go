@@ -1,0 +1,26 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+)
+
+// podGCFlags say how the cluster's pod garbage collector is set, as far as nothing on the node tells.
+type podGCFlags struct {
+	threshold int
+	changed   func() bool
+}
+
+func (f *podGCFlags) register(cmd *cobra.Command) {
+	const name = "terminated-pod-gc-threshold"
+	cmd.Flags().IntVar(&f.threshold, name, 12_500, "what the kube-controller-manager has for this flag, to replay its pod garbage collector on an --api-dump")
+	f.changed = func() bool { return cmd.Flags().Changed(name) }
+}
+
+// apply notes what the flag says beside the objects that it is about.
+func (f *podGCFlags) apply(e *forensics.Evidence) {
+	if e.Cluster != nil && f.changed() {
+		e.Cluster.TerminatedPodGCThreshold = &f.threshold
+	}
+}

@@ -1,0 +1,72 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+var imageGCEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "image-gc"}
+
+// imageGCPeriod is how often the kubelet collects images (pkg/kubelet/kubelet.go, ImageGCPeriod).
+const imageGCPeriod = 5 * time.Minute
+
+// ImageGCFailing finds a garbage collection of images that frees too little, or cannot look.
+var ImageGCFailing = forensics.Check{
+	ID:    "image-gc-failing",
+	Title: "Garbage collection of images fails",
+	Doc: `Every 5 minutes the kubelet collects images where the image file system is over a threshold (85 % by default). Its
+log says "Image garbage collection failed multiple times in a row" where it found too little to free: then the disk is
+not full of unused images, and what fills it is something else (logs, emptyDirs, other users of the file system, deleted
+files that are still open). Or it could not measure: "invalid capacity 0 on image filesystem", or an error of the
+runtime. A single failure while the kubelet starts is normal and is not reported; nor is what was over well before the
+log ends.`,
+	Severity: forensics.Warning,
+	Needs:    needsLogs,
+	Run: func(p *forensics.Pass) {
+		sawKubeletLog(p)
+		var list []logs.Event
+		for _, e := range events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, logs.KindImageFSCapacity) {
+			last := lastSaid([]logs.Event{e})
+			if afterStart(p, last) && (e.Code != "once" || e.Count > 1) && soonBefore(last, kubeletEnd(p), 2*imageGCPeriod) {
+				list = append(list, e)
+			}
+		}
+		if len(list) > 0 {
+			p.Report(imageGCFailingFinding(p, list))
+		}
+	},
+}
+
+func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
+	e := list[0]
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: imageGCEntity, Since: firstSaid(list), Refs: quotesOf(list...),
+		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), moment(firstSaid(list)), cmp.Or(e.Reason, forensics.KindText(e.Kind))),
+		ConfidenceWhy: "the kubelet says so in its log",
+	}
+	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { // it looked, and found too little
+		return strings.Contains(e.Reason, "eligible to free") || strings.Contains(e.Reason, "required amount of images")
+	})
+	switch told := runtimeInLog(p); {
+	case blind && told != nil && told.stands:
+		f.Because = []forensics.Entity{p.Model.RuntimeEntity()}
+		f.Detail = "It cannot ask the container runtime."
+	case blind:
+		f.Detail = "It cannot measure the file system or list the images, so that the disk fills unseen."
+	default:
+		f.Detail = "The images that nobody uses are not what fills the disk: look for logs, emptyDir volumes, deleted files that are still open, and other users of that file system."
+	}
+	f.Detail = sentences(f.Detail, asOf(p))
+	f.Remedies = []forensics.Remedy{{
+		Command: "crictl imagefsinfo; du -xh --max-depth=2 /var/lib | sort -h | tail -n 30",
+		Why:     "compares what images take with what else lies on that file system",
+		Risk:    "none: it reads. du takes its time on a large disk, and hangs on a dead mount without -x",
+	}}
+	return f
+}

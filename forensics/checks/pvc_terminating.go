@@ -1,0 +1,162 @@
+package checks
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+)
+
+// PVCTerminatingHeld finds claims and volumes that are being deleted and cannot go.
+var PVCTerminatingHeld = forensics.Check{
+	ID:    "pvc-terminating-held",
+	Title: "A claim or volume is being deleted and cannot go",
+	Doc: `A PersistentVolumeClaim or PersistentVolume of a dump of the API that has a deletion timestamp and finalizers. The
+finalizer kubernetes.io/pvc-protection stays while a pod that has not ended uses the claim (since 1.10;
+kube-controller-manager pkg/controller/volume/pvcprotection), kubernetes.io/pv-protection while the volume is bound.
+Others belong to whoever set them: the external attacher while the volume is attached, a snapshot while it is taken.
+
+The pods that use a claim are told from the dump: one without pods cannot say who holds it.`,
+	Severity: forensics.Warning,
+	Needs:    []forensics.Need{{forensics.SourceAPIDump}},
+	Run: func(p *forensics.Pass) {
+		d := p.Evidence.Cluster
+		if d == nil {
+			return
+		}
+		for _, c := range d.Claims {
+			if c.Deleting != nil {
+				p.Report(claimFinding(d, c))
+			}
+		}
+		for _, v := range d.Volumes {
+			if v.Deleting != nil {
+				p.Report(volumeFinding(d, v))
+			}
+		}
+	},
+}
+
+// finalizers says what those of claims and volumes wait for, by their beginning.
+var finalizers = []struct{ name, waits string }{
+	{"kubernetes.io/pvc-protection", "every pod that uses it to end"},
+	{"kubernetes.io/pv-protection", "its claim to be gone"},
+	{"external-attacher/", "the volume to be detached from every node"},
+	{"external-provisioner.volume.kubernetes.io/finalizer", "the storage behind it to be deleted"},
+	{"kubernetes.io/pv-controller", "the storage behind it to be deleted"},
+	{"snapshot.storage.kubernetes.io/pvc-as-source-protection", "a snapshot of it to be taken"},
+	{"provisioner.storage.kubernetes.io/cloning-protection", "a copy of it to be made"},
+	{"foregroundDeletion", "everything that it owns to be deleted"},
+	{"orphan", "everything that it owns to be given up"},
+}
+
+func finalizerWaits(finalizer string) string {
+	for _, f := range finalizers {
+		if strings.HasPrefix(finalizer, f.name) {
+			return f.waits
+		}
+	}
+	return "whoever set it; the kubelet has nothing to do with it"
+}
+
+func describeFinalizers(list []string) string {
+	var parts []string
+	for _, f := range list {
+		parts = append(parts, fmt.Sprintf("finalizer %s waits for %s", f, finalizerWaits(f)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func claimFinding(d *cluster.Dump, c cluster.Claim) forensics.Finding {
+	f := heldFinding(c.Object, "claim")
+	var users, names []string
+	for _, i := range d.UsersOf(c) {
+		user := d.Pods[i]
+		if user.Phase == "Succeeded" || user.Phase == "Failed" {
+			continue
+		}
+		users = append(users, user.UID)
+		names = append(names, describeUser(user))
+		f.Because = append(f.Because, podEntity(user.UID))
+	}
+	switch {
+	case len(users) > 0:
+		f.Title = fmt.Sprintf("claim %s is being deleted and is used by %s", c.ID(), forensics.Plural(len(users), "pod"))
+		f.Detail += " Used by " + strings.Join(names, ", ") + "."
+		f.Pods = users
+	case d.Kinds["Pod"] == 0:
+		f.Detail += " The dump has no pods to say who uses it."
+	default:
+		f.Detail += " No pod of the dump uses it."
+	}
+	if v, ok := d.VolumeOf(c); ok {
+		f.Detail += fmt.Sprintf(" It is bound to volume %s, whose reclaim policy is %s.", v.Name, v.Reclaim)
+		if v.Reclaim == "Delete" {
+			f.Detail += " The data goes with the claim."
+		}
+	}
+	if lost := d.Lost(c); lost != "" {
+		f.Detail += " " + upperFirst(lost) + "."
+	}
+	f.Remedies = append([]forensics.Remedy{{
+		Command:      fmt.Sprintf("kubectl describe pvc -n %s %s", quote(c.Namespace), quote(c.Name)),
+		Why:          "\"Used By\" names the pods now; the claim goes by itself as soon as the last of them has ended",
+		Precondition: "the API server answers; the dump may be older than the cluster",
+		Risk:         "none: it only shows",
+	}}, f.Remedies...)
+	return f
+}
+
+func describeUser(user cluster.Pod) string {
+	text := user.ID() + " (" + user.Phase
+	if user.Node != "" {
+		text += " on " + user.Node
+	}
+	if user.Deleting != nil {
+		text += ", terminating"
+	}
+	return text + ")"
+}
+
+func volumeFinding(d *cluster.Dump, v cluster.Volume) forensics.Finding {
+	f := heldFinding(v.Object, "volume")
+	if v.Claim != "" {
+		f.Detail += fmt.Sprintf(" It is bound to claim %s, %s.", v.Claim, strings.ToLower(v.Phase))
+		for _, c := range d.Claims {
+			if c.ID() == v.Claim && c.Deleting != nil {
+				f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindClaim, ID: c.ID()})
+			}
+		}
+	}
+	return f
+}
+
+// heldFinding is what claims and volumes have in common.
+func heldFinding(o cluster.Object, what string) forensics.Finding {
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindClaim, ID: o.ID()}, Since: o.Deleting,
+		Title:         fmt.Sprintf("%s %s is being deleted and has %s", what, o.ID(), forensics.Plural(len(o.Finalizers), "finalizer")),
+		ConfidenceWhy: "deletion timestamp and finalizers stand in the dump of the API",
+		Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s %s: finalizers [%s]", o.Kind, o.ID(), strings.Join(o.Finalizers, " "))}},
+	}
+	if len(o.Finalizers) == 0 {
+		f.Severity = forensics.Info
+		f.Detail = "Nothing holds it: it goes in a moment."
+		return f
+	}
+	f.Detail = upperFirst(describeFinalizers(o.Finalizers)) + "."
+	f.Remedies = []forensics.Remedy{{
+		Command: "do not remove the finalizer",
+		Why:     "it is the protection: without it the claim or the volume goes while something still writes to it",
+		Risk:    "with the reclaim policy Delete, the data is deleted under a running pod",
+	}}
+	return f
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,108 @@
+package hostfs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A LinkReader reads directories that are full of symbolic links, such as /proc/PID/fd, without making a string of each.
+// The zero value is ready. It is for one goroutine.
+type LinkReader struct{ entries, target []byte }
+
+// Each calls f with every link of the directory rel below d and its text, in the order of the directory. Both are valid
+// until f returns. err says why a link could not be read; the text is nil then. It follows none.
+//
+// In procfs that takes one system call for a link, and elsewhere what [Dir.Entries] and [Dir.ReadLink] take.
+func (r *LinkReader) Each(d *Dir, rel string, limit int, f func(name, text []byte, err error)) error {
+	if d.mount != nil || !d.isFast(rel) {
+		return r.eachSlowly(d, rel, limit, f)
+	}
+	parent, err := d.fd.use()
+	if err != nil {
+		return d.error("readdir", rel, err)
+	}
+	fd, err := openBeneath(parent, rel, listFlags)
+	d.fd.done()
+	if err != nil {
+		return d.error("readdir", rel, refused(err))
+	}
+	defer unix.Close(fd)
+	if r.entries == nil {
+		r.entries, r.target = make([]byte, 32<<10), make([]byte, 8<<10) // no text is longer than a page
+	}
+	for {
+		n, err := unix.Getdents(fd, r.entries)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil || n == 0:
+			return d.error("readdir", rel, err)
+		}
+		if limit, err = r.links(fd, r.entries[:n], limit, f); err != nil {
+			return d.error("readdir", rel, err)
+		}
+	}
+}
+
+// links reads the links of what one getdents64 returned.
+func (r *LinkReader) links(fd int, entries []byte, limit int, f func(name, text []byte, err error)) (int, error) {
+	for len(entries) > direntName {
+		size := int(binary.NativeEndian.Uint16(entries[direntLen:]))
+		if size <= direntName || size > len(entries) {
+			break
+		}
+		name := entries[direntName:size]
+		entries = entries[size:]
+		end := bytes.IndexByte(name, 0)
+		if end <= 0 || name[0] == '.' {
+			continue
+		}
+		if limit--; limit < 0 {
+			return 0, ErrTruncated
+		}
+		n, err := r.readlink(fd, name)
+		if err != nil {
+			f(name[:end], nil, err)
+			continue
+		}
+		f(name[:end], r.target[:n], nil)
+	}
+	return limit, nil
+}
+
+// readlink is readlinkat(2) with a name that ends in a zero byte as it came from the kernel.
+func (r *LinkReader) readlink(fd int, name []byte) (int, error) {
+	for {
+		n, _, errno := unix.Syscall6(unix.SYS_READLINKAT, uintptr(fd), uintptr(unsafe.Pointer(&name[0])),
+			uintptr(unsafe.Pointer(&r.target[0])), uintptr(len(r.target)), 0, 0)
+		switch errno {
+		case 0:
+			return int(n), nil
+		case unix.EINTR:
+			continue
+		}
+		return 0, errno
+	}
+}
+
+func (r *LinkReader) eachSlowly(d *Dir, rel string, limit int, f func(name, text []byte, err error)) error {
+	dir, err := d.OpenDir(rel)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	entries, err := dir.Entries(limit)
+	for _, e := range entries {
+		text, err := dir.ReadLink(e.Name)
+		if err != nil {
+			f([]byte(e.Name), nil, err)
+			continue
+		}
+		f([]byte(e.Name), []byte(text), nil)
+	}
+	return err
+}

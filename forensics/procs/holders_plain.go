@@ -1,0 +1,80 @@
+package procs
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// plainPaths knows the paths that leave no doubt of the mount that an open file is on. For all others the kernel is asked
+// for the mount id, which is as much work as everything else.
+//
+// A path misleads where mounts lie on each other: the file may have been opened before. It does where a directory is
+// mounted on itself, where the same names are below. A file on a mount that was detached has a path that begins at that
+// mount's root, and so seems to lie on the first of all mounts. Processes in other namespaces may have files from the one
+// that they came from. What is left is a path below a mount point of its own in this program's namespace.
+//
+// It rests on the table as it was; [resolver] looks again at what has changed since.
+type plainPaths struct {
+	namespace uint64
+	index     *mounts.Index
+	plain     map[int]bool // by mount id
+}
+
+// noNamespace is the number of none.
+const noNamespace = ^uint64(0)
+
+// newPlainPaths reads the table of the process's own namespace. What cannot be read leaves every path in doubt.
+func newPlainPaths(ctx context.Context, fsys *hostfs.FS) *plainPaths {
+	p := &plainPaths{namespace: noNamespace}
+	pid := ownPID()
+	if !fsys.Live() || pid == 0 {
+		return p
+	}
+	tables, errs := mounts.Namespaces(ctx, fsys, []int{pid})
+	if len(tables) != 1 || len(errs) > 0 || tables[0].Root != "/" || tables[0].Namespace == 0 {
+		return p
+	}
+	p.take(&tables[0])
+	return p
+}
+
+// take learns a table, which must not change any more.
+func (p *plainPaths) take(t *mounts.Table) {
+	p.namespace, p.index, p.plain = t.Namespace, t.Index(), make(map[int]bool, len(t.Mounts))
+	for i := range t.Mounts {
+		m := &t.Mounts[i]
+		p.plain[m.ID] = m.MountPoint != "/" && !p.ontoItself(m)
+	}
+	for i := range t.Mounts {
+		m := &t.Mounts[i]
+		if !p.index.Visible(m.ID) {
+			if over, ok := p.index.Covering(m.MountPoint); ok {
+				p.plain[over.ID] = false
+			}
+			p.plain[m.ID] = false
+		}
+	}
+}
+
+// ontoItself says that what is mounted is the directory that it is mounted on, as by mount --bind DIR DIR.
+func (p *plainPaths) ontoItself(m *mounts.Mount) bool {
+	parent, ok := p.index.ByID(m.ParentID)
+	if !ok || parent.Device != m.Device {
+		return false
+	}
+	below := strings.TrimPrefix(m.MountPoint, strings.TrimSuffix(parent.MountPoint, "/"))
+	return path.Join(parent.Root, below) == path.Clean(m.Root)
+}
+
+// leaveNoDoubt says whether a path is plain.
+func (p *plainPaths) leaveNoDoubt(name string) bool {
+	if p.index == nil {
+		return false
+	}
+	m, ok := p.index.Covering(name)
+	return ok && p.plain[m.ID]
+}

@@ -1,0 +1,52 @@
+package forensics
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// maxPasswd bounds what is read of /etc/passwd.
+const maxPasswd = 4 << 20
+
+// userNames finds the names of those that holders run as in the host's /etc/passwd (passwd(5)). Names of other databases
+// (LDAP, systemd-userdbd) are not looked for: asking those may block. Inside a container a number may have another name.
+func userNames(ctx context.Context, fsys *hostfs.FS, group *probe.Group, e *Evidence, holders []procs.Holder) map[int]string {
+	uids, wanted := map[int]int{}, map[int]bool{}
+	for _, p := range e.Processes {
+		uids[p.PID] = p.UID
+	}
+	for _, h := range holders {
+		if uid, ok := uids[h.PID]; ok && uid >= 0 {
+			wanted[uid] = true
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	text, err := probe.Do(ctx, group, "/etc/passwd", func() ([]byte, error) { return fsys.ReadFile("/etc/passwd", maxPasswd) })
+	if err != nil {
+		return map[int]string{}
+	}
+	return parsePasswd(text, wanted)
+}
+
+// parsePasswd reads "name:password:UID:…". Of several names of one user the first counts, as for getpwuid(3).
+func parsePasswd(text []byte, wanted map[int]bool) map[int]string {
+	names := map[int]string{}
+	for line := range bytes.Lines(text) {
+		fields := bytes.SplitN(bytes.TrimRight(line, "\n"), []byte{':'}, 4)
+		if len(fields) < 4 || len(fields[0]) == 0 {
+			continue
+		}
+		uid, err := strconv.Atoi(string(fields[2]))
+		if _, known := names[uid]; err == nil && wanted[uid] && !known {
+			names[uid] = string(fields[0])
+		}
+	}
+	return names
+}
