@@ -2,6 +2,7 @@ package forensics
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -77,6 +78,13 @@ func mask(r *redact.Redactor, part *Evidence) {
 		part.Coverage[i].Detail = r.Text("coverage", part.Coverage[i].Detail)
 	}
 	part.Collector.Command = r.Args("command lines", part.Collector.Command)
+	maskRest(r, part)
+}
+
+// maskRest takes every other string for text, also of what is added to the evidence later.
+func maskRest(r *redact.Redactor, part *Evidence) {
+	v, _ := mapStrings(reflect.ValueOf(*part), "", r.Text)
+	*part = v.Interface().(Evidence)
 }
 
 func maskTable(r *redact.Redactor, t *mounts.Table) {

@@ -20,6 +20,7 @@ type expectation struct {
 	Findings    int  `json:"findings"`
 	Interactive bool `json:"interactive"` // filter, sort, search and copy are tried
 	Large       bool `json:"large"`       // the accessibility rules, which take a second per thousand elements, are left out
+	Brief       bool `json:"brief"`       // two views instead of four
 }
 
 // TestBrowser opens reports in a real browser: nothing runs or loads that came from the node, no console message,
@@ -49,6 +50,9 @@ func TestBrowser(t *testing.T) {
 	write("hostile", bent(t, payload), expectation{})
 	write("hostile-everywhere", filled(payload), expectation{})
 	write("monster", monster(""), expectation{Large: true})
+	for _, name := range captureNames {
+		write(name, captured(t, name), expectation{Brief: true})
+	}
 
 	cmd := exec.Command(node, filepath.Join("testdata", "browser", "check.mjs"), chromium, dir)
 	var stderr bytes.Buffer

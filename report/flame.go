@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,7 @@ type flameBar struct {
 	X, Y, W float64
 	Text    shown // what fits into the bar
 	Full    shown
-	Kind    string // class of the style sheet
+	Kind    string // class of the style sheet, "" for what is not special
 	TextX   float64
 	TextY   float64
 }
@@ -34,7 +35,7 @@ const (
 	flameRow    = 19
 	flameDeep   = 26  // levels
 	flameBars   = 420 // bars
-	flameNarrow = 3   // pixels; narrower bars are left out
+	flameNarrow = 4   // pixels; narrower bars are left out
 	flameMany   = 300 // goroutines; then the picture is unfolded
 	flameLeast  = 5   // goroutines; fewer are better read in the table
 	flameChar   = 6.65
@@ -145,13 +146,13 @@ func (f *flame) draw(n *flameNode, level int, x, width float64, total int, room 
 }
 
 func (f *flame) bar(n *flameNode, level int, x, width float64) flameBar {
-	b := flameBar{X: x, Y: float64(level * flameRow), W: max(width-1, 1), Kind: flameKind(n, level)}
+	b := flameBar{X: tenth(x), Y: float64(level * flameRow), W: tenth(max(width-1, 1)), Kind: flameKind(n, level)}
 	full := cell(n.name, 160)
 	b.Full = full + shown(": "+f.say(n.count))
 	if n.blocked > 0 {
 		b.Full += shown(fmt.Sprintf(", %d blocked", n.blocked))
 	}
-	b.TextX, b.TextY = b.X+4, b.Y+13
+	b.TextX, b.TextY = tenth(x+4), b.Y+13
 	name := full
 	if level > 0 {
 		name = cell(lastPart(n.name), 160)
@@ -178,5 +179,8 @@ func flameKind(n *flameNode, level int) string {
 	case strings.HasPrefix(n.name, "k8s.io/kubernetes/"):
 		return "own"
 	}
-	return "other"
+	return ""
 }
+
+// tenth rounds to a tenth of a pixel.
+func tenth(x float64) float64 { return math.Round(x*10) / 10 }

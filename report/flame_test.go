@@ -30,8 +30,8 @@ func TestFlame(t *testing.T) {
 	want := `0+1039@0 all all 8 goroutines: 8, 3 blocked
 0+519@19 own k8s.io/kubernetes/pkg/kubelet.work: 4, 3 blocked
 0+389@38 blocked sync.(*Mutex).Lock: 3, 3 blocked
-390+129@38 other net.accept: 1
-520+519@19 other main.wait: 4
+390+129@38  net.accept: 1
+520+519@19  main.wait: 4
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

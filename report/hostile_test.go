@@ -174,7 +174,7 @@ var (
 		table caption thead tbody tr th td figure figcaption svg path rect g text footer script`)
 	attributes = strings.Fields(`lang charset http-equiv content name rel href class id aria-labelledby aria-label
 		datetime type hidden data-copy data-sev data-e data-v role autocomplete value checked scope tabindex open start
-		viewBox width height d x y rx text-anchor`)
+		viewBox width height d x y rx text-anchor aria-current`)
 )
 
 // checkPage asserts what must hold for every page, whatever the node's text is.

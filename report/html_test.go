@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -95,7 +96,7 @@ func TestJSONRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(r, again); diff != "" {
+		if diff := cmp.Diff(r, again, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -116,5 +117,31 @@ func TestReadRefuses(t *testing.T) {
 	}
 	if _, err := report.Read(strings.NewReader(`{"schema":"x"}`)); !errors.Is(err, report.ErrSchema) {
 		t.Errorf("another schema: %v", err)
+	}
+}
+
+// The same report gives the same bytes, also after it went through JSON.
+func TestSavedReportSameBytes(t *testing.T) {
+	for name, r := range map[string]report.Report{"hung-mount": load(t, "hung-mount"), "busy": captured(t, "kubelet-1.34.4-unmount-busy")} {
+		var b bytes.Buffer
+		if err := report.JSON(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		saved := b.String()
+		html := ""
+		for i := range 3 {
+			again, err := report.Read(strings.NewReader(saved))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i > 0 && page(t, again) != html {
+				t.Errorf("%s: another page", name)
+			}
+			html = page(t, again)
+			b.Reset()
+			if err := report.JSON(&b, again); err != nil || b.String() != saved {
+				t.Errorf("%s: other JSON: %v", name, err)
+			}
+		}
 	}
 }

@@ -9,14 +9,15 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
-// monster is a node with 3,000 mounts, 110 pods, 2,000 processes and 5,000 goroutines, of which no two look alike, and
-// with every tenth mount dead. Names have pad added to their end.
+// monster is a node with 3,000 mounts, 110 pods, 2,000 processes, 5,000 goroutines and 10,000 events in its logs, of
+// which no two look alike, and with every tenth mount dead. Names have pad added to their end.
 func monster(pad string) report.Report {
 	const pods, perPod = 110, 27
 	e := forensics.Evidence{
@@ -48,10 +49,48 @@ func monster(pad string) report.Report {
 		e.Processes = append(e.Processes, procs.Process{PID: 1000 + i, PPID: 1, Comm: "java", State: "S", Threads: 60, Command: []string{"java", "-jar", fmt.Sprintf("/app/service-%d.jar%s", i, pad)}})
 	}
 	e.Dumps = []forensics.Dump{{Source: "https://127.0.0.1:10250/debug/pprof/goroutine?debug=2", Dump: monsterDump(pad)}}
+	e.Logs = monsterLogs(e, pad)
 	for i := range 13 {
 		a.Outcomes = append(a.Outcomes, forensics.Outcome{Check: fmt.Sprintf("check-%d", i), Status: forensics.OutcomeFound})
 	}
 	return report.New(report.Tool{Name: "nodeforensics"}, e, a)
+}
+
+// monsterLogs has events all over a day, every pod on its way out, and an operation for each.
+func monsterLogs(e forensics.Evidence, pad string) *logs.Story {
+	at := func(i int) time.Time { return e.Collected.Add(time.Duration(i-86_400) * time.Second) }
+	line := func(i int, text string) logs.Quote {
+		when := at(i)
+		return logs.Quote{File: "/var/log/kubelet.log" + pad, Line: int64(i), Time: &when, Text: fmt.Sprintf("E1120 %s %d%s", text, i, pad)}
+	}
+	first, last := at(0), at(86_000)
+	s := &logs.Story{
+		Files: []logs.File{{Path: "/var/log/kubelet.log" + pad, Origin: "kubelet", Format: "klog", Status: "read", Bytes: 1 << 30, Lines: 1 << 22}},
+		First: &first, Last: &last, Lives: []logs.Life{}, Deletions: []logs.Deletion{}, Operations: []logs.Operation{}, Events: []logs.Event{},
+		Loop: &logs.Loop{LastSeen: map[string]time.Time{"housekeeping": at(40_000)}, Last: &first, Gaps: []logs.Gap{}},
+	}
+	kinds := []logs.Kind{logs.KindOrphan, logs.KindUnmountBusy, logs.KindImageGC, logs.KindKernelHungTask, logs.KindRuntimeCallFailed, logs.KindPLEGUnhealthy}
+	for i := range 10_000 {
+		from, to := at(8*i), at(8*i+i%900)
+		s.Events = append(s.Events, logs.Event{
+			Kind: kinds[i%len(kinds)], Origin: "kubelet", Count: int64(1 + i%70), First: &from, Last: &to,
+			Subject: logs.Subject{PodUID: e.Pods[i%len(e.Pods)].UID, Path: fmt.Sprintf("/var/lib/kubelet/pods/%d%s", i, pad), Reason: "no answer" + pad},
+			Quotes:  []logs.Quote{line(8*i, "first"), line(8*i+5, "last")},
+		})
+	}
+	for i, p := range e.Pods {
+		since := at(500 * i)
+		s.Deletions = append(s.Deletions, logs.Deletion{
+			PodUID: p.UID, PodName: p.Namespace + "/" + p.Name, Stage: "volumes", Waits: "a volume" + pad, Since: &since, Proven: true,
+			Steps:      []logs.Step{{Stage: "requested", Time: at(400 * i), Quote: line(i, "requested")}, {Stage: "volumes", Time: since, Quote: line(i, "volumes")}},
+			Complaints: []logs.Quote{line(i, "not cleaned up")},
+		})
+		s.Operations = append(s.Operations, logs.Operation{
+			Subject: logs.Subject{PodUID: p.UID, Volume: "data" + pad}, Name: "UnmountVolume", Started: &since, Failures: 3, Failed: &last,
+			Quotes: []logs.Quote{line(i, "failed")},
+		})
+	}
+	return s
 }
 
 func monsterMount(i int, below, pad string) mounts.Mount {

@@ -31,6 +31,9 @@ type page struct {
 	Findings findingsView
 	Outcomes []outcomeRow
 
+	Timeline  *timelineView
+	Deletions *deletionsView
+
 	Mounts     mountsView
 	Holders    holdersView
 	Threads    threadsView
@@ -41,6 +44,7 @@ type page struct {
 	Kubelet    *kubeletView
 	Disks      *disksView
 	Processes  processesView
+	Logs       *logsView
 	Coverage   []sourceRow
 	Run        runView
 }
@@ -71,18 +75,22 @@ type navItem struct {
 
 // The limits of the page, in bytes that a part may take. Together they stay below 3 MB, whatever the node holds.
 const (
-	budgetVerdicts   = 300 << 10
-	budgetFindings   = 450 << 10
-	budgetTree       = 200 << 10
-	budgetMounts     = 1000 << 10
-	budgetHolders    = 200 << 10
-	budgetThreads    = 250 << 10
-	budgetGoroutines = 320 << 10
+	budgetVerdicts   = 240 << 10
+	budgetFindings   = 360 << 10
+	budgetTree       = 160 << 10
+	budgetMounts     = 550 << 10
+	budgetHolders    = 130 << 10
+	budgetThreads    = 200 << 10
+	budgetGoroutines = 280 << 10
 	budgetFlame      = 100 << 10
-	budgetPods       = 250 << 10
-	budgetContainers = 150 << 10
-	budgetProcesses  = 150 << 10
-	budgetRest       = 120 << 10
+	budgetPods       = 200 << 10
+	budgetContainers = 100 << 10
+	budgetProcesses  = 120 << 10
+	budgetTimeline   = 100 << 10
+	budgetDeletions  = 80 << 10
+	budgetLogs       = 90 << 10
+	budgetEvents     = 130 << 10
+	budgetRest       = 100 << 10
 
 	maxCell    = 300  // bytes of one field in a table
 	maxLine    = 1200 // bytes of a title or a sentence
@@ -108,6 +116,9 @@ func newPage(r Report) *page {
 	p.Processes = newProcessesView(r, names, places)
 	p.Holders = newHoldersView(r, names, places)
 	p.Containers = newContainersView(r, names, places)
+	p.Timeline = newTimelineView(r, places)
+	p.Deletions = newDeletionsView(r, names, places)
+	p.Logs = newLogsView(r, places)
 	p.Coverage = newCoverage(r)
 	p.Run = newRunView(r)
 	p.Findings = newFindingsView(r, names, places)
@@ -212,6 +223,16 @@ func (p *page) addNav() {
 		add("#steps", "What to do", -1, false)
 	}
 	add("#findings", "Findings", p.Findings.Total, false)
+	if p.Logs != nil {
+		n := -1
+		if p.Timeline != nil {
+			n = len(p.Timeline.Rows)
+		}
+		add("#timeline", "Timeline", n, false)
+		if p.Deletions != nil {
+			add("#deletions", "Deletions", len(p.Deletions.Stuck), true)
+		}
+	}
 	add("#checks", "Checks", len(p.Outcomes), false)
 	add("#evidence", "Evidence", -1, false)
 	add("#mounts", "Mounts", p.Mounts.Total, true)
@@ -229,6 +250,9 @@ func (p *page) addNav() {
 		add("#disks", "Disks", len(p.Disks.Disks), true)
 	}
 	add("#processes", "Processes", p.Processes.Total, true)
+	if p.Logs != nil {
+		add("#logs", "Logs", p.Logs.Total, true)
+	}
 	add("#coverage", "What was read", len(p.Coverage), false)
 	add("#run", "What it cost", -1, false)
 }

@@ -23,6 +23,7 @@ type dumpView struct {
 	Total     int
 	Groups    []groupRow
 	All, Cut  int // groups
+	Again     int // groups left out because the first dump shows the like
 	Flame     *flame
 	More      int // dumps that are not shown
 }
@@ -37,15 +38,14 @@ type groupRow struct {
 	Top     shown
 	Creator shown
 	IDs     shown
-	Frames  []frameView
+	Frames  []shown
 	Note    string
 	Key     bool // a finding speaks of it
 	Blocked bool
 }
 
-type frameView struct {
-	Call, Place shown
-}
+// fewGroups are shown of a further dump of the same process, which is taken to see what has moved.
+const fewGroups = 12
 
 func newDumpViews(r Report, places *places) []dumpView {
 	const most = 8
@@ -56,13 +56,20 @@ func newDumpViews(r Report, places *places) []dumpView {
 	for i, d := range r.Evidence.Dumps[:min(len(r.Evidence.Dumps), most)] {
 		groups := stackdump.GroupBy(d.Dump)
 		v := newDumpView(i+1, d, groups)
-		v.Flame = newFlame(groups, &bars)
+		again := i > 0 && d.PID != 0 && d.PID == r.Evidence.Dumps[0].PID
+		if !again {
+			v.Flame = newFlame(groups, &bars)
+		}
 		if i == most-1 {
 			v.More = len(r.Evidence.Dumps) - most
 		}
 		rows := append(namedRows(d.Dump, named), groupRows(groups, named)...)
 		v.All = len(groups)
 		for j, g := range rows {
+			if again && j == fewGroups {
+				v.Again = len(rows) - j
+				break
+			}
 			serial++
 			g.row.Anchor = "goroutines-" + strconv.Itoa(serial)
 			if !room.fits(g.row, 400) {
@@ -200,16 +207,16 @@ func (row *groupRow) addStack(frames []stackdump.Frame, creator *stackdump.Frame
 	}
 }
 
-func newFrame(f stackdump.Frame, args bool) frameView {
+func newFrame(f stackdump.Frame, args bool) shown {
 	call := shortFunc(f.Func)
 	if args {
 		call += "(" + f.Args + ")"
 	}
-	v := frameView{Call: cell(call, 200)}
+	line := cell(call, 200)
 	if f.File != "" {
-		v.Place = cell(path.Base(f.File)+":"+strconv.Itoa(f.Line), 80)
+		line += "  " + cell(path.Base(f.File)+":"+strconv.Itoa(f.Line), 80)
 	}
-	return v
+	return line
 }
 
 func stackNote(g stackdump.Goroutine) string {

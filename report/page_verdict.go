@@ -151,7 +151,7 @@ func newSteps(id string, remedies []forensics.Remedy) []stepView {
 		command := commandText(r.Command)
 		steps = append(steps, stepView{
 			ID: fmt.Sprintf("%s-%d", id, i+1), Command: shown(command), Prose: sentence(command),
-			Why: cell(r.Why, maxLine), Precondition: cell(r.Precondition, maxLine), Risk: cell(r.Risk, maxLine),
+			Why: cell(capital(r.Why), maxLine), Precondition: cell(capital(r.Precondition), maxLine), Risk: cell(capital(r.Risk), maxLine),
 		})
 	}
 	return steps

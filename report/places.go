@@ -14,12 +14,15 @@ import (
 type places struct {
 	entities map[forensics.Entity]string
 	findings map[forensics.Entity]int // by subject, the first
+	lines    map[string]string        // of logs, by where they stand
+	// logs says that there is a section of logs.
+	logs bool
 	// shownFindings are the indexes of the findings that are on the page.
 	shownFindings map[int]bool
 }
 
 func newPlaces() *places {
-	return &places{entities: map[forensics.Entity]string{}, findings: map[forensics.Entity]int{}, shownFindings: map[int]bool{}}
+	return &places{entities: map[forensics.Entity]string{}, findings: map[forensics.Entity]int{}, lines: map[string]string{}, shownFindings: map[int]bool{}}
 }
 
 // put records that an entity is shown at an id, if it is not shown before.
@@ -27,6 +30,13 @@ func (p *places) put(kind forensics.Kind, id, place string) {
 	e := forensics.Entity{Kind: kind, ID: id}
 	if _, ok := p.entities[e]; !ok {
 		p.entities[e] = place
+	}
+}
+
+// putLine records that a line of a log is shown at an id, if it is not shown before.
+func (p *places) putLine(line, place string) {
+	if _, ok := p.lines[line]; line != "" && !ok {
+		p.lines[line] = place
 	}
 }
 
@@ -70,7 +80,13 @@ var refEntity = regexp.MustCompile(`\b(goroutine|thread|mount|process|pod|superb
 
 // refHref leads to what a finding quotes: the thing that the reference names, or else the part of the evidence.
 func (p *places) refHref(source string) string {
+	if id, ok := p.lines[string(cell(source, maxCell))]; ok {
+		return "#" + id
+	}
 	name, place, _ := strings.Cut(source, ":")
+	if name == forensics.SourceLogs && !p.logs {
+		return ""
+	}
 	if m := refEntity.FindStringSubmatch(place); m != nil {
 		if href := p.hrefOf(forensics.Kind(m[1]), m[2]); href != "" {
 			return href
@@ -122,6 +138,8 @@ func sectionOf(source string) string {
 		return "#goroutines"
 	case forensics.SourceKubelet, forensics.SourceKubeletHealth, forensics.SourceMetrics:
 		return "#kubelet"
+	case forensics.SourceLogs:
+		return "#logs"
 	case forensics.SourceNode, forensics.SourceCollector:
 		return "#run"
 	}

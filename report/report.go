@@ -49,12 +49,12 @@ func New(tool Tool, evidence forensics.Evidence, analysis forensics.Analysis) Re
 	}
 }
 
-// JSON writes the report, indented. Arrays are never null where [New] and forensics.Collect made it.
+// JSON writes the report, indented, as [JSONSchema] describes it. Arrays are never null.
 func JSON(w io.Writer, r Report) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
-	return enc.Encode(r)
+	return enc.Encode(withArrays(r))
 }
 
 // Read reads what [JSON] wrote. A document of another schema is [ErrSchema].

@@ -143,11 +143,11 @@ func suffers(pods []forensics.AffectedPod) string {
 
 func (t *textWriter) remedy(number int, step forensics.Remedy) {
 	t.command(fmt.Sprintf("  %2d. ", number), step.Command)
-	t.item("        why: ", step.Why)
+	t.item("        why: ", capital(step.Why))
 	if step.Precondition != "" {
-		t.item("    only if: ", step.Precondition)
+		t.item("    only if: ", capital(step.Precondition))
 	}
-	t.item("       risk: ", step.Risk)
+	t.item("       risk: ", capital(step.Risk))
 }
 
 // others lists the findings that no diagnosis above explains, in one line each.

@@ -55,9 +55,9 @@ func ticket(d forensics.Diagnosis, style ticketStyle) string {
 		b.WriteString(style.section("What to do, in this order"))
 		for i, r := range d.Remedies {
 			b.WriteString(style.command(i+1, r))
-			b.WriteString(style.note(i+1, "why", r.Why))
-			b.WriteString(style.note(i+1, "only if", r.Precondition))
-			b.WriteString(style.note(i+1, "risk", r.Risk))
+			b.WriteString(style.note(i+1, "why", capital(r.Why)))
+			b.WriteString(style.note(i+1, "only if", capital(r.Precondition)))
+			b.WriteString(style.note(i+1, "risk", capital(r.Risk)))
 		}
 	}
 	return b.String()

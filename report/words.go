@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -163,6 +164,23 @@ func sentence(command string) bool {
 	first, _, _ := strings.Cut(command, " ")
 	return first != "" && first[0] >= 'A' && first[0] <= 'Z' && !strings.ContainsAny(first, "=/_")
 }
+
+// capital begins a sentence, unless it begins with a name, a path or a command that is not a plain word.
+func capital(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	for _, c := range []byte(strings.TrimRight(first, ".,:;")) {
+		if c < 'a' || c > 'z' {
+			return s
+		}
+	}
+	if first == "" || slices.Contains(commandWords, first) {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// commandWords are names of programs, which are written small.
+var commandWords = []string{"umount", "mount", "rmdir", "kubectl", "systemctl", "kubelet", "containerd", "crictl", "ctr", "docker", "kill", "echo", "rm", "fuser", "lsof", "df"}
 
 // maxCommand is how long a command may be: two paths of 4,096 bytes and what stands around them.
 const maxCommand = 12_000

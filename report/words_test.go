@@ -154,3 +154,15 @@ func TestAdviceFitsTheTrouble(t *testing.T) {
 		t.Errorf("advice on a healthy node: %v", got)
 	}
 }
+
+func TestCapital(t *testing.T) {
+	for in, want := range map[string]string{
+		"shows whether it runs": "Shows whether it runs", "none: it reads": "None: it reads", "none": "None", "Already": "Already",
+		"umount has failed": "umount has failed", "/sys/fs is there": "/sys/fs is there", "vol_data.json is saved": "vol_data.json is saved",
+		"": "", "ünder": "ünder", "kubelet 1.14 and newer": "kubelet 1.14 and newer", "SIGKILL ends it": "SIGKILL ends it",
+	} {
+		if got := capital(in); got != want {
+			t.Errorf("capital(%q) is %q, want %q", in, got, want)
+		}
+	}
+}

@@ -63,10 +63,13 @@ A file that cannot be read is named, the others are judged, and the exit status 
 				return errors.New("nothing could be read")
 			}
 			podGC.apply(&evidence)
-			return a.deliver(out, evidence, append([]string{"nodeforensics", "analyze"}, args...))
+			command := append([]string{"nodeforensics", "analyze"}, args...)
+			command = redacted(&evidence, in.key[:], out.redact == redactStrict, command)
+			return a.deliver(out, evidence, command)
 		},
 	}
 	out.register(cmd)
+	out.registerRedact(cmd)
 	podGC.register(cmd)
 	return cmd
 }

@@ -74,6 +74,22 @@ func TestHousekeepingIsNotFoundInTheDumpsOfOtherTroubles(t *testing.T) {
 	}
 }
 
+func TestRenderGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
+	name := "kubelet-1.34.4-hung-csi"
+	first := analyze(t, exitDone, capture(t, name, "goroutine.debug2"), capture(t, name, "mountinfo"), capture(t, name, "pods.json"))
+	dir := t.TempDir()
+	o := finish(t, command(t, "render", "--format", "html,json", "--out", dir, first.file(t, ".json")))
+	if o.status != exitDone {
+		t.Fatalf("exit status %d: %s", o.status, o.stderr)
+	}
+	for _, kind := range []string{".html", ".json"} {
+		if read(t, onlyFile(t, dir, kind)) != read(t, first.file(t, kind)) {
+			t.Errorf("render writes another %s", kind)
+		}
+	}
+}
+
 func TestObjectsOfTheAPIAreJudged(t *testing.T) {
 	t.Parallel()
 	objects := `{"apiVersion": "v1", "kind": "List", "items": [
@@ -313,18 +329,22 @@ func TestWrongUsageIsExplainedAndDoesNothing(t *testing.T) {
 	}
 }
 
-func TestChecksAndVersionAreTold(t *testing.T) {
+func TestChecksSchemaAndVersionAreTold(t *testing.T) {
 	t.Parallel()
 	list := finish(t, command(t, "checks"))
 	one := finish(t, command(t, "checks", "mount-hung"))
 	version := finish(t, command(t, "version"))
-	for _, o := range []outcome{list, one, version} {
+	schema := finish(t, command(t, "schema"))
+	for _, o := range []outcome{list, one, version, schema} {
 		if o.status != exitDone || o.stderr != "" {
 			t.Errorf("exit status %d: %s", o.status, o.stderr)
 		}
 	}
 	if !strings.Contains(list.stdout, "kubelet-housekeeping-blocked") || !strings.Contains(one.stdout, "Needs: mounts") {
 		t.Errorf("checks: %s\n%s", list.stdout, one.stdout)
+	}
+	if schema.stdout != string(report.JSONSchema()) {
+		t.Errorf("schema: %.200q", schema.stdout)
 	}
 	if !strings.HasPrefix(version.stdout, "nodeforensics ") {
 		t.Errorf("version: %q", version.stdout)

@@ -39,10 +39,11 @@ func (a *app) examine(f flags) error {
 		a.err.printf("nodeforensics: not root: other users' threads, descriptors and the kubelet's files stay hidden; run it with sudo\n")
 	}
 	f.absolutePaths()
-	f.RedactKey = make([]byte, 32)
-	if _, err := rand.Read(f.RedactKey); err != nil {
+	key, err := newRedactKey()
+	if err != nil {
 		return err
 	}
+	f.RedactKey = key
 	evidence, err := a.collect(f, began)
 	switch cut := evidence.Collector.Interrupted; {
 	case err != nil:
@@ -53,7 +54,11 @@ func (a *app) examine(f flags) error {
 	a.complainOfInputs(f, evidence)
 	f.podGC.apply(&evidence)
 	f.output.deadline = began.Add(f.timeout)
-	return a.deliver(f.output, evidence, f.Command)
+	command := f.Command
+	if f.output.redact == redactStrict { // the child has masked secrets; names are known now that all parts are there
+		command = redacted(&evidence, f.RedactKey, true, command)
+	}
+	return a.deliver(f.output, evidence, command)
 }
 
 // complainOfInputs names files of the command line that the collector could not read.
@@ -72,6 +77,22 @@ func (a *app) complainOfInputs(f flags, e forensics.Evidence) {
 			a.complain("%s: %s", strings.TrimPrefix(s.Source, forensics.SourceLogs+":"), detail)
 		}
 	}
+}
+
+// redacted masks evidence and returns the masked command line.
+func redacted(e *forensics.Evidence, key []byte, strict bool, command []string) []string {
+	text := forensics.Redact(e, key, strict)
+	masked := make([]string, len(command))
+	for i, arg := range command {
+		masked[i] = text("command lines", arg)
+	}
+	return masked
+}
+
+func newRedactKey() ([]byte, error) {
+	key := make([]byte, 32)
+	_, err := rand.Read(key)
+	return key, err
 }
 
 func (f *flags) absolutePaths() {

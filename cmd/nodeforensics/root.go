@@ -28,6 +28,7 @@ type outputFlags struct {
 	dir     string
 	formats []string
 	failOn  string
+	redact  string
 	// deadline is when the files must be written; zero is no limit but the writer's own.
 	deadline time.Time
 }
@@ -83,9 +84,10 @@ finding is at least that severe.`,
 	fs.StringVar(&f.ClientCert, "client-cert", "", "`FILE` with a client certificate for the kubelet's API")
 	fs.StringVar(&f.ClientKey, "client-key", "", "`FILE` with its key")
 	f.output.register(cmd)
+	f.output.registerRedact(cmd)
 	cmd.AddCommand(
 		a.analyzeCommand(), a.goroutinesCommand(), a.holdersCommand(), a.logsCommand(), a.renderCommand(), a.planCommand(),
-		a.checksCommand(), a.versionCommand(),
+		a.checksCommand(), a.schemaCommand(), a.versionCommand(),
 	)
 	for _, sub := range cmd.Commands() {
 		wrapArgs(sub)
@@ -115,8 +117,21 @@ func (o *outputFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a finding is at least so severe: critical, warning, info")
 }
 
+// The values of --redact.
+const (
+	redactSecrets = "secrets"
+	redactStrict  = "strict"
+)
+
+func (o *outputFlags) registerRedact(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.redact, "redact", redactSecrets, "what is masked: secrets; strict also masks IP addresses, host names, namespaces and names of pods")
+}
+
 // validate reports the first mistake.
 func (o *outputFlags) validate() error {
+	if o.redact != "" && o.redact != redactSecrets && o.redact != redactStrict {
+		return usagef("--redact %s: want secrets or strict", o.redact)
+	}
 	for i, format := range o.formats {
 		o.formats[i] = strings.TrimSpace(format)
 		if !slices.Contains([]string{"html", "json", "text"}, o.formats[i]) {

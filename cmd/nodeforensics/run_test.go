@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
@@ -131,13 +134,35 @@ func (o outcome) report(t testing.TB) report.Report {
 	return readReport(t, o.file(t, ".json"))
 }
 
+// readReport reads a report, which has to fit the schema.
 func readReport(t testing.TB, path string) report.Report {
 	t.Helper()
-	r, err := report.Read(strings.NewReader(read(t, path)))
+	text := read(t, path)
+	r, err := report.Read(strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+	var document any
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatal(err)
+	}
+	if err := reportSchema(t).Validate(document); err != nil {
+		t.Errorf("%s does not fit the schema: %v", path, err)
+	}
 	return r
+}
+
+func reportSchema(t testing.TB) *jsonschema.Resolved {
+	t.Helper()
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(report.JSONSchema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resolved
 }
 
 func read(t testing.TB, path string) string {

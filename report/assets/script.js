@@ -132,7 +132,7 @@
   // Zooming into a flame graph: the bar becomes as wide as the picture, what it calls grows with it.
   all(".flame svg").forEach(function (svg) {
     var width = svg.viewBox.baseVal.width, charWidth = 6.65;
-    var bars = all("g.bar", svg).map(function (g) {
+    var bars = all("g", svg).map(function (g) {
       var rect = g.querySelector("rect");
       return { g: g, rect: rect, x: +rect.getAttribute("x"), y: +rect.getAttribute("y"), w: +rect.getAttribute("width"),
         name: g.querySelector("title").textContent.replace(/: \d+(, \d+ blocked)?$/, "").replace(/^[^[]*\//, "") };
@@ -163,7 +163,30 @@
     }
     bars.forEach(function (bar) {
       bar.g.classList.add("zoom");
-      bar.g.addEventListener("click", function () { zoom(bar); });
+      bar.g.addEventListener("click", function () { current = bar; zoom(bar); });
+    });
+
+    // With the keyboard: arrows go from bar to bar, Enter zooms in, Escape zooms out.
+    var current = bars[0];
+    function near(dx, dy) {
+      var edge = function (b) { return +b.rect.getAttribute("x"); };
+      var x = edge(current), rest = bars.filter(function (b) {
+        if (b.g.hasAttribute("hidden") || b.y !== current.y + dy * 19) return false;
+        return dx ? (edge(b) - x) * dx > 0 : dy > 0 ? edge(b) > x - 1 && edge(b) < x + +current.rect.getAttribute("width")
+          : edge(b) <= x + 1 && edge(b) + +b.rect.getAttribute("width") > x;
+      });
+      rest.sort(function (a, b) { return (edge(a) - edge(b)) * (dx < 0 ? -1 : 1); });
+      return rest[0];
+    }
+    svg.parentNode.addEventListener("keydown", function (event) {
+      var step = { ArrowDown: [0, 1], ArrowUp: [0, -1], ArrowRight: [1, 0], ArrowLeft: [-1, 0] }[event.key];
+      if (step) current = near(step[0], step[1]) || current;
+      else if (event.key === "Enter") zoom(current);
+      else if (event.key === "Escape") { current = bars[0]; zoom(current); }
+      else return;
+      event.preventDefault();
+      bars.forEach(function (b) { b.g.classList.toggle("at", b === current); });
+      say(current.g.querySelector("title").textContent);
     });
   });
 

@@ -73,6 +73,43 @@ async function pictures(page) {
       }).map((t) => t.textContent);
     })));
   expect(out.length === 0, "text leaves its box", out.slice(0, 3).join(" | "));
+  const clash = await page.evaluate(() => [...document.querySelectorAll(".timeline svg")].flatMap((svg) => {
+    const view = svg.viewBox.baseVal;
+    const texts = [...svg.querySelectorAll("text")].map((t) => ({ t, b: t.getBBox() }));
+    return texts.filter(({ t, b }, i) => b.x < 0 || b.x + b.width > view.width || b.y + b.height > view.height ||
+      texts.slice(0, i).some((o) => b.x < o.b.x + o.b.width && o.b.x < b.x + b.width && b.y + 3 < o.b.y + o.b.height && o.b.y + 3 < b.y + b.height))
+      .map(({ t }) => t.textContent);
+  }));
+  expect(clash.length === 0, "words of the timeline leave it or stand over each other", clash.slice(0, 3).join(" | "));
+}
+
+// contrast of words in pictures, which axe does not look at: 4.5 at least (WCAG 2.2, 1.4.3).
+async function contrast(page) {
+  const faint = await page.evaluate(() => {
+    const parse = (c) => (c.match(/[\d.]+/g) || []).map(Number);
+    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+      .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = (t, svg) => {
+      const rect = svg.closest(".timeline") ? svg.querySelector("rect.lane") : t.closest("g") && t.closest("g").querySelector("rect");
+      if (rect) return parse(getComputedStyle(rect).fill);
+      for (let e = svg; e; e = e.parentElement) {
+        const c = parse(getComputedStyle(e).backgroundColor);
+        if (c.length === 3 || c[3] > 0) return c;
+      }
+      return [255, 255, 255];
+    };
+    const seen = new Map();
+    for (const svg of document.querySelectorAll("svg[role=img]")) {
+      for (const t of [...svg.querySelectorAll("text")].slice(0, 200)) {
+        const fore = parse(getComputedStyle(t).fill), back = behind(t, svg), key = fore + "/" + back;
+        if (seen.has(key)) continue;
+        const [a, b] = [light(fore), light(back)].sort((x, y) => y - x);
+        seen.set(key, (a + 0.05) / (b + 0.05) < 4.5 ? key + " " + t.textContent : "");
+      }
+    }
+    return [...seen.values()].filter(Boolean);
+  });
+  expect(faint.length === 0, "words in pictures are faint", faint.slice(0, 3).join(" | "));
 }
 
 const visible = (page, selector) => page.locator(selector).evaluateAll((list) => list.filter((e) => e.checkVisibility()).length);
@@ -112,7 +149,7 @@ async function sort(page) {
 }
 
 async function search(page) {
-  await page.locator("details.table > summary").first().click();
+  await page.locator("#mounts details.table > summary").first().click();
   const rows = page.locator("#mounts tbody tr");
   const all = await rows.count();
   await page.fill("#mounts .find input", "ceph-fuse hung");
@@ -143,15 +180,23 @@ async function reveal(page) {
 // zoom into the flame graph and out again.
 async function zoom(page) {
   await page.locator(".flame summary").click();
-  const widths = () => page.locator(".flame .bar:not([hidden]) rect").evaluateAll((list) => list.map((r) => Number(r.getAttribute("width"))));
+  const widths = () => page.locator(".flame g:not([hidden]) rect").evaluateAll((list) => list.map((r) => Number(r.getAttribute("width"))));
   const before = await widths();
-  const bar = page.locator(".flame .bar").nth(2);
+  const bar = page.locator(".flame g").nth(2);
   await bar.click();
   const into = await bar.locator("rect").getAttribute("width");
   expect(Number(into) > 1000 && (await widths()).length < before.length, "zoom into the flame graph", into);
-  await page.locator(".flame .bar").first().click();
+  await page.locator(".flame g").first().click();
   const after = await widths();
   expect(after.length === before.length && after.every((w, i) => Math.abs(w - before[i]) < 1), "zoom out of the flame graph", after.join());
+
+  await page.locator(".flame .scroll").first().focus();
+  for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+  const said = await page.locator("#say").textContent();
+  const title = await page.locator(".flame g.at title").first().textContent();
+  expect(said === title && (await widths()).length <= before.length, "the flame graph with the keyboard", said + " / " + title);
+  await page.keyboard.press("Escape");
+  expect((await widths()).length === before.length, "out of the flame graph with the keyboard");
 }
 
 async function interact(browser, url, want) {
@@ -195,12 +240,14 @@ try {
     const name = file.replace(/\.html$/, "");
     const url = pathToFileURL(join(dir, file)).href;
     const want = JSON.parse(readFileSync(join(dir, name + ".json"), "utf8"));
-    for (const [width, colorScheme] of [[1440, "light"], [390, "light"], [800, "dark"], [390, "dark"]]) {
+    const views = want.brief ? [[1440, "light"], [390, "dark"]] : [[1440, "light"], [390, "light"], [800, "dark"], [390, "dark"]];
+    for (const [width, colorScheme] of views) {
       where = `${name}, ${width} px, ${colorScheme}`;
       const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
       const page = await open(context, url);
       await structure(page);
       await pictures(page);
+      await contrast(page);
       if (!want.large && (width === 1440 || colorScheme === "dark" && width === 390)) await accessibility(page);
       await context.close();
     }

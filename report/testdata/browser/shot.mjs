@@ -1,4 +1,4 @@
-// Takes a picture of a report: node shot.mjs CHROMIUM REPORT.html OUT.png|OUT.pdf [WIDTH [HEIGHT [light|dark]]]
+// Takes a picture of a report: node shot.mjs CHROMIUM REPORT.html OUT.png|OUT.jpg|OUT.pdf [WIDTH [HEIGHT [light|dark]]]
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -9,7 +9,7 @@ try {
   const page = await browser.newPage({ viewport: { width: Number(width), height: Number(height) }, colorScheme });
   await page.goto(pathToFileURL(resolve(report)).href);
   if (out.endsWith(".pdf")) await page.pdf({ path: out, format: "A4" });
-  else await page.screenshot({ path: out });
+  else await page.screenshot(out.endsWith(".jpg") ? { path: out, quality: 55 } : { path: out });
 } finally {
   await browser.close();
 }

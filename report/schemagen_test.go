@@ -1,0 +1,291 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/report"
+)
+
+const (
+	modulePath = "github.com/nodeforensics/nodeforensics/"
+	schemaID   = "https://github.com/nodeforensics/nodeforensics/raw/main/report/schema.json"
+)
+
+// newSchema makes the schema of [report.Report]: shapes by reflection, as encoding/json sees them; descriptions and the
+// words of string types from the source, where reflection does not see them.
+func newSchema(t testing.TB) []byte {
+	t.Helper()
+	g := schemaMaker{t: t, defs: map[string]reflect.Type{}, sources: map[string]*goSource{}}
+	root := g.object(reflect.TypeFor[report.Report]())
+	head := object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"$id", schemaID},
+		{"title", "Report of nodeforensics"},
+	}
+	defs, done := object{}, map[string]bool{}
+	for len(done) < len(g.defs) { // a definition may name further ones
+		for _, name := range sortedKeys(g.defs) {
+			if !done[name] {
+				done[name] = true
+				defs = append(defs, member{name, g.define(g.defs[name])})
+			}
+		}
+	}
+	slices.SortFunc(defs, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	for i := range root { // which schema it is
+		if properties, ok := root[i].value.(object); ok && root[i].name == "properties" {
+			properties[0].value = append(object{{"const", report.Schema}}, properties[0].value.(object)...)
+		}
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(append(append(head, root...), member{"$defs", defs})); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+type schemaMaker struct {
+	t       testing.TB
+	defs    map[string]reflect.Type
+	sources map[string]*goSource // by import path
+}
+
+// object is a JSON object whose members keep their order.
+type object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+func (o object) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(m.value); err != nil {
+			return nil, err
+		}
+		out = append(append(strconv.AppendQuote(out, m.name), ':'), b.Bytes()...)
+	}
+	return append(out, '}'), nil
+}
+
+// shape is the schema of a type where it is used.
+func (g *schemaMaker) shape(t reflect.Type) object {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return object{{"type", "string"}, {"format", "date-time"}}
+	case t.Kind() == reflect.Struct, t.Kind() == reflect.String && len(g.words(t)) > 0:
+		return object{{"$ref", "#/$defs/" + g.name(t)}}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return g.shape(t.Elem())
+	case reflect.String:
+		return object{{"type", "string"}}
+	case reflect.Bool:
+		return object{{"type", "boolean"}}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return object{{"type", "integer"}}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return object{{"type", "integer"}, {"minimum", 0}}
+	case reflect.Float32, reflect.Float64:
+		return object{{"type", "number"}}
+	case reflect.Slice, reflect.Array:
+		return object{{"type", "array"}, {"items", g.shape(t.Elem())}}
+	case reflect.Map:
+		return object{{"type", "object"}, {"additionalProperties", g.shape(t.Elem())}}
+	}
+	g.t.Fatalf("no schema for %v", t)
+	return nil
+}
+
+// name is that of a definition: the type's, for those of the leaf packages with the package before it.
+func (g *schemaMaker) name(t reflect.Type) string {
+	name := t.Name()
+	if p := path.Base(t.PkgPath()); p != "report" && p != "forensics" {
+		name = p + "." + name
+	}
+	if old, ok := g.defs[name]; ok && old != t {
+		g.t.Fatalf("%v and %v have the same name", old, t)
+	}
+	g.defs[name] = t
+	return name
+}
+
+func (g *schemaMaker) define(t reflect.Type) object {
+	if t.Kind() == reflect.String {
+		return append(described(g.source(t).types[t.Name()]), member{"type", "string"}, member{"enum", g.words(t)})
+	}
+	return g.object(t)
+}
+
+func (g *schemaMaker) object(t reflect.Type) object {
+	properties, required := object{}, []string{}
+	g.fields(t, &properties, &required)
+	return append(described(g.source(t).types[t.Name()]),
+		member{"type", "object"}, member{"properties", properties}, member{"required", required}, member{"additionalProperties", true})
+}
+
+// fields adds those of a struct, and those of embedded structs, as encoding/json does.
+func (g *schemaMaker) fields(t reflect.Type, properties *object, required *[]string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, tagged := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case !f.IsExported() && !f.Anonymous, name == "-":
+			continue
+		case f.Anonymous && name == "":
+			g.fields(f.Type, properties, required)
+			continue
+		case name == "":
+			name = f.Name
+		}
+		*properties = append(*properties, member{name, append(described(g.source(t).fields[t.Name()+"."+f.Name]), g.shape(f.Type)...)})
+		empties := f.Type.Kind() != reflect.Struct || strings.Contains(options, "omitzero")
+		if !tagged || !strings.Contains(options, "omit") || !empties {
+			if f.Type.Kind() == reflect.Pointer {
+				g.t.Errorf("%v.%s is null where it is not known: want omitempty", t, f.Name)
+			}
+			*required = append(*required, name)
+		}
+	}
+}
+
+func described(text string) object {
+	if text == "" {
+		return object{}
+	}
+	return object{{"description", text}}
+}
+
+// words are the constants of a string type.
+func (g *schemaMaker) words(t reflect.Type) []string {
+	if t.PkgPath() == "" {
+		return nil
+	}
+	return g.source(t).words[t.Name()]
+}
+
+// goSource is what the source of a package says of its types.
+type goSource struct {
+	types, fields map[string]string // comments
+	words         map[string][]string
+}
+
+func (g *schemaMaker) source(t reflect.Type) *goSource {
+	if s := g.sources[t.PkgPath()]; s != nil {
+		return s
+	}
+	s := &goSource{types: map[string]string{}, fields: map[string]string{}, words: map[string][]string{}}
+	g.sources[t.PkgPath()] = s
+	dir, ok := strings.CutPrefix(t.PkgPath(), modulePath)
+	if !ok {
+		g.t.Fatalf("%v is no type of this module", t)
+	}
+	files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		g.t.Fatalf("no source of %s: %v", dir, err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			if d, ok := decl.(*ast.GenDecl); ok {
+				s.read(d)
+			}
+		}
+	}
+	return s
+}
+
+func (s *goSource) read(d *ast.GenDecl) {
+	for _, spec := range d.Specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			s.types[spec.Name.Name] = comment(spec.Doc, d.Doc)
+			if st, ok := spec.Type.(*ast.StructType); ok {
+				for _, f := range st.Fields.List {
+					for _, name := range f.Names {
+						s.fields[spec.Name.Name+"."+name.Name] = comment(f.Doc, f.Comment)
+					}
+				}
+			}
+		case *ast.ValueSpec:
+			typ, ok := spec.Type.(*ast.Ident)
+			if d.Tok != token.CONST || !ok {
+				continue
+			}
+			for _, v := range spec.Values {
+				if lit, ok := v.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					word, _ := strconv.Unquote(lit.Value)
+					s.words[typ.Name] = append(s.words[typ.Name], word)
+				}
+			}
+		}
+	}
+}
+
+var docLink = regexp.MustCompile(`\[([A-Za-z.]+)\]`)
+
+// comment is the first that there is, as one line.
+func comment(groups ...*ast.CommentGroup) string {
+	for _, g := range groups {
+		if g != nil {
+			return docLink.ReplaceAllString(strings.Join(strings.Fields(g.Text()), " "), "$1")
+		}
+	}
+	return ""
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func TestSchemaIsCurrent(t *testing.T) {
+	got := newSchema(t)
+	if *update {
+		if err := os.WriteFile("schema.json", got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(got, report.JSONSchema()) {
+		t.Error("the JSON changed its shape, and schema.json is stale: go generate ./report, and read the difference")
+	}
+	if again := newSchema(t); !bytes.Equal(got, again) {
+		t.Error("the schema is not the same every time")
+	}
+}
