@@ -90,7 +90,7 @@ func (m *Model) PodsByUse(u disks.Usage) []PodUse {
 	for _, use := range byPod {
 		list = append(list, *use)
 	}
-	slices.SortFunc(list, func(a, b PodUse) int {
+	slices.SortStableFunc(list, func(a, b PodUse) int {
 		if a.Critical != b.Critical {
 			if a.Critical {
 				return 1

@@ -115,7 +115,7 @@ func (w storyWriter) loop(l *logs.Loop) {
 		for kind := range l.LastSeen {
 			kinds = append(kinds, kind)
 		}
-		slices.SortFunc(kinds, func(a, b string) int {
+		slices.SortStableFunc(kinds, func(a, b string) int {
 			return cmp.Or(l.LastSeen[b].Compare(l.LastSeen[a]), strings.Compare(a, b))
 		})
 		for _, kind := range kinds {

@@ -280,6 +280,6 @@ func (w *walker) sorted() []PodCgroup {
 		slices.Sort(p.Containers)
 		pods = append(pods, *p)
 	}
-	slices.SortFunc(pods, func(a, b PodCgroup) int { return cmp.Compare(a.PodUID, b.PodUID) })
+	slices.SortStableFunc(pods, func(a, b PodCgroup) int { return cmp.Compare(a.PodUID, b.PodUID) })
 	return pods
 }

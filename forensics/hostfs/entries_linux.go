@@ -27,7 +27,7 @@ const (
 func (d *Dir) Entries(limit int) ([]Entry, error) {
 	entries, err := d.readEntries(limit)
 	d.askForTypes(entries)
-	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return entries, d.error("readdir", ".", err)
 }
 

@@ -19,7 +19,7 @@ type process struct {
 // one that was started last: an older one is what a restart could not kill.
 func choose(candidates []Candidate, hostMountNS uint64) (chosen *process, others []int) {
 	running, zombies := sortOut(candidates)
-	slices.SortFunc(running, func(a, b process) int {
+	slices.SortStableFunc(running, func(a, b process) int {
 		return cmp.Or(
 			compareBool(a.supervises(), b.supervises()),
 			compareBool(a.elsewhere(hostMountNS), b.elsewhere(hostMountNS)),

@@ -2,18 +2,12 @@ package kubelet
 
 import (
 	"context"
-	"debug/buildinfo"
-	"errors"
-	"io"
 	"runtime/debug"
 	"strings"
 )
 
 // kubernetesModule is the module of the kubelet.
 const kubernetesModule = "k8s.io/kubernetes"
-
-// maxBinaryReads bounds what is read of a binary: the headers, the sections' table and .go.buildinfo.
-const maxBinaryReads = 16 << 20
 
 // readVersion sets the version from the build information in the binary. Released kubelets up to 1.26 or so were built
 // in a way that left none; then the version comes from /metrics.
@@ -28,7 +22,7 @@ func (f *finder) readVersion(ctx context.Context) {
 			return nil, err
 		}
 		defer func() { _ = file.Close() }()
-		return buildinfo.Read(&budgetReader{file, maxBinaryReads})
+		return readBuildInfo(file)
 	})
 	if err != nil {
 		return
@@ -64,17 +58,4 @@ func versionOf(info *debug.BuildInfo) string {
 		}
 	}
 	return ""
-}
-
-// A budgetReader stops after so many bytes: the headers of a hostile file can ask for any number of reads.
-type budgetReader struct {
-	r    io.ReaderAt
-	left int
-}
-
-func (b *budgetReader) ReadAt(p []byte, off int64) (int, error) {
-	if b.left -= len(p); b.left < 0 {
-		return 0, errors.New("too much to read")
-	}
-	return b.r.ReadAt(p, off)
 }

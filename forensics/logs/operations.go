@@ -172,7 +172,7 @@ func (s *operations) unmounts(uid string) []*operation {
 			found = append(found, op)
 		}
 	}
-	slices.SortFunc(found, func(a, b *operation) int {
+	slices.SortStableFunc(found, func(a, b *operation) int {
 		return cmp.Or(cmp.Compare(b.Failures, a.Failures), cmp.Compare(a.UniqueName, b.UniqueName))
 	})
 	return found
@@ -199,7 +199,7 @@ func (s *operations) list() []Operation {
 		}
 		out = append(out, o)
 	}
-	slices.SortFunc(out, func(a, b Operation) int {
+	slices.SortStableFunc(out, func(a, b Operation) int {
 		return cmp.Or(cmp.Compare(b.Failures, a.Failures), compareTimes(a.Started, b.Started),
 			cmp.Compare(a.UniqueName, b.UniqueName), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Name, b.Name))
 	})

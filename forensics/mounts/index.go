@@ -86,7 +86,7 @@ func (x *Index) findPoints() {
 		ranges = append(ranges, point{int32(lo), int32(hi), none})
 		lo = hi
 	}
-	slices.SortFunc(ranges, func(a, b point) int {
+	slices.SortStableFunc(ranges, func(a, b point) int {
 		return cmp.Compare(len(x.mountPoint(int(a.lo))), len(x.mountPoint(int(b.lo))))
 	})
 	for _, p := range ranges {

@@ -50,7 +50,7 @@ func (g *Group) Outstanding() []Call {
 	for _, call := range g.calls {
 		calls = append(calls, *call)
 	}
-	slices.SortFunc(calls, func(a, b Call) int {
+	slices.SortStableFunc(calls, func(a, b Call) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Key, b.Key))
 	})
 	return calls
@@ -101,45 +101,54 @@ func (g *Group) giveUp() {
 // The key names what may block: a superblock ("0:46"), a process ("pid 4711"), a socket. A nil group keeps no record.
 // A panic in call is returned as an error: what the call was asked about may be hostile.
 func Do[T any](ctx context.Context, g *Group, key string, call func() (T, error)) (T, error) {
-	var none T
+	answer := new(T) // a call that was left behind may still write to it
+	back, err := do(ctx, g, key, func() (err error) {
+		*answer, err = call()
+		return err
+	})
+	if !back {
+		var none T
+		return none, err
+	}
+	return *answer, err
+}
+
+// do says whether the call has come back. It is the part of Do that is the same for all types.
+func do(ctx context.Context, g *Group, key string, call func() error) (back bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return none, fmt.Errorf("%s: not started: %w", key, err)
+		return false, fmt.Errorf("%s: not started: %w", key, err)
 	}
 	if g == nil {
 		g = &Group{}
 	}
 	record, ok := g.start(key)
 	if !ok {
-		return none, fmt.Errorf("%s: %w", key, ErrBusy)
+		return false, fmt.Errorf("%s: %w", key, ErrBusy)
 	}
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1)
+	answers := make(chan error, 1)
 	go func() {
-		var a answer
+		var err error
 		defer func() {
 			if p := recover(); p != nil {
-				a.err = fmt.Errorf("%s: panic: %v", key, p)
+				err = fmt.Errorf("%s: panic: %v", key, p)
 			}
 			g.done(key)
-			answers <- a
+			answers <- err
 		}()
 		unlock := onThread(func(tid int) { g.entered(record, tid) })
 		defer unlock()
-		a.value, a.err = call()
+		err = call()
 	}()
 	select {
-	case a := <-answers:
-		return a.value, a.err
+	case err := <-answers:
+		return true, err
 	case <-ctx.Done():
 	}
 	select { // an answer that came together with the deadline counts
-	case a := <-answers:
-		return a.value, a.err
+	case err := <-answers:
+		return true, err
 	default:
 	}
 	g.giveUp()
-	return none, fmt.Errorf("%s: no answer: %w", key, ctx.Err())
+	return false, fmt.Errorf("%s: no answer: %w", key, ctx.Err())
 }

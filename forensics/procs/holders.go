@@ -194,11 +194,11 @@ func sortHolders(r *HoldersResult) {
 			strings.Compare(a.Device, b.Device))
 	}
 	if !slices.IsSortedFunc(r.Holders, inOrder) {
-		slices.SortFunc(r.Holders, inOrder)
+		slices.SortStableFunc(r.Holders, inOrder)
 	}
-	slices.SortFunc(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	slices.SortStableFunc(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 	slices.SortStableFunc(r.Marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
-	slices.SortFunc(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	slices.SortStableFunc(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 }
 
 // take adds the problems of another pass.

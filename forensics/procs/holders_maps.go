@@ -61,7 +61,7 @@ func (s *scanner) addMaps(p *subject, text []byte) {
 			files = append(files, mappedAt{device, at})
 		}
 	}
-	slices.SortFunc(files, func(a, b mappedAt) int {
+	slices.SortStableFunc(files, func(a, b mappedAt) int {
 		return cmp.Or(strings.Compare(a.at.path, b.at.path), cmp.Compare(a.device, b.device))
 	})
 	for i, f := range files {

@@ -53,7 +53,7 @@ func (r *Redactor) Ledger() []LedgerEntry {
 	for e, n := range r.ledger {
 		list = append(list, LedgerEntry{Where: e.where, Rule: e.rule, Count: n})
 	}
-	slices.SortFunc(list, func(a, b LedgerEntry) int {
+	slices.SortStableFunc(list, func(a, b LedgerEntry) int {
 		return cmp.Or(cmp.Compare(a.Where, b.Where), cmp.Compare(a.Rule, b.Rule))
 	})
 	return list
