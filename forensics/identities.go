@@ -10,8 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
 
-// Redact masks secrets in evidence that did not come from [Collect]: what was parsed from files. With strict, it also
-// masks IP addresses, host names, namespaces and names of pods, in whatever evidence; loopback and unspecified addresses
+// Redact masks secrets as [Mask] does. With strict, it also masks IP addresses, host names, namespaces and names of pods, in whatever evidence; loopback and unspecified addresses
 // and namespaces that every cluster has (default, kube-system, kube-public, kube-node-lease) stay, and so do UIDs,
 // container ids, digests and the paths around masked names. The ledger is added to that of the evidence.
 //

@@ -11,11 +11,8 @@ import (
 
 // Mask replaces secrets in evidence that did not come from [Collect], such as a file that was saved by other means, and
 // lists what it masked in the evidence's Redactions. The same key gives the same secret the same placeholder.
-func Mask(e *Evidence, key []byte) {
-	r := redact.New(key)
-	mask(r, e)
-	e.Redactions = append(e.Redactions, r.Ledger()...)
-}
+// See [Redact] for more.
+func Mask(e *Evidence, key []byte) { Redact(e, key, false) }
 
 // mask replaces secrets in a part of the evidence, before anybody sees it. Slices of the part are copied where they
 // are changed, since readers may share them.

@@ -42,10 +42,18 @@ disk is critical. Images that a runtime keeps elsewhere than its directory (a re
 			}
 			met := metOn(d, f)
 			if len(met) > 0 {
-				p.Report(pressureFinding(p, f, met))
+				p.Report(withPressureInLog(p, pressureFinding(p, f, met)))
 			}
 		}
 	},
+}
+
+// withPressureInLog adds what the kubelet's log tells of the same pressure.
+func withPressureInLog(p *forensics.Pass, f forensics.Finding) forensics.Finding {
+	if told := pressureInLog(p); told != nil && told.disk() {
+		return told.join(p, f)
+	}
+	return f
 }
 
 // readOnly says that a file system is always full.

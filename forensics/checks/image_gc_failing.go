@@ -25,9 +25,12 @@ log says "Image garbage collection failed multiple times in a row" where it foun
 not full of unused images, and what fills it is something else (logs, emptyDirs, other users of the file system, deleted
 files that are still open). Or it could not measure: "invalid capacity 0 on image filesystem", or an error of the
 runtime. A single failure while the kubelet starts is normal and is not reported; nor is what was over well before the
-log ends.`,
+log ends.
+
+Where the log does not tell, the figures may: an image file system over the high threshold whose unused images are
+smaller than what would have to go.`,
 	Severity: forensics.Warning,
-	Needs:    needsLogs,
+	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceDisks}},
 	Run: func(p *forensics.Pass) {
 		sawKubeletLog(p)
 		var list []logs.Event
@@ -39,7 +42,9 @@ log ends.`,
 		}
 		if len(list) > 0 {
 			p.Report(imageGCFailingFinding(p, list))
+			return
 		}
+		imageGCTooLittle(p)
 	},
 }
 

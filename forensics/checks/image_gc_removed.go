@@ -23,10 +23,14 @@ It rests on the kubelet's log: "Removing image to free bytes", and pulls that fa
 an image's id, that of a pull its name, so that the two are joined with certainty only where both are the same. It is
 likely where a pull was refused by policy (ErrImageNeverPull: the image must have been loaded by hand), or where no
 registry answered; an image that a registry does not know, or refuses, has other reasons. A removal alone is information:
-whether an image was loaded by hand does not stand in the log.`,
+whether an image was loaded by hand does not stand in the log.
+
+The state of the node shows which images of static pods and DaemonSets are missing, or would go next because no container
+uses them and they are not pinned while the disk is near a threshold.`,
 	Severity: forensics.Warning,
-	Needs:    needsLogs,
+	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceRuntime}},
 	Run: func(p *forensics.Pass) {
+		imagesAtRisk(p)
 		sawKubeletLog(p)
 		removed := events(p, logs.KindImageRemoved)
 		if len(removed) == 0 {

@@ -30,12 +30,9 @@ func imagesAtRisk(p *forensics.Pass) {
 	}
 }
 
-// imageGC is garbage collection of images.
-var imageGC = forensics.Entity{Kind: forensics.KindSubsystem, ID: "image-gc"}
-
 func atRiskFinding(risks []forensics.ImageRisk) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Info, Subject: imageGC,
+		Severity: forensics.Info, Subject: imageGCEntity,
 		Confidence: forensics.Possible, ConfidenceWhy: "whether a registry can give them back was not asked",
 		Remedies: []forensics.Remedy{{
 			Command: "ctr -n k8s.io images label NAME io.cri-containerd.pinned=pinned",
@@ -61,7 +58,7 @@ func atRiskFinding(risks []forensics.ImageRisk) forensics.Finding {
 
 func missingImagesFinding(risks []forensics.ImageRisk) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: imageGC, Confidence: forensics.Possible,
+		Severity: forensics.Warning, Subject: imageGCEntity, Confidence: forensics.Possible,
 		ConfidenceWhy: "the runtime does not have them and containers wait for them; whether they were there and who removed them does not show",
 		Detail:        "Under disk pressure the kubelet deletes every image that no container uses. One that was loaded by hand (ctr or crictl import) comes back by hand only.",
 		Remedies: []forensics.Remedy{{
@@ -103,7 +100,7 @@ func imageGCTooLittle(p *forensics.Pass) {
 		return
 	}
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: imageGC,
+		Severity: forensics.Warning, Subject: imageGCEntity,
 		Because: []forensics.Entity{diskEntity(image)}, Refs: []forensics.Ref{diskRef(image)}, Confidence: forensics.Likely,
 		ConfidenceWhy: "the kubelet's own sum, with the sizes that the runtime has on disk",
 		Title: fmt.Sprintf("garbage collection of images cannot free enough: it wants %s, and unused images have %s",
