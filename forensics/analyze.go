@@ -3,7 +3,6 @@ package forensics
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -20,7 +19,7 @@ func Analyze(e *Evidence, checks []Check) Analysis {
 		a.Findings = append(a.Findings, findings...)
 		a.Outcomes = append(a.Outcomes, outcome)
 	}
-	slices.SortStableFunc(a.Findings, func(x, y Finding) int {
+	sortStable(a.Findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(y.Severity.Rank(), x.Severity.Rank()), strings.Compare(x.ID, y.ID),
 			compareEntities(x.Subject, y.Subject))
 	})

@@ -398,7 +398,7 @@ func (m *measurer) trees(ctx context.Context, f disks.FileSystem) []string {
 			list = append(list, mount)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b mounts.Mount) int { return len(a.Root) - len(b.Root) })
+	sortStable(list, func(a, b mounts.Mount) int { return len(a.Root) - len(b.Root) })
 	for _, mount := range list {
 		if !slices.ContainsFunc(chosen, func(c mounts.Mount) bool { return shows(v.table, c, mount) }) {
 			chosen = append(chosen, mount)

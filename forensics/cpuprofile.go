@@ -89,7 +89,7 @@ func framesOf(sample *profile.Sample) []string {
 
 // bound keeps the heaviest stacks.
 func (c *CPUProfile) bound() {
-	slices.SortStableFunc(c.Stacks, func(a, b CPUStack) int {
+	sortStable(c.Stacks, func(a, b CPUStack) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), slices.Compare(a.Frames, b.Frames))
 	})
 	for _, s := range c.Stacks[min(len(c.Stacks), maxCPUStacks):] {

@@ -80,7 +80,7 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 			u.Namespace = append(u.Namespace, m.Namespace(ns))
 		}
 	}
-	slices.SortStableFunc(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
+	sortStable(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
 	return u
 }
 

@@ -90,7 +90,7 @@ func (m *Model) PodsByUse(u disks.Usage) []PodUse {
 	for _, use := range byPod {
 		list = append(list, *use)
 	}
-	slices.SortStableFunc(list, func(a, b PodUse) int {
+	sortStable(list, func(a, b PodUse) int {
 		if a.Critical != b.Critical {
 			if a.Critical {
 				return 1
@@ -262,7 +262,7 @@ func (m *Model) ImageRisks() []ImageRisk {
 			risks[i].Pods = append(risks[i].Pods, need.pod)
 		}
 	}
-	slices.SortStableFunc(risks, func(a, b ImageRisk) int {
+	sortStable(risks, func(a, b ImageRisk) int {
 		return cmp.Or(-compareBool(a.Missing != "", b.Missing != ""), -compareBool(a.Unused, b.Unused), -compareBool(a.Never, b.Never), cmp.Compare(a.Name, b.Name))
 	})
 	return risks

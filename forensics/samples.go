@@ -143,7 +143,7 @@ func (m *Model) Growths() []Growth {
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Growth) int {
+	sortStable(found, func(a, b Growth) int {
 		return cmp.Compare(b.Group.Count-b.Before, a.Group.Count-a.Before)
 	})
 	return found

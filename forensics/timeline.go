@@ -3,7 +3,6 @@ package forensics
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -170,13 +169,13 @@ func bounded(list []Moment) (shown []Moment, omitted int64) {
 		list = folded(list)
 	}
 	if len(list) > MostMoments {
-		slices.SortStableFunc(list, func(a, b Moment) int { return cmp.Compare(weight(b), weight(a)) })
+		sortStable(list, func(a, b Moment) int { return cmp.Compare(weight(b), weight(a)) })
 		for _, m := range list[MostMoments:] {
 			omitted += max(m.Count, 1)
 		}
 		list = list[:MostMoments]
 	}
-	slices.SortStableFunc(list, func(a, b Moment) int { return cmp.Or(a.From.Compare(b.From), b.To.Compare(a.To)) })
+	sortStable(list, func(a, b Moment) int { return cmp.Or(a.From.Compare(b.From), b.To.Compare(a.To)) })
 	return list, omitted
 }
 

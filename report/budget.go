@@ -2,7 +2,7 @@ package report
 
 import (
 	"reflect"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -62,6 +62,9 @@ func escapedLen(s string) int {
 	return n
 }
 
-func sortStable[T any](rows []T, compare func(a, b T) int) { slices.SortStableFunc(rows, compare) }
+// sortStable is slices.SortStableFunc without a copy of its code for each type of row.
+func sortStable[T any](rows []T, compare func(a, b T) int) {
+	sort.SliceStable(rows, func(i, j int) bool { return compare(rows[i], rows[j]) < 0 })
+}
 
 func joinComma(list []string) string { return strings.Join(list, ", ") }
