@@ -53,7 +53,7 @@ func (c *collector) readLogs(ctx context.Context) {
 				sources = append(sources, logs.FileSource(own, name, ""))
 			}
 		} else {
-			sources, notes = logs.Find(ctx, c.fs, logs.FindOptions{Since: since, PodLogs: c.podLogsDir()})
+			sources, notes = logs.Find(ctx, c.fs, logs.FindOptions{Since: since, PodLogs: c.podLogsDir(), Kubelet: c.kubeletLogs()})
 		}
 		story := logs.Read(ctx, sources, logs.Options{Since: since, Now: now, Zone: c.zone(), Boot: c.boot(), Calls: c.opt.Calls, Stall: logsStall})
 		return LogsEvidence(story, notes...)
@@ -105,6 +105,27 @@ func (c *collector) podLogsDir() string {
 		return k.Config.PodLogsDir
 	}
 	return ""
+}
+
+// kubeletLogs are the files that the kubelet writes to: those of its flags (removed in 1.26) and where its output goes.
+// What it sees in a mount namespace of its own is left out.
+func (c *collector) kubeletLogs() []string {
+	k := c.seen().Kubelet
+	if k == nil || k.MountNS != 0 && k.MountNS != ownNamespace(c.fs) {
+		return nil
+	}
+	names := []string{k.Flags["log-file"]}
+	if k.PID != 0 && c.fs.Live() {
+		for _, descriptor := range []string{"1", "2"} {
+			if name, err := c.fs.ReadLink(fmt.Sprintf("/proc/%d/fd/%s", k.PID, descriptor)); err == nil {
+				names = append(names, name)
+			}
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return !strings.HasPrefix(name, "/") || strings.HasPrefix(name, "/dev/") || strings.HasSuffix(name, " (deleted)")
+	})
+	return slices.Compact(names)
 }
 
 func (c *collector) boot() time.Time {

@@ -159,6 +159,15 @@ func heldScenarios() map[string][]scenario {
 				want:   []string{"warning mount 900"}, says: "process 5001 (node-exporter)",
 			},
 			{
+				name: "in a namespace whose processes came or went", base: wellNode,
+				change: holding(func(h *forensics.Held) {
+					h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: mounts.Mount{
+						ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x",
+					}}}
+				}),
+				want: []string{"info mount 900"}, says: "came or went",
+			},
+			{
 				name: "a container's own mount is only information", base: wellNode,
 				change: leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: "/data", FSType: "fuse.s3fs", Source: "s3fs"}),
 				want:   []string{"info mount 901"},

@@ -59,7 +59,7 @@ func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) foren
 			Excerpt: fmt.Sprintf("%d %s %s %s - %s %s", m.ID, m.Device, m.Root, m.MountPoint, m.FSType, m.Source),
 		}},
 	}
-	keeper := "which no process is in: a bind mount or descriptor of its ns/mnt keeps it alive"
+	keeper := "of processes that came or went while they were looked at"
 	switch {
 	case n.Processes > 0:
 		keeper = fmt.Sprintf("of %s (%s)", who(p, n.PIDs[0]), forensics.Plural(n.Processes, "process"))
@@ -67,6 +67,11 @@ func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) foren
 	case len(n.HeldBy) > 0:
 		keeper = "which " + who(p, n.HeldBy[0]) + " holds open"
 		f.Because = append(f.Because, processEntity(n.HeldBy[0]))
+	case len(n.MountedAt) > 0:
+		keeper = "which is kept by its ns/mnt file, mounted at " + n.MountedAt[0]
+	default:
+		f.Severity, f.Confidence = forensics.Info, forensics.Possible
+		f.ConfidenceWhy += "; whether the namespace is still there is not known"
 	}
 	f.Title = fmt.Sprintf("%s file system %s is gone from the host and still mounted in the mount namespace %s", m.FSType, m.Source, keeper)
 	f.Detail = fmt.Sprintf("There it is mount %d at %s (%s, superblock %s); %s. %s", m.ID, m.MountPoint, m.Propagation(), m.Device,

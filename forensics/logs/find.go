@@ -21,6 +21,8 @@ type FindOptions struct {
 	Since time.Time
 	// PodLogs is the kubelet's podLogsDir, /var/log/pods by default.
 	PodLogs string
+	// Kubelet are files that the kubelet is known to write its log to.
+	Kubelet []string
 	// Journalctl is the program that reads journals; looked for where distributions have it by default.
 	Journalctl string
 }
@@ -57,6 +59,9 @@ func Find(ctx context.Context, fsys *hostfs.FS, opt FindOptions) (sources []Sour
 		f.opt.PodLogs = "/var/log/pods"
 	}
 	f.journals(ctx)
+	for _, name := range opt.Kubelet {
+		f.kubelet = f.rotated(name, "kubelet") || f.kubelet
+	}
 	f.kubeletFiles()
 	f.systemLog()
 	if !f.kubelet {
@@ -91,6 +96,9 @@ func (f *finder) note(name, origin, status, detail string) {
 
 // rotated adds a log with its older files and says whether there was one.
 func (f *finder) rotated(name, origin string) bool {
+	if slices.ContainsFunc(f.sources, func(s Source) bool { return s.Path == name }) {
+		return true
+	}
 	sources, notes := Rotated(f.fsys, name, origin, f.opt.Since)
 	f.sources, f.notes = append(f.sources, sources...), append(f.notes, notes...)
 	return len(sources) > 0
