@@ -243,6 +243,10 @@ func cut(s string, n int) string {
 		}
 	}
 	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
+	for len(s) > n { // what stands for bad bytes takes more of them
+		_, size := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-size]
+	}
 	if strings.ContainsAny(s, "\n\r\t\x00") {
 		s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' }), " ")
 	}

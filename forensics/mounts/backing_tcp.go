@@ -113,8 +113,8 @@ func parseTCP(text []byte) []Connection {
 		}
 		remote, ok := hexAddress(f[2])
 		unsent, _, _ := bytes.Cut(f[4], []byte{':'})
-		queue, err1 := strconv.ParseInt(string(unsent), 16, 64)
-		again, err2 := strconv.ParseInt(string(f[6]), 16, 32)
+		queue, err1 := strconv.ParseUint(string(unsent), 16, 32)
+		again, err2 := strconv.ParseUint(string(f[6]), 16, 31)
 		if !ok || err1 != nil || err2 != nil {
 			continue // the heading
 		}
@@ -122,7 +122,7 @@ func parseTCP(text []byte) []Connection {
 		if state == "" {
 			state = string(f[3])
 		}
-		list = append(list, Connection{Remote: remote, State: state, UnackedBytes: queue, Retransmits: int(again)})
+		list = append(list, Connection{Remote: remote, State: state, UnackedBytes: int64(queue), Retransmits: int(again)})
 	}
 	return list
 }
