@@ -109,7 +109,7 @@ func (s Subject) cloned() Subject {
 		&s.PodUID, &s.PodName, &s.Container, &s.Volume, &s.UniqueName, &s.Driver, &s.Image, &s.Path, &s.Device,
 		&s.Server, &s.Process, &s.Reason, &s.Code,
 	} {
-		*p = strings.Clone(*p)
+		*p = strings.Clone(cut(*p, maxSubject))
 	}
 	return s
 }

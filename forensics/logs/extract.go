@@ -10,7 +10,9 @@ import (
 // Bounds of what is kept of a text, in bytes.
 const (
 	maxReason = 300
-	maxName   = 512
+	// maxSubject bounds a name or path in bytes; a path has 4,096 at most (PATH_MAX).
+	maxSubject = 4096
+	maxName    = 512
 )
 
 // fillShared sets what many messages have in common: the pod, the container and the cause.
