@@ -235,6 +235,15 @@ func word(s, before, ends string) string {
 
 // cut makes a text valid UTF-8 on one line, of n bytes at most.
 func cut(s string, n int) string {
+	s = valid(strings.TrimSpace(s), n)
+	if strings.ContainsAny(s, "\n\r\t\x00") {
+		s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' }), " ")
+	}
+	return s
+}
+
+// valid makes a text valid UTF-8 of n bytes at most. What stands for bad bytes takes more of them.
+func valid(s string, n int) string {
 	if len(s) > n {
 		s = s[:n]
 		for len(s) > 0 && !utf8.RuneStart(s[len(s)-1]) {
@@ -244,13 +253,10 @@ func cut(s string, n int) string {
 			s = s[:len(s)-1]
 		}
 	}
-	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
-	for len(s) > n { // what stands for bad bytes takes more of them
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	for len(s) > n {
 		_, size := utf8.DecodeLastRuneInString(s)
 		s = s[:len(s)-size]
-	}
-	if strings.ContainsAny(s, "\n\r\t\x00") {
-		s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' }), " ")
 	}
 	return s
 }

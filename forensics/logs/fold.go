@@ -268,11 +268,7 @@ func quote(file string, e *Entry) Quote {
 }
 
 func quoteText(s string) string {
-	s = strings.TrimRight(s, "\r\n\x00")
-	if len(s) > maxQuoteText {
-		s = cut(s, maxQuoteText)
-	}
-	return strings.Clone(strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.Clone(valid(strings.TrimRight(s, "\r\n\x00"), maxQuoteText))
 }
 
 func (ev *event) finish() Event {
