@@ -107,9 +107,10 @@ func (r *rule) fits(e *Entry) bool {
 func (s Subject) cloned() Subject {
 	for _, p := range []*string{
 		&s.PodUID, &s.PodName, &s.Container, &s.Volume, &s.UniqueName, &s.Driver, &s.Image, &s.Path, &s.Device,
-		&s.Server, &s.Process, &s.Reason, &s.Code,
+		&s.Server, &s.Process, &s.Code,
 	} {
 		*p = strings.Clone(cut(*p, maxSubject))
 	}
+	s.Reason = strings.Clone(cut(s.Reason, maxReason))
 	return s
 }
