@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,12 +85,8 @@ func newInput(e *forensics.Evidence) *input {
 	return in
 }
 
-// add takes over what a file says that was not saved by this program: secrets in it are still to be masked.
-func (in *input) add(part forensics.Evidence) {
-	forensics.Mask(&part, in.key[:])
-	part.Redactions = append(slices.Clone(in.evidence.Redactions), part.Redactions...)
-	in.evidence.Merge(part)
-}
+// add takes over what a file says. Secrets in it are masked when all files have been read.
+func (in *input) add(part forensics.Evidence) { in.evidence.Merge(part) }
 
 // maxFile bounds one file that is held in memory as a whole.
 const maxFile = 2 << 30

@@ -159,9 +159,11 @@ func (a *app) mountTable(e *forensics.Evidence, name string) error {
 	if err != nil {
 		return fmt.Errorf("--mountinfo %s: %w", name, err)
 	}
-	if err := newInput(e).addMountinfo(name, text); err != nil {
+	in := newInput(e)
+	if err := in.addMountinfo(name, text); err != nil {
 		a.complain("--mountinfo %s: %v", name, err)
 	}
+	forensics.Mask(e, in.key[:])
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,9 +90,23 @@ func newDecoders(d *Dump) *decoders {
 }
 
 func (c *decoders) add(kind string, text []byte) {
-	c.batch = append(c.batch, raw{kind, slices.Clone(text)})
+	c.batch = append(c.batch, raw{kind, unindented(text)})
 	if c.size += len(text); c.size >= batchBytes {
 		c.flush()
+	}
+}
+
+// unindented is a copy of JSON without the indentation that kubectl gives it, which is a third of it. A line break that
+// is not escaped cannot be inside of a string.
+func unindented(text []byte) []byte {
+	short := make([]byte, 0, len(text))
+	for {
+		line, rest, more := bytes.Cut(text, []byte{'\n'})
+		short = append(short, line...)
+		if !more {
+			return short
+		}
+		text = bytes.TrimLeft(rest, " ")
 	}
 }
 
