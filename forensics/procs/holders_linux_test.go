@@ -347,7 +347,10 @@ func TestHoldersElsewhere(t *testing.T) {
 		fsys, opt := machine(t)
 		result, err := Holders(t.Context(), fsys, HoldersOptions{
 			Group: opt.Group, Keep: func(h *Holder) bool { return h.PID == c.pid() && h.Kind == HoldCwd },
-			Table: func(t mounts.Table) { tables = append(tables, t) },
+			Table: func(t mounts.Table) {
+				t.Mounts = slices.Clone(t.Mounts)
+				tables = append(tables, t)
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
