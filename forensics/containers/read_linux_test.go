@@ -78,7 +78,7 @@ func read(tb testing.TB, root string, hints ...containers.Hint) containers.Store
 }
 
 func TestReadTrees(t *testing.T) {
-	for _, name := range []string{"containerd-1.6.20", "cri-o", "docker"} {
+	for _, name := range []string{"containerd-1.6.20", "cri-o", "docker", "docker-20.10.24"} {
 		t.Run(name, func(t *testing.T) {
 			got, err := json.MarshalIndent(read(t, tree(t, name)), "", "\t")
 			if err != nil {
@@ -101,6 +101,64 @@ func TestReadTrees(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestReadRecordedDocker holds what docker ps, docker inspect, /proc/PID/stat and the CRI said while the tree was recorded.
+func TestReadRecordedDocker(t *testing.T) {
+	const (
+		web1 = "registry.local/web:1"
+		web2 = "registry.local/web:2"
+	)
+	started := func(pid int, ticks uint64) string { return fmt.Sprintf("pid %d of %d", pid, ticks) }
+	want := map[string]string{
+		"kube-system/etcd-node-1 0 static":       started(26147, 911792),
+		"shop/stuck-1 0":                         started(26531, 912008),
+		"shop/db-0 1":                            "",
+		"shop/gone-1 -1":                         "",
+		"kube-system/etcd-node-1/etcd 0 " + web2: "exit 3",
+		"kube-system/etcd-node-1/etcd 1 " + web2: started(26263, 911826),
+		"shop/db-0/db 0 " + web1:                 "exit 137",
+		"shop/db-0/never-started 0 " + web1:      "",
+		"shop/stuck-1/stuck 2 " + web1:           "exit 137 dead",
+	}
+	s := read(t, tree(t, "docker-20.10.24"))
+	got := map[string]string{}
+	process := func(task containers.Task) string {
+		if task.InitPID == 0 {
+			return ""
+		}
+		return started(task.InitPID, task.InitStart)
+	}
+	for _, b := range s.Sandboxes {
+		name := fmt.Sprintf("%s/%s %d", b.Namespace, b.Name, b.Attempt)
+		if b.Static {
+			name += " static"
+		}
+		got[name] = process(b.Task)
+	}
+	for _, c := range s.Containers {
+		is := process(c.Task)
+		if c.ExitCode != nil {
+			is += fmt.Sprintf("exit %d", *c.ExitCode)
+		}
+		if c.Dead {
+			is += " dead"
+		}
+		got[fmt.Sprintf("%s/%s/%s %d %s", c.Namespace, c.PodName, c.Name, c.Attempt, c.Image)] = is
+		if len(c.SnapshotKey) < 64 || c.SnapshotKey == c.ID {
+			t.Errorf("%s: writable layer %q; want the mount-id", c.Name, c.SnapshotKey)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	sizes := map[string]int64{}
+	for _, i := range s.Images {
+		sizes[strings.Join(i.Names, " ")] = *i.SizeBytes
+	}
+	if diff := cmp.Diff(map[string]int64{"": 1982256, "k8s.gcr.io/pause:3.6": 1429666, "registry.local/old:1": 1982256, web1: 1982256, web2: 1982262}, sizes); diff != "" {
+		t.Errorf("sizes: -want +got:\n%s", diff)
 	}
 }
 
