@@ -162,6 +162,41 @@ func TestReadRecordedDocker(t *testing.T) {
 	}
 }
 
+// TestReadDockerDriver moves the tree of a Docker with vfs: its images and layers are found by flag, by configuration, and
+// because there is no other driver.
+func TestReadDockerDriver(t *testing.T) {
+	hint := func(args ...string) []containers.Hint {
+		return []containers.Hint{{PID: 1, Comm: "dockerd", Args: append([]string{"dockerd", "--data-root=/data/docker"}, args...)}}
+	}
+	other := map[string]string{"data/docker/image/overlay2/repositories.json": "{}"}
+	for name, tc := range map[string]struct {
+		files  map[string]string
+		hints  []containers.Hint
+		images int
+		dir    string
+	}{
+		"the only one":      {nil, hint(), 5, "/data/docker/vfs/dir"},
+		"flag":              {other, hint("--storage-driver", "vfs"), 5, "/data/docker/vfs/dir"},
+		"short flag":        {other, hint("-s", "vfs"), 5, "/data/docker/vfs/dir"},
+		"daemon.json":       {map[string]string{"etc/docker/daemon.json": `{"storage-driver":"vfs"}`, "data/docker/image/overlay2/repositories.json": "{}"}, hint(), 5, "/data/docker/vfs/dir"},
+		"the default rules": {other, hint(), 0, "/data/docker/overlay2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := tree(t, "docker-20.10.24", "var/lib/docker", "data/docker")
+			for name, text := range tc.files {
+				write(t, filepath.Join(host, name), text)
+			}
+			s := read(t, host, tc.hints...)
+			if got := s.Runtimes[0].SnapshotDir; got != tc.dir {
+				t.Errorf("layers in %s; want %s", got, tc.dir)
+			}
+			if len(s.Images) != tc.images || len(s.Containers) != 5 {
+				t.Errorf("%d images, %d containers; want %d and 5", len(s.Images), len(s.Containers), tc.images)
+			}
+		})
+	}
+}
+
 // names lists what a report has to name: "namespace/pod" of sandboxes, "namespace/pod/container" of containers.
 func names(s containers.Stores) []string {
 	found := []string{}
