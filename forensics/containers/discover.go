@@ -112,6 +112,8 @@ func fromProcess(fsys *hostfs.FS, h Hint) []install {
 		in.Config = flagOr(flags, in.Config, "config-file")
 		in = configured(fsys, in)
 		in.Root, in.State = flagOr(flags, in.Root, "data-root", "graph", "g"), flagOr(flags, in.State, "exec-root")
+		in.Snapshotter = flagOr(flags, in.Snapshotter, "storage-driver", "s")
+		in.SnapshotDir = dockerLayers(in.Root, in.Snapshotter)
 	default:
 		return nil
 	}
@@ -211,7 +213,7 @@ func configuredDocker(in install, text []byte) install {
 		in.Root, in.State = or(daemon.DataRoot, or(daemon.Graph, in.Root)), or(daemon.ExecRoot, in.State)
 		in.Snapshotter = or(daemon.Driver, in.Snapshotter)
 	}
-	in.SnapshotDir = path.Join(in.Root, in.Snapshotter)
+	in.SnapshotDir = dockerLayers(in.Root, in.Snapshotter)
 	return in
 }
 

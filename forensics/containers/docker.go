@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// readDocker reads Docker as the kubelet uses it, through cri-dockerd or dockershim: containers/<id>/config.v2.json, and the
-// checkpoints of sandboxes. Containers that are no pod's are passed over, and a Docker that has no other and no
+// readDocker reads Docker as the kubelet uses it, through cri-dockerd or dockershim: containers/<id>/config.v2.json,
+// image/<driver>/layerdb/mounts/<id>/mount-id for the writable layer, and the checkpoints of sandboxes. Containers that are no pod's are passed over, and a Docker that has no other and no
 // checkpoints does not serve a kubelet.
 func readDocker(s *store, in install) error {
 	at := path.Join(in.Root, "containers")
@@ -23,11 +23,19 @@ func readDocker(s *store, in install) error {
 		return err
 	}
 	_ = dir.Close()
+	in.Snapshotter = s.dockerDriver(in)
+	s.runtime.Snapshotter, s.runtime.SnapshotDir = in.Snapshotter, dockerLayers(in.Root, in.Snapshotter)
+	mounts := path.Join(in.Root, "image", in.Snapshotter, "layerdb/mounts")
 	for _, id := range s.idsIn(at) {
 		if err := s.ctx.Err(); err != nil || s.full() {
 			return err
 		}
 		s.trouble(s.addDocker(id, path.Join(at, id)))
+		if c := s.containers[id]; c != nil {
+			key, err := s.fs.ReadFile(path.Join(mounts, id, "mount-id"), 256)
+			s.trouble(err)
+			c.SnapshotKey = strings.TrimSpace(string(key))
+		}
 	}
 	for _, kept := range []string{"/var/lib/cri-dockerd/sandbox", "/var/lib/dockershim/sandbox"} {
 		s.addCheckpoints(kept)
@@ -36,7 +44,40 @@ func readDocker(s *store, in install) error {
 		return fmt.Errorf("%s: no pods of Docker: %w", in.Root, fs.ErrNotExist)
 	}
 	s.trouble(readDockerImages(s, in))
+	s.nameImages()
 	return nil
+}
+
+// dockerDriver is the storage driver: the one that is configured, or where that has no images, the only one that has.
+// Docker chooses one that suits the disk where none is configured, or goes on with the one that it has used (moby
+// daemon/graphdriver).
+func (s *store) dockerDriver(in install) string {
+	if _, err := s.fs.Lstat(path.Join(in.Root, "image", in.Snapshotter)); err == nil {
+		return in.Snapshotter
+	}
+	entries, err := s.fs.ReadDir(path.Join(in.Root, "image"), 100)
+	s.trouble(err)
+	if len(entries) == 1 && entries[0].Type.IsDir() {
+		return entries[0].Name
+	}
+	return in.Snapshotter
+}
+
+// dockerLayers is where a storage driver keeps the layers: vfs in a directory below its own.
+func dockerLayers(root, driver string) string {
+	if driver == "vfs" {
+		return path.Join(root, driver, "dir")
+	}
+	return path.Join(root, driver)
+}
+
+// nameImages gives containers that were created from the id of an image, as the kubelet does, the image's first name.
+func (s *store) nameImages() {
+	for _, c := range s.containers {
+		if i := s.images[c.Image]; i != nil && len(i.Names) > 0 {
+			c.Image = slices.Min(i.Names)
+		}
+	}
 }
 
 // dockerConfig is what matters of config.v2.json (moby daemon/container). The environment is not decoded.
@@ -88,7 +129,7 @@ func (s *store) addDocker(id, at string) error {
 	c.SandboxID, c.PodUID = label("sandbox.id", ""), label("pod.uid", uid)
 	c.Namespace, c.PodName, c.Name = label("pod.namespace", namespace), label("pod.name", pod), label("container.name", container)
 	c.Image, c.ImageID, c.LogPath = d.Config.Image, d.Image, label("container.logpath", d.LogPath)
-	c.SnapshotKey, c.Attempt, c.Created, c.Task = id, attempt, timeText(d.Created), t
+	c.Attempt, c.Created, c.Task = attempt, timeText(d.Created), t
 	if c.Finished = timeText(d.State.FinishedAt); c.Finished != nil && !d.State.Running {
 		c.ExitCode = &d.State.ExitCode
 	} else {

@@ -78,7 +78,7 @@ func read(tb testing.TB, root string, hints ...containers.Hint) containers.Store
 }
 
 func TestReadTrees(t *testing.T) {
-	for _, name := range []string{"containerd-1.6.20", "cri-o", "docker"} {
+	for _, name := range []string{"containerd-1.6.20", "cri-o", "docker", "docker-20.10.24"} {
 		t.Run(name, func(t *testing.T) {
 			got, err := json.MarshalIndent(read(t, tree(t, name)), "", "\t")
 			if err != nil {
@@ -99,6 +99,99 @@ func TestReadTrees(t *testing.T) {
 			}
 			if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestReadRecordedDocker holds what docker ps, docker inspect, /proc/PID/stat and the CRI said while the tree was recorded.
+func TestReadRecordedDocker(t *testing.T) {
+	const (
+		web1 = "registry.local/web:1"
+		web2 = "registry.local/web:2"
+	)
+	started := func(pid int, ticks uint64) string { return fmt.Sprintf("pid %d of %d", pid, ticks) }
+	want := map[string]string{
+		"kube-system/etcd-node-1 0 static":       started(26147, 911792),
+		"shop/stuck-1 0":                         started(26531, 912008),
+		"shop/db-0 1":                            "",
+		"shop/gone-1 -1":                         "",
+		"kube-system/etcd-node-1/etcd 0 " + web2: "exit 3",
+		"kube-system/etcd-node-1/etcd 1 " + web2: started(26263, 911826),
+		"shop/db-0/db 0 " + web1:                 "exit 137",
+		"shop/db-0/never-started 0 " + web1:      "",
+		"shop/stuck-1/stuck 2 " + web1:           "exit 137 dead",
+	}
+	s := read(t, tree(t, "docker-20.10.24"))
+	got := map[string]string{}
+	process := func(task containers.Task) string {
+		if task.InitPID == 0 {
+			return ""
+		}
+		return started(task.InitPID, task.InitStart)
+	}
+	for _, b := range s.Sandboxes {
+		name := fmt.Sprintf("%s/%s %d", b.Namespace, b.Name, b.Attempt)
+		if b.Static {
+			name += " static"
+		}
+		got[name] = process(b.Task)
+	}
+	for _, c := range s.Containers {
+		is := process(c.Task)
+		if c.ExitCode != nil {
+			is += fmt.Sprintf("exit %d", *c.ExitCode)
+		}
+		if c.Dead {
+			is += " dead"
+		}
+		got[fmt.Sprintf("%s/%s/%s %d %s", c.Namespace, c.PodName, c.Name, c.Attempt, c.Image)] = is
+		if len(c.SnapshotKey) < 64 || c.SnapshotKey == c.ID {
+			t.Errorf("%s: writable layer %q; want the mount-id", c.Name, c.SnapshotKey)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	sizes := map[string]int64{}
+	for _, i := range s.Images {
+		sizes[strings.Join(i.Names, " ")] = *i.SizeBytes
+	}
+	if diff := cmp.Diff(map[string]int64{"": 1982256, "k8s.gcr.io/pause:3.6": 1429666, "registry.local/old:1": 1982256, web1: 1982256, web2: 1982262}, sizes); diff != "" {
+		t.Errorf("sizes: -want +got:\n%s", diff)
+	}
+}
+
+// TestReadDockerDriver moves the tree of a Docker with vfs: its images and layers are found by flag, by configuration, and
+// because there is no other driver.
+func TestReadDockerDriver(t *testing.T) {
+	hint := func(args ...string) []containers.Hint {
+		return []containers.Hint{{PID: 1, Comm: "dockerd", Args: append([]string{"dockerd", "--data-root=/data/docker"}, args...)}}
+	}
+	other := map[string]string{"data/docker/image/overlay2/repositories.json": "{}"}
+	for name, tc := range map[string]struct {
+		files  map[string]string
+		hints  []containers.Hint
+		images int
+		dir    string
+	}{
+		"the only one":      {nil, hint(), 5, "/data/docker/vfs/dir"},
+		"flag":              {other, hint("--storage-driver", "vfs"), 5, "/data/docker/vfs/dir"},
+		"short flag":        {other, hint("-s", "vfs"), 5, "/data/docker/vfs/dir"},
+		"daemon.json":       {map[string]string{"etc/docker/daemon.json": `{"storage-driver":"vfs"}`, "data/docker/image/overlay2/repositories.json": "{}"}, hint(), 5, "/data/docker/vfs/dir"},
+		"the default rules": {other, hint(), 0, "/data/docker/overlay2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := tree(t, "docker-20.10.24", "var/lib/docker", "data/docker")
+			for name, text := range tc.files {
+				write(t, filepath.Join(host, name), text)
+			}
+			s := read(t, host, tc.hints...)
+			if got := s.Runtimes[0].SnapshotDir; got != tc.dir {
+				t.Errorf("layers in %s; want %s", got, tc.dir)
+			}
+			if len(s.Images) != tc.images || len(s.Containers) != 5 {
+				t.Errorf("%d images, %d containers; want %d and 5", len(s.Images), len(s.Containers), tc.images)
 			}
 		})
 	}
