@@ -37,8 +37,11 @@ func TestNamespaces(t *testing.T) {
 	})
 	same := newGuest(t, func() error { return join(other.tid) })
 	jailed := newGuest(t, func() error { return errors.Join(join(other.tid), unix.Chroot(dir)) })
-	var gone int
-	onThread(func() { gone = unix.Gettid() })
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	gone := ended.ProcessState.Pid()
 	self := os.Getpid()
 	host, inside := inode(t, self), inode(t, other.tid)
 	for name, tc := range map[string]struct {
