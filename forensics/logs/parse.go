@@ -113,6 +113,9 @@ func (p *lineParser) parse(lines ...string) (Entry, shape) {
 		e.Message = strings.TrimRight(text, " \t")
 	}
 	p.name(&e, &s)
+	if year := e.Time.Year(); year < 1 || year > 9999 { // JSON has no such time (RFC 3339), nor has anybody logged then
+		e.Time = time.Time{}
+	}
 	return e, s
 }
 
