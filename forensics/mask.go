@@ -9,11 +9,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
 
-// Mask replaces secrets in evidence that did not come from [Collect], such as a file that was saved by other means, and
-// lists what it masked in the evidence's Redactions. The same key gives the same secret the same placeholder.
-// See [Redact] for more.
-func Mask(e *Evidence, key []byte) { Redact(e, key, false) }
-
 // mask replaces secrets in a part of the evidence, before anybody sees it. Slices of the part are copied where they
 // are changed, since readers may share them.
 func mask(r *redact.Redactor, part *Evidence) {

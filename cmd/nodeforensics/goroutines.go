@@ -163,7 +163,7 @@ func (a *app) mountTable(e *forensics.Evidence, name string) error {
 	if err := in.addMountinfo(name, text); err != nil {
 		a.complain("--mountinfo %s: %v", name, err)
 	}
-	forensics.Mask(e, in.key[:])
+	forensics.Redact(e, in.key[:], false)
 	return nil
 }
 

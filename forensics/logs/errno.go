@@ -152,29 +152,3 @@ func osCode(text string) string {
 	}
 	return exitStatus(text)
 }
-
-// ErrnoMeaning says what an errno in an orphan's or an unmount's error means for the volume; "" for others.
-func ErrnoMeaning(errno string) string {
-	return errnoMeanings[errno]
-}
-
-var errnoMeanings = map[string]string{
-	"EBUSY": "the path is a mount point, in this mount namespace or on old kernels in another one, or a process holds " +
-		"a file, its working directory or a nested mount there",
-	"ENOTEMPTY": "the directory holds data: what an unmount left, what was written to the host beneath the mount, or " +
-		"nested directories; it may be precious",
-	"ENOTDIR": "a regular file stands where a directory is expected: CSI's vol_data.json, or the file on which a " +
-		"subpath was mounted",
-	"ESTALE":    "the server no longer knows the file: an error, not a hang; the mount can be detached",
-	"ENOTCONN":  "the daemon of the FUSE mount has died: an error, not a hang; the mount can be detached",
-	"ESHUTDOWN": "the Ceph client was evicted by its servers; it does not recover without a new mount",
-	"EHOSTDOWN": "the server does not answer, and the client gave up: an error, not a hang",
-	"ETIMEDOUT": "the server did not answer in time",
-	"EIO":       "the device or server failed the request",
-	"EACCES":    "the server or a security module refuses",
-	"EPERM":     "the kernel refuses: an immutable file, a security module, or no privilege",
-	"EINVAL":    "the path is no mount point in this mount namespace: the kubelet believes in a mount that is gone",
-	"EROFS":     "the file system is read-only, often because the kernel remounted it after an error",
-	"ENOSPC":    "no space or no inodes are left on the file system",
-	"ENOENT":    "the path is gone",
-}
