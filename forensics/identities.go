@@ -10,7 +10,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
 
-// Redact masks secrets as [Mask] does. With strict, it also masks IP addresses, host names, namespaces and names of pods, in whatever evidence; loopback and unspecified addresses
+// Redact replaces secrets in evidence that did not come from [Collect], and lists what it masked in the evidence's
+// Redactions; the same key gives the same secret the same placeholder. With strict, it also masks IP addresses, host names, namespaces and names of pods, in whatever evidence; loopback and unspecified addresses
 // and namespaces that every cluster has (default, kube-system, kube-public, kube-node-lease) stay, and so do UIDs,
 // container ids, digests and the paths around masked names. The ledger is added to that of the evidence.
 //
