@@ -22,6 +22,7 @@ const (
 	maxLeaked         = 1024
 	maxDeleted        = 1024
 	maxPinned         = 1024
+	maxUninhabited    = 1024
 )
 
 // CollectHolders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
@@ -84,6 +85,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	held := Held{
 		Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
 		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
+		Uninhabited: []uint64{},
 	}
 	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
 	k.known(&e.Mounts)
@@ -184,6 +186,9 @@ func (k *keeper) table(t mounts.Table) {
 	host := &k.model.evidence.Mounts
 	k.known(&t)
 	k.pinned(&t)
+	if t.PID == 0 && len(k.held.Uninhabited) < maxUninhabited {
+		k.held.Uninhabited = append(k.held.Uninhabited, t.Namespace)
+	}
 	if t.Namespace == host.Namespace || host.Namespace == 0 || k.nested.owns(&t) {
 		return
 	}
@@ -194,6 +199,7 @@ func (k *keeper) table(t mounts.Table) {
 	for _, m := range mounts.Leaked(host, &t, func(p string) bool { return podPath.MatchString(p) }) {
 		if len(k.held.Leaked) < maxLeaked {
 			k.held.Leaked = append(k.held.Leaked, LeakedMount{t.Namespace, m})
+			k.want.ids[m.ID] = true
 		}
 	}
 }

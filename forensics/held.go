@@ -45,6 +45,9 @@ type Held struct {
 	Namespaces []procs.NamespaceHold `json:"namespaces"`
 	// Pinned are mount namespaces that a bind mount of their ns/mnt file keeps alive, with or without processes.
 	Pinned []PinnedNamespace `json:"pinned_namespaces"`
+	// Uninhabited are the mount namespaces without a process whose tables were read all the same (Linux 6.12); they are among
+	// the Namespaces or Pinned unless it cannot be seen what keeps them alive.
+	Uninhabited []uint64 `json:"uninhabited_namespaces"`
 	// Deleted are files without a name that are open.
 	Deleted []procs.DeletedFile `json:"deleted_files"`
 	// Users are the names of the users that holders run as, from the host's /etc/passwd.

@@ -42,6 +42,8 @@ type NamespaceProcesses struct {
 	MountedAt []string `json:"mounted_at"` // where its ns/mnt file is mounted
 	Pods      []string `json:"pods"`
 	Commands  []string `json:"commands"` // names of its processes, each once
+	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
+	Unread bool `json:"unread,omitempty"`
 }
 
 // UsersOf lists who uses a mount.
@@ -128,12 +130,13 @@ func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 				n.MountedAt = append(n.MountedAt, pin.MountPoint)
 			}
 		}
+		n.Unread = len(n.HeldBy)+len(n.MountedAt) > 0 && n.Processes == 0 && !slices.Contains(h.Uninhabited, ns)
 	}
 	return n
 }
 
 // EmptyNamespaces lists the mount namespaces that no process is in: only a descriptor or a bind mount keeps them alive.
-// Their mount tables cannot be read, so a mount that is in no table may be in one of them.
+// Where their mount tables could not be read, a mount that is in no table may be in one of them.
 func (m *Model) EmptyNamespaces() []NamespaceProcesses {
 	h := m.evidence.Held
 	if h == nil {
@@ -158,6 +161,9 @@ func (m *Model) EmptyNamespaces() []NamespaceProcesses {
 	}
 	for _, pin := range h.Pinned {
 		add(pin.Namespace)
+	}
+	for _, ns := range h.Uninhabited {
+		add(ns)
 	}
 	return list
 }

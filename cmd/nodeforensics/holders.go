@@ -216,6 +216,12 @@ func namespaceText(n forensics.NamespaceProcesses) string {
 	if len(n.MountedAt) > 0 {
 		text += ", mounted at " + printable(strings.Join(n.MountedAt, ", "))
 	}
+	switch {
+	case n.Unread:
+		text += ", its mounts could not be read"
+	case n.Processes+len(n.HeldBy)+len(n.MountedAt) == 0:
+		text += ", and what keeps it is not visible (perhaps a descriptor in the queue of a socket)"
+	}
 	return text
 }
 

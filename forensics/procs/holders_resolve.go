@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // A resolver finds the mounts of what is held. It reads the table of one namespace after the other and lets go of each
@@ -21,6 +22,7 @@ import (
 type resolver struct {
 	ctx   context.Context
 	fsys  *hostfs.FS
+	group *probe.Group
 	c     *collector
 	found []holds // of each scanner, by pid
 	tell  func(mounts.Table)
@@ -46,6 +48,7 @@ func (r *resolver) resolve(members map[uint64][]int) {
 			byNS[h.MountNS] = append(byNS[h.MountNS], h)
 		}
 	})
+	inhabited := maps.Clone(members)
 	if pids, ok := members[r.own]; ok {
 		r.reading(func(reader *mounts.Reader) { r.ownNamespace(reader, pids) })
 		delete(members, r.own)
@@ -69,6 +72,7 @@ func (r *resolver) resolve(members map[uint64][]int) {
 	}
 	close(queue)
 	all.Wait()
+	r.uninhabited(inhabited)
 	r.each(func(h *rawHolder) {
 		switch {
 		case h.gone:
