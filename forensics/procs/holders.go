@@ -123,9 +123,9 @@ type HoldersResult struct {
 // /proc/PID/maps under package probe, since that needs a lock that a blocked process may hold. It never follows a link and
 // asks no file system: it is quick also when those that are held do not answer.
 //
-// A thread that has directories or a mount namespace of its own (unshare(2) with CLONE_FS, setns(2)) is looked at like a
-// process. Descriptors of one that has nothing but those for itself (CLONE_FILES) are not seen. Neither is what the kernel
-// itself holds: see [mounts.KernelHolders].
+// A thread that has directories, descriptors or a mount namespace of its own (unshare(2) with CLONE_FS or CLONE_FILES,
+// setns(2)) is looked at like a process; of descriptors alone that is seen where kcmp(2) tells it. So is a thread that lives
+// on where the first has ended. What the kernel itself holds is not seen: see [mounts.KernelHolders].
 //
 // The error is not nil only if /proc cannot be listed. Other trouble is in the Problems of the result.
 func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersResult, error) {

@@ -407,6 +407,34 @@ func TestHoldersElsewhere(t *testing.T) {
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}
 	})
+	t.Run("one thread with descriptors of its own", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		c := start(t, job{CPU: -1, Second: true, OwnFiles: true, Open: dir})
+		want := []Holder{{PID: c.pid(), TID: c.tid, Kind: HoldFD, Path: dir, MountID: m.ID, Device: m.Device}}
+		if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })); diff != "" {
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a thread of a process whose first has ended", func(t *testing.T) {
+		for name, own := range map[string]bool{"shared": false, "its own": true} {
+			t.Run(name, func(t *testing.T) {
+				dir, m := tmpfs(t)
+				c := start(t, job{CPU: -1, Second: true, EndFirst: true, OwnFiles: own, OwnDir: own, Dir: dir, Open: dir})
+				testfuse.Await(t, "a zombie", func() bool {
+					text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid()))
+					return err == nil && strings.Contains(string(text), ") Z ")
+				})
+				tid := map[bool]int{true: c.tid}[own]
+				want := []Holder{
+					{PID: c.pid(), TID: tid, Kind: HoldCwd, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true},
+					{PID: c.pid(), TID: tid, Kind: HoldFD, Path: dir, MountID: m.ID, Device: m.Device},
+				}
+				if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })); diff != "" {
+					t.Errorf("holders (-want +got):\n%s", diff)
+				}
+			})
+		}
+	})
 	t.Run("another PID namespace", func(t *testing.T) {
 		dir, m := tmpfs(t)
 		cmd := exec.Command("sleep", "1000")
