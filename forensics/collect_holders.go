@@ -17,6 +17,7 @@ import (
 // Bounds of what is kept in the evidence.
 const (
 	maxHoldersOfMount = 32
+	maxHoldersAsked   = 1024 // of one mount that somebody asks for
 	maxHolders        = 4096
 	maxKernelUsers    = 4096
 	maxLeaked         = 1024
@@ -36,9 +37,9 @@ func CollectHolders(ctx context.Context, opt Options, queries ...string) (Eviden
 	c.read(ctx, SourceProcesses, 2*readLimit, c.processes)
 	c.read(ctx, SourceHolders, 2*readLimit, func(ctx context.Context) (Evidence, error) {
 		e := c.seen()
-		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}}
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asked: c.asked(ctx, queries, &e.Mounts)}
 		for _, query := range queries {
-			for _, m := range FindMounts(&e.Mounts, query) {
+			for _, m := range FindMounts(&e.Mounts, (&Held{Asked: w.asked}).AskedPath(query)) {
 				w.ids[m.ID] = true
 				w.devices[m.Device] = w.devices[m.Device] || m.MountPoint != "/" && m.Root == "/"
 			}
@@ -59,10 +60,12 @@ func (c *collector) holders(ctx context.Context) (Evidence, error) {
 type wanted struct {
 	ids     map[int]bool
 	devices map[string]bool
+	asked   []Asked
+	most    int // holders of one mount
 }
 
 func wantedBy(e *Evidence) wanted {
-	w := wanted{ids: map[int]bool{}, devices: map[string]bool{}}
+	w := wanted{ids: map[int]bool{}, devices: map[string]bool{}, most: maxHoldersOfMount}
 	model := NewModel(e)
 	for _, table := range append([]mounts.Table{e.Mounts}, e.Namespaces...) {
 		for _, m := range table.Mounts {
@@ -85,7 +88,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	held := Held{
 		Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
 		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
-		Uninhabited: []uint64{},
+		Uninhabited: []uint64{}, Asked: w.asked,
 	}
 	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
 	k.known(&e.Mounts)
@@ -105,7 +108,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		k.add(h)
 	}
 	k.nested.forgive(&held)
-	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, held.Holders)
+	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
 	sockets, socketErrs := mounts.BoundSockets(ctx, c.fs, &e.Mounts, c.networks(e), w.mount)
@@ -166,6 +169,11 @@ type keeper struct {
 }
 
 func (k *keeper) keep(h *procs.Holder) bool {
+	if h.Path == "/" && (h.Kind == procs.HoldCwd || h.Kind == procs.HoldRoot) && h.MountNS == k.model.evidence.Mounts.Namespace {
+		if p, ok := k.model.Process(h.PID); ok && p.Kernel {
+			return false // the kernel's threads stand in the root, for ever
+		}
+	}
 	return h.Detached || h.Deleted || k.want.ids[h.MountID] || k.want.devices[h.Device]
 }
 
@@ -218,6 +226,17 @@ func (k *keeper) pinned(t *mounts.Table) {
 	}
 }
 
+// callers are the processes that are in a call on a mount that is wanted.
+func (k *keeper) callers() []procs.Holder {
+	var list []procs.Holder
+	for _, t := range k.model.evidence.Threads {
+		if k.want.ids[t.MountID] || k.want.devices[t.Device] {
+			list = append(list, procs.Holder{PID: t.PID})
+		}
+	}
+	return list
+}
+
 // marks are the users that only watch, of the host's mounts that are wanted.
 func (k *keeper) marks(list []procs.Mark) []mounts.KernelUser {
 	var users []mounts.KernelUser
@@ -250,7 +269,7 @@ func (k *keeper) add(h procs.Holder) {
 	if !h.Detached && !k.want.ids[h.MountID] && !k.want.devices[h.Device] {
 		return
 	}
-	if k.count[h.MountID]++; k.count[h.MountID] > maxHoldersOfMount || len(k.held.Holders) >= maxHolders {
+	if k.count[h.MountID]++; k.count[h.MountID] > k.want.most || len(k.held.Holders) >= maxHolders {
 		k.held.LeftOut++
 		return
 	}

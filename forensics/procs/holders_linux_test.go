@@ -320,6 +320,36 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		}
 		one(t, p, Holder{Kind: HoldFD, Path: name, MountID: m.ID, Device: m.Device, Deleted: true})
 	})
+	t.Run("a program in memory", func(t *testing.T) {
+		machine(t)
+		fd, err := unix.MemfdCreate("program", unix.MFD_CLOEXEC)
+		if err != nil {
+			t.Skip(err)
+		}
+		program := os.NewFile(uintptr(fd), "program")
+		defer func() { _ = program.Close() }()
+		text, err := os.ReadFile("/bin/sleep")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := program.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(fmt.Sprintf("/proc/self/fd/%d", fd), "1000")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		for _, h := range holdersOf(t, cmd.Process.Pid) {
+			if strings.Contains(h.Path, "memfd") {
+				t.Errorf("%+v: it is on a mount of the kernel's own", h)
+			}
+		}
+	})
 	t.Run("names of all sorts", func(t *testing.T) {
 		dir, m := tmpfs(t)
 		name := filepath.Join(dir, "a\nb \x1b[31m\xff"+strings.Repeat("x", 200))

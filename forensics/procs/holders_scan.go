@@ -164,6 +164,9 @@ func (p *subject) living(first error) (string, error) {
 // path notes a hold of which only the path is known.
 func (s *scanner) path(p *subject, kind HolderKind, text string) {
 	at := s.name([]byte(text))
+	if at.internal {
+		return // a program in memory (memfd_create(2)), as runc's
+	}
 	h := Holder{PID: p.pid, TID: p.tid, Kind: kind, FD: -1, MountNS: p.ns, ByPath: true, Path: at.path, Deleted: at.deleted}
 	s.found.add(rawHolder{Holder: h, at: at})
 }
