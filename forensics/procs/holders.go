@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -148,10 +147,7 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	members := map[uint64][]int{}
 	for _, s := range scanAll(ctx, fsys, opt, pids, own) {
 		problems.take(&s.c.problems)
-		if len(s.found) > 0 {
-			r.found = append(r.found, s.found)
-		}
-		s.found, s.paths = nil, nil
+		r.found = append(r.found, s.found...)
 		result.FUSE = append(result.FUSE, s.fuse...)
 		result.Namespaces = append(result.Namespaces, s.pins...)
 		result.Marks = append(result.Marks, s.marks...)
@@ -164,38 +160,15 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	if ctx.Err() != nil {
 		problems.add("processes not read", ctx.Err())
 	}
+	slices.SortFunc(r.found, func(a, b *holdings) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid)) })
 	r.resolve(members)
 	result.Problems = problems.list()
-	result.Holders = r.kept(opt.Keep)
-	sortHolders(&result)
+	result.Holders = r.kept()
+	sortDescriptors(&result)
 	return result, nil
 }
 
-func (k HolderKind) rank() int {
-	switch k {
-	case HoldRoot:
-		return 0
-	case HoldCwd:
-		return 1
-	case HoldExe:
-		return 2
-	case HoldFD:
-		return 3
-	}
-	return 4
-}
-
-func sortHolders(r *HoldersResult) {
-	inOrder := func(a, b Holder) int {
-		if a.PID != b.PID {
-			return cmp.Compare(a.PID, b.PID)
-		}
-		return cmp.Or(cmp.Compare(a.TID, b.TID), cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(a.FD, b.FD), strings.Compare(a.Path, b.Path),
-			strings.Compare(a.Device, b.Device))
-	}
-	if !slices.IsSortedFunc(r.Holders, inOrder) {
-		slices.SortStableFunc(r.Holders, inOrder)
-	}
+func sortDescriptors(r *HoldersResult) {
 	slices.SortStableFunc(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 	slices.SortStableFunc(r.Marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 	slices.SortStableFunc(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })

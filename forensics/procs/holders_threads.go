@@ -54,8 +54,8 @@ func (s *scanner) thread(p *subject, tid int, root, cwd string) {
 	if list := s.members[t.ns]; len(list) < maxMembers && t.ns != p.ns {
 		s.members[t.ns] = append(list, tid) // /proc/TID is there, though it is not listed
 	}
-	s.path(&t, HoldRoot, itsRoot)
-	s.path(&t, HoldCwd, itsCwd)
+	s.path(atRoot, itsRoot)
+	s.path(atCwd, itsCwd)
 	t.shared = map[int]*named{}
 	err = s.links.Each(p.dir, "fd", maxDescriptors, func(name, text []byte, err error) {
 		if err == nil {
@@ -64,4 +64,5 @@ func (s *scanner) thread(p *subject, tid int, root, cwd string) {
 	})
 	s.trouble("descriptors", err)
 	s.readDescriptors(&t)
+	s.done(&t)
 }
