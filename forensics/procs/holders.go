@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -135,14 +136,16 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		return result, err
 	}
 	defer func() { _ = lister.proc.Close() }()
+	var own *plainPaths
+	var reading sync.WaitGroup
+	reading.Go(func() { own = newPlainPaths(ctx, fsys) })
 	pids, err := lister.pids()
-	if err != nil {
+	if reading.Wait(); err != nil {
 		return result, err
 	}
 	pids = slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(opt.Self, pid) })
 	var problems problems
 	problems.take(&lister.problems)
-	own := newPlainPaths(ctx, fsys)
 	r := resolver{ctx: ctx, fsys: fsys, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace}
 	members := map[uint64][]int{}
 	for _, s := range scanAll(ctx, fsys, opt, pids, own) {
