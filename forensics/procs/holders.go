@@ -146,7 +146,7 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	pids = slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(opt.Self, pid) })
 	var problems problems
 	problems.take(&lister.problems)
-	r := resolver{ctx: ctx, fsys: fsys, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace}
+	r := resolver{ctx: ctx, fsys: fsys, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace, before: own}
 	members := map[uint64][]int{}
 	for _, s := range scanAll(ctx, fsys, opt, pids, own) {
 		problems.take(&s.c.problems)

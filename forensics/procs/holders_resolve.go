@@ -18,13 +18,14 @@ import (
 // It does so after the processes have been read: a mount that was held then and is in no table now has been unmounted
 // lazily.
 type resolver struct {
-	ctx   context.Context
-	fsys  *hostfs.FS
-	c     *collector
-	found []*holdings // by pid
-	tell  func(mounts.Table)
-	keep  func(*Holder) bool
-	own   uint64 // the namespace of which plain paths were not asked for their mount id
+	ctx    context.Context
+	fsys   *hostfs.FS
+	c      *collector
+	found  []*holdings // by pid
+	tell   func(mounts.Table)
+	keep   func(*Holder) bool
+	own    uint64      // the namespace of which plain paths were not asked for their mount id
+	before *plainPaths // as it was when the processes were read
 
 	mu       sync.Mutex // for the rest, while tables are read
 	problems *problems
@@ -170,8 +171,11 @@ func (r *resolver) ownNamespace(reader *mounts.Reader, pids []int, held []*holdi
 	if !ok {
 		return
 	}
-	o := ownMounts{ancestors: map[int32][]mounts.Mount{}}
-	o.now.take(&table)
+	o := ownMounts{now: r.before, ancestors: map[int32][]mounts.Mount{}}
+	if !slices.Equal(table.Mounts, r.before.mounts) {
+		o.now = &plainPaths{}
+		o.now.take(&table)
+	}
 	for _, p := range held {
 		for i := range p.holds {
 			switch h := &p.holds[i]; {
@@ -187,7 +191,7 @@ func (r *resolver) ownNamespace(reader *mounts.Reader, pids []int, held []*holdi
 
 // ownMounts is what the table of the program's own namespace says now.
 type ownMounts struct {
-	now       plainPaths
+	now       *plainPaths
 	ancestors map[int32][]mounts.Mount
 }
 
@@ -277,6 +281,7 @@ func (r *resolver) byMountID(p *holdings, h *hold) {
 func (r *resolver) kept() []Holder {
 	count := 0
 	for _, p := range r.found {
+		p.first = count
 		for i := range p.holds {
 			h := &p.holds[i]
 			if !h.gone && r.keep != nil {
@@ -288,16 +293,29 @@ func (r *resolver) kept() []Holder {
 			}
 		}
 	}
-	list := make([]Holder, 0, count)
-	for _, p := range r.found {
-		for i := range p.holds {
-			if h := &p.holds[i]; !h.gone {
-				list = append(list, p.holder(h))
+	list := make([]Holder, count)
+	var all sync.WaitGroup
+	for part := range slices.Chunk(r.found, len(r.found)/runtime.GOMAXPROCS(0)+1) {
+		all.Go(func() {
+			for _, p := range part {
+				p.list(list[p.first:])
 			}
-		}
-		p.holds = nil
+		})
 	}
+	all.Wait()
 	return list
+}
+
+// list writes what has not gone.
+func (p *holdings) list(to []Holder) {
+	n := 0
+	for i := range p.holds {
+		if h := &p.holds[i]; !h.gone {
+			to[n] = p.holder(h)
+			n++
+		}
+	}
+	p.holds = nil
 }
 
 // byDevice finds the mount of a mapped file, of which the superblock is certain: the mount that its path lies on if it is

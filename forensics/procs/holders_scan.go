@@ -26,6 +26,7 @@ type holdings struct {
 	task     string // the directory of the thread that they were read from, "" for that of the process
 	ns       uint64
 	holds    []hold
+	first    int // place of the first one in the list of all
 }
 
 // A hold is a [Holder] without what the holdings of a process have in common. There may be a million of them.
