@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -137,22 +137,21 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		return result, err
 	}
 	defer func() { _ = lister.proc.Close() }()
+	var own *plainPaths
+	var reading sync.WaitGroup
+	reading.Go(func() { own = newPlainPaths(ctx, fsys) })
 	pids, err := lister.pids()
-	if err != nil {
+	if reading.Wait(); err != nil {
 		return result, err
 	}
 	pids = slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(opt.Self, pid) })
 	var problems problems
 	problems.take(&lister.problems)
-	own := newPlainPaths(ctx, fsys)
-	r := resolver{ctx: ctx, fsys: fsys, group: opt.Group, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace}
+	r := resolver{ctx: ctx, fsys: fsys, group: opt.Group, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace, before: own}
 	members := map[uint64][]int{}
 	for _, s := range scanAll(ctx, fsys, opt, pids, own) {
 		problems.take(&s.c.problems)
-		if len(s.found) > 0 {
-			r.found = append(r.found, s.found)
-		}
-		s.found, s.paths = nil, nil
+		r.found = append(r.found, s.found...)
 		result.FUSE = append(result.FUSE, s.fuse...)
 		result.Namespaces = append(result.Namespaces, s.pins...)
 		result.Marks = append(result.Marks, s.marks...)
@@ -165,38 +164,15 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	if ctx.Err() != nil {
 		problems.add("processes not read", ctx.Err())
 	}
+	slices.SortFunc(r.found, func(a, b *holdings) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid)) })
 	r.resolve(members)
 	result.Problems = problems.list()
-	result.Holders = r.kept(opt.Keep)
-	sortHolders(&result)
+	result.Holders = r.kept()
+	sortDescriptors(&result)
 	return result, nil
 }
 
-func (k HolderKind) rank() int {
-	switch k {
-	case HoldRoot:
-		return 0
-	case HoldCwd:
-		return 1
-	case HoldExe:
-		return 2
-	case HoldFD:
-		return 3
-	}
-	return 4
-}
-
-func sortHolders(r *HoldersResult) {
-	inOrder := func(a, b Holder) int {
-		if a.PID != b.PID {
-			return cmp.Compare(a.PID, b.PID)
-		}
-		return cmp.Or(cmp.Compare(a.TID, b.TID), cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(a.FD, b.FD), strings.Compare(a.Path, b.Path),
-			strings.Compare(a.Device, b.Device))
-	}
-	if !slices.IsSortedFunc(r.Holders, inOrder) {
-		slices.SortStableFunc(r.Holders, inOrder)
-	}
+func sortDescriptors(r *HoldersResult) {
 	slices.SortStableFunc(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 	slices.SortStableFunc(r.Marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 	slices.SortStableFunc(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })

@@ -74,8 +74,8 @@ func (s *scanner) thread(p *subject, tid int, root, cwd string, apart bool) {
 		s.members[t.ns] = append(list, tid) // /proc/TID is there, though it is not listed
 	}
 	if elsewhere {
-		s.path(&t, HoldRoot, itsRoot)
-		s.path(&t, HoldCwd, itsCwd)
+		s.path(atRoot, itsRoot)
+		s.path(atCwd, itsCwd)
 	}
 	t.shared = map[int]*named{}
 	err = s.links.Each(p.dir, p.alive+"fd", maxDescriptors, func(name, text []byte, err error) {
@@ -85,4 +85,5 @@ func (s *scanner) thread(p *subject, tid int, root, cwd string, apart bool) {
 	})
 	s.trouble("descriptors", err)
 	s.readDescriptors(&t)
+	s.done(&t)
 }
