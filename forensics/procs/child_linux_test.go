@@ -25,6 +25,7 @@ type job struct {
 	Namespace string // "process" or "thread": a mount namespace of its own, where From is mounted at To
 	From, To  string
 	OwnDir    bool // the thread has directories of its own (CLONE_FS)
+	OwnFiles  bool // the thread has descriptors of its own (CLONE_FILES)
 	Chroot    string
 	Dir       string // working directory
 	Open      string // opened first: the descriptor of the call
@@ -32,6 +33,14 @@ type job struct {
 	Path      string
 	Threads   int
 	Second    bool // a thread does the job that is not the first of the process
+	EndFirst  bool // the first thread of the process ends meanwhile
+}
+
+// init keeps a child's first thread for childMain.
+func init() {
+	if _, ok := os.LookupEnv(childEnv); ok {
+		runtime.LockOSThread()
+	}
 }
 
 // A child is a process that does a job. Its thread tid has done the preparation and makes the call once it is told to.
@@ -116,6 +125,9 @@ func childMain() {
 				runtime.LockOSThread()
 				done <- j.run()
 			}()
+			if j.EndFirst {
+				_, _, err = unix.Syscall(unix.SYS_EXIT, 0, 0, 0) // of this thread only
+			}
 			err = <-done
 		} else {
 			err = j.run()
@@ -160,6 +172,9 @@ func (j job) prepare() error {
 	}
 	if j.OwnDir {
 		try("unshare", unix.Unshare(unix.CLONE_FS))
+	}
+	if j.OwnFiles {
+		try("unshare", unix.Unshare(unix.CLONE_FILES))
 	}
 	if j.Namespace == "thread" {
 		try("unshare", unix.Unshare(unix.CLONE_NEWNS))

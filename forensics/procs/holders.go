@@ -45,8 +45,8 @@ type Holder struct {
 	// program; for descriptors before Linux 3.15, which has no mnt_id in fdinfo; and, where all holders are asked for, for
 	// descriptors whose path leaves no doubt as far as the mount table shows: see [HoldersOptions].
 	ByPath bool `json:"by_path,omitempty"`
-	// Detached says that the mount is in no table of any namespace that a process is in: it was unmounted lazily and
-	// lives on through its holders, or belongs to a namespace that only a descriptor or bind mount keeps alive.
+	// Detached says that the mount is in no table that could be read: it was unmounted lazily and lives on through its
+	// holders, or, before Linux 6.12, belongs to a namespace that only a descriptor or bind mount keeps alive.
 	Detached bool `json:"detached,omitempty"`
 	// MountNS is the mount namespace that the process is in, which need not be that of the mount; 0 if unknown.
 	MountNS uint64 `json:"mount_ns,omitempty"`
@@ -94,7 +94,8 @@ type HoldersOptions struct {
 	// point in this program's own namespace where nothing else is mounted on top or in the way, which takes half the time.
 	Keep func(*Holder) bool
 	// Table, if set, is given the mount table of each namespace that a process is in, one after another, after the
-	// processes have been read. [Holders] itself does not keep them: the mounts are valid until the function returns.
+	// processes have been read, and then those of [mounts.Uninhabited], which have no PID. [Holders] itself does not keep
+	// them: the mounts are valid until the function returns.
 	Table func(mounts.Table)
 	// Limits keep the work in bounds: Processes, Read and Lost count here.
 	Limits Limits
@@ -122,9 +123,9 @@ type HoldersResult struct {
 // /proc/PID/maps under package probe, since that needs a lock that a blocked process may hold. It never follows a link and
 // asks no file system: it is quick also when those that are held do not answer.
 //
-// A thread that has directories or a mount namespace of its own (unshare(2) with CLONE_FS, setns(2)) is looked at like a
-// process. Descriptors of one that has nothing but those for itself (CLONE_FILES) are not seen. Neither is what the kernel
-// itself holds: see [mounts.KernelHolders].
+// A thread that has directories, descriptors or a mount namespace of its own (unshare(2) with CLONE_FS or CLONE_FILES,
+// setns(2)) is looked at like a process; of descriptors alone that is seen where kcmp(2) tells it. So is a thread that lives
+// on where the first has ended. What the kernel itself holds is not seen: see [mounts.KernelHolders].
 //
 // The error is not nil only if /proc cannot be listed. Other trouble is in the Problems of the result.
 func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersResult, error) {
@@ -146,7 +147,7 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	pids = slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(opt.Self, pid) })
 	var problems problems
 	problems.take(&lister.problems)
-	r := resolver{ctx: ctx, fsys: fsys, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace, before: own}
+	r := resolver{ctx: ctx, fsys: fsys, group: opt.Group, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace, before: own}
 	members := map[uint64][]int{}
 	for _, s := range scanAll(ctx, fsys, opt, pids, own) {
 		problems.take(&s.c.problems)

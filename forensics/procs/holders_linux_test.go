@@ -320,6 +320,36 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		}
 		one(t, p, Holder{Kind: HoldFD, Path: name, MountID: m.ID, Device: m.Device, Deleted: true})
 	})
+	t.Run("a program in memory", func(t *testing.T) {
+		machine(t)
+		fd, err := unix.MemfdCreate("program", unix.MFD_CLOEXEC)
+		if err != nil {
+			t.Skip(err)
+		}
+		program := os.NewFile(uintptr(fd), "program")
+		defer func() { _ = program.Close() }()
+		text, err := os.ReadFile("/bin/sleep")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := program.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(fmt.Sprintf("/proc/self/fd/%d", fd), "1000")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		for _, h := range holdersOf(t, cmd.Process.Pid) {
+			if strings.Contains(h.Path, "memfd") {
+				t.Errorf("%+v: it is on a mount of the kernel's own", h)
+			}
+		}
+	})
 	t.Run("names of all sorts", func(t *testing.T) {
 		dir, m := tmpfs(t)
 		name := filepath.Join(dir, "a\nb \x1b[31m\xff"+strings.Repeat("x", 200))
@@ -405,6 +435,34 @@ func TestHoldersElsewhere(t *testing.T) {
 		want := []Holder{{PID: c.pid(), TID: c.tid, Kind: HoldCwd, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("one thread with descriptors of its own", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		c := start(t, job{CPU: -1, Second: true, OwnFiles: true, Open: dir})
+		want := []Holder{{PID: c.pid(), TID: c.tid, Kind: HoldFD, Path: dir, MountID: m.ID, Device: m.Device}}
+		if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })); diff != "" {
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a thread of a process whose first has ended", func(t *testing.T) {
+		for name, own := range map[string]bool{"shared": false, "its own": true} {
+			t.Run(name, func(t *testing.T) {
+				dir, m := tmpfs(t)
+				c := start(t, job{CPU: -1, Second: true, EndFirst: true, OwnFiles: own, OwnDir: own, Dir: dir, Open: dir})
+				testfuse.Await(t, "a zombie", func() bool {
+					text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid()))
+					return err == nil && strings.Contains(string(text), ") Z ")
+				})
+				tid := map[bool]int{true: c.tid}[own]
+				want := []Holder{
+					{PID: c.pid(), TID: tid, Kind: HoldCwd, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true},
+					{PID: c.pid(), TID: tid, Kind: HoldFD, Path: dir, MountID: m.ID, Device: m.Device},
+				}
+				if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })); diff != "" {
+					t.Errorf("holders (-want +got):\n%s", diff)
+				}
+			})
 		}
 	})
 	t.Run("another PID namespace", func(t *testing.T) {

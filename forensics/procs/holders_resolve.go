@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // A resolver finds the mounts of what is held. It reads the table of one namespace after the other and lets go of each
@@ -20,6 +21,7 @@ import (
 type resolver struct {
 	ctx    context.Context
 	fsys   *hostfs.FS
+	group  *probe.Group
 	c      *collector
 	found  []*holdings // by pid
 	tell   func(mounts.Table)
@@ -69,6 +71,7 @@ func (r *resolver) resolve(members map[uint64][]int) {
 	}
 	close(queue)
 	all.Wait()
+	r.uninhabited(members)
 	for _, p := range r.found {
 		for i := range p.holds {
 			switch h := &p.holds[i]; {

@@ -218,7 +218,11 @@ func (p *subject) living(first error) (string, error) {
 
 // path notes a hold of which only the path is known.
 func (s *scanner) path(kind uint8, text string) {
-	s.holds = append(s.holds, hold{at: s.name([]byte(text)), kind: kind, fd: -1, byPath: true})
+	at := s.name([]byte(text))
+	if at.internal {
+		return // a program in memory (memfd_create(2)), as runc's
+	}
+	s.holds = append(s.holds, hold{at: at, kind: kind, fd: -1, byPath: true})
 }
 
 // name understands the text of a link, once for each text.
