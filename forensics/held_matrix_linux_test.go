@@ -132,6 +132,9 @@ func holdByProcesses(t *testing.T, system heldSystem) []string {
 	exe := testfuse.Hold(t, testfuse.Exe, file("program"))
 	expect(exe, procs.HoldExe, false)
 	expect(exe, procs.HoldMap, false)
+	if !system.fuse { // that server makes no sockets
+		expect(testfuse.Hold(t, testfuse.Socket, file("p")), procs.HoldSocket, false)
+	}
 	for _, deleted := range []bool{false, true} {
 		for kind, hold := range map[testfuse.Kind]procs.HolderKind{testfuse.FD: procs.HoldFD, testfuse.Mmap: procs.HoldMap} {
 			name := file(fmt.Sprintf("%s %v", kind, deleted))

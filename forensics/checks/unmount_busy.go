@@ -293,7 +293,7 @@ func kernelText(k mounts.KernelUser) string {
 	case mounts.UseExport:
 		return fmt.Sprintf("nfsd exports %s", k.What)
 	case mounts.UseSocket:
-		return fmt.Sprintf("a socket is bound to %s", k.What)
+		return fmt.Sprintf("a socket is bound to %s, which no process that can be seen has open", k.What)
 	}
 	return fmt.Sprintf("%s %s", k.Use, k.What)
 }
