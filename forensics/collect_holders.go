@@ -88,7 +88,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	held := Held{
 		Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
 		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
-		Uninhabited: []uint64{}, Asked: w.asked,
+		Uninhabited: []uint64{}, Unseen: []string{}, Asked: w.asked,
 	}
 	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
 	k.known(&e.Mounts)
@@ -98,7 +98,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	if err != nil {
 		return Evidence{}, err
 	}
-	held.Namespaces = result.Namespaces
+	held.Namespaces, held.Unseen = result.Namespaces, c.unseen(ctx, result.Problems)
 	complete := !slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, fs.ErrPermission) }) && ctx.Err() == nil && seesAllProcesses(c.fs)
 	held.Servers = guessServers(k.fuse, result.FUSE, func(pid int) []string {
 		p, _ := k.model.Process(pid)
@@ -150,6 +150,24 @@ func (c *collector) networks(e *Evidence) []int {
 		}
 	}
 	return pids
+}
+
+// unseen says of which processes not all is known.
+func (c *collector) unseen(ctx context.Context, problems []error) []string {
+	list := []string{}
+	if !privileged() {
+		list = append(list, "those of other users: this program does not run as root")
+	}
+	if !seesAllProcesses(c.fs) {
+		list = append(list, "those outside of the PID namespace that this program is in")
+	}
+	for _, err := range problems {
+		list = append(list, err.Error())
+	}
+	if err := ctx.Err(); err != nil {
+		list = append(list, "those that were left when the time was up")
+	}
+	return list
 }
 
 // seesAllProcesses says whether /proc is that of the first PID namespace: in another one, a server may run unseen.

@@ -35,6 +35,9 @@ type Held struct {
 	// Holders are processes. Of one mount at most some are listed; LeftOut counts the rest.
 	Holders []procs.Holder `json:"holders"`
 	LeftOut int            `json:"holders_left_out,omitempty"`
+	// Unseen says which processes could not be looked at, wholly or in part. Where it is not empty, that there is no holder is
+	// not known.
+	Unseen []string `json:"unseen"`
 	// Kernel are users of mounts in the kernel.
 	Kernel []mounts.KernelUser `json:"kernel"`
 	// Servers are the processes behind FUSE mounts; Leaked the mounts that only other namespaces have.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,9 @@ volume, or the last part of a mount point.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if timeout < time.Second {
 				return usagef("--timeout %v: want at least 1s", timeout)
+			}
+			if slices.Contains(args, "") {
+				return usagef("an empty path: want a path, the UID of a pod or the name of a volume")
 			}
 			return a.holders(args, asJSON, timeout)
 		},
@@ -73,8 +77,9 @@ func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 			Schema   string             `json:"schema"`
 			Answers  []heldMounts       `json:"answers"`
 			Blind    string             `json:"not_visible"`
+			Unseen   []string           `json:"unseen"`
 			Coverage []forensics.Source `json:"coverage"`
-		}{holdersSchema, answers, mounts.KernelBlind, evidence.Coverage}, "", "  ")
+		}{holdersSchema, answers, mounts.KernelBlind, unseen(&evidence), evidence.Coverage}, "", "  ")
 		if err != nil {
 			return err
 		}
@@ -82,8 +87,11 @@ func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 	} else {
 		a.out.printf("%s", holdersText(&evidence, answers))
 	}
+	if p, ok := forensics.NewModel(&evidence).Process(1); ok && p.MountNS != 0 && evidence.Mounts.Namespace != 0 && p.MountNS != evidence.Mounts.Namespace {
+		a.err.printf("nodeforensics: this is another mount namespace than that of process 1 (%s): for its mounts, nsenter -t 1 -m\n", printable(p.Comm))
+	}
 	for _, answer := range answers {
-		if len(answer.Mounts)+len(answer.Leaked) == 0 {
+		if len(answer.Mounts)+len(answer.Leaked) == 0 && len(evidence.Mounts.Mounts) > 0 {
 			a.complain("%s: no mount is found by that path, pod UID or volume name", printable(answer.Query))
 		}
 	}
@@ -99,12 +107,20 @@ func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 	return nil
 }
 
+// unseen says which processes could not be looked at.
+func unseen(e *forensics.Evidence) []string {
+	if e.Held == nil {
+		return []string{"all: their files could not be read"}
+	}
+	return e.Held.Unseen
+}
+
 // query makes a path absolute, and leaves alone what is the UID of a pod or the name of a volume.
 func query(arg string) string {
-	if strings.HasPrefix(arg, "/") || strings.HasPrefix(arg, ".") {
-		return path.Clean(absolute(arg))
+	if !strings.Contains(arg, "/") && !strings.HasPrefix(arg, ".") {
+		return arg
 	}
-	return strings.TrimSuffix(arg, "/")
+	return path.Clean(absolute(strings.TrimSuffix(arg, "//deleted"))) // so the kernel marks directories that are gone
 }
 
 // asJSONSays is a text as it comes back from JSON, which has no bytes that are no UTF-8: the child's answers are such.

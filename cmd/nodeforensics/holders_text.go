@@ -18,20 +18,26 @@ import (
 func holdersText(e *forensics.Evidence, answers []heldMounts) string {
 	var b bytes.Buffer
 	model := forensics.NewModel(e)
-	for i, answer := range answers {
-		if i > 0 {
+	for _, answer := range answers {
+		if len(answer.Mounts)+len(answer.Leaked) > 0 {
+			writeAnswer(&b, model, answer, len(unseen(e)) == 0)
 			fmt.Fprintln(&b)
 		}
-		writeAnswer(&b, model, answer)
 	}
-	fmt.Fprintf(&b, "\n%s.\n", strings.ToUpper(mounts.KernelBlind[:1])+mounts.KernelBlind[1:])
+	if b.Len() == 0 {
+		return ""
+	}
+	fmt.Fprintf(&b, "%s.\n", strings.ToUpper(mounts.KernelBlind[:1])+mounts.KernelBlind[1:])
+	if list := unseen(e); len(list) > 0 {
+		fmt.Fprintf(&b, "Of some processes it is not known what they hold: %s.\n", cell(strings.Join(list, "; ")))
+	}
 	if e.Held != nil && e.Held.LeftOut > 0 {
 		fmt.Fprintf(&b, "%d further holders are left out.\n", e.Held.LeftOut)
 	}
 	return b.String()
 }
 
-func writeAnswer(b *bytes.Buffer, model *forensics.Model, answer heldMounts) {
+func writeAnswer(b *bytes.Buffer, model *forensics.Model, answer heldMounts, all bool) {
 	name := cmp.Or(answer.Path, answer.Query)
 	if answer.Path != "" {
 		fmt.Fprintf(b, "%s leads to %s\n", cell(answer.Query), cell(answer.Path))
@@ -48,11 +54,12 @@ func writeAnswer(b *bytes.Buffer, model *forensics.Model, answer heldMounts) {
 				continue
 			}
 		}
-		writeUsers(b, model, u)
+		writeUsers(b, model, u, all)
 	}
 }
 
-func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers) {
+// writeUsers writes who uses a mount. all says that every process could be looked at.
+func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers, all bool) {
 	m := u.Mount
 	fmt.Fprintf(b, "%s: %s from %s, mount %d, superblock %s\n", printable(m.MountPoint), cell(m.FSType), cell(m.Source), m.ID, m.Device)
 	for _, s := range u.Servers {
@@ -68,7 +75,8 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers)
 		}
 	}
 	if len(u.Holders) == 0 {
-		fmt.Fprintln(b, "  no process holds this mount"+map[bool]string{true: " but by a call under way"}[len(u.Calls) > 0])
+		fmt.Fprintf(b, "  no process%s holds this mount%s\n", map[bool]string{false: " that could be looked at"}[all],
+			map[bool]string{true: " but by a call under way"}[len(u.Calls) > 0])
 	}
 	writeProcesses(b, u.Holders)
 	if len(u.Calls) > 0 {

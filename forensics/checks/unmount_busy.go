@@ -151,6 +151,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 		process, _ := p.Model.Process(h.PID)
 		return h.PID == g.by || g.pod != "" && process.PodUID == g.pod
 	})
+	users := kernel
 	kernel = slices.DeleteFunc(slices.Clone(kernel), func(k mounts.KernelUser) bool { return !k.Blocks })
 	if len(holders)+len(kernel) == 0 {
 		return
@@ -166,8 +167,9 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	}
 	by := append(busyProcesses(p, &f, m, holders), busyKernel(&f, kernel)...)
 	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
-	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s "+
-		"Restarting the kubelet does not help. Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), mounts.KernelBlind)
+	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s "+
+		"Restarting the kubelet does not help. Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users),
+		mounts.KernelBlind)
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m))
 	for _, r := range refused {
 		if r.subject == f.Subject {
@@ -261,6 +263,29 @@ func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 		return ""
 	}
 	return " System calls under way hold it, too, until they return: those of " + forensics.Plural(len(calls), "thread") + ", " + some(calls) + "."
+}
+
+// notInTheWay names what keeps the file system in use, its disk or its server, when the mount is gone.
+func notInTheWay(users []mounts.KernelUser) string {
+	var names []string
+	for _, k := range users {
+		var text string
+		switch k.Use {
+		case mounts.UseOverlay:
+			text = fmt.Sprintf("the overlay at %s has a layer on it (%s)", k.What, k.Detail)
+		case mounts.UseBind:
+			text = "it is mounted at " + k.What + ", too"
+		case mounts.UseDevice:
+			text = k.What + " is on the same disk"
+		}
+		if text != "" && !slices.Contains(names, text) {
+			names = append(names, text)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " Not in the way, but with it the file system itself stays in use: " + some(names) + "."
 }
 
 // unmountAtLast is the last step.

@@ -55,6 +55,10 @@ const KernelBlind = "not visible from outside the kernel: files that a passed-on
 //
 // It reads /sys/block, /proc/swaps, /proc/fs/nfsd/exports and /proc/net/unix, and touches no mounted file system. What
 // is absent there is not used; other errors are returned together with what was found.
+//
+// The kernel tells files there by their path, and nothing confirms it: a file on a mount that was covered or detached since,
+// or in a container, may seem to be on another one. Not every file system can have swap space: swapon(2) answers EINVAL on
+// tmpfs, overlay and FUSE.
 func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mount) bool) ([]KernelUser, []error) {
 	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, found: []KernelUser{}}
 	u.mounts()

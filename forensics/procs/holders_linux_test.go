@@ -352,6 +352,65 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a path that the kernel does not tell", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		deep, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.Repeat("x", 250)
+		for range 20 {
+			if err := deep.Mkdir(name, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			next, err := deep.OpenRoot(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = deep.Close()
+			deep = next
+		}
+		file, err := deep.Create("file")
+		if err != nil {
+			t.Fatal(err)
+		}
+		here, err := deep.Open(".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _, _, _ = file.Close(), here.Close(), deep.Close() }()
+		cmd := exec.Command("sh", "-c", "cd /proc/self/fd/4 && exec 4<&- && echo && exec sleep 1000")
+		cmd.ExtraFiles = []*os.File{file, here}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		fsys, opt := machine(t)
+		result, err := Holders(t.Context(), fsys, HoldersOptions{
+			Group: opt.Group, Keep: func(h *Holder) bool { return h.PID == cmd.Process.Pid && h.Device == m.Device },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []Holder{{PID: cmd.Process.Pid, Kind: HoldFD, Path: tooLong, MountID: m.ID, Device: m.Device}}
+		if diff := cmp.Diff(want, on(result.Holders, func(Holder) bool { return true })); diff != "" {
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+		if !slices.ContainsFunc(result.Problems, isTooLong) { // the working directory
+			t.Errorf("problems %v, want one of a path that is too long", result.Problems)
+		}
+	})
 	t.Run("names of all sorts", func(t *testing.T) {
 		dir, m := tmpfs(t)
 		name := filepath.Join(dir, "a\nb \x1b[31m\xff"+strings.Repeat("x", 200))

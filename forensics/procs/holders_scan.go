@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
@@ -139,27 +141,26 @@ func (s *scanner) process(pid int) {
 	defer func() { _ = dir.Close() }()
 	p := subject{visit: visit{c: s.c, pid: pid, key: "maps of pid " + name, dir: dir}}
 	cwd, err := dir.ReadLink("cwd")
-	if err != nil {
-		if cwd, err = p.living(err); err != nil {
-			s.trouble("working directories", err)
-			return // a zombie, or not ours to look at
-		}
+	if isGone(err) {
+		cwd, err = p.living(err)
+	}
+	if s.trouble("working directories", err); err != nil && !isTooLong(err) {
+		return // a zombie, or not ours to look at
 	}
 	s.processes++
 	p.ns = p.mountNS(p.alive)
 	if list := s.members[p.ns]; len(list) < maxMembers {
 		s.members[p.ns] = append(list, pid)
 	}
-	if p.root, err = p.link("root"); err == nil {
-		s.path(atRoot, p.root)
-	}
+	p.root, err = p.link("root")
+	s.trouble("root directories", err)
+	s.path(atRoot, p.root)
 	s.path(atCwd, cwd)
 	exe, err := p.link("exe")
-	if err == nil {
-		s.path(atExe, exe)
-	}
+	s.trouble("programs", err)
+	s.path(atExe, exe)
 	s.readDescriptors(&p)
-	if err != nil { // a kernel thread has no program, no memory and no other threads
+	if isGone(err) { // a kernel thread has no program, no memory and no other threads
 		s.done(&p)
 		return
 	}
@@ -228,12 +229,21 @@ func (p *subject) living(first error) (string, error) {
 
 // path notes a hold of which only the path is known.
 func (s *scanner) path(kind uint8, text string) {
+	if text == "" {
+		return // not known either
+	}
 	at := s.name([]byte(text))
 	if at.internal {
 		return // a program in memory (memfd_create(2)), as runc's
 	}
 	s.holds = append(s.holds, hold{at: at, kind: kind, fd: -1, byPath: true})
 }
+
+// isTooLong says that a path has more than the 4,095 bytes that the kernel tells in a link.
+func isTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
+
+// tooLong stands for such a path of a descriptor, of which the mount is told all the same.
+const tooLong = "/(a path of more than 4,095 bytes)"
 
 // name understands the text of a link, once for each text.
 func (s *scanner) name(text []byte) *named {
@@ -268,6 +278,9 @@ func (s *scanner) readDescriptors(p *subject) {
 		}
 	}()
 	err := s.links.Each(p.dir, p.alive+"fd", maxDescriptors, func(name, text []byte, err error) {
+		if isTooLong(err) {
+			text, err = []byte(tooLong), nil
+		}
 		if err != nil {
 			s.trouble("descriptors", err)
 			return
