@@ -296,6 +296,8 @@ func unmountAtLast(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 		r := abortFUSE(m)
 		r.Why += "; then umount -c " + quote(m.MountPoint) + " goes through"
 		return r
+	case h.Status == mounts.StatusHung && isSMB(m):
+		return lazyUnmount(m)
 	case h.Status == mounts.StatusHung && m.Class == mounts.ClassNetwork:
 		return forceUnmount(m)
 	}
