@@ -3,20 +3,28 @@ package forensics
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// backings looks at the servers and disks behind the file systems that have one, and of disks at those in trouble.
+// backings looks at the servers and disks behind the file systems that have one. A disk file system answers from memory
+// while its disk is dead, so all are looked at; disks are kept of those in trouble: by how they answer, by who waits for
+// them, or by the state of the disk.
 func (c *collector) backings(ctx context.Context) (Evidence, error) {
 	e := c.seen()
 	model := NewModel(&e)
 	list, errs := mounts.Backings(ctx, c.fs, &e.Mounts, func(m *mounts.Mount) bool {
-		if m.Class == mounts.ClassNetwork {
-			return true
-		}
-		h, _ := model.Health(m.Device)
-		return m.Class == mounts.ClassBlock && h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed
+		return m.Class == mounts.ClassNetwork || m.Class == mounts.ClassBlock
+	})
+	waited := map[string]bool{}
+	for _, t := range e.Threads {
+		waited[t.Device] = true
+	}
+	list = slices.DeleteFunc(list, func(b mounts.Backing) bool {
+		h, _ := model.Health(b.Device)
+		well := h.Status == mounts.StatusOK || h.Status == mounts.StatusNotProbed
+		return well && len(b.Disks) > 0 && !waited[b.Device] && (b.Fault == mounts.FaultNone || b.Fault == mounts.FaultBusy)
 	})
 	part := Evidence{Backings: list}
 	if len(errs) > 0 && ctx.Err() == nil {

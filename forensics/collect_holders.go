@@ -113,6 +113,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
 	sockets, socketErrs := mounts.BoundSockets(ctx, c.fs, &e.Mounts, c.networks(e), w.mount)
 	held.Kernel, errs = append(held.Kernel, sockets...), append(errs, socketErrs...)
+	held.Kernel = slices.DeleteFunc(held.Kernel, func(u mounts.KernelUser) bool { // those are among the holders, with their process
+		return u.Use == mounts.UseSocket && slices.Contains(result.Sockets, u.Socket)
+	})
 	held.Kernel = append(held.Kernel, k.marks(result.Marks)...)
 	held.Kernel = held.Kernel[:min(len(held.Kernel), maxKernelUsers)]
 	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f procs.DeletedFile) bool {

@@ -84,10 +84,9 @@ var heldSystems = map[string]func(t *testing.T) heldSystem{
 func imageOf(t *testing.T, fsType, below string) string {
 	t.Helper()
 	image, dir := filepath.Join(below, "image of "+fsType), t.TempDir()
-	size := map[string]string{"ext4": "64M", "xfs": "400M", "btrfs": "200M"}[fsType] // sparse
-	for _, command := range [][]string{
-		{"truncate", "-s", size, image}, {"mkfs." + fsType, "-q", image}, {"mount", "-o", "loop", image, dir},
-	} {
+	tool := "mkfs." + fsType
+	size := map[string]string{"mkfs.ext4": "64M", "mkfs.xfs": "400M", "mkfs.btrfs": "200M"}[tool] // sparse
+	for _, command := range [][]string{{"truncate", "-s", size, image}, {tool, "-q", image}, {"mount", "-o", "loop", image, dir}} {
 		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
 			t.Skipf("%s: %v %s", command[0], err, out)
 		}
@@ -196,6 +195,7 @@ func holdByProcesses(t *testing.T, system heldSystem) []string {
 	exe := testfuse.Hold(t, testfuse.Exe, file("program"))
 	expect(exe, procs.HoldExe, false)
 	expect(exe, procs.HoldMap, false)
+	expect(testfuse.Hold(t, testfuse.Socket, file("p")), procs.HoldSocket, false)
 	for _, deleted := range []bool{false, true} {
 		for kind, hold := range map[testfuse.Kind]procs.HolderKind{testfuse.FD: procs.HoldFD, testfuse.Mmap: procs.HoldMap} {
 			name := file(fmt.Sprintf("%s %v", kind, deleted))

@@ -36,12 +36,12 @@ type kernelSaid struct {
 func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 	var k kernelSaid
 	for _, e := range events(p, slices.Concat(serverLost, deviceFails)...) {
-		if aboutMount(e, m) {
+		if aboutMount(p.Model, e, m) {
 			k.events = append(k.events, e)
 		}
 	}
 	for _, e := range events(p, serverBack...) {
-		if aboutMount(e, m) {
+		if aboutMount(p.Model, e, m) {
 			k.back = latest(k.back, lastSaid([]logs.Event{e}))
 		}
 	}
@@ -54,8 +54,8 @@ func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 	return k
 }
 
-// aboutMount says whether a message names the server or the device of a mount.
-func aboutMount(e logs.Event, m mounts.Mount) bool {
+// aboutMount says whether a message names the server or the device of a mount, or a part of that device.
+func aboutMount(model *forensics.Model, e logs.Event, m mounts.Mount) bool {
 	switch {
 	case e.Server != "" && serverNamed(m.Source, e.Server):
 		return true
@@ -64,6 +64,9 @@ func aboutMount(e logs.Event, m mounts.Mount) bool {
 	}
 	if m.Class != mounts.ClassBlock || e.Device == "" {
 		return false
+	}
+	if b, _ := model.Backing(m.Device); e.Device == m.Device || slices.ContainsFunc(b.Disks, func(d mounts.DiskState) bool { return d.Name == e.Device || d.Map == e.Device }) {
+		return true
 	}
 	device := strings.TrimPrefix(m.Source, "/dev/")
 	return e.Device == device || e.Device == wholeDisk(device) || strings.TrimPrefix(device, "mapper/") == e.Device ||
@@ -181,13 +184,10 @@ func withHungTask(p *forensics.Pass, f forensics.Finding, threads ...procs.Threa
 	return f
 }
 
-// failingByKernel are file systems that answer, or were not asked, and of whose device the kernel reports errors: ext4
-// and xfs answer from memory when their disk is dead.
+// failingByKernel are file systems that answer, or were not asked, and whose device is offline, or of whose device the
+// kernel reports errors: ext4 and xfs answer from memory when their disk is dead.
 func failingByKernel(p *forensics.Pass) []forensics.Finding {
 	fails := events(p, deviceFails...)
-	if len(fails) == 0 {
-		return nil
-	}
 	var found []forensics.Finding
 	seen := map[string]bool{}
 	for _, m := range p.Evidence.Mounts.Mounts {
@@ -196,8 +196,12 @@ func failingByKernel(p *forensics.Pass) []forensics.Finding {
 			continue
 		}
 		seen[m.Device] = true
-		list := slices.DeleteFunc(slices.Clone(fails), func(e logs.Event) bool { return !aboutMount(e, m) })
-		if len(list) > 0 {
+		list := slices.DeleteFunc(slices.Clone(fails), func(e logs.Event) bool { return !aboutMount(p.Model, e, m) })
+		b, _ := p.Model.Backing(m.Device)
+		switch dead := b.Fault == mounts.FaultOffline || b.Fault == mounts.FaultNoPath; {
+		case dead && h.Status != mounts.StatusHung:
+			found = append(found, deadDisk(p, m, h))
+		case len(list) > 0:
 			found = append(found, kernelFinding(p, m, h, list))
 		}
 	}
@@ -212,6 +216,22 @@ var graveKinds = []logs.Kind{
 
 // gravity orders kinds; 0 are those that may have been survived.
 func gravity(k logs.Kind) int { return slices.Index(graveKinds, k) + 1 }
+
+// deadDisk is about a file system whose disk takes no requests.
+func deadDisk(p *forensics.Pass, m mounts.Mount, h mounts.Health) forensics.Finding {
+	s := superblock{device: m.Device, health: h, mounts: p.Model.MountsOf(m.Device)}
+	what, b := " is on a disk that is offline", mounts.Backing{}
+	if b, _ = p.Model.Backing(m.Device); b.Fault == mounts.FaultNoPath {
+		what = " is on a disk to which no path is left"
+	}
+	f := s.finding(p, forensics.Warning, s.label()+what)
+	text, refs := behind(p, m.Device)
+	f.Detail = fmt.Sprintf("Mounted at %s. What is in memory is still answered, so that the mount may look well.%s", s.where(), text)
+	f.Refs = append(f.Refs, refs...)
+	f.ConfidenceWhy = "the kernel says so of the device (/sys/dev/block)"
+	f.Remedies = []forensics.Remedy{reviveFrom(b, m)}
+	return withKernel(p, m, f)
+}
 
 func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []logs.Event) forensics.Finding {
 	s := superblock{device: m.Device, health: h, mounts: p.Model.MountsOf(m.Device)}

@@ -23,9 +23,25 @@ func reportStatus(status mounts.Status, title func(superblock) string, detail st
 			}
 			f.ConfidenceWhy = "the answer was seen"
 			f.Remedies = remedies(s.mount())
+			if status == mounts.StatusDisconnected && isSMB(s.mount()) {
+				f = reconnecting(p, s, f)
+			}
 			p.Report(withKernel(p, s.mount(), f))
 		}
 	}
+}
+
+// reconnecting puts right what is said of a mount without a server for SMB, whose client never gives up connecting.
+func reconnecting(p *forensics.Pass, s superblock, f forensics.Finding) forensics.Finding {
+	text, _ := behind(p, s.device)
+	f.Detail = fmt.Sprintf("Calls fail until its server is back; the client goes on connecting by itself: %s.%s", s.where(), text)
+	b, _ := p.Model.Backing(s.device)
+	dead := unmountDead(s.mount())
+	dead.Why = "if the server does not come back, nobody walks into it any more, and the kubelet can finish the pod"
+	dead.Precondition = "the server is gone for good; " + dead.Precondition
+	dead.Risk = "what was not written is lost; mounts below it are detached, too"
+	f.Remedies = []forensics.Remedy{reviveFrom(b, s.mount()), dead}
+	return f
 }
 
 func noRemedy(mounts.Mount) []forensics.Remedy { return nil }
@@ -49,7 +65,8 @@ var MountDisconnected = forensics.Check{
 	Title: "A mount has lost its server",
 	Doc: `The mount answers ENOTCONN, ECONNABORTED or ESHUTDOWN: the FUSE server has died or its connection was aborted,
 or a network client was thrown out. It does not heal. Typical after a restart of a CSI driver whose FUSE servers run in
-its own pod.`,
+its own pod. The SMB client is different: it answers EHOSTDOWN while it has no connection, and heals when the server is
+back.`,
 	Severity: forensics.Warning,
 	Needs:    needsHealth,
 	Run: reportStatus(mounts.StatusDisconnected,

@@ -25,6 +25,8 @@ func hungRemedies(p *forensics.Pass, s superblock) []forensics.Remedy {
 	return steps
 }
 
+func isSMB(m mounts.Mount) bool { return m.FSType == "cifs" || m.FSType == "smb3" }
+
 // reviveFrom is the step that fits to what is known of the server or disk.
 func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 	r, disk := revive(m), ""
@@ -41,6 +43,8 @@ func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 		if m.Class == mounts.ClassNetwork {
 			r.Command = "Look at the service on the server of " + m.Source + ": its host answers, it does not"
 		}
+	case mounts.FaultLost:
+		r.Command = "Look whether the server of " + m.Source + " is up and its service listens"
 	case mounts.FaultUnreachable:
 		r.Command = "Look at the network to the server of " + m.Source + ", and whether its host is up"
 	case mounts.FaultNoPath:
@@ -56,7 +60,10 @@ func revive(m mounts.Mount) forensics.Remedy {
 	r := forensics.Remedy{
 		Command: "Bring the server of " + m.Source + " back, or the network to it",
 		Why:     "every waiting call then returns by itself and the kubelet goes on: nothing needs to be restarted",
-		Risk:    "none; it does not help where the server has dropped this client for good (an evicted CephFS session)",
+		Risk:    "none",
+	}
+	if m.FSType == "ceph" {
+		r.Risk = "none; it does not help where the server has dropped this client for good (an evicted session)"
 	}
 	switch m.Class {
 	case mounts.ClassFUSE:
@@ -81,7 +88,16 @@ func abortFUSE(m mounts.Mount) forensics.Remedy {
 	}
 }
 
+// forceUnmount ends the requests of a network file system. The SMB client's own umount_begin only wakes those that wait,
+// and they go on waiting (cifs_umount_begin in fs/smb/client/cifsfs.c, seen with Linux 6.1).
 func forceUnmount(m mounts.Mount) forensics.Remedy {
+	if isSMB(m) {
+		return forensics.Remedy{
+			Command: "Wait: a silent server is given up after three times echo_interval (180 s unless mounted otherwise), and what waits then fails with EHOSTDOWN",
+			Why:     "the SMB client ends its requests itself; umount -f ends none. SIGKILL ends a thread that waits for an answer, but none that waits for another one to connect",
+			Risk:    "what fails was not written; where the mount has the option hard, callers go on waiting",
+		}
+	}
 	return forensics.Remedy{
 		Command:      "umount -c -f " + quote(m.MountPoint),
 		Why:          "fails the outstanding requests with EIO so that waiting threads go on; may have to be repeated. -c keeps umount(8) from touching the dead mount while it resolves the path",

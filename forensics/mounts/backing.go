@@ -14,15 +14,16 @@ type Fault string
 // The faults. FaultNone means that nothing of what was read shows one, which proves nothing.
 const (
 	FaultNone        Fault = ""
-	FaultUnreachable Fault = "unreachable" // the server's host does not acknowledge what is sent: host down, or the network
-	FaultRefused     Fault = "refused"     // no connection, and none is being made: the host lives, nothing listens
-	FaultSilent      Fault = "silent"      // the host acknowledges, the service does not answer
-	FaultBlocklisted Fault = "blocklisted" // the server has thrown this client out for good
-	FaultRejected    Fault = "session"     // the session with the server is hung or closed
-	FaultOffline     Fault = "offline"     // the disk is gone or was taken offline
-	FaultSuspended   Fault = "suspended"   // the device holds requests back on purpose
-	FaultNoPath      Fault = "no-path"     // multipath has no path left
-	FaultBusy        Fault = "in-flight"   // requests are on their way to the disk
+	FaultUnreachable Fault = "unreachable"   // the server's host does not acknowledge what is sent: host down, or the network
+	FaultRefused     Fault = "refused"       // no connection, and none is being made: the host lives, nothing listens
+	FaultLost        Fault = "no-connection" // no connection, and no attempt to make one was seen: the host or only its service is gone
+	FaultSilent      Fault = "silent"        // the host acknowledges, the service does not answer
+	FaultBlocklisted Fault = "blocklisted"   // the server has thrown this client out for good
+	FaultRejected    Fault = "session"       // the session with the server is hung or closed
+	FaultOffline     Fault = "offline"       // the disk is gone or was taken offline
+	FaultSuspended   Fault = "suspended"     // the device holds requests back on purpose
+	FaultNoPath      Fault = "no-path"       // multipath has no path left
+	FaultBusy        Fault = "in-flight"     // requests are on their way to the disk
 )
 
 // A Backing is what stands behind a file system, as the kernel's own tables show it: a server and the connection to it,
@@ -121,7 +122,10 @@ func (b *Backing) judge() {
 	if fault, why := connectionFault(b.Connections, outstanding > 0); fault != FaultNone {
 		b.Fault, b.Why = fault, why
 	}
-	if b.Fault == FaultNone && outstanding > 0 {
+	switch {
+	case b.CIFS != nil && !b.CIFS.Connected && (b.Fault == FaultNone || b.Fault == FaultRefused):
+		b.Fault, b.Why = FaultLost, "the client has lost its connection and tries every few seconds to make a new one; none was being made when it was looked at"
+	case b.Fault == FaultNone && outstanding > 0:
 		b.Fault = FaultSilent
 	}
 	if outstanding > 0 {

@@ -131,13 +131,13 @@ func TestParseMountStats(t *testing.T) {
 }
 
 func TestParseCIFS(t *testing.T) {
-	want := []CIFSState{{Share: `\\fs1\team data`, Outstanding: 2}, {Share: `\\fs2\well`, Connected: true}}
+	want := []CIFSState{{Share: `\\fs1\team data`, Dialect: "3.1.1", Outstanding: 2}, {Share: `\\fs2\well`, Connected: true}}
 	if diff := cmp.Diff(want, parseCIFS([]byte(recorded(t, "cifs")))); diff != "" {
 		t.Errorf("shares (-want +got):\n%s", diff)
 	}
 	const old = "Servers:\n1) Name: 10.0.0.9  Domain: W Uses: 1 OS: Windows\n\tNOS: X\tCapability: 0x8000e3fd\n\tSMB session status: 1 TCP status: 1\n" +
 		"\tLocal Users To Server: 1 SecMode: 0x3 Req On Wire: 4\n\tShares:\n\t1) \\\\10.0.0.9\\s Mounts: 1 Type: NTFS DevInfo: 0x20\n"
-	if got := parseCIFS([]byte(old)); len(got) != 1 || got[0] != (CIFSState{`\\10.0.0.9\s`, true, 4}) {
+	if got := parseCIFS([]byte(old)); len(got) != 1 || got[0] != (CIFSState{Share: `\\10.0.0.9\s`, Connected: true, Outstanding: 4}) {
 		t.Errorf("the form before 5.3: %+v", got)
 	}
 }

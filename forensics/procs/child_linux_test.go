@@ -24,8 +24,10 @@ type job struct {
 	CPU       int    // the only CPU that the thread may run on, -1 for all
 	Namespace string // "process" or "thread": a mount namespace of its own, where From is mounted at To
 	From, To  string
-	OwnDir    bool // the thread has directories of its own (CLONE_FS)
-	OwnFiles  bool // the thread has descriptors of its own (CLONE_FILES)
+	Network   bool   // a network namespace of its own
+	Bind      string // a socket is bound to that name
+	OwnDir    bool   // the thread has directories of its own (CLONE_FS)
+	OwnFiles  bool   // the thread has descriptors of its own (CLONE_FILES)
 	Chroot    string
 	Dir       string // working directory
 	Open      string // opened first: the descriptor of the call
@@ -126,7 +128,7 @@ func childMain() {
 				done <- j.run()
 			}()
 			if j.EndFirst {
-				_, _, err = unix.Syscall(unix.SYS_EXIT, 0, 0, 0) // of this thread only
+				_, _, _ = unix.Syscall(unix.SYS_EXIT, 0, 0, 0) // of this thread only
 			}
 			err = <-done
 		} else {
@@ -183,11 +185,19 @@ func (j job) prepare() error {
 		try("private", unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 		try("bind", unix.Mount(j.From, j.To, "", unix.MS_BIND, ""))
 	}
+	if j.Network {
+		try("network", unix.Unshare(unix.CLONE_NEWNET))
+	}
 	if j.Chroot != "" {
 		try("chroot", unix.Chroot(j.Chroot))
 	}
 	if j.Dir != "" {
 		try("chdir", unix.Chdir(j.Dir))
+	}
+	if j.Bind != "" {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		try("socket", err)
+		try("bind", unix.Bind(fd, &unix.SockaddrUnix{Name: j.Bind}))
 	}
 	return errors.Join(errs...)
 }

@@ -49,8 +49,8 @@ var families = []family{
 
 	// CIFS, 9p, cluster file systems.
 	{&cause{WaitServer, "cifs", killable, "An SMB server has not answered a request.", false}, `
-		wait_for_response SendReceive SendReceive2 cifs_send_recv compound_send_recv cifs_reconnect smb2_reconnect
-		cifs_reconnect_tcon cifs_wait_for_server_reconnect SMB2_QFS_info`},
+		wait_for_response SendReceive SendReceive2 cifs_send_recv compound_send_recv cifs_reconnect
+		cifs_wait_for_server_reconnect SMB2_QFS_info`},
 	{&cause{WaitServer, "cifs", killable, "An SMB server allows no further requests until it has answered earlier ones.", false}, `
 		wait_for_free_request wait_for_free_credits wait_for_compound_request`},
 	{&cause{WaitServer, "9p", "", "The server of a 9p file system, mostly the host of a virtual machine, has not answered.", false}, `
@@ -174,6 +174,9 @@ var families = []family{
 
 // topFamilies decide in the innermost frame only.
 var topFamilies = []family{
+	{&cause{
+		WaitServer, "cifs", "", "The connection to an SMB server is being made anew, by this thread or by one that it waits for.", false,
+	}, `cifs_reconnect_tcon smb2_reconnect`},
 	{&cause{
 		WaitFSLock, "", unkillable,
 		"The lock of a directory is held by another thread, whose operation in that directory has not finished.", false,

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
@@ -22,6 +24,8 @@ const (
 	HoldExe  HolderKind = "exe"  // the program that runs
 	HoldFD   HolderKind = "fd"   // an open file or directory
 	HoldMap  HolderKind = "mmap" // a file in its memory, with or without an open descriptor
+	// HoldSocket is an open unix socket that is bound to a name, or a connection that such a socket has accepted.
+	HoldSocket HolderKind = "socket"
 )
 
 // A Holder is one thing by which one process holds one mount.
@@ -30,7 +34,7 @@ type Holder struct {
 	Kind HolderKind `json:"kind"`
 	// TID is the thread that has this for itself, after unshare(2) or setns(2); 0 for what all threads of the process share.
 	TID int `json:"tid,omitempty"`
-	// FD is the descriptor, -1 for the other kinds.
+	// FD is the descriptor of a file or socket, -1 for the other kinds.
 	FD int `json:"fd"`
 	// Path is what the kernel calls the file: a path in the mount namespace of the file, and not of the reader. On a
 	// detached mount it begins at the root of that mount.
@@ -42,7 +46,7 @@ type Holder struct {
 	Device  string `json:"device,omitempty"`
 	// ByPath says that mount and superblock were concluded from the path and nothing confirms them: on a mount that was
 	// covered by another since, or detached, the path misleads. So it is for the working directory, the root and the
-	// program; for descriptors before Linux 3.15, which has no mnt_id in fdinfo; and, where all holders are asked for, for
+	// program; for sockets, whose path is what they were bound to by a process that may have been another; for descriptors before Linux 3.15, which has no mnt_id in fdinfo; and, where all holders are asked for, for
 	// descriptors whose path leaves no doubt as far as the mount table shows: see [HoldersOptions].
 	ByPath bool `json:"by_path,omitempty"`
 	// Detached says that the mount is in no table that could be read: it was unmounted lazily and lives on through its
@@ -103,7 +107,7 @@ type HoldersOptions struct {
 
 // HoldersResult is what one pass over /proc showed.
 type HoldersResult struct {
-	// Holders are ordered by pid, threads after their process, then root, cwd, exe, descriptors and maps.
+	// Holders are ordered by pid, threads after their process, then root, cwd, exe, descriptors, maps and sockets.
 	Holders []Holder
 	// FUSE are the processes that serve FUSE file systems, and Namespaces those that hold mount namespaces by a
 	// descriptor.
@@ -111,6 +115,8 @@ type HoldersResult struct {
 	Namespaces []NamespaceHold
 	// Marks are what is watched: of each descriptor one for each superblock or mount.
 	Marks []Mark
+	// Sockets are the inode numbers of the bound sockets that processes have open, whichever Keep has kept.
+	Sockets []uint64
 	// Processes and Descriptors count what was looked at.
 	Processes, Descriptors int
 	// Problems say what could not be read, one error for each sort of trouble.
@@ -130,7 +136,7 @@ type HoldersResult struct {
 // The error is not nil only if /proc cannot be listed. Other trouble is in the Problems of the result.
 func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersResult, error) {
 	result := HoldersResult{
-		Holders: []Holder{}, FUSE: []FUSEDevice{}, Namespaces: []NamespaceHold{}, Marks: []Mark{}, Problems: []error{},
+		Holders: []Holder{}, FUSE: []FUSEDevice{}, Namespaces: []NamespaceHold{}, Marks: []Mark{}, Sockets: []uint64{}, Problems: []error{},
 	}
 	lister, err := newCollector(ctx, fsys, Options{Limits: opt.Limits})
 	if err != nil {
@@ -149,7 +155,8 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	problems.take(&lister.problems)
 	r := resolver{ctx: ctx, fsys: fsys, group: opt.Group, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace, before: own}
 	members := map[uint64][]int{}
-	for _, s := range scanAll(ctx, fsys, opt, pids, own) {
+	bound := boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}}
+	for _, s := range scanAll(ctx, fsys, opt, pids, own, &bound) {
 		problems.take(&s.c.problems)
 		r.found = append(r.found, s.found...)
 		result.FUSE = append(result.FUSE, s.fuse...)
@@ -165,6 +172,7 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		problems.add("processes not read", ctx.Err())
 	}
 	slices.SortFunc(r.found, func(a, b *holdings) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid)) })
+	result.Sockets = append(result.Sockets, bound.hold(r.found)...)
 	r.resolve(members)
 	result.Problems = problems.list()
 	result.Holders = r.kept()
@@ -173,9 +181,9 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 }
 
 func sortDescriptors(r *HoldersResult) {
-	slices.SortStableFunc(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
-	slices.SortStableFunc(r.Marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
-	slices.SortStableFunc(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	sorting.Stable(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	sorting.Stable(r.Marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	sorting.Stable(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 }
 
 // take adds the problems of another pass.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,6 +157,7 @@ func everyKind(t *testing.T, dir string, m mounts.Mount, before ...func()) {
 		{testfuse.Root, dir, Holder{Kind: HoldRoot, Path: dir, ByPath: true}},
 		{testfuse.FD, file("open"), Holder{Kind: HoldFD, Path: file("open")}},
 		{testfuse.Mmap, file("mapped"), Holder{Kind: HoldMap, Path: file("mapped")}},
+		{testfuse.Socket, file("s"), Holder{Kind: HoldSocket, Path: file("s"), ByPath: true}},
 	} {
 		h.want.MountID, h.want.Device = m.ID, m.Device
 		t.Run(string(h.hold), func(t *testing.T) {
@@ -453,6 +455,54 @@ func TestHoldersElsewhere(t *testing.T) {
 			return t.Namespace == h.MountNS && slices.ContainsFunc(t.Mounts, func(m mounts.Mount) bool { return m.ID == h.MountID && m.MountPoint == to })
 		}) {
 			t.Errorf("mount %d is not at %s in the table of namespace %d", h.MountID, to, h.MountNS)
+		}
+	})
+	t.Run("a socket bound in other namespaces", func(t *testing.T) {
+		from, m := tmpfs(t)
+		to := t.TempDir()
+		c := start(t, job{CPU: -1, Namespace: "process", From: from, To: to, Network: true, Bind: filepath.Join(to, "s")})
+		got := on(holdersOf(t, c.pid()), func(h Holder) bool { return h.Kind == HoldSocket })
+		if len(got) != 1 || got[0].Device != m.Device || got[0].MountID == m.ID || got[0].MountID == 0 || got[0].Path != filepath.Join(to, "s") {
+			t.Errorf("holders %+v, want the socket on the bind mount of %s", got, m.Device)
+		}
+	})
+	t.Run("a socket bound below another root", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		c := start(t, job{CPU: -1, Chroot: dir, Bind: "/s"})
+		want := []Holder{{PID: c.pid(), Kind: HoldSocket, Path: filepath.Join(dir, "s"), MountID: m.ID, Device: m.Device, ByPath: true}}
+		if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.Kind == HoldSocket })); diff != "" {
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a connection to a socket", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = listener.Close() }()
+		client, err := net.Dial("unix", filepath.Join(dir, "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = client.Close() }()
+		server, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = server.Close() }()
+		got := on(holdersOf(t, os.Getpid()), func(h Holder) bool { return h.MountID == m.ID })
+		one := Holder{PID: os.Getpid(), Kind: HoldSocket, Path: filepath.Join(dir, "s"), MountID: m.ID, Device: m.Device, ByPath: true}
+		if diff := cmp.Diff([]Holder{one, one}, got); diff != "" { // and not the client's end
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+		_ = listener.Close()
+		if err := unix.Unmount(dir, 0); !errors.Is(err, unix.EBUSY) {
+			t.Errorf("unmounted under a connection: %v", err)
+		}
+		_ = server.Close()
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Errorf("not unmounted without: %v", err)
 		}
 	})
 	t.Run("chroot", func(t *testing.T) {

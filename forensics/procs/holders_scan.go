@@ -27,7 +27,9 @@ type holdings struct {
 	pid, tid int
 	task     string // the directory of the thread that they were read from, "" for that of the process
 	ns       uint64
+	root     string
 	holds    []hold
+	sockets  []openSocket
 	first    int // place of the first one in the list of all
 }
 
@@ -43,7 +45,7 @@ type hold struct {
 }
 
 // holdKinds is in the order in which the holders of a process are listed.
-var holdKinds = [...]HolderKind{HoldRoot, HoldCwd, HoldExe, HoldFD, HoldMap}
+var holdKinds = [...]HolderKind{HoldRoot, HoldCwd, HoldExe, HoldFD, HoldMap, HoldSocket}
 
 const (
 	atRoot = uint8(iota)
@@ -51,6 +53,7 @@ const (
 	atExe
 	atFD
 	atMap
+	atSocket
 )
 
 // holder is one of the holdings by itself.
@@ -79,8 +82,10 @@ type named struct {
 type scanner struct {
 	c           *collector
 	own         *plainPaths
+	bound       *boundSockets
 	found       []*holdings
 	holds       []hold            // of the process that is being read
+	sockets     []openSocket      // of that process
 	paths       map[string]*named // by text
 	devices     map[uint64]string // as mountinfo spells them
 	links       hostfs.LinkReader
@@ -94,7 +99,7 @@ type scanner struct {
 }
 
 // scanAll reads all processes.
-func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []int, own *plainPaths) []*scanner {
+func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []int, own *plainPaths, bound *boundSockets) []*scanner {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	var scanners []*scanner
@@ -103,7 +108,7 @@ func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []in
 		if err != nil {
 			break // /proc was there a moment ago
 		}
-		s := &scanner{c: c, own: own, members: map[uint64][]int{}, paths: map[string]*named{}, devices: map[uint64]string{}}
+		s := &scanner{c: c, own: own, bound: bound, members: map[uint64][]int{}, paths: map[string]*named{}, devices: map[uint64]string{}}
 		scanners = append(scanners, s)
 		all.Go(func() {
 			defer func() { _ = c.proc.Close() }()
@@ -119,8 +124,9 @@ func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []in
 // A subject is the process that is being read, or one of its threads where the first one has ended.
 type subject struct {
 	visit
-	ns  uint64
-	tid int // of a thread that is looked at for what it has of its own
+	ns   uint64
+	root string
+	tid  int // of a thread that is looked at for what it has of its own
 	// shared are the descriptors of the process, for a thread.
 	shared map[int]*named
 }
@@ -146,9 +152,9 @@ func (s *scanner) process(pid int) {
 	if list := s.members[p.ns]; len(list) < maxMembers {
 		s.members[p.ns] = append(list, pid)
 	}
-	root, err := p.link("root")
+	p.root, err = p.link("root")
 	s.trouble("root directories", err)
-	s.path(atRoot, root)
+	s.path(atRoot, p.root)
 	s.path(atCwd, cwd)
 	exe, err := p.link("exe")
 	s.trouble("programs", err)
@@ -160,19 +166,24 @@ func (s *scanner) process(pid int) {
 	}
 	s.readMaps(&p)
 	s.done(&p)
-	s.threads(&p, root, cwd)
+	s.threads(&p, cwd)
 }
 
 // done keeps what a process holds. Its descriptors are in order in procfs, but not in a copy of it.
 func (s *scanner) done(p *subject) {
-	if len(s.holds) == 0 {
+	if len(s.holds)+len(s.sockets) == 0 {
 		return
+	}
+	if len(s.sockets) > 0 {
+		s.trouble("bound sockets", s.bound.in(p))
 	}
 	if !slices.IsSortedFunc(s.holds, holdOrder) {
 		slices.SortStableFunc(s.holds, holdOrder)
 	}
-	s.found = append(s.found, &holdings{pid: p.pid, tid: p.tid, task: p.alive, ns: p.ns, holds: slices.Clone(s.holds)})
-	s.holds = s.holds[:0]
+	s.found = append(s.found, &holdings{
+		pid: p.pid, tid: p.tid, task: p.alive, ns: p.ns, root: p.root, holds: slices.Clone(s.holds), sockets: slices.Clone(s.sockets),
+	})
+	s.holds, s.sockets = s.holds[:0], s.sockets[:0]
 }
 
 func holdOrder(a, b hold) int {
@@ -310,8 +321,14 @@ func number(name []byte) int {
 	return n
 }
 
-// special notes descriptors that are no files: of those, a mount namespace holds mounts, and marks watch them.
+// special notes descriptors that are no files: of those, a mount namespace holds mounts, a socket may, and marks watch them.
 func (s *scanner) special(p *subject, name, text []byte) {
+	if inode, ok := socketInode(text); ok {
+		if fd := number(name); p.shared == nil || p.shared[fd] != s.name(text) {
+			s.sockets = append(s.sockets, openSocket{inode, int32(fd)})
+		}
+		return
+	}
 	switch string(text) {
 	case "anon_inode:inotify", "inotify": // before and since Linux 2.6.37
 		s.readMarks(p, name, "inotify")

@@ -8,7 +8,7 @@ import (
 
 // threads looks for threads that have directories, descriptors or a mount namespace of their own, as a container runtime's
 // that has entered a container has.
-func (s *scanner) threads(p *subject, root, cwd string) {
+func (s *scanner) threads(p *subject, cwd string) {
 	if info, err := p.dir.Lstat("task"); err == nil && info.Nlink == 3 {
 		return // nlink counts "." and "..", and a directory for each thread
 	}
@@ -30,9 +30,18 @@ func (s *scanner) threads(p *subject, root, cwd string) {
 	if len(others) == 0 {
 		return
 	}
-	apart, _ := ask(&p.visit, func() ([]int, error) { return ownFiles(first, others), nil })
+	var told, apart []int
+	if s.c.fsys.Live() { // elsewhere these are the numbers of other processes
+		_, err := ask(&p.visit, func() ([]byte, error) {
+			told = ownFiles(first, others)
+			return nil, nil
+		})
+		if err == nil { // it has come back
+			apart = told
+		}
+	}
 	for _, tid := range others {
-		s.thread(p, tid, root, cwd, slices.Contains(apart, tid))
+		s.thread(p, tid, cwd, slices.Contains(apart, tid))
 	}
 }
 
@@ -46,7 +55,7 @@ func (p *subject) reader() int {
 
 // thread reads what a thread has for itself, if it differs from its process in a directory or the namespace, or has
 // descriptors apart.
-func (s *scanner) thread(p *subject, tid int, root, cwd string, apart bool) {
+func (s *scanner) thread(p *subject, tid int, cwd string, apart bool) {
 	task := taskDir(tid)
 	dir, err := p.dir.OpenDir("task/" + strconv.Itoa(tid))
 	if err != nil {
@@ -59,14 +68,13 @@ func (s *scanner) thread(p *subject, tid int, root, cwd string, apart bool) {
 		s.trouble("working directories", err)
 		return // it has ended
 	}
-	itsRoot, err := dir.ReadLink("root")
-	if err != nil {
+	t := subject{visit: p.visit, tid: tid}
+	if t.root, err = dir.ReadLink("root"); err != nil {
 		return
 	}
-	t := subject{visit: p.visit, tid: tid}
 	t.alive = task
 	t.ns = t.mountNS(task)
-	elsewhere := t.ns != p.ns || itsCwd != cwd || itsRoot != root
+	elsewhere := t.ns != p.ns || itsCwd != cwd || t.root != p.root
 	if t.ns == 0 || !elsewhere && !apart {
 		return
 	}
@@ -74,7 +82,7 @@ func (s *scanner) thread(p *subject, tid int, root, cwd string, apart bool) {
 		s.members[t.ns] = append(list, tid) // /proc/TID is there, though it is not listed
 	}
 	if elsewhere {
-		s.path(atRoot, itsRoot)
+		s.path(atRoot, t.root)
 		s.path(atCwd, itsCwd)
 	}
 	t.shared = map[int]*named{}
