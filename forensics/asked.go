@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
@@ -130,7 +132,7 @@ func findPath(x *mounts.Index, name string) []mounts.Mount {
 	}
 	found := x.Below(name)
 	slices.Reverse(found)
-	slices.SortStableFunc(found, func(a, b mounts.Mount) int {
+	sorting.Stable(found, func(a, b mounts.Mount) int {
 		return cmp.Compare(strings.Count(b.MountPoint, "/"), strings.Count(a.MountPoint, "/"))
 	})
 	if m, ok := x.Covering(name); ok && (len(found) == 0 || m.MountPoint != "/") {

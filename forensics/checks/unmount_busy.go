@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -185,7 +187,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, holders []procs.Holder) []string {
 	var by []string
 	pids := holdingPIDs(holders)
-	slices.SortStableFunc(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
+	sorting.Stable(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
 	for _, pid := range pids {
 		first := holders[slices.IndexFunc(holders, func(h procs.Holder) bool { return h.PID == pid })]
 		text, remedy := who(p, pid)+" "+byWhat(first), stopHolder(p, pid)
@@ -234,7 +236,7 @@ func stopRank(p *forensics.Pass, pid int) int {
 // busyKernel says what in the kernel holds a mount, and adds how to free it: inner mounts before outer ones.
 func busyKernel(f *forensics.Finding, kernel []mounts.KernelUser) []string {
 	var by []string
-	slices.SortStableFunc(kernel, func(a, b mounts.KernelUser) int {
+	sorting.Stable(kernel, func(a, b mounts.KernelUser) int {
 		if (a.Use == mounts.UseMount) != (b.Use == mounts.UseMount) {
 			return map[bool]int{true: -1, false: 1}[a.Use == mounts.UseMount]
 		}

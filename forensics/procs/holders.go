@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
@@ -179,9 +181,9 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 }
 
 func sortDescriptors(r *HoldersResult) {
-	slices.SortStableFunc(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
-	slices.SortStableFunc(r.Marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
-	slices.SortStableFunc(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	sorting.Stable(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	sorting.Stable(r.Marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	sorting.Stable(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 }
 
 // take adds the problems of another pass.
