@@ -3,6 +3,8 @@ package forensics
 import (
 	"slices"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -106,7 +108,7 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 			u.Namespace = append(u.Namespace, m.Namespace(ns))
 		}
 	}
-	sortStable(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
+	sorting.Stable(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
 	return u
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/spf13/cobra"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -151,7 +153,7 @@ func logSources(names []string, opt logs.Options) []logs.Source {
 		list = append(list, dated{source, firstTime(source, opt)})
 	}
 	if !slices.ContainsFunc(list, func(d dated) bool { return d.first.IsZero() }) {
-		slices.SortStableFunc(list, func(a, b dated) int { return a.first.Compare(b.first) })
+		sorting.Stable(list, func(a, b dated) int { return a.first.Compare(b.first) })
 	}
 	sources := make([]logs.Source, 0, len(list))
 	for _, d := range list {

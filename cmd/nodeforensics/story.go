@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
@@ -115,7 +117,7 @@ func (w storyWriter) loop(l *logs.Loop) {
 		for kind := range l.LastSeen {
 			kinds = append(kinds, kind)
 		}
-		slices.SortStableFunc(kinds, func(a, b string) int {
+		sorting.Stable(kinds, func(a, b string) int {
 			return cmp.Or(l.LastSeen[b].Compare(l.LastSeen[a]), strings.Compare(a, b))
 		})
 		for _, kind := range kinds {

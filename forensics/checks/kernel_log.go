@@ -220,8 +220,9 @@ func gravity(k logs.Kind) int { return slices.Index(graveKinds, k) + 1 }
 // deadDisk is about a file system whose disk takes no requests.
 func deadDisk(p *forensics.Pass, m mounts.Mount, h mounts.Health) forensics.Finding {
 	s := superblock{device: m.Device, health: h, mounts: p.Model.MountsOf(m.Device)}
-	what, b := " is on a disk that is offline", mounts.Backing{}
-	if b, _ = p.Model.Backing(m.Device); b.Fault == mounts.FaultNoPath {
+	what := " is on a disk that is offline"
+	b, _ := p.Model.Backing(m.Device)
+	if b.Fault == mounts.FaultNoPath {
 		what = " is on a disk to which no path is left"
 	}
 	f := s.finding(p, forensics.Warning, s.label()+what)
