@@ -190,7 +190,7 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 // have it below another directory, as in /host/var/lib/kubelet.
 func leakedAt(m mounts.Mount, query string) bool {
 	if strings.HasPrefix(query, "/") {
-		return strings.Count(query, "/") > 2 && strings.Contains(m.MountPoint+"/", query+"/") || m.MountPoint == query
+		return strings.Count(query, "/") > 2 && strings.Contains(m.MountPoint+"/", query+"/") || m.MountPoint == query && query != "/"
 	}
 	return len(forensics.FindMounts(&mounts.Table{Mounts: []mounts.Mount{m}}, query)) > 0
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
@@ -197,6 +199,35 @@ func TestHoldersWithoutRoot(t *testing.T) {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("holders does not say %q:\n%s%s", want, o.stdout, o.stderr)
 		}
+	}
+}
+
+// TestHoldersInChroot looks from a chroot, where paths are others than those of the process that holds a mount.
+func TestHoldersInChroot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount, chroot")
+	}
+	root := t.TempDir()
+	for _, name := range []string{"proc", "dev", "data", "host"} {
+		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const script = `set -e; mount -t tmpfs data $0/data; mount --rbind / $0/host; mount --rbind /proc $0/host/proc; cd $0/data; touch file
+		tail -f file & cd /; chroot $0/host $1 holders $0/data --json; kill $!`
+	cmd := command(t, "")
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", script, root, program(t, programName)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	o := finish(t, cmd)
+	var got struct{ Answers []heldMounts }
+	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
+		t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
+	}
+	u := got.Answers[0].Mounts[0]
+	if !slices.ContainsFunc(u.Elsewhere, func(h forensics.HolderProcess) bool {
+		return h.Comm == "tail" && h.Kind == "fd" && h.Device == u.Mount.Device && !h.Detached
+	}) {
+		t.Errorf("holders of the file system %+v, want the file that tail has open outside", u.Elsewhere)
 	}
 }
 
