@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // holdersSchema names the layout of holders --json.
@@ -73,17 +75,18 @@ func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 	}
 	answers := holdersOf(&evidence, queries)
 	if asJSON {
-		text, err := json.MarshalIndent(struct {
+		var b bytes.Buffer
+		err := report.WriteJSON(&b, struct {
 			Schema   string             `json:"schema"`
 			Answers  []heldMounts       `json:"answers"`
 			Blind    string             `json:"not_visible"`
 			Unseen   []string           `json:"unseen"`
 			Coverage []forensics.Source `json:"coverage"`
-		}{holdersSchema, answers, mounts.KernelBlind, unseen(&evidence), evidence.Coverage}, "", "  ")
+		}{holdersSchema, answers, mounts.KernelBlind, unseen(&evidence), evidence.Coverage})
 		if err != nil {
 			return err
 		}
-		a.out.printf("%s\n", text)
+		a.out.printf("%s", b.String())
 	} else {
 		a.out.printf("%s", holdersText(&evidence, answers))
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -21,6 +20,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // logsSchema names the layout of logs --json.
@@ -83,10 +83,7 @@ func (a *app) logs(f logFlags, names []string) error {
 	masked := maskedLogs(story)
 	var b bytes.Buffer
 	if f.json {
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", " ")
-		err = enc.Encode(struct {
+		err = report.WriteJSON(&b, struct {
 			Schema string `json:"schema"`
 			*logs.Story
 		}{logsSchema, masked})
