@@ -56,10 +56,13 @@ func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 
 // aboutMount says whether a message names the server or the device of a mount, or a part of that device.
 func aboutMount(model *forensics.Model, e logs.Event, m mounts.Mount) bool {
-	switch {
+	kind := string(e.Kind)
+	switch { // a server may serve several clients
+	case strings.HasPrefix(kind, "kernel-cifs-") && !isSMB(m):
+		return false
 	case e.Server != "" && serverNamed(m.Source, e.Server):
 		return true
-	case strings.HasPrefix(string(e.Kind), "kernel-ceph-"): // it names "mds0" and "osd3", of one cluster or another
+	case strings.HasPrefix(kind, "kernel-ceph-"): // it names "mds0" and "osd3", of one cluster or another
 		return m.FSType == "ceph"
 	}
 	if m.Class != mounts.ClassBlock || e.Device == "" {

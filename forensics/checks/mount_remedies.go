@@ -40,10 +40,16 @@ func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 		r.Precondition = "it is known why it was evicted: two clients that both write corrupt data"
 		r.Risk = "what was not written is lost"
 	case mounts.FaultRefused, mounts.FaultSilent:
-		if m.Class == mounts.ClassNetwork {
+		if b.Ceph != nil {
+			r.Command = "ceph -s; ceph fs status; ceph osd tree: bring the daemons back that are down or stand still"
+		} else if m.Class == mounts.ClassNetwork {
 			r.Command = "Look at the service on the server of " + m.Source + ": its host answers, it does not"
 		}
 	case mounts.FaultLost:
+		if b.Ceph != nil {
+			r.Command = "ceph -s; ceph fs status; ceph osd tree: bring back " + b.Ceph.OwingNames()
+			break
+		}
 		r.Command = "Look whether the server of " + m.Source + " is up and its service listens"
 	case mounts.FaultUnreachable:
 		r.Command = "Look at the network to the server of " + m.Source + ", and whether its host is up"
