@@ -2,7 +2,6 @@ package checks
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -141,10 +140,14 @@ func cordon(p *forensics.Pass) forensics.Remedy {
 
 // unmountDead is for a file system that answers with an error: nothing waits, so a plain lazy unmount suffices.
 func unmountDead(m mounts.Mount) forensics.Remedy {
-	return forensics.Remedy{
+	r := forensics.Remedy{
 		Command:      "umount -c -l " + quote(m.MountPoint),
 		Why:          "the mount answers every call with an error and does not heal; without it the kubelet can finish the pod, or mount it anew",
-		Precondition: fmt.Sprintf("the pods that use %s have been stopped or can be restarted", m.Source),
+		Precondition: "the pods that use " + m.Source + " have been stopped or can be restarted",
 		Risk:         "unwritten data is lost already; mounts below it are detached, too",
 	}
+	if isSMB(m) {
+		r.Why = "where the server does not come back, the kubelet can finish the pod"
+	}
+	return r
 }
