@@ -75,12 +75,18 @@ func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mou
 			one.CIFS = b.cifs(m)
 		case m.Class == ClassBlock:
 			one.Disks = append(one.Disks, readDisks(fsys, m.Device)...)
+			for i := 0; i < len(one.Disks) && one.Ceph == nil; i++ {
+				one.Ceph = b.rbd(one.Disks[i].Name)
+			}
 		}
 		if one.NFS == nil && one.Ceph == nil && one.CIFS == nil && len(one.Disks) == 0 {
 			continue
 		}
 		seen[m.Device] = true
-		if m.Class == ClassNetwork {
+		switch {
+		case one.Ceph != nil && len(one.Ceph.Owing) > 0:
+			one.Connections = b.connections(one.Ceph.servers())
+		case m.Class == ClassNetwork:
 			one.Connections = b.connections(serversOf(m))
 		}
 		one.judge()
@@ -108,19 +114,38 @@ type backings struct {
 
 // judge says what the parts show together.
 func (b *Backing) judge() {
-	switch {
-	case len(b.Disks) > 0:
+	if len(b.Disks) > 0 {
 		b.Fault, b.Why = diskFault(b.Disks, 0)
-		return
-	case b.Ceph != nil:
+		if b.Ceph == nil || b.Fault != FaultNone && b.Fault != FaultBusy {
+			return
+		}
+	}
+	disk, busy := b.Why, b.Fault
+	if b.Ceph != nil {
 		b.Fault, b.Why = b.Ceph.fault()
+		if b.Fault != FaultNone && b.Fault != FaultSilent {
+			return
+		}
 	}
-	if b.Fault != FaultNone && b.Fault != FaultSilent {
-		return
+	b.judgeServer()
+	if b.Fault == FaultNone {
+		b.Fault, b.Why = busy, disk
 	}
+}
+
+// judgeServer says what the connections and requests show.
+func (b *Backing) judgeServer() {
 	outstanding := b.outstanding()
-	if fault, why := connectionFault(b.Connections, outstanding > 0); fault != FaultNone {
-		b.Fault, b.Why = fault, why
+	fault, why := connectionFault(b.Connections, outstanding > 0)
+	switch owing := b.Ceph.servers(); {
+	case b.Ceph == nil:
+	case len(owing) > 0 && len(b.Connections) == 0:
+		fault, why = FaultLost, fmt.Sprintf("there is no connection to %s: it or its host is down", b.Ceph.OwingNames())
+	case len(owing) == 0 && fault != FaultUnreachable && b.Ceph.MonitorRequests == 0:
+		fault = FaultNone // those are the monitors, which owe nothing
+	}
+	if fault != FaultNone {
+		b.Fault, b.Why = fault, strings.TrimPrefix(b.Why+"; "+why, "; ")
 	}
 	switch {
 	case b.CIFS != nil && !b.CIFS.Connected && (b.Fault == FaultNone || b.Fault == FaultRefused):
@@ -133,6 +158,9 @@ func (b *Backing) judge() {
 	}
 	if b.NFS != nil && b.Fault != FaultNone {
 		b.Why += "; " + b.NFS.patience()
+	}
+	if b.Ceph != nil && b.Ceph.Alike > 0 && b.Fault != FaultNone {
+		b.Why += fmt.Sprintf("; read from one of %d clients of this cluster, which cannot be told apart", b.Ceph.Alike)
 	}
 }
 
