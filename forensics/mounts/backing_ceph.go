@@ -85,8 +85,11 @@ func (b *backings) ceph(m *Mount) *CephState {
 			return nil
 		}
 	}
-	if first == nil {
+	if len(found) == 0 {
 		return nil
+	}
+	if first == nil {
+		first = found[0] // all are well
 	}
 	alike := *first
 	alike.Alike = len(found)
