@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -193,7 +195,7 @@ func diagnose(m *Model, findings []Finding) []Diagnosis {
 	for _, root := range roots {
 		diagnoses = append(diagnoses, g.diagnosis(root, members[root]))
 	}
-	sortStable(diagnoses, func(a, b Diagnosis) int {
+	sorting.Stable(diagnoses, func(a, b Diagnosis) int {
 		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()), cmp.Compare(len(b.Chain), len(a.Chain)),
 			cmp.Compare(len(b.Findings), len(a.Findings)), compareEntities(a.Root, b.Root))
 	})
@@ -212,7 +214,7 @@ func (g *graph) diagnosis(root Entity, members []int) Diagnosis {
 		onChain[e] = true
 		d.Chain = append(d.Chain, Link{e.Kind, e.ID, g.model.Describe(e)})
 	}
-	sortStable(members, func(a, b int) int { // along the chain first, then in order
+	sorting.Stable(members, func(a, b int) int { // along the chain first, then in order
 		return cmp.Compare(position(chain, g.findings[a].Subject), position(chain, g.findings[b].Subject))
 	})
 	for _, i := range members {
