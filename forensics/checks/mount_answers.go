@@ -52,7 +52,7 @@ var MountDisconnected = forensics.Check{
 	ID:    "mount-disconnected",
 	Title: "A mount has lost its server",
 	Doc: `The mount answers ENOTCONN, ECONNABORTED or ESHUTDOWN: the FUSE server has died or its connection was aborted,
-or a network client was thrown out. It does not heal. Typical after a restart of a CSI driver whose FUSE servers run in
+or a network client was thrown out (CephFS then answers EACCES, too, and debugfs says "blocklisted"). It does not heal. Typical after a restart of a CSI driver whose FUSE servers run in
 its own pod. The SMB client is different: it answers EHOSTDOWN while it has no connection, and heals when the server is
 back.`,
 	Severity: forensics.Warning,

@@ -51,7 +51,7 @@ type Backing struct {
 // Some take locks of the file system's client, so callers that must not wait call it under package probe. Errors are those
 // of files that are there and cannot be read.
 func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mount) bool) ([]Backing, []error) {
-	b := backings{fsys: fsys, list: []Backing{}, proc: "/proc/self/"}
+	b := backings{fsys: fsys, index: table.Index(), list: []Backing{}, proc: "/proc/self/"}
 	if table.PID != 0 {
 		b.proc = fmt.Sprintf("/proc/%d/", table.PID)
 	}
@@ -74,7 +74,7 @@ func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mou
 		case m.FSType == "cifs" || m.FSType == "smb3":
 			one.CIFS = b.cifs(m)
 		case m.Class == ClassBlock:
-			one.Disks = append(one.Disks, readDisks(fsys, m.Device)...)
+			one.Disks = append(one.Disks, b.disks(m.Device, "", maxStack)...)
 			for i := 0; i < len(one.Disks) && one.Ceph == nil; i++ {
 				one.Ceph = b.rbd(one.Disks[i].Name)
 			}
@@ -97,10 +97,11 @@ func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mou
 
 // backings reads each file once.
 type backings struct {
-	fsys *hostfs.FS
-	proc string // the directory of the process that has the table
-	list []Backing
-	errs []error
+	fsys  *hostfs.FS
+	index *Index
+	proc  string // the directory of the process that has the table
+	list  []Backing
+	errs  []error
 
 	stats      []NFSState
 	clients    []CephState
@@ -121,15 +122,18 @@ func (b *Backing) judge() {
 		}
 	}
 	disk, busy := b.Why, b.Fault
+	b.Fault, b.Why = FaultNone, ""
 	if b.Ceph != nil {
 		b.Fault, b.Why = b.Ceph.fault()
-		if b.Fault != FaultNone && b.Fault != FaultSilent {
-			return
-		}
 	}
-	b.judgeServer()
-	if b.Fault == FaultNone {
+	if b.Fault == FaultNone || b.Fault == FaultSilent {
+		b.judgeServer()
+	}
+	switch {
+	case b.Fault == FaultNone:
 		b.Fault, b.Why = busy, disk
+	case b.Ceph != nil && b.Ceph.Alike > 0:
+		b.Why += fmt.Sprintf("; read from one of %d clients of this cluster, which cannot be told apart", b.Ceph.Alike)
 	}
 }
 
@@ -158,9 +162,6 @@ func (b *Backing) judgeServer() {
 	}
 	if b.NFS != nil && b.Fault != FaultNone {
 		b.Why += "; " + b.NFS.patience()
-	}
-	if b.Ceph != nil && b.Ceph.Alike > 0 && b.Fault != FaultNone {
-		b.Why += fmt.Sprintf("; read from one of %d clients of this cluster, which cannot be told apart", b.Ceph.Alike)
 	}
 }
 

@@ -60,7 +60,7 @@ const (
 )
 
 // ceph finds the client of a mount. Several are left where file systems of one cluster are mounted: then those in trouble
-// tell, if all tell the same, and it is nil otherwise. That one of them is blocklisted says nothing of the others.
+// tell, if all tell the same, and it is nil otherwise.
 func (b *backings) ceph(m *Mount) *CephState {
 	b.readCeph()
 	var found []*CephState
@@ -81,12 +81,15 @@ func (b *backings) ceph(m *Mount) *CephState {
 		if first == nil {
 			first = c
 		}
-		if other, _ := first.fault(); other != fault || fault == FaultBlocklisted {
+		if other, _ := first.fault(); other != fault {
 			return nil
 		}
 	}
-	if first == nil {
+	if len(found) == 0 {
 		return nil
+	}
+	if first == nil {
+		first = found[0] // all are well
 	}
 	alike := *first
 	alike.Alike = len(found)
