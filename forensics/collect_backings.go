@@ -18,6 +18,12 @@ func (c *collector) backings(ctx context.Context) (Evidence, error) {
 		h, _ := model.Health(m.Device)
 		return m.Class == mounts.ClassBlock && h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed
 	})
+	for i := range list {
+		switch h, _ := model.Health(list[i].Device); h.Status {
+		case mounts.StatusOK, mounts.StatusSlow, mounts.StatusStale:
+			list[i].Answered()
+		}
+	}
 	part := Evidence{Backings: list}
 	if len(errs) > 0 && ctx.Err() == nil {
 		part.Coverage = append(part.Coverage, Source{

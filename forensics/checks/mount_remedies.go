@@ -41,6 +41,8 @@ func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 		if m.Class == mounts.ClassNetwork {
 			r.Command = "Look at the service on the server of " + m.Source + ": its host answers, it does not"
 		}
+	case mounts.FaultLost:
+		r.Command = "Look whether the server of " + m.Source + " is up and its service listens"
 	case mounts.FaultUnreachable:
 		r.Command = "Look at the network to the server of " + m.Source + ", and whether its host is up"
 	case mounts.FaultNoPath:
@@ -82,12 +84,21 @@ func abortFUSE(m mounts.Mount) forensics.Remedy {
 }
 
 func forceUnmount(m mounts.Mount) forensics.Remedy {
-	return forensics.Remedy{
+	r := forensics.Remedy{
 		Command:      "umount -c -f " + quote(m.MountPoint),
 		Why:          "fails the outstanding requests with EIO so that waiting threads go on; may have to be repeated. -c keeps umount(8) from touching the dead mount while it resolves the path",
 		Precondition: "the server is gone for good; no process still needs unwritten data; for several mounts of this file system, each of them: " + m.Device,
 		Risk:         "dirty data is lost and applications see EIO; it does not unmount while something uses the mount; a mount of the same export made now may share the dead connection",
 	}
+	if strings.HasPrefix(m.FSType, "nfs") { // seen with Linux 5.10, 6.1 and 6.12
+		r.Command = "umount -i -c -f " + quote(m.MountPoint)
+		r.Why = "fails the outstanding requests so that waiting threads go on. The first time it says \"target is busy\" and releases " +
+			"them; repeat it until it says nothing, since threads that waited behind them ask anew. -c keeps umount(8) from touching the " +
+			"dead mount while it resolves the path, -i keeps umount.nfs from asking the dead server first (13 s each time with NFSv3)"
+		r.Risk = "dirty data is lost and applications see ESTALE, EIO or errno 512; it does not unmount while something has a file open " +
+			"there; a mount of the same export made now may share the dead connection"
+	}
+	return r
 }
 
 func lazyUnmount(m mounts.Mount) forensics.Remedy {

@@ -123,6 +123,7 @@ func behind(p *forensics.Pass, device string) (string, []forensics.Ref) {
 	text := map[mounts.Fault]string{
 		mounts.FaultUnreachable: "The server is not reached",
 		mounts.FaultRefused:     "The server's host lives, its service does not",
+		mounts.FaultLost:        "The server is not connected",
 		mounts.FaultSilent:      "The server is reached and does not answer",
 		mounts.FaultBlocklisted: "The server has thrown this client out",
 		mounts.FaultRejected:    "The server does not keep the session with this client",

@@ -59,7 +59,7 @@ func prepare(conf config) error {
 	return errors.Join(
 		os.MkdirAll(guestOut, 0o755),
 		os.MkdirAll("/etc", 0o755),
-		os.WriteFile("/etc/passwd", []byte("root:x:0:0::/:/bin/sh\nstatd:x:100:65534::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n"), 0o644),
+		os.WriteFile("/etc/passwd", []byte("root:x:0:0::/:/bin/sh\n_rpc:x:100:65534::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n"), 0o644),
 		os.WriteFile("/etc/group", []byte("root:x:0:\nnogroup:x:65534:\n"), 0o644),
 		os.WriteFile("/etc/hosts", []byte("127.0.0.1 localhost testvm\n"), 0o644),
 		os.Symlink("/proc/self/mounts", "/etc/mtab"),
