@@ -3,7 +3,6 @@ package forensics
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
@@ -21,12 +20,18 @@ func (c *collector) backings(ctx context.Context) (Evidence, error) {
 	for _, t := range e.Threads {
 		waited[t.Device] = true
 	}
-	list = slices.DeleteFunc(list, func(b mounts.Backing) bool {
+	part := Evidence{Backings: list[:0]}
+	for _, b := range list {
 		h, _ := model.Health(b.Device)
+		switch h.Status {
+		case mounts.StatusOK, mounts.StatusSlow, mounts.StatusStale:
+			b.Answered()
+		}
 		well := h.Status == mounts.StatusOK || h.Status == mounts.StatusNotProbed
-		return well && len(b.Disks) > 0 && !waited[b.Device] && (b.Fault == mounts.FaultNone || b.Fault == mounts.FaultBusy)
-	})
-	part := Evidence{Backings: list}
+		if !well || len(b.Disks) == 0 || waited[b.Device] || b.Fault != mounts.FaultNone && b.Fault != mounts.FaultBusy {
+			part.Backings = append(part.Backings, b)
+		}
+	}
 	if len(errs) > 0 && ctx.Err() == nil {
 		part.Coverage = append(part.Coverage, Source{
 			Source: SourceBackings, Status: SourceTruncated, Detail: fmt.Sprintf("%s; first: %v", Plural(len(errs), "problem"), errs[0]),

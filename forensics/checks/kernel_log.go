@@ -56,10 +56,13 @@ func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 
 // aboutMount says whether a message names the server or the device of a mount, or a part of that device.
 func aboutMount(model *forensics.Model, e logs.Event, m mounts.Mount) bool {
-	switch {
+	kind := string(e.Kind)
+	switch { // a server may serve several clients
+	case strings.HasPrefix(kind, "kernel-cifs-") && !isSMB(m):
+		return false
 	case e.Server != "" && serverNamed(m.Source, e.Server):
 		return true
-	case strings.HasPrefix(string(e.Kind), "kernel-ceph-"): // it names "mds0" and "osd3", of one cluster or another
+	case strings.HasPrefix(kind, "kernel-ceph-"): // it names "mds0" and "osd3", of one cluster or another
 		return m.FSType == "ceph"
 	}
 	if m.Class != mounts.ClassBlock || e.Device == "" {
@@ -198,11 +201,9 @@ func failingByKernel(p *forensics.Pass) []forensics.Finding {
 		seen[m.Device] = true
 		list := slices.DeleteFunc(slices.Clone(fails), func(e logs.Event) bool { return !aboutMount(p.Model, e, m) })
 		b, _ := p.Model.Backing(m.Device)
-		switch dead := b.Fault == mounts.FaultOffline || b.Fault == mounts.FaultNoPath; {
-		case dead && h.Status != mounts.StatusHung:
-			found = append(found, deadDisk(p, m, h))
-		case len(list) > 0:
-			found = append(found, kernelFinding(p, m, h, list))
+		dead := (b.Fault == mounts.FaultOffline || b.Fault == mounts.FaultNoPath) && h.Status != mounts.StatusHung
+		if dead || len(list) > 0 {
+			found = append(found, kernelFinding(p, m, h, list, dead))
 		}
 	}
 	return found
@@ -217,37 +218,33 @@ var graveKinds = []logs.Kind{
 // gravity orders kinds; 0 are those that may have been survived.
 func gravity(k logs.Kind) int { return slices.Index(graveKinds, k) + 1 }
 
-// deadDisk is about a file system whose disk takes no requests.
-func deadDisk(p *forensics.Pass, m mounts.Mount, h mounts.Health) forensics.Finding {
+// kernelFinding is about a file system of whose device the kernel says something; dead is that its disk takes no requests.
+func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []logs.Event, dead bool) forensics.Finding {
 	s := superblock{device: m.Device, health: h, mounts: p.Model.MountsOf(m.Device)}
-	what := " is on a disk that is offline"
-	b, _ := p.Model.Backing(m.Device)
-	if b.Fault == mounts.FaultNoPath {
-		what = " is on a disk to which no path is left"
-	}
-	f := s.finding(p, forensics.Warning, s.label()+what)
-	text, refs := behind(p, m.Device)
-	f.Detail = fmt.Sprintf("Mounted at %s. What is in memory is still answered, so that the mount may look well.%s", s.where(), text)
-	f.Refs = append(f.Refs, refs...)
-	f.ConfidenceWhy = "the kernel says so of the device (/sys/dev/block)"
-	f.Remedies = []forensics.Remedy{reviveFrom(b, m)}
-	return withKernel(p, m, f)
-}
-
-func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []logs.Event) forensics.Finding {
-	s := superblock{device: m.Device, health: h, mounts: p.Model.MountsOf(m.Device)}
-	worst := slices.MaxFunc(list, func(a, b logs.Event) int { return cmp.Compare(gravity(a.Kind), gravity(b.Kind)) })
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: s.entity(), Pods: p.Model.PodsOf(m.Device), Since: firstSaid(list), Refs: quotesOf(list...),
-		Title:         fmt.Sprintf("%s: the kernel reports %s for %s", s.label(), forensics.KindText(worst.Kind), worst.Device),
-		Detail:        fmt.Sprintf("%s, last at %s. Mounted at %s.", capital(times(said(list))), moment(lastSaid(list)), s.where()),
-		Confidence:    forensics.Likely,
-		ConfidenceWhy: "the kernel's log names the device; whether it has recovered since does not stand there",
+		Title: s.label() + ": its disk takes no requests", Confidence: forensics.Certain, ConfidenceWhy: "the kernel says so of the device (/sys/dev/block)",
 	}
+	grave := dead || said(list) >= fewFailures
+	if len(list) > 0 {
+		worst := slices.MaxFunc(list, func(a, b logs.Event) int { return cmp.Compare(gravity(a.Kind), gravity(b.Kind)) })
+		grave = grave || gravity(worst.Kind) > 0
+		f.Detail = fmt.Sprintf("%s, last at %s. ", capital(times(said(list))), moment(lastSaid(list)))
+		if !dead {
+			f.Title = fmt.Sprintf("%s: the kernel reports %s for %s", s.label(), forensics.KindText(worst.Kind), worst.Device)
+			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel's log names the device; whether it has recovered since does not stand there"
+		} else {
+			f.Detail = "The kernel's log: " + forensics.KindText(worst.Kind) + ", " + f.Detail
+		}
+	}
+	f.Detail += "Mounted at " + s.where() + "."
 	if known := h.Status == mounts.StatusOK; known {
 		f.Detail += " The mount itself answers: local file systems answer from memory while their disk is dead."
 	}
-	if gravity(worst.Kind) > 0 || said(list) >= fewFailures {
+	text, refs := behind(p, m.Device)
+	f.Detail += text
+	f.Refs = append(f.Refs, refs...)
+	if grave {
 		f.Severity = forensics.Warning
 		f.Remedies = []forensics.Remedy{dmesgRemedy()}
 	}

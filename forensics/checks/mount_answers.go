@@ -15,7 +15,11 @@ func reportStatus(status mounts.Status, title func(superblock) string, detail st
 		unjudged(p)
 		for _, s := range superblocks(p, status) {
 			f := s.finding(p, forensics.Warning, title(s))
-			f.Detail = fmt.Sprintf("%s %s.", detail, s.where())
+			says := detail
+			if status == mounts.StatusDisconnected && isSMB(s.mount()) {
+				says = "It answers every call with an error until its server is back, and goes on connecting by itself:"
+			}
+			f.Detail = fmt.Sprintf("%s %s.", says, s.where())
 			if status != mounts.StatusSlow && status != mounts.StatusRecovered {
 				text, refs := behind(p, s.device)
 				f.Detail += text
@@ -23,25 +27,9 @@ func reportStatus(status mounts.Status, title func(superblock) string, detail st
 			}
 			f.ConfidenceWhy = "the answer was seen"
 			f.Remedies = remedies(s.mount())
-			if status == mounts.StatusDisconnected && isSMB(s.mount()) {
-				f = reconnecting(p, s, f)
-			}
 			p.Report(withKernel(p, s.mount(), f))
 		}
 	}
-}
-
-// reconnecting puts right what is said of a mount without a server for SMB, whose client never gives up connecting.
-func reconnecting(p *forensics.Pass, s superblock, f forensics.Finding) forensics.Finding {
-	text, _ := behind(p, s.device)
-	f.Detail = fmt.Sprintf("Calls fail until its server is back; the client goes on connecting by itself: %s.%s", s.where(), text)
-	b, _ := p.Model.Backing(s.device)
-	dead := unmountDead(s.mount())
-	dead.Why = "if the server does not come back, nobody walks into it any more, and the kubelet can finish the pod"
-	dead.Precondition = "the server is gone for good; " + dead.Precondition
-	dead.Risk = "what was not written is lost; mounts below it are detached, too"
-	f.Remedies = []forensics.Remedy{reviveFrom(b, s.mount()), dead}
-	return f
 }
 
 func noRemedy(mounts.Mount) []forensics.Remedy { return nil }
@@ -64,7 +52,7 @@ var MountDisconnected = forensics.Check{
 	ID:    "mount-disconnected",
 	Title: "A mount has lost its server",
 	Doc: `The mount answers ENOTCONN, ECONNABORTED or ESHUTDOWN: the FUSE server has died or its connection was aborted,
-or a network client was thrown out. It does not heal. Typical after a restart of a CSI driver whose FUSE servers run in
+or a network client was thrown out (CephFS then answers EACCES, too, and debugfs says "blocklisted"). It does not heal. Typical after a restart of a CSI driver whose FUSE servers run in
 its own pod. The SMB client is different: it answers EHOSTDOWN while it has no connection, and heals when the server is
 back.`,
 	Severity: forensics.Warning,
@@ -72,7 +60,12 @@ back.`,
 	Run: reportStatus(mounts.StatusDisconnected,
 		func(s superblock) string { return s.label() + " has lost its server: " + s.health.Error },
 		"It answers every call with an error and will not recover:",
-		func(m mounts.Mount) []forensics.Remedy { return []forensics.Remedy{unmountDead(m)} }),
+		func(m mounts.Mount) []forensics.Remedy {
+			if isSMB(m) {
+				return []forensics.Remedy{revive(m), unmountDead(m)}
+			}
+			return []forensics.Remedy{unmountDead(m)}
+		}),
 }
 
 // MountIOError finds file systems that fail.

@@ -2,7 +2,6 @@ package checks
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,10 +39,16 @@ func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 		r.Precondition = "it is known why it was evicted: two clients that both write corrupt data"
 		r.Risk = "what was not written is lost"
 	case mounts.FaultRefused, mounts.FaultSilent:
-		if m.Class == mounts.ClassNetwork {
+		if b.Ceph != nil {
+			r.Command = "ceph -s; ceph fs status; ceph osd tree: bring the daemons back that are down or stand still"
+		} else if m.Class == mounts.ClassNetwork {
 			r.Command = "Look at the service on the server of " + m.Source + ": its host answers, it does not"
 		}
 	case mounts.FaultLost:
+		if b.Ceph != nil {
+			r.Command = "ceph -s; ceph fs status; ceph osd tree: bring back " + b.Ceph.OwingNames()
+			break
+		}
 		r.Command = "Look whether the server of " + m.Source + " is up and its service listens"
 	case mounts.FaultUnreachable:
 		r.Command = "Look at the network to the server of " + m.Source + ", and whether its host is up"
@@ -98,12 +103,21 @@ func forceUnmount(m mounts.Mount) forensics.Remedy {
 			Risk:    "what fails was not written; where the mount has the option hard, callers go on waiting",
 		}
 	}
-	return forensics.Remedy{
+	r := forensics.Remedy{
 		Command:      "umount -c -f " + quote(m.MountPoint),
 		Why:          "fails the outstanding requests with EIO so that waiting threads go on; may have to be repeated. -c keeps umount(8) from touching the dead mount while it resolves the path",
 		Precondition: "the server is gone for good; no process still needs unwritten data; for several mounts of this file system, each of them: " + m.Device,
 		Risk:         "dirty data is lost and applications see EIO; it does not unmount while something uses the mount; a mount of the same export made now may share the dead connection",
 	}
+	if strings.HasPrefix(m.FSType, "nfs") { // seen with Linux 5.10, 6.1 and 6.12
+		r.Command = "umount -i -c -f " + quote(m.MountPoint)
+		r.Why = "fails the outstanding requests so that waiting threads go on. The first time it says \"target is busy\" and releases " +
+			"them; repeat it until it says nothing, since threads that waited behind them ask anew. -c keeps umount(8) from touching the " +
+			"dead mount while it resolves the path, -i keeps umount.nfs from asking the dead server first (13 s each time with NFSv3)"
+		r.Risk = "dirty data is lost and applications see ESTALE, EIO or errno 512; it does not unmount while something has a file open " +
+			"there; a mount of the same export made now may share the dead connection"
+	}
+	return r
 }
 
 func lazyUnmount(m mounts.Mount) forensics.Remedy {
@@ -135,10 +149,14 @@ func cordon(p *forensics.Pass) forensics.Remedy {
 
 // unmountDead is for a file system that answers with an error: nothing waits, so a plain lazy unmount suffices.
 func unmountDead(m mounts.Mount) forensics.Remedy {
-	return forensics.Remedy{
+	r := forensics.Remedy{
 		Command:      "umount -c -l " + quote(m.MountPoint),
 		Why:          "the mount answers every call with an error and does not heal; without it the kubelet can finish the pod, or mount it anew",
-		Precondition: fmt.Sprintf("the pods that use %s have been stopped or can be restarted", m.Source),
+		Precondition: "the pods that use " + m.Source + " have been stopped or can be restarted",
 		Risk:         "unwritten data is lost already; mounts below it are detached, too",
 	}
+	if isSMB(m) {
+		r.Why = "where the server does not come back, the kubelet can finish the pod"
+	}
+	return r
 }

@@ -24,7 +24,11 @@ func superblocks(p *forensics.Pass, status mounts.Status) []superblock {
 	seen := map[string]bool{}
 	for _, h := range p.Evidence.Health {
 		worst, _ := p.Model.Health(h.Device)
-		if worst.Status != status || seen[h.Device] {
+		is := worst.Status
+		if b, _ := p.Model.Backing(h.Device); is == mounts.StatusDenied && b.Fault == mounts.FaultBlocklisted {
+			is = mounts.StatusDisconnected // the CephFS client answers EACCES then (Linux 6.1)
+		}
+		if is != status || seen[h.Device] {
 			continue
 		}
 		seen[h.Device] = true

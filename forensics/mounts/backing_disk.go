@@ -28,33 +28,32 @@ type DiskState struct {
 }
 
 const (
-	maxStack = 4 // multipath below crypt below LVM, and one to spare
+	maxStack = 6 // loop on LVM on crypt on multipath, and one to spare
 	maxBelow = 64
 )
 
-// readDisks reads /sys/dev/block/MAJOR:MINOR and what it consists of, itself first; nil if there is no such device.
-func readDisks(fsys *hostfs.FS, device string) []DiskState {
-	if _, _, ok := deviceNumbers(device); !ok {
+// disks reads /sys/dev/block/MAJOR:MINOR and what it consists of, itself first; nil if there is no such device. A loop
+// device consists of the disk that its file is on.
+func (b *backings) disks(device, above string, depth int) []DiskState {
+	if _, _, ok := deviceNumbers(device); !ok || depth == 0 {
 		return nil
 	}
-	dir, err := fsys.Resolve("/sys/dev/block/" + device)
+	dir, err := b.fsys.Resolve("/sys/dev/block/" + device)
 	if err != nil {
 		return nil
 	}
-	return appendDisks(nil, fsys, dir, "", maxStack)
-}
-
-func appendDisks(list []DiskState, fsys *hostfs.FS, dir, above string, depth int) []DiskState {
-	d := diskAt(fsys, dir)
+	d := diskAt(b.fsys, dir)
 	d.For = above
-	list = append(list, d)
-	slaves, err := fsys.ReadDir(dir+"/slaves", maxBelow)
-	if err != nil || depth == 0 || len(list) >= maxBelow {
-		return list
-	}
+	list := []DiskState{d}
+	slaves, _ := b.fsys.ReadDir(dir+"/slaves", maxBelow)
 	for _, e := range slaves {
-		if below, err := fsys.Resolve(dir + "/slaves/" + e.Name); err == nil {
-			list = appendDisks(list, fsys, below, d.Name, depth-1)
+		if text, err := b.fsys.ReadFile(dir+"/slaves/"+e.Name+"/dev", 64); err == nil && len(list) < maxBelow {
+			list = append(list, b.disks(string(bytes.TrimSpace(text)), d.Name, depth-1)...)
+		}
+	}
+	if file, err := b.fsys.ReadFile(dir+"/loop/backing_file", maxPathFile); err == nil {
+		if m, ok := b.index.Covering(strings.TrimSuffix(string(file), "\n")); ok && m.Class == ClassBlock && m.Device != device {
+			list = append(list, b.disks(m.Device, d.Name, depth-1)...)
 		}
 	}
 	return list

@@ -1,6 +1,7 @@
 package mounts
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,17 +58,13 @@ func TestBackingsOfServers(t *testing.T) {
 	}
 	soft := Mount{
 		ID: 2, Device: "0:51", MountPoint: "/mnt/v3", FSType: "nfs", Class: ClassNetwork, Source: "10.0.0.8:/v3",
-		SuperOptions: "rw,vers=3,soft,timeo=11,retrans=3,addr=10.0.0.8",
+		SuperOptions: "rw,vers=3,soft,proto=udp,timeo=11,retrans=3,addr=10.0.0.8",
 	}
-	cifs := Mount{
-		ID: 3, Device: "0:52", MountPoint: "/mnt/smb", FSType: "cifs", Class: ClassNetwork, Source: "//fs1/team data/sub", SuperOptions: "rw,addr=10.0.0.7",
-	}
-	well := Mount{ID: 4, Device: "0:53", MountPoint: "/mnt/well", FSType: "cifs", Class: ClassNetwork, Source: "//fs2/well", SuperOptions: "addr=10.0.0.6"}
 	ceph := Mount{ID: 5, Device: "0:54", MountPoint: "/mnt/ceph", FSType: "ceph", Class: ClassNetwork, Source: "10.0.0.5:6789:/k8s"}
 	const client = "/sys/kernel/debug/ceph/7a1f.client4242/"
 	files := map[string]string{
 		"/proc/self/mountstats": recorded(t, "mountstats"), "/proc/self/net/tcp": recorded(t, "tcp"), "/proc/self/net/tcp6": "  sl  local_address\n",
-		"/proc/fs/cifs/DebugData": recorded(t, "cifs"), client + "mdsc": recorded(t, "mdsc"), client + "osdc": recorded(t, "osdc"),
+		client + "mdsc": recorded(t, "mdsc"), client + "osdc": recorded(t, "osdc"),
 		client + "monc":         "have monmap 3 want 0+\nhave osdmap 55 want 56+\nfs_cluster_id 1\n8 statfs\n",
 		client + "mds_sessions": "global_id 4242\nname \"k8s\"\nmds.0 open\nmds.1 hung\n",
 		client + "status":       "instance: client.4242 (3)10.0.0.2:0/77\nblocklisted: false\n", "/sys/kernel/debug/ceph/meta/x": "",
@@ -82,15 +79,13 @@ func TestBackingsOfServers(t *testing.T) {
 		want   want
 	}{
 		"nfs: the host does not acknowledge": {nfs, nil, want{FaultUnreachable, "216 bytes to 10.0.0.9:2049 are not acknowledged and were sent 9 times more"}},
-		"nfs: hard":                          {nfs, nil, want{FaultUnreachable, "7 requests are on their way; the mount is hard"}},
+		"nfs: hard":                          {nfs, nil, want{FaultUnreachable, "the mount is hard"}},
 		"nfs: the service is silent": {nfs, map[string]string{"/proc/self/net/tcp": strings.NewReplacer(
 			"000000D8", "00000000", "00000009 ", "00000000 ").Replace(recorded(t, "tcp"))}, want{FaultSilent, "acknowledges what is sent, its service does not answer"}},
 		"nfs: nothing listens": {nfs, map[string]string{"/proc/self/net/tcp": strings.ReplaceAll(recorded(t, "tcp"), "0801 01", "0801 07")}, want{
-			FaultRefused, "is close and none is open",
+			FaultLost, "no connection to 10.0.0.9:2049 is open",
 		}},
-		"nfs: soft":                {soft, nil, want{FaultSilent, "callers get an error after 1.1 s and 3 retransmissions"}},
-		"cifs: being connected":    {cifs, nil, want{FaultUnreachable, "the client tries to connect to 10.0.0.7:445"}},
-		"cifs: well":               {well, nil, want{}},
+		"nfs: soft, over UDP":      {soft, nil, want{FaultSilent, "callers get an error after 8.8 s at the earliest"}},
 		"ceph: a session is hung":  {ceph, nil, want{FaultRejected, "the session with mds.1 is hung"}},
 		"ceph: blocklisted":        {ceph, map[string]string{client + "status": "blocklisted: true\n"}, want{FaultBlocklisted, "thrown"}},
 		"ceph: no storage daemon":  {ceph, map[string]string{client + "mds_sessions": "mds.0 open\n"}, want{FaultSilent, "1 requests have no storage daemon"}},
@@ -122,8 +117,8 @@ func TestBackingsOfServers(t *testing.T) {
 
 func TestParseMountStats(t *testing.T) {
 	want := []NFSState{
-		{MountPoint: nfsPoint4, AgeSeconds: 93412, Sent: 31164, Received: 31157, Outstanding: 7, IdleSeconds: 87, Connects: 4, Timeouts: 7, Errors: 1},
-		{MountPoint: "/mnt/v3", AgeSeconds: 60, Sent: 12, Received: 9, Outstanding: 3},
+		{MountPoint: nfsPoint4, LocalPorts: []int{771, 823}, AgeSeconds: 93412, Sent: 31164, Received: 31157, IdleSeconds: 87, Connects: 4, Timeouts: 7, Errors: 1},
+		{MountPoint: "/mnt/v3", LocalPorts: []int{}, AgeSeconds: 60, Sent: 12, Received: 9},
 	}
 	if diff := cmp.Diff(want, parseMountStats([]byte(recorded(t, "mountstats")))); diff != "" {
 		t.Errorf("mount statistics (-want +got):\n%s", diff)
@@ -131,8 +126,14 @@ func TestParseMountStats(t *testing.T) {
 }
 
 func TestParseCIFS(t *testing.T) {
-	want := []CIFSState{{Share: `\\fs1\team data`, Dialect: "3.1.1", Outstanding: 2}, {Share: `\\fs2\well`, Connected: true}}
-	if diff := cmp.Diff(want, parseCIFS([]byte(recorded(t, "cifs")))); diff != "" {
+	const reconnecting = "linux-6.1-cifs-server-stopped-reconnecting"
+	want := []CIFSState{
+		{Share: `\\10.99.0.9\data`, Dialect: "1.0", Outstanding: 1},
+		{Share: `\\10.99.0.9\data`, Dialect: "2.1", Outstanding: 1},
+		{Share: `\\10.99.0.9\team data`, Dialect: "3.1.1", Outstanding: 1},
+		{Share: `\\10.99.0.9\data`, Dialect: "3.1.1", Outstanding: 1},
+	}
+	if diff := cmp.Diff(want, parseCIFS([]byte(recording(t, reconnecting)["/proc/fs/cifs/DebugData"]))); diff != "" {
 		t.Errorf("shares (-want +got):\n%s", diff)
 	}
 	const old = "Servers:\n1) Name: 10.0.0.9  Domain: W Uses: 1 OS: Windows\n\tNOS: X\tCapability: 0x8000e3fd\n\tSMB session status: 1 TCP status: 1\n" +
@@ -145,7 +146,7 @@ func TestParseCIFS(t *testing.T) {
 func TestParseTCP(t *testing.T) {
 	got := parseTCP([]byte(recorded(t, "tcp")))
 	want := []Connection{
-		{"10.0.0.9:2049", "established", 216, 9}, {"10.0.0.8:2049", "established", 0, 0}, {"10.0.0.7:445", "syn-sent", 1, 5},
+		{"10.0.0.9:2049", "established", 216, 9, 771}, {"10.0.0.8:2049", "established", 0, 0, 772}, {"10.0.0.7:445", "syn-sent", 1, 5, 773},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("connections (-want +got):\n%s", diff)
@@ -160,13 +161,11 @@ func TestParseTCP(t *testing.T) {
 
 func TestBackingsOfDisks(t *testing.T) {
 	paths := map[string]string{
-		"/sys/dev/block/253:3": "->../../devices/virtual/block/dm-3", "/sys/devices/virtual/block/dm-3/inflight": "       0        5\n",
-		"/sys/devices/virtual/block/dm-3/ro": "0\n", "/sys/devices/virtual/block/dm-3/dm/uuid": "mpath-3600a0b80\n",
-		"/sys/devices/virtual/block/dm-3/dm/suspended": "0\n",
-		"/sys/devices/virtual/block/dm-3/slaves/sdb":   "->../../../../pci/block/sdb", "/sys/devices/virtual/block/dm-3/slaves/sdc": "->../../../../pci/block/sdc",
-		"/sys/devices/pci/block/sdb/device/state": "offline\n", "/sys/devices/pci/block/sdc/device/state": "running\n",
-		"/sys/dev/block/8:17": "->../../devices/pci/block/sdb/sdb1", "/sys/devices/pci/block/sdb/sdb1/partition": "1\n",
+		"/sys/devices/pci/block/sdb/device/state": "offline\n",
+		"/sys/dev/block/8:17":                     "->../../devices/pci/block/sdb/sdb1", "/sys/devices/pci/block/sdb/sdb1/partition": "1\n",
 		"/sys/devices/pci/block/sdb/sdb1/inflight": "1 0\n",
+		// multipathd has taken away all paths
+		"/sys/dev/block/253:3": "->../../devices/virtual/block/dm-3", "/sys/devices/virtual/block/dm-3/dm/uuid": "mpath-3600a0b80\n",
 	}
 	with := func(name, text string) map[string]string {
 		changed := map[string]string{name: text}
@@ -183,8 +182,7 @@ func TestBackingsOfDisks(t *testing.T) {
 		fault  Fault
 		says   string
 	}{
-		"one path of two is left":    {"253:3", paths, FaultBusy, "5 requests are on their way to dm-3"},
-		"no path is left":            {"253:3", with("/sys/devices/pci/block/sdc/device/state", "transport-offline\n"), FaultNoPath, "none of its 2 paths"},
+		"no path is known":           {"253:3", paths, FaultNoPath, "none of its 0 paths"},
 		"suspended":                  {"253:3", with("/sys/devices/virtual/block/dm-3/dm/suspended", "1\n"), FaultSuspended, "suspended"},
 		"a partition of a lost disk": {"8:17", paths, FaultOffline, "sdb1 is offline"},
 		"nothing is wrong":           {"8:17", with("/sys/devices/pci/block/sdb/device/state", "running\n"), FaultBusy, "1 requests"},
@@ -222,12 +220,20 @@ func TestBackingsHere(t *testing.T) {
 }
 
 func FuzzBackings(f *testing.F) {
-	for _, name := range []string{"mountstats", "tcp", "cifs", "mdsc", "osdc"} {
+	for _, name := range []string{"mountstats", "tcp", "mdsc", "osdc"} {
 		f.Add([]byte(recorded(f, name)))
+	}
+	for _, name := range []string{"cifs-server-stopped", "ceph-osd-stopped"} {
+		for _, text := range recording(f, "linux-6.1-"+name) {
+			f.Add([]byte(text))
+		}
+	}
+	for _, text := range recordedHost(f, "linux-6.1-refused") {
+		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, s := range parseMountStats(text) {
-			if s.Outstanding < 0 || s.Sent < 0 {
+			if s.Late < 0 || s.Sent < 0 {
 				t.Errorf("%+v", s)
 			}
 		}
@@ -236,13 +242,26 @@ func FuzzBackings(f *testing.F) {
 				t.Errorf("%+v", s)
 			}
 		}
+		for host, state := range parseARP(text) {
+			if !host.IsValid() || state == "" {
+				t.Errorf("%v %q", host, state)
+			}
+		}
+		if c, ok := parseTransport(text); ok && (!c.server.IsValid() || c.transport == "") {
+			t.Errorf("%+v", c)
+		}
+		for version, n := range parseTasks(text) {
+			if n < 1 || !bytes.Contains(text, []byte(version)) {
+				t.Errorf("%d of %q", n, version)
+			}
+		}
 		for _, c := range parseTCP(text) {
 			if c.Remote == "" || c.Retransmits < 0 {
 				t.Errorf("%+v", c)
 			}
 		}
 		var c CephState
-		for _, parse := range []func([]byte){c.mdsc, c.osdc, c.monc, c.sessions, c.status} {
+		for _, parse := range []func([]byte){c.mdsc, c.osdc, c.monc, c.sessions, c.status, c.monmap, c.addresses} {
 			parse(text)
 		}
 		if fault, why := c.fault(); (fault == FaultNone) != (why == "") {
