@@ -97,7 +97,11 @@ func TestHoldersInCalls(t *testing.T) {
 			t.Errorf("holders does not say %q:\n%s", want, o.stdout)
 		}
 	}
-	o = finish(t, command(t, "holders", "--json", fuse.MountPoint()))
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(fuse.MountPoint(), link); err != nil {
+		t.Fatal(err)
+	}
+	o = finish(t, command(t, "holders", "--json", link+"/below"))
 	var got struct{ Answers []heldMounts }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
 		t.Fatalf("%v\n%s", err, o.stdout)
