@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -270,5 +271,52 @@ func TestHoldersOfNothing(t *testing.T) {
 	}
 	if o := finish(t, command(t, "holders")); o.status != exitUsage {
 		t.Errorf("without an argument: status %d, want %d", o.status, exitUsage)
+	}
+}
+
+// TestHoldersOfLeakedMount asks for a mount that only another namespace has, and who keeps it there.
+func TestHoldersOfLeakedMount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	const uid = "6c948341-c030-4996-b888-f032577d97b0"
+	volume := "data.of." + strconv.Itoa(os.Getpid()) // and no other test's
+	dir := filepath.Join(t.TempDir(), "pods", uid, "volumes/kubernetes.io~nfs", volume)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("server:/data", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	inside := exec.Command("sleep", "1000")
+	inside.Dir = dir
+	inside.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	err := inside.Start()
+	if unmount := unix.Unmount(dir, unix.MNT_DETACH); unmount != nil {
+		t.Fatal(unmount)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = inside.Process.Kill()
+		_ = inside.Wait()
+	})
+	pid := strconv.Itoa(inside.Process.Pid)
+	for _, query := range []string{uid, strings.ReplaceAll(uid, "-", "_"), uid[:6], dir, volume} {
+		o := finish(t, command(t, "holders", query))
+		for _, want := range []string{dir + ": only in mount namespace", "1 process (sleep), pid " + pid, pid + "  cwd"} {
+			if !strings.Contains(o.stdout, want) {
+				t.Errorf("holders %s does not say %q:\n%s", query, want, o.stdout)
+			}
+		}
+		o = finish(t, command(t, "holders", "--json", query))
+		var got struct{ Answers []heldMounts }
+		if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers[0].Leaked) != 1 {
+			t.Fatalf("%v, want one leaked mount in %s", err, o.stdout)
+		}
+		if l := got.Answers[0].Leaked[0]; l.Mount.MountPoint != dir || len(l.Holders) != 1 || len(l.KeptBy.PIDs) != 1 || l.KeptBy.PIDs[0] != inside.Process.Pid {
+			t.Errorf("leaked %+v, want process %s", l, pid)
+		}
 	}
 }

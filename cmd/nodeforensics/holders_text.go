@@ -44,8 +44,8 @@ func writeAnswer(b *bytes.Buffer, model *forensics.Model, answer heldMounts, all
 		fmt.Fprintf(b, "%s leads to %s\n", cell(answer.Query), cell(answer.Path))
 	}
 	for _, l := range answer.Leaked {
-		n := model.Namespace(l.Namespace)
-		fmt.Fprintf(b, "%s: only in mount namespace %d: %s\n", cell(l.Mount.MountPoint), l.Namespace, namespaceText(n))
+		fmt.Fprintf(b, "%s: only in mount namespace %d: %s\n", printable(l.Mount.MountPoint), l.Namespace, namespaceText(l.KeptBy))
+		writeProcesses(b, l.Holders)
 	}
 	for _, u := range answer.Mounts {
 		if on := u.Mount.MountPoint; strings.HasPrefix(name, "/") && on != name && !strings.HasPrefix(on, strings.TrimSuffix(name, "/")+"/") {
