@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -126,7 +127,7 @@ func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m
 		hold := &h.Namespaces[at]
 		stop := stopHolder(p, hold.PID)
 		stop.Why = fmt.Sprintf("%s has the namespace open as descriptor %d: with the last such descriptor it ends, and all its mounts", who(p, hold.PID), hold.FD)
-		return []forensics.Remedy{unmountInside(fmt.Sprintf("/proc/%d/fd/%d", hold.PID, hold.FD), m), stop}
+		return []forensics.Remedy{unmountInside(fmt.Sprintf("/proc/%d/task/%d/fd/%d", hold.PID, cmp.Or(hold.TID, hold.PID), hold.FD), m), stop}
 	case len(n.MountedAt) > 0:
 		return []forensics.Remedy{unmountInside(n.MountedAt[0], m), {
 			Command:      "umount -c " + quote(n.MountedAt[0]),
