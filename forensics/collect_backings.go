@@ -23,6 +23,10 @@ func (c *collector) backings(ctx context.Context) (Evidence, error) {
 	part := Evidence{Backings: list[:0]}
 	for _, b := range list {
 		h, _ := model.Health(b.Device)
+		switch h.Status {
+		case mounts.StatusOK, mounts.StatusSlow, mounts.StatusStale:
+			b.Answered()
+		}
 		well := h.Status == mounts.StatusOK || h.Status == mounts.StatusNotProbed
 		if !well || len(b.Disks) == 0 || waited[b.Device] || b.Fault != mounts.FaultNone && b.Fault != mounts.FaultBusy {
 			part.Backings = append(part.Backings, b)

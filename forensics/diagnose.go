@@ -7,14 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // graph is who is bad because of whom: the edges of the findings, and those that the model adds (a goroutine is bad
 // because of its thread, a thread because of its mount, a mount because of its superblock, the kubelet because of a
-// subsystem that all of it waits for).
+// subsystem that all of it waits for). Who holds a mount does not explain it where its file system is bad itself: holders
+// suffer from that like whoever waits for it.
 type graph struct {
 	model    *Model
 	findings []Finding
@@ -30,7 +31,13 @@ func newGraph(m *Model, findings []Finding) *graph {
 	}
 	for i, f := range findings {
 		g.subjects[f.Subject] = append(g.subjects[f.Subject], i)
-		for _, cause := range append(slices.Clone(f.Because), m.Causes(f.Subject)...) {
+	}
+	for _, f := range findings {
+		because := slices.Clone(f.Because)
+		if f.Subject.Kind == KindMount && slices.ContainsFunc(m.Causes(f.Subject), g.troubled) {
+			because = slices.DeleteFunc(because, func(e Entity) bool { return e.Kind == KindProcess })
+		}
+		for _, cause := range append(because, m.Causes(f.Subject)...) {
 			g.edge(f.Subject, cause)
 		}
 		for _, effect := range stops(f.Subject) {
@@ -142,16 +149,24 @@ func (m *Model) Causes(e Entity) []Entity {
 }
 
 // waitedFor is the mount that a thread waits for, or its superblock where the mount is one of another namespace. A
-// thread that waits for something else, a lock for example, is explained by no mount.
+// thread that waits for something else is explained by no mount; one that waits for a lock there is, if another thread,
+// which may hold it, waits for that mount.
 func (m *Model) waitedFor(t procs.Thread) []Entity {
 	list := m.MountsOf(t.Device)
-	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) {
+	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t, list[0]) {
 		return nil
 	}
 	if mount, ok := m.Mount(t.MountID); ok && mount.Device == t.Device {
 		return []Entity{MountEntity(t.MountID)}
 	}
 	return []Entity{{KindSuperblock, t.Device}}
+}
+
+// waitsBehind says whether a thread waits for a lock of a file system that another thread waits for.
+func (m *Model) waitsBehind(t procs.Thread, mount mounts.Mount) bool {
+	return t.Wait.Kind == procs.WaitFSLock && slices.ContainsFunc(m.evidence.Threads, func(other procs.Thread) bool {
+		return other.Device == t.Device && !other.Gone && WaitsFor(other.Wait, mount)
+	})
 }
 
 // roots are the entities at the end of all causes of e; e itself if nothing explains it.

@@ -193,8 +193,7 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, hold
 		text, remedy := who(p, pid)+" "+byWhat(first), stopHolder(p, pid)
 		if w, waits := waitsLong(p, pid, m.Device); waits {
 			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.thread.TID)
-			remedy.Precondition = strings.TrimPrefix(remedy.Precondition+"; the wait of its thread "+strconv.Itoa(w.thread.TID)+
-				" has been ended first: a kill takes effect only then", "; ")
+			remedy = despiteWait(remedy, w)
 		}
 		by = append(by, text)
 		f.Because = append(f.Because, processEntity(pid))
@@ -202,6 +201,17 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, hold
 		f.Remedies = append(f.Remedies, remedy)
 	}
 	return by
+}
+
+// despiteWait is how to stop a process although its thread waits: SIGKILL ends some waits, and others have to end first.
+func despiteWait(r forensics.Remedy, w waiter) forensics.Remedy {
+	if pid, plain := strings.CutPrefix(r.Command, "kill "); plain && w.thread.Wait.Kill == "yes" {
+		r.Command, r.Risk = "kill -9 "+pid, "what it has not written is lost; SIGKILL alone ends its wait in the kernel"
+		return r
+	}
+	r.Precondition = strings.TrimPrefix(r.Precondition+"; the wait of its thread "+strconv.Itoa(w.thread.TID)+
+		" has been ended first: a kill takes effect only then", "; ")
+	return r
 }
 
 // waitsLong finds a thread of a process that waits for a file system.

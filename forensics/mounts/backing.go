@@ -3,6 +3,7 @@ package mounts
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
@@ -46,7 +47,8 @@ type Backing struct {
 // Backings reads what stands behind the file systems of a table for which want is true: NFS, CephFS (kernel client), CIFS
 // and disks. It touches no mounted file system; the files are those of procfs, sysfs and debugfs:
 //
-//	/proc/PID/mountstats, /proc/PID/net/tcp and tcp6, /sys/kernel/debug/ceph, /proc/fs/cifs/DebugData, /sys/dev/block
+//	/proc/PID/mountstats, /proc/PID/net/tcp, tcp6 and arp, /sys/kernel/debug/sunrpc and ceph, /proc/fs/cifs/DebugData,
+//	/sys/dev/block
 //
 // Some take locks of the file system's client, so callers that must not wait call it under package probe. Errors are those
 // of files that are there and cannot be read.
@@ -89,7 +91,11 @@ func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mou
 		case m.Class == ClassNetwork:
 			one.Connections = b.connections(serversOf(m))
 		}
-		one.judge()
+		if one.NFS != nil {
+			b.judgeNFS(&one, m)
+		} else {
+			one.judge()
+		}
 		b.list = append(b.list, one)
 	}
 	return b.list, b.errs
@@ -107,10 +113,14 @@ type backings struct {
 	clients    []CephState
 	shares     []CIFSState
 	tcp        []Connection
+	rpc        []rpcClient
 	statsRead  bool
 	cephRead   bool
 	sharesRead bool
 	tcpRead    bool
+	rpcRead    bool
+
+	hosts map[netip.Addr]neighbour
 }
 
 // judge says what the parts show together.
@@ -160,16 +170,20 @@ func (b *Backing) judgeServer() {
 	if outstanding > 0 {
 		b.Why = strings.TrimPrefix(fmt.Sprintf("%s; %d requests are on their way", b.Why, outstanding), "; ")
 	}
-	if b.NFS != nil && b.Fault != FaultNone {
-		b.Why += "; " + b.NFS.patience()
+}
+
+// Answered takes back a fault that nothing but waiting requests suggests: the file system has just answered, and those of
+// others are on their way at any time.
+func (b *Backing) Answered() {
+	switch b.Fault {
+	case FaultSilent, FaultRefused, FaultLost:
+		b.Fault, b.Why = FaultNone, ""
 	}
 }
 
 // outstanding counts the requests that have not been answered.
 func (b *Backing) outstanding() int {
 	switch {
-	case b.NFS != nil:
-		return int(b.NFS.Outstanding)
 	case b.Ceph != nil:
 		return b.Ceph.MDSRequests + b.Ceph.OSDRequests + b.Ceph.MonitorRequests
 	case b.CIFS != nil:

@@ -1,6 +1,7 @@
 package mounts
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,7 +58,7 @@ func TestBackingsOfServers(t *testing.T) {
 	}
 	soft := Mount{
 		ID: 2, Device: "0:51", MountPoint: "/mnt/v3", FSType: "nfs", Class: ClassNetwork, Source: "10.0.0.8:/v3",
-		SuperOptions: "rw,vers=3,soft,timeo=11,retrans=3,addr=10.0.0.8",
+		SuperOptions: "rw,vers=3,soft,proto=udp,timeo=11,retrans=3,addr=10.0.0.8",
 	}
 	ceph := Mount{ID: 5, Device: "0:54", MountPoint: "/mnt/ceph", FSType: "ceph", Class: ClassNetwork, Source: "10.0.0.5:6789:/k8s"}
 	const client = "/sys/kernel/debug/ceph/7a1f.client4242/"
@@ -78,13 +79,13 @@ func TestBackingsOfServers(t *testing.T) {
 		want   want
 	}{
 		"nfs: the host does not acknowledge": {nfs, nil, want{FaultUnreachable, "216 bytes to 10.0.0.9:2049 are not acknowledged and were sent 9 times more"}},
-		"nfs: hard":                          {nfs, nil, want{FaultUnreachable, "7 requests are on their way; the mount is hard"}},
+		"nfs: hard":                          {nfs, nil, want{FaultUnreachable, "the mount is hard"}},
 		"nfs: the service is silent": {nfs, map[string]string{"/proc/self/net/tcp": strings.NewReplacer(
 			"000000D8", "00000000", "00000009 ", "00000000 ").Replace(recorded(t, "tcp"))}, want{FaultSilent, "acknowledges what is sent, its service does not answer"}},
 		"nfs: nothing listens": {nfs, map[string]string{"/proc/self/net/tcp": strings.ReplaceAll(recorded(t, "tcp"), "0801 01", "0801 07")}, want{
-			FaultRefused, "is close and none is open",
+			FaultLost, "no connection to 10.0.0.9:2049 is open",
 		}},
-		"nfs: soft":                {soft, nil, want{FaultSilent, "callers get an error after 1.1 s and 3 retransmissions"}},
+		"nfs: soft, over UDP":      {soft, nil, want{FaultSilent, "callers get an error after 8.8 s at the earliest"}},
 		"ceph: a session is hung":  {ceph, nil, want{FaultRejected, "the session with mds.1 is hung"}},
 		"ceph: blocklisted":        {ceph, map[string]string{client + "status": "blocklisted: true\n"}, want{FaultBlocklisted, "thrown"}},
 		"ceph: no storage daemon":  {ceph, map[string]string{client + "mds_sessions": "mds.0 open\n"}, want{FaultSilent, "1 requests have no storage daemon"}},
@@ -116,8 +117,8 @@ func TestBackingsOfServers(t *testing.T) {
 
 func TestParseMountStats(t *testing.T) {
 	want := []NFSState{
-		{MountPoint: nfsPoint4, AgeSeconds: 93412, Sent: 31164, Received: 31157, Outstanding: 7, IdleSeconds: 87, Connects: 4, Timeouts: 7, Errors: 1},
-		{MountPoint: "/mnt/v3", AgeSeconds: 60, Sent: 12, Received: 9, Outstanding: 3},
+		{MountPoint: nfsPoint4, LocalPorts: []int{771, 823}, AgeSeconds: 93412, Sent: 31164, Received: 31157, IdleSeconds: 87, Connects: 4, Timeouts: 7, Errors: 1},
+		{MountPoint: "/mnt/v3", LocalPorts: []int{}, AgeSeconds: 60, Sent: 12, Received: 9},
 	}
 	if diff := cmp.Diff(want, parseMountStats([]byte(recorded(t, "mountstats")))); diff != "" {
 		t.Errorf("mount statistics (-want +got):\n%s", diff)
@@ -145,7 +146,7 @@ func TestParseCIFS(t *testing.T) {
 func TestParseTCP(t *testing.T) {
 	got := parseTCP([]byte(recorded(t, "tcp")))
 	want := []Connection{
-		{"10.0.0.9:2049", "established", 216, 9}, {"10.0.0.8:2049", "established", 0, 0}, {"10.0.0.7:445", "syn-sent", 1, 5},
+		{"10.0.0.9:2049", "established", 216, 9, 771}, {"10.0.0.8:2049", "established", 0, 0, 772}, {"10.0.0.7:445", "syn-sent", 1, 5, 773},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("connections (-want +got):\n%s", diff)
@@ -227,15 +228,31 @@ func FuzzBackings(f *testing.F) {
 			f.Add([]byte(text))
 		}
 	}
+	for _, text := range recordedHost(f, "linux-6.1-refused") {
+		f.Add([]byte(text))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, s := range parseMountStats(text) {
-			if s.Outstanding < 0 || s.Sent < 0 {
+			if s.Late < 0 || s.Sent < 0 {
 				t.Errorf("%+v", s)
 			}
 		}
 		for _, s := range parseCIFS(text) {
 			if s.Share == "" || s.Outstanding < 0 {
 				t.Errorf("%+v", s)
+			}
+		}
+		for host, state := range parseARP(text) {
+			if !host.IsValid() || state == "" {
+				t.Errorf("%v %q", host, state)
+			}
+		}
+		if c, ok := parseTransport(text); ok && (!c.server.IsValid() || c.transport == "") {
+			t.Errorf("%+v", c)
+		}
+		for version, n := range parseTasks(text) {
+			if n < 1 || !bytes.Contains(text, []byte(version)) {
+				t.Errorf("%d of %q", n, version)
 			}
 		}
 		for _, c := range parseTCP(text) {

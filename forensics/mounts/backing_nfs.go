@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,17 +17,27 @@ type NFSState struct {
 	MountPoint string `json:"mount_point"`
 	Server     string `json:"server,omitempty"`
 	Version    string `json:"version,omitempty"`
+	// Protocol is "tcp", "tcp6", "udp", "rdma", ... LocalPorts are those that the client connects from, where the kernel
+	// tells them: for version 3.
+	Protocol   string `json:"protocol,omitempty"`
+	LocalPorts []int  `json:"local_ports"`
 	// Hard says that callers wait until the server answers, however long that takes; otherwise they get an error after
 	// TimeoutSeconds and Retransmissions further tries (nfs(5)).
 	Hard            bool    `json:"hard"`
 	TimeoutSeconds  float64 `json:"timeout_seconds,omitempty"`
 	Retransmissions int     `json:"retransmissions,omitempty"`
 	AgeSeconds      int64   `json:"age_seconds,omitempty"`
-	// Sent and Received count requests and answers of all connections since the mount was made; Outstanding is what has
-	// not been answered. IdleSeconds is how long nothing has been sent.
-	Sent        int64 `json:"sent"`
-	Received    int64 `json:"received"`
-	Outstanding int64 `json:"outstanding"`
+	// Sent and Received count requests and answers since the client was made, over all connections, which mounts of one
+	// server and version share. A request that was sent again counts again; Late are answers to such that had one already.
+	// What is missing then need not be waited for: it may have been lost with a connection.
+	Sent     int64 `json:"sent"`
+	Received int64 `json:"received"`
+	Late     int64 `json:"late"`
+	// Outstanding are the requests to this server, by this version, that are waiting now, and Transport whether the client
+	// is "connected" to it, "connecting" or "closed". Both are absent where debugfs does not tell.
+	Outstanding *int64 `json:"outstanding,omitempty"`
+	Transport   string `json:"transport,omitempty"`
+	// IdleSeconds is how long nothing has been sent. Connects counts attempts to connect.
 	IdleSeconds int64 `json:"idle_seconds"`
 	Connects    int64 `json:"connects"`
 	// Timeouts counts requests that had to be sent again, Errors those that ended with an error (Linux 5.4).
@@ -44,7 +57,7 @@ func (b *backings) nfs(m *Mount) *NFSState {
 		}
 		b.stats = parseMountStats(text)
 	}
-	state := NFSState{MountPoint: m.MountPoint}
+	state := NFSState{MountPoint: m.MountPoint, LocalPorts: []int{}}
 	for _, s := range b.stats {
 		if s.MountPoint == m.MountPoint {
 			state = s // the last one is on top
@@ -52,12 +65,14 @@ func (b *backings) nfs(m *Mount) *NFSState {
 	}
 	state.Server, _, _ = strings.Cut(m.Source, ":/")
 	state.options(m)
+	state.requests(b.rpcClients(), serversOf(m))
 	return &state
 }
 
 // options takes over what the mount table says.
 func (s *NFSState) options(m *Mount) {
 	s.Version = option(m, "vers")
+	s.Protocol = option(m, "proto")
 	s.Hard = !hasOption(m.SuperOptions, "soft") && !hasOption(m.SuperOptions, "softerr")
 	if tenths, err := strconv.Atoi(option(m, "timeo")); err == nil {
 		s.TimeoutSeconds = float64(tenths) / 10
@@ -67,20 +82,87 @@ func (s *NFSState) options(m *Mount) {
 	}
 }
 
+// judgeNFS says what the connections and the requests show together.
+func (b *backings) judgeNFS(one *Backing, m *Mount) {
+	one.Connections = b.ownConnections(one.NFS, one.Connections)
+	s := one.NFS
+	if s.Outstanding != nil && *s.Outstanding == 0 {
+		return
+	}
+	if one.Fault, one.Why = connectionFault(one.Connections, false); one.Fault == FaultNone && s.waiting() {
+		one.Fault, one.Why = b.unanswered(one, m)
+	}
+	switch {
+	case one.Fault == FaultNone:
+		return
+	case s.Outstanding != nil && *s.Outstanding == 1:
+		one.Why += "; 1 request waits"
+	case s.Outstanding != nil:
+		one.Why += fmt.Sprintf("; %d requests wait", *s.Outstanding)
+	}
+	one.Why += "; " + s.patience()
+}
+
+// ownConnections are those of one mount among those to its server: they go from its own ports, or, where the kernel does
+// not tell these, from none that another mount names.
+func (b *backings) ownConnections(s *NFSState, list []Connection) []Connection {
+	return slices.DeleteFunc(list, func(c Connection) bool {
+		if len(s.LocalPorts) > 0 {
+			return !slices.Contains(s.LocalPorts, c.LocalPort)
+		}
+		return slices.ContainsFunc(b.stats, func(other NFSState) bool { return slices.Contains(other.LocalPorts, c.LocalPort) })
+	})
+}
+
+// unanswered says why requests wait although no connection shows trouble. A client that is refused tries anew every few
+// seconds, and between two tries there is no connection in the table.
+func (b *backings) unanswered(one *Backing, m *Mount) (Fault, string) {
+	live := slices.ContainsFunc(one.Connections, func(c Connection) bool { return c.State == "established" })
+	servers := serversOf(m)
+	if len(servers) == 0 {
+		return FaultSilent, "the server does not answer"
+	}
+	at := netip.AddrPortFrom(servers[0].addr, servers[0].ports[0])
+	switch host := b.neighbours()[at.Addr()]; {
+	case live:
+		return FaultSilent, fmt.Sprintf("the host of %s acknowledges what is sent, its service does not answer", at)
+	case one.NFS.Transport == "connected" || !strings.HasPrefix(one.NFS.Protocol, "tcp"): // from another network namespace, or over UDP
+		return FaultSilent, fmt.Sprintf("%s does not answer", at)
+	case host == neighbourGone:
+		return FaultUnreachable, fmt.Sprintf("no machine answers for the address %s (ARP): the host is down or the network is", at.Addr())
+	case host == neighbourThere:
+		return FaultRefused, fmt.Sprintf("no connection to %s is open, though its host is there (ARP): nothing listens", at)
+	default:
+		return FaultLost, fmt.Sprintf("no connection to %s is open, and none was being made when it was looked at", at)
+	}
+}
+
 // patience says what the options mean for callers.
 func (s *NFSState) patience() string {
 	if s.Hard {
 		return "the mount is hard: callers wait until the server answers, or are killed"
 	}
-	return fmt.Sprintf("the mount is soft: callers get an error after %g s and %d retransmissions", s.TimeoutSeconds, s.Retransmissions)
+	tries := float64(s.Retransmissions + 1)
+	if strings.HasPrefix(s.Protocol, "udp") { // the time between tries doubles; over TCP it grows by timeo
+		tries = math.Exp2(float64(s.Retransmissions))
+	}
+	return fmt.Sprintf("the mount is soft: callers get an error after %g s at the earliest", s.TimeoutSeconds*tries)
+}
+
+// waiting says whether requests are known to wait, or may well, where only the counters are known.
+func (s *NFSState) waiting() bool {
+	if s.Outstanding != nil {
+		return *s.Outstanding > 0
+	}
+	return s.Sent > s.Received+s.Late
 }
 
 // parseMountStats reads the parts of /proc/PID/mountstats (fs/nfs/super.c nfs_show_stats, net/sunrpc/stats.c) that are
 // about NFS:
 //
-//	device 10.0.0.9:/x mounted on /mnt with fstype nfs4 statvers=1.1
-//		age:	1234
-//		xprt:	tcp 0 0 2 0 24 3000 2990 10 3010 0 2 123 45
+//	device 10.9.0.2:/srv/b mounted on /mnt/v3 with fstype nfs statvers=1.1
+//		age:	31
+//		xprt:	tcp 810 1 2 0 4 21 12 9 66 0 2 0 5
 //		per-op statistics
 //		        READ: 1 1 0 44 24 0 0 0 0
 //
@@ -94,7 +176,7 @@ func parseMountStats(text []byte) []NFSState {
 		if rest, ok := bytes.CutPrefix(line, []byte("device ")); ok {
 			now, ops, idle = nil, false, false
 			if point, ok := nfsPoint(rest); ok {
-				list = append(list, NFSState{MountPoint: point})
+				list = append(list, NFSState{MountPoint: point, LocalPorts: []int{}})
 				now = &list[len(list)-1]
 			}
 			continue
@@ -134,9 +216,12 @@ func (s *NFSState) transport(f [][]byte, seen bool) bool {
 	}
 	var sent int
 	switch string(f[0]) {
-	case "tcp", "rdma": // port, binds, connects, seconds for them, idle, sent, received
+	case "tcp", "rdma": // port, binds, connects, seconds for them, idle, sent, received, answers to nothing
 		sent = 6
 		s.Connects += field(f, 3)
+		if port := field(f, 1); port > 0 && port <= math.MaxUint16 {
+			s.LocalPorts = append(s.LocalPorts, int(port))
+		}
 		if idle := field(f, 5); !seen || idle < s.IdleSeconds {
 			s.IdleSeconds = idle
 		}
@@ -149,7 +234,7 @@ func (s *NFSState) transport(f [][]byte, seen bool) bool {
 	}
 	s.Sent += field(f, sent)
 	s.Received += field(f, sent+1)
-	s.Outstanding = max(0, s.Sent-s.Received)
+	s.Late += field(f, sent+2)
 	return true
 }
 

@@ -21,6 +21,7 @@ type Connection struct {
 	// sent again.
 	UnackedBytes int64 `json:"unacked_bytes"`
 	Retransmits  int   `json:"retransmits"`
+	LocalPort    int   `json:"local_port"`
 }
 
 const (
@@ -126,17 +127,19 @@ func parseTCP(text []byte) []Connection {
 			continue
 		}
 		remote, ok := hexAddress(f[2])
+		_, port, _ := bytes.Cut(f[1], []byte{':'})
+		local, err := strconv.ParseUint(string(port), 16, 16)
 		unsent, _, _ := bytes.Cut(f[4], []byte{':'})
 		queue, err1 := strconv.ParseUint(string(unsent), 16, 32)
 		again, err2 := strconv.ParseUint(string(f[6]), 16, 31)
-		if !ok || err1 != nil || err2 != nil {
+		if !ok || err != nil || err1 != nil || err2 != nil {
 			continue // the heading
 		}
 		state := tcpStates[string(f[3])]
 		if state == "" {
 			state = string(f[3])
 		}
-		list = append(list, Connection{Remote: remote, State: state, UnackedBytes: int64(queue), Retransmits: int(again)})
+		list = append(list, Connection{Remote: remote, State: state, UnackedBytes: int64(queue), Retransmits: int(again), LocalPort: int(local)})
 	}
 	return list
 }
@@ -158,6 +161,51 @@ func hexAddress(text []byte) (string, bool) {
 	}
 	addr, ok := netip.AddrFromSlice(raw[:n])
 	return netip.AddrPortFrom(addr.Unmap(), uint16(number)).String(), ok
+}
+
+// A neighbour is what is known of a machine in the same network segment.
+type neighbour string
+
+const (
+	neighbourThere neighbour = "there"
+	neighbourGone  neighbour = "gone" // it was asked for and nobody has answered
+)
+
+// neighbours reads /proc/PID/net/arp (proc(5)). Servers beyond a router are not in it, nor are those by IPv6.
+func (b *backings) neighbours() map[netip.Addr]neighbour {
+	if b.hosts == nil {
+		text, err := b.fsys.ReadFile(b.proc+"net/arp", maxTCP)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			b.errs = append(b.errs, fmt.Errorf("neighbours: %w", err))
+		}
+		b.hosts = parseARP(text)
+	}
+	return b.hosts
+}
+
+// parseARP reads a table whose flags are those of include/uapi/linux/if_arp.h: 0x2 (ATF_COM) where somebody has answered.
+//
+//	IP address       HW type     Flags       HW address            Mask     Device
+//	10.9.0.2         0x1         0x0         00:00:00:00:00:00     *        c0
+func parseARP(text []byte) map[netip.Addr]neighbour {
+	const complete = 0x2
+	hosts := map[netip.Addr]neighbour{}
+	for line := range bytes.Lines(text) {
+		f := bytes.Fields(line)
+		if len(f) < 4 {
+			continue
+		}
+		addr, err := netip.ParseAddr(string(f[0]))
+		flags, err2 := strconv.ParseUint(string(f[2]), 0, 32)
+		switch {
+		case err != nil || err2 != nil: // the heading
+		case flags&complete != 0:
+			hosts[addr] = neighbourThere
+		case hosts[addr] == "":
+			hosts[addr] = neighbourGone
+		}
+	}
+	return hosts
 }
 
 // connectionFault says what the connections to a server show. waiting says that requests are on their way.

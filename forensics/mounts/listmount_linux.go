@@ -27,7 +27,7 @@ func namespacesBut(ctx context.Context, known map[uint64]bool) ([]namespaceID, e
 		for err == nil {
 			var id uint64
 			var stat unix.Stat_t
-			if at, id, err = neighbour(at, way); err == nil {
+			if at, id, err = adjacentNS(at, way); err == nil {
 				err = errors.Join(unix.Fstat(at, &stat), ctx.Err())
 			}
 			if err == nil && !known[stat.Ino] {
@@ -66,9 +66,9 @@ func ownNamespace() (int, error) {
 	return int(fd), nil
 }
 
-// neighbour opens the next namespace in one direction, closes the one before it, and returns the id by which listmount
+// adjacentNS opens the next namespace in one direction, closes the one before it, and returns the id by which listmount
 // knows it.
-func neighbour(at int, way uintptr) (int, uint64, error) {
+func adjacentNS(at int, way uintptr) (int, uint64, error) {
 	info := struct {
 		size, mounts uint32
 		id           uint64

@@ -200,6 +200,34 @@ func TestClassifyCapturedThreads(t *testing.T) {
 	}
 }
 
+// TestClassifyNFSThreads classifies the threads that real kernels let wait for an NFS server that nobody answers for:
+// write, flock, stat, readdir and statfs by versions 3, 4.1 and 4.2, and one that creates a file in a directory in which
+// another looks up a name. Recorded in virtual machines with the kernels of Debian 11, 12 and 13; see testdata/README.md.
+func TestClassifyNFSThreads(t *testing.T) {
+	for _, name := range []string{"linux-5.10-nfs", "linux-6.1-nfs", "linux-6.12-nfs"} {
+		t.Run(name, func(t *testing.T) {
+			locked := 0
+			threads := readCapture(t, filepath.Join("testdata", name+".threads.txt"))
+			for _, thread := range threads {
+				wait, selected := selectWait("D", thread.look)
+				switch {
+				case selected && wait.Kind == WaitServer && wait.FS == "nfs" && wait.Kill == "yes":
+				case selected && wait.Kind == WaitFSLock && wait.Kill == "no":
+					locked++
+				default:
+					t.Errorf("thread %s in %s, %q: %t %+v", thread.id, thread.wchan, thread.stack, selected, wait)
+				}
+				if idle(thread.wchan) {
+					t.Errorf("thread %s in %s is taken for idle", thread.id, thread.wchan)
+				}
+			}
+			if len(threads) != 12 || locked != 1 {
+				t.Errorf("%d threads, of which %d wait for the lock of a directory; want 12 and 1", len(threads), locked)
+			}
+		})
+	}
+}
+
 type capturedThread struct {
 	id string
 	look
@@ -213,7 +241,7 @@ func readCapture(t *testing.T, name string) []capturedThread {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	header := regexp.MustCompile(`^## (?:tid=)?(\d+) .*state=S wchan=(\S+) syscall=(.*)$`)
+	header := regexp.MustCompile(`^## (?:tid=)?(\d+) .*state=[SD] wchan=(\S+) syscall=(.*)$`)
 	var threads []capturedThread
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if m := header.FindStringSubmatch(lines.Text()); m != nil {

@@ -1,0 +1,81 @@
+package mounts
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// recordedHost reads the files of a host from one of testdata/nfs: "==> /path <==" before each. README.md there says
+// where they come from.
+func recordedHost(t testing.TB, name string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/nfs/" + name + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for part := range strings.SplitSeq(string(text), "==> ") {
+		if path, content, ok := strings.Cut(part, " <==\n"); ok {
+			files[path] = content
+		}
+	}
+	if len(files) < 8 {
+		t.Fatalf("%s has %d files", name, len(files))
+	}
+	return files
+}
+
+// TestBackingsOfRecordedNFS judges what real kernels showed while a server was beyond reach, had come back, did not
+// answer, and refused connections.
+func TestBackingsOfRecordedNFS(t *testing.T) {
+	type want struct {
+		fault Fault
+		least int64 // requests that wait; the state of a version 4 lease is renewed at any time
+		says  string
+	}
+	for name, mounted := range map[string]map[string]want{
+		"unreachable": {
+			"/mnt/v4": {FaultUnreachable, 7, "are not acknowledged"}, "/mnt/v3": {FaultUnreachable, 4, "the mount is hard"},
+			"/mnt/soft": {FaultUnreachable, 7, "the mount is soft: callers get an error after 15 s at the earliest"},
+		},
+		"recovered": {"/mnt/v4": {}, "/mnt/v3": {}, "/mnt/soft": {}},
+		"silent": {
+			"/mnt/v4": {FaultSilent, 2, "the host of 10.9.0.2:2049 acknowledges what is sent, its service does not answer; "},
+			"/mnt/v3": {FaultSilent, 1, "its service does not answer; 1 request waits"},
+		},
+		"refused": {
+			"/mnt/v4": {FaultRefused, 3, "no connection to 10.9.0.2:2049 is open, though its host is there (ARP): nothing listens"},
+			"/mnt/v3": {FaultRefused, 1, "nothing listens; 1 request waits"},
+		},
+	} {
+		for _, kernel := range []string{"linux-5.10", "linux-6.1", "linux-6.12"} {
+			t.Run(kernel+" "+name, func(t *testing.T) {
+				files := recordedHost(t, kernel+"-"+name)
+				table, err := Parse(strings.NewReader(files["/proc/self/mountinfo"]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				list, errs := Backings(t.Context(), tree(t, files), &Table{Mounts: table}, nil)
+				if len(list) != 3 || len(errs) > 0 {
+					t.Fatalf("%d backings, errors %v", len(list), errs)
+				}
+				for _, b := range list {
+					want, ok := mounted[b.NFS.MountPoint]
+					if !ok {
+						continue
+					}
+					if b.NFS.Outstanding == nil {
+						t.Fatalf("%s: requests were not counted", b.NFS.MountPoint)
+					}
+					if n := *b.NFS.Outstanding; b.Fault != want.fault || n < want.least || want.least == 0 && n > 0 || !strings.Contains(b.Why, want.says) {
+						t.Errorf("%s: %q, %d requests, %q; want %+v", b.NFS.MountPoint, b.Fault, n, b.Why, want)
+					}
+					if b.Answered(); b.Fault != want.fault && b.Fault != FaultNone || b.Fault == FaultSilent {
+						t.Errorf("%s has answered, and still is %q", b.NFS.MountPoint, b.Fault)
+					}
+				}
+			})
+		}
+	}
+}

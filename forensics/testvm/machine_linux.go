@@ -1,0 +1,204 @@
+package testvm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A Machine says what a virtual machine consists of.
+type Machine struct {
+	// Suite is the Debian suite whose kernel and packages it has: "bookworm" (Linux 6.1) if empty, or "bullseye" (5.10),
+	// "trixie" (6.12).
+	Suite string
+	// Packages are there with all that they depend on, unpacked and not configured. A libc and mount are always there.
+	Packages []string
+	// Modules are loaded in this order, with what they depend on: a name, then parameters ("scsi_debug num_tgts=2").
+	// Nothing else loads one.
+	Modules []string
+	// Files are further ones: the path in the machine, and the one here.
+	Files map[string]string
+	// Args are further arguments of QEMU.
+	Args []string
+}
+
+// The limits are for a busy host. They measure nothing.
+const (
+	guestLimit = 4 * time.Minute
+	hostLimit  = 5 * time.Minute
+)
+
+const memory = "1024" // MiB
+
+//go:embed fetch.sh
+var fetchScript string
+
+// Where things are in the machine.
+const (
+	guestDir    = "/testvm"
+	guestConfig = guestDir + "/config.json"
+	guestTest   = guestDir + "/test"
+	guestOut    = guestDir + "/out"
+	guestPort   = "/dev/ttyS1" // takes what is in guestOut when all is done
+)
+
+// roleEnv names the variable that makes the test binary the first process of a machine, or the test on it. The kernel
+// hands on what it does not know of its command line.
+const (
+	roleEnv  = "TESTVM_ROLE"
+	roleInit = "init"
+	roleTest = "test"
+)
+
+// config is what the first process has to know.
+type config struct {
+	Args    []string   // of the test
+	Modules [][]string // files and their parameters, in the order in which to load them
+}
+
+// Inside says whether the test runs on a machine.
+func Inside() bool { return os.Getenv(roleEnv) == roleTest }
+
+// Out is the directory on a machine whose contents [Run] returns.
+func Out() string { return guestOut }
+
+// Run runs the calling test on a machine, fails with it, and returns a directory with what it has left in [Out].
+func Run(t *testing.T, m Machine) string {
+	t.Helper()
+	parts := m.fetch(t)
+	dir := t.TempDir()
+	test := filepath.Join(dir, "test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", test, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("testvm: the test binary: %v\n%s", err, out)
+	}
+	image := filepath.Join(dir, "initramfs")
+	if err := m.writeImage(image, parts, test, testArgs(t)); err != nil {
+		t.Fatalf("testvm: %v", err)
+	}
+	port := filepath.Join(dir, "port")
+	console, err := m.boot(t, filepath.Join(parts, "kernel", "vmlinuz"), image, port)
+	if err != nil {
+		t.Fatalf("testvm: %v\n%s", err, console)
+	}
+	out := filepath.Join(dir, "out")
+	if err := unpack(port, out); err != nil {
+		t.Fatalf("testvm: the results: %v\n%s", err, console)
+	}
+	if !bytes.Contains(console, []byte("\n--- PASS: "+t.Name())) {
+		t.Fatalf("on the machine:\n%s", console)
+	}
+	return out
+}
+
+// testArgs selects the calling test, and of its subtests those that were selected here.
+func testArgs(t *testing.T) []string {
+	pattern := "^" + regexp.QuoteMeta(t.Name()) + "$"
+	for i, arg := range os.Args {
+		value, ok := strings.CutPrefix(arg, "-test.run=")
+		if arg == "-test.run" && i+1 < len(os.Args) {
+			value, ok = os.Args[i+1], true
+		}
+		if _, sub, found := strings.Cut(value, "/"); ok && found {
+			pattern += "/" + sub
+		}
+	}
+	return []string{"-test.v", "-test.run=" + pattern, "-test.timeout=" + guestLimit.String()}
+}
+
+// fetch returns the directory with the kernel and the packages.
+func (m Machine) fetch(t *testing.T) string {
+	if raceEnabled {
+		t.Skip("what runs in a virtual machine is built without the race detector")
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("a virtual machine is made on amd64 only")
+	}
+	for _, tool := range []string{"qemu-system-x86_64", "apt-get", "dpkg-deb"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("a virtual machine: %v", err)
+		}
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skipf("a virtual machine: %v", err)
+	}
+	suite := cmp.Or(m.Suite, "bookworm")
+	packages := slices.Compact(slices.Sorted(slices.Values(append([]string{"libc6", "mount"}, m.Packages...))))
+	dir := filepath.Join(cache, "nodeforensics-testvm", suite+"-"+strings.Join(packages, "-"))
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fetch := exec.CommandContext(t.Context(), "bash", append([]string{"-c", fetchScript, "fetch.sh", dir, suite}, packages...)...)
+	if out, err := fetch.CombinedOutput(); err != nil {
+		t.Skipf("a virtual machine: fetch.sh: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// boot runs the machine until it ends, and returns what was written to its console. The machine is emulated: it boots in
+// a few seconds, everywhere, while KVM inside a virtual machine that has no second level of page tables takes minutes, or
+// stops at an instruction that it cannot emulate. CMPXCHG16B is left out: QEMU 7.2 gets it wrong in Linux 6.12.
+func (m Machine) boot(t *testing.T, kernel, image, port string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), hostLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", append([]string{
+		"-machine", "pc", "-accel", "tcg", "-cpu", "qemu64,-cx16", "-smp", "2", "-m", memory,
+		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+		"-kernel", kernel, "-initrd", image,
+		"-append", "console=ttyS0 loglevel=4 panic=-1 rdinit=" + guestTest + " " + roleEnv + "=" + roleInit,
+		"-serial", "stdio", "-serial", "file:" + port,
+	}, m.Args...)...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if testing.Verbose() {
+		cmd.Stdout = io.MultiWriter(&out, os.Stdout)
+	}
+	cmd.Stderr = cmd.Stdout
+	err := cmd.Run()
+	return bytes.ReplaceAll(out.Bytes(), []byte("\r"), nil), err
+}
+
+// writeImage writes the machine's first and only file system.
+func (m Machine) writeImage(path, parts, test string, args []string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	image := newArchive(file)
+	image.tree(filepath.Join(parts, "root"))
+	image.file(guestTest, test)
+	for name, from := range m.Files {
+		image.file(name, from)
+	}
+	conf := config{Args: args}
+	found, err := findModules(filepath.Join(parts, "kernel", "modules"), m.Modules)
+	if err != nil {
+		return err
+	}
+	for _, module := range found {
+		name := guestDir + "/" + filepath.Base(module.path)
+		image.file(name, module.path)
+		conf.Modules = append(conf.Modules, []string{name, module.params})
+	}
+	text, err := json.Marshal(conf)
+	if err != nil {
+		return err
+	}
+	image.add(guestConfig, 0o100644, text)
+	return image.close()
+}

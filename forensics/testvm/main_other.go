@@ -1,0 +1,6 @@
+//go:build !linux
+
+package testvm
+
+// Main does nothing: there are no machines here.
+func Main() {}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package testvm
+
+const raceEnabled = false
