@@ -27,6 +27,9 @@ func reportStatus(status mounts.Status, title func(superblock) string, detail st
 			}
 			f.ConfidenceWhy = "the answer was seen"
 			f.Remedies = remedies(s.mount())
+			if b, _ := p.Model.Backing(s.device); status == mounts.StatusFrozen && b.Fault == mounts.FaultSuspended {
+				f.Remedies = []forensics.Remedy{reviveFrom(b, s.mount())}
+			}
 			p.Report(withKernel(p, s.mount(), f))
 		}
 	}
@@ -127,7 +130,7 @@ var MountFrozen = forensics.Check{
 	ID:    "mount-frozen",
 	Title: "A file system is frozen",
 	Doc: `A thread waits for write access to a file system that somebody has frozen (fsfreeze(8), a snapshot or backup
-agent, dmsetup suspend). The disk is well: reads work, writes wait until it is thawed. A frozen file system that nobody
+agent, dmsetup suspend). The disk is well: writes wait until it is thawed, and reads work unless its device is suspended. A frozen file system that nobody
 writes to is not noticed: asking for that would need a write.`,
 	Severity: forensics.Warning,
 	Needs:    needsHealth,
