@@ -1,15 +1,12 @@
 package forensics
 
 import (
-	"cmp"
 	"context"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
@@ -132,9 +129,6 @@ func findPath(x *mounts.Index, name string) []mounts.Mount {
 	}
 	found := x.Below(name)
 	slices.Reverse(found)
-	sorting.Stable(found, func(a, b mounts.Mount) int {
-		return cmp.Compare(strings.Count(b.MountPoint, "/"), strings.Count(a.MountPoint, "/"))
-	})
 	if m, ok := x.Covering(name); ok && (len(found) == 0 || m.MountPoint != "/") {
 		found = append(found, m)
 	}

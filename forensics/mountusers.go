@@ -70,13 +70,17 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 		Calls: []MountCall{}, CallsElsewhere: []MountCall{},
 	}
 	for _, t := range m.evidence.Threads {
+		list := &u.Calls
 		switch {
-		case t.Gone:
-		case t.MountID == mount.ID && mount.ID != 0:
-			u.Calls = append(u.Calls, m.mountCall(t))
+		case t.Gone || t.MountID == 0:
+			continue
+		case t.MountID == mount.ID:
 		case t.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
-			u.CallsElsewhere = append(u.CallsElsewhere, m.mountCall(t))
+			list = &u.CallsElsewhere
+		default:
+			continue
 		}
+		*list = append(*list, m.mountCall(t))
 	}
 	h := m.evidence.Held
 	if h == nil {

@@ -11,7 +11,7 @@ import (
 // WriteJSON writes indented JSON that is safe to look at, too: what a terminal would act on and what nobody sees is escaped
 // ("\u009b"), also where JSON allows it as it is. Markup is not. It is one call of Write.
 func WriteJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(visibleJSON{w})
+	enc := json.NewEncoder(&visibleJSON{w})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
 	return enc.Encode(v)
@@ -20,7 +20,7 @@ func WriteJSON(w io.Writer, v any) error {
 // visibleJSON escapes in whole documents of JSON. Outside of strings there is only ASCII.
 type visibleJSON struct{ w io.Writer }
 
-func (v visibleJSON) Write(text []byte) (int, error) {
+func (v *visibleJSON) Write(text []byte) (int, error) {
 	var escaped []byte
 	done := 0
 	for i := 0; i < len(text); {

@@ -44,9 +44,21 @@ func TestHostileNames(t *testing.T) {
 		"Nov 21 10:00:01 host kernel: INFO: task evil%[1]s:123 blocked for more than 120 seconds.\n", inLine, long))
 	missing := filepath.Join(dir, "missing"+hostile)
 	for _, args := range [][]string{
-		{"goroutines", dump}, {"goroutines", missing}, {"logs", log}, {"logs", missing}, {"analyze", missing},
-		{"analyze", "--out", t.TempDir(), log}, {"analyze", "--out", missing, log}, {"render", missing}, {"plan", missing}, {"holders", hostile},
-		{"checks", hostile}, {hostile}, {"--" + hostile}, {"goroutines", dump, dump}, {"logs", "--json", missing},
+		{"goroutines", dump},
+		{"goroutines", missing},
+		{"logs", log},
+		{"logs", missing},
+		{"analyze", missing},
+		{"analyze", "--out", t.TempDir(), log},
+		{"analyze", "--out", missing, log},
+		{"render", missing},
+		{"plan", missing},
+		{"holders", hostile},
+		{"checks", hostile},
+		{hostile},
+		{"--" + hostile},
+		{"goroutines", dump, dump},
+		{"logs", "--json", missing},
 	} {
 		o := finish(t, command(t, args...))
 		if !strings.Contains(o.stdout+o.stderr, `\x1b`) && args[0] != "analyze" {

@@ -2,7 +2,6 @@ package checks
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -77,12 +76,13 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []procs.Hold
 	}
 	f.Detail = "It was most likely unmounted lazily. The unmount is not done until these let go: " + who(p, pids[0]) + " " + byWhat(list[0]) +
 		". Paths on it begin at the root of the mount."
-	empty := slices.DeleteFunc(p.Model.EmptyNamespaces(), func(n forensics.NamespaceProcesses) bool { return !n.Unread })
-	if len(empty) > 0 {
-		var names []string
-		for _, n := range empty {
+	var names []string
+	for _, n := range p.Model.EmptyNamespaces() {
+		if n.Unread {
 			names = append(names, namespaceKeeper(p, n))
 		}
+	}
+	if len(names) > 0 {
 		f.Confidence = forensics.Possible
 		f.ConfidenceWhy += ", but there are namespaces without processes, whose tables cannot be read"
 		f.Detail += " Or it is mounted in a namespace that no process is in: " + some(names) + "."

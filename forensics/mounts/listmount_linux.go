@@ -1,9 +1,7 @@
 package mounts
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"strconv"
 	"unsafe"
@@ -27,7 +25,7 @@ func namespacesBut(ctx context.Context, known map[uint64]bool) ([]namespaceID, e
 		for err == nil {
 			var id uint64
 			var stat unix.Stat_t
-			if at, id, err = adjacentNS(at, way); err == nil {
+			if at, id, err = stepOn(at, way); err == nil {
 				err = errors.Join(unix.Fstat(at, &stat), ctx.Err())
 			}
 			if err == nil && !known[stat.Ino] {
@@ -66,9 +64,9 @@ func ownNamespace() (int, error) {
 	return int(fd), nil
 }
 
-// adjacentNS opens the next namespace in one direction, closes the one before it, and returns the id by which listmount
+// stepOn opens the next namespace in one direction, closes the one before it, and returns the id by which listmount
 // knows it.
-func adjacentNS(at int, way uintptr) (int, uint64, error) {
+func stepOn(at int, way uintptr) (int, uint64, error) {
 	info := struct {
 		size, mounts uint32
 		id           uint64
@@ -102,7 +100,7 @@ func (r *mountRequest) do(call uintptr, buf unsafe.Pointer, size int) (int, erro
 func listMounts(namespace uint64) ([]Mount, error) {
 	const root = ^uint64(0) // LSMT_ROOT
 	mounts, last := []Mount{}, uint64(0)
-	ids, buf := make([]uint64, 512), make([]byte, 32<<10)
+	ids, buf := make([]uint64, 512), make([]byte, 32<<10) // aligned, as all of that size
 	for {
 		r := mountRequest{mount: root, param: last, namespace: namespace}
 		n, err := r.do(unix.SYS_LISTMOUNT, unsafe.Pointer(&ids[0]), len(ids))
@@ -131,24 +129,35 @@ const (
 	statStrings = 512 // where they begin: the size of struct statmount
 )
 
-// statMount understands struct statmount. Its ids are those of mountinfo, and not the unique ones.
+// statmount is the beginning of struct statmount. Texts are offsets behind its end.
+type statmount struct {
+	_, _                                    uint32
+	given                                   uint64 // what of statMask was known
+	major, minor                            uint32
+	_                                       uint64
+	_, fsType                               uint32
+	_, _                                    uint64
+	id, parent                              uint32 // those of mountinfo, and not the unique ones
+	_, propagation, peers, master, received uint64
+	root, point                             uint32
+	_                                       uint64
+	subtype, source                         uint32
+}
+
+// statMount understands what statmount has put into a buffer, which has room for the longest texts.
 func statMount(buf []byte) Mount {
-	u32 := func(at int) int { return int(binary.NativeEndian.Uint32(buf[at:])) }
-	text := func(at int) string {
-		value, _, _ := bytes.Cut(buf[min(statStrings+u32(at), len(buf)):], []byte{0})
-		return string(value)
-	}
-	given := binary.NativeEndian.Uint64(buf[8:])
+	s := (*statmount)(unsafe.Pointer(&buf[0]))
+	text := func(at uint32) string { return unix.ByteSliceToString(buf[min(statStrings+int(at), len(buf)):]) }
 	m := Mount{
-		ID: u32(56), ParentID: u32(60), Device: strconv.Itoa(u32(16)) + ":" + strconv.Itoa(u32(20)),
-		Root: text(104), MountPoint: text(108), FSType: text(36),
-		Shared: u32(80), Master: u32(88), PropagateFrom: u32(96), Unbindable: u32(72)&unix.MS_UNBINDABLE != 0,
+		ID: int(s.id), ParentID: int(s.parent), Device: strconv.Itoa(int(s.major)) + ":" + strconv.Itoa(int(s.minor)),
+		Root: text(s.root), MountPoint: text(s.point), FSType: text(s.fsType),
+		Shared: int(s.peers), Master: int(s.master), PropagateFrom: int(s.received), Unbindable: s.propagation&unix.MS_UNBINDABLE != 0,
 	}
-	if subtype := text(120); given&statSubtype != 0 && subtype != "" {
-		m.FSType += "." + subtype
+	if s.given&statSubtype != 0 {
+		m.FSType += "." + text(s.subtype)
 	}
-	if given&statSource != 0 {
-		m.Source = text(124)
+	if s.given&statSource != 0 {
+		m.Source = text(s.source)
 	}
 	m.Class = ClassOf(m.FSType)
 	return m

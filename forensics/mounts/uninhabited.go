@@ -25,8 +25,8 @@ var errNotAll = errors.New("this program sees the processes of its own PID names
 // its last user lets go just then, ending it falls to this program, which may have to wait for a server: that is done under
 // package probe, in the group.
 //
-// It needs Linux 6.12, root in the user namespace of the machine and a view of all processes; the error says what was missing,
-// wrapping errors.ErrUnsupported for the kernel.
+// It needs Linux 6.12, root in the user namespace of the machine and a view of all processes. Otherwise the error is that of the
+// call that is missing (ENOTTY, EINVAL, ENOSYS) or denied, or says that not all processes are seen.
 func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhabited map[uint64]bool, tell func(Table)) error {
 	if !fsys.Live() {
 		return nil // a disk has no namespaces
@@ -39,18 +39,33 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 	if err := seesAll(proc); err != nil {
 		return fmt.Errorf("mount namespaces without processes: %w", err)
 	}
-	found, err := inProbe(ctx, group, func() ([]namespaceID, error) { return namespacesBut(ctx, inhabited) })
-	if len(found) == 0 || err != nil {
+	var found []namespaceID
+	ask := func(call func() error) error { // what it finds is not looked at unless it has come back
+		_, err := probe.Do(ctx, group, "mount namespaces without processes", func() (string, error) { return "", call() })
 		return err
+	}
+	err = ask(func() (err error) {
+		found, err = namespacesBut(ctx, inhabited)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("mount namespaces without processes: %w", err)
+	}
+	if len(found) == 0 {
+		return nil
 	}
 	now := inhabitants(proc)
 	for _, ns := range found {
 		if now[ns.inode] {
 			continue // it was made, or entered, meanwhile
 		}
-		list, err := inProbe(ctx, group, func() ([]Mount, error) { return listMounts(ns.id) })
-		if err != nil {
+		var list []Mount
+		err := ask(func() (err error) {
+			list, err = listMounts(ns.id)
 			return err
+		})
+		if err != nil {
+			return fmt.Errorf("mount namespaces without processes: %w", err)
 		}
 		if len(list) > 0 { // otherwise it has ended
 			tell(Table{Namespace: ns.inode, Root: "/", Mounts: list})
@@ -61,14 +76,6 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 
 // A namespaceID is a mount namespace as /proc numbers it and as listmount(2) does.
 type namespaceID struct{ inode, id uint64 }
-
-func inProbe[T any](ctx context.Context, group *probe.Group, call func() (T, error)) (T, error) {
-	result, err := probe.Do(ctx, group, "mount namespaces without processes", call)
-	if err != nil {
-		err = fmt.Errorf("mount namespaces without processes: %w", err)
-	}
-	return result, err
-}
 
 func seesAll(proc *hostfs.Dir) error {
 	pid, err := self(proc)

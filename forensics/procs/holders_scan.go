@@ -194,6 +194,9 @@ func holdOrder(a, b hold) int {
 }
 
 func (s *scanner) trouble(what string, err error) {
+	if isTooLong(err) {
+		what = "paths that the kernel does not tell"
+	}
 	if err != nil && !isGone(err) {
 		s.c.problems.add(what, err)
 	}

@@ -30,9 +30,15 @@ func (s *scanner) threads(p *subject, cwd string) {
 	if len(others) == 0 {
 		return
 	}
-	var apart []int
+	var told, apart []int
 	if s.c.fsys.Live() { // elsewhere these are the numbers of other processes
-		apart, _ = ask(&p.visit, func() ([]int, error) { return ownFiles(first, others), nil })
+		_, err := ask(&p.visit, func() ([]byte, error) {
+			told = ownFiles(first, others)
+			return nil, nil
+		})
+		if err == nil { // it has come back
+			apart = told
+		}
 	}
 	for _, tid := range others {
 		s.thread(p, tid, cwd, slices.Contains(apart, tid))
