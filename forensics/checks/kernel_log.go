@@ -35,12 +35,12 @@ type kernelSaid struct {
 // kernelOf collects what the kernel said of a mount's server or device.
 func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 	var k kernelSaid
-	for _, e := range events(p, slices.Concat(serverLost, deviceFails)...) {
+	for _, e := range kernelEvents(p, slices.Concat(serverLost, deviceFails)...) {
 		if aboutMount(p.Model, e, m) {
 			k.events = append(k.events, e)
 		}
 	}
-	for _, e := range events(p, serverBack...) {
+	for _, e := range kernelEvents(p, serverBack...) {
 		if aboutMount(p.Model, e, m) {
 			k.back = latest(k.back, lastSaid([]logs.Event{e}))
 		}
@@ -52,6 +52,16 @@ func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 		}
 	}
 	return k
+}
+
+// kernelEvents are those since the machine was started: an earlier kernel spoke of other mounts, and gave the names of
+// devices to others.
+func kernelEvents(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
+	boot := p.Evidence.Node.Boot
+	return slices.DeleteFunc(events(p, kinds...), func(e logs.Event) bool {
+		last := lastSaid([]logs.Event{e})
+		return boot != nil && last != nil && last.Before(boot.Add(-time.Minute))
+	})
 }
 
 // aboutMount says whether a message names the server or the device of a mount, or a part of that device.
@@ -190,7 +200,7 @@ func withHungTask(p *forensics.Pass, f forensics.Finding, threads ...procs.Threa
 // failingByKernel are file systems that answer, or were not asked, and whose device is offline, or of whose device the
 // kernel reports errors: ext4 and xfs answer from memory when their disk is dead.
 func failingByKernel(p *forensics.Pass) []forensics.Finding {
-	fails := events(p, deviceFails...)
+	fails := kernelEvents(p, deviceFails...)
 	var found []forensics.Finding
 	seen := map[string]bool{}
 	for _, m := range p.Evidence.Mounts.Mounts {

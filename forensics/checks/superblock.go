@@ -131,7 +131,7 @@ func behind(p *forensics.Pass, device string) (string, []forensics.Ref) {
 		mounts.FaultSilent:      "The server is reached and does not answer",
 		mounts.FaultBlocklisted: "The server has thrown this client out",
 		mounts.FaultRejected:    "The server does not keep the session with this client",
-		mounts.FaultOffline:     "The disk is offline",
+		mounts.FaultOffline:     "The disk takes no requests",
 		mounts.FaultSuspended:   "The disk is suspended",
 		mounts.FaultNoPath:      "The disk has no path left",
 		mounts.FaultBusy:        "The disk has not finished what it was asked",

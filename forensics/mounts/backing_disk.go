@@ -20,7 +20,9 @@ type DiskState struct {
 	Kind string `json:"kind,omitempty"`
 	// State is that of the SCSI device ("running", "offline", "blocked", "transport-offline") or NVMe controller ("live",
 	// "connecting", "dead").
-	State          string `json:"state,omitempty"`
+	State string `json:"state,omitempty"`
+	// Session is the iSCSI session that a disk is reached by: "session with iqn.2026-11.test:disk at 10.0.0.9 is FAILED".
+	Session        string `json:"session,omitempty"`
 	ReadOnly       bool   `json:"read_only,omitempty"`
 	Suspended      bool   `json:"suspended,omitempty"`
 	InFlightReads  int    `json:"in_flight_reads"`
@@ -84,6 +86,15 @@ func diskAt(fsys *hostfs.FS, dir string) DiskState {
 		d.Suspended = read("dm/suspended") == "1"
 		d.Map = read("dm/name")
 	}
+	if _, rest, ok := strings.Cut(dir, "/session"); ok {
+		number, _, _ := strings.Cut(rest, "/")
+		dir = "/sys/class/iscsi_session/session" + number // scsi_transport_iscsi.c
+		if state := read("state"); state != "" {
+			d.Session = "session with " + read("targetname")
+			dir = "/sys/class/iscsi_connection/connection" + number + ":0"
+			d.Session += " at " + read("persistent_address") + " is " + state
+		}
+	}
 	return d
 }
 
@@ -111,7 +122,14 @@ func diskFault(list []DiskState, at int) (Fault, string) {
 		return FaultSuspended, d.Name + " (device-mapper) is suspended: requests wait until it is resumed"
 	}
 	if d.bad() {
-		return FaultOffline, fmt.Sprintf("%s is %s", d.Name, d.State)
+		why := fmt.Sprintf("%s is %s", d.Name, d.State)
+		if d.State == "blocked" {
+			why += ": requests wait until its transport (iSCSI, Fibre Channel) is back or gives up"
+		}
+		if d.Session != "" {
+			why += "; the iSCSI " + d.Session
+		}
+		return FaultOffline, why
 	}
 	parts, lost := 0, 0
 	for i := at + 1; i < len(list); i++ {

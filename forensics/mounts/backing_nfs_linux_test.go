@@ -36,7 +36,7 @@ func TestBackingsOfRecordedNFS(t *testing.T) {
 	}
 	for name, mounted := range map[string]map[string]want{
 		"unreachable": {
-			"/mnt/v4": {FaultUnreachable, 7, "are not acknowledged"}, "/mnt/v3": {FaultUnreachable, 4, "the mount is hard"},
+			"/mnt/v4": {FaultUnreachable, 7, " to 10.9.0.2:2049 "}, "/mnt/v3": {FaultUnreachable, 4, "the mount is hard"},
 			"/mnt/soft": {FaultUnreachable, 7, "the mount is soft: callers get an error after 15 s at the earliest"},
 		},
 		"recovered": {"/mnt/v4": {}, "/mnt/v3": {}, "/mnt/soft": {}},

@@ -72,6 +72,13 @@ func TestBackingsRecorded(t *testing.T) {
 			{"/mnt/mp", FaultNoPath, "multipath device dm-0 has none of its 2 paths left"},
 			{"/mnt/lp", FaultNoPath, "below dm-1, below loop0"},
 		},
+		"dm-suspended": {{"/mnt/sus", FaultSuspended, "dm-0 (device-mapper) is suspended"}},
+		// An iSCSI disk whose target's host did not receive anything for 25 s, and for longer than replacement_timeout.
+		"iscsi-blocked": {{
+			"/mnt/isc", FaultOffline,
+			"sdb is blocked: requests wait until its transport (iSCSI, Fibre Channel) is back or gives up; the iSCSI session with iqn.2026-11.test:disk at 10.99.0.9 is FAILED",
+		}},
+		"iscsi-lost": {{"/mnt/isc", FaultOffline, "sdb is transport-offline; the iSCSI session with iqn.2026-11.test:disk at 10.99.0.9 is FREE"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := recording(t, "linux-6.1-"+name)

@@ -72,7 +72,7 @@ var families = []family{
 		jbd2_log_wait_commit jbd2_journal_commit_transaction wait_transaction_locked wait_transaction_switching
 		add_transaction_credits start_this_handle do_get_write_access jbd2_journal_get_write_access jbd2_complete_transaction
 		__jbd2_log_wait_for_space jbd2_log_do_checkpoint jbd2_journal_flush jbd2_journal_destroy jbd2_journal_lock_updates
-		jbd2_trans_will_send_data_barrier jbd2_journal_stop jbd2_journal_force_commit ext4_fc_commit jbd2_fc_begin_commit
+		jbd2_trans_will_send_data_barrier jbd2_journal_stop jbd2_journal_force_commit jbd2_journal_wait_updates ext4_fc_commit jbd2_fc_begin_commit
 		log_wait_commit journal_commit_transaction`},
 	{&cause{WaitJournal, "xfs", unkillable, "The log of an xfs file system has not been written.", false}, `
 		xfs_log_force xfs_log_force_lsn xfs_log_force_seq xfs_log_force_umount xlog_grant_head_wait xlog_grant_head_check
