@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // Analyze judges evidence with the given checks. It is a pure function: no clock, no file system, no network; the same
@@ -19,7 +21,7 @@ func Analyze(e *Evidence, checks []Check) Analysis {
 		a.Findings = append(a.Findings, findings...)
 		a.Outcomes = append(a.Outcomes, outcome)
 	}
-	sortStable(a.Findings, func(x, y Finding) int {
+	sorting.Stable(a.Findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(y.Severity.Rank(), x.Severity.Rank()), strings.Compare(x.ID, y.ID),
 			compareEntities(x.Subject, y.Subject))
 	})

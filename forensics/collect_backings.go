@@ -7,24 +7,31 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// backings looks at the servers and disks behind the file systems that have one, and of disks at those in trouble.
+// backings looks at the servers and disks behind the file systems that have one. A disk file system answers from memory
+// while its disk is dead, so all are looked at; disks are kept of those in trouble: by how they answer, by who waits for
+// them, or by the state of the disk.
 func (c *collector) backings(ctx context.Context) (Evidence, error) {
 	e := c.seen()
 	model := NewModel(&e)
 	list, errs := mounts.Backings(ctx, c.fs, &e.Mounts, func(m *mounts.Mount) bool {
-		if m.Class == mounts.ClassNetwork {
-			return true
-		}
-		h, _ := model.Health(m.Device)
-		return m.Class == mounts.ClassBlock && h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed
+		return m.Class == mounts.ClassNetwork || m.Class == mounts.ClassBlock
 	})
-	for i := range list {
-		switch h, _ := model.Health(list[i].Device); h.Status {
+	waited := map[string]bool{}
+	for _, t := range e.Threads {
+		waited[t.Device] = true
+	}
+	part := Evidence{Backings: list[:0]}
+	for _, b := range list {
+		h, _ := model.Health(b.Device)
+		switch h.Status {
 		case mounts.StatusOK, mounts.StatusSlow, mounts.StatusStale:
-			list[i].Answered()
+			b.Answered()
+		}
+		well := h.Status == mounts.StatusOK || h.Status == mounts.StatusNotProbed
+		if !well || len(b.Disks) == 0 || waited[b.Device] || b.Fault != mounts.FaultNone && b.Fault != mounts.FaultBusy {
+			part.Backings = append(part.Backings, b)
 		}
 	}
-	part := Evidence{Backings: list}
 	if len(errs) > 0 && ctx.Err() == nil {
 		part.Coverage = append(part.Coverage, Source{
 			Source: SourceBackings, Status: SourceTruncated, Detail: fmt.Sprintf("%s; first: %v", Plural(len(errs), "problem"), errs[0]),

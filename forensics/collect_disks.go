@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -398,7 +400,7 @@ func (m *measurer) trees(ctx context.Context, f disks.FileSystem) []string {
 			list = append(list, mount)
 		}
 	}
-	sortStable(list, func(a, b mounts.Mount) int { return len(a.Root) - len(b.Root) })
+	sorting.Stable(list, func(a, b mounts.Mount) int { return len(a.Root) - len(b.Root) })
 	for _, mount := range list {
 		if !slices.ContainsFunc(chosen, func(c mounts.Mount) bool { return shows(v.table, c, mount) }) {
 			chosen = append(chosen, mount)

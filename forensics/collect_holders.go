@@ -17,11 +17,13 @@ import (
 // Bounds of what is kept in the evidence.
 const (
 	maxHoldersOfMount = 32
+	maxHoldersAsked   = 1024 // of one mount that somebody asks for
 	maxHolders        = 4096
 	maxKernelUsers    = 4096
 	maxLeaked         = 1024
 	maxDeleted        = 1024
 	maxPinned         = 1024
+	maxUninhabited    = 1024
 )
 
 // CollectHolders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
@@ -35,9 +37,9 @@ func CollectHolders(ctx context.Context, opt Options, queries ...string) (Eviden
 	c.read(ctx, SourceProcesses, 2*readLimit, c.processes)
 	c.read(ctx, SourceHolders, 2*readLimit, func(ctx context.Context) (Evidence, error) {
 		e := c.seen()
-		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}}
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asked: c.asked(ctx, queries, &e.Mounts)}
 		for _, query := range queries {
-			for _, m := range FindMounts(&e.Mounts, query) {
+			for _, m := range FindMounts(&e.Mounts, (&Held{Asked: w.asked}).AskedPath(query)) {
 				w.ids[m.ID] = true
 				w.devices[m.Device] = w.devices[m.Device] || m.MountPoint != "/" && m.Root == "/"
 			}
@@ -58,10 +60,12 @@ func (c *collector) holders(ctx context.Context) (Evidence, error) {
 type wanted struct {
 	ids     map[int]bool
 	devices map[string]bool
+	asked   []Asked
+	most    int // holders of one mount
 }
 
 func wantedBy(e *Evidence) wanted {
-	w := wanted{ids: map[int]bool{}, devices: map[string]bool{}}
+	w := wanted{ids: map[int]bool{}, devices: map[string]bool{}, most: maxHoldersOfMount}
 	model := NewModel(e)
 	for _, table := range append([]mounts.Table{e.Mounts}, e.Namespaces...) {
 		for _, m := range table.Mounts {
@@ -84,6 +88,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	held := Held{
 		Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
 		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
+		Uninhabited: []uint64{}, Unseen: []string{}, Asked: w.asked,
 	}
 	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
 	k.known(&e.Mounts)
@@ -93,7 +98,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	if err != nil {
 		return Evidence{}, err
 	}
-	held.Namespaces = result.Namespaces
+	held.Namespaces, held.Unseen = result.Namespaces, c.unseen(ctx, result.Problems)
 	complete := !slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, fs.ErrPermission) }) && ctx.Err() == nil && seesAllProcesses(c.fs)
 	held.Servers = guessServers(k.fuse, result.FUSE, func(pid int) []string {
 		p, _ := k.model.Process(pid)
@@ -103,11 +108,14 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		k.add(h)
 	}
 	k.nested.forgive(&held)
-	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, held.Holders)
+	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
 	sockets, socketErrs := mounts.BoundSockets(ctx, c.fs, &e.Mounts, c.networks(e), w.mount)
 	held.Kernel, errs = append(held.Kernel, sockets...), append(errs, socketErrs...)
+	held.Kernel = slices.DeleteFunc(held.Kernel, func(u mounts.KernelUser) bool { // those are among the holders, with their process
+		return u.Use == mounts.UseSocket && slices.Contains(result.Sockets, u.Socket)
+	})
 	held.Kernel = append(held.Kernel, k.marks(result.Marks)...)
 	held.Kernel = held.Kernel[:min(len(held.Kernel), maxKernelUsers)]
 	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f procs.DeletedFile) bool {
@@ -144,6 +152,24 @@ func (c *collector) networks(e *Evidence) []int {
 	return pids
 }
 
+// unseen says of which processes not all is known.
+func (c *collector) unseen(ctx context.Context, problems []error) []string {
+	list := []string{}
+	if !privileged() {
+		list = append(list, "those of other users: this program does not run as root")
+	}
+	if !seesAllProcesses(c.fs) {
+		list = append(list, "those outside of the PID namespace that this program is in")
+	}
+	for _, err := range problems {
+		list = append(list, err.Error())
+	}
+	if err := ctx.Err(); err != nil {
+		list = append(list, "those that were left when the time was up")
+	}
+	return list
+}
+
 // seesAllProcesses says whether /proc is that of the first PID namespace: in another one, a server may run unseen.
 func seesAllProcesses(fsys *hostfs.FS) bool {
 	const first = "pid:[4026531836]" // PROC_PID_INIT_INO of include/linux/proc_ns.h
@@ -164,6 +190,11 @@ type keeper struct {
 }
 
 func (k *keeper) keep(h *procs.Holder) bool {
+	if h.Path == "/" && (h.Kind == procs.HoldCwd || h.Kind == procs.HoldRoot) && h.MountNS == k.model.evidence.Mounts.Namespace {
+		if p, ok := k.model.Process(h.PID); ok && p.Kernel {
+			return false // the kernel's threads stand in the root, for ever
+		}
+	}
 	return h.Detached || h.Deleted || k.want.ids[h.MountID] || k.want.devices[h.Device]
 }
 
@@ -184,6 +215,9 @@ func (k *keeper) table(t mounts.Table) {
 	host := &k.model.evidence.Mounts
 	k.known(&t)
 	k.pinned(&t)
+	if t.PID == 0 && len(k.held.Uninhabited) < maxUninhabited {
+		k.held.Uninhabited = append(k.held.Uninhabited, t.Namespace)
+	}
 	if t.Namespace == host.Namespace || host.Namespace == 0 || k.nested.owns(&t) {
 		return
 	}
@@ -194,6 +228,7 @@ func (k *keeper) table(t mounts.Table) {
 	for _, m := range mounts.Leaked(host, &t, func(p string) bool { return podPath.MatchString(p) }) {
 		if len(k.held.Leaked) < maxLeaked {
 			k.held.Leaked = append(k.held.Leaked, LeakedMount{t.Namespace, m})
+			k.want.ids[m.ID] = true
 		}
 	}
 }
@@ -210,6 +245,17 @@ func (k *keeper) pinned(t *mounts.Table) {
 			k.held.Pinned = append(k.held.Pinned, PinnedNamespace{Namespace: ns, MountID: m.ID, MountPoint: m.MountPoint, MountNS: t.Namespace})
 		}
 	}
+}
+
+// callers are the processes that are in a call on a mount that is wanted.
+func (k *keeper) callers() []procs.Holder {
+	var list []procs.Holder
+	for _, t := range k.model.evidence.Threads {
+		if k.want.ids[t.MountID] || k.want.devices[t.Device] {
+			list = append(list, procs.Holder{PID: t.PID})
+		}
+	}
+	return list
 }
 
 // marks are the users that only watch, of the host's mounts that are wanted.
@@ -244,7 +290,7 @@ func (k *keeper) add(h procs.Holder) {
 	if !h.Detached && !k.want.ids[h.MountID] && !k.want.devices[h.Device] {
 		return
 	}
-	if k.count[h.MountID]++; k.count[h.MountID] > maxHoldersOfMount || len(k.held.Holders) >= maxHolders {
+	if k.count[h.MountID]++; k.count[h.MountID] > k.want.most || len(k.held.Holders) >= maxHolders {
 		k.held.LeftOut++
 		return
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/google/pprof/profile"
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -89,7 +91,7 @@ func framesOf(sample *profile.Sample) []string {
 
 // bound keeps the heaviest stacks.
 func (c *CPUProfile) bound() {
-	sortStable(c.Stacks, func(a, b CPUStack) int {
+	sorting.Stable(c.Stacks, func(a, b CPUStack) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), slices.Compare(a.Frames, b.Frames))
 	})
 	for _, s := range c.Stacks[min(len(c.Stacks), maxCPUStacks):] {

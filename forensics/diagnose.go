@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // graph is who is bad because of whom: the edges of the findings, and those that the model adds (a goroutine is bad
@@ -216,7 +217,7 @@ func diagnose(m *Model, findings []Finding) []Diagnosis {
 	for _, root := range roots {
 		diagnoses = append(diagnoses, g.diagnosis(root, members[root]))
 	}
-	sortStable(diagnoses, func(a, b Diagnosis) int {
+	sorting.Stable(diagnoses, func(a, b Diagnosis) int {
 		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()), cmp.Compare(len(b.Chain), len(a.Chain)),
 			cmp.Compare(len(b.Findings), len(a.Findings)), compareEntities(a.Root, b.Root))
 	})
@@ -235,7 +236,7 @@ func (g *graph) diagnosis(root Entity, members []int) Diagnosis {
 		onChain[e] = true
 		d.Chain = append(d.Chain, Link{e.Kind, e.ID, g.model.Describe(e)})
 	}
-	sortStable(members, func(a, b int) int { // along the chain first, then in order
+	sorting.Stable(members, func(a, b int) int { // along the chain first, then in order
 		return cmp.Compare(position(chain, g.findings[a].Subject), position(chain, g.findings[b].Subject))
 	})
 	for _, i := range members {

@@ -3,7 +3,6 @@ package forensics
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +35,9 @@ type Held struct {
 	// Holders are processes. Of one mount at most some are listed; LeftOut counts the rest.
 	Holders []procs.Holder `json:"holders"`
 	LeftOut int            `json:"holders_left_out,omitempty"`
+	// Unseen says which processes could not be looked at, wholly or in part. Where it is not empty, that there is no holder is
+	// not known.
+	Unseen []string `json:"unseen"`
 	// Kernel are users of mounts in the kernel.
 	Kernel []mounts.KernelUser `json:"kernel"`
 	// Servers are the processes behind FUSE mounts; Leaked the mounts that only other namespaces have.
@@ -45,6 +47,11 @@ type Held struct {
 	Namespaces []procs.NamespaceHold `json:"namespaces"`
 	// Pinned are mount namespaces that a bind mount of their ns/mnt file keeps alive, with or without processes.
 	Pinned []PinnedNamespace `json:"pinned_namespaces"`
+	// Uninhabited are the mount namespaces without a process whose tables were read all the same (Linux 6.12); they are among
+	// the Namespaces or Pinned unless it cannot be seen what keeps them alive.
+	Uninhabited []uint64 `json:"uninhabited_namespaces"`
+	// Asked are the paths of [CollectHolders] that lead over symbolic links.
+	Asked []Asked `json:"asked,omitempty"`
 	// Deleted are files without a name that are open.
 	Deleted []procs.DeletedFile `json:"deleted_files"`
 	// Users are the names of the users that holders run as, from the host's /etc/passwd.
@@ -200,29 +207,4 @@ func (m *Model) HeldBy(mountID int) (holders []procs.Holder, kernel []mounts.Ker
 		}
 	}
 	return holders, kernel
-}
-
-// FindMounts lists the mounts that somebody means: a mount point, a path (the mount that it lies on), the UID of a pod,
-// or the name of a volume; for all but a path, in the order in which to unmount them, innermost first.
-func FindMounts(t *mounts.Table, query string) []mounts.Mount {
-	if strings.HasPrefix(query, "/") {
-		index := t.Index()
-		if at := index.At(query); len(at) > 0 {
-			slices.Reverse(at)
-			return at
-		}
-		if m, ok := index.Covering(query); ok {
-			return []mounts.Mount{m}
-		}
-		return []mounts.Mount{}
-	}
-	found := []mounts.Mount{}
-	for _, m := range slices.Backward(t.Mounts) {
-		if parts := podPath.FindStringSubmatch(m.MountPoint); query != "" && parts != nil &&
-			(parts[1] == query || parts[4] == query || parts[2] == "volume-subpaths" && parts[3] == query) ||
-			query != "" && path.Base(m.MountPoint) == query {
-			found = append(found, m)
-		}
-	}
-	return found
 }

@@ -1,6 +1,7 @@
 package forensics_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -87,6 +88,27 @@ func TestCollectHolders(t *testing.T) {
 	n := forensics.NewModel(&e).Namespace(e.Held.Leaked[at].Namespace)
 	if !slices.Equal(n.PIDs, []int{elsewhere.Process.Pid}) {
 		t.Errorf("the namespace has processes %v, want %d", n.PIDs, elsewhere.Process.Pid)
+	}
+}
+
+// TestHoldersOfRoot leaves out the threads of the kernel, which stand in the root for ever.
+func TestHoldersOfRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: other users' links")
+	}
+	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := forensics.NewModel(&e)
+	users := model.UsersOf(forensics.FindMounts(&e.Mounts, "/")[0])
+	if len(users.Holders) == 0 {
+		t.Error("nobody holds the root")
+	}
+	for _, h := range users.Holders {
+		if p, ok := model.Process(h.PID); ok && p.Kernel {
+			t.Errorf("%+v is a thread of the kernel", h)
+		}
 	}
 }
 
@@ -192,6 +214,65 @@ func TestSocketOfAnotherNetwork(t *testing.T) {
 	if !slices.ContainsFunc(e.Held.Kernel, func(u mounts.KernelUser) bool { return u.Use == mounts.UseSocket && u.What == name && u.Blocks }) {
 		t.Errorf("users in the kernel %+v, want the socket %s", e.Held.Kernel, name)
 	}
+}
+
+// TestSocketBoundElsewhere binds a socket in a mount namespace of its own, in the network namespace of the host: the name
+// does not mean the host's mount, whose file system it keeps in use.
+func TestSocketBoundElsewhere(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	holder := exec.Command("sleep", "1000")
+	if err := onThread(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		socket := os.NewFile(uintptr(fd), "socket")
+		defer func() { _ = socket.Close() }()
+		holder.ExtraFiles = []*os.File{socket}
+		return errors.Join(unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, "s")}), holder.Start())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = holder.Process.Kill(), holder.Wait() })
+	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := forensics.NewModel(&e).UsersOf(forensics.FindMounts(&e.Mounts, dir)[0])
+	if len(users.Holders)+len(users.Kernel) != 0 {
+		t.Errorf("the host's mount is held by %+v and %+v", users.Holders, users.Kernel)
+	}
+	if len(users.Elsewhere) != 1 || users.Elsewhere[0].PID != holder.Process.Pid || users.Elsewhere[0].Kind != procs.HoldSocket {
+		t.Errorf("elsewhere %+v, want the socket of process %d", users.Elsewhere, holder.Process.Pid)
+	}
+	if err := unix.Unmount(dir, 0); err != nil {
+		t.Errorf("the host's mount is busy: %v", err)
+	}
+}
+
+// onThread calls f on a thread that ends with it, with what f has given it. It is not the first: /proc/self shows that one.
+func onThread(f func() error) error {
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked
+		if unix.Gettid() == unix.Getpid() {
+			result <- onThread(f)
+			runtime.UnlockOSThread()
+			return
+		}
+		result <- f()
+	}()
+	return <-result
 }
 
 // TestPinnedNamespaces has a mount namespace that no process is in any more, but a mount of its ns/mnt file.

@@ -3,18 +3,19 @@ package forensics_test
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
@@ -22,9 +23,11 @@ import (
 
 // A held file system is what a matrix test has mounted.
 type heldSystem struct {
-	dir  string
-	hang func() // nil if it cannot
-	fuse bool
+	dir    string
+	fuse   *testfuse.Server // nil if it cannot hang
+	swap   bool             // files on it can be swap space
+	layers bool             // directories on it can be the upper layer of an overlay
+	full   bool             // it is as many overlays on each other as the kernel allows (FILESYSTEM_MAX_STACK_DEPTH)
 }
 
 func mountFor(t *testing.T, source, dir, fsType string, flags uintptr, data string) {
@@ -39,41 +42,73 @@ var heldSystems = map[string]func(t *testing.T) heldSystem{
 	"tmpfs": func(t *testing.T) heldSystem {
 		dir := t.TempDir()
 		mountFor(t, "tmpfs", dir, "tmpfs", 0, "")
-		return heldSystem{dir: dir}
+		return heldSystem{dir: dir, layers: true}
 	},
 	"bind": func(t *testing.T) heldSystem {
 		from, dir := t.TempDir(), t.TempDir()
 		mountFor(t, "tmpfs", from, "tmpfs", 0, "")
 		mountFor(t, from, dir, "", unix.MS_BIND, "")
-		return heldSystem{dir: dir}
+		return heldSystem{dir: dir, layers: true}
 	},
 	"overlay": func(t *testing.T) heldSystem {
-		base, dir := t.TempDir(), t.TempDir()
+		base := t.TempDir()
 		mountFor(t, "tmpfs", base, "tmpfs", 0, "")
-		for _, name := range []string{"lower", "upper", "work"} {
-			if err := os.Mkdir(filepath.Join(base, name), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		mountFor(t, "overlay", dir, "overlay", 0, "lowerdir="+base+"/lower,upperdir="+base+"/upper,workdir="+base+"/work")
-		return heldSystem{dir: dir}
+		return heldSystem{dir: overlayOn(t, base)}
 	},
+	"overlay on overlay": func(t *testing.T) heldSystem {
+		base, upper := t.TempDir(), t.TempDir()
+		mountFor(t, "tmpfs", base, "tmpfs", 0, "")
+		mountFor(t, "tmpfs", upper, "tmpfs", 0, "")
+		return heldSystem{dir: overlayOn(t, upper, overlayOn(t, base)), full: true}
+	},
+	"overlay on ext4": func(t *testing.T) heldSystem { return heldSystem{dir: overlayOn(t, imageOf(t, "ext4", t.TempDir()))} },
 	"ext4": func(t *testing.T) heldSystem {
-		image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
-		for _, command := range [][]string{
-			{"truncate", "-s", "128M", image}, {"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, dir},
-		} {
-			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-				t.Skipf("%s: %v %s", command[0], err, out)
-			}
-		}
-		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-		return heldSystem{dir: dir}
+		return heldSystem{dir: imageOf(t, "ext4", t.TempDir()), swap: true, layers: true}
+	},
+	"ext4 on ext4": func(t *testing.T) heldSystem {
+		return heldSystem{dir: imageOf(t, "ext4", imageOf(t, "ext4", t.TempDir())), swap: true, layers: true}
+	},
+	"xfs": func(t *testing.T) heldSystem {
+		return heldSystem{dir: imageOf(t, "xfs", t.TempDir()), swap: true, layers: true}
+	},
+	"btrfs": func(t *testing.T) heldSystem {
+		return heldSystem{dir: imageOf(t, "btrfs", t.TempDir()), swap: true, layers: true}
 	},
 	"hung FUSE": func(t *testing.T) heldSystem {
 		fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
-		return heldSystem{dir: fuse.MountPoint(), hang: fuse.Hang, fuse: true}
+		return heldSystem{dir: fuse.MountPoint(), fuse: fuse}
 	},
+}
+
+// imageOf mounts a file system that is in a file below a directory.
+func imageOf(t *testing.T, fsType, below string) string {
+	t.Helper()
+	image, dir := filepath.Join(below, "image of "+fsType), t.TempDir()
+	tool := "mkfs." + fsType
+	size := map[string]string{"mkfs.ext4": "64M", "mkfs.xfs": "400M", "mkfs.btrfs": "200M"}[tool] // sparse
+	for _, command := range [][]string{{"truncate", "-s", size, image}, {tool, "-q", image}, {"mount", "-o", "loop", image, dir}} {
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("%s: %v %s", command[0], err, out)
+		}
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}
+
+// overlayOn mounts an overlay whose upper layer is in a directory, over some others or one beside it.
+func overlayOn(t *testing.T, base string, lower ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"lower", "upper", "work"} {
+		if err := os.MkdirAll(filepath.Join(base, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(lower) == 0 {
+		lower = []string{filepath.Join(base, "lower")}
+	}
+	mountFor(t, "overlay", dir, "overlay", 0, "lowerdir="+strings.Join(lower, ":")+",upperdir="+base+"/upper,workdir="+base+"/work")
+	return dir
 }
 
 // TestEveryHolder holds file systems of all sorts in every way at once, and wants that to be found and nothing else.
@@ -85,12 +120,16 @@ func TestEveryHolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			system := mount(t)
 			want := append(holdByProcesses(t, system), holdByKernel(t, system)...)
-			if system.hang != nil {
-				system.hang()
+			if system.fuse != nil {
+				system.fuse.Hang()
+				t.Cleanup(system.fuse.Heal) // before all that goes through it
 			}
 			e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, system.dir)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if system.fuse != nil && system.fuse.Held() != 0 {
+				t.Errorf("the server was asked %d times", system.fuse.Held())
 			}
 			found := forensics.FindMounts(&e.Mounts, system.dir)
 			if len(found) != 1 {
@@ -106,12 +145,36 @@ func TestEveryHolder(t *testing.T) {
 					got = append(got, fmt.Sprintf("%s blocks=%v", k.Use, k.Blocks))
 				}
 			}
+			busyNames(t, &e, users)
 			slices.Sort(want)
 			slices.Sort(got)
 			if diff := gocmp.Diff(slices.Compact(want), slices.Compact(got)); diff != "" {
 				t.Errorf("holders (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// busyNames wants unmount-busy to name all users of a mount of which it knows that it does not answer.
+func busyNames(t *testing.T, e *forensics.Evidence, users forensics.MountUsers) {
+	t.Helper()
+	m := users.Mount
+	e.Health = append(e.Health, mounts.Health{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint, Status: mounts.StatusHung, Seconds: 60})
+	findings := forensics.Analyze(e, []forensics.Check{checks.UnmountBusy}).Findings
+	at := slices.IndexFunc(findings, func(f forensics.Finding) bool { return f.Subject == forensics.MountEntity(m.ID) })
+	if at < 0 {
+		t.Errorf("unmount-busy says nothing of mount %d: %+v", m.ID, findings)
+		return
+	}
+	for _, h := range users.Holders {
+		if want := fmt.Sprintf("process %d (", h.PID); !strings.Contains(findings[at].Detail, want) {
+			t.Errorf("unmount-busy does not name %s…): %s", want, findings[at].Detail)
+		}
+	}
+	for _, k := range users.Kernel {
+		if k.Use != mounts.UseMark && !strings.Contains(findings[at].Detail, k.What) {
+			t.Errorf("unmount-busy does not name %s %s: %s", k.Use, k.What, findings[at].Detail)
+		}
 	}
 }
 
@@ -132,6 +195,7 @@ func holdByProcesses(t *testing.T, system heldSystem) []string {
 	exe := testfuse.Hold(t, testfuse.Exe, file("program"))
 	expect(exe, procs.HoldExe, false)
 	expect(exe, procs.HoldMap, false)
+	expect(testfuse.Hold(t, testfuse.Socket, file("p")), procs.HoldSocket, false)
 	for _, deleted := range []bool{false, true} {
 		for kind, hold := range map[testfuse.Kind]procs.HolderKind{testfuse.FD: procs.HoldFD, testfuse.Mmap: procs.HoldMap} {
 			name := file(fmt.Sprintf("%s %v", kind, deleted))
@@ -162,7 +226,7 @@ func holdByKernel(t *testing.T, system heldSystem) []string {
 	if err := unix.Mount("tmpfs", nested, "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	if !system.fuse { // there, the way to it hangs, and it goes with what it is mounted on
+	if system.fuse == nil { // there, the way to it hangs, and it goes with what it is mounted on
 		t.Cleanup(func() { _ = unix.Unmount(nested, unix.MNT_DETACH) })
 	}
 	expect(mounts.UseMount, true)
@@ -178,38 +242,74 @@ func holdByKernel(t *testing.T, system heldSystem) []string {
 	startUntilEnd(t, watcher)
 	_ = watcher.ExtraFiles[0].Close()
 	expect(mounts.UseMark, false)
-	if system.fuse {
-		return want // this server makes no sockets, and a loop device on a hung one could not be taken away again
+	socket, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0) // of package net, closing would unlink it
+	if err == nil {
+		err = unix.Bind(socket, &unix.SockaddrUnix{Name: filepath.Join(system.dir, "s")})
 	}
-	listener, err := net.Listen("unix", filepath.Join(system.dir, "s"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = listener.Close() })
+	t.Cleanup(func() { _ = unix.Close(socket) })
 	expect(mounts.UseSocket, true)
-	image := filepath.Join(system.dir, "image")
-	if err := os.WriteFile(image, make([]byte, 1<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("losetup", "--show", "-f", image).Output(); err == nil {
-		device := strings.TrimSpace(string(out))
-		t.Cleanup(func() { _ = exec.Command("losetup", "-d", device).Run() })
-		expect(mounts.UseLoop, true)
-	}
-	swap := filepath.Join(system.dir, "swap")
-	if err := os.WriteFile(swap, make([]byte, 4<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if exec.Command("mkswap", swap).Run() == nil && exec.Command("swapon", swap).Run() == nil { // not on tmpfs and overlay
-		t.Cleanup(func() { _ = exec.Command("swapoff", swap).Run() })
+	loop(t, system.dir)
+	expect(mounts.UseLoop, true)
+	switch on := swapOn(t, filepath.Join(system.dir, "swap")); {
+	case on != system.swap:
+		t.Errorf("swap space: %v, want %v", on, system.swap)
+	case on:
 		expect(mounts.UseSwap, true)
 	}
-	lower, upper, work, to := mkdir("lower"), mkdir("upper"), mkdir("work"), t.TempDir()
-	data := "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work
-	if err := unix.Mount("overlay", to, "overlay", 0, data); err == nil {
-		t.Cleanup(func() { _ = unix.Unmount(to, unix.MNT_DETACH) })
+	if system.layers {
+		below := mkdir("layers")
+		overlayOn(t, below)
+		expect(mounts.UseOverlay, false)
+	} else if upper := t.TempDir(); !system.full {
+		mountFor(t, "tmpfs", upper, "tmpfs", 0, "")
+		overlayOn(t, upper, mkdir("lower"))
 		expect(mounts.UseOverlay, false)
 	}
 	t.Log(cmp.Or(strings.Join(want, ", "), "nothing"))
 	return want
+}
+
+// loop makes a file of the file system the disk of a loop device.
+func loop(t *testing.T, dir string) {
+	t.Helper()
+	image := filepath.Join(dir, "image")
+	if err := os.WriteFile(image, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("losetup", "--show", "-f", image).Output()
+	if err != nil {
+		t.Skipf("needs loop devices: %v", err)
+	}
+	t.Cleanup(func() { _ = exec.Command("losetup", "-d", strings.TrimSpace(string(out))).Run() })
+}
+
+// swapOn makes a file swap space, and says whether the file system lets it: tmpfs, overlay and FUSE do not (swapon(2) answers
+// EINVAL).
+func swapOn(t *testing.T, name string) bool {
+	t.Helper()
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_ = exec.Command("chattr", "+C", name).Run() // btrfs: no copy on write
+	if err := os.WriteFile(name, make([]byte, 4<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mkswap", name).CombinedOutput(); err != nil {
+		t.Fatalf("mkswap: %v %s", err, out)
+	}
+	path, err := unix.BytePtrFromString(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, errno := unix.Syscall(unix.SYS_SWAPON, uintptr(unsafe.Pointer(path)), 0, 0)
+	if errno != 0 && errno != unix.EINVAL {
+		t.Fatalf("swapon: %v", errno)
+	}
+	if errno == 0 {
+		t.Cleanup(func() { _, _, _ = unix.Syscall(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(path)), 0, 0) })
+	}
+	return errno == 0
 }

@@ -68,6 +68,9 @@ func TestFindMounts(t *testing.T) {
 		pods + "volumes/kubernetes.io~csi/pvc-1/mount":      {4, 2},
 		pods + "volumes/kubernetes.io~csi/pvc-1/mount/file": {4},
 		"/etc": {1}, "5c948341-c030-4996-b888-f032577d97b0": {4, 3, 2}, "pvc-1": {4, 3, 2}, "pvc": nil, "": nil,
+		"kubepods-burstable-pod5c948341_c030_4996_b888_f032577d97b0.slice": {4, 3, 2}, "5c948341_c030_4996_b888_f032577d97b0": {4, 3, 2},
+		"5c94": {4, 3, 2}, "5c948341-c0": {4, 3, 2}, "5c948341_c0": {4, 3, 2}, "5c9": nil, "6c94": nil, "c030": nil,
+		pods: {4, 3, 2}, pods + "volume-subpaths": {3}, "/var/": {4, 3, 2}, "/var/lib/kubelet/pods/5": {1}, "/": {1}, "//": {1},
 	} {
 		var got []int
 		for _, m := range FindMounts(&table, query) {

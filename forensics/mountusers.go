@@ -3,6 +3,8 @@ package forensics
 import (
 	"slices"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -14,11 +16,25 @@ type MountUsers struct {
 	Holders []HolderProcess `json:"holders"`
 	// Elsewhere are processes that hold the same file system through another mount, mostly one in their own namespace.
 	// They do not keep this mount busy, but the file system, its disk or its server in use.
-	Elsewhere []HolderProcess      `json:"elsewhere"`
-	Kernel    []mounts.KernelUser  `json:"kernel"`
-	Servers   []FUSEServer         `json:"fuse_servers"`
-	Leaked    []LeakedMount        `json:"leaked"` // copies in namespaces other than the host's, where the host has none
-	Namespace []NamespaceProcesses `json:"namespaces"`
+	Elsewhere []HolderProcess `json:"elsewhere"`
+	// Calls are threads that are in the middle of a system call on this mount, CallsElsewhere those on another mount of the
+	// same file system: they hold it as well, until the call returns.
+	Calls          []MountCall          `json:"calls"`
+	CallsElsewhere []MountCall          `json:"calls_elsewhere"`
+	Kernel         []mounts.KernelUser  `json:"kernel"`
+	Servers        []FUSEServer         `json:"fuse_servers"`
+	Leaked         []LeakedMount        `json:"leaked"` // copies in namespaces other than the host's, where the host has none
+	Namespace      []NamespaceProcesses `json:"namespaces"`
+}
+
+// MountCall is a thread that waits in a system call on a mount, with what is known of its process.
+type MountCall struct {
+	procs.Thread
+	UID         int    `json:"uid"` // -1 if unknown
+	User        string `json:"user,omitempty"`
+	Command     string `json:"process_comm,omitempty"` // the name of its process, which need not be that of the thread
+	PodUID      string `json:"pod_uid,omitempty"`
+	ContainerID string `json:"container_id,omitempty"`
 }
 
 // HolderProcess is a holder with what is known of its process.
@@ -42,6 +58,8 @@ type NamespaceProcesses struct {
 	MountedAt []string `json:"mounted_at"` // where its ns/mnt file is mounted
 	Pods      []string `json:"pods"`
 	Commands  []string `json:"commands"` // names of its processes, each once
+	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
+	Unread bool `json:"unread,omitempty"`
 }
 
 // UsersOf lists who uses a mount.
@@ -49,6 +67,20 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	u := MountUsers{
 		Mount: mount, Holders: []HolderProcess{}, Elsewhere: []HolderProcess{}, Kernel: []mounts.KernelUser{},
 		Servers: append([]FUSEServer{}, m.Servers(mount.Device)...), Leaked: []LeakedMount{}, Namespace: []NamespaceProcesses{},
+		Calls: []MountCall{}, CallsElsewhere: []MountCall{},
+	}
+	for _, t := range m.evidence.Threads {
+		list := &u.Calls
+		switch {
+		case t.Gone || t.MountID == 0:
+			continue
+		case t.MountID == mount.ID:
+		case t.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
+			list = &u.CallsElsewhere
+		default:
+			continue
+		}
+		*list = append(*list, m.mountCall(t))
 	}
 	h := m.evidence.Held
 	if h == nil {
@@ -80,8 +112,13 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 			u.Namespace = append(u.Namespace, m.Namespace(ns))
 		}
 	}
-	sortStable(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
+	sorting.Stable(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
 	return u
+}
+
+func (m *Model) mountCall(t procs.Thread) MountCall {
+	p := m.HolderProcess(procs.Holder{PID: t.PID})
+	return MountCall{t, p.UID, p.User, p.Comm, p.PodUID, p.ContainerID}
 }
 
 // HolderProcess adds what is known of a holder's process.
@@ -128,12 +165,13 @@ func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 				n.MountedAt = append(n.MountedAt, pin.MountPoint)
 			}
 		}
+		n.Unread = len(n.HeldBy)+len(n.MountedAt) > 0 && n.Processes == 0 && !slices.Contains(h.Uninhabited, ns)
 	}
 	return n
 }
 
 // EmptyNamespaces lists the mount namespaces that no process is in: only a descriptor or a bind mount keeps them alive.
-// Their mount tables cannot be read, so a mount that is in no table may be in one of them.
+// Where their mount tables could not be read, a mount that is in no table may be in one of them.
 func (m *Model) EmptyNamespaces() []NamespaceProcesses {
 	h := m.evidence.Held
 	if h == nil {
@@ -158,6 +196,9 @@ func (m *Model) EmptyNamespaces() []NamespaceProcesses {
 	}
 	for _, pin := range h.Pinned {
 		add(pin.Namespace)
+	}
+	for _, ns := range h.Uninhabited {
+		add(ns)
 	}
 	return list
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
@@ -90,7 +92,7 @@ func (m *Model) PodsByUse(u disks.Usage) []PodUse {
 	for _, use := range byPod {
 		list = append(list, *use)
 	}
-	sortStable(list, func(a, b PodUse) int {
+	sorting.Stable(list, func(a, b PodUse) int {
 		if a.Critical != b.Critical {
 			if a.Critical {
 				return 1
@@ -262,7 +264,7 @@ func (m *Model) ImageRisks() []ImageRisk {
 			risks[i].Pods = append(risks[i].Pods, need.pod)
 		}
 	}
-	sortStable(risks, func(a, b ImageRisk) int {
+	sorting.Stable(risks, func(a, b ImageRisk) int {
 		return cmp.Or(-compareBool(a.Missing != "", b.Missing != ""), -compareBool(a.Unused, b.Unused), -compareBool(a.Never, b.Never), cmp.Compare(a.Name, b.Name))
 	})
 	return risks

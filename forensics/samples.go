@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
@@ -143,7 +145,7 @@ func (m *Model) Growths() []Growth {
 			}
 		}
 	}
-	sortStable(found, func(a, b Growth) int {
+	sorting.Stable(found, func(a, b Growth) int {
 		return cmp.Compare(b.Group.Count-b.Before, a.Group.Count-a.Before)
 	})
 	return found

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
@@ -169,13 +171,13 @@ func bounded(list []Moment) (shown []Moment, omitted int64) {
 		list = folded(list)
 	}
 	if len(list) > MostMoments {
-		sortStable(list, func(a, b Moment) int { return cmp.Compare(weight(b), weight(a)) })
+		sorting.Stable(list, func(a, b Moment) int { return cmp.Compare(weight(b), weight(a)) })
 		for _, m := range list[MostMoments:] {
 			omitted += max(m.Count, 1)
 		}
 		list = list[:MostMoments]
 	}
-	sortStable(list, func(a, b Moment) int { return cmp.Or(a.From.Compare(b.From), b.To.Compare(a.To)) })
+	sorting.Stable(list, func(a, b Moment) int { return cmp.Or(a.From.Compare(b.From), b.To.Compare(a.To)) })
 	return list, omitted
 }
 

@@ -2,7 +2,6 @@ package report
 
 import (
 	"reflect"
-	"sort"
 	"strings"
 )
 
@@ -60,11 +59,6 @@ func escapedLen(s string) int {
 		}
 	}
 	return n
-}
-
-// sortStable is slices.SortStableFunc without a copy of its code for each type of row.
-func sortStable[T any](rows []T, compare func(a, b T) int) {
-	sort.SliceStable(rows, func(i, j int) bool { return compare(rows[i], rows[j]) < 0 })
 }
 
 func joinComma(list []string) string { return strings.Join(list, ", ") }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
@@ -135,7 +137,7 @@ func (f *flame) draw(n *flameNode, level int, x, width float64, total int, room 
 	}
 	f.Bars = append(f.Bars, bar)
 	f.H = max(f.H, (level+1)*flameRow)
-	sortStable(n.calls, func(a, b *flameNode) int {
+	sorting.Stable(n.calls, func(a, b *flameNode) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.name, b.name))
 	})
 	for _, c := range n.calls {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 type missingView struct {
@@ -49,7 +50,7 @@ func newOutcomes(r Report, places *places) []outcomeRow {
 			rows = append(rows, row)
 		}
 	}
-	sortStable(rows, func(a, b outcomeRow) int { return a.Rank - b.Rank })
+	sorting.Stable(rows, func(a, b outcomeRow) int { return a.Rank - b.Rank })
 	return rows
 }
 

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 )
@@ -120,7 +122,7 @@ func taskList(r Report, names podBook) []taskRow {
 		}
 		add(t)
 	}
-	sortStable(list, func(a, b taskRow) int {
+	sorting.Stable(list, func(a, b taskRow) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(names.name(a.pod), names.name(b.pod)), cmp.Compare(b.name, a.name))
 	})
 	return list

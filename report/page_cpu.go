@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
@@ -45,7 +47,7 @@ func heaviest(p *forensics.CPUProfile) []fact {
 		}
 		own[s.Frames[0]] += s.Seconds
 	}
-	sortStable(names, func(a, b string) int { return cmp.Compare(own[b], own[a]) })
+	sorting.Stable(names, func(a, b string) int { return cmp.Compare(own[b], own[a]) })
 	var top []fact
 	for _, name := range names[:min(len(names), most)] {
 		top = append(top, fact{cell(name, 200), shown(fmt.Sprintf("%.0f ms", own[name]*1000))})

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
@@ -170,7 +172,7 @@ func groupRows(groups []stackdump.Group, named map[string]bool) []rowWithIDs {
 // stateCounts is "chan receive", or "chan receive 3, select 1" where there are several.
 func stateCounts(states map[string]int) string {
 	names := slices.Sorted(maps.Keys(states))
-	sortStable(names, func(a, b string) int { return cmp.Compare(states[b], states[a]) })
+	sorting.Stable(names, func(a, b string) int { return cmp.Compare(states[b], states[a]) })
 	if len(names) == 1 {
 		return names[0]
 	}

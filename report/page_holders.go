@@ -200,6 +200,12 @@ func namespaceWords(n forensics.NamespaceProcesses) string {
 	if len(n.MountedAt) > 0 {
 		words = append(words, "mounted at "+joinComma(n.MountedAt))
 	}
+	switch {
+	case n.Unread:
+		words = append(words, "its mounts could not be read")
+	case n.Processes+len(n.HeldBy)+len(n.MountedAt) == 0:
+		words = append(words, "what keeps it is not visible")
+	}
 	return strings.Join(words, "; ")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // logsView is what the logs told, beside the timeline and the deletions.
@@ -127,7 +128,7 @@ func (v *logsView) addEvents(s *logs.Story, now time.Time, places *places) {
 	for i := range order {
 		order[i] = i
 	}
-	sortStable(order, func(a, b int) int { return cmp.Compare(s.Events[b].Count, s.Events[a].Count) })
+	sorting.Stable(order, func(a, b int) int { return cmp.Compare(s.Events[b].Count, s.Events[a].Count) })
 	room := budget(budgetEvents)
 	for n, i := range order {
 		row := newEventRow(s.Events[i], i, now)
@@ -137,7 +138,7 @@ func (v *logsView) addEvents(s *logs.Story, now time.Time, places *places) {
 		}
 		v.Events = append(v.Events, row)
 	}
-	sortStable(v.Events, func(a, b eventRow) int { return cmp.Compare(a.Order, b.Order) })
+	sorting.Stable(v.Events, func(a, b eventRow) int { return cmp.Compare(a.Order, b.Order) })
 	for i := range v.Events {
 		row := &v.Events[i]
 		row.Anchor = "event-" + strconv.Itoa(i+1)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
@@ -90,7 +92,7 @@ func mountItems(r Report) []mountItem {
 			items = append(items, item)
 		}
 	}
-	sortStable(items, func(a, b mountItem) int { return cmp.Compare(a.rank, b.rank) })
+	sorting.Stable(items, func(a, b mountItem) int { return cmp.Compare(a.rank, b.rank) })
 	return items
 }
 

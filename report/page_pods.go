@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -137,7 +139,7 @@ func collectPods(r Report) []podFacts {
 			at(p.PodUID)
 		}
 	}
-	sortStable(all[named:], func(a, b podFacts) int {
+	sorting.Stable(all[named:], func(a, b podFacts) int {
 		return cmp.Compare(min(1, len(a.pods)), min(1, len(b.pods)))
 	})
 	return all

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -41,7 +43,7 @@ func newProcessesView(r Report, names podBook, places *places) processesView {
 		}
 		list = append(list, p)
 	}
-	sortStable(list, func(a, b procs.Process) int {
+	sorting.Stable(list, func(a, b procs.Process) int {
 		return cmp.Compare(processRank(a, waits), processRank(b, waits))
 	})
 	room := budget(budgetProcesses)

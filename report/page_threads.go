@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -38,7 +40,7 @@ type threadRow struct {
 
 func newThreadsView(r Report, places *places) threadsView {
 	threads := append([]procs.Thread{}, r.Evidence.Threads...)
-	sortStable(threads, func(a, b procs.Thread) int { return cmp.Compare(waited(b), waited(a)) })
+	sorting.Stable(threads, func(a, b procs.Thread) int { return cmp.Compare(waited(b), waited(a)) })
 	v, room := threadsView{Total: len(threads)}, budget(budgetThreads)
 	for i, t := range threads {
 		row := newThreadRow(i, t, places)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
@@ -67,7 +69,7 @@ func newTimelineView(r Report, places *places) *timelineView {
 			v.Rows = append(v.Rows, row)
 		}
 	}
-	sortStable(v.Rows, func(a, b momentRow) int { return cmp.Compare(a.Order, b.Order) })
+	sorting.Stable(v.Rows, func(a, b momentRow) int { return cmp.Compare(a.Order, b.Order) })
 	for i := range v.Rows {
 		row := &v.Rows[i]
 		row.Number, row.Anchor = i+1, "moment-"+strconv.Itoa(i+1)
@@ -212,7 +214,7 @@ func (s scale) lane(lane forensics.Lane, y int, room *budget) drawnLane {
 	for i := range order {
 		order[i] = i
 	}
-	sortStable(order, func(a, b int) int { return cmp.Compare(momentWeight(lane.Moments[b]), momentWeight(lane.Moments[a])) })
+	sorting.Stable(order, func(a, b int) int { return cmp.Compare(momentWeight(lane.Moments[b]), momentWeight(lane.Moments[a])) })
 	var rows [laneRows][]interval
 	used, left := 1, 0
 	for _, i := range order {

@@ -50,12 +50,7 @@ func New(tool Tool, evidence forensics.Evidence, analysis forensics.Analysis) Re
 }
 
 // JSON writes the report, indented, as [JSONSchema] describes it. Arrays are never null.
-func JSON(w io.Writer, r Report) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	return enc.Encode(withArrays(r))
-}
+func JSON(w io.Writer, r Report) error { return WriteJSON(w, withArrays(r)) }
 
 // Read reads what [JSON] wrote. A document of another schema is [ErrSchema].
 func Read(r io.Reader) (Report, error) {

@@ -88,6 +88,10 @@ func escaped(r rune) string {
 // cell is [see] for at most about limit bytes.
 func cell(s string, limit int) shown { return clipped(s, limit, see) }
 
+// Visible makes text of the node safe to look at on one line, of at most about limit bytes: what a terminal or browser would
+// act on, what nobody sees and what is no UTF-8 become escapes, and of long text the head and the tail stay.
+func Visible(s string, limit int) string { return string(cell(s, limit)) }
+
 // block is [seeLines] for at most about limit bytes.
 func block(s string, limit int) shown { return clipped(s, limit, seeLines) }
 

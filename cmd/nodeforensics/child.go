@@ -43,7 +43,11 @@ func childMain(in io.Reader, out io.Writer) int {
 	o.Options.Progress = func(s string) { frames.write(frame{Progress: s}) }
 	last := frame{Done: true}
 	if len(o.Holders) > 0 {
-		_, err = forensics.CollectHolders(ctx, o.Options, o.Holders...)
+		queries := make([]string, len(o.Holders))
+		for i, q := range o.Holders {
+			queries[i] = string(q)
+		}
+		_, err = forensics.CollectHolders(ctx, o.Options, queries...)
 	} else {
 		_, err = forensics.Collect(ctx, o.Options)
 	}

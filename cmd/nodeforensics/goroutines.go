@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -231,10 +230,7 @@ func writeFile(name string, text []byte) error {
 func (a *app) printGoroutines(f goroutineFlags, r report.Report, answer goroutineAnswer) error {
 	var b bytes.Buffer
 	if f.json {
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", " ")
-		if err := enc.Encode(answer); err != nil {
+		if err := report.WriteJSON(&b, answer); err != nil {
 			return err
 		}
 		return writeStdout(a.out.file, b.Bytes(), time.Time{})

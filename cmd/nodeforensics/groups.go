@@ -34,7 +34,7 @@ func writeGroups(b *bytes.Buffer, groups []stackdump.Group, stacks bool) {
 	fmt.Fprintln(b)
 	for _, g := range groups {
 		if !g.Blocked {
-			fmt.Fprintf(b, "%7d  %-28s %-34s %s\n", g.Count, printable(clip(g.Role.Name, 28)), printable(clip(statesOf(g), 34)), printable(telling(g)))
+			fmt.Fprintf(b, "%7d  %-28s %-34s %s\n", g.Count, printable(clip(g.Role.Name, 28)), printable(clip(statesOf(g), 34)), cell(telling(g)))
 		}
 	}
 }
@@ -44,7 +44,7 @@ func writeStack(b *bytes.Buffer, g stackdump.Group) {
 	if g.Blocked {
 		mark = "BLOCKED  "
 	}
-	fmt.Fprintf(b, "\n%s%d %s [%s]%s\n", mark, g.Count, printable(g.Role.Name), printable(statesOf(g)), idsOf(g))
+	fmt.Fprintf(b, "\n%s%d %s [%s]%s\n", mark, g.Count, cell(g.Role.Name), cell(statesOf(g)), idsOf(g))
 	for _, f := range g.Frames {
 		place := ""
 		if f.File != "" {
@@ -54,10 +54,10 @@ func writeStack(b *bytes.Buffer, g stackdump.Group) {
 		if g.Count > 1 && args != "" && !f.Inlined {
 			args = "…" // they differ
 		}
-		fmt.Fprintf(b, "    %s(%s)%s\n", printable(f.Func), printable(args), printable(place))
+		fmt.Fprintf(b, "    %s(%s)%s\n", cell(f.Func), cell(args), cell(place))
 	}
 	if g.CreatedBy != nil {
-		fmt.Fprintf(b, "    created by %s\n", printable(g.CreatedBy.Func))
+		fmt.Fprintf(b, "    created by %s\n", cell(g.CreatedBy.Func))
 	}
 }
 
@@ -141,7 +141,7 @@ func writeChanges(b *bytes.Buffer, changes []stackdump.Change) {
 	fmt.Fprintf(b, "%s between the two dumps\n", forensics.Plural(len(changes), "group")+" changed")
 	for _, c := range changes[:min(len(changes), most)] {
 		fmt.Fprintf(b, "%+7d  %d to %d  %-28s %-24s %s\n", c.After-c.Before, c.Before, c.After,
-			printable(clip(c.Group.Role.Name, 28)), printable(clip(statesOf(c.Group), 24)), printable(telling(c.Group)))
+			printable(clip(c.Group.Role.Name, 28)), printable(clip(statesOf(c.Group), 24)), cell(telling(c.Group)))
 	}
 	if more := len(changes) - most; more > 0 {
 		fmt.Fprintf(b, "         and %d more (--json lists all)\n", more)

@@ -6,18 +6,16 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // holdersSchema names the layout of holders --json.
@@ -33,13 +31,18 @@ func (a *app) holdersCommand() *cobra.Command {
 kernel (mounts, loop devices, swap, overlays, exports, sockets), the process behind a FUSE mount, and mount namespaces
 that have a copy. It asks no file system, so it answers also where fuser and lsof hang.
 
-PATH is a mount point, a path below one, the UID of a pod or the name of a volume.`,
+PATH is a mount point or another path: then what is mounted below it is shown, and the mount that it lies on. Symbolic links
+are followed as far as that needs no server. Or it is the UID of a pod (in any spelling, or its beginning), the name of a
+volume, or the last part of a mount point.`,
 		Example: `  nodeforensics holders /mnt/nfs
   nodeforensics holders 5c948341-c030-4996-b888-f032577d97b0 --json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if timeout < time.Second {
 				return usagef("--timeout %v: want at least 1s", timeout)
+			}
+			if slices.Contains(args, "") {
+				return usagef("an empty path: want a path, the UID of a pod or the name of a volume")
 			}
 			return a.holders(args, asJSON, timeout)
 		},
@@ -51,9 +54,18 @@ PATH is a mount point, a path below one, the UID of a pod or the name of a volum
 
 // heldMounts is the answer to one argument.
 type heldMounts struct {
-	Query  string                  `json:"query"`
-	Mounts []forensics.MountUsers  `json:"mounts"`
-	Leaked []forensics.LeakedMount `json:"leaked"`
+	Query string `json:"query"`
+	// Path is what the query leads to over symbolic links, if that is another path.
+	Path   string                 `json:"path,omitempty"`
+	Mounts []forensics.MountUsers `json:"mounts"`
+	Leaked []leakedUsers          `json:"leaked"`
+}
+
+// leakedUsers are a mount that only another namespace has, what keeps that, and who holds the mount there.
+type leakedUsers struct {
+	forensics.LeakedMount
+	KeptBy  forensics.NamespaceProcesses `json:"kept_by"`
+	Holders []forensics.HolderProcess    `json:"holders"`
 }
 
 func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
@@ -70,21 +82,26 @@ func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 	}
 	answers := holdersOf(&evidence, queries)
 	if asJSON {
-		text, err := json.MarshalIndent(struct {
+		var b bytes.Buffer
+		err := report.WriteJSON(&b, struct {
 			Schema   string             `json:"schema"`
 			Answers  []heldMounts       `json:"answers"`
 			Blind    string             `json:"not_visible"`
+			Unseen   []string           `json:"unseen"`
 			Coverage []forensics.Source `json:"coverage"`
-		}{holdersSchema, answers, mounts.KernelBlind, evidence.Coverage}, "", "  ")
+		}{holdersSchema, answers, mounts.KernelBlind, unseen(&evidence), evidence.Coverage})
 		if err != nil {
 			return err
 		}
-		a.out.printf("%s\n", text)
+		a.out.printf("%s", b.String())
 	} else {
 		a.out.printf("%s", holdersText(&evidence, answers))
 	}
+	if p, ok := forensics.NewModel(&evidence).Process(1); ok && p.MountNS != 0 && evidence.Mounts.Namespace != 0 && p.MountNS != evidence.Mounts.Namespace {
+		a.err.printf("nodeforensics: this is another mount namespace than that of process 1 (%s): for its mounts, nsenter -t 1 -m\n", printable(p.Comm))
+	}
 	for _, answer := range answers {
-		if len(answer.Mounts)+len(answer.Leaked) == 0 {
+		if len(answer.Mounts)+len(answer.Leaked) == 0 && len(evidence.Mounts.Mounts) > 0 {
 			a.complain("%s: no mount is found by that path, pod UID or volume name", printable(answer.Query))
 		}
 	}
@@ -100,12 +117,29 @@ func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 	return nil
 }
 
+// unseen says which processes could not be looked at.
+func unseen(e *forensics.Evidence) []string {
+	if e.Held == nil {
+		return []string{"all: their files could not be read"}
+	}
+	return e.Held.Unseen
+}
+
 // query makes a path absolute, and leaves alone what is the UID of a pod or the name of a volume.
 func query(arg string) string {
-	if strings.HasPrefix(arg, "/") || strings.HasPrefix(arg, ".") {
-		return path.Clean(absolute(arg))
+	if !strings.Contains(arg, "/") && !strings.HasPrefix(arg, ".") {
+		return arg
 	}
-	return strings.TrimSuffix(arg, "/")
+	return path.Clean(absolute(strings.TrimSuffix(arg, "//deleted"))) // so the kernel marks directories that are gone
+}
+
+// asJSONSays is a text as it comes back from JSON, which has no bytes that are no UTF-8: the child's answers are such.
+func asJSONSays(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil || json.Unmarshal(text, &s) != nil {
+		return s
+	}
+	return s
 }
 
 // collectHolders has the child look.
@@ -120,8 +154,12 @@ func (a *app) collectHolders(queries []string, timeout time.Duration) (forensics
 		return evidence, err
 	}
 	defer c.close()
+	asked := make([][]byte, len(queries)) // which need not be UTF-8
+	for i, q := range queries {
+		asked[i] = []byte(q)
+	}
 	options := forensics.Options{Version: programVersion(), RedactKey: key}
-	if err := c.order(order{Options: options, Timeout: timeout * 9 / 10, Holders: queries}); err != nil {
+	if err := c.order(order{Options: options, Timeout: timeout * 9 / 10, Holders: asked}); err != nil {
 		return evidence, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
@@ -134,14 +172,19 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 	model := forensics.NewModel(e)
 	answers := []heldMounts{}
 	for _, q := range queries {
-		answer := heldMounts{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []forensics.LeakedMount{}}
-		for _, m := range forensics.FindMounts(&e.Mounts, q) {
+		answer := heldMounts{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []leakedUsers{}}
+		q = asJSONSays(q)
+		name := e.Held.AskedPath(q)
+		if name != q {
+			answer.Path = name
+		}
+		for _, m := range forensics.FindMounts(&e.Mounts, name) {
 			answer.Mounts = append(answer.Mounts, model.UsersOf(m))
 		}
 		if e.Held != nil {
 			for _, l := range e.Held.Leaked {
-				if len(forensics.FindMounts(&mounts.Table{Mounts: []mounts.Mount{l.Mount}}, q)) > 0 && path.Dir(l.Mount.MountPoint) != "/" {
-					answer.Leaked = append(answer.Leaked, l)
+				if leakedAt(l.Mount, name) {
+					answer.Leaked = append(answer.Leaked, leakedUsers{l, model.Namespace(l.Namespace), model.UsersOf(l.Mount).Holders})
 				}
 			}
 		}
@@ -150,133 +193,11 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 	return answers
 }
 
-// holdersText writes the answers for a terminal.
-func holdersText(e *forensics.Evidence, answers []heldMounts) string {
-	var b bytes.Buffer
-	model := forensics.NewModel(e)
-	for _, answer := range answers {
-		for _, u := range answer.Mounts {
-			writeUsers(&b, model, u)
-		}
-		for _, l := range answer.Leaked {
-			n := model.Namespace(l.Namespace)
-			fmt.Fprintf(&b, "%s: only in mount namespace %d: %s\n", printable(l.Mount.MountPoint), l.Namespace, namespaceText(n))
-		}
+// leakedAt says whether somebody who asks for a path or name means a mount that only another namespace has. A container may
+// have it below another directory, as in /host/var/lib/kubelet.
+func leakedAt(m mounts.Mount, query string) bool {
+	if strings.HasPrefix(query, "/") {
+		return strings.Count(query, "/") > 2 && strings.Contains(m.MountPoint+"/", query+"/") || m.MountPoint == query && query != "/"
 	}
-	fmt.Fprintf(&b, "%s.\n", strings.ToUpper(mounts.KernelBlind[:1])+mounts.KernelBlind[1:])
-	if e.Held != nil && e.Held.LeftOut > 0 {
-		fmt.Fprintf(&b, "%d further holders are left out.\n", e.Held.LeftOut)
-	}
-	return b.String()
-}
-
-func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers) {
-	m := u.Mount
-	fmt.Fprintf(b, "%s: %s from %s, mount %d, superblock %s\n", printable(m.MountPoint), printable(m.FSType), printable(m.Source), m.ID, m.Device)
-	for _, s := range u.Servers {
-		trouble, _ := model.ServerTrouble(s.PID)
-		switch {
-		case s.PID == 0:
-			fmt.Fprintf(b, "  served by nobody: %s\n", s.Why)
-		case s.Guess:
-			fmt.Fprintf(b, "  probably served by process %d %s: %s\n", s.PID, trouble, s.Why)
-		default:
-			fmt.Fprintf(b, "  served by process %d %s\n", s.PID, trouble)
-		}
-	}
-	if len(u.Holders) == 0 {
-		fmt.Fprintln(b, "  no process holds this mount")
-	}
-	writeProcesses(b, u.Holders)
-	for _, k := range u.Kernel {
-		fmt.Fprintf(b, "  kernel: %s %s %s%s\n", k.Use, printable(k.What), printable(k.Detail), map[bool]string{true: " (busy)"}[k.Blocks])
-	}
-	if len(u.Elsewhere) > 0 {
-		fmt.Fprintln(b, "  the same file system is held through other mounts; they do not keep this one busy:")
-		writeProcesses(b, u.Elsewhere)
-	}
-	for _, n := range u.Namespace {
-		fmt.Fprintf(b, "  mount namespace %d: %s\n", n.Namespace, namespaceText(n))
-	}
-}
-
-func namespaceText(n forensics.NamespaceProcesses) string {
-	text := fmt.Sprintf("%s (%s)", forensics.Plural(n.Processes, "process"), printable(strings.Join(n.Commands, ", ")))
-	if n.Processes == 0 {
-		text = "no process is in it"
-	} else {
-		text += ", pid " + strings.Trim(fmt.Sprint(n.PIDs), "[]")
-	}
-	if len(n.Pods) > 0 {
-		text += ", pod " + strings.Join(n.Pods, ", ")
-	}
-	if len(n.HeldBy) > 0 {
-		text += ", held open by pid " + strings.Trim(fmt.Sprint(n.HeldBy), "[]")
-	}
-	if len(n.MountedAt) > 0 {
-		text += ", mounted at " + printable(strings.Join(n.MountedAt, ", "))
-	}
-	return text
-}
-
-// writeProcesses writes the table of holders. What a process holds several times by one kind is one line.
-func writeProcesses(b *bytes.Buffer, list []forensics.HolderProcess) {
-	if len(list) == 0 {
-		return
-	}
-	w := tabwriter.NewWriter(b, 2, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  PID\tKIND\tUSER\tCOMMAND\tCONTAINER\tPOD\tPATH")
-	for i, h := range list {
-		same := func(o forensics.HolderProcess) bool { return o.PID == h.PID && o.TID == h.TID && o.Kind == h.Kind }
-		if slices.ContainsFunc(list[:i], same) {
-			continue
-		}
-		count, name := 0, h.Path
-		for _, o := range list {
-			if same(o) {
-				count++
-			}
-		}
-		kind := string(h.Kind)
-		if h.FD >= 0 {
-			kind += " " + strconv.Itoa(h.FD)
-		}
-		if count > 1 {
-			kind += fmt.Sprintf(" (+%d)", count-1)
-		}
-		if h.TID != 0 {
-			kind += fmt.Sprintf(" thread %d", h.TID)
-		}
-		if h.Deleted {
-			name += " (deleted)"
-		}
-		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\t%s\t%s\n", h.PID, kind, printable(user(h)), printable(h.Comm), short(h.ContainerID), short(h.PodUID), printable(name))
-	}
-	_ = w.Flush()
-}
-
-func user(h forensics.HolderProcess) string {
-	switch {
-	case h.User != "":
-		return h.User
-	case h.UID < 0:
-		return "?"
-	}
-	return strconv.Itoa(h.UID)
-}
-
-func short(id string) string {
-	if len(id) == 64 {
-		id = id[:12]
-	}
-	if id == "" {
-		return "-"
-	}
-	return id
-}
-
-// printable makes control characters and what is no UTF-8 visible.
-func printable(s string) string {
-	quoted := strconv.Quote(s)
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+	return len(forensics.FindMounts(&mounts.Table{Mounts: []mounts.Mount{m}}, query)) > 0
 }

@@ -3,11 +3,19 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
@@ -70,12 +78,245 @@ func tellsConnections(t *testing.T, pid int) bool {
 	return false
 }
 
+// TestHoldersInCalls has a thread in a call on a mount that does not answer, and nothing else that holds it.
+func TestHoldersInCalls(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: FUSE mounts and other users' system calls")
+	}
+	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
+	name := filepath.Join(fuse.MountPoint(), "a\x1b[31mb")
+	fuse.Hang()
+	stuck := testfuse.HoldStat(t, name)
+	testfuse.Await(t, "the stat to block", stuck.Blocked)
+	testfuse.Await(t, "the server to have the request", func() bool { return fuse.Held() > 0 })
+	o := finish(t, command(t, "holders", fuse.MountPoint()))
+	for _, want := range []string{
+		"no process", "holds this mount but by a call under way", strconv.Itoa(stuck.PID()), strconv.Itoa(stuck.TID()),
+		"request_wait_answer", `a\x1b[31mb`, "root",
+	} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("holders does not say %q:\n%s", want, o.stdout)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(fuse.MountPoint(), link); err != nil {
+		t.Fatal(err)
+	}
+	o = finish(t, command(t, "holders", "--json", link+"/below"))
+	var got struct{ Answers []heldMounts }
+	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
+		t.Fatalf("%v\n%s", err, o.stdout)
+	}
+	if len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 || len(got.Answers[0].Mounts[0].Calls) != 1 {
+		t.Fatalf("answers %+v, want one mount with one call", got.Answers)
+	}
+	if c := got.Answers[0].Mounts[0].Calls[0]; c.PID != stuck.PID() || c.TID != stuck.TID() || c.Path != name || c.User != "root" || c.Syscall == nil {
+		t.Errorf("call %+v", c)
+	}
+	if n := fuse.Held(); n != 1 {
+		t.Errorf("the server was asked %d times, want only the process that is stuck", n)
+	}
+}
+
+// TestHoldersOfOddNames has names that a terminal would act on, that are no UTF-8, and as long as the kernel allows. Bytes
+// that are no UTF-8 are lost on the way: JSON has none.
+func TestHoldersOfOddNames(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(base, "a\nb \x1b]0;x\x07\x1b[2J\xff\u202e")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("sou\x1b[1mrce\xfe", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	link := filepath.Join(base, "link")
+	if err := os.Symlink(base, link); err != nil {
+		t.Fatal(err)
+	}
+	deep := filepath.Join(dir, strings.Repeat(strings.Repeat("x", 199)+"/", (4095-len(dir)-20)/200))
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(deep, "\x1b[31m"+strings.Repeat("y", 4095-len(deep)-11)+"\xff.log")
+	holder := testfuse.Hold(t, testfuse.FD, name)
+	for _, query := range []string{dir, dir + "/", dir + "//deleted", dir + "/sub", filepath.Join(link, filepath.Base(dir)), base, filepath.Base(dir)} {
+		o := finish(t, command(t, "holders", query))
+		if o.status != exitDone || !strings.Contains(o.stdout, strconv.Itoa(holder.PID())) {
+			t.Errorf("holders %q: status %d, want process %d in\n%s%s", query, o.status, holder.PID(), o.stdout, o.stderr)
+		}
+		for line := range strings.Lines(o.stdout + o.stderr) {
+			if line = strings.TrimSuffix(line, "\n"); !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("holders %q says %q", query, line)
+			}
+			if strings.Contains(line, strconv.Itoa(holder.PID())+" ") && (len(line) > 500 || !strings.HasSuffix(line, "\ufffd.log")) {
+				t.Errorf("holders %q says in %d bytes, want the end of the name: %q", query, len(line), line)
+			}
+		}
+	}
+	o := finish(t, command(t, "holders", "--json", dir))
+	var got struct{ Answers []heldMounts }
+	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || !utf8.ValidString(o.stdout) || strings.ContainsAny(o.stdout, "\x1b\x07") {
+		t.Fatalf("%v\n%.500q", err, o.stdout)
+	}
+	if want := strings.ToValidUTF8(name, "\ufffd"); len(got.Answers[0].Mounts) != 1 || got.Answers[0].Mounts[0].Holders[0].Path != want {
+		t.Errorf("answers %+v, want the path %q", got.Answers, want)
+	}
+	o = finish(t, command(t, "holders", "\x1b[2J\xff"))
+	if o.status != exitFailed || !strings.Contains(o.stderr, `\x1b[2J\xff: no mount`) {
+		t.Errorf("status %d, %q", o.status, o.stderr)
+	}
+}
+
+// TestHoldersOfMany asks for many things at once.
+func TestHoldersOfMany(t *testing.T) {
+	args := []string{"holders", "--json"}
+	for i := range 50 {
+		args = append(args, "/nothing/"+strconv.Itoa(i))
+	}
+	o := finish(t, command(t, args...))
+	var got struct{ Answers []heldMounts }
+	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers) != 50 || len(got.Answers[49].Mounts) != 1 {
+		t.Fatalf("%v, %d answers, want 50 with one mount each\n%.300s", err, len(got.Answers), o.stdout)
+	}
+	o = finish(t, command(t, "holders", "/nothing/1"))
+	if want := "/nothing/1 is no mount point; it lies on the mount at /\n"; !strings.HasPrefix(o.stdout, want) || strings.Contains(o.stdout, "PID") {
+		t.Errorf("says %q, want %q and no processes", o.stdout, want)
+	}
+}
+
+// TestHoldersWithoutRoot does not say that nobody holds a mount when it could not look.
+func TestHoldersWithoutRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: to become somebody else")
+	}
+	cmd := command(t, "holders", "/proc")
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	o := finish(t, cmd)
+	for _, want := range []string{"/proc: proc", "no process that could be looked at holds this mount", "does not run as root"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("holders does not say %q:\n%s%s", want, o.stdout, o.stderr)
+		}
+	}
+}
+
+// TestHoldersInChroot looks from a chroot, where paths are others than those of the process that holds a mount.
+func TestHoldersInChroot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount, chroot")
+	}
+	root := t.TempDir()
+	for _, name := range []string{"proc", "dev", "data", "host"} {
+		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const script = `set -e; mount -t tmpfs data $0/data; mount --rbind / $0/host; mount --rbind /proc $0/host/proc; cd $0/data; touch file
+		tail -f file & cd /; chroot $0/host $1 holders $0/data --json; kill $!`
+	cmd := command(t, "")
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", script, root, program(t, programName)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	o := finish(t, cmd)
+	var got struct{ Answers []heldMounts }
+	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
+		t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
+	}
+	u := got.Answers[0].Mounts[0]
+	if !slices.ContainsFunc(u.Elsewhere, func(h forensics.HolderProcess) bool {
+		return h.Comm == "tail" && h.Kind == "fd" && h.Device == u.Mount.Device && !h.Detached
+	}) {
+		t.Errorf("holders of the file system %+v, want the file that tail has open outside", u.Elsewhere)
+	}
+}
+
+// TestHoldersLoseOutput wants to be told when what was printed is lost, and not when nobody wants to read it.
+func TestHoldersLoseOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = full.Close() }()
+	cmd := command(t, "holders", "--json", "/")
+	cmd.Stdout = full
+	if o := finish(t, cmd); o.status != exitFailed || !strings.Contains(o.stderr, "no space left") {
+		t.Errorf("a full disk: status %d, %q", o.status, o.stderr)
+	}
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = in.Close()
+	cmd = command(t, "holders", "--json", "/")
+	cmd.Stdout = out
+	if o := finish(t, cmd); o.status != exitDone {
+		t.Errorf("a closed pipe: status %d, %q", o.status, o.stderr)
+	}
+	_ = out.Close()
+}
+
 func TestHoldersOfNothing(t *testing.T) {
 	o := finish(t, command(t, "holders", "no-such-volume"))
 	if o.status != exitFailed || !strings.Contains(o.stderr, "no-such-volume") {
 		t.Errorf("status %d, %q; want 1 and the name", o.status, o.stderr)
 	}
+	if o := finish(t, command(t, "holders", "")); o.status != exitUsage {
+		t.Errorf("an empty argument: status %d, want %d", o.status, exitUsage)
+	}
 	if o := finish(t, command(t, "holders")); o.status != exitUsage {
 		t.Errorf("without an argument: status %d, want %d", o.status, exitUsage)
+	}
+}
+
+// TestHoldersOfLeakedMount asks for a mount that only another namespace has, and who keeps it there.
+func TestHoldersOfLeakedMount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	const uid = "6c948341-c030-4996-b888-f032577d97b0"
+	volume := "data.of." + strconv.Itoa(os.Getpid()) // and no other test's
+	dir := filepath.Join(t.TempDir(), "pods", uid, "volumes/kubernetes.io~nfs", volume)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("server:/data", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	inside := exec.Command("sleep", "1000")
+	inside.Dir = dir
+	inside.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	err := inside.Start()
+	if unmount := unix.Unmount(dir, unix.MNT_DETACH); unmount != nil {
+		t.Fatal(unmount)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = inside.Process.Kill()
+		_ = inside.Wait()
+	})
+	pid := strconv.Itoa(inside.Process.Pid)
+	for _, query := range []string{uid, strings.ReplaceAll(uid, "-", "_"), uid[:6], dir, volume} {
+		o := finish(t, command(t, "holders", query))
+		for _, want := range []string{dir + ": only in mount namespace", "1 process (sleep), pid " + pid, pid + "  cwd"} {
+			if !strings.Contains(o.stdout, want) {
+				t.Errorf("holders %s does not say %q:\n%s", query, want, o.stdout)
+			}
+		}
+		o = finish(t, command(t, "holders", "--json", query))
+		var got struct{ Answers []heldMounts }
+		if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers[0].Leaked) != 1 {
+			t.Fatalf("%v, want one leaked mount in %s", err, o.stdout)
+		}
+		if l := got.Answers[0].Leaked[0]; l.Mount.MountPoint != dir || len(l.Holders) != 1 || len(l.KeptBy.PIDs) != 1 || l.KeptBy.PIDs[0] != inside.Process.Pid {
+			t.Errorf("leaked %+v, want process %s", l, pid)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -14,11 +13,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/spf13/cobra"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // logsSchema names the layout of logs --json.
@@ -81,10 +83,7 @@ func (a *app) logs(f logFlags, names []string) error {
 	masked := maskedLogs(story)
 	var b bytes.Buffer
 	if f.json {
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", " ")
-		err = enc.Encode(struct {
+		err = report.WriteJSON(&b, struct {
 			Schema string `json:"schema"`
 			*logs.Story
 		}{logsSchema, masked})
@@ -154,7 +153,7 @@ func logSources(names []string, opt logs.Options) []logs.Source {
 		list = append(list, dated{source, firstTime(source, opt)})
 	}
 	if !slices.ContainsFunc(list, func(d dated) bool { return d.first.IsZero() }) {
-		slices.SortStableFunc(list, func(a, b dated) int { return a.first.Compare(b.first) })
+		sorting.Stable(list, func(a, b dated) int { return a.first.Compare(b.first) })
 	}
 	sources := make([]logs.Source, 0, len(list))
 	for _, d := range list {

@@ -53,20 +53,23 @@ func main() {
 // run is main without the process: arguments in, exit status out.
 func run(args []string, stdout, stderr *os.File) int {
 	a := &app{out: newTerminal(stdout), err: newTerminal(stderr)}
-	defer a.out.flush()
-	defer a.err.flush()
+	defer func() { _ = a.err.flush() }()
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.Execute()
+	if lost := a.out.flush(); lost != nil && !errors.Is(lost, syscall.EPIPE) { // a reader that has gone wants no more
+		a.complain("standard output: %v", lost)
+	}
 	var usage usageError
 	switch {
 	case err == nil:
 		return a.status
 	case errors.As(err, &usage):
-		a.err.printf("nodeforensics: %v\nSee: nodeforensics --help\n", err)
+		a.complain("%v", err)
+		a.err.printf("See: nodeforensics --help\n")
 		return exitUsage
 	}
-	a.err.printf("nodeforensics: %v\n", err)
+	a.complain("%v", err)
 	return exitFailed
 }
 
@@ -76,9 +79,9 @@ type app struct {
 	status   int
 }
 
-// complain prints one line and makes the exit status 1; the work goes on.
+// complain prints one line, in which names of the node are safe to look at, and makes the exit status 1; the work goes on.
 func (a *app) complain(format string, args ...any) {
-	a.err.printf("nodeforensics: "+format+"\n", args...)
+	a.err.printf("nodeforensics: %s\n", printable(fmt.Sprintf(format, args...)))
 	a.status = exitFailed
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -38,6 +39,9 @@ func startChild(role string) (*child, error) {
 	closeAll(childIn, childOut, null)
 	if err != nil {
 		closeAll(in, out)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w (is /proc mounted?)", err)
+		}
 		return nil, fmt.Errorf("start a process: %w", err)
 	}
 	c := &child{process, in, out, make(chan *os.ProcessState, 1)}

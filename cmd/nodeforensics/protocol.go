@@ -18,7 +18,7 @@ type order struct {
 	Options forensics.Options `json:"options"`
 	Timeout time.Duration     `json:"timeout"`
 	// Holders are what to look for holders of, and nothing else; empty is a whole examination.
-	Holders []string `json:"holders,omitempty"`
+	Holders [][]byte `json:"holders,omitempty"`
 }
 
 // frame is one line of JSON from the child. The parent waits for Done, never for the end of the pipe or of the child:

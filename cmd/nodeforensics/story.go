@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
@@ -96,7 +98,7 @@ func (w storyWriter) lives(lives []logs.Life) {
 		if l.Stage != "" {
 			parts = append(parts, "start reached "+l.Stage)
 		}
-		fmt.Fprintf(w, "  %s; end: %s\n", printable(strings.Join(parts, ", ")), l.End)
+		fmt.Fprintf(w, "  %s; end: %s\n", cell(strings.Join(parts, ", ")), l.End)
 		if l.EndQuote != nil {
 			w.quote(*l.EndQuote)
 		}
@@ -115,11 +117,11 @@ func (w storyWriter) loop(l *logs.Loop) {
 		for kind := range l.LastSeen {
 			kinds = append(kinds, kind)
 		}
-		slices.SortStableFunc(kinds, func(a, b string) int {
+		sorting.Stable(kinds, func(a, b string) int {
 			return cmp.Or(l.LastSeen[b].Compare(l.LastSeen[a]), strings.Compare(a, b))
 		})
 		for _, kind := range kinds {
-			fmt.Fprintf(w, "  last %-14s %s\n", printable(kind), stamp(l.LastSeen[kind]))
+			fmt.Fprintf(w, "  last %-14s %s\n", cell(kind), stamp(l.LastSeen[kind]))
 		}
 		w.silence(l)
 		if l.Quote != nil {
@@ -159,7 +161,7 @@ func (w storyWriter) orphans(o *logs.Orphans) {
 			fmt.Fprint(w, ", one after the other: pods come and go")
 		}
 		if o.PodUID != "" {
-			fmt.Fprintf(w, "; last %s, %s", printable(o.PodUID), moments(o.Since, o.Until, "no time"))
+			fmt.Fprintf(w, "; last %s, %s", cell(o.PodUID), moments(o.Since, o.Until, "no time"))
 		}
 		fmt.Fprintln(w)
 	}
@@ -188,9 +190,9 @@ func (w storyWriter) deletions(list []logs.Deletion) {
 		if d.Since != nil {
 			state += " since " + stamp(*d.Since)
 		}
-		fmt.Fprintf(w, "  %s: %s\n", printable(name), state)
+		fmt.Fprintf(w, "  %s: %s\n", cell(name), state)
 		if d.Waits != "" {
-			fmt.Fprintf(w, "    waits for %s\n", printable(d.Waits))
+			fmt.Fprintf(w, "    waits for %s\n", cell(d.Waits))
 		}
 		if !d.Done && !d.Proven {
 			fmt.Fprintf(w, "    at this verbosity the end would not be seen\n")
@@ -211,9 +213,9 @@ func (w storyWriter) operations(list []logs.Operation) {
 	}
 	w.section("Volume operations that have not ended well")
 	for _, o := range list[:min(len(list), mostOperations)] {
-		fmt.Fprintf(w, "  %s of %s", o.Name, printable(cmp.Or(o.Volume, o.UniqueName, "a volume")))
+		fmt.Fprintf(w, "  %s of %s", o.Name, cell(cmp.Or(o.Volume, o.UniqueName, "a volume")))
 		if pod := cmp.Or(o.PodName, o.PodUID); pod != "" {
-			fmt.Fprintf(w, ", pod %s", printable(pod))
+			fmt.Fprintf(w, ", pod %s", cell(pod))
 		}
 		if o.Started != nil {
 			fmt.Fprintf(w, ", started %s", stamp(*o.Started))

@@ -17,6 +17,7 @@ type terminal struct {
 	lines chan string
 	done  chan struct{}
 	once  sync.Once
+	err   error // the write that failed; to be read when done is closed
 }
 
 const (
@@ -29,8 +30,8 @@ func newTerminal(f *os.File) *terminal {
 	go func() {
 		defer close(t.done)
 		for s := range t.lines {
-			if _, err := t.file.WriteString(s); err != nil {
-				return // nobody reads: there is nobody to tell
+			if _, t.err = t.file.WriteString(s); t.err != nil {
+				return // nobody reads, or the disk is full
 			}
 		}
 	}()
@@ -44,12 +45,14 @@ func (t *terminal) printf(format string, args ...any) {
 	}
 }
 
-// flush waits until everything is written, but not for ever.
-func (t *terminal) flush() {
+// flush waits until everything is written, but not for ever, and says why it could not be.
+func (t *terminal) flush() error {
 	t.once.Do(func() { close(t.lines) })
 	select {
 	case <-t.done:
+		return t.err
 	case <-time.After(patience):
+		return nil
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
@@ -39,7 +41,7 @@ heard for 3 minutes. Only what was said close to the end of the log counts.`,
 		orKubeletLog(p, forensics.SourceGoroutines)
 		told := csiInLog(p)
 		if len(list) > 0 {
-			slices.SortStableFunc(list, compareStanding)
+			sorting.Stable(list, compareStanding)
 			f := csiFinding(p, list)
 			told, f = joinDriver(p, told, f)
 			p.Report(f)

@@ -3,7 +3,8 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -47,7 +48,7 @@ are open for writing counted where their overlay writes them; files on network a
 
 func deletedFinding(p *forensics.Pass, device string, sum int64, list []procs.DeletedFile) forensics.Finding {
 	const most = 5
-	slices.SortStableFunc(list, func(a, b procs.DeletedFile) int { return cmp.Compare(b.AllocatedBytes, a.AllocatedBytes) })
+	sorting.Stable(list, func(a, b procs.DeletedFile) int { return cmp.Compare(b.AllocatedBytes, a.AllocatedBytes) })
 	where := "superblock " + device
 	if m := p.Model.MountsOf(device); len(m) > 0 {
 		where = m[0].MountPoint

@@ -83,6 +83,13 @@ func heldScenarios() map[string][]scenario {
 		return holding(func(h *forensics.Held) { h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: m}} },
 			process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, Command: []string{}}))
 	}
+	podCopy := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
+	alone := func(f func(*forensics.Held)) change { // in a namespace that no process is in
+		return holding(func(h *forensics.Held) {
+			h.Leaked, h.Uninhabited = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy}}, []uint64{99}
+			f(h)
+		}, process(nginx))
+	}
 	stack := func(m mounts.Mount) change {
 		return func(_ testing.TB, e *forensics.Evidence) {
 			m.ID, m.ParentID, m.MountPoint = 70, 60, deadPoint
@@ -156,15 +163,29 @@ func heldScenarios() map[string][]scenario {
 		"mount-leaked-namespace": {
 			{
 				name: "a private copy of a pod's mount", base: wellNode,
-				change: leaked(mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}),
-				want:   []string{"warning mount 900"}, says: "process 5001 (node-exporter)",
+				change: leaked(podCopy), want: []string{"warning mount 900"}, says: "process 5001 (node-exporter)",
+			},
+			{
+				name: "in a namespace that a descriptor keeps", base: wellNode,
+				change: alone(func(h *forensics.Held) { h.Namespaces = []procs.NamespaceHold{{PID: 5000, FD: 9, Namespace: 99}} }),
+				want:   []string{"warning mount 900"}, says: "process 5000 (nginx) holds open",
+			},
+			{
+				name: "in a namespace that is mounted", base: wellNode,
+				change: alone(func(h *forensics.Held) {
+					h.Pinned = []forensics.PinnedNamespace{{Namespace: 99, MountPoint: "/run/ns/x"}}
+				}), want: []string{"warning mount 900"}, says: "mounted at /run/ns/x",
+			},
+			{
+				name: "in a namespace of which nobody sees what keeps it", base: wellNode,
+				change: alone(func(h *forensics.Held) {
+					h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, FD: 4, Path: "/log", MountID: 900, Device: "0:60"}}
+				}), want: []string{"warning mount 900"}, says: "what keeps it is not visible",
 			},
 			{
 				name: "in a namespace whose processes came or went", base: wellNode,
 				change: holding(func(h *forensics.Held) {
-					h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: mounts.Mount{
-						ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x",
-					}}}
+					h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy}}
 				}),
 				want: []string{"info mount 900"}, says: "came or went",
 			},

@@ -35,13 +35,13 @@ type kernelSaid struct {
 // kernelOf collects what the kernel said of a mount's server or device.
 func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 	var k kernelSaid
-	for _, e := range events(p, slices.Concat(serverLost, deviceFails)...) {
-		if aboutMount(e, m) {
+	for _, e := range kernelEvents(p, slices.Concat(serverLost, deviceFails)...) {
+		if aboutMount(p.Model, e, m) {
 			k.events = append(k.events, e)
 		}
 	}
-	for _, e := range events(p, serverBack...) {
-		if aboutMount(e, m) {
+	for _, e := range kernelEvents(p, serverBack...) {
+		if aboutMount(p.Model, e, m) {
 			k.back = latest(k.back, lastSaid([]logs.Event{e}))
 		}
 	}
@@ -54,16 +54,32 @@ func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 	return k
 }
 
-// aboutMount says whether a message names the server or the device of a mount.
-func aboutMount(e logs.Event, m mounts.Mount) bool {
-	switch {
+// kernelEvents are those since the machine was started: an earlier kernel spoke of other mounts, and gave the names of
+// devices to others.
+func kernelEvents(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
+	boot := p.Evidence.Node.Boot
+	return slices.DeleteFunc(events(p, kinds...), func(e logs.Event) bool {
+		last := lastSaid([]logs.Event{e})
+		return boot != nil && last != nil && last.Before(boot.Add(-time.Minute))
+	})
+}
+
+// aboutMount says whether a message names the server or the device of a mount, or a part of that device.
+func aboutMount(model *forensics.Model, e logs.Event, m mounts.Mount) bool {
+	kind := string(e.Kind)
+	switch { // a server may serve several clients
+	case strings.HasPrefix(kind, "kernel-cifs-") && !isSMB(m):
+		return false
 	case e.Server != "" && serverNamed(m.Source, e.Server):
 		return true
-	case strings.HasPrefix(string(e.Kind), "kernel-ceph-"): // it names "mds0" and "osd3", of one cluster or another
+	case strings.HasPrefix(kind, "kernel-ceph-"): // it names "mds0" and "osd3", of one cluster or another
 		return m.FSType == "ceph"
 	}
 	if m.Class != mounts.ClassBlock || e.Device == "" {
 		return false
+	}
+	if b, _ := model.Backing(m.Device); e.Device == m.Device || slices.ContainsFunc(b.Disks, func(d mounts.DiskState) bool { return d.Name == e.Device || d.Map == e.Device }) {
+		return true
 	}
 	device := strings.TrimPrefix(m.Source, "/dev/")
 	return e.Device == device || e.Device == wholeDisk(device) || strings.TrimPrefix(device, "mapper/") == e.Device ||
@@ -181,13 +197,10 @@ func withHungTask(p *forensics.Pass, f forensics.Finding, threads ...procs.Threa
 	return f
 }
 
-// failingByKernel are file systems that answer, or were not asked, and of whose device the kernel reports errors: ext4
-// and xfs answer from memory when their disk is dead.
+// failingByKernel are file systems that answer, or were not asked, and whose device is offline, or of whose device the
+// kernel reports errors: ext4 and xfs answer from memory when their disk is dead.
 func failingByKernel(p *forensics.Pass) []forensics.Finding {
-	fails := events(p, deviceFails...)
-	if len(fails) == 0 {
-		return nil
-	}
+	fails := kernelEvents(p, deviceFails...)
 	var found []forensics.Finding
 	seen := map[string]bool{}
 	for _, m := range p.Evidence.Mounts.Mounts {
@@ -196,9 +209,11 @@ func failingByKernel(p *forensics.Pass) []forensics.Finding {
 			continue
 		}
 		seen[m.Device] = true
-		list := slices.DeleteFunc(slices.Clone(fails), func(e logs.Event) bool { return !aboutMount(e, m) })
-		if len(list) > 0 {
-			found = append(found, kernelFinding(p, m, h, list))
+		list := slices.DeleteFunc(slices.Clone(fails), func(e logs.Event) bool { return !aboutMount(p.Model, e, m) })
+		b, _ := p.Model.Backing(m.Device)
+		dead := (b.Fault == mounts.FaultOffline || b.Fault == mounts.FaultNoPath) && h.Status != mounts.StatusHung
+		if dead || len(list) > 0 {
+			found = append(found, kernelFinding(p, m, h, list, dead))
 		}
 	}
 	return found
@@ -213,20 +228,33 @@ var graveKinds = []logs.Kind{
 // gravity orders kinds; 0 are those that may have been survived.
 func gravity(k logs.Kind) int { return slices.Index(graveKinds, k) + 1 }
 
-func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []logs.Event) forensics.Finding {
+// kernelFinding is about a file system of whose device the kernel says something; dead is that its disk takes no requests.
+func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []logs.Event, dead bool) forensics.Finding {
 	s := superblock{device: m.Device, health: h, mounts: p.Model.MountsOf(m.Device)}
-	worst := slices.MaxFunc(list, func(a, b logs.Event) int { return cmp.Compare(gravity(a.Kind), gravity(b.Kind)) })
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: s.entity(), Pods: p.Model.PodsOf(m.Device), Since: firstSaid(list), Refs: quotesOf(list...),
-		Title:         fmt.Sprintf("%s: the kernel reports %s for %s", s.label(), forensics.KindText(worst.Kind), worst.Device),
-		Detail:        fmt.Sprintf("%s, last at %s. Mounted at %s.", capital(times(said(list))), moment(lastSaid(list)), s.where()),
-		Confidence:    forensics.Likely,
-		ConfidenceWhy: "the kernel's log names the device; whether it has recovered since does not stand there",
+		Title: s.label() + ": its disk takes no requests", Confidence: forensics.Certain, ConfidenceWhy: "the kernel says so of the device (/sys/dev/block)",
 	}
+	grave := dead || said(list) >= fewFailures
+	if len(list) > 0 {
+		worst := slices.MaxFunc(list, func(a, b logs.Event) int { return cmp.Compare(gravity(a.Kind), gravity(b.Kind)) })
+		grave = grave || gravity(worst.Kind) > 0
+		f.Detail = fmt.Sprintf("%s, last at %s. ", capital(times(said(list))), moment(lastSaid(list)))
+		if !dead {
+			f.Title = fmt.Sprintf("%s: the kernel reports %s for %s", s.label(), forensics.KindText(worst.Kind), worst.Device)
+			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel's log names the device; whether it has recovered since does not stand there"
+		} else {
+			f.Detail = "The kernel's log: " + forensics.KindText(worst.Kind) + ", " + f.Detail
+		}
+	}
+	f.Detail += "Mounted at " + s.where() + "."
 	if known := h.Status == mounts.StatusOK; known {
 		f.Detail += " The mount itself answers: local file systems answer from memory while their disk is dead."
 	}
-	if gravity(worst.Kind) > 0 || said(list) >= fewFailures {
+	text, refs := behind(p, m.Device)
+	f.Detail += text
+	f.Refs = append(f.Refs, refs...)
+	if grave {
 		f.Severity = forensics.Warning
 		f.Remedies = []forensics.Remedy{dmesgRemedy()}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
@@ -146,7 +148,7 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 			found = append(found, groupFinding(p, growth.Dump, g, fmt.Sprintf("%d more than %s before", more, forensics.Duration(growth.Seconds))))
 		}
 	}
-	slices.SortStableFunc(found, func(a, b forensics.Finding) int {
+	sorting.Stable(found, func(a, b forensics.Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()))
 	})
 	return found

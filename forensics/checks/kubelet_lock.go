@@ -3,9 +3,9 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // KubeletLockContention finds goroutines that wait long for one lock, and who most likely holds it.
@@ -62,13 +62,13 @@ func contended(p *forensics.Pass) [][]standing {
 	var found [][]standing
 	for _, k := range order {
 		list := byLock[k]
-		slices.SortStableFunc(list, func(a, b standing) int { return cmp.Compare(b.seconds, a.seconds) })
+		sorting.Stable(list, func(a, b standing) int { return cmp.Compare(b.seconds, a.seconds) })
 		if worst, ok := standingStill(p, list[0].stack); ok {
 			list[0] = worst
 			found = append(found, list)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b []standing) int { return cmp.Compare(len(b), len(a)) })
+	sorting.Stable(found, func(a, b []standing) int { return cmp.Compare(len(b), len(a)) })
 	return found[:min(len(found), maxLocks)]
 }
 

@@ -518,11 +518,18 @@ func TestWholeDisk(t *testing.T) {
 		}
 	}
 	mds := logs.Event{Kind: logs.KindKernelCephDown, Subject: logs.Subject{Server: "mds0"}}
-	if !aboutMount(mds, mounts.Mount{FSType: "ceph", Source: "10.0.0.5:6789:/"}) || aboutMount(mds, mounts.Mount{FSType: "nfs4", Source: "10.0.0.5:/"}) {
+	model := forensics.NewModel(&forensics.Evidence{Backings: []mounts.Backing{{Device: "253:1", Disks: []mounts.DiskState{{Name: "dm-1"}, {Name: "sdb", For: "dm-1"}}}}})
+	if !aboutMount(model, mds, mounts.Mount{FSType: "ceph", Source: "10.0.0.5:6789:/"}) || aboutMount(model, mds, mounts.Mount{FSType: "nfs4", Source: "10.0.0.5:/"}) {
 		t.Error("a metadata server is joined to other than CephFS mounts, or not to them")
 	}
-	if !aboutMount(logs.Event{Subject: logs.Subject{Device: "nvme0"}}, mounts.Mount{Class: mounts.ClassBlock, Source: "/dev/nvme0n1p2"}) {
+	if !aboutMount(model, logs.Event{Subject: logs.Subject{Device: "nvme0"}}, mounts.Mount{Class: mounts.ClassBlock, Source: "/dev/nvme0n1p2"}) {
 		t.Error("a controller is not joined to its disk")
+	}
+	for device, want := range map[string]bool{"sdb": true, "253:1": true, "sdc": false} {
+		m := mounts.Mount{Device: "253:1", Class: mounts.ClassBlock, Source: "/dev/mapper/vg0-data"}
+		if got := aboutMount(model, logs.Event{Subject: logs.Subject{Device: device}}, m); got != want {
+			t.Errorf("a message about %s is joined to what is on it: %v", device, got)
+		}
 	}
 }
 

@@ -14,18 +14,29 @@ func reportStatus(status mounts.Status, title func(superblock) string, detail st
 	return func(p *forensics.Pass) {
 		unjudged(p)
 		for _, s := range superblocks(p, status) {
-			f := s.finding(p, forensics.Warning, title(s))
-			f.Detail = fmt.Sprintf("%s %s.", detail, s.where())
-			if status != mounts.StatusSlow && status != mounts.StatusRecovered {
-				text, refs := behind(p, s.device)
-				f.Detail += text
-				f.Refs = append(f.Refs, refs...)
-			}
-			f.ConfidenceWhy = "the answer was seen"
-			f.Remedies = remedies(s.mount())
-			p.Report(withKernel(p, s.mount(), f))
+			p.Report(statusFinding(p, s, title(s), detail, remedies(s.mount())))
 		}
 	}
+}
+
+func statusFinding(p *forensics.Pass, s superblock, title, detail string, remedies []forensics.Remedy) forensics.Finding {
+	f := s.finding(p, forensics.Warning, title)
+	b, _ := p.Model.Backing(s.device)
+	switch status := s.health.Status; {
+	case status == mounts.StatusDisconnected && isSMB(s.mount()):
+		detail = "It answers every call with an error until its server is back, and goes on connecting by itself:"
+	case status == mounts.StatusFrozen && b.Fault == mounts.FaultSuspended:
+		remedies = []forensics.Remedy{reviveFrom(b, s.mount())}
+	}
+	f.Detail = fmt.Sprintf("%s %s.", detail, s.where())
+	if s.health.Status != mounts.StatusSlow && s.health.Status != mounts.StatusRecovered {
+		text, refs := behind(p, s.device)
+		f.Detail += text
+		f.Refs = append(f.Refs, refs...)
+	}
+	f.ConfidenceWhy = "the answer was seen"
+	f.Remedies = remedies
+	return withKernel(p, s.mount(), f)
 }
 
 func noRemedy(mounts.Mount) []forensics.Remedy { return nil }
@@ -48,14 +59,20 @@ var MountDisconnected = forensics.Check{
 	ID:    "mount-disconnected",
 	Title: "A mount has lost its server",
 	Doc: `The mount answers ENOTCONN, ECONNABORTED or ESHUTDOWN: the FUSE server has died or its connection was aborted,
-or a network client was thrown out. It does not heal. Typical after a restart of a CSI driver whose FUSE servers run in
-its own pod.`,
+or a network client was thrown out (CephFS then answers EACCES, too, and debugfs says "blocklisted"). It does not heal. Typical after a restart of a CSI driver whose FUSE servers run in
+its own pod. The SMB client is different: it answers EHOSTDOWN while it has no connection, and heals when the server is
+back.`,
 	Severity: forensics.Warning,
 	Needs:    needsHealth,
 	Run: reportStatus(mounts.StatusDisconnected,
 		func(s superblock) string { return s.label() + " has lost its server: " + s.health.Error },
 		"It answers every call with an error and will not recover:",
-		func(m mounts.Mount) []forensics.Remedy { return []forensics.Remedy{unmountDead(m)} }),
+		func(m mounts.Mount) []forensics.Remedy {
+			if isSMB(m) {
+				return []forensics.Remedy{revive(m), unmountDead(m)}
+			}
+			return []forensics.Remedy{unmountDead(m)}
+		}),
 }
 
 // MountIOError finds file systems that fail.
@@ -117,8 +134,8 @@ var MountFrozen = forensics.Check{
 	ID:    "mount-frozen",
 	Title: "A file system is frozen",
 	Doc: `A thread waits for write access to a file system that somebody has frozen (fsfreeze(8), a snapshot or backup
-agent, dmsetup suspend). The disk is well: reads work, writes wait until it is thawed. A frozen file system that nobody
-writes to is not noticed: asking for that would need a write.`,
+agent, dmsetup suspend). The disk is well: writes wait until it is thawed, and reads work unless its device is
+suspended. A frozen file system that nobody writes to is not noticed: asking for that would need a write.`,
 	Severity: forensics.Warning,
 	Needs:    needsHealth,
 	Run: reportStatus(mounts.StatusFrozen,

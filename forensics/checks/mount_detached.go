@@ -13,8 +13,8 @@ var MountDetached = forensics.Check{
 	ID:    "mount-detached",
 	Title: "A mount that is in no table is still in use",
 	Doc: `A descriptor or mapped file whose mount (mnt_id in /proc/PID/fdinfo, the device in /proc/PID/maps) is in the mount
-table of no namespace that a process is in: it was unmounted lazily (umount -l) and lives on until its last user lets go,
-or its namespace is kept by a descriptor only. df and findmnt do not show it, its disk or server stays in use, and threads
+table of no namespace: it was unmounted lazily (umount -l) and lives on until its last user lets go. Before Linux 6.12 its
+namespace may as well be one without processes, which a descriptor or a bind mount keeps: those are named then. df and findmnt do not show it, its disk or server stays in use, and threads
 that wait for it go on waiting. A working or root directory on such a mount is not noticed: only its path is known, and
 that misleads. A descriptor of the root of such a mount alone is how runtimes prepare mounts (open_tree(2)), and only
 information. Needs Linux 3.15.`,
@@ -76,11 +76,13 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []procs.Hold
 	}
 	f.Detail = "It was most likely unmounted lazily. The unmount is not done until these let go: " + who(p, pids[0]) + " " + byWhat(list[0]) +
 		". Paths on it begin at the root of the mount."
-	if empty := p.Model.EmptyNamespaces(); len(empty) > 0 {
-		var names []string
-		for _, n := range empty {
+	var names []string
+	for _, n := range p.Model.EmptyNamespaces() {
+		if n.Unread {
 			names = append(names, namespaceKeeper(p, n))
 		}
+	}
+	if len(names) > 0 {
 		f.Confidence = forensics.Possible
 		f.ConfidenceWhy += ", but there are namespaces without processes, whose tables cannot be read"
 		f.Detail += " Or it is mounted in a namespace that no process is in: " + some(names) + "."

@@ -2,10 +2,12 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // MountLeakedNamespace finds mounts that the host has no more and another mount namespace keeps.
@@ -15,7 +17,8 @@ var MountLeakedNamespace = forensics.Check{
 	Doc: `A mount below a pod directory that is in no mount of the host any more (same superblock and root; a private copy has
 no peer group left by which it could be told), but in the mount namespace of some container or service, which copied the
 host's mounts when it was started: one with a bind mount of / or /var/lib/kubelet without HostToContainer propagation, or
-a systemd unit with PrivateMounts or PrivateTmp. The disk cannot be detached and the server is still in use. Unmounting on
+a systemd unit with PrivateMounts or PrivateTmp. Or in one that no process is in any more, and a descriptor or a bind mount
+of its ns/mnt file keeps: the tables of those can be read since Linux 6.12, and are not known before. The disk cannot be detached and the server is still in use. Unmounting on
 the host does not reach a private copy. Kernels before 3.18, and Red Hat's 3.10 without fs.may_detach_mounts=1, answer
 EBUSY when the directory is removed. A network, FUSE or disk file system elsewhere that the host never had may be the
 container's own, and is only information. Namespaces of nodes within this node (kind, docker in docker: a kubelet of their
@@ -69,6 +72,8 @@ func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) foren
 		f.Because = append(f.Because, processEntity(n.HeldBy[0]))
 	case len(n.MountedAt) > 0:
 		keeper = "which is kept by its ns/mnt file, mounted at " + n.MountedAt[0]
+	case slices.Contains(held(p).Uninhabited, ns):
+		keeper = fmt.Sprintf("%d, which no process is in; what keeps it is not visible", ns)
 	default:
 		f.Severity, f.Confidence = forensics.Info, forensics.Possible
 		f.ConfidenceWhy += "; whether the namespace is still there is not known"
@@ -76,6 +81,10 @@ func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) foren
 	f.Title = fmt.Sprintf("%s file system %s is gone from the host and still mounted in the mount namespace %s", m.FSType, m.Source, keeper)
 	f.Detail = fmt.Sprintf("There it is mount %d at %s (%s, superblock %s); %s. %s", m.ID, m.MountPoint, m.Propagation(), m.Device,
 		forensics.Plural(len(list), "mount"), propagationText(m))
+	if holders, _ := p.Model.HeldBy(m.ID); len(holders) > 0 {
+		f.Detail += " It is in use there: " + who(p, holders[0].PID) + " " + byWhat(holders[0]) + "."
+		f.Refs = append(f.Refs, holderRef(holders[0]))
+	}
 	if uid != "" {
 		f.Pods = []string{uid}
 	} else {
@@ -95,7 +104,7 @@ func propagationText(m mounts.Mount) string {
 
 func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mount) []forensics.Remedy {
 	if n.Processes == 0 {
-		return nil
+		return emptyNamespaceRemedies(p, n, m)
 	}
 	first := stopHolder(p, n.PIDs[0])
 	first.Why = "with its last process the namespace ends, and all its copies of mounts"
@@ -106,4 +115,43 @@ func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mo
 		Precondition: "nothing in that namespace uses it; the program umount exists there",
 		Risk:         "a shared mount there unmounts its peers, too; to keep it from coming back, mount the host's directories with HostToContainer propagation (rslave)",
 	}}
+}
+
+// emptyNamespaceRemedies are the steps for a namespace that no process is in.
+func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mount) []forensics.Remedy {
+	h := p.Evidence.Held
+	at := slices.IndexFunc(h.Namespaces, func(hold procs.NamespaceHold) bool { return hold.Namespace == n.Namespace })
+	switch {
+	case at >= 0:
+		hold := &h.Namespaces[at]
+		stop := stopHolder(p, hold.PID)
+		stop.Why = fmt.Sprintf("%s has the namespace open as descriptor %d: with the last such descriptor it ends, and all its mounts", who(p, hold.PID), hold.FD)
+		return []forensics.Remedy{unmountInside(fmt.Sprintf("/proc/%d/fd/%d", hold.PID, hold.FD), m), stop}
+	case len(n.MountedAt) > 0:
+		return []forensics.Remedy{unmountInside(n.MountedAt[0], m), {
+			Command:      "umount -c " + quote(n.MountedAt[0]),
+			Why:          "when nothing else keeps the namespace, it ends with this, and all its mounts",
+			Precondition: "who made it (unshare --mount=FILE, snapd) does not need it any more",
+			Risk:         "nobody can enter the namespace by that file any more",
+		}}
+	case slices.Contains(h.Uninhabited, n.Namespace):
+		return []forensics.Remedy{{
+			Command: "grep -s 'scm_fds:.*[1-9]' /proc/[0-9]*/fdinfo/*",
+			Why: "no process is in the namespace, has it open or has it mounted: its descriptor is most likely in the queue of a unix socket. " +
+				"This names the processes that have not received descriptors yet; when they read or end, it is free",
+			Precondition: "Linux 5.8",
+			Risk:         "none",
+		}}
+	}
+	return nil
+}
+
+// unmountInside unmounts something in the namespace that a file stands for.
+func unmountInside(namespace string, m mounts.Mount) forensics.Remedy {
+	return forensics.Remedy{
+		Command:      "nsenter --mount=" + quote(namespace) + " umount -c " + quote(m.MountPoint),
+		Why:          "unmounts the copy; the namespace and what keeps it stay",
+		Precondition: "nothing uses the mount; the program umount exists in that namespace",
+		Risk:         "a shared mount there unmounts its peers, too",
+	}
 }

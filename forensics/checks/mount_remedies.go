@@ -2,7 +2,6 @@ package checks
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -25,6 +24,8 @@ func hungRemedies(p *forensics.Pass, s superblock) []forensics.Remedy {
 	return steps
 }
 
+func isSMB(m mounts.Mount) bool { return m.FSType == "cifs" || m.FSType == "smb3" }
+
 // reviveFrom is the step that fits to what is known of the server or disk.
 func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 	r, disk := revive(m), ""
@@ -38,10 +39,16 @@ func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 		r.Precondition = "it is known why it was evicted: two clients that both write corrupt data"
 		r.Risk = "what was not written is lost"
 	case mounts.FaultRefused, mounts.FaultSilent:
-		if m.Class == mounts.ClassNetwork {
+		if b.Ceph != nil {
+			r.Command = "ceph -s; ceph fs status; ceph osd tree: bring the daemons back that are down or stand still"
+		} else if m.Class == mounts.ClassNetwork {
 			r.Command = "Look at the service on the server of " + m.Source + ": its host answers, it does not"
 		}
 	case mounts.FaultLost:
+		if b.Ceph != nil {
+			r.Command = "ceph -s; ceph fs status; ceph osd tree: bring back " + b.Ceph.OwingNames()
+			break
+		}
 		r.Command = "Look whether the server of " + m.Source + " is up and its service listens"
 	case mounts.FaultUnreachable:
 		r.Command = "Look at the network to the server of " + m.Source + ", and whether its host is up"
@@ -58,7 +65,10 @@ func revive(m mounts.Mount) forensics.Remedy {
 	r := forensics.Remedy{
 		Command: "Bring the server of " + m.Source + " back, or the network to it",
 		Why:     "every waiting call then returns by itself and the kubelet goes on: nothing needs to be restarted",
-		Risk:    "none; it does not help where the server has dropped this client for good (an evicted CephFS session)",
+		Risk:    "none",
+	}
+	if m.FSType == "ceph" {
+		r.Risk = "none; it does not help where the server has dropped this client for good (an evicted session)"
 	}
 	switch m.Class {
 	case mounts.ClassFUSE:
@@ -83,7 +93,16 @@ func abortFUSE(m mounts.Mount) forensics.Remedy {
 	}
 }
 
+// forceUnmount ends the requests of a network file system. The SMB client's own umount_begin only wakes those that wait,
+// and they go on waiting (cifs_umount_begin in fs/smb/client/cifsfs.c, seen with Linux 6.1).
 func forceUnmount(m mounts.Mount) forensics.Remedy {
+	if isSMB(m) {
+		return forensics.Remedy{
+			Command: "Wait: a silent server is given up after three times echo_interval (180 s unless mounted otherwise), and what waits then fails with EHOSTDOWN",
+			Why:     "the SMB client ends its requests itself; umount -f ends none. SIGKILL ends a thread that waits for an answer, but none that waits for another one to connect",
+			Risk:    "what fails was not written; where the mount has the option hard, callers go on waiting",
+		}
+	}
 	r := forensics.Remedy{
 		Command:      "umount -c -f " + quote(m.MountPoint),
 		Why:          "fails the outstanding requests with EIO so that waiting threads go on; may have to be repeated. -c keeps umount(8) from touching the dead mount while it resolves the path",
@@ -130,10 +149,14 @@ func cordon(p *forensics.Pass) forensics.Remedy {
 
 // unmountDead is for a file system that answers with an error: nothing waits, so a plain lazy unmount suffices.
 func unmountDead(m mounts.Mount) forensics.Remedy {
-	return forensics.Remedy{
+	r := forensics.Remedy{
 		Command:      "umount -c -l " + quote(m.MountPoint),
 		Why:          "the mount answers every call with an error and does not heal; without it the kubelet can finish the pod, or mount it anew",
-		Precondition: fmt.Sprintf("the pods that use %s have been stopped or can be restarted", m.Source),
+		Precondition: "the pods that use " + m.Source + " have been stopped or can be restarted",
 		Risk:         "unwritten data is lost already; mounts below it are detached, too",
 	}
+	if isSMB(m) {
+		r.Why = "where the server does not come back, the kubelet can finish the pod"
+	}
+	return r
 }

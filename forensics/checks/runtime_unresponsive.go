@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
@@ -71,7 +73,7 @@ func askingRuntime(p *forensics.Pass) []standing {
 	if len(found) == 0 && len(undated) >= fewAsking {
 		return undated
 	}
-	slices.SortStableFunc(found, compareStanding)
+	sorting.Stable(found, compareStanding)
 	return found
 }
 

@@ -3,8 +3,9 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // site is a place in the kubelet's code where a goroutine can stand still.
@@ -29,7 +30,7 @@ func (t standing) explain(sites []site) string {
 	if len(places) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(b.depth, a.depth) })
+	sorting.Stable(places, func(a, b place) int { return cmp.Compare(b.depth, a.depth) })
 	var parts []string
 	for _, p := range places {
 		parts = append(parts, p.text)

@@ -3,8 +3,9 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -80,7 +81,7 @@ func allStanding(p *forensics.Pass, functions ...string) []standing {
 			found = append(found, t)
 		}
 	}
-	slices.SortStableFunc(found, compareStanding)
+	sorting.Stable(found, compareStanding)
 	return found
 }
 

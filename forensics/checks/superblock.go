@@ -24,7 +24,11 @@ func superblocks(p *forensics.Pass, status mounts.Status) []superblock {
 	seen := map[string]bool{}
 	for _, h := range p.Evidence.Health {
 		worst, _ := p.Model.Health(h.Device)
-		if worst.Status != status || seen[h.Device] {
+		is := worst.Status
+		if b, _ := p.Model.Backing(h.Device); is == mounts.StatusDenied && b.Fault == mounts.FaultBlocklisted {
+			is = mounts.StatusDisconnected // the CephFS client answers EACCES then (Linux 6.1)
+		}
+		if is != status || seen[h.Device] {
 			continue
 		}
 		seen[h.Device] = true
@@ -127,7 +131,7 @@ func behind(p *forensics.Pass, device string) (string, []forensics.Ref) {
 		mounts.FaultSilent:      "The server is reached and does not answer",
 		mounts.FaultBlocklisted: "The server has thrown this client out",
 		mounts.FaultRejected:    "The server does not keep the session with this client",
-		mounts.FaultOffline:     "The disk is offline",
+		mounts.FaultOffline:     "The disk takes no requests",
 		mounts.FaultSuspended:   "The disk is suspended",
 		mounts.FaultNoPath:      "The disk has no path left",
 		mounts.FaultBusy:        "The disk has not finished what it was asked",

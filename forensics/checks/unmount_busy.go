@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -28,7 +30,8 @@ that very mount, and mounts below it, loop devices, swap, NFS exports and bound 
 them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
 the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
 itself are not counted. A process in another mount namespace holds its own copy of a mount and does not keep the host's
-busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others.
+busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
+not in the way, but keeps the file system and its server or disk in use: layers of overlays, other mounts of it.
 
 The kubelet's log shows the refused unmounts themselves, since when, how often, and how long it waits until the next try
 (500 ms, doubled each time up to 2 min 2 s). "Busy" is told from umount's words in any language. Only what was still
@@ -151,6 +154,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 		process, _ := p.Model.Process(h.PID)
 		return h.PID == g.by || g.pod != "" && process.PodUID == g.pod
 	})
+	users := kernel
 	kernel = slices.DeleteFunc(slices.Clone(kernel), func(k mounts.KernelUser) bool { return !k.Blocks })
 	if len(holders)+len(kernel) == 0 {
 		return
@@ -166,8 +170,9 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	}
 	by := append(busyProcesses(p, &f, m, holders), busyKernel(&f, kernel)...)
 	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
-	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s "+
-		"Restarting the kubelet does not help. Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), mounts.KernelBlind)
+	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s "+
+		"Restarting the kubelet does not help. Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users),
+		mounts.KernelBlind)
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m))
 	for _, r := range refused {
 		if r.subject == f.Subject {
@@ -183,7 +188,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, holders []procs.Holder) []string {
 	var by []string
 	pids := holdingPIDs(holders)
-	slices.SortStableFunc(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
+	sorting.Stable(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
 	for _, pid := range pids {
 		first := holders[slices.IndexFunc(holders, func(h procs.Holder) bool { return h.PID == pid })]
 		text, remedy := who(p, pid)+" "+byWhat(first), stopHolder(p, pid)
@@ -242,7 +247,7 @@ func stopRank(p *forensics.Pass, pid int) int {
 // busyKernel says what in the kernel holds a mount, and adds how to free it: inner mounts before outer ones.
 func busyKernel(f *forensics.Finding, kernel []mounts.KernelUser) []string {
 	var by []string
-	slices.SortStableFunc(kernel, func(a, b mounts.KernelUser) int {
+	sorting.Stable(kernel, func(a, b mounts.KernelUser) int {
 		if (a.Use == mounts.UseMount) != (b.Use == mounts.UseMount) {
 			return map[bool]int{true: -1, false: 1}[a.Use == mounts.UseMount]
 		}
@@ -273,6 +278,29 @@ func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 	return " System calls under way hold it, too, until they return: those of " + forensics.Plural(len(calls), "thread") + ", " + some(calls) + "."
 }
 
+// notInTheWay names what keeps the file system in use, its disk or its server, when the mount is gone.
+func notInTheWay(users []mounts.KernelUser) string {
+	var names []string
+	for _, k := range users {
+		var text string
+		switch k.Use {
+		case mounts.UseOverlay:
+			text = fmt.Sprintf("the overlay at %s has a layer on it (%s)", k.What, k.Detail)
+		case mounts.UseBind:
+			text = "it is mounted at " + k.What + ", too"
+		case mounts.UseDevice:
+			text = k.What + " is on the same disk"
+		}
+		if text != "" && !slices.Contains(names, text) {
+			names = append(names, text)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " Not in the way, but with it the file system itself stays in use: " + some(names) + "."
+}
+
 // unmountAtLast is the last step.
 func unmountAtLast(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 	h, _ := p.Model.Health(m.Device)
@@ -281,6 +309,8 @@ func unmountAtLast(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 		r := abortFUSE(m)
 		r.Why += "; then umount -c " + quote(m.MountPoint) + " goes through"
 		return r
+	case h.Status == mounts.StatusHung && isSMB(m):
+		return lazyUnmount(m)
 	case h.Status == mounts.StatusHung && m.Class == mounts.ClassNetwork:
 		return forceUnmount(m)
 	}
@@ -303,7 +333,7 @@ func kernelText(k mounts.KernelUser) string {
 	case mounts.UseExport:
 		return fmt.Sprintf("nfsd exports %s", k.What)
 	case mounts.UseSocket:
-		return fmt.Sprintf("a socket is bound to %s", k.What)
+		return fmt.Sprintf("a socket is bound to %s, which no process that can be seen has open", k.What)
 	}
 	return fmt.Sprintf("%s %s", k.Use, k.What)
 }

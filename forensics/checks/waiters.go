@@ -3,7 +3,8 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -27,7 +28,7 @@ func waiters(p *forensics.Pass, device string) []waiter {
 		seconds, from := p.Model.Waited(t)
 		found = append(found, waiter{t, seconds, from})
 	}
-	slices.SortStableFunc(found, func(a, b waiter) int { return cmp.Compare(b.seconds, a.seconds) })
+	sorting.Stable(found, func(a, b waiter) int { return cmp.Compare(b.seconds, a.seconds) })
 	return found
 }
 

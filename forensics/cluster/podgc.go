@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // Rule is a reason of the pod garbage collector to delete a pod.
@@ -107,7 +109,7 @@ func (d Dump) podsWhere(wanted func(Pod) bool) []int {
 // sortForGC sorts pods as the controller does: the evicted first since 1.27, then the oldest, then by name, whatever
 // their namespace.
 func (d Dump) sortForGC(pods []int, evictedFirst bool) {
-	slices.SortStableFunc(pods, func(i, j int) int {
+	sorting.Stable(pods, func(i, j int) int {
 		a, b := &d.Pods[i], &d.Pods[j]
 		if evictedFirst && a.Evicted() != b.Evicted() {
 			if a.Evicted() {

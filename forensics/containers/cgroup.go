@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
@@ -280,6 +282,6 @@ func (w *walker) sorted() []PodCgroup {
 		slices.Sort(p.Containers)
 		pods = append(pods, *p)
 	}
-	slices.SortStableFunc(pods, func(a, b PodCgroup) int { return cmp.Compare(a.PodUID, b.PodUID) })
+	sorting.Stable(pods, func(a, b PodCgroup) int { return cmp.Compare(a.PodUID, b.PodUID) })
 	return pods
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
@@ -232,7 +234,7 @@ func (s *store) listImages() []Image {
 	for _, key := range sortedKeys(s.images) {
 		list = append(list, *s.images[key])
 	}
-	slices.SortStableFunc(list, func(a, b Image) int { return cmp.Compare(strings.Join(a.Names, " "), strings.Join(b.Names, " ")) })
+	sorting.Stable(list, func(a, b Image) int { return cmp.Compare(strings.Join(a.Names, " "), strings.Join(b.Names, " ")) })
 	return list
 }
 

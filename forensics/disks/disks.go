@@ -12,6 +12,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // The roles of file systems for the kubelet (k8s.io/kubelet/pkg/apis/stats, Summary).
@@ -190,7 +192,7 @@ func (s *State) Reaches() []Reach {
 		r.Met = r.Have < r.Limit
 		reaches = append(reaches, r)
 	}
-	slices.SortStableFunc(reaches, func(a, b Reach) int { return cmp.Compare(a.Left(), b.Left()) })
+	sorting.Stable(reaches, func(a, b Reach) int { return cmp.Compare(a.Left(), b.Left()) })
 	return reaches
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // Usage is where the space of one file system went.
@@ -79,7 +81,7 @@ func (c *Counting) Usage(f FileSystem, extra ...Item) Usage {
 
 func (u *Usage) add(items []Item) {
 	sums := map[string]*KindSum{}
-	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Path, b.Path)) })
+	sorting.Stable(items, func(a, b Item) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Path, b.Path)) })
 	for _, item := range items {
 		sum := sums[item.Kind]
 		if sum == nil {
@@ -96,7 +98,7 @@ func (u *Usage) add(items []Item) {
 	for _, kind := range slices.Sorted(maps.Keys(sums)) {
 		u.Kinds = append(u.Kinds, *sums[kind])
 	}
-	slices.SortStableFunc(u.Kinds, func(a, b KindSum) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	sorting.Stable(u.Kinds, func(a, b KindSum) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	u.UnexplainedBytes = u.UsedBytes - u.CountedBytes
 }
 

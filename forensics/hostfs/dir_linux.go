@@ -139,15 +139,24 @@ func (d *Dir) Info() (Info, error) {
 	return infoOf(&st), nil
 }
 
-// readLink does it in one call where a single component of procfs is asked for, which is the case of /proc/PID/fd/N.
+// readLink does it in one call where a single component of procfs is asked for, which is the case of /proc/PID/fd/N, and
+// goes to the directory first for more: a link on the way would be followed.
 func (d *Dir) readLink(rel string) (string, error) {
-	if !strings.Contains(rel, "/") && d.isFast(rel) {
+	if d.isFast(rel) {
 		dir, err := d.fd.use()
 		if err != nil {
 			return "", err
 		}
 		defer d.fd.done()
-		return readlink(dir, rel)
+		at := strings.LastIndexByte(rel, '/')
+		if at < 0 {
+			return readlink(dir, rel)
+		}
+		if dir, err = openBeneath(dir, rel[:at], pathFlags|unix.O_DIRECTORY); err != nil {
+			return "", refused(err)
+		}
+		defer unix.Close(dir)
+		return readlink(dir, rel[at+1:])
 	}
 	fd, err := d.openPath(rel)
 	if err != nil {

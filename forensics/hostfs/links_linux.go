@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
+	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +18,8 @@ type LinkReader struct{ entries, target []byte }
 // Each calls f with every link of the directory rel below d and its text, in the order of the directory. Both are valid
 // until f returns. err says why a link could not be read; the text is nil then. It follows none.
 //
-// In procfs that takes one system call for a link, and elsewhere what [Dir.Entries] and [Dir.ReadLink] take.
+// In procfs that takes one system call for a link, and elsewhere what [Dir.Entries] and [Dir.ReadLink] take. Descriptors
+// are read by number up to the first that is missing, and only the others are listed, which saves the kernel work.
 func (r *LinkReader) Each(d *Dir, rel string, limit int, f func(name, text []byte, err error)) error {
 	if d.mount != nil || !d.isFast(rel) {
 		return r.eachSlowly(d, rel, limit, f)
@@ -34,6 +37,9 @@ func (r *LinkReader) Each(d *Dir, rel string, limit int, f func(name, text []byt
 	if r.entries == nil {
 		r.entries, r.target = make([]byte, 32<<10), make([]byte, 8<<10) // no text is longer than a page
 	}
+	if limit, err = r.numbered(fd, limit, f); err != nil {
+		return d.error("readdir", rel, err)
+	}
 	for {
 		n, err := unix.Getdents(fd, r.entries)
 		switch {
@@ -45,6 +51,28 @@ func (r *LinkReader) Each(d *Dir, rel string, limit int, f func(name, text []byt
 		if limit, err = r.links(fd, r.entries[:n], limit, f); err != nil {
 			return d.error("readdir", rel, err)
 		}
+	}
+}
+
+// numbered reads the links "0", "1", "2" and so on up to the first that is missing, and moves to what comes after that. The
+// position in a directory of descriptors is 2 more than the next number, in every Linux since 2.6 (proc_readfd_common in
+// fs/proc/fd.c).
+func (r *LinkReader) numbered(fd, limit int, f func(name, text []byte, err error)) (int, error) {
+	var buf [24]byte
+	for next := int64(0); ; next++ {
+		name := append(strconv.AppendInt(buf[:0], next, 10), 0)
+		n, err := r.readlink(fd, name)
+		if err != nil {
+			if next > 0 {
+				_, err = unix.Seek(fd, next+2, io.SeekStart)
+				return limit, err
+			}
+			return limit, nil
+		}
+		if limit--; limit < 0 {
+			return 0, ErrTruncated
+		}
+		f(name[:len(name)-1], r.target[:n], nil)
 	}
 }
 

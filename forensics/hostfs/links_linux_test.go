@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,6 +61,67 @@ func TestLinkReader(t *testing.T) {
 			t.Errorf("a directory that is not there: %v", err)
 		}
 	})
+}
+
+// TestLinkReaderGaps has descriptors with gaps between them: each is found once, wherever the first gap is and however long.
+func TestLinkReaderGaps(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	for _, before := range []int{0, 1, 20, 200} {
+		for _, gap := range []int{1, 2, 9, 70} {
+			var files []*os.File // from descriptor 3 on
+			for range before {
+				files = append(files, file)
+			}
+			for range 3 {
+				files = append(append(files, make([]*os.File, gap)...), file)
+			}
+			cmd := exec.Command("sleep", "1000")
+			cmd.ExtraFiles = files
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for i, file := range files {
+				if file != nil {
+					want = append(want, strconv.Itoa(i+3))
+				}
+			}
+			if got := descriptorsOf(t, cmd.Process.Pid, file.Name()); !slices.Equal(got, want) {
+				t.Errorf("%d before gaps of %d: descriptors %v, want %v", before, gap, got, want)
+			}
+			_, _ = cmd.Process.Kill(), cmd.Wait()
+		}
+	}
+}
+
+// descriptorsOf lists those that a process has of one file.
+func descriptorsOf(t *testing.T, pid int, file string) []string {
+	t.Helper()
+	f, err := Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	d, err := f.OpenDir("/proc/" + strconv.Itoa(pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	var names []string
+	var r LinkReader
+	err = r.Each(d, "fd", 1<<20, func(name, text []byte, _ error) {
+		if string(text) == file {
+			names = append(names, string(name))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 // TestLinkReaderInProc has a descriptor of a file whose name is as long as names can be.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // A process is a candidate that is one, with its program.
@@ -19,7 +21,7 @@ type process struct {
 // one that was started last: an older one is what a restart could not kill.
 func choose(candidates []Candidate, hostMountNS uint64) (chosen *process, others []int) {
 	running, zombies := sortOut(candidates)
-	slices.SortStableFunc(running, func(a, b process) int {
+	sorting.Stable(running, func(a, b process) int {
 		return cmp.Or(
 			compareBool(a.supervises(), b.supervises()),
 			compareBool(a.elsewhere(hostMountNS), b.elsewhere(hostMountNS)),

@@ -6,9 +6,10 @@ import (
 	"io"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
@@ -157,7 +158,7 @@ func series(fsys *hostfs.FS, dir, origin string, since time.Time, belongs func(s
 		}
 		files = append(files, written{name, info.ModTime})
 	}
-	slices.SortStableFunc(files, func(a, b written) int { return a.at.Compare(b.at) })
+	sorting.Stable(files, func(a, b written) int { return a.at.Compare(b.at) })
 	if drop := len(files) - maxRotated; drop > 0 {
 		notes = append(notes, File{Path: path.Join(dir, "…"), Origin: origin, Status: "truncated", Detail: "too many files: the oldest are left out"})
 		files = files[drop:]

@@ -3,9 +3,10 @@ package logs
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // Bounds of a story. What finds no room is counted in Story.Dropped.
@@ -295,7 +296,7 @@ func (f *folder) story(files []File) Story {
 	for _, ev := range f.order {
 		s.Events = append(s.Events, ev.finish())
 	}
-	slices.SortStableFunc(s.Events, func(a, b Event) int { return compareTimes(a.First, b.First) })
+	sorting.Stable(s.Events, func(a, b Event) int { return compareTimes(a.First, b.First) })
 	if f.kubelet {
 		s.Loop = f.loop.told()
 	}

@@ -3,6 +3,8 @@ package logs
 import (
 	"slices"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // minGap is the silence of the sync loop that is told.
@@ -72,7 +74,7 @@ func (l *loop) gap(until time.Time) {
 		return
 	}
 	l.Gaps = append(l.Gaps, Gap{From: l.last, Seconds: silence.Seconds()})
-	slices.SortStableFunc(l.Gaps, func(a, b Gap) int { return int(b.Seconds - a.Seconds) })
+	sorting.Stable(l.Gaps, func(a, b Gap) int { return int(b.Seconds - a.Seconds) })
 	if len(l.Gaps) > maxGaps {
 		l.Gaps = l.Gaps[:maxGaps]
 	}

@@ -2,9 +2,10 @@ package logs
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // operationID is what the kubelet lets run once at a time: a direction, a volume and a pod.
@@ -172,7 +173,7 @@ func (s *operations) unmounts(uid string) []*operation {
 			found = append(found, op)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *operation) int {
+	sorting.Stable(found, func(a, b *operation) int {
 		return cmp.Or(cmp.Compare(b.Failures, a.Failures), cmp.Compare(a.UniqueName, b.UniqueName))
 	})
 	return found
@@ -199,7 +200,7 @@ func (s *operations) list() []Operation {
 		}
 		out = append(out, o)
 	}
-	slices.SortStableFunc(out, func(a, b Operation) int {
+	sorting.Stable(out, func(a, b Operation) int {
 		return cmp.Or(cmp.Compare(b.Failures, a.Failures), compareTimes(a.Started, b.Started),
 			cmp.Compare(a.UniqueName, b.UniqueName), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Name, b.Name))
 	})

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // unmountTakes is how long an unmount may run without a word before it is said to hang.
@@ -17,7 +19,7 @@ func (s *deletions) list(f *folder) []Deletion {
 	for _, d := range all {
 		d.finish(f)
 	}
-	slices.SortStableFunc(all, func(a, b *deletion) int {
+	sorting.Stable(all, func(a, b *deletion) int {
 		return cmp.Or(boolOrder(a.Done, b.Done), boolOrder(a.weak(), b.weak()), cmp.Compare(a.order, b.order))
 	})
 	out := make([]Deletion, 0, min(len(all), maxDeletions))

@@ -52,7 +52,7 @@ type Backing struct {
 // Some take locks of the file system's client, so callers that must not wait call it under package probe. Errors are those
 // of files that are there and cannot be read.
 func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mount) bool) ([]Backing, []error) {
-	b := backings{fsys: fsys, list: []Backing{}, proc: "/proc/self/"}
+	b := backings{fsys: fsys, index: table.Index(), list: []Backing{}, proc: "/proc/self/"}
 	if table.PID != 0 {
 		b.proc = fmt.Sprintf("/proc/%d/", table.PID)
 	}
@@ -75,13 +75,19 @@ func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mou
 		case m.FSType == "cifs" || m.FSType == "smb3":
 			one.CIFS = b.cifs(m)
 		case m.Class == ClassBlock:
-			one.Disks = append(one.Disks, readDisks(fsys, m.Device)...)
+			one.Disks = append(one.Disks, b.disks(m.Device, "", maxStack)...)
+			for i := 0; i < len(one.Disks) && one.Ceph == nil; i++ {
+				one.Ceph = b.rbd(one.Disks[i].Name)
+			}
 		}
 		if one.NFS == nil && one.Ceph == nil && one.CIFS == nil && len(one.Disks) == 0 {
 			continue
 		}
 		seen[m.Device] = true
-		if m.Class == ClassNetwork {
+		switch {
+		case one.Ceph != nil && len(one.Ceph.Owing) > 0:
+			one.Connections = b.connections(one.Ceph.servers())
+		case m.Class == ClassNetwork:
 			one.Connections = b.connections(serversOf(m))
 		}
 		if one.NFS != nil {
@@ -96,10 +102,11 @@ func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mou
 
 // backings reads each file once.
 type backings struct {
-	fsys *hostfs.FS
-	proc string // the directory of the process that has the table
-	list []Backing
-	errs []error
+	fsys  *hostfs.FS
+	index *Index
+	proc  string // the directory of the process that has the table
+	list  []Backing
+	errs  []error
 
 	stats      []NFSState
 	clients    []CephState
@@ -115,21 +122,46 @@ type backings struct {
 
 // judge says what the parts show together.
 func (b *Backing) judge() {
-	switch {
-	case len(b.Disks) > 0:
+	if len(b.Disks) > 0 {
 		b.Fault, b.Why = diskFault(b.Disks, 0)
-		return
-	case b.Ceph != nil:
+		if b.Ceph == nil || b.Fault != FaultNone && b.Fault != FaultBusy {
+			return
+		}
+	}
+	disk, busy := b.Why, b.Fault
+	b.Fault, b.Why = FaultNone, ""
+	if b.Ceph != nil {
 		b.Fault, b.Why = b.Ceph.fault()
 	}
-	if b.Fault != FaultNone && b.Fault != FaultSilent {
-		return
+	if b.Fault == FaultNone || b.Fault == FaultSilent {
+		b.judgeServer()
 	}
+	switch {
+	case b.Fault == FaultNone:
+		b.Fault, b.Why = busy, disk
+	case b.Ceph != nil && b.Ceph.Alike > 0:
+		b.Why += fmt.Sprintf("; read from one of %d clients of this cluster, which cannot be told apart", b.Ceph.Alike)
+	}
+}
+
+// judgeServer says what the connections and requests show.
+func (b *Backing) judgeServer() {
 	outstanding := b.outstanding()
-	if fault, why := connectionFault(b.Connections, outstanding > 0); fault != FaultNone {
-		b.Fault, b.Why = fault, why
+	fault, why := connectionFault(b.Connections, outstanding > 0)
+	switch owing := b.Ceph.servers(); {
+	case b.Ceph == nil:
+	case len(owing) > 0 && len(b.Connections) == 0:
+		fault, why = FaultLost, fmt.Sprintf("there is no connection to %s: it or its host is down", b.Ceph.OwingNames())
+	case len(owing) == 0 && fault != FaultUnreachable && b.Ceph.MonitorRequests == 0:
+		fault = FaultNone // those are the monitors, which owe nothing
 	}
-	if b.Fault == FaultNone && outstanding > 0 {
+	if fault != FaultNone {
+		b.Fault, b.Why = fault, strings.TrimPrefix(b.Why+"; "+why, "; ")
+	}
+	switch {
+	case b.CIFS != nil && !b.CIFS.Connected && (b.Fault == FaultNone || b.Fault == FaultRefused):
+		b.Fault, b.Why = FaultLost, "the client has lost its connection and tries every few seconds to make a new one; none was being made when it was looked at"
+	case b.Fault == FaultNone && outstanding > 0:
 		b.Fault = FaultSilent
 	}
 	if outstanding > 0 {

@@ -2,28 +2,47 @@ package mounts
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// CephState is what the kernel's CephFS client knows of one file system.
+// CephState is what the kernel's client of Ceph knows of one file system or RBD.
 type CephState struct {
 	// Client is its directory below /sys/kernel/debug/ceph, "<fsid>.client<number>".
 	Client string `json:"client"`
+	// Alike is how many clients this may be, of which those in trouble all show the same; 0 if it is certain. Each
+	// superblock has a client of its own, and nothing says which.
+	Alike int `json:"clients_alike,omitempty"`
 	// Blocklisted says that the cluster has thrown this client out; absent where the kernel does not tell (before 5.9).
 	Blocklisted *bool `json:"blocklisted,omitempty"`
 	// Sessions are those with metadata servers.
 	Sessions []CephSession `json:"sessions"`
-	// Requests that have not been answered, by whom; Homeless are those of OSDRequests for which no daemon is up.
+	// Requests that have not been answered, by whom; Homeless are those of OSDRequests for which no daemon is up. Unsafe
+	// are those of MDSRequests that were answered and wait to be written by the storage daemons.
 	MDSRequests     int `json:"mds_requests"`
+	Unsafe          int `json:"unsafe_mds_requests"`
 	OSDRequests     int `json:"osd_requests"`
 	Homeless        int `json:"homeless_osd_requests"`
 	MonitorRequests int `json:"monitor_requests"`
 	// Oldest is the first request to a metadata server, as the kernel prints it.
 	Oldest string `json:"oldest_mds_request,omitempty"`
+	// Owing are the daemons that have not answered, as far as the client knows their addresses.
+	Owing []CephDaemon `json:"owing,omitempty"`
+
+	name     string   // the user of Ceph
+	monitors []string // their addresses
+	files    bool     // a client of CephFS, not of RBD
+}
+
+// A CephDaemon is one that owes answers.
+type CephDaemon struct {
+	Name    string `json:"name"`              // "mds0", "osd3"
+	Address string `json:"address,omitempty"` // "10.0.0.5:6801"; empty if the client's maps have none
 }
 
 // A CephSession is one with a metadata server. The states are those of ceph_session_state_name in fs/ceph/mds_client.c:
@@ -40,30 +59,94 @@ const (
 	maxSessions = 64
 )
 
-// ceph finds the client of a mount: the only one, or the one of the cluster that the mount's source names (Linux 5.17,
-// "user@fsid.name=/path"). It is nil where that is not certain.
+// ceph finds the client of a mount. Several are left where file systems of one cluster are mounted: then those in trouble
+// tell, if all tell the same, and it is nil otherwise.
 func (b *backings) ceph(m *Mount) *CephState {
-	if !b.cephRead {
-		b.cephRead = true
-		b.readCeph()
-	}
-	if len(b.clients) == 1 {
-		return &b.clients[0]
-	}
-	var found *CephState
-	for i, c := range b.clients {
-		fsid, _, _ := strings.Cut(c.Client, ".")
-		if strings.Contains(m.Source, "@"+fsid+".") || option(m, "fsid") == fsid {
-			if found != nil {
-				return nil
-			}
-			found = &b.clients[i]
+	b.readCeph()
+	var found []*CephState
+	for i := range b.clients {
+		if c := &b.clients[i]; c.files && c.may(m) {
+			found = append(found, c)
 		}
 	}
-	return found
+	if len(found) == 1 {
+		return found[0]
+	}
+	var first *CephState
+	for _, c := range found {
+		fault, _ := c.fault()
+		if fault == FaultNone {
+			continue
+		}
+		if first == nil {
+			first = c
+		}
+		if other, _ := first.fault(); other != fault {
+			return nil
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	if first == nil {
+		first = found[0] // all are well
+	}
+	alike := *first
+	alike.Alike = len(found)
+	return &alike
+}
+
+// may says whether a client can be that of a mount: by the cluster, which the source names from Linux 5.17 on
+// ("user@fsid.name=/path"), by the monitors, which it names before, and by the user.
+func (c *CephState) may(m *Mount) bool {
+	fsid, _, _ := strings.Cut(c.Client, ".")
+	user, rest, _ := strings.Cut(m.Source, "@")
+	named, _, _ := strings.Cut(rest, ".")
+	if named = cmp.Or(named, option(m, "fsid")); named != "" && named != fsid {
+		return false
+	}
+	if rest == "" {
+		user = option(m, "name")
+	}
+	if user != "" && c.name != "" && user != c.name {
+		return false
+	}
+	addresses, _, _ := strings.Cut(m.Source, ":/")
+	known := strings.Split(addresses, ",")
+	if rest != "" || len(c.monitors) == 0 || len(known) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(known, func(at string) bool {
+		return slices.ContainsFunc(c.monitors, func(monitor string) bool { return monitor == at || strings.HasPrefix(monitor, at+":") })
+	})
+}
+
+// rbd finds the client of a mapped RBD by what its driver says of it.
+func (b *backings) rbd(device string) *CephState {
+	number, ok := strings.CutPrefix(device, "rbd")
+	number, _, _ = strings.Cut(number, "p") // a partition
+	if !ok {
+		return nil
+	}
+	read := func(name string) string {
+		text, _ := b.fsys.ReadFile("/sys/bus/rbd/devices/"+number+"/"+name, 256)
+		return string(bytes.TrimSpace(text))
+	}
+	b.readCeph()
+	client := read("cluster_fsid") + "." + read("client_id")
+	for i := range b.clients {
+		if b.clients[i].Client == client {
+			return &b.clients[i]
+		}
+	}
+	return nil
 }
 
 func (b *backings) readCeph() {
+	if b.cephRead {
+		return
+	}
+	b.cephRead = true
 	entries, err := b.fsys.ReadDir(cephDebug, maxClients)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.errs = append(b.errs, fmt.Errorf("ceph: %w", err))
@@ -76,7 +159,13 @@ func (b *backings) readCeph() {
 		for _, file := range []struct {
 			name  string
 			parse func([]byte)
-		}{{"mdsc", c.mdsc}, {"osdc", c.osdc}, {"monc", c.monc}, {"mds_sessions", c.sessions}, {"status", c.status}} {
+		}{
+			{"mdsc", c.mdsc}, {"osdc", c.osdc}, {"monc", c.monc}, {"mds_sessions", c.sessions}, {"status", c.status},
+			{"monmap", c.monmap}, {"mdsmap", c.addresses}, {"osdmap", c.addresses},
+		} {
+			if file.name == "mdsmap" && len(c.Owing) == 0 || file.name == "osdmap" && c.OSDRequests == 0 {
+				continue // large, and of no use
+			}
 			text, err := b.fsys.ReadFile(cephDebug+"/"+e.Name+"/"+file.name, maxCeph)
 			if err == nil {
 				file.parse(text)
@@ -88,14 +177,71 @@ func (b *backings) readCeph() {
 	}
 }
 
+// owes notes a daemon that has not answered.
+func (c *CephState) owes(name string) {
+	if len(c.Owing) < maxSessions && !slices.ContainsFunc(c.Owing, func(d CephDaemon) bool { return d.Name == name }) {
+		c.Owing = append(c.Owing, CephDaemon{Name: name})
+	}
+}
+
+// OwingNames are the daemons that owe answers, "mds0 at 10.0.0.5:6809, osd3 at 10.0.0.6:6801".
+func (c *CephState) OwingNames() string {
+	var names []string
+	for _, d := range c.Owing[:min(len(c.Owing), 4)] {
+		names = append(names, d.Name+" at "+cmp.Or(d.Address, "no known address"))
+	}
+	return strings.Join(names, ", ")
+}
+
+// addresses reads those of daemons from mdsmap and osdmap ("	mds0	(1)10.0.0.5:6809	(up:active)", "osd3	(1)10.0.0.5:6801	100%").
+func (c *CephState) addresses(text []byte) {
+	for line := range bytes.Lines(text) {
+		words := bytes.Fields(line)
+		if len(words) < 2 {
+			continue
+		}
+		for i := range c.Owing {
+			if c.Owing[i].Name == string(words[0]) {
+				c.Owing[i].Address = cephAddress(words[1])
+			}
+		}
+	}
+}
+
+// monmap reads "	mon0	(1)10.0.0.5:6789".
+func (c *CephState) monmap(text []byte) {
+	for line := range bytes.Lines(text) {
+		if words := bytes.Fields(line); len(words) == 2 && bytes.HasPrefix(words[0], []byte("mon")) && len(c.monitors) < maxSessions {
+			c.monitors = append(c.monitors, cephAddress(words[1]))
+		}
+	}
+}
+
+// cephAddress is "(1)10.0.0.5:6789" without the type in front (ceph_pr_addr in net/ceph/messenger.c).
+func cephAddress(text []byte) string {
+	_, address, ok := bytes.Cut(text, []byte{')'})
+	if !ok {
+		address = text
+	}
+	return string(address)
+}
+
 // mdsc reads requests to metadata servers, one a line (mdsc_show in fs/ceph/debugfs.c): "73	mds0	getattr	 #10000000000".
 func (c *CephState) mdsc(text []byte) {
+	c.files = true
 	for line := range bytes.Lines(text) {
 		if _, err := strconv.ParseUint(string(firstWord(line)), 10, 64); err != nil {
 			continue
 		}
 		if c.MDSRequests++; c.MDSRequests == 1 {
 			c.Oldest = string(bytes.Join(bytes.Fields(line), []byte{' '}))
+		}
+		words := bytes.Fields(line)
+		switch {
+		case slices.ContainsFunc(words, func(w []byte) bool { return string(w) == "(unsafe)" }):
+			c.Unsafe++
+		case len(words) > 1 && bytes.HasPrefix(words[1], []byte("mds")):
+			c.owes(string(words[1]))
 		}
 	}
 }
@@ -109,15 +255,20 @@ func (c *CephState) osdc(text []byte) {
 		switch {
 		case len(words) == 0:
 		case string(words[0]) == "REQUESTS":
-			heading, counting = true, false
+			heading, counting = true, true
 			c.OSDRequests = int(field(words, 1))
 			if len(words) > 3 && string(words[2]) == "homeless" {
 				c.Homeless = int(field(words, 3))
 			}
 		case string(words[0]) == "LINGER" || string(words[0]) == "BACKOFFS":
 			counting = false
-		case counting && !heading && words[0][0] >= '0' && words[0][0] <= '9':
-			c.OSDRequests++
+		case counting && words[0][0] >= '0' && words[0][0] <= '9':
+			if !heading {
+				c.OSDRequests++
+			}
+			if len(words) > 1 && bytes.HasPrefix(words[1], []byte("osd")) && string(words[1]) != "osd-1" {
+				c.owes(string(words[1]))
+			}
 		}
 	}
 }
@@ -137,6 +288,9 @@ func (c *CephState) sessions(text []byte) {
 		words := bytes.Fields(line)
 		if len(words) != 2 || len(c.Sessions) >= maxSessions {
 			continue
+		}
+		if string(words[0]) == "name" {
+			c.name = strings.Trim(string(words[1]), `"`)
 		}
 		number, ok := bytes.CutPrefix(words[0], []byte("mds."))
 		if mds, err := strconv.Atoi(string(number)); ok && err == nil {
@@ -166,15 +320,18 @@ func (c *CephState) fault() (Fault, string) {
 			return FaultRejected, fmt.Sprintf("the session with mds.%d is %s", s.MDS, s.State)
 		}
 	}
+	mds := c.MDSRequests - c.Unsafe
 	switch {
 	case c.Homeless > 0:
 		return FaultSilent, fmt.Sprintf("%d requests have no storage daemon (OSD) that is up", c.Homeless)
-	case c.MDSRequests > 0 && c.OSDRequests == 0:
+	case mds > 0 && c.OSDRequests == 0:
 		return FaultSilent, "metadata servers (MDS) do not answer, storage daemons owe nothing: " + c.Oldest
-	case c.OSDRequests > 0 && c.MDSRequests == 0:
+	case c.OSDRequests > 0 && mds == 0:
 		return FaultSilent, "storage daemons (OSD) do not answer, metadata servers owe nothing"
-	case c.MDSRequests+c.OSDRequests > 0:
+	case mds+c.OSDRequests > 0:
 		return FaultSilent, "neither metadata servers nor storage daemons answer"
+	case c.Unsafe > 0:
+		return FaultSilent, "metadata servers (MDS) have answered, but what they answered is not yet written to storage: " + c.Oldest
 	case c.MonitorRequests > 0:
 		return FaultSilent, "monitors do not answer, others owe nothing"
 	}

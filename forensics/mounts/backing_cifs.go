@@ -13,13 +13,16 @@ import (
 // CIFSState is what the SMB client knows of one share.
 type CIFSState struct {
 	Share string `json:"share"` // "\\server\share"
+	// Dialect is the version of the protocol ("3.1.1"); empty where the kernel does not tell it.
+	Dialect string `json:"dialect,omitempty"`
 	// Connected is false where the client has lost its connection or has to set it up again.
 	Connected bool `json:"connected"`
 	// Outstanding are requests that the server has not answered, of all shares on the same connection.
 	Outstanding int `json:"outstanding"`
 }
 
-// cifs finds the state of a mount by its source, "//server/share/directory".
+// cifs finds the state of a mount by its source, "//server/share/directory", and its dialect: the same share may be mounted
+// in several, over a connection each. Nothing is known where connections that differ remain (mounts of several users).
 func (b *backings) cifs(m *Mount) *CIFSState {
 	if !b.sharesRead {
 		b.sharesRead = true
@@ -29,19 +32,29 @@ func (b *backings) cifs(m *Mount) *CIFSState {
 		}
 		b.shares = parseCIFS(text)
 	}
-	source := strings.ToLower(strings.ReplaceAll(m.Source, "/", `\`))
+	source, dialect := strings.ToLower(strings.ReplaceAll(m.Source, "/", `\`)), option(m, "vers")
+	var found *CIFSState
 	for i, s := range b.shares {
-		if share := strings.ToLower(s.Share); source == share || strings.HasPrefix(source, share+`\`) {
-			return &b.shares[i]
+		share := strings.ToLower(s.Share)
+		if source != share && !strings.HasPrefix(source, share+`\`) || s.Dialect != "" && dialect != "" && s.Dialect != dialect {
+			continue
 		}
+		if found != nil && *found != s {
+			return nil
+		}
+		found = &b.shares[i]
 	}
-	return nil
+	return found
 }
 
 var (
 	cifsShare = regexp.MustCompile(`^\d+\) (\\\\.+?) Mounts: \d+`)
-	cifsCount = regexp.MustCompile(`(TCP status|Req On Wire): (\d+)`)
+	cifsValue = regexp.MustCompile(`(TCP status|Req On Wire|Dialect):? (\w+)`)
 )
+
+// cifsDialects are the numbers of [MS-SMB2] 2.2.4 (fs/smb/common/smb2pdu.h) and the names that the option vers has for
+// them. SMB 1.0 has none.
+var cifsDialects = map[string]string{"0x0": "1.0", "0x202": "2.0", "0x210": "2.1", "0x300": "3.0", "0x302": "3.02", "0x311": "3.1.1"}
 
 // cifsGood is CifsGood of enum statusEnum in fs/smb/client/cifsglob.h.
 const cifsGood = 1
@@ -67,11 +80,13 @@ func parseCIFS(text []byte) []CIFSState {
 		if strings.Contains(line, "DISCONNECTED") && len(list) > first {
 			list[len(list)-1].Connected = false
 		}
-		for _, count := range cifsCount.FindAllStringSubmatch(line, -1) {
-			n, err := strconv.Atoi(count[2])
+		for _, value := range cifsValue.FindAllStringSubmatch(line, -1) {
+			n, err := strconv.Atoi(value[2])
 			switch {
+			case value[1] == "Dialect":
+				now.Dialect = cifsDialects[value[2]]
 			case err != nil:
-			case count[1] == "TCP status":
+			case value[1] == "TCP status":
 				now.Connected = now.Connected && n == cifsGood
 			default:
 				now.Outstanding = n

@@ -20,7 +20,9 @@ type DiskState struct {
 	Kind string `json:"kind,omitempty"`
 	// State is that of the SCSI device ("running", "offline", "blocked", "transport-offline") or NVMe controller ("live",
 	// "connecting", "dead").
-	State          string `json:"state,omitempty"`
+	State string `json:"state,omitempty"`
+	// Session is the iSCSI session that a disk is reached by: "session with iqn.2026-11.test:disk at 10.0.0.9 is FAILED".
+	Session        string `json:"session,omitempty"`
 	ReadOnly       bool   `json:"read_only,omitempty"`
 	Suspended      bool   `json:"suspended,omitempty"`
 	InFlightReads  int    `json:"in_flight_reads"`
@@ -28,33 +30,32 @@ type DiskState struct {
 }
 
 const (
-	maxStack = 4 // multipath below crypt below LVM, and one to spare
+	maxStack = 6 // loop on LVM on crypt on multipath, and one to spare
 	maxBelow = 64
 )
 
-// readDisks reads /sys/dev/block/MAJOR:MINOR and what it consists of, itself first; nil if there is no such device.
-func readDisks(fsys *hostfs.FS, device string) []DiskState {
-	if _, _, ok := deviceNumbers(device); !ok {
+// disks reads /sys/dev/block/MAJOR:MINOR and what it consists of, itself first; nil if there is no such device. A loop
+// device consists of the disk that its file is on.
+func (b *backings) disks(device, above string, depth int) []DiskState {
+	if _, _, ok := deviceNumbers(device); !ok || depth == 0 {
 		return nil
 	}
-	dir, err := fsys.Resolve("/sys/dev/block/" + device)
+	dir, err := b.fsys.Resolve("/sys/dev/block/" + device)
 	if err != nil {
 		return nil
 	}
-	return appendDisks(nil, fsys, dir, "", maxStack)
-}
-
-func appendDisks(list []DiskState, fsys *hostfs.FS, dir, above string, depth int) []DiskState {
-	d := diskAt(fsys, dir)
+	d := diskAt(b.fsys, dir)
 	d.For = above
-	list = append(list, d)
-	slaves, err := fsys.ReadDir(dir+"/slaves", maxBelow)
-	if err != nil || depth == 0 || len(list) >= maxBelow {
-		return list
-	}
+	list := []DiskState{d}
+	slaves, _ := b.fsys.ReadDir(dir+"/slaves", maxBelow)
 	for _, e := range slaves {
-		if below, err := fsys.Resolve(dir + "/slaves/" + e.Name); err == nil {
-			list = appendDisks(list, fsys, below, d.Name, depth-1)
+		if text, err := b.fsys.ReadFile(dir+"/slaves/"+e.Name+"/dev", 64); err == nil && len(list) < maxBelow {
+			list = append(list, b.disks(string(bytes.TrimSpace(text)), d.Name, depth-1)...)
+		}
+	}
+	if file, err := b.fsys.ReadFile(dir+"/loop/backing_file", maxPathFile); err == nil {
+		if m, ok := b.index.Covering(strings.TrimSuffix(string(file), "\n")); ok && m.Class == ClassBlock && m.Device != device {
+			list = append(list, b.disks(m.Device, d.Name, depth-1)...)
 		}
 	}
 	return list
@@ -85,6 +86,15 @@ func diskAt(fsys *hostfs.FS, dir string) DiskState {
 		d.Suspended = read("dm/suspended") == "1"
 		d.Map = read("dm/name")
 	}
+	if _, rest, ok := strings.Cut(dir, "/session"); ok {
+		number, _, _ := strings.Cut(rest, "/")
+		dir = "/sys/class/iscsi_session/session" + number // scsi_transport_iscsi.c
+		if state := read("state"); state != "" {
+			d.Session = "session with " + read("targetname")
+			dir = "/sys/class/iscsi_connection/connection" + number + ":0"
+			d.Session += " at " + read("persistent_address") + " is " + state
+		}
+	}
 	return d
 }
 
@@ -112,7 +122,14 @@ func diskFault(list []DiskState, at int) (Fault, string) {
 		return FaultSuspended, d.Name + " (device-mapper) is suspended: requests wait until it is resumed"
 	}
 	if d.bad() {
-		return FaultOffline, fmt.Sprintf("%s is %s", d.Name, d.State)
+		why := fmt.Sprintf("%s is %s", d.Name, d.State)
+		if d.State == "blocked" {
+			why += ": requests wait until its transport (iSCSI, Fibre Channel) is back or gives up"
+		}
+		if d.Session != "" {
+			why += "; the iSCSI " + d.Session
+		}
+		return FaultOffline, why
 	}
 	parts, lost := 0, 0
 	for i := at + 1; i < len(list); i++ {

@@ -61,15 +61,11 @@ func TestBackingsOfServers(t *testing.T) {
 		ID: 2, Device: "0:51", MountPoint: "/mnt/v3", FSType: "nfs", Class: ClassNetwork, Source: "10.0.0.8:/v3",
 		SuperOptions: "rw,vers=3,soft,proto=udp,timeo=11,retrans=3,addr=10.0.0.8",
 	}
-	cifs := Mount{
-		ID: 3, Device: "0:52", MountPoint: "/mnt/smb", FSType: "cifs", Class: ClassNetwork, Source: "//fs1/team data/sub", SuperOptions: "rw,addr=10.0.0.7",
-	}
-	well := Mount{ID: 4, Device: "0:53", MountPoint: "/mnt/well", FSType: "cifs", Class: ClassNetwork, Source: "//fs2/well", SuperOptions: "addr=10.0.0.6"}
 	ceph := Mount{ID: 5, Device: "0:54", MountPoint: "/mnt/ceph", FSType: "ceph", Class: ClassNetwork, Source: "10.0.0.5:6789:/k8s"}
 	const client = "/sys/kernel/debug/ceph/7a1f.client4242/"
 	files := map[string]string{
 		"/proc/self/mountstats": recorded(t, "mountstats"), "/proc/self/net/tcp": recorded(t, "tcp"), "/proc/self/net/tcp6": "  sl  local_address\n",
-		"/proc/fs/cifs/DebugData": recorded(t, "cifs"), client + "mdsc": recorded(t, "mdsc"), client + "osdc": recorded(t, "osdc"),
+		client + "mdsc": recorded(t, "mdsc"), client + "osdc": recorded(t, "osdc"),
 		client + "monc":         "have monmap 3 want 0+\nhave osdmap 55 want 56+\nfs_cluster_id 1\n8 statfs\n",
 		client + "mds_sessions": "global_id 4242\nname \"k8s\"\nmds.0 open\nmds.1 hung\n",
 		client + "status":       "instance: client.4242 (3)10.0.0.2:0/77\nblocklisted: false\n", "/sys/kernel/debug/ceph/meta/x": "",
@@ -91,8 +87,6 @@ func TestBackingsOfServers(t *testing.T) {
 			FaultLost, "no connection to 10.0.0.9:2049 is open",
 		}},
 		"nfs: soft, over UDP":      {soft, nil, want{FaultSilent, "callers get an error after 8.8 s at the earliest"}},
-		"cifs: being connected":    {cifs, nil, want{FaultUnreachable, "the client tries to connect to 10.0.0.7:445"}},
-		"cifs: well":               {well, nil, want{}},
 		"ceph: a session is hung":  {ceph, nil, want{FaultRejected, "the session with mds.1 is hung"}},
 		"ceph: blocklisted":        {ceph, map[string]string{client + "status": "blocklisted: true\n"}, want{FaultBlocklisted, "thrown"}},
 		"ceph: no storage daemon":  {ceph, map[string]string{client + "mds_sessions": "mds.0 open\n"}, want{FaultSilent, "1 requests have no storage daemon"}},
@@ -133,13 +127,19 @@ func TestParseMountStats(t *testing.T) {
 }
 
 func TestParseCIFS(t *testing.T) {
-	want := []CIFSState{{Share: `\\fs1\team data`, Outstanding: 2}, {Share: `\\fs2\well`, Connected: true}}
-	if diff := cmp.Diff(want, parseCIFS([]byte(recorded(t, "cifs")))); diff != "" {
+	const reconnecting = "linux-6.1-cifs-server-stopped-reconnecting"
+	want := []CIFSState{
+		{Share: `\\10.99.0.9\data`, Dialect: "1.0", Outstanding: 1},
+		{Share: `\\10.99.0.9\data`, Dialect: "2.1", Outstanding: 1},
+		{Share: `\\10.99.0.9\team data`, Dialect: "3.1.1", Outstanding: 1},
+		{Share: `\\10.99.0.9\data`, Dialect: "3.1.1", Outstanding: 1},
+	}
+	if diff := cmp.Diff(want, parseCIFS([]byte(recording(t, reconnecting)["/proc/fs/cifs/DebugData"]))); diff != "" {
 		t.Errorf("shares (-want +got):\n%s", diff)
 	}
 	const old = "Servers:\n1) Name: 10.0.0.9  Domain: W Uses: 1 OS: Windows\n\tNOS: X\tCapability: 0x8000e3fd\n\tSMB session status: 1 TCP status: 1\n" +
 		"\tLocal Users To Server: 1 SecMode: 0x3 Req On Wire: 4\n\tShares:\n\t1) \\\\10.0.0.9\\s Mounts: 1 Type: NTFS DevInfo: 0x20\n"
-	if got := parseCIFS([]byte(old)); len(got) != 1 || got[0] != (CIFSState{`\\10.0.0.9\s`, true, 4}) {
+	if got := parseCIFS([]byte(old)); len(got) != 1 || got[0] != (CIFSState{Share: `\\10.0.0.9\s`, Connected: true, Outstanding: 4}) {
 		t.Errorf("the form before 5.3: %+v", got)
 	}
 }
@@ -162,13 +162,11 @@ func TestParseTCP(t *testing.T) {
 
 func TestBackingsOfDisks(t *testing.T) {
 	paths := map[string]string{
-		"/sys/dev/block/253:3": "->../../devices/virtual/block/dm-3", "/sys/devices/virtual/block/dm-3/inflight": "       0        5\n",
-		"/sys/devices/virtual/block/dm-3/ro": "0\n", "/sys/devices/virtual/block/dm-3/dm/uuid": "mpath-3600a0b80\n",
-		"/sys/devices/virtual/block/dm-3/dm/suspended": "0\n",
-		"/sys/devices/virtual/block/dm-3/slaves/sdb":   "->../../../../pci/block/sdb", "/sys/devices/virtual/block/dm-3/slaves/sdc": "->../../../../pci/block/sdc",
-		"/sys/devices/pci/block/sdb/device/state": "offline\n", "/sys/devices/pci/block/sdc/device/state": "running\n",
-		"/sys/dev/block/8:17": "->../../devices/pci/block/sdb/sdb1", "/sys/devices/pci/block/sdb/sdb1/partition": "1\n",
+		"/sys/devices/pci/block/sdb/device/state": "offline\n",
+		"/sys/dev/block/8:17":                     "->../../devices/pci/block/sdb/sdb1", "/sys/devices/pci/block/sdb/sdb1/partition": "1\n",
 		"/sys/devices/pci/block/sdb/sdb1/inflight": "1 0\n",
+		// multipathd has taken away all paths
+		"/sys/dev/block/253:3": "->../../devices/virtual/block/dm-3", "/sys/devices/virtual/block/dm-3/dm/uuid": "mpath-3600a0b80\n",
 	}
 	with := func(name, text string) map[string]string {
 		changed := map[string]string{name: text}
@@ -185,8 +183,7 @@ func TestBackingsOfDisks(t *testing.T) {
 		fault  Fault
 		says   string
 	}{
-		"one path of two is left":    {"253:3", paths, FaultBusy, "5 requests are on their way to dm-3"},
-		"no path is left":            {"253:3", with("/sys/devices/pci/block/sdc/device/state", "transport-offline\n"), FaultNoPath, "none of its 2 paths"},
+		"no path is known":           {"253:3", paths, FaultNoPath, "none of its 0 paths"},
 		"suspended":                  {"253:3", with("/sys/devices/virtual/block/dm-3/dm/suspended", "1\n"), FaultSuspended, "suspended"},
 		"a partition of a lost disk": {"8:17", paths, FaultOffline, "sdb1 is offline"},
 		"nothing is wrong":           {"8:17", with("/sys/devices/pci/block/sdb/device/state", "running\n"), FaultBusy, "1 requests"},
@@ -224,8 +221,13 @@ func TestBackingsHere(t *testing.T) {
 }
 
 func FuzzBackings(f *testing.F) {
-	for _, name := range []string{"mountstats", "tcp", "cifs", "mdsc", "osdc"} {
+	for _, name := range []string{"mountstats", "tcp", "mdsc", "osdc"} {
 		f.Add([]byte(recorded(f, name)))
+	}
+	for _, name := range []string{"cifs-server-stopped", "ceph-osd-stopped"} {
+		for _, text := range recording(f, "linux-6.1-"+name) {
+			f.Add([]byte(text))
+		}
 	}
 	for _, text := range recordedHost(f, "linux-6.1-refused") {
 		f.Add([]byte(text))
@@ -257,7 +259,7 @@ func FuzzBackings(f *testing.F) {
 			}
 		}
 		var c CephState
-		for _, parse := range []func([]byte){c.mdsc, c.osdc, c.monc, c.sessions, c.status} {
+		for _, parse := range []func([]byte){c.mdsc, c.osdc, c.monc, c.sessions, c.status, c.monmap, c.addresses} {
 			parse(text)
 		}
 		if fault, why := c.fault(); (fault == FaultNone) != (why == "") {

@@ -74,6 +74,20 @@ func serversOf(m *Mount) []server {
 	return list
 }
 
+// servers are the daemons that owe answers.
+func (c *CephState) servers() []server {
+	if c == nil {
+		return nil
+	}
+	var list []server
+	for _, d := range c.Owing {
+		if at, err := netip.ParseAddrPort(d.Address); err == nil {
+			list = append(list, server{at.Addr().Unmap(), []uint16{at.Port()}})
+		}
+	}
+	return list
+}
+
 // connections finds those to some servers.
 func (b *backings) connections(servers []server) []Connection {
 	found := []Connection{}

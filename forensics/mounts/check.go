@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
@@ -166,7 +168,7 @@ func (c *checker) run(ctx context.Context) {
 	for _, queue := range c.queues {
 		// A task waits for tasks with fewer mounts above them, and for those before it in its queue. With the queues in
 		// this order no two can wait for each other.
-		slices.SortStableFunc(queue, func(a, b *task) int { return cmp.Compare(len(a.above), len(b.above)) })
+		sorting.Stable(queue, func(a, b *task) int { return cmp.Compare(len(a.above), len(b.above)) })
 		all.Go(func() {
 			s := superblock{checker: c, roots: map[string]*task{}}
 			for _, t := range queue {

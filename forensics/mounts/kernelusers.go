@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
@@ -36,6 +37,8 @@ type KernelUser struct {
 	Use     KernelUse `json:"use"`
 	// What is the user: a mount point, a loop device, a swap file, an exported directory, a socket's name.
 	What string `json:"what"`
+	// Socket is the inode number of a socket, as in the link of a descriptor ("socket:[12345]"); 0 for other users.
+	Socket uint64 `json:"socket_inode,omitempty"`
 	// UserMount is the mount that uses it, 0 for other users.
 	UserMount int `json:"user_mount_id,omitempty"`
 	// Blocks says that umount(2) of MountID answers EBUSY because of it.
@@ -45,13 +48,17 @@ type KernelUser struct {
 
 // KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of [KernelHolders].
 const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an io_uring, " +
-	"an accounting file or a kernel service holds; sockets bound to a relative name, or in another network and mount namespace. inotify and fanotify marks are shown, but do not keep a mount busy"
+	"an accounting file or a kernel service holds; sockets bound to a relative name, and in other namespaces those that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy"
 
 // KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
 // mounts, loop devices, swap files, NFS exports, overlays, bound sockets, and what is stacked on the same disk.
 //
 // It reads /sys/block, /proc/swaps, /proc/fs/nfsd/exports and /proc/net/unix, and touches no mounted file system. What
 // is absent there is not used; other errors are returned together with what was found.
+//
+// The kernel tells files there by their path, and nothing confirms it: a file on a mount that was covered or detached since,
+// or in a container, may seem to be on another one. Not every file system can have swap space: swapon(2) answers EINVAL on
+// tmpfs, overlay and FUSE.
 func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mount) bool) ([]KernelUser, []error) {
 	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, found: []KernelUser{}}
 	u.mounts()
@@ -232,23 +239,39 @@ func BoundSockets(ctx context.Context, fsys *hostfs.FS, table *Table, pids []int
 
 func (u *users) sockets() error { return u.socketsIn("/proc/net/unix") }
 
-// socketsIn reads /proc/net/unix, unix(7): the name is the last column, as bind(2) was given it.
 func (u *users) socketsIn(name string) error {
-	text, err := u.fsys.ReadFile(name, maxList)
-	for line := range bytes.Lines(text) {
-		_, name, ok := bytes.Cut(line, []byte(" /"))
-		if !ok {
-			continue
-		}
-		file := "/" + string(bytes.TrimSuffix(name, []byte{'\n'}))
-		fields := bytes.Fields(line)
-		inode := ""
-		if len(fields) > 6 {
-			inode = "socket:[" + string(fields[6]) + "]"
-		}
-		u.path(file, KernelUser{Use: UseSocket, What: file, Blocks: true, Detail: inode})
+	sockets, err := ReadBoundSockets(u.fsys, name)
+	for _, s := range sockets {
+		u.path(s.Name, KernelUser{Use: UseSocket, What: s.Name, Socket: s.Inode, Blocks: true, Detail: fmt.Sprintf("socket:[%d]", s.Inode)})
 	}
 	return err
+}
+
+// A BoundSocket is a unix socket with a name in a file system. The mount that the name was found on is in use as long as the
+// socket is, and so it is by the connections that the socket accepts, which are listed with the same name.
+type BoundSocket struct {
+	Inode uint64 // as in the link of a descriptor, "socket:[12345]"
+	// Name is what bind(2) was given: a path in the mount namespace and below the root of who called it.
+	Name string
+}
+
+// ReadBoundSockets lists the bound sockets of a network namespace by its net/unix file, unix(7). Relative and abstract names
+// are left out. With an error the list may be incomplete.
+func ReadBoundSockets(fsys *hostfs.FS, file string) ([]BoundSocket, error) {
+	text, err := fsys.ReadFile(file, maxList)
+	var list []BoundSocket
+	for line := range bytes.Lines(text) {
+		before, name, ok := bytes.Cut(line, []byte(" /")) // the last column; no other has a slash
+		columns := bytes.Fields(before)
+		if !ok || len(columns) != 7 {
+			continue
+		}
+		inode, err := strconv.ParseUint(string(columns[6]), 10, 64)
+		if err == nil {
+			list = append(list, BoundSocket{inode, "/" + string(bytes.TrimSuffix(name, []byte{'\n'}))})
+		}
+	}
+	return list, err
 }
 
 // disks finds what is stacked on the disk of a mount.

@@ -22,7 +22,8 @@ const maxProcesses = 1 << 22
 //
 // Since Linux 5.8 each table is read once, which skips no mount; before, until two readings agree.
 //
-// A namespace that no process is in, but an open descriptor or a bind mount of its ns/mnt file keeps alive, is not seen.
+// A namespace that no process is in, but an open descriptor or a bind mount of its ns/mnt file keeps alive, is not among
+// them: see [Uninhabited].
 // Processes that end meanwhile are passed over. Those that may not be looked at make one error together, wrapping
 // fs.ErrPermission; other errors are those of [Read], and so are the remarks on what may block.
 func Namespaces(ctx context.Context, fsys *hostfs.FS, pids []int) ([]Table, []error) {

@@ -16,9 +16,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // ErrBusy says that an earlier call with the same key has not come back. The new call was not started: one hung
@@ -50,7 +51,7 @@ func (g *Group) Outstanding() []Call {
 	for _, call := range g.calls {
 		calls = append(calls, *call)
 	}
-	slices.SortStableFunc(calls, func(a, b Call) int {
+	sorting.Stable(calls, func(a, b Call) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Key, b.Key))
 	})
 	return calls

@@ -24,7 +24,10 @@ type job struct {
 	CPU       int    // the only CPU that the thread may run on, -1 for all
 	Namespace string // "process" or "thread": a mount namespace of its own, where From is mounted at To
 	From, To  string
-	OwnDir    bool // the thread has directories of its own (CLONE_FS)
+	Network   bool   // a network namespace of its own
+	Bind      string // a socket is bound to that name
+	OwnDir    bool   // the thread has directories of its own (CLONE_FS)
+	OwnFiles  bool   // the thread has descriptors of its own (CLONE_FILES)
 	Chroot    string
 	Dir       string // working directory
 	Open      string // opened first: the descriptor of the call
@@ -32,6 +35,14 @@ type job struct {
 	Path      string
 	Threads   int
 	Second    bool // a thread does the job that is not the first of the process
+	EndFirst  bool // the first thread of the process ends meanwhile
+}
+
+// init keeps a child's first thread for childMain.
+func init() {
+	if _, ok := os.LookupEnv(childEnv); ok {
+		runtime.LockOSThread()
+	}
 }
 
 // A child is a process that does a job. Its thread tid has done the preparation and makes the call once it is told to.
@@ -116,6 +127,9 @@ func childMain() {
 				runtime.LockOSThread()
 				done <- j.run()
 			}()
+			if j.EndFirst {
+				_, _, _ = unix.Syscall(unix.SYS_EXIT, 0, 0, 0) // of this thread only
+			}
 			err = <-done
 		} else {
 			err = j.run()
@@ -161,6 +175,9 @@ func (j job) prepare() error {
 	if j.OwnDir {
 		try("unshare", unix.Unshare(unix.CLONE_FS))
 	}
+	if j.OwnFiles {
+		try("unshare", unix.Unshare(unix.CLONE_FILES))
+	}
 	if j.Namespace == "thread" {
 		try("unshare", unix.Unshare(unix.CLONE_NEWNS))
 	}
@@ -168,11 +185,19 @@ func (j job) prepare() error {
 		try("private", unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 		try("bind", unix.Mount(j.From, j.To, "", unix.MS_BIND, ""))
 	}
+	if j.Network {
+		try("network", unix.Unshare(unix.CLONE_NEWNET))
+	}
 	if j.Chroot != "" {
 		try("chroot", unix.Chroot(j.Chroot))
 	}
 	if j.Dir != "" {
 		try("chdir", unix.Chdir(j.Dir))
+	}
+	if j.Bind != "" {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		try("socket", err)
+		try("bind", unix.Bind(fd, &unix.SockaddrUnix{Name: j.Bind}))
 	}
 	return errors.Join(errs...)
 }

@@ -240,6 +240,31 @@ func TestCollectZombieLeader(t *testing.T) {
 	}
 }
 
+// TestCollectJournal reads kernel threads that write the journal of a file system; the names are those of Linux 6.1.
+func TestCollectJournal(t *testing.T) {
+	tr := machineFiles()
+	tr["../sys/class/block/dm-1/dev"], tr["../sys/class/block/loop0/dev"], tr["../sys/dev"] = "253:1\n", "7:0\n", "1:1\n"
+	want := map[int]string{}
+	for id, named := range []struct{ comm, device string }{
+		{"jbd2/dm-1-8", "253:1"}, {"jbd2/loop0-8", "7:0"}, {"xfsaild/dm-1", "253:1"}, {"jbd2/sdz-8", ""}, {"jbd2/..-8", ""}, {"xfsaild/../..", ""},
+	} {
+		id += 30
+		want[id] = named.device
+		tr.add(id, id, tree{
+			"stat": stat(id, named.comm, "D", flagKernelThread, 1, 5), "status": counts, "wchan": "jbd2_journal_commit_transaction",
+			"stack": "[<0>] jbd2_journal_commit_transaction+0x119d/0x1a50 [jbd2]\n[<0>] kjournald2+0xa9/0x280 [jbd2]\n",
+		})
+	}
+	fsys, _ := tr.open(t)
+	got := map[int]string{}
+	for _, thread := range collect(t, fsys, Options{}).Threads {
+		got[thread.TID] = thread.Device
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("devices (-want +got):\n%s", diff)
+	}
+}
+
 // TestCollectFlusher reads a kernel thread that writes a file system back.
 func TestCollectFlusher(t *testing.T) {
 	tr := machineFiles()

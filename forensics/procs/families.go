@@ -49,8 +49,8 @@ var families = []family{
 
 	// CIFS, 9p, cluster file systems.
 	{&cause{WaitServer, "cifs", killable, "An SMB server has not answered a request.", false}, `
-		wait_for_response SendReceive SendReceive2 cifs_send_recv compound_send_recv cifs_reconnect smb2_reconnect
-		cifs_reconnect_tcon cifs_wait_for_server_reconnect SMB2_QFS_info`},
+		wait_for_response SendReceive SendReceive2 cifs_send_recv compound_send_recv cifs_reconnect
+		cifs_wait_for_server_reconnect SMB2_QFS_info`},
 	{&cause{WaitServer, "cifs", killable, "An SMB server allows no further requests until it has answered earlier ones.", false}, `
 		wait_for_free_request wait_for_free_credits wait_for_compound_request`},
 	{&cause{WaitServer, "9p", "", "The server of a 9p file system, mostly the host of a virtual machine, has not answered.", false}, `
@@ -72,7 +72,7 @@ var families = []family{
 		jbd2_log_wait_commit jbd2_journal_commit_transaction wait_transaction_locked wait_transaction_switching
 		add_transaction_credits start_this_handle do_get_write_access jbd2_journal_get_write_access jbd2_complete_transaction
 		__jbd2_log_wait_for_space jbd2_log_do_checkpoint jbd2_journal_flush jbd2_journal_destroy jbd2_journal_lock_updates
-		jbd2_trans_will_send_data_barrier jbd2_journal_stop jbd2_journal_force_commit ext4_fc_commit jbd2_fc_begin_commit
+		jbd2_trans_will_send_data_barrier jbd2_journal_stop jbd2_journal_force_commit jbd2_journal_wait_updates ext4_fc_commit jbd2_fc_begin_commit
 		log_wait_commit journal_commit_transaction`},
 	{&cause{WaitJournal, "xfs", unkillable, "The log of an xfs file system has not been written.", false}, `
 		xfs_log_force xfs_log_force_lsn xfs_log_force_seq xfs_log_force_umount xlog_grant_head_wait xlog_grant_head_check
@@ -174,6 +174,9 @@ var families = []family{
 
 // topFamilies decide in the innermost frame only.
 var topFamilies = []family{
+	{&cause{
+		WaitServer, "cifs", "", "The connection to an SMB server is being made anew, by this thread or by one that it waits for.", false,
+	}, `cifs_reconnect_tcon smb2_reconnect`},
 	{&cause{
 		WaitFSLock, "", unkillable,
 		"The lock of a directory is held by another thread, whose operation in that directory has not finished.", false,

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
+	"sync"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -22,6 +24,8 @@ const (
 	HoldExe  HolderKind = "exe"  // the program that runs
 	HoldFD   HolderKind = "fd"   // an open file or directory
 	HoldMap  HolderKind = "mmap" // a file in its memory, with or without an open descriptor
+	// HoldSocket is an open unix socket that is bound to a name, or a connection that such a socket has accepted.
+	HoldSocket HolderKind = "socket"
 )
 
 // A Holder is one thing by which one process holds one mount.
@@ -30,7 +34,7 @@ type Holder struct {
 	Kind HolderKind `json:"kind"`
 	// TID is the thread that has this for itself, after unshare(2) or setns(2); 0 for what all threads of the process share.
 	TID int `json:"tid,omitempty"`
-	// FD is the descriptor, -1 for the other kinds.
+	// FD is the descriptor of a file or socket, -1 for the other kinds.
 	FD int `json:"fd"`
 	// Path is what the kernel calls the file: a path in the mount namespace of the file, and not of the reader. On a
 	// detached mount it begins at the root of that mount.
@@ -42,11 +46,11 @@ type Holder struct {
 	Device  string `json:"device,omitempty"`
 	// ByPath says that mount and superblock were concluded from the path and nothing confirms them: on a mount that was
 	// covered by another since, or detached, the path misleads. So it is for the working directory, the root and the
-	// program; for descriptors before Linux 3.15, which has no mnt_id in fdinfo; and, where all holders are asked for, for
+	// program; for sockets, whose path is what they were bound to by a process that may have been another; for descriptors before Linux 3.15, which has no mnt_id in fdinfo; and, where all holders are asked for, for
 	// descriptors whose path leaves no doubt as far as the mount table shows: see [HoldersOptions].
 	ByPath bool `json:"by_path,omitempty"`
-	// Detached says that the mount is in no table of any namespace that a process is in: it was unmounted lazily and
-	// lives on through its holders, or belongs to a namespace that only a descriptor or bind mount keeps alive.
+	// Detached says that the mount is in no table that could be read: it was unmounted lazily and lives on through its
+	// holders, or, before Linux 6.12, belongs to a namespace that only a descriptor or bind mount keeps alive.
 	Detached bool `json:"detached,omitempty"`
 	// MountNS is the mount namespace that the process is in, which need not be that of the mount; 0 if unknown.
 	MountNS uint64 `json:"mount_ns,omitempty"`
@@ -94,7 +98,8 @@ type HoldersOptions struct {
 	// point in this program's own namespace where nothing else is mounted on top or in the way, which takes half the time.
 	Keep func(*Holder) bool
 	// Table, if set, is given the mount table of each namespace that a process is in, one after another, after the
-	// processes have been read. [Holders] itself does not keep them: the mounts are valid until the function returns.
+	// processes have been read, and then those of [mounts.Uninhabited], which have no PID. [Holders] itself does not keep
+	// them: the mounts are valid until the function returns.
 	Table func(mounts.Table)
 	// Limits keep the work in bounds: Processes, Read and Lost count here.
 	Limits Limits
@@ -102,7 +107,7 @@ type HoldersOptions struct {
 
 // HoldersResult is what one pass over /proc showed.
 type HoldersResult struct {
-	// Holders are ordered by pid, threads after their process, then root, cwd, exe, descriptors and maps.
+	// Holders are ordered by pid, threads after their process, then root, cwd, exe, descriptors, maps and sockets.
 	Holders []Holder
 	// FUSE are the processes that serve FUSE file systems, and Namespaces those that hold mount namespaces by a
 	// descriptor.
@@ -110,6 +115,8 @@ type HoldersResult struct {
 	Namespaces []NamespaceHold
 	// Marks are what is watched: of each descriptor one for each superblock or mount.
 	Marks []Mark
+	// Sockets are the inode numbers of the bound sockets that processes have open, whichever Keep has kept.
+	Sockets []uint64
 	// Processes and Descriptors count what was looked at.
 	Processes, Descriptors int
 	// Problems say what could not be read, one error for each sort of trouble.
@@ -122,36 +129,36 @@ type HoldersResult struct {
 // /proc/PID/maps under package probe, since that needs a lock that a blocked process may hold. It never follows a link and
 // asks no file system: it is quick also when those that are held do not answer.
 //
-// A thread that has directories or a mount namespace of its own (unshare(2) with CLONE_FS, setns(2)) is looked at like a
-// process. Descriptors of one that has nothing but those for itself (CLONE_FILES) are not seen. Neither is what the kernel
-// itself holds: see [mounts.KernelHolders].
+// A thread that has directories, descriptors or a mount namespace of its own (unshare(2) with CLONE_FS or CLONE_FILES,
+// setns(2)) is looked at like a process; of descriptors alone that is seen where kcmp(2) tells it. So is a thread that lives
+// on where the first has ended. What the kernel itself holds is not seen: see [mounts.KernelHolders].
 //
 // The error is not nil only if /proc cannot be listed. Other trouble is in the Problems of the result.
 func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersResult, error) {
 	result := HoldersResult{
-		Holders: []Holder{}, FUSE: []FUSEDevice{}, Namespaces: []NamespaceHold{}, Marks: []Mark{}, Problems: []error{},
+		Holders: []Holder{}, FUSE: []FUSEDevice{}, Namespaces: []NamespaceHold{}, Marks: []Mark{}, Sockets: []uint64{}, Problems: []error{},
 	}
 	lister, err := newCollector(ctx, fsys, Options{Limits: opt.Limits})
 	if err != nil {
 		return result, err
 	}
 	defer func() { _ = lister.proc.Close() }()
+	var own *plainPaths
+	var reading sync.WaitGroup
+	reading.Go(func() { own = newPlainPaths(ctx, fsys) })
 	pids, err := lister.pids()
-	if err != nil {
+	if reading.Wait(); err != nil {
 		return result, err
 	}
 	pids = slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(opt.Self, pid) })
 	var problems problems
 	problems.take(&lister.problems)
-	own := newPlainPaths(ctx, fsys)
-	r := resolver{ctx: ctx, fsys: fsys, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace}
+	r := resolver{ctx: ctx, fsys: fsys, group: opt.Group, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace, before: own}
 	members := map[uint64][]int{}
-	for _, s := range scanAll(ctx, fsys, opt, pids, own) {
+	bound := boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}}
+	for _, s := range scanAll(ctx, fsys, opt, pids, own, &bound) {
 		problems.take(&s.c.problems)
-		if len(s.found) > 0 {
-			r.found = append(r.found, s.found)
-		}
-		s.found, s.paths = nil, nil
+		r.found = append(r.found, s.found...)
 		result.FUSE = append(result.FUSE, s.fuse...)
 		result.Namespaces = append(result.Namespaces, s.pins...)
 		result.Marks = append(result.Marks, s.marks...)
@@ -164,41 +171,19 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	if ctx.Err() != nil {
 		problems.add("processes not read", ctx.Err())
 	}
+	slices.SortFunc(r.found, func(a, b *holdings) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid)) })
+	result.Sockets = append(result.Sockets, bound.hold(r.found)...)
 	r.resolve(members)
 	result.Problems = problems.list()
-	result.Holders = r.kept(opt.Keep)
-	sortHolders(&result)
+	result.Holders = r.kept()
+	sortDescriptors(&result)
 	return result, nil
 }
 
-func (k HolderKind) rank() int {
-	switch k {
-	case HoldRoot:
-		return 0
-	case HoldCwd:
-		return 1
-	case HoldExe:
-		return 2
-	case HoldFD:
-		return 3
-	}
-	return 4
-}
-
-func sortHolders(r *HoldersResult) {
-	inOrder := func(a, b Holder) int {
-		if a.PID != b.PID {
-			return cmp.Compare(a.PID, b.PID)
-		}
-		return cmp.Or(cmp.Compare(a.TID, b.TID), cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(a.FD, b.FD), strings.Compare(a.Path, b.Path),
-			strings.Compare(a.Device, b.Device))
-	}
-	if !slices.IsSortedFunc(r.Holders, inOrder) {
-		slices.SortStableFunc(r.Holders, inOrder)
-	}
-	slices.SortStableFunc(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
-	slices.SortStableFunc(r.Marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
-	slices.SortStableFunc(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+func sortDescriptors(r *HoldersResult) {
+	sorting.Stable(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	sorting.Stable(r.Marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
+	sorting.Stable(r.Namespaces, func(a, b NamespaceHold) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })
 }
 
 // take adds the problems of another pass.

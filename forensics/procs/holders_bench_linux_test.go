@@ -33,6 +33,13 @@ const (
 	benchNamespaces = 50
 )
 
+// What the mount namespaces of that node are like. A container's has what its runtime mounted there; that of a service with
+// a private /tmp, or of "unshare --mount", is a copy of the host's table, and all 50 together have 150,000 mounts then.
+const (
+	benchContainers = "containers"
+	benchCopies     = "copies"
+)
+
 // BenchmarkHoldersBesidePeers makes such a node once and prints what Holders, lsof, fuser and bare getdents and readlink
 // take on it; it fails if the answer is wrong. It works in mount and PID namespaces of its own, so that lsof and fuser
 // meet no mount that hangs, and everything goes with the first process.
@@ -46,15 +53,19 @@ func BenchmarkHoldersBesidePeers(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for range b.N {
-		cmd := exec.CommandContext(b.Context(), exe, "-test.run=^$")
-		cmd.Env = append(os.Environ(), benchEnv+"="+b.TempDir())
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-		out, err := cmd.CombinedOutput()
-		b.Logf("%s", out)
-		if err != nil {
-			b.Fatal(err)
-		}
+	for _, namespaces := range []string{benchContainers, benchCopies} {
+		b.Run(namespaces, func(b *testing.B) {
+			for range b.N {
+				cmd := exec.CommandContext(b.Context(), exe, "-test.run=^$", namespaces)
+				cmd.Env = append(os.Environ(), benchEnv+"="+b.TempDir())
+				cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+				out, err := cmd.CombinedOutput()
+				b.Logf("%s", out)
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 
@@ -66,19 +77,21 @@ func benchMain() {
 		return
 	case benchAlone:
 		benchMeasure()
+	case benchContainer:
+		benchContained()
 	}
-	if err := benchNode(dir); err != nil {
+	if err := benchNode(dir, os.Args[len(os.Args)-1] == benchContainers); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func benchNode(dir string) error {
+func benchNode(dir string, containers bool) error {
 	if err := benchMountAll(dir); err != nil {
 		return err
 	}
-	want, err := benchStart(dir)
+	want, err := benchStart(dir, containers)
 	if err != nil {
 		return err
 	}
@@ -183,7 +196,7 @@ func benchMountAll(dir string) error {
 }
 
 // benchStart starts the processes. It returns which mount each of their files is on.
-func benchStart(dir string) (map[string]int, error) {
+func benchStart(dir string, containers bool) (map[string]int, error) {
 	fsys, err := hostfs.Open("/")
 	if err != nil {
 		return nil, err
@@ -209,6 +222,10 @@ func benchStart(dir string) (map[string]int, error) {
 		}
 		cmd.ExtraFiles = append(cmd.ExtraFiles, others...)
 		if p%(benchProcesses/benchNamespaces) == 0 {
+			if containers {
+				cmd.Path, cmd.Args = "/proc/self/exe", []string{benchContainer, "-test.run=^$", dir}
+				cmd.Env = append(os.Environ(), benchEnv+"="+benchContainer)
+			}
 			cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 		}
 		if err := cmd.Start(); err != nil {
@@ -223,6 +240,19 @@ func benchStart(dir string) (map[string]int, error) {
 		}
 	}
 	return want, nil
+}
+
+// benchContainer makes the test binary take the host's mounts out of its mount namespace, as a container runtime does with
+// pivot_root(2), and become a process of the container.
+const benchContainer = "container"
+
+func benchContained() {
+	err := unix.Unmount(os.Args[len(os.Args)-1], unix.MNT_DETACH)
+	if err == nil {
+		err = unix.Exec("/bin/sleep", []string{"sleep", "1000"}, nil)
+	}
+	fmt.Println(err)
+	os.Exit(1)
 }
 
 // benchSpecial opens what is no file.

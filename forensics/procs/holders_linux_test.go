@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,6 +157,7 @@ func everyKind(t *testing.T, dir string, m mounts.Mount, before ...func()) {
 		{testfuse.Root, dir, Holder{Kind: HoldRoot, Path: dir, ByPath: true}},
 		{testfuse.FD, file("open"), Holder{Kind: HoldFD, Path: file("open")}},
 		{testfuse.Mmap, file("mapped"), Holder{Kind: HoldMap, Path: file("mapped")}},
+		{testfuse.Socket, file("s"), Holder{Kind: HoldSocket, Path: file("s"), ByPath: true}},
 	} {
 		h.want.MountID, h.want.Device = m.ID, m.Device
 		t.Run(string(h.hold), func(t *testing.T) {
@@ -320,6 +322,95 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		}
 		one(t, p, Holder{Kind: HoldFD, Path: name, MountID: m.ID, Device: m.Device, Deleted: true})
 	})
+	t.Run("a program in memory", func(t *testing.T) {
+		machine(t)
+		fd, err := unix.MemfdCreate("program", unix.MFD_CLOEXEC)
+		if err != nil {
+			t.Skip(err)
+		}
+		program := os.NewFile(uintptr(fd), "program")
+		defer func() { _ = program.Close() }()
+		text, err := os.ReadFile("/bin/sleep")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := program.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(fmt.Sprintf("/proc/self/fd/%d", fd), "1000")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		for _, h := range holdersOf(t, cmd.Process.Pid) {
+			if strings.Contains(h.Path, "memfd") {
+				t.Errorf("%+v: it is on a mount of the kernel's own", h)
+			}
+		}
+	})
+	t.Run("a path that the kernel does not tell", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		deep, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.Repeat("x", 250)
+		for range 20 {
+			if err := deep.Mkdir(name, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			next, err := deep.OpenRoot(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = deep.Close()
+			deep = next
+		}
+		file, err := deep.Create("file")
+		if err != nil {
+			t.Fatal(err)
+		}
+		here, err := deep.Open(".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _, _, _ = file.Close(), here.Close(), deep.Close() }()
+		cmd := exec.Command("sh", "-c", "cd /proc/self/fd/4 && exec 4<&- && echo && exec sleep 1000")
+		cmd.ExtraFiles = []*os.File{file, here}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		fsys, opt := machine(t)
+		result, err := Holders(t.Context(), fsys, HoldersOptions{
+			Group: opt.Group, Keep: func(h *Holder) bool { return h.PID == cmd.Process.Pid && h.Device == m.Device },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []Holder{{PID: cmd.Process.Pid, Kind: HoldFD, Path: tooLong, MountID: m.ID, Device: m.Device}}
+		if diff := cmp.Diff(want, on(result.Holders, func(Holder) bool { return true })); diff != "" {
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+		if !slices.ContainsFunc(result.Problems, isTooLong) { // the working directory
+			t.Errorf("problems %v, want one of a path that is too long", result.Problems)
+		}
+	})
 	t.Run("names of all sorts", func(t *testing.T) {
 		dir, m := tmpfs(t)
 		name := filepath.Join(dir, "a\nb \x1b[31m\xff"+strings.Repeat("x", 200))
@@ -366,6 +457,54 @@ func TestHoldersElsewhere(t *testing.T) {
 			t.Errorf("mount %d is not at %s in the table of namespace %d", h.MountID, to, h.MountNS)
 		}
 	})
+	t.Run("a socket bound in other namespaces", func(t *testing.T) {
+		from, m := tmpfs(t)
+		to := t.TempDir()
+		c := start(t, job{CPU: -1, Namespace: "process", From: from, To: to, Network: true, Bind: filepath.Join(to, "s")})
+		got := on(holdersOf(t, c.pid()), func(h Holder) bool { return h.Kind == HoldSocket })
+		if len(got) != 1 || got[0].Device != m.Device || got[0].MountID == m.ID || got[0].MountID == 0 || got[0].Path != filepath.Join(to, "s") {
+			t.Errorf("holders %+v, want the socket on the bind mount of %s", got, m.Device)
+		}
+	})
+	t.Run("a socket bound below another root", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		c := start(t, job{CPU: -1, Chroot: dir, Bind: "/s"})
+		want := []Holder{{PID: c.pid(), Kind: HoldSocket, Path: filepath.Join(dir, "s"), MountID: m.ID, Device: m.Device, ByPath: true}}
+		if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.Kind == HoldSocket })); diff != "" {
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a connection to a socket", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = listener.Close() }()
+		client, err := net.Dial("unix", filepath.Join(dir, "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = client.Close() }()
+		server, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = server.Close() }()
+		got := on(holdersOf(t, os.Getpid()), func(h Holder) bool { return h.MountID == m.ID })
+		one := Holder{PID: os.Getpid(), Kind: HoldSocket, Path: filepath.Join(dir, "s"), MountID: m.ID, Device: m.Device, ByPath: true}
+		if diff := cmp.Diff([]Holder{one, one}, got); diff != "" { // and not the client's end
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+		_ = listener.Close()
+		if err := unix.Unmount(dir, 0); !errors.Is(err, unix.EBUSY) {
+			t.Errorf("unmounted under a connection: %v", err)
+		}
+		_ = server.Close()
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Errorf("not unmounted without: %v", err)
+		}
+	})
 	t.Run("chroot", func(t *testing.T) {
 		dir, m := tmpfs(t)
 		if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
@@ -405,6 +544,34 @@ func TestHoldersElsewhere(t *testing.T) {
 		want := []Holder{{PID: c.pid(), TID: c.tid, Kind: HoldCwd, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("one thread with descriptors of its own", func(t *testing.T) {
+		dir, m := tmpfs(t)
+		c := start(t, job{CPU: -1, Second: true, OwnFiles: true, Open: dir})
+		want := []Holder{{PID: c.pid(), TID: c.tid, Kind: HoldFD, Path: dir, MountID: m.ID, Device: m.Device}}
+		if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })); diff != "" {
+			t.Errorf("holders (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a thread of a process whose first has ended", func(t *testing.T) {
+		for name, own := range map[string]bool{"shared": false, "its own": true} {
+			t.Run(name, func(t *testing.T) {
+				dir, m := tmpfs(t)
+				c := start(t, job{CPU: -1, Second: true, EndFirst: true, OwnFiles: own, OwnDir: own, Dir: dir, Open: dir})
+				testfuse.Await(t, "a zombie", func() bool {
+					text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid()))
+					return err == nil && strings.Contains(string(text), ") Z ")
+				})
+				tid := map[bool]int{true: c.tid}[own]
+				want := []Holder{
+					{PID: c.pid(), TID: tid, Kind: HoldCwd, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true},
+					{PID: c.pid(), TID: tid, Kind: HoldFD, Path: dir, MountID: m.ID, Device: m.Device},
+				}
+				if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })); diff != "" {
+					t.Errorf("holders (-want +got):\n%s", diff)
+				}
+			})
 		}
 	})
 	t.Run("another PID namespace", func(t *testing.T) {

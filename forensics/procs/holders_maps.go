@@ -2,12 +2,10 @@ package procs
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
@@ -33,7 +31,7 @@ func (s *scanner) readMaps(p *subject) {
 	} else if err != nil {
 		s.c.problems.add("memory maps", fmt.Errorf("%s: %w", p.key, err))
 	}
-	s.addMaps(p, text)
+	s.addMaps(text)
 	s.maps = text[:0]
 }
 
@@ -42,8 +40,8 @@ func (s *scanner) readMaps(p *subject) {
 //	00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/dbus-daemon
 //
 // Lines without an inode are no files. A newline in a path is shown as "\012", so that a line is a line.
-func (s *scanner) addMaps(p *subject, text []byte) {
-	files := s.mapped[:0]
+func (s *scanner) addMaps(text []byte) {
+	first := len(s.holds)
 	var last []byte
 	for len(text) > 0 {
 		line := text
@@ -58,24 +56,22 @@ func (s *scanner) addMaps(p *subject, text []byte) {
 		}
 		last = path
 		if at := s.name(unescapeNewline(path)); !at.internal {
-			files = append(files, mappedAt{device, at})
+			s.holds = append(s.holds, hold{at: at, kind: atMap, fd: -1, device: s.device(device)})
 		}
 	}
-	slices.SortStableFunc(files, func(a, b mappedAt) int {
-		return cmp.Or(strings.Compare(a.at.path, b.at.path), cmp.Compare(a.device, b.device))
-	})
-	for i, f := range files {
-		if i == 0 || f != files[i-1] {
-			h := Holder{PID: p.pid, Kind: HoldMap, FD: -1, Path: f.at.path, Deleted: f.at.deleted, MountNS: p.ns}
-			s.found.add(rawHolder{Holder: h, at: f.at, device: f.device})
-		}
-	}
-	s.mapped = files
+	files := s.holds[first:]
+	slices.SortStableFunc(files, holdOrder)
+	s.holds = s.holds[:first+len(slices.Compact(files))]
 }
 
-type mappedAt struct {
-	device uint64
-	at     *named
+// device spells a device, once for each.
+func (s *scanner) device(device uint64) string {
+	known, ok := s.devices[device]
+	if !ok {
+		known = spellDevice(device)
+		s.devices[device] = known
+	}
+	return known
 }
 
 // mappedFile takes a line of maps apart; ok is false for what is no file.

@@ -81,7 +81,7 @@ func TestIndexFor(t *testing.T) {
 	all := table.Index()
 	for _, p := range paths {
 		want, ok := all.Covering(p)
-		got, found := indexFor(&table, []*rawHolder{{Holder: Holder{Path: p}}}).Covering(p)
+		got, found := indexFor(&table, []*holdings{{holds: []hold{{at: &named{path: p}}}}}).Covering(p)
 		if want.ID != got.ID || ok != found {
 			t.Errorf("%s is on mount %d, %v; want %d, %v", p, got.ID, found, want.ID, ok)
 		}

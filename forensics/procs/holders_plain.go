@@ -20,6 +20,7 @@ import (
 // It rests on the table as it was; [resolver] looks again at what has changed since.
 type plainPaths struct {
 	namespace uint64
+	mounts    []mounts.Mount
 	index     *mounts.Index
 	plain     map[int]bool // by mount id
 }
@@ -44,7 +45,7 @@ func newPlainPaths(ctx context.Context, fsys *hostfs.FS) *plainPaths {
 
 // take learns a table, which must not change any more.
 func (p *plainPaths) take(t *mounts.Table) {
-	p.namespace, p.index, p.plain = t.Namespace, t.Index(), make(map[int]bool, len(t.Mounts))
+	p.namespace, p.mounts, p.index, p.plain = t.Namespace, t.Mounts, t.Index(), make(map[int]bool, len(t.Mounts))
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
 		p.plain[m.ID] = m.MountPoint != "/" && !p.ontoItself(m)

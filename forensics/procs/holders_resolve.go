@@ -1,7 +1,6 @@
 package procs
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"runtime"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // A resolver finds the mounts of what is held. It reads the table of one namespace after the other and lets go of each
@@ -19,36 +19,34 @@ import (
 // It does so after the processes have been read: a mount that was held then and is in no table now has been unmounted
 // lazily.
 type resolver struct {
-	ctx   context.Context
-	fsys  *hostfs.FS
-	c     *collector
-	found []holds // of each scanner, by pid
-	tell  func(mounts.Table)
-	keep  func(*Holder) bool
-	own   uint64 // the namespace of which plain paths were not asked for their mount id
+	ctx    context.Context
+	fsys   *hostfs.FS
+	group  *probe.Group
+	c      *collector
+	found  []*holdings // by pid
+	tell   func(mounts.Table)
+	keep   func(*Holder) bool
+	own    uint64      // the namespace of which plain paths were not asked for their mount id
+	before *plainPaths // as it was when the processes were read
 
 	mu       sync.Mutex // for the rest, while tables are read
 	problems *problems
-	deviceOf map[int]string  // by mount id, which is unique in the machine; of those that are held, "" until it is found
-	known    map[string]bool // devices of all mounts
-	unread   bool            // the table of a namespace is missing: a mount may be in that
+	deviceOf map[int32]string // by mount id, which is unique in the machine; of those that are held, "" until it is found
+	known    map[string]bool  // devices of all mounts
+	unread   bool             // the table of a namespace is missing: a mount may be in that
 }
 
 // resolve finds the mount of each hold. members are processes of each namespace.
 func (r *resolver) resolve(members map[uint64][]int) {
-	r.deviceOf, r.known = map[int]string{}, map[string]bool{}
-	byNS := map[uint64][]*rawHolder{}
-	r.each(func(h *rawHolder) {
-		switch {
-		case h.Kind != HoldMap && h.MountID != 0:
-			r.deviceOf[h.MountID] = ""
-		case h.MountNS != r.own:
-			byNS[h.MountNS] = append(byNS[h.MountNS], h)
+	r.deviceOf, r.known = map[int32]string{}, map[string]bool{}
+	byNS := map[uint64][]*holdings{}
+	for _, p := range r.found {
+		byNS[p.ns] = append(byNS[p.ns], p)
+		for i := range p.holds {
+			if id := p.holds[i].mount; id != 0 {
+				r.deviceOf[id] = ""
+			}
 		}
-	})
-	if pids, ok := members[r.own]; ok {
-		r.reading(func(reader *mounts.Reader) { r.ownNamespace(reader, pids) })
-		delete(members, r.own)
 	}
 	queue := make(chan uint64)
 	var all sync.WaitGroup
@@ -56,7 +54,11 @@ func (r *resolver) resolve(members map[uint64][]int) {
 		all.Go(func() {
 			r.reading(func(reader *mounts.Reader) {
 				for ns := range queue {
-					r.namespace(reader, ns, members[ns], byNS[ns])
+					if ns == r.own {
+						r.ownNamespace(reader, members[ns], byNS[ns])
+					} else {
+						r.namespace(reader, ns, members[ns], byNS[ns])
+					}
 				}
 			})
 			for range queue { // there was no reader
@@ -69,21 +71,17 @@ func (r *resolver) resolve(members map[uint64][]int) {
 	}
 	close(queue)
 	all.Wait()
-	r.each(func(h *rawHolder) {
-		switch {
-		case h.gone:
-		case h.Kind == HoldMap && h.MountID == 0:
-			h.Detached = !r.known[h.Device] && !r.unread
-		case h.Kind == HoldFD && !h.ByPath:
-			r.byMountID(h)
+	r.uninhabited(members)
+	for _, p := range r.found {
+		for i := range p.holds {
+			switch h := &p.holds[i]; {
+			case h.gone:
+			case h.kind == atMap && h.mount == 0:
+				h.detached = !r.known[h.device] && !r.unread
+			case h.kind == atFD && !h.byPath:
+				r.byMountID(p, h)
+			}
 		}
-	})
-}
-
-// each calls f with every hold.
-func (r *resolver) each(f func(*rawHolder)) {
-	for _, list := range r.found {
-		list.each(f)
 	}
 }
 
@@ -122,29 +120,42 @@ func (r *resolver) table(reader *mounts.Reader, ns uint64, pids []int) (mounts.T
 }
 
 // namespace finds what is told by paths of one namespace, and learns its mount ids. Nobody else works on held meanwhile.
-func (r *resolver) namespace(reader *mounts.Reader, ns uint64, pids []int, held []*rawHolder) {
+func (r *resolver) namespace(reader *mounts.Reader, ns uint64, pids []int, held []*holdings) {
 	table, ok := r.table(reader, ns, pids)
 	if !ok {
 		return
 	}
-	index, spelled := indexFor(&table, held), map[uint64]string{}
-	for _, h := range held {
-		if h.Kind == HoldMap {
-			byDevice(h, index, &table, spelled)
-		} else if m, ok := index.Covering(h.Path); ok {
-			h.MountID, h.Device = m.ID, m.Device
+	index := indexFor(&table, held)
+	for _, p := range held {
+		for i := range p.holds {
+			switch h := &p.holds[i]; {
+			case h.kind == atMap:
+				byDevice(h, index, &table)
+			case h.mount == 0:
+				h.covered(index)
+			}
 		}
 	}
 	r.learn(&table)
 }
 
+// covered takes the mount that the path lies on.
+func (h *hold) covered(index *mounts.Index) {
+	if m, ok := index.Covering(h.at.path); ok {
+		h.mount, h.device = int32(m.ID), m.Device
+	}
+}
+
 // indexFor is the index of those mounts of a table that can matter to some paths: what lies on a path or above it. Most
 // namespaces have few processes and, having begun as a copy of the host's, many mounts.
-func indexFor(t *mounts.Table, held []*rawHolder) *mounts.Index {
+func indexFor(t *mounts.Table, held []*holdings) *mounts.Index {
 	above := map[string]bool{"/": true}
-	for _, h := range held {
-		for name := h.Path; len(name) > 1 && !above[name]; name = name[:max(0, strings.LastIndexByte(name, '/'))] {
-			above[name] = true
+	for _, p := range held {
+		for i := range p.holds {
+			name := p.holds[i].at.path
+			for ; len(name) > 1 && !above[name]; name = name[:max(0, strings.LastIndexByte(name, '/'))] {
+				above[name] = true
+			}
 		}
 	}
 	some := mounts.Table{}
@@ -158,52 +169,71 @@ func indexFor(t *mounts.Table, held []*rawHolder) *mounts.Index {
 
 // ownNamespace is namespace for that of this program, where the paths that leave no doubt have not been confirmed. Of
 // those, it confirms what has got into doubt since, and what is to be kept.
-func (r *resolver) ownNamespace(reader *mounts.Reader, pids []int) {
+func (r *resolver) ownNamespace(reader *mounts.Reader, pids []int, held []*holdings) {
 	table, ok := r.table(reader, r.own, pids)
 	if !ok {
 		return
 	}
-	var now plainPaths
-	now.take(&table)
-	ancestors, spelled := map[int][]mounts.Mount{}, map[uint64]string{}
-	r.each(func(h *rawHolder) {
-		switch {
-		case h.MountNS != r.own || h.Kind != HoldMap && h.MountID != 0:
-			return
-		case h.Kind == HoldMap:
-			byDevice(h, now.index, &table, spelled)
+	o := ownMounts{now: r.before, ancestors: map[int32][]mounts.Mount{}}
+	if !slices.Equal(table.Mounts, r.before.mounts) {
+		// Links are spelled as this program sees them, which may be from a chroot: then there are more mounts.
+		all := mounts.Table{Mounts: slices.Clone(table.Mounts)}
+		defer r.note(&all)
+		if table, ok = r.table(reader, r.own, []int{ownPID()}); !ok {
 			return
 		}
-		if at := h.at; !at.looked {
-			at.looked = true
-			if m, ok := now.index.Covering(at.path); ok {
-				at.id, at.super = m.ID, m.Device
+		o.now = &plainPaths{}
+		o.now.take(&table)
+	}
+	for _, p := range held {
+		for i := range p.holds {
+			switch h := &p.holds[i]; {
+			case h.kind == atMap:
+				byDevice(h, o.now.index, &table)
+			case h.mount == 0:
+				r.ownHold(&o, p, h)
 			}
 		}
-		h.MountID, h.Device = h.at.id, h.at.super
-		if h.Kind == HoldFD && !h.at.device && (!now.plain[h.MountID] || r.wanted(h, now.index, ancestors)) {
-			r.confirm(h, now.index)
-		}
-	})
+	}
 	r.learn(&table)
+}
+
+// ownMounts is what the table of the program's own namespace says now.
+type ownMounts struct {
+	now       *plainPaths
+	ancestors map[int32][]mounts.Mount
+}
+
+func (r *resolver) ownHold(o *ownMounts, p *holdings, h *hold) {
+	if !h.at.looked {
+		h.at.looked = true
+		if m, ok := o.now.index.Covering(h.at.path); ok {
+			h.at.id, h.at.super = int32(m.ID), m.Device
+		}
+	}
+	h.mount, h.device = h.at.id, h.at.super
+	if h.kind == atFD && !h.at.device && (!o.now.plain[int(h.mount)] || r.wanted(o, p, h)) {
+		r.confirm(p, h, o.now.index)
+	}
 }
 
 // wanted says whether a hold would be kept if the mount is the one that the path tells, or one above it, for a file that
 // was opened before the mount was made.
-func (r *resolver) wanted(h *rawHolder, index *mounts.Index, ancestors map[int][]mounts.Mount) bool {
+func (r *resolver) wanted(o *ownMounts, p *holdings, h *hold) bool {
 	if r.keep == nil {
 		return false
 	}
-	if r.keep(&h.Holder) {
+	holder := p.holder(h)
+	if r.keep(&holder) {
 		return true
 	}
-	above, ok := ancestors[h.MountID]
+	above, ok := o.ancestors[h.mount]
 	if !ok {
-		above = index.Ancestors(h.MountID)
-		ancestors[h.MountID] = above
+		above = o.now.index.Ancestors(int(h.mount))
+		o.ancestors[h.mount] = above
 	}
 	for i := range above {
-		other := h.Holder
+		other := holder
 		if other.MountID, other.Device = above[i].ID, above[i].Device; r.keep(&other) {
 			return true
 		}
@@ -212,89 +242,108 @@ func (r *resolver) wanted(h *rawHolder, index *mounts.Index, ancestors map[int][
 }
 
 // confirm asks the kernel for the mount id of a descriptor.
-func (r *resolver) confirm(h *rawHolder, index *mounts.Index) {
-	id, same := r.c.again(h)
+func (r *resolver) confirm(p *holdings, h *hold, index *mounts.Index) {
+	id, same := r.c.again(p, h)
 	switch {
 	case !same:
 		h.gone = true
 	case id != 0:
-		m, _ := index.ByID(id)
-		h.MountID, h.Device, h.ByPath = id, m.Device, false
+		m, _ := index.ByID(int(id))
+		h.mount, h.device, h.byPath = id, m.Device, false
+		r.mu.Lock()
 		r.deviceOf[id] = m.Device
+		r.mu.Unlock()
 	}
 }
 
 // learn remembers which mounts there are, and tells of them.
 func (r *resolver) learn(t *mounts.Table) {
+	r.note(t)
+	if r.tell != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.tell(*t)
+	}
+}
+
+// note remembers which mounts there are.
+func (r *resolver) note(t *mounts.Table) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
 		r.known[m.Device] = true
-		if device, held := r.deviceOf[m.ID]; held && device == "" {
-			r.deviceOf[m.ID] = m.Device
+		if device, held := r.deviceOf[int32(m.ID)]; held && device == "" {
+			r.deviceOf[int32(m.ID)] = m.Device
 		}
-	}
-	if r.tell != nil {
-		r.tell(*t)
 	}
 }
 
 // byMountID finds the superblock of a descriptor. One that was closed before its mount went away is dropped.
-func (r *resolver) byMountID(h *rawHolder) {
-	if device := r.deviceOf[h.MountID]; device != "" {
-		h.Device = device
+func (r *resolver) byMountID(p *holdings, h *hold) {
+	if device := r.deviceOf[h.mount]; device != "" {
+		h.device = device
 		return
 	}
 	if r.unread || len(r.known) == 0 {
 		return // not known to be in no table
 	}
-	id, same := r.c.again(h)
-	h.Detached = same && id == h.MountID
-	h.gone = !h.Detached
+	id, same := r.c.again(p, h)
+	h.detached = same && id == h.mount
+	h.gone = !h.detached
 }
 
-// kept lists the holds that were there and are wanted, by pid.
-func (r *resolver) kept(keep func(*Holder) bool) []Holder {
+// kept lists the holds that were there and are wanted.
+func (r *resolver) kept() []Holder {
 	count := 0
-	r.each(func(h *rawHolder) {
-		h.gone = h.gone || keep != nil && !keep(&h.Holder)
-		if !h.gone {
-			count++
-		}
-	})
-	list := make([]Holder, 0, count)
-	for len(r.found) > 0 {
-		first := slices.MinFunc(r.found, func(a, b holds) int { return cmp.Compare(a.pid(), b.pid()) })
-		at := slices.IndexFunc(r.found, func(l holds) bool { return l.pid() == first.pid() })
-		for pid := first.pid(); r.found[at].pid() == pid; r.found[at] = r.found[at].rest() {
-			if h := &r.found[at][0][0]; !h.gone {
-				list = append(list, h.Holder)
+	for _, p := range r.found {
+		p.first = count
+		for i := range p.holds {
+			h := &p.holds[i]
+			if !h.gone && r.keep != nil {
+				holder := p.holder(h)
+				h.gone = !r.keep(&holder)
+			}
+			if !h.gone {
+				count++
 			}
 		}
-		if r.found[at].pid() == 0 {
-			r.found = slices.Delete(r.found, at, at+1)
+	}
+	list := make([]Holder, count)
+	var all sync.WaitGroup
+	for part := range slices.Chunk(r.found, len(r.found)/runtime.GOMAXPROCS(0)+1) {
+		all.Go(func() {
+			for _, p := range part {
+				p.list(list[p.first:])
+			}
+		})
+	}
+	all.Wait()
+	return list
+}
+
+// list writes what has not gone.
+func (p *holdings) list(to []Holder) {
+	n := 0
+	for i := range p.holds {
+		if h := &p.holds[i]; !h.gone {
+			to[n] = p.holder(h)
+			n++
 		}
 	}
-	return list
+	p.holds = nil
 }
 
 // byDevice finds the mount of a mapped file, of which the superblock is certain: the mount that its path lies on if it is
 // of that superblock, else the only mount of that superblock in the namespace.
-func byDevice(h *rawHolder, index *mounts.Index, t *mounts.Table, spelled map[uint64]string) {
-	device, ok := spelled[h.device]
-	if !ok {
-		device = spellDevice(h.device)
-		spelled[h.device] = device
-	}
-	h.Device = device
-	switch m, covered := index.Covering(h.Path); {
-	case covered && m.Device == device:
-		h.MountID = m.ID
+func byDevice(h *hold, index *mounts.Index, t *mounts.Table) {
+	switch m, covered := index.Covering(h.at.path); {
+	case covered && m.Device == h.device:
+		h.mount = int32(m.ID)
 	case covered && ownDevices(m.FSType):
-		h.MountID, h.Device, h.ByPath = m.ID, m.Device, true
+		h.mount, h.device, h.byPath = int32(m.ID), m.Device, true
 	default:
-		h.MountID = only(t, device)
+		h.mount = int32(only(t, h.device))
 	}
 }
 

@@ -2,12 +2,16 @@ package procs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
@@ -18,13 +22,46 @@ const maxScanners = 4
 // maxDescriptors is more than a process may have (fs.nr_open).
 const maxDescriptors = 1 << 21
 
-// A rawHolder is a Holder before its mount is known.
-type rawHolder struct {
-	Holder
-	at     *named
-	task   string // the directory of the thread that it was read from, "" for that of the process
-	device uint64 // of a mapped file, major<<32|minor
-	gone   bool   // it had been let go when its mount was looked for
+// holdings are what one process holds, or a thread of it for itself.
+type holdings struct {
+	pid, tid int
+	task     string // the directory of the thread that they were read from, "" for that of the process
+	ns       uint64
+	root     string
+	holds    []hold
+	sockets  []openSocket
+	first    int // place of the first one in the list of all
+}
+
+// A hold is a [Holder] without what the holdings of a process have in common. There may be a million of them.
+type hold struct {
+	at        *named
+	device    string
+	mount, fd int32
+	kind      uint8 // of holdKinds
+	byPath    bool
+	detached  bool
+	gone      bool // it had been let go when its mount was looked for
+}
+
+// holdKinds is in the order in which the holders of a process are listed.
+var holdKinds = [...]HolderKind{HoldRoot, HoldCwd, HoldExe, HoldFD, HoldMap, HoldSocket}
+
+const (
+	atRoot = uint8(iota)
+	atCwd
+	atExe
+	atFD
+	atMap
+	atSocket
+)
+
+// holder is one of the holdings by itself.
+func (p *holdings) holder(h *hold) Holder {
+	return Holder{
+		PID: p.pid, TID: p.tid, Kind: holdKinds[h.kind], FD: int(h.fd), Path: h.at.path, Deleted: h.at.deleted,
+		MountID: int(h.mount), Device: h.device, ByPath: h.byPath, Detached: h.detached, MountNS: p.ns,
+	}
 }
 
 // A named is the text of a link, and what it means: many processes have the same files open.
@@ -37,7 +74,7 @@ type named struct {
 
 	// The mount that the path lies on in the namespace of this program, once that was looked up.
 	looked bool
-	id     int
+	id     int32
 	super  string
 }
 
@@ -45,21 +82,24 @@ type named struct {
 type scanner struct {
 	c           *collector
 	own         *plainPaths
-	found       holds
+	bound       *boundSockets
+	found       []*holdings
+	holds       []hold            // of the process that is being read
+	sockets     []openSocket      // of that process
 	paths       map[string]*named // by text
+	devices     map[uint64]string // as mountinfo spells them
 	links       hostfs.LinkReader
 	fuse        []FUSEDevice
 	pins        []NamespaceHold
 	marks       []Mark
 	members     map[uint64][]int // by mount namespace, some of its processes
-	mapped      []mappedAt       // of one process
 	maps        []byte           // the buffer for maps; nil while a read that did not come back has it
 	processes   int
 	descriptors int
 }
 
 // scanAll reads all processes.
-func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []int, own *plainPaths) []*scanner {
+func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []int, own *plainPaths, bound *boundSockets) []*scanner {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	var scanners []*scanner
@@ -68,7 +108,7 @@ func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []in
 		if err != nil {
 			break // /proc was there a moment ago
 		}
-		s := &scanner{c: c, own: own, members: map[uint64][]int{}, paths: map[string]*named{}}
+		s := &scanner{c: c, own: own, bound: bound, members: map[uint64][]int{}, paths: map[string]*named{}, devices: map[uint64]string{}}
 		scanners = append(scanners, s)
 		all.Go(func() {
 			defer func() { _ = c.proc.Close() }()
@@ -84,8 +124,9 @@ func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []in
 // A subject is the process that is being read, or one of its threads where the first one has ended.
 type subject struct {
 	visit
-	ns  uint64
-	tid int // of a thread that is looked at for what it has of its own
+	ns   uint64
+	root string
+	tid  int // of a thread that is looked at for what it has of its own
 	// shared are the descriptors of the process, for a thread.
 	shared map[int]*named
 }
@@ -100,34 +141,62 @@ func (s *scanner) process(pid int) {
 	defer func() { _ = dir.Close() }()
 	p := subject{visit: visit{c: s.c, pid: pid, key: "maps of pid " + name, dir: dir}}
 	cwd, err := dir.ReadLink("cwd")
-	if err != nil {
-		if cwd, err = p.living(err); err != nil {
-			s.trouble("working directories", err)
-			return // a zombie, or not ours to look at
-		}
+	if isGone(err) {
+		cwd, err = p.living(err)
+	}
+	if s.trouble("working directories", err); err != nil && !isTooLong(err) {
+		return // a zombie, or not ours to look at
 	}
 	s.processes++
 	p.ns = p.mountNS(p.alive)
 	if list := s.members[p.ns]; len(list) < maxMembers {
 		s.members[p.ns] = append(list, pid)
 	}
-	root, err := p.link("root")
-	if err == nil {
-		s.path(&p, HoldRoot, root)
-	}
-	s.path(&p, HoldCwd, cwd)
+	p.root, err = p.link("root")
+	s.trouble("root directories", err)
+	s.path(atRoot, p.root)
+	s.path(atCwd, cwd)
 	exe, err := p.link("exe")
-	if err == nil {
-		s.path(&p, HoldExe, exe)
-	}
+	s.trouble("programs", err)
+	s.path(atExe, exe)
 	s.readDescriptors(&p)
-	if err == nil { // a kernel thread has no program, no memory and no other threads
-		s.readMaps(&p)
-		s.threads(&p, root, cwd)
+	if isGone(err) { // a kernel thread has no program, no memory and no other threads
+		s.done(&p)
+		return
 	}
+	s.readMaps(&p)
+	s.done(&p)
+	s.threads(&p, cwd)
+}
+
+// done keeps what a process holds. Its descriptors are in order in procfs, but not in a copy of it.
+func (s *scanner) done(p *subject) {
+	if len(s.holds)+len(s.sockets) == 0 {
+		return
+	}
+	if len(s.sockets) > 0 {
+		s.trouble("bound sockets", s.bound.in(p))
+	}
+	if !slices.IsSortedFunc(s.holds, holdOrder) {
+		slices.SortStableFunc(s.holds, holdOrder)
+	}
+	s.found = append(s.found, &holdings{
+		pid: p.pid, tid: p.tid, task: p.alive, ns: p.ns, root: p.root, holds: slices.Clone(s.holds), sockets: slices.Clone(s.sockets),
+	})
+	s.holds, s.sockets = s.holds[:0], s.sockets[:0]
+}
+
+func holdOrder(a, b hold) int {
+	if a.kind != b.kind || a.kind != atMap {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.fd, b.fd))
+	}
+	return cmp.Or(strings.Compare(a.at.path, b.at.path), strings.Compare(a.device, b.device))
 }
 
 func (s *scanner) trouble(what string, err error) {
+	if isTooLong(err) {
+		what = "paths that the kernel does not tell"
+	}
 	if err != nil && !isGone(err) {
 		s.c.problems.add(what, err)
 	}
@@ -162,11 +231,22 @@ func (p *subject) living(first error) (string, error) {
 }
 
 // path notes a hold of which only the path is known.
-func (s *scanner) path(p *subject, kind HolderKind, text string) {
+func (s *scanner) path(kind uint8, text string) {
+	if text == "" {
+		return // not known either
+	}
 	at := s.name([]byte(text))
-	h := Holder{PID: p.pid, TID: p.tid, Kind: kind, FD: -1, MountNS: p.ns, ByPath: true, Path: at.path, Deleted: at.deleted}
-	s.found.add(rawHolder{Holder: h, at: at})
+	if at.internal {
+		return // a program in memory (memfd_create(2)), as runc's
+	}
+	s.holds = append(s.holds, hold{at: at, kind: kind, fd: -1, byPath: true})
 }
+
+// isTooLong says that a path has more than the 4,095 bytes that the kernel tells in a link.
+func isTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
+
+// tooLong stands for such a path of a descriptor, of which the mount is told all the same.
+const tooLong = "/(a path of more than 4,095 bytes)"
 
 // name understands the text of a link, once for each text.
 func (s *scanner) name(text []byte) *named {
@@ -179,45 +259,6 @@ func (s *scanner) name(text []byte) *named {
 	at.plain = !at.deleted && len(at.path) == len(key) && key != fuseDevice && s.own.leaveNoDoubt(at.path)
 	s.paths[key] = at
 	return at
-}
-
-// holds is a list that grows without being copied.
-type holds [][]rawHolder
-
-const holdsChunk = 1024
-
-func (l *holds) add(h rawHolder) {
-	if n := len(*l); n == 0 || len((*l)[n-1]) == holdsChunk {
-		*l = append(*l, make([]rawHolder, 0, holdsChunk))
-	}
-	last := &(*l)[len(*l)-1]
-	*last = append(*last, h)
-}
-
-// pid is that of the first hold, 0 if there is none.
-func (l holds) pid() int {
-	if len(l) == 0 {
-		return 0
-	}
-	return l[0][0].PID
-}
-
-// rest is the list without the first hold.
-func (l holds) rest() holds {
-	if l[0] = l[0][1:]; len(l[0]) == 0 {
-		l[0] = nil
-		return l[1:]
-	}
-	return l
-}
-
-// each calls f with every hold.
-func (l holds) each(f func(*rawHolder)) {
-	for _, chunk := range l {
-		for i := range chunk {
-			f(&chunk[i])
-		}
-	}
 }
 
 const (
@@ -240,6 +281,9 @@ func (s *scanner) readDescriptors(p *subject) {
 		}
 	}()
 	err := s.links.Each(p.dir, p.alive+"fd", maxDescriptors, func(name, text []byte, err error) {
+		if isTooLong(err) {
+			text, err = []byte(tooLong), nil
+		}
 		if err != nil {
 			s.trouble("descriptors", err)
 			return
@@ -253,14 +297,12 @@ func (s *scanner) readDescriptors(p *subject) {
 		if at.internal {
 			return
 		}
-		h := rawHolder{at: at, task: p.alive, Holder: Holder{
-			PID: p.pid, TID: p.tid, Kind: HoldFD, FD: number(name), Path: at.path, Deleted: at.deleted, MountNS: p.ns, ByPath: true,
-		}}
-		if p.shared[h.FD] == at {
+		h := hold{at: at, kind: atFD, fd: int32(number(name)), byPath: true}
+		if p.shared[int(h.fd)] == at {
 			return // the process has it, too
 		}
 		if at.device || at.plain && p.ns == s.own.namespace {
-			s.found.add(h)
+			s.holds = append(s.holds, h)
 			return
 		}
 		if infos == nil {
@@ -282,8 +324,14 @@ func number(name []byte) int {
 	return n
 }
 
-// special notes descriptors that are no files: of those, a mount namespace holds mounts, and marks watch them.
+// special notes descriptors that are no files: of those, a mount namespace holds mounts, a socket may, and marks watch them.
 func (s *scanner) special(p *subject, name, text []byte) {
+	if inode, ok := socketInode(text); ok {
+		if fd := number(name); p.shared == nil || p.shared[fd] != s.name(text) {
+			s.sockets = append(s.sockets, openSocket{inode, int32(fd)})
+		}
+		return
+	}
 	switch string(text) {
 	case "anon_inode:inotify", "inotify": // before and since Linux 2.6.37
 		s.readMarks(p, name, "inotify")
@@ -330,7 +378,7 @@ func isDevice(text string) bool {
 }
 
 // confirmed notes a descriptor with the mount id that the kernel tells. infos is nil where it tells none.
-func (s *scanner) confirmed(p *subject, infos *hostfs.Dir, name string, h rawHolder) {
+func (s *scanner) confirmed(p *subject, infos *hostfs.Dir, name string, h hold) {
 	if infos != nil {
 		info, err := s.c.head(infos, name)
 		switch {
@@ -340,15 +388,15 @@ func (s *scanner) confirmed(p *subject, infos *hostfs.Dir, name string, h rawHol
 			s.trouble("mount ids of descriptors", err)
 		}
 		if id := infoNumber(info, "mnt_id:"); id != 0 {
-			h.MountID, h.ByPath = int(id), false
+			h.mount, h.byPath = int32(id), false
 		}
-		if h.Path == fuseDevice {
+		if h.at.path == fuseDevice {
 			s.fuse = append(s.fuse, FUSEDevice{
-				PID: p.pid, FD: h.FD, Connection: uint32(infoNumber(info, "fuse_connection:")), MountNS: p.ns,
+				PID: p.pid, FD: int(h.fd), Connection: uint32(infoNumber(info, "fuse_connection:")), MountNS: p.ns,
 			})
 		}
 	}
-	s.found.add(h)
+	s.holds = append(s.holds, h)
 }
 
 // infoNumber returns the number behind a key in /proc/PID/fdinfo/N, 0 if there is none.
@@ -371,16 +419,16 @@ func infoNumber(text []byte, key string) uint64 {
 const maxMembers = 64
 
 // again reads the mount id and link of a descriptor once more.
-func (c *collector) again(h *rawHolder) (mountID int, same bool) {
-	dir, fd := strconv.Itoa(h.PID)+"/"+h.task, strconv.Itoa(h.FD)
+func (c *collector) again(p *holdings, h *hold) (mountID int32, same bool) {
+	dir, fd := strconv.Itoa(p.pid)+"/"+p.task, strconv.Itoa(int(h.fd))
 	info, err := c.head(c.proc, dir+"fdinfo/"+fd)
-	mountID = int(infoNumber(info, "mnt_id:"))
+	mountID = int32(infoNumber(info, "mnt_id:"))
 	if err != nil {
 		return 0, false
 	}
 	text, err := c.proc.ReadLink(dir + "fd/" + fd)
 	path, deleted := splitDeleted(text)
-	return mountID, err == nil && path == h.Path && deleted == h.Deleted
+	return mountID, err == nil && path == h.at.path && deleted == h.at.deleted
 }
 
 // head reads what the kernel gives in one piece, into the buffer that all reads share.

@@ -30,8 +30,13 @@ func (d rootDir) close() {
 	}
 }
 
+const resolveCached = 0x20 // RESOLVE_CACHED of include/uapi/linux/openat2.h
+
 // readLink implements where.readLink. The kernel is told to follow no link on the way, so that nothing that was replaced
 // meanwhile can lead to another mount. Before Linux 5.6 (openat2) it cannot be told, and the link is read as it is.
+//
+// From 5.12 on only names that are in memory are looked up (RESOLVE_CACHED), so that no disk is asked: on a dead one this
+// thread would stay for ever. A name that is not in memory is one that the waiting thread has not got past either.
 func (d rootDir) readLink(name string) (string, error) {
 	if d < 0 {
 		return "", fs.ErrNotExist
@@ -39,9 +44,13 @@ func (d rootDir) readLink(name string) (string, error) {
 	rel := strings.TrimPrefix(name, "/")
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | resolveCached,
 	}
 	fd, err := unix.Openat2(int(d), rel, &how)
+	if errors.Is(err, unix.EINVAL) {
+		how.Resolve &^= resolveCached
+		fd, err = unix.Openat2(int(d), rel, &how)
+	}
 	if err == nil {
 		defer rootDir(fd).close()
 		return readlinkat(fd, "")

@@ -2,6 +2,7 @@ package procs
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -109,7 +110,7 @@ func (v *visit) thread(tid int) {
 		t.WChan = ""
 	}
 	if stat.Kernel() {
-		t.Device = flushedDevice(stat.Comm)
+		t.Device = cmp.Or(flushedDevice(stat.Comm), journalDevice(v.c.fsys, stat.Comm))
 	} else {
 		v.describe(&t.Thread, dir, look)
 	}

@@ -2,6 +2,7 @@ package procs
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -226,6 +227,33 @@ func TestClassifyNFSThreads(t *testing.T) {
 				t.Errorf("%d threads, of which %d wait for the lock of a directory; want 12 and %d", len(threads), locked, want)
 			}
 		})
+	}
+}
+
+// TestClassifyServersAndDisks classifies threads that Linux 6.1 let wait for SMB and Ceph servers and disks that were known
+// not to answer; see testdata/README.md.
+func TestClassifyServersAndDisks(t *testing.T) {
+	want := map[string]string{
+		"1029": "server cifs yes", "1035": "server cifs yes", // smbd stopped: df on SMB 3.1.1 and 1.0
+		"1031": "server cifs yes", "1032": "server cifs ", "1036": "server cifs ", // the connection is made anew by the first; SIGKILL did not end the last
+		"4926": "fs-lock  no", "4927": "server ceph yes", "4928": "server ceph yes", // MDS stopped: ls behind the mkdir, df
+		"5344": "server ceph ", "5347": "server ceph ", // OSD stopped: read, fsync
+		"6060": "server ceph yes",                                                 // monitor stopped: statfs
+		"3794": "journal ext4 no", "4375": "block  no", "4378": "journal ext4 no", // a disk that does not answer
+		"146": "block  no", "2857": "fs-lock ext4 no", // no path: a loop device's worker, a look-up
+		"489": "block  no", "490": "frozen  no", // dmsetup suspend: read, create
+		"681": "journal ext4 no", "684": "block ext4 no", "739": "block ext4 no", // iSCSI session lost
+	}
+	got := map[string]string{}
+	for _, thread := range readCapture(t, filepath.Join("testdata", "linux-6.1-servers-and-disks.threads.txt")) {
+		wait, _ := selectWait("D", thread.look)
+		got[thread.id] = fmt.Sprintf("%s %s %s", wait.Kind, wait.FS, wait.Kill)
+		if idle(thread.wchan) {
+			t.Errorf("thread %s in %s is taken for idle", thread.id, thread.wchan)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // A Redactor masks secrets. Use [New]. Its methods may be called by several goroutines at once. Each takes where, the
@@ -53,7 +55,7 @@ func (r *Redactor) Ledger() []LedgerEntry {
 	for e, n := range r.ledger {
 		list = append(list, LedgerEntry{Where: e.where, Rule: e.rule, Count: n})
 	}
-	slices.SortStableFunc(list, func(a, b LedgerEntry) int {
+	sorting.Stable(list, func(a, b LedgerEntry) int {
 		return cmp.Or(cmp.Compare(a.Where, b.Where), cmp.Compare(a.Rule, b.Rule))
 	})
 	return list

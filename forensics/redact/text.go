@@ -2,8 +2,9 @@ package redact
 
 import (
 	"cmp"
-	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // maxPasses is how often a text is gone through until nothing is found any more. Twice is enough for anything but texts
@@ -106,7 +107,7 @@ func (f *finding) placeholder(from, _ int) {
 
 // merged returns the secrets in order, those that overlap as one.
 func (f *finding) merged() []secret {
-	slices.SortStableFunc(f.secrets, func(a, b secret) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	sorting.Stable(f.secrets, func(a, b secret) int { return cmp.Or(a.from-b.from, b.to-a.to) })
 	merged := f.secrets[:1]
 	for _, x := range f.secrets[1:] {
 		if last := &merged[len(merged)-1]; x.from < last.to {

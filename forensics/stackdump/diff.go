@@ -3,7 +3,8 @@ package stackdump
 import (
 	"cmp"
 	"hash/maphash"
-	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // Change is how a group of goroutines with one stack differs between two dumps.
@@ -35,7 +36,7 @@ func Diff(before, after []Group) []Change {
 			changes = append(changes, Change{Before: before[j].Count, Group: before[j]})
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b Change) int { return cmp.Compare(b.After-b.Before, a.After-a.Before) })
+	sorting.Stable(changes, func(a, b Change) int { return cmp.Compare(b.After-b.Before, a.After-a.Before) })
 	return changes
 }
 

@@ -6,6 +6,8 @@ import (
 	"hash/maphash"
 	"io"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // Group is all goroutines with the same stack: the same functions at the same
@@ -154,7 +156,7 @@ func sameStack(group *Group, frames []Frame, creator *Frame) bool {
 }
 
 func (gr *grouper) result() []Group {
-	slices.SortStableFunc(gr.groups, compareGroups)
+	sorting.Stable(gr.groups, compareGroups)
 	groups := make([]Group, len(gr.groups))
 	for i, g := range gr.groups {
 		groups[i] = *g

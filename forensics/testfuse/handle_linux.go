@@ -26,7 +26,7 @@ func (t *tree) handle(req *request) ([]byte, syscall.Errno) {
 	}
 	n := t.nodes[req.Node]
 	switch req.Opcode {
-	case opLookup, opMkdir, opUnlink, opRmdir, opRename, opRename2, opCreate, opOpendir, opReaddir, opReleasedir:
+	case opLookup, opMknod, opMkdir, opUnlink, opRmdir, opRename, opRename2, opCreate, opOpendir, opReaddir, opReleasedir:
 		return t.handleDirectory(req, n)
 	default:
 		return handleNode(req, n)
@@ -42,6 +42,14 @@ func (t *tree) handleDirectory(req *request, dir *node) ([]byte, syscall.Errno) 
 	case opLookup:
 		name, _ := cstring(req.body)
 		return lookup(dir, name)
+	case opMknod: // bind(2) of a socket
+		var in mknodIn
+		name, _ := cstring(unpack(req.body, &in))
+		n, errno := t.add(dir, name, in.Mode&unix.S_IFMT|in.Mode&^in.Umask&0o7777)
+		if errno != 0 {
+			return nil, errno
+		}
+		return pack(n.entryOut()), 0
 	case opMkdir:
 		var in mkdirIn
 		name, _ := cstring(unpack(req.body, &in))

@@ -19,7 +19,9 @@ const (
 	Root Kind = "root" // the root directory
 	FD   Kind = "fd"   // a descriptor of the directory or file; a missing file is made, and then open for writing
 	Mmap Kind = "mmap" // a mapping of the file without a descriptor; a missing file is made
-	Exe  Kind = "exe"  // the executable; the file has to be missing and becomes a copy of the test binary
+	// Socket is a socket that is bound to the name, which has to be missing and shorter than 108 bytes.
+	Socket Kind = "socket"
+	Exe    Kind = "exe" // the executable; the file has to be missing and becomes a copy of the test binary
 )
 
 // Process is a process that holds a path or is stuck at one.

@@ -68,6 +68,12 @@ func hold(req holdRequest) error {
 		return err
 	case Mmap:
 		return mapFile(req.Path)
+	case Socket:
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		return unix.Bind(fd, &unix.SockaddrUnix{Name: req.Path})
 	case Exe:
 		return become(req.Path)
 	}

@@ -25,6 +25,7 @@ const (
 	opForget      = 2
 	opGetattr     = 3
 	opSetattr     = 4
+	opMknod       = 8
 	opMkdir       = 9
 	opUnlink      = 10
 	opRmdir       = 11
@@ -107,6 +108,8 @@ type createOut struct {
 type createIn struct{ Flags, Mode, Umask, OpenFlags uint32 }
 
 type mkdirIn struct{ Mode, Umask uint32 }
+
+type mknodIn struct{ Mode, Rdev, Umask, _ uint32 }
 
 type renameIn struct{ NewDir uint64 }
 

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package mounts
+
+import (
+	"context"
+	"errors"
+)
+
+func namespacesBut(context.Context, map[uint64]bool) ([]namespaceID, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func listMounts(uint64) ([]Mount, error) { return nil, errors.ErrUnsupported }

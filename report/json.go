@@ -1,0 +1,48 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// WriteJSON writes indented JSON that is safe to look at, too: what a terminal would act on and what nobody sees is escaped
+// ("\u009b"), also where JSON allows it as it is. Markup is not. It is one call of Write.
+func WriteJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(&visibleJSON{w})
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	return enc.Encode(v)
+}
+
+// visibleJSON escapes in whole documents of JSON. Outside of strings there is only ASCII.
+type visibleJSON struct{ w io.Writer }
+
+func (v *visibleJSON) Write(text []byte) (int, error) {
+	var escaped []byte
+	done := 0
+	for i := 0; i < len(text); {
+		if text[i] < 0x7f {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if hidden(r) {
+			escaped = append(escaped, text[done:i]...)
+			for _, unit := range utf16.Encode([]rune{r}) {
+				escaped = fmt.Appendf(escaped, `\u%04x`, unit)
+			}
+			done = i + size
+		}
+		i += size
+	}
+	if done == 0 {
+		return v.w.Write(text)
+	}
+	if _, err := v.w.Write(append(escaped, text[done:]...)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
