@@ -160,8 +160,14 @@ func (b *backings) readCeph() {
 			name  string
 			parse func([]byte)
 		}{
-			{"mdsc", c.mdsc}, {"osdc", c.osdc}, {"monc", c.monc}, {"mds_sessions", c.sessions}, {"status", c.status},
-			{"monmap", c.monmap}, {"mdsmap", c.addresses}, {"osdmap", c.addresses},
+			{"mdsc", c.mdsc},
+			{"osdc", c.osdc},
+			{"monc", c.monc},
+			{"mds_sessions", c.sessions},
+			{"status", c.status},
+			{"monmap", c.monmap},
+			{"mdsmap", c.addresses},
+			{"osdmap", c.addresses},
 		} {
 			if file.name == "mdsmap" && len(c.Owing) == 0 || file.name == "osdmap" && c.OSDRequests == 0 {
 				continue // large, and of no use

@@ -39,7 +39,9 @@ func TestBackingsRecorded(t *testing.T) {
 		"cifs-healthy": {{"/mnt/c311", "", ""}, {"/mnt/csub", "", ""}, {"/mnt/c21", "", ""}, {"/mnt/c10", "", ""}},
 		"cifs-server-stopped": {
 			{"/mnt/c311", FaultSilent, "acknowledges what is sent, its service does not answer; 12 requests"},
-			{"/mnt/csub", FaultSilent, "12 requests"}, {"/mnt/c21", FaultSilent, "6 requests"}, {"/mnt/c10", FaultSilent, "2 requests"},
+			{"/mnt/csub", FaultSilent, "12 requests"},
+			{"/mnt/c21", FaultSilent, "6 requests"},
+			{"/mnt/c10", FaultSilent, "2 requests"},
 		},
 		"cifs-server-stopped-reconnecting": {{"/mnt/c311", FaultSilent, "; 1 requests"}, {"/mnt/c10", FaultSilent, "; 1 requests"}},
 		"cifs-packets-dropped":             {{"/mnt/c311", FaultUnreachable, "696 bytes to 10.99.0.9:445 are not acknowledged and were sent 6 times more"}},
