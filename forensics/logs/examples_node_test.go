@@ -50,6 +50,7 @@ var kernelExamples = []example{
 	kernel("jbd2", KindKernelHungTask, "INFO: task jbd2/sdb-8:1234 blocked for more than 120 seconds.", Subject{Process: "jbd2/sdb-8 (1234)"}),
 	kernel("in I/O wait", KindKernelHungTask, "INFO: task umount:99 blocked in I/O wait for more than 120 seconds.", Subject{Process: "umount (99)"}),
 	kernel("a colon in the name", KindKernelHungTask, "INFO: task kworker/u8:2:77 blocked for more than 241 seconds.", Subject{Process: "kworker/u8:2 (77)"}),
+	// Those of NFS are as Linux 5.10, 6.1 and 6.12 print them.
 	kernel("hard", KindKernelNFSDown, "nfs: server 10.0.0.5 not responding, still trying", Subject{Server: "10.0.0.5"}),
 	kernel("soft", KindKernelNFSTimeout, "nfs: server 10.0.0.5 not responding, timed out", Subject{Server: "10.0.0.5"}),
 	kernel("back", KindKernelNFSBack, "nfs: server 10.0.0.5 OK", Subject{Server: "10.0.0.5"}),
