@@ -110,7 +110,7 @@ type backings struct {
 	errs  []error
 
 	stats      []NFSState
-	clients    []CephState
+	clients    []cephClient
 	shares     []CIFSState
 	tcp        []Connection
 	rpc        []rpcClient

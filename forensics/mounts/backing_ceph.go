@@ -33,6 +33,11 @@ type CephState struct {
 	Oldest string `json:"oldest_mds_request,omitempty"`
 	// Owing are the daemons that have not answered, as far as the client knows their addresses.
 	Owing []CephDaemon `json:"owing,omitempty"`
+}
+
+// A cephClient is one with what tells it from others.
+type cephClient struct {
+	CephState
 
 	name     string   // the user of Ceph
 	monitors []string // their addresses
@@ -66,7 +71,7 @@ func (b *backings) ceph(m *Mount) *CephState {
 	var found []*CephState
 	for i := range b.clients {
 		if c := &b.clients[i]; c.files && c.may(m) {
-			found = append(found, c)
+			found = append(found, &c.CephState)
 		}
 	}
 	if len(found) == 1 {
@@ -98,7 +103,7 @@ func (b *backings) ceph(m *Mount) *CephState {
 
 // may says whether a client can be that of a mount: by the cluster, which the source names from Linux 5.17 on
 // ("user@fsid.name=/path"), by the monitors, which it names before, and by the user.
-func (c *CephState) may(m *Mount) bool {
+func (c *cephClient) may(m *Mount) bool {
 	fsid, _, _ := strings.Cut(c.Client, ".")
 	user, rest, _ := strings.Cut(m.Source, "@")
 	named, _, _ := strings.Cut(rest, ".")
@@ -136,7 +141,7 @@ func (b *backings) rbd(device string) *CephState {
 	client := read("cluster_fsid") + "." + read("client_id")
 	for i := range b.clients {
 		if b.clients[i].Client == client {
-			return &b.clients[i]
+			return &b.clients[i].CephState
 		}
 	}
 	return nil
@@ -155,7 +160,7 @@ func (b *backings) readCeph() {
 		if !strings.Contains(e.Name, ".client") {
 			continue // meta, for snapshots and statistics of all
 		}
-		c := CephState{Client: e.Name, Sessions: []CephSession{}}
+		c := cephClient{CephState: CephState{Client: e.Name, Sessions: []CephSession{}}}
 		for _, file := range []struct {
 			name  string
 			parse func([]byte)
@@ -215,7 +220,7 @@ func (c *CephState) addresses(text []byte) {
 }
 
 // monmap reads "	mon0	(1)10.0.0.5:6789".
-func (c *CephState) monmap(text []byte) {
+func (c *cephClient) monmap(text []byte) {
 	for line := range bytes.Lines(text) {
 		if words := bytes.Fields(line); len(words) == 2 && bytes.HasPrefix(words[0], []byte("mon")) && len(c.monitors) < maxSessions {
 			c.monitors = append(c.monitors, cephAddress(words[1]))
@@ -233,7 +238,7 @@ func cephAddress(text []byte) string {
 }
 
 // mdsc reads requests to metadata servers, one a line (mdsc_show in fs/ceph/debugfs.c): "73	mds0	getattr	 #10000000000".
-func (c *CephState) mdsc(text []byte) {
+func (c *cephClient) mdsc(text []byte) {
 	c.files = true
 	for line := range bytes.Lines(text) {
 		if _, err := strconv.ParseUint(string(firstWord(line)), 10, 64); err != nil {
@@ -289,7 +294,7 @@ func (c *CephState) monc(text []byte) {
 }
 
 // sessions reads "mds.0 open" (mds_sessions_show, Linux 3.18).
-func (c *CephState) sessions(text []byte) {
+func (c *cephClient) sessions(text []byte) {
 	for line := range bytes.Lines(text) {
 		words := bytes.Fields(line)
 		if len(words) != 2 || len(c.Sessions) >= maxSessions {

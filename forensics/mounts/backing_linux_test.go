@@ -260,7 +260,7 @@ func FuzzBackings(f *testing.F) {
 				t.Errorf("%+v", c)
 			}
 		}
-		var c CephState
+		var c cephClient
 		for _, parse := range []func([]byte){c.mdsc, c.osdc, c.monc, c.sessions, c.status, c.monmap, c.addresses} {
 			parse(text)
 		}
