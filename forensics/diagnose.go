@@ -33,11 +33,14 @@ func newGraph(m *Model, findings []Finding) *graph {
 		g.subjects[f.Subject] = append(g.subjects[f.Subject], i)
 	}
 	for _, f := range findings {
-		because := slices.Clone(f.Because)
-		if f.Subject.Kind == KindMount && slices.ContainsFunc(m.Causes(f.Subject), g.troubled) {
-			because = slices.DeleteFunc(because, func(e Entity) bool { return e.Kind == KindProcess })
+		because := m.Causes(f.Subject) // of itself
+		bad := f.Subject.Kind == KindMount && len(because) > 0 && g.troubled(because[0])
+		for _, cause := range f.Because {
+			if !bad || cause.Kind != KindProcess {
+				g.edge(f.Subject, cause)
+			}
 		}
-		for _, cause := range append(because, m.Causes(f.Subject)...) {
+		for _, cause := range because {
 			g.edge(f.Subject, cause)
 		}
 		for _, effect := range stops(f.Subject) {
@@ -164,9 +167,13 @@ func (m *Model) waitedFor(t procs.Thread) []Entity {
 
 // waitsBehind says whether a thread waits for a lock of a file system that another thread waits for.
 func (m *Model) waitsBehind(t procs.Thread, mount mounts.Mount) bool {
-	return t.Wait.Kind == procs.WaitFSLock && slices.ContainsFunc(m.evidence.Threads, func(other procs.Thread) bool {
-		return other.Device == t.Device && !other.Gone && WaitsFor(other.Wait, mount)
-	})
+	for i := range m.evidence.Threads {
+		other := &m.evidence.Threads[i]
+		if t.Wait.Kind == procs.WaitFSLock && other.Device == t.Device && !other.Gone && WaitsFor(other.Wait, mount) {
+			return true
+		}
+	}
+	return false
 }
 
 // roots are the entities at the end of all causes of e; e itself if nothing explains it.

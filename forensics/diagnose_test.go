@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // entity spells one as "kind id".
@@ -51,12 +52,34 @@ func outline(d forensics.Diagnosis) string {
 func TestDiagnosesFollowCausesToTheirRoots(t *testing.T) {
 	table := forensics.NewEvidence()
 	table.Mounts.Mounts = []mounts.Mount{fuseMount(59, "0:46", deadPoint), fuseMount(60, "0:46", "/elsewhere")}
+	waiting := procs.Thread{PID: 7, TID: 7, Device: "0:46", MountID: 59, Wait: procs.Wait{Kind: procs.WaitFUSE, FS: "fuse"}}
+	locked := procs.Thread{PID: 8, TID: 8, Device: "0:46", MountID: 59, Wait: procs.Wait{Kind: procs.WaitFSLock}}
+	elsewhere := procs.Thread{PID: 9, TID: 9, Device: "0:99", Wait: procs.Wait{Kind: procs.WaitFSLock}}
+	table.Threads = []procs.Thread{waiting, locked, elsewhere}
 	for _, tt := range []struct {
 		name     string
 		findings []forensics.Finding
 		want     []string
 	}{
 		{"nothing", nil, nil},
+		{
+			"who holds a mount does not make its file system hang",
+			[]forensics.Finding{
+				because("warning", "superblock 0:46"), because("info", "mount 59", "process 4711"), because("warning", "pod a", "mount 59"),
+			},
+			[]string{"warning: superblock 0:46 < mount 59 < pod a"},
+		},
+		{
+			"who holds a mount of a file system that is well keeps it",
+			[]forensics.Finding{because("warning", "mount 59", "process 4711")},
+			[]string{"warning: process 4711 < mount 59"},
+		},
+		{
+			"a thread waits for a lock behind one that waits for the server",
+			[]forensics.Finding{because("warning", "superblock 0:46"), because("warning", "thread 8/8")},
+			[]string{"warning: superblock 0:46 < mount 59 < thread 8/8"},
+		},
+		{"a thread waits for a lock of another file system", []forensics.Finding{because("warning", "thread 9/9")}, []string{"warning: thread 9/9"}},
 		{"information is no diagnosis", []forensics.Finding{because("info", "pod a")}, nil},
 		{"a finding on its own", []forensics.Finding{because("warning", "pod a")}, []string{"warning: pod a"}},
 		{

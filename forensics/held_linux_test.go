@@ -91,6 +91,27 @@ func TestCollectHolders(t *testing.T) {
 	}
 }
 
+// TestHoldersOfRoot leaves out the threads of the kernel, which stand in the root for ever.
+func TestHoldersOfRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: other users' links")
+	}
+	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := forensics.NewModel(&e)
+	users := model.UsersOf(forensics.FindMounts(&e.Mounts, "/")[0])
+	if len(users.Holders) == 0 {
+		t.Error("nobody holds the root")
+	}
+	for _, h := range users.Holders {
+		if p, ok := model.Process(h.PID); ok && p.Kernel {
+			t.Errorf("%+v is a thread of the kernel", h)
+		}
+	}
+}
+
 // TestDeletedOnOverlay asks for the size of a file on an overlay whose layers are in memory, and not where one is on FUSE.
 func TestDeletedOnOverlay(t *testing.T) {
 	if os.Geteuid() != 0 {

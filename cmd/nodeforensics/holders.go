@@ -56,9 +56,16 @@ volume, or the last part of a mount point.`,
 type heldMounts struct {
 	Query string `json:"query"`
 	// Path is what the query leads to over symbolic links, if that is another path.
-	Path   string                  `json:"path,omitempty"`
-	Mounts []forensics.MountUsers  `json:"mounts"`
-	Leaked []forensics.LeakedMount `json:"leaked"`
+	Path   string                 `json:"path,omitempty"`
+	Mounts []forensics.MountUsers `json:"mounts"`
+	Leaked []leakedUsers          `json:"leaked"`
+}
+
+// leakedUsers are a mount that only another namespace has, what keeps that, and who holds the mount there.
+type leakedUsers struct {
+	forensics.LeakedMount
+	KeptBy  forensics.NamespaceProcesses `json:"kept_by"`
+	Holders []forensics.HolderProcess    `json:"holders"`
 }
 
 func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
@@ -165,7 +172,7 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 	model := forensics.NewModel(e)
 	answers := []heldMounts{}
 	for _, q := range queries {
-		answer := heldMounts{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []forensics.LeakedMount{}}
+		answer := heldMounts{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []leakedUsers{}}
 		q = asJSONSays(q)
 		name := e.Held.AskedPath(q)
 		if name != q {
@@ -177,7 +184,7 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 		if e.Held != nil {
 			for _, l := range e.Held.Leaked {
 				if leakedAt(l.Mount, name) {
-					answer.Leaked = append(answer.Leaked, l)
+					answer.Leaked = append(answer.Leaked, leakedUsers{l, model.Namespace(l.Namespace), model.UsersOf(l.Mount).Holders})
 				}
 			}
 		}
@@ -190,7 +197,7 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 // have it below another directory, as in /host/var/lib/kubelet.
 func leakedAt(m mounts.Mount, query string) bool {
 	if strings.HasPrefix(query, "/") {
-		return strings.Count(query, "/") > 2 && strings.Contains(m.MountPoint+"/", query+"/") || m.MountPoint == query
+		return strings.Count(query, "/") > 2 && strings.Contains(m.MountPoint+"/", query+"/") || m.MountPoint == query && query != "/"
 	}
 	return len(forensics.FindMounts(&mounts.Table{Mounts: []mounts.Mount{m}}, query)) > 0
 }

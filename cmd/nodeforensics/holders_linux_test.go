@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -13,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
@@ -95,7 +98,11 @@ func TestHoldersInCalls(t *testing.T) {
 			t.Errorf("holders does not say %q:\n%s", want, o.stdout)
 		}
 	}
-	o = finish(t, command(t, "holders", "--json", fuse.MountPoint()))
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(fuse.MountPoint(), link); err != nil {
+		t.Fatal(err)
+	}
+	o = finish(t, command(t, "holders", "--json", link+"/below"))
 	var got struct{ Answers []heldMounts }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
 		t.Fatalf("%v\n%s", err, o.stdout)
@@ -200,6 +207,35 @@ func TestHoldersWithoutRoot(t *testing.T) {
 	}
 }
 
+// TestHoldersInChroot looks from a chroot, where paths are others than those of the process that holds a mount.
+func TestHoldersInChroot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount, chroot")
+	}
+	root := t.TempDir()
+	for _, name := range []string{"proc", "dev", "data", "host"} {
+		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const script = `set -e; mount -t tmpfs data $0/data; mount --rbind / $0/host; mount --rbind /proc $0/host/proc; cd $0/data; touch file
+		tail -f file & cd /; chroot $0/host $1 holders $0/data --json; kill $!`
+	cmd := command(t, "")
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", script, root, program(t, programName)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	o := finish(t, cmd)
+	var got struct{ Answers []heldMounts }
+	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
+		t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
+	}
+	u := got.Answers[0].Mounts[0]
+	if !slices.ContainsFunc(u.Elsewhere, func(h forensics.HolderProcess) bool {
+		return h.Comm == "tail" && h.Kind == "fd" && h.Device == u.Mount.Device && !h.Detached
+	}) {
+		t.Errorf("holders of the file system %+v, want the file that tail has open outside", u.Elsewhere)
+	}
+}
+
 // TestHoldersLoseOutput wants to be told when what was printed is lost, and not when nobody wants to read it.
 func TestHoldersLoseOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -235,5 +271,52 @@ func TestHoldersOfNothing(t *testing.T) {
 	}
 	if o := finish(t, command(t, "holders")); o.status != exitUsage {
 		t.Errorf("without an argument: status %d, want %d", o.status, exitUsage)
+	}
+}
+
+// TestHoldersOfLeakedMount asks for a mount that only another namespace has, and who keeps it there.
+func TestHoldersOfLeakedMount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	const uid = "6c948341-c030-4996-b888-f032577d97b0"
+	volume := "data.of." + strconv.Itoa(os.Getpid()) // and no other test's
+	dir := filepath.Join(t.TempDir(), "pods", uid, "volumes/kubernetes.io~nfs", volume)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("server:/data", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	inside := exec.Command("sleep", "1000")
+	inside.Dir = dir
+	inside.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	err := inside.Start()
+	if unmount := unix.Unmount(dir, unix.MNT_DETACH); unmount != nil {
+		t.Fatal(unmount)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = inside.Process.Kill()
+		_ = inside.Wait()
+	})
+	pid := strconv.Itoa(inside.Process.Pid)
+	for _, query := range []string{uid, strings.ReplaceAll(uid, "-", "_"), uid[:6], dir, volume} {
+		o := finish(t, command(t, "holders", query))
+		for _, want := range []string{dir + ": only in mount namespace", "1 process (sleep), pid " + pid, pid + "  cwd"} {
+			if !strings.Contains(o.stdout, want) {
+				t.Errorf("holders %s does not say %q:\n%s", query, want, o.stdout)
+			}
+		}
+		o = finish(t, command(t, "holders", "--json", query))
+		var got struct{ Answers []heldMounts }
+		if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers[0].Leaked) != 1 {
+			t.Fatalf("%v, want one leaked mount in %s", err, o.stdout)
+		}
+		if l := got.Answers[0].Leaked[0]; l.Mount.MountPoint != dir || len(l.Holders) != 1 || len(l.KeptBy.PIDs) != 1 || l.KeptBy.PIDs[0] != inside.Process.Pid {
+			t.Errorf("leaked %+v, want process %s", l, pid)
+		}
 	}
 }

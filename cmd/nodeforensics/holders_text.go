@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,8 +44,8 @@ func writeAnswer(b *bytes.Buffer, model *forensics.Model, answer heldMounts, all
 		fmt.Fprintf(b, "%s leads to %s\n", cell(answer.Query), cell(answer.Path))
 	}
 	for _, l := range answer.Leaked {
-		n := model.Namespace(l.Namespace)
-		fmt.Fprintf(b, "%s: only in mount namespace %d: %s\n", cell(l.Mount.MountPoint), l.Namespace, namespaceText(n))
+		fmt.Fprintf(b, "%s: only in mount namespace %d: %s\n", printable(l.Mount.MountPoint), l.Namespace, namespaceText(l.KeptBy))
+		writeProcesses(b, l.Holders)
 	}
 	for _, u := range answer.Mounts {
 		if on := u.Mount.MountPoint; strings.HasPrefix(name, "/") && on != name && !strings.HasPrefix(on, strings.TrimSuffix(name, "/")+"/") {
@@ -123,11 +124,7 @@ func namespaceText(n forensics.NamespaceProcesses) string {
 
 // writeProcesses writes the table of holders. What a process holds several times by one kind is one line.
 func writeProcesses(b *bytes.Buffer, list []forensics.HolderProcess) {
-	if len(list) == 0 {
-		return
-	}
-	w := tabwriter.NewWriter(b, 2, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  PID\tKIND\tUSER\tCOMMAND\tCONTAINER\tPOD\tPATH")
+	rows := [][]string{{"PID", "KIND", "USER", "COMMAND", "CONTAINER", "POD", "PATH"}}
 	for i, h := range list {
 		same := func(o forensics.HolderProcess) bool { return o.PID == h.PID && o.TID == h.TID && o.Kind == h.Kind }
 		if slices.ContainsFunc(list[:i], same) {
@@ -144,39 +141,50 @@ func writeProcesses(b *bytes.Buffer, list []forensics.HolderProcess) {
 			kind += " " + strconv.Itoa(h.FD)
 		}
 		if count > 1 {
-			kind += fmt.Sprintf(" (+%d)", count-1)
+			kind += " (+" + strconv.Itoa(count-1) + ")"
 		}
 		if h.TID != 0 {
-			kind += fmt.Sprintf(" thread %d", h.TID)
+			kind += " thread " + strconv.Itoa(h.TID)
 		}
 		if h.Deleted {
 			name += " (deleted)"
 		}
-		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\t%s\t%s\n", h.PID, kind, user(h.User, h.UID), cell(h.Comm), short(h.ContainerID), short(h.PodUID), name)
+		rows = append(rows, []string{strconv.Itoa(h.PID), kind, user(h.User, h.UID), cell(h.Comm), short(h.ContainerID), short(h.PodUID), name})
 	}
-	_ = w.Flush()
+	writeTable(b, rows)
 }
 
 // writeCalls writes the table of threads that are in a system call.
 func writeCalls(b *bytes.Buffer, list []forensics.MountCall) {
-	if len(list) == 0 {
-		return
-	}
-	w := tabwriter.NewWriter(b, 2, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  PID\tTHREAD\tUSER\tCOMMAND\tCONTAINER\tPOD\tSTATE\tCALL\tWAITS IN\tAT LEAST\tPATH")
-	for _, c := range list {
-		call, since, comm := "-", "-", cell(c.Comm)
+	rows := [][]string{{"PID", "THREAD", "USER", "COMMAND", "CONTAINER", "POD", "STATE", "CALL", "WAITS IN", "AT LEAST", "PATH"}}
+	for i := range list {
+		c := &list[i]
+		call, since, comm := "-", "-", c.Comm
 		if c.Syscall != nil {
 			call = cmp.Or(c.Syscall.Name, strconv.Itoa(c.Syscall.Number))
 		}
 		if c.WaitSeconds != nil {
 			since = forensics.Duration(*c.WaitSeconds)
 		}
-		if c.Command != c.Comm && c.Command != "" {
-			comm = cell(c.Command) + "/" + comm
+		if c.Command != comm && c.Command != "" {
+			comm = c.Command + "/" + comm
 		}
-		fmt.Fprintf(w, "  %d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.PID, c.TID, user(c.User, c.UID), comm, short(c.ContainerID), short(c.PodUID),
-			cell(c.State), call, cell(cmp.Or(c.Wait.Function, c.WChan, "-")), since, cell(cmp.Or(c.Path, "-")))
+		rows = append(rows, []string{
+			strconv.Itoa(c.PID), strconv.Itoa(c.TID), user(c.User, c.UID), cell(comm), short(c.ContainerID), short(c.PodUID),
+			cell(c.State), call, cell(cmp.Or(c.Wait.Function, c.WChan, "-")), since, cell(cmp.Or(c.Path, "-")),
+		})
+	}
+	writeTable(b, rows)
+}
+
+// writeTable writes rows below their heads, and nothing where there are no rows.
+func writeTable(b *bytes.Buffer, rows [][]string) {
+	if len(rows) == 1 {
+		return
+	}
+	w := tabwriter.NewWriter(b, 2, 0, 2, ' ', 0)
+	for _, row := range rows {
+		_, _ = io.WriteString(w, "  "+strings.Join(row, "\t")+"\n")
 	}
 	_ = w.Flush()
 }

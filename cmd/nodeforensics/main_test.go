@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 // The tests run the real program, as a process of its own. Those that need a node get one each, see onNode.
 func TestMain(m *testing.M) {
 	testfuse.Main()
+	testvm.Main()
 	nodeMain()
 	flag.Parse()
 	if test := flag.Lookup("test.parallel"); test.Value.String() == test.DefValue {

@@ -3,6 +3,7 @@ package checks
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -306,4 +307,25 @@ func roots(a forensics.Analysis) []string {
 		list = append(list, fmt.Sprintf("%s %s", d.Severity, d.Root))
 	}
 	return list
+}
+
+// TestStoppingDespiteAWait tells waits that SIGKILL ends, as those for an NFS server, from others.
+func TestStoppingDespiteAWait(t *testing.T) {
+	step := func(command string) forensics.Remedy {
+		return forensics.Remedy{Command: command, Precondition: "its owner agrees", Risk: "what it does is interrupted"}
+	}
+	for _, tt := range []struct {
+		kill, command, want string
+		first               bool // the wait has to be ended first
+	}{
+		{"yes", "kill 5000", "kill -9 5000", false},
+		{"no", "kill 5000", "kill 5000", true},
+		{"", "kill 5000", "kill 5000", true},
+		{"yes", "systemctl restart kubelet", "systemctl restart kubelet", true},
+	} {
+		got := despiteWait(step(tt.command), waiter{thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
+		if got.Command != tt.want || strings.Contains(got.Precondition, "the wait of its thread 5001 has been ended first") != tt.first {
+			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
+		}
+	}
 }

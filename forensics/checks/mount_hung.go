@@ -20,8 +20,8 @@ kubelet waits for it: housekeeping, the volume manager or the start of the kubel
 from 1.10 to 1.36. Elsewhere it is a warning. A mount that answers later than that, and one for which time ran out
 before --hung-after, is never reported as hung.
 
-What is behind it is told apart by the kernel's own tables, without asking it: requests and answers of the NFS client
-(/proc/PID/mountstats), requests, sessions and blocklisting of the CephFS client (debugfs), connections of the SMB client,
+What is behind it is told apart by the kernel's own tables, without asking it: requests and connections of the NFS client
+(debugfs, else the counters of /proc/PID/mountstats, which cannot say what was lost), requests, sessions and blocklisting of the CephFS client (debugfs), connections of the SMB client,
 whether TCP is acknowledged (host or network gone, or only its service), state and paths of the disk. They are read once,
 so requests on their way are no proof by themselves. What the kernel's log says of its server or device is quoted, and says
 since when; alone it proves nothing.`,

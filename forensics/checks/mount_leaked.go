@@ -1,13 +1,14 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // MountLeakedNamespace finds mounts that the host has no more and another mount namespace keeps.
@@ -119,33 +120,31 @@ func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mo
 
 // emptyNamespaceRemedies are the steps for a namespace that no process is in.
 func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mount) []forensics.Remedy {
-	var steps []forensics.Remedy
-	for _, hold := range held(p).Namespaces {
-		if hold.Namespace == n.Namespace && len(steps) == 0 {
-			file := fmt.Sprintf("/proc/%d/fd/%d", hold.PID, hold.FD)
-			steps = append(steps, unmountInside(file, m), stopHolder(p, hold.PID))
-			steps[1].Why = who(p, hold.PID) + " has the namespace open as descriptor " + strconv.Itoa(hold.FD) + ": with the last such descriptor the namespace ends, and all its mounts"
-		}
-	}
-	for _, file := range n.MountedAt {
-		steps = append(steps, unmountInside(file, m), forensics.Remedy{
-			Command:      "umount -c " + quote(file),
+	h := p.Evidence.Held
+	at := slices.IndexFunc(h.Namespaces, func(hold procs.NamespaceHold) bool { return hold.Namespace == n.Namespace })
+	switch {
+	case at >= 0:
+		hold := &h.Namespaces[at]
+		stop := stopHolder(p, hold.PID)
+		stop.Why = fmt.Sprintf("%s has the namespace open as descriptor %d: with the last such descriptor it ends, and all its mounts", who(p, hold.PID), hold.FD)
+		return []forensics.Remedy{unmountInside(fmt.Sprintf("/proc/%d/task/%d/fd/%d", hold.PID, cmp.Or(hold.TID, hold.PID), hold.FD), m), stop}
+	case len(n.MountedAt) > 0:
+		return []forensics.Remedy{unmountInside(n.MountedAt[0], m), {
+			Command:      "umount -c " + quote(n.MountedAt[0]),
 			Why:          "when nothing else keeps the namespace, it ends with this, and all its mounts",
 			Precondition: "who made it (unshare --mount=FILE, snapd) does not need it any more",
 			Risk:         "nobody can enter the namespace by that file any more",
-		})
-		break
-	}
-	if len(steps) == 0 && slices.Contains(held(p).Uninhabited, n.Namespace) {
-		steps = append(steps, forensics.Remedy{
+		}}
+	case slices.Contains(h.Uninhabited, n.Namespace):
+		return []forensics.Remedy{{
 			Command: "grep -s 'scm_fds:.*[1-9]' /proc/[0-9]*/fdinfo/*",
 			Why: "no process is in the namespace, has it open or has it mounted: its descriptor is most likely in the queue of a unix socket. " +
 				"This names the processes that have not received descriptors yet; when they read or end, it is free",
 			Precondition: "Linux 5.8",
 			Risk:         "none",
-		})
+		}}
 	}
-	return steps
+	return nil
 }
 
 // unmountInside unmounts something in the namespace that a file stands for.

@@ -30,7 +30,8 @@ that very mount, and mounts below it, loop devices, swap, NFS exports and bound 
 them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
 the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
 itself are not counted. A process in another mount namespace holds its own copy of a mount and does not keep the host's
-busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others.
+busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
+not in the way, but keeps the file system and its server or disk in use: layers of overlays, other mounts of it.
 
 The kubelet's log shows the refused unmounts themselves, since when, how often, and how long it waits until the next try
 (500 ms, doubled each time up to 2 min 2 s). "Busy" is told from umount's words in any language. Only what was still

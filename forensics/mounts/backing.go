@@ -3,7 +3,6 @@ package mounts
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
@@ -119,8 +118,6 @@ type backings struct {
 	sharesRead bool
 	tcpRead    bool
 	rpcRead    bool
-
-	hosts map[netip.Addr]neighbour
 }
 
 // judge says what the parts show together.

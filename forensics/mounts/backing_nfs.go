@@ -106,12 +106,18 @@ func (b *backings) judgeNFS(one *Backing, m *Mount) {
 // ownConnections are those of one mount among those to its server: they go from its own ports, or, where the kernel does
 // not tell these, from none that another mount names.
 func (b *backings) ownConnections(s *NFSState, list []Connection) []Connection {
-	return slices.DeleteFunc(list, func(c Connection) bool {
-		if len(s.LocalPorts) > 0 {
-			return !slices.Contains(s.LocalPorts, c.LocalPort)
+	own := []Connection{}
+	for _, c := range list {
+		mine := slices.Contains(s.LocalPorts, c.LocalPort)
+		others := false
+		for i := range b.stats {
+			others = others || slices.Contains(b.stats[i].LocalPorts, c.LocalPort)
 		}
-		return slices.ContainsFunc(b.stats, func(other NFSState) bool { return slices.Contains(other.LocalPorts, c.LocalPort) })
-	})
+		if mine || len(s.LocalPorts) == 0 && !others {
+			own = append(own, c)
+		}
+	}
+	return own
 }
 
 // unanswered says why requests wait although no connection shows trouble. A client that is refused tries anew every few
@@ -123,7 +129,8 @@ func (b *backings) unanswered(one *Backing, m *Mount) (Fault, string) {
 		return FaultSilent, "the server does not answer"
 	}
 	at := netip.AddrPortFrom(servers[0].addr, servers[0].ports[0])
-	switch host := b.neighbours()[at.Addr()]; {
+	arp, _ := b.fsys.ReadFile(b.proc+"net/arp", maxTCP) // without it, one may be beyond a router
+	switch host := neighbour(arp, at.Addr()); {
 	case live:
 		return FaultSilent, fmt.Sprintf("the host of %s acknowledges what is sent, its service does not answer", at)
 	case one.NFS.Transport == "connected" || !strings.HasPrefix(one.NFS.Protocol, "tcp"): // from another network namespace, or over UDP
@@ -142,11 +149,11 @@ func (s *NFSState) patience() string {
 	if s.Hard {
 		return "the mount is hard: callers wait until the server answers, or are killed"
 	}
-	tries := float64(s.Retransmissions + 1)
+	tries := s.Retransmissions + 1
 	if strings.HasPrefix(s.Protocol, "udp") { // the time between tries doubles; over TCP it grows by timeo
-		tries = math.Exp2(float64(s.Retransmissions))
+		tries = 1 << min(s.Retransmissions, 16)
 	}
-	return fmt.Sprintf("the mount is soft: callers get an error after %g s at the earliest", s.TimeoutSeconds*tries)
+	return fmt.Sprintf("the mount is soft: callers get an error after %g s at the earliest", s.TimeoutSeconds*float64(tries))
 }
 
 // waiting says whether requests are known to wait, or may well, where only the counters are known.

@@ -36,7 +36,7 @@ func TestBackingsOfRecordedNFS(t *testing.T) {
 	}
 	for name, mounted := range map[string]map[string]want{
 		"unreachable": {
-			"/mnt/v4": {FaultUnreachable, 7, "are not acknowledged"}, "/mnt/v3": {FaultUnreachable, 4, "the mount is hard"},
+			"/mnt/v4": {FaultUnreachable, 7, " to 10.9.0.2:2049 "}, "/mnt/v3": {FaultUnreachable, 4, "the mount is hard"},
 			"/mnt/soft": {FaultUnreachable, 7, "the mount is soft: callers get an error after 15 s at the earliest"},
 		},
 		"recovered": {"/mnt/v4": {}, "/mnt/v3": {}, "/mnt/soft": {}},
@@ -76,6 +76,17 @@ func TestBackingsOfRecordedNFS(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestConnectionsOfOneMount has two mounts of one server, of which only version 3 tells its port.
+func TestConnectionsOfOneMount(t *testing.T) {
+	b := backings{stats: []NFSState{{LocalPorts: []int{676}}, {LocalPorts: []int{}}}}
+	list := []Connection{{LocalPort: 676}, {LocalPort: 827}}
+	for i, want := range []int{676, 827} {
+		if got := b.ownConnections(&b.stats[i], list); len(got) != 1 || got[0].LocalPort != want {
+			t.Errorf("mount %d has %+v, want the connection from port %d", i, got, want)
 		}
 	}
 }

@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
-	"slices"
 	"strconv"
 )
 
 // An rpcClient is one of the kernel's clients for remote procedure calls, which NFS speaks.
 type rpcClient struct {
-	server    netip.AddrPort
-	transport string         // as NFSState.Transport
-	waiting   map[string]int // requests by program and version: "nfsv3", "nfsv4"
+	server    string   // "10.9.0.2 2049"; the local one of rpcbind has a path
+	transport string   // as NFSState.Transport
+	waiting   [5]int64 // requests by version of NFS
 }
 
 const (
@@ -45,7 +43,7 @@ func (b *backings) rpcClients() []rpcClient {
 		}
 		tasks, err := b.fsys.ReadFile(rpcDebug+"/"+e.Name+"/tasks", maxRPCTasks)
 		if client, ok := parseTransport(info); ok && err == nil {
-			client.waiting = parseTasks(tasks)
+			client.tasks(tasks)
 			b.rpc = append(b.rpc, client)
 		}
 	}
@@ -60,18 +58,15 @@ func (b *backings) rpcClients() []rpcClient {
 //	state: 0x12
 func parseTransport(text []byte) (rpcClient, bool) {
 	const connected, connecting = 1 << 1, 1 << 2
-	values := map[string]string{}
-	for line := range bytes.Lines(text) {
-		key, value, _ := bytes.Cut(line, []byte{':'})
-		values[string(key)] = string(bytes.TrimSpace(value))
+	f := bytes.Fields(text)
+	if len(f) < 8 {
+		return rpcClient{}, false
 	}
-	addr, err := netip.ParseAddr(values["addr"])
-	port, err2 := strconv.ParseUint(values["port"], 10, 16)
-	state, err3 := strconv.ParseUint(values["state"], 0, 64)
-	if err != nil || err2 != nil || err3 != nil {
-		return rpcClient{}, false // the local one of rpcbind has a path
+	state, err := strconv.ParseUint(string(f[7]), 0, 64)
+	if err != nil {
+		return rpcClient{}, false
 	}
-	c := rpcClient{server: netip.AddrPortFrom(addr.Unmap(), uint16(port)), transport: "closed"}
+	c := rpcClient{server: string(f[3]) + " " + string(f[5]), transport: "closed"}
 	switch {
 	case state&connected != 0:
 		c.transport = "connected"
@@ -81,21 +76,16 @@ func parseTransport(text []byte) (rpcClient, bool) {
 	return c, true
 }
 
-// parseTasks counts requests, one a line (tasks_show). The columns are id, flags, status, client, transaction, ticks until
+// tasks counts requests, one a line (tasks_show). The columns are id, flags, status, client, transaction, ticks until
 // the timeout, operations with their module, program and version, procedure, what it does, what it waits in:
 //
 //	10 88a0      0 0x5 0xa43de92c      323 rpc_default_ops [sunrpc] nfsv3 LOOKUP a:call_status [sunrpc] q:xprt_pending
-func parseTasks(text []byte) map[string]int {
-	count := map[string]int{}
+func (c *rpcClient) tasks(text []byte) {
 	for line := range bytes.Lines(text) {
-		for _, word := range bytes.Fields(line) {
-			if string(word) == "nfsv3" || string(word) == "nfsv4" || string(word) == "nfsv2" {
-				count[string(word)]++
-				break
-			}
+		if _, after, ok := bytes.Cut(line, []byte(" nfsv")); ok && len(after) > 0 && after[0]-'0' < byte(len(c.waiting)) {
+			c.waiting[after[0]-'0']++
 		}
 	}
-	return count
 }
 
 // requests takes over what the clients of a mount's server and version wait for.
@@ -104,13 +94,13 @@ func (s *NFSState) requests(clients []rpcClient, servers []server) {
 		return
 	}
 	s.Outstanding = new(int64)
-	for _, c := range clients {
-		if !slices.ContainsFunc(servers, func(at server) bool {
-			return at.addr == c.server.Addr() && slices.Contains(at.ports, c.server.Port())
-		}) {
+	server := fmt.Sprint(servers[0].addr, " ", servers[0].ports[0])
+	for i := range clients {
+		c := &clients[i]
+		if c.server != server {
 			continue
 		}
-		n := int64(c.waiting["nfsv"+s.Version[:1]])
+		n := c.waiting[min(s.Version[0]-'0', 4)]
 		*s.Outstanding += n
 		if n > 0 && s.Transport != "connected" {
 			s.Transport = c.transport

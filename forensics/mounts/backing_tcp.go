@@ -163,49 +163,31 @@ func hexAddress(text []byte) (string, bool) {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(number)).String(), ok
 }
 
-// A neighbour is what is known of a machine in the same network segment.
-type neighbour string
-
+// The answers of neighbour.
 const (
-	neighbourThere neighbour = "there"
-	neighbourGone  neighbour = "gone" // it was asked for and nobody has answered
+	neighbourThere = "there"
+	neighbourGone  = "gone" // it was asked for and nobody has answered
 )
 
-// neighbours reads /proc/PID/net/arp (proc(5)). Servers beyond a router are not in it, nor are those by IPv6.
-func (b *backings) neighbours() map[netip.Addr]neighbour {
-	if b.hosts == nil {
-		text, err := b.fsys.ReadFile(b.proc+"net/arp", maxTCP)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			b.errs = append(b.errs, fmt.Errorf("neighbours: %w", err))
-		}
-		b.hosts = parseARP(text)
-	}
-	return b.hosts
-}
-
-// parseARP reads a table whose flags are those of include/uapi/linux/if_arp.h: 0x2 (ATF_COM) where somebody has answered.
+// neighbour says what /proc/PID/net/arp (proc(5)) knows of a machine in the same network segment; "" of one beyond a
+// router, and by IPv6. The flags are those of include/uapi/linux/if_arp.h: 0x2 (ATF_COM) where somebody has answered.
 //
 //	IP address       HW type     Flags       HW address            Mask     Device
 //	10.9.0.2         0x1         0x0         00:00:00:00:00:00     *        c0
-func parseARP(text []byte) map[netip.Addr]neighbour {
+func neighbour(arp []byte, addr netip.Addr) string {
 	const complete = 0x2
-	hosts := map[netip.Addr]neighbour{}
-	for line := range bytes.Lines(text) {
+	found := ""
+	for line := range bytes.Lines(arp) {
 		f := bytes.Fields(line)
-		if len(f) < 4 {
+		if len(f) < 4 || string(f[0]) != addr.String() {
 			continue
 		}
-		addr, err := netip.ParseAddr(string(f[0]))
-		flags, err2 := strconv.ParseUint(string(f[2]), 0, 32)
-		switch {
-		case err != nil || err2 != nil: // the heading
-		case flags&complete != 0:
-			hosts[addr] = neighbourThere
-		case hosts[addr] == "":
-			hosts[addr] = neighbourGone
+		if flags, err := strconv.ParseUint(string(f[2]), 0, 32); err == nil && flags&complete != 0 {
+			return neighbourThere
 		}
+		found = neighbourGone
 	}
-	return hosts
+	return found
 }
 
 // connectionFault says what the connections to a server show. waiting says that requests are on their way.

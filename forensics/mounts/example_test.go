@@ -56,6 +56,23 @@ func ExampleNamespaces() {
 	}
 }
 
+// What is mounted in namespaces that no process is in?
+func ExampleUninhabited() {
+	fsys, err := hostfs.Open("/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = fsys.Close() }()
+	err = mounts.Uninhabited(context.Background(), fsys, &probe.Group{}, nil, func(table mounts.Table) {
+		for _, m := range table.Mounts {
+			fmt.Printf("%s at %s in namespace %d\n", m.Source, m.MountPoint, table.Namespace)
+		}
+	})
+	if err != nil {
+		log.Print(err)
+	}
+}
+
 // Do the network mounts of this machine answer?
 func ExampleCheck() {
 	fsys, err := hostfs.Open("/")

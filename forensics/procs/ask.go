@@ -21,28 +21,42 @@ const maxExtensions = 10
 // ask makes a call that may block on a lock of this process, within the limit. Once one call has not come back, no
 // further one is made.
 func ask[T any](v *visit, call func() (T, error)) (T, error) {
-	var none T
+	answer := new(T) // a call that does not come back may still write to it
+	var result error
+	err := v.ask(func() { *answer, result = call() })
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return *answer, result
+}
+
+// ask is the part of the function ask that is the same for all types. An error says that the call has not come back.
+func (v *visit) ask(call func()) error {
 	if v.lost != nil {
-		return none, v.lost
+		return v.lost
 	}
 	var tid atomic.Int32
 	ctx, cancel := v.c.patience(&tid)
 	defer cancel()
-	answer, err := probe.Do(ctx, v.c.opt.Group, v.key, func() (T, error) {
+	_, err := probe.Do(ctx, v.c.opt.Group, v.key, func() (struct{}, error) {
 		tid.Store(int32(threadID()))
-		return call()
+		call()
+		return struct{}{}, nil
 	})
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, probe.ErrBusy):
 		v.lost = err
 	case errors.Is(err, context.Canceled) && v.c.ctx.Err() == nil:
 		v.lost = fmt.Errorf("%s: %w within %v", v.key, errNoAnswer, v.c.limits.Read)
 	default:
-		return answer, err
+		return err
 	}
 	v.c.lost++
 	v.c.problems.add("processes that do not answer", v.lost)
-	return none, v.lost
+	return v.lost
 }
 
 // patience returns a context that ends when a call has had its time. On a machine with much to do, a thread may be ready

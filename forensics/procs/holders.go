@@ -70,6 +70,7 @@ type FUSEDevice struct {
 // process is in it.
 type NamespaceHold struct {
 	PID       int    `json:"pid"`
+	TID       int    `json:"tid,omitempty"` // as in [Holder]
 	FD        int    `json:"fd"`
 	Namespace uint64 `json:"namespace"`
 }

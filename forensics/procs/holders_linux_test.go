@@ -548,6 +548,15 @@ func TestHoldersElsewhere(t *testing.T) {
 	})
 	t.Run("one thread with descriptors of its own", func(t *testing.T) {
 		dir, m := tmpfs(t)
+		ns := start(t, job{CPU: -1, Second: true, OwnFiles: true, Open: "/proc/self/ns/mnt"})
+		fsys, opt := machine(t)
+		result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *Holder) bool { return false }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(result.Namespaces, func(n NamespaceHold) bool { return n.PID == ns.pid() && n.TID == ns.tid }) {
+			t.Errorf("namespaces %+v, want one that thread %d holds", result.Namespaces, ns.tid)
+		}
 		c := start(t, job{CPU: -1, Second: true, OwnFiles: true, Open: dir})
 		want := []Holder{{PID: c.pid(), TID: c.tid, Kind: HoldFD, Path: dir, MountID: m.ID, Device: m.Device}}
 		if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })); diff != "" {

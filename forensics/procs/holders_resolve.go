@@ -176,6 +176,12 @@ func (r *resolver) ownNamespace(reader *mounts.Reader, pids []int, held []*holdi
 	}
 	o := ownMounts{now: r.before, ancestors: map[int32][]mounts.Mount{}}
 	if !slices.Equal(table.Mounts, r.before.mounts) {
+		// Links are spelled as this program sees them, which may be from a chroot: then there are more mounts.
+		all := mounts.Table{Mounts: slices.Clone(table.Mounts)}
+		defer r.note(&all)
+		if table, ok = r.table(reader, r.own, []int{ownPID()}); !ok {
+			return
+		}
 		o.now = &plainPaths{}
 		o.now.take(&table)
 	}
@@ -252,6 +258,16 @@ func (r *resolver) confirm(p *holdings, h *hold, index *mounts.Index) {
 
 // learn remembers which mounts there are, and tells of them.
 func (r *resolver) learn(t *mounts.Table) {
+	r.note(t)
+	if r.tell != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.tell(*t)
+	}
+}
+
+// note remembers which mounts there are.
+func (r *resolver) note(t *mounts.Table) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range t.Mounts {
@@ -260,9 +276,6 @@ func (r *resolver) learn(t *mounts.Table) {
 		if device, held := r.deviceOf[int32(m.ID)]; held && device == "" {
 			r.deviceOf[int32(m.ID)] = m.Device
 		}
-	}
-	if r.tell != nil {
-		r.tell(*t)
 	}
 }
 

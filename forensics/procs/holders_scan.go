@@ -344,7 +344,7 @@ func (s *scanner) special(p *subject, name, text []byte) {
 		return
 	}
 	if ns := parseNS(string(text)); ns != 0 {
-		s.pins = append(s.pins, NamespaceHold{PID: p.pid, FD: number(name), Namespace: ns})
+		s.pins = append(s.pins, NamespaceHold{PID: p.pid, TID: p.tid, FD: number(name), Namespace: ns})
 	}
 }
 

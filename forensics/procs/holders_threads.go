@@ -30,15 +30,9 @@ func (s *scanner) threads(p *subject, cwd string) {
 	if len(others) == 0 {
 		return
 	}
-	var told, apart []int
+	var apart []int
 	if s.c.fsys.Live() { // elsewhere these are the numbers of other processes
-		_, err := ask(&p.visit, func() ([]byte, error) {
-			told = ownFiles(first, others)
-			return nil, nil
-		})
-		if err == nil { // it has come back
-			apart = told
-		}
+		apart, _ = ask(&p.visit, func() ([]int, error) { return ownFiles(first, others), nil })
 	}
 	for _, tid := range others {
 		s.thread(p, tid, cwd, slices.Contains(apart, tid))

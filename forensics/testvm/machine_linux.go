@@ -20,8 +20,8 @@ import (
 
 // A Machine says what a virtual machine consists of.
 type Machine struct {
-	// Suite is the Debian suite whose kernel and packages it has: "bookworm" (Linux 6.1) if empty, or "bullseye" (5.10),
-	// "trixie" (6.12).
+	// Suite is the Debian suite whose kernel and packages it has. If empty, it is what the environment variable TESTVM_SUITE
+	// says: "bullseye" (Linux 5.10), "bookworm" (6.1, the default), "trixie" (6.12).
 	Suite string
 	// Packages are there with all that they depend on, unpacked and not configured. A libc and mount are always there.
 	Packages []string
@@ -136,7 +136,7 @@ func (m Machine) fetch(t *testing.T) string {
 	if err != nil {
 		t.Skipf("a virtual machine: %v", err)
 	}
-	suite := cmp.Or(m.Suite, "bookworm")
+	suite := cmp.Or(m.Suite, os.Getenv("TESTVM_SUITE"), "bookworm")
 	packages := slices.Compact(slices.Sorted(slices.Values(append([]string{"libc6", "mount"}, m.Packages...))))
 	dir := filepath.Join(cache, "nodeforensics-testvm", suite+"-"+strings.Join(packages, "-"))
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
