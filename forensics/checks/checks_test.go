@@ -73,6 +73,10 @@ var scenarios = map[string][]scenario{
 	},
 	"mount-frozen": {
 		{name: "frozen", base: sickNode, change: status(mounts.StatusFrozen), want: []string{"warning superblock 0:47"}, says: "frozen"},
+		{
+			name: "suspended", base: sickNode, change: both(status(mounts.StatusFrozen), backing(mounts.FaultSuspended, "dm-0 is suspended")),
+			want: []string{"warning superblock 0:47"}, says: "The disk is suspended: dm-0 is suspended.",
+		},
 		{name: "hung is not frozen", base: sickNode},
 	},
 	"mount-stale": {
@@ -81,10 +85,23 @@ var scenarios = map[string][]scenario{
 	},
 	"mount-disconnected": {
 		{name: "disconnected", base: sickNode, change: status(mounts.StatusDisconnected), want: []string{"warning superblock 0:47"}},
+		{
+			name: "a blocklisted CephFS client answers EACCES", base: sickNode, change: both(status(mounts.StatusDenied), backing(mounts.FaultBlocklisted, "so it is")),
+			want: []string{"warning superblock 0:47"}, says: "The server has thrown this client out: so it is.",
+		},
+		{name: "permission denied says nothing else", base: sickNode, change: status(mounts.StatusDenied)},
+		{name: "SMB heals", base: sickNode, change: both(status(mounts.StatusDisconnected), func(_ testing.TB, e *forensics.Evidence) {
+			e.Mounts.Mounts[2].FSType, e.Mounts.Mounts[2].Class = "cifs", mounts.ClassNetwork
+		}), want: []string{"warning superblock 0:47"}, says: "goes on connecting by itself"},
 		{name: "stale is not disconnected", base: sickNode, change: status(mounts.StatusStale)},
 	},
 	"mount-io-error": {
 		{name: "error", base: sickNode, change: status(mounts.StatusIOError), want: []string{"warning superblock 0:47"}},
+		{
+			name: "a disk that is offline, and a mount that answers", base: sickNode, change: both(status(mounts.StatusOK), backing(mounts.FaultOffline, "sdb is offline")),
+			want: []string{"warning superblock 0:47"}, says: "The disk takes no requests: sdb is offline.",
+		},
+		{name: "a busy disk", base: sickNode, change: both(status(mounts.StatusOK), backing(mounts.FaultBusy, "2 requests are on their way"))},
 		{name: "no permission is not an error of the device", base: sickNode, change: status(mounts.StatusDenied)},
 	},
 	"mount-orphaned": {

@@ -474,6 +474,13 @@ func kernelScenarios() map[string][]scenario {
 				want: []string{"warning superblock 254:0"}, says: "answer from memory while their disk is dead",
 			},
 			{name: "errors that were survived", base: wellNode, change: tells(fromKernel(event(logs.KindKernelIOError, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"}))), want: []string{"info superblock 254:0"}},
+			{
+				name: "the machine was started since", base: wellNode,
+				change: both(tells(fromKernel(event(logs.KindKernelFSReadOnly, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"}))), func(_ testing.TB, e *forensics.Evidence) {
+					boot := time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC)
+					e.Node.Boot = &boot
+				}), outcome: forensics.OutcomeClean,
+			},
 			{name: "another disk", base: wellNode, change: tells(fromKernel(event(logs.KindKernelIOError, 9, "10:00:00", "10:00:00", logs.Subject{Device: "vdb"}))), outcome: forensics.OutcomeClean},
 		},
 		"thread-blocked": {{
