@@ -104,6 +104,11 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		p, _ := k.model.Process(pid)
 		return p.Command
 	}, complete)
+	for i := range held.Servers {
+		if n, ok := mounts.FUSEWaiting(c.fs, held.Servers[i].Device); ok {
+			held.Servers[i].Waiting = &n
+		}
+	}
 	for _, h := range result.Holders {
 		k.add(h)
 	}

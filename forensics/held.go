@@ -21,6 +21,9 @@ type FUSEServer struct {
 	// the entry rests.
 	Guess bool   `json:"guess,omitempty"`
 	Why   string `json:"why"`
+	// Waiting are the requests of all callers that have not been answered; absent where the control file system of FUSE is
+	// not mounted.
+	Waiting *int `json:"requests_waiting,omitempty"`
 }
 
 // LeakedMount is a mount that the host has no more and another mount namespace still has.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,8 @@ func TestHoldersOfHungMount(t *testing.T) {
 	name := filepath.Join(fuse.MountPoint(), "a\x1b[31mb")
 	holder := testfuse.Hold(t, testfuse.FD, name)
 	fuse.Hang()
+	caller := testfuse.HoldStat(t, filepath.Join(fuse.MountPoint(), "x"))
+	testfuse.Await(t, "a call to wait", caller.Blocked)
 	for _, query := range []string{fuse.MountPoint(), fuse.MountPoint() + "/below/it", filepath.Base(fuse.MountPoint())} {
 		o := finish(t, command(t, "holders", query))
 		if o.status != exitDone {
@@ -35,9 +38,13 @@ func TestHoldersOfHungMount(t *testing.T) {
 		}
 		wants := []string{
 			fuse.MountPoint() + ": fuse.ceph-fuse from 10.0.0.5:/k8s", strconv.Itoa(holder.PID()), "root", `a\x1b[31mb`, "Not visible",
+			strconv.Itoa(caller.PID()), "newfstatat",
+		}
+		if _, err := os.Lstat(fmt.Sprintf("/sys/fs/fuse/connections/%d/waiting", fuse.Minor())); err == nil {
+			wants = append(wants, "1 request not answered")
 		}
 		if tellsConnections(t, fuse.PID()) {
-			wants = append(wants, "served by process "+strconv.Itoa(fuse.PID()))
+			wants = append(wants, fmt.Sprintf("served by process %d (%s)", fuse.PID(), commOf(t, fuse.PID())))
 		}
 		for _, want := range wants {
 			if !strings.Contains(o.stdout, want) {
@@ -59,6 +66,15 @@ func TestHoldersOfHungMount(t *testing.T) {
 	if h := got.Answers[0].Mounts[0].Holders[0]; h.PID != holder.PID() || h.Kind != "fd" || h.Path != name || h.ByPath {
 		t.Errorf("holder %+v", h)
 	}
+}
+
+func commOf(t *testing.T, pid int) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // tellsConnections says whether the kernel tells which connection a descriptor of /dev/fuse is (Linux 6.16). Otherwise the

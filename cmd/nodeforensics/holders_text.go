@@ -64,16 +64,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 	m := u.Mount
 	fmt.Fprintf(b, "%s: %s from %s, mount %d, superblock %s\n", printable(m.MountPoint), cell(m.FSType), cell(m.Source), m.ID, m.Device)
 	for _, s := range u.Servers {
-		trouble, _ := model.ServerTrouble(s.PID)
-		trouble = cell(trouble)
-		switch {
-		case s.PID == 0:
-			fmt.Fprintf(b, "  served by nobody: %s\n", s.Why)
-		case s.Guess:
-			fmt.Fprintf(b, "  probably served by process %d %s: %s\n", s.PID, trouble, s.Why)
-		default:
-			fmt.Fprintf(b, "  served by process %d %s\n", s.PID, trouble)
-		}
+		fmt.Fprintf(b, "  %s\n", serverText(model, s))
 	}
 	if len(u.Holders) == 0 {
 		fmt.Fprintf(b, "  no process%s holds this mount%s\n", map[bool]string{false: " that could be looked at"}[all],
@@ -95,6 +86,27 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 	for _, n := range u.Namespace {
 		fmt.Fprintf(b, "  mount namespace %d: %s\n", n.Namespace, namespaceText(n))
 	}
+}
+
+// serverText says who serves a FUSE mount, how that process is, and how many callers wait for it.
+func serverText(model *forensics.Model, s forensics.FUSEServer) string {
+	text := "served by nobody: " + s.Why
+	if p, ok := model.Process(s.PID); s.PID != 0 {
+		text = fmt.Sprintf("served by process %d", s.PID)
+		if ok {
+			text += " (" + cell(p.Comm) + ")"
+		}
+		if trouble, _ := model.ServerTrouble(s.PID); trouble != "" {
+			text += ", which " + cell(trouble)
+		}
+		if s.Guess {
+			text = "probably " + text + ": " + cell(s.Why)
+		}
+	}
+	if s.Waiting != nil && *s.Waiting > 0 {
+		text += fmt.Sprintf("; %s not answered", forensics.Plural(*s.Waiting, "request"))
+	}
+	return text
 }
 
 func namespaceText(n forensics.NamespaceProcesses) string {

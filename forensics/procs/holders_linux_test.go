@@ -740,3 +740,28 @@ func TestHoldersKilled(t *testing.T) {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
 }
+
+// TestHoldersOfEndedNamespace has a process that was read and ended with its mount namespace before its table was: of
+// mounts that are in no table now it cannot be said that they are detached.
+func TestHoldersOfEndedNamespace(t *testing.T) {
+	fsys, _ := machine(t)
+	c, err := newCollector(t.Context(), fsys, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.proc.Close() }()
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	at, own := &named{path: "/usr/lib/libc.so.6"}, newPlainPaths(t.Context(), fsys)
+	r := resolver{ctx: t.Context(), fsys: fsys, c: c, problems: &problems{}, own: own.namespace, before: own, found: []*holdings{{
+		pid: ended.Process.Pid, ns: 1, holds: []hold{{at: at, kind: atMap, fd: -1, device: "4095:1"}, {at: at, kind: atFD, fd: 3, mount: 1 << 30}},
+	}}}
+	r.resolve(map[uint64][]int{1: {ended.Process.Pid}, own.namespace: {os.Getpid()}})
+	for _, h := range r.kept() {
+		if h.Detached {
+			t.Errorf("%+v is said to be detached", h)
+		}
+	}
+}

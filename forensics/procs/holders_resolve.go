@@ -33,12 +33,13 @@ type resolver struct {
 	problems *problems
 	deviceOf map[int32]string // by mount id, which is unique in the machine; of those that are held, "" until it is found
 	known    map[string]bool  // devices of all mounts
+	tables   map[uint64]bool  // namespaces whose table was read
 	unread   bool             // the table of a namespace is missing: a mount may be in that
 }
 
 // resolve finds the mount of each hold. members are processes of each namespace.
 func (r *resolver) resolve(members map[uint64][]int) {
-	r.deviceOf, r.known = map[int32]string{}, map[string]bool{}
+	r.deviceOf, r.known, r.tables = map[int32]string{}, map[string]bool{}, map[uint64]bool{}
 	byNS := map[uint64][]*holdings{}
 	for _, p := range r.found {
 		byNS[p.ns] = append(byNS[p.ns], p)
@@ -77,7 +78,7 @@ func (r *resolver) resolve(members map[uint64][]int) {
 			switch h := &p.holds[i]; {
 			case h.gone:
 			case h.kind == atMap && h.mount == 0:
-				h.detached = !r.known[h.device] && !r.unread
+				h.detached = !r.known[h.device] && !r.unread && r.tables[p.ns]
 			case h.kind == atFD && !h.byPath:
 				r.byMountID(p, h)
 			}
@@ -270,6 +271,7 @@ func (r *resolver) learn(t *mounts.Table) {
 func (r *resolver) note(t *mounts.Table) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.tables[t.Namespace] = true
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
 		r.known[m.Device] = true
@@ -285,7 +287,7 @@ func (r *resolver) byMountID(p *holdings, h *hold) {
 		h.device = device
 		return
 	}
-	if r.unread || len(r.known) == 0 {
+	if r.unread || !r.tables[p.ns] {
 		return // not known to be in no table
 	}
 	id, same := r.c.again(p, h)
