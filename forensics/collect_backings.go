@@ -23,12 +23,12 @@ func (c *collector) backings(ctx context.Context) (Evidence, error) {
 	part := Evidence{Backings: list[:0]}
 	for _, b := range list {
 		h, _ := model.Health(b.Device)
-		switch h.Status {
-		case mounts.StatusOK, mounts.StatusSlow, mounts.StatusStale:
-			b.Answered()
-		}
 		well := h.Status == mounts.StatusOK || h.Status == mounts.StatusNotProbed
-		if !well || len(b.Disks) == 0 || waited[b.Device] || b.Fault != mounts.FaultNone && b.Fault != mounts.FaultBusy {
+		if len(b.Disks) == 0 && (h.Status == mounts.StatusOK || h.Status == mounts.StatusSlow || h.Status == mounts.StatusStale) {
+			b.Answered() // a file system on a disk may do so from memory
+		}
+		busy := b.Fault == mounts.FaultNone || b.Fault == mounts.FaultBusy || b.Fault == mounts.FaultSilent
+		if !well || len(b.Disks) == 0 || waited[b.Device] || !busy {
 			part.Backings = append(part.Backings, b)
 		}
 	}

@@ -64,6 +64,9 @@ func TestBackingsRecorded(t *testing.T) {
 		"ceph-mon-stopped":     {{"/mnt/ceph", FaultSilent, "monitors do not answer, others owe nothing; the host of 10.99.0.9:6789 acknowledges"}},
 		"ceph-blocklisted":     {{"/mnt/ceph", FaultBlocklisted, "blocklisted this client: it must be unmounted and mounted anew, unless recover_session=clean is set; read from one of 2 clients"}},
 
+		// A mapped image on the same, beside two mounts.
+		"rbd-osd-stopped": {{"/mnt/rbd", FaultSilent, "storage daemons (OSD) do not answer, metadata servers owe nothing; the host of 10.99.0.9:6801 acknowledges"}},
+
 		// Disks of scsi_debug: one that takes 1,000 s for every request, and after the kernel had given it up; two paths to
 		// one, below multipath and LVM, with a file system in a file of the one on it.
 		"scsi-slow":          {{"/mnt/sda", FaultBusy, "2 requests are on their way to sda"}},
