@@ -113,7 +113,7 @@ func (d *Dir) ReadLink(rel string) (string, error) {
 
 // Lstat describes what rel names. That is never what is mounted there: at a mount point it returns [ErrCrossesMount].
 func (d *Dir) Lstat(rel string) (Info, error) {
-	fd, err := d.openPath(rel)
+	fd, err := d.openNode(rel)
 	if err != nil {
 		return Info{}, d.error("lstat", rel, err)
 	}
@@ -123,6 +123,20 @@ func (d *Dir) Lstat(rel string) (Info, error) {
 		return Info{}, d.error("lstat", rel, err)
 	}
 	return infoOf(&st), nil
+}
+
+// openNode is openPath, in one call where that is safe.
+func (d *Dir) openNode(rel string) (int, error) {
+	if d.mount != nil || !d.isFast(rel) {
+		return d.openPath(rel)
+	}
+	dir, err := d.fd.use()
+	if err != nil {
+		return -1, err
+	}
+	defer d.fd.done()
+	fd, err := openBeneath(dir, rel, pathFlags)
+	return fd, refused(err)
 }
 
 // Info describes the directory itself, which costs one call.

@@ -262,8 +262,11 @@ func ReadBoundSockets(fsys *hostfs.FS, file string) ([]BoundSocket, error) {
 	var list []BoundSocket
 	for line := range bytes.Lines(text) {
 		before, name, ok := bytes.Cut(line, []byte(" /")) // the last column; no other has a slash
+		if !ok {
+			continue
+		}
 		columns := bytes.Fields(before)
-		if !ok || len(columns) != 7 {
+		if len(columns) != 7 {
 			continue
 		}
 		inode, err := strconv.ParseUint(string(columns[6]), 10, 64)

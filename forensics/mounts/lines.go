@@ -19,7 +19,7 @@ type lineReader struct {
 }
 
 func newLineReader(r io.Reader) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, 64<<10)}
+	return &lineReader{r: bufio.NewReaderSize(r, 8<<10)}
 }
 
 // next returns the next line without its newline, valid until the following call; errTooLong for one that was passed
