@@ -11,13 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // statfsLimit is how long one file system may take to tell its size.

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/google/pprof/profile"
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 

@@ -3,10 +3,9 @@ package forensics
 import (
 	"slices"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // MountUsers is everything that was seen to use one mount.

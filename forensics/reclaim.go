@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // Bytes spells a size: "512 B", "64.0 MiB", "1.4 GiB".

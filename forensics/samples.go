@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 

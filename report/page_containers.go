@@ -5,10 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 type containersView struct {

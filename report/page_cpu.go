@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // cpuView is the kubelet's CPU profile.

@@ -6,10 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // mountsView is the tree of the mounts below the kubelet's directory, and the table of all mounts.

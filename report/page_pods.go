@@ -6,11 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // podBook is what pods are called and in what state they are.

@@ -6,10 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 type threadsView struct {

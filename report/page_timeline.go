@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // timelineView is what logs told, as a picture and as a table.

@@ -13,13 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/spf13/cobra"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 

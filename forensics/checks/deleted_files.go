@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // The sizes from which deleted files are worth a word.

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 

@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // standing is a goroutine that stands still, what it waits for, and on what that rests.

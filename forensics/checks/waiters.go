@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // waiter is a thread and how long it provably waits.

@@ -14,9 +14,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // A PodCgroup is the cgroup of one pod. It lives from before the pod's first container until after its volumes are

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 const (

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // FileSource is a file of the node that is examined.

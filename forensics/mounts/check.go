@@ -8,10 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // CheckOptions say how [Check] asks. The zero value asks the mounts of the caller's own namespace.

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // HolderKind says by what a process holds a mount.
