@@ -213,7 +213,12 @@ func TestHoldersWithoutRoot(t *testing.T) {
 		t.Skip("needs root: to become somebody else")
 	}
 	cmd := command(t, "holders", "/proc")
-	cmd.Dir = "/"
+	file, err := os.Open(cmd.Path) // the way there may be closed to others
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	cmd.Path, cmd.ExtraFiles, cmd.Dir = "/proc/self/fd/3", []*os.File{file}, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	o := finish(t, cmd)
 	for _, want := range []string{"/proc: proc", "no process that could be looked at holds this mount", "does not run as root"} {
