@@ -127,7 +127,7 @@ func (m Machine) fetch(t *testing.T) string {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("a virtual machine is made on amd64 only")
 	}
-	for _, tool := range []string{"qemu-system-x86_64", "apt-get", "dpkg-deb"} {
+	for _, tool := range []string{"qemu-system-x86_64", "apt-get", "dpkg-deb", "xz"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("a virtual machine: %v", err)
 		}
