@@ -49,6 +49,7 @@ func TestOnRealNFS(t *testing.T) {
 	mountNFS(t, "/a", "/mnt/v4", "vers=4.2,hard")
 	mountNFS(t, "/srv/b", "/mnt/v3", "vers=3,hard,nolock,timeo=20,retrans=1")
 	mountNFS(t, "/c", "/mnt/soft", "vers=4.1,soft,timeo=600,retrans=2")
+	t.Run("a mount that is exported", testNFSExported)
 	_ = t.Run("nothing is asked of a server for holders", testNFSAsksNothing) && // one begins where the one before has ended
 		t.Run("silent", testNFSSilent) &&
 		t.Run("beyond reach", testNFSUnreachable) &&
@@ -123,6 +124,25 @@ func testNFSAsksNothing(t *testing.T) {
 	}
 	if after := operations(t); !slices.Equal(after, before) {
 		t.Errorf("operations of the client before and after: %q, %q", before, after)
+	}
+}
+
+// testNFSExported asks, where the server runs, who holds a mount that it exports, and believes the kernel.
+func testNFSExported(t *testing.T) {
+	text, err := os.ReadFile("/run/mountd.pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := []string{"nsenter", "-t", strings.TrimSpace(string(text)), "-n", "-m"}
+	cmd := command(t, "holders", "/srv/a")
+	cmd.Path, cmd.Args = "/usr/bin/nsenter", slices.Concat(inside, cmd.Args)
+	o := finish(t, cmd)
+	if o.status != exitDone || !strings.Contains(o.stdout, "kernel: nfs-export /srv/a exported to ") || !strings.Contains(o.stdout, "(busy)") {
+		t.Errorf("holders: status %d, want the export\n%s%s", o.status, o.stdout, o.stderr)
+	}
+	out, err := exec.Command(inside[0], slices.Concat(inside[1:], []string{"umount", "/srv/a"})...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "busy") {
+		t.Errorf("the mount that is exported could be unmounted: %s, %v", out, err)
 	}
 }
 
