@@ -154,6 +154,9 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	var problems problems
 	problems.take(&lister.problems)
 	r := resolver{ctx: ctx, fsys: fsys, group: opt.Group, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace, before: own}
+	if opt.Keep == nil {
+		r.room = make([]Holder, 0, len(pids)*usualHolds)
+	}
 	members := map[uint64][]int{}
 	bound := boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}}
 	for _, s := range scanAll(ctx, fsys, opt, pids, own, &bound) {
@@ -179,6 +182,10 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	sortDescriptors(&result)
 	return result, nil
 }
+
+// usualHolds is how many holds a process may have. Memory for the result that is there from the beginning is not written
+// before it is needed, and spares the garbage collector most of its work: that goes by how much there is.
+const usualHolds = 64
 
 func sortDescriptors(r *HoldersResult) {
 	sorting.Stable(r.FUSE, func(a, b FUSEDevice) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD)) })

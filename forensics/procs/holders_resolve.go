@@ -29,6 +29,8 @@ type resolver struct {
 	own    uint64      // the namespace of which plain paths were not asked for their mount id
 	before *plainPaths // as it was when the processes were read
 
+	room []Holder // for the result
+
 	mu       sync.Mutex // for the rest, while tables are read
 	problems *problems
 	deviceOf map[int32]string // by mount id, which is unique in the machine; of those that are held, "" until it is found
@@ -311,7 +313,7 @@ func (r *resolver) kept() []Holder {
 			}
 		}
 	}
-	list := make([]Holder, count)
+	list := slices.Grow(r.room, count)[:count]
 	var all sync.WaitGroup
 	for part := range slices.Chunk(r.found, len(r.found)/runtime.GOMAXPROCS(0)+1) {
 		all.Go(func() {
