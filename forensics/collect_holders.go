@@ -116,8 +116,6 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
-	sockets, socketErrs := mounts.BoundSockets(ctx, c.fs, &e.Mounts, c.networks(e), w.mount)
-	held.Kernel, errs = append(held.Kernel, sockets...), append(errs, socketErrs...)
 	held.Kernel = slices.DeleteFunc(held.Kernel, func(u mounts.KernelUser) bool { // those are among the holders, with their process
 		return u.Use == mounts.UseSocket && slices.Contains(result.Sockets, u.Socket)
 	})
@@ -133,28 +131,6 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		})
 	}
 	return part, ctx.Err()
-}
-
-// networks finds, for each network namespace other than this program's, a process that is in it and in the host's mount
-// namespace: a systemd service with PrivateNetwork, a container with the host's mounts.
-func (c *collector) networks(e *Evidence) []int {
-	const most = 256
-	own, err := c.fs.ReadLink("/proc/" + strconv.Itoa(selfPID()) + "/ns/net")
-	if err != nil {
-		return nil
-	}
-	seen, pids := map[string]bool{own: true}, []int{}
-	for _, p := range e.Processes {
-		if p.Kernel || p.MountNS == 0 || p.MountNS != e.Mounts.Namespace || len(pids) >= most {
-			continue
-		}
-		link, err := c.fs.ReadLink("/proc/" + strconv.Itoa(p.PID) + "/ns/net")
-		if err == nil && !seen[link] {
-			seen[link] = true
-			pids = append(pids, p.PID)
-		}
-	}
-	return pids
 }
 
 // unseen says of which processes not all is known.

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
@@ -171,48 +170,11 @@ func TestSocketOfAnotherNetwork(t *testing.T) {
 		t.Skip("needs root: mount")
 	}
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
-		t.Skipf("mount: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-	name, stop := filepath.Join(dir, "socket"), make(chan struct{})
-	bound, ended := make(chan error), make(chan struct{})
-	go func() {
-		defer close(ended)
-		runtime.LockOSThread() // and never unlocked: the thread ends with its namespace
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			bound <- err
-			return
-		}
-		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-		if err == nil {
-			err = unix.Bind(fd, &unix.SockaddrUnix{Name: name})
-		}
-		process := exec.Command("sleep", "1000") // a process that is in that namespace, and not only a thread
-		if err == nil {
-			err = process.Start()
-		}
-		bound <- err
-		<-stop
-		_ = unix.Close(fd)
-		if process.Process != nil {
-			_ = process.Process.Kill()
-			_ = process.Wait()
-		}
-	}()
-	t.Cleanup(func() {
-		close(stop)
-		<-ended
-	})
-	if err := <-bound; err != nil {
-		t.Skipf("network namespace: %v", err)
-	}
-	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(e.Held.Kernel, func(u mounts.KernelUser) bool { return u.Use == mounts.UseSocket && u.What == name && u.Blocks }) {
-		t.Errorf("users in the kernel %+v, want the socket %s", e.Held.Kernel, name)
+	mountFor(t, "tmpfs", dir, "tmpfs", 0, "")
+	holder := boundIn(t, unix.CLONE_NEWNET, filepath.Join(dir, "s"))
+	users := usersOf(t, dir)
+	if len(users.Holders) != 1 || users.Holders[0].PID != holder || users.Holders[0].Kind != procs.HoldSocket {
+		t.Errorf("holders %+v, want the socket of process %d", users.Holders, holder)
 	}
 }
 
@@ -223,13 +185,26 @@ func TestSocketBoundElsewhere(t *testing.T) {
 		t.Skip("needs root: mount")
 	}
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
-		t.Skipf("mount: %v", err)
+	mountFor(t, "tmpfs", dir, "tmpfs", 0, "")
+	holder := boundIn(t, unix.CLONE_NEWNS, filepath.Join(dir, "s"))
+	users := usersOf(t, dir)
+	if len(users.Holders)+len(users.Kernel) != 0 {
+		t.Errorf("the host's mount is held by %+v and %+v", users.Holders, users.Kernel)
 	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	if len(users.Elsewhere) != 1 || users.Elsewhere[0].PID != holder || users.Elsewhere[0].Kind != procs.HoldSocket {
+		t.Errorf("elsewhere %+v, want the socket of process %d", users.Elsewhere, holder)
+	}
+	if err := unix.Unmount(dir, 0); err != nil {
+		t.Errorf("the host's mount is busy: %v", err)
+	}
+}
+
+// boundIn starts a process in a new namespace that has a socket open which was bound to a name there.
+func boundIn(t *testing.T, namespace int, name string) int {
+	t.Helper()
 	holder := exec.Command("sleep", "1000")
 	if err := onThread(func() error {
-		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		if err := unix.Unshare(namespace); err != nil {
 			return err
 		}
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -239,25 +214,21 @@ func TestSocketBoundElsewhere(t *testing.T) {
 		socket := os.NewFile(uintptr(fd), "socket")
 		defer func() { _ = socket.Close() }()
 		holder.ExtraFiles = []*os.File{socket}
-		return errors.Join(unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, "s")}), holder.Start())
+		return errors.Join(unix.Bind(fd, &unix.SockaddrUnix{Name: name}), holder.Start())
 	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = holder.Process.Kill(), holder.Wait() })
-	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, dir)
+	return holder.Process.Pid
+}
+
+func usersOf(t *testing.T, point string) forensics.MountUsers {
+	t.Helper()
+	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, point)
 	if err != nil {
 		t.Fatal(err)
 	}
-	users := forensics.NewModel(&e).UsersOf(forensics.FindMounts(&e.Mounts, dir)[0])
-	if len(users.Holders)+len(users.Kernel) != 0 {
-		t.Errorf("the host's mount is held by %+v and %+v", users.Holders, users.Kernel)
-	}
-	if len(users.Elsewhere) != 1 || users.Elsewhere[0].PID != holder.Process.Pid || users.Elsewhere[0].Kind != procs.HoldSocket {
-		t.Errorf("elsewhere %+v, want the socket of process %d", users.Elsewhere, holder.Process.Pid)
-	}
-	if err := unix.Unmount(dir, 0); err != nil {
-		t.Errorf("the host's mount is busy: %v", err)
-	}
+	return forensics.NewModel(&e).UsersOf(forensics.FindMounts(&e.Mounts, point)[0])
 }
 
 // onThread calls f on a thread that ends with it, with what f has given it. It is not the first: /proc/self shows that one.

@@ -221,26 +221,9 @@ func (u *users) exports() error {
 	return err
 }
 
-// BoundSockets lists the sockets that are bound to names on the mounts of a table in the network namespaces of some
-// processes. Those should be in the mount namespace of the table, since a name is told as bind(2) was given it.
-// [KernelHolders] looks in the network namespace of the reader only.
-func BoundSockets(ctx context.Context, fsys *hostfs.FS, table *Table, pids []int, want func(*Mount) bool) ([]KernelUser, []error) {
-	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, found: []KernelUser{}}
-	for _, pid := range pids {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := u.socketsIn(fmt.Sprintf("/proc/%d/net/unix", pid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			u.errs = append(u.errs, fmt.Errorf("bound sockets: %w", err))
-		}
-	}
-	return u.found, u.errs
-}
-
-func (u *users) sockets() error { return u.socketsIn("/proc/net/unix") }
-
-func (u *users) socketsIn(name string) error {
-	sockets, err := ReadBoundSockets(u.fsys, name)
+// sockets finds those that are bound in the network namespace of the reader.
+func (u *users) sockets() error {
+	sockets, err := ReadBoundSockets(u.fsys, "/proc/net/unix")
 	for _, s := range sockets {
 		u.path(s.Name, KernelUser{Use: UseSocket, What: s.Name, Socket: s.Inode, Blocks: true, Detail: fmt.Sprintf("socket:[%d]", s.Inode)})
 	}
