@@ -359,7 +359,7 @@ func TestTheDeadlineEndsARunThatIsNotWhole(t *testing.T) {
 	}
 	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 	server.Hang()
-	o := examine(t, exitFailed, "--hung-after", "30s", "--timeout", "3s")
+	o := examine(t, exitFailed, "--hung-after", "30s", "--timeout", "10s")
 	if !strings.Contains(o.stderr, "--timeout") {
 		t.Errorf("nothing is said about the deadline: %s", o.stderr)
 	}
