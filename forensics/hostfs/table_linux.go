@@ -2,7 +2,9 @@ package hostfs
 
 import (
 	"bytes"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +29,7 @@ type mountTable struct {
 
 // mountPoints is what is mounted where, as paths that this process sees.
 type mountPoints struct {
-	all map[string]struct{}
+	all func() map[string]struct{} // nil where nothing is known
 	// autofs are those where the topmost mount is a trigger.
 	autofs []string
 }
@@ -82,27 +84,45 @@ func (t *mountTable) close() {
 //
 //	36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
 //
-// of which the fifth field is the mount point and the one behind the hyphen the type, see proc_pid_mountinfo(5).
+// of which the fifth field is the mount point and the one behind the hyphen the type, see proc_pid_mountinfo(5). All mount
+// points are needed on old kernels only, and triggers are rare: a node may have thousands of mounts, and every command
+// begins with this.
 func parseMountPoints(table []byte) *mountPoints {
-	p := &mountPoints{all: map[string]struct{}{}}
+	p := &mountPoints{all: sync.OnceValue(func() map[string]struct{} {
+		all := map[string]struct{}{}
+		eachMountPoint(table, func(point string, _ []byte) { all[point] = struct{}{} })
+		return all
+	})}
+	if !bytes.Contains(table, []byte(beforeAutofs)) {
+		return p
+	}
 	triggers := map[string]struct{}{}
-	for line := range bytes.Lines(table) {
-		head, tail, ok := bytes.Cut(line, []byte(" - "))
-		fields := bytes.Fields(head)
-		if !ok || len(fields) < 6 {
-			continue
-		}
-		point := unescape(string(fields[4]))
-		p.all[point] = struct{}{}
+	eachMountPoint(table, func(point string, tail []byte) {
 		delete(triggers, point) // this mount is younger and covers it
-		if bytes.HasPrefix(tail, []byte("autofs ")) {
+		if bytes.HasPrefix(tail, []byte(beforeAutofs)) {
 			triggers[point] = struct{}{}
 		}
-	}
-	for point := range triggers {
-		p.autofs = append(p.autofs, point)
-	}
+	})
+	p.autofs = slices.Collect(maps.Keys(triggers))
 	return p
+}
+
+const (
+	beforeType   = " - "
+	beforeAutofs = beforeType + "autofs "
+)
+
+// eachMountPoint calls f with the mount point of each line and what follows the optional fields.
+func eachMountPoint(table []byte, f func(point string, tail []byte)) {
+	for line := range bytes.Lines(table) {
+		end := bytes.Index(line, []byte(beforeType))
+		if end < 0 {
+			continue
+		}
+		if fields := bytes.Fields(line[:end]); len(fields) >= 6 {
+			f(unescape(string(fields[4])), line[end:])
+		}
+	}
 }
 
 // triggerOn returns whether an automount point stands between the directory dir, which ends in a slash, and what rel
@@ -122,7 +142,10 @@ func (p *mountPoints) triggerOn(dir, rel string) bool {
 
 // has says whether something is mounted at a path.
 func (p *mountPoints) has(path string) bool {
-	_, ok := p.all[path]
+	if p.all == nil {
+		return false
+	}
+	_, ok := p.all()[path]
 	return ok
 }
 

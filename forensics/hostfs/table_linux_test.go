@@ -36,7 +36,7 @@ func TestParseMountPoints(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := parseMountPoints([]byte(c.table))
 			var all []string
-			for point := range p.all {
+			for point := range p.all() {
 				all = append(all, point)
 			}
 			slices.Sort(all)
@@ -83,7 +83,7 @@ func TestMountTableIsReadAgainWhenItChanges(t *testing.T) {
 	defer table.close()
 	first := table.current()
 	if !first.has("/") {
-		t.Fatalf("the root is not mounted: %v", first.all)
+		t.Fatalf("the root is not mounted: %v", first.all())
 	}
 	if first.has(point) {
 		t.Fatal("mounted before its time")
@@ -102,7 +102,7 @@ func TestMountTableAfterClose(t *testing.T) {
 	noDescriptorsLost(t)
 	var unused mountTable
 	unused.close()
-	if p := unused.current(); p == nil || len(p.all) != 0 {
+	if p := unused.current(); p == nil || p.all != nil {
 		t.Errorf("never opened: %v", p)
 	}
 	var used mountTable
@@ -130,8 +130,8 @@ func FuzzParseMountPoints(f *testing.F) {
 	f.Add([]byte(autofsLine))
 	f.Fuzz(func(t *testing.T, table []byte) {
 		p := parseMountPoints(table)
-		if lines := strings.Count(string(table), "\n") + 1; len(p.all) > lines || len(p.autofs) > len(p.all) {
-			t.Errorf("%d mount points, %d of them triggers, in %d lines", len(p.all), len(p.autofs), lines)
+		if lines := strings.Count(string(table), "\n") + 1; len(p.all()) > lines || len(p.autofs) > len(p.all()) {
+			t.Errorf("%d mount points, %d of them triggers, in %d lines", len(p.all()), len(p.autofs), lines)
 		}
 		for _, point := range p.autofs {
 			if !p.has(point) {

@@ -107,11 +107,11 @@ func TestPlainPaths(t *testing.T) {
 		"/twice/file":           false, // one covers the other
 		"/top/inner/file":       false, // covered by what is mounted above it
 	} {
-		if got := p.leaveNoDoubt(name); got != want {
+		if got := p.leaveNoDoubt(&named{path: name}); got != want {
 			t.Errorf("%s leaves no doubt: %v, want %v", name, got, want)
 		}
 	}
-	if (&plainPaths{namespace: noNamespace}).leaveNoDoubt("/nfs/file") {
+	if (&plainPaths{namespace: noNamespace}).leaveNoDoubt(&named{path: "/nfs/file"}) {
 		t.Error("without a table, a path leaves no doubt")
 	}
 }

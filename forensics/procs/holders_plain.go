@@ -71,11 +71,19 @@ func (p *plainPaths) ontoItself(m *mounts.Mount) bool {
 	return path.Join(parent.Root, below) == path.Clean(m.Root)
 }
 
-// leaveNoDoubt says whether a path is plain.
-func (p *plainPaths) leaveNoDoubt(name string) bool {
-	if p.index == nil {
-		return false
+// leaveNoDoubt says whether a path is plain, and notes its mount.
+func (p *plainPaths) leaveNoDoubt(at *named) bool {
+	p.find(at)
+	return p.plain[int(at.id)]
+}
+
+// find notes the mount that a path lies on, once.
+func (p *plainPaths) find(at *named) {
+	if at.by == p || p.index == nil {
+		return
 	}
-	m, ok := p.index.Covering(name)
-	return ok && p.plain[m.ID]
+	at.by, at.id, at.super = p, 0, ""
+	if m, ok := p.index.Covering(at.path); ok {
+		at.id, at.super = int32(m.ID), m.Device
+	}
 }

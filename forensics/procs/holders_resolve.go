@@ -208,12 +208,7 @@ type ownMounts struct {
 }
 
 func (r *resolver) ownHold(o *ownMounts, p *holdings, h *hold) {
-	if !h.at.looked {
-		h.at.looked = true
-		if m, ok := o.now.index.Covering(h.at.path); ok {
-			h.at.id, h.at.super = int32(m.ID), m.Device
-		}
-	}
+	o.now.find(h.at)
 	h.mount, h.device = h.at.id, h.at.super
 	if h.kind == atFD && !h.at.device && (!o.now.plain[int(h.mount)] || r.wanted(o, p, h)) {
 		r.confirm(p, h, o.now.index)

@@ -72,10 +72,10 @@ type named struct {
 	device   bool // one of the devices that nearly every process has open
 	plain    bool // in the namespace of this program, the path leaves no doubt of the mount
 
-	// The mount that the path lies on in the namespace of this program, once that was looked up.
-	looked bool
-	id     int32
-	super  string
+	// The mount that the path lies on in the namespace of this program, by the table in which it was looked up.
+	by    *plainPaths
+	id    int32
+	super string
 }
 
 // A scanner reads one process after another. It belongs to one goroutine.
@@ -125,6 +125,7 @@ func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []in
 type subject struct {
 	visit
 	ns   uint64
+	net  string // the link of its network namespace, "net:[4026531840]"
 	root string
 	tid  int // of a thread that is looked at for what it has of its own
 	// shared are the descriptors of the process, for a thread.
@@ -148,7 +149,7 @@ func (s *scanner) process(pid int) {
 		return // a zombie, or not ours to look at
 	}
 	s.processes++
-	p.ns = p.mountNS(p.alive)
+	s.namespaces(&p)
 	if list := s.members[p.ns]; len(list) < maxMembers {
 		s.members[p.ns] = append(list, pid)
 	}
@@ -169,12 +170,27 @@ func (s *scanner) process(pid int) {
 	s.threads(&p, cwd)
 }
 
+// namespaces reads which namespaces the process or thread is in, as far as that tells what it holds.
+func (s *scanner) namespaces(p *subject) {
+	dir, err := p.dir.OpenDir(p.alive + "ns")
+	if err != nil {
+		s.trouble("mount namespaces", err)
+		return
+	}
+	defer func() { _ = dir.Close() }()
+	mnt, err := dir.ReadLink("mnt")
+	s.trouble("mount namespaces", err)
+	p.ns = parseNS(mnt)
+	p.net, err = dir.ReadLink("net")
+	s.trouble("network namespaces", err)
+}
+
 // done keeps what a process holds. Its descriptors are in order in procfs, but not in a copy of it.
 func (s *scanner) done(p *subject) {
 	if len(s.holds)+len(s.sockets) == 0 {
 		return
 	}
-	if len(s.sockets) > 0 {
+	if len(s.sockets) > 0 && p.net != "" {
 		s.trouble("bound sockets", s.bound.in(p))
 	}
 	if !slices.IsSortedFunc(s.holds, holdOrder) {
@@ -256,7 +272,7 @@ func (s *scanner) name(text []byte) *named {
 	key := string(text)
 	at := &named{internal: internal(key), device: isDevice(key)}
 	at.path, at.deleted = splitDeleted(key)
-	at.plain = !at.deleted && len(at.path) == len(key) && key != fuseDevice && s.own.leaveNoDoubt(at.path)
+	at.plain = !at.deleted && len(at.path) == len(key) && key != fuseDevice && s.own.leaveNoDoubt(at)
 	s.paths[key] = at
 	return at
 }

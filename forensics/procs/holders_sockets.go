@@ -38,13 +38,9 @@ type boundSockets struct {
 
 // in reads those of the namespace that a process, or thread, is in, once for each namespace.
 func (b *boundSockets) in(p *subject) error {
-	link, err := p.link("ns/net")
-	if err != nil {
-		return err
-	}
 	b.mu.Lock()
-	known := b.seen[link]
-	b.seen[link] = true
+	known := b.seen[p.net]
+	b.seen[p.net] = true
 	b.mu.Unlock()
 	if known {
 		return nil
@@ -53,7 +49,7 @@ func (b *boundSockets) in(p *subject) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
-		delete(b.seen, link) // another process may show it
+		delete(b.seen, p.net) // another process may show it
 	}
 	for _, s := range list {
 		b.names[s.Inode] = s.Name

@@ -67,7 +67,7 @@ func (s *scanner) thread(p *subject, tid int, cwd string, apart bool) {
 		return
 	}
 	t.alive = task
-	t.ns = t.mountNS(task)
+	s.namespaces(&t)
 	elsewhere := t.ns != p.ns || itsCwd != cwd || t.root != p.root
 	if t.ns == 0 || !elsewhere && !apart {
 		return
