@@ -334,11 +334,13 @@ func TestHoldersOfLeakedMount(t *testing.T) {
 		}
 		o = finish(t, command(t, "holders", "--json", query))
 		var got struct{ Answers []heldMounts }
-		if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers[0].Leaked) != 1 {
-			t.Fatalf("%v, want one leaked mount in %s", err, o.stdout)
+		if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
+			t.Fatalf("%v in %s", err, o.stdout)
 		}
-		if l := got.Answers[0].Leaked[0]; l.Mount.MountPoint != dir || len(l.Holders) != 1 || len(l.KeptBy.PIDs) != 1 || l.KeptBy.PIDs[0] != inside.Process.Pid {
-			t.Errorf("leaked %+v, want process %s", l, pid)
+		if !slices.ContainsFunc(got.Answers[0].Leaked, func(l leakedUsers) bool { // another test may have copied it, too
+			return l.Mount.MountPoint == dir && len(l.Holders) == 1 && slices.Equal(l.KeptBy.PIDs, []int{inside.Process.Pid})
+		}) {
+			t.Errorf("leaked %+v, want that of process %s", got.Answers[0].Leaked, pid)
 		}
 	}
 }
