@@ -22,7 +22,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
-const nfsAddress = "10.9.0.2"
+// The addresses of the server, as they are in the source of a mount.
+const (
+	nfsAddress  = "10.9.0.2"
+	nfsAddress6 = "[fd09::2]"
+)
 
 // TestOnRealNFS has a real client and a real server in a virtual machine. The server is silent, beyond reach, stopped, and
 // forgets what it exports; what the program says of it has to be right each time, and what it advises has to help.
@@ -46,9 +50,10 @@ func TestOnRealNFS(t *testing.T) {
 	}
 	t.Setenv(builtEnv, "/usr/bin")
 	nfsServer(t, "start")
-	mountNFS(t, "/a", "/mnt/v4", "vers=4.2,hard")
-	mountNFS(t, "/srv/b", "/mnt/v3", "vers=3,hard,nolock,timeo=20,retrans=1")
-	mountNFS(t, "/c", "/mnt/soft", "vers=4.1,soft,timeo=600,retrans=2")
+	mountNFS(t, nfsAddress+":/a", "/mnt/v4", "vers=4.2,hard")
+	mountNFS(t, nfsAddress+":/srv/b", "/mnt/v3", "vers=3,hard,nolock,timeo=20,retrans=1")
+	mountNFS(t, nfsAddress+":/c", "/mnt/soft", "vers=4.1,soft,timeo=600,retrans=2")
+	mountNFS(t, nfsAddress6+":/d", "/mnt/ipv6", "vers=4.2,hard")
 	t.Run("a mount that is exported", testNFSExported)
 	_ = t.Run("nothing is asked of a server for holders", testNFSAsksNothing) && // one begins where the one before has ended
 		t.Run("silent", testNFSSilent) &&
@@ -71,12 +76,12 @@ func mustRun(t *testing.T, name string, args ...string) {
 	}
 }
 
-func mountNFS(t *testing.T, export, point, options string) {
+func mountNFS(t *testing.T, source, point, options string) {
 	t.Helper()
 	if err := os.MkdirAll(point, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	mustRun(t, "mount", "-t", "nfs", "-o", options, nfsAddress+":"+export, point)
+	mustRun(t, "mount", "-t", "nfs", "-o", options, source, point)
 }
 
 // caller starts a command that is to hang, and waits until it does. What ends it is up to the test.
@@ -169,14 +174,15 @@ func operations(t *testing.T) []string {
 
 func testNFSSilent(t *testing.T) {
 	nfsServer(t, "silence")
-	callers := []*exec.Cmd{caller(t, "stat", "/mnt/v4/nothing"), caller(t, "stat", "/mnt/v3/nothing")}
+	callers := []*exec.Cmd{caller(t, "stat", "/mnt/v4/nothing"), caller(t, "stat", "/mnt/v3/nothing"), caller(t, "stat", "/mnt/ipv6/nothing")}
 	r := examine(t, 0, "--hung-after", "2s").report(t)
 	wantNFS(t, r, "/mnt/v4", mounts.StatusHung, mounts.FaultSilent)
 	wantNFS(t, r, "/mnt/v3", mounts.StatusHung, mounts.FaultSilent)
+	wantNFS(t, r, "/mnt/ipv6", mounts.StatusHung, mounts.FaultSilent)
 	nfsServer(t, "speak")
 	ends(t, callers...)
 	r = examine(t, 0, "--hung-after", "10s").report(t)
-	for _, point := range []string{"/mnt/v4", "/mnt/v3"} { // the counters of version 3 keep the difference
+	for _, point := range []string{"/mnt/v4", "/mnt/v3", "/mnt/ipv6"} { // the counters of version 3 keep the difference
 		wantNFS(t, r, point, mounts.StatusOK, mounts.FaultNone)
 	}
 	if n := len(atLeast(r, forensics.Warning)); n > 0 {
@@ -189,7 +195,7 @@ func testNFSUnreachable(t *testing.T) {
 	v4 := []*exec.Cmd{caller(t, "stat", "/mnt/v4/missing"), caller(t, "ls", "/mnt/v4"), caller(t, "touch", "/mnt/v4/new")}
 	v3 := caller(t, "stat", "-f", "/mnt/v3")
 	df := caller(t, "df")
-	soft := caller(t, "stat", "/mnt/soft/missing")
+	soft, ipv6 := caller(t, "stat", "/mnt/soft/missing"), caller(t, "stat", "/mnt/ipv6/missing")
 
 	waiting := tasksOfCallers(t)
 	o := finish(t, command(t, "holders", "/mnt/v4"))
@@ -201,10 +207,10 @@ func testNFSUnreachable(t *testing.T) {
 	}
 
 	r := examine(t, 0, "--hung-after", "3s").report(t)
-	for _, point := range []string{"/mnt/v4", "/mnt/v3", "/mnt/soft"} {
+	for _, point := range []string{"/mnt/v4", "/mnt/v3", "/mnt/soft", "/mnt/ipv6"} {
 		wantNFS(t, r, point, mounts.StatusHung, mounts.FaultUnreachable)
 	}
-	wantWaits(t, r, append(slices.Clone(v4), v3, soft))
+	wantWaits(t, r, append(slices.Clone(v4), v3, soft, ipv6))
 	wantNFSRoots(t, r)
 	if state := taskState(df.Process.Pid, df.Process.Pid); state != "D" {
 		t.Errorf("df is in state %s: the server has answered it", state)
@@ -212,6 +218,7 @@ func testNFSUnreachable(t *testing.T) {
 
 	forceOff(t, r, "/mnt/v3", v3)
 	forceOff(t, r, "/mnt/v4", v4...)
+	forceOff(t, r, "/mnt/ipv6", ipv6)
 	nfsServer(t, "pass")
 	ends(t, soft, df)
 }
@@ -247,10 +254,11 @@ func wantNFS(t *testing.T, r report.Report, point string, status mounts.Status, 
 	if h.Status != status || b.Fault != fault {
 		t.Errorf("%s is %s, fault %q (%s); want %s, %q", point, h.Status, b.Fault, b.Why, status, fault)
 	}
-	if b.NFS.Server != nfsAddress || b.NFS.Outstanding == nil || *b.NFS.Outstanding == 0 && status == mounts.StatusHung {
+	server := map[bool]string{false: nfsAddress, true: nfsAddress6}[point == "/mnt/ipv6"]
+	if b.NFS.Server != server || b.NFS.Outstanding == nil || *b.NFS.Outstanding == 0 && status == mounts.StatusHung {
 		t.Errorf("%s: %+v", point, *b.NFS)
 	}
-	version := map[string]string{"/mnt/v3": "3", "/mnt/v4": "4.2", "/mnt/soft": "4.1"}[point]
+	version := map[string]string{"/mnt/v3": "3", "/mnt/v4": "4.2", "/mnt/soft": "4.1", "/mnt/ipv6": "4.2"}[point]
 	if b.NFS.Hard == (point == "/mnt/soft") || b.NFS.Version != version {
 		t.Errorf("%s: version %s, hard %t", point, b.NFS.Version, b.NFS.Hard)
 	}
@@ -279,7 +287,7 @@ func wantNFSRoots(t *testing.T, r report.Report) {
 			t.Errorf("%s is said to be the cause of: %s", d.Root, d.Title)
 		}
 	}
-	if len(r.Diagnoses) != 3 {
+	if len(r.Diagnoses) != 4 {
 		t.Errorf("%d diagnoses, want one for each mount: %s", len(r.Diagnoses), titles(r))
 	}
 }

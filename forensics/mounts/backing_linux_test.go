@@ -61,6 +61,11 @@ func TestBackingsOfServers(t *testing.T) {
 		ID: 2, Device: "0:51", MountPoint: "/mnt/v3", FSType: "nfs", Class: ClassNetwork, Source: "10.0.0.8:/v3",
 		SuperOptions: "rw,vers=3,soft,proto=udp,timeo=11,retrans=3,addr=10.0.0.8",
 	}
+	local := Mount{
+		ID: 3, Device: "0:52", MountPoint: "/mnt/local", FSType: "nfs4", Class: ClassNetwork, Source: "[fe80::2%eth0]:/export",
+		SuperOptions: "rw,vers=4.2,hard,proto=tcp6,timeo=600,retrans=2,addr=fe80::2%2",
+	}
+	const unacknowledged = "   0: 000080FE000000000000000001000000:03FF 000080FE000000000000000002000000:0801 01 000000D8:00000000 01:00000014 00000009 0 0 1\n"
 	ceph := Mount{ID: 5, Device: "0:54", MountPoint: "/mnt/ceph", FSType: "ceph", Class: ClassNetwork, Source: "10.0.0.5:6789:/k8s"}
 	const client = "/sys/kernel/debug/ceph/7a1f.client4242/"
 	files := map[string]string{
@@ -85,6 +90,9 @@ func TestBackingsOfServers(t *testing.T) {
 			"000000D8", "00000000", "00000009 ", "00000000 ").Replace(recorded(t, "tcp"))}, want{FaultSilent, "acknowledges what is sent, its service does not answer"}},
 		"nfs: nothing listens": {nfs, map[string]string{"/proc/self/net/tcp": strings.ReplaceAll(recorded(t, "tcp"), "0801 01", "0801 07")}, want{
 			FaultLost, "no connection to 10.0.0.9:2049 is open",
+		}},
+		"nfs: an address of the link": {local, map[string]string{"/proc/self/net/tcp6": unacknowledged}, want{
+			FaultUnreachable, "216 bytes to [fe80::2]:2049 are not acknowledged",
 		}},
 		"nfs: soft, over UDP":      {soft, nil, want{FaultSilent, "callers get an error after 8.8 s at the earliest"}},
 		"ceph: a session is hung":  {ceph, nil, want{FaultRejected, "the session with mds.1 is hung"}},

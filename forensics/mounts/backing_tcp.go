@@ -46,7 +46,7 @@ func serversOf(m *Mount) []server {
 	var list []server
 	add := func(text string, ports ...uint16) {
 		if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
-			list = append(list, server{addr.Unmap(), ports})
+			list = append(list, server{addr.Unmap().WithZone(""), ports}) // the table of connections has no zones
 		}
 	}
 	switch m.FSType {
@@ -65,7 +65,7 @@ func serversOf(m *Mount) []server {
 		}
 		for monitor := range strings.SplitSeq(monitors, ",") {
 			if at, err := netip.ParseAddrPort(monitor); err == nil {
-				list = append(list, server{addr: at.Addr().Unmap()})
+				list = append(list, server{addr: at.Addr().Unmap().WithZone("")})
 			} else {
 				add(monitor)
 			}

@@ -1,14 +1,16 @@
 #!/bin/sh
 # Makes an NFS server of a network namespace of a virtual machine: server.sh start, and then what befalls it. Its address
-# is 10.9.0.2; it exports /srv/a, /srv/b and /srv/c, which are /a, /b and /c to version 4.
+# is 10.9.0.2 or fd09::2; it exports /srv/a, /srv/b, /srv/c and /srv/d, which are /a, /b, /c and /d to version 4.
 set -eu
 
 start() {
 	ip netns add server
 	ip link add c0 type veth peer name s0 netns server
 	ip addr add 10.9.0.1/24 dev c0
+	ip addr add fd09::1/64 dev c0 nodad
 	ip link set c0 up
 	ip -n server addr add 10.9.0.2/24 dev s0
+	ip -n server addr add fd09::2/64 dev s0 nodad
 	ip -n server link set s0 up
 	ip -n server link set lo up
 	mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/v4recovery /var/lib/nfs/nfsdcltrack /run/rpcbind
@@ -18,7 +20,7 @@ start() {
 	mount -t tmpfs exports /srv
 	echo '/srv *(rw,no_root_squash,no_subtree_check,fsid=0)' >/etc/exports
 	id=1
-	for export in a b c; do
+	for export in a b c d; do
 		mkdir -p "/srv/$export"
 		mount -t tmpfs "export-$export" "/srv/$export"
 		mkdir "/srv/$export/dir"
@@ -54,8 +56,8 @@ silence() {
 case $1 in
 start | serve | silence) "$1" ;;
 speak) kill -CONT "$(cat /run/mountd.pid)" ;;
-drop) inside nft 'add table ip f; add chain ip f input { type filter hook input priority 0; policy drop; }' ;;
-pass) inside nft 'delete table ip f' ;;
+drop) inside nft 'add table inet f; add chain inet f input { type filter hook input priority 0; policy drop; }' ;;
+pass) inside nft 'delete table inet f' ;;
 stop) inside rpc.nfsd 0 ;;
 resume) inside rpc.nfsd 2 ;;
 forget)
