@@ -41,7 +41,7 @@ func TestOnRealNFS(t *testing.T) {
 		}
 		testvm.Run(t, testvm.Machine{
 			Packages: strings.Fields("coreutils dash iproute2 nfs-kernel-server nftables sed util-linux"),
-			Modules:  strings.Fields("nfsv3 nfsv4 nfsd veth nf_tables"),
+			Modules:  append([]string{"lockd nlm_timeout=3 nlm_grace_period=3"}, strings.Fields("nfsv3 nfsv4 nfsd veth nf_tables")...),
 			Files: map[string]string{
 				"/usr/bin/" + programName: filepath.Join(dir, programName), "/server.sh": "testdata/nfs-server.sh",
 			},
@@ -58,6 +58,7 @@ func TestOnRealNFS(t *testing.T) {
 	_ = t.Run("nothing is asked of a server for holders", testNFSAsksNothing) && // one begins where the one before has ended
 		t.Run("silent", testNFSSilent) &&
 		t.Run("beyond reach", testNFSUnreachable) &&
+		t.Run("a lock that another has", testNFSLocked) &&
 		t.Run("stopped", testNFSRefused) &&
 		t.Run("stale", testNFSStale)
 }
@@ -130,6 +131,44 @@ func testNFSAsksNothing(t *testing.T) {
 	if after := operations(t); !slices.Equal(after, before) {
 		t.Errorf("operations of the client before and after: %q, %q", before, after)
 	}
+}
+
+// testNFSLocked has a process wait for a lock of a file that another machine has locked, as programs that take turns do: the
+// server is well. By version 4.0 the client asks for it time and again, and sleeps in between.
+func testNFSLocked(t *testing.T) {
+	const point = "/mnt/locks"
+	mountNFS(t, nfsAddress+":/c", point, "vers=4.0,hard")
+	pid, err := os.ReadFile("/run/mountd.pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := os.OpenFile("/proc/"+strings.TrimSpace(string(pid))+"/root/srv/c/file", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.FcntlFlock(there.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil {
+		t.Fatal(err)
+	}
+	waiting := exec.Command("flock", point+"/file", "true")
+	if err := waiting.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testfuse.Await(t, "it to wait for the lock", func() bool {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", waiting.Process.Pid))
+		return err == nil && string(text) == "nfs4_proc_lock"
+	})
+	time.Sleep(4 * time.Second) // it sleeps for 1, 2, 4 seconds
+	r := examine(t, 0, "--hung-after", "1s").report(t)
+	if n := len(atLeast(r, forensics.Warning)); n > 0 {
+		t.Errorf("%d findings: %s", n, titles(r))
+	}
+	at := slices.IndexFunc(r.Evidence.Threads, func(th procs.Thread) bool { return th.PID == waiting.Process.Pid })
+	if at < 0 || r.Evidence.Threads[at].Wait.Kind != procs.WaitFileLock || r.Evidence.Threads[at].Path != point+"/file" {
+		t.Errorf("threads %+v, want process %d waiting for a lock", r.Evidence.Threads, waiting.Process.Pid)
+	}
+	_ = there.Close()
+	ends(t, waiting)
+	mustRun(t, "umount", point)
 }
 
 // testNFSExported asks, where the server runs, who holds a mount that it exports, and believes the kernel.

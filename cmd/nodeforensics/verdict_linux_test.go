@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
@@ -307,5 +308,48 @@ func TestWithoutProbingOnlyWhatOthersWaitForIsJudged(t *testing.T) {
 	}
 	if ids := clean(r, forensics.SourceHealth); len(ids) > 0 {
 		t.Errorf("%q are clean, though a mount was not looked at", ids)
+	}
+}
+
+// TestLockedFileIsNoHang has a process wait for a lock of a file that another has locked, for long. Only the server knows that:
+// the wait looks like one for a server that does not answer, which would be the end of the mount.
+func TestLockedFileIsNoHang(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	s := testfuse.Mount(t, t.TempDir(), testfuse.Options{
+		Type: "fuse.glusterfs", Source: "gluster:/volume", Locks: true, Files: map[string]string{"leader": ""},
+	})
+	file := filepath.Join(s.MountPoint(), "leader")
+	first, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = first.Close() }) // which is what ends the other's wait
+	if err := unix.Flock(int(first.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	second := exec.Command("flock", file, "true")
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testfuse.Await(t, "the other to wait", func() bool { return s.Held() == 1 })
+	blocked := time.Now()
+	testfuse.Await(t, "it to have waited longer than --hung-after", func() bool { return time.Since(blocked) > 1200*time.Millisecond })
+
+	r := examine(t, 0, "--hung-after", "1s").report(t)
+	if h := healthAt(t, r, s.MountPoint()); h.Status != mounts.StatusOK {
+		t.Errorf("the mount is %s: %s", h.Status, h.Reason)
+	}
+	if bad := atLeast(r, forensics.Warning); len(bad) > 0 {
+		t.Errorf("findings: %s", titles(r))
+	}
+	at := slices.IndexFunc(r.Evidence.Threads, func(th procs.Thread) bool { return th.PID == second.Process.Pid })
+	if at < 0 || r.Evidence.Threads[at].Wait.Kind != procs.WaitFileLock || r.Evidence.Threads[at].Path != file {
+		t.Errorf("threads %+v, want process %d waiting for a lock of %s", r.Evidence.Threads, second.Process.Pid, file)
+	}
+	_ = first.Close()
+	if err := second.Wait(); err != nil {
+		t.Errorf("the other got no lock: %v", err)
 	}
 }

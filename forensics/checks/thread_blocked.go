@@ -16,7 +16,7 @@ var ThreadBlocked = forensics.Check{
 	Doc: `A thread that provably has waited in a file system or for a disk longer than --hung-after, told by what the
 kernel says it waits for (wchan, kernel stack), whatever its state letter: a wait for a FUSE server is state S. The
 threads of one process that wait for the same thing are one finding, named after the one that waits longest. Throttling
-by dirty pages is not a hang and is left out. The kernel's own complaint about the thread ("blocked for more than 120
+by dirty pages is not a hang and is left out, and so is a wait for a lock of a file (flock, fcntl) that another program has. The kernel's own complaint about the thread ("blocked for more than 120
 seconds") is quoted where its log has it; it makes none about waits that a signal ends, as those for NFS and FUSE are.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceThreads}},
@@ -28,7 +28,7 @@ seconds") is quoted where its log has it; it makes none about waits that a signa
 		}
 		counts, first, order := map[group]int{}, map[group]waiter{}, []group{}
 		for _, w := range waiters(p, "") {
-			if w.seconds < hungAfter(p) || w.thread.Wait.Kind == procs.WaitWriteback {
+			if w.seconds < hungAfter(p) || noHang(w.thread.Wait) {
 				continue
 			}
 			g := group{w.thread.PID, w.thread.Device, w.thread.Wait.Kind}
@@ -42,6 +42,9 @@ seconds") is quoted where its log has it; it makes none about waits that a signa
 		}
 	},
 }
+
+// noHang says that a wait ends without anybody's help, or when another program is done.
+func noHang(w procs.Wait) bool { return w.Kind == procs.WaitWriteback || w.Kind == procs.WaitFileLock }
 
 func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
 	t := w.thread

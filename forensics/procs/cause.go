@@ -78,6 +78,7 @@ var (
 		WaitFrozen, "", unkillable,
 		"The file system is frozen (fsfreeze, a snapshot being taken): writing waits until it is thawed.", false,
 	}
+	vforked    = cause{WaitExit, "", killable, "The process started a child with vfork, which has not yet called exec or ended.", false}
 	cgroupLock = cause{
 		WaitCgroup, "", "",
 		"The lock of the cgroup hierarchy is held by another thread: starting, ending and moving processes waits.", false,

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -171,6 +172,13 @@ func TestCollectSelects(t *testing.T) {
 		"wchan withheld":              {tree{"wchan": "0", "stack": fuseStack}, 0, WaitFUSE, "request_wait_answer"},
 		"stack withheld":              {tree{"wchan": "request_wait_answer"}, 0, WaitFUSE, "request_wait_answer"},
 		"no wchan at all":             {tree{"stack": fuseStack}, 0, WaitFUSE, "request_wait_answer"},
+		"lock of a file, by its call": {tree{"wchan": "request_wait_answer", "syscall": call(t, "flock", 3, unix.LOCK_EX)}, 0, WaitFileLock, "request_wait_answer"},
+		"lock of a range, waits":      {tree{"wchan": "request_wait_answer", "syscall": call(t, "fcntl", 3, unix.F_SETLKW)}, 0, WaitFileLock, "request_wait_answer"},
+		"lock of a range, waits, OFD": {tree{"wchan": "request_wait_answer", "syscall": call(t, "fcntl", 3, unix.F_OFD_SETLKW)}, 0, WaitFileLock, "request_wait_answer"},
+		"lock of a range, at once":    {tree{"wchan": "request_wait_answer", "syscall": call(t, "fcntl", 3, unix.F_SETLK)}, 0, WaitFUSE, "request_wait_answer"},
+		"lock of a file, at once":     {tree{"wchan": "request_wait_answer", "syscall": call(t, "flock", 3, unix.LOCK_EX|unix.LOCK_NB)}, 0, WaitFUSE, "request_wait_answer"},
+		"unlocking a file":            {tree{"wchan": "request_wait_answer", "syscall": call(t, "flock", 3, unix.LOCK_UN)}, 0, WaitFUSE, "request_wait_answer"},
+		"another call":                {tree{"wchan": "request_wait_answer", "syscall": call(t, "read", 3, unix.F_SETLKW)}, 0, WaitFUSE, "request_wait_answer"},
 		"wchan is only the lock":      {tree{"wchan": "walk_component", "stack": "[<0>] walk_component+0x1/0x2\n"}, 0, WaitFSLock, "walk_component"},
 		"unknown in state D":          {tree{"state": "D", "wchan": "made_up", "stack": "[<0>] made_up_inner+0x1/0x2\n[<0>] made_up+0x1/0x2\n"}, 0, WaitOtherDisk, "made_up_inner"},
 		"unknown, only wchan":         {tree{"state": "D", "wchan": "made_up"}, 0, WaitOtherDisk, "made_up"},

@@ -10,8 +10,13 @@ var families = []family{
 	{&cause{WaitServer, "nfs", killable, "An NFS server has not answered a request.", false}, `
 		rpc_wait_bit_killable __rpc_wait_for_completion_task rpc_wait_for_completion_task __rpc_execute rpc_execute
 		rpc_run_task rpc_call_sync nfs4_call_sync_sequence nfs4_do_call_sync nfs3_rpc_wrapper
-		nfs4_handle_exception nfs4_delay nfs4_wait_clnt_recover nfs4_client_recover_expired_lease
+		nfs4_wait_clnt_recover nfs4_client_recover_expired_lease
 		nfs_wait_client_init_complete nfs4_proc_statfs nfs_wait_bit_killable`},
+	{&cause{
+		WaitServer, "nfs", killable,
+		"An NFS server has answered that it is not ready for this (after its restart, or until another client has let go); it is asked again.",
+		false,
+	}, `nfs4_handle_exception nfs4_delay nfs4_delay_interruptible nfs4_delay_killable`},
 	{&cause{WaitServer, "nfs", "", serverIO, false}, `
 		nfs_wait_on_request nfs_wait_bit_uninterruptible nfs_wb_page nfs_wb_folio nfs_wb_all nfs_file_fsync nfs_commit_inode
 		nfs_iocounter_wait nfs_file_direct_write nfs_file_direct_read nfs_direct_wait nfs_sync_mapping`},
@@ -108,8 +113,7 @@ var families = []family{
 	}, `zap_pid_ns_processes`},
 	{&cause{WaitExit, "", unkillable, "A core dump is being written, and the other threads of the process wait for it.", false}, `
 		coredump_task_exit coredump_wait`},
-	{&cause{WaitExit, "", killable, "The process started a child with vfork, which has not yet called exec or ended.", false}, `
-		wait_for_vfork_done`},
+	{&vforked, `wait_for_vfork_done`},
 
 	// cgroups.
 	{&cgroupLock, `
@@ -174,6 +178,7 @@ var families = []family{
 
 // topFamilies decide in the innermost frame only.
 var topFamilies = []family{
+	{&vforked, `kernel_clone _do_fork do_fork`}, // what waits in them for something else has a frame further in
 	{&cause{
 		WaitServer, "cifs", "", "The connection to an SMB server is being made anew, by this thread or by one that it waits for.", false,
 	}, `cifs_reconnect_tcon smb2_reconnect`},

@@ -190,6 +190,9 @@ func readStack(dir *hostfs.Dir, task string) ([]string, error) {
 // state S or D, and whatever else is in state D.
 func selectWait(state string, l look) (Wait, bool) {
 	wait := ClassifyWait(l.wchan, l.stack)
+	if call, ok := ParseSyscall(l.syscall); ok && call.forLock() { // there may be no stack
+		wait = wait.forLock()
+	}
 	switch {
 	case wait.Kind == WaitUnknown && state == "D":
 		wait = Wait{Kind: WaitOtherDisk, Function: l.wchan, Meaning: "The wait cannot be interrupted; its reason was not recognised."}

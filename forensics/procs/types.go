@@ -109,6 +109,7 @@ const (
 	WaitJournal   WaitKind = "journal"    // a file system's log
 	WaitFrozen    WaitKind = "frozen"     // a frozen file system
 	WaitFSLock    WaitKind = "fs-lock"    // a lock of a directory, superblock or mount table that somebody holds
+	WaitFileLock  WaitKind = "file-lock"  // a lock that a program asked for, and that another may have: not a hang
 	WaitMmapLock  WaitKind = "mmap-lock"  // the memory map of a process that is itself blocked
 	WaitCgroup    WaitKind = "cgroup"     // the cgroup lock
 	WaitFreezer   WaitKind = "freezer"    // a frozen cgroup

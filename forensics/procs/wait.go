@@ -14,7 +14,9 @@ import (
 // server, and for whatever it does not know.
 //
 // The innermost frame that means something decides, because a wait in one file system often happens on behalf of
-// another (overlay on xfs, a page fault on NFS).
+// another (overlay on xfs, a page fault on NFS). A program that asks a server for a lock of a file (flock(2), fcntl(2)) waits
+// as long as another program has it, which looks like a server that does not answer: that is WaitFileLock, if nothing shows
+// more. Of the stack, it takes the frame that asks for the lock.
 func ClassifyWait(wchan string, stack []string) Wait {
 	frames := make([]string, 0, max(len(stack), 1))
 	for _, line := range stack {
@@ -30,7 +32,11 @@ func ClassifyWait(wchan string, stack []string) Wait {
 		frames = append(frames, name)
 	}
 	w := waiter{frames: frames}
-	return w.classify()
+	wait := w.classify()
+	if asksForLock(frames) {
+		wait = wait.forLock()
+	}
+	return wait
 }
 
 // idle says whether a thread that sleeps in this function waits for work rather than for a file system, so that its

@@ -70,6 +70,29 @@ func TestClassifyWait(t *testing.T) {
 		"reading a dead mapping":     {"", "folio_wait_bit_common filemap_fault __do_fault handle_mm_fault __get_user_pages __access_remote_vm proc_pid_cmdline_read", Wait{WaitBlock, "", "folio_wait_bit_common", "no", ""}},
 		"own path is on another one": {"", "rpc_wait_bit_killable nfs_wb_folio nfs_release_folio shrink_folio_list shrink_lruvec try_to_free_pages ext4_readdir", Wait{WaitServer, "nfs", "rpc_wait_bit_killable", "yes", ""}},
 
+		// Locks of files that programs ask for.
+		"nfs 4.0, another has the lock": {
+			"nfs4_proc_lock", "nfs4_proc_lock do_setlk __do_sys_flock do_syscall_64", Wait{WaitFileLock, "nfs", "nfs4_proc_lock", "yes", ""},
+		},
+		"nfs 4.1, another has the lock":  {"wait_woken", "wait_woken nfs4_proc_lock do_setlk __do_sys_flock", Wait{}},
+		"nfs lock, wchan only":           {"nfs4_retry_setlk_simple", "", Wait{WaitFileLock, "nfs", "nfs4_retry_setlk_simple", "yes", ""}},
+		"nfs 3, another has the lock":    {"nlmclnt_block", "nlmclnt_block nlmclnt_lock nlmclnt_proc nfs3_proc_lock do_setlk nfs_lock", Wait{WaitFileLock, "nfs", "nlmclnt_block", "yes", ""}},
+		"nfs lock in the grace period":   {"", "nfs4_handle_exception nfs4_proc_setlk nfs4_proc_lock do_setlk __do_sys_flock", Wait{WaitFileLock, "nfs", "nfs4_handle_exception", "yes", ""}},
+		"nfs open in the grace period":   {"", "nfs4_handle_exception nfs4_do_open nfs4_atomic_open nfs_atomic_open", Wait{WaitServer, "nfs", "nfs4_handle_exception", "yes", ""}},
+		"nfs lock, a dead server":        {"", "rpc_wait_bit_killable __rpc_wait_for_completion_task _nfs4_do_setlk nfs4_proc_lock do_setlk nfs_flock", Wait{WaitServer, "nfs", "rpc_wait_bit_killable", "yes", ""}},
+		"nfs lock, data to write before": {"", "nfs_wait_on_request nfs_wb_all do_setlk nfs_lock", Wait{WaitServer, "nfs", "nfs_wait_on_request", "", ""}},
+		"fuse, another has the lock": {
+			"request_wait_answer", "request_wait_answer __fuse_simple_request fuse_setlk __do_sys_flock do_syscall_64",
+			Wait{WaitFileLock, "fuse", "request_wait_answer", "", ""},
+		},
+		"fuse, letting go of a lock": {
+			"", "request_wait_answer __fuse_simple_request fuse_setlk fuse_file_lock vfs_lock_file locks_remove_posix filp_flush filp_close",
+			Wait{WaitFUSE, "fuse", "request_wait_answer", "", ""},
+		},
+		"cephfs, another has the lock": {"", "ceph_lock_wait_for_completion ceph_mdsc_wait_request ceph_mdsc_do_request ceph_lock_message ceph_flock", Wait{WaitFileLock, "ceph", "ceph_lock_wait_for_completion", "", ""}},
+		"cifs, another has the lock":   {"wait_for_response", "wait_for_response compound_send_recv smb2_lockv SMB2_lock cifs_setlk cifs_flock", Wait{WaitFileLock, "cifs", "wait_for_response", "yes", ""}},
+		"ext4, another has the lock":   {"", "fcntl_setlk do_fcntl __x64_sys_fcntl", Wait{}},
+
 		// Disks.
 		"block device":             {"", "folio_wait_bit_common filemap_read blkdev_read_iter vfs_read", Wait{WaitBlock, "", "folio_wait_bit_common", "no", ""}},
 		"ext4 directory":           {"", "__wait_on_buffer ext4_bread ext4_readdir iterate_dir", Wait{WaitBlock, "ext4", "__wait_on_buffer", "no", ""}},
@@ -127,6 +150,8 @@ func TestClassifyWait(t *testing.T) {
 		"page fault in a driver":  {"", "made_up_fault __do_fault handle_mm_fault do_user_addr_fault", Wait{}},
 		"end of a PID namespace":  {"do_wait", "do_wait kernel_wait4 zap_pid_ns_processes do_exit", Wait{WaitExit, "", "zap_pid_ns_processes", "no", ""}},
 		"core dump":               {"", "coredump_task_exit do_exit do_group_exit get_signal", Wait{WaitExit, "", "coredump_task_exit", "no", ""}},
+		"vfork, inlined":          {"kernel_clone", "kernel_clone __do_sys_vfork do_syscall_64", Wait{WaitExit, "", "kernel_clone", "yes", ""}},
+		"vfork, el7":              {"", "do_fork sys_vfork stub_vfork", Wait{WaitExit, "", "do_fork", "yes", ""}},
 		"vfork":                   {"", "wait_for_vfork_done kernel_clone __do_sys_vfork", Wait{WaitExit, "", "wait_for_vfork_done", "yes", ""}},
 		"network configuration":   {"", "rtnl_lock rtnetlink_rcv_msg netlink_rcv_skb", Wait{WaitOtherDisk, "", "rtnl_lock", "", ""}},
 		"rcu":                     {"", "synchronize_rcu_expedited namespace_unlock do_umount", Wait{WaitOtherDisk, "", "synchronize_rcu_expedited", "no", ""}},

@@ -12,8 +12,12 @@ func (t *tree) handle(req *request) ([]byte, syscall.Errno) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if req.Opcode == opInit {
+		flags := uint32(initBigWrites | initMaxPages)
+		if t.locks {
+			flags |= initPosixLocks | initFlockLocks
+		}
 		return pack(initOut{
-			Major: protocolMajor, Minor: protocolMinor, Flags: initBigWrites | initMaxPages,
+			Major: protocolMajor, Minor: protocolMinor, Flags: flags,
 			MaxReadahead: maxWrite, MaxWrite: maxWrite, MaxPages: maxWrite / 4096, TimeGranularity: 1,
 			MaxBackground: 64, CongestionThreshold: 48,
 		}), 0
@@ -103,11 +107,32 @@ func handleNode(req *request, n *node) ([]byte, syscall.Errno) {
 		var in ioIn
 		data := unpack(req.body, &in)
 		return pack(writeOut{Size: uint32(len(data))}), n.writeAt(in.Offset, data)
-	case opRelease, opFsync, opFsyncdir, opFlush, opAccess, opDestroy:
+	case opSetlk, opSetlkw:
+		var in lockIn
+		unpack(req.body, &in)
+		return nil, n.setLock(in.Owner, in.Type != unix.F_UNLCK)
+	case opRelease:
+		var in releaseIn
+		if unpack(req.body, &in); in.ReleaseFlags&releaseFlockUnlock != 0 {
+			_ = n.setLock(in.LockOwner, false)
+		}
+		return nil, 0
+	case opFsync, opFsyncdir, opFlush, opAccess, opDestroy:
 		return nil, 0
 	default:
 		return nil, unix.ENOSYS // the kernel does not ask again, and falls back where it can
 	}
+}
+
+// setLock locks a file or lets go of it. EAGAIN says that somebody else has it.
+func (n *node) setLock(owner uint64, lock bool) syscall.Errno {
+	switch others := n.locked && n.lockedBy != owner; {
+	case others && lock:
+		return unix.EAGAIN
+	case !others:
+		n.locked, n.lockedBy = lock, owner
+	}
+	return 0
 }
 
 func lookup(dir *node, name string) ([]byte, syscall.Errno) {

@@ -2,6 +2,7 @@ package testfuse
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"syscall"
@@ -132,6 +133,11 @@ func (k *kernel) answer(req *request, errno syscall.Errno) {
 	var body []byte
 	if errno == 0 {
 		body, errno = k.tree.handle(req)
+		if errno == unix.EAGAIN && req.Opcode == opSetlkw {
+			k.held[req.Unique] = req // until somebody lets go
+			return
+		}
+		defer k.retryLocks(req.Opcode)
 	}
 	if errno != 0 {
 		body = nil
@@ -139,4 +145,17 @@ func (k *kernel) answer(req *request, errno syscall.Errno) {
 	reply := pack(outHeader{Len: uint32(outHeaderSize + len(body)), Error: -int32(errno), Unique: req.Unique})
 	// The write fails if nobody waits any more. That is no concern of the server.
 	_, _ = unix.Write(k.fd, append(reply, body...))
+}
+
+// retryLocks carries out the requests that wait for a lock, after one that may have let go of it.
+func (k *kernel) retryLocks(after uint32) {
+	if after != opSetlk && after != opRelease {
+		return
+	}
+	for _, req := range slices.Collect(maps.Values(k.held)) {
+		if req.Opcode == opSetlkw && k.trouble == (trouble{}) {
+			delete(k.held, req.Unique)
+			k.answer(req, 0)
+		}
+	}
 }

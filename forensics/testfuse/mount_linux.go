@@ -29,6 +29,10 @@ type Options struct {
 	// UserID is the user_id mount option, the user that mounted as far as the kernel is concerned. Default 0.
 	UserID uint32
 
+	// Locks lets programs lock files with flock(2) and fcntl(2) through the server, as a file system does of which other
+	// machines have the same files. Who waits for a lock waits for the server's answer.
+	Locks bool
+
 	// SizeBytes and FreeBytes are what statfs says. They default to 4 GiB and to half of the size.
 	SizeBytes, FreeBytes uint64
 }

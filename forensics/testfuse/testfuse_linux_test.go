@@ -73,6 +73,62 @@ func TestMountIsShownAsAsked(t *testing.T) {
 	}
 }
 
+// A lock is had by one at a time, whoever waits for it gets it when it is free, and all others are answered meanwhile.
+func TestLocks(t *testing.T) {
+	s := testfuse.Mount(t, t.TempDir(), testfuse.Options{Locks: true, Files: map[string]string{"file": ""}})
+	open := func() *os.File {
+		f, err := os.OpenFile(filepath.Join(s.MountPoint(), "file"), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	for _, how := range []struct {
+		name                string
+		wait, tryNow, letGo func(f *os.File) error
+	}{
+		{
+			"flock",
+			func(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX) },
+			func(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) },
+			(*os.File).Close,
+		},
+		{
+			"fcntl",
+			func(f *os.File) error { return fcntlLock(f, unix.F_OFD_SETLKW, unix.F_WRLCK) },
+			func(f *os.File) error { return fcntlLock(f, unix.F_OFD_SETLK, unix.F_WRLCK) },
+			func(f *os.File) error { return fcntlLock(f, unix.F_OFD_SETLK, unix.F_UNLCK) },
+		},
+	} {
+		t.Run(how.name, func(t *testing.T) {
+			first, second := open(), open()
+			if err := how.wait(first); err != nil {
+				t.Fatal(err)
+			}
+			if err := how.tryNow(second); !errors.Is(err, unix.EAGAIN) {
+				t.Errorf("a second lock: %v, want EAGAIN", err)
+			}
+			got := make(chan error)
+			go func() { got <- how.wait(second) }()
+			testfuse.Await(t, "the other to wait", func() bool { return s.Held() == 1 })
+			if errno := statResult(t, s.MountPoint()); errno != 0 {
+				t.Errorf("stat meanwhile: %v", errno)
+			}
+			if err := how.letGo(first); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-got; err != nil {
+				t.Errorf("the lock that was waited for: %v", err)
+			}
+			_, _ = first.Close(), second.Close()
+		})
+	}
+}
+
+func fcntlLock(f *os.File, how int, kind int16) error {
+	return unix.FcntlFlock(f.Fd(), how, &unix.Flock_t{Type: kind})
+}
+
 func TestMountPointWithBlanksAndLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, `a b\c`), 0o755); err != nil {

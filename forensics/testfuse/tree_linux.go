@@ -14,6 +14,7 @@ import (
 // readable without any counting.
 type tree struct {
 	sizeBytes, freeBytes uint64
+	locks                bool // programs may lock files
 
 	mu    sync.Mutex
 	nodes []*node // by node id; 0 is no node
@@ -26,6 +27,8 @@ type node struct {
 	data     []byte             // of a file
 	entries  map[string]*node   // of a directory, else nil
 	listings map[uint64][]entry // of a directory: what an open handle lists
+	locked   bool               // by lockedBy
+	lockedBy uint64
 }
 
 // entry is one line of a directory listing.
@@ -35,7 +38,7 @@ type entry struct {
 }
 
 func newTree(opt Options) *tree {
-	t := &tree{sizeBytes: opt.SizeBytes, freeBytes: opt.FreeBytes, nodes: make([]*node, 1)}
+	t := &tree{sizeBytes: opt.SizeBytes, freeBytes: opt.FreeBytes, locks: opt.Locks, nodes: make([]*node, 1)}
 	root := t.newNode(unix.S_IFDIR | 0o755) // the first node gets the number 1, as the protocol wants the root's to be
 	for _, path := range slices.Sorted(maps.Keys(opt.Files)) {
 		dir := root

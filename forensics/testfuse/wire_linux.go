@@ -13,8 +13,12 @@ const (
 	maxWrite      = 128 << 10
 	outHeaderSize = 16
 
-	initBigWrites = 1 << 5 // FUSE_BIG_WRITES
-	initMaxPages  = 1 << 22
+	initPosixLocks = 1 << 1 // fcntl(2)
+	initBigWrites  = 1 << 5 // FUSE_BIG_WRITES
+	initFlockLocks = 1 << 10
+	initMaxPages   = 1 << 22
+
+	releaseFlockUnlock = 1 << 1 // FUSE_RELEASE_FLOCK_UNLOCK
 
 	setattrMode = 1 << 0 // FATTR_MODE
 	setattrSize = 1 << 3 // FATTR_SIZE
@@ -42,6 +46,8 @@ const (
 	opReaddir     = 28
 	opReleasedir  = 29
 	opFsyncdir    = 30
+	opSetlk       = 32
+	opSetlkw      = 33
 	opAccess      = 34
 	opCreate      = 35
 	opInterrupt   = 36
@@ -133,6 +139,21 @@ type ioIn struct {
 	Size, IOFlags  uint32
 	LockOwner      uint64
 	Flags, Padding uint32
+}
+
+// lockIn is struct fuse_lk_in. Locks of a part of a file are taken for locks of all of it.
+type lockIn struct {
+	Handle, Owner uint64
+	Start, End    uint64
+	Type, PID     uint32
+	Flags, _      uint32
+}
+
+type releaseIn struct {
+	Handle       uint64
+	Flags        uint32
+	ReleaseFlags uint32
+	LockOwner    uint64
 }
 
 type writeOut struct{ Size, Padding uint32 }
