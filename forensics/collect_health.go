@@ -89,15 +89,16 @@ func (c *collector) probe(ctx context.Context, x *mounts.Index, list []mounts.Mo
 }
 
 // passive judges a mount by the threads that wait for it. A thread counts if the kernel says that it waits for a file
-// server of the mount's kind, the path that it asked for lies on the mount, and it has not run for --hung-after. For
-// FUSE the connection must also have a request waiting: a path can lead across a symlink to another mount.
+// server of the mount's kind, in a call that a healthy one answers at once, the path that it asked for lies on the mount, and
+// it has not run for --hung-after. For FUSE the connection must also have a request waiting: a path can lead across a
+// symlink to another mount.
 func (c *collector) passive(m *Model, mount mounts.Mount, waiting []int) (mounts.Health, bool) {
 	if len(waiting) > 0 && waiting[0] == 0 {
 		return mounts.Health{}, false
 	}
 	for _, t := range m.evidence.Threads {
 		age, from := m.Waited(t)
-		if t.Device != mount.Device || !WaitsFor(t.Wait, mount) || age < c.opt.HungAfter.Seconds()*patience(mount) {
+		if t.Device != mount.Device || !ShowsSilence(t, mount) || age < c.opt.HungAfter.Seconds()*patience(mount) {
 			continue
 		}
 		since := c.started.Add(-time.Duration(age * float64(time.Second))).UTC().Truncate(time.Second)

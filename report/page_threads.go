@@ -111,7 +111,7 @@ func stateWords(s string) string {
 
 func waitWords(w procs.Wait) string {
 	words := map[procs.WaitKind]string{
-		procs.WaitServer: "file server", procs.WaitFUSE: "FUSE server", procs.WaitAutofs: "automount daemon",
+		procs.WaitServer: "file server", procs.WaitRetry: "file server, not ready", procs.WaitFUSE: "FUSE server", procs.WaitAutofs: "automount daemon",
 		procs.WaitBlock: "disk", procs.WaitJournal: "journal", procs.WaitFrozen: "frozen file system",
 		procs.WaitFSLock: "file system lock", procs.WaitFileLock: "file lock", procs.WaitMmapLock: "memory map lock", procs.WaitCgroup: "cgroup lock",
 		procs.WaitFreezer: "frozen cgroup", procs.WaitExit: "end of a process", procs.WaitWriteback: "write-back",

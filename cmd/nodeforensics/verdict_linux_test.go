@@ -353,3 +353,34 @@ func TestLockedFileIsNoHang(t *testing.T) {
 		t.Errorf("the other got no lock: %v", err)
 	}
 }
+
+// TestFetchOnOpenIsNoHang has a process open a file on a file system that fetches it then, which takes as long as it takes. All
+// else is answered: the mount is well.
+func TestFetchOnOpenIsNoHang(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	s := testfuse.Mount(t, t.TempDir(), testfuse.Options{Type: "fuse.blobfuse2", Files: map[string]string{"backup": "content"}})
+	s.HangOnOpen()
+	file := filepath.Join(s.MountPoint(), "backup")
+	fetch := exec.Command("cat", file)
+	if err := fetch.Start(); err != nil {
+		t.Fatal(err)
+	}
+	testfuse.Await(t, "the file to be opened", func() bool { return s.Held() == 1 })
+	opened := time.Now()
+	testfuse.Await(t, "it to have waited longer than --hung-after", func() bool { return time.Since(opened) > 1200*time.Millisecond })
+
+	r := examine(t, 0, "--hung-after", "1s").report(t)
+	if h := healthAt(t, r, s.MountPoint()); h.Status != mounts.StatusOK {
+		t.Errorf("the mount is %s: %s", h.Status, h.Reason)
+	}
+	if bad := atLeast(r, forensics.Warning); len(bad) != 1 || len(findings(r, "thread-blocked")) != 1 {
+		t.Errorf("findings: %s, want only that the process waits", titles(r))
+	}
+	wantNamed(t, finding(t, r, "thread-blocked"), file)
+	s.Heal()
+	if err := fetch.Wait(); err != nil {
+		t.Error(err)
+	}
+}

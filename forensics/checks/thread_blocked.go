@@ -100,6 +100,7 @@ func waitFacts(t procs.Thread) string {
 // subsystems name the parts of the kernel.
 var subsystems = map[procs.WaitKind]string{
 	procs.WaitServer:   "the client of a network file system",
+	procs.WaitRetry:    "the client of a network file system",
 	procs.WaitFUSE:     "the kernel's FUSE client",
 	procs.WaitAutofs:   "the automounter",
 	procs.WaitJournal:  "the journal of a disk file system",

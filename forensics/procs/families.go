@@ -13,7 +13,7 @@ var families = []family{
 		nfs4_wait_clnt_recover nfs4_client_recover_expired_lease
 		nfs_wait_client_init_complete nfs4_proc_statfs nfs_wait_bit_killable`},
 	{&cause{
-		WaitServer, "nfs", killable,
+		WaitRetry, "nfs", killable,
 		"An NFS server has answered that it is not ready for this (after its restart, or until another client has let go); it is asked again.",
 		false,
 	}, `nfs4_handle_exception nfs4_delay nfs4_delay_interruptible nfs4_delay_killable`},

@@ -15,8 +15,7 @@ var (
 	// nfsLockWaits are where the NFS client sleeps between two tries. Its requests for a lock are answered at once.
 	nfsLockWaits = words(`
 		do_setlk nfs3_proc_lock nfs4_proc_lock nfs4_proc_setlk nfs4_retry_setlk nfs4_retry_setlk_simple
-		nlmclnt_proc nlmclnt_lock nlmclnt_block nlmclnt_wait
-		nfs4_handle_exception nfs4_delay nfs4_delay_interruptible nfs4_delay_killable`)
+		nlmclnt_proc nlmclnt_lock nlmclnt_block nlmclnt_wait`)
 )
 
 func asksForLock(frames []string) bool {
@@ -27,7 +26,7 @@ func asksForLock(frames []string) bool {
 // forLock is the wait of a thread that has asked for a lock of a file.
 func (w Wait) forLock() Wait {
 	if w.Kind != WaitServer && w.Kind != WaitFUSE || w.FS == "nfs" && !nfsLockWaits[w.Function] {
-		return w
+		return w // WaitRetry says more
 	}
 	w.Kind = WaitFileLock
 	w.Meaning = "It has asked for a lock of a file (flock, fcntl) that another program may have, perhaps on another machine. " +

@@ -103,6 +103,7 @@ type WaitKind string
 const (
 	WaitUnknown   WaitKind = ""
 	WaitServer    WaitKind = "server"     // a network file server has not answered
+	WaitRetry     WaitKind = "retry"      // a network file server has answered that it is to be asked again
 	WaitFUSE      WaitKind = "fuse"       // a FUSE server in user space has not answered
 	WaitAutofs    WaitKind = "autofs"     // the automount daemon has not answered
 	WaitBlock     WaitKind = "block"      // a disk has not answered

@@ -77,8 +77,8 @@ func TestClassifyWait(t *testing.T) {
 		"nfs 4.1, another has the lock":  {"wait_woken", "wait_woken nfs4_proc_lock do_setlk __do_sys_flock", Wait{}},
 		"nfs lock, wchan only":           {"nfs4_retry_setlk_simple", "", Wait{WaitFileLock, "nfs", "nfs4_retry_setlk_simple", "yes", ""}},
 		"nfs 3, another has the lock":    {"nlmclnt_block", "nlmclnt_block nlmclnt_lock nlmclnt_proc nfs3_proc_lock do_setlk nfs_lock", Wait{WaitFileLock, "nfs", "nlmclnt_block", "yes", ""}},
-		"nfs lock in the grace period":   {"", "nfs4_handle_exception nfs4_proc_setlk nfs4_proc_lock do_setlk __do_sys_flock", Wait{WaitFileLock, "nfs", "nfs4_handle_exception", "yes", ""}},
-		"nfs open in the grace period":   {"", "nfs4_handle_exception nfs4_do_open nfs4_atomic_open nfs_atomic_open", Wait{WaitServer, "nfs", "nfs4_handle_exception", "yes", ""}},
+		"nfs lock in the grace period":   {"", "nfs4_handle_exception nfs4_proc_setlk nfs4_proc_lock do_setlk __do_sys_flock", Wait{WaitRetry, "nfs", "nfs4_handle_exception", "yes", ""}},
+		"nfs open in the grace period":   {"", "nfs4_handle_exception nfs4_do_open nfs4_atomic_open nfs_atomic_open", Wait{WaitRetry, "nfs", "nfs4_handle_exception", "yes", ""}},
 		"nfs lock, a dead server":        {"", "rpc_wait_bit_killable __rpc_wait_for_completion_task _nfs4_do_setlk nfs4_proc_lock do_setlk nfs_flock", Wait{WaitServer, "nfs", "rpc_wait_bit_killable", "yes", ""}},
 		"nfs lock, data to write before": {"", "nfs_wait_on_request nfs_wb_all do_setlk nfs_lock", Wait{WaitServer, "nfs", "nfs_wait_on_request", "", ""}},
 		"fuse, another has the lock": {

@@ -37,6 +37,9 @@ type report struct {
 // Hang makes the server answer nothing from now on. What it is asked is held back for Heal.
 func (s *Server) Hang() { s.t.Helper(); s.trouble(trouble{Hang: true}) }
 
+// HangOnOpen makes the server answer nothing when a file is opened, and all else, as one that fetches files then.
+func (s *Server) HangOnOpen() { s.t.Helper(); s.trouble(trouble{Hang: true, Only: opOpen}) }
+
 // Delay makes the server answer each request d after it came.
 func (s *Server) Delay(d time.Duration) { s.t.Helper(); s.trouble(trouble{Delay: d}) }
 

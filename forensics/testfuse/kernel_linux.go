@@ -14,6 +14,7 @@ import (
 // trouble is how a server treats what it is asked. The zero value is a healthy server.
 type trouble struct {
 	Hang  bool
+	Only  uint32 // the requests that it hangs on, by their opcode; 0 are all
 	Delay time.Duration
 	Errno syscall.Errno
 }
@@ -89,7 +90,7 @@ func (k *kernel) take(req *request) {
 func (k *kernel) treat(req *request) {
 	tr := k.trouble
 	switch {
-	case tr.Hang:
+	case tr.Hang && (tr.Only == 0 || tr.Only == req.Opcode):
 		k.held[req.Unique] = req
 	case tr.Delay > 0:
 		k.held[req.Unique] = req
