@@ -156,13 +156,13 @@ func (d *Dir) Info() (Info, error) {
 // readLink does it in one call where a single component of procfs is asked for, which is the case of /proc/PID/fd/N, and
 // goes to the directory first for more: a link on the way would be followed.
 func (d *Dir) readLink(rel string) (string, error) {
-	if d.isFast(rel) {
+	at := strings.LastIndexByte(rel, '/')
+	if d.isFast(rel) && (at < 0 || d.mount == nil) {
 		dir, err := d.fd.use()
 		if err != nil {
 			return "", err
 		}
 		defer d.fd.done()
-		at := strings.LastIndexByte(rel, '/')
 		if at < 0 {
 			return readlink(dir, rel)
 		}

@@ -30,10 +30,10 @@ func openFS(t testing.TB, root string, weak bool) *FS {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = f.Close() })
 	if !weak && f.weak {
 		t.Skip("no openat2 here")
 	}
-	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
 

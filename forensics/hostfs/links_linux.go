@@ -21,17 +21,12 @@ type LinkReader struct{ entries, target []byte }
 // In procfs that takes one system call for a link, and elsewhere what [Dir.Entries] and [Dir.ReadLink] take. Descriptors
 // are read by number up to the first that is missing, and only the others are listed, which saves the kernel work.
 func (r *LinkReader) Each(d *Dir, rel string, limit int, f func(name, text []byte, err error)) error {
-	if d.mount != nil || !d.isFast(rel) {
+	if !d.isFast(rel) {
 		return r.eachSlowly(d, rel, limit, f)
 	}
-	parent, err := d.fd.use()
+	fd, err := d.openList(rel)
 	if err != nil {
 		return d.error("readdir", rel, err)
-	}
-	fd, err := openBeneath(parent, rel, listFlags)
-	d.fd.done()
-	if err != nil {
-		return d.error("readdir", rel, refused(err))
 	}
 	defer unix.Close(fd)
 	if r.entries == nil {
@@ -52,6 +47,25 @@ func (r *LinkReader) Each(d *Dir, rel string, limit int, f func(name, text []byt
 			return d.error("readdir", rel, err)
 		}
 	}
+}
+
+// openList opens a directory below this one for reading.
+func (d *Dir) openList(rel string) (int, error) {
+	if d.mount != nil {
+		dir, err := d.openPath(rel)
+		if err != nil {
+			return -1, err
+		}
+		defer unix.Close(dir)
+		return reopen(dir, listFlags)
+	}
+	parent, err := d.fd.use()
+	if err != nil {
+		return -1, err
+	}
+	defer d.fd.done()
+	fd, err := openBeneath(parent, rel, listFlags)
+	return fd, refused(err)
 }
 
 // numbered reads the links "0", "1", "2" and so on up to the first that is missing, and moves to what comes after that. The

@@ -101,6 +101,11 @@ func fileType(fd int) (uint32, error) {
 	if err != nil && !missing(err) {
 		return 0, err
 	}
+	// Before Linux 4.11 the type cannot be asked for alone. A directory can be opened as one, which asks no FUSE server.
+	if dir, err := reopen(fd, pathFlags|unix.O_DIRECTORY); err == nil {
+		_ = unix.Close(dir)
+		return unix.S_IFDIR, nil
+	}
 	st, err := fstat(fd)
 	return st.Mode & unix.S_IFMT, err
 }

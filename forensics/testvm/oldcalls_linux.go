@@ -1,0 +1,70 @@
+package testvm
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// firstNewCall is the first system call after those of Linux 3.10: sched_setattr.
+var firstNewCall = map[string]uint32{"amd64": 314, "arm64": 274}
+
+// stillThere are newer ones without which no program starts where the C library is new: rseq, getrandom.
+var stillThere = map[string][2]uint32{"amd64": {334, 318}, "arm64": {293, 278}}
+
+// RunTestsOld runs the tests of the calling package again, but for the calling one and those that skip names (a regular
+// expression), with [RunOld].
+func RunTestsOld(t *testing.T, skip ...string) {
+	t.Helper()
+	skip = append(skip, "^"+t.Name()+"$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.skip="+strings.Join(skip, "|"))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := RunOld(cmd); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+}
+
+// RunOld runs a command that has only the system calls of Linux 3.10, which is that of CentOS 7: all others fail with
+// ENOSYS. The rest of the kernel is the one of this machine.
+func RunOld(cmd *exec.Cmd) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for ever, so that the thread, which is restricted then, ends with this
+		err := forbidNewCalls()
+		if err == nil {
+			err = cmd.Run()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// forbidNewCalls restricts this thread and what it starts (seccomp(2)).
+func forbidNewCalls() error {
+	first, ok := firstNewCall[runtime.GOARCH]
+	if !ok {
+		return fmt.Errorf("the system calls of %s are not known", runtime.GOARCH)
+	}
+	keep := stillThere[runtime.GOARCH]
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number, of struct seccomp_data
+		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jt: 0, Jf: 3, K: first},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 2, Jf: 0, K: keep[0]},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, Jf: 0, K: keep[1]},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+}
