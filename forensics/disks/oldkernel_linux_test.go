@@ -1,0 +1,10 @@
+package disks
+
+import (
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics/testvm"
+)
+
+// TestOnOldKernel runs the other tests without the system calls that an old kernel does not have.
+func TestOnOldKernel(t *testing.T) { testvm.RunTestsOld(t) }

@@ -1,0 +1,11 @@
+package mounts
+
+import (
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics/testvm"
+)
+
+// TestOnOldKernel runs the other tests without the system calls that an old kernel does not have. A real disk has a kernel of its
+// own.
+func TestOnOldKernel(t *testing.T) { testvm.RunTestsOld(t, "^TestOnRealDisks$") }

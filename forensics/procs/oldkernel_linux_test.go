@@ -1,0 +1,11 @@
+package procs
+
+import (
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics/testvm"
+)
+
+// TestOnOldKernel runs the other tests without the system calls that an old kernel does not have. That only names in memory are
+// looked up cannot be had there.
+func TestOnOldKernel(t *testing.T) { testvm.RunTestsOld(t, "^TestLinksThatAreNotInMemory$") }
