@@ -122,7 +122,7 @@ func TestADiskThatIsNotThereIsNamed(t *testing.T) {
 
 	hung := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 	hung.Hang()
-	r := examine(t, exitFailed, "--root", hung.MountPoint(), "--timeout", "3s").report(t)
+	r := examine(t, exitFailed, "--root", hung.MountPoint(), "--timeout", "8s").report(t)
 	if got := coverage(t, r, forensics.SourcePodDirs); got.Status != forensics.SourceTimeout {
 		t.Errorf("coverage of a disk that does not answer: %+v", got)
 	}

@@ -54,12 +54,13 @@ const (
 	guestPort   = "/dev/ttyS1" // takes what is in guestOut when all is done
 )
 
-// roleEnv names the variable that makes the test binary the first process of a machine, or the test on it. The kernel
-// hands on what it does not know of its command line.
+// roleEnv names the variable that makes the test binary the first process of a machine, or the test on it, to which the kernel
+// hands on what it does not know of its command line; or the tests with old system calls.
 const (
 	roleEnv  = "TESTVM_ROLE"
 	roleInit = "init"
 	roleTest = "test"
+	roleOld  = "old"
 )
 
 // config is what the first process has to know.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"testing"
 	"unsafe"
 
@@ -19,12 +18,18 @@ var firstNewCall = map[string]uint32{"amd64": 314, "arm64": 274}
 // stillThere are newer ones without which no program starts where the C library is new: rseq, getrandom.
 var stillThere = map[string][2]uint32{"amd64": {334, 318}, "arm64": {293, 278}}
 
-// RunTestsOld runs the tests of the calling package again, but for the calling one and those that skip names (a regular
-// expression), with [RunOld].
-func RunTestsOld(t *testing.T, skip ...string) {
+// RunTestsOld runs the tests of the calling package again with [RunOld], but for the calling one: all, or those that flags
+// select ("-test.run=^TestHolders", "-test.skip=^TestRace").
+func RunTestsOld(t *testing.T, flags ...string) {
 	t.Helper()
-	skip = append(skip, "^"+t.Name()+"$")
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.skip="+strings.Join(skip, "|"))
+	if os.Getenv(roleEnv) == roleOld {
+		return
+	}
+	if raceEnabled {
+		t.Skip("without the new system calls there is no other race")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], flags...)
+	cmd.Env = append(os.Environ(), roleEnv+"="+roleOld)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := RunOld(cmd); err != nil {

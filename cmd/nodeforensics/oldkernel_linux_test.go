@@ -1,0 +1,12 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics/testvm"
+)
+
+// TestOnOldKernel runs the tests of verdicts and holders without the system calls that an old kernel does not have.
+func TestOnOldKernel(t *testing.T) {
+	testvm.RunTestsOld(t, "-test.run=^TestHolders|^TestA[A-Z]|^TestOneDeadServer|^TestLockedFile|^TestFetchOnOpen")
+}
