@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -345,6 +346,54 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		for _, h := range holdersOf(t, cmd.Process.Pid) {
 			if strings.Contains(h.Path, "memfd") {
 				t.Errorf("%+v: it is on a mount of the kernel's own", h)
+			}
+		}
+	})
+	t.Run("from a namespace of which only a chroot is seen", func(t *testing.T) {
+		from, _ := tmpfs(t)
+		if err := os.WriteFile(filepath.Join(from, "file"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		to := t.TempDir()
+		// The working directory stays outside, and so a relative path leads there.
+		c := start(t, job{CPU: -1, Namespace: "process", From: from, To: to, Chroot: t.TempDir(), Open: filepath.Join(to, "file")[1:]})
+		got := on(holdersOf(t, c.pid()), func(h Holder) bool { return h.Path == filepath.Join(to, "file") })
+		if len(got) != 1 || got[0].MountID == 0 || got[0].Detached {
+			t.Errorf("holders %+v, want one that is not said to be detached", got)
+		}
+	})
+	t.Run("on mounts of the kernel's own", func(t *testing.T) {
+		machine(t)
+		var own []*os.File
+		name := append([]byte(fmt.Sprintf("nodeforensics-%d", os.Getpid())), 0)
+		queue, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(&name[0])), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600, 0, 0, 0)
+		if errno != 0 {
+			t.Skipf("mq_open: %v", errno)
+		}
+		own = append(own, os.NewFile(queue, "queue"))
+		secret, err := unix.MemfdSecret(unix.O_CLOEXEC)
+		if err == nil { // secretmem may be off
+			own = append(own, os.NewFile(uintptr(secret), "secret"))
+		}
+		defer func() {
+			for _, f := range own {
+				_ = f.Close()
+			}
+			_, _, _ = unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(&name[0])), 0, 0)
+		}()
+		cmd := exec.Command("sleep", "1000")
+		cmd.ExtraFiles = own
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		for _, h := range holdersOf(t, cmd.Process.Pid) {
+			if h.Detached || h.FD >= 3 && h.FD < 3+len(own) {
+				t.Errorf("%+v: nobody can unmount what it is on", h)
 			}
 		}
 	})

@@ -41,6 +41,7 @@ type hold struct {
 	kind      uint8 // of holdKinds
 	byPath    bool
 	detached  bool
+	queue     bool // perhaps of messages (mq_overview(7)), for which the kernel has a mount in no table
 	gone      bool // it had been let go when its mount was looked for
 }
 
@@ -373,7 +374,7 @@ func internal(text string) bool {
 		return false
 	case strings.HasPrefix(text, "/memfd:"), strings.HasPrefix(text, "/SYSV"), strings.HasPrefix(text, "/[aio]"),
 		strings.HasPrefix(text, "/anon_hugepage"), strings.HasPrefix(text, "/drm mm object"), strings.HasPrefix(text, "/i915"),
-		strings.HasPrefix(text, "/dev/zero"), strings.HasPrefix(text, "/kvm-"):
+		strings.HasPrefix(text, "/dev/zero"), strings.HasPrefix(text, "/kvm-"), text == "/secretmem"+deletedSuffix:
 		return true
 	}
 	return false
@@ -405,6 +406,7 @@ func (s *scanner) confirmed(p *subject, infos *hostfs.Dir, name string, h hold) 
 		}
 		if id := infoNumber(info, "mnt_id:"); id != 0 {
 			h.mount, h.byPath = int32(id), false
+			h.queue = maybeQueue(h.at.path, info)
 		}
 		if h.at.path == fuseDevice {
 			s.fuse = append(s.fuse, FUSEDevice{
