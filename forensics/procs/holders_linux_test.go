@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -225,6 +226,46 @@ func TestHoldersOfHungMount(t *testing.T) {
 		t.Errorf("the server, process %d of connection %d, is not among %+v", fuse.PID(), fuse.Minor(), result.FUSE)
 	}
 	t.Logf("servers: %+v", result.FUSE)
+}
+
+// TestServerInChroot opens the device of FUSE by another path, as a server below the root of a chroot has it.
+func TestServerInChroot(t *testing.T) {
+	fsys, opt := machine(t)
+	dir, point := filepath.Join(t.TempDir(), "dev"), t.TempDir()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	device := filepath.Join(dir, "fuse")
+	if err := unix.Mknod(device, unix.S_IFCHR|0o600, int(unix.Mkdev(10, 229))); err != nil {
+		t.Skip(err)
+	}
+	server, err := os.OpenFile(device, os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = server.Close() }()
+	mounted := make(chan error)
+	go func() { // in a namespace of its own, so that nobody asks the server, which does not answer
+		runtime.LockOSThread()
+		err := unix.Unshare(unix.CLONE_NEWNS)
+		if err == nil {
+			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		}
+		if err == nil {
+			err = unix.Mount("test", point, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", server.Fd()))
+		}
+		mounted <- err
+	}()
+	if err := <-mounted; err != nil {
+		t.Fatal(err)
+	}
+	result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(result.FUSE, func(d FUSEDevice) bool { return d.PID == os.Getpid() && d.FD == int(server.Fd()) }) {
+		t.Errorf("this process has %s open and is not among the servers %+v", device, result.FUSE)
+	}
 }
 
 func TestHoldersOfMisleadingPaths(t *testing.T) {
