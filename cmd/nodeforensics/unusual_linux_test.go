@@ -1,11 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // mountNow mounts until the test is over, and makes the mount point.
@@ -56,5 +63,74 @@ func TestKubeletDirectoryBoundOntoItself(t *testing.T) {
 				wantNamed(t, list[i], "2 mounts are stacked on "+point)
 			}
 		})
+	}
+}
+
+// keepConnection starts a process that has a server's connection open and never reads from it, as those that keep it for
+// the next server do.
+func keepConnection(t testing.TB, server *testfuse.Server) *exec.Cmd {
+	t.Helper()
+	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", server.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range fds {
+		if link, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", server.PID(), entry.Name())); link != "/dev/fuse" {
+			continue
+		}
+		fd, _ := strconv.Atoi(entry.Name())
+		process, err := unix.PidfdOpen(server.PID(), 0)
+		if err != nil {
+			t.Skip(err)
+		}
+		defer func() { _ = unix.Close(process) }()
+		copied, err := unix.PidfdGetfd(process, fd, 0)
+		if err != nil {
+			t.Skip(err)
+		}
+		connection := os.NewFile(uintptr(copied), "connection")
+		defer func() { _ = connection.Close() }()
+		keeper := exec.Command("sleep", "1000")
+		keeper.ExtraFiles = []*os.File{connection}
+		if err := keeper.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = keeper.Process.Kill()
+			_ = keeper.Wait()
+		})
+		return keeper
+	}
+	t.Fatalf("process %d has no connection", server.PID())
+	return nil
+}
+
+func TestAStoppedKeeperOfAConnectionIsNotItsServer(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	root := t.TempDir()
+	server := mountVolume(t, root, livePod, someVolume())
+	keeper := keepConnection(t, server)
+	startKubelet(t, root)
+	stop := func(signal unix.Signal, state string) {
+		if err := keeper.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		testfuse.Await(t, "the keeper to be "+state, func() bool { return taskState(keeper.Process.Pid, keeper.Process.Pid) == state })
+	}
+	stop(unix.SIGSTOP, "T")
+	if list := findings(examine(t, 0).report(t), "fuse-server-dead"); len(list) != 0 {
+		t.Errorf("the mount answers: %+v", list)
+	}
+
+	stop(unix.SIGCONT, "S")
+	server.Stop()
+	f := finding(t, examine(t, 0, "--hung-after", "2s").report(t), "fuse-server-dead")
+	if f.Subject.ID != strconv.Itoa(server.PID()) || f.Confidence != forensics.Possible {
+		t.Errorf("%s: %v, want the possible process %d", f.Title, f.Confidence, server.PID())
+	}
+	if !strings.Contains(f.ConfidenceWhy, fmt.Sprintf("process %d (sleep)", keeper.Process.Pid)) {
+		t.Errorf("%q does not name the keeper", f.ConfidenceWhy)
 	}
 }

@@ -234,6 +234,22 @@ func heldScenarios() map[string][]scenario {
 			{name: "nobody serves it", base: sickNode, change: holding(func(h *forensics.Held) {
 				h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
 			}), want: []string{"warning superblock 0:47"}, says: "no process serves"},
+			{name: "nobody serves it, and callers wait", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				holding(func(h *forensics.Held) {
+					h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
+				})(tb, e)
+				for i := range e.Health {
+					e.Health[i].Status = mounts.StatusHung
+				}
+			}, want: []string{"warning superblock 0:47"}, says: "its connection is still open"},
+			{name: "nobody serves it, and it answers", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				holding(func(h *forensics.Held) {
+					h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
+				})(tb, e)
+				for i := range e.Health {
+					e.Health[i].Status, e.Health[i].Method = mounts.StatusOK, "probe"
+				}
+			}, outcome: clean},
 			{name: "itself blocked", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				server("S", "ceph-fuse")(tb, e)
 				blockedIn(procs.Thread{PID: 6000, TID: 6001, Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitServer, FS: "nfs"}})(tb, e)
@@ -326,6 +342,24 @@ func TestStoppingDespiteAWait(t *testing.T) {
 		got := despiteWait(step(tt.command), waiter{thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
 		if got.Command != tt.want || strings.Contains(got.Precondition, "the wait of its thread 5001 has been ended first") != tt.first {
 			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
+		}
+	}
+}
+
+// TestRemediesOfFUSE wants the commands that fit: a signal moves no server that a debugger has stopped, and the connection
+// of a fuseblk mount is not called by its minor number, which may be that of another.
+func TestRemediesOfFUSE(t *testing.T) {
+	for state, want := range map[string]string{"T": "kill -CONT 6000", "t": "grep TracerPid /proc/6000/status"} {
+		e := sickNode(t)
+		server(state, "ceph-fuse")(t, &e)
+		f := forensics.Analyze(&e, []forensics.Check{FUSEServerDead}).Findings[0]
+		if got := f.Remedies[0].Command; got != want {
+			t.Errorf("state %s: remedy %q, want %q", state, got, want)
+		}
+	}
+	for device, want := range map[string]string{"0:46": "/46/", "7:46": "/7340078/"} {
+		if got := abortFUSE(mounts.Mount{Device: device}).Command; !strings.Contains(got, want) {
+			t.Errorf("%s: remedy %q, want connection %s", device, got, want)
 		}
 	}
 }
