@@ -2,6 +2,8 @@ package checks
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -155,7 +157,8 @@ var FUSEServerMismatch = forensics.Check{
 	ID:    "fuse-server-mismatch",
 	Title: "A FUSE server serves another volume than it was started for",
 	Doc: `A process that by the kernel's word (fuse_connection, Linux 6.16) serves a mount, and whose command line names the
-directory of another pod or volume. Seen with clients that are started once for each volume and got the wrong one: pods
+mount point of another volume than those that its mounts below pod directories are of. Other directories of a pod are no
+sign: servers are told where their cache and their credentials are, too. Seen with clients that are started once for each volume and got the wrong one: pods
 then read and write a stranger's data. Guessed servers are not judged.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
@@ -165,22 +168,58 @@ then read and write a stranger's data. Guessed servers are not judged.`,
 			if s.Guess || !ok {
 				continue
 			}
-			list := p.Model.MountsOf(s.Device)
-			for _, word := range process.Command {
-				if _, value, found := strings.Cut(word, "="); found {
-					word = value
-				}
-				uid, _ := p.Model.PodOf(word)
-				if !strings.HasPrefix(word, "/") || uid == "" || len(list) == 0 ||
-					slices.ContainsFunc(list, func(m mounts.Mount) bool { return m.MountPoint == strings.TrimSuffix(word, "/") }) {
-					continue
-				}
+			if word := startedElsewhere(p, process.Command, p.Model.MountsOf(s.Device)); word != "" {
 				f := serverFinding(p, s, "serves %s, but was started for "+strings.ReplaceAll(word, "%", "%%"))
 				f.Detail = "Pods may read and write another volume than theirs. Compare its command line with the volumes of the pods before anything is unmounted."
 				f.Confidence = forensics.Likely
 				p.Report(f)
-				break
 			}
 		}
 	},
+}
+
+// startedElsewhere returns the mount point that a command line names and the server does not serve: that of another
+// volume than all those as which its file system is mounted in pods. "" is none.
+func startedElsewhere(p *forensics.Pass, command []string, list []mounts.Mount) string {
+	served := map[string]bool{}
+	for _, m := range list {
+		if _, volume := p.Model.PodOf(m.MountPoint); volume != "" {
+			served[podVolume(volume)] = true
+		}
+	}
+	elsewhere := ""
+	for _, word := range command {
+		if _, value, found := strings.Cut(word, "="); found {
+			word = value
+		}
+		word = strings.TrimSuffix(word, "/")
+		if slices.ContainsFunc(list, func(m mounts.Mount) bool { return m.MountPoint == word }) {
+			return ""
+		}
+		if !volumePoint.MatchString(word) || ownVolume.MatchString(word) {
+			continue
+		}
+		switch _, volume := p.Model.PodOf(word); {
+		case served[podVolume(volume)]:
+			return "" // by another path, as where the kubelet's directory is a symbolic link
+		case elsewhere == "":
+			elsewhere = word
+		}
+	}
+	if len(served) == 0 {
+		return "" // it is seen in the namespaces of containers only, by other names
+	}
+	return elsewhere
+}
+
+// volumePoint is where the kubelet has a volume of a pod mounted; ownVolume those that it makes itself, without a server.
+var (
+	volumePoint = regexp.MustCompile(`^/.*/volumes/(kubernetes\.io~csi/[^/]+/mount|[^/]+~[^/]+/[^/]+)$`)
+	ownVolume   = regexp.MustCompile(`/volumes/kubernetes\.io~(empty-dir|configmap|secret|projected|downward-api|git-repo|host-path|local-volume)/`)
+)
+
+// podVolume is the pod and the name of a volume, of which a subpath shows no more.
+func podVolume(volume string) string {
+	uid, _, _ := strings.Cut(volume, "/")
+	return uid + "/" + path.Base(volume)
 }

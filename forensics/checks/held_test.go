@@ -265,6 +265,13 @@ func heldScenarios() map[string][]scenario {
 				want:   []string{"warning process 6000"}, says: "was started for",
 			},
 			{name: "started for what it serves", base: wellNode, change: server("S", "ceph-fuse", deadPoint), outcome: clean},
+			{name: "by another path", base: wellNode, change: server("S", "ceph-fuse", "/data/kubelet"+strings.TrimPrefix(deadPoint, kubeletRoot)), outcome: clean},
+			{name: "with another volume among its options", base: wellNode, change: server("S", "overlay-fuse",
+				"--lower="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other", deadPoint), outcome: clean},
+			{name: "with a cache in another pod", base: wellNode, change: server("S", "gcsfuse",
+				"--cache-dir="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~empty-dir/cache"), outcome: clean},
+			{name: "with credentials of its own pod", base: wellNode, change: server("S", "s3fs",
+				"-opasswd_file="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~secret/keys/passwd"), outcome: clean},
 			{name: "guessed", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				server("S", "glusterfs", kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~glusterfs/other")(tb, e)
 				e.Held.Servers[0].Guess = true
