@@ -137,6 +137,19 @@ func heldScenarios() map[string][]scenario {
 				}, want: []string{"warning mount 60"}, says: "process 5009 (umount) is unmounting it",
 			},
 			{
+				name: "somebody detaches it, which is not refused", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					process(procs.Process{PID: 5008, Comm: "umount", State: "D", Command: []string{"umount", "-cl", deadPoint}})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "fusermount3", State: "D", Command: []string{"fusermount3", "-u", "-z", "--", deadPoint}})(tb, e)
+				}, outcome: clean,
+			},
+			{
+				name: "somebody unmounts it by type", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "umount", State: "D", Command: []string{"umount", "-ftglusterfs", deadPoint}})(tb, e)
+				}, want: []string{"warning mount 60"}, says: "is unmounting it",
+			},
+			{
 				name: "somebody unmounts another", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
 					process(procs.Process{PID: 5009, Comm: "umount", State: "D", Command: []string{"umount", "/mnt"}})(tb, e)

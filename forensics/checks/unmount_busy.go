@@ -117,7 +117,7 @@ func beingUnmounted(p *forensics.Pass) []going {
 		default:
 			continue
 		}
-		if process.MountNS != 0 && p.Evidence.Mounts.Namespace != 0 && process.MountNS != p.Evidence.Mounts.Namespace {
+		if process.MountNS != 0 && p.Evidence.Mounts.Namespace != 0 && process.MountNS != p.Evidence.Mounts.Namespace || isLazy(process) {
 			continue
 		}
 		for _, word := range process.Command[min(1, len(process.Command)):] {
@@ -130,6 +130,21 @@ func beingUnmounted(p *forensics.Pass) []going {
 		}
 	}
 	return list
+}
+
+// isLazy says whether umount(8) or fusermount(1) was told to detach (umount2(2), MNT_DETACH), which is never refused as busy.
+func isLazy(process procs.Process) bool {
+	flag := "l"
+	if strings.HasPrefix(process.Comm, "fusermount") {
+		flag = "z"
+	}
+	return slices.ContainsFunc(process.Command, func(word string) bool {
+		options, short := strings.CutPrefix(word, "-")
+		if end := strings.IndexAny(options, "tON"); end >= 0 {
+			options = options[:end] // what follows is their value
+		}
+		return word == "--lazy" || short && !strings.HasPrefix(options, "-") && strings.Contains(options, flag)
+	})
 }
 
 // stagedPath is where the kubelet mounts a volume once for all its pods: CSI volumes since 1.9, in-tree ones before.
