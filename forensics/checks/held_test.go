@@ -156,6 +156,16 @@ func heldScenarios() map[string][]scenario {
 				}, outcome: clean,
 			},
 			{
+				name: "staged, and served to a pod by another file system", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					upper := e.Mounts.Mounts[2]
+					upper.ID, upper.Device = 70, "0:70"
+					e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/crypt/4f2a/globalmount"
+					e.Mounts.Mounts = append(e.Mounts.Mounts, upper)
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
+					e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:70", PID: 5000, Why: "descriptor 3"})
+				}, outcome: clean,
+			},
+			{
 				name: "staged for pods that are gone", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
 					busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)

@@ -154,11 +154,26 @@ var stagedPath = regexp.MustCompile(`/plugins/kubernetes\.io/(csi/.*/globalmount
 func stagedForNobody(p *forensics.Pass) []going {
 	var list []going
 	for _, m := range p.Evidence.Mounts.Mounts {
-		if p.Model.BelowKubelet(m.MountPoint) && stagedPath.MatchString(m.MountPoint) && len(p.Model.PodsOf(m.Device)) == 0 {
+		if p.Model.BelowKubelet(m.MountPoint) && stagedPath.MatchString(m.MountPoint) && len(p.Model.PodsOf(m.Device)) == 0 && !servesPods(p, m) {
 			list = append(list, going{mount: m, severity: forensics.Warning, why: "it is staged, and no pod has the volume mounted"})
 		}
 	}
 	return list
+}
+
+// servesPods says whether pods have the volume of a staged mount by way of another file system: one that a process serves
+// from it, as where it is encrypted (gocryptfs), or one in an image file on it.
+func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
+	holders, kernel := p.Model.HeldBy(staged.ID)
+	return slices.ContainsFunc(held(p).Servers, func(s forensics.FUSEServer) bool {
+		return s.PID != 0 && len(p.Model.PodsOf(s.Device)) > 0 &&
+			slices.ContainsFunc(holders, func(h procs.Holder) bool { return h.PID == s.PID })
+	}) || slices.ContainsFunc(kernel, func(k mounts.KernelUser) bool {
+		return k.Use == mounts.UseLoop && slices.ContainsFunc(p.Evidence.Mounts.Mounts, func(m mounts.Mount) bool {
+			uid, _ := p.Model.PodOf(m.MountPoint)
+			return uid != "" && m.Source == k.What
+		})
+	})
 }
 
 func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
