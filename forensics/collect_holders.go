@@ -112,7 +112,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 			held.Servers[i].Waiting = &n
 		}
 	}
+	all := seesAllProcesses(c.fs)
 	for _, h := range result.Holders {
+		h.Detached = h.Detached && all // otherwise it may be in the table of a namespace whose processes are not seen
 		k.add(h)
 	}
 	k.nested.forgive(&held)

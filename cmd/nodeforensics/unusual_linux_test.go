@@ -134,3 +134,25 @@ func TestAStoppedKeeperOfAConnectionIsNotItsServer(t *testing.T) {
 		t.Errorf("%q does not name the keeper", f.ConfidenceWhy)
 	}
 }
+
+// TestAFileFromOutsideOfANodeIsNotDetached runs the program on a node that is a container: its processes have files open
+// of a mount namespace, that of the machine, whose processes are not seen there.
+func TestAFileFromOutsideOfANodeIsNotDetached(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	point := t.TempDir()
+	mountNow(t, "outside", point, "tmpfs", 0)
+	file, err := os.Create(filepath.Join(point, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	if err := unix.Unmount(point, unix.MNT_DETACH); err != nil { // as good as a mount of another namespace
+		t.Fatal(err)
+	}
+	startKubelet(t, t.TempDir())
+	if list := findings(examine(t, 0).report(t), "mount-detached"); len(list) != 0 {
+		t.Errorf("its namespace may not be seen: %+v", list)
+	}
+}
