@@ -98,6 +98,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	if err != nil {
 		return Evidence{}, err
 	}
+	if len(held.Leaked) > 0 {
+		held.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, held.Leaked)
+	}
 	held.Namespaces, held.Unseen = result.Namespaces, c.unseen(ctx, result.Problems)
 	complete := !slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, fs.ErrPermission) }) && ctx.Err() == nil && seesAllProcesses(c.fs)
 	held.Servers = guessServers(k.fuse, result.FUSE, func(pid int) []string {
@@ -109,7 +112,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 			held.Servers[i].Waiting = &n
 		}
 	}
+	all := seesAllProcesses(c.fs)
 	for _, h := range result.Holders {
+		h.Detached = h.Detached && all // otherwise it may be in the table of a namespace whose processes are not seen
 		k.add(h)
 	}
 	k.nested.forgive(&held)
@@ -131,6 +136,20 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		})
 	}
 	return part, ctx.Err()
+}
+
+// stillLeaked leaves out the mounts that the host has now, and did not have when its table was read: pods that were started
+// in between, of which a namespace that receives the host's mounts was read later. Of a table that cannot be read again,
+// all stay.
+func stillLeaked(ctx context.Context, fsys *hostfs.FS, host *mounts.Table, leaked []LeakedMount) []LeakedMount {
+	now, err := mounts.Read(ctx, fsys, host.PID)
+	if err != nil || now.Namespace != host.Namespace {
+		return leaked
+	}
+	return slices.DeleteFunc(leaked, func(l LeakedMount) bool {
+		one := mounts.Table{Namespace: l.Namespace, Mounts: []mounts.Mount{l.Mount}}
+		return len(mounts.Leaked(&now, &one, podPath.MatchString)) == 0
+	})
 }
 
 // unseen says of which processes not all is known.
@@ -206,7 +225,7 @@ func (k *keeper) table(t mounts.Table) {
 	if kubelet != nil && kubelet.MountNS == t.Namespace {
 		return // that is where the kubelet mounts
 	}
-	for _, m := range mounts.Leaked(host, &t, func(p string) bool { return podPath.MatchString(p) }) {
+	for _, m := range mounts.Leaked(host, &t, podPath.MatchString) {
 		if len(k.held.Leaked) < maxLeaked {
 			k.held.Leaked = append(k.held.Leaked, LeakedMount{t.Namespace, m})
 			k.want.ids[m.ID] = true

@@ -87,7 +87,7 @@ func guessServers(list []mounts.Mount, devices []procs.FUSEDevice, command func(
 			continue
 		}
 		done[m.Device] = true
-		number := connection(m.Device)
+		number := mounts.FUSEConnection(m.Device)
 		found := false
 		for _, d := range devices {
 			s := FUSEServer{Device: m.Device, PID: d.PID}
@@ -109,18 +109,6 @@ func guessServers(list []mounts.Mount, devices []procs.FUSEDevice, command func(
 		}
 	}
 	return servers
-}
-
-// connection is the number of a FUSE connection: the superblock's device as the kernel counts it (MKDEV), which for
-// "0:46" is 46, and for fuseblk more than the minor number.
-func connection(device string) uint64 {
-	first, second, _ := strings.Cut(device, ":")
-	major, err1 := strconv.ParseUint(first, 10, 12)
-	minor, err2 := strconv.ParseUint(second, 10, 20)
-	if err1 != nil || err2 != nil {
-		return 0
-	}
-	return major<<20 | minor
 }
 
 // names says whether a command line has the mount point or the source of a mount among its words.

@@ -48,14 +48,6 @@ func TestGuessServers(t *testing.T) {
 	}
 }
 
-func TestConnection(t *testing.T) {
-	for device, want := range map[string]uint64{"0:46": 46, "8:1": 8<<20 | 1, "x": 0, "": 0} {
-		if got := connection(device); got != want {
-			t.Errorf("connection of %q %d, want %d", device, got, want)
-		}
-	}
-}
-
 func TestFindMounts(t *testing.T) {
 	const pods = "/var/lib/kubelet/pods/5c948341-c030-4996-b888-f032577d97b0/"
 	table := mounts.Table{Mounts: []mounts.Mount{

@@ -2,6 +2,8 @@ package checks
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,33 +19,75 @@ var FUSEServerDead = forensics.Check{
 that is (fuse_connection in /proc/PID/fdinfo), and so which mount; before, it is guessed from the command line, and the
 finding says so. Reported are a server that is stopped (SIGSTOP, a debugger), has ended, is frozen by its cgroup or has
 itself waited in a file system for longer than --hung-after, and a mount that no process serves at all. A server that
-sleeps is normal, also when its own server, which the kernel does not see, does not answer.`,
+sleeps is normal, also when its own server, which the kernel does not see, does not answer.
+
+A mount that has answered a probe is served, whatever one process looks like that has its connection open: another may
+serve it, a debugger stops it for moments, its descriptor may be on its way between processes. Then only a server that is
+itself blocked is reported.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
 		for _, s := range held(p).Servers {
+			answers := hasAnswered(p, s.Device)
 			if s.PID == 0 {
-				p.Report(unservedFinding(p, s))
+				if !answers {
+					p.Report(unservedFinding(p, s))
+				}
 				continue
 			}
-			if trouble, waits := p.Model.ServerTrouble(s.PID); trouble != "" {
+			if trouble, waits := p.Model.ServerTrouble(s.PID); trouble != "" && (waits != nil || !answers) {
 				f := serverFinding(p, s, "which serves %s, "+trouble)
+				others := otherServers(p, s)
+				if len(others) > 0 {
+					f.Confidence = forensics.Possible
+					f.ConfidenceWhy += ", which is open in " + some(others) + ", too"
+				}
 				if waits != nil {
 					f.Because = []forensics.Entity{forensics.ThreadEntity(*waits)}
 					f.Refs = append(f.Refs, threadRef(*waits))
 				}
 				if strings.HasPrefix(trouble, "is stopped") {
-					f.Remedies = []forensics.Remedy{{
-						Command:      fmt.Sprintf("kill -CONT %d", s.PID),
-						Why:          "it goes on and answers all that waits",
-						Precondition: "nobody has stopped it on purpose (a debugger, a checkpoint)",
-						Risk:         "none for the data; requests that have waited long are then carried out",
-					}}
+					f.Remedies = []forensics.Remedy{letGoOn(p, s.PID)}
 				}
 				p.Report(f)
 			}
 		}
 	},
+}
+
+// hasAnswered says whether a file system has answered this program. FUSE sends every statfs(2) to the server.
+func hasAnswered(p *forensics.Pass, device string) bool {
+	h, _ := p.Model.Health(device)
+	return h.Method == "probe" && (h.Status == mounts.StatusOK || h.Status == mounts.StatusSlow || h.Status == mounts.StatusRecovered)
+}
+
+// otherServers names the processes without trouble that have the connection of a server open, too. The kernel does not
+// tell which of them reads from it.
+func otherServers(p *forensics.Pass, s forensics.FUSEServer) []string {
+	var names []string
+	for _, other := range p.Model.Servers(s.Device) {
+		if trouble, _ := p.Model.ServerTrouble(other.PID); other.PID != 0 && other.PID != s.PID && trouble == "" {
+			names = append(names, who(p, other.PID))
+		}
+	}
+	return names
+}
+
+// letGoOn is how a stopped process goes on: by a signal, but not if it is traced (ptrace(2), state t).
+func letGoOn(p *forensics.Pass, pid int) forensics.Remedy {
+	if process, _ := p.Model.Process(pid); process.State == "t" {
+		return forensics.Remedy{
+			Command: fmt.Sprintf("grep TracerPid /proc/%d/status", pid),
+			Why:     "names the debugger that has stopped it; once that detaches, it goes on and answers all that waits. SIGCONT does not help",
+			Risk:    "none: it reads",
+		}
+	}
+	return forensics.Remedy{
+		Command:      fmt.Sprintf("kill -CONT %d", pid),
+		Why:          "it goes on and answers all that waits",
+		Precondition: "nobody has stopped it on purpose (a debugger, a checkpoint)",
+		Risk:         "none for the data; requests that have waited long are then carried out",
+	}
 }
 
 // fuseName is the mount that a server serves, as a person knows it.
@@ -85,9 +129,26 @@ func unservedFinding(p *forensics.Pass, s forensics.FUSEServer) forensics.Findin
 		Pods:   p.Model.PodsOf(s.Device),
 		Refs:   []forensics.Ref{{Source: forensics.SourceHolders + ":" + s.Device, Excerpt: s.Why}},
 	}
+	if h, _ := p.Model.Health(s.Device); h.Status == mounts.StatusHung {
+		return onItsWay(f, m, name)
+	}
 	if m.MountPoint != "" {
 		f.Remedies = []forensics.Remedy{unmountDead(m)}
 	}
+	return f
+}
+
+// onItsWay is for a mount that nobody serves and whose callers wait. The kernel ends a connection with its last
+// descriptor, and then answers at once (fuse_dev_release in fs/fuse/dev.c): there is one that /proc does not show.
+func onItsWay(f forensics.Finding, m mounts.Mount, name string) forensics.Finding {
+	f.Title = "no process serves " + name + ", and its connection is still open"
+	f.Detail = "Calls would fail at once with ENOTCONN if it were closed, and they wait. So its descriptor is in no process: most likely " +
+		"it was handed over (a CSI driver that mounts and passes it on to a pod) and is in the queue of a unix socket."
+	f.Remedies = []forensics.Remedy{{
+		Command:      "grep -s 'scm_fds:.*[1-9]' /proc/[0-9]*/fdinfo/*",
+		Why:          "names the processes that have not received descriptors yet: one of them is to serve the mount",
+		Precondition: "Linux 5.8", Risk: "none",
+	}, abortFUSE(m)}
 	return f
 }
 
@@ -96,7 +157,8 @@ var FUSEServerMismatch = forensics.Check{
 	ID:    "fuse-server-mismatch",
 	Title: "A FUSE server serves another volume than it was started for",
 	Doc: `A process that by the kernel's word (fuse_connection, Linux 6.16) serves a mount, and whose command line names the
-directory of another pod or volume. Seen with clients that are started once for each volume and got the wrong one: pods
+mount point of another volume than those that its mounts below pod directories are of. Other directories of a pod are no
+sign: servers are told where their cache and their credentials are, too. Seen with clients that are started once for each volume and got the wrong one: pods
 then read and write a stranger's data. Guessed servers are not judged.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
@@ -106,22 +168,58 @@ then read and write a stranger's data. Guessed servers are not judged.`,
 			if s.Guess || !ok {
 				continue
 			}
-			list := p.Model.MountsOf(s.Device)
-			for _, word := range process.Command {
-				if _, value, found := strings.Cut(word, "="); found {
-					word = value
-				}
-				uid, _ := p.Model.PodOf(word)
-				if !strings.HasPrefix(word, "/") || uid == "" || len(list) == 0 ||
-					slices.ContainsFunc(list, func(m mounts.Mount) bool { return m.MountPoint == strings.TrimSuffix(word, "/") }) {
-					continue
-				}
+			if word := startedElsewhere(p, process.Command, p.Model.MountsOf(s.Device)); word != "" {
 				f := serverFinding(p, s, "serves %s, but was started for "+strings.ReplaceAll(word, "%", "%%"))
 				f.Detail = "Pods may read and write another volume than theirs. Compare its command line with the volumes of the pods before anything is unmounted."
 				f.Confidence = forensics.Likely
 				p.Report(f)
-				break
 			}
 		}
 	},
+}
+
+// startedElsewhere returns the mount point that a command line names and the server does not serve: that of another
+// volume than all those as which its file system is mounted in pods. "" is none.
+func startedElsewhere(p *forensics.Pass, command []string, list []mounts.Mount) string {
+	served := map[string]bool{}
+	for _, m := range list {
+		if _, volume := p.Model.PodOf(m.MountPoint); volume != "" {
+			served[podVolume(volume)] = true
+		}
+	}
+	elsewhere := ""
+	for _, word := range command {
+		if _, value, found := strings.Cut(word, "="); found {
+			word = value
+		}
+		word = strings.TrimSuffix(word, "/")
+		if slices.ContainsFunc(list, func(m mounts.Mount) bool { return m.MountPoint == word }) {
+			return ""
+		}
+		if !volumePoint.MatchString(word) || ownVolume.MatchString(word) {
+			continue
+		}
+		switch _, volume := p.Model.PodOf(word); {
+		case served[podVolume(volume)]:
+			return "" // by another path, as where the kubelet's directory is a symbolic link
+		case elsewhere == "":
+			elsewhere = word
+		}
+	}
+	if len(served) == 0 {
+		return "" // it is seen in the namespaces of containers only, by other names
+	}
+	return elsewhere
+}
+
+// volumePoint is where the kubelet has a volume of a pod mounted; ownVolume those that it makes itself, without a server.
+var (
+	volumePoint = regexp.MustCompile(`^/.*/volumes/(kubernetes\.io~csi/[^/]+/mount|[^/]+~[^/]+/[^/]+)$`)
+	ownVolume   = regexp.MustCompile(`/volumes/kubernetes\.io~(empty-dir|configmap|secret|projected|downward-api|git-repo|host-path|local-volume)/`)
+)
+
+// podVolume is the pod and the name of a volume, of which a subpath shows no more.
+func podVolume(volume string) string {
+	uid, _, _ := strings.Cut(volume, "/")
+	return uid + "/" + path.Base(volume)
 }

@@ -105,6 +105,8 @@ func heldScenarios() map[string][]scenario {
 	}
 	killable := unkillable
 	killable.Wait.Kill = "yes"
+	taken := unkillable
+	taken.Wait = procs.Wait{Kind: procs.WaitFUSE, Function: "request_wait_answer"}
 	ended := nginx
 	ended.State = "Z"
 	clean := forensics.OutcomeClean
@@ -135,9 +137,32 @@ func heldScenarios() map[string][]scenario {
 				}, want: []string{"warning mount 60"}, says: "process 5009 (umount) is unmounting it",
 			},
 			{
+				name: "somebody detaches it, which is not refused", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					process(procs.Process{PID: 5008, Comm: "umount", State: "D", Command: []string{"umount", "-cl", deadPoint}})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "fusermount3", State: "D", Command: []string{"fusermount3", "-u", "-z", "--", deadPoint}})(tb, e)
+				}, outcome: clean,
+			},
+			{
+				name: "somebody unmounts it by type", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "umount", State: "D", Command: []string{"umount", "-ftglusterfs", deadPoint}})(tb, e)
+				}, want: []string{"warning mount 60"}, says: "is unmounting it",
+			},
+			{
 				name: "somebody unmounts another", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
 					process(procs.Process{PID: 5009, Comm: "umount", State: "D", Command: []string{"umount", "/mnt"}})(tb, e)
+				}, outcome: clean,
+			},
+			{
+				name: "staged, and served to a pod by another file system", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					upper := e.Mounts.Mounts[2]
+					upper.ID, upper.Device = 70, "0:70"
+					e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/crypt/4f2a/globalmount"
+					e.Mounts.Mounts = append(e.Mounts.Mounts, upper)
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
+					e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:70", PID: 5000, Why: "descriptor 3"})
 				}, outcome: clean,
 			},
 			{
@@ -234,6 +259,22 @@ func heldScenarios() map[string][]scenario {
 			{name: "nobody serves it", base: sickNode, change: holding(func(h *forensics.Held) {
 				h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
 			}), want: []string{"warning superblock 0:47"}, says: "no process serves"},
+			{name: "nobody serves it, and callers wait", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				holding(func(h *forensics.Held) {
+					h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
+				})(tb, e)
+				for i := range e.Health {
+					e.Health[i].Status = mounts.StatusHung
+				}
+			}, want: []string{"warning superblock 0:47"}, says: "its connection is still open"},
+			{name: "nobody serves it, and it answers", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				holding(func(h *forensics.Held) {
+					h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
+				})(tb, e)
+				for i := range e.Health {
+					e.Health[i].Status, e.Health[i].Method = mounts.StatusOK, "probe"
+				}
+			}, outcome: clean},
 			{name: "itself blocked", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				server("S", "ceph-fuse")(tb, e)
 				blockedIn(procs.Thread{PID: 6000, TID: 6001, Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitServer, FS: "nfs"}})(tb, e)
@@ -247,6 +288,13 @@ func heldScenarios() map[string][]scenario {
 				want:   []string{"warning process 6000"}, says: "was started for",
 			},
 			{name: "started for what it serves", base: wellNode, change: server("S", "ceph-fuse", deadPoint), outcome: clean},
+			{name: "by another path", base: wellNode, change: server("S", "ceph-fuse", "/data/kubelet"+strings.TrimPrefix(deadPoint, kubeletRoot)), outcome: clean},
+			{name: "with another volume among its options", base: wellNode, change: server("S", "overlay-fuse",
+				"--lower="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other", deadPoint), outcome: clean},
+			{name: "with a cache in another pod", base: wellNode, change: server("S", "gcsfuse",
+				"--cache-dir="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~empty-dir/cache"), outcome: clean},
+			{name: "with credentials of its own pod", base: wellNode, change: server("S", "s3fs",
+				"-opasswd_file="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~secret/keys/passwd"), outcome: clean},
 			{name: "guessed", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				server("S", "glusterfs", kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~glusterfs/other")(tb, e)
 				e.Held.Servers[0].Guess = true
@@ -259,8 +307,23 @@ func heldScenarios() map[string][]scenario {
 			}, want: []string{"warning process 5000"}, says: "could not be killed"},
 			{name: "killed, and a thread stays", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				process(ended)(tb, e)
-				blockedIn(killable)(tb, e)
+				blockedIn(taken)(tb, e)
 			}, want: []string{"warning process 5000"}, says: "has been ended and cannot go"},
+			{name: "only its first thread has ended, and another waits as a signal would wake it", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				process(ended)(tb, e)
+				sleeping := taken
+				sleeping.State = "S"
+				blockedIn(sleeping)(tb, e)
+			}, outcome: clean},
+			{name: "only its first thread has ended, and another is in vfork", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				process(ended)(tb, e)
+				blockedIn(killable)(tb, e)
+			}, outcome: clean},
+			{name: "only its first thread has ended, and another reads from a disk", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				process(ended)(tb, e)
+				blockedIn(unkillable)(tb, e)
+				e.Threads[0].WaitSeconds = ptr(0.01)
+			}, outcome: clean},
 			{name: "a wait that a kill ends", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				process(nginx)(tb, e)
 				blockedIn(killable)(tb, e)
@@ -326,6 +389,24 @@ func TestStoppingDespiteAWait(t *testing.T) {
 		got := despiteWait(step(tt.command), waiter{thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
 		if got.Command != tt.want || strings.Contains(got.Precondition, "the wait of its thread 5001 has been ended first") != tt.first {
 			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
+		}
+	}
+}
+
+// TestRemediesOfFUSE wants the commands that fit: a signal moves no server that a debugger has stopped, and the connection
+// of a fuseblk mount is not called by its minor number, which may be that of another.
+func TestRemediesOfFUSE(t *testing.T) {
+	for state, want := range map[string]string{"T": "kill -CONT 6000", "t": "grep TracerPid /proc/6000/status"} {
+		e := sickNode(t)
+		server(state, "ceph-fuse")(t, &e)
+		f := forensics.Analyze(&e, []forensics.Check{FUSEServerDead}).Findings[0]
+		if got := f.Remedies[0].Command; got != want {
+			t.Errorf("state %s: remedy %q, want %q", state, got, want)
+		}
+	}
+	for device, want := range map[string]string{"0:46": "/46/", "7:46": "/7340078/"} {
+		if got := abortFUSE(mounts.Mount{Device: device}).Command; !strings.Contains(got, want) {
+			t.Errorf("%s: remedy %q, want connection %s", device, got, want)
 		}
 	}
 }

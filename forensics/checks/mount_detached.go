@@ -16,7 +16,9 @@ var MountDetached = forensics.Check{
 table of no namespace: it was unmounted lazily (umount -l) and lives on until its last user lets go. Before Linux 6.12 its
 namespace may as well be one without processes, which a descriptor or a bind mount keeps: those are named then. df and findmnt do not show it, its disk or server stays in use, and threads
 that wait for it go on waiting. A working or root directory on such a mount is not noticed: only its path is known, and
-that misleads. A descriptor of the root of such a mount alone is how runtimes prepare mounts (open_tree(2)), and only
+that misleads. Left out are the kernel's own mounts, as of memory and message queues, and what processes hold whose
+namespace is seen from a chroot alone; and everything if this program does not see the processes of the whole machine,
+since a container's output goes to files of a namespace outside. A descriptor of the root of such a mount alone is how runtimes prepare mounts (open_tree(2)), and only
 information. Needs Linux 3.15.`,
 	Severity: forensics.Warning,
 	Needs:    needsHolders,

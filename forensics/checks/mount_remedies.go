@@ -2,6 +2,7 @@ package checks
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -84,9 +85,8 @@ func revive(m mounts.Mount) forensics.Remedy {
 }
 
 func abortFUSE(m mounts.Mount) forensics.Remedy {
-	_, minor, _ := strings.Cut(m.Device, ":")
 	return forensics.Remedy{
-		Command:      "echo 1 > /sys/fs/fuse/connections/" + minor + "/abort",
+		Command:      fmt.Sprintf("echo 1 > /sys/fs/fuse/connections/%d/abort", mounts.FUSEConnection(m.Device)),
 		Why:          "ends every request of this connection with an error, so that all waiting threads, the kubelet's too, go on at once",
 		Precondition: "the server cannot be revived; fusectl is mounted on /sys/fs/fuse/connections; the number still belongs to this mount (third field " + m.Device + " in /proc/self/mountinfo)",
 		Risk:         "writes that were not answered are lost; the mount answers ENOTCONN afterwards and every pod on it must be restarted; for lxcfs it breaks /proc in all containers",

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -13,8 +14,9 @@ var MountStacked = forensics.Check{
 	Title: "Several mounts lie on one mount point",
 	Doc: `Two or more mounts on one mount point below the kubelet's directory. The kubelet or a CSI driver has mounted a volume
 that was mounted already, often after a restart. One umount takes off the topmost only: the kubelet believes that the
-volume is gone and fails to remove the directory, and writes may have gone to either. autofs below what it mounted is
-normal and left out.`,
+volume is gone and fails to remove the directory, and writes may have gone to either. Left out is what is normal: autofs below what
+it mounted; the kubelet's directory bound onto itself, to be shared; and the twins that the kernel then makes of all that
+is mounted below it. Those lie beside each other, under two parents, and one umount takes off both.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceMounts}, {forensics.SourceKubelet}},
 	Run: func(p *forensics.Pass) {
@@ -26,16 +28,43 @@ normal and left out.`,
 			}
 			done[m.MountPoint] = true
 			var stack []mounts.Mount
-			for _, at := range index.At(m.MountPoint) {
+			for _, at := range stackAt(index, m.MountPoint) {
 				if at.Class != mounts.ClassAutofs {
 					stack = append(stack, at)
 				}
 			}
-			if len(stack) > 1 {
+			if len(stack) > 1 && !boundOntoItself(p, stack) {
 				p.Report(stackedFinding(p, stack))
 			}
 		}
 	},
+}
+
+// stackAt lists the mounts that lie on each other at a mount point, topmost last: those on the way of a path that leads
+// there, and on old kernels what lies on the same directory as one of them. It leaves out what another mount covers
+// together with a directory above.
+func stackAt(x *mounts.Index, point string) []mounts.Mount {
+	at := x.At(point)
+	last := len(at) - 1
+	if last < 0 || !x.Visible(at[last].ID) {
+		return nil
+	}
+	parents := map[int]bool{}
+	for i := last; i >= 0 && (i == last || at[i].ID == at[i+1].ParentID); i-- {
+		parents[at[i].ParentID] = true
+	}
+	return slices.DeleteFunc(at, func(m mounts.Mount) bool { return !parents[m.ParentID] })
+}
+
+// sameDirectory says whether all of a stack show the same directory of the same file system.
+func sameDirectory(stack []mounts.Mount) bool {
+	return !slices.ContainsFunc(stack, func(m mounts.Mount) bool { return m.Device != stack[0].Device || m.Root != stack[0].Root })
+}
+
+// boundOntoItself says whether a directory of the kubelet's own, and not a volume, is mounted onto itself.
+func boundOntoItself(p *forensics.Pass, stack []mounts.Mount) bool {
+	uid, _ := p.Model.PodOf(stack[0].MountPoint)
+	return uid == "" && !stagedPath.MatchString(stack[0].MountPoint) && sameDirectory(stack)
 }
 
 func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
@@ -48,18 +77,19 @@ func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 	if uid, _ := p.Model.PodOf(upper.MountPoint); uid != "" {
 		f.Pods = []string{uid}
 	}
-	same := true
 	for _, m := range stack {
-		same = same && m.Device == upper.Device && m.Root == upper.Root
 		f.Refs = append(f.Refs, forensics.Ref{
 			Source:  fmt.Sprintf("%s:%d", forensics.SourceMounts, m.ID),
 			Excerpt: fmt.Sprintf("%d %d %s %s %s - %s %s", m.ID, m.ParentID, m.Device, m.Root, m.MountPoint, m.FSType, m.Source),
 		})
 	}
-	if same {
+	if sameDirectory(stack) {
 		f.Detail += " All of them are the same directory of the same file system, so nothing is hidden by it."
 	} else {
 		f.Detail += " They are different: what was written before is hidden below the topmost."
+	}
+	if slices.Contains(p.Model.KubeletRoots(), upper.MountPoint) {
+		return f // all pods are below it
 	}
 	f.Remedies = []forensics.Remedy{{
 		Command:      "umount -c " + quote(upper.MountPoint),

@@ -117,7 +117,7 @@ func beingUnmounted(p *forensics.Pass) []going {
 		default:
 			continue
 		}
-		if process.MountNS != 0 && p.Evidence.Mounts.Namespace != 0 && process.MountNS != p.Evidence.Mounts.Namespace {
+		if process.MountNS != 0 && p.Evidence.Mounts.Namespace != 0 && process.MountNS != p.Evidence.Mounts.Namespace || isLazy(process) {
 			continue
 		}
 		for _, word := range process.Command[min(1, len(process.Command)):] {
@@ -132,6 +132,21 @@ func beingUnmounted(p *forensics.Pass) []going {
 	return list
 }
 
+// isLazy says whether umount(8) or fusermount(1) was told to detach (umount2(2), MNT_DETACH), which is never refused as busy.
+func isLazy(process procs.Process) bool {
+	flag := "l"
+	if strings.HasPrefix(process.Comm, "fusermount") {
+		flag = "z"
+	}
+	return slices.ContainsFunc(process.Command, func(word string) bool {
+		options, short := strings.CutPrefix(word, "-")
+		if end := strings.IndexAny(options, "tON"); end >= 0 {
+			options = options[:end] // what follows is their value
+		}
+		return word == "--lazy" || short && !strings.HasPrefix(options, "-") && strings.Contains(options, flag)
+	})
+}
+
 // stagedPath is where the kubelet mounts a volume once for all its pods: CSI volumes since 1.9, in-tree ones before.
 var stagedPath = regexp.MustCompile(`/plugins/kubernetes\.io/(csi/.*/globalmount|[^/]+/mounts/.+)$`)
 
@@ -139,11 +154,26 @@ var stagedPath = regexp.MustCompile(`/plugins/kubernetes\.io/(csi/.*/globalmount
 func stagedForNobody(p *forensics.Pass) []going {
 	var list []going
 	for _, m := range p.Evidence.Mounts.Mounts {
-		if p.Model.BelowKubelet(m.MountPoint) && stagedPath.MatchString(m.MountPoint) && len(p.Model.PodsOf(m.Device)) == 0 {
+		if p.Model.BelowKubelet(m.MountPoint) && stagedPath.MatchString(m.MountPoint) && len(p.Model.PodsOf(m.Device)) == 0 && !servesPods(p, m) {
 			list = append(list, going{mount: m, severity: forensics.Warning, why: "it is staged, and no pod has the volume mounted"})
 		}
 	}
 	return list
+}
+
+// servesPods says whether pods have the volume of a staged mount by way of another file system: one that a process serves
+// from it, as where it is encrypted (gocryptfs), or one in an image file on it.
+func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
+	holders, kernel := p.Model.HeldBy(staged.ID)
+	return slices.ContainsFunc(held(p).Servers, func(s forensics.FUSEServer) bool {
+		return s.PID != 0 && len(p.Model.PodsOf(s.Device)) > 0 &&
+			slices.ContainsFunc(holders, func(h procs.Holder) bool { return h.PID == s.PID })
+	}) || slices.ContainsFunc(kernel, func(k mounts.KernelUser) bool {
+		return k.Use == mounts.UseLoop && slices.ContainsFunc(p.Evidence.Mounts.Mounts, func(m mounts.Mount) bool {
+			uid, _ := p.Model.PodOf(m.MountPoint)
+			return uid != "" && m.Source == k.What
+		})
+	})
 }
 
 func reportBusy(p *forensics.Pass, g going, refused []*refusal) {

@@ -15,15 +15,24 @@ import (
 // system that it does not list.
 //
 // The source is /sys/fs/fuse/connections/N/waiting (Documentation/filesystems/fuse.rst, Linux 2.6.16). Reading it never
-// asks the server. N is the device number as the kernel counts it, which for "0:46" is 46, and for fuseblk is not the
-// minor number.
+// asks the server.
 func FUSEWaiting(fsys *hostfs.FS, device string) (int, bool) {
-	major, minor, ok := deviceNumbers(device)
-	if !ok {
+	connection := FUSEConnection(device)
+	if connection == 0 {
 		return 0, false
 	}
-	connection := uint64(major)<<20 | uint64(minor) // MKDEV of include/linux/kdev_t.h
 	return readNumber(fsys, fmt.Sprintf("/sys/fs/fuse/connections/%d/waiting", connection))
+}
+
+// FUSEConnection is the number of a FUSE connection, which its directory below /sys/fs/fuse/connections is called by: the
+// superblock's device as the kernel counts it (MKDEV of include/linux/kdev_t.h). For "0:46" that is 46, and for fuseblk
+// far more than the minor number. It is 0 for what is no device.
+func FUSEConnection(device string) uint64 {
+	major, minor, ok := deviceNumbers(device)
+	if !ok {
+		return 0
+	}
+	return uint64(major)<<20 | uint64(minor)
 }
 
 // Suspended says whether the block device of a superblock is a device-mapper device that is suspended, as while LVM

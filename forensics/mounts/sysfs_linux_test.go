@@ -52,6 +52,14 @@ func TestFUSEWaiting(t *testing.T) {
 	}
 }
 
+func TestFUSEConnection(t *testing.T) {
+	for device, want := range map[string]uint64{"0:46": 46, "7:0": 7340032, "8:17": 8388625, "x": 0, "": 0, "8:": 0} {
+		if got := FUSEConnection(device); got != want {
+			t.Errorf("connection of %q %d, want %d", device, got, want)
+		}
+	}
+}
+
 func TestSuspended(t *testing.T) {
 	fsys := sysTree(t, map[string]string{
 		"sys/dev/block/253:0":                         "-> ../../devices/virtual/block/dm-0",

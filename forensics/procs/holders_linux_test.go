@@ -5,10 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -226,6 +228,46 @@ func TestHoldersOfHungMount(t *testing.T) {
 	t.Logf("servers: %+v", result.FUSE)
 }
 
+// TestServerInChroot opens the device of FUSE by another path, as a server below the root of a chroot has it.
+func TestServerInChroot(t *testing.T) {
+	fsys, opt := machine(t)
+	dir, point := filepath.Join(t.TempDir(), "dev"), t.TempDir()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	device := filepath.Join(dir, "fuse")
+	if err := unix.Mknod(device, unix.S_IFCHR|0o600, int(unix.Mkdev(10, 229))); err != nil {
+		t.Skip(err)
+	}
+	server, err := os.OpenFile(device, os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = server.Close() }()
+	mounted := make(chan error)
+	go func() { // in a namespace of its own, so that nobody asks the server, which does not answer
+		runtime.LockOSThread()
+		err := unix.Unshare(unix.CLONE_NEWNS)
+		if err == nil {
+			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		}
+		if err == nil {
+			err = unix.Mount("test", point, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", server.Fd()))
+		}
+		mounted <- err
+	}()
+	if err := <-mounted; err != nil {
+		t.Fatal(err)
+	}
+	result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(result.FUSE, func(d FUSEDevice) bool { return d.PID == os.Getpid() && d.FD == int(server.Fd()) }) {
+		t.Errorf("this process has %s open and is not among the servers %+v", device, result.FUSE)
+	}
+}
+
 func TestHoldersOfMisleadingPaths(t *testing.T) {
 	t.Run("covered since", func(t *testing.T) {
 		dir, lower := tmpfs(t)
@@ -345,6 +387,54 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		for _, h := range holdersOf(t, cmd.Process.Pid) {
 			if strings.Contains(h.Path, "memfd") {
 				t.Errorf("%+v: it is on a mount of the kernel's own", h)
+			}
+		}
+	})
+	t.Run("from a namespace of which only a chroot is seen", func(t *testing.T) {
+		from, _ := tmpfs(t)
+		if err := os.WriteFile(filepath.Join(from, "file"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		to := t.TempDir()
+		// The working directory stays outside, and so a relative path leads there.
+		c := start(t, job{CPU: -1, Namespace: "process", From: from, To: to, Chroot: t.TempDir(), Open: filepath.Join(to, "file")[1:]})
+		got := on(holdersOf(t, c.pid()), func(h Holder) bool { return h.Path == filepath.Join(to, "file") })
+		if len(got) != 1 || got[0].MountID == 0 || got[0].Detached {
+			t.Errorf("holders %+v, want one that is not said to be detached", got)
+		}
+	})
+	t.Run("on mounts of the kernel's own", func(t *testing.T) {
+		machine(t)
+		var own []*os.File
+		name := append([]byte(fmt.Sprintf("nodeforensics-%d", os.Getpid())), 0)
+		queue, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(&name[0])), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600, 0, 0, 0)
+		if errno != 0 {
+			t.Skipf("mq_open: %v", errno)
+		}
+		own = append(own, os.NewFile(queue, "queue"))
+		secret, err := unix.MemfdSecret(unix.O_CLOEXEC)
+		if err == nil { // secretmem may be off
+			own = append(own, os.NewFile(uintptr(secret), "secret"))
+		}
+		defer func() {
+			for _, f := range own {
+				_ = f.Close()
+			}
+			_, _, _ = unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(&name[0])), 0, 0)
+		}()
+		cmd := exec.Command("sleep", "1000")
+		cmd.ExtraFiles = own
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		for _, h := range holdersOf(t, cmd.Process.Pid) {
+			if h.Detached || h.FD >= 3 && h.FD < 3+len(own) {
+				t.Errorf("%+v: nobody can unmount what it is on", h)
 			}
 		}
 	})

@@ -35,7 +35,7 @@ type resolver struct {
 	problems *problems
 	deviceOf map[int32]string // by mount id, which is unique in the machine; of those that are held, "" until it is found
 	known    map[string]bool  // devices of all mounts
-	tables   map[uint64]bool  // namespaces whose table was read
+	tables   map[uint64]bool  // namespaces whose table was read, and is whole
 	unread   bool             // the table of a namespace is missing: a mount may be in that
 }
 
@@ -268,7 +268,7 @@ func (r *resolver) learn(t *mounts.Table) {
 func (r *resolver) note(t *mounts.Table) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tables[t.Namespace] = true
+	r.tables[t.Namespace] = t.Root == "/" // in a chroot, what is mounted outside of it is missing
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
 		r.known[m.Device] = true
@@ -286,6 +286,10 @@ func (r *resolver) byMountID(p *holdings, h *hold) {
 	}
 	if r.unread || !r.tables[p.ns] {
 		return // not known to be in no table
+	}
+	if h.queue {
+		h.gone = true // no mount is held that anybody could unmount
+		return
 	}
 	id, same := r.c.again(p, h)
 	h.detached = same && id == h.mount

@@ -41,6 +41,7 @@ type hold struct {
 	kind      uint8 // of holdKinds
 	byPath    bool
 	detached  bool
+	queue     bool // perhaps of messages (mq_overview(7)), for which the kernel has a mount in no table
 	gone      bool // it had been let go when its mount was looked for
 }
 
@@ -272,16 +273,18 @@ func (s *scanner) name(text []byte) *named {
 	key := string(text)
 	at := &named{internal: internal(key), device: isDevice(key)}
 	at.path, at.deleted = splitDeleted(key)
-	at.plain = !at.deleted && len(at.path) == len(key) && key != fuseDevice && s.own.leaveNoDoubt(at)
+	at.plain = !at.deleted && len(at.path) == len(key) && !isFUSEDevice(key) && s.own.leaveNoDoubt(at)
 	s.paths[key] = at
 	return at
 }
 
 const (
-	fuseDevice        = "/dev/fuse"
 	deletedSuffix     = " (deleted)"
 	unreachablePrefix = "(unreachable)"
 )
+
+// isFUSEDevice says that a path is that of the device of FUSE servers, perhaps below the root of a chroot.
+func isFUSEDevice(path string) bool { return strings.HasSuffix(path, "/dev/fuse") }
 
 // splitDeleted takes off what d_path(9) adds. A file whose name ends so is taken for deleted.
 func splitDeleted(text string) (path string, deleted bool) {
@@ -373,7 +376,7 @@ func internal(text string) bool {
 		return false
 	case strings.HasPrefix(text, "/memfd:"), strings.HasPrefix(text, "/SYSV"), strings.HasPrefix(text, "/[aio]"),
 		strings.HasPrefix(text, "/anon_hugepage"), strings.HasPrefix(text, "/drm mm object"), strings.HasPrefix(text, "/i915"),
-		strings.HasPrefix(text, "/dev/zero"), strings.HasPrefix(text, "/kvm-"):
+		strings.HasPrefix(text, "/dev/zero"), strings.HasPrefix(text, "/kvm-"), text == "/secretmem"+deletedSuffix:
 		return true
 	}
 	return false
@@ -405,8 +408,9 @@ func (s *scanner) confirmed(p *subject, infos *hostfs.Dir, name string, h hold) 
 		}
 		if id := infoNumber(info, "mnt_id:"); id != 0 {
 			h.mount, h.byPath = int32(id), false
+			h.queue = maybeQueue(h.at.path, info)
 		}
-		if h.at.path == fuseDevice {
+		if isFUSEDevice(h.at.path) {
 			s.fuse = append(s.fuse, FUSEDevice{
 				PID: p.pid, FD: int(h.fd), Connection: uint32(infoNumber(info, "fuse_connection:")), MountNS: p.ns,
 			})

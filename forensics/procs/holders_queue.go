@@ -1,0 +1,43 @@
+package procs
+
+import (
+	"bytes"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// maybeQueue says whether a descriptor can be one of a POSIX message queue. Each IPC namespace has a file system of them
+// that the kernel mounts for itself, in no table (mq_init_ns in ipc/mqueue.c), also where another mount of it is at
+// /dev/mqueue. A queue has a name without a directory, and mq_open(3) alone leaves out O_LARGEFILE, which a 64-bit kernel
+// sets for every file that a program opens otherwise (force_o_largefile in include/linux/fcntl.h); O_PATH takes it off.
+func maybeQueue(path string, info []byte) bool {
+	const pathOnly = 0o10000000
+	largeFile := largeFileFlag(runtime.GOARCH)
+	flags, ok := infoFlags(info)
+	return ok && largeFile != 0 && flags&(largeFile|pathOnly) == 0 && path != "/" && strings.LastIndexByte(path, '/') == 0
+}
+
+// largeFileFlag is O_LARGEFILE as the kernels of 64-bit machines show it, 0 where that is not known.
+func largeFileFlag(arch string) uint64 {
+	switch arch {
+	case "amd64", "riscv64", "s390x", "loong64":
+		return 0o100000
+	case "arm64":
+		return 0o400000
+	case "ppc64", "ppc64le":
+		return 0o200000
+	}
+	return 0
+}
+
+// infoFlags reads the flags of open(2) in /proc/PID/fdinfo/N.
+func infoFlags(info []byte) (uint64, bool) {
+	for line := range bytes.Lines(info) {
+		if value, ok := bytes.CutPrefix(line, []byte("flags:")); ok {
+			flags, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 8, 32)
+			return flags, err == nil
+		}
+	}
+	return 0, false
+}
