@@ -37,6 +37,10 @@ type report struct {
 // Hang makes the server answer nothing from now on. What it is asked is held back for Heal.
 func (s *Server) Hang() { s.t.Helper(); s.trouble(trouble{Hang: true}) }
 
+// HangData makes the server answer no request that reads or writes the data of files, such as one that has to fetch or store
+// much first. What else it is asked it answers.
+func (s *Server) HangData() { s.t.Helper(); s.trouble(trouble{HangData: true}) }
+
 // Delay makes the server answer each request d after it came.
 func (s *Server) Delay(d time.Duration) { s.t.Helper(); s.trouble(trouble{Delay: d}) }
 

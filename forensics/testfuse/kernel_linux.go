@@ -13,9 +13,19 @@ import (
 
 // trouble is how a server treats what it is asked. The zero value is a healthy server.
 type trouble struct {
-	Hang  bool
-	Delay time.Duration
-	Errno syscall.Errno
+	Hang     bool
+	HangData bool
+	Delay    time.Duration
+	Errno    syscall.Errno
+}
+
+// hangs says whether a request is put aside for good.
+func (t trouble) hangs(req *request) bool {
+	switch req.Opcode {
+	case opRead, opWrite, opFsync, opFlush:
+		return t.Hang || t.HangData
+	}
+	return t.Hang
 }
 
 // kernel is the server's end of a FUSE connection.
@@ -89,7 +99,7 @@ func (k *kernel) take(req *request) {
 func (k *kernel) treat(req *request) {
 	tr := k.trouble
 	switch {
-	case tr.Hang:
+	case tr.hangs(req):
 		k.held[req.Unique] = req
 	case tr.Delay > 0:
 		k.held[req.Unique] = req

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+	"github.com/nodeforensics/nodeforensics/report"
+)
+
+// launch starts a command that is going to wait, and reaps it when it ends.
+func launch(t testing.TB, name string, args ...string) int {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	go func() { _ = cmd.Wait() }()
+	return cmd.Process.Pid
+}
+
+// letWait returns when something that is so now has been so for long.
+func letWait(t testing.TB, long time.Duration) {
+	t.Helper()
+	began := time.Now()
+	testfuse.Await(t, "the wait to be long", func() bool { return time.Since(began) > long })
+}
+
+// threadsOf are the waiting threads of a process.
+func threadsOf(r report.Report, pid int) []procs.Thread {
+	return slices.DeleteFunc(slices.Clone(r.Evidence.Threads), func(th procs.Thread) bool { return th.PID != pid })
+}
+
+// TestALongReadIsNoHang has a process read what the server has to fetch first: an object store does that for minutes. The
+// server answers everybody else.
+func TestALongReadIsNoHang(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	s := testfuse.Mount(t, t.TempDir(), testfuse.Options{Type: "fuse.s3fs", Source: "s3fs", Files: map[string]string{"object": "text"}})
+	s.HangData()
+	pid := launch(t, "cat", filepath.Join(s.MountPoint(), "object"))
+	testfuse.Await(t, "the read", func() bool { return s.Held() == 1 })
+	letWait(t, 1200*time.Millisecond)
+
+	r := examine(t, 0, "--hung-after", "1s").report(t)
+	if h := healthAt(t, r, s.MountPoint()); h.Status != mounts.StatusOK {
+		t.Errorf("the mount is %+v, want ok", h)
+	}
+	if len(findings(r, "mount-hung")) > 0 || len(atLeast(r, forensics.Critical)) > 0 {
+		t.Errorf("findings: %s", titles(r))
+	}
+	if f := finding(t, r, "thread-blocked"); len(threadsOf(r, pid)) != 1 || f.Subject != forensics.ThreadEntity(threadsOf(r, pid)[0]) {
+		t.Errorf("%s, want a thread of %d", f.Title, pid)
+	}
+	r = examine(t, 0, "--hung-after", "1s", "--no-probe").report(t)
+	if h := healthAt(t, r, s.MountPoint()); h.Status != mounts.StatusNotProbed || h.Reason == "" {
+		t.Errorf("without a probe the mount is %+v, want not judged, with a reason", h)
+	}
+
+	s.Hang()
+	r = examine(t, 0, "--hung-after", "1s").report(t)
+	h := healthAt(t, r, s.MountPoint())
+	if want := fmt.Sprintf("%d/%d", pid, pid); h.Status != mounts.StatusHung || h.Witness != want || h.Seconds < 1.2 || h.Method != "probe" {
+		t.Errorf("the mount of which nothing is answered any more is %+v, want hung by a probe, for as long as %s waits", h, want)
+	}
+}
+
+// TestALinkToADeadMountAccusesOnlyThatOne has a process wait on a path that lies on a busy mount by its text, and leads
+// through a symbolic link to a dead one.
+func TestALinkToADeadMountAccusesOnlyThatOne(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	dead := testfuse.Mount(t, t.TempDir(), testfuse.Options{Type: "fuse.sshfs", Source: "projects:/"})
+	busy := testfuse.Mount(t, t.TempDir(), testfuse.Options{
+		Type: "fuse.sshfs", Source: "homes:/", Files: map[string]string{"film": "text"}, Links: map[string]string{"project": dead.MountPoint()},
+	})
+	busy.HangData()
+	launch(t, "cat", filepath.Join(busy.MountPoint(), "film"))
+	testfuse.Await(t, "the read", func() bool { return busy.Held() == 1 })
+	dead.Hang()
+	stuck := testfuse.HoldStat(t, filepath.Join(busy.MountPoint(), "project"))
+	testfuse.Await(t, "the stat to block", stuck.Blocked)
+	letWait(t, 1200*time.Millisecond)
+
+	r := examine(t, 0, "--hung-after", "1s").report(t)
+	if h := healthAt(t, r, busy.MountPoint()); h.Status != mounts.StatusOK {
+		t.Errorf("the mount with the link is %+v, want ok", h)
+	}
+	if h := healthAt(t, r, dead.MountPoint()); h.Status != mounts.StatusHung {
+		t.Errorf("the dead mount is %+v, want hung", h)
+	}
+}
