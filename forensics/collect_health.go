@@ -19,6 +19,8 @@ func (c *collector) mountHealth(ctx context.Context) {
 	model := NewModel(&e)
 	waiting := map[string][]int{}
 	health := []mounts.Health{}
+	working := make(chan map[string]bool, 1)
+	go func() { working <- c.workingDisks(ctx, model) }()
 	tables := append([]mounts.Table{e.Mounts}, e.Namespaces...)
 	done := map[int]bool{}
 	for i, table := range tables {
@@ -53,9 +55,14 @@ func (c *collector) mountHealth(ctx context.Context) {
 		}
 		health = append(health, asked...)
 	}
+	works := <-working
 	for i := range health {
 		h := &health[i]
 		h.Waiting = slices.Clone(waiting[h.Device])
+		if works[h.Device] && h.Method == "passive" && h.Status == mounts.StatusHung {
+			h.Status, h.Reason = mounts.StatusOK, h.Reason+"; its disk goes on completing requests"
+			h.Since = nil
+		}
 	}
 	source := Source{Source: SourceHealth, Status: SourceRead, Seconds: c.opt.Now().Sub(began).Seconds()}
 	switch {
@@ -170,6 +177,28 @@ func weigh(h *mounts.Health, claim mounts.Health) {
 		return
 	}
 	h.Reason = strings.TrimPrefix(h.Reason+"; "+claim.Reason, "; ")
+}
+
+// workingDisks are the superblocks for whose disk a thread waits so long that it would count as dead, if it did not go on
+// working: writing everything that is in memory to a slow disk (sync(2), a journal's commit) can take minutes.
+func (c *collector) workingDisks(ctx context.Context, m *Model) map[string]bool {
+	var disks []mounts.Disk
+	for _, t := range m.evidence.Threads {
+		age, _ := m.Waited(t)
+		list := m.MountsOf(t.Device)
+		if len(list) == 0 || list[0].Class != mounts.ClassBlock || !WaitsFor(t.Wait, list[0]) || t.Wait.Kind == procs.WaitFrozen ||
+			age < c.opt.HungAfter.Seconds()*patience(list[0]) {
+			continue
+		}
+		at := slices.IndexFunc(disks, func(d mounts.Disk) bool { return d.Mount.Device == t.Device })
+		if at < 0 {
+			at, disks = len(disks), append(disks, mounts.Disk{Mount: list[0]})
+		}
+		if t.Wait.Kind == procs.WaitJournal { // it is written, whatever is read
+			disks[at].Writing = true
+		}
+	}
+	return mounts.AwaitProgress(ctx, c.fs, disks, c.opt.HungAfter)
 }
 
 // patience is by how much longer than --hung-after a thread must wait before its mount counts as hung. A busy disk can

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -99,4 +100,57 @@ func TestALinkToADeadMountAccusesOnlyThatOne(t *testing.T) {
 	if h := healthAt(t, r, dead.MountPoint()); h.Status != mounts.StatusHung {
 		t.Errorf("the dead mount is %+v, want hung", h)
 	}
+}
+
+// TestASlowDiskIsNoHang has a process wait until everything is written, to a disk that takes its time and goes on.
+func TestASlowDiskIsNoHang(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
+	point := t.TempDir()
+	mountImage(t, filepath.Join(server.MountPoint(), "image"), point)
+	file := filepath.Join(point, "file")
+	server.Delay(300 * time.Millisecond)
+	if err := os.WriteFile(file, make([]byte, 12<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pid := launch(t, "sync", "--file-system", file)
+	testfuse.Await(t, "sync to wait", func() bool { return taskState(pid, pid) == "D" })
+	letWait(t, 4500*time.Millisecond)
+
+	r := examine(t, 0, "--hung-after", "1s").report(t)
+	if h := healthAt(t, r, point); h.Status != mounts.StatusOK {
+		t.Errorf("the slow disk is %+v, want ok", h)
+	}
+	if list := threadsOf(r, pid); len(list) != 1 || list[0].Path != file {
+		t.Errorf("sync is %+v, want one thread that waits for %s", list, file)
+	}
+	server.Hang()
+	letWait(t, 4500*time.Millisecond)
+	r = examine(t, 0, "--hung-after", "1s").report(t)
+	if h := healthAt(t, r, point); h.Status != mounts.StatusHung {
+		t.Errorf("the disk that does nothing any more is %+v, want hung", h)
+	}
+	server.Heal()
+}
+
+// mountImage mounts a small ext4 from an image that it makes.
+func mountImage(t testing.TB, image, point string) {
+	t.Helper()
+	if err := os.MkdirAll(point, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(image, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(image, 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, point}} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "--lazy", point).Run() })
 }
