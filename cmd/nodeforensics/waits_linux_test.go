@@ -102,6 +102,36 @@ func TestALinkToADeadMountAccusesOnlyThatOne(t *testing.T) {
 	}
 }
 
+// TestUnmountingADeadDiskAccusesNoOther has umount(8) wait for a disk that is in no mount table any more. The path that it was
+// asked about leads to the disk below now.
+func TestUnmountingADeadDiskAccusesNoOther(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	below := t.TempDir()
+	mountLoop(t, below)
+	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
+	point := filepath.Join(below, "disk")
+	mountImage(t, filepath.Join(server.MountPoint(), "image"), point)
+	if err := os.WriteFile(filepath.Join(point, "file"), make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server.Hang()
+	pid := launch(t, "umount", point)
+	testfuse.Await(t, "umount to wait", func() bool { return taskState(pid, pid) == "D" })
+	letWait(t, 4500*time.Millisecond)
+
+	r := examine(t, 0, "--hung-after", "1s").report(t)
+	if h := healthAt(t, r, below); h.Status != mounts.StatusOK {
+		t.Errorf("the disk below is %+v, want ok", h)
+	}
+	list := threadsOf(r, pid)
+	if len(list) != 1 || list[0].Device != "" || list[0].MountID != 0 || list[0].Path != point {
+		t.Errorf("umount is %+v, want one thread that waits for %s, on no mount", list, point)
+	}
+	server.Heal()
+}
+
 // TestASlowDiskIsNoHang has a process wait until everything is written, to a disk that takes its time and goes on.
 func TestASlowDiskIsNoHang(t *testing.T) {
 	if !onNode(t) {

@@ -3,6 +3,7 @@ package procs
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -20,6 +21,8 @@ type where struct {
 	table *mounts.Index // of its mount namespace, nil if unknown
 	root  string        // its root directory in that namespace
 	fs    string        // the file system that the wait names, "" if it names none
+	// unattached says that the thread mounts or unmounts, and waits for what is not in the mount table yet or any more.
+	unattached bool
 	// readLink reads a symbolic link at a path that has none above it, within the root of the process. The error wraps
 	// errNotLink if something else is there.
 	readLink func(name string) (string, error)
@@ -32,6 +35,9 @@ var errNotLink = errors.New("not a symbolic link")
 // one is what the call was asked about, and its mount stays open: a wrong one would be blamed.
 func (w *where) choose(targets []target) place {
 	for _, t := range targets {
+		if w.unattached {
+			break
+		}
 		if p, ok := w.place(t); ok {
 			return p
 		}
@@ -151,4 +157,15 @@ func fsFamily(fsType string) string {
 		return "fuse"
 	}
 	return fsType
+}
+
+// superblockFrames are the functions that read a superblock in order to mount it, and those that write what is left of one
+// after the last mount of it has gone. Where the path of the system call leads to then is the mount below.
+var superblockFrames = words(`
+	vfs_get_tree vfs_kern_mount mount_fs mount_bdev mount_nodev get_tree_bdev get_tree_bdev_flags get_tree_nodev
+	generic_shutdown_super kill_block_super kill_anon_super deactivate_locked_super deactivate_super cleanup_mnt __cleanup_mnt`)
+
+// unattached says whether a thread waits for a superblock that is being mounted or has been unmounted.
+func unattached(stack []string) bool {
+	return slices.ContainsFunc(stack, func(name string) bool { return superblockFrames[frameName(name)] })
 }
