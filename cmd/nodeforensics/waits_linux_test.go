@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -183,4 +185,40 @@ func mountImage(t testing.TB, image, point string) {
 		}
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "--lazy", point).Run() })
+}
+
+// TestACloseIsNotBlamedOnTheNextFile has a close(2) wait while its descriptor is a file's on another mount already.
+func TestACloseIsNotBlamedOnTheNextFile(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	slow := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"file": ""}})
+	other := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"file": ""}})
+	fd, err := unix.Open(filepath.Join(slow.MountPoint(), "file"), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := unix.Open(filepath.Join(other.MountPoint(), "file"), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(next) })
+	slow.HangData()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = unix.Close(fd)
+	}()
+	testfuse.Await(t, "the close", func() bool { return slow.Held() == 1 })
+	if err := unix.Dup3(next, fd, unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	r := examine(t, 0, "--hung-after", "1s").report(t)
+	list := threadsOf(r, os.Getpid())
+	if len(list) != 1 || list[0].Wait.Kind != procs.WaitFUSE || list[0].Device != "" || list[0].Path != "" {
+		t.Errorf("%+v, want one thread that waits for a FUSE server, for no known file", list)
+	}
+	slow.Heal()
+	<-closed
+	_ = unix.Close(fd)
 }
