@@ -167,23 +167,78 @@ func TestASlowDiskIsNoHang(t *testing.T) {
 	server.Heal()
 }
 
+// TestADeadDiskIsFoundByWhoReadsItsDirectories has a process read what is not in memory. Reading a block of metadata looks much
+// the same in a stack as waiting for a lock.
+func TestADeadDiskIsFoundByWhoReadsItsDirectories(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	for _, fsType := range []string{"ext4", "btrfs"} {
+		server := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
+		point, image := t.TempDir(), filepath.Join(server.MountPoint(), "image")
+		mountImageOf(t, fsType, image, point)
+		fill(t, filepath.Join(point, "full"), 3000)
+		runTool(t, "umount", point)
+		runTool(t, "mount", "-o", "loop", image, point)
+		server.Hang()
+		pid := launch(t, "ls", "-l", filepath.Join(point, "full"))
+		testfuse.Await(t, "ls to wait", func() bool { return taskState(pid, pid) == "D" })
+		letWait(t, 4500*time.Millisecond)
+
+		r := examine(t, 0, "--hung-after", "1s").report(t)
+		if list := threadsOf(r, pid); len(list) != 1 || list[0].Wait.Kind != procs.WaitBlock || list[0].Wait.FS != fsType {
+			t.Errorf("ls is %+v, want one thread that waits for a block of %s", list, fsType)
+		}
+		if h := healthAt(t, r, point); h.Status != mounts.StatusHung {
+			t.Errorf("the disk of %s is %+v, want hung", fsType, h)
+		}
+		server.Heal()
+	}
+}
+
+// fill makes a directory with more files than the kernel reads at once.
+func fill(t testing.TB, dir string, count int) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range count {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("a-file-with-a-long-name-%d", i)), []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func runTool(t testing.TB, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+}
+
 // mountImage mounts a small ext4 from an image that it makes.
 func mountImage(t testing.TB, image, point string) {
 	t.Helper()
+	mountImageOf(t, "ext4", image, point)
+}
+
+func mountImageOf(t testing.TB, fsType, image, point string) {
+	t.Helper()
+	force := map[string]string{"ext4": "-F", "btrfs": "-f"}[fsType]
+	if _, err := exec.LookPath("mkfs." + fsType); err != nil {
+		t.Skip(err)
+	}
 	if err := os.MkdirAll(point, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(image, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(image, 64<<20); err != nil {
+	if err := os.Truncate(image, 128<<20); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, point}} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
-	}
+	runTool(t, "mkfs."+fsType, "-q", force, image)
+	runTool(t, "mount", "-o", "loop", image, point)
 	t.Cleanup(func() { _ = exec.Command("umount", "--lazy", point).Run() })
 }
 

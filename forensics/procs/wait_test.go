@@ -265,7 +265,7 @@ func TestClassifyServersAndDisks(t *testing.T) {
 		"5344": "server ceph ", "5347": "server ceph ", // OSD stopped: read, fsync
 		"6060": "server ceph yes",                                                 // monitor stopped: statfs
 		"3794": "journal ext4 no", "4375": "block  no", "4378": "journal ext4 no", // a disk that does not answer
-		"146": "block  no", "2857": "fs-lock ext4 no", // no path: a loop device's worker, a look-up
+		"146": "block  no", "2857": "block ext4 no", // no path: a loop device's worker, a look-up
 		"489": "block  no", "490": "frozen  no", // dmsetup suspend: read, create
 		"681": "journal ext4 no", "684": "block ext4 no", "739": "block ext4 no", // iSCSI session lost
 	}
