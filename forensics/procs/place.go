@@ -18,11 +18,10 @@ type place struct {
 
 // A where looks for the mounts of paths of one process.
 type where struct {
-	table *mounts.Index // of its mount namespace, nil if unknown
-	root  string        // its root directory in that namespace
-	fs    string        // the file system that the wait names, "" if it names none
-	// unattached says that the thread mounts or unmounts, and waits for what is not in the mount table yet or any more.
-	unattached bool
+	table     *mounts.Index // of its mount namespace, nil if unknown
+	root      string        // its root directory in that namespace
+	fs        string        // the file system that the wait names, "" if it names none
+	elsewhere bool          // the thread waits for something else than what its system call was asked about
 	// readLink reads a symbolic link at a path that has none above it, within the root of the process. The error wraps
 	// errNotLink if something else is there.
 	readLink func(name string) (string, error)
@@ -35,7 +34,7 @@ var errNotLink = errors.New("not a symbolic link")
 // one is what the call was asked about, and its mount stays open: a wrong one would be blamed.
 func (w *where) choose(targets []target) place {
 	for _, t := range targets {
-		if w.unattached {
+		if w.elsewhere {
 			break
 		}
 		if p, ok := w.place(t); ok {
@@ -165,7 +164,11 @@ var superblockFrames = words(`
 	vfs_get_tree vfs_kern_mount mount_fs mount_bdev mount_nodev get_tree_bdev get_tree_bdev_flags get_tree_nodev
 	generic_shutdown_super kill_block_super kill_anon_super deactivate_locked_super deactivate_super cleanup_mnt __cleanup_mnt`)
 
-// unattached says whether a thread waits for a superblock that is being mounted or has been unmounted.
-func unattached(stack []string) bool {
-	return slices.ContainsFunc(stack, func(name string) bool { return superblockFrames[frameName(name)] })
+// elsewhere says whether a thread waits for something else than what its system call was asked about: a superblock that is
+// being mounted or has been unmounted, or pages of any file that have to be written before there is memory.
+func elsewhere(stack []string) bool {
+	return slices.ContainsFunc(stack, func(line string) bool {
+		name := frameName(line)
+		return superblockFrames[name] || reclaim[name]
+	})
 }
