@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,46 @@ func TestASlowDiskIsNoHang(t *testing.T) {
 		t.Errorf("the disk that does nothing any more is %+v, want hung", h)
 	}
 	server.Heal()
+}
+
+// TestAnErrorOfTheDevicesLastFileSystemIsNotThisOnes gives a device, and its name, to another file system after one that had an
+// error, as happens when volumes come and go.
+func TestAnErrorOfTheDevicesLastFileSystemIsNotThisOnes(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	image, point := filepath.Join(t.TempDir(), "image"), t.TempDir()
+	if err := os.WriteFile(image, make([]byte, 16<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("losetup", "--find", "--show", image).Output()
+	if err != nil {
+		t.Skipf("losetup: %v", err)
+	}
+	device := strings.TrimSpace(string(out))
+	t.Cleanup(func() { _ = exec.Command("losetup", "--detach", device).Run() })
+	mount := func() {
+		runTool(t, "mkfs.ext4", "-q", "-F", device)
+		runTool(t, "mount", "-o", "errors=remount-ro", device, point)
+		t.Cleanup(func() { _ = exec.Command("umount", "--lazy", point).Run() })
+	}
+	mount()
+	trigger := filepath.Join("/sys/fs/ext4", filepath.Base(device), "trigger_fs_error")
+	if err := os.WriteFile(trigger, []byte("test"), 0); err != nil {
+		t.Skipf("no error can be made: %v", err)
+	}
+	about := func(r report.Report) int {
+		disk := healthAt(t, r, point).Device
+		return len(slices.DeleteFunc(findings(r, "mount-io-error"), func(f forensics.Finding) bool { return f.Subject.ID != disk }))
+	}
+	if r := examine(t, 0).report(t); about(r) != 1 {
+		t.Errorf("nothing is said about the file system that had an error: %s", titles(r))
+	}
+	runTool(t, "umount", point)
+	mount()
+	if r := examine(t, 0).report(t); about(r) != 0 {
+		t.Errorf("the next one is blamed for it: %s", titles(r))
+	}
 }
 
 // TestADeadDiskIsFoundByWhoReadsItsDirectories has a process read what is not in memory. Reading a block of metadata looks much
