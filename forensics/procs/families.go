@@ -111,8 +111,7 @@ var families = []family{
 		WaitExit, "", unkillable,
 		"The first process of a container has ended and waits until all others of its PID namespace are gone.", false,
 	}, `zap_pid_ns_processes`},
-	{&cause{WaitExit, "", unkillable, "A core dump is being written, and the other threads of the process wait for it.", false}, `
-		coredump_task_exit coredump_wait`},
+	{&dumped, `coredump_task_exit coredump_wait`},
 	{&vforked, `wait_for_vfork_done`},
 
 	// cgroups.
@@ -231,8 +230,7 @@ var topFamilies = []family{
 		rtnl_lock rtnl_lock_killable rtnetlink_rcv_msg copy_net_ns cleanup_net setup_net netdev_run_todo
 		unregister_netdevice_many unregister_netdevice_many_notify unregister_netdev register_netdevice_notifier
 		unregister_netdevice_notifier register_pernet_subsys register_pernet_device`},
-	{&cause{WaitExit, "", unkillable, "A core dump is being written, and the other threads of the process wait for it.", false}, `
-		exit_mm`},
+	{&dumped, `exit_mm`},
 	{&cause{
 		WaitMmapLock, "", "",
 		"The memory map of a process is locked by another thread, which is blocked itself, for example in a page fault.", false,
