@@ -318,3 +318,35 @@ func TestACloseIsNotBlamedOnTheNextFile(t *testing.T) {
 	<-closed
 	_ = unix.Close(fd)
 }
+
+// TestWhoHasADirectoryOfACoveredMountWaitsForThat has a process look for a name in a directory that it opened before another
+// mount was put over it, as a driver does that mounts a dead volume once more.
+func TestWhoHasADirectoryOfACoveredMountWaitsForThat(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	point := t.TempDir()
+	covered := testfuse.Mount(t, point, testfuse.Options{})
+	dir, err := unix.Open(point, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := testfuse.Mount(t, point, testfuse.Options{})
+	covered.Hang()
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		var st unix.Stat_t
+		_ = unix.Fstatat(dir, "name", &st, 0)
+	}()
+	testfuse.Await(t, "the look-up", func() bool { return covered.Held() == 1 })
+	letWait(t, 1200*time.Millisecond)
+	r := examine(t, 0, "--hung-after", "1s").report(t)
+	list := threadsOf(r, os.Getpid())
+	if len(list) != 1 || list[0].Device != covered.Device() {
+		t.Errorf("%+v, want one thread that waits for %s, not for %s above it", list, covered.Device(), over.Device())
+	}
+	covered.Heal()
+	<-looked
+	_ = unix.Close(dir)
+}

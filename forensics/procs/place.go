@@ -61,11 +61,22 @@ func (w *where) place(t target) (place, bool) {
 		return p, false
 	}
 	m, ok := w.covering(t.path)
+	if hidden, known := w.table.ByID(t.below); known && w.hidden(hidden, t.path) {
+		m = hidden
+	}
 	if !ok || !mayWaitOn(w.fs, m) {
 		return p, false
 	}
 	p.mountID, p.device = m.ID, m.Device
 	return p, true
+}
+
+// hidden says whether another mount lies over the one that a path begins at: the descriptor is older than that.
+func (w *where) hidden(m mounts.Mount, name string) bool {
+	over, ok := w.at(name)
+	at := path.Join("/", w.root, name)
+	below := at == m.MountPoint || strings.HasPrefix(at, strings.TrimSuffix(m.MountPoint, "/")+"/")
+	return ok && below && over.ID != m.ID && len(over.MountPoint) <= len(m.MountPoint) && !strings.Contains(name, "..")
 }
 
 // covering returns the mount that a path lies on. Symbolic links on the way are followed as long as they stand on local

@@ -83,9 +83,12 @@ func TestChoose(t *testing.T) {
 		"unknown type":              {"oddfs", arg("/odd/x"), at("/odd/x", 9, "0:50")},
 		"second path fits":          {"nfs", arg("/etc/a", "/srv/b"), at("/srv/b", 6, "0:47")},
 		"first of two":              {"", arg("/etc/a", "/srv/b"), at("/etc/a", 1, "254:0")},
-		"descriptor":                {"nfs", []target{{"/x", fromDescriptor, 6}}, place{"/x", fromDescriptor, 6, "0:47"}},
-		"descriptor, stacked mount": {"fuse", []target{{"/srv/x", fromDescriptor, 5}}, place{"/srv/x", fromDescriptor, 5, "0:46"}},
-		"descriptor, detached":      {"fuse", []target{{"/x", fromDescriptor, 99}}, place{"/x", fromDescriptor, 99, ""}},
+		"descriptor":                {"nfs", []target{{path: "/x", from: fromDescriptor, mountID: 6}}, place{"/x", fromDescriptor, 6, "0:47"}},
+		"descriptor, stacked mount": {"fuse", []target{{path: "/srv/x", from: fromDescriptor, mountID: 5}}, place{"/srv/x", fromDescriptor, 5, "0:46"}},
+		"descriptor, detached":      {"fuse", []target{{path: "/x", from: fromDescriptor, mountID: 99}}, place{"/x", fromDescriptor, 99, ""}},
+		"below a descriptor":        {"nfs", []target{{path: "/srv/x", from: fromArgument, below: 6}}, at("/srv/x", 6, "0:47")},
+		"below a covered directory": {"fuse", []target{{path: volume + "/x", from: fromArgument, below: 5}}, at(volume+"/x", 5, "0:46")},
+		"link below a descriptor":   {"nfs", []target{{path: "/data/rel/x", from: fromArgument, below: 1}}, at("/data/rel/x", 6, "0:47")},
 		"nothing":                   {"fuse", nil, place{}},
 	} {
 		t.Run(name, func(t *testing.T) {
