@@ -36,9 +36,8 @@ func AwaitProgress(ctx context.Context, fsys *hostfs.FS, disks []Disk, limit tim
 	before := make([]uint64, len(disks))
 	left := map[int]bool{}
 	for i, d := range disks {
-		before[i], left[i] = d.completed(fsys)
-		if !left[i] {
-			delete(left, i)
+		if n, ok := d.completed(fsys); ok {
+			before[i], left[i] = n, true
 		}
 	}
 	moved := map[string]bool{}
