@@ -152,7 +152,7 @@ func (m *Model) asksForLittle(t procs.Thread) bool {
 		return false
 	}
 	switch t.Syscall.Name {
-	case "stat", "lstat", "fstat", "newfstatat", "fstatat", "statx", "statfs", "fstatfs", "access", "faccessat", "faccessat2", "chdir", "fchdir":
+	case "stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs", "access", "faccessat", "faccessat2", "chdir", "fchdir":
 	default:
 		return false
 	}
