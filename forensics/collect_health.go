@@ -1,9 +1,11 @@
 package forensics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -17,11 +19,14 @@ func (c *collector) mountHealth(ctx context.Context) {
 	model := NewModel(&e)
 	waiting := map[string][]int{}
 	health := []mounts.Health{}
+	working := make(chan map[string]bool, 1)
+	go func() { working <- c.workingDisks(ctx, model) }()
 	tables := append([]mounts.Table{e.Mounts}, e.Namespaces...)
 	done := map[int]bool{}
 	for i, table := range tables {
 		index := table.Index()
 		var ask []mounts.Mount
+		claims := map[int]mounts.Health{} // by mount id: what waits in vain, which proves nothing yet
 		for _, m := range table.Mounts {
 			if done[m.ID] || !c.wanted(model, m) {
 				continue
@@ -32,17 +37,32 @@ func (c *collector) mountHealth(ctx context.Context) {
 					waiting[m.Device] = []int{n}
 				}
 			}
-			if h, ok := c.passive(model, m, waiting[m.Device]); ok {
+			h, proof := c.passive(model, m, waiting[m.Device])
+			switch {
+			case proof:
 				health = append(health, h)
-			} else {
-				ask = append(ask, m)
+				continue
+			case h.Status != mounts.StatusNotProbed:
+				claims[m.ID] = h
+			}
+			ask = append(ask, m)
+		}
+		asked := c.probe(ctx, index, ask, prefix(tables, i, ownNamespace(c.fs)))
+		for i := range asked {
+			if claim, ok := claims[asked[i].MountID]; ok {
+				weigh(&asked[i], claim)
 			}
 		}
-		health = append(health, c.probe(ctx, index, ask, prefix(tables, i, ownNamespace(c.fs)))...)
+		health = append(health, asked...)
 	}
+	works := <-working
 	for i := range health {
 		h := &health[i]
 		h.Waiting = slices.Clone(waiting[h.Device])
+		if works[h.Device] && h.Method == "passive" && h.Status == mounts.StatusHung {
+			h.Status, h.Reason = mounts.StatusOK, h.Reason+"; its disk goes on completing requests"
+			h.Since = nil
+		}
 	}
 	source := Source{Source: SourceHealth, Status: SourceRead, Seconds: c.opt.Now().Sub(began).Seconds()}
 	switch {
@@ -88,34 +108,97 @@ func (c *collector) probe(ctx context.Context, x *mounts.Index, list []mounts.Mo
 	return health
 }
 
-// passive judges a mount by the threads that wait for it. A thread counts if the kernel says that it waits for a file
-// server of the mount's kind, in a call that a healthy one answers at once, the path that it asked for lies on the mount, and
-// it has not run for --hung-after. For FUSE the connection must also have a request waiting: a path can lead across a
-// symlink to another mount.
-func (c *collector) passive(m *Model, mount mounts.Mount, waiting []int) (mounts.Health, bool) {
+// passive says who waits for a mount in vain, and whether that proves that it hangs. A thread counts if the kernel says that
+// it waits for a file server of the mount's kind, the path that it asked for lies on the mount, and it has not run for
+// --hung-after. For FUSE the connection must also have a request waiting.
+//
+// Of a server, only a question that it answers at once from any state proves that: reading, writing and storing may take
+// minutes in one call while it answers everybody else, an object store for example, and so may whatever waits for one of
+// these. And a path below the mount point can lead across a symbolic link to another mount.
+func (c *collector) passive(m *Model, mount mounts.Mount, waiting []int) (h mounts.Health, proof bool) {
 	if len(waiting) > 0 && waiting[0] == 0 {
-		return mounts.Health{}, false
+		return h, false
 	}
 	for _, t := range m.evidence.Threads {
 		age, from := m.Waited(t)
-		if t.Device != mount.Device || !ShowsSilence(t, mount) || age < c.opt.HungAfter.Seconds()*patience(mount) {
+		if t.Device != mount.Device || !WaitsFor(t.Wait, mount) || age < c.opt.HungAfter.Seconds()*patience(mount) {
 			continue
 		}
 		since := c.started.Add(-time.Duration(age * float64(time.Second))).UTC().Truncate(time.Second)
-		h := mounts.Health{
+		claim := mounts.Health{
 			MountID: mount.ID, Device: mount.Device, MountPoint: mount.MountPoint, Status: mounts.StatusHung,
 			Method: "passive", Seconds: age, Since: &since, Witness: ThreadEntity(t).ID,
 			Reason: fmt.Sprintf("thread %s waits for it in %s (%s)", ThreadEntity(t).ID, t.Wait.Function, from),
 		}
 		if t.Syscall != nil {
-			h.Call = t.Syscall.Name
+			claim.Call = t.Syscall.Name
 		}
 		if t.Wait.Kind == procs.WaitFrozen {
-			h.Status = mounts.StatusFrozen
+			claim.Status = mounts.StatusFrozen
 		}
-		return h, true
+		if mount.Class == mounts.ClassBlock || m.asksForLittle(t) {
+			return claim, true
+		}
+		if age > h.Seconds {
+			h = claim
+		}
 	}
-	return mounts.Health{}, false
+	return h, false
+}
+
+// asksForLittle says whether a thread asks a file server what that knows of the mount itself, not of what lies below it.
+func (m *Model) asksForLittle(t procs.Thread) bool {
+	if t.Syscall == nil {
+		return false
+	}
+	switch t.Syscall.Name {
+	case "stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs", "access", "faccessat", "faccessat2", "chdir", "fchdir":
+	default:
+		return false
+	}
+	return t.PathFrom == "descriptor" || slices.ContainsFunc(m.MountsOf(t.Device), func(mount mounts.Mount) bool {
+		return mount.MountPoint == t.Path
+	})
+}
+
+// weigh combines how a mount answered with who waits for it in vain.
+func weigh(h *mounts.Health, claim mounts.Health) {
+	switch h.Status {
+	case mounts.StatusHung:
+		h.Witness = claim.Witness
+		if claim.Seconds > h.Seconds {
+			h.Seconds, h.Since = claim.Seconds, claim.Since
+		}
+	case mounts.StatusOK, mounts.StatusSlow:
+	case mounts.StatusNotProbed:
+		h.Reason = fmt.Sprintf("%s, and %s may take that long by itself: %s", claim.Reason, cmp.Or(claim.Call, "that"), h.Reason)
+		return
+	default:
+		return
+	}
+	h.Reason = strings.TrimPrefix(h.Reason+"; "+claim.Reason, "; ")
+}
+
+// workingDisks are the superblocks for whose disk a thread waits so long that it would count as dead, if it did not go on
+// working: writing everything that is in memory to a slow disk (sync(2), a journal's commit) can take minutes.
+func (c *collector) workingDisks(ctx context.Context, m *Model) map[string]bool {
+	var disks []mounts.Disk
+	for _, t := range m.evidence.Threads {
+		age, _ := m.Waited(t)
+		list := m.MountsOf(t.Device)
+		if len(list) == 0 || list[0].Class != mounts.ClassBlock || !WaitsFor(t.Wait, list[0]) || t.Wait.Kind == procs.WaitFrozen ||
+			age < c.opt.HungAfter.Seconds()*patience(list[0]) {
+			continue
+		}
+		at := slices.IndexFunc(disks, func(d mounts.Disk) bool { return d.Mount.Device == t.Device })
+		if at < 0 {
+			at, disks = len(disks), append(disks, mounts.Disk{Mount: list[0]})
+		}
+		if t.Wait.Kind == procs.WaitJournal { // it is written, whatever is read
+			disks[at].Writing = true
+		}
+	}
+	return mounts.AwaitProgress(ctx, c.fs, disks, c.opt.HungAfter)
 }
 
 // patience is by how much longer than --hung-after a thread must wait before its mount counts as hung. A busy disk can

@@ -242,38 +242,3 @@ func TestWaitsFor(t *testing.T) {
 		}
 	}
 }
-
-func TestShowsSilence(t *testing.T) {
-	fuse, nfs := mounts.Mount{Class: mounts.ClassFUSE, FSType: "fuse.s3fs"}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "nfs4"}
-	disk := mounts.Mount{Class: mounts.ClassBlock, FSType: "ext4"}
-	for _, tt := range []struct {
-		call  string // "" is unknown, as in a page fault
-		kind  procs.WaitKind
-		mount mounts.Mount
-		want  bool
-	}{
-		{"newfstatat", procs.WaitFUSE, fuse, true},
-		{"getdents64", procs.WaitFUSE, fuse, true},
-		{"openat", procs.WaitFUSE, fuse, false}, // fetched now
-		{"close", procs.WaitFUSE, fuse, false},  // uploaded now
-		{"rename", procs.WaitFUSE, fuse, false}, // copied now
-		{"", procs.WaitFUSE, fuse, false},
-		{"newfstatat", procs.WaitFileLock, fuse, false},
-		{"openat", procs.WaitServer, nfs, true},
-		{"statfs", procs.WaitServer, nfs, true},
-		{"fsync", procs.WaitServer, nfs, false},
-		{"copy_file_range", procs.WaitServer, nfs, false},
-		{"openat", procs.WaitRetry, nfs, false},
-		{"openat", procs.WaitServer, disk, false},
-		{"fsync", procs.WaitBlock, disk, true},
-		{"", procs.WaitBlock, disk, true},
-	} {
-		thread := procs.Thread{Wait: procs.Wait{Kind: tt.kind}}
-		if tt.call != "" {
-			thread.Syscall = &procs.Syscall{Name: tt.call}
-		}
-		if got := forensics.ShowsSilence(thread, tt.mount); got != tt.want {
-			t.Errorf("%s in %q on %s: %v", tt.kind, tt.call, tt.mount.FSType, got)
-		}
-	}
-}

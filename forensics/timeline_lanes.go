@@ -99,6 +99,7 @@ var kindTexts = map[logs.Kind]string{
 	logs.KindKernelFSError:          "an error of the file system",
 	logs.KindKernelFSShutdown:       "a file system that has shut itself down",
 	logs.KindKernelFSReadOnly:       "a file system that was remounted read-only",
+	logs.KindKernelFSMounted:        "a file system was mounted",
 	logs.KindKernelPIDs:             "a cgroup has no process ids left",
 	logs.NoiseConfigPath:            `"Unable to read config path"`,
 	logs.NoiseCNIStatusHook:         `"failed to read pod IP"`,

@@ -54,13 +54,21 @@ func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 	return k
 }
 
-// kernelEvents are those since the machine was started: an earlier kernel spoke of other mounts, and gave the names of
-// devices to others.
+// kernelEvents are those since the machine was started, and about a device those since it was mounted: an earlier kernel spoke
+// of other mounts, and gave the names of devices to others.
 func kernelEvents(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 	boot := p.Evidence.Node.Boot
 	return slices.DeleteFunc(events(p, kinds...), func(e logs.Event) bool {
 		last := lastSaid([]logs.Event{e})
-		return boot != nil && last != nil && last.Before(boot.Add(-time.Minute))
+		return last != nil && (boot != nil && last.Before(boot.Add(-time.Minute)) || mountedSince(p, e.Device, *last))
+	})
+}
+
+// mountedSince says whether a file system on a device has been mounted since some moment. What was said before then is about
+// the one that had the device, or its name, before that.
+func mountedSince(p *forensics.Pass, device string, moment time.Time) bool {
+	return device != "" && slices.ContainsFunc(events(p, logs.KindKernelFSMounted), func(e logs.Event) bool {
+		return e.Device == device && e.Last != nil && e.Last.After(moment)
 	})
 }
 

@@ -481,6 +481,18 @@ func kernelScenarios() map[string][]scenario {
 					e.Node.Boot = &boot
 				}), outcome: forensics.OutcomeClean,
 			},
+			{
+				name: "another file system has the device since", base: wellNode, change: tells(
+					fromKernel(event(logs.KindKernelFSReadOnly, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"})),
+					fromKernel(event(logs.KindKernelFSMounted, 2, "09:00:00", "10:00:01", logs.Subject{Device: "vda"})),
+				), outcome: forensics.OutcomeClean,
+			},
+			{
+				name: "mounted, and then an error", base: wellNode, change: tells(
+					fromKernel(event(logs.KindKernelFSReadOnly, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"})),
+					fromKernel(event(logs.KindKernelFSMounted, 1, "09:00:00", "09:00:00", logs.Subject{Device: "vda"})),
+				), want: []string{"warning superblock 254:0"},
+			},
 			{name: "another disk", base: wellNode, change: tells(fromKernel(event(logs.KindKernelIOError, 9, "10:00:00", "10:00:00", logs.Subject{Device: "vdb"}))), outcome: forensics.OutcomeClean},
 		},
 		"thread-blocked": {{

@@ -84,7 +84,8 @@ itself down, a soft mount whose server did not answer in time.
 
 The kernel's log tells it, too, of the device behind a mount: I/O errors, a device that went offline, a file system that
 shut itself down or was remounted read-only. That counts also where the mount answers, since ext4 and xfs answer from
-memory while their disk is dead; it is then "likely", and a few errors without such an end are information.`,
+memory while their disk is dead; it is then "likely", and a few errors without such an end are information. What
+was said before the device was mounted last, by the same log, is not about this file system and does not count.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceMounts}, {forensics.SourceHealth, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {

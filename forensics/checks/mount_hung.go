@@ -13,9 +13,10 @@ var MountHung = forensics.Check{
 	Title: "A file system does not answer",
 	Doc: `A mount that gave no answer to statx(2) or statfs(2) for --hung-after (15 s by default), or for which a thread
 provably waits that long (it has not run since, by se.exec_start of /proc/PID/task/TID/sched, or its goroutine was
-stamped as waiting). Of the calls to a server only those count that a healthy one answers at once, such as stat(2): a lock
-that another program has, or a file that is fetched or uploaded, may take hours. For a disk a waiting thread counts only
-after four times as long.
+stamped as waiting). Of a file server, such a thread proves it only if it asks for the attributes of the mount point itself:
+one call that reads, stores or lists can take minutes while everybody else is answered, and a path below can lead across
+a symbolic link to another mount. In all other cases the mount is asked, too. For a disk a waiting thread counts only
+after four times as long, and only if the disk has not completed a request for --hung-after.
 
 All mounts of one superblock are one finding. It is critical if one of them lies below the kubelet's directory or the
 kubelet waits for it: housekeeping, the volume manager or the start of the kubelet can stop there, in every version

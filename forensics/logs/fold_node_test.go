@@ -213,7 +213,6 @@ func TestNearMisses(t *testing.T) {
 		{"a task that was only started", `task jbd2/sdb-8:1234 is blocked`, "kernel"},
 		{"ceph session of a client that is well", `libceph: client4305 fsid 6f1c0f5e`, "kernel"},
 		{"a disk's own time limit", `nvme nvme0: Shutdown timeout set to 8 seconds`, "kernel"},
-		{"an XFS mount", `XFS (sdb1): Mounting V5 Filesystem`, "kernel"},
 		{"a conflict at the API server", k("E", 1, "kubelet_node_status.go", `"Error updating node status, will retry" err="Operation cannot be fulfilled on nodes \"n\": the object has been modified"`), ""},
 		{"an operation that ended", k("I", 1, "x.go", `Operation for volume is done`), ""},
 	} {

@@ -300,6 +300,7 @@ const (
 	KindKernelFSError       Kind = "kernel-fs-error"        // `EXT4-fs error`, `JBD2: Detected IO errors`, XFS log I/O error or corruption; Device, Reason
 	KindKernelFSShutdown    Kind = "kernel-fs-shutdown"     // `XFS (X): Filesystem has been shut down`, `xfs_do_force_shutdown`; Device
 	KindKernelFSReadOnly    Kind = "kernel-fs-read-only"    // `Remounting filesystem read-only`; Device
+	KindKernelFSMounted     Kind = "kernel-fs-mounted"      // `EXT4-fs (X): mounted filesystem`, `XFS (X): Mounting V5 Filesystem`; Device
 	KindKernelOOM           Kind = "kernel-oom"             // `Out of memory: Kill(ed) process`, CONSTRAINT_NONE; Process, PodUID
 	KindKernelOOMCgroup     Kind = "kernel-oom-cgroup"      // `Memory cgroup out of memory`, `oom-kill:constraint=CONSTRAINT_MEMCG`; Process, PodUID, Path is the cgroup
 	KindKernelPIDs          Kind = "kernel-pids-exhausted"  // `cgroup: fork rejected by pids controller in P`; PodUID, Path

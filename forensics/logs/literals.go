@@ -40,7 +40,7 @@ func literals() []string {
 		"blocked for more than", "in I/O wait for more", "nfs: server ", "libceph: mon", "libceph: osd", "libceph: mds", "ceph: mds0", "]: mds0 hung", "reconnect denied", "rejected session", "has not responded in", "offline device",
 		"to dead device", "active paths: 0", "Device offlined", "recovery timed out", "controller is down", "resetting controller", " timeout, abort", " timeout, reset", " timeout, compl", " timeout, disab",
 		"timing out command", "hard resetting link", "esetting device", "filesystem read-only", "has been shut down",
-		"do_force_shutdown", "utting down filesystem", "unmount the filesystem", "I/O error, ", "I/O error on", "log I/O error", "metadata I/O error", "orruption ",
+		"do_force_shutdown", "utting down filesystem", "unmount the filesystem", "): mounted filesystem", "): Mounting V", "first mount of filesystem", "I/O error, ", "I/O error on", "log I/O error", "metadata I/O error", "orruption ",
 		"EXT4-fs error", "Detected IO errors", "Aborting journal", "ut of memory", "oom-kill:constraint", "result of limit of",
 		"fork rejected", "SLUB: Unable", "soft lockup", "detected stall", "to become free", "out-of-data-space",
 		"out of data space", "free data blocks",

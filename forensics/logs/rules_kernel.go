@@ -42,6 +42,9 @@ func kernelRules() []rule {
 		{has: "hard resetting link", kind: KindKernelDeviceReset, fill: device},
 		{has: "esetting device", kind: KindKernelDeviceReset, fill: device},
 		{has: "emounting filesystem read-only", kind: KindKernelFSReadOnly, fill: fileSystem},
+		{has: "EXT4-fs (", err: "): mounted filesystem", kind: KindKernelFSMounted, fill: mounted},
+		{has: "XFS (", err: "): Mounting V", kind: KindKernelFSMounted, fill: mounted},
+		{has: "BTRFS info (device ", err: "): first mount of filesystem", kind: KindKernelFSMounted, fill: mounted},
 		{has: "XFS (", err: "ilesystem has been shut down", kind: KindKernelFSShutdown, fill: fileSystem},
 		{has: "XFS (", err: "xfs_do_force_shutdown", kind: KindKernelFSShutdown, fill: fileSystem},
 		{has: "XFS (", err: "hutting down filesystem", kind: KindKernelFSShutdown, fill: fileSystem},
@@ -171,6 +174,13 @@ func fileSystem(e *Entry, o *Occurrence) bool {
 			return true
 		}
 	}
+	return true
+}
+
+// mounted reads "EXT4-fs (sda1): mounted filesystem <uuid> …": all mounts of one device are one event.
+func mounted(e *Entry, o *Occurrence) bool {
+	fileSystem(e, o)
+	o.Reason = ""
 	return true
 }
 

@@ -43,7 +43,7 @@ var callsAMD64 = map[int]Call{
 	0:   {"read", "f"},
 	1:   {"write", "f"},
 	2:   {"open", "p"},
-	3:   {"close", "f"},
+	3:   {"close", ""}, // while it waits, the descriptor is free, or another file's already
 	4:   {"stat", "p"},
 	5:   {"fstat", "f"},
 	6:   {"lstat", "p"},
@@ -222,7 +222,7 @@ var callsARM64 = map[int]Call{
 	54:  {"fchownat", "dp"},
 	55:  {"fchown", "f"},
 	56:  {"openat", "dp"},
-	57:  {"close", "f"},
+	57:  {"close", ""}, // see above
 	60:  {"quotactl", ".p"},
 	61:  {"getdents64", "f"},
 	62:  {"lseek", "f"},

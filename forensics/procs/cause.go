@@ -78,7 +78,9 @@ var (
 		WaitFrozen, "", unkillable,
 		"The file system is frozen (fsfreeze, a snapshot being taken): writing waits until it is thawed.", false,
 	}
-	vforked    = cause{WaitExit, "", killable, "The process started a child with vfork, which has not yet called exec or ended.", false}
+	vforked = cause{WaitExit, "", killable, "The process started a child with vfork, which has not yet called exec or ended.", false}
+	// SIGKILL ends the writing of a dump (fs/coredump.c, dump_interrupted), unless that waits for something itself.
+	dumped     = cause{WaitExit, "", "", "A core dump is being written, and the other threads of the process wait for it.", false}
 	cgroupLock = cause{
 		WaitCgroup, "", "",
 		"The lock of the cgroup hierarchy is held by another thread: starting, ending and moving processes waits.", false,

@@ -30,7 +30,7 @@ func (v *visit) describe(t *Thread, dir string, l look) {
 	t.Path, t.PathFrom = targets[0].path, targets[0].from
 	// In a call of its own: reading links on a dead disk must not lose the path.
 	root, _ := v.dir.ReadLink(dir + "root")
-	w := where{table: v.table(t, root), root: root, fs: t.Wait.FS}
+	w := where{table: v.table(t, root), root: root, fs: t.Wait.FS, elsewhere: elsewhere(l.stack)}
 	place, err := ask(v, func() (place, error) {
 		start := v.openRoot(dir)
 		defer start.close()

@@ -111,8 +111,7 @@ var families = []family{
 		WaitExit, "", unkillable,
 		"The first process of a container has ended and waits until all others of its PID namespace are gone.", false,
 	}, `zap_pid_ns_processes`},
-	{&cause{WaitExit, "", unkillable, "A core dump is being written, and the other threads of the process wait for it.", false}, `
-		coredump_task_exit coredump_wait`},
+	{&dumped, `coredump_task_exit coredump_wait`},
 	{&vforked, `wait_for_vfork_done`},
 
 	// cgroups.
@@ -155,7 +154,9 @@ var families = []family{
 		wait_on_page_bit wait_on_page_bit_killable wait_on_page_bit_common wait_on_page_writeback put_and_wait_on_page_locked
 		__lock_page __lock_page_killable __lock_page_or_retry lock_page wait_for_stable_page sleep_on_page sleep_on_page_killable
 		sync_page sleep_on_buffer sync_buffer wait_on_buffer __wait_on_buffer __lock_buffer __bread __bread_gfp
-		bh_read __sync_dirty_buffer filemap_fdatawait_range __filemap_fdatawait_range filemap_fdatawait_keep_errors
+		bh_read __bh_read __bh_read_batch __block_write_begin __block_write_begin_int ext4_block_write_begin
+		read_extent_buffer_pages read_extent_buffer_pages_nowait btrfs_start_ordered_extent btrfs_start_ordered_extent_nowriteback
+		__sync_dirty_buffer filemap_fdatawait_range __filemap_fdatawait_range filemap_fdatawait_keep_errors
 		filemap_write_and_wait_range file_write_and_wait_range
 		submit_bio_wait blk_io_schedule xfs_buf_iowait dio_await_one __blockdev_direct_IO do_blockdev_direct_IO
 		iomap_dio_rw __iomap_dio_rw inode_dio_wait __inode_dio_wait
@@ -182,6 +183,12 @@ var topFamilies = []family{
 	{&cause{
 		WaitServer, "cifs", "", "The connection to an SMB server is being made anew, by this thread or by one that it waits for.", false,
 	}, `cifs_reconnect_tcon smb2_reconnect`},
+	// Stacks and wchan leave out the functions of the scheduler and of locks, and __wait_on_buffer ends with a jump to one: a
+	// function that reads a block is innermost, as one that takes a lock is.
+	{&cause{WaitBlock, "ext4", unkillable, blockIO.Meaning, false}, `
+		ext4_read_bh ext4_read_bh_lock ext4_bread ext4_bread_batch ext4_sb_bread ext4_sb_bread_unmovable __ext4_sb_bread_gfp
+		ext4_find_entry __ext4_find_entry ext4_get_inode_loc __ext4_get_inode_loc __ext4_read_dirblock __read_extent_tree_block
+		ext4_wait_block_bitmap ext4_read_block_bitmap ext4_read_inode_bitmap`},
 	{&cause{
 		WaitFSLock, "", unkillable,
 		"The lock of a directory is held by another thread, whose operation in that directory has not finished.", false,
@@ -223,8 +230,7 @@ var topFamilies = []family{
 		rtnl_lock rtnl_lock_killable rtnetlink_rcv_msg copy_net_ns cleanup_net setup_net netdev_run_todo
 		unregister_netdevice_many unregister_netdevice_many_notify unregister_netdev register_netdevice_notifier
 		unregister_netdevice_notifier register_pernet_subsys register_pernet_device`},
-	{&cause{WaitExit, "", unkillable, "A core dump is being written, and the other threads of the process wait for it.", false}, `
-		exit_mm`},
+	{&dumped, `exit_mm`},
 	{&cause{
 		WaitMmapLock, "", "",
 		"The memory map of a process is locked by another thread, which is blocked itself, for example in a page fault.", false,

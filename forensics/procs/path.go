@@ -29,6 +29,8 @@ type target struct {
 	path    string // absolute, as the process sees it
 	from    string
 	mountID int // the mount of a descriptor, 0 if unknown
+	// below is the mount of the descriptor that the path begins at, 0 if unknown or if it begins at none.
+	below int
 }
 
 // A targetReader finds the targets of one system call of one thread.
@@ -86,7 +88,7 @@ func (r *targetReader) named(i, dir int) []target {
 		return base
 	}
 	parent := strings.TrimSuffix(base[0].path, " (deleted)")
-	return []target{{path: tidy(parent + "/" + name), from: fromArgument}}
+	return []target{{path: tidy(parent + "/" + name), from: fromArgument, below: base[0].mountID}}
 }
 
 // descriptor is the target that a descriptor stands for, if that has a path: a socket or a pipe has none.

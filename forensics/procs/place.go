@@ -3,6 +3,7 @@ package procs
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -17,9 +18,10 @@ type place struct {
 
 // A where looks for the mounts of paths of one process.
 type where struct {
-	table *mounts.Index // of its mount namespace, nil if unknown
-	root  string        // its root directory in that namespace
-	fs    string        // the file system that the wait names, "" if it names none
+	table     *mounts.Index // of its mount namespace, nil if unknown
+	root      string        // its root directory in that namespace
+	fs        string        // the file system that the wait names, "" if it names none
+	elsewhere bool          // the thread waits for something else than what its system call was asked about
 	// readLink reads a symbolic link at a path that has none above it, within the root of the process. The error wraps
 	// errNotLink if something else is there.
 	readLink func(name string) (string, error)
@@ -32,6 +34,9 @@ var errNotLink = errors.New("not a symbolic link")
 // one is what the call was asked about, and its mount stays open: a wrong one would be blamed.
 func (w *where) choose(targets []target) place {
 	for _, t := range targets {
+		if w.elsewhere {
+			break
+		}
 		if p, ok := w.place(t); ok {
 			return p
 		}
@@ -56,11 +61,22 @@ func (w *where) place(t target) (place, bool) {
 		return p, false
 	}
 	m, ok := w.covering(t.path)
+	if hidden, known := w.table.ByID(t.below); known && w.hidden(hidden, t.path) {
+		m = hidden
+	}
 	if !ok || !mayWaitOn(w.fs, m) {
 		return p, false
 	}
 	p.mountID, p.device = m.ID, m.Device
 	return p, true
+}
+
+// hidden says whether another mount lies over the one that a path begins at: the descriptor is older than that.
+func (w *where) hidden(m mounts.Mount, name string) bool {
+	over, ok := w.at(name)
+	at := path.Join("/", w.root, name)
+	below := at == m.MountPoint || strings.HasPrefix(at, strings.TrimSuffix(m.MountPoint, "/")+"/")
+	return ok && below && over.ID != m.ID && len(over.MountPoint) <= len(m.MountPoint) && !strings.Contains(name, "..")
 }
 
 // covering returns the mount that a path lies on. Symbolic links on the way are followed as long as they stand on local
@@ -151,4 +167,19 @@ func fsFamily(fsType string) string {
 		return "fuse"
 	}
 	return fsType
+}
+
+// superblockFrames are the functions that read a superblock in order to mount it, and those that write what is left of one
+// after the last mount of it has gone. Where the path of the system call leads to then is the mount below.
+var superblockFrames = words(`
+	vfs_get_tree vfs_kern_mount mount_fs mount_bdev mount_nodev get_tree_bdev get_tree_bdev_flags get_tree_nodev
+	generic_shutdown_super kill_block_super kill_anon_super deactivate_locked_super deactivate_super cleanup_mnt __cleanup_mnt`)
+
+// elsewhere says whether a thread waits for something else than what its system call was asked about: a superblock that is
+// being mounted or has been unmounted, or pages of any file that have to be written before there is memory.
+func elsewhere(stack []string) bool {
+	return slices.ContainsFunc(stack, func(line string) bool {
+		name := frameName(line)
+		return superblockFrames[name] || reclaim[name]
+	})
 }

@@ -83,9 +83,12 @@ func TestChoose(t *testing.T) {
 		"unknown type":              {"oddfs", arg("/odd/x"), at("/odd/x", 9, "0:50")},
 		"second path fits":          {"nfs", arg("/etc/a", "/srv/b"), at("/srv/b", 6, "0:47")},
 		"first of two":              {"", arg("/etc/a", "/srv/b"), at("/etc/a", 1, "254:0")},
-		"descriptor":                {"nfs", []target{{"/x", fromDescriptor, 6}}, place{"/x", fromDescriptor, 6, "0:47"}},
-		"descriptor, stacked mount": {"fuse", []target{{"/srv/x", fromDescriptor, 5}}, place{"/srv/x", fromDescriptor, 5, "0:46"}},
-		"descriptor, detached":      {"fuse", []target{{"/x", fromDescriptor, 99}}, place{"/x", fromDescriptor, 99, ""}},
+		"descriptor":                {"nfs", []target{{path: "/x", from: fromDescriptor, mountID: 6}}, place{"/x", fromDescriptor, 6, "0:47"}},
+		"descriptor, stacked mount": {"fuse", []target{{path: "/srv/x", from: fromDescriptor, mountID: 5}}, place{"/srv/x", fromDescriptor, 5, "0:46"}},
+		"descriptor, detached":      {"fuse", []target{{path: "/x", from: fromDescriptor, mountID: 99}}, place{"/x", fromDescriptor, 99, ""}},
+		"below a descriptor":        {"nfs", []target{{path: "/srv/x", from: fromArgument, below: 6}}, at("/srv/x", 6, "0:47")},
+		"below a covered directory": {"fuse", []target{{path: volume + "/x", from: fromArgument, below: 5}}, at(volume+"/x", 5, "0:46")},
+		"link below a descriptor":   {"nfs", []target{{path: "/data/rel/x", from: fromArgument, below: 1}}, at("/data/rel/x", 6, "0:47")},
 		"nothing":                   {"fuse", nil, place{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,5 +133,28 @@ func TestChooseWithoutTable(t *testing.T) {
 	want := place{path: "/x", from: fromDescriptor, mountID: 7}
 	if got != want {
 		t.Errorf("choose = %+v; want %+v", got, want)
+	}
+}
+
+func TestWaitsForSomethingElseThanThePath(t *testing.T) {
+	stacks := map[string]struct {
+		stack []string
+		want  bool
+	}{
+		"unmounting":               {[]string{"folio_wait_bit+0x1/0x2", "sync_inodes_sb", "generic_shutdown_super", "kill_block_super", "cleanup_mnt"}, true},
+		"mounting":                 {[]string{"submit_bio_wait", "xlog_do_io", "xfs_fs_fill_super", "get_tree_bdev", "vfs_get_tree", "path_mount"}, true},
+		"remounting":               {[]string{"folio_wait_bit", "sync_inodes_sb", "sync_filesystem", "reconfigure_super", "path_mount"}, false},
+		"memory is freed for it":   {[]string{"folio_wait_writeback", "shrink_folio_list", "try_to_free_mem_cgroup_pages", "filemap_read"}, true},
+		"syncing":                  {[]string{"wb_wait_for_completion", "sync_inodes_sb", "sync_filesystem", "__x64_sys_syncfs"}, false},
+		"nothing known of a stack": {nil, false},
+	}
+	for name, tt := range stacks {
+		if got := elsewhere(tt.stack); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	w := where{table: table(), fs: "ext4", elsewhere: true}
+	if p := w.choose([]target{{path: "/file", from: fromArgument}}); p != (place{path: "/file", from: fromArgument}) {
+		t.Errorf("%+v, want a path and no mount", p)
 	}
 }

@@ -149,7 +149,7 @@ func TestClassifyWait(t *testing.T) {
 		"command line of another": {"", "down_read_killable __access_remote_vm proc_pid_cmdline_read vfs_read", Wait{WaitMmapLock, "", "__access_remote_vm", "", ""}},
 		"page fault in a driver":  {"", "made_up_fault __do_fault handle_mm_fault do_user_addr_fault", Wait{}},
 		"end of a PID namespace":  {"do_wait", "do_wait kernel_wait4 zap_pid_ns_processes do_exit", Wait{WaitExit, "", "zap_pid_ns_processes", "no", ""}},
-		"core dump":               {"", "coredump_task_exit do_exit do_group_exit get_signal", Wait{WaitExit, "", "coredump_task_exit", "no", ""}},
+		"core dump":               {"", "coredump_task_exit do_exit do_group_exit get_signal", Wait{WaitExit, "", "coredump_task_exit", "", ""}},
 		"vfork, inlined":          {"kernel_clone", "kernel_clone __do_sys_vfork do_syscall_64", Wait{WaitExit, "", "kernel_clone", "yes", ""}},
 		"vfork, el7":              {"", "do_fork sys_vfork stub_vfork", Wait{WaitExit, "", "do_fork", "yes", ""}},
 		"vfork":                   {"", "wait_for_vfork_done kernel_clone __do_sys_vfork", Wait{WaitExit, "", "wait_for_vfork_done", "yes", ""}},
@@ -265,7 +265,7 @@ func TestClassifyServersAndDisks(t *testing.T) {
 		"5344": "server ceph ", "5347": "server ceph ", // OSD stopped: read, fsync
 		"6060": "server ceph yes",                                                 // monitor stopped: statfs
 		"3794": "journal ext4 no", "4375": "block  no", "4378": "journal ext4 no", // a disk that does not answer
-		"146": "block  no", "2857": "fs-lock ext4 no", // no path: a loop device's worker, a look-up
+		"146": "block  no", "2857": "block ext4 no", // no path: a loop device's worker, a look-up
 		"489": "block  no", "490": "frozen  no", // dmsetup suspend: read, create
 		"681": "journal ext4 no", "684": "block ext4 no", "739": "block ext4 no", // iSCSI session lost
 	}

@@ -38,7 +38,11 @@ type report struct {
 func (s *Server) Hang() { s.t.Helper(); s.trouble(trouble{Hang: true}) }
 
 // HangOnOpen makes the server answer nothing when a file is opened, and all else, as one that fetches files then.
-func (s *Server) HangOnOpen() { s.t.Helper(); s.trouble(trouble{Hang: true, Only: opOpen}) }
+func (s *Server) HangOnOpen() { s.t.Helper(); s.trouble(trouble{Hang: true, Only: onlyOpen}) }
+
+// HangData makes the server answer no request that reads or writes the data of files, such as one that has to fetch or store
+// much first. What else it is asked it answers.
+func (s *Server) HangData() { s.t.Helper(); s.trouble(trouble{Hang: true, Only: onlyData}) }
 
 // Delay makes the server answer each request d after it came.
 func (s *Server) Delay(d time.Duration) { s.t.Helper(); s.trouble(trouble{Delay: d}) }

@@ -97,6 +97,8 @@ func handleNode(req *request, n *node) ([]byte, syscall.Errno) {
 		return pack(attrOut{Attr: n.attr()}), 0
 	case opSetattr:
 		return n.setattr(req.body)
+	case opReadlink:
+		return slices.Clone(n.data), 0
 	case opOpen:
 		return pack(openOut{}), 0
 	case opRead:

@@ -14,9 +14,26 @@ import (
 // trouble is how a server treats what it is asked. The zero value is a healthy server.
 type trouble struct {
 	Hang  bool
-	Only  uint32 // the requests that it hangs on, by their opcode; 0 are all
+	Only  string // the requests that it hangs on; "" are all
 	Delay time.Duration
 	Errno syscall.Errno
+}
+
+// What Only can be.
+const (
+	onlyData = "data"
+	onlyOpen = "open"
+)
+
+// hangs says whether a request is put aside for good.
+func (t trouble) hangs(req *request) bool {
+	switch t.Only {
+	case onlyOpen:
+		return req.Opcode == opOpen
+	case onlyData:
+		return slices.Contains([]uint32{opRead, opWrite, opFsync, opFlush}, req.Opcode)
+	}
+	return t.Hang
 }
 
 // kernel is the server's end of a FUSE connection.
@@ -90,7 +107,7 @@ func (k *kernel) take(req *request) {
 func (k *kernel) treat(req *request) {
 	tr := k.trouble
 	switch {
-	case tr.Hang && (tr.Only == 0 || tr.Only == req.Opcode):
+	case tr.hangs(req):
 		k.held[req.Unique] = req
 	case tr.Delay > 0:
 		k.held[req.Unique] = req

@@ -22,6 +22,9 @@ type Options struct {
 	// can be written and more can be made through the mount; all of it is kept in the server's memory.
 	Files map[string]string
 
+	// Links maps relative paths to what the symbolic links there say.
+	Links map[string]string
+
 	// NoAllowOther leaves out allow_other. For anybody but the mounting user, root included where that is someone
 	// else, the kernel then answers statfs itself and refuses everything else.
 	NoAllowOther bool

@@ -24,7 +24,7 @@ type node struct {
 	id       uint64
 	mode     uint32 // type and permissions
 	unlinked bool
-	data     []byte             // of a file
+	data     []byte             // of a file; what a symbolic link says
 	entries  map[string]*node   // of a directory, else nil
 	listings map[uint64][]entry // of a directory: what an open handle lists
 	locked   bool               // by lockedBy
@@ -41,21 +41,28 @@ func newTree(opt Options) *tree {
 	t := &tree{sizeBytes: opt.SizeBytes, freeBytes: opt.FreeBytes, locks: opt.Locks, nodes: make([]*node, 1)}
 	root := t.newNode(unix.S_IFDIR | 0o755) // the first node gets the number 1, as the protocol wants the root's to be
 	for _, path := range slices.Sorted(maps.Keys(opt.Files)) {
-		dir := root
-		names := strings.Split(strings.TrimPrefix(path, "/"), "/")
-		last := len(names) - 1
-		for _, name := range names[:last] {
-			if name != "" {
-				dir = t.subdirectory(dir, name)
-			}
-		}
-		if name := names[last]; name != "" {
-			file := t.newNode(unix.S_IFREG | 0o644)
-			file.data = []byte(opt.Files[path])
-			dir.entries[name] = file
-		}
+		t.put(root, path, unix.S_IFREG|0o644, opt.Files[path])
+	}
+	for _, path := range slices.Sorted(maps.Keys(opt.Links)) {
+		t.put(root, path, unix.S_IFLNK|0o777, opt.Links[path])
 	}
 	return t
+}
+
+// put makes what a path leads to, and the directories above it.
+func (t *tree) put(dir *node, path string, mode uint32, data string) {
+	names := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	last := len(names) - 1
+	for _, name := range names[:last] {
+		if name != "" {
+			dir = t.subdirectory(dir, name)
+		}
+	}
+	if name := names[last]; name != "" {
+		n := t.newNode(mode)
+		n.data = []byte(data)
+		dir.entries[name] = n
+	}
 }
 
 func (t *tree) newNode(mode uint32) *node {

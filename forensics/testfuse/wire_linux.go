@@ -29,6 +29,7 @@ const (
 	opForget      = 2
 	opGetattr     = 3
 	opSetattr     = 4
+	opReadlink    = 5
 	opMknod       = 8
 	opMkdir       = 9
 	opUnlink      = 10

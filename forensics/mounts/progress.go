@@ -1,0 +1,92 @@
+package mounts
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+)
+
+// Columns of /sys/block/DISK/stat (Documentation/block/stat.rst): requests that have been completed. The later ones are there
+// since Linux 4.18 and 5.5.
+var (
+	completedAll     = []int{0, 4, 11, 15} // reads, writes, discards, flushes
+	completedWriting = []int{4, 11, 15}
+)
+
+// A Disk is one of which [AwaitProgress] wants to know whether it works.
+type Disk struct {
+	Mount   Mount
+	Writing bool // only what is written counts
+}
+
+// AwaitProgress watches the disks of file systems until each has completed a request, for so long at most, and returns the
+// superblocks of which one has. A disk that does may be slow or have much to do, but is not dead. It asks nothing: the kernel counts.
+//
+// The disk of a file system without a device number of its own (btrfs) is the one that its mount names, of which there may be
+// more.
+func AwaitProgress(ctx context.Context, fsys *hostfs.FS, disks []Disk, limit time.Duration) map[string]bool {
+	const interval = 20 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	before := make([]uint64, len(disks))
+	left := map[int]bool{}
+	for i, d := range disks {
+		if n, ok := d.completed(fsys); ok {
+			before[i], left[i] = n, true
+		}
+	}
+	moved := map[string]bool{}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for len(left) > 0 {
+		select {
+		case <-ctx.Done():
+			return moved
+		case <-tick.C:
+		}
+		for i := range left {
+			if n, ok := disks[i].completed(fsys); !ok || n != before[i] {
+				moved[disks[i].Mount.Device] = ok
+				delete(left, i)
+			}
+		}
+	}
+	return moved
+}
+
+// completed counts the requests that a disk has completed; false where the kernel does not tell.
+func (d Disk) completed(fsys *hostfs.FS) (uint64, bool) {
+	name := "/sys/dev/block/" + d.Mount.Device
+	if strings.HasPrefix(d.Mount.Device, "0:") {
+		name = "/sys/class/block/" + path.Base(d.Mount.Source)
+	}
+	dir, err := fsys.Resolve(name)
+	if err != nil {
+		return 0, false
+	}
+	text, err := fsys.ReadFile(dir+"/stat", 1<<10)
+	if err != nil {
+		return 0, false
+	}
+	columns, counted := bytes.Fields(text), completedAll
+	if d.Writing {
+		counted = completedWriting
+	}
+	sum := uint64(0)
+	for _, i := range counted {
+		if i >= len(columns) {
+			break
+		}
+		n, err := strconv.ParseUint(string(columns[i]), 10, 64)
+		if err != nil {
+			return 0, false
+		}
+		sum += n
+	}
+	return sum, len(columns) > 0
+}
