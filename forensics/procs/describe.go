@@ -38,6 +38,9 @@ func (v *visit) describe(t *Thread, dir string, l look) {
 		return w.choose(targets), nil
 	})
 	if err != nil {
+		if m := w.reading.Load(); m != nil && !w.elsewhere && mayWaitOn(w.fs, *m) { // where we stop, the thread did
+			t.MountID, t.Device = m.ID, m.Device
+		}
 		return
 	}
 	t.Path, t.PathFrom = place.path, place.from

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
@@ -25,6 +26,8 @@ type where struct {
 	// readLink reads a symbolic link at a path that has none above it, within the root of the process. The error wraps
 	// errNotLink if something else is there.
 	readLink func(name string) (string, error)
+	// reading is the mount on which that is under way. A disk that is dead does not let it return.
+	reading atomic.Pointer[mounts.Mount]
 }
 
 // errNotLink says that a path names something that is no symbolic link.
@@ -115,7 +118,9 @@ func (w *where) resolve(name string) string {
 			done, rest = next, more
 			continue
 		}
+		w.reading.Store(&m)
 		link, err := w.readLink(next)
+		w.reading.Store(nil)
 		switch {
 		case errors.Is(err, errNotLink):
 			done, rest = next, more
