@@ -152,11 +152,11 @@ func (m *Model) Causes(e Entity) []Entity {
 }
 
 // waitedFor is the mount that a thread waits for, or its superblock where the mount is one of another namespace. A
-// thread that waits for something else is explained by no mount; one that waits for a lock there is, if another thread,
-// which may hold it, waits for that mount.
+// thread that waits for something else is explained by no mount, nor one that waits for a server that answers others; one that
+// waits for a lock there is, if another thread, which may hold it, waits for that mount.
 func (m *Model) waitedFor(t procs.Thread) []Entity {
 	list := m.MountsOf(t.Device)
-	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t, list[0]) {
+	if len(list) == 0 || list[0].Class != mounts.ClassBlock && m.Answered(t.Device) || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t, list[0]) {
 		return nil
 	}
 	if mount, ok := m.Mount(t.MountID); ok && mount.Device == t.Device {

@@ -379,6 +379,9 @@ func TestFetchOnOpenIsNoHang(t *testing.T) {
 		t.Errorf("findings: %s, want only that the process waits", titles(r))
 	}
 	wantNamed(t, finding(t, r, "thread-blocked"), file)
+	if len(r.Diagnoses) != 1 || r.Diagnoses[0].Root.Kind != forensics.KindThread {
+		t.Errorf("the cause is said to be %+v, want the thread itself", r.Diagnoses)
+	}
 	s.Heal()
 	if err := fetch.Wait(); err != nil {
 		t.Error(err)

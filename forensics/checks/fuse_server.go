@@ -28,7 +28,7 @@ itself blocked is reported.`,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
 		for _, s := range held(p).Servers {
-			answers := hasAnswered(p, s.Device)
+			answers := p.Model.Answered(s.Device)
 			if s.PID == 0 {
 				if !answers {
 					p.Report(unservedFinding(p, s))
@@ -53,12 +53,6 @@ itself blocked is reported.`,
 			}
 		}
 	},
-}
-
-// hasAnswered says whether a file system has answered this program. FUSE sends every statfs(2) to the server.
-func hasAnswered(p *forensics.Pass, device string) bool {
-	h, _ := p.Model.Health(device)
-	return h.Method == "probe" && (h.Status == mounts.StatusOK || h.Status == mounts.StatusSlow || h.Status == mounts.StatusRecovered)
 }
 
 // otherServers names the processes without trouble that have the connection of a server open, too. The kernel does not
