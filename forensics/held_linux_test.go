@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 // TestCollectHolders holds a pod's volume, then unmounts it while a process in another mount namespace has a copy.
@@ -201,7 +201,7 @@ func TestSocketBoundElsewhere(t *testing.T) {
 func boundIn(t *testing.T, namespace int, name string) int {
 	t.Helper()
 	holder := exec.Command("sleep", "1000")
-	if err := onThread(func() error {
+	if err := testvm.OnThread(func() error {
 		if err := unix.Unshare(namespace); err != nil {
 			return err
 		}
@@ -227,21 +227,6 @@ func usersOf(t *testing.T, point string) forensics.MountUsers {
 		t.Fatal(err)
 	}
 	return forensics.NewModel(&e).UsersOf(forensics.FindMounts(&e.Mounts, point)[0])
-}
-
-// onThread calls f on a thread that ends with it, with what f has given it. It is not the first: /proc/self shows that one.
-func onThread(f func() error) error {
-	result := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked
-		if unix.Gettid() == unix.Getpid() {
-			result <- onThread(f)
-			runtime.UnlockOSThread()
-			return
-		}
-		result <- f()
-	}()
-	return <-result
 }
 
 // TestPinnedNamespaces has a mount namespace that no process is in any more, but a mount of its ns/mnt file.

@@ -166,8 +166,12 @@ func (m *machine) backing(point string) mounts.Backing {
 func (m *machine) want(fault mounts.Fault, data, loop string) {
 	m.t.Helper()
 	for point, says := range map[string]string{dataPoint: data, loopPoint: loop} {
-		testfuse.Await(m.t, "no request to be on its way", func() bool { return m.backing(point).Fault != mounts.FaultBusy })
-		if b := m.backing(point); b.Fault != fault || !strings.Contains(b.Why, says) || says == "" && b.Why != "" {
+		var b mounts.Backing
+		testfuse.Await(m.t, "no request to be on its way", func() bool { // such as those that write back
+			b = m.backing(point)
+			return b.Fault != mounts.FaultBusy
+		})
+		if b.Fault != fault || !strings.Contains(b.Why, says) || says == "" && b.Why != "" {
 			m.t.Errorf("%s: fault %q, %q; want %q, %q; %+v", point, b.Fault, b.Why, fault, says, b.Disks)
 		}
 	}

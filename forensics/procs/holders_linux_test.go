@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 // mountAt mounts something for the test.
@@ -244,9 +244,7 @@ func TestServerInChroot(t *testing.T) {
 		t.Skip(err)
 	}
 	defer func() { _ = server.Close() }()
-	mounted := make(chan error)
-	go func() { // in a namespace of its own, so that nobody asks the server, which does not answer
-		runtime.LockOSThread()
+	err = testvm.OnThread(func() error { // in a namespace of its own, so that nobody asks the server, which does not answer
 		err := unix.Unshare(unix.CLONE_NEWNS)
 		if err == nil {
 			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
@@ -254,9 +252,9 @@ func TestServerInChroot(t *testing.T) {
 		if err == nil {
 			err = unix.Mount("test", point, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", server.Fd()))
 		}
-		mounted <- err
-	}()
-	if err := <-mounted; err != nil {
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group})

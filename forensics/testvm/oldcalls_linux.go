@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -38,18 +39,34 @@ func RunTestsOld(t *testing.T, flags ...string) {
 }
 
 // RunOld runs a command that has only the system calls of Linux 3.10, which is that of CentOS 7: all others fail with
-// ENOSYS. The rest of the kernel is the one of this machine.
+// ENOSYS. The rest of the kernel is the one of this machine. Root's command has a mount namespace of its own, so that what it
+// mounts is not in the way of other tests.
 func RunOld(cmd *exec.Cmd) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // for ever, so that the thread, which is restricted then, ends with this
-		err := forbidNewCalls()
-		if err == nil {
-			err = cmd.Run()
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	}
+	return OnThread(func() error {
+		if err := forbidNewCalls(); err != nil {
+			return err
 		}
-		done <- err
+		return cmd.Run()
+	})
+}
+
+// OnThread calls f on a thread that ends with it, so that f may restrict it or take it elsewhere. It is not the first one:
+// that would not end, and /proc/self shows it.
+func OnThread(f func() error) error {
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocks
+		if unix.Gettid() == unix.Getpid() {
+			result <- OnThread(f)
+			runtime.UnlockOSThread()
+			return
+		}
+		result <- f()
 	}()
-	return <-done
+	return <-result
 }
 
 // forbidNewCalls restricts this thread and what it starts (seccomp(2)).
