@@ -92,6 +92,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	}
 	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
 	k.known(&e.Mounts)
+	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
 		Group: c.opt.Calls, Self: []int{selfPID()}, Keep: k.keep, Table: k.table,
 	})
@@ -214,7 +215,9 @@ func (k *keeper) known(t *mounts.Table) {
 func (k *keeper) table(t mounts.Table) {
 	host := &k.model.evidence.Mounts
 	k.known(&t)
-	k.pinned(&t)
+	if t.Namespace != host.Namespace {
+		k.pinned(&t)
+	}
 	if t.PID == 0 && len(k.held.Uninhabited) < maxUninhabited {
 		k.held.Uninhabited = append(k.held.Uninhabited, t.Namespace)
 	}

@@ -198,7 +198,8 @@ func TestCollectOnThisMachine(t *testing.T) {
 	if len(progress) == 0 {
 		t.Error("no progress was told")
 	}
-	if got := e.Collector; got.PID != os.Getpid() || got.PeakBytes == 0 || len(got.Outstanding) > 0 || got.Interrupted != "" {
+	// Calls may be outstanding: another test may have a kubelet with a dead disk here.
+	if got := e.Collector; got.PID != os.Getpid() || got.PeakBytes == 0 || got.Interrupted != "" {
 		t.Errorf("collector %+v", got)
 	}
 	for _, h := range e.Health {
