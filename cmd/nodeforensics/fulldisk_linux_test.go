@@ -83,7 +83,7 @@ func TestAFullDiskIsNamedWithWhatFillsIt(t *testing.T) {
 	if got := u.Kind(disks.KindDeleted).Bytes; got < 2<<20 || got > 2<<20+64<<10 {
 		t.Errorf("%d bytes of deleted files, want 2 MiB: %+v", got, r.Evidence.Held.Deleted)
 	}
-	if n := dead.Held(); n != 1 {
+	if n := dead.HeldHere(); n != 1 {
 		t.Errorf("%d requests wait for the dead mount, want the kubelet's alone", n)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,8 +60,10 @@ func TestKubeletDirectoryBoundOntoItself(t *testing.T) {
 			if len(list) != 3 {
 				t.Fatalf("%d mount points have a stack, want 3: %+v", len(list), list)
 			}
-			for i, point := range []string{staged, once.path(root, livePod), twice.path(root, livePod)} {
-				wantNamed(t, list[i], "2 mounts are stacked on "+point)
+			for _, point := range []string{staged, once.path(root, livePod), twice.path(root, livePod)} {
+				if title := "2 mounts are stacked on " + point; !slices.ContainsFunc(list, func(f forensics.Finding) bool { return f.Title == title }) {
+					t.Errorf("none is %q: %+v", title, list)
+				}
 			}
 		})
 	}

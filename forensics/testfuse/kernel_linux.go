@@ -140,10 +140,16 @@ func (k *kernel) setTrouble(tr trouble) {
 	}
 }
 
-func (k *kernel) countHeld() int {
+// countHeld counts the requests that are put aside, and those of them whose process is in the server's PID namespace.
+func (k *kernel) countHeld() (all, here int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return len(k.held)
+	for _, req := range k.held {
+		if req.PID != 0 {
+			here++
+		}
+	}
+	return len(k.held), here
 }
 
 // answer carries a request out and writes the reply, or writes errno if that is set.

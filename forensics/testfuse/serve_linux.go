@@ -53,7 +53,9 @@ func (k *kernel) obey(dec *gob.Decoder, enc *gob.Encoder) {
 		if o.Trouble != nil {
 			k.setTrouble(*o.Trouble)
 		}
-		if enc.Encode(report{Held: k.countHeld()}) != nil {
+		var r report
+		r.Held, r.HeldHere = k.countHeld()
+		if enc.Encode(r) != nil {
 			return
 		}
 	}
