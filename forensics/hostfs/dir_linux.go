@@ -154,31 +154,33 @@ func (d *Dir) Info() (Info, error) {
 }
 
 // readLink does it in one call where a single component of procfs is asked for, which is the case of /proc/PID/fd/N, and
-// goes to the directory first for more: a link on the way would be followed.
+// goes to the directory first for more: a link on the way would be followed. Elsewhere the link itself is opened first, and
+// whatever cannot be read then counts as no link.
 func (d *Dir) readLink(rel string) (string, error) {
+	if !d.isFast(rel) {
+		fd, err := d.openPath(rel)
+		if err != nil {
+			return "", err
+		}
+		defer unix.Close(fd)
+		target, err := readlink(fd, "")
+		return target, notLink(err)
+	}
 	at := strings.LastIndexByte(rel, '/')
-	if d.isFast(rel) && (at < 0 || d.mount == nil) {
+	if at < 0 {
 		dir, err := d.fd.use()
 		if err != nil {
 			return "", err
 		}
 		defer d.fd.done()
-		if at < 0 {
-			return readlink(dir, rel)
-		}
-		if dir, err = openBeneath(dir, rel[:at], pathFlags|unix.O_DIRECTORY); err != nil {
-			return "", refused(err)
-		}
-		defer unix.Close(dir)
-		return readlink(dir, rel[at+1:])
+		return readlink(dir, rel)
 	}
-	fd, err := d.openPath(rel)
+	dir, err := d.openNode(rel[:at])
 	if err != nil {
 		return "", err
 	}
-	defer unix.Close(fd)
-	target, err := readlink(fd, "")
-	return target, notLink(err)
+	defer unix.Close(dir)
+	return readlink(dir, rel[at+1:])
 }
 
 // openFile opens a regular file for reading.

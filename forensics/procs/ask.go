@@ -1,6 +1,7 @@
 package procs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,17 +83,22 @@ func (c *collector) patience(tid *atomic.Int32) (context.Context, context.Cancel
 	return ctx, func() { timer.Stop(); cancel() }
 }
 
-// starves says whether a thread of this program lacks nothing but a CPU. 0 is one that has not begun.
+// starves says whether a thread of this program lacks nothing but a CPU. 0 is one that has not begun. One that is in a futex
+// waits for its turn in the scheduler of Go, which has interrupted it: what it calls waits nowhere like that.
 func (c *collector) starves(tid int) bool {
 	if !c.fsys.Live() || tid == 0 {
 		return c.fsys.Live()
 	}
-	text, err := c.proc.ReadFile(strconv.Itoa(ownPID())+"/"+taskDir(tid)+"stat", limitSmall)
+	task := strconv.Itoa(ownPID()) + "/" + taskDir(tid)
+	text, err := c.proc.ReadFile(task+"stat", limitSmall)
 	if err != nil {
 		return false
 	}
-	stat, err := ParseStat(text)
-	return err == nil && lacksCPU(stat.State)
+	if stat, err := ParseStat(text); err != nil || lacksCPU(stat.State) {
+		return err == nil
+	}
+	wchan, err := c.proc.ReadFile(task+"wchan", limitSmall)
+	return err == nil && bytes.HasPrefix(wchan, []byte("futex_"))
 }
 
 // lacksCPU says whether a thread in some state runs, would if it could, or is stopped by a signal or a tracer: none of
