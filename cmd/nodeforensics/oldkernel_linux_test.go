@@ -8,5 +8,5 @@ import (
 
 // TestOnOldKernel runs the tests of verdicts and holders without the system calls that an old kernel does not have.
 func TestOnOldKernel(t *testing.T) {
-	testvm.RunTestsOld(t, "-test.run=^TestHolders|^TestA[A-Z]|^TestOneDeadServer|^TestLockedFile|^TestFetchOnOpen")
+	testvm.RunTestsOld(t, "-test.run=^TestHolders|^TestA[A-Z]|^TestOneDeadServer|^TestLockedFile|^TestFetchOnOpen", "-test.skip=^TestASlowDisk")
 }

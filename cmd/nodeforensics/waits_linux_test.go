@@ -144,15 +144,15 @@ func TestASlowDiskIsNoHang(t *testing.T) {
 	point := t.TempDir()
 	mountImage(t, filepath.Join(server.MountPoint(), "image"), point)
 	file := filepath.Join(point, "file")
-	server.Delay(300 * time.Millisecond)
-	if err := os.WriteFile(file, make([]byte, 12<<20), 0o600); err != nil {
+	server.Delay(60 * time.Millisecond) // for 128 KiB: a request of the disk takes half a second
+	if err := os.WriteFile(file, make([]byte, 48<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	pid := launch(t, "sync", "--file-system", file)
 	testfuse.Await(t, "sync to wait", func() bool { return taskState(pid, pid) == "D" })
-	letWait(t, 4500*time.Millisecond)
+	letWait(t, 8500*time.Millisecond)
 
-	r := examine(t, 0, "--hung-after", "1s").report(t)
+	r := examine(t, 0, "--hung-after", "2s").report(t)
 	if h := healthAt(t, r, point); h.Status != mounts.StatusOK {
 		t.Errorf("the slow disk is %+v, want ok", h)
 	}
@@ -160,8 +160,8 @@ func TestASlowDiskIsNoHang(t *testing.T) {
 		t.Errorf("sync is %+v, want one thread that waits for %s", list, file)
 	}
 	server.Hang()
-	letWait(t, 4500*time.Millisecond)
-	r = examine(t, 0, "--hung-after", "1s").report(t)
+	letWait(t, 8500*time.Millisecond)
+	r = examine(t, 0, "--hung-after", "2s").report(t)
 	if h := healthAt(t, r, point); h.Status != mounts.StatusHung {
 		t.Errorf("the disk that does nothing any more is %+v, want hung", h)
 	}
