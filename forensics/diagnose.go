@@ -156,7 +156,7 @@ func (m *Model) Causes(e Entity) []Entity {
 // waits for a lock there is, if another thread, which may hold it, waits for that mount.
 func (m *Model) waitedFor(t procs.Thread) []Entity {
 	list := m.MountsOf(t.Device)
-	if len(list) == 0 || list[0].Class != mounts.ClassBlock && m.Answered(t.Device) || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t, list[0]) {
+	if len(list) == 0 || m.Answered(t.Device) || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t, list[0]) {
 		return nil
 	}
 	if mount, ok := m.Mount(t.MountID); ok && mount.Device == t.Device {

@@ -115,12 +115,13 @@ func (m *Model) Health(device string) (mounts.Health, bool) {
 	return h, ok
 }
 
-// Answered says whether a file system has answered this program when it asked for its attributes and its size. So its server
-// lives, if it has one, whoever else waits for it: one call that moves data may take long, or concern a part of a server that
-// is stuck. FUSE sends every statfs(2) to the server; a file system on a disk may have answered from memory.
+// Answered says whether the server of a file system has answered this program when it asked for attributes and size. So it
+// lives, whoever else waits for it: one call that moves data may take long, or concern a part of a server that is stuck. FUSE
+// sends every statfs(2) to the server. It is false for a file system on a disk, which may have answered from memory.
 func (m *Model) Answered(device string) bool {
-	h := m.health[device]
-	return h.Method == "probe" && (h.Status == mounts.StatusOK || h.Status == mounts.StatusSlow || h.Status == mounts.StatusRecovered)
+	h, list := m.health[device], m.MountsOf(device)
+	return len(list) > 0 && list[0].Class != mounts.ClassBlock && h.Method == "probe" &&
+		(h.Status == mounts.StatusOK || h.Status == mounts.StatusSlow || h.Status == mounts.StatusRecovered)
 }
 
 // Joins are the goroutines that were found to be threads.

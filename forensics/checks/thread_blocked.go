@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -64,7 +63,7 @@ func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
 		ConfidenceWhy: w.from, Refs: []forensics.Ref{threadRef(t)}, Since: since(p, w.seconds),
 	}
 	f.Detail = strings.TrimSpace(fmt.Sprintf("It %s. %s", forensics.DescribeWait(t), t.Wait.Meaning)) + waitFacts(t)
-	if list := p.Model.MountsOf(t.Device); len(list) > 0 && list[0].Class != mounts.ClassBlock && p.Model.Answered(t.Device) {
+	if p.Model.Answered(t.Device) {
 		f.Detail += " The file system has answered when this program asked: this one call takes long, or what it concerns does."
 	}
 	text, refs := behind(p, t.Device)

@@ -2,29 +2,20 @@ package mounts
 
 import (
 	"context"
-	"os"
-	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 // onThread runs f on a thread of its own, which ends with f. Whatever f does to that thread harms nobody. f must not end
 // the test.
 func onThread(f func()) {
-	done := make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		if unix.Gettid() == os.Getpid() {
-			onThread(f) // the main thread would not end; while it is held here another one is taken
-			runtime.UnlockOSThread()
-			close(done)
-			return
-		}
-		defer close(done)
+	_ = testvm.OnThread(func() error {
 		f()
-	}()
-	<-done
+		return nil
+	})
 }
 
 // newNamespace gives the calling thread a mount namespace of its own from which nothing propagates.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
-	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 // mountAt mounts something for the test.
@@ -190,80 +189,6 @@ func everyKind(t *testing.T, dir string, m mounts.Mount, before ...func()) {
 			t.Errorf("kinds (-want +got):\n%s", diff)
 		}
 	})
-}
-
-// TestHoldersOfHungMount has every kind in place before the server stops.
-func TestHoldersOfHungMount(t *testing.T) {
-	fsys, opt := machine(t)
-	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
-	want := map[int]HolderKind{}
-	for kind, hold := range map[testfuse.Kind]HolderKind{testfuse.Cwd: HoldCwd, testfuse.Root: HoldRoot, testfuse.FD: HoldFD, testfuse.Mmap: HoldMap} {
-		path := fuse.MountPoint()
-		if kind == testfuse.FD || kind == testfuse.Mmap {
-			path = filepath.Join(path, string(kind))
-		}
-		want[testfuse.Hold(t, kind, path).PID()] = hold
-	}
-	fuse.Hang()
-	result, err := Holders(t.Context(), fsys, HoldersOptions{
-		Group: opt.Group, Keep: func(h *Holder) bool { return h.Device == fuse.Device() },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[int]HolderKind{}
-	for _, h := range result.Holders {
-		if h.Kind != HoldCwd || got[h.PID] == "" {
-			got[h.PID] = h.Kind
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("holders (-want +got):\n%s", diff)
-	}
-	if !slices.ContainsFunc(result.FUSE, func(d FUSEDevice) bool {
-		return d.PID == fuse.PID() && (d.Connection == 0 || int(d.Connection) == fuse.Minor())
-	}) {
-		t.Errorf("the server, process %d of connection %d, is not among %+v", fuse.PID(), fuse.Minor(), result.FUSE)
-	}
-	t.Logf("servers: %+v", result.FUSE)
-}
-
-// TestServerInChroot opens the device of FUSE by another path, as a server below the root of a chroot has it.
-func TestServerInChroot(t *testing.T) {
-	fsys, opt := machine(t)
-	dir, point := filepath.Join(t.TempDir(), "dev"), t.TempDir()
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	device := filepath.Join(dir, "fuse")
-	if err := unix.Mknod(device, unix.S_IFCHR|0o600, int(unix.Mkdev(10, 229))); err != nil {
-		t.Skip(err)
-	}
-	server, err := os.OpenFile(device, os.O_RDWR, 0)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer func() { _ = server.Close() }()
-	err = testvm.OnThread(func() error { // in a namespace of its own, so that nobody asks the server, which does not answer
-		err := unix.Unshare(unix.CLONE_NEWNS)
-		if err == nil {
-			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-		}
-		if err == nil {
-			err = unix.Mount("test", point, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", server.Fd()))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(result.FUSE, func(d FUSEDevice) bool { return d.PID == os.Getpid() && d.FD == int(server.Fd()) }) {
-		t.Errorf("this process has %s open and is not among the servers %+v", device, result.FUSE)
-	}
 }
 
 func TestHoldersOfMisleadingPaths(t *testing.T) {

@@ -16,9 +16,6 @@ import (
 // firstNewCall is the first system call after those of Linux 3.10: sched_setattr.
 var firstNewCall = map[string]uint32{"amd64": 314, "arm64": 274}
 
-// stillThere are newer ones without which no program starts where the C library is new: rseq, getrandom.
-var stillThere = map[string][2]uint32{"amd64": {334, 318}, "arm64": {293, 278}}
-
 // RunTestsOld runs the tests of the calling package again with [RunOld], but for the calling one: all, or those that flags
 // select ("-test.run=^TestHolders", "-test.skip=^TestRace").
 func RunTestsOld(t *testing.T, flags ...string) {
@@ -75,12 +72,9 @@ func forbidNewCalls() error {
 	if !ok {
 		return fmt.Errorf("the system calls of %s are not known", runtime.GOARCH)
 	}
-	keep := stillThere[runtime.GOARCH]
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number, of struct seccomp_data
-		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jt: 0, Jf: 3, K: first},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 2, Jf: 0, K: keep[0]},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, Jf: 0, K: keep[1]},
+		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jt: 0, Jf: 1, K: first},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}
