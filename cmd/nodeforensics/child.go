@@ -39,7 +39,10 @@ func childMain(in io.Reader, out io.Writer) int {
 		_, _ = io.Copy(io.Discard, reader)
 		cancel()
 	}()
-	o.Options.Emit = func(part forensics.Evidence) { frames.write(frame{Part: &part}) }
+	o.Options.Emit = func(part forensics.Evidence) {
+		part.ToValidUTF8()
+		frames.write(frame{Part: &part})
+	}
 	o.Options.Progress = func(s string) { frames.write(frame{Progress: s}) }
 	last := frame{Done: true}
 	if len(o.Holders) > 0 {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"path"
 	"slices"
@@ -133,15 +132,6 @@ func query(arg string) string {
 	return path.Clean(absolute(strings.TrimSuffix(arg, "//deleted"))) // so the kernel marks directories that are gone
 }
 
-// asJSONSays is a text as it comes back from JSON, which has no bytes that are no UTF-8: the child's answers are such.
-func asJSONSays(s string) string {
-	text, err := json.Marshal(s)
-	if err != nil || json.Unmarshal(text, &s) != nil {
-		return s
-	}
-	return s
-}
-
 // collectHolders has the child look.
 func (a *app) collectHolders(queries []string, timeout time.Duration) (forensics.Evidence, error) {
 	evidence := forensics.NewEvidence()
@@ -172,8 +162,8 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 	model := forensics.NewModel(e)
 	answers := []heldMounts{}
 	for _, q := range queries {
+		q = forensics.ToValidUTF8(q) // as the child's answers are
 		answer := heldMounts{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []leakedUsers{}}
-		q = asJSONSays(q)
 		name := e.Held.AskedPath(q)
 		if name != q {
 			answer.Path = name

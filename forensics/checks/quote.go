@@ -3,10 +3,14 @@ package checks
 import (
 	"fmt"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// quote writes a string from the node as one word for bash: what is printed in a report is pasted into a root shell.
+// quote writes a string from the node as one word for bash: what is printed in a report is pasted into a root shell. Bytes
+// that are no UTF-8 are bytes again.
 func quote(s string) string {
+	s = forensics.FromValidUTF8(s)
 	plain := s != ""
 	for i, r := range s {
 		switch {

@@ -3,6 +3,8 @@ package checks
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
 // TestQuote lets bash read the words back.
@@ -18,6 +20,9 @@ func TestQuote(t *testing.T) {
 		out, err := exec.Command(bash, "-c", "printf %s "+quote(s)).Output()
 		if err != nil || string(out) != s {
 			t.Errorf("quote(%q) = %s, bash reads %q, %v", s, quote(s), out, err)
+		}
+		if stored := forensics.ToValidUTF8(s); quote(stored) != quote(s) {
+			t.Errorf("%q is stored as %q and quoted %s, want %s", s, stored, quote(stored), quote(s))
 		}
 	}
 }

@@ -172,7 +172,7 @@ func unfit(p string, d kubelet.PodDir) string {
 	switch {
 	case !podUID.MatchString(d.UID) || path.Base(d.Path) != d.UID:
 		return "the directory is not named after the UID of a pod"
-	case strings.ContainsRune(p, '\ufffd') || strings.ContainsRune(p, 0):
+	case strings.ContainsRune(p, '\ufffd') || strings.ContainsRune(p, 0) || forensics.FromValidUTF8(p) != p:
 		return "its name has bytes that a report cannot tell"
 	case !path.IsAbs(p) || path.Clean(p) != p || p != d.Path && !strings.HasPrefix(p, d.Path+"/"):
 		return "it is not below the directory of the pod"

@@ -246,6 +246,7 @@ func TestScriptRefuses(t *testing.T) {
 		"no UID":                   {func(r *report.Report) { r.Evidence.PodDirs[1].UID = ".." }, 3, "not named after the UID"},
 		"path of something else":   {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path = "/etc" }, 3, "it is not below the directory of the pod"},
 		"path that leads up":       {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path += "/../../../.." }, 3, "it is not below the directory of the pod"},
+		"bytes that are escapes":   {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path += `\xff` }, 3, "bytes that a report cannot tell"},
 		"bytes that JSON lost":     {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path += "\ufffd" }, 3, "bytes that a report cannot tell"},
 		"a kubelet that remembers": {remembers, 3, "nodeforensics is not in PATH"},
 	} {
