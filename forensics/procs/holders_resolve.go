@@ -221,6 +221,8 @@ func (r *resolver) wanted(o *ownMounts, p *holdings, h *hold) bool {
 	if r.keep == nil {
 		return false
 	}
+	r.mu.Lock() // another table may be told of meanwhile
+	defer r.mu.Unlock()
 	holder := p.holder(h)
 	if r.keep(&holder) {
 		return true
