@@ -94,7 +94,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	k.known(&e.Mounts)
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
-		Group: c.opt.Calls, Self: []int{selfPID()}, Keep: k.keep, Table: k.table,
+		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Table: k.table,
 	})
 	if err != nil {
 		return Evidence{}, err

@@ -55,6 +55,8 @@ type Options struct {
 	Emit func(Evidence) `json:"-"`
 	// Progress, if set, is told what is being done, from one goroutine at a time.
 	Progress func(string) `json:"-"`
+	// Self are further processes of the examination, as that which has started this one: what they hold is left out.
+	Self []int `json:"self,omitempty"`
 	// Calls, if set, records the calls that do not return.
 	Calls *probe.Group `json:"-"`
 	// Now is the clock; time.Now by default.
@@ -68,6 +70,9 @@ const (
 	DefaultInterval  = 5 * time.Second
 	DefaultLogsSince = 24 * time.Hour
 )
+
+// self are the processes of the examination.
+func (o Options) self() []int { return append([]int{selfPID()}, o.Self...) }
 
 func (o Options) withDefaults() Options {
 	o.Root = cmp.Or(o.Root, "/")

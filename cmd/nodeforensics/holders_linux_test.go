@@ -230,7 +230,30 @@ func TestHoldersWithoutRoot(t *testing.T) {
 	}
 }
 
-// TestHoldersInChroot looks from a chroot, where paths are others than those of the process that holds a mount.
+// TestHoldersWithoutItself is run in the mount that it is asked for.
+func TestHoldersWithoutItself(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("none", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	cmd := command(t, "holders", "--json", ".")
+	cmd.Dir = dir
+	o := finish(t, cmd)
+	var got struct{ Answers []heldMounts }
+	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
+		t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
+	}
+	if h := got.Answers[0].Mounts[0].Holders; len(h) > 0 {
+		t.Errorf("holders %+v, want none: this program ends by itself", h)
+	}
+}
+
+// TestHoldersInChroot looks from a chroot, where paths are others than those of the process that holds a mount, and where
+// most processes that the mount table can be read through are in the same chroot.
 func TestHoldersInChroot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: mount, chroot")
@@ -243,20 +266,25 @@ func TestHoldersInChroot(t *testing.T) {
 	}
 	const script = `set -e; mount -t tmpfs data $0/data; mount --rbind / $0/host; mount --rbind /proc $0/host/proc; cd $0/data; touch file
 		sleep 1000 9<file & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done
-		cd /; chroot $0/host $1 holders $0/data --json; kill $!`
+		holder=$!; cd /
+		for i in 1 2 3 4 5 6 7 8; do chroot $0/host sleep 1000 & others="$others $!"; done
+		for i in 1 2 3 4 5; do chroot $0/host $1 holders $0/data --json; done
+		kill $holder $others`
 	cmd := command(t, "")
 	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", script, root, program(t, programName)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	o := finish(t, cmd)
-	var got struct{ Answers []heldMounts }
-	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
-		t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
-	}
-	u := got.Answers[0].Mounts[0]
-	if !slices.ContainsFunc(u.Elsewhere, func(h forensics.HolderProcess) bool {
-		return h.Comm == "sleep" && h.Kind == "fd" && h.Device == u.Mount.Device && !h.Detached
-	}) {
-		t.Errorf("holders of the file system %+v, want the file that sleep has open outside", u.Elsewhere)
+	for d := json.NewDecoder(strings.NewReader(o.stdout)); d.More(); {
+		var got struct{ Answers []heldMounts }
+		if err := d.Decode(&got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
+			t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
+		}
+		u := got.Answers[0].Mounts[0]
+		if !slices.ContainsFunc(u.Elsewhere, func(h forensics.HolderProcess) bool {
+			return h.Comm == "sleep" && h.Kind == "fd" && h.Device == u.Mount.Device && !h.Detached
+		}) {
+			t.Errorf("holders of the file system %+v, want the file that sleep has open outside", u.Elsewhere)
+		}
 	}
 }
 
