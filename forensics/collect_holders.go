@@ -87,11 +87,15 @@ func (w wanted) mount(m *mounts.Mount) bool { return w.ids[m.ID] || w.devices[m.
 func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, error) {
 	held := Held{
 		Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
-		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
+		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{}, Copies: []mounts.Copy{},
 		Uninhabited: []uint64{}, Unseen: []string{}, Asked: w.asked,
 	}
-	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
+	k := keeper{
+		want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e),
+		copies: mounts.NewCopies(&e.Mounts, w.mount),
+	}
 	k.known(&e.Mounts)
+	k.look(&e.Mounts)
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
 		Group: c.opt.Calls, Self: []int{selfPID()}, Keep: k.keep, Table: k.table,
@@ -119,6 +123,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		k.add(h)
 	}
 	k.nested.forgive(&held)
+	held.Copies = k.used(k.copies.Found())
 	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
@@ -188,6 +193,7 @@ type keeper struct {
 	fuse    []mounts.Mount
 	classes map[string]mounts.Class // by superblock
 	nested  nested
+	copies  *mounts.Copies
 }
 
 func (k *keeper) keep(h *procs.Holder) bool {
@@ -211,10 +217,30 @@ func (k *keeper) known(t *mounts.Table) {
 	}
 }
 
+// look finds what may be copies of the mounts that are wanted: who holds those is wanted, too.
+func (k *keeper) look(t *mounts.Table) {
+	for _, id := range k.copies.Look(t) {
+		k.want.ids[id] = true
+	}
+}
+
+// used are the copies that somebody holds or is in a call on.
+func (k *keeper) used(copies []mounts.Copy) []mounts.Copy {
+	using := map[int]bool{}
+	for _, h := range k.held.Holders {
+		using[h.MountID] = true
+	}
+	for _, t := range k.model.evidence.Threads {
+		using[t.MountID] = using[t.MountID] || !t.Gone
+	}
+	return slices.DeleteFunc(copies, func(c mounts.Copy) bool { return !using[c.MountID] })
+}
+
 // table looks at the mounts of another namespace.
 func (k *keeper) table(t mounts.Table) {
 	host := &k.model.evidence.Mounts
 	k.known(&t)
+	k.look(&t)
 	if t.Namespace != host.Namespace {
 		k.pinned(&t)
 	}

@@ -11,12 +11,14 @@ import (
 // MountUsers is everything that was seen to use one mount.
 type MountUsers struct {
 	Mount mounts.Mount `json:"mount"`
-	// Holders hold this very mount: umount(2) answers EBUSY while one of them does.
+	// Holders hold this very mount or one of its copies: umount(2) answers EBUSY while one of them does.
 	Holders []HolderProcess `json:"holders"`
-	// Elsewhere are processes that hold the same file system through another mount, mostly one in their own namespace.
+	Copies  []mounts.Copy   `json:"copies"`
+	// Elsewhere are processes that hold the same file system through a mount that is none of those, as a private one in their
+	// own namespace.
 	// They do not keep this mount busy, but the file system, its disk or its server in use.
 	Elsewhere []HolderProcess `json:"elsewhere"`
-	// Calls are threads that are in the middle of a system call on this mount, CallsElsewhere those on another mount of the
+	// Calls are threads that are in the middle of a system call on this mount or one of its copies, CallsElsewhere those on another mount of the
 	// same file system: they hold it as well, until the call returns.
 	Calls          []MountCall          `json:"calls"`
 	CallsElsewhere []MountCall          `json:"calls_elsewhere"`
@@ -66,14 +68,15 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	u := MountUsers{
 		Mount: mount, Holders: []HolderProcess{}, Elsewhere: []HolderProcess{}, Kernel: []mounts.KernelUser{},
 		Servers: append([]FUSEServer{}, m.Servers(mount.Device)...), Leaked: []LeakedMount{}, Namespace: []NamespaceProcesses{},
-		Calls: []MountCall{}, CallsElsewhere: []MountCall{},
+		Calls: []MountCall{}, CallsElsewhere: []MountCall{}, Copies: m.CopiesOf(mount.ID),
 	}
+	ids := m.busyBy(mount.ID)
 	for _, t := range m.evidence.Threads {
 		list := &u.Calls
 		switch {
 		case t.Gone || t.MountID == 0:
 			continue
-		case t.MountID == mount.ID:
+		case ids[t.MountID]:
 		case t.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
 			list = &u.CallsElsewhere
 		default:
@@ -88,12 +91,15 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	others := map[uint64]bool{}
 	for _, holder := range h.Holders {
 		switch {
-		case holder.MountID == mount.ID && mount.ID != 0:
+		case ids[holder.MountID]:
 			u.Holders = append(u.Holders, m.HolderProcess(holder))
 		case holder.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
 			u.Elsewhere = append(u.Elsewhere, m.HolderProcess(holder))
 			others[holder.MountNS] = others[holder.MountNS] || holder.MountNS != m.evidence.Mounts.Namespace
 		}
+	}
+	for _, c := range u.Copies {
+		others[c.Namespace] = others[c.Namespace] || c.Namespace != m.evidence.Mounts.Namespace
 	}
 	for _, k := range h.Kernel {
 		if k.MountID == mount.ID {

@@ -74,6 +74,14 @@ func busy(h procs.Holder) change {
 	return holding(func(held *forensics.Held) { held.Holders = append(held.Holders, h) }, process(nginx))
 }
 
+// busyCopy makes a process hold a copy of a mount.
+func busyCopy(c mounts.Copy) change {
+	return holding(func(held *forensics.Held) {
+		held.Holders = append(held.Holders, procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
+		held.Copies = append(held.Copies, c)
+	}, process(nginx))
+}
+
 func heldScenarios() map[string][]scenario {
 	kernel := func(k mounts.KernelUser) change {
 		k.MountID, k.Device = 60, "0:47"
@@ -123,6 +131,16 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "a bind mount elsewhere keeps nothing busy", base: sickNode,
 				change: kernel(mounts.KernelUser{Use: mounts.UseBind, UserMount: 71, What: "/mnt"}), outcome: clean,
+			},
+			{
+				name: "held through a copy that propagation ties to it", base: sickNode,
+				change: busyCopy(mounts.Copy{Of: 60, MountID: 99, MountPoint: "/host" + deadPoint, Namespace: 77}),
+				want:   []string{"warning mount 60"},
+				says:   "open as descriptor 7 on mount 99 at /host" + deadPoint + " in mount namespace 77, which propagation ties to it",
+			},
+			{
+				name: "held through a copy of another mount", base: sickNode,
+				change: busyCopy(mounts.Copy{Of: 61, MountID: 99, MountPoint: "/host" + deadPoint, Namespace: 77}), outcome: clean,
 			},
 			{name: "held through another mount of the file system", base: sickNode, change: holding(func(h *forensics.Held) {
 				h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, MountID: 99, Device: "0:47"}}

@@ -28,8 +28,9 @@ It names what makes umount(2) answer EBUSY: processes with a working or root dir
 that very mount, and mounts below it, loop devices, swap, NFS exports and bound sockets, in the order in which to stop
 them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
 the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
-itself are not counted. A process in another mount namespace holds its own copy of a mount and does not keep the host's
-busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
+itself are not counted. A process in another mount namespace keeps the host's mount busy where propagation ties its copy to
+it (HostToContainer, Bidirectional; propagate_mount_busy in fs/pnode.c): it is named with that mount. With a private copy it
+does not: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
 not in the way, but keeps the file system and its server or disk in use: layers of overlays, other mounts of it.
 
 The kubelet's log shows the refused unmounts themselves, since when, how often, and how long it waits until the next try
@@ -220,7 +221,7 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, hold
 	sorting.Stable(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
 	for _, pid := range pids {
 		first := holders[slices.IndexFunc(holders, func(h procs.Holder) bool { return h.PID == pid })]
-		text, remedy := who(p, pid)+" "+byWhat(first), stopHolder(p, pid)
+		text, remedy := who(p, pid)+" "+byWhat(first)+onCopy(p, m, first), stopHolder(p, pid)
 		if w, waits := waitsLong(p, pid, m.Device); waits {
 			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.thread.TID)
 			remedy = despiteWait(remedy, w)
@@ -231,6 +232,20 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, hold
 		f.Remedies = append(f.Remedies, remedy)
 	}
 	return by
+}
+
+// onCopy says that a process holds not the mount itself but a copy of it, and why that matters.
+func onCopy(p *forensics.Pass, m mounts.Mount, h procs.Holder) string {
+	copies := p.Model.CopiesOf(m.ID)
+	at := slices.IndexFunc(copies, func(c mounts.Copy) bool { return c.MountID == h.MountID })
+	if at < 0 {
+		return ""
+	}
+	c := copies[at]
+	if c.Namespace == p.Evidence.Mounts.Namespace {
+		return fmt.Sprintf(" on mount %d at %s, which propagation ties to it", c.MountID, c.MountPoint)
+	}
+	return fmt.Sprintf(" on mount %d at %s in mount namespace %d, which propagation ties to it", c.MountID, c.MountPoint, c.Namespace)
 }
 
 // despiteWait is how to stop a process although its thread waits: SIGKILL ends some waits, and others have to end first.
@@ -296,8 +311,9 @@ func busyKernel(f *forensics.Finding, kernel []mounts.KernelUser) []string {
 // callsUnderWay names the threads that are in the middle of a call on a mount. The kernel counts those, too.
 func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 	var calls []string
+	copies := p.Model.CopiesOf(m.ID)
 	for _, w := range waiters(p, m.Device) {
-		if w.thread.MountID == m.ID {
+		if id := w.thread.MountID; id == m.ID || slices.ContainsFunc(copies, func(c mounts.Copy) bool { return c.MountID == id }) {
 			calls = append(calls, fmt.Sprintf("%s (%s)", forensics.ThreadEntity(w.thread).ID, w.thread.Comm))
 		}
 	}
