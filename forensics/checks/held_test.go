@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -360,6 +362,12 @@ func heldScenarios() map[string][]scenario {
 		"zombie-buildup": {
 			{name: "a hundred of one parent", base: wellNode, change: zombies(100), want: []string{"warning process 4000"}, says: "of pod default/web"},
 			{name: "a few", base: wellNode, change: zombies(20), outcome: clean},
+			{name: "of a parent that is not seen", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				zombies(150)(tb, e)
+				for i := range e.Processes {
+					e.Processes[i].PPID = 0
+				}
+			}, outcome: forensics.OutcomeNotChecked},
 			{name: "of different parents", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				zombies(150)(tb, e)
 				for i := range e.Processes {
@@ -402,12 +410,50 @@ func TestStoppingDespiteAWait(t *testing.T) {
 		{"yes", "kill 5000", "kill -9 5000", false},
 		{"no", "kill 5000", "kill 5000", true},
 		{"", "kill 5000", "kill 5000", true},
-		{"yes", "systemctl restart kubelet", "systemctl restart kubelet", true},
+		{"yes", "systemctl restart kubelet", "systemctl restart kubelet", false}, // in the end, systemd sends SIGKILL
 	} {
 		got := despiteWait(step(tt.command), waiter{thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
 		if got.Command != tt.want || strings.Contains(got.Precondition, "the wait of its thread 5001 has been ended first") != tt.first {
 			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
 		}
+	}
+}
+
+// TestOrderOfStopping has a dead FUSE mount that one process holds which can be stopped at once, and another that waits for it
+// as no signal ends: that one comes after the step that ends its wait.
+func TestOrderOfStopping(t *testing.T) {
+	e := sickNode(t)
+	for _, pid := range []int{5000, 5001} {
+		busy(procs.Holder{PID: pid, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
+	}
+	process(procs.Process{PID: 5001, Comm: "tail", State: "S", Command: []string{"tail"}})(t, &e)
+	blockedIn(procs.Thread{PID: 5000, TID: 5000, MountID: 60, Device: "0:47", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitFUSE}})(t, &e)
+	var got []string
+	for _, r := range forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0].Remedies {
+		got = append(got, r.Command)
+	}
+	want := []string{"kill 5001", "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c " + deadPoint}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+// TestStoppingProcesses wants no command that stops what must not be stopped, or a unit that does not exist.
+func TestStoppingProcesses(t *testing.T) {
+	e := wellNode(t)
+	for pid, comm := range map[int]string{1: "systemd", 7: "dockerd", 8: "kubelet", 9: "nginx"} {
+		process(procs.Process{PID: pid, Comm: comm, State: "S"})(t, &e)
+	}
+	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
+	for pid, want := range map[int]string{
+		1: "Find out what process 1 (systemd) does with it", 7: "systemctl restart docker", 8: "systemctl restart kubelet", 9: "kill 9",
+	} {
+		if got := stopHolder(p, pid).Command; got != want {
+			t.Errorf("process %d: %q, want %q", pid, got, want)
+		}
+	}
+	if r := reapRemedy(p, 1); strings.Contains(r.Command, "kill") || !strings.HasPrefix(r.Why, "process 1 (systemd) is to reap them") {
+		t.Errorf("zombies of process 1: %+v", r)
 	}
 }
 
