@@ -91,8 +91,8 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		Uninhabited: []uint64{}, Unseen: []string{}, Asked: w.asked,
 	}
 	k := keeper{
-		want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e),
-		copies: mounts.NewCopies(&e.Mounts, w.mount),
+		want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
+		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount),
 	}
 	k.known(&e.Mounts)
 	k.look(&e.Mounts)
@@ -107,7 +107,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		held.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, held.Leaked)
 	}
 	held.Namespaces, held.Unseen = result.Namespaces, c.unseen(ctx, result.Problems)
-	complete := !slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, fs.ErrPermission) }) && ctx.Err() == nil && seesAllProcesses(c.fs)
+	complete := ctx.Err() == nil && seesAllProcesses(c.fs) && !slices.ContainsFunc(result.Problems, func(err error) bool {
+		return errors.Is(err, fs.ErrPermission) || errors.Is(err, hostfs.ErrTruncated)
+	})
 	held.Servers = guessServers(k.fuse, result.FUSE, func(pid int) []string {
 		p, _ := k.model.Process(pid)
 		return p.Command
@@ -117,9 +119,8 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 			held.Servers[i].Waiting = &n
 		}
 	}
-	all := seesAllProcesses(c.fs)
 	for _, h := range result.Holders {
-		h.Detached = h.Detached && all // otherwise it may be in the table of a namespace whose processes are not seen
+		h.Detached = h.Detached && complete // otherwise it may be in the table of a namespace whose processes are not seen
 		k.add(h)
 	}
 	k.nested.forgive(&held)
@@ -192,6 +193,7 @@ type keeper struct {
 	deleted []procs.Holder
 	fuse    []mounts.Mount
 	classes map[string]mounts.Class // by superblock
+	locals  map[string]bool         // by superblock, as far as asked for
 	nested  nested
 	copies  *mounts.Copies
 }
@@ -313,7 +315,8 @@ func (k *keeper) mark(mark procs.Mark, m mounts.Mount) mounts.KernelUser {
 
 // add takes a holder over, within the bounds.
 func (k *keeper) add(h procs.Holder) {
-	if h.Deleted && len(k.deleted) < maxDeleted {
+	// Only open files are asked for their size: libraries that an update has replaced are mapped by every process.
+	if h.Deleted && h.Kind == procs.HoldFD && k.local(h.Device) && len(k.deleted) < maxDeleted {
 		k.deleted = append(k.deleted, h)
 	}
 	if !h.Detached && !k.want.ids[h.MountID] && !k.want.devices[h.Device] {
@@ -328,6 +331,15 @@ func (k *keeper) add(h procs.Holder) {
 
 // local says whether a file system has neither a server nor a fault, so that asking it for a size cannot block.
 func (k *keeper) local(device string) bool {
+	known, ok := k.locals[device]
+	if !ok {
+		known = k.isLocal(device)
+		k.locals[device] = known
+	}
+	return known
+}
+
+func (k *keeper) isLocal(device string) bool {
 	h, _ := k.model.Health(device)
 	if h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed {
 		return false

@@ -144,14 +144,14 @@ func (m *Model) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
 	switch p.State {
 	case "T", "t":
 		return "is stopped (state " + p.State + ")", nil
-	case "Z", "X":
-		return "has ended (state " + p.State + ")", nil
+	case "Z", "X": // it has descriptors: another thread of it is alive, or was a moment ago
+		return "has ended, or its first thread has (state " + p.State + ")", nil
 	}
 	if strings.Contains(p.Cgroup, "/") && m.frozen(pid) {
 		return "is frozen by its cgroup", nil
 	}
 	for i, t := range m.evidence.Threads {
-		if t.PID == pid && !t.Gone && t.Wait.Kind != procs.WaitWriteback {
+		if t.PID == pid && !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
 			if seconds, _ := m.Waited(t); seconds >= cmp.Or(m.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) {
 				return "is itself blocked: it " + DescribeWait(t), &m.evidence.Threads[i]
 			}

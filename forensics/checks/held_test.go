@@ -299,6 +299,10 @@ func heldScenarios() map[string][]scenario {
 				server("S", "ceph-fuse")(tb, e)
 				blockedIn(procs.Thread{PID: 6000, TID: 6001, Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitServer, FS: "nfs"}})(tb, e)
 			}, want: []string{"warning process 6000"}, says: "itself blocked"},
+			{name: "a thread of it waits for a lock that another program has", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				server("S", "ceph-fuse")(tb, e)
+				blockedIn(procs.Thread{PID: 6000, TID: 6001, Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitFileLock, FS: "nfs"}})(tb, e)
+			}, outcome: clean},
 			{name: "asleep as ever", base: sickNode, change: server("S", "ceph-fuse"), outcome: clean},
 		},
 		"fuse-server-mismatch": {
