@@ -291,7 +291,7 @@ func (r *resolver) byMountID(p *holdings, h *hold) {
 	if r.unread || !r.tables[p.ns] {
 		return // not known to be in no table
 	}
-	if h.queue {
+	if h.kernels {
 		h.gone = true // no mount is held that anybody could unmount
 		return
 	}
