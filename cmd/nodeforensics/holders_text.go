@@ -79,7 +79,8 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		writeCalls(b, u.Calls)
 	}
 	for _, k := range u.Kernel {
-		fmt.Fprintf(b, "  kernel: %s %s %s%s\n", k.Use, cell(k.What), cell(k.Detail), map[bool]string{true: " (busy)"}[k.Blocks])
+		words := []string{"  kernel:", string(k.Use), cell(k.What), cell(k.Detail), map[bool]string{true: "(busy)"}[k.Blocks]}
+		fmt.Fprintln(b, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "))
 	}
 	if len(u.Elsewhere)+len(u.CallsElsewhere) > 0 {
 		fmt.Fprintln(b, "  the same file system is held through other mounts; they do not keep this one busy:")
@@ -87,7 +88,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		writeCalls(b, u.CallsElsewhere)
 	}
 	for _, n := range u.Namespace {
-		fmt.Fprintf(b, "  mount namespace %d: %s\n", n.Namespace, namespaceText(n))
+		fmt.Fprintf(b, "  also in mount namespace %d: %s\n", n.Namespace, namespaceText(n))
 	}
 }
 
