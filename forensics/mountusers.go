@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -53,10 +54,11 @@ type HolderProcess struct {
 type NamespaceProcesses struct {
 	Namespace uint64 `json:"namespace"`
 	// PIDs are processes in it, at most 16 of Processes; HeldBy are processes that have it open without being in it.
-	PIDs      []int    `json:"pids"`
-	Processes int      `json:"processes"`
-	HeldBy    []int    `json:"held_by"`
-	MountedAt []string `json:"mounted_at"` // where its ns/mnt file is mounted
+	PIDs      []int `json:"pids"`
+	Processes int   `json:"processes"`
+	HeldBy    []int `json:"held_by"`
+	// MountedAt is where its ns/mnt file is mounted: paths, with "in mount namespace N" where that is not the host's.
+	MountedAt []string `json:"mounted_at"`
 	Pods      []string `json:"pods"`
 	Commands  []string `json:"commands"` // names of its processes, each once
 	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
@@ -141,6 +143,11 @@ func (m *Model) HolderProcess(h procs.Holder) HolderProcess {
 	return HolderProcess{h, p.UID, user, p.Comm, p.Command, p.PodUID, p.ContainerID}
 }
 
+// IsElsewhere says whether a mount namespace is known and another one than the host's: paths in it are none of the host.
+func (m *Model) IsElsewhere(ns uint64) bool {
+	return ns != 0 && m.evidence.Mounts.Namespace != 0 && ns != m.evidence.Mounts.Namespace
+}
+
 // Namespace says who keeps a mount namespace alive.
 func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 	const most = 16
@@ -166,8 +173,12 @@ func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 			}
 		}
 		for _, pin := range h.Pinned {
-			if pin.Namespace == ns && !slices.Contains(n.MountedAt, pin.MountPoint) {
-				n.MountedAt = append(n.MountedAt, pin.MountPoint)
+			at := pin.MountPoint
+			if m.IsElsewhere(pin.MountNS) {
+				at += fmt.Sprintf(" in mount namespace %d", pin.MountNS)
+			}
+			if pin.Namespace == ns && !slices.Contains(n.MountedAt, at) {
+				n.MountedAt = append(n.MountedAt, at)
 			}
 		}
 		n.Unread = len(n.HeldBy)+len(n.MountedAt) > 0 && n.Processes == 0 && !slices.Contains(h.Uninhabited, ns)

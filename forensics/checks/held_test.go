@@ -442,6 +442,40 @@ func TestOrderOfStopping(t *testing.T) {
 	}
 }
 
+// TestUnpinning wants the way to where a namespace is mounted, which may be in another one than the host's.
+func TestUnpinning(t *testing.T) {
+	const pod = "umount -c /host" + deadPoint
+	for name, c := range map[string]struct {
+		pins []forensics.PinnedNamespace
+		want []string
+	}{
+		"on the host": {
+			[]forensics.PinnedNamespace{{Namespace: 99, MountPoint: "/inside", MountNS: 7}, {Namespace: 99, MountPoint: "/run/x", MountNS: 1}},
+			[]string{"nsenter --mount=/run/x " + pod, "umount -c /run/x"},
+		},
+		"in a container": {
+			[]forensics.PinnedNamespace{{Namespace: 99, MountPoint: "/run/x", MountNS: 7}},
+			[]string{"nsenter --mount=/proc/5001/root/run/x " + pod, "nsenter -m -t 5001 umount -c /run/x"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := wellNode(t)
+			e.Mounts.Namespace = 1
+			holding(func(h *forensics.Held) {
+				m := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
+				h.Leaked, h.Pinned = []forensics.LeakedMount{{Namespace: 99, Mount: m}}, c.pins
+			}, process(procs.Process{PID: 5001, Comm: "dind", State: "S", MountNS: 7}))(t, &e)
+			var got []string
+			for _, r := range forensics.Analyze(&e, []forensics.Check{MountLeakedNamespace}).Findings[0].Remedies {
+				got = append(got, r.Command)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestStoppingProcesses wants no command that stops what must not be stopped, or a unit that does not exist.
 func TestStoppingProcesses(t *testing.T) {
 	e := wellNode(t)
