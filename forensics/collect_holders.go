@@ -87,11 +87,15 @@ func (w wanted) mount(m *mounts.Mount) bool { return w.ids[m.ID] || w.devices[m.
 func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, error) {
 	held := Held{
 		Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
-		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
+		Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{}, Copies: []mounts.Copy{},
 		Uninhabited: []uint64{}, Unseen: []string{}, Asked: w.asked,
 	}
-	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
+	k := keeper{
+		want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
+		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount),
+	}
 	k.known(&e.Mounts)
+	k.look(&e.Mounts)
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
 		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Table: k.table,
@@ -103,7 +107,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		held.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, held.Leaked)
 	}
 	held.Namespaces, held.Unseen = result.Namespaces, c.unseen(ctx, result.Problems)
-	complete := !slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, fs.ErrPermission) }) && ctx.Err() == nil && seesAllProcesses(c.fs)
+	complete := ctx.Err() == nil && seesAllProcesses(c.fs) && !slices.ContainsFunc(result.Problems, func(err error) bool {
+		return errors.Is(err, fs.ErrPermission) || errors.Is(err, hostfs.ErrTruncated)
+	})
 	held.Servers = guessServers(k.fuse, result.FUSE, func(pid int) []string {
 		p, _ := k.model.Process(pid)
 		return p.Command
@@ -113,12 +119,12 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 			held.Servers[i].Waiting = &n
 		}
 	}
-	all := seesAllProcesses(c.fs)
 	for _, h := range result.Holders {
-		h.Detached = h.Detached && all // otherwise it may be in the table of a namespace whose processes are not seen
+		h.Detached = h.Detached && complete // otherwise it may be in the table of a namespace whose processes are not seen
 		k.add(h)
 	}
 	k.nested.forgive(&held)
+	held.Copies = k.used(k.copies.Found())
 	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
@@ -187,7 +193,9 @@ type keeper struct {
 	deleted []procs.Holder
 	fuse    []mounts.Mount
 	classes map[string]mounts.Class // by superblock
+	locals  map[string]bool         // by superblock, as far as asked for
 	nested  nested
+	copies  *mounts.Copies
 }
 
 func (k *keeper) keep(h *procs.Holder) bool {
@@ -211,10 +219,30 @@ func (k *keeper) known(t *mounts.Table) {
 	}
 }
 
+// look finds what may be copies of the mounts that are wanted: who holds those is wanted, too.
+func (k *keeper) look(t *mounts.Table) {
+	for _, id := range k.copies.Look(t) {
+		k.want.ids[id] = true
+	}
+}
+
+// used are the copies that somebody holds or is in a call on.
+func (k *keeper) used(copies []mounts.Copy) []mounts.Copy {
+	using := map[int]bool{}
+	for _, h := range k.held.Holders {
+		using[h.MountID] = true
+	}
+	for _, t := range k.model.evidence.Threads {
+		using[t.MountID] = using[t.MountID] || !t.Gone
+	}
+	return slices.DeleteFunc(copies, func(c mounts.Copy) bool { return !using[c.MountID] })
+}
+
 // table looks at the mounts of another namespace.
 func (k *keeper) table(t mounts.Table) {
 	host := &k.model.evidence.Mounts
 	k.known(&t)
+	k.look(&t)
 	if t.Namespace != host.Namespace {
 		k.pinned(&t)
 	}
@@ -287,7 +315,8 @@ func (k *keeper) mark(mark procs.Mark, m mounts.Mount) mounts.KernelUser {
 
 // add takes a holder over, within the bounds.
 func (k *keeper) add(h procs.Holder) {
-	if h.Deleted && len(k.deleted) < maxDeleted {
+	// Only open files are asked for their size: libraries that an update has replaced are mapped by every process.
+	if h.Deleted && h.Kind == procs.HoldFD && k.local(h.Device) && len(k.deleted) < maxDeleted {
 		k.deleted = append(k.deleted, h)
 	}
 	if !h.Detached && !k.want.ids[h.MountID] && !k.want.devices[h.Device] {
@@ -302,6 +331,15 @@ func (k *keeper) add(h procs.Holder) {
 
 // local says whether a file system has neither a server nor a fault, so that asking it for a size cannot block.
 func (k *keeper) local(device string) bool {
+	known, ok := k.locals[device]
+	if !ok {
+		known = k.isLocal(device)
+		k.locals[device] = known
+	}
+	return known
+}
+
+func (k *keeper) isLocal(device string) bool {
 	h, _ := k.model.Health(device)
 	if h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed {
 		return false

@@ -43,6 +43,8 @@ type Held struct {
 	Unseen []string `json:"unseen"`
 	// Kernel are users of mounts in the kernel.
 	Kernel []mounts.KernelUser `json:"kernel"`
+	// Copies are mounts that somebody uses, and that propagation ties to another one, which is busy by them.
+	Copies []mounts.Copy `json:"copies"`
 	// Servers are the processes behind FUSE mounts; Leaked the mounts that only other namespaces have.
 	Servers []FUSEServer  `json:"fuse_servers"`
 	Leaked  []LeakedMount `json:"leaked"`
@@ -142,14 +144,14 @@ func (m *Model) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
 	switch p.State {
 	case "T", "t":
 		return "is stopped (state " + p.State + ")", nil
-	case "Z", "X":
-		return "has ended (state " + p.State + ")", nil
+	case "Z", "X": // it has descriptors: another thread of it is alive, or was a moment ago
+		return "has ended, or its first thread has (state " + p.State + ")", nil
 	}
 	if strings.Contains(p.Cgroup, "/") && m.frozen(pid) {
 		return "is frozen by its cgroup", nil
 	}
 	for i, t := range m.evidence.Threads {
-		if t.PID == pid && !t.Gone && t.Wait.Kind != procs.WaitWriteback {
+		if t.PID == pid && !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
 			if seconds, _ := m.Waited(t); seconds >= cmp.Or(m.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) {
 				return "is itself blocked: it " + DescribeWait(t), &m.evidence.Threads[i]
 			}
@@ -181,14 +183,37 @@ func (m *Model) servedBadly(device string) []Entity {
 	return bad
 }
 
-// HeldBy lists who holds a mount: the processes, and what in the kernel uses it.
+// CopiesOf lists the mounts that somebody uses, and by which a mount is busy, since propagation ties them to it.
+func (m *Model) CopiesOf(mountID int) []mounts.Copy {
+	copies := []mounts.Copy{}
+	if h := m.evidence.Held; h != nil && mountID != 0 {
+		for _, c := range h.Copies {
+			if c.Of == mountID {
+				copies = append(copies, c)
+			}
+		}
+	}
+	return copies
+}
+
+// busyBy are the ids of the mounts whose use makes a mount busy: its own, and those of its copies.
+func (m *Model) busyBy(mountID int) map[int]bool {
+	ids := map[int]bool{mountID: mountID != 0}
+	for _, c := range m.CopiesOf(mountID) {
+		ids[c.MountID] = true
+	}
+	return ids
+}
+
+// HeldBy lists who holds a mount, or one of its copies: the processes, and what in the kernel uses the mount.
 func (m *Model) HeldBy(mountID int) (holders []procs.Holder, kernel []mounts.KernelUser) {
 	h := m.evidence.Held
 	if h == nil {
 		return nil, nil
 	}
+	ids := m.busyBy(mountID)
 	for _, p := range h.Holders {
-		if p.MountID == mountID {
+		if ids[p.MountID] {
 			holders = append(holders, p)
 		}
 	}

@@ -74,6 +74,22 @@ func TestFindMounts(t *testing.T) {
 	}
 }
 
+// TestDeletedAmongLibraries has the file that fills the disk behind libraries that an update has replaced, in every process.
+func TestDeletedAmongLibraries(t *testing.T) {
+	e := NewEvidence()
+	k := keeper{model: NewModel(&e), held: &Held{}, count: map[int]int{}, locals: map[string]bool{}, classes: map[string]mounts.Class{
+		"8:1": mounts.ClassBlock, "0:50": mounts.ClassNetwork,
+	}}
+	for range maxDeleted {
+		k.add(procs.Holder{PID: 2, Kind: procs.HoldMap, FD: -1, Deleted: true, Device: "8:1", Path: "/lib/libc.so.6"})
+		k.add(procs.Holder{PID: 2, Kind: procs.HoldFD, FD: 3, Deleted: true, Device: "0:50", Path: "/nfs/.nfs1"})
+	}
+	k.add(procs.Holder{PID: 3, Kind: procs.HoldFD, FD: 5, Deleted: true, Device: "8:1", Path: "/var/log/big"})
+	if len(k.deleted) != 1 || k.deleted[0].PID != 3 {
+		t.Errorf("%d files would be asked for their size, want the one of process 3", len(k.deleted))
+	}
+}
+
 func TestParsePasswd(t *testing.T) {
 	const text = "root:x:0:0:root:/root:/bin/sh\ntoor:x:0:0::/:/bin/sh\n\nbroken\n:x:5:5:::\nvicky:x:1000:1000::/home:/bin/sh\nother:x:7:7:::\nshort:x:8\n"
 	got := parsePasswd([]byte(text), map[int]bool{0: true, 1000: true, 5: true, 8: true, 9: true})

@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -11,12 +12,14 @@ import (
 // MountUsers is everything that was seen to use one mount.
 type MountUsers struct {
 	Mount mounts.Mount `json:"mount"`
-	// Holders hold this very mount: umount(2) answers EBUSY while one of them does.
+	// Holders hold this very mount or one of its copies: umount(2) answers EBUSY while one of them does.
 	Holders []HolderProcess `json:"holders"`
-	// Elsewhere are processes that hold the same file system through another mount, mostly one in their own namespace.
+	Copies  []mounts.Copy   `json:"copies"`
+	// Elsewhere are processes that hold the same file system through a mount that is none of those, as a private one in their
+	// own namespace.
 	// They do not keep this mount busy, but the file system, its disk or its server in use.
 	Elsewhere []HolderProcess `json:"elsewhere"`
-	// Calls are threads that are in the middle of a system call on this mount, CallsElsewhere those on another mount of the
+	// Calls are threads that are in the middle of a system call on this mount or one of its copies, CallsElsewhere those on another mount of the
 	// same file system: they hold it as well, until the call returns.
 	Calls          []MountCall          `json:"calls"`
 	CallsElsewhere []MountCall          `json:"calls_elsewhere"`
@@ -51,10 +54,11 @@ type HolderProcess struct {
 type NamespaceProcesses struct {
 	Namespace uint64 `json:"namespace"`
 	// PIDs are processes in it, at most 16 of Processes; HeldBy are processes that have it open without being in it.
-	PIDs      []int    `json:"pids"`
-	Processes int      `json:"processes"`
-	HeldBy    []int    `json:"held_by"`
-	MountedAt []string `json:"mounted_at"` // where its ns/mnt file is mounted
+	PIDs      []int `json:"pids"`
+	Processes int   `json:"processes"`
+	HeldBy    []int `json:"held_by"`
+	// MountedAt is where its ns/mnt file is mounted: paths, with "in mount namespace N" where that is not the host's.
+	MountedAt []string `json:"mounted_at"`
 	Pods      []string `json:"pods"`
 	Commands  []string `json:"commands"` // names of its processes, each once
 	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
@@ -66,14 +70,15 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	u := MountUsers{
 		Mount: mount, Holders: []HolderProcess{}, Elsewhere: []HolderProcess{}, Kernel: []mounts.KernelUser{},
 		Servers: append([]FUSEServer{}, m.Servers(mount.Device)...), Leaked: []LeakedMount{}, Namespace: []NamespaceProcesses{},
-		Calls: []MountCall{}, CallsElsewhere: []MountCall{},
+		Calls: []MountCall{}, CallsElsewhere: []MountCall{}, Copies: m.CopiesOf(mount.ID),
 	}
+	ids := m.busyBy(mount.ID)
 	for _, t := range m.evidence.Threads {
 		list := &u.Calls
 		switch {
 		case t.Gone || t.MountID == 0:
 			continue
-		case t.MountID == mount.ID:
+		case ids[t.MountID]:
 		case t.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
 			list = &u.CallsElsewhere
 		default:
@@ -88,12 +93,15 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	others := map[uint64]bool{}
 	for _, holder := range h.Holders {
 		switch {
-		case holder.MountID == mount.ID && mount.ID != 0:
+		case ids[holder.MountID]:
 			u.Holders = append(u.Holders, m.HolderProcess(holder))
 		case holder.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
 			u.Elsewhere = append(u.Elsewhere, m.HolderProcess(holder))
 			others[holder.MountNS] = others[holder.MountNS] || holder.MountNS != m.evidence.Mounts.Namespace
 		}
+	}
+	for _, c := range u.Copies {
+		others[c.Namespace] = others[c.Namespace] || c.Namespace != m.evidence.Mounts.Namespace
 	}
 	for _, k := range h.Kernel {
 		if k.MountID == mount.ID {
@@ -135,6 +143,11 @@ func (m *Model) HolderProcess(h procs.Holder) HolderProcess {
 	return HolderProcess{h, p.UID, user, p.Comm, p.Command, p.PodUID, p.ContainerID}
 }
 
+// IsElsewhere says whether a mount namespace is known and another one than the host's: paths in it are none of the host.
+func (m *Model) IsElsewhere(ns uint64) bool {
+	return ns != 0 && m.evidence.Mounts.Namespace != 0 && ns != m.evidence.Mounts.Namespace
+}
+
 // Namespace says who keeps a mount namespace alive.
 func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 	const most = 16
@@ -160,8 +173,12 @@ func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 			}
 		}
 		for _, pin := range h.Pinned {
-			if pin.Namespace == ns && !slices.Contains(n.MountedAt, pin.MountPoint) {
-				n.MountedAt = append(n.MountedAt, pin.MountPoint)
+			at := pin.MountPoint
+			if m.IsElsewhere(pin.MountNS) {
+				at += fmt.Sprintf(" in mount namespace %d", pin.MountNS)
+			}
+			if pin.Namespace == ns && !slices.Contains(n.MountedAt, at) {
+				n.MountedAt = append(n.MountedAt, at)
 			}
 		}
 		n.Unread = len(n.HeldBy)+len(n.MountedAt) > 0 && n.Processes == 0 && !slices.Contains(h.Uninhabited, ns)

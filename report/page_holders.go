@@ -74,6 +74,9 @@ func heldMounts(r Report, h *forensics.Held) []mounts.Mount {
 	for _, holder := range h.Holders {
 		held[holder.MountID] = held[holder.MountID] || !holder.Detached
 	}
+	for _, c := range h.Copies {
+		held[c.Of] = true
+	}
 	for _, k := range h.Kernel {
 		held[k.MountID] = held[k.MountID] || k.Blocks
 	}
@@ -117,6 +120,9 @@ func newHolderGroup(model *forensics.Model, u forensics.MountUsers, names podBoo
 		default:
 			g.note("served by process %d %s", s.PID, trouble)
 		}
+	}
+	for _, c := range u.Copies {
+		g.note("mount %d at %s in mount namespace %d keeps it busy as well: propagation ties it to this mount", c.MountID, c.MountPoint, c.Namespace)
 	}
 	if len(u.Elsewhere) > 0 {
 		g.note("the same file system is held through other mounts by %s; they do not keep this one busy", count(processesOf(u.Elsewhere), "process"))

@@ -71,12 +71,16 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 			map[bool]string{true: " but by a call under way"}[len(u.Calls) > 0])
 	}
 	writeProcesses(b, u.Holders)
+	for _, c := range u.Copies {
+		fmt.Fprintf(b, "  %s keeps it busy as well: propagation ties it to this mount\n", copyText(model, c))
+	}
 	if len(u.Calls) > 0 {
 		fmt.Fprintln(b, "  calls under way, which hold it until they return:")
 		writeCalls(b, u.Calls)
 	}
 	for _, k := range u.Kernel {
-		fmt.Fprintf(b, "  kernel: %s %s %s%s\n", k.Use, cell(k.What), cell(k.Detail), map[bool]string{true: " (busy)"}[k.Blocks])
+		words := []string{"  kernel:", string(k.Use), cell(k.What), cell(k.Detail), map[bool]string{true: "(busy)"}[k.Blocks]}
+		fmt.Fprintln(b, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "))
 	}
 	if len(u.Elsewhere)+len(u.CallsElsewhere) > 0 {
 		fmt.Fprintln(b, "  the same file system is held through other mounts; they do not keep this one busy:")
@@ -84,8 +88,17 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		writeCalls(b, u.CallsElsewhere)
 	}
 	for _, n := range u.Namespace {
-		fmt.Fprintf(b, "  mount namespace %d: %s\n", n.Namespace, namespaceText(n))
+		fmt.Fprintf(b, "  also in mount namespace %d: %s\n", n.Namespace, namespaceText(n))
 	}
+}
+
+// copyText names a mount that is a copy of another one.
+func copyText(model *forensics.Model, c mounts.Copy) string {
+	text := fmt.Sprintf("mount %d at %s", c.MountID, cell(c.MountPoint))
+	if _, host := model.Host().ByID(c.MountID); !host {
+		text += fmt.Sprintf(" in mount namespace %d", c.Namespace)
+	}
+	return text
 }
 
 // serverText says who serves a FUSE mount, how that process is, and how many callers wait for it.

@@ -68,9 +68,8 @@ func deletedFinding(p *forensics.Pass, device string, sum int64, list []procs.De
 		})
 	}
 	f.Detail = fmt.Sprintf("%s, the largest %q (%s) of %s.", forensics.Plural(len(list), "file"), list[0].Path, mebibytes(list[0].AllocatedBytes), who(p, list[0].PID))
-	first := stopHolder(p, list[0].PID)
-	first.Why = "the space is free once the file is closed; a program that reopens its logs on a signal need not be restarted"
-	f.Remedies = []forensics.Remedy{first}
+	f.Remedies = []forensics.Remedy{stopProcess(p, list[0].PID,
+		"the space is free once the file is closed; a program that reopens its logs on a signal need not be restarted")}
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -78,34 +79,44 @@ func holderRef(h procs.Holder) forensics.Ref {
 
 // stopHolder is the first step to free a mount.
 func stopHolder(p *forensics.Pass, pid int) forensics.Remedy {
-	r := forensics.Remedy{
-		Command:      "kill " + strconv.Itoa(pid),
-		Why:          who(p, pid) + " holds it; when it has ended, its hold is gone",
-		Precondition: "it is still that process (ps -o pid,lstart,args -p " + strconv.Itoa(pid) + "), and its owner agrees",
-		Risk:         "what it does is interrupted; one that waits in the kernel for this very mount does not end before that wait does",
-	}
-	process, ok := p.Model.Process(pid)
-	if !ok {
-		return r
-	}
-	switch {
-	case isExamination(process):
-		r.Command = "nothing to stop: leave it, or kill -9 " + strconv.Itoa(pid)
+	r := stopProcess(p, pid, who(p, pid)+" holds it; when it has ended, its hold is gone")
+	if process, _ := p.Model.Process(pid); isExamination(process) {
+		r.Command = fmt.Sprintf("nothing to stop: leave it, or kill -9 %d", pid)
 		r.Why = "it is an earlier run of nodeforensics that never came back from this mount; it does nothing any more"
 		r.Precondition = "the other steps were taken first: it ends by itself when the mount answers, is aborted or forced off"
 		r.Risk = "none"
+	} else if isPlainKill(r) {
+		r.Risk += "; one that waits in the kernel for this very mount does not end before that wait does"
+	}
+	return r
+}
+
+// stopProcess is how to end a process, or to have what it has open closed. It kills none that the node or a pod cannot do
+// without.
+func stopProcess(p *forensics.Pass, pid int, why string) forensics.Remedy {
+	r := forensics.Remedy{
+		Command:      fmt.Sprintf("kill %d", pid),
+		Why:          why,
+		Precondition: fmt.Sprintf("it is still that process (ps -o pid,lstart,args -p %d), and its owner agrees", pid),
+		Risk:         "what it does is interrupted",
+	}
+	process, _ := p.Model.Process(pid)
+	switch {
 	case process.Kernel || pid == 1:
-		r.Command, r.Precondition = "Find out why "+who(p, pid)+" holds it", ""
-		r.Risk = "it cannot be stopped"
+		r.Command, r.Precondition = "Find out what "+who(p, pid)+" does with it", ""
+		r.Risk = "none; the process itself cannot be stopped"
 	case process.PodUID != "":
 		r.Command = "Delete the pod " + p.Model.Pod(process.PodUID).String() + " (kubectl delete pod), or have its container restarted"
-		r.Precondition = "the pod is not the one that needs this volume"
-	case isDaemon(process):
-		r.Command = "systemctl restart " + process.Comm
+		r.Precondition = "the pod can do without it, and is not the one that needs this volume"
+	case daemonUnit(process) != "":
+		r.Command = "systemctl restart " + daemonUnit(process)
 		r.Risk = "restarting the kubelet or containerd leaves containers running; dockerd stops them unless live-restore is set; what is known only in their memory is lost"
 	}
 	return r
 }
+
+// isPlainKill says whether a step is to send SIGTERM to a process.
+func isPlainKill(r forensics.Remedy) bool { return strings.HasPrefix(r.Command, "kill ") }
 
 // isExamination says whether a process was left behind by an earlier run of this program: the child that collects has
 // that name, and is all that may be left.
@@ -114,11 +125,14 @@ func isExamination(process procs.Process) bool {
 		len(process.Command) > 1 && path.Base(process.Command[0]) == "nodeforensics" && process.Command[1] == "__collect"
 }
 
-// isDaemon says whether a process is one that systemd restarts for the node.
-func isDaemon(process procs.Process) bool {
-	switch process.Comm {
-	case "kubelet", "containerd", "dockerd", "crio":
-		return process.PodUID == ""
+// daemonUnit is the unit by which systemd restarts a process for the node, "" if it is no such process.
+func daemonUnit(process procs.Process) string {
+	switch {
+	case process.PodUID != "":
+	case process.Comm == "dockerd":
+		return "docker"
+	case process.Comm == "kubelet", process.Comm == "containerd", process.Comm == "crio":
+		return process.Comm
 	}
-	return false
+	return ""
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -74,6 +76,14 @@ func busy(h procs.Holder) change {
 	return holding(func(held *forensics.Held) { held.Holders = append(held.Holders, h) }, process(nginx))
 }
 
+// busyCopy makes a process hold a copy of a mount.
+func busyCopy(c mounts.Copy) change {
+	return holding(func(held *forensics.Held) {
+		held.Holders = append(held.Holders, procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
+		held.Copies = append(held.Copies, c)
+	}, process(nginx))
+}
+
 func heldScenarios() map[string][]scenario {
 	kernel := func(k mounts.KernelUser) change {
 		k.MountID, k.Device = 60, "0:47"
@@ -123,6 +133,16 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "a bind mount elsewhere keeps nothing busy", base: sickNode,
 				change: kernel(mounts.KernelUser{Use: mounts.UseBind, UserMount: 71, What: "/mnt"}), outcome: clean,
+			},
+			{
+				name: "held through a copy that propagation ties to it", base: sickNode,
+				change: busyCopy(mounts.Copy{Of: 60, MountID: 99, MountPoint: "/host" + deadPoint, Namespace: 77}),
+				want:   []string{"warning mount 60"},
+				says:   "open as descriptor 7 on mount 99 at /host" + deadPoint + " in mount namespace 77, which propagation ties to it",
+			},
+			{
+				name: "held through a copy of another mount", base: sickNode,
+				change: busyCopy(mounts.Copy{Of: 61, MountID: 99, MountPoint: "/host" + deadPoint, Namespace: 77}), outcome: clean,
 			},
 			{name: "held through another mount of the file system", base: sickNode, change: holding(func(h *forensics.Held) {
 				h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, MountID: 99, Device: "0:47"}}
@@ -279,6 +299,10 @@ func heldScenarios() map[string][]scenario {
 				server("S", "ceph-fuse")(tb, e)
 				blockedIn(procs.Thread{PID: 6000, TID: 6001, Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitServer, FS: "nfs"}})(tb, e)
 			}, want: []string{"warning process 6000"}, says: "itself blocked"},
+			{name: "a thread of it waits for a lock that another program has", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				server("S", "ceph-fuse")(tb, e)
+				blockedIn(procs.Thread{PID: 6000, TID: 6001, Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitFileLock, FS: "nfs"}})(tb, e)
+			}, outcome: clean},
 			{name: "asleep as ever", base: sickNode, change: server("S", "ceph-fuse"), outcome: clean},
 		},
 		"fuse-server-mismatch": {
@@ -342,6 +366,12 @@ func heldScenarios() map[string][]scenario {
 		"zombie-buildup": {
 			{name: "a hundred of one parent", base: wellNode, change: zombies(100), want: []string{"warning process 4000"}, says: "of pod default/web"},
 			{name: "a few", base: wellNode, change: zombies(20), outcome: clean},
+			{name: "of a parent that is not seen", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				zombies(150)(tb, e)
+				for i := range e.Processes {
+					e.Processes[i].PPID = 0
+				}
+			}, outcome: forensics.OutcomeNotChecked},
 			{name: "of different parents", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				zombies(150)(tb, e)
 				for i := range e.Processes {
@@ -384,12 +414,84 @@ func TestStoppingDespiteAWait(t *testing.T) {
 		{"yes", "kill 5000", "kill -9 5000", false},
 		{"no", "kill 5000", "kill 5000", true},
 		{"", "kill 5000", "kill 5000", true},
-		{"yes", "systemctl restart kubelet", "systemctl restart kubelet", true},
+		{"yes", "systemctl restart kubelet", "systemctl restart kubelet", false}, // in the end, systemd sends SIGKILL
 	} {
 		got := despiteWait(step(tt.command), waiter{thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
 		if got.Command != tt.want || strings.Contains(got.Precondition, "the wait of its thread 5001 has been ended first") != tt.first {
 			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
 		}
+	}
+}
+
+// TestOrderOfStopping has a dead FUSE mount that one process holds which can be stopped at once, and another that waits for it
+// as no signal ends: that one comes after the step that ends its wait.
+func TestOrderOfStopping(t *testing.T) {
+	e := sickNode(t)
+	for _, pid := range []int{5000, 5001} {
+		busy(procs.Holder{PID: pid, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
+	}
+	process(procs.Process{PID: 5001, Comm: "tail", State: "S", Command: []string{"tail"}})(t, &e)
+	blockedIn(procs.Thread{PID: 5000, TID: 5000, MountID: 60, Device: "0:47", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitFUSE}})(t, &e)
+	var got []string
+	for _, r := range forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0].Remedies {
+		got = append(got, r.Command)
+	}
+	want := []string{"kill 5001", "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c " + deadPoint}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnpinning wants the way to where a namespace is mounted, which may be in another one than the host's.
+func TestUnpinning(t *testing.T) {
+	const pod = "umount -c /host" + deadPoint
+	for name, c := range map[string]struct {
+		pins []forensics.PinnedNamespace
+		want []string
+	}{
+		"on the host": {
+			[]forensics.PinnedNamespace{{Namespace: 99, MountPoint: "/inside", MountNS: 7}, {Namespace: 99, MountPoint: "/run/x", MountNS: 1}},
+			[]string{"nsenter --mount=/run/x " + pod, "umount -c /run/x"},
+		},
+		"in a container": {
+			[]forensics.PinnedNamespace{{Namespace: 99, MountPoint: "/run/x", MountNS: 7}},
+			[]string{"nsenter --mount=/proc/5001/root/run/x " + pod, "nsenter -m -t 5001 umount -c /run/x"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := wellNode(t)
+			e.Mounts.Namespace = 1
+			holding(func(h *forensics.Held) {
+				m := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
+				h.Leaked, h.Pinned = []forensics.LeakedMount{{Namespace: 99, Mount: m}}, c.pins
+			}, process(procs.Process{PID: 5001, Comm: "dind", State: "S", MountNS: 7}))(t, &e)
+			var got []string
+			for _, r := range forensics.Analyze(&e, []forensics.Check{MountLeakedNamespace}).Findings[0].Remedies {
+				got = append(got, r.Command)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestStoppingProcesses wants no command that stops what must not be stopped, or a unit that does not exist.
+func TestStoppingProcesses(t *testing.T) {
+	e := wellNode(t)
+	for pid, comm := range map[int]string{1: "systemd", 7: "dockerd", 8: "kubelet", 9: "nginx"} {
+		process(procs.Process{PID: pid, Comm: comm, State: "S"})(t, &e)
+	}
+	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
+	for pid, want := range map[int]string{
+		1: "Find out what process 1 (systemd) does with it", 7: "systemctl restart docker", 8: "systemctl restart kubelet", 9: "kill 9",
+	} {
+		if got := stopHolder(p, pid).Command; got != want {
+			t.Errorf("process %d: %q, want %q", pid, got, want)
+		}
+	}
+	if r := reapRemedy(p, 1); strings.Contains(r.Command, "kill") || !strings.HasPrefix(r.Why, "process 1 (systemd) is to reap them") {
+		t.Errorf("zombies of process 1: %+v", r)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -96,11 +97,14 @@ func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) foren
 	return f
 }
 
+// propagationText says why the mount is still there. What propagates an unmount is the mount that it lies on, which need not
+// be marked as it is.
 func propagationText(m mounts.Mount) string {
+	text := "Unmounting on the host has not reached it, and nothing is left there to unmount that would: it goes with its namespace, or is unmounted in it."
 	if m.Master != 0 {
-		return "It receives what is unmounted on the host, but was copied from a mount that is gone already."
+		text += fmt.Sprintf(" It is a slave of peer group %d, so a mount of that group lives on somewhere (shared:%[1]d in /proc/PID/mountinfo).", m.Master)
 	}
-	return "Nothing that is unmounted on the host is unmounted there: it is a copy from when that namespace was made."
+	return text
 }
 
 func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mount) []forensics.Remedy {
@@ -129,8 +133,10 @@ func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m
 		stop.Why = fmt.Sprintf("%s has the namespace open as descriptor %d: with the last such descriptor it ends, and all its mounts", who(p, hold.PID), hold.FD)
 		return []forensics.Remedy{unmountInside(fmt.Sprintf("/proc/%d/task/%d/fd/%d", hold.PID, cmp.Or(hold.TID, hold.PID), hold.FD), m), stop}
 	case len(n.MountedAt) > 0:
-		return []forensics.Remedy{unmountInside(n.MountedAt[0], m), {
-			Command:      "umount -c " + quote(n.MountedAt[0]),
+		enter, root := reachPin(p, n.Namespace)
+		pin := pinOf(p, n.Namespace).MountPoint
+		return []forensics.Remedy{unmountInside(root+pin, m), {
+			Command:      enter + "umount -c " + quote(pin),
 			Why:          "when nothing else keeps the namespace, it ends with this, and all its mounts",
 			Precondition: "who made it (unshare --mount=FILE, snapd) does not need it any more",
 			Risk:         "nobody can enter the namespace by that file any more",
@@ -145,6 +151,31 @@ func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m
 		}}
 	}
 	return nil
+}
+
+// pinOf is where the ns/mnt file of a namespace is mounted: on the host, if it is there.
+func pinOf(p *forensics.Pass, ns uint64) forensics.PinnedNamespace {
+	var pin forensics.PinnedNamespace
+	for _, at := range held(p).Pinned {
+		if at.Namespace == ns && (pin.MountPoint == "" || !p.Model.IsElsewhere(at.MountNS)) {
+			pin = at
+		}
+	}
+	return pin
+}
+
+// reachPin is how to reach where a namespace is mounted, if that is not on the host: the command that goes there, and the path
+// of its root as seen from the host.
+func reachPin(p *forensics.Pass, ns uint64) (enter, root string) {
+	pin := pinOf(p, ns)
+	if !p.Model.IsElsewhere(pin.MountNS) {
+		return "", ""
+	}
+	pid := "PID" // of a process there, of which none was seen
+	if there := p.Model.Namespace(pin.MountNS); len(there.PIDs) > 0 {
+		pid = strconv.Itoa(there.PIDs[0])
+	}
+	return "nsenter -m -t " + pid + " ", "/proc/" + pid + "/root"
 }
 
 // unmountInside unmounts something in the namespace that a file stands for.

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -48,13 +49,10 @@ func noHang(w procs.Wait) bool { return w.Kind == procs.WaitWriteback || w.Kind 
 
 func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
 	t := w.thread
-	who := fmt.Sprintf("thread %d/%d (%s)", t.PID, t.TID, t.Comm)
+	who, verb := fmt.Sprintf("thread %d/%d (%s)", t.PID, t.TID, t.Comm), " has waited "
 	if count > 1 {
-		who = fmt.Sprintf("%d threads of process %d (%s)", count, t.PID, t.Comm)
-	}
-	verb := " has waited "
-	if count > 1 {
-		verb = " have waited "
+		process, _ := p.Model.Process(t.PID)
+		who, verb = fmt.Sprintf("%d threads of process %d (%s)", count, t.PID, cmp.Or(process.Comm, t.Comm)), " have waited "
 	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t),

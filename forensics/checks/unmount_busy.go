@@ -28,8 +28,9 @@ It names what makes umount(2) answer EBUSY: processes with a working or root dir
 that very mount, and mounts below it, loop devices, swap, NFS exports and bound sockets, in the order in which to stop
 them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
 the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
-itself are not counted. A process in another mount namespace holds its own copy of a mount and does not keep the host's
-busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
+itself are not counted. A process in another mount namespace keeps the host's mount busy where propagation ties its copy to
+it (HostToContainer, Bidirectional; propagate_mount_busy in fs/pnode.c): it is named with that mount. With a private copy it
+does not: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
 not in the way, but keeps the file system and its server or disk in use: layers of overlays, other mounts of it.
 
 The kubelet's log shows the refused unmounts themselves, since when, how often, and how long it waits until the next try
@@ -194,15 +195,18 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	if uid, _ := p.Model.PodOf(m.MountPoint); uid != "" {
 		f.Pods = []string{uid}
 	}
-	if !slices.ContainsFunc(holders, func(h procs.Holder) bool { return !h.ByPath }) && len(kernel) == 0 {
+	if !slices.ContainsFunc(holders, func(h procs.Holder) bool { return !h.ByPath }) &&
+		!slices.ContainsFunc(kernel, func(k mounts.KernelUser) bool { return k.Use == mounts.UseMount }) {
 		f.Confidence = forensics.Likely
+		f.ConfidenceWhy += "; all of them were told by their path, which misleads where mounts lie on each other"
 	}
-	by := append(busyProcesses(p, &f, m, holders), busyKernel(&f, kernel)...)
+	by, waiting := busyProcesses(p, &f, m, holders)
+	by = append(by, busyKernel(&f, kernel)...)
 	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
-	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s "+
-		"Restarting the kubelet does not help. Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users),
+	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s%s "+
+		"Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, holders),
 		mounts.KernelBlind)
-	f.Remedies = append(f.Remedies, unmountAtLast(p, m))
+	f.Remedies = append(f.Remedies, unmountAtLast(p, m, waiting)...)
 	for _, r := range refused {
 		if r.subject == f.Subject {
 			r.told = true
@@ -213,34 +217,63 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	p.Report(f)
 }
 
-// busyProcesses says which processes hold a mount, and adds how to stop them, in the order in which to do it.
-func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, holders []procs.Holder) []string {
-	var by []string
+// kubeletHolds says whether the kubelet is in the way, since it is what people restart first.
+func kubeletHolds(p *forensics.Pass, holders []procs.Holder) string {
+	if k := p.Evidence.Kubelet; k != nil && slices.Contains(holdingPIDs(holders), k.PID) {
+		return ""
+	}
+	return " Restarting the kubelet does not help."
+}
+
+// busyProcesses says which processes hold a mount, and adds how to stop them, in the order in which to do it. The steps for
+// those that cannot end before their wait for the mount does are returned apart.
+func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, holders []procs.Holder) (by []string, waiting []forensics.Remedy) {
 	pids := holdingPIDs(holders)
 	sorting.Stable(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
 	for _, pid := range pids {
-		first := holders[slices.IndexFunc(holders, func(h procs.Holder) bool { return h.PID == pid })]
-		text, remedy := who(p, pid)+" "+byWhat(first), stopHolder(p, pid)
-		if w, waits := waitsLong(p, pid, m.Device); waits {
+		held := holders[slices.IndexFunc(holders, func(h procs.Holder) bool { return h.PID == pid })]
+		text, remedy := who(p, pid)+" "+byWhat(held)+onCopy(p, m, held), stopHolder(p, pid)
+		w, waits := waitsLong(p, pid, m.Device)
+		if waits {
 			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.thread.TID)
 			remedy = despiteWait(remedy, w)
 		}
+		if waits && w.thread.Wait.Kill != "yes" {
+			waiting = append(waiting, remedy)
+		} else {
+			f.Remedies = append(f.Remedies, remedy)
+		}
 		by = append(by, text)
 		f.Because = append(f.Because, processEntity(pid))
-		f.Refs = append(f.Refs, holderRef(first))
-		f.Remedies = append(f.Remedies, remedy)
+		f.Refs = append(f.Refs, holderRef(held))
 	}
-	return by
+	return by, waiting
 }
 
-// despiteWait is how to stop a process although its thread waits: SIGKILL ends some waits, and others have to end first.
-func despiteWait(r forensics.Remedy, w waiter) forensics.Remedy {
-	if pid, plain := strings.CutPrefix(r.Command, "kill "); plain && w.thread.Wait.Kill == "yes" {
-		r.Command, r.Risk = "kill -9 "+pid, "what it has not written is lost; SIGKILL alone ends its wait in the kernel"
-		return r
+// onCopy says that a process holds not the mount itself but a copy of it, and why that matters.
+func onCopy(p *forensics.Pass, m mounts.Mount, h procs.Holder) string {
+	copies := p.Model.CopiesOf(m.ID)
+	at := slices.IndexFunc(copies, func(c mounts.Copy) bool { return c.MountID == h.MountID })
+	if at < 0 {
+		return ""
 	}
-	r.Precondition = strings.TrimPrefix(r.Precondition+"; the wait of its thread "+strconv.Itoa(w.thread.TID)+
-		" has been ended first: a kill takes effect only then", "; ")
+	c := copies[at]
+	if c.Namespace == p.Evidence.Mounts.Namespace {
+		return fmt.Sprintf(" on mount %d at %s, which propagation ties to it", c.MountID, c.MountPoint)
+	}
+	return fmt.Sprintf(" on mount %d at %s in mount namespace %d, which propagation ties to it", c.MountID, c.MountPoint, c.Namespace)
+}
+
+// despiteWait is how to stop a process although its thread waits: SIGKILL, which is also what the kubelet and systemd send in the
+// end, ends some waits, and others have to end first.
+func despiteWait(r forensics.Remedy, w waiter) forensics.Remedy {
+	switch pid, plain := strings.CutPrefix(r.Command, "kill "); {
+	case w.thread.Wait.Kill != "yes":
+		r.Precondition = strings.TrimPrefix(r.Precondition+"; the wait of its thread "+strconv.Itoa(w.thread.TID)+
+			" has been ended first: a kill takes effect only then", "; ")
+	case plain:
+		r.Command, r.Risk = "kill -9 "+pid, "what it has not written is lost; SIGKILL alone ends its wait in the kernel"
+	}
 	return r
 }
 
@@ -265,7 +298,7 @@ func stopRank(p *forensics.Pass, pid int) int {
 		return 2
 	case process.Kernel || pid == 1:
 		return 5
-	case isDaemon(process):
+	case daemonUnit(process) != "":
 		return 4
 	case process.PodUID != "":
 		return 3
@@ -296,8 +329,9 @@ func busyKernel(f *forensics.Finding, kernel []mounts.KernelUser) []string {
 // callsUnderWay names the threads that are in the middle of a call on a mount. The kernel counts those, too.
 func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 	var calls []string
+	copies := p.Model.CopiesOf(m.ID)
 	for _, w := range waiters(p, m.Device) {
-		if w.thread.MountID == m.ID {
+		if id := w.thread.MountID; id == m.ID || slices.ContainsFunc(copies, func(c mounts.Copy) bool { return c.MountID == id }) {
 			calls = append(calls, fmt.Sprintf("%s (%s)", forensics.ThreadEntity(w.thread).ID, w.thread.Comm))
 		}
 	}
@@ -330,19 +364,35 @@ func notInTheWay(users []mounts.KernelUser) string {
 	return " Not in the way, but with it the file system itself stays in use: " + some(names) + "."
 }
 
-// unmountAtLast is the last step.
-func unmountAtLast(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
+// unmountAtLast are the last steps, when all are stopped that can be: what ends the waits for a file system that does not
+// answer, how then to stop those that were waiting, and the unmount.
+func unmountAtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy) []forensics.Remedy {
 	h, _ := p.Model.Health(m.Device)
+	hung := h.Status == mounts.StatusHung
 	switch {
-	case h.Status == mounts.StatusHung && m.Class == mounts.ClassFUSE:
-		r := abortFUSE(m)
-		r.Why += "; then umount -c " + quote(m.MountPoint) + " goes through"
-		return r
-	case h.Status == mounts.StatusHung && isSMB(m):
-		return lazyUnmount(m)
-	case h.Status == mounts.StatusHung && m.Class == mounts.ClassNetwork:
-		return forceUnmount(m)
+	case hung && m.Class == mounts.ClassFUSE:
+		abort := abortFUSE(m)
+		if len(waiting) == 0 {
+			abort.Why += "; then umount -c " + quote(m.MountPoint) + " goes through"
+			return []forensics.Remedy{abort}
+		}
+		return append(append([]forensics.Remedy{abort}, waiting...), unmountFree(m))
+	case hung && isSMB(m):
+		return append(waiting, lazyUnmount(m))
+	case hung && m.Class == mounts.ClassNetwork:
+		force := forceUnmount(m)
+		if len(waiting) == 0 {
+			return []forensics.Remedy{force}
+		}
+		again := force
+		again.Why = "nothing holds it any more: now it does not only end requests, but unmounts"
+		return append(append([]forensics.Remedy{force}, waiting...), again)
 	}
+	return append(waiting, unmountFree(m))
+}
+
+// unmountFree unmounts what nothing holds.
+func unmountFree(m mounts.Mount) forensics.Remedy {
 	return forensics.Remedy{
 		Command:      "umount -c " + quote(m.MountPoint),
 		Why:          "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",

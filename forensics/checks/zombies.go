@@ -17,7 +17,8 @@ var ZombieBuildup = forensics.Check{
 	Doc: `A hundred or more zombies (state Z) with the same parent. Each takes a process id and counts against pids.max of its
 cgroup; when these run out, nothing can be started. Typical are containers whose first process is no init and gets exec
 probes, and a shim or runtime that is itself blocked: then the parent waits, and the zombies are only a symptom. A zombie
-with a thread that is still alive is process-unkillable.`,
+with a thread that is still alive is process-unkillable. Children of a process outside of the PID namespace that was examined
+are not judged: it shows them all with parent 0.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
@@ -36,6 +37,10 @@ with a thread that is still alive is process-unkillable.`,
 		}
 		slices.Sort(order)
 		for _, parent := range order {
+			if parent == 0 {
+				p.Unjudged("the parent of %d zombies is outside of the PID namespace that was examined", children[parent])
+				continue
+			}
 			p.Report(zombieFinding(p, parent, children[parent]))
 		}
 	},
@@ -57,8 +62,18 @@ func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {
 	if ok && process.PodUID != "" {
 		f.Pods = []string{process.PodUID}
 	}
-	r := stopHolder(p, parent)
-	r.Why = "when the parent has ended, init reaps its children; in a container, an init process (tini, shareProcessNamespace) keeps it from coming back"
-	f.Remedies = []forensics.Remedy{r}
+	f.Remedies = []forensics.Remedy{reapRemedy(p, parent)}
 	return f
+}
+
+// reapRemedy is how zombies go: by a parent that waits for them.
+func reapRemedy(p *forensics.Pass, parent int) forensics.Remedy {
+	if process, _ := p.Model.Process(parent); parent == 1 || process.Kernel {
+		return forensics.Remedy{
+			Command: fmt.Sprintf("grep -E 'State|Sig' /proc/%d/status; cat /proc/%d/wchan", parent, parent),
+			Why:     who(p, parent) + " is to reap them, and cannot be stopped: this shows whether it is stopped or waits",
+			Risk:    "none: it reads",
+		}
+	}
+	return stopProcess(p, parent, "when the parent has ended, init reaps its children; in a container, an init process (tini, shareProcessNamespace) keeps it from coming back")
 }

@@ -92,8 +92,8 @@ type HoldersOptions struct {
 	Group *probe.Group
 	// Self are processes that are left out, those of the examination.
 	Self []int
-	// Keep selects what is returned, when its mount is known; nil keeps everything. Keep and Table are called from different
-	// goroutines, but never at the same time.
+	// Keep selects what is returned, when its mount is known; nil keeps everything. One call of Keep or Table ends before the
+	// next begins.
 	//
 	// The mount id of every descriptor that may be kept is confirmed. Without Keep, that is left out for paths below a mount
 	// point in this program's own namespace where nothing else is mounted on top or in the way, which takes half the time.

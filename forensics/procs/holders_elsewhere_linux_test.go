@@ -9,10 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -20,37 +18,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
-
-// TestHoldersCallsOneAfterAnother has many tables to tell of while it is asked what to keep.
-func TestHoldersCallsOneAfterAnother(t *testing.T) {
-	for range 20 {
-		cmd := exec.Command("sleep", "1000")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
-	}
-	var calls, inside, together atomic.Int32
-	called := func() {
-		if inside.Add(1) > 1 {
-			together.Add(1)
-		}
-		if calls.Add(1) < 100 {
-			time.Sleep(time.Millisecond) // so that there is a chance to be called together
-		}
-		inside.Add(-1)
-	}
-	fsys, opt := machine(t)
-	_, err := Holders(t.Context(), fsys, HoldersOptions{
-		Group: opt.Group,
-		Keep:  func(*Holder) bool { called(); return false },
-		Table: func(mounts.Table) { called() },
-	})
-	if err != nil || calls.Load() < 20 || together.Load() > 0 {
-		t.Errorf("%d of %d calls while another was under way, %v", together.Load(), calls.Load(), err)
-	}
-}
 
 func TestHoldersElsewhere(t *testing.T) {
 	t.Run("another mount namespace", func(t *testing.T) {

@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -435,5 +437,45 @@ func one(t *testing.T, p *testfuse.Process, want Holder) {
 	got := on(holdersOf(t, p.PID()), func(h Holder) bool { return h.Path == want.Path })
 	if diff := cmp.Diff([]Holder{want}, got); diff != "" {
 		t.Errorf("holders (-want +got):\n%s", diff)
+	}
+}
+
+// TestCallbacksDoNotOverlap has a Keep and a Table that share memory, as callers' do, while this namespace and another one are
+// looked through at the same time.
+func TestCallbacksDoNotOverlap(t *testing.T) {
+	dir, m := tmpfs(t)
+	for range 500 { // that have to be asked about
+		file, err := os.Create(filepath.Join(dir, "file"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = file.Close() }()
+	}
+	start(t, job{CPU: -1, Namespace: "process", From: dir, To: t.TempDir()})
+	fsys, opt := machine(t)
+	var inside, kept atomic.Int32
+	alone := func(f func()) {
+		if inside.Add(1) != 1 {
+			t.Error("Keep or Table was called while another call had not returned")
+		}
+		f()
+		inside.Add(-1)
+	}
+	_, err := Holders(t.Context(), fsys, HoldersOptions{
+		Group: opt.Group,
+		Keep: func(h *Holder) bool {
+			alone(func() { kept.Add(1) })
+			return h.MountID == m.ID
+		},
+		Table: func(mounts.Table) {
+			alone(func() {
+				for before, n := kept.Load(), 0; kept.Load() == before && n < 200_000; n++ {
+					runtime.Gosched()
+				}
+			})
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

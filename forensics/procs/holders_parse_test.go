@@ -115,3 +115,12 @@ func TestPlainPaths(t *testing.T) {
 		t.Error("without a table, a path leaves no doubt")
 	}
 }
+
+func TestMaybeKernels(t *testing.T) {
+	info := []byte("pos:\t0\nflags:\t0500002\nmnt_id:\t9\n") // with O_LARGEFILE, as of a file that a program opened
+	for name, want := range map[string]bool{"/null": true, "/nullable": false, "/dev/null": false, "/file": false} {
+		if got := maybeKernels(name, info); got != want {
+			t.Errorf("%s may be on a mount of the kernel's own: %v, want %v", name, got, want)
+		}
+	}
+}

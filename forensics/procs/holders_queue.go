@@ -7,6 +7,15 @@ import (
 	"strings"
 )
 
+// maybeKernels says whether a descriptor can be one of a file on a mount that the kernel has made for itself, in no table.
+func maybeKernels(path string, info []byte) bool {
+	return maybeQueue(path, info) || path == nullOfSELinux
+}
+
+// nullOfSELinux is what SELinux puts in the place of a descriptor that a program may not have after execve(2): a device of
+// its own, on its own mount of selinuxfs (flush_unauthorized_files in security/selinux/hooks.c).
+const nullOfSELinux = "/null"
+
 // maybeQueue says whether a descriptor can be one of a POSIX message queue. Each IPC namespace has a file system of them
 // that the kernel mounts for itself, in no table (mq_init_ns in ipc/mqueue.c), also where another mount of it is at
 // /dev/mqueue. A queue has a name without a directory, and mq_open(3) alone leaves out O_LARGEFILE, which a 64-bit kernel

@@ -31,6 +31,8 @@ type resolver struct {
 
 	room []Holder // for the result
 
+	calling sync.Mutex // while keep or tell runs
+
 	mu       sync.Mutex // for the rest, while tables are read
 	problems *problems
 	deviceOf map[int32]string // by mount id, which is unique in the machine; of those that are held, "" until it is found
@@ -221,8 +223,8 @@ func (r *resolver) wanted(o *ownMounts, p *holdings, h *hold) bool {
 	if r.keep == nil {
 		return false
 	}
-	r.mu.Lock() // another table may be told of meanwhile
-	defer r.mu.Unlock()
+	r.calling.Lock()
+	defer r.calling.Unlock()
 	holder := p.holder(h)
 	if r.keep(&holder) {
 		return true
@@ -260,8 +262,8 @@ func (r *resolver) confirm(p *holdings, h *hold, index *mounts.Index) {
 func (r *resolver) learn(t *mounts.Table) {
 	r.note(t)
 	if r.tell != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.calling.Lock()
+		defer r.calling.Unlock()
 		r.tell(*t)
 	}
 }
@@ -289,7 +291,7 @@ func (r *resolver) byMountID(p *holdings, h *hold) {
 	if r.unread || !r.tables[p.ns] {
 		return // not known to be in no table
 	}
-	if h.queue {
+	if h.kernels {
 		h.gone = true // no mount is held that anybody could unmount
 		return
 	}

@@ -41,7 +41,7 @@ type hold struct {
 	kind      uint8 // of holdKinds
 	byPath    bool
 	detached  bool
-	queue     bool // perhaps of messages (mq_overview(7)), for which the kernel has a mount in no table
+	kernels   bool // perhaps on a mount of the kernel's own, which is in no table: see maybeKernels
 	gone      bool // it had been let go when its mount was looked for
 }
 
@@ -408,7 +408,7 @@ func (s *scanner) confirmed(p *subject, infos *hostfs.Dir, name string, h hold) 
 		}
 		if id := infoNumber(info, "mnt_id:"); id != 0 {
 			h.mount, h.byPath = int32(id), false
-			h.queue = maybeQueue(h.at.path, info)
+			h.kernels = maybeKernels(h.at.path, info)
 		}
 		if isFUSEDevice(h.at.path) {
 			s.fuse = append(s.fuse, FUSEDevice{

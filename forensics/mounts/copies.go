@@ -1,0 +1,135 @@
+package mounts
+
+import (
+	"cmp"
+	"path"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+)
+
+// A Copy is a mount that propagation ties to another one: umount(2) of that unmounts it, too, and answers EBUSY while it is
+// in use (propagate_mount_busy in fs/pnode.c), whichever namespace it is in. So a container with HostToContainer or
+// Bidirectional propagation keeps a mount of the host busy, and one with a private copy does not.
+type Copy struct {
+	Of int `json:"of_mount_id"`
+	// MountID, MountPoint and Namespace are those of the copy.
+	MountID    int    `json:"mount_id"`
+	MountPoint string `json:"mount_point"`
+	Namespace  uint64 `json:"namespace,omitempty"`
+}
+
+// Copies finds what propagation ties to mounts of one table. The zero value is not usable, see [NewCopies].
+//
+// What propagates is decided by the mount that a mount lies on, and not by its own mark: a copy is what lies on the same
+// directory of a peer of that, or of a mount that receives from it, directly or by way of others. One on which something
+// else is mounted is none: the kernel passes it over, and leaves it behind.
+type Copies struct {
+	originals map[place][]original
+	devices   map[string]bool // of the originals
+	feeds     map[int]int     // by peer group, the one that it receives from
+	looked    map[uint64]bool
+	maybe     []maybeCopy
+}
+
+// A place is a directory that a superblock is mounted on, within the file system that the directory is of.
+type place struct{ device, at string }
+
+type original struct{ id, group int }
+
+// A maybeCopy is a copy if what it lies on receives from the group of what the original lies on.
+type maybeCopy struct {
+	Copy
+	wants         int
+	group, master int // of what it lies on
+}
+
+// NewCopies looks for copies of those mounts of a table for which want is true. The table is not looked through for copies.
+func NewCopies(t *Table, want func(*Mount) bool) *Copies {
+	c := &Copies{originals: map[place][]original{}, devices: map[string]bool{}, feeds: map[int]int{}, looked: map[uint64]bool{}}
+	byID := mountsByID(t)
+	for i := range t.Mounts {
+		m := &t.Mounts[i]
+		if parent := byID[m.ParentID]; parent != nil && parent.Shared != 0 && want(m) {
+			at := m.placeOn(parent)
+			c.originals[at] = append(c.originals[at], original{m.ID, parent.Shared})
+			c.devices[m.Device] = true
+		}
+	}
+	return c
+}
+
+func mountsByID(t *Table) map[int]*Mount {
+	byID := make(map[int]*Mount, len(t.Mounts))
+	for i := range t.Mounts {
+		byID[t.Mounts[i].ID] = &t.Mounts[i]
+	}
+	return byID
+}
+
+// placeOn is where a mount lies on its parent.
+func (m *Mount) placeOn(parent *Mount) place {
+	below := strings.TrimPrefix(m.MountPoint, strings.TrimSuffix(parent.MountPoint, "/"))
+	return place{m.Device, path.Join(trimRoot(parent.Root), below)}
+}
+
+// Look looks for copies in the table of a namespace, once for each namespace, and returns the ids of those that may be some.
+// Whether they are is known when all tables have been looked at, see [Copies.Found].
+func (c *Copies) Look(t *Table) []int {
+	if c.looked[t.Namespace] {
+		return nil
+	}
+	c.looked[t.Namespace] = true
+	var ids []int
+	var byID map[int]*Mount
+	var below map[int]bool // mounts that others lie on
+	for i := range t.Mounts {
+		m := &t.Mounts[i]
+		if m.Shared != 0 && m.Master != 0 {
+			c.feeds[m.Shared] = m.Master
+		}
+		if !c.devices[m.Device] {
+			continue
+		}
+		if byID == nil { // most tables have none
+			byID, below = mountsByID(t), map[int]bool{}
+			for j := range t.Mounts {
+				below[t.Mounts[j].ParentID] = true
+			}
+		}
+		parent := byID[m.ParentID]
+		if below[m.ID] || parent == nil || parent.Shared == 0 && parent.Master == 0 {
+			continue
+		}
+		for _, o := range c.originals[m.placeOn(parent)] {
+			if o.id != m.ID {
+				c.maybe = append(c.maybe, maybeCopy{Copy{o.id, m.ID, m.MountPoint, t.Namespace}, o.group, parent.Shared, parent.Master})
+				ids = append(ids, m.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// Found lists the copies by the mount that they are of.
+func (c *Copies) Found() []Copy {
+	found := []Copy{}
+	for _, m := range c.maybe {
+		if m.group == m.wants || c.receives(m.master, m.wants) {
+			found = append(found, m.Copy)
+		}
+	}
+	sorting.Stable(found, func(a, b Copy) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.MountID, b.MountID)) })
+	return found
+}
+
+// receives says whether a master is a group, or receives from it by way of others.
+func (c *Copies) receives(master, group int) bool {
+	for range len(c.feeds) + 1 {
+		if master == group || master == 0 {
+			break
+		}
+		master = c.feeds[master]
+	}
+	return master == group
+}

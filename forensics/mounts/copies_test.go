@@ -1,0 +1,60 @@
+package mounts
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCopies(t *testing.T) {
+	const point = "/var/lib/kubelet/pods/p"
+	original := Mount{ID: 10, ParentID: 1, Device: "0:50", Root: "/", MountPoint: point, Shared: 9}
+	host := Table{Namespace: 1, Mounts: []Mount{{ID: 1, Device: "8:1", Root: "/", MountPoint: "/", Shared: 1}, original}}
+	// in is the table of a namespace: what the copy lies on, and the copy.
+	in := func(ns uint64, on, m Mount, more ...Mount) Table {
+		m.ParentID, m.Device = on.ID, "0:50"
+		return Table{Namespace: ns, Mounts: append([]Mount{on, m}, more...)}
+	}
+	slave := Mount{ID: 21, Device: "8:1", Root: "/", MountPoint: "/", Master: 1}
+	onHost := Mount{ID: 22, MountPoint: point}
+	want := func(ids ...int) (list []int) { return append([]int{}, ids...) }
+	for name, c := range map[string]struct {
+		tables []Table
+		want   []int
+	}{
+		"a slave":                    {[]Table{in(2, slave, onHost)}, want(22)},
+		"a peer":                     {[]Table{in(2, Mount{ID: 21, Root: "/", MountPoint: "/", Shared: 1}, onHost)}, want(22)},
+		"private":                    {[]Table{in(2, Mount{ID: 21, Root: "/", MountPoint: "/"}, onHost)}, want()},
+		"a slave of something else":  {[]Table{in(2, Mount{ID: 21, Root: "/", MountPoint: "/", Master: 7}, onHost)}, want()},
+		"a bind mount of a part":     {[]Table{in(2, Mount{ID: 21, Root: "/var/lib", MountPoint: "/host", Master: 1}, Mount{ID: 22, MountPoint: "/host/kubelet/pods/p"})}, want(22)},
+		"another directory":          {[]Table{in(2, slave, Mount{ID: 22, MountPoint: point + "2"})}, want()},
+		"something is mounted on it": {[]Table{in(2, slave, onHost, Mount{ID: 23, ParentID: 22, MountPoint: point + "/x"})}, want()},
+		"a slave of a slave, seen first": {[]Table{
+			in(2, Mount{ID: 21, Root: "/", MountPoint: "/", Master: 2}, onHost),
+			{Namespace: 3, Mounts: []Mount{{ID: 31, Device: "8:1", Root: "/", MountPoint: "/", Shared: 2, Master: 1}}},
+		}, want(22)},
+		"groups that receive from each other": {[]Table{
+			in(2, Mount{ID: 21, Root: "/", MountPoint: "/", Master: 2}, onHost),
+			{Namespace: 3, Mounts: []Mount{{ID: 31, Shared: 2, Master: 3}, {ID: 32, Shared: 3, Master: 2}}},
+		}, want()},
+		"a namespace that is seen twice": {[]Table{in(2, slave, onHost), in(2, slave, onHost)}, want(22)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			copies := NewCopies(&host, func(m *Mount) bool { return m.ID == 10 })
+			copies.Look(&host)
+			for i := range c.tables {
+				copies.Look(&c.tables[i])
+			}
+			got := []int{}
+			for _, copied := range copies.Found() {
+				if copied.Of != 10 || copied.Namespace != 2 {
+					t.Errorf("copy %+v, want one of mount 10 in namespace 2", copied)
+				}
+				got = append(got, copied.MountID)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("copies (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
