@@ -97,7 +97,7 @@ func stopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 	case process.Kernel || pid == 1:
 		r.Command, r.Precondition = "Find out why "+who(p, pid)+" holds it", ""
 		r.Risk = "it cannot be stopped"
-	case process.PodUID != "":
+	case process.PodUID != "" && !leaves(p, process.PodUID):
 		r.Command = "Delete the pod " + p.Model.Pod(process.PodUID).String() + " (kubectl delete pod), or have its container restarted"
 		r.Precondition = "the pod is not the one that needs this volume"
 	case isDaemon(process):
@@ -105,6 +105,12 @@ func stopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 		r.Risk = "restarting the kubelet or containerd leaves containers running; dockerd stops them unless live-restore is set; what is known only in their memory is lost"
 	}
 	return r
+}
+
+// leaves says whether a pod is gone or going: its processes are what it has left, and to delete it stops none of them.
+func leaves(p *forensics.Pass, uid string) bool {
+	state, _ := p.Model.PodState(uid)
+	return state == forensics.PodOrphaned || state == forensics.PodTerminating
 }
 
 // isExamination says whether a process was left behind by an earlier run of this program: the child that collects has

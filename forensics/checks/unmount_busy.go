@@ -48,7 +48,7 @@ refused when the log ended counts. With the log alone nobody is named who holds 
 			p.Unjudged("who holds a mount was not judged: %s", strings.Join(missing, ", "))
 		}
 		done, refused := map[int]bool{}, refusals(p)
-		for _, g := range goingMounts(p) {
+		for _, g := range append(refusedMounts(p, refused), goingMounts(p)...) {
 			if !done[g.mount.ID] {
 				done[g.mount.ID] = true
 				reportBusy(p, g, refused)
@@ -83,6 +83,18 @@ func goingMounts(p *forensics.Pass) []going {
 					list = append(list, going{mount: m, severity: forensics.Info, why: fmt.Sprintf("its file system is %s", status)})
 				}
 			}
+		}
+	}
+	return list
+}
+
+// refusedMounts lists the mounts that the kubelet could not unmount by its log. It tries that only when the pod's containers
+// have ended, whatever else says that the pod lives: a process of the pod that is left is in the way like any other.
+func refusedMounts(p *forensics.Pass, refused []*refusal) []going {
+	var list []going
+	for _, m := range slices.Backward(p.Evidence.Mounts.Mounts) {
+		if slices.ContainsFunc(refused, func(r *refusal) bool { return r.subject == forensics.MountEntity(m.ID) }) {
+			list = append(list, going{mount: m, severity: forensics.Warning, why: "the kubelet's log shows that its unmount was refused as busy"})
 		}
 	}
 	return list
@@ -200,8 +212,8 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	by := append(busyProcesses(p, &f, m, holders), busyKernel(&f, kernel)...)
 	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s "+
-		"Restarting the kubelet does not help. Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users),
-		mounts.KernelBlind)
+		"Restarting the kubelet does not help. %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users),
+		strings.ToUpper(mounts.KernelBlind[:1])+mounts.KernelBlind[1:])
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m))
 	for _, r := range refused {
 		if r.subject == f.Subject {
