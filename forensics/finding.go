@@ -73,6 +73,8 @@ type Remedy struct {
 	Precondition string `json:"precondition,omitempty"`
 	// Risk is what it can destroy and what it does not fix; never empty.
 	Risk string `json:"risk"`
+	// Late says that in a diagnosis the step follows those of all findings that are not late.
+	Late bool `json:"-"`
 }
 
 // A Finding says that Subject is bad because of other entities.

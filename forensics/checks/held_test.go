@@ -3,10 +3,13 @@ package checks
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -393,6 +396,36 @@ func TestStoppingDespiteAWait(t *testing.T) {
 	}
 }
 
+// TestStoppingWhatAPodHasLeft wants no deletion of a pod that is being deleted: its process goes on in spite of that.
+func TestStoppingWhatAPodHasLeft(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		change     func(testing.TB, *forensics.Evidence)
+	}{
+		{"a pod that lives", "Delete the pod default/db (" + deadUID + ") (kubectl delete pod), or have its container restarted", nil},
+		{"a pod that is going", "kill 5002", deleting("volumes", "10:05:00", nil)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := wellNode(t)
+			e.Pods = []kubelet.Pod{}
+			both(busy(procs.Holder{PID: 5002, Kind: procs.HoldCwd, Path: deadPoint}), process(procs.Process{PID: 5002, Comm: "postgres", State: "S", PodUID: deadUID}),
+				tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", logs.Subject{PodUID: deadUID, PodName: "default/db", Path: deadPoint})))(t, &e)
+			if tt.change != nil {
+				tt.change(t, &e)
+			}
+			var got []string
+			for _, f := range forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings {
+				for _, r := range f.Remedies {
+					got = append(got, r.Command)
+				}
+			}
+			if want := []string{tt.want, "umount -c " + deadPoint}; !slices.Equal(got, want) {
+				t.Errorf("steps %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // TestRemediesOfFUSE wants the commands that fit: a signal moves no server that a debugger has stopped, and the connection
 // of a fuseblk mount is not called by its minor number, which may be that of another.
 func TestRemediesOfFUSE(t *testing.T) {
@@ -402,6 +435,20 @@ func TestRemediesOfFUSE(t *testing.T) {
 		f := forensics.Analyze(&e, []forensics.Check{FUSEServerDead}).Findings[0]
 		if got := f.Remedies[0].Command; got != want {
 			t.Errorf("state %s: remedy %q, want %q", state, got, want)
+		}
+	}
+	for state, want := range map[string][]string{
+		"T": {"kill -CONT 6000"}, "S": {"Look at process 6000 (ceph-fuse), which serves 10.0.0.5:6789:/k8s (fuse.ceph-fuse): its log, and whether its own server answers"},
+	} {
+		e := sickNode(t)
+		both(server(state, "ceph-fuse"), busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}))(t, &e)
+		want = append(want, "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c -l "+deadPoint)
+		var got []string
+		for _, r := range forensics.Analyze(&e, []forensics.Check{MountHung, FUSEServerDead, UnmountBusy}).Diagnoses[0].Remedies {
+			got = append(got, r.Command)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("state %s: steps %q, want %q", state, got, want)
 		}
 	}
 	for device, want := range map[string]string{"0:46": "/46/", "7:46": "/7340078/"} {
