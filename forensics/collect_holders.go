@@ -37,7 +37,7 @@ func CollectHolders(ctx context.Context, opt Options, queries ...string) (Eviden
 	c.read(ctx, SourceProcesses, 2*readLimit, c.processes)
 	c.read(ctx, SourceHolders, 2*readLimit, func(ctx context.Context) (Evidence, error) {
 		e := c.seen()
-		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asked: c.asked(ctx, queries, &e.Mounts)}
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, copies: true, asked: c.asked(ctx, queries, &e.Mounts)}
 		for _, query := range queries {
 			for _, m := range FindMounts(&e.Mounts, (&Held{Asked: w.asked}).AskedPath(query)) {
 				w.ids[m.ID] = true
@@ -61,7 +61,8 @@ type wanted struct {
 	ids     map[int]bool
 	devices map[string]bool
 	asked   []Asked
-	most    int // holders of one mount
+	most    int  // holders of one mount
+	copies  bool // in other namespaces, too
 }
 
 func wantedBy(e *Evidence) wanted {
@@ -224,6 +225,7 @@ func (k *keeper) table(t mounts.Table) {
 	if t.Namespace == host.Namespace || host.Namespace == 0 || k.nested.owns(&t) {
 		return
 	}
+	k.copies(&t)
 	kubelet := k.model.evidence.Kubelet
 	if kubelet != nil && kubelet.MountNS == t.Namespace {
 		return // that is where the kubelet mounts
@@ -233,6 +235,17 @@ func (k *keeper) table(t mounts.Table) {
 			k.held.Leaked = append(k.held.Leaked, LeakedMount{t.Namespace, m})
 			k.want.ids[m.ID] = true
 		}
+	}
+}
+
+// copies finds what another namespace has of the mounts that somebody asks for.
+func (k *keeper) copies(t *mounts.Table) {
+	if !k.want.copies {
+		return
+	}
+	list := mounts.Copies(&k.model.evidence.Mounts, t, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
+	for _, m := range list[:min(len(list), maxLeaked-len(k.held.Copies))] {
+		k.held.Copies = append(k.held.Copies, LeakedMount{t.Namespace, m})
 	}
 }
 

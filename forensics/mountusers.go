@@ -57,6 +57,8 @@ type NamespaceProcesses struct {
 	MountedAt []string `json:"mounted_at"` // where its ns/mnt file is mounted
 	Pods      []string `json:"pods"`
 	Commands  []string `json:"commands"` // names of its processes, each once
+	// Copies are where it has the mount that was asked for, too, and keeps it when that is unmounted here.
+	Copies []string `json:"copies,omitempty"`
 	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
 	Unread bool `json:"unread,omitempty"`
 }
@@ -106,9 +108,18 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 			others[l.Namespace] = true
 		}
 	}
+	copies := map[uint64][]string{}
+	for _, l := range h.Copies {
+		if l.Mount.Device == mount.Device && l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
+			copies[l.Namespace] = append(copies[l.Namespace], l.Mount.MountPoint)
+			others[l.Namespace] = true
+		}
+	}
 	for ns, other := range others {
 		if other && ns != 0 {
-			u.Namespace = append(u.Namespace, m.Namespace(ns))
+			n := m.Namespace(ns)
+			n.Copies = copies[ns]
+			u.Namespace = append(u.Namespace, n)
 		}
 	}
 	sorting.Stable(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })

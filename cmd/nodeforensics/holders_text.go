@@ -84,7 +84,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		writeCalls(b, u.CallsElsewhere)
 	}
 	for _, n := range u.Namespace {
-		fmt.Fprintf(b, "  mount namespace %d: %s\n", n.Namespace, namespaceText(n))
+		fmt.Fprintf(b, "  mount namespace %d%s: %s\n", n.Namespace, copiesText(n.Copies), namespaceText(n))
 	}
 }
 
@@ -107,6 +107,14 @@ func serverText(model *forensics.Model, s forensics.FUSEServer) string {
 		text += fmt.Sprintf("; %s not answered", forensics.Plural(*s.Waiting, "request"))
 	}
 	return text
+}
+
+// copiesText says what an unmount here leaves in another namespace.
+func copiesText(points []string) string {
+	if len(points) == 0 {
+		return ""
+	}
+	return ", which has a copy at " + cell(strings.Join(points, ", ")) + " that an unmount here does not reach"
 }
 
 func namespaceText(n forensics.NamespaceProcesses) string {

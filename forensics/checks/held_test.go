@@ -396,6 +396,29 @@ func TestStoppingDespiteAWait(t *testing.T) {
 	}
 }
 
+// TestStepsForALeakedMount wants all copies unmounted, inner ones first, before the processes are stopped that the steps go
+// through, and all of those: the namespace ends with the last.
+func TestStepsForALeakedMount(t *testing.T) {
+	e := wellNode(t)
+	outer := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
+	inner := outer
+	inner.ID, inner.MountPoint = 901, outer.MountPoint+"/in it"
+	agent := procs.Process{PID: 5001, Comm: "agent", State: "S", MountNS: 99, Command: []string{}}
+	helper := agent
+	helper.PID = 5002
+	holding(func(h *forensics.Held) {
+		h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: outer}, {Namespace: 99, Mount: inner}}
+	}, process(agent), process(helper))(t, &e)
+	var got []string
+	for _, r := range forensics.Analyze(&e, []forensics.Check{MountLeakedNamespace}).Findings[0].Remedies {
+		got = append(got, r.Command)
+	}
+	want := []string{"nsenter -m -t 5001 umount -c '" + inner.MountPoint + "'", "nsenter -m -t 5001 umount -c " + outer.MountPoint, "kill 5001 5002"}
+	if !slices.Equal(got, want) {
+		t.Errorf("steps %q, want %q", got, want)
+	}
+}
+
 // TestStoppingWhatAPodHasLeft wants no deletion of a pod that is being deleted: its process goes on in spite of that.
 func TestStoppingWhatAPodHasLeft(t *testing.T) {
 	for _, tt := range []struct {

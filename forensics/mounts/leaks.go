@@ -1,6 +1,9 @@
 package mounts
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Leaked lists the mounts of another namespace that are gone from the host's, in the order of the table: file systems
 // that somebody mounted for the host, not those that a container has for itself. Unmounting on the host does not reach
@@ -29,6 +32,30 @@ func Leaked(host, other *Table, inHost func(path string) bool) []Mount {
 			if !devices[m.Device] {
 				found = append(found, *m)
 			}
+		}
+	}
+	return found
+}
+
+// Copies lists the mounts of another namespace that show the same directory of the same file system as a mount of the host
+// for which want is true, and that stay when that is unmounted: an unmount spreads only to where the mount above is in the
+// same peer group, or receives from it (mount_namespaces(7)).
+func Copies(host, other *Table, want func(*Mount) bool) []Mount {
+	above, there := host.Index(), other.Index()
+	wanted := map[string][]Mount{} // what they lie on
+	for i := range host.Mounts {
+		if m := &host.Mounts[i]; want(m) {
+			parent, _ := above.ByID(m.ParentID)
+			key := m.Device + " " + trimRoot(m.Root)
+			wanted[key] = append(wanted[key], parent)
+		}
+	}
+	found := []Mount{}
+	for _, m := range other.Mounts {
+		parents, ok := wanted[m.Device+" "+trimRoot(m.Root)]
+		on, _ := there.ByID(m.ParentID)
+		if ok && !slices.ContainsFunc(parents, func(p Mount) bool { return p.Shared != 0 && (on.Shared == p.Shared || on.Master == p.Shared) }) {
+			found = append(found, m)
 		}
 	}
 	return found
