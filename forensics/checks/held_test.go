@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -477,6 +478,22 @@ func TestRemediesOfFUSE(t *testing.T) {
 	for device, want := range map[string]string{"0:46": "/46/", "7:46": "/7340078/"} {
 		if got := abortFUSE(mounts.Mount{Device: device}).Command; !strings.Contains(got, want) {
 			t.Errorf("%s: remedy %q, want connection %s", device, got, want)
+		}
+	}
+}
+
+// TestSinceCountsFromTheSecondLook has a thread that waits for 32 s at the second look, 7 s after the examination began.
+func TestSinceCountsFromTheSecondLook(t *testing.T) {
+	e := sickNode(t)
+	waited := 32.0
+	e.Threads[0].WaitSeconds, e.Threads[0].SampledSeconds = &waited, 7
+	for i := range e.Dumps[0].Goroutines {
+		e.Dumps[0].Goroutines[i].WaitMinutes = 0
+	}
+	want := e.Collected.Add(-25 * time.Second)
+	for _, f := range forensics.Analyze(&e, []forensics.Check{ThreadBlocked, KubeletHousekeepingBlocked}).Findings {
+		if f.Since == nil || !f.Since.Equal(want) {
+			t.Errorf("%s: since %v, want %v", f.Title, f.Since, want)
 		}
 	}
 }
