@@ -482,6 +482,28 @@ func TestRemediesOfFUSE(t *testing.T) {
 	}
 }
 
+// TestStepsOfADiagnosis wants holders stopped before anything is unmounted, and the plan last, from whatever findings the
+// steps are.
+func TestStepsOfADiagnosis(t *testing.T) {
+	for state, want := range map[mounts.Status][]string{
+		mounts.StatusOK:           {"kill 5000", "umount -c " + deadPoint, planFirst().Command},
+		mounts.StatusDisconnected: {"kill 5000", "umount -c " + deadPoint, "umount -c -l " + deadPoint, planFirst().Command},
+	} {
+		e := sickNode(t)
+		e.Threads, e.Dumps = nil, nil
+		both(status(state), busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}))(t, &e)
+		var got []string
+		for _, d := range forensics.Analyze(&e, []forensics.Check{PodOrphanedMounted, MountDisconnected, UnmountBusy}).Diagnoses {
+			for _, r := range d.Remedies {
+				got = append(got, r.Command)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: steps %q, want %q", state, got, want)
+		}
+	}
+}
+
 // TestSinceCountsFromTheSecondLook has a thread that waits for 32 s at the second look, 7 s after the examination began.
 func TestSinceCountsFromTheSecondLook(t *testing.T) {
 	e := sickNode(t)

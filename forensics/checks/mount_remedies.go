@@ -152,7 +152,7 @@ func lazyUnmount(m mounts.Mount) forensics.Remedy {
 		Why:          "takes the mount out of the namespace, so that nobody new walks into it",
 		Precondition: "the steps before were taken: threads that already wait are not released by this",
 		Risk:         "hides the mount from every table while it is still in use; mounts below it go, too, and the unmount spreads to peer namespaces; never before the volume is attached to another node",
-		Late:         true,
+		Stage:        forensics.StageHide,
 	}
 }
 
@@ -181,6 +181,7 @@ func unmountDead(m mounts.Mount) forensics.Remedy {
 		Why:          "the mount answers every call with an error and does not heal; without it the kubelet can finish the pod, or mount it anew",
 		Precondition: "the pods that use " + m.Source + " have been stopped or can be restarted",
 		Risk:         "unwritten data is lost already; mounts below it are detached, too",
+		Stage:        forensics.StageHide,
 	}
 	if isSMB(m) {
 		r.Why = "where the server does not come back, the kubelet can finish the pod"

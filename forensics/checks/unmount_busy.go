@@ -360,6 +360,7 @@ func unmountAtLast(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 		Why:          "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",
 		Precondition: "nothing holds it any more: nodeforensics holders " + quote(m.MountPoint),
 		Risk:         "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
+		Stage:        forensics.StageUnmount,
 	}
 }
 
@@ -383,6 +384,7 @@ func freeKernel(k mounts.KernelUser) forensics.Remedy {
 	r := forensics.Remedy{Why: kernelText(k), Precondition: "nobody needs it any more"}
 	switch k.Use {
 	case mounts.UseMount:
+		r.Stage = forensics.StageUnmount
 		r.Command, r.Risk = "umount -c "+quote(k.What), "fails while that mount is in use itself, which is the safe answer"
 	case mounts.UseLoop:
 		r.Command, r.Risk = "losetup -d "+quote(k.What), "whoever has mounted or opened the loop device loses its disk: unmount that first"
