@@ -11,7 +11,8 @@ import (
 // MountUsers is everything that was seen to use one mount.
 type MountUsers struct {
 	Mount mounts.Mount `json:"mount"`
-	// Holders hold this very mount: umount(2) answers EBUSY while one of them does.
+	// Holders hold this very mount: umount(2) answers EBUSY while one of them does. Of those that are known by path alone, each
+	// may hold another mount that is stacked on the same mount point instead.
 	Holders []HolderProcess `json:"holders"`
 	// Elsewhere are processes that hold the same file system through another mount, mostly one in their own namespace.
 	// They do not keep this mount busy, but the file system, its disk or its server in use.
@@ -90,7 +91,7 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	others := map[uint64]bool{}
 	for _, holder := range h.Holders {
 		switch {
-		case holder.MountID == mount.ID && mount.ID != 0:
+		case holder.MountID == mount.ID && mount.ID != 0, holder.ByPath && m.stacked(holder.MountID, mount):
 			u.Holders = append(u.Holders, m.HolderProcess(holder))
 		case holder.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
 			u.Elsewhere = append(u.Elsewhere, m.HolderProcess(holder))
@@ -111,7 +112,9 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	copies := map[uint64][]string{}
 	for _, l := range h.Copies {
 		if l.Mount.Device == mount.Device && l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
-			copies[l.Namespace] = append(copies[l.Namespace], l.Mount.MountPoint)
+			if !slices.Contains(copies[l.Namespace], l.Mount.MountPoint) { // several may be stacked
+				copies[l.Namespace] = append(copies[l.Namespace], l.Mount.MountPoint)
+			}
 			others[l.Namespace] = true
 		}
 	}
@@ -124,6 +127,12 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	}
 	sorting.Stable(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
 	return u
+}
+
+// stacked says whether a mount of the host lies on the mount point of another one, so that a path does not tell which of them is meant.
+func (m *Model) stacked(id int, on mounts.Mount) bool {
+	other, ok := m.host.ByID(id)
+	return ok && on.MountPoint == other.MountPoint && on.MountPoint != "/"
 }
 
 func (m *Model) mountCall(t procs.Thread) MountCall {

@@ -398,3 +398,25 @@ func TestHoldersNameCopies(t *testing.T) {
 		}
 	}
 }
+
+// TestHoldersOfStackedMounts has a process with its working directory on the lower of two mounts. Its path names both: neither
+// may be said to be held by nobody.
+func TestHoldersOfStackedMounts(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir := t.TempDir()
+	for i := range 2 {
+		if err := unix.Mount("stacked", dir, "tmpfs", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+		if i == 0 {
+			testfuse.Hold(t, testfuse.Cwd, dir)
+		}
+	}
+	o := finish(t, command(t, "holders", dir))
+	if strings.Contains(o.stdout, "holds this mount") || !strings.Contains(o.stdout, "each is on one of the 2 mounts stacked here") {
+		t.Errorf("holders says:\n%s", o.stdout)
+	}
+}

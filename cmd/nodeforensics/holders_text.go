@@ -71,6 +71,9 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 			map[bool]string{true: " but by a call under way"}[len(u.Calls) > 0])
 	}
 	writeProcesses(b, u.Holders)
+	if stack := len(model.Host().At(m.MountPoint)); stack > 1 && slices.ContainsFunc(u.Holders, func(h forensics.HolderProcess) bool { return h.ByPath }) {
+		fmt.Fprintf(b, "  of working and root directories only the path is known: each is on one of the %d mounts stacked here\n", stack)
+	}
 	if len(u.Calls) > 0 {
 		fmt.Fprintln(b, "  calls under way, which hold it until they return:")
 		writeCalls(b, u.Calls)
