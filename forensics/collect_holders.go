@@ -37,7 +37,7 @@ func CollectHolders(ctx context.Context, opt Options, queries ...string) (Eviden
 	c.read(ctx, SourceProcesses, 2*readLimit, c.processes)
 	c.read(ctx, SourceHolders, 2*readLimit, func(ctx context.Context) (Evidence, error) {
 		e := c.seen()
-		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asked: c.asked(ctx, queries, &e.Mounts)}
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, apart: true, asked: c.asked(ctx, queries, &e.Mounts)}
 		for _, query := range queries {
 			for _, m := range FindMounts(&e.Mounts, (&Held{Asked: w.asked}).AskedPath(query)) {
 				w.ids[m.ID] = true
@@ -61,7 +61,8 @@ type wanted struct {
 	ids     map[int]bool
 	devices map[string]bool
 	asked   []Asked
-	most    int // holders of one mount
+	most    int  // holders of one mount
+	apart   bool // also what other namespaces have of them
 }
 
 func wantedBy(e *Evidence) wanted {
@@ -124,7 +125,11 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		k.add(h)
 	}
 	k.nested.forgive(&held)
-	held.Copies = k.used(k.copies.Found())
+	copies := k.copies.Found()
+	held.Apart = slices.DeleteFunc(held.Apart, func(l LeakedMount) bool {
+		return slices.ContainsFunc(copies, func(c mounts.Copy) bool { return c.MountID == l.Mount.ID })
+	})
+	held.Copies = k.used(copies)
 	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
@@ -252,6 +257,7 @@ func (k *keeper) table(t mounts.Table) {
 	if t.Namespace == host.Namespace || host.Namespace == 0 || k.nested.owns(&t) {
 		return
 	}
+	k.apart(&t)
 	kubelet := k.model.evidence.Kubelet
 	if kubelet != nil && kubelet.MountNS == t.Namespace {
 		return // that is where the kubelet mounts
@@ -261,6 +267,17 @@ func (k *keeper) table(t mounts.Table) {
 			k.held.Leaked = append(k.held.Leaked, LeakedMount{t.Namespace, m})
 			k.want.ids[m.ID] = true
 		}
+	}
+}
+
+// apart finds what another namespace has of the mounts that somebody asks for.
+func (k *keeper) apart(t *mounts.Table) {
+	if !k.want.apart {
+		return
+	}
+	list := mounts.Apart(&k.model.evidence.Mounts, t, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
+	for _, m := range list[:min(len(list), maxLeaked-len(k.held.Apart))] {
+		k.held.Apart = append(k.held.Apart, LeakedMount{t.Namespace, m})
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -372,5 +373,80 @@ func TestHoldersOfLeakedMount(t *testing.T) {
 		}) {
 			t.Errorf("leaked %+v, want that of process %s", got.Answers[0].Leaked, pid)
 		}
+	}
+}
+
+// TestHoldersNameCopies asks for a mount that other namespaces have, too: one that keeps it when it is unmounted here, and one
+// that receives the unmount, of which nothing is to be said.
+func TestHoldersNameCopies(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount namespaces")
+	}
+	above := t.TempDir()
+	if err := unix.Mount("above", above, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(above, unix.MNT_DETACH) })
+	dir := filepath.Join(above, "volume")
+	if err := errors.Join(unix.Mount("", above, "", unix.MS_SHARED, ""), os.Mkdir(dir, 0o755), unix.Mount("volume", dir, "tmpfs", 0, "")); err != nil {
+		t.Fatal(err)
+	}
+	namespaces, pids := map[string]string{}, map[string]int{}
+	for _, propagation := range []string{"private", "slave"} {
+		cmd := exec.Command("unshare", "--mount", "--propagation", propagation, "sleep", "1000")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		testfuse.Await(t, "sleep to run", func() bool { return commOf(t, cmd.Process.Pid) == "sleep" })
+		link, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids[propagation] = cmd.Process.Pid
+		namespaces[propagation] = strings.Trim(link, "mnt:[]")
+	}
+	got := finish(t, command(t, "holders", dir)).stdout
+	line := "mount namespace " + namespaces["private"] + ", which has a copy at " + dir + " that an unmount here does not reach: 1 process (sleep)"
+	if !strings.Contains(got, line) || strings.Contains(got, "namespace "+namespaces["slave"]) {
+		t.Errorf("holders says of namespaces %v:\n%s", namespaces, got)
+	}
+	if err := unix.Unmount(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	for propagation, pid := range pids {
+		table, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has := strings.Contains(string(table), " "+dir+" "); has != (propagation == "private") {
+			t.Errorf("after the unmount, the %s namespace has the mount: %v", propagation, has)
+		}
+	}
+}
+
+// TestHoldersOfStackedMounts has a process with its working directory on the lower of two mounts. Its path names both: neither
+// may be said to be held by nobody.
+func TestHoldersOfStackedMounts(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir := t.TempDir()
+	for i := range 2 {
+		if err := unix.Mount("stacked", dir, "tmpfs", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+		if i == 0 {
+			testfuse.Hold(t, testfuse.Cwd, dir)
+		}
+	}
+	o := finish(t, command(t, "holders", dir))
+	if strings.Contains(o.stdout, "holds this mount") || !strings.Contains(o.stdout, "each is on one of the 2 mounts stacked here") {
+		t.Errorf("holders says:\n%s", o.stdout)
 	}
 }
