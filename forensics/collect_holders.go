@@ -96,7 +96,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	k.copied(&e.Mounts)
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
-		Group: c.opt.Calls, Self: []int{selfPID()}, Keep: k.keep, Table: k.table,
+		Group: c.opt.Calls, Self: []int{selfPID()}, Keep: k.keep, Table: k.table, Queues: w.most == maxHoldersAsked,
 	})
 	if err != nil {
 		return Evidence{}, err
@@ -106,6 +106,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		held.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, held.Leaked)
 	}
 	held.Namespaces, held.Unseen = result.Namespaces, c.unseen(ctx, result.Problems)
+	for _, q := range result.Queued {
+		held.Unseen = append(held.Unseen, fmt.Sprintf("process %d: %s in the queue of its socket %d, of files that nothing tells", q.PID, Plural(q.Count, "descriptor"), q.FD))
+	}
 	complete := !slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, fs.ErrPermission) }) && ctx.Err() == nil && seesAllProcesses(c.fs)
 	held.Servers = guessServers(k.fuse, result.FUSE, func(pid int) []string {
 		p, _ := k.model.Process(pid)

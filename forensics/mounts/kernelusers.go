@@ -47,8 +47,9 @@ type KernelUser struct {
 }
 
 // KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of [KernelHolders].
-const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an io_uring, " +
-	"an accounting file or a kernel service holds; sockets bound to a relative name, and in other namespaces those that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy"
+const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an unread event of fanotify, " +
+	"an io_uring whose own descriptor is closed, a uprobe of perf or eBPF (end what traces), FUSE passthrough or a kernel service holds; " +
+	"sockets bound to a relative name, and in other namespaces those that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy"
 
 // KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
 // mounts, loop devices, swap files, NFS exports, overlays, bound sockets, and what is stacked on the same disk.

@@ -1,0 +1,100 @@
+package forensics_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// given starts a process that has a descriptor as its number 3, and takes that away from this one.
+func given(t *testing.T, fd int) int {
+	t.Helper()
+	holder := exec.Command("sleep", "1000")
+	holder.ExtraFiles = []*os.File{os.NewFile(uintptr(fd), "given")}
+	startUntilEnd(t, holder)
+	_ = holder.ExtraFiles[0].Close()
+	return holder.Process.Pid
+}
+
+// openOn mounts a tmpfs and opens a file on it whose name is full of what has to be escaped.
+func openOn(t *testing.T) (dir, name string, fd int) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir = t.TempDir()
+	mountFor(t, "tmpfs", dir, "tmpfs", 0, "")
+	name = filepath.Join(dir, "a b\tc\nd\\e: /f")
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, name, fd
+}
+
+func stillBusy(t *testing.T, dir string) {
+	t.Helper()
+	if err := unix.Unmount(dir, 0); err != unix.EBUSY {
+		t.Errorf("umount: %v, want that it is busy", err)
+	}
+}
+
+// TestHeldByRing has a file open by nothing but an io_uring.
+func TestHeldByRing(t *testing.T) {
+	dir, name, file := openOn(t)
+	var params [120]byte
+	ring, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 8, uintptr(unsafe.Pointer(&params)), 0)
+	if errno != 0 {
+		t.Skipf("needs io_uring: %v", errno)
+	}
+	const registerFiles = 2
+	files := [...]int32{-1, int32(file)}
+	if _, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, ring, registerFiles, uintptr(unsafe.Pointer(&files)), 2, 0, 0); errno != 0 {
+		t.Fatal(errno)
+	}
+	_ = unix.Close(file)
+	pid := given(t, int(ring))
+	users := usersOf(t, dir)
+	if len(users.Holders) != 1 {
+		t.Fatalf("holders %+v, want one", users.Holders)
+	}
+	if h := users.Holders[0]; h.PID != pid || h.Kind != procs.HoldRing || h.FD != 3 || h.Path != name || !h.ByPath {
+		t.Errorf("holder %+v, want the file %q of process %d", h, name, pid)
+	}
+	stillBusy(t, dir)
+}
+
+// TestHeldInQueue has a file open by nothing but a descriptor that nobody has received yet.
+func TestHeldInQueue(t *testing.T) {
+	dir, _, file := openOn(t)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Sendmsg(pair[0], []byte("x"), unix.UnixRights(file), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = unix.Close(file), unix.Close(pair[0])
+	pid := given(t, pair[1])
+	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("process %d: 1 descriptor in the queue of its socket 3, of files that nothing tells", pid)
+	if !slices.Contains(e.Held.Unseen, want) {
+		t.Errorf("unseen %q, want %q", e.Held.Unseen, want)
+	}
+	stillBusy(t, dir)
+}
