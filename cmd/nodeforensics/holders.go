@@ -28,7 +28,7 @@ func (a *app) holdersCommand() *cobra.Command {
 		Use:   "holders PATH…",
 		Short: "Show who keeps a mount busy, without touching it",
 		Long: `holders shows what keeps a mount in use: processes (working and root directory, program, open and mapped files), the
-kernel (mounts, loop devices, swap, overlays, exports, sockets), the process behind a FUSE mount, and mount namespaces
+kernel (mounts, loop devices, images, swap, overlays, exports, sockets, interpreters, uprobes), the process behind a FUSE mount, and mount namespaces
 that have a copy. It asks no file system, so it answers also where fuser and lsof hang.
 
 PATH is a mount point or another path: then what is mounted below it is shown, and the mount that it lies on. Symbolic links

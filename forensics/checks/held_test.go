@@ -124,6 +124,16 @@ func heldScenarios() map[string][]scenario {
 				name: "a bind mount elsewhere keeps nothing busy", base: sickNode,
 				change: kernel(mounts.KernelUser{Use: mounts.UseBind, UserMount: 71, What: "/mnt"}), outcome: clean,
 			},
+			{
+				name: "a copy that goes with it", base: sickNode, change: holding(func(h *forensics.Held) {
+					h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldCwd, FD: -1, MountID: 99, MountNS: 7}}
+					h.Copies = []mounts.Copy{{MountID: 60, CopyID: 99, Namespace: 7}}
+				}, process(nginx)), want: []string{"warning mount 60"}, says: "as its working directory on mount 99, a copy that is unmounted with it",
+			},
+			{
+				name: "a file of an io_uring", base: sickNode, change: busy(procs.Holder{PID: 5000, Kind: procs.HoldRing, FD: 7, Path: deadPoint + "/log", ByPath: true}),
+				want: []string{"warning mount 60"}, says: "process 5000 (nginx) with \"" + deadPoint + "/log\" registered with its io_uring, descriptor 7",
+			},
 			{name: "held through another mount of the file system", base: sickNode, change: holding(func(h *forensics.Held) {
 				h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, MountID: 99, Device: "0:47"}}
 			}), outcome: clean},
@@ -389,6 +399,36 @@ func TestStoppingDespiteAWait(t *testing.T) {
 		got := despiteWait(step(tt.command), waiter{thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
 		if got.Command != tt.want || strings.Contains(got.Precondition, "the wait of its thread 5001 has been ended first") != tt.first {
 			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
+		}
+	}
+}
+
+// TestRemediesOfKernelUsers wants what is mounted to go first, and a command for each.
+func TestRemediesOfKernelUsers(t *testing.T) {
+	e := sickNode(t)
+	holding(func(h *forensics.Held) {
+		for _, k := range []mounts.KernelUser{
+			{Use: mounts.UseBinfmt, What: "/proc/sys/fs/binfmt_misc/qemu-arm", Detail: deadPoint + "/qemu"},
+			{Use: mounts.UseUprobe, What: "bcc/malloc", Detail: deadPoint + "/libc.so"},
+			{Use: mounts.UseImage, UserMount: 71, What: "/layers/1", Detail: deadPoint + "/layer.erofs"},
+			{Use: mounts.UseMount, UserMount: 72, What: deadPoint + "/a/b"},
+		} {
+			k.MountID, k.Device, k.Blocks = 60, "0:47", true
+			h.Kernel = append(h.Kernel, k)
+		}
+	})(t, &e)
+	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
+	for i, want := range []string{
+		"umount -c " + deadPoint + "/a/b", "umount -c /layers/1", "echo -1 > /proc/sys/fs/binfmt_misc/qemu-arm",
+		"echo -:bcc/malloc >> /sys/kernel/tracing/uprobe_events",
+	} {
+		if got := f.Remedies[i].Command; got != want {
+			t.Errorf("step %d is %q, want %q", i, got, want)
+		}
+	}
+	for _, want := range []string{deadPoint + "/layer.erofs is mounted at /layers/1 (mount 71)", "has its interpreter " + deadPoint + "/qemu open", "uprobe event bcc/malloc is in " + deadPoint + "/libc.so"} {
+		if !strings.Contains(f.Detail, want) {
+			t.Errorf("says %s, want %q", f.Detail, want)
 		}
 	}
 }

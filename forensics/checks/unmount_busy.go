@@ -25,7 +25,7 @@ a warning. For a file system that does not answer, is stale or has lost its serv
 has to be unmounted.
 
 It names what makes umount(2) answer EBUSY: processes with a working or root directory, program, open or mapped file on
-that very mount, and mounts below it, loop devices, swap, NFS exports and bound sockets, in the order in which to stop
+that very mount, and mounts below it, loop devices, mounted images, swap, NFS exports, interpreters of binfmt_misc, uprobe events and bound sockets, in the order in which to stop
 them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
 the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
 itself are not counted. A process in another mount namespace holds its own copy of a mount and does not keep the host's
@@ -281,8 +281,8 @@ func stopRank(p *forensics.Pass, pid int) int {
 func busyKernel(f *forensics.Finding, kernel []mounts.KernelUser) []string {
 	var by []string
 	sorting.Stable(kernel, func(a, b mounts.KernelUser) int {
-		if (a.Use == mounts.UseMount) != (b.Use == mounts.UseMount) {
-			return map[bool]int{true: -1, false: 1}[a.Use == mounts.UseMount]
+		if (a.UserMount == 0) != (b.UserMount == 0) {
+			return map[bool]int{true: -1, false: 1}[a.UserMount != 0]
 		}
 		return cmp.Compare(strings.Count(b.What, "/"), strings.Count(a.What, "/"))
 	})
@@ -363,6 +363,12 @@ func kernelText(k mounts.KernelUser) string {
 		return fmt.Sprintf("loop device %s uses %s", k.What, k.Detail)
 	case mounts.UseSwap:
 		return "swap is on in " + k.What
+	case mounts.UseImage:
+		return fmt.Sprintf("%s is mounted at %s (mount %d)", k.Detail, k.What, k.UserMount)
+	case mounts.UseBinfmt:
+		return fmt.Sprintf("%s (binfmt_misc) has its interpreter %s open", k.What, k.Detail)
+	case mounts.UseUprobe:
+		return fmt.Sprintf("uprobe event %s is in %s", k.What, k.Detail)
 	case mounts.UseExport:
 		return fmt.Sprintf("nfsd exports %s", k.What)
 	case mounts.UseSocket:
@@ -374,12 +380,16 @@ func kernelText(k mounts.KernelUser) string {
 func freeKernel(k mounts.KernelUser) forensics.Remedy {
 	r := forensics.Remedy{Why: kernelText(k), Precondition: "nobody needs it any more"}
 	switch k.Use {
-	case mounts.UseMount:
+	case mounts.UseMount, mounts.UseImage:
 		r.Command, r.Risk = "umount -c "+quote(k.What), "fails while that mount is in use itself, which is the safe answer"
 	case mounts.UseLoop:
 		r.Command, r.Risk = "losetup -d "+quote(k.What), "whoever has mounted or opened the loop device loses its disk: unmount that first"
 	case mounts.UseSwap:
 		r.Command, r.Risk = "swapoff "+quote(k.What), "what is swapped out has to fit into memory"
+	case mounts.UseBinfmt:
+		r.Command, r.Risk = "echo -1 > "+quote(k.What), "programs for other machines do not start any more, on the host and in containers, until it is registered again"
+	case mounts.UseUprobe:
+		r.Command, r.Risk = "echo "+quote("-:"+k.What)+" >> /sys/kernel/tracing/uprobe_events", "who traces with it sees no more events; refused while it is enabled"
 	case mounts.UseExport:
 		r.Command, r.Risk = "exportfs -u '*':"+quote(k.What), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
 	default:
