@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,6 +110,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	for _, q := range result.Queued {
 		held.Unseen = append(held.Unseen, fmt.Sprintf("process %d: %s in the queue of its socket %d, of files that nothing tells", q.PID, Plural(q.Count, "descriptor"), q.FD))
 	}
+	held.Unseen = append(held.Unseen, closing(e.Threads)...)
 	complete := !slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, fs.ErrPermission) }) && ctx.Err() == nil && seesAllProcesses(c.fs)
 	held.Servers = guessServers(k.fuse, result.FUSE, func(pid int) []string {
 		p, _ := k.model.Process(pid)
@@ -143,6 +145,19 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		})
 	}
 	return part, ctx.Err()
+}
+
+// closing names the threads that wait while they close a file, as that of a process that was killed does: the file is in no
+// table of descriptors any more, and its mount is held until the wait ends.
+func closing(threads []procs.Thread) []string {
+	var list []string
+	for _, t := range threads {
+		closes := slices.ContainsFunc(t.Stack, func(frame string) bool { return frame == "filp_close" || frame == "filp_flush" || frame == "__fput" })
+		if closes && t.Device == "" && !t.Gone {
+			list = append(list, fmt.Sprintf("process %d: its thread %d (%s) closes a file that no table lists any more, and waits in %s", t.PID, t.TID, t.Comm, cmp.Or(t.Wait.Function, t.WChan)))
+		}
+	}
+	return list
 }
 
 // stillLeaked leaves out the mounts that the host has now, and did not have when its table was read: pods that were started

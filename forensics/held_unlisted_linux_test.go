@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // given starts a process that has a descriptor as its number 3, and takes that away from this one.
@@ -97,4 +99,35 @@ func TestHeldInQueue(t *testing.T) {
 		t.Errorf("unseen %q, want %q", e.Held.Unseen, want)
 	}
 	stillBusy(t, dir)
+}
+
+// TestHeldByEnding kills a process that has a file open, whose server does not answer: no descriptor is left to be seen.
+func TestHeldByEnding(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: FUSE mounts and other users' stacks")
+	}
+	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
+	holder := testfuse.Hold(t, testfuse.FD, filepath.Join(fuse.MountPoint(), "file"))
+	fuse.Hang()
+	t.Cleanup(fuse.Heal)
+	if err := unix.Kill(holder.PID(), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	testfuse.Await(t, "a thread to wait while it closes the file", func() bool {
+		stacks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stack", holder.PID()))
+		return slices.ContainsFunc(stacks, func(name string) bool {
+			stack, _ := os.ReadFile(name)
+			return strings.Contains(string(stack), "request_wait_answer") && strings.Contains(string(stack), "do_exit")
+		})
+	})
+	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, fuse.MountPoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("process %d: its thread ", holder.PID())
+	if !slices.ContainsFunc(e.Held.Unseen, func(s string) bool {
+		return strings.HasPrefix(s, want) && strings.HasSuffix(s, "closes a file that no table lists any more, and waits in request_wait_answer")
+	}) {
+		t.Errorf("unseen %q, want that process %d closes a file; holders %+v", e.Held.Unseen, holder.PID(), e.Held.Holders)
+	}
 }
