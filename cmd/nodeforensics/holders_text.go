@@ -79,7 +79,8 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		writeCalls(b, u.Calls)
 	}
 	for _, k := range u.Kernel {
-		fmt.Fprintf(b, "  kernel: %s %s %s%s\n", k.Use, cell(k.What), cell(k.Detail), map[bool]string{true: " (busy)"}[k.Blocks])
+		usedBy := map[bool]string{true: ", itself used by " + cell(strings.Join(k.UsedBy, ", "))}[len(k.UsedBy) > 0]
+		fmt.Fprintf(b, "  kernel: %s %s %s%s%s\n", k.Use, cell(k.What), cell(k.Detail), usedBy, map[bool]string{true: " (busy)"}[k.Blocks])
 	}
 	if len(u.Elsewhere)+len(u.CallsElsewhere) > 0 {
 		fmt.Fprintln(b, "  the same file system is held through other mounts; they do not keep this one busy:")

@@ -409,6 +409,7 @@ func TestRemediesOfKernelUsers(t *testing.T) {
 	holding(func(h *forensics.Held) {
 		for _, k := range []mounts.KernelUser{
 			{Use: mounts.UseBinfmt, What: "/proc/sys/fs/binfmt_misc/qemu-arm", Detail: deadPoint + "/qemu"},
+			{Use: mounts.UseLoop, What: "/dev/loop3", Detail: deadPoint + "/image", UsedBy: []string{"/mnt/inner", "/dev/dm-1"}},
 			{Use: mounts.UseUprobe, What: "bcc/malloc", Detail: deadPoint + "/libc.so"},
 			{Use: mounts.UseImage, UserMount: 71, What: "/layers/1", Detail: deadPoint + "/layer.erofs"},
 			{Use: mounts.UseMount, UserMount: 72, What: deadPoint + "/a/b"},
@@ -420,13 +421,13 @@ func TestRemediesOfKernelUsers(t *testing.T) {
 	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
 	for i, want := range []string{
 		"umount -c " + deadPoint + "/a/b", "umount -c /layers/1", "echo -1 > /proc/sys/fs/binfmt_misc/qemu-arm",
-		"echo -:bcc/malloc >> /sys/kernel/tracing/uprobe_events",
+		"losetup -d /dev/loop3", "echo -:bcc/malloc >> /sys/kernel/tracing/uprobe_events",
 	} {
 		if got := f.Remedies[i].Command; got != want {
 			t.Errorf("step %d is %q, want %q", i, got, want)
 		}
 	}
-	for _, want := range []string{deadPoint + "/layer.erofs is mounted at /layers/1 (mount 71)", "has its interpreter " + deadPoint + "/qemu open", "uprobe event bcc/malloc is in " + deadPoint + "/libc.so"} {
+	for _, want := range []string{deadPoint + "/layer.erofs is mounted at /layers/1 (mount 71)", "has its interpreter " + deadPoint + "/qemu open", "loop device /dev/loop3 uses " + deadPoint + "/image, and is itself in use by /mnt/inner, /dev/dm-1", "uprobe event bcc/malloc is in " + deadPoint + "/libc.so"} {
 		if !strings.Contains(f.Detail, want) {
 			t.Errorf("says %s, want %q", f.Detail, want)
 		}

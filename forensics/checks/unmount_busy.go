@@ -195,7 +195,8 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	if uid, _ := p.Model.PodOf(m.MountPoint); uid != "" {
 		f.Pods = []string{uid}
 	}
-	if !slices.ContainsFunc(holders, func(h procs.Holder) bool { return !h.ByPath }) && len(kernel) == 0 {
+	if !slices.ContainsFunc(holders, func(h procs.Holder) bool { return !h.ByPath }) &&
+		!slices.ContainsFunc(kernel, func(k mounts.KernelUser) bool { return k.Use == mounts.UseMount }) { // others are told by path
 		f.Confidence = forensics.Likely
 	}
 	by := append(busyProcesses(p, &f, m, holders), busyKernel(&f, kernel)...)
@@ -360,7 +361,11 @@ func kernelText(k mounts.KernelUser) string {
 	case mounts.UseMount:
 		return fmt.Sprintf("mount %d at %s lies on it", k.UserMount, k.What)
 	case mounts.UseLoop:
-		return fmt.Sprintf("loop device %s uses %s", k.What, k.Detail)
+		text := fmt.Sprintf("loop device %s uses %s", k.What, k.Detail)
+		if len(k.UsedBy) > 0 {
+			text += ", and is itself in use by " + some(k.UsedBy)
+		}
+		return text
 	case mounts.UseSwap:
 		return "swap is on in " + k.What
 	case mounts.UseImage:
@@ -383,7 +388,10 @@ func freeKernel(k mounts.KernelUser) forensics.Remedy {
 	case mounts.UseMount, mounts.UseImage:
 		r.Command, r.Risk = "umount -c "+quote(k.What), "fails while that mount is in use itself, which is the safe answer"
 	case mounts.UseLoop:
-		r.Command, r.Risk = "losetup -d "+quote(k.What), "whoever has mounted or opened the loop device loses its disk: unmount that first"
+		if len(k.UsedBy) > 0 {
+			r.Precondition += ", and what uses it has been unmounted or removed: " + some(k.UsedBy)
+		}
+		r.Command, r.Risk = "losetup -d "+quote(k.What), "while somebody has it mounted or open nothing happens yet: it goes with its last user"
 	case mounts.UseSwap:
 		r.Command, r.Risk = "swapoff "+quote(k.What), "what is swapped out has to fit into memory"
 	case mounts.UseBinfmt:

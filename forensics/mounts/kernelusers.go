@@ -45,6 +45,8 @@ type KernelUser struct {
 	Socket uint64 `json:"socket_inode,omitempty"`
 	// UserMount is the mount that uses it, 0 for other users.
 	UserMount int `json:"user_mount_id,omitempty"`
+	// UsedBy is what uses a loop device in turn, and has to go before it: mount points, and block devices on it.
+	UsedBy []string `json:"used_by,omitempty"`
 	// Blocks says that umount(2) of MountID answers EBUSY because of it.
 	Blocks bool   `json:"blocks"`
 	Detail string `json:"detail,omitempty"`
@@ -192,9 +194,24 @@ func (u *users) loops() error {
 			continue // not in use
 		}
 		file := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), " (deleted)")
-		u.path(file, KernelUser{Use: UseLoop, What: "/dev/" + e.Name, Blocks: true, Detail: file})
+		u.path(file, KernelUser{Use: UseLoop, What: "/dev/" + e.Name, UsedBy: u.usersOf(e.Name), Blocks: true, Detail: file})
 	}
 	return err
+}
+
+// usersOf lists what is mounted from a loop device or its partitions, and what has it as a part: device-mapper, md.
+func (u *users) usersOf(disk string) (list []string) {
+	number, _ := u.fsys.ReadFile("/sys/block/"+disk+"/dev", maxPathFile)
+	for i := range u.table.Mounts {
+		if m := &u.table.Mounts[i]; m.Device == string(bytes.TrimSpace(number)) || m.Source == "/dev/"+disk || strings.HasPrefix(m.Source, "/dev/"+disk+"p") { // btrfs and partitions have other numbers
+			list = append(list, m.MountPoint)
+		}
+	}
+	holders, _ := u.fsys.ReadDir("/sys/block/"+disk+"/holders", maxDisks)
+	for _, h := range holders {
+		list = append(list, "/dev/"+h.Name)
+	}
+	return list
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,37 @@ func TestKernelHolders(t *testing.T) {
 			}
 			if err := unix.Unmount(dir, 0); (err == unix.EBUSY) != c.blocks {
 				t.Errorf("umount: %v, but blocks = %v", err, c.blocks)
+			}
+		})
+	}
+}
+
+// TestLoopInUse has a file system on a loop device, which has to go before that.
+func TestLoopInUse(t *testing.T) {
+	for fsType, size := range map[string]string{"ext4": "8M", "btrfs": "200M"} {
+		t.Run(fsType, func(t *testing.T) {
+			dir, to := t.TempDir(), t.TempDir()
+			mountTmpfs(t, dir)
+			image := dir + "/image"
+			for _, command := range [][]string{{"truncate", "-s", size, image}, {"mkfs." + fsType, "-q", image}, {"mount", "-o", "loop", image, to}} {
+				if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+					t.Skipf("%s: %v %s", command[0], err, out)
+				}
+			}
+			t.Cleanup(func() { _ = unix.Unmount(to, unix.MNT_DETACH) })
+			fsys, err := hostfs.Open("/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = fsys.Close() }()
+			table, err := mounts.Read(t.Context(), fsys, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := table.Index().At(dir)[0].ID
+			list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == id })
+			if len(errs) > 0 || len(list) != 1 || list[0].Use != mounts.UseLoop || !slices.Equal(list[0].UsedBy, []string{to}) {
+				t.Errorf("users %+v, %v; want a loop device that %s uses", list, errs, to)
 			}
 		})
 	}
