@@ -55,7 +55,8 @@ type KernelUser struct {
 // KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of [KernelHolders].
 const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an unread event of fanotify, " +
 	"an io_uring whose own descriptor is closed, a uprobe of perf or eBPF (end what traces), FUSE passthrough or a kernel service holds; " +
-	"sockets bound to a relative name, and in other namespaces those that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy"
+	"sockets bound to a relative name, and in other namespaces those that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy; " +
+	"loop devices, swap files, exports, interpreters and uprobes are told by their path, which may be that of another mount namespace"
 
 // KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
 // mounts, loop devices, swap files, NFS exports, overlays, bound sockets, interpreters and uprobes, and what is stacked on
