@@ -403,6 +403,17 @@ func TestStoppingDespiteAWait(t *testing.T) {
 	}
 }
 
+// TestBusyTellsWhatIsNotSeen wants the processes to be named that may hold it, too.
+func TestBusyTellsWhatIsNotSeen(t *testing.T) {
+	e := sickNode(t)
+	busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
+	e.Held.Unseen = []string{"process 5003: its thread 5003 (cat) closes a file"}
+	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
+	if want := "Of some processes it is not known what they hold: process 5003: its thread 5003 (cat) closes a file."; !strings.Contains(f.Detail, want) {
+		t.Errorf("says %s, want %q", f.Detail, want)
+	}
+}
+
 // TestRemediesOfKernelUsers wants what is mounted to go first, and a command for each.
 func TestRemediesOfKernelUsers(t *testing.T) {
 	e := sickNode(t)

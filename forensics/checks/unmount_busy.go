@@ -203,7 +203,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s "+
 		"Restarting the kubelet does not help. Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users),
-		mounts.KernelBlind)
+		unlisted(p))
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m))
 	for _, r := range refused {
 		if r.subject == f.Subject {
@@ -213,6 +213,15 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 		}
 	}
 	p.Report(f)
+}
+
+// unlisted says what may hold a mount besides what was found.
+func unlisted(p *forensics.Pass) string {
+	text := strings.TrimPrefix(mounts.KernelBlind, "not visible from outside the kernel: ")
+	if list := held(p).Unseen; len(list) > 0 {
+		text += ". Of some processes it is not known what they hold: " + some(list)
+	}
+	return text
 }
 
 // busyProcesses says which processes hold a mount, and adds how to stop them, in the order in which to do it.
