@@ -108,7 +108,8 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	}
 	held.Namespaces, held.Unseen = result.Namespaces, c.unseen(ctx, result.Problems)
 	for _, q := range result.Queued {
-		held.Unseen = append(held.Unseen, fmt.Sprintf("process %d: %s in the queue of its socket %d, of files that nothing tells", q.PID, Plural(q.Count, "descriptor"), q.FD))
+		where := map[bool]string{false: "in the queue of its socket", true: "registered with its io_uring"}[q.Ring]
+		held.Unseen = append(held.Unseen, fmt.Sprintf("process %d: %s %s %d, of files that nothing tells", q.PID, Plural(q.Count, "descriptor"), where, q.FD))
 	}
 	held.Unseen = append(held.Unseen, closing(e.Threads)...)
 	complete := !slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, fs.ErrPermission) }) && ctx.Err() == nil && seesAllProcesses(c.fs)

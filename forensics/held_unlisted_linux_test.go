@@ -68,14 +68,21 @@ func TestHeldByRing(t *testing.T) {
 	}
 	_ = unix.Close(file)
 	pid := given(t, int(ring))
-	users := usersOf(t, dir)
+	e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stillBusy(t, dir)
+	if slices.Contains(e.Held.Unseen, fmt.Sprintf("process %d: 1 descriptor registered with its io_uring 3, of files that nothing tells", pid)) {
+		return // this kernel tells the name alone
+	}
+	users := forensics.NewModel(&e).UsersOf(forensics.FindMounts(&e.Mounts, dir)[0])
 	if len(users.Holders) != 1 {
 		t.Fatalf("holders %+v, want one", users.Holders)
 	}
 	if h := users.Holders[0]; h.PID != pid || h.Kind != procs.HoldRing || h.FD != 3 || h.Path != name || !h.ByPath {
 		t.Errorf("holder %+v, want the file %q of process %d", h, name, pid)
 	}
-	stillBusy(t, dir)
 }
 
 // TestHeldInQueue has a file open by nothing but a descriptor that nobody has received yet.

@@ -26,7 +26,7 @@ const (
 	// HoldSocket is an open unix socket that is bound to a name, or a connection that such a socket has accepted.
 	HoldSocket HolderKind = "socket"
 	// HoldRing is a file that is registered with an io_uring (io_uring_register(2)), open through that alone, perhaps; FD is the
-	// descriptor of the io_uring. Linux 5.12 and later tell those by their path.
+	// descriptor of the io_uring. Recent kernels tell the path of those; for others (Linux 6.1 is one) see [Queued].
 	HoldRing HolderKind = "io_uring"
 )
 
@@ -89,12 +89,14 @@ type Mark struct {
 	Count int `json:"count"`
 }
 
-// Queued says that descriptors which were passed on (SCM_RIGHTS, unix(7)) wait in the queue of a socket. Of what files they
-// are nothing tells, nor which mounts they hold.
+// Queued says that the kernel has files open for a process of which nothing tells on what mounts they are: those of
+// descriptors that were passed on (SCM_RIGHTS, unix(7)) and wait in the queue of a socket, and those that are registered with
+// an io_uring, where the kernel tells their names alone.
 type Queued struct {
-	PID   int `json:"pid"`
-	FD    int `json:"fd"` // of the socket
-	Count int `json:"count"`
+	PID   int  `json:"pid"`
+	FD    int  `json:"fd"` // of the socket or io_uring
+	Count int  `json:"count"`
+	Ring  bool `json:"io_uring,omitempty"`
 }
 
 // HoldersOptions say what [Holders] looks for. The zero value finds everything.
@@ -128,7 +130,8 @@ type HoldersResult struct {
 	Namespaces []NamespaceHold
 	// Marks are what is watched: of each descriptor one for each superblock or mount.
 	Marks []Mark
-	// Queued are the sockets with descriptors in their queue, if they were asked for.
+	// Queued are the io_urings with files of unknown mounts and, if they were asked for, the sockets with descriptors in their
+	// queue.
 	Queued []Queued
 	// Sockets are the inode numbers of the bound sockets that processes have open, whichever Keep has kept.
 	Sockets []uint64
