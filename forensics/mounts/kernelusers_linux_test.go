@@ -85,11 +85,13 @@ func TestKernelHolders(t *testing.T) {
 		{mounts.UseBinfmt, true, func(t *testing.T, dir string) { interpret(t, writeFile(t, dir, "interpreter"), "F") }},
 		{"binfmt without flag F", false, func(t *testing.T, dir string) { interpret(t, writeFile(t, dir, "interpreter"), "") }},
 		{mounts.UseUprobe, true, func(t *testing.T, dir string) {
-			tracing := t.TempDir()
-			if err := unix.Mount("tracefs", tracing, "tracefs", 0, ""); err != nil {
-				t.Skipf("tracefs: %v", err)
+			const tracing = "/sys/kernel/tracing"
+			if _, err := os.Stat(tracing + "/uprobe_events"); err != nil {
+				if err := unix.Mount("tracefs", tracing, "tracefs", 0, ""); err != nil {
+					t.Skipf("tracefs: %v", err)
+				}
+				t.Cleanup(func() { _ = unix.Unmount(tracing, unix.MNT_DETACH) })
 			}
-			t.Cleanup(func() { _ = unix.Unmount(tracing, unix.MNT_DETACH) })
 			event := fmt.Sprintf("nodeforensics/test%d", os.Getpid())
 			appendTo(t, tracing+"/uprobe_events", "p:"+event+" "+writeFile(t, dir, "pro:gram")+":0x10 arg=%ip\n")
 			t.Cleanup(func() { appendTo(t, tracing+"/uprobe_events", "-:"+event+"\n") })

@@ -14,7 +14,7 @@ import (
 )
 
 // registered finds the files that somebody has told the kernel to use, and that it keeps open: images that are mounted
-// without a loop device, and what binfmt_misc and uprobes list where their file systems are mounted and can be seen. Those of
+// without a loop device, and what binfmt_misc and uprobes list where their file systems are mounted below /proc or /sys. Those of
 // other user namespaces have a binfmt_misc of their own (Linux 6.7). All are told by the path that was given.
 func (u *users) registered() {
 	seen := map[string]bool{}
@@ -23,7 +23,8 @@ func (u *users) registered() {
 		if m.FSType == "erofs" && strings.HasPrefix(m.Device, "0:") { // no block device
 			u.path(m.Source, KernelUser{Use: UseImage, What: m.MountPoint, UserMount: m.ID, Blocks: true, Detail: m.Source})
 		}
-		if m.Class != ClassPseudo || m.Root != "/" || seen[m.Device] || !u.index.Visible(m.ID) {
+		inKernel := strings.HasPrefix(m.MountPoint, "/sys/") || strings.HasPrefix(m.MountPoint, "/proc/") // elsewhere, the way may hang
+		if m.Class != ClassPseudo || !inKernel || m.Root != "/" || seen[m.Device] || !u.index.Visible(m.ID) {
 			continue
 		}
 		seen[m.Device] = true
