@@ -93,8 +93,6 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	}
 	k := keeper{want: w, model: NewModel(e), held: &held, count: map[int]int{}, classes: map[string]mounts.Class{}, nested: nestedNodes(e)}
 	k.known(&e.Mounts)
-	k.copies = mounts.NewCopies(&e.Mounts, w.mount)
-	k.copied(&e.Mounts)
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
 		Group: c.opt.Calls, Self: []int{selfPID()}, Keep: k.keep, Table: k.table, Queues: w.most == maxHoldersAsked,
@@ -102,7 +100,6 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	if err != nil {
 		return Evidence{}, err
 	}
-	held.Copies = k.copies.List()
 	if len(held.Leaked) > 0 {
 		held.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, held.Leaked)
 	}
@@ -210,7 +207,6 @@ type keeper struct {
 	fuse    []mounts.Mount
 	classes map[string]mounts.Class // by superblock
 	nested  nested
-	copies  *mounts.Copies
 }
 
 func (k *keeper) keep(h *procs.Holder) bool {
@@ -244,11 +240,7 @@ func (k *keeper) table(t mounts.Table) {
 	if t.PID == 0 && len(k.held.Uninhabited) < maxUninhabited {
 		k.held.Uninhabited = append(k.held.Uninhabited, t.Namespace)
 	}
-	if t.Namespace == host.Namespace || host.Namespace == 0 {
-		return
-	}
-	k.copied(&t)
-	if k.nested.owns(&t) {
+	if t.Namespace == host.Namespace || host.Namespace == 0 || k.nested.owns(&t) {
 		return
 	}
 	kubelet := k.model.evidence.Kubelet
@@ -260,13 +252,6 @@ func (k *keeper) table(t mounts.Table) {
 			k.held.Leaked = append(k.held.Leaked, LeakedMount{t.Namespace, m})
 			k.want.ids[m.ID] = true
 		}
-	}
-}
-
-// copied finds the copies of wanted mounts, whose holders are wanted, too.
-func (k *keeper) copied(t *mounts.Table) {
-	for _, id := range k.copies.Look(t) {
-		k.want.ids[id] = true
 	}
 }
 

@@ -53,8 +53,6 @@ type Held struct {
 	// Uninhabited are the mount namespaces without a process whose tables were read all the same (Linux 6.12); they are among
 	// the Namespaces or Pinned unless it cannot be seen what keeps them alive.
 	Uninhabited []uint64 `json:"uninhabited_namespaces"`
-	// Copies are mounts that unmounting one of those goes with, mostly in other namespaces: who holds them is in the way.
-	Copies []mounts.Copy `json:"copies,omitempty"`
 	// Asked are the paths of [CollectHolders] that lead over symbolic links.
 	Asked []Asked `json:"asked,omitempty"`
 	// Deleted are files without a name that are open.
@@ -183,38 +181,21 @@ func (m *Model) servedBadly(device string) []Entity {
 	return bad
 }
 
-// HeldBy lists who holds a mount, or a copy of it that is unmounted with it: the processes, and what in the kernel uses it.
+// HeldBy lists who holds a mount: the processes, and what in the kernel uses it.
 func (m *Model) HeldBy(mountID int) (holders []procs.Holder, kernel []mounts.KernelUser) {
 	h := m.evidence.Held
 	if h == nil {
 		return nil, nil
 	}
-	goes := h.goesWith(mountID)
 	for _, p := range h.Holders {
-		if slices.Contains(goes, p.MountID) {
+		if p.MountID == mountID {
 			holders = append(holders, p)
 		}
 	}
 	for _, k := range h.Kernel {
-		if h.usedBy(k, goes) {
+		if k.MountID == mountID {
 			kernel = append(kernel, k)
 		}
 	}
 	return holders, kernel
-}
-
-// goesWith lists a mount and the copies that are unmounted with it.
-func (h *Held) goesWith(mountID int) []int {
-	ids := []int{mountID}
-	for _, c := range h.Copies {
-		if c.MountID == mountID {
-			ids = append(ids, c.CopyID)
-		}
-	}
-	return ids
-}
-
-// usedBy says whether something in the kernel uses a mount or is in the way at one of its copies.
-func (h *Held) usedBy(k mounts.KernelUser, goes []int) bool {
-	return k.MountID == goes[0] || k.Blocks && k.Use != mounts.UseMount && slices.Contains(goes[1:], k.MountID)
 }

@@ -11,8 +11,7 @@ import (
 // MountUsers is everything that was seen to use one mount.
 type MountUsers struct {
 	Mount mounts.Mount `json:"mount"`
-	// Holders hold this very mount, or a copy that is unmounted with it, by its mount id: umount(2) answers EBUSY while one of
-	// them does.
+	// Holders hold this very mount: umount(2) answers EBUSY while one of them does.
 	Holders []HolderProcess `json:"holders"`
 	// Elsewhere are processes that hold the same file system through another mount, mostly one in their own namespace.
 	// They do not keep this mount busy, but the file system, its disk or its server in use.
@@ -46,8 +45,6 @@ type HolderProcess struct {
 	Command     []string `json:"command"`
 	PodUID      string   `json:"pod_uid,omitempty"`
 	ContainerID string   `json:"container_id,omitempty"`
-	// Copy says that it does not hold the mount itself, but a copy that unmounting takes along; see [mounts.Copy].
-	Copy bool `json:"copy,omitempty"`
 }
 
 // NamespaceProcesses says who keeps a mount namespace alive.
@@ -66,10 +63,6 @@ type NamespaceProcesses struct {
 
 // UsersOf lists who uses a mount.
 func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
-	goes := []int{mount.ID}
-	if h := m.evidence.Held; h != nil {
-		goes = h.goesWith(mount.ID)
-	}
 	u := MountUsers{
 		Mount: mount, Holders: []HolderProcess{}, Elsewhere: []HolderProcess{}, Kernel: []mounts.KernelUser{},
 		Servers: append([]FUSEServer{}, m.Servers(mount.Device)...), Leaked: []LeakedMount{}, Namespace: []NamespaceProcesses{},
@@ -80,7 +73,7 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 		switch {
 		case t.Gone || t.MountID == 0:
 			continue
-		case slices.Contains(goes, t.MountID):
+		case t.MountID == mount.ID:
 		case t.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
 			list = &u.CallsElsewhere
 		default:
@@ -95,18 +88,15 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	others := map[uint64]bool{}
 	for _, holder := range h.Holders {
 		switch {
-		case holder.MountID != 0 && slices.Contains(goes, holder.MountID):
-			p := m.HolderProcess(holder)
-			p.Copy = holder.MountID != mount.ID
-			u.Holders = append(u.Holders, p)
-			others[holder.MountNS] = others[holder.MountNS] || p.Copy && holder.MountNS != m.evidence.Mounts.Namespace
+		case holder.MountID == mount.ID && mount.ID != 0:
+			u.Holders = append(u.Holders, m.HolderProcess(holder))
 		case holder.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
 			u.Elsewhere = append(u.Elsewhere, m.HolderProcess(holder))
 			others[holder.MountNS] = others[holder.MountNS] || holder.MountNS != m.evidence.Mounts.Namespace
 		}
 	}
 	for _, k := range h.Kernel {
-		if h.usedBy(k, goes) {
+		if k.MountID == mount.ID {
 			u.Kernel = append(u.Kernel, k)
 		}
 	}
@@ -142,7 +132,7 @@ func (m *Model) HolderProcess(h procs.Holder) HolderProcess {
 			user = held.Users[at].Name
 		}
 	}
-	return HolderProcess{h, p.UID, user, p.Comm, p.Command, p.PodUID, p.ContainerID, false}
+	return HolderProcess{h, p.UID, user, p.Comm, p.Command, p.PodUID, p.ContainerID}
 }
 
 // Namespace says who keeps a mount namespace alive.

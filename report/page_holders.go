@@ -77,9 +77,6 @@ func heldMounts(r Report, h *forensics.Held) []mounts.Mount {
 	for _, k := range h.Kernel {
 		held[k.MountID] = held[k.MountID] || k.Blocks
 	}
-	for _, c := range h.Copies {
-		held[c.MountID] = held[c.MountID] || held[c.CopyID]
-	}
 	var list []mounts.Mount
 	for _, m := range mountItems(r) {
 		if held[m.ID] {
@@ -176,9 +173,6 @@ func holdWords(h forensics.HolderProcess) string {
 	}
 	if h.ByPath {
 		words += ", told by path"
-	}
-	if h.Copy {
-		words += ", on a copy that goes with it"
 	}
 	return words
 }

@@ -71,9 +71,6 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 			map[bool]string{true: " but by a call under way"}[len(u.Calls) > 0])
 	}
 	writeProcesses(b, u.Holders)
-	if slices.ContainsFunc(u.Holders, func(h forensics.HolderProcess) bool { return h.Copy }) {
-		fmt.Fprintln(b, "  copy: a mount on a copy of the same directory, mostly in another namespace; unmounting takes it along and has to wait for it")
-	}
 	if len(u.Calls) > 0 {
 		fmt.Fprintln(b, "  calls under way, which hold it until they return:")
 		writeCalls(b, u.Calls)
@@ -142,9 +139,7 @@ func namespaceText(n forensics.NamespaceProcesses) string {
 func writeProcesses(b *bytes.Buffer, list []forensics.HolderProcess) {
 	rows := [][]string{{"PID", "KIND", "USER", "COMMAND", "CONTAINER", "POD", "PATH"}}
 	for i, h := range list {
-		same := func(o forensics.HolderProcess) bool {
-			return o.PID == h.PID && o.TID == h.TID && o.Kind == h.Kind && o.Copy == h.Copy
-		}
+		same := func(o forensics.HolderProcess) bool { return o.PID == h.PID && o.TID == h.TID && o.Kind == h.Kind }
 		if slices.ContainsFunc(list[:i], same) {
 			continue
 		}
@@ -163,9 +158,6 @@ func writeProcesses(b *bytes.Buffer, list []forensics.HolderProcess) {
 		}
 		if h.TID != 0 {
 			kind += " thread " + strconv.Itoa(h.TID)
-		}
-		if h.Copy {
-			kind += " copy"
 		}
 		if h.Deleted {
 			name += " (deleted)"

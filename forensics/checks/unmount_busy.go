@@ -29,8 +29,7 @@ that very mount, and mounts below it, loop devices, mounted images, swap, NFS ex
 them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
 the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
 itself are not counted. A process in another mount namespace holds its own copy of a mount and does not keep the host's
-busy, unless that copy is on a peer or slave of the mount that the host's is on (shared propagation, as in a container that
-mounts the kubelet's directory with HostToContainer): unmounting takes that one along, and is refused while it is in use. System calls under way hold a mount, too, and are named beside the others. So is what is
+busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
 not in the way, but keeps the file system and its server or disk in use: layers of overlays, other mounts of it.
 
 The kubelet's log shows the refused unmounts themselves, since when, how often, and how long it waits until the next try
@@ -232,9 +231,6 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, hold
 	for _, pid := range pids {
 		first := holders[slices.IndexFunc(holders, func(h procs.Holder) bool { return h.PID == pid })]
 		text, remedy := who(p, pid)+" "+byWhat(first), stopHolder(p, pid)
-		if first.MountID != m.ID {
-			text += fmt.Sprintf(" on mount %d, a copy that is unmounted with it", first.MountID)
-		}
 		if w, waits := waitsLong(p, pid, m.Device); waits {
 			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.thread.TID)
 			remedy = despiteWait(remedy, w)
