@@ -15,9 +15,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 func TestMain(m *testing.M) {
+	testvm.Main()
 	testfuse.Main()
 	os.Exit(m.Run())
 }

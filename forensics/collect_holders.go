@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	k.look(&e.Mounts)
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
-		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Table: k.table,
+		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Table: k.table, Queues: w.most == maxHoldersAsked,
 	})
 	if err != nil {
 		return Evidence{}, err
@@ -108,6 +109,11 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		held.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, held.Leaked)
 	}
 	held.Namespaces, held.Unseen = result.Namespaces, c.unseen(ctx, result.Problems)
+	for _, q := range result.Queued {
+		where := map[bool]string{false: "in the queue of its socket", true: "registered with its io_uring"}[q.Ring]
+		held.Unseen = append(held.Unseen, fmt.Sprintf("process %d: %s %s %d, of files that nothing tells", q.PID, Plural(q.Count, "descriptor"), where, q.FD))
+	}
+	held.Unseen = append(held.Unseen, closing(e.Threads)...)
 	complete := ctx.Err() == nil && seesAllProcesses(c.fs) && !slices.ContainsFunc(result.Problems, func(err error) bool {
 		return errors.Is(err, fs.ErrPermission) || errors.Is(err, hostfs.ErrTruncated)
 	})
@@ -148,6 +154,19 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		})
 	}
 	return part, ctx.Err()
+}
+
+// closing names the threads that wait while they close a file, as that of a process that was killed does: the file is in no
+// table of descriptors any more, and its mount is held until the wait ends.
+func closing(threads []procs.Thread) []string {
+	var list []string
+	for _, t := range threads {
+		closes := slices.ContainsFunc(t.Stack, func(frame string) bool { return frame == "filp_close" || frame == "filp_flush" || frame == "__fput" })
+		if closes && t.Device == "" && !t.Gone {
+			list = append(list, fmt.Sprintf("process %d: its thread %d (%s) closes a file that no table lists any more, and waits in %s", t.PID, t.TID, t.Comm, cmp.Or(t.Wait.Function, t.WChan)))
+		}
+	}
+	return list
 }
 
 // stillLeaked leaves out the mounts that the host has now, and did not have when its table was read: pods that were started

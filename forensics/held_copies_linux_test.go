@@ -22,14 +22,15 @@ func TestBusyByCopy(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		propagation uintptr // of the namespace that the holder is in, 0 for that of the mount
-		over        bool    // something is mounted on the copy
+		over        string  // where on the copy something is mounted, if it is
 		busy        bool
 	}{
-		"a namespace that receives, as with HostToContainer": {unix.MS_SLAVE, false, true},
-		"one that receives and sends, as with Bidirectional": {unix.MS_SHARED, false, true},
-		"one with private copies":                            {unix.MS_PRIVATE, false, false},
-		"a copy that something is mounted on":                {unix.MS_SLAVE, true, false},
-		"the directory above is mounted twice":               {0, false, true},
+		"a namespace that receives, as with HostToContainer": {unix.MS_SLAVE, "", true},
+		"one that receives and sends, as with Bidirectional": {unix.MS_SHARED, "", true},
+		"one with private copies":                            {unix.MS_PRIVATE, "", false},
+		"a copy that something is mounted on":                {unix.MS_SLAVE, "over", false},
+		"a copy that is covered":                             {unix.MS_SLAVE, ".", true},
+		"the directory above is mounted twice":               {0, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			above, twin := t.TempDir(), t.TempDir()
@@ -47,14 +48,16 @@ func TestBusyByCopy(t *testing.T) {
 				held = filepath.Join(twin, "m")
 			}
 			holder := exec.Command("sleep", "1000")
-			holder.Dir = held
 			if err := testvm.OnThread(func() error {
-				if c.propagation == 0 {
-					return holder.Start()
+				var err error
+				if c.propagation != 0 {
+					err = errors.Join(unix.Unshare(unix.CLONE_NEWNS), unix.Mount("", "/", "", unix.MS_REC|c.propagation, ""))
 				}
-				err := errors.Join(unix.Unshare(unix.CLONE_NEWNS), unix.Mount("", "/", "", unix.MS_REC|c.propagation, ""))
-				if c.over {
-					err = errors.Join(err, unix.Mount("tmpfs", filepath.Join(point, "over"), "tmpfs", 0, ""))
+				file, openErr := os.Open(held)
+				defer func() { _ = file.Close() }()
+				holder.ExtraFiles = []*os.File{file}
+				if err = errors.Join(err, openErr); c.over != "" {
+					err = errors.Join(err, unix.Mount("tmpfs", filepath.Join(point, c.over), "tmpfs", 0, ""))
 				}
 				return errors.Join(err, holder.Start())
 			}); err != nil {

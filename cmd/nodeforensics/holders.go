@@ -27,8 +27,9 @@ func (a *app) holdersCommand() *cobra.Command {
 		Use:   "holders PATH…",
 		Short: "Show who keeps a mount busy, without touching it",
 		Long: `holders shows what keeps a mount in use: processes (working and root directory, program, open and mapped files), the
-kernel (mounts, loop devices, swap, overlays, exports, sockets), the process behind a FUSE mount, and the mount namespaces
-from which it is held or that alone still have it. It asks no file system, so it answers also where fuser and lsof hang.
+kernel (mounts, loop devices, images, swap, overlays, exports, sockets, interpreters, uprobes), the process behind a FUSE
+mount, and the mount namespaces from which it is held or that alone still have it. It asks no file system, so it answers
+also where fuser and lsof hang.
 
 PATH is a mount point or another path: then what is mounted below it is shown, and the mount that it lies on. Symbolic links
 are followed as far as that needs no server. Or it is the UID of a pod (in any spelling, or its beginning), the name of a

@@ -82,7 +82,8 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		writeCalls(b, u.Calls)
 	}
 	for _, k := range u.Kernel {
-		words := []string{"  kernel:", string(k.Use), cell(k.What), cell(k.Detail), map[bool]string{true: "(busy)"}[k.Blocks]}
+		usedBy := map[bool]string{true: "(itself used by " + cell(strings.Join(k.UsedBy, ", ")) + ")"}[len(k.UsedBy) > 0]
+		words := []string{"  kernel:", string(k.Use), cell(k.What), cell(k.Detail), usedBy, map[bool]string{true: "(busy)"}[k.Blocks]}
 		fmt.Fprintln(b, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "))
 	}
 	if len(u.Elsewhere)+len(u.CallsElsewhere) > 0 {

@@ -49,6 +49,8 @@ func byWhat(h procs.Holder) string {
 		return "as the program that it runs"
 	case procs.HoldSocket:
 		return fmt.Sprintf("with a socket bound to %q as descriptor %d", h.Path, h.FD)
+	case procs.HoldRing:
+		return fmt.Sprintf("with %q registered with its io_uring, descriptor %d", h.Path, h.FD)
 	case procs.HoldMap:
 		return fmt.Sprintf("with %q in its memory", h.Path)
 	}

@@ -148,6 +148,10 @@ func heldScenarios() map[string][]scenario {
 				name: "held through a copy of another mount", base: sickNode,
 				change: busyCopy(mounts.Copy{Of: 61, MountID: 99, MountPoint: "/host" + deadPoint, Namespace: 77}), outcome: clean,
 			},
+			{
+				name: "a file of an io_uring", base: sickNode, change: busy(procs.Holder{PID: 5000, Kind: procs.HoldRing, FD: 7, Path: deadPoint + "/log", ByPath: true}),
+				want: []string{"warning mount 60"}, says: "process 5000 (nginx) with \"" + deadPoint + "/log\" registered with its io_uring, descriptor 7",
+			},
 			{name: "held through another mount of the file system", base: sickNode, change: holding(func(h *forensics.Held) {
 				h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, MountID: 99, Device: "0:47"}}
 			}), outcome: clean},
@@ -549,6 +553,48 @@ func TestStoppingProcesses(t *testing.T) {
 	}
 	if r := reapRemedy(p, 1); strings.Contains(r.Command, "kill") || !strings.HasPrefix(r.Why, "process 1 (systemd) is to reap them") {
 		t.Errorf("zombies of process 1: %+v", r)
+	}
+}
+
+// TestBusyTellsWhatIsNotSeen wants the processes to be named that may hold it, too.
+func TestBusyTellsWhatIsNotSeen(t *testing.T) {
+	e := sickNode(t)
+	busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
+	e.Held.Unseen = []string{"process 5003: its thread 5003 (cat) closes a file"}
+	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
+	if want := "Of some processes it is not known what they hold: process 5003: its thread 5003 (cat) closes a file."; !strings.Contains(f.Detail, want) {
+		t.Errorf("says %s, want %q", f.Detail, want)
+	}
+}
+
+// TestRemediesOfKernelUsers wants what is mounted to go first, and a command for each.
+func TestRemediesOfKernelUsers(t *testing.T) {
+	e := sickNode(t)
+	holding(func(h *forensics.Held) {
+		for _, k := range []mounts.KernelUser{
+			{Use: mounts.UseBinfmt, What: "/proc/sys/fs/binfmt_misc/qemu-arm", Detail: deadPoint + "/qemu"},
+			{Use: mounts.UseLoop, What: "/dev/loop3", Detail: deadPoint + "/image", UsedBy: []string{"/mnt/inner", "/dev/dm-1"}},
+			{Use: mounts.UseUprobe, What: "bcc/malloc", Detail: deadPoint + "/libc.so"},
+			{Use: mounts.UseImage, UserMount: 71, What: "/layers/1", Detail: deadPoint + "/layer.erofs"},
+			{Use: mounts.UseMount, UserMount: 72, What: deadPoint + "/a/b"},
+		} {
+			k.MountID, k.Device, k.Blocks = 60, "0:47", true
+			h.Kernel = append(h.Kernel, k)
+		}
+	})(t, &e)
+	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
+	for i, want := range []string{
+		"umount -c " + deadPoint + "/a/b", "umount -c /layers/1", "echo -1 > /proc/sys/fs/binfmt_misc/qemu-arm",
+		"losetup -d /dev/loop3", "echo -:bcc/malloc >> /sys/kernel/tracing/uprobe_events",
+	} {
+		if got := f.Remedies[i].Command; got != want {
+			t.Errorf("step %d is %q, want %q", i, got, want)
+		}
+	}
+	for _, want := range []string{deadPoint + "/layer.erofs is mounted at /layers/1 (mount 71)", "has its interpreter " + deadPoint + "/qemu open", "loop device /dev/loop3 uses " + deadPoint + "/image, and is itself in use by /mnt/inner, /dev/dm-1", "uprobe event bcc/malloc is in " + deadPoint + "/libc.so"} {
+		if !strings.Contains(f.Detail, want) {
+			t.Errorf("says %s, want %q", f.Detail, want)
+		}
 	}
 }
 

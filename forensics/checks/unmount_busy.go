@@ -25,7 +25,7 @@ a warning. For a file system that does not answer, is stale or has lost its serv
 has to be unmounted.
 
 It names what makes umount(2) answer EBUSY: processes with a working or root directory, program, open or mapped file on
-that very mount, and mounts below it, loop devices, swap, NFS exports and bound sockets, in the order in which to stop
+that very mount, and mounts below it, loop devices, mounted images, swap, NFS exports, interpreters of binfmt_misc, uprobe events and bound sockets, in the order in which to stop
 them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
 the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
 itself are not counted. A process in another mount namespace keeps the host's mount busy where propagation ties its copy to
@@ -208,7 +208,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 		f.Pods = []string{uid}
 	}
 	if !slices.ContainsFunc(holders, func(h procs.Holder) bool { return !h.ByPath }) &&
-		!slices.ContainsFunc(kernel, func(k mounts.KernelUser) bool { return k.Use == mounts.UseMount }) {
+		!slices.ContainsFunc(kernel, func(k mounts.KernelUser) bool { return k.Use == mounts.UseMount }) { // others are told by path
 		f.Confidence = forensics.Likely
 		f.ConfidenceWhy += "; all of them were told by their path, which misleads where mounts lie on each other"
 	}
@@ -216,8 +216,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	by = append(by, busyKernel(&f, kernel)...)
 	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s%s %s.",
-		g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, holders),
-		strings.ToUpper(mounts.KernelBlind[:1])+mounts.KernelBlind[1:])
+		g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, holders), unlisted(p))
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m, waiting)...)
 	for _, r := range refused {
 		if r.subject == f.Subject {
@@ -235,6 +234,15 @@ func kubeletHolds(p *forensics.Pass, holders []procs.Holder) string {
 		return ""
 	}
 	return " Restarting the kubelet does not help."
+}
+
+// unlisted says what may hold a mount besides what was found.
+func unlisted(p *forensics.Pass) string {
+	text := strings.ToUpper(mounts.KernelBlind[:1]) + mounts.KernelBlind[1:]
+	if list := held(p).Unseen; len(list) > 0 {
+		text += ". Of some processes it is not known what they hold: " + some(list)
+	}
+	return text
 }
 
 // busyProcesses says which processes hold a mount, and adds how to stop them, in the order in which to do it. The steps for
@@ -322,8 +330,8 @@ func stopRank(p *forensics.Pass, pid int) int {
 func busyKernel(f *forensics.Finding, kernel []mounts.KernelUser) []string {
 	var by []string
 	sorting.Stable(kernel, func(a, b mounts.KernelUser) int {
-		if (a.Use == mounts.UseMount) != (b.Use == mounts.UseMount) {
-			return map[bool]int{true: -1, false: 1}[a.Use == mounts.UseMount]
+		if (a.UserMount == 0) != (b.UserMount == 0) {
+			return map[bool]int{true: -1, false: 1}[a.UserMount != 0]
 		}
 		return cmp.Compare(strings.Count(b.What, "/"), strings.Count(a.What, "/"))
 	})
@@ -419,9 +427,19 @@ func kernelText(k mounts.KernelUser) string {
 	case mounts.UseMount:
 		return fmt.Sprintf("mount %d at %s lies on it", k.UserMount, k.What)
 	case mounts.UseLoop:
-		return fmt.Sprintf("loop device %s uses %s", k.What, k.Detail)
+		text := fmt.Sprintf("loop device %s uses %s", k.What, k.Detail)
+		if len(k.UsedBy) > 0 {
+			text += ", and is itself in use by " + some(k.UsedBy)
+		}
+		return text
 	case mounts.UseSwap:
 		return "swap is on in " + k.What
+	case mounts.UseImage:
+		return fmt.Sprintf("%s is mounted at %s (mount %d)", k.Detail, k.What, k.UserMount)
+	case mounts.UseBinfmt:
+		return fmt.Sprintf("%s (binfmt_misc) has its interpreter %s open", k.What, k.Detail)
+	case mounts.UseUprobe:
+		return fmt.Sprintf("uprobe event %s is in %s", k.What, k.Detail)
 	case mounts.UseExport:
 		return fmt.Sprintf("nfsd exports %s", k.What)
 	case mounts.UseSocket:
@@ -433,13 +451,20 @@ func kernelText(k mounts.KernelUser) string {
 func freeKernel(k mounts.KernelUser) forensics.Remedy {
 	r := forensics.Remedy{Why: kernelText(k), Precondition: "nobody needs it any more"}
 	switch k.Use {
-	case mounts.UseMount:
+	case mounts.UseMount, mounts.UseImage:
 		r.Stage = forensics.StageUnmount
 		r.Command, r.Risk = "umount -c "+quote(k.What), "fails while that mount is in use itself, which is the safe answer"
 	case mounts.UseLoop:
-		r.Command, r.Risk = "losetup -d "+quote(k.What), "whoever has mounted or opened the loop device loses its disk: unmount that first"
+		if len(k.UsedBy) > 0 {
+			r.Precondition += ", and what uses it has been unmounted or removed: " + some(k.UsedBy)
+		}
+		r.Command, r.Risk = "losetup -d "+quote(k.What), "while somebody has it mounted or open nothing happens yet: it goes with its last user"
 	case mounts.UseSwap:
 		r.Command, r.Risk = "swapoff "+quote(k.What), "what is swapped out has to fit into memory"
+	case mounts.UseBinfmt:
+		r.Command, r.Risk = "echo -1 > "+quote(k.What), "programs for other machines do not start any more, on the host and in containers, until it is registered again"
+	case mounts.UseUprobe:
+		r.Command, r.Risk = "echo "+quote("-:"+k.What)+" >> /sys/kernel/tracing/uprobe_events", "who traces with it sees no more events; refused while it is enabled"
 	case mounts.UseExport:
 		r.Command, r.Risk = "exportfs -u '*':"+quote(k.What), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
 	default:

@@ -102,7 +102,7 @@ func (r *refusal) finding(p *forensics.Pass) forensics.Finding {
 		Detail:        "Somebody holds it: a process with a file or its working directory there, or a mount on it.",
 	}
 	if ok, _ := p.Evidence.Saw(forensics.SourceHolders); ok {
-		f.Detail += " Nobody who does was found on this node now: it may be over, or it is what cannot be seen in /proc."
+		f.Detail += " Nobody who does was found on this node now: it may be over, or it is what cannot be seen in /proc. Not visible there: " + unlisted(p) + "."
 	} else {
 		f.Detail += " Who it is was not looked for."
 	}

@@ -22,8 +22,8 @@ type Copy struct {
 // Copies finds what propagation ties to mounts of one table. The zero value is not usable, see [NewCopies].
 //
 // What propagates is decided by the mount that a mount lies on, and not by its own mark: a copy is what lies on the same
-// directory of a peer of that, or of a mount that receives from it, directly or by way of others. One on which something
-// else is mounted is none: the kernel passes it over, and leaves it behind.
+// directory of a peer of that, or of a mount that receives from it, directly or by way of others. One below which something
+// else is mounted is none: the kernel passes it over, and leaves it behind; one that is covered as a whole goes.
 type Copies struct {
 	originals map[place][]original
 	devices   map[string]bool // of the originals
@@ -82,7 +82,7 @@ func (c *Copies) Look(t *Table) []int {
 	c.looked[t.Namespace] = true
 	var ids []int
 	var byID map[int]*Mount
-	var below map[int]bool // mounts that others lie on
+	var below map[int]bool // mounts that others lie on, without covering them
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
 		if m.Shared != 0 && m.Master != 0 {
@@ -93,8 +93,10 @@ func (c *Copies) Look(t *Table) []int {
 		}
 		if byID == nil { // most tables have none
 			byID, below = mountsByID(t), map[int]bool{}
-			for j := range t.Mounts {
-				below[t.Mounts[j].ParentID] = true
+			for _, other := range t.Mounts {
+				if on := byID[other.ParentID]; on != nil && on.MountPoint != other.MountPoint {
+					below[on.ID] = true
+				}
 			}
 		}
 		parent := byID[m.ParentID]

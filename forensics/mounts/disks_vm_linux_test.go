@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestOnRealDisks(t *testing.T) {
 	}
 	found := false
 	for _, u := range users {
-		found = found || u.Use == mounts.UseLoop && u.Blocks && u.Device == m.device(dataPoint) && u.Detail == dataPoint+"/image"
+		found = found || u.Use == mounts.UseLoop && u.Blocks && u.Device == m.device(dataPoint) && u.Detail == dataPoint+"/image" && slices.Equal(u.UsedBy, []string{loopPoint})
 	}
 	if !found {
 		t.Errorf("the loop device is not among %+v", users)

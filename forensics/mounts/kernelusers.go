@@ -23,6 +23,9 @@ const (
 	UseSwap    KernelUse = "swap"          // EBUSY: a file on it is swap space
 	UseExport  KernelUse = "nfs-export"    // EBUSY: nfsd exports it
 	UseSocket  KernelUse = "unix-socket"   // EBUSY: a socket is bound to a name on it
+	UseImage   KernelUse = "image"         // EBUSY: a file on it is mounted without a loop device (erofs, Linux 6.12)
+	UseBinfmt  KernelUse = "binfmt"        // EBUSY: binfmt_misc has an interpreter on it open (flag F, Linux 4.8)
+	UseUprobe  KernelUse = "uprobe"        // EBUSY: there is a uprobe event for a program or library on it
 	UseBind    KernelUse = "same-fs"       // another mount of the same superblock
 	UseOverlay KernelUse = "overlay-layer" // a directory on it is a layer of an overlay
 	UseDevice  KernelUse = "block-device"  // device-mapper, md or multipath is on the same disk
@@ -35,25 +38,32 @@ type KernelUser struct {
 	MountID int       `json:"mount_id"`
 	Device  string    `json:"device"`
 	Use     KernelUse `json:"use"`
-	// What is the user: a mount point, a loop device, a swap file, an exported directory, a socket's name.
+	// What is the user: a mount point, a loop device, a swap file, an exported directory, a socket's name, a file of
+	// binfmt_misc, a uprobe event as "group/event".
 	What string `json:"what"`
 	// Socket is the inode number of a socket, as in the link of a descriptor ("socket:[12345]"); 0 for other users.
 	Socket uint64 `json:"socket_inode,omitempty"`
 	// UserMount is the mount that uses it, 0 for other users.
 	UserMount int `json:"user_mount_id,omitempty"`
+	// UsedBy is what uses a loop device in turn, and has to go before it: mount points, and block devices on it.
+	UsedBy []string `json:"used_by,omitempty"`
 	// Blocks says that umount(2) of MountID answers EBUSY because of it.
 	Blocks bool   `json:"blocks"`
 	Detail string `json:"detail,omitempty"`
 }
 
 // KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of [KernelHolders].
-const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an io_uring, " +
-	"an accounting file or a kernel service holds; sockets bound to a relative name, and in other namespaces those that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy"
+const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an unread event of fanotify, " +
+	"an io_uring whose own descriptor is closed, a uprobe of perf or eBPF (end what traces), FUSE passthrough or a kernel service holds; " +
+	"sockets bound to a relative name, and in other namespaces those that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy; " +
+	"loop devices, swap files, exports, interpreters and uprobes are told by their path, which may be that of another mount namespace"
 
 // KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
-// mounts, loop devices, swap files, NFS exports, overlays, bound sockets, and what is stacked on the same disk.
+// mounts, loop devices, swap files, NFS exports, overlays, bound sockets, interpreters and uprobes, and what is stacked on
+// the same disk.
 //
-// It reads /sys/block, /proc/swaps, /proc/fs/nfsd/exports and /proc/net/unix, and touches no mounted file system. What
+// It reads /sys/block, /proc/swaps, /proc/fs/nfsd/exports and /proc/net/unix, and binfmt_misc and tracefs where they are
+// mounted; it touches no other file system. What
 // is absent there is not used; other errors are returned together with what was found.
 //
 // The kernel tells files there by their path, and nothing confirms it: a file on a mount that was covered or detached since,
@@ -63,6 +73,7 @@ func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *Table, want func
 	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, found: []KernelUser{}}
 	u.mounts()
 	u.overlays()
+	u.registered()
 	for _, read := range []func() error{u.loops, u.swaps, u.exports, u.sockets, u.disks} {
 		if err := ctx.Err(); err != nil {
 			u.errs = append(u.errs, fmt.Errorf("kernel users of mounts: %w", err))
@@ -184,9 +195,24 @@ func (u *users) loops() error {
 			continue // not in use
 		}
 		file := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), " (deleted)")
-		u.path(file, KernelUser{Use: UseLoop, What: "/dev/" + e.Name, Blocks: true, Detail: file})
+		u.path(file, KernelUser{Use: UseLoop, What: "/dev/" + e.Name, UsedBy: u.usersOf(e.Name), Blocks: true, Detail: file})
 	}
 	return err
+}
+
+// usersOf lists what is mounted from a loop device or its partitions, and what has it as a part: device-mapper, md.
+func (u *users) usersOf(disk string) (list []string) {
+	number, _ := u.fsys.ReadFile("/sys/block/"+disk+"/dev", maxPathFile)
+	for i := range u.table.Mounts {
+		if m := &u.table.Mounts[i]; m.Device == string(bytes.TrimSpace(number)) || m.Source == "/dev/"+disk || strings.HasPrefix(m.Source, "/dev/"+disk+"p") { // btrfs and partitions have other numbers
+			list = append(list, m.MountPoint)
+		}
+	}
+	holders, _ := u.fsys.ReadDir("/sys/block/"+disk+"/holders", maxDisks)
+	for _, h := range holders {
+		list = append(list, "/dev/"+h.Name)
+	}
+	return list
 }
 
 const (

@@ -1,10 +1,13 @@
 package mounts_test
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -79,6 +82,34 @@ func TestKernelHolders(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = l.Close() })
 		}},
+		{mounts.UseBinfmt, true, func(t *testing.T, dir string) { interpret(t, writeFile(t, dir, "interpreter"), "F") }},
+		{"binfmt without flag F", false, func(t *testing.T, dir string) { interpret(t, writeFile(t, dir, "interpreter"), "") }},
+		{mounts.UseUprobe, true, func(t *testing.T, dir string) {
+			const tracing = "/sys/kernel/tracing"
+			if _, err := os.Stat(tracing + "/uprobe_events"); err != nil {
+				if err := unix.Mount("tracefs", tracing, "tracefs", 0, ""); err != nil {
+					t.Skipf("tracefs: %v", err)
+				}
+				t.Cleanup(func() { _ = unix.Unmount(tracing, unix.MNT_DETACH) })
+			}
+			event := fmt.Sprintf("nodeforensics/test%d", os.Getpid())
+			appendTo(t, tracing+"/uprobe_events", "p:"+event+" "+writeFile(t, dir, "pro:gram")+":0x10 arg=%ip\n")
+			t.Cleanup(func() { appendTo(t, tracing+"/uprobe_events", "-:"+event+"\n") })
+		}},
+		{mounts.UseImage, true, func(t *testing.T, dir string) {
+			if err := unix.Mount("ramfs", dir, "ramfs", 0, ""); err != nil { // the kernel mounts no image that is on tmpfs
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+			to, image := t.TempDir(), writeFile(t, dir, "image")
+			if err := os.WriteFile(image, emptyEROFS(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := unix.Mount(image, to, "erofs", unix.MS_RDONLY, ""); err != nil {
+				t.Skipf("needs Linux 6.12: erofs: %v", err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(to, unix.MNT_DETACH) })
+		}},
 	} {
 		t.Run(string(c.use), func(t *testing.T) {
 			dir := t.TempDir()
@@ -94,6 +125,7 @@ func TestKernelHolders(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := table.Index().At(dir)
+			at = at[len(at)-1:]
 			list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == at[0].ID })
 			if len(errs) > 0 {
 				t.Error(errs)
@@ -110,7 +142,7 @@ func TestKernelHolders(t *testing.T) {
 					}
 				}
 			}
-			if !found {
+			if known := !strings.Contains(string(c.use), " "); found != known {
 				t.Errorf("no %s among %+v", c.use, list)
 			}
 			if err := unix.Unmount(dir, 0); (err == unix.EBUSY) != c.blocks {
@@ -118,6 +150,87 @@ func TestKernelHolders(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLoopInUse has a file system on a loop device, which has to go before that.
+func TestLoopInUse(t *testing.T) {
+	for fsType, size := range map[string]string{"ext4": "8M", "btrfs": "200M"} {
+		t.Run(fsType, func(t *testing.T) {
+			dir, to := t.TempDir(), t.TempDir()
+			mountTmpfs(t, dir)
+			image := dir + "/image"
+			for _, command := range [][]string{{"truncate", "-s", size, image}, {"mkfs." + fsType, "-q", image}, {"mount", "-o", "loop", image, to}} {
+				if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+					t.Skipf("%s: %v %s", command[0], err, out)
+				}
+			}
+			t.Cleanup(func() { _ = unix.Unmount(to, unix.MNT_DETACH) })
+			fsys, err := hostfs.Open("/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = fsys.Close() }()
+			table, err := mounts.Read(t.Context(), fsys, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := table.Index().At(dir)[0].ID
+			list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == id })
+			if len(errs) > 0 || len(list) != 1 || list[0].Use != mounts.UseLoop || !slices.Equal(list[0].UsedBy, []string{to}) {
+				t.Errorf("users %+v, %v; want a loop device that %s uses", list, errs, to)
+			}
+		})
+	}
+}
+
+// writeFile makes a file that is long enough for a program.
+func writeFile(t *testing.T, dir, name string) string {
+	t.Helper()
+	name = filepath.Join(dir, name)
+	if err := os.WriteFile(name, make([]byte, 4096), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func appendTo(t *testing.T, name, text string) {
+	t.Helper()
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = file.Close() }()
+	if _, err := file.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// interpret makes a file the interpreter of what no file begins with.
+func interpret(t *testing.T, file, flags string) {
+	t.Helper()
+	const dir = "/proc/sys/fs/binfmt_misc"
+	if _, err := os.Stat(dir + "/register"); err != nil {
+		if err := unix.Mount("binfmt_misc", dir, "binfmt_misc", 0, ""); err != nil {
+			t.Skipf("binfmt_misc: %v", err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	}
+	name := fmt.Sprintf("nodeforensics-test-%d", os.Getpid())
+	appendTo(t, dir+"/register", ":"+name+":M::"+name+"::"+file+":"+flags)
+	t.Cleanup(func() { appendTo(t, dir+"/"+name, "-1") })
+}
+
+// emptyEROFS is the image of an erofs with an empty directory, as mkfs.erofs(1) makes it.
+func emptyEROFS() []byte {
+	image := make([]byte, 4096)
+	for at, bytes := range map[int]string{
+		0x400: "\xe2\xe1\xf5\xe0\x67\xa1\x96\xba\x03\x00\x00\x00\x0c\x00\x24\x00\x01", 0x424: "\x01", 0x43f: "\x01",
+		0x480: "\x04\x00\x00\x00\xed\x41\x02\x00\x1b", 0x490: "\xff\xff\xff\xff", 0x4a0: "\x24", 0x4a8: "\x18\x00\x02\x00\x24",
+		0x4b4: "\x19\x00\x02\x00...",
+	} {
+		copy(image[at:], bytes)
+	}
+	return image
 }
 
 func TestKernelHoldersOfFiles(t *testing.T) {

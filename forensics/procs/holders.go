@@ -25,6 +25,9 @@ const (
 	HoldMap  HolderKind = "mmap" // a file in its memory, with or without an open descriptor
 	// HoldSocket is an open unix socket that is bound to a name, or a connection that such a socket has accepted.
 	HoldSocket HolderKind = "socket"
+	// HoldRing is a file that is registered with an io_uring (io_uring_register(2)), open through that alone, perhaps; FD is the
+	// descriptor of the io_uring. Recent kernels tell the path of those; for others (Linux 6.1 is one) see [Queued].
+	HoldRing HolderKind = "io_uring"
 )
 
 // A Holder is one thing by which one process holds one mount.
@@ -33,7 +36,7 @@ type Holder struct {
 	Kind HolderKind `json:"kind"`
 	// TID is the thread that has this for itself, after unshare(2) or setns(2); 0 for what all threads of the process share.
 	TID int `json:"tid,omitempty"`
-	// FD is the descriptor of a file or socket, -1 for the other kinds.
+	// FD is the descriptor of a file, socket or io_uring, -1 for the other kinds.
 	FD int `json:"fd"`
 	// Path is what the kernel calls the file: a path in the mount namespace of the file, and not of the reader. On a
 	// detached mount it begins at the root of that mount.
@@ -45,7 +48,7 @@ type Holder struct {
 	Device  string `json:"device,omitempty"`
 	// ByPath says that mount and superblock were concluded from the path and nothing confirms them: on a mount that was
 	// covered by another since, or detached, the path misleads. So it is for the working directory, the root and the
-	// program; for sockets, whose path is what they were bound to by a process that may have been another; for descriptors before Linux 3.15, which has no mnt_id in fdinfo; and, where all holders are asked for, for
+	// program; for what an io_uring has; for sockets, whose path is what they were bound to by a process that may have been another; for descriptors before Linux 3.15, which has no mnt_id in fdinfo; and, where all holders are asked for, for
 	// descriptors whose path leaves no doubt as far as the mount table shows: see [HoldersOptions].
 	ByPath bool `json:"by_path,omitempty"`
 	// Detached says that the mount is in no table that could be read: it was unmounted lazily and lives on through its
@@ -86,6 +89,16 @@ type Mark struct {
 	Count int `json:"count"`
 }
 
+// Queued says that the kernel has files open for a process of which nothing tells on what mounts they are: those of
+// descriptors that were passed on (SCM_RIGHTS, unix(7)) and wait in the queue of a socket, and those that are registered with
+// an io_uring, where the kernel tells their names alone.
+type Queued struct {
+	PID   int  `json:"pid"`
+	FD    int  `json:"fd"` // of the socket or io_uring
+	Count int  `json:"count"`
+	Ring  bool `json:"io_uring,omitempty"`
+}
+
 // HoldersOptions say what [Holders] looks for. The zero value finds everything.
 type HoldersOptions struct {
 	// Group remembers the reads that have not come back.
@@ -102,13 +115,15 @@ type HoldersOptions struct {
 	// processes have been read, and then those of [mounts.Uninhabited], which have no PID. [Holders] itself does not keep
 	// them: the mounts are valid until the function returns.
 	Table func(mounts.Table)
+	// Queues asks each socket for the descriptors in its queue (Linux 5.8), which takes as long as asking for a mount id.
+	Queues bool
 	// Limits keep the work in bounds: Processes, Read and Lost count here.
 	Limits Limits
 }
 
 // HoldersResult is what one pass over /proc showed.
 type HoldersResult struct {
-	// Holders are ordered by pid, threads after their process, then root, cwd, exe, descriptors, maps and sockets.
+	// Holders are ordered by pid, threads after their process, then root, cwd, exe, descriptors, maps, io_urings and sockets.
 	Holders []Holder
 	// FUSE are the processes that serve FUSE file systems, and Namespaces those that hold mount namespaces by a
 	// descriptor.
@@ -116,6 +131,9 @@ type HoldersResult struct {
 	Namespaces []NamespaceHold
 	// Marks are what is watched: of each descriptor one for each superblock or mount.
 	Marks []Mark
+	// Queued are the io_urings with files of unknown mounts and, if they were asked for, the sockets with descriptors in their
+	// queue.
+	Queued []Queued
 	// Sockets are the inode numbers of the bound sockets that processes have open, whichever Keep has kept.
 	Sockets []uint64
 	// Processes and Descriptors count what was looked at.
@@ -166,6 +184,7 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		result.FUSE = append(result.FUSE, s.fuse...)
 		result.Namespaces = append(result.Namespaces, s.pins...)
 		result.Marks = append(result.Marks, s.marks...)
+		result.Queued = append(result.Queued, s.queued...)
 		result.Processes += s.processes
 		result.Descriptors += s.descriptors
 		for ns, pids := range s.members {

@@ -46,7 +46,7 @@ type hold struct {
 }
 
 // holdKinds is in the order in which the holders of a process are listed.
-var holdKinds = [...]HolderKind{HoldRoot, HoldCwd, HoldExe, HoldFD, HoldMap, HoldSocket}
+var holdKinds = [...]HolderKind{HoldRoot, HoldCwd, HoldExe, HoldFD, HoldMap, HoldRing, HoldSocket}
 
 const (
 	atRoot = uint8(iota)
@@ -54,6 +54,7 @@ const (
 	atExe
 	atFD
 	atMap
+	atRing
 	atSocket
 )
 
@@ -93,6 +94,8 @@ type scanner struct {
 	fuse        []FUSEDevice
 	pins        []NamespaceHold
 	marks       []Mark
+	queues      bool
+	queued      []Queued
 	members     map[uint64][]int // by mount namespace, some of its processes
 	maps        []byte           // the buffer for maps; nil while a read that did not come back has it
 	processes   int
@@ -109,7 +112,7 @@ func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []in
 		if err != nil {
 			break // /proc was there a moment ago
 		}
-		s := &scanner{c: c, own: own, bound: bound, members: map[uint64][]int{}, paths: map[string]*named{}, devices: map[uint64]string{}}
+		s := &scanner{c: c, own: own, bound: bound, members: map[uint64][]int{}, paths: map[string]*named{}, devices: map[uint64]string{}, queues: opt.Queues}
 		scanners = append(scanners, s)
 		all.Go(func() {
 			defer func() { _ = c.proc.Close() }()
@@ -348,6 +351,7 @@ func (s *scanner) special(p *subject, name, text []byte) {
 	if inode, ok := socketInode(text); ok {
 		if fd := number(name); p.shared == nil || p.shared[fd] != s.name(text) {
 			s.sockets = append(s.sockets, openSocket{inode, int32(fd)})
+			s.readQueue(p, name)
 		}
 		return
 	}
@@ -357,6 +361,9 @@ func (s *scanner) special(p *subject, name, text []byte) {
 		return
 	case "anon_inode:[fanotify]":
 		s.readMarks(p, name, "fanotify")
+		return
+	case "anon_inode:[io_uring]":
+		s.readRing(p, name)
 		return
 	}
 	if !bytes.HasPrefix(text, []byte("mnt:")) {
