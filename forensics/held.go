@@ -35,7 +35,7 @@ type LeakedMount struct {
 // Held is what keeps mounts in use. Collect looks for it at mounts below the kubelet's directory, network and FUSE file
 // systems, and those that do not answer as they should.
 type Held struct {
-	// Holders are processes. Of one mount at most some are listed; LeftOut counts the rest.
+	// Holders are processes. Of one mount at most some are listed, and of Kernel; LeftOut counts the rest of both.
 	Holders []procs.Holder `json:"holders"`
 	LeftOut int            `json:"holders_left_out,omitempty"`
 	// Unseen says which processes could not be looked at, wholly or in part. Where it is not empty, that there is no holder is
