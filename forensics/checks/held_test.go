@@ -237,7 +237,7 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "a container's own mount is only information", base: wellNode,
 				change: leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: "/data", FSType: "fuse.s3fs", Source: "s3fs"}),
-				want:   []string{"info mount 901"},
+				want:   []string{"info mount 901"}, says: "is not mounted on the host, but in the mount namespace of process 5001",
 			},
 			{name: "none", base: wellNode, outcome: clean},
 		},

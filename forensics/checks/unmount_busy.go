@@ -204,8 +204,8 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	by = append(by, busyKernel(&f, kernel)...)
 	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s%s "+
-		"Not visible in /proc: %s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, holders),
-		mounts.KernelBlind)
+		"%s.", g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, holders),
+		capital(mounts.KernelBlind))
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m, waiting)...)
 	for _, r := range refused {
 		if r.subject == f.Subject {
