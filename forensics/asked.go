@@ -31,8 +31,13 @@ func (h *Held) AskedPath(query string) string {
 }
 
 // asked follows the symbolic links of the paths that are asked for, as far as they lie on file systems that are neither
-// dead nor a server's: a path is not followed onto any other, and what is behind stays as it was written.
+// dead nor a server's: a path is not followed onto any other, and what is behind stays as it was written. None is where the
+// table is that of another namespace, as in a container that sees the host's processes: there the same path may lead onto a
+// dead mount that the table does not have.
 func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table) []Asked {
+	if t.Namespace != ownNamespace(c.fs) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	index := t.Index()
