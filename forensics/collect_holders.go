@@ -126,7 +126,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	k.addAll(result.Holders)
 	k.nested.forgive(&held)
 	held.Copies = k.used(k.copies.Found())
-	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
+	if _, ok := c.sameHere(ctx, &e.Mounts)(passwd); ok {
+		held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
+	}
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
 	held.Kernel = slices.DeleteFunc(held.Kernel, func(u mounts.KernelUser) bool { // those are among the holders, with their process
