@@ -99,7 +99,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	k.look(&e.Mounts)
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
-		Group: c.opt.Calls, Self: []int{selfPID()}, Keep: k.keep, Table: k.table,
+		Group: c.opt.Calls, Self: append([]int{selfPID()}, c.opt.Own...), Keep: k.keep, Table: k.table,
 	})
 	if err != nil {
 		return Evidence{}, err

@@ -51,6 +51,10 @@ type Options struct {
 	Command   []string `json:"command,omitempty"`
 	RedactKey []byte   `json:"redact_key,omitempty"`
 
+	// Own are further processes that belong to the examination, as the parent that has a child collect: what they hold, they
+	// hold for its time only, and it is left out.
+	Own []int `json:"own,omitempty"`
+
 	// Emit, if set, receives every part of the evidence as soon as it is there, from one goroutine at a time.
 	Emit func(Evidence) `json:"-"`
 	// Progress, if set, is told what is being done, from one goroutine at a time.

@@ -285,6 +285,20 @@ func TestHoldersLoseOutput(t *testing.T) {
 	_ = out.Close()
 }
 
+// TestHoldersFromWithin looks from a working directory on the mount: this run is none of those that keep it busy.
+func TestHoldersFromWithin(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir := t.TempDir()
+	mountNow(t, "within", dir, "tmpfs", 0)
+	cmd := command(t, "holders", ".")
+	cmd.Dir = dir
+	if o := finish(t, cmd); !strings.Contains(o.stdout, "holds this mount") || strings.Contains(o.stdout, "COMMAND") {
+		t.Errorf("holders:\n%s%s", o.stdout, o.stderr)
+	}
+}
+
 func TestHoldersOfNothing(t *testing.T) {
 	o := finish(t, command(t, "holders", "no-such-volume"))
 	if o.status != exitFailed || !strings.Contains(o.stderr, "no-such-volume") {
