@@ -196,6 +196,15 @@ func (m *Model) CopiesOf(mountID int) []mounts.Copy {
 	return copies
 }
 
+// DescribeCopy names a copy: "mount 99 at /x", with its namespace if that is not the host's.
+func (m *Model) DescribeCopy(c mounts.Copy) string {
+	text := fmt.Sprintf("mount %d at %s", c.MountID, c.MountPoint)
+	if m.IsElsewhere(c.Namespace) {
+		text += fmt.Sprintf(" in mount namespace %d", c.Namespace)
+	}
+	return text
+}
+
 // busyBy are the ids of the mounts whose use makes a mount busy: its own, and those of its copies.
 func (m *Model) busyBy(mountID int) map[int]bool {
 	ids := map[int]bool{mountID: mountID != 0}

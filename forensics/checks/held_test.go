@@ -81,7 +81,7 @@ func busyCopy(c mounts.Copy) change {
 	return holding(func(held *forensics.Held) {
 		held.Holders = append(held.Holders, procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
 		held.Copies = append(held.Copies, c)
-	}, process(nginx))
+	}, process(nginx), func(_ testing.TB, e *forensics.Evidence) { e.Mounts.Namespace = 1 })
 }
 
 func heldScenarios() map[string][]scenario {

@@ -257,11 +257,7 @@ func onCopy(p *forensics.Pass, m mounts.Mount, h procs.Holder) string {
 	if at < 0 {
 		return ""
 	}
-	c := copies[at]
-	if c.Namespace == p.Evidence.Mounts.Namespace {
-		return fmt.Sprintf(" on mount %d at %s, which propagation ties to it", c.MountID, c.MountPoint)
-	}
-	return fmt.Sprintf(" on mount %d at %s in mount namespace %d, which propagation ties to it", c.MountID, c.MountPoint, c.Namespace)
+	return " on " + p.Model.DescribeCopy(copies[at]) + ", which propagation ties to it"
 }
 
 // despiteWait is how to stop a process although its thread waits: SIGKILL, which is also what the kubelet and systemd send in the
