@@ -217,7 +217,7 @@ func (c *collector) secondLook(ctx context.Context) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx) // it is short, and a hang that is over must not be reported
-	threads := procs.Resample(ctx, c.fs, e.Threads, procs.Options{Group: c.opt.Calls, Self: []int{selfPID()}})
+	threads := procs.Resample(ctx, c.fs, e.Threads, procs.Options{Group: c.opt.Calls, Self: c.opt.self()})
 	still := map[string]bool{} // superblocks that somebody still waits for
 	for _, t := range threads {
 		still[t.Device] = still[t.Device] || !t.Gone

@@ -38,7 +38,7 @@ func CollectHolders(ctx context.Context, opt Options, queries ...string) (Eviden
 	c.read(ctx, SourceProcesses, 2*readLimit, c.processes)
 	c.read(ctx, SourceHolders, 2*readLimit, func(ctx context.Context) (Evidence, error) {
 		e := c.seen()
-		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asked: c.asked(ctx, queries, &e.Mounts)}
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, apart: true, asked: c.asked(ctx, queries, &e.Mounts)}
 		for _, query := range queries {
 			for _, m := range FindMounts(&e.Mounts, (&Held{Asked: w.asked}).AskedPath(query)) {
 				w.ids[m.ID] = true
@@ -62,7 +62,8 @@ type wanted struct {
 	ids     map[int]bool
 	devices map[string]bool
 	asked   []Asked
-	most    int // holders of one mount
+	most    int  // holders of one mount
+	apart   bool // also what other namespaces have of them
 }
 
 func wantedBy(e *Evidence) wanted {
@@ -99,7 +100,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	k.look(&e.Mounts)
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
-		Group: c.opt.Calls, Self: append([]int{selfPID()}, c.opt.Own...), Keep: k.keep, Table: k.table,
+		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Table: k.table,
 	})
 	if err != nil {
 		return Evidence{}, err
@@ -125,7 +126,11 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	}
 	k.addAll(result.Holders)
 	k.nested.forgive(&held)
-	held.Copies = k.used(k.copies.Found())
+	copies := k.copies.Found()
+	held.Apart = slices.DeleteFunc(held.Apart, func(l LeakedMount) bool {
+		return slices.ContainsFunc(copies, func(c mounts.Copy) bool { return c.MountID == l.Mount.ID })
+	})
+	held.Copies = k.used(copies)
 	if _, ok := c.sameHere(ctx, &e.Mounts)(passwd); ok {
 		held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
 	}
@@ -256,6 +261,7 @@ func (k *keeper) table(t mounts.Table) {
 	if t.Namespace == host.Namespace || host.Namespace == 0 || k.nested.owns(&t) {
 		return
 	}
+	k.apart(&t)
 	kubelet := k.model.evidence.Kubelet
 	if kubelet != nil && kubelet.MountNS == t.Namespace {
 		return // that is where the kubelet mounts
@@ -265,6 +271,17 @@ func (k *keeper) table(t mounts.Table) {
 			k.held.Leaked = append(k.held.Leaked, LeakedMount{t.Namespace, m})
 			k.want.ids[m.ID] = true
 		}
+	}
+}
+
+// apart finds what another namespace has of the mounts that somebody asks for.
+func (k *keeper) apart(t *mounts.Table) {
+	if !k.want.apart {
+		return
+	}
+	list := mounts.Apart(&k.model.evidence.Mounts, t, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
+	for _, m := range list[:min(len(list), maxLeaked-len(k.held.Apart))] {
+		k.held.Apart = append(k.held.Apart, LeakedMount{t.Namespace, m})
 	}
 }
 

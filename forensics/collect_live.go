@@ -119,7 +119,7 @@ func (c *collector) procsOptions() procs.Options {
 	if host.Namespace != 0 {
 		c.tables[host.Namespace] = host.Index()
 	}
-	return procs.Options{Group: c.opt.Calls, Self: []int{selfPID()}, Table: c.table}
+	return procs.Options{Group: c.opt.Calls, Self: c.opt.self(), Table: c.table}
 }
 
 // table is the mount table of a process's namespace, read once a namespace.

@@ -40,7 +40,8 @@ func (m *Model) Describe(e Entity) string {
 	case KindProcess:
 		pid, err := strconv.Atoi(e.ID)
 		if p, ok := m.Process(pid); err == nil && ok {
-			return fmt.Sprintf("process %d (%s), state %s", p.PID, p.Comm, p.State)
+			words := map[string]string{"T": "stopped, ", "t": "stopped by a debugger, ", "Z": "has ended, "}
+			return fmt.Sprintf("process %d (%s), %sstate %s", p.PID, p.Comm, words[p.State], p.State)
 		}
 	case KindDisk:
 		if list := m.MountsOf(e.ID); len(list) > 0 {

@@ -328,7 +328,7 @@ func (g *graph) headline(chain []Entity, members []int) Finding {
 	return g.findings[best]
 }
 
-// remedies are the headline's steps, then those of the others from the root on, each command once.
+// remedies are the headline's steps, then those of the others from the root on, each command once, stage by stage.
 func (g *graph) remedies(head Finding, members []int) []Remedy {
 	all := slices.Clone(head.Remedies)
 	for _, i := range members {
@@ -340,6 +340,7 @@ func (g *graph) remedies(head Finding, members []int) []Remedy {
 			steps = append(steps, r)
 		}
 	}
+	sorting.Stable(steps, func(a, b Remedy) int { return cmp.Compare(a.Stage, b.Stage) })
 	return steps
 }
 

@@ -55,6 +55,9 @@ type Held struct {
 	// Uninhabited are the mount namespaces without a process whose tables were read all the same (Linux 6.12); they are among
 	// the Namespaces or Pinned unless it cannot be seen what keeps them alive.
 	Uninhabited []uint64 `json:"uninhabited_namespaces"`
+	// Apart are mounts of other namespaces, of file systems that [CollectHolders] was asked for and the host has mounted, too:
+	// those that an unmount on the host does not reach. Absent where nobody asked.
+	Apart []LeakedMount `json:"copies_apart,omitempty"`
 	// Asked are the paths of [CollectHolders] that lead over symbolic links.
 	Asked []Asked `json:"asked,omitempty"`
 	// Deleted are files without a name that are open.

@@ -24,6 +24,7 @@ const (
 type podFacts struct {
 	namespace, name string
 	live, deleting  bool
+	listed          bool // by somebody who wants it, not only by what it has left
 	why             string
 }
 
@@ -46,6 +47,7 @@ func (m *Model) livePods() map[string]podFacts {
 		f := pods[p.UID]
 		if p.Source != "log-dir" && p.Source != "runtime" { // which outlive the pod
 			f = note(p.UID, "listed by "+p.Source)
+			f.listed = true
 		}
 		if p.Name != "" {
 			f.namespace, f.name = p.Namespace, p.Name
@@ -59,7 +61,7 @@ func (m *Model) livePods() map[string]podFacts {
 	if m.evidence.Cluster != nil {
 		for _, p := range m.evidence.Cluster.Pods {
 			f := note(p.UID, "in the dump of the API")
-			f.namespace, f.name, f.deleting = p.Namespace, p.Name, f.deleting || p.Deleting != nil
+			f.namespace, f.name, f.deleting, f.listed = p.Namespace, p.Name, f.deleting || p.Deleting != nil, true
 			pods[p.UID] = f
 		}
 	}
@@ -140,6 +142,8 @@ func (m *Model) PodState(uid string) (PodState, string) {
 		return PodTerminating, f.why
 	case f.live && m.listed != nil && !m.listed[uid]:
 		return PodTerminating, f.why + ", but the kubelet no longer lists it"
+	case f.live && !f.listed && m.goesByLog(uid):
+		return PodTerminating, f.why + ", but the kubelet's log shows a deletion that has not ended"
 	case f.live:
 		return PodLive, f.why
 	}

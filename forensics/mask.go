@@ -21,10 +21,12 @@ func mask(r *redact.Redactor, part *Evidence) {
 		p.Command = r.Args("command lines", p.Command)
 	}
 	if h := part.Held; h != nil {
-		for i := range h.Leaked {
-			t := mounts.Table{Mounts: []mounts.Mount{h.Leaked[i].Mount}}
-			maskTable(r, &t)
-			h.Leaked[i].Mount = t.Mounts[0]
+		for _, list := range [][]LeakedMount{h.Leaked, h.Apart} {
+			for i := range list {
+				t := mounts.Table{Mounts: []mounts.Mount{list[i].Mount}}
+				maskTable(r, &t)
+				list[i].Mount = t.Mounts[0]
+			}
 		}
 	}
 	if k := part.Kubelet; k != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -51,6 +52,7 @@ func TestPodOf(t *testing.T) {
 func TestPodState(t *testing.T) {
 	deleted := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	listed := kubelet.Pod{UID: liveUID, Namespace: "default", Name: "web", Source: "kubelet"}
+	unfinished := &logs.Story{Deletions: []logs.Deletion{{PodUID: deadUID, Stage: "volumes", Proven: true}}}
 	all := []string{forensics.SourceKubeletPods, forensics.SourceCgroups, forensics.SourceProcesses}
 	for _, tt := range []struct {
 		name   string
@@ -81,6 +83,12 @@ func TestPodState(t *testing.T) {
 		{"a list that was cut", all[1:], func(e *forensics.Evidence) {
 			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceTruncated})
 		}, forensics.PodUnknown},
+		{"a cgroup, and a deletion in the log", all, func(e *forensics.Evidence) {
+			e.Pods, e.Cgroups, e.Logs = nil, []containers.PodCgroup{{PodUID: deadUID}}, unfinished
+		}, forensics.PodTerminating},
+		{"a cgroup, and an earlier deletion of a pod that is listed", all, func(e *forensics.Evidence) {
+			e.Pods, e.Logs = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "kubelet"}), unfinished
+		}, forensics.PodLive},
 		{"processes not seen", all[:2], func(*forensics.Evidence) {}, forensics.PodUnknown},
 		{"cgroups not seen", []string{all[0], all[2]}, func(*forensics.Evidence) {}, forensics.PodUnknown},
 	} {

@@ -12,7 +12,8 @@ import (
 // MountUsers is everything that was seen to use one mount.
 type MountUsers struct {
 	Mount mounts.Mount `json:"mount"`
-	// Holders hold this very mount or one of its copies: umount(2) answers EBUSY while one of them does.
+	// Holders hold this very mount or one of its copies: umount(2) answers EBUSY while one of them does. Of those that are
+	// known by path alone, each may hold another mount that is stacked on the same mount point instead.
 	Holders []HolderProcess `json:"holders"`
 	Copies  []mounts.Copy   `json:"copies"`
 	// Elsewhere are processes that hold the same file system through a mount that is none of those, as a private one in their
@@ -61,6 +62,8 @@ type NamespaceProcesses struct {
 	MountedAt []string `json:"mounted_at"`
 	Pods      []string `json:"pods"`
 	Commands  []string `json:"commands"` // names of its processes, each once
+	// Apart is where it has the mount that was asked for, too, and keeps it when that is unmounted here.
+	Apart []string `json:"copies_apart,omitempty"`
 	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
 	Unread bool `json:"unread,omitempty"`
 }
@@ -93,7 +96,7 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	others := map[uint64]bool{}
 	for _, holder := range h.Holders {
 		switch {
-		case ids[holder.MountID]:
+		case ids[holder.MountID], holder.ByPath && m.stacked(holder.MountID, mount):
 			u.Holders = append(u.Holders, m.HolderProcess(holder))
 		case holder.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
 			u.Elsewhere = append(u.Elsewhere, m.HolderProcess(holder))
@@ -114,13 +117,30 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 			others[l.Namespace] = true
 		}
 	}
+	apart := map[uint64][]string{}
+	for _, l := range h.Apart {
+		if l.Mount.Device == mount.Device && l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
+			if !slices.Contains(apart[l.Namespace], l.Mount.MountPoint) { // several may be stacked
+				apart[l.Namespace] = append(apart[l.Namespace], l.Mount.MountPoint)
+			}
+			others[l.Namespace] = true
+		}
+	}
 	for ns, other := range others {
 		if other && ns != 0 {
-			u.Namespace = append(u.Namespace, m.Namespace(ns))
+			n := m.Namespace(ns)
+			n.Apart = apart[ns]
+			u.Namespace = append(u.Namespace, n)
 		}
 	}
 	sorting.Stable(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
 	return u
+}
+
+// stacked says whether a mount of the host lies on the mount point of another one, so that a path does not tell which of them is meant.
+func (m *Model) stacked(id int, on mounts.Mount) bool {
+	other, ok := m.host.ByID(id)
+	return ok && on.MountPoint == other.MountPoint && on.MountPoint != "/"
 }
 
 func (m *Model) mountCall(t procs.Thread) MountCall {

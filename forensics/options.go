@@ -51,14 +51,12 @@ type Options struct {
 	Command   []string `json:"command,omitempty"`
 	RedactKey []byte   `json:"redact_key,omitempty"`
 
-	// Own are further processes that belong to the examination, as the parent that has a child collect: what they hold, they
-	// hold for its time only, and it is left out.
-	Own []int `json:"own,omitempty"`
-
 	// Emit, if set, receives every part of the evidence as soon as it is there, from one goroutine at a time.
 	Emit func(Evidence) `json:"-"`
 	// Progress, if set, is told what is being done, from one goroutine at a time.
 	Progress func(string) `json:"-"`
+	// Self are further processes of the examination, as that which has started this one: what they hold is left out.
+	Self []int `json:"self,omitempty"`
 	// Calls, if set, records the calls that do not return.
 	Calls *probe.Group `json:"-"`
 	// Now is the clock; time.Now by default.
@@ -72,6 +70,9 @@ const (
 	DefaultInterval  = 5 * time.Second
 	DefaultLogsSince = 24 * time.Hour
 )
+
+// self are the processes of the examination.
+func (o Options) self() []int { return append([]int{selfPID()}, o.Self...) }
 
 func (o Options) withDefaults() Options {
 	o.Root = cmp.Or(o.Root, "/")

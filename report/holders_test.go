@@ -18,7 +18,7 @@ func TestHolders(t *testing.T) {
 		{ID: 7, Device: "0:50", Root: "/", MountPoint: evil, FSType: "nfs4", Class: mounts.ClassNetwork, Source: "10.0.0.9:/x"},
 	}}
 	e.Health = []mounts.Health{{MountID: 7, Device: "0:50", MountPoint: evil, Status: mounts.StatusHung, Seconds: 60}}
-	e.Processes = []procs.Process{{PID: 4711, Comm: evil, State: "D", UID: 1000, Command: []string{"x"}, MountNS: 1}}
+	e.Processes = []procs.Process{{PID: 4711, Comm: evil, State: "D", UID: 1000, Command: []string{"x"}, MountNS: 1}, {PID: 4800, Comm: "server", State: "T", Command: []string{}, MountNS: 1}}
 	e.Held = &forensics.Held{
 		Holders: []procs.Holder{
 			{PID: 4711, Kind: procs.HoldFD, FD: 5, Path: evil + strings.Repeat("x", 4096), MountID: 7, Device: "0:50", Deleted: true},
@@ -28,7 +28,7 @@ func TestHolders(t *testing.T) {
 		Copies:  []mounts.Copy{{Of: 7, MountID: 71, MountPoint: "/tied" + evil, Namespace: 8}},
 		Kernel:  []mounts.KernelUser{{MountID: 7, Device: "0:50", Use: mounts.UseLoop, What: "/dev/loop3", Blocks: true}},
 		Leaked:  []forensics.LeakedMount{{Namespace: 8, Mount: mounts.Mount{ID: 70, MountPoint: "/copy", FSType: "ext4", Source: "/dev/sdb"}}},
-		Servers: []forensics.FUSEServer{}, Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{},
+		Servers: []forensics.FUSEServer{{Device: "0:50", PID: 4800, Why: "told"}}, Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{},
 		Pinned: []forensics.PinnedNamespace{{Namespace: 8, MountPoint: "/run/snapd/ns/x.mnt"}}, Users: []forensics.User{{UID: 1000, Name: "vicky"}},
 	}
 	html := page(t, report.Report{Evidence: e})
@@ -36,7 +36,8 @@ func TestHolders(t *testing.T) {
 	section, _, _ = strings.Cut(section, "</section>")
 	for _, want := range []string{
 		"fd 5, deleted", "cwd of thread 4712, told by path", "vicky", "1 use in the kernel", "loop /dev/loop3",
-		"mount 71 at /tied", "keeps it busy as well", "mount 99, which is in no table", "only in mount namespace 8", "mounted at /run/snapd/ns/x.mnt", "&lt;script&gt;",
+		"mount 71 at /tied", "keeps it busy as well", "mount 99, which is in no table: 1 process", "served by process 4800, which is stopped (state T)",
+		"only in mount namespace 8", "mounted at /run/snapd/ns/x.mnt", "&lt;script&gt;",
 	} {
 		if !strings.Contains(section, want) {
 			t.Errorf("the section does not say %q", want)

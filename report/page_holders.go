@@ -112,13 +112,16 @@ func newHolderGroup(model *forensics.Model, u forensics.MountUsers, names podBoo
 	}
 	for _, s := range u.Servers {
 		trouble, _ := model.ServerTrouble(s.PID)
+		if trouble != "" {
+			trouble = ", which " + trouble
+		}
 		switch {
 		case s.PID == 0:
 			g.note("served by nobody: %s", s.Why)
 		case s.Guess:
-			g.note("probably served by process %d %s: %s", s.PID, trouble, s.Why)
+			g.note("probably served by process %d%s: %s", s.PID, trouble, s.Why)
 		default:
-			g.note("served by process %d %s", s.PID, trouble)
+			g.note("served by process %d%s", s.PID, trouble)
 		}
 	}
 	for _, c := range u.Copies {

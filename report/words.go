@@ -56,8 +56,10 @@ func edgeWords(cause, effect forensics.Kind) string {
 	case [2]forensics.Kind{forensics.KindSubsystem, forensics.KindKubelet}:
 		return "stops"
 	case [2]forensics.Kind{forensics.KindProcess, forensics.KindThread},
-		[2]forensics.Kind{forensics.KindProcess, forensics.KindMount}:
+		[2]forensics.Kind{forensics.KindProcess, forensics.KindSuperblock}:
 		return "serves"
+	case [2]forensics.Kind{forensics.KindProcess, forensics.KindMount}:
+		return "holds"
 	}
 	switch effect {
 	case forensics.KindPod:

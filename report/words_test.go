@@ -166,3 +166,12 @@ func TestCapital(t *testing.T) {
 		}
 	}
 }
+
+// TestEdgeOfAProcess has the two things that a process does to a mount: it serves the file system, or it holds the mount.
+func TestEdgeOfAProcess(t *testing.T) {
+	for effect, want := range map[forensics.Kind]string{forensics.KindSuperblock: "serves", forensics.KindMount: "holds"} {
+		if got := edgeWords(forensics.KindProcess, effect); got != want {
+			t.Errorf("process to %s: %q, want %q", effect, got, want)
+		}
+	}
+}

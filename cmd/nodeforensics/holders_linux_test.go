@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -230,7 +231,30 @@ func TestHoldersWithoutRoot(t *testing.T) {
 	}
 }
 
-// TestHoldersInChroot looks from a chroot, where paths are others than those of the process that holds a mount.
+// TestHoldersWithoutItself is run in the mount that it is asked for.
+func TestHoldersWithoutItself(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("none", dir, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	cmd := command(t, "holders", "--json", ".")
+	cmd.Dir = dir
+	o := finish(t, cmd)
+	var got struct{ Answers []heldMounts }
+	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
+		t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
+	}
+	if h := got.Answers[0].Mounts[0].Holders; len(h) > 0 {
+		t.Errorf("holders %+v, want none: this program ends by itself", h)
+	}
+}
+
+// TestHoldersInChroot looks from a chroot, where paths are others than those of the process that holds a mount, and where
+// most processes that the mount table can be read through are in the same chroot.
 func TestHoldersInChroot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: mount, chroot")
@@ -243,20 +267,25 @@ func TestHoldersInChroot(t *testing.T) {
 	}
 	const script = `set -e; mount -t tmpfs data $0/data; mount --rbind / $0/host; mount --rbind /proc $0/host/proc; cd $0/data; touch file
 		sleep 1000 9<file & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done
-		cd /; chroot $0/host $1 holders $0/data --json; kill $!`
+		holder=$!; cd /
+		for i in 1 2 3 4 5 6 7 8; do chroot $0/host sleep 1000 & others="$others $!"; done
+		for i in 1 2 3 4 5; do chroot $0/host $1 holders $0/data --json; done
+		kill $holder $others`
 	cmd := command(t, "")
 	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", script, root, program(t, programName)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	o := finish(t, cmd)
-	var got struct{ Answers []heldMounts }
-	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
-		t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
-	}
-	u := got.Answers[0].Mounts[0]
-	if !slices.ContainsFunc(u.Elsewhere, func(h forensics.HolderProcess) bool {
-		return h.Comm == "sleep" && h.Kind == "fd" && h.Device == u.Mount.Device && !h.Detached
-	}) {
-		t.Errorf("holders of the file system %+v, want the file that sleep has open outside", u.Elsewhere)
+	for d := json.NewDecoder(strings.NewReader(o.stdout)); d.More(); {
+		var got struct{ Answers []heldMounts }
+		if err := d.Decode(&got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
+			t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
+		}
+		u := got.Answers[0].Mounts[0]
+		if !slices.ContainsFunc(u.Elsewhere, func(h forensics.HolderProcess) bool {
+			return h.Comm == "sleep" && h.Kind == "fd" && h.Device == u.Mount.Device && !h.Detached
+		}) {
+			t.Errorf("holders of the file system %+v, want the file that sleep has open outside", u.Elsewhere)
+		}
 	}
 }
 
@@ -283,20 +312,6 @@ func TestHoldersLoseOutput(t *testing.T) {
 		t.Errorf("a closed pipe: status %d, %q", o.status, o.stderr)
 	}
 	_ = out.Close()
-}
-
-// TestHoldersFromWithin looks from a working directory on the mount: this run is none of those that keep it busy.
-func TestHoldersFromWithin(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: mount")
-	}
-	dir := t.TempDir()
-	mountNow(t, "within", dir, "tmpfs", 0)
-	cmd := command(t, "holders", ".")
-	cmd.Dir = dir
-	if o := finish(t, cmd); !strings.Contains(o.stdout, "holds this mount") || strings.Contains(o.stdout, "COMMAND") {
-		t.Errorf("holders:\n%s%s", o.stdout, o.stderr)
-	}
 }
 
 func TestHoldersOfNothing(t *testing.T) {
@@ -358,5 +373,80 @@ func TestHoldersOfLeakedMount(t *testing.T) {
 		}) {
 			t.Errorf("leaked %+v, want that of process %s", got.Answers[0].Leaked, pid)
 		}
+	}
+}
+
+// TestHoldersNameCopies asks for a mount that other namespaces have, too: one that keeps it when it is unmounted here, and one
+// that receives the unmount, of which nothing is to be said.
+func TestHoldersNameCopies(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount namespaces")
+	}
+	above := t.TempDir()
+	if err := unix.Mount("above", above, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(above, unix.MNT_DETACH) })
+	dir := filepath.Join(above, "volume")
+	if err := errors.Join(unix.Mount("", above, "", unix.MS_SHARED, ""), os.Mkdir(dir, 0o755), unix.Mount("volume", dir, "tmpfs", 0, "")); err != nil {
+		t.Fatal(err)
+	}
+	namespaces, pids := map[string]string{}, map[string]int{}
+	for _, propagation := range []string{"private", "slave"} {
+		cmd := exec.Command("unshare", "--mount", "--propagation", propagation, "sleep", "1000")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		testfuse.Await(t, "sleep to run", func() bool { return commOf(t, cmd.Process.Pid) == "sleep" })
+		link, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids[propagation] = cmd.Process.Pid
+		namespaces[propagation] = strings.Trim(link, "mnt:[]")
+	}
+	got := finish(t, command(t, "holders", dir)).stdout
+	line := "mount namespace " + namespaces["private"] + ", which has a copy at " + dir + " that an unmount here does not reach: 1 process (sleep)"
+	if !strings.Contains(got, line) || strings.Contains(got, "namespace "+namespaces["slave"]) {
+		t.Errorf("holders says of namespaces %v:\n%s", namespaces, got)
+	}
+	if err := unix.Unmount(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	for propagation, pid := range pids {
+		table, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has := strings.Contains(string(table), " "+dir+" "); has != (propagation == "private") {
+			t.Errorf("after the unmount, the %s namespace has the mount: %v", propagation, has)
+		}
+	}
+}
+
+// TestHoldersOfStackedMounts has a process with its working directory on the lower of two mounts. Its path names both: neither
+// may be said to be held by nobody.
+func TestHoldersOfStackedMounts(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir := t.TempDir()
+	for i := range 2 {
+		if err := unix.Mount("stacked", dir, "tmpfs", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+		if i == 0 {
+			testfuse.Hold(t, testfuse.Cwd, dir)
+		}
+	}
+	o := finish(t, command(t, "holders", dir))
+	if strings.Contains(o.stdout, "holds this mount") || !strings.Contains(o.stdout, "each is on one of the 2 mounts stacked here") {
+		t.Errorf("holders says:\n%s", o.stdout)
 	}
 }

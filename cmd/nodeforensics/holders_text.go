@@ -74,6 +74,9 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 	for _, c := range u.Copies {
 		fmt.Fprintf(b, "  %s keeps it busy as well: propagation ties it to this mount\n", cell(model.DescribeCopy(c)))
 	}
+	if stack := len(model.Host().At(m.MountPoint)); stack > 1 && slices.ContainsFunc(u.Holders, func(h forensics.HolderProcess) bool { return h.ByPath }) {
+		fmt.Fprintf(b, "  of working and root directories only the path is known: each is on one of the %d mounts stacked here\n", stack)
+	}
 	if len(u.Calls) > 0 {
 		fmt.Fprintln(b, "  calls under way, which hold it until they return:")
 		writeCalls(b, u.Calls)
@@ -88,7 +91,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		writeCalls(b, u.CallsElsewhere)
 	}
 	for _, n := range u.Namespace {
-		fmt.Fprintf(b, "  also in mount namespace %d: %s\n", n.Namespace, namespaceText(n))
+		fmt.Fprintf(b, "  also in mount namespace %d%s: %s\n", n.Namespace, apartText(n.Apart), namespaceText(n))
 	}
 }
 
@@ -111,6 +114,14 @@ func serverText(model *forensics.Model, s forensics.FUSEServer) string {
 		text += fmt.Sprintf("; %s not answered", forensics.Plural(*s.Waiting, "request"))
 	}
 	return text
+}
+
+// apartText says what an unmount here leaves in another namespace.
+func apartText(points []string) string {
+	if len(points) == 0 {
+		return ""
+	}
+	return ", which has a copy at " + cell(strings.Join(points, ", ")) + " that an unmount here does not reach"
 }
 
 func namespaceText(n forensics.NamespaceProcesses) string {

@@ -153,7 +153,7 @@ func (a *app) collect(f flags, began time.Time) (forensics.Evidence, error) {
 }
 
 func (c *child) order(o order) error {
-	o.Options.Own = []int{os.Getpid()} // whose working directory, or output, may be on the mount in question
+	o.Options.Self = []int{os.Getpid()}
 	line, err := json.Marshal(o)
 	if err == nil {
 		_, err = c.in.Write(append(line, '\n'))

@@ -96,7 +96,7 @@ func signalless(t procs.Thread) bool {
 func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {
 	worst := c.waits[0]
 	f := forensics.Finding{
-		Severity: forensics.Critical, Subject: containerEntity(c.id), Pods: []string{c.pod}, Since: since(p, worst.seconds),
+		Severity: forensics.Critical, Subject: containerEntity(c.id), Pods: []string{c.pod}, Since: threadSince(p, worst.thread, worst.seconds),
 		Title: containerName(p, c.id, c.pod) + " cannot be killed: thread " + forensics.ThreadEntity(worst.thread).ID + " " + forensics.DescribeWait(worst.thread),
 	}
 	f.ConfidenceWhy = "the kernel's own word for the wait: " + worst.thread.Wait.Function

@@ -69,7 +69,7 @@ func joinDriver(p *forensics.Pass, told []csiTrouble, f forensics.Finding) ([]cs
 func csiFinding(p *forensics.Pass, list []standing) forensics.Finding {
 	worst := list[0]
 	f := forensics.Finding{
-		Severity: notCritical(worst.severity()), Subject: volumeManagerEntity, Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: since(p, worst.seconds),
+		Severity: notCritical(worst.severity()), Subject: volumeManagerEntity, Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: worst.since(p),
 		Title: "a CSI driver" + unanswered(p, list),
 	}
 	if driver := onlyDriver(p); driver != "" {

@@ -105,7 +105,7 @@ func stopProcess(p *forensics.Pass, pid int, why string) forensics.Remedy {
 	case process.Kernel || pid == 1:
 		r.Command, r.Precondition = "Find out what "+who(p, pid)+" does with it", ""
 		r.Risk = "none; the process itself cannot be stopped"
-	case process.PodUID != "":
+	case process.PodUID != "" && !leaves(p, process.PodUID):
 		r.Command = "Delete the pod " + p.Model.Pod(process.PodUID).String() + " (kubectl delete pod), or have its container restarted"
 		r.Precondition = "the pod can do without it, and is not the one that needs this volume"
 	case daemonUnit(process) != "":
@@ -117,6 +117,12 @@ func stopProcess(p *forensics.Pass, pid int, why string) forensics.Remedy {
 
 // isPlainKill says whether a step is to send SIGTERM to a process.
 func isPlainKill(r forensics.Remedy) bool { return strings.HasPrefix(r.Command, "kill ") }
+
+// leaves says whether a pod is gone or going: its processes are what it has left, and to delete it stops none of them.
+func leaves(p *forensics.Pass, uid string) bool {
+	state, _ := p.Model.PodState(uid)
+	return state == forensics.PodOrphaned || state == forensics.PodTerminating
+}
 
 // isExamination says whether a process was left behind by an earlier run of this program: the child that collects has
 // that name, and is all that may be left.

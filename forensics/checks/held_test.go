@@ -3,12 +3,16 @@ package checks
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -476,6 +480,59 @@ func TestUnpinning(t *testing.T) {
 	}
 }
 
+// TestStepsForALeakedMount wants all copies unmounted, inner ones first, before the processes are stopped that the steps go
+// through, and all of those: the namespace ends with the last.
+func TestStepsForALeakedMount(t *testing.T) {
+	e := wellNode(t)
+	outer := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
+	inner := outer
+	inner.ID, inner.MountPoint = 901, outer.MountPoint+"/in it"
+	agent := procs.Process{PID: 5001, Comm: "agent", State: "S", MountNS: 99, Command: []string{}}
+	helper := agent
+	helper.PID = 5002
+	holding(func(h *forensics.Held) {
+		h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: outer}, {Namespace: 99, Mount: inner}}
+	}, process(agent), process(helper))(t, &e)
+	var got []string
+	for _, r := range forensics.Analyze(&e, []forensics.Check{MountLeakedNamespace}).Findings[0].Remedies {
+		got = append(got, r.Command)
+	}
+	want := []string{"nsenter -m -t 5001 umount -c '" + inner.MountPoint + "'", "nsenter -m -t 5001 umount -c " + outer.MountPoint, "kill 5001 5002"}
+	if !slices.Equal(got, want) {
+		t.Errorf("steps %q, want %q", got, want)
+	}
+}
+
+// TestStoppingWhatAPodHasLeft wants no deletion of a pod that is being deleted: its process goes on in spite of that.
+func TestStoppingWhatAPodHasLeft(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		change     func(testing.TB, *forensics.Evidence)
+	}{
+		{"a pod that lives", "Delete the pod default/db (" + deadUID + ") (kubectl delete pod), or have its container restarted", nil},
+		{"a pod that is going", "kill 5002", deleting("volumes", "10:05:00", nil)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := wellNode(t)
+			e.Pods = []kubelet.Pod{}
+			both(busy(procs.Holder{PID: 5002, Kind: procs.HoldCwd, Path: deadPoint}), process(procs.Process{PID: 5002, Comm: "postgres", State: "S", PodUID: deadUID}),
+				tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", logs.Subject{PodUID: deadUID, PodName: "default/db", Path: deadPoint})))(t, &e)
+			if tt.change != nil {
+				tt.change(t, &e)
+			}
+			var got []string
+			for _, f := range forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings {
+				for _, r := range f.Remedies {
+					got = append(got, r.Command)
+				}
+			}
+			if want := []string{tt.want, "umount -c " + deadPoint}; !slices.Equal(got, want) {
+				t.Errorf("steps %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // TestStoppingProcesses wants no command that stops what must not be stopped, or a unit that does not exist.
 func TestStoppingProcesses(t *testing.T) {
 	e := wellNode(t)
@@ -506,9 +563,61 @@ func TestRemediesOfFUSE(t *testing.T) {
 			t.Errorf("state %s: remedy %q, want %q", state, got, want)
 		}
 	}
+	for state, want := range map[string][]string{
+		"T": {"kill -CONT 6000"}, "S": {"Look at process 6000 (ceph-fuse), which serves 10.0.0.5:6789:/k8s (fuse.ceph-fuse): its log, and whether its own server answers"},
+	} {
+		e := sickNode(t)
+		both(server(state, "ceph-fuse"), busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}))(t, &e)
+		want = append(want, "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c -l "+deadPoint)
+		var got []string
+		for _, r := range forensics.Analyze(&e, []forensics.Check{MountHung, FUSEServerDead, UnmountBusy}).Diagnoses[0].Remedies {
+			got = append(got, r.Command)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("state %s: steps %q, want %q", state, got, want)
+		}
+	}
 	for device, want := range map[string]string{"0:46": "/46/", "7:46": "/7340078/"} {
 		if got := abortFUSE(mounts.Mount{Device: device}).Command; !strings.Contains(got, want) {
 			t.Errorf("%s: remedy %q, want connection %s", device, got, want)
+		}
+	}
+}
+
+// TestStepsOfADiagnosis wants holders stopped before anything is unmounted, and the plan last, from whatever findings the
+// steps are.
+func TestStepsOfADiagnosis(t *testing.T) {
+	for state, want := range map[mounts.Status][]string{
+		mounts.StatusOK:           {"kill 5000", "umount -c " + deadPoint, planFirst().Command},
+		mounts.StatusDisconnected: {"kill 5000", "umount -c " + deadPoint, "umount -c -l " + deadPoint, planFirst().Command},
+	} {
+		e := sickNode(t)
+		e.Threads, e.Dumps = nil, nil
+		both(status(state), busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}))(t, &e)
+		var got []string
+		for _, d := range forensics.Analyze(&e, []forensics.Check{PodOrphanedMounted, MountDisconnected, UnmountBusy}).Diagnoses {
+			for _, r := range d.Remedies {
+				got = append(got, r.Command)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: steps %q, want %q", state, got, want)
+		}
+	}
+}
+
+// TestSinceCountsFromTheSecondLook has a thread that waits for 32 s at the second look, 7 s after the examination began.
+func TestSinceCountsFromTheSecondLook(t *testing.T) {
+	e := sickNode(t)
+	waited := 32.0
+	e.Threads[0].WaitSeconds, e.Threads[0].SampledSeconds = &waited, 7
+	for i := range e.Dumps[0].Goroutines {
+		e.Dumps[0].Goroutines[i].WaitMinutes = 0
+	}
+	want := e.Collected.Add(-25 * time.Second)
+	for _, f := range forensics.Analyze(&e, []forensics.Check{ThreadBlocked, KubeletHousekeepingBlocked}).Findings {
+		if f.Since == nil || !f.Since.Equal(want) {
+			t.Errorf("%s: since %v, want %v", f.Title, f.Since, want)
 		}
 	}
 }

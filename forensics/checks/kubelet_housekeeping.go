@@ -177,7 +177,7 @@ func (l loneThread) finding(p *forensics.Pass) forensics.Finding {
 		Severity: forensics.Critical, Subject: housekeepingEntity, Confidence: forensics.Likely, ConfidenceWhy: l.why,
 		Title: fmt.Sprintf("%s housekeeping has not returned for %s: thread %d/%d %s", p.Model.KubeletName(),
 			forensics.Duration(l.seconds), l.thread.PID, l.thread.TID, threadCall(p, l.thread)),
-		Because: []forensics.Entity{forensics.ThreadEntity(l.thread)}, Since: since(p, l.seconds),
+		Because: []forensics.Entity{forensics.ThreadEntity(l.thread)}, Since: threadSince(p, l.thread, l.seconds),
 		Detail:   sentences(aboutVolume(p, &l.thread), housekeepingEffect(p)),
 		Refs:     []forensics.Ref{threadRef(l.thread)},
 		Remedies: []forensics.Remedy{cordon(p), keepEvidence(), noRestart()},

@@ -79,7 +79,7 @@ func lockFinding(p *forensics.Pass, list []standing) forensics.Finding {
 		verb = " wait"
 	}
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: worst.entity(), Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: since(p, worst.seconds),
+		Severity: forensics.Warning, Subject: worst.entity(), Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: worst.since(p),
 		Title:  fmt.Sprintf("%s of %s%s for one lock (%s)", forensics.Plural(len(list), "goroutine"), p.Model.KubeletName(), verb, lockName(worst.wait)),
 		Detail: "Who waits: " + askers(list) + ". " + capital(worst.sentence(p)) + ".",
 	}

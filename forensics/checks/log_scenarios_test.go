@@ -410,6 +410,16 @@ func volumeScenarios() map[string][]scenario {
 				name: "the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122)), logAlone),
 				want: []string{"warning volume " + deadUID + "/kubernetes.io/cephfs/cephfs-data"}, says: "Who it is was not looked for.",
 			},
+			{
+				name: "who holds it, of a pod that seems to live", base: wellNode, change: both(busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}), tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
+				want: []string{"warning mount 60"}, says: "process 5000 (nginx) as its working directory",
+			},
+			{
+				name: "what its own pod has left holds it", base: wellNode,
+				change: both(busy(procs.Holder{PID: 5002, Kind: procs.HoldCwd, Path: deadPoint}), process(procs.Process{PID: 5002, Comm: "postgres", State: "S", PodUID: deadUID}),
+					tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
+				want: []string{"warning mount 60"}, says: "process 5002 (postgres) of pod " + deadUID + " as its working directory",
+			},
 			{name: "nobody who holds it was found", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume)), want: []string{"warning mount 60"}, says: "was found on this node now"},
 			{name: "it is over", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "09:40:00", "09:45:00", deadVolume)), outcome: clean},
 			{name: "it was unmounted after all", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), event(logs.KindUnmountDone, 1, "10:12:10", "10:12:10", deadVolume)), outcome: clean},

@@ -90,7 +90,7 @@ func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) foren
 		f.Detail += " It is in use there: " + who(p, holders[0].PID) + " " + byWhat(holders[0]) + "."
 		f.Refs = append(f.Refs, holderRef(holders[0]))
 	}
-	f.Remedies = leakRemedies(p, n, m)
+	f.Remedies = leakRemedies(p, n, m, list)
 	if uid != "" {
 		f.Pods = []string{uid}
 		f.Detail += " " + propagationText(m)
@@ -116,19 +116,43 @@ func propagationText(m mounts.Mount) string {
 	return text
 }
 
-func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mount) []forensics.Remedy {
+// leakRemedies are the steps for the copies of one file system in a namespace: to unmount them there, inner ones first,
+// stops nobody; only where that does not go, the namespace has to end.
+func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mount, list []mounts.Mount) []forensics.Remedy {
 	if n.Processes == 0 {
 		return emptyNamespaceRemedies(p, n, m)
 	}
-	first := stopHolder(p, n.PIDs[0])
-	first.Why = "with its last process the namespace ends, and all its copies of mounts"
-	first.Precondition = strings.TrimPrefix(first.Precondition+"; its owner agrees to a restart", "; ")
-	return []forensics.Remedy{first, {
-		Command:      fmt.Sprintf("nsenter -m -t %d umount -c %s", n.PIDs[0], quote(m.MountPoint)),
-		Why:          "unmounts the copy without stopping anybody",
-		Precondition: "nothing in that namespace uses it; the program umount exists there",
-		Risk:         "a shared mount there unmounts its peers, too; to keep it from coming back, mount the host's directories with HostToContainer propagation (rslave)",
-	}}
+	const most = 8
+	var steps []forensics.Remedy
+	for _, m := range slices.Backward(list[:min(len(list), most)]) {
+		steps = append(steps, forensics.Remedy{
+			Command:      fmt.Sprintf("nsenter -m -t %d umount -c %s", n.PIDs[0], quote(m.MountPoint)),
+			Why:          "unmounts the copy without stopping anybody",
+			Precondition: "nothing in that namespace uses it; the program umount exists there",
+			Risk:         "a shared mount there unmounts its peers, too; to keep it from coming back, mount the host's directories with HostToContainer propagation (rslave)",
+		})
+	}
+	return append(steps, endNamespace(p, n))
+}
+
+// endNamespace stops all processes of a mount namespace.
+func endNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) forensics.Remedy {
+	r := stopHolder(p, n.PIDs[0])
+	if pid, plain := strings.CutPrefix(r.Command, "kill "); plain && n.Processes > 1 {
+		for _, other := range n.PIDs[1:] {
+			pid += fmt.Sprintf(" %d", other)
+		}
+		r.Command = "kill " + pid
+		r.Precondition = "they are still those processes (ps -o pid,lstart,args -p " + strings.ReplaceAll(pid, " ", ",") + "), and their owner agrees"
+		if more := n.Processes - len(n.PIDs); more > 0 {
+			r.Precondition += fmt.Sprintf("; %d more processes of the namespace are not named here", more)
+		}
+	}
+	r.Why = "where the copy cannot be unmounted: with the last of its processes the namespace ends, and all its copies of mounts"
+	if !strings.HasPrefix(r.Command, "kill ") {
+		r.Precondition = strings.TrimPrefix(r.Precondition+"; its owner agrees to a restart", "; ")
+	}
+	return r
 }
 
 // emptyNamespaceRemedies are the steps for a namespace that no process is in.

@@ -11,14 +11,14 @@ import (
 )
 
 // hungRemedies are the steps for a file system that does not answer, in the order that works: the server first, then
-// what releases the callers, the lazy unmount last because it releases nobody.
+// what releases the callers, the lazy unmount last because it releases nobody: who holds the mount is stopped before.
 func hungRemedies(p *forensics.Pass, s superblock) []forensics.Remedy {
 	m := s.mount()
 	b, _ := p.Model.Backing(s.device)
 	steps := []forensics.Remedy{reviveFrom(b, m)}
 	switch m.Class {
 	case mounts.ClassFUSE:
-		steps = append(steps, abortFUSE(m), lazyUnmount(m))
+		steps = append(reviveServers(p, m), abortFUSE(m), lazyUnmount(m))
 	case mounts.ClassNetwork:
 		steps = append(steps, forceUnmount(m), lazyUnmount(m))
 	}
@@ -60,6 +60,32 @@ func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 		r.Precondition, r.Risk = "no snapshot or resize is under way: ask whoever has suspended it", "a snapshot that is being taken becomes inconsistent"
 	}
 	return r
+}
+
+// reviveServers are the steps that bring the processes behind a FUSE file system to answer again.
+func reviveServers(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
+	var stopped, others []forensics.Remedy
+	for _, s := range p.Model.Servers(m.Device) {
+		if s.PID == 0 || s.Guess {
+			continue
+		}
+		r := revive(m)
+		r.Command = "Look at " + who(p, s.PID) + ", which serves " + m.Source + " (" + m.FSType + ")"
+		switch trouble, _ := p.Model.ServerTrouble(s.PID); {
+		case strings.HasPrefix(trouble, "is stopped"):
+			stopped = append(stopped, letGoOn(p, s.PID))
+			continue
+		case trouble != "":
+			r.Command += ": it " + trouble
+		default:
+			r.Command += ": its log, and whether its own server answers"
+		}
+		others = append(others, r)
+	}
+	if list := append(stopped, others...); len(list) > 0 {
+		return list
+	}
+	return []forensics.Remedy{revive(m)}
 }
 
 func revive(m mounts.Mount) forensics.Remedy {
@@ -124,8 +150,9 @@ func lazyUnmount(m mounts.Mount) forensics.Remedy {
 	return forensics.Remedy{
 		Command:      "umount -c -l " + quote(m.MountPoint),
 		Why:          "takes the mount out of the namespace, so that nobody new walks into it",
-		Precondition: "the step before was taken: threads that already wait are not released by this",
+		Precondition: "the steps before were taken: threads that already wait are not released by this",
 		Risk:         "hides the mount from every table while it is still in use; mounts below it go, too, and the unmount spreads to peer namespaces; never before the volume is attached to another node",
+		Stage:        forensics.StageHide,
 	}
 }
 
@@ -154,6 +181,7 @@ func unmountDead(m mounts.Mount) forensics.Remedy {
 		Why:          "the mount answers every call with an error and does not heal; without it the kubelet can finish the pod, or mount it anew",
 		Precondition: "the pods that use " + m.Source + " have been stopped or can be restarted",
 		Risk:         "unwritten data is lost already; mounts below it are detached, too",
+		Stage:        forensics.StageHide,
 	}
 	if isSMB(m) {
 		r.Why = "where the server does not come back, the kubelet can finish the pod"

@@ -96,6 +96,7 @@ func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 		Why:          "takes off the topmost mount; repeat until one is left, or none if the pod is gone",
 		Precondition: "the pod has ended, so that nobody writes to it; nodeforensics holders " + quote(upper.MountPoint) + " shows no process",
 		Risk:         "files that were written to the topmost are where that is mounted elsewhere, or gone with it if it is a tmpfs",
+		Stage:        forensics.StageUnmount,
 	}}
 	return f
 }

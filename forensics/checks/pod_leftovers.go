@@ -197,6 +197,7 @@ func planFirst() forensics.Remedy {
 			"Each step first looks again whether the pod is still gone and nothing is mounted",
 		Precondition: "REPORT.json is this report, and the script runs on this node",
 		Risk:         "none without --apply. It removes only empty directories, empty files and vol_data.json, of which it keeps a copy, and never data",
+		Stage:        forensics.StageCleanUp,
 	}
 }
 

@@ -211,8 +211,9 @@ func orphanMountedFinding(p *forensics.Pass, o orphan, list []mounts.Mount) fore
 		f.Remedies = append(f.Remedies, forensics.Remedy{
 			Command:      "umount -c " + quote(m.MountPoint),
 			Why:          "the pod is gone and nothing else unmounts it; then the next housekeeping removes the directory",
-			Precondition: "the pod is still gone (kubectl get pods -A | grep NAME), and no process uses the mount",
+			Precondition: "the pod is still gone (kubectl get pods -A -o yaml | grep " + o.UID + " finds nothing), and no process uses the mount",
 			Risk:         "a plain unmount fails while the mount is in use, which is the safe answer: find the user instead of forcing it",
+			Stage:        forensics.StageUnmount,
 		})
 	}
 	f.Remedies = append(f.Remedies, planFirst())

@@ -44,7 +44,7 @@ func unkillableFinding(p *forensics.Pass, process procs.Process, w waiter, dead 
 		Title:         who(p, process.PID) + " could not be killed now: its thread " + fmt.Sprint(w.thread.TID) + " " + forensics.DescribeWait(w.thread),
 		Detail:        w.thread.Wait.Meaning + " A kill takes effect when that wait ends.",
 		ConfidenceWhy: "the kernel's own word for the wait: " + w.thread.Wait.Function, Refs: []forensics.Ref{threadRef(w.thread)},
-		Since: since(p, w.seconds),
+		Since: threadSince(p, w.thread, w.seconds),
 	}
 	if dead {
 		f.Title = who(p, process.PID) + " has been ended and cannot go: its thread " + fmt.Sprint(w.thread.TID) + " " + forensics.DescribeWait(w.thread)

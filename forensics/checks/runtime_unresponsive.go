@@ -80,7 +80,7 @@ func runtimeFinding(p *forensics.Pass, list []standing) forensics.Finding {
 	worst := list[0]
 	runtime := p.Model.RuntimeEntity()
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: runtime, Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: since(p, worst.seconds),
+		Severity: forensics.Warning, Subject: runtime, Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: worst.since(p),
 		Title: fmt.Sprintf("%s has not answered %s", runtimeName(runtime), p.Model.KubeletName()),
 	}
 	if worst.proven && slices.ContainsFunc(list, func(t standing) bool { return t.proven && asksWhole(t.wait.call) }) {

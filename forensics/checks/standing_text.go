@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
@@ -139,13 +140,21 @@ func ownCaller(g stackdump.Goroutine) string {
 	return standsIn(g)
 }
 
+// since is the moment from which on it stands still at the latest.
+func (t *standing) since(p *forensics.Pass) *time.Time {
+	if t.thread != nil {
+		return threadSince(p, *t.thread, t.seconds)
+	}
+	return since(p, t.seconds)
+}
+
 // finding makes one finding of goroutines that stand still; the first of them is the worst and gives the title. What
 // is what does not happen: "housekeeping has not returned".
 func finding(p *forensics.Pass, subject forensics.Entity, what string, list []standing, sites []site) forensics.Finding {
 	worst := list[0]
 	f := forensics.Finding{
 		Severity: worst.severity(), Subject: subject, Confidence: worst.confidence(), ConfidenceWhy: worst.why,
-		Since: since(p, worst.seconds),
+		Since: worst.since(p),
 	}
 	f.Title = p.Model.KubeletName() + " " + what + worst.howLong() + ": " + worst.sentence(p)
 	f.Detail = worst.explain(sites)

@@ -166,7 +166,7 @@ func unjudged(p *forensics.Pass) {
 	}
 	for _, list := range [][]string{late, not} {
 		if len(list) > 0 {
-			p.Unjudged("%d mounts were not judged: %s", len(list), some(list))
+			p.Unjudged("%s not judged: %s", forensics.Plural(len(list), "mount"), some(list))
 		}
 	}
 }

@@ -58,7 +58,7 @@ func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
 		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t),
 		Because:       p.Model.Causes(forensics.ThreadEntity(t)),
 		Title:         who + verb + forensics.Duration(w.seconds) + onWhat(t),
-		ConfidenceWhy: w.from, Refs: []forensics.Ref{threadRef(t)}, Since: since(p, w.seconds),
+		ConfidenceWhy: w.from, Refs: []forensics.Ref{threadRef(t)}, Since: threadSince(p, t, w.seconds),
 	}
 	f.Detail = strings.TrimSpace(fmt.Sprintf("It %s. %s", forensics.DescribeWait(t), t.Wait.Meaning)) + waitFacts(t)
 	if p.Model.Answered(t.Device) {
@@ -122,6 +122,12 @@ func onWhat(t procs.Thread) string {
 		return " in " + t.Wait.FS
 	}
 	return ""
+}
+
+// threadSince is the moment at which a thread's wait of so many seconds began at the latest. They end with the second look at
+// it, which comes later than the examination began.
+func threadSince(p *forensics.Pass, t procs.Thread, seconds float64) *time.Time {
+	return since(p, seconds-t.SampledSeconds)
 }
 
 // since is the moment at which a wait of so many seconds began at the latest.

@@ -49,7 +49,7 @@ refused when the log ended counts. With the log alone nobody is named who holds 
 			p.Unjudged("who holds a mount was not judged: %s", strings.Join(missing, ", "))
 		}
 		done, refused := map[int]bool{}, refusals(p)
-		for _, g := range goingMounts(p) {
+		for _, g := range append(refusedMounts(p, refused), goingMounts(p)...) {
 			if !done[g.mount.ID] {
 				done[g.mount.ID] = true
 				reportBusy(p, g, refused)
@@ -84,6 +84,18 @@ func goingMounts(p *forensics.Pass) []going {
 					list = append(list, going{mount: m, severity: forensics.Info, why: fmt.Sprintf("its file system is %s", status)})
 				}
 			}
+		}
+	}
+	return list
+}
+
+// refusedMounts lists the mounts that the kubelet could not unmount by its log. It tries that only when the pod's containers
+// have ended, whatever else says that the pod lives: a process of the pod that is left is in the way like any other.
+func refusedMounts(p *forensics.Pass, refused []*refusal) []going {
+	var list []going
+	for _, m := range slices.Backward(p.Evidence.Mounts.Mounts) {
+		if slices.ContainsFunc(refused, func(r *refusal) bool { return r.subject == forensics.MountEntity(m.ID) }) {
+			list = append(list, going{mount: m, severity: forensics.Warning, why: "the kubelet's log shows that its unmount was refused as busy"})
 		}
 	}
 	return list
@@ -394,6 +406,7 @@ func unmountFree(m mounts.Mount) forensics.Remedy {
 		Why:          "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",
 		Precondition: "nothing holds it any more: nodeforensics holders " + quote(m.MountPoint),
 		Risk:         "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
+		Stage:        forensics.StageUnmount,
 	}
 }
 
@@ -417,6 +430,7 @@ func freeKernel(k mounts.KernelUser) forensics.Remedy {
 	r := forensics.Remedy{Why: kernelText(k), Precondition: "nobody needs it any more"}
 	switch k.Use {
 	case mounts.UseMount:
+		r.Stage = forensics.StageUnmount
 		r.Command, r.Risk = "umount -c "+quote(k.What), "fails while that mount is in use itself, which is the safe answer"
 	case mounts.UseLoop:
 		r.Command, r.Risk = "losetup -d "+quote(k.What), "whoever has mounted or opened the loop device loses its disk: unmount that first"

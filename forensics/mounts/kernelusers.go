@@ -128,7 +128,7 @@ func (u *users) mounts() {
 		for _, i := range list {
 			for _, j := range list {
 				if m, other := u.table.Mounts[i], u.table.Mounts[j]; i != j && m.Class != ClassPseudo {
-					u.add(m, KernelUser{Use: UseBind, What: other.MountPoint, UserMount: other.ID})
+					u.add(m, KernelUser{Use: UseBind, What: other.MountPoint, UserMount: other.ID, Detail: "is another mount of the same file system, which stays in use with it"})
 				}
 			}
 		}

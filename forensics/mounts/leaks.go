@@ -34,6 +34,24 @@ func Leaked(host, other *Table, inHost func(path string) bool) []Mount {
 	return found
 }
 
+// Apart lists the mounts of another namespace that show the same directory of the same file system as a mount of the host
+// for which want is true. Those among them that are no [Copy] stay when that is unmounted.
+func Apart(host, other *Table, want func(*Mount) bool) []Mount {
+	wanted := map[string]bool{}
+	for i := range host.Mounts {
+		if m := &host.Mounts[i]; want(m) {
+			wanted[m.Device+" "+trimRoot(m.Root)] = true
+		}
+	}
+	found := []Mount{}
+	for _, m := range other.Mounts {
+		if wanted[m.Device+" "+trimRoot(m.Root)] {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
 // trimRoot takes off the mark of a directory that was removed: the copy and the original show it at different times.
 func trimRoot(root string) string { return strings.TrimSuffix(root, "//deleted") }
 

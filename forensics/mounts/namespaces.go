@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
@@ -63,6 +64,30 @@ func (r *Reader) Namespace(ctx context.Context, inode uint64, pids []int) (Table
 		return Table{Mounts: []Mount{}}, false, errs
 	}
 	return tables[0], true, errs
+}
+
+// Outside returns those of some processes in one mount namespace that may see more of it than the process inside, which may
+// be in a chroot: the first one with another first mount, and what follows; all of them if there is none. Where root
+// directories are told in the chroot of this program, they are "/" inside and outside.
+func (r *Reader) Outside(inside int, pids []int) []int {
+	here := r.tables.first(inside)
+	for i, pid := range pids {
+		root, err := r.tables.proc.ReadLink(strconv.Itoa(pid) + "/root")
+		if err == nil && root == "/" && r.tables.first(pid) != here {
+			return pids[i:]
+		}
+	}
+	return pids
+}
+
+// first is the id of the first mount that a process sees, "" if it has ended.
+func (r *tableReader) first(pid int) string {
+	text, err := r.proc.Head(make([]byte, 0, 4096), strconv.Itoa(pid)+"/mountinfo")
+	if err != nil {
+		return ""
+	}
+	id, _, _ := strings.Cut(string(text), " ")
+	return id
 }
 
 func (r *Reader) namespaces(ctx context.Context, pids []int) ([]Table, []error) {

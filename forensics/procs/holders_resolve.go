@@ -176,7 +176,7 @@ func indexFor(t *mounts.Table, held []*holdings) *mounts.Index {
 // ownNamespace is namespace for that of this program, where the paths that leave no doubt have not been confirmed. Of
 // those, it confirms what has got into doubt since, and what is to be kept.
 func (r *resolver) ownNamespace(reader *mounts.Reader, pids []int, held []*holdings) {
-	table, ok := r.table(reader, r.own, pids)
+	table, ok := r.table(reader, r.own, reader.Outside(ownPID(), pids))
 	if !ok {
 		return
 	}

@@ -207,9 +207,13 @@ func (s *script) unmount(d kubelet.PodDir, m mounts.Mount, ofVolume bool) {
 	s.put("")
 	s.comment("%s from %s is still mounted, and nobody else unmounts it.", m.FSType, m.Source)
 	s.comment("risk: none while it is in use, umount then fails; a CSI driver is not told, and the volume stays staged and attached")
-	reason := unfit(m.MountPoint, d)
+	s.target(m.MountPoint)
+	if reason := unfit(m.MountPoint, d); reason != "" {
+		s.put("step decline " + word(reason))
+		return
+	}
+	reason := ""
 	switch h, ok := s.model.Health(m.Device); {
-	case reason != "":
 	case !ofVolume:
 		reason = "no kubelet mounts anything here: find out who did"
 	case m.Class == mounts.ClassMemory && m.FSType != "devtmpfs" && !s.isCopy(d, m.Device):
@@ -217,9 +221,8 @@ func (s *script) unmount(d kubelet.PodDir, m mounts.Mount, ofVolume bool) {
 	case ok && slices.Contains([]mounts.Status{mounts.StatusHung, mounts.StatusFrozen, mounts.StatusUnanswered, mounts.StatusSlow}, h.Status):
 		reason = "its file system does not answer as it should (" + string(h.Status) + "), and umount would wait for it: see the steps for mount-hung in the report"
 	}
-	s.target(m.MountPoint)
 	if reason != "" {
-		s.put("step decline " + word(reason))
+		s.put("step leave-mounted " + word(reason))
 		return
 	}
 	s.put("step unmount " + word(m.Device) + " " + word(m.FSType))

@@ -228,6 +228,11 @@ func TestScriptDoesNotTouchDeadMounts(t *testing.T) {
 	if n := dead.Waiting(); n != 0 {
 		t.Errorf("%d requests wait: the dead mount was touched", n)
 	}
+	must(t, unix.Unmount(dead.MountPoint(), unix.MNT_DETACH)) // as the report's other steps do
+	out, status = tr.run(plan(t, r), "--apply")
+	if status != 0 || strings.Contains(out, "refused ") || !strings.Contains(out, "it is not mounted here any more") {
+		t.Errorf("exit status %d; want that nothing is refused for a mount that is gone", status)
+	}
 }
 
 // TestScriptRefuses has reports from which nothing may be concluded.
