@@ -31,13 +31,15 @@ func (h *Held) AskedPath(query string) string {
 }
 
 // asked follows the symbolic links of the paths that are asked for, as far as they lie on file systems that are neither
-// dead nor a server's: a path is not followed onto any other, and what is behind stays as it was written.
+// dead nor a server's: a path is not followed onto any other, and what is behind stays as it was written. Where the
+// table is that of another namespace, as in a container that sees the host's processes, it has to say the same of a path as
+// that of this program, which reads the links: the container may have other files there, or a dead mount.
 func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table) []Asked {
 	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
-	index := t.Index()
+	index, seen := t.Index(), c.sameHere(ctx, t)
 	safe := func(name string) bool {
-		m, ok := index.Covering(name)
+		m, ok := seen(name)
 		return ok && (m.Class == mounts.ClassBlock || m.Class == mounts.ClassMemory || m.Class == mounts.ClassOverlay)
 	}
 	var list []Asked
@@ -53,6 +55,21 @@ func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table
 		}
 	}
 	return list
+}
+
+// sameHere returns a function that says which mount of a table a path lies on, if it leads this program to the same place of
+// the same file system. It does not where the table is the host's, and this program is in a container.
+func (c *collector) sameHere(ctx context.Context, t *mounts.Table) func(name string) (mounts.Mount, bool) {
+	own, err := mounts.Read(ctx, c.fs, 0)
+	if err != nil {
+		return func(string) (mounts.Mount, bool) { return mounts.Mount{}, false }
+	}
+	there, here := t.Index(), own.Index()
+	return func(name string) (mounts.Mount, bool) {
+		m, ok := there.Covering(name)
+		same, seen := here.Covering(name)
+		return m, ok && seen && same.Device == m.Device && same.Root == m.Root && same.MountPoint == m.MountPoint
+	}
 }
 
 // maxLinks is how many links the kernel follows in one path, path_resolution(7).

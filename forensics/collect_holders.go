@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // Bounds of what is kept in the evidence.
@@ -126,24 +127,26 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 			held.Servers[i].Waiting = &n
 		}
 	}
-	for _, h := range result.Holders {
-		h.Detached = h.Detached && complete // otherwise it may be in the table of a namespace whose processes are not seen
-		k.add(h)
+	for i := range result.Holders { // otherwise it may be in the table of a namespace whose processes are not seen
+		result.Holders[i].Detached = result.Holders[i].Detached && complete
 	}
+	k.addAll(result.Holders)
 	k.nested.forgive(&held)
 	copies := k.copies.Found()
 	held.Apart = slices.DeleteFunc(held.Apart, func(l LeakedMount) bool {
 		return slices.ContainsFunc(copies, func(c mounts.Copy) bool { return c.MountID == l.Mount.ID })
 	})
 	held.Copies = k.used(copies)
-	held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
+	if _, ok := c.sameHere(ctx, &e.Mounts)(passwd); ok {
+		held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
+	}
 	var errs []error
 	held.Kernel, errs = mounts.KernelHolders(ctx, c.fs, &e.Mounts, w.mount)
 	held.Kernel = slices.DeleteFunc(held.Kernel, func(u mounts.KernelUser) bool { // those are among the holders, with their process
 		return u.Use == mounts.UseSocket && slices.Contains(result.Sockets, u.Socket)
 	})
 	held.Kernel = append(held.Kernel, k.marks(result.Marks)...)
-	held.Kernel = held.Kernel[:min(len(held.Kernel), maxKernelUsers)]
+	held.LeftOut += k.boundKernel()
 	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f procs.DeletedFile) bool {
 		return !f.Written && k.model.DiskOf(f.Device) != f.Device
 	})
@@ -213,7 +216,8 @@ type keeper struct {
 	want    wanted
 	model   *Model
 	held    *Held
-	count   map[int]int
+	count   map[int]int // of holders, by mount; kept are those within the bounds
+	kept    int
 	deleted []procs.Holder
 	fuse    []mounts.Mount
 	classes map[string]mounts.Class // by superblock
@@ -349,20 +353,76 @@ func (k *keeper) mark(mark procs.Mark, m mounts.Mount) mounts.KernelUser {
 	}
 }
 
-// add takes a holder over, within the bounds.
-func (k *keeper) add(h procs.Holder) {
+// boundKernel keeps the first of the kernel's users, those that block before the others, and counts the rest: a file system
+// with many mounts has as many other users at each of them.
+func (k *keeper) boundKernel() int {
+	sorting.Stable(k.held.Kernel, func(a, b mounts.KernelUser) int {
+		if a.Blocks == b.Blocks {
+			return 0
+		}
+		return map[bool]int{true: -1, false: 1}[a.Blocks]
+	})
+	all := len(k.held.Kernel)
+	k.held.Kernel = k.held.Kernel[:min(all, maxKernelUsers)]
+	return all - len(k.held.Kernel)
+}
+
+// addAll takes holders over in their order. Where there are too many, it is better to know one hold of each process than all
+// of the first, and better to know strangers than the processes of the pod that a mount is of.
+func (k *keeper) addAll(list []procs.Holder) {
+	type by struct{ mount, pid int }
+	known := map[by]bool{}
+	ranks := make([]int, len(list))
+	for i, h := range list {
+		switch {
+		case known[by{h.MountID, h.PID}]:
+			ranks[i] = 2
+		case k.ofItsPod(h):
+			ranks[i] = 1
+		}
+		known[by{h.MountID, h.PID}] = true
+	}
+	added := make([]bool, len(list))
+	for rank := range 3 {
+		for i, h := range list {
+			if ranks[i] == rank {
+				added[i] = k.add(h)
+			}
+		}
+	}
+	for i, h := range list {
+		if added[i] {
+			k.held.Holders = append(k.held.Holders, h)
+		}
+	}
+}
+
+// ofItsPod says whether a process holds a mount of its own pod.
+func (k *keeper) ofItsPod(h procs.Holder) bool {
+	p, _ := k.model.Process(h.PID)
+	if p.PodUID == "" {
+		return false
+	}
+	m, _ := k.model.Mount(h.MountID)
+	uid, _ := k.model.PodOf(m.MountPoint)
+	return uid == p.PodUID
+}
+
+// add says whether a holder is within the bounds, which it uses up.
+func (k *keeper) add(h procs.Holder) bool {
 	// Only open files are asked for their size: libraries that an update has replaced are mapped by every process.
 	if h.Deleted && h.Kind == procs.HoldFD && k.local(h.Device) && len(k.deleted) < maxDeleted {
 		k.deleted = append(k.deleted, h)
 	}
 	if !h.Detached && !k.want.ids[h.MountID] && !k.want.devices[h.Device] {
-		return
+		return false
 	}
-	if k.count[h.MountID]++; k.count[h.MountID] > k.want.most || len(k.held.Holders) >= maxHolders {
+	if k.count[h.MountID]++; k.count[h.MountID] > k.want.most || k.kept >= maxHolders {
 		k.held.LeftOut++
-		return
+		return false
 	}
-	k.held.Holders = append(k.held.Holders, h)
+	k.kept++
+	return true
 }
 
 // local says whether a file system has neither a server nor a fault, so that asking it for a size cannot block.

@@ -35,7 +35,7 @@ type LeakedMount struct {
 // Held is what keeps mounts in use. Collect looks for it at mounts below the kubelet's directory, network and FUSE file
 // systems, and those that do not answer as they should.
 type Held struct {
-	// Holders are processes. Of one mount at most some are listed; LeftOut counts the rest.
+	// Holders are processes. Of one mount at most some are listed, and of Kernel; LeftOut counts the rest of both.
 	Holders []procs.Holder `json:"holders"`
 	LeftOut int            `json:"holders_left_out,omitempty"`
 	// Unseen says which processes could not be looked at, wholly or in part. Where it is not empty, that there is no holder is
@@ -197,6 +197,15 @@ func (m *Model) CopiesOf(mountID int) []mounts.Copy {
 		}
 	}
 	return copies
+}
+
+// DescribeCopy names a copy: "mount 99 at /x", with its namespace if that is not the host's.
+func (m *Model) DescribeCopy(c mounts.Copy) string {
+	text := fmt.Sprintf("mount %d at %s", c.MountID, c.MountPoint)
+	if m.IsElsewhere(c.Namespace) {
+		text += fmt.Sprintf(" in mount namespace %d", c.Namespace)
+	}
+	return text
 }
 
 // busyBy are the ids of the mounts whose use makes a mount busy: its own, and those of its copies.

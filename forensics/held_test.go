@@ -74,6 +74,51 @@ func TestFindMounts(t *testing.T) {
 	}
 }
 
+// TestTooManyHolders has a pod whose first process alone has more files open on its volume than are kept, and other processes
+// on the same volume that come later.
+func TestTooManyHolders(t *testing.T) {
+	const uid = "5c948341-c030-4996-b888-f032577d97b0"
+	e := NewEvidence()
+	e.Mounts.Mounts = []mounts.Mount{{ID: 60, Device: "0:47", MountPoint: "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~nfs/a"}}
+	var list []procs.Holder
+	hold := func(pid, count int, pod string) {
+		e.Processes = append(e.Processes, procs.Process{PID: pid, PodUID: pod})
+		for fd := range count {
+			list = append(list, procs.Holder{PID: pid, Kind: procs.HoldFD, FD: fd, MountID: 60, Device: "0:47"})
+		}
+	}
+	hold(1, 50, uid)
+	for pid := 2; pid < 50; pid++ {
+		hold(pid, 1, uid)
+	}
+	hold(90, 2, "")
+	k := keeper{
+		model: NewModel(&e), held: &Held{}, count: map[int]int{}, locals: map[string]bool{},
+		want: wanted{ids: map[int]bool{60: true}, most: maxHoldersOfMount},
+	}
+	k.addAll(list)
+	if n := len(k.held.Holders); n != maxHoldersOfMount || k.held.LeftOut != len(list)-n {
+		t.Fatalf("%d holders, %d left out, of %d", n, k.held.LeftOut, len(list))
+	}
+	for i, h := range k.held.Holders[:maxHoldersOfMount-1] {
+		if h.PID != i+1 {
+			t.Errorf("holder %d is of process %d, want one of each process in order", i, h.PID)
+		}
+	}
+	if last := k.held.Holders[maxHoldersOfMount-1]; last.PID != 90 || last.FD != 0 {
+		t.Errorf("the last holder is %+v, want the stranger", last)
+	}
+}
+
+// TestTooManyKernelUsers has one that blocks behind more than are kept that do not.
+func TestTooManyKernelUsers(t *testing.T) {
+	k := keeper{held: &Held{Kernel: make([]mounts.KernelUser, maxKernelUsers)}}
+	k.held.Kernel = append(k.held.Kernel, mounts.KernelUser{Use: mounts.UseLoop, Blocks: true})
+	if left := k.boundKernel(); left != 1 || len(k.held.Kernel) != maxKernelUsers || k.held.Kernel[0].Use != mounts.UseLoop {
+		t.Errorf("%d left out, first %+v: want the loop device first", left, k.held.Kernel[0])
+	}
+}
+
 // TestDeletedAmongLibraries has the file that fills the disk behind libraries that an update has replaced, in every process.
 func TestDeletedAmongLibraries(t *testing.T) {
 	e := NewEvidence()

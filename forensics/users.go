@@ -11,8 +11,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// maxPasswd bounds what is read of /etc/passwd.
-const maxPasswd = 4 << 20
+// passwd is the list of the users, of which maxPasswd bytes are read.
+const (
+	passwd    = "/etc/passwd"
+	maxPasswd = 4 << 20
+)
 
 // userNames finds the names of those that holders run as in the host's /etc/passwd (passwd(5)). Names of other databases
 // (LDAP, systemd-userdbd) are not looked for: asking those may block. Inside a container a number may have another name.
@@ -28,7 +31,7 @@ func userNames(ctx context.Context, fsys *hostfs.FS, group *probe.Group, e *Evid
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	text, err := probe.Do(ctx, group, "/etc/passwd", func() ([]byte, error) { return fsys.ReadFile("/etc/passwd", maxPasswd) })
+	text, err := probe.Do(ctx, group, passwd, func() ([]byte, error) { return fsys.ReadFile(passwd, maxPasswd) })
 	if err != nil {
 		return []User{}
 	}

@@ -25,6 +25,7 @@ func TestHolders(t *testing.T) {
 			{PID: 4711, TID: 4712, Kind: procs.HoldCwd, FD: -1, Path: "/", MountID: 7, Device: "0:50", ByPath: true},
 			{PID: 4711, Kind: procs.HoldFD, FD: 6, Path: "/gone", MountID: 99, Detached: true},
 		},
+		Copies:  []mounts.Copy{{Of: 7, MountID: 71, MountPoint: "/tied" + evil, Namespace: 8}},
 		Kernel:  []mounts.KernelUser{{MountID: 7, Device: "0:50", Use: mounts.UseLoop, What: "/dev/loop3", Blocks: true}},
 		Leaked:  []forensics.LeakedMount{{Namespace: 8, Mount: mounts.Mount{ID: 70, MountPoint: "/copy", FSType: "ext4", Source: "/dev/sdb"}}},
 		Servers: []forensics.FUSEServer{{Device: "0:50", PID: 4800, Why: "told"}}, Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{},
@@ -35,7 +36,8 @@ func TestHolders(t *testing.T) {
 	section, _, _ = strings.Cut(section, "</section>")
 	for _, want := range []string{
 		"fd 5, deleted", "cwd of thread 4712, told by path", "vicky", "1 use in the kernel", "loop /dev/loop3",
-		"mount 99, which is in no table: 1 process", "served by process 4800, which is stopped (state T)", "only in mount namespace 8", "mounted at /run/snapd/ns/x.mnt", "&lt;script&gt;",
+		"mount 71 at /tied", "keeps it busy as well", "mount 99, which is in no table: 1 process", "served by process 4800, which is stopped (state T)",
+		"only in mount namespace 8", "mounted at /run/snapd/ns/x.mnt", "&lt;script&gt;",
 	} {
 		if !strings.Contains(section, want) {
 			t.Errorf("the section does not say %q", want)

@@ -125,7 +125,7 @@ func newHolderGroup(model *forensics.Model, u forensics.MountUsers, names podBoo
 		}
 	}
 	for _, c := range u.Copies {
-		g.note("mount %d at %s in mount namespace %d keeps it busy as well: propagation ties it to this mount", c.MountID, c.MountPoint, c.Namespace)
+		g.note("%s keeps it busy as well: propagation ties it to this mount", model.DescribeCopy(c))
 	}
 	if len(u.Elsewhere) > 0 {
 		g.note("the same file system is held through other mounts by %s; they do not keep this one busy", count(processesOf(u.Elsewhere), "process"))

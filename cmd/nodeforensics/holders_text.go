@@ -72,7 +72,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 	}
 	writeProcesses(b, u.Holders)
 	for _, c := range u.Copies {
-		fmt.Fprintf(b, "  %s keeps it busy as well: propagation ties it to this mount\n", copyText(model, c))
+		fmt.Fprintf(b, "  %s keeps it busy as well: propagation ties it to this mount\n", cell(model.DescribeCopy(c)))
 	}
 	if stack := len(model.Host().At(m.MountPoint)); stack > 1 && slices.ContainsFunc(u.Holders, func(h forensics.HolderProcess) bool { return h.ByPath }) {
 		fmt.Fprintf(b, "  of working and root directories only the path is known: each is on one of the %d mounts stacked here\n", stack)
@@ -94,15 +94,6 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 	for _, n := range u.Namespace {
 		fmt.Fprintf(b, "  also in mount namespace %d%s: %s\n", n.Namespace, apartText(n.Apart), namespaceText(n))
 	}
-}
-
-// copyText names a mount that is a copy of another one.
-func copyText(model *forensics.Model, c mounts.Copy) string {
-	text := fmt.Sprintf("mount %d at %s", c.MountID, cell(c.MountPoint))
-	if _, host := model.Host().ByID(c.MountID); !host {
-		text += fmt.Sprintf(" in mount namespace %d", c.Namespace)
-	}
-	return text
 }
 
 // serverText says who serves a FUSE mount, how that process is, and how many callers wait for it.

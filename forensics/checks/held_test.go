@@ -85,7 +85,7 @@ func busyCopy(c mounts.Copy) change {
 	return holding(func(held *forensics.Held) {
 		held.Holders = append(held.Holders, procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
 		held.Copies = append(held.Copies, c)
-	}, process(nginx))
+	}, process(nginx), func(_ testing.TB, e *forensics.Evidence) { e.Mounts.Namespace = 1 })
 }
 
 func heldScenarios() map[string][]scenario {
@@ -245,7 +245,7 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "a container's own mount is only information", base: wellNode,
 				change: leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: "/data", FSType: "fuse.s3fs", Source: "s3fs"}),
-				want:   []string{"info mount 901"},
+				want:   []string{"info mount 901"}, says: "is not mounted on the host, but in the mount namespace of process 5001",
 			},
 			{name: "none", base: wellNode, outcome: clean},
 		},

@@ -81,19 +81,28 @@ func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) foren
 		f.ConfidenceWhy += "; whether the namespace is still there is not known"
 	}
 	f.Title = fmt.Sprintf("%s file system %s is gone from the host and still mounted in the mount namespace %s", m.FSType, m.Source, keeper)
-	f.Detail = fmt.Sprintf("There it is mount %d at %s (%s, superblock %s); %s. %s", m.ID, m.MountPoint, m.Propagation(), m.Device,
-		forensics.Plural(len(list), "mount"), propagationText(m))
+	f.Detail = fmt.Sprintf("There it is mount %d at %s (%s, superblock %s)", m.ID, m.MountPoint, m.Propagation(), m.Device)
+	if more := len(list) - 1; more > 0 {
+		f.Detail += fmt.Sprintf(", and mounted %s more", times(int64(more)))
+	}
+	f.Detail += "."
 	if holders, _ := p.Model.HeldBy(m.ID); len(holders) > 0 {
 		f.Detail += " It is in use there: " + who(p, holders[0].PID) + " " + byWhat(holders[0]) + "."
 		f.Refs = append(f.Refs, holderRef(holders[0]))
 	}
+	f.Remedies = leakRemedies(p, n, m, list)
 	if uid != "" {
 		f.Pods = []string{uid}
-	} else {
-		f.Severity, f.Confidence = forensics.Info, forensics.Possible
-		f.ConfidenceWhy = "the host has no mount of this superblock; the container may have mounted it for itself"
+		f.Detail += " " + propagationText(m)
+		return f
 	}
-	f.Remedies = leakRemedies(p, n, m, list)
+	f.Severity, f.Confidence = forensics.Info, forensics.Possible
+	f.ConfidenceWhy = "the host has no mount of this superblock; the container may have mounted it for itself"
+	f.Title = fmt.Sprintf("%s file system %s is not mounted on the host, but in the mount namespace %s", m.FSType, m.Source, keeper)
+	for i := range f.Remedies {
+		r := &f.Remedies[i]
+		r.Precondition = strings.TrimSuffix("the host had it once, and the container has not mounted it for itself; "+r.Precondition, "; ")
+	}
 	return f
 }
 

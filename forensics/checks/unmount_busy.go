@@ -238,7 +238,7 @@ func kubeletHolds(p *forensics.Pass, holders []procs.Holder) string {
 
 // unlisted says what may hold a mount besides what was found.
 func unlisted(p *forensics.Pass) string {
-	text := strings.ToUpper(mounts.KernelBlind[:1]) + mounts.KernelBlind[1:]
+	text := capital(mounts.KernelBlind)
 	if list := held(p).Unseen; len(list) > 0 {
 		text += ". Of some processes it is not known what they hold: " + some(list)
 	}
@@ -277,11 +277,7 @@ func onCopy(p *forensics.Pass, m mounts.Mount, h procs.Holder) string {
 	if at < 0 {
 		return ""
 	}
-	c := copies[at]
-	if c.Namespace == p.Evidence.Mounts.Namespace {
-		return fmt.Sprintf(" on mount %d at %s, which propagation ties to it", c.MountID, c.MountPoint)
-	}
-	return fmt.Sprintf(" on mount %d at %s in mount namespace %d, which propagation ties to it", c.MountID, c.MountPoint, c.Namespace)
+	return " on " + p.Model.DescribeCopy(copies[at]) + ", which propagation ties to it"
 }
 
 // despiteWait is how to stop a process although its thread waits: SIGKILL, which is also what the kubelet and systemd send in the

@@ -116,9 +116,12 @@ func (u *users) path(name string, user KernelUser) {
 
 // mounts finds those that are mounted on another, and others of the same superblock.
 func (u *users) mounts() {
-	same := map[string][]int{}
+	same, order := map[string][]int{}, []string{}
 	for i := range u.table.Mounts {
 		m := &u.table.Mounts[i]
+		if same[m.Device] == nil {
+			order = append(order, m.Device)
+		}
 		same[m.Device] = append(same[m.Device], i)
 		if parent, ok := u.index.ByID(m.ParentID); ok && parent.ID != m.ID {
 			user := KernelUser{Use: UseMount, What: m.MountPoint, UserMount: m.ID, Blocks: true, Detail: "mounted below it"}
@@ -128,7 +131,8 @@ func (u *users) mounts() {
 			u.add(parent, user)
 		}
 	}
-	for _, list := range same {
+	for _, device := range order {
+		list := same[device]
 		if len(list) > maxSame {
 			list = list[:maxSame]
 		}

@@ -124,3 +124,14 @@ func TestMaybeKernels(t *testing.T) {
 		}
 	}
 }
+
+// TestUnderTheRoot has a file of an initramfs open, as daemons have that were started before the root was mounted over it:
+// its mount is in no table, and nobody has unmounted it.
+func TestUnderTheRoot(t *testing.T) {
+	r := resolver{deviceOf: map[int32]string{1: ""}, known: map[string]bool{}, tables: map[uint64]bool{}, under: map[int32]bool{}}
+	r.note(&mounts.Table{Namespace: 5, Root: "/", Mounts: []mounts.Mount{{ID: 27, ParentID: 1, Device: "8:1", MountPoint: "/"}}})
+	h := hold{at: &named{path: "/usr/sbin/mdmon"}, kind: atFD, mount: 1}
+	if r.byMountID(&holdings{pid: 2, ns: 5}, &h); h.detached || h.gone {
+		t.Errorf("hold %+v: want one that is neither detached nor gone", h)
+	}
+}

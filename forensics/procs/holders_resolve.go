@@ -37,13 +37,14 @@ type resolver struct {
 	problems *problems
 	deviceOf map[int32]string // by mount id, which is unique in the machine; of those that are held, "" until it is found
 	known    map[string]bool  // devices of all mounts
+	under    map[int32]bool   // mounts below the root of a table, which it does not show: that of an initramfs
 	tables   map[uint64]bool  // namespaces whose table was read, and is whole
 	unread   bool             // the table of a namespace is missing: a mount may be in that
 }
 
 // resolve finds the mount of each hold. members are processes of each namespace.
 func (r *resolver) resolve(members map[uint64][]int) {
-	r.deviceOf, r.known, r.tables = map[int32]string{}, map[string]bool{}, map[uint64]bool{}
+	r.deviceOf, r.known, r.tables, r.under = map[int32]string{}, map[string]bool{}, map[uint64]bool{}, map[int32]bool{}
 	byNS := map[uint64][]*holdings{}
 	for _, p := range r.found {
 		byNS[p.ns] = append(byNS[p.ns], p)
@@ -276,6 +277,9 @@ func (r *resolver) note(t *mounts.Table) {
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
 		r.known[m.Device] = true
+		if m.MountPoint == "/" {
+			r.under[int32(m.ParentID)] = true
+		}
 		if device, held := r.deviceOf[int32(m.ID)]; held && device == "" {
 			r.deviceOf[int32(m.ID)] = m.Device
 		}
@@ -288,8 +292,8 @@ func (r *resolver) byMountID(p *holdings, h *hold) {
 		h.device = device
 		return
 	}
-	if r.unread || !r.tables[p.ns] {
-		return // not known to be in no table
+	if r.unread || !r.tables[p.ns] || r.under[h.mount] {
+		return // not known to have been unmounted
 	}
 	if h.kernels {
 		h.gone = true // no mount is held that anybody could unmount
