@@ -28,7 +28,7 @@ It names what makes umount(2) answer EBUSY: processes with a working or root dir
 that very mount, and mounts below it, loop devices, swap, NFS exports and bound sockets, in the order in which to stop
 them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
 the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
-itself are not counted. A process in another mount namespace holds its own copy of a mount and does not keep the host's
+itself are not counted, unless the kubelet's log shows the refusal: it unmounts only when they have ended. A process in another mount namespace holds its own copy of a mount and does not keep the host's
 busy: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
 not in the way, but keeps the file system and its server or disk in use: layers of overlays, other mounts of it.
 
