@@ -2,6 +2,7 @@ package forensics
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -214,8 +215,11 @@ func diagnose(m *Model, findings []Finding) []Diagnosis {
 		}
 	}
 	diagnoses := []Diagnosis{}
+	others := together(roots, members)
 	for _, root := range roots {
-		diagnoses = append(diagnoses, g.diagnosis(root, members[root]))
+		if also, apart := others[root]; apart {
+			diagnoses = append(diagnoses, g.diagnosis(root, also, members[root]))
+		}
 	}
 	sorting.Stable(diagnoses, func(a, b Diagnosis) int {
 		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()), cmp.Compare(len(b.Chain), len(a.Chain)),
@@ -224,7 +228,38 @@ func diagnose(m *Model, findings []Finding) []Diagnosis {
 	return diagnoses
 }
 
-func (g *graph) diagnosis(root Entity, members []int) Diagnosis {
+// together puts processes that explain nothing but what another one explains, too, beside that one: what ten processes hold
+// is one thing that is wrong. The steps for all of them are in the same findings. Of each root that stands for itself it
+// gives the others.
+func together(roots []Entity, members map[Entity][]int) map[Entity][]Entity {
+	within := func(a, b Entity) bool {
+		return !slices.ContainsFunc(members[a], func(i int) bool { return !slices.Contains(members[b], i) })
+	}
+	var heads []Entity
+	for i, root := range roots {
+		beside := false
+		for j, other := range roots {
+			beside = beside || i != j && root.Kind == KindProcess && other.Kind == KindProcess && within(root, other) && (j < i || !within(other, root))
+		}
+		if !beside {
+			heads = append(heads, root)
+		}
+	}
+	found := map[Entity][]Entity{}
+	for _, head := range heads {
+		found[head] = nil
+	}
+	for _, root := range roots {
+		if _, apart := found[root]; apart {
+			continue
+		}
+		at := slices.IndexFunc(heads, func(head Entity) bool { return head.Kind == KindProcess && within(root, head) })
+		found[heads[at]] = append(found[heads[at]], root)
+	}
+	return found
+}
+
+func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 	chain := g.chain(root)
 	head := g.headline(chain, members)
 	d := Diagnosis{
@@ -235,6 +270,9 @@ func (g *graph) diagnosis(root Entity, members []int) Diagnosis {
 	for _, e := range chain {
 		onChain[e] = true
 		d.Chain = append(d.Chain, Link{e.Kind, e.ID, g.model.Describe(e)})
+	}
+	if len(also) > 0 {
+		d.Chain[0].Text += ", and " + Plural(len(also), "other process") + ": " + ids(also)
 	}
 	sorting.Stable(members, func(a, b int) int { // along the chain first, then in order
 		return cmp.Compare(position(chain, g.findings[a].Subject), position(chain, g.findings[b].Subject))
@@ -256,6 +294,19 @@ func (g *graph) diagnosis(root Entity, members []int) Diagnosis {
 	d.Remedies = g.remedies(head, members)
 	d.Paragraph = g.paragraph(d, head)
 	return d
+}
+
+// ids lists the first few of entities.
+func ids(list []Entity) string {
+	const most = 5
+	var names []string
+	for _, e := range list[:min(len(list), most)] {
+		names = append(names, e.ID)
+	}
+	if more := len(list) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 func position(chain []Entity, e Entity) int {

@@ -49,6 +49,27 @@ func outline(d forensics.Diagnosis) string {
 	return string(d.Severity) + ": " + strings.Join(links, " < ")
 }
 
+// TestHoldersOfOneMountAreOneDiagnosis has what several processes hold: one thing is wrong, not as many as there are processes.
+// What only one of them explains stays with that one, and another mount apart.
+func TestHoldersOfOneMountAreOneDiagnosis(t *testing.T) {
+	warning := forensics.Warning
+	list := diagnosed(forensics.NewEvidence(),
+		because(warning, "mount 5", "process 1", "process 2", "process 3"),
+		because(warning, "mount 6", "process 2"),
+		because(warning, "mount 7", "process 4"))
+	var got []string
+	for _, d := range list {
+		got = append(got, outline(d)+" | "+d.Chain[0].Text)
+	}
+	want := []string{
+		"warning: process 2 < mount 5 | process 2, and 2 other processes: 1, 3",
+		"warning: process 4 < mount 7 | process 4",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("diagnoses (-want +got):\n%s", diff)
+	}
+}
+
 func TestDiagnosesFollowCausesToTheirRoots(t *testing.T) {
 	table := forensics.NewEvidence()
 	table.Mounts.Mounts = []mounts.Mount{fuseMount(59, "0:46", deadPoint), fuseMount(60, "0:46", "/elsewhere")}

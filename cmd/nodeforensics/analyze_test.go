@@ -367,7 +367,7 @@ func TestPlan(t *testing.T) {
 	if o.status != exitDone || o.stderr != "" || o.stdout != finish(t, piped).stdout {
 		t.Errorf("status %d, %q; want the same script from a file and from standard input", o.status, o.stderr)
 	}
-	for _, part := range []string{"#!/bin/sh\n", "step remove-vol-data", "step decline 'its file system does not answer as it should (hung)", "\nsteps\n"} {
+	for _, part := range []string{"#!/bin/sh\n", "step remove-vol-data", "step leave-mounted 'its file system does not answer as it should (hung)", "\nsteps\n"} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the script lacks %q", part)
 		}

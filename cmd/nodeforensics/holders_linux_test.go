@@ -450,3 +450,24 @@ func TestHoldersOfStackedMounts(t *testing.T) {
 		t.Errorf("holders says:\n%s", o.stdout)
 	}
 }
+
+// TestHoldersNameDetached asks for a mount that was unmounted lazily while a file on it was open: no path leads there any more.
+func TestHoldersNameDetached(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: mount")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("detached", dir, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	holder := testfuse.Hold(t, testfuse.FD, filepath.Join(dir, "kept"))
+	if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{dir, "no-such-volume"} {
+		o := finish(t, command(t, "holders", query))
+		if !strings.Contains(o.stdout, "in no table any more") || !strings.Contains(o.stdout, strconv.Itoa(holder.PID())) || !strings.Contains(o.stdout, "/kept") {
+			t.Errorf("holders %s says:\n%s", query, o.stdout)
+		}
+	}
+}

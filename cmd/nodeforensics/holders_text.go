@@ -25,6 +25,7 @@ func holdersText(e *forensics.Evidence, answers []heldMounts) string {
 			fmt.Fprintln(&b)
 		}
 	}
+	writeDetached(&b, model, e.Held)
 	if b.Len() == 0 {
 		return ""
 	}
@@ -36,6 +37,26 @@ func holdersText(e *forensics.Evidence, answers []heldMounts) string {
 		fmt.Fprintf(&b, "%d further holders are left out.\n", e.Held.LeftOut)
 	}
 	return b.String()
+}
+
+// writeDetached writes who holds mounts that are in no table any more: none can be found by its path, and whoever asks for a
+// mount that was unmounted lazily may look for them. A descriptor of the root alone is how runtimes prepare mounts.
+func writeDetached(b *bytes.Buffer, model *forensics.Model, held *forensics.Held) {
+	if held == nil {
+		return
+	}
+	const most = 16
+	var list []forensics.HolderProcess
+	for _, h := range held.Holders {
+		if h.Detached && h.Path != "/" && len(list) < most {
+			list = append(list, model.HolderProcess(h))
+		}
+	}
+	if len(list) > 0 {
+		fmt.Fprintln(b, "Mounts that are in no table any more, most likely unmounted lazily, are still held; paths begin at their root:")
+		writeProcesses(b, list)
+		fmt.Fprintln(b)
+	}
 }
 
 func writeAnswer(b *bytes.Buffer, model *forensics.Model, answer heldMounts, all bool) {

@@ -165,18 +165,18 @@ func TestPlantedSecretsReachNoOutput(t *testing.T) {
 func TestStrictMasksNamesInEveryOutput(t *testing.T) {
 	t.Parallel()
 	const uid = "5c94cb01-1d2e-4f6b-9b5e-2a7a4c1de201"
-	const names = "zebra/quagga-0 quagga-0 data-quagga-0 zebra 10.17.3.9 https://[fd00:17::3]:6443/x okapi-7 okapi-7.dc1.example " +
+	const names = "zebra/quagga-0 quagga-0 data-quagga-0 zebra 10.17.3.9 https://[fd00:17::3]:6443/x okapi-7 okapi-7.lynx.example " +
 		"registry.gnu.corp.net/app:1 " + `escaped\nzebra %2Fzebra%2Fquagga-0 ` +
 		"stays: " + uid + " sha256:" + "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef 127.0.0.1 kube-system"
 	var e forensics.Evidence
 	plant(reflect.ValueOf(&e).Elem(), "", names)
-	e.Node.Name = "okapi-7.dc1.example"
+	e.Node.Name = "okapi-7.lynx.example"
 	e.Pods[0].UID, e.Pods[0].Namespace, e.Pods[0].Name = uid, "zebra", "quagga-0"
 	e.PodDirs[0].UID, e.PodDirs[0].Path = uid, "/var/lib/kubelet/pods/"+uid
 	e.Mounts.Mounts[0].MountPoint = "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~nfs/v"
 	e.Mounts.Mounts[0].FSType, e.Mounts.Mounts[0].Class, e.Mounts.Mounts[0].Source = "nfs", "network", "gazelle:/export"
 	e.Health[0].Reason = "nfs: server gazelle not responding"
-	secrets := []string{"zebra", "quagga", "okapi", "dc1", "10.17.3.9", "fd00:17", "gnu.corp", "gazelle"}
+	secrets := []string{"zebra", "quagga", "okapi", "lynx", "10.17.3.9", "fd00:17", "gnu.corp", "gazelle"}
 	all := outputs(t, e, "--redact", "strict")
 	for name, text := range all {
 		for _, secret := range secrets {

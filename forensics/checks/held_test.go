@@ -494,14 +494,19 @@ func TestStepsForALeakedMount(t *testing.T) {
 	agent := procs.Process{PID: 5001, Comm: "agent", State: "S", MountNS: 99, Command: []string{}}
 	helper := agent
 	helper.PID = 5002
+	other := outer
+	other.ID, other.Device, other.MountPoint = 902, "0:61", strings.Replace(outer.MountPoint, "cephfs-data", "other", 1)
 	holding(func(h *forensics.Held) {
-		h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: outer}, {Namespace: 99, Mount: inner}}
+		h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: outer}, {Namespace: 99, Mount: inner}, {Namespace: 99, Mount: other}}
 	}, process(agent), process(helper))(t, &e)
 	var got []string
-	for _, r := range forensics.Analyze(&e, []forensics.Check{MountLeakedNamespace}).Findings[0].Remedies {
+	for _, r := range forensics.Analyze(&e, []forensics.Check{MountLeakedNamespace}).Diagnoses[0].Remedies {
 		got = append(got, r.Command)
 	}
-	want := []string{"nsenter -m -t 5001 umount -c '" + inner.MountPoint + "'", "nsenter -m -t 5001 umount -c " + outer.MountPoint, "kill 5001 5002"}
+	want := []string{
+		"nsenter -m -t 5001 umount -c '" + inner.MountPoint + "'", "nsenter -m -t 5001 umount -c " + outer.MountPoint,
+		"nsenter -m -t 5001 umount -c " + other.MountPoint, "kill 5001 5002",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("steps %q, want %q", got, want)
 	}

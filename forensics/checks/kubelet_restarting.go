@@ -31,7 +31,7 @@ and only the new process id or the new start shows it. Restarts before the log b
 		}
 		var over []logs.Life
 		for i, l := range lives {
-			if i < len(lives)-1 || kubeletEnded(story(p)) {
+			if i < len(lives)-1 || kubeletEnded(p, story(p)) {
 				over = append(over, l)
 			}
 		}

@@ -47,7 +47,7 @@ func loopInLog(p *forensics.Pass) (*silence, *skipping, string) {
 	if s.Loop == nil {
 		return nil, nil, ""
 	}
-	if kubeletEnded(s) {
+	if kubeletEnded(p, s) {
 		return nil, nil, "the kubelet's log ends with the end of the kubelet"
 	}
 	if skips := loopSkips(p); skips != nil {
@@ -72,9 +72,19 @@ func loopInLog(p *forensics.Pass) (*silence, *skipping, string) {
 	return &silence{l, *l.Last, quiet.Seconds(), lastLoopLine(l)}, nil, ""
 }
 
-// kubeletEnded says whether the log's last kubelet is known to have ended.
-func kubeletEnded(s *logs.Story) bool {
-	return len(s.Lives) > 0 && s.Lives[len(s.Lives)-1].End != "running" && s.Lives[len(s.Lives)-1].End != ""
+// kubeletEnded says whether the log's last kubelet is known to have ended. One whose process is there has not, whatever it
+// wrote: it recovers from some panics.
+func kubeletEnded(p *forensics.Pass, s *logs.Story) bool {
+	if len(s.Lives) == 0 {
+		return false
+	}
+	last := s.Lives[len(s.Lives)-1]
+	if k := p.Evidence.Kubelet; k != nil && k.PID > 1 && k.PID == last.PID {
+		if _, runs := p.Model.Process(k.PID); runs {
+			return false
+		}
+	}
+	return last.End != "running" && last.End != ""
 }
 
 // lastLoopLine is the kind of the line that the loop said last.

@@ -174,6 +174,11 @@ func loopScenarios() map[string][]scenario {
 				want: []string{"warning kubelet 9825"}, says: "it may have ended since",
 			},
 			{
+				name: "it recovered from a panic, and its process is there", base: wellNode,
+				change:  both(lives(life(9825, "09:00:00", "10:12:29", "panic", "registered")), process(procs.Process{PID: 9825, Comm: "kubelet", State: "S", Command: []string{}})),
+				outcome: clean,
+			},
+			{
 				name: "the log ends with its end", base: wellNode, change: lives(life(100, "09:00:00", "10:12:29", "watchdog", "registered")),
 				want: []string{"warning kubelet 9825"}, says: "by systemd's watchdog",
 			},

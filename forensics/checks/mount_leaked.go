@@ -130,6 +130,7 @@ func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mo
 			Why:          "unmounts the copy without stopping anybody",
 			Precondition: "nothing in that namespace uses it; the program umount exists there",
 			Risk:         "a shared mount there unmounts its peers, too; to keep it from coming back, mount the host's directories with HostToContainer propagation (rslave)",
+			Stage:        forensics.StageUnmount,
 		})
 	}
 	return append(steps, endNamespace(p, n))
@@ -138,6 +139,7 @@ func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mo
 // endNamespace stops all processes of a mount namespace.
 func endNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) forensics.Remedy {
 	r := stopHolder(p, n.PIDs[0])
+	r.Stage = forensics.StageHide // another finding may have another mount of that namespace
 	if pid, plain := strings.CutPrefix(r.Command, "kill "); plain && n.Processes > 1 {
 		for _, other := range n.PIDs[1:] {
 			pid += fmt.Sprintf(" %d", other)

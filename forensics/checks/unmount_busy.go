@@ -28,9 +28,10 @@ It names what makes umount(2) answer EBUSY: processes with a working or root dir
 that very mount, and mounts below it, loop devices, mounted images, swap, NFS exports, interpreters of binfmt_misc, uprobe events and bound sockets, in the order in which to stop
 them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
 the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
-itself are not counted. A process in another mount namespace keeps the host's mount busy where propagation ties its copy to
-it (HostToContainer, Bidirectional; propagate_mount_busy in fs/pnode.c): it is named with that mount. With a private copy it
-does not: see mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
+itself are not counted, unless the kubelet's log shows the refusal: it unmounts only when they have ended. A process in
+another mount namespace keeps the host's mount busy where propagation ties its copy to it (HostToContainer, Bidirectional;
+propagate_mount_busy in fs/pnode.c): it is named with that mount. With a private copy it does not: see
+mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
 not in the way, but keeps the file system and its server or disk in use: layers of overlays, other mounts of it.
 
 The kubelet's log shows the refused unmounts themselves, since when, how often, and how long it waits until the next try

@@ -82,6 +82,17 @@ func TestEndsOfLives(t *testing.T) {
 	}
 }
 
+// TestARecoveredPanicEndsNoLife has the trace of a panic that the kubelet recovered from: its lines have no time.
+func TestARecoveredPanicEndsNoLife(t *testing.T) {
+	panicked := kp(100, "1120 09:30:00.000000", "runtime.go", `Observed a panic: "invalid memory address or nil pointer dereference"`)
+	for after, want := range map[string]string{"1120 09:30:01.000000": endPanic, "1120 09:37:00.000000": endRunning} {
+		s := fold("", panicked, "goroutine 196 [running]:", kp(100, after, "kubelet.go", `"SyncLoop (housekeeping)"`))
+		if len(s.Lives) != 1 || s.Lives[0].End != want {
+			t.Errorf("last line at %s: lives %+v, want one, %s", after, s.Lives, want)
+		}
+	}
+}
+
 // A watchdog that has systemd send SIGABRT says more than the signal.
 func TestWatchdogOutranksItsSignal(t *testing.T) {
 	s := fold("", kp(100, "1120 09:30:00.000000", "kubelet.go", `"SyncLoop (housekeeping)"`),

@@ -31,8 +31,9 @@ type life struct {
 type ending struct {
 	end   string
 	time  time.Time
-	after int // index of the life that was the last one when it was read
-	pid   int // of the process that ended; 0 when unknown
+	said  time.Time // when the life had last written: a stack trace has no times
+	after int       // index of the life that was the last one when it was read
+	pid   int       // of the process that ended; 0 when unknown
 	quote Quote
 }
 
@@ -159,6 +160,9 @@ const maxEndings = 4 * maxLives
 
 func (l *lives) ends(end, file string, o Occurrence) {
 	e := ending{end: end, time: o.Time, after: len(l.all) - 1, quote: quote(file, o.Entry)}
+	if cur := l.current(); cur != nil {
+		e.said = cur.last
+	}
 	if len(l.endings) >= maxEndings {
 		l.endings = slices.Delete(l.endings, 0, 1)
 	}
@@ -232,7 +236,11 @@ func (l *lives) list() []Life {
 
 // before says whether the kubelet went on for long after a line that seemed to be its end.
 func (e *ending) before(last time.Time) bool {
-	return !e.time.IsZero() && last.Sub(e.time) > 90*time.Second
+	said := e.time
+	if said.IsZero() && e.pid == 0 {
+		said = e.said
+	}
+	return !said.IsZero() && last.Sub(said) > 90*time.Second
 }
 
 func rank(end string) int { return slices.Index(endRank, end) }
