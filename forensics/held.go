@@ -150,12 +150,21 @@ func (m *Model) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
 	}
 	for i, t := range m.evidence.Threads {
 		if t.PID == pid && !t.Gone && t.Wait.Kind != procs.WaitWriteback {
-			if seconds, _ := m.Waited(t); seconds >= cmp.Or(m.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) {
+			seconds, _ := m.Waited(t)
+			if seconds >= cmp.Or(m.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || m.waitsForHung(t) {
 				return "is itself blocked: it " + DescribeWait(t), &m.evidence.Threads[i]
 			}
 		}
 	}
 	return "", nil
+}
+
+// waitsForHung says whether a thread waits for a file system of which it is known that it does not answer, however long that
+// thread has waited.
+func (m *Model) waitsForHung(t procs.Thread) bool {
+	h, _ := m.Health(t.Device)
+	list := m.MountsOf(t.Device)
+	return h.Status == mounts.StatusHung && len(list) > 0 && WaitsFor(t.Wait, list[0])
 }
 
 // frozen says whether a thread of a process was seen in the freezer.
