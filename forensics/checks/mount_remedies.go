@@ -14,8 +14,7 @@ import (
 // what releases the callers, the lazy unmount last because it releases nobody.
 func hungRemedies(p *forensics.Pass, s superblock) []forensics.Remedy {
 	m := s.mount()
-	b, _ := p.Model.Backing(s.device)
-	steps := []forensics.Remedy{reviveFrom(b, m)}
+	steps := []forensics.Remedy{firstStep(p, s)}
 	switch m.Class {
 	case mounts.ClassFUSE:
 		steps = append(steps, abortFUSE(m), lazyUnmount(m))
