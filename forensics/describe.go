@@ -145,7 +145,9 @@ func DescribeStatus(h mounts.Health) string {
 		return "is frozen: writers wait"
 	case mounts.StatusRecovered:
 		return "did not answer at first, then did"
-	case mounts.StatusStale, mounts.StatusDisconnected, mounts.StatusIOError, mounts.StatusDenied:
+	case mounts.StatusDenied: // by the kernel; what the server would say is not known
+		return "refuses this program (" + h.Error + ")"
+	case mounts.StatusStale, mounts.StatusDisconnected, mounts.StatusIOError:
 		return "answers with " + strconv.Quote(h.Error)
 	case mounts.StatusOK:
 		return "answers"
