@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -89,6 +90,10 @@ func stopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 		return r
 	}
 	switch {
+	case isExamination(process) && p.Evidence.Collected.Sub(process.Started) < runTakes:
+		r.Command = "nothing to stop: let " + strconv.Itoa(pid) + " end by itself"
+		r.Why = "it is another run of nodeforensics, begun less than a minute before this one, and may be under way"
+		r.Precondition, r.Risk = "", "none"
 	case isExamination(process):
 		r.Command = "nothing to stop: leave it, or kill -9 " + strconv.Itoa(pid)
 		r.Why = "it is an earlier run of nodeforensics that never came back from this mount; it does nothing any more"
@@ -106,6 +111,9 @@ func stopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 	}
 	return r
 }
+
+// runTakes is how long an examination takes at most, unless it was told otherwise (--timeout).
+const runTakes = time.Minute
 
 // isExamination says whether a process was left behind by an earlier run of this program: the child that collects has
 // that name, and is all that may be left.

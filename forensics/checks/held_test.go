@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -291,6 +292,19 @@ func heldScenarios() map[string][]scenario {
 			{name: "by another path", base: wellNode, change: server("S", "ceph-fuse", "/data/kubelet"+strings.TrimPrefix(deadPoint, kubeletRoot)), outcome: clean},
 			{name: "with another volume among its options", base: wellNode, change: server("S", "overlay-fuse",
 				"--lower="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other", deadPoint), outcome: clean},
+			{name: "that shows another volume, at a relative path", base: wellNode, change: server("S", "bindfs",
+				kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other", "cephfs-data"), outcome: clean},
+			{name: "with another volume as its source", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				e.Mounts.Mounts[2].Source = kubeletRoot + "/pods/" + liveUID + "/volumes/kubernetes.io~nfs/other"
+				server("S", "bindfs", e.Mounts.Mounts[2].Source)(tb, e)
+			}, outcome: clean},
+			{name: "with another volume open", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				const other = kubeletRoot + "/pods/" + liveUID + "/volumes/kubernetes.io~nfs/other"
+				server("S", "mergerfs", other)(tb, e)
+				e.Held.Holders = append(e.Held.Holders, procs.Holder{PID: 6000, Kind: procs.HoldFD, FD: 5, Path: other, Device: "0:90"})
+			}, outcome: clean},
+			{name: "whose name is that of its subcommand", base: wellNode, change: server("S", "rclone", "cephfs-data",
+				kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other"), want: []string{"warning process 6000"}, says: "was started for"},
 			{name: "with a cache in another pod", base: wellNode, change: server("S", "gcsfuse",
 				"--cache-dir="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~empty-dir/cache"), outcome: clean},
 			{name: "with credentials of its own pod", base: wellNode, change: server("S", "s3fs",
@@ -373,6 +387,21 @@ func roots(a forensics.Analysis) []string {
 }
 
 // TestStoppingDespiteAWait tells waits that SIGKILL ends, as those for an NFS server, from others.
+func TestAnotherExaminationIsLetAlone(t *testing.T) {
+	for ago, want := range map[time.Duration]string{
+		3 * time.Second: "may be under way", -time.Second: "may be under way", time.Hour: "never came back from this mount",
+	} {
+		e := wellNode(t)
+		e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
+		busy(procs.Holder{PID: 6001, Kind: procs.HoldFD, FD: 7, Path: e.Mounts.Mounts[2].MountPoint})(t, &e)
+		process(procs.Process{PID: 6001, Comm: "nodeforensics", State: "S", Command: []string{}, Started: e.Collected.Add(-ago)})(t, &e)
+		a := forensics.Analyze(&e, []forensics.Check{UnmountBusy})
+		if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Remedies[0].Why, want) {
+			t.Errorf("begun %s before: %+v, want %q", ago, a.Findings, want)
+		}
+	}
+}
+
 func TestStoppingDespiteAWait(t *testing.T) {
 	step := func(command string) forensics.Remedy {
 		return forensics.Remedy{Command: command, Precondition: "its owner agrees", Risk: "what it does is interrupted"}
