@@ -24,6 +24,7 @@ const (
 	maxDeleted        = 1024
 	maxPinned         = 1024
 	maxUninhabited    = 1024
+	maxFUSEMounts     = 1 << 16 // of all namespaces
 )
 
 // CollectHolders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
@@ -185,7 +186,7 @@ type keeper struct {
 	held    *Held
 	count   map[int]int
 	deleted []procs.Holder
-	fuse    []mounts.Mount
+	fuse    []fuseMount
 	classes map[string]mounts.Class // by superblock
 	nested  nested
 }
@@ -204,9 +205,9 @@ func (k *keeper) known(t *mounts.Table) {
 	for _, m := range t.Mounts {
 		if _, ok := k.classes[m.Device]; !ok {
 			k.classes[m.Device] = m.Class
-			if m.Class == mounts.ClassFUSE {
-				k.fuse = append(k.fuse, m)
-			}
+		}
+		if m.Class == mounts.ClassFUSE && len(k.fuse) < maxFUSEMounts {
+			k.fuse = append(k.fuse, fuseMount{m, t.Namespace})
 		}
 	}
 }

@@ -37,7 +37,7 @@ itself blocked is reported.`,
 				continue
 			}
 			if trouble, waits := p.Model.ServerTrouble(s.PID); trouble != "" && (waits != nil || !answers) {
-				f := serverFinding(p, s, "which serves %s, "+trouble)
+				f := serverFinding(p, s, map[bool]string{false: "which serves %s, ", true: "which probably serves %s, "}[s.Guess]+strings.ReplaceAll(trouble, "%", "%%"))
 				others := otherServers(p, s)
 				if len(others) > 0 {
 					f.Confidence = forensics.Possible

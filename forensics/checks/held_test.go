@@ -280,6 +280,14 @@ func heldScenarios() map[string][]scenario {
 				server("S", "ceph-fuse")(tb, e)
 				blockedIn(procs.Thread{PID: 6000, TID: 6001, Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitServer, FS: "nfs"}})(tb, e)
 			}, want: []string{"warning process 6000"}, says: "itself blocked"},
+			{name: "stopped, and guessed", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				server("T", "ceph-fuse")(tb, e)
+				e.Held.Servers[0].Guess = true
+			}, want: []string{"warning process 6000"}, says: "which probably serves"},
+			{name: "itself blocked at an odd name", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				server("S", "ceph-fuse")(tb, e)
+				blockedIn(procs.Thread{PID: 6000, TID: 6001, Path: "/100%d", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitServer, FS: "nfs"}})(tb, e)
+			}, want: []string{"warning process 6000"}, says: `"/100%d"`},
 			{name: "asleep as ever", base: sickNode, change: server("S", "ceph-fuse"), outcome: clean},
 		},
 		"fuse-server-mismatch": {
