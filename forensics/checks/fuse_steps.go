@@ -104,7 +104,7 @@ func passerOf(p *forensics.Pass, s superblock) (passer, bool) {
 		return passer{}, false
 	}
 	for _, server := range p.Model.Servers(s.device) {
-		if trouble, _ := p.Model.ServerTrouble(server.PID); server.PID == 0 || server.Guess || trouble != "" {
+		if trouble, _ := p.Model.ServerTrouble(server.PID); server.PID == 0 || trouble != "" {
 			continue
 		}
 		found := passer{server: server}
@@ -114,7 +114,9 @@ func passerOf(p *forensics.Pass, s superblock) (passer, bool) {
 				found.below = cmp.Or(found.below, h.Device)
 			}
 		}
-		return found, true
+		if found.below != "" || !server.Guess { // another server may have been started for the same mount point
+			return found, true
+		}
 	}
 	return passer{}, false
 }
@@ -137,10 +139,17 @@ func (x passer) tell(p *forensics.Pass, s superblock, f forensics.Finding) foren
 	}
 	_, lower := fuseName(p, x.below)
 	f.Title = fmt.Sprintf("%s passes on an error of %s: %s", s.label(), lower, s.health.Error)
-	f.Detail = fmt.Sprintf("Its own server lives: %s (%s). It has files of %s open, which answers so: %s.", name, x.server.Why, lower, s.where())
+	lives := "lives"
 	f.Confidence = forensics.Likely
+	if x.server.Guess {
+		lives, f.Confidence = "probably lives", forensics.Possible
+	}
+	f.Detail = fmt.Sprintf("Its own server %s: %s (%s). It has files of %s open, which answers so: %s.", lives, name, x.server.Why, lower, s.where())
 	f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindSuperblock, ID: x.below})
 	for i := range f.Remedies {
+		if !strings.HasPrefix(f.Remedies[i].Command, "umount") {
+			continue
+		}
 		f.Remedies[i].Precondition = strings.TrimSuffix("this one first, and then that which it lies on; mounting only that anew does not help, since "+name+
 			" keeps the old one open; "+f.Remedies[i].Precondition, "; ")
 	}
