@@ -64,8 +64,8 @@ func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) for
 	case trouble != "":
 		r.Command = fmt.Sprintf("Look at %s, which serves %s (%s): it %s", who(p, s.PID), m.Source, m.FSType, trouble)
 	default:
-		r.Command = fmt.Sprintf("Look at %s, which serves %s (%s): it is neither stopped nor blocked in a file system, so most likely it "+
-			"waits for its own server, which the kernel does not show", who(p, s.PID), m.Source, m.FSType)
+		r.Command = fmt.Sprintf("Look at %s, which has the connection of %s (%s) open: it is neither stopped nor blocked in a file system, so most "+
+			"likely it waits for its own server, which the kernel does not show, or it does not read requests at all", who(p, s.PID), m.Source, m.FSType)
 	}
 	if s.Guess {
 		r.Precondition = strings.TrimSuffix("it is the server, which is a guess: "+s.Why+"; "+r.Precondition, "; ")
@@ -73,7 +73,8 @@ func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) for
 	return r
 }
 
-// servedHow says who serves a FUSE file system that does not answer, and what is wrong with that process.
+// servedHow says who has the connection of a FUSE file system open that does not answer, and what is wrong with that process.
+// The kernel does not tell whether it reads from it.
 func servedHow(p *forensics.Pass, device string) string {
 	var b strings.Builder
 	for _, s := range p.Model.Servers(device) {
@@ -81,11 +82,11 @@ func servedHow(p *forensics.Pass, device string) string {
 			continue
 		}
 		trouble, _ := p.Model.ServerTrouble(s.PID)
-		verb := "serves it"
+		verb := "has its connection open"
 		if s.Guess {
 			verb = "probably serves it"
 		}
-		fmt.Fprintf(&b, " P%s %s; it %s.", strings.TrimPrefix(who(p, s.PID), "p"), verb, cmp.Or(trouble, "is neither stopped nor blocked in a file system"))
+		fmt.Fprintf(&b, " P%s %s, and %s.", strings.TrimPrefix(who(p, s.PID), "p"), verb, cmp.Or(trouble, "is neither stopped nor blocked in a file system"))
 	}
 	return b.String()
 }

@@ -53,6 +53,20 @@ func server(state string, command ...string) change {
 	}, process(procs.Process{PID: 6000, Comm: "ceph-fuse", State: state, Command: command}))
 }
 
+// leaked is a mount that only another mount namespace has.
+func leaked(m mounts.Mount) change {
+	return holding(func(h *forensics.Held) { h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: m}} },
+		process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, Command: []string{}}))
+}
+
+// ownServer has a FUSE mount that only the mount namespace of its server has.
+func ownServer(point string) change {
+	return func(tb testing.TB, e *forensics.Evidence) {
+		leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: point, FSType: "fuse.fuse-overlayfs", Class: mounts.ClassFUSE, Source: "fuse-overlayfs"})(tb, e)
+		e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:61", PID: 5001, Why: "descriptor 3 of process 5001 is connection 61"})
+	}
+}
+
 func deleted(sizes ...int64) change {
 	return holding(func(h *forensics.Held) {
 		for i, size := range sizes {
@@ -79,10 +93,6 @@ func heldScenarios() map[string][]scenario {
 	kernel := func(k mounts.KernelUser) change {
 		k.MountID, k.Device = 60, "0:47"
 		return holding(func(held *forensics.Held) { held.Kernel = append(held.Kernel, k) })
-	}
-	leaked := func(m mounts.Mount) change {
-		return holding(func(h *forensics.Held) { h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: m}} },
-			process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, Command: []string{}}))
 	}
 	podCopy := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
 	alone := func(f func(*forensics.Held)) change { // in a namespace that no process is in
@@ -218,7 +228,15 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "a container's own mount is only information", base: wellNode,
 				change: leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: "/data", FSType: "fuse.s3fs", Source: "s3fs"}),
-				want:   []string{"info mount 901"},
+				want:   []string{"info mount 901"}, says: "and not on the host",
+			},
+			{
+				name: "a mount whose server is in that namespace", base: wellNode,
+				change: ownServer("/home/user/containers/merged"), outcome: clean,
+			},
+			{
+				name: "a staged volume whose server is in that namespace", base: wellNode,
+				change: ownServer(kubeletRoot + "/plugins/kubernetes.io/csi/s3/4f2a/globalmount"), want: []string{"info mount 901"},
 			},
 			{name: "none", base: wellNode, outcome: clean},
 		},
