@@ -109,6 +109,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		p, _ := k.model.Process(pid)
 		return p.Command
 	}, complete)
+	held.Servers = append(held.Servers, detachedServers(k.fuse, result.FUSE, mounts.FUSEConnectionsWaiting(c.fs))...)
 	for i := range held.Servers {
 		if n, ok := mounts.FUSEWaiting(c.fs, held.Servers[i].Device); ok {
 			held.Servers[i].Waiting = &n

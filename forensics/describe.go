@@ -62,6 +62,9 @@ func (m *Model) Describe(e Entity) string {
 func (m *Model) describeSuperblock(device string) string {
 	list := m.MountsOf(device)
 	if len(list) == 0 {
+		if servers := m.Servers(device); len(servers) > 0 && servers[0].Detached {
+			return "FUSE file system that is in no mount table (superblock " + device + ")"
+		}
 		return "superblock " + device
 	}
 	s := fmt.Sprintf("%s file system %s (superblock %s)", list[0].FSType, list[0].Source, device)

@@ -24,6 +24,10 @@ type FUSEServer struct {
 	// Waiting are the requests of all callers that have not been answered; absent where the control file system of FUSE is
 	// not mounted.
 	Waiting *int `json:"requests_waiting,omitempty"`
+	// Detached says that its file system is in no mount table that could be read, and callers wait for it: most likely it was
+	// unmounted lazily. OnlyWaiting, that they wait for no other FUSE file system of the machine.
+	Detached    bool `json:"detached,omitempty"`
+	OnlyWaiting bool `json:"only_waiting,omitempty"`
 }
 
 // LeakedMount is a mount that the host has no more and another mount namespace still has.
@@ -120,6 +124,33 @@ func connected(device string, devices []procs.FUSEDevice) []FUSEServer {
 		found = append(found, FUSEServer{
 			Device: device, PID: d.PID, Why: fmt.Sprintf("descriptor %d of process %d is connection %d", d.FD, d.PID, d.Connection),
 		})
+	}
+	return found
+}
+
+// detachedServers are those of FUSE file systems that callers wait for and that are in no table. waiting are the requests of
+// all connections.
+func detachedServers(list []fuseMount, devices []procs.FUSEDevice, waiting map[uint64]int) []FUSEServer {
+	mounted, waitedFor := map[uint64]bool{}, 0
+	for _, m := range list {
+		mounted[mounts.FUSEConnection(m.Device)] = true
+	}
+	for _, n := range waiting {
+		if n > 0 {
+			waitedFor++
+		}
+	}
+	var found []FUSEServer
+	for _, d := range devices {
+		number := uint64(d.Connection)
+		if number == 0 || mounted[number] || waiting[number] == 0 {
+			continue
+		}
+		mounted[number] = true
+		for _, s := range connected(mounts.FUSEDevice(number), devices) {
+			s.Detached, s.OnlyWaiting = true, waitedFor == 1
+			found = append(found, s)
+		}
 	}
 	return found
 }

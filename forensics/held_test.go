@@ -77,6 +77,30 @@ func TestGuessServers(t *testing.T) {
 	}
 }
 
+func TestDetachedServers(t *testing.T) {
+	list := []fuseMount{{mounts.Mount{Device: "0:46", Class: mounts.ClassFUSE}, 1}}
+	devices := []procs.FUSEDevice{{PID: 10, Connection: 46}, {PID: 11, Connection: 47}, {PID: 11, FD: 4, Connection: 47}, {PID: 12}, {PID: 13, Connection: 7 << 20}}
+	for name, c := range map[string]struct {
+		waiting map[uint64]int
+		want    []FUSEServer
+	}{
+		"nobody waits":            {map[uint64]int{46: 0, 47: 0}, nil},
+		"waits for a mounted one": {map[uint64]int{46: 1, 47: 0}, nil},
+		"not known":               {nil, nil},
+		"waits for one":           {map[uint64]int{46: 0, 47: 2}, []FUSEServer{{Device: "0:47", PID: 11, Detached: true, OnlyWaiting: true}}},
+		"waits for others, too":   {map[uint64]int{46: 1, 47: 2}, []FUSEServer{{Device: "0:47", PID: 11, Detached: true}}},
+		"on a disk":               {map[uint64]int{7 << 20: 1}, []FUSEServer{{Device: "7:0", PID: 13, Detached: true, OnlyWaiting: true}}},
+	} {
+		got := detachedServers(list, devices, c.waiting)
+		for i := range got {
+			got[i].Why = ""
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestFindMounts(t *testing.T) {
 	const pods = "/var/lib/kubelet/pods/5c948341-c030-4996-b888-f032577d97b0/"
 	table := mounts.Table{Mounts: []mounts.Mount{

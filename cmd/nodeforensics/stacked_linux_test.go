@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
@@ -118,4 +121,29 @@ func TestAnAbortedConnectionIsNotCalledGoneWhileItsServerLives(t *testing.T) {
 	server.Abort()
 	f := finding(t, examine(t, 0).report(t), "mount-disconnected")
 	wantNamed(t, f, fmt.Sprintf("though process %d (", server.PID()), ") has its connection open", "was aborted")
+}
+
+// TestTheServerOfALazilyUnmountedFileSystemIsNamed unmounts what hangs, as people do. Whoever waited still waits, and no
+// table shows what for.
+func TestTheServerOfALazilyUnmountedFileSystemIsNamed(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	root := t.TempDir()
+	server := mountVolume(t, root, livePod, someVolume())
+	if !tellsConnections(t, server.PID()) {
+		t.Skip("this kernel does not tell who serves a connection (before Linux 6.16)")
+	}
+	if _, err := os.Lstat("/sys/fs/fuse/connections"); err != nil {
+		t.Skip(err)
+	}
+	startKubelet(t, root)
+	server.Stop()
+	stuck := testfuse.HoldStat(t, server.MountPoint())
+	testfuse.Await(t, "the stat to block", stuck.Blocked)
+	if err := unix.Unmount(server.MountPoint(), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
+		t.Fatal(err)
+	}
+	f := finding(t, examine(t, 0, "--hung-after", "1s").report(t), "fuse-server-dead")
+	wantNamed(t, f, fmt.Sprintf("process %d", server.PID()), "in no mount table", "is stopped")
 }

@@ -20,7 +20,8 @@ var FUSEServerDead = forensics.Check{
 that is (fuse_connection in /proc/PID/fdinfo), and so which mount; before, it is guessed from the command line, and the
 finding says so. Reported are a server that is stopped (SIGSTOP, a debugger), has ended, is frozen by its cgroup or has
 itself waited in a file system for longer than --hung-after, and a mount that no process serves at all. A server that
-sleeps is normal, also when its own server, which the kernel does not see, does not answer.
+sleeps is normal, also when its own server, which the kernel does not see, does not answer. A file system that was unmounted
+lazily while callers waited is in no mount table; its server is found by its connection (Linux 6.16).
 
 A mount that has answered a probe is served, whatever one process looks like that has its connection open: another may
 serve it, a debugger stops it for moments, its descriptor may be on its way between processes. Then only a server that is
@@ -50,10 +51,21 @@ itself blocked is reported.`,
 				if strings.HasPrefix(trouble, "is stopped") {
 					f.Remedies = []forensics.Remedy{letGoOn(p, s.PID)}
 				}
+				if s.Detached {
+					f.Remedies = append(f.Remedies, abortDetached(s))
+				}
 				p.Report(f)
 			}
 		}
 	},
+}
+
+// abortDetached ends the waits for a file system that nobody can unmount any more.
+func abortDetached(s forensics.FUSEServer) forensics.Remedy {
+	r := abortFUSE(mounts.Mount{Device: s.Device})
+	r.Precondition = fmt.Sprintf("the server cannot be revived; fusectl is mounted on /sys/fs/fuse/connections; process %d still serves this connection "+
+		"(grep fuse_connection /proc/%d/fdinfo/*)", s.PID, s.PID)
+	return r
 }
 
 // otherServers names the processes without trouble that have the connection of a server open, too. The kernel does not
@@ -89,6 +101,9 @@ func letGoOn(p *forensics.Pass, pid int) forensics.Remedy {
 func fuseName(p *forensics.Pass, device string) (mounts.Mount, string) {
 	list := p.Model.MountsOf(device)
 	if len(list) == 0 {
+		if servers := p.Model.Servers(device); len(servers) > 0 && servers[0].Detached {
+			return mounts.Mount{Device: device}, "a FUSE file system that is in no mount table, most likely unmounted lazily (superblock " + device + ")"
+		}
 		return mounts.Mount{Device: device}, "superblock " + device
 	}
 	m := list[0]

@@ -129,3 +129,24 @@ func TestAStoppedServerInANamespaceOfItsOwn(t *testing.T) {
 		t.Errorf("%q does not name the mount", f.Title)
 	}
 }
+
+// TestAThreadOnALazilyUnmountedFileSystem waits at a path that lies on another file system now.
+func TestAThreadOnALazilyUnmountedFileSystem(t *testing.T) {
+	for _, only := range []bool{true, false} {
+		e := wellNode(t)
+		server("T", "ceph-fuse")(t, &e)
+		e.Held.Servers[0] = forensics.FUSEServer{Device: "0:99", PID: 6000, Why: "descriptor 3 of process 6000 is connection 99", Detached: true, OnlyWaiting: only}
+		e.Threads = append(e.Threads, procs.Thread{
+			PID: 5002, TID: 5002, Comm: "ls", State: "S", Stack: []string{}, Path: "/mnt/x", MountID: 27, Device: "254:0",
+			Wait: procs.Wait{Kind: procs.WaitFUSE, FS: "fuse", Function: "request_wait_answer"}, WaitSeconds: ptr(60.0),
+		})
+		a := forensics.Analyze(&e, All())
+		if joined := len(a.Diagnoses) == 1; joined != only || !strings.Contains(strings.Join(roots(a), " "), "process 6000") {
+			t.Errorf("only waiting %v: diagnoses %v", only, roots(a))
+		}
+		f, _ := findingOf(a, "fuse-server-dead")
+		if !strings.Contains(f.Title, "in no mount table") || len(f.Remedies) != 2 || !strings.Contains(f.Remedies[1].Command, "connections/99/abort") {
+			t.Errorf("%s: %+v", f.Title, f.Remedies)
+		}
+	}
+}
