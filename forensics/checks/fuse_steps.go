@@ -76,19 +76,22 @@ func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) for
 // servedHow says who has the connection of a FUSE file system open that does not answer, and what is wrong with that process.
 // The kernel does not tell whether it reads from it.
 func servedHow(p *forensics.Pass, device string) string {
-	var b strings.Builder
+	var list []string
 	for _, s := range p.Model.Servers(device) {
 		if s.PID == 0 {
 			continue
 		}
-		trouble, _ := p.Model.ServerTrouble(s.PID)
 		verb := "has its connection open"
 		if s.Guess {
 			verb = "probably serves it"
 		}
-		fmt.Fprintf(&b, " P%s %s, and %s.", strings.TrimPrefix(who(p, s.PID), "p"), verb, cmp.Or(trouble, "is neither stopped nor blocked in a file system"))
+		trouble, _ := p.Model.ServerTrouble(s.PID)
+		list = append(list, fmt.Sprintf("%s %s, and %s", who(p, s.PID), verb, cmp.Or(trouble, "is neither stopped nor blocked in a file system")))
 	}
-	return b.String()
+	if len(list) == 0 {
+		return ""
+	}
+	return " P" + strings.TrimPrefix(some(list), "p") + "."
 }
 
 // A passer is a process that serves a FUSE file system and lives, although that answers with an error: the error is its own
