@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // mountHealth says how each mount answers: from threads that provably wait, else by asking.
@@ -232,6 +233,7 @@ func (c *collector) secondLook(ctx context.Context) {
 			threads[at] = t
 		}
 	}
+	sorting.Stable(threads, func(a, b procs.Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.TID, b.TID)) })
 	for i := range health {
 		h := &health[i]
 		if h.Waiting != nil {
