@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // mountHealth says how each mount answers: from threads that provably wait, else by asking.
@@ -224,6 +225,15 @@ func (c *collector) secondLook(ctx context.Context) {
 	}
 	health := slices.Clone(e.Health)
 	mounts.Review(health, c.opt.Calls)
+	for _, t := range c.serverThreads(ctx, &e, health) {
+		same := func(o procs.Thread) bool { return o.PID == t.PID && o.TID == t.TID }
+		if at := slices.IndexFunc(threads, same); at < 0 {
+			threads = append(threads, t)
+		} else if threads[at].Gone {
+			threads[at] = t
+		}
+	}
+	sorting.Stable(threads, func(a, b procs.Thread) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.TID, b.TID)) })
 	for i := range health {
 		h := &health[i]
 		if h.Waiting != nil {
@@ -238,4 +248,30 @@ func (c *collector) secondLook(ctx context.Context) {
 		}
 	}
 	c.tell(Evidence{Threads: threads, Health: health})
+}
+
+// serverThreads are the threads that wait of the processes behind FUSE file systems that do not answer. What asked such a
+// file system, and so has its server wait for the one that it is made of, may have been our own probe: then nobody was seen
+// to wait when all processes were read.
+func (c *collector) serverThreads(ctx context.Context, e *Evidence, health []mounts.Health) []procs.Thread {
+	if e.Held == nil {
+		return nil
+	}
+	var pids []int
+	for _, s := range e.Held.Servers {
+		hangs := slices.ContainsFunc(health, func(h mounts.Health) bool { return h.Device == s.Device && h.Status == mounts.StatusHung })
+		if s.PID != 0 && hangs && !slices.Contains(pids, s.PID) {
+			pids = append(pids, s.PID)
+		}
+	}
+	if len(pids) == 0 {
+		return nil
+	}
+	opt := c.procsOptions()
+	opt.PIDs = pids
+	snapshot, err := procs.Collect(ctx, c.fs, opt)
+	if err != nil {
+		return nil
+	}
+	return snapshot.Threads
 }

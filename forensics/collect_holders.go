@@ -26,6 +26,7 @@ const (
 	maxDeleted        = 1024
 	maxPinned         = 1024
 	maxUninhabited    = 1024
+	maxFUSEMounts     = 1 << 16 // of all namespaces
 )
 
 // CollectHolders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
@@ -122,6 +123,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		p, _ := k.model.Process(pid)
 		return p.Command
 	}, complete)
+	held.Servers = append(held.Servers, detachedServers(k.fuse, result.FUSE, mounts.FUSEConnectionsWaiting(c.fs))...)
 	for i := range held.Servers {
 		if n, ok := mounts.FUSEWaiting(c.fs, held.Servers[i].Device); ok {
 			held.Servers[i].Waiting = &n
@@ -219,7 +221,7 @@ type keeper struct {
 	count   map[int]int // of holders, by mount; kept are those within the bounds
 	kept    int
 	deleted []procs.Holder
-	fuse    []mounts.Mount
+	fuse    []fuseMount
 	classes map[string]mounts.Class // by superblock
 	locals  map[string]bool         // by superblock, as far as asked for
 	nested  nested
@@ -240,9 +242,9 @@ func (k *keeper) known(t *mounts.Table) {
 	for _, m := range t.Mounts {
 		if _, ok := k.classes[m.Device]; !ok {
 			k.classes[m.Device] = m.Class
-			if m.Class == mounts.ClassFUSE {
-				k.fuse = append(k.fuse, m)
-			}
+		}
+		if m.Class == mounts.ClassFUSE && len(k.fuse) < maxFUSEMounts {
+			k.fuse = append(k.fuse, fuseMount{m, t.Namespace})
 		}
 	}
 }

@@ -63,6 +63,9 @@ func (m *Model) Describe(e Entity) string {
 func (m *Model) describeSuperblock(device string) string {
 	list := m.MountsOf(device)
 	if len(list) == 0 {
+		if servers := m.Servers(device); len(servers) > 0 && servers[0].Detached {
+			return "FUSE file system that is in no mount table (superblock " + device + ")"
+		}
 		return "superblock " + device
 	}
 	s := fmt.Sprintf("%s file system %s (superblock %s)", list[0].FSType, list[0].Source, device)
@@ -146,7 +149,9 @@ func DescribeStatus(h mounts.Health) string {
 		return "is frozen: writers wait"
 	case mounts.StatusRecovered:
 		return "did not answer at first, then did"
-	case mounts.StatusStale, mounts.StatusDisconnected, mounts.StatusIOError, mounts.StatusDenied:
+	case mounts.StatusDenied: // by the kernel; what the server would say is not known
+		return "refuses this program (" + h.Error + ")"
+	case mounts.StatusStale, mounts.StatusDisconnected, mounts.StatusIOError:
 		return "answers with " + strconv.Quote(h.Error)
 	case mounts.StatusOK:
 		return "answers"

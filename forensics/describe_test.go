@@ -76,7 +76,7 @@ func TestDescribeStatus(t *testing.T) {
 	for status, want := range map[mounts.Status]string{
 		mounts.StatusHung: "has not answered for 15 s", mounts.StatusSlow: "answered after 15 s", mounts.StatusUnanswered: "had not answered after 15 s",
 		mounts.StatusFrozen: "frozen", mounts.StatusRecovered: "then did", mounts.StatusStale: `"stale file handle"`,
-		mounts.StatusDisconnected: `"stale file handle"`, mounts.StatusIOError: `"stale file handle"`, mounts.StatusDenied: `"stale file handle"`,
+		mounts.StatusDisconnected: `"stale file handle"`, mounts.StatusIOError: `"stale file handle"`, mounts.StatusDenied: "refuses this program",
 		mounts.StatusOK: "answers", mounts.StatusNotProbed: "not probed",
 	} {
 		got := forensics.DescribeStatus(mounts.Health{Status: status, Seconds: 15, Error: "stale file handle"})

@@ -157,13 +157,29 @@ func (m *Model) Causes(e Entity) []Entity {
 // waits for a lock there is, if another thread, which may hold it, waits for that mount.
 func (m *Model) waitedFor(t procs.Thread) []Entity {
 	list := m.MountsOf(t.Device)
-	if len(list) == 0 || m.Answered(t.Device) || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t, list[0]) {
+	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t, list[0]) {
+		return m.detachedFor(t)
+	}
+	if m.Answered(t.Device) {
 		return nil
 	}
 	if mount, ok := m.Mount(t.MountID); ok && mount.Device == t.Device {
 		return []Entity{MountEntity(t.MountID)}
 	}
 	return []Entity{{KindSuperblock, t.Device}}
+}
+
+// detachedFor is the superblock of a FUSE file system that is in no mount table, where a thread waits for one and it is the
+// only one that anybody waits for: then what lies at its path now is not what the thread is in.
+func (m *Model) detachedFor(t procs.Thread) []Entity {
+	if h := m.evidence.Held; h != nil && t.Wait.Kind == procs.WaitFUSE {
+		for _, s := range h.Servers {
+			if s.Detached && s.OnlyWaiting {
+				return []Entity{{KindSuperblock, s.Device}}
+			}
+		}
+	}
+	return nil
 }
 
 // waitsBehind says whether a thread waits for a lock of a file system that another thread waits for.

@@ -24,6 +24,10 @@ type FUSEServer struct {
 	// Waiting are the requests of all callers that have not been answered; absent where the control file system of FUSE is
 	// not mounted.
 	Waiting *int `json:"requests_waiting,omitempty"`
+	// Detached says that its file system is in no mount table that could be read, and callers wait for it: most likely it was
+	// unmounted lazily. OnlyWaiting, that they wait for no other FUSE file system of the machine.
+	Detached    bool `json:"detached,omitempty"`
+	OnlyWaiting bool `json:"only_waiting,omitempty"`
 }
 
 // LeakedMount is a mount that the host has no more and another mount namespace still has.
@@ -81,47 +85,156 @@ type PinnedNamespace struct {
 	MountNS uint64 `json:"mount_ns"`
 }
 
-// guessServers finds the server of each FUSE file system. tables are all mounts that are known, devices what processes
-// have open; complete says that all processes could be looked at.
-func guessServers(list []mounts.Mount, devices []procs.FUSEDevice, command func(pid int) []string, complete bool) []FUSEServer {
+// guessServers finds the server of each FUSE file system. list are its mounts in all tables that are known, devices what
+// processes have open; complete says that all processes could be looked at.
+func guessServers(list []fuseMount, devices []procs.FUSEDevice, command func(pid int) []string, complete bool) []FUSEServer {
 	servers := []FUSEServer{}
 	told := slices.ContainsFunc(devices, func(d procs.FUSEDevice) bool { return d.Connection != 0 })
+	var claims []claim
+	if !told {
+		claims = claimsOf(list, devices, command)
+	}
 	done := map[string]bool{}
 	for _, m := range list {
-		if m.Class != mounts.ClassFUSE || done[m.Device] || m.FSType == "fusectl" {
+		if done[m.Device] || m.FSType == "fusectl" {
 			continue
 		}
 		done[m.Device] = true
-		number := mounts.FUSEConnection(m.Device)
-		found := false
-		for _, d := range devices {
-			s := FUSEServer{Device: m.Device, PID: d.PID}
-			switch {
-			case d.Connection != 0 && uint64(d.Connection) == number:
-				s.Why = fmt.Sprintf("descriptor %d of process %d is connection %d", d.FD, d.PID, d.Connection)
-			case d.Connection == 0 && !told && names(command(d.PID), m):
-				s.Guess, s.Why = true, fmt.Sprintf("process %d has /dev/fuse open and its command line names the mount", d.PID)
-			default:
-				continue
-			}
-			if !slices.ContainsFunc(servers, func(o FUSEServer) bool { return o.Device == s.Device && o.PID == s.PID }) {
-				servers = append(servers, s)
-			}
-			found = true
+		found := connected(m.Device, devices)
+		if !told {
+			found = guess(m.Device, claims)
 		}
-		if !found && complete && (told || len(devices) == 0) {
-			servers = append(servers, FUSEServer{Device: m.Device, Why: "no process has its connection open"})
+		if len(found) == 0 && complete && (told || len(devices) == 0) {
+			found = []FUSEServer{{Device: m.Device, Why: "no process has its connection open"}}
 		}
+		servers = append(servers, found...)
 	}
 	return servers
 }
 
-// names says whether a command line has the mount point or the source of a mount among its words.
-func names(command []string, m mounts.Mount) bool {
-	return slices.ContainsFunc(command, func(word string) bool {
-		_, value, _ := strings.Cut(word, "=")
-		return word == m.MountPoint || value == m.MountPoint || m.Source != "" && len(m.Source) > 3 && (word == m.Source || value == m.Source)
-	})
+// A fuseMount is a mount of a FUSE file system in the table of a mount namespace.
+type fuseMount struct {
+	mounts.Mount
+	ns uint64
+}
+
+// connected lists the processes that by the kernel's word have the connection of a superblock open, each once.
+func connected(device string, devices []procs.FUSEDevice) []FUSEServer {
+	var found []FUSEServer
+	number := mounts.FUSEConnection(device)
+	for _, d := range devices {
+		if d.Connection == 0 || uint64(d.Connection) != number || slices.ContainsFunc(found, func(s FUSEServer) bool { return s.PID == d.PID }) {
+			continue
+		}
+		found = append(found, FUSEServer{
+			Device: device, PID: d.PID, Why: fmt.Sprintf("descriptor %d of process %d is connection %d", d.FD, d.PID, d.Connection),
+		})
+	}
+	return found
+}
+
+// detachedServers are those of FUSE file systems that callers wait for and that are in no table. waiting are the requests of
+// all connections.
+func detachedServers(list []fuseMount, devices []procs.FUSEDevice, waiting map[uint64]int) []FUSEServer {
+	mounted, waitedFor := map[uint64]bool{}, 0
+	for _, m := range list {
+		mounted[mounts.FUSEConnection(m.Device)] = true
+	}
+	for _, n := range waiting {
+		if n > 0 {
+			waitedFor++
+		}
+	}
+	var found []FUSEServer
+	for _, d := range devices {
+		number := uint64(d.Connection)
+		if number == 0 || mounted[number] || waiting[number] == 0 {
+			continue
+		}
+		mounted[number] = true
+		for _, s := range connected(mounts.FUSEDevice(number), devices) {
+			s.Detached, s.OnlyWaiting = true, waitedFor == 1
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// A claim is what FUSE file systems the command line of a process names, by their superblocks: by a mount point in the
+// process's own mount namespace, by one in any namespace, by their source.
+type claim struct {
+	pid                   int
+	own, anywhere, source []string
+}
+
+// claimsOf reads the command lines of the processes that have /dev/fuse open, each once.
+func claimsOf(list []fuseMount, devices []procs.FUSEDevice, command func(pid int) []string) []claim {
+	points, sources := map[string][]fuseMount{}, map[string][]string{}
+	for _, m := range list {
+		points[m.MountPoint] = append(points[m.MountPoint], m)
+		if len(m.Source) > 3 && !slices.Contains(sources[m.Source], m.Device) {
+			sources[m.Source] = append(sources[m.Source], m.Device)
+		}
+	}
+	var claims []claim
+	for _, d := range devices {
+		if slices.ContainsFunc(claims, func(c claim) bool { return c.pid == d.PID }) {
+			continue
+		}
+		c := claim{pid: d.PID}
+		for _, word := range operands(command(d.PID)) {
+			for _, m := range points[word] {
+				c.anywhere = append(c.anywhere, m.Device)
+				if m.ns == d.MountNS {
+					c.own = append(c.own, m.Device)
+				}
+			}
+			c.source = append(c.source, sources[word]...)
+		}
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+// guess finds the processes that most likely serve a superblock: those that name one of its mount points, in their own
+// mount namespace if there are such. Only where there are none, those that name its source and no mount point of a FUSE
+// file system: many mounts may have one source.
+func guess(device string, claims []claim) []FUSEServer {
+	for _, way := range []struct {
+		fits func(claim) bool
+		what string
+	}{
+		{func(c claim) bool { return slices.Contains(c.own, device) }, "mount point"},
+		{func(c claim) bool { return len(c.own) == 0 && slices.Contains(c.anywhere, device) }, "mount point"},
+		{func(c claim) bool { return len(c.anywhere) == 0 && slices.Contains(c.source, device) }, "source"},
+	} {
+		var found []FUSEServer
+		for _, c := range claims {
+			if way.fits(c) {
+				found = append(found, FUSEServer{
+					Device: device, PID: c.pid, Guess: true,
+					Why: fmt.Sprintf("process %d has /dev/fuse open and its command line names the %s", c.pid, way.what),
+				})
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// operands are the words of a command line without the program's name, which is the source of all mounts of some programs
+// (s3fs, squashfuse), and the values of options.
+func operands(command []string) []string {
+	var words []string
+	for _, word := range command[min(1, len(command)):] {
+		words = append(words, word)
+		if _, value, found := strings.Cut(word, "="); found {
+			words = append(words, value)
+		}
+	}
+	return words
 }
 
 // Servers lists the processes that serve a superblock.
@@ -155,12 +268,21 @@ func (m *Model) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
 	}
 	for i, t := range m.evidence.Threads {
 		if t.PID == pid && !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
-			if seconds, _ := m.Waited(t); seconds >= cmp.Or(m.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) {
+			seconds, _ := m.Waited(t)
+			if seconds >= cmp.Or(m.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || m.waitsForHung(t) {
 				return "is itself blocked: it " + DescribeWait(t), &m.evidence.Threads[i]
 			}
 		}
 	}
 	return "", nil
+}
+
+// waitsForHung says whether a thread waits for a file system of which it is known that it does not answer, however long that
+// thread has waited.
+func (m *Model) waitsForHung(t procs.Thread) bool {
+	h, _ := m.Health(t.Device)
+	list := m.MountsOf(t.Device)
+	return h.Status == mounts.StatusHung && len(list) > 0 && WaitsFor(t.Wait, list[0])
 }
 
 // frozen says whether a thread of a process was seen in the freezer.

@@ -10,41 +10,94 @@ import (
 )
 
 func TestGuessServers(t *testing.T) {
-	mount := []mounts.Mount{
-		{ID: 1, Device: "0:46", MountPoint: "/mnt/a", Source: "server:/a", FSType: "fuse.ceph-fuse", Class: mounts.ClassFUSE},
-		{ID: 2, Device: "0:46", MountPoint: "/mnt/bind", Source: "server:/a", FSType: "fuse.ceph-fuse", Class: mounts.ClassFUSE},
-		{ID: 3, Device: "254:0", MountPoint: "/", FSType: "ext4", Class: mounts.ClassBlock},
+	const host, container = 4026531840, 4026532184
+	fuse := func(ns uint64, device, point, source string) fuseMount {
+		return fuseMount{mounts.Mount{Device: device, MountPoint: point, Source: source, FSType: "fuse.ceph-fuse", Class: mounts.ClassFUSE}, ns}
 	}
-	commands := map[int][]string{10: {"ceph-fuse", "-o", "x", "/mnt/a"}, 11: {"other", "/mnt/b"}}
+	list := []fuseMount{
+		fuse(host, "0:46", "/mnt/a", "server:/a"), fuse(host, "0:46", "/mnt/bind", "server:/a"),
+		fuse(container, "0:46", "/inside/a", "server:/a"),
+		fuse(host, "0:47", "/mnt/b", "server:/a"), // another of the same source
+		fuse(host, "0:48", "/mnt/s1", "s3fs"),
+		fuse(host, "0:49", "/data", "host"), fuse(container, "0:50", "/data", "container"),
+	}
+	commands := map[int][]string{
+		10: {"ceph-fuse", "-o", "x", "/mnt/a"}, 11: {"other", "/mnt/elsewhere"}, 12: {"bindfs", "server:/a", "/mnt/b"},
+		13: {"s3fs", "bucket", "s1"}, 14: {"driver", "--mount=/inside/a"}, 15: {"bindfs", "server:/a", "b"}, 16: {"fuse", "/data"}, 17: {},
+	}
 	type server struct {
-		PID   int
-		Guess bool
+		Device string
+		PID    int
+		Guess  bool
 	}
 	for name, c := range map[string]struct {
 		devices  []procs.FUSEDevice
 		complete bool
 		want     []server
 	}{
-		"the kernel tells":                       {[]procs.FUSEDevice{{PID: 11, Connection: 46}, {PID: 10, Connection: 9}}, true, []server{{PID: 11}}},
-		"two descriptors of one process":         {[]procs.FUSEDevice{{PID: 11, FD: 3, Connection: 46}, {PID: 11, FD: 4, Connection: 46}}, true, []server{{PID: 11}}},
-		"an old kernel: the command line":        {[]procs.FUSEDevice{{PID: 10}, {PID: 11}}, true, []server{{PID: 10, Guess: true}}},
-		"an old kernel: nobody names it":         {[]procs.FUSEDevice{{PID: 11}}, true, nil},
-		"the kernel tells, and nobody serves it": {[]procs.FUSEDevice{{PID: 11, Connection: 9}}, true, []server{{}}},
-		"nobody has the device open":             {nil, true, []server{{}}},
-		"not all processes could be looked at":   {nil, false, nil},
+		"the kernel tells":               {[]procs.FUSEDevice{{PID: 11, Connection: 46}, {PID: 10, Connection: 9}}, false, []server{{"0:46", 11, false}}},
+		"two descriptors of one process": {[]procs.FUSEDevice{{PID: 11, FD: 3, Connection: 46}, {PID: 11, FD: 4, Connection: 46}}, false, []server{{"0:46", 11, false}}},
+		"an old kernel: the mount point": {[]procs.FUSEDevice{{PID: 10}, {PID: 11}}, true, []server{{"0:46", 10, true}}},
+		"an old kernel: two mounts of one source are told by their mount points": {
+			[]procs.FUSEDevice{{PID: 10}, {PID: 12}}, true, []server{{"0:46", 10, true}, {"0:47", 12, true}},
+		},
+		"an old kernel: a server that names one mount point is not that of another": {[]procs.FUSEDevice{{PID: 12}}, true, []server{{"0:47", 12, true}}},
+		"an old kernel: the source, where no mount point is named": {
+			[]procs.FUSEDevice{{PID: 15}}, true, []server{{"0:46", 15, true}, {"0:47", 15, true}},
+		},
+		"an old kernel: the name of the program is no source": {[]procs.FUSEDevice{{PID: 13}}, true, nil},
+		"an old kernel: the mount point in a container":       {[]procs.FUSEDevice{{PID: 14, MountNS: container}}, true, []server{{"0:46", 14, true}}},
+		"an old kernel: the same mount point in a container and on the host": {
+			[]procs.FUSEDevice{{PID: 16, MountNS: container}}, true, []server{{"0:50", 16, true}},
+		},
+		"an old kernel: nobody names it":       {[]procs.FUSEDevice{{PID: 11}, {PID: 17}}, true, nil},
+		"not all processes could be looked at": {nil, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []server
-			for _, s := range guessServers(mount, c.devices, func(pid int) []string { return commands[pid] }, c.complete) {
-				if s.Device != "0:46" || s.Why == "" {
+			for _, s := range guessServers(list, c.devices, func(pid int) []string { return commands[pid] }, c.complete) {
+				if s.Why == "" {
 					t.Errorf("server %+v", s)
 				}
-				got = append(got, server{s.PID, s.Guess})
+				got = append(got, server{s.Device, s.PID, s.Guess})
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("servers (-want +got):\n%s", diff)
 			}
 		})
+	}
+	for name, devices := range map[string][]procs.FUSEDevice{
+		"the kernel tells, and nobody serves them": {{PID: 11, Connection: 9}}, "nobody has the device open": nil,
+	} {
+		for _, s := range guessServers(list, devices, func(int) []string { return nil }, true) {
+			if s.PID != 0 || s.Guess {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
+}
+
+func TestDetachedServers(t *testing.T) {
+	list := []fuseMount{{mounts.Mount{Device: "0:46", Class: mounts.ClassFUSE}, 1}}
+	devices := []procs.FUSEDevice{{PID: 10, Connection: 46}, {PID: 11, Connection: 47}, {PID: 11, FD: 4, Connection: 47}, {PID: 12}, {PID: 13, Connection: 7 << 20}}
+	for name, c := range map[string]struct {
+		waiting map[uint64]int
+		want    []FUSEServer
+	}{
+		"nobody waits":            {map[uint64]int{46: 0, 47: 0}, nil},
+		"waits for a mounted one": {map[uint64]int{46: 1, 47: 0}, nil},
+		"not known":               {nil, nil},
+		"waits for one":           {map[uint64]int{46: 0, 47: 2}, []FUSEServer{{Device: "0:47", PID: 11, Detached: true, OnlyWaiting: true}}},
+		"waits for others, too":   {map[uint64]int{46: 1, 47: 2}, []FUSEServer{{Device: "0:47", PID: 11, Detached: true}}},
+		"on a disk":               {map[uint64]int{7 << 20: 1}, []FUSEServer{{Device: "7:0", PID: 13, Detached: true, OnlyWaiting: true}}},
+	} {
+		got := detachedServers(list, devices, c.waiting)
+		for i := range got {
+			got[i].Why = ""
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package forensics
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -55,6 +56,7 @@ func NewModel(e *Evidence) *Model {
 			}
 		}
 	}
+	m.addElsewhere()
 	for _, h := range e.Health {
 		if old, ok := m.health[h.Device]; !ok || worse(h.Status, old.Status) {
 			m.health[h.Device] = h
@@ -78,6 +80,20 @@ func NewModel(e *Evidence) *Model {
 		m.running[threadID{j.Thread.PID, j.Thread.TID}] = i
 	}
 	return m
+}
+
+// addElsewhere adds the mounts of file systems that only other mount namespaces have, as of containers that run without
+// root: threads wait for those, too.
+func (m *Model) addElsewhere() {
+	if m.evidence.Held == nil {
+		return
+	}
+	known := maps.Clone(m.byDevice)
+	for _, l := range m.evidence.Held.Leaked {
+		if known[l.Mount.Device] == nil {
+			m.byDevice[l.Mount.Device] = append(m.byDevice[l.Mount.Device], l.Mount)
+		}
+	}
 }
 
 // worse orders statuses by what they prove about a superblock.

@@ -135,6 +135,20 @@ func TestHoldersInCalls(t *testing.T) {
 	}
 }
 
+// TestHoldersSaysWhetherItKnowsTheServer has a server that is gone. Where not every process can be looked at, as in a
+// container, that is not known.
+func TestHoldersSaysWhetherItKnowsTheServer(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: FUSE mounts")
+	}
+	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
+	fuse.Kill()
+	o := finish(t, command(t, "holders", fuse.MountPoint()))
+	if !strings.Contains(o.stdout, "served by nobody") && !strings.Contains(o.stdout, "who serves it could not be told") {
+		t.Errorf("holders does not say that there is no server, nor that it does not know:\n%s", o.stdout)
+	}
+}
+
 // TestHoldersOfOddNames has names that a terminal would act on, that are no UTF-8, and as long as the kernel allows.
 func TestHoldersOfOddNames(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -87,6 +87,9 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 	for _, s := range u.Servers {
 		fmt.Fprintf(b, "  %s\n", serverText(model, s))
 	}
+	if m.Class == mounts.ClassFUSE && len(u.Servers) == 0 {
+		fmt.Fprintln(b, "  who serves it could not be told")
+	}
 	if len(u.Holders) == 0 {
 		fmt.Fprintf(b, "  no process%s holds this mount%s\n", map[bool]string{false: " that could be looked at"}[all],
 			map[bool]string{true: " but by a call under way"}[len(u.Calls) > 0])

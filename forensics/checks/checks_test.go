@@ -438,3 +438,11 @@ func TestWellNode(t *testing.T) {
 		}
 	}
 }
+
+func findingOf(a forensics.Analysis, id string) (forensics.Finding, bool) {
+	i := slices.IndexFunc(a.Findings, func(f forensics.Finding) bool { return f.ID == id })
+	if i < 0 {
+		return forensics.Finding{}, false
+	}
+	return a.Findings[i], true
+}

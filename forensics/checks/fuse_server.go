@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // FUSEServerDead finds FUSE file systems whose server process cannot answer.
@@ -19,7 +20,8 @@ var FUSEServerDead = forensics.Check{
 that is (fuse_connection in /proc/PID/fdinfo), and so which mount; before, it is guessed from the command line, and the
 finding says so. Reported are a server that is stopped (SIGSTOP, a debugger), has ended, is frozen by its cgroup or has
 itself waited in a file system for longer than --hung-after, and a mount that no process serves at all. A server that
-sleeps is normal, also when its own server, which the kernel does not see, does not answer.
+sleeps is normal, also when its own server, which the kernel does not see, does not answer. A file system that was unmounted
+lazily while callers waited is in no mount table; its server is found by its connection (Linux 6.16).
 
 A mount that has answered a probe is served, whatever one process looks like that has its connection open: another may
 serve it, a debugger stops it for moments, its descriptor may be on its way between processes. Then only a server that is
@@ -36,7 +38,7 @@ itself blocked is reported.`,
 				continue
 			}
 			if trouble, waits := p.Model.ServerTrouble(s.PID); trouble != "" && (waits != nil || !answers) {
-				f := serverFinding(p, s, "which serves %s, "+trouble)
+				f := serverFinding(p, s, map[bool]string{false: "which serves %s, ", true: "which probably serves %s, "}[s.Guess]+strings.ReplaceAll(trouble, "%", "%%"))
 				others := otherServers(p, s)
 				if len(others) > 0 {
 					f.Confidence = forensics.Possible
@@ -49,10 +51,21 @@ itself blocked is reported.`,
 				if strings.HasPrefix(trouble, "is stopped") {
 					f.Remedies = []forensics.Remedy{letGoOn(p, s.PID)}
 				}
+				if s.Detached {
+					f.Remedies = append(f.Remedies, abortDetached(s))
+				}
 				p.Report(f)
 			}
 		}
 	},
+}
+
+// abortDetached ends the waits for a file system that nobody can unmount any more.
+func abortDetached(s forensics.FUSEServer) forensics.Remedy {
+	r := abortFUSE(mounts.Mount{Device: s.Device})
+	r.Precondition = fmt.Sprintf("the server cannot be revived; fusectl is mounted on /sys/fs/fuse/connections; process %d still serves this connection "+
+		"(grep fuse_connection /proc/%d/fdinfo/*)", s.PID, s.PID)
+	return r
 }
 
 // otherServers names the processes without trouble that have the connection of a server open, too. The kernel does not
@@ -88,6 +101,9 @@ func letGoOn(p *forensics.Pass, pid int) forensics.Remedy {
 func fuseName(p *forensics.Pass, device string) (mounts.Mount, string) {
 	list := p.Model.MountsOf(device)
 	if len(list) == 0 {
+		if servers := p.Model.Servers(device); len(servers) > 0 && servers[0].Detached {
+			return mounts.Mount{Device: device}, "a FUSE file system that is in no mount table, most likely unmounted lazily (superblock " + device + ")"
+		}
 		return mounts.Mount{Device: device}, "superblock " + device
 	}
 	m := list[0]
@@ -152,7 +168,8 @@ var FUSEServerMismatch = forensics.Check{
 	Title: "A FUSE server serves another volume than it was started for",
 	Doc: `A process that by the kernel's word (fuse_connection, Linux 6.16) serves a mount, and whose command line names the
 mount point of another volume than those that its mounts below pod directories are of. Other directories of a pod are no
-sign: servers are told where their cache and their credentials are, too. Seen with clients that are started once for each volume and got the wrong one: pods
+sign: servers are told where their cache and their credentials are, too. Nor is one that the server has open or that is the
+source of its mount, as of file systems that show others. Seen with clients that are started once for each volume and got the wrong one: pods
 then read and write a stranger's data. Guessed servers are not judged.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
@@ -162,7 +179,7 @@ then read and write a stranger's data. Guessed servers are not judged.`,
 			if s.Guess || !ok {
 				continue
 			}
-			if word := startedElsewhere(p, process.Command, p.Model.MountsOf(s.Device)); word != "" {
+			if word := startedElsewhere(p, process, p.Model.MountsOf(s.Device)); word != "" {
 				f := serverFinding(p, s, "serves %s, but was started for "+strings.ReplaceAll(word, "%", "%%"))
 				f.Detail = "Pods may read and write another volume than theirs. Compare its command line with the volumes of the pods before anything is unmounted."
 				f.Confidence = forensics.Likely
@@ -174,7 +191,7 @@ then read and write a stranger's data. Guessed servers are not judged.`,
 
 // startedElsewhere returns the mount point that a command line names and the server does not serve: that of another
 // volume than all those as which its file system is mounted in pods. "" is none.
-func startedElsewhere(p *forensics.Pass, command []string, list []mounts.Mount) string {
+func startedElsewhere(p *forensics.Pass, process procs.Process, list []mounts.Mount) string {
 	served := map[string]bool{}
 	for _, m := range list {
 		if _, volume := p.Model.PodOf(m.MountPoint); volume != "" {
@@ -182,15 +199,15 @@ func startedElsewhere(p *forensics.Pass, command []string, list []mounts.Mount) 
 		}
 	}
 	elsewhere := ""
-	for _, word := range command {
+	for i, word := range process.Command {
 		if _, value, found := strings.Cut(word, "="); found {
 			word = value
 		}
 		word = strings.TrimSuffix(word, "/")
-		if slices.ContainsFunc(list, func(m mounts.Mount) bool { return m.MountPoint == word }) {
+		if slices.ContainsFunc(list, func(m mounts.Mount) bool { return m.MountPoint == word || i > 1 && endsIn(m.MountPoint, word) }) {
 			return ""
 		}
-		if !volumePoint.MatchString(word) || ownVolume.MatchString(word) {
+		if !volumePoint.MatchString(word) || ownVolume.MatchString(word) || isSource(p, process.PID, word, list) {
 			continue
 		}
 		switch _, volume := p.Model.PodOf(word); {
@@ -204,6 +221,21 @@ func startedElsewhere(p *forensics.Pass, command []string, list []mounts.Mount) 
 		return "" // it is seen in the namespaces of containers only, by other names
 	}
 	return elsewhere
+}
+
+// endsIn says whether a path may be what a relative one was meant to be: where a server was started is not known.
+func endsIn(path, relative string) bool {
+	relative = strings.TrimPrefix(relative, "./")
+	return relative != "" && !strings.HasPrefix(relative, "/") && strings.HasSuffix(path, "/"+relative)
+}
+
+// isSource says whether a server shows a path rather than serving it: the path is the source of its mount, or it has that
+// open, or something below.
+func isSource(p *forensics.Pass, pid int, path string, list []mounts.Mount) bool {
+	return slices.ContainsFunc(list, func(m mounts.Mount) bool { return strings.TrimSuffix(m.Source, "/") == path }) ||
+		slices.ContainsFunc(held(p).Holders, func(h procs.Holder) bool {
+			return h.PID == pid && (h.Path == path || strings.HasPrefix(h.Path, path+"/"))
+		})
 }
 
 // volumePoint is where the kubelet has a volume of a pod mounted; ownVolume those that it makes itself, without a server.

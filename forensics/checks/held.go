@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -82,12 +83,17 @@ func holderRef(h procs.Holder) forensics.Ref {
 // stopHolder is the first step to free a mount.
 func stopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 	r := stopProcess(p, pid, who(p, pid)+" holds it; when it has ended, its hold is gone")
-	if process, _ := p.Model.Process(pid); isExamination(process) {
+	switch process, _ := p.Model.Process(pid); {
+	case isExamination(process) && p.Evidence.Collected.Sub(process.Started) < runTakes:
+		r.Command = fmt.Sprintf("nothing to stop: let %d end by itself", pid)
+		r.Why = "it is another run of nodeforensics, begun less than a minute before this one, and may be under way"
+		r.Precondition, r.Risk = "", "none"
+	case isExamination(process):
 		r.Command = fmt.Sprintf("nothing to stop: leave it, or kill -9 %d", pid)
 		r.Why = "it is an earlier run of nodeforensics that never came back from this mount; it does nothing any more"
 		r.Precondition = "the other steps were taken first: it ends by itself when the mount answers, is aborted or forced off"
 		r.Risk = "none"
-	} else if isPlainKill(r) {
+	case isPlainKill(r):
 		r.Risk += "; one that waits in the kernel for this very mount does not end before that wait does"
 	}
 	return r
@@ -125,6 +131,9 @@ func leaves(p *forensics.Pass, uid string) bool {
 	state, _ := p.Model.PodState(uid)
 	return state == forensics.PodOrphaned || state == forensics.PodTerminating
 }
+
+// runTakes is how long an examination takes at most, unless it was told otherwise (--timeout).
+const runTakes = time.Minute
 
 // isExamination says whether a process was left behind by an earlier run of this program: the child that collects has
 // that name, and is all that may be left.

@@ -58,6 +58,20 @@ func server(state string, command ...string) change {
 	}, process(procs.Process{PID: 6000, Comm: "ceph-fuse", State: state, Command: command}))
 }
 
+// leaked is a mount that only another mount namespace has.
+func leaked(m mounts.Mount) change {
+	return holding(func(h *forensics.Held) { h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: m}} },
+		process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, Command: []string{}}))
+}
+
+// ownServer has a FUSE mount that only the mount namespace of its server has.
+func ownServer(point string) change {
+	return func(tb testing.TB, e *forensics.Evidence) {
+		leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: point, FSType: "fuse.fuse-overlayfs", Class: mounts.ClassFUSE, Source: "fuse-overlayfs"})(tb, e)
+		e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:61", PID: 5001, Why: "descriptor 3 of process 5001 is connection 61"})
+	}
+}
+
 func deleted(sizes ...int64) change {
 	return holding(func(h *forensics.Held) {
 		for i, size := range sizes {
@@ -92,10 +106,6 @@ func heldScenarios() map[string][]scenario {
 	kernel := func(k mounts.KernelUser) change {
 		k.MountID, k.Device = 60, "0:47"
 		return holding(func(held *forensics.Held) { held.Kernel = append(held.Kernel, k) })
-	}
-	leaked := func(m mounts.Mount) change {
-		return holding(func(h *forensics.Held) { h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: m}} },
-			process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, Command: []string{}}))
 	}
 	podCopy := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
 	alone := func(f func(*forensics.Held)) change { // in a namespace that no process is in
@@ -247,6 +257,14 @@ func heldScenarios() map[string][]scenario {
 				change: leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: "/data", FSType: "fuse.s3fs", Source: "s3fs"}),
 				want:   []string{"info mount 901"}, says: "is not mounted on the host, but in the mount namespace of process 5001",
 			},
+			{
+				name: "a mount whose server is in that namespace", base: wellNode,
+				change: ownServer("/home/user/containers/merged"), outcome: clean,
+			},
+			{
+				name: "a staged volume whose server is in that namespace", base: wellNode,
+				change: ownServer(kubeletRoot + "/plugins/kubernetes.io/csi/s3/4f2a/globalmount"), want: []string{"info mount 901"},
+			},
 			{name: "none", base: wellNode, outcome: clean},
 		},
 		"mount-detached": {
@@ -311,6 +329,14 @@ func heldScenarios() map[string][]scenario {
 				server("S", "ceph-fuse")(tb, e)
 				blockedIn(procs.Thread{PID: 6000, TID: 6001, Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitFileLock, FS: "nfs"}})(tb, e)
 			}, outcome: clean},
+			{name: "stopped, and guessed", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				server("T", "ceph-fuse")(tb, e)
+				e.Held.Servers[0].Guess = true
+			}, want: []string{"warning process 6000"}, says: "which probably serves"},
+			{name: "itself blocked at an odd name", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				server("S", "ceph-fuse")(tb, e)
+				blockedIn(procs.Thread{PID: 6000, TID: 6001, Path: "/100%d", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitServer, FS: "nfs"}})(tb, e)
+			}, want: []string{"warning process 6000"}, says: `"/100%d"`},
 			{name: "asleep as ever", base: sickNode, change: server("S", "ceph-fuse"), outcome: clean},
 		},
 		"fuse-server-mismatch": {
@@ -323,6 +349,19 @@ func heldScenarios() map[string][]scenario {
 			{name: "by another path", base: wellNode, change: server("S", "ceph-fuse", "/data/kubelet"+strings.TrimPrefix(deadPoint, kubeletRoot)), outcome: clean},
 			{name: "with another volume among its options", base: wellNode, change: server("S", "overlay-fuse",
 				"--lower="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other", deadPoint), outcome: clean},
+			{name: "that shows another volume, at a relative path", base: wellNode, change: server("S", "bindfs",
+				kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other", "cephfs-data"), outcome: clean},
+			{name: "with another volume as its source", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				e.Mounts.Mounts[2].Source = kubeletRoot + "/pods/" + liveUID + "/volumes/kubernetes.io~nfs/other"
+				server("S", "bindfs", e.Mounts.Mounts[2].Source)(tb, e)
+			}, outcome: clean},
+			{name: "with another volume open", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				const other = kubeletRoot + "/pods/" + liveUID + "/volumes/kubernetes.io~nfs/other"
+				server("S", "mergerfs", other)(tb, e)
+				e.Held.Holders = append(e.Held.Holders, procs.Holder{PID: 6000, Kind: procs.HoldFD, FD: 5, Path: other, Device: "0:90"})
+			}, outcome: clean},
+			{name: "whose name is that of its subcommand", base: wellNode, change: server("S", "rclone", "cephfs-data",
+				kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other"), want: []string{"warning process 6000"}, says: "was started for"},
 			{name: "with a cache in another pod", base: wellNode, change: server("S", "gcsfuse",
 				"--cache-dir="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~empty-dir/cache"), outcome: clean},
 			{name: "with credentials of its own pod", base: wellNode, change: server("S", "s3fs",
@@ -411,6 +450,21 @@ func roots(a forensics.Analysis) []string {
 }
 
 // TestStoppingDespiteAWait tells waits that SIGKILL ends, as those for an NFS server, from others.
+func TestAnotherExaminationIsLetAlone(t *testing.T) {
+	for ago, want := range map[time.Duration]string{
+		3 * time.Second: "may be under way", -time.Second: "may be under way", time.Hour: "never came back from this mount",
+	} {
+		e := wellNode(t)
+		e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
+		busy(procs.Holder{PID: 6001, Kind: procs.HoldFD, FD: 7, Path: e.Mounts.Mounts[2].MountPoint})(t, &e)
+		process(procs.Process{PID: 6001, Comm: "nodeforensics", State: "S", Command: []string{}, Started: e.Collected.Add(-ago)})(t, &e)
+		a := forensics.Analyze(&e, []forensics.Check{UnmountBusy})
+		if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Remedies[0].Why, want) {
+			t.Errorf("begun %s before: %+v, want %q", ago, a.Findings, want)
+		}
+	}
+}
+
 func TestStoppingDespiteAWait(t *testing.T) {
 	step := func(command string) forensics.Remedy {
 		return forensics.Remedy{Command: command, Precondition: "its owner agrees", Risk: "what it does is interrupted"}
@@ -615,7 +669,7 @@ func TestRemediesOfFUSE(t *testing.T) {
 		}
 	}
 	for state, want := range map[string][]string{
-		"T": {"kill -CONT 6000"}, "S": {"Look at process 6000 (ceph-fuse), which serves 10.0.0.5:6789:/k8s (fuse.ceph-fuse): its log, and whether its own server answers"},
+		"T": {"kill -CONT 6000"}, "S": {"Look at process 6000 (ceph-fuse), which has the connection of "},
 	} {
 		e := sickNode(t)
 		both(server(state, "ceph-fuse"), busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}))(t, &e)
@@ -624,7 +678,7 @@ func TestRemediesOfFUSE(t *testing.T) {
 		for _, r := range forensics.Analyze(&e, []forensics.Check{MountHung, FUSEServerDead, UnmountBusy}).Diagnoses[0].Remedies {
 			got = append(got, r.Command)
 		}
-		if !slices.Equal(got, want) {
+		if !slices.EqualFunc(got, want, strings.HasPrefix) {
 			t.Errorf("state %s: steps %q, want %q", state, got, want)
 		}
 	}

@@ -36,6 +36,12 @@ func statusFinding(p *forensics.Pass, s superblock, title, detail string, remedi
 	}
 	f.ConfidenceWhy = "the answer was seen"
 	f.Remedies = remedies
+	switch s.health.Status {
+	case mounts.StatusDisconnected, mounts.StatusStale, mounts.StatusIOError:
+		if x, ok := passerOf(p, s); ok {
+			f = x.tell(p, s, f)
+		}
+	}
 	return withKernel(p, s.mount(), f)
 }
 
@@ -60,7 +66,7 @@ var MountDisconnected = forensics.Check{
 	Title: "A mount has lost its server",
 	Doc: `The mount answers ENOTCONN, ECONNABORTED or ESHUTDOWN: the FUSE server has died or its connection was aborted,
 or a network client was thrown out (CephFS then answers EACCES, too, and debugfs says "blocklisted"). It does not heal. Typical after a restart of a CSI driver whose FUSE servers run in
-its own pod. The SMB client is different: it answers EHOSTDOWN while it has no connection, and heals when the server is
+its own pod. A FUSE server that lives passes on what the file system below it answers; then that one is named. The SMB client is different: it answers EHOSTDOWN while it has no connection, and heals when the server is
 back.`,
 	Severity: forensics.Warning,
 	Needs:    needsHealth,

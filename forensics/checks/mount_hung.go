@@ -50,6 +50,7 @@ func hungFinding(p *forensics.Pass, s superblock) forensics.Finding {
 			forensics.Plural(len(list), "thread"), forensics.ThreadEntity(list[0].thread).ID, list[0].thread.Comm)
 		f.Refs = append(f.Refs, threadRef(list[0].thread))
 	}
+	f.Detail += servedHow(p, s.device)
 	text, refs := behind(p, s.device)
 	f.Detail += text
 	f.Refs = append(f.Refs, refs...)

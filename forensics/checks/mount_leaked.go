@@ -23,7 +23,7 @@ a systemd unit with PrivateMounts or PrivateTmp. Or in one that no process is in
 of its ns/mnt file keeps: the tables of those can be read since Linux 6.12, and are not known before. The disk cannot be detached and the server is still in use. Unmounting on
 the host does not reach a private copy. Kernels before 3.18, and Red Hat's 3.10 without fs.may_detach_mounts=1, answer
 EBUSY when the directory is removed. A network, FUSE or disk file system elsewhere that the host never had may be the
-container's own, and is only information. Namespaces of nodes within this node (kind, docker in docker: a kubelet of their
+container's own, and is only information; a FUSE mount whose server is in that namespace is. Namespaces of nodes within this node (kind, docker in docker: a kubelet of their
 own in a mount namespace of their own) and what runs in them are left out: what they hold is not this host's.`,
 	Severity: forensics.Warning,
 	Needs:    needsHolders,
@@ -34,6 +34,9 @@ own in a mount namespace of their own) and what runs in them are left out: what 
 		}
 		groups, order := map[key][]mounts.Mount{}, []key{}
 		for _, l := range held(p).Leaked {
+			if ownMount(p, l) {
+				continue
+			}
 			k := key{l.Mount.Device, l.Namespace}
 			if groups[k] == nil {
 				order = append(order, k)
@@ -44,6 +47,18 @@ own in a mount namespace of their own) and what runs in them are left out: what 
 			p.Report(leakedMountFinding(p, k.ns, groups[k]))
 		}
 	},
+}
+
+// ownMount says whether a FUSE mount belongs to the mount namespace that has it: its server is in there, too, as where
+// containers run without root on fuse-overlayfs. One below the kubelet's directory was made for the host all the same.
+func ownMount(p *forensics.Pass, l forensics.LeakedMount) bool {
+	if uid, _ := p.Model.PodOf(l.Mount.MountPoint); uid != "" || p.Model.BelowKubelet(l.Mount.MountPoint) {
+		return false
+	}
+	return slices.ContainsFunc(p.Model.Servers(l.Mount.Device), func(s forensics.FUSEServer) bool {
+		process, ok := p.Model.Process(s.PID)
+		return ok && process.MountNS == l.Namespace
+	})
 }
 
 func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) forensics.Finding {

@@ -14,11 +14,10 @@ import (
 // what releases the callers, the lazy unmount last because it releases nobody: who holds the mount is stopped before.
 func hungRemedies(p *forensics.Pass, s superblock) []forensics.Remedy {
 	m := s.mount()
-	b, _ := p.Model.Backing(s.device)
-	steps := []forensics.Remedy{reviveFrom(b, m)}
+	steps := []forensics.Remedy{firstStep(p, s)}
 	switch m.Class {
 	case mounts.ClassFUSE:
-		steps = append(reviveServers(p, m), abortFUSE(m), lazyUnmount(m))
+		steps = append(steps, abortFUSE(m), lazyUnmount(m))
 	case mounts.ClassNetwork:
 		steps = append(steps, forceUnmount(m), lazyUnmount(m))
 	}
@@ -60,32 +59,6 @@ func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
 		r.Precondition, r.Risk = "no snapshot or resize is under way: ask whoever has suspended it", "a snapshot that is being taken becomes inconsistent"
 	}
 	return r
-}
-
-// reviveServers are the steps that bring the processes behind a FUSE file system to answer again.
-func reviveServers(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
-	var stopped, others []forensics.Remedy
-	for _, s := range p.Model.Servers(m.Device) {
-		if s.PID == 0 || s.Guess {
-			continue
-		}
-		r := revive(m)
-		r.Command = "Look at " + who(p, s.PID) + ", which serves " + m.Source + " (" + m.FSType + ")"
-		switch trouble, _ := p.Model.ServerTrouble(s.PID); {
-		case strings.HasPrefix(trouble, "is stopped"):
-			stopped = append(stopped, letGoOn(p, s.PID))
-			continue
-		case trouble != "":
-			r.Command += ": it " + trouble
-		default:
-			r.Command += ": its log, and whether its own server answers"
-		}
-		others = append(others, r)
-	}
-	if list := append(stopped, others...); len(list) > 0 {
-		return list
-	}
-	return []forensics.Remedy{revive(m)}
 }
 
 func revive(m mounts.Mount) forensics.Remedy {

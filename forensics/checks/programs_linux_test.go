@@ -413,14 +413,6 @@ func buildModule(t *testing.T, toolchain string) string {
 	return out
 }
 
-func findingOf(a forensics.Analysis, id string) (forensics.Finding, bool) {
-	i := slices.IndexFunc(a.Findings, func(f forensics.Finding) bool { return f.ID == id })
-	if i < 0 {
-		return forensics.Finding{}, false
-	}
-	return a.Findings[i], true
-}
-
 // watched is a buffer that can be read while it is written.
 type watched struct {
 	mu sync.Mutex

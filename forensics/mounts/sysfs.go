@@ -24,6 +24,26 @@ func FUSEWaiting(fsys *hostfs.FS, device string) (int, bool) {
 	return readNumber(fsys, fmt.Sprintf("/sys/fs/fuse/connections/%d/waiting", connection))
 }
 
+// FUSEConnectionsWaiting returns the requests on their way of all FUSE connections of the machine, by number: also of file
+// systems that are in no mount table. It is empty where the control file system is not mounted.
+func FUSEConnectionsWaiting(fsys *hostfs.FS) map[uint64]int {
+	const most = 1 << 16
+	waiting := map[uint64]int{}
+	entries, _ := fsys.ReadDir("/sys/fs/fuse/connections", most)
+	for _, entry := range entries {
+		number, err := strconv.ParseUint(entry.Name, 10, 64)
+		if n, ok := readNumber(fsys, "/sys/fs/fuse/connections/"+entry.Name+"/waiting"); err == nil && ok {
+			waiting[number] = n
+		}
+	}
+	return waiting
+}
+
+// FUSEDevice is the superblock of a FUSE connection, as mountinfo shows it: the reverse of [FUSEConnection].
+func FUSEDevice(connection uint64) string {
+	return fmt.Sprintf("%d:%d", connection>>20, connection&(1<<20-1))
+}
+
 // FUSEConnection is the number of a FUSE connection, which its directory below /sys/fs/fuse/connections is called by: the
 // superblock's device as the kernel counts it (MKDEV of include/linux/kdev_t.h). For "0:46" that is 46, and for fuseblk
 // far more than the minor number. It is 0 for what is no device.

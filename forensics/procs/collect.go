@@ -14,7 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
-// Collect reads all processes, and finds the threads among them that wait in a file system, in one pass over /proc.
+// Collect reads all processes, or those of [Options].PIDs, and finds the threads among them that wait in a file system, in one pass over /proc.
 //
 // It touches no file system but procfs, with one exception: to find the mount that a path lies on, symbolic links on
 // local file systems are read in the process's own root directory.
@@ -28,9 +28,11 @@ func Collect(ctx context.Context, fsys *hostfs.FS, opt Options) (Snapshot, error
 		return snap, err
 	}
 	defer func() { _ = c.proc.Close() }()
-	pids, err := c.pids()
-	if err != nil {
-		return snap, err
+	pids := opt.PIDs
+	if len(pids) == 0 {
+		if pids, err = c.pids(); err != nil {
+			return snap, err
+		}
 	}
 	c.readBoot()
 	c.processes = make([]Process, 0, len(pids))

@@ -12,6 +12,8 @@ import (
 type Options struct {
 	// Group remembers the reads that have not come back.
 	Group *probe.Group
+	// PIDs are the processes to read; all of them if there are none.
+	PIDs []int
 	// Self are the processes of the examination itself: their threads are left out of Threads.
 	Self []int
 	// Table returns the mount table of a mount namespace as it is seen from the root of that, or nil if there is none. It

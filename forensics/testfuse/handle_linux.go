@@ -1,6 +1,7 @@
 package testfuse
 
 import (
+	"errors"
 	"slices"
 	"syscall"
 
@@ -22,6 +23,9 @@ func (t *tree) handle(req *request) ([]byte, syscall.Errno) {
 			MaxBackground: 64, CongestionThreshold: 48,
 		}), 0
 	}
+	if errno := t.askBelow(); errno != 0 {
+		return nil, errno
+	}
 	if req.Opcode == opStatfs {
 		return t.statfs(), 0
 	}
@@ -35,6 +39,16 @@ func (t *tree) handle(req *request) ([]byte, syscall.Errno) {
 	default:
 		return handleNode(req, n)
 	}
+}
+
+// askBelow asks the file system that this one is made of, if it is made of one.
+func (t *tree) askBelow() (errno syscall.Errno) {
+	if t.below == "" {
+		return 0
+	}
+	var attributes unix.Stat_t
+	errors.As(unix.Stat(t.below, &attributes), &errno)
+	return errno
 }
 
 // handleDirectory carries out what is asked of a directory.

@@ -36,6 +36,10 @@ type Options struct {
 	// machines have the same files. Who waits for a lock waits for the server's answer.
 	Locks bool
 
+	// Below is a path of which the server has a descriptor and asks the attributes before each answer, as one does that
+	// encrypts or merges other file systems. It waits where that waits, also for orders of the test, and passes on its errors.
+	Below string
+
 	// SizeBytes and FreeBytes are what statfs says. They default to 4 GiB and to half of the size.
 	SizeBytes, FreeBytes uint64
 }

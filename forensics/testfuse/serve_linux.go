@@ -89,6 +89,12 @@ func threadRuns(pid, tid int) bool {
 // mountHere opens a FUSE connection and mounts it.
 func mountHere(req mountRequest) (fd int, reply mountReply) {
 	opt := req.Options
+	if opt.Below != "" { // the descriptor stays open as long as the process lives
+		if _, err := unix.Open(opt.Below, unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
+			errors.As(err, &reply.Errno)
+			return -1, reply
+		}
+	}
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		errors.As(err, &reply.Errno)

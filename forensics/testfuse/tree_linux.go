@@ -14,7 +14,8 @@ import (
 // readable without any counting.
 type tree struct {
 	sizeBytes, freeBytes uint64
-	locks                bool // programs may lock files
+	locks                bool   // programs may lock files
+	below                string // is asked first, if set
 
 	mu    sync.Mutex
 	nodes []*node // by node id; 0 is no node
@@ -38,7 +39,7 @@ type entry struct {
 }
 
 func newTree(opt Options) *tree {
-	t := &tree{sizeBytes: opt.SizeBytes, freeBytes: opt.FreeBytes, locks: opt.Locks, nodes: make([]*node, 1)}
+	t := &tree{sizeBytes: opt.SizeBytes, freeBytes: opt.FreeBytes, locks: opt.Locks, below: opt.Below, nodes: make([]*node, 1)}
 	root := t.newNode(unix.S_IFDIR | 0o755) // the first node gets the number 1, as the protocol wants the root's to be
 	for _, path := range slices.Sorted(maps.Keys(opt.Files)) {
 		t.put(root, path, unix.S_IFREG|0o644, opt.Files[path])
