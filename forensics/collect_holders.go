@@ -351,7 +351,8 @@ func (k *keeper) mark(mark procs.Mark, m mounts.Mount) mounts.KernelUser {
 	p, _ := k.model.Process(mark.PID)
 	return mounts.KernelUser{
 		MountID: m.ID, Device: m.Device, Use: mounts.UseMark, What: mark.Kind,
-		Detail: fmt.Sprintf("%s of process %d (%s), descriptor %d; does not block", Plural(mark.Count, "mark"), mark.PID, p.Comm, mark.FD),
+		Detail: fmt.Sprintf("%s of process %d (%s), descriptor %d; does not block%s", Plural(mark.Count, "mark"), mark.PID, p.Comm, mark.FD,
+			map[bool]string{true: ", but events that it has not read do"}[mark.Kind == "fanotify"]),
 	}
 }
 

@@ -138,3 +138,26 @@ func TestHeldByEnding(t *testing.T) {
 		t.Errorf("unseen %q, want that process %d closes a file; holders %+v", e.Held.Unseen, holder.PID(), e.Held.Holders)
 	}
 }
+
+// TestHeldByUnreadEvent has a program that is told of a file by fanotify, and does not read it.
+func TestHeldByUnreadEvent(t *testing.T) {
+	dir, name, file := openOn(t)
+	_ = unix.Close(file)
+	group, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_CLOEXEC, unix.O_RDONLY)
+	if err != nil {
+		t.Skipf("fanotify: %v", err)
+	}
+	if err := unix.FanotifyMark(group, unix.FAN_MARK_ADD|unix.FAN_MARK_MOUNT, unix.FAN_OPEN, unix.AT_FDCWD, dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(name); err != nil {
+		t.Fatal(err)
+	}
+	pid := given(t, group)
+	users := usersOf(t, dir)
+	want := fmt.Sprintf("process %d (sleep), descriptor 3; does not block, but events that it has not read do", pid)
+	if len(users.Kernel) != 1 || !strings.Contains(users.Kernel[0].Detail, want) {
+		t.Errorf("users %+v, want %q", users.Kernel, want)
+	}
+	stillBusy(t, dir)
+}
