@@ -2,16 +2,34 @@ package report
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
-	"embed"
+	_ "embed" // of the assets
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 )
 
-//go:embed assets
-var assets embed.FS
+// The files in assets become a part of the program in one compressed piece, which a test holds to them.
+//
+//go:generate go test -run TestAssetsAreCurrent . -update
+
+//go:embed assets.json.gz
+var packedAssets []byte
+
+// assets are the texts that a page is made of, by file name.
+func assets() (map[string]string, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packedAssets))
+	if err != nil {
+		return nil, err
+	}
+	var files map[string]string
+	return files, json.NewDecoder(r).Decode(&files)
+}
 
 // HTML writes the report as one page without any outside reference. It works with scripts off; the script that it
 // carries adds filtering, sorting and copying. Long evidence is folded, and past limits, which the page states, cut:
@@ -19,23 +37,25 @@ var assets embed.FS
 //
 // A content security policy admits the page's own style and script by their hashes and nothing else.
 func HTML(w io.Writer, r Report) error {
-	style, err := assets.ReadFile("assets/style.css")
+	files, err := assets()
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	script, err := assets.ReadFile("assets/script.js")
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
+	tmpl := template.New("").Funcs(template.FuncMap{"prose": prose, "count": count})
+	for name, text := range files {
+		if !strings.HasSuffix(name, ".html") {
+			continue
+		}
+		if _, err := tmpl.New(name).Parse(text); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
 	}
-	tmpl, err := template.New("page.html").Funcs(template.FuncMap{"prose": prose, "count": count}).ParseFS(assets, "assets/*.html")
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
+	style, script := files["style.css"], files["script.js"]
 	p := newPage(r)
 	p.Style, p.Script = template.CSS(style), template.JS(script)
 	p.Policy = policy(style, script)
 	out := bufio.NewWriterSize(w, 64<<10)
-	if err := tmpl.Execute(out, p); err != nil {
+	if err := tmpl.ExecuteTemplate(out, "page.html", p); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	if err := out.Flush(); err != nil {
@@ -45,13 +65,13 @@ func HTML(w io.Writer, r Report) error {
 }
 
 // policy is the content security policy: our style, our script, the icon in a data address, and nothing from anywhere.
-func policy(style, script []byte) string {
+func policy(style, script string) string {
 	return fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; img-src data:; base-uri 'none'; form-action 'none'",
 		hash(style), hash(script))
 }
 
 // hash is a source expression of Content Security Policy Level 3, section 2.3.1.
-func hash(text []byte) string {
-	sum := sha256.Sum256(text)
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }

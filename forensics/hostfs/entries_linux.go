@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 	"golang.org/x/sys/unix"
 )
 
@@ -27,7 +27,7 @@ const (
 func (d *Dir) Entries(limit int) ([]Entry, error) {
 	entries, err := d.readEntries(limit)
 	d.askForTypes(entries)
-	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Stable(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return entries, d.error("readdir", ".", err)
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"path"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // An Index answers questions about the tree of one table. It follows the path that the kernel would follow, so it
@@ -59,7 +61,7 @@ func (t *Table) Index() *Index {
 		parent := x.parentID(&t.Mounts[i])
 		x.children[parent] = append(x.children[parent], int32(i))
 	}
-	slices.SortStableFunc(x.sorted, func(a, b int32) int {
+	sorting.Stable(x.sorted, func(a, b int32) int {
 		return cmp.Compare(x.mounts[a].MountPoint, x.mounts[b].MountPoint)
 	})
 	x.findPoints()
@@ -86,7 +88,7 @@ func (x *Index) findPoints() {
 		ranges = append(ranges, point{int32(lo), int32(hi), none})
 		lo = hi
 	}
-	slices.SortStableFunc(ranges, func(a, b point) int {
+	sorting.Stable(ranges, func(a, b point) int {
 		return cmp.Compare(len(x.mountPoint(int(a.lo))), len(x.mountPoint(int(b.lo))))
 	})
 	for _, p := range ranges {

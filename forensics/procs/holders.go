@@ -194,7 +194,7 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	if ctx.Err() != nil {
 		problems.add("processes not read", ctx.Err())
 	}
-	slices.SortFunc(r.found, func(a, b *holdings) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid)) })
+	sorting.Stable(r.found, func(a, b *holdings) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid)) })
 	result.Sockets = append(result.Sockets, bound.hold(r.found)...)
 	r.resolve(members)
 	result.Problems = problems.list()
