@@ -116,9 +116,11 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		held.Unseen = append(held.Unseen, fmt.Sprintf("process %d: %s %s %d, of files that nothing tells", q.PID, Plural(q.Count, "descriptor"), where, q.FD))
 	}
 	held.Unseen = append(held.Unseen, closing(e.Threads)...)
-	complete := ctx.Err() == nil && seesAllProcesses(c.fs) && !slices.ContainsFunc(result.Problems, func(err error) bool {
-		return errors.Is(err, fs.ErrPermission) || errors.Is(err, hostfs.ErrTruncated)
-	})
+	has := func(what error) bool {
+		return slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, what) })
+	}
+	listed := ctx.Err() == nil && seesAllProcesses(c.fs) && !has(hostfs.ErrTruncated)
+	complete := listed && !has(fs.ErrPermission)
 	held.Servers = guessServers(k.fuse, result.FUSE, func(pid int) []string {
 		p, _ := k.model.Process(pid)
 		return p.Command
@@ -130,7 +132,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		}
 	}
 	for i := range result.Holders { // otherwise it may be in the table of a namespace whose processes are not seen
-		result.Holders[i].Detached = result.Holders[i].Detached && complete
+		result.Holders[i].Detached = result.Holders[i].Detached && listed
 	}
 	k.addAll(result.Holders)
 	k.nested.forgive(&held)

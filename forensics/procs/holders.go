@@ -187,6 +187,7 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		result.Queued = append(result.Queued, s.queued...)
 		result.Processes += s.processes
 		result.Descriptors += s.descriptors
+		r.denied = append(r.denied, s.denied...)
 		for ns, pids := range s.members {
 			members[ns] = append(members[ns], pids...)
 		}

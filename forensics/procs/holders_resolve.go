@@ -28,6 +28,7 @@ type resolver struct {
 	keep   func(*Holder) bool
 	own    uint64      // the namespace of which plain paths were not asked for their mount id
 	before *plainPaths // as it was when the processes were read
+	denied []int       // processes whose namespace is not known
 
 	room []Holder // for the result
 
@@ -78,6 +79,7 @@ func (r *resolver) resolve(members map[uint64][]int) {
 	close(queue)
 	all.Wait()
 	r.uninhabited(members)
+	r.ofDenied()
 	for _, p := range r.found {
 		for i := range p.holds {
 			switch h := &p.holds[i]; {
@@ -103,6 +105,22 @@ func (r *resolver) reading(f func(*mounts.Reader)) {
 	}
 	defer reader.Close()
 	f(reader)
+}
+
+// ofDenied learns what mounts the processes see that may not be looked at: any process may read their mount tables. Without
+// those, a mount that is in no other table is not known to be in none.
+func (r *resolver) ofDenied() {
+	for i, pid := range r.denied {
+		table, err := mounts.Read(r.ctx, r.fsys, pid)
+		if isGone(err) {
+			continue
+		}
+		if i == maxMembers || err != nil {
+			r.missing()
+			return
+		}
+		r.note(&table)
+	}
 }
 
 func (r *resolver) missing() {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"runtime"
 	"slices"
 	"strconv"
@@ -97,6 +98,7 @@ type scanner struct {
 	queues      bool
 	queued      []Queued
 	members     map[uint64][]int // by mount namespace, some of its processes
+	denied      []int            // processes that may not be looked at
 	maps        []byte           // the buffer for maps; nil while a read that did not come back has it
 	processes   int
 	descriptors int
@@ -150,6 +152,9 @@ func (s *scanner) process(pid int) {
 		cwd, err = p.living(err)
 	}
 	if s.trouble("working directories", err); err != nil && !isTooLong(err) {
+		if errors.Is(err, fs.ErrPermission) {
+			s.denied = append(s.denied, pid)
+		}
 		return // a zombie, or not ours to look at
 	}
 	s.processes++
