@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"path"
 	"slices"
-
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // An Index answers questions about the tree of one table. It follows the path that the kernel would follow, so it
@@ -61,7 +59,7 @@ func (t *Table) Index() *Index {
 		parent := x.parentID(&t.Mounts[i])
 		x.children[parent] = append(x.children[parent], int32(i))
 	}
-	sorting.Stable(x.sorted, func(a, b int32) int {
+	slices.SortStableFunc(x.sorted, func(a, b int32) int {
 		return cmp.Compare(x.mounts[a].MountPoint, x.mounts[b].MountPoint)
 	})
 	x.findPoints()
@@ -88,7 +86,7 @@ func (x *Index) findPoints() {
 		ranges = append(ranges, point{int32(lo), int32(hi), none})
 		lo = hi
 	}
-	sorting.Stable(ranges, func(a, b point) int {
+	slices.SortStableFunc(ranges, func(a, b point) int {
 		return cmp.Compare(len(x.mountPoint(int(a.lo))), len(x.mountPoint(int(b.lo))))
 	})
 	for _, p := range ranges {

@@ -67,8 +67,8 @@ func (r *Reader) Namespace(ctx context.Context, inode uint64, pids []int) (Table
 }
 
 // Outside returns those of some processes in one mount namespace that may see more of it than the process inside, which may
-// be in a chroot: the first one with another first mount, and what follows; all of them if there is none. Where root
-// directories are told in the chroot of this program, they are "/" inside and outside.
+// be in a chroot: the first one with another first mount, and what follows. Where root directories are told in the chroot
+// of this program, they are "/" inside and outside.
 func (r *Reader) Outside(inside int, pids []int) []int {
 	here := r.tables.first(inside)
 	for i, pid := range pids {
@@ -77,7 +77,7 @@ func (r *Reader) Outside(inside int, pids []int) []int {
 			return pids[i:]
 		}
 	}
-	return pids
+	return nil
 }
 
 // first is the id of the first mount that a process sees, "" if it has ended.

@@ -71,6 +71,12 @@ func (p *plainPaths) ontoItself(m *mounts.Mount) bool {
 	return path.Join(parent.Root, below) == path.Clean(m.Root)
 }
 
+// has says whether a mount is in the table.
+func (p *plainPaths) has(id int32) bool {
+	_, ok := p.index.ByID(int(id))
+	return ok
+}
+
 // leaveNoDoubt says whether a path is plain, and notes its mount.
 func (p *plainPaths) leaveNoDoubt(at *named) bool {
 	p.find(at)

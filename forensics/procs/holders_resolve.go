@@ -194,7 +194,7 @@ func indexFor(t *mounts.Table, held []*holdings) *mounts.Index {
 // ownNamespace is namespace for that of this program, where the paths that leave no doubt have not been confirmed. Of
 // those, it confirms what has got into doubt since, and what is to be kept.
 func (r *resolver) ownNamespace(reader *mounts.Reader, pids []int, held []*holdings) {
-	table, ok := r.table(reader, r.own, reader.Outside(ownPID(), pids))
+	table, ok := r.table(reader, r.own, pids)
 	if !ok {
 		return
 	}
@@ -211,20 +211,28 @@ func (r *resolver) ownNamespace(reader *mounts.Reader, pids []int, held []*holdi
 	}
 	for _, p := range held {
 		for i := range p.holds {
-			switch h := &p.holds[i]; {
+			h := &p.holds[i]
+			switch {
 			case h.kind == atMap:
 				byDevice(h, o.now.index, &table)
 			case h.mount == 0:
 				r.ownHold(&o, p, h)
 			}
+			o.notAll = o.notAll || h.kind == atFD && !h.byPath && !o.now.has(h.mount)
 		}
 	}
 	r.learn(&table)
+	if o.notAll {
+		if all, ok := r.table(reader, r.own, reader.Outside(ownPID(), pids)); ok {
+			r.note(&all)
+		}
+	}
 }
 
 // ownMounts is what the table of the program's own namespace says now.
 type ownMounts struct {
 	now       *plainPaths
+	notAll    bool // something is held that is not in it, as outside of the chroot that this program is in
 	ancestors map[int32][]mounts.Mount
 }
 
