@@ -34,12 +34,12 @@ func (h *Held) AskedPath(query string) string {
 // dead nor a server's: a path is not followed onto any other, and what is behind stays as it was written. Where the
 // table is that of another namespace, as in a container that sees the host's processes, it has to say the same of a path as
 // that of this program, which reads the links: the container may have other files there, or a dead mount.
-func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table) []Asked {
+func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table, here func(name string) (mounts.Mount, bool)) []Asked {
 	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
-	index, seen := t.Index(), c.sameHere(ctx, t)
+	index := t.Index()
 	safe := func(name string) bool {
-		m, ok := seen(name)
+		m, ok := here(name)
 		return ok && (m.Class == mounts.ClassBlock || m.Class == mounts.ClassMemory || m.Class == mounts.ClassOverlay)
 	}
 	var list []Asked

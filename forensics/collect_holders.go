@@ -38,7 +38,8 @@ func CollectHolders(ctx context.Context, opt Options, queries ...string) (Eviden
 	c.read(ctx, SourceProcesses, 2*readLimit, c.processes)
 	c.read(ctx, SourceHolders, 2*readLimit, func(ctx context.Context) (Evidence, error) {
 		e := c.seen()
-		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, apart: true, asked: c.asked(ctx, queries, &e.Mounts)}
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, apart: true, here: c.sameHere(ctx, &e.Mounts)}
+		w.asked = c.asked(ctx, queries, &e.Mounts, w.here)
 		for _, query := range queries {
 			for _, m := range FindMounts(&e.Mounts, (&Held{Asked: w.asked}).AskedPath(query)) {
 				w.ids[m.ID] = true
@@ -54,7 +55,9 @@ func CollectHolders(ctx context.Context, opt Options, queries ...string) (Eviden
 // holders finds what keeps the mounts in use that matter to the kubelet or are in trouble.
 func (c *collector) holders(ctx context.Context) (Evidence, error) {
 	e := c.seen()
-	return c.held(ctx, &e, wantedBy(&e))
+	w := wantedBy(&e)
+	w.here = c.sameHere(ctx, &e.Mounts)
+	return c.held(ctx, &e, w)
 }
 
 // wanted are the mounts whose users are looked for: by id, and by superblock where all of that is meant.
@@ -62,8 +65,9 @@ type wanted struct {
 	ids     map[int]bool
 	devices map[string]bool
 	asked   []Asked
-	most    int  // holders of one mount
-	apart   bool // also what other namespaces have of them
+	here    func(name string) (mounts.Mount, bool) // see sameHere
+	most    int                                    // holders of one mount
+	apart   bool                                   // also what other namespaces have of them
 }
 
 func wantedBy(e *Evidence) wanted {
@@ -112,7 +116,7 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	k.addAll(result.Holders)
 	k.nested.forgive(held)
 	k.foundCopies()
-	if _, ok := c.sameHere(ctx, &e.Mounts)(passwd); ok {
+	if _, ok := w.here(passwd); ok {
 		held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
 	}
 	errs := append(result.Problems, k.kernel(ctx, c.fs, &result)...)

@@ -395,7 +395,7 @@ func (g *graph) headline(chain []Entity, members []int) Finding {
 	return g.findings[best]
 }
 
-// remedies are the headline's steps, then those of the others from the root on, each command once, stage by stage.
+// remedies are the headline's steps, then those of the others from the root on, each command once in a stage, stage by stage.
 func (g *graph) remedies(head Finding, members []int) []Remedy {
 	all := slices.Clone(head.Remedies)
 	for _, i := range members {
@@ -403,7 +403,7 @@ func (g *graph) remedies(head Finding, members []int) []Remedy {
 	}
 	steps := []Remedy{}
 	for _, r := range all {
-		if !slices.ContainsFunc(steps, func(s Remedy) bool { return s.Command == r.Command }) {
+		if !slices.ContainsFunc(steps, func(s Remedy) bool { return s.Command == r.Command && s.Stage == r.Stage }) {
 			steps = append(steps, r)
 		}
 	}

@@ -15,13 +15,13 @@ type MountUsers struct {
 	// Holders hold this very mount or one of its copies: umount(2) answers EBUSY while one of them does. Of those that are
 	// known by path alone, each may hold another mount that is stacked on the same mount point instead.
 	Holders []HolderProcess `json:"holders"`
-	Copies  []mounts.Copy   `json:"copies"`
+	// Copies are the mounts that somebody uses and that an unmount of this one would take along, see [mounts.Copy].
+	Copies []mounts.Copy `json:"copies"`
 	// Elsewhere are processes that hold the same file system through a mount that is none of those, as a private one in their
-	// own namespace.
-	// They do not keep this mount busy, but the file system, its disk or its server in use.
+	// own namespace. They do not keep this mount busy, but the file system, its disk or its server in use.
 	Elsewhere []HolderProcess `json:"elsewhere"`
-	// Calls are threads that are in the middle of a system call on this mount or one of its copies, CallsElsewhere those on another mount of the
-	// same file system: they hold it as well, until the call returns.
+	// Calls are threads that are in the middle of a system call on this mount or one of its copies, CallsElsewhere those on
+	// another mount of the same file system: they hold it as well, until the call returns.
 	Calls          []MountCall          `json:"calls"`
 	CallsElsewhere []MountCall          `json:"calls_elsewhere"`
 	Kernel         []mounts.KernelUser  `json:"kernel"`
@@ -137,7 +137,8 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	return u
 }
 
-// stacked says whether a mount of the host lies on the mount point of another one, so that a path does not tell which of them is meant.
+// stacked says whether a mount of the host lies on the mount point of another one, so that a path does not tell which of
+// them is meant.
 func (m *Model) stacked(id int, on mounts.Mount) bool {
 	other, ok := m.host.ByID(id)
 	return ok && on.MountPoint == other.MountPoint && on.MountPoint != "/"

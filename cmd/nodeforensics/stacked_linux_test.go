@@ -21,6 +21,14 @@ func stackedVolume(t testing.TB, root string) (upper, lower *testfuse.Server) {
 	return testfuse.Mount(t, v.path(root, livePod), testfuse.Options{Type: v.fsType, Source: v.source, Below: lower.MountPoint()}), lower
 }
 
+// needConnections skips where the kernel does not tell whose connection a server has (before Linux 6.16).
+func needConnections(t *testing.T, server *testfuse.Server) {
+	t.Helper()
+	if !tellsConnections(t, server.PID()) {
+		t.Skip("this kernel does not tell who serves a connection")
+	}
+}
+
 // wantFirstStep checks where a diagnosis begins.
 func wantFirstStep(t testing.TB, d forensics.Diagnosis, step string) {
 	t.Helper()
@@ -35,9 +43,7 @@ func TestTheStoppedServerIsTheFirstThingToDoSomethingAbout(t *testing.T) {
 	}
 	root := t.TempDir()
 	server := mountVolume(t, root, livePod, someVolume())
-	if !tellsConnections(t, server.PID()) {
-		t.Skip("this kernel does not tell who serves a connection (before Linux 6.16)")
-	}
+	needConnections(t, server)
 	startKubelet(t, root)
 	server.Stop()
 	r := examine(t, 0, "--hung-after", "2s").report(t)
@@ -53,9 +59,7 @@ func TestTheServerBehindTheServerIsTheCulprit(t *testing.T) {
 	}
 	root := t.TempDir()
 	upper, lower := stackedVolume(t, root)
-	if !tellsConnections(t, upper.PID()) {
-		t.Skip("this kernel does not tell who serves a connection (before Linux 6.16)")
-	}
+	needConnections(t, upper)
 	startKubelet(t, root)
 	lower.Stop()
 	r := examine(t, 0, "--hung-after", "2s").report(t)
@@ -84,9 +88,7 @@ func TestAServerThatPassesOnAnErrorIsNotCalledGone(t *testing.T) {
 	}
 	root := t.TempDir()
 	upper, lower := stackedVolume(t, root)
-	if !tellsConnections(t, upper.PID()) {
-		t.Skip("this kernel does not tell who serves a connection (before Linux 6.16)")
-	}
+	needConnections(t, upper)
 	startKubelet(t, root)
 	lower.Kill()
 	r := examine(t, 0).report(t)
@@ -114,9 +116,7 @@ func TestAnAbortedConnectionIsNotCalledGoneWhileItsServerLives(t *testing.T) {
 	}
 	root := t.TempDir()
 	server := mountVolume(t, root, livePod, someVolume())
-	if !tellsConnections(t, server.PID()) {
-		t.Skip("this kernel does not tell who serves a connection (before Linux 6.16)")
-	}
+	needConnections(t, server)
 	startKubelet(t, root)
 	server.Abort()
 	f := finding(t, examine(t, 0).report(t), "mount-disconnected")
@@ -131,9 +131,7 @@ func TestTheServerOfALazilyUnmountedFileSystemIsNamed(t *testing.T) {
 	}
 	root := t.TempDir()
 	server := mountVolume(t, root, livePod, someVolume())
-	if !tellsConnections(t, server.PID()) {
-		t.Skip("this kernel does not tell who serves a connection (before Linux 6.16)")
-	}
+	needConnections(t, server)
 	if _, err := os.Lstat("/sys/fs/fuse/connections"); err != nil {
 		t.Skip(err)
 	}

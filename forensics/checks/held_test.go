@@ -81,11 +81,24 @@ func TestOrderOfStopping(t *testing.T) {
 	}
 	process(procs.Process{PID: 5001, Comm: "tail", State: "S", Command: []string{"tail"}})(t, &e)
 	blockedIn(procs.Thread{PID: 5000, TID: 5000, MountID: 60, Device: "0:47", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitFUSE}})(t, &e)
+	wantSteps(t, &e, "kill 5001", "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c "+deadPoint)
+	for i := range e.Mounts.Mounts {
+		if m := &e.Mounts.Mounts[i]; m.ID == 60 {
+			m.FSType, m.Class = "nfs4", mounts.ClassNetwork
+		}
+	}
+	e.Threads[len(e.Threads)-1].Wait = procs.Wait{Kind: procs.WaitServer, FS: "nfs"}
+	force := "umount -i -c -f " + deadPoint // the same twice: it ends the wait, and then it unmounts
+	wantSteps(t, &e, "kill 5001", force, "kill 5000", force)
+}
+
+// wantSteps compares the steps of the diagnosis of a mount that is busy.
+func wantSteps(t *testing.T, e *forensics.Evidence, want ...string) {
+	t.Helper()
 	var got []string
-	for _, r := range forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0].Remedies {
+	for _, r := range forensics.Analyze(e, []forensics.Check{UnmountBusy}).Diagnoses[0].Remedies {
 		got = append(got, r.Command)
 	}
-	want := []string{"kill 5001", "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c " + deadPoint}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}

@@ -402,6 +402,7 @@ func unmountAtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy
 			return []forensics.Remedy{force}
 		}
 		again := force
+		again.Stage = forensics.StageUnmount
 		again.Why = "nothing holds it any more: now it does not only end requests, but unmounts"
 		return append(append([]forensics.Remedy{force}, waiting...), again)
 	}

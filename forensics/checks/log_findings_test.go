@@ -1,0 +1,209 @@
+package checks
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// TestServerNamed and TestWholeDisk hold what joins the kernel's words to mounts.
+func TestServerNamed(t *testing.T) {
+	for _, tt := range []struct {
+		source, server string
+		want           bool
+	}{
+		{"10.0.0.5:/export", "10.0.0.5", true},
+		{"10.0.0.5:6789,10.0.0.6:6789:/k8s", "10.0.0.6:6789", true},
+		{"10.0.0.5:6789:/k8s", "10.0.0.55", false},
+		{"[fd00::1]:/export", "fd00::1", true},
+		{`//files.example/share`, `\\files.example\share`, false},
+		{`//files.example/share`, `\\files.example`, true},
+		{"tmpfs", "", false},
+	} {
+		if got := serverNamed(tt.source, tt.server); got != tt.want {
+			t.Errorf("serverNamed(%q, %q) = %v", tt.source, tt.server, got)
+		}
+	}
+}
+
+func TestWholeDisk(t *testing.T) {
+	for device, want := range map[string]string{
+		"sda1": "sda", "sda": "sda", "vda": "vda", "nvme0n1p2": "nvme0n1", "nvme0n1": "nvme0n1", "mmcblk0p1": "mmcblk0", "dm-3": "dm-3", "": "",
+	} {
+		if got := wholeDisk(device); got != want {
+			t.Errorf("wholeDisk(%q) = %q; want %q", device, got, want)
+		}
+	}
+	mds := logs.Event{Kind: logs.KindKernelCephDown, Subject: logs.Subject{Server: "mds0"}}
+	model := forensics.NewModel(&forensics.Evidence{Backings: []mounts.Backing{{Device: "253:1", Disks: []mounts.DiskState{{Name: "dm-1"}, {Name: "sdb", For: "dm-1"}}}}})
+	if !aboutMount(model, mds, mounts.Mount{FSType: "ceph", Source: "10.0.0.5:6789:/"}) || aboutMount(model, mds, mounts.Mount{FSType: "nfs4", Source: "10.0.0.5:/"}) {
+		t.Error("a metadata server is joined to other than CephFS mounts, or not to them")
+	}
+	if !aboutMount(model, logs.Event{Subject: logs.Subject{Device: "nvme0"}}, mounts.Mount{Class: mounts.ClassBlock, Source: "/dev/nvme0n1p2"}) {
+		t.Error("a controller is not joined to its disk")
+	}
+	for device, want := range map[string]bool{"sdb": true, "253:1": true, "sdc": false} {
+		m := mounts.Mount{Device: "253:1", Class: mounts.ClassBlock, Source: "/dev/mapper/vg0-data"}
+		if got := aboutMount(model, logs.Event{Subject: logs.Subject{Device: device}}, m); got != want {
+			t.Errorf("a message about %s is joined to what is on it: %v", device, got)
+		}
+	}
+}
+
+// TestSayingNothing holds the exact words for a log that cannot tell whether the sync loop hangs.
+func TestSayingNothing(t *testing.T) {
+	e := wellNode(t)
+	both(atLowVerbosity, logAlone)(t, &e)
+	a := forensics.Analyze(&e, []forensics.Check{KubeletSyncloopStalled})
+	want := "no endpoint with the syncloop check answered, and no dump shows the sync loop; the log alone proves nothing about a hang of the sync loop: " +
+		"at its verbosity (-v 2 is proven) the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
+	if a.Outcomes[0].Reason != want || a.Outcomes[0].Status != forensics.OutcomeNotChecked {
+		t.Errorf("outcome = %+v; want not checked: %s", a.Outcomes[0], want)
+	}
+}
+
+// TestFindingsQuoteTheirLines: what rests on a log names file and line.
+func TestFindingsQuoteTheirLines(t *testing.T) {
+	for id, list := range logScenarios() {
+		check := All()[slices.IndexFunc(All(), func(c forensics.Check) bool { return c.ID == id })]
+		for _, s := range list {
+			e := s.base(t)
+			if s.change != nil {
+				s.change(t, &e)
+			}
+			for _, f := range forensics.Analyze(&e, []forensics.Check{check}).Findings {
+				quoted := slices.ContainsFunc(f.Refs, func(r forensics.Ref) bool {
+					return r.Excerpt != "" && (len(r.Source) > len("logs:") && r.Source[:5] == "logs:")
+				})
+				if !quoted {
+					t.Errorf("%s, %s: no line of a log is quoted: %+v", id, s.name, f.Refs)
+				}
+				if f.ConfidenceWhy == "" {
+					t.Errorf("%s, %s: no reason for its confidence", id, s.name)
+				}
+				for _, r := range f.Remedies {
+					if r.Command == "" || r.Why == "" || r.Risk == "" {
+						t.Errorf("%s, %s: remedy without command, reason or risk: %+v", id, s.name, r)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestNoKubeletLog: a log of the kernel alone tells nothing about the kubelet, which is not the same as "clean".
+func TestNoKubeletLog(t *testing.T) {
+	e := wellNode(t)
+	logAlone(t, &e)
+	e.Logs.Lives, e.Logs.Loop = nil, nil
+	for _, id := range []string{
+		"kubelet-restarting", "kubelet-pleg-unhealthy", "runtime-unresponsive", "csi-driver-missing", "csi-operation-stuck",
+		"pod-terminating-stuck", "image-gc-failing", "image-gc-removed-in-use", "eviction-stuck", "kubelet-syncloop-stalled",
+	} {
+		check := All()[slices.IndexFunc(All(), func(c forensics.Check) bool { return c.ID == id })]
+		if o := forensics.Analyze(&e, []forensics.Check{check}).Outcomes[0]; o.Status != forensics.OutcomeNotChecked || o.Reason == "" {
+			t.Errorf("outcome = %+v; want not-checked with a reason", o)
+		}
+	}
+}
+
+// TestPressureInLog is what disk-pressure can join.
+func TestPressureInLog(t *testing.T) {
+	e := wellNode(t)
+	tells(event(logs.KindEvictionReclaiming, 40, "10:05:10", "10:12:25", logs.Subject{Reason: "ephemeral-storage"}),
+		event(logs.KindAdmissionRefused, 2, "10:06:00", "10:07:00", logs.Subject{PodName: "default/new", Reason: "DiskPressure"}))(t, &e)
+	disk := forensics.Check{
+		ID: "disk", Title: "disk", Doc: "disk", Severity: forensics.Warning, Needs: needsLogs,
+		Run: func(p *forensics.Pass) {
+			if f, ok := pressureInLog(p).finding(p, forensics.Entity{Kind: forensics.KindDisk, ID: "254:0"}); ok {
+				p.Report(f)
+			}
+		},
+	}
+	a := forensics.Analyze(&e, []forensics.Check{disk})
+	if len(a.Findings) != 1 || a.Findings[0].Severity != forensics.Warning || !a.Findings[0].Since.Equal(*at("10:05:10")) ||
+		!strings.Contains(a.Findings[0].Detail, "refused default/new") {
+		t.Errorf("findings = %+v", a.Findings)
+	}
+	e.Logs.Events[0].Reason, e.Logs.Events[1].Reason = "memory", "MemoryPressure"
+	if a := forensics.Analyze(&e, []forensics.Check{disk}); len(a.Findings) != 0 {
+		t.Errorf("memory pressure is taken for disk pressure: %+v", a.Findings)
+	}
+}
+
+// TestLogJoinsTheChain has a dump, the mounts and the log of one trouble: they must tell one story from one root.
+func TestLogJoinsTheChain(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		base   func(testing.TB) forensics.Evidence
+		change func(testing.TB, *forensics.Evidence)
+		want   []string
+		since  string
+	}{
+		{
+			"the dead mount, the silent loop, the pod that stays", sickNode,
+			both(silentSince("10:00:10", 900), deleting("volumes", "10:00:05", nil),
+				tells(fromKernel(event(logs.KindKernelNFSDown, 4, "09:59:30", "10:10:00", logs.Subject{Server: "10.0.0.5"})))),
+			[]string{"superblock 0:47", "mount 60", "thread 9825/9839", "goroutine 117", "subsystem housekeeping", "subsystem syncloop", "kubelet 9825"},
+			"09:59:30",
+		},
+		{
+			"who holds the mount, the refused unmount, the pod, the eviction that frees nothing", wellNode,
+			both(deleting("volumes", "10:05:00", nil), busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}),
+				tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122),
+					event(logs.KindEvictionCleanupTimeout, 3, "10:05:40", "10:12:00", logs.Subject{PodUID: deadUID, PodName: "default/db"})),
+				func(_ testing.TB, e *forensics.Evidence) {
+					e.PodDirs = append(e.PodDirs, kubelet.PodDir{UID: deadUID, Path: kubeletRoot + "/pods/" + deadUID, Containers: []string{}, Subpaths: []kubelet.Subpath{}, Volumes: []kubelet.Volume{}})
+					e.Cgroups[0].PodUID = deadUID // it terminates
+				}),
+			[]string{"process 5000", "mount 60", "pod " + deadUID, "subsystem eviction"},
+			"10:00:00",
+		},
+		{
+			"the stopped runtime, the PLEG, the loop that skips", wellNode,
+			both(tells(event(logs.KindRuntimeDown, 9, "10:05:00", "10:12:20", down), numbered(event(logs.KindPLEGUnhealthy, 12, "10:08:00", "10:12:28", pleg), 420)),
+				process(procs.Process{PID: 812, Comm: "containerd", State: "T"}), func(_ testing.TB, e *forensics.Evidence) { e.Kubelet.Endpoints = nil }),
+			[]string{"process 812", "runtime containerd", "subsystem pleg", "subsystem syncloop", "kubelet 9825"},
+			"10:05:00",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := tt.base(t)
+			tt.change(t, &e)
+			a := forensics.Analyze(&e, All())
+			if len(a.Diagnoses) != 1 {
+				for _, d := range a.Diagnoses {
+					t.Logf("root %v: %s", d.Root, d.Title)
+				}
+				t.Fatalf("%d diagnoses; want 1; findings %v", len(a.Diagnoses), summaries(a))
+			}
+			d := a.Diagnoses[0]
+			var chain []string
+			for _, link := range d.Chain {
+				chain = append(chain, string(link.Kind)+" "+link.ID)
+			}
+			if !slices.Equal(chain, tt.want) {
+				t.Errorf("chain = %q, want %q; findings %v", chain, tt.want, summaries(a))
+			}
+			if d.Since == nil || !d.Since.Equal(*at(tt.since)) {
+				t.Errorf("since %v; want %s", d.Since, tt.since)
+			}
+		})
+	}
+}
+
+// TestNoise names harmless lines, each with its reason.
+func TestNoise(t *testing.T) {
+	e := wellNode(t)
+	tells(event(logs.NoiseConfigPath, 900, "09:31:00", "10:12:20", logs.Subject{}))(t, &e)
+	a := forensics.Analyze(&e, []forensics.Check{LogNoise})
+	if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Title, "900 times") || len(a.Findings[0].Detail) < 40 || len(a.Diagnoses) != 0 {
+		t.Errorf("findings = %+v", a.Findings)
+	}
+}
