@@ -35,10 +35,18 @@ func CollectHolders(ctx context.Context, opt Options, queries ...string) (Eviden
 		return c.evidence, err
 	}
 	c.read(ctx, SourceMounts, readLimit, c.hostMounts)
-	c.read(ctx, SourceProcesses, 2*readLimit, c.processes)
+	var brief []procs.Process
+	c.read(ctx, SourceProcesses, 2*readLimit, func(ctx context.Context) (Evidence, error) {
+		options := c.procsOptions()
+		options.Brief = c.seen().Mounts.Namespace
+		snapshot, err := procs.Collect(ctx, c.fs, options)
+		brief, snapshot.Processes = snapshot.Processes, nil
+		return c.processPart(snapshot, err)
+	})
 	c.read(ctx, SourceHolders, 2*readLimit, func(ctx context.Context) (Evidence, error) {
 		e := c.seen()
-		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, apart: true, here: c.sameHere(ctx, &e.Mounts)}
+		e.Processes = brief
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asks: true, here: c.sameHere(ctx, &e.Mounts)}
 		w.asked = c.asked(ctx, queries, &e.Mounts, w.here)
 		for _, query := range queries {
 			for _, m := range FindMounts(&e.Mounts, (&Held{Asked: w.asked}).AskedPath(query)) {
@@ -67,7 +75,7 @@ type wanted struct {
 	asked   []Asked
 	here    func(name string) (mounts.Mount, bool) // see sameHere
 	most    int                                    // holders of one mount
-	apart   bool                                   // also what other namespaces have of them
+	asks    bool                                   // somebody asks for these mounts, and for nothing else
 }
 
 func wantedBy(e *Evidence) wanted {
@@ -95,10 +103,14 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	k := newKeeper(e, w)
 	held := k.held
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
-		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Table: k.table, Queues: w.most == maxHoldersAsked,
+		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Table: k.table, Queues: w.asks,
 	})
 	if err != nil {
 		return Evidence{}, err
+	}
+	if w.asks {
+		c.describe(ctx, e, &result)
+		k.model = NewModel(e)
 	}
 	has := func(what error) bool {
 		return slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, what) })
@@ -124,6 +136,9 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		return !f.Written && k.model.DiskOf(f.Device) != f.Device
 	})
 	part := Evidence{Held: held}
+	if w.asks {
+		part.Processes = slices.DeleteFunc(e.Processes, isBrief)
+	}
 	if len(errs) > 0 && ctx.Err() == nil {
 		part.Coverage = append(part.Coverage, Source{
 			Source: SourceHolders, Status: SourceTruncated, Detail: fmt.Sprintf("%s; first: %v", Plural(len(errs), "problem"), errs[0]),
@@ -131,6 +146,49 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	}
 	return part, ctx.Err()
 }
+
+// describe adds who the processes are that were read in brief and have turned out to matter: on a node with thousands of
+// processes these are few. Of one that has ended since, no more is known.
+func (c *collector) describe(ctx context.Context, e *Evidence, result *procs.HoldersResult) {
+	wanted := map[int]bool{1: true}
+	for _, h := range result.Holders {
+		wanted[h.PID] = true
+	}
+	for _, d := range result.FUSE {
+		wanted[d.PID] = true
+	}
+	for _, n := range result.Namespaces {
+		wanted[n.PID] = true
+	}
+	for _, m := range result.Marks {
+		wanted[m.PID] = true
+	}
+	for _, t := range e.Threads {
+		wanted[t.PID] = true
+	}
+	var pids []int
+	for _, p := range e.Processes {
+		if wanted[p.PID] && isBrief(p) {
+			pids = append(pids, p.PID)
+		}
+	}
+	if len(pids) == 0 {
+		return
+	}
+	known := map[int]procs.Process{}
+	snapshot, _ := procs.Collect(ctx, c.fs, procs.Options{Group: c.opt.Calls, PIDs: pids, Self: pids}) // without their threads
+	for _, p := range snapshot.Processes {
+		known[p.PID] = p
+	}
+	for i, p := range e.Processes {
+		if now, ok := known[p.PID]; ok && now.StartTicks == p.StartTicks {
+			e.Processes[i] = now
+		}
+	}
+}
+
+// isBrief says that a process was not described.
+func isBrief(p procs.Process) bool { return p.UID < 0 && !p.Kernel && p.Command == nil }
 
 // queued names the processes that have descriptors of files which nothing tells.
 func queued(list []procs.Queued) []string {

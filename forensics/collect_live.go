@@ -101,6 +101,11 @@ func (c *collector) hostMounts(ctx context.Context) (Evidence, error) {
 
 func (c *collector) processes(ctx context.Context) (Evidence, error) {
 	snapshot, err := procs.Collect(ctx, c.fs, c.procsOptions())
+	return c.processPart(snapshot, err)
+}
+
+// processPart is the part that a snapshot of the processes makes.
+func (c *collector) processPart(snapshot procs.Snapshot, err error) (Evidence, error) {
 	part := Evidence{Processes: snapshot.Processes, Threads: snapshot.Threads}
 	status := Source{Source: SourceThreads, Status: statusOf(err)}
 	if err == nil && !privileged() {

@@ -148,7 +148,7 @@ func (k *keeper) table(t mounts.Table) {
 
 // apart finds what another namespace has of the mounts that somebody asks for.
 func (k *keeper) apart(t *mounts.Table) {
-	if !k.want.apart {
+	if !k.want.asks {
 		return
 	}
 	list := mounts.Apart(&k.model.evidence.Mounts, t, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })

@@ -90,6 +90,23 @@ func (g *Group) done(key string) {
 	delete(g.calls, key)
 }
 
+func (g *Group) busy(key string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, busy := g.calls[key]
+	return busy
+}
+
+// abandon records a call that was begun without a record.
+func (g *Group) abandon(key string, call *Call) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.calls == nil {
+		g.calls = map[string]*Call{}
+	}
+	g.calls[key] = call
+}
+
 func (g *Group) giveUp() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

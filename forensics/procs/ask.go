@@ -49,25 +49,60 @@ func (v *visit) ask(call func()) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, probe.ErrBusy):
-		v.lost = err
+		return v.lose(err)
 	case errors.Is(err, context.Canceled) && v.c.ctx.Err() == nil:
-		v.lost = fmt.Errorf("%s: %w within %v", v.key, errNoAnswer, v.c.limits.Read)
-	default:
-		return err
+		return v.lose(v.noAnswer())
 	}
+	return err
+}
+
+func (v *visit) noAnswer() error {
+	return fmt.Errorf("%s: %w within %v", v.key, errNoAnswer, v.c.limits.Read)
+}
+
+// lose notes that the process does not answer.
+func (v *visit) lose(err error) error {
+	v.lost = err
 	v.c.lost++
-	v.c.problems.add("processes that do not answer", v.lost)
-	return v.lost
+	v.c.problems.add("processes that do not answer", err)
+	return err
+}
+
+// inLane is ask for what is read of every process: without another goroutine, so long as it comes back. It is false if it
+// has not, and then the caller owns nothing any more, see [probe.Lane]: lost goes on in its place.
+func (v *visit) inLane(l *probe.Lane, call, lost func()) (back bool) {
+	extensions, ctx := 0, v.c.ctx
+	wait := func(tid int) bool {
+		extensions++
+		return ctx.Err() == nil && extensions <= maxExtensions && v.c.starves(tid)
+	}
+	back, err := l.Call(v.key, v.c.patienceLimit(), wait, call, func() {
+		if ctx.Err() == nil {
+			_ = v.lose(v.noAnswer())
+		} else {
+			v.lost = ctx.Err()
+		}
+		lost()
+	})
+	if back && err != nil {
+		_ = v.lose(err)
+	}
+	return back
+}
+
+// patienceLimit is how long a call may take at first.
+func (c *collector) patienceLimit() time.Duration {
+	if c.lost >= c.limits.Lost {
+		return c.limits.Read / 10
+	}
+	return c.limits.Read
 }
 
 // patience returns a context that ends when a call has had its time. On a machine with much to do, a thread may be ready
 // to run all that time without getting a CPU; that is no reason to lose what it was to find out.
 func (c *collector) patience(tid *atomic.Int32) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(c.ctx)
-	limit, extensions := c.limits.Read, 0
-	if c.lost >= c.limits.Lost {
-		limit /= 10
-	}
+	limit, extensions := c.patienceLimit(), 0
 	var check func()
 	check = func() {
 		if ctx.Err() != nil {

@@ -13,23 +13,32 @@ import (
 // maxMaps bounds /proc/PID/maps: vm.max_map_count is 65,530 by default.
 const maxMaps = 32 << 20
 
-// readMaps finds the files in the memory of a process. The file maps needs the lock of the memory map, which a process
-// that is blocked may hold for ever.
-func (s *scanner) readMaps(p *subject) {
+// readMaps finds the files in the memory of a process, and then calls rest. The file maps needs the lock of the memory map,
+// which a process that is blocked may hold for ever: then it is false, and another goroutine calls rest and goes on.
+func (s *scanner) readMaps(p *subject, rest func()) (mine bool) {
 	buf := s.maps
 	s.maps = nil // a call that does not come back keeps it
 	if buf == nil {
 		buf = make([]byte, 0, 32<<10)
 	}
-	dir, alive := p.dir, p.alive
-	text, err := ask(&p.visit, func() ([]byte, error) { return dir.Append(buf[:0], alive+"maps", maxMaps) })
-	if p.lost != nil {
-		return // ask has noted it
+	var text []byte
+	var err error
+	read := func() { text, err = p.dir.Append(buf[:0], p.alive+"maps", maxMaps) }
+	if !p.inLane(s.lane, read, func() { rest(); s.run() }) {
+		return false
 	}
-	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
-		s.trouble("memory maps", err)
-	} else if err != nil {
+	if p.lost == nil {
+		s.takeMaps(p, text, err)
+	}
+	rest()
+	return true
+}
+
+func (s *scanner) takeMaps(p *subject, text []byte, err error) {
+	if errors.Is(err, hostfs.ErrTruncated) {
 		s.c.problems.add("memory maps", fmt.Errorf("%s: %w", p.key, err))
+	} else {
+		s.trouble("memory maps", err)
 	}
 	s.addMaps(text)
 	s.maps = text[:0]

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // maxScanners is how many processes are read at the same time. More help little: the work is in the kernel's locks.
@@ -81,9 +82,12 @@ type named struct {
 	super string
 }
 
-// A scanner reads one process after another. It belongs to one goroutine.
+// A scanner reads one process after another. It belongs to the goroutine that owns its lane.
 type scanner struct {
 	c           *collector
+	lane        *probe.Lane
+	next        func() (pid int, ok bool)
+	finished    func()
 	own         *plainPaths
 	bound       *boundSockets
 	found       []*holdings
@@ -115,16 +119,35 @@ func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []in
 			break // /proc was there a moment ago
 		}
 		s := &scanner{c: c, own: own, bound: bound, members: map[uint64][]int{}, paths: map[string]*named{}, devices: map[uint64]string{}, queues: opt.Queues}
-		scanners = append(scanners, s)
-		all.Go(func() {
-			defer func() { _ = c.proc.Close() }()
-			for i := next.Add(1) - 1; int(i) < len(pids) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				s.process(pids[i])
+		s.next = func() (int, bool) {
+			i := int(next.Add(1)) - 1
+			if i >= len(pids) || ctx.Err() != nil {
+				return 0, false
 			}
-		})
+			return pids[i], true
+		}
+		s.finished = all.Done
+		scanners = append(scanners, s)
+		all.Add(1)
+		go func() {
+			s.lane = probe.NewLane(opt.Group)
+			s.run()
+		}()
 	}
 	all.Wait()
 	return scanners
+}
+
+// run reads processes until none is left. A goroutine that is lost in one returns from here, and another one has taken over.
+func (s *scanner) run() {
+	for pid, ok := s.next(); ok; pid, ok = s.next() {
+		if !s.process(pid) {
+			return
+		}
+	}
+	_ = s.c.proc.Close()
+	s.lane.Close()
+	s.finished()
 }
 
 // A subject is the process that is being read, or one of its threads where the first one has ended.
@@ -138,45 +161,59 @@ type subject struct {
 	shared map[int]*named
 }
 
-func (s *scanner) process(pid int) {
+// process reads a process. It is false if the goroutine that called it is lost.
+func (s *scanner) process(pid int) (mine bool) {
 	name := strconv.Itoa(pid)
 	dir, err := s.c.proc.OpenDir(name)
 	if err != nil {
 		s.trouble("processes", err)
-		return
+		return true
 	}
-	defer func() { _ = dir.Close() }()
-	p := subject{visit: visit{c: s.c, pid: pid, key: "maps of pid " + name, dir: dir}}
-	cwd, err := dir.ReadLink("cwd")
+	p := &subject{visit: visit{c: s.c, pid: pid, key: "maps of pid " + name, dir: dir}}
+	cwd, more := s.directories(p)
+	if !more {
+		_ = dir.Close()
+		return true
+	}
+	exe, err := p.link("exe")
+	s.trouble("programs", err)
+	s.path(atExe, exe)
+	s.readDescriptors(p)
+	if isGone(err) { // a kernel thread has no program, no memory and no other threads
+		s.done(p)
+		_ = dir.Close()
+		return true
+	}
+	return s.readMaps(p, func() {
+		s.done(p)
+		s.threads(p, cwd)
+		_ = dir.Close()
+	})
+}
+
+// directories reads the working and root directory of a process, and its namespaces. It is false if there is no more to see:
+// it is a zombie, or not ours to look at.
+func (s *scanner) directories(p *subject) (cwd string, more bool) {
+	cwd, err := p.dir.ReadLink("cwd")
 	if isGone(err) {
 		cwd, err = p.living(err)
 	}
 	if s.trouble("working directories", err); err != nil && !isTooLong(err) {
 		if errors.Is(err, fs.ErrPermission) {
-			s.denied = append(s.denied, pid)
+			s.denied = append(s.denied, p.pid)
 		}
-		return // a zombie, or not ours to look at
+		return "", false
 	}
 	s.processes++
-	s.namespaces(&p)
+	s.namespaces(p)
 	if list := s.members[p.ns]; len(list) < maxMembers {
-		s.members[p.ns] = append(list, pid)
+		s.members[p.ns] = append(list, p.pid)
 	}
 	p.root, err = p.link("root")
 	s.trouble("root directories", err)
 	s.path(atRoot, p.root)
 	s.path(atCwd, cwd)
-	exe, err := p.link("exe")
-	s.trouble("programs", err)
-	s.path(atExe, exe)
-	s.readDescriptors(&p)
-	if isGone(err) { // a kernel thread has no program, no memory and no other threads
-		s.done(&p)
-		return
-	}
-	s.readMaps(&p)
-	s.done(&p)
-	s.threads(&p, cwd)
+	return cwd, true
 }
 
 // namespaces reads which namespaces the process or thread is in, as far as that tells what it holds.

@@ -79,12 +79,15 @@ func (v *visit) process(waiting bool) (Process, bool) {
 	if p.Kernel {
 		return p, true // the rest is the same for all of them and says nothing
 	}
+	if p.MountNS = v.mountNS(v.alive); p.MountNS != 0 && p.MountNS == v.c.opt.Brief {
+		p.UID, p.Command = -1, nil
+		return p, true
+	}
 	text, err := v.c.read(v.dir, "status")
 	if err != nil && isGone(err) {
 		return p, false
 	}
 	p.UID = parseStatus(text).uid
-	p.MountNS = v.mountNS(v.alive)
 	v.slow(&p, waiting)
 	return p, true
 }
