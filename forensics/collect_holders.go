@@ -108,16 +108,16 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 	if err != nil {
 		return Evidence{}, err
 	}
-	if w.asks {
-		c.describe(ctx, e, &result)
-		k.model = NewModel(e)
-	}
 	has := func(what error) bool {
 		return slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, what) })
 	}
 	listed := ctx.Err() == nil && seesAllProcesses(c.fs) && !has(hostfs.ErrTruncated)
 	for i := range result.Holders { // otherwise it may be in the table of a namespace whose processes are not seen
 		result.Holders[i].Detached = result.Holders[i].Detached && listed
+	}
+	if w.asks {
+		c.describe(ctx, e, &result, k.wants)
+		k.model = NewModel(e)
 	}
 	if len(held.Leaked) > 0 {
 		held.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, held.Leaked)
@@ -149,10 +149,10 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 
 // describe adds who the processes are that were read in brief and have turned out to matter: on a node with thousands of
 // processes these are few. Of one that has ended since, no more is known.
-func (c *collector) describe(ctx context.Context, e *Evidence, result *procs.HoldersResult) {
+func (c *collector) describe(ctx context.Context, e *Evidence, result *procs.HoldersResult, lists func(*procs.Holder) bool) {
 	wanted := map[int]bool{1: true}
-	for _, h := range result.Holders {
-		wanted[h.PID] = true
+	for i := range result.Holders {
+		wanted[result.Holders[i].PID] = wanted[result.Holders[i].PID] || lists(&result.Holders[i])
 	}
 	for _, d := range result.FUSE {
 		wanted[d.PID] = true

@@ -50,7 +50,12 @@ func (k *keeper) keep(h *procs.Holder) bool {
 			return false // the kernel's threads stand in the root, for ever
 		}
 	}
-	return h.Detached || h.Deleted || k.want.ids[h.MountID] || k.want.devices[h.Device]
+	return h.Deleted || k.wants(h)
+}
+
+// wants says whether a holder is to be listed, and not only looked at for the space that its deleted file takes.
+func (k *keeper) wants(h *procs.Holder) bool {
+	return h.Detached || k.want.ids[h.MountID] || k.want.devices[h.Device]
 }
 
 // known remembers what sorts of file systems there are.
@@ -268,7 +273,7 @@ func (k *keeper) add(h procs.Holder) bool {
 	if h.Deleted && h.Kind == procs.HoldFD && k.local(h.Device) && len(k.deleted) < maxDeleted {
 		k.deleted = append(k.deleted, h)
 	}
-	if !h.Detached && !k.want.ids[h.MountID] && !k.want.devices[h.Device] {
+	if !k.wants(&h) {
 		return false
 	}
 	if k.count[h.MountID]++; k.count[h.MountID] > k.want.most || k.kept >= maxHolders {
