@@ -42,6 +42,7 @@ const nodeLimit = 4 * time.Minute
 
 // nodeMain is where a copy of the test binary turns into a part of a node.
 func nodeMain() {
+	benchMain()
 	switch os.Getenv(nodeEnv) {
 	case nodeBoot:
 		os.Exit(bootMain())

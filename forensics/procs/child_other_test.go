@@ -4,4 +4,3 @@ package procs
 
 func childMain() {}
 
-func benchMain() {}

@@ -10,6 +10,5 @@ import (
 func TestMain(m *testing.M) {
 	testfuse.Main()
 	childMain()
-	benchMain()
 	os.Exit(m.Run())
 }

@@ -1,16 +1,16 @@
-package procs
+package main
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
+	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -40,11 +40,12 @@ const (
 	benchCopies     = "copies"
 )
 
-// BenchmarkHoldersBesidePeers makes such a node once and prints what Holders, lsof, fuser and bare getdents and readlink
-// take on it; it fails if the answer is wrong. It works in mount and PID namespaces of its own, so that lsof and fuser
-// meet no mount that hangs, and everything goes with the first process.
+// BenchmarkHoldersBesidePeers makes such a node once and prints what the command holders takes for one mount, beside fuser,
+// lsof and lsfd for the same and bare getdents and readlink of all descriptors, all but that as processes of their own; it
+// fails if the answer is wrong. It works in mount and PID namespaces of its own, so that the others meet no mount that hangs,
+// and everything goes with the first process.
 //
-//	go test ./forensics/procs -run '^$' -bench HoldersBesidePeers -benchtime 1x
+//	go test ./cmd/nodeforensics -run '^$' -bench HoldersBesidePeers -benchtime 1x
 func BenchmarkHoldersBesidePeers(b *testing.B) {
 	if os.Geteuid() != 0 {
 		b.Skip("needs root: makes namespaces")
@@ -53,10 +54,11 @@ func BenchmarkHoldersBesidePeers(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	binary := program(b, programName)
 	for _, namespaces := range []string{benchContainers, benchCopies} {
 		b.Run(namespaces, func(b *testing.B) {
 			for range b.N {
-				cmd := exec.CommandContext(b.Context(), exe, "-test.run=^$", namespaces)
+				cmd := exec.CommandContext(b.Context(), exe, "-test.run=^$", binary, namespaces)
 				cmd.Env = append(os.Environ(), benchEnv+"="+b.TempDir())
 				cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 				out, err := cmd.CombinedOutput()
@@ -75,19 +77,17 @@ func benchMain() {
 	switch dir {
 	case "":
 		return
-	case benchAlone:
-		benchMeasure()
 	case benchContainer:
 		benchContained()
 	}
-	if err := benchNode(dir, os.Args[len(os.Args)-1] == benchContainers); err != nil {
+	if err := benchNode(dir, os.Args[len(os.Args)-2], os.Args[len(os.Args)-1] == benchContainers); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func benchNode(dir string, containers bool) error {
+func benchNode(dir, binary string, containers bool) error {
 	if err := benchMountAll(dir); err != nil {
 		return err
 	}
@@ -98,103 +98,61 @@ func benchNode(dir string, containers bool) error {
 	if err := benchSettle(); err != nil {
 		return err
 	}
-	result, err := benchHolders()
-	if err != nil {
+	mount := filepath.Join(dir, "m7")
+	if err := benchCheck(binary, mount, want); err != nil {
 		return err
 	}
-	if err := benchCheck(result, want); err != nil {
-		return err
-	}
-	return benchPeers(filepath.Join(dir, "m7"))
+	return benchPeers(binary, mount)
 }
 
-// benchPeers prints the shortest time that each takes. They take turns, so that none has the quieter machine.
-func benchPeers(mount string) error {
-	alone := exec.Command("/proc/self/exe", "-test.run=^$")
-	alone.Env = append(os.Environ(), benchEnv+"="+benchAlone)
+// benchRounds is how often each is measured.
+const benchRounds = 9
+
+// benchPeers prints the median of what each takes. They take turns, so that none has the quieter machine.
+func benchPeers(binary, mount string) error {
 	peers := []struct {
 		name string
-		cmd  *exec.Cmd // nil for bare reading
-		best time.Duration
-		out  string
+		args []string // nil for bare reading
+		took []float64
 	}{
+		{name: "holders", args: []string{binary, "holders", mount}},
+		{name: "fuser -m", args: []string{"fuser", "-m", mount}},
+		{name: "lsof -n -P", args: []string{"lsof", "-n", "-P"}},
+		{name: "lsfd", args: []string{"lsfd", "--noheadings"}},
 		{name: "bare getdents and readlink"},
-		{name: "Holders", cmd: alone},
-		{name: "fuser -m", cmd: exec.Command("fuser", "-m", mount)},
-		{name: "lsof -n -P", cmd: exec.Command("lsof", "-n", "-P")},
 	}
 	for range benchRounds {
 		for i := range peers {
-			p := &peers[i]
-			took, out, err := benchPeer(p.cmd)
+			took, err := benchPeer(peers[i].args)
 			if err != nil {
 				return err
 			}
-			if p.best == 0 || took < p.best {
-				p.best, p.out = took, out
-			}
+			peers[i].took = append(peers[i].took, took.Seconds())
 		}
 	}
+	fmt.Printf("%-26s %8s %8s %8s  of %d runs, s\n", "", "min", "median", "max", benchRounds)
 	for _, p := range peers {
-		fmt.Printf("%-26s %8.3f s%s\n", p.name, p.best.Seconds(), p.out)
+		slices.Sort(p.took)
+		fmt.Printf("%-26s %8.3f %8.3f %8.3f\n", p.name, p.took[0], p.took[benchRounds/2], p.took[benchRounds-1])
 	}
 	return nil
 }
 
-// benchRounds is how often each peer is measured.
-const benchRounds = 5
-
-// benchPeer returns how long a command takes, or what it says of that itself; 0 if it is not installed.
-func benchPeer(cmd *exec.Cmd) (took time.Duration, says string, err error) {
+// benchPeer returns how long a command takes, 0 if it is not installed.
+func benchPeer(args []string) (time.Duration, error) {
 	began := time.Now()
-	switch {
-	case cmd == nil:
-		err = benchBare()
-		return time.Since(began), "", err
-	case cmd.Err != nil:
-		return 0, " (not installed)", nil
+	if args == nil {
+		err := benchBare()
+		return time.Since(began), err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	again := exec.CommandContext(ctx, cmd.Path, cmd.Args[1:]...)
-	again.Env = cmd.Env
-	out, err := again.Output()
-	took = time.Since(began)
-	if cmd.Path != "/proc/self/exe" {
-		return took, "", nil // their status says whether something was found
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	if errors.Is(cmd.Err, exec.ErrNotFound) {
+		return 0, nil
 	}
-	text, says, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
-	if err != nil {
-		return 0, "", fmt.Errorf("%w: %s", err, out)
-	}
-	took, err = time.ParseDuration(text)
-	return took, " (" + says + ")", err
-}
-
-// benchAlone makes the test binary a process that does nothing else, so that its memory can be told.
-const benchAlone = "alone"
-
-// benchMeasure prints how long Holders takes, and what it has found.
-func benchMeasure() {
-	debug.SetGCPercent(50) // as the program does
-	began := time.Now()
-	result, err := benchHolders()
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	fmt.Printf("%v %d processes, %d descriptors, %d holders, %s\n",
-		time.Since(began), result.Processes, result.Descriptors, len(result.Holders), peak())
-	os.Exit(0)
-}
-
-func benchHolders() (HoldersResult, error) {
-	fsys, err := hostfs.Open("/")
-	if err != nil {
-		return HoldersResult{}, err
-	}
-	defer func() { _ = fsys.Close() }()
-	return Holders(context.Background(), fsys, HoldersOptions{})
+	_ = cmd.Run() // the status of some says whether something was found
+	return time.Since(began), ctx.Err()
 }
 
 // benchMountAll makes the mounts, without those that the machine has and that may hang.
@@ -236,17 +194,9 @@ func benchMountAll(dir string) error {
 	return nil
 }
 
-// benchStart starts the processes. It returns which mount each of their files is on.
-func benchStart(dir string, containers bool) (map[string]int, error) {
-	fsys, err := hostfs.Open("/")
-	if err != nil {
-		return nil, err
-	}
-	table, err := mounts.Read(context.Background(), fsys, 0)
-	if err != nil {
-		return nil, err
-	}
-	index, want := table.Index(), map[string]int{}
+// benchStart starts the processes. It returns the descriptors ("pid fd") of files on each mount.
+func benchStart(dir string, containers bool) (map[string][]string, error) {
+	want := map[string][]string{}
 	for p := range benchProcesses {
 		cmd := exec.Command("sleep", "1000")
 		for f := range benchFiles {
@@ -273,8 +223,8 @@ func benchStart(dir string, containers bool) (map[string]int, error) {
 			return nil, err
 		}
 		for f := range benchFiles {
-			at := index.At(filepath.Dir(cmd.ExtraFiles[f].Name()))
-			want[fmt.Sprintf("%d %d", cmd.Process.Pid, f+3)] = at[0].ID
+			mount := filepath.Dir(cmd.ExtraFiles[f].Name())
+			want[mount] = append(want[mount], fmt.Sprintf("%d %d", cmd.Process.Pid, f+3))
 		}
 		for _, f := range cmd.ExtraFiles {
 			_ = f.Close()
@@ -290,8 +240,8 @@ func benchSettle() error {
 		return err
 	}
 	for _, e := range list {
-		pid, ok := parseID(e.Name())
-		for ok && pid != os.Getpid() {
+		pid, err := strconv.Atoi(e.Name())
+		for err == nil && pid != os.Getpid() {
 			text, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 			if err != nil {
 				return err
@@ -339,23 +289,29 @@ func benchSpecial() ([]*os.File, error) {
 	return files, nil
 }
 
-// benchCheck wants every file on its mount, and nothing else on those mounts.
-func benchCheck(result HoldersResult, want map[string]int) error {
-	var wrong []error
-	found := map[string]bool{}
-	for _, h := range result.Holders {
-		if h.Kind != HoldFD || filepath.Base(h.Path) != "file" {
-			continue
-		}
-		key := fmt.Sprintf("%d %d", h.PID, h.FD)
-		found[key] = true
-		if want[key] != h.MountID || h.Detached {
-			wrong = append(wrong, fmt.Errorf("%+v, want mount %d", h, want[key]))
+// benchCheck wants exactly the descriptors that are on the mount.
+func benchCheck(binary, mount string, want map[string][]string) error {
+	out, err := exec.Command(binary, "holders", "--json", mount).Output()
+	if err != nil {
+		return err
+	}
+	var answer struct{ Answers []heldMounts }
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return err
+	}
+	var found []string
+	for _, m := range answer.Answers[0].Mounts {
+		for _, h := range m.Holders {
+			found = append(found, fmt.Sprintf("%d %d", h.PID, h.FD))
 		}
 	}
-	if len(found) != len(want) || len(wrong) > 0 {
-		return fmt.Errorf("%d of %d found, %d wrong: %w", len(found), len(want), len(wrong), errors.Join(wrong[:min(3, len(wrong))]...))
+	slices.Sort(found)
+	expected := slices.Sorted(slices.Values(want[mount]))
+	if len(expected) == 0 || !slices.Equal(found, expected) {
+		return fmt.Errorf("holders of %s: %d found, want %d: %v, want %v", mount, len(found), len(expected), found, expected)
 	}
+	fmt.Printf("%d processes with %d descriptors, %d mounts, %d other mount namespaces; %d descriptors on %s\n",
+		benchProcesses, benchProcesses*(benchFiles+benchOthers+3), benchMounts, benchNamespaces, len(found), mount)
 	return nil
 }
 
@@ -368,7 +324,7 @@ func benchBare() error {
 	buf, text := make([]byte, 32<<10), make([]byte, 4096)
 	var names []string
 	for _, e := range list {
-		if _, ok := parseID(e.Name()); !ok {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
 			continue
 		}
 		fd, err := unix.Open("/proc/"+e.Name()+"/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -388,12 +344,4 @@ func benchBare() error {
 		_ = unix.Close(fd)
 	}
 	return nil
-}
-
-// peak is the largest resident set of this process.
-func peak() string {
-	text, _ := os.ReadFile("/proc/self/status")
-	_, rest, _ := bytes.Cut(text, []byte("VmHWM:"))
-	value, _, _ := bytes.Cut(rest, []byte{'\n'})
-	return "peak memory " + strings.TrimSpace(string(value))
 }
