@@ -52,6 +52,55 @@ func TestAskLosesWhatBlocks(t *testing.T) {
 	_ = w.Close()
 }
 
+// TestInLaneLosesWhatBlocks has a reader go on on another goroutine, once, with what was lost on record.
+func TestInLaneLosesWhatBlocks(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	v := newVisit(t.Context(), t)
+	fd := int(r.Fd())
+	mine, took := make(chan bool, 1), make(chan error, 1)
+	go func() {
+		lane := probe.NewLane(v.c.opt.Group)
+		mine <- v.inLane(lane, func() { _, _ = unix.Read(fd, make([]byte, 1)) }, func() {
+			took <- v.lost
+			lane.Close()
+		})
+	}()
+	if err := <-took; !errors.Is(err, errNoAnswer) || v.c.lost != 1 {
+		t.Errorf("lost %v, count %d; want no answer, once", err, v.c.lost)
+	}
+	if left := v.c.opt.Group.Outstanding(); len(left) != 1 || left[0].Key != v.key {
+		t.Errorf("outstanding: %+v; want the call", left)
+	}
+	_ = w.Close()
+	if <-mine {
+		t.Error("the goroutine that was given up goes on, too")
+	}
+}
+
+// TestInLaneStopsWithTheRun gives up a call when the run ends, and holds that against nobody.
+func TestInLaneStopsWithTheRun(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = r.Close(), w.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	v := newVisit(ctx, t)
+	fd := int(r.Fd())
+	took := make(chan error, 1)
+	go func() {
+		lane := probe.NewLane(v.c.opt.Group)
+		v.inLane(lane, func() { cancel(); _, _ = unix.Read(fd, make([]byte, 1)) }, func() { took <- v.lost })
+	}()
+	if err := <-took; !errors.Is(err, context.Canceled) || v.c.lost != 0 {
+		t.Errorf("lost %v, count %d; want canceled, and nothing against the process", err, v.c.lost)
+	}
+}
+
 // TestAskWaitsForWhatRuns has a call that needs more time than the limit, but needs it for itself.
 func TestAskWaitsForWhatRuns(t *testing.T) {
 	v := newVisit(t.Context(), t)
