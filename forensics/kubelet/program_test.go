@@ -106,7 +106,8 @@ func TestChoose(t *testing.T) {
 		"k3s":                      {candidates: []Candidate{{PID: 5, Comm: "k3s-server", Args: []string{"/usr/local/bin/k3s server"}}}, pid: 5, program: "k3s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, others := choose(tc.candidates, 100)
+			c := choose(tc.candidates, 100)
+			p, others := c.kubelet, c.others
 			pid, program := 0, ""
 			if p != nil {
 				pid, program = p.PID, p.program

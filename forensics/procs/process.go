@@ -84,8 +84,11 @@ func (v *visit) process(waiting bool) (Process, bool) {
 		return p, false
 	}
 	p.UID = parseStatus(text).uid
-	p.MountNS = v.mountNS(v.alive)
+	p.MountNS, p.UserNS = v.mountNS(v.alive), v.userNS()
 	v.slow(&p, waiting)
+	if identify := v.c.opt.Identify; identify != nil && identify(p.Comm, p.Command) {
+		p.Identity = v.identity()
+	}
 	return p, true
 }
 
@@ -102,9 +105,21 @@ func (v *visit) mountNS(task string) uint64 {
 	return parseNS(link)
 }
 
-// parseNS returns the inode number in the text of a link to a mount namespace, 0 if that is not one.
+// userNS returns the inode number of the user namespace, 0 where it cannot be read.
+func (v *visit) userNS() uint64 {
+	link, err := v.dir.ReadLink(v.alive + "ns/user")
+	if err != nil {
+		return 0 // the mount namespace, which needs the same rights, has said so
+	}
+	return parseNS(link)
+}
+
+// parseNS returns the inode number in the text of a link to a mount or user namespace, 0 if that is not one.
 func parseNS(link string) uint64 {
 	inode, ok := strings.CutPrefix(link, "mnt:[")
+	if !ok {
+		inode, ok = strings.CutPrefix(link, "user:[")
+	}
 	if !ok {
 		return 0
 	}
