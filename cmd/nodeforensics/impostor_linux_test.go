@@ -240,7 +240,7 @@ func TestAnImpostorBesideTheKubelet(t *testing.T) {
 	}
 }
 
-// TestAnImpostorOfTheRuntime calls itself containerd in a pod, with directories of its own.
+// TestAnImpostorOfTheRuntime calls itself containerd, with directories of its own, in a user namespace.
 func TestAnImpostorOfTheRuntime(t *testing.T) {
 	if !onNode(t) {
 		return
@@ -256,12 +256,12 @@ func TestAnImpostorOfTheRuntime(t *testing.T) {
 	if err := os.WriteFile(containerd, []byte(read(t, program(t, kubeletName))), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	d := disguises()["pod, cgroup v2"]
+	d := disguises()["user namespace, as root"]
 	pid, _ := d.start(t, exec.Command(containerd, "--root-dir="+t.TempDir(), "--port=0", "--read-only-port=0", "--healthz-port=0", "--root="+evil, "--state="+evil))
 	r := examine(t, 0).report(t)
 	for _, runtime := range r.Evidence.Runtimes {
 		if strings.HasPrefix(runtime.Root, evil) || strings.HasPrefix(runtime.State, evil) || runtime.Answer != nil && runtime.Answer.PID == pid {
-			t.Errorf("runtime %+v is that of a pod", runtime)
+			t.Errorf("runtime %+v is the impostor's", runtime)
 		}
 	}
 	m := forensics.NewModel(&r.Evidence)
