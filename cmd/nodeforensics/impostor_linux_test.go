@@ -21,6 +21,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 const nobody = 65534
@@ -267,5 +268,32 @@ func TestAnImpostorOfTheRuntime(t *testing.T) {
 	m := forensics.NewModel(&r.Evidence)
 	if p, ok := m.RuntimeProcess(); ok || m.RuntimeRuns() {
 		t.Errorf("the runtime is process %d (%s)", p.PID, p.Cgroup)
+	}
+}
+
+// TestWithoutRootTheKubeletIsNotProven: who may not look at the namespaces and the program of a process of root cannot know
+// whether it is the kubelet, and says so. A pod's is known to be none all the same.
+func TestWithoutRootTheKubeletIsNotProven(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	own := startKubelet(t, t.TempDir())
+	impostor, _ := disguises()["pod, cgroup v2"].start(t, exec.Command(program(t, kubeletName), "--root-dir=/evil", "--port=0", "--read-only-port=0", "--healthz-port=0"))
+	cmd := command(t, "--out", "-", "--format", "json")
+	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	o := finish(t, cmd)
+	r, err := report.Read(strings.NewReader(o.stdout))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, o.stderr)
+	}
+	k := r.Evidence.Kubelet
+	wantImpostor(t, k, impostor, "is in the cgroup of pod ")
+	if k.PID != own.Process.Pid || !strings.Contains(k.Unproven, "ns/user") {
+		t.Errorf("the kubelet is %+v, want process %d, which is not proven", k, own.Process.Pid)
+	}
+	if _, why := r.Evidence.Saw(forensics.SourceKubelet); !slices.ContainsFunc(r.Evidence.Coverage, func(s forensics.Source) bool {
+		return s.Source == forensics.SourceKubelet && strings.Contains(s.Detail, "could not be found out")
+	}) {
+		t.Errorf("the coverage does not say so: %s", why)
 	}
 }

@@ -145,7 +145,7 @@ func isExamination(process procs.Process) bool {
 // daemonUnit is the unit by which systemd restarts a process for the node, "" if it is no such process.
 func daemonUnit(process procs.Process) string {
 	switch {
-	case process.PodUID != "" || process.Daemon(process.Comm).Status == procs.Impostor:
+	case process.PodUID != "" || process.OfNode().Status == procs.Impostor:
 	case process.Comm == "dockerd":
 		return "docker"
 	case process.Comm == "kubelet", process.Comm == "containerd", process.Comm == "crio":
