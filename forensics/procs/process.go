@@ -84,7 +84,7 @@ func (v *visit) process(waiting bool) (Process, bool) {
 		return p, false
 	}
 	p.UID = parseStatus(text).uid
-	p.MountNS, p.UserNS = v.mountNS(v.alive), v.userNS()
+	p.MountNS, p.UserNS = v.namespaces()
 	v.slow(&p, waiting)
 	if identify := v.c.opt.Identify; identify != nil && identify(p.Comm, p.Command) {
 		p.Identity = v.identity()
@@ -96,20 +96,31 @@ func (v *visit) process(waiting bool) (Process, bool) {
 // the thread has entered another one. The link reads "mnt:[4026531840]".
 func (v *visit) mountNS(task string) uint64 {
 	link, err := v.dir.ReadLink(task + "ns/mnt")
+	return v.inode(link, err)
+}
+
+// namespaces returns the inode numbers of the mount and the user namespace of the process, from a directory that is
+// opened once for both. 0 is one that could not be read.
+func (v *visit) namespaces() (mount, user uint64) {
+	ns, err := v.dir.OpenDir(v.alive + "ns")
+	if err != nil {
+		return v.inode("", err), 0
+	}
+	defer func() { _ = ns.Close() }()
+	link, err := ns.ReadLink("mnt")
+	mount = v.inode(link, err)
+	if link, err = ns.ReadLink("user"); err == nil { // it needs the same rights, and one complaint will do
+		user = parseNS(link)
+	}
+	return mount, user
+}
+
+func (v *visit) inode(link string, err error) uint64 {
 	if err != nil {
 		if !isGone(err) {
 			v.c.problems.add("mount namespaces", err)
 		}
 		return 0
-	}
-	return parseNS(link)
-}
-
-// userNS returns the inode number of the user namespace, 0 where it cannot be read.
-func (v *visit) userNS() uint64 {
-	link, err := v.dir.ReadLink(v.alive + "ns/user")
-	if err != nil {
-		return 0 // the mount namespace, which needs the same rights, has said so
 	}
 	return parseNS(link)
 }
