@@ -52,6 +52,10 @@ func disguises() map[string]disguise {
 // start starts a program that says when it is ready, and reads its words.
 func (d disguise) start(t *testing.T, cmd *exec.Cmd) (pid int, words *bufio.Reader) {
 	t.Helper()
+	cgroup := ""
+	if d.hierarchy != "" {
+		cgroup = podCgroup(t, d.hierarchy) // which is removed after the process has gone
+	}
 	cmd.Dir, cmd.SysProcAttr, cmd.Stderr = "/", d.attr, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -66,8 +70,10 @@ func (d disguise) start(t *testing.T, cmd *exec.Cmd) (pid int, words *bufio.Read
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	if d.hierarchy != "" {
-		intoPod(t, d.hierarchy, cmd.Process.Pid)
+	if cgroup != "" {
+		if err := os.WriteFile(filepath.Join(cgroup, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
+			t.Skipf("a cgroup: %v", err)
+		}
 	}
 	words = bufio.NewReader(out)
 	if line, err := words.ReadString('\n'); err != nil || strings.TrimSpace(line) != "listening" {
@@ -76,10 +82,10 @@ func (d disguise) start(t *testing.T, cmd *exec.Cmd) (pid int, words *bufio.Read
 	return cmd.Process.Pid, words
 }
 
-// intoPod puts a process into the cgroup of a container of a new pod, in one hierarchy.
-func intoPod(t *testing.T, hierarchy string, pid int) {
+// podCgroup makes the cgroup of a container of a new pod, in one hierarchy.
+func podCgroup(t *testing.T, hierarchy string) string {
 	t.Helper()
-	var at string
+	at := ""
 	for line := range strings.Lines(read(t, "/proc/self/mounts")) {
 		if f := strings.Fields(line); f[2] == hierarchy && (hierarchy == "cgroup2" || strings.Contains(f[3], "freezer") || strings.Contains(f[3], "pids")) {
 			at = f[1]
@@ -88,16 +94,15 @@ func intoPod(t *testing.T, hierarchy string, pid int) {
 	if at == "" {
 		t.Skipf("no file system of type %s", hierarchy)
 	}
-	for _, part := range []string{"custom", "kubepods", "burstable", "pod" + newUID(), strings.Repeat("0123456789abcdef", 4)} {
-		at = filepath.Join(at, part)
-		if err := os.Mkdir(at, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+	for _, part := range []string{"custom-" + newUID(), "kubepods", "burstable", "pod" + newUID(), strings.Repeat("0123456789abcdef", 4)} {
+		dir := filepath.Join(at, part)
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			t.Skipf("a cgroup: %v", err)
 		}
-		t.Cleanup(func() { _ = os.Remove(at) }) // those above are others', too, while they are not empty
+		t.Cleanup(func() { _ = os.Remove(dir) })
+		at = dir
 	}
-	if err := os.WriteFile(filepath.Join(at, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644); err != nil {
-		t.Skipf("a cgroup: %v", err)
-	}
+	return at
 }
 
 // wantImpostor checks that a process that calls itself kubelet is told and not believed.
