@@ -31,10 +31,8 @@ func (c *collector) runtimeFiles(ctx context.Context) (Evidence, error) {
 // runtimeHints are the daemons of container runtimes that run on the host.
 func (c *collector) runtimeHints() []containers.Hint {
 	var hints []containers.Hint
-	for _, p := range c.seen().Processes {
-		if runtimeOfProcess(p.Comm) != "" && p.ContainerID == "" {
-			hints = append(hints, containers.Hint{PID: p.PID, Comm: p.Comm, Args: p.Command})
-		}
+	for _, p := range runtimesAmong(c.seen().Processes) {
+		hints = append(hints, containers.Hint{PID: p.PID, StartTicks: p.StartTicks, Comm: p.Comm, Args: p.Command})
 	}
 	return hints
 }

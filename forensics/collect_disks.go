@@ -149,7 +149,7 @@ func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) disks.St
 	if k.Program == "k3s" || k.Program == "rke2" {
 		hints.DataDir = k.Flags["data-dir"]
 	}
-	for _, p := range m.evidence.Processes {
+	for _, p := range runtimesAmong(m.evidence.Processes) {
 		if p.Comm == "containerd" && p.MountNS == m.evidence.Mounts.Namespace {
 			hints.Commands = append(hints.Commands, p.Command)
 		}

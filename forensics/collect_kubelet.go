@@ -42,6 +42,9 @@ func (c *collector) askKubelet(ctx context.Context) {
 	if err != nil {
 		c.tell(Evidence{Coverage: []Source{{Source: SourceCredentials, Status: statusOf(err), Detail: err.Error()}}})
 	}
+	if k.Unproven != "" && c.opt.KubeletURL == "" && client.HasCredentials() {
+		c.tell(Evidence{Coverage: []Source{{Source: SourceCredentials, Status: SourceDenied, Detail: "none were sent: " + unproven(*k)}}})
+	}
 	health := client.Health(ctx)
 	asked.Endpoints = append(asked.Endpoints, health...)
 	cover := []Source{coverEndpoints(SourceKubeletHealth, health)}

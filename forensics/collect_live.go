@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,6 +102,7 @@ func (c *collector) hostMounts(ctx context.Context) (Evidence, error) {
 
 func (c *collector) processes(ctx context.Context) (Evidence, error) {
 	snapshot, err := procs.Collect(ctx, c.fs, c.procsOptions())
+	c.readPackages(ctx, snapshot.Processes)
 	return c.processPart(snapshot, err)
 }
 
@@ -124,7 +126,22 @@ func (c *collector) procsOptions() procs.Options {
 	if host.Namespace != 0 {
 		c.tables[host.Namespace] = host.Index()
 	}
-	return procs.Options{Group: c.opt.Calls, Self: c.opt.self(), Table: c.table}
+	return procs.Options{Group: c.opt.Calls, Self: c.opt.self(), Table: c.table, Identify: func(comm string, command []string) bool {
+		_, ok := kubelet.IsCandidate(comm, command)
+		return ok || runtimeOfProcess(comm) != ""
+	}}
+}
+
+// readPackages reads the main packages of the node's processes that call themselves kubelet and whose executables are
+// called otherwise.
+func (c *collector) readPackages(ctx context.Context, list []procs.Process) {
+	for i := range list {
+		p := &list[i]
+		_, ok := kubelet.IsCandidate(p.Comm, p.Command)
+		if ok && p.OfNode().Status == procs.Genuine && p.Daemon(kubelet.Programs...).Status == procs.Impostor {
+			p.Identity.Package = kubelet.MainPackage(ctx, c.fs, c.opt.Calls, p.PID, p.Identity.Executable)
+		}
+	}
 }
 
 // table is the mount table of a process's namespace, read once a namespace.
@@ -146,22 +163,50 @@ func (c *collector) table(pid int, ns uint64) *mounts.Index {
 
 func (c *collector) findKubelet(ctx context.Context) (Evidence, error) {
 	e := c.seen()
-	var candidates []kubelet.Candidate
-	for _, p := range e.Processes {
-		if _, ok := kubelet.IsCandidate(p.Comm, p.Command); ok {
-			candidates = append(candidates, kubelet.Candidate{
-				PID: p.PID, PPID: p.PPID, Comm: p.Comm, Args: p.Command, State: p.State, Started: p.Started,
-				MountNS: p.MountNS, Container: p.ContainerID != "",
-			})
-		}
-	}
-	k := kubelet.Find(ctx, c.fs, candidates, kubelet.FindOptions{
+	k := kubelet.Find(ctx, c.fs, kubeletCandidates(&e), kubelet.FindOptions{
 		RootDir: c.opt.KubeletRoot, HostMountNS: ownNamespace(c.fs), Group: c.opt.Calls,
 	})
+	part := Evidence{Kubelet: &k}
 	if k.PID == 0 && k.Expected == "" && k.RootDir == "" {
-		return Evidence{}, fmt.Errorf("no kubelet runs here and nothing says that one should: %w", fs.ErrNotExist)
+		if len(k.Impostors) == 0 {
+			part.Kubelet = nil
+		}
+		return part, fmt.Errorf("no kubelet runs here and nothing says that one should: %w", fs.ErrNotExist)
 	}
-	return Evidence{Kubelet: &k}, nil
+	if k.Unproven != "" {
+		part.Coverage = []Source{{Source: SourceKubelet, Status: SourceRead, Detail: unproven(k)}}
+	}
+	return part, nil
+}
+
+func unproven(k kubelet.Instance) string {
+	return fmt.Sprintf("whether process %d is the kubelet of this node could not be found out: it %s", k.PID, k.Unproven)
+}
+
+// kubeletCandidates are the processes that call themselves kubelet, with what is known against them.
+func kubeletCandidates(e *Evidence) []kubelet.Candidate {
+	var list []kubelet.Candidate
+	for i := range e.Processes {
+		p := &e.Processes[i]
+		if _, ok := kubelet.IsCandidate(p.Comm, p.Command); !ok {
+			continue
+		}
+		candidate := kubelet.Candidate{
+			PID: p.PID, PPID: p.PPID, StartTicks: p.StartTicks, Comm: p.Comm, Args: p.Command, State: p.State, Started: p.Started,
+			MountNS: p.MountNS, Container: p.ContainerID != "",
+		}
+		if id := p.Identity; id != nil {
+			candidate.Executable = id.Executable
+		}
+		switch v := p.Daemon(kubelet.Programs...); v.Status {
+		case procs.Impostor:
+			candidate.Doubt = v.Why
+		case procs.Undetermined, procs.Unrecorded: // this version records it of all that call themselves so
+			candidate.Doubt, candidate.Undetermined = cmp.Or(v.Why, "was not looked at closely"), true
+		}
+		list = append(list, candidate)
+	}
+	return list
 }
 
 // kubeletNamespace reads the kubelet's mount table where it is not the host's.
@@ -201,7 +246,7 @@ func (c *collector) kubeletFS(k *kubelet.Instance) (fsys *hostfs.FS, done func()
 
 func (c *collector) podDirs(ctx context.Context) (Evidence, error) {
 	k := c.seen().Kubelet
-	if k == nil {
+	if k == nil || k.CanonicalRoot == "" {
 		return Evidence{}, fmt.Errorf("no kubelet directory is known: %w", fs.ErrNotExist)
 	}
 	fsys, done, err := c.kubeletFS(k)

@@ -25,8 +25,8 @@ func nestedNodes(e *Evidence) nested {
 		if p.MountNS == 0 || p.MountNS == e.Mounts.Namespace || examined {
 			continue
 		}
-		if _, ok := kubelet.IsCandidate(p.Comm, p.Command); !ok {
-			continue
+		if _, ok := kubelet.IsCandidate(p.Comm, p.Command); !ok || !p.MayMount() {
+			continue // it has no mounts of its own, whatever it calls itself
 		}
 		n.nodes[p.MountNS] = true
 		if at := strings.Index(p.Cgroup, p.ContainerID); p.ContainerID != "" && at >= 0 {

@@ -127,12 +127,15 @@ func runtimeOfProcess(comm string) string {
 	return ""
 }
 
-// runtimeProcesses are the runtimes that run on the host. One inside a container (kind, docker in docker) serves
-// another kubelet.
-func (m *Model) runtimeProcesses() []procs.Process {
+// runtimeProcesses are the runtimes that run on the host.
+func (m *Model) runtimeProcesses() []procs.Process { return runtimesAmong(m.evidence.Processes) }
+
+// runtimesAmong are the container runtimes of this node. One inside a container (kind, docker in docker) serves another
+// kubelet, and what is called like a runtime in a pod is none.
+func runtimesAmong(list []procs.Process) []procs.Process {
 	var found []procs.Process
-	for _, p := range m.evidence.Processes {
-		if runtimeOfProcess(p.Comm) != "" && p.ContainerID == "" {
+	for _, p := range list {
+		if runtimeOfProcess(p.Comm) != "" && p.ContainerID == "" && p.Daemon(p.Comm, "k3s").Status != procs.Impostor { // older k3s have containerd in them
 			found = append(found, p)
 		}
 	}

@@ -58,3 +58,21 @@ func TestRuntimeInAContainer(t *testing.T) {
 		t.Errorf("RuntimeProcess() = %+v, %v; want the host's", p, ok)
 	}
 }
+
+// What is called like a runtime is none if the kernel says so: not in its place, nor beside the real one.
+func TestRuntimeImpostor(t *testing.T) {
+	process := func(pid, uid int) procs.Process {
+		return procs.Process{PID: pid, Comm: "containerd", State: "S", UserNS: 1, Identity: &procs.Identity{
+			ReaderUserNS: 1, UIDs: []int{uid, uid, uid}, Capabilities: "000001ffffffffff", Cgroups: []string{"/system.slice"}, Executable: "/usr/bin/containerd",
+		}}
+	}
+	e := forensics.NewEvidence()
+	e.Processes = []procs.Process{process(2, 65534)}
+	if m := forensics.NewModel(&e); m.RuntimeRuns() || m.RuntimeEntity().ID != "runtime" {
+		t.Errorf("%v runs: %t; want none", m.RuntimeEntity(), m.RuntimeRuns())
+	}
+	e.Processes = append(e.Processes, process(3, 0))
+	if p, ok := forensics.NewModel(&e).RuntimeProcess(); !ok || p.PID != 3 {
+		t.Errorf("RuntimeProcess() = %d, %v; want that of root", p.PID, ok)
+	}
+}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -65,6 +66,9 @@ func newKubeletView(r Report, places *places) *kubeletView {
 	return v
 }
 
+// maxImpostorsShown bounds them on the page; the JSON has more.
+const maxImpostorsShown = 10
+
 func kubeletFacts(k *kubelet.Instance, r Report) []fact {
 	facts := factList{}
 	if k.PID != 0 {
@@ -90,6 +94,15 @@ func kubeletFacts(k *kubelet.Instance, r Report) []fact {
 	facts.add("Static pods", k.StaticPodPath)
 	if k.MountNS != 0 {
 		facts.add("Mount namespace", strconv.FormatUint(k.MountNS, 10))
+	}
+	if k.Unproven != "" {
+		facts.add("Not proven", "whether it is the kubelet of this node could not be found out, so it got no credentials: it "+k.Unproven)
+	}
+	for _, i := range k.Impostors[:min(len(k.Impostors), maxImpostorsShown)] {
+		facts.add("Not believed", fmt.Sprintf("process %d calls itself kubelet, but %s", i.PID, i.Reason))
+	}
+	if more := len(k.Impostors) + k.MoreImpostors - maxImpostorsShown; more > 0 {
+		facts.add("Not believed", fmt.Sprintf("%d more", more))
 	}
 	if len(k.Others) > 0 {
 		facts.add("Further kubelets", joinInts(k.Others, ", "))

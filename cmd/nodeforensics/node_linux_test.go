@@ -32,7 +32,8 @@ const (
 	nodeInit = "init" // and then reaps
 	nodeTest = "test" // the test on it
 
-	nodeTraffic = "traffic" // a process that keeps directories busy
+	nodeTraffic  = "traffic"  // a process that keeps directories busy
+	nodeImpostor = "impostor" // a process that listens where the kubelet does
 )
 
 const nodeName = "node-7"
@@ -50,6 +51,8 @@ func nodeMain() {
 		os.Exit(initMain())
 	case nodeTraffic:
 		os.Exit(trafficMain(os.Args[1:]))
+	case nodeImpostor:
+		impostorMain()
 	}
 }
 

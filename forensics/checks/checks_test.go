@@ -199,6 +199,19 @@ var scenarios = map[string][]scenario{
 			e.Processes[1].PodUID = ""
 		}, want: []string{"warning kubelet kubelet"}},
 		{name: "not a kubelet's node", base: wellNode, change: gone(""), outcome: forensics.OutcomeClean},
+		{
+			name: "gone, and a process calls itself so", base: wellNode, change: posing("unit /etc/systemd/system/kubelet.service"),
+			want: []string{"critical kubelet kubelet"}, says: "no kubelet is running; process 4711 calls itself kubelet, but is in the cgroup of pod " + deadUID,
+		},
+		{
+			name: "none is expected, and a process calls itself so", base: wellNode, change: posing(""),
+			want: []string{"info kubelet kubelet"}, says: "none is expected; process 4711 calls itself kubelet, but",
+		},
+		{
+			name: "runs, and another process calls itself so", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
+				e.Kubelet.Impostors = []kubelet.Impostor{{PID: 4711, Reason: "runs as uid 65534, not as root"}}
+			}, outcome: forensics.OutcomeClean,
+		},
 	},
 	"pod-orphaned": {
 		{name: "volume directory left over", base: sickNode, change: unmounted, want: []string{"warning pod " + deadUID}},
@@ -239,6 +252,14 @@ func noDump(_ testing.TB, e *forensics.Evidence) {
 func unmounted(_ testing.TB, e *forensics.Evidence) {
 	e.Mounts.Mounts = e.Mounts.Mounts[:2]
 	e.PodDirs[1].Volumes[0].MountPoints = nil
+}
+
+// posing is [gone] with a process of a pod that calls itself kubelet.
+func posing(expected string) func(testing.TB, *forensics.Evidence) {
+	return func(tb testing.TB, e *forensics.Evidence) {
+		gone(expected)(tb, e)
+		e.Kubelet.Impostors = []kubelet.Impostor{{PID: 4711, Reason: "is in the cgroup of pod " + deadUID}}
+	}
 }
 
 func gone(expected string) func(testing.TB, *forensics.Evidence) {

@@ -84,6 +84,12 @@ func clusterScenarios() map[string][]scenario {
 			{name: "the threshold of a controller that runs here", base: dumped(ended(5)), change: process(procs.Process{
 				PID: 70, Comm: "kube-controller", Command: []string{"kube-controller-manager", "--terminated-pod-gc-threshold=4"},
 			}), want: []string{"info controller pod-garbage-collector"}, says: "deletes 1 pod"},
+			{name: "the threshold of a controller in a static pod", base: dumped(ended(5)), change: process(procs.Process{
+				PID: 70, Comm: "kube-controller", Command: []string{"kube-controller-manager", "--terminated-pod-gc-threshold=4"}, PodUID: "aa31ca7be1d0dcbd9b5f7e2a2b2bd9d4",
+			}), want: []string{"info controller pod-garbage-collector"}, says: "deletes 1 pod"},
+			{name: "the threshold of somebody's pod", base: dumped(ended(5)), change: process(procs.Process{
+				PID: 70, Comm: "kube-controller", Command: []string{"kube-controller-manager", "--terminated-pod-gc-threshold=4"}, PodUID: deadUID,
+			}), outcome: forensics.OutcomeClean},
 			{name: "a node is out of service", base: dumped(func(d *cluster.Dump) {
 				d.Nodes = append(d.Nodes, cluster.Node{
 					Object: cluster.Object{Name: "node-2"}, Ready: "Unknown",

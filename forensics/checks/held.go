@@ -136,16 +136,16 @@ func leaves(p *forensics.Pass, uid string) bool {
 const runTakes = time.Minute
 
 // isExamination says whether a process was left behind by an earlier run of this program: the child that collects has
-// that name, and is all that may be left.
+// that name, and is all that may be left. One in a pod can call itself so, and goes with its pod.
 func isExamination(process procs.Process) bool {
-	return process.Comm == "nodeforensics" ||
-		len(process.Command) > 1 && path.Base(process.Command[0]) == "nodeforensics" && process.Command[1] == "__collect"
+	return process.PodUID == "" && (process.Comm == "nodeforensics" ||
+		len(process.Command) > 1 && path.Base(process.Command[0]) == "nodeforensics" && process.Command[1] == "__collect")
 }
 
 // daemonUnit is the unit by which systemd restarts a process for the node, "" if it is no such process.
 func daemonUnit(process procs.Process) string {
 	switch {
-	case process.PodUID != "":
+	case process.PodUID != "" || process.OfNode().Status == procs.Impostor:
 	case process.Comm == "dockerd":
 		return "docker"
 	case process.Comm == "kubelet", process.Comm == "containerd", process.Comm == "crio":

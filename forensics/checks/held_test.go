@@ -202,9 +202,12 @@ func TestStoppingProcesses(t *testing.T) {
 	for pid, comm := range map[int]string{1: "systemd", 7: "dockerd", 8: "kubelet", 9: "nginx"} {
 		process(procs.Process{PID: pid, Comm: comm, State: "S"})(t, &e)
 	}
+	process(procs.Process{PID: 10, Comm: "kubelet", State: "S", UserNS: 1, Identity: &procs.Identity{ReaderUserNS: 1, UIDs: []int{1000, 1000, 1000}}})(t, &e)
+	process(procs.Process{PID: 11, Comm: "nodeforensics", State: "S", PodUID: liveUID})(t, &e)
 	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
 	for pid, want := range map[int]string{
 		1: "Find out what process 1 (systemd) does with it", 7: "systemctl restart docker", 8: "systemctl restart kubelet", 9: "kill 9",
+		10: "kill 10", 11: "Delete the pod default/web (" + liveUID + ") (kubectl delete pod), or have its container restarted", // whatever they call themselves
 	} {
 		if got := stopHolder(p, pid).Command; got != want {
 			t.Errorf("process %d: %q, want %q", pid, got, want)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
 
 // KubeletNotRunning finds a node without a running kubelet where one is expected.
@@ -12,7 +13,9 @@ var KubeletNotRunning = forensics.Check{
 	Title: "No kubelet runs, or it is stopped",
 	Doc: `No process on the node is a kubelet (also not inside k3s, rke2, kubelite, hyperkube or k0s), although a unit or
 the kubelet's directory says that one belongs here; or the process is stopped by a signal (state T or t), so that it
-accepts connections and answers none. It is critical if containers of pods still run, which nobody looks after then, or
+accepts connections and answers none. A process that only calls itself kubelet does not count: the kubelet is root in the
+user namespace of the examination, may mount, is in no pod's cgroup, and its executable is one. Others are named, with the
+reason; nothing that they say is believed. It is critical if containers of pods still run, which nobody looks after then, or
 if the kubelet is stopped; otherwise a warning: it may have been switched off on purpose.`,
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceProcesses}},
@@ -23,6 +26,14 @@ if the kubelet is stopped; otherwise a warning: it may have been switched off on
 			return
 		case k.PID == 0 && k.Expected != "":
 			p.Report(notRunning(p, k.Expected))
+		case k.PID == 0 && len(k.Impostors) > 0:
+			f := forensics.Finding{
+				Severity: forensics.Info, Subject: p.Model.KubeletEntity(),
+				Title:         "no kubelet is running, and none is expected; " + impostor(p, k.Impostors[0]),
+				ConfidenceWhy: "all processes were read",
+			}
+			nameImpostors(p, &f)
+			p.Report(f)
 		case k.State == "T" || k.State == "t":
 			p.Report(forensics.Finding{
 				Severity: forensics.Critical, Subject: p.Model.KubeletEntity(),
@@ -46,9 +57,13 @@ func notRunning(p *forensics.Pass, expected string) forensics.Finding {
 			pods[process.PodUID] = true
 		}
 	}
+	title := "no kubelet runs on this node, although one is expected"
+	if k := p.Evidence.Kubelet; len(k.Impostors) > 0 {
+		title = "no kubelet is running; " + impostor(p, k.Impostors[0])
+	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: p.Model.KubeletEntity(),
-		Title:         "no kubelet runs on this node, although one is expected",
+		Title:         title,
 		Detail:        "Expected because of " + expected + ".",
 		ConfidenceWhy: "all processes were read",
 		Refs:          []forensics.Ref{{Source: forensics.SourceKubelet, Excerpt: expected}},
@@ -61,5 +76,26 @@ func notRunning(p *forensics.Pass, expected string) forensics.Finding {
 		f.Severity = forensics.Critical
 		f.Detail += fmt.Sprintf(" Processes of %s still run, and nobody looks after them.", forensics.Plural(len(pods), "pod"))
 	}
+	nameImpostors(p, &f)
 	return f
+}
+
+// nameImpostors adds the processes that call themselves kubelet and are not believed.
+func nameImpostors(p *forensics.Pass, f *forensics.Finding) {
+	k := p.Evidence.Kubelet
+	var list []string
+	for _, i := range k.Impostors {
+		list = append(list, impostor(p, i))
+		if len(f.Refs) < maxQuoted {
+			f.Refs = append(f.Refs, forensics.Ref{Source: fmt.Sprintf("%s:%d", forensics.SourceProcesses, i.PID), Excerpt: impostor(p, i)})
+		}
+	}
+	if len(list) > 0 {
+		f.Detail = sentences(f.Detail, "Not believed: "+some(list)+".", "It was not asked, and nothing that it says is in this report.")
+	}
+}
+
+// impostor says who calls itself kubelet, and why that is not believed.
+func impostor(p *forensics.Pass, i kubelet.Impostor) string {
+	return who(p, i.PID) + " calls itself kubelet, but " + i.Reason
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // replayPodGC says whom the pod garbage collector deletes by the dump of the API, and who else deletes pods.
@@ -26,7 +27,7 @@ func withThreshold(e *forensics.Evidence) cluster.Dump {
 		return d
 	}
 	for _, process := range e.Processes {
-		if !strings.HasPrefix(process.Comm, "kube-controller") {
+		if !strings.HasPrefix(process.Comm, "kube-controller") || !ofControlPlane(process) {
 			continue
 		}
 		for _, arg := range process.Command {
@@ -39,6 +40,11 @@ func withThreshold(e *forensics.Evidence) cluster.Dump {
 	}
 	return d
 }
+
+// ofControlPlane says whether a process may be a part of the control plane: one outside of any pod, or of a static pod, whose
+// manifest is a file of the node. The kubelet makes the UID of such a pod from that file, as a hash without dashes
+// (pkg/kubelet/config/common.go, applyDefaults). In other pods anything can be called so.
+func ofControlPlane(process procs.Process) bool { return !strings.Contains(process.PodUID, "-") }
 
 func reportReplay(p *forensics.Pass, d cluster.Dump) {
 	replay := d.PodGC(d.NewestKubelet())

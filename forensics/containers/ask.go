@@ -1,6 +1,7 @@
 package containers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -60,12 +61,12 @@ func Ask(ctx context.Context, fsys *hostfs.FS, r Runtime, opt AskOptions) Reply 
 	outer, cancelOuter := context.WithTimeout(context.WithoutCancel(ctx), opt.Limit+askGrace)
 	defer cancelOuter()
 	reply, err := probe.Do(outer, opt.Group, "socket "+r.Socket, func() (Reply, error) {
-		pid, err := socketOwner(fsys, r.Socket, opt.Daemons)
+		daemon, err := socketOwner(fsys, r.Socket, opt.Daemons)
 		if err != nil {
 			return Reply{Answer: Answer{Status: refusal(err), Detail: err.Error()}}, nil
 		}
-		reply := exchange(ctx, r.Socket)
-		reply.PID = pid
+		reply := exchange(ctx, r.Socket, func(conn net.Conn) error { return leadsTo(fsys, conn, daemon) })
+		reply.PID = daemon.PID
 		return reply, nil
 	})
 	if err != nil {
@@ -92,25 +93,51 @@ func refusal(err error) string {
 
 // socketOwner finds which of the daemons has every socket open that listens at a path, from /proc/net/unix and the
 // links of /proc/PID/fd. It is an error if none has.
-func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (pid int, err error) {
+func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (Hint, error) {
 	text, err := fsys.ReadFile("/proc/net/unix", maxUnixSockets)
 	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
-		return 0, err
+		return Hint{}, err
 	}
 	inodes := listeningAt(string(text), socket)
 	if len(inodes) == 0 {
-		return 0, errNobodyListens
+		return Hint{}, errNobodyListens
 	}
 	for _, d := range daemons {
 		has, err := hasAll(fsys, d.PID, inodes)
-		if has {
-			return d.PID, nil
+		if has && startedAt(fsys, d) {
+			return d, nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return 0, fmt.Errorf("who has it open could not be seen: %w", err)
+			return Hint{}, fmt.Errorf("who has it open could not be seen: %w", err)
 		}
 	}
-	return 0, errNotOwned
+	return Hint{}, errNotOwned
+}
+
+// leadsTo makes sure that a connection leads to a daemon: the process that called listen(2), as the kernel remembers it
+// (SO_PEERCRED, unix(7)), is the daemon, or process 1, which listens for it (systemd.socket(5)). The path may have been
+// bound anew since the owner of its socket was looked for.
+func leadsTo(fsys *hostfs.FS, conn net.Conn, daemon Hint) error {
+	pid, err := listenerOf(conn)
+	if err != nil {
+		return fmt.Errorf("%w: who listens could not be seen: %w", errNotOwned, err)
+	}
+	if pid != 1 && pid != daemon.PID || !startedAt(fsys, daemon) {
+		return fmt.Errorf("%w: process %d listens there now", errNotOwned, pid)
+	}
+	return nil
+}
+
+// startedAt says whether the pid of a daemon is still that of the process that was meant (field 22 of stat,
+// proc_pid_stat(5)).
+func startedAt(fsys *hostfs.FS, d Hint) bool {
+	if d.StartTicks == 0 {
+		return true
+	}
+	text, err := fsys.ReadFile(path.Join("/proc", strconv.Itoa(d.PID), "stat"), 64<<10)
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	const start = 22 - 3 // the first field behind the name is the third
+	return err == nil && len(fields) > start && fields[start] == strconv.FormatUint(d.StartTicks, 10)
 }
 
 // listeningAt reads /proc/net/unix (unix(7), proc_pid_net(5)) for sockets that listen at a path:
@@ -155,10 +182,10 @@ func hasAll(fsys *hostfs.FS, pid int, links map[string]bool) (bool, error) {
 
 // exchange asks in the version of the interface that came with Kubernetes 1.20 and then in that before it, which is all
 // that containerd before 1.6 knows.
-func exchange(ctx context.Context, socket string) Reply {
+func exchange(ctx context.Context, socket string, check func(net.Conn) error) Reply {
 	var reply Reply
 	for _, service := range []string{"runtime.v1", "runtime.v1alpha2"} {
-		reply = exchangeOnce(ctx, socket, service)
+		reply = exchangeOnce(ctx, socket, service, check)
 		if reply.Status != "error" {
 			break
 		}
@@ -166,7 +193,7 @@ func exchange(ctx context.Context, socket string) Reply {
 	return reply
 }
 
-func exchangeOnce(ctx context.Context, socket, service string) Reply {
+func exchangeOnce(ctx context.Context, socket, service string, check func(net.Conn) error) Reply {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
 	switch {
@@ -180,6 +207,9 @@ func exchangeOnce(ctx context.Context, socket, service string) Reply {
 		return Reply{Answer: Answer{Status: "error", Detail: err.Error()}}
 	}
 	defer func() { _ = conn.Close() }()
+	if err := check(conn); err != nil {
+		return Reply{Answer: Answer{Status: refusal(err), Detail: err.Error()}}
+	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	message, err := callVersion(conn, service)

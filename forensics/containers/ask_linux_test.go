@@ -5,10 +5,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 )
@@ -105,5 +108,55 @@ func TestAskFullQueue(t *testing.T) {
 	})
 	if got.Status != "timeout" {
 		t.Errorf("%+v; want timeout", got)
+	}
+}
+
+// TestAskWhoListens has a socket that a daemon has open and another process listens at: the path was bound anew by somebody
+// who handed it over, or the pid is another process's by now.
+func TestAskWhoListens(t *testing.T) {
+	asked := false
+	socket := filepath.Join(t.TempDir(), "cri.sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := l.(*net.UnixListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	keeper := exec.Command("sleep", "1000")
+	keeper.ExtraFiles = []*os.File{file}
+	if err := keeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = keeper.Wait() }()
+	defer func() { _ = keeper.Process.Kill() }()
+	raw, err := l.(*net.UnixListener).SyscallConn() // Fd has made the socket a blocking one, for everybody who has it
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { _ = unix.SetNonblock(int(fd), true) })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }), Protocols: new(http.Protocols)}
+	server.Protocols.SetUnencryptedHTTP2(true)
+	go func() { _ = server.Serve(l) }()
+	defer func() { _ = server.Close() }()
+	for name, tc := range map[string]struct {
+		daemon containers.Hint
+		detail string
+	}{
+		"another listens":     {containers.Hint{PID: keeper.Process.Pid}, "listens there now"},
+		"another of that pid": {containers.Hint{PID: os.Getpid(), StartTicks: 1}, "no process of the runtime"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := containers.Ask(t.Context(), open(t, "/"), containers.Runtime{Socket: socket}, containers.AskOptions{
+				Daemons: []containers.Hint{tc.daemon}, Limit: time.Minute,
+			})
+			if got.Status != "not-owned" || !strings.Contains(got.Detail, tc.detail) || asked {
+				t.Errorf("%+v, asked: %t; want not-owned, %q", got, asked, tc.detail)
+			}
+		})
 	}
 }

@@ -25,11 +25,14 @@ const (
 	maxProblems   = 10
 )
 
-// A Hint is a process of a container runtime.
+// A Hint is a process of a container runtime. The caller vouches for it: any process can be called like one.
 type Hint struct {
-	PID  int
-	Comm string
-	Args []string
+	PID int
+	// StartTicks is the start in clock ticks since boot (field 22 of /proc/PID/stat): with PID it names one process. 0 is
+	// unknown.
+	StartTicks uint64
+	Comm       string
+	Args       []string
 }
 
 // Options say how runtimes are looked for. The zero value will do.

@@ -14,15 +14,26 @@ type process struct {
 	program string
 }
 
-// choose picks the kubelet that is meant when somebody says "the kubelet of this node", nil if none runs, and the pids
-// of the other ones, zombies included.
+// A choice is what [choose] makes of the candidates.
+type choice struct {
+	// kubelet is the one that is meant when somebody says "the kubelet of this node", nil if none runs.
+	kubelet *process
+	// others are the pids of the other ones, zombies included.
+	others    []int
+	impostors []Impostor
+}
+
+// choose picks the kubelet of the node. Candidates that are not believed are never picked.
 //
-// The kubelet of the node comes before those in containers and in other mount namespaces (kind), and among equals the
-// one that was started last: an older one is what a restart could not kill.
-func choose(candidates []Candidate, hostMountNS uint64) (chosen *process, others []int) {
-	running, zombies := sortOut(candidates)
+// One that is known to be the node's comes before one of which that could not be found out, the kubelet of the node
+// before those in containers and in other mount namespaces (kind), and among equals the one that was started last: an
+// older one is what a restart could not kill.
+func choose(candidates []Candidate, hostMountNS uint64) choice {
+	believed, impostors := believe(candidates, hostMountNS)
+	running, zombies := sortOut(believed)
 	sorting.Stable(running, func(a, b process) int {
 		return cmp.Or(
+			compareBool(a.Undetermined, b.Undetermined),
 			compareBool(a.supervises(), b.supervises()),
 			compareBool(a.elsewhere(hostMountNS), b.elsewhere(hostMountNS)),
 			compareBool(a.Container, b.Container),
@@ -30,17 +41,35 @@ func choose(candidates []Candidate, hostMountNS uint64) (chosen *process, others
 			cmp.Compare(b.PID, a.PID),
 		)
 	})
+	c := choice{impostors: impostors}
 	for i, p := range running {
 		if i > 0 && !p.supervises() {
-			others = append(others, p.PID)
+			c.others = append(c.others, p.PID)
 		}
 	}
-	others = append(others, zombies...)
-	slices.Sort(others)
-	if len(running) == 0 {
-		return nil, others
+	c.others = append(c.others, zombies...)
+	slices.Sort(c.others)
+	if len(running) > 0 {
+		c.kubelet = &running[0]
 	}
-	return &running[0], others
+	return c
+}
+
+// believe tells the candidates that may be kubelets from those that only say so. One of which nothing is certain, and
+// that sees other files than the host, is taken for one of those: what it says would be looked up in files of its own.
+func believe(candidates []Candidate, hostMountNS uint64) (believed []Candidate, impostors []Impostor) {
+	for _, c := range candidates {
+		if _, ok := IsCandidate(c.Comm, c.Args); !ok {
+			continue
+		}
+		if c.Doubt != "" && (!c.Undetermined || process{Candidate: c}.elsewhere(hostMountNS)) {
+			impostors = append(impostors, Impostor{c.PID, c.Doubt})
+		} else {
+			believed = append(believed, c)
+		}
+	}
+	sorting.Stable(impostors, func(a, b Impostor) int { return cmp.Compare(a.PID, b.PID) })
+	return believed, impostors
 }
 
 // sortOut keeps the kubelets among the candidates. A child that has been forked and has not yet become another program
@@ -48,9 +77,8 @@ func choose(candidates []Candidate, hostMountNS uint64) (chosen *process, others
 func sortOut(candidates []Candidate) (running []process, zombies []int) {
 	byPID := map[int]process{}
 	for _, c := range candidates {
-		if program, ok := IsCandidate(c.Comm, c.Args); ok {
-			byPID[c.PID] = process{c, program}
-		}
+		program, _ := IsCandidate(c.Comm, c.Args)
+		byPID[c.PID] = process{c, program}
 	}
 	for _, p := range byPID {
 		parent, isChild := byPID[p.PPID]

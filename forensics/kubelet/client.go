@@ -17,8 +17,10 @@ import (
 )
 
 // A Client asks the HTTP servers of a kubelet. Nothing is sent to an address unless the kubelet's process owns the socket
-// that listens there, and a token leaves only over TLS: to the certificate that the kubelet has on disk, or, where it
-// has none there, to a loopback address. There are no proxies, no redirects and no connections kept.
+// that listens there and has accepted the connection itself, and a token leaves only over TLS: to the certificate that
+// the kubelet has on disk, or, where it has none there, to a loopback address. A process of which it could not be found
+// out whether it is the node's kubelet (Instance.Unproven) gets no credentials at all. There are no proxies, no
+// redirects and no connections kept.
 //
 // Every question is answered within Timeout: a stopped kubelet accepts connections, which the kernel does for it, and
 // never answers. Methods may be called at the same time.
@@ -61,6 +63,12 @@ const (
 	maxDumpBody    = 64 << 20
 	maxErrorBody   = 4 << 10
 )
+
+// HasCredentials says whether there is anything to prove who asks.
+func (c *Client) HasCredentials() bool { return c.Token != "" || len(c.ClientCert) > 0 }
+
+// proven says whether the process that is asked is known to be the node's kubelet.
+func (c *Client) proven() bool { return c.Instance != nil && c.Instance.Unproven == "" }
 
 // errNotAsked says that there was no point in asking.
 var errNotAsked = errors.New("not asked")
@@ -115,7 +123,11 @@ func (c *Client) exchange(ctx context.Context, q question, e *Endpoint) error {
 	request.Close = true
 	request.Header.Set("User-Agent", "nodeforensics")
 	if c.Token != "" {
-		if why := conn.withholdToken(); why != "" {
+		why := conn.withholdToken()
+		if !q.explicit && !c.proven() {
+			why = "whether that process is the node's kubelet could not be found out"
+		}
+		if why != "" {
 			e.Detail = joinText(e.Detail, "the token was not sent: "+why)
 		} else {
 			request.Header.Set("Authorization", "Bearer "+c.Token)

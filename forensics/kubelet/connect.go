@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +47,7 @@ func ownedURL(target netip.AddrPort, q question) string {
 type connection struct {
 	net.Conn // with TLS, if there is TLS
 	socket   net.Conn
+	target   netip.AddrPort
 	tls      bool
 	verified string
 	loopback bool
@@ -72,7 +72,8 @@ func (c *connection) withholdToken() string {
 }
 
 // connect reaches the server of a question, and makes sure that it is the kubelet: its process owns the listening
-// socket before the connection is made and still the same one afterwards, so the connection is to that socket.
+// socket before the connection is made, and has accepted the connection itself before anything is asked. A listener can
+// be replaced in between, be shared (SO_REUSEPORT) or be inherited by a child.
 func (c *Client) connect(ctx context.Context, q question, e *Endpoint) (*connection, error) {
 	var (
 		conn     *connection
@@ -91,7 +92,13 @@ func (c *Client) connect(ctx context.Context, q question, e *Endpoint) (*connect
 	conn.socket = socket
 	conn.stop = context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
 	if conn.tls {
-		if err := c.handshake(ctx, conn, explicit, e); err != nil {
+		if err := c.handshake(ctx, conn, explicit, q.explicit || c.proven(), e); err != nil {
+			conn.close()
+			return nil, err
+		}
+	}
+	if !q.explicit {
+		if err := c.accepted(ctx, conn); err != nil {
 			conn.close()
 			return nil, err
 		}
@@ -106,7 +113,8 @@ func (c *Client) dialOwned(ctx context.Context, q question, e *Endpoint) (*conne
 	if c.FS == nil {
 		return nil, fmt.Errorf("%w, as far as can be seen: no /proc to look into", errNotOwned)
 	}
-	targets, inodes, err := c.targets(ctx, q.port.number)
+	var targets []netip.AddrPort
+	err := c.reading(ctx, func() (err error) { targets, err = c.owner().targets(ctx, q.port.number); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -121,25 +129,22 @@ func (c *Client) dialOwned(ctx context.Context, q question, e *Endpoint) (*conne
 		return nil, err
 	}
 	e.URL = ownedURL(target, q)
-	still, now, err := c.targets(ctx, q.port.number)
-	if err == nil && (!slices.Contains(still, target) || !slices.Equal(now, inodes)) {
-		err = fmt.Errorf("port %d: %w: it changed hands", q.port.number, errNotOwned)
-	}
-	if err != nil {
-		_ = raw.Close()
-		return nil, err
-	}
-	return &connection{Conn: raw, tls: q.port.tls, loopback: target.Addr().IsLoopback()}, nil
+	return &connection{Conn: raw, target: target, tls: q.port.tls, loopback: target.Addr().IsLoopback()}, nil
 }
 
-// targets is [owner.targets] for the client's kubelet.
-func (c *Client) targets(ctx context.Context, port int) (addrs []netip.AddrPort, inodes []uint64, err error) {
-	o := owner{fs: c.FS, group: c.Group, pid: c.Instance.PID}
-	err = c.reading(ctx, func() error {
-		addrs, inodes, err = o.targets(ctx, port)
-		return err
-	})
-	return addrs, inodes, err
+func (c *Client) owner() owner {
+	return owner{fs: c.FS, group: c.Group, pid: c.Instance.PID, ticks: c.Instance.StartTicks}
+}
+
+// accepted waits until the kubelet's process has accepted the connection.
+func (c *Client) accepted(ctx context.Context, conn *connection) error {
+	local, ok := conn.socket.LocalAddr().(*net.TCPAddr)
+	if !ok {
+		return fmt.Errorf("%w, as far as can be seen: no TCP connection", errNotOwned)
+	}
+	at := local.AddrPort()
+	at = netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
+	return c.owner().accepted(ctx, at, conn.target)
 }
 
 // reading lets one question after the other read files: package probe refuses to ask the same file twice at once.
@@ -216,8 +221,8 @@ func (c *Client) lookUp(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addrs, err
 }
 
-// handshake makes the connection a TLS connection.
-func (c *Client) handshake(ctx context.Context, conn *connection, remote string, e *Endpoint) error {
+// handshake makes the connection a TLS connection, with the client certificate if the server may have it.
+func (c *Client) handshake(ctx context.Context, conn *connection, remote string, trusted bool, e *Endpoint) error {
 	var pins [][]byte
 	err := c.reading(ctx, func() (err error) { pins, err = c.pins(ctx); return err })
 	if err != nil {
@@ -233,7 +238,7 @@ func (c *Client) handshake(ctx context.Context, conn *connection, remote string,
 		VerifyConnection:   v.verify,
 		MinVersion:         tls.VersionTLS12,
 	}
-	if len(c.ClientCert) > 0 {
+	if len(c.ClientCert) > 0 && trusted {
 		key := c.ClientKey
 		if len(key) == 0 {
 			key = c.ClientCert

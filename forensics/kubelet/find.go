@@ -26,6 +26,8 @@ type FindOptions struct {
 }
 
 const (
+	// maxImpostors bounds the list of them: a pod can have as many as it likes.
+	maxImpostors       = 100
 	defaultFindTimeout = 5 * time.Second
 	fileTimeout        = 2 * time.Second
 )
@@ -47,8 +49,10 @@ func Find(ctx context.Context, fsys *hostfs.FS, candidates []Candidate, opt Find
 		disk: disk{fs: fsys, group: opt.Group, limit: fileTimeout},
 		in:   Instance{Flags: map[string]string{}, Endpoints: []Endpoint{}, Sources: []Source{}},
 	}
-	p, others := choose(candidates, opt.HostMountNS)
-	f.in.Others = others
+	c := choose(candidates, opt.HostMountNS)
+	p := c.kubelet
+	f.in.Others, f.in.Impostors = c.others, c.impostors[:min(len(c.impostors), maxImpostors)]
+	f.in.MoreImpostors = len(c.impostors) - len(f.in.Impostors)
 	var service unit
 	if p != nil {
 		f.identify(ctx, *p)
@@ -81,6 +85,7 @@ type finder struct {
 func (f *finder) identify(ctx context.Context, p process) {
 	f.in.PID, f.in.State, f.in.Program = p.PID, p.State, p.program
 	f.in.Executable, f.in.MountNS = p.Executable, p.MountNS
+	f.in.StartTicks, f.in.Unproven = p.StartTicks, p.Doubt
 	if p.Executable == "" {
 		f.in.Executable, _ = f.disk.readLink(ctx, procPath(p.PID, "exe"))
 	}
@@ -89,14 +94,23 @@ func (f *finder) identify(ctx context.Context, p process) {
 	}
 }
 
-// enter makes the finder see what the process sees, where that differs, and returns what undoes it.
+// enter makes the finder see what the process sees, where that differs, and returns what undoes it. What is only perhaps
+// the kubelet is not entered.
 func (f *finder) enter(ctx context.Context, p process, hostMountNS uint64) (leave func()) {
 	leave = func() {}
+	if p.Doubt != "" {
+		return leave
+	}
 	root := procPath(p.PID, "root")
 	if link, err := f.disk.readLink(ctx, root); !p.elsewhere(hostMountNS) && (err != nil || link == "/") {
 		return leave
 	}
 	own, err := onDisk(ctx, f.disk, root, func() (*hostfs.FS, error) { return ProcessFS(f.disk.fs, p.PID) })
+	if err == nil {
+		if err = sameProcess(f.disk.fs, p.PID, p.StartTicks); err != nil {
+			_ = own.Close()
+		}
+	}
 	if err != nil {
 		f.note(root, err)
 		return leave

@@ -57,11 +57,14 @@ func (c *Client) pins(ctx context.Context) ([][]byte, error) {
 		return nil, nil
 	}
 	d := disk{fs: c.FS, group: c.Group, limit: fileTimeout}
-	if pid := c.Instance.PID; pid != 0 {
+	if pid := c.Instance.PID; pid != 0 && c.proven() {
 		root := procPath(pid, "root")
 		own, err := onDisk(ctx, d, root, func() (*hostfs.FS, error) { return ProcessFS(c.FS, pid) })
 		if err == nil {
 			defer func() { _ = own.Close() }()
+			if err := sameProcess(c.FS, pid, c.Instance.StartTicks); err != nil {
+				return nil, err
+			}
 			d.fs = own
 		}
 	}

@@ -16,9 +16,19 @@ const (
 	programK0s       = "k0s"
 )
 
+// Programs are the names of the executables that run a kubelet.
+var Programs = []string{programKubelet, programHyperkube, programKubelite, programK3s, programRKE2, programK0s}
+
 // A Candidate is a process that may be a kubelet, see [IsCandidate].
 type Candidate struct {
 	PID, PPID int
+	// StartTicks is the start in clock ticks since boot (field 22 of /proc/PID/stat), 0 if unknown.
+	StartTicks uint64
+	// Doubt says why the process is not believed to be the node's kubelet, whatever it calls itself ("runs as uid
+	// 65534, not as root"); "" if it is. Undetermined says that it may well be, and that this could not be found out.
+	// The caller decides, see procs.Process.Daemon; a candidate without a doubt is trusted with credentials.
+	Doubt        string
+	Undetermined bool
 	// Comm is the name of the process, which the kernel cuts at 15 bytes.
 	Comm string
 	// Args is the command line; empty where reading it was not possible.

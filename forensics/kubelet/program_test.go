@@ -72,7 +72,29 @@ func TestChoose(t *testing.T) {
 		pid        int
 		program    string
 		others     []int
+		impostors  []Impostor
 	}{
+		"impostor, younger": {
+			candidates: []Candidate{kubelet(9, func(c *Candidate) { c.Doubt = "is in a pod"; c.Started = at(9) }), kubelet(3, nil)},
+			pid:        3, program: "kubelet", impostors: []Impostor{{9, "is in a pod"}},
+		},
+		"impostors alone": {
+			candidates: []Candidate{kubelet(9, func(c *Candidate) { c.Doubt = "b" }), kubelet(3, func(c *Candidate) { c.Doubt, c.State = "a", "Z" })},
+			impostors:  []Impostor{{3, "a"}, {9, "b"}},
+		},
+		"impostor as parent": {
+			candidates: []Candidate{kubelet(9, func(c *Candidate) { c.Doubt = "x" }), kubelet(10, func(c *Candidate) { c.PPID = 9 })},
+			pid:        10, program: "kubelet", impostors: []Impostor{{9, "x"}},
+		},
+		"perhaps": {candidates: []Candidate{kubelet(9, func(c *Candidate) { c.Doubt, c.Undetermined = "x", true })}, pid: 9, program: "kubelet"},
+		"perhaps, younger": {
+			candidates: []Candidate{kubelet(9, func(c *Candidate) { c.Doubt, c.Undetermined, c.Started = "x", true, at(9) }), kubelet(3, nil)},
+			pid:        3, program: "kubelet", others: []int{9},
+		},
+		"perhaps, with other files than the host's": {
+			candidates: []Candidate{kubelet(9, func(c *Candidate) { c.Doubt, c.Undetermined, c.MountNS = "x", true, 200 })},
+			impostors:  []Impostor{{9, "x"}},
+		},
 		"none":          {},
 		"no kubelet":    {candidates: []Candidate{{PID: 5, Comm: "sshd", Args: []string{"sshd"}}}},
 		"one":           {candidates: []Candidate{kubelet(7, nil)}, pid: 7, program: "kubelet"},
@@ -106,13 +128,17 @@ func TestChoose(t *testing.T) {
 		"k3s":                      {candidates: []Candidate{{PID: 5, Comm: "k3s-server", Args: []string{"/usr/local/bin/k3s server"}}}, pid: 5, program: "k3s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, others := choose(tc.candidates, 100)
+			c := choose(tc.candidates, 100)
+			p, others := c.kubelet, c.others
 			pid, program := 0, ""
 			if p != nil {
 				pid, program = p.PID, p.program
 			}
 			if pid != tc.pid || program != tc.program {
 				t.Errorf("chose %d (%s); want %d (%s)", pid, program, tc.pid, tc.program)
+			}
+			if diff := cmp.Diff(tc.impostors, c.impostors); diff != "" {
+				t.Errorf("impostors (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.others, others); diff != "" {
 				t.Errorf("others (-want +got):\n%s", diff)

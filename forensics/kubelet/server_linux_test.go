@@ -32,6 +32,7 @@ type fakeKubelet struct {
 // A server counts what reaches it.
 type server struct {
 	*httptest.Server
+	tcp      net.Listener // below TLS
 	mu       sync.Mutex
 	accepted int
 	requests []*http.Request
@@ -79,7 +80,7 @@ func serve(t *testing.T, addr string, cert *tls.Certificate, handler http.Handle
 		handler(w, r)
 	}))
 	_ = s.Listener.Close()
-	s.Listener = countingListener{listener, s}
+	s.tcp, s.Listener = listener, countingListener{listener, s}
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if cert != nil {
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}, ClientAuth: tls.RequestClientCert}

@@ -75,51 +75,46 @@ func parseAddr(text string) (netip.Addr, bool) {
 	return addr.Unmap(), ok
 }
 
-// An owner finds the listening sockets of a process.
+// An owner finds the sockets of a process.
 type owner struct {
 	fs    *hostfs.FS
 	group *probe.Group
 	pid   int
+	ticks uint64 // when the process was started, see sameProcess
 }
 
-// targets returns the addresses to dial for a port, best first, and the inodes of the listening sockets behind them. A
-// connection to one of them reaches the process and nobody else: it owns every socket that the kernel could choose.
-func (o owner) targets(ctx context.Context, port int) (addrs []netip.AddrPort, inodes []uint64, err error) {
-	type answer struct {
-		addrs  []netip.AddrPort
-		inodes []uint64
-	}
+// targets returns the addresses to dial for a port, best first. The process owns every listening socket that the kernel
+// could choose for one of them. Whom a connection really leads to is seen afterwards, see accepted.
+func (o owner) targets(ctx context.Context, port int) ([]netip.AddrPort, error) {
 	key := fmt.Sprintf("sockets of pid %d on port %d", o.pid, port)
-	a, err := probe.Do(ctx, o.group, key, func() (answer, error) {
-		addrs, inodes, err := o.find(port)
-		return answer{addrs, inodes}, err
-	})
-	return a.addrs, a.inodes, err
+	return probe.Do(ctx, o.group, key, func() ([]netip.AddrPort, error) { return o.find(port) })
 }
 
-func (o owner) find(port int) ([]netip.AddrPort, []uint64, error) {
+func (o owner) find(port int) ([]netip.AddrPort, error) {
 	if err := o.sameNetwork(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	all, err := o.listeners()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(l listener) bool { return l.port != port })
 	if len(all) == 0 {
-		return nil, nil, fmt.Errorf("port %d: %w", port, errNotListening)
+		return nil, fmt.Errorf("port %d: %w", port, errNotListening)
 	}
-	owned, err := o.owned(all)
+	inodes := make([]uint64, len(all))
+	for i, l := range all {
+		inodes[i] = l.inode
+	}
+	owned, err := o.owned(inodes...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var addrs []netip.AddrPort
-	var inodes []uint64
 	for _, l := range all {
 		if !owned[l.inode] {
 			continue
 		}
-		inodes = append(inodes, l.inode)
 		for _, addr := range dialAddrs(l.addr) {
 			target := netip.AddrPortFrom(addr, uint16(port))
 			if !slices.Contains(addrs, target) && onlyOwned(addr, all, owned) {
@@ -128,9 +123,9 @@ func (o owner) find(port int) ([]netip.AddrPort, []uint64, error) {
 		}
 	}
 	if len(addrs) == 0 {
-		return nil, nil, fmt.Errorf("port %d: %w: another process listens", port, errNotOwned)
+		return nil, fmt.Errorf("port %d: %w: another process listens", port, errNotOwned)
 	}
-	return addrs, inodes, nil
+	return addrs, nil
 }
 
 // sameNetwork checks that an address means the same to the process and to this program: kubelets of kind nodes listen in
@@ -164,11 +159,11 @@ func (o owner) listeners() ([]listener, error) {
 	return found, nil
 }
 
-// owned finds which of the sockets are open in the process.
-func (o owner) owned(all []listener) (map[uint64]bool, error) {
-	open := make(map[uint64]bool, len(all))
-	for _, l := range all {
-		open[l.inode] = false
+// owned finds which of the sockets are open in the process, by their inodes.
+func (o owner) owned(inodes ...uint64) (map[uint64]bool, error) {
+	open := make(map[uint64]bool, len(inodes))
+	for _, inode := range inodes {
+		open[inode] = false
 	}
 	dir, err := o.fs.OpenDir(procPath(o.pid, "fd"))
 	if err != nil {
@@ -192,6 +187,9 @@ func (o owner) owned(all []listener) (map[uint64]bool, error) {
 				break
 			}
 		}
+	}
+	if err := sameProcess(o.fs, o.pid, o.ticks); err != nil {
+		return nil, fmt.Errorf("%w, as far as can be seen: %w", errNotOwned, err)
 	}
 	return open, nil
 }

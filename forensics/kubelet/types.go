@@ -18,6 +18,11 @@ type Instance struct {
 	// PID is 0 when no kubelet runs; then only what is on disk is set.
 	PID     int        `json:"pid,omitempty"`
 	Started *time.Time `json:"started,omitempty"`
+	// StartTicks is the start in clock ticks since boot: with PID it names one process for as long as the machine is up.
+	StartTicks uint64 `json:"start_ticks,omitempty"`
+	// Unproven says why it could not be found out whether that process is the node's kubelet; it gets no credentials
+	// then. Absent where it is known to be.
+	Unproven string `json:"unproven,omitempty"`
 	// State is the state letter of /proc/PID/stat: "T" is stopped by a signal.
 	State string `json:"state,omitempty"`
 	// Program is what runs it: "kubelet", "k3s", "rke2", "kubelite", "hyperkube", "k0s". Without a process it is what a
@@ -55,6 +60,10 @@ type Instance struct {
 	// Others are pids of further kubelets (kind nodes on one host, leftovers of a crash, zombies); this instance is
 	// the first.
 	Others []int `json:"other_pids,omitempty"`
+	// Impostors are processes that call themselves kubelet and are not believed: nothing that they say is in here, and no
+	// file of theirs was read. They are the first ones by pid; MoreImpostors counts the others.
+	Impostors     []Impostor `json:"impostors,omitempty"`
+	MoreImpostors int        `json:"more_impostors,omitempty"`
 	// Sources are the files that were read for all this, and those that should have been there, with what became of
 	// the reading.
 	Sources []Source `json:"sources"`
@@ -62,6 +71,13 @@ type Instance struct {
 	Endpoints []Endpoint `json:"endpoints"`
 	// Metrics is a subset of /metrics: series name with labels, as exposed, to value.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
+}
+
+// An Impostor is a process that calls itself kubelet and is not believed.
+type Impostor struct {
+	PID int `json:"pid"`
+	// Reason goes on a sentence that begins with the process: "is in the cgroup of pod …".
+	Reason string `json:"reason"`
 }
 
 // A Source is one file or directory that was looked into, or should have been.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"runtime/debug"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // kubernetesModule is the module of the kubelet.
@@ -16,14 +19,7 @@ func (f *finder) readVersion(ctx context.Context) {
 	if executable == "" || strings.HasSuffix(executable, " (deleted)") {
 		return // a file of that name, if there is one, is another version
 	}
-	info, err := onDisk(ctx, f.disk, executable, func() (*debug.BuildInfo, error) {
-		file, err := f.disk.fs.OpenFile(executable)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = file.Close() }()
-		return readBuildInfo(file)
-	})
+	info, err := onDisk(ctx, f.disk, executable, func() (*debug.BuildInfo, error) { return buildInfoOf(f.disk.fs, executable) })
 	if err != nil {
 		return
 	}
@@ -58,4 +54,34 @@ func versionOf(info *debug.BuildInfo) string {
 		}
 	}
 	return ""
+}
+
+func buildInfoOf(fsys *hostfs.FS, executable string) (*debug.BuildInfo, error) {
+	file, err := fsys.OpenFile(executable)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return readBuildInfo(file)
+}
+
+// MainPackage is the main package of the Go program that a process runs ("k8s.io/kubernetes/cmd/kubelet"), "" where its
+// executable does not tell. That is opened as the process sees it, so the caller trusts the process.
+func MainPackage(ctx context.Context, fsys *hostfs.FS, group *probe.Group, pid int, executable string) string {
+	if executable == "" || strings.HasSuffix(executable, " (deleted)") {
+		return ""
+	}
+	d := disk{fs: fsys, group: group, limit: fileTimeout}
+	info, err := onDisk(ctx, d, executable, func() (*debug.BuildInfo, error) {
+		own, err := ProcessFS(fsys, pid)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = own.Close() }()
+		return buildInfoOf(own, executable)
+	})
+	if err != nil {
+		return ""
+	}
+	return info.Path
 }

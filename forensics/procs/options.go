@@ -25,6 +25,8 @@ type Options struct {
 	// each thread of which a path is known, so it should remember its answers by namespace. Without it the mount of a
 	// path is not known.
 	Table func(tid int, ns uint64) *mounts.Index
+	// Identify chooses the processes whose Identity is read, by what they call themselves; nil chooses none.
+	Identify func(comm string, command []string) bool
 	// Limits keep the work in bounds.
 	Limits Limits
 }

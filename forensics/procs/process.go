@@ -79,7 +79,7 @@ func (v *visit) process(waiting bool) (Process, bool) {
 	if p.Kernel {
 		return p, true // the rest is the same for all of them and says nothing
 	}
-	if p.MountNS = v.mountNS(v.alive); p.MountNS != 0 && p.MountNS == v.c.opt.Brief {
+	if p.MountNS, p.UserNS = v.namespaces(); p.MountNS != 0 && p.MountNS == v.c.opt.Brief {
 		p.UID, p.Command = -1, nil
 		return p, true
 	}
@@ -89,6 +89,9 @@ func (v *visit) process(waiting bool) (Process, bool) {
 	}
 	p.UID = parseStatus(text).uid
 	v.slow(&p, waiting)
+	if identify := v.c.opt.Identify; identify != nil && identify(p.Comm, p.Command) {
+		p.Identity = v.identity()
+	}
 	return p, true
 }
 
@@ -96,6 +99,26 @@ func (v *visit) process(waiting bool) (Process, bool) {
 // the thread has entered another one. The link reads "mnt:[4026531840]".
 func (v *visit) mountNS(task string) uint64 {
 	link, err := v.dir.ReadLink(task + "ns/mnt")
+	return v.inode(link, err)
+}
+
+// namespaces returns the inode numbers of the mount and the user namespace of the process, from a directory that is
+// opened once for both. 0 is one that could not be read.
+func (v *visit) namespaces() (mount, user uint64) {
+	ns, err := v.dir.OpenDir(v.alive + "ns")
+	if err != nil {
+		return v.inode("", err), 0
+	}
+	defer func() { _ = ns.Close() }()
+	link, err := ns.ReadLink("mnt")
+	mount = v.inode(link, err)
+	if link, err = ns.ReadLink("user"); err == nil { // it needs the same rights, and one complaint will do
+		user = parseNS(link)
+	}
+	return mount, user
+}
+
+func (v *visit) inode(link string, err error) uint64 {
 	if err != nil {
 		if !isGone(err) {
 			v.c.problems.add("mount namespaces", err)
@@ -105,9 +128,12 @@ func (v *visit) mountNS(task string) uint64 {
 	return parseNS(link)
 }
 
-// parseNS returns the inode number in the text of a link to a mount namespace, 0 if that is not one.
+// parseNS returns the inode number in the text of a link to a mount or user namespace, 0 if that is not one.
 func parseNS(link string) uint64 {
 	inode, ok := strings.CutPrefix(link, "mnt:[")
+	if !ok {
+		inode, ok = strings.CutPrefix(link, "user:[")
+	}
 	if !ok {
 		return 0
 	}

@@ -24,6 +24,9 @@ func Run(args []string) error {
 	fs.IntVar(&s.HealthzPort, "healthz-port", 10248, "the port that proves nothing; 0 disables it")
 	fs.String("config", "", "is ignored")
 	fs.String("eviction-hard", "", "is ignored")
+	fs.String("container-runtime-endpoint", "", "is ignored")
+	fs.String("root", "", "is a flag of containerd, as which this program is started, too, and ignored")
+	fs.String("state", "", "is as well")
 	// These are not.
 	pods := fs.String("pods", "", "UIDs of the pods that it is told to run, separated by commas")
 	fs.StringVar(&s.Version, "pretend-version", "v1.34.4", "the version that metrics tell")

@@ -1,0 +1,278 @@
+package procs
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
+)
+
+// Identity is what the kernel, and no process of itself, says of a process: what decides whether it is the daemon of the
+// node that its name and its command line claim. A pod can choose both, and its file system, too.
+type Identity struct {
+	// ReaderUserNS is the user namespace of the program that read this, 0 where it could not be read.
+	ReaderUserNS uint64 `json:"reader_user_ns,omitempty"`
+	// UIDs are the real, effective and saved user id as the reader's user namespace has them; empty where they could not
+	// be read.
+	UIDs []int `json:"uids"`
+	// Capabilities are the effective ones as the kernel prints them (CapEff, proc_pid_status(5)); absent where they
+	// could not be read.
+	Capabilities string `json:"effective_capabilities,omitempty"`
+	// Cgroups are the paths in all hierarchies, each once; empty where they could not be read.
+	Cgroups []string `json:"cgroups"`
+	// Executable is the link /proc/PID/exe, with the suffix " (deleted)" as the kernel puts it.
+	Executable string `json:"executable,omitempty"`
+	// Package is the main package of a Go program (k8s.io/kubernetes/cmd/kubelet), where the name of its file does not
+	// tell what it is and the caller of [Collect] has read it.
+	Package string `json:"package,omitempty"`
+	// Unread says what could not be read, and why.
+	Unread []string `json:"unread"`
+}
+
+// identity reads the identity of the process. Its files cannot block but for cgroup (see [visit.slow]).
+func (v *visit) identity() *Identity {
+	id := &Identity{UIDs: []int{}, Cgroups: []string{}, Unread: []string{}, ReaderUserNS: v.c.ownUserNS()}
+	text, err := v.c.read(v.dir, v.alive+"status")
+	id.note("status", err)
+	id.readStatus(text)
+	_, err = v.dir.ReadLink(v.alive + "ns/user")
+	id.note("ns/user", err)
+	id.Executable, err = v.dir.ReadLink(v.alive + "exe")
+	id.note("exe", err)
+	if v.c.cgroupLost {
+		err = probe.ErrBusy
+	} else {
+		var paths []string
+		paths, err = ask(v, func() ([]string, error) {
+			text, err := v.dir.ReadFile(v.alive+"cgroup", limitSmall)
+			return cgroupPaths(text), err
+		})
+		id.Cgroups = append(id.Cgroups, paths...)
+	}
+	id.note("cgroup", err)
+	return id
+}
+
+func (id *Identity) note(file string, err error) {
+	if err != nil {
+		id.Unread = append(id.Unread, fmt.Sprintf("%s: %v", file, err))
+	}
+}
+
+// ownUserNS is the user namespace of this program, 0 if unknown. The link /proc/self is there only where /proc is that of
+// this program's PID namespace: in another one, its pid is somebody else's.
+func (c *collector) ownUserNS() uint64 {
+	pid, err := c.proc.ReadLink("self")
+	if err != nil {
+		return 0
+	}
+	link, err := c.proc.ReadLink(pid + "/ns/user")
+	if err != nil {
+		return 0
+	}
+	return parseNS(link)
+}
+
+// readStatus takes the user ids and capabilities out of /proc/PID/status (proc_pid_status(5)):
+//
+//	Uid:	0	0	0	0
+//	CapEff:	000001ffffffffff
+func (id *Identity) readStatus(text []byte) {
+	for line := range bytes.Lines(text) {
+		words := strings.Fields(string(line))
+		switch {
+		case len(words) == 5 && words[0] == "Uid:":
+			for _, word := range words[1:4] {
+				uid, err := strconv.ParseUint(word, 10, 32)
+				if err != nil {
+					id.UIDs = []int{}
+					break
+				}
+				id.UIDs = append(id.UIDs, int(uid))
+			}
+		case len(words) == 2 && words[0] == "CapEff:":
+			id.Capabilities = words[1]
+		}
+	}
+}
+
+// cgroupPaths are the paths of /proc/PID/cgroup (cgroups(7)), each once.
+func cgroupPaths(text []byte) []string {
+	var paths []string
+	for line := range bytes.Lines(text) {
+		parts := bytes.SplitN(bytes.TrimSuffix(line, []byte("\n")), []byte(":"), 3)
+		if len(parts) == 3 && !slices.Contains(paths, string(parts[2])) {
+			paths = append(paths, string(parts[2]))
+		}
+	}
+	return paths
+}
+
+// A Verdict says whether a process may be taken for a daemon of the node, and why not.
+type Verdict struct {
+	Status VerdictStatus
+	// Why goes on a sentence that begins with the process ("runs as uid 65534, not as root"); "" for Genuine and Unrecorded.
+	Why string
+}
+
+// VerdictStatus is what is known of a process that calls itself a daemon of the node.
+type VerdictStatus string
+
+// The statuses of a verdict. Only what is Genuine may be given credentials.
+const (
+	// Genuine: the kernel vouches for it.
+	Genuine VerdictStatus = "genuine"
+	// Impostor: it is none, whatever it says.
+	Impostor VerdictStatus = "impostor"
+	// Undetermined: what decides could not be read.
+	Undetermined VerdictStatus = "undetermined"
+	// Unrecorded: the evidence is of a version that did not look. Its verdicts rest on names.
+	Unrecorded VerdictStatus = "unrecorded"
+)
+
+// OfNode says whether a process belongs to the node itself, not to a pod: it runs as root in the user namespace of the
+// program that looked, with the capability to mount (no pod without privileges has that, whatever its cgroup is
+// called), and in no pod's cgroup in any hierarchy. A container that is no pod's (a kubelet in Docker, a node of kind)
+// passes.
+func (p *Process) OfNode() Verdict {
+	id := p.Identity
+	switch {
+	case id == nil && p.UserNS == 0:
+		return Verdict{Unrecorded, ""}
+	case id == nil:
+		return Verdict{Undetermined, "was not looked at closely"}
+	}
+	undetermined := ""
+	for _, check := range []func() (impostor, unknown string){p.user, p.namespace, p.capable, p.inPod} {
+		impostor, unknown := check()
+		if impostor != "" {
+			return Verdict{Impostor, impostor}
+		}
+		undetermined = cmp.Or(undetermined, unknown)
+	}
+	if undetermined != "" {
+		return Verdict{Undetermined, undetermined + p.whyUnread()}
+	}
+	return Verdict{Genuine, ""}
+}
+
+// MayMount says whether a process may mount in the user namespace of the program that looked, as the kubelet of a node
+// inside a privileged container may, also of a pod. It is true where nobody looked, or could not.
+func (p *Process) MayMount() bool {
+	if p.Identity == nil {
+		return true
+	}
+	for _, check := range []func() (impostor, unknown string){p.user, p.namespace, p.capable} {
+		if impostor, _ := check(); impostor != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Daemon is [Process.OfNode] for a process that also has to run one of some programs: the name of its executable, or else
+// of its main package, says so, with a version or another suffix behind it ("kubelet-1.34.4", "kubelet.old"). What a
+// process calls itself does not count. One that has ended has no executable any more.
+func (p *Process) Daemon(programs ...string) Verdict {
+	v := p.OfNode()
+	if p.Identity == nil || v.Status == Impostor || p.State == "Z" || p.State == "X" {
+		return v
+	}
+	executable := strings.TrimSuffix(p.Identity.Executable, " (deleted)")
+	runs := func(name string) bool {
+		return slices.ContainsFunc(programs, func(program string) bool { return fileOf(path.Base(name), program) })
+	}
+	switch {
+	case executable == "" && v.Status == Genuine:
+		return Verdict{Undetermined, "has an executable that could not be read" + p.whyUnread()}
+	case executable != "" && !runs(executable) && !runs(p.Identity.Package):
+		return Verdict{Impostor, "runs " + p.Identity.Executable}
+	}
+	return v
+}
+
+// fileOf says whether a file is called like a program: "kubelet", "kubelet-1.34.4", but not "kubelets".
+func fileOf(name, program string) bool {
+	rest, ok := strings.CutPrefix(name, program)
+	return ok && (rest == "" || strings.ContainsRune(".-_;0123456789", rune(rest[0])))
+}
+
+func (p *Process) user() (impostor, unknown string) {
+	uids := p.Identity.UIDs
+	if len(uids) == 0 {
+		return "", "runs as a user that could not be read"
+	}
+	if i := slices.IndexFunc(uids, func(uid int) bool { return uid != 0 }); i >= 0 {
+		return fmt.Sprintf("runs as uid %d, not as root", uids[i]), ""
+	}
+	return "", ""
+}
+
+func (p *Process) namespace() (impostor, unknown string) {
+	own := p.Identity.ReaderUserNS
+	switch {
+	case own == 0 || p.UserNS == 0:
+		return "", "is in a user namespace that could not be read"
+	case own != p.UserNS:
+		return fmt.Sprintf("is in another user namespace (%d)", p.UserNS), ""
+	}
+	return "", ""
+}
+
+// capSysAdmin is CAP_SYS_ADMIN of include/uapi/linux/capability.h.
+const capSysAdmin = 21
+
+func (p *Process) capable() (impostor, unknown string) {
+	caps, err := strconv.ParseUint(p.Identity.Capabilities, 16, 64)
+	switch {
+	case err != nil:
+		return "", "has capabilities that could not be read"
+	case caps&(1<<capSysAdmin) == 0:
+		return "lacks the capability to mount (CAP_SYS_ADMIN)", ""
+	}
+	return "", ""
+}
+
+func (p *Process) inPod() (impostor, unknown string) {
+	for _, name := range p.Identity.Cgroups {
+		if uid, _ := PodFromCgroup(name); uid != "" {
+			return "is in the cgroup of pod " + uid, ""
+		}
+		if ofPods(name) {
+			return "is in a cgroup of pods (" + name + ")", ""
+		}
+	}
+	if len(p.Identity.Cgroups) == 0 {
+		return "", "is in a cgroup that could not be read"
+	}
+	return "", ""
+}
+
+// ofPods says whether a cgroup is one of those that the kubelet makes for pods (kubepods, kubepods.slice,
+// kubepods-burstable.slice), also below a --cgroup-root, or one that a runtime of the kubelet makes for a container
+// where the kubelet names no parent (--cgroups-per-qos=false): cri-containerd-<id>.scope, crio-<id>, /k8s.io/<id>.
+// Those of Docker and Podman are not of pods alone.
+func ofPods(cgroup string) bool {
+	before := ""
+	for part := range strings.SplitSeq(cgroup, "/") {
+		rest, pods := strings.CutPrefix(part, "kubepods")
+		cri := strings.HasPrefix(part, "cri-containerd") || strings.HasPrefix(part, "crio-") || strings.Contains(part, ":cri-containerd:") || before == "k8s.io"
+		if pods && (rest == "" || rest[0] == '.' || rest[0] == '-') || cri && containerIDIn(part) != "" {
+			return true
+		}
+		before = part
+	}
+	return false
+}
+
+func (p *Process) whyUnread() string {
+	if len(p.Identity.Unread) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(p.Identity.Unread, "; ") + ")"
+}
