@@ -35,6 +35,11 @@ func (f *finding) assignment(from, to int) {
 	}
 }
 
+// isCount is for results of tests: "pass=12345 fail=0".
+func isCount(s string, n name, v value) bool {
+	return strings.EqualFold(n.text, "pass") && all(s[v.from:v.to], isDigit) && hasFold(s, span(s, v.to, func(c byte) bool { return c == ' ' || c == ',' }), "fail")
+}
+
 // isSecretsName is for structures of which all values are secret.
 func isSecretsName(name string) bool { return strings.EqualFold(name, "stringData") }
 
@@ -46,7 +51,7 @@ func (f *finding) isSecret(n name, sep separation, v value, certain bool) bool {
 	switch {
 	case masked:
 		return certain || looksRandom(value)
-	case harmless(value) || certain && f.isProse(n, sep, v):
+	case harmless(value) || certain && f.isProse(n, sep, v) || isCount(f.s, n, v):
 		return false
 	case sep == prose:
 		return f.proseSecret(n, value)
@@ -79,6 +84,8 @@ func (f *finding) proseSecret(n name, value string) bool {
 func isSecretObject(n name, v value, value string) bool {
 	switch normal(n.text) {
 	case "secret", "secrets":
+	case "token", "serviceaccounttoken", "credentials": // of a service account
+		return v.quoted && strings.Contains(value, "/") && isObject(value)
 	default:
 		return false
 	}
@@ -233,8 +240,8 @@ func separator(s string, n name) (separation, int) {
 			i++
 		}
 		next := span(s, i, isBlank)
-		if n.quoted && s[n.next] != ':' && !isQuote(at(s, next)) && at(s, next) != '[' {
-			return nothing, 0 // a quoted word of a sentence: volume "creds" : not found
+		if n.quoted && (s[n.next] != ':' || at(s, n.start-1) == '/') && !isQuote(at(s, next)) && at(s, next) != '[' {
+			return nothing, 0 // a quoted word of a sentence: volume "creds" : not found, or a URL
 		}
 		return loose, next
 	case c == '>' && at(s, n.start-1) == '<':
@@ -349,7 +356,7 @@ func (f *finding) isProse(n name, sep separation, v value) bool {
 	switch {
 	case v.quoted || n.quoted || !all(word, isLetter):
 		return false
-	case sep == prose, sep == argument && strings.HasPrefix(n.text, "--"):
+	case sep == prose, sep == argument:
 		return contains(proseWords, word)
 	case sep != loose || strings.Contains(normal(n.text), "pass"):
 		return false

@@ -21,6 +21,8 @@ const (
 	stepsPerByte = 24
 	// stepsPerTrigger is what a closer look costs that ends at once.
 	stepsPerTrigger = 16
+	// stepsPerSecret is what its placeholder costs.
+	stepsPerSecret = 64
 )
 
 // newFuel is the steps that some texts may take together.

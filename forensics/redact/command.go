@@ -11,6 +11,9 @@ const (
 // command looks at the name of a program in a text for a command line: "COMMAND=/usr/bin/mysql -px", `sh -c "redis-cli -a
 // x"`, `["redis-cli","-a","x"]`.
 func (f *finding) command(from, to int) {
+	if from < f.commanded {
+		return // it stands in another one's
+	}
 	places := f.commandWords(from, to)
 	if len(places) < 2 {
 		return
@@ -55,7 +58,8 @@ func (f *finding) commandWords(from, to int) [][2]int {
 		places = append(places, next)
 		i = next[1]
 	}
-	f.spend(i - from)
+	f.spend(4 * (i - from))
+	f.commanded = i
 	return places
 }
 

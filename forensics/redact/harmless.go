@@ -16,7 +16,8 @@ func harmless(value string) bool {
 	}
 	switch strings.ToLower(value) {
 	case "", "-", "~", "|", ">", "true", "false", "null", "nil", "none", "yes", "no", "on", "off",
-		"redacted", "masked", "hidden", "omitted", "enabled", "disabled", "undefined", "unset", "n/a", "optional", "required":
+		"redacted", "masked", "hidden", "omitted", "enabled", "disabled", "undefined", "unset", "n/a", "optional", "required",
+		"ok", "invalid", "missing", "expired", "empty", "chauthtok":
 		return true
 	}
 	switch {
@@ -30,8 +31,16 @@ func harmless(value string) bool {
 		strings.Trim(value, "*") == "", strings.Trim(value, "xX") == "", strings.Trim(value, ".") == "":
 		return true
 	}
-	return isPath(value)
+	return isPath(value) || isFileName(value)
 }
+
+// isFileName is for files of keys and configurations that are named without a directory.
+func isFileName(value string) bool {
+	dot := strings.LastIndexByte(value, '.')
+	return dot > 0 && all(value, isNameChar) && contains(fileEnds, value[dot+1:])
+}
+
+var fileEnds = []string{"pem", "key", "crt", "cer", "p12", "pfx", "jks", "json", "yaml", "yml", "conf", "cfg", "kubeconfig"}
 
 // isReference is for "$NAME", "${NAME}", "$(NAME)" and "%s". A word in small letters with a number behind it may be a
 // password that begins with a dollar sign.
@@ -87,9 +96,9 @@ func isPathChar(c byte) bool {
 
 // isObject is for "namespace/name" and "name", as Kubernetes allows them: no upper case, no other separators.
 func isObject(value string) bool {
-	namespace, name, _ := strings.Cut(value, "/")
+	namespace, name, pair := strings.Cut(value, "/")
 	isName := func(c byte) bool { return isLower(c) || isDigit(c) || c == '-' || c == '.' }
-	return all(namespace, isName) && all(name, isName) && len(namespace) < 64 && len(name) < 254
+	return all(namespace, isName) && (all(name, isName) || !pair) && len(namespace) < 64 && len(name) < 254
 }
 
 // looksRandom says whether a value looks like a generated one: long, of letters in both cases and digits, and no path.
@@ -112,5 +121,5 @@ func looksRandom(value string) bool {
 			digit++
 		}
 	}
-	return lower > 1 && upper > 1 && (digit > 1 || digit == 1 && changes > len(value)/4) && len(value)-lower-upper-digit <= len(value)/8
+	return lower > 1 && upper > 1 && (digit > 1 || digit == 1 && changes > len(value)/5 || len(value) > 20 && changes > len(value)/3) && len(value)-lower-upper-digit <= len(value)/8
 }

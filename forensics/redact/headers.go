@@ -34,9 +34,16 @@ func (f *finding) authorization(from, to int) {
 	if params := f.paramsEnd(start); params > end {
 		end = params // Digest, AWS4-HMAC-SHA256
 	}
-	if start < end && !harmless(f.s[start:end]) && (start != i || !isWord(f.s[start:end])) {
+	known := contains(schemes, f.s[i:scheme])
+	if start < end && !harmless(f.s[start:end]) && (known || !isWord(f.s[start:end])) && (start != i || !isWord(f.s[start:end])) {
 		f.add("authorization", start, end)
 	}
+}
+
+// schemes are those of the register of IANA, and those of services that have one of their own.
+var schemes = []string{
+	"basic", "bearer", "digest", "negotiate", "ntlm", "token", "apikey", "api-key", "key", "hawk", "hoba", "mutual", "scram-sha-1",
+	"scram-sha-256", "oauth", "privatetoken", "aws", "aws4-hmac-sha256", "sharedkey", "sharedkeylite", "signature", "splunk", "dpop", "jwt",
 }
 
 // paramsEnd returns where a list like `username="a", response="b"` ends, or i where there is none.

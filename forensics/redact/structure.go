@@ -25,7 +25,9 @@ func (f *finding) structure(n name, sep separation, i int) bool {
 		if c := at(f.s, start); open == "<" && !hasFold(f.s, start, "key:") || open == "{" && !opensMap(f.s, start) || c == 0 {
 			return false
 		}
-		f.leaves(start)
+		if start >= f.structured {
+			f.leaves(start)
+		}
 		return true
 	}
 	return false
@@ -60,7 +62,8 @@ func (f *finding) leaves(i int) {
 			i++
 		}
 	}
-	f.spend(2 * (i - start))
+	f.structured = max(f.structured, i)
+	f.spend(4 * (i - start))
 }
 
 // structureLimit bounds a structure; one that does not end is looked at no further.
@@ -129,7 +132,7 @@ func leafEnd(s string, i int) int {
 // kind is for Secrets of Kubernetes as JSON: their data is secret, whatever its names.
 func (f *finding) kind(from, to int) {
 	i := span(f.s, to, func(c byte) bool { return isQuote(c) || c == '\\' || isBlank(c) })
-	if at(f.s, i) != ':' {
+	if at(f.s, i) != ':' || from < f.kinds {
 		return
 	}
 	i = span(f.s, i+1, func(c byte) bool { return isQuote(c) || c == '\\' || isBlank(c) })
@@ -138,6 +141,7 @@ func (f *finding) kind(from, to int) {
 	}
 	window := f.s[max(0, from-harmlessLimit):min(len(f.s), i+harmlessLimit)]
 	f.spend(len(window))
+	f.kinds = from + harmlessLimit/2
 	for _, name := range []string{`data":`, `data\":`, `data: {`} {
 		if at := strings.Index(window, name); at >= 0 {
 			start := max(0, from-harmlessLimit) + at + len(name)

@@ -91,8 +91,10 @@ type finding struct {
 	masked int
 	// word is the last range that [finding.wordEnd] went through.
 	word struct{ from, to int }
-	// code is the last word that was taken for base64.
-	code struct{ from, to int }
+	// code is the last word that was taken for base64. The ends of the last structure, command line and object are where
+	// the next one can begin.
+	code                         struct{ from, to int }
+	structured, commanded, kinds int
 	// fuel is how many steps are left; where it ran out, the text is cut.
 	fuel *int
 	cut  int
@@ -138,7 +140,7 @@ func (f *finding) wants(from, to int) bool {
 
 // add notes a secret, unless it is nothing but a placeholder.
 func (f *finding) add(rule string, from, to int) {
-	f.spend(to - from)
+	f.spend(to - from + stepsPerSecret)
 	if from >= to || placeholderAt(f.s, from) == to {
 		return
 	}

@@ -86,7 +86,7 @@ func (f *finding) addUserinfo(from, to int) {
 
 // bareUserinfo is for credentials before a host without a scheme: "u:x@tcp(db:3306)/shop", "bob:x@registry.example/image".
 func (f *finding) bareUserinfo(from, to int) {
-	first := max(0, from-256)
+	first := max(0, from-reach)
 	isPart := func(c byte) bool { return c > ' ' && !isQuote(c) && strings.IndexByte(`<>\,=;|(){}[]`, c) < 0 }
 	start := first + spanBack(f.s[first:from], from-first, isPart)
 	f.spend(from - start)

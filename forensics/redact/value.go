@@ -57,7 +57,24 @@ func (f *finding) valueAt(n name, sep separation, i int) value {
 	if sep == loose && at(s, end) == ':' && all(s[i:end], isNameChar) && (!isPasswordName(n.text) || !isBlank(at(s, end+1)) || !mixed(s[i:end])) {
 		return value{} // the next name of a structure: {Password: Token:}
 	}
+	if sep == loose && isBlank(at(s, i-1)) && beginsField(s[i:end]) && afterField(s, n.start) {
+		return value{}
+	}
 	return value{from: i, to: end}
+}
+
+// beginsField says whether a word is the next field of a structure as Go prints it, "Insecure:true", behind an empty one.
+func beginsField(word string) bool {
+	colon := strings.IndexByte(word, ':')
+	return colon > 0 && isUpper(word[0]) && all(word[:colon], isAlnum)
+}
+
+// afterField says whether the word before a name is a field of a structure.
+func afterField(s string, i int) bool {
+	first := max(0, i-4*reach)
+	end := first + spanBack(s[first:i], i-first, isBlank)
+	start := first + spanBack(s[first:end], end-first, func(c byte) bool { return c > ' ' })
+	return end < i && strings.IndexByte(s[start:end], ':') > 0
 }
 
 // yamlTag skips what YAML has before a value: "!!str x", ">- x".
