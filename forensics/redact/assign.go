@@ -18,7 +18,7 @@ func (f *finding) assignment(from, to int) {
 		return
 	}
 	sep, next := separator(f.s, n)
-	if sep == nothing {
+	if sep == nothing || sep == prose && !f.announces(next) {
 		return
 	}
 	certain := secretName(n.text) || isKeyOf(f.s, n)
@@ -67,6 +67,16 @@ func (f *finding) isSecret(n name, sep separation, v value, certain bool) bool {
 		return len(value) >= 16
 	}
 	return true
+}
+
+// announces says whether a word that follows a name in a sentence can be a secret at all. Nearly none can.
+func (f *finding) announces(i int) bool {
+	if c := at(f.s, i); c == '[' || c == '{' || placeholderAt(f.s, i) > 0 {
+		return true
+	}
+	i = span(f.s, i, func(c byte) bool { return isQuote(c) || c == '\\' })
+	end := span(f.s[:min(len(f.s), i+4*reach)], i, func(c byte) bool { return c > ' ' && !isQuote(c) })
+	return end-i >= 6 && strings.ContainsAny(f.s[i:end], "0123456789") || end-i > 20
 }
 
 // proseSecret says whether a word of a sentence is the secret that the word before it announces.
