@@ -107,7 +107,7 @@ func (a *args) assign(name, value string) bool {
 		return false // a script, a path, a URL, a list
 	case flag == "o" || flag == "options" || flag == "opt":
 		a.add(name + "=" + a.r.options(a.where, value, a.fuel))
-	case isPlural(flag) && !looksSecret(value):
+	case isPlural(flag) && !looksSecret(value) && (!isPasswordName(flag) || all(value, isDigit)):
 		return false
 	case secretName(flag) || isKeyName(flag) && looksRandom(value):
 		if harmless(value) {

@@ -57,6 +57,8 @@ func (f *finding) isSecret(n name, sep separation, v value, certain bool) bool {
 		return f.proseSecret(n, value)
 	case isSecretObject(n, v, value):
 		return false
+	case certain && isPlural(n.text) && isPasswordName(n.text):
+		return !all(value, isDigit) && sep == equals || looksSecret(value)
 	case !certain && isWeakName(n.text), certain && isPlural(n.text):
 		return looksSecret(value)
 	case !certain:

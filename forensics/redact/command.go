@@ -40,7 +40,7 @@ func fitsCommand(name string) func(s string, from, to int) bool {
 		if isNameChar(before) {
 			return false
 		}
-		return len(name) > 3 || !isBlank(before)
+		return len(name) > 3 || !isBlank(before) || at(s, from-2) == ':' || strings.Contains(s[to:min(len(s), to+24)], " -")
 	}
 }
 

@@ -10,6 +10,9 @@ func (r *Redactor) URL(where, s string) string {
 		return s
 	}
 	start := span(s, 0, func(c byte) bool { return c == '/' || c == '\\' })
+	if start == 1 && looksRandom(s[1:]) && strings.IndexByte(s[1:], '/') < 0 { // base64 that was taken for a path
+		return r.mask(where, "encoded", s)
+	}
 	end := strings.LastIndexByte(s, '@')
 	if end < start {
 		return s
@@ -93,6 +96,13 @@ func (f *finding) bareUserinfo(from, to int) {
 	if cut := strings.LastIndex(f.s[start:from], "//"); cut >= 0 {
 		start += cut + 2
 	}
+	if slash := strings.LastIndexByte(f.s[start:from], '/'); slash > 0 { // of a path before it
+		start += slash + 1
+	}
+	if percent := strings.IndexByte(f.s[start:from], '%'); percent > 0 && strings.HasPrefix(f.s[to:], "//") { // user%password@//server
+		f.add("url", start+percent+1, from)
+		return
+	}
 	colon := outside(f.s, start, from, ':')
 	if more := outside(f.s, colon+1, from, ':'); colon >= 0 && more > colon && hasFold(f.s, start, "iscsi:") {
 		colon = more
@@ -114,7 +124,7 @@ func (f *finding) bareUserinfo(from, to int) {
 
 func fitsBareUserinfo(s string, from, to int) bool {
 	c := at(s, to)
-	return from > 2 && isPasswordEnd(s[from-1]) && (isAlnum(c) || c == '(')
+	return from > 2 && isPasswordEnd(s[from-1]) && (isAlnum(c) || c == '(' || c == '/')
 }
 
 func isPasswordEnd(c byte) bool { return c > ' ' && !isQuote(c) && c != ':' && c != '/' }

@@ -108,6 +108,9 @@ func quotedAt(s string, i int) (value, bool) {
 		case '\\':
 			j++
 		case quote:
+			if isAlnum(at(s, j+1)) && isPasswordEnd(s[j-1]) && s[j-1] != '=' && strings.IndexByte(s[j+1:min(len(s), j+reach)], quote) > 0 {
+				continue // an unescaped one in the middle
+			}
 			return value{from: i + 1, to: j, quoted: true}, true
 		}
 	}
