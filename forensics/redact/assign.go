@@ -21,7 +21,7 @@ func (f *finding) assignment(from, to int) {
 	if sep == nothing || sep == prose && !f.announces(next) {
 		return
 	}
-	certain := secretName(n.text) || isKeyOf(f.s, n)
+	certain := secretName(n.text) || isKeyOf(f.s, n) || n.text == "PWD" && at(f.s, n.start-1) == ';' // of a connection string
 	if !certain && !isKeyName(n.text) && !isWeakName(n.text) && !isSecretsName(n.text) {
 		return
 	}
@@ -54,7 +54,7 @@ func (f *finding) isSecret(n name, sep separation, v value, certain bool) bool {
 	case harmless(value) || certain && f.isProse(n, sep, v) || isCount(f.s, n, v):
 		return false
 	case sep == prose:
-		return f.proseSecret(n, value)
+		return f.proseSecret(n, v)
 	case isSecretObject(n, v, value):
 		return false
 	case certain && isPlural(n.text) && isPasswordName(n.text):
@@ -64,7 +64,7 @@ func (f *finding) isSecret(n name, sep separation, v value, certain bool) bool {
 	case !certain:
 		return looksRandom(strings.TrimPrefix(value, "base64:"))
 	case isWordEnd(n.text, "auth"):
-		return looksBasic(value) || isWordEnd(strings.TrimRight(n.text, "0123456789"), "auth") && len(n.text) > len("auth") && mixed(value) && sep == equals
+		return looksBasic(value) || isWordEnd(strings.TrimRight(n.text, "0123456789"), "auth") && len(n.text) > len("auth") && mixed(value) && (sep == equals || sep == argument)
 	case isWordEnd(n.text, "ticket"):
 		return len(value) >= 16
 	}
@@ -76,18 +76,24 @@ func (f *finding) announces(i int) bool {
 	if c := at(f.s, i); c == '[' || c == '{' || placeholderAt(f.s, i) > 0 {
 		return true
 	}
-	i = span(f.s, i, func(c byte) bool { return isQuote(c) || c == '\\' })
+	if isQuote(at(f.s, i)) {
+		return true
+	}
 	end := span(f.s[:min(len(f.s), i+4*reach)], i, func(c byte) bool { return c > ' ' && !isQuote(c) })
 	return end-i >= 6 && strings.ContainsAny(f.s[i:end], "0123456789") || end-i > 20
 }
 
 // proseSecret says whether a word of a sentence is the secret that the word before it announces.
-func (f *finding) proseSecret(n name, value string) bool {
+func (f *finding) proseSecret(n name, v value) bool {
+	value := f.s[v.from:v.to]
 	switch {
 	case looksRandom(value):
 		return true
 	case isPasswordName(n.text), n.text == "AUTH", hasFold(n.text, 0, "credential"):
-		return mixed(value) && !strings.Contains(value, "://")
+		if v.quoted && !n.quoted && len(value) >= 6 && isPasswordName(n.text) {
+			return true
+		}
+		return mixed(value) && !strings.Contains(value, "://") && !strings.Contains(value, "=")
 	}
 	return isKeyOf(f.s, n) && len(value) >= 32 && len(value) < 64 && all(value, isLowerHex) && mixed(value)
 }

@@ -142,7 +142,7 @@ func (f *finding) kind(from, to int) {
 	window := f.s[max(0, from-harmlessLimit):min(len(f.s), i+harmlessLimit)]
 	f.spend(len(window))
 	f.kinds = from + harmlessLimit/2
-	for _, name := range []string{`data":`, `data\":`, `data: {`} {
+	for _, name := range []string{`"data":`, `\"data\":`, ` data: `} {
 		if at := strings.Index(window, name); at >= 0 {
 			start := max(0, from-harmlessLimit) + at + len(name)
 			if start = span(f.s, start, isBlank); at >= 0 && f.s[min(start, len(f.s)-1)] == '{' {

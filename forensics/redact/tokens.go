@@ -104,7 +104,7 @@ func isPrintable(b []byte) bool {
 // encodedWords are what base64 has in it of the names of secrets, at each of the three places where a name can begin.
 func encodedWords() []string {
 	var list []string
-	for _, word := range []string{"password", "passwd", "secret", "token", "_pass", "_key", "://"} {
+	for _, word := range []string{"password", "passwd", "secret", "token", "_pass", "_key", "https://", "http://", "postgres", "mysql://", "redis://", "mongodb", "amqp://"} {
 		for _, word := range []string{word, strings.ToUpper(word), strings.ToUpper(word[:1]) + word[1:]} {
 			for skip := range 3 {
 				code := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("\x00", skip) + word))
