@@ -101,12 +101,12 @@ func quotedWord(s string, i int) (from, to, next int) {
 	if quote := at(s, i+escapes); isQuote(quote) {
 		end := s[i : i+escapes+1]
 		from = i + len(end)
-		for to = from; to < len(s); to++ {
+		for to = from; to < len(s) && s[to] != '\n'; to++ {
 			if s[to] == quote && spanBack(s[:to], to, isBackslash) == to-escapes && strings.HasPrefix(s[to-escapes:], end) {
 				return from, to - escapes, to + 1
 			}
 		}
-		return from, len(s), len(s)
+		return from, to, to
 	}
 	to = span(s, i, func(c byte) bool { return isNameChar(c) || c == '/' })
 	return i, to, to

@@ -95,7 +95,7 @@ func quotedAt(s string, i int) (value, bool) {
 		return value{}, false
 	}
 	if triple := s[i:min(len(s), i+3)]; triple == `"""` || triple == "'''" { // TOML
-		if end := strings.Index(s[i+3:], triple); end > 0 {
+		if end := strings.Index(s[i+3:], triple); end > 0 && strings.IndexByte(s[i+3:i+3+end], '\n') < 0 {
 			return value{from: i + 3, to: i + 3 + end, quoted: true}, true
 		}
 	}
