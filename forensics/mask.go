@@ -1,7 +1,6 @@
 package forensics
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -152,7 +151,8 @@ func (m *frameMask) word(where, s string) string {
 func maskTable(r *redact.Redactor, t *mounts.Table) {
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
-		where := fmt.Sprintf("mount %s", m.FSType)
+		m.FSType = r.Text("mounts", m.FSType)
+		where := "mount " + m.FSType
 		m.SuperOptions = r.Options(where, m.SuperOptions)
 		m.Options = r.Options(where, m.Options)
 		m.Source = r.URL(where, m.Source)

@@ -39,7 +39,7 @@ func (f *finding) foreign(from, to int) {
 	}
 	value := f.s[v.from:v.to]
 	f.spend(len(value))
-	if placeholderAt(value, 0) < 0 && (harmless(value) || !sign && !(mixed(value) && at(f.s, to) == ' ')) {
+	if placeholderAt(value, 0) < 0 && (harmless(value) || !sign && (!mixed(value) || at(f.s, to) != ' ')) {
 		return
 	}
 	f.add("assignment", v.from, v.to)

@@ -9,6 +9,8 @@ import "strings"
 //	-u:     what stands behind the colon of the value (or another sign: , % /)
 //	-v?     only where another argument is the name of a secret
 //	(a _ *) words that are no options: a itself, any, the secret
+//
+//nolint:misspell // mosquitto is a program
 const programTable = `
 redis-cli redis-benchmark valkey-cli valkey-benchmark keydb-cli keydb-benchmark: -a --pass
 redis-server valkey-server: --requirepass --masterauth

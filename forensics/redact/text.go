@@ -28,7 +28,7 @@ func (r *Redactor) text(where, s string, fuel *int) string {
 			*fuel = stepsPerByte / 4 * len(s) // for what is left of it
 		}
 		secrets := f.before(&shown)
-		missing, all = missing+all-shown, shown
+		missing += all - shown
 		s = s[:shown]
 		if len(secrets) == 0 {
 			break
