@@ -214,20 +214,6 @@ func (f *finding) telegram(from, to int) {
 
 func fitsTelegram(s string, from, to int) bool { return s[from:to] == ":AA" && isDigit(at(s, from-1)) }
 
-// fitsDiscordToken is for the dot behind the first part, which has at least 23 bytes.
-func fitsDiscordToken(s string, from, to int) bool {
-	return at(s, to+6) == '.' && from >= 23 && isAlnum(s[from-1]) && isAlnum(s[from-23]) && isToken(s[to])
-}
-
-func fitsLDAPHash(s string, from, _ int) bool {
-	start := strings.LastIndexByte(s[max(0, from-10):from], '{') + max(0, from-10)
-	switch strings.ToLower(s[min(start+1, from):from]) {
-	case "ssha", "sha", "smd5", "md5", "ssha256", "ssha512", "sha256", "sha512", "pbkdf2":
-		return true
-	}
-	return false
-}
-
 func fitsK3sToken(s string, from, to int) bool {
 	return s[from:to] == "K10" && !isAlnum(at(s, from-1)) && isAlnum(at(s, to)) && isAlnum(at(s, to+31))
 }
@@ -283,13 +269,13 @@ func (f *finding) puttyKey(_, to int) {
 	f.add("private-key", start, f.pemEnd(start))
 }
 
-// discordToken is for "M<base64 of an id>.<time>.<signature>".
+// discordToken is for "M<base64 of an id>.<time>.<signature>" behind the name of the service.
 func (f *finding) discordToken(_, to int) {
-	first := spanBack(f.s[max(0, to-1-30):to-1], to-1-max(0, to-1-30), isToken) + max(0, to-1-30)
-	second := span(f.s[:min(len(f.s), to+8)], to, isToken)
-	third := span(f.s[:min(len(f.s), second+48)], min(second+1, len(f.s)), isToken)
-	if to-1-first >= 23 && second-to == 6 && at(f.s, second) == '.' && third-second-1 >= 27 && strings.IndexByte("MNO", f.s[first]) >= 0 {
-		f.add("discord-token", first, third)
+	from := span(f.s[:min(len(f.s), to+reach)], to, func(c byte) bool { return isBlank(c) || isQuote(c) || c == ':' || c == '=' })
+	end := span(f.s[:min(len(f.s), from+2*reach)], from, isTokenDot)
+	parts := strings.Split(f.s[from:end], ".")
+	if len(parts) == 3 && len(parts[0]) >= 23 && len(parts[1]) == 6 && len(parts[2]) >= 27 {
+		f.add("discord-token", from, end)
 	}
 }
 

@@ -8,6 +8,17 @@ import (
 // nothing is for what is a trigger only because it shows that there is something a layer below.
 func (f *finding) nothing(_, _ int) {}
 
+// shortAssignment is for words that are the beginning of many others.
+func (f *finding) shortAssignment(from, to int) {
+	f.hit = true
+	f.assignment(from, to)
+}
+
+func endsWord(s string, _, to int) bool {
+	c := at(s, to)
+	return !isLower(c) || c == 's' && !isLetter(at(s, to+1)) || isUpper(s[to-1])
+}
+
 // triggers are all that is looked for in text.
 func triggers(programs map[string]program) []trigger {
 	list := []trigger{
@@ -27,7 +38,7 @@ func triggers(programs map[string]program) []trigger {
 		{word: "s.", find: (*finding).oldVaultToken, fits: fitsOldVaultToken},
 		{word: "aq", find: (*finding).cephKey, fits: fitsCephKey},
 		{word: ":aa", find: (*finding).telegram, fits: fitsTelegram},
-		{word: ".", find: (*finding).discordToken, fits: fitsDiscordToken},
+		{word: "discord", find: (*finding).discordToken},
 		{word: "eyj", find: (*finding).jwt},
 		{word: "//", find: (*finding).userinfo, fits: fitsUserinfo},
 		{word: "@", find: (*finding).bareUserinfo, fits: fitsBareUserinfo},
@@ -49,7 +60,6 @@ func triggers(programs map[string]program) []trigger {
 		{word: "signature=", find: (*finding).signature},
 		{word: "code=", find: (*finding).oauthCode, fits: fitsParameter},
 		{word: "sharedkey ", find: (*finding).accountSignature},
-		{word: "}", find: (*finding).ldapHash, fits: fitsLDAPHash},
 		{word: "pbkdf2_sha", find: (*finding).djangoHash},
 		{word: "crypt ", find: (*finding).dmCrypt},
 		{word: "crypt: ", find: (*finding).dmCrypt},
@@ -73,12 +83,19 @@ func triggers(programs map[string]program) []trigger {
 	for _, scheme := range []string{"1", "2a", "2b", "2y", "5", "6", "y", "gy", "7", "apr1", "argon2id", "argon2i", "argon2d", "scrypt"} {
 		list = append(list, trigger{word: "$" + scheme + "$", find: (*finding).cryptHash})
 	}
+	for _, scheme := range []string{"ssha", "sha", "smd5", "md5", "ssha256", "ssha512", "sha256", "sha512", "pbkdf2"} {
+		list = append(list, trigger{word: "{" + scheme + "}", find: (*finding).ldapHash})
+	}
 	// The beginnings, in base64, of: {" and { with a line break, -----BEGIN, apiVersion.
 	for _, word := range append(encodedWords(), "eyj", "ewog", "ewoj", "ewok", "ew0k", "ls0tls1crudjti", "yxbpvmvyc2lvb") {
 		list = append(list, trigger{word: word, find: (*finding).encoded})
 	}
 	for _, word := range nameWords() {
-		list = append(list, trigger{word: word, find: (*finding).assignment})
+		x := trigger{word: word, find: (*finding).assignment}
+		if len(word) <= 4 && word != "key" { // "path", "authorization"
+			x.find, x.fits = (*finding).shortAssignment, endsWord
+		}
+		list = append(list, x)
 	}
 	for _, word := range append(foreignPhrases, foreignNames...) {
 		list = append(list, trigger{word: word, find: (*finding).foreign})
