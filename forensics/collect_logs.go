@@ -155,60 +155,24 @@ func (c *collector) zone() *time.Location {
 	return zone
 }
 
-// MaskLogs masks a copy of a story: the quotes and what stands in the words of a message. [Collect] has done so.
+// MaskLogs masks a copy of a story: the quotes, what stands in the words of a message, and names, which are whatever
+// somebody wrote into the log. [Collect] has done so.
 func MaskLogs(r *redact.Redactor, story *logs.Story) *logs.Story {
 	const where = "logs"
 	s := *story
-	quotes := func(list []logs.Quote) []logs.Quote {
-		list = slices.Clone(list)
-		for i := range list {
-			list[i].Text = r.Text(where, list[i].Text)
-		}
-		return list
-	}
 	subject := func(x *logs.Subject) {
-		x.Reason = r.Text(where, x.Reason)
 		x.Path = r.URL(where, x.Path)
 		x.Image = r.URL(where, x.Image)
 		x.Server = r.URL(where, x.Server)
 	}
-	quote := func(q **logs.Quote) {
-		if *q != nil {
-			*q = &quotes([]logs.Quote{**q})[0]
-		}
-	}
-	s.Files = slices.Clone(s.Files)
-	for i := range s.Files {
-		s.Files[i].Detail = r.Text(where, s.Files[i].Detail)
-	}
 	s.Events = slices.Clone(s.Events)
 	for i := range s.Events {
 		subject(&s.Events[i].Subject)
-		s.Events[i].Quotes = quotes(s.Events[i].Quotes)
 	}
 	s.Operations = slices.Clone(s.Operations)
 	for i := range s.Operations {
 		subject(&s.Operations[i].Subject)
-		s.Operations[i].Quotes = quotes(s.Operations[i].Quotes)
 	}
-	s.Lives = slices.Clone(s.Lives)
-	for i := range s.Lives {
-		quote(&s.Lives[i].EndQuote)
-	}
-	if s.Loop != nil {
-		loop := *s.Loop
-		quote(&loop.Quote)
-		s.Loop = &loop
-	}
-	s.Deletions = slices.Clone(s.Deletions)
-	for i := range s.Deletions {
-		d := &s.Deletions[i]
-		d.Waits = r.Text(where, d.Waits)
-		d.Complaints = quotes(d.Complaints)
-		d.Steps = slices.Clone(d.Steps)
-		for j := range d.Steps {
-			d.Steps[j].Quote.Text = r.Text(where, d.Steps[j].Quote.Text)
-		}
-	}
+	RedactStrings(&s, where, r.Text)
 	return &s
 }

@@ -1,12 +1,14 @@
 package forensics
 
 import (
-	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // mask replaces secrets in a part of the evidence, before anybody sees it. Slices of the part are copied where they
@@ -56,9 +58,11 @@ func mask(r *redact.Redactor, part *Evidence) {
 	if part.CPUProfile != nil {
 		part.CPUProfile.Source = r.URL("kubelet answers", part.CPUProfile.Source)
 	}
+	frames := frameMask{text: r.Text, clean: map[string]bool{}}
 	for i := range part.Dumps {
 		part.Dumps[i].Source = r.URL("kubelet answers", part.Dumps[i].Source)
 		part.Dumps[i].Header = r.Text("goroutine dumps", part.Dumps[i].Header)
+		frames.maskAll(part.Dumps[i].Goroutines)
 		for j := range part.Dumps[i].Goroutines {
 			for name, value := range part.Dumps[i].Goroutines[j].Labels {
 				part.Dumps[i].Goroutines[j].Labels[name] = r.Text("goroutine labels", value)
@@ -77,14 +81,78 @@ func mask(r *redact.Redactor, part *Evidence) {
 
 // maskRest takes every other string for text, also of what is added to the evidence later.
 func maskRest(r *redact.Redactor, part *Evidence) {
-	v, _ := mapStrings(reflect.ValueOf(*part), "", r.Text)
+	v, _ := mapAllStrings(reflect.ValueOf(*part), "", r.Text)
 	*part = v.Interface().(Evidence)
+}
+
+// RedactStrings replaces secrets in every string of a value that is made of evidence, with the function that [Redact]
+// returned: a report that somebody saved, what a command prints. where is for the ledger.
+func RedactStrings[T any](v *T, where string, text func(where, s string) string) {
+	m := stringMap{f: func(_, s string) string { return text(where, s) }}
+	masked, _ := m.of(reflect.ValueOf(*v), where)
+	*v = masked.Interface().(T)
+}
+
+// A frameMask masks the words of frames, of which there are millions that are the same.
+type frameMask struct {
+	text  func(where, s string) string
+	clean map[string]bool
+}
+
+func (m *frameMask) maskAll(list []stackdump.Goroutine) {
+	for i := range list {
+		g := &list[i]
+		g.Frames = m.frames(g.Frames)
+		if g.CreatedBy != nil {
+			g.CreatedBy = &m.frames([]stackdump.Frame{*g.CreatedBy})[0]
+		}
+	}
+}
+
+// frames returns the frames, copied if one is changed.
+func (m *frameMask) frames(list []stackdump.Frame) []stackdump.Frame {
+	copied := false
+	for i, f := range list {
+		masked := f
+		masked.Func, masked.File = m.word("goroutine dumps", f.Func), m.word("goroutine dumps", f.File)
+		if !isHexWords(f.Args) {
+			masked.Args = m.text("goroutine dumps", f.Args)
+		}
+		if masked == f {
+			continue
+		}
+		if !copied {
+			list, copied = slices.Clone(list), true
+		}
+		list[i] = masked
+	}
+	return list
+}
+
+// isHexWords says whether arguments are what Go prints: "0x106, {0x63d8, 0x63?}, ...".
+func isHexWords(args string) bool {
+	return strings.Trim(args, "0123456789abcdefx{}(), ?._+") == ""
+}
+
+// maxClean bounds the memory of words without a secret.
+const maxClean = 1 << 16
+
+func (m *frameMask) word(where, s string) string {
+	if m.clean[s] {
+		return s
+	}
+	masked := m.text(where, s)
+	if masked == s && len(m.clean) < maxClean {
+		m.clean[s] = true
+	}
+	return masked
 }
 
 func maskTable(r *redact.Redactor, t *mounts.Table) {
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
-		where := fmt.Sprintf("mount %s", m.FSType)
+		m.FSType = r.Text("mounts", m.FSType)
+		where := "mount " + m.FSType
 		m.SuperOptions = r.Options(where, m.SuperOptions)
 		m.Options = r.Options(where, m.Options)
 		m.Source = r.URL(where, m.Source)

@@ -36,29 +36,45 @@ var vocabulary = map[reflect.Type][]string{
 // mapStrings applies f to every string below v but the vocabulary, and returns the result, which shares what did not
 // change with v. where is the JSON name of the part of the evidence that a string is in.
 func mapStrings(v reflect.Value, where string, f func(where, s string) string) (reflect.Value, bool) {
+	return stringMap{vocabulary, f}.of(v, where)
+}
+
+// mapAllStrings is mapStrings for the vocabulary, too: evidence is a file that anybody may have written. Only the frames of
+// goroutines are left to maskFrames, since there are millions.
+func mapAllStrings(v reflect.Value, where string, f func(where, s string) string) (reflect.Value, bool) {
+	return stringMap{map[reflect.Type][]string{reflect.TypeFor[stackdump.Frame](): {"*"}}, f}.of(v, where)
+}
+
+// A stringMap changes strings with f, but for fields that are skipped, "*" for all of a type.
+type stringMap struct {
+	skipped map[reflect.Type][]string
+	f       func(where, s string) string
+}
+
+func (m stringMap) of(v reflect.Value, where string) (reflect.Value, bool) {
 	switch v.Kind() {
 	case reflect.String:
 		if v.Type() != reflect.TypeFor[string]() { // an enumeration
 			return v, false
 		}
 		old := v.String()
-		if s := f(where, old); s != old {
+		if s := m.f(where, old); s != old {
 			return reflect.ValueOf(s), true
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			return v, false
 		}
-		return mapFields(v, where, f)
+		return m.fields(v, where)
 	case reflect.Slice:
-		return mapElements(v, where, f)
+		return m.elements(v, where)
 	case reflect.Map:
-		return mapEntries(v, where, f)
+		return m.entries(v, where)
 	case reflect.Pointer:
 		if v.IsNil() {
 			return v, false
 		}
-		inner, changed := mapStrings(v.Elem(), where, f)
+		inner, changed := m.of(v.Elem(), where)
 		if !changed {
 			return v, false
 		}
@@ -69,9 +85,9 @@ func mapStrings(v reflect.Value, where string, f func(where, s string) string) (
 	return v, false
 }
 
-func mapFields(v reflect.Value, where string, f func(where, s string) string) (reflect.Value, bool) {
+func (m stringMap) fields(v reflect.Value, where string) (reflect.Value, bool) {
 	t, out, copied := v.Type(), v, false
-	skipped := vocabulary[t]
+	skipped := m.skipped[t]
 	if len(skipped) == 1 && skipped[0] == "*" {
 		return v, false
 	}
@@ -84,7 +100,7 @@ func mapFields(v reflect.Value, where string, f func(where, s string) string) (r
 		if t == reflect.TypeFor[Evidence]() {
 			inside, _, _ = strings.Cut(field.Tag.Get("json"), ",")
 		}
-		inner, changed := mapStrings(v.Field(i), inside, f)
+		inner, changed := m.of(v.Field(i), inside)
 		if !changed {
 			continue
 		}
@@ -97,7 +113,7 @@ func mapFields(v reflect.Value, where string, f func(where, s string) string) (r
 	return out, copied
 }
 
-func mapElements(v reflect.Value, where string, f func(where, s string) string) (reflect.Value, bool) {
+func (m stringMap) elements(v reflect.Value, where string) (reflect.Value, bool) {
 	switch v.Type().Elem().Kind() {
 	case reflect.String, reflect.Struct, reflect.Slice, reflect.Map, reflect.Pointer:
 	default:
@@ -105,7 +121,7 @@ func mapElements(v reflect.Value, where string, f func(where, s string) string) 
 	}
 	out, copied := v, false
 	for i := range v.Len() {
-		inner, changed := mapStrings(v.Index(i), where, f)
+		inner, changed := m.of(v.Index(i), where)
 		if !changed {
 			continue
 		}
@@ -118,14 +134,14 @@ func mapElements(v reflect.Value, where string, f func(where, s string) string) 
 	return out, copied
 }
 
-func mapEntries(v reflect.Value, where string, f func(where, s string) string) (reflect.Value, bool) {
+func (m stringMap) entries(v reflect.Value, where string) (reflect.Value, bool) {
 	if v.IsNil() {
 		return v, false
 	}
 	out, changed := reflect.MakeMapWithSize(v.Type(), v.Len()), false
 	for it := v.MapRange(); it.Next(); {
-		key, keyChanged := mapStrings(it.Key(), where, f)
-		value, valueChanged := mapStrings(it.Value(), where, f)
+		key, keyChanged := m.of(it.Key(), where)
+		value, valueChanged := m.of(it.Value(), where)
 		out.SetMapIndex(key, value)
 		changed = changed || keyChanged || valueChanged
 	}

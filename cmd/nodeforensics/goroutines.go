@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -102,16 +103,23 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 			return err
 		}
 	}
+	key, err := newRedactKey()
+	if err != nil {
+		return err
+	}
+	earlier := forensics.Evidence{Dumps: before}
+	forensics.Redact(&earlier, key, false)
+	forensics.Redact(&evidence, key, false)
+	masked := redact.New(key).Args("command lines", append([]string{"nodeforensics", "goroutines"}, names...))
 	analysis := forensics.Analyze(&evidence, goroutineChecks())
 	answer := goroutineAnswer{
 		Schema: goroutinesSchema, Findings: analysis.Findings, Diagnoses: analysis.Diagnoses,
 		Groups: groupsOf(evidence.Dumps), Problems: problemsOf(evidence.Dumps),
 	}
 	if f.diff {
-		answer.Changes = stackdump.Diff(groupsOf(before), answer.Groups)
+		answer.Changes = stackdump.Diff(groupsOf(earlier.Dumps), answer.Groups)
 	}
-	command := append([]string{"nodeforensics", "goroutines"}, names...)
-	r := report.New(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: command}, evidence, analysis)
+	r := report.New(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: masked}, evidence, analysis)
 	if err := a.export(f, r); err != nil {
 		return err
 	}
@@ -158,11 +166,9 @@ func (a *app) mountTable(e *forensics.Evidence, name string) error {
 	if err != nil {
 		return fmt.Errorf("--mountinfo %s: %w", name, err)
 	}
-	in := newInput(e)
-	if err := in.addMountinfo(name, text); err != nil {
+	if err := newInput(e).addMountinfo(name, text); err != nil {
 		a.complain("--mountinfo %s: %v", name, err)
 	}
-	forensics.Redact(e, in.key[:], false)
 	return nil
 }
 

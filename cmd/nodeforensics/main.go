@@ -20,6 +20,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
 
 // The exit statuses.
@@ -79,9 +81,11 @@ type app struct {
 	status   int
 }
 
-// complain prints one line, in which names of the node are safe to look at, and makes the exit status 1; the work goes on.
+// complain prints one line, in which names of the node are safe to look at and secrets are masked, and makes the exit status
+// 1; the work goes on.
 func (a *app) complain(format string, args ...any) {
-	a.err.printf("nodeforensics: %s\n", printable(fmt.Sprintf(format, args...)))
+	key, _ := newRedactKey() // without one, guesses could be tried against the placeholder
+	a.err.printf("nodeforensics: %s\n", printable(redact.New(key).Text("terminal", fmt.Sprintf(format, args...))))
 	a.status = exitFailed
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -44,6 +45,7 @@ func (a *app) examine(f flags) error {
 		return err
 	}
 	f.RedactKey = key
+	f.Command = redact.New(key).Args("command lines", f.Command) // the child may not live to mask it
 	evidence, err := a.collect(f, began)
 	switch cut := evidence.Collector.Interrupted; {
 	case err != nil:

@@ -5,39 +5,72 @@ import (
 	"strings"
 )
 
-// Args masks secrets in a command line. The slice is not changed; the result is never nil, and has as many elements.
+// Args masks secrets in a command line. The slice is not changed; the result is never nil. It has as many elements,
+// unless the command line is larger than [Redactor.Text] shows: then the last one says how much is missing.
 func (r *Redactor) Args(where string, argv []string) []string {
-	a := args{r: r, where: where, in: argv, out: make([]string, 0, len(argv))}
-	if len(argv) > 0 {
-		a.program = argv[0][strings.LastIndexByte(argv[0], '/')+1:]
-	}
-	for len(a.out) < len(argv) {
+	argv, dropped := firstArgs(argv)
+	a := args{r: r, where: where, in: r.knownPrograms(where, argv), out: make([]string, 0, len(argv)), fuel: newFuel(argv...)}
+	for len(a.out) < len(a.in) {
 		a.next()
 	}
+	if dropped > 0 {
+		a.add(cutNote(dropped))
+	}
 	return a.out
+}
+
+// firstArgs is what of a command line is shown, and how many bytes are not. The last one may be long itself.
+func firstArgs(argv []string) (shown []string, dropped int) {
+	size := 0
+	for i, arg := range argv {
+		if size += len(arg) + 1; size > fieldBudget {
+			for _, rest := range argv[i+1:] {
+				dropped += len(rest) + 1
+			}
+			return argv[:i+1], dropped
+		}
+	}
+	return argv, 0
+}
+
+// knownPrograms masks what the programs of a command line take for a secret.
+func (r *Redactor) knownPrograms(where string, argv []string) []string {
+	parts := secretsIn(r.programs, argv, false)
+	if len(parts) == 0 {
+		return argv
+	}
+	argv = slices.Clone(argv)
+	for _, p := range slices.Backward(parts) {
+		w := argv[p.word]
+		argv[p.word] = w[:p.from] + r.mask(where, "argument", w[p.from:p.to]) + w[p.to:]
+	}
+	return argv
 }
 
 type args struct {
 	r       *Redactor
 	where   string
-	program string
 	in, out []string
+	fuel    *int
 }
+
+func (a *args) text(s string) string { return a.r.text(a.where, s, a.fuel) }
 
 // next masks one argument, or a flag and its value.
 func (a *args) next() {
 	arg := a.in[len(a.out)]
 	name, value, assigned := strings.Cut(arg, "=")
 	switch {
+	case len(arg) > fieldBudget:
+		a.add(a.text(arg))
 	case assigned && a.assign(name, value):
 	case !strings.HasPrefix(arg, "-"):
-		a.add(a.r.Text(a.where, arg))
+		a.word(arg)
 	case strings.HasPrefix(arg, "-o") && len(arg) > 2 && assigned: // -opassword=x
-		a.add("-o" + a.r.Options(a.where, arg[2:]))
-	case a.attached(arg):
+		a.add("-o" + a.r.options(a.where, arg[2:], a.fuel))
 	case a.withValue(arg):
 	default:
-		a.add(a.r.Text(a.where, arg))
+		a.add(a.text(arg))
 	}
 }
 
@@ -45,22 +78,45 @@ func (a *args) add(masked ...string) { a.out = append(a.out, masked...) }
 
 func (a *args) mask(secret string) string { return a.r.mask(a.where, "argument", secret) }
 
+// word is for what is no flag: "password x" as arguments of its own.
+func (a *args) word(arg string) {
+	if len(a.out) > 0 && len(a.out)+1 < len(a.in) && len(arg) < reach && all(arg, isNameChar) && secretName(arg) {
+		if value := a.in[len(a.out)+1]; followsName(arg, value) {
+			a.add(arg, a.mask(value))
+			return
+		}
+	}
+	a.add(a.text(arg))
+}
+
+// followsName says whether what stands behind a name without a sign between them is its value.
+func followsName(name, value string) bool {
+	switch {
+	case harmless(value) || strings.HasPrefix(value, "-") || contains(proseWords, value):
+		return false
+	case isPasswordName(name):
+		return !strings.ContainsAny(value, " =")
+	}
+	return looksRandom(value)
+}
+
 // assign masks NAME=value and --name=value, and says whether it was one.
 func (a *args) assign(name, value string) bool {
 	switch flag := strings.TrimLeft(name, "-"); {
-	case strings.ContainsAny(flag, " \n/") || flag == "":
-		return false // a script, a path, a URL
+	case strings.ContainsAny(flag, " \n/:,{\"") || flag == "" || len(flag) > reach:
+		return false // a script, a path, a URL, a list
 	case flag == "o" || flag == "options" || flag == "opt":
-		a.add(name + "=" + a.r.Options(a.where, value))
+		a.add(name + "=" + a.r.options(a.where, value, a.fuel))
+	case isPlural(flag) && !looksSecret(value) && (!isPasswordName(flag) || all(value, isDigit)):
+		return false
 	case secretName(flag) || isKeyName(flag) && looksRandom(value):
 		if harmless(value) {
-			a.add(name + "=" + value)
-		} else {
-			a.add(name + "=" + a.mask(value))
+			return false
 		}
+		a.add(name + "=" + a.mask(value))
 	default:
 		inner, secret, nested := strings.Cut(value, "=") // --from-literal=password=x, --env=DB_PASSWORD=x
-		if !nested || strings.ContainsAny(inner, " \n/,") || !secretName(inner) || harmless(secret) {
+		if !nested || strings.ContainsAny(inner, " \n/,:;?{") || len(inner) > reach || !secretName(inner) && !isLiteral(flag) || harmless(secret) {
 			return false
 		}
 		a.add(name + "=" + inner + "=" + a.mask(secret))
@@ -68,14 +124,8 @@ func (a *args) assign(name, value string) bool {
 	return true
 }
 
-// attached masks -pSECRET, where the program takes it so.
-func (a *args) attached(arg string) bool {
-	if len(arg) < 3 || !strings.HasPrefix(arg, "-p") || !slices.Contains(passwordAttached, a.program) {
-		return false
-	}
-	a.add("-p" + a.mask(arg[2:]))
-	return true
-}
+// isLiteral is for "kubectl create secret generic x --from-literal=any=y".
+func isLiteral(flag string) bool { return strings.TrimLeft(flag, "-") == "from-literal" }
 
 // withValue masks a flag and the argument behind it, and says whether that is a value which holds a secret.
 func (a *args) withValue(flag string) bool {
@@ -85,15 +135,13 @@ func (a *args) withValue(flag string) bool {
 	value := a.in[len(a.out)+1]
 	name := strings.TrimLeft(flag, "-")
 	switch {
-	case a.takesSecret(flag, value):
+	case looksLikePassword(flag, value):
 		a.add(flag, a.mask(value))
 	case strings.HasPrefix(value, "-"): // the next flag
 		return false
 	case flag == "-o" || flag == "--options" || flag == "--opt":
-		a.add(flag, a.r.Options(a.where, value))
-	case (secretName(name) || isKeyName(name) && looksRandom(value)) && !harmless(value):
-		a.add(flag, a.mask(value))
-	case (flag == "-v" || flag == "--value") && a.afterSecretName(): // iscsiadm -n node.session.auth.password -v x
+		a.add(flag, a.r.options(a.where, value, a.fuel))
+	case (secretName(name) || isKeyName(name) && looksRandom(value)) && !harmless(value) && (!isPlural(name) || looksSecret(value)):
 		a.add(flag, a.mask(value))
 	case slices.Contains(userFlags, flag):
 		i := strings.IndexAny(value, ":%")
@@ -103,7 +151,7 @@ func (a *args) withValue(flag string) bool {
 		a.add(flag, value[:i+1]+a.mask(value[i+1:]))
 	case flag == "-e" || flag == "--env" || flag == "--from-literal" || flag == "--set":
 		inner, secret, ok := strings.Cut(value, "=")
-		if !ok || !secretName(inner) || harmless(secret) {
+		if !ok || strings.ContainsAny(inner, " ,") || !secretName(inner) && !isLiteral(flag) || harmless(secret) {
 			return false
 		}
 		a.add(flag, inner+"="+a.mask(secret))
@@ -113,55 +161,15 @@ func (a *args) withValue(flag string) bool {
 	return true
 }
 
-// afterSecretName says whether the argument before the last one is the name of a secret.
-func (a *args) afterSecretName() bool {
-	i := len(a.out) - 1
-	return i >= 0 && secretName(a.in[i])
+// userFlags take "user:password" or "user%password".
+var userFlags = []string{
+	"-u", "-U", "--user", "--username", "--proxy-user", "--creds", "--src-creds", "--dest-creds", "--basic-auth",
 }
 
-// The programs for which -p is a password, and is written together with it.
-var (
-	passwordFlag = []string{
-		"sshpass", "docker", "podman", "nerdctl", "crictl", "ctr", "oc", "helm", "skopeo", "buildah", "mongo",
-		"mongosh", "mongodump", "az",
-		"kinit", "htpasswd", "influx", "rabbitmqctl", "smbclient", "mount.cifs",
-	}
-	passwordAttached = []string{
-		"sshpass", "mysql", "mysqldump", "mysqladmin", "mysqlcheck", "mariadb", "mariadb-dump", "mariadb-admin", "7z",
-		"7za",
-	}
-	// userFlags take "user:password" or "user%password".
-	userFlags = []string{
-		"-u", "-U", "--user", "--username", "--proxy-user", "--creds", "--src-creds", "--dest-creds", "--basic-auth",
-	}
-)
-
-// otherFlags are short flags of single programs that take a password.
-var otherFlags = map[string]string{
-	"ldapsearch": "-w", "ldapmodify": "-w", "ldapadd": "-w", "redis-cli": "-a", "redis-benchmark": "-a", "ipmitool": "-P", "wpa_passphrase": "-k",
-	"cqlsh": "-p", "curlftpfs": "-p", "sqlcmd": "-P", "pscp": "-pw", "plink": "-pw",
-}
-
-// takesSecret says whether a short flag of this program is followed by a secret. Of programs that are not known, -p is
-// one if its value cannot be a port, a path, or another word that people write there.
-func (a *args) takesSecret(flag, value string) bool {
-	switch {
-	case value == "" || harmless(value):
-		return false
-	case flag == otherFlags[a.program]:
-		return true
-	case flag == "-p" && slices.Contains(passwordFlag, a.program):
-		return !isPortMapping(value)
-	case flag == "-p":
-		return len(value) >= 6 && !strings.ContainsAny(value, "/:,") && strings.ContainsAny(value, "0123456789!#$%&*+?@^~") &&
-			!isWord(value) && !all(value, func(c byte) bool { return isDigit(c) || c == '.' || c == '-' })
-	}
-	return false
-}
-
-// isPortMapping is for "docker run -p 127.0.0.1:8080:80/tcp".
-func isPortMapping(value string) bool {
-	return all(strings.TrimSuffix(strings.TrimSuffix(value, "/tcp"), "/udp"), func(c byte) bool {
-		return isDigit(c) || strings.IndexByte(".:-[]", c) >= 0
-	})
+// looksLikePassword is for -p of programs that are not known: it takes a password if the value cannot be a port, a path,
+// or another word that people write there.
+func looksLikePassword(flag, value string) bool {
+	return flag == "-p" && len(value) >= 6 && !harmless(value) && !strings.ContainsAny(value, "/:,") &&
+		strings.ContainsAny(value, "0123456789!#$%&*+?@^~") && !isWord(value) &&
+		!all(value, func(c byte) bool { return isDigit(c) || c == '.' || c == '-' })
 }

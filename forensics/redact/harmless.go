@@ -11,29 +11,53 @@ func harmless(value string) bool {
 	if len(value) > harmlessLimit {
 		return false
 	}
-	value = plain(value)
+	if strings.ContainsAny(value, `\%`) {
+		value = plain(value)
+	}
 	switch strings.ToLower(value) {
 	case "", "-", "~", "|", ">", "true", "false", "null", "nil", "none", "yes", "no", "on", "off",
-		"redacted", "masked", "hidden", "omitted", "enabled", "disabled", "undefined", "unset", "n/a", "optional", "required":
+		"redacted", "masked", "hidden", "omitted", "enabled", "disabled", "undefined", "unset", "n/a", "optional", "required",
+		"ok", "invalid", "missing", "expired", "empty", "chauthtok":
 		return true
 	}
 	switch {
 	case all(value, isDigit):
 		return len(value) <= 3
-	case strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">"), // <redacted>, <nil>, <set to the key "x" of y>
+	case strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">") && !mixed(value), // <redacted>, <nil>
+		strings.HasPrefix(value, "<set to"), // kubectl: <set to the key "x" of y>
 		strings.HasPrefix(value, "$") && isReference(value),
-		strings.HasPrefix(value, "{") || strings.HasPrefix(value, "["),                   // a structure, searched by itself
+		isStructure(value), // searched by itself
 		strings.HasPrefix(value, "0x") && all(value[2:], isLowerHex) && len(value) <= 18, // a pointer
 		strings.Trim(value, "*") == "", strings.Trim(value, "xX") == "", strings.Trim(value, ".") == "":
 		return true
 	}
-	return isPath(value)
+	return isPath(value) || isFileName(value)
 }
 
-// isReference is for "$NAME", "${NAME}", "$(NAME)" and "%s".
+// isFileName is for files of keys and configurations that are named without a directory.
+func isFileName(value string) bool {
+	dot := strings.LastIndexByte(value, '.')
+	return dot > 0 && all(value, isNameChar) && contains(fileEnds, value[dot+1:])
+}
+
+var fileEnds = []string{"pem", "key", "crt", "cer", "p12", "pfx", "jks", "json", "yaml", "yml", "conf", "cfg", "kubeconfig"}
+
+// isReference is for "$NAME", "${NAME}", "$(NAME)" and "%s". A word in small letters with a number behind it may be a
+// password that begins with a dollar sign.
 func isReference(value string) bool {
 	inner := strings.Trim(value[1:], "{}()")
-	return inner != "" && !isDigit(inner[0]) && all(inner, func(c byte) bool { return isNameChar(c) && c != '-' && c != '.' })
+	if inner == "" || isDigit(inner[0]) || !all(inner, func(c byte) bool { return isNameChar(c) && c != '-' && c != '.' }) {
+		return false
+	}
+	return !mixed(inner) || strings.Contains(inner, "_") || strings.ToUpper(inner) == inner || secretName(inner)
+}
+
+// isStructure says whether a value begins one of Go or JSON, rather than being a password that begins with a brace.
+func isStructure(value string) bool {
+	if strings.HasPrefix(value, "[") {
+		return true
+	}
+	return strings.HasPrefix(value, "{") && (len(value) < 4 || strings.ContainsAny(value, ":=\"' "))
 }
 
 // topDirs are the directories that the path of a file with a secret begins with. A secret in base64 may begin with a
@@ -72,9 +96,9 @@ func isPathChar(c byte) bool {
 
 // isObject is for "namespace/name" and "name", as Kubernetes allows them: no upper case, no other separators.
 func isObject(value string) bool {
-	namespace, name, _ := strings.Cut(value, "/")
+	namespace, name, pair := strings.Cut(value, "/")
 	isName := func(c byte) bool { return isLower(c) || isDigit(c) || c == '-' || c == '.' }
-	return all(namespace, isName) && all(name, isName) && len(namespace) < 64 && len(name) < 254
+	return all(namespace, isName) && (all(name, isName) || !pair) && len(namespace) < 64 && len(name) < 254
 }
 
 // looksRandom says whether a value looks like a generated one: long, of letters in both cases and digits, and no path.
@@ -83,8 +107,11 @@ func looksRandom(value string) bool {
 	if len(value) < 16 || !all(value, isBase64) {
 		return false
 	}
-	var lower, upper, digit int
+	var lower, upper, digit, changes int
 	for i := range len(value) {
+		if i > 0 && isUpper(value[i]) != isUpper(value[i-1]) {
+			changes++
+		}
 		switch c := value[i]; {
 		case isLower(c):
 			lower++
@@ -94,5 +121,5 @@ func looksRandom(value string) bool {
 			digit++
 		}
 	}
-	return lower > 1 && upper > 1 && digit > 1 && len(value)-lower-upper-digit <= len(value)/8
+	return lower > 1 && upper > 1 && (digit > 1 || digit == 1 && changes > len(value)/5 || len(value) > 20 && changes > len(value)/3) && len(value)-lower-upper-digit <= len(value)/8
 }

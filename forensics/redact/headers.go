@@ -23,24 +23,32 @@ func (f *finding) authorization(from, to int) {
 		i++
 	}
 	scheme := span(f.s, i, func(c byte) bool { return isAlnum(c) || c == '-' })
-	start := span(f.s, scheme, isBlank)
-	if start == scheme {
+	start := span(f.s, span(f.s, scheme, isBackslash), isBlank)
+	if !isBlank(at(f.s, start-1)) {
 		start = i // a token without a scheme
 	}
-	end := wordEnd(f.s, start)
+	end := f.wordEnd(start)
 	if at(f.s, start) == '<' {
 		return // <masked>
 	}
-	if params := paramsEnd(f.s, start); params > end {
+	if params := f.paramsEnd(start); params > end {
 		end = params // Digest, AWS4-HMAC-SHA256
 	}
-	if start < end && !harmless(f.s[start:end]) && (start != i || !isWord(f.s[start:end])) {
+	known := contains(schemes, f.s[i:scheme])
+	if start < end && !harmless(f.s[start:end]) && (known || !isWord(f.s[start:end])) && (start != i || !isWord(f.s[start:end])) {
 		f.add("authorization", start, end)
 	}
 }
 
+// schemes are those of the register of IANA, and those of services that have one of their own.
+var schemes = []string{
+	"basic", "bearer", "digest", "negotiate", "ntlm", "token", "apikey", "api-key", "key", "hawk", "hoba", "mutual", "scram-sha-1",
+	"scram-sha-256", "oauth", "privatetoken", "aws", "aws4-hmac-sha256", "sharedkey", "sharedkeylite", "signature", "splunk", "dpop", "jwt",
+}
+
 // paramsEnd returns where a list like `username="a", response="b"` ends, or i where there is none.
-func paramsEnd(s string, i int) int {
+func (f *finding) paramsEnd(i int) int {
+	s := f.s
 	for end := i; ; {
 		equals := span(s, end, isNameChar)
 		if equals == end || at(s, equals) != '=' {
@@ -51,7 +59,7 @@ func paramsEnd(s string, i int) int {
 				i++
 			}
 		} else {
-			i = wordEnd(s, equals+1)
+			i = f.wordEnd(equals + 1)
 		}
 		if at(s, i) != ',' {
 			return i
@@ -134,7 +142,7 @@ func (f *finding) cookies(from, to int) {
 	case at(f.s, i) == '<': // <none>
 		return
 	default:
-		v = value{from: i, to: wordEnd(f.s, i)}
+		v = value{from: i, to: f.wordEnd(i)}
 	}
 	if text := f.s[v.from:v.to]; !harmless(text) && !all(text, isDigit) {
 		f.add("cookie", v.from, v.to)
@@ -148,7 +156,7 @@ func (f *finding) signature(from, to int) {
 	}
 	end := span(f.s, to, func(c byte) bool { return isBase64(c) || c == '%' || c == '=' || c == '.' })
 	if p := placeholderAt(f.s, to); p > 0 {
-		end = wordEnd(f.s, to)
+		end = f.wordEnd(to)
 	}
 	if end-to >= 8 {
 		f.add("signature", to, end)

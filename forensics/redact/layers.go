@@ -48,13 +48,17 @@ func (f *finding) layers() {
 // below adds what is found in a layer.
 func (f *finding) below(l *layer) {
 	text := l.text.String()
+	f.spend(2 * len(text))
 	if text == f.s {
 		return // nothing was escaped
 	}
 	l.from = append(l.from, int32(len(f.s)))
-	inner := look(f.machine, text, f.layer+1, f.depth)
+	inner := look(f.r, text, f.layer+1, f.depth, f.fuel)
 	if inner == nil {
 		return
+	}
+	if inner.cut < len(text) {
+		f.cut = min(f.cut, int(l.from[inner.cut]))
 	}
 	for _, x := range inner.secrets {
 		f.secrets = append(f.secrets, secret{int(l.from[x.from]), int(l.from[x.to]), x.rule})

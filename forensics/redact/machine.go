@@ -79,15 +79,17 @@ func (m *machine) link() {
 	}
 }
 
-// scan calls report for every trigger in s, in the order of their ends.
-func (m *machine) scan(s string, report func(index, end int)) {
+// scan calls report for every trigger in s, in the order of their ends, until it returns false.
+func (m *machine) scan(s string, report func(index, end int) bool) {
 	at := 0
 	for i := range len(s) {
 		to := m.next[at<<8|int(s[i])]
 		at = int(to &^ reports)
 		if to&reports != 0 {
 			for _, index := range m.ends[at] {
-				report(index, i+1)
+				if !report(index, i+1) {
+					return
+				}
 			}
 		}
 	}

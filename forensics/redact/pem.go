@@ -13,7 +13,7 @@ func (f *finding) privateKey(from, to int) {
 	if begin < 0 || dashes < 0 || !strings.HasPrefix(f.s[to:], " KEY") {
 		return
 	}
-	start := span(f.s, to+dashes+len("-----"), isSpace)
+	start := span(f.s, to+dashes+len("-----"), func(c byte) bool { return isSpace(c) || c == '|' })
 	f.add("private-key", start, f.pemEnd(start))
 }
 
@@ -28,7 +28,7 @@ func (f *finding) pemEnd(start int) int {
 		if p := placeholderAt(f.s, i); p > 0 {
 			word = p
 		}
-		if next := at(f.s, word); word == i || word < len(f.s) && !isSpace(next) && !isQuote(next) && next != '\\' && next != '&' {
+		if next := at(f.s, word); word == i || word < len(f.s) && !isSpace(next) && !isQuote(next) && next != '\\' && next != '&' && next != '|' {
 			break
 		}
 		end = word

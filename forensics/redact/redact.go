@@ -25,8 +25,9 @@ import (
 // A Redactor masks secrets. Use [New]. Its methods may be called by several goroutines at once. Each takes where, the
 // kind of place that the ledger counts by ("command lines", "mount cifs").
 type Redactor struct {
-	key     []byte
-	machine *machine
+	key      []byte
+	machine  *machine
+	programs map[string]program
 
 	mu     sync.Mutex
 	ledger map[entry]int
@@ -44,8 +45,20 @@ type LedgerEntry struct {
 // New returns a Redactor whose placeholders are keyed with key: random bytes, new for each run, so that nobody can try
 // guesses against them. Without a key the placeholders can be guessed back; that is for tests.
 func New(key []byte) *Redactor {
-	return &Redactor{key: slices.Clone(key), machine: newMachine(triggers()), ledger: map[entry]int{}}
+	t := sharedTables()
+	return &Redactor{key: slices.Clone(key), machine: t.machine, programs: t.programs, ledger: map[entry]int{}}
 }
+
+// tables are the same for every Redactor, and never change.
+type tables struct {
+	machine  *machine
+	programs map[string]program
+}
+
+var sharedTables = sync.OnceValue(func() tables {
+	programs := readPrograms()
+	return tables{newMachine(triggers(programs)), programs}
+})
 
 // Ledger lists what has been masked so far, sorted by place and rule.
 func (r *Redactor) Ledger() []LedgerEntry {

@@ -9,15 +9,20 @@ type value struct {
 }
 
 // valueAt returns the value that begins at s[i].
-func valueAt(s string, n name, sep separation, i int) value {
+func (f *finding) valueAt(n name, sep separation, i int) value {
+	s := f.s
 	if at(s, i) == '[' && placeholderAt(s, i) < 0 {
 		if v, ok := bytesAt(s, i); ok {
 			return v
 		}
-		if c := at(s, i+1); isQuote(c) || isAlnum(c) { // the values of a header: "X-Token":["x"]
+		if v, ok := listAt(s, i); ok { // the values of a header: "X-Token":["x"]
+			return v
+		}
+		if isAlnum(at(s, i+1)) {
 			i++
 		}
 	}
+	i = yamlTag(s, i)
 	if v, ok := quotedAt(s, i); ok {
 		if sep == equals && !n.quoted && closesBefore(s, i) {
 			return value{}
@@ -36,20 +41,51 @@ func valueAt(s string, n name, sep separation, i int) value {
 		if v, ok := blockAt(s, n, i); ok {
 			return v
 		}
+		if sep == pair && at(s, i-1) != ':' || sep == pair && at(s, n.next) == ' ' {
+			break // within a line
+		}
 		if !n.quoted && startsLine(s, n) && (sep != equals || sentence(s, i)) || sep == pair {
 			return value{from: i, to: lineEnd(s, i)}
 		}
 	}
 	if at(s, i) == '<' { // <nil>, <redacted>
-		if end := strings.IndexAny(s[i:], ">\n"); end > 0 && s[i+end] == '>' {
+		if end := strings.IndexAny(s[i:min(len(s), i+reach)], ">\n"); end > 0 && s[i+end] == '>' {
 			return value{from: i, to: i + end + 1}
 		}
 	}
-	end := wordEnd(s, i)
-	if sep == loose && at(s, end) == ':' && all(s[i:end], isNameChar) {
+	end := f.wordEnd(i)
+	if sep == loose && at(s, end) == ':' && all(s[i:end], isNameChar) && (!isPasswordName(n.text) || !isBlank(at(s, end+1)) || !mixed(s[i:end])) {
 		return value{} // the next name of a structure: {Password: Token:}
 	}
+	if sep == loose && isBlank(at(s, i-1)) && beginsField(s[i:end]) && afterField(s, n.start) {
+		return value{}
+	}
 	return value{from: i, to: end}
+}
+
+// beginsField says whether a word is the next field of a structure as Go prints it, "Insecure:true", behind an empty one.
+func beginsField(word string) bool {
+	colon := strings.IndexByte(word, ':')
+	return colon > 0 && isUpper(word[0]) && all(word[:colon], isAlnum)
+}
+
+// afterField says whether the word before a name is a field of a structure.
+func afterField(s string, i int) bool {
+	first := max(0, i-4*reach)
+	end := first + spanBack(s[first:i], i-first, isBlank)
+	start := first + spanBack(s[first:end], end-first, func(c byte) bool { return c > ' ' })
+	return end < i && strings.IndexByte(s[start:end], ':') > 0
+}
+
+// yamlTag skips what YAML has before a value: "!!str x", ">- x".
+func yamlTag(s string, i int) int {
+	if strings.HasPrefix(s[i:], "!!str ") {
+		return i + len("!!str ")
+	}
+	if (strings.HasPrefix(s[i:], ">- ") || strings.HasPrefix(s[i:], "|- ")) && at(s, i+3) > ' ' {
+		return i + 3
+	}
+	return i
 }
 
 // quotedAt returns a quoted value. Without a closing quote in the same line, the rest of the line belongs to it.
@@ -57,6 +93,11 @@ func quotedAt(s string, i int) (value, bool) {
 	quote := at(s, i)
 	if !isQuote(quote) {
 		return value{}, false
+	}
+	if triple := s[i:min(len(s), i+3)]; triple == `"""` || triple == "'''" { // TOML
+		if end := strings.Index(s[i+3:], triple); end > 0 && strings.IndexByte(s[i+3:i+3+end], '\n') < 0 {
+			return value{from: i + 3, to: i + 3 + end, quoted: true}, true
+		}
 	}
 	for j := i + 1; j < len(s) && s[j] != '\n'; j++ {
 		if p := placeholderAt(s, j); p > 0 {
@@ -67,6 +108,9 @@ func quotedAt(s string, i int) (value, bool) {
 		case '\\':
 			j++
 		case quote:
+			if isAlnum(at(s, j+1)) && isPasswordEnd(s[j-1]) && s[j-1] != '=' && strings.IndexByte(s[j+1:min(len(s), j+reach)], quote) > 0 {
+				continue // an unescaped one in the middle
+			}
 			return value{from: i + 1, to: j, quoted: true}, true
 		}
 	}
@@ -75,6 +119,20 @@ func quotedAt(s string, i int) (value, bool) {
 		end = len(s) - i
 	}
 	return value{from: i + 1, to: i + end, quoted: true}, true
+}
+
+// listAt is for quoted values in brackets: from the first one to the end of the last one.
+func listAt(s string, i int) (value, bool) {
+	v, ok := quotedAt(s, i+1)
+	for ok && v.to < len(s) {
+		next := span(s, v.to+1, func(c byte) bool { return c == ',' || isBlank(c) })
+		more, found := quotedAt(s, next)
+		if !found || next == v.to+1 {
+			break
+		}
+		v.to = more.to
+	}
+	return v, ok
 }
 
 // bytesAt is for bytes as Go prints them: "[104 117]", "[]uint8{0x68, 0x75}".
@@ -171,7 +229,19 @@ func blockAt(s string, n name, i int) (value, bool) {
 
 // wordEnd returns where a value without quotes ends: at a blank, at a quote that closes what is around it, or at a
 // separator behind which another assignment begins. Anything else may be part of a secret.
-func wordEnd(s string, i int) int {
+func (f *finding) wordEnd(i int) int {
+	if i < f.word.from || i >= f.word.to { // else it has been gone through
+		f.word.from, f.word.to = i, rawWordEnd(f.s, i)
+		f.spend(f.word.to - i)
+	}
+	end := f.word.to
+	for end > i && strings.IndexByte(".,;:!?", f.s[end-1]) >= 0 {
+		end--
+	}
+	return end
+}
+
+func rawWordEnd(s string, i int) int {
 	end := i
 	for end < len(s) && !isSpace(s[end]) {
 		if p := placeholderAt(s, end); p >= 0 {
@@ -188,9 +258,6 @@ func wordEnd(s string, i int) int {
 		if end = max(end+1, span(s, end, isBackslash)); strings.IndexByte(")]}>", c) >= 0 {
 			end = max(end, closers)
 		}
-	}
-	for end > i && strings.IndexByte(".,;:!?", s[end-1]) >= 0 {
-		end--
 	}
 	return end
 }
