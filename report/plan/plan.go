@@ -144,7 +144,7 @@ func (s *script) declineAll(why string) {
 func (s *script) pod(d kubelet.PodDir, why string) {
 	s.put("")
 	s.comment("---- pod %s: %s", s.title(d.UID), why)
-	if reason := unfit(s.e, d); reason != "" {
+	if reason := unfit(s.e, d, len(s.model.PodMounts(d.UID))); reason != "" {
 		s.decline(d.Path, reason)
 		return
 	}

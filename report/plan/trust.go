@@ -41,6 +41,7 @@ const (
 const (
 	defaultRoot = "/var/lib/kubelet"
 	maxPodDirs  = 10_000  // more are never read
+	maxPerPod   = 2000    // volumes and subpaths, and mounts
 	maxScript   = 8 << 20 // bytes; nobody reads more
 )
 
@@ -72,8 +73,10 @@ func root(e *forensics.Evidence) string {
 }
 
 // unfit says why the directory of a pod is none that a script can be about.
-func unfit(e *forensics.Evidence, d kubelet.PodDir) string {
+func unfit(e *forensics.Evidence, d kubelet.PodDir, mounted int) string {
 	switch {
+	case max(len(d.Volumes)+len(d.Subpaths)+len(d.Unknown), mounted) > maxPerPod:
+		return "it has more volumes or mounts than any pod has"
 	case !podUID.MatchString(d.UID):
 		return "the directory is not named after the UID of a pod"
 	case d.Path != path.Join(root(e), "pods", d.UID):

@@ -53,7 +53,9 @@ func TestScriptLosesNothing(t *testing.T) {
 			disk := everything(tr)
 			device := backing(t, disk)
 			before := sums(t, tr.root)
-			out, status := tr.run(plan(t, tr.report(version)), "--apply")
+			script := plan(t, tr.report(version))
+			shellcheck(t, script)
+			out, status := tr.run(script, "--apply")
 			if status != 3 {
 				t.Errorf("exit status %d; want 3", status)
 			}
@@ -254,7 +256,6 @@ func TestScriptRefuses(t *testing.T) {
 			slices.SortFunc(r.Evidence.PodDirs, func(a, b kubelet.PodDir) int { return strings.Compare(a.UID, b.UID) }) // the live one first
 			tc.change(&r)
 			script := plan(t, r)
-			shellcheck(t, script)
 			before := sums(t, tr.root)
 			out, status := tr.run(script, "--apply")
 			if status != tc.status || !strings.Contains(out, tc.says) {
