@@ -53,7 +53,7 @@ func usable(e *forensics.Evidence) error {
 	case e.Root != "/":
 		return fmt.Errorf("the report is of files below %q, not of a node that runs", visible(e.Root))
 	case !nodeName.MatchString(e.Node.Name):
-		return fmt.Errorf("node name %q", visible(e.Node.Name))
+		return fmt.Errorf("node name %q: none that a script can compare (--redact=strict masks it)", visible(e.Node.Name))
 	case e.Collected.Unix() <= 0 || e.Node.Boot == nil || e.Node.Boot.Unix() <= 0:
 		return errors.New("the report does not say when it was made, and when the node was booted")
 	case len(e.PodDirs) > maxPodDirs:
