@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,8 @@ func TestScriptSiblings(t *testing.T) {
 	for _, name := range []string{nfs + "-2", nfs + "2", strings.TrimSuffix(nfs, "a"), csi + "/mount-2"} {
 		tr.mount(uidA, name, "tmpfs", "tmpfs", 0)
 	}
+	must(t, os.Mkdir(filepath.Join(tr.root, "pod"), 0o750))
+	tr.mountAt(filepath.Join(tr.root, "pod"), "tmpfs", "tmpfs", 0)
 	sleeper(tr, filepath.Dir(tr.write(uidA+"-evil", nfs, "")))
 	out, status := tr.run(script, "--apply")
 	for _, says := range []string{"umount -c " + disk, "rmdir " + filepath.Join(tr.pod(uidA), nfs)} {
