@@ -18,13 +18,16 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `plan reads a report's JSON and prints a POSIX shell script that cleans up what pods that are gone have left on the node:
 mounts, empty volume directories, vol_data.json of CSI volumes, files of subpaths. - is standard input.
 
-The script is to be read, and then run on the node. Without --apply it changes nothing. Before each step it looks again
+The script is to be read, and then run on the node, within an hour of the report. Without --apply it changes nothing. It works
+below /var/lib/kubelet only, unless you give it another --kubelet-root, and uses no network. Before each step it looks again
 whether the pod is still gone, whether anything uses its directory, and whether something is mounted there in any mount
 namespace. It never deletes data: what a volume holds is at most moved aside (--move-data DIR), and refused otherwise.`,
 		Example: `  nodeforensics plan nodeforensics-node-1-….json > plan.sh
   sh plan.sh                                    say what would be done
   sh plan.sh --apply                            do it
-  sh plan.sh --apply --move-data /var/lib/left  and move left data there`,
+  kubectl get pods -A -o json > pods.json       on any machine
+  sh plan.sh --apply --pods pods.json --move-data /var/lib/left
+                                                and move left data there, if the pods are not in that list`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := readFile(args[0])

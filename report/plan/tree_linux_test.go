@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/shirou/gopsutil/v3/host"
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -45,11 +47,20 @@ func newTree(t *testing.T) tree {
 	if os.Geteuid() != 0 {
 		t.Skip("the script, and mounting, need root")
 	}
-	root, err := filepath.EvalSymlinks(t.TempDir())
+	root, err := filepath.EvalSymlinks(shortDir(t))
 	must(t, err)
 	tr := tree{t, filepath.Join(root, "kubelet")}
 	tr.write(uidLive, "volumes/kubernetes.io~empty-dir/cache/data", "in use")
 	return tr
+}
+
+// shortDir is a directory of the test, without the test's name, which is no name that a kubelet's root has.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "plan")
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	return dir
 }
 
 func (tr tree) pod(uid string) string { return filepath.Join(tr.root, "pods", uid) }
@@ -105,13 +116,18 @@ func (tr tree) report(version string) report.Report {
 	must(tr.t, err)
 	defer func() { _ = fsys.Close() }()
 	e := forensics.NewEvidence()
-	e.Root, e.Collected = "/", time.Now().UTC().Add(time.Minute)
+	e.Root, e.Collected = "/", time.Now().UTC().Add(time.Minute) // so that a change of the test is not taken for one of the kubelet
 	e.Node.Name, err = os.Hostname()
 	must(tr.t, err)
+	seconds, err := host.BootTime()
+	must(tr.t, err)
+	boot := time.Unix(int64(seconds), 0)
+	e.Node.Boot = &boot
 	e.Mounts, err = mounts.Read(tr.t.Context(), fsys, os.Getpid())
 	must(tr.t, err)
 	e.PodDirs, err = kubelet.Walk(tr.t.Context(), fsys, e.Mounts.Index(), tr.root, kubelet.WalkOptions{})
 	must(tr.t, err)
+	e.Health = mounts.Check(tr.t.Context(), e.Mounts.Index(), tr.mounted(e.Mounts), mounts.CheckOptions{HungAfter: time.Second})
 	e.Kubelet = &kubelet.Instance{PID: 1, Version: version, RootDir: tr.root, CanonicalRoot: tr.root}
 	e.Pods = []kubelet.Pod{{UID: uidLive, Namespace: "default", Name: "web", Source: "kubelet"}}
 	for _, source := range []string{
@@ -122,8 +138,34 @@ func (tr tree) report(version string) report.Report {
 	return report.New(report.Tool{Name: "test"}, e, forensics.Analysis{})
 }
 
-// run runs a script and returns what it printed, and its exit status.
+// mounted are the mounts below the tree.
+func (tr tree) mounted(table mounts.Table) []mounts.Mount {
+	return slices.DeleteFunc(slices.Clone(table.Mounts), func(m mounts.Mount) bool { return !strings.HasPrefix(m.MountPoint, tr.root+"/") })
+}
+
+// podList is a file with the pods that exist.
+func (tr tree) podList(uids ...string) string {
+	tr.t.Helper()
+	text := `{"kind":"PodList","items":[`
+	for i, uid := range uids {
+		if i > 0 {
+			text += ","
+		}
+		text += `{"metadata":{"uid":"` + uid + `"}}`
+	}
+	name := filepath.Join(tr.t.TempDir(), "pods.json")
+	must(tr.t, os.WriteFile(name, []byte(text+"]}\n"), 0o600))
+	return name
+}
+
+// run runs a script with the kubelet's root and a list of the pod that lives, and returns what it printed, and its exit status.
 func (tr tree) run(script []byte, args ...string) (string, int) {
+	tr.t.Helper()
+	return tr.start(script, append([]string{"--kubelet-root", tr.root, "--pods", tr.podList(uidLive)}, args...)...)
+}
+
+// start runs a script with nothing but its directory for copies.
+func (tr tree) start(script []byte, args ...string) (string, int) {
 	tr.t.Helper()
 	dir := tr.t.TempDir()
 	name := filepath.Join(dir, "plan.sh")

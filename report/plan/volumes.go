@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// unmounts writes the steps for all mounts of a pod's volumes.
+func (s *script) unmounts(d kubelet.PodDir, left []kubelet.Leftover) {
+	ofVolume, missing := map[string]bool{}, map[string]bool{}
+	for _, l := range left {
+		for _, point := range l.MountPoints {
+			ofVolume[point], missing[point] = l.Volume != nil || l.Subpath != nil, true
+		}
+	}
+	for _, m := range slices.Backward(s.model.PodMounts(d.UID)) { // several may lie on one point
+		if known, ok := ofVolume[m.MountPoint]; ok {
+			delete(missing, m.MountPoint)
+			s.unmount(d, m, known)
+		}
+	}
+	for _, point := range slices.Sorted(maps.Keys(missing)) {
+		s.put("")
+		s.decline(point, "it is mounted, but not in the mount table that was read: perhaps only in the kubelet's mount namespace")
+	}
+}
+
+func (s *script) unmount(d kubelet.PodDir, m mounts.Mount, ofVolume bool) {
+	s.put("")
+	s.comment("%s from %s is still mounted, and nobody else unmounts it.", m.FSType, m.Source)
+	s.comment("risk: none while it is in use, umount then fails; a CSI driver is not told, and the volume stays staged and attached")
+	if !ofVolume {
+		s.decline(m.MountPoint, "no kubelet mounts anything here: find out who did")
+		return
+	}
+	if !s.target(d, m.MountPoint, mountPath) {
+		return
+	}
+	if reason := s.keepMounted(d, m); reason != "" {
+		s.put("step leave-mounted " + word(reason))
+		return
+	}
+	s.put("step unmount " + m.Device + " " + m.FSType)
+}
+
+// keepMounted says why a mount must not be unmounted: what is in it would be lost, or it is not known that its file system
+// answers, which unmounting asks it to. The class in the report is not believed.
+func (s *script) keepMounted(d kubelet.PodDir, m mounts.Mount) string {
+	inMemory := mounts.ClassOf(m.FSType) == mounts.ClassMemory
+	h, _ := s.model.Health(m.Device)
+	switch {
+	case !device.MatchString(m.Device) || !fsType.MatchString(m.FSType):
+		return "the report does not say what is mounted there"
+	case inMemory && m.FSType != "devtmpfs" && !s.isCopy(d, m.Device):
+		return "it is in memory only: unmounting it destroys what is in it. If nobody needs that, umount -c does it"
+	case inMemory || h.Status == mounts.StatusOK:
+		return ""
+	case h.Status == mounts.StatusNotProbed:
+		return "nobody has asked whether its file system answers, and umount would wait for it: make a report that probes mounts"
+	}
+	return "its file system does not answer as it should (" + string(h.Status) + "), and umount would wait for it: see the steps for it in the report"
+}
+
+// isCopy says that a file system in memory holds what the API server has, too.
+func (s *script) isCopy(d kubelet.PodDir, device string) bool {
+	return slices.ContainsFunc(s.model.PodMounts(d.UID), func(m mounts.Mount) bool {
+		plugin := path.Base(path.Dir(m.MountPoint))
+		return m.Device == device && slices.Contains([]string{
+			"kubernetes.io~secret", "kubernetes.io~projected", "kubernetes.io~downward-api", "kubernetes.io~configmap",
+		}, plugin)
+	})
+}
+
+// leftover writes the step for one leftover, with its class, its reason and its risk.
+func (s *script) leftover(d kubelet.PodDir, l kubelet.Leftover) {
+	s.put("")
+	s.comment("%s: %s", l.Class, l.Why)
+	switch l.Class {
+	case kubelet.LiveMount, kubelet.SubpathMountLeft, kubelet.BlockLeft:
+		s.afterUnmount(d, l)
+	case kubelet.CSIVolDataLeft:
+		s.removeVolData(d, l)
+	case kubelet.DataLeft:
+		s.moveData(d, l)
+	case kubelet.SubpathFileLeft:
+		switch {
+		case l.Holds:
+			s.moveData(d, l)
+		case l.Fate == kubelet.FateHeals:
+			s.heals(l)
+		default:
+			s.removeTarget(d, l)
+		}
+	case kubelet.EmptyDirLeft:
+		s.emptyDir(d, l)
+	case kubelet.ASWUncertain:
+		s.comment("risk: a restart loses what the kubelet knows and its goroutines. Containers go on; FUSE servers in its cgroup die with it")
+		s.decline(l.Path, "only a restart of the kubelet makes it go. Before that save evidence: nodeforensics --out DIR")
+	case kubelet.LeftUnread:
+		s.decline(l.Path, l.Why)
+	default: // SelfHeals, Pending
+		s.heals(l)
+	}
+}
+
+func (s *script) heals(l kubelet.Leftover) { s.note(l, "the kubelet removes it by itself") }
+
+func (s *script) note(l kubelet.Leftover, why string) {
+	s.put("step name " + word(l.Path))
+	s.put("step note " + word(why))
+}
+
+func (s *script) removeVolData(d kubelet.PodDir, l kubelet.Leftover) {
+	s.comment("risk: none for data: a copy of vol_data.json is kept, and nothing else is removed than empty directories")
+	s.take(d, l, csiPath, "remove-vol-data")
+}
+
+func (s *script) removeTarget(d kubelet.PodDir, l kubelet.Leftover) {
+	s.comment("risk: none for data: only an empty file or directory is removed")
+	s.take(d, l, subpathPath, "remove-target")
+}
+
+func (s *script) removeDir(d kubelet.PodDir, l kubelet.Leftover) {
+	s.comment("risk: none for data: only an empty directory is removed")
+	s.take(d, l, volumePath, "remove-dir")
+}
+
+// take writes a step about what lies where things of its kind do.
+func (s *script) take(d kubelet.PodDir, l kubelet.Leftover, shape *regexp.Regexp, step string) {
+	if s.target(d, l.Path, shape) {
+		s.put("step " + step)
+	}
+}
+
+// emptyDir removes an empty directory that the kubelet does not.
+func (s *script) emptyDir(d kubelet.PodDir, l kubelet.Leftover) {
+	switch {
+	case l.Fate == kubelet.FateHeals:
+		s.heals(l)
+	case l.Subpath != nil:
+		s.removeTarget(d, l)
+	case below(d, l.Path, csiPath) != "":
+		s.removeVolData(d, l)
+	default:
+		s.removeDir(d, l)
+	}
+}
+
+// afterUnmount removes what was mounted on, where the kubelet does not: subpaths up to 1.26, volumes up to 1.17, and what is
+// beside the mount of a CSI volume never.
+func (s *script) afterUnmount(d kubelet.PodDir, l kubelet.Leftover) {
+	minor := s.model.KubeletMinor()
+	switch {
+	case len(l.MountPoints) == 0:
+		s.heals(l)
+	case l.Class != kubelet.BlockLeft && l.Subpath != nil && minor < 27:
+		s.removeTarget(d, l)
+	case l.Class != kubelet.BlockLeft && l.Volume != nil && below(d, l.Path, csiPath) != "":
+		s.removeVolData(d, l)
+	case l.Class != kubelet.BlockLeft && l.Volume != nil && minor < 18:
+		s.removeDir(d, l)
+	case l.Volume == nil && l.Subpath == nil: // the unmount itself was refused
+	default:
+		s.note(l, "once it is unmounted the kubelet removes it by itself")
+	}
+}
+
+// moveData moves what nobody may throw away, if the script is told to.
+func (s *script) moveData(d kubelet.PodDir, l kubelet.Leftover) {
+	in := (*kubelet.Contents)(nil)
+	switch {
+	case l.Volume != nil:
+		in = l.Volume.Inside
+	case l.Subpath != nil:
+		in = l.Subpath.Inside
+	}
+	holds := "something"
+	if in != nil {
+		holds = fmt.Sprintf("%s, %s, %s", forensics.Plural(in.Files, "file"), forensics.Plural(int(in.Bytes), "byte"), forensics.Plural(in.Dirs, "further directory"))
+	}
+	s.comment("risk: this may be the only copy of somebody's data. It is renamed, never copied and never deleted")
+	s.take(d, l, leftPath, "move-data "+word(holds))
+}
