@@ -85,6 +85,7 @@ func (v *visit) process(waiting bool) (Process, bool) {
 	}
 	p.UID = parseStatus(text).uid
 	p.MountNS = v.mountNS(v.alive)
+	p.UserNS = v.userNS(v.alive)
 	v.slow(&p, waiting)
 	return p, true
 }
@@ -99,12 +100,21 @@ func (v *visit) mountNS(task string) uint64 {
 		}
 		return 0
 	}
-	return parseNS(link)
+	return parseNS(link, "mnt")
 }
 
-// parseNS returns the inode number in the text of a link to a mount namespace, 0 if that is not one.
-func parseNS(link string) uint64 {
-	inode, ok := strings.CutPrefix(link, "mnt:[")
+// userNS returns the inode number of the user namespace. It may be read by whom the mount namespace may be read by.
+func (v *visit) userNS(task string) uint64 {
+	link, err := v.dir.ReadLink(task + "ns/user")
+	if err != nil {
+		return 0
+	}
+	return parseNS(link, "user")
+}
+
+// parseNS returns the inode number in the text of a link to a namespace of some kind, 0 if that is not one.
+func parseNS(link, kind string) uint64 {
+	inode, ok := strings.CutPrefix(link, kind+":[")
 	if !ok {
 		return 0
 	}

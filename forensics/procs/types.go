@@ -31,7 +31,9 @@ type Process struct {
 	ContainerID string `json:"container_id,omitempty"`
 	// MountNS is the inode of the mount namespace, 0 where it could not be read.
 	MountNS uint64 `json:"mount_ns,omitempty"`
-	Kernel  bool   `json:"kernel,omitempty"` // a kernel thread
+	// UserNS is the inode of the user namespace, 0 where it could not be read.
+	UserNS uint64 `json:"user_ns,omitempty"`
+	Kernel bool   `json:"kernel,omitempty"` // a kernel thread
 }
 
 // A Thread is one that waits in a file system or in the block layer.
