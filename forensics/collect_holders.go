@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/probe"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -119,8 +121,10 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		c.describe(ctx, e, &result, k.wants)
 		k.model = NewModel(e)
 	}
+	held.UserNS = ownUserNS(c.fs)
 	if len(held.Leaked) > 0 {
 		held.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, held.Leaked)
+		c.owners(ctx, held.Leaked, k.through)
 	}
 	held.Namespaces = result.Namespaces
 	held.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
@@ -221,10 +225,39 @@ func stillLeaked(ctx context.Context, fsys *hostfs.FS, host *mounts.Table, leake
 	if err != nil || now.Namespace != host.Namespace {
 		return leaked
 	}
-	return slices.DeleteFunc(leaked, func(l LeakedMount) bool {
-		one := mounts.Table{Namespace: l.Namespace, Mounts: []mounts.Mount{l.Mount}}
-		return len(mounts.Leaked(&now, &one, podPath.MatchString)) == 0
-	})
+	return slices.DeleteFunc(leaked, func(l LeakedMount) bool { return !mounts.Leak{Mount: l.Mount, On: l.On}.Gone(&now) })
+}
+
+// ownersLimit is how long it may take to ask for all owners, which takes microseconds unless a namespace ends just then.
+const ownersLimit = 2 * time.Second
+
+// owners asks which user namespaces own the mount namespaces that have leaks. through is a process of each, 0 for one without.
+func (c *collector) owners(ctx context.Context, leaked []LeakedMount, through map[uint64]int) {
+	ctx, cancel := context.WithTimeout(ctx, ownersLimit)
+	defer cancel()
+	proc, err := c.fs.OpenDir("/proc")
+	if err != nil {
+		return
+	}
+	defer func() { _ = proc.Close() }()
+	owners := map[uint64]uint64{}
+	for i := range leaked {
+		l := &leaked[i]
+		pid := through[l.Namespace]
+		if l.Owner != 0 || pid == 0 {
+			continue
+		}
+		if _, asked := owners[l.Namespace]; !asked {
+			owners[l.Namespace], _ = probe.Do(ctx, c.opt.Calls, fmt.Sprintf("mount namespace %d", l.Namespace), func() (uint64, error) {
+				is, owner, err := proc.Owner(strconv.Itoa(pid) + "/ns/mnt")
+				if is != l.Namespace { // the process has gone elsewhere, or is another one
+					return 0, err
+				}
+				return owner, err
+			})
+		}
+		l.Owner = owners[l.Namespace]
+	}
 }
 
 // unseen says of which processes not all is known.

@@ -34,6 +34,11 @@ type FUSEServer struct {
 type LeakedMount struct {
 	Namespace uint64       `json:"namespace"`
 	Mount     mounts.Mount `json:"mount"`
+	// On is where the directory that it is mounted on is on the host, absent where the host shows no such directory.
+	On string `json:"on,omitempty"`
+	// Owner is the inode of the user namespace that owns the mount namespace, absent where the kernel does not tell (before
+	// Linux 4.9). Whoever is root in there can mount what they like, wherever they like: see [Held].UserNS.
+	Owner uint64 `json:"owner_user_ns,omitempty"`
 }
 
 // Held is what keeps mounts in use. Collect looks for it at mounts below the kubelet's directory, network and FUSE file
@@ -59,6 +64,8 @@ type Held struct {
 	// Uninhabited are the mount namespaces without a process whose tables were read all the same (Linux 6.12); they are among
 	// the Namespaces or Pinned unless it cannot be seen what keeps them alive.
 	Uninhabited []uint64 `json:"uninhabited_namespaces"`
+	// UserNS is the inode of the user namespace that this program ran in, absent where it is not known.
+	UserNS uint64 `json:"user_ns,omitempty"`
 	// Apart are mounts of other namespaces, of file systems that [CollectHolders] was asked for and the host has mounted, too:
 	// those that an unmount on the host does not reach. Absent where nobody asked.
 	Apart []LeakedMount `json:"copies_apart,omitempty"`

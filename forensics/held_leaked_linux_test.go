@@ -40,13 +40,16 @@ func TestMountedMeanwhileIsNotLeaked(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := mounts.Leaked(&before, &after, func(p string) bool { return p == point })
-	at := slices.IndexFunc(list, func(m mounts.Mount) bool { return m.MountPoint == point })
+	at := slices.IndexFunc(list, func(l mounts.Leak) bool { return l.Mount.MountPoint == point })
 	if at < 0 {
 		t.Fatal("the volume is not among those that the first table lacks")
 	}
-	gone := list[at]
+	if list[at].On != point {
+		t.Errorf("it lies on %q, want %q", list[at].On, point)
+	}
+	gone := list[at].Mount
 	gone.Device = "0:0" // of a file system that is unmounted
-	leaked := []LeakedMount{{Namespace: 1, Mount: list[at]}, {Namespace: 1, Mount: gone}}
+	leaked := []LeakedMount{{Namespace: 1, Mount: list[at].Mount, On: point}, {Namespace: 1, Mount: gone, On: point}}
 	if got := stillLeaked(t.Context(), fsys, &before, leaked); len(got) != 1 || got[0].Mount.Device != gone.Device {
 		t.Errorf("leaked %+v, want the one of %s alone", got, gone.Device)
 	}

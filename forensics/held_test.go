@@ -224,7 +224,7 @@ func TestNestedNodes(t *testing.T) {
 			held := Held{}
 			for ns, m := range map[uint64]mounts.Mount{2: copied, 4: copied, 5: {ID: 10, Device: "0:81", Root: "/"}} {
 				if table := (mounts.Table{Namespace: ns, Mounts: []mounts.Mount{m}}); !n.owns(&table) && ns != 2 {
-					held.Leaked = append(held.Leaked, LeakedMount{ns, m})
+					held.Leaked = append(held.Leaked, LeakedMount{Namespace: ns, Mount: m})
 				}
 			}
 			n.forgive(&held)
@@ -235,5 +235,27 @@ func TestNestedNodes(t *testing.T) {
 				t.Errorf("a container of that node is of another: %v", inside)
 			}
 		})
+	}
+}
+
+// TestStrangeLeaksCrowdOutNobody has a container with more mounts of its own than are kept, before and after the host's.
+func TestStrangeLeaksCrowdOutNobody(t *testing.T) {
+	e := NewEvidence()
+	k := newKeeper(&e, wanted{ids: map[int]bool{}})
+	strange, host := mounts.Table{Namespace: 2, PID: 20}, mounts.Table{Namespace: 3, PID: 30, Owner: 7}
+	for range 2 * maxLeaked {
+		k.leaked(&strange, mounts.Leak{})
+	}
+	for i := range 2 * maxLeaked {
+		k.leaked(&host, mounts.Leak{Mount: mounts.Mount{ID: i + 1}, On: "/pods/x"})
+		k.leaked(&strange, mounts.Leak{})
+	}
+	kept := map[LeakedMount]int{}
+	for _, l := range k.held.Leaked {
+		kept[LeakedMount{Namespace: l.Namespace, On: l.On, Owner: l.Owner}]++
+	}
+	want := map[LeakedMount]int{{Namespace: 2}: maxLeaked, {Namespace: 3, On: "/pods/x", Owner: 7}: maxLeaked}
+	if diff := cmp.Diff(want, kept); diff != "" || k.through[2] != 20 || k.through[3] != 30 {
+		t.Errorf("through %v; kept (-want +got):\n%s", k.through, diff)
 	}
 }

@@ -63,12 +63,17 @@ func peakMemory() int64 {
 }
 
 // ownNamespace is the inode of this process's mount namespace, 0 if unknown.
-func ownNamespace(fsys *hostfs.FS) uint64 {
-	link, err := fsys.ReadLink("/proc/" + strconv.Itoa(os.Getpid()) + "/ns/mnt")
+func ownNamespace(fsys *hostfs.FS) uint64 { return ownNS(fsys, "mnt") }
+
+// ownUserNS is the inode of this process's user namespace, 0 if unknown.
+func ownUserNS(fsys *hostfs.FS) uint64 { return ownNS(fsys, "user") }
+
+func ownNS(fsys *hostfs.FS, kind string) uint64 {
+	link, err := fsys.ReadLink("/proc/" + strconv.Itoa(os.Getpid()) + "/ns/" + kind)
 	if err != nil {
 		return 0
 	}
-	ns, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(link, "mnt:["), "]"), 10, 64)
+	ns, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(link, kind+":["), "]"), 10, 64)
 	if err != nil {
 		return 0
 	}

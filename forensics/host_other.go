@@ -17,3 +17,4 @@ func selfPID() int                   { return os.Getpid() }
 func privileged() bool               { return false }
 func peakMemory() int64              { return 0 }
 func ownNamespace(*hostfs.FS) uint64 { return 0 }
+func ownUserNS(*hostfs.FS) uint64    { return 0 }

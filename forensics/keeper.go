@@ -26,12 +26,14 @@ type keeper struct {
 	locals  map[string]bool         // by superblock, as far as asked for
 	nested  nested
 	copies  *mounts.Copies
+	through map[uint64]int // of namespaces with leaks: a process that is in it
+	strange int            // leaks that are on no directory of the host
 }
 
 func newKeeper(e *Evidence, w wanted) *keeper {
 	k := &keeper{
 		want: w, model: NewModel(e), count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
-		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount),
+		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
 		held: &Held{
 			Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
 			Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
@@ -143,12 +145,23 @@ func (k *keeper) table(t mounts.Table) {
 	if kubelet != nil && kubelet.MountNS == t.Namespace {
 		return // that is where the kubelet mounts
 	}
-	for _, m := range mounts.Leaked(host, &t, podPath.MatchString) {
-		if len(k.held.Leaked) < maxLeaked {
-			k.held.Leaked = append(k.held.Leaked, LeakedMount{t.Namespace, m})
-			k.want.ids[m.ID] = true
-		}
+	for _, l := range mounts.Leaked(host, &t, podPath.MatchString) {
+		k.leaked(&t, l)
 	}
+}
+
+// leaked keeps a leak within the bounds. Those on no directory of the host have a bound of their own: a container can make as
+// many as it likes, and must not crowd out the host's.
+func (k *keeper) leaked(t *mounts.Table, l mounts.Leak) {
+	if l.On == "" {
+		k.strange++
+	}
+	if l.On == "" && k.strange > maxLeaked || l.On != "" && len(k.held.Leaked)-min(k.strange, maxLeaked) >= maxLeaked {
+		return
+	}
+	k.held.Leaked = append(k.held.Leaked, LeakedMount{Namespace: t.Namespace, Mount: l.Mount, On: l.On, Owner: t.Owner})
+	k.want.ids[l.Mount.ID] = true
+	k.through[t.Namespace] = t.PID
 }
 
 // apart finds what another namespace has of the mounts that somebody asks for.
@@ -158,7 +171,7 @@ func (k *keeper) apart(t *mounts.Table) {
 	}
 	list := mounts.Apart(&k.model.evidence.Mounts, t, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
 	for _, m := range list[:min(len(list), maxLeaked-len(k.held.Apart))] {
-		k.held.Apart = append(k.held.Apart, LeakedMount{t.Namespace, m})
+		k.held.Apart = append(k.held.Apart, LeakedMount{Namespace: t.Namespace, Mount: m})
 	}
 }
 

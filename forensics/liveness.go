@@ -25,6 +25,7 @@ type podFacts struct {
 	namespace, name string
 	live, deleting  bool
 	listed          bool // by somebody who wants it, not only by what it has left
+	hearsay         bool // its name is from a file that the pod can write, or from a line of a log
 	why             string
 }
 
@@ -83,7 +84,7 @@ func (m *Model) livePods() map[string]podFacts {
 	})
 	for _, d := range m.evidence.PodDirs {
 		if f := pods[d.UID]; f.name == "" && d.HostName != "" {
-			f.name = d.HostName
+			f.name, f.hearsay = d.HostName, true
 			pods[d.UID] = f
 		}
 	}
@@ -99,7 +100,7 @@ func (m *Model) namesInLogs(pods map[string]podFacts) {
 	name := func(uid, name string) {
 		namespace, pod, ok := strings.Cut(name, "/")
 		if f := pods[uid]; ok && uid != "" && f.name == "" {
-			f.namespace, f.name = namespace, pod
+			f.namespace, f.name, f.hearsay = namespace, pod, true
 			pods[uid] = f
 		}
 	}
@@ -122,6 +123,13 @@ func (m *Model) goesByLog(uid string) bool {
 func (m *Model) PodName(uid string) (namespace, name string) {
 	f := m.pods[uid]
 	return f.namespace, f.name
+}
+
+// PodNameKnown says whether the name of a pod is from somebody who is to be believed: the kubelet, the API server, the runtime,
+// the kubelet's directory of logs. A pod can write another name into its /etc/hosts, and into many a log.
+func (m *Model) PodNameKnown(uid string) bool {
+	f := m.pods[uid]
+	return f.name != "" && f.namespace != "" && !f.hearsay
 }
 
 // Pod is a pod as a report names it.

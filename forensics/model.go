@@ -23,6 +23,7 @@ type Model struct {
 	tables   map[uint64]*mounts.Index
 	byDevice map[string][]mounts.Mount
 	byPod    map[string][]mounts.Mount
+	leaks    map[int]LeakedMount // by mount id: those of file systems that only other mount namespaces have
 	health   map[string]mounts.Health
 	joins    []Join
 	threads  map[threadID]procs.Thread
@@ -40,7 +41,7 @@ type threadID struct{ pid, tid int }
 func NewModel(e *Evidence) *Model {
 	m := &Model{
 		evidence: e, host: e.Mounts.Index(), tables: map[uint64]*mounts.Index{},
-		byDevice: map[string][]mounts.Mount{}, byPod: map[string][]mounts.Mount{}, health: map[string]mounts.Health{},
+		byDevice: map[string][]mounts.Mount{}, byPod: map[string][]mounts.Mount{}, health: map[string]mounts.Health{}, leaks: map[int]LeakedMount{},
 		threads: map[threadID]procs.Thread{}, running: map[threadID]int{}, process: map[int]procs.Process{},
 	}
 	m.tables[e.Mounts.Namespace] = m.host
@@ -92,6 +93,7 @@ func (m *Model) addElsewhere() {
 	for _, l := range m.evidence.Held.Leaked {
 		if known[l.Mount.Device] == nil {
 			m.byDevice[l.Mount.Device] = append(m.byDevice[l.Mount.Device], l.Mount)
+			m.leaks[l.Mount.ID] = l
 		}
 	}
 }
@@ -221,12 +223,17 @@ func (m *Model) PodOf(p string) (uid, volume string) {
 	return uid, ""
 }
 
-// PodsOf lists the UIDs of the pods that have a mount of a superblock, in mountinfo order.
+// PodsOf lists the UIDs of the pods that have a mount of a superblock, in mountinfo order. What a path in another mount
+// namespace names proves nothing: see [Model.LeakOf].
 func (m *Model) PodsOf(device string) []string {
 	var uids []string
 	seen := map[string]bool{}
 	for _, mount := range m.MountsOf(device) {
-		if uid, _ := m.PodOf(mount.MountPoint); uid != "" && !seen[uid] {
+		uid, _ := m.PodOf(mount.MountPoint)
+		if l, elsewhere := m.leaks[mount.ID]; elsewhere {
+			uid, _ = m.LeakOf(l)
+		}
+		if uid != "" && !seen[uid] {
 			seen[uid] = true
 			uids = append(uids, uid)
 		}

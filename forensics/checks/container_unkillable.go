@@ -132,7 +132,7 @@ func frozenFinding(p *forensics.Pass, g containers.PodCgroup, frozen containers.
 		Detail:        "Its pod is being deleted: " + why + ". With cgroup v1 a kill takes effect when the cgroup is thawed. A pause, a checkpoint or an update of the container that was broken off leaves it frozen.",
 		Refs:          []forensics.Ref{{Source: forensics.SourceCgroups + ":" + frozen.Path, Excerpt: "freezer.state " + strings.ToUpper(frozen.State)}},
 		Remedies: []forensics.Remedy{{
-			Command: "echo THAWED > " + quote(frozen.Path+"/freezer.state"), Why: "lets the processes go on, so that the kill that waits for them takes effect",
+			Command: "Thaw the cgroup: write THAWED to " + quote(frozen.Path+"/freezer.state"), Why: "lets the processes go on, so that the kill that waits for them takes effect",
 			Precondition: "nobody has paused the container on purpose (a backup, a debugger)", Risk: "the processes run until the kill reaches them",
 		}},
 	}

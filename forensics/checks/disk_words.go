@@ -152,6 +152,14 @@ func diskRemedies(p *forensics.Pass, f disks.FileSystem) []forensics.Remedy {
 	})
 }
 
+// largest lists what is large below a directory.
+func largest(dir string) string {
+	if word, ok := pathWord(dir); ok {
+		return "du -xh --max-depth=2 " + word + " | sort -h | tail -n 30"
+	}
+	return "Look for what is large below " + quote(dir)
+}
+
 func kindRemedy(kind string, u disks.Usage) (forensics.Remedy, bool) {
 	switch kind {
 	case disks.KindOther:
@@ -160,7 +168,7 @@ func kindRemedy(kind string, u disks.Usage) (forensics.Remedy, bool) {
 			break
 		}
 		return forensics.Remedy{
-			Command: "du -xh --max-depth=2 " + quote(u.Items[i].Path) + " | sort -h | tail -n 30",
+			Command: largest(u.Items[i].Path),
 			Why:     "finds what is large below " + u.Items[i].Path + ", which is neither the kubelet's nor the runtime's: no garbage collection of theirs frees it",
 			Risk:    "none: it reads. It takes its time on a large disk, and without -x it hangs on a dead mount",
 		}, true

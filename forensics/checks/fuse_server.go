@@ -33,7 +33,7 @@ itself blocked is reported.`,
 			answers := p.Model.Answered(s.Device)
 			if s.PID == 0 {
 				if !answers {
-					p.Report(unservedFinding(p, s))
+					p.Report(ofTheHost(p, unservedFinding(p, s), s))
 				}
 				continue
 			}
@@ -54,10 +54,33 @@ itself blocked is reported.`,
 				if s.Detached {
 					f.Remedies = append(f.Remedies, abortDetached(s))
 				}
-				p.Report(f)
+				p.Report(ofTheHost(p, f, s))
 			}
 		}
 	},
+}
+
+// ofTheHost leaves a finding as it is if it is about a file system of the host. One that only other mount namespaces have, or whose
+// server is root in another user namespace than that of this program, is made up by whoever is there as he likes: that is
+// information, names no pod, and nothing is done about it on the host, where its paths mean something else.
+func ofTheHost(p *forensics.Pass, f forensics.Finding, s forensics.FUSEServer) forensics.Finding {
+	process, _ := p.Model.Process(s.PID)
+	if !p.Model.Elsewhere(s.Device) && !inOtherUserNS(p, process) {
+		return f
+	}
+	f.Severity, f.Pods, f.Remedies = forensics.Info, nil, nil
+	f.Detail += " It is not the host's: whoever mounted it did so in a namespace of his own."
+	if process.PodUID != "" {
+		f.Remedies = []forensics.Remedy{stopProcess(p, s.PID, "the file system goes with its pod")}
+	}
+	return f
+}
+
+// inOtherUserNS says whether a process is known to be in another user namespace than this program was, where whoever is root can
+// mount and unmount as he likes.
+func inOtherUserNS(p *forensics.Pass, process procs.Process) bool {
+	own := held(p).UserNS
+	return own != 0 && process.UserNS != 0 && process.UserNS != own
 }
 
 // abortDetached ends the waits for a file system that nobody can unmount any more.
@@ -90,7 +113,7 @@ func letGoOn(p *forensics.Pass, pid int) forensics.Remedy {
 		}
 	}
 	return forensics.Remedy{
-		Command:      fmt.Sprintf("kill -CONT %d", pid),
+		Command:      signal("-CONT", pid),
 		Why:          "it goes on and answers all that waits",
 		Precondition: "nobody has stopped it on purpose (a debugger, a checkpoint)",
 		Risk:         "none for the data; requests that have waited long are then carried out",
@@ -107,7 +130,11 @@ func fuseName(p *forensics.Pass, device string) (mounts.Mount, string) {
 		return mounts.Mount{Device: device}, "superblock " + device
 	}
 	m := list[0]
-	return m, fmt.Sprintf("%s %s at %s", m.FSType, m.Source, m.MountPoint)
+	name := fmt.Sprintf("%s %s at %s", m.FSType, m.Source, m.MountPoint)
+	if p.Model.Elsewhere(device) {
+		name += " in another mount namespace than the host's"
+	}
+	return m, name
 }
 
 func serverFinding(p *forensics.Pass, s forensics.FUSEServer, text string) forensics.Finding {
@@ -143,7 +170,7 @@ func unservedFinding(p *forensics.Pass, s forensics.FUSEServer) forensics.Findin
 		return onItsWay(f, m, name)
 	}
 	if m.MountPoint != "" {
-		f.Remedies = []forensics.Remedy{unmountDead(m)}
+		f.Remedies = []forensics.Remedy{unmountDead(p, m)}
 	}
 	return f
 }
@@ -183,7 +210,7 @@ then read and write a stranger's data. Guessed servers are not judged.`,
 				f := serverFinding(p, s, "serves %s, but was started for "+strings.ReplaceAll(word, "%", "%%"))
 				f.Detail = "Pods may read and write another volume than theirs. Compare its command line with the volumes of the pods before anything is unmounted."
 				f.Confidence = forensics.Likely
-				p.Report(f)
+				p.Report(ofTheHost(p, f, s))
 			}
 		}
 	},

@@ -62,10 +62,11 @@ func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) for
 	case strings.HasPrefix(trouble, "is stopped"):
 		r = letGoOn(p, s.PID)
 	case trouble != "":
-		r.Command = fmt.Sprintf("Look at %s, which serves %s (%s): it %s", who(p, s.PID), m.Source, m.FSType, trouble)
+		short, _, _ := strings.Cut(trouble, ":") // what follows has the names of files, for which the finding is the place
+		r.Command = fmt.Sprintf("Look at %s, which serves %s (%s): it %s", whoWord(p, s.PID), quote(m.Source), quote(m.FSType), short)
 	default:
 		r.Command = fmt.Sprintf("Look at %s, which has the connection of %s (%s) open: it is neither stopped nor blocked in a file system, so most "+
-			"likely it waits for its own server, which the kernel does not show, or it does not read requests at all", who(p, s.PID), m.Source, m.FSType)
+			"likely it waits for its own server, which the kernel does not show, or it does not read requests at all", whoWord(p, s.PID), quote(m.Source), quote(m.FSType))
 	}
 	if s.Guess {
 		r.Precondition = strings.TrimSuffix("it is the server, which is a guess: "+s.Why+"; "+r.Precondition, "; ")
@@ -132,7 +133,7 @@ func (x passer) tell(p *forensics.Pass, s superblock, f forensics.Finding) foren
 	f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceHolders + ":" + s.device, Excerpt: x.server.Why})
 	if x.below == "" {
 		f.Remedies = append([]forensics.Remedy{{
-			Command: "Look at the log of " + name, Why: "it serves the file system, and says why it answers so if it is asked at all", Risk: "none: it reads",
+			Command: "Look at the log of " + whoWord(p, x.server.PID), Why: "it serves the file system, and says why it answers so if it is asked at all", Risk: "none: it reads",
 		}}, f.Remedies...)
 		if s.health.Status == mounts.StatusDisconnected {
 			f.Title = fmt.Sprintf("%s answers with an error, though %s has its connection open: %s", s.label(), name, s.health.Error)

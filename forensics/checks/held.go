@@ -85,11 +85,11 @@ func stopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 	r := stopProcess(p, pid, who(p, pid)+" holds it; when it has ended, its hold is gone")
 	switch process, _ := p.Model.Process(pid); {
 	case isExamination(process) && p.Evidence.Collected.Sub(process.Started) < runTakes:
-		r.Command = fmt.Sprintf("nothing to stop: let %d end by itself", pid)
+		r.Command = fmt.Sprintf("Stop nothing: let process %d end by itself", pid)
 		r.Why = "it is another run of nodeforensics, begun less than a minute before this one, and may be under way"
 		r.Precondition, r.Risk = "", "none"
-	case isExamination(process):
-		r.Command = fmt.Sprintf("nothing to stop: leave it, or kill -9 %d", pid)
+	case isExamination(process) && isProcess(pid):
+		r.Command = fmt.Sprintf("Stop nothing: leave it, or kill -9 %d", pid)
 		r.Why = "it is an earlier run of nodeforensics that never came back from this mount; it does nothing any more"
 		r.Precondition = "the other steps were taken first: it ends by itself when the mount answers, is aborted or forced off"
 		r.Risk = "none"
@@ -103,24 +103,43 @@ func stopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 // without.
 func stopProcess(p *forensics.Pass, pid int, why string) forensics.Remedy {
 	r := forensics.Remedy{
-		Command:      fmt.Sprintf("kill %d", pid),
-		Why:          why,
-		Precondition: fmt.Sprintf("it is still that process (ps -o pid,lstart,args -p %d), and its owner agrees", pid),
-		Risk:         "what it does is interrupted",
+		Command: signal("", pid), Why: why, Precondition: stillThat(p, pid) + ", and its owner agrees", Risk: "what it does is interrupted",
 	}
-	process, _ := p.Model.Process(pid)
+	process, known := p.Model.Process(pid)
 	switch {
+	case !known && isProcess(pid):
+		r.Command, r.Precondition = fmt.Sprintf("ps -o pid,lstart,cgroup,comm -p %d", pid), ""
+		r.Why, r.Risk = "says what it is, which was not seen: it came when the processes had been read. "+capital(why), "none: it reads"
 	case process.Kernel || pid == 1:
-		r.Command, r.Precondition = "Find out what "+who(p, pid)+" does with it", ""
+		r.Command, r.Precondition = "Find out what "+whoWord(p, pid)+" does with it", ""
 		r.Risk = "none; the process itself cannot be stopped"
 	case process.PodUID != "" && !leaves(p, process.PodUID):
-		r.Command = "Delete the pod " + p.Model.Pod(process.PodUID).String() + " (kubectl delete pod), or have its container restarted"
+		r.Command = "Delete the pod " + podWord(p, process.PodUID) + " (kubectl delete pod), or have its container restarted"
 		r.Precondition = "the pod can do without it, and is not the one that needs this volume"
-	case daemonUnit(process) != "":
-		r.Command = "systemctl restart " + daemonUnit(process)
+	case isDaemon(process):
+		r.Command = restart(process)
 		r.Risk = "restarting the kubelet or containerd leaves containers running; dockerd stops them unless live-restore is set; what is known only in their memory is lost"
 	}
 	return r
+}
+
+// stillThat is the condition that processes are those that were seen, and not others that have got their numbers.
+func stillThat(p *forensics.Pass, pids ...int) string {
+	text, ids, starts := "it is still that process", []string{}, []string{}
+	if len(pids) > 1 {
+		text = "they are still those processes"
+	}
+	for _, pid := range pids {
+		ids = append(ids, strconv.Itoa(pid))
+		if process, ok := p.Model.Process(pid); ok && !process.Started.IsZero() {
+			starts = append(starts, process.Started.UTC().Format("2006-01-02 15:04:05"))
+		}
+	}
+	text += " (TZ=UTC ps -o pid,lstart,comm -p " + strings.Join(ids, ",")
+	if len(starts) == len(pids) {
+		text += ": started " + strings.Join(slices.Compact(starts), ", ")
+	}
+	return text + ")"
 }
 
 // isPlainKill says whether a step is to send SIGTERM to a process.
@@ -136,20 +155,25 @@ func leaves(p *forensics.Pass, uid string) bool {
 const runTakes = time.Minute
 
 // isExamination says whether a process was left behind by an earlier run of this program: the child that collects has
-// that name, and is all that may be left. One in a pod can call itself so, and goes with its pod.
+// that name, and is all that may be left. What calls itself so in a pod is dealt with like anything else there.
 func isExamination(process procs.Process) bool {
 	return process.PodUID == "" && (process.Comm == "nodeforensics" ||
 		len(process.Command) > 1 && path.Base(process.Command[0]) == "nodeforensics" && process.Command[1] == "__collect")
 }
 
-// daemonUnit is the unit by which systemd restarts a process for the node, "" if it is no such process.
-func daemonUnit(process procs.Process) string {
-	switch {
-	case process.PodUID != "" || process.OfNode().Status == procs.Impostor:
-	case process.Comm == "dockerd":
-		return "docker"
-	case process.Comm == "kubelet", process.Comm == "containerd", process.Comm == "crio":
-		return process.Comm
+// isDaemon says whether a process is one by which the node runs pods. One in a container serves another node.
+func isDaemon(process procs.Process) bool {
+	switch process.Comm {
+	case "dockerd", "kubelet", "containerd", "crio":
+		return process.PodUID == "" && process.ContainerID == "" && process.OfNode().Status != procs.Impostor
 	}
-	return ""
+	return false
+}
+
+// restart is the command by which systemd restarts a service process. Its unit is not told from its name, which it can choose.
+func restart(process procs.Process) string {
+	if unit := systemUnit(process); unit != "" {
+		return "systemctl restart " + unit
+	}
+	return fmt.Sprintf("Restart process %d (%s) by its unit, which systemctl status %d names", process.PID, quote(process.Comm), process.PID)
 }

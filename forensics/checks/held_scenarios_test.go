@@ -51,10 +51,25 @@ func server(state string, command ...string) change {
 	}, process(procs.Process{PID: 6000, Comm: "ceph-fuse", State: state, Command: command}))
 }
 
-// leaked is a mount that only another mount namespace has.
+// The namespaces of the host, and the user namespace of a pod.
+const (
+	hostMountNS = 4026531840
+	hostUserNS  = 4026531837
+	podUserNS   = 4026532900
+)
+
+// leaked is a mount that only another mount namespace has, on a directory of the host's.
 func leaked(m mounts.Mount) change {
-	return holding(func(h *forensics.Held) { h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: m}} },
-		process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, Command: []string{}}))
+	l := forensics.LeakedMount{Namespace: 99, Mount: m, Owner: hostUserNS}
+	if on, ok := strings.CutPrefix(m.MountPoint, "/host"); ok {
+		l.On = on
+	}
+	return leak(l)
+}
+
+func leak(l forensics.LeakedMount) change {
+	return holding(func(h *forensics.Held) { h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{l} },
+		process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, UserNS: hostUserNS, Command: []string{}}))
 }
 
 // ownServer has a FUSE mount that only the mount namespace of its server has.
@@ -103,7 +118,8 @@ func heldScenarios() map[string][]scenario {
 	podCopy := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
 	alone := func(f func(*forensics.Held)) change { // in a namespace that no process is in
 		return holding(func(h *forensics.Held) {
-			h.Leaked, h.Uninhabited = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy}}, []uint64{99}
+			h.Leaked, h.Uninhabited = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: hostUserNS}}, []uint64{99}
+			h.UserNS = hostUserNS
 			f(h)
 		}, process(nginx))
 	}
@@ -164,26 +180,40 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "somebody unmounts it", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
-					process(procs.Process{PID: 5009, Comm: "umount", State: "D", Command: []string{"umount", deadPoint}})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", deadPoint}})(tb, e)
 				}, want: []string{"warning mount 60"}, says: "process 5009 (umount) is unmounting it",
 			},
 			{
 				name: "somebody detaches it, which is not refused", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
-					process(procs.Process{PID: 5008, Comm: "umount", State: "D", Command: []string{"umount", "-cl", deadPoint}})(tb, e)
-					process(procs.Process{PID: 5009, Comm: "fusermount3", State: "D", Command: []string{"fusermount3", "-u", "-z", "--", deadPoint}})(tb, e)
+					process(procs.Process{PID: 5008, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", "-cl", deadPoint}})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "fusermount3", State: "D", MountNS: hostMountNS, Command: []string{"fusermount3", "-u", "-z", "--", deadPoint}})(tb, e)
 				}, outcome: clean,
 			},
 			{
 				name: "somebody unmounts it by type", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
-					process(procs.Process{PID: 5009, Comm: "umount", State: "D", Command: []string{"umount", "-ftglusterfs", deadPoint}})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", "-ftglusterfs", deadPoint}})(tb, e)
 				}, want: []string{"warning mount 60"}, says: "is unmounting it",
+			},
+			{
+				name: "a process of a pod calls itself umount", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: 99, Command: []string{"umount", deadPoint}})(tb, e)
+					process(procs.Process{PID: 5010, Comm: "umount", State: "D", Command: []string{"umount", deadPoint}})(tb, e)
+				}, outcome: clean,
+			},
+			{
+				name: "something calls itself umount, and nobody knows where anything is", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					process(procs.Process{PID: 5010, Comm: "umount", State: "D", Command: []string{"umount", deadPoint}})(tb, e)
+					e.Mounts.Namespace = 0
+				}, outcome: clean,
 			},
 			{
 				name: "somebody unmounts another", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
-					process(procs.Process{PID: 5009, Comm: "umount", State: "D", Command: []string{"umount", "/mnt"}})(tb, e)
+					process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", "/mnt"}})(tb, e)
 				}, outcome: clean,
 			},
 			{
@@ -241,7 +271,8 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "in a namespace whose processes came or went", base: wellNode,
 				change: holding(func(h *forensics.Held) {
-					h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy}}
+					h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: hostUserNS}}
+					h.UserNS = hostUserNS
 				}),
 				want: []string{"info mount 900"}, says: "came or went",
 			},
@@ -249,6 +280,39 @@ func heldScenarios() map[string][]scenario {
 				name: "a container's own mount is only information", base: wellNode,
 				change: leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: "/data", FSType: "fuse.s3fs", Source: "s3fs"}),
 				want:   []string{"info mount 901"}, says: "is not mounted on the host, but in the mount namespace of process 5001",
+			},
+			{
+				name: "a mount point that a pod has made, on no directory of the host", base: wellNode,
+				change: leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, Owner: hostUserNS}), want: []string{"info mount 900"},
+				says: "is not mounted on the host, but in the mount namespace",
+			},
+			{
+				name: "a mount namespace of a pod's user namespace", base: wellNode,
+				change: leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: podUserNS}), want: []string{"info mount 900"},
+			},
+			{
+				name: "a mount in the content of a volume", base: wellNode,
+				change: leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, On: deadPoint + "/cache", Owner: hostUserNS}), want: []string{"info mount 900"},
+			},
+			{
+				name: "before Linux 4.9, with all processes in the host's user namespace", base: wellNode,
+				change: leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, On: deadPoint}), want: []string{"warning mount 900"},
+			},
+			{
+				name: "before Linux 4.9, with a process that is in another user namespace", base: wellNode,
+				change: both(leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, On: deadPoint}),
+					process(procs.Process{PID: 5002, Comm: "sh", State: "S", MountNS: 99, UserNS: podUserNS})), want: []string{"info mount 900"},
+			},
+			{
+				name: "before Linux 4.9, with a process whose user namespace is not known", base: wellNode,
+				change: both(leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, On: deadPoint}),
+					process(procs.Process{PID: 5002, Comm: "sh", State: "S", MountNS: 99})), want: []string{"info mount 900"},
+			},
+			{
+				name: "with nothing known of user namespaces", base: wellNode,
+				change: holding(func(h *forensics.Held) {
+					h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy, On: deadPoint}}
+				}, process(procs.Process{PID: 5001, Comm: "sh", State: "S", MountNS: 99})), want: []string{"info mount 900"},
 			},
 			{
 				name: "a mount whose server is in that namespace", base: wellNode,
@@ -272,6 +336,12 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "a mount that is being prepared", base: wellNode,
 				change: detach(procs.Holder{Kind: procs.HoldFD, FD: 3, Path: "/", MountID: 88}), want: []string{"info mount 88"},
+			},
+			{
+				name: "what nobody has unmounted in a user namespace of his own", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					detach(procs.Holder{Kind: procs.HoldFD, FD: 3, Path: "/log", MountID: 88})(tb, e)
+					e.Held.UserNS, e.Processes[len(e.Processes)-1].UserNS = hostUserNS, podUserNS
+				}, want: []string{"info mount 88"},
 			},
 			{name: "a hold on a mount of the table", base: wellNode, change: busy(procs.Holder{PID: 5000, Kind: procs.HoldFD}), outcome: clean},
 		},

@@ -104,65 +104,111 @@ func wantSteps(t *testing.T, e *forensics.Evidence, want ...string) {
 	}
 }
 
-// TestUnpinning wants the way to where a namespace is mounted, which may be in another one than the host's.
-func TestUnpinning(t *testing.T) {
-	const pod = "umount -c /host" + deadPoint
+// stepsOf are the commands of what one check says.
+func stepsOf(e *forensics.Evidence, check forensics.Check) []string {
+	var got []string
+	for _, f := range forensics.Analyze(e, []forensics.Check{check}).Findings {
+		for _, r := range f.Remedies {
+			got = append(got, r.Command)
+		}
+	}
+	return got
+}
+
+// TestEndingANamespace wants a mount namespace that keeps a volume ended from the host: with its pod, with its service, by its
+// processes, by what has it open, by its bind mount if that is on the host. Nothing is to be run inside.
+func TestEndingANamespace(t *testing.T) {
+	const unit = "/system.slice/node-exporter.service"
+	in := func(p procs.Process) change {
+		p.State, p.Command = "S", []string{}
+		return process(p)
+	}
+	nsfs := mounts.Mount{ID: 950, ParentID: 27, Device: "0:4", Root: "mnt:[99]", MountPoint: "/run/x", FSType: "nsfs", Source: "nsfs"}
+	pinned := func(pin forensics.PinnedNamespace, more change) change {
+		return both(holding(func(h *forensics.Held) { h.Pinned = []forensics.PinnedNamespace{pin} }), both(more, func(_ testing.TB, e *forensics.Evidence) {
+			if pin.MountNS == e.Mounts.Namespace {
+				e.Mounts.Mounts = append(e.Mounts.Mounts, nsfs)
+			}
+		}))
+	}
+	nobody := func(testing.TB, *forensics.Evidence) {}
 	for name, c := range map[string]struct {
-		pins []forensics.PinnedNamespace
-		want []string
+		change change
+		want   []string
 	}{
-		"on the host": {
-			[]forensics.PinnedNamespace{{Namespace: 99, MountPoint: "/inside", MountNS: 7}, {Namespace: 99, MountPoint: "/run/x", MountNS: 1}},
-			[]string{"nsenter --mount=/run/x " + pod, "umount -c /run/x"},
+		"of a pod": {
+			in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, PodUID: liveUID}),
+			[]string{"Delete the pod default/web (" + liveUID + ") (kubectl delete pod), or have its container restarted"},
 		},
-		"in a container": {
-			[]forensics.PinnedNamespace{{Namespace: 99, MountPoint: "/run/x", MountNS: 7}},
-			[]string{"nsenter --mount=/proc/5001/root/run/x " + pod, "nsenter -m -t 5001 umount -c /run/x"},
+		"of a service": {
+			both(in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, Cgroup: unit}), in(procs.Process{PID: 5002, Comm: "agent", MountNS: 99, Cgroup: unit})),
+			[]string{"systemctl restart node-exporter.service"},
+		},
+		"of a service and somebody else": {
+			both(in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, Cgroup: unit}), in(procs.Process{PID: 5002, Comm: "agent", MountNS: 99, Cgroup: "/user.slice/user-0.slice/session-1.scope"})),
+			[]string{"kill 5001 5002"},
+		},
+		"of what a runtime leaves running": {
+			in(procs.Process{PID: 5001, Comm: "containerd-shim", MountNS: 99, Cgroup: "/system.slice/containerd.service"}), []string{"kill 5001"},
+		},
+		"of nobody in particular": {
+			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 99}), in(procs.Process{PID: 5002, Comm: "sh", MountNS: 99})), []string{"kill 5001 5002"},
+		},
+		"that a descriptor keeps": {
+			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 1}), holding(func(h *forensics.Held) {
+				h.Namespaces = []procs.NamespaceHold{{PID: 5001, FD: 9, Namespace: 99}}
+			})),
+			[]string{"kill 5001"},
+		},
+		"that is mounted on the host":    {pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x", MountNS: hostMountNS}, nobody), []string{"umount -c /run/x"}},
+		"that is mounted in a container": {pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x", MountNS: 7}, in(procs.Process{PID: 5001, Comm: "dind", MountNS: 7})), []string{"kill 5001"}},
+		"that is mounted nobody knows where": {
+			pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x"}, nobody),
+			[]string{"Have /run/x unmounted by whoever mounted it: mount 950 is not in the mount namespace of the host, where nothing can be done about it"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := wellNode(t)
-			e.Mounts.Namespace = 1
+			e.Pods[0].Source = "kubelet"
 			holding(func(h *forensics.Held) {
 				m := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
-				h.Leaked, h.Pinned = []forensics.LeakedMount{{Namespace: 99, Mount: m}}, c.pins
-			}, process(procs.Process{PID: 5001, Comm: "dind", State: "S", MountNS: 7}))(t, &e)
-			var got []string
-			for _, r := range forensics.Analyze(&e, []forensics.Check{MountLeakedNamespace}).Findings[0].Remedies {
-				got = append(got, r.Command)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+				h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{{Namespace: 99, Mount: m, On: deadPoint, Owner: hostUserNS}}
+			}, c.change)(t, &e)
+			if diff := cmp.Diff(c.want, stepsOf(&e, MountLeakedNamespace)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestStepsForALeakedMount wants all copies unmounted, inner ones first, before the processes are stopped that the steps go
-// through, and all of those: the namespace ends with the last.
-func TestStepsForALeakedMount(t *testing.T) {
-	e := wellNode(t)
-	outer := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
-	inner := outer
-	inner.ID, inner.MountPoint = 901, outer.MountPoint+"/in it"
-	agent := procs.Process{PID: 5001, Comm: "agent", State: "S", MountNS: 99, Command: []string{}}
-	helper := agent
-	helper.PID = 5002
-	other := outer
-	other.ID, other.Device, other.MountPoint = 902, "0:61", strings.Replace(outer.MountPoint, "cephfs-data", "other", 1)
-	holding(func(h *forensics.Held) {
-		h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: outer}, {Namespace: 99, Mount: inner}, {Namespace: 99, Mount: other}}
-	}, process(agent), process(helper))(t, &e)
-	var got []string
-	for _, r := range forensics.Analyze(&e, []forensics.Check{MountLeakedNamespace}).Diagnoses[0].Remedies {
-		got = append(got, r.Command)
-	}
-	want := []string{
-		"nsenter -m -t 5001 umount -c '" + inner.MountPoint + "'", "nsenter -m -t 5001 umount -c " + outer.MountPoint,
-		"nsenter -m -t 5001 umount -c " + other.MountPoint, "kill 5001 5002",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("steps %q, want %q", got, want)
+// TestWhatAPodInvents has a pod with mounts of its own in its own namespace, at paths of the host and of another pod: neither are
+// those of the host touched, nor is the other pod named.
+func TestWhatAPodInvents(t *testing.T) {
+	for _, point := range []string{kubeletRoot, "/run", deadPoint, kubeletRoot + "/plugins/kubernetes.io/csi/x/globalmount"} {
+		for state, pid := range map[string]int{"served by nobody": 0, "whose server is stopped": 5001} {
+			t.Run(point+" "+state, func(t *testing.T) {
+				e := wellNode(t)
+				m := mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: point, FSType: "fuse.x", Class: mounts.ClassFUSE, Source: "x"}
+				holding(func(h *forensics.Held) {
+					h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{{Namespace: 99, Mount: m, Owner: podUserNS}}
+					h.Servers = []forensics.FUSEServer{{Device: "0:61", PID: pid, Why: "so it is"}}
+				}, process(procs.Process{PID: 5001, Comm: "evil", State: "T", MountNS: 7, PodUID: liveUID, Command: []string{"evil", deadPoint}}))(t, &e)
+				a := forensics.Analyze(&e, All())
+				if len(a.Findings) < 2 {
+					t.Errorf("%d findings, want them to be told", len(a.Findings))
+				}
+				for _, f := range a.Findings {
+					if f.Severity != forensics.Info || slices.Contains(f.Pods, deadUID) {
+						t.Errorf("%s %s %s of pods %s, want information that does not name the other pod", f.Severity, f.ID, f.Title, f.Pods)
+					}
+					for _, r := range f.Remedies {
+						if !strings.HasPrefix(r.Command, "Delete the pod default/web ") {
+							t.Errorf("%s: step %q", f.ID, r.Command)
+						}
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -172,7 +218,16 @@ func TestStoppingWhatAPodHasLeft(t *testing.T) {
 		name, want string
 		change     func(testing.TB, *forensics.Evidence)
 	}{
-		{"a pod that lives", "Delete the pod default/db (" + deadUID + ") (kubectl delete pod), or have its container restarted", nil},
+		{"a pod that lives, whose name only a line of a log says", "Delete the pod with the UID " + deadUID + " (kubectl delete pod), or have its container restarted", nil},
+		{"a pod that lives", "Delete the pod default/web (" + deadUID + ") (kubectl delete pod), or have its container restarted", named("runtime")},
+		{
+			"a pod that lives, whose name is what it wrote into its hosts file", "Delete the pod with the UID " + deadUID + " (kubectl delete pod), or have its container restarted",
+			func(_ testing.TB, e *forensics.Evidence) {
+				e.PodDirs = append(e.PodDirs, kubelet.PodDir{UID: deadUID, HostName: "coredns-5d78c9869d-x7x2p"})
+				e.Logs.Events = nil
+				e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
+			},
+		},
 		{"a pod that is going", "kill 5002", deleting("volumes", "10:05:00", nil)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -189,29 +244,51 @@ func TestStoppingWhatAPodHasLeft(t *testing.T) {
 					got = append(got, r.Command)
 				}
 			}
-			if want := []string{tt.want, "umount -c " + deadPoint}; !slices.Equal(got, want) {
+			if want := []string{tt.want, "umount -c " + e.Mounts.Mounts[2].MountPoint}; !slices.Equal(got, want) {
 				t.Errorf("steps %q, want %q", got, want)
 			}
 		})
 	}
 }
 
+// named has a source name the pod that is gone.
+func named(source string) change {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		e.Pods = []kubelet.Pod{{UID: deadUID, Namespace: "default", Name: "web", Source: source}}
+	}
+}
+
 // TestStoppingProcesses wants no command that stops what must not be stopped, or a unit that does not exist.
 func TestStoppingProcesses(t *testing.T) {
 	e := wellNode(t)
-	for pid, comm := range map[int]string{1: "systemd", 7: "dockerd", 8: "kubelet", 9: "nginx"} {
-		process(procs.Process{PID: pid, Comm: comm, State: "S"})(t, &e)
+	for pid, process := range map[int]procs.Process{
+		1: {Comm: "systemd"}, 7: {Comm: "dockerd", Cgroup: "/system.slice/docker.service"}, 8: {Comm: "kubelet", Cgroup: "/system.slice/snap.kubelet.daemon.service"},
+		9: {Comm: "nginx", Cgroup: "/system.slice/docker.service", Started: *at("09:00:00")}, 13: {Comm: "nodeforensics", PodUID: liveUID}, 10: {Comm: "kubelet", Cgroup: "/kubelet"}, 11: {Comm: "kubelet", ContainerID: "c"},
+		12: {Comm: "crio", Cgroup: "/user.slice/user-1.slice/user@1.service/app.slice/docker.service"}, 0: {Comm: "x"}, -1: {Comm: "x"},
+	} {
+		process.PID, process.State = pid, "S"
+		e.Processes = append(e.Processes, process)
 	}
-	process(procs.Process{PID: 10, Comm: "kubelet", State: "S", UserNS: 1, Identity: &procs.Identity{ReaderUserNS: 1, UIDs: []int{1000, 1000, 1000}}})(t, &e)
-	process(procs.Process{PID: 11, Comm: "nodeforensics", State: "S", PodUID: liveUID})(t, &e)
+	process(procs.Process{PID: 15, Comm: "kubelet", State: "S", Cgroup: "/system.slice/kubelet.service", UserNS: 1, Identity: &procs.Identity{ReaderUserNS: 1, UIDs: []int{1000, 1000, 1000}}})(t, &e)
 	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
 	for pid, want := range map[int]string{
-		1: "Find out what process 1 (systemd) does with it", 7: "systemctl restart docker", 8: "systemctl restart kubelet", 9: "kill 9",
-		10: "kill 10", 11: "Delete the pod default/web (" + liveUID + ") (kubectl delete pod), or have its container restarted", // whatever they call themselves
+		1: "Find out what process 1 (systemd) does with it", 7: "systemctl restart docker.service", 8: "systemctl restart snap.kubelet.daemon.service", 9: "kill 9",
+		10: "Restart process 10 (kubelet) by its unit, which systemctl status 10 names", 11: "kill 11",
+		12: "Restart process 12 (crio) by its unit, which systemctl status 12 names",
+		13: "Delete the pod default/web (" + liveUID + ") (kubectl delete pod), or have its container restarted",
+		15: "kill 15", // whatever it calls itself
+		0:  "Find out what the process is: 0 is no number of one that may be sent a signal",
+		-1: "Find out what the process is: -1 is no number of one that may be sent a signal",
 	} {
 		if got := stopHolder(p, pid).Command; got != want {
 			t.Errorf("process %d: %q, want %q", pid, got, want)
 		}
+	}
+	if got, want := stopHolder(p, 9).Precondition, "it is still that process (TZ=UTC ps -o pid,lstart,comm -p 9: started 2026-11-20 09:00:00), and its owner agrees"; got != want {
+		t.Errorf("if %q, want %q", got, want)
+	}
+	if got := stopHolder(p, 14); !strings.HasPrefix(got.Command, "ps ") || got.Risk != "none: it reads" {
+		t.Errorf("a process that was not seen: %+v", got)
 	}
 	if r := reapRemedy(p, 1); strings.Contains(r.Command, "kill") || !strings.HasPrefix(r.Why, "process 1 (systemd) is to reap them") {
 		t.Errorf("zombies of process 1: %+v", r)
@@ -242,16 +319,22 @@ func TestRemediesOfKernelUsers(t *testing.T) {
 		} {
 			k.MountID, k.Device, k.Blocks = 60, "0:47", true
 			h.Kernel = append(h.Kernel, k)
+			if k.UserMount != 0 {
+				e.Mounts.Mounts = append(e.Mounts.Mounts, mounts.Mount{ID: k.UserMount, ParentID: 60, Device: "0:70", Root: "/", MountPoint: k.What, FSType: "tmpfs"})
+			}
 		}
 	})(t, &e)
 	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
 	for i, want := range []string{
-		"umount -c " + deadPoint + "/a/b", "umount -c /layers/1", "echo -1 > /proc/sys/fs/binfmt_misc/qemu-arm",
+		"umount -c " + deadPoint + "/a/b", "umount -c /layers/1", "Unregister the interpreter: write -1 to /proc/sys/fs/binfmt_misc/qemu-arm",
 		"losetup -d /dev/loop3", "echo -:bcc/malloc >> /sys/kernel/tracing/uprobe_events",
 	} {
 		if got := f.Remedies[i].Command; got != want {
 			t.Errorf("step %d is %q, want %q", i, got, want)
 		}
+	}
+	if got, want := f.Remedies[0].Precondition, "mount 72 is still there (grep '^72 ' /proc/self/mountinfo)"; !strings.Contains(got, want) {
+		t.Errorf("the mount in the volume goes if %q, want %q", got, want)
 	}
 	for _, want := range []string{deadPoint + "/layer.erofs is mounted at /layers/1 (mount 71)", "has its interpreter " + deadPoint + "/qemu open", "loop device /dev/loop3 uses " + deadPoint + "/image, and is itself in use by /mnt/inner, /dev/dm-1", "uprobe event bcc/malloc is in " + deadPoint + "/libc.so"} {
 		if !strings.Contains(f.Detail, want) {

@@ -42,7 +42,7 @@ if the kubelet is stopped; otherwise a warning: it may have been switched off on
 				ConfidenceWhy: "the state letter of the process",
 				Refs:          []forensics.Ref{{Source: forensics.SourceProcesses, Excerpt: fmt.Sprintf("%d state %s", k.PID, k.State)}},
 				Remedies: []forensics.Remedy{{
-					Command: fmt.Sprintf("kill -CONT %d", k.PID), Why: "lets it go on where it was stopped",
+					Command: signal("-CONT", k.PID), Why: "lets it go on where it was stopped",
 					Precondition: "nobody debugs it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
 				}},
 			})

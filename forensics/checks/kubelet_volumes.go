@@ -137,7 +137,7 @@ func childRemedies(list []standing) []forensics.Remedy {
 			continue
 		}
 		return []forensics.Remedy{{
-			Command: fmt.Sprintf("cat /proc/%d/stack /proc/%d/wchan; tr '\\0' ' ' < /proc/%d/comm", t.wait.pid, t.wait.pid, t.wait.pid),
+			Command: fmt.Sprintf("cat -v /proc/%d/stack /proc/%d/wchan /proc/%d/comm", t.wait.pid, t.wait.pid, t.wait.pid),
 			Why:     "says what the child waits for: the file server, the disk, or systemd",
 			Risk:    "none: it reads; /proc/PID/cmdline of a blocked process may block, so it is not read here",
 		}}

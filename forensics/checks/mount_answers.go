@@ -9,12 +9,12 @@ import (
 
 // reportStatus reports every file system whose worst health is status, as a warning.
 func reportStatus(status mounts.Status, title func(superblock) string, detail string,
-	remedies func(mounts.Mount) []forensics.Remedy,
+	remedies func(*forensics.Pass, mounts.Mount) []forensics.Remedy,
 ) func(*forensics.Pass) {
 	return func(p *forensics.Pass) {
 		unjudged(p)
 		for _, s := range superblocks(p, status) {
-			p.Report(statusFinding(p, s, title(s), detail, remedies(s.mount())))
+			p.Report(statusFinding(p, s, title(s), detail, remedies(p, s.mount())))
 		}
 	}
 }
@@ -45,7 +45,7 @@ func statusFinding(p *forensics.Pass, s superblock, title, detail string, remedi
 	return withKernel(p, s.mount(), f)
 }
 
-func noRemedy(mounts.Mount) []forensics.Remedy { return nil }
+func noRemedy(*forensics.Pass, mounts.Mount) []forensics.Remedy { return nil }
 
 // MountStale finds file systems whose object is gone at the server.
 var MountStale = forensics.Check{
@@ -57,7 +57,9 @@ anew or the directory was deleted. It does not heal. The kubelet reports an erro
 	Needs:    needsHealth,
 	Run: reportStatus(mounts.StatusStale,
 		func(s superblock) string { return s.label() + " is stale: the server no longer knows it" },
-		"It answers ESTALE and will not recover:", func(m mounts.Mount) []forensics.Remedy { return []forensics.Remedy{unmountDead(m)} }),
+		"It answers ESTALE and will not recover:", func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
+			return []forensics.Remedy{unmountDead(p, m)}
+		}),
 }
 
 // MountDisconnected finds file systems whose server process or client is gone.
@@ -73,11 +75,11 @@ back.`,
 	Run: reportStatus(mounts.StatusDisconnected,
 		func(s superblock) string { return s.label() + " has lost its server: " + s.health.Error },
 		"It answers every call with an error and will not recover:",
-		func(m mounts.Mount) []forensics.Remedy {
+		func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
 			if isSMB(m) {
-				return []forensics.Remedy{revive(m), unmountDead(m)}
+				return []forensics.Remedy{revive(m), unmountDead(p, m)}
 			}
-			return []forensics.Remedy{unmountDead(m)}
+			return []forensics.Remedy{unmountDead(p, m)}
 		}),
 }
 
@@ -100,7 +102,7 @@ was said before the device was mounted last, by the same log, is not about this 
 		}
 		reportStatus(mounts.StatusIOError,
 			func(s superblock) string { return s.label() + " answers with an error: " + s.health.Error },
-			"Reading from it fails:", func(mounts.Mount) []forensics.Remedy { return []forensics.Remedy{dmesgRemedy()} })(p)
+			"Reading from it fails:", func(*forensics.Pass, mounts.Mount) []forensics.Remedy { return []forensics.Remedy{dmesgRemedy()} })(p)
 		for _, f := range failingByKernel(p) {
 			p.Report(f)
 		}
@@ -147,12 +149,20 @@ suspended. A frozen file system that nobody writes to is not noticed: asking for
 	Needs:    needsHealth,
 	Run: reportStatus(mounts.StatusFrozen,
 		func(s superblock) string { return s.label() + " is frozen: writers wait" },
-		"Somebody froze it, writes wait until it is thawed:", func(m mounts.Mount) []forensics.Remedy {
+		"Somebody froze it, writes wait until it is thawed:", func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
 			return []forensics.Remedy{{
-				Command:      "fsfreeze -u " + quote(m.MountPoint),
+				Command:      thaw(p, m),
 				Why:          "lets the waiting writers go on",
 				Precondition: "no backup or snapshot is being taken: ask the owner of the backup agent first",
 				Risk:         "a snapshot that is being taken becomes inconsistent",
 			}}
 		}),
+}
+
+// thaw is the command that thaws a file system by one of its mounts on the host.
+func thaw(p *forensics.Pass, m mounts.Mount) string {
+	if host, here := p.Model.Host().ByID(m.ID); !here || host.MountPoint != m.MountPoint || p.Model.InVolume(m.MountPoint) {
+		return "Have it thawed by whoever froze it (fsfreeze -u): by its path " + quote(m.MountPoint) + ", the host may reach another one"
+	}
+	return withPath("fsfreeze -u ", m.MountPoint, "Thaw the file system at")
 }

@@ -19,7 +19,7 @@ that wait for it go on waiting. A working or root directory on such a mount is n
 that misleads. Left out are the kernel's own mounts, as of memory and message queues, and what processes hold whose
 namespace is seen from a chroot alone; and everything if this program does not see the processes of the whole machine,
 since a container's output goes to files of a namespace outside. A descriptor of the root of such a mount alone is how runtimes prepare mounts (open_tree(2)), and only
-information. Needs Linux 3.15.`,
+information. So is one that only processes of another user namespace hold: those can mount and unmount for themselves. Needs Linux 3.15.`,
 	Severity: forensics.Warning,
 	Needs:    needsHolders,
 	Run: func(p *forensics.Pass) {
@@ -57,7 +57,7 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []procs.Hold
 		ConfidenceWhy: "its mount id was read twice and is in no mount table that could be read",
 	}
 	for _, h := range list {
-		if h.Path != "/" {
+		if process, _ := p.Model.Process(h.PID); h.Path != "/" && !inOtherUserNS(p, process) {
 			f.Severity = forensics.Warning
 		}
 		if len(f.Refs) < 8 {

@@ -3,8 +3,8 @@ package checks
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -16,14 +16,16 @@ import (
 var MountLeakedNamespace = forensics.Check{
 	ID:    "mount-leaked-namespace",
 	Title: "Another mount namespace keeps a mount that the host has unmounted",
-	Doc: `A mount below a pod directory that is in no mount of the host any more (same superblock and root; a private copy has
-no peer group left by which it could be told), but in the mount namespace of some container or service, which copied the
+	Doc: `A mount on a directory that the kubelet made for a volume, which is in no mount of the host any more (same superblock and root; a
+private copy has no peer group left by which it could be told), but in the mount namespace of some container or service, which copied the
 host's mounts when it was started: one with a bind mount of / or /var/lib/kubelet without HostToContainer propagation, or
 a systemd unit with PrivateMounts or PrivateTmp. Or in one that no process is in any more, and a descriptor or a bind mount
 of its ns/mnt file keeps: the tables of those can be read since Linux 6.12, and are not known before. The disk cannot be detached and the server is still in use. Unmounting on
 the host does not reach a private copy. Kernels before 3.18, and Red Hat's 3.10 without fs.may_detach_mounts=1, answer
 EBUSY when the directory is removed. A network, FUSE or disk file system elsewhere that the host never had may be the
-container's own, and is only information; a FUSE mount whose server is in that namespace is. Namespaces of nodes within this node (kind, docker in docker: a kubelet of their
+container's own, and is only information, and so is everything in a mount namespace that belongs to another user namespace (NS_GET_USERNS,
+Linux 4.9, else by its processes): whoever is root there mounts what they like at any path, so that its paths name no pod. No step
+enters a namespace: what is run in there is its owner's. A FUSE mount whose server is in that namespace is left out. Namespaces of nodes within this node (kind, docker in docker: a kubelet of their
 own in a mount namespace of their own) and what runs in them are left out: what they hold is not this host's.`,
 	Severity: forensics.Warning,
 	Needs:    needsHolders,
@@ -32,19 +34,22 @@ own in a mount namespace of their own) and what runs in them are left out: what 
 			device string
 			ns     uint64
 		}
-		groups, order := map[key][]mounts.Mount{}, []key{}
+		groups, order := map[key][]forensics.LeakedMount{}, []key{}
 		for _, l := range held(p).Leaked {
 			if ownMount(p, l) {
 				continue
 			}
 			k := key{l.Mount.Device, l.Namespace}
+			if uid, _ := p.Model.LeakOf(l); uid == "" {
+				k.device = "" // who can make one of these can make many
+			}
 			if groups[k] == nil {
 				order = append(order, k)
 			}
-			groups[k] = append(groups[k], l.Mount)
+			groups[k] = append(groups[k], l)
 		}
 		for _, k := range order {
-			p.Report(leakedMountFinding(p, k.ns, groups[k]))
+			p.Report(leakedMountFinding(p, groups[k]))
 		}
 	},
 }
@@ -61,119 +66,95 @@ func ownMount(p *forensics.Pass, l forensics.LeakedMount) bool {
 	})
 }
 
-func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) forensics.Finding {
-	m := list[0]
-	uid := ""
-	for _, other := range list {
-		if id, _ := p.Model.PodOf(other.MountPoint); id != "" {
-			m, uid = other, id
-			break
-		}
-	}
-	n := p.Model.Namespace(ns)
+func leakedMountFinding(p *forensics.Pass, list []forensics.LeakedMount) forensics.Finding {
+	l := list[0]
+	m, n := l.Mount, p.Model.Namespace(l.Namespace)
+	uid, unproven := p.Model.LeakOf(l)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Likely,
-		ConfidenceWhy: "compared by superblock and root directory; the mount point names a pod",
+		ConfidenceWhy: "compared by superblock and root directory; it is mounted on the host's directory " + l.On,
 		Refs: []forensics.Ref{{
-			Source:  fmt.Sprintf("%s:namespace %d", forensics.SourceHolders, ns),
+			Source:  fmt.Sprintf("%s:namespace %d", forensics.SourceHolders, l.Namespace),
 			Excerpt: fmt.Sprintf("%d %s %s %s - %s %s", m.ID, m.Device, m.Root, m.MountPoint, m.FSType, m.Source),
 		}},
 	}
-	keeper := "of processes that came or went while they were looked at"
-	switch {
-	case n.Processes > 0:
-		keeper = fmt.Sprintf("of %s (%s)", who(p, n.PIDs[0]), forensics.Plural(n.Processes, "process"))
-		f.Because = append(f.Because, processEntity(n.PIDs[0]))
-	case len(n.HeldBy) > 0:
-		keeper = "which " + who(p, n.HeldBy[0]) + " holds open"
-		f.Because = append(f.Because, processEntity(n.HeldBy[0]))
-	case len(n.MountedAt) > 0:
-		keeper = "which is kept by its ns/mnt file, mounted at " + n.MountedAt[0]
-	case slices.Contains(held(p).Uninhabited, ns):
-		keeper = fmt.Sprintf("%d, which no process is in; what keeps it is not visible", ns)
-	default:
-		f.Severity, f.Confidence = forensics.Info, forensics.Possible
-		f.ConfidenceWhy += "; whether the namespace is still there is not known"
-	}
+	keeper, kept := namespaceKept(p, &f, n)
 	f.Title = fmt.Sprintf("%s file system %s is gone from the host and still mounted in the mount namespace %s", m.FSType, m.Source, keeper)
 	f.Detail = fmt.Sprintf("There it is mount %d at %s (%s, superblock %s)", m.ID, m.MountPoint, m.Propagation(), m.Device)
-	if more := len(list) - 1; more > 0 {
+	switch more := len(list) - 1; {
+	case more == 0:
+	case uid != "":
 		f.Detail += fmt.Sprintf(", and mounted %s more", times(int64(more)))
+	default:
+		f.Detail += ", beside " + forensics.Plural(more, "more mount") + " that the host has not"
 	}
 	f.Detail += "."
 	if holders, _ := p.Model.HeldBy(m.ID); len(holders) > 0 {
 		f.Detail += " It is in use there: " + who(p, holders[0].PID) + " " + byWhat(holders[0]) + "."
 		f.Refs = append(f.Refs, holderRef(holders[0]))
 	}
-	f.Remedies = leakRemedies(p, n, m, list)
-	if uid != "" {
+	f.Remedies = leakRemedies(p, n)
+	switch {
+	case uid != "":
 		f.Pods = []string{uid}
 		f.Detail += " " + propagationText(m)
-		return f
+		if !kept {
+			f.Severity, f.Confidence = forensics.Info, forensics.Possible
+			f.ConfidenceWhy += "; whether the namespace is still there is not known"
+		}
+	default:
+		notTheHosts(&f, m, keeper, unproven)
 	}
+	return f
+}
+
+// namespaceKept says what keeps a mount namespace alive, for a title, and adds who does to the causes; kept is false if it is not
+// known that it still is.
+func namespaceKept(p *forensics.Pass, f *forensics.Finding, n forensics.NamespaceProcesses) (keeper string, kept bool) {
+	switch {
+	case n.Processes > 0:
+		f.Because = append(f.Because, processEntity(n.PIDs[0]))
+		return fmt.Sprintf("of %s (%s)", who(p, n.PIDs[0]), forensics.Plural(n.Processes, "process")), true
+	case len(n.HeldBy) > 0:
+		f.Because = append(f.Because, processEntity(n.HeldBy[0]))
+		return "which " + who(p, n.HeldBy[0]) + " holds open", true
+	case len(n.MountedAt) > 0:
+		return "which is kept by its ns/mnt file, mounted at " + n.MountedAt[0], true
+	case slices.Contains(held(p).Uninhabited, n.Namespace):
+		return fmt.Sprintf("%d, which no process is in; what keeps it is not visible", n.Namespace), true
+	}
+	return "of processes that came or went while they were looked at", false
+}
+
+// notTheHosts makes a finding one of a mount of which nothing proves that the host ever had it. It names no pod: its mount point is
+// what somebody in that namespace chose. And its only remedies are those that end what has the namespace.
+func notTheHosts(f *forensics.Finding, m mounts.Mount, keeper, unproven string) {
 	f.Severity, f.Confidence = forensics.Info, forensics.Possible
-	f.ConfidenceWhy = "the host has no mount of this superblock; the container may have mounted it for itself"
+	f.ConfidenceWhy = "the host has no mount of this superblock; the container may have mounted it for itself: " + unproven
 	f.Title = fmt.Sprintf("%s file system %s is not mounted on the host, but in the mount namespace %s", m.FSType, m.Source, keeper)
+	f.Remedies = slices.DeleteFunc(f.Remedies, func(r forensics.Remedy) bool { return !strings.HasPrefix(r.Command, "Delete the pod ") })
 	for i := range f.Remedies {
 		r := &f.Remedies[i]
 		r.Precondition = strings.TrimSuffix("the host had it once, and the container has not mounted it for itself; "+r.Precondition, "; ")
 	}
-	return f
 }
 
 // propagationText says why the mount is still there. What propagates an unmount is the mount that it lies on, which need not
 // be marked as it is.
 func propagationText(m mounts.Mount) string {
-	text := "Unmounting on the host has not reached it, and nothing is left there to unmount that would: it goes with its namespace, or is unmounted in it."
+	text := "Unmounting on the host has not reached it, and nothing is left there to unmount that would: it goes with its namespace."
 	if m.Master != 0 {
 		text += fmt.Sprintf(" It is a slave of peer group %d, so a mount of that group lives on somewhere (shared:%[1]d in /proc/PID/mountinfo).", m.Master)
 	}
 	return text
 }
 
-// leakRemedies are the steps for the copies of one file system in a namespace: to unmount them there, inner ones first,
-// stops nobody; only where that does not go, the namespace has to end.
-func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mount, list []mounts.Mount) []forensics.Remedy {
-	if n.Processes == 0 {
-		return emptyNamespaceRemedies(p, n, m)
+// leakRemedies end a mount namespace, and all its mounts with it. Nothing is unmounted inside: whoever enters the namespace to do
+// that runs a program, or loads a library, that whoever owns it has put there.
+func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses) []forensics.Remedy {
+	if n.Processes > 0 {
+		return []forensics.Remedy{endNamespace(p, n)}
 	}
-	const most = 8
-	var steps []forensics.Remedy
-	for _, m := range slices.Backward(list[:min(len(list), most)]) {
-		steps = append(steps, forensics.Remedy{
-			Command:      fmt.Sprintf("nsenter -m -t %d umount -c %s", n.PIDs[0], quote(m.MountPoint)),
-			Why:          "unmounts the copy without stopping anybody",
-			Precondition: "nothing in that namespace uses it; the program umount exists there",
-			Risk:         "a shared mount there unmounts its peers, too; to keep it from coming back, mount the host's directories with HostToContainer propagation (rslave)",
-			Stage:        forensics.StageUnmount,
-		})
-	}
-	return append(steps, endNamespace(p, n))
-}
-
-// endNamespace stops all processes of a mount namespace.
-func endNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) forensics.Remedy {
-	r := stopHolder(p, n.PIDs[0])
-	r.Stage = forensics.StageHide // another finding may have another mount of that namespace
-	if pid, plain := strings.CutPrefix(r.Command, "kill "); plain && n.Processes > 1 {
-		for _, other := range n.PIDs[1:] {
-			pid += fmt.Sprintf(" %d", other)
-		}
-		r.Command = "kill " + pid
-		r.Precondition = "they are still those processes (ps -o pid,lstart,args -p " + strings.ReplaceAll(pid, " ", ",") + "), and their owner agrees"
-		if more := n.Processes - len(n.PIDs); more > 0 {
-			r.Precondition += fmt.Sprintf("; %d more processes of the namespace are not named here", more)
-		}
-	}
-	r.Why = "where the copy cannot be unmounted: with the last of its processes the namespace ends, and all its copies of mounts"
-	if !strings.HasPrefix(r.Command, "kill ") {
-		r.Precondition = strings.TrimPrefix(r.Precondition+"; its owner agrees to a restart", "; ")
-	}
-	return r
-}
-
-// emptyNamespaceRemedies are the steps for a namespace that no process is in.
-func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mount) []forensics.Remedy {
 	h := p.Evidence.Held
 	at := slices.IndexFunc(h.Namespaces, func(hold procs.NamespaceHold) bool { return hold.Namespace == n.Namespace })
 	switch {
@@ -181,16 +162,9 @@ func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m
 		hold := &h.Namespaces[at]
 		stop := stopHolder(p, hold.PID)
 		stop.Why = fmt.Sprintf("%s has the namespace open as descriptor %d: with the last such descriptor it ends, and all its mounts", who(p, hold.PID), hold.FD)
-		return []forensics.Remedy{unmountInside(fmt.Sprintf("/proc/%d/task/%d/fd/%d", hold.PID, cmp.Or(hold.TID, hold.PID), hold.FD), m), stop}
+		return []forensics.Remedy{stop}
 	case len(n.MountedAt) > 0:
-		enter, root := reachPin(p, n.Namespace)
-		pin := pinOf(p, n.Namespace).MountPoint
-		return []forensics.Remedy{unmountInside(root+pin, m), {
-			Command:      enter + "umount -c " + quote(pin),
-			Why:          "when nothing else keeps the namespace, it ends with this, and all its mounts",
-			Precondition: "who made it (unshare --mount=FILE, snapd) does not need it any more",
-			Risk:         "nobody can enter the namespace by that file any more",
-		}}
+		return []forensics.Remedy{unpin(p, n.Namespace)}
 	case slices.Contains(h.Uninhabited, n.Namespace):
 		return []forensics.Remedy{{
 			Command: "grep -s 'scm_fds:.*[1-9]' /proc/[0-9]*/fdinfo/*",
@@ -203,6 +177,48 @@ func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m
 	return nil
 }
 
+// endNamespace ends all processes of a mount namespace: with their pod, with their service, or one by one.
+func endNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) forensics.Remedy {
+	r := stopHolder(p, n.PIDs[0])
+	if unit := unitOf(p, n.PIDs); unit != "" {
+		r.Command, r.Precondition = "systemctl restart "+unit, ""
+		r.Risk = "what the service does is interrupted, and what is known only in its memory is lost"
+	}
+	if isPlainKill(r) && n.Processes > 1 {
+		r.Command = "kill"
+		for _, pid := range n.PIDs {
+			r.Command += fmt.Sprintf(" %d", pid)
+		}
+		r.Precondition = stillThat(p, n.PIDs...) + ", and their owner agrees"
+		if more := n.Processes - len(n.PIDs); more > 0 {
+			r.Precondition += fmt.Sprintf("; %d more processes of the namespace are not named here", more)
+		}
+	}
+	r.Why = "with the last of its processes the namespace ends, and all its copies of mounts; to keep them from coming back, mount the host's directories with HostToContainer propagation (rslave)"
+	if !isPlainKill(r) {
+		r.Precondition = strings.TrimPrefix(r.Precondition+"; its owner agrees to a restart", "; ")
+	}
+	r.Stage = forensics.StageHide // another finding may have another mount of that namespace
+	return r
+}
+
+// unitOf is the service that all of some processes belong to, "" if there is none. A restart ends all of its processes, but for
+// those that daemons leave running: containers and what looks after them (KillMode=process).
+func unitOf(p *forensics.Pass, pids []int) string {
+	unit := ""
+	for _, pid := range pids {
+		process, _ := p.Model.Process(pid)
+		of := systemUnit(process)
+		if of == "" || unit != "" && of != unit || runsContainers.MatchString(of) && !isDaemon(process) {
+			return ""
+		}
+		unit = of
+	}
+	return unit
+}
+
+var runsContainers = regexp.MustCompile(`^(containerd|docker|crio|cri-docker|kubelet|k3s.*|rke2.*|snap\.microk8s.*)\.service$`)
+
 // pinOf is where the ns/mnt file of a namespace is mounted: on the host, if it is there.
 func pinOf(p *forensics.Pass, ns uint64) forensics.PinnedNamespace {
 	var pin forensics.PinnedNamespace
@@ -214,26 +230,17 @@ func pinOf(p *forensics.Pass, ns uint64) forensics.PinnedNamespace {
 	return pin
 }
 
-// reachPin is how to reach where a namespace is mounted, if that is not on the host: the command that goes there, and the path
-// of its root as seen from the host.
-func reachPin(p *forensics.Pass, ns uint64) (enter, root string) {
+// unpin takes away the bind mount that keeps a namespace alive, if that is on the host. Else it goes with the namespace that has it.
+func unpin(p *forensics.Pass, ns uint64) forensics.Remedy {
 	pin := pinOf(p, ns)
-	if !p.Model.IsElsewhere(pin.MountNS) {
-		return "", ""
+	if there := p.Model.Namespace(pin.MountNS); p.Model.IsElsewhere(pin.MountNS) && there.Processes > 0 {
+		return endNamespace(p, there)
 	}
-	pid := "PID" // of a process there, of which none was seen
-	if there := p.Model.Namespace(pin.MountNS); len(there.PIDs) > 0 {
-		pid = strconv.Itoa(there.PIDs[0])
+	r := forensics.Remedy{
+		Why:          "when nothing else keeps the namespace, it ends with this, and all its mounts",
+		Precondition: "who made it (unshare --mount=FILE, snapd) does not need it any more",
+		Risk:         "nobody can enter the namespace by that file any more",
 	}
-	return "nsenter -m -t " + pid + " ", "/proc/" + pid + "/root"
-}
-
-// unmountInside unmounts something in the namespace that a file stands for.
-func unmountInside(namespace string, m mounts.Mount) forensics.Remedy {
-	return forensics.Remedy{
-		Command:      "nsenter --mount=" + quote(namespace) + " umount -c " + quote(m.MountPoint),
-		Why:          "unmounts the copy; the namespace and what keeps it stay",
-		Precondition: "nothing uses the mount; the program umount exists in that namespace",
-		Risk:         "a shared mount there unmounts its peers, too",
-	}
+	m, _ := p.Model.Host().ByID(pin.MountID)
+	return unmount(p, cmp.Or(m, mounts.Mount{ID: pin.MountID, MountPoint: pin.MountPoint}), "-c", r)
 }

@@ -91,12 +91,11 @@ func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 	if slices.Contains(p.Model.KubeletRoots(), upper.MountPoint) {
 		return f // all pods are below it
 	}
-	f.Remedies = []forensics.Remedy{{
-		Command:      "umount -c " + quote(upper.MountPoint),
+	f.Remedies = []forensics.Remedy{unmount(p, upper, "-c", forensics.Remedy{
 		Why:          "takes off the topmost mount; repeat until one is left, or none if the pod is gone",
 		Precondition: "the pod has ended, so that nobody writes to it; nodeforensics holders " + quote(upper.MountPoint) + " shows no process",
 		Risk:         "files that were written to the topmost are where that is mounted elsewhere, or gone with it if it is a tmpfs",
 		Stage:        forensics.StageUnmount,
-	}}
+	})}
 	return f
 }

@@ -185,11 +185,19 @@ func newOrphanFinding(p *forensics.Pass, o orphan) forensics.Finding {
 // lookFirst is the only safe first step: nothing is ever removed with rm -rf below a pod's directory.
 func lookFirst(d kubelet.PodDir) forensics.Remedy {
 	return forensics.Remedy{
-		Command:      "find " + quote(d.Path) + " -xdev -type f",
+		Command:      listFiles(d.Path),
 		Why:          "shows what is left. Empty directories can be removed with rmdir, from the innermost out; of files only vol_data.json",
-		Precondition: "no mount at or below the directory in any mount namespace: grep " + d.UID + " /proc/*/mountinfo prints nothing",
+		Precondition: "no mount at or below the directory in any mount namespace: grep " + quote(d.UID) + " /proc/*/mountinfo prints nothing",
 		Risk:         "the listing is harmless. rm -rf is not: a mount that is not seen, or a bind mount of the same file system, is emptied at its source",
 	}
+}
+
+// listFiles lists the files below a directory, without those of other file systems.
+func listFiles(dir string) string {
+	if word, ok := pathWord(dir); ok {
+		return "find " + word + " -xdev -type f"
+	}
+	return "Look at what is below " + quote(dir)
 }
 
 func orphanMountedFinding(p *forensics.Pass, o orphan, list []mounts.Mount) forensics.Finding {
@@ -208,13 +216,12 @@ func orphanMountedFinding(p *forensics.Pass, o orphan, list []mounts.Mount) fore
 		if h, ok := p.Model.Health(m.Device); ok && h.Status == mounts.StatusHung {
 			continue // the steps for a hung mount come with mount-hung
 		}
-		f.Remedies = append(f.Remedies, forensics.Remedy{
-			Command:      "umount -c " + quote(m.MountPoint),
+		f.Remedies = append(f.Remedies, unmount(p, m, "-c", forensics.Remedy{
 			Why:          "the pod is gone and nothing else unmounts it; then the next housekeeping removes the directory",
-			Precondition: "the pod is still gone (kubectl get pods -A -o yaml | grep " + o.UID + " finds nothing), and no process uses the mount",
+			Precondition: "the pod is still gone (kubectl get pods -A -o yaml | grep " + quote(o.UID) + " finds nothing), and no process uses the mount",
 			Risk:         "a plain unmount fails while the mount is in use, which is the safe answer: find the user instead of forcing it",
 			Stage:        forensics.StageUnmount,
-		})
+		}))
 	}
 	f.Remedies = append(f.Remedies, planFirst())
 	return f

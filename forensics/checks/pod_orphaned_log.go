@@ -169,7 +169,7 @@ func lookWithoutDir(p *forensics.Pass, uid string) forensics.Remedy {
 		root = roots[0]
 	}
 	return forensics.Remedy{
-		Command:      "find " + quote(root+"/pods/"+uid) + " -xdev -type f",
+		Command:      listFiles(root + "/pods/" + uid),
 		Why:          "shows what is left. Empty directories can be removed with rmdir, from the innermost out; of files only vol_data.json",
 		Precondition: "no mount at or below the directory in any mount namespace: grep " + quote(uid) + " /proc/*/mountinfo prints nothing",
 		Risk:         "the listing is harmless. rm -rf is not: a mount that is not seen, or a bind mount of the same file system, is emptied at its source",

@@ -50,7 +50,7 @@ func terminatingFinding(d *cluster.Dump, pod cluster.Pod, asOf time.Time) forens
 	}
 	if len(pod.Finalizers) > 0 {
 		f.Remedies = []forensics.Remedy{{
-			Command: "find the controller that set the finalizer, and see why it does not remove it",
+			Command: "Find the controller that set the finalizer, and see why it does not remove it",
 			Why:     "it has something to clean up first, or it does not run any more",
 			Risk:    "removing the finalizer by hand gives up what it protects, and what it was to clean up stays behind",
 		}}

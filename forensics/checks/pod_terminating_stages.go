@@ -144,7 +144,7 @@ func (s *stuckPod) judgeStatus() {
 
 func (s *stuckPod) volData(e logs.Event) forensics.Remedy {
 	return forensics.Remedy{
-		Command:      "grep " + quote(cmp.Or(s.uid, s.d.PodName)) + " /proc/self/mountinfo",
+		Command:      "grep -F -e " + quote(cmp.Or(s.uid, s.d.PodName)) + " /proc/self/mountinfo",
 		Why:          "shows whether the volume is still mounted. If so unmount it, then remove its empty directories with rmdir: " + e.Path,
 		Precondition: "the pod's containers are gone", Risk: "none: it reads. rmdir refuses what is not empty, which is the safe answer",
 	}
@@ -152,8 +152,8 @@ func (s *stuckPod) volData(e logs.Event) forensics.Remedy {
 
 // podArguments are "-n NAMESPACE NAME".
 func podArguments(name string) string {
-	if namespace, pod, ok := strings.Cut(name, "/"); ok {
-		return "-n " + quote(namespace) + " " + quote(pod)
+	if namespace, pod, ok := strings.Cut(name, "/"); ok && labelName.MatchString(namespace) && isObjectName(pod) {
+		return "-n " + namespace + " " + pod
 	}
 	return "-n NAMESPACE POD"
 }

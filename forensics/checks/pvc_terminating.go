@@ -100,12 +100,20 @@ func claimFinding(d *cluster.Dump, c cluster.Claim) forensics.Finding {
 		f.Detail += " " + upperFirst(lost) + "."
 	}
 	f.Remedies = append([]forensics.Remedy{{
-		Command:      fmt.Sprintf("kubectl describe pvc -n %s %s", quote(c.Namespace), quote(c.Name)),
+		Command:      "kubectl describe pvc " + claimArguments(c),
 		Why:          "\"Used By\" names the pods now; the claim goes by itself as soon as the last of them has ended",
 		Precondition: "the API server answers; the dump may be older than the cluster",
 		Risk:         "none: it only shows",
 	}}, f.Remedies...)
 	return f
+}
+
+// claimArguments are "-n NAMESPACE NAME".
+func claimArguments(c cluster.Claim) string {
+	if labelName.MatchString(c.Namespace) && isObjectName(c.Name) {
+		return "-n " + c.Namespace + " " + c.Name
+	}
+	return "-n NAMESPACE CLAIM"
 }
 
 func describeUser(user cluster.Pod) string {
@@ -147,7 +155,7 @@ func heldFinding(o cluster.Object, what string) forensics.Finding {
 	}
 	f.Detail = upperFirst(describeFinalizers(o.Finalizers)) + "."
 	f.Remedies = []forensics.Remedy{{
-		Command: "do not remove the finalizer",
+		Command: "Do not remove the finalizer",
 		Why:     "it is the protection: without it the claim or the volume goes while something still writes to it",
 		Risk:    "with the reclaim policy Delete, the data is deleted under a running pod",
 	}}

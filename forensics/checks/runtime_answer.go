@@ -33,7 +33,7 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 		return forensics.Finding{}, false
 	}
 	f.Remedies = runtimeRemedies(p, runtime)
-	if f.Confidence == forensics.Certain && !p.Model.RuntimeRuns() {
+	if f.Confidence == forensics.Certain && !p.Model.RuntimeRuns() && unitName.MatchString(runtime.ID) {
 		f.Remedies = append(f.Remedies, forensics.Remedy{
 			Command: "journalctl -u " + runtime.ID + " -n 200", Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
 			Risk: "none: it reads the log",

@@ -136,12 +136,12 @@ func runtimeRemedies(p *forensics.Pass, runtime forensics.Entity) []forensics.Re
 	switch {
 	case ok && (process.State == "T" || process.State == "t"):
 		remedies = append(remedies, forensics.Remedy{
-			Command: fmt.Sprintf("kill -CONT %d", process.PID), Why: "lets the runtime go on where it was stopped",
+			Command: signal("-CONT", process.PID), Why: "lets the runtime go on where it was stopped",
 			Precondition: "nobody debugs it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
 		})
 	case ok && runtime.ID == "containerd":
 		remedies = append(remedies, forensics.Remedy{
-			Command: fmt.Sprintf("kill -USR1 %d", process.PID),
+			Command: signal("-USR1", process.PID),
 			Why:     "containerd writes its own goroutine dump to its log and to a file in its state directory; nodeforensics goroutines reads it",
 			Risk:    "none: containerd goes on",
 		})

@@ -131,8 +131,8 @@ func beingUnmounted(p *forensics.Pass) []going {
 		default:
 			continue
 		}
-		if process.MountNS != 0 && p.Evidence.Mounts.Namespace != 0 && process.MountNS != p.Evidence.Mounts.Namespace || isLazy(process) {
-			continue
+		if process.MountNS == 0 || process.MountNS != p.Evidence.Mounts.Namespace || isLazy(process) {
+			continue // elsewhere, or nobody knows where: its paths mean something else, and it can call itself what it likes
 		}
 		for _, word := range process.Command[min(1, len(process.Command)):] {
 			if at := p.Model.Host().At(word); strings.HasPrefix(word, "/") && len(at) > 0 {
@@ -214,7 +214,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 		f.ConfidenceWhy += "; all of them were told by their path, which misleads where mounts lie on each other"
 	}
 	by, waiting := busyProcesses(p, &f, m, holders)
-	by = append(by, busyKernel(&f, kernel)...)
+	by = append(by, busyKernel(p, &f, kernel)...)
 	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s%s %s.",
 		g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, holders), unlisted(p))
@@ -315,7 +315,7 @@ func stopRank(p *forensics.Pass, pid int) int {
 		return 2
 	case process.Kernel || pid == 1:
 		return 5
-	case daemonUnit(process) != "":
+	case isDaemon(process):
 		return 4
 	case process.PodUID != "":
 		return 3
@@ -324,7 +324,7 @@ func stopRank(p *forensics.Pass, pid int) int {
 }
 
 // busyKernel says what in the kernel holds a mount, and adds how to free it: inner mounts before outer ones.
-func busyKernel(f *forensics.Finding, kernel []mounts.KernelUser) []string {
+func busyKernel(p *forensics.Pass, f *forensics.Finding, kernel []mounts.KernelUser) []string {
 	var by []string
 	sorting.Stable(kernel, func(a, b mounts.KernelUser) int {
 		if (a.UserMount == 0) != (b.UserMount == 0) {
@@ -335,7 +335,7 @@ func busyKernel(f *forensics.Finding, kernel []mounts.KernelUser) []string {
 	for _, k := range kernel {
 		by = append(by, kernelText(k))
 		f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceHolders, Excerpt: strings.TrimSpace(string(k.Use) + " " + k.What + " " + k.Detail)})
-		f.Remedies = append(f.Remedies, freeKernel(k))
+		f.Remedies = append(f.Remedies, freeKernel(p, k))
 		if k.UserMount != 0 {
 			f.Because = append(f.Because, forensics.MountEntity(k.UserMount))
 		}
@@ -393,11 +393,11 @@ func unmountAtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy
 			abort.Why += "; then umount -c " + quote(m.MountPoint) + " goes through"
 			return []forensics.Remedy{abort}
 		}
-		return append(append([]forensics.Remedy{abort}, waiting...), unmountFree(m))
+		return append(append([]forensics.Remedy{abort}, waiting...), unmountFree(p, m))
 	case hung && isSMB(m):
-		return append(waiting, lazyUnmount(m))
+		return append(waiting, lazyUnmount(p, m))
 	case hung && m.Class == mounts.ClassNetwork:
-		force := forceUnmount(m)
+		force := forceUnmount(p, m)
 		if len(waiting) == 0 {
 			return []forensics.Remedy{force}
 		}
@@ -406,18 +406,17 @@ func unmountAtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy
 		again.Why = "nothing holds it any more: now it does not only end requests, but unmounts"
 		return append(append([]forensics.Remedy{force}, waiting...), again)
 	}
-	return append(waiting, unmountFree(m))
+	return append(waiting, unmountFree(p, m))
 }
 
 // unmountFree unmounts what nothing holds.
-func unmountFree(m mounts.Mount) forensics.Remedy {
-	return forensics.Remedy{
-		Command:      "umount -c " + quote(m.MountPoint),
+func unmountFree(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
+	return unmount(p, m, "-c", forensics.Remedy{
 		Why:          "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",
 		Precondition: "nothing holds it any more: nodeforensics holders " + quote(m.MountPoint),
 		Risk:         "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
 		Stage:        forensics.StageUnmount,
-	}
+	})
 }
 
 func kernelText(k mounts.KernelUser) string {
@@ -446,27 +445,35 @@ func kernelText(k mounts.KernelUser) string {
 	return fmt.Sprintf("%s %s", k.Use, k.What)
 }
 
-func freeKernel(k mounts.KernelUser) forensics.Remedy {
+func freeKernel(p *forensics.Pass, k mounts.KernelUser) forensics.Remedy {
 	r := forensics.Remedy{Why: kernelText(k), Precondition: "nobody needs it any more"}
 	switch k.Use {
 	case mounts.UseMount, mounts.UseImage:
-		r.Stage = forensics.StageUnmount
-		r.Command, r.Risk = "umount -c "+quote(k.What), "fails while that mount is in use itself, which is the safe answer"
+		r.Stage, r.Risk = forensics.StageUnmount, "fails while that mount is in use itself, which is the safe answer"
+		m, _ := p.Model.Host().ByID(k.UserMount)
+		return unmount(p, cmp.Or(m, mounts.Mount{ID: k.UserMount, MountPoint: k.What}), "-c", r)
 	case mounts.UseLoop:
 		if len(k.UsedBy) > 0 {
 			r.Precondition += ", and what uses it has been unmounted or removed: " + some(k.UsedBy)
 		}
-		r.Command, r.Risk = "losetup -d "+quote(k.What), "while somebody has it mounted or open nothing happens yet: it goes with its last user"
+		r.Command, r.Risk = "Detach the loop device "+quote(k.What), "while somebody has it mounted or open nothing happens yet: it goes with its last user"
+		if loopDevice.MatchString(k.What) {
+			r.Command = "losetup -d " + k.What
+		}
 	case mounts.UseSwap:
-		r.Command, r.Risk = "swapoff "+quote(k.What), "what is swapped out has to fit into memory"
+		r.Command, r.Risk = withPath("swapoff ", k.What, "Turn the swap off in"), "what is swapped out has to fit into memory"
 	case mounts.UseBinfmt:
-		r.Command, r.Risk = "echo -1 > "+quote(k.What), "programs for other machines do not start any more, on the host and in containers, until it is registered again"
+		r.Command = "Unregister the interpreter: write -1 to " + quote(k.What)
+		r.Risk = "programs for other machines do not start any more, on the host and in containers, until it is registered again"
 	case mounts.UseUprobe:
-		r.Command, r.Risk = "echo "+quote("-:"+k.What)+" >> /sys/kernel/tracing/uprobe_events", "who traces with it sees no more events; refused while it is enabled"
+		r.Command, r.Risk = "Remove the uprobe event "+quote(k.What), "who traces with it sees no more events; refused while it is enabled"
+		if eventName.MatchString(k.What) {
+			r.Command = "echo -:" + k.What + " >> /sys/kernel/tracing/uprobe_events"
+		}
 	case mounts.UseExport:
-		r.Command, r.Risk = "exportfs -u '*':"+quote(k.What), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
+		r.Command, r.Risk = withPath("exportfs -u '*':", k.What, "Unexport"), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
 	default:
-		r.Command, r.Risk = "Stop the process that has bound "+k.What+" (ss -xlp)", "its clients cannot connect any more"
+		r.Command, r.Risk = "Stop the process that has bound "+quote(k.What)+" (ss -xlp)", "its clients cannot connect any more"
 	}
 	return r
 }

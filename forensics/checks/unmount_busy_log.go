@@ -108,7 +108,7 @@ func (r *refusal) finding(p *forensics.Pass) forensics.Finding {
 	}
 	if r.path != "" {
 		f.Remedies = []forensics.Remedy{{
-			Command: "nodeforensics holders " + quote(r.path), Why: "names the processes and mounts that hold it",
+			Command: withPath("nodeforensics holders ", r.path, "See who holds"), Why: "names the processes and mounts that hold it",
 			Risk: "none: it reads, and it does not touch the mount",
 		}}
 	}

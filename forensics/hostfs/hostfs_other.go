@@ -96,6 +96,11 @@ func (*Dir) Head(buf []byte, rel string) ([]byte, error) { return buf, unsupport
 // ReadLink is not supported.
 func (*Dir) ReadLink(rel string) (string, error) { return "", unsupported("readlink", rel) }
 
+// Owner is not supported.
+func (*Dir) Owner(rel string) (namespace, owner uint64, err error) {
+	return 0, 0, unsupported("ioctl", rel)
+}
+
 // Info is not supported.
 func (*Dir) Info() (Info, error) { return Info{}, unsupported("stat", ".") }
 

@@ -274,24 +274,51 @@ func TestKernelHoldersOfFiles(t *testing.T) {
 	}
 }
 
+// TestLeaked has a container that shows the host's disk at /host, and else its own root.
 func TestLeaked(t *testing.T) {
-	host := mounts.Table{Mounts: []mounts.Mount{{Device: "254:0", Root: "/"}, {Device: "0:50", Root: "/"}}}
-	below := func(p string) bool { return len(p) > 5 && p[:5] == "/pods" }
+	host := mounts.Table{Mounts: []mounts.Mount{
+		{ID: 1, Device: "254:0", Root: "/", MountPoint: "/"},
+		{ID: 2, ParentID: 1, Device: "0:50", Root: "/", MountPoint: "/pods/v"},
+		{ID: 3, ParentID: 1, Device: "254:1", Root: "/sub", MountPoint: "/pods"},
+		{ID: 4, ParentID: 1, Device: "0:70", Root: "/", MountPoint: "/layers"},
+	}}
+	const onHost, onData, onRoot = 11, 12, 10 // what mounts of the container lie on
+	other := []mounts.Mount{
+		{ID: onRoot, ParentID: 9, Device: "0:77", Root: "/", MountPoint: "/"},
+		{ID: onHost, ParentID: onRoot, Device: "254:0", Root: "/", MountPoint: "/host"},
+		{ID: onData, ParentID: onRoot, Device: "254:1", Root: "/sub/deep", MountPoint: "/data"},
+	}
+	inHost := func(p string) bool { return strings.HasPrefix(p, "/pods/") }
 	for name, c := range map[string]struct {
 		m    mounts.Mount
 		want bool
+		on   string
 	}{
-		"a kubelet mount that the host has":      {mounts.Mount{Device: "0:50", Root: "/", MountPoint: "/pods/a", Class: mounts.ClassMemory}, false},
-		"a kubelet mount that the host lost":     {mounts.Mount{Device: "0:51", Root: "/", MountPoint: "/pods/a", Class: mounts.ClassMemory}, true},
-		"another root of a file system":          {mounts.Mount{Device: "0:50", Root: "/sub", MountPoint: "/pods/a", Class: mounts.ClassMemory}, true},
-		"a tmpfs of a container":                 {mounts.Mount{Device: "0:52", Root: "/", MountPoint: "/dev/shm", Class: mounts.ClassMemory}, false},
-		"a directory of the host in a container": {mounts.Mount{Device: "254:0", Root: "/srv", MountPoint: "/srv", Class: mounts.ClassBlock}, false},
-		"NFS that the host lost":                 {mounts.Mount{Device: "0:53", Root: "/", MountPoint: "/data", Class: mounts.ClassNetwork}, true},
+		"a kubelet mount that the host has":                 {mounts.Mount{Device: "0:50", Root: "/", ParentID: onHost, MountPoint: "/host/pods/a", Class: mounts.ClassMemory}, false, ""},
+		"a kubelet mount that the host lost":                {mounts.Mount{Device: "0:51", Root: "/", ParentID: onHost, MountPoint: "/host/pods/a", Class: mounts.ClassMemory}, true, "/pods/a"},
+		"another root of a file system":                     {mounts.Mount{Device: "0:50", Root: "/sub", ParentID: onHost, MountPoint: "/host/pods/a", Class: mounts.ClassMemory}, true, "/pods/a"},
+		"by a bind mount of a part of the host's directory": {mounts.Mount{Device: "0:51", Root: "/", ParentID: onData, MountPoint: "/data/a", Class: mounts.ClassMemory}, true, "/pods/deep/a"},
+		"onto the bind mount itself":                        {mounts.Mount{Device: "0:51", Root: "/", ParentID: onData, MountPoint: "/data", Class: mounts.ClassMemory}, true, "/pods/deep"},
+		"a path of the host's that a container has made":    {mounts.Mount{Device: "0:51", Root: "/", ParentID: onRoot, MountPoint: "/pods/a", Class: mounts.ClassMemory}, false, ""},
+		"a path on what is not in the table":                {mounts.Mount{Device: "0:51", Root: "/", ParentID: 5, MountPoint: "/pods/a", Class: mounts.ClassMemory}, false, ""},
+		"a name that only begins like that of its parent":   {mounts.Mount{Device: "0:51", Root: "/", ParentID: onHost, MountPoint: "/hostpods/a", Class: mounts.ClassMemory}, false, ""},
+		"a directory deeper than any of the kubelet's":      {mounts.Mount{Device: "0:51", Root: "/", ParentID: onHost, MountPoint: "/host/pods" + strings.Repeat("/a", 100), Class: mounts.ClassMemory}, false, ""},
+		"a tmpfs of a container":                            {mounts.Mount{Device: "0:52", Root: "/", ParentID: onRoot, MountPoint: "/dev/shm", Class: mounts.ClassMemory}, false, ""},
+		"a directory of the host in a container":            {mounts.Mount{Device: "254:0", Root: "/srv", ParentID: onRoot, MountPoint: "/srv", Class: mounts.ClassBlock}, false, ""},
+		"NFS that the host lost":                            {mounts.Mount{Device: "0:53", Root: "/", ParentID: onRoot, MountPoint: "/data", Class: mounts.ClassNetwork}, true, ""},
+		"NFS on a directory of the host":                    {mounts.Mount{Device: "0:53", Root: "/", ParentID: onHost, MountPoint: "/host/mnt", Class: mounts.ClassNetwork}, true, "/mnt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := mounts.Leaked(&host, &mounts.Table{Mounts: []mounts.Mount{c.m}}, below)
-			if (len(got) == 1) != c.want {
-				t.Errorf("leaked %+v, want %v", got, c.want)
+			c.m.ID = 20
+			got := mounts.Leaked(&host, &mounts.Table{Mounts: append(slices.Clone(other), c.m)}, inHost)
+			if (len(got) == 1) != c.want || c.want && got[0].On != c.on {
+				t.Fatalf("leaked %+v, want %v on %q", got, c.want, c.on)
+			}
+			for _, l := range got {
+				back := mounts.Table{Mounts: append(slices.Clone(host.Mounts), c.m)}
+				if !l.Gone(&host) || l.Gone(&back) {
+					t.Errorf("gone from the host: %v, and from one that has it again: %v", l.Gone(&host), l.Gone(&back))
+				}
 			}
 		})
 	}

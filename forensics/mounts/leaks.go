@@ -1,37 +1,105 @@
 package mounts
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A Leak is a mount that another namespace has and the host has not.
+type Leak struct {
+	Mount Mount
+	// On is where the directory that it is mounted on is on the host: a path of the host's, whatever the other namespace calls
+	// it. It is "" where the host shows no such directory: then the mount never was the host's, or is on one that is not.
+	On string
+}
 
 // Leaked lists the mounts of another namespace that are gone from the host's, in the order of the table: file systems
 // that somebody mounted for the host, not those that a container has for itself. Unmounting on the host does not reach
 // them, and their disk or server stays in use as long as that namespace lives.
 //
 // It compares superblock and root, since a private copy has no peer group left. A file system that only a container
-// has (its /proc, its root, its tmpfs) is none unless inHost says so of its mount point: there, a mount is one of the host's
-// by its path. Network, FUSE and block file systems are reported wherever they are mounted, if the host has no mount of
-// their superblock at all.
-func Leaked(host, other *Table, inHost func(path string) bool) []Mount {
+// has (its /proc, its root, its tmpfs) is none unless inHost says so of the directory that it is mounted on: a copy of a
+// mount of the host's lies on the same directory of the same file system. The path in the other namespace says nothing,
+// since a container can make any. Network, FUSE and block file systems are reported wherever they are mounted, if the host has
+// no mount of their superblock at all.
+func Leaked(host, other *Table, inHost func(path string) bool) []Leak {
 	devices, roots := map[string]bool{}, map[string]bool{}
 	for i := range host.Mounts {
 		m := &host.Mounts[i]
 		devices[m.Device] = true
 		roots[m.Device+" "+m.Root] = true
 	}
-	found := []Mount{}
+	on := newDirectories(host, other)
+	found := []Leak{}
 	for i := range other.Mounts {
 		m := &other.Mounts[i]
+		if roots[m.Device+" "+trimRoot(m.Root)] {
+			continue
+		}
+		remote := m.Class == ClassNetwork || m.Class == ClassFUSE || m.Class == ClassBlock
+		dir := on.of(m)
 		switch {
-		case inHost != nil && inHost(m.MountPoint):
-			if !roots[m.Device+" "+trimRoot(m.Root)] {
-				found = append(found, *m)
-			}
-		case m.Class == ClassNetwork || m.Class == ClassFUSE || m.Class == ClassBlock:
-			if !devices[m.Device] {
-				found = append(found, *m)
-			}
+		case dir != "" && inHost != nil && inHost(dir):
+			found = append(found, Leak{*m, dir})
+		case remote && !devices[m.Device]:
+			found = append(found, Leak{*m, dir})
 		}
 	}
 	return found
+}
+
+// Gone says whether the host still lacks the mount of a leak: the file system, if it is not known where the host had it.
+func (l Leak) Gone(host *Table) bool {
+	root := trimRoot(l.Mount.Root)
+	return !slices.ContainsFunc(host.Mounts, func(m Mount) bool {
+		return m.Device == l.Mount.Device && (l.On == "" || m.Root == root)
+	})
+}
+
+// maxDepth bounds the directories above a mount point that are looked for. Those of the kubelet are some ten deep.
+const maxDepth = 64
+
+// directories finds out where the directories of another namespace are on the host.
+type directories struct {
+	host   map[string]string // by superblock and root: a mount point of the host
+	mounts map[int]*Mount    // of the other namespace
+}
+
+func newDirectories(host, other *Table) directories {
+	d := directories{map[string]string{}, map[int]*Mount{}}
+	for i := range host.Mounts {
+		m := &host.Mounts[i]
+		if _, known := d.host[m.Device+" "+m.Root]; !known {
+			d.host[m.Device+" "+m.Root] = m.MountPoint
+		}
+	}
+	for i := range other.Mounts {
+		d.mounts[other.Mounts[i].ID] = &other.Mounts[i]
+	}
+	return d
+}
+
+// of returns where the directory under a mount is on the host, "" if the host does not show it. The same directory of the
+// same file system may be below several of the host's mounts: that of the nearest one counts.
+func (d directories) of(m *Mount) string {
+	parent := d.mounts[m.ParentID]
+	if parent == nil || parent == m || !strings.HasPrefix(parent.Root, "/") || strings.Contains(parent.Root, "/..") {
+		return "" // what is mounted need not be a directory
+	}
+	below, inside := strings.CutPrefix(m.MountPoint, strings.TrimSuffix(parent.MountPoint, "/"))
+	if !inside || below != "" && below[0] != '/' || strings.Count(parent.Root+below, "/") > maxDepth {
+		return ""
+	}
+	below = path.Join(parent.Root, below)
+	for root := below; ; root = path.Dir(root) {
+		if point, ok := d.host[parent.Device+" "+root]; ok {
+			return path.Join(point, strings.TrimPrefix(below, strings.TrimSuffix(root, "/")))
+		}
+		if root == "/" {
+			return ""
+		}
+	}
 }
 
 // Apart lists the mounts of another namespace that show the same directory of the same file system as a mount of the host

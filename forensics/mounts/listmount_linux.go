@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // The requests that golang.org/x/sys does not name: include/uapi/linux/pidfd.h (Linux 6.11) and nsfs.h (6.12).
@@ -23,13 +25,13 @@ func namespacesBut(ctx context.Context, known map[uint64]bool) ([]namespaceID, e
 	for _, way := range []uintptr{prevMountNamespace, nextMountNamespace} {
 		at, err := ownNamespace()
 		for err == nil {
-			var id uint64
-			var stat unix.Stat_t
-			if at, id, err = stepOn(at, way); err == nil {
-				err = errors.Join(unix.Fstat(at, &stat), ctx.Err())
+			var n namespaceID
+			if at, n.id, err = stepOn(at, way); err == nil {
+				n.inode, n.owner, err = hostfs.OwnerOf(at)
+				err = errors.Join(err, ctx.Err())
 			}
-			if err == nil && !known[stat.Ino] {
-				found = append(found, namespaceID{stat.Ino, id})
+			if err == nil && !known[n.inode] {
+				found = append(found, n)
 			}
 		}
 		if at >= 0 {

@@ -47,6 +47,8 @@ type Mount struct {
 type Table struct {
 	// Namespace is the inode number of the mount namespace (/proc/PID/ns/mnt); 0 is unknown.
 	Namespace uint64 `json:"namespace,omitempty"`
+	// Owner is the inode number of the user namespace that owns it; 0 where that was not asked.
+	Owner uint64 `json:"owner_user_ns,omitempty"`
 	// PID is the process whose table was read.
 	PID int `json:"pid,omitempty"`
 	// Root is the root directory of that process as seen from the reader, "/" unless it was chrooted.

@@ -68,14 +68,14 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 			return fmt.Errorf("mount namespaces without processes: %w", err)
 		}
 		if len(list) > 0 { // otherwise it has ended
-			tell(Table{Namespace: ns.inode, Root: "/", Mounts: list})
+			tell(Table{Namespace: ns.inode, Owner: ns.owner, Root: "/", Mounts: list})
 		}
 	}
 	return nil
 }
 
-// A namespaceID is a mount namespace as /proc numbers it and as listmount(2) does.
-type namespaceID struct{ inode, id uint64 }
+// A namespaceID is a mount namespace as /proc numbers it and as listmount(2) does, and the user namespace that owns it.
+type namespaceID struct{ inode, id, owner uint64 }
 
 func seesAll(proc *hostfs.Dir) error {
 	pid, err := self(proc)

@@ -77,7 +77,7 @@ func (c *collector) unchrooted(ns uint64) int {
 	for _, pid := range pids {
 		dir := strconv.Itoa(pid) + "/"
 		in, err := c.proc.ReadLink(dir + "ns/mnt")
-		if err != nil || parseNS(in) != ns {
+		if err != nil || parseNS(in, "mnt") != ns {
 			continue
 		}
 		if root, err := c.proc.ReadLink(dir + "root"); err == nil && root == "/" {

@@ -226,7 +226,7 @@ func (s *scanner) namespaces(p *subject) {
 	defer func() { _ = dir.Close() }()
 	mnt, err := dir.ReadLink("mnt")
 	s.trouble("mount namespaces", err)
-	p.ns = parseNS(mnt)
+	p.ns = parseNS(mnt, "mnt")
 	p.net, err = dir.ReadLink("net")
 	s.trouble("network namespaces", err)
 }
@@ -411,7 +411,7 @@ func (s *scanner) special(p *subject, name, text []byte) {
 	if !bytes.HasPrefix(text, []byte("mnt:")) {
 		return
 	}
-	if ns := parseNS(string(text)); ns != 0 {
+	if ns := parseNS(string(text), "mnt"); ns != 0 {
 		s.pins = append(s.pins, NamespaceHold{PID: p.pid, TID: p.tid, FD: number(name), Namespace: ns})
 	}
 }

@@ -75,7 +75,7 @@ func (c *collector) ownUserNS() uint64 {
 	if err != nil {
 		return 0
 	}
-	return parseNS(link)
+	return parseNS(link, "user")
 }
 
 // readStatus takes the user ids and capabilities out of /proc/PID/status (proc_pid_status(5)):

@@ -113,7 +113,7 @@ func (v *visit) namespaces() (mount, user uint64) {
 	link, err := ns.ReadLink("mnt")
 	mount = v.inode(link, err)
 	if link, err = ns.ReadLink("user"); err == nil { // it needs the same rights, and one complaint will do
-		user = parseNS(link)
+		user = parseNS(link, "user")
 	}
 	return mount, user
 }
@@ -125,15 +125,12 @@ func (v *visit) inode(link string, err error) uint64 {
 		}
 		return 0
 	}
-	return parseNS(link)
+	return parseNS(link, "mnt")
 }
 
-// parseNS returns the inode number in the text of a link to a mount or user namespace, 0 if that is not one.
-func parseNS(link string) uint64 {
-	inode, ok := strings.CutPrefix(link, "mnt:[")
-	if !ok {
-		inode, ok = strings.CutPrefix(link, "user:[")
-	}
+// parseNS returns the inode number in the text of a link to a namespace of some kind, 0 if that is not one.
+func parseNS(link, kind string) uint64 {
+	inode, ok := strings.CutPrefix(link, kind+":[")
 	if !ok {
 		return 0
 	}
