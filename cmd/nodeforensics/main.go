@@ -39,6 +39,7 @@ func main() {
 		case childArg:
 			os.Exit(childMain(os.Stdin, os.Stdout))
 		case writerArg:
+			limitMemory(nodeMemory, nodeGC)
 			os.Exit(writerMain(os.Stdin, os.Stdout))
 		}
 	}
@@ -47,6 +48,7 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
 	protectDescriptors()
 	reserveThreads()
+	limitMemory(readMemory, readGC)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

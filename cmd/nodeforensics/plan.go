@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodeforensics/nodeforensics/report"
 	"github.com/nodeforensics/nodeforensics/report/plan"
 )
 
@@ -27,11 +26,7 @@ namespace. It never deletes data: what a volume holds is at most moved aside (--
   sh plan.sh --apply --move-data /var/lib/left  and move left data there`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := readFile(args[0])
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			r, err := report.Read(bytes.NewReader(text))
+			r, err := loadReport(args[0])
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
