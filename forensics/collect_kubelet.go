@@ -1,7 +1,6 @@
 package forensics
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +13,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/probe"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
-
-const maxDumpBytes = 1 << 30 // a dump file; the kubelet itself is cut at 64 MiB
 
 // askKubelet asks the kubelet's HTTP endpoints. A kubelet that does not answer costs one time limit for each.
 func (c *collector) askKubelet(ctx context.Context) {
@@ -135,21 +132,38 @@ func coverEndpoints(source string, endpoints []kubelet.Endpoint) Source {
 	return s
 }
 
-func (c *collector) parseDump(source string, pid int, text []byte) []Dump {
-	if len(text) == 0 {
-		return nil
-	}
-	taken := c.opt.Now().UTC()
-	dumps, _ := ParseDumps(source, bytes.NewReader(text))
+// What is kept of the dump of a kubelet that was asked: all of 2,000 goroutines, and of what is beyond these bytes so many
+// examples of each kind and numbers.
+const (
+	liveDump     = 3 << 20
+	liveExamples = 8
+)
+
+// askGoroutines asks a kubelet for its goroutines and reads the answer as it comes.
+func (c *collector) askGoroutines(ctx context.Context, client *kubelet.Client, debug, pid int) ([]Dump, kubelet.Endpoint) {
+	var dumps []Dump
+	answer := client.Goroutines(ctx, debug, func(r io.Reader) {
+		taken := c.opt.Now().UTC()
+		dumps, _ = DigestDumps("", r, stackdump.Digester{Bytes: liveDump, Keep: liveExamples})
+		for i := range dumps {
+			dumps[i].PID, dumps[i].Taken = pid, &taken
+		}
+	})
 	for i := range dumps {
-		dumps[i].PID, dumps[i].Taken = pid, &taken
+		dumps[i].Source = answer.URL
 	}
-	return dumps
+	return dumps, answer
 }
 
-// ParseDumps reads all goroutine dumps of one source, of any form. Input without a dump is an error.
+// ParseDumps reads all goroutine dumps of one source, of any form. Of large ones, examples are kept and the others
+// counted; see [stackdump.Digester]. Input without a dump is an error.
 func ParseDumps(source string, r io.Reader) ([]Dump, error) {
-	parsed, problems, err := stackdump.Parse(r)
+	return DigestDumps(source, r, stackdump.Digester{})
+}
+
+// DigestDumps is [ParseDumps] with other limits.
+func DigestDumps(source string, r io.Reader, digester stackdump.Digester) ([]Dump, error) {
+	parsed, problems, err := digester.Digest(r)
 	var dumps []Dump
 	for i, d := range parsed {
 		dump := Dump{Source: source, Dump: d, Problems: []stackdump.Problem{}}
@@ -160,6 +174,11 @@ func ParseDumps(source string, r io.Reader) ([]Dump, error) {
 	}
 	if err == nil && len(dumps) == 0 {
 		err = errors.New("no goroutine dump in it")
+		for _, p := range problems {
+			if p.Line == 0 { // of the input as a whole
+				err = fmt.Errorf("no goroutine dump in it: %s", p.Reason)
+			}
+		}
 	}
 	return dumps, err
 }
@@ -182,11 +201,12 @@ func CutDump(dumps []Dump) string {
 func (c *collector) dumpFiles(ctx context.Context) {
 	for _, name := range c.opt.Goroutines {
 		c.read(ctx, SourceGoroutines+":"+name, 2*readLimit, func(context.Context) (Evidence, error) {
-			text, err := readOwn(name, maxDumpBytes)
+			f, err := openOwn(name)
 			if err != nil {
 				return Evidence{}, err
 			}
-			dumps, err := ParseDumps(name, bytes.NewReader(text))
+			defer func() { _ = f.Close() }()
+			dumps, err := ParseDumps(name, f)
 			part := Evidence{Dumps: dumps}
 			if cut := CutDump(dumps); cut != "" {
 				part.Coverage = []Source{{Source: SourceGoroutines + ":" + name, Status: SourceTruncated, Detail: cut}}
@@ -204,8 +224,23 @@ func readOwn(name string, limit int64) ([]byte, error) {
 	}
 	defer func() { _ = own.Close() }()
 	text, err := own.ReadFile(name, limit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	return text, ownError(name, err)
+}
+
+// openOwn opens one.
+func openOwn(name string) (*hostfs.File, error) {
+	own, err := hostfs.Open("/")
+	if err != nil {
+		return nil, err
 	}
-	return text, err
+	defer func() { _ = own.Close() }()
+	f, err := own.OpenFile(name)
+	return f, ownError(name, err)
+}
+
+func ownError(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	}
+	return err
 }

@@ -13,13 +13,12 @@ import (
 // dumps asks a kubelet for its goroutines: with states and arguments, and aggregated, which stops it for a moment only
 // and is all that is to be had of a kubelet with very many of them.
 func (c *collector) dumps(ctx context.Context, client *kubelet.Client, pid int) ([]Dump, []kubelet.Endpoint) {
-	text, full := client.Goroutines(ctx, 2)
-	dumps := c.parseDump(full.URL, pid, text)
+	dumps, full := c.askGoroutines(ctx, client, 2, pid)
 	if full.Status == "timeout" || full.Status == "refused" {
 		return dumps, []kubelet.Endpoint{full}
 	}
-	text, aggregated := client.Goroutines(ctx, 0)
-	return append(dumps, c.parseDump(aggregated.URL, pid, text)...), []kubelet.Endpoint{full, aggregated}
+	more, aggregated := c.askGoroutines(ctx, client, 0, pid)
+	return append(dumps, more...), []kubelet.Endpoint{full, aggregated}
 }
 
 // again asks for what takes its time: a second dump where the first shows a suspect, so that the same goroutine in the
@@ -62,10 +61,10 @@ func (c *collector) secondDump(ctx context.Context, client *kubelet.Client, pid 
 		return Evidence{}
 	case <-wait.C:
 	}
-	text, answer := client.Goroutines(ctx, 2)
+	dumps, answer := c.askGoroutines(ctx, client, 2, pid)
 	source := coverEndpoints(SourceGoroutines+":second", []kubelet.Endpoint{answer})
 	return Evidence{
-		Dumps: c.parseDump(answer.URL, pid, text), Coverage: []Source{source},
+		Dumps: dumps, Coverage: []Source{source},
 		Kubelet: &kubelet.Instance{Endpoints: []kubelet.Endpoint{answer}},
 	}
 }

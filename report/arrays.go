@@ -2,14 +2,8 @@ package report
 
 import "reflect"
 
-// withArrays is a report in which lists and maps that are nil are empty, so that its JSON has no null. What is nil
-// nowhere below is shared with the report that was given, which stays as it is.
-func withArrays(r Report) Report {
-	v, _ := emptied(reflect.ValueOf(r))
-	return v.Interface().(Report)
-}
-
-// emptied returns v with empty lists for those that are nil, and whether there were any.
+// emptied returns v with empty lists and maps for those that are nil, so that its JSON has no null, and whether there were
+// any. What is nil nowhere below is shared with v, which stays as it is.
 func emptied(v reflect.Value) (reflect.Value, bool) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -98,6 +98,9 @@ func newDumpView(number int, d forensics.Dump, groups []stackdump.Group) dumpVie
 	}
 	facts.add("Form", string(d.Form))
 	facts.add("Header", d.Header)
+	if d.Summed > 0 {
+		facts.add("Large dump", fmt.Sprintf("examples of each group are kept, %s are only counted", count(d.Summed, "goroutine")))
+	}
 	v.Facts = facts
 	const most = 10
 	for _, p := range d.Problems[:min(len(d.Problems), most)] {

@@ -4,7 +4,6 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,20 +49,16 @@ func New(tool Tool, evidence forensics.Evidence, analysis forensics.Analysis) Re
 }
 
 // JSON writes the report, indented, as [JSONSchema] describes it. Arrays are never null.
-func JSON(w io.Writer, r Report) error { return WriteJSON(w, withArrays(r)) }
+func JSON(w io.Writer, r Report) error { return writeJSON(w, r, true) }
 
-// Read reads what [JSON] wrote. A document of another schema is [ErrSchema].
+// Read reads what [JSON] wrote. A document of another schema is [ErrSchema], and one that needs too much memory [jsonlimit.ErrTooLarge].
 func Read(r io.Reader) (Report, error) {
 	var rep Report
-	dec := json.NewDecoder(r)
-	if err := dec.Decode(&rep); err != nil {
+	if err := DecodeJSON(r, &rep); err != nil {
 		return Report{}, fmt.Errorf("report: %w", err)
 	}
 	if rep.Schema != Schema {
 		return Report{}, fmt.Errorf("report: schema %q: %w", rep.Schema, ErrSchema)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Report{}, errors.New("report: something follows behind the document")
 	}
 	return rep, nil
 }

@@ -11,11 +11,13 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/jsonlimit"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -99,8 +101,11 @@ func newInput(e *forensics.Evidence) *input {
 // add takes over what a file says. Secrets in it are masked when all files have been read.
 func (in *input) add(part forensics.Evidence) { in.evidence.Merge(part) }
 
-// maxFile bounds one file that is held in memory as a whole.
-const maxFile = 2 << 30
+// What is read of one file at most. All else is read without being held in memory.
+const (
+	maxJSONText   = 32_000_000 // bytes of JSON that does not say at its beginning what it is
+	maxMountTable = 24_000_000 // bytes, some 120,000 mounts; Linux allows 100,000 in a namespace (fs.mount-max)
+)
 
 // addFile adds what a file says to the evidence. With an error, some says whether a part of it could be used.
 func (in *input) addFile(name string) (some bool, err error) {
@@ -109,22 +114,23 @@ func (in *input) addFile(name string) (some bool, err error) {
 		return false, err
 	}
 	defer func() { _ = file.Close() }()
-	head := bufio.NewReaderSize(file, 1<<16)
-	if start, _ := head.Peek(4096); isAPIDump(start) { // that of a large cluster is not held in memory
-		return in.addAPIDump(name, saved, head)
+	counted := &countingReader{r: file}
+	text := bufio.NewReaderSize(counted, 1<<16)
+	start, err := text.Peek(1 << 16)
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return false, path.Err
 	}
-	text, err := readWhole(head)
-	if err != nil {
-		return false, err
-	}
-	switch trimmed := bytes.TrimLeft(text, " \t\r\n\ufeff"); {
-	case len(trimmed) == 0:
+	switch trimmed := bytes.TrimLeft(start, " \t\r\n\ufeff"); {
+	case isAPIDump(start[:min(len(start), 4096)]):
+		return in.addAPIDump(name, saved, text)
+	case len(trimmed) == 0 && len(start) < 1<<16:
 		return false, errors.New("the file is empty")
-	case trimmed[0] == '{':
-		return in.addJSON(name, trimmed)
+	case len(trimmed) > 0 && trimmed[0] == '{':
+		return in.addJSON(name, trimmed, text, counted)
 	case looksLikeMountinfo(trimmed):
-		return true, in.addMountinfo(name, trimmed)
-	case name == "-" && logs.Recognise(trimmed[:min(len(trimmed), logHead)]):
+		return true, in.addMountinfo(name, text)
+	case name == "-" && logs.Recognise(trimmed):
 		in.addLogText(name, text)
 		return true, nil
 	}
@@ -132,13 +138,14 @@ func (in *input) addFile(name string) (some bool, err error) {
 }
 
 // addDumps takes goroutine dumps.
-func (in *input) addDumps(name string, text []byte) (some bool, err error) {
-	dumps, err := forensics.ParseDumps(name, bytes.NewReader(text))
+func (in *input) addDumps(name string, r io.Reader) (some bool, err error) {
+	counted := &countingReader{r: r}
+	dumps, err := forensics.ParseDumps(name, counted)
 	if err != nil {
 		return false, fmt.Errorf("not a file that is known here: %w", err)
 	}
 	source := forensics.Source{
-		Source: forensics.SourceGoroutines + ":" + name, Status: forensics.SourceRead, Bytes: int64(len(text)),
+		Source: forensics.SourceGoroutines + ":" + name, Status: forensics.SourceRead, Bytes: counted.n,
 	}
 	if cut := forensics.CutDump(dumps); cut != "" {
 		source.Status, source.Detail = forensics.SourceTruncated, cut
@@ -148,17 +155,8 @@ func (in *input) addDumps(name string, text []byte) (some bool, err error) {
 	return true, err
 }
 
-// readFile reads a file or standard input. The reason of an error comes without the name, which the caller has.
-func readFile(name string) ([]byte, error) {
-	file, _, err := openInput(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	return readWhole(file)
-}
-
-// openInput opens a file or standard input; saved is when it was written, zero if that is unknown.
+// openInput opens a file or standard input; saved is when it was written, zero if that is unknown. The reason of an error
+// comes without the name, which the caller has.
 func openInput(name string) (file io.ReadCloser, saved time.Time, err error) {
 	if name == "-" {
 		return io.NopCloser(os.Stdin), saved, nil
@@ -173,38 +171,98 @@ func openInput(name string) (file io.ReadCloser, saved time.Time, err error) {
 	return f, saved, nil
 }
 
-func readWhole(r io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	var path *os.PathError
-	switch {
-	case errors.As(err, &path):
-		return nil, path.Err
-	case len(text) > maxFile:
-		return nil, fmt.Errorf("larger than %d bytes", maxFile)
+// loadReport reads a saved report. sum is that of the whole file.
+func loadReport(name string) (r report.Report, sum [sha256.Size]byte, err error) {
+	file, _, err := openInput(name)
+	if err != nil {
+		return report.Report{}, sum, err
 	}
-	return text, err
+	defer func() { _ = file.Close() }()
+	hash := sha256.New()
+	text := io.TeeReader(file, hash)
+	if r, err = report.Read(text); err == nil {
+		_, err = io.Copy(io.Discard, text) // what follows, which is nothing but blanks
+	}
+	return r, [sha256.Size]byte(hash.Sum(nil)), ofSize(name, err)
+}
+
+// ofSize adds the size of a file that is too large.
+func ofSize(name string, err error) error {
+	if info, statErr := os.Stat(name); errors.Is(err, jsonlimit.ErrTooLarge) && statErr == nil {
+		return fmt.Errorf("%.1f MB: %w", float64(info.Size())/1e6, err)
+	}
+	return err
 }
 
 // addJSON takes evidence, reports and lists of pods. Log lines of a kubelet that logs JSON are tried as a dump.
-func (in *input) addJSON(name string, text []byte) (some bool, err error) {
+func (in *input) addJSON(name string, start []byte, text io.Reader, read *countingReader) (some bool, err error) {
+	switch schema, kind := jsonHead(start); {
+	case schema == report.Schema:
+		r, err := report.Read(text)
+		return err == nil, in.addEvidence(r.Evidence, ofSize(name, err))
+	case schema == forensics.EvidenceSchema:
+		var other forensics.Evidence
+		err := report.DecodeJSON(text, &other)
+		return err == nil, in.addEvidence(other, ofSize(name, err))
+	case kind == "PodList":
+		return true, in.addPods(name, text, read)
+	}
+	whole, err := io.ReadAll(io.LimitReader(text, maxJSONText))
+	switch {
+	case err != nil:
+		return false, err
+	case len(whole) == maxJSONText:
+		if some, err := in.addDumps(name, io.MultiReader(bytes.NewReader(whole), text)); some {
+			return true, err
+		}
+		return false, fmt.Errorf("more than %d MB of JSON that does not say what it is in its first 64 KiB", maxJSONText/1_000_000)
+	}
+	return in.addJSONText(name, whole, read)
+}
+
+// jsonHead is what the beginning of an object says of the whole, as far as it says so.
+func jsonHead(start []byte) (schema, kind string) {
+	dec := json.NewDecoder(bytes.NewReader(start))
+	_, _ = dec.Token()
+	for schema == "" {
+		key, err := dec.Token()
+		if err != nil {
+			return schema, kind
+		}
+		var value any
+		if err := dec.Decode(&value); err != nil {
+			return schema, kind
+		}
+		switch text, _ := value.(string); key {
+		case "schema":
+			schema = text
+		case "kind":
+			kind = text
+		}
+	}
+	return schema, kind
+}
+
+// addJSONText takes what says at its end what it is, and text that only begins like JSON.
+func (in *input) addJSONText(name string, text []byte, read *countingReader) (some bool, err error) {
 	var head struct{ Schema, Kind string }
 	err = json.Unmarshal(text, &head)
 	switch {
 	case err == nil && head.Schema == report.Schema:
 		r, err := report.Read(bytes.NewReader(text))
-		return err == nil, in.addEvidence(r.Evidence, err)
+		return err == nil, in.addEvidence(r.Evidence, ofSize(name, err))
 	case err == nil && head.Schema == forensics.EvidenceSchema:
 		var other forensics.Evidence
-		err := json.Unmarshal(text, &other)
-		return err == nil, in.addEvidence(other, err)
+		err := report.DecodeJSON(bytes.NewReader(text), &other)
+		return err == nil, in.addEvidence(other, ofSize(name, err))
 	case err == nil && head.Schema != "":
 		return false, fmt.Errorf("schema %q is not known: want %s or %s", head.Schema, report.Schema, forensics.EvidenceSchema)
 	case err == nil && head.Kind == "PodList":
-		return true, in.addPods(name, text)
+		return true, in.addPods(name, bytes.NewReader(text), read)
 	case err == nil && head.Kind != "":
 		return in.addAPIDump(name, time.Time{}, bytes.NewReader(text))
 	}
-	if some, dumpErr := in.addDumps(name, text); some {
+	if some, dumpErr := in.addDumps(name, bytes.NewReader(text)); some {
 		return true, dumpErr
 	}
 	if err != nil {
@@ -225,13 +283,13 @@ func (in *input) addEvidence(other forensics.Evidence, err error) error {
 	return nil
 }
 
-func (in *input) addPods(name string, text []byte) error {
-	pods, err := kubelet.ParsePods(bytes.NewReader(text))
+func (in *input) addPods(name string, text io.Reader, read *countingReader) error {
+	pods, err := kubelet.ParsePods(text)
 	if err != nil {
 		return err
 	}
 	in.add(forensics.Evidence{Pods: pods, Coverage: []forensics.Source{{
-		Source: forensics.SourceKubeletPods, Status: forensics.SourceRead, Detail: name, Bytes: int64(len(text)),
+		Source: forensics.SourceKubeletPods, Status: forensics.SourceRead, Detail: name, Bytes: read.n,
 	}}})
 	return nil
 }
@@ -282,9 +340,13 @@ func looksLikeMountinfo(text []byte) bool {
 	return len(list) == 1 && len(errs) == 0
 }
 
-func (in *input) addMountinfo(name string, text []byte) error {
-	list, errs := mounts.Parse(bytes.NewReader(text))
-	source := forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead, Detail: name, Bytes: int64(len(text))}
+func (in *input) addMountinfo(name string, text io.Reader) error {
+	counted := &countingReader{r: text}
+	list, errs := mounts.Parse(io.LimitReader(counted, maxMountTable))
+	if counted.n == maxMountTable { // its last line is cut, too
+		errs = slices.Insert(errs, 0, fmt.Errorf("a mount table of more than %d MB: the rest is not read", maxMountTable/1_000_000))
+	}
+	source := forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead, Detail: name, Bytes: counted.n}
 	var err error
 	if len(errs) > 0 {
 		err = fmt.Errorf("%s, first: %w", forensics.Plural(len(errs), "bad line"), errs[0])
@@ -305,15 +367,11 @@ func (a *app) renderCommand() *cobra.Command {
 			if err := out.validate(); err != nil {
 				return err
 			}
-			text, err := readFile(args[0])
+			r, sum, err := loadReport(args[0])
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			r, err := report.Read(bytes.NewReader(text))
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			redactReport(&r, sha256.Sum256(text))
+			redactReport(&r, sum)
 			return a.write(out, r)
 		},
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -40,9 +39,7 @@ func (a *app) addLogs(in *input, names []string) (read int) {
 	}
 	for _, name := range names {
 		if dumps, _ := readDumps(name); len(dumps) > 0 {
-			in.add(forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{{
-				Source: forensics.SourceGoroutines + ":" + name, Status: forensics.SourceRead, Detail: "found in the log",
-			}}})
+			in.add(foundInLog(name, dumps))
 		}
 	}
 	opt := logs.Options{Now: time.Now(), Zone: time.Local}
@@ -58,12 +55,30 @@ func (a *app) addLogs(in *input, names []string) (read int) {
 	return read
 }
 
-// addLogText adds a log that is held in memory.
-func (in *input) addLogText(name string, text []byte) {
-	_, _ = in.addDumps(name, text) // a log may hold a dump, and mostly does not
+// addLogText adds a log that can be read only once, and the goroutine dumps in it.
+func (in *input) addLogText(name string, text io.Reader) {
+	out, copied := io.Pipe()
+	dumps := make(chan []forensics.Dump, 1)
+	go func() {
+		found, _ := forensics.ParseDumps(name, out) // a log may hold a dump, and mostly does not
+		_, _ = io.Copy(io.Discard, out)
+		dumps <- found
+	}()
+	both := io.TeeReader(text, copied)
 	in.addSources([]logs.Source{{Path: name, Open: func(context.Context) (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(text)), nil
+		return io.NopCloser(both), nil
 	}}}, logs.Options{Now: time.Now(), Zone: time.Local})
+	_, _ = io.Copy(io.Discard, both)
+	_ = copied.Close()
+	if found := <-dumps; len(found) > 0 {
+		in.add(foundInLog(name, found))
+	}
+}
+
+func foundInLog(name string, dumps []forensics.Dump) forensics.Evidence {
+	return forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{{
+		Source: forensics.SourceGoroutines + ":" + name, Status: forensics.SourceRead, Detail: "found in the log",
+	}}}
 }
 
 // addSources reads logs into the evidence.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"runtime/debug"
 	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -15,8 +14,8 @@ import (
 // childMain collects: it is the process that may never come back. It runs in a session of its own, in "/", with the
 // lowest priority unless it only looks for holders, and as the first victim of the OOM killer. It holds no descriptor but
 // its pipes.
-func childMain(in io.Reader, out io.Writer) int {
-	debug.SetGCPercent(50) // small rather than fast: the node is short of everything
+func childMain(in io.Reader, stdout io.Writer) int {
+	limitMemory(nodeMemory, nodeGC)
 	takeName()
 	stepAside()
 	reader := bufio.NewReader(in)
@@ -25,9 +24,9 @@ func childMain(in io.Reader, out io.Writer) int {
 	if err == nil {
 		err = json.Unmarshal(line, &o)
 	}
-	frames := &frameWriter{encoder: json.NewEncoder(out)}
+	out := &frameWriter{encoder: json.NewEncoder(stdout)}
 	if err != nil {
-		frames.write(frame{Error: "no order: " + err.Error(), Done: true})
+		out.write(frame{Error: "no order: " + err.Error(), Done: true})
 		return exitFailed
 	}
 	if len(o.Holders) == 0 { // for those, somebody waits, and it is over at once
@@ -41,9 +40,11 @@ func childMain(in io.Reader, out io.Writer) int {
 	}()
 	o.Options.Emit = func(part forensics.Evidence) {
 		part.ToValidUTF8()
-		frames.write(frame{Part: &part})
+		for f := range frames(part) {
+			out.write(f)
+		}
 	}
-	o.Options.Progress = func(s string) { frames.write(frame{Progress: s}) }
+	o.Options.Progress = func(s string) { out.write(frame{Progress: s}) }
 	last := frame{Done: true}
 	if len(o.Holders) > 0 {
 		queries := make([]string, len(o.Holders))
@@ -57,7 +58,7 @@ func childMain(in io.Reader, out io.Writer) int {
 	if err != nil {
 		last.Error = err.Error()
 	}
-	frames.write(last)
+	out.write(last)
 	return exitDone
 }
 

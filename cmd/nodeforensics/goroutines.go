@@ -39,7 +39,7 @@ or a container's log, says what a kubelet is stuck in, and lists the goroutines 
 Dumps of other programs (containerd, CRI-O, docker, CSI drivers) are grouped, too; the verdicts are about kubelets.
 
 A dump does not hold paths, only their lengths: with --mountinfo the mounts of that length are named. A dump of any
-size is read; of many goroutines with one stack 64 are kept and the rest counted.`,
+size is read: of one with more than 5,000 goroutines, examples of each stack and state are kept, and the others counted.`,
 		Example: `  curl -sk https://127.0.0.1:10250/debug/pprof/goroutine?debug=2 … | nodeforensics goroutines -
   journalctl -u kubelet | nodeforensics goroutines - --mountinfo /proc/1/mountinfo
   nodeforensics goroutines --diff before.txt after.txt
@@ -68,6 +68,8 @@ type goroutineAnswer struct {
 	Findings  []forensics.Finding   `json:"findings"`
 	Diagnoses []forensics.Diagnosis `json:"diagnoses"`
 	Groups    []stackdump.Group     `json:"groups"`
+	// Grouped says that the verdicts rest on examples and numbers of a large dump: so many goroutines were counted only.
+	Grouped int `json:"grouped,omitempty"`
 	// Changes is what --diff found.
 	Changes []stackdump.Change `json:"changes,omitempty"`
 	// Problems are the parts of the input that were dropped or are doubtful.
@@ -114,7 +116,7 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 	analysis := forensics.Analyze(&evidence, goroutineChecks())
 	answer := goroutineAnswer{
 		Schema: goroutinesSchema, Findings: analysis.Findings, Diagnoses: analysis.Diagnoses,
-		Groups: groupsOf(evidence.Dumps), Problems: problemsOf(evidence.Dumps),
+		Groups: groupsOf(evidence.Dumps), Grouped: summed(evidence.Dumps), Problems: problemsOf(evidence.Dumps),
 	}
 	if f.diff {
 		answer.Changes = stackdump.Diff(groupsOf(earlier.Dumps), answer.Groups)
@@ -126,35 +128,21 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 	return a.printGoroutines(f, r, answer)
 }
 
-// specimens is how many goroutines of one stack and state are kept; the others are counted.
-const specimens = 64
+// manyStacks is the memory for stacks in bytes: twice as much as in a report, which somebody is to open.
+const manyStacks = 24 << 20
 
 // readDumps reads the dumps of a file without holding it in memory.
 func readDumps(name string) ([]forensics.Dump, error) {
-	in := io.Reader(os.Stdin)
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, errors.Unwrap(err)
-		}
-		defer func() { _ = file.Close() }()
-		in = file
+	file, _, err := openInput(name)
+	if err != nil {
+		return nil, err
 	}
-	parsed, problems, err := stackdump.Digest(in, specimens)
-	var dumps []forensics.Dump
-	for i, d := range parsed {
-		dump := forensics.Dump{Source: name, Dump: d, Problems: []stackdump.Problem{}}
-		if i == 0 {
-			dump.Problems = append(dump.Problems, problems...)
-		}
-		dumps = append(dumps, dump)
-	}
+	defer func() { _ = file.Close() }()
+	dumps, err := forensics.DigestDumps(name, file, stackdump.Digester{Bytes: manyStacks})
 	var path *os.PathError
 	switch {
 	case errors.As(err, &path):
 		return dumps, path.Err
-	case err == nil && len(dumps) == 0:
-		return nil, errors.New("no goroutine dump in it")
 	case err == nil && forensics.CutDump(dumps) != "":
 		return dumps, fmt.Errorf("%s; what is there of it is judged", forensics.CutDump(dumps))
 	}
@@ -162,11 +150,12 @@ func readDumps(name string) ([]forensics.Dump, error) {
 }
 
 func (a *app) mountTable(e *forensics.Evidence, name string) error {
-	text, err := readFile(name)
+	file, _, err := openInput(name)
 	if err != nil {
 		return fmt.Errorf("--mountinfo %s: %w", name, err)
 	}
-	if err := newInput(e).addMountinfo(name, text); err != nil {
+	defer func() { _ = file.Close() }()
+	if err := newInput(e).addMountinfo(name, file); err != nil {
 		a.complain("--mountinfo %s: %v", name, err)
 	}
 	return nil
@@ -186,6 +175,15 @@ func groupsOf(dumps []forensics.Dump) []stackdump.Group {
 		all.Goroutines = append(all.Goroutines, d.Goroutines...)
 	}
 	return stackdump.GroupBy(all)
+}
+
+// summed is how many goroutines are not kept one by one.
+func summed(dumps []forensics.Dump) int {
+	n := 0
+	for _, d := range dumps {
+		n += d.Summed
+	}
+	return n
 }
 
 func problemsOf(dumps []forensics.Dump) []dumpProblem {
@@ -229,18 +227,16 @@ func (a *app) export(f goroutineFlags, r report.Report) error {
 // writeFile writes one file, whole or not at all.
 func writeFile(name string, text []byte) error {
 	name = absolute(name)
-	_, err := writeFiles(filepath.Dir(name), false, []rendering{{filepath.Base(name), text}}, time.Time{})
+	file := rendering{filepath.Base(name), int64(len(text)), writing(text)}
+	_, err := writeFiles(filepath.Dir(name), false, []rendering{file}, time.Time{})
 	return err
 }
 
 func (a *app) printGoroutines(f goroutineFlags, r report.Report, answer goroutineAnswer) error {
-	var b bytes.Buffer
 	if f.json {
-		if err := report.WriteJSON(&b, answer); err != nil {
-			return err
-		}
-		return writeStdout(a.out.file, b.Bytes(), time.Time{})
+		return streamStdout(a.out.file, func(w io.Writer) error { return report.WriteJSON(w, answer) }, time.Time{})
 	}
+	var b bytes.Buffer
 	r.Node.Name = "goroutine dump"
 	if err := report.Text(&b, r, report.TextOptions{Width: a.out.width(), Color: a.out.color()}); err != nil {
 		return err
@@ -248,7 +244,7 @@ func (a *app) printGoroutines(f goroutineFlags, r report.Report, answer goroutin
 	if f.diff {
 		writeChanges(&b, answer.Changes)
 	}
-	writeGroups(&b, answer.Groups, f.stacks)
+	writeGroups(&b, answer.Groups, answer.Grouped, f.stacks)
 	writeProblems(&b, answer.Problems)
 	return writeStdout(a.out.file, b.Bytes(), time.Time{})
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
-// writeGroups lists groups of goroutines: blocked ones with their stacks, the others in a line each.
-func writeGroups(b *bytes.Buffer, groups []stackdump.Group, stacks bool) {
+// writeGroups lists groups of goroutines: blocked ones with their stacks, the others in a line each. Of a large dump, some
+// goroutines are counted only.
+func writeGroups(b *bytes.Buffer, groups []stackdump.Group, summed int, stacks bool) {
 	total, blocked := 0, 0
 	for _, g := range groups {
 		total += g.Count
@@ -23,6 +24,9 @@ func writeGroups(b *bytes.Buffer, groups []stackdump.Group, stacks bool) {
 		}
 	}
 	fmt.Fprintf(b, "%s in %s, %d blocked\n", forensics.Plural(total, "goroutine"), forensics.Plural(len(groups), "group"), blocked)
+	if summed > 0 {
+		fmt.Fprintf(b, "A large dump: examples of each group are kept, %d goroutines are only counted.\n", summed)
+	}
 	for _, g := range groups {
 		if g.Blocked || stacks {
 			writeStack(b, g)

@@ -41,6 +41,7 @@ func main() {
 		case childArg:
 			os.Exit(childMain(os.Stdin, os.Stdout))
 		case writerArg:
+			limitMemory(nodeMemory, nodeGC)
 			os.Exit(writerMain(os.Stdin, os.Stdout))
 		}
 	}
@@ -49,6 +50,7 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
 	protectDescriptors()
 	reserveThreads()
+	limitMemory(readMemory, readGC)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

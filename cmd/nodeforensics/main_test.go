@@ -19,6 +19,7 @@ func TestMain(m *testing.M) {
 	testfuse.Main()
 	testvm.Main()
 	nodeMain()
+	measureMain()
 	flag.Parse()
 	if test := flag.Lookup("test.parallel"); test.Value.String() == test.DefValue {
 		_ = test.Value.Set("6") // tests wait for time limits more than they compute

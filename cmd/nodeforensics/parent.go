@@ -30,6 +30,7 @@ func (a *app) examine(f flags) error {
 	if !supported {
 		return errors.New("examining a node needs Linux; analyze, render and checks work here")
 	}
+	limitMemory(nodeMemory, nodeGC)
 	began := time.Now()
 	f.Version, f.Command = programVersion(), append([]string{"nodeforensics"}, os.Args[1:]...)
 	if os.Getpid() == 1 && !f.probe && !f.NoProbe {
@@ -172,16 +173,19 @@ func (a *app) receive(ctx context.Context, c *child, evidence *forensics.Evidenc
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(interrupts)
-	frames, stop := make(chan frame), make(chan struct{})
+	arrived, stop := make(chan frame), make(chan struct{})
 	defer close(stop)
 	failed := make(chan error, 1)
-	go func() { failed <- readFrames(c.out, frames, stop) }()
+	go func() { failed <- readFrames(c.out, arrived, stop) }()
 	interrupted := false
 	for {
 		select {
-		case f := <-frames:
+		case f := <-arrived:
 			if f.Part != nil {
 				evidence.Merge(*f.Part)
+			}
+			if f.Rest != nil {
+				f.Rest.addTo(evidence)
 			}
 			if f.Progress != "" && a.err.tty {
 				a.err.printf("%s …\n", f.Progress)
@@ -213,7 +217,7 @@ func (a *app) receive(ctx context.Context, c *child, evidence *forensics.Evidenc
 
 // readFrames passes frames on until the pipe ends, which it should not before Done, or nobody wants them any more.
 func readFrames(r io.Reader, frames chan<- frame, stop <-chan struct{}) error {
-	reader := bufio.NewReaderSize(r, 1<<16)
+	reader, pool := bufio.NewReaderSize(r, 1<<16), stringPool{}
 	for {
 		line, err := reader.ReadBytes('\n')
 		if err != nil {
@@ -223,6 +227,7 @@ func readFrames(r io.Reader, frames chan<- frame, stop <-chan struct{}) error {
 		if err := json.Unmarshal(line, &f); err != nil {
 			return err
 		}
+		f.share(pool)
 		select {
 		case frames <- f:
 		case <-stop:

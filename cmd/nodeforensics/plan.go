@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nodeforensics/nodeforensics/report"
 	"github.com/nodeforensics/nodeforensics/report/plan"
 )
 
@@ -30,11 +29,7 @@ namespace. It never deletes data: what a volume holds is at most moved aside (--
                                                 and move left data there, if the pods are not in that list`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := readFile(args[0])
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			r, err := report.Read(bytes.NewReader(text))
+			r, _, err := loadReport(args[0])
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}

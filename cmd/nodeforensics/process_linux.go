@@ -66,7 +66,10 @@ func (c *child) fate(err error) error {
 // childEnvironment holds what a Go program needs and nothing that could redirect it: gopsutil reads HOST_PROC and its
 // kin, and net/http reads proxies.
 func childEnvironment() []string {
-	return []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "GOTRACEBACK=single", "GOMAXPROCS=" + os.Getenv("GOMAXPROCS")}
+	return []string{
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "GOTRACEBACK=single", "GOMAXPROCS=" + os.Getenv("GOMAXPROCS"),
+		"GOMEMLIMIT=" + os.Getenv("GOMEMLIMIT"), "GOGC=" + os.Getenv("GOGC"),
+	}
 }
 
 func (c *child) close() { closeAll(c.in, c.out) }

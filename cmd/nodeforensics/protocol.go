@@ -1,9 +1,12 @@
 package main
 
 import (
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // The first arguments that make this program one of its own children.
@@ -25,7 +28,97 @@ type order struct {
 // a thread that is stuck in the kernel keeps both.
 type frame struct {
 	Part     *forensics.Evidence `json:"part,omitempty"`
+	Rest     *rest               `json:"rest,omitempty"`
 	Progress string              `json:"progress,omitempty"`
 	Done     bool                `json:"done,omitempty"`
 	Error    string              `json:"error,omitempty"`
+}
+
+// rest is more goroutines of a dump of the last part. A large dump comes in pieces, so that neither process holds its JSON.
+type rest struct {
+	// Dump is its index among the dumps of the part, of which there are Of.
+	Dump, Of   int
+	Goroutines []stackdump.Goroutine
+	// Last says that these are the last, and Truncated what the dump then says of itself.
+	Last, Truncated bool
+}
+
+// goroutinesAtOnce is how many goroutines of a dump stand in one frame.
+const goroutinesAtOnce = 256
+
+// frames are what hands over a part: itself with the beginning of its dumps, then the rest of them. A dump whose rest does
+// not arrive says that it is cut.
+func frames(part forensics.Evidence) iter.Seq[frame] {
+	return func(yield func(frame) bool) {
+		whole := part.Dumps
+		part.Dumps = slices.Clone(whole)
+		for i := range whole {
+			if len(whole[i].Goroutines) > goroutinesAtOnce {
+				part.Dumps[i].Goroutines, part.Dumps[i].Truncated = whole[i].Goroutines[:goroutinesAtOnce], true
+			}
+		}
+		if !yield(frame{Part: &part}) {
+			return
+		}
+		for i, d := range whole {
+			for from := goroutinesAtOnce; from < len(d.Goroutines); from += goroutinesAtOnce {
+				to := min(from+goroutinesAtOnce, len(d.Goroutines))
+				more := rest{i, len(whole), d.Goroutines[from:to], to == len(d.Goroutines), d.Truncated}
+				if !yield(frame{Rest: &more}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// addTo adds the rest to the dumps that were merged before it.
+func (r *rest) addTo(e *forensics.Evidence) {
+	at := len(e.Dumps) - r.Of + r.Dump
+	if r.Dump < 0 || r.Dump >= r.Of || at < 0 {
+		return
+	}
+	d := &e.Dumps[at]
+	d.Goroutines = append(d.Goroutines, r.Goroutines...)
+	if r.Last {
+		d.Truncated = r.Truncated
+	}
+}
+
+// A stringPool makes equal strings one: a dump has few functions and many frames.
+type stringPool map[string]string
+
+func (p stringPool) share(goroutines []stackdump.Goroutine) {
+	for i := range goroutines {
+		g := &goroutines[i]
+		p.one(&g.State)
+		for j := range g.Frames {
+			p.one(&g.Frames[j].Func)
+			p.one(&g.Frames[j].File)
+		}
+		if g.CreatedBy != nil {
+			p.one(&g.CreatedBy.Func)
+			p.one(&g.CreatedBy.File)
+		}
+	}
+}
+
+// share shares the strings of the goroutines in a frame.
+func (f frame) share(p stringPool) {
+	if f.Rest != nil {
+		p.share(f.Rest.Goroutines)
+	}
+	if f.Part != nil {
+		for i := range f.Part.Dumps {
+			p.share(f.Part.Dumps[i].Goroutines)
+		}
+	}
+}
+
+func (p stringPool) one(s *string) {
+	if known, ok := p[*s]; ok {
+		*s = known
+		return
+	}
+	p[*s] = *s
 }

@@ -36,24 +36,19 @@ type receipt struct {
 	Error   string   `json:"error,omitempty"`
 }
 
-// rendering is one file of a report.
-type rendering struct {
-	name string
-	text []byte
-}
-
 // write has the report's files written and then prints the summary, or writes the single format to standard output.
 func (a *app) write(out outputFlags, r report.Report) error {
+	if out.dir == "-" {
+		return streamStdout(a.out.file, func(w io.Writer) error { return render(w, r, out.formats[0]) }, out.deadline)
+	}
 	var files []rendering
 	for _, format := range out.formats {
-		text, err := render(r, format)
+		name := fileName(r) + "." + strings.Replace(format, "text", "txt", 1)
+		file, err := newRendering(name, func(w io.Writer) error { return render(w, r, format) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", format, err)
 		}
-		files = append(files, rendering{fileName(r) + "." + strings.Replace(format, "text", "txt", 1), text})
-	}
-	if out.dir == "-" {
-		return writeStdout(a.out.file, files[0].text, out.deadline)
+		files = append(files, file)
 	}
 	written, err := writeFiles(out.dir, true, files, out.deadline)
 	if err != nil {
@@ -74,18 +69,14 @@ func (a *app) write(out outputFlags, r report.Report) error {
 	return nil
 }
 
-func render(r report.Report, format string) ([]byte, error) {
-	var b bytes.Buffer
-	var err error
+func render(w io.Writer, r report.Report, format string) error {
 	switch format {
 	case "html":
-		err = report.HTML(&b, r)
+		return report.HTML(w, r)
 	case "json":
-		err = report.JSON(&b, r)
-	case "text":
-		err = report.Text(&b, r, report.TextOptions{Width: 80})
+		return report.JSON(w, r)
 	}
-	return b.Bytes(), err
+	return report.Text(w, r, report.TextOptions{Width: 80})
 }
 
 // fileName is "nodeforensics-<host>-<UTC time>"; what a host name should not hold is replaced.
@@ -108,11 +99,13 @@ func fileName(r report.Report) string {
 
 // writeStdout writes to a pipe or terminal that may be stopped; it gives up at the deadline.
 func writeStdout(f *os.File, text []byte, deadline time.Time) error {
+	return streamStdout(f, writing(text), deadline)
+}
+
+// streamStdout does so with what is made while it is written.
+func streamStdout(f *os.File, write func(io.Writer) error, deadline time.Time) error {
 	done := make(chan error, 1)
-	go func() {
-		_, err := f.Write(text)
-		done <- err
-	}()
+	go func() { done <- write(f) }()
 	select {
 	case err := <-done:
 		if err != nil {
@@ -138,21 +131,8 @@ var errNoReceipt = errors.New("the writing process failed")
 // writeFiles has a child of its own write the files: the directory may be on a dead mount, and then the child stays
 // there while we go on. When the process table is full a child cannot be had, or cannot live; then we write ourselves.
 func writeFiles(dir string, create bool, files []rendering, deadline time.Time) ([]string, error) {
-	p := parcel{Dir: dir, Make: create}
-	for _, f := range files {
-		p.Files = append(p.Files, filePart{f.name, int64(len(f.text))})
-	}
-	header, err := json.Marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	var stream bytes.Buffer
-	stream.Write(append(header, '\n'))
-	for _, f := range files {
-		stream.Write(f.text)
-	}
 	if !supported {
-		return unpack(&stream)
+		return unpackHere(dir, create, files)
 	}
 	limit := time.After(min(untilOr(deadline, 15*time.Second), 15*time.Second))
 	who := os.Getpid()
@@ -160,9 +140,9 @@ func writeFiles(dir string, create bool, files []rendering, deadline time.Time) 
 	c, err := startChild(writerArg)
 	if err == nil {
 		defer c.close()
-		who, answers = c.process.Pid, handOver(c, bytes.NewReader(stream.Bytes()))
+		who, answers = c.process.Pid, handOver(c, dir, create, files)
 	} else {
-		answers = writeHere(&stream)
+		answers = writeHere(dir, create, files)
 	}
 	for {
 		select {
@@ -170,7 +150,7 @@ func writeFiles(dir string, create bool, files []rendering, deadline time.Time) 
 			if !errors.Is(got.err, errNoReceipt) {
 				return got.written, got.err
 			}
-			who, answers = os.Getpid(), writeHere(&stream)
+			who, answers = os.Getpid(), writeHere(dir, create, files)
 		case <-limit:
 			return nil, fmt.Errorf("writing did not finish: it may be on a dead mount; the writing process (pid %d) stays behind", who)
 		}
@@ -183,20 +163,28 @@ type result struct {
 }
 
 // writeHere writes in this process.
-func writeHere(stream io.Reader) <-chan result {
+func writeHere(dir string, create bool, files []rendering) <-chan result {
 	answers := make(chan result, 1)
 	go func() {
-		written, err := unpack(stream)
+		written, err := unpackHere(dir, create, files)
 		answers <- result{written, err}
 	}()
 	return answers
 }
 
+// unpackHere packs and unpacks at once.
+func unpackHere(dir string, create bool, files []rendering) ([]string, error) {
+	out, in := io.Pipe()
+	defer func() { _ = out.Close() }()
+	go func() { _ = in.CloseWithError(pack(in, dir, create, files)) }()
+	return unpack(out)
+}
+
 // handOver feeds the child and waits for its receipt.
-func handOver(c *child, stream io.Reader) <-chan result {
+func handOver(c *child, dir string, create bool, files []rendering) <-chan result {
 	answers := make(chan result, 1)
 	go func() {
-		_, sendErr := io.Copy(c.in, stream)
+		sendErr := pack(c.in, dir, create, files)
 		_ = c.in.Close()
 		var got receipt
 		err := json.NewDecoder(c.out).Decode(&got)

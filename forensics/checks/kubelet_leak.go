@@ -106,14 +106,6 @@ func (l pileUp) enough(list []standing) bool {
 	return len(list) > 0 && total(list) >= l.least
 }
 
-func total(list []standing) int {
-	n := 0
-	for _, t := range list {
-		n += max(1, t.goroutine.Count)
-	}
-	return n
-}
-
 func pileUpFinding(p *forensics.Pass, l pileUp, list []standing) forensics.Finding {
 	n := total(list)
 	verb := "has"

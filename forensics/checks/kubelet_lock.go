@@ -45,7 +45,7 @@ func contended(p *forensics.Pass) [][]standing {
 	var order []key
 	for s := range eachStack(p) {
 		w := waitOf(s.goroutine)
-		if w.kind != waitLock || s.goroutine.ID == 0 {
+		if w.kind != waitLock || s.goroutine.ID == 0 && s.goroutine.State == "" {
 			continue
 		}
 		t := standing{stack: s, wait: w}
@@ -68,19 +68,19 @@ func contended(p *forensics.Pass) [][]standing {
 			found = append(found, list)
 		}
 	}
-	sorting.Stable(found, func(a, b []standing) int { return cmp.Compare(len(b), len(a)) })
+	sorting.Stable(found, func(a, b []standing) int { return cmp.Compare(total(b), total(a)) })
 	return found[:min(len(found), maxLocks)]
 }
 
 func lockFinding(p *forensics.Pass, list []standing) forensics.Finding {
 	worst := list[0]
 	verb := " waits"
-	if len(list) > 1 {
+	if total(list) > 1 {
 		verb = " wait"
 	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: worst.entity(), Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: worst.since(p),
-		Title:  fmt.Sprintf("%s of %s%s for one lock (%s)", forensics.Plural(len(list), "goroutine"), p.Model.KubeletName(), verb, lockName(worst.wait)),
+		Title:  fmt.Sprintf("%s of %s%s for one lock (%s)", forensics.Plural(total(list), "goroutine"), p.Model.KubeletName(), verb, lockName(worst.wait)),
 		Detail: "Who waits: " + askers(list) + ". " + capital(worst.sentence(p)) + ".",
 	}
 	if worst.seconds > 0 {

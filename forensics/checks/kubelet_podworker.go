@@ -27,8 +27,8 @@ by its nature is left out: pulling an image, stopping a container within its gra
 			return
 		}
 		what := "pod worker has done nothing"
-		if len(list) > 1 {
-			what = fmt.Sprintf("%s have done nothing", forensics.Plural(len(list), "pod worker"))
+		if total(list) > 1 {
+			what = fmt.Sprintf("%s have done nothing", forensics.Plural(total(list), "pod worker"))
 		}
 		subject := forensics.Entity{Kind: forensics.KindSubsystem, ID: "pod-worker"}
 		f := finding(p, subject, what, list, append([]site{

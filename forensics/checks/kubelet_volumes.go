@@ -110,10 +110,10 @@ func operations(list []standing) string {
 		names = union(names, []string{operationName(t)})
 	}
 	kind := " (" + strings.Join(names, ", ") + ")"
-	if len(list) == 1 {
+	if total(list) == 1 {
 		return "volume operation" + kind + " has"
 	}
-	return forensics.Plural(len(list), "volume operation") + kind + " have"
+	return forensics.Plural(total(list), "volume operation") + kind + " have"
 }
 
 func operationName(t standing) string {

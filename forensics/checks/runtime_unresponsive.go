@@ -88,10 +88,10 @@ func runtimeFinding(p *forensics.Pass, list []standing) forensics.Finding {
 	}
 	f.Title += worst.howLong()
 	verb := " waits in "
-	if len(list) > 1 {
+	if total(list) > 1 {
 		verb = " wait in "
 	}
-	f.Title += ": " + forensics.Plural(len(list), "goroutine") + verb + questions(list)
+	f.Title += ": " + forensics.Plural(total(list), "goroutine") + verb + questions(list)
 	f.Detail = "The kubelet can start, change and stop no container meanwhile; running ones go on. Who waits: " + askers(list) +
 		". A question ends after 2 minutes and is asked again, so the trouble may be much older. It is a daemon that does not answer, not a file system of the kubelet's."
 	blameRuntimeProcess(p, &f)

@@ -84,6 +84,15 @@ func allStanding(p *forensics.Pass, functions ...string) []standing {
 	return found
 }
 
+// total is how many goroutines they are: of a large dump some stand for others that are like them.
+func total(list []standing) int {
+	n := 0
+	for _, t := range list {
+		n += max(1, t.goroutine.Count)
+	}
+	return n
+}
+
 func compareStanding(a, b standing) int {
 	if a.proven != b.proven {
 		if a.proven {

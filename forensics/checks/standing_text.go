@@ -170,7 +170,7 @@ func finding(p *forensics.Pass, subject forensics.Entity, what string, list []st
 			f.Detail = sentences(f.Detail, "Also, "+t.sentence(p)+".")
 		}
 	}
-	if more := len(list) - maxQuoted; more > 0 {
+	if more := total(list) - total(list[:min(len(list), maxQuoted)]); more > 0 {
 		f.Detail = sentences(f.Detail, fmt.Sprintf("And %d more goroutines.", more))
 	}
 	if worst.wait.kind == waitLock && worst.holder != nil {

@@ -1,7 +1,6 @@
 package kubelet
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -137,27 +136,46 @@ func (c *Client) askEither(ctx context.Context, q question, reset func()) Endpoi
 }
 
 // Goroutines asks for /debug/pprof/goroutine: debug 0 is a gzipped profile, 1 counts equal stacks, 2 has every goroutine
-// with its state and waiting time. It returns what was received, also when the answer broke off or was cut at 64 MiB,
-// which the endpoint says.
+// with its state and waiting time. The answer is handed to read as it comes, cut at 64 MiB, which the endpoint says, also
+// when it breaks off.
 //
 // A dump with debug 2 stops the whole kubelet for as long as it takes, so the metrics are asked first for the number of
 // goroutines, and above MaxGoroutines the dump is not asked for.
-func (c *Client) Goroutines(ctx context.Context, debug int) ([]byte, Endpoint) {
-	var dump bytes.Buffer
+func (c *Client) Goroutines(ctx context.Context, debug int, read func(io.Reader)) Endpoint {
+	var broken *brokenReader
 	q := c.mainAPI(fmt.Sprintf("/debug/pprof/goroutine?debug=%d", debug), maxDumpBody, func(r io.Reader) error {
-		_, err := dump.ReadFrom(r)
-		return err
+		broken = &brokenReader{r: r}
+		read(broken)
+		_, _ = io.Copy(io.Discard, broken) // what it did not want
+		return broken.err
 	})
 	if debug >= 2 {
 		if err := c.mayStop(ctx); err != nil {
-			return nil, Endpoint{URL: c.urlOf(q), Status: "not-asked", Detail: err.Error()}
+			return Endpoint{URL: c.urlOf(q), Status: "not-asked", Detail: err.Error()}
 		}
 	}
 	e := c.ask(ctx, q)
-	if e.Status != "ok" && e.Status != "truncated" && dump.Len() > 0 {
-		e.Detail = joinText(fmt.Sprintf("broke off after %d bytes", dump.Len()), e.Detail)
+	if e.Status != "ok" && e.Status != "truncated" && broken != nil && e.Bytes > 0 {
+		e.Detail = joinText(fmt.Sprintf("broke off after %d bytes", e.Bytes), e.Detail)
 	}
-	return dump.Bytes(), e
+	return e
+}
+
+// brokenReader remembers what broke it.
+type brokenReader struct {
+	r   io.Reader
+	err error
+}
+
+func (b *brokenReader) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
 }
 
 // mayStop returns an error if the kubelet has too many goroutines to be stopped for a dump. A number that cannot be

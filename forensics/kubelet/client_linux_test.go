@@ -124,6 +124,13 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// askGoroutines keeps what a kubelet answers.
+func askGoroutines(t *testing.T, c *Client, debug int) (text []byte, e Endpoint) {
+	t.Helper()
+	e = c.Goroutines(t.Context(), debug, func(r io.Reader) { text, _ = io.ReadAll(r) })
+	return text, e
+}
+
 // TestGoroutines: the number of goroutines is looked at before the kubelet is stopped for a dump.
 func TestGoroutines(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -146,7 +153,7 @@ func TestGoroutines(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, "debug="+r.URL.Query().Get("debug"))
 			}, nil, nil)
-			dump, e := k.client(t).Goroutines(t.Context(), tc.debug)
+			dump, e := askGoroutines(t, k.client(t), tc.debug)
 			if e.Status != tc.want || (tc.want == "ok") != (string(dump) == "debug="+strconv.Itoa(tc.debug)) {
 				t.Errorf("%q, %+v; want %s", dump, e, tc.want)
 			}

@@ -62,7 +62,7 @@ func TestBrokenOff(t *testing.T) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, "goroutine 1 [running]:\n")
 	}, nil, nil)
-	dump, e := k.client(t).Goroutines(t.Context(), 2)
+	dump, e := askGoroutines(t, k.client(t), 2)
 	if string(dump) != "goroutine 1 [running]:\n" || e.Status != "error" || !strings.Contains(e.Detail, "broke off after 23 bytes") {
 		t.Errorf("%q, %+v", dump, e)
 	}
@@ -95,7 +95,7 @@ func TestHugeDump(t *testing.T) {
 	}, nil, nil)
 	c := k.client(t)
 	c.Timeout = time.Minute
-	dump, e := c.Goroutines(t.Context(), 1)
+	dump, e := askGoroutines(t, c, 1)
 	if len(dump) != maxDumpBody || e.Status != "truncated" || !strings.HasPrefix(e.Detail, "cut at 67108864 bytes") {
 		t.Errorf("%d bytes, %+v", len(dump), e)
 	}
@@ -106,7 +106,7 @@ func TestRedirect(t *testing.T) {
 	k := startKubelet(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, nil, nil)
 	c := k.client(t)
 	c.Token = "secret"
-	dump, e := c.Goroutines(t.Context(), 0)
+	dump, e := askGoroutines(t, c, 0)
 	if len(dump) != 0 || e.Status != "error" || e.Code != 302 || !strings.Contains(e.Detail, "redirect") {
 		t.Errorf("%q, %+v", dump, e)
 	}

@@ -7,10 +7,15 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/jsonlimit"
 )
 
 // maxPodsListed bounds a list; clusters, of which a dump may hold all pods, are supported up to 150,000.
 const maxPodsListed = 200_000
+
+// maxPodObject bounds one pod, in bytes of JSON without indentation; etcd refuses larger ones than 1.5 MiB.
+const maxPodObject = 4 << 20
 
 // podObject is the part of v1.Pod that matters here.
 type podObject struct {
@@ -91,7 +96,7 @@ func (o podObject) pod(source string) Pod {
 // no interest. With an error come the pods before it.
 func ParsePods(r io.Reader) ([]Pod, error) {
 	pods := []Pod{}
-	decoder := json.NewDecoder(r)
+	decoder := json.NewDecoder(&jsonlimit.Reader{R: r, Item: maxPodObject})
 	if err := expect(decoder, json.Delim('{')); err != nil {
 		return pods, err
 	}

@@ -3,4 +3,3 @@
 package procs
 
 func childMain() {}
-

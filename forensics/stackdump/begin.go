@@ -94,5 +94,5 @@ func (m *machine) newDump(form Form, n int) {
 		m.dump.Truncated = true
 	}
 	m.header = ""
-	m.text.dumps = append(m.text.dumps, m.dump)
+	m.text.begin(m.dump)
 }

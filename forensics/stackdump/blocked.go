@@ -89,3 +89,16 @@ func waitsForGRPC(frames []Frame) bool {
 	}
 	return false
 }
+
+// asks says whether a goroutine waits for an answer of another process, however short its wait: by gRPC, or through the
+// clients of the API server, of Docker and of systemd.
+func asks(frames []Frame) bool {
+	for i := range frames {
+		name := frames[i].Func
+		if strings.HasPrefix(name, "k8s.io/client-go/rest.(*Request).") || strings.Contains(name, ".(*kubeDockerClient).") ||
+			strings.HasPrefix(name, "github.com/godbus/dbus") || strings.HasPrefix(name, "github.com/coreos/go-systemd") {
+			return true
+		}
+	}
+	return waitsForGRPC(frames)
+}

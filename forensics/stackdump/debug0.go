@@ -2,6 +2,7 @@ package stackdump
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"slices"
@@ -32,6 +33,10 @@ func looksLikeProtobuf(b []byte) bool {
 // protobuf reads a debug=0 dump. If it is none, the input is handed back, to be read as text.
 func (t *textReader) protobuf(in io.Reader) (rest io.Reader, done bool) {
 	data, err := io.ReadAll(io.LimitReader(in, maxProtobuf))
+	if n, isMessage := messages(data); isMessage && (len(data) == maxProtobuf || n > maxMessages) {
+		t.problems.add(0, "profile of more than %d bytes or %d stacks, locations and names: not read", maxProtobuf, maxMessages)
+		return nil, true
+	}
 	if err != nil || len(data) == maxProtobuf {
 		return io.MultiReader(bytes.NewReader(data), in), false
 	}
@@ -50,6 +55,33 @@ func (t *textReader) protobuf(in io.Reader) (rest io.Reader, done bool) {
 		t.sample(d, sample)
 	}
 	return nil, true
+}
+
+// messages counts the fields of a message, of which the end may be missing; ok is false if it is none.
+func messages(data []byte) (n int, ok bool) {
+	const bytesType, varint = 2, 0
+	for len(data) > 0 {
+		tag, size := binary.Uvarint(data)
+		if size <= 0 || tag>>3 == 0 || tag>>3 > 20 {
+			return n, size == 0
+		}
+		value, length := binary.Uvarint(data[size:])
+		switch {
+		case length == 0:
+			return n, true
+		case length < 0 || tag&7 != bytesType && tag&7 != varint:
+			return n, false
+		case tag&7 == varint:
+			value = 0
+		}
+		rest := data[size+length:]
+		if value > uint64(len(rest)) {
+			return n, true
+		}
+		data = rest[value:]
+		n++
+	}
+	return n, true
 }
 
 // parseProfile decodes a message. The library is called with data of strangers: a panic in it is an error.

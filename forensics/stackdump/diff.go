@@ -2,7 +2,6 @@ package stackdump
 
 import (
 	"cmp"
-	"hash/maphash"
 
 	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
@@ -43,14 +42,14 @@ func Diff(before, after []Group) []Change {
 // groupIndex finds a group by its stack.
 type groupIndex struct {
 	groups []Group
-	hasher grouper
+	hasher hasher
 	byHash map[uint64][]int
 	seen   []bool
 }
 
 func newGroupIndex(groups []Group) *groupIndex {
 	x := &groupIndex{
-		groups: groups, hasher: grouper{seed: maphash.MakeSeed()},
+		groups: groups, hasher: newHasher(),
 		byHash: make(map[uint64][]int), seen: make([]bool, len(groups)),
 	}
 	for i := range groups {

@@ -31,6 +31,10 @@ func (m *machine) keep() {
 		}
 	}
 	d.seen += m.g.Count
+	if d.surplus {
+		return
+	}
+	m.g.loose, m.text.names.loose = m.text.names.loose, 0
 	m.text.emit(d, &m.g)
 }
 
@@ -38,7 +42,7 @@ func (m *machine) keep() {
 // GOTRACEBACK=crash each thread adds the one it was running, of which the first
 // had only said "goroutine running on other thread; stack unavailable".
 func (m *machine) replace(d *dump, i int) {
-	if i < len(d.Goroutines) && len(d.Goroutines[i].Frames) == 0 {
+	if i < len(d.Goroutines) && d.Goroutines[i].ID == m.g.ID && len(d.Goroutines[i].Frames) == 0 {
 		var slab frameSlab
 		d.Goroutines[i] = m.g.goroutine(&slab)
 	}

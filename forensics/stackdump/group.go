@@ -71,7 +71,7 @@ const maxGroupFrames = 400_000
 
 // grouper collects groups. Stacks with the same hash are compared.
 type grouper struct {
-	seed      maphash.Seed
+	hasher
 	byHash    map[uint64][]*Group
 	groups    []*Group
 	frames    int
@@ -79,16 +79,15 @@ type grouper struct {
 }
 
 func newGrouper() *grouper {
-	return &grouper{seed: maphash.MakeSeed(), byHash: make(map[uint64][]*Group)}
+	return &grouper{hasher: newHasher(), byHash: make(map[uint64][]*Group)}
 }
 
-// add counts g, whose Args and CreatedBy may be missing; full returns all of it. It returns nil where there are too many
-// groups.
-func (gr *grouper) add(g *Goroutine, creator *Frame, full func() Goroutine) *Group {
+// add counts g, whose Args and CreatedBy may be missing; full returns all of it.
+func (gr *grouper) add(g *Goroutine, creator *Frame, full func() Goroutine) {
 	group := gr.find(g, creator, full)
 	if group == nil {
 		gr.ungrouped += g.Count
-		return nil
+		return
 	}
 	group.Count += g.Count
 	if g.State != "" {
@@ -99,7 +98,6 @@ func (gr *grouper) add(g *Goroutine, creator *Frame, full func() Goroutine) *Gro
 	if g.ID > 0 && len(group.IDs) < maxGroupIDs {
 		group.IDs = append(group.IDs, g.ID)
 	}
-	return group
 }
 
 func (gr *grouper) find(g *Goroutine, creator *Frame, full func() Goroutine) *Group {
@@ -129,30 +127,54 @@ func (gr *grouper) find(g *Goroutine, creator *Frame, full func() Goroutine) *Gr
 	return group
 }
 
-func (gr *grouper) hash(frames []Frame, creator *Frame) uint64 {
-	var h uint64
-	for i := range frames {
-		h = h*0x9e3779b97f4a7c15 + maphash.String(gr.seed, frames[i].Func) + uint64(frames[i].Line)
-	}
-	if creator != nil {
-		h = h*0x9e3779b97f4a7c15 + maphash.String(gr.seed, creator.Func)
-	}
-	return h
+func sameStack(group *Group, frames []Frame, creator *Frame) bool {
+	return sameFrames(group.Frames, group.CreatedBy, frames, creator)
 }
 
-func sameStack(group *Group, frames []Frame, creator *Frame) bool {
-	if len(group.Frames) != len(frames) || (group.CreatedBy == nil) != (creator == nil) {
+// sameFrames says whether two stacks have the same functions at the same lines, started by the same function.
+func sameFrames(a []Frame, aCreator *Frame, b []Frame, bCreator *Frame) bool {
+	if len(a) != len(b) || (aCreator == nil) != (bCreator == nil) {
 		return false
 	}
-	if creator != nil && group.CreatedBy.Func != creator.Func {
+	if aCreator != nil && aCreator.Func != bCreator.Func {
 		return false
 	}
-	for i := range frames {
-		if group.Frames[i].Line != frames[i].Line || group.Frames[i].Func != frames[i].Func {
+	for i := range a {
+		if a[i].Line != b[i].Line || a[i].Func != b[i].Func {
 			return false
 		}
 	}
 	return true
+}
+
+// hasher hashes stacks.
+type hasher struct{ seed maphash.Seed }
+
+func newHasher() hasher { return hasher{maphash.MakeSeed()} }
+
+func (h hasher) hash(frames []Frame, creator *Frame) uint64 {
+	var sum uint64
+	for i := range frames {
+		sum = sum*0x9e3779b97f4a7c15 + maphash.String(h.seed, frames[i].Func) + uint64(frames[i].Line)
+	}
+	if creator != nil {
+		sum = sum*0x9e3779b97f4a7c15 + maphash.String(h.seed, creator.Func)
+	}
+	return sum
+}
+
+// kind hashes all that kinds of goroutines are told apart by.
+func (h hasher) kind(s *scratch, wait waitClass, lock string) uint64 {
+	var creator *Frame
+	if s.created {
+		creator = &s.creator
+	}
+	sum := h.hash(s.Frames, creator)
+	sum = sum*0x9e3779b97f4a7c15 + maphash.String(h.seed, s.State) + uint64(wait)
+	if lock != "" {
+		sum = sum*0x9e3779b97f4a7c15 + maphash.String(h.seed, lock)
+	}
+	return sum
 }
 
 func (gr *grouper) result() []Group {

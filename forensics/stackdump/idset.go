@@ -13,7 +13,7 @@ type idSlot struct {
 }
 
 // maxIDs bounds the memory for recognising a goroutine that comes twice.
-const maxIDs = 1 << 20
+const maxIDs = 1 << 18
 
 func (x *idIndex) find(id int64) (index int, ok bool) {
 	if x.n == 0 {
@@ -60,7 +60,7 @@ func (x *idIndex) slot(id int64) *idSlot {
 
 func (x *idIndex) grow() {
 	old := x.slots
-	x.slots = make([]idSlot, max(256, 2*len(old)))
+	x.slots = make([]idSlot, max(64, 2*len(old)))
 	for _, s := range old {
 		if s.id == 0 {
 			continue

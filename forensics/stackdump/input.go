@@ -8,9 +8,12 @@ import (
 	"io"
 )
 
-// maxProtobuf bounds the decompressed size of a debug=0 dump, which is decoded
-// as a whole. One of a kubelet has 40 KB; 100,000 distinct stacks fit.
-const maxProtobuf = 64 << 20
+// A debug=0 dump is decoded as a whole, and takes some hundred bytes for each message in it. One of a kubelet has 40 KB;
+// with 77,000 goroutines and as many stacks it has 5 MB and 80,000 messages.
+const (
+	maxProtobuf = 8 << 20 // bytes, decompressed
+	maxMessages = 150_000
+)
 
 // peekSize is how far the form is looked for. Larger reads pass by a bufio.Reader's buffer.
 const peekSize = 512

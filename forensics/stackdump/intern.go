@@ -13,6 +13,7 @@ import (
 type interner struct {
 	funcs, files, misc names
 	size               int
+	loose              int // bytes of strings that were handed out and are not kept
 }
 
 type names struct {
@@ -24,7 +25,7 @@ type entry struct{ raw, name string }
 
 const (
 	recentBits  = 11
-	internLimit = 16 << 20 // bytes of strings kept
+	internLimit = 8 << 20 // bytes of strings kept
 )
 
 func newInterner() *interner {
@@ -75,6 +76,8 @@ func (in *interner) lookup(n *names, b []byte, convert func(string) string) stri
 		if in.size < internLimit {
 			n.all[e.raw] = e
 			in.size += 2*len(e.raw) + 64
+		} else {
+			in.loose += len(e.raw) + len(e.name)
 		}
 	}
 	if slot != nil {

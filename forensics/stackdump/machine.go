@@ -48,7 +48,7 @@ func (m *machine) record(rec record, n int) {
 		b = bytes.ReplaceAll(b, []byte("#011"), []byte{'\t'})
 	}
 	if rec.partial || len(m.partial) > 0 {
-		if room := defaultMaxLine - len(m.partial); room > 0 {
+		if room := maxPartial - len(m.partial); room > 0 {
 			m.partial = append(m.partial, clipTo(b, room)...)
 		}
 		if rec.partial {

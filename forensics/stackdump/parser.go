@@ -21,8 +21,15 @@ type Parser struct {
 
 // Limits that are no one's business to change.
 const (
-	// maxFrames bounds the frames kept of one goroutine; the runtime prints 101 at most.
-	maxFrames = 2048
+	// maxFrames bounds the frames kept of one goroutine: the runtime prints 101 at most, and a profile has 128 addresses
+	// with what was inlined there.
+	maxFrames = 512
+	// maxArgs bounds the arguments of one call in bytes; longer ones are no arguments: the runtime prints ten.
+	maxArgs = 512
+	// maxPartial bounds a line that a log has cut into pieces, in bytes.
+	maxPartial = 128 << 10
+	// maxDumps bounds the dumps in one input.
+	maxDumps = 1000
 	// maxSources bounds the log sources that are told apart in one input.
 	maxSources = 256
 )

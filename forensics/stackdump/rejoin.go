@@ -13,6 +13,7 @@ func rejoin(found []*dump) []*dump {
 			last := kept[n-1]
 			last.Goroutines = append(last.Goroutines, d.Goroutines...)
 			last.Truncated = last.Truncated || d.Truncated
+			last.Summed += d.Summed
 			last.seen += d.seen
 			for i, g := range d.Goroutines {
 				last.ids.add(g.ID, len(last.Goroutines)-len(d.Goroutines)+i)

@@ -1,6 +1,9 @@
 package stackdump
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // scratch is the goroutine being read. Its memory is used again for the next
 // one; goroutine makes a copy that lasts.
@@ -11,6 +14,7 @@ type scratch struct {
 	creator   Frame
 	created   bool
 	surplus   Frame // takes the location of a frame beyond the limit
+	loose     int   // bytes of strings that no other goroutine shares
 }
 
 type span struct{ from, to int }
@@ -31,9 +35,10 @@ func (s *scratch) push(f Frame, args []byte) *Frame {
 		return &s.surplus
 	}
 	from := len(s.args)
-	if string(args) == inlinedArgs {
+	switch {
+	case string(args) == inlinedArgs:
 		f.Args, f.Inlined = inlinedArgs, true
-	} else {
+	case len(args) <= maxArgs:
 		s.args = append(s.args, args...)
 	}
 	s.Frames = append(s.Frames, f)
@@ -92,6 +97,74 @@ func (s *scratch) goroutine(slab *frameSlab) Goroutine {
 		g.CreatedBy = &creator[0]
 	}
 	return g
+}
+
+// The sizes that [Digester.Bytes] counts in, in bytes; strings that many frames share are not counted.
+const (
+	goroutineSize = 160
+	frameSize     = 72
+	kindSize      = 96
+	dumpSize      = 4 << 10
+)
+
+// size is what a copy takes, in bytes.
+func (s *scratch) size() int {
+	n := goroutineSize + frameSize*(len(s.Frames)+1) + len(s.args) + s.loose
+	for key, value := range s.Labels {
+		n += 64 + len(key) + len(value)
+	}
+	return n
+}
+
+// overwrite puts s in the place of a copy of a goroutine with the same stack, without new memory for its frames.
+func (s *scratch) overwrite(g *Goroutine) {
+	frames, creator := g.Frames, g.CreatedBy
+	*g = s.Goroutine
+	g.Frames, g.CreatedBy = frames, creator
+	args := string(s.args)
+	for i, sp := range s.spans {
+		g.Frames[i] = s.Frames[i]
+		if sp.to > sp.from {
+			g.Frames[i].Args = args[sp.from:sp.to]
+		}
+	}
+}
+
+// copy takes a goroutine back.
+func (s *scratch) copy(g *Goroutine) {
+	s.reset()
+	frames := s.Frames
+	s.Goroutine, s.Frames = *g, frames
+	s.CreatedBy = nil
+	for _, f := range g.Frames {
+		args := f.Args
+		f.Args = ""
+		if f.Inlined {
+			args = inlinedArgs
+		}
+		s.push(f, []byte(args))
+	}
+	if g.CreatedBy != nil {
+		s.creator, s.created = *g.CreatedBy, true
+	}
+}
+
+// lock is what tells the lock that s waits for from others: the first argument of sync's functions that the dump knows for
+// certain, which is the address of the lock or of a part of it. It is empty where s waits for none, or none is known.
+func (s *scratch) lock() string {
+	if s.State == "" || !waitsForLock(s.Frames) {
+		return ""
+	}
+	for i := range s.Frames {
+		if !strings.HasPrefix(s.Frames[i].Func, "sync.") && !strings.HasPrefix(s.Frames[i].Func, "internal/sync.") {
+			break
+		}
+		first, _, _ := bytes.Cut(s.args[s.spans[i].from:s.spans[i].to], []byte(","))
+		if bytes.HasPrefix(first, []byte("0x")) && !bytes.HasSuffix(first, []byte("?")) {
+			return string(first)
+		}
+	}
+	return ""
 }
 
 // frameSlab hands out slices of frames from larger blocks.

@@ -15,7 +15,8 @@
 //		fmt.Println(g.Count, g.Role.Name, g.MaxWaitMinutes)
 //	}
 //
-// [Groups] does both in one pass and needs memory for the distinct stacks only.
+// [Groups] does both in one pass and needs memory for the distinct stacks only. [Digest] keeps examples of the goroutines
+// of a large dump and counts the others, in memory that does not grow with the dump.
 package stackdump
 
 import "time"
@@ -48,6 +49,9 @@ type Dump struct {
 	Goroutines []Goroutine `json:"goroutines"`
 	// Truncated says that the start or the end of the dump is missing.
 	Truncated bool `json:"truncated,omitempty"`
+	// Summed is how many goroutines are not listed one by one but counted in others of the list: those without an ID, with
+	// a Count, which have the stack and the state of the examples before them; see [Digester]. 0: all are listed.
+	Summed int `json:"summed,omitempty"`
 }
 
 // Goroutine is one goroutine, or in the aggregated forms all that shared a stack.

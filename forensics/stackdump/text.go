@@ -12,6 +12,7 @@ type textReader struct {
 	names    *interner
 	problems problemList
 	dumps    []*dump
+	overflow bool // there are more
 
 	plain   *machine // lines without a log prefix
 	sources map[string]*machine
@@ -28,6 +29,21 @@ type dump struct {
 	seen  int // goroutines, kept or not; in debug=1 their sum
 	total int // what debug=1 announced
 	ids   idIndex
+	// surplus says that there are too many dumps to keep this one.
+	surplus bool
+}
+
+// begin adds a dump, or says once that there are too many.
+func (t *textReader) begin(d *dump) {
+	if len(t.dumps) < maxDumps {
+		t.dumps = append(t.dumps, d)
+		return
+	}
+	if d.surplus = true; !t.overflow {
+		t.overflow = true
+		t.cutLast()
+		t.problems.add(d.line, "more than %d dumps: the others are not kept", maxDumps)
+	}
 }
 
 func newTextReader(emit func(*dump, *scratch), maxProblems int) *textReader {

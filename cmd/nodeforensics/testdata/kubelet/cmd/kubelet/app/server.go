@@ -31,6 +31,9 @@ func Run(args []string) error {
 	pods := fs.String("pods", "", "UIDs of the pods that it is told to run, separated by commas")
 	fs.StringVar(&s.Version, "pretend-version", "v1.34.4", "the version that metrics tell")
 	fs.StringVar(&s.Token, "require-token", "", "answer 403 on the authenticated API to everybody else")
+	fs.IntVar(&s.Leak, "leak", 0, "how many goroutines of its dump wait for a lock")
+	fs.IntVar(&s.LeakDepth, "leak-depth", 1, "how many frames they have at most")
+	fs.IntVar(&s.HostilePods, "hostile-pods", 0, "answer /pods with so many brackets")
 	fs.DurationVar(&k.StalledAfter, "stalled-after", 5*time.Minute, "when the syncloop check fails")
 	if err := fs.Parse(args); err != nil {
 		return err

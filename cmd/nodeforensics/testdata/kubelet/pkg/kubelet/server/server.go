@@ -2,6 +2,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -18,6 +19,8 @@ type Server struct {
 	Kubelet                         *kubelet.Kubelet
 	Port, ReadOnlyPort, HealthzPort int
 	Version, Token                  string
+	HostilePods                     int // bytes of nonsense instead of a list of pods
+	Leak, LeakDepth                 int // goroutines that wait for a lock, in the dump only
 }
 
 // Listeners are open sockets and who serves them.
@@ -49,6 +52,7 @@ func (s *Server) Listen() (Listeners, error) {
 	blind.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "ok") })
 	public, api := s.mux(), s.mux()
 	api.HandleFunc("/debug/pprof/", pprof.Index)
+	api.HandleFunc("/debug/pprof/goroutine", s.goroutines)
 	for _, err := range []error{
 		open(s.Port, s.authenticated(api), true), open(s.ReadOnlyPort, public, false), open(s.HealthzPort, blind, false),
 	} {
@@ -105,6 +109,11 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) pods(w http.ResponseWriter, _ *http.Request) {
+	if s.HostilePods > 0 {
+		_, _ = fmt.Fprint(w, `{"kind":"PodList","a":`)
+		_, _ = w.Write(bytes.Repeat([]byte("["), s.HostilePods))
+		return
+	}
 	type object map[string]any
 	items := []object{}
 	for i, uid := range s.Kubelet.Pods {
@@ -123,5 +132,5 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 go_goroutines %d
 # TYPE kubernetes_build_info gauge
 kubernetes_build_info{git_version="%s",major="1",minor="%s"} 1
-`, runtime.NumGoroutine(), s.Version, minor)
+`, runtime.NumGoroutine()+s.Leak, s.Version, minor)
 }
