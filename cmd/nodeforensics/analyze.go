@@ -45,11 +45,16 @@ A file that cannot be read is named, the others are judged, and the exit status 
 			in, read := newInput(&evidence), 0
 			var logNames []string
 			for _, name := range args {
-				if isLog(name) {
+				some, err := false, error(nil)
+				switch log, logErr := isLog(name); {
+				case log:
 					logNames = append(logNames, name)
 					continue
+				case logErr != nil:
+					err = logErr
+				default:
+					some, err = in.addFile(name)
 				}
-				some, err := in.addFile(name)
 				if err != nil {
 					a.complain("%s: %v", name, err)
 				}
@@ -93,14 +98,14 @@ const maxFile = 2 << 30
 
 // addFile adds what a file says to the evidence. With an error, some says whether a part of it could be used.
 func (in *input) addFile(name string) (some bool, err error) {
-	file, saved, err := openInput(name)
+	file, err := openInput(name)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = file.Close() }()
 	head := bufio.NewReaderSize(file, 1<<16)
 	if start, _ := head.Peek(4096); isAPIDump(start) { // that of a large cluster is not held in memory
-		return in.addAPIDump(name, saved, head)
+		return in.addAPIDump(name, file.ModTime(), head)
 	}
 	text, err := readWhole(head)
 	if err != nil {
@@ -113,7 +118,7 @@ func (in *input) addFile(name string) (some bool, err error) {
 		return in.addJSON(name, trimmed)
 	case looksLikeMountinfo(trimmed):
 		return true, in.addMountinfo(name, trimmed)
-	case name == "-" && logs.Recognise(trimmed[:min(len(trimmed), logHead)]):
+	case isStream(name) && logs.Recognise(trimmed[:min(len(trimmed), logHead)]):
 		in.addLogText(name, text)
 		return true, nil
 	}
@@ -139,27 +144,12 @@ func (in *input) addDumps(name string, text []byte) (some bool, err error) {
 
 // readFile reads a file or standard input. The reason of an error comes without the name, which the caller has.
 func readFile(name string) ([]byte, error) {
-	file, _, err := openInput(name)
+	file, err := openInput(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
 	return readWhole(file)
-}
-
-// openInput opens a file or standard input; saved is when it was written, zero if that is unknown.
-func openInput(name string) (file io.ReadCloser, saved time.Time, err error) {
-	if name == "-" {
-		return io.NopCloser(os.Stdin), saved, nil
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, saved, errors.Unwrap(err)
-	}
-	if info, err := f.Stat(); err == nil {
-		saved = info.ModTime()
-	}
-	return f, saved, nil
 }
 
 func readWhole(r io.Reader) ([]byte, error) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,15 +122,11 @@ const specimens = 64
 
 // readDumps reads the dumps of a file without holding it in memory.
 func readDumps(name string) ([]forensics.Dump, error) {
-	in := io.Reader(os.Stdin)
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, errors.Unwrap(err)
-		}
-		defer func() { _ = file.Close() }()
-		in = file
+	in, err := openInput(name)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { _ = in.Close() }()
 	parsed, problems, err := stackdump.Digest(in, specimens)
 	var dumps []forensics.Dump
 	for i, d := range parsed {
@@ -199,7 +194,7 @@ func (a *app) export(f goroutineFlags, r report.Report) error {
 		if err := report.HTML(&b, r); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
-		if err := writeFile(f.html, b.Bytes()); err != nil {
+		if err := a.writeFile(f.html, b.Bytes()); err != nil {
 			return fmt.Errorf("--html %s: %w", f.html, err)
 		}
 	}
@@ -214,16 +209,17 @@ func (a *app) export(f goroutineFlags, r report.Report) error {
 	if err := stackdump.WriteProfile(&b, all); err != nil {
 		return fmt.Errorf("--pprof: %w", err)
 	}
-	if err := writeFile(f.pprof, b.Bytes()); err != nil {
+	if err := a.writeFile(f.pprof, b.Bytes()); err != nil {
 		return fmt.Errorf("--pprof %s: %w", f.pprof, err)
 	}
 	return nil
 }
 
-// writeFile writes one file, whole or not at all.
-func writeFile(name string, text []byte) error {
+// writeFile writes one file that somebody has named, whole or not at all.
+func (a *app) writeFile(name string, text []byte) error {
 	name = absolute(name)
-	_, err := writeFiles(filepath.Dir(name), false, []rendering{{filepath.Base(name), text}}, time.Time{})
+	p := parcel{Dir: filepath.Dir(name), Replace: true}
+	_, err := a.writeFiles(a.interrupts(), p, []rendering{{filepath.Base(name), text}}, time.Time{})
 	return err
 }
 

@@ -33,6 +33,7 @@ const (
 	nodeTest = "test" // the test on it
 
 	nodeTraffic = "traffic" // a process that keeps directories busy
+	nodeRefuse  = "refuse"  // one that becomes another, which some system calls are refused
 )
 
 const nodeName = "node-7"
@@ -47,6 +48,8 @@ func nodeMain() {
 		os.Exit(bootMain())
 	case nodeInit:
 		os.Exit(initMain())
+	case nodeRefuse:
+		os.Exit(refuseMain(os.Args[1:]))
 	case nodeTraffic:
 		os.Exit(trafficMain(os.Args[1:]))
 	}

@@ -10,6 +10,7 @@ import (
 const (
 	childArg  = "__collect"
 	writerArg = "__write"
+	readerArg = "__read"
 )
 
 // order is what the parent tells the collecting child on its standard input: one line of JSON. The pipe stays open;
@@ -29,3 +30,9 @@ type frame struct {
 	Done     bool                `json:"done,omitempty"`
 	Error    string              `json:"error,omitempty"`
 }
+
+// What the Go runtime means when it ends a program.
+const (
+	tooFewProcesses   = "there are too few free processes and threads (ulimit -u, pids.max of its cgroup, kernel.pid_max)"
+	tooFewDescriptors = "there are too few free descriptors (ulimit -n)"
+)

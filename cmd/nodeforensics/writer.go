@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,9 +18,11 @@ const fallback = "/dev/shm"
 
 // parcel is what the writing child is to write: one line of JSON on its standard input, then the contents.
 type parcel struct {
-	Dir   string     `json:"dir"`
-	Make  bool       `json:"make"` // make Dir if it is missing
-	Files []filePart `json:"files"`
+	Dir  string `json:"dir"`
+	Make bool   `json:"make"` // make Dir if it is missing
+	// Replace writes over a regular file of that name. Otherwise nothing is ever replaced: names that exist get a number.
+	Replace bool       `json:"replace"`
+	Files   []filePart `json:"files"`
 }
 
 type filePart struct {
@@ -52,13 +52,14 @@ func (a *app) write(out outputFlags, r report.Report) error {
 		}
 		files = append(files, rendering{fileName(r) + "." + strings.Replace(format, "text", "txt", 1), text})
 	}
+	interrupted := a.interrupts()
 	if out.dir == "-" {
 		return writeStdout(a.out.file, files[0].text, out.deadline)
 	}
-	written, err := writeFiles(out.dir, true, files, out.deadline)
+	written, err := a.writeFiles(interrupted, parcel{Dir: out.dir, Make: true}, files, out.deadline)
 	if err != nil {
 		a.complain("--out %s: %v", out.dir, err)
-		if saved, err := writeFiles(fallback, false, files, time.Time{}); err == nil {
+		if saved, err := a.writeFiles(nil, parcel{Dir: fallback}, files, time.Time{}); err == nil {
 			a.err.printf("nodeforensics: the report was written to %s instead\n", fallback)
 			written = saved
 		} else {
@@ -135,24 +136,18 @@ func untilOr(deadline time.Time, otherwise time.Duration) time.Duration {
 // errNoReceipt says that the writing child ended without a word, as a Go program does that gets no thread.
 var errNoReceipt = errors.New("the writing process failed")
 
+// interruptedPatience is how long --out may take when somebody wants the program to end.
+const interruptedPatience = 2 * time.Second
+
 // writeFiles has a child of its own write the files: the directory may be on a dead mount, and then the child stays
 // there while we go on. When the process table is full a child cannot be had, or cannot live; then we write ourselves.
-func writeFiles(dir string, create bool, files []rendering, deadline time.Time) ([]string, error) {
-	p := parcel{Dir: dir, Make: create}
-	for _, f := range files {
-		p.Files = append(p.Files, filePart{f.name, int64(len(f.text))})
-	}
-	header, err := json.Marshal(p)
+func (a *app) writeFiles(interrupted <-chan struct{}, p parcel, files []rendering, deadline time.Time) ([]string, error) {
+	stream, err := p.pack(files)
 	if err != nil {
 		return nil, err
 	}
-	var stream bytes.Buffer
-	stream.Write(append(header, '\n'))
-	for _, f := range files {
-		stream.Write(f.text)
-	}
 	if !supported {
-		return unpack(&stream)
+		return unpack(stream)
 	}
 	limit := time.After(min(untilOr(deadline, 15*time.Second), 15*time.Second))
 	who := os.Getpid()
@@ -162,19 +157,39 @@ func writeFiles(dir string, create bool, files []rendering, deadline time.Time) 
 		defer c.close()
 		who, answers = c.process.Pid, handOver(c, bytes.NewReader(stream.Bytes()))
 	} else {
-		answers = writeHere(&stream)
+		answers = writeHere(stream)
 	}
+	a.left.writing(p.Dir, who)
 	for {
 		select {
 		case got := <-answers:
 			if !errors.Is(got.err, errNoReceipt) {
+				a.left.wrote(got.written)
 				return got.written, got.err
 			}
-			who, answers = os.Getpid(), writeHere(&stream)
+			who, answers = os.Getpid(), writeHere(stream)
+		case <-interrupted:
+			interrupted, limit = nil, time.After(interruptedPatience)
 		case <-limit:
 			return nil, fmt.Errorf("writing did not finish: it may be on a dead mount; the writing process (pid %d) stays behind", who)
 		}
 	}
+}
+
+// pack is the parcel as it goes to the child.
+func (p parcel) pack(files []rendering) (*bytes.Buffer, error) {
+	for _, f := range files {
+		p.Files = append(p.Files, filePart{f.name, int64(len(f.text))})
+	}
+	header, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	stream := bytes.NewBuffer(append(header, '\n'))
+	for _, f := range files {
+		stream.Write(f.text)
+	}
+	return stream, nil
 }
 
 type result struct {
@@ -209,66 +224,4 @@ func handOver(c *child, stream io.Reader) <-chan result {
 		answers <- result{got.Written, err}
 	}()
 	return answers
-}
-
-// writerMain is the writing child.
-func writerMain(in io.Reader, out io.Writer) int {
-	written, err := unpack(in)
-	got := receipt{Written: written}
-	if err != nil {
-		got.Error = err.Error()
-	}
-	if json.NewEncoder(out).Encode(got) != nil || err != nil {
-		return exitFailed
-	}
-	return exitDone
-}
-
-// unpack writes the files of a parcel, each whole or not at all.
-func unpack(in io.Reader) ([]string, error) {
-	reader := bufio.NewReader(in)
-	header, err := reader.ReadBytes('\n')
-	if err != nil {
-		return nil, err
-	}
-	var p parcel
-	if err := json.Unmarshal(header, &p); err != nil {
-		return nil, err
-	}
-	if p.Make {
-		if err := os.MkdirAll(p.Dir, 0o755); err != nil {
-			return nil, err
-		}
-	}
-	written := []string{}
-	for _, f := range p.Files {
-		path := filepath.Join(p.Dir, f.Name)
-		if err := writeWhole(path, io.LimitReader(reader, f.Size), f.Size); err != nil {
-			return written, err
-		}
-		written = append(written, path)
-	}
-	return written, nil
-}
-
-// writeWhole writes a file that only its owner may read, under another name first. What is cut is removed again.
-func writeWhole(path string, r io.Reader, size int64) (err error) {
-	temporary := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temporary)
-		}
-	}()
-	n, err := io.Copy(f, r)
-	if err == nil && n != size {
-		err = fmt.Errorf("%s: %w", path, io.ErrUnexpectedEOF)
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
 }

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -45,6 +46,15 @@ func disk(t testing.TB, entries ...entry) *hostfs.FS {
 	}
 	t.Cleanup(func() { _ = fsys.Close() })
 	return fsys
+}
+
+// journalText is the beginning of a journal that holds nothing but a text behind its header.
+func journalText(text string) string {
+	head := make([]byte, 208)
+	copy(head, "LPKSHHRH")
+	binary.LittleEndian.PutUint64(head[88:], uint64(len(head)))
+	binary.LittleEndian.PutUint64(head[96:], uint64(len(text)))
+	return string(head) + text
 }
 
 // journalctl is a program that takes its place: a shell script.
@@ -140,7 +150,7 @@ func TestTheLogsOfANodeAreFound(t *testing.T) {
 
 func TestTheJournalIsAsked(t *testing.T) {
 	const record = `{"__REALTIME_TIMESTAMP":"1795176000000000","SYSLOG_IDENTIFIER":"kubelet","_PID":"2588","MESSAGE":"I1120 12:00:00.000000    2588 a.go:1] orphaned pod"}`
-	files := []entry{{"/var/log/journal/0123/system.journal", "x"}, {"/var/log/syslog", "x"}}
+	files := []entry{{"/var/log/journal/0123/system.journal", journalText("x")}, {"/var/log/syslog", "x"}}
 	for _, c := range []struct {
 		name, script string
 		want         []string
@@ -170,7 +180,7 @@ func TestTheJournalIsAsked(t *testing.T) {
 }
 
 func TestTheJournalIsAskedForWhatIsWanted(t *testing.T) {
-	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", "x"})
+	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", journalText("x")})
 	said := filepath.Join(t.TempDir(), "arguments")
 	_, _ = Find(t.Context(), fsys, FindOptions{Since: noon, Journalctl: journalctl(t, `echo "$*" >> `+said)})
 	text, err := os.ReadFile(said)
@@ -188,7 +198,7 @@ func TestTheJournalIsAskedForWhatIsWanted(t *testing.T) {
 }
 
 func TestAJournalThatDoesNotAnswerIsLeftBehind(t *testing.T) {
-	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", "x"}, entry{"/var/log/kern.log", "x"})
+	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", journalText("x")}, entry{"/var/log/kern.log", "x"})
 	started := filepath.Join(t.TempDir(), "started")
 	program := journalctl(t, "echo $$ > "+started+".$$; exec sleep 1000")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -354,17 +364,18 @@ func TestAnybodyMayWriteToTheSyslog(t *testing.T) {
 // link of the disk could bend, but files that are open.
 func TestTheJournalOfAnotherMachineIsReadOpen(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "own.journal")
-	if err := os.WriteFile(outside, []byte("of the analyst"), 0o600); err != nil {
+	if err := os.WriteFile(outside, []byte(journalText("of the analyst")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", "of the disk"}, entry{"/var/log/journal/0123/user.journal", "-> " + outside},
+	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", journalText("of the disk")}, entry{"/var/log/journal/0123/user.journal", "-> " + outside},
 		entry{"/var/log/journal/0123/up.journal", "-> " + strings.Repeat("../", 40) + outside[1:]}, entry{"/var/log/journal/4567", "-> " + filepath.Dir(outside)},
-		entry{"/var/log/journal/0123/inside.journal", "-> /var/log/journal/0123/system.journal"})
+		entry{"/var/log/journal/0123/inside.journal", "-> /var/log/journal/0123/system.journal"},
+		entry{"/var/log/journal/0123/cut.journal", journalText("cut")[:210]}, entry{"/var/log/journal/0123/empty.journal", strings.Repeat("\x00", 300)})
 	if err := syscall.Mkfifo(filepath.Join(fsys.Root(), "/var/log/journal/0123/trap.journal"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	said := filepath.Join(t.TempDir(), "read")
-	script := `for a; do case $a in --file=*) cat "${a#--file=}" >> ` + said + `.$$; echo >> ` + said + `.$$;; --directory*) exit 1;; esac; done`
+	script := `for a; do case $a in --file=*) tail -c +209 "${a#--file=}" >> ` + said + `.$$; echo >> ` + said + `.$$;; --directory*) exit 1;; esac; done`
 	_, _ = Find(t.Context(), fsys, FindOptions{Since: noon, Journalctl: journalctl(t, script)})
 	names, _ := filepath.Glob(said + ".*")
 	if len(names) != 3 {

@@ -3,6 +3,7 @@ package logs
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -212,6 +213,10 @@ func journalFiles(fsys *hostfs.FS, dir string) (files []*os.File) {
 		for _, e := range entries {
 			if strings.HasSuffix(strings.TrimSuffix(e.Name, "~"), ".journal") {
 				if f, err := fsys.OpenFile(path.Join(dir, m.Name, e.Name)); err == nil {
+					if !isWholeJournal(f) {
+						_ = f.Close()
+						continue
+					}
 					all = append(all, f)
 				}
 			}
@@ -227,6 +232,19 @@ func journalFiles(fsys *hostfs.FS, dir string) (files []*os.File) {
 		_ = f.Close()
 	}
 	return files
+}
+
+// isWholeJournal says whether journalctl opens a file; of several that it is given, one that it does not open keeps it from
+// all. The header is that of "Journal File Format" of systemd's documents: a signature, and at 88 and 96 the sizes of the
+// header and of what follows, which a file has that was not cut when its machine died.
+func isWholeJournal(f *hostfs.File) bool {
+	var head [104]byte
+	if n, _ := f.ReadAt(head[:], 0); n < len(head) || string(head[:8]) != "LPKSHHRH" {
+		return false
+	}
+	header, arena := binary.LittleEndian.Uint64(head[88:]), binary.LittleEndian.Uint64(head[96:])
+	size := uint64(f.Size())
+	return header >= 208 && header <= size && arena <= size-header
 }
 
 // opened is a source whose log is open already.
