@@ -3,8 +3,10 @@ package forensics
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
@@ -53,5 +55,29 @@ func runCheck(c Check, e *Evidence, m *Model) (findings []Finding, outcome Outco
 	case outcome.Reason != "":
 		outcome.Status = OutcomeNotChecked
 	}
+	for i := range pass.findings {
+		doubtClaims(e, &pass.findings[i])
+	}
 	return pass.findings, outcome
+}
+
+// doubtClaims lowers the confidence of a finding that rests on lines alone that anybody could have written under the
+// name that they bear.
+func doubtClaims(e *Evidence, f *Finding) {
+	if e.Logs == nil || f.Confidence != Certain || len(f.Refs) == 0 {
+		return
+	}
+	for _, ref := range f.Refs {
+		if !slices.ContainsFunc(e.Logs.Files, func(file logs.File) bool { return file.AnyWriter && isPlaceIn(ref.Source, file.Path) }) {
+			return
+		}
+	}
+	f.Confidence = Likely
+	f.ConfidenceWhy = strings.TrimPrefix(f.ConfidenceWhy+"; the lines are from the syslog, where any local process can write under any name", "; ")
+}
+
+// isPlaceIn says whether a reference is to a log, or a line of it.
+func isPlaceIn(source, file string) bool {
+	rest, ok := strings.CutPrefix(source, SourceLogs+":"+file)
+	return ok && (rest == "" || rest[0] == ':')
 }

@@ -117,6 +117,11 @@ func (c *collector) processPart(snapshot procs.Snapshot, err error) (Evidence, e
 		status.Detail = fmt.Sprintf("%s; first: %v", Plural(len(snapshot.Problems), "problem"), snapshot.Problems[0])
 	}
 	part.Coverage = append(part.Coverage, status)
+	if err == nil && !slices.ContainsFunc(snapshot.Processes, func(p procs.Process) bool { return p.PID == 1 }) {
+		part.Coverage = append(part.Coverage, Source{
+			Source: SourceProcesses, Status: SourceTruncated, Detail: "/proc hides the processes of other users (mount option hidepid, proc(5))",
+		})
+	}
 	return part, err
 }
 

@@ -48,11 +48,16 @@ A file that cannot be read is named, the others are judged, and the exit status 
 			in, read := newInput(&evidence), 0
 			var logNames []string
 			for _, name := range args {
-				if isLog(name) {
+				some, err := false, error(nil)
+				switch log, logErr := isLog(name); {
+				case log:
 					logNames = append(logNames, name)
 					continue
+				case logErr != nil:
+					err = logErr
+				default:
+					some, err = in.addFile(name)
 				}
-				some, err := in.addFile(name)
 				if err != nil {
 					a.complain("%s: %v", name, err)
 				}
@@ -109,7 +114,7 @@ const (
 
 // addFile adds what a file says to the evidence. With an error, some says whether a part of it could be used.
 func (in *input) addFile(name string) (some bool, err error) {
-	file, saved, err := openInput(name)
+	file, err := openInput(name)
 	if err != nil {
 		return false, err
 	}
@@ -123,14 +128,14 @@ func (in *input) addFile(name string) (some bool, err error) {
 	}
 	switch trimmed := bytes.TrimLeft(start, " \t\r\n\ufeff"); {
 	case isAPIDump(start[:min(len(start), 4096)]):
-		return in.addAPIDump(name, saved, text)
+		return in.addAPIDump(name, file.ModTime(), text)
 	case len(trimmed) == 0 && len(start) < 1<<16:
 		return false, errors.New("the file is empty")
 	case len(trimmed) > 0 && trimmed[0] == '{':
 		return in.addJSON(name, trimmed, text, counted)
 	case looksLikeMountinfo(trimmed):
 		return true, in.addMountinfo(name, text)
-	case name == "-" && logs.Recognise(trimmed):
+	case isStream(name) && logs.Recognise(trimmed):
 		in.addLogText(name, text)
 		return true, nil
 	}
@@ -155,25 +160,9 @@ func (in *input) addDumps(name string, r io.Reader) (some bool, err error) {
 	return true, err
 }
 
-// openInput opens a file or standard input; saved is when it was written, zero if that is unknown. The reason of an error
-// comes without the name, which the caller has.
-func openInput(name string) (file io.ReadCloser, saved time.Time, err error) {
-	if name == "-" {
-		return io.NopCloser(os.Stdin), saved, nil
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, saved, errors.Unwrap(err)
-	}
-	if info, err := f.Stat(); err == nil {
-		saved = info.ModTime()
-	}
-	return f, saved, nil
-}
-
 // loadReport reads a saved report. sum is that of the whole file.
 func loadReport(name string) (r report.Report, sum [sha256.Size]byte, err error) {
-	file, _, err := openInput(name)
+	file, err := openInput(name)
 	if err != nil {
 		return report.Report{}, sum, err
 	}

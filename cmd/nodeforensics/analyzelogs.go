@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"os"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -15,20 +14,17 @@ import (
 const logHead = 64 << 10
 
 // isLog says whether a file is a log, by its beginning. Standard input can be read only once and is looked at later.
-func isLog(name string) bool {
-	if name == "-" {
-		return false
+func isLog(name string) (bool, error) {
+	if isStream(name) {
+		return false, nil
 	}
-	f, err := os.Open(name)
+	f, err := openInput(name)
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
 	text, err := io.ReadAll(io.LimitReader(f, logHead))
-	return err == nil && (logs.IsCompressed(text) || logs.Recognise(text))
+	return err == nil && (logs.IsCompressed(text) || logs.Recognise(text)), err
 }
 
 // addLogs adds what log files say, together, and the goroutine dumps that stand in them. It returns how many could be
@@ -42,7 +38,7 @@ func (a *app) addLogs(in *input, names []string) (read int) {
 			in.add(foundInLog(name, dumps))
 		}
 	}
-	opt := logs.Options{Now: time.Now(), Zone: time.Local}
+	opt := logs.Options{Now: time.Now(), Zone: localZone()}
 	for _, f := range in.addSources(logSources(names, opt), opt).Files {
 		if status := forensics.SourceStatus(f.Status); status != forensics.SourceRead {
 			a.complain("%s: %s", printable(f.Path), printable(cmp.Or(f.Detail, f.Status)))
@@ -67,7 +63,7 @@ func (in *input) addLogText(name string, text io.Reader) {
 	both := io.TeeReader(text, copied)
 	in.addSources([]logs.Source{{Path: name, Open: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(both), nil
-	}}}, logs.Options{Now: time.Now(), Zone: time.Local})
+	}}}, logs.Options{Now: time.Now(), Zone: localZone()})
 	_, _ = io.Copy(io.Discard, both)
 	_ = copied.Close()
 	if found := <-dumps; len(found) > 0 {

@@ -133,7 +133,7 @@ const manyStacks = 24 << 20
 
 // readDumps reads the dumps of a file without holding it in memory.
 func readDumps(name string) ([]forensics.Dump, error) {
-	file, _, err := openInput(name)
+	file, err := openInput(name)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func readDumps(name string) ([]forensics.Dump, error) {
 }
 
 func (a *app) mountTable(e *forensics.Evidence, name string) error {
-	file, _, err := openInput(name)
+	file, err := openInput(name)
 	if err != nil {
 		return fmt.Errorf("--mountinfo %s: %w", name, err)
 	}
@@ -203,7 +203,7 @@ func (a *app) export(f goroutineFlags, r report.Report) error {
 		if err := report.HTML(&b, r); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
-		if err := writeFile(f.html, b.Bytes()); err != nil {
+		if err := a.writeFile(f.html, b.Bytes()); err != nil {
 			return fmt.Errorf("--html %s: %w", f.html, err)
 		}
 	}
@@ -218,17 +218,17 @@ func (a *app) export(f goroutineFlags, r report.Report) error {
 	if err := stackdump.WriteProfile(&b, all); err != nil {
 		return fmt.Errorf("--pprof: %w", err)
 	}
-	if err := writeFile(f.pprof, b.Bytes()); err != nil {
+	if err := a.writeFile(f.pprof, b.Bytes()); err != nil {
 		return fmt.Errorf("--pprof %s: %w", f.pprof, err)
 	}
 	return nil
 }
 
-// writeFile writes one file, whole or not at all.
-func writeFile(name string, text []byte) error {
+// writeFile writes one file that somebody has named, whole or not at all.
+func (a *app) writeFile(name string, text []byte) error {
 	name = absolute(name)
 	file := rendering{filepath.Base(name), int64(len(text)), writing(text)}
-	_, err := writeFiles(filepath.Dir(name), false, []rendering{file}, time.Time{})
+	_, err := a.writeFiles(a.interrupts(), parcel{Dir: filepath.Dir(name), Replace: true}, []rendering{file}, time.Time{})
 	return err
 }
 

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,9 +112,11 @@ func maskedLogs(story logs.Story) *logs.Story {
 // options are those of the package.
 func (f logFlags) options() (logs.Options, error) {
 	opt := logs.Options{Now: time.Now()}
-	zone, err := time.LoadLocation(f.zone)
-	if err != nil {
-		return opt, usagef("--zone %s: %v", f.zone, err)
+	zone, err := localZone(), error(nil)
+	if f.zone != "Local" {
+		if zone, err = time.LoadLocation(f.zone); err != nil {
+			return opt, usagef("--zone %s: %v", f.zone, err)
+		}
 	}
 	opt.Zone = zone
 	if f.since != "" {
@@ -149,7 +150,11 @@ func logSources(names []string, opt logs.Options) []logs.Source {
 	var list []dated
 	for _, name := range names {
 		source := logSource(name)
-		list = append(list, dated{source, firstTime(source, opt)})
+		first, err := firstTime(source, opt)
+		if err != nil { // it may have taken its time to fail
+			source.Open = func(context.Context) (io.ReadCloser, error) { return nil, err }
+		}
+		list = append(list, dated{source, first})
 	}
 	if !slices.ContainsFunc(list, func(d dated) bool { return d.first.IsZero() }) {
 		sorting.Stable(list, func(a, b dated) int { return a.first.Compare(b.first) })
@@ -167,50 +172,18 @@ func logSource(name string) logs.Source {
 	if base := filepath.ToSlash(name); strings.Contains(base, "controller-manager") {
 		origin = "kube-controller-manager"
 	}
-	return logs.Source{Path: name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) {
-		if name == "-" {
-			return io.NopCloser(os.Stdin), nil
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, errors.Unwrap(err)
-		}
-		info, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		if info.IsDir() {
-			_ = f.Close()
-			return nil, errors.New("is a directory")
-		}
-		return &ownLog{f, info}, nil
-	}}
+	return logs.Source{Path: name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) { return openInput(name) }}
 }
-
-// ownLog is an open file that knows its size and time, if it is a regular one.
-type ownLog struct {
-	*os.File
-	info os.FileInfo
-}
-
-func (l *ownLog) ModTime() time.Time {
-	if !l.info.Mode().IsRegular() {
-		return time.Time{}
-	}
-	return l.info.ModTime()
-}
-
-func (l *ownLog) Size() int64 { return l.info.Size() }
 
 // firstTime is the time of the first lines of a file, zero where there is none or it cannot be known beforehand.
-func firstTime(source logs.Source, opt logs.Options) time.Time {
-	if source.Path == "-" {
-		return time.Time{}
+func firstTime(source logs.Source, opt logs.Options) (time.Time, error) {
+	if isStream(source.Path) {
+		return time.Time{}, nil
 	}
 	in, err := source.Open(context.Background())
 	if err != nil {
-		return time.Time{}
+		return time.Time{}, err
 	}
 	defer func() { _ = in.Close() }()
-	return logs.FirstTime(in, opt)
+	return logs.FirstTime(in, opt), nil
 }

@@ -19,7 +19,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
@@ -36,20 +38,28 @@ const (
 var version string
 
 func main() {
+	time.Local = time.UTC // for whoever does not ask for localZone: nothing is opened for them
 	if len(os.Args) > 1 {
-		switch os.Args[1] { // the roles of this program's own children; see parent.go and writer.go
+		switch os.Args[1] { // the roles of this program's own children; see parent.go, writer.go and input.go
 		case childArg:
 			os.Exit(childMain(os.Stdin, os.Stdout))
 		case writerArg:
 			limitMemory(nodeMemory, nodeGC)
 			os.Exit(writerMain(os.Stdin, os.Stdout))
+		case readerArg:
+			os.Exit(readerMain(os.Stdin, os.Stdout))
 		}
 	}
 	// A reader that goes away (| head) must not end the program before the files are written, and neither must the
-	// end of the login session.
-	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
+	// end of the login session, a limit of file sizes (which then is an error), or a terminal of which others are in front.
+	signal.Ignore(ignoredSignals...)
+	procs := runtime.GOMAXPROCS(1) // the fewest threads while they are counted
+	if why := shortage(); why != "" {
+		_, _ = os.Stderr.WriteString("nodeforensics: " + why + "\n")
+		os.Exit(exitFailed)
+	}
 	protectDescriptors()
-	reserveThreads()
+	reserveThreads(procs)
 	limitMemory(readMemory, readGC)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -63,6 +73,9 @@ func run(args []string, stdout, stderr *os.File) int {
 	err := root.Execute()
 	if lost := a.out.flush(); lost != nil && !errors.Is(lost, syscall.EPIPE) { // a reader that has gone wants no more
 		a.complain("standard output: %v", lost)
+	}
+	if a.wasInterrupted() && a.status == exitDone {
+		a.status = exitFailed
 	}
 	var usage usageError
 	switch {
@@ -81,6 +94,8 @@ func run(args []string, stdout, stderr *os.File) int {
 type app struct {
 	out, err *terminal
 	status   int
+	left     leftovers
+	signals  interrupts
 }
 
 // complain prints one line, in which names of the node are safe to look at and secrets are masked, and makes the exit status

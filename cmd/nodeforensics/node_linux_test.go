@@ -34,6 +34,7 @@ const (
 
 	nodeTraffic  = "traffic"  // a process that keeps directories busy
 	nodeImpostor = "impostor" // a process that listens where the kubelet does
+	nodeRefuse   = "refuse"   // one that becomes another, which some system calls are refused
 )
 
 const nodeName = "node-7"
@@ -49,6 +50,8 @@ func nodeMain() {
 		os.Exit(bootMain())
 	case nodeInit:
 		os.Exit(initMain())
+	case nodeRefuse:
+		os.Exit(refuseMain(os.Args[1:]))
 	case nodeTraffic:
 		os.Exit(trafficMain(os.Args[1:]))
 	case nodeImpostor:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,10 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -32,6 +31,7 @@ func (a *app) examine(f flags) error {
 	}
 	limitMemory(nodeMemory, nodeGC)
 	began := time.Now()
+	a.interrupts() // from here on there is something to report
 	f.Version, f.Command = programVersion(), append([]string{"nodeforensics"}, os.Args[1:]...)
 	if os.Getpid() == 1 && !f.probe && !f.NoProbe {
 		a.err.printf("nodeforensics: PID 1 of its PID namespace: mounts are not probed, since a stuck thread would keep the container from ending (--probe)\n")
@@ -151,6 +151,7 @@ func (a *app) collect(f flags, began time.Time) (forensics.Evidence, error) {
 	err = a.receive(ctx, c, &evidence, reserve/2)
 	if err != nil {
 		evidence.Cover(forensics.Source{Source: forensics.SourceCollector, Status: forensics.SourceTimeout, Detail: err.Error()})
+		evidence.Collector.Interrupted = cmp.Or(evidence.Collector.Interrupted, err.Error())
 	}
 	return evidence, err
 }
@@ -170,14 +171,12 @@ func (c *child) order(o order) error {
 // receive merges frames into evidence. An interrupt closes the child's input, which asks it for what it has; it gets
 // grace to hand it over.
 func (a *app) receive(ctx context.Context, c *child, evidence *forensics.Evidence, grace time.Duration) error {
-	interrupts := make(chan os.Signal, 2)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(interrupts)
+	interrupted := a.interrupts()
+	a.left.collecting(c.process.Pid)
 	arrived, stop := make(chan frame), make(chan struct{})
 	defer close(stop)
 	failed := make(chan error, 1)
 	go func() { failed <- readFrames(c.out, arrived, stop) }()
-	interrupted := false
 	for {
 		select {
 		case f := <-arrived:
@@ -198,12 +197,8 @@ func (a *app) receive(ctx context.Context, c *child, evidence *forensics.Evidenc
 			}
 		case err := <-failed:
 			return fmt.Errorf("the collecting process (pid %d) ended before it was done: %w", c.process.Pid, c.fate(err))
-		case <-interrupts:
-			if interrupted {
-				return errors.New("interrupted twice: collecting was given up")
-			}
-			interrupted = true
-			a.complain("interrupted: writing what there is")
+		case <-interrupted:
+			interrupted = nil
 			_ = c.in.Close()
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, grace)

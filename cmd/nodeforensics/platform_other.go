@@ -5,10 +5,13 @@ package main
 import (
 	"errors"
 	"os"
+	"syscall"
 )
 
 // supported says whether this system has what examining a node needs.
 const supported = false
+
+var ignoredSignals = []os.Signal{syscall.SIGPIPE, syscall.SIGHUP}
 
 type child struct {
 	process *os.Process
@@ -18,6 +21,7 @@ type child struct {
 func startChild(string) (*child, error) { return nil, errors.ErrUnsupported }
 func (c *child) close()                 {}
 func (c *child) fate(err error) error   { return err }
+func shortage() string                  { return "" }
 func stepAside()                        {}
 func lowerPriority()                    {}
 func protectDescriptors()               {}

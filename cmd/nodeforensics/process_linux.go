@@ -5,19 +5,23 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // child is a process of this program in another role.
 type child struct {
 	process *os.Process
 	in, out *os.File              // our ends of its standard input and output
+	stderr  *os.File              // what it complains of; nil where that cannot be had
 	ended   chan *os.ProcessState // how it ended, if it does before we do
 }
 
 // startChild starts this program again, in a session of its own and with no descriptor of ours but two pipes. Standard
-// error goes nowhere: a process that is stuck must not hold anything of the terminal. Nothing is looked up on the way.
+// error goes to memory: a process that is stuck must not hold anything of the terminal. Nothing is looked up on the way.
 func startChild(role string) (*child, error) {
 	childIn, in, err := os.Pipe()
 	if err != nil {
@@ -28,23 +32,23 @@ func startChild(role string) (*child, error) {
 		closeAll(childIn, in)
 		return nil, fmt.Errorf("pipe: %w", err)
 	}
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	stderr, err := complaints()
 	if err != nil {
 		closeAll(childIn, in, out, childOut)
 		return nil, err
 	}
 	process, err := os.StartProcess("/proc/self/exe", []string{"nodeforensics", role}, &os.ProcAttr{
-		Files: []*os.File{childIn, childOut, null}, Env: childEnvironment(), Sys: &syscall.SysProcAttr{Setsid: true},
+		Files: []*os.File{childIn, childOut, stderr}, Env: childEnvironment(), Sys: &syscall.SysProcAttr{Setsid: true},
 	})
-	closeAll(childIn, childOut, null)
+	closeAll(childIn, childOut)
 	if err != nil {
-		closeAll(in, out)
+		closeAll(in, out, stderr)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w (is /proc mounted?)", err)
 		}
 		return nil, fmt.Errorf("start a process: %w", err)
 	}
-	c := &child{process, in, out, make(chan *os.ProcessState, 1)}
+	c := &child{process: process, in: in, out: out, stderr: stderr, ended: make(chan *os.ProcessState, 1)}
 	go func() {
 		if state, err := process.Wait(); err == nil {
 			c.ended <- state
@@ -53,14 +57,55 @@ func startChild(role string) (*child, error) {
 	return c, nil
 }
 
-// fate says how a child ended whose output has: the pipe is closed a moment before the process is gone.
+// complaints is a file in memory for a child's standard error, or /dev/null where there is none (Linux before 3.17).
+func complaints() (*os.File, error) {
+	if fd, err := unix.MemfdCreate("stderr", unix.MFD_CLOEXEC); err == nil {
+		return os.NewFile(uintptr(fd), "stderr"), nil
+	}
+	return os.OpenFile(os.DevNull, os.O_RDWR, 0)
+}
+
+// fate says how a child ended whose output has: the pipe is closed a moment before the process is gone. It is nil for one
+// that ended well, and err for one that cannot end.
 func (c *child) fate(err error) error {
 	select {
 	case state := <-c.ended:
-		return errors.New(state.String())
+		c.ended <- state
+		if why := c.complaint(); why != "" {
+			return errors.New(why)
+		}
+		if !state.Success() || err != nil {
+			return errors.New(state.String())
+		}
+		return nil
 	case <-time.After(time.Second):
 		return err
 	}
+}
+
+// complaint is why a child ended, as far as it said so: in a line of its own, or as the Go runtime does.
+func (c *child) complaint() string {
+	text := make([]byte, 16<<10)
+	n, _ := c.stderr.ReadAt(text, 0)
+	return runtimeComplaint(string(text[:n]))
+}
+
+// runtimeComplaint is the line of a crash that tells most. The runtime ends a program for which the kernel has no thread,
+// no descriptor or no memory.
+func runtimeComplaint(text string) string {
+	for _, known := range []struct{ words, means string }{
+		{"failed to create new OS thread", tooFewProcesses},
+		{"pthread_create failed", tooFewProcesses},
+		{"netpollinit", tooFewDescriptors},
+		{"out of memory", "there is no memory left for it"},
+		{"cannot allocate memory", "there is no memory left for it"},
+	} {
+		if strings.Contains(text, known.words) {
+			return known.means
+		}
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
 }
 
 // childEnvironment holds what a Go program needs and nothing that could redirect it: gopsutil reads HOST_PROC and its
@@ -72,7 +117,7 @@ func childEnvironment() []string {
 	}
 }
 
-func (c *child) close() { closeAll(c.in, c.out) }
+func (c *child) close() { closeAll(c.in, c.out, c.stderr) }
 
 func closeAll(files ...*os.File) {
 	for _, f := range files {

@@ -13,6 +13,7 @@ import (
 const (
 	childArg  = "__collect"
 	writerArg = "__write"
+	readerArg = "__read"
 )
 
 // order is what the parent tells the collecting child on its standard input: one line of JSON. The pipe stays open;
@@ -122,3 +123,9 @@ func (p stringPool) one(s *string) {
 	}
 	p[*s] = *s
 }
+
+// What the Go runtime means when it ends a program.
+const (
+	tooFewProcesses   = "there are too few free processes and threads (ulimit -u, pids.max of its cgroup, kernel.pid_max)"
+	tooFewDescriptors = "there are too few free descriptors (ulimit -n)"
+)

@@ -51,9 +51,8 @@ func (s *spool) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pack writes a parcel for unpack.
-func pack(w io.Writer, dir string, create bool, files []rendering) error {
-	p := parcel{Dir: dir, Make: create}
+// pack writes the parcel with some files, for unpack.
+func (p parcel) pack(w io.Writer, files []rendering) error {
 	for _, f := range files {
 		p.Files = append(p.Files, filePart{f.name, f.size})
 	}

@@ -243,16 +243,15 @@ func fullPipe(t testing.TB) *os.File {
 	return w
 }
 
-// TestAFullProcessTable raises the number of processes and threads that the program may have from too few to enough.
-// Where the Go runtime cannot begin it says so and ends; from there on there is always a report. In between, the runtime
-// may end the program when the report is already written: then that is whole.
-func TestWithoutAFreeProcessThereIsStillAReport(t *testing.T) {
+// TestWithoutAFreeProcessThereIsALineOrAReport raises the number of processes and threads that the program may have from too
+// few to enough. Below that the Go runtime cannot begin, and says so itself.
+func TestWithoutAFreeProcessThereIsALineOrAReport(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
 	group := pidsCgroup(t)
-	failed := 0
-	for limit := 4; ; limit += 2 {
+	refused, failed := 0, 0
+	for limit := 8; ; limit++ {
 		if limit > 200 {
 			t.Fatal("even 200 processes and threads are not enough")
 		}
@@ -260,13 +259,9 @@ func TestWithoutAFreeProcessThereIsStillAReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := t.TempDir()
-		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, group,
-			program(t, programName), "--out", out, "--no-probe", "--timeout", "20s")
-		o := finish(t, cmd)
-		if o.status == exitUsage && strings.Contains(o.stderr, "pthread_create failed") || strings.Contains(o.stderr, "newosproc") {
-			if names := namesIn(t, out); len(names) != 0 { // the runtime wanted one thread more when all was done
-				readReport(t, onlyFile(t, out, ".json"))
-			}
+		o := finish(t, limited(t, command(t), "echo $$ >"+filepath.Join(group, "cgroup.procs"), "--out", out, "--no-probe", "--timeout", "20s"))
+		if refusedOrWhole(t, fmt.Sprintf("%d processes", limit), o, out, tooFewProcesses) {
+			refused++
 			continue
 		}
 		r := readReport(t, onlyFile(t, out, ".json"))
@@ -277,15 +272,12 @@ func TestWithoutAFreeProcessThereIsStillAReport(t *testing.T) {
 			break
 		}
 		failed++
-		if o.status != exitFailed || !strings.Contains(o.stderr, "collect") || strings.Count(o.stderr, "\n") > 3 {
+		if !strings.Contains(o.stderr, "collect") || strings.Count(o.stderr, "\n") > 3 {
 			t.Errorf("at %d: exit status %d: %s", limit, o.status, o.stderr)
 		}
-		if got := coverage(t, r, forensics.SourceCollector); got.Status.Usable() {
-			t.Errorf("at %d the report does not say that collecting failed: %+v", limit, got)
-		}
 	}
-	if failed == 0 {
-		t.Error("the program never ran short of processes: the test tests nothing")
+	if refused == 0 || failed == 0 {
+		t.Errorf("%d were refused and %d could not collect: the test tests nothing", refused, failed)
 	}
 }
 

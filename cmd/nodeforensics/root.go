@@ -160,8 +160,13 @@ func (f *flags) validate() error {
 	if f.NoLogs && len(f.Logs) > 0 {
 		return usagef("--log and --no-logs exclude each other")
 	}
-	if slices.Contains(f.Logs, "-") {
-		return usagef("--log -: nodeforensics logs - reads standard input")
+	if slices.ContainsFunc(f.Logs, isStream) {
+		return usagef("--log: want a file; nodeforensics logs - reads standard input")
+	}
+	for _, name := range slices.Concat(f.Goroutines, f.APIDumps, []string{f.TokenFile, f.ClientCert, f.ClientKey}) {
+		if isStream(name) { // it is opened by another process, which has none of our descriptors
+			return usagef("%s: want a file: a pipe or standard input cannot be read here", name)
+		}
 	}
 	if f.Interval < 0 || f.CPUProfile < 0 || f.DiskUsage < 0 {
 		return usagef("--interval, --cpu-profile and --disk-usage: want 0 or more")

@@ -15,8 +15,8 @@ const (
 // reserveThreads makes threads while there may still be some to be had: the Go runtime aborts a program for which the
 // kernel refuses one, and on a node whose process table is full it would do so just when the report is written. Once
 // made, threads are kept and used again.
-func reserveThreads() {
-	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), maxProcs))
+func reserveThreads(procs int) {
+	runtime.GOMAXPROCS(min(procs, maxProcs))
 	var all sync.WaitGroup
 	all.Add(spareThreads)
 	for range spareThreads {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,9 +18,11 @@ const fallback = "/dev/shm"
 
 // parcel is what the writing child is to write: one line of JSON on its standard input, then the contents.
 type parcel struct {
-	Dir   string     `json:"dir"`
-	Make  bool       `json:"make"` // make Dir if it is missing
-	Files []filePart `json:"files"`
+	Dir  string `json:"dir"`
+	Make bool   `json:"make"` // make Dir if it is missing
+	// Replace writes over a regular file of that name. Otherwise nothing is ever replaced: names that exist get a number.
+	Replace bool       `json:"replace"`
+	Files   []filePart `json:"files"`
 }
 
 type filePart struct {
@@ -38,6 +38,7 @@ type receipt struct {
 
 // write has the report's files written and then prints the summary, or writes the single format to standard output.
 func (a *app) write(out outputFlags, r report.Report) error {
+	interrupted := a.interrupts()
 	if out.dir == "-" {
 		return streamStdout(a.out.file, func(w io.Writer) error { return render(w, r, out.formats[0]) }, out.deadline)
 	}
@@ -50,10 +51,10 @@ func (a *app) write(out outputFlags, r report.Report) error {
 		}
 		files = append(files, file)
 	}
-	written, err := writeFiles(out.dir, true, files, out.deadline)
+	written, err := a.writeFiles(interrupted, parcel{Dir: out.dir, Make: true}, files, out.deadline)
 	if err != nil {
 		a.complain("--out %s: %v", out.dir, err)
-		if saved, err := writeFiles(fallback, false, files, time.Time{}); err == nil {
+		if saved, err := a.writeFiles(nil, parcel{Dir: fallback}, files, time.Time{}); err == nil {
 			a.err.printf("nodeforensics: the report was written to %s instead\n", fallback)
 			written = saved
 		} else {
@@ -128,11 +129,14 @@ func untilOr(deadline time.Time, otherwise time.Duration) time.Duration {
 // errNoReceipt says that the writing child ended without a word, as a Go program does that gets no thread.
 var errNoReceipt = errors.New("the writing process failed")
 
+// interruptedPatience is how long --out may take when somebody wants the program to end.
+const interruptedPatience = 2 * time.Second
+
 // writeFiles has a child of its own write the files: the directory may be on a dead mount, and then the child stays
 // there while we go on. When the process table is full a child cannot be had, or cannot live; then we write ourselves.
-func writeFiles(dir string, create bool, files []rendering, deadline time.Time) ([]string, error) {
+func (a *app) writeFiles(interrupted <-chan struct{}, p parcel, files []rendering, deadline time.Time) ([]string, error) {
 	if !supported {
-		return unpackHere(dir, create, files)
+		return unpackHere(p, files)
 	}
 	limit := time.After(min(untilOr(deadline, 15*time.Second), 15*time.Second))
 	who := os.Getpid()
@@ -140,17 +144,21 @@ func writeFiles(dir string, create bool, files []rendering, deadline time.Time) 
 	c, err := startChild(writerArg)
 	if err == nil {
 		defer c.close()
-		who, answers = c.process.Pid, handOver(c, dir, create, files)
+		who, answers = c.process.Pid, handOver(c, p, files)
 	} else {
-		answers = writeHere(dir, create, files)
+		answers = writeHere(p, files)
 	}
+	a.left.writing(p.Dir, who)
 	for {
 		select {
 		case got := <-answers:
 			if !errors.Is(got.err, errNoReceipt) {
+				a.left.wrote(got.written)
 				return got.written, got.err
 			}
-			who, answers = os.Getpid(), writeHere(dir, create, files)
+			who, answers = os.Getpid(), writeHere(p, files)
+		case <-interrupted:
+			interrupted, limit = nil, time.After(interruptedPatience)
 		case <-limit:
 			return nil, fmt.Errorf("writing did not finish: it may be on a dead mount; the writing process (pid %d) stays behind", who)
 		}
@@ -163,28 +171,28 @@ type result struct {
 }
 
 // writeHere writes in this process.
-func writeHere(dir string, create bool, files []rendering) <-chan result {
+func writeHere(p parcel, files []rendering) <-chan result {
 	answers := make(chan result, 1)
 	go func() {
-		written, err := unpackHere(dir, create, files)
+		written, err := unpackHere(p, files)
 		answers <- result{written, err}
 	}()
 	return answers
 }
 
 // unpackHere packs and unpacks at once.
-func unpackHere(dir string, create bool, files []rendering) ([]string, error) {
+func unpackHere(p parcel, files []rendering) ([]string, error) {
 	out, in := io.Pipe()
 	defer func() { _ = out.Close() }()
-	go func() { _ = in.CloseWithError(pack(in, dir, create, files)) }()
+	go func() { _ = in.CloseWithError(p.pack(in, files)) }()
 	return unpack(out)
 }
 
 // handOver feeds the child and waits for its receipt.
-func handOver(c *child, dir string, create bool, files []rendering) <-chan result {
+func handOver(c *child, p parcel, files []rendering) <-chan result {
 	answers := make(chan result, 1)
 	go func() {
-		sendErr := pack(c.in, dir, create, files)
+		sendErr := p.pack(c.in, files)
 		_ = c.in.Close()
 		var got receipt
 		err := json.NewDecoder(c.out).Decode(&got)
@@ -197,66 +205,4 @@ func handOver(c *child, dir string, create bool, files []rendering) <-chan resul
 		answers <- result{got.Written, err}
 	}()
 	return answers
-}
-
-// writerMain is the writing child.
-func writerMain(in io.Reader, out io.Writer) int {
-	written, err := unpack(in)
-	got := receipt{Written: written}
-	if err != nil {
-		got.Error = err.Error()
-	}
-	if json.NewEncoder(out).Encode(got) != nil || err != nil {
-		return exitFailed
-	}
-	return exitDone
-}
-
-// unpack writes the files of a parcel, each whole or not at all.
-func unpack(in io.Reader) ([]string, error) {
-	reader := bufio.NewReader(in)
-	header, err := reader.ReadBytes('\n')
-	if err != nil {
-		return nil, err
-	}
-	var p parcel
-	if err := json.Unmarshal(header, &p); err != nil {
-		return nil, err
-	}
-	if p.Make {
-		if err := os.MkdirAll(p.Dir, 0o755); err != nil {
-			return nil, err
-		}
-	}
-	written := []string{}
-	for _, f := range p.Files {
-		path := filepath.Join(p.Dir, f.Name)
-		if err := writeWhole(path, io.LimitReader(reader, f.Size), f.Size); err != nil {
-			return written, err
-		}
-		written = append(written, path)
-	}
-	return written, nil
-}
-
-// writeWhole writes a file that only its owner may read, under another name first. What is cut is removed again.
-func writeWhole(path string, r io.Reader, size int64) (err error) {
-	temporary := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temporary)
-		}
-	}()
-	n, err := io.Copy(f, r)
-	if err == nil && n != size {
-		err = fmt.Errorf("%s: %w", path, io.ErrUnexpectedEOF)
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
 }

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -24,6 +25,8 @@ if the kubelet is stopped; otherwise a warning: it may have been switched off on
 		switch {
 		case k == nil:
 			return
+		case k.PID == 0 && hidden(p):
+			p.Unjudged("some processes could not be seen, and the kubelet may be one of them")
 		case k.PID == 0 && k.Expected != "":
 			p.Report(notRunning(p, k.Expected))
 		case k.PID == 0 && len(k.Impostors) > 0:
@@ -48,6 +51,13 @@ if the kubelet is stopped; otherwise a warning: it may have been switched off on
 			})
 		}
 	},
+}
+
+// hidden says whether there are processes that were not seen.
+func hidden(p *forensics.Pass) bool {
+	return slices.ContainsFunc(p.Evidence.Coverage, func(s forensics.Source) bool {
+		return s.Source == forensics.SourceProcesses && s.Status != forensics.SourceRead
+	})
 }
 
 func notRunning(p *forensics.Pass, expected string) forensics.Finding {

@@ -2,6 +2,7 @@ package containers
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -143,6 +144,28 @@ func TestBoltChanged(t *testing.T) {
 	}
 	if !db.changed() {
 		t.Error("a transaction went unnoticed")
+	}
+}
+
+// TestBoltShortBucket has a bucket whose value is shorter than a bucket's header.
+func TestBoltShortBucket(t *testing.T) {
+	for size := range boltBucketSize + 2 {
+		page := make([]byte, boltPageHeader+boltLeafSize+1+size)
+		binary.LittleEndian.PutUint16(page[8:], boltLeaf)
+		binary.LittleEndian.PutUint16(page[10:], 1)
+		e := page[boltPageHeader:]
+		binary.LittleEndian.PutUint32(e, boltIsBucket)
+		binary.LittleEndian.PutUint32(e[4:], boltLeafSize)
+		binary.LittleEndian.PutUint32(e[8:], 1)
+		binary.LittleEndian.PutUint32(e[12:], uint32(size))
+		found := 0
+		err := new(boltDB).page(page, 0, func(_, _ []byte, sub *boltBucket) error {
+			found++
+			return nil
+		})
+		if whole := size >= boltBucketSize; whole != (err == nil) || whole != (found == 1) || !whole && !errors.Is(err, errBoltDamaged) {
+			t.Errorf("%d bytes: %d buckets, %v", size, found, err)
+		}
 	}
 }
 

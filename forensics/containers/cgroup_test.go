@@ -144,6 +144,24 @@ func TestPodCgroups(t *testing.T) {
 	}
 }
 
+// TestPodCgroupDepth has a pod in the deepest directory that is looked into, and one below it.
+func TestPodCgroupDepth(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "sys/fs/cgroup/pids")
+	for range 7 {
+		dir = filepath.Join(dir, "kubepods")
+	}
+	for _, name := range []string{filepath.Join(dir, "kubepods", "pod"+uid), filepath.Join(dir, "kubepods", "kubepods", "pod"+static)} {
+		if err := os.MkdirAll(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := containers.ReadCgroups(t.Context(), open(t, root))
+	if err != nil || len(got.Pods) != 1 || got.Pods[0].PodUID != uid {
+		t.Errorf("%+v, %v; want the pod that is 8 directories deep, and not the one below", got.Pods, err)
+	}
+}
+
 func TestPodCgroupsAbsent(t *testing.T) {
 	if _, err := containers.ReadCgroups(t.Context(), open(t, t.TempDir())); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error = %v; want fs.ErrNotExist", err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"time"
 
@@ -71,6 +72,20 @@ func (f *File) read(p []byte, call func(fd int) (int, error)) (int, error) {
 
 // Close implements [io.Closer]. On FUSE and NFS it asks the server, and so may block.
 func (f *File) Close() error { return pathError("close", f.path, f.fd.close()) }
+
+// Dup returns another descriptor of the file, to be handed to a child.
+func (f *File) Dup() (*os.File, error) {
+	fd, err := f.fd.use()
+	if err != nil {
+		return nil, pathError("dup", f.path, err)
+	}
+	defer f.fd.done()
+	if fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3); err != nil {
+		return nil, pathError("dup", f.path, err)
+	}
+	_ = unix.SetNonblock(fd, false) // or else os.File asks whether it can be polled
+	return os.NewFile(uintptr(fd), f.path), nil
+}
 
 // openRegular opens for reading what an O_PATH descriptor stands for, if that is a regular file.
 func openRegular(fd int) (int, error) {

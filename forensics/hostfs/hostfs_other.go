@@ -5,6 +5,7 @@ package hostfs
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -115,6 +116,9 @@ func (*File) Read([]byte) (int, error) { return 0, unsupported("read", "") }
 
 // ReadAt is not supported.
 func (*File) ReadAt([]byte, int64) (int, error) { return 0, unsupported("read", "") }
+
+// Dup is not supported.
+func (*File) Dup() (*os.File, error) { return nil, unsupported("dup", "") }
 
 // Size returns 0.
 func (*File) Size() int64 { return 0 }

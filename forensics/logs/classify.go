@@ -16,6 +16,8 @@ type rule struct {
 	// fill sets what is particular to the message; it may change the kind, and says false where the line is not what
 	// it seems. Before it, fields that all messages share are set.
 	fill func(*Entry, *Occurrence) bool
+	// runtime says that container runtimes write it, too.
+	runtime bool
 }
 
 // rulebook finds rules by the first word of a message, so that a line is compared with a few of them.
@@ -30,8 +32,8 @@ var book = newRulebook()
 func newRulebook() rulebook {
 	b := rulebook{byWord: map[string][]rule{}, kernel: kernelRules()}
 	for _, rules := range [][]rule{
-		orphanRules(), loopRules(), teardownRules(), kubeletStatusRules(), volumeRules(), diskRules(), runtimeRules(),
-		podGCRules(), lifeRules(), noiseRules(), limitRules(),
+		orphanRules(), loopRules(), teardownRules(), kubeletStatusRules(), volumeRules(), diskRules(), ofRuntimes(runtimeRules()),
+		podGCRules(), lifeRules(), noiseRules(), ofRuntimes(limitRules()),
 	} {
 		for _, r := range rules {
 			if r.start == "" {
@@ -43,6 +45,14 @@ func newRulebook() rulebook {
 		}
 	}
 	return b
+}
+
+// ofRuntimes marks rules for messages that container runtimes write, too.
+func ofRuntimes(rules []rule) []rule {
+	for i := range rules {
+		rules[i].runtime = true
+	}
+	return rules
 }
 
 // firstWord is what stands before the first space.
@@ -63,16 +73,38 @@ func classify(e *Entry) (Occurrence, bool) {
 	return o, true
 }
 
+// speaks says whether the messages that are known here are a program's own. Those of others, as a container or a daemon
+// that logs what strangers send it, quote them at best.
+func speaks(origin string) bool {
+	switch origin {
+	case "", "unknown", "systemd", "kube-controller-manager":
+		return true
+	}
+	return kubeletOrigin(origin) || isRuntime(origin)
+}
+
+func isRuntime(origin string) bool {
+	switch origin {
+	case "containerd", "snap.microk8s.daemon-containerd", "microk8s.daemon-containerd", "crio", "dockerd", "docker", "cri-dockerd":
+		return true
+	}
+	return false
+}
+
 // find is the first rule that fits. Lines of the kernel are compared with the kernel's rules alone, and no other
 // program's are, since a log of a program may quote the kernel.
 func (b *rulebook) find(e *Entry, o *Occurrence) (rule, bool) {
-	if e.Origin == "kernel" {
+	switch {
+	case e.Origin == "kernel":
 		return firstFit(b.kernel, e, o)
+	case !speaks(e.Origin):
+		return rule{}, false
 	}
-	if r, ok := firstFit(b.byWord[firstWord(e.Message)], e, o); ok {
+	onlyRuntime := isRuntime(e.Origin)
+	if r, ok := firstFit(b.byWord[firstWord(e.Message)], e, o); ok && (r.runtime || !onlyRuntime) {
 		return r, true
 	}
-	if r, ok := firstFit(b.anywhere, e, o); ok {
+	if r, ok := firstFit(b.anywhere, e, o); ok && (r.runtime || !onlyRuntime) {
 		return r, true
 	}
 	if e.Origin == "" && e.Source == "" {

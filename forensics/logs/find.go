@@ -3,9 +3,11 @@ package logs
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -121,6 +123,18 @@ func (f *finder) journals(ctx context.Context) {
 		f.note("journal", "mixed", "absent", "there is no journalctl to read "+dir+" with")
 		return
 	}
+	var files []*os.File
+	if !f.fsys.Live() {
+		if files = journalFiles(f.fsys, dir); len(files) == 0 {
+			f.note("journal", "mixed", "malformed", "no file of "+dir+" could be opened")
+			return
+		}
+		defer func() {
+			for _, file := range files {
+				_ = file.Close()
+			}
+		}()
+	}
 	var runtime bool
 	asked := []struct {
 		name, origin string
@@ -136,10 +150,7 @@ func (f *finder) journals(ctx context.Context) {
 	var asking sync.WaitGroup
 	for i := range asked {
 		a := &asked[i]
-		j := journal{program: program, since: f.opt.Since, match: a.match}
-		if !f.fsys.Live() {
-			j.dir = path.Join(f.fsys.Root(), dir)
-		}
+		j := journal{program: program, files: files, since: f.opt.Since, match: a.match}
 		asking.Go(func() { a.log, a.err = j.open(ctx) })
 	}
 	asking.Wait()
@@ -201,7 +212,10 @@ func (f *finder) systemLog() {
 		return
 	}
 	for _, name := range []string{"/var/log/syslog", "/var/log/messages"} {
-		if f.rotated(name, "mixed") {
+		if before := len(f.sources); f.rotated(name, "mixed") {
+			for i := range f.sources[before:] {
+				f.sources[before+i].AnyWriter = true
+			}
 			f.kernel = true
 			f.kubelet = f.kubelet || f.mentions(name, "kubelet[")
 			return
@@ -271,9 +285,23 @@ func (f *finder) containerised() {
 		if f.kubelet {
 			return
 		}
-		config, err := f.fsys.ReadFile(path.Join(dir, c.Name, "config.v2.json"), 256<<10)
-		if err == nil && slices.ContainsFunc([]string{`"Name":"/kubelet"`, `"Name":"/hyperkube"`}, func(s string) bool { return bytes.Contains(config, []byte(s)) }) {
+		config, err := f.fsys.ReadFile(path.Join(dir, c.Name, "config.v2.json"), 1<<20)
+		if err == nil && runsKubelet(config) {
 			f.kubelet = f.rotated(path.Join(dir, c.Name, c.Name+"-json.log"), "kubelet")
 		}
 	}
+}
+
+// runsKubelet says whether a container of docker was started as the kubelet by who may use docker, which is as good as root.
+// Names of a pod's containers begin with k8s_, and what else stands in a container's configuration (labels, environment)
+// comes from its image and its pod.
+func runsKubelet(config []byte) bool {
+	var c struct {
+		Name   string
+		Config struct{ Labels map[string]string }
+	}
+	if json.Unmarshal(config, &c) != nil || c.Config.Labels["io.kubernetes.pod.uid"] != "" {
+		return false
+	}
+	return c.Name == "/kubelet" || c.Name == "/hyperkube"
 }

@@ -2,12 +2,14 @@ package logs
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +46,15 @@ func disk(t testing.TB, entries ...entry) *hostfs.FS {
 	}
 	t.Cleanup(func() { _ = fsys.Close() })
 	return fsys
+}
+
+// journalText is the beginning of a journal that holds nothing but a text behind its header.
+func journalText(text string) string {
+	head := make([]byte, 208)
+	copy(head, "LPKSHHRH")
+	binary.LittleEndian.PutUint64(head[88:], uint64(len(head)))
+	binary.LittleEndian.PutUint64(head[96:], uint64(len(text)))
+	return string(head) + text
 }
 
 // journalctl is a program that takes its place: a shell script.
@@ -139,7 +150,7 @@ func TestTheLogsOfANodeAreFound(t *testing.T) {
 
 func TestTheJournalIsAsked(t *testing.T) {
 	const record = `{"__REALTIME_TIMESTAMP":"1795176000000000","SYSLOG_IDENTIFIER":"kubelet","_PID":"2588","MESSAGE":"I1120 12:00:00.000000    2588 a.go:1] orphaned pod"}`
-	files := []entry{{"/var/log/journal/0123/system.journal", "x"}, {"/var/log/syslog", "x"}}
+	files := []entry{{"/var/log/journal/0123/system.journal", journalText("x")}, {"/var/log/syslog", "x"}}
 	for _, c := range []struct {
 		name, script string
 		want         []string
@@ -169,7 +180,7 @@ func TestTheJournalIsAsked(t *testing.T) {
 }
 
 func TestTheJournalIsAskedForWhatIsWanted(t *testing.T) {
-	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", "x"})
+	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", journalText("x")})
 	said := filepath.Join(t.TempDir(), "arguments")
 	_, _ = Find(t.Context(), fsys, FindOptions{Since: noon, Journalctl: journalctl(t, `echo "$*" >> `+said)})
 	text, err := os.ReadFile(said)
@@ -177,7 +188,7 @@ func TestTheJournalIsAskedForWhatIsWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
-		"--output=json", "--no-pager", fmt.Sprintf("--since=@%d", noon.Unix()), "--directory=" + fsys.Root() + "/var/log/journal",
+		"--output=json", "--no-pager", fmt.Sprintf("--since=@%d", noon.Unix()), "--file=/proc/self/fd/3",
 		"--unit=kubelet", "--unit=k3s-agent", "--unit=containerd", "_TRANSPORT=kernel", "--lines=",
 	} {
 		if !strings.Contains(string(text), part) {
@@ -187,7 +198,7 @@ func TestTheJournalIsAskedForWhatIsWanted(t *testing.T) {
 }
 
 func TestAJournalThatDoesNotAnswerIsLeftBehind(t *testing.T) {
-	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", "x"}, entry{"/var/log/kern.log", "x"})
+	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", journalText("x")}, entry{"/var/log/kern.log", "x"})
 	started := filepath.Join(t.TempDir(), "started")
 	program := journalctl(t, "echo $$ > "+started+".$$; exec sleep 1000")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -309,5 +320,71 @@ func TestTheKernelsRingIsRead(t *testing.T) {
 	_, file := readAll(t, source, Options{Boot: noon}, "Linux version")
 	if file.Status != "read" || file.Lines == 0 || file.First == nil || file.Format != "kmsg" {
 		t.Errorf("%+v", file)
+	}
+}
+
+// TestNoContainerIsTakenForTheKubelet has what docker writes of containers: of its own kubelet, as RKE1 starts it, and of pods
+// that would like to be it.
+func TestNoContainerIsTakenForTheKubelet(t *testing.T) {
+	const line = `{"log":"x\n","stream":"stderr","time":"2026-11-21T11:00:00.0Z"}`
+	for _, c := range []struct {
+		name, config string
+		want         bool
+	}{
+		{"RKE1's kubelet", `{"ID":"0123","Name":"/kubelet","Config":{"Labels":{"io.rancher.rke.container.name":"kubelet"}}}`, true},
+		{"hyperkube", `{"ID":"0123","Name":"/hyperkube","Config":{"Labels":null}}`, true},
+		{"a label of an image", `{"ID":"0123","Name":"/k8s_web_web_shop_5c948341-c030-4996-b888-f032577d97b0_0","Config":{"Labels":{"Name":"/kubelet"}}}`, false},
+		{"a container called kubelet in a pod", `{"ID":"0123","Name":"/k8s_kubelet_kubelet_shop_5c948341-c030-4996-b888-f032577d97b0_0","Config":{"Labels":{"io.kubernetes.pod.uid":"5c948341-c030-4996-b888-f032577d97b0"}}}`, false},
+		{"half a configuration", `{"Name":"/kubelet","Config":{"Lab`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fsys := disk(t, entry{"/var/lib/docker/containers/0123/config.v2.json", c.config}, entry{"/var/lib/docker/containers/0123/0123-json.log", line})
+			sources, _ := Find(t.Context(), fsys, FindOptions{})
+			if found := slices.Contains(paths(sources), "/var/lib/docker/containers/0123/0123-json.log"); found != c.want {
+				t.Errorf("%q, want the container's log: %t", paths(sources), c.want)
+			}
+		})
+	}
+}
+
+func TestAnybodyMayWriteToTheSyslog(t *testing.T) {
+	fsys := disk(t, entry{"/var/log/syslog", "Nov 21 11:00:00 n kubelet[1]: x\n"}, entry{"/var/log/kubelet.log", "x\n"})
+	sources, _ := Find(t.Context(), fsys, FindOptions{})
+	for _, f := range Read(t.Context(), sources, Options{Now: noon}).Files {
+		if want := f.Path == "/var/log/syslog"; f.AnyWriter != want {
+			t.Errorf("%s: any writer is %t, want %t", f.Path, f.AnyWriter, want)
+		}
+	}
+	if !slices.Contains(paths(sources), "/var/log/syslog") {
+		t.Errorf("%q", paths(sources))
+	}
+}
+
+// TestTheJournalOfAnotherMachineIsReadOpen has a disk whose journal leads to this machine's: journalctl gets no path that a
+// link of the disk could bend, but files that are open.
+func TestTheJournalOfAnotherMachineIsReadOpen(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "own.journal")
+	if err := os.WriteFile(outside, []byte(journalText("of the analyst")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", journalText("of the disk")}, entry{"/var/log/journal/0123/user.journal", "-> " + outside},
+		entry{"/var/log/journal/0123/up.journal", "-> " + strings.Repeat("../", 40) + outside[1:]}, entry{"/var/log/journal/4567", "-> " + filepath.Dir(outside)},
+		entry{"/var/log/journal/0123/inside.journal", "-> /var/log/journal/0123/system.journal"},
+		entry{"/var/log/journal/0123/cut.journal", journalText("cut")[:210]}, entry{"/var/log/journal/0123/empty.journal", strings.Repeat("\x00", 300)})
+	if err := syscall.Mkfifo(filepath.Join(fsys.Root(), "/var/log/journal/0123/trap.journal"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := filepath.Join(t.TempDir(), "read")
+	script := `for a; do case $a in --file=*) tail -c +209 "${a#--file=}" >> ` + said + `.$$; echo >> ` + said + `.$$;; --directory*) exit 1;; esac; done`
+	_, _ = Find(t.Context(), fsys, FindOptions{Since: noon, Journalctl: journalctl(t, script)})
+	names, _ := filepath.Glob(said + ".*")
+	if len(names) != 3 {
+		t.Fatalf("%q, want what three calls have read", names)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if want := "of the disk\nof the disk\n"; err != nil || string(text) != want {
+			t.Errorf("read %q, %v; want %q", text, err, want)
+		}
 	}
 }

@@ -3,10 +3,12 @@ package logs
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 const (
@@ -28,13 +31,16 @@ const (
 var programPaths = []string{"/usr/bin/journalctl", "/bin/journalctl", "/run/current-system/sw/bin/journalctl"}
 
 // journalFields are those that are read; a record has twenty more.
-const journalFields = "MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,_COMM,_PID,_TRANSPORT,_SOURCE_MONOTONIC_TIMESTAMP"
+const journalFields = "MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,CONTAINER_ID,_COMM,_PID,_SYSTEMD_UNIT,_TRANSPORT,_SOURCE_MONOTONIC_TIMESTAMP"
 
 // A journal is what records are asked for.
 type journal struct {
-	// program is journalctl, dir a directory of journal files; "" is this machine's own.
-	program, dir string
-	since        time.Time
+	// program is journalctl.
+	program string
+	// files are those of another machine's journal; without them it is this machine's own. They are handed over open, so
+	// that no path or link of a captured disk means anything to journalctl.
+	files []*os.File
+	since time.Time
 	// match are further arguments: units, a transport.
 	match []string
 }
@@ -44,14 +50,17 @@ func (j *journal) args(fields bool) []string {
 	if fields {
 		args = append(args, "--output-fields="+journalFields)
 	}
-	if j.dir != "" {
-		args = append(args, "--directory="+j.dir)
+	for i := range j.files {
+		args = append(args, "--file=/proc/self/fd/"+strconv.Itoa(firstExtraFile+i))
 	}
 	if !j.since.IsZero() {
 		args = append(args, "--since=@"+strconv.FormatInt(j.since.Unix(), 10))
 	}
 	return append(args, j.match...)
 }
+
+// firstExtraFile is the number that the first of [exec.Cmd]'s ExtraFiles has in the child.
+const firstExtraFile = 3
 
 // errNoRecords says that a journal has nothing of what was asked for.
 var errNoRecords = fmt.Errorf("no records: %w", fs.ErrNotExist)
@@ -100,6 +109,7 @@ func (j *journal) start(ctx context.Context, fields bool) (*records, error) {
 	r.cmd = exec.CommandContext(ctx, j.program, j.args(fields)...)
 	r.cmd.Env = []string{"LC_ALL=C", "SYSTEMD_COLORS=0", "SYSTEMD_PAGER="}
 	r.cmd.Dir = "/"
+	r.cmd.ExtraFiles = j.files
 	r.cmd.Stderr = &r.stderr
 	r.cmd.WaitDelay = time.Second // then its pipes are closed, whether or not it has ended
 	out, err := r.cmd.StdoutPipe()
@@ -188,6 +198,53 @@ func hasJournal(fsys *hostfs.FS, dir string) bool {
 		}
 	}
 	return false
+}
+
+// maxJournalFiles bounds the files of another machine's journal; journald itself keeps 100 (journald.conf(5), SystemMaxFiles=).
+const maxJournalFiles = 250
+
+// journalFiles opens the files of a journal, the newest where there are too many. Links are followed as that machine
+// would.
+func journalFiles(fsys *hostfs.FS, dir string) (files []*os.File) {
+	var all []*hostfs.File
+	machines, _ := fsys.ReadDir(dir, 100)
+	for _, m := range machines {
+		entries, _ := fsys.ReadDir(path.Join(dir, m.Name), 1000)
+		for _, e := range entries {
+			if strings.HasSuffix(strings.TrimSuffix(e.Name, "~"), ".journal") {
+				if f, err := fsys.OpenFile(path.Join(dir, m.Name, e.Name)); err == nil {
+					if !isWholeJournal(f) {
+						_ = f.Close()
+						continue
+					}
+					all = append(all, f)
+				}
+			}
+		}
+	}
+	sorting.Stable(all, func(a, b *hostfs.File) int { return b.ModTime().Compare(a.ModTime()) })
+	for i, f := range all {
+		if i < maxJournalFiles {
+			if dup, err := f.Dup(); err == nil {
+				files = append(files, dup)
+			}
+		}
+		_ = f.Close()
+	}
+	return files
+}
+
+// isWholeJournal says whether journalctl opens a file; of several that it is given, one that it does not open keeps it from
+// all. The header is that of "Journal File Format" of systemd's documents: a signature, and at 88 and 96 the sizes of the
+// header and of what follows, which a file has that was not cut when its machine died.
+func isWholeJournal(f *hostfs.File) bool {
+	var head [104]byte
+	if n, _ := f.ReadAt(head[:], 0); n < len(head) || string(head[:8]) != "LPKSHHRH" {
+		return false
+	}
+	header, arena := binary.LittleEndian.Uint64(head[88:]), binary.LittleEndian.Uint64(head[96:])
+	size := uint64(f.Size())
+	return header >= 208 && header <= size && arena <= size-header
 }
 
 // opened is a source whose log is open already.

@@ -124,10 +124,14 @@ const maxRaw = 16 << 10
 
 func clip(s string) string { return s[:min(len(s), maxRaw)] }
 
-// name settles who wrote a line.
+// name settles who wrote a line. The kernel's name in the middle of what another program wrote, or a container, is a quote,
+// or a lie.
 func (p *lineParser) name(e *Entry, s *shape) {
-	if e.Origin == "" && p.origin != "" {
+	if p.origin != "" && (e.Origin == "" || e.Origin == "kernel" && s.layers[0] != layerJournal) {
 		e.Origin = p.origin
+	}
+	if contained := s.has(layerCRI) || s.has(layerDocker); contained && (e.Origin == "kernel" || e.Origin == "" && (s.has(layerKmsg) || s.has(layerDmesg))) {
+		e.Origin = fromContainer
 	}
 	switch {
 	case e.Origin == "" && (s.has(layerKmsg) || s.has(layerDmesg)):

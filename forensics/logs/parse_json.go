@@ -1,7 +1,9 @@
 package logs
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,14 +41,8 @@ func (p *lineParser) journal(e *Entry, s *shape, record *Entry, at string) strin
 	if micros, err := strconv.ParseInt(at, 10, 64); err == nil {
 		s.stamp(e, time.UnixMicro(micros-delay(record)).UTC(), true)
 	}
-	switch {
-	case e.Origin != "":
-	case record.Get("_TRANSPORT") == "kernel":
-		e.Origin = "kernel"
-	case record.Get("SYSLOG_IDENTIFIER") != "":
-		e.Origin = program(record.Get("SYSLOG_IDENTIFIER"))
-	default:
-		e.Origin = program(record.Get("_COMM"))
+	if e.Origin == "" {
+		e.Origin = journalWriter(record)
 	}
 	if pid, err := strconv.Atoi(record.Get("_PID")); err == nil {
 		e.PID = pid
@@ -61,6 +57,30 @@ func (p *lineParser) journal(e *Entry, s *shape, record *Entry, at string) strin
 		}
 	}
 	return message
+}
+
+// fromContainer is the origin of what a container wrote: it is nobody's word about the node.
+const fromContainer = "container"
+
+// journalWriter is who wrote a record. The name that a record gives itself (SYSLOG_IDENTIFIER) is what its writer chose,
+// and of a container whose logs docker sends to the journal it may be an image's label (its option tag). So the fields
+// that journald or docker's daemon sets decide: systemd.journal-fields(7), "Trusted Journal Fields".
+func journalWriter(record *Entry) string {
+	name := program(cmp.Or(record.Get("SYSLOG_IDENTIFIER"), record.Get("_COMM")))
+	unit := strings.TrimSuffix(record.Get("_SYSTEMD_UNIT"), ".service")
+	switch {
+	case record.Get("_TRANSPORT") == "kernel":
+		return "kernel"
+	case record.Get("CONTAINER_ID") != "":
+		return fromContainer
+	case name == "kernel" && record.Get("_TRANSPORT") != "":
+		return cmp.Or(unit, "unknown program")
+	case name == "systemd" && record.Get("_PID") != "" && record.Get("_PID") != "1":
+		return "systemd --user"
+	case unit != "" && kubeletOrigin(name) && !slices.Contains(kubeletUnits, unit):
+		return unit
+	}
+	return name
 }
 
 // delay is how many microseconds after it was written a message of the kernel was taken into the journal: at boot, and

@@ -21,6 +21,8 @@ type Source struct {
 	Path string
 	// Origin is who writes it, as in [File]; "" when only its content tells.
 	Origin string
+	// AnyWriter is that of [File].
+	AnyWriter bool
 	// Open begins to read it. It may block.
 	Open func(context.Context) (io.ReadCloser, error)
 }
@@ -152,7 +154,7 @@ type progress struct {
 
 // file reads one source to its end and folds what it says.
 func (r *reader) file(ctx context.Context, src Source) File {
-	p := &progress{File: File{Path: src.Path, Origin: cmp.Or(src.Origin, "unknown"), Status: "read"}, shapes: map[string]int{}}
+	p := &progress{File: File{Path: src.Path, Origin: cmp.Or(src.Origin, "unknown"), AnyWriter: src.AnyWriter, Status: "read"}, shapes: map[string]int{}}
 	chunks := make(chan *chunk, cap(r.free))
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)

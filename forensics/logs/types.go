@@ -40,8 +40,10 @@ type File struct {
 	// Path is the file, "journal" with a colon and the unit, "/dev/kmsg", or "-" for standard input.
 	Path string `json:"path"`
 	// Origin is who wrote it: "kubelet", "kernel", "kube-controller-manager", "mixed" (syslog), "unknown",
-	// or another program's name ("containerd").
+	// "container", or another program's name ("containerd").
 	Origin string `json:"origin"`
+	// AnyWriter says that every local process can write to it under any name, as to the syslog daemon's file.
+	AnyWriter bool `json:"any_writer,omitempty"`
 	// Format is how its lines look, from the outside in, joined by "+": "journal+klog", "cri+klog-json", "syslog+klog",
 	// "kmsg", "zstd+klog".
 	Format string `json:"format,omitempty"`

@@ -93,9 +93,9 @@ func TestDoBlocked(t *testing.T) {
 func TestDoAfterDeadline(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	called := false
-	_, err := probe.Do(ctx, nil, "key", func() (int, error) { called = true; return 0, nil })
-	if !errors.Is(err, context.Canceled) || called {
-		t.Errorf("error = %v, called = %t; want canceled and not called", err, called)
+	var g probe.Group // a call that is started comes back, or is given up
+	_, err := probe.Do(ctx, &g, "key", func() (int, error) { return 0, nil })
+	if !errors.Is(err, context.Canceled) || g.GivenUp() != 0 || len(g.Outstanding()) != 0 {
+		t.Errorf("error = %v, %d given up, %v outstanding; want canceled and not called", err, g.GivenUp(), g.Outstanding())
 	}
 }

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// inputPatience is how long a file of the command line may not answer.
+const inputPatience = 10 * time.Second
+
+// inputHead is one line of JSON from the reading child, before the contents.
+type inputHead struct {
+	Error string    `json:"error,omitempty"`
+	Bytes int64     `json:"bytes"`
+	Saved time.Time `json:"saved"`
+	// Local says that the file is on a disk of this machine, or in memory, and has answered: the parent reads it itself.
+	Local bool `json:"local,omitempty"`
+}
+
+func (h *inputHead) ModTime() time.Time { return h.Saved }
+func (h *inputHead) Size() int64        { return h.Bytes }
+
+// localDisks are file systems that have no server (linux/magic.h); of any other, a child reads.
+var localDisks = []int64{
+	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.RAMFS_MAGIC,
+	unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.SQUASHFS_MAGIC, unix.ISOFS_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC,
+}
+
+// openNamed has a child open a file, which may be on a dead mount: the child then stays there while we go on.
+func openNamed(name string) (inputFile, error) {
+	name = absolute(name)
+	c, err := startChild(readerArg)
+	if err != nil { // no process is to be had
+		return openDisk(name)
+	}
+	in := &distantFile{child: c, text: bufio.NewReaderSize(c.out, 64<<10)}
+	if err := in.begin(name); err != nil {
+		c.close()
+		return nil, err
+	}
+	if in.Local {
+		c.close()
+		return openDisk(name)
+	}
+	return in, nil
+}
+
+// diskFile is read by this process.
+type diskFile struct {
+	*os.File
+	inputHead
+}
+
+func openDisk(name string) (inputFile, error) {
+	fd, head, err := openHere(name)
+	if err != nil {
+		return nil, err
+	}
+	_ = unix.SetNonblock(fd, false) // or else os.File asks whether it can be polled
+	return &diskFile{os.NewFile(uintptr(fd), name), head}, nil
+}
+
+// distantFile is read by a child.
+type distantFile struct {
+	child *child
+	text  *bufio.Reader
+	end   error // how reading ended
+	inputHead
+}
+
+func (f *distantFile) begin(name string) error {
+	if _, err := f.child.in.Write([]byte(name)); err != nil {
+		return err
+	}
+	_ = f.child.in.Close()
+	_ = f.child.out.SetReadDeadline(time.Now().Add(inputPatience))
+	line, err := f.text.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &f.inputHead)
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return f.silent()
+	case err != nil:
+		return fmt.Errorf("the reading process ended: %w", f.child.fate(err))
+	case f.Error != "":
+		return errors.New(f.Error)
+	}
+	return nil
+}
+
+func (f *distantFile) silent() error {
+	return fmt.Errorf("does not answer for %v: it may be on a dead mount; the reading process (pid %d) stays behind", inputPatience, f.child.process.Pid)
+}
+
+// Read implements [io.Reader].
+func (f *distantFile) Read(p []byte) (int, error) {
+	if f.end != nil {
+		return 0, f.end
+	}
+	_ = f.child.out.SetReadDeadline(time.Now().Add(inputPatience))
+	n, err := f.text.Read(p)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = f.silent()
+	case errors.Is(err, io.EOF):
+		if fate := f.child.fate(nil); fate != nil {
+			err = fate
+		}
+	}
+	f.end = err
+	return n, err
+}
+
+func (f *distantFile) Close() error {
+	f.child.close()
+	return nil
+}
+
+// readerMain is the reading child: a name comes in, the contents go out.
+func readerMain(in, out *os.File) int {
+	takeName()
+	stepAside()
+	name, err := io.ReadAll(in)
+	var head inputHead
+	fd := -1
+	if err == nil {
+		fd, head, err = openHere(string(name))
+	}
+	if err != nil {
+		head.Error = err.Error()
+	}
+	if json.NewEncoder(out).Encode(head) != nil || err != nil {
+		return exitFailed
+	}
+	if head.Local {
+		return exitDone
+	}
+	if err := copyTo(out, fd); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitFailed
+	}
+	return exitDone
+}
+
+// copyTo does without os.File, which would wait for ever for more from a file such as /proc/kmsg.
+func copyTo(out io.Writer, fd int) error {
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := unix.Read(fd, buf)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil || n == 0:
+			return err
+		}
+		if _, err := out.Write(buf[:n]); err != nil {
+			return err
+		}
+	}
+}
+
+// openHere opens a regular file in this process. Links are followed: the name is that of the person who runs this.
+func openHere(name string) (fd int, head inputHead, err error) {
+	at, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, head, err
+	}
+	defer func() { _ = unix.Close(at) }()
+	var st unix.Stat_t
+	if err := unix.Fstat(at, &st); err != nil {
+		return -1, head, err
+	}
+	if err := wantRegular(modeType(st.Mode)); err != nil {
+		return -1, head, err
+	}
+	// By way of the descriptor, so that it cannot have been exchanged meanwhile.
+	fd, err = unix.Open("/proc/self/fd/"+strconv.Itoa(at), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if errors.Is(err, unix.ENOENT) {
+		err = errors.New("/proc is not mounted")
+	}
+	if err != nil {
+		return -1, head, err
+	}
+	head = inputHead{Bytes: st.Size, Saved: time.Unix(st.Mtim.Unix())}
+	var disk unix.Statfs_t
+	if err := unix.Fstatfs(fd, &disk); err == nil {
+		head.Local = slices.Contains(localDisks, int64(disk.Type)) //nolint:unconvert // int32 on arm, uint32 on s390x
+	}
+	return fd, head, nil
+}
+
+// modeType translates the type in st_mode.
+func modeType(mode uint32) fs.FileMode {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return 0
+	case unix.S_IFDIR:
+		return fs.ModeDir
+	case unix.S_IFIFO:
+		return fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		return fs.ModeSocket
+	case unix.S_IFBLK, unix.S_IFCHR:
+		return fs.ModeDevice
+	}
+	return fs.ModeIrregular
+}

@@ -1,0 +1,44 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// regularFile is an open file.
+type regularFile struct {
+	*os.File
+	info os.FileInfo
+}
+
+func (f *regularFile) ModTime() time.Time { return f.info.ModTime() }
+func (f *regularFile) Size() int64        { return f.info.Size() }
+
+func openNamed(name string) (inputFile, error) {
+	info, err := os.Stat(name)
+	if err == nil {
+		err = wantRegular(info.Mode())
+	}
+	if err != nil {
+		return nil, reason(err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, reason(err)
+	}
+	return &regularFile{f, info}, nil
+}
+
+// reason is an error without the name of the file.
+func reason(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+func readerMain(*os.File, *os.File) int { return exitFailed }
