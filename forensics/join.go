@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -30,63 +31,107 @@ func joinGoroutines(e *Evidence) []Join {
 }
 
 func joinDump(index int, d Dump, threads []procs.Thread) []Join {
-	var found []Join
-	goroutines, tids := map[int64]int{}, map[int]int{}
-	for _, g := range d.Goroutines {
-		call, ok := g.Syscall()
-		if !ok || g.ID == 0 {
+	need := 1
+	if d.PID == 0 { // heaps of two processes of one program may look alike: one equal pointer is not enough
+		need = 2
+	}
+	var waiting []call
+	like := map[string]int{} // goroutines by their call
+	shapes := map[shape]bool{}
+	for i := range d.Goroutines {
+		if c, ok := callOf(&d.Goroutines[i]); ok && c.pointers >= need {
+			waiting = append(waiting, c)
+			like[c.key]++
+			shapes[c.shape] = true
+		}
+	}
+	if len(waiting) == 0 {
+		return nil
+	}
+	in, goroutines := map[string][]int{}, map[int]int{} // threads by what a goroutine in the same call knows of it
+	for i := range threads {
+		if d.PID != 0 && d.PID != threads[i].PID {
 			continue
 		}
-		for _, t := range threads {
-			if t.Syscall == nil || d.PID != 0 && d.PID != t.PID {
-				continue
+		for s := range shapes {
+			if key, ok := s.key(threads[i].Syscall); ok {
+				in[key] = append(in[key], i)
+				goroutines[i] += like[key]
 			}
-			pointer, pointers := samePointers(call, *t.Syscall)
-			// Heaps of two processes of one program may look alike: without a pid one equal pointer is not enough.
-			if pointers == 0 || d.PID == 0 && pointers < 2 {
-				continue
-			}
-			goroutines[g.ID]++
-			tids[t.TID]++
-			found = append(found, Join{
-				Dump: index, Goroutine: g.ID, Thread: t, Pointer: pointer, Certain: d.PID != 0,
-			})
 		}
 	}
-	unique := found[:0]
-	for _, j := range found {
-		if goroutines[j.Goroutine] == 1 && tids[j.Thread.TID] == 1 {
-			unique = append(unique, j)
+	var found []Join
+	for _, c := range waiting {
+		if same := in[c.key]; len(same) == 1 && goroutines[same[0]] == 1 {
+			t := threads[same[0]]
+			found = append(found, Join{Dump: index, Goroutine: c.goroutine, Thread: t, Pointer: t.Syscall.Args[c.first], Certain: d.PID != 0})
 		}
 	}
-	return unique
+	return found
 }
 
-// samePointers compares the system call of a goroutine with that of a thread. It returns the first equal pointer and
-// the number of equal pointers, 0 if anything differs that both know.
-func samePointers(g stackdump.Syscall, t procs.Syscall) (first string, pointers int) {
-	if t.Number < 0 || g.Number != uint64(t.Number) {
-		return "", 0
+// A call is a system call as a goroutine knows it. Two goroutines in calls of one key cannot be told apart.
+type call struct {
+	goroutine int64
+	shape     shape
+	key       string
+	first     int // the first argument that is a pointer
+	pointers  int
+}
+
+// A shape is a system call by its number and which arguments are known for certain. There are few of them.
+type shape struct {
+	number uint64
+	known  [6]bool
+}
+
+func callOf(g *stackdump.Goroutine) (call, bool) {
+	s, ok := g.Syscall()
+	if !ok || g.ID == 0 {
+		return call{}, false
 	}
-	for i, word := range g.Args {
-		if i >= len(t.Args) {
-			break
-		}
+	c := call{goroutine: g.ID, shape: shape{number: s.Number}}
+	args := make([]uint64, len(c.shape.known))
+	for i, word := range s.Args[:min(len(s.Args), len(args))] {
 		if !word.Known || word.Uncertain {
 			continue
 		}
-		value, err := strconv.ParseUint(t.Args[i], 0, 64)
-		if err != nil || value != word.Value {
-			return "", 0
-		}
-		if isPointer(value) {
-			if pointers == 0 {
-				first = t.Args[i]
+		c.shape.known[i], args[i] = true, word.Value
+		if isPointer(word.Value) {
+			if c.pointers == 0 {
+				c.first = i
 			}
-			pointers++
+			c.pointers++
 		}
 	}
-	return first, pointers
+	c.key = c.shape.spell(args)
+	return c, true
+}
+
+func (s shape) spell(args []uint64) string {
+	return fmt.Sprint(s, args)
+}
+
+// key is the key that a goroutine has which is in a thread's system call and knows so much of it.
+func (s shape) key(t *procs.Syscall) (string, bool) {
+	if t == nil || t.Number < 0 || uint64(t.Number) != s.number {
+		return "", false
+	}
+	args := make([]uint64, len(s.known))
+	for i, known := range s.known {
+		if !known {
+			continue
+		}
+		if i >= len(t.Args) {
+			return "", false
+		}
+		value, err := strconv.ParseUint(t.Args[i], 0, 64)
+		if err != nil {
+			return "", false
+		}
+		args[i] = value
+	}
+	return s.spell(args), true
 }
 
 // isPointer leaves out small numbers (descriptors, flags, lengths) and negative ones (AT_FDCWD): user space ends

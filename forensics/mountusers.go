@@ -76,7 +76,7 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 		Calls: []MountCall{}, CallsElsewhere: []MountCall{}, Copies: m.CopiesOf(mount.ID),
 	}
 	ids := m.busyBy(mount.ID)
-	for _, t := range m.evidence.Threads {
+	for _, t := range pick(m.evidence.Threads, merged(m.at(m.index.threadsAt, ids), m.index.threadsIn[mount.Device])) {
 		list := &u.Calls
 		switch {
 		case t.Gone || t.MountID == 0:
@@ -94,7 +94,7 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 		return u
 	}
 	others := map[uint64]bool{}
-	for _, holder := range h.Holders {
+	for _, holder := range pick(h.Holders, merged(m.at(m.index.holdersOf, ids), m.index.holdersIn[mount.Device], m.index.byPathAt[mount.MountPoint])) {
 		switch {
 		case ids[holder.MountID], holder.ByPath && m.stacked(holder.MountID, mount):
 			u.Holders = append(u.Holders, m.HolderProcess(holder))
@@ -106,23 +106,21 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	for _, c := range u.Copies {
 		others[c.Namespace] = others[c.Namespace] || c.Namespace != m.evidence.Mounts.Namespace
 	}
-	for _, k := range h.Kernel {
-		if k.MountID == mount.ID {
-			u.Kernel = append(u.Kernel, k)
-		}
-	}
-	for _, l := range h.Leaked {
-		if l.Mount.Device == mount.Device && l.Mount.ID != mount.ID {
+	u.Kernel = append(u.Kernel, pick(h.Kernel, m.index.kernelOf[mount.ID])...)
+	for _, l := range pick(h.Leaked, m.index.leakedIn[mount.Device]) {
+		if l.Mount.ID != mount.ID {
 			u.Leaked = append(u.Leaked, l)
 			others[l.Namespace] = true
 		}
 	}
-	apart := map[uint64][]string{}
-	for _, l := range h.Apart {
-		if l.Mount.Device == mount.Device && l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
-			if !slices.Contains(apart[l.Namespace], l.Mount.MountPoint) { // several may be stacked
+	apart, listed := map[uint64][]string{}, map[LeakedMount]bool{}
+	for _, l := range pick(h.Apart, m.index.apartIn[mount.Device]) {
+		if l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
+			place := LeakedMount{l.Namespace, mounts.Mount{MountPoint: l.Mount.MountPoint}}
+			if !listed[place] { // several may be stacked
 				apart[l.Namespace] = append(apart[l.Namespace], l.Mount.MountPoint)
 			}
+			listed[place] = true
 			others[l.Namespace] = true
 		}
 	}
@@ -155,13 +153,7 @@ func (m *Model) HolderProcess(h procs.Holder) HolderProcess {
 	if !ok {
 		return HolderProcess{Holder: h, UID: -1, Command: []string{}}
 	}
-	user := ""
-	if held := m.evidence.Held; held != nil {
-		if at := slices.IndexFunc(held.Users, func(u User) bool { return u.UID == p.UID }); at >= 0 {
-			user = held.Users[at].Name
-		}
-	}
-	return HolderProcess{h, p.UID, user, p.Comm, p.Command, p.PodUID, p.ContainerID}
+	return HolderProcess{h, p.UID, m.index.userNames[p.UID], p.Comm, p.Command, p.PodUID, p.ContainerID}
 }
 
 // IsElsewhere says whether a mount namespace is known and another one than the host's: paths in it are none of the host.
@@ -173,14 +165,13 @@ func (m *Model) IsElsewhere(ns uint64) bool {
 func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 	const most = 16
 	n := NamespaceProcesses{Namespace: ns, PIDs: []int{}, HeldBy: []int{}, MountedAt: []string{}, Pods: []string{}, Commands: []string{}}
-	for _, p := range m.evidence.Processes {
-		if p.MountNS != ns {
-			continue
-		}
+	pods := map[string]bool{}
+	for _, p := range pick(m.evidence.Processes, m.index.processesIn[ns]) {
 		if n.Processes++; len(n.PIDs) < most {
 			n.PIDs = append(n.PIDs, p.PID)
 		}
-		if p.PodUID != "" && !slices.Contains(n.Pods, p.PodUID) {
+		if p.PodUID != "" && !pods[p.PodUID] {
+			pods[p.PodUID] = true
 			n.Pods = append(n.Pods, p.PodUID)
 		}
 		if len(n.Commands) < most && !slices.Contains(n.Commands, p.Comm) {
@@ -188,21 +179,24 @@ func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 		}
 	}
 	if h := m.evidence.Held; h != nil {
-		for _, hold := range h.Namespaces {
-			if hold.Namespace == ns && !slices.Contains(n.HeldBy, hold.PID) {
+		by, points := map[int]bool{}, map[string]bool{}
+		for _, hold := range pick(h.Namespaces, m.index.descriptorsOf[ns]) {
+			if !by[hold.PID] {
+				by[hold.PID] = true
 				n.HeldBy = append(n.HeldBy, hold.PID)
 			}
 		}
-		for _, pin := range h.Pinned {
+		for _, pin := range pick(h.Pinned, m.index.pinnedOf[ns]) {
 			at := pin.MountPoint
 			if m.IsElsewhere(pin.MountNS) {
 				at += fmt.Sprintf(" in mount namespace %d", pin.MountNS)
 			}
-			if pin.Namespace == ns && !slices.Contains(n.MountedAt, at) {
+			if !points[at] {
+				points[at] = true
 				n.MountedAt = append(n.MountedAt, at)
 			}
 		}
-		n.Unread = len(n.HeldBy)+len(n.MountedAt) > 0 && n.Processes == 0 && !slices.Contains(h.Uninhabited, ns)
+		n.Unread = len(n.HeldBy)+len(n.MountedAt) > 0 && n.Processes == 0 && !m.index.uninhabited[ns]
 	}
 	return n
 }
