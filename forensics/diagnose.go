@@ -223,13 +223,16 @@ func (m *Model) waitsBehind(t procs.Thread) bool {
 	return t.Wait.Kind == procs.WaitFSLock && m.index.waitedOn[t.Device]
 }
 
-// roots are the entities at the end of all causes of e; e itself if nothing explains it.
+// maxRoots is under how many root causes one finding stands. The others are named by the finding itself.
+const maxRoots = 100
+
+// roots are the entities at the end of all causes of e, the first of them if there are many; e itself if nothing explains it.
 func (g *graph) roots(e Entity) []Entity {
 	var found []Entity
 	seen := map[Entity]bool{}
 	var walk func(Entity)
 	walk = func(at Entity) {
-		if seen[at] {
+		if seen[at] || len(found) == maxRoots {
 			return
 		}
 		seen[at] = true
@@ -288,7 +291,7 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 		d.Chain = append(d.Chain, Link{e.Kind, e.ID, g.model.Describe(e)})
 	}
 	if len(also) > 0 {
-		d.Chain[0].Text += ", and " + Plural(len(also), "other process") + ": " + ids(also)
+		d.Chain[0].Text += ", and " + Plural(len(also), "other "+string(root.Kind)) + ": " + ids(also)
 	}
 	sorting.Stable(members, func(a, b int) int { // along the chain first, then in order
 		return cmp.Compare(position(onChain, g.findings[a].Subject), position(onChain, g.findings[b].Subject))

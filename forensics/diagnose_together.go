@@ -6,8 +6,8 @@ import (
 )
 
 // together puts processes that explain nothing but what another one explains, too, beside that one: what ten processes hold
-// is one thing that is wrong. The steps for all of them are in the same findings. Of each root that stands for itself it
-// gives the others.
+// is one thing that is wrong. The steps for all of them are in the same findings. So it is with pods that explain the same, as
+// those that use one claim. Of each root that stands for itself it gives the others.
 func together(roots []Entity, members map[Entity][]int) map[Entity][]Entity {
 	c := newCompany(roots, members)
 	found := map[Entity][]Entity{}
@@ -24,43 +24,51 @@ func together(roots []Entity, members map[Entity][]int) map[Entity][]Entity {
 	return found
 }
 
-// company are the roots that are processes, by the findings that each explains. Many may explain the same.
+// company are root causes, by the findings that each explains. Many processes and pods may explain the same.
 type company struct {
 	members map[Entity][]int
-	first   map[string]Entity // of those with the same findings
-	by      map[int][]Entity  // the first ones, by finding, in order
+	first   map[string]Entity // of those of a kind with the same findings
+	by      map[int][]Entity  // the first ones that are processes, by finding, in order
 	heads   map[string]Entity
 }
 
 func newCompany(roots []Entity, members map[Entity][]int) *company {
 	c := &company{members: members, first: map[string]Entity{}, by: map[int][]Entity{}, heads: map[string]Entity{}}
 	for _, root := range roots {
-		key := fmt.Sprint(members[root])
-		if _, again := c.first[key]; again || root.Kind != KindProcess {
+		if _, again := c.first[c.key(root)]; again {
 			continue
 		}
-		c.first[key] = root
+		c.first[c.key(root)] = root
 		for _, i := range members[root] {
-			c.by[i] = append(c.by[i], root)
+			if root.Kind == KindProcess {
+				c.by[i] = append(c.by[i], root)
+			}
 		}
 	}
 	return c
 }
 
-// head is the first process that stands for itself and explains all that a process explains.
-func (c *company) head(e Entity) Entity {
-	if e.Kind != KindProcess {
-		return e
+// key is the same for processes that explain the same, and for pods; others stand for themselves.
+func (c *company) key(e Entity) string {
+	if e.Kind == KindProcess || e.Kind == KindPod {
+		return fmt.Sprint(e.Kind, c.members[e])
 	}
-	key := fmt.Sprint(c.members[e])
+	return e.String()
+}
+
+// head is the cause under which another one is named.
+func (c *company) head(e Entity) Entity {
+	key := c.key(e)
 	if head, ok := c.heads[key]; ok {
 		return head
 	}
 	head := c.first[key]
-	for _, other := range c.fewest(c.members[e]) {
-		if len(c.members[other]) > len(c.members[e]) && subset(c.members[e], c.members[other]) && c.head(other) == other {
-			head = other
-			break
+	if e.Kind == KindProcess {
+		for _, other := range c.fewest(c.members[e]) {
+			if len(c.members[other]) > len(c.members[e]) && subset(c.members[e], c.members[other]) && c.head(other) == other {
+				head = other
+				break
+			}
 		}
 	}
 	c.heads[key] = head

@@ -254,7 +254,9 @@ func (m *Model) KubeletName() string {
 
 // KubeletVersion is the version without v ("1.34.4"), from the kubelet itself or else from a dump or its log; "" if
 // unknown.
-func (m *Model) KubeletVersion() string {
+func (m *Model) KubeletVersion() string { return m.index.kubeletVersion() }
+
+func (m *Model) findKubeletVersion() string {
 	if k := m.evidence.Kubelet; k != nil && k.Version != "" {
 		return k.Version
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -31,7 +32,13 @@ type index struct {
 	sandboxesOf  map[string][]int32 // by id
 	backingOf    map[string][]int32 // by superblock
 	heldIndex
-	goroutines func() map[goroutineID]int32 // only large dumps make that dear, and few evidence has one
+	// What few ask for, or dear, is found when somebody asks first.
+	kubeletVersion func() string
+	namespaces     func() map[uint64]NamespaceProcesses
+	points         func() []string // all mount points of all tables, sorted
+	images         func() map[string]int32
+	cluster        func() *cluster.Index
+	goroutines     func() map[goroutineID]int32
 
 	waitedOn map[string]bool // superblocks that a thread waits for, not only for a lock of them
 	// What coverage says of some sources, which may have many entries.
@@ -98,17 +105,22 @@ func newIndex(m *Model) index {
 	e := m.evidence
 	x := index{
 		elsewhere: map[int]mounts.Mount{}, waitedOn: map[string]bool{}, heldIndex: newHeldIndex(m),
-		threadsOf:    positions(e.Threads, func(t *procs.Thread) int { return t.PID }),
-		threadsAt:    positions(e.Threads, func(t *procs.Thread) int { return t.MountID }),
-		threadsIn:    positions(e.Threads, func(t *procs.Thread) string { return t.Device }),
-		processesOf:  positions(e.Processes, func(p *procs.Process) string { return p.PodUID }),
-		processesIn:  positions(e.Processes, func(p *procs.Process) uint64 { return p.MountNS }),
-		dumpsOf:      positions(e.Dumps, func(d *Dump) string { return processOf(*d) }),
-		podDirOf:     positions(e.PodDirs, func(d *kubelet.PodDir) string { return d.UID }),
-		containersOf: positions(e.Containers, func(c *containers.Container) string { return c.ID }),
-		sandboxesOf:  positions(e.Sandboxes, func(s *containers.Sandbox) string { return s.ID }),
-		backingOf:    positions(e.Backings, func(b *mounts.Backing) string { return b.Device }),
-		goroutines:   sync.OnceValue(func() map[goroutineID]int32 { return goroutinesOf(e.Dumps) }),
+		threadsOf:      positions(e.Threads, func(t *procs.Thread) int { return t.PID }),
+		threadsAt:      positions(e.Threads, func(t *procs.Thread) int { return t.MountID }),
+		threadsIn:      positions(e.Threads, func(t *procs.Thread) string { return t.Device }),
+		processesOf:    positions(e.Processes, func(p *procs.Process) string { return p.PodUID }),
+		processesIn:    positions(e.Processes, func(p *procs.Process) uint64 { return p.MountNS }),
+		dumpsOf:        positions(e.Dumps, func(d *Dump) string { return processOf(*d) }),
+		podDirOf:       positions(e.PodDirs, func(d *kubelet.PodDir) string { return d.UID }),
+		containersOf:   positions(e.Containers, func(c *containers.Container) string { return c.ID }),
+		sandboxesOf:    positions(e.Sandboxes, func(s *containers.Sandbox) string { return s.ID }),
+		backingOf:      positions(e.Backings, func(b *mounts.Backing) string { return b.Device }),
+		kubeletVersion: sync.OnceValue(m.findKubeletVersion),
+		namespaces:     sync.OnceValue(m.allNamespaces),
+		points:         sync.OnceValue(m.allPoints),
+		images:         sync.OnceValue(m.imagesByName),
+		cluster:        sync.OnceValue(func() *cluster.Index { return e.Cluster.Index() }),
+		goroutines:     sync.OnceValue(func() map[goroutineID]int32 { return goroutinesOf(e.Dumps) }),
 	}
 	x.podsOf = positions(e.Pods, func(p *kubelet.Pod) string {
 		if p.Kind == "" {
@@ -200,6 +212,14 @@ func goroutinesOf(dumps []Dump) map[goroutineID]int32 {
 }
 
 const anyDump = -1
+
+// Cluster answers questions about the objects of the API; only where there is a dump of it.
+func (m *Model) Cluster() *cluster.Index { return m.index.cluster() }
+
+// ThreadsIn lists the threads whose path lies on a superblock, in the order of the evidence.
+func (m *Model) ThreadsIn(device string) []procs.Thread {
+	return pick(m.evidence.Threads, m.index.threadsIn[device])
+}
 
 // goroutine finds a goroutine of a dump.
 func (m *Model) goroutine(dump int, id int64) (stackdump.Goroutine, bool) {

@@ -163,14 +163,46 @@ func (m *Model) IsElsewhere(ns uint64) bool {
 
 // Namespace says who keeps a mount namespace alive.
 func (m *Model) Namespace(ns uint64) NamespaceProcesses {
+	n, ok := m.index.namespaces()[ns]
+	if !ok {
+		n = emptyNamespace(ns)
+	}
+	return n
+}
+
+func emptyNamespace(ns uint64) NamespaceProcesses {
+	return NamespaceProcesses{Namespace: ns, PIDs: []int{}, HeldBy: []int{}, MountedAt: []string{}, Pods: []string{}, Commands: []string{}}
+}
+
+// allNamespaces says of all mount namespaces who keeps them alive: a pod can have many processes, and many mounts in theirs.
+func (m *Model) allNamespaces() map[uint64]NamespaceProcesses {
+	found := map[uint64]NamespaceProcesses{}
+	for ns, at := range m.index.processesIn {
+		found[ns] = namespaceOf(ns, pick(m.evidence.Processes, at))
+	}
+	h := m.evidence.Held
+	if h == nil {
+		return found
+	}
+	for ns := range m.index.descriptorsOf {
+		m.addKeepers(found, ns)
+	}
+	for ns := range m.index.pinnedOf {
+		m.addKeepers(found, ns)
+	}
+	return found
+}
+
+func namespaceOf(ns uint64, processes []procs.Process) NamespaceProcesses {
 	const most = 16
-	n := NamespaceProcesses{Namespace: ns, PIDs: []int{}, HeldBy: []int{}, MountedAt: []string{}, Pods: []string{}, Commands: []string{}}
-	pods := map[string]bool{}
-	for _, p := range pick(m.evidence.Processes, m.index.processesIn[ns]) {
-		if n.Processes++; len(n.PIDs) < most {
+	n := emptyNamespace(ns)
+	n.Processes = len(processes)
+	pods := map[string]bool{"": true}
+	for _, p := range processes {
+		if len(n.PIDs) < most {
 			n.PIDs = append(n.PIDs, p.PID)
 		}
-		if p.PodUID != "" && !pods[p.PodUID] {
+		if !pods[p.PodUID] {
 			pods[p.PodUID] = true
 			n.Pods = append(n.Pods, p.PodUID)
 		}
@@ -178,27 +210,36 @@ func (m *Model) Namespace(ns uint64) NamespaceProcesses {
 			n.Commands = append(n.Commands, p.Comm)
 		}
 	}
-	if h := m.evidence.Held; h != nil {
-		by, points := map[int]bool{}, map[string]bool{}
-		for _, hold := range pick(h.Namespaces, m.index.descriptorsOf[ns]) {
-			if !by[hold.PID] {
-				by[hold.PID] = true
-				n.HeldBy = append(n.HeldBy, hold.PID)
-			}
-		}
-		for _, pin := range pick(h.Pinned, m.index.pinnedOf[ns]) {
-			at := pin.MountPoint
-			if m.IsElsewhere(pin.MountNS) {
-				at += fmt.Sprintf(" in mount namespace %d", pin.MountNS)
-			}
-			if !points[at] {
-				points[at] = true
-				n.MountedAt = append(n.MountedAt, at)
-			}
-		}
-		n.Unread = len(n.HeldBy)+len(n.MountedAt) > 0 && n.Processes == 0 && !m.index.uninhabited[ns]
-	}
 	return n
+}
+
+// addKeepers adds the descriptors and the mounts of a namespace's file that keep it alive.
+func (m *Model) addKeepers(found map[uint64]NamespaceProcesses, ns uint64) {
+	h := m.evidence.Held
+	n, ok := found[ns]
+	if !ok {
+		n = emptyNamespace(ns)
+	}
+	n.HeldBy, n.MountedAt = []int{}, []string{}
+	by, points := map[int]bool{}, map[string]bool{}
+	for _, hold := range pick(h.Namespaces, m.index.descriptorsOf[ns]) {
+		if !by[hold.PID] {
+			by[hold.PID] = true
+			n.HeldBy = append(n.HeldBy, hold.PID)
+		}
+	}
+	for _, pin := range pick(h.Pinned, m.index.pinnedOf[ns]) {
+		at := pin.MountPoint
+		if m.IsElsewhere(pin.MountNS) {
+			at += fmt.Sprintf(" in mount namespace %d", pin.MountNS)
+		}
+		if !points[at] {
+			points[at] = true
+			n.MountedAt = append(n.MountedAt, at)
+		}
+	}
+	n.Unread = n.Processes == 0 && !m.index.uninhabited[ns]
+	found[ns] = n
 }
 
 // EmptyNamespaces lists the mount namespaces that no process is in: only a descriptor or a bind mount keeps them alive.

@@ -16,6 +16,24 @@ import (
 	"github.com/nodeforensics/nodeforensics/report/plan"
 )
 
+// TestWorkGrowsLinearly compares processor times, which the load of the machine does not change much: with eight times as
+// much of a kind, work that grows with the square of it takes 64 times as long.
+func TestWorkGrowsLinearly(t *testing.T) {
+	const small, times, tooMuch = 1500, 8, 24
+	for _, k := range append(testnode.Kinds(), testnode.Everything()) {
+		t.Run(k.Name, func(t *testing.T) {
+			few, many := testnode.With(k, small), testnode.With(k, small*times)
+			before, after := costs(t, &few), costs(t, &many)
+			for i, name := range stages {
+				// Below that it is the fixed cost of a report that is measured.
+				if floor := 5 * time.Millisecond; after[i] > tooMuch*max(before[i], floor) {
+					t.Errorf("%s takes %v for %d and %v for %d", name, before[i], small, after[i], small*times)
+				}
+			}
+		})
+	}
+}
+
 // stages are what is done with evidence after it was collected.
 var stages = [...]string{"analyze", "html", "json", "text", "plan", "read"}
 

@@ -3,7 +3,6 @@ package checks
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,8 +60,10 @@ func byWhat(h procs.Holder) string {
 // holdingPIDs lists the processes of holders, each once, in their order.
 func holdingPIDs(list []procs.Holder) []int {
 	var pids []int
+	seen := map[int]bool{}
 	for _, h := range list {
-		if !slices.Contains(pids, h.PID) {
+		if !seen[h.PID] {
+			seen[h.PID] = true
 			pids = append(pids, h.PID)
 		}
 	}

@@ -89,7 +89,7 @@ func leakedMountFinding(p *forensics.Pass, ns uint64, list []mounts.Mount) foren
 		f.Because = append(f.Because, processEntity(n.HeldBy[0]))
 	case len(n.MountedAt) > 0:
 		keeper = "which is kept by its ns/mnt file, mounted at " + n.MountedAt[0]
-	case slices.Contains(held(p).Uninhabited, ns):
+	case isUninhabited(p, ns):
 		keeper = fmt.Sprintf("%d, which no process is in; what keeps it is not visible", ns)
 	default:
 		f.Severity, f.Confidence = forensics.Info, forensics.Possible
@@ -174,11 +174,15 @@ func endNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) forensics.R
 
 // emptyNamespaceRemedies are the steps for a namespace that no process is in.
 func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m mounts.Mount) []forensics.Remedy {
-	h := p.Evidence.Held
-	at := slices.IndexFunc(h.Namespaces, func(hold procs.NamespaceHold) bool { return hold.Namespace == n.Namespace })
+	hold, open := forensics.Once(p, "descriptors of namespaces", func() map[uint64]procs.NamespaceHold {
+		first := map[uint64]procs.NamespaceHold{}
+		for _, hold := range slices.Backward(held(p).Namespaces) {
+			first[hold.Namespace] = hold
+		}
+		return first
+	})[n.Namespace]
 	switch {
-	case at >= 0:
-		hold := &h.Namespaces[at]
+	case open:
 		stop := stopHolder(p, hold.PID)
 		stop.Why = fmt.Sprintf("%s has the namespace open as descriptor %d: with the last such descriptor it ends, and all its mounts", who(p, hold.PID), hold.FD)
 		return []forensics.Remedy{unmountInside(fmt.Sprintf("/proc/%d/task/%d/fd/%d", hold.PID, cmp.Or(hold.TID, hold.PID), hold.FD), m), stop}
@@ -191,7 +195,7 @@ func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m
 			Precondition: "who made it (unshare --mount=FILE, snapd) does not need it any more",
 			Risk:         "nobody can enter the namespace by that file any more",
 		}}
-	case slices.Contains(h.Uninhabited, n.Namespace):
+	case isUninhabited(p, n.Namespace):
 		return []forensics.Remedy{{
 			Command: "grep -s 'scm_fds:.*[1-9]' /proc/[0-9]*/fdinfo/*",
 			Why: "no process is in the namespace, has it open or has it mounted: its descriptor is most likely in the queue of a unix socket. " +
@@ -205,13 +209,26 @@ func emptyNamespaceRemedies(p *forensics.Pass, n forensics.NamespaceProcesses, m
 
 // pinOf is where the ns/mnt file of a namespace is mounted: on the host, if it is there.
 func pinOf(p *forensics.Pass, ns uint64) forensics.PinnedNamespace {
-	var pin forensics.PinnedNamespace
-	for _, at := range held(p).Pinned {
-		if at.Namespace == ns && (pin.MountPoint == "" || !p.Model.IsElsewhere(at.MountNS)) {
-			pin = at
+	return forensics.Once(p, "pinned namespaces", func() map[uint64]forensics.PinnedNamespace {
+		pins := map[uint64]forensics.PinnedNamespace{}
+		for _, at := range held(p).Pinned {
+			if pins[at.Namespace].MountPoint == "" || !p.Model.IsElsewhere(at.MountNS) {
+				pins[at.Namespace] = at
+			}
 		}
-	}
-	return pin
+		return pins
+	})[ns]
+}
+
+// isUninhabited says whether the table of a namespace without processes was read.
+func isUninhabited(p *forensics.Pass, ns uint64) bool {
+	return forensics.Once(p, "uninhabited namespaces", func() map[uint64]bool {
+		found := map[uint64]bool{}
+		for _, ns := range held(p).Uninhabited {
+			found[ns] = true
+		}
+		return found
+	})[ns]
 }
 
 // reachPin is how to reach where a namespace is mounted, if that is not on the host: the command that goes there, and the path

@@ -235,8 +235,13 @@ func (t standing) refs(p *forensics.Pass) []forensics.Ref {
 
 // union adds to a what of b is not in it.
 func union[T comparable](a, b []T) []T {
+	seen := map[T]bool{}
+	for _, x := range a {
+		seen[x] = true
+	}
 	for _, x := range b {
-		if !slices.Contains(a, x) {
+		if !seen[x] {
+			seen[x] = true
 			a = append(a, x)
 		}
 	}

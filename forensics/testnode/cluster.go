@@ -13,9 +13,9 @@ func clusterKinds() []Kind {
 		{"claims of one pod", func(e *forensics.Evidence, n int) {
 			claims(e, n)
 			list := e.Cluster.Pods[len(e.Cluster.Pods)-n:]
-			for i := range list[1:] {
-				list[0].Claims = append(list[0].Claims, list[i+1].Claims...)
-				list[i+1].Claims = nil
+			for i := 1; i < len(list); i++ {
+				list[0].Claims = append(list[0].Claims, list[i].Claims...)
+				list[i].Claims = nil
 			}
 		}},
 		{"pods of one claim", func(e *forensics.Evidence, n int) {
