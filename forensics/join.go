@@ -1,7 +1,6 @@
 package forensics
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -23,60 +22,92 @@ type Join struct {
 // joinGoroutines pairs goroutines and threads whose system call and pointer arguments are the same. A pair counts only
 // if it is the only one for both sides.
 func joinGoroutines(e *Evidence) []Join {
+	waiting := make([][]call, len(e.Dumps))
+	shapes := map[shape]bool{}
+	for i := range e.Dumps {
+		waiting[i] = callsOf(&e.Dumps[i])
+		for _, c := range waiting[i] {
+			shapes[c.shape] = true
+		}
+	}
+	in := map[callOf][]int32{} // threads by what a goroutine in the same call knows of it
+	for i := range e.Threads {
+		t := &e.Threads[i]
+		for s := range shapes {
+			if key, ok := s.key(t.Syscall); ok {
+				in[callOf{0, key}] = append(in[callOf{0, key}], int32(i))
+				if t.PID != 0 {
+					in[callOf{t.PID, key}] = append(in[callOf{t.PID, key}], int32(i))
+				}
+			}
+		}
+	}
 	var joins []Join
-	for i, d := range e.Dumps {
-		joins = append(joins, joinDump(i, d, e.Threads)...)
+	for i, list := range waiting {
+		joins = append(joins, joinDump(i, &e.Dumps[i], list, in, e.Threads)...)
 	}
 	return joins
 }
 
-func joinDump(index int, d Dump, threads []procs.Thread) []Join {
-	need := 1
-	if d.PID == 0 { // heaps of two processes of one program may look alike: one equal pointer is not enough
-		need = 2
-	}
-	var waiting []call
-	like := map[string]int{} // goroutines by their call
-	shapes := map[shape]bool{}
-	for i := range d.Goroutines {
-		if c, ok := callOf(&d.Goroutines[i]); ok && c.pointers >= need {
-			waiting = append(waiting, c)
-			like[c.key]++
-			shapes[c.shape] = true
-		}
-	}
-	if len(waiting) == 0 {
-		return nil
-	}
-	in, goroutines := map[string][]int{}, map[int]int{} // threads by what a goroutine in the same call knows of it
-	for i := range threads {
-		if d.PID != 0 && d.PID != threads[i].PID {
-			continue
-		}
-		for s := range shapes {
-			if key, ok := s.key(threads[i].Syscall); ok {
-				in[key] = append(in[key], i)
-				goroutines[i] += like[key]
-			}
-		}
+// callOf is a call of a process, or of any (0).
+type callOf struct {
+	pid int
+	key callKey
+}
+
+func joinDump(index int, d *Dump, waiting []call, in map[callOf][]int32, threads []procs.Thread) []Join {
+	like, shapes := map[callKey]int{}, map[shape]bool{}
+	for _, c := range waiting {
+		like[c.callKey]++
+		shapes[c.shape] = true
 	}
 	var found []Join
 	for _, c := range waiting {
-		if same := in[c.key]; len(same) == 1 && goroutines[same[0]] == 1 {
-			t := threads[same[0]]
+		same := in[callOf{d.PID, c.callKey}]
+		if len(same) != 1 {
+			continue
+		}
+		t := threads[same[0]]
+		goroutines := 0
+		for s := range shapes {
+			if key, ok := s.key(t.Syscall); ok {
+				goroutines += like[key]
+			}
+		}
+		if goroutines == 1 {
 			found = append(found, Join{Dump: index, Goroutine: c.goroutine, Thread: t, Pointer: t.Syscall.Args[c.first], Certain: d.PID != 0})
 		}
 	}
 	return found
 }
 
+// callsOf are the system calls of the goroutines of a dump by which they can be told.
+func callsOf(d *Dump) []call {
+	need := 1
+	if d.PID == 0 { // heaps of two processes of one program may look alike: one equal pointer is not enough
+		need = 2
+	}
+	var calls []call
+	for i := range d.Goroutines {
+		if c, ok := newCall(&d.Goroutines[i]); ok && c.pointers >= need {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
 // A call is a system call as a goroutine knows it. Two goroutines in calls of one key cannot be told apart.
 type call struct {
+	callKey
 	goroutine int64
-	shape     shape
-	key       string
 	first     int // the first argument that is a pointer
 	pointers  int
+}
+
+// A callKey is a call and the arguments that are known, 0 for the others.
+type callKey struct {
+	shape shape
+	args  [6]uint64
 }
 
 // A shape is a system call by its number and which arguments are known for certain. There are few of them.
@@ -85,18 +116,17 @@ type shape struct {
 	known  [6]bool
 }
 
-func callOf(g *stackdump.Goroutine) (call, bool) {
+func newCall(g *stackdump.Goroutine) (call, bool) {
 	s, ok := g.Syscall()
 	if !ok || g.ID == 0 {
 		return call{}, false
 	}
-	c := call{goroutine: g.ID, shape: shape{number: s.Number}}
-	args := make([]uint64, len(c.shape.known))
-	for i, word := range s.Args[:min(len(s.Args), len(args))] {
+	c := call{goroutine: g.ID, callKey: callKey{shape: shape{number: s.Number}}}
+	for i, word := range s.Args[:min(len(s.Args), len(c.args))] {
 		if !word.Known || word.Uncertain {
 			continue
 		}
-		c.shape.known[i], args[i] = true, word.Value
+		c.shape.known[i], c.args[i] = true, word.Value
 		if isPointer(word.Value) {
 			if c.pointers == 0 {
 				c.first = i
@@ -104,34 +134,29 @@ func callOf(g *stackdump.Goroutine) (call, bool) {
 			c.pointers++
 		}
 	}
-	c.key = c.shape.spell(args)
 	return c, true
 }
 
-func (s shape) spell(args []uint64) string {
-	return fmt.Sprint(s, args)
-}
-
 // key is the key that a goroutine has which is in a thread's system call and knows so much of it.
-func (s shape) key(t *procs.Syscall) (string, bool) {
+func (s shape) key(t *procs.Syscall) (key callKey, ok bool) {
 	if t == nil || t.Number < 0 || uint64(t.Number) != s.number {
-		return "", false
+		return key, false
 	}
-	args := make([]uint64, len(s.known))
+	key.shape = s
 	for i, known := range s.known {
 		if !known {
 			continue
 		}
 		if i >= len(t.Args) {
-			return "", false
+			return key, false
 		}
 		value, err := strconv.ParseUint(t.Args[i], 0, 64)
 		if err != nil {
-			return "", false
+			return key, false
 		}
-		args[i] = value
+		key.args[i] = value
 	}
-	return s.spell(args), true
+	return key, true
 }
 
 // isPointer leaves out small numbers (descriptors, flags, lengths) and negative ones (AT_FDCWD): user space ends

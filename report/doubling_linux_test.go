@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math"
 	"runtime"
@@ -19,7 +20,7 @@ import (
 // TestWorkGrowsLinearly compares processor times, which the load of the machine does not change much: with eight times as
 // much of a kind, work that grows with the square of it takes 64 times as long.
 func TestWorkGrowsLinearly(t *testing.T) {
-	const small, times, tooMuch = 1500, 8, 24
+	const small, times, tooMuch = 700, 8, 24
 	for _, k := range append(testnode.Kinds(), testnode.Everything()) {
 		t.Run(k.Name, func(t *testing.T) {
 			few, many := testnode.With(k, small), testnode.With(k, small*times)
@@ -46,6 +47,11 @@ func costs(t testing.TB, e *forensics.Evidence) [len(stages)]time.Duration {
 	for i, stage := range []func() error{
 		func() error {
 			r = report.New(report.Tool{Name: "nodeforensics"}, *e, forensics.Analyze(e, checks.All()))
+			for _, o := range r.Outcomes {
+				if o.Status == forensics.OutcomeFailed {
+					return fmt.Errorf("%s: %s", o.Check, o.Reason)
+				}
+			}
 			return nil
 		},
 		func() error { return report.HTML(io.Discard, r) },

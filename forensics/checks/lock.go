@@ -187,7 +187,9 @@ func methodsOf(p *forensics.Pass, dump int, of symbol) methodCalls {
 			}
 		}
 		for _, list := range by {
-			slices.SortFunc(list, func(a, b methodCall) int { return cmp.Or(cmp.Compare(a.object, b.object), cmp.Compare(a.order, b.order)) })
+			slices.SortFunc(list, func(a, b methodCall) int {
+				return cmp.Or(cmp.Compare(a.object, b.object), cmp.Compare(a.order, b.order))
+			})
 		}
 		return by
 	})[object{dump, of.pkg, of.typ}]

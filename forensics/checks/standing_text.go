@@ -158,11 +158,12 @@ func finding(p *forensics.Pass, subject forensics.Entity, what string, list []st
 	}
 	f.Title = p.Model.KubeletName() + " " + what + worst.howLong() + ": " + worst.sentence(p)
 	f.Detail = worst.explain(sites)
+	pods := []string{}
 	for i, t := range list {
 		if len(f.Because) < maxBecause {
 			f.Because = union(f.Because, t.because(p))
 		}
-		f.Pods = union(f.Pods, t.pods(p))
+		pods = append(pods, t.pods(p)...)
 		if i < maxQuoted {
 			f.Refs = append(f.Refs, t.refs(p)...)
 		}
@@ -170,6 +171,7 @@ func finding(p *forensics.Pass, subject forensics.Entity, what string, list []st
 			f.Detail = sentences(f.Detail, "Also, "+t.sentence(p)+".")
 		}
 	}
+	f.Pods = union(nil, pods)
 	if more := len(list) - maxQuoted; more > 0 {
 		f.Detail = sentences(f.Detail, fmt.Sprintf("And %d more goroutines.", more))
 	}
