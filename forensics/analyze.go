@@ -49,6 +49,9 @@ func runCheck(c Check, e *Evidence, m *Model) (findings []Finding, outcome Outco
 		return nil, Outcome{c.ID, OutcomeFailed, pass.broken}
 	}
 	outcome.Reason = strings.Join(pass.partly, "; ")
+	if more := len(pass.said) - len(pass.partly); more > 0 {
+		outcome.Reason += fmt.Sprintf("; and %d more like these", more)
+	}
 	switch {
 	case len(pass.findings) > 0:
 		outcome.Status = OutcomeFound

@@ -37,6 +37,22 @@ type Pass struct {
 	findings []Finding
 	partly   []string
 	broken   string
+	said     map[string]bool
+	known    map[string]any
+}
+
+// Once computes what a check needs for each of many things only once in a pass. The key is for that result alone; nobody
+// may change what is returned.
+func Once[T any](p *Pass, key string, compute func() T) T {
+	if v, ok := p.known[key].(T); ok {
+		return v
+	}
+	v := compute()
+	if p.known == nil {
+		p.known = map[string]any{}
+	}
+	p.known[key] = v
+	return v
 }
 
 // Report records a finding. ID, and Confidence where it is empty, are filled in. A finding that is more severe than the
@@ -61,10 +77,21 @@ func (f Finding) filled() Finding {
 	return f
 }
 
+// maxUnjudged is how many things that could not be judged are named.
+const maxUnjudged = 20
+
 // Unjudged says that a part of what the check looks at could not be judged, and why. Without a finding the outcome is
 // then "not checked", not "clean".
 func (p *Pass) Unjudged(format string, args ...any) {
-	if why := fmt.Sprintf(format, args...); !slices.Contains(p.partly, why) {
+	why := fmt.Sprintf(format, args...)
+	if p.said[why] {
+		return
+	}
+	if p.said == nil {
+		p.said = map[string]bool{}
+	}
+	p.said[why] = true
+	if len(p.partly) < maxUnjudged {
 		p.partly = append(p.partly, why)
 	}
 }

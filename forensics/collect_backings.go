@@ -42,10 +42,8 @@ func (c *collector) backings(ctx context.Context) (Evidence, error) {
 
 // Backing is what stands behind a superblock; false where that was not looked at or nothing is known.
 func (m *Model) Backing(device string) (mounts.Backing, bool) {
-	for _, b := range m.evidence.Backings {
-		if b.Device == device {
-			return b, true
-		}
+	if at := m.index.backingOf[device]; len(at) > 0 {
+		return m.evidence.Backings[at[0]], true
 	}
 	return mounts.Backing{}, false
 }

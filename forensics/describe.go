@@ -76,26 +76,24 @@ func (m *Model) describeSuperblock(device string) string {
 }
 
 func (m *Model) describeGoroutine(e Entity) string {
-	for i, d := range m.evidence.Dumps {
-		for _, g := range d.Goroutines {
-			if g.ID == 0 || GoroutineEntity(g.ID) != e {
-				continue
-			}
-			s := "goroutine " + e.ID
-			if g.State != "" {
-				s += " [" + g.State
-				if g.WaitMinutes > 0 {
-					s += ", " + Plural(g.WaitMinutes, "minute")
-				}
-				s += "]"
-			}
-			if j := m.ThreadOf(i, g.ID); j != nil {
-				s += fmt.Sprintf(", the same as thread %d/%d: pointer %s stands in both", j.Thread.PID, j.Thread.TID, j.Pointer)
-			}
-			return s
-		}
+	id, err := strconv.ParseInt(e.ID, 10, 64)
+	dump, ok := m.index.goroutines()[goroutineID{anyDump, id}]
+	if err != nil || !ok || id == 0 {
+		return e.String()
 	}
-	return e.String()
+	g, _ := m.goroutine(int(dump), id)
+	s := "goroutine " + e.ID
+	if g.State != "" {
+		s += " [" + g.State
+		if g.WaitMinutes > 0 {
+			s += ", " + Plural(g.WaitMinutes, "minute")
+		}
+		s += "]"
+	}
+	if j := m.ThreadOf(int(dump), id); j != nil {
+		s += fmt.Sprintf(", the same as thread %d/%d: pointer %s stands in both", j.Thread.PID, j.Thread.TID, j.Pointer)
+	}
+	return s
 }
 
 func (m *Model) threadByID(id string) (procs.Thread, bool) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
@@ -18,20 +17,28 @@ import (
 // subsystem that all of it waits for). Who holds a mount does not explain it where its file system is bad itself: holders
 // suffer from that like whoever waits for it.
 type graph struct {
-	model    *Model
-	findings []Finding
-	causes   map[Entity][]Entity
-	effects  map[Entity][]Entity
-	subjects map[Entity][]int // findings by subject
+	model     *Model
+	findings  []Finding
+	causes    map[Entity][]Entity
+	effects   map[Entity][]Entity
+	subjects  map[Entity][]int // findings by subject
+	worst     map[Entity]int   // rank of the worst of those
+	edges     map[edge]bool
+	explained map[Entity]bool
+	longest   map[stretch]step // see chain
 }
+
+type edge struct{ effect, cause Entity }
 
 func newGraph(m *Model, findings []Finding) *graph {
 	g := &graph{
 		model: m, findings: findings,
-		causes: map[Entity][]Entity{}, effects: map[Entity][]Entity{}, subjects: map[Entity][]int{},
+		causes: map[Entity][]Entity{}, effects: map[Entity][]Entity{}, subjects: map[Entity][]int{}, worst: map[Entity]int{},
+		edges: map[edge]bool{}, explained: map[Entity]bool{}, longest: map[stretch]step{},
 	}
 	for i, f := range findings {
 		g.subjects[f.Subject] = append(g.subjects[f.Subject], i)
+		g.worst[f.Subject] = max(g.worst[f.Subject], f.Severity.Rank())
 	}
 	for _, f := range findings {
 		because := m.Causes(f.Subject) // of itself
@@ -55,17 +62,19 @@ func newGraph(m *Model, findings []Finding) *graph {
 // clear takes the blame from file systems that nothing speaks against, where a mount has another cause or trouble of its
 // own: one that is busy is so because of who holds it, known or not.
 func (g *graph) clear() {
+	cleared := map[edge]bool{}
 	for e, causes := range g.causes {
 		if e.Kind != KindMount || len(causes) < 2 && !g.troubled(e) {
 			continue
 		}
 		g.causes[e] = slices.DeleteFunc(causes, func(c Entity) bool {
 			innocent := c.Kind == KindSuperblock && len(g.subjects[c]) == 0 && len(g.causes[c]) == 0
-			if innocent {
-				g.effects[c] = slices.DeleteFunc(g.effects[c], func(x Entity) bool { return x == e })
-			}
+			cleared[edge{e, c}] = innocent
 			return innocent
 		})
+	}
+	for c, effects := range g.effects {
+		g.effects[c] = slices.DeleteFunc(effects, func(e Entity) bool { return cleared[edge{e, c}] })
 	}
 }
 
@@ -91,49 +100,80 @@ func (g *graph) name(e Entity) string {
 
 // edge adds "effect is bad because of cause" once, and what explains the cause in turn.
 func (g *graph) edge(effect, cause Entity) {
-	if effect == cause || slices.Contains(g.causes[effect], cause) || g.explains(effect, cause) {
+	if effect == cause || g.edges[edge{effect, cause}] || g.explains(effect, cause) {
 		return
 	}
+	g.edges[edge{effect, cause}] = true
 	g.causes[effect] = append(g.causes[effect], cause)
 	g.effects[cause] = append(g.effects[cause], effect)
-	for _, deeper := range g.model.Causes(cause) {
-		g.edge(cause, deeper)
+	g.explain(cause)
+	g.explain(effect)
+}
+
+// explain adds what explains an entity by what it is, once.
+func (g *graph) explain(e Entity) {
+	if g.explained[e] {
+		return
 	}
-	for _, deeper := range g.model.Causes(effect) {
-		g.edge(effect, deeper)
+	g.explained[e] = true
+	for _, deeper := range g.model.Causes(e) {
+		g.edge(e, deeper)
 	}
 }
 
 // troubled says whether a finding worse than information is about an entity.
 func (g *graph) troubled(e Entity) bool {
-	return slices.ContainsFunc(g.subjects[e], func(i int) bool { return g.findings[i].Severity.Rank() > Info.Rank() })
+	return g.worst[e] > Info.Rank()
 }
 
-// explains says whether root already is an effect of e: an edge would close a circle.
+// explains says whether root already is an effect of e: an edge would close a circle. It is looked for from both ends in
+// turn, an edge at a time: where one thing has thousands of causes or effects, the way from the other end soon ends.
 func (g *graph) explains(e, root Entity) bool {
-	seen := map[Entity]bool{}
-	var walk func(Entity) bool
-	walk = func(at Entity) bool {
-		if at == e {
-			return true
+	up, down := search{ways: [][]Entity{g.causes[root]}}, search{ways: [][]Entity{g.effects[e]}}
+	for {
+		if found, end := up.step(g.causes, e); found || end {
+			return found
 		}
-		if seen[at] {
-			return false
+		if found, end := down.step(g.effects, root); found || end {
+			return found
 		}
-		seen[at] = true
-		return slices.ContainsFunc(g.causes[at], walk)
 	}
-	return walk(root)
+}
+
+// A search goes through the graph, depth first. Its ways are what is next to entities that it has been at.
+type search struct {
+	ways [][]Entity
+	seen map[Entity]bool
+}
+
+// step visits one entity and says whether that is what is wanted, or that there is none left.
+func (s *search) step(next map[Entity][]Entity, want Entity) (found, end bool) {
+	for len(s.ways) > 0 && len(s.ways[len(s.ways)-1]) == 0 {
+		s.ways = s.ways[:len(s.ways)-1]
+	}
+	if len(s.ways) == 0 {
+		return false, true
+	}
+	top := &s.ways[len(s.ways)-1]
+	at := (*top)[0]
+	*top = (*top)[1:]
+	if s.seen == nil {
+		s.seen = map[Entity]bool{}
+	}
+	if !s.seen[at] {
+		s.seen[at] = true
+		s.ways = append(s.ways, next[at])
+	}
+	return at == want, false
 }
 
 // Causes are the entities that explain e by what they are, not by a finding.
 func (m *Model) Causes(e Entity) []Entity {
 	switch e.Kind {
 	case KindGoroutine:
-		for _, j := range m.joins {
-			if GoroutineEntity(j.Goroutine) == e {
-				return []Entity{ThreadEntity(j.Thread)}
-			}
+		id, err := strconv.ParseInt(e.ID, 10, 64)
+		if j := m.ThreadOf(anyDump, id); err == nil && j != nil {
+			return []Entity{ThreadEntity(j.Thread)}
 		}
 	case KindThread:
 		if t, ok := m.threadByID(e.ID); ok {
@@ -157,7 +197,7 @@ func (m *Model) Causes(e Entity) []Entity {
 // waits for a lock there is, if another thread, which may hold it, waits for that mount.
 func (m *Model) waitedFor(t procs.Thread) []Entity {
 	list := m.MountsOf(t.Device)
-	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t, list[0]) {
+	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t) {
 		return m.detachedFor(t)
 	}
 	if m.Answered(t.Device) {
@@ -172,34 +212,27 @@ func (m *Model) waitedFor(t procs.Thread) []Entity {
 // detachedFor is the superblock of a FUSE file system that is in no mount table, where a thread waits for one and it is the
 // only one that anybody waits for: then what lies at its path now is not what the thread is in.
 func (m *Model) detachedFor(t procs.Thread) []Entity {
-	if h := m.evidence.Held; h != nil && t.Wait.Kind == procs.WaitFUSE {
-		for _, s := range h.Servers {
-			if s.Detached && s.OnlyWaiting {
-				return []Entity{{KindSuperblock, s.Device}}
-			}
-		}
+	if device := m.index.detachedFUSE; device != "" && t.Wait.Kind == procs.WaitFUSE {
+		return []Entity{{KindSuperblock, device}}
 	}
 	return nil
 }
 
 // waitsBehind says whether a thread waits for a lock of a file system that another thread waits for.
-func (m *Model) waitsBehind(t procs.Thread, mount mounts.Mount) bool {
-	for i := range m.evidence.Threads {
-		other := &m.evidence.Threads[i]
-		if t.Wait.Kind == procs.WaitFSLock && other.Device == t.Device && !other.Gone && WaitsFor(other.Wait, mount) {
-			return true
-		}
-	}
-	return false
+func (m *Model) waitsBehind(t procs.Thread) bool {
+	return t.Wait.Kind == procs.WaitFSLock && m.index.waitedOn[t.Device]
 }
 
-// roots are the entities at the end of all causes of e; e itself if nothing explains it.
+// maxRoots is under how many root causes one finding stands. The others are named by the finding itself.
+const maxRoots = 100
+
+// roots are the entities at the end of all causes of e, the first of them if there are many; e itself if nothing explains it.
 func (g *graph) roots(e Entity) []Entity {
 	var found []Entity
 	seen := map[Entity]bool{}
 	var walk func(Entity)
 	walk = func(at Entity) {
-		if seen[at] {
+		if seen[at] || len(found) == maxRoots {
 			return
 		}
 		seen[at] = true
@@ -244,67 +277,37 @@ func diagnose(m *Model, findings []Finding) []Diagnosis {
 	return diagnoses
 }
 
-// together puts processes that explain nothing but what another one explains, too, beside that one: what ten processes hold
-// is one thing that is wrong. The steps for all of them are in the same findings. Of each root that stands for itself it
-// gives the others.
-func together(roots []Entity, members map[Entity][]int) map[Entity][]Entity {
-	within := func(a, b Entity) bool {
-		return !slices.ContainsFunc(members[a], func(i int) bool { return !slices.Contains(members[b], i) })
-	}
-	var heads []Entity
-	for i, root := range roots {
-		beside := false
-		for j, other := range roots {
-			beside = beside || i != j && root.Kind == KindProcess && other.Kind == KindProcess && within(root, other) && (j < i || !within(other, root))
-		}
-		if !beside {
-			heads = append(heads, root)
-		}
-	}
-	found := map[Entity][]Entity{}
-	for _, head := range heads {
-		found[head] = nil
-	}
-	for _, root := range roots {
-		if _, apart := found[root]; apart {
-			continue
-		}
-		at := slices.IndexFunc(heads, func(head Entity) bool { return head.Kind == KindProcess && within(root, head) })
-		found[heads[at]] = append(found[heads[at]], root)
-	}
-	return found
-}
-
 func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 	chain := g.chain(root)
 	head := g.headline(chain, members)
+	pods := map[string]bool{}
 	d := Diagnosis{
 		Severity: head.Severity, Confidence: head.Confidence, ConfidenceWhy: head.ConfidenceWhy,
 		Title: head.Title, Root: root, Chain: []Link{}, Pods: []AffectedPod{}, Findings: []int{}, Remedies: []Remedy{},
 	}
-	onChain := map[Entity]bool{}
-	for _, e := range chain {
-		onChain[e] = true
+	onChain := map[Entity]int{}
+	for i, e := range chain {
+		onChain[e] = i
 		d.Chain = append(d.Chain, Link{e.Kind, e.ID, g.model.Describe(e)})
 	}
 	if len(also) > 0 {
-		d.Chain[0].Text += ", and " + Plural(len(also), "other process") + ": " + ids(also)
+		d.Chain[0].Text += ", and " + Plural(len(also), "other "+string(root.Kind)) + ": " + ids(also)
 	}
 	sorting.Stable(members, func(a, b int) int { // along the chain first, then in order
-		return cmp.Compare(position(chain, g.findings[a].Subject), position(chain, g.findings[b].Subject))
+		return cmp.Compare(position(onChain, g.findings[a].Subject), position(onChain, g.findings[b].Subject))
 	})
 	for _, i := range members {
 		f := g.findings[i]
 		d.Findings = append(d.Findings, i)
-		if onChain[f.Subject] {
+		if _, on := onChain[f.Subject]; on {
 			d.Since = earlier(d.Since, f.Since)
 			if f.Severity == d.Severity && f.Confidence.rank() < d.Confidence.rank() {
 				d.Confidence, d.ConfidenceWhy = f.Confidence, f.ConfidenceWhy
 			}
 		}
-		d.addPods(g.model, f.Pods)
+		d.addPods(g.model, pods, f.Pods)
 		if f.Subject.Kind == KindPod {
-			d.addPods(g.model, []string{f.Subject.ID})
+			d.addPods(g.model, pods, []string{f.Subject.ID})
 		}
 	}
 	d.Remedies = g.remedies(head, members)
@@ -325,8 +328,8 @@ func ids(list []Entity) string {
 	return strings.Join(names, ", ")
 }
 
-func position(chain []Entity, e Entity) int {
-	if i := slices.Index(chain, e); i >= 0 {
+func position(chain map[Entity]int, e Entity) int {
+	if i, ok := chain[e]; ok {
 		return i
 	}
 	return len(chain)
@@ -339,53 +342,23 @@ func earlier(a, b *time.Time) *time.Time {
 	return a
 }
 
-func (d *Diagnosis) addPods(m *Model, uids []string) {
+func (d *Diagnosis) addPods(m *Model, listed map[string]bool, uids []string) {
 	for _, uid := range uids {
-		if !slices.ContainsFunc(d.Pods, func(p AffectedPod) bool { return p.UID == uid }) {
+		if !listed[uid] {
+			listed[uid] = true
 			d.Pods = append(d.Pods, m.Pod(uid))
 		}
 	}
 }
 
-// chain is the longest way from a root to a symptom; among equally long ones the one that comes first in the order of
-// the findings, which is that of severity.
-func (g *graph) chain(root Entity) []Entity {
-	var best []Entity
-	var walk func(path []Entity)
-	walk = func(path []Entity) {
-		at := path[len(path)-1]
-		if g.weight(path) > g.weight(best) {
-			best = slices.Clone(path)
-		}
-		for _, effect := range g.effects[at] {
-			walk(append(path, effect))
-		}
-	}
-	walk([]Entity{root})
-	return best
-}
-
-// weight prefers ways that reach the worst finding, then long ones.
-func (g *graph) weight(path []Entity) int {
-	worst := 0
-	for _, e := range path {
-		for _, i := range g.subjects[e] {
-			worst = max(worst, g.findings[i].Severity.Rank())
-		}
-	}
-	return worst*1000 + len(path)
-}
-
 // headline is the finding that gives the diagnosis its title: of the worst the one farthest from the root, since that
 // is what people complain about, and its title names the cause.
 func (g *graph) headline(chain []Entity, members []int) Finding {
-	best := members[0]
-	at := func(i int) int {
-		if p := slices.Index(chain, g.findings[i].Subject); p >= 0 {
-			return p
-		}
-		return -1
+	best, place := members[0], map[Entity]int{}
+	for i, e := range chain {
+		place[e] = i + 1
 	}
+	at := func(i int) int { return place[g.findings[i].Subject] }
 	for _, i := range members[1:] {
 		a, b := g.findings[i], g.findings[best]
 		if c := cmp.Compare(a.Severity.Rank(), b.Severity.Rank()); c > 0 || c == 0 && at(i) > at(best) {
@@ -401,9 +374,10 @@ func (g *graph) remedies(head Finding, members []int) []Remedy {
 	for _, i := range members {
 		all = append(all, g.findings[i].Remedies...)
 	}
-	steps := []Remedy{}
+	steps, taken := []Remedy{}, map[Remedy]bool{}
 	for _, r := range all {
-		if !slices.ContainsFunc(steps, func(s Remedy) bool { return s.Command == r.Command && s.Stage == r.Stage }) {
+		if key := (Remedy{Command: r.Command, Stage: r.Stage}); !taken[key] {
+			taken[key] = true
 			steps = append(steps, r)
 		}
 	}

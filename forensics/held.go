@@ -246,15 +246,10 @@ func operands(command []string) []string {
 
 // Servers lists the processes that serve a superblock.
 func (m *Model) Servers(device string) []FUSEServer {
-	var found []FUSEServer
-	if h := m.evidence.Held; h != nil {
-		for _, s := range h.Servers {
-			if s.Device == device {
-				found = append(found, s)
-			}
-		}
+	if m.evidence.Held == nil {
+		return nil
 	}
-	return found
+	return pick(m.evidence.Held.Servers, m.index.serversOf[device])
 }
 
 // ServerTrouble says what is wrong with a process that serves a file system: it is stopped, has ended or itself waits in
@@ -273,8 +268,9 @@ func (m *Model) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
 	if strings.Contains(p.Cgroup, "/") && m.frozen(pid) {
 		return "is frozen by its cgroup", nil
 	}
-	for i, t := range m.evidence.Threads {
-		if t.PID == pid && !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
+	for _, i := range m.index.threadsOf[pid] {
+		t := m.evidence.Threads[i]
+		if !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
 			seconds, _ := m.Waited(t)
 			if seconds >= cmp.Or(m.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || m.waitsForHung(t) {
 				return "is itself blocked: it " + DescribeWait(t), &m.evidence.Threads[i]
@@ -294,8 +290,9 @@ func (m *Model) waitsForHung(t procs.Thread) bool {
 
 // frozen says whether a thread of a process was seen in the freezer.
 func (m *Model) frozen(pid int) bool {
-	return slices.ContainsFunc(m.evidence.Threads, func(t procs.Thread) bool {
-		return t.PID == pid && !t.Gone && t.Wait.Kind == procs.WaitFreezer
+	return slices.ContainsFunc(m.index.threadsOf[pid], func(i int32) bool {
+		t := &m.evidence.Threads[i]
+		return !t.Gone && t.Wait.Kind == procs.WaitFreezer
 	})
 }
 
@@ -318,12 +315,8 @@ func (m *Model) servedBadly(device string) []Entity {
 // CopiesOf lists the mounts that somebody uses, and by which a mount is busy, since propagation ties them to it.
 func (m *Model) CopiesOf(mountID int) []mounts.Copy {
 	copies := []mounts.Copy{}
-	if h := m.evidence.Held; h != nil && mountID != 0 {
-		for _, c := range h.Copies {
-			if c.Of == mountID {
-				copies = append(copies, c)
-			}
-		}
+	if h := m.evidence.Held; h != nil {
+		copies = append(copies, pick(h.Copies, m.index.copiesOf[mountID])...)
 	}
 	return copies
 }
@@ -346,22 +339,20 @@ func (m *Model) busyBy(mountID int) map[int]bool {
 	return ids
 }
 
+// at is where mounts are in an index.
+func (m *Model) at(index map[int][]int32, ids map[int]bool) []int32 {
+	var lists [][]int32
+	for id := range ids {
+		lists = append(lists, index[id])
+	}
+	return merged(lists...)
+}
+
 // HeldBy lists who holds a mount, or one of its copies: the processes, and what in the kernel uses the mount.
 func (m *Model) HeldBy(mountID int) (holders []procs.Holder, kernel []mounts.KernelUser) {
 	h := m.evidence.Held
 	if h == nil {
 		return nil, nil
 	}
-	ids := m.busyBy(mountID)
-	for _, p := range h.Holders {
-		if ids[p.MountID] {
-			holders = append(holders, p)
-		}
-	}
-	for _, k := range h.Kernel {
-		if k.MountID == mountID {
-			kernel = append(kernel, k)
-		}
-	}
-	return holders, kernel
+	return pick(h.Holders, m.at(m.index.holdersOf, m.busyBy(mountID))), pick(h.Kernel, m.index.kernelOf[mountID])
 }

@@ -22,71 +22,141 @@ type Join struct {
 // joinGoroutines pairs goroutines and threads whose system call and pointer arguments are the same. A pair counts only
 // if it is the only one for both sides.
 func joinGoroutines(e *Evidence) []Join {
+	waiting := make([][]call, len(e.Dumps))
+	shapes := map[shape]bool{}
+	for i := range e.Dumps {
+		waiting[i] = callsOf(&e.Dumps[i])
+		for _, c := range waiting[i] {
+			shapes[c.shape] = true
+		}
+	}
+	in := map[callOf][]int32{} // threads by what a goroutine in the same call knows of it
+	for i := range e.Threads {
+		t := &e.Threads[i]
+		for s := range shapes {
+			if key, ok := s.key(t.Syscall); ok {
+				in[callOf{0, key}] = append(in[callOf{0, key}], int32(i))
+				if t.PID != 0 {
+					in[callOf{t.PID, key}] = append(in[callOf{t.PID, key}], int32(i))
+				}
+			}
+		}
+	}
 	var joins []Join
-	for i, d := range e.Dumps {
-		joins = append(joins, joinDump(i, d, e.Threads)...)
+	for i, list := range waiting {
+		joins = append(joins, joinDump(i, &e.Dumps[i], list, in, e.Threads)...)
 	}
 	return joins
 }
 
-func joinDump(index int, d Dump, threads []procs.Thread) []Join {
-	var found []Join
-	goroutines, tids := map[int64]int{}, map[int]int{}
-	for _, g := range d.Goroutines {
-		call, ok := g.Syscall()
-		if !ok || g.ID == 0 {
-			continue
-		}
-		for _, t := range threads {
-			if t.Syscall == nil || d.PID != 0 && d.PID != t.PID {
-				continue
-			}
-			pointer, pointers := samePointers(call, *t.Syscall)
-			// Heaps of two processes of one program may look alike: without a pid one equal pointer is not enough.
-			if pointers == 0 || d.PID == 0 && pointers < 2 {
-				continue
-			}
-			goroutines[g.ID]++
-			tids[t.TID]++
-			found = append(found, Join{
-				Dump: index, Goroutine: g.ID, Thread: t, Pointer: pointer, Certain: d.PID != 0,
-			})
-		}
-	}
-	unique := found[:0]
-	for _, j := range found {
-		if goroutines[j.Goroutine] == 1 && tids[j.Thread.TID] == 1 {
-			unique = append(unique, j)
-		}
-	}
-	return unique
+// callOf is a call of a process, or of any (0).
+type callOf struct {
+	pid int
+	key callKey
 }
 
-// samePointers compares the system call of a goroutine with that of a thread. It returns the first equal pointer and
-// the number of equal pointers, 0 if anything differs that both know.
-func samePointers(g stackdump.Syscall, t procs.Syscall) (first string, pointers int) {
-	if t.Number < 0 || g.Number != uint64(t.Number) {
-		return "", 0
+func joinDump(index int, d *Dump, waiting []call, in map[callOf][]int32, threads []procs.Thread) []Join {
+	like, shapes := map[callKey]int{}, map[shape]bool{}
+	for _, c := range waiting {
+		like[c.callKey]++
+		shapes[c.shape] = true
 	}
-	for i, word := range g.Args {
-		if i >= len(t.Args) {
-			break
+	var found []Join
+	for _, c := range waiting {
+		same := in[callOf{d.PID, c.callKey}]
+		if len(same) != 1 {
+			continue
 		}
+		t := threads[same[0]]
+		goroutines := 0
+		for s := range shapes {
+			if key, ok := s.key(t.Syscall); ok {
+				goroutines += like[key]
+			}
+		}
+		if goroutines == 1 {
+			found = append(found, Join{Dump: index, Goroutine: c.goroutine, Thread: t, Pointer: t.Syscall.Args[c.first], Certain: d.PID != 0})
+		}
+	}
+	return found
+}
+
+// callsOf are the system calls of the goroutines of a dump by which they can be told.
+func callsOf(d *Dump) []call {
+	need := 1
+	if d.PID == 0 { // heaps of two processes of one program may look alike: one equal pointer is not enough
+		need = 2
+	}
+	var calls []call
+	for i := range d.Goroutines {
+		if c, ok := newCall(&d.Goroutines[i]); ok && c.pointers >= need {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// A call is a system call as a goroutine knows it. Two goroutines in calls of one key cannot be told apart.
+type call struct {
+	callKey
+	goroutine int64
+	first     int // the first argument that is a pointer
+	pointers  int
+}
+
+// A callKey is a call and the arguments that are known, 0 for the others.
+type callKey struct {
+	shape shape
+	args  [6]uint64
+}
+
+// A shape is a system call by its number and which arguments are known for certain. There are few of them.
+type shape struct {
+	number uint64
+	known  [6]bool
+}
+
+func newCall(g *stackdump.Goroutine) (call, bool) {
+	s, ok := g.Syscall()
+	if !ok || g.ID == 0 {
+		return call{}, false
+	}
+	c := call{goroutine: g.ID, callKey: callKey{shape: shape{number: s.Number}}}
+	for i, word := range s.Args[:min(len(s.Args), len(c.args))] {
 		if !word.Known || word.Uncertain {
 			continue
 		}
-		value, err := strconv.ParseUint(t.Args[i], 0, 64)
-		if err != nil || value != word.Value {
-			return "", 0
-		}
-		if isPointer(value) {
-			if pointers == 0 {
-				first = t.Args[i]
+		c.shape.known[i], c.args[i] = true, word.Value
+		if isPointer(word.Value) {
+			if c.pointers == 0 {
+				c.first = i
 			}
-			pointers++
+			c.pointers++
 		}
 	}
-	return first, pointers
+	return c, true
+}
+
+// key is the key that a goroutine has which is in a thread's system call and knows so much of it.
+func (s shape) key(t *procs.Syscall) (key callKey, ok bool) {
+	if t == nil || t.Number < 0 || uint64(t.Number) != s.number {
+		return key, false
+	}
+	key.shape = s
+	for i, known := range s.known {
+		if !known {
+			continue
+		}
+		if i >= len(t.Args) {
+			return key, false
+		}
+		value, err := strconv.ParseUint(t.Args[i], 0, 64)
+		if err != nil {
+			return key, false
+		}
+		key.args[i] = value
+	}
+	return key, true
 }
 
 // isPointer leaves out small numbers (descriptors, flags, lengths) and negative ones (AT_FDCWD): user space ends

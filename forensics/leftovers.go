@@ -1,10 +1,12 @@
 package forensics
 
 import (
+	"path"
 	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // settled is how long nothing must have changed in a pod's directory before its staying is held against the kubelet:
@@ -35,10 +37,26 @@ func (m *Model) Leftovers(d kubelet.PodDir) []kubelet.Leftover {
 
 // pointsBelow lists the mount points at or below a pod's directory, from all tables.
 func (m *Model) pointsBelow(d kubelet.PodDir) []string {
+	all := m.index.points()
+	dir := path.Clean(d.Path)
+	if dir == "/" {
+		return slices.Clone(all)
+	}
 	points := []string{}
-	for _, index := range m.tables {
-		for _, mount := range index.Below(d.Path) {
-			points = append(points, mount.MountPoint)
+	if _, ok := slices.BinarySearch(all, dir); ok {
+		points = append(points, dir)
+	}
+	from, _ := slices.BinarySearch(all, dir+"/")
+	to, _ := slices.BinarySearch(all, dir+"0") // "0" follows "/"
+	return append(points, all[from:to]...)
+}
+
+// allPoints are the mount points of all tables, sorted, each once.
+func (m *Model) allPoints() []string {
+	points := []string{}
+	for _, table := range append([]mounts.Table{m.evidence.Mounts}, m.evidence.Namespaces...) {
+		for i := range table.Mounts {
+			points = append(points, table.Mounts[i].MountPoint)
 		}
 	}
 	slices.Sort(points)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
-	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
 // PodState says whether a pod that left traces on the node still exists.
@@ -114,9 +113,7 @@ func (m *Model) namesInLogs(pods map[string]podFacts) {
 
 // goesByLog says whether the kubelet's log shows a deletion that has not ended.
 func (m *Model) goesByLog(uid string) bool {
-	return m.evidence.Logs != nil && slices.ContainsFunc(m.evidence.Logs.Deletions, func(d logs.Deletion) bool {
-		return d.PodUID == uid && !d.Done && (d.Proven || len(d.Complaints) > 0)
-	})
+	return len(m.index.deletionsOf[uid]) > 0
 }
 
 // PodName is the namespace and name of a pod as far as any source knows them.
@@ -168,16 +165,16 @@ func (m *Model) PodState(uid string) (PodState, string) {
 	if m.goesByLog(uid) {
 		return PodTerminating, "the kubelet's log shows a deletion that has not ended"
 	}
-	if whole, why := m.wholePodList(); !whole {
-		return PodUnknown, "the kubelet's list of pods was not read: " + why
+	if seen := m.index.podsSeen; !seen.ok {
+		return PodUnknown, "the kubelet's list of pods was not read: " + seen.why
 	}
 	return PodUnknown, "the kubelet lists no pod at all, which proves nothing"
 }
 
 // wholePodList says whether the kubelet's list was read to its end: what a part of it lacks may well exist.
-func (m *Model) wholePodList() (bool, string) {
-	ok, why := m.evidence.Saw(SourceKubeletPods)
-	cut := slices.ContainsFunc(m.evidence.Coverage, func(s Source) bool {
+func (e *Evidence) wholePodList() (bool, string) {
+	ok, why := e.Saw(SourceKubeletPods)
+	cut := slices.ContainsFunc(e.Coverage, func(s Source) bool {
 		return s.Source == SourceKubeletPods && s.Status == SourceTruncated
 	})
 	if cut {
@@ -189,7 +186,7 @@ func (m *Model) wholePodList() (bool, string) {
 // listedPods are the UIDs in the kubelet's own list, those of mirror pods included, and how many pods that are; nil if
 // the list is not whole, or empty.
 func (m *Model) listedPods() (listed map[string]bool, n int) {
-	if whole, _ := m.wholePodList(); !whole {
+	if !m.index.podsSeen.ok {
 		return nil, 0
 	}
 	for _, p := range m.evidence.Pods {
@@ -213,10 +210,11 @@ func (m *Model) Listed(uid string) bool { return m.listed[uid] }
 
 // sawLife says whether cgroups and processes were seen, which a terminating pod still has.
 func (m *Model) sawLife() (bool, string) {
-	for _, source := range []string{SourceProcesses, SourceCgroups} {
-		if ok, why := m.evidence.Saw(source); !ok {
-			return false, source + " were not seen: " + why
-		}
+	switch x := &m.index; {
+	case !x.processesSeen.ok:
+		return false, SourceProcesses + " were not seen: " + x.processesSeen.why
+	case !x.cgroupsSeen.ok:
+		return false, SourceCgroups + " were not seen: " + x.cgroupsSeen.why
 	}
 	return true, ""
 }

@@ -27,12 +27,14 @@ type Model struct {
 	health   map[string]mounts.Health
 	joins    []Join
 	threads  map[threadID]procs.Thread
-	running  map[threadID]int // the join of a thread, as an index
+	running  map[threadID]int    // the join of a thread, as an index
+	joined   map[goroutineID]int // that of a goroutine
 	process  map[int]procs.Process
 	pods     map[string]podFacts
 	listed   map[string]bool // by the kubelet, listedCount pods; nil if its list is not whole, or empty
 
 	listedCount int
+	index       index
 }
 
 type threadID struct{ pid, tid int }
@@ -42,7 +44,7 @@ func NewModel(e *Evidence) *Model {
 	m := &Model{
 		evidence: e, host: e.Mounts.Index(), tables: map[uint64]*mounts.Index{},
 		byDevice: map[string][]mounts.Mount{}, byPod: map[string][]mounts.Mount{}, health: map[string]mounts.Health{}, leaks: map[int]LeakedMount{},
-		threads: map[threadID]procs.Thread{}, running: map[threadID]int{}, process: map[int]procs.Process{},
+		threads: map[threadID]procs.Thread{}, running: map[threadID]int{}, joined: map[goroutineID]int{}, process: map[int]procs.Process{},
 	}
 	m.tables[e.Mounts.Namespace] = m.host
 	for i := range e.Namespaces {
@@ -74,11 +76,14 @@ func NewModel(e *Evidence) *Model {
 	for _, p := range e.Processes {
 		m.process[p.PID] = p
 	}
+	m.index = newIndex(m)
 	m.pods = m.livePods()
 	m.listed, m.listedCount = m.listedPods()
 	m.joins = joinGoroutines(e)
 	for i, j := range slices.Backward(m.joins) { // the first counts
 		m.running[threadID{j.Thread.PID, j.Thread.TID}] = i
+		m.joined[goroutineID{j.Dump, j.Goroutine}] = i
+		m.joined[goroutineID{anyDump, j.Goroutine}] = i
 	}
 	return m
 }
@@ -116,12 +121,8 @@ func (m *Model) Mount(id int) (mounts.Mount, bool) {
 	if mount, ok := m.host.ByID(id); ok {
 		return mount, true
 	}
-	for i := range m.evidence.Namespaces {
-		if mount, ok := m.tables[m.evidence.Namespaces[i].Namespace].ByID(id); ok {
-			return mount, true
-		}
-	}
-	return mounts.Mount{}, false
+	mount, ok := m.index.elsewhere[id]
+	return mount, ok
 }
 
 // MountsOf lists the mounts of a superblock, the host's first.
@@ -147,10 +148,8 @@ func (m *Model) Joins() []Join { return m.joins }
 
 // ThreadOf finds the thread that a goroutine is, nil if that is not known.
 func (m *Model) ThreadOf(dump int, goroutine int64) *Join {
-	for i := range m.joins {
-		if m.joins[i].Dump == dump && m.joins[i].Goroutine == goroutine {
-			return &m.joins[i]
-		}
+	if i, ok := m.joined[goroutineID{dump, goroutine}]; ok {
+		return &m.joins[i]
 	}
 	return nil
 }
@@ -262,7 +261,9 @@ func (m *Model) KubeletName() string {
 
 // KubeletVersion is the version without v ("1.34.4"), from the kubelet itself or else from a dump or its log; "" if
 // unknown.
-func (m *Model) KubeletVersion() string {
+func (m *Model) KubeletVersion() string { return m.index.kubeletVersion() }
+
+func (m *Model) findKubeletVersion() string {
 	if k := m.evidence.Kubelet; k != nil && k.Version != "" {
 		return k.Version
 	}
@@ -303,10 +304,8 @@ func GoroutineEntity(id int64) Entity { return Entity{KindGoroutine, strconv.For
 
 // PodDir finds a pod's directory.
 func (m *Model) PodDir(uid string) (kubelet.PodDir, bool) {
-	for _, d := range m.evidence.PodDirs {
-		if d.UID == uid {
-			return d, true
-		}
+	if at := m.index.podDirOf[uid]; len(at) > 0 {
+		return m.evidence.PodDirs[at[0]], true
 	}
 	return kubelet.PodDir{}, false
 }

@@ -22,7 +22,7 @@ const (
 // Init finds the first process of a sandbox or container. The pid alone is no proof, since pids are used again: the
 // recorded start has to be the same, or else its cgroup has to name the container.
 func (m *Model) Init(id string, t containers.Task) (procs.Process, InitState) {
-	if ok, _ := m.evidence.Saw(SourceProcesses); !ok || t.InitPID == 0 {
+	if !m.index.processesSeen.ok || t.InitPID == 0 {
 		return procs.Process{}, InitUnknown
 	}
 	p, ok := m.process[t.InitPID]
@@ -51,35 +51,27 @@ func (m *Model) eachTask(visit func(id, podUID string, t containers.Task)) {
 
 // ContainerName is what a person calls a container: "name of its pod/its own", as far as is known.
 func (m *Model) ContainerName(id string) string {
-	for i := range m.evidence.Containers {
-		if c := &m.evidence.Containers[i]; c.ID == id && c.Name != "" {
-			return c.Name
+	for _, i := range m.index.containersOf[id] {
+		if name := m.evidence.Containers[i].Name; name != "" {
+			return name
 		}
 	}
-	for i := range m.evidence.Sandboxes {
-		if m.evidence.Sandboxes[i].ID == id {
-			return "sandbox"
-		}
+	if len(m.index.sandboxesOf[id]) > 0 {
+		return "sandbox"
 	}
 	return ""
 }
 
 // ProcessesOf lists the processes in the cgroup of a pod, by pid.
 func (m *Model) ProcessesOf(podUID string) []procs.Process {
-	var found []procs.Process
-	for _, p := range m.evidence.Processes {
-		if podUID != "" && p.PodUID == podUID {
-			found = append(found, p)
-		}
-	}
-	return found
+	return pick(m.evidence.Processes, m.index.processesOf[podUID])
 }
 
 // WaitsOf lists the waiting threads of a process that were not seen to go on.
 func (m *Model) WaitsOf(pid int) []procs.Thread {
 	var found []procs.Thread
-	for _, t := range m.evidence.Threads {
-		if t.PID == pid && !t.Gone {
+	for _, t := range pick(m.evidence.Threads, m.index.threadsOf[pid]) {
+		if !t.Gone {
 			found = append(found, t)
 		}
 	}
@@ -95,8 +87,8 @@ var nestedPod = regexp.MustCompile(`[0-9a-f]{64}(?:\.scope)?/.*pod[0-9a-f]{8}`)
 // said, "" if it can.
 func (m *Model) LeftCgroups() (left []containers.PodCgroup, why string) {
 	if m.listed == nil {
-		if whole, why := m.wholePodList(); !whole {
-			return nil, "the kubelet's list of pods was not read: " + why
+		if seen := m.index.podsSeen; !seen.ok {
+			return nil, "the kubelet's list of pods was not read: " + seen.why
 		}
 		return nil, "the kubelet lists no pod at all, which proves nothing"
 	}

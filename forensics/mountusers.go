@@ -76,7 +76,7 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 		Calls: []MountCall{}, CallsElsewhere: []MountCall{}, Copies: m.CopiesOf(mount.ID),
 	}
 	ids := m.busyBy(mount.ID)
-	for _, t := range m.evidence.Threads {
+	for _, t := range pick(m.evidence.Threads, merged(m.at(m.index.threadsAt, ids), m.index.threadsIn[mount.Device])) {
 		list := &u.Calls
 		switch {
 		case t.Gone || t.MountID == 0:
@@ -94,7 +94,7 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 		return u
 	}
 	others := map[uint64]bool{}
-	for _, holder := range h.Holders {
+	for _, holder := range pick(h.Holders, merged(m.at(m.index.holdersOf, ids), m.index.holdersIn[mount.Device], m.index.byPathAt[mount.MountPoint])) {
 		switch {
 		case ids[holder.MountID], holder.ByPath && m.stacked(holder.MountID, mount):
 			u.Holders = append(u.Holders, m.HolderProcess(holder))
@@ -106,23 +106,25 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	for _, c := range u.Copies {
 		others[c.Namespace] = others[c.Namespace] || c.Namespace != m.evidence.Mounts.Namespace
 	}
-	for _, k := range h.Kernel {
-		if k.MountID == mount.ID {
-			u.Kernel = append(u.Kernel, k)
-		}
-	}
-	for _, l := range h.Leaked {
-		if l.Mount.Device == mount.Device && l.Mount.ID != mount.ID {
+	u.Kernel = append(u.Kernel, pick(h.Kernel, m.index.kernelOf[mount.ID])...)
+	for _, l := range pick(h.Leaked, m.index.leakedIn[mount.Device]) {
+		if l.Mount.ID != mount.ID {
 			u.Leaked = append(u.Leaked, l)
 			others[l.Namespace] = true
 		}
 	}
-	apart := map[uint64][]string{}
-	for _, l := range h.Apart {
-		if l.Mount.Device == mount.Device && l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
-			if !slices.Contains(apart[l.Namespace], l.Mount.MountPoint) { // several may be stacked
+	type place struct {
+		namespace uint64
+		point     string
+	}
+	apart, listed := map[uint64][]string{}, map[place]bool{}
+	for _, l := range pick(h.Apart, m.index.apartIn[mount.Device]) {
+		if l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
+			at := place{l.Namespace, l.Mount.MountPoint}
+			if !listed[at] { // several may be stacked
 				apart[l.Namespace] = append(apart[l.Namespace], l.Mount.MountPoint)
 			}
+			listed[at] = true
 			others[l.Namespace] = true
 		}
 	}
@@ -155,13 +157,7 @@ func (m *Model) HolderProcess(h procs.Holder) HolderProcess {
 	if !ok {
 		return HolderProcess{Holder: h, UID: -1, Command: []string{}}
 	}
-	user := ""
-	if held := m.evidence.Held; held != nil {
-		if at := slices.IndexFunc(held.Users, func(u User) bool { return u.UID == p.UID }); at >= 0 {
-			user = held.Users[at].Name
-		}
-	}
-	return HolderProcess{h, p.UID, user, p.Comm, p.Command, p.PodUID, p.ContainerID}
+	return HolderProcess{h, p.UID, m.index.userNames[p.UID], p.Comm, p.Command, p.PodUID, p.ContainerID}
 }
 
 // IsElsewhere says whether a mount namespace is known and another one than the host's: paths in it are none of the host.
@@ -171,40 +167,83 @@ func (m *Model) IsElsewhere(ns uint64) bool {
 
 // Namespace says who keeps a mount namespace alive.
 func (m *Model) Namespace(ns uint64) NamespaceProcesses {
+	n, ok := m.index.namespaces()[ns]
+	if !ok {
+		n = emptyNamespace(ns)
+	}
+	return n
+}
+
+func emptyNamespace(ns uint64) NamespaceProcesses {
+	return NamespaceProcesses{Namespace: ns, PIDs: []int{}, HeldBy: []int{}, MountedAt: []string{}, Pods: []string{}, Commands: []string{}}
+}
+
+// allNamespaces says of all mount namespaces who keeps them alive: a pod can have many processes, and many mounts in theirs.
+func (m *Model) allNamespaces() map[uint64]NamespaceProcesses {
+	found := map[uint64]NamespaceProcesses{}
+	for ns, at := range m.index.processesIn {
+		found[ns] = namespaceOf(ns, pick(m.evidence.Processes, at))
+	}
+	h := m.evidence.Held
+	if h == nil {
+		return found
+	}
+	for ns := range m.index.descriptorsOf {
+		m.addKeepers(found, ns)
+	}
+	for ns := range m.index.pinnedOf {
+		m.addKeepers(found, ns)
+	}
+	return found
+}
+
+func namespaceOf(ns uint64, processes []procs.Process) NamespaceProcesses {
 	const most = 16
-	n := NamespaceProcesses{Namespace: ns, PIDs: []int{}, HeldBy: []int{}, MountedAt: []string{}, Pods: []string{}, Commands: []string{}}
-	for _, p := range m.evidence.Processes {
-		if p.MountNS != ns {
-			continue
-		}
-		if n.Processes++; len(n.PIDs) < most {
+	n := emptyNamespace(ns)
+	n.Processes = len(processes)
+	pods := map[string]bool{"": true}
+	for _, p := range processes {
+		if len(n.PIDs) < most {
 			n.PIDs = append(n.PIDs, p.PID)
 		}
-		if p.PodUID != "" && !slices.Contains(n.Pods, p.PodUID) {
+		if !pods[p.PodUID] {
+			pods[p.PodUID] = true
 			n.Pods = append(n.Pods, p.PodUID)
 		}
 		if len(n.Commands) < most && !slices.Contains(n.Commands, p.Comm) {
 			n.Commands = append(n.Commands, p.Comm)
 		}
 	}
-	if h := m.evidence.Held; h != nil {
-		for _, hold := range h.Namespaces {
-			if hold.Namespace == ns && !slices.Contains(n.HeldBy, hold.PID) {
-				n.HeldBy = append(n.HeldBy, hold.PID)
-			}
-		}
-		for _, pin := range h.Pinned {
-			at := pin.MountPoint
-			if m.IsElsewhere(pin.MountNS) {
-				at += fmt.Sprintf(" in mount namespace %d", pin.MountNS)
-			}
-			if pin.Namespace == ns && !slices.Contains(n.MountedAt, at) {
-				n.MountedAt = append(n.MountedAt, at)
-			}
-		}
-		n.Unread = len(n.HeldBy)+len(n.MountedAt) > 0 && n.Processes == 0 && !slices.Contains(h.Uninhabited, ns)
-	}
 	return n
+}
+
+// addKeepers adds the descriptors and the mounts of a namespace's file that keep it alive.
+func (m *Model) addKeepers(found map[uint64]NamespaceProcesses, ns uint64) {
+	h := m.evidence.Held
+	n, ok := found[ns]
+	if !ok {
+		n = emptyNamespace(ns)
+	}
+	n.HeldBy, n.MountedAt = []int{}, []string{}
+	by, points := map[int]bool{}, map[string]bool{}
+	for _, hold := range pick(h.Namespaces, m.index.descriptorsOf[ns]) {
+		if !by[hold.PID] {
+			by[hold.PID] = true
+			n.HeldBy = append(n.HeldBy, hold.PID)
+		}
+	}
+	for _, pin := range pick(h.Pinned, m.index.pinnedOf[ns]) {
+		at := pin.MountPoint
+		if m.IsElsewhere(pin.MountNS) {
+			at += fmt.Sprintf(" in mount namespace %d", pin.MountNS)
+		}
+		if !points[at] {
+			points[at] = true
+			n.MountedAt = append(n.MountedAt, at)
+		}
+	}
+	n.Unread = n.Processes == 0 && !m.index.uninhabited[ns]
+	found[ns] = n
 }
 
 // EmptyNamespaces lists the mount namespaces that no process is in: only a descriptor or a bind mount keeps them alive.

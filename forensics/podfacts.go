@@ -109,8 +109,8 @@ func joinWords(words ...string) string {
 // PodKind is "static" or "mirror" where a source says so, else "".
 func (m *Model) PodKind(uid string) string {
 	kind := ""
-	for _, p := range m.evidence.Pods {
-		if p.UID == uid && p.Kind != "" && kind != kubelet.KindMirror {
+	for _, p := range pick(m.evidence.Pods, m.index.podsOf[uid]) {
+		if kind != kubelet.KindMirror {
 			kind = p.Kind
 		}
 	}

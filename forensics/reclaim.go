@@ -242,7 +242,7 @@ func (m *Model) ImageRisks() []ImageRisk {
 	if _, _, known := m.UnusedImages(); !known {
 		return risks
 	}
-	at := map[string]int{}
+	at, pods := map[string]int{}, map[[2]string]bool{}
 	for _, need := range m.imageNeeds() {
 		image, ok := m.image(need.name)
 		missing := !ok && notPulled(need.waiting)
@@ -259,7 +259,8 @@ func (m *Model) ImageRisks() []ImageRisk {
 			risks[i].Missing = need.waiting
 		}
 		risks[i].Never = risks[i].Never || need.policy == "Never"
-		if !slices.Contains(risks[i].Pods, need.pod) {
+		if named := [2]string{need.name, need.pod}; !pods[named] {
+			pods[named] = true
 			risks[i].Pods = append(risks[i].Pods, need.pod)
 		}
 	}
@@ -318,13 +319,27 @@ func compareBool(a, b bool) int {
 // image finds an image by the name that a pod has for it: with the default registry and tag that runtimes add
 // (docker.io/library/busybox:latest for busybox).
 func (m *Model) image(name string) (containers.Image, bool) {
-	want := normalImage(name)
-	for _, image := range m.evidence.Images {
-		if image.ID == name || slices.ContainsFunc(image.Names, func(n string) bool { return normalImage(n) == want }) {
-			return image, true
+	at := m.index.images()
+	i, ok := at[normalImage(name)]
+	if id, known := at["id "+name]; known && (!ok || id < i) {
+		i, ok = id, true
+	}
+	if !ok {
+		return containers.Image{}, false
+	}
+	return m.evidence.Images[i], true
+}
+
+// imagesByName are the positions of images by their normal names and, behind "id ", by their ids; the first counts.
+func (m *Model) imagesByName() map[string]int32 {
+	at := map[string]int32{}
+	for i, image := range slices.Backward(m.evidence.Images) {
+		at["id "+image.ID] = int32(i)
+		for _, name := range image.Names {
+			at[normalImage(name)] = int32(i)
 		}
 	}
-	return containers.Image{}, false
+	return at
 }
 
 // normalImage adds what may be left out of an image's name (github.com/distribution/reference, ParseNormalizedNamed).

@@ -150,9 +150,9 @@ func (m *Model) waitingThread(id string) []Entity {
 	}
 	var longest *procs.Thread
 	most := -1.0
-	for i := range m.evidence.Threads {
+	for _, i := range m.index.threadsOf[pid] {
 		t := &m.evidence.Threads[i]
-		if t.PID != pid || t.Gone || len(m.waitedFor(*t)) == 0 {
+		if t.Gone || len(m.waitedFor(*t)) == 0 {
 			continue
 		}
 		if age, _ := m.Waited(*t); age > most {

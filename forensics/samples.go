@@ -70,24 +70,17 @@ func (m *Model) Stood(dump int, g stackdump.Goroutine) float64 {
 		return 0
 	}
 	longest := 0.0
-	for i, other := range m.evidence.Dumps {
-		if i == dump || processOf(other) != processOf(d) || other.Taken == nil {
+	for _, i := range m.index.dumpsOf[processOf(d)] {
+		other := m.evidence.Dumps[i]
+		if int(i) == dump || other.Taken == nil {
 			continue
 		}
 		apart := d.Taken.Sub(*other.Taken).Abs().Seconds()
-		if twin, ok := goroutineByID(other, g.ID); ok && apart > longest && sameCall(g, twin) {
+		if twin, ok := m.goroutine(int(i), g.ID); ok && apart > longest && sameCall(g, twin) {
 			longest = apart
 		}
 	}
 	return longest
-}
-
-func goroutineByID(d Dump, id int64) (stackdump.Goroutine, bool) {
-	i := slices.IndexFunc(d.Goroutines, func(g stackdump.Goroutine) bool { return g.ID == id })
-	if i < 0 {
-		return stackdump.Goroutine{}, false
-	}
-	return d.Goroutines[i], true
 }
 
 // sameCall says whether a goroutine stands in the same call in two dumps: the same stack, and the same values for the
@@ -130,13 +123,14 @@ func (m *Model) Growths() []Growth {
 	var found []Growth
 	for _, last := range m.LatestDumps() {
 		d := m.evidence.Dumps[last]
-		first := slices.IndexFunc(m.evidence.Dumps, func(o Dump) bool {
-			return processOf(o) == processOf(d) && o.Taken != nil && d.Taken != nil && o.Taken.Before(*d.Taken) && hasStates(o) == hasStates(d)
+		process := pick(m.evidence.Dumps, m.index.dumpsOf[processOf(d)])
+		first := slices.IndexFunc(process, func(o Dump) bool {
+			return o.Taken != nil && d.Taken != nil && o.Taken.Before(*d.Taken) && hasStates(o) == hasStates(d)
 		})
 		if first < 0 {
 			continue
 		}
-		before := m.evidence.Dumps[first]
+		before := process[first]
 		apart := d.Taken.Sub(*before.Taken).Seconds()
 		for _, c := range stackdump.Diff(stackdump.GroupBy(before.Dump), stackdump.GroupBy(d.Dump)) {
 			if c.After > c.Before {

@@ -33,7 +33,12 @@ const (
 )
 
 func newCauseTree(d forensics.Diagnosis, r Report, names podBook) causeTree {
-	b := causeBuilder{d: d, r: r, names: names, at: map[forensics.Entity]int{}}
+	b := causeBuilder{d: d, r: r, names: names, at: map[forensics.Entity]int{}, worst: map[forensics.Entity]*forensics.Finding{}, steps: map[forensics.Entity]int{}}
+	for _, f := range b.own() {
+		if w := b.worst[f.Subject]; w == nil || f.Severity.Rank() > w.Severity.Rank() {
+			b.worst[f.Subject] = f
+		}
+	}
 	for i, l := range d.Chain {
 		e := forensics.Entity{Kind: l.Kind, ID: l.ID}
 		b.at[e] = i
@@ -60,25 +65,23 @@ type causeBuilder struct {
 	d     forensics.Diagnosis
 	r     Report
 	names podBook
-	at    map[forensics.Entity]int // place on the spine
+	at    map[forensics.Entity]int                // place on the spine
+	worst map[forensics.Entity]*forensics.Finding // of the diagnosis, by subject
+	steps map[forensics.Entity]int                // see stepFor
 	tree  causeTree
 }
 
 // finding is the worst finding of the diagnosis about an entity.
-func (b *causeBuilder) finding(e forensics.Entity) (worst forensics.Finding, ok bool) {
-	for _, f := range b.own() {
-		if f.Subject == e && (!ok || f.Severity.Rank() > worst.Severity.Rank()) {
-			worst, ok = f, true
-		}
-	}
+func (b *causeBuilder) finding(e forensics.Entity) (worst *forensics.Finding, ok bool) {
+	worst, ok = b.worst[e]
 	return worst, ok
 }
 
-func (b *causeBuilder) own() []forensics.Finding {
-	var list []forensics.Finding
+func (b *causeBuilder) own() []*forensics.Finding {
+	var list []*forensics.Finding
 	for _, i := range b.d.Findings {
 		if i >= 0 && i < len(b.r.Findings) {
-			list = append(list, b.r.Findings[i])
+			list = append(list, &b.r.Findings[i])
 		}
 	}
 	return list
@@ -90,7 +93,7 @@ func (b *causeBuilder) addFindings() {
 		step int
 		kind forensics.Kind
 	}
-	together := map[key][]forensics.Finding{}
+	together := map[key][]*forensics.Finding{}
 	var order []key
 	seen := map[forensics.Entity]bool{}
 	for _, f := range b.own() {
@@ -98,7 +101,7 @@ func (b *causeBuilder) addFindings() {
 			continue
 		}
 		seen[f.Subject] = true
-		k := key{b.stepFor(f, map[forensics.Entity]bool{}), f.Subject.Kind}
+		k := key{b.stepFor(f), f.Subject.Kind}
 		if together[k] == nil {
 			order = append(order, k)
 		}
@@ -110,26 +113,30 @@ func (b *causeBuilder) addFindings() {
 }
 
 // stepFor is the step of the chain that explains a finding, at once or through others; the root where none does.
-func (b *causeBuilder) stepFor(f forensics.Finding, seen map[forensics.Entity]bool) int {
+func (b *causeBuilder) stepFor(f *forensics.Finding) int {
 	step := 0
 	for _, e := range f.Because {
 		if i, ok := b.at[e]; ok {
 			step = max(step, i)
 		}
 	}
-	if step > 0 || seen[f.Subject] {
+	if step > 0 {
 		return step
 	}
-	seen[f.Subject] = true
+	if known, ok := b.steps[f.Subject]; ok { // or it is being looked for: a report may come from anywhere, with circles
+		return known
+	}
+	b.steps[f.Subject] = 0
 	for _, e := range f.Because {
 		if g, ok := b.finding(e); ok {
-			step = max(step, b.stepFor(g, seen))
+			step = max(step, b.stepFor(g))
 		}
 	}
+	b.steps[f.Subject] = step
 	return step
 }
 
-func (b *causeBuilder) branch(cause forensics.Kind, findings []forensics.Finding) causeBox {
+func (b *causeBuilder) branch(cause forensics.Kind, findings []*forensics.Finding) causeBox {
 	first := findings[0]
 	box := causeBox{Edge: edgeWords(cause, first.Subject.Kind), Kind: kindWords(first.Subject.Kind), Tone: toneQuiet}
 	for _, f := range findings {

@@ -117,6 +117,10 @@ type findingsBuilder struct {
 
 // add shows a finding. Its steps are listed here only if no root cause lists them above.
 func (b *findingsBuilder) add(g *findingGroup, index int, steps bool) {
+	if b.room <= 0 { // what is shown is a beginning
+		b.cut++
+		return
+	}
 	f := b.r.Findings[index]
 	v := findingView{
 		Anchor: findingID(index, ""), Severity: severityWord(f.Severity), Mark: mark{severityTone(f.Severity), cell(string(f.Severity), 60)},

@@ -2,12 +2,14 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // holdersView is who keeps which mount busy.
@@ -48,24 +50,31 @@ func newHoldersView(r Report, names podBook, places *places) holdersView {
 	if h == nil {
 		return holdersView{}
 	}
-	model := forensics.NewModel(&r.Evidence)
-	v := holdersView{Looked: true, Left: h.LeftOut, Blind: cell(mounts.KernelBlind, maxLine)}
-	var groups []holderGroup
-	for _, m := range heldMounts(r, h) {
-		groups = append(groups, newHolderGroup(model, model.UsersOf(m), names, places))
-	}
-	groups = append(groups, detachedGroups(model, h, names, places)...)
-	groups = append(groups, leakedGroups(model, h, places)...)
-	room := budget(budgetHolders)
-	v.Total = len(groups)
-	for i, g := range groups {
-		if !room.fits(g, 300+len(g.Rows)*160) {
-			v.Cut = len(groups) - i
-			break
+	model := names.model
+	v, room := holdersView{Looked: true, Left: h.LeftOut, Blind: cell(mounts.KernelBlind, maxLine)}, budget(budgetHolders)
+	held, detached := heldMounts(r, h), detachedHolders(h)
+	v.Total = len(held) + len(detached) + len(h.Leaked)
+	add := func(g holderGroup) bool {
+		fits := room.fits(g, 300+len(g.Rows)*160)
+		if fits {
+			v.Groups = append(v.Groups, g)
 		}
-		v.Groups = append(v.Groups, g)
+		return fits
 	}
+	v.addAll(len(held), func(i int) bool { return add(newHolderGroup(model, model.UsersOf(held[i]), names, places)) })
+	v.addAll(len(detached), func(i int) bool { return add(detachedGroup(model, detached[i], names, places)) })
+	v.addAll(len(h.Leaked), func(i int) bool { return add(leakedGroup(model, h.Leaked[i], places)) })
 	return v
+}
+
+// addAll makes groups as long as there is room for them.
+func (v *holdersView) addAll(n int, add func(i int) bool) {
+	for i := range n {
+		if v.Cut > 0 || !add(i) {
+			v.Cut += n - i
+			return
+		}
+	}
 }
 
 // heldMounts lists the host's mounts that something uses, those that do not answer first.
@@ -218,42 +227,42 @@ func namespaceWords(n forensics.NamespaceProcesses) string {
 	return strings.Join(words, "; ")
 }
 
-// detachedGroups are the mounts that are in no table.
-func detachedGroups(model *forensics.Model, h *forensics.Held, names podBook, places *places) []holderGroup {
-	var ids []int
-	lists := map[int][]forensics.HolderProcess{}
+// detachedHolders are those of mounts that are in no table, by mount.
+func detachedHolders(h *forensics.Held) [][]procs.Holder {
+	lists := map[int][]procs.Holder{}
 	for _, holder := range h.Holders {
 		if holder.Detached {
-			if lists[holder.MountID] == nil {
-				ids = append(ids, holder.MountID)
-			}
-			lists[holder.MountID] = append(lists[holder.MountID], model.HolderProcess(holder))
+			lists[holder.MountID] = append(lists[holder.MountID], holder)
 		}
 	}
-	slices.Sort(ids)
-	var groups []holderGroup
-	for _, id := range ids {
-		g := holderGroup{Name: link{Text: shown(fmt.Sprintf("mount %d, which is in no table", id))}, Words: shown(count(processesOf(lists[id]), "process"))}
-		if id == 0 {
-			g.Name.Text = "mapped files of mounts that are in no table"
-		}
-		g.add(lists[id], names, places)
-		groups = append(groups, g)
+	var sorted [][]procs.Holder
+	for _, id := range slices.Sorted(maps.Keys(lists)) {
+		sorted = append(sorted, lists[id])
 	}
-	return groups
+	return sorted
 }
 
-// leakedGroups are the mounts that only other namespaces have.
-func leakedGroups(model *forensics.Model, h *forensics.Held, places *places) []holderGroup {
-	var groups []holderGroup
-	for _, l := range h.Leaked {
-		g := holderGroup{
-			Name:   link{cell(l.Mount.MountPoint, maxCell), places.hrefOf(forensics.KindMount, strconv.Itoa(l.Mount.ID))},
-			Source: cell(strings.TrimSpace(fmt.Sprintf("%s %s, mount %d", l.Mount.FSType, l.Mount.Source, l.Mount.ID)), maxCell),
-			Words:  shown(fmt.Sprintf("only in mount namespace %d", l.Namespace)),
-		}
-		g.note("%s", namespaceWords(model.Namespace(l.Namespace)))
-		groups = append(groups, g)
+func detachedGroup(model *forensics.Model, holders []procs.Holder, names podBook, places *places) holderGroup {
+	var list []forensics.HolderProcess
+	for _, h := range holders {
+		list = append(list, model.HolderProcess(h))
 	}
-	return groups
+	id := holders[0].MountID
+	g := holderGroup{Name: link{Text: shown(fmt.Sprintf("mount %d, which is in no table", id))}, Words: shown(count(processesOf(list), "process"))}
+	if id == 0 {
+		g.Name.Text = "mapped files of mounts that are in no table"
+	}
+	g.add(list, names, places)
+	return g
+}
+
+// leakedGroup is a mount that only another namespace has.
+func leakedGroup(model *forensics.Model, l forensics.LeakedMount, places *places) holderGroup {
+	g := holderGroup{
+		Name:   link{cell(l.Mount.MountPoint, maxCell), places.hrefOf(forensics.KindMount, strconv.Itoa(l.Mount.ID))},
+		Source: cell(strings.TrimSpace(fmt.Sprintf("%s %s, mount %d", l.Mount.FSType, l.Mount.Source, l.Mount.ID)), maxCell),
+		Words:  shown(fmt.Sprintf("only in mount namespace %d", l.Namespace)),
+	}
+	g.note("%s", namespaceWords(model.Namespace(l.Namespace)))
+	return g
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -126,8 +127,9 @@ func collectPods(r Report) []podFacts {
 	for i := range r.Evidence.PodDirs {
 		at(r.Evidence.PodDirs[i].UID).dir = &r.Evidence.PodDirs[i]
 	}
+	manifests := newManifestUIDs(r)
 	for _, p := range r.Evidence.Pods {
-		f := at(firstOf(p.UID, manifestUID(p, r)))
+		f := at(firstOf(p.UID, manifests.of(p)))
 		f.pods = append(f.pods, p)
 	}
 	for i := range r.Evidence.Cgroups {
@@ -144,17 +146,36 @@ func collectPods(r Report) []podFacts {
 	return all
 }
 
-// manifestUID finds the UID of a static pod whose manifest tells none: the kubelet derives one and adds the node's name
+// manifestUIDs find the UID of a static pod whose manifest tells none: the kubelet derives one and adds the node's name
 // to the pod's (kubelet pkg/kubelet/config/common.go). Where it is not found, the row is for the name.
-func manifestUID(p kubelet.Pod, r Report) string {
-	node := r.Node.Name
+type manifestUIDs struct {
+	node string
+	pods map[[2]string]int // by namespace and name, the first that has a UID
+	list []kubelet.Pod
+}
+
+func newManifestUIDs(r Report) manifestUIDs {
+	m := manifestUIDs{strings.ToLower(r.Node.Name), map[[2]string]int{}, r.Evidence.Pods}
 	if k := r.Evidence.Kubelet; k != nil && k.NodeName != "" {
-		node = k.NodeName
+		m.node = strings.ToLower(k.NodeName)
 	}
-	for _, other := range r.Evidence.Pods {
-		if other.UID != "" && other.Namespace == p.Namespace && (other.Name == p.Name || other.Name == p.Name+"-"+strings.ToLower(node)) {
-			return other.UID
+	for i, p := range slices.Backward(m.list) {
+		if p.UID != "" {
+			m.pods[[2]string{p.Namespace, p.Name}] = i
 		}
+	}
+	return m
+}
+
+func (m manifestUIDs) of(p kubelet.Pod) string {
+	first := len(m.list)
+	for _, name := range []string{p.Name, p.Name + "-" + m.node} {
+		if i, ok := m.pods[[2]string{p.Namespace, name}]; ok {
+			first = min(first, i)
+		}
+	}
+	if first < len(m.list) {
+		return m.list[first].UID
 	}
 	return noUID + p.Namespace + "/" + p.Name
 }

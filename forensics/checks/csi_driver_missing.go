@@ -3,7 +3,6 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -57,9 +56,11 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 	}
 	f.Detail = sentences(fmt.Sprintf("The kubelet was refused %s, for %s. Volumes of this driver are neither mounted nor unmounted, and their pods neither start nor go away.",
 		times(said(list)), volumesOf(list)), asOf(p))
+	var pods []string
 	for _, e := range list {
-		f.Pods = union(f.Pods, uids(uidOf(p, e.Subject)))
+		pods = append(pods, uids(uidOf(p, e.Subject))...)
 	}
+	f.Pods = union(nil, pods)
 	for _, e := range events(p, logs.KindCSIRegistrationFailed) {
 		if strings.Contains(e.Path, driver) || strings.Contains(e.Reason, driver) {
 			f.Refs = append(f.Refs, quotesOf(e)...)
@@ -96,10 +97,11 @@ func driverEntity(driver string) forensics.Entity {
 func volumesOf(list []logs.Event) string {
 	var names []string
 	for _, e := range list {
-		if name := cmp.Or(e.Volume, e.UniqueName); name != "" && !slices.Contains(names, name) {
+		if name := cmp.Or(e.Volume, e.UniqueName); name != "" {
 			names = append(names, name)
 		}
 	}
+	names = union(nil, names)
 	if len(names) == 0 {
 		return "a volume that is not named"
 	}

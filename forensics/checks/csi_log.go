@@ -27,11 +27,13 @@ type csiTrouble struct {
 // csiInLog collects the drivers that are stuck when the log ends.
 func csiInLog(p *forensics.Pass) []csiTrouble {
 	var found []csiTrouble
+	drivers := map[string]int{}
 	at := func(driver string) *csiTrouble {
-		i := slices.IndexFunc(found, func(t csiTrouble) bool { return t.driver == driver })
-		if i < 0 {
+		i, ok := drivers[driver]
+		if !ok {
+			i = len(found)
+			drivers[driver] = i
 			found = append(found, csiTrouble{driver: driver})
-			i = len(found) - 1
 		}
 		return &found[i]
 	}
@@ -98,9 +100,10 @@ func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 func (t csiTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	var told []string
 	var lines []logs.Quote
+	var pods []string
 	for _, e := range t.events {
 		f.Since = earliest(f.Since, e.First)
-		f.Pods = union(f.Pods, uids(uidOf(p, e.Subject)))
+		pods = append(pods, uids(uidOf(p, e.Subject))...)
 		told = append(told, fmt.Sprintf("volume %s, %s from %s to %s, %s", cmp.Or(e.Volume, e.UniqueName, "unnamed"),
 			times(e.Count), clock(e.First), clock(e.Last), cmp.Or(e.Code, e.Reason)))
 		lines = append(lines, e.Quotes...)
@@ -111,13 +114,14 @@ func (t csiTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Findi
 	told = nil
 	for _, o := range t.unfinished {
 		f.Since = earliest(f.Since, o.Started)
-		f.Pods = union(f.Pods, uids(uidOf(p, o.Subject)))
+		pods = append(pods, uids(uidOf(p, o.Subject))...)
 		told = append(told, fmt.Sprintf("%s of %s, at %s", o.Name, operationVolume(o), clock(o.Started)))
 		lines = append(lines, o.Quotes...)
 	}
 	if len(told) > 0 {
 		f.Detail = sentences(f.Detail, "Started, and neither succeeded nor failed: "+some(told)+".")
 	}
+	f.Pods = union(f.Pods, pods)
 	f.Refs = append(f.Refs, quotes(lines...)...)
 	f.Detail = sentences(f.Detail, asOf(p))
 	return f

@@ -69,17 +69,18 @@ func pressureInLog(p *forensics.Pass) *pressure {
 			resource = "disk"
 		}
 		if resource != "" {
-			s.resources = union(s.resources, []string{resource})
+			s.resources = append(s.resources, resource)
 		}
 	}
 	for _, e := range events(p, logs.KindEvictionEvicted) {
-		s.evicted = union(s.evicted, []string{podLabel(p, e.PodName, uidOf(p, e.Subject))})
+		s.evicted = append(s.evicted, podLabel(p, e.PodName, uidOf(p, e.Subject)))
 	}
 	for _, e := range events(p, logs.KindAdmissionRefused) {
 		if strings.Contains(e.Reason, "Pressure") {
-			s.refused = union(s.refused, []string{podLabel(p, e.PodName, uidOf(p, e.Subject))})
+			s.refused = append(s.refused, podLabel(p, e.PodName, uidOf(p, e.Subject)))
 		}
 	}
+	s.resources, s.evicted, s.refused = union(nil, s.resources), union(nil, s.evicted), union(nil, s.refused)
 	s.removed = said(events(p, logs.KindImageRemoved))
 	s.since, s.until = firstSaid(s.events), lastSaid(s.events)
 	s.stands = stands(p, s.until)
@@ -148,10 +149,11 @@ func evictionNobodyFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	for _, e := range list {
 		if e.Kind == logs.KindEvictionCritical && e.PodName != "" {
 			uid := uidOf(p, e.Subject)
-			critical = union(critical, []string{podLabel(p, e.PodName, uid)})
-			f.Pods = union(f.Pods, uids(uid))
+			critical = append(critical, podLabel(p, e.PodName, uid))
+			f.Pods = append(f.Pods, uids(uid)...)
 		}
 	}
+	critical, f.Pods = union(nil, critical), union(nil, f.Pods)
 	state := "cannot evict any pod"
 	if len(critical) > 0 {
 		state = "can evict nobody, the only pods left are critical: " + some(critical)
@@ -170,12 +172,13 @@ func evictionFailedFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	var names []string
 	for _, e := range list {
 		uid := uidOf(p, e.Subject)
-		names = union(names, []string{podLabel(p, e.PodName, uid)})
-		f.Pods = union(f.Pods, uids(uid))
+		names = append(names, podLabel(p, e.PodName, uid))
+		f.Pods = append(f.Pods, uids(uid)...)
 		if e.PodName != "" || uid != "" {
-			f.Because = union(f.Because, []forensics.Entity{podOrName(e.PodName, uid)})
+			f.Because = append(f.Because, podOrName(e.PodName, uid))
 		}
 	}
+	names, f.Pods, f.Because = union(nil, names), union(nil, f.Pods), union(nil, f.Because)
 	f.Title = fmt.Sprintf("%s eviction manager frees nothing: %s did not go away in time", p.Model.KubeletName(), some(names))
 	f.Detail = fmt.Sprintf("%s: %s. Its space is not freed, so that the next pod is evicted, and the next. See pod-terminating-stuck for what holds it.",
 		capital(times(said(list))), cmp.Or(list[0].Reason, forensics.KindText(list[0].Kind)))

@@ -260,9 +260,20 @@ func endsIn(path, relative string) bool {
 // open, or something below.
 func isSource(p *forensics.Pass, pid int, path string, list []mounts.Mount) bool {
 	return slices.ContainsFunc(list, func(m mounts.Mount) bool { return strings.TrimSuffix(m.Source, "/") == path }) ||
-		slices.ContainsFunc(held(p).Holders, func(h procs.Holder) bool {
-			return h.PID == pid && (h.Path == path || strings.HasPrefix(h.Path, path+"/"))
+		slices.ContainsFunc(holdsOf(p, pid), func(h procs.Holder) bool {
+			return h.Path == path || strings.HasPrefix(h.Path, path+"/")
 		})
+}
+
+// holdsOf is what a process holds.
+func holdsOf(p *forensics.Pass, pid int) []procs.Holder {
+	return forensics.Once(p, "holders by process", func() map[int][]procs.Holder {
+		by := map[int][]procs.Holder{}
+		for _, h := range held(p).Holders {
+			by[h.PID] = append(by[h.PID], h)
+		}
+		return by
+	})[pid]
 }
 
 // volumePoint is where the kubelet has a volume of a pod mounted; ownVolume those that it makes itself, without a server.

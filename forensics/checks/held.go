@@ -61,8 +61,10 @@ func byWhat(h procs.Holder) string {
 // holdingPIDs lists the processes of holders, each once, in their order.
 func holdingPIDs(list []procs.Holder) []int {
 	var pids []int
+	seen := map[int]bool{}
 	for _, h := range list {
-		if !slices.Contains(pids, h.PID) {
+		if !seen[h.PID] {
+			seen[h.PID] = true
 			pids = append(pids, h.PID)
 		}
 	}

@@ -45,9 +45,10 @@ func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) fore
 	var images []string
 	var freed float64
 	for _, e := range removed {
-		images = union(images, []string{shortImage(e.Image)})
+		images = append(images, shortImage(e.Image))
 		freed += e.Number
 	}
+	images = union(nil, images)
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: imageGCEntity, Since: firstSaid(removed), Confidence: forensics.Possible,
 		Title:         fmt.Sprintf("the kubelet has removed %s to free space: %s", forensics.Plural(len(images), "image"), some(images)),
@@ -73,16 +74,22 @@ func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) fore
 func missingAfter(removed, pulls []logs.Event) []logs.Event {
 	first := firstSaid(removed)
 	likely := map[string]bool{}
+	had := imagesOf(removed)
 	for _, e := range pulls {
 		last := lastSaid([]logs.Event{e})
 		after := last != nil && first != nil && !last.Before(*first)
-		likely[e.Image] = likely[e.Image] || after && (e.Code == "ErrImageNeverPull" || sameImage(removed, e) || noRegistry(e))
+		likely[e.Image] = likely[e.Image] || after && (e.Code == "ErrImageNeverPull" || had[e.Image] || noRegistry(e))
 	}
 	return slices.DeleteFunc(slices.Clone(pulls), func(e logs.Event) bool { return !likely[e.Image] })
 }
 
-func sameImage(removed []logs.Event, pull logs.Event) bool {
-	return slices.ContainsFunc(removed, func(r logs.Event) bool { return r.Image != "" && r.Image == pull.Image })
+// imagesOf are the images that messages name.
+func imagesOf(list []logs.Event) map[string]bool {
+	named := map[string]bool{}
+	for _, e := range list {
+		named[e.Image] = e.Image != ""
+	}
+	return named
 }
 
 // noRegistry says whether a pull failed since no registry answered. One that answers would know the image, or never did.
@@ -98,20 +105,22 @@ func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []l
 	var names, pods []string
 	f.Severity, f.Confidence = forensics.Warning, forensics.Likely
 	f.ConfidenceWhy = "the pulls failed after the images were removed, since no registry answers; the log does not give a removed image's name"
+	had := imagesOf(removed)
 	for _, e := range missing {
-		names = union(names, []string{cmp.Or(e.Image, "an image that is not named")})
+		names = append(names, cmp.Or(e.Image, "an image that is not named"))
 		if e.PodName != "" || e.PodUID != "" {
 			uid := uidOf(p, e.Subject)
-			pods = union(pods, []string{podLabel(p, e.PodName, uid)})
-			f.Pods = union(f.Pods, uids(uid))
+			pods = append(pods, podLabel(p, e.PodName, uid))
+			f.Pods = append(f.Pods, uids(uid)...)
 		}
 		switch {
-		case sameImage(removed, e):
+		case had[e.Image]:
 			f.Confidence, f.ConfidenceWhy = forensics.Certain, "the same image was removed, and its pull failed after that"
 		case e.Code == "ErrImageNeverPull" && f.Confidence != forensics.Certain:
 			f.ConfidenceWhy = "a pod that must not pull its image (ErrImageNeverPull) had it, and images were removed before"
 		}
 	}
+	names, pods, f.Pods = union(nil, names), union(nil, pods), union(nil, f.Pods)
 	f.Title = fmt.Sprintf("images were removed to free space, and now %s cannot be pulled", some(names))
 	f.Detail += fmt.Sprintf(" After that %s failed: %s.", forensics.Plural(int(said(missing)), "pull"), cmp.Or(missing[0].Reason, missing[0].Code))
 	if len(pods) > 0 {

@@ -35,15 +35,9 @@ type kernelSaid struct {
 // kernelOf collects what the kernel said of a mount's server or device.
 func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 	var k kernelSaid
-	for _, e := range kernelEvents(p, slices.Concat(serverLost, deviceFails)...) {
-		if aboutMount(p.Model, e, m) {
-			k.events = append(k.events, e)
-		}
-	}
-	for _, e := range kernelEvents(p, serverBack...) {
-		if aboutMount(p.Model, e, m) {
-			k.back = latest(k.back, lastSaid([]logs.Event{e}))
-		}
+	k.events = kernelEventsOf(p, "trouble", slices.Concat(serverLost, deviceFails), m)
+	for _, e := range kernelEventsOf(p, "servers that are back", serverBack, m) {
+		k.back = latest(k.back, lastSaid([]logs.Event{e}))
 	}
 	if last := lastSaid(k.events); k.back == nil || last != nil && last.After(*k.back) {
 		k.since = firstSaid(k.events)
@@ -67,9 +61,74 @@ func kernelEvents(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 // mountedSince says whether a file system on a device has been mounted since some moment. What was said before then is about
 // the one that had the device, or its name, before that.
 func mountedSince(p *forensics.Pass, device string, moment time.Time) bool {
-	return device != "" && slices.ContainsFunc(events(p, logs.KindKernelFSMounted), func(e logs.Event) bool {
-		return e.Device == device && e.Last != nil && e.Last.After(moment)
+	mounted := forensics.Once(p, "when devices were mounted", func() map[string]time.Time {
+		at := map[string]time.Time{}
+		for _, e := range events(p, logs.KindKernelFSMounted) {
+			if e.Last != nil && e.Last.After(at[e.Device]) {
+				at[e.Device] = *e.Last
+			}
+		}
+		return at
 	})
+	return device != "" && mounted[device].After(moment)
+}
+
+// kernelEventsOf are those of kernelEvents that are about a mount. The name is for the kinds.
+func kernelEventsOf(p *forensics.Pass, name string, kinds []logs.Kind, m mounts.Mount) []logs.Event {
+	type index struct {
+		events []logs.Event
+		by     map[string][]int
+	}
+	x := forensics.Once(p, "kernel: "+name, func() index {
+		x := index{kernelEvents(p, kinds...), map[string][]int{}}
+		for i, e := range x.events {
+			for _, key := range []string{"device " + e.Device, "server " + hostOf(e.Server), "ceph"} {
+				if key != "ceph" || strings.HasPrefix(string(e.Kind), "kernel-ceph-") {
+					x.by[key] = append(x.by[key], i)
+				}
+			}
+		}
+		return x
+	})
+	var at []int
+	for _, key := range kernelNames(p.Model, m) {
+		at = append(at, x.by[key]...)
+	}
+	slices.Sort(at)
+	var found []logs.Event
+	for _, i := range slices.Compact(at) {
+		if aboutMount(p.Model, x.events[i], m) {
+			found = append(found, x.events[i])
+		}
+	}
+	return found
+}
+
+// kernelNames are the names by which messages about a mount may be found; see aboutMount for which of them are.
+func kernelNames(model *forensics.Model, m mounts.Mount) []string {
+	var names []string
+	for _, part := range serverParts(m.Source) {
+		names = append(names, "server "+part)
+	}
+	if m.FSType == "ceph" {
+		names = append(names, "ceph")
+	}
+	if m.Class != mounts.ClassBlock {
+		return names
+	}
+	device := strings.TrimPrefix(m.Source, "/dev/")
+	disk := wholeDisk(device)
+	devices := []string{m.Device, device, disk, strings.TrimPrefix(device, "mapper/"), disk[:max(0, strings.LastIndexByte(disk, 'n'))]}
+	b, _ := model.Backing(m.Device)
+	for _, d := range b.Disks {
+		devices = append(devices, d.Name, d.Map)
+	}
+	for _, d := range devices {
+		if d != "" {
+			names = append(names, "device "+d)
+		}
+	}
+	return names
 }
 
 // aboutMount says whether a message names the server or the device of a mount, or a part of that device.
@@ -97,20 +156,30 @@ func aboutMount(model *forensics.Model, e logs.Event, m mounts.Mount) bool {
 // serverNamed says whether a mount's source names a server: "10.0.0.5:/export", "10.0.0.5:6789,10.0.0.6:6789:/k8s",
 // "//server/share".
 func serverNamed(source, server string) bool {
+	host := hostOf(server)
+	return host != "" && slices.Contains(serverParts(source), host)
+}
+
+// hostOf is the host of a server that a message names, in small letters.
+func hostOf(server string) string {
 	host := strings.Trim(server, "[]/\\")
 	if h, port, ok := strings.Cut(host, ":"); ok && !strings.Contains(port, ":") {
 		host = h
 	}
+	return strings.ToLower(host)
+}
+
+// serverParts are the parts of a mount's source that may be a host, in small letters.
+func serverParts(source string) []string {
+	var parts []string
 	for _, part := range strings.FieldsFunc(source, func(r rune) bool { return r == ',' || r == '/' || r == '\\' }) {
 		part = strings.TrimSuffix(part, ":")
 		if h, port, ok := strings.Cut(part, ":"); ok && !strings.Contains(port, ":") {
 			part = h
 		}
-		if host != "" && strings.EqualFold(strings.Trim(part, "[]"), host) {
-			return true
-		}
+		parts = append(parts, strings.ToLower(strings.Trim(part, "[]")))
 	}
-	return false
+	return parts
 }
 
 // wholeDisk is the disk of a partition: "sda" of "sda1", "nvme0n1" of "nvme0n1p1".
@@ -208,7 +277,6 @@ func withHungTask(p *forensics.Pass, f forensics.Finding, threads ...procs.Threa
 // failingByKernel are file systems that answer, or were not asked, and whose device is offline, or of whose device the
 // kernel reports errors: ext4 and xfs answer from memory when their disk is dead.
 func failingByKernel(p *forensics.Pass) []forensics.Finding {
-	fails := kernelEvents(p, deviceFails...)
 	var found []forensics.Finding
 	seen := map[string]bool{}
 	for _, m := range p.Evidence.Mounts.Mounts {
@@ -217,7 +285,7 @@ func failingByKernel(p *forensics.Pass) []forensics.Finding {
 			continue
 		}
 		seen[m.Device] = true
-		list := slices.DeleteFunc(slices.Clone(fails), func(e logs.Event) bool { return !aboutMount(p.Model, e, m) })
+		list := kernelEventsOf(p, "devices that fail", deviceFails, m)
 		b, _ := p.Model.Backing(m.Device)
 		dead := (b.Fault == mounts.FaultOffline || b.Fault == mounts.FaultNoPath) && h.Status != mounts.StatusHung
 		if dead || len(list) > 0 {

@@ -92,47 +92,107 @@ func holderOf(p *forensics.Pass, waiter stack, w wait) (holder, bool) {
 	if method.typ == "" || w.lock == 0 && object == 0 || w.lock != 0 && object != 0 && !within(w.lock, object) {
 		return holder{}, false
 	}
-	var found []holder
-	for s := range eachStack(p) {
-		if s.dump != waiter.dump || s.goroutine.ID == waiter.goroutine.ID || s.goroutine.ID == 0 {
+	// What waits for the same lock is in many goroutines, and has one holder.
+	type question struct {
+		dump         int
+		lock, object uint64
+		method       symbol
+	}
+	known := forensics.Once(p, "holders of locks", func() map[question]holder { return map[question]holder{} })
+	q := question{waiter.dump, w.lock, object, method}
+	h, ok := known[q]
+	if !ok {
+		h = findHolder(methodsOf(p, waiter.dump, method), w.lock, object, method)
+		known[q] = h
+	}
+	return h, h.why != ""
+}
+
+// findHolder picks from the goroutines in methods of one type that which has waited longest of those that can hold a lock.
+func findHolder(in methodCalls, lock, object uint64, waiter symbol) holder {
+	var found holder
+	done := map[int64]bool{}
+	for _, c := range in.around(lock, object) {
+		switch {
+		case done[c.stack.goroutine.ID], c.wait.kind == waitLock && (c.wait.lock == lock || c.wait.lock == 0): // a fellow sufferer, or perhaps one
+			continue
+		case c.method.typ == "Kubelet" && c.method.name != waiter.name && !partners(c.method.name, waiter.name):
 			continue
 		}
-		other := waitOf(s.goroutine)
-		if other.kind == waitNothing || other.kind == waitLock && (other.lock == w.lock || other.lock == 0) {
-			continue // it rests or runs; or it is a fellow sufferer, or perhaps one
-		}
-		if f, at, ok := inObject(s.goroutine, w.lock, object, method); ok {
-			found = append(found, holder{s, other, fmt.Sprintf("it is in %s of the same object, 0x%x", shortSymbol(f), at)})
+		done[c.stack.goroutine.ID] = true
+		if found.why == "" || c.stack.goroutine.WaitMinutes > found.stack.goroutine.WaitMinutes {
+			found = holder{c.stack, c.wait, fmt.Sprintf("it is in %s of the same object, 0x%x", shortSymbol(c.function), c.object)}
 		}
 	}
-	if len(found) == 0 {
-		return holder{}, false
-	}
-	return slices.MaxFunc(found, func(a, b holder) int {
-		return cmp.Compare(a.stack.goroutine.WaitMinutes, b.stack.goroutine.WaitMinutes)
-	}), true
+	return found
 }
 
 // within says whether a lock can lie in an object; one whose address is not known can.
 func within(lock, object uint64) bool { return lock == 0 || lock >= object && lock-object <= maxStruct }
 
-// inObject finds a frame of a method of the object that the lock lies in.
-func inObject(g stackdump.Goroutine, lock, object uint64, waiter symbol) (function string, at uint64, ok bool) {
-	for _, f := range g.Frames {
-		s := splitSymbol(f.Func)
-		if s.typ != waiter.typ || s.pkg != waiter.pkg || isLoop(s.name) || strings.Contains(f.Func, ".func") {
-			continue // a closure has no receiver
-		}
-		if s.typ == "Kubelet" && s.name != waiter.name && !partners(s.name, waiter.name) {
-			continue
-		}
-		words := f.Words()
-		if len(words) == 0 || !words[0].Known || object != 0 && words[0].Value != object || !within(lock, words[0].Value) {
-			continue
-		}
-		return f.Func, words[0].Value, true
+// A methodCall is a frame of a goroutine that stands still, in a method of an object.
+type methodCall struct {
+	order    int // among all frames
+	stack    stack
+	wait     wait
+	method   symbol
+	function string
+	object   uint64
+}
+
+// methodCalls are those of one type's methods in a dump, by the address of the object.
+type methodCalls []methodCall
+
+// around are the calls on an object, or where its address is not known on those that a lock can lie in, in the order of the
+// dump.
+func (list methodCalls) around(lock, object uint64) methodCalls {
+	low, high := object, object
+	if object == 0 {
+		low, high = lock-min(lock, maxStruct), lock
 	}
-	return "", 0, false
+	from, _ := slices.BinarySearchFunc(list, low, func(c methodCall, at uint64) int { return cmp.Compare(c.object, at) })
+	to := from
+	for to < len(list) && list[to].object <= high {
+		to++
+	}
+	found := slices.Clone(list[from:to])
+	slices.SortFunc(found, func(a, b methodCall) int { return cmp.Compare(a.order, b.order) })
+	return found
+}
+
+// methodsOf lists the calls of the methods of a type. A method that is a goroutine's loop is left out, and a closure, which
+// has no receiver.
+func methodsOf(p *forensics.Pass, dump int, of symbol) methodCalls {
+	type object struct {
+		dump     int
+		pkg, typ string
+	}
+	return forensics.Once(p, "calls of methods", func() map[object]methodCalls {
+		by := map[object]methodCalls{}
+		order := 0
+		for s := range eachStack(p) {
+			w := waitOf(s.goroutine)
+			if w.kind == waitNothing || s.goroutine.ID == 0 { // it rests or runs
+				continue
+			}
+			for _, f := range s.goroutine.Frames {
+				order++
+				m := splitSymbol(f.Func)
+				words := f.Words()
+				if m.typ == "" || isLoop(m.name) || strings.Contains(f.Func, ".func") || len(words) == 0 || !words[0].Known {
+					continue
+				}
+				of := object{s.dump, m.pkg, m.typ}
+				by[of] = append(by[of], methodCall{order, s, w, m, f.Func, words[0].Value})
+			}
+		}
+		for _, list := range by {
+			slices.SortFunc(list, func(a, b methodCall) int {
+				return cmp.Or(cmp.Compare(a.object, b.object), cmp.Compare(a.order, b.order))
+			})
+		}
+		return by
+	})[object{dump, of.pkg, of.typ}]
 }
 
 // isLoop knows the names of methods that are a goroutine's loop (managePodLoop, podWorkerLoop, syncLoopIteration, ...).

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,13 +39,50 @@ func orKubeletLog(p *forensics.Pass, source string) {
 
 // events lists those of some kinds, in the order of their first.
 func events(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
-	var found []logs.Event
-	for _, e := range story(p).Events {
-		if slices.Contains(kinds, e.Kind) {
-			found = append(found, e)
+	byKind := forensics.Once(p, "events by kind", func() map[logs.Kind][]int {
+		at := map[logs.Kind][]int{}
+		for i, e := range story(p).Events {
+			at[e.Kind] = append(at[e.Kind], i)
 		}
+		return at
+	})
+	var at []int
+	for _, kind := range kinds {
+		at = append(at, byKind[kind]...)
+	}
+	return eventsAt(p, at)
+}
+
+// eventsAt are events by their positions, each once and in order.
+func eventsAt(p *forensics.Pass, at []int) []logs.Event {
+	slices.Sort(at)
+	var found []logs.Event
+	for _, i := range slices.Compact(at) {
+		found = append(found, story(p).Events[i])
 	}
 	return found
+}
+
+// eventsOf lists those of some kinds that are about a pod, by its UID, or by its name where the line or the caller has no UID.
+func eventsOf(p *forensics.Pass, uid, name string, kinds ...logs.Kind) []logs.Event {
+	byPod := forensics.Once(p, "events by pod", func() map[string][]int {
+		at := map[string][]int{}
+		for i, e := range story(p).Events {
+			if e.PodUID != "" {
+				at[e.PodUID] = append(at[e.PodUID], i)
+			}
+			if e.PodName != "" {
+				at["name "+e.PodName] = append(at["name "+e.PodName], i)
+			}
+		}
+		return at
+	})
+	return slices.DeleteFunc(eventsAt(p, slices.Concat(byPod[uid], byPod["name "+name])), func(e logs.Event) bool {
+		if e.PodUID != "" && uid != "" {
+			return e.PodUID != uid || !slices.Contains(kinds, e.Kind)
+		}
+		return e.PodName == "" || e.PodName != name || !slices.Contains(kinds, e.Kind)
+	})
 }
 
 // said counts the messages of a list.
@@ -90,28 +128,31 @@ func uidOf(p *forensics.Pass, s logs.Subject) string {
 	if s.PodUID != "" || s.PodName == "" {
 		return s.PodUID
 	}
-	found := ""
-	for _, pod := range p.Evidence.Pods {
-		if pod.Namespace+"/"+pod.Name != s.PodName || pod.UID == found {
-			continue
+	return forensics.Once(p, "UIDs by name", func() map[string]string { return uidsByName(p) })[s.PodName]
+}
+
+// uidsByName are the UIDs of pods by "namespace/name", as the lists of pods have them, or else the logs; "" for a name that
+// several have.
+func uidsByName(p *forensics.Pass) map[string]string {
+	listed, logged := map[string]string{}, map[string]string{}
+	note := func(uids map[string]string, name, uid string) {
+		if old, ok := uids[name]; ok && old != uid {
+			uid = ""
 		}
-		if found != "" {
-			return ""
-		}
-		found = pod.UID
+		uids[name] = uid
 	}
-	if found != "" {
-		return found
+	for _, pod := range p.Evidence.Pods {
+		if pod.UID != "" {
+			note(listed, pod.Namespace+"/"+pod.Name, pod.UID)
+		}
 	}
 	for _, d := range story(p).Deletions {
-		if d.PodName == s.PodName && d.PodUID != "" && d.PodUID != found {
-			if found != "" {
-				return ""
-			}
-			found = d.PodUID
+		if d.PodUID != "" {
+			note(logged, d.PodName, d.PodUID)
 		}
 	}
-	return found
+	maps.Copy(logged, listed)
+	return logged
 }
 
 // podLabel names a pod by what is known: its name, its UID.

@@ -59,6 +59,10 @@ func between(a, b *time.Time) float64 {
 
 // kubeletEnd is the time of the last line of a kubelet, or of any log where that is unknown.
 func kubeletEnd(p *forensics.Pass) *time.Time {
+	return forensics.Once(p, "the kubelet's last line", func() *time.Time { return findKubeletEnd(p) })
+}
+
+func findKubeletEnd(p *forensics.Pass) *time.Time {
 	s := story(p)
 	var end *time.Time
 	if s.Loop != nil {

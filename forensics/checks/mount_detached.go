@@ -78,12 +78,15 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []procs.Hold
 	}
 	f.Detail = "It was most likely unmounted lazily. The unmount is not done until these let go: " + who(p, pids[0]) + " " + byWhat(list[0]) +
 		". Paths on it begin at the root of the mount."
-	var names []string
-	for _, n := range p.Model.EmptyNamespaces() {
-		if n.Unread {
-			names = append(names, namespaceKeeper(p, n))
+	names := forensics.Once(p, "namespaces that could not be read", func() []string {
+		var names []string
+		for _, n := range p.Model.EmptyNamespaces() {
+			if n.Unread {
+				names = append(names, namespaceKeeper(p, n))
+			}
 		}
-	}
+		return names
+	})
 	if len(names) > 0 {
 		f.Confidence = forensics.Possible
 		f.ConfidenceWhy += ", but there are namespaces without processes, whose tables cannot be read"

@@ -120,7 +120,7 @@ func namespaceKept(p *forensics.Pass, f *forensics.Finding, n forensics.Namespac
 		return "which " + who(p, n.HeldBy[0]) + " holds open", true
 	case len(n.MountedAt) > 0:
 		return "which is kept by its ns/mnt file, mounted at " + n.MountedAt[0], true
-	case slices.Contains(held(p).Uninhabited, n.Namespace):
+	case isUninhabited(p, n.Namespace):
 		return fmt.Sprintf("%d, which no process is in; what keeps it is not visible", n.Namespace), true
 	}
 	return "of processes that came or went while they were looked at", false
@@ -155,17 +155,21 @@ func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses) []forensics
 	if n.Processes > 0 {
 		return []forensics.Remedy{endNamespace(p, n)}
 	}
-	h := p.Evidence.Held
-	at := slices.IndexFunc(h.Namespaces, func(hold procs.NamespaceHold) bool { return hold.Namespace == n.Namespace })
+	hold, open := forensics.Once(p, "descriptors of namespaces", func() map[uint64]procs.NamespaceHold {
+		first := map[uint64]procs.NamespaceHold{}
+		for _, hold := range slices.Backward(held(p).Namespaces) {
+			first[hold.Namespace] = hold
+		}
+		return first
+	})[n.Namespace]
 	switch {
-	case at >= 0:
-		hold := &h.Namespaces[at]
+	case open:
 		stop := stopHolder(p, hold.PID)
 		stop.Why = fmt.Sprintf("%s has the namespace open as descriptor %d: with the last such descriptor it ends, and all its mounts", who(p, hold.PID), hold.FD)
 		return []forensics.Remedy{stop}
 	case len(n.MountedAt) > 0:
 		return []forensics.Remedy{unpin(p, n.Namespace)}
-	case slices.Contains(h.Uninhabited, n.Namespace):
+	case isUninhabited(p, n.Namespace):
 		return []forensics.Remedy{{
 			Command: "grep -s 'scm_fds:.*[1-9]' /proc/[0-9]*/fdinfo/*",
 			Why: "no process is in the namespace, has it open or has it mounted: its descriptor is most likely in the queue of a unix socket. " +
@@ -221,13 +225,26 @@ var runsContainers = regexp.MustCompile(`^(containerd|docker|crio|cri-docker|kub
 
 // pinOf is where the ns/mnt file of a namespace is mounted: on the host, if it is there.
 func pinOf(p *forensics.Pass, ns uint64) forensics.PinnedNamespace {
-	var pin forensics.PinnedNamespace
-	for _, at := range held(p).Pinned {
-		if at.Namespace == ns && (pin.MountPoint == "" || !p.Model.IsElsewhere(at.MountNS)) {
-			pin = at
+	return forensics.Once(p, "pinned namespaces", func() map[uint64]forensics.PinnedNamespace {
+		pins := map[uint64]forensics.PinnedNamespace{}
+		for _, at := range held(p).Pinned {
+			if pins[at.Namespace].MountPoint == "" || !p.Model.IsElsewhere(at.MountNS) {
+				pins[at.Namespace] = at
+			}
 		}
-	}
-	return pin
+		return pins
+	})[ns]
+}
+
+// isUninhabited says whether the table of a namespace without processes was read.
+func isUninhabited(p *forensics.Pass, ns uint64) bool {
+	return forensics.Once(p, "uninhabited namespaces", func() map[uint64]bool {
+		found := map[uint64]bool{}
+		for _, ns := range held(p).Uninhabited {
+			found[ns] = true
+		}
+		return found
+	})[ns]
 }
 
 // unpin takes away the bind mount that keeps a namespace alive, if that is on the host. Else it goes with the namespace that has it.

@@ -3,7 +3,6 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +20,12 @@ type orphansTold struct {
 	// firsts are the pods that rounds named first.
 	firsts []string
 	shown  map[string]bool
+	byPod  map[string][]logs.Event
 }
 
 // orphansInLog are the complaints that still were made in the sync loop's last rounds.
 func orphansInLog(p *forensics.Pass) *orphansTold {
-	t := orphansTold{shown: map[string]bool{}}
+	t := orphansTold{shown: map[string]bool{}, byPod: map[string][]logs.Event{}}
 	for _, e := range events(p, logs.KindOrphan, logs.KindOrphanDetail, logs.KindOrphanRemoveFailed, logs.KindOrphanCleanupFailed) {
 		last := lastSaid([]logs.Event{e})
 		if !soonBefore(last, loopEnd(p), everyRound) {
@@ -33,28 +33,32 @@ func orphansInLog(p *forensics.Pass) *orphansTold {
 		}
 		t.events = append(t.events, e)
 		if e.Kind == logs.KindOrphan {
-			t.firsts = union(t.firsts, uids(e.PodUID))
+			t.firsts = append(t.firsts, uids(e.PodUID)...)
 			if last != nil && (t.until == nil || !last.Before(*t.until)) {
 				t.total, t.until = int64(e.Number), last
 			}
 		}
 		t.since = earliest(t.since, e.First)
+		t.byPod[e.PodUID] = append(t.byPod[e.PodUID], e)
 	}
+	t.firsts = union(nil, t.firsts)
 	return &t
 }
 
 // loopEnd is the end of what housekeeping could say: the sync loop's last line where it stands still, else the end of
 // the log.
 func loopEnd(p *forensics.Pass) *time.Time {
-	if silent, _, _ := loopInLog(p); silent != nil {
-		return &silent.since
-	}
-	return kubeletEnd(p)
+	return forensics.Once(p, "the end of the sync loop", func() *time.Time {
+		if silent, _, _ := loopInLog(p); silent != nil {
+			return &silent.since
+		}
+		return kubeletEnd(p)
+	})
 }
 
 // of are the complaints about one pod.
 func (t *orphansTold) of(uid string) []logs.Event {
-	return slices.DeleteFunc(slices.Clone(t.events), func(e logs.Event) bool { return e.PodUID != uid })
+	return t.byPod[uid]
 }
 
 // done marks a pod as told, so that it is not told again.
@@ -80,8 +84,9 @@ func (t *orphansTold) join(f forensics.Finding) forensics.Finding {
 func (t *orphansTold) report(p *forensics.Pass) {
 	var named []string
 	for _, e := range t.events {
-		named = union(named, uids(e.PodUID))
+		named = append(named, uids(e.PodUID)...)
 	}
+	named = union(nil, named)
 	for _, uid := range named {
 		state, why := p.Model.PodState(uid)
 		if t.shown[uid] || state == forensics.PodLive || len(podMounts(p, uid)) > 0 && state == forensics.PodOrphaned {

@@ -33,10 +33,11 @@ func podGCFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensic
 	var names []string
 	for _, e := range append(slices.Clone(list), podGCDeleted(p, kind)...) {
 		if e.PodName != "" {
-			names = union(names, []string{e.PodName})
-			f.Pods = union(f.Pods, uids(uidOf(p, e.Subject)))
+			names = append(names, e.PodName)
+			f.Pods = append(f.Pods, uids(uidOf(p, e.Subject))...)
 		}
 	}
+	names, f.Pods = union(nil, names), union(nil, f.Pods)
 	pods := "pods"
 	if len(names) > 0 {
 		pods = some(names)

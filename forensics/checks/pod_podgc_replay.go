@@ -132,8 +132,10 @@ func victimsFinding(d cluster.Dump, pods []cluster.Pod, severity forensics.Sever
 
 func nodesOf(pods []cluster.Pod) string {
 	var names []string
+	seen := map[string]bool{}
 	for _, victim := range pods {
-		if !slices.Contains(names, victim.Node) {
+		if !seen[victim.Node] {
+			seen[victim.Node] = true
 			names = append(names, victim.Node)
 		}
 	}
@@ -150,7 +152,7 @@ func reportDeleters(p *forensics.Pass) {
 		if !onThisNode(p.Evidence, victim) || victim.Deleting == nil && victim.Disrupted == nil && !victim.Evicted() {
 			continue
 		}
-		deleters := d.Deleters(victim)
+		deleters := p.Model.Cluster().Deleters(victim)
 		if len(deleters) == 0 {
 			continue
 		}
@@ -189,7 +191,7 @@ func reportVanished(p *forensics.Pass) {
 			continue
 		}
 		seen[left.UID] = true
-		by := d.VanishedBy(left.Namespace, left.Name)
+		by := p.Model.Cluster().VanishedBy(left.Namespace, left.Name)
 		if len(by) == 0 {
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
@@ -34,13 +33,18 @@ not confirmed the end, and its log says why.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceAPIDump}},
 	Run: func(p *forensics.Pass) {
-		logged := terminatingInLog(p)
+		logged, at := terminatingInLog(p), map[forensics.Entity]int{}
+		for i, f := range slices.Backward(logged) {
+			at[f.Subject] = i
+		}
 		for _, f := range terminatingInAPI(p) {
-			if i := slices.IndexFunc(logged, func(l forensics.Finding) bool { return l.Subject == f.Subject }); i >= 0 {
+			i, ok := at[f.Subject]
+			if ok {
 				logged[i] = withAPI(logged[i], f)
-			} else {
-				logged = append(logged, notSeen(p, f))
+				continue
 			}
+			at[f.Subject] = len(logged)
+			logged = append(logged, notSeen(p, f))
 		}
 		for _, f := range logged {
 			p.Report(f)
@@ -57,9 +61,19 @@ func withAPI(f, api forensics.Finding) forensics.Finding {
 	return f
 }
 
+// loopTrouble is what keeps the sync loop from coming round, by the log.
+type loopTrouble struct {
+	silent *silence
+	skips  *skipping
+}
+
 // notSeen adds to a pod that only the API server says is to go why the kubelet's log does not show its deletion.
 func notSeen(p *forensics.Pass, f forensics.Finding) forensics.Finding {
-	silent, skips, _ := loopInLog(p)
+	loop := forensics.Once(p, "the sync loop in the log", func() (l loopTrouble) {
+		l.silent, l.skips, _ = loopInLog(p)
+		return l
+	})
+	silent, skips := loop.silent, loop.skips
 	lost := events(p, logs.KindAPIUnreachable, logs.KindAPIUnauthorized, logs.KindCertExpired)
 	switch {
 	case silent != nil || skips != nil:
@@ -232,9 +246,13 @@ func (s *stuckPod) path() string {
 
 // listed says whether the kubelet's own list still has the pod, as one that is to go.
 func (s *stuckPod) listed() bool {
-	return slices.ContainsFunc(s.p.Evidence.Pods, func(pod kubelet.Pod) bool {
-		return s.uid != "" && pod.UID == s.uid && pod.Source == "kubelet" && pod.Deleting != nil
-	})
+	return s.uid != "" && forensics.Once(s.p, "listed as deleted", func() map[string]bool {
+		listed := map[string]bool{}
+		for _, pod := range s.p.Evidence.Pods {
+			listed[pod.UID] = listed[pod.UID] || pod.Source == "kubelet" && pod.Deleting != nil
+		}
+		return listed
+	})[s.uid]
 }
 
 func finalizerRemedy(name string) forensics.Remedy {

@@ -26,12 +26,12 @@ func terminatingInAPI(p *forensics.Pass) []forensics.Finding {
 		if pod.Deleting == nil || pod.Mirror != "" || !onThisNode(p.Evidence, pod) || asOf.IsZero() || asOf.Sub(*pod.Deleting) < patience {
 			continue
 		}
-		found = append(found, terminatingFinding(d, pod, asOf))
+		found = append(found, terminatingFinding(p.Model.Cluster(), pod, asOf))
 	}
 	return found
 }
 
-func terminatingFinding(d *cluster.Dump, pod cluster.Pod, asOf time.Time) forensics.Finding {
+func terminatingFinding(x *cluster.Index, pod cluster.Pod, asOf time.Time) forensics.Finding {
 	overdue := asOf.Sub(*pod.Deleting)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: podEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Deleting,
@@ -55,10 +55,8 @@ func terminatingFinding(d *cluster.Dump, pod cluster.Pod, asOf time.Time) forens
 			Risk:    "removing the finalizer by hand gives up what it protects, and what it was to clean up stays behind",
 		}}
 	}
-	for _, n := range d.Nodes {
-		if n.Name == pod.Node && n.Ready != "True" {
-			f.Detail += fmt.Sprintf(" Node %s is not ready (%s): its kubelet confirms nothing. The pod garbage collector helps only if the node is marked out of service or its object is deleted.", n.Name, n.Ready)
-		}
+	if n, ok := x.Node(pod.Node); ok && n.Ready != "True" {
+		f.Detail += fmt.Sprintf(" Node %s is not ready (%s): its kubelet confirms nothing. The pod garbage collector helps only if the node is marked out of service or its object is deleted.", n.Name, n.Ready)
 	}
 	return f
 }

@@ -13,12 +13,7 @@ import (
 
 // mine are events of some kinds about this pod.
 func (s *stuckPod) mine(kinds ...logs.Kind) []logs.Event {
-	return slices.DeleteFunc(events(s.p, kinds...), func(e logs.Event) bool {
-		if e.PodUID != "" && s.uid != "" {
-			return e.PodUID != s.uid
-		}
-		return e.PodName == "" || e.PodName != s.d.PodName
-	})
+	return eventsOf(s.p, s.uid, s.d.PodName, kinds...)
 }
 
 // standing are those of mine that still were said when the log ended.
@@ -36,10 +31,12 @@ func (s *stuckPod) quote(list []logs.Event) { s.refs = append(s.refs, quotesOf(l
 
 // judgeRequested: the deletion was seen, and no container is killed yet.
 func (s *stuckPod) judgeRequested() {
-	silent, skips, _ := loopInLog(s.p)
-	list, alone := blockedHousekeeping(s.p)
-	switch {
-	case silent != nil || skips != nil || syncLoopFailed(s.p) != nil || len(stalledSyncLoop(s.p)) > 0 || len(list) > 0 || alone != nil:
+	stalled := forensics.Once(s.p, "the sync loop does not come round", func() bool {
+		silent, skips, _ := loopInLog(s.p)
+		list, alone := blockedHousekeeping(s.p)
+		return silent != nil || skips != nil || syncLoopFailed(s.p) != nil || len(stalledSyncLoop(s.p)) > 0 || len(list) > 0 || alone != nil
+	})
+	if stalled {
 		s.verdict, s.failing = "the kubelet's sync loop does not come round", true
 		s.blame(syncLoopEntity)
 		return
@@ -59,7 +56,7 @@ func (s *stuckPod) judgeKilling() {
 	s.quote(e)
 	process, waits := s.unkillable()
 	cni := slices.DeleteFunc(slices.Clone(e), func(e logs.Event) bool { return e.Kind != logs.KindCNIDeleteFailed })
-	down := runtimeInLog(s.p)
+	down := forensics.Once(s.p, "the runtime in the log", func() *runtimeSilence { return runtimeInLog(s.p) })
 	switch {
 	case process != 0:
 		s.failing = true
@@ -87,9 +84,13 @@ func (s *stuckPod) judgeKilling() {
 
 // unkillable is a process of the pod that cannot go, and what it waits for.
 func (s *stuckPod) unkillable() (pid int, waits string) {
-	for _, w := range waiters(s.p, "") {
-		process, ok := s.p.Model.Process(w.thread.PID)
-		if ok && process.PodUID == s.uid && s.uid != "" && w.seconds >= hungAfter(s.p) &&
+	podOf := func(w *waiter) string {
+		process, _ := s.p.Model.Process(w.thread.PID)
+		return process.PodUID
+	}
+	for _, w := range waitersBy(s.p, "pod", podOf)[s.uid] {
+		process, _ := s.p.Model.Process(w.thread.PID)
+		if w.seconds >= hungAfter(s.p) &&
 			(w.thread.Wait.Kill == "no" || process.State == "Z" || w.thread.Wait.Kind == procs.WaitFreezer) {
 			return process.PID, "a thread of it " + forensics.DescribeWait(w.thread)
 		}
@@ -105,13 +106,11 @@ func (s *stuckPod) judgeCgroup() {
 	if len(e) > 0 {
 		s.verdict += ": " + cmp.Or(e[0].Reason, e[0].Code)
 	}
-	for _, process := range s.p.Evidence.Processes {
-		if process.PodUID == s.uid && s.uid != "" {
-			s.failing = true
-			s.blame(processEntity(process.PID))
-			s.detail = fmt.Sprintf("Process %d (%s, state %s) still is in it.", process.PID, process.Comm, process.State)
-			return
-		}
+	if list := s.p.Model.ProcessesOf(s.uid); len(list) > 0 {
+		s.failing = true
+		s.blame(processEntity(list[0].PID))
+		s.detail = fmt.Sprintf("Process %d (%s, state %s) still is in it.", list[0].PID, list[0].Comm, list[0].State)
+		return
 	}
 	if bus := events(s.p, logs.KindDBusFailed); len(bus) > 0 && stands(s.p, lastSaid(bus)) {
 		s.quote(bus)

@@ -46,11 +46,24 @@ func (s *stuckPod) judgeVolumes() {
 	s.judgeOperations()
 }
 
+// operationsOf are the volume operations of a pod.
+func operationsOf(p *forensics.Pass, uid string) []logs.Operation {
+	return forensics.Once(p, "operations by pod", func() map[string][]logs.Operation {
+		by := map[string][]logs.Operation{}
+		for _, o := range story(p).Operations {
+			if o.PodUID != "" {
+				by[o.PodUID] = append(by[o.PodUID], o)
+			}
+		}
+		return by
+	})[uid]
+}
+
 // judgeOperations: nothing was refused; an unmount that does not come back, or none that was tried.
 func (s *stuckPod) judgeOperations() {
 	tried := false
-	for _, o := range story(s.p).Operations {
-		if !strings.HasPrefix(o.Name, "Unmount") || o.PodUID == "" || o.PodUID != s.uid {
+	for _, o := range operationsOf(s.p, s.uid) {
+		if !strings.HasPrefix(o.Name, "Unmount") {
 			continue
 		}
 		tried = true
@@ -63,7 +76,7 @@ func (s *stuckPod) judgeOperations() {
 		switch driver := driverOf(o.Subject); {
 		case driver != "":
 			s.blame(driverEntity(driver))
-		case len(stuckOperations(s.p)) > 0:
+		case forensics.Once(s.p, "operations are stuck", func() bool { return len(stuckOperations(s.p)) > 0 }):
 			s.blame(volumeManagerEntity)
 		default:
 			s.blame(volumeOf(s.p, o.Subject))
@@ -86,7 +99,7 @@ func (s *stuckPod) judgeOperations() {
 		s.verdict = "its containers have stopped, and no unmount of its volumes was started"
 		s.detail = "The volume manager stands, takes the volumes for unmounted, or (1.28 and later) waits for the API server after a restart of the kubelet."
 	}
-	if len(allStanding(s.p, reconcilerFrame)) > 0 {
+	if forensics.Once(s.p, "the reconciler stands", func() bool { return len(allStanding(s.p, reconcilerFrame)) > 0 }) {
 		s.blame(volumeManagerEntity)
 	}
 }
@@ -101,8 +114,12 @@ func (s *stuckPod) hungMount() bool {
 			return true
 		}
 	}
-	for _, w := range waiters(s.p, "") {
-		if uid, _ := s.p.Model.PodOf(w.thread.Path); uid == s.uid && uid != "" && w.seconds >= hungAfter(s.p) {
+	podOf := func(w *waiter) string {
+		uid, _ := s.p.Model.PodOf(w.thread.Path)
+		return uid
+	}
+	for _, w := range waitersBy(s.p, "pod of the path", podOf)[s.uid] {
+		if w.seconds >= hungAfter(s.p) {
 			s.failing = true
 			s.verdict = fmt.Sprintf("thread %d/%d waits in a volume of it", w.thread.PID, w.thread.TID)
 			s.blame(forensics.ThreadEntity(w.thread))

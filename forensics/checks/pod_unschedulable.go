@@ -52,7 +52,6 @@ var obstacles = []struct{ words, meaning string }{
 }
 
 func unschedulableFinding(p *forensics.Pass, pod cluster.Pod) forensics.Finding {
-	d := p.Evidence.Cluster
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: podEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Unscheduled.Since,
 		Title:         fmt.Sprintf("no node takes pod %s", pod.ID()),
@@ -69,11 +68,12 @@ func unschedulableFinding(p *forensics.Pass, pod cluster.Pod) forensics.Finding 
 		why = append(why, "the scheduler says: "+pod.Unscheduled.Message)
 	}
 	f.Detail = upperFirst(strings.Join(why, "; ")) + "."
-	for _, c := range d.Claims {
-		if c.Namespace != pod.Namespace || !slices.Contains(pod.Claims, c.Name) {
+	for _, name := range pod.Claims {
+		c, ok := p.Model.Cluster().Claim(pod.Namespace, name)
+		if !ok {
 			continue
 		}
-		if lost := d.Lost(c); lost != "" {
+		if lost := p.Model.Cluster().Lost(c); lost != "" {
 			f.Detail += " " + upperFirst(lost) + ": as long as that is so, it cannot come back."
 		}
 		if c.Deleting != nil {
@@ -81,25 +81,35 @@ func unschedulableFinding(p *forensics.Pass, pod cluster.Pod) forensics.Finding 
 			f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindClaim, ID: c.ID()})
 		}
 	}
-	if old, ok := evictedSibling(d, pod); ok {
+	if old, ok := evictedSibling(p, pod); ok {
 		f.Detail += fmt.Sprintf(" It takes the place of %s, which was evicted from %s: %s", old.ID(), old.Node, strings.TrimSpace(old.Message))
 	}
 	return f
 }
 
-// evictedSibling is an evicted pod of the same controller.
-func evictedSibling(d *cluster.Dump, pod cluster.Pod) (cluster.Pod, bool) {
-	for _, other := range d.Pods {
-		if !other.Evicted() || other.Namespace != pod.Namespace {
-			continue
-		}
-		for _, a := range pod.Owners {
-			for _, b := range other.Owners {
-				if a.UID != "" && a.UID == b.UID {
-					return other, true
+// evictedSibling is an evicted pod of the same controller, the first.
+func evictedSibling(p *forensics.Pass, pod cluster.Pod) (cluster.Pod, bool) {
+	type owner struct{ namespace, uid string }
+	pods := p.Evidence.Cluster.Pods
+	evicted := forensics.Once(p, "evicted pods by owner", func() map[owner]int {
+		by := map[owner]int{}
+		for i, other := range slices.Backward(pods) {
+			for _, o := range other.Owners {
+				if other.Evicted() && o.UID != "" {
+					by[owner{other.Namespace, o.UID}] = i
 				}
 			}
 		}
+		return by
+	})
+	first := len(pods)
+	for _, o := range pod.Owners {
+		if i, ok := evicted[owner{pod.Namespace, o.UID}]; ok {
+			first = min(first, i)
+		}
 	}
-	return cluster.Pod{}, false
+	if first == len(pods) {
+		return cluster.Pod{}, false
+	}
+	return pods[first], true
 }

@@ -25,14 +25,15 @@ The pods that use a claim are told from the dump: one without pods cannot say wh
 		if d == nil {
 			return
 		}
+		x := p.Model.Cluster()
 		for _, c := range d.Claims {
 			if c.Deleting != nil {
-				p.Report(claimFinding(d, c))
+				p.Report(claimFinding(d, x, c))
 			}
 		}
 		for _, v := range d.Volumes {
 			if v.Deleting != nil {
-				p.Report(volumeFinding(d, v))
+				p.Report(volumeFinding(x, v))
 			}
 		}
 	},
@@ -68,10 +69,10 @@ func describeFinalizers(list []string) string {
 	return strings.Join(parts, "; ")
 }
 
-func claimFinding(d *cluster.Dump, c cluster.Claim) forensics.Finding {
+func claimFinding(d *cluster.Dump, x *cluster.Index, c cluster.Claim) forensics.Finding {
 	f := heldFinding(c.Object, "claim")
 	var users, names []string
-	for _, i := range d.UsersOf(c) {
+	for _, i := range x.UsersOf(c) {
 		user := d.Pods[i]
 		if user.Phase == "Succeeded" || user.Phase == "Failed" {
 			continue
@@ -90,13 +91,13 @@ func claimFinding(d *cluster.Dump, c cluster.Claim) forensics.Finding {
 	default:
 		f.Detail += " No pod of the dump uses it."
 	}
-	if v, ok := d.VolumeOf(c); ok {
+	if v, ok := x.VolumeOf(c); ok {
 		f.Detail += fmt.Sprintf(" It is bound to volume %s, whose reclaim policy is %s.", v.Name, v.Reclaim)
 		if v.Reclaim == "Delete" {
 			f.Detail += " The data goes with the claim."
 		}
 	}
-	if lost := d.Lost(c); lost != "" {
+	if lost := x.Lost(c); lost != "" {
 		f.Detail += " " + upperFirst(lost) + "."
 	}
 	f.Remedies = append([]forensics.Remedy{{
@@ -127,14 +128,13 @@ func describeUser(user cluster.Pod) string {
 	return text + ")"
 }
 
-func volumeFinding(d *cluster.Dump, v cluster.Volume) forensics.Finding {
+func volumeFinding(x *cluster.Index, v cluster.Volume) forensics.Finding {
 	f := heldFinding(v.Object, "volume")
 	if v.Claim != "" {
 		f.Detail += fmt.Sprintf(" It is bound to claim %s, %s.", v.Claim, strings.ToLower(v.Phase))
-		for _, c := range d.Claims {
-			if c.ID() == v.Claim && c.Deleting != nil {
-				f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindClaim, ID: c.ID()})
-			}
+		namespace, name, _ := strings.Cut(v.Claim, "/")
+		if c, ok := x.Claim(namespace, name); ok && c.Deleting != nil {
+			f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindClaim, ID: c.ID()})
 		}
 	}
 	return f

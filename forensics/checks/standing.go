@@ -146,21 +146,27 @@ func onlyChild(p *forensics.Pass) int {
 	if k == nil || k.PID == 0 {
 		return 0
 	}
-	child := 0
-	for _, process := range p.Evidence.Processes {
-		if process.PPID != k.PID {
-			continue
+	return forensics.Once(p, "the kubelet's only child", func() int {
+		child := 0
+		for _, process := range p.Evidence.Processes {
+			if process.PPID != k.PID {
+				continue
+			}
+			if child != 0 {
+				return 0
+			}
+			child = process.PID
 		}
-		if child != 0 {
-			return 0
-		}
-		child = process.PID
-	}
-	return child
+		return child
+	})
 }
 
 // onlyDriver is the CSI driver of this node's volumes, if they have a single one.
 func onlyDriver(p *forensics.Pass) string {
+	return forensics.Once(p, "the only CSI driver", func() string { return findOnlyDriver(p) })
+}
+
+func findOnlyDriver(p *forensics.Pass) string {
 	driver := ""
 	for _, d := range p.Evidence.PodDirs {
 		for _, v := range d.Volumes {
@@ -179,12 +185,15 @@ func onlyDriver(p *forensics.Pass) string {
 // onlyWaiter is the kubelet's thread that waits for a file system, if there is exactly one: an aggregated dump has
 // nothing to join it by.
 func onlyWaiter(p *forensics.Pass) (waiter, bool) {
-	var found []waiter
-	for _, w := range waiters(p, "") {
-		if k := p.Evidence.Kubelet; k != nil && k.PID != 0 && w.thread.PID == k.PID && w.seconds >= hungAfter(p) {
-			found = append(found, w)
+	found := forensics.Once(p, "the kubelet's waits", func() []waiter {
+		var found []waiter
+		for _, w := range waiters(p, "") {
+			if k := p.Evidence.Kubelet; k != nil && k.PID != 0 && w.thread.PID == k.PID && w.seconds >= hungAfter(p) {
+				found = append(found, w)
+			}
 		}
-	}
+		return found
+	})
 	if len(found) != 1 {
 		return waiter{}, false
 	}

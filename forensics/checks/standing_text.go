@@ -158,11 +158,12 @@ func finding(p *forensics.Pass, subject forensics.Entity, what string, list []st
 	}
 	f.Title = p.Model.KubeletName() + " " + what + worst.howLong() + ": " + worst.sentence(p)
 	f.Detail = worst.explain(sites)
+	pods := []string{}
 	for i, t := range list {
 		if len(f.Because) < maxBecause {
 			f.Because = union(f.Because, t.because(p))
 		}
-		f.Pods = union(f.Pods, t.pods(p))
+		pods = append(pods, t.pods(p)...)
 		if i < maxQuoted {
 			f.Refs = append(f.Refs, t.refs(p)...)
 		}
@@ -170,6 +171,7 @@ func finding(p *forensics.Pass, subject forensics.Entity, what string, list []st
 			f.Detail = sentences(f.Detail, "Also, "+t.sentence(p)+".")
 		}
 	}
+	f.Pods = union(nil, pods)
 	if more := total(list) - total(list[:min(len(list), maxQuoted)]); more > 0 {
 		f.Detail = sentences(f.Detail, fmt.Sprintf("And %d more goroutines.", more))
 	}
@@ -235,8 +237,13 @@ func (t standing) refs(p *forensics.Pass) []forensics.Ref {
 
 // union adds to a what of b is not in it.
 func union[T comparable](a, b []T) []T {
+	seen := map[T]bool{}
+	for _, x := range a {
+		seen[x] = true
+	}
 	for _, x := range b {
-		if !slices.Contains(a, x) {
+		if !seen[x] {
+			seen[x] = true
 			a = append(a, x)
 		}
 	}

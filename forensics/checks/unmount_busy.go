@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -94,8 +95,9 @@ func goingMounts(p *forensics.Pass) []going {
 // have ended, whatever else says that the pod lives: a process of the pod that is left is in the way like any other.
 func refusedMounts(p *forensics.Pass, refused []*refusal) []going {
 	var list []going
+	by := refusalsBySubject(p, refused)
 	for _, m := range slices.Backward(p.Evidence.Mounts.Mounts) {
-		if slices.ContainsFunc(refused, func(r *refusal) bool { return r.subject == forensics.MountEntity(m.ID) }) {
+		if len(by[forensics.MountEntity(m.ID)]) > 0 {
 			list = append(list, going{mount: m, severity: forensics.Warning, why: "the kubelet's log shows that its unmount was refused as busy"})
 		}
 	}
@@ -179,15 +181,23 @@ func stagedForNobody(p *forensics.Pass) []going {
 // from it, as where it is encrypted (gocryptfs), or one in an image file on it.
 func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
 	holders, kernel := p.Model.HeldBy(staged.ID)
-	return slices.ContainsFunc(held(p).Servers, func(s forensics.FUSEServer) bool {
-		return s.PID != 0 && len(p.Model.PodsOf(s.Device)) > 0 &&
-			slices.ContainsFunc(holders, func(h procs.Holder) bool { return h.PID == s.PID })
-	}) || slices.ContainsFunc(kernel, func(k mounts.KernelUser) bool {
-		return k.Use == mounts.UseLoop && slices.ContainsFunc(p.Evidence.Mounts.Mounts, func(m mounts.Mount) bool {
-			uid, _ := p.Model.PodOf(m.MountPoint)
-			return uid != "" && m.Source == k.What
-		})
+	servers := forensics.Once(p, "servers of pods", func() map[int]bool {
+		pids := map[int]bool{}
+		for _, s := range held(p).Servers {
+			pids[s.PID] = s.PID != 0 && (pids[s.PID] || len(p.Model.PodsOf(s.Device)) > 0)
+		}
+		return pids
 	})
+	sources := forensics.Once(p, "sources of pods", func() map[string]bool {
+		found := map[string]bool{}
+		for _, m := range p.Evidence.Mounts.Mounts {
+			uid, _ := p.Model.PodOf(m.MountPoint)
+			found[m.Source] = found[m.Source] || uid != ""
+		}
+		return found
+	})
+	return slices.ContainsFunc(holders, func(h procs.Holder) bool { return servers[h.PID] }) ||
+		slices.ContainsFunc(kernel, func(k mounts.KernelUser) bool { return k.Use == mounts.UseLoop && sources[k.What] })
 }
 
 func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
@@ -219,12 +229,10 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s%s %s.",
 		g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, holders), unlisted(p))
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m, waiting)...)
-	for _, r := range refused {
-		if r.subject == f.Subject {
-			r.told = true
-			f.Severity = forensics.Warning // somebody has tried, and was refused
-			f = r.join(f)
-		}
+	for _, r := range refusalsBySubject(p, refused)[f.Subject] {
+		r.told = true
+		f.Severity = forensics.Warning // somebody has tried, and was refused
+		f = r.join(f)
 	}
 	p.Report(f)
 }
@@ -251,9 +259,17 @@ func unlisted(p *forensics.Pass) string {
 func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, holders []procs.Holder) (by []string, waiting []forensics.Remedy) {
 	pids := holdingPIDs(holders)
 	sorting.Stable(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
+	first := map[int]procs.Holder{}
+	for _, h := range slices.Backward(holders) {
+		first[h.PID] = h
+	}
+	on := copiesByID(p, m)
 	for _, pid := range pids {
-		held := holders[slices.IndexFunc(holders, func(h procs.Holder) bool { return h.PID == pid })]
-		text, remedy := who(p, pid)+" "+byWhat(held)+onCopy(p, m, held), stopHolder(p, pid)
+		held := first[pid]
+		text, remedy := who(p, pid)+" "+byWhat(held), stopHolder(p, pid)
+		if c, ok := on[held.MountID]; ok {
+			text += " on " + p.Model.DescribeCopy(c) + ", which propagation ties to it"
+		}
 		w, waits := waitsLong(p, pid, m.Device)
 		if waits {
 			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.thread.TID)
@@ -271,14 +287,13 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, hold
 	return by, waiting
 }
 
-// onCopy says that a process holds not the mount itself but a copy of it, and why that matters.
-func onCopy(p *forensics.Pass, m mounts.Mount, h procs.Holder) string {
-	copies := p.Model.CopiesOf(m.ID)
-	at := slices.IndexFunc(copies, func(c mounts.Copy) bool { return c.MountID == h.MountID })
-	if at < 0 {
-		return ""
+// copiesByID are the copies of a mount by which it is busy.
+func copiesByID(p *forensics.Pass, m mounts.Mount) map[int]mounts.Copy {
+	by := map[int]mounts.Copy{}
+	for _, c := range slices.Backward(p.Model.CopiesOf(m.ID)) {
+		by[c.MountID] = c
 	}
-	return " on " + p.Model.DescribeCopy(copies[at]) + ", which propagation ties to it"
+	return by
 }
 
 // despiteWait is how to stop a process although its thread waits: SIGKILL, which is also what the kubelet and systemd send in the
@@ -296,12 +311,17 @@ func despiteWait(r forensics.Remedy, w waiter) forensics.Remedy {
 
 // waitsLong finds a thread of a process that waits for a file system.
 func waitsLong(p *forensics.Pass, pid int, device string) (waiter, bool) {
-	list := waiters(p, device)
-	at := slices.IndexFunc(list, func(w waiter) bool { return w.thread.PID == pid && w.seconds >= hungAfter(p) })
-	if at < 0 {
-		return waiter{}, false
-	}
-	return list[at], true
+	long := forensics.Once(p, "long waits "+device, func() map[int]waiter {
+		by := map[int]waiter{}
+		for _, w := range slices.Backward(waiters(p, device)) {
+			if w.seconds >= hungAfter(p) {
+				by[w.thread.PID] = w
+			}
+		}
+		return by
+	})
+	w, ok := long[pid]
+	return w, ok
 }
 
 // stopRank orders holders by what stopping them costs: what is left of an earlier examination, processes that belong to
@@ -346,11 +366,9 @@ func busyKernel(p *forensics.Pass, f *forensics.Finding, kernel []mounts.KernelU
 // callsUnderWay names the threads that are in the middle of a call on a mount. The kernel counts those, too.
 func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 	var calls []string
-	copies := p.Model.CopiesOf(m.ID)
-	for _, w := range waiters(p, m.Device) {
-		if id := w.thread.MountID; id == m.ID || slices.ContainsFunc(copies, func(c mounts.Copy) bool { return c.MountID == id }) {
-			calls = append(calls, fmt.Sprintf("%s (%s)", forensics.ThreadEntity(w.thread).ID, w.thread.Comm))
-		}
+	copies := copiesByID(p, m)
+	for _, w := range waitersOn(p, m.Device, append(slices.Sorted(maps.Keys(copies)), m.ID)) {
+		calls = append(calls, fmt.Sprintf("%s (%s)", forensics.ThreadEntity(w.thread).ID, w.thread.Comm))
 	}
 	if len(calls) == 0 {
 		return ""
@@ -361,6 +379,7 @@ func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 // notInTheWay names what keeps the file system in use, its disk or its server, when the mount is gone.
 func notInTheWay(users []mounts.KernelUser) string {
 	var names []string
+	seen := map[string]bool{}
 	for _, k := range users {
 		var text string
 		switch k.Use {
@@ -371,7 +390,8 @@ func notInTheWay(users []mounts.KernelUser) string {
 		case mounts.UseDevice:
 			text = k.What + " is on the same disk"
 		}
-		if text != "" && !slices.Contains(names, text) {
+		if text != "" && !seen[text] {
+			seen[text] = true
 			names = append(names, text)
 		}
 	}

@@ -23,25 +23,33 @@ type refusal struct {
 // refusals are the unmounts that still were refused when the log ended, one for each mount.
 func refusals(p *forensics.Pass) []*refusal {
 	var found []*refusal
+	known := map[forensics.Entity]*refusal{}
 	for _, e := range events(p, logs.KindUnmountBusy, logs.KindDeviceInUse) {
 		if !standsRetry(p, e) {
 			continue
 		}
 		subject := volumeOf(p, e.Subject)
-		var r *refusal
-		for _, known := range found {
-			if known.subject == subject {
-				r = known
-			}
-		}
+		r := known[subject]
 		if r == nil {
 			r = &refusal{subject: subject, uid: uidOf(p, e.Subject)}
+			known[subject] = r
 			found = append(found, r)
 		}
 		r.events = append(r.events, e)
 		r.path = cmp.Or(r.path, e.Path)
 	}
 	return found
+}
+
+// refusalsBySubject are the refusals by what they are about.
+func refusalsBySubject(p *forensics.Pass, refused []*refusal) map[forensics.Entity][]*refusal {
+	return forensics.Once(p, "refusals by subject", func() map[forensics.Entity][]*refusal {
+		by := map[forensics.Entity][]*refusal{}
+		for _, r := range refused {
+			by[r.subject] = append(by[r.subject], r)
+		}
+		return by
+	})
 }
 
 // standsRetry says whether a failure still stood when the log ended: within the time until its next try, and some more.
@@ -52,13 +60,18 @@ func standsRetry(p *forensics.Pass, e logs.Event) bool {
 
 // undone says whether the same volume was unmounted after it failed.
 func undone(p *forensics.Pass, failed logs.Event) bool {
-	last := lastSaid([]logs.Event{failed})
-	for _, e := range events(p, logs.KindUnmountDone, logs.KindVolumeDetached, logs.KindDeviceUnmounted) {
-		if failed.UniqueName != "" && e.UniqueName == failed.UniqueName && e.PodUID == failed.PodUID && e.Last != nil && last != nil && e.Last.After(*last) {
-			return true
+	type volume struct{ name, pod string }
+	done := forensics.Once(p, "volumes that were unmounted", func() map[volume]time.Time {
+		at := map[volume]time.Time{}
+		for _, e := range events(p, logs.KindUnmountDone, logs.KindVolumeDetached, logs.KindDeviceUnmounted) {
+			if v := (volume{e.UniqueName, e.PodUID}); e.Last != nil && e.Last.After(at[v]) {
+				at[v] = *e.Last
+			}
 		}
-	}
-	return false
+		return at
+	})
+	last := lastSaid([]logs.Event{failed})
+	return failed.UniqueName != "" && last != nil && done[volume{failed.UniqueName, failed.PodUID}].After(*last)
 }
 
 // volumeOf is what a message about a volume is about: the mount where it is known, else the volume by its path, or by

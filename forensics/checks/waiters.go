@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -19,8 +20,16 @@ type waiter struct {
 // waiters lists the threads that wait for a file system ("" is any) and were still waiting at the second look,
 // longest first.
 func waiters(p *forensics.Pass, device string) []waiter {
+	return forensics.Once(p, "waiters "+device, func() []waiter { return findWaiters(p, device) })
+}
+
+func findWaiters(p *forensics.Pass, device string) []waiter {
 	var found []waiter
-	for _, t := range p.Evidence.Threads {
+	threads := p.Evidence.Threads
+	if device != "" {
+		threads = p.Model.ThreadsIn(device)
+	}
+	for _, t := range threads {
 		if t.Gone || device != "" && !waitsFor(p, t, device) {
 			continue
 		}
@@ -28,6 +37,40 @@ func waiters(p *forensics.Pass, device string) []waiter {
 		found = append(found, waiter{t, seconds, from})
 	}
 	sorting.Stable(found, func(a, b waiter) int { return cmp.Compare(b.seconds, a.seconds) })
+	return found
+}
+
+// waitersBy are the waiters for any file system by a key, longest first; "" is no key.
+func waitersBy(p *forensics.Pass, name string, key func(w *waiter) string) map[string][]waiter {
+	return forensics.Once(p, "waiters by "+name, func() map[string][]waiter {
+		by := map[string][]waiter{}
+		for _, w := range waiters(p, "") {
+			if k := key(&w); k != "" {
+				by[k] = append(by[k], w)
+			}
+		}
+		return by
+	})
+}
+
+// waitersOn are the waiters for a file system on some of its mounts, longest first.
+func waitersOn(p *forensics.Pass, device string, ids []int) []waiter {
+	by := forensics.Once(p, "waiters by mount "+device, func() map[int][]int {
+		at := map[int][]int{}
+		for i, w := range waiters(p, device) {
+			at[w.thread.MountID] = append(at[w.thread.MountID], i)
+		}
+		return at
+	})
+	var at []int
+	for _, id := range ids {
+		at = append(at, by[id]...)
+	}
+	slices.Sort(at)
+	var found []waiter
+	for _, i := range slices.Compact(at) {
+		found = append(found, waiters(p, device)[i])
+	}
 	return found
 }
 

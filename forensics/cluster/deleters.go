@@ -29,7 +29,7 @@ var disruptions = map[string]string{
 }
 
 // Deleters says who else deletes a pod of the dump, told from its conditions, its owners and the taints of its node.
-func (d Dump) Deleters(p Pod) []Deleter {
+func (x *Index) Deleters(p Pod) []Deleter {
 	var found []Deleter
 	if c := p.Disrupted; c != nil {
 		who, ok := disruptions[c.Reason]
@@ -42,19 +42,16 @@ func (d Dump) Deleters(p Pod) []Deleter {
 	} else if p.Reason == "Preempting" || p.Reason == "NodeShutdown" || p.Reason == "Terminated" {
 		found = append(found, Deleter{Who: "kubelet", Why: join("status reason "+p.Reason, p.Message)})
 	}
-	found = append(found, d.ownersThatDelete(p.Object)...)
-	return append(found, d.taintEvictions(p)...)
+	found = append(found, x.ownersThatDelete(p.Object)...)
+	return append(found, x.taintEvictions(p)...)
 }
 
 // VanishedBy says who may have deleted a pod that the dump lacks: owners whose children are named after them and that
 // remove their pods, or are being deleted themselves. It is a guess from the name.
-func (d Dump) VanishedBy(namespace, name string) []Deleter {
+func (x *Index) VanishedBy(namespace, name string) []Deleter {
 	var found []Deleter
-	for _, o := range d.Owners {
-		if o.Namespace != namespace || !strings.HasPrefix(name, o.Name+"-") {
-			continue
-		}
-		switch {
+	for _, i := range x.ownersNamed(namespace, name) {
+		switch o := &x.dump.Owners[i]; {
 		case o.Removal != "":
 			found = append(found, Deleter{Who: removerOf(o.Kind), Why: fmt.Sprintf("%s %s has %s", o.Kind, o.ID(), o.Removal)})
 		case o.Deleting != nil:
@@ -65,19 +62,19 @@ func (d Dump) VanishedBy(namespace, name string) []Deleter {
 }
 
 // ownersThatDelete looks up the owners of an object, and theirs: a pod of a CronJob belongs to a Job.
-func (d Dump) ownersThatDelete(object Object) []Deleter {
+func (x *Index) ownersThatDelete(object Object) []Deleter {
 	var found []Deleter
 	for _, ref := range object.Owners {
-		i := slices.IndexFunc(d.Owners, func(o Object) bool { return o.UID != "" && o.UID == ref.UID })
-		if i < 0 {
-			if d.Kinds[ref.Kind] > 0 {
+		i, ok := x.ownerOf[ref.UID]
+		if !ok {
+			if n := x.dump.Kinds[ref.Kind]; n > 0 {
 				found = append(found, Deleter{
-					Who: "garbage collector", Why: fmt.Sprintf("its owner, %s %s, is not among the %d of that kind in the dump", ref.Kind, ref.Name, d.Kinds[ref.Kind]),
+					Who: "garbage collector", Why: fmt.Sprintf("its owner, %s %s, is not among the %d of that kind in the dump", ref.Kind, ref.Name, n),
 				})
 			}
 			continue
 		}
-		owner := d.Owners[i]
+		owner := &x.dump.Owners[i]
 		if owner.Removal != "" {
 			found = append(found, Deleter{Who: removerOf(owner.Kind), Why: fmt.Sprintf("its owner, %s %s, has %s", owner.Kind, owner.ID(), owner.Removal)})
 		}
@@ -99,16 +96,16 @@ func removerOf(kind string) string {
 
 // taintEvictions are the taints of a pod's node that evict it, at once or when its toleration runs out. Mirror pods and
 // pods that have ended are spared.
-func (d Dump) taintEvictions(p Pod) []Deleter {
+func (x *Index) taintEvictions(p Pod) []Deleter {
 	if p.Mirror != "" || p.Phase == "Succeeded" || p.Phase == "Failed" {
 		return nil
 	}
-	i := slices.IndexFunc(d.Nodes, func(n Node) bool { return n.Name == p.Node })
-	if i < 0 {
+	i, ok := x.nodeOf[p.Node]
+	if !ok {
 		return nil
 	}
 	var found []Deleter
-	for _, t := range d.Nodes[i].Taints {
+	for _, t := range x.dump.Nodes[i].Taints {
 		if t.Effect != effectNoExecute {
 			continue
 		}
@@ -157,37 +154,34 @@ func (t Toleration) covers(taint Taint) bool {
 
 // UsersOf are the pods that use a claim, as indexes in Pods: those that have not ended keep it from going
 // (kube-controller-manager pkg/controller/volume/pvcprotection).
-func (d Dump) UsersOf(c Claim) []int {
-	return d.podsWhere(func(p Pod) bool {
-		return p.Namespace == c.Namespace && slices.Contains(p.Claims, c.Name)
-	})
+func (x *Index) UsersOf(c Claim) []int {
+	return x.podsOf[c.ID()]
 }
 
 // VolumeOf is the volume that a claim is bound to, if the dump has it.
-func (d Dump) VolumeOf(c Claim) (Volume, bool) {
-	i := slices.IndexFunc(d.Volumes, func(v Volume) bool { return c.Volume != "" && v.Name == c.Volume })
-	if i < 0 {
+func (x *Index) VolumeOf(c Claim) (Volume, bool) {
+	i, ok := x.volumeOf[c.Volume]
+	if !ok || c.Volume == "" {
 		return Volume{}, false
 	}
-	return d.Volumes[i], true
+	return x.dump.Volumes[i], true
 }
 
 // Lost says why the data of a claim is out of reach: its volume is gone, or is bound to nodes of which none is left; ""
 // where nothing says so.
-func (d Dump) Lost(c Claim) string {
-	v, ok := d.VolumeOf(c)
+func (x *Index) Lost(c Claim) string {
+	v, ok := x.VolumeOf(c)
 	switch {
 	case c.Volume == "":
 		return ""
 	case c.Phase == "Lost":
 		return fmt.Sprintf("claim %s has lost its volume %s", c.ID(), c.Volume)
-	case !ok && d.Kinds["PersistentVolume"] > 0:
+	case !ok && x.dump.Kinds["PersistentVolume"] > 0:
 		return fmt.Sprintf("volume %s of claim %s is not in the dump", c.Volume, c.ID())
-	case !ok || len(v.Nodes) == 0 || len(d.Nodes) == 0:
+	case !ok || len(v.Nodes) == 0 || len(x.dump.Nodes) == 0:
 		return ""
 	}
-	names := d.nodeNames()
-	if slices.ContainsFunc(v.Nodes, func(n string) bool { return names[n] }) {
+	if slices.ContainsFunc(v.Nodes, func(n string) bool { _, ok := x.nodeOf[n]; return ok }) {
 		return ""
 	}
 	return fmt.Sprintf("volume %s of claim %s lies on node %s, which is gone", v.Name, c.ID(), strings.Join(v.Nodes, ", "))

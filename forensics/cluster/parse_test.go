@@ -208,8 +208,9 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		d.PodGC("1.34.0")
+		x := d.Index()
 		for _, p := range d.Pods {
-			d.Deleters(p)
+			x.Deleters(p)
 		}
 	})
 }

@@ -141,7 +141,7 @@ func TestDeleters(t *testing.T) {
 		"taint, mirror pods are spared": {pod("x", "Running", 0, func(p *Pod) { p.Mirror = "hash" }), nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := d.Deleters(tc.pod)
+			got := d.Index().Deleters(tc.pod)
 			var who []string
 			for _, g := range got {
 				who = append(who, g.Who)
@@ -154,11 +154,11 @@ func TestDeleters(t *testing.T) {
 			}
 		})
 	}
-	if got := d.VanishedBy("shop", "flow-step-1234"); len(got) != 1 || got[0].Who != "Argo Workflow" {
+	if got := d.Index().VanishedBy("shop", "flow-step-1234"); len(got) != 1 || got[0].Who != "Argo Workflow" {
 		t.Errorf("vanished step: %+v", got)
 	}
 	for _, id := range [][2]string{{"other", "flow-step"}, {"shop", "flower"}, {"shop", "flow"}} {
-		if got := d.VanishedBy(id[0], id[1]); len(got) != 0 {
+		if got := d.Index().VanishedBy(id[0], id[1]); len(got) != 0 {
 			t.Errorf("%v: %+v", id, got)
 		}
 	}
@@ -186,7 +186,7 @@ func TestClaims(t *testing.T) {
 	user := pod("x", "Running", 0, func(p *Pod) { p.Claims = []string{"data"} })
 	stranger := pod("y", "Running", 0, func(p *Pod) { p.Namespace, p.Claims = "other", []string{"data"} })
 	d := Dump{Pods: []Pod{stranger, user}}
-	if got := d.UsersOf(claim); !slices.Equal(got, []int{1}) {
+	if got := d.Index().UsersOf(claim); !slices.Equal(got, []int{1}) {
 		t.Errorf("users %v, want the pod of the same namespace", got)
 	}
 	local := Volume{Object: Object{Name: "pv-1"}, Source: "local", Nodes: []string{"node-9"}}
@@ -201,7 +201,7 @@ func TestClaims(t *testing.T) {
 		"on a node that is there": {Dump{Volumes: []Volume{local}, Nodes: []Node{{Object: Object{Name: "node-9"}}}}, false},
 		"a volume of every node":  {Dump{Volumes: []Volume{{Object: Object{Name: "pv-1"}}}, Nodes: []Node{{}}}, false},
 	} {
-		if got := tc.dump.Lost(claim); (got != "") != tc.lost {
+		if got := tc.dump.Index().Lost(claim); (got != "") != tc.lost {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -113,32 +113,31 @@ func (x *Index) above(mountPoint string) int {
 // climb follows the mounts of one mount point, from the one that a path arrives on to the topmost, which it returns. It
 // sorts the stack: those that the way does not touch, then those on the way.
 func (x *Index) climb(stack []int32, parent int) int32 {
-	found := int32(none)
-	off := slices.Clone(stack)
-	var way []int32
-	for {
-		i := x.lastOn(parent, off)
-		if i < 0 {
-			break
-		}
-		found = off[i]
-		parent = x.mounts[found].ID
-		way = append(way, found)
-		off = slices.Delete(off, i, i+1)
+	on := map[int][]int32{} // by parent: one at most, except on old kernels, where the latest of several is seen
+	for _, i := range stack {
+		id := x.parentID(&x.mounts[i])
+		on[id] = append(on[id], i)
 	}
-	copy(stack[copy(stack, off):], way)
-	return found
+	found := int32(none)
+	var way []int32
+	for touched := map[int32]bool{}; ; {
+		list := on[parent]
+		if len(list) == 0 {
+			return settle(stack, way, touched, found)
+		}
+		found = list[len(list)-1]
+		on[parent] = list[:len(list)-1]
+		touched[found] = true
+		way = append(way, found)
+		parent = x.mounts[found].ID
+	}
 }
 
-// lastOn returns the position of the last mount whose parent has that id. There is one at most, except on old kernels,
-// where several may be mounted on one directory of one mount and the latest is seen.
-func (x *Index) lastOn(parent int, list []int32) int {
-	for i := len(list) - 1; i >= 0; i-- {
-		if x.parentID(&x.mounts[list[i]]) == parent {
-			return i
-		}
-	}
-	return -1
+// settle puts those that the way touches behind the others.
+func settle(stack, way []int32, touched map[int32]bool, visible int32) int32 {
+	off := slices.DeleteFunc(slices.Clone(stack), func(i int32) bool { return touched[i] })
+	copy(stack[copy(stack, off):], way)
+	return visible
 }
 
 func lengthBit(name string) int { return min(len(name), maxLength) }

@@ -1,0 +1,231 @@
+package forensics
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+)
+
+// index finds what the model is asked for again and again without looking through the evidence: positions in its lists by
+// what they are joined on, in order. A question must not cost more because somebody has multiplied pods, mounts, threads
+// or holders: a pod can do that to each of them.
+type index struct {
+	elsewhere map[int]mounts.Mount // by id, of the other namespaces that were read; the first counts
+
+	threadsOf    map[int][]int32    // by process
+	threadsAt    map[int][]int32    // by mount
+	threadsIn    map[string][]int32 // by superblock
+	processesOf  map[string][]int32 // by pod
+	processesIn  map[uint64][]int32 // by mount namespace
+	dumpsOf      map[string][]int32 // by process, see processOf
+	podDirOf     map[string][]int32 // by pod
+	podsOf       map[string][]int32 // by pod; those that tell a kind
+	deletionsOf  map[string][]int32 // by pod; those that have not ended
+	containersOf map[string][]int32 // by id
+	sandboxesOf  map[string][]int32 // by id
+	backingOf    map[string][]int32 // by superblock
+	heldIndex
+	// What few ask for, or dear, is found when somebody asks first.
+	kubeletVersion func() string
+	namespaces     func() map[uint64]NamespaceProcesses
+	points         func() []string // all mount points of all tables, sorted
+	images         func() map[string]int32
+	cluster        func() *cluster.Index
+	goroutines     func() map[goroutineID]int32
+
+	waitedOn map[string]bool // superblocks that a thread waits for, not only for a lock of them
+	// What coverage says of some sources, which may have many entries.
+	processesSeen, cgroupsSeen, podsSeen seen
+}
+
+// heldIndex is that of [Held].
+type heldIndex struct {
+	holdersOf     map[int][]int32    // by mount
+	holdersIn     map[string][]int32 // by superblock
+	byPathAt      map[string][]int32 // holders by the mount point of the host's mount that only their path tells
+	kernelOf      map[int][]int32    // by mount
+	copiesOf      map[int][]int32    // by mount
+	serversOf     map[string][]int32 // by superblock
+	leakedIn      map[string][]int32 // by superblock
+	apartIn       map[string][]int32 // by superblock
+	descriptorsOf map[uint64][]int32 // by namespace
+	pinnedOf      map[uint64][]int32 // by namespace
+	uninhabited   map[uint64]bool
+	userNames     map[int]string
+	detachedFUSE  string // the only FUSE superblock that callers wait for, if it is in no mount table
+}
+
+type goroutineID struct {
+	dump int
+	id   int64
+}
+
+// seen is what [Evidence.Saw] says.
+type seen struct {
+	ok  bool
+	why string
+}
+
+// positions lists where each key is in a list. The zero value of a key is "unknown" and left out.
+func positions[T any, K comparable](list []T, key func(*T) K) map[K][]int32 {
+	var unknown K
+	at := map[K][]int32{}
+	for i := range list {
+		if k := key(&list[i]); k != unknown {
+			at[k] = append(at[k], int32(i))
+		}
+	}
+	return at
+}
+
+// pick returns the elements at positions.
+func pick[T any](list []T, at []int32) []T {
+	var found []T
+	for _, i := range at {
+		found = append(found, list[i])
+	}
+	return found
+}
+
+// merged joins lists of positions into one in order, each position once.
+func merged(lists ...[]int32) []int32 {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func newIndex(m *Model) index {
+	e := m.evidence
+	x := index{
+		elsewhere: map[int]mounts.Mount{}, waitedOn: map[string]bool{}, heldIndex: newHeldIndex(m),
+		threadsOf:      positions(e.Threads, func(t *procs.Thread) int { return t.PID }),
+		threadsAt:      positions(e.Threads, func(t *procs.Thread) int { return t.MountID }),
+		threadsIn:      positions(e.Threads, func(t *procs.Thread) string { return t.Device }),
+		processesOf:    positions(e.Processes, func(p *procs.Process) string { return p.PodUID }),
+		processesIn:    positions(e.Processes, func(p *procs.Process) uint64 { return p.MountNS }),
+		dumpsOf:        positions(e.Dumps, func(d *Dump) string { return processOf(*d) }),
+		podDirOf:       positions(e.PodDirs, func(d *kubelet.PodDir) string { return d.UID }),
+		containersOf:   positions(e.Containers, func(c *containers.Container) string { return c.ID }),
+		sandboxesOf:    positions(e.Sandboxes, func(s *containers.Sandbox) string { return s.ID }),
+		backingOf:      positions(e.Backings, func(b *mounts.Backing) string { return b.Device }),
+		kubeletVersion: sync.OnceValue(m.findKubeletVersion),
+		namespaces:     sync.OnceValue(m.allNamespaces),
+		points:         sync.OnceValue(m.allPoints),
+		images:         sync.OnceValue(m.imagesByName),
+		cluster:        sync.OnceValue(func() *cluster.Index { return e.Cluster.Index() }),
+		goroutines:     sync.OnceValue(func() map[goroutineID]int32 { return goroutinesOf(e.Dumps) }),
+	}
+	x.podsOf = positions(e.Pods, func(p *kubelet.Pod) string {
+		if p.Kind == "" {
+			return ""
+		}
+		return p.UID
+	})
+	if e.Logs != nil {
+		x.deletionsOf = positions(e.Logs.Deletions, func(d *logs.Deletion) string {
+			if d.Done || !d.Proven && len(d.Complaints) == 0 {
+				return ""
+			}
+			return d.PodUID
+		})
+	}
+	for _, t := range e.Namespaces {
+		for _, mount := range t.Mounts {
+			if _, twice := x.elsewhere[mount.ID]; !twice {
+				x.elsewhere[mount.ID] = mount
+			}
+		}
+	}
+	for _, t := range e.Threads {
+		if list := m.byDevice[t.Device]; len(list) > 0 && !t.Gone && WaitsFor(t.Wait, list[0]) {
+			x.waitedOn[t.Device] = true
+		}
+	}
+	x.processesSeen.ok, x.processesSeen.why = e.Saw(SourceProcesses)
+	x.cgroupsSeen.ok, x.cgroupsSeen.why = e.Saw(SourceCgroups)
+	x.podsSeen.ok, x.podsSeen.why = e.wholePodList()
+	return x
+}
+
+func newHeldIndex(m *Model) heldIndex {
+	h := m.evidence.Held
+	if h == nil {
+		return heldIndex{}
+	}
+	x := heldIndex{
+		holdersOf:     positions(h.Holders, func(h *procs.Holder) int { return h.MountID }),
+		holdersIn:     positions(h.Holders, func(h *procs.Holder) string { return h.Device }),
+		kernelOf:      positions(h.Kernel, func(k *mounts.KernelUser) int { return k.MountID }),
+		copiesOf:      positions(h.Copies, func(c *mounts.Copy) int { return c.Of }),
+		serversOf:     positions(h.Servers, func(s *FUSEServer) string { return s.Device }),
+		leakedIn:      positions(h.Leaked, func(l *LeakedMount) string { return l.Mount.Device }),
+		apartIn:       positions(h.Apart, func(l *LeakedMount) string { return l.Mount.Device }),
+		descriptorsOf: positions(h.Namespaces, func(h *procs.NamespaceHold) uint64 { return h.Namespace }),
+		pinnedOf:      positions(h.Pinned, func(p *PinnedNamespace) uint64 { return p.Namespace }),
+		uninhabited:   map[uint64]bool{}, userNames: map[int]string{},
+	}
+	x.byPathAt = positions(h.Holders, func(h *procs.Holder) string {
+		mount, ok := m.host.ByID(h.MountID)
+		if !h.ByPath || !ok || mount.MountPoint == "/" {
+			return ""
+		}
+		return mount.MountPoint
+	})
+	for _, ns := range h.Uninhabited {
+		x.uninhabited[ns] = true
+	}
+	for _, u := range h.Users {
+		if _, twice := x.userNames[u.UID]; !twice {
+			x.userNames[u.UID] = u.Name
+		}
+	}
+	for _, s := range h.Servers {
+		if s.Detached && s.OnlyWaiting && x.detachedFUSE == "" {
+			x.detachedFUSE = s.Device
+		}
+	}
+	return x
+}
+
+// goroutinesOf finds goroutines by their dump and number, and under the dump -1 the first dump that has the number.
+func goroutinesOf(dumps []Dump) map[goroutineID]int32 {
+	at := map[goroutineID]int32{}
+	for d := range dumps {
+		for i := range dumps[d].Goroutines {
+			id := goroutineID{d, dumps[d].Goroutines[i].ID}
+			if _, twice := at[id]; !twice {
+				at[id] = int32(i)
+			}
+			if _, twice := at[goroutineID{anyDump, id.id}]; !twice {
+				at[goroutineID{anyDump, id.id}] = int32(d)
+			}
+		}
+	}
+	return at
+}
+
+const anyDump = -1
+
+// Cluster answers questions about the objects of the API; only where there is a dump of it.
+func (m *Model) Cluster() *cluster.Index { return m.index.cluster() }
+
+// ThreadsIn lists the threads whose path lies on a superblock, in the order of the evidence.
+func (m *Model) ThreadsIn(device string) []procs.Thread {
+	return pick(m.evidence.Threads, m.index.threadsIn[device])
+}
+
+// goroutine finds a goroutine of a dump.
+func (m *Model) goroutine(dump int, id int64) (stackdump.Goroutine, bool) {
+	i, ok := m.index.goroutines()[goroutineID{dump, id}]
+	if !ok {
+		return stackdump.Goroutine{}, false
+	}
+	return m.evidence.Dumps[dump].Goroutines[i], true
+}

@@ -1,0 +1,61 @@
+package testnode
+
+import (
+	"fmt"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
+)
+
+func otherKinds() []Kind {
+	return []Kind{
+		{"disks", func(e *forensics.Evidence, n int) {
+			for i := range n {
+				d := device(40_000_000 + i)
+				e.Disks.Places = append(e.Disks.Places, disks.Place{Role: disks.RolePodLogs, Path: fmt.Sprintf("/disk/%d", i), Device: d})
+				e.Disks.FileSystems = append(e.Disks.FileSystems, disks.FileSystem{Device: d, MountPoint: fmt.Sprintf("/disk/%d", i), CapacityBytes: 1 << 40, AvailableBytes: 1 << 20})
+				e.Disks.Usage = append(e.Disks.Usage, disks.Usage{Device: d})
+			}
+		}},
+		{"thresholds", func(e *forensics.Evidence, n int) {
+			for i := range n {
+				e.Disks.Thresholds = append(e.Disks.Thresholds, disks.Threshold{Signal: "nodefs.available", Kind: "soft", Value: "15%", Percent: float64(5 + i%30), Origin: "flag"})
+				e.Disks.Problems = append(e.Disks.Problems, disks.Problem{})
+			}
+		}},
+		{"users of a disk", func(e *forensics.Evidence, n int) {
+			u := disks.Usage{Device: "8:1", UsedBytes: 96 << 30, CountedBytes: 96 << 30}
+			for i := range n {
+				u.Items = append(u.Items, disks.Item{Kind: fmt.Sprintf("kind%d", i%9), Path: podsDir + UID(i), Bytes: int64(n - i), PodUID: UID(i), ContainerID: hex64(i)})
+				u.Kinds = append(u.Kinds, disks.KindSum{Kind: fmt.Sprintf("kind%d", i), Bytes: int64(n - i)})
+			}
+			e.Disks.Usage = append(e.Disks.Usage, u)
+		}},
+		{"coverage entries", func(e *forensics.Evidence, n int) {
+			for i := range n {
+				e.Coverage = append(e.Coverage, forensics.Source{Source: fmt.Sprintf("logs:/var/log/%d.log", i), Status: forensics.SourceDenied, Detail: "permission denied"})
+			}
+		}},
+		{"redactions", func(e *forensics.Evidence, n int) {
+			for i := range n {
+				e.Redactions = append(e.Redactions, redact.LedgerEntry{Where: fmt.Sprintf("place %d", i), Rule: "assignment", Count: 1})
+			}
+		}},
+		{"calls that did not return", func(e *forensics.Evidence, n int) {
+			for i := range n {
+				e.Collector.Outstanding = append(e.Collector.Outstanding, forensics.Blocked{Key: fmt.Sprintf("mount %d", i), TID: i, Seconds: 15})
+			}
+		}},
+		{"what the kubelet says of itself", func(e *forensics.Evidence, n int) {
+			for i := range n {
+				e.Kubelet.Flags[fmt.Sprintf("flag-%d", i)] = "true"
+				e.Kubelet.Metrics[fmt.Sprintf("metric{n=\"%d\"}", i)] = 1
+				e.Kubelet.Endpoints = append(e.Kubelet.Endpoints, kubelet.Endpoint{URL: fmt.Sprintf("https://127.0.0.1:10250/%d", i), Status: "timeout"})
+				e.Kubelet.Sources = append(e.Kubelet.Sources, kubelet.Source{Path: fmt.Sprintf("/etc/kubelet/%d", i), Status: "denied"})
+				e.Kubelet.Others = append(e.Kubelet.Others, 5000+i)
+			}
+		}},
+	}
+}

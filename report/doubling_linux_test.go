@@ -1,0 +1,121 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks"
+	"github.com/nodeforensics/nodeforensics/forensics/testnode"
+	"github.com/nodeforensics/nodeforensics/report"
+	"github.com/nodeforensics/nodeforensics/report/plan"
+)
+
+// TestWorkGrowsLinearly compares processor times, which the load of the machine does not change much: with eight times as
+// much of a kind, work that grows with the square of it takes 64 times as long.
+func TestWorkGrowsLinearly(t *testing.T) {
+	const small, times, tooMuch = 700, 8, 24
+	for _, k := range append(testnode.Kinds(), testnode.Everything()) {
+		t.Run(k.Name, func(t *testing.T) {
+			few, many := testnode.With(k, small), testnode.With(k, small*times)
+			before, after := costs(t, &few), costs(t, &many)
+			for i, name := range stages {
+				// Below that it is the fixed cost of a report that is measured.
+				if floor := 5 * time.Millisecond; after[i] > tooMuch*max(before[i], floor) {
+					t.Errorf("%s takes %v for %d and %v for %d", name, before[i], small, after[i], small*times)
+				}
+			}
+		})
+	}
+}
+
+// stages are what is done with evidence after it was collected.
+var stages = [...]string{"analyze", "html", "json", "text", "plan", "read"}
+
+// costs is the processor time of each stage, with all threads of the garbage collector.
+func costs(t testing.TB, e *forensics.Evidence) [len(stages)]time.Duration {
+	t.Helper()
+	var took [len(stages)]time.Duration
+	var r report.Report
+	var text bytes.Buffer
+	for i, stage := range []func() error{
+		func() error {
+			r = report.New(report.Tool{Name: "nodeforensics"}, *e, forensics.Analyze(e, checks.All()))
+			for _, o := range r.Outcomes {
+				if o.Status == forensics.OutcomeFailed {
+					return fmt.Errorf("%s: %s", o.Check, o.Reason)
+				}
+			}
+			return nil
+		},
+		func() error { return report.HTML(io.Discard, r) },
+		func() error { return report.JSON(&text, r) },
+		func() error { return report.Text(io.Discard, r, report.TextOptions{Width: 80}) },
+		func() error { return plan.Script(io.Discard, e) },
+		func() error { _, err := report.Read(&text); return err },
+	} {
+		runtime.GC() // of what was left before
+		began := cpuTime(t)
+		if err := stage(); err != nil {
+			t.Fatal(err)
+		}
+		took[i] = cpuTime(t) - began
+	}
+	return took
+}
+
+func cpuTime(t testing.TB) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkDoubling shows by which factor the processor time grows where there is twice as much of a kind, for each stage
+// that takes some. About 2 is right, 4 is quadratic.
+//
+//	go test ./report -run '^$' -bench Doubling -benchtime 1x
+func BenchmarkDoubling(b *testing.B) {
+	for _, k := range append(testnode.Kinds(), testnode.Everything()) {
+		b.Run(k.Name, func(b *testing.B) {
+			for b.Loop() {
+				double(b, k)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// double measures at five sizes, fewer if that takes long. The factor is the mean of the doublings that can be measured.
+func double(b *testing.B, k testnode.Kind) {
+	const first, last, measurable, long = 2000, 32_000, 10 * time.Millisecond, 4 * time.Second
+	var began, ended [len(stages)]time.Duration
+	var doublings [len(stages)]int
+	var most time.Duration
+	for n := first; n <= last && most < long; n *= 2 {
+		e := testnode.With(k, n)
+		took := costs(b, &e)
+		for i, t := range took {
+			if began[i] >= measurable {
+				doublings[i]++
+			} else {
+				began[i] = t
+			}
+			ended[i], most = t, max(most, t)
+		}
+	}
+	for i, name := range stages {
+		if doublings[i] > 0 {
+			b.ReportMetric(math.Pow(float64(ended[i])/float64(began[i]), 1/float64(doublings[i])), name+"-factor")
+		}
+	}
+	b.ReportMetric(most.Seconds(), "worst-s")
+}
