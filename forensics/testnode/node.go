@@ -47,7 +47,8 @@ func With(k Kind, n int) forensics.Evidence {
 func Node() forensics.Evidence {
 	e := forensics.NewEvidence()
 	e.Collected, e.Root = collected, "/"
-	e.Node = forensics.Node{Name: "node-1", Kernel: "6.1.0"}
+	boot := collected.Add(-time.Hour)
+	e.Node = forensics.Node{Name: "node-1", Kernel: "6.1.0", Boot: &boot}
 	e.Collector.HungAfterSeconds = 15
 	for _, s := range []string{
 		forensics.SourceNode, forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHealth,
