@@ -144,11 +144,8 @@ func (s shape) key(t *procs.Syscall) (key callKey, ok bool) {
 	}
 	key.shape = s
 	for i, known := range s.known {
-		if !known {
+		if !known || i >= len(t.Args) {
 			continue
-		}
-		if i >= len(t.Args) {
-			return key, false
 		}
 		value, err := strconv.ParseUint(t.Args[i], 0, 64)
 		if err != nil {
