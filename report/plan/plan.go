@@ -166,7 +166,7 @@ func (s *script) pod(d kubelet.PodDir, why string) {
 // title is what a pod is called: by its name only if that is one.
 func (s *script) title(uid string) string {
 	pod := s.model.Pod(uid)
-	if !podName.MatchString(pod.Name) || pod.Namespace != "" && !podName.MatchString(pod.Namespace) {
+	if lengthy(pod.Name+"/"+pod.Namespace) || !podName.MatchString(pod.Name) || pod.Namespace != "" && !podName.MatchString(pod.Namespace) {
 		return uid
 	}
 	return pod.String()

@@ -15,13 +15,14 @@ import (
 // script but what one of these describes, or through [word] and [visible].
 //
 // Names of volumes, plugins and containers are the kubelet's: DNS labels and subdomains, a plugin's with "~" for "/". What is
-// called otherwise was not made by it, and is not touched.
+// called otherwise was not made by it, and is not touched. Lengths are for [lengthy]: a pattern that counts to 255 takes
+// hundreds of kilobytes in every process of this program.
 var (
-	nodeName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$`)
+	nodeName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	podUID    = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$`)
-	podName   = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,252}$`)
+	podName   = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
 	device    = regexp.MustCompile(`^[0-9]{1,10}:[0-9]{1,10}$`)
-	fsType    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	fsType    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	plainPath = regexp.MustCompile(`^(/` + plainName + `)+$`)
 
 	volumePath = regexp.MustCompile(`^volumes/` + plainName + `/` + plainName + `$`)
@@ -34,7 +35,7 @@ var (
 )
 
 const (
-	plainName = `[A-Za-z0-9_][A-Za-z0-9._~+=@:-]{0,254}`
+	plainName = `[A-Za-z0-9_][A-Za-z0-9._~+=@:-]*`
 	subpath   = `volume-subpaths/` + plainName + `/` + plainName + `/[0-9]{1,9}`
 )
 
@@ -52,16 +53,27 @@ func usable(e *forensics.Evidence) error {
 		return fmt.Errorf("evidence schema %q, want %q", visible(e.Schema), forensics.EvidenceSchema)
 	case e.Root != "/":
 		return fmt.Errorf("the report is of files below %q, not of a node that runs", visible(e.Root))
-	case !nodeName.MatchString(e.Node.Name):
+	case lengthy(e.Node.Name) || !nodeName.MatchString(e.Node.Name):
 		return fmt.Errorf("node name %q: none that a script can compare (--redact=strict masks it)", visible(e.Node.Name))
 	case e.Collected.Unix() <= 0 || e.Node.Boot == nil || e.Node.Boot.Unix() <= 0:
 		return errors.New("the report does not say when it was made, and when the node was booted")
 	case len(e.PodDirs) > maxPodDirs:
 		return fmt.Errorf("the report has %d pod directories, and at most %d are ever read", len(e.PodDirs), maxPodDirs)
-	case !plainPath.MatchString(root(e)):
+	case lengthy(root(e)) || !plainPath.MatchString(root(e)):
 		return fmt.Errorf("kubelet root %q: names may have letters, digits and ._~+=@:-", visible(root(e)))
 	}
 	return nil
+}
+
+// lengthy says whether a part of a path, or a name, is longer than any file's may be (NAME_MAX).
+func lengthy(name string) bool {
+	const most = 255
+	for part := range strings.SplitSeq(name, "/") {
+		if len(part) > most {
+			return true
+		}
+	}
+	return false
 }
 
 // root is where the report says that the kubelet's root directory is. The script only compares it.
@@ -91,7 +103,7 @@ func unfit(e *forensics.Evidence, d kubelet.PodDir, mounted int) string {
 // another shape.
 func below(d kubelet.PodDir, p string, shape *regexp.Regexp) string {
 	rel, ok := strings.CutPrefix(p, d.Path+"/")
-	if !ok || !shape.MatchString(rel) {
+	if !ok || lengthy(rel) || !shape.MatchString(rel) {
 		return ""
 	}
 	return rel

@@ -56,7 +56,7 @@ func (s *script) keepMounted(d kubelet.PodDir, m mounts.Mount) string {
 	inMemory := mounts.ClassOf(m.FSType) == mounts.ClassMemory
 	h, _ := s.model.Health(m.Device)
 	switch {
-	case !device.MatchString(m.Device) || !fsType.MatchString(m.FSType):
+	case lengthy(m.FSType) || !device.MatchString(m.Device) || !fsType.MatchString(m.FSType):
 		return "the report does not say what is mounted there"
 	case inMemory && m.FSType != "devtmpfs" && !s.isCopy(d, m.Device):
 		return "it is in memory only: unmounting it destroys what is in it. If nobody needs that, umount -c does it"
