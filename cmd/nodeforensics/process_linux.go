@@ -3,25 +3,24 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // child is a process of this program in another role.
 type child struct {
 	process *os.Process
 	in, out *os.File              // our ends of its standard input and output
-	stderr  *os.File              // what it complains of; nil where that cannot be had
+	stderr  *os.File              // what it complains of
 	ended   chan *os.ProcessState // how it ended, if it does before we do
 }
 
-// startChild starts this program again, in a session of its own and with no descriptor of ours but two pipes. Standard
-// error goes to memory: a process that is stuck must not hold anything of the terminal. Nothing is looked up on the way.
+// startChild starts this program again, in a session of its own and with no descriptor of ours but three pipes: a process
+// that is stuck must not hold anything of the terminal. Nothing is looked up on the way.
 func startChild(role string) (*child, error) {
 	childIn, in, err := os.Pipe()
 	if err != nil {
@@ -32,15 +31,15 @@ func startChild(role string) (*child, error) {
 		closeAll(childIn, in)
 		return nil, fmt.Errorf("pipe: %w", err)
 	}
-	stderr, err := complaints()
+	stderr, childErr, err := os.Pipe()
 	if err != nil {
 		closeAll(childIn, in, out, childOut)
-		return nil, err
+		return nil, fmt.Errorf("pipe: %w", err)
 	}
 	process, err := os.StartProcess("/proc/self/exe", []string{"nodeforensics", role}, &os.ProcAttr{
-		Files: []*os.File{childIn, childOut, stderr}, Env: childEnvironment(), Sys: &syscall.SysProcAttr{Setsid: true},
+		Files: []*os.File{childIn, childOut, childErr}, Env: childEnvironment(), Sys: &syscall.SysProcAttr{Setsid: true},
 	})
-	closeAll(childIn, childOut)
+	closeAll(childIn, childOut, childErr)
 	if err != nil {
 		closeAll(in, out, stderr)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -55,14 +54,6 @@ func startChild(role string) (*child, error) {
 		}
 	}()
 	return c, nil
-}
-
-// complaints is a file in memory for a child's standard error, or /dev/null where there is none (Linux before 3.17).
-func complaints() (*os.File, error) {
-	if fd, err := unix.MemfdCreate("stderr", unix.MFD_CLOEXEC); err == nil {
-		return os.NewFile(uintptr(fd), "stderr"), nil
-	}
-	return os.OpenFile(os.DevNull, os.O_RDWR, 0)
 }
 
 // fate says how a child ended whose output has: the pipe is closed a moment before the process is gone. It is nil for one
@@ -83,10 +74,11 @@ func (c *child) fate(err error) error {
 	}
 }
 
-// complaint is why a child ended, as far as it said so: in a line of its own, or as the Go runtime does.
+// complaint is why a child that has ended did so, as far as it said so: in a line of its own, or as the Go runtime does.
 func (c *child) complaint() string {
 	text := make([]byte, 16<<10)
-	n, _ := c.stderr.ReadAt(text, 0)
+	_ = c.stderr.SetReadDeadline(time.Now().Add(time.Second))
+	n, _ := io.ReadFull(c.stderr, text)
 	return runtimeComplaint(string(text[:n]))
 }
 
@@ -112,7 +104,7 @@ func runtimeComplaint(text string) string {
 // kin, and net/http reads proxies.
 func childEnvironment() []string {
 	return []string{
-		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "GOTRACEBACK=single", "GOMAXPROCS=" + os.Getenv("GOMAXPROCS"),
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "GOTRACEBACK=none", "GOMAXPROCS=" + os.Getenv("GOMAXPROCS"),
 		"GOMEMLIMIT=" + os.Getenv("GOMEMLIMIT"), "GOGC=" + os.Getenv("GOGC"),
 	}
 }
