@@ -1,6 +1,7 @@
 package hostfs
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path"
@@ -84,11 +85,18 @@ func (d *Dir) ReadFile(rel string, limit int64) ([]byte, error) { return d.Appen
 // Append is [Dir.ReadFile] into the free part of buf and beyond. It returns buf with what was read behind it, also with an
 // error.
 func (d *Dir) Append(buf []byte, rel string, limit int64) ([]byte, error) {
+	return d.AppendUntil(context.Background(), buf, rel, limit)
+}
+
+// AppendUntil is [Dir.Append] for files that the kernel takes long to write, as the mount table of a process whose mounts are
+// stacked by the ten thousand: between two reads it looks whether the context has ended, and then returns what it has, with
+// [ErrTruncated].
+func (d *Dir) AppendUntil(ctx context.Context, buf []byte, rel string, limit int64) ([]byte, error) {
 	fd, err := d.openFile(rel)
 	if err != nil {
 		return buf, d.error("open", rel, err)
 	}
-	buf, err = appendFile(buf, fd, limit)
+	buf, err = appendFile(ctx, buf, fd, limit)
 	_ = unix.Close(fd)
 	return buf, d.error("read", rel, err)
 }

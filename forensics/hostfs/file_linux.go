@@ -1,7 +1,9 @@
 package hostfs
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -112,7 +114,7 @@ func wantType(fd int, want uint32) error {
 
 // appendFile reads until the end or until limit bytes were read, whatever size the file claims to have: files of procfs
 // claim none, and a log may grow meanwhile. One byte more than limit is asked for, to know whether there is more.
-func appendFile(buf []byte, fd int, limit int64) ([]byte, error) {
+func appendFile(ctx context.Context, buf []byte, fd int, limit int64) ([]byte, error) {
 	start := len(buf)
 	most := int(min(max(limit, 0), math.MaxInt-int64(start)-1)) + start
 	for {
@@ -132,6 +134,9 @@ func appendFile(buf []byte, fd int, limit int64) ([]byte, error) {
 		}
 		if n == 0 {
 			return buf, nil
+		}
+		if ctx.Err() != nil {
+			return buf, fmt.Errorf("%w: it takes too long", ErrTruncated)
 		}
 	}
 }

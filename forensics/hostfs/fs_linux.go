@@ -1,6 +1,7 @@
 package hostfs
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path"
@@ -73,7 +74,7 @@ func (f *FS) ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	data, err := appendFile(nil, fd, limit)
+	data, err := appendFile(context.Background(), nil, fd, limit)
 	return data, pathError("read", path, err)
 }
 

@@ -2,6 +2,7 @@ package hostfs
 
 import (
 	"bytes"
+	"context"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -68,5 +69,5 @@ func readKernelFile(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	return appendFile(nil, fd, limit)
+	return appendFile(context.Background(), nil, fd, limit)
 }

@@ -3,6 +3,7 @@
 package hostfs
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -88,6 +89,11 @@ func (*Dir) ReadFile(rel string, _ int64) ([]byte, error) { return nil, unsuppor
 
 // Append is not supported.
 func (*Dir) Append(buf []byte, rel string, _ int64) ([]byte, error) {
+	return buf, unsupported("open", rel)
+}
+
+// AppendUntil is not supported.
+func (*Dir) AppendUntil(_ context.Context, buf []byte, rel string, _ int64) ([]byte, error) {
 	return buf, unsupported("open", rel)
 }
 

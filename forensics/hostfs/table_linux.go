@@ -2,6 +2,7 @@ package hostfs
 
 import (
 	"bytes"
+	"context"
 	"maps"
 	"path"
 	"slices"
@@ -58,7 +59,7 @@ func (t *mountTable) current() *mountPoints {
 	if _, err := unix.Seek(fd, 0, unix.SEEK_SET); err != nil {
 		return t.last
 	}
-	if data, err := appendFile(nil, fd, tableLimit); err == nil {
+	if data, err := appendFile(context.Background(), nil, fd, tableLimit); err == nil {
 		t.last, t.reread = parseMountPoints(data), false
 	}
 	return t.last

@@ -3,6 +3,7 @@ package mounts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"unsafe"
 
@@ -98,8 +99,9 @@ func (r *mountRequest) do(call uintptr, buf unsafe.Pointer, size int) (int, erro
 	return int(n), nil
 }
 
-// listMounts lists the mounts of a namespace, none if it has ended. One that is unmounted meanwhile is left out.
-func listMounts(namespace uint64) ([]Mount, error) {
+// listMounts lists the mounts of a namespace, none if it has ended. One that is unmounted meanwhile is left out. When the
+// context ends, the list is cut (hostfs.ErrTruncated).
+func listMounts(ctx context.Context, namespace uint64) ([]Mount, error) {
 	const root = ^uint64(0) // LSMT_ROOT
 	mounts, last := []Mount{}, uint64(0)
 	ids, buf := make([]uint64, 512), make([]byte, 32<<10) // aligned, as all of that size
@@ -113,6 +115,9 @@ func listMounts(namespace uint64) ([]Mount, error) {
 			return mounts, unsupported(err)
 		}
 		for _, id := range ids[:n] {
+			if ctx.Err() != nil {
+				return mounts, fmt.Errorf("%w: it takes too long", hostfs.ErrTruncated)
+			}
 			r := mountRequest{mount: id, param: statMask, namespace: namespace}
 			if _, err := r.do(unix.SYS_STATMOUNT, unsafe.Pointer(&buf[0]), len(buf)); err == nil {
 				mounts = append(mounts, statMount(buf))

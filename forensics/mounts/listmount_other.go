@@ -11,4 +11,4 @@ func namespacesBut(context.Context, map[uint64]bool) ([]namespaceID, error) {
 	return nil, errors.ErrUnsupported
 }
 
-func listMounts(uint64) ([]Mount, error) { return nil, errors.ErrUnsupported }
+func listMounts(context.Context, uint64) ([]Mount, error) { return nil, errors.ErrUnsupported }

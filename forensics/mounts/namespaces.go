@@ -39,7 +39,11 @@ func Namespaces(ctx context.Context, fsys *hostfs.FS, pids []int) ([]Table, []er
 
 // A Reader reads the tables of many namespaces one after another, and makes little work of what they have in common. It
 // is for one goroutine.
-type Reader struct{ tables tableReader }
+type Reader struct {
+	tables  tableReader
+	patient context.Context // until it has lost its patience with large stacks of mounts
+	cancel  context.CancelFunc
+}
 
 // NewReader returns a Reader. It holds /proc open until it is closed.
 func NewReader(fsys *hostfs.FS) (*Reader, error) {
@@ -47,18 +51,31 @@ func NewReader(fsys *hostfs.FS) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mount namespaces: %w", err)
 	}
-	return &Reader{tableReader{
+	r := Reader{tables: tableReader{
 		proc: proc, limit: maxTable, strings: interner{}, lines: lineCache{}, single: holdsStill(proc), again: true,
-	}}, nil
+	}}
+	r.patient, r.cancel = context.WithTimeout(context.Background(), readerPatience)
+	return &r, nil
+}
+
+// limit is the time for one table.
+func (r *Reader) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.patient.Err() != nil {
+		return context.WithTimeout(ctx, hurriedTable)
+	}
+	return context.WithTimeout(ctx, slowTable)
 }
 
 // Close ends the use of the Reader.
-func (r *Reader) Close() { _ = r.tables.proc.Close() }
+func (r *Reader) Close() {
+	r.cancel()
+	_ = r.tables.proc.Close()
+}
 
 // Namespace returns the table of one namespace as one of the processes shows it; false if none of them is in it any more.
 // What is said of [Namespaces] holds for it. The mounts of the table are valid until the next call.
 func (r *Reader) Namespace(ctx context.Context, inode uint64, pids []int) (Table, bool, []error) {
-	s := namespaceScan{reader: &r.tables, found: map[uint64]*namespace{}, only: inode}
+	s := namespaceScan{reader: r, found: map[uint64]*namespace{}, only: inode}
 	tables, errs := s.processes(ctx, pids)
 	if len(tables) == 0 || tables[0].Namespace != inode {
 		return Table{Mounts: []Mount{}}, false, errs
@@ -91,7 +108,7 @@ func (r *tableReader) first(pid int) string {
 }
 
 func (r *Reader) namespaces(ctx context.Context, pids []int) ([]Table, []error) {
-	s := namespaceScan{reader: &r.tables, found: map[uint64]*namespace{}}
+	s := namespaceScan{reader: r, found: map[uint64]*namespace{}}
 	var err error
 	if pids == nil {
 		if pids, err = processes(r.tables.proc); err != nil {
@@ -127,7 +144,7 @@ func processes(proc *hostfs.Dir) ([]int, error) {
 
 // A namespaceScan goes through processes and finds the namespaces that they are in.
 type namespaceScan struct {
-	reader *tableReader
+	reader *Reader
 	found  map[uint64]*namespace
 	only   uint64 // the namespace that is wanted, 0 for all
 	order  []*namespace
@@ -146,7 +163,7 @@ type namespace struct {
 
 func (s *namespaceScan) process(ctx context.Context, pid int) {
 	name := strconv.Itoa(pid)
-	link, err := s.reader.proc.ReadLink(name + "/ns/mnt")
+	link, err := s.reader.tables.proc.ReadLink(name + "/ns/mnt")
 	if err != nil {
 		s.unreadable(err)
 		return
@@ -168,7 +185,7 @@ func (s *namespaceScan) process(ctx context.Context, pid int) {
 	if ns.table != nil {
 		return
 	}
-	if root, err := s.reader.proc.ReadLink(name + "/root"); err != nil || root != "/" {
+	if root, err := s.reader.tables.proc.ReadLink(name + "/root"); err != nil || root != "/" {
 		ns.chrooted = append(ns.chrooted, pid)
 		return
 	}
@@ -190,8 +207,10 @@ func (s *namespaceScan) unreadable(err error) {
 }
 
 // read takes the table from a process, unless that has ended or gone elsewhere: then the next one may have it.
-func (n *namespace) read(ctx context.Context, r *tableReader, pid int) {
-	table, err := r.read(ctx, pid)
+func (n *namespace) read(ctx context.Context, r *Reader, pid int) {
+	ctx, cancel := r.limit(ctx)
+	defer cancel()
+	table, err := r.tables.read(ctx, pid)
 	if ended(err) || table.Namespace != n.inode {
 		return
 	}

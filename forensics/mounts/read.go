@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
@@ -21,13 +22,21 @@ const (
 	maxReadings = 8
 	// maxTable bounds one table: 100,000 mounts, which is as many as fs.mount-max lets a namespace have.
 	maxTable = 32 << 20
+
+	// The kernel writes each mount point by going up all mounts below it: the time for a stack of mounts grows with its
+	// square, and 60,000 take it half a minute (prepend_path in fs/d_path.c). Anybody with a user namespace can make one.
+	// So a table has a limit of time, which is shorter once the Reader has lost patience with others before it.
+	tableTime      = 4 * time.Second
+	slowTable      = time.Second
+	readerPatience = 3 * time.Second
+	hurriedTable   = 100 * time.Millisecond
 )
 
 // Read reads the mount table that a process sees; pid 0 is the calling process. It reads until two readings in a row
 // agree and then stops; see [ErrUnstable].
 //
 // The table may be incomplete with any error: lines that could not be understood are missing, and so is what lies
-// beyond 32 MiB (hostfs.ErrTruncated). Namespace and Root are absent where the kernel denies them, which is no error.
+// beyond 32 MiB or what the kernel had not written after some seconds (hostfs.ErrTruncated). Namespace and Root are absent where the kernel denies them, which is no error.
 // fs.ErrNotExist and syscall.ESRCH mean that there is no such process, syscall.EINVAL that it is a zombie.
 //
 // Only /proc is read. The kernel asks no file server for this, but may wait for a lock of a file system that is in
@@ -44,6 +53,8 @@ func Read(ctx context.Context, fsys *hostfs.FS, pid int) (Table, error) {
 			return empty, err
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, tableTime)
+	defer cancel()
 	r := tableReader{proc: proc, limit: maxTable, strings: interner{}}
 	return r.read(ctx, pid)
 }
@@ -109,9 +120,9 @@ func (r *tableReader) read(ctx context.Context, pid int) (Table, error) {
 	defer func() { _ = process.Close() }()
 	var last reading
 	if r.single {
-		last, err = r.once(process, &r.buffers[0])
+		last, err = r.once(ctx, process, &r.buffers[0])
 	} else {
-		last, err = stable(ctx, func(turn int) (reading, error) { return r.once(process, &r.buffers[turn%2]) })
+		last, err = stable(ctx, func(turn int) (reading, error) { return r.once(ctx, process, &r.buffers[turn%2]) })
 	}
 	table.Namespace, table.Root = last.namespace, last.root
 	lines := bytes.Count(last.text, []byte{'\n'})
@@ -133,8 +144,8 @@ func (r *tableReader) read(ctx context.Context, pid int) (Table, error) {
 // stable takes readings until two in a row agree. It returns the last one that succeeded, with any error.
 func stable(ctx context.Context, read func(turn int) (reading, error)) (reading, error) {
 	last, err := read(0)
-	if err != nil {
-		return reading{}, err
+	if err != nil || last.cut != nil {
+		return last, err
 	}
 	for turn := 1; turn < maxReadings; turn++ {
 		if err := ctx.Err(); err != nil {
@@ -143,6 +154,9 @@ func stable(ctx context.Context, read func(turn int) (reading, error)) (reading,
 		next, err := read(turn)
 		if err != nil {
 			return last, errors.Join(ErrUnstable, err)
+		}
+		if next.cut != nil && last.cut == nil {
+			return last, ErrUnstable
 		}
 		if next.equal(last) {
 			return next, nil
@@ -153,11 +167,11 @@ func stable(ctx context.Context, read func(turn int) (reading, error)) (reading,
 }
 
 // once takes one reading. Its text is valid until the buffer is used again.
-func (r *tableReader) once(process *hostfs.Dir, buffer *[]byte) (reading, error) {
+func (r *tableReader) once(ctx context.Context, process *hostfs.Dir, buffer *[]byte) (reading, error) {
 	var now reading
 	now.namespace, _ = namespaceOf(process)
 	now.root, _ = process.ReadLink("root")
-	text, err := process.Append((*buffer)[:0], "mountinfo", r.limit)
+	text, err := process.AppendUntil(ctx, (*buffer)[:0], "mountinfo", r.limit)
 	*buffer = text
 	if errors.Is(err, hostfs.ErrTruncated) {
 		text, now.cut, err = text[:bytes.LastIndexByte(text, '\n')+1], err, nil

@@ -54,6 +54,7 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 	if len(found) == 0 {
 		return nil
 	}
+	var cut error
 	now := inhabitants(proc)
 	for _, ns := range found {
 		if now[ns.inode] {
@@ -61,15 +62,23 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 		}
 		var list []Mount
 		err := ask(func() (err error) {
-			list, err = listMounts(ns.id)
+			ctx, cancel := context.WithTimeout(ctx, slowTable)
+			defer cancel()
+			list, err = listMounts(ctx, ns.id)
 			return err
 		})
+		if errors.Is(err, hostfs.ErrTruncated) {
+			cut, err = err, nil
+		}
 		if err != nil {
 			return fmt.Errorf("mount namespaces without processes: %w", err)
 		}
 		if len(list) > 0 { // otherwise it has ended
 			tell(Table{Namespace: ns.inode, Owner: ns.owner, Root: "/", Mounts: list})
 		}
+	}
+	if cut != nil {
+		return fmt.Errorf("mount namespaces without processes: %w", cut)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func TestListMounts(t *testing.T) {
 	if ns < 0 {
 		t.Fatalf("namespace %d is not among %v", want.Namespace, list)
 	}
-	got, err := listMounts(list[ns].id)
+	got, err := listMounts(t.Context(), list[ns].id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestListMounts(t *testing.T) {
 	if n := fuse.Held(); n != 0 {
 		t.Errorf("the server was asked %d times", n)
 	}
-	if got, err := listMounts(1 << 62); err != nil || got != nil {
+	if got, err := listMounts(t.Context(), 1<<62); err != nil || got != nil {
 		t.Errorf("a namespace that has ended: %v, %v", got, err)
 	}
 }

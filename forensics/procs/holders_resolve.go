@@ -2,6 +2,7 @@ package procs
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"runtime"
 	"slices"
@@ -136,6 +137,7 @@ func (r *resolver) table(reader *mounts.Reader, ns uint64, pids []int) (mounts.T
 	defer r.mu.Unlock()
 	for _, err := range errs {
 		r.problems.add("mount tables", err)
+		r.unread = r.unread || errors.Is(err, hostfs.ErrTruncated)
 	}
 	if !ok {
 		r.unread = r.unread || r.ctx.Err() != nil || len(errs) > 0 // otherwise it has ended
@@ -149,12 +151,12 @@ func (r *resolver) namespace(reader *mounts.Reader, ns uint64, pids []int, held 
 	if !ok {
 		return
 	}
-	index := indexFor(&table, held)
+	index, only := indexFor(&table, held), onlyMounts(&table)
 	for _, p := range held {
 		for i := range p.holds {
 			switch h := &p.holds[i]; {
 			case h.kind == atMap:
-				byDevice(h, index, &table)
+				byDevice(h, index, only)
 			case h.mount == 0:
 				h.covered(index)
 			}
@@ -209,12 +211,13 @@ func (r *resolver) ownNamespace(reader *mounts.Reader, pids []int, held []*holdi
 		o.now = &plainPaths{}
 		o.now.take(&table)
 	}
+	only := onlyMounts(&table)
 	for _, p := range held {
 		for i := range p.holds {
 			h := &p.holds[i]
 			switch {
 			case h.kind == atMap:
-				byDevice(h, o.now.index, &table)
+				byDevice(h, o.now.index, only)
 			case h.mount == 0:
 				r.ownHold(&o, p, h)
 			}
@@ -373,29 +376,32 @@ func (p *holdings) list(to []Holder) {
 
 // byDevice finds the mount of a mapped file, of which the superblock is certain: the mount that its path lies on if it is
 // of that superblock, else the only mount of that superblock in the namespace.
-func byDevice(h *hold, index *mounts.Index, t *mounts.Table) {
+func byDevice(h *hold, index *mounts.Index, only func(device string) int) {
 	switch m, covered := index.Covering(h.at.path); {
 	case covered && m.Device == h.device:
 		h.mount = int32(m.ID)
 	case covered && ownDevices(m.FSType):
 		h.mount, h.device, h.byPath = int32(m.ID), m.Device, true
 	default:
-		h.mount = int32(only(t, h.device))
+		h.mount = int32(only(h.device))
 	}
 }
 
-// only returns the one mount of a superblock in a table, 0 if there are several or none.
-func only(t *mounts.Table, device string) int {
-	id := 0
-	for i := range t.Mounts {
-		if t.Mounts[i].Device == device {
-			if id != 0 {
-				return 0
+// onlyMounts finds the one mount of a superblock in a table, 0 if there are several or none.
+func onlyMounts(t *mounts.Table) func(device string) int {
+	ids := sync.OnceValue(func() map[string]int {
+		ids := make(map[string]int, len(t.Mounts))
+		for i := range t.Mounts {
+			m := &t.Mounts[i]
+			if _, several := ids[m.Device]; several {
+				ids[m.Device] = 0
+			} else {
+				ids[m.Device] = m.ID
 			}
-			id = t.Mounts[i].ID
 		}
-	}
-	return id
+		return ids
+	})
+	return func(device string) int { return ids()[device] }
 }
 
 // ownDevices lists the file systems whose files show other device numbers than the mount table.
