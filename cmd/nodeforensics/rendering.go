@@ -41,7 +41,7 @@ type spool struct {
 	size int64
 }
 
-const maxSpool = 4 << 20
+const maxSpool = 1 << 20
 
 func (s *spool) Write(p []byte) (int, error) {
 	if s.size += int64(len(p)); s.size <= maxSpool {
