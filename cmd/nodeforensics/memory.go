@@ -8,7 +8,7 @@ import (
 // Soft limits of the Go runtime's memory in bytes, beside which a process has some 15 MiB of this program's own text. What
 // is needed beyond them is had: the collector then takes at most half of the processor's time.
 const (
-	nodeMemory = 24 << 20  // each process of an examination: the node is short of everything
+	nodeMemory = 22 << 20  // each process of an examination: the node is short of everything
 	readMemory = 160 << 20 // a command on saved files
 )
 
