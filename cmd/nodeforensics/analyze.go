@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +26,7 @@ import (
 func (a *app) analyzeCommand() *cobra.Command {
 	var out outputFlags
 	var podGC podGCFlags
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "analyze FILE…",
 		Short: "Judge saved evidence, goroutine dumps, mount tables, logs and API objects",
@@ -42,23 +45,9 @@ A file that cannot be read is named, the others are judged, and the exit status 
 			evidence := forensics.NewEvidence()
 			evidence.Root = "saved files"
 			evidence.Schema = forensics.EvidenceSchema
-			in, read := newInput(&evidence), 0
-			var logNames []string
-			for _, name := range args {
-				if isLog(name) {
-					logNames = append(logNames, name)
-					continue
-				}
-				some, err := in.addFile(name)
-				if err != nil {
-					a.complain("%s: %v", name, err)
-				}
-				if some {
-					read++
-				}
-			}
-			read += a.addLogs(in, logNames)
-			if read == 0 {
+			out.deadline = time.Now().Add(timeout)
+			in := newInput(&evidence)
+			if read := a.readInput(in, args, share(out.deadline, 1, 2)); read == 0 {
 				return errors.New("nothing could be read")
 			}
 			podGC.apply(&evidence)
@@ -70,23 +59,83 @@ A file that cannot be read is named, the others are judged, and the exit status 
 	out.register(cmd)
 	out.registerRedact(cmd)
 	podGC.register(cmd)
-	return cmd
+	return a.bounded(cmd, &timeout, usualTimeout)
+}
+
+// readInput reads files and returns how many could be read, at least in part. When the time is up it goes on with what was
+// added until then.
+func (a *app) readInput(in *input, names []string, deadline time.Time) (read int) {
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	in.ctx = ctx
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var logNames []string
+		for _, name := range names {
+			if isLog(name) {
+				logNames = append(logNames, name)
+				continue
+			}
+			some, err := in.addFile(name)
+			in.took(a, some, name, err)
+		}
+		a.addLogs(in, logNames)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Until(deadline) + lastResort): // logs come to an end by themselves
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+	if in.at < len(names) {
+		a.complain("--timeout: %s not read to the end; what was read before is judged", forensics.Plural(len(names)-in.at, "file"))
+	}
+	return in.read
+}
+
+// took counts a file that was looked at, and names one that could not be read.
+func (in *input) took(a *app, some bool, name string, err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return
+	}
+	in.at++
+	if err != nil {
+		a.complain("%s: %v", name, err)
+	}
+	if some {
+		in.read++
+	}
 }
 
 // input is evidence that is put together from files.
 type input struct {
+	ctx      context.Context
 	evidence *forensics.Evidence
 	key      [32]byte // of the placeholders for what is masked
+
+	mu       sync.Mutex // for the evidence, too
+	at, read int        // files that were looked at, and that could be read
+	closed   bool       // it is judged; what is read now comes too late
 }
 
 func newInput(e *forensics.Evidence) *input {
-	in := &input{evidence: e}
+	in := &input{ctx: context.Background(), evidence: e}
 	_, _ = rand.Read(in.key[:]) // it never fails
 	return in
 }
 
 // add takes over what a file says. Secrets in it are masked when all files have been read.
-func (in *input) add(part forensics.Evidence) { in.evidence.Merge(part) }
+func (in *input) add(part forensics.Evidence) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.closed {
+		in.evidence.Merge(part)
+	}
+}
 
 // maxFile bounds one file that is held in memory as a whole.
 const maxFile = 2 << 30
@@ -210,7 +259,7 @@ func (in *input) addEvidence(other forensics.Evidence, err error) error {
 	if !in.evidence.Collected.IsZero() {
 		return errors.New("a second saved examination: analyze one at a time")
 	}
-	in.evidence.Merge(other)
+	in.add(other)
 	return nil
 }
 
@@ -285,6 +334,7 @@ func (in *input) addMountinfo(name string, text []byte) error {
 
 func (a *app) renderCommand() *cobra.Command {
 	var out outputFlags
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "render REPORT.json",
 		Short: "Write a saved report again, without judging it anew",
@@ -294,6 +344,7 @@ func (a *app) renderCommand() *cobra.Command {
 			if err := out.validate(); err != nil {
 				return err
 			}
+			out.deadline = time.Now().Add(timeout)
 			text, err := readFile(args[0])
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
@@ -308,5 +359,5 @@ func (a *app) renderCommand() *cobra.Command {
 	out.register(cmd)
 	cmd.Flags().Lookup("format").DefValue = "html"
 	out.formats = []string{"html"}
-	return cmd
+	return a.bounded(cmd, &timeout, usualTimeout)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -32,11 +33,10 @@ func isLog(name string) bool {
 	return err == nil && (logs.IsCompressed(text) || logs.Recognise(text))
 }
 
-// addLogs adds what log files say, together, and the goroutine dumps that stand in them. It returns how many could be
-// read.
-func (a *app) addLogs(in *input, names []string) (read int) {
+// addLogs adds what log files say, together, and the goroutine dumps that stand in them.
+func (a *app) addLogs(in *input, names []string) {
 	if len(names) == 0 {
-		return 0
+		return
 	}
 	for _, name := range names {
 		if dumps, _ := readDumps(name); len(dumps) > 0 {
@@ -47,15 +47,13 @@ func (a *app) addLogs(in *input, names []string) (read int) {
 	}
 	opt := logs.Options{Now: time.Now(), Zone: time.Local}
 	for _, f := range in.addSources(logSources(names, opt), opt).Files {
-		if status := forensics.SourceStatus(f.Status); status != forensics.SourceRead {
-			a.complain("%s: %s", printable(f.Path), printable(cmp.Or(f.Detail, f.Status)))
-			if !status.Usable() {
-				continue
-			}
+		var err error
+		status := forensics.SourceStatus(f.Status)
+		if status != forensics.SourceRead {
+			err = errors.New(cmp.Or(f.Detail, f.Status))
 		}
-		read++
+		in.took(a, status.Usable(), f.Path, err)
 	}
-	return read
 }
 
 // addLogText adds a log that is held in memory.
@@ -68,7 +66,7 @@ func (in *input) addLogText(name string, text []byte) {
 
 // addSources reads logs into the evidence.
 func (in *input) addSources(sources []logs.Source, opt logs.Options) logs.Story {
-	story := logs.Read(context.Background(), sources, opt)
+	story := logs.Read(in.ctx, sources, opt)
 	part, _ := forensics.LogsEvidence(story)
 	in.add(part)
 	return story

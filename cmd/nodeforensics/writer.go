@@ -44,21 +44,25 @@ type rendering struct {
 
 // write has the report's files written and then prints the summary, or writes the single format to standard output.
 func (a *app) write(out outputFlags, r report.Report) error {
+	texts, err := a.renderAll(out, r)
+	if err != nil {
+		return err
+	}
 	var files []rendering
-	for _, format := range out.formats {
-		text, err := render(r, format)
-		if err != nil {
-			return fmt.Errorf("%s: %w", format, err)
-		}
-		files = append(files, rendering{fileName(r) + "." + strings.Replace(format, "text", "txt", 1), text})
+	for i, format := range out.formats {
+		files = append(files, rendering{fileName(r) + "." + strings.Replace(format, "text", "txt", 1), texts[i]})
 	}
 	if out.dir == "-" {
 		return writeStdout(a.out.file, files[0].text, out.deadline)
 	}
-	written, err := writeFiles(out.dir, true, files, out.deadline)
+	first := out.deadline
+	if !first.IsZero() { // the fallback needs time, too
+		first = share(first, 2, 3)
+	}
+	written, err := writeFiles(out.dir, true, files, first)
 	if err != nil {
 		a.complain("--out %s: %v", out.dir, err)
-		if saved, err := writeFiles(fallback, false, files, time.Time{}); err == nil {
+		if saved, err := writeFiles(fallback, false, files, out.deadline); err == nil {
 			a.err.printf("nodeforensics: the report was written to %s instead\n", fallback)
 			written = saved
 		} else {
@@ -129,7 +133,7 @@ func untilOr(deadline time.Time, otherwise time.Duration) time.Duration {
 	if deadline.IsZero() {
 		return otherwise
 	}
-	return max(time.Until(deadline), 3*time.Second)
+	return max(time.Until(deadline), time.Second)
 }
 
 // errNoReceipt says that the writing child ended without a word, as a Go program does that gets no thread.

@@ -26,6 +26,7 @@ func Run(args []string) error {
 	fs.String("eviction-hard", "", "is ignored")
 	// These are not.
 	pods := fs.String("pods", "", "UIDs of the pods that it is told to run, separated by commas")
+	more := fs.Int("more-pods", 0, "how many pods without a directory it lists besides")
 	fs.StringVar(&s.Version, "pretend-version", "v1.34.4", "the version that metrics tell")
 	fs.StringVar(&s.Token, "require-token", "", "answer 403 on the authenticated API to everybody else")
 	fs.DurationVar(&k.StalledAfter, "stalled-after", 5*time.Minute, "when the syncloop check fails")
@@ -33,6 +34,9 @@ func Run(args []string) error {
 		return err
 	}
 	k.Pods = strings.FieldsFunc(*pods, func(r rune) bool { return r == ',' })
+	for i := range *more {
+		k.Pods = append(k.Pods, fmt.Sprintf("%08x-6ffa-4d31-9a2b-7e13c40f1f7e", i))
+	}
 	listeners, err := s.Listen()
 	if err != nil {
 		return err
