@@ -2,9 +2,11 @@ package forensics
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/sorting"
@@ -16,21 +18,101 @@ import (
 // A check whose needs the evidence does not meet is "not checked"; one that panics is "failed" and takes nothing else
 // with it.
 func Analyze(e *Evidence, checks []Check) Analysis {
+	var j judgement
+	j.judge(context.Background(), e, checks)
+	return j.analysis
+}
+
+// AnalyzeUntil is [Analyze] with an end. What has not been judged when the context ends is "not checked", and each finding
+// stands for itself; cut says so, and is empty where all was done in time. A check that has not come back goes on with the
+// evidence, which must not change.
+func AnalyzeUntil(ctx context.Context, e *Evidence, checks []Check) (a Analysis, cut string) {
+	var j judgement
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		j.judge(ctx, e, checks)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	return j.result(checks)
+}
+
+// A judgement is an analysis under way.
+type judgement struct {
+	mu       sync.Mutex
+	analysis Analysis
+	whole    bool
+}
+
+func (j *judgement) judge(ctx context.Context, e *Evidence, checks []Check) {
 	model := NewModel(e)
 	var a Analysis
 	for _, c := range checks {
 		findings, outcome := runCheck(c, e, model)
+		if ctx.Err() != nil {
+			return
+		}
 		a.Findings = append(a.Findings, findings...)
 		a.Outcomes = append(a.Outcomes, outcome)
+		j.put(a, false)
 	}
+	a = a.sorted()
+	a.Diagnoses = diagnose(model, a.Findings)
+	j.put(a, true)
+}
+
+func (j *judgement) put(a Analysis, whole bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.analysis, j.whole = a, whole
+}
+
+// result is the analysis as far as it has come.
+func (j *judgement) result(checks []Check) (a Analysis, cut string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.whole {
+		return j.analysis, ""
+	}
+	a = j.analysis
+	left := checks[len(a.Outcomes):]
+	a.Outcomes = slices.Clone(a.Outcomes)
+	for _, c := range left {
+		a.Outcomes = append(a.Outcomes, Outcome{c.ID, OutcomeNotChecked, "the time was up"})
+	}
+	a = a.sorted()
+	a.Diagnoses = apart(a.Findings)
+	return a, fmt.Sprintf("the time was up with %s not made; what causes what was not judged", Plural(len(left), "check"))
+}
+
+// sorted has findings in the order of their severity, and lists that are never nil.
+func (a Analysis) sorted() Analysis {
+	a.Findings = append([]Finding{}, a.Findings...)
+	a.Outcomes = append([]Outcome{}, a.Outcomes...)
 	sorting.Stable(a.Findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(y.Severity.Rank(), x.Severity.Rank()), strings.Compare(x.ID, y.ID),
 			compareEntities(x.Subject, y.Subject))
 	})
-	a.Diagnoses = diagnose(model, a.Findings)
-	a.Findings = append([]Finding{}, a.Findings...)
-	a.Outcomes = append([]Outcome{}, a.Outcomes...)
 	return a
+}
+
+// apart are the worst findings, each as its own cause.
+func apart(findings []Finding) []Diagnosis {
+	list := []Diagnosis{}
+	for i, f := range findings[:min(len(findings), maxRoots)] {
+		if f.Severity.Rank() <= Info.Rank() {
+			break
+		}
+		list = append(list, Diagnosis{
+			Severity: f.Severity, Confidence: f.Confidence, ConfidenceWhy: f.ConfidenceWhy, Title: f.Title, Since: f.Since, Root: f.Subject,
+			Chain: []Link{{f.Subject.Kind, f.Subject.ID, f.Subject.String()}}, Pods: []AffectedPod{}, Paragraph: f.Title + ". " + f.Detail,
+			Findings: []int{i}, Remedies: f.Remedies,
+		})
+	}
+	return list
 }
 
 func runCheck(c Check, e *Evidence, m *Model) (findings []Finding, outcome Outcome) {

@@ -175,4 +175,5 @@ const (
 	SourceBackings      = "servers-and-disks"
 	SourceLogs          = "logs" // with a colon and the path for each file
 	SourceCollector     = "collector"
+	SourceAnalysis      = "analysis" // told only where judging or writing was cut
 )

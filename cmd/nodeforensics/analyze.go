@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +29,7 @@ import (
 func (a *app) analyzeCommand() *cobra.Command {
 	var out outputFlags
 	var podGC podGCFlags
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "analyze FILE…",
 		Short: "Judge saved evidence, goroutine dumps, mount tables, logs and API objects",
@@ -45,28 +48,9 @@ A file that cannot be read is named, the others are judged, and the exit status 
 			evidence := forensics.NewEvidence()
 			evidence.Root = "saved files"
 			evidence.Schema = forensics.EvidenceSchema
-			in, read := newInput(&evidence), 0
-			var logNames []string
-			for _, name := range args {
-				some, err := false, error(nil)
-				switch log, logErr := isLog(name); {
-				case log:
-					logNames = append(logNames, name)
-					continue
-				case logErr != nil:
-					err = logErr
-				default:
-					some, err = in.addFile(name)
-				}
-				if err != nil {
-					a.complain("%s: %v", name, err)
-				}
-				if some {
-					read++
-				}
-			}
-			read += a.addLogs(in, logNames)
-			if read == 0 {
+			out.deadline = time.Now().Add(timeout)
+			in := newInput(&evidence)
+			if read := a.readInput(in, args, share(out.deadline, 1, 2)); read == 0 {
 				return errors.New("nothing could be read")
 			}
 			podGC.apply(&evidence)
@@ -78,7 +62,60 @@ A file that cannot be read is named, the others are judged, and the exit status 
 	out.register(cmd)
 	out.registerRedact(cmd)
 	podGC.register(cmd)
-	return cmd
+	return a.bounded(cmd, &timeout, usualTimeout)
+}
+
+// readInput reads files and returns how many could be read, at least in part. When the time is up it goes on with what was
+// added until then.
+func (a *app) readInput(in *input, names []string, deadline time.Time) (read int) {
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	in.ctx = ctx
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var logNames []string
+		for _, name := range names {
+			log, err := isLog(name)
+			if log {
+				logNames = append(logNames, name)
+				continue
+			}
+			some := false
+			if err == nil {
+				some, err = in.addFile(name)
+			}
+			in.took(a, some, name, err)
+		}
+		a.addLogs(in, logNames)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Until(deadline) + lastResort): // logs come to an end by themselves
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+	if in.at < len(names) {
+		a.complain("--timeout: %s not read to the end; what was read before is judged", forensics.Plural(len(names)-in.at, "file"))
+	}
+	return in.read
+}
+
+// took counts a file that was looked at, and names one that could not be read.
+func (in *input) took(a *app, some bool, name string, err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return
+	}
+	in.at++
+	if err != nil {
+		a.complain("%s: %v", name, err)
+	}
+	if some {
+		in.read++
+	}
 }
 
 // redactReport masks what an earlier version of this program left in a report, or somebody wrote into it. The key is made of
@@ -93,18 +130,29 @@ func redactReport(r *report.Report, key [sha256.Size]byte) {
 
 // input is evidence that is put together from files.
 type input struct {
+	ctx      context.Context
 	evidence *forensics.Evidence
 	key      [32]byte // of the placeholders for what is masked
+
+	mu       sync.Mutex // for the evidence, too
+	at, read int        // files that were looked at, and that could be read
+	closed   bool       // it is judged; what is read now comes too late
 }
 
 func newInput(e *forensics.Evidence) *input {
-	in := &input{evidence: e}
+	in := &input{ctx: context.Background(), evidence: e}
 	_, _ = rand.Read(in.key[:]) // it never fails
 	return in
 }
 
 // add takes over what a file says. Secrets in it are masked when all files have been read.
-func (in *input) add(part forensics.Evidence) { in.evidence.Merge(part) }
+func (in *input) add(part forensics.Evidence) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.closed {
+		in.evidence.Merge(part)
+	}
+}
 
 // What is read of one file at most. All else is read without being held in memory.
 const (
@@ -268,7 +316,7 @@ func (in *input) addEvidence(other forensics.Evidence, err error) error {
 	if !in.evidence.Collected.IsZero() {
 		return errors.New("a second saved examination: analyze one at a time")
 	}
-	in.evidence.Merge(other)
+	in.add(other)
 	return nil
 }
 
@@ -347,6 +395,7 @@ func (in *input) addMountinfo(name string, text io.Reader) error {
 
 func (a *app) renderCommand() *cobra.Command {
 	var out outputFlags
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "render REPORT.json",
 		Short: "Write a saved report again, without judging it anew",
@@ -356,6 +405,7 @@ func (a *app) renderCommand() *cobra.Command {
 			if err := out.validate(); err != nil {
 				return err
 			}
+			out.deadline = time.Now().Add(timeout)
 			r, sum, err := loadReport(args[0])
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
@@ -367,5 +417,5 @@ func (a *app) renderCommand() *cobra.Command {
 	out.register(cmd)
 	cmd.Flags().Lookup("format").DefValue = "html"
 	out.formats = []string{"html"}
-	return cmd
+	return a.bounded(cmd, &timeout, usualTimeout)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -27,11 +28,10 @@ func isLog(name string) (bool, error) {
 	return err == nil && (logs.IsCompressed(text) || logs.Recognise(text)), err
 }
 
-// addLogs adds what log files say, together, and the goroutine dumps that stand in them. It returns how many could be
-// read.
-func (a *app) addLogs(in *input, names []string) (read int) {
+// addLogs adds what log files say, together, and the goroutine dumps that stand in them.
+func (a *app) addLogs(in *input, names []string) {
 	if len(names) == 0 {
-		return 0
+		return
 	}
 	for _, name := range names {
 		if dumps, _ := readDumps(name); len(dumps) > 0 {
@@ -40,15 +40,13 @@ func (a *app) addLogs(in *input, names []string) (read int) {
 	}
 	opt := logs.Options{Now: time.Now(), Zone: localZone()}
 	for _, f := range in.addSources(logSources(names, opt), opt).Files {
-		if status := forensics.SourceStatus(f.Status); status != forensics.SourceRead {
-			a.complain("%s: %s", printable(f.Path), printable(cmp.Or(f.Detail, f.Status)))
-			if !status.Usable() {
-				continue
-			}
+		var err error
+		status := forensics.SourceStatus(f.Status)
+		if status != forensics.SourceRead {
+			err = errors.New(cmp.Or(f.Detail, f.Status))
 		}
-		read++
+		in.took(a, status.Usable(), f.Path, err)
 	}
-	return read
 }
 
 // addLogText adds a log that can be read only once, and the goroutine dumps in it.
@@ -79,7 +77,7 @@ func foundInLog(name string, dumps []forensics.Dump) forensics.Evidence {
 
 // addSources reads logs into the evidence.
 func (in *input) addSources(sources []logs.Source, opt logs.Options) logs.Story {
-	story := logs.Read(context.Background(), sources, opt)
+	story := logs.Read(in.ctx, sources, opt)
 	part, _ := forensics.LogsEvidence(story)
 	in.add(part)
 	return story

@@ -27,6 +27,7 @@ const goroutinesSchema = "nodeforensics.goroutines/v1"
 type goroutineFlags struct {
 	json, diff, stacks     bool
 	html, pprof, mountinfo string
+	timeout                time.Duration
 }
 
 func (a *app) goroutinesCommand() *cobra.Command {
@@ -59,7 +60,7 @@ size is read: of one with more than 5,000 goroutines, examples of each stack and
 	fs.BoolVar(&f.diff, "diff", false, "compare two dumps of one process: which groups grew, which shrank; the verdicts are about the second")
 	fs.BoolVar(&f.stacks, "stacks", false, "print the stack of every group, not only of blocked ones")
 	fs.StringVar(&f.mountinfo, "mountinfo", "", "`FILE` with the node's mount table (/proc/PID/mountinfo), to name mounts by the lengths of their paths")
-	return cmd
+	return a.bounded(cmd, &f.timeout, usualTimeout)
 }
 
 // goroutineAnswer is what the command found out.

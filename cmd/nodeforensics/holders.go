@@ -38,9 +38,6 @@ volume, or the last part of a mount point.`,
   nodeforensics holders 5c948341-c030-4996-b888-f032577d97b0 --json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if timeout < time.Second {
-				return usagef("--timeout %v: want at least 1s", timeout)
-			}
 			if slices.Contains(args, "") {
 				return usagef("an empty path: want a path, the UID of a pod or the name of a volume")
 			}
@@ -48,8 +45,7 @@ volume, or the last part of a mount point.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().DurationVar(&timeout, "timeout", 20*time.Second, "end within this time, with what there is")
-	return cmd
+	return a.bounded(cmd, &timeout, 20*time.Second)
 }
 
 // heldMounts is the answer to one argument.

@@ -29,6 +29,8 @@ type logFlags struct {
 	json  bool
 	since string
 	zone  string
+
+	timeout time.Duration
 }
 
 func (a *app) logsCommand() *cobra.Command {
@@ -52,7 +54,7 @@ Files are read in the order of their first lines. A log of gigabytes takes secon
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	fs.StringVar(&f.since, "since", "", "leave out what is older: a duration before now (2h) or a time (2026-11-21 or 2026-11-21T10:00:00Z)")
 	fs.StringVar(&f.zone, "zone", "Local", "the time zone of the node (Europe/Berlin, UTC), for lines that name none")
-	return cmd
+	return a.bounded(cmd, &f.timeout, usualTimeout)
 }
 
 func (a *app) logs(f logFlags, names []string) error {
@@ -60,7 +62,9 @@ func (a *app) logs(f logFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	story := logs.Read(context.Background(), logSources(names, opt), opt)
+	ctx, cancel := context.WithTimeout(context.Background(), f.timeout*9/10) // what was read until then is told
+	defer cancel()
+	story := logs.Read(ctx, logSources(names, opt), opt)
 	read := false
 	for _, file := range story.Files {
 		switch status := forensics.SourceStatus(file.Status); {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -47,6 +46,10 @@ func (a *app) examine(f flags) error {
 	}
 	f.RedactKey = key
 	f.Command = redact.New(key).Args("command lines", f.Command) // the child may not live to mask it
+	return giveUp(f.timeout, began.Add(f.timeout), func() error { return a.collectAndDeliver(f, began) })
+}
+
+func (a *app) collectAndDeliver(f flags, began time.Time) error {
 	evidence, err := a.collect(f, began)
 	switch cut := evidence.Collector.Interrupted; {
 	case err != nil:
@@ -113,8 +116,7 @@ func (f *flags) absolutePaths() {
 
 // deliver judges evidence, writes the files, and prints the summary after them.
 func (a *app) deliver(out outputFlags, evidence forensics.Evidence, command []string) error {
-	analysis := forensics.Analyze(&evidence, checks.All())
-	r := report.New(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: evidence.Collector.Command}, evidence, analysis)
+	r := a.judge(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: evidence.Collector.Command}, evidence, out.deadline)
 	if len(r.Tool.Command) == 0 {
 		r.Tool.Command = command
 	}

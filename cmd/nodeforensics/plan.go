@@ -11,7 +11,8 @@ import (
 )
 
 func (a *app) planCommand() *cobra.Command {
-	return &cobra.Command{
+	var timeout time.Duration
+	return a.bounded(&cobra.Command{
 		Use:   "plan REPORT.json",
 		Short: "Print a shell script that cleans up what pods have left",
 		Long: `plan reads a report's JSON and prints a POSIX shell script that cleans up what pods that are gone have left on the node:
@@ -39,5 +40,5 @@ namespace. It never deletes data: what a volume holds is at most moved aside (--
 			}
 			return writeStdout(a.out.file, script.Bytes(), time.Time{})
 		},
-	}
+	}, &timeout, usualTimeout)
 }

@@ -42,19 +42,18 @@ func (a *app) write(out outputFlags, r report.Report) error {
 	if out.dir == "-" {
 		return streamStdout(a.out.file, func(w io.Writer) error { return render(w, r, out.formats[0]) }, out.deadline)
 	}
-	var files []rendering
-	for _, format := range out.formats {
-		name := fileName(r) + "." + strings.Replace(format, "text", "txt", 1)
-		file, err := newRendering(name, func(w io.Writer) error { return render(w, r, format) })
-		if err != nil {
-			return fmt.Errorf("%s: %w", format, err)
-		}
-		files = append(files, file)
+	files, err := a.renderAll(out, r)
+	if err != nil {
+		return err
 	}
-	written, err := a.writeFiles(interrupted, parcel{Dir: out.dir, Make: true}, files, out.deadline)
+	first := out.deadline
+	if !first.IsZero() { // the fallback needs time, too
+		first = share(first, 2, 3)
+	}
+	written, err := a.writeFiles(interrupted, parcel{Dir: out.dir, Make: true}, files, first)
 	if err != nil {
 		a.complain("--out %s: %v", out.dir, err)
-		if saved, err := a.writeFiles(nil, parcel{Dir: fallback}, files, time.Time{}); err == nil {
+		if saved, err := a.writeFiles(nil, parcel{Dir: fallback}, files, out.deadline); err == nil {
 			a.err.printf("nodeforensics: the report was written to %s instead\n", fallback)
 			written = saved
 		} else {
@@ -123,7 +122,7 @@ func untilOr(deadline time.Time, otherwise time.Duration) time.Duration {
 	if deadline.IsZero() {
 		return otherwise
 	}
-	return max(time.Until(deadline), 3*time.Second)
+	return max(time.Until(deadline), time.Second)
 }
 
 // errNoReceipt says that the writing child ended without a word, as a Go program does that gets no thread.

@@ -29,6 +29,7 @@ func Run(args []string) error {
 	fs.String("state", "", "is as well")
 	// These are not.
 	pods := fs.String("pods", "", "UIDs of the pods that it is told to run, separated by commas")
+	more := fs.Int("more-pods", 0, "how many pods without a directory it lists besides")
 	fs.StringVar(&s.Version, "pretend-version", "v1.34.4", "the version that metrics tell")
 	fs.StringVar(&s.Token, "require-token", "", "answer 403 on the authenticated API to everybody else")
 	fs.IntVar(&s.Leak, "leak", 0, "how many goroutines of its dump wait for a lock")
@@ -39,6 +40,9 @@ func Run(args []string) error {
 		return err
 	}
 	k.Pods = strings.FieldsFunc(*pods, func(r rune) bool { return r == ',' })
+	for i := range *more {
+		k.Pods = append(k.Pods, fmt.Sprintf("%08x-6ffa-4d31-9a2b-7e13c40f1f7e", i))
+	}
 	listeners, err := s.Listen()
 	if err != nil {
 		return err

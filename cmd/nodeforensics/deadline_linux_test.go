@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+	"github.com/nodeforensics/nodeforensics/report"
+)
+
+// late is how long after its --timeout a run may end, on a machine that other tests use, too.
+const late = 3 * time.Second
+
+func TestManyPodsStayWithinTheTimeout(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	root := t.TempDir()
+	v := someVolume()
+	server := mountVolume(t, root, newUID(), v)
+	startKubelet(t, root, "--more-pods=80000")
+	hangUnder(t, server)
+	const timeout = 15 * time.Second
+	o := examine(t, exitDone, "--timeout", timeout.String(), "--hung-after", "1s", "--interval", "0")
+	if o.took > timeout+late {
+		t.Errorf("it took %v", o.took)
+	}
+	r := o.report(t)
+	if n := len(r.Evidence.Pods); n < 80_000 {
+		t.Errorf("%d pods; want what the kubelet lists", n)
+	}
+	finding(t, r, "mount-hung")
+	if page := read(t, o.file(t, ".html")); !strings.Contains(page, "The JSON report holds them all.") {
+		t.Error("the page does not say that the pods were cut")
+	}
+}
+
+func TestADeadOutputStaysWithinTheTimeout(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"out/": ""}})
+	server.Hang()
+	const timeout = 8 * time.Second
+	o := finish(t, command(t, "--out", filepath.Join(server.MountPoint(), "out"), "--no-probe", "--timeout", timeout.String()))
+	if o.took > timeout+late || o.status != exitFailed {
+		t.Errorf("exit status %d after %v", o.status, o.took)
+	}
+	if !strings.Contains(o.stderr, "written to "+fallback) {
+		t.Errorf("it does not say where the report is: %s", o.stderr)
+	}
+	for _, name := range namesIn(t, fallback) {
+		if strings.HasPrefix(name, "nodeforensics-"+nodeName) {
+			t.Cleanup(func() { _ = os.Remove(filepath.Join(fallback, name)) })
+		}
+	}
+}
+
+// TestFilesThatTakeTooLong has a report with more evidence than can be read in a second.
+func TestFilesThatTakeTooLong(t *testing.T) {
+	big := filepath.Join(t.TempDir(), "big.json")
+	text := `{"schema":"` + report.Schema + `","evidence":{"pods":[` + strings.Repeat(`{"uid":"x","name":"y","source":"kubelet"},`, 4_000_000) + `{}]}}`
+	if err := os.WriteFile(big, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"render", big}, {"plan", big}, {"analyze", big, "--out", t.TempDir()}} {
+		o := finish(t, command(t, append(args, "--timeout", "1s")...))
+		if o.took > time.Second+lastResort+late || o.status != exitFailed || strings.Count(o.stderr, "--timeout") != 1 {
+			t.Errorf("%s: exit status %d after %v, %q", args[0], o.status, o.took, o.stderr)
+		}
+	}
+}
