@@ -214,6 +214,7 @@ func TestGoroutinesOfAHugeDump(t *testing.T) {
 	cmd := command(t, "goroutines", "--json", "-")
 	cmd.Env = append(os.Environ(), "GOMEMLIMIT=off", "GOGC=100")
 	cmd.Stdin = &endless{n: n}
+	peakOf := measured(t, cmd)
 	o := finish(t, cmd)
 	var a goroutineAnswer
 	if err := json.Unmarshal([]byte(o.stdout), &a); err != nil || o.status != exitDone {
@@ -222,7 +223,7 @@ func TestGoroutinesOfAHugeDump(t *testing.T) {
 	if len(a.Groups) != 1 || a.Groups[0].Count != n {
 		t.Errorf("%d groups", len(a.Groups))
 	}
-	if peak := peakMemory(cmd.ProcessState); !raceEnabled && peak > 256<<20 {
+	if peak := peakOf(); !raceEnabled && peak > 256<<20 {
 		t.Errorf("%d MiB at the peak", peak>>20)
 	}
 }

@@ -93,14 +93,9 @@ func (in memoryInput) run(b testing.TB) (peak int64, took time.Duration, status 
 	b.Helper()
 	name := in.make(b)
 	defer func() { _ = os.Remove(name) }()
-	exe, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	cmd := exec.Command(exe, append([]string{program(b, programName)}, append(slices.Clone(in.args), name)...)...)
+	cmd := exec.Command(program(b, programName), append(slices.Clone(in.args), name)...)
 	cmd.Dir = b.TempDir()
-	measured := filepath.Join(b.TempDir(), "peak")
-	cmd.Env = append(os.Environ(), measureEnv+"="+measured)
+	peakOf := measured(b, cmd)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	began := time.Now()
@@ -108,11 +103,7 @@ func (in memoryInput) run(b testing.TB) (peak int64, took time.Duration, status 
 		b.Fatal(err)
 	}
 	took, status = time.Since(began), cmd.ProcessState.ExitCode()
-	peak, err = strconv.ParseInt(read(b, measured), 10, 64)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return peak, took, status, strings.TrimSpace(stderr.String())
+	return peakOf(), took, status, strings.TrimSpace(stderr.String())
 }
 
 func (in memoryInput) make(b testing.TB) string {
@@ -130,6 +121,29 @@ func (in memoryInput) make(b testing.TB) string {
 	return f.Name()
 }
 
+// measured lets a command be started by a process of its own, and returns what tells its largest resident set in bytes when
+// it has ended.
+func measured(b testing.TB, cmd *exec.Cmd) (peak func() int64) {
+	b.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	name := filepath.Join(b.TempDir(), "peak")
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(cmd.Env, measureEnv+"="+name)
+	cmd.Path, cmd.Args = exe, append([]string{exe, cmd.Path}, cmd.Args[1:]...)
+	return func() int64 {
+		bytes, err := strconv.ParseInt(read(b, name), 10, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return bytes
+	}
+}
+
 // measureEnv makes a copy of the test binary run a program and write its largest resident set into a file. Linux counts as a
 // program's own what the process had that started it, which is little for a copy that has done nothing else.
 const measureEnv = "NODEFORENSICS_TEST_MEASURE"
@@ -142,7 +156,7 @@ func measureMain() {
 	ctx, cancel := context.WithTimeout(context.Background(), memoryPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[1], os.Args[2:]...)
-	cmd.Stderr = os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	status := exitFailed
 	_ = cmd.Run() // its status says how it went
 	if cmd.ProcessState != nil && os.WriteFile(name, strconv.AppendInt(nil, peakMemory(cmd.ProcessState), 10), 0o600) == nil {
