@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -43,3 +46,49 @@ func TestREADME(t *testing.T) {
 		t.Error("the README's table of checks is stale: go generate ./cmd/nodeforensics")
 	}
 }
+
+// TestSecurityNamesTests holds SECURITY.md to the tests that show what it says: each that it names is there.
+func TestSecurityNamesTests(t *testing.T) {
+	text, err := os.ReadFile("../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	err = filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, found := range testFunction.FindAllSubmatch(source, -1) {
+			known[string(found[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for line := range strings.Lines(string(text)) {
+		row := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if !strings.HasPrefix(line, "| ") || len(row) != 3 || strings.TrimSpace(row[2]) == "test" {
+			continue
+		}
+		tests := testName.FindAllString(row[2], -1)
+		if len(tests) == 0 {
+			t.Errorf("no test is named for: %s", row[0])
+		}
+		for _, name := range tests {
+			if named++; !known[name] {
+				t.Errorf("SECURITY.md names %s, which does not exist", name)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("SECURITY.md has no table that could be read")
+	}
+}
+
+var (
+	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+	testName     = regexp.MustCompile(`(?:Test|Fuzz|Benchmark)\w+`)
+)
