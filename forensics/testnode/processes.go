@@ -95,8 +95,10 @@ func goroutines(e *forensics.Evidence, n int, inner func(i int) string) {
 		e.Dumps[0].Goroutines = append(e.Dumps[0].Goroutines, stackdump.Goroutine{
 			ID: int64(3_000_000 + i), Count: 1, State: "sync.Mutex.Lock", WaitMinutes: 15 + i%7, CreatorID: int64(i), CreatedBy: &stackdump.Frame{Func: inner(i)},
 			Frames: []stackdump.Frame{
-				{Func: "sync.runtime_SemacquireMutex", Args: pointer(i) + ", 0x0, 0x1"}, {Func: "sync.(*Mutex).lockSlow", Args: pointer(i)},
-				{Func: inner(i), Args: pointer(i)}, {Func: "k8s.io/kubernetes/pkg/kubelet/cadvisor.(*cadvisorClient).ContainerInfo", Args: pointer(i)},
+				{Func: "sync.runtime_SemacquireMutex", Args: pointer(i) + ", 0x0, 0x1"},
+				{Func: "sync.(*Mutex).lockSlow", Args: pointer(i)},
+				{Func: inner(i), Args: pointer(i)},
+				{Func: "k8s.io/kubernetes/pkg/kubelet/cadvisor.(*cadvisorClient).ContainerInfo", Args: pointer(i)},
 			},
 		})
 	}
