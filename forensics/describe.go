@@ -77,11 +77,10 @@ func (m *Model) describeSuperblock(device string) string {
 
 func (m *Model) describeGoroutine(e Entity) string {
 	id, err := strconv.ParseInt(e.ID, 10, 64)
-	dump, ok := m.index.goroutines()[goroutineID{anyDump, id}]
+	g, dump, ok := m.goroutine(anyDump, id)
 	if err != nil || !ok || id == 0 {
 		return e.String()
 	}
-	g, _ := m.goroutine(int(dump), id)
 	s := "goroutine " + e.ID
 	if g.State != "" {
 		s += " [" + g.State
@@ -90,7 +89,7 @@ func (m *Model) describeGoroutine(e Entity) string {
 		}
 		s += "]"
 	}
-	if j := m.ThreadOf(int(dump), id); j != nil {
+	if j := m.ThreadOf(dump, id); j != nil {
 		s += fmt.Sprintf(", the same as thread %d/%d: pointer %s stands in both", j.Thread.PID, j.Thread.TID, j.Pointer)
 	}
 	return s

@@ -101,15 +101,15 @@ func guessServers(list []fuseMount, devices []procs.FUSEDevice, command func(pid
 	if !told {
 		claims = claimsOf(list, devices, command)
 	}
-	done := map[string]bool{}
+	done, by, claimed := map[string]bool{}, byConnection(devices), byDevice(claims)
 	for _, m := range list {
 		if done[m.Device] || m.FSType == "fusectl" {
 			continue
 		}
 		done[m.Device] = true
-		found := connected(m.Device, devices)
+		found := connected(m.Device, by)
 		if !told {
-			found = guess(m.Device, claims)
+			found = guess(m.Device, claimed[m.Device])
 		}
 		if len(found) == 0 && complete && (told || len(devices) == 0) {
 			found = []FUSEServer{{Device: m.Device, Why: "no process has its connection open"}}
@@ -126,18 +126,30 @@ type fuseMount struct {
 }
 
 // connected lists the processes that by the kernel's word have the connection of a superblock open, each once.
-func connected(device string, devices []procs.FUSEDevice) []FUSEServer {
+func connected(device string, by map[uint64][]procs.FUSEDevice) []FUSEServer {
 	var found []FUSEServer
-	number := mounts.FUSEConnection(device)
-	for _, d := range devices {
-		if d.Connection == 0 || uint64(d.Connection) != number || slices.ContainsFunc(found, func(s FUSEServer) bool { return s.PID == d.PID }) {
+	seen := map[int]bool{}
+	for _, d := range by[mounts.FUSEConnection(device)] {
+		if seen[d.PID] {
 			continue
 		}
+		seen[d.PID] = true
 		found = append(found, FUSEServer{
 			Device: device, PID: d.PID, Why: fmt.Sprintf("descriptor %d of process %d is connection %d", d.FD, d.PID, d.Connection),
 		})
 	}
 	return found
+}
+
+// byConnection are the descriptors of which the kernel tells the connection.
+func byConnection(devices []procs.FUSEDevice) map[uint64][]procs.FUSEDevice {
+	by := map[uint64][]procs.FUSEDevice{}
+	for _, d := range devices {
+		if d.Connection != 0 {
+			by[uint64(d.Connection)] = append(by[uint64(d.Connection)], d)
+		}
+	}
+	return by
 }
 
 // detachedServers are those of FUSE file systems that callers wait for and that are in no table. waiting are the requests of
@@ -153,13 +165,14 @@ func detachedServers(list []fuseMount, devices []procs.FUSEDevice, waiting map[u
 		}
 	}
 	var found []FUSEServer
+	by := byConnection(devices)
 	for _, d := range devices {
 		number := uint64(d.Connection)
 		if number == 0 || mounted[number] || waiting[number] == 0 {
 			continue
 		}
 		mounted[number] = true
-		for _, s := range connected(mounts.FUSEDevice(number), devices) {
+		for _, s := range connected(mounts.FUSEDevice(number), by) {
 			s.Detached, s.OnlyWaiting = true, waitedFor == 1
 			found = append(found, s)
 		}
@@ -177,17 +190,21 @@ type claim struct {
 // claimsOf reads the command lines of the processes that have /dev/fuse open, each once.
 func claimsOf(list []fuseMount, devices []procs.FUSEDevice, command func(pid int) []string) []claim {
 	points, sources := map[string][]fuseMount{}, map[string][]string{}
+	known := map[[2]string]bool{}
 	for _, m := range list {
 		points[m.MountPoint] = append(points[m.MountPoint], m)
-		if len(m.Source) > 3 && !slices.Contains(sources[m.Source], m.Device) {
+		if of := [2]string{m.Source, m.Device}; len(m.Source) > 3 && !known[of] {
+			known[of] = true
 			sources[m.Source] = append(sources[m.Source], m.Device)
 		}
 	}
 	var claims []claim
+	seen := map[int]bool{}
 	for _, d := range devices {
-		if slices.ContainsFunc(claims, func(c claim) bool { return c.pid == d.PID }) {
+		if seen[d.PID] {
 			continue
 		}
+		seen[d.PID] = true
 		c := claim{pid: d.PID}
 		for _, word := range operands(command(d.PID)) {
 			for _, m := range points[word] {
@@ -201,6 +218,21 @@ func claimsOf(list []fuseMount, devices []procs.FUSEDevice, command func(pid int
 		claims = append(claims, c)
 	}
 	return claims
+}
+
+// byDevice are the claims to each superblock, in their order.
+func byDevice(claims []claim) map[string][]claim {
+	by := map[string][]claim{}
+	for _, c := range claims {
+		seen := map[string]bool{}
+		for _, device := range slices.Concat(c.anywhere, c.source) {
+			if !seen[device] {
+				seen[device] = true
+				by[device] = append(by[device], c)
+			}
+		}
+	}
+	return by
 }
 
 // guess finds the processes that most likely serve a superblock: those that name one of its mount points, in their own

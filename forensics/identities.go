@@ -131,7 +131,7 @@ func ownWords(e *Evidence) []string {
 	words = append(words,
 		SourceNode, SourceMounts, SourceProcesses, SourceThreads, SourceHealth, SourceKubelet, SourceKubeletHealth,
 		SourceKubeletPods, SourceMetrics, SourceGoroutines, SourceCPUProfile, SourceCredentials, SourcePodDirs,
-		SourceStaticPods, SourceCgroups, SourcePodLogs, SourceHolders, SourceCollector)
+		SourceStaticPods, SourceCgroups, SourcePodLogs, SourceHolders, SourceCollector, SourceAnalysis)
 	for _, m := range e.Mounts.Mounts {
 		words = append(words, m.FSType)
 	}

@@ -97,17 +97,23 @@ func (k *keeper) servers(fsys *hostfs.FS, devices []procs.FUSEDevice, complete b
 // foundCopies tells the copies that an unmount takes along from those that it does not reach.
 func (k *keeper) foundCopies() {
 	copies := k.copies.Found()
-	k.held.Apart = slices.DeleteFunc(k.held.Apart, func(l LeakedMount) bool {
-		return slices.ContainsFunc(copies, func(c mounts.Copy) bool { return c.MountID == l.Mount.ID })
-	})
+	ids := map[int]bool{}
+	for _, c := range copies {
+		ids[c.MountID] = true
+	}
+	k.held.Apart = slices.DeleteFunc(k.held.Apart, func(l LeakedMount) bool { return ids[l.Mount.ID] })
 	k.held.Copies = k.used(copies)
 }
 
 // kernel finds what in the kernel uses the mounts that are wanted.
 func (k *keeper) kernel(ctx context.Context, fsys *hostfs.FS, result *procs.HoldersResult) []error {
 	list, errs := mounts.KernelHolders(ctx, fsys, &k.model.evidence.Mounts, k.want.mount)
+	sockets := map[uint64]bool{}
+	for _, inode := range result.Sockets {
+		sockets[inode] = true
+	}
 	list = slices.DeleteFunc(list, func(u mounts.KernelUser) bool { // those are among the holders, with their process
-		return u.Use == mounts.UseSocket && slices.Contains(result.Sockets, u.Socket)
+		return u.Use == mounts.UseSocket && sockets[u.Socket]
 	})
 	k.held.Kernel = append(list, k.marks(result.Marks)...)
 	k.held.LeftOut += k.boundKernel()
@@ -325,8 +331,8 @@ func (k *keeper) isLocal(device string) bool {
 // the host's own table have layers whose paths mean something here.
 func (k *keeper) layersLocal(device string) bool {
 	host := k.model.Host()
-	for _, m := range k.model.evidence.Mounts.Mounts {
-		if m.Device != device {
+	for _, m := range k.model.MountsOf(device) {
+		if _, here := host.ByID(m.ID); !here {
 			continue
 		}
 		layers := m.Layers()

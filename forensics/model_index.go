@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -38,7 +39,7 @@ type index struct {
 	points         func() []string // all mount points of all tables, sorted
 	images         func() map[string]int32
 	cluster        func() *cluster.Index
-	goroutines     func() map[goroutineID]int32
+	goroutines     func() []goroutinePlace
 
 	waitedOn map[string]bool // superblocks that a thread waits for, not only for a lock of them
 	// What coverage says of some sources, which may have many entries.
@@ -120,7 +121,7 @@ func newIndex(m *Model) index {
 		points:         sync.OnceValue(m.allPoints),
 		images:         sync.OnceValue(m.imagesByName),
 		cluster:        sync.OnceValue(func() *cluster.Index { return e.Cluster.Index() }),
-		goroutines:     sync.OnceValue(func() map[goroutineID]int32 { return goroutinesOf(e.Dumps) }),
+		goroutines:     sync.OnceValue(func() []goroutinePlace { return goroutinesOf(e.Dumps) }),
 	}
 	x.podsOf = positions(e.Pods, func(p *kubelet.Pod) string {
 		if p.Kind == "" {
@@ -194,23 +195,31 @@ func newHeldIndex(m *Model) heldIndex {
 	return x
 }
 
-// goroutinesOf finds goroutines by their dump and number, and under the dump -1 the first dump that has the number.
-func goroutinesOf(dumps []Dump) map[goroutineID]int32 {
-	at := map[goroutineID]int32{}
-	for d := range dumps {
-		for i := range dumps[d].Goroutines {
-			id := goroutineID{d, dumps[d].Goroutines[i].ID}
-			if _, twice := at[id]; !twice {
-				at[id] = int32(i)
-			}
-			if _, twice := at[goroutineID{anyDump, id.id}]; !twice {
-				at[goroutineID{anyDump, id.id}] = int32(d)
-			}
-		}
-	}
-	return at
+// A goroutinePlace is where a goroutine stands in the dumps.
+type goroutinePlace struct {
+	id      int64
+	dump, i int32
 }
 
+// goroutinesOf lists the goroutines of all dumps by their numbers.
+func goroutinesOf(dumps []Dump) []goroutinePlace {
+	n := 0
+	for i := range dumps {
+		n += len(dumps[i].Goroutines)
+	}
+	list := make([]goroutinePlace, 0, n)
+	for d := range dumps {
+		for i := range dumps[d].Goroutines {
+			list = append(list, goroutinePlace{dumps[d].Goroutines[i].ID, int32(d), int32(i)})
+		}
+	}
+	slices.SortFunc(list, func(a, b goroutinePlace) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.dump, b.dump), cmp.Compare(a.i, b.i))
+	})
+	return list
+}
+
+// anyDump stands for the first dump that has a goroutine.
 const anyDump = -1
 
 // Cluster answers questions about the objects of the API; only where there is a dump of it.
@@ -221,11 +230,15 @@ func (m *Model) ThreadsIn(device string) []procs.Thread {
 	return pick(m.evidence.Threads, m.index.threadsIn[device])
 }
 
-// goroutine finds a goroutine of a dump.
-func (m *Model) goroutine(dump int, id int64) (stackdump.Goroutine, bool) {
-	i, ok := m.index.goroutines()[goroutineID{dump, id}]
-	if !ok {
-		return stackdump.Goroutine{}, false
+// goroutine finds a goroutine of a dump, and which dump that is.
+func (m *Model) goroutine(dump int, id int64) (g stackdump.Goroutine, in int, ok bool) {
+	list := m.index.goroutines()
+	i, _ := slices.BinarySearchFunc(list, goroutinePlace{id: id, dump: int32(dump)}, func(a, b goroutinePlace) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.dump, b.dump))
+	})
+	if i == len(list) || list[i].id != id || dump != anyDump && int(list[i].dump) != dump {
+		return g, 0, false
 	}
-	return m.evidence.Dumps[dump].Goroutines[i], true
+	in = int(list[i].dump)
+	return m.evidence.Dumps[in].Goroutines[list[i].i], in, true
 }

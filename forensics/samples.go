@@ -76,7 +76,7 @@ func (m *Model) Stood(dump int, g stackdump.Goroutine) float64 {
 			continue
 		}
 		apart := d.Taken.Sub(*other.Taken).Abs().Seconds()
-		if twin, ok := m.goroutine(int(i), g.ID); ok && apart > longest && sameCall(g, twin) {
+		if twin, _, ok := m.goroutine(int(i), g.ID); ok && apart > longest && sameCall(g, twin) {
 			longest = apart
 		}
 	}

@@ -102,26 +102,32 @@ func holderOf(p *forensics.Pass, waiter stack, w wait) (holder, bool) {
 	q := question{waiter.dump, w.lock, object, method}
 	h, ok := known[q]
 	if !ok {
-		h = findHolder(methodsOf(p, waiter.dump, method), w.lock, object, method)
+		h = findHolder(p, waiter.dump, w.lock, object, method)
 		known[q] = h
 	}
 	return h, h.why != ""
 }
 
 // findHolder picks from the goroutines in methods of one type that which has waited longest of those that can hold a lock.
-func findHolder(in methodCalls, lock, object uint64, waiter symbol) holder {
+func findHolder(p *forensics.Pass, dump int, lock, object uint64, waiter symbol) holder {
 	var found holder
-	done := map[int64]bool{}
-	for _, c := range in.around(lock, object) {
-		switch {
-		case done[c.stack.goroutine.ID], c.wait.kind == waitLock && (c.wait.lock == lock || c.wait.lock == 0): // a fellow sufferer, or perhaps one
-			continue
-		case c.method.typ == "Kubelet" && c.method.name != waiter.name && !partners(c.method.name, waiter.name):
+	last := int32(-1)
+	for _, c := range methodsOf(p, dump, waiter).around(lock, object) {
+		if c.goroutine == last { // the first frame speaks for it
 			continue
 		}
-		done[c.stack.goroutine.ID] = true
-		if found.why == "" || c.stack.goroutine.WaitMinutes > found.stack.goroutine.WaitMinutes {
-			found = holder{c.stack, c.wait, fmt.Sprintf("it is in %s of the same object, 0x%x", shortSymbol(c.function), c.object)}
+		s := stackOf(p, dump, int(c.goroutine))
+		f := s.goroutine.Frames[c.frame].Func
+		w, m := waitOf(s.goroutine), splitSymbol(f)
+		switch {
+		case w.kind == waitLock && (w.lock == lock || w.lock == 0): // a fellow sufferer, or perhaps one
+			continue
+		case m.typ == "Kubelet" && m.name != waiter.name && !partners(m.name, waiter.name):
+			continue
+		}
+		last = c.goroutine
+		if found.why == "" || s.goroutine.WaitMinutes > found.stack.goroutine.WaitMinutes {
+			found = holder{s, w, fmt.Sprintf("it is in %s of the same object, 0x%x", shortSymbol(f), c.object)}
 		}
 	}
 	return found
@@ -130,14 +136,10 @@ func findHolder(in methodCalls, lock, object uint64, waiter symbol) holder {
 // within says whether a lock can lie in an object; one whose address is not known can.
 func within(lock, object uint64) bool { return lock == 0 || lock >= object && lock-object <= maxStruct }
 
-// A methodCall is a frame of a goroutine that stands still, in a method of an object.
+// A methodCall is a frame of a goroutine that stands still, in a method of an object, by their places.
 type methodCall struct {
-	order    int // among all frames
-	stack    stack
-	wait     wait
-	method   symbol
-	function string
-	object   uint64
+	object           uint64
+	goroutine, frame int32
 }
 
 // methodCalls are those of one type's methods in a dump, by the address of the object.
@@ -156,43 +158,52 @@ func (list methodCalls) around(lock, object uint64) methodCalls {
 		to++
 	}
 	found := slices.Clone(list[from:to])
-	slices.SortFunc(found, func(a, b methodCall) int { return cmp.Compare(a.order, b.order) })
+	slices.SortFunc(found, methodCall.compare)
 	return found
 }
 
-// methodsOf lists the calls of the methods of a type. A method that is a goroutine's loop is left out, and a closure, which
-// has no receiver.
+func (c methodCall) compare(d methodCall) int {
+	return cmp.Or(cmp.Compare(c.goroutine, d.goroutine), cmp.Compare(c.frame, d.frame))
+}
+
+// A typeIn is a type with methods, in a dump.
+type typeIn struct {
+	dump     int
+	pkg, typ string
+}
+
+// methodsOf lists the calls of the methods of a type.
 func methodsOf(p *forensics.Pass, dump int, of symbol) methodCalls {
-	type object struct {
-		dump     int
-		pkg, typ string
-	}
-	return forensics.Once(p, "calls of methods", func() map[object]methodCalls {
-		by := map[object]methodCalls{}
-		order := 0
-		for s := range eachStack(p) {
-			w := waitOf(s.goroutine)
-			if w.kind == waitNothing || s.goroutine.ID == 0 { // it rests or runs
-				continue
-			}
-			for _, f := range s.goroutine.Frames {
-				order++
-				m := splitSymbol(f.Func)
-				words := f.Words()
-				if m.typ == "" || isLoop(m.name) || strings.Contains(f.Func, ".func") || len(words) == 0 || !words[0].Known {
-					continue
-				}
-				of := object{s.dump, m.pkg, m.typ}
-				by[of] = append(by[of], methodCall{order, s, w, m, f.Func, words[0].Value})
+	return forensics.Once(p, "calls of methods", func() map[typeIn]methodCalls {
+		by := map[typeIn]methodCalls{}
+		for _, dump := range p.Model.LatestDumps() {
+			for i := range p.Evidence.Dumps[dump].Goroutines {
+				addMethods(by, dump, int32(i), &p.Evidence.Dumps[dump].Goroutines[i])
 			}
 		}
 		for _, list := range by {
-			slices.SortFunc(list, func(a, b methodCall) int {
-				return cmp.Or(cmp.Compare(a.object, b.object), cmp.Compare(a.order, b.order))
-			})
+			slices.SortFunc(list, func(a, b methodCall) int { return cmp.Or(cmp.Compare(a.object, b.object), a.compare(b)) })
 		}
 		return by
-	})[object{dump, of.pkg, of.typ}]
+	})[typeIn{dump, of.pkg, of.typ}]
+}
+
+// addMethods adds the methods that a goroutine is in. One that is a goroutine's loop is left out, and a closure, which has no
+// receiver.
+func addMethods(by map[typeIn]methodCalls, dump int, i int32, g *stackdump.Goroutine) {
+	if g.ID == 0 || waitOf(*g).kind == waitNothing { // it rests or runs
+		return
+	}
+	for j, f := range g.Frames {
+		m := splitSymbol(f.Func)
+		if m.typ == "" || isLoop(m.name) || strings.Contains(f.Func, ".func") {
+			continue
+		}
+		if words := f.Words(); len(words) > 0 && words[0].Known {
+			of := typeIn{dump, m.pkg, m.typ}
+			by[of] = append(by[of], methodCall{words[0].Value, i, int32(j)})
+		}
+	}
 }
 
 // isLoop knows the names of methods that are a goroutine's loop (managePodLoop, podWorkerLoop, syncLoopIteration, ...).

@@ -33,6 +33,12 @@ func eachStack(p *forensics.Pass) iter.Seq[stack] {
 	}
 }
 
+// stackOf is a goroutine by its place.
+func stackOf(p *forensics.Pass, dump, i int) stack {
+	d := &p.Evidence.Dumps[dump]
+	return stack{dump, d.Source, d.Goroutines[i], p.Model.ThreadOf(dump, d.Goroutines[i].ID)}
+}
+
 // hasFrame says whether one of the functions is on the stack. Symbols are normalised by the parser; a closure of the
 // function counts, too.
 func hasFrame(g stackdump.Goroutine, functions ...string) bool {

@@ -52,8 +52,10 @@ func NewCopies(t *Table, want func(*Mount) bool) *Copies {
 		m := &t.Mounts[i]
 		if parent := byID[m.ParentID]; parent != nil && parent.Shared != 0 && want(m) {
 			at := m.placeOn(parent)
-			c.originals[at] = append(c.originals[at], original{m.ID, parent.Shared})
 			c.devices[m.Device] = true
+			if len(c.originals[at]) < maxSame { // they lie on each other, and each copy may be one of each
+				c.originals[at] = append(c.originals[at], original{m.ID, parent.Shared})
+			}
 		}
 	}
 	return c
