@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 var needsDisks = []forensics.Need{{forensics.SourceDisks}}
@@ -136,12 +137,10 @@ func diskRemedies(p *forensics.Pass, f disks.FileSystem) []forensics.Remedy {
 	var steps []forensics.Remedy
 	u, counted := diskState(p).UsageOf(f.Device)
 	if !counted {
-		steps = append(steps, forensics.Remedy{
-			Command: "nodeforensics --disk-usage 30s", Why: "counts where the space of this file system went, without crossing a mount", Risk: "none: it reads",
-		})
+		steps = append(steps, countUsage())
 	}
 	for _, k := range u.Kinds {
-		if r, ok := kindRemedy(k.Kind, u); ok && k.Bytes*20 > u.UsedBytes && len(steps) < 3 {
+		if r, ok := kindRemedy(p, k.Kind, u); ok && k.Bytes*20 > u.UsedBytes && len(steps) < 3 {
 			steps = append(steps, r)
 		}
 	}
@@ -152,26 +151,39 @@ func diskRemedies(p *forensics.Pass, f disks.FileSystem) []forensics.Remedy {
 	})
 }
 
-// largest lists what is large below a directory.
-func largest(dir string) string {
-	if word, ok := pathWord(dir); ok {
-		return "du -xh --max-depth=2 " + word + " | sort -h | tail -n 30"
+// countUsage says where disk space went: du asks each mount point that it comes across for its attributes, also with -x, and never
+// returns from one that does not answer (seen with coreutils 9.1).
+func countUsage() forensics.Remedy {
+	return forensics.Remedy{
+		Command: "nodeforensics --disk-usage 30s", Why: "counts where the space of this file system went, and enters no mount, where du hangs at a dead one",
+		Risk: "none: it reads",
 	}
-	return "Look for what is large below " + quote(dir)
 }
 
-func kindRemedy(kind string, u disks.Usage) (forensics.Remedy, bool) {
+// largest lists what is large below a directory, if du comes across no mount point there.
+func largest(p *forensics.Pass, dir string) forensics.Remedy {
+	r := forensics.Remedy{
+		Command:      "Look for what is large below " + quote(dir),
+		Why:          "finds what is large below " + dir + ", which is neither the kubelet's nor the runtime's: no garbage collection of theirs frees it",
+		Precondition: "what is mounted below it answers: du hangs at a dead mount, also with -x",
+		Risk:         "none: it reads. It takes its time on a large disk",
+	}
+	word, ok := pathWord(dir)
+	if ok && !slices.ContainsFunc(p.Model.Host().Below(dir), func(m mounts.Mount) bool { return m.MountPoint != dir }) {
+		r.Command = "du -xh --max-depth=2 " + word + " | sort -h | tail -n 30"
+		r.Precondition = "nothing has been mounted below it since: du hangs at a dead mount, also with -x"
+	}
+	return r
+}
+
+func kindRemedy(p *forensics.Pass, kind string, u disks.Usage) (forensics.Remedy, bool) {
 	switch kind {
 	case disks.KindOther:
 		i := slices.IndexFunc(u.Items, func(item disks.Item) bool { return item.Kind == kind })
 		if i < 0 {
 			break
 		}
-		return forensics.Remedy{
-			Command: largest(u.Items[i].Path),
-			Why:     "finds what is large below " + u.Items[i].Path + ", which is neither the kubelet's nor the runtime's: no garbage collection of theirs frees it",
-			Risk:    "none: it reads. It takes its time on a large disk, and without -x it hangs on a dead mount",
-		}, true
+		return largest(p, u.Items[i].Path), true
 	case disks.KindImages, disks.KindLayers:
 		return forensics.Remedy{
 			Command: "crictl rmi --prune", Why: "removes images that no container uses",

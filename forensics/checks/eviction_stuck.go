@@ -195,8 +195,8 @@ func settle(p *forensics.Pass, f forensics.Finding, list []logs.Event) forensics
 }
 
 func evictionRemedies() []forensics.Remedy {
-	return []forensics.Remedy{{
-		Command:      "journalctl --vacuum-size=200M; du -xh --max-depth=3 /var/log /var/lib | sort -h | tail -n 30",
+	return []forensics.Remedy{countUsage(), {
+		Command:      "journalctl --vacuum-size=200M",
 		Why:          "what fills the disk is not what the kubelet may delete: journals, logs outside of pods, dumps, files of other programs",
 		Precondition: "the journal of the time in question has been saved",
 		Risk:         "the vacuum deletes old journal files for good",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -118,6 +119,10 @@ func stopProcess(p *forensics.Pass, pid int, why string) forensics.Remedy {
 	case process.PodUID != "" && !leaves(p, process.PodUID):
 		r.Command = "Delete the pod " + podWord(p, process.PodUID) + " (kubectl delete pod), or have its container restarted"
 		r.Precondition = "the pod can do without it, and is not the one that needs this volume"
+	case looksAfterContainer(process):
+		r.Command = fmt.Sprintf("Delete the pod whose container process %d (%s) looks after: its cgroup or crictl ps names it", pid, quote(process.Comm))
+		r.Precondition = "the pod can do without it"
+		r.Risk = "killing the process itself leaves a container that nobody looks after, or ends it"
 	case isDaemon(process):
 		r.Command = restart(process)
 		r.Risk = "restarting the kubelet or containerd leaves containers running; dockerd stops them unless live-restore is set; what is known only in their memory is lost"
@@ -165,11 +170,18 @@ func isExamination(process procs.Process) bool {
 
 // isDaemon says whether a process is one by which the node runs pods. One in a container serves another node.
 func isDaemon(process procs.Process) bool {
-	switch process.Comm {
-	case "dockerd", "kubelet", "containerd", "crio":
-		return process.PodUID == "" && process.ContainerID == "" && process.OfNode().Status != procs.Impostor
+	known := slices.Contains([]string{"dockerd", "containerd", "crio"}, process.Comm)
+	if !known {
+		_, known = kubelet.IsCandidate(process.Comm, process.Command)
 	}
-	return false
+	return known && process.PodUID == "" && process.ContainerID == "" && process.OfNode().Status != procs.Impostor
+}
+
+// looksAfterContainer says whether a process is one that a runtime leaves running when it is restarted, one for each container or
+// pod: a shim of containerd or Docker, or the monitor of CRI-O. In the cgroup of a pod it goes with that.
+func looksAfterContainer(process procs.Process) bool {
+	shim := strings.HasPrefix(process.Comm, "containerd-shim") || strings.HasPrefix(process.Comm, "conmon")
+	return shim && process.PodUID == "" && process.OfNode().Status != procs.Impostor
 }
 
 // restart is the command by which systemd restarts a service process. Its unit is not told from its name, which it can choose.

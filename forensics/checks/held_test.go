@@ -149,7 +149,8 @@ func TestEndingANamespace(t *testing.T) {
 			[]string{"kill 5001 5002"},
 		},
 		"of what a runtime leaves running": {
-			in(procs.Process{PID: 5001, Comm: "containerd-shim", MountNS: 99, Cgroup: "/system.slice/containerd.service"}), []string{"kill 5001"},
+			in(procs.Process{PID: 5001, Comm: "containerd-shim", MountNS: 99, Cgroup: "/system.slice/containerd.service"}),
+			[]string{"Delete the pod whose container process 5001 (containerd-shim) looks after: its cgroup or crictl ps names it"},
 		},
 		"of nobody in particular": {
 			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 99}), in(procs.Process{PID: 5002, Comm: "sh", MountNS: 99})), []string{"kill 5001 5002"},

@@ -69,9 +69,7 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	}
 	f.Detail = sentences(f.Detail, asOf(p))
 	f.Remedies = []forensics.Remedy{{
-		Command: "crictl imagefsinfo; du -xh --max-depth=2 /var/lib | sort -h | tail -n 30",
-		Why:     "compares what images take with what else lies on that file system",
-		Risk:    "none: it reads. du takes its time on a large disk, and hangs on a dead mount without -x",
-	}}
+		Command: "crictl imagefsinfo", Why: "says what images take, to be compared with what else lies on that file system", Risk: "none: it reads",
+	}, countUsage()}
 	return f
 }

@@ -184,6 +184,14 @@ func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses) []forensics
 // endNamespace ends all processes of a mount namespace: with their pod, with their service, or one by one.
 func endNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) forensics.Remedy {
 	r := stopHolder(p, n.PIDs[0])
+	for _, pid := range n.PIDs[1:] { // one that must not be killed decides
+		if !isPlainKill(r) {
+			break
+		}
+		if other := stopHolder(p, pid); !isPlainKill(other) {
+			r = other
+		}
+	}
 	if unit := unitOf(p, n.PIDs); unit != "" {
 		r.Command, r.Precondition = "systemctl restart "+unit, ""
 		r.Risk = "what the service does is interrupted, and what is known only in its memory is lost"

@@ -27,16 +27,15 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// ansiQuote writes $'...' with every byte outside printable ASCII as an escape, so that nothing is hidden.
+// ansiQuote writes $'...' with every byte outside printable ASCII as an escape, so that nothing is hidden. Quotes and backslashes
+// are escapes, too, as numbers: a shell that does not know $'...' (dash, the sh of Debian and Ubuntu) ends the word at the next quote,
+// whatever stands before that.
 func ansiQuote(s string) string {
 	var b strings.Builder
 	b.WriteString("$'")
 	for i := range len(s) {
 		switch c := s[i]; {
-		case c == '\'' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < ' ' || c >= 0x7f:
+		case c < ' ' || c >= 0x7f || c == '\'' || c == '\\':
 			fmt.Fprintf(&b, `\x%02x`, c)
 		default:
 			b.WriteByte(c)

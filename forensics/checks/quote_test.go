@@ -2,6 +2,7 @@ package checks
 
 import (
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -24,5 +25,33 @@ func TestQuote(t *testing.T) {
 		if stored := forensics.ToValidUTF8(s); quote(stored) != quote(s) {
 			t.Errorf("%q is stored as %q and quoted %s, want %s", s, stored, quote(stored), quote(s))
 		}
+	}
+}
+
+// TestQuoteIsOneWord pastes words into other shells than bash: one that does not know all of the quotes reads another word, but
+// never a command.
+func TestQuoteIsOneWord(t *testing.T) {
+	tried := 0
+	for _, shell := range []string{"bash", "dash", "busybox"} {
+		binary, err := exec.LookPath(shell)
+		if err != nil {
+			continue
+		}
+		args := []string{"-c"}
+		if shell == "busybox" {
+			args = []string{"sh", "-c"}
+		}
+		for _, s := range []string{
+			"/mnt/\xe9'; echo marked #", "/mnt/\n'\necho marked #", `/mnt/'; echo marked #`, `/mnt/\'; echo marked #`, "/mnt/\x1b\\'`echo marked`'", "/mnt/\u202e'$(echo marked)'",
+		} {
+			tried++
+			out, err := exec.Command(binary, append(args, "printf '<%s>' "+quote(s))...).Output()
+			if got := string(out); err != nil || strings.Count(got, "<") != 1 || strings.Contains(strings.ReplaceAll(got, "echo marked", ""), "marked") {
+				t.Errorf("%s reads %s as %q, %v", shell, quote(s), got, err)
+			}
+		}
+	}
+	if tried == 0 {
+		t.Skip("needs a shell")
 	}
 }

@@ -16,7 +16,7 @@ import (
 // programs are what commands may run, all of them the host's own, and with which options. None of them runs another program that
 // its arguments name.
 var programs = map[string][]string{
-	"cat": {"-v"}, "ceph": {"-s"}, "crictl": {"-a", "--prune"}, "ctr": {"-n"}, "dmesg": {"-T"}, "dmsetup": nil, "du": {"-xh", "--max-depth=2", "--max-depth=3"},
+	"cat": {"-v"}, "ceph": {"-s"}, "crictl": {"-a", "--prune"}, "ctr": {"-n"}, "dmesg": {"-T"}, "dmsetup": nil, "du": {"-xh", "--max-depth=2"},
 	"echo": {"-:bcc/malloc"}, "exportfs": {"-u"}, "find": {"-xdev", "-type"}, "fsfreeze": {"-u"}, "grep": {"-s", "-i", "-E", "-F", "-e"}, //nolint:misspell // exportfs(8)
 	"journalctl": {"-u", "-n", "--no-pager", "--vacuum-size=500M", "--vacuum-size=200M"}, "kill": {"-9", "-CONT", "-USR1"},
 	"kubectl": {"-n", "-A", "-o", "-c", "--field-selector", "--since=30m"}, "losetup": {"-d"}, "ls": {"-l"}, "multipath": {"-ll"}, "nodeforensics": {"--disk-usage", "--token-file"},

@@ -91,8 +91,9 @@ func refusal(err error) string {
 	return "not-asked"
 }
 
-// socketOwner finds which of the daemons has every socket open that listens at a path, from /proc/net/unix and the
-// links of /proc/PID/fd. It is an error if none has.
+// socketOwner finds which of the daemons has a socket open that listens at a path, from /proc/net/unix and the links of
+// /proc/PID/fd. It is an error if none has. There may be others of that name: a container in the host's network namespace can
+// bind any path in its own mount namespace. To whom the connection leads is seen afterwards, see leadsTo.
 func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (Hint, error) {
 	text, err := fsys.ReadFile("/proc/net/unix", maxUnixSockets)
 	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
@@ -103,7 +104,7 @@ func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (Hint, error) {
 		return Hint{}, errNobodyListens
 	}
 	for _, d := range daemons {
-		has, err := hasAll(fsys, d.PID, inodes)
+		has, err := hasOne(fsys, d.PID, inodes)
 		if has && startedAt(fsys, d) {
 			return d, nil
 		}
@@ -160,8 +161,8 @@ func listeningAt(text, socket string) map[string]bool {
 	return inodes
 }
 
-// hasAll says whether a process has all of some sockets open.
-func hasAll(fsys *hostfs.FS, pid int, links map[string]bool) (bool, error) {
+// hasOne says whether a process has one of some sockets open.
+func hasOne(fsys *hostfs.FS, pid int, links map[string]bool) (bool, error) {
 	dir, err := fsys.OpenDir(path.Join("/proc", strconv.Itoa(pid), "fd"))
 	if err != nil {
 		return false, err
@@ -171,13 +172,12 @@ func hasAll(fsys *hostfs.FS, pid int, links map[string]bool) (bool, error) {
 	if err != nil && len(entries) == 0 {
 		return false, err
 	}
-	found := map[string]bool{}
 	for _, e := range entries {
 		if link, err := dir.ReadLink(e.Name); err == nil && links[link] {
-			found[link] = true
+			return true, nil
 		}
 	}
-	return len(found) == len(links), nil
+	return false, nil
 }
 
 // exchange asks in the version of the interface that came with Kubernetes 1.20 and then in that before it, which is all

@@ -2,11 +2,13 @@ package containers_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -159,4 +161,69 @@ func TestAskWhoListens(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAskBesideANamesake has a container in the host's network namespace that listens at the path of the daemon's socket in a
+// mount namespace of its own: the daemon is asked all the same.
+func TestAskBesideANamesake(t *testing.T) {
+	message := "\x0a\x050.1.0\x12\x0acontainerd\x1a\x07v1.7.27"
+	socket := serve(t, answer("runtime.v1", "\x00\x00\x00\x00"+string(rune(len(message)))+message))
+	file := listenApart(t, socket)
+	pod := exec.Command("sleep", "1000")
+	pod.ExtraFiles = []*os.File{file}
+	err := pod.Start()
+	_ = file.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pod.Wait() }()
+	defer func() { _ = pod.Process.Kill() }()
+	table, err := os.ReadFile("/proc/net/unix")
+	if n := strings.Count(string(table), " "+socket+"\n"); err != nil || n != 2 {
+		t.Fatalf("%d sockets have the name %s, %v; want 2", n, socket, err)
+	}
+	got := containers.Ask(t.Context(), open(t, "/"), containers.Runtime{Socket: socket}, containers.AskOptions{
+		Daemons: []containers.Hint{{PID: os.Getpid(), Comm: "containerd"}}, Limit: time.Minute,
+	})
+	if got.Status != "ok" || got.PID != os.Getpid() {
+		t.Errorf("%+v; want ok", got)
+	}
+}
+
+// listenApart listens at a path in a mount namespace where its directory is another one.
+func listenApart(t *testing.T, socket string) *os.File {
+	t.Helper()
+	type result struct {
+		fd  int
+		err error
+	}
+	done := make(chan result)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends, and its namespace with it
+		fd, err := -1, unix.Unshare(unix.CLONE_FS|unix.CLONE_NEWNS)
+		if err == nil {
+			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		}
+		if err == nil {
+			err = unix.Mount("none", filepath.Dir(socket), "tmpfs", 0, "")
+		}
+		if err == nil {
+			fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		}
+		if err == nil {
+			err = unix.Bind(fd, &unix.SockaddrUnix{Name: socket})
+		}
+		if err == nil {
+			err = unix.Listen(fd, 1)
+		}
+		done <- result{fd, err}
+	}()
+	r := <-done
+	if errors.Is(r.err, unix.EPERM) {
+		t.Skip("needs root: ", r.err)
+	}
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	return os.NewFile(uintptr(r.fd), socket)
 }

@@ -270,16 +270,24 @@ type BoundSocket struct {
 
 // ReadBoundSockets lists the bound sockets of a network namespace by its net/unix file, unix(7). Relative and abstract names
 // are left out. With an error the list may be incomplete.
+//
+// The kernel prints a name as it is, with its newlines, so that a process can put lines of its own into the file. Only those count
+// that have all columns in their width (unix_seq_show in net/unix/af_unix.c): what is left of the 108 bytes of a name is then too
+// little for a path in the directory of a pod.
 func ReadBoundSockets(fsys *hostfs.FS, file string) ([]BoundSocket, error) {
 	text, err := fsys.ReadFile(file, maxList)
 	var list []BoundSocket
+	widths := [...]int{0, 8, 8, 8, 4, 2} // of Num, RefCount, Protocol, Flags, Type, St; that of Num is the machine's
 	for line := range bytes.Lines(text) {
+		if widths[0] == 0 && !bytes.HasPrefix(line, []byte("Num ")) {
+			widths[0] = bytes.IndexByte(line, ' ') // the first one is the kernel's own
+		}
 		before, name, ok := bytes.Cut(line, []byte(" /")) // the last column; no other has a slash
 		if !ok {
 			continue
 		}
 		columns := bytes.Fields(before)
-		if len(columns) != 7 {
+		if len(columns) != len(widths)+1 || !areWide(columns, widths[:]) {
 			continue
 		}
 		inode, err := strconv.ParseUint(string(columns[6]), 10, 64)
@@ -288,6 +296,16 @@ func ReadBoundSockets(fsys *hostfs.FS, file string) ([]BoundSocket, error) {
 		}
 	}
 	return list, err
+}
+
+// areWide says whether columns begin with some of these widths.
+func areWide(columns [][]byte, widths []int) bool {
+	for i, width := range widths {
+		if len(columns[i]) != width {
+			return false
+		}
+	}
+	return true
 }
 
 // disks finds what is stacked on the disk of a mount.

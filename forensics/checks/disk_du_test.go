@@ -1,0 +1,54 @@
+package checks
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
+)
+
+// TestDuMeetsNoMount: du waits for ever at a mount point that does not answer, with -x, too.
+func TestDuMeetsNoMount(t *testing.T) {
+	told := map[bool]int{}
+	judge := func(name string, e *forensics.Evidence) {
+		for _, f := range forensics.Analyze(e, All()).Findings {
+			for _, r := range f.Remedies {
+				words := strings.Fields(r.Command)
+				at := slices.Index(words, "du")
+				told[at >= 0]++
+				if at < 0 {
+					continue
+				}
+				for _, m := range e.Mounts.Mounts {
+					if word := words[at+3]; m.MountPoint != "/" && strings.HasPrefix(m.MountPoint, strings.TrimSuffix(word, "/")+"/") || words[at+4] != "|" {
+						t.Errorf("%s: %q comes across the mount at %s", name, r.Command, m.MountPoint)
+					}
+				}
+			}
+		}
+	}
+	for id, list := range allScenarios() {
+		for _, s := range list {
+			e := s.base(t)
+			if s.change != nil {
+				s.change(t, &e)
+			}
+			judge(id+", "+s.name, &e)
+		}
+	}
+	for _, dir := range []string{"/srv", "/mnt", "/", "/var/lib"} { // a mount is below the last three
+		e := sickNode(t)
+		disk(9, func(d *disks.State) {
+			d.Usage = []disks.Usage{{
+				Device: "254:0", UsedBytes: 86, CountedBytes: 86, Kinds: []disks.KindSum{{Kind: disks.KindOther, Bytes: 86, Items: 1}},
+				Items: []disks.Item{{Kind: disks.KindOther, Path: dir, Bytes: 86}},
+			}}
+		})(t, &e)
+		judge(dir, &e)
+	}
+	if told[true] < 2 || told[false] == 0 {
+		t.Errorf("du is told %d times, and %d other steps", told[true], told[false])
+	}
+}
