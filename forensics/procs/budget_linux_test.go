@@ -10,7 +10,7 @@ import (
 // TestManyLongCommandLines lets a pod's processes be many that have long command lines, in words that are long or short: what
 // is kept of them is bounded, that they were cut is said, and the kubelet, which has a higher pid, keeps its flags.
 func TestManyLongCommandLines(t *testing.T) {
-	const number, kubelet = 500, 1000
+	const number, kubelet = 250, 1000
 	flags := []string{"kubelet", "--root-dir=" + strings.Repeat("/deep", 1000), "--v=2"}
 	for name, word := range map[string]string{"long words": strings.Repeat("key=", 8000), "short words": "k"} {
 		t.Run(name, func(t *testing.T) {
