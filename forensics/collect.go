@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,8 @@ func (c *collector) seen() Evidence {
 }
 
 // read runs one reader under a deadline of its own and records how it went. What the reader returns counts even with
-// an error; one that does not return counts as timed out.
+// an error; one that does not return counts as timed out. The context of the reader ends a tenth of its time before it is
+// given up, so that it can return what it has.
 func (c *collector) read(ctx context.Context, source string, limit time.Duration, f func(context.Context) (Evidence, error)) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -86,8 +88,10 @@ func (c *collector) read(ctx context.Context, source string, limit time.Duration
 		err  error
 	}
 	r, err := probe.Do(ctx, c.opt.Calls, "read "+source, func() (result, error) {
+		ctx, cancel := sooner(ctx, c.grace(ctx, limit))
+		defer cancel()
 		part, err := f(ctx)
-		return result{part, err}, nil
+		return result{part, cmp.Or(err, ctx.Err())}, nil
 	})
 	if err == nil {
 		err = r.err
@@ -104,6 +108,14 @@ func (c *collector) read(ctx context.Context, source string, limit time.Duration
 	}
 	r.part.Coverage = append(r.part.Coverage, entry)
 	c.tell(r.part)
+}
+
+// grace is the tenth of the time that a reader has, of limit or until ctx ends.
+func (c *collector) grace(ctx context.Context, limit time.Duration) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, max(deadline.Sub(c.opt.Now()), 0))
+	}
+	return limit / 10
 }
 
 // statusOf names the way in which a source was missing.

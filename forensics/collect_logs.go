@@ -16,8 +16,6 @@ import (
 const (
 	// logsLimit bounds the reading of logs; what was read until then counts.
 	logsLimit = 20 * time.Second
-	// logsGrace is what is left of it to make a story of that.
-	logsGrace = 2 * time.Second
 	// logsStall is how long one log may not answer, so that the others are read.
 	logsStall = 5 * time.Second
 )
@@ -29,8 +27,6 @@ func (c *collector) readLogs(ctx context.Context) {
 		return
 	}
 	c.read(ctx, SourceLogs, logsLimit, func(ctx context.Context) (Evidence, error) {
-		ctx, cancel := sooner(ctx, logsGrace)
-		defer cancel()
 		now := c.started
 		if !c.fs.Live() {
 			if last := logs.LastWritten(c.fs); last.Before(now) && !last.IsZero() { // when the node died, or soon before

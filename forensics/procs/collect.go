@@ -69,6 +69,8 @@ type collector struct {
 	buf        []byte         // for files whose reading cannot block
 	lost       int            // processes that did not answer
 	cgroupLost bool           // reading /proc/PID/cgroup waits for the cgroup lock: no more of that
+
+	podCommands, hostCommands commandBudget
 }
 
 // A waitingThread is a Thread with what is known about it until the end of the pass.

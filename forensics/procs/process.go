@@ -3,6 +3,7 @@ package procs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -171,17 +172,22 @@ func (v *visit) slow(p *Process, waiting bool) {
 		p.Cgroup, p.PodUID, p.ContainerID = g.path, g.pod, g.container
 	default:
 	}
+	v.c.budget(p.PodUID).spend(p.Command)
 }
 
 func (v *visit) command(p *Process, groups chan<- group) {
 	skip, dir, alive := v.c.cgroupLost, v.dir, v.alive
+	ofPod, ofHost := v.c.podCommands.limit(), v.c.hostCommands.limit()
 	words, err := ask(v, func() ([]string, error) {
+		limit := ofPod
 		if !skip {
-			groups <- readGroup(dir, alive)
+			g := readGroup(dir, alive)
+			groups <- g
+			if g.pod == "" {
+				limit = ofHost
+			}
 		}
-		var buf [512]byte
-		text, err := dir.Append(buf[:0], alive+"cmdline", limitCommand)
-		return splitCommand(text), err
+		return readCommand(dir, alive, limit)
 	})
 	if words != nil {
 		p.Command = words
@@ -189,9 +195,24 @@ func (v *visit) command(p *Process, groups chan<- group) {
 	if err != nil && !isGone(err) {
 		p.CommandError = err.Error()
 	}
+	if errors.Is(err, hostfs.ErrTruncated) {
+		v.c.problems.add("command lines", err)
+	}
 	if v.lost != nil && !skip && len(groups) == 0 {
 		v.c.loseGroups(err)
 	}
+}
+
+// readCommand reads a command line. Of one that is cut, the word that the cut is in is left out, unless there is no
+// other: half of a secret does not look like one any more.
+func readCommand(dir *hostfs.Dir, alive string, limit int64) ([]string, error) {
+	var buf [512]byte
+	text, err := dir.Append(buf[:0], alive+"cmdline", limit)
+	words := splitCommand(text)
+	if errors.Is(err, hostfs.ErrTruncated) && len(words) > 1 {
+		words = words[:len(words)-1]
+	}
+	return words, err
 }
 
 // groupAlone reads the cgroup of a process that has something else that blocks.

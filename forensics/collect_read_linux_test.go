@@ -1,0 +1,39 @@
+package forensics
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// TestAReaderReturnsWhatItHasAtItsEnd reads with a reader that goes on until its context ends, by its own limit or by that of
+// the run: what it has then is kept, and that it is not all is said, also if the reader does not say so.
+func TestAReaderReturnsWhatItHasAtItsEnd(t *testing.T) {
+	for name, limit := range map[string]struct{ run, reader time.Duration }{
+		"its limit":         {time.Minute, 200 * time.Millisecond},
+		"the run's end":     {200 * time.Millisecond, time.Minute},
+		"the run has ended": {-time.Second, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := newCollector(t.Context(), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit.run)
+			defer cancel()
+			c.read(ctx, SourceHolders, limit.reader, func(ctx context.Context) (Evidence, error) {
+				<-ctx.Done()
+				return Evidence{Processes: []procs.Process{{PID: 4}}}, nil
+			})
+			got := c.seen()
+			if last := got.Coverage[len(got.Coverage)-1]; last.Source != SourceHolders || last.Status != SourceTimeout {
+				t.Errorf("coverage %+v, want a timeout", last)
+			}
+			if want := limit.run > 0; (len(got.Processes) == 1) != want {
+				t.Errorf("%d processes, want what was read to be kept: %t", len(got.Processes), want)
+			}
+		})
+	}
+}
