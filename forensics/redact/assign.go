@@ -40,6 +40,11 @@ func isCount(s string, n name, v value) bool {
 	return strings.EqualFold(n.text, "pass") && all(s[v.from:v.to], isDigit) && hasFold(s, span(s, v.to, func(c byte) bool { return c == ' ' || c == ',' }), "fail")
 }
 
+// isNumberOfSecret is for the numbers that Ceph gives to secrets: "could not find secret_id=4242".
+func isNumberOfSecret(n name, value string) bool {
+	return strings.HasSuffix(normal(n.text), "secretid") && all(value, isDigit) && len(value) < 12
+}
+
 // isSecretsName is for structures of which all values are secret.
 func isSecretsName(name string) bool { return strings.EqualFold(name, "stringData") }
 
@@ -51,7 +56,7 @@ func (f *finding) isSecret(n name, sep separation, v value, certain bool) bool {
 	switch {
 	case masked:
 		return certain || looksRandom(value)
-	case harmless(value) || certain && f.isProse(n, sep, v) || isCount(f.s, n, v):
+	case harmless(value) || certain && f.isProse(n, sep, v) || isCount(f.s, n, v) || isNumberOfSecret(n, value):
 		return false
 	case sep == prose:
 		return f.proseSecret(n, v)
@@ -176,6 +181,9 @@ func nameAt(s string, from, to int) (name, bool) {
 		n.next++
 	}
 	before := at(s, start-1)
+	if before == '*' && strings.Contains(n.text, ".") { // a type of Go: "failed to list *v1.Secret: secrets is forbidden"
+		return name{}, false
+	}
 	if before == '/' && at(s, to) == ':' && start-1 == wordStart(s, start-1) && !isBlank(at(s, to+1)) { // /password:x
 		return n, true
 	}
