@@ -266,12 +266,24 @@ func separator(s string, n name) (separation, int) {
 			i++
 		}
 		next := span(s, i, isBlank)
-		if n.quoted && (s[n.next] != ':' || at(s, n.start-1) == '/') && !isQuote(at(s, next)) && at(s, next) != '[' {
+		if n.quoted && (s[n.next] != ':' || at(s, n.start-1) == '/' || at(s, n.start-2) == '/') && !isQuote(at(s, next)) && at(s, next) != '[' {
 			return nothing, 0 // a quoted word of a sentence: volume "creds" : not found, or a URL
 		}
 		return loose, next
-	case c == '>' && at(s, n.start-1) == '<':
-		return element, i + 1
+	case c == '>' && (at(s, n.start-1) == '<' || n.quoted && i == n.next && isQuote(at(s, n.start-1)) && at(s, n.start-2) == '='):
+		return element, i + 1 // <password>x</password>, <entry key="password">x</entry>
+	case c == '<' && strings.HasPrefix(s[i:], "</name>"): // of Hadoop: <name>password</name><value>x</value>
+		if value := span(s, i+len("</name>"), isSpace); strings.HasPrefix(s[value:], "<value>") {
+			return element, value + len("<value>")
+		}
+	case c == ',' && i == n.next && at(s, n.start-1) == '{': // of Erlang: {password,<<"x">>}
+		value := span(s, i+1, isBlank)
+		if strings.HasPrefix(s[value:], "<<") {
+			value += len("<<")
+		}
+		if isQuote(at(s, value)) {
+			return argument, value
+		}
 	case c == ',' && n.quoted && n.text[0] == '-': // ["--password","x"]
 		if next := span(s, i+1, isBlank); isQuote(at(s, next)) && at(s, next+1) != '-' {
 			return argument, next
@@ -332,8 +344,11 @@ func argumentSeparator(s string, n name, i int) (separation, int) {
 		}
 	}
 	if hasFold(s, i, "for ") { // password for bob: x
-		if end := span(s, i+len("for "), isNameChar); at(s, end) == ':' {
+		switch end := span(s, i+len("for "), isNameChar); {
+		case at(s, end) == ':':
 			return prose, span(s, end+1, isBlank)
+		case hasFold(s, end, " is "):
+			return prose, end + len(" is ")
 		}
 	}
 	if c := at(s, i); c == '(' {
