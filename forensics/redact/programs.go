@@ -84,6 +84,7 @@ swaks: -ap --auth-password
 virsh: --base64 (secret-set-value _ *)
 dislocker: -p+ -u+ --recovery-password --user-password
 pg_md5: (*)
+solr: -credentials: --credentials:
 drush: (user:password _ *) (upwd _ *)
 caddy: -p --plaintext
 `
