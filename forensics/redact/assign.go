@@ -269,7 +269,7 @@ func separator(s string, n name) (separation, int) {
 		if n.quoted && (s[n.next] != ':' || at(s, n.start-1) == '/' || at(s, n.start-2) == '/') && !isQuote(at(s, next)) && at(s, next) != '[' {
 			return nothing, 0 // a quoted word of a sentence: volume "creds" : not found, or a URL
 		}
-		return loose, next
+		return loose, nextLine(s, n, next)
 	case c == '>' && (at(s, n.start-1) == '<' || n.quoted && i == n.next && isQuote(at(s, n.start-1)) && at(s, n.start-2) == '='):
 		return element, i + 1 // <password>x</password>, <entry key="password">x</entry>
 	case c == '<' && strings.HasPrefix(s[i:], "</name>"): // of Hadoop: <name>password</name><value>x</value>
@@ -295,6 +295,16 @@ func separator(s string, n name) (separation, int) {
 		return argumentSeparator(s, n, i)
 	}
 	return nothing, 0
+}
+
+// nextLine returns where the value of a password begins that is the only word of the next line, indented; else i.
+func nextLine(s string, n name, i int) int {
+	start := span(s, i+min(1, len(s)-i), isBlank)
+	end := span(s, start, func(c byte) bool { return c > ' ' && !isQuote(c) && c != '\\' })
+	if at(s, i) != '\n' || start == i+1 || start == end || s[end-1] == ':' || isBlank(at(s, end)) || !isPasswordName(n.text) {
+		return i
+	}
+	return start
 }
 
 // pairSeparator is for the way in which environment variables stand in the JSON and YAML of pods:
