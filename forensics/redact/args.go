@@ -141,6 +141,8 @@ func (a *args) withValue(flag string) bool {
 		return false
 	case flag == "-o" || flag == "--options" || flag == "--opt":
 		a.add(flag, a.r.options(a.where, value, a.fuel))
+	case isWeakName(name) && looksSecret(value):
+		a.add(flag, a.mask(value))
 	case (secretName(name) || isKeyName(name) && looksRandom(value)) && !harmless(value) && (!isPlural(name) || looksSecret(value)):
 		a.add(flag, a.mask(value))
 	case slices.Contains(userFlags, flag):
@@ -149,7 +151,7 @@ func (a *args) withValue(flag string) bool {
 			return false
 		}
 		a.add(flag, value[:i+1]+a.mask(value[i+1:]))
-	case flag == "-e" || flag == "--env" || flag == "--from-literal" || flag == "--set":
+	case flag == "-e" || flag == "--env" || flag == "--from-literal" || flag == "--set" || flag == "--set-string":
 		inner, secret, ok := strings.Cut(value, "=")
 		if !ok || strings.ContainsAny(inner, " ,") || !secretName(inner) && !isLiteral(flag) || harmless(secret) {
 			return false

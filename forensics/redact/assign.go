@@ -40,6 +40,11 @@ func isCount(s string, n name, v value) bool {
 	return strings.EqualFold(n.text, "pass") && all(s[v.from:v.to], isDigit) && hasFold(s, span(s, v.to, func(c byte) bool { return c == ' ' || c == ',' }), "fail")
 }
 
+// isNumberOfSecret is for the numbers that Ceph gives to secrets: "could not find secret_id=4242".
+func isNumberOfSecret(n name, value string) bool {
+	return strings.HasSuffix(normal(n.text), "secretid") && all(value, isDigit) && len(value) < 12
+}
+
 // isSecretsName is for structures of which all values are secret.
 func isSecretsName(name string) bool { return strings.EqualFold(name, "stringData") }
 
@@ -51,7 +56,7 @@ func (f *finding) isSecret(n name, sep separation, v value, certain bool) bool {
 	switch {
 	case masked:
 		return certain || looksRandom(value)
-	case harmless(value) || certain && f.isProse(n, sep, v) || isCount(f.s, n, v):
+	case harmless(value) || certain && f.isProse(n, sep, v) || isCount(f.s, n, v) || isNumberOfSecret(n, value):
 		return false
 	case sep == prose:
 		return f.proseSecret(n, v)
@@ -176,6 +181,9 @@ func nameAt(s string, from, to int) (name, bool) {
 		n.next++
 	}
 	before := at(s, start-1)
+	if before == '*' && strings.Contains(n.text, ".") { // a type of Go: "failed to list *v1.Secret: secrets is forbidden"
+		return name{}, false
+	}
 	if before == '/' && at(s, to) == ':' && start-1 == wordStart(s, start-1) && !isBlank(at(s, to+1)) { // /password:x
 		return n, true
 	}
@@ -258,12 +266,24 @@ func separator(s string, n name) (separation, int) {
 			i++
 		}
 		next := span(s, i, isBlank)
-		if n.quoted && (s[n.next] != ':' || at(s, n.start-1) == '/') && !isQuote(at(s, next)) && at(s, next) != '[' {
+		if n.quoted && (s[n.next] != ':' || at(s, n.start-1) == '/' || at(s, n.start-2) == '/') && !isQuote(at(s, next)) && at(s, next) != '[' {
 			return nothing, 0 // a quoted word of a sentence: volume "creds" : not found, or a URL
 		}
-		return loose, next
-	case c == '>' && at(s, n.start-1) == '<':
-		return element, i + 1
+		return loose, nextLine(s, n, next)
+	case c == '>' && (at(s, n.start-1) == '<' || n.quoted && i == n.next && isQuote(at(s, n.start-1)) && at(s, n.start-2) == '='):
+		return element, i + 1 // <password>x</password>, <entry key="password">x</entry>
+	case c == '<' && strings.HasPrefix(s[i:], "</name>"): // of Hadoop: <name>password</name><value>x</value>
+		if value := span(s, i+len("</name>"), isSpace); strings.HasPrefix(s[value:], "<value>") {
+			return element, value + len("<value>")
+		}
+	case c == ',' && i == n.next && at(s, n.start-1) == '{': // of Erlang: {password,<<"x">>}
+		value := span(s, i+1, isBlank)
+		if strings.HasPrefix(s[value:], "<<") {
+			value += len("<<")
+		}
+		if isQuote(at(s, value)) {
+			return argument, value
+		}
 	case c == ',' && n.quoted && n.text[0] == '-': // ["--password","x"]
 		if next := span(s, i+1, isBlank); isQuote(at(s, next)) && at(s, next+1) != '-' {
 			return argument, next
@@ -275,6 +295,16 @@ func separator(s string, n name) (separation, int) {
 		return argumentSeparator(s, n, i)
 	}
 	return nothing, 0
+}
+
+// nextLine returns where the value of a password begins that is the only word of the next line, indented; else i.
+func nextLine(s string, n name, i int) int {
+	start := span(s, i+min(1, len(s)-i), isBlank)
+	end := span(s, start, func(c byte) bool { return c > ' ' && !isQuote(c) && c != '\\' })
+	if at(s, i) != '\n' || start == i+1 || start == end || s[end-1] == ':' || isBlank(at(s, end)) || !isPasswordName(n.text) {
+		return i
+	}
+	return start
 }
 
 // pairSeparator is for the way in which environment variables stand in the JSON and YAML of pods:
@@ -324,8 +354,11 @@ func argumentSeparator(s string, n name, i int) (separation, int) {
 		}
 	}
 	if hasFold(s, i, "for ") { // password for bob: x
-		if end := span(s, i+len("for "), isNameChar); at(s, end) == ':' {
+		switch end := span(s, i+len("for "), isNameChar); {
+		case at(s, end) == ':':
 			return prose, span(s, end+1, isBlank)
+		case hasFold(s, end, " is "):
+			return prose, end + len(" is ")
 		}
 	}
 	if c := at(s, i); c == '(' {

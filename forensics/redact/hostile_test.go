@@ -52,6 +52,13 @@ var hostile = map[string]string{
 	"blanks":          "token ",
 	"lists":           `token:["a",`,
 	"user=":           "user=a%",
+	"here strings":    "<<<a",
+	"quoted quotes":   `'"'"'`,
+	"HTML":            "&quot;password&#34;:",
+	"Vault's keys":    "Unseal Key 1:",
+	"QEMU's secrets":  "secret,data=",
+	"SCRAM":           "SCRAM-SHA-256$a",
+	"pairs of Vault":  "vault kv put a b=c ",
 }
 
 // work is how long a text takes at best, as an argument and as a text.

@@ -9,7 +9,7 @@ import (
 // domainEnds are the last labels of names that are taken for host names wherever they stand. Those that are also the ends
 // of file names (sh, py, so, rs, md, go) are none of them.
 var domainEnds = strings.Fields(`com net org io dev local internal lan corp home arpa cloud intern int example test invalid
-	edu gov mil info biz intra private domain
+	edu gov mil info biz intra private domain svc k8s xyz tech systems online hosting
 	ac ae ar at au be bg br ca ch cl cn co cz de dk ee es eu fi fr gr hk hr hu ie il in is it jp kr lt lu lv mx my nl no nz
 	pt ro ru se sg si sk th tr tw ua uk us za`)
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -167,6 +168,11 @@ func (i *Identities) match(s string, list []atom) (int, IdentityKind) {
 	if n := dashedAddress(s, list); n > known {
 		return n, Host
 	}
+	if list[0].before != 0 && list[0].before != '.' && known == 0 { // eth0-10.0.0.5
+		if n := addressAtoms(s, list, '.'); n > 0 && dottedAddress(s, list[0].from) > 0 {
+			return n, Address
+		}
+	}
 	if known > 0 {
 		return known, kind
 	}
@@ -295,7 +301,11 @@ func escape(s string, i int) int {
 // addressAt looks for an IP address. It returns where what looks like one ends, and whether it is one that is to mask:
 // loopback, unspecified and multicast addresses and masks say nothing of a site.
 func addressAt(s string, i int) (end int, ok bool) {
-	if before := at(s, i-1); s[i] == ':' && isAlnum(before) || before == ':' {
+	before := at(s, i-1)
+	if s[i] == ':' && isAlnum(before) {
+		return i, false
+	}
+	if before == ':' && i > 1 && dottedAddress(s, i) < 0 { // hostIP:10.0.0.5 of a structure of Go, but not a part of IPv6
 		return i, false
 	}
 	end = span(s, i, func(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' || c == ':' || c == '.' })
@@ -326,15 +336,49 @@ func isAddress(s string) bool {
 	return err == nil
 }
 
-// dashedAddress is for host names that are made of an address: "ip-10-0-0-5".
+// dottedAddress returns where an IPv4 address ends that is to mask, or -1.
+func dottedAddress(s string, i int) int {
+	end := span(s, i, func(c byte) bool { return isDigit(c) || c == '.' })
+	end = i + len(strings.TrimRight(s[i:end], "."))
+	a, err := netip.ParseAddr(s[i:end])
+	if err != nil || !a.Is4() || a.IsLoopback() || a.IsUnspecified() || a.IsMulticast() || isNetmask(a) {
+		return -1
+	}
+	return end
+}
+
+// dashedAddress is for host names that are made of an address: "ip-10-0-0-5", "node-10-0-0-5", "10-0-0-5.shop.pod".
 func dashedAddress(s string, list []atom) int {
-	if len(list) < 5 || list[0].text(s) != "ip" {
+	if list[0].before != '.' && addressAtoms(s, list, '-') > 0 {
+		return 4
+	}
+	if all(list[0].text(s), isDigit) || len(list) < 5 || list[1].before != '-' {
 		return 0
 	}
-	for _, a := range list[1:5] {
-		if a.before != '-' || !all(s[a.from:a.to], isDigit) || a.to-a.from > 3 {
+	if addressAtoms(s, list[1:], '-') > 0 {
+		return 5
+	}
+	return 0
+}
+
+// addressAtoms returns 4 if a list begins with the four numbers of an IPv4 address, and no number stands before or behind
+// them. It is none of loopback.
+func addressAtoms(s string, list []atom, sign byte) int {
+	if len(list) < 4 || len(list) > 4 && list[4].before == sign && all(list[4].text(s), isDigit) || list[0].text(s) == "127" {
+		return 0
+	}
+	if list[0].before == sign {
+		end := list[0].from - 1
+		if from := spanBack(s, end, isAlnum); from < end && all(s[from:end], isDigit) {
 			return 0
 		}
 	}
-	return 5
+	for n, a := range list[:4] {
+		text := a.text(s)
+		v, err := strconv.ParseUint(text, 10, 8)
+		if err != nil || n > 0 && a.before != sign || len(text) > 1 && text[0] == '0' || n == 0 && v == 0 {
+			return 0
+		}
+	}
+	return 4
 }

@@ -5,7 +5,7 @@ import "strings"
 // foreignNames are what passwords, keys and tokens are called in other languages, in lower case. They are triggers: what is
 // assigned to them is a secret.
 var foreignNames = strings.Fields(`密码 密碼 口令 密钥 密鑰 秘钥 令牌 访问密钥 凭证 パスワード 暗証番号 비밀번호 암호
-	contraseña contrasena clave senha motdepasse passwort kennwort parola hasło haslo heslo wachtwoord lösenord losenord salasana adgangskode
+	contraseña contrasena clave senha motdepasse mot_de_passe passwort kennwort parola hasło haslo heslo wachtwoord lösenord losenord salasana adgangskode
 	jelszó şifre sifre пароль Пароль ПАРОЛЬ συνθηματικό סיסמה गुप्तशब्द`)
 
 // foreignPhrases have blanks in them.

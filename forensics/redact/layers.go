@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -39,6 +40,12 @@ func (f *finding) layers() {
 	}
 	if strings.IndexByte(f.s, '\\') >= 0 {
 		f.below(unescapeJSON(f.s))
+	}
+	for _, quote := range quoteEscapes {
+		if strings.Contains(f.s, quote) {
+			f.below(unescapeQuotes(f.s))
+			break
+		}
 	}
 	if strings.IndexByte(f.s, '%') >= 0 || strings.IndexByte(f.s, '+') >= 0 {
 		f.below(unescapeURL(f.s))
@@ -129,6 +136,35 @@ func unescapeURL(s string) *layer {
 				i++
 			}
 		}
+	}
+	return l
+}
+
+// quoteEscapes are how quotes are written inside others: in a string of a shell, in HTML.
+var quoteEscapes = []string{`'"'"'`, `'\''`, "&quot;", "&#34;", "&#39;", "&#x27;", "&apos;"}
+
+// unescapeQuotes undoes them.
+func unescapeQuotes(s string) *layer {
+	l := &layer{from: make([]int32, 0, len(s)+1)}
+	l.text.Grow(len(s))
+	for i := 0; i < len(s); {
+		if plain := span(s, i, func(c byte) bool { return c != '&' && c != '\'' }); plain > i {
+			l.keep(s, i, plain)
+			i = plain
+			continue
+		}
+		n := slices.IndexFunc(quoteEscapes, func(quote string) bool { return strings.HasPrefix(s[i:], quote) })
+		if n < 0 {
+			l.keep(s, i, i+1)
+			i++
+			continue
+		}
+		quote := "'"
+		if n == 2 || n == 3 {
+			quote = `"`
+		}
+		l.add(i, quote)
+		i += len(quoteEscapes[n])
 	}
 	return l
 }

@@ -12,7 +12,7 @@ var nameEnds = []string{
 	"apikey", "accesskey", "accesskeyid", "secretkey", "secretid", "accountkey", "storagekey", "sharedkey", "privatekey",
 	"privatekeyid", "privatekeydata", "clientkey", "clientkeydata", "keydata", "tlskey", "sslkey", "sshkey", "serverkey",
 	"signingkey", "encryptionkey", "masterkey", "sessionkey", "authkey", "licensekey", "lukskey", "cryptkey", "volumekey",
-	"presharedkey", "unsealkey", "dockerconfigjson", "dockercfg", "cookie", "sessionid", "sessid", "keyring", "keytab", "ticket",
+	"presharedkey", "unsealkey", "privkey", "dockerconfigjson", "dockercfg", "cookie", "sessionid", "sessid", "keyring", "keytab", "ticket",
 	"registryauth", "masterauth",
 }
 
@@ -24,7 +24,7 @@ var shortEnds = []string{"pass", "pwd", "pw", "creds"}
 var ownWords = []string{"psk", "sas", "auth", "cred"}
 
 // weakWords are words of their own that often name something else. What is assigned has to look like a secret.
-var weakWords = []string{"pin", "pat", "salt", "otp"}
+var weakWords = []string{"pin", "pat", "salt", "otp", "jwt", "bearer", "pepper"}
 
 // notRunTogether are words that end like short names of secrets.
 var notRunTogether = strings.Fields(`bypass compass encompass trespass surpass overpass underpass impass onepass firstpass lastpass
@@ -48,7 +48,7 @@ var nameTails = []string{"base", "hash", "hashed", "value", "string", "plain", "
 func nameWords() []string {
 	words := []string{
 		"key", "keydata", "key-data", "key_data", "keyid", "key-id", "key_id", "secretid", "secret-id", "secret_id",
-		"tokenid", "token_id", "token-id",
+		"tokenid", "token_id", "token-id", "pass_word", "pass-word", "pass_phrase", "pass-phrase",
 	}
 	for _, end := range slices.Concat(nameEnds, shortEnds, ownWords, weakWords) {
 		if !strings.Contains(end, "key") && end != "secretid" && !strings.HasSuffix(end, "auth") || end == "keyring" || end == "keytab" || end == "auth" {

@@ -9,6 +9,7 @@ import "strings"
 //	-u:     what stands behind the colon of the value (or another sign: , % /)
 //	-v?     only where another argument is the name of a secret
 //	(a _ *) words that are no options: a itself, any, the secret
+//	(a _ =) the values of all words NAME=value from there on
 //
 //nolint:misspell // mosquitto is a program
 const programTable = `
@@ -24,6 +25,7 @@ ab siege: -A: -P:
 lftp: -u,
 ldapsearch ldapmodify ldapadd ldapdelete ldapmodrdn ldapwhoami ldapcompare ldapexop: -w
 ldappasswd: -w -s -a
+slappasswd: -s
 keytool jarsigner apksigner: -storepass -keypass -srcstorepass -deststorepass -srckeypass -destkeypass -new
 zkCli.sh: (addauth _ *:)
 mosquitto_pub mosquitto_sub mosquitto_rr: -P --pw
@@ -36,13 +38,14 @@ skopeo crictl ctr: --creds: --src-creds: --dest-creds: --user: -u: --auth -p
 openssl: -passin: -passout: -pass: -k -K -hmac -macopt: (passwd *)
 htpasswd: (_ _ *)
 smbclient rpcclient smbcacls smbcquotas smbget smbtree net: -U%
-kinit smbpasswd mount.cifs: -p
+kinit mount.cifs: -p
+smbpasswd ipa-client-install ipa-replica-install kadmin kadmin.local: -p? -w -pw
 restic borg duplicity: --password
 mc: (alias set _ _ _ *) (config host add _ _ _ *)
 az: -p --password --account-key --sas-token --admin-password
 gcloud: (auth activate-refresh-token _ *)
-vault: (login *) (unseal *) (operator unseal *) (token lookup *) (token renew *) (token revoke *) -token
-consul nomad: -token --token
+vault bao: (login *) (unseal *) (operator unseal *) (token lookup *) (token renew *) (token revoke *) (kv put _ =) (kv patch _ =) -token
+consul nomad serf: -token --token -encrypt --encrypt
 plink pscp psftp pageant: -pw
 ssh-keygen: -N -P
 zip unzip zipcloak: -P
@@ -50,15 +53,17 @@ zip unzip zipcloak: -P
 rar: -p+ -hp+
 ccrypt ccencrypt ccdecrypt: -K --key
 gpg gpg2 gpgsm: --passphrase
-ipmitool ipmi-power ipmiconsole: -P --password
+ipmitool ipmi-power ipmiconsole: -P --password (user set password _ *)
 racadm fence_ipmilan fence_ilo fence_idrac fence_apc fence_vmware fence_drac5: -p
 snmpget snmpwalk snmpbulkwalk snmpbulkget snmpset snmptrap snmpgetnext snmptable snmpstatus snmpdf: -c -A -X
 rabbitmqctl: -p? (add_user _ *) (change_password _ *) (authenticate_user _ *)
-rabbitmqadmin influx: -p -password --password
-sqlcmd bcp isql tsql osql: -P
+rabbitmqadmin beeline sqoop ncftpput ncftpget ncftp ncftpls elasticsearch-users: -p -password --password
+influx: -p -password --password -t --token
+sqlcmd bcp tsql osql: -P
+isql: -P (_ _ *)
 sqlplus impdp expdp exp imp sqlldr: (*/)
 cqlsh curlftpfs: -p
-etcdctl: --user: --password
+etcdctl: --user: --password --new-user-password (user add *:)
 wpa_passphrase: -k (_ *)
 ngrok: (authtoken *) (config add-authtoken *)
 argocd: --password
@@ -70,6 +75,18 @@ dotnet nuget: -k --api-key
 sendEmail sendemail: -xp
 pt-table-checksum pt-table-sync pt-online-schema-change pt-query-digest: -p --password
 xtermpasswd: -p
+swift: -K --key --os-password
+ttyd gotty: -c: --credential:
+check_http: -a: -b:
+check_mysql check_mysql_query check_pgsql: -p --password
+check_snmp check_ifstatus: -C -A -X
+swaks: -ap --auth-password
+virsh: --base64 (secret-set-value _ *)
+dislocker: -p+ -u+ --recovery-password --user-password
+pg_md5: (*)
+solr: -credentials: --credentials:
+drush: (user:password _ *) (upwd _ *)
+caddy: -p --plaintext
 `
 
 // A program is what a line of the table says.
@@ -160,6 +177,8 @@ func (c *command) next(i int) int {
 	case w[0] != '-' && len(c.plain) < maxPlain:
 		c.plain = append(c.plain, w)
 		c.place(i)
+	case w[0] != '-':
+		c.pairs(i)
 	}
 	return i
 }
@@ -250,8 +269,9 @@ func (c *command) namesSecret() bool {
 
 // place looks whether the last plain word stands where a secret does.
 func (c *command) place(i int) {
+	c.pairs(i)
 	for _, place := range c.program.places {
-		if len(place) != len(c.plain) {
+		if len(place) != len(c.plain) || place[len(place)-1] == "=" {
 			continue
 		}
 		if !fitsPlace(place, c.plain) {
@@ -275,6 +295,17 @@ func (c *command) place(i int) {
 	}
 	if strings.HasSuffix(c.name, "htpasswd") && len(c.plain) == 2 && c.hasFlag('n') { // it has no file then
 		c.parts = append(c.parts, part{i, 0, len(c.words[i])})
+	}
+}
+
+// pairs looks whether a plain word is a NAME=value where all values are secret.
+func (c *command) pairs(i int) {
+	for _, place := range c.program.places {
+		last := len(place) - 1
+		name, value, ok := strings.Cut(c.words[i], "=")
+		if place[last] == "=" && ok && len(c.plain) > last && fitsPlace(place, c.plain) && !harmlessArgument(value) {
+			c.parts = append(c.parts, part{i, len(name) + 1, len(c.words[i])})
+		}
 	}
 }
 

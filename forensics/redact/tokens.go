@@ -286,3 +286,50 @@ func (f *finding) sqlPassword(_, to int) {
 		f.add("assignment", v.from, v.to)
 	}
 }
+
+// vaultKey is for what Vault prints when it is initialised: "Unseal Key 1: x", "Recovery Key 1: x".
+func (f *finding) vaultKey(_, to int) {
+	i := span(f.s, to, func(c byte) bool { return isBlank(c) || isDigit(c) || isQuote(c) })
+	if at(f.s, i) != ':' {
+		return
+	}
+	start := span(f.s, i+1, func(c byte) bool { return isBlank(c) || isQuote(c) })
+	if end := span(f.s, start, isBase64Padded); end-start >= 32 {
+		f.add("vault-token", start, end)
+	}
+}
+
+// scram is for what PostgreSQL and Kafka make of passwords: "SCRAM-SHA-256$4096:salt$stored:server".
+func (f *finding) scram(_, to int) {
+	end := span(f.s, to, func(c byte) bool { return isBase64Padded(c) || c == '$' || c == ':' })
+	f.spend(end - to)
+	if end-to >= 32 {
+		f.add("password-hash", to, end)
+	}
+}
+
+// qemuSecret is for "-object secret,id=s0,data=x", see qemu(1).
+func (f *finding) qemuSecret(_, to int) {
+	end := span(f.s, to, func(c byte) bool { return c > ' ' && !isQuote(c) && c != '\\' })
+	f.spend(end - to)
+	if i := strings.Index(f.s[to:end], "data="); i >= 0 {
+		from := to + i + len("data=")
+		if comma := strings.IndexByte(f.s[from:end], ','); comma >= 0 {
+			end = from + comma
+		}
+		f.add("argument", from, end)
+	}
+}
+
+// hereString is for "kinit bob <<< 'x'" of shells.
+func (f *finding) hereString(_, to int) {
+	i := span(f.s, to, isBlank)
+	v, ok := quotedAt(f.s[:min(len(f.s), i+256)], i)
+	if !ok {
+		v = value{from: i, to: f.wordEnd(i)}
+	}
+	f.spend(v.to - i)
+	if v.from < v.to && looksSecret(f.s[v.from:v.to]) {
+		f.add("argument", v.from, v.to)
+	}
+}

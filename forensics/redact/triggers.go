@@ -2,6 +2,7 @@ package redact
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -75,9 +76,14 @@ func triggers(programs map[string]program) []trigger {
 		{word: "_password by", find: (*finding).sqlPassword},
 		{word: "password(", find: (*finding).sqlPassword},
 		{word: " on >", find: (*finding).redisUser},
+		{word: "unseal key", find: (*finding).vaultKey},
+		{word: "recovery key", find: (*finding).vaultKey},
+		{word: "scram-sha-256$", find: (*finding).scram},
+		{word: "secret,", find: (*finding).qemuSecret},
+		{word: "<<<", find: (*finding).hereString},
 		{word: "kind", find: (*finding).kind},
 	}
-	for _, word := range []string{"cryptsetup", "chpasswd", "sudo -s", "password-stdin", "passwd --stdin"} {
+	for _, word := range []string{"cryptsetup", "chpasswd", "sudo -s", "password-stdin", "passwd --stdin", "kinit"} {
 		list = append(list, trigger{word: word, find: (*finding).piped})
 	}
 	for _, scheme := range []string{"1", "2a", "2b", "2y", "5", "6", "y", "gy", "7", "apr1", "argon2id", "argon2i", "argon2d", "scrypt"} {
@@ -99,6 +105,13 @@ func triggers(programs map[string]program) []trigger {
 	}
 	for _, word := range append(foreignPhrases, foreignNames...) {
 		list = append(list, trigger{word: word, find: (*finding).foreign})
+	}
+	for _, word := range foreignNames { // as JSON of Python has them, contrase\u00f1a: a piece that is long enough to be rare
+		pieces := strings.Split(strings.Trim(strconv.QuoteToASCII(word), `"\`), `\`)
+		longest := slices.MaxFunc(pieces, func(a, b string) int { return len(a) - len(b) })
+		if longest != word {
+			list = append(list, trigger{word: strings.ToLower(longest), find: (*finding).nothing})
+		}
 	}
 	list = append(list, trigger{word: "stringdata", find: (*finding).assignment})
 	for _, x := range shapes() {

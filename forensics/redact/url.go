@@ -96,7 +96,8 @@ func (f *finding) bareUserinfo(from, to int) {
 	if cut := strings.LastIndex(f.s[start:from], "//"); cut >= 0 {
 		start += cut + 2
 	}
-	if slash := strings.LastIndexByte(f.s[start:from], '/'); slash > 0 { // of a path before it
+	dsn := hasFold(f.s, to, "tcp(") || hasFold(f.s, to, "unix(")                 // of Go's driver for MySQL: a slash is part of the password
+	if slash := strings.LastIndexByte(f.s[start:from], '/'); slash > 0 && !dsn { // of a path before it
 		start += slash + 1
 	}
 	if percent := strings.IndexByte(f.s[start:from], '%'); percent > 0 && strings.HasPrefix(f.s[to:], "//") { // user%password@//server

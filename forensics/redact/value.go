@@ -85,6 +85,11 @@ func yamlTag(s string, i int) int {
 	if (strings.HasPrefix(s[i:], ">- ") || strings.HasPrefix(s[i:], "|- ")) && at(s, i+3) > ' ' {
 		return i + 3
 	}
+	if strings.HasPrefix(s[i:], "| ") { // of a line break that was made a blank
+		if next := span(s, i+1, isBlank); at(s, next) > ' ' {
+			return next
+		}
+	}
 	return i
 }
 
