@@ -59,6 +59,19 @@ func TestADeadOutputStaysWithinTheTimeout(t *testing.T) {
 	}
 }
 
+// TestTooLittleTimeForTheVerdictIsSaid wants to be told that no mount can be called hung in the time that there is.
+func TestTooLittleTimeForTheVerdictIsSaid(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	for timeout, want := range map[string]bool{"20s": true, "1m": false} {
+		o := finish(t, command(t, "--out", t.TempDir(), "--timeout", timeout))
+		if got := strings.Contains(o.stderr, "may not be called hung"); got != want {
+			t.Errorf("--timeout %s: %q", timeout, o.stderr)
+		}
+	}
+}
+
 // TestFilesThatTakeTooLong has a report with more evidence than can be read in a second.
 func TestFilesThatTakeTooLong(t *testing.T) {
 	big := filepath.Join(t.TempDir(), "big.json")

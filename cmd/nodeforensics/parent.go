@@ -39,6 +39,9 @@ func (a *app) examine(f flags) error {
 	if os.Geteuid() != 0 {
 		a.err.printf("nodeforensics: not root: other users' threads, descriptors and the kubelet's files stay hidden; run it with sudo\n")
 	}
+	if left := f.timeout - 2*reserveOf(f.timeout); !f.NoProbe && f.HungAfter+2*time.Second > left {
+		a.err.printf("nodeforensics: --timeout %v leaves %v for collecting, and --hung-after is %v: a mount that does not answer may not be called hung\n", f.timeout, left, f.HungAfter)
+	}
 	f.absolutePaths()
 	key, err := newRedactKey()
 	if err != nil {
@@ -144,7 +147,7 @@ func (a *app) collect(f flags, began time.Time) (forensics.Evidence, error) {
 		return evidence, err
 	}
 	defer c.close()
-	reserve := min(f.timeout/8, 5*time.Second) // for what the child cannot finish, for judging and writing
+	reserve := reserveOf(f.timeout)
 	if err := c.order(order{Options: f.Options, Timeout: f.timeout - 2*reserve}); err != nil {
 		return evidence, err
 	}
@@ -157,6 +160,9 @@ func (a *app) collect(f flags, began time.Time) (forensics.Evidence, error) {
 	}
 	return evidence, err
 }
+
+// reserveOf is kept of a time twice: for what the child cannot finish, and for judging and writing.
+func reserveOf(timeout time.Duration) time.Duration { return min(timeout/8, 5*time.Second) }
 
 func (c *child) order(o order) error {
 	o.Options.Self = []int{os.Getpid()}
