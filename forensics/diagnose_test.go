@@ -259,3 +259,26 @@ func TestASickNodeIsDiagnosedOnceForEachDeadServer(t *testing.T) {
 		t.Errorf("the first is\n%s, want\n%s", got, want)
 	}
 }
+
+// TestDiagnosisIsAsSureAsItsWeakestLink has three findings of one chain: the least sure decides, wherever it stands, and with
+// it the reason. One that is less severe takes nothing away.
+func TestDiagnosisIsAsSureAsItsWeakestLink(t *testing.T) {
+	sure := func(f forensics.Finding, c forensics.Confidence) forensics.Finding {
+		f.Confidence, f.ConfidenceWhy = c, "it is "+string(c)
+		return f
+	}
+	link := []forensics.Finding{because("critical", "kubelet k", "pod a"), because("critical", "pod a", "volume v"), because("critical", "volume v")}
+	for i := range link {
+		for lowest, levels := range map[forensics.Confidence][]forensics.Confidence{
+			forensics.Possible: {forensics.Possible, forensics.Likely, forensics.Certain},
+			forensics.Likely:   {forensics.Certain, forensics.Likely, forensics.Certain},
+			forensics.Certain:  {forensics.Certain, forensics.Certain, forensics.Certain},
+		} {
+			list := diagnosed(forensics.NewEvidence(), sure(link[0], levels[i]), sure(link[1], levels[(i+1)%3]), sure(link[2], levels[(i+2)%3]),
+				sure(because("warning", "pod a", "volume v"), forensics.Possible))
+			if len(list) != 1 || list[0].Confidence != lowest || list[0].ConfidenceWhy != "it is "+string(lowest) {
+				t.Errorf("%v from %d: %+v", levels, i, list)
+			}
+		}
+	}
+}

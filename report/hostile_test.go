@@ -145,10 +145,12 @@ func TestHostileTextIsShown(t *testing.T) {
 }
 
 func FuzzRender(f *testing.F) {
-	f.Add(payload)
+	for _, word := range strings.Split(payload, " ") { // short: the fuzzer makes what is interesting shorter byte by byte
+		f.Add(word)
+	}
 	f.Add("</script>")
 	f.Add("\x1b\\\xff\u202e")
-	f.Add(strings.Repeat("\u0301", 50))
+	f.Add(strings.Repeat("\u0301", 20))
 	f.Add("kubelet/pods/../a b:goroutine 1")
 	f.Fuzz(func(t *testing.T, s string) {
 		r := filled(s)
@@ -187,13 +189,14 @@ func checkPage(t testing.TB, html string) {
 	script, rest := cutElement(t, rest, "script")
 	checkHashes(t, html, style, script)
 	for _, r := range rest {
-		if r != '\n' && unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
+		if (r < ' ' || r > '~') && r != '\n' && unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
 			t.Fatalf("the page holds the character %U", r)
 		}
 	}
 	ids, level := map[string]int{}, 0
 	var targets []string
-	for _, m := range tag.FindAllStringSubmatch(rest, -1) {
+	tags := tag.FindAllStringSubmatch(rest, -1)
+	for _, m := range tags {
 		if !slices.Contains(elements, m[2]) {
 			t.Fatalf("element %s", m[0])
 		}
@@ -227,7 +230,7 @@ func checkPage(t testing.TB, html string) {
 			}
 		}
 	}
-	if strings.Count(rest, "<") != len(tag.FindAllString(rest, -1))+1 { // and the document type
+	if strings.Count(rest, "<") != len(tags)+1 { // and the document type
 		t.Error("a bare < is left in the page")
 	}
 	for id, n := range ids {

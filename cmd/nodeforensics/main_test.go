@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,10 +71,23 @@ func build() (string, error) {
 	}
 	return dir, errors.Join(
 		os.Chmod(dir, 0o755),
+		recordSources(),
 		goCommand(".", append(flags, ".")...),
 		// A module of its own, which needs nothing but the standard library.
 		goCommand("testdata/kubelet", "build", "-buildvcs=false", "-mod=mod", "-o", dir+"/", "./cmd/kubelet"),
 	)
+}
+
+// recordSources has "go test" take the sources of both programs for inputs of the test. Otherwise it would answer from
+// its cache after a change of what only the programs that are built here contain: of the command, the test binary has no
+// more than the tests call. Of a directory below the module that a test reads, the go command notes which files are in it,
+// how large they are and when they were changed.
+func recordSources() error {
+	var errs []error
+	for _, name := range []string{"../../go.mod", "../../go.sum", "../../forensics", "../../report", "."} {
+		errs = append(errs, filepath.WalkDir(name, func(_ string, _ fs.DirEntry, err error) error { return err }))
+	}
+	return errors.Join(errs...)
 }
 
 func goCommand(dir string, args ...string) error {

@@ -33,6 +33,9 @@ const (
 func TestOnRealNFS(t *testing.T) {
 	if !testvm.Inside() {
 		t.Parallel()
+		if err := recordSources(); err != nil {
+			t.Fatal(err)
+		}
 		dir := t.TempDir()
 		build := exec.Command("go", "build", "-buildvcs=false", "-o", dir, ".")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -270,3 +270,38 @@ func TestDiskRemediesNameNoDeletion(t *testing.T) {
 		}
 	}
 }
+
+// TestHardThresholdsComeFirst has a soft threshold that is passed by more than the hard one.
+func TestHardThresholdsComeFirst(t *testing.T) {
+	d := oneDisk(disks.Settings{EvictionHard: map[string]string{"nodefs.available": "10%"}, EvictionSoft: map[string]string{"nodefs.available": "25%"}}, 5)
+	met := metOn(d, d.FileSystems[0])
+	if len(met) != 2 || met[0].Threshold.Kind != "hard" || met[1].Threshold.Kind != "soft" {
+		t.Errorf("met: %+v", met)
+	}
+}
+
+// TestNearThresholdAtItsLimits is at the limits of disk-near-threshold and one byte beside them. The threshold is at 15 %.
+func TestNearThresholdAtItsLimits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		available uint64
+		want      forensics.Severity // "" for no finding
+	}{
+		"5 %":              {20 * gib, ""},
+		"a byte below 5 %": {20*gib - 1, forensics.Info},
+		"2 %":              {17 * gib, forensics.Info},
+		"a byte below 2 %": {17*gib - 1, forensics.Warning},
+		"at the threshold": {15 * gib, forensics.Warning},
+		"a byte past it":   {15*gib - 1, ""}, // is disk-pressure
+	} {
+		e := wellNode(t)
+		e.Disks = oneDisk(disks.Settings{Minor: 34}, 0)
+		e.Disks.FileSystems[0].AvailableBytes, e.Disks.FileSystems[0].FreeBytes = tt.available, tt.available
+		var got forensics.Severity
+		for _, f := range forensics.Analyze(&e, []forensics.Check{DiskNearThreshold}).Findings {
+			got = f.Severity
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,6 +52,7 @@ func TestPrograms(t *testing.T) {
 func buildProgram(t *testing.T, toolchain string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "kubelet")
+	recordSources(t, "testdata/programs")
 	gopath, err := filepath.Abs("testdata/programs")
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +64,15 @@ func buildProgram(t *testing.T, toolchain string) string {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	return out
+}
+
+// recordSources has "go test" take the sources of a program that is built here for inputs of the test. Otherwise it would
+// answer from its cache after they have changed: it notes what the directories that a test reads have in them.
+func recordSources(t *testing.T, dir string) {
+	t.Helper()
+	if err := filepath.WalkDir(dir, func(_ string, _ fs.DirEntry, err error) error { return err }); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // goRoot is where a release of Go is, which the go command fetches if need be.
@@ -399,6 +410,7 @@ func TestProgramsGRPC(t *testing.T) {
 // buildModule builds testdata/grpc with a release of Go.
 func buildModule(t *testing.T, toolchain string) string {
 	t.Helper()
+	recordSources(t, "testdata/grpc")
 	out := filepath.Join(t.TempDir(), "kubelet")
 	cmd := exec.Command("go", "build", "-o", out, "./cmd/kubelet")
 	cmd.Dir = "testdata/grpc"

@@ -95,7 +95,9 @@ func TestPorts(t *testing.T) {
 }
 
 func FuzzApplyConfig(f *testing.F) {
-	f.Add(readTestdata(f, "kubelet-1.34.4-disk-pressure/config.yaml"))
+	for line := range strings.Lines(readTestdata(f, "kubelet-1.34.4-disk-pressure/config.yaml")) {
+		f.Add("kind: KubeletConfiguration\n" + line) // short: the fuzzer makes what is interesting shorter byte by byte
+	}
 	f.Add("kind: KubeletConfiguration\nport: x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		var config Config

@@ -146,7 +146,14 @@ func TestFromMetrics(t *testing.T) {
 }
 
 func FuzzParseMetrics(f *testing.F) {
-	f.Add(readTestdata(f, "kubelet-1.34.4-hung-csi/metrics.txt"))
+	seen := map[string]bool{}
+	for line := range strings.Lines(readTestdata(f, "kubelet-1.34.4-hung-csi/metrics.txt")) {
+		name, _, _ := strings.Cut(line, "{")
+		if !seen[name] && len(line) < 150 { // short: the fuzzer makes what is interesting shorter byte by byte
+			f.Add(line)
+		}
+		seen[name] = true
+	}
 	f.Add("a{b=\"\\\"} 2\"} 1 2\n# x\nb NaN\n{")
 	f.Fuzz(func(t *testing.T, text string) {
 		metrics, _ := ParseMetrics(strings.NewReader(text), keepAll)

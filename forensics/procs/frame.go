@@ -28,7 +28,8 @@ func frameName(line string) string {
 	return name
 }
 
-// functionName returns the name of the function in a line of a stack as the kernel has it.
+// functionName returns the name of the function in a line of a stack as the kernel has it, "" for an address without a
+// name, such as the end mark 0xffffffffffffffff of old kernels.
 func functionName(line string) string {
 	line = strings.TrimSpace(line)
 	if strings.HasPrefix(line, "[<") {
@@ -38,15 +39,18 @@ func functionName(line string) string {
 	if end := strings.IndexAny(line, "+ \t"); end >= 0 {
 		line = line[:end]
 	}
+	if strings.HasPrefix(line, "0x") {
+		return ""
+	}
 	return line
 }
 
-// parseStack returns the function names of /proc/PID/task/TID/stack, innermost first. Addresses without a name, such
-// as the end mark 0xffffffffffffffff of old kernels, are left out.
+// parseStack returns the function names of /proc/PID/task/TID/stack, innermost first. Addresses without a name are left
+// out.
 func parseStack(text string) []string {
 	frames := make([]string, 0, strings.Count(text, "\n"))
 	for line := range strings.Lines(text) {
-		if name := functionName(line); name != "" && !strings.HasPrefix(name, "0x") {
+		if name := functionName(line); name != "" {
 			frames = append(frames, name)
 		}
 	}

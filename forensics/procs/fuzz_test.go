@@ -95,6 +95,7 @@ func FuzzClassifyWait(f *testing.F) {
 		}
 	}
 	f.Add("percpu_rwsem_wait", "percpu_rwsem_wait\n__percpu_down_read\nvfs_write")
+	f.Add("0", "0x\npath_openat")
 	f.Fuzz(func(t *testing.T, wchan, stack string) {
 		frames := parseStack(stack)
 		w := ClassifyWait(wchan, frames)

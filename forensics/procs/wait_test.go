@@ -30,6 +30,8 @@ func TestClassifyWait(t *testing.T) {
 				"[<ffffffffc0588c28>] nfs3_rpc_wrapper.constprop.11+0x68/0xa0 [nfsv3]\n[<ffffffffffffffff>] 0xffffffffffffffff",
 			Wait{WaitServer, "nfs", "rpc_wait_bit_killable", "yes", ""},
 		},
+		"only the end mark of a stack":              {"rpc_wait_bit_killable", "[<ffffffffffffffff>] 0xffffffffffffffff", Wait{WaitServer, "nfs", "rpc_wait_bit_killable", "yes", ""}},
+		"addresses without names":                   {"", "0x\npath_openat", Wait{WaitFSLock, "", "path_openat", "no", ""}},
 		"nfs look-up, a function not in the tables": {"nfs4_made_up", "", Wait{WaitServer, "nfs", "nfs4_made_up", "yes", ""}},
 		"nfs fsync waits for pages": {
 			"folio_wait_bit_common", "folio_wait_bit_common folio_wait_writeback __filemap_fdatawait_range " +

@@ -16,8 +16,8 @@ func addSeeds(f *testing.F) {
 		"runtime/go1.9.7-spin-crash.txt.gz", "runtime/go1.26-debug1.txt.gz",
 	} {
 		data := readFixture(f, name)
-		f.Add(data[:1500])
-		f.Add(data[len(data)-800:])
+		f.Add(data[:300])
+		f.Add(data[len(data)-200:])
 	}
 	small := []byte(strings.Join(block, "\n") + "\n\n" + strings.Join(block, "\n") + "\n")
 	for _, d := range dressings {

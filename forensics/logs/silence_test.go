@@ -1,0 +1,32 @@
+package logs
+
+import (
+	"testing"
+	"time"
+)
+
+// TestSilenceIsProvenBeyondTenRounds is at and below both limits: ten of the usual distances, and a minute.
+func TestSilenceIsProvenBeyondTenRounds(t *testing.T) {
+	for _, tt := range []struct {
+		cadence, seconds float64
+		want             bool
+	}{{20, 200, true}, {20, 199, false}, {2, 60, true}, {2, 59, false}, {0, 3600, false}} {
+		last := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+		others := last.Add(time.Duration(tt.seconds) * time.Second)
+		l := Loop{Last: &last, OthersLast: &others, OthersCount: 1, Cadence: tt.cadence}
+		if seconds, proven := l.Silence(); proven != tt.want || seconds != tt.seconds {
+			t.Errorf("%v s at a round each %v s: %v s, proven %t", tt.seconds, tt.cadence, seconds, proven)
+		}
+	}
+}
+
+// TestZonesOfHalfAnHour has zones that are not whole hours, on both sides of Greenwich.
+func TestZonesOfHalfAnHour(t *testing.T) {
+	for text, want := range map[string]int{
+		"Z": 0, "+00:00": 0, "+01:00": 3600, "+05:30": 19800, "+0530": 19800, "+05:45": 20700, "-03:30": -12600, "-0330": -12600, "-09:30 x": -34200,
+	} {
+		if seconds, _, ok := zoneOffset(text); !ok || seconds != want {
+			t.Errorf("%s: %d s, %t; want %d", text, seconds, ok, want)
+		}
+	}
+}
