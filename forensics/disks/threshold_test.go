@@ -274,6 +274,14 @@ func TestEqualThresholds(t *testing.T) {
 	if !says(s, "eviction comes first") {
 		t.Errorf("above eviction: %+v", s.Problems())
 	}
+	// Garbage collection begins at its threshold, not behind it: at 90 % of 1000, 10 have to go for 89 %.
+	d.FileSystems[0].AvailableBytes = 100
+	if free := (ImageGC{HighPercent: 90, LowPercent: 89}).AmountToFree(d.FileSystems[0]); free != 10 {
+		t.Errorf("at its threshold, garbage collection frees %d of 1000", free)
+	}
+	if free := (ImageGC{HighPercent: 91, LowPercent: 89}).AmountToFree(d.FileSystems[0]); free != 0 {
+		t.Errorf("below its threshold, garbage collection frees %d of 1000", free)
+	}
 	s.LowPercent = ptr(91)
 	if !says(s, "down to 91 % from 91 %: the kubelet does not start") {
 		t.Errorf("down to where it begins: %+v", s.Problems())
