@@ -144,3 +144,24 @@ func TestOfAJoinBothSidesAreFound(t *testing.T) {
 		t.Errorf("GoroutineOf another thread: %+v", j)
 	}
 }
+
+// TestGoroutinesOfTwoProcesses has the dumps of two processes, which both have a goroutine 117: each is its own thread, and
+// where no dump is named, the first counts.
+func TestGoroutinesOfTwoProcesses(t *testing.T) {
+	const stat = "0x106, 0xffffffffffffff9c, 0x63d87030c40, 0x63d865286b8, 0x0, 0x0, 0x0"
+	args := []string{"0xffffffffffffff9c", "0x63d87030c40", "0x63d865286b8", "0x0", "0x0", "0x0"}
+	e := forensics.NewEvidence()
+	for i, pid := range []int{kubeletPID, 4712} {
+		e.Dumps = append(e.Dumps, dumpsOf(t, pid, inSyscall(117, "syscall", stat))...)
+		e.Threads = append(e.Threads, fuseThread(pid, 9839+i, "0:47", args...))
+	}
+	m := forensics.NewModel(&e)
+	for dump, tid := range []int{9839, 9840} {
+		if j := m.ThreadOf(dump, 117); j == nil || j.Thread.TID != tid {
+			t.Errorf("goroutine 117 of dump %d is %+v, want thread %d", dump, j, tid)
+		}
+	}
+	if text := m.Describe(entity("goroutine 117")); !strings.Contains(text, fmt.Sprintf("thread %d/9839", kubeletPID)) {
+		t.Errorf("without a dump: %q", text)
+	}
+}

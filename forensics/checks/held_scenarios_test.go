@@ -178,6 +178,22 @@ func heldScenarios() map[string][]scenario {
 				h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, MountID: 44, Device: "0:41"}}
 			}), outcome: clean},
 			{
+				name: "a terminating pod's own process", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					e.Pods[0].Deleting = at("10:00:00")
+					holding(func(h *forensics.Held) {
+						h.Holders = []procs.Holder{{PID: 4000, Kind: procs.HoldFD, MountID: 44, Device: "0:41"}}
+					})(tb, e)
+				}, outcome: clean,
+			},
+			{
+				name: "another process in the way of a terminating pod", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+					e.Pods[0].Deleting = at("10:00:00")
+					holding(func(h *forensics.Held) {
+						h.Holders = []procs.Holder{{PID: 4000, Kind: procs.HoldFD, MountID: 44, Device: "0:41"}, {PID: 5000, Kind: procs.HoldFD, MountID: 44, Device: "0:41"}}
+					}, process(nginx))(tb, e)
+				}, want: []string{"warning mount 44"}, says: "cannot be unmounted: process 5000 (nginx)",
+			},
+			{
 				name: "somebody unmounts it", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
 					process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", deadPoint}})(tb, e)

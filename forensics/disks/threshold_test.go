@@ -3,6 +3,7 @@ package disks
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -243,5 +244,46 @@ func TestReaches(t *testing.T) {
 	}
 	if got := (FileSystem{CapacityBytes: 3, AvailableBytes: 1}).UsagePercent(); got != 67 {
 		t.Errorf("usage %d %%, want 67: the kubelet rounds the available part down", got)
+	}
+}
+
+// TestEqualThresholds has figures that are just equal: what is at a threshold is not past it, a hard threshold comes before a
+// soft one of the same value, and garbage collection at the usage of eviction comes in time.
+func TestEqualThresholds(t *testing.T) {
+	ten := map[string]string{"nodefs.available": "10%"}
+	s := Settings{Minor: 34, EvictionHard: ten, EvictionSoft: ten, SoftGracePeriod: map[string]string{"nodefs.available": "1m"}, HighPercent: ptr(90), LowPercent: ptr(89)}
+	d := State{
+		Places:      []Place{{Role: RoleNode, Device: "8:1"}, {Role: RoleImage, Device: "8:1"}},
+		FileSystems: []FileSystem{{Device: "8:1", CapacityBytes: 1000, FreeBytes: 100, AvailableBytes: 100}}, Thresholds: s.Thresholds(),
+	}
+	list := d.Reaches()
+	if len(list) != 2 || list[0].Threshold.Kind != "hard" || list[1].Threshold.Kind != "soft" || list[0].Met || list[1].Met || list[0].Left() != 0 {
+		t.Errorf("at the threshold: %+v", list)
+	}
+	d.FileSystems[0].AvailableBytes = 99
+	if list := d.Reaches(); !list[0].Met || !list[1].Met {
+		t.Errorf("a byte past the threshold: %+v", list)
+	}
+	says := func(s Settings, text string) bool {
+		return slices.ContainsFunc(s.Problems(), func(p Problem) bool { return strings.Contains(p.Text, text) })
+	}
+	if says(s, "eviction comes first") || says(s, "does not start") {
+		t.Errorf("equal to eviction: %+v", s.Problems())
+	}
+	s.HighPercent = ptr(91)
+	if !says(s, "eviction comes first") {
+		t.Errorf("above eviction: %+v", s.Problems())
+	}
+	// Garbage collection begins at its threshold, not behind it: at 90 % of 1000, 10 have to go for 89 %.
+	d.FileSystems[0].AvailableBytes = 100
+	if free := (ImageGC{HighPercent: 90, LowPercent: 89}).AmountToFree(d.FileSystems[0]); free != 10 {
+		t.Errorf("at its threshold, garbage collection frees %d of 1000", free)
+	}
+	if free := (ImageGC{HighPercent: 91, LowPercent: 89}).AmountToFree(d.FileSystems[0]); free != 0 {
+		t.Errorf("below its threshold, garbage collection frees %d of 1000", free)
+	}
+	s.LowPercent = ptr(91)
+	if !says(s, "down to 91 % from 91 %: the kubelet does not start") {
+		t.Errorf("down to where it begins: %+v", s.Problems())
 	}
 }

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -28,5 +29,31 @@ func TestZonesOfHalfAnHour(t *testing.T) {
 		if seconds, _, ok := zoneOffset(text); !ok || seconds != want {
 			t.Errorf("%s: %d s, %t; want %d", text, seconds, ok, want)
 		}
+	}
+}
+
+// TestKernelQuotesTheKubelet has the kernel write what the kubelet does, as after "echo … > /dev/kmsg": nothing that the
+// kubelet says is believed from there.
+func TestKernelQuotesTheKubelet(t *testing.T) {
+	rules, quoted := newRulebook(), 0
+	for _, ex := range allExamples() {
+		if ex.origin == "kernel" {
+			continue
+		}
+		p := &lineParser{origin: "kubelet", latest: testNow, zone: testNow.Location()}
+		e, _ := p.parse(ex.line)
+		var o Occurrence
+		if _, ok := rules.find(&e, &o); !ok {
+			continue
+		}
+		quoted++
+		kind := o.Kind
+		e.Origin, o = "kernel", Occurrence{}
+		if _, ok := rules.find(&e, &o); ok && o.Kind == kind && !slices.ContainsFunc(rules.kernel, func(r rule) bool { return r.kind == kind }) {
+			t.Errorf("%s: %s from the kernel: %s", ex.name, kind, ex.line)
+		}
+	}
+	if quoted < 100 {
+		t.Errorf("only %d lines of the kubelet are known", quoted)
 	}
 }

@@ -86,7 +86,7 @@ func (r *resolver) resolve(members map[uint64][]int) {
 			switch h := &p.holds[i]; {
 			case h.gone:
 			case h.kind == atMap && h.mount == 0:
-				h.detached = !r.known[h.device] && !r.unread && r.tables[p.ns]
+				h.detached = r.allRead(p.ns) && !r.known[h.device]
 			case h.kind == atFD && !h.byPath:
 				r.byMountID(p, h)
 			}
@@ -315,13 +315,16 @@ func (r *resolver) note(t *mounts.Table) {
 	}
 }
 
+// allRead says whether a mount that is in no table was detached: every table was read, that of the holder's namespace whole.
+func (r *resolver) allRead(ns uint64) bool { return !r.unread && r.tables[ns] }
+
 // byMountID finds the superblock of a descriptor. One that was closed before its mount went away is dropped.
 func (r *resolver) byMountID(p *holdings, h *hold) {
 	if device := r.deviceOf[h.mount]; device != "" {
 		h.device = device
 		return
 	}
-	if r.unread || !r.tables[p.ns] || r.under[h.mount] {
+	if !r.allRead(p.ns) || r.under[h.mount] {
 		return // not known to have been unmounted
 	}
 	if h.kernels {
