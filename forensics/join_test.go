@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // inSyscall is a goroutine of a debug=2 dump that is in a system call.
@@ -155,13 +156,17 @@ func TestGoroutinesOfTwoProcesses(t *testing.T) {
 		e.Dumps = append(e.Dumps, dumpsOf(t, pid, inSyscall(117, "syscall", stat))...)
 		e.Threads = append(e.Threads, fuseThread(pid, 9839+i, "0:47", args...))
 	}
+	e.Dumps[1].Goroutines = append(e.Dumps[1].Goroutines, stackdump.Goroutine{ID: 118, State: "IO wait"})
 	m := forensics.NewModel(&e)
-	for dump, tid := range []int{9839, 9840} {
+	for dump, tid := range map[int]int{-1: 9839, 0: 9839, 1: 9840} {
 		if j := m.ThreadOf(dump, 117); j == nil || j.Thread.TID != tid {
 			t.Errorf("goroutine 117 of dump %d is %+v, want thread %d", dump, j, tid)
 		}
 	}
 	if text := m.Describe(entity("goroutine 117")); !strings.Contains(text, fmt.Sprintf("thread %d/9839", kubeletPID)) {
 		t.Errorf("without a dump: %q", text)
+	}
+	if text := m.Describe(entity("goroutine 118")); !strings.Contains(text, "[IO wait]") {
+		t.Errorf("only in the second dump: %q", text)
 	}
 }

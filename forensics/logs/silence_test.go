@@ -21,6 +21,16 @@ func TestSilenceIsProvenBeyondTenRounds(t *testing.T) {
 	}
 }
 
+// TestGapsAreLongerThanAMinute has a gap of a minute, and one of a nanosecond more.
+func TestGapsAreLongerThanAMinute(t *testing.T) {
+	for more, want := range []int{0, 1} {
+		l := loop{last: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
+		if l.gap(l.last.Add(minGap + time.Duration(more))); len(l.Gaps) != want {
+			t.Errorf("a minute and %d ns: %+v", more, l.Gaps)
+		}
+	}
+}
+
 // TestZonesOfHalfAnHour has zones that are not whole hours, on both sides of Greenwich.
 func TestZonesOfHalfAnHour(t *testing.T) {
 	for text, want := range map[string]int{

@@ -42,6 +42,22 @@ func TestDetachedOnlyIfEveryTableWasRead(t *testing.T) {
 			if p.holds[0].detached != tt.want {
 				t.Errorf("detached = %t; tables %v, unread %t", !tt.want, r.tables, r.unread)
 			}
+			if read := tt.ctx.Err() == nil && !tt.unread; read == r.unread {
+				t.Errorf("unread = %t", r.unread)
+			}
 		})
+	}
+}
+
+// TestWithoutAReaderTablesAreUnread has a host without /proc, where no mount table can be read.
+func TestWithoutAReaderTablesAreUnread(t *testing.T) {
+	fsys, err := hostfs.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = fsys.Close() }()
+	r := resolver{ctx: t.Context(), fsys: fsys, problems: &problems{}, before: &plainPaths{}}
+	if r.resolve(map[uint64][]int{1: {1}}); !r.unread {
+		t.Error("its tables count as read")
 	}
 }
