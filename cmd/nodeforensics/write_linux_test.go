@@ -196,6 +196,7 @@ func TestASignalAtAnyMomentLeavesTheReport(t *testing.T) {
 	for i := range 16 {
 		signal := []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE}[i%4]
 		out := t.TempDir()
+		testfuse.Await(t, "the last collector to end", func() bool { return !runs(t, childArg) })
 		cmd := command(t, "--out", out, "--no-probe", "--interval", "0")
 		wait := start(t, cmd)
 		testfuse.Await(t, "the collector", func() bool { return runs(t, childArg) })
