@@ -195,7 +195,7 @@ func (m *measurer) place(ctx context.Context, v view, role, name, why string) {
 	p := disks.Place{Role: role, Path: canonical, Why: why}
 	f, err := m.figures(ctx, v, canonical, mount)
 	if p.Device = f.Device; p.Device != "" {
-		if _, again := m.state.FileSystem(p.Device); !again {
+		if !slices.ContainsFunc(m.state.FileSystems, func(f disks.FileSystem) bool { return f.Device == p.Device }) {
 			m.views[p.Device], m.mounts[p.Device] = v, mount
 			if trees := m.trees(ctx, f); v.table != nil && len(trees) > 0 {
 				f.MountPoint = trees[0] // the place may be on a bind mount of a part
@@ -324,8 +324,9 @@ func (m *measurer) walk(ctx context.Context, layout disks.Layout) {
 		return
 	}
 	var want []disks.FileSystem
+	index := m.state.Index()
 	for _, f := range m.state.FileSystems {
-		if f.Error == "" && (budget > 0 || m.state.IsNear(f.Device)) {
+		if f.Error == "" && (budget > 0 || index.IsNear(f.Device)) {
 			want = append(want, f)
 		}
 	}

@@ -88,7 +88,7 @@ func TestADeadDiskIsNotAsked(t *testing.T) {
 			if n := fuse.Held(); n > 0 {
 				t.Errorf("%d requests wait for the dead mount", n)
 			}
-			if _, ok := e.Disks.Of(disks.RoleNode); ok {
+			if _, ok := e.Disks.Index().Of(disks.RoleNode); ok {
 				t.Errorf("a dead file system has figures: %+v", e.Disks)
 			}
 			i := slices.IndexFunc(e.Coverage, func(s Source) bool { return s.Source == SourceDisks })
@@ -113,7 +113,7 @@ func TestADiskWithAServerIsNotWalked(t *testing.T) {
 	if !ok || p.Device != fuse.Device() {
 		t.Errorf("nodefs is %+v, want %s", p, fuse.Device())
 	}
-	if _, ok := e.Disks.UsageOf(fuse.Device()); ok || !strings.Contains(e.Disks.NotWalked, "has a server") {
+	if _, ok := e.Disks.Index().UsageOf(fuse.Device()); ok || !strings.Contains(e.Disks.NotWalked, "has a server") {
 		t.Errorf("usage %+v, not walked %q", e.Disks.Usage, e.Disks.NotWalked)
 	}
 }
@@ -134,7 +134,7 @@ func TestADiskOfAnotherNodeIsMeasured(t *testing.T) {
 	c.disks(t.Context())
 	d := c.evidence.Disks
 	for _, role := range []string{disks.RoleNode, disks.RoleImage, disks.RoleContainer, disks.RolePodLogs} {
-		if f, ok := d.Of(role); !ok || f.Device == "" {
+		if f, ok := d.Index().Of(role); !ok || f.Device == "" {
 			t.Errorf("%s: %+v in %+v", role, f, d)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/cluster"
 	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -38,6 +39,10 @@ type index struct {
 	namespaces     func() map[uint64]NamespaceProcesses
 	points         func() []string // all mount points of all tables, sorted
 	images         func() map[string]int32
+	podsNamed      func() map[string][]int32 // by either UID of a static pod
+	disks          func() *disks.Index
+	containerStep  func() string // for each disk that is full, see DestructionOrder
+	imageStep      func() string
 	cluster        func() *cluster.Index
 	goroutines     func() []goroutinePlace
 
@@ -120,6 +125,10 @@ func newIndex(m *Model) index {
 		namespaces:     sync.OnceValue(m.allNamespaces),
 		points:         sync.OnceValue(m.allPoints),
 		images:         sync.OnceValue(m.imagesByName),
+		podsNamed:      sync.OnceValue(func() map[string][]int32 { return podsNamed(e.Pods) }),
+		containerStep:  sync.OnceValue(m.containerStep),
+		imageStep:      sync.OnceValue(m.imageStep),
+		disks:          sync.OnceValue(func() *disks.Index { return e.Disks.Index() }),
 		cluster:        sync.OnceValue(func() *cluster.Index { return e.Cluster.Index() }),
 		goroutines:     sync.OnceValue(func() []goroutinePlace { return goroutinesOf(e.Dumps) }),
 	}
@@ -195,6 +204,18 @@ func newHeldIndex(m *Model) heldIndex {
 	return x
 }
 
+// podsNamed finds pods by the UID of the kubelet and, of static ones, by that of the API.
+func podsNamed(pods []kubelet.Pod) map[string][]int32 {
+	at := map[string][]int32{}
+	for i, p := range pods {
+		at[p.UID] = append(at[p.UID], int32(i))
+		if p.MirrorUID != p.UID {
+			at[p.MirrorUID] = append(at[p.MirrorUID], int32(i))
+		}
+	}
+	return at
+}
+
 // A goroutinePlace is where a goroutine stands in the dumps.
 type goroutinePlace struct {
 	id      int64
@@ -224,6 +245,9 @@ const anyDump = -1
 
 // Cluster answers questions about the objects of the API; only where there is a dump of it.
 func (m *Model) Cluster() *cluster.Index { return m.index.cluster() }
+
+// Disks answers questions about disks; there are none where they were not measured.
+func (m *Model) Disks() *disks.Index { return m.index.disks() }
 
 // ThreadsIn lists the threads whose path lies on a superblock, in the order of the evidence.
 func (m *Model) ThreadsIn(device string) []procs.Thread {

@@ -79,16 +79,12 @@ func (m *Model) PodsByUse(u disks.Usage) []PodUse {
 		}
 		byPod[item.PodUID].Bytes += item.Bytes
 	}
-	for _, p := range m.evidence.Pods {
-		for _, uid := range []string{p.UID, p.MirrorUID} {
-			if use := byPod[uid]; use != nil {
-				use.Critical = use.Critical || static(p) || p.Priority != nil && *p.Priority >= criticalPriority
-				use.Priority = cmp.Or(use.Priority, p.Priority)
-			}
-		}
-	}
 	list := []PodUse{}
-	for _, use := range byPod {
+	for uid, use := range byPod {
+		for _, p := range pick(m.evidence.Pods, m.index.podsNamed()[uid]) {
+			use.Critical = use.Critical || static(p) || p.Priority != nil && *p.Priority >= criticalPriority
+			use.Priority = cmp.Or(use.Priority, p.Priority)
+		}
 		list = append(list, *use)
 	}
 	sorting.Stable(list, func(a, b PodUse) int {
@@ -145,7 +141,7 @@ func ImageSizes(images []containers.Image) (sum int64, unknown int) {
 // DestructionOrder says in which order the kubelet deletes when a threshold of a file system is crossed
 // (pkg/kubelet/eviction/helpers.go, buildSignalToNodeReclaimFuncs).
 func (m *Model) DestructionOrder(device string) []string {
-	d := m.evidence.Disks
+	d := m.Disks()
 	shared, known := d.Shared()
 	if !known {
 		return nil
@@ -160,10 +156,10 @@ func (m *Model) DestructionOrder(device string) []string {
 	}
 	if shared || slices.Contains(roles, disks.RoleImage) || split == device {
 		if split == "" || split == device {
-			steps = append(steps, m.containerStep())
+			steps = append(steps, m.index.containerStep())
 		}
 		if split == "" || slices.Contains(roles, disks.RoleImage) {
-			steps = append(steps, m.imageStep())
+			steps = append(steps, m.index.imageStep())
 		}
 	}
 	step := "pods, one every 10 s"
@@ -206,7 +202,7 @@ func (m *Model) imageStep() string {
 // evictionRank names the first pods of the order, "" where nothing was counted.
 func (m *Model) evictionRank(device string) string {
 	const most = 3
-	u, ok := m.evidence.Disks.UsageOf(device)
+	u, ok := m.Disks().UsageOf(device)
 	if !ok {
 		return ""
 	}

@@ -106,9 +106,9 @@ func newDisksView(r Report, names podBook, places *places) *disksView {
 		}
 		v.Problems = append(v.Problems, mark{t, cell(p.Text, maxLine)})
 	}
-	room := budget(budgetDisks)
+	room, index := budget(budgetDisks), d.Index()
 	for i, f := range d.FileSystems {
-		view := newDiskView(i, f, d, names, places)
+		view := newDiskView(i, f, index, names, places)
 		if !room.fits(view, 2000+200*(len(view.Items)+len(view.Kinds)+len(view.Thresholds))) {
 			v.Cut = len(d.FileSystems) - i
 			break
@@ -119,16 +119,14 @@ func newDisksView(r Report, names podBook, places *places) *disksView {
 	return v
 }
 
-func newDiskView(i int, f disks.FileSystem, d *disks.State, names podBook, places *places) diskView {
+func newDiskView(i int, f disks.FileSystem, d *disks.Index, names podBook, places *places) diskView {
 	v := diskView{
 		Anchor: "disk-" + strconv.Itoa(i+1), Name: cell(firstOf(f.MountPoint, f.Device), maxCell), Error: cell(f.Error, maxLine),
 		State: diskMark(d, f),
 	}
 	facts := factList{}
-	for _, p := range d.Places {
-		if p.Device == f.Device {
-			facts.add(p.Role, strings.TrimSpace(p.Path+suffix(" (", p.Why, ")")))
-		}
+	for _, p := range d.PlacesOn(f.Device) {
+		facts.add(p.Role, strings.TrimSpace(p.Path+suffix(" (", p.Why, ")")))
 	}
 	facts.add("Device", strings.TrimSpace(strings.Join([]string{f.Device, f.FSType, f.Source}, " ")))
 	if f.Error != "" || f.CapacityBytes == 0 {
@@ -157,20 +155,20 @@ func newDiskView(i int, f disks.FileSystem, d *disks.State, names podBook, place
 func clip(n uint64) int64 { return int64(min(n, 1<<62)) }
 
 // diskMark is how a file system stands to its thresholds, in words.
-func diskMark(d *disks.State, f disks.FileSystem) mark {
+func diskMark(d *disks.Index, f disks.FileSystem) mark {
 	switch what, full := f.Full(); {
 	case f.Error != "":
 		return mark{toneQuiet, "not measured"}
 	case full:
 		return mark{toneBad, shown("full: no " + what + " left")}
 	}
-	for _, r := range d.Reaches() {
-		if r.FileSystem.Device == f.Device && r.Met && r.Threshold.Kind == "hard" {
+	for _, r := range d.Reaches(f.Device) {
+		if r.Met && r.Threshold.Kind == "hard" {
 			return mark{toneBad, "past a hard threshold"}
 		}
 	}
-	for _, r := range d.Reaches() {
-		if r.FileSystem.Device == f.Device && r.Met {
+	for _, r := range d.Reaches(f.Device) {
+		if r.Met {
 			return mark{toneWarn, "past a soft threshold"}
 		}
 	}
@@ -180,11 +178,8 @@ func diskMark(d *disks.State, f disks.FileSystem) mark {
 	return mark{toneGood, "has room"}
 }
 
-func (v *diskView) addThresholds(f disks.FileSystem, d *disks.State) {
-	for _, r := range d.Reaches() {
-		if r.FileSystem.Device != f.Device {
-			continue
-		}
+func (v *diskView) addThresholds(f disks.FileSystem, d *disks.Index) {
+	for _, r := range d.Reaches(f.Device) {
 		row := thresholdRow{
 			Sign: letter(len(v.Thresholds)), Name: cell(r.Threshold.Kind+" "+r.Threshold.String(), maxCell), Origin: cell(r.Threshold.Origin, 60),
 			Limit: shown(bytesWords(clip(r.Limit))), Left: shown(fmt.Sprintf("%.1f %% of the size", r.Left())), State: mark{toneGood, "not reached"},
@@ -220,7 +215,7 @@ func (v *diskView) addThresholds(f disks.FileSystem, d *disks.State) {
 func letter(i int) string { return string(rune('a' + min(i, 25))) }
 
 // addUsage lists where the space went.
-func (v *diskView) addUsage(f disks.FileSystem, d *disks.State, names podBook, places *places) {
+func (v *diskView) addUsage(f disks.FileSystem, d *disks.Index, names podBook, places *places) {
 	u, ok := d.UsageOf(f.Device)
 	if !ok {
 		return
@@ -278,7 +273,7 @@ func share(part, whole int64) string {
 }
 
 // spaceBar draws what is used by kind where that was counted, and where usage crosses each threshold.
-func spaceBar(f disks.FileSystem, d *disks.State, v diskView) *diskBar {
+func spaceBar(f disks.FileSystem, d *disks.Index, v diskView) *diskBar {
 	b := &diskBar{W: barWidth, H: barHeight}
 	total := float64(f.CapacityBytes)
 	at := 0.0
@@ -303,7 +298,7 @@ func spaceBar(f disks.FileSystem, d *disks.State, v diskView) *diskBar {
 	}
 	add(float64(f.UsedBytes())-counted, "rest", "used", "used, not told apart: "+bytesWords(clip(f.UsedBytes())-int64(counted)))
 	add(float64(f.FreeBytes-min(f.AvailableBytes, f.FreeBytes)), "reserved", "reserved", "reserved for root")
-	for i, r := range reachesOf(d, f) {
+	for i, r := range d.Reaches(f.Device) {
 		if !r.Threshold.Inodes() {
 			b.tick(1-float64(r.Limit)/total, letter(i), r.Threshold.Kind+" "+r.Threshold.String())
 		}
@@ -319,12 +314,12 @@ func spaceBar(f disks.FileSystem, d *disks.State, v diskView) *diskBar {
 const gcSign = "gc"
 
 // collects says whether image garbage collection looks at a file system.
-func collects(f disks.FileSystem, d *disks.State) bool {
+func collects(f disks.FileSystem, d *disks.Index) bool {
 	image, ok := d.Of(disks.RoleImage)
 	return ok && image.Device == f.Device && d.ImageGC.Disabled == ""
 }
 
-func inodeBar(f disks.FileSystem, d *disks.State, _ diskView) *diskBar {
+func inodeBar(f disks.FileSystem, d *disks.Index, _ diskView) *diskBar {
 	b := &diskBar{W: barWidth, H: barHeight}
 	used := f.Inodes - min(f.InodesFree, f.Inodes)
 	w := float64(used) / float64(f.Inodes) * barWidth
@@ -333,24 +328,13 @@ func inodeBar(f disks.FileSystem, d *disks.State, _ diskView) *diskBar {
 		s.Label = "inodes"
 	}
 	b.Segments = append(b.Segments, s)
-	for i, r := range reachesOf(d, f) {
+	for i, r := range d.Reaches(f.Device) {
 		if r.Threshold.Inodes() {
 			b.tick(1-float64(r.Limit)/float64(f.Inodes), letter(i), r.Threshold.Kind+" "+r.Threshold.String())
 		}
 	}
 	b.Alt = shown(fmt.Sprintf("%s of %s inodes used", grouped(clip(used)), grouped(clip(f.Inodes))))
 	return b
-}
-
-// reachesOf are the thresholds of a file system in the order of their signs.
-func reachesOf(d *disks.State, f disks.FileSystem) []disks.Reach {
-	var list []disks.Reach
-	for _, r := range d.Reaches() {
-		if r.FileSystem.Device == f.Device {
-			list = append(list, r)
-		}
-	}
-	return list
 }
 
 // tick marks a threshold; those that coincide share a mark.

@@ -11,20 +11,21 @@ func (t *textWriter) disks(r Report) {
 	if d == nil || len(d.FileSystems) == 0 {
 		return
 	}
+	index := d.Index()
 	t.strong("Disks")
 	for i, f := range d.FileSystems {
 		if i == maxTextLines {
 			t.line("  ", fmt.Sprintf("and %d more: see the report.", len(d.FileSystems)-i))
 			break
 		}
-		state := diskMark(d, f)
-		name := fmt.Sprintf("%s (%s): %s", firstOf(f.MountPoint, f.Device), strings.Join(d.Roles(f.Device), ", "), state.Word)
+		state := diskMark(index, f)
+		name := fmt.Sprintf("%s (%s): %s", firstOf(f.MountPoint, f.Device), strings.Join(index.Roles(f.Device), ", "), state.Word)
 		if f.Error != "" {
 			t.item("  - ", name+": "+f.Error)
 			continue
 		}
 		name += fmt.Sprintf(", %s of %s available", bytesWords(clip(f.AvailableBytes)), bytesWords(clip(f.CapacityBytes)))
-		if list := reachesOf(d, f); len(list) > 0 {
+		if list := index.Reaches(f.Device); len(list) > 0 {
 			name += fmt.Sprintf("; nearest: %s %s, %.1f %% away", list[0].Threshold.Kind, list[0].Threshold, list[0].Left())
 		}
 		t.item("  - ", name)

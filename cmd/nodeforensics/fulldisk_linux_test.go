@@ -65,7 +65,7 @@ func TestAFullDiskIsNamedWithWhatFillsIt(t *testing.T) {
 	}
 	wantNamed(t, f, root, "nodefs.available<10%", "emptyDir volumes 10.0 MiB", livePod)
 	d := r.Evidence.Disks
-	figures, ok := d.Of(disks.RoleNode)
+	figures, ok := d.Index().Of(disks.RoleNode)
 	var st unix.Statfs_t
 	if err := unix.Statfs(root, &st); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestAFullDiskIsNamedWithWhatFillsIt(t *testing.T) {
 	if !ok || figures.CapacityBytes != st.Blocks*uint64(st.Frsize) || figures.AvailableBytes != st.Bavail*uint64(st.Frsize) {
 		t.Errorf("figures %+v, statfs says %+v", figures, st)
 	}
-	u, ok := d.UsageOf(device)
+	u, ok := d.Index().UsageOf(device)
 	if !ok || u.Cut != "" || !slices.Equal(u.Trees, []string{root}) {
 		t.Fatalf("usage %+v", u)
 	}

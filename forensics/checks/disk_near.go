@@ -27,11 +27,8 @@ is known of k3s and rke2 only.`,
 			if _, full := f.Full(); f.Error != "" || full || len(metOn(d, f)) > 0 || readOnly(f) {
 				continue // is disk-pressure
 			}
-			for _, r := range d.Reaches() {
-				if r.FileSystem.Device == f.Device && r.Left() < disks.Near {
-					p.Report(nearFinding(p, f, r))
-					break
-				}
+			if list := d.Reaches(f.Device); len(list) > 0 && list[0].Left() < disks.Near {
+				p.Report(nearFinding(p, f, list[0]))
 			}
 		}
 		for _, problem := range d.Problems {

@@ -62,11 +62,11 @@ func readOnly(f disks.FileSystem) bool {
 }
 
 // metOn lists the thresholds that a file system is past, hard ones first.
-func metOn(d *disks.State, f disks.FileSystem) []disks.Reach {
+func metOn(d *disks.Index, f disks.FileSystem) []disks.Reach {
 	var hard, soft []disks.Reach
-	for _, r := range d.Reaches() {
+	for _, r := range d.Reaches(f.Device) {
 		switch {
-		case r.FileSystem.Device != f.Device || !r.Met:
+		case !r.Met:
 		case r.Threshold.Kind == "hard":
 			hard = append(hard, r)
 		default:
@@ -77,7 +77,7 @@ func metOn(d *disks.State, f disks.FileSystem) []disks.Reach {
 }
 
 // kubeletWrites says whether the kubelet or the runtime writes to a file system.
-func kubeletWrites(d *disks.State, f disks.FileSystem) bool {
+func kubeletWrites(d *disks.Index, f disks.FileSystem) bool {
 	return slices.ContainsFunc(d.Roles(f.Device), func(role string) bool {
 		return role == disks.RoleNode || role == disks.RoleImage || role == disks.RoleContainer
 	})

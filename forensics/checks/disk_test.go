@@ -274,7 +274,7 @@ func TestDiskRemediesNameNoDeletion(t *testing.T) {
 // TestHardThresholdsComeFirst has a soft threshold that is passed by more than the hard one.
 func TestHardThresholdsComeFirst(t *testing.T) {
 	d := oneDisk(disks.Settings{EvictionHard: map[string]string{"nodefs.available": "10%"}, EvictionSoft: map[string]string{"nodefs.available": "25%"}}, 5)
-	met := metOn(d, d.FileSystems[0])
+	met := metOn(d.Index(), d.FileSystems[0])
 	if len(met) != 2 || met[0].Threshold.Kind != "hard" || met[1].Threshold.Kind != "soft" {
 		t.Errorf("met: %+v", met)
 	}

@@ -13,19 +13,14 @@ import (
 var needsDisks = []forensics.Need{{forensics.SourceDisks}}
 
 // diskState is what was measured; empty where nothing was.
-func diskState(p *forensics.Pass) *disks.State {
-	if p.Evidence.Disks == nil {
-		return &disks.State{}
-	}
-	return p.Evidence.Disks
-}
+func diskState(p *forensics.Pass) *disks.Index { return p.Model.Disks() }
 
 func diskEntity(f disks.FileSystem) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindDisk, ID: f.Device}
 }
 
 // diskLabel names a file system by what it is for: "the disk at / (nodefs, imagefs)".
-func diskLabel(d *disks.State, f disks.FileSystem) string {
+func diskLabel(d *disks.Index, f disks.FileSystem) string {
 	where := f.MountPoint
 	if where == "" {
 		where = f.Device

@@ -43,6 +43,8 @@ nothing to evict once is no trouble.`,
 // pressure is what the kubelet's log tells of a resource that runs short.
 type pressure struct {
 	events    []logs.Event
+	refs      []forensics.Ref // of the events
+	times     string          // how often they were said
 	resources []string
 	since     *time.Time
 	until     *time.Time
@@ -56,6 +58,10 @@ type pressure struct {
 
 // pressureInLog is the pressure that the log tells of, nil if none.
 func pressureInLog(p *forensics.Pass) *pressure {
+	return forensics.Once(p, "pressure in the log", func() *pressure { return findPressure(p) })
+}
+
+func findPressure(p *forensics.Pass) *pressure {
 	var s pressure
 	s.events = events(p, logs.KindEvictionReclaiming, logs.KindEvictionMustEvict)
 	full := events(p, logs.KindDiskFull)
@@ -82,6 +88,7 @@ func pressureInLog(p *forensics.Pass) *pressure {
 	}
 	s.resources, s.evicted, s.refused = union(nil, s.resources), union(nil, s.evicted), union(nil, s.refused)
 	s.removed = said(events(p, logs.KindImageRemoved))
+	s.refs, s.times = quotesOf(s.events...), times(said(s.events))
 	s.since, s.until = firstSaid(s.events), lastSaid(s.events)
 	s.stands = stands(p, s.until)
 	return &s
@@ -94,6 +101,14 @@ func (s *pressure) disk() bool {
 	})
 }
 
+// short names the resources. A kubelet knows a dozen; who writes a log can make it thousands, once for each disk.
+func (s *pressure) short() string {
+	if len(s.resources) > 12 {
+		return some(s.resources)
+	}
+	return strings.Join(s.resources, ", ")
+}
+
 // finding is disk pressure by the log alone, about the given entity; false where the log tells of none.
 func (s *pressure) finding(p *forensics.Pass, subject forensics.Entity) (forensics.Finding, bool) {
 	if s == nil || !s.disk() {
@@ -101,11 +116,11 @@ func (s *pressure) finding(p *forensics.Pass, subject forensics.Entity) (forensi
 	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: subject, ConfidenceWhy: "the kubelet says so in its log",
-		Title: fmt.Sprintf("%s has been short of %s since %s", p.Model.KubeletName(), strings.Join(s.resources, ", "), moment(s.since)),
+		Title: fmt.Sprintf("%s has been short of %s since %s", p.Model.KubeletName(), s.short(), moment(s.since)),
 	}
 	if !s.stands {
 		f.Severity = forensics.Info
-		f.Title = fmt.Sprintf("%s was short of %s from %s to %s", p.Model.KubeletName(), strings.Join(s.resources, ", "), moment(s.since), clock(s.until))
+		f.Title = fmt.Sprintf("%s was short of %s from %s to %s", p.Model.KubeletName(), s.short(), moment(s.since), clock(s.until))
 	}
 	return s.join(p, f), true
 }
@@ -128,7 +143,7 @@ func (s *pressure) join(p *forensics.Pass, f forensics.Finding) forensics.Findin
 	if len(s.refused) > 0 {
 		parts = append(parts, "refused "+some(s.refused))
 	}
-	text := fmt.Sprintf("By its log the kubelet has tried to reclaim %s %s, from %s to %s", strings.Join(s.resources, ", "), times(said(s.events)), clock(s.since), clock(s.until))
+	text := fmt.Sprintf("By its log the kubelet has tried to reclaim %s %s, from %s to %s", s.short(), s.times, clock(s.since), clock(s.until))
 	if len(parts) > 0 {
 		text += ", and has " + strings.Join(parts, ", ")
 	}
@@ -136,7 +151,7 @@ func (s *pressure) join(p *forensics.Pass, f forensics.Finding) forensics.Findin
 	if s.stands {
 		f.Detail = sentences(f.Detail, asOf(p))
 	}
-	f.Refs = append(f.Refs, quotesOf(s.events...)...)
+	f.Refs = append(f.Refs, s.refs...)
 	return f
 }
 

@@ -2,18 +2,15 @@
 //
 //   - [Find] names the file systems that the kubelet watches (nodefs, imagefs, containerfs) and asks each for its size.
 //   - [Settings.Thresholds] and [Settings.ImageGC] replay from which configuration the kubelet takes its thresholds, and
-//     [State.Reaches] how far every file system is from each.
+//     [Index.Reaches] how far every file system is from each.
 //   - [Walk] counts where the space of a file system went, within bounds, without crossing a mount.
 //
 // Nothing here decides whether a mount may be touched: who calls Find and Walk leaves out those that do not answer.
 package disks
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
-
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // The roles of file systems for the kubelet (k8s.io/kubelet/pkg/apis/stats, Summary).
@@ -108,53 +105,6 @@ func (s *State) Place(role string) (Place, bool) {
 	return s.Places[i], true
 }
 
-// Of finds the file system of a role; false where it is unknown or was not to be asked.
-func (s *State) Of(role string) (FileSystem, bool) {
-	p, ok := s.Place(role)
-	if !ok || p.Device == "" {
-		return FileSystem{}, false
-	}
-	f, ok := s.FileSystem(p.Device)
-	return f, ok && f.Error == "" && f.CapacityBytes > 0
-}
-
-// FileSystem finds one by its device.
-func (s *State) FileSystem(device string) (FileSystem, bool) {
-	i := slices.IndexFunc(s.FileSystems, func(f FileSystem) bool { return f.Device == device })
-	if i < 0 {
-		return FileSystem{}, false
-	}
-	return s.FileSystems[i], true
-}
-
-// Roles are the roles of a file system.
-func (s *State) Roles(device string) []string {
-	roles := []string{}
-	for _, p := range s.Places {
-		if p.Device == device && device != "" {
-			roles = append(roles, p.Role)
-		}
-	}
-	return roles
-}
-
-// Shared says whether images and pods share one file system, which decides what is deleted first under pressure; known
-// is false where one of the two is unknown.
-func (s *State) Shared() (shared, known bool) {
-	node, ok1 := s.Of(RoleNode)
-	image, ok2 := s.Of(RoleImage)
-	return node.Device == image.Device, ok1 && ok2
-}
-
-// UsageOf finds where the space of a file system went.
-func (s *State) UsageOf(device string) (Usage, bool) {
-	i := slices.IndexFunc(s.Usage, func(u Usage) bool { return u.Device == device })
-	if i < 0 {
-		return Usage{}, false
-	}
-	return s.Usage[i], true
-}
-
 // A Reach is how far a file system is from one threshold.
 type Reach struct {
 	Threshold  Threshold
@@ -173,43 +123,5 @@ func (r Reach) Left() float64 {
 	return (float64(r.Have) - float64(r.Limit)) * 100 / max(total, 1)
 }
 
-// Reaches compares every threshold with the file system that it is about, the nearest first. Thresholds that never
-// trigger and file systems without figures are left out.
-func (s *State) Reaches() []Reach {
-	reaches := []Reach{}
-	for _, t := range s.Thresholds {
-		f, ok := s.Of(t.Role())
-		if !ok || t.Ignored != "" {
-			continue
-		}
-		r := Reach{Threshold: t, FileSystem: f, Have: f.AvailableBytes, Limit: t.limit(f.CapacityBytes)}
-		if t.Inodes() {
-			if f.Inodes == 0 {
-				continue
-			}
-			r.Have, r.Limit = f.InodesFree, t.limit(f.Inodes)
-		}
-		r.Met = r.Have < r.Limit
-		reaches = append(reaches, r)
-	}
-	sorting.Stable(reaches, func(a, b Reach) int { return cmp.Compare(a.Left(), b.Left()) })
-	return reaches
-}
-
 // Near are the points of capacity below which a file system is near a threshold.
 const Near = 5
-
-// IsNear says whether a file system is near one of its thresholds, past it, or full.
-func (s *State) IsNear(device string) bool {
-	f, ok := s.FileSystem(device)
-	if _, full := f.Full(); !ok || full {
-		return ok
-	}
-	for _, r := range s.Reaches() {
-		if r.FileSystem.Device == device && r.Left() < Near {
-			return true
-		}
-	}
-	image, ok := s.Of(RoleImage)
-	return ok && image.Device == device && s.ImageGC.Disabled == "" && image.UsagePercent() > s.ImageGC.HighPercent-Near
-}

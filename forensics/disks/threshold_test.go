@@ -190,7 +190,7 @@ func TestThresholdsOfTheCapture(t *testing.T) {
 		Thresholds: settings.Thresholds(), ImageGC: settings.ImageGC(),
 	}
 	var met []string
-	for _, r := range s.Reaches() {
+	for _, r := range s.Index().Reaches("254:0") {
 		if r.Met {
 			met = append(met, r.Threshold.String())
 		}
@@ -201,7 +201,7 @@ func TestThresholdsOfTheCapture(t *testing.T) {
 	if free := s.ImageGC.AmountToFree(s.FileSystems[0]); free == 0 || s.FileSystems[0].UsagePercent() != 74 {
 		t.Errorf("images: %d bytes to free at %d %%, want some at 74 %%", free, s.FileSystems[0].UsagePercent())
 	}
-	if shared, known := s.Shared(); !shared || !known {
+	if shared, known := s.Index().Shared(); !shared || !known {
 		t.Errorf("shared %v, known %v", shared, known)
 	}
 	if problems := settings.Problems(); len(problems) != 1 || !strings.Contains(problems[0].Text, "imagefs.inodesFree, memory.available, nodefs.inodesFree") {
@@ -233,13 +233,13 @@ func TestReaches(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := state(tt.available, tt.inodes)
-			r := s.Reaches()
-			if len(r) != 2 || r[0].Threshold.String() != tt.first || r[0].Met != tt.met || s.IsNear("8:1") != tt.near {
-				t.Errorf("near %v, reaches %+v", s.IsNear("8:1"), r)
+			r := s.Index().Reaches("8:1")
+			if len(r) != 2 || r[0].Threshold.String() != tt.first || r[0].Met != tt.met || s.Index().IsNear("8:1") != tt.near {
+				t.Errorf("near %v, reaches %+v", s.Index().IsNear("8:1"), r)
 			}
 		})
 	}
-	if r := state(500, 500); r.IsNear("8:2") {
+	if r := state(500, 500); r.Index().IsNear("8:2") {
 		t.Error("a file system without figures is near a threshold")
 	}
 	if got := (FileSystem{CapacityBytes: 3, AvailableBytes: 1}).UsagePercent(); got != 67 {
@@ -256,12 +256,12 @@ func TestEqualThresholds(t *testing.T) {
 		Places:      []Place{{Role: RoleNode, Device: "8:1"}, {Role: RoleImage, Device: "8:1"}},
 		FileSystems: []FileSystem{{Device: "8:1", CapacityBytes: 1000, FreeBytes: 100, AvailableBytes: 100}}, Thresholds: s.Thresholds(),
 	}
-	list := d.Reaches()
+	list := d.Index().Reaches("8:1")
 	if len(list) != 2 || list[0].Threshold.Kind != "hard" || list[1].Threshold.Kind != "soft" || list[0].Met || list[1].Met || list[0].Left() != 0 {
 		t.Errorf("at the threshold: %+v", list)
 	}
 	d.FileSystems[0].AvailableBytes = 99
-	if list := d.Reaches(); !list[0].Met || !list[1].Met {
+	if list := d.Index().Reaches("8:1"); !list[0].Met || !list[1].Met {
 		t.Errorf("a byte past the threshold: %+v", list)
 	}
 	says := func(s Settings, text string) bool {

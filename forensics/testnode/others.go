@@ -4,8 +4,10 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
 
@@ -25,6 +27,15 @@ func otherKinds() []Kind {
 				e.Disks.Problems = append(e.Disks.Problems, disks.Problem{})
 			}
 		}},
+		{"disks with a threshold each", func(e *forensics.Evidence, n int) {
+			for i := range n {
+				role, d := fmt.Sprintf("fs%d", i), device(41_000_000+i)
+				e.Disks.Places = append(e.Disks.Places, disks.Place{Role: role, Path: "/" + role, Device: d})
+				e.Disks.FileSystems = append(e.Disks.FileSystems, disks.FileSystem{Device: d, MountPoint: "/" + role, CapacityBytes: 1 << 40, AvailableBytes: 130 << 30})
+				e.Disks.Thresholds = append(e.Disks.Thresholds, disks.Threshold{Signal: role + ".available", Kind: "hard", Value: "10%", Percent: 10, Origin: "flag"})
+			}
+		}},
+		{"full disks", fullDisks},
 		{"users of a disk", func(e *forensics.Evidence, n int) {
 			u := disks.Usage{Device: "8:1", UsedBytes: 96 << 30, CountedBytes: 96 << 30}
 			for i := range n {
@@ -57,5 +68,20 @@ func otherKinds() []Kind {
 				e.Kubelet.Others = append(e.Kubelet.Others, 5000+i)
 			}
 		}},
+	}
+}
+
+// fullDisks are written to by the kubelet, with pods, images and ended containers that could be deleted for each, and a log
+// that says so.
+func fullDisks(e *forensics.Evidence, n int) {
+	pods(e, n, "kubelet")
+	tasks(e, n, nil)
+	for i := range n {
+		d := device(42_000_000 + i)
+		e.Disks.Places = append(e.Disks.Places, disks.Place{Role: disks.RoleImage, Path: fmt.Sprintf("/full/%d", i), Device: d})
+		e.Disks.FileSystems = append(e.Disks.FileSystems, disks.FileSystem{Device: d, MountPoint: fmt.Sprintf("/full/%d", i), CapacityBytes: 1 << 40})
+		e.Disks.Usage = append(e.Disks.Usage, disks.Usage{Device: d, UsedBytes: 1 << 40, Items: []disks.Item{{Kind: disks.KindEmptyDir, PodUID: UID(i), Bytes: 1 << 30}}})
+		e.Images = append(e.Images, containers.Image{Runtime: "containerd", Root: "/var/lib/containerd", ID: "sha256:" + hex64(600_000_000+i), Containers: []string{}})
+		e.Logs.Events = append(e.Logs.Events, logs.Event{Kind: logs.KindEvictionMustEvict, Origin: "kubelet", Count: 1, First: at(i), Last: at(i), Quotes: []logs.Quote{quote(i)}, Subject: logs.Subject{Reason: fmt.Sprintf("fs%d.available", i)}})
 	}
 }
