@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 )
 
 // The files in assets become a part of the program in one compressed piece, which a test holds to them.
@@ -37,25 +38,14 @@ func assets() (map[string]string, error) {
 //
 // A content security policy admits the page's own style and script by their hashes and nothing else.
 func HTML(w io.Writer, r Report) error {
-	files, err := assets()
+	frame, err := pageFrame()
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	tmpl := template.New("").Funcs(template.FuncMap{"prose": prose, "count": count})
-	for name, text := range files {
-		if !strings.HasSuffix(name, ".html") {
-			continue
-		}
-		if _, err := tmpl.New(name).Parse(text); err != nil {
-			return fmt.Errorf("report: %w", err)
-		}
-	}
-	style, script := files["style.css"], files["script.js"]
 	p := newPage(r)
-	p.Style, p.Script = template.CSS(style), template.JS(script)
-	p.Policy = policy(style, script)
+	p.Style, p.Script, p.Policy = frame.style, frame.script, frame.policy
 	out := bufio.NewWriterSize(w, 64<<10)
-	if err := tmpl.ExecuteTemplate(out, "page.html", p); err != nil {
+	if err := frame.pages.ExecuteTemplate(out, "page.html", p); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	if err := out.Flush(); err != nil {
@@ -63,6 +53,33 @@ func HTML(w io.Writer, r Report) error {
 	}
 	return nil
 }
+
+// A frame is what all pages have in common.
+type frame struct {
+	pages  *template.Template
+	style  template.CSS
+	script template.JS
+	policy string
+}
+
+// pageFrame makes it once: to read, parse and escape the templates takes longer than to write a small page.
+var pageFrame = sync.OnceValues(func() (frame, error) {
+	files, err := assets()
+	if err != nil {
+		return frame{}, err
+	}
+	pages := template.New("").Funcs(template.FuncMap{"prose": prose, "count": count})
+	for name, text := range files {
+		if !strings.HasSuffix(name, ".html") {
+			continue
+		}
+		if _, err := pages.New(name).Parse(text); err != nil {
+			return frame{}, err
+		}
+	}
+	style, script := files["style.css"], files["script.js"]
+	return frame{pages, template.CSS(style), template.JS(script), policy(style, script)}, nil
+})
 
 // policy is the content security policy: our style, our script, the icon in a data address, and nothing from anywhere.
 func policy(style, script string) string {
