@@ -24,14 +24,19 @@ func Redact(e *Evidence, key []byte, strict bool) func(where, s string) string {
 	mask(r, e)
 	text := r.Text
 	if strict {
-		names := namesIn(r, e)
-		text = func(where, s string) string { return names.Text(where, r.Text(where, s)) }
-		maskNames(names, e)
-		v, _ := mapStrings(reflect.ValueOf(*e), "", names.Text)
-		*e = v.Interface().(Evidence)
+		text = strictText(r, e)
 	}
 	e.Redactions = slices.Concat(e.Redactions, r.Ledger())
 	return text
+}
+
+// strictText masks names in evidence whose secrets are masked, and returns what masks both in further texts.
+func strictText(r *redact.Redactor, e *Evidence) func(where, s string) string {
+	names := namesIn(r, e)
+	maskNames(names, e)
+	v, _ := mapStrings(reflect.ValueOf(*e), "", names.Text)
+	*e = v.Interface().(Evidence)
+	return func(where, s string) string { return names.Text(where, r.Text(where, s)) }
 }
 
 // namesIn learns what the evidence calls by name: first where a field says what it is, then from texts.

@@ -54,9 +54,7 @@ A file that cannot be read is named, the others are judged, and the exit status 
 				return errors.New("nothing could be read")
 			}
 			podGC.apply(&evidence)
-			command := append([]string{"nodeforensics", "analyze"}, args...)
-			command = redacted(&evidence, in.key[:], out.redact == redactStrict, command)
-			return a.deliver(out, evidence, command)
+			return a.redactAndDeliver(out, evidence, in.key[:], append([]string{"nodeforensics", "analyze"}, args...))
 		},
 	}
 	out.register(cmd)
@@ -120,12 +118,25 @@ func (in *input) took(a *app, some bool, name string, err error) {
 
 // redactReport masks what an earlier version of this program left in a report, or somebody wrote into it. The key is made of
 // the report itself, so that the same report gives the same bytes; who has not seen it cannot try guesses.
-func redactReport(r *report.Report, key [sha256.Size]byte) {
+func (a *app) redactReport(r *report.Report, key [sha256.Size]byte, deadline time.Time) error {
+	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 1, 2))
+	defer cancel()
 	evidence := r.Evidence
-	text := forensics.Redact(&evidence, key[:], false)
+	text, cut := forensics.RedactUntil(ctx, &evidence, key[:], false)
+	if cut != "" {
+		a.complain("--timeout: %s", cut)
+	}
 	r.Evidence = forensics.Evidence{}
-	forensics.RedactStrings(r, "report", text)
+	last, cancel := context.WithDeadline(context.Background(), share(deadline, 1, 2))
+	defer cancel()
+	if !forensics.RedactStringsUntil(last, r, "report", text) {
+		return errors.New("--timeout: the time was up before secrets were masked in the findings: nothing is written")
+	}
 	r.Evidence = evidence
+	if cut != "" {
+		r.Coverage = evidence.Coverage
+	}
+	return nil
 }
 
 // input is evidence that is put together from files.
@@ -410,7 +421,9 @@ func (a *app) renderCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			redactReport(&r, sum)
+			if err := a.redactReport(&r, sum, out.deadline); err != nil {
+				return err
+			}
 			return a.write(out, r)
 		},
 	}

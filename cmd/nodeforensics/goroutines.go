@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -83,6 +85,7 @@ type dumpProblem struct {
 }
 
 func (a *app) goroutines(f goroutineFlags, names []string) error {
+	deadline := time.Now().Add(f.timeout)
 	evidence := forensics.NewEvidence()
 	evidence.Root = "saved files"
 	var before []forensics.Dump
@@ -111,10 +114,20 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 		return err
 	}
 	earlier := forensics.Evidence{Dumps: before}
-	forensics.Redact(&earlier, key, false)
-	forensics.Redact(&evidence, key, false)
+	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 3, 4))
+	defer cancel()
+	_, cutBefore := forensics.RedactUntil(ctx, &earlier, key, false)
+	_, cut := forensics.RedactUntil(ctx, &evidence, key, false)
+	if cut = cmp.Or(cut, cutBefore); cut != "" {
+		a.complain("--timeout: %s", cut)
+		cancel() // a part of a dump is not judged
+	}
 	masked := redact.New(key).Args("command lines", append([]string{"nodeforensics", "goroutines"}, names...))
-	analysis := forensics.Analyze(&evidence, goroutineChecks())
+	judged := evidence
+	analysis, cut := forensics.AnalyzeUntil(ctx, &judged, goroutineChecks())
+	if cut != "" {
+		a.complain("--timeout: %s", cut)
+	}
 	answer := goroutineAnswer{
 		Schema: goroutinesSchema, Findings: analysis.Findings, Diagnoses: analysis.Diagnoses,
 		Groups: groupsOf(evidence.Dumps), Grouped: summed(evidence.Dumps), Problems: problemsOf(evidence.Dumps),

@@ -16,7 +16,6 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
-	"github.com/nodeforensics/nodeforensics/forensics/redact"
 	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -62,7 +61,8 @@ func (a *app) logs(f logFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), f.timeout*9/10) // what was read until then is told
+	deadline := time.Now().Add(f.timeout)
+	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 3, 4)) // what was read until then is told
 	defer cancel()
 	story := logs.Read(ctx, logSources(names, opt), opt)
 	read := false
@@ -82,7 +82,7 @@ func (a *app) logs(f logFlags, names []string) error {
 	if !read {
 		return errors.New("nothing could be read")
 	}
-	masked := maskedLogs(story)
+	masked := a.maskedLogs(story, share(deadline, 3, 4))
 	var b bytes.Buffer
 	if f.json {
 		err = report.WriteJSON(&b, struct {
@@ -106,11 +106,20 @@ func (a *app) storyWidth() int {
 	return 240
 }
 
-// maskedLogs masks the secrets in a story.
-func maskedLogs(story logs.Story) *logs.Story {
+// maskedLogs masks the secrets in a story; what could not be masked until a deadline is left out.
+func (a *app) maskedLogs(story logs.Story, deadline time.Time) *logs.Story {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
-	return forensics.MaskLogs(redact.New(key), &story)
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	e := forensics.Evidence{Logs: &story}
+	if _, cut := forensics.RedactUntil(ctx, &e, key, false); cut != "" {
+		a.complain("--timeout: %s", cut)
+	}
+	if e.Logs == nil {
+		e.Logs = &logs.Story{}
+	}
+	return e.Logs
 }
 
 // options are those of the package.

@@ -65,9 +65,9 @@ func (a *app) collectAndDeliver(f flags, began time.Time) error {
 	f.output.deadline = began.Add(f.timeout)
 	command := f.Command
 	if f.output.redact == redactStrict { // the child has masked secrets; names are known now that all parts are there
-		command = redacted(&evidence, f.RedactKey, true, command)
+		return a.redactAndDeliver(f.output, evidence, f.RedactKey, command)
 	}
-	return a.deliver(f.output, evidence, command)
+	return a.deliver(f.output, evidence, command, f.output.deadline)
 }
 
 // complainOfInputs names files of the command line that the collector could not read.
@@ -88,14 +88,22 @@ func (a *app) complainOfInputs(f flags, e forensics.Evidence) {
 	}
 }
 
-// redacted masks evidence and returns the masked command line.
-func redacted(e *forensics.Evidence, key []byte, strict bool, command []string) []string {
-	text := forensics.Redact(e, key, strict)
+// redactAndDeliver masks evidence and the command line, judges the evidence and writes the report. Evidence of which a part
+// could not be masked in time is not judged: what is missing would be taken for gone.
+func (a *app) redactAndDeliver(out outputFlags, evidence forensics.Evidence, key []byte, command []string) error {
+	ctx, cancel := context.WithDeadline(context.Background(), share(out.deadline, 1, 2))
+	defer cancel()
+	text, cut := forensics.RedactUntil(ctx, &evidence, key, out.redact == redactStrict)
+	judged := out.deadline
+	if cut != "" {
+		a.complain("--timeout: %s", cut)
+		judged = time.Now()
+	}
 	masked := make([]string, len(command))
 	for i, arg := range command {
 		masked[i] = text("command lines", arg)
 	}
-	return masked
+	return a.deliver(out, evidence, masked, judged)
 }
 
 func newRedactKey() ([]byte, error) {
@@ -117,9 +125,9 @@ func (f *flags) absolutePaths() {
 	}
 }
 
-// deliver judges evidence, writes the files, and prints the summary after them.
-func (a *app) deliver(out outputFlags, evidence forensics.Evidence, command []string) error {
-	r := a.judge(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: evidence.Collector.Command}, evidence, out.deadline)
+// deliver judges evidence with half of the time until a deadline, writes the files, and prints the summary after them.
+func (a *app) deliver(out outputFlags, evidence forensics.Evidence, command []string, judged time.Time) error {
+	r := a.judge(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: evidence.Collector.Command}, evidence, judged)
 	if len(r.Tool.Command) == 0 {
 		r.Tool.Command = command
 	}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/report"
+)
+
+// slowText is much work to look through for secrets.
+var slowText = strings.Repeat(`token='token="`, 8<<10/14)
+
+// slowProcesses are so many that masking them takes this machine about as long as is asked, and a last one with a secret.
+func slowProcesses(t *testing.T, long time.Duration) forensics.Evidence {
+	t.Helper()
+	e := forensics.NewEvidence()
+	slow := procs.Process{PID: 7, Comm: slowText, Command: []string{"x"}}
+	mask := func(n int) time.Duration {
+		sample := forensics.NewEvidence()
+		sample.Processes = slices.Repeat([]procs.Process{slow}, n)
+		began := time.Now()
+		forensics.Redact(&sample, []byte("key"), false)
+		return time.Since(began)
+	}
+	const some = 20
+	once := min(mask(some), mask(some), mask(some), mask(some)) / some // the first makes tables, and others use the machine, too
+	e.Processes = slices.Repeat([]procs.Process{slow}, min(int(long/once), 6000))
+	e.Processes = append(e.Processes, procs.Process{PID: 8, Comm: "y", Command: []string{"y", "--password=hunter2horse"}})
+	return e
+}
+
+// TestMaskingStaysWithinTheTimeout has a file of which masking takes several times as long as there is time.
+func TestMaskingStaysWithinTheTimeout(t *testing.T) {
+	if raceEnabled {
+		t.Skip("masking takes the race detector longer than anything else that is measured here")
+	}
+	const timeout = 5 * time.Second
+	e := slowProcesses(t, 5*timeout)
+	file := filepath.Join(t.TempDir(), "slow.json")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := report.JSON(f, report.New(report.Tool{}, e, forensics.Analysis{})); err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	runs := map[string]func() outcome{}
+	for _, name := range []string{"analyze", "render"} {
+		dir := t.TempDir()
+		wait := start(t, command(t, name, file, "--out", dir, "--format", "html,json", "--timeout", timeout.String()))
+		runs[name] = func() outcome { o := wait(); o.dir = dir; return o }
+	}
+	for command, wait := range runs {
+		o := wait()
+		if o.status != exitFailed {
+			t.Fatalf("%s: exit status %d\n%s", command, o.status, o.stderr)
+		}
+		if o.took > timeout+lastResort+late {
+			t.Errorf("%s: it took %v", command, o.took)
+		}
+		r := o.report(t)
+		if n := len(r.Evidence.Processes); n == 0 || n >= len(e.Processes) {
+			t.Errorf("%s: %d of %d processes are left", command, n, len(e.Processes))
+		}
+		const says = "the time was up before secrets were masked in processes"
+		html := read(t, o.file(t, ".html"))
+		if !strings.Contains(o.stderr, says) || !strings.Contains(html, says) || !strings.Contains(fmt.Sprint(r.Coverage), says) {
+			t.Errorf("%s does not say what is missing: %s", command, o.stderr)
+		}
+		for _, text := range []string{o.stdout, o.stderr, html, read(t, o.file(t, ".json"))} {
+			if strings.Contains(text, "hunter2horse") || strings.Contains(text, slowText) {
+				t.Errorf("%s: what was not masked is there", command)
+			}
+		}
+		for _, outcome := range r.Outcomes {
+			if command == "analyze" && outcome.Status != forensics.OutcomeNotChecked {
+				t.Errorf("%s was checked with a part of the evidence: %s", outcome.Check, outcome.Status)
+			}
+		}
+	}
+}
+
+func TestLogsThatCannotBeMaskedAreLeftOut(t *testing.T) {
+	story := logs.Story{Events: []logs.Event{{Quotes: []logs.Quote{{Text: "password=hunter2horse"}}}}}
+	a := quietApp(t)
+	if got := a.maskedLogs(story, time.Now()); len(got.Events) > 0 || a.status != exitFailed {
+		t.Errorf("exit status %d with %+v", a.status, got)
+	}
+	a = quietApp(t)
+	if got := a.maskedLogs(story, time.Now().Add(time.Hour)); len(got.Events) != 1 || strings.Contains(got.Events[0].Quotes[0].Text, "hunter2") || a.status != exitDone {
+		t.Errorf("exit status %d with %+v", a.status, got)
+	}
+}
+
+func quietApp(t *testing.T) *app {
+	t.Helper()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = null.Close() })
+	return &app{out: newTerminal(null), err: newTerminal(null)}
+}
+
+// TestLateRenderingIsCut gives the program all of a report but its last byte, and that one only when little time is left: too
+// little for millions of numbers to be written, which are nothing to mask. How little that is depends on the machine, and is
+// found out.
+func TestLateRenderingIsCut(t *testing.T) {
+	numbers := strings.Repeat("18446744073709551615,", 1_500_000)
+	text := `{"schema":"` + report.Schema + `","findings":[{"id":"mount-hung","severity":"critical","confidence":"certain","title":"planted finding","subject":{"kind":"mount","id":"59"}}],` +
+		`"evidence":{"held":{"uninhabited_namespaces":[` + numbers + `1]}}}`
+	const timeout = 3 * time.Second
+	left := 300 * time.Millisecond
+	for range 8 {
+		dir := t.TempDir()
+		cmd := command(t, "render", "-", "--out", dir, "--format", "json,html", "--timeout", timeout.String())
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait := start(t, cmd)
+		began := time.Now()
+		if _, err = io.WriteString(in, text[:len(text)-1]); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(began.Add(timeout - left)))
+		_, err = io.WriteString(in, text[len(text)-1:])
+		if err != nil || in.Close() != nil {
+			t.Fatal(err)
+		}
+		o := wait()
+		o.dir = dir
+		t.Logf("with %v left: exit status %d after %v: %s", left, o.status, o.took, o.stderr)
+		switch {
+		case o.status == exitDone:
+			left /= 2
+		case !strings.Contains(o.stderr, "the json was not done in time; it has the findings without the evidence"):
+			left *= 2
+		default:
+			checkLate(t, o)
+			return
+		}
+	}
+	t.Error("no rendering was cut")
+}
+
+func checkLate(t *testing.T, o outcome) {
+	t.Helper()
+	if o.status != exitFailed {
+		t.Errorf("exit status %d", o.status)
+	}
+	const says = "the time was up before the report was written: the evidence is left out"
+	r, html := o.report(t), read(t, o.file(t, ".html"))
+	if !strings.Contains(fmt.Sprint(r.Coverage), says) || !strings.Contains(html, says) || !strings.HasSuffix(strings.TrimSpace(html), "</html>") {
+		t.Errorf("the report does not say that it was cut, or is not whole: %v", r.Coverage)
+	}
+	if len(r.Findings) != 1 || r.Findings[0].Title != "planted finding" || !strings.Contains(html, "planted finding") {
+		t.Errorf("the finding is missing: %+v", r.Findings)
+	}
+	if r.Evidence.Held != nil {
+		t.Error("the evidence is there")
+	}
+}
