@@ -16,6 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // TestInventedLeak has somebody mount a memory file system at the place of another pod's volume in a mount namespace of his own,
@@ -25,7 +26,7 @@ func TestInventedLeak(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: mount")
 	}
-	const uid = "5c948341-c030-4996-b888-f032577d97b0"
+	uid := testfuse.NewUID()
 	nobody := &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{HostID: 65534, Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: 65534, Size: 1}},

@@ -23,8 +23,9 @@ func TestCollectHolders(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: mount")
 	}
-	const uid = "5c948341-c030-4996-b888-f032577d97b0"
-	dir := filepath.Join(t.TempDir(), "pods", uid, "volumes/kubernetes.io~empty-dir/cache")
+	uid := testfuse.NewUID()
+	volume := "cache-" + uid[:8]
+	dir := filepath.Join(t.TempDir(), "pods", uid, "volumes/kubernetes.io~empty-dir", volume)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestCollectHolders(t *testing.T) {
 	elsewhere.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 	startUntilEnd(t, elsewhere)
 
-	for _, query := range []string{dir, dir + "/below", uid, "cache"} {
+	for _, query := range []string{dir, dir + "/below", uid, volume} {
 		e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, query)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 func TestHostileCommandLinesDoNotTakeTheRunsTime(t *testing.T) {
 	words := []string{"key=", "token=,", "a:b@", `token=\\\"`, "redis-cli a ", "password=a,", `secrets="map[a:{`, "%25%25", "密码:", `token='token="`}
 	e := forensics.NewEvidence()
-	for i := range 2000 {
+	for i := range 500 {
 		word := words[i%len(words)]
 		e.Processes = append(e.Processes, procs.Process{PID: i + 1, Command: []string{"x", strings.Repeat(word, 128<<10/len(word))}})
 	}
@@ -22,7 +22,7 @@ func TestHostileCommandLinesDoNotTakeTheRunsTime(t *testing.T) {
 	forensics.Redact(&e, []byte("key"), false)
 	took := time.Since(began)
 	t.Logf("%v", took)
-	if took > 30*time.Second {
+	if took > 10*time.Second {
 		t.Errorf("masking took %v", took)
 	}
 	for _, p := range e.Processes {

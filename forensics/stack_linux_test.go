@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // stackEnv names the directory on which a child stacks mounts.
@@ -73,7 +74,7 @@ func TestStackOfMountsCostsNothingElse(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: mount namespaces")
 	}
-	leaked := filepath.Join(t.TempDir(), "pods", deadUID, "volumes", "kubernetes.io~csi", "data", "mount")
+	leaked := filepath.Join(t.TempDir(), "pods", testfuse.NewUID(), "volumes", "kubernetes.io~csi", "data", "mount")
 	if err := os.MkdirAll(leaked, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 		}, []string{"grep -s 'scm_fds:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const uid = "5c948341-c030-4996-b888-f032577d97b0"
+			uid := testfuse.NewUID()
 			dir := filepath.Join(t.TempDir(), "pods", uid, "volumes/kubernetes.io~cephfs/data")
 			fuse := testfuse.Mount(t, dir, testfuse.Options{Type: "fuse.ceph-fuse", Source: "10.0.0.5:/k8s"})
 			process := exec.Command("sleep", "1000")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 func TestASavedRunIsJudgedTheSame(t *testing.T) {
@@ -12,7 +14,7 @@ func TestASavedRunIsJudgedTheSame(t *testing.T) {
 		return
 	}
 	root := t.TempDir()
-	server := mountVolume(t, root, newUID(), someVolume())
+	server := mountVolume(t, root, testfuse.NewUID(), someVolume())
 	startKubelet(t, root)
 	hangUnder(t, server)
 	first := examine(t, exitFinding, "--hung-after", "2s", "--fail-on", "critical")

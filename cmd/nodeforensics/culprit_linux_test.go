@@ -78,7 +78,7 @@ func TestCulpritOfAStalledKubeletIsNamedWithWholeChain(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
-	root, uid, v := t.TempDir(), newUID(), someVolume()
+	root, uid, v := t.TempDir(), testfuse.NewUID(), someVolume()
 	server := mountVolume(t, root, uid, v)
 	kubelet := startKubelet(t, root, "--stalled-after=1ms", "--pretend-version=v1.17.4")
 	hangUnder(t, server)
@@ -118,7 +118,7 @@ func TestCulpritIsNamedBelowASymlinkedRoot(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
-	real, uid, v := filepath.Join(t.TempDir(), "ssd1", "kubelet"), newUID(), someVolume()
+	real, uid, v := filepath.Join(t.TempDir(), "ssd1", "kubelet"), testfuse.NewUID(), someVolume()
 	server := mountVolume(t, real, uid, v)
 	link := filepath.Join(t.TempDir(), "kubelet")
 	if err := os.Symlink(real, link); err != nil {
@@ -138,7 +138,7 @@ func TestOfTwoDeadMountsTheOneThatBlocksHousekeepingIsTheCulprit(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
-	root, uid := t.TempDir(), newUID()
+	root, uid := t.TempDir(), testfuse.NewUID()
 	blocks, other := mountVolume(t, root, uid, someVolume()), mountVolume(t, root, livePod, someVolume())
 	startKubelet(t, root)
 	other.Hang()
@@ -158,7 +158,7 @@ func TestWithoutADumpThreadAndPathAreNamed(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
-	root, uid := t.TempDir(), newUID()
+	root, uid := t.TempDir(), testfuse.NewUID()
 	server := mountVolume(t, root, uid, someVolume())
 	kubelet := startKubelet(t, root, "--require-token=hunter2-kubelet")
 	hangUnder(t, server)
@@ -191,7 +191,7 @@ func TestAKubeletThatTellsNothingHidesNoDeadMount(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
-	root, uid := t.TempDir(), newUID()
+	root, uid := t.TempDir(), testfuse.NewUID()
 	server := mountVolume(t, root, uid, someVolume())
 	kubelet := startKubelet(t, root, "--require-token=hunter2", "--read-only-port=0", "--healthz-port=0")
 	hangUnder(t, server)
@@ -210,7 +210,7 @@ func TestADumpOfAnotherProcessIsNotJoined(t *testing.T) {
 	}
 	// The other kubelet is the same program in the same trouble.
 	elsewhere, port := t.TempDir(), freePort(t)
-	far := mountVolume(t, elsewhere, newUID(), someVolume())
+	far := mountVolume(t, elsewhere, testfuse.NewUID(), someVolume())
 	other := startKubelet(t, elsewhere, "--port="+port)
 	hangUnder(t, far)
 	dump := filepath.Join(t.TempDir(), "dump.txt")
@@ -220,7 +220,7 @@ func TestADumpOfAnotherProcessIsNotJoined(t *testing.T) {
 	_ = other.Process.Kill()
 	far.Kill() // what the other one waits for, so that it goes
 
-	root, uid := t.TempDir(), newUID()
+	root, uid := t.TempDir(), testfuse.NewUID()
 	near := mountVolume(t, root, uid, someVolume())
 	kubelet := startKubelet(t, root)
 	hangUnder(t, near)
@@ -260,7 +260,7 @@ func TestAStoppedKubeletIsSaidToBeStopped(t *testing.T) {
 		return
 	}
 	root := t.TempDir()
-	server := mountVolume(t, root, newUID(), someVolume())
+	server := mountVolume(t, root, testfuse.NewUID(), someVolume())
 	kubelet := startKubelet(t, root)
 	if err := kubelet.Process.Signal(unix.SIGSTOP); err != nil {
 		t.Fatal(err)

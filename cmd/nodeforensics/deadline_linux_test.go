@@ -23,7 +23,7 @@ func TestManyPodsStayWithinTheTimeout(t *testing.T) {
 	}
 	root := t.TempDir()
 	v := someVolume()
-	server := mountVolume(t, root, newUID(), v)
+	server := mountVolume(t, root, testfuse.NewUID(), v)
 	startKubelet(t, root, "--more-pods=80000")
 	hangUnder(t, server)
 	const timeout = 40 * time.Second // ten would do on a machine with nothing else to do

@@ -43,12 +43,12 @@ func TestTheDiskOfAnotherNodeIsReadAndNothingOfThisOne(t *testing.T) {
 	}
 	// This node is sick.
 	live := t.TempDir()
-	sick, here := newUID(), someVolume()
+	sick, here := testfuse.NewUID(), someVolume()
 	dead := mountVolume(t, live, sick, here)
 	startKubelet(t, live)
 	hangUnder(t, dead)
 
-	disk, uid := t.TempDir(), newUID()
+	disk, uid := t.TempDir(), testfuse.NewUID()
 	writeTree(t, disk, map[string]string{
 		"etc/os-release": "-> ../usr/lib/os-release", "usr/lib/os-release": "ID=bottle\nPRETTY_NAME=\"Bottle OS 1.2\"\n",
 		"etc/hostname":                       "node-of-the-disk\n",

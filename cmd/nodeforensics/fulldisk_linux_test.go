@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // TestAFullDiskIsNamedWithWhatFillsIt fills the file system of the kubelet's directory, on which a mount hangs and a
@@ -19,7 +20,7 @@ func TestAFullDiskIsNamedWithWhatFillsIt(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
-	root, uid := t.TempDir(), newUID()
+	root, uid := t.TempDir(), testfuse.NewUID()
 	device := mountLoop(t, root)
 	dead := mountVolume(t, root, uid, someVolume())
 	startKubelet(t, root, "--eviction-hard=nodefs.available<10%")

@@ -36,7 +36,7 @@ func TestNothingIsChangedOutsideTheOutputDirectory(t *testing.T) {
 		t.Skip("no strace")
 	}
 	root := t.TempDir()
-	dead, gone := mountVolume(t, root, newUID(), someVolume()), mountVolume(t, root, livePod, someVolume())
+	dead, gone := mountVolume(t, root, testfuse.NewUID(), someVolume()), mountVolume(t, root, livePod, someVolume())
 	mountLoop(t, volume{plugin: "kubernetes.io~csi", name: "disk"}.path(root, livePod))
 	gone.Kill()
 	startKubelet(t, root)

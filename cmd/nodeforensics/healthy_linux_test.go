@@ -141,7 +141,7 @@ func TestNoRunOnABusyNodeIsCritical(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
-	rounds, runs := 5, 4 // at the same time
+	rounds, runs := 2, 4 // at the same time
 	if testing.Short() {
 		rounds = 1
 	}
@@ -171,7 +171,7 @@ func TestNoRunOnABusyNodeIsCritical(t *testing.T) {
 			}
 		}
 	}
-	dead := mountVolume(t, root, newUID(), someVolume())
+	dead := mountVolume(t, root, testfuse.NewUID(), someVolume())
 	hangUnder(t, dead)
 	r := examine(t, 0, "--hung-after", "3s").report(t)
 	wantCulprit(t, r, dead, chainOfHousekeeping)

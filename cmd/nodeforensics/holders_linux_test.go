@@ -346,7 +346,7 @@ func TestHoldersOfLeakedMount(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: mount")
 	}
-	const uid = "6c948341-c030-4996-b888-f032577d97b0"
+	uid := testfuse.NewUID()
 	volume := "data.of." + strconv.Itoa(os.Getpid()) // and no other test's
 	dir := filepath.Join(t.TempDir(), "pods", uid, "volumes/kubernetes.io~nfs", volume)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

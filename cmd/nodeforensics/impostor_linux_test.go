@@ -21,6 +21,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -94,7 +95,7 @@ func podCgroup(t *testing.T, hierarchy string) string {
 	if at == "" {
 		t.Skipf("no file system of type %s", hierarchy)
 	}
-	for _, part := range []string{"custom-" + newUID(), "kubepods", "burstable", "pod" + newUID(), strings.Repeat("0123456789abcdef", 4)} {
+	for _, part := range []string{"custom-" + testfuse.NewUID(), "kubepods", "burstable", "pod" + testfuse.NewUID(), strings.Repeat("0123456789abcdef", 4)} {
 		dir := filepath.Join(at, part)
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			t.Skipf("a cgroup: %v", err)

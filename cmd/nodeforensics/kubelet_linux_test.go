@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"crypto/rand"
-	"fmt"
 	mathrand "math/rand/v2"
 	"net"
 	"os"
@@ -18,13 +16,6 @@ import (
 // livePod is a pod that every kubelet of these tests runs: its list must not be empty to prove an orphan.
 const livePod = "0b5d2a54-6ffa-4d31-9a2b-7e13c40f1f7e"
 
-// newUID is the UID of a new pod.
-func newUID() string {
-	b := make([]byte, 16)
-	_, _ = rand.Read(b) // never fails
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
 // A volume is what a pod has mounted.
 type volume struct {
 	plugin, name   string // as directories below volumes/
@@ -36,9 +27,9 @@ func someVolume() volume {
 	all := []volume{
 		{"kubernetes.io~cephfs", "cephfs-data", "fuse.ceph-fuse", "10.0.0.5:6789:/k8s"},
 		{"kubernetes.io~glusterfs", "pv-7", "fuse.glusterfs", "10.0.0.9:gv0"},
-		{"kubernetes.io~csi", "pvc-" + newUID(), "fuse.chubaofs", "chubaofs:17010/vol1"},
-		{"kubernetes.io~csi", "pvc-" + newUID(), "fuse.juicefs", "JuiceFS:jfs"},
-		{"kubernetes.io~csi", "pvc-" + newUID(), "fuse.s3fs", "s3fs"},
+		{"kubernetes.io~csi", "pvc-" + testfuse.NewUID(), "fuse.chubaofs", "chubaofs:17010/vol1"},
+		{"kubernetes.io~csi", "pvc-" + testfuse.NewUID(), "fuse.juicefs", "JuiceFS:jfs"},
+		{"kubernetes.io~csi", "pvc-" + testfuse.NewUID(), "fuse.s3fs", "s3fs"},
 		{"fstab~cifs", "share with blanks", "fuse", "//nas/share"},
 		{"kubernetes.io~flexvolume", "ünïcode", "fuse.sshfs", "backup@10.0.0.1:/"},
 	}

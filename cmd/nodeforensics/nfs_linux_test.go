@@ -32,7 +32,6 @@ const (
 // forgets what it exports; what the program says of it has to be right each time, and what it advises has to help.
 func TestOnRealNFS(t *testing.T) {
 	if !testvm.Inside() {
-		t.Parallel()
 		if err := recordSources(); err != nil {
 			t.Fatal(err)
 		}

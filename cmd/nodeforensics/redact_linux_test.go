@@ -4,12 +4,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // Names and secrets of a disk reach no output of an examination with --redact=strict, and the file's name neither.
 func TestStrictMasksWhatADiskHolds(t *testing.T) {
 	t.Parallel()
-	disk, uid := t.TempDir(), newUID()
+	disk, uid := t.TempDir(), testfuse.NewUID()
 	writeTree(t, disk, map[string]string{
 		"etc/hostname": "okapi-7.dc1.example\n",
 		"etc/systemd/system/kubelet.service": "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.yaml --token=hunter2horse " +

@@ -16,7 +16,7 @@ import (
 func stackedVolume(t testing.TB, root string) (upper, lower *testfuse.Server) {
 	t.Helper()
 	lower = testfuse.Mount(t, t.TempDir(), testfuse.Options{Type: "fuse.sshfs", Source: "backup@10.0.0.1:/"})
-	v := volume{"kubernetes.io~csi", "pvc-" + newUID(), "fuse.gocryptfs", lower.MountPoint()}
+	v := volume{"kubernetes.io~csi", "pvc-" + testfuse.NewUID(), "fuse.gocryptfs", lower.MountPoint()}
 	return testfuse.Mount(t, v.path(root, livePod), testfuse.Options{Type: v.fsType, Source: v.source, Below: lower.MountPoint()}), lower
 }
 

@@ -22,7 +22,7 @@ func TestAKilledServerIsDisconnectedAndAStoppedOneHung(t *testing.T) {
 		return
 	}
 	root := t.TempDir()
-	killed, stopped := mountVolume(t, root, livePod, someVolume()), mountVolume(t, root, newUID(), someVolume())
+	killed, stopped := mountVolume(t, root, livePod, someVolume()), mountVolume(t, root, testfuse.NewUID(), someVolume())
 	killed.Kill()
 	stopped.Stop()
 	startKubelet(t, root)
@@ -50,7 +50,7 @@ func TestOneDeadServerWithThirtyBindMountsIsOneDiagnosis(t *testing.T) {
 	points := []string{server.MountPoint()}
 	for i := range 30 {
 		v := volume{plugin: "kubernetes.io~csi", name: fmt.Sprintf("pvc-%d", i)}
-		point := v.path(root, newUID())
+		point := v.path(root, testfuse.NewUID())
 		if err := os.MkdirAll(point, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -90,8 +90,8 @@ func TestFiftyDeadAndFiftyHealthyMountsAreEachJudgedRight(t *testing.T) {
 	root := t.TempDir()
 	var dead, healthy []*testfuse.Server
 	for range each {
-		dead = append(dead, mountVolume(t, root, newUID(), someVolume()))
-		healthy = append(healthy, mountVolume(t, root, newUID(), someVolume()))
+		dead = append(dead, mountVolume(t, root, testfuse.NewUID(), someVolume()))
+		healthy = append(healthy, mountVolume(t, root, testfuse.NewUID(), someVolume()))
 	}
 	for _, s := range dead {
 		s.Hang()
@@ -134,7 +134,7 @@ func TestAMountThatAnswersLateIsSlowAndNeverCritical(t *testing.T) {
 	root := t.TempDir()
 	servers := map[time.Duration]*testfuse.Server{}
 	for _, d := range delays {
-		servers[d] = mountVolume(t, root, newUID(), someVolume())
+		servers[d] = mountVolume(t, root, testfuse.NewUID(), someVolume())
 	}
 	startKubelet(t, root)
 	for d, s := range servers {
@@ -160,7 +160,7 @@ func TestAMountThatRecoversBetweenTwoSamplesIsSaidToHaveRecovered(t *testing.T) 
 		return
 	}
 	root := t.TempDir()
-	passing, lasting := mountVolume(t, root, livePod, someVolume()), mountVolume(t, root, newUID(), someVolume())
+	passing, lasting := mountVolume(t, root, livePod, someVolume()), mountVolume(t, root, testfuse.NewUID(), someVolume())
 	passing.Hang()
 	lasting.Hang()
 	stuck := testfuse.HoldStat(t, passing.MountPoint())
@@ -289,7 +289,7 @@ func TestWithoutProbingOnlyWhatOthersWaitForIsJudged(t *testing.T) {
 		return
 	}
 	root := t.TempDir()
-	seen, unseen := mountVolume(t, root, newUID(), someVolume()), mountVolume(t, root, livePod, someVolume())
+	seen, unseen := mountVolume(t, root, testfuse.NewUID(), someVolume()), mountVolume(t, root, livePod, someVolume())
 	startKubelet(t, root)
 	unseen.Hang()
 	hangUnder(t, seen)

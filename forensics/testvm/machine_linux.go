@@ -75,7 +75,8 @@ func Inside() bool { return os.Getenv(roleEnv) == roleTest }
 // Out is the directory on a machine whose contents [Run] returns.
 func Out() string { return guestOut }
 
-// Run runs the calling test on a machine, fails with it, and returns a directory with what it has left in [Out].
+// Run runs the calling test on a machine, fails with it, and returns a directory with what it has left in [Out]. Once the
+// machine is on, the test is a parallel one (testing.T.Parallel): the others go on meanwhile, also those that are not.
 func Run(t *testing.T, m Machine) string {
 	t.Helper()
 	parts := m.fetch(t)
@@ -91,7 +92,9 @@ func Run(t *testing.T, m Machine) string {
 		t.Fatalf("testvm: %v", err)
 	}
 	port := filepath.Join(dir, "port")
-	console, err := m.boot(t, filepath.Join(parts, "kernel", "vmlinuz"), image, port)
+	off := m.boot(t, filepath.Join(parts, "kernel", "vmlinuz"), image, port)
+	t.Parallel()
+	console, err := off()
 	if err != nil {
 		t.Fatalf("testvm: %v\n%s", err, console)
 	}
@@ -150,12 +153,12 @@ func (m Machine) fetch(t *testing.T) string {
 	return dir
 }
 
-// boot runs the machine until it ends, and returns what was written to its console. The machine is emulated: it boots in
-// a few seconds, everywhere, while KVM inside a virtual machine that has no second level of page tables takes minutes, or
-// stops at an instruction that it cannot emulate. CMPXCHG16B is left out: QEMU 7.2 gets it wrong in Linux 6.12.
-func (m Machine) boot(t *testing.T, kernel, image, port string) ([]byte, error) {
+// boot switches the machine on, and returns what waits until it is off and then has what was written to its console. The
+// machine is emulated: it boots in a few seconds, everywhere, while KVM inside a virtual machine that has no second level of
+// page tables takes minutes, or stops at an instruction that it cannot emulate. CMPXCHG16B is left out: QEMU 7.2 gets it wrong
+// in Linux 6.12.
+func (m Machine) boot(t *testing.T, kernel, image, port string) (off func() ([]byte, error)) {
 	ctx, cancel := context.WithTimeout(t.Context(), hostLimit)
-	defer cancel()
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", append([]string{
 		"-machine", "pc", "-accel", "tcg", "-cpu", "qemu64,-cx16", "-smp", "2", "-m", memory,
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
@@ -169,8 +172,15 @@ func (m Machine) boot(t *testing.T, kernel, image, port string) ([]byte, error) 
 		cmd.Stdout = io.MultiWriter(&out, os.Stdout)
 	}
 	cmd.Stderr = cmd.Stdout
-	err := cmd.Run()
-	return bytes.ReplaceAll(out.Bytes(), []byte("\r"), nil), err
+	done := make(chan error, 1)
+	go func() {
+		defer cancel()
+		done <- cmd.Run()
+	}()
+	return func() ([]byte, error) {
+		err := <-done
+		return bytes.ReplaceAll(out.Bytes(), []byte("\r"), nil), err
+	}
 }
 
 // writeImage writes the machine's first and only file system.
