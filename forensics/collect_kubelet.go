@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,12 +43,15 @@ func (c *collector) askKubelet(ctx context.Context) {
 	if k.Unproven != "" && c.opt.KubeletURL == "" && client.HasCredentials() {
 		c.tell(Evidence{Coverage: []Source{{Source: SourceCredentials, Status: SourceDenied, Detail: "none were sent: " + unproven(*k)}}})
 	}
+	client.KnownPod = c.knownPods()
 	health := client.Health(ctx)
 	asked.Endpoints = append(asked.Endpoints, health...)
 	cover := []Source{coverEndpoints(SourceKubeletHealth, health)}
 	pods, answer := client.Pods(ctx)
 	asked.Endpoints = append(asked.Endpoints, answer)
-	cover = append(cover, coverEndpoints(SourceKubeletPods, []kubelet.Endpoint{answer}))
+	listed := coverEndpoints(SourceKubeletPods, []kubelet.Endpoint{answer})
+	listed.Detail = cmp.Or(listed.Detail, answer.Detail)
+	cover = append(cover, listed)
 	metrics, answer := client.Metrics(ctx)
 	asked.Endpoints = append(asked.Endpoints, answer)
 	cover = append(cover, coverEndpoints(SourceMetrics, []kubelet.Endpoint{answer}))
@@ -63,6 +67,31 @@ func (c *collector) askKubelet(ctx context.Context) {
 	part.Kubelet = &asked
 	c.tell(part)
 	c.again(ctx, client, asked, part.Dumps)
+}
+
+// knownPods says of a UID whether something on this node is of that pod: what the kubelet's list says of it is decisive then.
+func (c *collector) knownPods() func(uid string) bool {
+	e := c.seen()
+	known := map[string]bool{}
+	for i := range e.PodDirs {
+		known[e.PodDirs[i].UID] = true
+	}
+	for i := range e.Pods {
+		known[e.Pods[i].UID] = true
+	}
+	for i := range e.Cgroups {
+		known[e.Cgroups[i].PodUID] = true
+	}
+	for i := range e.Processes {
+		known[e.Processes[i].PodUID] = true
+	}
+	for i := range e.Sandboxes {
+		known[e.Sandboxes[i].PodUID] = true
+	}
+	for i := range e.Containers {
+		known[e.Containers[i].PodUID] = true
+	}
+	return func(uid string) bool { return known[uid] }
 }
 
 // version completes the kubelet's version from a dump where nothing else told it.

@@ -15,7 +15,7 @@ func TestLineCache(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	lines, words := lineCache{}, interner{}
+	lines, words := &lineCache{}, interner{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -26,7 +26,9 @@ func TestLineCache(t *testing.T) {
 		for _, table := range []string{string(text), copied, changed, "1 2 3:4 / /a\\040b rw - t s o\n5 6 3:4 / /a\\040b rw - t s o\n"} {
 			want, _ := Parse(strings.NewReader(table))
 			p := parser{strings: words, lines: lines}
-			p.parse(strings.NewReader(table))
+			if err := p.parse(strings.NewReader(table)); err != nil {
+				t.Error(err)
+			}
 			if diff := cmp.Diff(want, p.mounts); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", file, diff)
 			}

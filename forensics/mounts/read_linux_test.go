@@ -209,7 +209,7 @@ func TestReadTooLong(t *testing.T) {
 	for limit, want := range map[int]int{
 		3 * len(goodLine): 3, 3*len(goodLine) - 1: 2, 2*len(goodLine) + 1: 2, 2 * len(goodLine): 2, 1: 0,
 	} {
-		r := tableReader{proc: proc, limit: int64(limit), strings: interner{}}
+		r := tableReader{proc: proc, limit: int64(limit)}
 		got, err := r.read(t.Context(), 7)
 		if errors.Is(err, hostfs.ErrTruncated) != (want < 3) || want == 3 && err != nil {
 			t.Errorf("%d bytes: error = %v; want hostfs.ErrTruncated if something is missing", limit, err)
@@ -237,22 +237,19 @@ func TestStable(t *testing.T) {
 		"out of time":             {[]string{"a"}, cancelled(t), "a", []error{context.Canceled, ErrUnstable}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var buffers [2][]byte
 			readings := 0
-			got, err := stable(tc.ctx, func(turn int) (reading, error) {
-				if turn != readings || turn >= len(tc.texts) {
-					t.Fatalf("reading %d with turn %d", readings, turn)
+			got, err := stable(tc.ctx, func() (reading, error) {
+				if readings >= len(tc.texts) {
+					t.Fatalf("reading %d", readings)
 				}
-				readings++
-				if tc.texts[turn] == "" {
+				text := tc.texts[readings]
+				if readings++; text == "" {
 					return reading{}, gone
 				}
-				buffer := &buffers[turn%2]
-				*buffer = append((*buffer)[:0], tc.texts[turn]...)
-				return reading{text: *buffer}, nil
+				return reading{root: text, sum: uint64(text[0])}, nil
 			})
-			if string(got.text) != tc.want || readings != len(tc.texts) {
-				t.Errorf("%q after %d readings; want %q after %d", got.text, readings, tc.want, len(tc.texts))
+			if got.root != tc.want || readings != len(tc.texts) {
+				t.Errorf("%q after %d readings; want %q after %d", got.root, readings, tc.want, len(tc.texts))
 			}
 			for _, want := range tc.errs {
 				if !errors.Is(err, want) {
@@ -264,8 +261,8 @@ func TestStable(t *testing.T) {
 			}
 		})
 	}
-	base := reading{namespace: 1, root: "/", text: []byte("a")}
-	for _, other := range []reading{{2, "/", []byte("a"), nil}, {1, "/x", []byte("a"), nil}, {1, "/", []byte("b"), nil}} {
+	base := reading{namespace: 1, root: "/", sum: 1}
+	for _, other := range []reading{{namespace: 2, root: "/", sum: 1}, {namespace: 1, root: "/x", sum: 1}, {namespace: 1, root: "/", sum: 2}} {
 		if base.equal(other) {
 			t.Errorf("%+v equals %+v", base, other)
 		}
