@@ -1,7 +1,6 @@
 package forensics
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +49,10 @@ func (c *collector) askKubelet(ctx context.Context) {
 	pods, answer := client.Pods(ctx)
 	asked.Endpoints = append(asked.Endpoints, answer)
 	listed := coverEndpoints(SourceKubeletPods, []kubelet.Endpoint{answer})
-	listed.Detail = cmp.Or(listed.Detail, answer.Detail)
+	if client.LeftOut > 0 {
+		told := fmt.Sprintf("it lists %d pods; %d of which nothing else is known here are left out", len(pods)+client.LeftOut, client.LeftOut)
+		listed.Detail = strings.TrimPrefix(listed.Detail+"; "+told, "; ")
+	}
 	cover = append(cover, listed)
 	metrics, answer := client.Metrics(ctx)
 	asked.Endpoints = append(asked.Endpoints, answer)
@@ -90,6 +92,11 @@ func (c *collector) knownPods() func(uid string) bool {
 	}
 	for i := range e.Containers {
 		known[e.Containers[i].PodUID] = true
+	}
+	for i := range e.Mounts.Mounts {
+		if parts := podPath.FindStringSubmatch(e.Mounts.Mounts[i].MountPoint); parts != nil {
+			known[parts[1]] = true
+		}
 	}
 	return func(uid string) bool { return known[uid] }
 }

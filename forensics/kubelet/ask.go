@@ -88,26 +88,23 @@ func (c *Client) health(ctx context.Context, q question) Endpoint {
 // endpoint that is not ok there may be some pods, those before the answer broke off.
 //
 // With KnownPod, of a list that is longer than a node's can be, those pods are left out of which nothing else is known, and
-// Detail of the endpoint counts them.
+// LeftOut counts them.
 func (c *Client) Pods(ctx context.Context) ([]Pod, Endpoint) {
 	var pods []Pod
-	var count, leftOut int
+	count := 0
 	want := func(p *Pod) bool {
 		count++
 		known := c.KnownPod == nil || p.Deleting != nil || c.KnownPod(p.UID) || p.MirrorUID != "" && c.KnownPod(p.MirrorUID)
 		if !known && count > maxExamples {
-			leftOut++
+			c.LeftOut++
 			return false
 		}
 		return true
 	}
-	reset := func() { pods, count, leftOut = []Pod{}, 0, 0 }
+	reset := func() { pods, count, c.LeftOut = []Pod{}, 0, 0 }
 	reset()
 	q := c.mainAPI("/pods", maxListBody, func(r io.Reader) (err error) { pods, err = parsePods(r, want); return err })
 	e := c.askEither(ctx, q, reset)
-	if leftOut > 0 {
-		e.Detail = joinText(fmt.Sprintf("it lists %d pods; %d of which nothing else is known here are left out", count, leftOut), e.Detail)
-	}
 	return pods, e
 }
 

@@ -1,6 +1,7 @@
 package mounts
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,5 +34,21 @@ func TestLineCache(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", file, diff)
 			}
 		}
+	}
+}
+
+// TestLinesAreBounded fills what is remembered for other tables.
+func TestLinesAreBounded(t *testing.T) {
+	lines, words := &lineCache{}, interner{}
+	var table strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&table, "%d 1 0:7 / /%d/%s rw - tmpfs source-%d rw\n", i, i, strings.Repeat("x", 200), i)
+	}
+	p := parser{strings: words, lines: lines}
+	if err := p.parse(strings.NewReader(table.String())); err != nil || len(p.mounts) != 20_000 {
+		t.Errorf("%d mounts, %v", len(p.mounts), err)
+	}
+	if lines.size > maxLines+4096 || len(lines.known)*mountSize > maxLines || len(words) > maxInterner {
+		t.Errorf("%d bytes of %d lines and %d words are remembered", lines.size, len(lines.known), len(words))
 	}
 }

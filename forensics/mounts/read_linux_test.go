@@ -220,6 +220,29 @@ func TestReadTooLong(t *testing.T) {
 	}
 }
 
+// TestReadForeign reads more mounts than are kept of another namespace, and all of them of the program's own.
+func TestReadForeign(t *testing.T) {
+	const lines = 20_000
+	var text strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&text, "%d 1 0:7 / /%s/%d rw - tmpfs none rw\n", i+2, strings.Repeat("x", 500), i)
+	}
+	proc, err := procTree(t, 7, text.String()).OpenDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = proc.Close() }()
+	r := tableReader{proc: proc, limit: maxTable, foreign: maxForeign}
+	got, err := r.read(t.Context(), 7)
+	if n := len(got.Mounts); !errors.Is(err, hostfs.ErrTruncated) || n < 1000 || n > maxForeign/500 || got.Mounts[n-1].ID != n+1 {
+		t.Errorf("%d mounts, %v; want the first ones, and hostfs.ErrTruncated", n, err)
+	}
+	r.own = got.Namespace
+	if got, err := r.read(t.Context(), 7); err != nil || len(got.Mounts) != lines {
+		t.Errorf("%d mounts of the program's own namespace, %v; want all", len(got.Mounts), err)
+	}
+}
+
 func TestStable(t *testing.T) {
 	gone := errors.New("gone")
 	for name, tc := range map[string]struct {
