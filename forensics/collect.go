@@ -45,6 +45,7 @@ type collector struct {
 	mu       sync.Mutex
 	evidence Evidence
 	tables   map[uint64]*mounts.Index
+	tabled   int // mounts in tables
 }
 
 func newCollector(ctx context.Context, opt Options) (*collector, error) {

@@ -26,7 +26,7 @@ const (
 	maxDeleted        = 1024
 	maxPinned         = 1024
 	maxUninhabited    = 1024
-	maxFUSEMounts     = 1 << 16 // of all namespaces
+	maxFUSEBytes      = 2 << 20 // of the FUSE mounts of all namespaces, some 5,000
 )
 
 // CollectHolders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,

@@ -42,12 +42,18 @@ func (c *collector) askKubelet(ctx context.Context) {
 	if k.Unproven != "" && c.opt.KubeletURL == "" && client.HasCredentials() {
 		c.tell(Evidence{Coverage: []Source{{Source: SourceCredentials, Status: SourceDenied, Detail: "none were sent: " + unproven(*k)}}})
 	}
+	client.KnownPod = c.knownPods()
 	health := client.Health(ctx)
 	asked.Endpoints = append(asked.Endpoints, health...)
 	cover := []Source{coverEndpoints(SourceKubeletHealth, health)}
 	pods, answer := client.Pods(ctx)
 	asked.Endpoints = append(asked.Endpoints, answer)
-	cover = append(cover, coverEndpoints(SourceKubeletPods, []kubelet.Endpoint{answer}))
+	listed := coverEndpoints(SourceKubeletPods, []kubelet.Endpoint{answer})
+	if client.LeftOut > 0 {
+		told := fmt.Sprintf("it lists %d pods; %d of which nothing else is known here are left out", len(pods)+client.LeftOut, client.LeftOut)
+		listed.Detail = strings.TrimPrefix(listed.Detail+"; "+told, "; ")
+	}
+	cover = append(cover, listed)
 	metrics, answer := client.Metrics(ctx)
 	asked.Endpoints = append(asked.Endpoints, answer)
 	cover = append(cover, coverEndpoints(SourceMetrics, []kubelet.Endpoint{answer}))
@@ -63,6 +69,36 @@ func (c *collector) askKubelet(ctx context.Context) {
 	part.Kubelet = &asked
 	c.tell(part)
 	c.again(ctx, client, asked, part.Dumps)
+}
+
+// knownPods says of a UID whether something on this node is of that pod: what the kubelet's list says of it is decisive then.
+func (c *collector) knownPods() func(uid string) bool {
+	e := c.seen()
+	known := map[string]bool{}
+	for i := range e.PodDirs {
+		known[e.PodDirs[i].UID] = true
+	}
+	for i := range e.Pods {
+		known[e.Pods[i].UID] = true
+	}
+	for i := range e.Cgroups {
+		known[e.Cgroups[i].PodUID] = true
+	}
+	for i := range e.Processes {
+		known[e.Processes[i].PodUID] = true
+	}
+	for i := range e.Sandboxes {
+		known[e.Sandboxes[i].PodUID] = true
+	}
+	for i := range e.Containers {
+		known[e.Containers[i].PodUID] = true
+	}
+	for i := range e.Mounts.Mounts {
+		if parts := podPath.FindStringSubmatch(e.Mounts.Mounts[i].MountPoint); parts != nil {
+			known[parts[1]] = true
+		}
+	}
+	return func(uid string) bool { return known[uid] }
 }
 
 // version completes the kubelet's version from a dump where nothing else told it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -126,7 +127,7 @@ func (c *collector) processPart(snapshot procs.Snapshot, err error) (Evidence, e
 }
 
 func (c *collector) procsOptions() procs.Options {
-	c.tables = map[uint64]*mounts.Index{}
+	c.tables, c.tabled = map[uint64]*mounts.Index{}, 0
 	host := c.seen().Mounts
 	if host.Namespace != 0 {
 		c.tables[host.Namespace] = host.Index()
@@ -157,14 +158,23 @@ func (c *collector) table(pid int, ns uint64) *mounts.Index {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	var index *mounts.Index
-	if t, err := mounts.Read(ctx, c.fs, pid); err == nil {
-		index = t.Index()
+	if tables, errs := mounts.Namespaces(ctx, c.fs, []int{pid}); len(tables) == 1 && len(errs) == 0 {
+		index = tables[0].Index()
+		c.tabled += len(tables[0].Mounts)
+	}
+	if c.tabled > maxTabled {
+		host := c.seen().Mounts.Namespace
+		maps.DeleteFunc(c.tables, func(ns uint64, _ *mounts.Index) bool { return ns != host })
+		c.tabled = 0
 	}
 	if ns != 0 {
 		c.tables[ns] = index
 	}
 	return index
 }
+
+// maxTabled is how many mounts of other namespaces are remembered: those of one more and the host's are.
+const maxTabled = 10_000
 
 func (c *collector) findKubelet(ctx context.Context) (Evidence, error) {
 	e := c.seen()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -15,19 +16,20 @@ import (
 
 // A keeper chooses what becomes evidence.
 type keeper struct {
-	want    wanted
-	model   *Model
-	held    *Held
-	count   map[int]int // of holders, by mount; kept are those within the bounds
-	kept    int
-	deleted []procs.Holder
-	fuse    []fuseMount
-	classes map[string]mounts.Class // by superblock
-	locals  map[string]bool         // by superblock, as far as asked for
-	nested  nested
-	copies  *mounts.Copies
-	through map[uint64]int // of namespaces with leaks: a process that is in it
-	strange int            // leaks that are on no directory of the host
+	want      wanted
+	model     *Model
+	held      *Held
+	count     map[int]int // of holders, by mount; kept are those within the bounds
+	kept      int
+	deleted   []procs.Holder
+	fuse      []fuseMount
+	fuseBytes int                     // what they take
+	classes   map[string]mounts.Class // by superblock
+	locals    map[string]bool         // by superblock, as far as asked for
+	nested    nested
+	copies    *mounts.Copies
+	through   map[uint64]int // of namespaces with leaks: a process that is in it
+	strange   int            // leaks that are on no directory of the host
 }
 
 func newKeeper(e *Evidence, w wanted) *keeper {
@@ -66,8 +68,9 @@ func (k *keeper) known(t *mounts.Table) {
 		if _, ok := k.classes[m.Device]; !ok {
 			k.classes[m.Device] = m.Class
 		}
-		if m.Class == mounts.ClassFUSE && len(k.fuse) < maxFUSEMounts {
+		if m.Class == mounts.ClassFUSE && k.fuseBytes < maxFUSEBytes {
 			k.fuse = append(k.fuse, fuseMount{m, t.Namespace})
+			k.fuseBytes += int(unsafe.Sizeof(m)) + len(m.Root) + len(m.MountPoint) + len(m.SuperOptions)
 		}
 	}
 }

@@ -31,7 +31,7 @@ type podFacts struct {
 // livePods collects what speaks for each pod: the kubelet's list, static manifests, a dump of the API, cgroups,
 // processes.
 func (m *Model) livePods() map[string]podFacts {
-	pods := map[string]podFacts{}
+	pods := make(map[string]podFacts, max(len(m.evidence.Pods), len(m.evidence.PodDirs)))
 	note := func(uid, why string) podFacts {
 		f := pods[uid]
 		if f.why != "" {
@@ -194,7 +194,7 @@ func (m *Model) listedPods() (listed map[string]bool, n int) {
 			continue
 		}
 		if listed == nil {
-			listed = map[string]bool{}
+			listed = make(map[string]bool, len(m.evidence.Pods))
 		}
 		n++
 		listed[p.UID] = true

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,7 +22,38 @@ type jsonWriter struct {
 	w      io.Writer
 	arrays bool // lists that are nil are empty
 	piece  bytes.Buffer
+	types  map[reflect.Type]*jsonType
 	err    error
+}
+
+// A jsonType is what is to be known of a type, of which there may be a million values.
+type jsonType struct {
+	apart, oneLine bool        // see isTakenApart and isOneLine
+	fields         []jsonField // of a type that is taken apart
+}
+
+func (j *jsonWriter) typeOf(t reflect.Type) *jsonType {
+	known := j.types[t]
+	if known == nil {
+		known = &jsonType{apart: isTakenApart(t), oneLine: isOneLine(t)}
+		if known.apart {
+			known.fields = jsonFields(t)
+		}
+		if j.types == nil {
+			j.types = map[reflect.Type]*jsonType{}
+		}
+		j.types[t] = known
+	}
+	return known
+}
+
+// isOneLine says whether all values of a type stand on one line, as encoding/json writes them.
+func isOneLine(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Bool, reflect.String, reflect.Int, reflect.Int64, reflect.Int32, reflect.Uint64, reflect.Float64:
+		return !t.Implements(reflect.TypeFor[json.Marshaler]()) && !t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+	}
+	return false
 }
 
 func (j *jsonWriter) text(s string) {
@@ -34,10 +66,10 @@ func (j *jsonWriter) text(s string) {
 func (j *jsonWriter) value(v reflect.Value, prefix string, depth int) {
 	switch {
 	case depth == 0 || j.err != nil:
-	case v.Kind() == reflect.Pointer && !v.IsNil() && isTakenApart(v.Type().Elem()):
+	case v.Kind() == reflect.Pointer && !v.IsNil() && j.typeOf(v.Type().Elem()).apart:
 		j.value(v.Elem(), prefix, depth)
 		return
-	case v.Kind() == reflect.Slice && v.Len() > 0 && isTakenApart(v.Type().Elem()):
+	case v.Kind() == reflect.Slice && v.Len() > 0 && j.typeOf(v.Type().Elem()).apart:
 		j.text("[\n")
 		for i := range v.Len() {
 			j.next(i > 0, prefix)
@@ -45,7 +77,7 @@ func (j *jsonWriter) value(v reflect.Value, prefix string, depth int) {
 		}
 		j.text("\n" + prefix + "]")
 		return
-	case isTakenApart(v.Type()):
+	case j.typeOf(v.Type()).apart:
 		j.object(v, prefix, depth)
 		return
 	}
@@ -61,7 +93,7 @@ func (j *jsonWriter) next(comma bool, prefix string) {
 
 func (j *jsonWriter) object(v reflect.Value, prefix string, depth int) {
 	written := false
-	for _, f := range jsonFields(v.Type()) {
+	for _, f := range j.typeOf(v.Type()).fields {
 		field := v.FieldByIndex(f.index)
 		if f.omitEmpty && isEmptyJSON(field) {
 			continue
@@ -71,7 +103,7 @@ func (j *jsonWriter) object(v reflect.Value, prefix string, depth int) {
 		}
 		j.next(written, prefix)
 		written = true
-		j.text(fmt.Sprintf("%q: ", f.name))
+		j.text(`"` + f.name + `": `)
 		j.value(field, prefix+" ", depth-1)
 	}
 	if !written {
@@ -92,7 +124,9 @@ func (j *jsonWriter) whole(v reflect.Value, prefix string) {
 	j.piece.Reset()
 	enc := json.NewEncoder(&j.piece)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent(prefix, " ")
+	if !j.typeOf(v.Type()).oneLine {
+		enc.SetIndent(prefix, " ")
+	}
 	if j.err = enc.Encode(v.Interface()); j.err == nil {
 		_, j.err = j.w.Write(bytes.TrimSuffix(j.piece.Bytes(), []byte("\n")))
 	}

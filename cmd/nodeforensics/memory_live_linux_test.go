@@ -11,32 +11,56 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // liveMemory is what both processes of an examination may take together, at their peaks: 64 MiB, and what the measure is too
 // high by. For the parent, wait4(2) tells the largest of its own and its child's.
 const liveMemory = 72 << 20
 
-// TestMemoryOfALiveRun examines a node whose kubelet has very many goroutines, or sends nonsense.
+// A liveNode is something that makes a node large.
+type liveNode struct {
+	name  string
+	flags []string // of the kubelet
+	make  func(t *testing.T, root string)
+	check func(t *testing.T, r report.Report)
+}
+
+// liveNodes are what TestMemoryOfALiveRun examines.
+func liveNodes() []liveNode {
+	return []liveNode{
+		{"77000 goroutines", []string{"--leak=77000", "--leak-depth=3"}, nil, leaked(77000)},
+		{"4900 goroutines", []string{"--leak=4900", "--leak-depth=40"}, nil, leaked(4900)},
+		{"30 MB of brackets", []string{"--hostile-pods=30000000"}, nil, nil},
+		{"65000 maps", nil, crowd(crowdMaps), crowdFound},
+		{"100000 mounts", nil, crowd(crowdMounts), crowdFound},
+		{"80000 pods", []string{"--more-pods=80000"}, nil, leftOut(80_001)},
+		{"80000 pod directories", []string{"--more-pods=80000"}, podDirectories(80_000), leftOut(80_001)},
+	}
+}
+
+// TestMemoryOfALiveRun examines a node on which something is very large: what the kubelet answers, or what pods have made.
 func TestMemoryOfALiveRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a large kubelet")
 	}
-	for name, flags := range map[string][]string{
-		"77000 goroutines":  {"--leak=77000", "--leak-depth=3"},
-		"4900 goroutines":   {"--leak=4900", "--leak-depth=40"},
-		"30 MB of brackets": {"--hostile-pods=30000000"},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, n := range liveNodes() {
+		t.Run(n.name, func(t *testing.T) {
 			if !onNode(t) {
 				return
 			}
-			startKubelet(t, t.TempDir(), flags...)
-			cmd := command(t, "--out", t.TempDir())
+			root := t.TempDir()
+			startKubelet(t, root, n.flags...)
+			if n.make != nil {
+				n.make(t, root)
+			}
+			dir := t.TempDir()
+			cmd := command(t, "--out", dir)
+			peak := measured(t, cmd)
 			o := finish(t, cmd)
-			o.dir = cmd.Args[2]
+			o.dir = dir
 			r := o.report(t)
-			parent, child := peakMemory(cmd.ProcessState), r.Evidence.Collector.PeakBytes
+			parent, child := peak(), r.Evidence.Collector.PeakBytes
 			size, err := os.Stat(o.file(t, ".json"))
 			if err != nil {
 				t.Fatal(err)
@@ -45,31 +69,58 @@ func TestMemoryOfALiveRun(t *testing.T) {
 			if sum, most := parent+child, int64(liveMemory)+size.Size(); !raceEnabled && sum > most {
 				t.Errorf("%d and %d MiB at the peaks, want at most %d together, with what is said", parent>>20, child>>20, most>>20)
 			}
-			checkLive(t, name, r.Evidence, titles(r))
+			if n.check != nil {
+				n.check(t, r)
+			}
 		})
 	}
 }
 
-// checkLive wants that little memory did not cost the verdict.
-func checkLive(t *testing.T, name string, e forensics.Evidence, titles string) {
-	t.Helper()
-	if len(e.Dumps) == 0 {
-		t.Fatalf("no dump: %s", titles)
-	}
-	if name == "30 MB of brackets" {
-		return
-	}
-	leaked := 0
-	for _, d := range e.Dumps[:1] {
-		for _, g := range d.Goroutines {
+// leaked wants that little memory did not cost the verdict on goroutines that wait for a lock.
+func leaked(want int) func(t *testing.T, r report.Report) {
+	return func(t *testing.T, r report.Report) {
+		t.Helper()
+		if len(r.Evidence.Dumps) == 0 {
+			t.Fatalf("no dump: %s", titles(r))
+		}
+		leaked := 0
+		for _, g := range r.Evidence.Dumps[0].Goroutines {
 			if g.State == "sync.Mutex.Lock" {
 				leaked += g.Count
 			}
 		}
+		if leaked != want || !strings.Contains(titles(r), fmt.Sprintf("%d goroutines of kubelet", want)) {
+			t.Errorf("%d goroutines wait for a lock, want %d: %s", leaked, want, titles(r))
+		}
 	}
-	want, _ := strconv.Atoi(regexp.MustCompile(`^\d+`).FindString(name))
-	if leaked != want || !strings.Contains(titles, name+" of kubelet") {
-		t.Errorf("%d goroutines wait for a lock, want %d: %s", leaked, want, titles)
+}
+
+// leftOut wants to be told how many pods the kubelet lists, and those of them that have a directory.
+func leftOut(want int) func(t *testing.T, r report.Report) {
+	return func(t *testing.T, r report.Report) {
+		t.Helper()
+		told := ""
+		for _, s := range r.Evidence.Coverage {
+			if s.Source == forensics.SourceKubeletPods {
+				told = s.Detail
+			}
+		}
+		listed := map[string]bool{}
+		for _, p := range r.Evidence.Pods {
+			listed[p.UID] = true
+		}
+		if text := fmt.Sprintf("it lists %d pods; %d of which", want, want-len(listed)); !strings.Contains(told, text) {
+			t.Errorf("%d pods are kept, and it says %q; want %q", len(listed), told, text)
+		}
+		lost := 0
+		for _, d := range r.Evidence.PodDirs {
+			if !listed[d.UID] {
+				lost++
+			}
+		}
+		if lost > 1 { // a test may have one of its own
+			t.Errorf("of %d pods with a directory it is not known that the kubelet lists them", lost)
+		}
 	}
 }
 
@@ -77,7 +128,8 @@ func checkLive(t *testing.T, name string, e forensics.Evidence, titles string) {
 func benchmarkLiveMemory(b *testing.B) {
 	program(b, kubeletName)
 	measured := regexp.MustCompile(`live memory: parent (\d+) child (\d+) json (\d+) took (\S+)`)
-	for _, name := range []string{"77000_goroutines", "4900_goroutines", "30_MB_of_brackets"} {
+	for _, n := range liveNodes() {
+		name := strings.ReplaceAll(n.name, " ", "_")
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				exe, err := os.Executable()

@@ -34,6 +34,7 @@ const (
 
 	nodeTraffic  = "traffic"  // a process that keeps directories busy
 	nodeImpostor = "impostor" // a process that listens where the kubelet does
+	nodeCrowd    = "crowd"    // one that makes very much of something
 	nodeRefuse   = "refuse"   // one that becomes another, which some system calls are refused
 )
 
@@ -54,6 +55,8 @@ func nodeMain() {
 		os.Exit(refuseMain(os.Args[1:]))
 	case nodeTraffic:
 		os.Exit(trafficMain(os.Args[1:]))
+	case nodeCrowd:
+		os.Exit(crowdMain(os.Args[1:]))
 	case nodeImpostor:
 		impostorMain()
 	}

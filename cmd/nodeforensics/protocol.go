@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
@@ -35,8 +36,11 @@ type frame struct {
 	Error    string              `json:"error,omitempty"`
 }
 
-// rest is more goroutines of a dump of the last part. A large dump comes in pieces, so that neither process holds its JSON.
+// rest is more of the last part: pod directories, or goroutines of a dump. What is large comes in pieces, so that neither
+// process holds its JSON.
 type rest struct {
+	PodDirs []kubelet.PodDir `json:",omitempty"`
+
 	// Dump is its index among the dumps of the part, of which there are Of.
 	Dump, Of   int
 	Goroutines []stackdump.Goroutine
@@ -44,13 +48,24 @@ type rest struct {
 	Last, Truncated bool
 }
 
-// goroutinesAtOnce is how many goroutines of a dump stand in one frame.
-const goroutinesAtOnce = 256
+// How many goroutines of a dump, pods and pod directories stand in one frame.
+const (
+	goroutinesAtOnce = 256
+	podsAtOnce       = 1024
+)
 
-// frames are what hands over a part: itself with the beginning of its dumps, then the rest of them. A dump whose rest does
-// not arrive says that it is cut.
+// frames are what hands over a part: itself with the beginning of its lists, then the rest of them. A dump whose rest does
+// not arrive says that it is cut. What is said of pods, their coverage, comes with the last of them.
 func frames(part forensics.Evidence) iter.Seq[frame] {
 	return func(yield func(frame) bool) {
+		for len(part.Pods) > podsAtOnce { // pods are added to those that came before
+			if !yield(frame{Part: &forensics.Evidence{Pods: part.Pods[:podsAtOnce]}}) {
+				return
+			}
+			part.Pods = part.Pods[podsAtOnce:]
+		}
+		dirs := part.PodDirs
+		part.PodDirs = dirs[:min(len(dirs), podsAtOnce):min(len(dirs), podsAtOnce)]
 		whole := part.Dumps
 		part.Dumps = slices.Clone(whole)
 		for i := range whole {
@@ -61,10 +76,15 @@ func frames(part forensics.Evidence) iter.Seq[frame] {
 		if !yield(frame{Part: &part}) {
 			return
 		}
+		for from := podsAtOnce; from < len(dirs); from += podsAtOnce {
+			if !yield(frame{Rest: &rest{PodDirs: dirs[from:min(from+podsAtOnce, len(dirs))]}}) {
+				return
+			}
+		}
 		for i, d := range whole {
 			for from := goroutinesAtOnce; from < len(d.Goroutines); from += goroutinesAtOnce {
 				to := min(from+goroutinesAtOnce, len(d.Goroutines))
-				more := rest{i, len(whole), d.Goroutines[from:to], to == len(d.Goroutines), d.Truncated}
+				more := rest{nil, i, len(whole), d.Goroutines[from:to], to == len(d.Goroutines), d.Truncated}
 				if !yield(frame{Rest: &more}) {
 					return
 				}
@@ -73,8 +93,9 @@ func frames(part forensics.Evidence) iter.Seq[frame] {
 	}
 }
 
-// addTo adds the rest to the dumps that were merged before it.
+// addTo adds the rest to what was merged before it.
 func (r *rest) addTo(e *forensics.Evidence) {
+	e.PodDirs = append(e.PodDirs, r.PodDirs...)
 	at := len(e.Dumps) - r.Of + r.Dump
 	if r.Dump < 0 || r.Dump >= r.Of || at < 0 {
 		return
@@ -104,7 +125,7 @@ func (p stringPool) share(goroutines []stackdump.Goroutine) {
 	}
 }
 
-// share shares the strings of the goroutines in a frame.
+// share shares the strings of goroutines and pods in a frame.
 func (f frame) share(p stringPool) {
 	if f.Rest != nil {
 		p.share(f.Rest.Goroutines)
@@ -112,6 +133,12 @@ func (f frame) share(p stringPool) {
 	if f.Part != nil {
 		for i := range f.Part.Dumps {
 			p.share(f.Part.Dumps[i].Goroutines)
+		}
+		for i := range f.Part.Pods {
+			pod := &f.Part.Pods[i]
+			for _, s := range []*string{&pod.Namespace, &pod.Source, &pod.Phase, &pod.Kind, &pod.OwnerKind} {
+				p.one(s)
+			}
 		}
 	}
 }

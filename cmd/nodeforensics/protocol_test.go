@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
@@ -76,5 +78,38 @@ func TestRestWithoutADump(t *testing.T) {
 		if len(e.Dumps) > 0 {
 			t.Errorf("%+v made a dump", r)
 		}
+	}
+}
+
+// Pods and their directories come in pieces, too. Pods are added to those that other sources told of, directories are not.
+func TestPodsComeInPieces(t *testing.T) {
+	var part forensics.Evidence
+	for i := range 3*podsAtOnce + 1 {
+		part.Pods = append(part.Pods, kubelet.Pod{UID: strconv.Itoa(i), Source: "kubelet"})
+		part.PodDirs = append(part.PodDirs, kubelet.PodDir{UID: strconv.Itoa(i)})
+	}
+	part.Coverage = []forensics.Source{{Source: forensics.SourceKubeletPods, Status: forensics.SourceRead}}
+	before := forensics.Evidence{Pods: []kubelet.Pod{{UID: "x", Source: "cgroup"}}, PodDirs: []kubelet.PodDir{{UID: "old"}}}
+	want := forensics.NewEvidence()
+	want.Merge(before)
+	want.Merge(part)
+	if diff := cmp.Diff(want, handedOver(t, 1000, before, part)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	most := 0
+	for f := range frames(part) {
+		if f.Part != nil {
+			most = max(most, len(f.Part.Pods), len(f.Part.PodDirs))
+		}
+		if f.Rest != nil {
+			most = max(most, len(f.Rest.PodDirs))
+		}
+	}
+	if most != podsAtOnce {
+		t.Errorf("%d in one frame", most)
+	}
+	cut := handedOver(t, 3, before, part)
+	if ok, _ := cut.Saw(forensics.SourceKubeletPods); ok || len(cut.Pods) == 1 {
+		t.Errorf("a list of which %d pods arrived counts as read", len(cut.Pods))
 	}
 }

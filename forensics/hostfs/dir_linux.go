@@ -101,6 +101,15 @@ func (d *Dir) AppendUntil(ctx context.Context, buf []byte, rel string, limit int
 	return buf, d.error("read", rel, err)
 }
 
+// OpenFile opens a regular file; anything else is [ErrNotRegular] and stays unopened.
+func (d *Dir) OpenFile(rel string) (*File, error) {
+	fd, err := d.openFile(rel)
+	if err != nil {
+		return nil, d.error("open", rel, err)
+	}
+	return newFile(fd, path.Join(d.path, rel))
+}
+
 // Head is one read into the free part of buf, for files that the kernel writes in one piece, as /proc/PID/fdinfo/N. It
 // returns buf with what was read behind it.
 func (d *Dir) Head(buf []byte, rel string) ([]byte, error) {

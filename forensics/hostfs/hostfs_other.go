@@ -97,6 +97,9 @@ func (*Dir) AppendUntil(_ context.Context, buf []byte, rel string, _ int64) ([]b
 	return buf, unsupported("open", rel)
 }
 
+// OpenFile is not supported.
+func (*Dir) OpenFile(rel string) (*File, error) { return nil, unsupported("open", rel) }
+
 // Head is not supported.
 func (*Dir) Head(buf []byte, rel string) ([]byte, error) { return buf, unsupported("open", rel) }
 

@@ -86,12 +86,30 @@ func (c *Client) health(ctx context.Context, q question) Endpoint {
 // Pods asks the kubelet for its pods: the API first, and where that does not give them, the read-only port. The list is
 // what the kubelet believes. An empty one proves nothing: a pod that is being terminated is no longer in it. With an
 // endpoint that is not ok there may be some pods, those before the answer broke off.
+//
+// With KnownPod, of a list that is longer than a node's can be, those pods are left out of which nothing else is known, and
+// LeftOut counts them.
 func (c *Client) Pods(ctx context.Context) ([]Pod, Endpoint) {
-	pods := []Pod{}
-	q := c.mainAPI("/pods", maxListBody, func(r io.Reader) (err error) { pods, err = ParsePods(r); return err })
-	e := c.askEither(ctx, q, func() { pods = []Pod{} })
+	var pods []Pod
+	count := 0
+	want := func(p *Pod) bool {
+		count++
+		known := c.KnownPod == nil || p.Deleting != nil || c.KnownPod(p.UID) || p.MirrorUID != "" && c.KnownPod(p.MirrorUID)
+		if !known && count > maxExamples {
+			c.LeftOut++
+			return false
+		}
+		return true
+	}
+	reset := func() { pods, count, c.LeftOut = []Pod{}, 0, 0 }
+	reset()
+	q := c.mainAPI("/pods", maxListBody, func(r io.Reader) (err error) { pods, err = parsePods(r, want); return err })
+	e := c.askEither(ctx, q, reset)
 	return pods, e
 }
+
+// maxExamples is how many pods of a kubelet's list are kept of which nothing else is known. A node has 110 pods by default.
+const maxExamples = 2000
 
 // Metrics asks for /metrics, the API first and then the read-only port, and returns the series that show a kubelet in
 // trouble, its goroutines, start and version among them ([VersionFromMetrics]); see [ParseMetrics] for the keys.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -113,6 +114,40 @@ func TestPods(t *testing.T) {
 				t.Errorf("endpoint %+v; want %s, %s, %q", e, tc.status, tc.verified, tc.detail)
 			}
 		})
+	}
+}
+
+// TestManyPods keeps of a very long list what something else is known of, what is being deleted, and examples.
+func TestManyPods(t *testing.T) {
+	const deleting = maxExamples + 100
+	var list strings.Builder
+	list.WriteString(`{"kind":"PodList","items":[`)
+	for i := range 3 * maxExamples {
+		if i > 0 {
+			list.WriteString(",")
+		}
+		stamp := ""
+		if i == deleting {
+			stamp = `,"deletionTimestamp":"2026-11-22T10:00:00Z"`
+		}
+		fmt.Fprintf(&list, `{"metadata":{"uid":"%d","annotations":{"kubernetes.io/config.hash":"hash-%d"}%s}}`, i, i, stamp)
+	}
+	list.WriteString("]}")
+	known := []string{strconv.Itoa(2*maxExamples + 1), fmt.Sprint("hash-", 2*maxExamples+2)}
+	c := startKubelet(t, say(401, ""), say(200, list.String()), nil).client(t)
+	c.KnownPod = func(uid string) bool { return slices.Contains(known, uid) }
+	pods, e := c.Pods(t.Context())
+	if e.Status != "ok" || len(pods) != maxExamples+3 || c.LeftOut != 2*maxExamples-3 {
+		t.Fatalf("%d pods, %d left out, %+v", len(pods), c.LeftOut, e)
+	}
+	for i, want := range []int{deleting, 2*maxExamples + 1, 2*maxExamples + 2} {
+		if pods[maxExamples+i].UID != strconv.Itoa(want) {
+			t.Errorf("pod %s is kept; want %d", pods[maxExamples+i].UID, want)
+		}
+	}
+	c.KnownPod = nil
+	if pods, _ := c.Pods(t.Context()); len(pods) != 3*maxExamples || c.LeftOut != 0 {
+		t.Errorf("%d pods and %d left out where all are known", len(pods), c.LeftOut)
 	}
 }
 

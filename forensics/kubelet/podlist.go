@@ -94,7 +94,10 @@ func (o podObject) pod(source string) Pod {
 // ParsePods reads a PodList as the kubelet's /pods gives it, the List of "kubectl get pods -o json", or one Pod. Items of
 // other kinds are passed over. The list is decoded one pod at a time, so that memory does not grow with what is of
 // no interest. With an error come the pods before it.
-func ParsePods(r io.Reader) ([]Pod, error) {
+func ParsePods(r io.Reader) ([]Pod, error) { return parsePods(r, nil) }
+
+// parsePods is ParsePods of those pods that are wanted; nil wants all.
+func parsePods(r io.Reader, want func(*Pod) bool) ([]Pod, error) {
 	pods := []Pod{}
 	decoder := json.NewDecoder(&jsonlimit.Reader{R: r, Item: maxPodObject})
 	if err := expect(decoder, json.Delim('{')); err != nil {
@@ -110,7 +113,7 @@ func ParsePods(r io.Reader) ([]Pod, error) {
 		switch key {
 		case "items":
 			isList = true
-			pods, err = parseItems(decoder, pods)
+			pods, err = parseItems(decoder, want)
 		case "kind":
 			err = decoder.Decode(&single.Kind)
 		case "metadata":
@@ -139,7 +142,8 @@ func ParsePods(r io.Reader) ([]Pod, error) {
 }
 
 // parseItems reads the array of a list. An empty list is null from a kubelet that knows no pods.
-func parseItems(decoder *json.Decoder, pods []Pod) ([]Pod, error) {
+func parseItems(decoder *json.Decoder, want func(*Pod) bool) ([]Pod, error) {
+	pods := []Pod{}
 	start, err := decoder.Token()
 	if err != nil || start == nil {
 		return pods, err
@@ -147,16 +151,19 @@ func parseItems(decoder *json.Decoder, pods []Pod) ([]Pod, error) {
 	if start != json.Delim('[') {
 		return pods, fmt.Errorf("not an array but %.20q", fmt.Sprint(start))
 	}
-	for decoder.More() {
-		if len(pods) == maxPodsListed {
+	for n := 1; decoder.More(); n++ {
+		if n > maxPodsListed {
 			return pods, fmt.Errorf("more than %d pods", maxPodsListed)
 		}
 		var item podObject
 		if err := decoder.Decode(&item); err != nil && !isTypeError(err) {
-			return pods, fmt.Errorf("pod %d: %w", len(pods)+1, err)
+			return pods, fmt.Errorf("pod %d: %w", n, err)
 		}
-		if item.Kind == "" || item.Kind == "Pod" {
-			pods = append(pods, item.pod("kubelet"))
+		if item.Kind != "" && item.Kind != "Pod" {
+			continue
+		}
+		if pod := item.pod("kubelet"); want == nil || want(&pod) {
+			pods = append(pods, pod)
 		}
 	}
 	_, err = decoder.Token()

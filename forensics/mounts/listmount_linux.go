@@ -100,10 +100,10 @@ func (r *mountRequest) do(call uintptr, buf unsafe.Pointer, size int) (int, erro
 }
 
 // listMounts lists the mounts of a namespace, none if it has ended. One that is unmounted meanwhile is left out. When the
-// context ends, the list is cut (hostfs.ErrTruncated).
+// context ends, or there are more than maxForeign has room for, the list is cut (hostfs.ErrTruncated).
 func listMounts(ctx context.Context, namespace uint64) ([]Mount, error) {
 	const root = ^uint64(0) // LSMT_ROOT
-	mounts, last := []Mount{}, uint64(0)
+	mounts, last, size := []Mount{}, uint64(0), 0
 	ids, buf := make([]uint64, 512), make([]byte, 32<<10) // aligned, as all of that size
 	for {
 		r := mountRequest{mount: root, param: last, namespace: namespace}
@@ -120,7 +120,11 @@ func listMounts(ctx context.Context, namespace uint64) ([]Mount, error) {
 			}
 			r := mountRequest{mount: id, param: statMask, namespace: namespace}
 			if _, err := r.do(unix.SYS_STATMOUNT, unsafe.Pointer(&buf[0]), len(buf)); err == nil {
-				mounts = append(mounts, statMount(buf))
+				m := statMount(buf)
+				mounts = append(mounts, m)
+				if size += mountSize + len(m.Root) + len(m.MountPoint) + len(m.Source); size > maxForeign {
+					return mounts, fmt.Errorf("%w: too many mounts", hostfs.ErrTruncated)
+				}
 			}
 		}
 		last = ids[n-1]

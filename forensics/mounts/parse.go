@@ -7,6 +7,9 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"unsafe"
+
+	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // What can be wrong with a line.
@@ -30,7 +33,9 @@ var (
 // is what was read before an error of r. After 100 such lines further ones are only counted.
 func Parse(r io.Reader) ([]Mount, []error) {
 	p := parser{strings: interner{}, mounts: []Mount{}}
-	p.parse(r)
+	if err := p.parse(r); err != nil {
+		p.bad = append(p.bad, err)
+	}
 	return p.mounts, p.errors()
 }
 
@@ -41,23 +46,27 @@ const maxLineErrors = 100
 // be nil, as they repeat in other tables only.
 type parser struct {
 	strings interner
-	lines   lineCache
+	lines   *lineCache
 	mounts  []Mount
+	most    int // what the mounts may take, in bytes; 0 is no limit
+	size    int // what they take so far, beside what other tables have, too
 	bad     []error
 	dropped int // bad lines beyond maxLineErrors
 }
 
-func (p *parser) parse(r io.Reader) {
+// parse reads a table to its end, and returns why it did not get there. The table is cut with hostfs.ErrTruncated.
+func (p *parser) parse(r io.Reader) error {
 	lines := newLineReader(r)
 	for {
 		line, err := lines.next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return
+			return nil
 		case errors.Is(err, errTooLong):
 		case err != nil:
-			p.bad = append(p.bad, fmt.Errorf("mountinfo after line %d: %w", lines.number, err))
-			return
+			return fmt.Errorf("mountinfo after line %d: %w", lines.number, err)
+		case p.most > 0 && p.size > p.most:
+			return fmt.Errorf("mountinfo after line %d: %w: too many mounts", lines.number-1, hostfs.ErrTruncated)
 		case len(line) == 0:
 			continue
 		default:
@@ -77,7 +86,11 @@ func (p *parser) keep(m Mount) {
 		p.mounts = slices.Grow(p.mounts, max(64, len(p.mounts)))
 	}
 	p.mounts = append(p.mounts, m)
+	p.size += mountSize
 }
+
+// mountSize is what a mount takes beside its texts.
+const mountSize = int(unsafe.Sizeof(Mount{}))
 
 func (p *parser) reject(line int, err error) {
 	if len(p.bad) >= maxLineErrors {
@@ -112,10 +125,11 @@ func (p *parser) line(text []byte) (Mount, error) {
 	if err != nil {
 		return m, err
 	}
-	if known, ok := p.lines[string(text)]; ok {
+	if known := p.lines.get(text); known != nil {
 		m = *known
 	} else {
 		line := p.lines.key(text) // before escapes are undone in place
+		p.size += len(text)
 		if err = p.rest(&m, text); err != nil {
 			return m, err
 		}
@@ -150,22 +164,38 @@ func (p *parser) rest(m *Mount, text []byte) error {
 
 // A lineCache knows what lines mean by all but their ids: a new mount namespace begins as a copy of another, with nearly
 // the same table. A nil one keeps nothing.
-type lineCache map[string]*Mount
+type lineCache struct {
+	known map[string]*Mount
+	size  int // what is kept, in bytes
+}
 
-// maxLines bounds a lineCache.
-const maxLines = 1 << 14
+// maxLines bounds a lineCache, in bytes: there is one for each reader.
+const maxLines = 2 << 20
 
-func (c lineCache) key(text []byte) string {
-	if c == nil || len(c) >= maxLines {
+func (c *lineCache) get(text []byte) *Mount {
+	if c == nil {
+		return nil
+	}
+	return c.known[string(text)]
+}
+
+// key is what a line is to be kept by, "" if it is not.
+func (c *lineCache) key(text []byte) string {
+	if c == nil || c.size > maxLines {
 		return ""
 	}
 	return string(text)
 }
 
-func (c lineCache) keep(line string, m Mount) {
-	if line != "" {
-		c[line] = &m
+func (c *lineCache) keep(line string, m Mount) {
+	if line == "" {
+		return
 	}
+	if c.known == nil {
+		c.known = map[string]*Mount{}
+	}
+	c.known[line] = &m
+	c.size += 2*len(line) + mountSize
 }
 
 // optional parses the optional fields and returns what follows their end.
@@ -282,12 +312,18 @@ func octal(digits []byte) (byte, bool) {
 // several namespaces repeat nearly everything. A nil one keeps nothing.
 type interner map[string]string
 
+// maxInterner and maxInterned bound an interner: in number, and in bytes for each.
+const (
+	maxInterner = 1 << 13
+	maxInterned = 256
+)
+
 func (in interner) get(text []byte) string {
 	if s, ok := in[string(text)]; ok { // the compiler makes no string for this look-up
 		return s
 	}
 	s := string(text)
-	if in != nil {
+	if in != nil && len(s) <= maxInterned && len(in) < maxInterner {
 		in[s] = s
 	}
 	return s

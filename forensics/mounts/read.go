@@ -1,10 +1,11 @@
 package mounts
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"io"
 	"path"
 	"strconv"
 	"strings"
@@ -20,8 +21,12 @@ var ErrUnstable = errors.New("no two readings of the mount table agreed")
 const (
 	// maxReadings is how often a table is read at most.
 	maxReadings = 8
-	// maxTable bounds one table: 100,000 mounts, which is as many as fs.mount-max lets a namespace have.
+	// maxTable bounds the text of one table: 100,000 mounts, which is as many as fs.mount-max lets a namespace have.
 	maxTable = 32 << 20
+	// maxForeign bounds what is kept of the table of another namespace, in bytes: pods can fill theirs with mounts of paths as
+	// long as they like. It has room for 10,000 mounts of a kubelet, and for more where they are copies. Copies of the host's
+	// stand first in a new namespace.
+	maxForeign = 3 << 20
 
 	// The kernel writes each mount point by going up all mounts below it: the time for a stack of mounts grows with its
 	// square, and 60,000 take it half a minute (prepend_path in fs/d_path.c). Anybody with a user namespace can make one.
@@ -32,8 +37,8 @@ const (
 	hurriedTable   = 100 * time.Millisecond
 )
 
-// Read reads the mount table that a process sees; pid 0 is the calling process. It reads until two readings in a row
-// agree and then stops; see [ErrUnstable].
+// Read reads the mount table that a process sees; pid 0 is the calling process. Before Linux 5.8, it reads until two readings
+// in a row agree; see [ErrUnstable].
 //
 // The table may be incomplete with any error: lines that could not be understood are missing, and so is what lies
 // beyond 32 MiB or what the kernel had not written after some seconds (hostfs.ErrTruncated). Namespace and Root are absent where the kernel denies them, which is no error.
@@ -55,7 +60,7 @@ func Read(ctx context.Context, fsys *hostfs.FS, pid int) (Table, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tableTime)
 	defer cancel()
-	r := tableReader{proc: proc, limit: maxTable, strings: interner{}}
+	r := tableReader{proc: proc, limit: maxTable, single: holdsStill(proc)}
 	return r.read(ctx, pid)
 }
 
@@ -74,12 +79,13 @@ func self(proc *hostfs.Dir) (int, error) {
 // A tableReader reads one table after another.
 type tableReader struct {
 	proc    *hostfs.Dir
-	limit   int64 // of one table, in bytes
+	limit   int64  // of the text of one table, in bytes
+	own     uint64 // the namespace of which all is kept; all are if foreign is 0
+	foreign int    // what is kept of a table, in bytes
 	strings interner
-	lines   lineCache
-	mounts  []Mount   // what the next table is put into
-	again   bool      // use it for the one after that, too
-	buffers [2][]byte // for two readings that are compared
+	lines   *lineCache
+	mounts  []Mount // what the next table is put into
+	again   bool    // use it for the one after that, too
 	// single is set where one reading is enough: since Linux 5.8 (9f6c61f96f2d, "proc/mounts: add cursor") one that is made
 	// in several steps skips no mount when others come or go.
 	single bool
@@ -98,16 +104,18 @@ func holdsStill(proc *hostfs.Dir) bool {
 	return major > 5 || major == 5 && minor >= 8
 }
 
-// A reading is what makes up a table, read once.
+// A reading is a table, read once. Two of the same text have the same sum.
 type reading struct {
 	namespace uint64
 	root      string
-	text      []byte
-	cut       error // why text is not all of it
+	mounts    []Mount
+	sum       uint64
+	bad       []error // lines that were not understood
+	cut       error   // why it is not all of the table
 }
 
 func (a reading) equal(b reading) bool {
-	return a.namespace == b.namespace && a.root == b.root && bytes.Equal(a.text, b.text)
+	return a.namespace == b.namespace && a.root == b.root && a.sum == b.sum
 }
 
 func (r *tableReader) read(ctx context.Context, pid int) (Table, error) {
@@ -120,38 +128,34 @@ func (r *tableReader) read(ctx context.Context, pid int) (Table, error) {
 	defer func() { _ = process.Close() }()
 	var last reading
 	if r.single {
-		last, err = r.once(ctx, process, &r.buffers[0])
+		last, err = r.once(ctx, process)
 	} else {
-		last, err = stable(ctx, func(turn int) (reading, error) { return r.once(ctx, process, &r.buffers[turn%2]) })
+		last, err = stable(ctx, func() (reading, error) { return r.once(ctx, process) })
 	}
 	table.Namespace, table.Root = last.namespace, last.root
-	lines := bytes.Count(last.text, []byte{'\n'})
-	if cap(r.mounts) < lines {
-		r.mounts = make([]Mount, 0, lines)
+	if last.mounts != nil {
+		table.Mounts = last.mounts
 	}
-	p := parser{strings: r.strings, lines: r.lines, mounts: r.mounts[:0]}
-	p.parse(bytes.NewReader(last.text))
-	if r.mounts = nil; r.again {
-		r.mounts = p.mounts
+	if r.again {
+		r.mounts = last.mounts
 	}
-	table.Mounts = p.mounts
-	if err = errors.Join(append([]error{err, last.cut}, p.errors()...)...); err != nil {
+	if err = errors.Join(append([]error{err, last.cut}, last.bad...)...); err != nil {
 		return table, fmt.Errorf("mount table of process %d: %w", pid, err)
 	}
 	return table, nil
 }
 
 // stable takes readings until two in a row agree. It returns the last one that succeeded, with any error.
-func stable(ctx context.Context, read func(turn int) (reading, error)) (reading, error) {
-	last, err := read(0)
+func stable(ctx context.Context, read func() (reading, error)) (reading, error) {
+	last, err := read()
 	if err != nil || last.cut != nil {
 		return last, err
 	}
-	for turn := 1; turn < maxReadings; turn++ {
+	for range maxReadings - 1 {
 		if err := ctx.Err(); err != nil {
 			return last, errors.Join(ErrUnstable, err)
 		}
-		next, err := read(turn)
+		next, err := read()
 		if err != nil {
 			return last, errors.Join(ErrUnstable, err)
 		}
@@ -166,18 +170,57 @@ func stable(ctx context.Context, read func(turn int) (reading, error)) (reading,
 	return last, ErrUnstable
 }
 
-// once takes one reading. Its text is valid until the buffer is used again.
-func (r *tableReader) once(ctx context.Context, process *hostfs.Dir, buffer *[]byte) (reading, error) {
+// once takes one reading.
+func (r *tableReader) once(ctx context.Context, process *hostfs.Dir) (reading, error) {
 	var now reading
 	now.namespace, _ = namespaceOf(process)
 	now.root, _ = process.ReadLink("root")
-	text, err := process.AppendUntil(ctx, (*buffer)[:0], "mountinfo", r.limit)
-	*buffer = text
-	if errors.Is(err, hostfs.ErrTruncated) {
-		text, now.cut, err = text[:bytes.LastIndexByte(text, '\n')+1], err, nil
+	file, err := process.OpenFile("mountinfo")
+	if err != nil {
+		return now, err
 	}
-	now.text = text
+	defer func() { _ = file.Close() }()
+	p := parser{strings: r.strings, lines: r.lines, mounts: r.mounts[:0]}
+	r.mounts = nil
+	if p.strings == nil {
+		p.strings = interner{}
+	}
+	if now.namespace != r.own {
+		p.most = r.foreign
+	}
+	text := tableText{ctx: ctx, file: file, left: r.limit}
+	text.sum.SetSeed(tableSeed)
+	err = p.parse(&text)
+	now.mounts, now.bad, now.sum = p.mounts, p.errors(), text.sum.Sum64()
+	if errors.Is(err, hostfs.ErrTruncated) {
+		now.cut, err = err, nil
+	}
 	return now, err
+}
+
+// tableSeed makes sums of texts that can be compared. Nobody can make two tables of the same sum, not knowing it.
+var tableSeed = maphash.MakeSeed()
+
+// A tableText reads the text of a table within limits and sums it up.
+type tableText struct {
+	ctx  context.Context
+	file io.Reader
+	left int64
+	sum  maphash.Hash
+}
+
+// Read implements [io.Reader]. With the error hostfs.ErrTruncated, there is more.
+func (t *tableText) Read(p []byte) (int, error) {
+	if t.ctx.Err() != nil {
+		return 0, fmt.Errorf("%w: it takes too long", hostfs.ErrTruncated)
+	}
+	n, err := t.file.Read(p)
+	if int64(n) > t.left {
+		n, err = int(t.left), hostfs.ErrTruncated
+	}
+	t.left -= int64(n)
+	_, _ = t.sum.Write(p[:n]) // never fails
+	return n, err
 }
 
 // namespaceOf returns the inode number in the link ns/mnt of a process, "mnt:[4026531841]".

@@ -209,7 +209,7 @@ func TestReadTooLong(t *testing.T) {
 	for limit, want := range map[int]int{
 		3 * len(goodLine): 3, 3*len(goodLine) - 1: 2, 2*len(goodLine) + 1: 2, 2 * len(goodLine): 2, 1: 0,
 	} {
-		r := tableReader{proc: proc, limit: int64(limit), strings: interner{}}
+		r := tableReader{proc: proc, limit: int64(limit)}
 		got, err := r.read(t.Context(), 7)
 		if errors.Is(err, hostfs.ErrTruncated) != (want < 3) || want == 3 && err != nil {
 			t.Errorf("%d bytes: error = %v; want hostfs.ErrTruncated if something is missing", limit, err)
@@ -217,6 +217,29 @@ func TestReadTooLong(t *testing.T) {
 		if len(got.Mounts) != want || got.Namespace == 0 {
 			t.Errorf("%d bytes: %+v; want the %d whole lines", limit, got, want)
 		}
+	}
+}
+
+// TestReadForeign reads more mounts than are kept of another namespace, and all of them of the program's own.
+func TestReadForeign(t *testing.T) {
+	const lines = 20_000
+	var text strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&text, "%d 1 0:7 / /%s/%d rw - tmpfs none rw\n", i+2, strings.Repeat("x", 500), i)
+	}
+	proc, err := procTree(t, 7, text.String()).OpenDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = proc.Close() }()
+	r := tableReader{proc: proc, limit: maxTable, foreign: maxForeign}
+	got, err := r.read(t.Context(), 7)
+	if n := len(got.Mounts); !errors.Is(err, hostfs.ErrTruncated) || n < 1000 || n > maxForeign/500 || got.Mounts[n-1].ID != n+1 {
+		t.Errorf("%d mounts, %v; want the first ones, and hostfs.ErrTruncated", n, err)
+	}
+	r.own = got.Namespace
+	if got, err := r.read(t.Context(), 7); err != nil || len(got.Mounts) != lines {
+		t.Errorf("%d mounts of the program's own namespace, %v; want all", len(got.Mounts), err)
 	}
 }
 
@@ -237,22 +260,19 @@ func TestStable(t *testing.T) {
 		"out of time":             {[]string{"a"}, cancelled(t), "a", []error{context.Canceled, ErrUnstable}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var buffers [2][]byte
 			readings := 0
-			got, err := stable(tc.ctx, func(turn int) (reading, error) {
-				if turn != readings || turn >= len(tc.texts) {
-					t.Fatalf("reading %d with turn %d", readings, turn)
+			got, err := stable(tc.ctx, func() (reading, error) {
+				if readings >= len(tc.texts) {
+					t.Fatalf("reading %d", readings)
 				}
-				readings++
-				if tc.texts[turn] == "" {
+				text := tc.texts[readings]
+				if readings++; text == "" {
 					return reading{}, gone
 				}
-				buffer := &buffers[turn%2]
-				*buffer = append((*buffer)[:0], tc.texts[turn]...)
-				return reading{text: *buffer}, nil
+				return reading{root: text, sum: uint64(text[0])}, nil
 			})
-			if string(got.text) != tc.want || readings != len(tc.texts) {
-				t.Errorf("%q after %d readings; want %q after %d", got.text, readings, tc.want, len(tc.texts))
+			if got.root != tc.want || readings != len(tc.texts) {
+				t.Errorf("%q after %d readings; want %q after %d", got.root, readings, tc.want, len(tc.texts))
 			}
 			for _, want := range tc.errs {
 				if !errors.Is(err, want) {
@@ -264,8 +284,8 @@ func TestStable(t *testing.T) {
 			}
 		})
 	}
-	base := reading{namespace: 1, root: "/", text: []byte("a")}
-	for _, other := range []reading{{2, "/", []byte("a"), nil}, {1, "/x", []byte("a"), nil}, {1, "/", []byte("b"), nil}} {
+	base := reading{namespace: 1, root: "/", sum: 1}
+	for _, other := range []reading{{namespace: 2, root: "/", sum: 1}, {namespace: 1, root: "/x", sum: 1}, {namespace: 1, root: "/", sum: 2}} {
 		if base.equal(other) {
 			t.Errorf("%+v equals %+v", base, other)
 		}

@@ -102,7 +102,8 @@ type scanner struct {
 	queued      []Queued
 	members     map[uint64][]int // by mount namespace, some of its processes
 	denied      []int            // processes that may not be looked at
-	maps        []byte           // the buffer for maps; nil while a read that did not come back has it
+	maps        *mappings        // nil while a read that did not come back has it
+	mapNames    int              // what the names take that only maps have
 	processes   int
 	descriptors int
 }
@@ -197,7 +198,7 @@ func (s *scanner) path(kind uint8, text string) {
 // isTooLong says that a path has more than the 4,095 bytes that the kernel tells in a link.
 func isTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
 
-// tooLong stands for such a path of a descriptor, of which the mount is told all the same.
+// tooLong stands for such a path of a descriptor or mapped file, of which the mount is told all the same.
 const tooLong = "/(a path of more than 4,095 bytes)"
 
 // name understands the text of a link, once for each text.
