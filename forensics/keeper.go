@@ -60,6 +60,31 @@ func (k *keeper) wants(h *procs.Holder) bool {
 	return h.Detached || k.want.ids[h.MountID] || k.want.devices[h.Device]
 }
 
+// matters says whether the holders of a mount in this program's own namespace can be wanted. What is wanted on the way is in
+// other namespaces than the host's.
+func (k *keeper) matters(id int, device string) bool {
+	_, ofHost := k.model.host.ByID(id)
+	return !ofHost || k.want.ids[id] || k.want.devices[device]
+}
+
+// explains says whether something that was found keeps each of some mounts busy, of which there is one at least.
+func (k *keeper) explains(ids []int) bool {
+	busy := map[int]bool{}
+	for _, h := range k.held.Holders {
+		busy[h.MountID] = true
+	}
+	for _, t := range k.model.evidence.Threads {
+		busy[t.MountID] = busy[t.MountID] || !t.Gone
+	}
+	for _, u := range k.held.Kernel {
+		busy[u.MountID] = busy[u.MountID] || u.Blocks
+	}
+	for _, c := range k.held.Copies { // only those that are used
+		busy[c.Of] = true
+	}
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id int) bool { return !busy[id] })
+}
+
 // known remembers what sorts of file systems there are.
 func (k *keeper) known(t *mounts.Table) {
 	for _, m := range t.Mounts {

@@ -40,16 +40,16 @@ func (s *scanner) takeMaps(p *subject, text []byte, err error) {
 	} else {
 		s.trouble("memory maps", err)
 	}
-	s.addMaps(text)
+	s.addMaps(p.ns, text)
 	s.maps = text[:0]
 }
 
-// addMaps notes each file of /proc/PID/maps once (proc_pid_maps(5)):
+// addMaps notes each file of /proc/PID/maps of a process in some mount namespace once (proc_pid_maps(5)):
 //
 //	00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/dbus-daemon
 //
 // Lines without an inode are no files. A newline in a path is shown as "\012", so that a line is a line.
-func (s *scanner) addMaps(text []byte) {
+func (s *scanner) addMaps(ns uint64, text []byte) {
 	first := len(s.holds)
 	var last []byte
 	for len(text) > 0 {
@@ -64,8 +64,9 @@ func (s *scanner) addMaps(text []byte) {
 			continue
 		}
 		last = path
-		if at := s.name(unescapeNewline(path)); !at.internal {
-			s.holds = append(s.holds, hold{at: at, kind: atMap, fd: -1, device: s.device(device)})
+		at, on := s.name(unescapeNewline(path)), s.device(device)
+		if !at.internal && !s.leavesOut(ns, at, atMap, on) {
+			s.holds = append(s.holds, hold{at: at, kind: atMap, fd: -1, device: on})
 		}
 	}
 	files := s.holds[first:]

@@ -36,6 +36,10 @@ type boundSockets struct {
 	names map[uint64]string // by inode
 }
 
+func newBoundSockets(fsys *hostfs.FS) *boundSockets {
+	return &boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}}
+}
+
 // in reads those of the namespace that a process, or thread, is in, once for each namespace.
 func (b *boundSockets) in(p *subject) error {
 	b.mu.Lock()
@@ -76,7 +80,6 @@ func (b *boundSockets) hold(found []*holdings) (inodes []uint64) {
 			}
 			p.holds = append(p.holds, hold{at: known[name], kind: atSocket, fd: s.fd, byPath: true})
 		}
-		p.sockets = nil
 	}
 	return inodes
 }
