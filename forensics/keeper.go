@@ -26,14 +26,18 @@ type keeper struct {
 	locals  map[string]bool         // by superblock, as far as asked for
 	nested  nested
 	copies  *mounts.Copies
+	leaks   *mounts.Leaks
 	through map[uint64]int // of namespaces with leaks: a process that is in it
 	strange int            // leaks that are on no directory of the host
+
+	listApart func(t *mounts.Table, most int) []mounts.Mount
 }
 
 func newKeeper(e *Evidence, w wanted) *keeper {
 	k := &keeper{
 		want: w, model: NewModel(e), count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
 		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
+		leaks: mounts.NewLeaks(&e.Mounts),
 		held: &Held{
 			Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
 			Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
@@ -42,6 +46,7 @@ func newKeeper(e *Evidence, w wanted) *keeper {
 	}
 	k.known(&e.Mounts)
 	k.look(&e.Mounts)
+	k.listApart = mounts.Apart(&e.Mounts, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	return k
 }
@@ -176,7 +181,7 @@ func (k *keeper) table(t mounts.Table) {
 	if kubelet != nil && kubelet.MountNS == t.Namespace {
 		return // that is where the kubelet mounts
 	}
-	for _, l := range mounts.Leaked(host, &t, podPath.MatchString) {
+	for _, l := range k.leaks.In(&t, podPath.MatchString) {
 		k.leaked(&t, l)
 	}
 }
@@ -200,8 +205,7 @@ func (k *keeper) apart(t *mounts.Table) {
 	if !k.want.asks {
 		return
 	}
-	list := mounts.Apart(&k.model.evidence.Mounts, t, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
-	for _, m := range list[:min(len(list), maxLeaked-len(k.held.Apart))] {
+	for _, m := range k.listApart(t, maxLeaked-len(k.held.Apart)) {
 		k.held.Apart = append(k.held.Apart, LeakedMount{Namespace: t.Namespace, Mount: m})
 	}
 }

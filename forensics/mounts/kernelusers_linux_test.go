@@ -310,7 +310,7 @@ func TestLeaked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.m.ID = 20
-			got := mounts.Leaked(&host, &mounts.Table{Mounts: append(slices.Clone(other), c.m)}, inHost)
+			got := mounts.NewLeaks(&host).In(&mounts.Table{Mounts: append(slices.Clone(other), c.m)}, inHost)
 			if (len(got) == 1) != c.want || c.want && got[0].On != c.on {
 				t.Fatalf("leaked %+v, want %v on %q", got, c.want, c.on)
 			}

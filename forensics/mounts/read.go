@@ -55,7 +55,7 @@ func Read(ctx context.Context, fsys *hostfs.FS, pid int) (Table, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tableTime)
 	defer cancel()
-	r := tableReader{proc: proc, limit: maxTable, strings: interner{}}
+	r := tableReader{proc: proc, limit: maxTable, strings: interner{}, single: holdsStill(proc)}
 	return r.read(ctx, pid)
 }
 
