@@ -137,7 +137,8 @@ func (k *keeper) foundCopies() {
 
 // kernel finds what in the kernel uses the mounts that are wanted.
 func (k *keeper) kernel(ctx context.Context, fsys *hostfs.FS, result *procs.HoldersResult) []error {
-	list, errs := mounts.KernelHolders(ctx, fsys, &k.model.evidence.Mounts, k.want.mount)
+	own, _ := fsys.ReadLink("/proc/" + strconv.Itoa(selfPID()) + "/ns/net")
+	list, errs := mounts.KernelHolders(ctx, fsys, &k.model.evidence.Mounts, k.want.mount, result.Bound[own])
 	sockets := map[uint64]bool{}
 	for _, inode := range result.Sockets {
 		sockets[inode] = true

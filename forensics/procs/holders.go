@@ -141,6 +141,8 @@ type HoldersResult struct {
 	Queued []Queued
 	// Sockets are the inode numbers of the bound sockets that processes have open, whichever Keep has kept.
 	Sockets []uint64
+	// Bound are the bound sockets of the network namespaces that processes with sockets are in, by the text of the link ns/net.
+	Bound map[string][]mounts.BoundSocket
 	// Processes and Descriptors count what was looked at.
 	Processes, Descriptors int
 	// Problems say what could not be read, one error for each sort of trouble.
@@ -204,7 +206,7 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		problems.add("processes not read", ctx.Err())
 	}
 	sorting.Stable(r.found, func(a, b *holdings) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid)) })
-	result.Sockets = append(result.Sockets, bound.hold(r.found)...)
+	result.Sockets, result.Bound = append(result.Sockets, bound.hold(r.found)...), bound.lists
 	if opt.Queues {
 		result.sockets = socketsIn(r.found)
 	}

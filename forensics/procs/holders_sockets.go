@@ -34,10 +34,11 @@ type boundSockets struct {
 	mu    sync.Mutex
 	seen  map[string]bool
 	names map[uint64]string // by inode
+	lists map[string][]mounts.BoundSocket
 }
 
 func newBoundSockets(fsys *hostfs.FS) *boundSockets {
-	return &boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}}
+	return &boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}, lists: map[string][]mounts.BoundSocket{}}
 }
 
 // in reads those of the namespace that a process, or thread, is in, once for each namespace.
@@ -54,6 +55,8 @@ func (b *boundSockets) in(p *subject) error {
 	defer b.mu.Unlock()
 	if err != nil {
 		delete(b.seen, p.net) // another process may show it
+	} else {
+		b.lists[p.net] = append([]mounts.BoundSocket{}, list...) // not nil
 	}
 	for _, s := range list {
 		b.names[s.Inode] = s.Name
