@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -102,10 +103,11 @@ func (w wanted) mount(m *mounts.Mount) bool { return w.ids[m.ID] || w.devices[m.
 
 // held finds what keeps the mounts in use that are wanted.
 func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, error) {
+	asked := slices.Collect(maps.Keys(w.ids)) // more will be wanted on the way
 	k := newKeeper(e, w)
 	held := k.held
 	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
-		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Table: k.table, Queues: w.asks,
+		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Mounts: k.matters, Table: k.table, Queues: w.asks,
 	})
 	if err != nil {
 		return Evidence{}, err
@@ -127,7 +129,6 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		c.owners(ctx, held.Leaked, k.through)
 	}
 	held.Namespaces = result.Namespaces
-	held.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
 	held.Servers = k.servers(c.fs, result.FUSE, listed && !has(fs.ErrPermission))
 	k.addAll(result.Holders)
 	k.nested.forgive(held)
@@ -136,6 +137,12 @@ func (c *collector) held(ctx context.Context, e *Evidence, w wanted) (Evidence, 
 		held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
 	}
 	errs := append(result.Problems, k.kernel(ctx, c.fs, &result)...)
+	if w.asks && !k.explains(asked) {
+		if err := result.AskQueues(ctx, c.fs); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	held.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
 	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f procs.DeletedFile) bool {
 		return !f.Written && k.model.DiskOf(f.Device) != f.Device
 	})

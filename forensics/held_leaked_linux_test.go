@@ -39,7 +39,7 @@ func TestMountedMeanwhileIsNotLeaked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := mounts.Leaked(&before, &after, func(p string) bool { return p == point })
+	list := mounts.NewLeaks(&before).In(&after, func(p string) bool { return p == point })
 	at := slices.IndexFunc(list, func(l mounts.Leak) bool { return l.Mount.MountPoint == point })
 	if at < 0 {
 		t.Fatal("the volume is not among those that the first table lacks")

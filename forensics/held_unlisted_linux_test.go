@@ -106,6 +106,25 @@ func TestHeldInQueue(t *testing.T) {
 		t.Errorf("unseen %q, want %q", e.Held.Unseen, want)
 	}
 	stillBusy(t, dir)
+
+	// Where something else explains that, the sockets are not asked: unless a second mount is busy without a reason.
+	explained := t.TempDir()
+	mountFor(t, "tmpfs", explained, "tmpfs", 0, "")
+	cwd := exec.Command("sleep", "1000")
+	cwd.Dir = explained
+	startUntilEnd(t, cwd)
+	for _, tt := range []struct {
+		queries []string
+		asked   bool
+	}{{[]string{explained}, false}, {[]string{explained, dir}, true}} {
+		e, err := forensics.CollectHolders(t.Context(), forensics.Options{}, tt.queries...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(e.Held.Unseen, want) != tt.asked {
+			t.Errorf("%q: unseen %q, want %q there: %v", tt.queries, e.Held.Unseen, want, tt.asked)
+		}
+	}
 }
 
 // TestHeldByEnding kills a process that has a file open, whose server does not answer: no descriptor is left to be seen.

@@ -28,14 +28,18 @@ type keeper struct {
 	locals    map[string]bool         // by superblock, as far as asked for
 	nested    nested
 	copies    *mounts.Copies
+	leaks     *mounts.Leaks
 	through   map[uint64]int // of namespaces with leaks: a process that is in it
 	strange   int            // leaks that are on no directory of the host
+
+	listApart func(t *mounts.Table, most int) []mounts.Mount
 }
 
 func newKeeper(e *Evidence, w wanted) *keeper {
 	k := &keeper{
 		want: w, model: NewModel(e), count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
 		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
+		leaks: mounts.NewLeaks(&e.Mounts),
 		held: &Held{
 			Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []FUSEServer{}, Leaked: []LeakedMount{},
 			Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []PinnedNamespace{}, Users: []User{},
@@ -44,6 +48,7 @@ func newKeeper(e *Evidence, w wanted) *keeper {
 	}
 	k.known(&e.Mounts)
 	k.look(&e.Mounts)
+	k.listApart = mounts.Apart(&e.Mounts, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	return k
 }
@@ -60,6 +65,31 @@ func (k *keeper) keep(h *procs.Holder) bool {
 // wants says whether a holder is to be listed, and not only looked at for the space that its deleted file takes.
 func (k *keeper) wants(h *procs.Holder) bool {
 	return h.Detached || k.want.ids[h.MountID] || k.want.devices[h.Device]
+}
+
+// matters says whether the holders of a mount in this program's own namespace can be wanted. What is wanted on the way is in
+// other namespaces than the host's.
+func (k *keeper) matters(id int, device string) bool {
+	_, ofHost := k.model.host.ByID(id)
+	return !ofHost || k.want.ids[id] || k.want.devices[device]
+}
+
+// explains says whether something that was found keeps each of some mounts busy, of which there is one at least.
+func (k *keeper) explains(ids []int) bool {
+	busy := map[int]bool{}
+	for _, h := range k.held.Holders {
+		busy[h.MountID] = true
+	}
+	for _, t := range k.model.evidence.Threads {
+		busy[t.MountID] = busy[t.MountID] || !t.Gone
+	}
+	for _, u := range k.held.Kernel {
+		busy[u.MountID] = busy[u.MountID] || u.Blocks
+	}
+	for _, c := range k.held.Copies { // only those that are used
+		busy[c.Of] = true
+	}
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id int) bool { return !busy[id] })
 }
 
 // known remembers what sorts of file systems there are.
@@ -110,7 +140,8 @@ func (k *keeper) foundCopies() {
 
 // kernel finds what in the kernel uses the mounts that are wanted.
 func (k *keeper) kernel(ctx context.Context, fsys *hostfs.FS, result *procs.HoldersResult) []error {
-	list, errs := mounts.KernelHolders(ctx, fsys, &k.model.evidence.Mounts, k.want.mount)
+	own, _ := fsys.ReadLink("/proc/" + strconv.Itoa(selfPID()) + "/ns/net")
+	list, errs := mounts.KernelHolders(ctx, fsys, &k.model.evidence.Mounts, k.want.mount, result.Bound[own])
 	sockets := map[uint64]bool{}
 	for _, inode := range result.Sockets {
 		sockets[inode] = true
@@ -154,7 +185,7 @@ func (k *keeper) table(t mounts.Table) {
 	if kubelet != nil && kubelet.MountNS == t.Namespace {
 		return // that is where the kubelet mounts
 	}
-	for _, l := range mounts.Leaked(host, &t, podPath.MatchString) {
+	for _, l := range k.leaks.In(&t, podPath.MatchString) {
 		k.leaked(&t, l)
 	}
 }
@@ -178,8 +209,7 @@ func (k *keeper) apart(t *mounts.Table) {
 	if !k.want.asks {
 		return
 	}
-	list := mounts.Apart(&k.model.evidence.Mounts, t, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
-	for _, m := range list[:min(len(list), maxLeaked-len(k.held.Apart))] {
+	for _, m := range k.listApart(t, maxLeaked-len(k.held.Apart)) {
 		k.held.Apart = append(k.held.Apart, LeakedMount{Namespace: t.Namespace, Mount: m})
 	}
 }

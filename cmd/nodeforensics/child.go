@@ -29,8 +29,10 @@ func childMain(in io.Reader, stdout io.Writer) int {
 		out.write(frame{Error: "no order: " + err.Error(), Done: true})
 		return exitFailed
 	}
-	if len(o.Holders) == 0 { // for those, somebody waits, and it is over at once
+	if len(o.Holders) == 0 {
 		lowerPriority()
+	} else { // somebody waits for those, and it is over at once
+		limitMemory(nodeMemory, holdersGC)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
 	defer cancel()

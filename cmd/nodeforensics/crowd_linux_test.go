@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -69,7 +70,7 @@ func crowd(of string) func(t *testing.T, root string) {
 // crowdVolume mounts the volume of a new pod.
 func crowdVolume(t *testing.T, root string) string {
 	t.Helper()
-	dir := volume{plugin: "kubernetes.io~empty-dir", name: "crowd"}.path(root, newUID())
+	dir := volume{plugin: "kubernetes.io~empty-dir", name: "crowd"}.path(root, testfuse.NewUID())
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,9 @@ const (
 
 // By how many percent the heap may grow before it is collected.
 const (
-	nodeGC = 50
-	readGC = 100
+	nodeGC    = 50
+	holdersGC = 200 // up to the limit: collecting was a tenth of the time
+	readGC    = 100
 )
 
 // limitMemory makes this process small rather than fast, unless the environment says how large it may be.

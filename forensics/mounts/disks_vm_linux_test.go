@@ -36,7 +36,7 @@ func TestOnRealDisks(t *testing.T) {
 	m.setUp()
 	m.want(mounts.FaultNone, "", "")
 
-	users, errs := mounts.KernelHolders(t.Context(), m.fsys, m.table(), nil)
+	users, errs := mounts.KernelHolders(t.Context(), m.fsys, m.table(), nil, nil)
 	if len(errs) > 0 {
 		t.Error(errs)
 	}

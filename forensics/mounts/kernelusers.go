@@ -69,8 +69,10 @@ const KernelBlind = "not visible from outside the kernel: files that a passed-on
 // The kernel tells files there by their path, and nothing confirms it: a file on a mount that was covered or detached since,
 // or in a container, may seem to be on another one. Not every file system can have swap space: swapon(2) answers EINVAL on
 // tmpfs, overlay and FUSE.
-func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mount) bool) ([]KernelUser, []error) {
-	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, found: []KernelUser{}}
+//
+// bound are the sockets of this program's network namespace, if somebody has read them already; otherwise it is nil.
+func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mount) bool, bound []BoundSocket) ([]KernelUser, []error) {
+	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, bound: bound, found: []KernelUser{}}
 	u.mounts()
 	u.overlays()
 	u.registered()
@@ -92,6 +94,7 @@ type users struct {
 	table *Table
 	index *Index
 	want  func(*Mount) bool
+	bound []BoundSocket
 	found []KernelUser
 	errs  []error
 }
@@ -253,7 +256,10 @@ func (u *users) exports() error {
 
 // sockets finds those that are bound in the network namespace of the reader.
 func (u *users) sockets() error {
-	sockets, err := ReadBoundSockets(u.fsys, "/proc/net/unix")
+	sockets, err := u.bound, error(nil)
+	if sockets == nil {
+		sockets, err = ReadBoundSockets(u.fsys, "/proc/net/unix")
+	}
 	for _, s := range sockets {
 		u.path(s.Name, KernelUser{Use: UseSocket, What: s.Name, Socket: s.Inode, Blocks: true, Detail: fmt.Sprintf("socket:[%d]", s.Inode)})
 	}

@@ -126,7 +126,7 @@ func TestKernelHolders(t *testing.T) {
 			}
 			at := table.Index().At(dir)
 			at = at[len(at)-1:]
-			list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == at[0].ID })
+			list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == at[0].ID }, nil)
 			if len(errs) > 0 {
 				t.Error(errs)
 			}
@@ -175,7 +175,7 @@ func TestLoopInUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := table.Index().At(dir)[0].ID
-			list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == id })
+			list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == id }, nil)
 			if len(errs) > 0 || len(list) != 1 || list[0].Use != mounts.UseLoop || !slices.Equal(list[0].UsedBy, []string{to}) {
 				t.Errorf("users %+v, %v; want a loop device that %s uses", list, errs, to)
 			}
@@ -254,7 +254,7 @@ func TestKernelHoldersOfFiles(t *testing.T) {
 		{ID: 1, Device: "254:0", MountPoint: "/", Class: mounts.ClassBlock},
 		{ID: 2, ParentID: 1, Device: "8:1", MountPoint: "/data", Class: mounts.ClassBlock},
 	}}
-	list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == 2 })
+	list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == 2 }, nil)
 	if len(errs) > 0 {
 		t.Error(errs)
 	}
@@ -310,7 +310,7 @@ func TestLeaked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.m.ID = 20
-			got := mounts.Leaked(&host, &mounts.Table{Mounts: append(slices.Clone(other), c.m)}, inHost)
+			got := mounts.NewLeaks(&host).In(&mounts.Table{Mounts: append(slices.Clone(other), c.m)}, inHost)
 			if (len(got) == 1) != c.want || c.want && got[0].On != c.on {
 				t.Fatalf("leaked %+v, want %v on %q", got, c.want, c.on)
 			}

@@ -14,7 +14,26 @@ type Leak struct {
 	On string
 }
 
-// Leaked lists the mounts of another namespace that are gone from the host's, in the order of the table: file systems
+// Leaks finds what other namespaces have of a host's mounts that the host has no more. See [NewLeaks].
+type Leaks struct {
+	devices map[string]bool  // of the host's mounts
+	roots   map[place]string // superblock and root of those: a mount point of the host
+}
+
+// NewLeaks remembers what the host has, for the tables of all other namespaces.
+func NewLeaks(host *Table) *Leaks {
+	l := &Leaks{devices: map[string]bool{}, roots: make(map[place]string, len(host.Mounts))}
+	for i := range host.Mounts {
+		m := &host.Mounts[i]
+		l.devices[m.Device] = true
+		if at := (place{m.Device, m.Root}); l.roots[at] == "" {
+			l.roots[at] = m.MountPoint
+		}
+	}
+	return l
+}
+
+// In lists the mounts of another namespace that are gone from the host's, in the order of the table: file systems
 // that somebody mounted for the host, not those that a container has for itself. Unmounting on the host does not reach
 // them, and their disk or server stays in use as long as that namespace lives.
 //
@@ -23,26 +42,23 @@ type Leak struct {
 // mount of the host's lies on the same directory of the same file system. The path in the other namespace says nothing,
 // since a container can make any. Network, FUSE and block file systems are reported wherever they are mounted, if the host has
 // no mount of their superblock at all.
-func Leaked(host, other *Table, inHost func(path string) bool) []Leak {
-	devices, roots := map[string]bool{}, map[string]bool{}
-	for i := range host.Mounts {
-		m := &host.Mounts[i]
-		devices[m.Device] = true
-		roots[m.Device+" "+m.Root] = true
-	}
-	on := newDirectories(host, other)
+func (l *Leaks) In(other *Table, inHost func(path string) bool) []Leak {
+	on := directories{host: l.roots}
 	found := []Leak{}
 	for i := range other.Mounts {
 		m := &other.Mounts[i]
-		if roots[m.Device+" "+trimRoot(m.Root)] {
+		if _, has := l.roots[place{m.Device, trimRoot(m.Root)}]; has {
 			continue
+		}
+		if on.mounts == nil { // a copy of the host's table has none
+			on.mounts = mountsByID(other)
 		}
 		remote := m.Class == ClassNetwork || m.Class == ClassFUSE || m.Class == ClassBlock
 		dir := on.of(m)
 		switch {
 		case dir != "" && inHost != nil && inHost(dir):
 			found = append(found, Leak{*m, dir})
-		case remote && !devices[m.Device]:
+		case remote && !l.devices[m.Device]:
 			found = append(found, Leak{*m, dir})
 		}
 	}
@@ -62,22 +78,8 @@ const maxDepth = 64
 
 // directories finds out where the directories of another namespace are on the host.
 type directories struct {
-	host   map[string]string // by superblock and root: a mount point of the host
-	mounts map[int]*Mount    // of the other namespace
-}
-
-func newDirectories(host, other *Table) directories {
-	d := directories{map[string]string{}, map[int]*Mount{}}
-	for i := range host.Mounts {
-		m := &host.Mounts[i]
-		if _, known := d.host[m.Device+" "+m.Root]; !known {
-			d.host[m.Device+" "+m.Root] = m.MountPoint
-		}
-	}
-	for i := range other.Mounts {
-		d.mounts[other.Mounts[i].ID] = &other.Mounts[i]
-	}
-	return d
+	host   map[place]string // by superblock and root: a mount point of the host
+	mounts map[int]*Mount   // of the other namespace
 }
 
 // of returns where the directory under a mount is on the host, "" if the host does not show it. The same directory of the
@@ -93,7 +95,7 @@ func (d directories) of(m *Mount) string {
 	}
 	below = path.Join(parent.Root, below)
 	for root := below; ; root = path.Dir(root) {
-		if point, ok := d.host[parent.Device+" "+root]; ok {
+		if point, ok := d.host[place{parent.Device, root}]; ok {
 			return path.Join(point, strings.TrimPrefix(below, strings.TrimSuffix(root, "/")))
 		}
 		if root == "/" {
@@ -102,22 +104,29 @@ func (d directories) of(m *Mount) string {
 	}
 }
 
-// Apart lists the mounts of another namespace that show the same directory of the same file system as a mount of the host
-// for which want is true. Those among them that are no [Copy] stay when that is unmounted.
-func Apart(host, other *Table, want func(*Mount) bool) []Mount {
-	wanted := map[string]bool{}
+// Apart returns a function that lists the mounts of another namespace that show the same directory of the same file system as
+// a mount of the host for which want is true, as many as are asked for at most. Those among them that are no [Copy] stay when
+// that is unmounted.
+func Apart(host *Table, want func(*Mount) bool) func(other *Table, most int) []Mount {
+	wanted, devices := map[place]bool{}, map[string]bool{}
 	for i := range host.Mounts {
 		if m := &host.Mounts[i]; want(m) {
-			wanted[m.Device+" "+trimRoot(m.Root)] = true
+			wanted[place{m.Device, trimRoot(m.Root)}] = true
+			devices[m.Device] = true
 		}
 	}
-	found := []Mount{}
-	for _, m := range other.Mounts {
-		if wanted[m.Device+" "+trimRoot(m.Root)] {
-			found = append(found, m)
+	return func(other *Table, most int) []Mount {
+		found := []Mount{}
+		for i := range other.Mounts {
+			if len(found) >= most {
+				break
+			}
+			if m := &other.Mounts[i]; devices[m.Device] && wanted[place{m.Device, trimRoot(m.Root)}] {
+				found = append(found, *m)
+			}
 		}
+		return found
 	}
-	return found
 }
 
 // trimRoot takes off the mark of a directory that was removed: the copy and the original show it at different times.

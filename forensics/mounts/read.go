@@ -41,7 +41,8 @@ const (
 // in a row agree; see [ErrUnstable].
 //
 // The table may be incomplete with any error: lines that could not be understood are missing, and so is what lies
-// beyond 32 MiB or what the kernel had not written after some seconds (hostfs.ErrTruncated). Namespace and Root are absent where the kernel denies them, which is no error.
+// beyond 32 MiB or what the kernel had not written after some seconds (hostfs.ErrTruncated). Namespace and Root are absent where
+// the kernel denies them, which is no error.
 // fs.ErrNotExist and syscall.ESRCH mean that there is no such process, syscall.EINVAL that it is a zombie.
 //
 // Only /proc is read. The kernel asks no file server for this, but may wait for a lock of a file system that is in

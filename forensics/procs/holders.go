@@ -115,7 +115,12 @@ type HoldersOptions struct {
 	// processes have been read, and then those of [mounts.Uninhabited], which have no PID. [Holders] itself does not keep
 	// them: the mounts are valid until the function returns.
 	Table func(mounts.Table)
-	// Queues asks each socket for the descriptors in its queue (Linux 5.8), which takes as long as asking for a mount id.
+	// Mounts, if set, says whether Keep can want anything of a mount, by its id and superblock; of its detached and deleted
+	// files it need not. What lies on another one, as far as Keep leaves that to the path, is then not even remembered, which
+	// on a machine with many open files is most of the work. A mount that nothing is wanted of before the processes are
+	// read must not be wanted later, unless it is of another namespace than this program's own.
+	Mounts func(id int, device string) bool
+	// Queues remembers the sockets for [HoldersResult.AskQueues].
 	Queues bool
 	// Limits keep the work in bounds: Processes, Read and Lost count here.
 	Limits Limits
@@ -136,10 +141,14 @@ type HoldersResult struct {
 	Queued []Queued
 	// Sockets are the inode numbers of the bound sockets that processes have open, whichever Keep has kept.
 	Sockets []uint64
+	// Bound are the bound sockets of the network namespaces that processes with sockets are in, by the text of the link ns/net.
+	Bound map[string][]mounts.BoundSocket
 	// Processes and Descriptors count what was looked at.
 	Processes, Descriptors int
 	// Problems say what could not be read, one error for each sort of trouble.
 	Problems []error
+
+	sockets []socketsOf // for AskQueues
 }
 
 // Holders finds every process that holds a mount, for all mounts of the machine in one pass over /proc.
@@ -177,8 +186,9 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		r.room = make([]Holder, 0, len(pids)*usualHolds)
 	}
 	members := map[uint64][]int{}
-	bound := boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}}
-	for _, s := range scanAll(ctx, fsys, opt, pids, own, &bound) {
+	bound, scanners := scan(ctx, fsys, opt, pids, &own)
+	r.before = own
+	for _, s := range scanners {
 		problems.take(&s.c.problems)
 		r.found = append(r.found, s.found...)
 		result.FUSE = append(result.FUSE, s.fuse...)
@@ -196,12 +206,38 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		problems.add("processes not read", ctx.Err())
 	}
 	sorting.Stable(r.found, func(a, b *holdings) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.tid, b.tid)) })
-	result.Sockets = append(result.Sockets, bound.hold(r.found)...)
+	result.Sockets, result.Bound = append(result.Sockets, bound.hold(r.found)...), bound.lists
+	if opt.Queues {
+		result.sockets = socketsIn(r.found)
+	}
 	r.resolve(members)
 	result.Problems = problems.list()
 	result.Holders = r.kept()
 	sortDescriptors(&result)
 	return result, nil
+}
+
+// scan reads all processes. What was left out by the mount table as it was before has to be what is left out by the table as
+// it is now; otherwise all are read again, and nothing is left out.
+func scan(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []int, own **plainPaths) (*boundSockets, []*scanner) {
+	bound := newBoundSockets(fsys)
+	(*own).leaveOut(opt.Mounts)
+	scanners := scanAll(ctx, fsys, opt, pids, *own, bound)
+	if opt.Mounts == nil || ctx.Err() != nil {
+		return bound, scanners
+	}
+	now := (*own).again(ctx, fsys)
+	if now == *own {
+		return bound, scanners
+	}
+	now.leaveOut(opt.Mounts)
+	missed := slices.ContainsFunc(scanners, func(s *scanner) bool { return s.misses(now) })
+	if *own = now; !missed {
+		return bound, scanners
+	}
+	now.leaveOut(nil)
+	bound = newBoundSockets(fsys)
+	return bound, scanAll(ctx, fsys, opt, pids, now, bound)
 }
 
 // usualHolds is how many holds a process may have. Memory for the result that is there from the beginning is not written

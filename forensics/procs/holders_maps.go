@@ -84,8 +84,9 @@ func (s *scanner) takeMaps(p *subject, m *mappings, err error) {
 	}
 	first := len(s.holds)
 	for i, f := range m.files {
-		if at := s.mapName(unescapeNewline(m.paths[m.start(i):f.end])); !at.internal {
-			s.holds = append(s.holds, hold{at: at, kind: atMap, fd: -1, device: s.device(f.device)})
+		at, on := s.mapName(unescapeNewline(m.paths[m.start(i):f.end])), s.device(f.device)
+		if !at.internal && !s.leavesOut(p.ns, at, atMap, on) {
+			s.holds = append(s.holds, hold{at: at, kind: atMap, fd: -1, device: on})
 		}
 	}
 	files := s.holds[first:]

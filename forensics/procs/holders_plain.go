@@ -3,6 +3,7 @@ package procs
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
@@ -23,6 +24,12 @@ type plainPaths struct {
 	mounts    []mounts.Mount
 	index     *mounts.Index
 	plain     map[int]bool // by mount id
+
+	// What is left out, see [HoldersOptions].Mounts: by id, the mounts of which nothing is wanted, and those among them where
+	// that holds for what they lie on, too, so that a file that was opened before they were made is no exception. By
+	// superblock, those without a mount that is wanted.
+	unwanted, dull map[int]bool
+	unwantedDevice map[string]bool
 }
 
 // noNamespace is the number of none.
@@ -31,16 +38,68 @@ const noNamespace = ^uint64(0)
 // newPlainPaths reads the table of the process's own namespace. What cannot be read leaves every path in doubt.
 func newPlainPaths(ctx context.Context, fsys *hostfs.FS) *plainPaths {
 	p := &plainPaths{namespace: noNamespace}
+	if table, ok := ownTable(ctx, fsys); ok {
+		p.take(&table)
+	}
+	return p
+}
+
+// ownTable reads the table of this program's own namespace. It is false if that is not whole.
+func ownTable(ctx context.Context, fsys *hostfs.FS) (mounts.Table, bool) {
 	pid := ownPID()
 	if !fsys.Live() || pid == 0 {
-		return p
+		return mounts.Table{}, false
 	}
 	tables, errs := mounts.Namespaces(ctx, fsys, []int{pid})
 	if len(tables) != 1 || len(errs) > 0 || tables[0].Root != "/" || tables[0].Namespace == 0 {
+		return mounts.Table{}, false
+	}
+	return tables[0], true
+}
+
+// again is what newPlainPaths makes now: the same, if nothing has changed.
+func (p *plainPaths) again(ctx context.Context, fsys *hostfs.FS) *plainPaths {
+	table, ok := ownTable(ctx, fsys)
+	if ok && table.Namespace == p.namespace && slices.Equal(table.Mounts, p.mounts) || !ok && p.index == nil {
 		return p
 	}
-	p.take(&tables[0])
-	return p
+	now := &plainPaths{namespace: noNamespace}
+	if ok {
+		now.take(&table)
+	}
+	return now
+}
+
+// leaveOut chooses what is left out: nothing, if wants is nil.
+func (p *plainPaths) leaveOut(wants func(id int, device string) bool) {
+	p.unwanted, p.dull, p.unwantedDevice = map[int]bool{}, map[int]bool{}, map[string]bool{}
+	if wants == nil {
+		return
+	}
+	for i := range p.mounts {
+		m := &p.mounts[i]
+		p.unwanted[m.ID] = !wants(m.ID, m.Device)
+		before, known := p.unwantedDevice[m.Device]
+		p.unwantedDevice[m.Device] = p.unwanted[m.ID] && (before || !known)
+	}
+	for i := range p.mounts {
+		id := p.mounts[i].ID
+		p.dull[id] = p.plain[id] && p.unwanted[id] &&
+			!slices.ContainsFunc(p.index.Ancestors(id), func(m mounts.Mount) bool { return !p.unwanted[m.ID] })
+	}
+}
+
+// leavesOut says whether a hold of some kind that has nothing but a path is left out: of the program's own namespace, or of a
+// superblock if that is known.
+func (p *plainPaths) leavesOut(at *named, kind uint8, device string) bool {
+	if at.deleted || !at.asSpelled || p.index == nil {
+		return false
+	}
+	p.find(at)
+	if kind == atFD {
+		return at.plain && p.dull[int(at.id)]
+	}
+	return p.unwanted[int(at.id)] && (kind != atMap || p.unwantedDevice[device])
 }
 
 // take learns a table, which must not change any more.

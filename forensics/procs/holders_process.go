@@ -33,7 +33,7 @@ func (s *scanner) process(pid int) (mine bool) {
 	}
 	exe, err := p.link("exe")
 	s.trouble("programs", err)
-	s.path(atExe, exe)
+	s.path(p.ns, atExe, exe)
 	s.readDescriptors(p)
 	if isGone(err) { // a kernel thread has no program, no memory and no other threads
 		s.done(p)
@@ -67,8 +67,8 @@ func (s *scanner) directories(p *subject) (cwd string, more bool) {
 	}
 	p.root, err = p.link("root")
 	s.trouble("root directories", err)
-	s.path(atRoot, p.root)
-	s.path(atCwd, cwd)
+	s.path(p.ns, atRoot, p.root)
+	s.path(p.ns, atCwd, cwd)
 	return cwd, true
 }
 

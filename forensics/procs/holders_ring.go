@@ -49,14 +49,3 @@ func isBareName(name string) bool {
 
 // unescapeRing undoes the escapes of seq_file_path.
 var unescapeRing = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-
-// readQueue notes the descriptors in the queue of a socket (unix_show_fdinfo, Linux 5.8).
-func (s *scanner) readQueue(p *subject, name []byte) {
-	if !s.queues {
-		return
-	}
-	info, err := s.c.head(p.dir, p.alive+"fdinfo/"+string(name))
-	if n := infoNumber(info, "scm_fds:"); err == nil && n != 0 {
-		s.queued = append(s.queued, Queued{PID: p.pid, FD: number(name), Count: int(n)})
-	}
-}

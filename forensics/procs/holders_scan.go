@@ -74,6 +74,9 @@ type named struct {
 	internal bool // on a mount of the kernel's own
 	device   bool // one of the devices that nearly every process has open
 	plain    bool // in the namespace of this program, the path leaves no doubt of the mount
+	// asSpelled says that the kernel has added nothing to the path, and leftOut as which kinds it was left out.
+	asSpelled bool
+	leftOut   [len(holdKinds)]bool
 
 	// The mount that the path lies on in the namespace of this program, by the table in which it was looked up.
 	by    *plainPaths
@@ -94,11 +97,11 @@ type scanner struct {
 	sockets     []openSocket      // of that process
 	paths       map[string]*named // by text
 	devices     map[uint64]string // as mountinfo spells them
+	leftOut     map[string]bool   // superblocks of mapped files that were left out
 	links       hostfs.LinkReader
 	fuse        []FUSEDevice
 	pins        []NamespaceHold
 	marks       []Mark
-	queues      bool
 	queued      []Queued
 	members     map[uint64][]int // by mount namespace, some of its processes
 	denied      []int            // processes that may not be looked at
@@ -118,7 +121,7 @@ func scanAll(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions, pids []in
 		if err != nil {
 			break // /proc was there a moment ago
 		}
-		s := &scanner{c: c, own: own, bound: bound, members: map[uint64][]int{}, paths: map[string]*named{}, devices: map[uint64]string{}, queues: opt.Queues}
+		s := &scanner{c: c, own: own, bound: bound, members: map[uint64][]int{}, paths: map[string]*named{}, devices: map[uint64]string{}, leftOut: map[string]bool{}}
 		s.next = func() (int, bool) {
 			i := int(next.Add(1)) - 1
 			if i >= len(pids) || ctx.Err() != nil {
@@ -183,16 +186,45 @@ func (s *scanner) trouble(what string, err error) {
 	}
 }
 
-// path notes a hold of which only the path is known.
-func (s *scanner) path(kind uint8, text string) {
+// path notes a hold of a process in some mount namespace, of which only the path is known.
+func (s *scanner) path(ns uint64, kind uint8, text string) {
 	if text == "" {
 		return // not known either
 	}
 	at := s.name([]byte(text))
-	if at.internal {
-		return // a program in memory (memfd_create(2)), as runc's
+	if at.internal || s.leavesOut(ns, at, kind, "") {
+		return // a program in memory (memfd_create(2)), as runc's, or what nobody wants
 	}
 	s.holds = append(s.holds, hold{at: at, kind: kind, fd: -1, byPath: true})
+}
+
+// leavesOut says whether a hold of a process in some mount namespace is left out, and remembers that.
+func (s *scanner) leavesOut(ns uint64, at *named, kind uint8, device string) bool {
+	if ns != s.own.namespace || !s.own.leavesOut(at, kind, device) {
+		return false
+	}
+	at.leftOut[kind] = true
+	if kind == atMap {
+		s.leftOut[device] = true
+	}
+	return true
+}
+
+// misses says whether something was left out that is not by another mount table.
+func (s *scanner) misses(now *plainPaths) bool {
+	for device := range s.leftOut {
+		if !now.unwantedDevice[device] {
+			return true
+		}
+	}
+	for _, at := range s.paths {
+		for kind, left := range at.leftOut {
+			if left && kind != int(atMap) && !now.leavesOut(at, uint8(kind), "") || left && !now.leavesOut(at, atExe, "") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isTooLong says that a path has more than the 4,095 bytes that the kernel tells in a link.
@@ -209,7 +241,8 @@ func (s *scanner) name(text []byte) *named {
 	key := string(text)
 	at := &named{internal: internal(key), device: isDevice(key)}
 	at.path, at.deleted = splitDeleted(key)
-	at.plain = !at.deleted && len(at.path) == len(key) && !isFUSEDevice(key) && s.own.leaveNoDoubt(at)
+	at.asSpelled = len(at.path) == len(key)
+	at.plain = at.asSpelled && !isFUSEDevice(key) && s.own.leaveNoDoubt(at)
 	s.paths[key] = at
 	return at
 }
@@ -253,8 +286,8 @@ func (s *scanner) readDescriptors(p *subject) {
 			return
 		}
 		h := hold{at: at, kind: atFD, fd: int32(number(name)), byPath: true}
-		if p.shared[int(h.fd)] == at {
-			return // the process has it, too
+		if p.shared[int(h.fd)] == at || s.leavesOut(p.ns, at, atFD, "") {
+			return // the process has it, too, or nobody wants it
 		}
 		if at.device || at.plain && p.ns == s.own.namespace {
 			s.holds = append(s.holds, h)
@@ -284,7 +317,6 @@ func (s *scanner) special(p *subject, name, text []byte) {
 	if inode, ok := socketInode(text); ok {
 		if fd := number(name); p.shared == nil || p.shared[fd] != s.name(text) {
 			s.sockets = append(s.sockets, openSocket{inode, int32(fd)})
-			s.readQueue(p, name)
 		}
 		return
 	}

@@ -34,6 +34,11 @@ type boundSockets struct {
 	mu    sync.Mutex
 	seen  map[string]bool
 	names map[uint64]string // by inode
+	lists map[string][]mounts.BoundSocket
+}
+
+func newBoundSockets(fsys *hostfs.FS) *boundSockets {
+	return &boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}, lists: map[string][]mounts.BoundSocket{}}
 }
 
 // in reads those of the namespace that a process, or thread, is in, once for each namespace.
@@ -50,6 +55,8 @@ func (b *boundSockets) in(p *subject) error {
 	defer b.mu.Unlock()
 	if err != nil {
 		delete(b.seen, p.net) // another process may show it
+	} else {
+		b.lists[p.net] = append([]mounts.BoundSocket{}, list...) // not nil
 	}
 	for _, s := range list {
 		b.names[s.Inode] = s.Name
@@ -76,7 +83,6 @@ func (b *boundSockets) hold(found []*holdings) (inodes []uint64) {
 			}
 			p.holds = append(p.holds, hold{at: known[name], kind: atSocket, fd: s.fd, byPath: true})
 		}
-		p.sockets = nil
 	}
 	return inodes
 }

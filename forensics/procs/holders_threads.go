@@ -76,8 +76,8 @@ func (s *scanner) thread(p *subject, tid int, cwd string, apart bool) {
 		s.members[t.ns] = append(list, tid) // /proc/TID is there, though it is not listed
 	}
 	if elsewhere {
-		s.path(atRoot, t.root)
-		s.path(atCwd, itsCwd)
+		s.path(t.ns, atRoot, t.root)
+		s.path(t.ns, atCwd, itsCwd)
 	}
 	t.shared = map[int]*named{}
 	err = s.links.Each(p.dir, p.alive+"fd", maxDescriptors, func(name, text []byte, err error) {

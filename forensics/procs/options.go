@@ -14,7 +14,7 @@ type Options struct {
 	Group *probe.Group
 	// PIDs are the processes to read; all of them if there are none.
 	PIDs []int
-	// Brief is a mount namespace: of the processes in it, who they are (user, command line, cgroup) is left out, which is
+	// Brief is a mount namespace: of the processes in it, who they are (user, user namespace, command line, cgroup) is left out, which is
 	// most of the work. 0 is none.
 	Brief uint64
 	// Self are the processes of the examination itself: their threads are left out of Threads.

@@ -54,7 +54,7 @@ func (c *collector) process(pid int) {
 }
 
 func (v *visit) readStat() bool {
-	text, err := v.c.read(v.dir, "stat")
+	text, err := v.c.head(v.dir, "stat")
 	if err == nil {
 		v.stat, err = ParseStat(text)
 	}
@@ -80,7 +80,7 @@ func (v *visit) process(waiting bool) (Process, bool) {
 	if p.Kernel {
 		return p, true // the rest is the same for all of them and says nothing
 	}
-	if p.MountNS, p.UserNS = v.namespaces(); p.MountNS != 0 && p.MountNS == v.c.opt.Brief {
+	if p.MountNS, p.UserNS = v.namespaces(); v.brief(p.MountNS) {
 		p.UID, p.Command = -1, nil
 		return p, true
 	}
@@ -95,6 +95,9 @@ func (v *visit) process(waiting bool) (Process, bool) {
 	}
 	return p, true
 }
+
+// brief says that a process is in the mount namespace of which little is asked.
+func (v *visit) brief(mountNS uint64) bool { return mountNS != 0 && mountNS == v.c.opt.Brief }
 
 // mountNS returns the inode number of the mount namespace of the process, or of a thread ("task/TID/"): they differ if
 // the thread has entered another one. The link reads "mnt:[4026531840]".
@@ -113,6 +116,9 @@ func (v *visit) namespaces() (mount, user uint64) {
 	defer func() { _ = ns.Close() }()
 	link, err := ns.ReadLink("mnt")
 	mount = v.inode(link, err)
+	if v.brief(mount) {
+		return mount, 0
+	}
 	if link, err = ns.ReadLink("user"); err == nil { // it needs the same rights, and one complaint will do
 		user = parseNS(link, "user")
 	}

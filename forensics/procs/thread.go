@@ -69,7 +69,7 @@ func (v *visit) tasks() []int {
 // glance looks at wchan only, and passes on a thread that does not sleep in one of the idle functions. It is "0" for a
 // thread that runs, and for all threads where the kernel does not tell.
 func (v *visit) glance(tid int, dir string) {
-	name, err := v.c.read(v.dir, dir+"wchan")
+	name, err := v.c.head(v.dir, dir+"wchan")
 	if err == nil && idleBytes(name) && v.stat.Flags&flagExiting == 0 {
 		return
 	}
