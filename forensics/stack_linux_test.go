@@ -21,9 +21,9 @@ import (
 // stackEnv names the directory on which a child stacks mounts.
 const stackEnv = "NODEFORENSICS_TEST_STACK"
 
-// stackDepth is what the kernel takes some seconds to write a mount table of, and no more than a second or ten to make:
-// both grow with the square.
-const stackDepth = 30_000
+// stackDepth is more than is read of the table of another namespace. To make and to write such a table takes the kernel a time
+// that grows with the square of it.
+const stackDepth = 15_000
 
 // The child is a process of user 65534 in user and mount namespaces of its own, as any pod with user namespaces has, that
 // mounts file systems on each other and then waits for its end. It becomes that before there are other threads.
@@ -69,7 +69,7 @@ func stackMounts(t *testing.T) {
 }
 
 // TestStackOfMountsCostsNothingElse has a mount that the host has unmounted and another namespace still has, beside a pod's
-// stack of mounts, whose table the kernel takes longer to write than there is time for.
+// stack of mounts, whose table is too long, or takes the kernel longer to write than there is time for.
 func TestStackOfMountsCostsNothingElse(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: mount namespaces")
@@ -100,7 +100,7 @@ func TestStackOfMountsCostsNothingElse(t *testing.T) {
 	if i < 0 || e.Coverage[i].Status != forensics.SourceTruncated {
 		t.Fatalf("coverage %+v: want holders truncated", e.Coverage)
 	}
-	if all := strings.Join(e.Held.Unseen, "; "); !strings.Contains(all, "takes too long") {
+	if all := strings.Join(e.Held.Unseen, "; "); !strings.Contains(all, "too many mounts") && !strings.Contains(all, "takes too long") {
 		t.Errorf("nothing says what was left out: %s", all)
 	}
 }
