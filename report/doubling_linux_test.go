@@ -26,14 +26,14 @@ func TestWorkGrowsLinearly(t *testing.T) {
 	if raceEnabled {
 		t.Skip("compares times, which the race detector makes others, and has nothing that runs beside it")
 	}
-	const small, times, tooMuch = 500, 8, 24
+	const small, times, tooMuch = 300, 8, 24
 	for _, k := range append(testnode.Kinds(), testnode.Everything()) {
 		t.Run(k.Name, func(t *testing.T) {
 			few, many := testnode.With(k, small), testnode.With(k, small*times)
 			before, after := costs(t, &few), costs(t, &many)
 			for i, name := range stages {
 				// Below that it is the fixed cost of a report that is measured.
-				if floor := 3 * time.Millisecond; after[i] > tooMuch*max(before[i], floor) {
+				if floor := 2 * time.Millisecond; after[i] > tooMuch*max(before[i], floor) {
 					t.Errorf("%s takes %v for %d and %v for %d", name, before[i], small, after[i], small*times)
 				}
 			}

@@ -6,9 +6,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
-// TestOnOldKernel runs the tests of verdicts and holders without the system calls that an old kernel does not have. Left out is
-// what takes long and asks nothing else of the kernel than the others do.
+// TestOnOldKernel runs the tests of holders, and of each way in which a mount or disk does not answer, without the system calls
+// that an old kernel does not have.
 func TestOnOldKernel(t *testing.T) {
-	testvm.RunTestsOld(t, "-test.run=^TestHolders|^TestA[A-Z]|^TestOneDeadServer|^TestLockedFile|^TestFetchOnOpen",
-		"-test.skip=^TestASlowDisk|^TestADeadDiskIsFound|^TestASignal|^TestASavedRun|^TestACapturedDisk|^TestAnInterrupt")
+	testvm.RunTestsOld(t, "-test.run=^TestHolders|^TestAHealthyNode|^TestAKilledServer|^TestAFrozen|^TestAMount|^TestADiskThat|^TestAFileOn|"+
+		"^TestAServer|^TestOneDeadServer|^TestLockedFile|^TestFetchOnOpen|^TestACloseIs")
 }

@@ -26,7 +26,7 @@ func TestScriptTouches(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	total := 0
-	for i := range 8 {
+	for i := range 4 {
 		t.Run(fmt.Sprintf("seed %d round %d", seed, i), func(t *testing.T) {
 			tr := newTree(t)
 			for _, uid := range []string{uidLive, uidA, uid("c"), uidA + "-evil"} {
