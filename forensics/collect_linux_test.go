@@ -103,6 +103,24 @@ func TestCollectReadsTheDiskOfAnotherNode(t *testing.T) {
 }
 
 // TestCollectTellsEverySource: a source that was not read is listed, with a reason.
+// A file that stays open keeps its file system from being unmounted, also by a program that goes on after
+// it has collected. The root stays open, since a call that was left behind may still ask below it.
+func TestCollectLeavesNothingOpen(t *testing.T) {
+	root := fakeDisk(t)
+	if _, err := forensics.Collect(t.Context(), forensics.Options{Root: root}); err != nil {
+		t.Fatal(err)
+	}
+	descriptors, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range descriptors {
+		if target, err := os.Readlink("/proc/self/fd/" + d.Name()); err == nil && strings.HasPrefix(target, root+"/") {
+			t.Errorf("%s is open", target)
+		}
+	}
+}
+
 func TestCollectTellsEverySource(t *testing.T) {
 	for name, root := range map[string]string{"a node's disk": fakeDisk(t), "an empty disk": t.TempDir()} {
 		t.Run(name, func(t *testing.T) {
