@@ -52,3 +52,18 @@ func TestDuMeetsNoMount(t *testing.T) {
 		t.Errorf("du is told %d times, and %d other steps", told[true], told[false])
 	}
 }
+
+// The largest thing that fills a disk is named with whose it is, where that is known.
+func TestOwnerOfTheLargest(t *testing.T) {
+	e := wellNode(t)
+	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
+	for want, item := range map[string]disks.Item{
+		"":                                  {Path: "/var/log/journal"},
+		" of pod " + deadUID:                {PodUID: deadUID, Claim: "data"},
+		", named after the claim shop/data": {Claim: "shop/data"},
+	} {
+		if got := owner(p, item); got != want {
+			t.Errorf("%+v: %q, want %q", item, got, want)
+		}
+	}
+}
