@@ -67,3 +67,19 @@ func TestOwnerOfTheLargest(t *testing.T) {
 		}
 	}
 }
+
+// What fills a disk has a step that frees it, unless it may be somebody's data.
+func TestStepForWhatFillsADisk(t *testing.T) {
+	e := wellNode(t)
+	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
+	u := disks.Usage{Items: []disks.Item{{Kind: disks.KindOther, Path: "/srv/dump"}}}
+	for kind, want := range map[string]string{
+		disks.KindImages: "crictl rmi --prune", disks.KindLayers: "crictl rmi --prune", disks.KindJournal: "journalctl --vacuum",
+		disks.KindLogs: "containerLogMaxSize", disks.KindEmptyDir: "kubectl delete pod", disks.KindWritable: "kubectl delete pod",
+		disks.KindDeleted: "disk-deleted-open-files", disks.KindOther: "/srv/dump", disks.KindVolume: "",
+	} {
+		if r, ok := kindRemedy(p, kind, u); ok != (want != "") || !strings.Contains(r.Command, want) {
+			t.Errorf("%s: %q, want %q", kind, r.Command, want)
+		}
+	}
+}
