@@ -41,6 +41,24 @@ func TestAReaderReturnsWhatItHasAtItsEnd(t *testing.T) {
 	}
 }
 
+// A reader is told to end a tenth of its time before it is given up: of its own time, or of what is left of the run.
+func TestGraceOfAReader(t *testing.T) {
+	now := time.Now()
+	c := &collector{opt: Options{Now: func() time.Time { return now }}}
+	for left, want := range map[time.Duration]time.Duration{
+		0: 0, time.Second: 100 * time.Millisecond, time.Minute: time.Second, -time.Second: 0,
+	} {
+		ctx, cancel := context.WithDeadline(t.Context(), now.Add(left))
+		if got := c.grace(ctx, 10*time.Second); got != want {
+			t.Errorf("%v before the end of the run: %v, want %v", left, got, want)
+		}
+		cancel()
+	}
+	if got := c.grace(context.Background(), 10*time.Second); got != time.Second {
+		t.Errorf("of a run without an end: %v, want a second", got)
+	}
+}
+
 // Where no kubelet can be asked, each thing that it would have said is absent, with the reason.
 func TestNoKubeletToAsk(t *testing.T) {
 	for why, k := range map[string]*kubelet.Instance{
