@@ -135,6 +135,19 @@ func TestCollectLeavesNothingOpen(t *testing.T) {
 	}
 }
 
+func TestCollectLooksForTheKubelet(t *testing.T) {
+	for root, want := range map[string]forensics.SourceStatus{fakeDisk(t): forensics.SourceRead, t.TempDir(): forensics.SourceAbsent} {
+		e, err := forensics.Collect(t.Context(), forensics.Options{Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == forensics.SourceKubelet })
+		if found := want == forensics.SourceRead; i < 0 || e.Coverage[i].Status != want || (e.Kubelet != nil) != found || (e.Coverage[i].Detail == "") != found {
+			t.Errorf("kubelet %+v, coverage %+v; want it %s, with a reason if it is not read", e.Kubelet, e.Coverage, want)
+		}
+	}
+}
+
 func TestCollectTellsEverySource(t *testing.T) {
 	for name, root := range map[string]string{"a node's disk": fakeDisk(t), "an empty disk": t.TempDir()} {
 		t.Run(name, func(t *testing.T) {
