@@ -113,6 +113,33 @@ func TestObjectsOfTheAPIAreJudged(t *testing.T) {
 	}
 }
 
+// Each file is a source of which the report says how large it is.
+func TestSizesOfInputsAreTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	args, sizes := []string{}, map[string]int64{}
+	for name, text := range map[string]string{
+		"objects.json": `{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "new", "namespace": "shop", "uid": "u-new", "resourceVersion": "7"}}]}`,
+		"pods.json":    `{"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [{"metadata": {"name": "web", "namespace": "shop", "uid": "u-web"}}]}`,
+		"mountinfo":    "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n",
+		"dump.txt":     "goroutine 1 [select, 5 minutes]:\nmain.main()\n\t/src/main.go:7 +0x1\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args, sizes[file] = append(args, file), int64(len(text))
+	}
+	coverage := analyze(t, exitDone, args...).report(t).Coverage
+	for file, size := range sizes {
+		if !slices.ContainsFunc(coverage, func(s forensics.Source) bool {
+			return s.Bytes == size && (s.Detail == file || strings.HasSuffix(s.Source, ":"+file))
+		}) {
+			t.Errorf("%s of %d bytes is not among %+v", file, size, coverage)
+		}
+	}
+}
+
 func TestADumpIsReadFromStandardInput(t *testing.T) {
 	t.Parallel()
 	in, err := os.Open(capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2"))
