@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -110,6 +113,23 @@ func TestObjectsOfTheAPIAreJudged(t *testing.T) {
 	wantNamed(t, finding(t, r, "pvc-terminating-held"), "shop/data", "No pod of the dump uses it")
 	if text := read(t, o.file(t, ".json")); strings.Contains(text, "hunter2secret") {
 		t.Error("a secret of a pod's message is in the report")
+	}
+}
+
+// What several calls of kubectl wrote to one file is one dump, as old as the file.
+func TestObjectsOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	file, saved := filepath.Join(t.TempDir(), "objects.json"), time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	var objects strings.Builder
+	for _, name := range []string{"web-0", "web-1"} {
+		fmt.Fprintf(&objects, "{\n    \"apiVersion\": \"v1\",\n    \"kind\": \"Pod\",\n    \"metadata\": {\"name\": %q, \"namespace\": \"shop\", \"uid\": \"u-%s\"}\n}\n", name, name)
+	}
+	if err := errors.Join(os.WriteFile(file, []byte(objects.String()), 0o600), os.Chtimes(file, saved, saved)); err != nil {
+		t.Fatal(err)
+	}
+	d := analyze(t, exitDone, file).report(t).Evidence.Cluster
+	if d == nil || len(d.Pods) != 2 || d.Saved == nil || !d.Saved.Equal(saved) {
+		t.Errorf("%+v, want two pods, saved at %s", d, saved)
 	}
 }
 
