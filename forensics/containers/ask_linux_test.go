@@ -49,6 +49,9 @@ func answer(service string, message string) http.HandlerFunc {
 func TestAsk(t *testing.T) {
 	message := "\x0a\x050.1.0\x12\x0acontainerd\x1a\x07v1.7.27"
 	framed := "\x00\x00\x00\x00" + string(rune(len(message))) + message
+	name := strings.Repeat("containerd-", 30) // a message and a frame of more than a byte's length
+	long := "\x12\xca\x02" + name + "\x1a\x07v1.7.27"
+	longFramed := "\x00\x00\x00" + string([]byte{byte(len(long) >> 8), byte(len(long))}) + long
 	self := []containers.Hint{{PID: os.Getpid(), Comm: "containerd"}}
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -60,6 +63,7 @@ func TestAsk(t *testing.T) {
 		detail  string
 	}{
 		"v1":              {serve(t, answer("runtime.v1", framed)), self, "ok", "1.7.27", ""},
+		"a long name":     {serve(t, answer("runtime.v1", longFramed)), self, "ok", "1.7.27", ""},
 		"v1alpha2 alone":  {serve(t, answer("runtime.v1alpha2", framed)), self, "ok", "1.7.27", ""},
 		"neither":         {serve(t, answer("other", framed)), self, "error", "", "it answered, but not with a version"},
 		"empty message":   {serve(t, answer("runtime.v1", "\x00\x00\x00\x00\x00")), self, "ok", "", ""},
