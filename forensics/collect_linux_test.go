@@ -117,6 +117,19 @@ func TestCollectReadsADumpOfTheAPI(t *testing.T) {
 	}
 }
 
+// A file in which no object is found was read and not understood, in the word that reports have for it.
+func TestCollectReadsNoDumpOfTheAPI(t *testing.T) {
+	name := filepath.Join(writeTree(t, map[string]string{"notes.txt": "nothing but words\n"}), "notes.txt")
+	e, err := forensics.Collect(t.Context(), forensics.Options{Root: fakeDisk(t), APIDumps: []string{name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == forensics.SourceAPIDump+":"+name })
+	if i < 0 || e.Coverage[i].Status != "malformed" || e.Coverage[i].Detail == "" || e.Cluster != nil {
+		t.Errorf("coverage %+v, want a malformed %s, with the reason", e.Coverage, name)
+	}
+}
+
 // A file that stays open keeps its file system from being unmounted, also by a program that goes on after
 // it has collected. The root stays open, since a call that was left behind may still ask below it.
 func TestCollectLeavesNothingOpen(t *testing.T) {
