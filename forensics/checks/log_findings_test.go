@@ -232,8 +232,11 @@ func TestUnansweredQuestion(t *testing.T) {
 func TestUIDsByName(t *testing.T) {
 	e := forensics.NewEvidence()
 	e.Pods = []kubelet.Pod{
-		{UID: "u1", Namespace: "shop", Name: "web-0", Source: "kubelet"}, {UID: "u1", Namespace: "shop", Name: "web-0", Source: "log-dir"},
-		{UID: "u2", Namespace: "shop", Name: "db-0"}, {UID: "u3", Namespace: "shop", Name: "db-0"}, {Namespace: "shop", Name: "web-0"},
+		{UID: "u1", Namespace: "shop", Name: "web-0", Source: "kubelet"},
+		{UID: "u1", Namespace: "shop", Name: "web-0", Source: "log-dir"},
+		{UID: "u2", Namespace: "shop", Name: "db-0"},
+		{UID: "u3", Namespace: "shop", Name: "db-0"},
+		{Namespace: "shop", Name: "web-0"},
 	}
 	uids := uidsByName(&forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)})
 	if len(uids) != 2 || uids["shop/web-0"] != "u1" || uids["shop/db-0"] != "" {
