@@ -103,6 +103,64 @@ func TestCollectReadsTheDiskOfAnotherNode(t *testing.T) {
 }
 
 // TestCollectTellsEverySource: a source that was not read is listed, with a reason.
+// A dump of the API is a source with a size, as a log is.
+func TestCollectReadsADumpOfTheAPI(t *testing.T) {
+	const dump = `{"kind": "Pod", "metadata": {"name": "web-0", "namespace": "shop", "uid": "` + liveUID + `"}}`
+	name := filepath.Join(writeTree(t, map[string]string{"pods.json": dump}), "pods.json")
+	e, err := forensics.Collect(t.Context(), forensics.Options{Root: fakeDisk(t), APIDumps: []string{name}})
+	if err != nil || e.Cluster == nil || len(e.Cluster.Pods) != 1 {
+		t.Fatalf("%v: %+v, want one pod", err, e.Cluster)
+	}
+	i := slices.IndexFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == forensics.SourceAPIDump+":"+name })
+	if i < 0 || e.Coverage[i].Status != forensics.SourceRead || e.Coverage[i].Bytes != int64(len(dump)) {
+		t.Errorf("coverage %+v, want %s of %d bytes", e.Coverage, name, len(dump))
+	}
+}
+
+// A file in which no object is found was read and not understood, in the word that reports have for it.
+func TestCollectReadsNoDumpOfTheAPI(t *testing.T) {
+	name := filepath.Join(writeTree(t, map[string]string{"notes.txt": "nothing but words\n"}), "notes.txt")
+	e, err := forensics.Collect(t.Context(), forensics.Options{Root: fakeDisk(t), APIDumps: []string{name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == forensics.SourceAPIDump+":"+name })
+	if i < 0 || e.Coverage[i].Status != "malformed" || e.Coverage[i].Detail == "" || e.Cluster != nil {
+		t.Errorf("coverage %+v, want a malformed %s, with the reason", e.Coverage, name)
+	}
+}
+
+// A file that stays open keeps its file system from being unmounted, also by a program that goes on after
+// it has collected. The root stays open, since a call that was left behind may still ask below it.
+func TestCollectLeavesNothingOpen(t *testing.T) {
+	root := fakeDisk(t)
+	if _, err := forensics.Collect(t.Context(), forensics.Options{Root: root}); err != nil {
+		t.Fatal(err)
+	}
+	descriptors, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range descriptors {
+		if target, err := os.Readlink("/proc/self/fd/" + d.Name()); err == nil && strings.HasPrefix(target, root+"/") {
+			t.Errorf("%s is open", target)
+		}
+	}
+}
+
+func TestCollectLooksForTheKubelet(t *testing.T) {
+	for root, want := range map[string]forensics.SourceStatus{fakeDisk(t): forensics.SourceRead, t.TempDir(): forensics.SourceAbsent} {
+		e, err := forensics.Collect(t.Context(), forensics.Options{Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == forensics.SourceKubelet })
+		if found := want == forensics.SourceRead; i < 0 || e.Coverage[i].Status != want || (e.Kubelet != nil) != found || (e.Coverage[i].Detail == "") != found {
+			t.Errorf("kubelet %+v, coverage %+v; want it %s, with a reason if it is not read", e.Kubelet, e.Coverage, want)
+		}
+	}
+}
+
 func TestCollectTellsEverySource(t *testing.T) {
 	for name, root := range map[string]string{"a node's disk": fakeDisk(t), "an empty disk": t.TempDir()} {
 		t.Run(name, func(t *testing.T) {
@@ -195,8 +253,14 @@ func TestCollectOnThisMachine(t *testing.T) {
 	if len(e.Mounts.Mounts) == 0 || e.Node.Name == "" || e.Node.Kernel == "" || e.Node.Boot == nil || e.Node.MemoryBytes == 0 {
 		t.Errorf("%d mounts, node %+v", len(e.Mounts.Mounts), e.Node)
 	}
-	if len(progress) == 0 {
-		t.Error("no progress was told")
+	i = 0
+	for _, said := range progress { // others may be said between them
+		if steps := []string{"reading mounts and processes", "looking for the kubelet", "reading pod directories", "looking at mounts", "looking for what holds mounts", ""}; said == steps[i] {
+			i++
+		}
+	}
+	if i != 5 {
+		t.Errorf("told %q, of which %d steps are in their order", progress, i)
 	}
 	// Calls may be outstanding: another test may have a kubelet with a dead disk here.
 	if got := e.Collector; got.PID != os.Getpid() || got.PeakBytes == 0 || got.Interrupted != "" {

@@ -2,9 +2,12 @@ package forensics
 
 import (
 	"context"
+	"os"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -35,5 +38,47 @@ func TestAReaderReturnsWhatItHasAtItsEnd(t *testing.T) {
 				t.Errorf("%d processes, want what was read to be kept: %t", len(got.Processes), want)
 			}
 		})
+	}
+}
+
+// A reader is told to end a tenth of its time before it is given up: of its own time, or of what is left of the run.
+func TestGraceOfAReader(t *testing.T) {
+	now := time.Now()
+	c := &collector{opt: Options{Now: func() time.Time { return now }}}
+	for left, want := range map[time.Duration]time.Duration{
+		0: 0, time.Second: 100 * time.Millisecond, time.Minute: time.Second, -time.Second: 0,
+	} {
+		ctx, cancel := context.WithDeadline(t.Context(), now.Add(left))
+		if got := c.grace(ctx, 10*time.Second); got != want {
+			t.Errorf("%v before the end of the run: %v, want %v", left, got, want)
+		}
+		cancel()
+	}
+	if got := c.grace(context.Background(), 10*time.Second); got != time.Second {
+		t.Errorf("of a run without an end: %v, want a second", got)
+	}
+}
+
+// Where no kubelet can be asked, each thing that it would have said is absent, with the reason.
+func TestNoKubeletToAsk(t *testing.T) {
+	for why, k := range map[string]*kubelet.Instance{
+		"no kubelet runs": nil, "the kubelet is stopped by a signal": {PID: os.Getpid(), State: "T"},
+	} {
+		c, err := newCollector(t.Context(), Options{Root: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.evidence.Kubelet = k
+		c.askKubelet(t.Context())
+		var absent []string
+		for _, s := range c.seen().Coverage {
+			if s.Status == SourceAbsent && s.Detail == why {
+				absent = append(absent, s.Source)
+			}
+		}
+		if want := []string{SourceKubeletHealth, SourceKubeletPods, SourceMetrics, SourceGoroutines}; !slices.Equal(absent, want) {
+			t.Errorf("%s: %q are absent, want %q", why, absent, want)
+		}
+		_ = c.fs.Close()
 	}
 }

@@ -250,3 +250,18 @@ func TestWaitsFor(t *testing.T) {
 		}
 	}
 }
+
+// Of a pod's processes one is named as the proof that it lives: the first, or else that of its first container.
+func TestProofOfLife(t *testing.T) {
+	e := forensics.NewEvidence()
+	e.Cover(forensics.Source{Source: forensics.SourceProcesses, Status: forensics.SourceRead})
+	e.Processes = []procs.Process{{PID: 100, PodUID: "u1"}, {PID: 101, PodUID: "u1"}, {PID: 200, StartTicks: 7}, {PID: 201, StartTicks: 8}}
+	e.Sandboxes = []containers.Sandbox{{ID: "aa", PodUID: "u2", Task: containers.Task{InitPID: 200, InitStart: 7}}}
+	e.Containers = []containers.Container{{ID: "bb", PodUID: "u2", Task: containers.Task{InitPID: 201, InitStart: 8}}}
+	m := forensics.NewModel(&e)
+	for uid, want := range map[string]string{"u1": "process 100 runs in it", "u2": "process 200 is the first of its container aa"} {
+		if state, why := m.PodState(uid); state != forensics.PodLive || why != want {
+			t.Errorf("pod %s is %s, since %s; want live, since %s", uid, state, why, want)
+		}
+	}
+}

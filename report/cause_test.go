@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,6 +94,27 @@ func TestPictureBoxesDoNotOverlap(t *testing.T) {
 						t.Errorf("%s, %d blocked: %v lies on %v", d.Class, blocked, a.Lines, b.Lines)
 					}
 				}
+			}
+		}
+	}
+}
+
+// A line ends in its arrow, not short of it nor in the box behind it.
+func TestPictureLinesEndInTheirArrows(t *testing.T) {
+	r := branched(6)
+	p := newPicture(r.Diagnoses[0], r, podNamesOf(r), 1)
+	for _, d := range []drawing{p.Wide, p.Narrow} {
+		for _, line := range d.Lines {
+			var x, y, end int
+			last := strings.LastIndexAny(line.Path, "HV")
+			_, errEnd := fmt.Sscan(line.Path[last+1:], &end)
+			_, errTip := fmt.Sscanf(line.Arrow, "M%d %dl", &x, &y)
+			tip := x
+			if line.Path[last] == 'V' {
+				tip = y
+			}
+			if errEnd != nil || errTip != nil || end < tip-8 || end >= tip {
+				t.Errorf("%s: line %s does not end in arrow %s", d.Class, line.Path, line.Arrow)
 			}
 		}
 	}

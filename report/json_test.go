@@ -3,6 +3,8 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"math"
 	"strings"
 	"testing"
 	"unicode"
@@ -39,5 +41,12 @@ func TestWriteJSON(t *testing.T) {
 				t.Errorf("%q comes back as %q", want, got)
 			}
 		}
+	}
+}
+
+// What JSON cannot say is an error, and no document that looks whole.
+func TestWriteJSONFails(t *testing.T) {
+	if err := report.WriteJSON(io.Discard, struct{ Age float64 }{math.NaN()}); err == nil {
+		t.Error("wrote not-a-number without an error")
 	}
 }

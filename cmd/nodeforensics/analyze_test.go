@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -110,6 +113,50 @@ func TestObjectsOfTheAPIAreJudged(t *testing.T) {
 	wantNamed(t, finding(t, r, "pvc-terminating-held"), "shop/data", "No pod of the dump uses it")
 	if text := read(t, o.file(t, ".json")); strings.Contains(text, "hunter2secret") {
 		t.Error("a secret of a pod's message is in the report")
+	}
+}
+
+// What several calls of kubectl wrote to one file is one dump, as old as the file.
+func TestObjectsOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	file, saved := filepath.Join(t.TempDir(), "objects.json"), time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	var objects strings.Builder
+	for _, name := range []string{"web-0", "web-1"} {
+		fmt.Fprintf(&objects, "{\n    \"apiVersion\": \"v1\",\n    \"kind\": \"Pod\",\n    \"metadata\": {\"name\": %q, \"namespace\": \"shop\", \"uid\": \"u-%s\"}\n}\n", name, name)
+	}
+	if err := errors.Join(os.WriteFile(file, []byte(objects.String()), 0o600), os.Chtimes(file, saved, saved)); err != nil {
+		t.Fatal(err)
+	}
+	d := analyze(t, exitDone, file).report(t).Evidence.Cluster
+	if d == nil || len(d.Pods) != 2 || d.Saved == nil || !d.Saved.Equal(saved) {
+		t.Errorf("%+v, want two pods, saved at %s", d, saved)
+	}
+}
+
+// Each file is a source of which the report says how large it is.
+func TestSizesOfInputsAreTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	args, sizes := []string{}, map[string]int64{}
+	for name, text := range map[string]string{
+		"objects.json": `{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "new", "namespace": "shop", "uid": "u-new", "resourceVersion": "7"}}]}`,
+		"pods.json":    `{"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [{"metadata": {"name": "web", "namespace": "shop", "uid": "u-web"}}]}`,
+		"mountinfo":    "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n",
+		"dump.txt":     "goroutine 1 [select, 5 minutes]:\nmain.main()\n\t/src/main.go:7 +0x1\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args, sizes[file] = append(args, file), int64(len(text))
+	}
+	coverage := analyze(t, exitDone, args...).report(t).Coverage
+	for file, size := range sizes {
+		if !slices.ContainsFunc(coverage, func(s forensics.Source) bool {
+			return s.Bytes == size && (s.Detail == file || strings.HasSuffix(s.Source, ":"+file))
+		}) {
+			t.Errorf("%s of %d bytes is not among %+v", file, size, coverage)
+		}
 	}
 }
 

@@ -52,3 +52,34 @@ func TestDuMeetsNoMount(t *testing.T) {
 		t.Errorf("du is told %d times, and %d other steps", told[true], told[false])
 	}
 }
+
+// The largest thing that fills a disk is named with whose it is, where that is known.
+func TestOwnerOfTheLargest(t *testing.T) {
+	e := wellNode(t)
+	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
+	for want, item := range map[string]disks.Item{
+		"":                                  {Path: "/var/log/journal"},
+		" of pod " + deadUID:                {PodUID: deadUID, Claim: "data"},
+		", named after the claim shop/data": {Claim: "shop/data"},
+	} {
+		if got := owner(p, item); got != want {
+			t.Errorf("%+v: %q, want %q", item, got, want)
+		}
+	}
+}
+
+// What fills a disk has a step that frees it, unless it may be somebody's data.
+func TestStepForWhatFillsADisk(t *testing.T) {
+	e := wellNode(t)
+	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
+	u := disks.Usage{Items: []disks.Item{{Kind: disks.KindOther, Path: "/srv/dump"}}}
+	for kind, want := range map[string]string{
+		disks.KindImages: "crictl rmi --prune", disks.KindLayers: "crictl rmi --prune", disks.KindJournal: "journalctl --vacuum",
+		disks.KindLogs: "containerLogMaxSize", disks.KindEmptyDir: "kubectl delete pod", disks.KindWritable: "kubectl delete pod",
+		disks.KindDeleted: "disk-deleted-open-files", disks.KindOther: "/srv/dump", disks.KindVolume: "",
+	} {
+		if r, ok := kindRemedy(p, kind, u); ok != (want != "") || !strings.Contains(r.Command, want) {
+			t.Errorf("%s: %q, want %q", kind, r.Command, want)
+		}
+	}
+}

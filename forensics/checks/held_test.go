@@ -52,6 +52,33 @@ func TestAnotherExaminationIsLetAlone(t *testing.T) {
 	}
 }
 
+// The evidence of a holder says whether its file was deleted, and whether the mount was only concluded from its path.
+func TestEvidenceOfAHolder(t *testing.T) {
+	for want, h := range map[string]procs.Holder{
+		"":                                {},
+		" (deleted)":                      {Deleted: true},
+		" (mount told by path)":           {ByPath: true},
+		" (deleted) (mount told by path)": {Deleted: true, ByPath: true},
+	} {
+		h.PID, h.Kind, h.FD, h.Path = 6001, procs.HoldFD, 7, "/mnt/log"
+		if ref := holderRef(h); ref.Excerpt != h.String()+want || ref.Source != "holders:6001" {
+			t.Errorf("%+v, want %q of holders:6001", ref, h.String()+want)
+		}
+	}
+}
+
+// A process that calls itself kubelet, and is not, is evidence for the finding that none runs.
+func TestEvidenceOfAnImpostor(t *testing.T) {
+	e := wellNode(t)
+	posing("unit /etc/systemd/system/kubelet.service")(t, &e)
+	f, ok := findingOf(forensics.Analyze(&e, []forensics.Check{KubeletNotRunning}), KubeletNotRunning.ID)
+	if !ok || !slices.ContainsFunc(f.Refs, func(r forensics.Ref) bool {
+		return r.Source == "processes:4711" && strings.Contains(r.Excerpt, "is in the cgroup of pod")
+	}) {
+		t.Errorf("%+v, want process 4711 among the evidence", f.Refs)
+	}
+}
+
 func TestStoppingDespiteAWait(t *testing.T) {
 	step := func(command string) forensics.Remedy {
 		return forensics.Remedy{Command: command, Precondition: "its owner agrees", Risk: "what it does is interrupted"}

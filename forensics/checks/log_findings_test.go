@@ -207,3 +207,39 @@ func TestNoise(t *testing.T) {
 		t.Errorf("findings = %+v", a.Findings)
 	}
 }
+
+// Messages of a runtime that does not answer name the question only where they were an answer to one.
+func TestUnansweredQuestion(t *testing.T) {
+	for _, tt := range []struct {
+		event logs.Event
+		call  string
+		ok    bool
+	}{
+		{logs.Event{Kind: logs.KindRuntimeDown}, "", true},
+		{logs.Event{Kind: logs.KindSyncLoopSkipped, Subject: logs.Subject{Reason: "container runtime is down"}}, "", true},
+		{logs.Event{Kind: logs.KindSyncLoopSkipped, Subject: logs.Subject{Reason: "PLEG is not healthy"}}, "", false},
+		{logs.Event{Kind: logs.KindPLEGRelistFailed, Subject: logs.Subject{Code: "DeadlineExceeded"}}, "", true},
+		{logs.Event{Kind: logs.KindRuntimeCallFailed, Subject: logs.Subject{Reason: "ListPodSandbox: it broke", Code: "DeadlineExceeded"}}, "ListPodSandbox", true},
+		{logs.Event{Kind: logs.KindRuntimeCallFailed, Subject: logs.Subject{Reason: "PullImage from a registry", Code: "DeadlineExceeded"}}, "PullImage", false},
+	} {
+		if call, ok := unansweredIn(tt.event); call != tt.call || ok != tt.ok {
+			t.Errorf("%+v: %q, %t; want %q, %t", tt.event, call, ok, tt.call, tt.ok)
+		}
+	}
+}
+
+// A pod is known by its name as long as no other pod has had that name.
+func TestUIDsByName(t *testing.T) {
+	e := forensics.NewEvidence()
+	e.Pods = []kubelet.Pod{
+		{UID: "u1", Namespace: "shop", Name: "web-0", Source: "kubelet"},
+		{UID: "u1", Namespace: "shop", Name: "web-0", Source: "log-dir"},
+		{UID: "u2", Namespace: "shop", Name: "db-0"},
+		{UID: "u3", Namespace: "shop", Name: "db-0"},
+		{Namespace: "shop", Name: "web-0"},
+	}
+	uids := uidsByName(&forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)})
+	if len(uids) != 2 || uids["shop/web-0"] != "u1" || uids["shop/db-0"] != "" {
+		t.Errorf("%q, want u1 for shop/web-0, and none for shop/db-0, which two pods are", uids)
+	}
+}

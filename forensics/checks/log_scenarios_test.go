@@ -243,6 +243,13 @@ func podScenarios() map[string][]scenario {
 				name: "said up to where the loop fell silent", base: wellNode, change: both(silentSince("10:00:10", 900), tells(event(logs.KindOrphan, 9, "09:31:00", "10:00:09", logs.Subject{PodUID: deadUID})), logAlone),
 				want: []string{"warning pod " + deadUID},
 			},
+			{
+				name: "mounts, and no list of pods", base: sickNode, change: both(tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:28", logs.Subject{PodUID: deadUID, Reason: "volume paths are still present on disk"})), func(_ testing.TB, e *forensics.Evidence) {
+					e.Pods = nil
+					e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceTimeout})
+				}),
+				want: []string{"warning pod " + deadUID}, says: "volume paths are still present on disk",
+			},
 			{name: "it is over", base: wellNode, change: tells(event(logs.KindOrphan, 9, "09:31:00", "09:40:00", logs.Subject{PodUID: deadUID})), outcome: clean},
 			{name: "the pod lives", base: wellNode, change: tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:28", logs.Subject{PodUID: liveUID})), outcome: clean},
 		},
@@ -360,6 +367,11 @@ func kernelScenarios() map[string][]scenario {
 		"mount-hung": {{
 			name: "the kernel says since when", base: sickNode, change: tells(fromKernel(event(logs.KindKernelNFSDown, 4, "09:58:00", "10:10:00", logs.Subject{Server: "10.0.0.5"}))),
 			want: []string{"critical superblock 0:47"}, says: "The kernel's log: NFS server does not respond (10.0.0.5), 4 times from 2026-11-20 09:58:00 UTC.",
+		}, {
+			name: "the kernel names a daemon of the Ceph cluster, not its address", base: sickNode,
+			change: both(func(_ testing.TB, e *forensics.Evidence) { e.Mounts.Mounts[2].FSType = "ceph" },
+				tells(fromKernel(event(logs.KindKernelCephDown, 4, "09:58:00", "10:10:00", logs.Subject{Server: "mds0"})))),
+			want: []string{"critical superblock 0:47"}, says: "4 times from 2026-11-20 09:58:00 UTC.",
 		}},
 		"mount-io-error": {
 			{

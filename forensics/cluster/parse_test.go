@@ -146,6 +146,22 @@ func TestParseOthers(t *testing.T) {
 	}
 }
 
+// Of a volume, the dump says what stores it: its driver with CSI, else the kind of its source.
+func TestParseVolumeSource(t *testing.T) {
+	for spec, want := range map[string]Volume{
+		`"csi": {"driver": "rbd.csi.ceph.com"}`: {Driver: "rbd.csi.ceph.com", Source: "csi"},
+		`"local": {"path": "/data"}`:            {Source: "local"},
+		`"hostPath": {"path": "/data"}`:         {Source: "hostPath"},
+		`"nfs": {"server": "10.0.0.9"}`:         {Source: "nfs"},
+		`"iscsi": {"lun": 0}`:                   {},
+	} {
+		d := parse(t, `{"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "spec": {`+spec+`}}`)
+		if v := d.Volumes; len(v) != 1 || v[0].Driver != want.Driver || v[0].Source != want.Source {
+			t.Errorf("%s: %+v, want driver %q of source %q", spec, v, want.Driver, want.Source)
+		}
+	}
+}
+
 func TestParseBadInput(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string

@@ -137,7 +137,7 @@ type Volume struct {
 	Claim string `json:"claim,omitempty"`
 	// Reclaim is the reclaim policy: with "Delete" the data goes with the volume.
 	Reclaim string `json:"reclaim_policy,omitempty"`
-	// Driver is the CSI driver, Source the kind of any other source ("local", "hostPath", "nfs").
+	// Driver is the CSI driver, Source the kind of the source ("csi", "local", "hostPath", "nfs").
 	Driver string `json:"csi_driver,omitempty"`
 	Source string `json:"source,omitempty"`
 	// Nodes are the nodes that node affinity by host name binds it to.

@@ -49,6 +49,9 @@ func answer(service string, message string) http.HandlerFunc {
 func TestAsk(t *testing.T) {
 	message := "\x0a\x050.1.0\x12\x0acontainerd\x1a\x07v1.7.27"
 	framed := "\x00\x00\x00\x00" + string(rune(len(message))) + message
+	name := strings.Repeat("containerd-", 30) // a message and a frame of more than a byte's length
+	long := "\x12\xca\x02" + name + "\x1a\x07v1.7.27"
+	longFramed := "\x00\x00\x00" + string([]byte{byte(len(long) >> 8), byte(len(long))}) + long
 	self := []containers.Hint{{PID: os.Getpid(), Comm: "containerd"}}
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -60,13 +63,15 @@ func TestAsk(t *testing.T) {
 		detail  string
 	}{
 		"v1":              {serve(t, answer("runtime.v1", framed)), self, "ok", "1.7.27", ""},
+		"a long name":     {serve(t, answer("runtime.v1", longFramed)), self, "ok", "1.7.27", ""},
 		"v1alpha2 alone":  {serve(t, answer("runtime.v1alpha2", framed)), self, "ok", "1.7.27", ""},
-		"neither":         {serve(t, answer("other", framed)), self, "error", "", "not with a version"},
+		"neither":         {serve(t, answer("other", framed)), self, "error", "", "it answered, but not with a version"},
 		"empty message":   {serve(t, answer("runtime.v1", "\x00\x00\x00\x00\x00")), self, "ok", "", ""},
-		"large answer":    {serve(t, answer("runtime.v1", strings.Repeat("\x00\xff", 1<<17))), self, "error", "", "not with a version"},
-		"no answer":       {serve(t, func(http.ResponseWriter, *http.Request) { <-never }), self, "timeout", "", "did not answer"},
-		"nobody listens":  {filepath.Join(t.TempDir(), "none.sock"), self, "refused", "", "nobody listens"},
-		"another process": {serve(t, answer("runtime.v1", framed)), []containers.Hint{{PID: 1}}, "not-owned", "", "no process of the runtime"},
+		"large answer":    {serve(t, answer("runtime.v1", strings.Repeat("\x00\xff", 1<<17))), self, "error", "", "it answered, but not with a version"},
+		"no answer":       {serve(t, func(http.ResponseWriter, *http.Request) { <-never }), self, "timeout", "", ""},
+		"nobody listens":  {filepath.Join(t.TempDir(), "none.sock"), self, "refused", "", "nobody listens there"},
+		"another process": {serve(t, answer("runtime.v1", framed)), []containers.Hint{{PID: 1}}, "not-owned", "", "no process of the runtime has it open"},
+		"one has ended":   {serve(t, answer("runtime.v1", framed)), append([]containers.Hint{{PID: 1 << 30}}, self...), "ok", "1.7.27", ""},
 		"no socket":       {"", self, "not-asked", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +82,7 @@ func TestAsk(t *testing.T) {
 				opt.Limit = time.Minute
 			}
 			got := containers.Ask(t.Context(), open(t, "/"), containers.Runtime{Socket: tc.socket}, opt)
-			if got.Status != tc.status || got.Version != tc.version || !strings.Contains(got.Detail, tc.detail) {
+			if got.Status != tc.status || got.Version != tc.version || !strings.HasSuffix(got.Detail, tc.detail) {
 				t.Errorf("%+v; want %s, version %q, detail %q", got, tc.status, tc.version, tc.detail)
 			}
 			if got.Status == "ok" && got.PID != os.Getpid() {
@@ -150,13 +155,13 @@ func TestAskWhoListens(t *testing.T) {
 		detail string
 	}{
 		"another listens":     {containers.Hint{PID: keeper.Process.Pid}, "listens there now"},
-		"another of that pid": {containers.Hint{PID: os.Getpid(), StartTicks: 1}, "no process of the runtime"},
+		"another of that pid": {containers.Hint{PID: os.Getpid(), StartTicks: 1}, "no process of the runtime has it open"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := containers.Ask(t.Context(), open(t, "/"), containers.Runtime{Socket: socket}, containers.AskOptions{
 				Daemons: []containers.Hint{tc.daemon}, Limit: time.Minute,
 			})
-			if got.Status != "not-owned" || !strings.Contains(got.Detail, tc.detail) || asked {
+			if got.Status != "not-owned" || !strings.HasSuffix(got.Detail, tc.detail) || asked {
 				t.Errorf("%+v, asked: %t; want not-owned, %q", got, asked, tc.detail)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -284,6 +285,18 @@ func TestReadNothing(t *testing.T) {
 	podman := tree(t, "cri-o", "etc/crio", "none")
 	if _, err := containers.Read(t.Context(), open(t, podman), containers.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("podman's store: error = %v; want fs.ErrNotExist", err)
+	}
+}
+
+// TestReadCRIOWithoutState is CRI-O whose state file is not there: conmon's file has the pid, and when that process started
+// is not known.
+func TestReadCRIOWithoutState(t *testing.T) {
+	const id = "26f8567f2569182294c3fa5b9f9cb2270b554eef628b4c149cf82a42888ff4ae"
+	host := tree(t, "cri-o", "var/lib/containers/storage/overlay-containers/"+id+"/userdata/state.json", "none")
+	boxes := read(t, host).Sandboxes
+	i := slices.IndexFunc(boxes, func(s containers.Sandbox) bool { return s.ID == id })
+	if i < 0 || boxes[i].InitPID != 4711 || boxes[i].InitStart != 0 {
+		t.Errorf("%d of %+v; want process 4711, when it started not known", i, boxes)
 	}
 }
 

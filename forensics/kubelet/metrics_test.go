@@ -64,12 +64,13 @@ func TestParseMetrics(t *testing.T) {
 
 func TestParseMetricsBound(t *testing.T) {
 	var text strings.Builder
-	for i := range maxSeries + 10 {
+	const limit = 5000 // as its comment says
+	for i := range limit + 10 {
 		text.WriteString("a{i=\"" + strconv.Itoa(i) + "\"} 1\n")
 	}
 	got, err := ParseMetrics(strings.NewReader(text.String()), keepAll)
-	if len(got) != maxSeries || !errors.Is(err, errMalformed) {
-		t.Errorf("%d series, error %v; want %d and an error", len(got), err, maxSeries)
+	if len(got) != limit || !errors.Is(err, errMalformed) {
+		t.Errorf("%d series, error %v; want %d and an error", len(got), err, limit)
 	}
 }
 

@@ -162,6 +162,18 @@ func TestSkippingIsNotSilence(t *testing.T) {
 	}
 }
 
+// An event that many lines tell quotes the first of them, the one with the largest number and the last.
+func TestTheLineWithTheLargestNumberIsQuoted(t *testing.T) {
+	var lines []string
+	for i, age := range []string{"3m1s", "9m30s", "4m2s"} {
+		lines = append(lines, k("E", float64(5*i), "kubelet.go", `"Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active `+age+` ago; threshold is 3m0s"`))
+	}
+	e := events(fold("kubelet", lines...), KindPLEGUnhealthy)
+	if len(e) != 1 || e[0].Max != 570 || len(e[0].Quotes) != 3 || !strings.Contains(e[0].Quotes[1].Text, "9m30s") {
+		t.Errorf("%+v, want one event that quotes all three lines", e)
+	}
+}
+
 func TestManyOrphansStayBounded(t *testing.T) {
 	f := newFolder()
 	const orphans = 200_000

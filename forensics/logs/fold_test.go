@@ -339,29 +339,44 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// A day of a busy node: thousands of pods go, and the few that stand are still told.
+// A day of a busy node: thousands of pods go, and the few that stand are still told. The latest that are done are, too,
+// also right after the older ones were forgotten.
 func TestManyDeletions(t *testing.T) {
-	f := newFolder()
-	stuck := strings.NewReplacer("U1", uid2, "web-0", "stuck-0")
-	for _, l := range newFlow[:8] {
-		foldInto(f, "kubelet.log", "kubelet", stuck.Replace(l))
-	}
-	const pods = 3000
-	for i := range pods {
-		pod := strings.NewReplacer("U1", fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), "web-0", fmt.Sprintf("web-%d", i))
-		for _, l := range newFlow[1:] {
-			foldInto(f, "kubelet.log", "kubelet", pod.Replace(l))
+	for _, pods := range []int{2 * maxDeletions, 3000} {
+		f := newFolder()
+		stuck := strings.NewReplacer("U1", uid2, "web-0", "stuck-0")
+		for _, l := range newFlow[:8] {
+			foldInto(f, "kubelet.log", "kubelet", stuck.Replace(l))
+		}
+		for i := range pods {
+			pod := strings.NewReplacer("U1", fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), "web-0", fmt.Sprintf("web-%d", i))
+			for _, l := range newFlow[1:] {
+				foldInto(f, "kubelet.log", "kubelet", pod.Replace(l))
+			}
+		}
+		s := f.story(nil)
+		if len(s.Deletions) != maxDeletions || s.Deletions[0].PodUID != uid2 || s.Deletions[0].Done || !s.Deletions[1].Done {
+			t.Fatalf("of %d: %d deletions, first %+v", pods, len(s.Deletions), s.Deletions[:min(len(s.Deletions), 1)])
+		}
+		if told := len(s.Deletions) + int(s.Dropped[KindPodTeardown]); told != pods+1 {
+			t.Errorf("%d are told or counted, want %d", told, pods+1)
+		}
+		if len(f.deletions.all) > 3*maxDeletions || len(f.deletions.uids) > maxNames {
+			t.Errorf("%d deletions and %d names are kept", len(f.deletions.all), len(f.deletions.uids))
 		}
 	}
-	s := f.story(nil)
-	if len(s.Deletions) != maxDeletions || s.Deletions[0].PodUID != uid2 || s.Deletions[0].Done || !s.Deletions[1].Done {
-		t.Errorf("%d deletions, first %+v", len(s.Deletions), s.Deletions[0])
+}
+
+// Of more volumes that fail than are followed, it is said how many lines were left out.
+func TestManyOperations(t *testing.T) {
+	f := newFolder()
+	for i := range maxTracked + 3 {
+		unique := fmt.Sprintf("kubernetes.io/csi/nfs.csi.k8s.io^h#%d", i)
+		foldInto(f, "kubelet.log", "kubelet", failure("{volumeName:"+unique+" podName:U1 nodeName:}", "1s",
+			`MountVolume.SetUp failed for volume "data" (UniqueName: "`+unique+`") pod "web-0" (UID: "U1") : it broke`))
 	}
-	if told := int64(len(s.Deletions)) + s.Dropped[KindPodTeardown]; told != pods+1 {
-		t.Errorf("%d are told or counted, want %d", told, pods+1)
-	}
-	if len(f.deletions.all) > 3*maxDeletions || len(f.deletions.uids) > maxNames {
-		t.Errorf("%d deletions and %d names are kept", len(f.deletions.all), len(f.deletions.uids))
+	if s := f.story(nil); s.Dropped[KindMountFailed] != 3 {
+		t.Errorf("dropped %v, want 3 failed mounts", s.Dropped)
 	}
 }
 

@@ -163,7 +163,7 @@ func jsonFields(s string) ([]Field, bool) {
 			return fields, true
 		}
 		end := jsonEnd(s, i)
-		if s[i] != '"' || end < 0 || end >= len(s) {
+		if s[i] != '"' || end < 0 {
 			return nil, false
 		}
 		key := jsonString(s[i:end])

@@ -134,6 +134,20 @@ func TestMessagesOfKlog(t *testing.T) {
 	}
 }
 
+// Of an escape character, only the sequence that it begins is taken out.
+func TestColour(t *testing.T) {
+	for line, want := range map[string]string{
+		"\x1b[1;31mfailed\x1b[0m to mount": "failed to mount",
+		"cut in a sequence\x1b[31":         "cut in a sequence",
+		"cut before it\x1b":                "cut before it",
+		"another\x1bsequence":              "anothersequence",
+	} {
+		if got := trim(line); got != want {
+			t.Errorf("%q became %q, want %q", line, got, want)
+		}
+	}
+}
+
 func TestJSONMessagesLookLikeText(t *testing.T) {
 	e, _ := testParser().parse(`{"ts":1795251602100.001,"caller":"kubelet/kubelet.go:2531","msg":"SyncLoop DELETE","v":2,"source":"api","pods":[{"name":"web-0","namespace":"default"}],"pod":{"name":"web-0","namespace":"default"},"n":1.5,"b":true,"z":null}`)
 	want := []Field{{"source", "api"}, {"pods", `["default/web-0"]`}, {"pod", "default/web-0"}, {"n", "1.5"}, {"b", "true"}, {"z", "null"}}

@@ -290,3 +290,21 @@ func FuzzBackings(f *testing.F) {
 		}
 	})
 }
+
+// Who owes answers says which daemons of a Ceph cluster to look at.
+func TestCephFault(t *testing.T) {
+	for want, c := range map[string]CephState{
+		"": {},
+		"2 requests have no storage daemon (OSD) that is up":                                                     {Homeless: 2, OSDRequests: 2},
+		"metadata servers (MDS) do not answer, storage daemons owe nothing: getattr 7 s":                         {MDSRequests: 1, Oldest: "getattr 7 s"},
+		"storage daemons (OSD) do not answer, metadata servers owe nothing":                                      {OSDRequests: 1},
+		"neither metadata servers nor storage daemons answer":                                                    {MDSRequests: 1, OSDRequests: 1},
+		"metadata servers (MDS) have answered, but what they answered is not yet written to storage: create 9 s": {MDSRequests: 1, Unsafe: 1, Oldest: "create 9 s"},
+		"monitors do not answer, others owe nothing":                                                             {MonitorRequests: 1},
+	} {
+		fault, why := c.fault()
+		if wantFault := map[bool]Fault{true: FaultNone, false: FaultSilent}[want == ""]; fault != wantFault || why != want {
+			t.Errorf("%+v: %q, %q; want %q", c, fault, why, want)
+		}
+	}
+}

@@ -48,6 +48,11 @@ var kinds = []kind{
 		[]string{"-t cifs -o credentials=/etc/smb.cred,vers=3.0 //srv/x /mnt", "bypass=5678", "password authentication failed"},
 	},
 	{
+		"OAuth 2 code", randomKey,
+		[]string{"GET /callback?code=" + randomKey + "&state=1 HTTP/1.1", "redirected to /callback?state=1&code=" + randomKey},
+		[]string{"barcode=" + randomKey, "GET /x?code=Unavailable HTTP/1.1"},
+	},
+	{
 		"CIFS credentials file", password,
 		[]string{"username=bob\npassword=" + password + "\ndomain=x\n"},
 		[]string{"username=bob\ndomain=password\n"},
@@ -334,6 +339,35 @@ func TestKinds(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// How the tokens of services begin, by what stands behind it, as those who give them out document it. It is the list of
+// shapes.go once more: what is lost there by mistake would be printed.
+const (
+	beforeLetters = "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glagent- gloas- glimt- " +
+		"glffct- glrtr- glwt- GR1348941 xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- xoxe. npm_ hvs. " +
+		"hvb. hvr. AIza ya29. GOCSPX- dop_v1_ doo_v1_ dor_v1_ sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_ " +
+		"whsec_ pypi-AgE rubygems_ cio oy2 CLOJARS_ AGE-SECRET-KEY-1 sk-ant- sk-proj- sk-svcacct- sk-admin- sk-or- " +
+		"sk- hf_ api_org_ gsk_ r8_ xai- pplx- fw_ tvly- nvapi- jina_ lsv2_pt_ lsv2_sk_ csk- tgp_v1_ co_ SG. " +
+		"xkeysib- xsmtpsib- NRAK- NRII- NRIQ- NRAL- NRJS- NRAA- glc_ glsa_ sntrys_ sntryu_ dt0c01. dt0s01. dt0s16. " +
+		"shpat_ shpca_ shppa_ shpss_ shippo_live_ shippo_test_ sq0atp- sq0csp- EAAA EAAC EAAM EAAB PMAK- lin_api_ " +
+		"lin_oauth_ ntn_ secret_ dckr_pat_ dckr_oat_ tskey- sha256~ figd_ figo_ pscale_tkn_ pscale_pw_ " +
+		"pscale_oauth_ CFPAT- ops_eyJ ATATT3 ATCTT3 ATBB LTAI AKID AKCp cmVmdG dp.pt. dp.st. dp.ct. dp.sa. dp.scim. " +
+		"dp.audit. nfp_ rnd_ phc_ phx_ sbp_ sb_secret_ vercel_blob_rw_ vcp_ bkua_ bkct_ fo1_ fm1_ fm2_ fm1r_ sgp_ " +
+		"pnu_ rdme_ EZAK EZTK duffel_test_ duffel_live_ FLWSECK_TEST- FLWSECK- HRKU-AA p8e- tfp_ s-s4t2ud- " +
+		"s-s4t2af- v1.0- ABSK bedrock-api-key-"
+	beforeHex = "key- dapi pul- SK"
+)
+
+func TestTokensOfServices(t *testing.T) {
+	r := redact.New(nil)
+	for prefixes, rest := range map[string]string{beforeLetters: strings.Repeat(randomKey, 6), beforeHex: "0123456789abcdef0123456789abcdef01234567"} {
+		for prefix := range strings.FieldsSeq(prefixes) {
+			if got := r.Text("x", "volume handle "+prefix+rest+" is given"); strings.Contains(got, rest[:16]) {
+				t.Errorf("not masked: %s", got)
+			}
 		}
 	}
 }

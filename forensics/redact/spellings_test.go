@@ -51,6 +51,18 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// A number behind the name of a secret says that there are several. A letter makes it another word.
+func TestNamesThatEndInSecret(t *testing.T) {
+	for name, want := range map[string]bool{
+		"dbpass": true, "DB_PASS2": true, "bindpw10": true, "psk1": true,
+		"passx": false, "bindpwx": false, "DB_PASSX2": false, "compass": false,
+	} {
+		if got := secretName(name); got != want {
+			t.Errorf("%s names a secret: %t, want %t", name, got, want)
+		}
+	}
+}
+
 // Base64 of configurations is opened by how it begins.
 func TestEncoded(t *testing.T) {
 	r := New(nil)

@@ -218,8 +218,10 @@ func fitsK3sToken(s string, from, to int) bool {
 	return s[from:to] == "K10" && !isAlnum(at(s, from-1)) && isAlnum(at(s, to)) && isAlnum(at(s, to+31))
 }
 
-// fitsParameter is for the parameters of URLs.
-func fitsParameter(s string, from, _ int) bool { return at(s, from-1) == '?' || at(s, from-1) == '&' }
+// fitsParameter is for the parameters of URLs. JSON of Go writes & as \u0026.
+func fitsParameter(s string, from, _ int) bool {
+	return at(s, from-1) == '?' || at(s, from-1) == '&' || strings.HasSuffix(s[:from], `\u0026`)
+}
 
 // oauthCode is for "?code=…" of OAuth 2.
 func (f *finding) oauthCode(_, to int) {

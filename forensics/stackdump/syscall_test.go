@@ -41,6 +41,7 @@ func TestSyscall(t *testing.T) {
 		{"aggregated", Goroutine{Frames: []Frame{{Func: "syscall.Syscall"}, {Func: "syscall.Getdents"}}}, 0, -1, "getdents64"},
 		{"returned", Goroutine{State: "runnable", Frames: []Frame{{Func: "syscall.Syscall", Args: args}, {Func: "syscall.read"}}}, 0, -1, ""},
 		{"further out only", Goroutine{State: "select", Frames: []Frame{{Func: "main.x"}, {Func: "syscall.Syscall", Args: args}}}, 0, -1, ""},
+		{"before the call", Goroutine{State: "running", Frames: []Frame{{Func: "syscall.fstatat"}, {Func: "os.Stat"}}}, 0, -1, ""},
 		{"a program's own wrapper", Goroutine{State: "syscall", Frames: []Frame{{Func: "syscall.Syscall", Args: args}, {Func: "main.raw"}}}, 0x106, 3, ""},
 		{"old wait", Goroutine{State: "syscall", Frames: []Frame{{Func: "syscall.Syscall6", Args: args}, {Func: "os.(*Process).blockUntilWaitable"}}}, 0x106, 6, "waitid"},
 	}
