@@ -2,6 +2,7 @@ package forensics_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -121,6 +122,7 @@ func TestEveryHolder(t *testing.T) {
 			system := mount(t)
 			want := append(holdByProcesses(t, system), holdByKernel(t, system)...)
 			if system.fuse != nil {
+				settle(t, system)
 				system.fuse.Hang()
 				t.Cleanup(system.fuse.Heal) // before all that goes through it
 			}
@@ -270,6 +272,20 @@ func holdByKernel(t *testing.T, system heldSystem) []string {
 	}
 	t.Log(cmp.Or(strings.Join(want, ", "), "nothing"))
 	return want
+}
+
+// settle waits until the server has answered what was asked so far, also what the kernel asks by itself some time after a file was
+// closed or written.
+func settle(t *testing.T, system heldSystem) {
+	t.Helper()
+	dir, err := os.Open(system.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(unix.Syncfs(int(dir.Fd())), dir.Close()); err != nil {
+		t.Fatal(err)
+	}
+	testfuse.Await(t, "all requests to be answered", func() bool { return system.fuse.Waiting() == 0 })
 }
 
 // loop makes a file of the file system the disk of a loop device.
