@@ -45,11 +45,11 @@ func TestBrowser(t *testing.T) {
 		}
 	}
 	write("hung-mount", hung, expectation{Interactive: true})
-	write("healthy", load(t, "healthy"), expectation{})
-	write("nothing-checked", load(t, "nothing-checked"), expectation{})
+	write("healthy", load(t, "healthy"), expectation{Brief: true})
+	write("nothing-checked", load(t, "nothing-checked"), expectation{Brief: true})
 	write("hostile", bent(t, payload), expectation{})
-	write("hostile-everywhere", filled(payload), expectation{})
-	write("monster", monster(""), expectation{Large: true})
+	write("hostile-everywhere", filled(payload), expectation{Brief: true})
+	write("monster", monster(""), expectation{Large: true, Brief: true})
 	for _, name := range captureNames {
 		write(name, captured(t, name), expectation{Brief: true})
 	}

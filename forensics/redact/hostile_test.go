@@ -61,11 +61,12 @@ var hostile = map[string]string{
 	"pairs of Vault":  "vault kv put a b=c ",
 }
 
-// work is how long a text takes at best, as an argument and as a text.
-func work(text string) time.Duration {
+// work is how long a text takes, as an argument and as a text. What takes longer than the limit is tried again: perhaps something
+// else had the processor.
+func work(text string, limit time.Duration) time.Duration {
 	r := redact.New([]byte("key"))
 	best := time.Hour
-	for range 5 {
+	for i := 0; i < 20 && best > limit; i++ {
 		began := time.Now()
 		r.Args("x", []string{"sh", "-c", text})
 		r.Text("x", text)
@@ -82,7 +83,7 @@ func TestHostileFieldsEndSoon(t *testing.T) {
 		for _, tail := range []string{"", " ", "x"} {
 			word += tail
 			text := strings.Repeat(word, 64<<10/len(word))
-			if d := work(text); d > 300*time.Millisecond {
+			if d := work(text, 300*time.Millisecond); d > 300*time.Millisecond {
 				t.Errorf("%s take %v", name, d)
 			}
 		}
@@ -94,8 +95,8 @@ func BenchmarkHostile(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			factor := 0.0
 			for b.Loop() {
-				once := work(strings.Repeat(word, 14<<10/len(word)))
-				twice := work(strings.Repeat(word, 28<<10/len(word)))
+				once := work(strings.Repeat(word, 14<<10/len(word)), 0)
+				twice := work(strings.Repeat(word, 28<<10/len(word)), 0)
 				factor = float64(twice) / float64(once)
 			}
 			b.ReportMetric(factor, "factor")

@@ -251,8 +251,10 @@ try {
       if (!want.large && (width === 1440 || colorScheme === "dark" && width === 390)) await accessibility(page);
       await context.close();
     }
-    where = name + ", without scripts";
-    await withoutScripts(browser, url);
+    if (!want.brief) {
+      where = name + ", without scripts";
+      await withoutScripts(browser, url);
+    }
     if (want.interactive) {
       where = name + ", in use";
       await interact(browser, url, want);
