@@ -1,0 +1,82 @@
+package checks
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestGolden holds all that checks say of the scenarios to what they said before. That it is right is judged by the other tests, and by
+// who reads the difference when it changes:
+//
+//	go test ./forensics/checks -run TestGolden -update && git diff
+func TestGolden(t *testing.T) {
+	for _, check := range All() {
+		t.Run(check.ID, func(t *testing.T) {
+			var b strings.Builder
+			list := slices.Clone(allScenarios()[check.ID])
+			slices.SortStableFunc(list, func(a, b scenario) int { return cmp.Compare(a.name, b.name) })
+			for _, s := range list {
+				e := s.base(t)
+				if s.change != nil {
+					s.change(t, &e)
+				}
+				a := forensics.Analyze(&e, []forensics.Check{check})
+				fmt.Fprintf(&b, "== %s\n%s %s\n", s.name, a.Outcomes[0].Status, a.Outcomes[0].Reason)
+				for _, f := range a.Findings {
+					writeFinding(&b, f)
+				}
+				b.WriteString("\n")
+			}
+			name := filepath.Join("testdata", "golden", check.ID+".txt")
+			if *update {
+				if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
+				t.Errorf("what is said has changed (-before +now):\n%s", diff)
+			}
+		})
+	}
+}
+
+// writeFinding writes all of a finding, a line for each thing.
+func writeFinding(b *strings.Builder, f forensics.Finding) {
+	line := func(key, format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); text != "" {
+			fmt.Fprintf(b, "  %s: %s\n", key, strings.ReplaceAll(text, "\n", "\n      "))
+		}
+	}
+	fmt.Fprintf(b, "%s %s, %s\n", f.Severity, f.Subject, f.Title)
+	for _, cause := range f.Because {
+		line("because", "%s", cause)
+	}
+	line("detail", "%s", f.Detail)
+	if f.Since != nil {
+		line("since", "%s", f.Since.UTC())
+	}
+	line("confidence", "%s, %s", f.Confidence, f.ConfidenceWhy)
+	for _, r := range f.Refs {
+		line("ref", "%+v", r)
+	}
+	for _, r := range f.Remedies {
+		line("remedy", "%+v", r)
+	}
+	line("pods", "%s", strings.Join(f.Pods, " "))
+}
