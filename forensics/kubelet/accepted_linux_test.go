@@ -74,9 +74,10 @@ func TestAccepted(t *testing.T) {
 			if err := self.has(from, to); !errors.Is(err, errNotAccepted) {
 				t.Errorf("before accept(2): %v", err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // one reading of the sockets has to be done by then
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			if err := self.accepted(ctx, from, to); !errors.Is(err, errNotAccepted) || statusOf(ctx, err) != "timeout" {
+			// On a busy machine, the time may be up before the sockets were read once.
+			if err := self.accepted(ctx, from, to); !errors.Is(err, errNotAccepted) && !errors.Is(err, context.DeadlineExceeded) || statusOf(ctx, err) != "timeout" {
 				t.Errorf("before accept(2), until the time is up: %v", err)
 			}
 			answer := make(chan error, 1)
