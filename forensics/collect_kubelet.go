@@ -46,11 +46,11 @@ func (c *collector) askKubelet(ctx context.Context) {
 	health := client.Health(ctx)
 	asked.Endpoints = append(asked.Endpoints, health...)
 	cover := []Source{coverEndpoints(SourceKubeletHealth, health)}
-	pods, answer := client.Pods(ctx)
+	pods, leftOut, answer := client.Pods(ctx)
 	asked.Endpoints = append(asked.Endpoints, answer)
 	listed := coverEndpoints(SourceKubeletPods, []kubelet.Endpoint{answer})
-	if client.LeftOut > 0 {
-		told := fmt.Sprintf("it lists %d pods; %d of which nothing else is known here are left out", len(pods)+client.LeftOut, client.LeftOut)
+	if leftOut > 0 {
+		told := fmt.Sprintf("it lists %d pods; %d of which nothing else is known here are left out", len(pods)+leftOut, leftOut)
 		listed.Detail = strings.TrimPrefix(listed.Detail+"; "+told, "; ")
 	}
 	cover = append(cover, listed)

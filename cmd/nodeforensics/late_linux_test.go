@@ -115,6 +115,9 @@ func quietApp(t *testing.T) *app {
 // little for millions of numbers to be written, which are nothing to mask. How little that is depends on the machine, and is
 // found out.
 func TestLateRenderingIsCut(t *testing.T) {
+	if raceEnabled {
+		t.Skip("rendering takes the race detector longer than the time that is left for it")
+	}
 	numbers := strings.Repeat("18446744073709551615,", 1_500_000)
 	text := `{"schema":"` + report.Schema + `","findings":[{"id":"mount-hung","severity":"critical","confidence":"certain","title":"planted finding","subject":{"kind":"mount","id":"59"}}],` +
 		`"evidence":{"held":{"uninhabited_namespaces":[` + numbers + `1]}}}`

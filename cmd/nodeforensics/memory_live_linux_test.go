@@ -41,8 +41,8 @@ func liveNodes() []liveNode {
 
 // TestMemoryOfALiveRun examines a node on which something is very large: what the kubelet answers, or what pods have made.
 func TestMemoryOfALiveRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a large kubelet")
+	if testing.Short() || raceEnabled {
+		t.Skip("starts a large kubelet, and measures what the race detector multiplies")
 	}
 	for _, n := range liveNodes() {
 		t.Run(n.name, func(t *testing.T) {

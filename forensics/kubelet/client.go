@@ -42,8 +42,6 @@ type Client struct {
 	ClientCert, ClientKey []byte
 	// KnownPod says of a UID whether something else is known of that pod; nil knows all, see [Client.Pods].
 	KnownPod func(uid string) bool
-	// LeftOut is how many pods the latest call of Pods has left out.
-	LeftOut int
 	// Timeout is for each request, 5 s by default.
 	Timeout time.Duration
 	// Now is the clock, [time.Now] by default.

@@ -106,7 +106,7 @@ func TestPods(t *testing.T) {
 		"not a list":            {say(200, "ok"), say(200, list), want, "ok", "", "error ("},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pods, e := startKubelet(t, tc.main, tc.readOnly, nil).client(t).Pods(t.Context())
+			pods, _, e := startKubelet(t, tc.main, tc.readOnly, nil).client(t).Pods(t.Context())
 			if diff := cmp.Diff(tc.want, pods); diff != "" {
 				t.Errorf("pods (-want +got):\n%s", diff)
 			}
@@ -136,9 +136,9 @@ func TestManyPods(t *testing.T) {
 	known := []string{strconv.Itoa(2*maxExamples + 1), fmt.Sprint("hash-", 2*maxExamples+2)}
 	c := startKubelet(t, say(401, ""), say(200, list.String()), nil).client(t)
 	c.KnownPod = func(uid string) bool { return slices.Contains(known, uid) }
-	pods, e := c.Pods(t.Context())
-	if e.Status != "ok" || len(pods) != maxExamples+3 || c.LeftOut != 2*maxExamples-3 {
-		t.Fatalf("%d pods, %d left out, %+v", len(pods), c.LeftOut, e)
+	pods, leftOut, e := c.Pods(t.Context())
+	if e.Status != "ok" || len(pods) != maxExamples+3 || leftOut != 2*maxExamples-3 {
+		t.Fatalf("%d pods, %d left out, %+v", len(pods), leftOut, e)
 	}
 	for i, want := range []int{deleting, 2*maxExamples + 1, 2*maxExamples + 2} {
 		if pods[maxExamples+i].UID != strconv.Itoa(want) {
@@ -146,8 +146,8 @@ func TestManyPods(t *testing.T) {
 		}
 	}
 	c.KnownPod = nil
-	if pods, _ := c.Pods(t.Context()); len(pods) != 3*maxExamples || c.LeftOut != 0 {
-		t.Errorf("%d pods and %d left out where all are known", len(pods), c.LeftOut)
+	if pods, leftOut, _ := c.Pods(t.Context()); len(pods) != 3*maxExamples || leftOut != 0 {
+		t.Errorf("%d pods and %d left out where all are known", len(pods), leftOut)
 	}
 }
 

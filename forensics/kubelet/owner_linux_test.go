@@ -24,7 +24,7 @@ func TestNotOwned(t *testing.T) {
 	if s := statuses(got); s != "not-owned not-owned not-owned" {
 		t.Errorf("statuses = %s; %+v", s, got)
 	}
-	if pods, e := c.Pods(t.Context()); e.Status != "not-owned" || len(pods) != 0 || pods == nil {
+	if pods, _, e := c.Pods(t.Context()); e.Status != "not-owned" || len(pods) != 0 || pods == nil {
 		t.Errorf("pods = %v, %+v", pods, e)
 	}
 	for _, s := range []*server{k.main, k.readOnly, k.healthz} {
@@ -49,7 +49,7 @@ func TestNotAsked(t *testing.T) {
 			k := startKubelet(t, say(200, "{}"), nil, nil)
 			c := k.client(t)
 			tc.change(c)
-			if _, e := c.Pods(t.Context()); e.Status != tc.want {
+			if _, _, e := c.Pods(t.Context()); e.Status != tc.want {
 				t.Errorf("%+v; want %s", e, tc.want)
 			}
 		})
@@ -90,7 +90,7 @@ func TestConcurrent(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 20 {
 		wait.Go(func() {
-			if _, e := c.Pods(t.Context()); e.Status != "ok" || e.Verified != "pinned" {
+			if _, _, e := c.Pods(t.Context()); e.Status != "ok" || e.Verified != "pinned" {
 				t.Errorf("endpoint %+v", e)
 			}
 		})
