@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // Analyze judges evidence with the given checks. It is a pure function: no clock, no file system, no network; the same

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // apiDumps reads the dumps of the API that were given as files.
@@ -42,7 +41,7 @@ func (c *collector) apiDumps(ctx context.Context) {
 
 // ParseAPIDump reads objects of the API from a file that was saved at some time, zero where that is unknown. With an error comes what stands before it.
 func ParseAPIDump(name string, saved time.Time, r io.Reader) (Evidence, error) {
-	dump, err := cluster.Parse(r)
+	dump, err := apidump.Parse(r)
 	if len(dump.Pods)+len(dump.Nodes)+len(dump.Claims)+len(dump.Volumes)+len(dump.Owners) == 0 {
 		return Evidence{}, errors.Join(err, fmt.Errorf("%s hold no pods, nodes, claims, volumes or owners of pods", kindsOf(dump)))
 	}
@@ -58,7 +57,7 @@ func ParseAPIDump(name string, saved time.Time, r io.Reader) (Evidence, error) {
 	return Evidence{Cluster: &dump, Coverage: []Source{source}}, err
 }
 
-func kindsOf(d cluster.Dump) string {
+func kindsOf(d apidump.Dump) string {
 	if len(d.Kinds) == 0 {
 		return "the objects of the API"
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // Asked is a path that [CollectHolders] was asked for and that leads over symbolic links.

@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // runtimeFiles reads what the container runtimes have on disk. A runtime whose files were read in part is no reason to
 // do without the part.
 func (c *collector) runtimeFiles(ctx context.Context) (Evidence, error) {
-	stores, err := containers.Read(ctx, c.fs, containers.Options{Hints: c.runtimeHints(), Group: c.opt.Calls})
+	stores, err := runtimes.Read(ctx, c.fs, runtimes.Options{Hints: c.runtimeHints(), Group: c.opt.Calls})
 	part := Evidence{
 		Runtimes: stores.Runtimes, Sandboxes: stores.Sandboxes, Containers: stores.Containers, Images: stores.Images,
 		Pods: podsOfRuntime(stores),
@@ -29,16 +29,16 @@ func (c *collector) runtimeFiles(ctx context.Context) (Evidence, error) {
 }
 
 // runtimeHints are the daemons of container runtimes that run on the host.
-func (c *collector) runtimeHints() []containers.Hint {
-	var hints []containers.Hint
+func (c *collector) runtimeHints() []runtimes.Hint {
+	var hints []runtimes.Hint
 	for _, p := range runtimesAmong(c.seen().Processes) {
-		hints = append(hints, containers.Hint{PID: p.PID, StartTicks: p.StartTicks, Comm: p.Comm, Args: p.Command})
+		hints = append(hints, runtimes.Hint{PID: p.PID, StartTicks: p.StartTicks, Comm: p.Comm, Args: p.Command})
 	}
 	return hints
 }
 
 // podsOfRuntime are the pods of which a sandbox or container is recorded, each once.
-func podsOfRuntime(stores containers.Stores) []kubelet.Pod {
+func podsOfRuntime(stores runtimes.Stores) []kubelet.Pod {
 	var pods []kubelet.Pod
 	index := map[string]int{}
 	note := func(uid, namespace, name string, static bool) {
@@ -69,23 +69,23 @@ func podsOfRuntime(stores containers.Stores) []kubelet.Pod {
 
 // runtimeAnswers asks each runtime's daemon whether it answers. That nobody listens is an answer, too.
 func (c *collector) runtimeAnswers(ctx context.Context) (Evidence, error) {
-	runtimes := append([]containers.Runtime{}, c.seen().Runtimes...)
+	found := append([]runtimes.Runtime{}, c.seen().Runtimes...)
 	hints := c.runtimeHints()
 	cover := Source{Source: SourceRuntimeAnswer, Status: SourceAbsent, Detail: "no runtime is known"}
-	for i := range runtimes {
+	for i := range found {
 		began := c.opt.Now()
-		answer := containers.Ask(ctx, c.fs, runtimes[i], containers.AskOptions{Daemons: hints, Group: c.opt.Calls})
+		answer := runtimes.Ask(ctx, c.fs, found[i], runtimes.AskOptions{Daemons: hints, Group: c.opt.Calls})
 		answer.Seconds = c.opt.Now().Sub(began).Seconds()
-		runtimes[i].Answer = &answer.Answer
+		found[i].Answer = &answer.Answer
 		if answer.Version != "" {
-			runtimes[i].Version = answer.Version
+			found[i].Version = answer.Version
 		}
 		switch {
 		case answer.Status != "not-asked":
 			cover.Status, cover.Detail = SourceRead, ""
 		case cover.Status != SourceRead:
-			cover.Detail = runtimes[i].Socket + ": " + answer.Detail
+			cover.Detail = found[i].Socket + ": " + answer.Detail
 		}
 	}
-	return Evidence{Runtimes: runtimes, Coverage: []Source{cover}}, nil
+	return Evidence{Runtimes: found, Coverage: []Source{cover}}, nil
 }

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // statfsLimit is how long one file system may take to tell its size.
@@ -24,7 +24,7 @@ const statfsLimit = 2 * time.Second
 
 // disks finds the file systems of the kubelet and the runtime, and counts those that are near a threshold.
 func (c *collector) disks(ctx context.Context) {
-	limit := 2*readLimit + max(c.opt.DiskUsage, disks.DefaultBudget)
+	limit := 2*readLimit + max(c.opt.DiskUsage, eviction.DefaultBudget)
 	c.opt.Progress("measuring disks")
 	c.read(ctx, SourceDisks, limit, c.measureDisks)
 }
@@ -40,7 +40,7 @@ type measurer struct {
 	*collector
 	evidence Evidence
 	model    *Model
-	state    *disks.State
+	state    *eviction.State
 	rooted   string // the runtime's root directory as it calls it, which may lead through symbolic links
 	host     view
 	views    map[string]view         // of a place, by device
@@ -61,7 +61,7 @@ func (c *collector) measureDisks(ctx context.Context) (Evidence, error) {
 	defer done()
 	m := measurer{
 		collector: c, evidence: e, model: NewModel(&e), host: view{fs: c.fs}, views: map[string]view{}, mounts: map[string]mounts.Mount{},
-		state: &disks.State{Places: []disks.Place{}, FileSystems: []disks.FileSystem{}, Usage: []disks.Usage{}},
+		state: &eviction.State{Places: []eviction.Place{}, FileSystems: []eviction.FileSystem{}, Usage: []eviction.Usage{}},
 	}
 	inside := view{fs: node}
 	if c.fs.Live() {
@@ -71,16 +71,16 @@ func (c *collector) measureDisks(ctx context.Context) (Evidence, error) {
 	settings := diskSettings(k, m.model.KubeletMinor())
 	m.state.Thresholds, m.state.ImageGC, m.state.Problems = settings.Thresholds(), settings.ImageGC(), settings.Problems()
 	m.state.Assumed = assumed(k)
-	m.place(ctx, inside, disks.RoleNode, k.CanonicalRoot, "root directory of the kubelet")
+	m.place(ctx, inside, eviction.RoleNode, k.CanonicalRoot, "root directory of the kubelet")
 	store := m.placeStore(ctx, k)
-	m.place(ctx, m.host, disks.RolePodLogs, podLogDir(k), "container logs")
-	m.place(ctx, m.host, disks.RoleSystemLogs, "/var/log", "logs of the system")
+	m.place(ctx, m.host, eviction.RolePodLogs, podLogDir(k), "container logs")
+	m.place(ctx, m.host, eviction.RoleSystemLogs, "/var/log", "logs of the system")
 	early := *m.state // counting may take longer than there is time
 	early.FileSystems = slices.Clone(early.FileSystems)
 	early.NotWalked = "there was no time"
 	c.tell(Evidence{Disks: &early})
-	m.walk(ctx, disks.Layout{
-		KubeletRoot: m.pathOf(disks.RoleNode), PodLogs: m.pathOf(disks.RolePodLogs), Runtime: store.Runtime, Root: store.Root,
+	m.walk(ctx, eviction.Layout{
+		KubeletRoot: m.pathOf(eviction.RoleNode), PodLogs: m.pathOf(eviction.RolePodLogs), Runtime: store.Runtime, Root: store.Root,
 		Images: store.Images, Writable: m.writable(store),
 	})
 	part := Evidence{Disks: m.state}
@@ -94,8 +94,8 @@ func (c *collector) measureDisks(ctx context.Context) (Evidence, error) {
 }
 
 // diskSettings are what the kubelet was told about disks.
-func diskSettings(k *kubelet.Instance, minor int) disks.Settings {
-	s := disks.Settings{Flags: k.Flags, Minor: minor, Program: k.Program}
+func diskSettings(k *kubelet.Instance, minor int) eviction.Settings {
+	s := eviction.Settings{Flags: k.Flags, Minor: minor, Program: k.Program}
 	if c := k.Config; c != nil {
 		s.EvictionHard, s.EvictionSoft, s.SoftGracePeriod = c.EvictionHard, c.EvictionSoft, c.EvictionSoftGracePeriod
 		s.MergeDefaults = c.MergeDefaultEviction != nil && *c.MergeDefaultEviction
@@ -129,7 +129,7 @@ func podLogDir(k *kubelet.Instance) string {
 }
 
 // knownStore is that of the runtime that the kubelet uses, where its files were read.
-func (m *measurer) knownStore() (disks.Store, bool) {
+func (m *measurer) knownStore() (eviction.Store, bool) {
 	runtimes, name := m.evidence.Runtimes, m.model.RuntimeEntity().ID
 	for _, r := range runtimes {
 		if path.IsAbs(r.Root) && (r.Name == name || name == "cri-dockerd" && r.Name == "docker" || len(runtimes) == 1) {
@@ -137,15 +137,15 @@ func (m *measurer) knownStore() (disks.Store, bool) {
 			if path.IsAbs(r.SnapshotDir) {
 				at = r.SnapshotDir
 			}
-			return disks.Store{Runtime: r.Name, Root: r.Root, Images: at, Layers: at, Why: "files of the runtime"}, true
+			return eviction.Store{Runtime: r.Name, Root: r.Root, Images: at, Layers: at, Why: "files of the runtime"}, true
 		}
 	}
-	return disks.Store{}, false
+	return eviction.Store{}, false
 }
 
 // placeStore finds the file systems of images and of writable layers.
-func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) disks.Store {
-	hints := disks.StoreHints{Endpoint: m.model.runtimeEndpoint(), Program: k.Program}
+func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) eviction.Store {
+	hints := eviction.StoreHints{Endpoint: m.model.runtimeEndpoint(), Program: k.Program}
 	if k.Program == "k3s" || k.Program == "rke2" {
 		hints.DataDir = k.Flags["data-dir"]
 	}
@@ -157,10 +157,10 @@ func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) disks.St
 	ctx, cancel := context.WithTimeout(ctx, statfsLimit)
 	defer cancel()
 	configured := ""
-	store, err := probe.Do(ctx, m.opt.Calls, "directories of the runtime", func() (disks.Store, error) {
+	store, err := probe.Do(ctx, m.opt.Calls, "directories of the runtime", func() (eviction.Store, error) {
 		store, ok := m.knownStore()
 		if !ok {
-			store, ok = disks.FindStore(m.host.fs, hints)
+			store, ok = eviction.FindStore(m.host.fs, hints)
 		}
 		if !ok {
 			return store, fmt.Errorf("no directory of a container runtime was found: %w", fs.ErrNotExist)
@@ -178,8 +178,8 @@ func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) disks.St
 		return store
 	}
 	m.rooted = cmp.Or(configured, store.Root)
-	m.place(ctx, m.host, disks.RoleImage, store.Images, store.Runtime+": "+store.Why)
-	m.place(ctx, m.host, disks.RoleContainer, store.Layers, store.Runtime+": "+store.Why)
+	m.place(ctx, m.host, eviction.RoleImage, store.Images, store.Runtime+": "+store.Why)
+	m.place(ctx, m.host, eviction.RoleContainer, store.Layers, store.Runtime+": "+store.Why)
 	return store
 }
 
@@ -187,15 +187,15 @@ func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) disks.St
 func (m *measurer) place(ctx context.Context, v view, role, name, why string) {
 	canonical, mount, err := m.resolve(ctx, v, name)
 	if err != nil {
-		if role == disks.RoleNode || role == disks.RoleImage {
+		if role == eviction.RoleNode || role == eviction.RoleImage {
 			m.problems = append(m.problems, fmt.Errorf("%s: %w", role, err))
 		}
 		return
 	}
-	p := disks.Place{Role: role, Path: canonical, Why: why}
+	p := eviction.Place{Role: role, Path: canonical, Why: why}
 	f, err := m.figures(ctx, v, canonical, mount)
 	if p.Device = f.Device; p.Device != "" {
-		if !slices.ContainsFunc(m.state.FileSystems, func(f disks.FileSystem) bool { return f.Device == p.Device }) {
+		if !slices.ContainsFunc(m.state.FileSystems, func(f eviction.FileSystem) bool { return f.Device == p.Device }) {
 			m.views[p.Device], m.mounts[p.Device] = v, mount
 			if trees := m.trees(ctx, f); v.table != nil && len(trees) > 0 {
 				f.MountPoint = trees[0] // the place may be on a bind mount of a part
@@ -262,8 +262,8 @@ func askDisk[T any](ctx context.Context, m *measurer, key string, call func() (T
 }
 
 // figures asks the file system that a path lies on for its size.
-func (m *measurer) figures(ctx context.Context, v view, name string, mount mounts.Mount) (disks.FileSystem, error) {
-	f := disks.FileSystem{Device: mount.Device, MountPoint: mount.MountPoint, FSType: mount.FSType, Source: mount.Source}
+func (m *measurer) figures(ctx context.Context, v view, name string, mount mounts.Mount) (eviction.FileSystem, error) {
+	f := eviction.FileSystem{Device: mount.Device, MountPoint: mount.MountPoint, FSType: mount.FSType, Source: mount.Source}
 	st, err := askDisk(ctx, m, key(mount, name), func() (hostfs.FSStat, error) { return v.fs.Statfs(name) })
 	if err != nil {
 		f.Error = err.Error()
@@ -289,7 +289,7 @@ var overlayOf = regexp.MustCompile(`/([0-9a-f]{64})/rootfs$`)
 
 // writable are the writable layers of containers: the upper directories of the overlays that are mounted, and what the
 // files of the runtime say, with the container's id where it is known.
-func (m *measurer) writable(store disks.Store) map[string]string {
+func (m *measurer) writable(store eviction.Store) map[string]string {
 	found := map[string]string{}
 	for _, mount := range m.evidence.Mounts.Mounts {
 		if mount.FSType != "overlay" {
@@ -317,13 +317,13 @@ func (m *measurer) writable(store disks.Store) map[string]string {
 }
 
 // walk counts what fills the file systems that are near a threshold, or all of them if that was asked for.
-func (m *measurer) walk(ctx context.Context, layout disks.Layout) {
+func (m *measurer) walk(ctx context.Context, layout eviction.Layout) {
 	budget := m.opt.DiskUsage
 	if budget < 0 {
 		m.state.NotWalked = "it was not wanted"
 		return
 	}
-	var want []disks.FileSystem
+	var want []eviction.FileSystem
 	index := m.state.Index()
 	for _, f := range m.state.FileSystems {
 		if f.Error == "" && (budget > 0 || index.IsNear(f.Device)) {
@@ -331,7 +331,7 @@ func (m *measurer) walk(ctx context.Context, layout disks.Layout) {
 		}
 	}
 	if budget == 0 {
-		budget = disks.DefaultBudget
+		budget = eviction.DefaultBudget
 	}
 	if len(want) < len(m.state.FileSystems) {
 		m.state.NotWalked = "no threshold is near; --disk-usage 30s counts all the same"
@@ -349,10 +349,10 @@ func (m *measurer) walk(ctx context.Context, layout disks.Layout) {
 }
 
 // count walks one file system.
-func (m *measurer) count(ctx context.Context, f disks.FileSystem, layout disks.Layout, budget time.Duration) disks.Usage {
+func (m *measurer) count(ctx context.Context, f eviction.FileSystem, layout eviction.Layout, budget time.Duration) eviction.Usage {
 	began := m.opt.Now()
 	v, trees := m.views[f.Device], m.trees(ctx, f)
-	counting := disks.NewCounting(disks.WalkOptions{Layout: layout})
+	counting := eviction.NewCounting(eviction.WalkOptions{Layout: layout})
 	timed, cancel := context.WithTimeout(ctx, max(budget, 0))
 	defer cancel()
 	// A walk looks at its context between directories; one that does not come back is in the kernel.
@@ -374,12 +374,12 @@ func (m *measurer) count(ctx context.Context, f disks.FileSystem, layout disks.L
 
 // first are the directories to begin with, should the time not suffice for the others: those of which the kubelet or the
 // runtime can free something.
-func (m *measurer) first(f disks.FileSystem) []string {
+func (m *measurer) first(f eviction.FileSystem) []string {
 	list := []string{}
-	for _, role := range []string{disks.RoleNode, disks.RolePodLogs, disks.RoleImage, disks.RoleSystemLogs} {
+	for _, role := range []string{eviction.RoleNode, eviction.RolePodLogs, eviction.RoleImage, eviction.RoleSystemLogs} {
 		p, ok := m.state.Place(role)
 		// Paths of the host mean something else to a kubelet in a mount namespace of its own.
-		same := role == disks.RoleNode || m.views[f.Device].fs == m.host.fs
+		same := role == eviction.RoleNode || m.views[f.Device].fs == m.host.fs
 		if ok && p.Device == f.Device && same {
 			list = append(list, p.Path)
 		}
@@ -389,7 +389,7 @@ func (m *measurer) first(f disks.FileSystem) []string {
 
 // trees are the mount points that show all that there is to see of a file system: the mount of its topmost directory, and
 // those of directories that the others do not show because something is mounted over them.
-func (m *measurer) trees(ctx context.Context, f disks.FileSystem) []string {
+func (m *measurer) trees(ctx context.Context, f eviction.FileSystem) []string {
 	v := m.views[f.Device]
 	if v.table == nil {
 		return m.treesOffline(ctx, f)
@@ -424,7 +424,7 @@ func shows(x *mounts.Index, c, other mounts.Mount) bool {
 }
 
 // treesOffline is the root of the disk for what lies on its file system, else the place itself.
-func (m *measurer) treesOffline(ctx context.Context, f disks.FileSystem) []string {
+func (m *measurer) treesOffline(ctx context.Context, f eviction.FileSystem) []string {
 	if st, err := askDisk(ctx, m, "root of the disk", func() (hostfs.FSStat, error) { return m.fs.Statfs("/") }); err == nil && deviceName(st.Dev) == f.Device {
 		return []string{"/"}
 	}
@@ -437,13 +437,13 @@ func (m *measurer) treesOffline(ctx context.Context, f disks.FileSystem) []strin
 }
 
 // deleted are the files without a name that take space on a file system.
-func (m *measurer) deleted(device string) []disks.Item {
-	var items []disks.Item
+func (m *measurer) deleted(device string) []eviction.Item {
+	var items []eviction.Item
 	if h := m.evidence.Held; h != nil {
 		for _, f := range h.Deleted {
 			if m.model.DiskOf(f.Device) == device {
-				items = append(items, disks.Item{
-					Kind: disks.KindDeleted, Path: f.Path, Bytes: f.AllocatedBytes, Files: 1, PodUID: m.podOfProcess(f.PID),
+				items = append(items, eviction.Item{
+					Kind: eviction.KindDeleted, Path: f.Path, Bytes: f.AllocatedBytes, Files: 1, PodUID: m.podOfProcess(f.PID),
 				})
 			}
 		}
@@ -457,7 +457,7 @@ func (m *measurer) podOfProcess(pid int) string {
 }
 
 // nameOwners adds the pods of containers.
-func (m *measurer) nameOwners(items []disks.Item) {
+func (m *measurer) nameOwners(items []eviction.Item) {
 	pods := map[string]string{}
 	for _, p := range m.evidence.Processes {
 		if p.ContainerID != "" {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
-	"github.com/nodeforensics/nodeforensics/forensics/testvm"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func TestTreesOfAFileSystem(t *testing.T) {
 			}
 			table := mounts.Table{Mounts: list}
 			m := measurer{views: map[string]view{"8:1": {table: table.Index()}}}
-			if diff := cmp.Diff(tt.want, m.trees(t.Context(), disks.FileSystem{Device: "8:1"})); diff != "" {
+			if diff := cmp.Diff(tt.want, m.trees(t.Context(), eviction.FileSystem{Device: "8:1"})); diff != "" {
 				t.Errorf("trees (-want +got):\n%s", diff)
 			}
 		})
@@ -88,7 +88,7 @@ func TestADeadDiskIsNotAsked(t *testing.T) {
 			if n := fuse.Held(); n > 0 {
 				t.Errorf("%d requests wait for the dead mount", n)
 			}
-			if _, ok := e.Disks.Index().Of(disks.RoleNode); ok {
+			if _, ok := e.Disks.Index().Of(eviction.RoleNode); ok {
 				t.Errorf("a dead file system has figures: %+v", e.Disks)
 			}
 			i := slices.IndexFunc(e.Coverage, func(s Source) bool { return s.Source == SourceDisks })
@@ -109,7 +109,7 @@ func TestADiskWithAServerIsNotWalked(t *testing.T) {
 		e.Health = []mounts.Health{{Device: fuse.Device(), MountPoint: fuse.MountPoint(), Status: mounts.StatusOK}}
 		e.Runtimes = nil
 	}, Options{DiskUsage: 1})
-	p, ok := e.Disks.Place(disks.RoleNode)
+	p, ok := e.Disks.Place(eviction.RoleNode)
 	if !ok || p.Device != fuse.Device() {
 		t.Errorf("nodefs is %+v, want %s", p, fuse.Device())
 	}
@@ -133,7 +133,7 @@ func TestADiskOfAnotherNodeIsMeasured(t *testing.T) {
 	c.evidence.Kubelet = &kubelet.Instance{CanonicalRoot: "/mnt/ssd/kubelet", Flags: map[string]string{}}
 	c.disks(t.Context())
 	d := c.evidence.Disks
-	for _, role := range []string{disks.RoleNode, disks.RoleImage, disks.RoleContainer, disks.RolePodLogs} {
+	for _, role := range []string{eviction.RoleNode, eviction.RoleImage, eviction.RoleContainer, eviction.RolePodLogs} {
 		if f, ok := d.Index().Of(role); !ok || f.Device == "" {
 			t.Errorf("%s: %+v in %+v", role, f, d)
 		}
@@ -184,18 +184,18 @@ func TestWritableLayersAreFound(t *testing.T) {
 			{FSType: "overlay", MountPoint: "/mnt", SuperOptions: "rw,lowerdir=/l,upperdir=/home/u/upper,workdir=/home/u/work"},
 			{FSType: "ext4", MountPoint: "/", SuperOptions: "rw"},
 		}},
-		Containers: []containers.Container{{ID: "a", Runtime: "containerd", Root: "/var/lib/containerd", SnapshotKey: "key"}},
+		Containers: []runtimes.Container{{ID: "a", Runtime: "containerd", Root: "/var/lib/containerd", SnapshotKey: "key"}},
 	}}
-	got := m.writable(disks.Store{Root: "/data/containerd", Layers: "/data/containerd/s"})
+	got := m.writable(eviction.Store{Root: "/data/containerd", Layers: "/data/containerd/s"})
 	if diff := cmp.Diff(map[string]string{"/data/containerd/s/snapshots/40": id}, got); diff != "" {
 		t.Errorf("containerd (-want +got):\n%s", diff)
 	}
-	m = measurer{rooted: "/var/lib/docker", evidence: Evidence{Containers: []containers.Container{
+	m = measurer{rooted: "/var/lib/docker", evidence: Evidence{Containers: []runtimes.Container{
 		{ID: "a", Runtime: "docker", Root: "/var/lib/docker", SnapshotKey: "layer"},
 		{ID: "b", Runtime: "docker", Root: "/elsewhere", SnapshotKey: "layer-2"},
 		{ID: "c", Runtime: "docker", Root: "/var/lib/docker", SnapshotKey: "../../etc"},
 	}}}
-	got = m.writable(disks.Store{Root: "/var/lib/docker", Layers: "/var/lib/docker/overlay2"})
+	got = m.writable(eviction.Store{Root: "/var/lib/docker", Layers: "/var/lib/docker/overlay2"})
 	if diff := cmp.Diff(map[string]string{"/var/lib/docker/overlay2/layer": "a"}, got); diff != "" {
 		t.Errorf("docker (-want +got):\n%s", diff)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // mountHealth says how each mount answers: from threads that provably wait, else by asking.

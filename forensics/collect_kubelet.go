@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // askKubelet asks the kubelet's HTTP endpoints. A kubelet that does not answer costs one time limit for each.
@@ -110,7 +110,7 @@ func version(k kubelet.Instance, dumps []Dump) (value, from string) {
 		return k.Version, k.VersionFrom
 	}
 	for _, d := range dumps {
-		if v, ok := stackdump.KubeletVersion(d.Dump); ok {
+		if v, ok := goroutines.KubeletVersion(d.Dump); ok {
 			return strings.TrimPrefix(v, "v"), "dump"
 		}
 	}
@@ -180,7 +180,7 @@ func (c *collector) askGoroutines(ctx context.Context, client *kubelet.Client, d
 	var dumps []Dump
 	answer := client.Goroutines(ctx, debug, func(r io.Reader) {
 		taken := c.opt.Now().UTC()
-		dumps, _ = DigestDumps("", r, stackdump.Digester{Bytes: liveDump, Keep: liveExamples})
+		dumps, _ = DigestDumps("", r, goroutines.Digester{Bytes: liveDump, Keep: liveExamples})
 		for i := range dumps {
 			dumps[i].PID, dumps[i].Taken = pid, &taken
 		}
@@ -192,17 +192,17 @@ func (c *collector) askGoroutines(ctx context.Context, client *kubelet.Client, d
 }
 
 // ParseDumps reads all goroutine dumps of one source, of any form. Of large ones, examples are kept and the others
-// counted; see [stackdump.Digester]. Input without a dump is an error.
+// counted; see [goroutines.Digester]. Input without a dump is an error.
 func ParseDumps(source string, r io.Reader) ([]Dump, error) {
-	return DigestDumps(source, r, stackdump.Digester{})
+	return DigestDumps(source, r, goroutines.Digester{})
 }
 
 // DigestDumps is [ParseDumps] with other limits.
-func DigestDumps(source string, r io.Reader, digester stackdump.Digester) ([]Dump, error) {
+func DigestDumps(source string, r io.Reader, digester goroutines.Digester) ([]Dump, error) {
 	parsed, problems, err := digester.Digest(r)
 	var dumps []Dump
 	for i, d := range parsed {
-		dump := Dump{Source: source, Dump: d, Problems: []stackdump.Problem{}}
+		dump := Dump{Source: source, Dump: d, Problems: []goroutines.Problem{}}
 		if i == 0 {
 			dump.Problems = append(dump.Problems, problems...)
 		}

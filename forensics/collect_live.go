@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // readLimit bounds one reader that should answer from memory or a local disk.
@@ -287,7 +287,7 @@ func (c *collector) running() func(uid string) bool {
 }
 
 func (c *collector) cgroups(ctx context.Context) (Evidence, error) {
-	found, err := containers.ReadCgroups(ctx, c.fs)
+	found, err := runtimes.ReadCgroups(ctx, c.fs)
 	return Evidence{Cgroups: found.Pods, CgroupTotals: &found.Totals}, err
 }
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // CPUProfile is what a process computed for some seconds.
@@ -33,7 +33,7 @@ type CPUProfile struct {
 // CPUStack is the time spent in one stack.
 type CPUStack struct {
 	Seconds float64 `json:"cpu_seconds"`
-	// Frames are functions as [stackdump.NormalizeFunc] spells them, innermost first, at most 100.
+	// Frames are functions as [goroutines.NormalizeFunc] spells them, innermost first, at most 100.
 	Frames []string `json:"frames"`
 }
 
@@ -81,7 +81,7 @@ func framesOf(sample *profile.Sample) []string {
 	for _, location := range sample.Location {
 		for _, line := range location.Line {
 			if line.Function != nil && len(frames) < maxCPUFrames {
-				frames = append(frames, stackdump.NormalizeFunc(line.Function.Name))
+				frames = append(frames, goroutines.NormalizeFunc(line.Function.Name))
 			}
 		}
 	}

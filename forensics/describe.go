@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // Describe says in words what an entity is and what is wrong with it, for a chain of causes.
@@ -197,13 +197,13 @@ func SubsystemName(id string) string {
 		return "garbage collection of images"
 	case "start":
 		return "start-up"
-	case stackdump.RoleCadvisorStatfs:
+	case goroutines.RoleCadvisorStatfs:
 		return "cAdvisor, which asks file systems for their size,"
-	case stackdump.RoleCadvisorDisk:
+	case goroutines.RoleCadvisorDisk:
 		return "cAdvisor, which measures containers' disk usage,"
-	case stackdump.RoleVolumeStats:
+	case goroutines.RoleVolumeStats:
 		return "volume statistics"
-	case stackdump.RoleCgroupRemoval:
+	case goroutines.RoleCgroupRemoval:
 		return "removal of pods' cgroups"
 	}
 	return id

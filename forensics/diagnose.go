@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // graph is who is bad because of whom: the edges of the findings, and those that the model adds (a goroutine is bad

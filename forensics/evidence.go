@@ -3,15 +3,15 @@ package forensics
 import (
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // EvidenceSchema names the layout of [Evidence] as JSON. Fields are added within v1; a change of meaning makes v2.
@@ -45,26 +45,26 @@ type Evidence struct {
 	Kubelet *kubelet.Instance `json:"kubelet,omitempty"`
 	PodDirs []kubelet.PodDir  `json:"pod_dirs"`
 	// Pods are the pods that some source says exist; one pod may be named by several.
-	Pods    []kubelet.Pod          `json:"pods"`
-	Cgroups []containers.PodCgroup `json:"cgroups"`
+	Pods    []kubelet.Pod        `json:"pods"`
+	Cgroups []runtimes.PodCgroup `json:"cgroups"`
 	// CgroupTotals are those of the machine; absent where cgroups were not read.
-	CgroupTotals *containers.CgroupTotals `json:"cgroup_totals,omitempty"`
-	Dumps        []Dump                   `json:"dumps"`
+	CgroupTotals *runtimes.CgroupTotals `json:"cgroup_totals,omitempty"`
+	Dumps        []Dump                 `json:"dumps"`
 	// Runtimes, Sandboxes, Containers and Images are what the container runtimes left on disk; no daemon was asked for them.
-	Runtimes   []containers.Runtime   `json:"runtimes"`
-	Sandboxes  []containers.Sandbox   `json:"sandboxes"`
-	Containers []containers.Container `json:"containers"`
-	Images     []containers.Image     `json:"images"`
+	Runtimes   []runtimes.Runtime   `json:"runtimes"`
+	Sandboxes  []runtimes.Sandbox   `json:"sandboxes"`
+	Containers []runtimes.Container `json:"containers"`
+	Images     []runtimes.Image     `json:"images"`
 	// Backings are the servers and disks behind network file systems and those that do not answer as they should.
 	Backings []mounts.Backing `json:"backings"`
 	// Held is what keeps mounts in use; absent where nobody looked.
 	Held *Held `json:"held,omitempty"`
 	// Disks are the file systems that the kubelet watches; absent where nobody looked.
-	Disks *disks.State `json:"disks,omitempty"`
+	Disks *eviction.State `json:"disks,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
 	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
 	// Cluster is what the API server held, from dumps that were given as files; absent where none was.
-	Cluster *cluster.Dump `json:"cluster,omitempty"`
+	Cluster *apidump.Dump `json:"cluster,omitempty"`
 
 	// Logs is what the logs told, as a story; absent where none was looked for.
 	Logs *logs.Story `json:"logs,omitempty"`
@@ -118,8 +118,8 @@ type Dump struct {
 	// PID is the process that it was taken from; 0 when unknown (a file).
 	PID   int        `json:"pid,omitempty"`
 	Taken *time.Time `json:"taken,omitempty"`
-	stackdump.Dump
-	Problems []stackdump.Problem `json:"problems"`
+	goroutines.Dump
+	Problems []goroutines.Problem `json:"problems"`
 }
 
 // SourceStatus says how reading a source went.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/testvm"
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 // TestBusyByCopy asks the kernel which holders of other mounts make a mount busy: those of the copies that propagation

@@ -16,7 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // TestInventedLeak has somebody mount a memory file system at the place of another pod's volume in a mount namespace of his own,

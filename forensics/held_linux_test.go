@@ -14,8 +14,8 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
-	"github.com/nodeforensics/nodeforensics/forensics/testvm"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 // TestCollectHolders holds a pod's volume, then unmounts it while a process in another mount namespace has a copy.

@@ -5,9 +5,8 @@ package forensics
 import (
 	"context"
 	"errors"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"os"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 func (c *collector) nodeFacts(context.Context) (Evidence, error) {

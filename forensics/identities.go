@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
@@ -74,7 +74,7 @@ func namesIn(r *redact.Redactor, e *Evidence) *redact.Identities {
 }
 
 // learnObjects learns what objects of the API are called. What owns pods gives them the beginning of their names.
-func learnObjects(names *redact.Identities, d *cluster.Dump) {
+func learnObjects(names *redact.Identities, d *apidump.Dump) {
 	for _, n := range d.Nodes {
 		names.Learn(redact.Host, n.Name)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
 
@@ -39,13 +39,13 @@ func TestStrictKeepsTheNamesOfStaticPodsTogether(t *testing.T) {
 // Names of the API's objects go; a CSI driver stays, though it is named like a host.
 func TestStrictMasksObjectsOfTheAPI(t *testing.T) {
 	e := forensics.NewEvidence()
-	d := cluster.NewDump()
-	d.Nodes = []cluster.Node{{Object: cluster.Object{Kind: "Node", Name: "okapi-7"}}}
-	d.Pods = []cluster.Pod{{
-		Object: cluster.Object{Namespace: "ceph", Name: "quagga-0", UID: "u", Owners: []cluster.Owner{{Kind: "StatefulSet", Name: "quagga"}}},
+	d := apidump.NewDump()
+	d.Nodes = []apidump.Node{{Object: apidump.Object{Kind: "Node", Name: "okapi-7"}}}
+	d.Pods = []apidump.Pod{{
+		Object: apidump.Object{Namespace: "ceph", Name: "quagga-0", UID: "u", Owners: []apidump.Owner{{Kind: "StatefulSet", Name: "quagga"}}},
 		Node:   "okapi-7", Message: "ceph/quagga-0 on okapi-7", Claims: []string{"data-quagga-0"},
 	}}
-	d.Volumes = []cluster.Volume{{Object: cluster.Object{Name: "pv-1"}, Claim: "ceph/data-quagga-0", Driver: "driver.longhorn.io"}}
+	d.Volumes = []apidump.Volume{{Object: apidump.Object{Name: "pv-1"}, Claim: "ceph/data-quagga-0", Driver: "driver.longhorn.io"}}
 	e.Cluster = &d
 	e.Coverage = []forensics.Source{{Source: "logs", Detail: "driver.longhorn.io of api.longhorn.net"}}
 	forensics.Redact(&e, []byte("key"), true)

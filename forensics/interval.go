@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // dumps asks a kubelet for its goroutines: with states and arguments, and aggregated, which stops it for a moment only
@@ -45,7 +45,7 @@ func (c *collector) again(ctx context.Context, client *kubelet.Client, k kubelet
 // suspicious says whether a dump has a goroutine that stands where a healthy one does not rest.
 func suspicious(dumps []Dump) bool {
 	return slices.ContainsFunc(dumps, func(d Dump) bool {
-		return hasStates(d) && slices.ContainsFunc(d.Goroutines, stackdump.Goroutine.Blocked)
+		return hasStates(d) && slices.ContainsFunc(d.Goroutines, goroutines.Goroutine.Blocked)
 	})
 }
 

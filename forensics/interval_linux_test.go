@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // waitsInOpen is the goroutine of the tests that stands in a system call: openat(2) of a FIFO that nobody writes.
@@ -90,13 +90,13 @@ func ask(t *testing.T, opt Options) Evidence {
 	return c.seen()
 }
 
-func stuckGoroutine(t *testing.T, d Dump) (stackdump.Goroutine, bool) {
+func stuckGoroutine(t *testing.T, d Dump) (goroutines.Goroutine, bool) {
 	t.Helper()
-	i := slices.IndexFunc(d.Goroutines, func(g stackdump.Goroutine) bool {
-		return slices.ContainsFunc(g.Frames, func(f stackdump.Frame) bool { return strings.HasSuffix(f.Func, ".waitsInOpen") })
+	i := slices.IndexFunc(d.Goroutines, func(g goroutines.Goroutine) bool {
+		return slices.ContainsFunc(g.Frames, func(f goroutines.Frame) bool { return strings.HasSuffix(f.Func, ".waitsInOpen") })
 	})
 	if i < 0 {
-		return stackdump.Goroutine{}, false
+		return goroutines.Goroutine{}, false
 	}
 	return d.Goroutines[i], true
 }
@@ -105,11 +105,11 @@ func stuckGoroutine(t *testing.T, d Dump) (stackdump.Goroutine, bool) {
 func TestSecondDumpShowsTheSameCall(t *testing.T) {
 	url, _ := blockedKubelet(t, func(int) {})
 	e := ask(t, Options{KubeletURL: url, Interval: 100 * time.Millisecond})
-	var forms []stackdump.Form
+	var forms []goroutines.Form
 	for _, d := range e.Dumps {
 		forms = append(forms, d.Form)
 	}
-	if want := []stackdump.Form{stackdump.FormDebug2, stackdump.FormDebug0, stackdump.FormDebug2}; !slices.Equal(forms, want) {
+	if want := []goroutines.Form{goroutines.FormDebug2, goroutines.FormDebug0, goroutines.FormDebug2}; !slices.Equal(forms, want) {
 		t.Fatalf("dumps = %v, want %v; coverage %+v", forms, want, e.Coverage)
 	}
 	m := NewModel(&e)

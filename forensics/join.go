@@ -3,8 +3,8 @@ package forensics
 import (
 	"strconv"
 
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // Join says that a goroutine is a thread: both are in the same system call with the same pointers.
@@ -116,7 +116,7 @@ type shape struct {
 	known  [6]bool
 }
 
-func newCall(g *stackdump.Goroutine) (call, bool) {
+func newCall(g *goroutines.Goroutine) (call, bool) {
 	s, ok := g.Syscall()
 	if !ok || g.ID == 0 {
 		return call{}, false

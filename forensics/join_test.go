@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // inSyscall is a goroutine of a debug=2 dump that is in a system call.
@@ -156,7 +156,7 @@ func TestGoroutinesOfTwoProcesses(t *testing.T) {
 		e.Dumps = append(e.Dumps, dumpsOf(t, pid, inSyscall(117, "syscall", stat))...)
 		e.Threads = append(e.Threads, fuseThread(pid, 9839+i, "0:47", args...))
 	}
-	e.Dumps[1].Goroutines = append(e.Dumps[1].Goroutines, stackdump.Goroutine{ID: 118, State: "IO wait"})
+	e.Dumps[1].Goroutines = append(e.Dumps[1].Goroutines, goroutines.Goroutine{ID: 118, State: "IO wait"})
 	m := forensics.NewModel(&e)
 	for dump, tid := range map[int]int{-1: 9839, 0: 9839, 1: 9840} {
 		if j := m.ThreadOf(dump, 117); j == nil || j.Thread.TID != tid {

@@ -2,10 +2,9 @@ package forensics
 
 import (
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"slices"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
 )
 
 // PodState says whether a pod that left traces on the node still exists.
@@ -75,7 +74,7 @@ func (m *Model) livePods() map[string]podFacts {
 			pods[p.PodUID] = note(p.PodUID, fmt.Sprintf("process %d runs in it", p.PID))
 		}
 	}
-	m.eachTask(func(id, uid string, t containers.Task) {
+	m.eachTask(func(id, uid string, t runtimes.Task) {
 		if p, state := m.Init(id, t); state == InitRunning && uid != "" && !seen[uid] {
 			seen[uid] = true
 			pods[uid] = note(uid, fmt.Sprintf("process %d is the first of its container %.12s", p.PID, id))

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // mask replaces secrets in a part of the evidence, before anybody sees it. Slices of the part are copied where they
@@ -99,18 +99,18 @@ type frameMask struct {
 	clean map[string]bool
 }
 
-func (m *frameMask) maskAll(list []stackdump.Goroutine) {
+func (m *frameMask) maskAll(list []goroutines.Goroutine) {
 	for i := range list {
 		g := &list[i]
 		g.Frames = m.frames(g.Frames)
 		if g.CreatedBy != nil {
-			g.CreatedBy = &m.frames([]stackdump.Frame{*g.CreatedBy})[0]
+			g.CreatedBy = &m.frames([]goroutines.Frame{*g.CreatedBy})[0]
 		}
 	}
 }
 
 // frames returns the frames, copied if one is changed.
-func (m *frameMask) frames(list []stackdump.Frame) []stackdump.Frame {
+func (m *frameMask) frames(list []goroutines.Frame) []goroutines.Frame {
 	copied := false
 	for i, f := range list {
 		masked := f
@@ -160,11 +160,11 @@ func maskTable(r *redact.Redactor, t *mounts.Table) {
 }
 
 // maskCluster masks what people and controllers write in words; names are not secret.
-func maskCluster(r *redact.Redactor, d *cluster.Dump) {
+func maskCluster(r *redact.Redactor, d *apidump.Dump) {
 	for i := range d.Pods {
 		p := &d.Pods[i]
 		p.Message = r.Text("API objects", p.Message)
-		for _, c := range []*cluster.Condition{p.Disrupted, p.Unscheduled} {
+		for _, c := range []*apidump.Condition{p.Disrupted, p.Unscheduled} {
 			if c != nil {
 				c.Message = r.Text("API objects", c.Message)
 			}

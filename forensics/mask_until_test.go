@@ -13,7 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/testnode"
+	"github.com/nodeforensics/nodeforensics/internal/testnode"
 )
 
 // secretive is a node with forty of everything and a secret in each kind of text.

@@ -1,12 +1,12 @@
 package forensics
 
 import (
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // NewEvidence is evidence in which nothing has been seen yet, with arrays that are empty, not nil.
@@ -14,8 +14,8 @@ func NewEvidence() Evidence {
 	return Evidence{
 		Schema: EvidenceSchema, Coverage: []Source{}, Namespaces: []mounts.Table{}, Health: []mounts.Health{},
 		Processes: []procs.Process{}, Threads: []procs.Thread{}, PodDirs: []kubelet.PodDir{}, Pods: []kubelet.Pod{},
-		Runtimes: []containers.Runtime{}, Sandboxes: []containers.Sandbox{}, Containers: []containers.Container{}, Images: []containers.Image{},
-		Cgroups: []containers.PodCgroup{}, Dumps: []Dump{}, Backings: []mounts.Backing{}, Redactions: []redact.LedgerEntry{},
+		Runtimes: []runtimes.Runtime{}, Sandboxes: []runtimes.Sandbox{}, Containers: []runtimes.Container{}, Images: []runtimes.Image{},
+		Cgroups: []runtimes.PodCgroup{}, Dumps: []Dump{}, Backings: []mounts.Backing{}, Redactions: []redact.LedgerEntry{},
 		Mounts:    mounts.Table{Mounts: []mounts.Mount{}},
 		Collector: Collector{Command: []string{}, Outstanding: []Blocked{}},
 	}
@@ -59,7 +59,7 @@ func (e *Evidence) Merge(part Evidence) {
 		e.CPUProfile = part.CPUProfile
 	}
 	if part.Cluster != nil {
-		all := cluster.NewDump()
+		all := apidump.NewDump()
 		if e.Cluster != nil {
 			all.Merge(*e.Cluster)
 		}

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // Model is the evidence joined on identity: mounts by id and superblock, threads by pid and tid, goroutines to threads
@@ -268,7 +268,7 @@ func (m *Model) findKubeletVersion() string {
 		return k.Version
 	}
 	for _, d := range m.evidence.Dumps {
-		if v, ok := stackdump.KubeletVersion(d.Dump); ok {
+		if v, ok := goroutines.KubeletVersion(d.Dump); ok {
 			return strings.TrimPrefix(v, "v")
 		}
 	}

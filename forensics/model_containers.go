@@ -3,8 +3,8 @@ package forensics
 import (
 	"regexp"
 
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // InitState is what has become of the first process of a sandbox or container. When it ends, the kernel ends all others
@@ -21,7 +21,7 @@ const (
 
 // Init finds the first process of a sandbox or container. The pid alone is no proof, since pids are used again: the
 // recorded start has to be the same, or else its cgroup has to name the container.
-func (m *Model) Init(id string, t containers.Task) (procs.Process, InitState) {
+func (m *Model) Init(id string, t runtimes.Task) (procs.Process, InitState) {
 	if !m.index.processesSeen.ok || t.InitPID == 0 {
 		return procs.Process{}, InitUnknown
 	}
@@ -38,7 +38,7 @@ func (m *Model) Init(id string, t containers.Task) (procs.Process, InitState) {
 }
 
 // eachTask calls visit for every sandbox and container.
-func (m *Model) eachTask(visit func(id, podUID string, t containers.Task)) {
+func (m *Model) eachTask(visit func(id, podUID string, t runtimes.Task)) {
 	for i := range m.evidence.Sandboxes {
 		s := &m.evidence.Sandboxes[i]
 		visit(s.ID, s.PodUID, s.Task)
@@ -85,7 +85,7 @@ var nestedPod = regexp.MustCompile(`[0-9a-f]{64}(?:\.scope)?/.*pod[0-9a-f]{8}`)
 // LeftCgroups lists the cgroups of pods that are gone by all other accounts: the kubelet's list, read to its end and not
 // empty, lacks them, and so does its directory, which it removes after the cgroup. The second result says why nothing can be
 // said, "" if it can.
-func (m *Model) LeftCgroups() (left []containers.PodCgroup, why string) {
+func (m *Model) LeftCgroups() (left []runtimes.PodCgroup, why string) {
 	if m.listed == nil {
 		if seen := m.index.podsSeen; !seen.ok {
 			return nil, "the kubelet's list of pods was not read: " + seen.why

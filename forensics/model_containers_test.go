@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 func TestInit(t *testing.T) {
@@ -17,23 +17,23 @@ func TestInit(t *testing.T) {
 		{PID: 10, StartTicks: 100, State: "S", ContainerID: "a"}, {PID: 11, StartTicks: 100, State: "Z", ContainerID: "a"},
 	}
 	unread := NewModel(&e)
-	if _, got := unread.Init("a", containers.Task{InitPID: 10, InitStart: 100}); got != InitUnknown {
+	if _, got := unread.Init("a", runtimes.Task{InitPID: 10, InitStart: 100}); got != InitUnknown {
 		t.Errorf("processes not read: %s", got)
 	}
 	e.Cover(Source{Source: SourceProcesses, Status: SourceRead})
 	m := NewModel(&e)
 	for name, tc := range map[string]struct {
 		id   string
-		task containers.Task
+		task runtimes.Task
 		want InitState
 	}{
-		"same start":                     {"a", containers.Task{InitPID: 10, InitStart: 100}, InitRunning},
-		"the pid belongs to another one": {"a", containers.Task{InitPID: 10, InitStart: 99}, InitGone},
-		"no start, its cgroup":           {"a", containers.Task{InitPID: 10}, InitRunning},
-		"no start, another cgroup":       {"b", containers.Task{InitPID: 10}, InitUnknown},
-		"zombie":                         {"a", containers.Task{InitPID: 11, InitStart: 100}, InitZombie},
-		"no such process":                {"a", containers.Task{InitPID: 12, InitStart: 100}, InitGone},
-		"no pid":                         {"a", containers.Task{}, InitUnknown},
+		"same start":                     {"a", runtimes.Task{InitPID: 10, InitStart: 100}, InitRunning},
+		"the pid belongs to another one": {"a", runtimes.Task{InitPID: 10, InitStart: 99}, InitGone},
+		"no start, its cgroup":           {"a", runtimes.Task{InitPID: 10}, InitRunning},
+		"no start, another cgroup":       {"b", runtimes.Task{InitPID: 10}, InitUnknown},
+		"zombie":                         {"a", runtimes.Task{InitPID: 11, InitStart: 100}, InitZombie},
+		"no such process":                {"a", runtimes.Task{InitPID: 12, InitStart: 100}, InitGone},
+		"no pid":                         {"a", runtimes.Task{}, InitUnknown},
 	} {
 		if _, got := m.Init(tc.id, tc.task); got != tc.want {
 			t.Errorf("%s: %s; want %s", name, got, tc.want)
@@ -45,7 +45,7 @@ func TestInit(t *testing.T) {
 func TestRuntimeIsNoProofOfLife(t *testing.T) {
 	e := NewEvidence()
 	e.Pods = []kubelet.Pod{{UID: "live", Source: "kubelet"}, {UID: "u", Namespace: "default", Name: "web", Source: "runtime"}}
-	e.Sandboxes = []containers.Sandbox{{ID: "box", PodUID: "u", Task: containers.Task{InitPID: 10, InitStart: 100}}}
+	e.Sandboxes = []runtimes.Sandbox{{ID: "box", PodUID: "u", Task: runtimes.Task{InitPID: 10, InitStart: 100}}}
 	for _, s := range []string{SourceProcesses, SourceCgroups, SourceKubeletPods} {
 		e.Cover(Source{Source: s, Status: SourceRead})
 	}
@@ -69,12 +69,12 @@ func TestPodFacts(t *testing.T) {
 		{UID: "h", Source: "runtime", Kind: kubelet.KindStatic},
 		{UID: "m", Source: "kubelet", Phase: "Running", MirrorUID: "h", Kind: kubelet.KindMirror},
 	}
-	e.Containers = []containers.Container{{ID: "c", PodUID: "h"}}
-	e.Cgroups = []containers.PodCgroup{{PodUID: "h", Containers: []string{"c"}, Frozen: []containers.FrozenCgroup{{State: "frozen"}}}}
+	e.Containers = []runtimes.Container{{ID: "c", PodUID: "h"}}
+	e.Cgroups = []runtimes.PodCgroup{{PodUID: "h", Containers: []string{"c"}, Frozen: []runtimes.FrozenCgroup{{State: "frozen"}}}}
 	e.Processes = []procs.Process{{PID: 1}, {PID: 2, PodUID: "h"}, {PID: 3, PodUID: "alone"}}
 	e.PodDirs = []kubelet.PodDir{{UID: "h"}}
-	e.Cluster = &cluster.Dump{Pods: []cluster.Pod{
-		{Object: cluster.Object{UID: "alone"}, Phase: "Failed"}, {Object: cluster.Object{UID: "m"}, Mirror: "h"}, {Object: cluster.Object{UID: "elsewhere"}},
+	e.Cluster = &apidump.Dump{Pods: []apidump.Pod{
+		{Object: apidump.Object{UID: "alone"}, Phase: "Failed"}, {Object: apidump.Object{UID: "m"}, Mirror: "h"}, {Object: apidump.Object{UID: "elsewhere"}},
 	}}
 	m := NewModel(&e)
 	want := map[string][]PodFact{

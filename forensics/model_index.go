@@ -5,14 +5,14 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // index finds what the model is asked for again and again without looking through the evidence: positions in its lists by
@@ -40,10 +40,10 @@ type index struct {
 	points         func() []string // all mount points of all tables, sorted
 	images         func() map[string]int32
 	podsNamed      func() map[string][]int32 // by either UID of a static pod
-	disks          func() *disks.Index
+	disks          func() *eviction.Index
 	containerStep  func() string // for each disk that is full, see DestructionOrder
 	imageStep      func() string
-	cluster        func() *cluster.Index
+	cluster        func() *apidump.Index
 	goroutines     func() []goroutinePlace
 
 	waitedOn map[string]bool // superblocks that a thread waits for, not only for a lock of them
@@ -118,8 +118,8 @@ func newIndex(m *Model) index {
 		processesIn:    positions(e.Processes, func(p *procs.Process) uint64 { return p.MountNS }),
 		dumpsOf:        positions(e.Dumps, func(d *Dump) string { return processOf(*d) }),
 		podDirOf:       positions(e.PodDirs, func(d *kubelet.PodDir) string { return d.UID }),
-		containersOf:   positions(e.Containers, func(c *containers.Container) string { return c.ID }),
-		sandboxesOf:    positions(e.Sandboxes, func(s *containers.Sandbox) string { return s.ID }),
+		containersOf:   positions(e.Containers, func(c *runtimes.Container) string { return c.ID }),
+		sandboxesOf:    positions(e.Sandboxes, func(s *runtimes.Sandbox) string { return s.ID }),
 		backingOf:      positions(e.Backings, func(b *mounts.Backing) string { return b.Device }),
 		kubeletVersion: sync.OnceValue(m.findKubeletVersion),
 		namespaces:     sync.OnceValue(m.allNamespaces),
@@ -128,8 +128,8 @@ func newIndex(m *Model) index {
 		podsNamed:      sync.OnceValue(func() map[string][]int32 { return podsNamed(e.Pods) }),
 		containerStep:  sync.OnceValue(m.containerStep),
 		imageStep:      sync.OnceValue(m.imageStep),
-		disks:          sync.OnceValue(func() *disks.Index { return e.Disks.Index() }),
-		cluster:        sync.OnceValue(func() *cluster.Index { return e.Cluster.Index() }),
+		disks:          sync.OnceValue(func() *eviction.Index { return e.Disks.Index() }),
+		cluster:        sync.OnceValue(func() *apidump.Index { return e.Cluster.Index() }),
 		goroutines:     sync.OnceValue(func() []goroutinePlace { return goroutinesOf(e.Dumps) }),
 	}
 	x.podsOf = positions(e.Pods, func(p *kubelet.Pod) string {
@@ -244,10 +244,10 @@ func goroutinesOf(dumps []Dump) []goroutinePlace {
 const anyDump = -1
 
 // Cluster answers questions about the objects of the API; only where there is a dump of it.
-func (m *Model) Cluster() *cluster.Index { return m.index.cluster() }
+func (m *Model) Cluster() *apidump.Index { return m.index.cluster() }
 
 // Disks answers questions about disks; there are none where they were not measured.
-func (m *Model) Disks() *disks.Index { return m.index.disks() }
+func (m *Model) Disks() *eviction.Index { return m.index.disks() }
 
 // ThreadsIn lists the threads whose path lies on a superblock, in the order of the evidence.
 func (m *Model) ThreadsIn(device string) []procs.Thread {
@@ -255,7 +255,7 @@ func (m *Model) ThreadsIn(device string) []procs.Thread {
 }
 
 // goroutine finds a goroutine of a dump, and which dump that is.
-func (m *Model) goroutine(dump int, id int64) (g stackdump.Goroutine, in int, ok bool) {
+func (m *Model) goroutine(dump int, id int64) (g goroutines.Goroutine, in int, ok bool) {
 	list := m.index.goroutines()
 	i, _ := slices.BinarySearchFunc(list, goroutinePlace{id: id, dump: int32(dump)}, func(a, b goroutinePlace) int {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.dump, b.dump))

@@ -7,11 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // kubeletPod shortens tables.
@@ -69,7 +69,7 @@ func TestPodState(t *testing.T) {
 			e.Pods = append(e.Pods, kubelet.Pod{UID: "api", MirrorUID: deadUID, Source: "kubelet"})
 		}, forensics.PodLive},
 		{"a manifest only", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "manifest"}) }, forensics.PodTerminating},
-		{"a cgroup only", all, func(e *forensics.Evidence) { e.Cgroups = []containers.PodCgroup{{PodUID: deadUID}} }, forensics.PodTerminating},
+		{"a cgroup only", all, func(e *forensics.Evidence) { e.Cgroups = []runtimes.PodCgroup{{PodUID: deadUID}} }, forensics.PodTerminating},
 		{"a process only", all, func(e *forensics.Evidence) { e.Processes = []procs.Process{{PID: 5, PodUID: deadUID}} }, forensics.PodTerminating},
 		{"logs only", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "log-dir"}) }, forensics.PodOrphaned},
 		{"an empty list", all, func(e *forensics.Evidence) { e.Pods = nil }, forensics.PodUnknown},
@@ -84,7 +84,7 @@ func TestPodState(t *testing.T) {
 			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceTruncated})
 		}, forensics.PodUnknown},
 		{"a cgroup, and a deletion in the log", all, func(e *forensics.Evidence) {
-			e.Pods, e.Cgroups, e.Logs = nil, []containers.PodCgroup{{PodUID: deadUID}}, unfinished
+			e.Pods, e.Cgroups, e.Logs = nil, []runtimes.PodCgroup{{PodUID: deadUID}}, unfinished
 		}, forensics.PodTerminating},
 		{"a cgroup, and an earlier deletion of a pod that is listed", all, func(e *forensics.Evidence) {
 			e.Pods, e.Logs = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "kubelet"}), unfinished
@@ -256,8 +256,8 @@ func TestProofOfLife(t *testing.T) {
 	e := forensics.NewEvidence()
 	e.Cover(forensics.Source{Source: forensics.SourceProcesses, Status: forensics.SourceRead})
 	e.Processes = []procs.Process{{PID: 100, PodUID: "u1"}, {PID: 101, PodUID: "u1"}, {PID: 200, StartTicks: 7}, {PID: 201, StartTicks: 8}}
-	e.Sandboxes = []containers.Sandbox{{ID: "aa", PodUID: "u2", Task: containers.Task{InitPID: 200, InitStart: 7}}}
-	e.Containers = []containers.Container{{ID: "bb", PodUID: "u2", Task: containers.Task{InitPID: 201, InitStart: 8}}}
+	e.Sandboxes = []runtimes.Sandbox{{ID: "aa", PodUID: "u2", Task: runtimes.Task{InitPID: 200, InitStart: 7}}}
+	e.Containers = []runtimes.Container{{ID: "bb", PodUID: "u2", Task: runtimes.Task{InitPID: 201, InitStart: 8}}}
 	m := forensics.NewModel(&e)
 	for uid, want := range map[string]string{"u1": "process 100 runs in it", "u2": "process 200 is the first of its container aa"} {
 		if state, why := m.PodState(uid); state != forensics.PodLive || why != want {

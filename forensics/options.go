@@ -2,10 +2,9 @@ package forensics
 
 import (
 	"cmp"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"sync"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // Options say what [Collect] examines. The zero value examines the live machine with default limits.

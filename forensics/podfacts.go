@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
 
@@ -68,7 +68,7 @@ func (m *Model) PodFacts() map[string][]PodFact {
 	return facts
 }
 
-func clusterSays(p *cluster.Pod) string {
+func clusterSays(p *apidump.Pod) string {
 	var says []string
 	if p.Mirror != "" {
 		says = append(says, kubelet.KindMirror)

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // Bytes spells a size: "512 B", "64.0 MiB", "1.4 GiB".
@@ -63,11 +63,11 @@ const criticalPriority = 2_000_000_000
 // PodsByUse ranks the pods that take space on a file system as the kubelet would evict them, as far as that can be known:
 // lower priority first, then those that take more. Whether a pod exceeds its request for ephemeral storage, which comes
 // before both, is not known here.
-func (m *Model) PodsByUse(u disks.Usage) []PodUse {
+func (m *Model) PodsByUse(u eviction.Usage) []PodUse {
 	byPod := map[string]*PodUse{}
 	for _, item := range u.Items {
 		switch item.Kind {
-		case disks.KindEmptyDir, disks.KindLogs, disks.KindWritable:
+		case eviction.KindEmptyDir, eviction.KindLogs, eviction.KindWritable:
 		default:
 			continue
 		}
@@ -110,7 +110,7 @@ func static(p kubelet.Pod) bool { return p.Kind != "" || p.Source == "manifest" 
 
 // UnusedImages are the images that no container was made from: what garbage collection and eviction may delete. Pinned
 // ones are spared (1.23 and later). known is false where the runtime's files were not read.
-func (m *Model) UnusedImages() (unused, pinned []containers.Image, known bool) {
+func (m *Model) UnusedImages() (unused, pinned []runtimes.Image, known bool) {
 	if ok, _ := m.evidence.Saw(SourceRuntime); !ok {
 		return nil, nil, false
 	}
@@ -127,7 +127,7 @@ func (m *Model) UnusedImages() (unused, pinned []containers.Image, known bool) {
 }
 
 // ImageSizes adds up what the runtime tells the kubelet of images, and counts those of which it is not known.
-func ImageSizes(images []containers.Image) (sum int64, unknown int) {
+func ImageSizes(images []runtimes.Image) (sum int64, unknown int) {
 	for _, image := range images {
 		if image.SizeBytes == nil {
 			unknown++
@@ -149,16 +149,16 @@ func (m *Model) DestructionOrder(device string) []string {
 	roles := d.Roles(device)
 	var steps []string
 	split := ""
-	if image, ok := d.Of(disks.RoleImage); ok {
-		if layers, ok := d.Of(disks.RoleContainer); ok && layers.Device != image.Device {
+	if image, ok := d.Of(eviction.RoleImage); ok {
+		if layers, ok := d.Of(eviction.RoleContainer); ok && layers.Device != image.Device {
 			split = layers.Device
 		}
 	}
-	if shared || slices.Contains(roles, disks.RoleImage) || split == device {
+	if shared || slices.Contains(roles, eviction.RoleImage) || split == device {
 		if split == "" || split == device {
 			steps = append(steps, m.index.containerStep())
 		}
-		if split == "" || slices.Contains(roles, disks.RoleImage) {
+		if split == "" || slices.Contains(roles, eviction.RoleImage) {
 			steps = append(steps, m.index.imageStep())
 		}
 	}
@@ -219,7 +219,7 @@ func (m *Model) evictionRank(device string) string {
 // ImageRisk is an image that a static pod or one of a DaemonSet needs, and that the kubelet may delete while no container
 // of it exists.
 type ImageRisk struct {
-	Image containers.Image
+	Image runtimes.Image
 	Name  string // as the pod names it
 	Pods  []string
 	// Never says that a pod must not pull it (imagePullPolicy: Never). Otherwise it may come back from a registry, which was
@@ -291,7 +291,7 @@ func (m *Model) imageNeeds() []imageNeed {
 		names = append(names, k.NodeName)
 	}
 	for _, p := range m.evidence.Cluster.Pods {
-		daemon := slices.ContainsFunc(p.Owners, func(o cluster.Owner) bool { return o.Controller && o.Kind == "DaemonSet" })
+		daemon := slices.ContainsFunc(p.Owners, func(o apidump.Owner) bool { return o.Controller && o.Kind == "DaemonSet" })
 		if p.Node == "" || !slices.Contains(names, p.Node) || p.Mirror == "" && !daemon {
 			continue
 		}
@@ -314,14 +314,14 @@ func compareBool(a, b bool) int {
 
 // image finds an image by the name that a pod has for it: with the default registry and tag that runtimes add
 // (docker.io/library/busybox:latest for busybox).
-func (m *Model) image(name string) (containers.Image, bool) {
+func (m *Model) image(name string) (runtimes.Image, bool) {
 	at := m.index.images()
 	i, ok := at[normalImage(name)]
 	if id, known := at["id "+name]; known && (!ok || id < i) {
 		i, ok = id, true
 	}
 	if !ok {
-		return containers.Image{}, false
+		return runtimes.Image{}, false
 	}
 	return m.evidence.Images[i], true
 }

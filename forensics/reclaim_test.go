@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
 
@@ -14,14 +14,14 @@ import (
 // last, then the priority decides, 0 where none is known, and only then the use.
 func TestPodsByUseRanksByPriority(t *testing.T) {
 	e := forensics.NewEvidence()
-	var use disks.Usage
+	var use eviction.Usage
 	add := func(uid string, bytes int64, p kubelet.Pod, priority ...int32) {
 		p.UID = uid
 		if len(priority) > 0 {
 			p.Priority = &priority[0]
 		}
 		e.Pods = append(e.Pods, p)
-		use.Items = append(use.Items, disks.Item{Kind: disks.KindEmptyDir, PodUID: uid, Bytes: bytes})
+		use.Items = append(use.Items, eviction.Item{Kind: eviction.KindEmptyDir, PodUID: uid, Bytes: bytes})
 	}
 	add("system", 900, kubelet.Pod{}, 2_000_000_000)
 	add("almost-system", 5, kubelet.Pod{}, 1_999_999_999)

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // runtimes are the programs that serve the container runtime interface, by the names of their processes and sockets.
-var runtimes = []struct{ name, process, socket string }{
+var knownRuntimes = []struct{ name, process, socket string }{
 	{"containerd", "containerd", "containerd"},
 	{"cri-o", "crio", "crio"},
 	{"cri-dockerd", "cri-dockerd", "cri-dockerd"},
@@ -52,7 +52,7 @@ func (m *Model) RuntimeProcess() (procs.Process, bool) {
 // node changes its runtime.
 func (m *Model) runtimesInUse() []string {
 	var names []string
-	use := func(name, id string, t containers.Task) {
+	use := func(name, id string, t runtimes.Task) {
 		if _, state := m.Init(id, t); state == InitRunning && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -68,10 +68,10 @@ func (m *Model) runtimesInUse() []string {
 
 // KubeletRuntime is what is known of the container runtime that the kubelet uses: the one at its configured endpoint, else
 // the only one of that name; nil if there is none or it is not known which.
-func (m *Model) KubeletRuntime() *containers.Runtime {
+func (m *Model) KubeletRuntime() *runtimes.Runtime {
 	endpoint := strings.TrimPrefix(m.runtimeEndpoint(), "unix://")
 	name := m.RuntimeEntity().ID
-	var found []*containers.Runtime
+	var found []*runtimes.Runtime
 	for i := range m.evidence.Runtimes {
 		r := &m.evidence.Runtimes[i]
 		if endpoint != "" && strings.TrimPrefix(endpoint, "/var") == strings.TrimPrefix(r.Socket, "/var") {
@@ -110,7 +110,7 @@ func (m *Model) runtimeEndpoint() string {
 
 func runtimeOfEndpoint(endpoint string) string {
 	socket := path.Base(strings.TrimPrefix(endpoint, "unix://"))
-	for _, r := range runtimes {
+	for _, r := range knownRuntimes {
 		if strings.HasPrefix(socket, r.socket) {
 			return r.name
 		}
@@ -119,7 +119,7 @@ func runtimeOfEndpoint(endpoint string) string {
 }
 
 func runtimeOfProcess(comm string) string {
-	for _, r := range runtimes {
+	for _, r := range knownRuntimes {
 		if comm == r.process {
 			return r.name
 		}

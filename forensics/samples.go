@@ -2,12 +2,11 @@ package forensics
 
 import (
 	"cmp"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // LatestDumps are the indexes of the dumps to judge, in their order: of several dumps of one process only the last
@@ -58,13 +57,13 @@ func tellsMore(a, b Dump) bool {
 }
 
 // hasStates says whether a dump tells each goroutine's state and arguments.
-func hasStates(d Dump) bool { return d.Form == stackdump.FormDebug2 || d.Form == stackdump.FormCrash }
+func hasStates(d Dump) bool { return d.Form == goroutines.FormDebug2 || d.Form == goroutines.FormCrash }
 
 // Stood is the time in seconds during which a goroutine of a dump was seen at one place: another dump of the same
 // process, taken so much earlier or later, shows it in the same call with the same arguments. 0 means that no other
 // dump shows that. It proves that the goroutine waits, though not that it waited all the time: a call can be
 // repeated with the same pointers.
-func (m *Model) Stood(dump int, g stackdump.Goroutine) float64 {
+func (m *Model) Stood(dump int, g goroutines.Goroutine) float64 {
 	d := m.evidence.Dumps[dump]
 	if d.Taken == nil || g.ID == 0 {
 		return 0
@@ -85,7 +84,7 @@ func (m *Model) Stood(dump int, g stackdump.Goroutine) float64 {
 
 // sameCall says whether a goroutine stands in the same call in two dumps: the same stack, and the same values for the
 // arguments of the innermost frames, as far as both know them for certain.
-func sameCall(a, b stackdump.Goroutine) bool {
+func sameCall(a, b goroutines.Goroutine) bool {
 	const inner = 6 // as far out as the call into the kernel, a lock or a transport reaches
 	if a.State != b.State || len(a.Frames) != len(b.Frames) {
 		return false
@@ -99,7 +98,7 @@ func sameCall(a, b stackdump.Goroutine) bool {
 	return true
 }
 
-func sameWords(a, b []stackdump.Word) bool {
+func sameWords(a, b []goroutines.Word) bool {
 	for i := range min(len(a), len(b)) {
 		if a[i].Known && b[i].Known && !a[i].Uncertain && !b[i].Uncertain && a[i].Value != b[i].Value {
 			return false
@@ -112,7 +111,7 @@ func sameWords(a, b []stackdump.Word) bool {
 type Growth struct {
 	// Dump is the index of the later dump.
 	Dump   int
-	Group  stackdump.Group
+	Group  goroutines.Group
 	Before int
 	// Seconds is the time between the two.
 	Seconds float64
@@ -132,7 +131,7 @@ func (m *Model) Growths() []Growth {
 		}
 		before := process[first]
 		apart := d.Taken.Sub(*before.Taken).Seconds()
-		for _, c := range stackdump.Diff(stackdump.GroupBy(before.Dump), stackdump.GroupBy(d.Dump)) {
+		for _, c := range goroutines.Diff(goroutines.GroupBy(before.Dump), goroutines.GroupBy(d.Dump)) {
 			if c.After > c.Before {
 				found = append(found, Growth{Dump: last, Group: c.Group, Before: c.Before, Seconds: apart})
 			}

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
 func TestLatestDumps(t *testing.T) {
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	later := at.Add(5 * time.Second)
-	dump := func(source string, pid int, taken *time.Time, form stackdump.Form, truncated bool) forensics.Dump {
-		return forensics.Dump{Source: source, PID: pid, Taken: taken, Dump: stackdump.Dump{Form: form, Truncated: truncated}}
+	dump := func(source string, pid int, taken *time.Time, form goroutines.Form, truncated bool) forensics.Dump {
+		return forensics.Dump{Source: source, PID: pid, Taken: taken, Dump: goroutines.Dump{Form: form, Truncated: truncated}}
 	}
 	const url = "https://10.0.0.7:10250/debug/pprof/goroutine?debug="
 	for _, tt := range []struct {
@@ -21,14 +21,14 @@ func TestLatestDumps(t *testing.T) {
 		dumps []forensics.Dump
 		want  []int
 	}{
-		{"files are each of its own", []forensics.Dump{dump("a", 0, nil, stackdump.FormDebug2, false), dump("a", 0, nil, stackdump.FormDebug2, false)}, []int{0, 1}},
-		{"the later one of a process", []forensics.Dump{dump(url, 7, &at, stackdump.FormDebug2, false), dump(url, 7, &later, stackdump.FormDebug2, false)}, []int{1}},
-		{"of any order", []forensics.Dump{dump(url, 7, &later, stackdump.FormDebug2, false), dump(url, 7, &at, stackdump.FormDebug2, false)}, []int{0}},
-		{"two processes", []forensics.Dump{dump(url, 7, &at, stackdump.FormDebug2, false), dump(url, 8, &later, stackdump.FormDebug2, false)}, []int{0, 1}},
-		{"a whole one before a later one that is cut", []forensics.Dump{dump(url, 7, &at, stackdump.FormDebug2, false), dump(url, 7, &later, stackdump.FormDebug2, true)}, []int{0}},
-		{"states before an aggregated one, which is later", []forensics.Dump{dump(url, 7, &at, stackdump.FormDebug2, false), dump(url, 7, &later, stackdump.FormDebug0, false)}, []int{0}},
-		{"an aggregated one where there is no other", []forensics.Dump{dump(url, 7, &at, stackdump.FormDebug0, false)}, []int{0}},
-		{"a kubelet on another machine", []forensics.Dump{dump(url+"2", 0, &at, stackdump.FormDebug2, false), dump(url+"0", 0, &at, stackdump.FormDebug0, false), dump(url+"2", 0, &later, stackdump.FormDebug2, false)}, []int{2}},
+		{"files are each of its own", []forensics.Dump{dump("a", 0, nil, goroutines.FormDebug2, false), dump("a", 0, nil, goroutines.FormDebug2, false)}, []int{0, 1}},
+		{"the later one of a process", []forensics.Dump{dump(url, 7, &at, goroutines.FormDebug2, false), dump(url, 7, &later, goroutines.FormDebug2, false)}, []int{1}},
+		{"of any order", []forensics.Dump{dump(url, 7, &later, goroutines.FormDebug2, false), dump(url, 7, &at, goroutines.FormDebug2, false)}, []int{0}},
+		{"two processes", []forensics.Dump{dump(url, 7, &at, goroutines.FormDebug2, false), dump(url, 8, &later, goroutines.FormDebug2, false)}, []int{0, 1}},
+		{"a whole one before a later one that is cut", []forensics.Dump{dump(url, 7, &at, goroutines.FormDebug2, false), dump(url, 7, &later, goroutines.FormDebug2, true)}, []int{0}},
+		{"states before an aggregated one, which is later", []forensics.Dump{dump(url, 7, &at, goroutines.FormDebug2, false), dump(url, 7, &later, goroutines.FormDebug0, false)}, []int{0}},
+		{"an aggregated one where there is no other", []forensics.Dump{dump(url, 7, &at, goroutines.FormDebug0, false)}, []int{0}},
+		{"a kubelet on another machine", []forensics.Dump{dump(url+"2", 0, &at, goroutines.FormDebug2, false), dump(url+"0", 0, &at, goroutines.FormDebug0, false), dump(url+"2", 0, &later, goroutines.FormDebug2, false)}, []int{2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := forensics.NewEvidence()
@@ -44,13 +44,13 @@ func TestLatestDumps(t *testing.T) {
 func TestStood(t *testing.T) {
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	later := at.Add(5 * time.Second)
-	goroutine := func(state, args string, line int) stackdump.Goroutine {
-		return stackdump.Goroutine{ID: 7, Count: 1, State: state, Frames: []stackdump.Frame{{Func: "syscall.Syscall6", Args: args, Line: line}}}
+	goroutine := func(state, args string, line int) goroutines.Goroutine {
+		return goroutines.Goroutine{ID: 7, Count: 1, State: state, Frames: []goroutines.Frame{{Func: "syscall.Syscall6", Args: args, Line: line}}}
 	}
 	first := goroutine("syscall", "0x106, 0xc000, 0x1?", 96)
 	for _, tt := range []struct {
 		name   string
-		second stackdump.Goroutine
+		second goroutines.Goroutine
 		want   float64
 	}{
 		{"the same call", first, 5},
@@ -58,13 +58,13 @@ func TestStood(t *testing.T) {
 		{"another pointer", goroutine("syscall", "0x106, 0xc008, 0x1?", 96), 0},
 		{"another state", goroutine("runnable", "0x106, 0xc000, 0x1?", 96), 0},
 		{"another line", goroutine("syscall", "0x106, 0xc000, 0x1?", 97), 0},
-		{"another goroutine", func() stackdump.Goroutine { g := first; g.ID = 8; return g }(), 0},
+		{"another goroutine", func() goroutines.Goroutine { g := first; g.ID = 8; return g }(), 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := forensics.NewEvidence()
-			for i, g := range []stackdump.Goroutine{first, tt.second} {
+			for i, g := range []goroutines.Goroutine{first, tt.second} {
 				e.Dumps = append(e.Dumps, forensics.Dump{
-					PID: 4711, Taken: []*time.Time{&at, &later}[i], Dump: stackdump.Dump{Form: stackdump.FormDebug2, Goroutines: []stackdump.Goroutine{g}},
+					PID: 4711, Taken: []*time.Time{&at, &later}[i], Dump: goroutines.Dump{Form: goroutines.FormDebug2, Goroutines: []goroutines.Goroutine{g}},
 				})
 			}
 			if got := forensics.NewModel(&e).Stood(1, tt.second); got != tt.want {

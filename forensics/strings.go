@@ -6,31 +6,31 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // Fields whose strings are words of the kernel, of Go or of Kubernetes, which checks compare, and never a site's own. All
 // other strings of the evidence may hold anything.
 var vocabulary = map[reflect.Type][]string{
-	reflect.TypeFor[stackdump.Frame]():     {"*"},
-	reflect.TypeFor[stackdump.Goroutine](): {"State"},
-	reflect.TypeFor[CPUStack]():            {"Frames"},
-	reflect.TypeFor[procs.Wait]():          {"*"},
-	reflect.TypeFor[procs.Syscall]():       {"*"},
-	reflect.TypeFor[procs.Thread]():        {"Comm", "State", "WChan", "Stack", "PathFrom", "WaitFrom", "Device"},
-	reflect.TypeFor[procs.Process]():       {"Comm", "State", "PodUID", "ContainerID"},
-	reflect.TypeFor[mounts.Mount]():        {"Device", "FSType"},
-	reflect.TypeFor[mounts.Health]():       {"Device", "Call", "Method"},
-	reflect.TypeFor[kubelet.Volume]():      {"Plugin"},
-	reflect.TypeFor[kubelet.VolData]():     {"Driver"},
-	reflect.TypeFor[kubelet.Pod]():         {"UID", "Phase", "MirrorUID"},
-	reflect.TypeFor[kubelet.Endpoint]():    {"Status"},
-	reflect.TypeFor[Evidence]():            {"Schema"},
-	reflect.TypeFor[Node]():                {"Kernel", "Arch"},
-	reflect.TypeFor[Collector]():           {"Version"},
+	reflect.TypeFor[goroutines.Frame]():     {"*"},
+	reflect.TypeFor[goroutines.Goroutine](): {"State"},
+	reflect.TypeFor[CPUStack]():             {"Frames"},
+	reflect.TypeFor[procs.Wait]():           {"*"},
+	reflect.TypeFor[procs.Syscall]():        {"*"},
+	reflect.TypeFor[procs.Thread]():         {"Comm", "State", "WChan", "Stack", "PathFrom", "WaitFrom", "Device"},
+	reflect.TypeFor[procs.Process]():        {"Comm", "State", "PodUID", "ContainerID"},
+	reflect.TypeFor[mounts.Mount]():         {"Device", "FSType"},
+	reflect.TypeFor[mounts.Health]():        {"Device", "Call", "Method"},
+	reflect.TypeFor[kubelet.Volume]():       {"Plugin"},
+	reflect.TypeFor[kubelet.VolData]():      {"Driver"},
+	reflect.TypeFor[kubelet.Pod]():          {"UID", "Phase", "MirrorUID"},
+	reflect.TypeFor[kubelet.Endpoint]():     {"Status"},
+	reflect.TypeFor[Evidence]():             {"Schema"},
+	reflect.TypeFor[Node]():                 {"Kernel", "Arch"},
+	reflect.TypeFor[Collector]():            {"Version"},
 }
 
 // mapStrings applies f to every string below v but the vocabulary, and returns the result, which shares what did not
@@ -42,7 +42,7 @@ func mapStrings(v reflect.Value, where string, f func(where, s string) string) (
 // mapAllStrings is mapStrings for the vocabulary, too: evidence is a file that anybody may have written. Only the frames of
 // goroutines are left to maskFrames, since there are millions.
 func mapAllStrings(v reflect.Value, where string, f func(where, s string) string) (reflect.Value, bool) {
-	return stringMap{map[reflect.Type][]string{reflect.TypeFor[stackdump.Frame](): {"*"}}, f}.of(v, where)
+	return stringMap{map[reflect.Type][]string{reflect.TypeFor[goroutines.Frame](): {"*"}}, f}.of(v, where)
 }
 
 // A stringMap changes strings with f, but for fields that are skipped, "*" for all of a type.

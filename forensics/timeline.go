@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A Timeline is what logs told, as lanes of moments beside each other, of bounded size. It is made of [Evidence] and

@@ -7,26 +7,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // The table of containers tells a first process from another one that got its pid, and puts trouble first.
 func TestContainersView(t *testing.T) {
 	ended, code := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), 137
-	task := func(pid int, start uint64) containers.Task {
-		return containers.Task{InitPID: pid, InitStart: start, From: []string{"task"}}
+	task := func(pid int, start uint64) runtimes.Task {
+		return runtimes.Task{InitPID: pid, InitStart: start, From: []string{"task"}}
 	}
 	e := forensics.NewEvidence()
-	e.Runtimes = []containers.Runtime{{Name: "containerd", Root: "/var/lib/containerd", Answer: &containers.Answer{Status: "timeout"}}}
+	e.Runtimes = []runtimes.Runtime{{Name: "containerd", Root: "/var/lib/containerd", Answer: &runtimes.Answer{Status: "timeout"}}}
 	e.Pods = []kubelet.Pod{{UID: "u1", Namespace: "default", Name: "web", Source: "runtime", Kind: kubelet.KindStatic}}
-	e.Sandboxes = []containers.Sandbox{{ID: "box", PodUID: "u1", Task: task(10, 100)}}
-	e.Containers = []containers.Container{
+	e.Sandboxes = []runtimes.Sandbox{{ID: "box", PodUID: "u1", Task: task(10, 100)}}
+	e.Containers = []runtimes.Container{
 		{ID: "reused", PodUID: "u1", Name: "reused", Task: task(12, 1)},
-		{ID: "old", PodUID: "u1", Name: "old", Finished: &ended, ExitCode: &code, Task: containers.Task{From: []string{"metadata"}}},
+		{ID: "old", PodUID: "u1", Name: "old", Finished: &ended, ExitCode: &code, Task: runtimes.Task{From: []string{"metadata"}}},
 		{ID: "stuck", PodUID: "u1", Name: "<script>", Task: task(11, 200)},
-		{ID: "dead", PodUID: "u1", Name: "dead", Task: containers.Task{Dead: true}},
+		{ID: "dead", PodUID: "u1", Name: "dead", Task: runtimes.Task{Dead: true}},
 	}
 	e.Processes = []procs.Process{
 		{PID: 10, StartTicks: 100, State: "S", PodUID: "u1"}, {PID: 11, StartTicks: 200, State: "Z", PodUID: "u1"}, {PID: 12, StartTicks: 300, State: "S"},

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -16,16 +16,16 @@ const podUID = "5c948341-c030-4996-b888-f032577d97b0"
 
 // fullDisk is a report about a disk past a threshold, counted, and one that did not answer.
 func fullDisk(pad string) report.Report {
-	s := disks.Settings{Minor: 34, EvictionHard: map[string]string{"nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%" + pad}}
+	s := eviction.Settings{Minor: 34, EvictionHard: map[string]string{"nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%" + pad}}
 	e := forensics.NewEvidence()
 	e.Root, e.Collected = "/", time.Date(2026, 11, 20, 10, 46, 12, 0, time.UTC)
 	e.Pods = []kubelet.Pod{{UID: podUID, Namespace: "shop", Name: "cache-0", Source: "kubelet"}}
-	e.Disks = &disks.State{
-		Places: []disks.Place{
-			{Role: disks.RoleNode, Path: "/var/lib/kubelet", Device: "254:0", Why: "root directory of the kubelet"},
-			{Role: disks.RoleImage, Path: "/data/containerd", Device: "0:47", Why: "containerd"},
+	e.Disks = &eviction.State{
+		Places: []eviction.Place{
+			{Role: eviction.RoleNode, Path: "/var/lib/kubelet", Device: "254:0", Why: "root directory of the kubelet"},
+			{Role: eviction.RoleImage, Path: "/data/containerd", Device: "0:47", Why: "containerd"},
 		},
-		FileSystems: []disks.FileSystem{
+		FileSystems: []eviction.FileSystem{
 			{
 				Device: "254:0", MountPoint: "/", FSType: "ext4", Source: "/dev/vda" + pad,
 				CapacityBytes: 100 << 30, FreeBytes: 11 << 30, AvailableBytes: 6 << 30, Inodes: 1000, InodesFree: 700,
@@ -33,12 +33,12 @@ func fullDisk(pad string) report.Report {
 			{Device: "0:47", MountPoint: "/data" + pad, Error: "not asked: the mount at /data has not answered for 20 s"},
 		},
 		Thresholds: s.Thresholds(), ImageGC: s.ImageGC(), Problems: s.Problems(), NotWalked: "/data has a server",
-		Usage: []disks.Usage{{
+		Usage: []eviction.Usage{{
 			Device: "254:0", Trees: []string{"/"}, UsedBytes: 89 << 30, CountedBytes: 88 << 30, UnexplainedBytes: 1 << 30, Entries: 4711,
-			Kinds: []disks.KindSum{{Kind: disks.KindEmptyDir, Bytes: 60 << 30, Files: 9, Items: 1}, {Kind: disks.KindVolume, Bytes: 28 << 30, Files: 2, Items: 1}},
-			Items: []disks.Item{
-				{Kind: disks.KindEmptyDir, Path: "/var/lib/kubelet/pods/" + podUID + pad, Bytes: 60 << 30, Files: 9, PodUID: podUID},
-				{Kind: disks.KindVolume, Path: "/opt/local-path-provisioner/pvc-1" + pad, Bytes: 28 << 30, Files: 2, Claim: "shop/db" + pad},
+			Kinds: []eviction.KindSum{{Kind: eviction.KindEmptyDir, Bytes: 60 << 30, Files: 9, Items: 1}, {Kind: eviction.KindVolume, Bytes: 28 << 30, Files: 2, Items: 1}},
+			Items: []eviction.Item{
+				{Kind: eviction.KindEmptyDir, Path: "/var/lib/kubelet/pods/" + podUID + pad, Bytes: 60 << 30, Files: 9, PodUID: podUID},
+				{Kind: eviction.KindVolume, Path: "/opt/local-path-provisioner/pvc-1" + pad, Bytes: 28 << 30, Files: 2, Claim: "shop/db" + pad},
 			},
 		}},
 	}

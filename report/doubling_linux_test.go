@@ -14,8 +14,8 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
-	"github.com/nodeforensics/nodeforensics/forensics/jsonlimit"
-	"github.com/nodeforensics/nodeforensics/forensics/testnode"
+	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
+	"github.com/nodeforensics/nodeforensics/internal/testnode"
 	"github.com/nodeforensics/nodeforensics/report"
 	"github.com/nodeforensics/nodeforensics/report/plan"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // flame is a flame graph of the goroutines of a dump, or of a CPU profile, hanging from the top: a bar is a function, as
@@ -51,7 +51,7 @@ type flameNode struct {
 }
 
 // newFlame draws the goroutines of a dump; nil where they are too few.
-func newFlame(groups []stackdump.Group, room *budget) *flame {
+func newFlame(groups []goroutines.Group, room *budget) *flame {
 	root := &flameNode{}
 	for _, g := range groups {
 		names := make([]string, len(g.Frames))

@@ -5,20 +5,20 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
-func stack(count int, blocked bool, innermostFirst ...string) stackdump.Group {
-	g := stackdump.Group{Count: count, Blocked: blocked}
+func stack(count int, blocked bool, innermostFirst ...string) goroutines.Group {
+	g := goroutines.Group{Count: count, Blocked: blocked}
 	for _, f := range innermostFirst {
-		g.Frames = append(g.Frames, stackdump.Frame{Func: f})
+		g.Frames = append(g.Frames, goroutines.Frame{Func: f})
 	}
 	return g
 }
 
 func TestFlame(t *testing.T) {
 	room := budget(budgetFlame)
-	f := newFlame([]stackdump.Group{
+	f := newFlame([]goroutines.Group{
 		stack(3, true, "sync.(*Mutex).Lock", "k8s.io/kubernetes/pkg/kubelet.work", "runtime.goexit"),
 		stack(1, false, "net.accept", "k8s.io/kubernetes/pkg/kubelet.work"),
 		stack(4, false, "main.wait"),
@@ -40,14 +40,14 @@ func TestFlame(t *testing.T) {
 
 func TestFlameIsBounded(t *testing.T) {
 	room := budget(budgetFlame)
-	if newFlame([]stackdump.Group{stack(flameLeast-1, false, "a")}, &room) != nil {
+	if newFlame([]goroutines.Group{stack(flameLeast-1, false, "a")}, &room) != nil {
 		t.Error("drew a picture of four goroutines")
 	}
 	var deep []string
 	for i := range 500 {
 		deep = append(deep, fmt.Sprint("f", i))
 	}
-	groups := []stackdump.Group{stack(1000, false, deep...)}
+	groups := []goroutines.Group{stack(1000, false, deep...)}
 	for i := range 5000 {
 		groups = append(groups, stack(20, false, fmt.Sprint("leaf", i), "root"))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/jsonlimit"
+	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
 )
 
 // What is written and read piece by piece is what encoding/json writes and reads as a whole.

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -126,12 +126,12 @@ func monsterFinding(a forensics.Analysis, m mounts.Mount, uid, pad string) foren
 	return a
 }
 
-func monsterDump(pad string) stackdump.Dump {
-	d := stackdump.Dump{Form: stackdump.FormDebug2}
+func monsterDump(pad string) goroutines.Dump {
+	d := goroutines.Dump{Form: goroutines.FormDebug2}
 	for i := range 5000 {
-		g := stackdump.Goroutine{ID: int64(i + 1), Count: 1, State: "chan receive", WaitMinutes: i % 90}
+		g := goroutines.Goroutine{ID: int64(i + 1), Count: 1, State: "chan receive", WaitMinutes: i % 90}
 		for depth := range 12 {
-			g.Frames = append(g.Frames, stackdump.Frame{
+			g.Frames = append(g.Frames, goroutines.Frame{
 				Func: fmt.Sprintf("k8s.io/kubernetes/pkg/kubelet/part%d.(*Worker).step%d%s", i%700, depth, pad), Args: "0x63d86894a88, {0x63d869ca2a0, 0x24}",
 				File: "/go/src/k8s.io/kubernetes/pkg/kubelet/worker.go", Line: 100 + depth,
 			})

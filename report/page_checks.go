@@ -2,7 +2,7 @@ package report
 
 import (
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 type missingView struct {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 type containersView struct {
@@ -61,7 +61,7 @@ func newContainersView(r Report, names podBook, places *places) containersView {
 	return v
 }
 
-func newRuntimeRow(i int, rt containers.Runtime) runtimeRow {
+func newRuntimeRow(i int, rt runtimes.Runtime) runtimeRow {
 	row := runtimeRow{
 		Anchor: "runtime-" + strconv.Itoa(i+1), Name: cell(strings.TrimSpace(rt.Name+" "+rt.Version), 100), Root: cell(rt.Root, maxCell),
 		State: cell(rt.State, maxCell), Socket: cell(rt.Socket, maxCell), Answer: mark{toneQuiet, "not asked"},
@@ -88,7 +88,7 @@ type taskRow struct {
 	id, pod, name, image string
 	created              *when
 	ended                string
-	task                 containers.Task
+	task                 runtimes.Task
 	pid                  int // of the first process, where it is still there
 	state                forensics.InitState
 	waits                string

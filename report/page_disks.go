@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
 
 const budgetDisks = 150 << 10
@@ -119,7 +119,7 @@ func newDisksView(r Report, names podBook, places *places) *disksView {
 	return v
 }
 
-func newDiskView(i int, f disks.FileSystem, d *disks.Index, names podBook, places *places) diskView {
+func newDiskView(i int, f eviction.FileSystem, d *eviction.Index, names podBook, places *places) diskView {
 	v := diskView{
 		Anchor: "disk-" + strconv.Itoa(i+1), Name: cell(firstOf(f.MountPoint, f.Device), maxCell), Error: cell(f.Error, maxLine),
 		State: diskMark(d, f),
@@ -155,7 +155,7 @@ func newDiskView(i int, f disks.FileSystem, d *disks.Index, names podBook, place
 func clip(n uint64) int64 { return int64(min(n, 1<<62)) }
 
 // diskMark is how a file system stands to its thresholds, in words.
-func diskMark(d *disks.Index, f disks.FileSystem) mark {
+func diskMark(d *eviction.Index, f eviction.FileSystem) mark {
 	switch what, full := f.Full(); {
 	case f.Error != "":
 		return mark{toneQuiet, "not measured"}
@@ -178,7 +178,7 @@ func diskMark(d *disks.Index, f disks.FileSystem) mark {
 	return mark{toneGood, "has room"}
 }
 
-func (v *diskView) addThresholds(f disks.FileSystem, d *disks.Index) {
+func (v *diskView) addThresholds(f eviction.FileSystem, d *eviction.Index) {
 	for _, r := range d.Reaches(f.Device) {
 		row := thresholdRow{
 			Sign: letter(len(v.Thresholds)), Name: cell(r.Threshold.Kind+" "+r.Threshold.String(), maxCell), Origin: cell(r.Threshold.Origin, 60),
@@ -192,7 +192,7 @@ func (v *diskView) addThresholds(f disks.FileSystem, d *disks.Index) {
 			row.State = mark{toneBad, "crossed"}
 		case r.Met:
 			row.State = mark{toneWarn, "crossed"}
-		case r.Left() < disks.Near:
+		case r.Left() < eviction.Near:
 			row.State = mark{toneWarn, "near"}
 		}
 		if r.Threshold.Grace != "" {
@@ -215,20 +215,20 @@ func (v *diskView) addThresholds(f disks.FileSystem, d *disks.Index) {
 func letter(i int) string { return string(rune('a' + min(i, 25))) }
 
 // addUsage lists where the space went.
-func (v *diskView) addUsage(f disks.FileSystem, d *disks.Index, names podBook, places *places) {
+func (v *diskView) addUsage(f eviction.FileSystem, d *eviction.Index, names podBook, places *places) {
 	u, ok := d.UsageOf(f.Device)
 	if !ok {
 		return
 	}
 	for i, k := range u.Kinds {
 		v.Kinds = append(v.Kinds, kindRow{
-			Number: strconv.Itoa(i + 1), Name: cell(disks.KindName(k.Kind), maxCell), Bytes: k.Bytes, Size: bytesWords(k.Bytes),
+			Number: strconv.Itoa(i + 1), Name: cell(eviction.KindName(k.Kind), maxCell), Bytes: k.Bytes, Size: bytesWords(k.Bytes),
 			Share: share(k.Bytes, u.UsedBytes), Files: grouped(k.Files),
 		})
 	}
 	for _, item := range u.Items {
 		row := itemRow{
-			Name: cell(disks.KindName(item.Kind), maxCell), Path: cell(item.Path, maxCell), Bytes: item.Bytes, Size: bytesWords(item.Bytes), Files: grouped(item.Files),
+			Name: cell(eviction.KindName(item.Kind), maxCell), Path: cell(item.Path, maxCell), Bytes: item.Bytes, Size: bytesWords(item.Bytes), Files: grouped(item.Files),
 		}
 		switch {
 		case item.PodUID != "":
@@ -249,7 +249,7 @@ func (v *diskView) addUsage(f disks.FileSystem, d *disks.Index, names podBook, p
 	if u.Problems > 0 {
 		account.add("Not read", fmt.Sprintf("%d; first: %s", u.Problems, u.Problem))
 	}
-	if k := u.Kind(disks.KindVolume); k.Items > 0 {
+	if k := u.Kind(eviction.KindVolume); k.Items > 0 {
 		account.add("Take care", "directories of volumes may be the data of a StatefulSet: they are no rubbish")
 	}
 	v.Account = account
@@ -273,7 +273,7 @@ func share(part, whole int64) string {
 }
 
 // spaceBar draws what is used by kind where that was counted, and where usage crosses each threshold.
-func spaceBar(f disks.FileSystem, d *disks.Index, v diskView) *diskBar {
+func spaceBar(f eviction.FileSystem, d *eviction.Index, v diskView) *diskBar {
 	b := &diskBar{W: barWidth, H: barHeight}
 	total := float64(f.CapacityBytes)
 	at := 0.0
@@ -314,12 +314,12 @@ func spaceBar(f disks.FileSystem, d *disks.Index, v diskView) *diskBar {
 const gcSign = "gc"
 
 // collects says whether image garbage collection looks at a file system.
-func collects(f disks.FileSystem, d *disks.Index) bool {
-	image, ok := d.Of(disks.RoleImage)
+func collects(f eviction.FileSystem, d *eviction.Index) bool {
+	image, ok := d.Of(eviction.RoleImage)
 	return ok && image.Device == f.Device && d.ImageGC.Disabled == ""
 }
 
-func inodeBar(f disks.FileSystem, d *disks.Index, _ diskView) *diskBar {
+func inodeBar(f eviction.FileSystem, d *eviction.Index, _ diskView) *diskBar {
 	b := &diskBar{W: barWidth, H: barHeight}
 	used := f.Inodes - min(f.InodesFree, f.Inodes)
 	w := float64(used) / float64(f.Inodes) * barWidth

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // dumpView is one goroutine dump, grouped by stack.
@@ -55,7 +55,7 @@ func newDumpViews(r Report, places *places) []dumpView {
 	var views []dumpView
 	serial := 0
 	for i, d := range r.Evidence.Dumps[:min(len(r.Evidence.Dumps), most)] {
-		groups := stackdump.GroupBy(d.Dump)
+		groups := goroutines.GroupBy(d.Dump)
 		v := newDumpView(i+1, d, groups)
 		again := i > 0 && d.PID != 0 && d.PID == r.Evidence.Dumps[0].PID
 		if !again {
@@ -87,7 +87,7 @@ func newDumpViews(r Report, places *places) []dumpView {
 	return views
 }
 
-func newDumpView(number int, d forensics.Dump, groups []stackdump.Group) dumpView {
+func newDumpView(number int, d forensics.Dump, groups []goroutines.Group) dumpView {
 	v := dumpView{Number: number, Source: cell(d.Source, maxCell), Truncated: d.Truncated}
 	facts := factList{}
 	if d.PID != 0 {
@@ -139,14 +139,14 @@ type rowWithIDs struct {
 }
 
 // namedRows shows the goroutines that findings speak of one by one: their arguments are part of the proof.
-func namedRows(d stackdump.Dump, named map[string]bool) []rowWithIDs {
+func namedRows(d goroutines.Dump, named map[string]bool) []rowWithIDs {
 	var rows []rowWithIDs
 	for _, g := range d.Goroutines {
 		if g.ID == 0 || !named[strconv.FormatInt(g.ID, 10)] {
 			continue
 		}
 		row := groupRow{
-			Count: max(1, g.Count), States: cell(g.State, 80), Minutes: g.WaitMinutes, Role: cell(stackdump.RoleOf(g).Name, 80),
+			Count: max(1, g.Count), States: cell(g.State, 80), Minutes: g.WaitMinutes, Role: cell(goroutines.RoleOf(g).Name, 80),
 			Blocked: g.Blocked(), IDs: shown(strconv.FormatInt(g.ID, 10)), Key: true, Note: stackNote(g),
 		}
 		row.addStack(g.Frames, g.CreatedBy, true)
@@ -155,7 +155,7 @@ func namedRows(d stackdump.Dump, named map[string]bool) []rowWithIDs {
 	return rows
 }
 
-func groupRows(groups []stackdump.Group, named map[string]bool) []rowWithIDs {
+func groupRows(groups []goroutines.Group, named map[string]bool) []rowWithIDs {
 	var rows []rowWithIDs
 	for _, g := range groups {
 		if g.Count == 1 && len(g.IDs) == 1 && named[strconv.FormatInt(g.IDs[0], 10)] {
@@ -184,7 +184,7 @@ func stateCounts(states map[string]int) string {
 	return joinComma(names)
 }
 
-func idWords(g stackdump.Group) shown {
+func idWords(g goroutines.Group) shown {
 	var ids []string
 	for _, id := range g.IDs {
 		ids = append(ids, strconv.FormatInt(id, 10))
@@ -197,7 +197,7 @@ func idWords(g stackdump.Group) shown {
 }
 
 // addStack shows the innermost frames. Arguments are those of one goroutine and mean nothing for a group.
-func (row *groupRow) addStack(frames []stackdump.Frame, creator *stackdump.Frame, args bool) {
+func (row *groupRow) addStack(frames []goroutines.Frame, creator *goroutines.Frame, args bool) {
 	const deepest = 60
 	row.Top = cell(telling(frames), 160)
 	if creator != nil {
@@ -211,7 +211,7 @@ func (row *groupRow) addStack(frames []stackdump.Frame, creator *stackdump.Frame
 	}
 }
 
-func newFrame(f stackdump.Frame, args bool) shown {
+func newFrame(f goroutines.Frame, args bool) shown {
 	call := shortFunc(f.Func)
 	if args {
 		call += "(" + f.Args + ")"
@@ -223,7 +223,7 @@ func newFrame(f stackdump.Frame, args bool) shown {
 	return line
 }
 
-func stackNote(g stackdump.Goroutine) string {
+func stackNote(g goroutines.Goroutine) string {
 	switch {
 	case g.Elided > 0:
 		return "The Go runtime left out frames in the middle."
@@ -234,7 +234,7 @@ func stackNote(g stackdump.Goroutine) string {
 }
 
 // telling is the innermost function that says what a goroutine is about.
-func telling(frames []stackdump.Frame) string {
+func telling(frames []goroutines.Frame) string {
 	plumbing := []string{"runtime.", "syscall.", "internal/", "os.", "sync.", "golang.org/x/sys/", "net.", "bufio.", "io.", "time."}
 	for _, f := range frames {
 		if !slices.ContainsFunc(plumbing, func(p string) bool { return strings.HasPrefix(f.Func, p) }) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // mountsView is the tree of the mounts below the kubelet's directory, and the table of all mounts.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // podBook is what pods are called and in what state they are.
@@ -85,7 +85,7 @@ type podFacts struct {
 	uid    string
 	pods   []kubelet.Pod
 	dir    *kubelet.PodDir
-	cgroup *containers.PodCgroup
+	cgroup *runtimes.PodCgroup
 }
 
 func newPodsView(r Report, names podBook, places *places) podsView {

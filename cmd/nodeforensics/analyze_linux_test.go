@@ -1,12 +1,11 @@
 package main
 
 import (
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 func TestASavedRunIsJudgedTheSame(t *testing.T) {

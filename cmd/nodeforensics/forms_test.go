@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
-	"github.com/nodeforensics/nodeforensics/forensics/testsecrets"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/testsecrets"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -31,7 +31,7 @@ func evidenceOf(forms []testsecrets.Form) forensics.Evidence {
 	e := forensics.NewEvidence()
 	e.Schema, e.Collected = forensics.EvidenceSchema, time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC)
 	e.Kubelet = &kubelet.Instance{Flags: map[string]string{}}
-	d := cluster.NewDump()
+	d := apidump.NewDump()
 	for i, f := range forms {
 		uid := fmt.Sprintf("5c94cb01-1d2e-4f6b-9b5e-%012d", i)
 		path := "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~csi/v" + strconv.Itoa(i) + "/mount"
@@ -50,17 +50,17 @@ func evidenceOf(forms []testsecrets.Form) forensics.Evidence {
 			e.PodDirs = append(e.PodDirs, kubelet.PodDir{UID: uid, Path: "/var/lib/kubelet/pods/" + uid, Unknown: []string{f.Text}})
 			e.Coverage = append(e.Coverage, forensics.Source{Source: forensics.SourceLogs + ":" + f.Text, Status: forensics.SourceDenied, Detail: f.Text})
 		case "containers":
-			e.Containers = append(e.Containers, containers.Container{ID: strconv.Itoa(i), Image: f.Text, Name: f.Text})
-			e.Runtimes = append(e.Runtimes, containers.Runtime{Problems: []string{f.Text}})
+			e.Containers = append(e.Containers, runtimes.Container{ID: strconv.Itoa(i), Image: f.Text, Name: f.Text})
+			e.Runtimes = append(e.Runtimes, runtimes.Runtime{Problems: []string{f.Text}})
 		case "dumps":
-			e.Dumps = append(e.Dumps, forensics.Dump{Source: f.Text, Problems: []stackdump.Problem{}, Dump: stackdump.Dump{
-				Header: f.Text, Goroutines: []stackdump.Goroutine{{
+			e.Dumps = append(e.Dumps, forensics.Dump{Source: f.Text, Problems: []goroutines.Problem{}, Dump: goroutines.Dump{
+				Header: f.Text, Goroutines: []goroutines.Goroutine{{
 					ID: int64(i), Count: 1, State: "select", Labels: map[string]string{"a": f.Text},
-					Frames: []stackdump.Frame{{Func: "main.x", File: f.Text, Args: f.Text}, {Func: f.Text}},
+					Frames: []goroutines.Frame{{Func: "main.x", File: f.Text, Args: f.Text}, {Func: f.Text}},
 				}},
 			}})
 		case "pods", "objects":
-			d.Pods = append(d.Pods, cluster.Pod{Object: cluster.Object{Name: "p" + strconv.Itoa(i), UID: uid}, Message: f.Text, Disrupted: &cluster.Condition{Message: f.Text}})
+			d.Pods = append(d.Pods, apidump.Pod{Object: apidump.Object{Name: "p" + strconv.Itoa(i), UID: uid}, Message: f.Text, Disrupted: &apidump.Condition{Message: f.Text}})
 		case "flags":
 			name, value, _ := strings.Cut(strings.TrimLeft(f.Text, "-"), "=")
 			e.Kubelet.Flags[name] = value

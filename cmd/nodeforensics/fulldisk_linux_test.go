@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // TestAFullDiskIsNamedWithWhatFillsIt fills the file system of the kubelet's directory, on which a mount hangs and a
@@ -66,7 +66,7 @@ func TestAFullDiskIsNamedWithWhatFillsIt(t *testing.T) {
 	}
 	wantNamed(t, f, root, "nodefs.available<10%", "emptyDir volumes 10.0 MiB", livePod)
 	d := r.Evidence.Disks
-	figures, ok := d.Index().Of(disks.RoleNode)
+	figures, ok := d.Index().Of(eviction.RoleNode)
 	var st unix.Statfs_t
 	if err := unix.Statfs(root, &st); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestAFullDiskIsNamedWithWhatFillsIt(t *testing.T) {
 	if share := float64(u.UnexplainedBytes) / float64(u.UsedBytes); share > 0.05 || share < -0.05 {
 		t.Errorf("%.1f %% are unexplained: %+v", share*100, u)
 	}
-	if got := u.Kind(disks.KindDeleted).Bytes; got < 2<<20 || got > 2<<20+64<<10 {
+	if got := u.Kind(eviction.KindDeleted).Bytes; got < 2<<20 || got > 2<<20+64<<10 {
 		t.Errorf("%d bytes of deleted files, want 2 MiB: %+v", got, r.Evidence.Held.Deleted)
 	}
 	if n := dead.HeldHere(); n != 1 {

@@ -17,8 +17,8 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -70,18 +70,18 @@ type goroutineAnswer struct {
 	Schema    string                `json:"schema"`
 	Findings  []forensics.Finding   `json:"findings"`
 	Diagnoses []forensics.Diagnosis `json:"diagnoses"`
-	Groups    []stackdump.Group     `json:"groups"`
+	Groups    []goroutines.Group    `json:"groups"`
 	// Grouped says that the verdicts rest on examples and numbers of a large dump: so many goroutines were counted only.
 	Grouped int `json:"grouped,omitempty"`
 	// Changes is what --diff found.
-	Changes []stackdump.Change `json:"changes,omitempty"`
+	Changes []goroutines.Change `json:"changes,omitempty"`
 	// Problems are the parts of the input that were dropped or are doubtful.
 	Problems []dumpProblem `json:"problems"`
 }
 
 type dumpProblem struct {
 	File string `json:"file"`
-	stackdump.Problem
+	goroutines.Problem
 }
 
 func (a *app) goroutines(f goroutineFlags, names []string) error {
@@ -133,7 +133,7 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 		Groups: groupsOf(evidence.Dumps), Grouped: summed(evidence.Dumps), Problems: problemsOf(evidence.Dumps),
 	}
 	if f.diff {
-		answer.Changes = stackdump.Diff(groupsOf(earlier.Dumps), answer.Groups)
+		answer.Changes = goroutines.Diff(groupsOf(earlier.Dumps), answer.Groups)
 	}
 	r := report.New(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: masked}, evidence, analysis)
 	if err := a.export(f, r); err != nil {
@@ -152,7 +152,7 @@ func readDumps(name string) ([]forensics.Dump, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	dumps, err := forensics.DigestDumps(name, file, stackdump.Digester{Bytes: manyStacks})
+	dumps, err := forensics.DigestDumps(name, file, goroutines.Digester{Bytes: manyStacks})
 	var path *os.PathError
 	switch {
 	case errors.As(err, &path):
@@ -183,12 +183,12 @@ func goroutineChecks() []forensics.Check {
 }
 
 // groupsOf groups the goroutines of all dumps together.
-func groupsOf(dumps []forensics.Dump) []stackdump.Group {
-	var all stackdump.Dump
+func groupsOf(dumps []forensics.Dump) []goroutines.Group {
+	var all goroutines.Dump
 	for _, d := range dumps {
 		all.Goroutines = append(all.Goroutines, d.Goroutines...)
 	}
-	return stackdump.GroupBy(all)
+	return goroutines.GroupBy(all)
 }
 
 // summed is how many goroutines are not kept one by one.
@@ -224,12 +224,12 @@ func (a *app) export(f goroutineFlags, r report.Report) error {
 	if f.pprof == "" {
 		return nil
 	}
-	var all stackdump.Dump
+	var all goroutines.Dump
 	for _, d := range r.Evidence.Dumps {
 		all.Goroutines = append(all.Goroutines, d.Goroutines...)
 	}
 	b.Reset()
-	if err := stackdump.WriteProfile(&b, all); err != nil {
+	if err := goroutines.WriteProfile(&b, all); err != nil {
 		return fmt.Errorf("--pprof: %w", err)
 	}
 	if err := a.writeFile(f.pprof, b.Bytes()); err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // goroutines runs the command on files and wants an exit status.
-func goroutines(t testing.TB, want int, args ...string) outcome {
+func runGoroutines(t testing.TB, want int, args ...string) outcome {
 	t.Helper()
 	cmd := command(t, append([]string{"goroutines"}, args...)...)
 	o := finish(t, cmd)
@@ -32,7 +32,7 @@ func goroutines(t testing.TB, want int, args ...string) outcome {
 func answer(t testing.TB, args ...string) goroutineAnswer {
 	t.Helper()
 	var a goroutineAnswer
-	if err := json.Unmarshal([]byte(goroutines(t, exitDone, append(args, "--json")...).stdout), &a); err != nil {
+	if err := json.Unmarshal([]byte(runGoroutines(t, exitDone, append(args, "--json")...).stdout), &a); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -41,7 +41,7 @@ func answer(t testing.TB, args ...string) goroutineAnswer {
 func TestGoroutinesPrintsVerdictsThenGroupsBlockedFirst(t *testing.T) {
 	t.Parallel()
 	const name = "kubelet-1.34.4-hung-csi"
-	o := goroutines(t, exitDone, capture(t, name, "goroutine.debug2"), "--mountinfo", capture(t, name, "mountinfo"))
+	o := runGoroutines(t, exitDone, capture(t, name, "goroutine.debug2"), "--mountinfo", capture(t, name, "mountinfo"))
 	var last int
 	for _, part := range []string{
 		"CRITICAL", "kubelet 1.34.4 housekeeping", "(mount 59)", "94 goroutines in 67 groups, 1 blocked",
@@ -108,7 +108,7 @@ func TestGoroutinesReadsStandardInput(t *testing.T) {
 // The profile holds every goroutine, and pprof's own reader takes it.
 func TestGoroutinesExportsAProfile(t *testing.T) {
 	t.Parallel()
-	o := goroutines(t, exitDone, capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2"), "--pprof", "out.pb.gz", "--html", "out.html")
+	o := runGoroutines(t, exitDone, capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2"), "--pprof", "out.pb.gz", "--html", "out.html")
 	f, err := os.Open(filepath.Join(o.dir, "out.pb.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -151,10 +151,10 @@ func TestGoroutinesComparesTwoDumps(t *testing.T) {
 	if grew == 0 || shrank == 0 {
 		t.Errorf("%d groups grew, %d shrank", grew, shrank)
 	}
-	if o := goroutines(t, exitDone, "--diff", before, after); !strings.Contains(o.stdout, "groups changed between the two dumps") {
+	if o := runGoroutines(t, exitDone, "--diff", before, after); !strings.Contains(o.stdout, "groups changed between the two dumps") {
 		t.Errorf("no changes in\n%s", o.stdout)
 	}
-	if o := goroutines(t, exitUsage, "--diff", before); !strings.Contains(o.stderr, "two files") {
+	if o := runGoroutines(t, exitUsage, "--diff", before); !strings.Contains(o.stderr, "two files") {
 		t.Errorf("--diff with one file: %s", o.stderr)
 	}
 }
@@ -171,7 +171,7 @@ func TestGoroutinesIsTolerantAndLoud(t *testing.T) {
 	}
 	write(hostile, "goroutine 1 [sel\x1b[31mect]:\nmain.\x1b]0;owned\x07f()\n\t/a.go:1 +0x1\n\ngoroutine x [y]:\n\ngoroutine 2 [chan send, 5 minutes]:\nmain.g\u202e(0x1)\n\t/a.go:2 +0x1\n")
 	write(text, "nothing of the kind\n")
-	o := goroutines(t, exitFailed, hostile, text, filepath.Join(dir, "absent"))
+	o := runGoroutines(t, exitFailed, hostile, text, filepath.Join(dir, "absent"))
 	for _, part := range []string{"notes.txt: no goroutine dump in it", "absent: no such file"} {
 		if !strings.Contains(o.stderr, part) {
 			t.Errorf("stderr lacks %q: %s", part, o.stderr)

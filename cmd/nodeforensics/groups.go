@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
 // writeGroups lists groups of goroutines: blocked ones with their stacks, the others in a line each. Of a large dump, some
 // goroutines are counted only.
-func writeGroups(b *bytes.Buffer, groups []stackdump.Group, summed int, stacks bool) {
+func writeGroups(b *bytes.Buffer, groups []goroutines.Group, summed int, stacks bool) {
 	total, blocked := 0, 0
 	for _, g := range groups {
 		total += g.Count
@@ -43,7 +43,7 @@ func writeGroups(b *bytes.Buffer, groups []stackdump.Group, summed int, stacks b
 	}
 }
 
-func writeStack(b *bytes.Buffer, g stackdump.Group) {
+func writeStack(b *bytes.Buffer, g goroutines.Group) {
 	mark := ""
 	if g.Blocked {
 		mark = "BLOCKED  "
@@ -66,7 +66,7 @@ func writeStack(b *bytes.Buffer, g stackdump.Group) {
 }
 
 // statesOf is "select" or "select 20, runnable 1", with the longest wait.
-func statesOf(g stackdump.Group) string {
+func statesOf(g goroutines.Group) string {
 	var parts []string
 	for _, state := range slices.SortedFunc(maps.Keys(g.States), func(x, y string) int {
 		return cmp.Or(cmp.Compare(g.States[y], g.States[x]), strings.Compare(x, y))
@@ -87,7 +87,7 @@ func statesOf(g stackdump.Group) string {
 }
 
 // idsOf is ": goroutine 117" or ": goroutines 1, 2 and 4 more".
-func idsOf(g stackdump.Group) string {
+func idsOf(g goroutines.Group) string {
 	if len(g.IDs) == 0 {
 		return ""
 	}
@@ -107,7 +107,7 @@ func idsOf(g stackdump.Group) string {
 
 // telling is the innermost function that says what a group is about: not one of the standard library or of a helper that
 // everybody rests in. Where there is none it is the function that started the goroutines.
-func telling(g stackdump.Group) string {
+func telling(g goroutines.Group) string {
 	for _, f := range g.Frames {
 		first, _, _ := strings.Cut(f.Func, "/")
 		if strings.Contains(first, ".") && strings.Contains(f.Func, "/") && !isHelper(f.Func) {
@@ -140,7 +140,7 @@ func clip(s string, width int) string {
 }
 
 // writeChanges lists the groups whose number changed between two dumps.
-func writeChanges(b *bytes.Buffer, changes []stackdump.Change) {
+func writeChanges(b *bytes.Buffer, changes []goroutines.Change) {
 	const most = 50
 	fmt.Fprintf(b, "%s between the two dumps\n", forensics.Plural(len(changes), "group")+" changed")
 	for _, c := range changes[:min(len(changes), most)] {

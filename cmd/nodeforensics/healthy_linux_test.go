@@ -14,7 +14,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // memoryLimit is what collecting and reporting may take on a small healthy node, each process at its peak.

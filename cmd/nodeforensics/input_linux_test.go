@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,8 +9,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // klogLine is a line of a kubelet.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	mathrand "math/rand/v2"
 	"net"
 	"os"
@@ -9,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // livePod is a pod that every kubelet of these tests runs: its list must not be empty to prove an orphan.

@@ -4,15 +4,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
-	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 // The tests run the real program, as a process of its own. Those that need a node get one each, see onNode.
@@ -84,7 +83,7 @@ func build() (string, error) {
 // how large they are and when they were changed.
 func recordSources() error {
 	var errs []error
-	for _, name := range []string{"../../go.mod", "../../go.sum", "../../forensics", "../../report", "."} {
+	for _, name := range []string{"../../go.mod", "../../go.sum", "../../forensics", "../../internal", "../../report", "."} {
 		errs = append(errs, filepath.WalkDir(name, func(_ string, _ fs.DirEntry, err error) error { return err }))
 	}
 	return errors.Join(errs...)

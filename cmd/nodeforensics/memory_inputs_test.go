@@ -11,7 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -207,7 +207,7 @@ func savedReport(w *bufio.Writer, size int64) error {
 		return err
 	}
 	_ = bw.Flush()
-	dumps, _, err := stackdump.Parse(&text)
+	dumps, _, err := goroutines.Parse(&text)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func savedReport(w *bufio.Writer, size int64) error {
 		return err
 	}
 	goroutine = bytes.Trim(goroutine, "[]\n")
-	e.Dumps = []forensics.Dump{{Source: "made", Dump: stackdump.Dump{Form: stackdump.FormDebug2, Goroutines: []stackdump.Goroutine{}}, Problems: []stackdump.Problem{}}}
+	e.Dumps = []forensics.Dump{{Source: "made", Dump: goroutines.Dump{Form: goroutines.FormDebug2, Goroutines: []goroutines.Goroutine{}}, Problems: []goroutines.Problem{}}}
 	return aroundList(w, e, `"goroutines": [`, goroutine, size)
 }
 

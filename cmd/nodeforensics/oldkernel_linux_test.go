@@ -1,9 +1,8 @@
 package main
 
 import (
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"testing"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 // TestOnOldKernel runs the tests of holders, and of each way in which a mount or disk does not answer, without the system calls

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // The first arguments that make this program one of its own children.
@@ -43,7 +43,7 @@ type rest struct {
 
 	// Dump is its index among the dumps of the part, of which there are Of.
 	Dump, Of   int
-	Goroutines []stackdump.Goroutine
+	Goroutines []goroutines.Goroutine
 	// Last says that these are the last, and Truncated what the dump then says of itself.
 	Last, Truncated bool
 }
@@ -110,7 +110,7 @@ func (r *rest) addTo(e *forensics.Evidence) {
 // A stringPool makes equal strings one: a dump has few functions and many frames.
 type stringPool map[string]string
 
-func (p stringPool) share(goroutines []stackdump.Goroutine) {
+func (p stringPool) share(goroutines []goroutines.Goroutine) {
 	for i := range goroutines {
 		g := &goroutines[i]
 		p.one(&g.State)

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // handedOver is evidence after the way from the collecting process, of which the frames from cut on do not arrive.
@@ -46,9 +46,9 @@ func handedOver(t *testing.T, cut int, parts ...forensics.Evidence) forensics.Ev
 // A dump comes in pieces and is put together again. One of which the rest is missing says so.
 func TestDumpsComeInPieces(t *testing.T) {
 	dump := func(n int, truncated bool) forensics.Dump {
-		d := forensics.Dump{Source: "x", Dump: stackdump.Dump{Form: stackdump.FormDebug2, Goroutines: []stackdump.Goroutine{}, Truncated: truncated}, Problems: []stackdump.Problem{}}
+		d := forensics.Dump{Source: "x", Dump: goroutines.Dump{Form: goroutines.FormDebug2, Goroutines: []goroutines.Goroutine{}, Truncated: truncated}, Problems: []goroutines.Problem{}}
 		for i := range n {
-			d.Goroutines = append(d.Goroutines, stackdump.Goroutine{ID: int64(i + 1), Count: 1, Frames: []stackdump.Frame{{Func: "main.f", Line: i}}})
+			d.Goroutines = append(d.Goroutines, goroutines.Goroutine{ID: int64(i + 1), Count: 1, Frames: []goroutines.Frame{{Func: "main.f", Line: i}}})
 		}
 		return d
 	}
@@ -73,7 +73,7 @@ func TestDumpsComeInPieces(t *testing.T) {
 func TestRestWithoutADump(t *testing.T) {
 	for _, r := range []rest{{Dump: 0, Of: 1}, {Dump: -1, Of: 0}, {Dump: 2, Of: 1}} {
 		e := forensics.NewEvidence()
-		r.Goroutines = []stackdump.Goroutine{{ID: 1}}
+		r.Goroutines = []goroutines.Goroutine{{ID: 1}}
 		r.addTo(&e)
 		if len(e.Dumps) > 0 {
 			t.Errorf("%+v made a dump", r)

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 const (
@@ -37,7 +37,7 @@ Also reported is a kernel that keeps so many memory cgroups that soon none can b
 		if why != "" {
 			p.Unjudged("%s", why)
 		}
-		var empty []containers.PodCgroup
+		var empty []runtimes.PodCgroup
 		for _, g := range left {
 			if list := p.Model.ProcessesOf(g.PodUID); len(list) > 0 {
 				p.Report(occupiedFinding(p, g, list))
@@ -54,7 +54,7 @@ Also reported is a kernel that keeps so many memory cgroups that soon none can b
 	},
 }
 
-func occupiedFinding(p *forensics.Pass, g containers.PodCgroup, list []procs.Process) forensics.Finding {
+func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Process) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPath, ID: g.Path}, Pods: []string{g.PodUID},
 		Confidence: forensics.Likely, ConfidenceWhy: "the kubelet neither lists the pod nor has a directory of it, and its processes are in /proc",
@@ -89,14 +89,14 @@ func processLine(p *forensics.Pass, f *forensics.Finding, process procs.Process)
 	return line
 }
 
-func frozenText(g containers.PodCgroup) string {
+func frozenText(g runtimes.PodCgroup) string {
 	if len(g.Frozen) == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" %s is %s.", g.Frozen[0].Path, g.Frozen[0].State)
 }
 
-func emptyFinding(p *forensics.Pass, empty []containers.PodCgroup) forensics.Finding {
+func emptyFinding(p *forensics.Pass, empty []runtimes.PodCgroup) forensics.Finding {
 	g := empty[0]
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: forensics.Entity{Kind: forensics.KindPath, ID: path.Dir(g.Path)},

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 var appID = strings.Repeat("0123456789abcdef", 4)
@@ -19,7 +19,7 @@ func containerScenarios() map[string][]scenario {
 		"container-unkillable": {
 			{name: "deleted pod, a thread in a wait that no signal ends", base: stuckNode, want: []string{container}, says: "cannot be killed: thread 5000/5001"},
 			{name: "the container has a name", base: stuckNode, change: func(_ testing.TB, e *forensics.Evidence) {
-				e.Containers = []containers.Container{{ID: appID, Name: "app", PodUID: deadUID}}
+				e.Containers = []runtimes.Container{{ID: appID, Name: "app", PodUID: deadUID}}
 			}, want: []string{container}, says: "Container app of pod"},
 			{name: "FUSE wait after a signal", base: stuckNode, change: func(_ testing.TB, e *forensics.Evidence) {
 				e.Threads[0].Wait, e.Threads[0].State = procs.Wait{Kind: procs.WaitFUSE, FS: "fuse", Function: "request_wait_answer"}, "D"
@@ -99,10 +99,10 @@ func containerScenarios() map[string][]scenario {
 				e.Cgroups[1].Path = "/sys/fs/cgroup/docker/" + appID + "/kubelet/kubepods/pod" + deadUID
 			}, outcome: forensics.OutcomeClean},
 			{name: "the kernel runs out of memory cgroups", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
-				e.CgroupTotals = &containers.CgroupTotals{Version: "v1", MemoryCgroups: 61_000}
+				e.CgroupTotals = &runtimes.CgroupTotals{Version: "v1", MemoryCgroups: 61_000}
 			}, want: []string{"warning path /sys/fs/cgroup"}, says: "61000 of at most 65535"},
 			{name: "many memory cgroups", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
-				e.CgroupTotals = &containers.CgroupTotals{Version: "v1", MemoryCgroups: 20_000}
+				e.CgroupTotals = &runtimes.CgroupTotals{Version: "v1", MemoryCgroups: 20_000}
 			}, outcome: forensics.OutcomeClean},
 		},
 		"runtime-unresponsive": {
@@ -127,7 +127,7 @@ func containerScenarios() map[string][]scenario {
 			{name: "no endpoint is known, but its containers run", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
 				answers("refused")(tb, e)
 				e.Processes, e.Kubelet.Flags = e.Processes[:3], map[string]string{}
-				e.Sandboxes = []containers.Sandbox{{ID: appID, Runtime: "containerd", PodUID: liveUID, Task: containers.Task{InitPID: 4000, InitStart: 7}}}
+				e.Sandboxes = []runtimes.Sandbox{{ID: appID, Runtime: "containerd", PodUID: liveUID, Task: runtimes.Task{InitPID: 4000, InitStart: 7}}}
 				e.Processes[1].StartTicks = 7
 			}, want: []string{"critical runtime containerd"}, says: "does not run"},
 			{name: "it answers", base: withRuntime, change: answers("ok"), outcome: forensics.OutcomeClean},
@@ -149,7 +149,7 @@ func stuckNode(tb testing.TB) forensics.Evidence {
 	tb.Helper()
 	e := wellNode(tb)
 	path := "/sys/fs/cgroup/pids/kubepods/pod" + deadUID
-	e.Cgroups = append(e.Cgroups, containers.PodCgroup{PodUID: deadUID, Path: path, Paths: []string{path}, Containers: []string{appID}})
+	e.Cgroups = append(e.Cgroups, runtimes.PodCgroup{PodUID: deadUID, Path: path, Paths: []string{path}, Containers: []string{appID}})
 	e.PodDirs = append(e.PodDirs, sickNode(tb).PodDirs[1])
 	e.Processes = append(e.Processes, procs.Process{
 		PID: 5000, Comm: "dd", State: "D", Command: []string{"dd"}, PodUID: deadUID, ContainerID: appID, Cgroup: "/kubepods/pod" + deadUID + "/" + appID,
@@ -170,7 +170,7 @@ func keepAlive(e *forensics.Evidence) {
 func removeDir(_ testing.TB, e *forensics.Evidence) { e.PodDirs = e.PodDirs[:1] }
 
 func freeze(e *forensics.Evidence, path string, v1 bool) {
-	e.Cgroups[1].Frozen = []containers.FrozenCgroup{{Path: path, State: "frozen", V1: v1}}
+	e.Cgroups[1].Frozen = []runtimes.FrozenCgroup{{Path: path, State: "frozen", V1: v1}}
 }
 
 // withRuntime is a well node of which the runtime is known.
@@ -178,12 +178,12 @@ func withRuntime(tb testing.TB) forensics.Evidence {
 	tb.Helper()
 	e := wellNode(tb)
 	e.Processes = append(e.Processes, procs.Process{PID: 700, Comm: "containerd", State: "S", Command: []string{"/usr/bin/containerd"}})
-	e.Runtimes = []containers.Runtime{{Name: "containerd", Root: "/var/lib/containerd", Socket: "/run/containerd/containerd.sock", Problems: []string{}}}
+	e.Runtimes = []runtimes.Runtime{{Name: "containerd", Root: "/var/lib/containerd", Socket: "/run/containerd/containerd.sock", Problems: []string{}}}
 	e.Kubelet.Flags["container-runtime-endpoint"] = "unix:///run/containerd/containerd.sock"
 	e.Cover(forensics.Source{Source: forensics.SourceRuntimeAnswer, Status: forensics.SourceRead})
 	return e
 }
 
 func answers(status string) func(testing.TB, *forensics.Evidence) {
-	return func(_ testing.TB, e *forensics.Evidence) { e.Runtimes[0].Answer = &containers.Answer{Status: status} }
+	return func(_ testing.TB, e *forensics.Evidence) { e.Runtimes[0].Answer = &runtimes.Answer{Status: status} }
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // ContainerUnkillable finds containers that a kill does not end.
@@ -117,7 +117,7 @@ func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {
 	return f
 }
 
-func frozenFinding(p *forensics.Pass, g containers.PodCgroup, frozen containers.FrozenCgroup) forensics.Finding {
+func frozenFinding(p *forensics.Pass, g runtimes.PodCgroup, frozen runtimes.FrozenCgroup) forensics.Finding {
 	subject, name := forensics.Entity{Kind: forensics.KindPod, ID: g.PodUID}, "pod "+p.Model.Pod(g.PodUID).String()
 	for _, id := range g.Containers {
 		if strings.Contains(path.Base(frozen.Path), id) {

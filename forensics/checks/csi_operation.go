@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // CSIOperationStuck finds calls to CSI drivers that are not answered.
@@ -86,7 +86,7 @@ func csiFinding(p *forensics.Pass, list []standing) forensics.Finding {
 		f.Detail += fmt.Sprintf("%s waits in %s.", t.label(), t.wait.call)
 		f.Refs = append(f.Refs, t.ref())
 	}
-	if hasAny(list, stackdump.RoleVolumeStats) {
+	if hasAny(list, goroutines.RoleVolumeStats) {
 		f.Detail += " A question for a volume's statistics holds up nothing but those."
 	}
 	f.Remedies = csiRemedies(p)
@@ -107,5 +107,5 @@ func unanswered(p *forensics.Pass, list []standing) string {
 }
 
 func hasAny(list []standing, role string) bool {
-	return slices.ContainsFunc(list, func(t standing) bool { return stackdump.RoleOf(t.goroutine).ID == role })
+	return slices.ContainsFunc(list, func(t standing) bool { return goroutines.RoleOf(t.goroutine).ID == role })
 }

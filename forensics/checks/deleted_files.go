@@ -6,7 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // The sizes from which deleted files are worth a word.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
 
 // TestDuMeetsNoMount: du waits for ever at a mount point that does not answer, with -x, too.
@@ -40,10 +40,10 @@ func TestDuMeetsNoMount(t *testing.T) {
 	}
 	for _, dir := range []string{"/srv", "/mnt", "/", "/var/lib"} { // a mount is below the last three
 		e := sickNode(t)
-		disk(9, func(d *disks.State) {
-			d.Usage = []disks.Usage{{
-				Device: "254:0", UsedBytes: 86, CountedBytes: 86, Kinds: []disks.KindSum{{Kind: disks.KindOther, Bytes: 86, Items: 1}},
-				Items: []disks.Item{{Kind: disks.KindOther, Path: dir, Bytes: 86}},
+		disk(9, func(d *eviction.State) {
+			d.Usage = []eviction.Usage{{
+				Device: "254:0", UsedBytes: 86, CountedBytes: 86, Kinds: []eviction.KindSum{{Kind: eviction.KindOther, Bytes: 86, Items: 1}},
+				Items: []eviction.Item{{Kind: eviction.KindOther, Path: dir, Bytes: 86}},
 			}}
 		})(t, &e)
 		judge(dir, &e)
@@ -57,7 +57,7 @@ func TestDuMeetsNoMount(t *testing.T) {
 func TestOwnerOfTheLargest(t *testing.T) {
 	e := wellNode(t)
 	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
-	for want, item := range map[string]disks.Item{
+	for want, item := range map[string]eviction.Item{
 		"":                                  {Path: "/var/log/journal"},
 		" of pod " + deadUID:                {PodUID: deadUID, Claim: "data"},
 		", named after the claim shop/data": {Claim: "shop/data"},
@@ -72,11 +72,11 @@ func TestOwnerOfTheLargest(t *testing.T) {
 func TestStepForWhatFillsADisk(t *testing.T) {
 	e := wellNode(t)
 	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
-	u := disks.Usage{Items: []disks.Item{{Kind: disks.KindOther, Path: "/srv/dump"}}}
+	u := eviction.Usage{Items: []eviction.Item{{Kind: eviction.KindOther, Path: "/srv/dump"}}}
 	for kind, want := range map[string]string{
-		disks.KindImages: "crictl rmi --prune", disks.KindLayers: "crictl rmi --prune", disks.KindJournal: "journalctl --vacuum",
-		disks.KindLogs: "containerLogMaxSize", disks.KindEmptyDir: "kubectl delete pod", disks.KindWritable: "kubectl delete pod",
-		disks.KindDeleted: "disk-deleted-open-files", disks.KindOther: "/srv/dump", disks.KindVolume: "",
+		eviction.KindImages: "crictl rmi --prune", eviction.KindLayers: "crictl rmi --prune", eviction.KindJournal: "journalctl --vacuum",
+		eviction.KindLogs: "containerLogMaxSize", eviction.KindEmptyDir: "kubectl delete pod", eviction.KindWritable: "kubectl delete pod",
+		eviction.KindDeleted: "disk-deleted-open-files", eviction.KindOther: "/srv/dump", eviction.KindVolume: "",
 	} {
 		if r, ok := kindRemedy(p, kind, u); ok != (want != "") || !strings.Contains(r.Command, want) {
 			t.Errorf("%s: %q, want %q", kind, r.Command, want)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
 
 // DiskNearThreshold finds file systems that are about to pass a threshold, and thresholds that protect less than they seem to.
@@ -27,7 +27,7 @@ is known of k3s and rke2 only.`,
 			if _, full := f.Full(); f.Error != "" || full || len(metOn(d, f)) > 0 || readOnly(f) {
 				continue // is disk-pressure
 			}
-			if list := d.Reaches(f.Device); len(list) > 0 && list[0].Left() < disks.Near {
+			if list := d.Reaches(f.Device); len(list) > 0 && list[0].Left() < eviction.Near {
 				p.Report(nearFinding(p, f, list[0]))
 			}
 		}
@@ -40,7 +40,7 @@ is known of k3s and rke2 only.`,
 // nearWarning is what may be left above a threshold for a warning, in percent of the capacity.
 const nearWarning = 2
 
-func nearFinding(p *forensics.Pass, f disks.FileSystem, r disks.Reach) forensics.Finding {
+func nearFinding(p *forensics.Pass, f eviction.FileSystem, r eviction.Reach) forensics.Finding {
 	d := diskState(p)
 	found := forensics.Finding{
 		Severity: forensics.Info, Subject: diskEntity(f), Refs: []forensics.Ref{diskRef(f)},
@@ -56,14 +56,14 @@ func nearFinding(p *forensics.Pass, f disks.FileSystem, r disks.Reach) forensics
 		found.Confidence, found.ConfidenceWhy = forensics.Possible, "the thresholds are the defaults: "+d.Assumed
 	}
 	if gc := d.ImageGC; gc.Disabled == "" {
-		if image, ok := d.Of(disks.RoleImage); ok && image.Device == f.Device {
+		if image, ok := d.Of(eviction.RoleImage); ok && image.Device == f.Device {
 			found.Detail += fmt.Sprintf(" Image garbage collection begins at %d %% usage and frees down to %d %%; it is at %d %%.", gc.HighPercent, gc.LowPercent, image.UsagePercent())
 		}
 	}
 	return found
 }
 
-func settingsFinding(p *forensics.Pass, problem disks.Problem) forensics.Finding {
+func settingsFinding(p *forensics.Pass, problem eviction.Problem) forensics.Finding {
 	found := forensics.Finding{
 		Severity: forensics.Info, Subject: forensics.Entity{Kind: forensics.KindSubsystem, ID: "eviction"},
 		Title:         "settings of eviction: " + problem.Text,

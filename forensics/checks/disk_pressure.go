@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
 
 // DiskPressure finds file systems that are full or past a threshold of eviction.
@@ -57,13 +57,13 @@ func withPressureInLog(p *forensics.Pass, f forensics.Finding) forensics.Finding
 }
 
 // readOnly says that a file system is always full.
-func readOnly(f disks.FileSystem) bool {
+func readOnly(f eviction.FileSystem) bool {
 	return slices.Contains([]string{"squashfs", "erofs", "iso9660", "cramfs", "romfs"}, f.FSType)
 }
 
 // metOn lists the thresholds that a file system is past, hard ones first.
-func metOn(d *disks.Index, f disks.FileSystem) []disks.Reach {
-	var hard, soft []disks.Reach
+func metOn(d *eviction.Index, f eviction.FileSystem) []eviction.Reach {
+	var hard, soft []eviction.Reach
 	for _, r := range d.Reaches(f.Device) {
 		switch {
 		case !r.Met:
@@ -77,13 +77,13 @@ func metOn(d *disks.Index, f disks.FileSystem) []disks.Reach {
 }
 
 // kubeletWrites says whether the kubelet or the runtime writes to a file system.
-func kubeletWrites(d *disks.Index, f disks.FileSystem) bool {
+func kubeletWrites(d *eviction.Index, f eviction.FileSystem) bool {
 	return slices.ContainsFunc(d.Roles(f.Device), func(role string) bool {
-		return role == disks.RoleNode || role == disks.RoleImage || role == disks.RoleContainer
+		return role == eviction.RoleNode || role == eviction.RoleImage || role == eviction.RoleContainer
 	})
 }
 
-func fullFinding(p *forensics.Pass, f disks.FileSystem, what string) forensics.Finding {
+func fullFinding(p *forensics.Pass, f eviction.FileSystem, what string) forensics.Finding {
 	d := diskState(p)
 	found := forensics.Finding{
 		Severity: forensics.Warning, Subject: diskEntity(f), Refs: []forensics.Ref{diskRef(f)},
@@ -99,7 +99,7 @@ func fullFinding(p *forensics.Pass, f disks.FileSystem, what string) forensics.F
 	return found
 }
 
-func pressureFinding(p *forensics.Pass, f disks.FileSystem, met []disks.Reach) forensics.Finding {
+func pressureFinding(p *forensics.Pass, f eviction.FileSystem, met []eviction.Reach) forensics.Finding {
 	d := diskState(p)
 	first := met[0]
 	found := forensics.Finding{

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 var _ = func() bool { maps.Copy(scenarios, diskScenarios()); return true }()
@@ -17,25 +17,25 @@ var _ = func() bool { maps.Copy(scenarios, diskScenarios()); return true }()
 const gib = 1 << 30
 
 // oneDisk is a disk of 100 GiB that holds everything and of which some percent are available.
-func oneDisk(s disks.Settings, available uint64) *disks.State {
-	return &disks.State{
-		Places: []disks.Place{
-			{Role: disks.RoleNode, Path: kubeletRoot, Device: "254:0"},
-			{Role: disks.RoleImage, Path: "/var/lib/containerd", Device: "254:0"},
-			{Role: disks.RoleContainer, Path: "/var/lib/containerd", Device: "254:0"},
+func oneDisk(s eviction.Settings, available uint64) *eviction.State {
+	return &eviction.State{
+		Places: []eviction.Place{
+			{Role: eviction.RoleNode, Path: kubeletRoot, Device: "254:0"},
+			{Role: eviction.RoleImage, Path: "/var/lib/containerd", Device: "254:0"},
+			{Role: eviction.RoleContainer, Path: "/var/lib/containerd", Device: "254:0"},
 		},
-		FileSystems: []disks.FileSystem{{
+		FileSystems: []eviction.FileSystem{{
 			Device: "254:0", MountPoint: "/", FSType: "ext4", Source: "/dev/vda",
 			CapacityBytes: 100 * gib, FreeBytes: available * gib, AvailableBytes: available * gib, Inodes: 1000, InodesFree: 900,
 		}},
-		Thresholds: s.Thresholds(), ImageGC: s.ImageGC(), Problems: s.Problems(), Usage: []disks.Usage{},
+		Thresholds: s.Thresholds(), ImageGC: s.ImageGC(), Problems: s.Problems(), Usage: []eviction.Usage{},
 	}
 }
 
 // disk puts a disk in place of the one that is there.
-func disk(available uint64, edit ...func(*disks.State)) change {
+func disk(available uint64, edit ...func(*eviction.State)) change {
 	return func(_ testing.TB, e *forensics.Evidence) {
-		e.Disks = oneDisk(disks.Settings{Minor: 34}, available)
+		e.Disks = oneDisk(eviction.Settings{Minor: 34}, available)
 		for _, f := range edit {
 			f(e.Disks)
 		}
@@ -43,17 +43,17 @@ func disk(available uint64, edit ...func(*disks.State)) change {
 }
 
 // settings are others than the defaults.
-func settings(s disks.Settings) func(*disks.State) {
-	return func(d *disks.State) {
+func settings(s eviction.Settings) func(*eviction.State) {
+	return func(d *eviction.State) {
 		d.Thresholds, d.ImageGC, d.Problems = s.Thresholds(), s.ImageGC(), s.Problems()
 	}
 }
 
 // apart puts images on a disk of their own.
-func apart(available uint64) func(*disks.State) {
-	return func(d *disks.State) {
+func apart(available uint64) func(*eviction.State) {
+	return func(d *eviction.State) {
 		d.Places[1].Device, d.Places[2].Device = "8:16", "8:16"
-		d.FileSystems = append(d.FileSystems, disks.FileSystem{
+		d.FileSystems = append(d.FileSystems, eviction.FileSystem{
 			Device: "8:16", MountPoint: "/var/lib/containerd", FSType: "xfs", CapacityBytes: 200 * gib, FreeBytes: available * gib, AvailableBytes: available * gib,
 		})
 	}
@@ -72,28 +72,28 @@ func diskScenarios() map[string][]scenario {
 				want: []string{"critical disk 254:0"}, says: "9.0 GiB (9.0 %) are left, the hard threshold nodefs.available<10% (default) is at 10.0 GiB",
 			},
 			{name: "exactly at the threshold", base: wellNode, change: disk(15), outcome: forensics.OutcomeClean},
-			{name: "inodes", base: wellNode, change: disk(50, func(d *disks.State) { d.FileSystems[0].InodesFree = 49 }), want: []string{"critical disk 254:0"}, says: "49 inodes"},
+			{name: "inodes", base: wellNode, change: disk(50, func(d *eviction.State) { d.FileSystems[0].InodesFree = 49 }), want: []string{"critical disk 254:0"}, says: "49 inodes"},
 			{
-				name: "no inode left", base: wellNode, change: disk(50, func(d *disks.State) { d.FileSystems[0].InodesFree = 0 }),
+				name: "no inode left", base: wellNode, change: disk(50, func(d *eviction.State) { d.FileSystems[0].InodesFree = 0 }),
 				want: []string{"critical disk 254:0"}, says: "no inodes left",
 			},
 			{
-				name: "full although nothing guards it", base: wellNode, change: disk(0, settings(disks.Settings{Minor: 34, EvictionHard: map[string]string{}})),
+				name: "full although nothing guards it", base: wellNode, change: disk(0, settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{}})),
 				want: []string{"critical disk 254:0"}, says: "no space left",
 			},
 			{
-				name: "full, but only logs are there", base: wellNode, change: disk(50, func(d *disks.State) {
-					d.Places = append(d.Places, disks.Place{Role: disks.RoleSystemLogs, Device: "8:2"})
-					d.FileSystems = append(d.FileSystems, disks.FileSystem{Device: "8:2", MountPoint: "/var/log", CapacityBytes: gib, Inodes: 10, InodesFree: 5})
+				name: "full, but only logs are there", base: wellNode, change: disk(50, func(d *eviction.State) {
+					d.Places = append(d.Places, eviction.Place{Role: eviction.RoleSystemLogs, Device: "8:2"})
+					d.FileSystems = append(d.FileSystems, eviction.FileSystem{Device: "8:2", MountPoint: "/var/log", CapacityBytes: gib, Inodes: 10, InodesFree: 5})
 				}), want: []string{"warning disk 8:2"}, says: "(system-logs) is full",
 			},
 			{
-				name: "past a soft threshold", base: wellNode, change: disk(20, settings(disks.Settings{
+				name: "past a soft threshold", base: wellNode, change: disk(20, settings(eviction.Settings{
 					Minor: 34, EvictionSoft: soft, SoftGracePeriod: map[string]string{"nodefs.available": "1m30s"},
 				})), want: []string{"warning disk 254:0"}, says: "grace period (1m30s)",
 			},
 			{
-				name: "past a default that is only assumed", base: wellNode, change: disk(9, func(d *disks.State) { d.Assumed = "/etc/kubelet.yaml could not be read" }),
+				name: "past a default that is only assumed", base: wellNode, change: disk(9, func(d *eviction.State) { d.Assumed = "/etc/kubelet.yaml could not be read" }),
 				want: []string{"warning disk 254:0"},
 			},
 			{
@@ -104,19 +104,19 @@ func diskScenarios() map[string][]scenario {
 				name: "imagefs of its own", base: wellNode, change: disk(50, apart(20)),
 				want: []string{"critical disk 8:16"}, says: "deletes: 1. all containers that have ended; 2. every image that no container uses",
 			},
-			{name: "btrfs has no inodes to run out of", base: wellNode, change: disk(50, func(d *disks.State) {
+			{name: "btrfs has no inodes to run out of", base: wellNode, change: disk(50, func(d *eviction.State) {
 				d.FileSystems[0].Inodes, d.FileSystems[0].InodesFree = 0, 0
 			}), outcome: forensics.OutcomeClean},
-			{name: "a file system that is never writable is always full", base: wellNode, change: disk(0, func(d *disks.State) { d.FileSystems[0].FSType = "squashfs" })},
-			{name: "a mount that does not answer", base: wellNode, change: disk(0, func(d *disks.State) {
-				d.FileSystems[0] = disks.FileSystem{Device: "254:0", Error: "not asked: the mount at / has not answered for 20 s"}
+			{name: "a file system that is never writable is always full", base: wellNode, change: disk(0, func(d *eviction.State) { d.FileSystems[0].FSType = "squashfs" })},
+			{name: "a mount that does not answer", base: wellNode, change: disk(0, func(d *eviction.State) {
+				d.FileSystems[0] = eviction.FileSystem{Device: "254:0", Error: "not asked: the mount at / has not answered for 20 s"}
 			}), outcome: forensics.OutcomeNotChecked},
 			{name: "what fills it", base: wellNode, change: disk(9, fill), want: []string{"critical disk 254:0"}, says: "emptyDir volumes 40.0 GiB"},
-			{name: "other users of the disk", base: wellNode, change: disk(9, func(d *disks.State) {
+			{name: "other users of the disk", base: wellNode, change: disk(9, func(d *eviction.State) {
 				d.FileSystems[0].FreeBytes += 5 * gib
-				d.Usage = []disks.Usage{{
-					Device: "254:0", UsedBytes: 86 * gib, CountedBytes: 86 * gib, Kinds: []disks.KindSum{{Kind: disks.KindOther, Bytes: 86 * gib, Items: 1}},
-					Items: []disks.Item{{Kind: disks.KindOther, Path: "/home/o'hara", Bytes: 86 * gib}},
+				d.Usage = []eviction.Usage{{
+					Device: "254:0", UsedBytes: 86 * gib, CountedBytes: 86 * gib, Kinds: []eviction.KindSum{{Kind: eviction.KindOther, Bytes: 86 * gib, Items: 1}},
+					Items: []eviction.Item{{Kind: eviction.KindOther, Path: "/home/o'hara", Bytes: 86 * gib}},
 				}}
 			}), want: []string{"critical disk 254:0"}, says: "5.0 GiB more are free, but reserved for root"},
 			{name: "who goes first", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
@@ -130,46 +130,46 @@ func diskScenarios() map[string][]scenario {
 			{name: "past it is disk-pressure", base: wellNode, change: disk(14), outcome: forensics.OutcomeClean},
 			{name: "far", base: wellNode, change: disk(20), outcome: forensics.OutcomeClean},
 			{
-				name: "one key drops the others", base: wellNode, change: disk(50, settings(disks.Settings{Minor: 34, EvictionHard: map[string]string{"memory.available": "1Gi"}})),
+				name: "one key drops the others", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{"memory.available": "1Gi"}})),
 				want: []string{"warning subsystem eviction"}, says: "switches off the defaults of the others",
 			},
 			{
-				name: "collection after eviction", base: wellNode, change: disk(50, settings(disks.Settings{Minor: 34, HighPercent: ptr(90), LowPercent: ptr(80)})),
+				name: "collection after eviction", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, HighPercent: ptr(90), LowPercent: ptr(80)})),
 				want: []string{"info subsystem eviction"}, says: "eviction comes first",
 			},
 			{
-				name: "a percentage that never triggers", base: wellNode, change: disk(50, settings(disks.Settings{
+				name: "a percentage that never triggers", base: wellNode, change: disk(50, settings(eviction.Settings{
 					Minor: 34, MergeDefaults: true, EvictionHard: map[string]string{"nodefs.available": "0%"},
 				})), want: []string{"info subsystem eviction"}, says: "the kubelet ignores 0%",
 			},
-			{name: "what k3s sets is no mistake", base: wellNode, change: disk(50, settings(disks.Settings{Minor: 34, Program: "k3s"})), outcome: forensics.OutcomeClean},
+			{name: "what k3s sets is no mistake", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, Program: "k3s"})), outcome: forensics.OutcomeClean},
 		},
 	}
 }
 
 // fill says that an emptyDir of a pod takes most.
-func fill(d *disks.State) {
-	d.Usage = []disks.Usage{{
+func fill(d *eviction.State) {
+	d.Usage = []eviction.Usage{{
 		Device: "254:0", UsedBytes: 91 * gib, CountedBytes: 90 * gib, UnexplainedBytes: gib,
-		Kinds: []disks.KindSum{{Kind: disks.KindEmptyDir, Bytes: 40 * gib, Items: 1}, {Kind: disks.KindLayers, Bytes: 30 * gib, Items: 1}},
-		Items: []disks.Item{
-			{Kind: disks.KindEmptyDir, Path: kubeletRoot + "/pods/" + deadUID + "/volumes/kubernetes.io~empty-dir", Bytes: 40 * gib, PodUID: deadUID},
-			{Kind: disks.KindLayers, Path: "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs", Bytes: 30 * gib},
+		Kinds: []eviction.KindSum{{Kind: eviction.KindEmptyDir, Bytes: 40 * gib, Items: 1}, {Kind: eviction.KindLayers, Bytes: 30 * gib, Items: 1}},
+		Items: []eviction.Item{
+			{Kind: eviction.KindEmptyDir, Path: kubeletRoot + "/pods/" + deadUID + "/volumes/kubernetes.io~empty-dir", Bytes: 40 * gib, PodUID: deadUID},
+			{Kind: eviction.KindLayers, Path: "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs", Bytes: 30 * gib},
 		},
 	}}
 }
 
 // image is one of 2 GiB.
-func image(name string, edit ...func(*containers.Image)) containers.Image {
-	i := containers.Image{ID: "sha256:" + name, Names: []string{name}, SizeBytes: ptr(int64(2 * gib)), Containers: []string{}}
+func image(name string, edit ...func(*runtimes.Image)) runtimes.Image {
+	i := runtimes.Image{ID: "sha256:" + name, Names: []string{name}, SizeBytes: ptr(int64(2 * gib)), Containers: []string{}}
 	for _, f := range edit {
 		f(&i)
 	}
 	return i
 }
 
-func used(i *containers.Image)   { i.Containers = []string{"c0ffee"} }
-func pinned(i *containers.Image) { i.Pinned = true }
+func used(i *runtimes.Image)   { i.Containers = []string{"c0ffee"} }
+func pinned(i *runtimes.Image) { i.Pinned = true }
 
 // TestImagesAtRisk and the next one hold to a positive and near misses what stands under ids of checks that rest on logs.
 func TestImagesAtRisk(t *testing.T) {
@@ -195,7 +195,7 @@ func TestImagesAtRisk(t *testing.T) {
 }
 
 func TestImageGCTooLittle(t *testing.T) {
-	few := func(images ...containers.Image) change {
+	few := func(images ...runtimes.Image) change {
 		return func(tb testing.TB, e *forensics.Evidence) {
 			disk(14)(tb, e) // 86 % used: down to 80 %, 6 GiB have to go
 			e.Images = images
@@ -204,7 +204,7 @@ func TestImageGCTooLittle(t *testing.T) {
 	for _, tt := range []scenario{
 		{name: "unused images are too small", change: few(image("a"), image("b", used), image("c", pinned)), want: []string{"warning subsystem image-gc"}, says: "it wants 6.0 GiB, and unused images have 2.0 GiB"},
 		{name: "there is enough", change: few(image("a"), image("b"), image("c"))},
-		{name: "a size is unknown", change: few(image("a", func(i *containers.Image) { i.SizeBytes = nil })), outcome: forensics.OutcomeNotChecked},
+		{name: "a size is unknown", change: few(image("a", func(i *runtimes.Image) { i.SizeBytes = nil })), outcome: forensics.OutcomeNotChecked},
 		{name: "below the threshold", change: disk(16), outcome: forensics.OutcomeClean},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imageGCTooLittle)) })
@@ -219,16 +219,16 @@ func local(run func(*forensics.Pass)) forensics.Check {
 // daemon adds a pod of a DaemonSet to a dump of the API.
 func daemon(node, name, waiting string) change {
 	return func(_ testing.TB, e *forensics.Evidence) {
-		e.Images = []containers.Image{image("docker.io/library/b:1")}
-		e.Cluster = &cluster.Dump{Pods: []cluster.Pod{{
-			Object: cluster.Object{Namespace: "kube-system", Name: "cni", UID: "d", Owners: []cluster.Owner{{Kind: "DaemonSet", Name: "cni", Controller: true}}},
-			Node:   node, Images: []cluster.Image{{Name: name, PullPolicy: "IfNotPresent", Waiting: waiting}},
+		e.Images = []runtimes.Image{image("docker.io/library/b:1")}
+		e.Cluster = &apidump.Dump{Pods: []apidump.Pod{{
+			Object: apidump.Object{Namespace: "kube-system", Name: "cni", UID: "d", Owners: []apidump.Owner{{Kind: "DaemonSet", Name: "cni", Controller: true}}},
+			Node:   node, Images: []apidump.Image{{Name: name, PullPolicy: "IfNotPresent", Waiting: waiting}},
 		}}}
 	}
 }
 
 // static adds a static pod that names an image, and the images of the node.
-func static(name, policy string, disk change, images ...containers.Image) change {
+func static(name, policy string, disk change, images ...runtimes.Image) change {
 	return func(tb testing.TB, e *forensics.Evidence) {
 		disk(tb, e)
 		e.Images = images
@@ -273,7 +273,7 @@ func TestDiskRemediesNameNoDeletion(t *testing.T) {
 
 // TestHardThresholdsComeFirst has a soft threshold that is passed by more than the hard one.
 func TestHardThresholdsComeFirst(t *testing.T) {
-	d := oneDisk(disks.Settings{EvictionHard: map[string]string{"nodefs.available": "10%"}, EvictionSoft: map[string]string{"nodefs.available": "25%"}}, 5)
+	d := oneDisk(eviction.Settings{EvictionHard: map[string]string{"nodefs.available": "10%"}, EvictionSoft: map[string]string{"nodefs.available": "25%"}}, 5)
 	met := metOn(d.Index(), d.FileSystems[0])
 	if len(met) != 2 || met[0].Threshold.Kind != "hard" || met[1].Threshold.Kind != "soft" {
 		t.Errorf("met: %+v", met)
@@ -294,7 +294,7 @@ func TestNearThresholdAtItsLimits(t *testing.T) {
 		"a byte past it":   {15*gib - 1, ""}, // is disk-pressure
 	} {
 		e := wellNode(t)
-		e.Disks = oneDisk(disks.Settings{Minor: 34}, 0)
+		e.Disks = oneDisk(eviction.Settings{Minor: 34}, 0)
 		e.Disks.FileSystems[0].AvailableBytes, e.Disks.FileSystems[0].FreeBytes = tt.available, tt.available
 		var got forensics.Severity
 		for _, f := range forensics.Analyze(&e, []forensics.Check{DiskNearThreshold}).Findings {

@@ -6,21 +6,21 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 var needsDisks = []forensics.Need{{forensics.SourceDisks}}
 
 // diskState is what was measured; empty where nothing was.
-func diskState(p *forensics.Pass) *disks.Index { return p.Model.Disks() }
+func diskState(p *forensics.Pass) *eviction.Index { return p.Model.Disks() }
 
-func diskEntity(f disks.FileSystem) forensics.Entity {
+func diskEntity(f eviction.FileSystem) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindDisk, ID: f.Device}
 }
 
 // diskLabel names a file system by what it is for: "the disk at / (nodefs, imagefs)".
-func diskLabel(d *disks.Index, f disks.FileSystem) string {
+func diskLabel(d *eviction.Index, f eviction.FileSystem) string {
 	where := f.MountPoint
 	if where == "" {
 		where = f.Device
@@ -29,7 +29,7 @@ func diskLabel(d *disks.Index, f disks.FileSystem) string {
 }
 
 // diskRef quotes the figures.
-func diskRef(f disks.FileSystem) forensics.Ref {
+func diskRef(f eviction.FileSystem) forensics.Ref {
 	text := fmt.Sprintf("%s %s: size %s, used %s, available %s", f.Source, f.MountPoint, forensics.Bytes(int64(f.CapacityBytes)),
 		forensics.Bytes(int64(f.UsedBytes())), forensics.Bytes(int64(f.AvailableBytes)))
 	if f.Inodes > 0 {
@@ -39,7 +39,7 @@ func diskRef(f disks.FileSystem) forensics.Ref {
 }
 
 // reachWords says how far a file system is from a threshold.
-func reachWords(r disks.Reach) string {
+func reachWords(r eviction.Reach) string {
 	have, limit := forensics.Bytes(int64(r.Have)), forensics.Bytes(int64(r.Limit))
 	if r.Threshold.Inodes() {
 		have, limit = fmt.Sprintf("%d inodes", r.Have), fmt.Sprint(r.Limit)
@@ -53,7 +53,7 @@ func reachWords(r disks.Reach) string {
 }
 
 // fillers says where the space went, largest first.
-func fillers(p *forensics.Pass, f disks.FileSystem) string {
+func fillers(p *forensics.Pass, f eviction.FileSystem) string {
 	d := diskState(p)
 	u, ok := d.UsageOf(f.Device)
 	if !ok {
@@ -62,7 +62,7 @@ func fillers(p *forensics.Pass, f disks.FileSystem) string {
 	var parts []string
 	for _, k := range u.Kinds[:min(len(u.Kinds), 4)] {
 		if k.Bytes > 0 {
-			parts = append(parts, disks.KindName(k.Kind)+" "+forensics.Bytes(k.Bytes))
+			parts = append(parts, eviction.KindName(k.Kind)+" "+forensics.Bytes(k.Bytes))
 		}
 	}
 	text := reserved(f) + "Of " + forensics.Bytes(u.UsedBytes) + " in use, largest first: " + strings.Join(parts, ", ") + "."
@@ -70,7 +70,7 @@ func fillers(p *forensics.Pass, f disks.FileSystem) string {
 		return text + " Counting was cut: " + u.Cut + "."
 	}
 	for _, item := range u.Items {
-		if item.Kind == disks.KindOther || item.Kind == disks.KindLayers || item.Kind == disks.KindImages {
+		if item.Kind == eviction.KindOther || item.Kind == eviction.KindLayers || item.Kind == eviction.KindImages {
 			continue
 		}
 		text += fmt.Sprintf(" The largest single one: %s with %s%s.", item.Path, forensics.Bytes(item.Bytes), owner(p, item))
@@ -79,14 +79,14 @@ func fillers(p *forensics.Pass, f disks.FileSystem) string {
 	if leftovers := orphanBytes(p, u); leftovers > 0 {
 		text += " Directories of pods that are gone take " + forensics.Bytes(leftovers) + "."
 	}
-	if k := u.Kind(disks.KindVolume); k.Bytes > 0 {
+	if k := u.Kind(eviction.KindVolume); k.Bytes > 0 {
 		text += " The directories of volumes may be the data of a StatefulSet: they are no rubbish."
 	}
 	return text
 }
 
 // reserved says how much is free but not available, where that matters.
-func reserved(f disks.FileSystem) string {
+func reserved(f eviction.FileSystem) string {
 	kept := f.FreeBytes - min(f.AvailableBytes, f.FreeBytes)
 	if kept < f.CapacityBytes/50 {
 		return ""
@@ -94,7 +94,7 @@ func reserved(f disks.FileSystem) string {
 	return forensics.Bytes(int64(kept)) + " more are free, but reserved for root (ext4: tune2fs -m), which df and the kubelet do not count as available. "
 }
 
-func owner(p *forensics.Pass, item disks.Item) string {
+func owner(p *forensics.Pass, item eviction.Item) string {
 	switch {
 	case item.PodUID != "":
 		return " of pod " + p.Model.Pod(item.PodUID).String()
@@ -105,10 +105,10 @@ func owner(p *forensics.Pass, item disks.Item) string {
 }
 
 // orphanBytes is what pods take that are gone.
-func orphanBytes(p *forensics.Pass, u disks.Usage) int64 {
+func orphanBytes(p *forensics.Pass, u eviction.Usage) int64 {
 	var sum int64
 	for _, item := range u.Items {
-		if state, _ := p.Model.PodState(item.PodUID); item.PodUID != "" && state == forensics.PodOrphaned && item.Kind != disks.KindLogs {
+		if state, _ := p.Model.PodState(item.PodUID); item.PodUID != "" && state == forensics.PodOrphaned && item.Kind != eviction.KindLogs {
 			sum += item.Bytes
 		}
 	}
@@ -116,7 +116,7 @@ func orphanBytes(p *forensics.Pass, u disks.Usage) int64 {
 }
 
 // next says what the kubelet deletes, in order.
-func next(p *forensics.Pass, f disks.FileSystem) string {
+func next(p *forensics.Pass, f eviction.FileSystem) string {
 	steps := p.Model.DestructionOrder(f.Device)
 	if len(steps) == 0 {
 		return ""
@@ -128,7 +128,7 @@ func next(p *forensics.Pass, f disks.FileSystem) string {
 }
 
 // diskRemedies are steps to free space, those for the largest fillers first.
-func diskRemedies(p *forensics.Pass, f disks.FileSystem) []forensics.Remedy {
+func diskRemedies(p *forensics.Pass, f eviction.FileSystem) []forensics.Remedy {
 	var steps []forensics.Remedy
 	u, counted := diskState(p).UsageOf(f.Device)
 	if !counted {
@@ -171,38 +171,38 @@ func largest(p *forensics.Pass, dir string) forensics.Remedy {
 	return r
 }
 
-func kindRemedy(p *forensics.Pass, kind string, u disks.Usage) (forensics.Remedy, bool) {
+func kindRemedy(p *forensics.Pass, kind string, u eviction.Usage) (forensics.Remedy, bool) {
 	switch kind {
-	case disks.KindOther:
-		i := slices.IndexFunc(u.Items, func(item disks.Item) bool { return item.Kind == kind })
+	case eviction.KindOther:
+		i := slices.IndexFunc(u.Items, func(item eviction.Item) bool { return item.Kind == kind })
 		if i < 0 {
 			break
 		}
 		return largest(p, u.Items[i].Path), true
-	case disks.KindImages, disks.KindLayers:
+	case eviction.KindImages, eviction.KindLayers:
 		return forensics.Remedy{
 			Command: "crictl rmi --prune", Why: "removes images that no container uses",
 			Precondition: "every image that is missing later can be pulled again: none was loaded by hand (ctr or crictl import)",
 			Risk:         "images that were loaded by hand are gone for good",
 		}, true
-	case disks.KindJournal:
+	case eviction.KindJournal:
 		return forensics.Remedy{
 			Command: "journalctl --vacuum-size=500M", Why: "removes archived journal files; SystemMaxUse= in journald.conf keeps it so",
 			Precondition: "the logs of the trouble are saved elsewhere", Risk: "older logs are gone",
 		}, true
-	case disks.KindLogs:
+	case eviction.KindLogs:
 		return forensics.Remedy{
 			Command: "Lower containerLogMaxSize and containerLogMaxFiles of the kubelet, and find out why the pod logs so much",
 			Why:     "the kubelet rotates logs at 10 MiB and 5 files by default, and once every 10 s, which a fast writer outruns",
 			Risk:    "older lines of logs are gone after the rotation",
 		}, true
-	case disks.KindEmptyDir, disks.KindWritable:
+	case eviction.KindEmptyDir, eviction.KindWritable:
 		return forensics.Remedy{
 			Command: "Delete the pod that takes most (kubectl delete pod), and give it a limit for ephemeral-storage or a sizeLimit of its emptyDir",
 			Why:     "emptyDir volumes and writable layers go with their pod", Precondition: "what it wrote there can be lost",
 			Risk: "what is in its emptyDir volumes and in its containers' file systems is gone",
 		}, true
-	case disks.KindDeleted:
+	case eviction.KindDeleted:
 		return forensics.Remedy{
 			Command: "Restart the processes that hold deleted files: see disk-deleted-open-files",
 			Why:     "the space is free once they are closed", Risk: "what they do is interrupted",

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 const (
@@ -91,15 +91,15 @@ func wellNode(tb testing.TB) forensics.Evidence {
 		{PID: 4000, Comm: "sh", State: "S", Command: []string{"sh"}, PodUID: liveUID},
 		{PID: 9825, Comm: "kubelet", State: "S", Command: []string{"/usr/bin/kubelet"}},
 	}
-	e.Cgroups = []containers.PodCgroup{{PodUID: liveUID, Path: "/sys/fs/cgroup/pids/kubepods/pod" + liveUID, Containers: []string{}}}
+	e.Cgroups = []runtimes.PodCgroup{{PodUID: liveUID, Path: "/sys/fs/cgroup/pids/kubepods/pod" + liveUID, Containers: []string{}}}
 	e.Pods = []kubelet.Pod{{UID: liveUID, Namespace: "default", Name: "web", Source: "kubelet"}}
 	e.PodDirs = []kubelet.PodDir{{
 		UID: liveUID, Path: kubeletRoot + "/pods/" + liveUID, Containers: []string{"c"}, Subpaths: []kubelet.Subpath{},
 		Volumes: []kubelet.Volume{{Plugin: "kubernetes.io/empty-dir", Name: "sub", Path: livePoint, MountPoints: []string{livePoint}}},
 	}}
-	e.Cluster = &cluster.Dump{
-		Nodes: []cluster.Node{{Object: cluster.Object{Kind: "Node", Name: "node-1"}, Ready: "True", KubeletVersion: "v1.17.4"}},
-		Pods:  []cluster.Pod{{Object: cluster.Object{Kind: "Pod", Namespace: "default", Name: "web", UID: liveUID}, Node: "node-1", Phase: "Running"}},
+	e.Cluster = &apidump.Dump{
+		Nodes: []apidump.Node{{Object: apidump.Object{Kind: "Node", Name: "node-1"}, Ready: "True", KubeletVersion: "v1.17.4"}},
+		Pods:  []apidump.Pod{{Object: apidump.Object{Kind: "Pod", Namespace: "default", Name: "web", UID: liveUID}, Node: "node-1", Phase: "Running"}},
 		Kinds: map[string]int{"Node": 1, "Pod": 1},
 	}
 	for _, source := range []string{
@@ -109,7 +109,7 @@ func wellNode(tb testing.TB) forensics.Evidence {
 	} {
 		e.Cover(forensics.Source{Source: source, Status: forensics.SourceRead})
 	}
-	e.Disks = oneDisk(disks.Settings{Minor: 17}, 50)
+	e.Disks = oneDisk(eviction.Settings{Minor: 17}, 50)
 	e.Logs = wellStory()
 	addDump(tb, &e, strings.ReplaceAll(housekeepingDump[strings.Index(housekeepingDump, "goroutine 118"):], "\r", ""), 9825)
 	return e

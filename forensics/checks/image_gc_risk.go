@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/disks"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
 
 // imagesAtRisk reports images of static pods and DaemonSets that the kubelet deletes with the next collection or eviction
@@ -18,7 +18,7 @@ func imagesAtRisk(p *forensics.Pass) {
 		p.Report(missingImagesFinding(missing))
 	}
 	d := diskState(p)
-	image, ok := d.Of(disks.RoleImage)
+	image, ok := d.Of(eviction.RoleImage)
 	if !ok || !d.IsNear(image.Device) {
 		return // nothing is about to be deleted
 	}
@@ -82,7 +82,7 @@ func missingImagesFinding(risks []forensics.ImageRisk) forensics.Finding {
 // belongs to image-gc-failing, whose other half rests on the log. The kubelet counts as the runtime tells it the sizes.
 func imageGCTooLittle(p *forensics.Pass) {
 	d := diskState(p)
-	image, ok := d.Of(disks.RoleImage)
+	image, ok := d.Of(eviction.RoleImage)
 	if !ok {
 		return
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // Limits of the leak check. A kubelet with 250 pods has a few thousand goroutines, and up to some 1,000 with one stack
@@ -72,19 +72,19 @@ type pileUp struct {
 func knownPileUps() []pileUp {
 	return []pileUp{
 		{
-			"cadvisor/fs.getVfsStats.func1", stackdump.RoleCadvisorStatfs, 1, "asked a file system for its size and got no answer",
+			"cadvisor/fs.getVfsStats.func1", goroutines.RoleCadvisorStatfs, 1, "asked a file system for its size and got no answer",
 			"cAdvisor gives such a question up after 2 seconds and asks again, and each one left over holds a thread: at 10,000 threads the kubelet ends itself.",
 		},
 		{
-			"server/stats.(*volumeStatCalculator)", stackdump.RoleVolumeStats, 1, "measured a volume and got no answer",
+			"server/stats.(*volumeStatCalculator)", goroutines.RoleVolumeStats, 1, "measured a volume and got no answer",
 			"That is harmless itself (the kubelet goes on with what it measured before), but the volume does not answer.",
 		},
 		{
-			"container/common.(*realFsHandler)", stackdump.RoleCadvisorDisk, 1, "measured the disk usage of a container and got no answer",
+			"container/common.(*realFsHandler)", goroutines.RoleCadvisorDisk, 1, "measured the disk usage of a container and got no answer",
 			"The disk or file system below the container runtime does not answer, or very slowly.",
 		},
 		{
-			"cm.(*podContainerManagerImpl).Destroy", stackdump.RoleCgroupRemoval, fewRemovals, "removed the cgroup of a pod and did not get through",
+			"cm.(*podContainerManagerImpl).Destroy", goroutines.RoleCgroupRemoval, fewRemovals, "removed the cgroup of a pod and did not get through",
 			"The kubelet tries again every two seconds, each time with one more goroutine.",
 		},
 	}
@@ -115,7 +115,7 @@ func pileUpFinding(p *forensics.Pass, l pileUp, list []standing) forensics.Findi
 	subject := forensics.Entity{Kind: forensics.KindSubsystem, ID: l.subsystem}
 	f := finding(p, subject, fmt.Sprintf("%s %s %s", forensics.Plural(n, "goroutine"), verb, l.what), list, nil)
 	f.Severity = notCritical(f.Severity)
-	if l.subsystem == stackdump.RoleCadvisorStatfs && n >= threadLimit*8/10 && list[0].proven {
+	if l.subsystem == goroutines.RoleCadvisorStatfs && n >= threadLimit*8/10 && list[0].proven {
 		f.Severity = forensics.Critical
 	}
 	f.Detail = sentences(l.meaning, f.Detail)
@@ -127,7 +127,7 @@ func pileUpFinding(p *forensics.Pass, l pileUp, list []standing) forensics.Findi
 func largeGroups(p *forensics.Pass) []forensics.Finding {
 	var found []forensics.Finding
 	for _, i := range p.Model.LatestDumps() {
-		for _, g := range stackdump.GroupBy(p.Evidence.Dumps[i].Dump) {
+		for _, g := range goroutines.GroupBy(p.Evidence.Dumps[i].Dump) {
 			if text := tooLarge(g); text != "" {
 				found = append(found, groupFinding(p, i, g, text))
 			}
@@ -146,7 +146,7 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 }
 
 // tooLarge says in what way a group is too large, "" if it is not.
-func tooLarge(g stackdump.Group) string {
+func tooLarge(g goroutines.Group) string {
 	switch {
 	case g.Count >= manyBlocked && pilesUp(g) && (g.MaxWaitMinutes > 0 || len(g.States) == 0):
 		return "they stand still"
@@ -158,20 +158,20 @@ func tooLarge(g stackdump.Group) string {
 
 // pilesUp says whether goroutines of a group stand still for something that has no time limit. Those that wait for a lock
 // are kubelet-lock-contention.
-func pilesUp(g stackdump.Group) bool {
+func pilesUp(g goroutines.Group) bool {
 	state := ""
 	for s := range g.States {
 		state = max(state, s) // "syscall" after "runnable"
 	}
-	switch waitOf(stackdump.Goroutine{Frames: g.Frames, State: state, WaitMinutes: g.MaxWaitMinutes}).kind {
+	switch waitOf(goroutines.Goroutine{Frames: g.Frames, State: state, WaitMinutes: g.MaxWaitMinutes}).kind {
 	case waitFile, waitChild, waitSend:
 		return true
 	}
 	return false
 }
 
-func groupFinding(p *forensics.Pass, dump int, g stackdump.Group, text string) forensics.Finding {
-	s := stack{dump: dump, source: p.Evidence.Dumps[dump].Source, goroutine: stackdump.Goroutine{Count: g.Count, Frames: g.Frames, WaitMinutes: g.MaxWaitMinutes}}
+func groupFinding(p *forensics.Pass, dump int, g goroutines.Group, text string) forensics.Finding {
+	s := stack{dump: dump, source: p.Evidence.Dumps[dump].Source, goroutine: goroutines.Goroutine{Count: g.Count, Frames: g.Frames, WaitMinutes: g.MaxWaitMinutes}}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Confidence: forensics.Likely,
 		Subject:       forensics.Entity{Kind: forensics.KindSubsystem, ID: g.Role.ID},

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
 // A dump that is too large to be kept whole gives the same findings as if it were: examples and numbers are enough. Each
@@ -22,8 +22,8 @@ func TestLargeDumpsGiveTheSameFindings(t *testing.T) {
 		text := crowded(c.dump, 60, rand.New(rand.NewPCG(1, uint64(len(c.dump)))))
 		e := c.evidence(t, c.dump)
 		for dumps := 1; dumps <= 2; dumps++ {
-			whole := judgeDump(t, &e, text, dumps, stackdump.Digester{Whole: 1 << 20, Bytes: 1 << 30})
-			small := judgeDump(t, &e, text, dumps, stackdump.Digester{Whole: 200, Keep: 3})
+			whole := judgeDump(t, &e, text, dumps, goroutines.Digester{Whole: 1 << 20, Bytes: 1 << 30})
+			small := judgeDump(t, &e, text, dumps, goroutines.Digester{Whole: 200, Keep: 3})
 			summed += e.Dumps[0].Summed
 			if diff := cmp.Diff(whole, small); diff != "" {
 				t.Errorf("%d dumps, findings (-whole +summed):\n%s", dumps, diff)
@@ -50,7 +50,7 @@ type judged struct {
 
 // judgeDump judges a dump of the evidence's kubelet, taken so often. What a second dump proves is proven of the examples
 // alone, so that a number of goroutines can be smaller then.
-func judgeDump(t *testing.T, e *forensics.Evidence, text string, times int, d stackdump.Digester) []judged {
+func judgeDump(t *testing.T, e *forensics.Evidence, text string, times int, d goroutines.Digester) []judged {
 	t.Helper()
 	first := e.Dumps[0]
 	e.Dumps = nil

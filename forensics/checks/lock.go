@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
 // lockWait says which lock a goroutine waits for. The address is that of the sync.Mutex or sync.RWMutex.
-func lockWait(g stackdump.Goroutine) (wait, bool) {
+func lockWait(g goroutines.Goroutine) (wait, bool) {
 	w := wait{kind: waitLock}
 	found := false
 	for i, f := range g.Frames {
@@ -43,7 +43,7 @@ func lockWait(g stackdump.Goroutine) (wait, bool) {
 // semaphoreOwner is the lock of the semaphore that a goroutine sleeps on, where only that address was printed: the
 // methods of the lock were inlined. In sync.Mutex the semaphore is at offset 4; in sync.RWMutex those of writers and
 // readers are at 8 and 12.
-func semaphoreOwner(frames []stackdump.Frame) uint64 {
+func semaphoreOwner(frames []goroutines.Frame) uint64 {
 	a := firstPointer(frames[0])
 	if a == 0 {
 		return 0
@@ -61,7 +61,7 @@ func semaphoreOwner(frames []stackdump.Frame) uint64 {
 }
 
 // firstPointer is the first argument of a call, the receiver of a method, where the dump knows it for certain.
-func firstPointer(f stackdump.Frame) uint64 {
+func firstPointer(f goroutines.Frame) uint64 {
 	words := f.Words()
 	if len(words) == 0 || !words[0].Known || words[0].Uncertain || words[0].Value < 1<<12 {
 		return 0
@@ -190,7 +190,7 @@ func methodsOf(p *forensics.Pass, dump int, of symbol) methodCalls {
 
 // addMethods adds the methods that a goroutine is in. One that is a goroutine's loop is left out, and a closure, which has no
 // receiver.
-func addMethods(by map[typeIn]methodCalls, dump int, i int32, g *stackdump.Goroutine) {
+func addMethods(by map[typeIn]methodCalls, dump int, i int32, g *goroutines.Goroutine) {
 	if g.ID == 0 || waitOf(*g).kind == waitNothing { // it rests or runs
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
@@ -75,8 +75,8 @@ func deleting(stage, since string, change func(*logs.Deletion)) func(testing.TB,
 
 // overdue is the pod in a dump of the API: to go since 10:00:30.
 func overdue(_ testing.TB, e *forensics.Evidence) {
-	e.Cluster.Pods = append(e.Cluster.Pods, cluster.Pod{
-		Object: cluster.Object{UID: deadUID, Namespace: "default", Name: "db", Deleting: at("10:00:30")}, Node: e.Node.Name, Phase: "Running",
+	e.Cluster.Pods = append(e.Cluster.Pods, apidump.Pod{
+		Object: apidump.Object{UID: deadUID, Namespace: "default", Name: "db", Deleting: at("10:00:30")}, Node: e.Node.Name, Phase: "Running",
 	})
 }
 

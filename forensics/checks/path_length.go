@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // pathLength is the length in bytes of the path that a goroutine has given to a file system call. The path itself is
 // not in a dump, but a string argument is a pointer and a length. The outermost call that still has it is trusted most:
 // Go 1.17 to 1.21 print stale registers for inner ones.
-func pathLength(g stackdump.Goroutine) (int, bool) {
+func pathLength(g goroutines.Goroutine) (int, bool) {
 	const longest = 4096 // PATH_MAX
 	length := 0
 	for _, f := range g.Frames {
@@ -70,7 +70,7 @@ func lengthWord(function string) int {
 // mountsOfLength lists the mount points of that length which can be the path: those below pod directories, or for
 // cAdvisor any that can hang. The kubelet spells paths below its root directory as that was configured, the mount
 // table as it is. Mounts that were seen to answer are left out.
-func mountsOfLength(p *forensics.Pass, g stackdump.Goroutine, length int) []string {
+func mountsOfLength(p *forensics.Pass, g goroutines.Goroutine, length int) []string {
 	var points []string
 	anywhere := hasFrame(g, "cadvisor/fs.getVfsStats")
 	for _, m := range p.Evidence.Mounts.Mounts {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -21,7 +21,7 @@ func replayPodGC(p *forensics.Pass) {
 var podGC = forensics.Entity{Kind: forensics.KindController, ID: "pod-garbage-collector"}
 
 // withThreshold is the dump with the threshold of a controller that runs on this node, where nobody told another.
-func withThreshold(e *forensics.Evidence) cluster.Dump {
+func withThreshold(e *forensics.Evidence) apidump.Dump {
 	d := *e.Cluster
 	if d.TerminatedPodGCThreshold != nil {
 		return d
@@ -46,35 +46,35 @@ func withThreshold(e *forensics.Evidence) cluster.Dump {
 // (pkg/kubelet/config/common.go, applyDefaults). In other pods anything can be called so.
 func ofControlPlane(process procs.Process) bool { return !strings.Contains(process.PodUID, "-") }
 
-func reportReplay(p *forensics.Pass, d cluster.Dump) {
+func reportReplay(p *forensics.Pass, d apidump.Dump) {
 	replay := d.PodGC(d.NewestKubelet())
 	if !replay.NodesKnown {
 		p.Unjudged("the dump has no nodes, so that pods of nodes that are gone cannot be told")
 	}
-	byRule := map[cluster.Rule][]cluster.Pod{}
+	byRule := map[apidump.Rule][]apidump.Pod{}
 	for _, v := range replay.Victims {
 		byRule[v.Rule] = append(byRule[v.Rule], d.Pods[v.Pod])
 	}
-	if pods := byRule[cluster.Terminated]; len(pods) > 0 {
+	if pods := byRule[apidump.Terminated]; len(pods) > 0 {
 		p.Report(terminatedFinding(d, replay, pods))
 	}
-	if pods := byRule[cluster.OutOfService]; len(pods) > 0 {
+	if pods := byRule[apidump.OutOfService]; len(pods) > 0 {
 		f := victimsFinding(d, pods, forensics.Warning, "that terminate on a node that is out of service")
 		f.Detail += " Their containers may still run there: a volume that is then attached elsewhere is written to by two nodes."
 		p.Report(f)
 	}
-	if pods := byRule[cluster.Orphaned]; len(pods) > 0 {
+	if pods := byRule[apidump.Orphaned]; len(pods) > 0 {
 		f := victimsFinding(d, pods, forensics.Warning, "of "+nodesOf(pods)+", which the dump does not have")
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the controller also waits 40 s and asks the API server for the node"
 		f.Detail += " If the machine still runs, so do their containers: a volume that is then attached elsewhere is written to by two nodes."
 		p.Report(f)
 	}
-	if pods := byRule[cluster.UnscheduledTerminating]; len(pods) > 0 {
+	if pods := byRule[apidump.UnscheduledTerminating]; len(pods) > 0 {
 		p.Report(victimsFinding(d, pods, forensics.Info, "that are being deleted and never had a node"))
 	}
 }
 
-func terminatedFinding(d cluster.Dump, replay cluster.Replay, pods []cluster.Pod) forensics.Finding {
+func terminatedFinding(d apidump.Dump, replay apidump.Replay, pods []apidump.Pod) forensics.Finding {
 	f := victimsFinding(d, pods, forensics.Info, fmt.Sprintf("of %d that have ended, which is more than its threshold of %d", replay.Terminated, replay.Threshold))
 	order := "the oldest first"
 	if replay.EvictedFirst {
@@ -100,7 +100,7 @@ func terminatedFinding(d cluster.Dump, replay cluster.Replay, pods []cluster.Pod
 }
 
 // victimsFinding names the first pods of a rule.
-func victimsFinding(d cluster.Dump, pods []cluster.Pod, severity forensics.Severity, which string) forensics.Finding {
+func victimsFinding(d apidump.Dump, pods []apidump.Pod, severity forensics.Severity, which string) forensics.Finding {
 	const listed = 10
 	f := forensics.Finding{
 		Severity: severity, Subject: podGC,
@@ -130,7 +130,7 @@ func victimsFinding(d cluster.Dump, pods []cluster.Pod, severity forensics.Sever
 	return f
 }
 
-func nodesOf(pods []cluster.Pod) string {
+func nodesOf(pods []apidump.Pod) string {
 	var names []string
 	seen := map[string]bool{}
 	for _, victim := range pods {
@@ -207,7 +207,7 @@ func reportVanished(p *forensics.Pass) {
 }
 
 // onThisNode says whether a pod of the API is one of the node that was examined; without a node (saved files) all are.
-func onThisNode(e *forensics.Evidence, pod cluster.Pod) bool {
+func onThisNode(e *forensics.Evidence, pod apidump.Pod) bool {
 	names := []string{e.Node.Name}
 	if e.Kubelet != nil {
 		names = append(names, e.Kubelet.NodeName)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 )
 
 // terminatingInAPI finds pods of this node that have been terminating for longer than their grace period, in a dump of the
@@ -31,7 +31,7 @@ func terminatingInAPI(p *forensics.Pass) []forensics.Finding {
 	return found
 }
 
-func terminatingFinding(x *cluster.Index, pod cluster.Pod, asOf time.Time) forensics.Finding {
+func terminatingFinding(x *apidump.Index, pod apidump.Pod, asOf time.Time) forensics.Finding {
 	overdue := asOf.Sub(*pod.Deleting)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: podEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Deleting,

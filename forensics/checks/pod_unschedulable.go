@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 )
 
 // PodUnschedulable finds pods that no node takes.
@@ -51,7 +51,7 @@ var obstacles = []struct{ words, meaning string }{
 	{"didn't have free ports", "its host ports are taken"},
 }
 
-func unschedulableFinding(p *forensics.Pass, pod cluster.Pod) forensics.Finding {
+func unschedulableFinding(p *forensics.Pass, pod apidump.Pod) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: podEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Unscheduled.Since,
 		Title:         fmt.Sprintf("no node takes pod %s", pod.ID()),
@@ -88,7 +88,7 @@ func unschedulableFinding(p *forensics.Pass, pod cluster.Pod) forensics.Finding 
 }
 
 // evictedSibling is an evicted pod of the same controller, the first.
-func evictedSibling(p *forensics.Pass, pod cluster.Pod) (cluster.Pod, bool) {
+func evictedSibling(p *forensics.Pass, pod apidump.Pod) (apidump.Pod, bool) {
 	type owner struct{ namespace, uid string }
 	pods := p.Evidence.Cluster.Pods
 	evicted := forensics.Once(p, "evicted pods by owner", func() map[owner]int {
@@ -109,7 +109,7 @@ func evictedSibling(p *forensics.Pass, pod cluster.Pod) (cluster.Pod, bool) {
 		}
 	}
 	if first == len(pods) {
-		return cluster.Pod{}, false
+		return apidump.Pod{}, false
 	}
 	return pods[first], true
 }

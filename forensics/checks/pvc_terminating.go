@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/cluster"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 )
 
 // PVCTerminatingHeld finds claims and volumes that are being deleted and cannot go.
@@ -69,7 +69,7 @@ func describeFinalizers(list []string) string {
 	return strings.Join(parts, "; ")
 }
 
-func claimFinding(d *cluster.Dump, x *cluster.Index, c cluster.Claim) forensics.Finding {
+func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.Finding {
 	f := heldFinding(c.Object, "claim")
 	var users, names []string
 	for _, i := range x.UsersOf(c) {
@@ -110,14 +110,14 @@ func claimFinding(d *cluster.Dump, x *cluster.Index, c cluster.Claim) forensics.
 }
 
 // claimArguments are "-n NAMESPACE NAME".
-func claimArguments(c cluster.Claim) string {
+func claimArguments(c apidump.Claim) string {
 	if labelName.MatchString(c.Namespace) && isObjectName(c.Name) {
 		return "-n " + c.Namespace + " " + c.Name
 	}
 	return "-n NAMESPACE CLAIM"
 }
 
-func describeUser(user cluster.Pod) string {
+func describeUser(user apidump.Pod) string {
 	text := user.ID() + " (" + user.Phase
 	if user.Node != "" {
 		text += " on " + user.Node
@@ -128,7 +128,7 @@ func describeUser(user cluster.Pod) string {
 	return text + ")"
 }
 
-func volumeFinding(x *cluster.Index, v cluster.Volume) forensics.Finding {
+func volumeFinding(x *apidump.Index, v apidump.Volume) forensics.Finding {
 	f := heldFinding(v.Object, "volume")
 	if v.Claim != "" {
 		f.Detail += fmt.Sprintf(" It is bound to claim %s, %s.", v.Claim, strings.ToLower(v.Phase))
@@ -141,7 +141,7 @@ func volumeFinding(x *cluster.Index, v cluster.Volume) forensics.Finding {
 }
 
 // heldFinding is what claims and volumes have in common.
-func heldFinding(o cluster.Object, what string) forensics.Finding {
+func heldFinding(o apidump.Object, what string) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindClaim, ID: o.ID()}, Since: o.Deleting,
 		Title:         fmt.Sprintf("%s %s is being deleted and has %s", what, o.ID(), forensics.Plural(len(o.Finalizers), "finalizer")),

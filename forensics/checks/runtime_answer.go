@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/containers"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // runtimeSilent is the finding for a runtime that did not answer this program's own question, or that does not run.
@@ -42,7 +42,7 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 	return f, true
 }
 
-func answerText(a containers.Answer) string {
+func answerText(a runtimes.Answer) string {
 	switch a.Status {
 	case "ok":
 		return "asked for its version just now, it answered at once, so not all of it stands still"
@@ -52,6 +52,6 @@ func answerText(a containers.Answer) string {
 	return strings.TrimSpace("its socket could not be asked just now: " + a.Status + " " + a.Detail)
 }
 
-func answerRef(r containers.Runtime) forensics.Ref {
+func answerRef(r runtimes.Runtime) forensics.Ref {
 	return forensics.Ref{Source: forensics.SourceRuntimeAnswer + ":" + r.Socket, Excerpt: strings.TrimSpace(r.Answer.Status + " " + r.Answer.Detail)}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // RuntimeUnresponsive finds a container runtime that does not answer the kubelet.
@@ -170,7 +170,7 @@ func questions(list []standing) string {
 func askers(list []standing) string {
 	var roles []string
 	for _, t := range list {
-		roles = union(roles, []string{stackdump.RoleOf(t.goroutine).Name})
+		roles = union(roles, []string{goroutines.RoleOf(t.goroutine).Name})
 	}
 	return strings.Join(roles, ", ")
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // stack is a goroutine of a dump, and the thread that it is where that is known.
 type stack struct {
 	dump      int
 	source    string
-	goroutine stackdump.Goroutine
+	goroutine goroutines.Goroutine
 	join      *forensics.Join
 }
 
@@ -41,7 +41,7 @@ func stackOf(p *forensics.Pass, dump, i int) stack {
 
 // hasFrame says whether one of the functions is on the stack. Symbols are normalised by the parser; a closure of the
 // function counts, too.
-func hasFrame(g stackdump.Goroutine, functions ...string) bool {
+func hasFrame(g goroutines.Goroutine, functions ...string) bool {
 	for _, f := range functions {
 		if frameIndex(g, f) >= 0 {
 			return true
@@ -50,7 +50,7 @@ func hasFrame(g stackdump.Goroutine, functions ...string) bool {
 	return false
 }
 
-func frameIndex(g stackdump.Goroutine, function string) int {
+func frameIndex(g goroutines.Goroutine, function string) int {
 	for i, f := range g.Frames {
 		if isFunc(f.Func, function) {
 			return i
@@ -95,15 +95,15 @@ func (s stack) blocked(p *forensics.Pass) (seconds float64, from string) {
 	return seconds, from
 }
 
-// dumpPrints says what the minutes of a dump are worth, see stackdump.Goroutine.WaitAtLeast.
-func dumpPrints(g stackdump.Goroutine) string {
+// dumpPrints says what the minutes of a dump are worth, see goroutines.Goroutine.WaitAtLeast.
+func dumpPrints(g goroutines.Goroutine) string {
 	return "the dump prints " + forensics.Plural(g.WaitMinutes, "minute") + ", of which the Go runtime can have added up to 2"
 }
 
 // label is "goroutine 117 (sync loop)".
 func (s stack) label() string {
 	g := s.goroutine
-	role := stackdump.RoleOf(g).Name
+	role := goroutines.RoleOf(g).Name
 	switch {
 	case g.ID != 0:
 		return fmt.Sprintf("goroutine %d (%s)", g.ID, role)

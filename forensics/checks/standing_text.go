@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
 // sentence says which goroutine, and which thread, is in which call for what: "goroutine 117 (sync loop) = thread
@@ -75,7 +75,7 @@ func threadCall(p *forensics.Pass, t threadOf) string {
 }
 
 // standsOnPath says what the goroutine stands in when its thread is not known, and which mounts it may be on.
-func standsOnPath(p *forensics.Pass, g stackdump.Goroutine) string {
+func standsOnPath(p *forensics.Pass, g goroutines.Goroutine) string {
 	s := "stands in " + standsIn(g)
 	if n, ok := pathLength(g); ok {
 		s += fmt.Sprintf(", on a path of %d bytes", n)
@@ -106,7 +106,7 @@ func childName(p *forensics.Pass, w wait) string {
 
 // standsIn names the call that a goroutine waits in as its programmer would: the outermost frame of the standard
 // library, and who called it.
-func standsIn(g stackdump.Goroutine) string {
+func standsIn(g goroutines.Goroutine) string {
 	call, caller := "", ""
 	for _, f := range g.Frames {
 		short := shortSymbol(f.Func)
@@ -131,7 +131,7 @@ func isOwn(symbol string) bool {
 }
 
 // ownCaller is the innermost function of the kubelet itself, not of a library.
-func ownCaller(g stackdump.Goroutine) string {
+func ownCaller(g goroutines.Goroutine) string {
 	for _, f := range g.Frames {
 		if strings.HasPrefix(f.Func, "k8s.io/kubernetes/") {
 			return shortSymbol(f.Func)

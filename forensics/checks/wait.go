@@ -1,9 +1,8 @@
 package checks
 
 import (
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/stackdump"
 )
 
 // waitKind is what a goroutine waits for.
@@ -49,7 +48,7 @@ type wait struct {
 
 // waitOf says what a goroutine waits for. States decide; without states (debug=0 and debug=1) the frames do, and then a
 // call that takes a moment looks the same as one that hangs.
-func waitOf(g stackdump.Goroutine) wait {
+func waitOf(g goroutines.Goroutine) wait {
 	switch g.State {
 	case "runnable", "running", "sleep":
 		return wait{}
@@ -74,7 +73,7 @@ func waitOf(g stackdump.Goroutine) wait {
 }
 
 // callWait is a system call: on a file, or one that waits for a child.
-func callWait(g stackdump.Goroutine) (wait, bool) {
+func callWait(g goroutines.Goroutine) (wait, bool) {
 	if g.State != "syscall" && g.State != "" {
 		return wait{}, false
 	}
@@ -87,7 +86,7 @@ func callWait(g stackdump.Goroutine) (wait, bool) {
 
 // childPID is the process that wait4 or waitid waits for, 0 where the arguments do not tell: with a pidfd (Go 1.23 and
 // later) the descriptor stands in the place of the pid.
-func childPID(g stackdump.Goroutine, name string) int {
+func childPID(g goroutines.Goroutine, name string) int {
 	const byPID = 1 // P_PID of waitid(2)
 	at := 0
 	call, ok := g.Syscall()
@@ -104,7 +103,7 @@ func childPID(g stackdump.Goroutine, name string) int {
 }
 
 // wait4Argument finds the pid in an outer frame: Go 1.19 to 1.21 print stale registers for the innermost ones.
-func wait4Argument(g stackdump.Goroutine) int {
+func wait4Argument(g goroutines.Goroutine) int {
 	for _, f := range g.Frames {
 		if f.Func == "syscall.wait4" || f.Func == "syscall.Wait4" {
 			if pid := pidOf(f.Words(), 0); pid > 0 {
@@ -115,7 +114,7 @@ func wait4Argument(g stackdump.Goroutine) int {
 	return 0
 }
 
-func pidOf(words []stackdump.Word, i int) int {
+func pidOf(words []goroutines.Word, i int) int {
 	const most = 1 << 22 // PID_MAX_LIMIT
 	if i >= len(words) || !words[i].Known || words[i].Uncertain || words[i].Value == 0 || words[i].Value > most {
 		return 0
@@ -125,7 +124,7 @@ func pidOf(words []stackdump.Word, i int) int {
 
 // outputWait is a command whose process has ended while somebody still holds its output: a daemon that it left behind,
 // as mount helpers of FUSE file systems do.
-func outputWait(g stackdump.Goroutine) (wait, bool) {
+func outputWait(g goroutines.Goroutine) (wait, bool) {
 	if g.State != "chan receive" && g.State != "select" {
 		return wait{}, false
 	}
@@ -142,7 +141,7 @@ func outputWait(g stackdump.Goroutine) (wait, bool) {
 }
 
 // remoteWait is an answer from another process by gRPC, HTTP or D-Bus.
-func remoteWait(g stackdump.Goroutine) wait {
+func remoteWait(g goroutines.Goroutine) wait {
 	switch g.State {
 	case "select", "chan receive", "sync.Cond.Wait", "semacquire", "":
 	default:
@@ -190,7 +189,7 @@ func isDBus(pkg string) bool {
 }
 
 // systemdCall is the outermost function of the D-Bus libraries (StopUnit, StartTransientUnit), "" if nobody called it.
-func systemdCall(frames []stackdump.Frame) string {
+func systemdCall(frames []goroutines.Frame) string {
 	call := ""
 	for _, f := range frames {
 		s := splitSymbol(f.Func)

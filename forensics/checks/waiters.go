@@ -7,7 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // waiter is a thread and how long it provably waits.

@@ -2,10 +2,9 @@ package kubelet
 
 import (
 	"cmp"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // A process is a candidate that is one, with its program.

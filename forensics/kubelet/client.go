@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io"
 	"net/http"
 	"os"
@@ -11,9 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // A Client asks the HTTP servers of a kubelet. Nothing is sent to an address unless the kubelet's process owns the socket

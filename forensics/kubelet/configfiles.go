@@ -3,10 +3,9 @@ package kubelet
 import (
 	"context"
 	"errors"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"path"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 const (

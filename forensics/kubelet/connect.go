@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io"
 	"net"
 	"net/http"
@@ -14,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // urlOf returns the address that a question is for, as it is written into the report. The host of an owned port is

@@ -2,10 +2,9 @@ package kubelet
 
 import (
 	"errors"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"path"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 const (

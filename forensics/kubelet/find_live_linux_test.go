@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 func statusOfSource(in Instance, name string) string {

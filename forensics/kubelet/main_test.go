@@ -1,10 +1,9 @@
 package kubelet
 
 import (
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"testing"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 func TestMain(m *testing.M) {

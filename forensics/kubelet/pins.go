@@ -7,11 +7,10 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"path"
 	"slices"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 const maxCertFile = 1 << 20

@@ -2,11 +2,10 @@ package kubelet
 
 import (
 	"context"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"runtime/debug"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // kubernetesModule is the module of the kubelet.

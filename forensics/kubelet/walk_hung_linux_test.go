@@ -8,9 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // TestWalkHungMounts has dead FUSE mounts in every place of a pod where the kubelet mounts something. Only one of them is

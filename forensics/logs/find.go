@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io"
 	"io/fs"
 	"os"
@@ -13,8 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // FindOptions say where [Find] looks.

@@ -2,11 +2,10 @@ package logs
 
 import (
 	"cmp"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"maps"
 	"strings"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // Bounds of a story. What finds no room is counted in Story.Dropped.

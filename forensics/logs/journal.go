@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"io"
 	"io/fs"
 	"os"
@@ -14,9 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 const (

@@ -1,10 +1,9 @@
 package logs
 
 import (
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // minGap is the silence of the sync loop that is told.

@@ -2,10 +2,9 @@ package logs
 
 import (
 	"cmp"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"strings"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // operationID is what the kubelet lets run once at a time: a direction, a volume and a pod.

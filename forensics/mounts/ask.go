@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io/fs"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 var (

@@ -3,9 +3,8 @@ package mounts
 import (
 	"context"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // Fault says which part of the way to the data has failed.

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
-	"github.com/nodeforensics/nodeforensics/forensics/sorting"
 )
 
 // CheckOptions say how [Check] asks. The zero value asks the mounts of the caller's own namespace.

@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // Tests that expect an answer wait this long before they call a mount hung, those that expect none only so long. The

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // TestCheckBindMounts has one server with 30 bind mounts: of its root, of a file and of directories.

@@ -5,11 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"strconv"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // KernelUse says what part of the kernel uses a mount.

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"unsafe"
 
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // The requests that golang.org/x/sys does not name: include/uapi/linux/pidfd.h (Linux 6.11) and nsfs.h (6.12).

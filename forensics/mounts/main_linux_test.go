@@ -1,11 +1,10 @@
 package mounts
 
 import (
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"os"
 	"testing"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
-	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 func TestMain(m *testing.M) {

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // maxProcesses bounds the list of /proc: no kernel gives out more process ids.

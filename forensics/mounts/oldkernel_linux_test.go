@@ -1,9 +1,8 @@
 package mounts
 
 import (
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"testing"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 // TestOnOldKernel runs the other tests without the system calls that an old kernel does not have. A real disk has a kernel of its

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io"
 	"slices"
 	"strconv"
 	"unsafe"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // What can be wrong with a line.

@@ -11,9 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 func openFS(t testing.TB, root string) *hostfs.FS {

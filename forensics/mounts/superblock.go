@@ -3,9 +3,8 @@ package mounts
 import (
 	"context"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // A superblock asks the mounts of one superblock, one after the other.

@@ -2,14 +2,13 @@ package mounts
 
 import (
 	"context"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // sysTree makes a /sys tree of files and symbolic links ("-> target").

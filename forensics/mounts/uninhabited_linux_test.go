@@ -11,10 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // uninhabited lists the tables of namespaces without processes, and skips the test where the kernel does not tell.

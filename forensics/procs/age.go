@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // Values of Thread.WaitFrom.

@@ -2,7 +2,7 @@
 
 package procs
 
-import "github.com/nodeforensics/nodeforensics/forensics/hostfs"
+import "github.com/nodeforensics/nodeforensics/internal/hostfs"
 
 func cpuClock(*hostfs.FS, int) (float64, error) { return 0, errNoClock }
 

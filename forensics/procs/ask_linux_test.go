@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // newVisit is a visit of a process that need not exist: what is asked about it comes from the test.

@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // The ioctls of fsfreeze(8): _IOWR('X', 119, int) and the next, of linux/fs.h.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // Who has this file open? The same pass answers for every mount of the machine.

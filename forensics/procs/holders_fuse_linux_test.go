@@ -8,10 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
-	"github.com/nodeforensics/nodeforensics/forensics/testvm"
 )
 
 // TestHoldersOfHungMount has every kind in place before the server stops.

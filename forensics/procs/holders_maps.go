@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"hash/maphash"
 	"io"
 	"slices"
 	"strconv"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 const (

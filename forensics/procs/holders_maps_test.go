@@ -2,12 +2,11 @@ package procs
 
 import (
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // TestMappings reads the maps of processes with very many, or with very long names.

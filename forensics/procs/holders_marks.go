@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"strconv"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // maxMarks bounds what is read of one descriptor's marks: about 1,500 of them.

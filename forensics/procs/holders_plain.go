@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // plainPaths knows the paths that leave no doubt of the mount that an open file is on. For all others the kernel is asked

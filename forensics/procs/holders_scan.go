@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"runtime"
 	"slices"
 	"strconv"
@@ -12,9 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // maxScanners is how many processes are read at the same time. More help little: the work is in the kernel's locks.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // An openSocket is a descriptor of a socket. Most sockets have no name in a file system, and hold no mount.

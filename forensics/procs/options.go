@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // Options say how processes are read. The zero value will do.

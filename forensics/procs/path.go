@@ -2,12 +2,11 @@ package procs
 
 import (
 	"bytes"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io"
 	"path"
 	"strconv"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
 )
 
 // Values of Thread.PathFrom.

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"strconv"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/hostfs"
-	"github.com/nodeforensics/nodeforensics/forensics/probe"
 )
 
 // flagExiting is PF_EXITING: the process is on its way out.

@@ -3,9 +3,8 @@ package procs
 import (
 	"testing"
 
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/testfuse"
 )
 
 // TestLinksThatAreNotInMemory has a server that would never answer: it must not be asked for a name.

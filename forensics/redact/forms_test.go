@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
-	"github.com/nodeforensics/nodeforensics/forensics/testsecrets"
+	"github.com/nodeforensics/nodeforensics/internal/testsecrets"
 )
 
 // envelopes are the formats in which a log has a text.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
-	"github.com/nodeforensics/nodeforensics/forensics/testsecrets"
+	"github.com/nodeforensics/nodeforensics/internal/testsecrets"
 )
 
 var ordinaryBytes = flag.Int("ordinary", 8<<20, "how many `bytes` of ordinary log lines to look for false masks in")

@@ -1,0 +1,154 @@
+package eviction
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// The kinds of what takes space.
+const (
+	KindImages   = "images"             // what the runtime keeps of images: compressed content and their metadata
+	KindLayers   = "layers"             // unpacked layers of images; in containerd also of containers that do not run
+	KindWritable = "container-writable" // the writable layer of a container
+	KindLogs     = "container-logs"
+	KindEmptyDir = "empty-dir"
+	KindPod      = "pod"         // the rest of a pod's directory
+	KindKubelet  = "kubelet"     // the rest of the kubelet's directory
+	KindRuntime  = "runtime"     // the rest of the runtime's directory
+	KindVolume   = "volume-data" // a directory named after a volume claim (hostPath, local-path)
+	KindJournal  = "journal"
+	KindDeleted  = "deleted-open" // files without a name that are open
+	KindOther    = "other"
+)
+
+// Layout is where on a node what is; paths are canonical.
+type Layout struct {
+	KubeletRoot, PodLogs string
+	// Runtime, Root and Images are those of a Store.
+	Runtime, Root, Images string
+	// Writable are the directories of writable layers of containers, and the ids of these.
+	Writable map[string]string
+}
+
+// A rule says what the directories of a path pattern are; "*" stands for one component.
+type rule struct {
+	pattern []string
+	kind    string
+}
+
+// rules are tried from the last to the first: the more special ones come later.
+func (l Layout) rules() [][]rule {
+	var list []rule
+	add := func(kind string, patterns ...string) {
+		for _, p := range patterns {
+			if p != "" {
+				list = append(list, rule{strings.Split(strings.Trim(path.Clean(p), "/"), "/"), kind})
+			}
+		}
+	}
+	add(KindOther, "/*", "/var/*", "/var/lib/*", "/var/log/*", "/var/snap/*", "/opt/*", "/home/*", "/srv/*", "/mnt/*", "/data/*")
+	add(KindJournal, "/var/log/journal")
+	if l.Root != "" {
+		add(KindRuntime, l.Root)
+	}
+	switch l.Runtime {
+	case "containerd":
+		add(KindImages, path.Join(l.Root, "io.containerd.content.v1.content"))
+		for _, snapshotter := range []string{"overlayfs", "native", "fuse-overlayfs", "btrfs", "zfs", "stargz", "devmapper", "erofs"} {
+			add(KindLayers, path.Join(l.Root, "io.containerd.snapshotter.v1."+snapshotter))
+		}
+	case "cri-o":
+		for _, root := range []string{l.Root, l.Images} {
+			add(KindImages, path.Join(root, "overlay-images"))
+			add(KindLayers, path.Join(root, "overlay"))
+		}
+	case "docker":
+		add(KindImages, path.Join(l.Root, "image"), path.Join(l.Root, "containerd"))
+		add(KindLayers, path.Join(l.Root, "overlay2"), path.Join(l.Root, "rootfs"))
+		add(KindLogs, path.Join(l.Root, "containers/*"))
+		add(KindVolume, path.Join(l.Root, "volumes/*"))
+	}
+	if l.KubeletRoot != "" {
+		add(KindKubelet, l.KubeletRoot)
+		add(KindPod, path.Join(l.KubeletRoot, "pods/*"))
+		add(KindEmptyDir, path.Join(l.KubeletRoot, "pods/*/volumes/kubernetes.io~empty-dir"))
+	}
+	if l.PodLogs != "" {
+		add(KindLogs, path.Join(l.PodLogs, "*"))
+	}
+	byDepth := [][]rule{}
+	for _, r := range list {
+		for len(byDepth) <= len(r.pattern) {
+			byDepth = append(byDepth, nil)
+		}
+		byDepth[len(r.pattern)] = append(byDepth[len(r.pattern)], r)
+	}
+	return byDepth
+}
+
+func (r rule) matches(parts []string) bool {
+	for i, p := range r.pattern {
+		if p != "*" && p != parts[i] {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	claim  = regexp.MustCompile(`pvc-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	podUID = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$`)
+)
+
+// classify says what a directory below one of a kind is; false if it is no more than a part of that.
+func (w *walker) classify(name, above string) (Item, bool) {
+	if id, ok := w.layout.Writable[name]; ok {
+		return Item{Kind: KindWritable, Path: name, ContainerID: id}, true
+	}
+	if above == KindOther && strings.Contains(path.Base(name), "pvc-") && claim.MatchString(path.Base(name)) {
+		return Item{Kind: KindVolume, Path: name, Claim: claimOf(path.Base(name))}, true
+	}
+	parts := strings.Split(strings.Trim(name, "/"), "/")
+	if len(parts) >= len(w.rules) {
+		return Item{}, false
+	}
+	for i := len(w.rules[len(parts)]) - 1; i >= 0; i-- {
+		r := w.rules[len(parts)][i]
+		if !r.matches(parts) {
+			continue
+		}
+		return Item{Kind: r.kind, Path: name, PodUID: uidOf(r, parts)}, true
+	}
+	return Item{}, false
+}
+
+// uidOf is the pod that a directory of logs or of the kubelet's belongs to.
+func uidOf(r rule, parts []string) string {
+	switch r.kind {
+	case KindPod:
+		return uidIn(parts[len(parts)-1])
+	case KindEmptyDir:
+		return uidIn(parts[len(parts)-3])
+	case KindLogs:
+		name := parts[len(parts)-1]
+		return uidIn(name[strings.LastIndexByte(name, '_')+1:])
+	}
+	return ""
+}
+
+func uidIn(s string) string {
+	if podUID.MatchString(s) {
+		return s
+	}
+	return ""
+}
+
+// claimOf is "namespace/claim" of a directory as local-path-provisioner names it, pvc-<uid>_<namespace>_<claim>; "" where
+// the name says less.
+func claimOf(name string) string {
+	if parts := strings.SplitN(name, "_", 3); len(parts) == 3 && claim.MatchString(parts[0]) {
+		return parts[1] + "/" + parts[2]
+	}
+	return ""
+}

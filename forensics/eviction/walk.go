@@ -1,0 +1,241 @@
+package eviction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// WalkOptions bound a [Walk]. The zero value is useful.
+type WalkOptions struct {
+	// Budget is how long a walk may take, 2 s by default; MaxEntries how many names it looks at, 5,000,000 by default.
+	Budget     time.Duration
+	MaxEntries int64
+	// Workers is how many directories are read at a time, 4 by default.
+	Workers int
+	Layout  Layout
+}
+
+// DefaultBudget is how long a walk may take.
+const DefaultBudget = 2 * time.Second
+
+const (
+	maxDepth   = 256     // of directories, each of which keeps a descriptor open
+	maxBuckets = 20_000  // directories that are counted apart
+	maxLinks   = 2 << 20 // inodes with several names, which have to be remembered
+)
+
+// A walker counts what directories take. Its result can be taken while it is stuck.
+type walker struct {
+	layout   Layout
+	rules    [][]rule
+	walked   map[string]bool // trees, by path
+	max      int64
+	slots    chan struct{}
+	entries  atomic.Int64
+	failures atomic.Int64
+	crossed  atomic.Int64
+	cut      atomic.Pointer[string]
+
+	mu      sync.Mutex
+	buckets []*bucket
+	links   map[inode]struct{}
+	problem error
+}
+
+type inode struct{ dev, ino uint64 }
+
+// A bucket adds up what lies below a directory, without what other buckets have.
+type bucket struct {
+	Item
+	bytes, files atomic.Int64
+}
+
+// Counting is a walk that is under way.
+type Counting struct{ w *walker }
+
+// NewCounting prepares a walk.
+func NewCounting(opt WalkOptions) *Counting {
+	workers := opt.Workers
+	if workers <= 0 {
+		workers = 4
+	}
+	entries := opt.MaxEntries
+	if entries <= 0 {
+		entries = 5_000_000
+	}
+	return &Counting{&walker{
+		layout: opt.Layout, rules: opt.Layout.rules(), max: entries, slots: make(chan struct{}, workers-1), links: map[inode]struct{}{}, walked: map[string]bool{},
+	}}
+}
+
+// Walk counts what the trees below the given directories take, in blocks that are allocated (st_blocks), each inode once.
+// A directory that was walked before is passed over, so that what matters most may come first and its parent later.
+// It crosses no mount and follows no symbolic link. When ctx ends, it stops and the result says that it was cut. It may
+// block where the file system does: then [Counting.Usage] has what was counted so far.
+func (c *Counting) Walk(ctx context.Context, fsys *hostfs.FS, trees ...string) {
+	for _, tree := range trees {
+		dir, err := fsys.OpenDir(tree)
+		if err != nil {
+			c.w.fail(err)
+			continue
+		}
+		if c.w.walked[dir.Path()] || c.w.over(ctx) {
+			_ = dir.Close()
+			continue
+		}
+		c.w.walked[dir.Path()] = true // nobody reads it now
+		var all sync.WaitGroup
+		top := c.w.bucketOf(dir.Path())
+		if info, err := dir.Lstat("."); err == nil {
+			top.bytes.Add(info.Blocks * 512)
+		}
+		c.w.dir(ctx, &all, dir, top, 0)
+		all.Wait()
+	}
+}
+
+// bucketOf is the bucket that a tree belongs to, as the rules for its directory and those above it say.
+func (w *walker) bucketOf(name string) *bucket {
+	at := Item{Kind: KindOther, Path: name}
+	for i := 1; i <= len(name) && name != "/"; i++ {
+		if i == len(name) || name[i] == '/' {
+			if item, ok := w.classify(name[:i], at.Kind); ok {
+				at = item
+			}
+		}
+	}
+	return w.add(at, nil)
+}
+
+// add begins a bucket, or returns the other where there are too many.
+func (w *walker) add(item Item, other *bucket) *bucket {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if other != nil && len(w.buckets) >= maxBuckets {
+		return other
+	}
+	b := &bucket{Item: item}
+	w.buckets = append(w.buckets, b)
+	return b
+}
+
+func (w *walker) fail(err error) {
+	w.failures.Add(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.problem == nil {
+		w.problem = err
+	}
+}
+
+// stop says why the walk ends early; the first reason counts.
+func (w *walker) stop(why string) { w.cut.CompareAndSwap(nil, &why) }
+
+// over says whether to go on.
+func (w *walker) over(ctx context.Context) bool {
+	switch {
+	case w.cut.Load() != nil:
+		return true
+	case ctx.Err() != nil:
+		w.stop("its time was up")
+		return true
+	case w.entries.Load() > w.max:
+		w.stop(fmt.Sprintf("there are more than %d files", w.max))
+		return true
+	}
+	return false
+}
+
+// dir counts a directory, which it closes, and what lies below. Directories below are read by others where somebody is
+// free, and here otherwise.
+func (w *walker) dir(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, into *bucket, depth int) {
+	defer func() { _ = d.Close() }()
+	if w.over(ctx) {
+		return
+	}
+	var below []child
+	var bytes, files int64
+	err := d.Scan(func(name string, info hostfs.Info) bool {
+		files++
+		switch {
+		case info.Mode.IsDir():
+			below = append(below, child{name, info.Blocks * 512})
+		case info.Nlink < 2 || w.first(info):
+			bytes += info.Blocks * 512
+		}
+		return files%16 != 0 || !w.over(ctx) // a busy disk can take 10 ms for each
+	})
+	w.entries.Add(files)
+	into.bytes.Add(bytes)
+	into.files.Add(files)
+	if err != nil {
+		w.fail(err)
+	}
+	for _, c := range below {
+		if w.over(ctx) {
+			return
+		}
+		if depth >= maxDepth {
+			w.stop(fmt.Sprintf("%s is more than %d directories deep", d.Path(), maxDepth))
+			return
+		}
+		w.below(ctx, all, d, c, into, depth)
+	}
+}
+
+// A child is a directory in a directory, with what it takes itself.
+type child struct {
+	name  string
+	bytes int64
+}
+
+func (w *walker) below(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, c child, into *bucket, depth int) {
+	name := path.Join(d.Path(), c.name)
+	if w.walked[name] {
+		return
+	}
+	sub, err := d.OpenDir(c.name)
+	switch {
+	case errors.Is(err, hostfs.ErrCrossesMount):
+		w.crossed.Add(1)
+		return
+	case err != nil:
+		w.fail(err)
+		return
+	}
+	if item, ok := w.classify(name, into.Kind); ok {
+		into = w.add(item, into)
+	}
+	into.bytes.Add(c.bytes)
+	select {
+	case w.slots <- struct{}{}:
+		all.Go(func() {
+			w.dir(ctx, all, sub, into, depth+1)
+			<-w.slots
+		})
+	default:
+		w.dir(ctx, all, sub, into, depth+1)
+	}
+}
+
+var tooManyLinks = "there are too many files with several names"
+
+// first says whether an inode with several names is met for the first time.
+func (w *walker) first(info hostfs.Info) bool {
+	id := inode{info.Dev, info.Ino}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, again := w.links[id]; again {
+		return false
+	}
+	if w.links[id] = struct{}{}; len(w.links) >= maxLinks {
+		w.cut.CompareAndSwap(nil, &tooManyLinks)
+	}
+	return true
+}

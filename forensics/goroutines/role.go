@@ -1,0 +1,181 @@
+package goroutines
+
+import "strings"
+
+// Role is what a goroutine is for. The zero value means unknown.
+type Role struct {
+	// ID is stable, for programs: one of the Role constants.
+	ID string `json:"id"`
+	// Name is for people: "sync loop", "volume manager reconciler".
+	Name string `json:"name"`
+}
+
+// The IDs of roles. Those of a kubelet hold for 1.10 to 1.36 (created-by lines
+// and loop functions of kubernetes/pkg/kubelet, read in the sources).
+const (
+	RoleSyncLoop          = "syncloop"                  // Kubelet.syncLoop: pod changes, housekeeping, PLEG events
+	RolePLEG              = "pleg"                      // relists containers
+	RoleEventedPLEG       = "pleg-evented"              // listens to CRI events
+	RolePodWorker         = "pod-worker"                // one a pod
+	RolePodKiller         = "pod-killer"                // kills pods that should not be (1.21 and before)
+	RoleReconciler        = "volume-manager-reconciler" // mounts and unmounts
+	RolePopulator         = "volume-manager-populator"  // desired state of world
+	RoleVolumeManager     = "volume-manager"            // what else the volume manager runs
+	RoleVolumeOperation   = "volume-operation"          // one mount, unmount, ... under way
+	RolePluginOperation   = "plugin-operation"          // one (de)registration of a plugin under way
+	RolePluginManager     = "plugin-manager"            // watches the plugin sockets
+	RoleStatusManager     = "status-manager"            // reports pod status to the API server
+	RoleEviction          = "eviction-manager"          // the 10 s loop
+	RoleEvictionNotifier  = "eviction-notifier"         // cgroup memory notifications
+	RoleContainerGC       = "container-gc"
+	RoleImageGC           = "image-gc"
+	RoleGC                = "gc" // one of the two, between runs
+	RoleImageManager      = "image-manager"
+	RoleImagePuller       = "image-puller"
+	RoleContainerDeleter  = "container-deleter"
+	RoleContainerKiller   = "container-killer" // stops one container
+	RoleCgroupRemoval     = "cgroup-removal"   // of one orphaned pod; they pile up when it hangs
+	RoleCadvisor          = "cadvisor"         // watchers and the rest of cAdvisor
+	RoleCadvisorContainer = "cadvisor-housekeeping"
+	RoleCadvisorGlobal    = "cadvisor-global-housekeeping"
+	RoleCadvisorDisk      = "cadvisor-disk-usage"
+	RoleCadvisorStatfs    = "cadvisor-statfs" // kubelet 1.32 and later: each one left is a hung file system
+	RoleVolumeStats       = "volume-stats"    // one a pod
+	RoleProbeWorker       = "probe-worker"    // one a probe
+	RoleProbeManager      = "probe-manager"
+	RoleNodeStatus        = "node-status"
+	RoleNodeLease         = "node-lease"
+	RoleRuntimeStatus     = "runtime-status"   // Kubelet.updateRuntimeUp
+	RoleKubeletPeriodic   = "kubelet-periodic" // one of those that Kubelet.Run starts, between runs
+	RoleContainerManager  = "container-manager"
+	RoleDeviceManager     = "device-manager"
+	RoleDRAManager        = "dra-manager"
+	RolePodSource         = "pod-source" // files, HTTP, API server
+	RolePodCache          = "object-cache"
+	RoleLogRotation       = "log-rotation"
+	RoleOOMWatcher        = "oom-watcher"
+	RoleShutdownManager   = "shutdown-manager"
+	RoleWatchdog          = "systemd-watchdog"
+	RoleCertificates      = "certificates"
+	RoleHTTPServer        = "http-server"
+	RoleHTTPClient        = "http-client"
+	RoleGRPCServer        = "grpc-server"
+	RoleGRPC              = "grpc-transport"
+	RoleReflector         = "client-go-reflector"
+	RoleInformer          = "client-go-informer"
+	RoleEvents            = "event-recorder"
+	RoleWorkQueue         = "work-queue"
+	RoleChildOutput       = "child-output" // copies what a child process writes
+	RoleFileWatcher       = "file-watcher" // inotify
+	RoleSignals           = "signal-handler"
+	RoleLogging           = "logging"
+	RoleDump              = "dump" // the one that wrote this dump
+	RoleMain              = "main"
+	RoleRuntime           = "runtime" // the Go runtime's own
+	RoleAllocation        = "pod-allocation"
+	RoleIPTables          = "iptables-monitor"
+	RolePeriodic          = "periodic-task" // resting in a helper that does not tell whose
+	RoleOther             = "other"         // Name is the function that started it
+)
+
+// RoleOf says what g is for. The outermost call that is known decides, then the
+// creator: so a pod worker stays one, whatever it is doing. Aggregated dumps
+// have no creators; there a goroutine that rests in a shared helper such as
+// wait.Until may be "other" that is known from a debug=2 dump.
+func RoleOf(g Goroutine) Role {
+	if r := libraryRole(innermostKey(g.Frames)); r.ID == RoleDump {
+		return r
+	}
+	weak := Role{}
+	for i := len(g.Frames) - 1; i >= 0; i-- {
+		key, closure := symbolKey(g.Frames[i].Func)
+		if r, ok := roleOfLoop(key, closure); ok {
+			return r
+		}
+		if weak.ID == "" {
+			weak = roleOfStarter(key)
+		}
+	}
+	if g.CreatedBy != nil {
+		key, _ := symbolKey(g.CreatedBy.Func)
+		if r, ok := roleOfLoop(key, true); ok {
+			return r
+		}
+		if weak.ID == "" && key != "main.main" {
+			weak = roleOfStarter(key)
+		}
+	}
+	if weak.ID != "" {
+		return weak
+	}
+	return roleOfPackage(g)
+}
+
+func innermostKey(frames []Frame) string {
+	if len(frames) == 0 {
+		return ""
+	}
+	key, _ := symbolKey(frames[0].Func)
+	return key
+}
+
+// symbolKey cuts a normalised symbol down to what versions and builds agree on:
+// the last two elements of the import path without a major version, the type,
+// and the method or function. closure tells whether the symbol is a function
+// literal in it, or the wrapper of a go statement.
+//
+//	k8s.io/kubernetes/pkg/kubelet/pleg.(*GenericPLEG).Relist-fm  kubelet/pleg.(*GenericPLEG).Relist
+//	k8s.io/klog/v2.(*flushDaemon).run.func1                      k8s.io/klog.(*flushDaemon).run, closure
+func symbolKey(symbol string) (key string, closure bool) {
+	pathEnd := len(symbol)
+	if i := strings.IndexAny(symbol, "(["); i >= 0 {
+		pathEnd = i
+	}
+	slash := strings.LastIndexByte(symbol[:pathEnd], '/')
+	dot := strings.IndexByte(symbol[slash+1:], '.')
+	if dot < 0 {
+		return symbol, false
+	}
+	dot += slash + 1
+	end := nameEnd(symbol, dot+1)
+	path, name, rest := symbol[:dot], symbol[dot:end], symbol[end:]
+	closure = strings.Contains(rest, ".func") || strings.Contains(rest, ".gowrap")
+	whole := path
+	if i := strings.LastIndexByte(path, '/'); i >= 0 && isMajorVersion(path[i+1:]) {
+		path = path[:i]
+	}
+	start := lastTwo(path)
+	if len(path) == len(whole) && !strings.Contains(name, "[...]") {
+		return symbol[start:end], closure
+	}
+	return path[start:] + strings.ReplaceAll(name, "[...]", ""), closure
+}
+
+// nameEnd returns where the method or function that starts at i ends.
+func nameEnd(s string, i int) int {
+	if i < len(s) && s[i] == '(' {
+		c := strings.IndexByte(s[i:], ')')
+		if c < 0 || i+c+1 >= len(s) {
+			return len(s)
+		}
+		i += c + 2 // behind ")."
+	}
+	if n := strings.IndexAny(s[min(i, len(s)):], ".-["); n >= 0 {
+		return i + n
+	}
+	return len(s)
+}
+
+// lastTwo returns where the last two elements of a path start.
+func lastTwo(path string) int {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return 0
+	}
+	return strings.LastIndexByte(path[:i], '/') + 1
+}
+
+// isMajorVersion knows "v2", not "v1beta1".
+func isMajorVersion(s string) bool {
+	return len(s) >= 2 && s[0] == 'v' && digits([]byte(s[1:]))
+}

@@ -1,0 +1,192 @@
+package runtimes_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+)
+
+const (
+	uid    = "5c948341-c030-4996-b888-f032577d97b0"
+	static = "2fa11937efabc40db85278b553e1ceeb"
+)
+
+var cid = strings.Repeat("0123456789abcdef", 4)
+
+func TestPodCgroups(t *testing.T) {
+	under := strings.ReplaceAll(uid, "-", "_")
+	for name, tc := range map[string]struct {
+		dirs  []string
+		files map[string]string
+		want  []runtimes.PodCgroup
+		// totals are compared where they are set.
+		totals runtimes.CgroupTotals
+	}{
+		"v1 cgroupfs": {
+			dirs: []string{"pids/kubepods/besteffort/pod" + uid + "/" + cid, "memory/kubepods/besteffort/pod" + uid + "/" + cid},
+			want: []runtimes.PodCgroup{{
+				PodUID: uid, Path: "/sys/fs/cgroup/pids/kubepods/besteffort/pod" + uid, Containers: []string{cid},
+				Paths: []string{"/sys/fs/cgroup/pids/kubepods/besteffort/pod" + uid, "/sys/fs/cgroup/memory/kubepods/besteffort/pod" + uid},
+			}},
+			totals: runtimes.CgroupTotals{Version: "v1"},
+		},
+		"v2 systemd": {
+			dirs: []string{"kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + under + ".slice/cri-containerd-" + cid + ".scope"},
+			want: []runtimes.PodCgroup{{
+				PodUID: uid, Containers: []string{cid},
+				Path: "/sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + under + ".slice",
+			}},
+		},
+		"guaranteed static pod without containers": {
+			dirs: []string{"systemd/kubepods/pod" + static},
+			want: []runtimes.PodCgroup{{PodUID: static, Path: "/sys/fs/cgroup/systemd/kubepods/pod" + static, Containers: []string{}}},
+		},
+		"nested in a container of another cluster (kind)": {
+			dirs: []string{"docker/" + cid + "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" + under + ".slice"},
+			want: []runtimes.PodCgroup{{
+				PodUID: uid, Containers: []string{},
+				Path: "/sys/fs/cgroup/docker/" + cid + "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" + under + ".slice",
+			}},
+		},
+		"containerd in cgroupfs mode fed a systemd path": {
+			dirs: []string{"system.slice/containerd.service/kubepods-burstable-pod" + under + ".slice:cri-containerd:" + cid},
+			want: []runtimes.PodCgroup{{
+				PodUID: uid, Containers: []string{cid},
+				Path: "/sys/fs/cgroup/system.slice/containerd.service/kubepods-burstable-pod" + under + ".slice:cri-containerd:" + cid,
+			}},
+		},
+		"left in one controller alone": {
+			dirs:   []string{"pids/kubepods", "blkio/kubepods/burstable/pod" + uid},
+			want:   []runtimes.PodCgroup{{PodUID: uid, Path: "/sys/fs/cgroup/blkio/kubepods/burstable/pod" + uid, Containers: []string{}}},
+			totals: runtimes.CgroupTotals{Version: "v1"},
+		},
+		"v1 frozen container": {
+			files: map[string]string{
+				"freezer/kubepods/pod" + uid + "/freezer.state":             "THAWED\n",
+				"freezer/kubepods/pod" + uid + "/" + cid + "/freezer.state": "FREEZING\n",
+			},
+			want: []runtimes.PodCgroup{{
+				PodUID: uid, Path: "/sys/fs/cgroup/freezer/kubepods/pod" + uid, Containers: []string{cid},
+				Frozen: []runtimes.FrozenCgroup{{Path: "/sys/fs/cgroup/freezer/kubepods/pod" + uid + "/" + cid, State: "freezing", V1: true}},
+			}},
+		},
+		"v2 frozen, being frozen, and with dying cgroups": {
+			files: map[string]string{
+				"cgroup.controllers":                                "cpu memory\n",
+				"cgroup.stat":                                       "nr_descendants 9\nnr_dying_descendants 321\n",
+				"kubepods/pod" + uid + "/cgroup.events":             "populated 1\nfrozen 1\n",
+				"kubepods/pod" + uid + "/cgroup.stat":               "nr_descendants 1\nnr_dying_descendants 7\n",
+				"kubepods/pod" + uid + "/" + cid + "/cgroup.events": "populated 1\nfrozen 0\n",
+				"kubepods/pod" + uid + "/" + cid + "/cgroup.freeze": "1\n",
+				"kubepods/pod" + static + "/cgroup.events":          "populated 1\nfrozen 0\n",
+				"kubepods/pod" + static + "/cgroup.freeze":          "0\n",
+			},
+			want: []runtimes.PodCgroup{
+				{PodUID: static, Path: "/sys/fs/cgroup/kubepods/pod" + static, Containers: []string{}},
+				{
+					PodUID: uid, Path: "/sys/fs/cgroup/kubepods/pod" + uid, Containers: []string{cid}, Dying: 7,
+					Frozen: []runtimes.FrozenCgroup{
+						{Path: "/sys/fs/cgroup/kubepods/pod" + uid, State: "frozen"},
+						{Path: "/sys/fs/cgroup/kubepods/pod" + uid + "/" + cid, State: "freezing"},
+					},
+				},
+			},
+			totals: runtimes.CgroupTotals{Version: "v2", Dying: 321},
+		},
+		"hybrid": {
+			dirs:   []string{"memory/kubepods"},
+			files:  map[string]string{"unified/cgroup.controllers": "\n"},
+			want:   []runtimes.PodCgroup{},
+			totals: runtimes.CgroupTotals{Version: "hybrid"},
+		},
+		"not a pod": {
+			dirs: []string{"kubepods/burstable/podium", "user.slice/user-0.slice", "pids/kubepods/pod123"},
+			want: []runtimes.PodCgroup{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			for _, d := range tc.dirs {
+				if err := os.MkdirAll(filepath.Join(root, "sys/fs/cgroup", d), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for name, text := range tc.files {
+				write(t, filepath.Join(root, "sys/fs/cgroup", name), text)
+			}
+			for i := range tc.want {
+				if tc.want[i].Paths == nil {
+					tc.want[i].Paths = []string{tc.want[i].Path}
+				}
+				if tc.want[i].Frozen == nil {
+					tc.want[i].Frozen = []runtimes.FrozenCgroup{}
+				}
+			}
+			got, err := runtimes.ReadCgroups(t.Context(), open(t, root))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.totals != (runtimes.CgroupTotals{}) && got.Totals != tc.totals {
+				t.Errorf("totals %+v, want %+v", got.Totals, tc.totals)
+			}
+			if diff := cmp.Diff(tc.want, got.Pods); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPodCgroupDepth has a pod in the deepest directory that is looked into, and one below it.
+func TestPodCgroupDepth(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "sys/fs/cgroup/pids")
+	for range 7 {
+		dir = filepath.Join(dir, "kubepods")
+	}
+	for _, name := range []string{filepath.Join(dir, "kubepods", "pod"+uid), filepath.Join(dir, "kubepods", "kubepods", "pod"+static)} {
+		if err := os.MkdirAll(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := runtimes.ReadCgroups(t.Context(), open(t, root))
+	if err != nil || len(got.Pods) != 1 || got.Pods[0].PodUID != uid {
+		t.Errorf("%+v, %v; want the pod that is 8 directories deep, and not the one below", got.Pods, err)
+	}
+}
+
+func TestPodCgroupsAbsent(t *testing.T) {
+	if _, err := runtimes.ReadCgroups(t.Context(), open(t, t.TempDir())); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error = %v; want fs.ErrNotExist", err)
+	}
+}
+
+// open gives access to a tree that a test has built.
+func open(tb testing.TB, root string) *hostfs.FS {
+	tb.Helper()
+	fsys, err := hostfs.Open(root)
+	if errors.Is(err, errors.ErrUnsupported) {
+		tb.Skip("hostfs needs Linux: ", err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = fsys.Close() })
+	return fsys
+}
+
+func write(tb testing.TB, name, text string) {
+	tb.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,187 @@
+package runtimes
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+)
+
+const (
+	criPlugin     = "io.containerd.grpc.v1.cri"
+	cdTasks       = "io.containerd.runtime.v2.task/k8s.io"
+	cdTasksV1     = "io.containerd.runtime.v1.linux/k8s.io" // shim v1, gone with containerd 2.0
+	annotationCRI = "io.kubernetes.cri."
+)
+
+// readContainerd reads containerd: the tasks below its state directory, then the metadata database, then what the CRI
+// plugin keeps of each container.
+func readContainerd(s *store, in install) error {
+	_, rootErr := s.fs.Lstat(path.Join(in.Root, "io.containerd.metadata.v1.bolt"))
+	_, stateErr := s.fs.Lstat(path.Join(in.State, path.Dir(cdTasks)))
+	if rootErr != nil && (stateErr != nil || sharedState(s, in)) {
+		for _, err := range []error{rootErr, stateErr} {
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err // what may not be looked at is not absent
+			}
+		}
+		return rootErr
+	}
+	s.trouble(readContainerdTasks(s, path.Join(in.State, cdTasks)))
+	s.trouble(readContainerdTasks(s, path.Join(in.State, cdTasksV1)))
+	s.trouble(readContainerdDB(s))
+	s.addNameless()
+	for _, id := range sortedKeys(s.containers) {
+		readCRIStatus(s, id)
+	}
+	return s.ctx.Err()
+}
+
+// sharedState says that a state directory belongs to another install, whose root exists: k3s and rke2 share one.
+func sharedState(s *store, in install) bool {
+	for _, other := range defaults() {
+		if other.Name == in.Name && other.State == in.State && other.Root != in.Root {
+			if _, err := s.fs.Lstat(other.Root); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readContainerdTasks reads <state>/io.containerd.runtime.v2.task/k8s.io/<id>: the bundles of what was created since the
+// boot and not deleted, whether it runs or not.
+func readContainerdTasks(s *store, at string) error {
+	dir, err := s.fs.OpenDir(at)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	entries, err := dir.Entries(maxPerRuntime)
+	s.trouble(err)
+	for _, e := range entries {
+		if !e.Type.IsDir() || s.full() {
+			continue
+		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		task, err := dir.OpenDir(e.Name)
+		if err != nil {
+			s.trouble(err)
+			continue
+		}
+		config, err := readOCIConfig(task, "config.json")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.trouble(fmt.Errorf("%s: %w", path.Join(at, e.Name, "config.json"), err))
+		}
+		pid := readPID(task, "init.pid")
+		_ = task.Close()
+		s.addTask(e.Name, path.Join(at, e.Name), config, pid)
+	}
+	return nil
+}
+
+func (s *store) addTask(id, bundle string, config ociConfig, pid int) {
+	a := func(name string) string { return config.Annotations[annotationCRI+name] }
+	t := Task{InitPID: pid, CgroupPath: config.Linux.CgroupsPath, Bundle: bundle}
+	t.InitStart = s.initStart(id, pid)
+	uid := or(a("sandbox-uid"), config.podUID(a("sandbox-log-directory")))
+	if len(config.Annotations) == 0 {
+		s.nameless[id] = t
+		return
+	}
+	// The sandbox is a container like any other, and older versions have no more than its id to tell.
+	if a("container-type") == "sandbox" || a("container-type") == "" && a("sandbox-id") == id {
+		box := s.sandbox(id)
+		box.PodUID, box.Namespace, box.Name = or(box.PodUID, uid), or(box.Namespace, a("sandbox-namespace")), or(box.Name, a("sandbox-name"))
+		box.addTask(t)
+		return
+	}
+	c := s.container(id)
+	c.SandboxID, c.PodUID = or(c.SandboxID, a("sandbox-id")), or(c.PodUID, uid)
+	c.Namespace, c.PodName = or(c.Namespace, a("sandbox-namespace")), or(c.PodName, a("sandbox-name"))
+	c.Name, c.Image = or(c.Name, a("container-name")), or(c.Image, a("image-name"))
+	c.addTask(t)
+}
+
+// addNameless adds the tasks whose config.json told nothing to what the database knows of them.
+func (s *store) addNameless() {
+	for _, id := range sortedKeys(s.nameless) {
+		if box := s.sandboxes[id]; box != nil {
+			box.addTask(s.nameless[id])
+		} else {
+			s.container(id).addTask(s.nameless[id])
+		}
+	}
+}
+
+// addTask adds what the state directory tells.
+func (t *Task) addTask(from Task) {
+	from.From = append(t.From, "task")
+	from.Removing, from.Dead = t.Removing, t.Dead
+	if from.InitPID == 0 {
+		from.InitPID, from.InitStart = t.InitPID, t.InitStart
+	}
+	from.CgroupPath = or(from.CgroupPath, t.CgroupPath)
+	*t = from
+}
+
+// initStart asks the state of runc, whose directory is /run/containerd/runc whatever containerd's own state directory is
+// (containerd pkg/process, RuncRoot), unless the runtime's options name another.
+func (s *store) initStart(id string, pid int) uint64 {
+	for _, root := range []string{"/run/containerd/runc/k8s.io", path.Join(s.runtime.State, "runc/k8s.io")} {
+		if dir := s.openOnce(root); dir != nil {
+			if recorded, start := readRuncState(dir, id); recorded == pid {
+				return start
+			}
+		}
+	}
+	return 0
+}
+
+// readCRIStatus reads what the CRI plugin writes down of the life of a container.
+func readCRIStatus(s *store, id string) {
+	text, err := s.fs.ReadFile(path.Join(s.runtime.Root, criPlugin, "containers", id, "status"), maxConfig)
+	if err != nil {
+		s.trouble(err)
+		return
+	}
+	var status struct {
+		PID        int `json:"Pid"`
+		CreatedAt  int64
+		FinishedAt int64
+		ExitCode   int
+		Removing   bool
+	}
+	if err := json.Unmarshal(text, &status); err != nil {
+		s.trouble(fmt.Errorf("status of container %s: %w", id, err))
+		return
+	}
+	c := s.containers[id]
+	if c.Created == nil {
+		c.Created = nanoseconds(status.CreatedAt)
+	}
+	if c.Finished = nanoseconds(status.FinishedAt); c.Finished != nil {
+		c.ExitCode = &status.ExitCode
+	}
+	if c.InitPID == 0 && c.Finished == nil {
+		c.InitPID = status.PID
+	}
+	c.Removing = c.Removing || status.Removing
+}
+
+// attemptOf reads the number that a name ends in: "c_web_default_<uid>_0".
+func attemptOf(name string) int {
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] == '_' {
+			if n, err := strconv.Atoi(name[i+1:]); err == nil {
+				return n
+			}
+			break
+		}
+	}
+	return -1
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package runtimes
+
+import (
+	"errors"
+	"net"
+)
+
+// listenerOf is for Linux: elsewhere no daemon is asked.
+func listenerOf(net.Conn) (int, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,249 @@
+package runtimes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// storeLimit bounds reading one runtime's files, which should be on a local disk.
+	storeLimit = 5 * time.Second
+
+	maxPerRuntime = 20_000  // sandboxes, containers or images of one runtime
+	maxJSON       = 4 << 20 // one file
+	maxConfig     = 1 << 20
+	maxProblems   = 10
+)
+
+// A Hint is a process of a container runtime. The caller vouches for it: any process can be called like one.
+type Hint struct {
+	PID int
+	// StartTicks is the start in clock ticks since boot (field 22 of /proc/PID/stat): with PID it names one process. 0 is
+	// unknown.
+	StartTicks uint64
+	Comm       string
+	Args       []string
+}
+
+// Options say how runtimes are looked for. The zero value will do.
+type Options struct {
+	// Hints are processes whose flags may name other directories.
+	Hints []Hint
+	// Group remembers the calls that have not come back.
+	Group *probe.Group
+}
+
+// Stores are what all container runtimes of a node left on disk, each list sorted by runtime and then by id or name.
+type Stores struct {
+	Runtimes   []Runtime
+	Sandboxes  []Sandbox
+	Containers []Container
+	Images     []Image
+}
+
+// Read reads the sandboxes, containers and images of all runtimes of a host, from files alone: no daemon is asked, so
+// it works beside one that is stopped, dead, or on the disk of another machine. It knows the directories of containerd,
+// CRI-O and Docker, those of k3s, rke2, microk8s and k0s, and what configuration files and the flags of Hints say.
+//
+// Where no runtime is found the error wraps fs.ErrNotExist. Trouble with a part of a runtime's files is in
+// Runtime.Problems; one whose files do not answer costs its time limit, and the others are still read.
+func Read(ctx context.Context, fsys *hostfs.FS, opt Options) (Stores, error) {
+	all := Stores{Runtimes: []Runtime{}, Sandboxes: []Sandbox{}, Containers: []Container{}, Images: []Image{}}
+	var errs []error
+	seen := map[string]bool{}
+	for _, in := range installs(ctx, fsys, opt) {
+		if seen[in.Name+" "+in.Root] {
+			continue
+		}
+		seen[in.Name+" "+in.Root] = true
+		limited, cancel := context.WithTimeout(ctx, storeLimit)
+		s, err := probe.Do(limited, opt.Group, "files of "+in.Name+" "+in.Root, func() (*store, error) { return readStore(limited, fsys, in) })
+		cancel()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", in.Root, err))
+			in.Problems = []string{err.Error()}
+			all.Runtimes = append(all.Runtimes, in.Runtime)
+			continue
+		}
+		all.add(s)
+	}
+	if len(all.Runtimes) == 0 && len(errs) == 0 {
+		errs = append(errs, fmt.Errorf("no container runtime: %w", fs.ErrNotExist))
+	}
+	return all, errors.Join(errs...)
+}
+
+func (all *Stores) add(s *store) {
+	all.Runtimes = append(all.Runtimes, s.runtime)
+	for _, id := range sortedKeys(s.sandboxes) {
+		all.Sandboxes = append(all.Sandboxes, *s.sandboxes[id])
+	}
+	for _, id := range sortedKeys(s.containers) {
+		all.Containers = append(all.Containers, *s.containers[id])
+	}
+	all.Images = append(all.Images, s.listImages()...)
+}
+
+// A store is what one runtime left, while it is being read.
+type store struct {
+	ctx        context.Context
+	fs         *hostfs.FS
+	runtime    Runtime
+	sandboxes  map[string]*Sandbox
+	containers map[string]*Container
+	images     map[string]*Image // by what tells them apart in this runtime
+	nameless   map[string]Task   // neither known to be a sandbox nor a container
+	dirs       map[string]*hostfs.Dir
+}
+
+func readStore(ctx context.Context, fsys *hostfs.FS, in install) (*store, error) {
+	s := &store{
+		ctx: ctx, fs: fsys, runtime: in.Runtime,
+		sandboxes: map[string]*Sandbox{}, containers: map[string]*Container{}, images: map[string]*Image{}, nameless: map[string]Task{},
+		dirs: map[string]*hostfs.Dir{},
+	}
+	defer s.close()
+	s.runtime.Problems = []string{}
+	err := in.read(s, in)
+	s.nameAfterSandbox()
+	return s, err
+}
+
+// openOnce opens a directory that is looked into for each container, nil if there is none. It stays open until close.
+func (s *store) openOnce(at string) *hostfs.Dir {
+	dir, known := s.dirs[at]
+	if !known {
+		var err error
+		if dir, err = s.fs.OpenDir(at); err != nil {
+			s.trouble(err)
+			dir = nil
+		}
+		s.dirs[at] = dir
+	}
+	return dir
+}
+
+func (s *store) close() {
+	for _, dir := range s.dirs {
+		if dir != nil {
+			_ = dir.Close()
+		}
+	}
+}
+
+// trouble notes what could not be read. What is absent is no trouble: it may have been removed meanwhile.
+func (s *store) trouble(err error) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	switch text := err.Error(); {
+	case len(s.runtime.Problems) < maxProblems && !slices.Contains(s.runtime.Problems, text):
+		s.runtime.Problems = append(s.runtime.Problems, text)
+	case len(s.runtime.Problems) == maxProblems:
+		s.runtime.Problems = append(s.runtime.Problems, "and more")
+	}
+}
+
+func (s *store) sandbox(id string) *Sandbox {
+	if s.sandboxes[id] == nil {
+		s.sandboxes[id] = &Sandbox{ID: id, Runtime: s.runtime.Name, Root: s.runtime.Root, Attempt: -1, Task: Task{From: []string{}}}
+	}
+	return s.sandboxes[id]
+}
+
+func (s *store) container(id string) *Container {
+	if s.containers[id] == nil {
+		s.containers[id] = &Container{ID: id, Runtime: s.runtime.Name, Root: s.runtime.Root, Attempt: -1, Task: Task{From: []string{}}}
+	}
+	return s.containers[id]
+}
+
+func (s *store) image(key string) *Image {
+	if s.images[key] == nil {
+		s.images[key] = &Image{Runtime: s.runtime.Name, Root: s.runtime.Root, Names: []string{}, Containers: []string{}}
+	}
+	return s.images[key]
+}
+
+// full says that there are more sandboxes and containers than are read.
+func (s *store) full() bool {
+	if len(s.sandboxes)+len(s.containers) < maxPerRuntime {
+		return false
+	}
+	s.trouble(fmt.Errorf("more than %d sandboxes and containers: %w", maxPerRuntime, hostfs.ErrTruncated))
+	return true
+}
+
+// nameAfterSandbox completes containers from their sandboxes, and sandboxes without facts of their own from their containers.
+func (s *store) nameAfterSandbox() {
+	for _, c := range s.containers {
+		box := s.sandboxes[c.SandboxID]
+		if box == nil {
+			continue
+		}
+		complete(&c.PodUID, &box.PodUID)
+		complete(&c.Namespace, &box.Namespace)
+		complete(&c.PodName, &box.Name)
+	}
+}
+
+func complete(a, b *string) {
+	if *a == "" {
+		*a = *b
+	} else if *b == "" {
+		*b = *a
+	}
+}
+
+// listImages adds to each image the containers that were made from it.
+func (s *store) listImages() []Image {
+	byName := map[string]*Image{}
+	for _, key := range sortedKeys(s.images) {
+		i := s.images[key]
+		slices.Sort(i.Names)
+		i.Names = slices.Compact(i.Names)
+		for _, name := range append([]string{i.ID, i.Digest}, i.Names...) {
+			if name != "" {
+				byName[name] = i
+			}
+		}
+	}
+	use := func(id string, names ...string) {
+		for _, name := range names {
+			if i := byName[name]; i != nil && name != "" {
+				i.Containers = append(i.Containers, id)
+				return
+			}
+		}
+	}
+	for _, id := range sortedKeys(s.containers) {
+		use(id, s.containers[id].ImageID, s.containers[id].Image)
+	}
+	list := make([]Image, 0, len(s.images))
+	for _, key := range sortedKeys(s.images) {
+		list = append(list, *s.images[key])
+	}
+	sorting.Stable(list, func(a, b Image) int { return cmp.Compare(strings.Join(a.Names, " "), strings.Join(b.Names, " ")) })
+	return list
+}
+
+func sortedKeys[T any](m map[string]T) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
