@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/forensics/apidump"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // apiDumps reads the dumps of the API that were given as files.

@@ -1,8 +1,9 @@
 package forensics_test
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 // TestHeldOnAnotherKernel looks for what no link in /proc shows on the kernel of Debian 12 (Linux 6.1), which tells less of it.

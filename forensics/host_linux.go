@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/shirou/gopsutil/v3/host"
 	"github.com/shirou/gopsutil/v3/load"
 	"github.com/shirou/gopsutil/v3/mem"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // nodeFacts asks the kernel, through gopsutil where that only reads files: its look for the distribution may run

@@ -5,8 +5,9 @@ package forensics
 import (
 	"context"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"os"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 func (c *collector) nodeFacts(context.Context) (Evidence, error) {

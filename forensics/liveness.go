@@ -2,9 +2,10 @@ package forensics
 
 import (
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // PodState says whether a pod that left traces on the node still exists.

@@ -1,8 +1,9 @@
 package forensics_test
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 // TestOnOldKernel runs the other tests without the system calls that an old kernel does not have. In the mount namespace that

@@ -2,9 +2,10 @@ package forensics
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"sync"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // Options say what [Collect] examines. The zero value examines the live machine with default limits.

@@ -2,9 +2,10 @@ package forensics
 
 import (
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // osName is the name of the distribution as the kubelet tells it ("kubectl get nodes -o wide", OS-IMAGE): PRETTY_NAME

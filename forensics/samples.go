@@ -2,11 +2,12 @@ package forensics
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // LatestDumps are the indexes of the dumps to judge, in their order: of several dumps of one process only the last

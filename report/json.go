@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
 	"io"
 	"reflect"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
 )
 
 // WriteJSON writes indented JSON that is safe to look at, too: what a terminal would act on and what nobody sees is escaped

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 func TestASavedRunIsJudgedTheSame(t *testing.T) {

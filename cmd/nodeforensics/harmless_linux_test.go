@@ -1,13 +1,14 @@
 package main
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // tracedCalls are those that could change something on the node; strace passes over those that a machine lacks.

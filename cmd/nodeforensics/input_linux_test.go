@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // klogLine is a line of a kubelet.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	mathrand "math/rand/v2"
 	"net"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // livePod is a pod that every kubelet of these tests runs: its list must not be empty to prove an orphan.

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
-	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 // The tests run the real program, as a process of its own. Those that need a node get one each, see onNode.

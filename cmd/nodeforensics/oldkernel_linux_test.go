@@ -1,8 +1,9 @@
 package main
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 // TestOnOldKernel runs the tests of holders, and of each way in which a mount or disk does not answer, without the system calls

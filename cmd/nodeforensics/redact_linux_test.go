@@ -1,10 +1,11 @@
 package main
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // Names and secrets of a disk reach no output of an examination with --redact=strict, and the file's name neither.

@@ -2,10 +2,11 @@ package apidump
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // Rule is a reason of the pod garbage collector to delete a pod.

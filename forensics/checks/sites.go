@@ -3,8 +3,9 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // site is a place in the kubelet's code where a goroutine can stand still.

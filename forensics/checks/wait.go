@@ -1,8 +1,9 @@
 package checks
 
 import (
-	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
 // waitKind is what a goroutine waits for.

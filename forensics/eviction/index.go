@@ -2,8 +2,9 @@ package eviction
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"sync"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // An Index is a state with its lists by device and by role: who forges a state decides how long they are, so that nothing may

@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
-	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) {

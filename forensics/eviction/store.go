@@ -1,9 +1,10 @@
 package eviction
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"path"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // A Store is where a container runtime keeps what it has on disk.

@@ -2,9 +2,10 @@ package eviction
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"maps"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // Usage is where the space of one file system went.

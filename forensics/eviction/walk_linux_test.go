@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 const uid = "5c948341-c030-4996-b888-f032577d97b0"

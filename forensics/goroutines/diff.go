@@ -2,6 +2,7 @@ package goroutines
 
 import (
 	"cmp"
+
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 

@@ -2,8 +2,9 @@ package goroutines_test
 
 import (
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
 const dump = `goroutine 117 [syscall, 46 minutes]:

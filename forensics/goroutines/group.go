@@ -3,10 +3,11 @@ package goroutines
 import (
 	"cmp"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"hash/maphash"
 	"io"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // Group is all goroutines with the same stack: the same functions at the same

@@ -7,12 +7,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io"
 	"io/fs"
 	"net/netip"
 	"strconv"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // errNotAccepted says that a connection waits for its server to accept it, which the kernel has done in its place.

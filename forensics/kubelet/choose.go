@@ -2,9 +2,10 @@ package kubelet
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A process is a candidate that is one, with its program.

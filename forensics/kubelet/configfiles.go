@@ -3,9 +3,10 @@ package kubelet
 import (
 	"context"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"path"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 const (

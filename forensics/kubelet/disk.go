@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io/fs"
 	"path"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // ProcessFS opens the files as a process sees them: below its root directory, in its mount namespace. The caller

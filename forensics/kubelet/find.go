@@ -3,12 +3,13 @@ package kubelet
 import (
 	"context"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io/fs"
 	"path"
 	"slices"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // FindOptions are the options of [Find]. The zero value is useful.

@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
-	"golang.org/x/sys/unix"
 )
 
 func statusOfSource(in Instance, name string) string {

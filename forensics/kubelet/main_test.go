@@ -1,9 +1,10 @@
 package kubelet
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 func TestMain(m *testing.M) {

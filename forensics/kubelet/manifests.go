@@ -9,8 +9,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 const (

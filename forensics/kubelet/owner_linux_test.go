@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // TestNotOwned: the test's servers are asked in the name of another process, and nothing may reach them.

@@ -7,10 +7,11 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"path"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 const maxCertFile = 1 << 20

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
 	"io"
 	"slices"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
 )
 
 // maxPodsListed bounds a list; clusters, of which a dump may hold all pods, are supported up to 150,000.

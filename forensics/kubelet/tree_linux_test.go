@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // writeTree makes files below root. A path that ends in "/" is a directory, a content that begins with "-> " makes a

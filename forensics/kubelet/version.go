@@ -2,10 +2,11 @@ package kubelet
 
 import (
 	"context"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"runtime/debug"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // kubernetesModule is the module of the kubelet.

@@ -2,9 +2,10 @@ package kubelet
 
 import (
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"path"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // eachPlugin calls read for each entry of <top>/<plugin>/.

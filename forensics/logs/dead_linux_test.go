@@ -2,13 +2,14 @@ package logs
 
 import (
 	"context"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 func TestMain(m *testing.M) {

@@ -3,13 +3,14 @@ package logs
 import (
 	"context"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"io"
 	"path"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // FileSource is a file of the node that is examined.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io"
 	"io/fs"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // FindOptions say where [Find] looks.

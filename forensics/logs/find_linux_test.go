@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // A disk is a tree of files: name and text. Times are of the same order as the list; a text that begins with "-> " is a

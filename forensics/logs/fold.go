@@ -2,10 +2,11 @@ package logs
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // Bounds of a story. What finds no room is counted in Story.Dropped.

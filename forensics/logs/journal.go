@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"io"
 	"io/fs"
 	"os"
@@ -16,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 const (

@@ -1,9 +1,10 @@
 package logs
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // minGap is the silence of the sync loop that is told.

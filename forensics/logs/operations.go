@@ -2,9 +2,10 @@ package logs
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // operationID is what the kubelet lets run once at a time: a direction, a volume and a pod.

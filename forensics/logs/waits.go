@@ -3,10 +3,11 @@ package logs
 import (
 	"cmp"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // unmountTakes is how long an unmount may run without a word before it is said to hang.

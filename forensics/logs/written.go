@@ -1,9 +1,10 @@
 package logs
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"path"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // LastWritten is when a log of the node was written last, zero where there is none. On the disk of a dead node it tells

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io/fs"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 var (

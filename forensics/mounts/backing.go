@@ -3,8 +3,9 @@ package mounts
 import (
 	"context"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // Fault says which part of the way to the data has failed.

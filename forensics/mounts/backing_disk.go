@@ -3,9 +3,10 @@ package mounts
 import (
 	"bytes"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"path"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // DiskState is what the kernel knows of a block device. Strings are empty and numbers absent where it does not tell.

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // CheckOptions say how [Check] asks. The zero value asks the mounts of the caller's own namespace.

@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
-	"golang.org/x/sys/unix"
 )
 
 // Tests that expect an answer wait this long before they call a mount hung, those that expect none only so long. The

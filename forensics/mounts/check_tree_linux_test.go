@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
-	"golang.org/x/sys/unix"
 )
 
 // TestCheckBindMounts has one server with 30 bind mounts: of its root, of a file and of directories.

@@ -2,9 +2,10 @@ package mounts
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"path"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A Copy is a mount that propagation ties to another one: umount(2) of that unmounts it, too, and answers EBUSY while it is

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io/fs"
 	"path"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // registered finds the files that somebody has told the kernel to use, and that it keeps open: images that are mounted

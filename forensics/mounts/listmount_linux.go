@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"unsafe"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // The requests that golang.org/x/sys does not name: include/uapi/linux/pidfd.h (Linux 6.11) and nsfs.h (6.12).

@@ -1,10 +1,11 @@
 package mounts
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
-	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"os"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 func TestMain(m *testing.M) {

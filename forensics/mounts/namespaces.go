@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // maxProcesses bounds the list of /proc: no kernel gives out more process ids.

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io"
 	"slices"
 	"strconv"
 	"unsafe"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // What can be wrong with a line.

@@ -3,11 +3,12 @@ package mounts
 import (
 	"bytes"
 	"context"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"path"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // Columns of /sys/block/DISK/stat (Documentation/block/stat.rst): requests that have been completed. The later ones are there

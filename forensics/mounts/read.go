@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"hash/maphash"
 	"io"
 	"path"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // ErrUnstable says that no two readings of a table agreed. Before Linux 5.8 a mount that comes or goes in the meantime

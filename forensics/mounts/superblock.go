@@ -3,8 +3,9 @@ package mounts
 import (
 	"context"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // A superblock asks the mounts of one superblock, one after the other.

@@ -3,9 +3,10 @@ package mounts
 import (
 	"bytes"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // FUSEWaiting returns how many requests of a FUSE file system are on their way: not yet read by its server, or read and

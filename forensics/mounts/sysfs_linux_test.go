@@ -2,13 +2,14 @@ package mounts
 
 import (
 	"context"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // sysTree makes a /sys tree of files and symbolic links ("-> target").

@@ -4,8 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 // onThread runs f on a thread of its own, which ends with f. Whatever f does to that thread harms nobody. f must not end

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
-	"strconv"
 )
 
 // firstPIDs is the namespace of process ids in which all processes are seen: PROC_PID_INIT_INO, include/linux/proc_ns.h.

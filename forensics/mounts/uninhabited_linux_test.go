@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
-	"golang.org/x/sys/unix"
 )
 
 // uninhabited lists the tables of namespaces without processes, and skips the test where the kernel does not tell.

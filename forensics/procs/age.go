@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // Values of Thread.WaitFrom.

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // cpuClock moves the calling thread to a CPU, reads the scheduler's clock there, and lets the thread go where it was

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // errNoAnswer says that reading from a process has not come back: its memory map or exec lock is held.

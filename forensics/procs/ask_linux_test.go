@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
-	"golang.org/x/sys/unix"
 )
 
 // newVisit is a visit of a process that need not exist: what is asked about it comes from the test.

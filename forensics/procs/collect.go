@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io/fs"
 	"slices"
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // Collect reads all processes, or those of [Options].PIDs, and finds the threads among them that wait in a file system, in one pass over /proc.

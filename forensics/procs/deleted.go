@@ -2,10 +2,11 @@ package procs
 
 import (
 	"context"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"strconv"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // A DeletedFile is a file without a name whose space is not free, since a process has it open.

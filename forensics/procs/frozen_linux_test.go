@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // The ioctls of fsfreeze(8): _IOWR('X', 119, int) and the next, of linux/fs.h.

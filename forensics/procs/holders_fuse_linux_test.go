@@ -8,9 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/internal/testvm"
-	"golang.org/x/sys/unix"
 )
 
 // TestHoldersOfHungMount has every kind in place before the server stops.

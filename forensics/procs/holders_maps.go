@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"hash/maphash"
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 const (

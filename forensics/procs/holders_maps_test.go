@@ -2,11 +2,12 @@ package procs
 
 import (
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // TestMappings reads the maps of processes with very many, or with very long names.

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // maxMarks bounds what is read of one descriptor's marks: about 1,500 of them.

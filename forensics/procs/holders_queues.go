@@ -3,8 +3,9 @@ package procs
 import (
 	"context"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // socketsOf are the sockets that a process, or a thread for itself, has open.

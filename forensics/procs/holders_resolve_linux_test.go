@@ -5,8 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // TestDetachedOnlyIfEveryTableWasRead has holds of a mount that is in no mount table: they are called detached where all

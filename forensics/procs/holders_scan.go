@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"runtime"
 	"slices"
 	"strconv"
@@ -14,6 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // maxScanners is how many processes are read at the same time. More help little: the work is in the kernel's locks.

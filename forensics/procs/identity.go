@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // Identity is what the kernel, and no process of itself, says of a process: what decides whether it is the daemon of the

@@ -1,8 +1,9 @@
 package procs
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // journalDevice returns the device ("253:1") of the file system whose journal or log a kernel thread writes, which is a

@@ -2,11 +2,12 @@ package procs
 
 import (
 	"bytes"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"io"
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // Values of Thread.PathFrom.

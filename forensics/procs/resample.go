@@ -2,9 +2,10 @@ package procs
 
 import (
 	"context"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"slices"
 	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // Resample reads threads that [Collect] has returned a second time, and returns copies that say what has become of

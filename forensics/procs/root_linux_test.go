@@ -3,8 +3,9 @@ package procs
 import (
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // TestLinksThatAreNotInMemory has a server that would never answer: it must not be asked for a name.

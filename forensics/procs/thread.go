@@ -5,10 +5,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // threads finds the threads of the process that wait in a file system. Nearly all threads of a machine sleep in one of

@@ -3,12 +3,13 @@ package procs
 import (
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // A tree is a /proc made of files. A text that begins with "-> " is a symbolic link.

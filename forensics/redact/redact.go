@@ -15,10 +15,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A Redactor masks secrets. Use [New]. Its methods may be called by several goroutines at once. Each takes where, the

@@ -2,8 +2,9 @@ package redact
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // maxPasses is how often a text is gone through until nothing is found any more. Twice is enough for anything but texts

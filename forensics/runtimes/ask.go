@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"io/fs"
 	"net"
 	"os"
@@ -15,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // DefaultAskLimit is how long a daemon has to answer. One that is well needs a millisecond; the kubelet itself would wait for 2

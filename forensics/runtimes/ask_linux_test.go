@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // serve answers gRPC on a socket, as a server of the standard library does HTTP/2.

@@ -4,10 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"hash/fnv"
 	"io"
 	"math"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // The layout of a bbolt database (go.etcd.io/bbolt internal/common: page.go, meta.go, bucket.go), which has been

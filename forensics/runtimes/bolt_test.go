@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"go.etcd.io/bbolt"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // build makes a database with the real library.

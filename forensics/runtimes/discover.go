@@ -3,11 +3,12 @@ package runtimes
 import (
 	"context"
 	"encoding/json"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // An install is one place where a runtime may be.

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // An ociConfig is what matters of a bundle's config.json (OCI runtime specification). The environment and the

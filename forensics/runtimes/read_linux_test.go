@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 

@@ -7,8 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // automount makes dir a trigger whose daemon never does anything, and returns a function that says whether the kernel

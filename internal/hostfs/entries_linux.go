@@ -7,8 +7,9 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // The layout of struct linux_dirent64, see getdents64(2).

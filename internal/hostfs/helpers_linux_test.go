@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 func TestMain(m *testing.M) {

@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // crosses asks a Dir everything that there is to ask about a mount point beneath it.

@@ -8,8 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // TestOwner asks for the owners of the test's own mount namespace and of one that nobody made in a user namespace.

@@ -1,8 +1,9 @@
 package hostfs
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 // TestOnOldKernel runs the other tests without the system calls that an old kernel does not have: none is used by mistake. The

@@ -2,12 +2,13 @@ package probe_test
 
 import (
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 func never(int) bool { return false }

@@ -16,9 +16,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"sync"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // ErrBusy says that an earlier call with the same key has not come back. The new call was not started: one hung

@@ -3,11 +3,12 @@ package probe_test
 import (
 	"context"
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 func TestDo(t *testing.T) {

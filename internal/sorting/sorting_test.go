@@ -2,9 +2,10 @@ package sorting_test
 
 import (
 	"cmp"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"slices"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 func TestStable(t *testing.T) {

@@ -2,11 +2,12 @@ package testfuse_test
 
 import (
 	"fmt"
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 func TestHold(t *testing.T) {

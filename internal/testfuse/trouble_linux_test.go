@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // state returns the letter of the process's first thread in /proc, or 0.

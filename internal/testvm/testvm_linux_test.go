@@ -1,11 +1,12 @@
 package testvm_test
 
 import (
-	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 func TestMain(m *testing.M) {

@@ -2,12 +2,13 @@ package plan
 
 import (
 	"errors"
-	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // inNamespace says in the environment that the tests run in namespaces of their own.
