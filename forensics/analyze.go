@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // Analyze judges evidence with the given checks. It is a pure function: no clock, no file system, no network; the same
@@ -85,7 +86,7 @@ func (j *judgement) result(checks []Check) (a Analysis, cut string) {
 	}
 	a = a.sorted()
 	a.Diagnoses = apart(a.Findings)
-	return a, fmt.Sprintf("the time was up with %s not made; what causes what was not judged", Plural(len(left), "check"))
+	return a, fmt.Sprintf("the time was up with %s not made; what causes what was not judged", text.Plural(len(left), "check"))
 }
 
 // sorted has findings in the order of their severity, and lists that are never nil.

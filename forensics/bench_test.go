@@ -34,12 +34,3 @@ func BenchmarkEvidenceJSON(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 	}
 }
-
-// BenchmarkCollect examines this machine without probing, since what is mounted here may be dead.
-func BenchmarkCollect(b *testing.B) {
-	for b.Loop() {
-		if _, err := forensics.Collect(b.Context(), forensics.Options{NoProbe: true}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // Describe says in words what an entity is and what is wrong with it, for a chain of causes.
@@ -85,7 +85,7 @@ func (m *Model) describeGoroutine(e Entity) string {
 	if g.State != "" {
 		s += " [" + g.State
 		if g.WaitMinutes > 0 {
-			s += ", " + Plural(g.WaitMinutes, "minute")
+			s += ", " + text.Plural(g.WaitMinutes, "minute")
 		}
 		s += "]"
 	}
@@ -128,7 +128,7 @@ func DescribeWait(t procs.Thread) string {
 		b.WriteString(", waiting in " + function)
 	}
 	if t.WaitSeconds != nil {
-		b.WriteString(" for at least " + Duration(*t.WaitSeconds))
+		b.WriteString(" for at least " + text.Duration(*t.WaitSeconds))
 	}
 	return b.String()
 }
@@ -137,11 +137,11 @@ func DescribeWait(t procs.Thread) string {
 func DescribeStatus(h mounts.Health) string {
 	switch h.Status {
 	case mounts.StatusHung:
-		return "has not answered for " + Duration(h.Seconds)
+		return "has not answered for " + text.Duration(h.Seconds)
 	case mounts.StatusSlow:
-		return "answered after " + Duration(h.Seconds)
+		return "answered after " + text.Duration(h.Seconds)
 	case mounts.StatusUnanswered:
-		return "had not answered after " + Duration(h.Seconds)
+		return "had not answered after " + text.Duration(h.Seconds)
 	case mounts.StatusFrozen:
 		return "is frozen: writers wait"
 	case mounts.StatusRecovered:
@@ -154,26 +154,6 @@ func DescribeStatus(h mounts.Health) string {
 		return "answers"
 	}
 	return "was not probed"
-}
-
-// Duration spells seconds with the precision that a person needs: "0.3 s", "15 s", "46 min", "3 h 5 min", "2 d 4 h".
-func Duration(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	switch {
-	case seconds < 0.001:
-		return fmt.Sprintf("%d µs", d.Microseconds())
-	case seconds < 1:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case seconds < 10:
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", seconds), ".0") + " s"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(seconds))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
 // SubsystemName is the plain name of a subsystem of the kubelet.

@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 func TestDuration(t *testing.T) {
@@ -16,7 +17,7 @@ func TestDuration(t *testing.T) {
 		1: "1 s", 1.25: "1.2 s", 5: "5 s", 9.94: "9.9 s", 9.99: "10 s", 10: "10 s", 15.7: "15 s", 119.9: "119 s", 120: "2 min",
 		2760: "46 min", 3599: "59 min", 3600: "1 h 0 min", 11100: "3 h 5 min", 172799: "47 h 59 min", 172800: "2 d 0 h", 187200: "2 d 4 h",
 	} {
-		if got := forensics.Duration(seconds); got != want {
+		if got := text.Duration(seconds); got != want {
 			t.Errorf("Duration(%v) = %q, want %q", seconds, got, want)
 		}
 	}
@@ -27,7 +28,7 @@ func TestPlural(t *testing.T) {
 		n          int
 		noun, want string
 	}{{0, "pod", "0 pods"}, {1, "pod", "1 pod"}, {3, "pod", "3 pods"}, {1, "directory", "1 directory"}, {2, "directory", "2 directories"}} {
-		if got := forensics.Plural(tt.n, tt.noun); got != tt.want {
+		if got := text.Plural(tt.n, tt.noun); got != tt.want {
 			t.Errorf("Plural(%d, %q) = %q, want %q", tt.n, tt.noun, got, tt.want)
 		}
 	}
@@ -58,7 +59,7 @@ func TestEveryEntityIsDescribed(t *testing.T) {
 		{forensics.Entity{Kind: forensics.KindSubsystem, ID: "housekeeping"}, "kubelet 1.17.4 housekeeping", "kubelet housekeeping"},
 		{forensics.Entity{Kind: forensics.KindKubelet, ID: "9825"}, "kubelet 1.17.4 (pid 9825)", "kubelet (pid 9825)"},
 		{forensics.Entity{Kind: forensics.KindKubelet, ID: "kubelet"}, "kubelet 1.17.4", "kubelet"},
-		{forensics.Entity{Kind: forensics.KindPod, ID: deadUID}, "pod " + deadUID + ", unknown", "pod " + deadUID + ", unknown"},
+		{forensics.Entity{Kind: forensics.KindPod, ID: DeadUID}, "pod " + DeadUID + ", unknown", "pod " + DeadUID + ", unknown"},
 		{forensics.Entity{Kind: forensics.KindThread, ID: "torn"}, "thread torn", "thread torn"},
 		{forensics.Entity{Kind: forensics.KindMount, ID: "torn"}, "mount torn", "mount torn"},
 		{forensics.Entity{Kind: forensics.KindDisk, ID: "259:1"}, "disk 259:1", "disk 259:1"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // graph is who is bad because of whom: the edges of the findings, and those that the model adds (a goroutine is bad
@@ -291,7 +292,7 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 		d.Chain = append(d.Chain, Link{e.Kind, e.ID, g.model.Describe(e)})
 	}
 	if len(also) > 0 {
-		d.Chain[0].Text += ", and " + Plural(len(also), "other "+string(root.Kind)) + ": " + ids(also)
+		d.Chain[0].Text += ", and " + text.Plural(len(also), "other "+string(root.Kind)) + ": " + ids(also)
 	}
 	sorting.Stable(members, func(a, b int) int { // along the chain first, then in order
 		return cmp.Compare(position(onChain, g.findings[a].Subject), position(onChain, g.findings[b].Subject))
@@ -427,7 +428,7 @@ func podList(pods []AffectedPod) string {
 	}
 	s := strings.Join(names, "; ")
 	if len(pods) > most {
-		s += "; and " + Plural(len(pods)-most, "more pod")
+		s += "; and " + text.Plural(len(pods)-most, "more pod")
 	}
 	return s
 }

@@ -17,7 +17,7 @@ import (
 // EvidenceSchema names the layout of [Evidence] as JSON. Fields are added within v1; a change of meaning makes v2.
 const EvidenceSchema = "nodeforensics.evidence/v1"
 
-// Evidence is everything that was seen, as plain data. [Collect] makes it, [Analyze] judges it. It survives a round
+// Evidence is everything that was seen, as plain data. [collect.Collect] makes it, [Analyze] judges it. It survives a round
 // trip through JSON, so a saved run can be judged again elsewhere and by a newer version.
 //
 // A part that was not read is empty; whether "empty" means "none" or "not looked at" is answered by Coverage alone.
@@ -62,7 +62,7 @@ type Evidence struct {
 	// Disks are the file systems that the kubelet watches; absent where nobody looked.
 	Disks *eviction.State `json:"disks,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
-	CPUProfile *CPUProfile `json:"cpu_profile,omitempty"`
+	CPUProfile *goroutines.CPUProfile `json:"cpu_profile,omitempty"`
 	// Cluster is what the API server held, from dumps that were given as files; absent where none was.
 	Cluster *apidump.Dump `json:"cluster,omitempty"`
 
@@ -177,3 +177,5 @@ const (
 	SourceCollector     = "collector"
 	SourceAnalysis      = "analysis" // told only where judging or writing was cut
 )
+
+const DefaultHungAfter = 15 * time.Second

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/collect"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -30,7 +31,7 @@ func TestEvidenceSurvivesJSON(t *testing.T) {
 }
 
 func TestOptionsSurviveJSONSoThatAChildCanGetThem(t *testing.T) {
-	want := forensics.Options{
+	want := collect.Options{
 		Root: "/", KubeletRoot: "/media/ssd1/kubelet", HungAfter: 2 * time.Second, SlowAfter: time.Second, NoProbe: true,
 		KubeletURL: "https://127.0.0.1:10250", Token: "t", TokenFile: "f", ClientCert: "c", ClientKey: "k",
 		Goroutines: []string{"/a", "/b"}, Version: "1", Command: []string{"nodeforensics"}, RedactKey: []byte{0, 255},
@@ -39,7 +40,7 @@ func TestOptionsSurviveJSONSoThatAChildCanGetThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got forensics.Options
+	var got collect.Options
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
 // inSyscall is a goroutine of a debug=2 dump that is in a system call.
@@ -28,7 +29,7 @@ created by main.main in goroutine 1
 // dumpsOf parses a dump of a process; pid 0 is a file.
 func dumpsOf(t testing.TB, pid int, text string) []forensics.Dump {
 	t.Helper()
-	dumps, err := forensics.ParseDumps("dump", strings.NewReader(text))
+	dumps, err := read.Dumps("dump", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +56,8 @@ func TestGoroutinesAndThreadsAreJoinedByPointers(t *testing.T) {
 		threads []procs.Thread
 		want    []pair
 	}{
-		{"the same pointers", kubeletPID, inSyscall(117, "syscall, 12 minutes", stat), []procs.Thread{thread}, []pair{{117, 9839, true}}},
-		{"a dump of nobody knows whom, two pointers", 0, inSyscall(117, "syscall", stat), []procs.Thread{thread}, []pair{{117, 9839, false}}},
+		{"the same pointers", kubeletPID, inSyscall(117, "syscall, 12 minutes", stat), []procs.Thread{thread}, []pair{{Goroutine: 117, TID: 9839, Certain: true}}},
+		{"a dump of nobody knows whom, two pointers", 0, inSyscall(117, "syscall", stat), []procs.Thread{thread}, []pair{{Goroutine: 117, TID: 9839, Certain: false}}},
 		{
 			"a dump of nobody knows whom, one pointer", 0, inSyscall(117, "syscall", "0x0, 0x7, 0x63d87030c40, 0x1000, 0x0, 0x0, 0x0"),
 			[]procs.Thread{{PID: 1, TID: 2, Syscall: &procs.Syscall{Number: 0, Args: []string{"0x7", "0x63d87030c40", "0x1000", "0x0", "0x0", "0x0"}}}},
@@ -65,7 +66,7 @@ func TestGoroutinesAndThreadsAreJoinedByPointers(t *testing.T) {
 		{
 			"a known process, one pointer", 1, inSyscall(117, "syscall", "0x0, 0x7, 0x63d87030c40, 0x1000, 0x0, 0x0, 0x0"),
 			[]procs.Thread{{PID: 1, TID: 2, Syscall: &procs.Syscall{Number: 0, Args: []string{"0x7", "0x63d87030c40", "0x1000", "0x0", "0x0", "0x0"}}}},
-			[]pair{{117, 2, true}},
+			[]pair{{Goroutine: 117, TID: 2, Certain: true}},
 		},
 		{"a dump of another process", 4711, inSyscall(117, "syscall", stat), []procs.Thread{thread}, nil},
 		{"another pointer", kubeletPID, inSyscall(117, "syscall", stat), []procs.Thread{fuseThread(kubeletPID, 9839, "0:47", other...)}, nil},
@@ -78,7 +79,7 @@ func TestGoroutinesAndThreadsAreJoinedByPointers(t *testing.T) {
 		{
 			"an uncertain word may differ", kubeletPID, inSyscall(117, "syscall", strings.Replace(stat, "0x63d865286b8", "0x1234567?", 1)),
 			[]procs.Thread{thread},
-			[]pair{{117, 9839, true}},
+			[]pair{{Goroutine: 117, TID: 9839, Certain: true}},
 		},
 		{
 			"uncertain words prove nothing", kubeletPID, inSyscall(117, "syscall", "0x106, 0xffffffffffffff9c, 0x63d87030c40?, 0x63d865286b8?, 0x0, 0x0, 0x0"),
@@ -107,7 +108,7 @@ func TestGoroutinesAndThreadsAreJoinedByPointers(t *testing.T) {
 		{
 			"two pairs", kubeletPID, inSyscall(117, "syscall", stat) + inSyscall(118, "syscall", strings.Replace(stat, "0x63d865286b8", "0x63d86529998", 1)),
 			[]procs.Thread{thread, fuseThread(kubeletPID, 9840, "0:47", other...)},
-			[]pair{{117, 9839, true}, {118, 9840, true}},
+			[]pair{{Goroutine: 117, TID: 9839, Certain: true}, {Goroutine: 118, TID: 9840, Certain: true}},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -115,7 +116,7 @@ func TestGoroutinesAndThreadsAreJoinedByPointers(t *testing.T) {
 			e.Dumps, e.Threads = dumpsOf(t, tt.pid, tt.dump), tt.threads
 			var got []pair
 			for _, j := range forensics.NewModel(&e).Joins() {
-				got = append(got, pair{j.Goroutine, j.Thread.TID, j.Certain})
+				got = append(got, pair{Goroutine: j.Goroutine, TID: j.Thread.TID, Certain: j.Certain})
 				if j.Pointer != "0x63d87030c40" {
 					t.Errorf("the pointer that stands in both is %s", j.Pointer)
 				}

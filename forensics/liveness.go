@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // PodState says whether a pod that left traces on the node still exists.
@@ -153,7 +154,7 @@ func (m *Model) PodState(uid string) (PodState, string) {
 		return PodLive, f.why
 	}
 	if m.listed != nil {
-		missing := "not among the " + Plural(m.listedCount, "pod") + " that the kubelet lists, "
+		missing := "not among the " + text.Plural(m.listedCount, "pod") + " that the kubelet lists, "
 		if ok, lack := m.sawLife(); !ok {
 			return PodUnknown, missing + "but " + lack
 		}

@@ -65,9 +65,9 @@ func filled[T any](tb testing.TB) T {
 const (
 	kubeletRoot = "/var/lib/kubelet"
 	kubeletPID  = 9825
-	deadUID     = "5c948341-c030-4996-b888-f032577d97b0"
+	DeadUID     = "5c948341-c030-4996-b888-f032577d97b0"
 	liveUID     = "2fa11937-efab-40db-8527-8b553e1ceebb"
-	deadPoint   = kubeletRoot + "/pods/" + deadUID + "/volumes/kubernetes.io~cephfs/cephfs-data"
+	deadPoint   = kubeletRoot + "/pods/" + DeadUID + "/volumes/kubernetes.io~cephfs/cephfs-data"
 )
 
 // saw is evidence in which sources were read and nothing was found.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // Model is the evidence joined on identity: mounts by id and superblock, threads by pid and tid, goroutines to threads
@@ -113,6 +114,9 @@ func worse(a, b mounts.Status) bool {
 	return order[a] > order[b]
 }
 
+// Evidence is what the model was made of.
+func (m *Model) Evidence() *Evidence { return m.evidence }
+
 // Host is the index of the host's mount table.
 func (m *Model) Host() *mounts.Index { return m.host }
 
@@ -199,16 +203,13 @@ func (m *Model) BelowKubelet(p string) bool {
 	return false
 }
 
-// podPath takes the parts of a path below a pod directory apart, wherever the kubelet's root is.
-var podPath = regexp.MustCompile(`/pods/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})(?:/(volumes|volume-subpaths|volumeDevices)/([^/]+)(?:/([^/]+))?)?(?:/|$)`)
-
 // PodOf names the pod and the volume that a path below a pod directory belongs to; "" where it does not say. The
 // volume is "<uid>/<plugin>/<name>"; of a subpath only the volume's name is known, its plugin is then "subpath".
 func (m *Model) PodOf(p string) (uid, volume string) {
 	if !strings.Contains(p, "/pods/") { // most paths, at a fraction of the price
 		return "", ""
 	}
-	parts := podPath.FindStringSubmatch(p)
+	parts := poduid.Path.FindStringSubmatch(p)
 	if parts == nil {
 		return "", ""
 	}
@@ -273,7 +274,7 @@ func (m *Model) findKubeletVersion() string {
 		}
 	}
 	if s := m.evidence.Logs; s != nil && len(s.Lives) > 0 {
-		return release(s.Lives[len(s.Lives)-1].Version)
+		return text.Release(s.Lives[len(s.Lives)-1].Version)
 	}
 	return ""
 }
@@ -308,4 +309,12 @@ func (m *Model) PodDir(uid string) (kubelet.PodDir, bool) {
 		return m.evidence.PodDirs[at[0]], true
 	}
 	return kubelet.PodDir{}, false
+}
+
+// Backing is what stands behind a superblock; false where that was not looked at or nothing is known.
+func (m *Model) Backing(device string) (mounts.Backing, bool) {
+	if at := m.index.backingOf[device]; len(at) > 0 {
+		return m.evidence.Backings[at[0]], true
+	}
+	return mounts.Backing{}, false
 }

@@ -21,24 +21,24 @@ func TestPodOf(t *testing.T) {
 	const static = "2fa11937efabc40db85278b553e1ceeb"
 	m := forensics.NewModel(&forensics.Evidence{})
 	for _, tt := range []struct{ name, path, uid, volume string }{
-		{"a volume", deadPoint, deadUID, deadUID + "/kubernetes.io/cephfs/cephfs-data"},
-		{"a CSI volume's mount", kubeletRoot + "/pods/" + deadUID + "/volumes/kubernetes.io~csi/pvc-1/mount", deadUID, deadUID + "/kubernetes.io/csi/pvc-1"},
-		{"a file in a volume", deadPoint + "/a/b", deadUID, deadUID + "/kubernetes.io/cephfs/cephfs-data"},
-		{"another root", "/media/ssd1/kubelet/pods/" + deadUID + "/volumes/a~b/c", deadUID, deadUID + "/a/b/c"},
+		{"a volume", deadPoint, DeadUID, DeadUID + "/kubernetes.io/cephfs/cephfs-data"},
+		{"a CSI volume's mount", kubeletRoot + "/pods/" + DeadUID + "/volumes/kubernetes.io~csi/pvc-1/mount", DeadUID, DeadUID + "/kubernetes.io/csi/pvc-1"},
+		{"a file in a volume", deadPoint + "/a/b", DeadUID, DeadUID + "/kubernetes.io/cephfs/cephfs-data"},
+		{"another root", "/media/ssd1/kubelet/pods/" + DeadUID + "/volumes/a~b/c", DeadUID, DeadUID + "/a/b/c"},
 		{"a static pod", kubeletRoot + "/pods/" + static + "/volumes/kubernetes.io~empty-dir/sub", static, static + "/kubernetes.io/empty-dir/sub"},
-		{"a subpath", kubeletRoot + "/pods/" + deadUID + "/volume-subpaths/pvc-1/app/0", deadUID, deadUID + "/subpath/pvc-1"},
-		{"a block device", kubeletRoot + "/pods/" + deadUID + "/volumeDevices/kubernetes.io~csi/pvc-2", deadUID, deadUID + "/kubernetes.io/csi/pvc-2"},
-		{"the pod's directory", kubeletRoot + "/pods/" + deadUID, deadUID, ""},
-		{"the pod's directory with a slash", kubeletRoot + "/pods/" + deadUID + "/", deadUID, ""},
-		{"the plugin's directory", kubeletRoot + "/pods/" + deadUID + "/volumes/kubernetes.io~csi", deadUID, ""},
-		{"containers of a pod", kubeletRoot + "/pods/" + deadUID + "/containers/app/1234", deadUID, ""},
-		{"seen from another namespace", "/proc/4711/root" + deadPoint, deadUID, deadUID + "/kubernetes.io/cephfs/cephfs-data"},
-		{"a name with blanks", kubeletRoot + "/pods/" + deadUID + "/volumes/fstab~cifs/share with blanks", deadUID, deadUID + "/fstab/cifs/share with blanks"},
+		{"a subpath", kubeletRoot + "/pods/" + DeadUID + "/volume-subpaths/pvc-1/app/0", DeadUID, DeadUID + "/subpath/pvc-1"},
+		{"a block device", kubeletRoot + "/pods/" + DeadUID + "/volumeDevices/kubernetes.io~csi/pvc-2", DeadUID, DeadUID + "/kubernetes.io/csi/pvc-2"},
+		{"the pod's directory", kubeletRoot + "/pods/" + DeadUID, DeadUID, ""},
+		{"the pod's directory with a slash", kubeletRoot + "/pods/" + DeadUID + "/", DeadUID, ""},
+		{"the plugin's directory", kubeletRoot + "/pods/" + DeadUID + "/volumes/kubernetes.io~csi", DeadUID, ""},
+		{"containers of a pod", kubeletRoot + "/pods/" + DeadUID + "/containers/app/1234", DeadUID, ""},
+		{"seen from another namespace", "/proc/4711/root" + deadPoint, DeadUID, DeadUID + "/kubernetes.io/cephfs/cephfs-data"},
+		{"a name with blanks", kubeletRoot + "/pods/" + DeadUID + "/volumes/fstab~cifs/share with blanks", DeadUID, DeadUID + "/fstab/cifs/share with blanks"},
 		{"no pod", kubeletRoot + "/plugins/kubernetes.io/csi/pv/pvc-1/globalmount", "", ""},
 		{"no UID", kubeletRoot + "/pods/web-0/volumes/a~b/c", "", ""},
-		{"a UID that is too long", kubeletRoot + "/pods/" + deadUID + "0/volumes/a~b/c", "", ""},
+		{"a UID that is too long", kubeletRoot + "/pods/" + DeadUID + "0/volumes/a~b/c", "", ""},
 		{"a UID in capitals", kubeletRoot + "/pods/5C948341-C030-4996-B888-F032577D97B0/volumes", "", ""},
-		{"logs", "/var/log/pods/default_web_" + deadUID + "/app/0.log", "", ""},
+		{"logs", "/var/log/pods/default_web_" + DeadUID + "/app/0.log", "", ""},
 		{"nothing", "", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestPodOf(t *testing.T) {
 func TestPodState(t *testing.T) {
 	deleted := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	listed := kubelet.Pod{UID: liveUID, Namespace: "default", Name: "web", Source: "kubelet"}
-	unfinished := &logs.Story{Deletions: []logs.Deletion{{PodUID: deadUID, Stage: "volumes", Proven: true}}}
+	unfinished := &logs.Story{Deletions: []logs.Deletion{{PodUID: DeadUID, Stage: "volumes", Proven: true}}}
 	all := []string{forensics.SourceKubeletPods, forensics.SourceCgroups, forensics.SourceProcesses}
 	for _, tt := range []struct {
 		name   string
@@ -61,17 +61,17 @@ func TestPodState(t *testing.T) {
 		want   forensics.PodState
 	}{
 		{"not in a list that was read", all, func(e *forensics.Evidence) {}, forensics.PodOrphaned},
-		{"in the list", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "kubelet"}) }, forensics.PodLive},
+		{"in the list", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: DeadUID, Source: "kubelet"}) }, forensics.PodLive},
 		{"being deleted", all, func(e *forensics.Evidence) {
-			e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "kubelet", Deleting: &deleted})
+			e.Pods = append(e.Pods, kubelet.Pod{UID: DeadUID, Source: "kubelet", Deleting: &deleted})
 		}, forensics.PodTerminating},
 		{"the static pod of a mirror pod", all, func(e *forensics.Evidence) {
-			e.Pods = append(e.Pods, kubelet.Pod{UID: "api", MirrorUID: deadUID, Source: "kubelet"})
+			e.Pods = append(e.Pods, kubelet.Pod{UID: "api", MirrorUID: DeadUID, Source: "kubelet"})
 		}, forensics.PodLive},
-		{"a manifest only", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "manifest"}) }, forensics.PodTerminating},
-		{"a cgroup only", all, func(e *forensics.Evidence) { e.Cgroups = []runtimes.PodCgroup{{PodUID: deadUID}} }, forensics.PodTerminating},
-		{"a process only", all, func(e *forensics.Evidence) { e.Processes = []procs.Process{{PID: 5, PodUID: deadUID}} }, forensics.PodTerminating},
-		{"logs only", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "log-dir"}) }, forensics.PodOrphaned},
+		{"a manifest only", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: DeadUID, Source: "manifest"}) }, forensics.PodTerminating},
+		{"a cgroup only", all, func(e *forensics.Evidence) { e.Cgroups = []runtimes.PodCgroup{{PodUID: DeadUID}} }, forensics.PodTerminating},
+		{"a process only", all, func(e *forensics.Evidence) { e.Processes = []procs.Process{{PID: 5, PodUID: DeadUID}} }, forensics.PodTerminating},
+		{"logs only", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: DeadUID, Source: "log-dir"}) }, forensics.PodOrphaned},
 		{"an empty list", all, func(e *forensics.Evidence) { e.Pods = nil }, forensics.PodUnknown},
 		{"a list that was denied", all[1:], func(e *forensics.Evidence) {
 			e.Pods = nil
@@ -84,10 +84,10 @@ func TestPodState(t *testing.T) {
 			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceTruncated})
 		}, forensics.PodUnknown},
 		{"a cgroup, and a deletion in the log", all, func(e *forensics.Evidence) {
-			e.Pods, e.Cgroups, e.Logs = nil, []runtimes.PodCgroup{{PodUID: deadUID}}, unfinished
+			e.Pods, e.Cgroups, e.Logs = nil, []runtimes.PodCgroup{{PodUID: DeadUID}}, unfinished
 		}, forensics.PodTerminating},
 		{"a cgroup, and an earlier deletion of a pod that is listed", all, func(e *forensics.Evidence) {
-			e.Pods, e.Logs = append(e.Pods, kubelet.Pod{UID: deadUID, Source: "kubelet"}), unfinished
+			e.Pods, e.Logs = append(e.Pods, kubelet.Pod{UID: DeadUID, Source: "kubelet"}), unfinished
 		}, forensics.PodLive},
 		{"processes not seen", all[:2], func(*forensics.Evidence) {}, forensics.PodUnknown},
 		{"cgroups not seen", []string{all[0], all[2]}, func(*forensics.Evidence) {}, forensics.PodUnknown},
@@ -96,7 +96,7 @@ func TestPodState(t *testing.T) {
 			e := saw(tt.saw...)
 			e.Pods = []kubelet.Pod{listed}
 			tt.change(&e)
-			got, why := forensics.NewModel(&e).PodState(deadUID)
+			got, why := forensics.NewModel(&e).PodState(DeadUID)
 			if got != tt.want || why == "" {
 				t.Errorf("PodState = %s (%s), want %s, with a reason", got, why, tt.want)
 			}
@@ -159,7 +159,7 @@ func TestMountsOfAllNamespacesAreFoundOnce(t *testing.T) {
 	if _, ok := m.Mount(91); ok {
 		t.Error("there is no mount 91")
 	}
-	if diff := cmp.Diff([]string{deadUID}, m.PodsOf("0:46")); diff != "" {
+	if diff := cmp.Diff([]string{DeadUID}, m.PodsOf("0:46")); diff != "" {
 		t.Errorf("pods of the superblock (-want +got):\n%s", diff)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // A PodFact is what one source says of a pod.
@@ -34,7 +35,7 @@ func (m *Model) PodFacts() map[string][]PodFact {
 		add(p.UID, p.Source, says)
 	}
 	for _, c := range m.evidence.Cgroups {
-		says := Plural(len(c.Containers), "container")
+		says := text.Plural(len(c.Containers), "container")
 		if len(c.Frozen) > 0 {
 			says += ", " + c.Frozen[0].State
 		}
@@ -48,11 +49,11 @@ func (m *Model) PodFacts() map[string][]PodFact {
 		processes[p.PodUID]++
 	}
 	for uid, n := range processes {
-		add(uid, "process", Plural(n, "process"))
+		add(uid, "process", text.Plural(n, "process"))
 	}
 	for i := range m.evidence.PodDirs {
 		d := &m.evidence.PodDirs[i]
-		add(d.UID, "pod-dir", Plural(len(d.Volumes), "volume"))
+		add(d.UID, "pod-dir", text.Plural(len(d.Volumes), "volume"))
 	}
 	if m.evidence.Cluster != nil {
 		for i := range m.evidence.Cluster.Pods {
@@ -121,7 +122,7 @@ func (m *Model) PodKind(uid string) string {
 type taskCount struct{ sandboxes, containers, running, unknown int }
 
 func (c taskCount) String() string {
-	s := Plural(c.containers, "container") + " and " + Plural(c.sandboxes, "sandbox")
+	s := text.Plural(c.containers, "container") + " and " + text.Plural(c.sandboxes, "sandbox")
 	if c.unknown == c.sandboxes+c.containers {
 		return s
 	}

@@ -11,22 +11,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
-
-// Bytes spells a size: "512 B", "64.0 MiB", "1.4 GiB".
-func Bytes(n int64) string {
-	if n < 0 {
-		return "-" + Bytes(-n)
-	}
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, unit := float64(n)/1024, 0
-	for value >= 1024 && unit < 5 {
-		value, unit = value/1024, unit+1
-	}
-	return fmt.Sprintf("%.1f %ciB", value, "KMGTPE"[unit])
-}
 
 // DiskOf is the superblock that takes what is written to a superblock: for an overlay, whose changes go to its upper
 // directory, that of this directory; else the same.
@@ -182,7 +168,7 @@ func (m *Model) containerStep() string {
 	if ended == 0 {
 		return "all containers that have ended"
 	}
-	return "all containers that have ended: " + Plural(ended, "container")
+	return "all containers that have ended: " + text.Plural(ended, "container")
 }
 
 func (m *Model) imageStep() string {
@@ -192,7 +178,7 @@ func (m *Model) imageStep() string {
 	}
 	sum, _ := ImageSizes(unused)
 	s := fmt.Sprintf("every image that no container uses, not only down to the low threshold: %s, %s as the runtime counts",
-		Plural(len(unused), "image"), Bytes(sum))
+		text.Plural(len(unused), "image"), text.Bytes(sum))
 	if len(pinned) > 0 {
 		s += fmt.Sprintf(" (%d more are pinned and stay)", len(pinned))
 	}
@@ -211,7 +197,7 @@ func (m *Model) evictionRank(device string) string {
 		if use.Critical || len(names) == most {
 			break
 		}
-		names = append(names, fmt.Sprintf("%s with %s", m.Pod(use.UID), Bytes(use.Bytes)))
+		names = append(names, fmt.Sprintf("%s with %s", m.Pod(use.UID), text.Bytes(use.Bytes)))
 	}
 	return strings.Join(names, ", ")
 }

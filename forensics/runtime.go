@@ -1,7 +1,6 @@
 package forensics
 
 import (
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,23 +9,15 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
-// runtimes are the programs that serve the container runtime interface, by the names of their processes and sockets.
-var knownRuntimes = []struct{ name, process, socket string }{
-	{"containerd", "containerd", "containerd"},
-	{"cri-o", "crio", "crio"},
-	{"cri-dockerd", "cri-dockerd", "cri-dockerd"},
-	{"docker", "dockerd", "dockershim"},
-}
-
 // RuntimeEntity is the container runtime that the kubelet uses: by its configured endpoint, else the only one that
 // runs, else the only one of which containers run, else plain "runtime".
 func (m *Model) RuntimeEntity() Entity {
-	if name := runtimeOfEndpoint(m.runtimeEndpoint()); name != "" {
+	if name := runtimes.OfEndpoint(m.RuntimeEndpoint()); name != "" {
 		return Entity{KindRuntime, name}
 	}
 	name := "runtime"
 	if list := m.runtimeProcesses(); len(list) == 1 {
-		name = runtimeOfProcess(list[0].Comm)
+		name = runtimes.OfProcess(list[0].Comm)
 	} else if used := m.runtimesInUse(); len(list) == 0 && len(used) == 1 {
 		name = used[0]
 	}
@@ -38,7 +29,7 @@ func (m *Model) RuntimeProcess() (procs.Process, bool) {
 	var found []procs.Process
 	name := m.RuntimeEntity().ID
 	for _, p := range m.runtimeProcesses() {
-		if runtimeOfProcess(p.Comm) == name {
+		if runtimes.OfProcess(p.Comm) == name {
 			found = append(found, p)
 		}
 	}
@@ -69,7 +60,7 @@ func (m *Model) runtimesInUse() []string {
 // KubeletRuntime is what is known of the container runtime that the kubelet uses: the one at its configured endpoint, else
 // the only one of that name; nil if there is none or it is not known which.
 func (m *Model) KubeletRuntime() *runtimes.Runtime {
-	endpoint := strings.TrimPrefix(m.runtimeEndpoint(), "unix://")
+	endpoint := strings.TrimPrefix(m.RuntimeEndpoint(), "unix://")
 	name := m.RuntimeEntity().ID
 	var found []*runtimes.Runtime
 	for i := range m.evidence.Runtimes {
@@ -90,11 +81,11 @@ func (m *Model) KubeletRuntime() *runtimes.Runtime {
 // RuntimeRuns says whether a process of the kubelet's runtime runs on the host.
 func (m *Model) RuntimeRuns() bool {
 	name := m.RuntimeEntity().ID
-	return slices.ContainsFunc(m.runtimeProcesses(), func(p procs.Process) bool { return runtimeOfProcess(p.Comm) == name && p.State != "Z" })
+	return slices.ContainsFunc(m.runtimeProcesses(), func(p procs.Process) bool { return runtimes.OfProcess(p.Comm) == name && p.State != "Z" })
 }
 
 // runtimeEndpoint is the socket that the kubelet was told to use. Flags rule over the configuration file.
-func (m *Model) runtimeEndpoint() string {
+func (m *Model) RuntimeEndpoint() string {
 	k := m.evidence.Kubelet
 	if k == nil {
 		return ""
@@ -108,39 +99,8 @@ func (m *Model) runtimeEndpoint() string {
 	return ""
 }
 
-func runtimeOfEndpoint(endpoint string) string {
-	socket := path.Base(strings.TrimPrefix(endpoint, "unix://"))
-	for _, r := range knownRuntimes {
-		if strings.HasPrefix(socket, r.socket) {
-			return r.name
-		}
-	}
-	return ""
-}
-
-func runtimeOfProcess(comm string) string {
-	for _, r := range knownRuntimes {
-		if comm == r.process {
-			return r.name
-		}
-	}
-	return ""
-}
-
 // runtimeProcesses are the runtimes that run on the host.
-func (m *Model) runtimeProcesses() []procs.Process { return runtimesAmong(m.evidence.Processes) }
-
-// runtimesAmong are the container runtimes of this node. One inside a container (kind, docker in docker) serves another
-// kubelet, and what is called like a runtime in a pod is none.
-func runtimesAmong(list []procs.Process) []procs.Process {
-	var found []procs.Process
-	for _, p := range list {
-		if runtimeOfProcess(p.Comm) != "" && p.ContainerID == "" && p.Daemon(p.Comm, "k3s").Status != procs.Impostor { // older k3s have containerd in them
-			found = append(found, p)
-		}
-	}
-	return found
-}
+func (m *Model) runtimeProcesses() []procs.Process { return runtimes.Among(m.evidence.Processes) }
 
 // waitingThread is why a process does not get on: its thread that has waited longest for a file system.
 func (m *Model) waitingThread(id string) []Entity {

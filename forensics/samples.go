@@ -48,7 +48,7 @@ func processOf(d Dump) string {
 
 // tellsMore says whether a is to be judged rather than b.
 func tellsMore(a, b Dump) bool {
-	if a, b := hasStates(a), hasStates(b); a != b {
+	if a, b := a.HasStates(), b.HasStates(); a != b {
 		return a
 	}
 	if a.Truncated != b.Truncated {
@@ -56,9 +56,6 @@ func tellsMore(a, b Dump) bool {
 	}
 	return a.Taken == nil || b.Taken == nil || !a.Taken.Before(*b.Taken)
 }
-
-// hasStates says whether a dump tells each goroutine's state and arguments.
-func hasStates(d Dump) bool { return d.Form == goroutines.FormDebug2 || d.Form == goroutines.FormCrash }
 
 // Stood is the time in seconds during which a goroutine of a dump was seen at one place: another dump of the same
 // process, taken so much earlier or later, shows it in the same call with the same arguments. 0 means that no other
@@ -125,7 +122,7 @@ func (m *Model) Growths() []Growth {
 		d := m.evidence.Dumps[last]
 		process := pick(m.evidence.Dumps, m.index.dumpsOf[processOf(d)])
 		first := slices.IndexFunc(process, func(o Dump) bool {
-			return o.Taken != nil && d.Taken != nil && o.Taken.Before(*d.Taken) && hasStates(o) == hasStates(d)
+			return o.Taken != nil && d.Taken != nil && o.Taken.Before(*d.Taken) && o.HasStates() == d.HasStates()
 		})
 		if first < 0 {
 			continue

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // Waited is how long a thread provably waits, in seconds: since it last ran, since its goroutine was stamped, or between
@@ -19,7 +20,7 @@ func (m *Model) Waited(t procs.Thread) (seconds float64, from string) {
 	if j := m.GoroutineOf(t.PID, t.TID); j != nil && j.Certain {
 		g, _, _ := m.goroutine(j.Dump, j.Goroutine)
 		if age := g.WaitAtLeast().Seconds(); age > seconds {
-			seconds, from = age, fmt.Sprintf("goroutine %d says %s, of which the runtime can have added 2", g.ID, Plural(g.WaitMinutes, "minute"))
+			seconds, from = age, fmt.Sprintf("goroutine %d says %s, of which the runtime can have added 2", g.ID, text.Plural(g.WaitMinutes, "minute"))
 		}
 	}
 	return seconds, from

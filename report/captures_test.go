@@ -17,6 +17,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
+	"github.com/nodeforensics/nodeforensics/internal/mask"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -30,7 +32,7 @@ func captured(t testing.TB, name string) report.Report {
 		e.Cover(forensics.Source{Source: source, Status: forensics.SourceRead})
 	}
 	if text := file(t, dir, "goroutine.debug2"); text != nil {
-		dumps, err := forensics.ParseDumps("goroutine.debug2", bytes.NewReader(text))
+		dumps, err := read.Dumps("goroutine.debug2", bytes.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +74,7 @@ func captured(t testing.TB, name string) report.Report {
 		}
 		cover(forensics.SourceLogs)
 	}
-	forensics.Redact(&e, []byte("key"), false)
+	mask.Redact(&e, []byte("key"), false)
 	return report.New(report.Tool{Name: "nodeforensics", Version: "test"}, e, forensics.Analyze(&e, checks.All()))
 }
 

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
@@ -73,7 +72,7 @@ func newFlame(groups []goroutines.Group, room *budget) *flame {
 }
 
 // newCPUFlame draws a CPU profile by milliseconds; nil where nothing was computed.
-func newCPUFlame(p *forensics.CPUProfile, room *budget) *flame {
+func newCPUFlame(p *goroutines.CPUProfile, room *budget) *flame {
 	if p == nil {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
@@ -63,7 +62,7 @@ func TestFlameIsBounded(t *testing.T) {
 
 // TestCPUFlame draws two stacks that share their outer frames: the shared ones are as wide as both.
 func TestCPUFlame(t *testing.T) {
-	p := &forensics.CPUProfile{Source: "file", Seconds: 10, CPUSeconds: 1, Stacks: []forensics.CPUStack{
+	p := &goroutines.CPUProfile{Source: "file", Seconds: 10, CPUSeconds: 1, Stacks: []goroutines.CPUStack{
 		{Seconds: 0.75, Frames: []string{"a.leaf", "a.shared", "a.outer"}},
 		{Seconds: 0.25, Frames: []string{"b.leaf", "a.shared", "a.outer"}},
 	}}
@@ -82,7 +81,7 @@ func TestCPUFlame(t *testing.T) {
 	if len(v.Top) != 2 || v.Top[0].Name != "a.leaf" || v.Top[0].Value != "750 ms" {
 		t.Errorf("heaviest = %v; want a.leaf first", v.Top)
 	}
-	if newCPUView(nil) != nil || newCPUFlame(&forensics.CPUProfile{}, nil) != nil {
+	if newCPUView(nil) != nil || newCPUFlame(&goroutines.CPUProfile{}, nil) != nil {
 		t.Error("a picture of nothing")
 	}
 }

@@ -273,7 +273,7 @@ func readTag(inside string) (pageTag, bool) {
 	if m == nil {
 		return pageTag{}, false
 	}
-	read := pageTag{m[1] != "", m[2], attribute.FindAllStringSubmatch(m[3], -1)}
+	read := pageTag{end: m[1] != "", name: m[2], attributes: attribute.FindAllStringSubmatch(m[3], -1)}
 	if len(knownTags) < 10_000 {
 		knownTags[inside] = read
 	}

@@ -78,7 +78,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 		"json": func(w io.Writer) error { return report.JSON(w, r) },
 	} {
 		for _, room := range []int{0, 70_000} {
-			if err := write(&full{room}); room == 0 && !errors.Is(err, errFull) || err != nil && !errors.Is(err, errFull) {
+			if err := write(&full{room: room}); room == 0 && !errors.Is(err, errFull) || err != nil && !errors.Is(err, errFull) {
 				t.Errorf("%s into %d bytes: %v", name, room, err)
 			}
 		}

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // cpuView is the kubelet's CPU profile.
@@ -16,7 +17,7 @@ type cpuView struct {
 	Top []fact
 }
 
-func newCPUView(p *forensics.CPUProfile) *cpuView {
+func newCPUView(p *goroutines.CPUProfile) *cpuView {
 	if p == nil {
 		return nil
 	}
@@ -24,8 +25,8 @@ func newCPUView(p *forensics.CPUProfile) *cpuView {
 	return &cpuView{
 		Facts: []fact{
 			{"Source", cell(p.Source, 300)},
-			{"Watched for", shown(forensics.Duration(p.Seconds))},
-			{"CPU time", shown(forensics.Duration(p.CPUSeconds))},
+			{"Watched for", shown(text.Duration(p.Seconds))},
+			{"CPU time", shown(text.Duration(p.CPUSeconds))},
 		},
 		Flame: newCPUFlame(p, &room),
 		Top:   heaviest(p),
@@ -33,7 +34,7 @@ func newCPUView(p *forensics.CPUProfile) *cpuView {
 }
 
 // heaviest lists the innermost functions by their own time.
-func heaviest(p *forensics.CPUProfile) []fact {
+func heaviest(p *goroutines.CPUProfile) []fact {
 	const most = 10
 	own := map[string]float64{}
 	var names []string

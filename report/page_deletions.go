@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // deletionsView is the way of pods out of the node.
@@ -84,7 +85,7 @@ func podOf(d logs.Deletion, names podBook) string {
 func doneDeletion(d logs.Deletion, names podBook) fact {
 	took := "left the node"
 	if n := len(d.Steps); n > 1 {
-		took += " in " + forensics.Duration(d.Steps[n-1].Time.Sub(d.Steps[0].Time).Seconds())
+		took += " in " + text.Duration(d.Steps[n-1].Time.Sub(d.Steps[0].Time).Seconds())
 	}
 	return fact{cell(podOf(d, names), maxCell), shown(took)}
 }
@@ -118,7 +119,7 @@ func newStage(d logs.Deletion, id, name string, before, here bool, r Report) sta
 	if at >= 0 {
 		v.At = newWhen(&d.Steps[at].Time, r.Evidence.Collected)
 		if at+1 < len(d.Steps) {
-			v.Took = forensics.Duration(d.Steps[at+1].Time.Sub(d.Steps[at].Time).Seconds())
+			v.Took = text.Duration(d.Steps[at+1].Time.Sub(d.Steps[at].Time).Seconds())
 		}
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 type kubeletView struct {
@@ -124,7 +125,7 @@ func newEndpoint(e kubelet.Endpoint) endpointRow {
 	row := endpointRow{
 		URL: cell(e.URL, maxCell), Mark: mark{endpointTone(e.Status), cell(e.Status, 60)},
 		Failed: cell(joinComma(e.Failed), maxCell), Detail: cell(e.Detail, maxCell),
-		Seconds: e.Seconds, Took: forensics.Duration(e.Seconds), Verified: cell(e.Verified, 60),
+		Seconds: e.Seconds, Took: text.Duration(e.Seconds), Verified: cell(e.Verified, 60),
 	}
 	if e.Code != 0 {
 		row.Code = strconv.Itoa(e.Code)

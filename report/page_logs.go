@@ -11,6 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // logsView is what the logs told, beside the timeline and the deletions.
@@ -107,7 +108,7 @@ func newLogsView(r Report, places *places) *logsView {
 	}
 	v.addEvents(s, now, places)
 	for _, kind := range slices.Sorted(keysOf(s.Dropped)) {
-		v.Dropped = append(v.Dropped, fact{cell(forensics.KindText(kind), maxCell), shown(grouped(s.Dropped[kind]))})
+		v.Dropped = append(v.Dropped, fact{cell(logs.Words(kind), maxCell), shown(grouped(s.Dropped[kind]))})
 	}
 	return v
 }
@@ -180,14 +181,14 @@ func newOperationRow(o logs.Operation, now time.Time, places *places) operationR
 		Quotes:  newQuotes(o.Quotes, 2),
 	}
 	if o.RetrySeconds > 0 {
-		row.Retry = forensics.Duration(o.RetrySeconds)
+		row.Retry = text.Duration(o.RetrySeconds)
 	}
 	return row
 }
 
 func newEventRow(e logs.Event, order int, now time.Time) eventRow {
 	row := eventRow{
-		Kind: cell(string(e.Kind), 80), Text: cell(forensics.KindText(e.Kind), maxCell), About: cell(aboutSubject(e.Subject), maxCell),
+		Kind: cell(string(e.Kind), 80), Text: cell(logs.Words(e.Kind), maxCell), About: cell(aboutSubject(e.Subject), maxCell),
 		Origin: cell(e.Origin, 60), Count: e.Count, First: newWhen(e.First, now), Last: newWhen(e.Last, now), Order: int64(order),
 		Quotes: newQuotes(e.Quotes, 3),
 	}
@@ -240,10 +241,10 @@ func loopFacts(s *logs.Story, now time.Time) []fact {
 		facts.add("Lines of other parts since", grouped(l.OthersCount)+", the last at "+moment(*l.OthersLast))
 	}
 	if l.Cadence > 0 {
-		facts.add("Housekeeping usually every", forensics.Duration(l.Cadence))
+		facts.add("Housekeeping usually every", text.Duration(l.Cadence))
 	}
 	if len(l.Gaps) > 0 {
-		facts.add("Longest silence before", fmt.Sprintf("%s from %s", forensics.Duration(l.Gaps[0].Seconds), moment(l.Gaps[0].From)))
+		facts.add("Longest silence before", fmt.Sprintf("%s from %s", text.Duration(l.Gaps[0].Seconds), moment(l.Gaps[0].From)))
 	}
 	return facts
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // mountsView is the tree of the mounts below the kubelet's directory, and the table of all mounts.
@@ -172,9 +173,9 @@ func healthDetail(m mountItem) string {
 	switch {
 	case h.Status == mounts.StatusNotProbed:
 	case h.Seconds > 0 && h.Status == mounts.StatusHung:
-		parts = append(parts, "for "+forensics.Duration(h.Seconds))
+		parts = append(parts, "for "+text.Duration(h.Seconds))
 	case h.Seconds > 0:
-		parts = append(parts, "after "+forensics.Duration(h.Seconds))
+		parts = append(parts, "after "+text.Duration(h.Seconds))
 	}
 	if h.Call != "" {
 		parts = append(parts, h.Call)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 type sourceRow struct {
@@ -24,7 +24,7 @@ func newCoverage(r Report) []sourceRow {
 	for _, s := range r.Coverage {
 		row := sourceRow{
 			Source: cell(s.Source, maxCell), Mark: mark{sourceTone(s.Status), cell(string(s.Status), 40)},
-			Detail: cell(s.Detail, maxLine), Seconds: s.Seconds, Took: forensics.Duration(s.Seconds),
+			Detail: cell(s.Detail, maxLine), Seconds: s.Seconds, Took: text.Duration(s.Seconds),
 			Bytes: s.Bytes, Size: bytesWords(s.Bytes),
 		}
 		if room.fits(row, 200) {
@@ -51,7 +51,7 @@ func newRunView(r Report) runView {
 		facts.add("Collected with", command)
 	}
 	if c.Seconds > 0 {
-		facts.add("Took", forensics.Duration(c.Seconds))
+		facts.add("Took", text.Duration(c.Seconds))
 	}
 	if c.PeakBytes > 0 {
 		facts.add("Peak memory", bytesWords(c.PeakBytes))
@@ -62,13 +62,13 @@ func newRunView(r Report) runView {
 	}
 	facts.add("Bytes read", bytesWords(read))
 	if c.HungAfterSeconds > 0 {
-		facts.add("Hung means", "no answer for "+forensics.Duration(c.HungAfterSeconds))
+		facts.add("Hung means", "no answer for "+text.Duration(c.HungAfterSeconds))
 	}
 	facts.add("Calls given up", strconv.Itoa(c.GivenUp))
 	v := runView{Facts: facts, Interrupted: cell(c.Interrupted, maxLine)}
 	room := budget(budgetRest)
 	for _, b := range c.Outstanding {
-		f := fact{cell(b.Key, maxCell), shown("no answer for " + forensics.Duration(b.Seconds))}
+		f := fact{cell(b.Key, maxCell), shown("no answer for " + text.Duration(b.Seconds))}
 		if b.TID != 0 {
 			f.Value += shown(fmt.Sprintf(", thread %d/%d", c.PID, b.TID))
 		}

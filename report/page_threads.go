@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 type threadsView struct {
@@ -74,7 +75,7 @@ func newThreadRow(i int, t procs.Thread, places *places) threadRow {
 		row.Mount = places.link(forensics.Entity{Kind: forensics.KindSuperblock, ID: t.Device})
 	}
 	if t.WaitSeconds != nil {
-		row.For = forensics.Duration(*t.WaitSeconds)
+		row.For = text.Duration(*t.WaitSeconds)
 	}
 	const deepest = 40
 	for _, f := range t.Stack[:min(len(t.Stack), deepest)] {
@@ -154,7 +155,7 @@ func proofWords(t procs.Thread) string {
 	case t.Gone:
 		return "had gone on at the second look"
 	case t.Same:
-		return "did not run between two looks, " + forensics.Duration(t.SampledSeconds) + " apart"
+		return "did not run between two looks, " + text.Duration(t.SampledSeconds) + " apart"
 	case t.WaitFrom == "sched":
 		return "by the scheduler's clock"
 	}

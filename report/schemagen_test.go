@@ -33,30 +33,30 @@ func newSchema(t testing.TB) []byte {
 	g := schemaMaker{t: t, defs: map[string]reflect.Type{}, sources: map[string]*goSource{}}
 	root := g.object(reflect.TypeFor[report.Report]())
 	head := object{
-		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-		{"$id", schemaID},
-		{"title", "Report of nodeforensics"},
+		{name: "$schema", value: "https://json-schema.org/draft/2020-12/schema"},
+		{name: "$id", value: schemaID},
+		{name: "title", value: "Report of nodeforensics"},
 	}
 	defs, done := object{}, map[string]bool{}
 	for len(done) < len(g.defs) { // a definition may name further ones
 		for _, name := range sortedKeys(g.defs) {
 			if !done[name] {
 				done[name] = true
-				defs = append(defs, member{name, g.define(g.defs[name])})
+				defs = append(defs, member{name: name, value: g.define(g.defs[name])})
 			}
 		}
 	}
 	slices.SortFunc(defs, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	for i := range root { // which schema it is
 		if properties, ok := root[i].value.(object); ok && root[i].name == "properties" {
-			properties[0].value = append(object{{"const", report.Schema}}, properties[0].value.(object)...)
+			properties[0].value = append(object{{name: "const", value: report.Schema}}, properties[0].value.(object)...)
 		}
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
-	if err := enc.Encode(append(append(head, root...), member{"$defs", defs})); err != nil {
+	if err := enc.Encode(append(append(head, root...), member{name: "$defs", value: defs})); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -97,27 +97,27 @@ func (o object) MarshalJSON() ([]byte, error) {
 func (g *schemaMaker) shape(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
-		return object{{"type", "string"}, {"format", "date-time"}}
+		return object{{name: "type", value: "string"}, {name: "format", value: "date-time"}}
 	case t.Kind() == reflect.Struct, t.Kind() == reflect.String && len(g.words(t)) > 0:
-		return object{{"$ref", "#/$defs/" + g.name(t)}}
+		return object{{name: "$ref", value: "#/$defs/" + g.name(t)}}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return g.shape(t.Elem())
 	case reflect.String:
-		return object{{"type", "string"}}
+		return object{{name: "type", value: "string"}}
 	case reflect.Bool:
-		return object{{"type", "boolean"}}
+		return object{{name: "type", value: "boolean"}}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return object{{"type", "integer"}}
+		return object{{name: "type", value: "integer"}}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return object{{"type", "integer"}, {"minimum", 0}}
+		return object{{name: "type", value: "integer"}, {name: "minimum", value: 0}}
 	case reflect.Float32, reflect.Float64:
-		return object{{"type", "number"}}
+		return object{{name: "type", value: "number"}}
 	case reflect.Slice, reflect.Array:
-		return object{{"type", "array"}, {"items", g.shape(t.Elem())}}
+		return object{{name: "type", value: "array"}, {name: "items", value: g.shape(t.Elem())}}
 	case reflect.Map:
-		return object{{"type", "object"}, {"additionalProperties", g.shape(t.Elem())}}
+		return object{{name: "type", value: "object"}, {name: "additionalProperties", value: g.shape(t.Elem())}}
 	}
 	g.t.Fatalf("no schema for %v", t)
 	return nil
@@ -138,7 +138,7 @@ func (g *schemaMaker) name(t reflect.Type) string {
 
 func (g *schemaMaker) define(t reflect.Type) object {
 	if t.Kind() == reflect.String {
-		return append(described(g.source(t).types[t.Name()]), member{"type", "string"}, member{"enum", g.words(t)})
+		return append(described(g.source(t).types[t.Name()]), member{name: "type", value: "string"}, member{name: "enum", value: g.words(t)})
 	}
 	return g.object(t)
 }
@@ -147,7 +147,7 @@ func (g *schemaMaker) object(t reflect.Type) object {
 	properties, required := object{}, []string{}
 	g.fields(t, &properties, &required)
 	return append(described(g.source(t).types[t.Name()]),
-		member{"type", "object"}, member{"properties", properties}, member{"required", required}, member{"additionalProperties", true})
+		member{name: "type", value: "object"}, member{name: "properties", value: properties}, member{name: "required", value: required}, member{name: "additionalProperties", value: true})
 }
 
 // fields adds those of a struct, and those of embedded structs, as encoding/json does.
@@ -164,7 +164,7 @@ func (g *schemaMaker) fields(t reflect.Type, properties *object, required *[]str
 		case name == "":
 			name = f.Name
 		}
-		*properties = append(*properties, member{name, append(described(g.source(t).fields[t.Name()+"."+f.Name]), g.shape(f.Type)...)})
+		*properties = append(*properties, member{name: name, value: append(described(g.source(t).fields[t.Name()+"."+f.Name]), g.shape(f.Type)...)})
 		empties := f.Type.Kind() != reflect.Struct || strings.Contains(options, "omitzero")
 		if !tagged || !strings.Contains(options, "omit") || !empties {
 			if f.Type.Kind() == reflect.Pointer {
@@ -179,7 +179,7 @@ func described(text string) object {
 	if text == "" {
 		return object{}
 	}
-	return object{{"description", text}}
+	return object{{name: "description", value: text}}
 }
 
 // words are the constants of a string type.

@@ -37,7 +37,7 @@ func TestTimelineDrawsEachMomentToScale(t *testing.T) {
 				t.Errorf("%s is drawn over another bar", m[2])
 			}
 		}
-		rows[m[4]] = append(rows[m[4]], box{from, wide})
+		rows[m[4]] = append(rows[m[4]], box{x: from, w: wide})
 		x[strings.Fields(m[2])[0]+m[1]] = from
 	}
 	for _, want := range []string{`class="told"`, `class="open"`, "root cause 1 began", ">10:00<", "2026-11-20"} {

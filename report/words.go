@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // kindWords is what people call a kind of entity.
@@ -158,7 +159,7 @@ func age(t, now time.Time) string {
 	if now.IsZero() || t.After(now) {
 		return ""
 	}
-	return forensics.Duration(now.Sub(t).Seconds())
+	return text.Duration(now.Sub(t).Seconds())
 }
 
 // sentence says whether a remedy's command is prose: those begin with a capital, shell commands do not.

@@ -22,7 +22,10 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
+	"github.com/nodeforensics/nodeforensics/internal/mask"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -95,7 +98,7 @@ func (a *app) readInput(in *input, names []string, deadline time.Time) (read int
 	defer in.mu.Unlock()
 	in.closed = true
 	if in.at < len(names) {
-		a.complain("--timeout: %s not read to the end; what was read before is judged", forensics.Plural(len(names)-in.at, "file"))
+		a.complain("--timeout: %s not read to the end; what was read before is judged", text.Plural(len(names)-in.at, "file"))
 	}
 	return in.read
 }
@@ -122,14 +125,14 @@ func (a *app) redactReport(r *report.Report, key [sha256.Size]byte, deadline tim
 	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 1, 2))
 	defer cancel()
 	evidence := r.Evidence
-	text, cut := forensics.RedactUntil(ctx, &evidence, key[:], false)
+	text, cut := mask.Until(ctx, &evidence, key[:], false)
 	if cut != "" {
 		a.complain("--timeout: %s", cut)
 	}
 	r.Evidence = forensics.Evidence{}
 	last, cancel := context.WithDeadline(context.Background(), share(deadline, 1, 2))
 	defer cancel()
-	if !forensics.RedactStringsUntil(last, r, "report", text) {
+	if !mask.StringsUntil(last, r, "report", text) {
 		return errors.New("--timeout: the time was up before secrets were masked in the findings: nothing is written")
 	}
 	r.Evidence = evidence
@@ -204,14 +207,14 @@ func (in *input) addFile(name string) (some bool, err error) {
 // addDumps takes goroutine dumps.
 func (in *input) addDumps(name string, r io.Reader) (some bool, err error) {
 	counted := &countingReader{r: r}
-	dumps, err := forensics.ParseDumps(name, counted)
+	dumps, err := read.Dumps(name, counted)
 	if err != nil {
 		return false, fmt.Errorf("not a file that is known here: %w", err)
 	}
 	source := forensics.Source{
 		Source: forensics.SourceGoroutines + ":" + name, Status: forensics.SourceRead, Bytes: counted.n,
 	}
-	if cut := forensics.CutDump(dumps); cut != "" {
+	if cut := read.CutDump(dumps); cut != "" {
 		source.Status, source.Detail = forensics.SourceTruncated, cut
 		err = fmt.Errorf("%s; what is there of it is judged", cut)
 	}
@@ -360,7 +363,7 @@ var (
 // addAPIDump takes objects of the API.
 func (in *input) addAPIDump(name string, saved time.Time, r io.Reader) (some bool, err error) {
 	counted := &countingReader{r: r}
-	part, err := forensics.ParseAPIDump(name, saved, counted)
+	part, err := read.APIDump(name, saved, counted)
 	if part.Cluster == nil {
 		return false, err
 	}
@@ -388,8 +391,8 @@ func looksLikeMountinfo(text []byte) bool {
 	return len(list) == 1 && len(errs) == 0
 }
 
-func (in *input) addMountinfo(name string, text io.Reader) error {
-	counted := &countingReader{r: text}
+func (in *input) addMountinfo(name string, words io.Reader) error {
+	counted := &countingReader{r: words}
 	list, errs := mounts.Parse(io.LimitReader(counted, maxMountTable))
 	if counted.n == maxMountTable { // its last line is cut, too
 		errs = slices.Insert(errs, 0, fmt.Errorf("a mount table of more than %d MB: the rest is not read", maxMountTable/1_000_000))
@@ -397,7 +400,7 @@ func (in *input) addMountinfo(name string, text io.Reader) error {
 	source := forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead, Detail: name, Bytes: counted.n}
 	var err error
 	if len(errs) > 0 {
-		err = fmt.Errorf("%s, first: %w", forensics.Plural(len(errs), "bad line"), errs[0])
+		err = fmt.Errorf("%s, first: %w", text.Plural(len(errs), "bad line"), errs[0])
 		source.Status, source.Detail = forensics.SourceTruncated, fmt.Sprintf("%s: %v", name, err)
 	}
 	in.add(forensics.Evidence{Mounts: mounts.Table{Mounts: list}, Coverage: []forensics.Source{source}})

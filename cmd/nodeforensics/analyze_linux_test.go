@@ -26,7 +26,7 @@ func TestASavedRunIsJudgedTheSame(t *testing.T) {
 		t.Fatalf("render: exit status %d: %s", o.status, o.stderr)
 	}
 	for _, extension := range []string{".html", ".json"} {
-		if read(t, onlyFile(t, dir, extension)) != read(t, first.file(t, extension)) {
+		if readFile(t, onlyFile(t, dir, extension)) != readFile(t, first.file(t, extension)) {
 			t.Errorf("the rendered %s is not what the run wrote", extension)
 		}
 	}

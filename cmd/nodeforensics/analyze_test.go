@@ -87,7 +87,7 @@ func TestRenderGivesTheSameBytes(t *testing.T) {
 		t.Fatalf("exit status %d: %s", o.status, o.stderr)
 	}
 	for _, kind := range []string{".html", ".json"} {
-		if read(t, onlyFile(t, dir, kind)) != read(t, first.file(t, kind)) {
+		if readFile(t, onlyFile(t, dir, kind)) != readFile(t, first.file(t, kind)) {
 			t.Errorf("render writes another %s", kind)
 		}
 	}
@@ -111,7 +111,7 @@ func TestObjectsOfTheAPIAreJudged(t *testing.T) {
 		t.Errorf("%+v: want the oldest pod deleted, as by 1.26", collected)
 	}
 	wantNamed(t, finding(t, r, "pvc-terminating-held"), "shop/data", "No pod of the dump uses it")
-	if text := read(t, o.file(t, ".json")); strings.Contains(text, "hunter2secret") {
+	if text := readFile(t, o.file(t, ".json")); strings.Contains(text, "hunter2secret") {
 		t.Error("a secret of a pod's message is in the report")
 	}
 }
@@ -214,7 +214,7 @@ func TestARenderedReportIsAlwaysTheSame(t *testing.T) {
 			t.Fatalf("exit status %d: %s", o.status, o.stderr)
 		}
 		for _, extension := range []string{".html", ".json"} {
-			if diff := cmp.Diff(read(t, first.file(t, extension)), read(t, onlyFile(t, dir, extension))); diff != "" {
+			if diff := cmp.Diff(readFile(t, first.file(t, extension)), readFile(t, onlyFile(t, dir, extension))); diff != "" {
 				t.Errorf("%s differs (-first +rendered): %.2000s", extension, diff)
 			}
 		}
@@ -246,7 +246,7 @@ func wantSameJudgement(t testing.TB, a, b report.Report) {
 // TestBadInput: one line names the file and the reason, what could be read is reported, and nothing is left half done.
 func TestBadInputIsNamedInOneLineAndTheRestIsJudged(t *testing.T) {
 	good := capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2")
-	dump := read(t, good)
+	dump := readFile(t, good)
 	for _, tt := range []struct {
 		name, content string
 		reason        string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
 // logHead is how much of a file is looked at to see whether it is a log.
@@ -54,7 +55,7 @@ func (in *input) addLogText(name string, text io.Reader) {
 	out, copied := io.Pipe()
 	dumps := make(chan []forensics.Dump, 1)
 	go func() {
-		found, _ := forensics.ParseDumps(name, out) // a log may hold a dump, and mostly does not
+		found, _ := read.Dumps(name, out) // a log may hold a dump, and mostly does not
 		_, _ = io.Copy(io.Discard, out)
 		dumps <- found
 	}()
@@ -78,7 +79,7 @@ func foundInLog(name string, dumps []forensics.Dump) forensics.Evidence {
 // addSources reads logs into the evidence.
 func (in *input) addSources(sources []logs.Source, opt logs.Options) logs.Story {
 	story := logs.Read(in.ctx, sources, opt)
-	part, _ := forensics.LogsEvidence(story)
+	part, _ := read.Logs(story)
 	in.add(part)
 	return story
 }

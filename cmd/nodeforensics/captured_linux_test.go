@@ -97,7 +97,7 @@ func reachesNothing(t testing.TB, root, outside string) {
 	}
 	o := finish(t, cmd)
 	r := onlyFile(t, out, ".json")
-	text := o.stdout + o.stderr + read(t, r) + read(t, onlyFile(t, out, ".html"))
+	text := o.stdout + o.stderr + readFile(t, r) + readFile(t, onlyFile(t, out, ".html"))
 	if strings.Contains(text, marker) {
 		t.Error("the report holds what stands in a file of this machine")
 	}
@@ -141,7 +141,7 @@ func TestTheJournalOfThisMachineIsNotThatOfADisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "system.journal"), []byte(read(t, own)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "system.journal"), []byte(readFile(t, own)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if n := records(root); n == 0 {
@@ -199,7 +199,7 @@ func TestHiddenProcessesAreNotMissing(t *testing.T) {
 		t.Skip(err)
 	}
 	out, exe := filepath.Join(fallback, "out"), filepath.Join(fallback, programName)
-	if err := os.WriteFile(exe, []byte(read(t, program(t, programName))), 0o755); err != nil {
+	if err := os.WriteFile(exe, []byte(readFile(t, program(t, programName))), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(out, 0o777); err != nil || os.Chown(out, 65534, 65534) != nil {

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/collect"
+	"github.com/nodeforensics/nodeforensics/internal/mask"
 )
 
 // childMain collects: it is the process that may never come back. It runs in a session of its own, in "/", with the
@@ -41,7 +43,7 @@ func childMain(in io.Reader, stdout io.Writer) int {
 		cancel()
 	}()
 	o.Options.Emit = func(part forensics.Evidence) {
-		part.ToValidUTF8()
+		mask.ValidUTF8(&part)
 		for f := range frames(part) {
 			out.write(f)
 		}
@@ -53,9 +55,9 @@ func childMain(in io.Reader, stdout io.Writer) int {
 		for i, q := range o.Holders {
 			queries[i] = string(q)
 		}
-		_, err = forensics.CollectHolders(ctx, o.Options, queries...)
+		_, err = collect.Holders(ctx, o.Options, queries...)
 	} else {
-		_, err = forensics.Collect(ctx, o.Options)
+		_, err = collect.Collect(ctx, o.Options)
 	}
 	if err != nil {
 		last.Error = err.Error()

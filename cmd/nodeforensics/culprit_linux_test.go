@@ -107,7 +107,7 @@ func TestCulpritOfAStalledKubeletIsNamedWithWholeChain(t *testing.T) {
 	if stalled := finding(t, r, "kubelet-syncloop-stalled"); stalled.Severity != forensics.Warning {
 		t.Errorf("the stalled sync loop, which is explained, is %s, want warning", stalled.Severity)
 	}
-	for _, where := range []string{o.stdout, read(t, o.file(t, ".html"))} {
+	for _, where := range []string{o.stdout, readFile(t, o.file(t, ".html"))} {
 		if !strings.Contains(where, "housekeeping has not returned") || !strings.Contains(where, uid) {
 			t.Errorf("a report does not name the culprit: %.300s", where)
 		}
@@ -180,7 +180,7 @@ func TestWithoutADumpThreadAndPathAreNamed(t *testing.T) {
 	}
 	o := examine(t, 0, "--hung-after", "2s", "--token-file", token)
 	wantCulprit(t, o.report(t), server, chainOfHousekeeping)
-	for _, text := range []string{o.stdout, o.stderr, read(t, o.file(t, ".json")), read(t, o.file(t, ".html"))} {
+	for _, text := range []string{o.stdout, o.stderr, readFile(t, o.file(t, ".json")), readFile(t, o.file(t, ".html"))} {
 		if strings.Contains(text, "hunter2") {
 			t.Errorf("the token is in a report: %.300s", text)
 		}

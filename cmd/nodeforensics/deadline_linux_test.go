@@ -34,7 +34,7 @@ func TestManyPodsStayWithinTheTimeout(t *testing.T) {
 	r := o.report(t)
 	leftOut(80_001)(t, r)
 	finding(t, r, "mount-hung")
-	if page := read(t, o.file(t, ".html")); !strings.Contains(page, "The JSON report holds them all.") {
+	if page := readFile(t, o.file(t, ".html")); !strings.Contains(page, "The JSON report holds them all.") {
 		t.Error("the page does not say that the pods were cut")
 	}
 }

@@ -84,7 +84,7 @@ func TestTheDiskOfAnotherNodeIsReadAndNothingOfThisOne(t *testing.T) {
 	if !slices.ContainsFunc(e.Pods, func(p kubelet.Pod) bool { return p.Name == "web" && p.Source == "manifest" }) {
 		t.Errorf("the static pod is not there: %+v", e.Pods)
 	}
-	text := read(t, o.file(t, ".json"))
+	text := readFile(t, o.file(t, ".json"))
 	for _, alien := range []string{sick, here.source, nodeName, livePod} {
 		if strings.Contains(text, alien) {
 			t.Errorf("%q of this machine is in the report about the disk", alien)

@@ -154,7 +154,7 @@ func written(t *testing.T, dir string, args ...string) map[string]string {
 	what := strings.Join(args[:1], " ")
 	all := map[string]string{what + ", stdout": o.stdout, what + ", stderr": o.stderr}
 	for _, name := range namesIn(t, dir) {
-		text := []byte(read(t, filepath.Join(dir, name)))
+		text := []byte(readFile(t, filepath.Join(dir, name)))
 		if z, err := gzip.NewReader(bytes.NewReader(text)); err == nil {
 			text, _ = io.ReadAll(z)
 		}

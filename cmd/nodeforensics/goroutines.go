@@ -18,7 +18,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
+	"github.com/nodeforensics/nodeforensics/internal/mask"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -116,8 +118,8 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 	earlier := forensics.Evidence{Dumps: before}
 	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 3, 4))
 	defer cancel()
-	_, cutBefore := forensics.RedactUntil(ctx, &earlier, key, false)
-	_, cut := forensics.RedactUntil(ctx, &evidence, key, false)
+	_, cutBefore := mask.Until(ctx, &earlier, key, false)
+	_, cut := mask.Until(ctx, &evidence, key, false)
 	if cut = cmp.Or(cut, cutBefore); cut != "" {
 		a.complain("--timeout: %s", cut)
 		cancel() // a part of a dump is not judged
@@ -152,13 +154,13 @@ func readDumps(name string) ([]forensics.Dump, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	dumps, err := forensics.DigestDumps(name, file, goroutines.Digester{Bytes: manyStacks})
+	dumps, err := read.DigestDumps(name, file, goroutines.Digester{Bytes: manyStacks})
 	var path *os.PathError
 	switch {
 	case errors.As(err, &path):
 		return dumps, path.Err
-	case err == nil && forensics.CutDump(dumps) != "":
-		return dumps, fmt.Errorf("%s; what is there of it is judged", forensics.CutDump(dumps))
+	case err == nil && read.CutDump(dumps) != "":
+		return dumps, fmt.Errorf("%s; what is there of it is judged", read.CutDump(dumps))
 	}
 	return dumps, err
 }

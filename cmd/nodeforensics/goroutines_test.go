@@ -128,7 +128,7 @@ func TestGoroutinesExportsAProfile(t *testing.T) {
 	if total != 94 || blocked != 1 {
 		t.Errorf("%d goroutines, %d of the sync loop; want 94 and 1", total, blocked)
 	}
-	if html := read(t, filepath.Join(o.dir, "out.html")); !strings.Contains(html, "housekeeping") {
+	if html := readFile(t, filepath.Join(o.dir, "out.html")); !strings.Contains(html, "housekeeping") {
 		t.Error("the HTML does not speak of housekeeping")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // writeGroups lists groups of goroutines: blocked ones with their stacks, the others in a line each. Of a large dump, some
@@ -23,7 +23,7 @@ func writeGroups(b *bytes.Buffer, groups []goroutines.Group, summed int, stacks 
 			blocked += g.Count
 		}
 	}
-	fmt.Fprintf(b, "%s in %s, %d blocked\n", forensics.Plural(total, "goroutine"), forensics.Plural(len(groups), "group"), blocked)
+	fmt.Fprintf(b, "%s in %s, %d blocked\n", text.Plural(total, "goroutine"), text.Plural(len(groups), "group"), blocked)
 	if summed > 0 {
 		fmt.Fprintf(b, "A large dump: examples of each group are kept, %d goroutines are only counted.\n", summed)
 	}
@@ -81,7 +81,7 @@ func statesOf(g goroutines.Group) string {
 		return "no state"
 	}
 	if g.MaxWaitMinutes > 0 {
-		parts = append(parts, forensics.Plural(g.MaxWaitMinutes, "minute"))
+		parts = append(parts, text.Plural(g.MaxWaitMinutes, "minute"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -142,7 +142,7 @@ func clip(s string, width int) string {
 // writeChanges lists the groups whose number changed between two dumps.
 func writeChanges(b *bytes.Buffer, changes []goroutines.Change) {
 	const most = 50
-	fmt.Fprintf(b, "%s between the two dumps\n", forensics.Plural(len(changes), "group")+" changed")
+	fmt.Fprintf(b, "%s between the two dumps\n", text.Plural(len(changes), "group")+" changed")
 	for _, c := range changes[:min(len(changes), most)] {
 		fmt.Fprintf(b, "%+7d  %d to %d  %-28s %-24s %s\n", c.After-c.Before, c.Before, c.After,
 			printable(clip(c.Group.Role.Name, 28)), printable(clip(statesOf(c.Group), 24)), cell(telling(c.Group)))
@@ -158,7 +158,7 @@ func writeProblems(b *bytes.Buffer, problems []dumpProblem) {
 	if len(problems) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nNot understood: %s\n", forensics.Plural(len(problems), "part"))
+	fmt.Fprintf(b, "\nNot understood: %s\n", text.Plural(len(problems), "part"))
 	for _, p := range problems[:min(len(problems), most)] {
 		fmt.Fprintf(b, "  %s:%d: %s\n", printable(p.File), p.Line, printable(p.Reason))
 	}

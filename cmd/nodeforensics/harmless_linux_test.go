@@ -56,7 +56,7 @@ func TestNothingIsChangedOutsideTheOutputDirectory(t *testing.T) {
 	wantCulprit(t, readReport(t, onlyFile(t, out, ".json")), dead, chainOfHousekeeping)
 
 	written := 0
-	for line := range strings.Lines(read(t, log)) {
+	for line := range strings.Lines(readFile(t, log)) {
 		line = strings.TrimSpace(line)
 		line = belowDir.ReplaceAllString(line, `"$1/$2"`)
 		m := traceLine.FindStringSubmatch(line)

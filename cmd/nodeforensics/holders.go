@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/collect"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -145,7 +147,7 @@ func (a *app) collectHolders(queries []string, timeout time.Duration) (forensics
 	for i, q := range queries {
 		asked[i] = []byte(q)
 	}
-	options := forensics.Options{Version: programVersion(), RedactKey: key}
+	options := collect.Options{Version: programVersion(), RedactKey: key}
 	if err := c.order(order{Options: options, Timeout: timeout * 9 / 10, Holders: asked}); err != nil {
 		return evidence, err
 	}
@@ -159,13 +161,13 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 	model := forensics.NewModel(e)
 	answers := []heldMounts{}
 	for _, q := range queries {
-		q = forensics.ToValidUTF8(q) // as the child's answers are
+		q = text.ToValidUTF8(q) // as the child's answers are
 		answer := heldMounts{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []leakedUsers{}}
 		name := e.Held.AskedPath(q)
 		if name != q {
 			answer.Path = name
 		}
-		for _, m := range forensics.FindMounts(&e.Mounts, name) {
+		for _, m := range collect.FindMounts(&e.Mounts, name) {
 			answer.Mounts = append(answer.Mounts, model.UsersOf(m))
 		}
 		if e.Held != nil {
@@ -186,5 +188,5 @@ func leakedAt(m mounts.Mount, query string) bool {
 	if strings.HasPrefix(query, "/") {
 		return strings.Count(query, "/") > 2 && strings.Contains(m.MountPoint+"/", query+"/") || m.MountPoint == query && query != "/"
 	}
-	return len(forensics.FindMounts(&mounts.Table{Mounts: []mounts.Mount{m}}, query)) > 0
+	return len(collect.FindMounts(&mounts.Table{Mounts: []mounts.Mount{m}}, query)) > 0
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -122,23 +123,23 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 
 // serverText says who serves a FUSE mount, how that process is, and how many callers wait for it.
 func serverText(model *forensics.Model, s forensics.FUSEServer) string {
-	text := "served by nobody: " + s.Why
+	words := "served by nobody: " + s.Why
 	if p, ok := model.Process(s.PID); s.PID != 0 {
-		text = fmt.Sprintf("served by process %d", s.PID)
+		words = fmt.Sprintf("served by process %d", s.PID)
 		if ok {
-			text += " (" + cell(p.Comm) + ")"
+			words += " (" + cell(p.Comm) + ")"
 		}
 		if trouble, _ := model.ServerTrouble(s.PID); trouble != "" {
-			text += ", which " + cell(trouble)
+			words += ", which " + cell(trouble)
 		}
 		if s.Guess {
-			text = "probably " + text + ": " + cell(s.Why)
+			words = "probably " + words + ": " + cell(s.Why)
 		}
 	}
 	if s.Waiting != nil && *s.Waiting > 0 {
-		text += fmt.Sprintf("; %s not answered", forensics.Plural(*s.Waiting, "request"))
+		words += fmt.Sprintf("; %s not answered", text.Plural(*s.Waiting, "request"))
 	}
-	return text
+	return words
 }
 
 // apartText says what an unmount here leaves in another namespace.
@@ -150,7 +151,7 @@ func apartText(points []string) string {
 }
 
 func namespaceText(n forensics.NamespaceProcesses) string {
-	text := fmt.Sprintf("%s (%s)", forensics.Plural(n.Processes, "process"), cell(strings.Join(n.Commands, ", ")))
+	text := fmt.Sprintf("%s (%s)", text.Plural(n.Processes, "process"), cell(strings.Join(n.Commands, ", ")))
 	if n.Processes == 0 {
 		text = "no process is in it"
 	} else {
@@ -216,7 +217,7 @@ func writeCalls(b *bytes.Buffer, list []forensics.MountCall) {
 			call = cmp.Or(c.Syscall.Name, strconv.Itoa(c.Syscall.Number))
 		}
 		if c.WaitSeconds != nil {
-			since = forensics.Duration(*c.WaitSeconds)
+			since = text.Duration(*c.WaitSeconds)
 		}
 		if c.Command != comm && c.Command != "" {
 			comm = c.Command + "/" + comm

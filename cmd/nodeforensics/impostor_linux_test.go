@@ -87,7 +87,7 @@ func (d disguise) start(t *testing.T, cmd *exec.Cmd) (pid int, words *bufio.Read
 func podCgroup(t *testing.T, hierarchy string) string {
 	t.Helper()
 	at := ""
-	for line := range strings.Lines(read(t, "/proc/self/mounts")) {
+	for line := range strings.Lines(readFile(t, "/proc/self/mounts")) {
 		if f := strings.Fields(line); f[2] == hierarchy && (hierarchy == "cgroup2" || strings.Contains(f[3], "freezer") || strings.Contains(f[3], "pids")) {
 			at = f[1]
 		}
@@ -194,7 +194,7 @@ func TestAnImpostorGetsNoToken(t *testing.T) {
 	}
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "kubelet")
-	if err := os.WriteFile(exe, []byte(read(t, "/proc/self/exe")), 0o755); err != nil {
+	if err := os.WriteFile(exe, []byte(readFile(t, "/proc/self/exe")), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	token := filepath.Join(dir, "token")
@@ -260,7 +260,7 @@ func TestAnImpostorOfTheRuntime(t *testing.T) {
 		}
 	}
 	containerd := filepath.Join(t.TempDir(), "containerd")
-	if err := os.WriteFile(containerd, []byte(read(t, program(t, kubeletName))), 0o755); err != nil {
+	if err := os.WriteFile(containerd, []byte(readFile(t, program(t, kubeletName))), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	d := disguises()["user namespace, as root"]

@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/mask"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -28,7 +29,7 @@ func slowProcesses(t *testing.T, long time.Duration) forensics.Evidence {
 		sample := forensics.NewEvidence()
 		sample.Processes = slices.Repeat([]procs.Process{slow}, n)
 		began := time.Now()
-		forensics.Redact(&sample, []byte("key"), false)
+		mask.Redact(&sample, []byte("key"), false)
 		return time.Since(began)
 	}
 	const some = 20
@@ -72,11 +73,11 @@ func TestMaskingStaysWithinTheTimeout(t *testing.T) {
 			t.Errorf("%s: %d of %d processes are left", command, n, len(e.Processes))
 		}
 		const says = "the time was up before secrets were masked in processes"
-		html := read(t, o.file(t, ".html"))
+		html := readFile(t, o.file(t, ".html"))
 		if !strings.Contains(o.stderr, says) || !strings.Contains(html, says) || !strings.Contains(fmt.Sprint(r.Coverage), says) {
 			t.Errorf("%s does not say what is missing: %s", command, o.stderr)
 		}
-		for _, text := range []string{o.stdout, o.stderr, html, read(t, o.file(t, ".json"))} {
+		for _, text := range []string{o.stdout, o.stderr, html, readFile(t, o.file(t, ".json"))} {
 			if strings.Contains(text, "hunter2horse") || strings.Contains(text, slowText) {
 				t.Errorf("%s: what was not masked is there", command)
 			}
@@ -162,7 +163,7 @@ func checkLate(t *testing.T, o outcome) {
 		t.Errorf("exit status %d", o.status)
 	}
 	const says = "the time was up before the report was written: the evidence is left out"
-	r, html := o.report(t), read(t, o.file(t, ".html"))
+	r, html := o.report(t), readFile(t, o.file(t, ".html"))
 	if !strings.Contains(fmt.Sprint(r.Coverage), says) || !strings.Contains(html, says) || !strings.HasSuffix(strings.TrimSpace(html), "</html>") {
 		t.Errorf("the report does not say that it was cut, or is not whole: %v", r.Coverage)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/mask"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -113,7 +114,7 @@ func (a *app) maskedLogs(story logs.Story, deadline time.Time) *logs.Story {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	e := forensics.Evidence{Logs: &story}
-	if _, cut := forensics.RedactUntil(ctx, &e, key, false); cut != "" {
+	if _, cut := mask.Until(ctx, &e, key, false); cut != "" {
 		a.complain("--timeout: %s", cut)
 	}
 	if e.Logs == nil {

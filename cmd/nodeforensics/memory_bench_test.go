@@ -136,7 +136,7 @@ func measured(b testing.TB, cmd *exec.Cmd) (peak func() int64) {
 	cmd.Env = append(cmd.Env, measureEnv+"="+name)
 	cmd.Path, cmd.Args = exe, append([]string{exe, cmd.Path}, cmd.Args[1:]...)
 	return func() int64 {
-		bytes, err := strconv.ParseInt(read(b, name), 10, 64)
+		bytes, err := strconv.ParseInt(readFile(b, name), 10, 64)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
+	"github.com/nodeforensics/nodeforensics/internal/mask"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -93,7 +94,7 @@ func (a *app) complainOfInputs(f flags, e forensics.Evidence) {
 func (a *app) redactAndDeliver(out outputFlags, evidence forensics.Evidence, key []byte, command []string) error {
 	ctx, cancel := context.WithDeadline(context.Background(), share(out.deadline, 1, 2))
 	defer cancel()
-	text, cut := forensics.RedactUntil(ctx, &evidence, key, out.redact == redactStrict)
+	text, cut := mask.Until(ctx, &evidence, key, out.redact == redactStrict)
 	judged := out.deadline
 	if cut != "" {
 		a.complain("--timeout: %s", cut)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/collect"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
@@ -20,8 +21,8 @@ const (
 // order is what the parent tells the collecting child on its standard input: one line of JSON. The pipe stays open;
 // its end means that the child is to stop with what it has.
 type order struct {
-	Options forensics.Options `json:"options"`
-	Timeout time.Duration     `json:"timeout"`
+	Options collect.Options `json:"options"`
+	Timeout time.Duration   `json:"timeout"`
 	// Holders are what to look for holders of, and nothing else; empty is a whole examination.
 	Holders [][]byte `json:"holders,omitempty"`
 }

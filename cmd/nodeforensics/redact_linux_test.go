@@ -25,7 +25,7 @@ func TestStrictMasksWhatADiskHolds(t *testing.T) {
 	o := examine(t, 0, "--root", disk, "--redact", "strict", "--format", "html,json,text")
 	all := map[string]string{"stdout": o.stdout, "stderr": o.stderr}
 	for _, name := range namesIn(t, o.dir) {
-		all[name] = read(t, filepath.Join(o.dir, name))
+		all[name] = readFile(t, filepath.Join(o.dir, name))
 	}
 	for name, text := range all {
 		for _, secret := range []string{"zebra", "quagga", "okapi", "dc1", "10.17.3.9", "10.1.2.3", "hunter2horse"} {

@@ -143,7 +143,7 @@ func outputs(t *testing.T, e forensics.Evidence, args ...string) map[string]stri
 	o := analyze(t, exitDone, append(args, "--format", "html,json,text", file)...)
 	all := map[string]string{"stdout": o.stdout, "stderr": o.stderr}
 	for _, name := range namesIn(t, o.dir) {
-		all[name] = read(t, filepath.Join(o.dir, name))
+		all[name] = readFile(t, filepath.Join(o.dir, name))
 	}
 	if len(all) != 5 {
 		t.Fatalf("got %d outputs", len(all))
@@ -248,7 +248,7 @@ func TestOneKeyForAllFiles(t *testing.T) {
 		}
 	}
 	r := analyze(t, exitDone, files...)
-	text := read(t, r.file(t, ".json"))
+	text := readFile(t, r.file(t, ".json"))
 	if strings.Contains(text, "hunter2horse") {
 		t.Error("the secret is in the report")
 	}

@@ -418,7 +418,7 @@ func TestWithoutRootItSaysWhatItCouldNotSee(t *testing.T) {
 	out, exe := filepath.Join(fallback, "out"), filepath.Join(fallback, programName)
 	err := errors.Join(
 		os.Mkdir(out, 0o755), os.Chown(out, 65534, 65534),
-		os.WriteFile(exe, []byte(read(t, program(t, programName))), 0o755),
+		os.WriteFile(exe, []byte(readFile(t, program(t, programName))), 0o755),
 	)
 	if err != nil {
 		t.Fatal(err)

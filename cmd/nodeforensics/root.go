@@ -12,11 +12,12 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
+	"github.com/nodeforensics/nodeforensics/forensics/collect"
 )
 
 // flags are what the command line says.
 type flags struct {
-	forensics.Options
+	collect.Options
 	probe   bool
 	timeout time.Duration
 	output  outputFlags
@@ -65,17 +66,17 @@ finding is at least that severe.`,
 	fs.StringVar(&f.KubeletRoot, "kubelet-root", "", "the kubelet's root directory (default: found from the kubelet's flags)")
 	fs.DurationVar(&f.timeout, "timeout", time.Minute, "the whole run ends within this time, with what it has")
 	fs.DurationVar(&f.HungAfter, "hung-after", forensics.DefaultHungAfter, "a mount that does not answer for so long is hung")
-	fs.DurationVar(&f.SlowAfter, "slow-after", forensics.DefaultSlowAfter, "a mount that answers after so long is slow")
+	fs.DurationVar(&f.SlowAfter, "slow-after", collect.DefaultSlowAfter, "a mount that answers after so long is slow")
 	fs.BoolVar(&f.NoProbe, "no-probe", false, "touch no mount: report only what others are seen waiting for")
 	fs.BoolVar(&f.probe, "probe", false, "probe mounts even as PID 1 of a container, which then may not end")
 	fs.StringSliceVar(&f.Goroutines, "goroutines", nil, "read the kubelet's goroutine dump from `FILE` instead of asking the kubelet")
 	fs.StringSliceVar(&f.Logs, "log", nil, "read `FILE` instead of looking for logs; may be given several times, the oldest first")
 	fs.DurationVar(&f.LogsSince, "since", 0, "how far back logs are read; all of those that are given with --log")
-	fs.Lookup("since").DefValue = forensics.DefaultLogsSince.String()
+	fs.Lookup("since").DefValue = collect.DefaultLogsSince.String()
 	fs.BoolVar(&f.NoLogs, "no-logs", false, "read no logs")
 	fs.StringSliceVar(&f.APIDumps, "api-dump", nil, "read objects of the API from `FILE`: kubectl get pods,nodes,pvc,pv -A -o json")
 	f.podGC.register(cmd)
-	fs.DurationVar(&f.Interval, "interval", forensics.DefaultInterval, "where the kubelet's goroutine dump shows a suspect, take a second one so much later; 0 takes none")
+	fs.DurationVar(&f.Interval, "interval", collect.DefaultInterval, "where the kubelet's goroutine dump shows a suspect, take a second one so much later; 0 takes none")
 	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take the kubelet's CPU profile for so long (10s); it costs the kubelet a few percent of a processor")
 	fs.DurationVar(&f.DiskUsage, "disk-usage", 0, "count for so long (30s) where the disk space went (default: 2s, and only on a disk near a threshold)")
 	fs.StringVar(&f.KubeletURL, "kubelet-url", "", "the kubelet's API (default: where its process listens)")

@@ -137,7 +137,7 @@ func (o outcome) report(t testing.TB) report.Report {
 // readReport reads a report, which has to fit the schema.
 func readReport(t testing.TB, path string) report.Report {
 	t.Helper()
-	text := read(t, path)
+	text := readFile(t, path)
 	r, err := report.Read(strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
@@ -165,7 +165,7 @@ func reportSchema(t testing.TB) *jsonschema.Resolved {
 	return resolved
 }
 
-func read(t testing.TB, path string) string {
+func readFile(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {

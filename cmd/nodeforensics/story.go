@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // Bounds of what is printed; --json has all.
@@ -54,7 +54,7 @@ func writeStory(b *bytes.Buffer, story *logs.Story, width int) {
 func (w storyWriter) file(f logs.File) {
 	fmt.Fprintf(w, "%s: %s", printable(f.Path), f.Status)
 	if f.Lines > 0 {
-		fmt.Fprintf(w, ", %s (%s), %s, %s looked at", f.Origin, cmp.Or(f.Format, "no known format"), forensics.Plural(int(f.Lines), "line"), forensics.Plural(int(f.Selected), "line"))
+		fmt.Fprintf(w, ", %s (%s), %s, %s looked at", f.Origin, cmp.Or(f.Format, "no known format"), text.Plural(int(f.Lines), "line"), text.Plural(int(f.Selected), "line"))
 	}
 	if f.First != nil && f.Last != nil {
 		fmt.Fprintf(w, ", %s to %s UTC", f.First.UTC().Format(time.DateTime), f.Last.UTC().Format(time.DateTime))
@@ -155,7 +155,7 @@ func (w storyWriter) orphans(o *logs.Orphans) {
 		fmt.Fprintf(w, "  %d at last, %d at most\n", o.Last, o.Max)
 	}
 	if o.Named > 0 {
-		fmt.Fprintf(w, "  %s named", forensics.Plural(int(o.Named), "pod"))
+		fmt.Fprintf(w, "  %s named", text.Plural(int(o.Named), "pod"))
 		if o.Rotates {
 			fmt.Fprint(w, ", one after the other: pods come and go")
 		}
@@ -165,7 +165,7 @@ func (w storyWriter) orphans(o *logs.Orphans) {
 		fmt.Fprintln(w)
 	}
 	if o.Mounted > 0 {
-		fmt.Fprintf(w, "  %s whose volumes were still mounted\n", forensics.Plural(int(o.Mounted), "pod"))
+		fmt.Fprintf(w, "  %s whose volumes were still mounted\n", text.Plural(int(o.Mounted), "pod"))
 	}
 }
 
@@ -179,7 +179,7 @@ func (w storyWriter) deletions(list []logs.Deletion) {
 			open++
 		}
 	}
-	w.section(fmt.Sprintf("Pod deletions: %s, %d of them not finished", forensics.Plural(len(list), "pod"), open))
+	w.section(fmt.Sprintf("Pod deletions: %s, %d of them not finished", text.Plural(len(list), "pod"), open))
 	for _, d := range list[:min(len(list), mostDeletions)] {
 		name := strings.TrimSpace(d.PodName + " " + d.PodUID)
 		state := "stands at " + d.Stage
@@ -220,7 +220,7 @@ func (w storyWriter) operations(list []logs.Operation) {
 			fmt.Fprintf(w, ", started %s", stamp(*o.Started))
 		}
 		if o.Failed != nil {
-			fmt.Fprintf(w, ", failed %s, last %s", forensics.Plural(int(o.Failures), "time"), stamp(*o.Failed))
+			fmt.Fprintf(w, ", failed %s, last %s", text.Plural(int(o.Failures), "time"), stamp(*o.Failed))
 		} else {
 			fmt.Fprintf(w, ", has not come back")
 		}
@@ -291,7 +291,7 @@ func (w storyWriter) dropped(dropped map[logs.Kind]int64) {
 	for _, n := range dropped {
 		total += n
 	}
-	fmt.Fprintf(w, "\n%s found no room and were only counted (--json says of which kind).\n", forensics.Plural(int(total), "line"))
+	fmt.Fprintf(w, "\n%s found no room and were only counted (--json says of which kind).\n", text.Plural(int(total), "line"))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("01-02 15:04:05") }

@@ -80,8 +80,8 @@ func TestNothingIsReplacedAndNoLinkFollowed(t *testing.T) {
 				if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
 					t.Errorf("%s was replaced: %v", taken, err)
 				}
-				if read(t, outside) != "safe" || len(namesIn(t, dir)) != 3 {
-					t.Errorf("outside %q, inside %q", read(t, outside), namesIn(t, dir))
+				if readFile(t, outside) != "safe" || len(namesIn(t, dir)) != 3 {
+					t.Errorf("outside %q, inside %q", readFile(t, outside), namesIn(t, dir))
 				}
 			})
 		}

@@ -247,7 +247,7 @@ func TestACollectorThatDiesBetweenItsParts(t *testing.T) {
 	if len(r.Evidence.Processes) == 0 || !strings.Contains(r.Evidence.Collector.Interrupted, "ended before it was done: ") {
 		t.Errorf("%d processes, collector %+v; want what it had sent, and that it has ended", len(r.Evidence.Processes), r.Evidence.Collector)
 	}
-	if html := read(t, onlyFile(t, out, ".html")); !strings.Contains(html, "ended before it was done") {
+	if html := readFile(t, onlyFile(t, out, ".html")); !strings.Contains(html, "ended before it was done") {
 		t.Error("the page does not say it")
 	}
 	if got := coverage(t, r, forensics.SourceCollector); got.Status.Usable() {

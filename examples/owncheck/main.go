@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
+	"github.com/nodeforensics/nodeforensics/forensics/collect"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -64,7 +65,7 @@ func load(args []string) (forensics.Evidence, error) {
 	if len(args) == 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		return forensics.Collect(ctx, forensics.Options{})
+		return collect.Collect(ctx, collect.Options{})
 	}
 	f, err := os.Open(args[0])
 	if err != nil {

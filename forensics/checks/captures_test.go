@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
 const captures = "../../testdata/captures"
@@ -111,7 +112,7 @@ func captured(tb testing.TB, capture string, dump []byte) forensics.Evidence {
 	tb.Helper()
 	e := forensics.NewEvidence()
 	var err error
-	if e.Dumps, err = forensics.ParseDumps("dump", bytes.NewReader(dump)); err != nil {
+	if e.Dumps, err = read.Dumps("dump", bytes.NewReader(dump)); err != nil {
 		tb.Fatal(err)
 	}
 	e.Cover(forensics.Source{Source: "goroutines:dump", Status: forensics.SourceRead})

@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 const (
@@ -58,7 +59,7 @@ func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Proce
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPath, ID: g.Path}, Pods: []string{g.PodUID},
 		Confidence: forensics.Likely, ConfidenceWhy: "the kubelet neither lists the pod nor has a directory of it, and its processes are in /proc",
-		Title: fmt.Sprintf("%s of pod %s outlived it", forensics.Plural(len(list), "process"), p.Model.Pod(g.PodUID)),
+		Title: fmt.Sprintf("%s of pod %s outlived it", text.Plural(len(list), "process"), p.Model.Pod(g.PodUID)),
 	}
 	var lines []string
 	for _, process := range list[:min(len(list), maxQuoted)] {
@@ -69,7 +70,7 @@ func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Proce
 		})
 	}
 	if more := len(list) - len(lines); more > 0 {
-		lines = append(lines, forensics.Plural(more, "more process"))
+		lines = append(lines, text.Plural(more, "more process"))
 	}
 	f.Detail = "In the cgroup: " + strings.Join(lines, "; ") + "." + frozenText(g) + " The kubelet kills them again and again and cannot remove the cgroup while they are there."
 	if len(g.Frozen) > 0 && g.Frozen[0].V1 {
@@ -104,7 +105,7 @@ func emptyFinding(p *forensics.Pass, empty []runtimes.PodCgroup) forensics.Findi
 		Title: "The cgroup of pod " + p.Model.Pod(g.PodUID).String() + " remains, empty, although the pod is gone",
 	}
 	if len(empty) > 1 {
-		f.Title = fmt.Sprintf("The cgroups of %s remain, empty, although the pods are gone", forensics.Plural(len(empty), "pod"))
+		f.Title = fmt.Sprintf("The cgroups of %s remain, empty, although the pods are gone", text.Plural(len(empty), "pod"))
 	}
 	f.Detail = "The kubelet removes such cgroups by itself, every 2 s. If they stay, see its log for \"delete cgroup\", and whether housekeeping runs."
 	for _, g := range empty[:min(len(empty), maxQuoted)] {

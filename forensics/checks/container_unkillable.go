@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // ContainerUnkillable finds containers that a kill does not end.
@@ -112,7 +113,7 @@ func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {
 		f.Refs = append(f.Refs, threadRef(w.thread))
 	}
 	if more := len(c.waits) - maxQuoted; more > 0 {
-		f.Detail += " " + forensics.Plural(more, "more thread") + " of it wait in the same way."
+		f.Detail += " " + text.Plural(more, "more thread") + " of it wait in the same way."
 	}
 	return f
 }

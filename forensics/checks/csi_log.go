@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // operationLimit is how long an operation may run before it counts as not coming back: the kubelet's own limit for a
@@ -91,7 +92,7 @@ func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 	default:
 		f.Title = fmt.Sprintf("%s: %s of %s was started and has not come back", name, t.unfinished[0].Name, operationVolume(t.unfinished[0]))
 		f.Confidence = forensics.Likely
-		f.ConfidenceWhy = "the log shows the start and, " + forensics.Duration(operationLimit.Seconds()) + " and more later, neither success nor failure"
+		f.ConfidenceWhy = "the log shows the start and, " + text.Duration(operationLimit.Seconds()) + " and more later, neither success nor failure"
 	}
 	return t.join(p, f)
 }

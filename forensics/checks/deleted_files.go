@@ -7,6 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // The sizes from which deleted files are worth a word.
@@ -67,7 +68,7 @@ func deletedFinding(p *forensics.Pass, device string, sum int64, list []procs.De
 			Excerpt: fmt.Sprintf("%s descriptor %d: %q, %s", who(p, file.PID), file.FD, file.Path, mebibytes(file.AllocatedBytes)),
 		})
 	}
-	f.Detail = fmt.Sprintf("%s, the largest %q (%s) of %s.", forensics.Plural(len(list), "file"), list[0].Path, mebibytes(list[0].AllocatedBytes), who(p, list[0].PID))
+	f.Detail = fmt.Sprintf("%s, the largest %q (%s) of %s.", text.Plural(len(list), "file"), list[0].Path, mebibytes(list[0].AllocatedBytes), who(p, list[0].PID))
 	f.Remedies = []forensics.Remedy{stopProcess(p, list[0].PID,
 		"the space is free once the file is closed; a program that reopens its logs on a signal need not be restarted")}
 	return f

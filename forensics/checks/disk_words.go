@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 var needsDisks = []forensics.Need{{forensics.SourceDisks}}
@@ -30,8 +31,8 @@ func diskLabel(d *eviction.Index, f eviction.FileSystem) string {
 
 // diskRef quotes the figures.
 func diskRef(f eviction.FileSystem) forensics.Ref {
-	text := fmt.Sprintf("%s %s: size %s, used %s, available %s", f.Source, f.MountPoint, forensics.Bytes(int64(f.CapacityBytes)),
-		forensics.Bytes(int64(f.UsedBytes())), forensics.Bytes(int64(f.AvailableBytes)))
+	text := fmt.Sprintf("%s %s: size %s, used %s, available %s", f.Source, f.MountPoint, text.Bytes(int64(f.CapacityBytes)),
+		text.Bytes(int64(f.UsedBytes())), text.Bytes(int64(f.AvailableBytes)))
 	if f.Inodes > 0 {
 		text += fmt.Sprintf("; inodes %d, free %d", f.Inodes, f.InodesFree)
 	}
@@ -40,7 +41,7 @@ func diskRef(f eviction.FileSystem) forensics.Ref {
 
 // reachWords says how far a file system is from a threshold.
 func reachWords(r eviction.Reach) string {
-	have, limit := forensics.Bytes(int64(r.Have)), forensics.Bytes(int64(r.Limit))
+	have, limit := text.Bytes(int64(r.Have)), text.Bytes(int64(r.Limit))
 	if r.Threshold.Inodes() {
 		have, limit = fmt.Sprintf("%d inodes", r.Have), fmt.Sprint(r.Limit)
 	}
@@ -62,27 +63,27 @@ func fillers(p *forensics.Pass, f eviction.FileSystem) string {
 	var parts []string
 	for _, k := range u.Kinds[:min(len(u.Kinds), 4)] {
 		if k.Bytes > 0 {
-			parts = append(parts, eviction.KindName(k.Kind)+" "+forensics.Bytes(k.Bytes))
+			parts = append(parts, eviction.KindName(k.Kind)+" "+text.Bytes(k.Bytes))
 		}
 	}
-	text := reserved(f) + "Of " + forensics.Bytes(u.UsedBytes) + " in use, largest first: " + strings.Join(parts, ", ") + "."
+	words := reserved(f) + "Of " + text.Bytes(u.UsedBytes) + " in use, largest first: " + strings.Join(parts, ", ") + "."
 	if u.Cut != "" {
-		return text + " Counting was cut: " + u.Cut + "."
+		return words + " Counting was cut: " + u.Cut + "."
 	}
 	for _, item := range u.Items {
 		if item.Kind == eviction.KindOther || item.Kind == eviction.KindLayers || item.Kind == eviction.KindImages {
 			continue
 		}
-		text += fmt.Sprintf(" The largest single one: %s with %s%s.", item.Path, forensics.Bytes(item.Bytes), owner(p, item))
+		words += fmt.Sprintf(" The largest single one: %s with %s%s.", item.Path, text.Bytes(item.Bytes), owner(p, item))
 		break
 	}
 	if leftovers := orphanBytes(p, u); leftovers > 0 {
-		text += " Directories of pods that are gone take " + forensics.Bytes(leftovers) + "."
+		words += " Directories of pods that are gone take " + text.Bytes(leftovers) + "."
 	}
 	if k := u.Kind(eviction.KindVolume); k.Bytes > 0 {
-		text += " The directories of volumes may be the data of a StatefulSet: they are no rubbish."
+		words += " The directories of volumes may be the data of a StatefulSet: they are no rubbish."
 	}
-	return text
+	return words
 }
 
 // reserved says how much is free but not available, where that matters.
@@ -91,7 +92,7 @@ func reserved(f eviction.FileSystem) string {
 	if kept < f.CapacityBytes/50 {
 		return ""
 	}
-	return forensics.Bytes(int64(kept)) + " more are free, but reserved for root (ext4: tune2fs -m), which df and the kubelet do not count as available. "
+	return text.Bytes(int64(kept)) + " more are free, but reserved for root (ext4: tune2fs -m), which df and the kubelet do not count as available. "
 }
 
 func owner(p *forensics.Pass, item eviction.Item) string {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
 var minutes = regexp.MustCompile(`, \d+ minutes\]:`)
@@ -29,7 +29,7 @@ func journal(dump string) string {
 // aggregate writes a dump as /debug/pprof/goroutine?debug=1 does.
 func aggregate(tb testing.TB, dump string) string {
 	tb.Helper()
-	dumps, err := forensics.ParseDumps("dump", strings.NewReader(dump))
+	dumps, err := read.Dumps("dump", strings.NewReader(dump))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 var evictionEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "eviction"}
@@ -135,7 +136,7 @@ func (s *pressure) join(p *forensics.Pass, f forensics.Finding) forensics.Findin
 	}
 	var parts []string
 	if s.removed > 0 {
-		parts = append(parts, "removed "+forensics.Plural(int(s.removed), "image"))
+		parts = append(parts, "removed "+text.Plural(int(s.removed), "image"))
 	}
 	if len(s.evicted) > 0 {
 		parts = append(parts, "evicted "+some(s.evicted))
@@ -196,7 +197,7 @@ func evictionFailedFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	names, f.Pods, f.Because = union(nil, names), union(nil, f.Pods), union(nil, f.Because)
 	f.Title = fmt.Sprintf("%s eviction manager frees nothing: %s did not go away in time", p.Model.KubeletName(), some(names))
 	f.Detail = fmt.Sprintf("%s: %s. Its space is not freed, so that the next pod is evicted, and the next. See pod-terminating-stuck for what holds it.",
-		capital(times(said(list))), cmp.Or(list[0].Reason, forensics.KindText(list[0].Kind)))
+		capital(times(said(list))), cmp.Or(list[0].Reason, logs.Words(list[0].Kind)))
 	return settle(p, pressureInLog(p).join(p, f), list)
 }
 

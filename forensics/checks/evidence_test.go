@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
@@ -118,7 +119,7 @@ func wellNode(tb testing.TB) forensics.Evidence {
 // addDump puts a dump in place of those that are there.
 func addDump(tb testing.TB, e *forensics.Evidence, text string, pid int) {
 	tb.Helper()
-	dumps, err := forensics.ParseDumps("dump", strings.NewReader(text))
+	dumps, err := read.Dumps("dump", strings.NewReader(text))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
 // TestHealthyKubelet judges the dump of a kubelet 1.34.4 that is well, in its three forms.
@@ -18,7 +19,7 @@ func TestHealthyKubelet(t *testing.T) {
 			}
 			defer func() { _ = f.Close() }()
 			e := forensics.NewEvidence()
-			if e.Dumps, err = forensics.ParseDumps(form, f); err != nil {
+			if e.Dumps, err = read.Dumps(form, f); err != nil {
 				t.Fatal(err)
 			}
 			e.Cover(forensics.Source{Source: forensics.SourceGoroutines, Status: forensics.SourceRead})

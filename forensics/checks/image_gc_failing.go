@@ -52,7 +52,7 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	e := list[0]
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: imageGCEntity, Since: firstSaid(list), Refs: quotesOf(list...),
-		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), moment(firstSaid(list)), cmp.Or(e.Reason, forensics.KindText(e.Kind))),
+		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), moment(firstSaid(list)), cmp.Or(e.Reason, logs.Words(e.Kind))),
 		ConfidenceWhy: "the kubelet says so in its log",
 	}
 	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { // it looked, and found too little

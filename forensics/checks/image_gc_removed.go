@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // ImageGCRemovedInUse finds images that the kubelet removed and that are missing now.
@@ -51,7 +52,7 @@ func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) fore
 	images = union(nil, images)
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: imageGCEntity, Since: firstSaid(removed), Confidence: forensics.Possible,
-		Title:         fmt.Sprintf("the kubelet has removed %s to free space: %s", forensics.Plural(len(images), "image"), some(images)),
+		Title:         fmt.Sprintf("the kubelet has removed %s to free space: %s", text.Plural(len(images), "image"), some(images)),
 		ConfidenceWhy: "the log says that they were removed, not whether a registry can give them back",
 		Refs:          quotesOf(removed...),
 	}
@@ -122,7 +123,7 @@ func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []l
 	}
 	names, pods, f.Pods = union(nil, names), union(nil, pods), union(nil, f.Pods)
 	f.Title = fmt.Sprintf("images were removed to free space, and now %s cannot be pulled", some(names))
-	f.Detail += fmt.Sprintf(" After that %s failed: %s.", forensics.Plural(int(said(missing)), "pull"), cmp.Or(missing[0].Reason, missing[0].Code))
+	f.Detail += fmt.Sprintf(" After that %s failed: %s.", text.Plural(int(said(missing)), "pull"), cmp.Or(missing[0].Reason, missing[0].Code))
 	if len(pods) > 0 {
 		f.Detail += " Pods that wait for it: " + some(pods) + "."
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // imagesAtRisk reports images of static pods and DaemonSets that the kubelet deletes with the next collection or eviction
@@ -52,7 +53,7 @@ func atRiskFinding(risks []forensics.ImageRisk) forensics.Finding {
 		f.Pods = append(f.Pods, r.Pods...)
 	}
 	f.Title = fmt.Sprintf("the kubelet may delete %s of static pods and DaemonSets that it may not get back: %s",
-		forensics.Plural(len(names), "image"), strings.Join(names[:min(len(names), 5)], ", "))
+		text.Plural(len(names), "image"), strings.Join(names[:min(len(names), 5)], ", "))
 	return f
 }
 
@@ -74,7 +75,7 @@ func missingImagesFinding(risks []forensics.ImageRisk) forensics.Finding {
 		f.Pods = append(f.Pods, r.Pods...)
 		f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceAPIDump, Excerpt: strings.Join(r.Pods, ", ") + ": " + r.Name + ": " + r.Missing})
 	}
-	f.Title = fmt.Sprintf("%s of static pods and DaemonSets are not on the node: %s", forensics.Plural(len(names), "image"), strings.Join(names[:min(len(names), 5)], ", "))
+	f.Title = fmt.Sprintf("%s of static pods and DaemonSets are not on the node: %s", text.Plural(len(names), "image"), strings.Join(names[:min(len(names), 5)], ", "))
 	return f
 }
 
@@ -104,9 +105,9 @@ func imageGCTooLittle(p *forensics.Pass) {
 		Because: []forensics.Entity{diskEntity(image)}, Refs: []forensics.Ref{diskRef(image)}, Confidence: forensics.Likely,
 		ConfidenceWhy: "the kubelet's own sum, with the sizes that the runtime has on disk",
 		Title: fmt.Sprintf("garbage collection of images cannot free enough: it wants %s, and unused images have %s",
-			forensics.Bytes(wanted), forensics.Bytes(sum)),
+			text.Bytes(wanted), text.Bytes(sum)),
 		Detail: fmt.Sprintf("imagefs is at %d %%, from %d %% on the kubelet frees down to %d %%. %s are unused, %d more are pinned. What fills the disk is something else. %s",
-			image.UsagePercent(), d.ImageGC.HighPercent, d.ImageGC.LowPercent, forensics.Plural(len(unused), "image"), len(pinned), fillers(p, image)),
+			image.UsagePercent(), d.ImageGC.HighPercent, d.ImageGC.LowPercent, text.Plural(len(unused), "image"), len(pinned), fillers(p, image)),
 		Remedies: diskRemedies(p, image),
 	}
 	p.Report(f)

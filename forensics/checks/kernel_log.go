@@ -214,7 +214,7 @@ func withKernel(p *forensics.Pass, m mounts.Mount, f forensics.Finding) forensic
 func (k kernelSaid) text() string {
 	var parts []string
 	for _, e := range k.events {
-		part := forensics.KindText(e.Kind)
+		part := logs.Words(e.Kind)
 		if about := cmp.Or(e.Server, e.Device); about != "" {
 			part += " (" + about + ")"
 		}
@@ -317,10 +317,10 @@ func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []lo
 		grave = grave || gravity(worst.Kind) > 0
 		f.Detail = fmt.Sprintf("%s, last at %s. ", capital(times(said(list))), moment(lastSaid(list)))
 		if !dead {
-			f.Title = fmt.Sprintf("%s: the kernel reports %s for %s", s.label(), forensics.KindText(worst.Kind), worst.Device)
+			f.Title = fmt.Sprintf("%s: the kernel reports %s for %s", s.label(), logs.Words(worst.Kind), worst.Device)
 			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel's log names the device; whether it has recovered since does not stand there"
 		} else {
-			f.Detail = "The kernel's log: " + forensics.KindText(worst.Kind) + ", " + f.Detail
+			f.Detail = "The kernel's log: " + logs.Words(worst.Kind) + ", " + f.Detail
 		}
 	}
 	f.Detail += "Mounted at " + s.where() + "."

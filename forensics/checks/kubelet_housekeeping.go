@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 const (
@@ -176,7 +177,7 @@ func (l loneThread) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Critical, Subject: housekeepingEntity, Confidence: forensics.Likely, ConfidenceWhy: l.why,
 		Title: fmt.Sprintf("%s housekeeping has not returned for %s: thread %d/%d %s", p.Model.KubeletName(),
-			forensics.Duration(l.seconds), l.thread.PID, l.thread.TID, threadCall(p, l.thread)),
+			text.Duration(l.seconds), l.thread.PID, l.thread.TID, threadCall(p, l.thread)),
 		Because: []forensics.Entity{forensics.ThreadEntity(l.thread)}, Since: threadSince(p, l.thread, l.seconds),
 		Detail:   sentences(aboutVolume(p, &l.thread), housekeepingEffect(p)),
 		Refs:     []forensics.Ref{threadRef(l.thread)},

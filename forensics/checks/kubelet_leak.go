@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // Limits of the leak check. A kubelet with 250 pods has a few thousand goroutines, and up to some 1,000 with one stack
@@ -113,7 +114,7 @@ func pileUpFinding(p *forensics.Pass, l pileUp, list []standing) forensics.Findi
 		verb = "have"
 	}
 	subject := forensics.Entity{Kind: forensics.KindSubsystem, ID: l.subsystem}
-	f := finding(p, subject, fmt.Sprintf("%s %s %s", forensics.Plural(n, "goroutine"), verb, l.what), list, nil)
+	f := finding(p, subject, fmt.Sprintf("%s %s %s", text.Plural(n, "goroutine"), verb, l.what), list, nil)
 	f.Severity = notCritical(f.Severity)
 	if l.subsystem == goroutines.RoleCadvisorStatfs && n >= threadLimit*8/10 && list[0].proven {
 		f.Severity = forensics.Critical
@@ -136,7 +137,7 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 	for _, growth := range p.Model.Growths() {
 		g := growth.Group
 		if more := g.Count - growth.Before; more >= grown && pilesUp(g) {
-			found = append(found, groupFinding(p, growth.Dump, g, fmt.Sprintf("%d more than %s before", more, forensics.Duration(growth.Seconds))))
+			found = append(found, groupFinding(p, growth.Dump, g, fmt.Sprintf("%d more than %s before", more, text.Duration(growth.Seconds))))
 		}
 	}
 	sorting.Stable(found, func(a, b forensics.Finding) int {
@@ -170,19 +171,19 @@ func pilesUp(g goroutines.Group) bool {
 	return false
 }
 
-func groupFinding(p *forensics.Pass, dump int, g goroutines.Group, text string) forensics.Finding {
+func groupFinding(p *forensics.Pass, dump int, g goroutines.Group, words string) forensics.Finding {
 	s := stack{dump: dump, source: p.Evidence.Dumps[dump].Source, goroutine: goroutines.Goroutine{Count: g.Count, Frames: g.Frames, WaitMinutes: g.MaxWaitMinutes}}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Confidence: forensics.Likely,
 		Subject:       forensics.Entity{Kind: forensics.KindSubsystem, ID: g.Role.ID},
-		Title:         fmt.Sprintf("%s has %d goroutines with one stack (%s): %s", p.Model.KubeletName(), g.Count, g.Role.Name, text),
+		Title:         fmt.Sprintf("%s has %d goroutines with one stack (%s): %s", p.Model.KubeletName(), g.Count, g.Role.Name, words),
 		Detail:        "They stand in " + standsIn(s.goroutine) + ".",
 		ConfidenceWhy: "by their number alone",
 		Refs:          []forensics.Ref{s.ref()},
 		Remedies:      []forensics.Remedy{keepEvidence()},
 	}
 	if seconds := s.goroutine.WaitAtLeast().Seconds(); seconds > 0 {
-		f.Title += ", the first for " + forensics.Duration(seconds)
+		f.Title += ", the first for " + text.Duration(seconds)
 		f.ConfidenceWhy, f.Since = "by their number and age", since(p, seconds)
 	}
 	for _, id := range g.IDs[:min(len(g.IDs), 1)] {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // KubeletLockContention finds goroutines that wait long for one lock, and who most likely holds it.
@@ -80,11 +81,11 @@ func lockFinding(p *forensics.Pass, list []standing) forensics.Finding {
 	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: worst.entity(), Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: worst.since(p),
-		Title:  fmt.Sprintf("%s of %s%s for one lock (%s)", forensics.Plural(total(list), "goroutine"), p.Model.KubeletName(), verb, lockName(worst.wait)),
+		Title:  fmt.Sprintf("%s of %s%s for one lock (%s)", text.Plural(total(list), "goroutine"), p.Model.KubeletName(), verb, lockName(worst.wait)),
 		Detail: "Who waits: " + askers(list) + ". " + capital(worst.sentence(p)) + ".",
 	}
 	if worst.seconds > 0 {
-		f.Title += ", the first for " + forensics.Duration(worst.seconds)
+		f.Title += ", the first for " + text.Duration(worst.seconds)
 	}
 	if h := worst.holder; h != nil {
 		f.Because = []forensics.Entity{h.stack.entity()}

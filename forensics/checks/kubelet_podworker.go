@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // KubeletPodWorkerBlocked finds workers of single pods that stand still.
@@ -28,7 +29,7 @@ by its nature is left out: pulling an image, stopping a container within its gra
 		}
 		what := "pod worker has done nothing"
 		if total(list) > 1 {
-			what = fmt.Sprintf("%s have done nothing", forensics.Plural(total(list), "pod worker"))
+			what = fmt.Sprintf("%s have done nothing", text.Plural(total(list), "pod worker"))
 		}
 		subject := forensics.Entity{Kind: forensics.KindSubsystem, ID: "pod-worker"}
 		f := finding(p, subject, what, list, append([]site{

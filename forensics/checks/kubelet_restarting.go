@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // KubeletRestarting finds kubelets that ended and were started again.
@@ -124,7 +125,7 @@ func lifeText(l logs.Life) string {
 		s += " after its line of " + moment(l.Last)
 	}
 	if seconds := between(l.Started, l.Last); seconds > 0 {
-		s += ", " + forensics.Duration(seconds) + " after its start"
+		s += ", " + text.Duration(seconds) + " after its start"
 	}
 	return s + "."
 }
@@ -149,7 +150,7 @@ func startWaits(p *forensics.Pass, l logs.Life) string {
 	}
 	s := fmt.Sprintf("The last start, of %s, came as far as %q; next it waits for %s.", moment(l.Started), l.Stage, next)
 	if seconds := between(l.Started, kubeletEnd(p)); seconds > 0 {
-		s += " The log goes on for " + forensics.Duration(seconds) + " after it."
+		s += " The log goes on for " + text.Duration(seconds) + " after it."
 	}
 	return s
 }

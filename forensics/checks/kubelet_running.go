@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // KubeletNotRunning finds a node without a running kubelet where one is expected.
@@ -84,7 +85,7 @@ func notRunning(p *forensics.Pass, expected string) forensics.Finding {
 	}
 	if len(pods) > 0 {
 		f.Severity = forensics.Critical
-		f.Detail += fmt.Sprintf(" Processes of %s still run, and nobody looks after them.", forensics.Plural(len(pods), "pod"))
+		f.Detail += fmt.Sprintf(" Processes of %s still run, and nobody looks after them.", text.Plural(len(pods), "pod"))
 	}
 	nameImpostors(p, &f)
 	return f

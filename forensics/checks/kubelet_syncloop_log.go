@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 const (
@@ -134,10 +135,10 @@ func syncLoopSilent(p *forensics.Pass, s *silence) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: syncLoopEntity,
 		Title: fmt.Sprintf("%s: the sync loop has said nothing since %s, for %s, while other parts went on", p.Model.KubeletName(),
-			moment(&s.since), forensics.Duration(s.seconds)),
+			moment(&s.since), text.Duration(s.seconds)),
 		Detail: "No pod of this node is started, changed or removed. " + asOf(p), Confidence: forensics.Certain,
 		ConfidenceWhy: fmt.Sprintf("its verbosity shows a housekeeping line every %s; since the last one %s of other parts of the same kubelet were written",
-			forensics.Duration(s.loop.Cadence), forensics.Plural(int(s.loop.OthersCount), "line")),
+			text.Duration(s.loop.Cadence), text.Plural(int(s.loop.OthersCount), "line")),
 		Remedies: []forensics.Remedy{cordon(p), evidenceFirst(p)},
 	}
 	if s.seconds >= silentCritical.Seconds() && !stale(p) {
@@ -182,7 +183,7 @@ func syncLoopSkips(p *forensics.Pass, s *skipping) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: syncLoopEntity, ConfidenceWhy: "the kubelet says so itself",
 		Title: fmt.Sprintf("%s: the sync loop has skipped all pods since %s, for %s: %s", p.Model.KubeletName(),
-			moment(s.since), forensics.Duration(s.seconds), s.reason),
+			moment(s.since), text.Duration(s.seconds), s.reason),
 		Detail: "No pod of this node is started, changed or removed. " + asOf(p),
 	}
 	if s.seconds >= silentCritical.Seconds() && !stale(p) {

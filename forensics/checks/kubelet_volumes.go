@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 var volumeManagerEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "volume-manager"}
@@ -113,7 +114,7 @@ func operations(list []standing) string {
 	if total(list) == 1 {
 		return "volume operation" + kind + " has"
 	}
-	return forensics.Plural(total(list), "volume operation") + kind + " have"
+	return text.Plural(total(list), "volume operation") + kind + " have"
 }
 
 func operationName(t standing) string {

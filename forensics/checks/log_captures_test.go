@@ -13,7 +13,9 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // logOf is the evidence of a person who has a kubelet's log and nothing else.
@@ -31,7 +33,7 @@ func logOf(tb testing.TB, capture string) forensics.Evidence {
 	story := logs.Read(context.Background(), []logs.Source{logs.FileSource(fsys, "/kubelet.log.gz", "")},
 		logs.Options{Now: time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)})
 	e := forensics.NewEvidence()
-	part, err := forensics.LogsEvidence(story)
+	part, err := read.Logs(story)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -105,7 +107,7 @@ func TestCapturedLogs(t *testing.T) {
 					t.Errorf("nothing says %q:\n%s", says, texts(a))
 				}
 			}
-			if len(forensics.NewTimeline(&e, &a).Lanes) == 0 {
+			if len(report.NewTimeline(&e, &a).Lanes) == 0 {
 				t.Error("the timeline is empty")
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
 // linesOf is the evidence of a log that was written for a test.
@@ -21,7 +22,7 @@ func linesOf(tb testing.TB, name, text string) forensics.Evidence {
 		return io.NopCloser(strings.NewReader(strings.TrimLeft(text, "\n"))), nil
 	}}
 	story := logs.Read(context.Background(), []logs.Source{source}, logs.Options{Now: time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)})
-	part, err := forensics.LogsEvidence(story)
+	part, err := read.Logs(story)
 	if err != nil {
 		tb.Fatal(err)
 	}

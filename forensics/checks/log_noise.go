@@ -41,7 +41,7 @@ func noiseFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensic
 	}
 	return forensics.Finding{
 		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Since: firstSaid(list), Refs: quotesOf(list[0]),
-		Title:         fmt.Sprintf("harmless: %s (%s)", forensics.KindText(kind), times(said(list))),
+		Title:         fmt.Sprintf("harmless: %s (%s)", logs.Words(kind), times(said(list))),
 		Detail:        detail,
 		ConfidenceWhy: "the message is known, and why it is printed",
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 var needsLogs = []forensics.Need{{forensics.SourceLogs}}
@@ -120,7 +121,7 @@ func times(n int64) string {
 	if n == 1 {
 		return "once"
 	}
-	return forensics.Plural(int(n), "time")
+	return text.Plural(int(n), "time")
 }
 
 // uidOf is the pod's UID, by its name where the line has none; "" if that is not known, or not unique.

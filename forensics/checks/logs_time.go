@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 const (
@@ -104,7 +105,7 @@ func asOf(p *forensics.Pass) string {
 	}
 	s := "This is as of " + moment(end) + ", where the log ends"
 	if gap := between(end, &p.Evidence.Collected); !p.Evidence.Collected.IsZero() && gap > 0 {
-		s += ", " + forensics.Duration(gap) + " before the examination"
+		s += ", " + text.Duration(gap) + " before the examination"
 	}
 	return s + ": it may have ended since."
 }

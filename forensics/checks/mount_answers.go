@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // reportStatus reports every file system whose worst health is status, as a warning.
@@ -129,11 +130,11 @@ on, after 1 s from 1.27 on), so a slow mount can delay all pods of the node.`,
 	Run: func(p *forensics.Pass) {
 		reportStatus(mounts.StatusSlow,
 			func(s superblock) string {
-				return fmt.Sprintf("%s is slow: it answered after %s", s.label(), forensics.Duration(s.health.Seconds))
+				return fmt.Sprintf("%s is slow: it answered after %s", s.label(), text.Duration(s.health.Seconds))
 			}, "It answers, so leave it mounted:", noRemedy)(p)
 		reportStatus(mounts.StatusRecovered,
 			func(s superblock) string {
-				return fmt.Sprintf("%s has recovered: it did not answer for %s, then did", s.label(), forensics.Duration(s.health.Seconds))
+				return fmt.Sprintf("%s has recovered: it did not answer for %s, then did", s.label(), text.Duration(s.health.Seconds))
 			}, "It answers again:", noRemedy)(p)
 	},
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // MountDetached finds mounts that are in no mount table and still in use.
@@ -74,7 +75,7 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []procs.Hold
 	}
 	f.Title = fmt.Sprintf("%s is in no mount table and still held by %s", name, who(p, pids[0]))
 	if more := len(pids) - 1; more > 0 {
-		f.Title += fmt.Sprintf(" and %s", forensics.Plural(more, "other process"))
+		f.Title += fmt.Sprintf(" and %s", text.Plural(more, "other process"))
 	}
 	f.Detail = "It was most likely unmounted lazily. The unmount is not done until these let go: " + who(p, pids[0]) + " " + byWhat(list[0]) +
 		". Paths on it begin at the root of the mount."

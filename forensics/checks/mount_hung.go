@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // MountHung finds file systems that do not answer.
@@ -43,11 +44,11 @@ func hungFinding(p *forensics.Pass, s superblock) forensics.Finding {
 	if len(s.kubelet) > 0 || s.kubeletWaits(p) {
 		severity = forensics.Critical
 	}
-	f := s.finding(p, severity, fmt.Sprintf("%s has not answered for %s", s.label(), forensics.Duration(s.health.Seconds)))
+	f := s.finding(p, severity, fmt.Sprintf("%s has not answered for %s", s.label(), text.Duration(s.health.Seconds)))
 	f.Detail = fmt.Sprintf("Whoever touches it stops in the kernel: %s.", s.where())
 	if list := waiters(p, s.device); len(list) > 0 {
 		f.Detail += fmt.Sprintf(" Seen waiting for it: %s, the longest %s (%s).",
-			forensics.Plural(len(list), "thread"), forensics.ThreadEntity(list[0].thread).ID, list[0].thread.Comm)
+			text.Plural(len(list), "thread"), forensics.ThreadEntity(list[0].thread).ID, list[0].thread.Comm)
 		f.Refs = append(f.Refs, threadRef(list[0].thread))
 	}
 	f.Detail += servedHow(p, s.device)

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // MountLeakedNamespace finds mounts that the host has no more and another mount namespace keeps.
@@ -86,7 +87,7 @@ func leakedMountFinding(p *forensics.Pass, list []forensics.LeakedMount) forensi
 	case uid != "":
 		f.Detail += fmt.Sprintf(", and mounted %s more", times(int64(more)))
 	default:
-		f.Detail += ", beside " + forensics.Plural(more, "more mount") + " that the host has not"
+		f.Detail += ", beside " + text.Plural(more, "more mount") + " that the host has not"
 	}
 	f.Detail += "."
 	if holders, _ := p.Model.HeldBy(m.ID); len(holders) > 0 {
@@ -114,7 +115,7 @@ func namespaceKept(p *forensics.Pass, f *forensics.Finding, n forensics.Namespac
 	switch {
 	case n.Processes > 0:
 		f.Because = append(f.Because, processEntity(n.PIDs[0]))
-		return fmt.Sprintf("of %s (%s)", who(p, n.PIDs[0]), forensics.Plural(n.Processes, "process")), true
+		return fmt.Sprintf("of %s (%s)", who(p, n.PIDs[0]), text.Plural(n.Processes, "process")), true
 	case len(n.HeldBy) > 0:
 		f.Because = append(f.Because, processEntity(n.HeldBy[0]))
 		return "which " + who(p, n.HeldBy[0]) + " holds open", true

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // MountStacked finds mount points below the kubelet's directory with several mounts on top of each other.
@@ -71,7 +72,7 @@ func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 	upper := stack[len(stack)-1]
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.MountEntity(stack[0].ID), ConfidenceWhy: "read from the mount table",
-		Title:  fmt.Sprintf("%s are stacked on %s", forensics.Plural(len(stack), "mount"), upper.MountPoint),
+		Title:  fmt.Sprintf("%s are stacked on %s", text.Plural(len(stack), "mount"), upper.MountPoint),
 		Detail: fmt.Sprintf("Only the topmost, mount %d (%s from %s), can be seen.", upper.ID, upper.FSType, upper.Source),
 	}
 	if uid, _ := p.Model.PodOf(upper.MountPoint); uid != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // What is said of leftovers in full; the rest is counted.
@@ -122,24 +123,24 @@ func insideText(l kubelet.Leftover) string {
 	in := inside(l)
 	if in == nil {
 		if l.Volume != nil && l.Volume.Entries > 0 {
-			return "at least " + forensics.Plural(l.Volume.Entries, "entry")
+			return "at least " + text.Plural(l.Volume.Entries, "entry")
 		}
 		return "something"
 	}
-	text := fmt.Sprintf("%s (%s)", forensics.Plural(in.Files, "file"), sizeText(in.Bytes))
+	words := fmt.Sprintf("%s (%s)", text.Plural(in.Files, "file"), sizeText(in.Bytes))
 	if in.Dirs > 0 {
-		text += ", " + forensics.Plural(in.Dirs, "directory")
+		words += ", " + text.Plural(in.Dirs, "directory")
 	}
 	if in.Others > 0 {
-		text += ", " + forensics.Plural(in.Others, "special file")
+		words += ", " + text.Plural(in.Others, "special file")
 	}
 	if in.Truncated {
-		text = "at least " + text
+		words = "at least " + words
 	}
 	if len(in.First) > 0 {
-		text += fmt.Sprintf(" such as %q", in.First[0])
+		words += fmt.Sprintf(" such as %q", in.First[0])
 	}
-	return text
+	return words
 }
 
 func inside(l kubelet.Leftover) *kubelet.Contents {
@@ -170,7 +171,7 @@ func originText(l kubelet.Leftover) string {
 func sizeText(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
-		return forensics.Plural(int(n), "byte")
+		return text.Plural(int(n), "byte")
 	}
 	size, unit := float64(n)/1024, 0
 	for size >= 1024 && unit < len(units)-1 {

@@ -6,6 +6,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 var needsPods = []forensics.Need{{forensics.SourcePodDirs}, {forensics.SourceKubeletPods}}
@@ -123,7 +124,7 @@ func orphans(p *forensics.Pass) []orphan {
 		}
 	}
 	if unknown > 0 {
-		p.Unjudged("%s could not be told from live ones: %s", forensics.Plural(unknown, "pod directory"), reason)
+		p.Unjudged("%s could not be told from live ones: %s", text.Plural(unknown, "pod directory"), reason)
 	}
 	return found
 }
@@ -166,7 +167,7 @@ func volDataFinding(p *forensics.Pass, o orphan) forensics.Finding {
 			n++
 		}
 	}
-	f.Title = fmt.Sprintf("pod %s is gone, vol_data.json of %s is left and keeps its directory", p.Model.Pod(o.UID), forensics.Plural(n, "CSI volume"))
+	f.Title = fmt.Sprintf("pod %s is gone, vol_data.json of %s is left and keeps its directory", p.Model.Pod(o.UID), text.Plural(n, "CSI volume"))
 	if data := o.withData(); len(data) > 0 {
 		f.Title += "; another volume holds DATA: " + insideText(data[0])
 	}
@@ -202,7 +203,7 @@ func listFiles(dir string) string {
 
 func orphanMountedFinding(p *forensics.Pass, o orphan, list []mounts.Mount) forensics.Finding {
 	f := newOrphanFinding(p, o)
-	f.Title = fmt.Sprintf("pod %s is gone, %s of it still there", p.Model.Pod(o.UID), forensics.Plural(max(len(list), len(o.points())), "mount"))
+	f.Title = fmt.Sprintf("pod %s is gone, %s of it still there", p.Model.Pod(o.UID), text.Plural(max(len(list), len(o.points())), "mount"))
 	if data := o.withData(); len(data) > 0 {
 		f.Title += ", and DATA on the node's own disk: " + insideText(data[0])
 	}

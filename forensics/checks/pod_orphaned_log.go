@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // orphansTold is what the kubelet's log says of directories that it cannot remove.
@@ -127,13 +128,13 @@ func (t *orphansTold) count(p *forensics.Pass) string {
 	case total < 2 && !rotates:
 		return ""
 	case rotates:
-		return fmt.Sprintf("It is one of %d; the one that is named first changes (%s so far), so that pods come and go.", max(total, 1), forensics.Plural(int(named), "pod"))
+		return fmt.Sprintf("It is one of %d; the one that is named first changes (%s so far), so that pods come and go.", max(total, 1), text.Plural(int(named), "pod"))
 	}
 	return fmt.Sprintf("It is one of %d; each round names the same one first, so it is stuck, and nothing is said of the others below -v 5.", total)
 }
 
 func orphanReason(e logs.Event) string {
-	return cmp.Or(e.Reason, e.Code, forensics.KindText(e.Kind))
+	return cmp.Or(e.Reason, e.Code, logs.Words(e.Kind))
 }
 
 // orphanSaid says what was said, how often, and what it means.

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // replayPodGC says whom the pod garbage collector deletes by the dump of the API, and who else deletes pods.
@@ -91,7 +92,7 @@ func terminatedFinding(d apidump.Dump, replay apidump.Replay, pods []apidump.Pod
 	}
 	f.Detail += fmt.Sprintf(" It takes %s: %d of them were evicted.", order, thrown)
 	if owned["Job"] > 0 {
-		f.Detail += fmt.Sprintf(" %s of Jobs go, and with them their logs; the Jobs keep their counts.", forensics.Plural(owned["Job"], "pod"))
+		f.Detail += fmt.Sprintf(" %s of Jobs go, and with them their logs; the Jobs keep their counts.", text.Plural(owned["Job"], "pod"))
 	}
 	if len(d.Nodes) == 0 {
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the dump has no nodes to tell the version, on which the order rests"
@@ -104,7 +105,7 @@ func victimsFinding(d apidump.Dump, pods []apidump.Pod, severity forensics.Sever
 	const listed = 10
 	f := forensics.Finding{
 		Severity: severity, Subject: podGC,
-		Title: fmt.Sprintf("the pod garbage collector deletes %s %s", forensics.Plural(len(pods), "pod"), which),
+		Title: fmt.Sprintf("the pod garbage collector deletes %s %s", text.Plural(len(pods), "pod"), which),
 	}
 	var names []string
 	kept := 0
@@ -125,7 +126,7 @@ func victimsFinding(d apidump.Dump, pods []apidump.Pod, severity forensics.Sever
 	if kept > 0 {
 		f.Detail += fmt.Sprintf(" Finalizers keep the objects of %d of them all the same.", kept)
 	}
-	f.Refs = []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s, %s", forensics.Plural(len(d.Pods), "pod"), forensics.Plural(len(d.Nodes), "node"))}}
+	f.Refs = []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s, %s", text.Plural(len(d.Pods), "pod"), text.Plural(len(d.Nodes), "node"))}}
 	f.ConfidenceWhy = "replayed on the dump"
 	return f
 }
@@ -140,7 +141,7 @@ func nodesOf(pods []apidump.Pod) string {
 		}
 	}
 	if len(names) > 3 {
-		return fmt.Sprintf("%s (%s and others)", forensics.Plural(len(names), "node"), names[0])
+		return fmt.Sprintf("%s (%s and others)", text.Plural(len(names), "node"), names[0])
 	}
 	return "node " + strings.Join(names, ", ")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // PodTerminatingStuck finds pods whose deletion does not end, and at which stage it stands.
@@ -112,7 +113,7 @@ func terminatingInLog(p *forensics.Pass) []forensics.Finding {
 		}
 	}
 	if unseen > 0 {
-		p.Unjudged("the deletion of %s seems to stand, but at the verbosity of the log its end would not be seen", forensics.Plural(unseen, "pod"))
+		p.Unjudged("the deletion of %s seems to stand, but at the verbosity of the log its end would not be seen", text.Plural(unseen, "pod"))
 	}
 	return found
 }
@@ -207,7 +208,7 @@ func (s *stuckPod) finding() forensics.Finding {
 	if s.d.Waits != "" && s.verdict != "" {
 		waits = "By the log it waits for " + s.d.Waits + "."
 	}
-	f.Detail = sentences(fmt.Sprintf("Its deletion stands at the stage %q since %s, for %s.", s.d.Stage, moment(s.d.Since), forensics.Duration(between(s.d.Since, end))),
+	f.Detail = sentences(fmt.Sprintf("Its deletion stands at the stage %q since %s, for %s.", s.d.Stage, moment(s.d.Since), text.Duration(between(s.d.Since, end))),
 		s.path(), waits, s.detail, asOf(s.p))
 	var lines []logs.Quote
 	for _, step := range s.d.Steps {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // terminatingInAPI finds pods of this node that have been terminating for longer than their grace period, in a dump of the
@@ -35,7 +36,7 @@ func terminatingFinding(x *apidump.Index, pod apidump.Pod, asOf time.Time) foren
 	overdue := asOf.Sub(*pod.Deleting)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: podEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Deleting,
-		Title:         fmt.Sprintf("pod %s should have been gone for %s", pod.ID(), forensics.Duration(overdue.Seconds())),
+		Title:         fmt.Sprintf("pod %s should have been gone for %s", pod.ID(), text.Duration(overdue.Seconds())),
 		ConfidenceWhy: "its deletion timestamp, which includes the grace period, has passed in the dump of the API",
 		Refs: []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf(
 			"Pod %s: deletionTimestamp %s, phase %s, finalizers [%s]", pod.ID(), pod.Deleting.UTC().Format(time.RFC3339), pod.Phase, strings.Join(pod.Finalizers, " "))}},

@@ -42,7 +42,7 @@ func (s *stuckPod) judgeRequested() {
 		return
 	}
 	if e := s.standing(logs.KindVolumesNotMounted, logs.KindSandboxCreateFailed, logs.KindPodSyncFailed, logs.KindImagePullFailed); len(e) > 0 {
-		s.verdict, s.failing = "its worker is still busy with starting it, which must end first: "+cmp.Or(e[0].Reason, forensics.KindText(e[0].Kind)), said(e) >= fewFailures
+		s.verdict, s.failing = "its worker is still busy with starting it, which must end first: "+cmp.Or(e[0].Reason, logs.Words(e[0].Kind)), said(e) >= fewFailures
 		s.quote(e)
 		return
 	}
@@ -136,7 +136,7 @@ func (s *stuckPod) judgeStatus() {
 	}
 	if len(e) > 0 {
 		s.failing = said(e) >= fewFailures
-		s.verdict += ": " + cmp.Or(e[0].Reason, forensics.KindText(e[0].Kind))
+		s.verdict += ": " + cmp.Or(e[0].Reason, logs.Words(e[0].Kind))
 		s.quote(e)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // judgeVolumes: the containers have stopped, volumes are left.
@@ -24,7 +25,7 @@ func (s *stuckPod) judgeVolumes() {
 	}
 	if e := s.standing(logs.KindCSIDriverMissing, logs.KindCSIAborted, logs.KindCSIDeadline, logs.KindCSIUnavailable); len(e) > 0 {
 		s.failing = true
-		s.verdict = fmt.Sprintf("CSI driver %s does not unmount volume %s: %s", driverOf(e[0].Subject), cmp.Or(e[0].Volume, e[0].UniqueName), forensics.KindText(e[0].Kind))
+		s.verdict = fmt.Sprintf("CSI driver %s does not unmount volume %s: %s", driverOf(e[0].Subject), cmp.Or(e[0].Volume, e[0].UniqueName), logs.Words(e[0].Kind))
 		s.blame(driverEntity(driverOf(e[0].Subject)))
 		s.quote(e)
 		return
@@ -88,7 +89,7 @@ func (s *stuckPod) judgeOperations() {
 	list := podMounts(s.p, s.uid)
 	switch {
 	case len(left) > 0 && len(list) > 0 && !tried:
-		s.verdict = fmt.Sprintf("%s below its directory, which the kubelet does not unmount", forensics.Plural(len(list), "mount"))
+		s.verdict = fmt.Sprintf("%s below its directory, which the kubelet does not unmount", text.Plural(len(list), "mount"))
 		s.failing = true
 		for _, m := range list {
 			s.blame(forensics.MountEntity(m.ID))

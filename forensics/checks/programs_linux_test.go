@@ -23,6 +23,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
@@ -347,7 +348,7 @@ func (p *stuckKubelet) judgeWithThreads(t *testing.T, toolchain string, dump []b
 
 func addRealDump(t *testing.T, e *forensics.Evidence, dump []byte) {
 	t.Helper()
-	dumps, err := forensics.ParseDumps("dump", bytes.NewReader(dump))
+	dumps, err := read.Dumps("dump", bytes.NewReader(dump))
 	if err != nil || len(dumps) != 1 || len(dumps[0].Problems) > 0 {
 		t.Fatalf("%d dumps, %v\n%s", len(dumps), err, dump)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // PVCTerminatingHeld finds claims and volumes that are being deleted and cannot go.
@@ -83,7 +84,7 @@ func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.
 	}
 	switch {
 	case len(users) > 0:
-		f.Title = fmt.Sprintf("claim %s is being deleted and is used by %s", c.ID(), forensics.Plural(len(users), "pod"))
+		f.Title = fmt.Sprintf("claim %s is being deleted and is used by %s", c.ID(), text.Plural(len(users), "pod"))
 		f.Detail += " Used by " + strings.Join(names, ", ") + "."
 		f.Pods = users
 	case d.Kinds["Pod"] == 0:
@@ -144,7 +145,7 @@ func volumeFinding(x *apidump.Index, v apidump.Volume) forensics.Finding {
 func heldFinding(o apidump.Object, what string) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindClaim, ID: o.ID()}, Since: o.Deleting,
-		Title:         fmt.Sprintf("%s %s is being deleted and has %s", what, o.ID(), forensics.Plural(len(o.Finalizers), "finalizer")),
+		Title:         fmt.Sprintf("%s %s is being deleted and has %s", what, o.ID(), text.Plural(len(o.Finalizers), "finalizer")),
 		ConfidenceWhy: "deletion timestamp and finalizers stand in the dump of the API",
 		Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s %s: finalizers [%s]", o.Kind, o.ID(), strings.Join(o.Finalizers, " "))}},
 	}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // quote writes a string from the node as one word for bash: what is printed in a report is pasted into a root shell. Bytes
 // that are no UTF-8 are bytes again.
 func quote(s string) string {
-	s = forensics.FromValidUTF8(s)
+	s = text.FromValidUTF8(s)
 	plain := s != ""
 	for i, r := range s {
 		switch {

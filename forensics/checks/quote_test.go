@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // TestQuote lets bash read the words back.
@@ -22,7 +22,7 @@ func TestQuote(t *testing.T) {
 		if err != nil || string(out) != s {
 			t.Errorf("quote(%q) = %s, bash reads %q, %v", s, quote(s), out, err)
 		}
-		if stored := forensics.ToValidUTF8(s); quote(stored) != quote(s) {
+		if stored := text.ToValidUTF8(s); quote(stored) != quote(s) {
 			t.Errorf("%q is stored as %q and quoted %s, want %s", s, stored, quote(stored), quote(s))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // RuntimeUnresponsive finds a container runtime that does not answer the kubelet.
@@ -91,7 +92,7 @@ func runtimeFinding(p *forensics.Pass, list []standing) forensics.Finding {
 	if total(list) > 1 {
 		verb = " wait in "
 	}
-	f.Title += ": " + forensics.Plural(total(list), "goroutine") + verb + questions(list)
+	f.Title += ": " + text.Plural(total(list), "goroutine") + verb + questions(list)
 	f.Detail = "The kubelet can start, change and stop no container meanwhile; running ones go on. Who waits: " + askers(list) +
 		". A question ends after 2 minutes and is asked again, so the trouble may be much older. It is a daemon that does not answer, not a file system of the kubelet's."
 	blameRuntimeProcess(p, &f)

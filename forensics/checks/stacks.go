@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // stack is a goroutine of a dump, and the thread that it is where that is known.
@@ -97,7 +98,7 @@ func (s stack) blocked(p *forensics.Pass) (seconds float64, from string) {
 
 // dumpPrints says what the minutes of a dump are worth, see goroutines.Goroutine.WaitAtLeast.
 func dumpPrints(g goroutines.Goroutine) string {
-	return "the dump prints " + forensics.Plural(g.WaitMinutes, "minute") + ", of which the Go runtime can have added up to 2"
+	return "the dump prints " + text.Plural(g.WaitMinutes, "minute") + ", of which the Go runtime can have added up to 2"
 }
 
 // label is "goroutine 117 (sync loop)".

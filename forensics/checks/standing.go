@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // standing is a goroutine that stands still, what it waits for, and on what that rests.
@@ -49,10 +50,10 @@ func standingStill(p *forensics.Pass, s stack) (standing, bool) {
 	case t.seconds >= stuckAfter && stood < t.seconds, t.thread != nil && t.seconds >= hungAfter(p) && stood < t.seconds:
 		t.proven = true
 		if stood > 0 {
-			t.why += fmt.Sprintf("; two dumps %s apart show it in the same call with the same arguments", forensics.Duration(stood))
+			t.why += fmt.Sprintf("; two dumps %s apart show it in the same call with the same arguments", text.Duration(stood))
 		}
 	case stood >= hungAfter(p):
-		t.why = fmt.Sprintf("two dumps %s apart show it in the same call with the same arguments", forensics.Duration(stood))
+		t.why = fmt.Sprintf("two dumps %s apart show it in the same call with the same arguments", text.Duration(stood))
 	case s.goroutine.WaitMinutes > 0:
 		t.why = dumpPrints(s.goroutine)
 	case s.goroutine.State == "" && !t.wait.kind.endsByItself():

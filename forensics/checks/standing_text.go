@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // sentence says which goroutine, and which thread, is in which call for what: "goroutine 117 (sync loop) = thread
@@ -188,9 +189,9 @@ func (t standing) howLong() string {
 	case t.seconds == 0:
 		return ", it seems"
 	case t.seconds == t.goroutine.WaitAtLeast().Seconds():
-		return " for at least " + forensics.Duration(t.seconds)
+		return " for at least " + text.Duration(t.seconds)
 	}
-	return " for " + forensics.Duration(t.seconds)
+	return " for " + text.Duration(t.seconds)
 }
 
 // maxQuoted is how many goroutines one finding quotes, maxBecause how many it blames.

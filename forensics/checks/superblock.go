@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // superblock is one file system with trouble: all its mounts are one subject and one finding.
@@ -88,21 +89,21 @@ func (s superblock) kubeletWaits(p *forensics.Pass) bool {
 
 func (s superblock) ref() forensics.Ref {
 	h := s.health
-	text := fmt.Sprintf("%s: %s", h.MountPoint, h.Status)
+	words := fmt.Sprintf("%s: %s", h.MountPoint, h.Status)
 	if h.Call != "" {
-		text += ", " + h.Call
+		words += ", " + h.Call
 	}
 	if h.Error != "" {
-		text += ": " + h.Error
+		words += ": " + h.Error
 	}
-	text += fmt.Sprintf(", %s after %s", h.Method, forensics.Duration(h.Seconds))
+	words += fmt.Sprintf(", %s after %s", h.Method, text.Duration(h.Seconds))
 	if h.Reason != "" {
-		text += "; " + h.Reason
+		words += "; " + h.Reason
 	}
 	if len(h.Waiting) > 0 {
-		text += fmt.Sprintf("; FUSE requests waiting: %v", h.Waiting)
+		words += fmt.Sprintf("; FUSE requests waiting: %v", h.Waiting)
 	}
-	return forensics.Ref{Source: forensics.SourceHealth + ":" + s.device, Excerpt: text}
+	return forensics.Ref{Source: forensics.SourceHealth + ":" + s.device, Excerpt: words}
 }
 
 // refs are how the mount answers and its line in the mount table.
@@ -157,7 +158,7 @@ func unjudged(p *forensics.Pass) {
 	for _, h := range p.Evidence.Health {
 		switch h.Status {
 		case mounts.StatusUnanswered:
-			late = append(late, fmt.Sprintf("%s (no answer for %s when time ran out)", h.MountPoint, forensics.Duration(h.Seconds)))
+			late = append(late, fmt.Sprintf("%s (no answer for %s when time ran out)", h.MountPoint, text.Duration(h.Seconds)))
 		case mounts.StatusNotProbed:
 			if m, ok := p.Model.Mount(h.MountID); ok && (m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE) {
 				not = append(not, fmt.Sprintf("%s (%s)", h.MountPoint, h.Reason))
@@ -166,7 +167,7 @@ func unjudged(p *forensics.Pass) {
 	}
 	for _, list := range [][]string{late, not} {
 		if len(list) > 0 {
-			p.Unjudged("%s not judged: %s", forensics.Plural(len(list), "mount"), some(list))
+			p.Unjudged("%s not judged: %s", text.Plural(len(list), "mount"), some(list))
 		}
 	}
 }

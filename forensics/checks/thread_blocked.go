@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // ThreadBlocked finds threads that wait in a file system.
@@ -57,7 +58,7 @@ func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t),
 		Because:       p.Model.Causes(forensics.ThreadEntity(t)),
-		Title:         who + verb + forensics.Duration(w.seconds) + onWhat(t),
+		Title:         who + verb + text.Duration(w.seconds) + onWhat(t),
 		ConfidenceWhy: w.from, Refs: []forensics.Ref{threadRef(t)}, Since: threadSince(p, t, w.seconds),
 	}
 	f.Detail = strings.TrimSpace(fmt.Sprintf("It %s. %s", forensics.DescribeWait(t), t.Wait.Meaning)) + waitFacts(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // UnmountBusy finds what keeps mounts from being unmounted that somebody unmounts or would.
@@ -373,7 +374,7 @@ func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 	if len(calls) == 0 {
 		return ""
 	}
-	return " System calls under way hold it, too, until they return: those of " + forensics.Plural(len(calls), "thread") + ", " + some(calls) + "."
+	return " System calls under way hold it, too, until they return: those of " + text.Plural(len(calls), "thread") + ", " + some(calls) + "."
 }
 
 // notInTheWay names what keeps the file system in use, its disk or its server, when the mount is gone.

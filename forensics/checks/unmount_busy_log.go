@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // refusal is a mount of which the kubelet's log says that its unmount was refused as busy.
@@ -136,11 +137,11 @@ func (r *refusal) join(f forensics.Finding) forensics.Finding {
 	for _, e := range r.events {
 		next = max(next, e.Number)
 	}
-	text := fmt.Sprintf("The kubelet was refused %s, from %s to %s", times(said(r.events)), clock(firstSaid(r.events)), clock(lastSaid(r.events)))
+	words := fmt.Sprintf("The kubelet was refused %s, from %s to %s", times(said(r.events)), clock(firstSaid(r.events)), clock(lastSaid(r.events)))
 	if next > 0 {
-		text += ", and waits " + forensics.Duration(next) + " until its next try"
+		words += ", and waits " + text.Duration(next) + " until its next try"
 	}
-	f.Detail = sentences(f.Detail, text+".")
+	f.Detail = sentences(f.Detail, words+".")
 	f.Refs = append(f.Refs, quotesOf(r.events...)...)
 	return f
 }

@@ -54,6 +54,9 @@ type Dump struct {
 	Summed int `json:"summed,omitempty"`
 }
 
+// HasStates says whether the form of the dump tells each goroutine's state and arguments.
+func (d *Dump) HasStates() bool { return d.Form == FormDebug2 || d.Form == FormCrash }
+
 // Goroutine is one goroutine, or in the aggregated forms all that shared a stack.
 type Goroutine struct {
 	// ID is the number of the goroutine; 0 where unknown, as in the

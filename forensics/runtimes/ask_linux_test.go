@@ -221,7 +221,7 @@ func listenApart(t *testing.T, socket string) *os.File {
 		if err == nil {
 			err = unix.Listen(fd, 1)
 		}
-		done <- result{fd, err}
+		done <- result{fd: fd, err: err}
 	}()
 	r := <-done
 	if errors.Is(r.err, unix.EPERM) {

@@ -12,7 +12,7 @@ func TestStable(t *testing.T) {
 	type row struct{ key, place int }
 	var list []row
 	for i := range 1000 {
-		list = append(list, row{i * 7919 % 13, i})
+		list = append(list, row{key: i * 7919 % 13, place: i})
 	}
 	byKey := func(a, b row) int { return cmp.Compare(a.key, b.key) }
 	want := slices.Clone(list)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // The functions of which a script is made.
@@ -125,7 +126,7 @@ func (s *script) pods() {
 		}
 	}
 	if unknown > 0 {
-		s.declineAll(fmt.Sprintf("%s could not be told from those of live pods: see the report", forensics.Plural(unknown, "pod directory")))
+		s.declineAll(fmt.Sprintf("%s could not be told from those of live pods: see the report", text.Plural(unknown, "pod directory")))
 	}
 	if ok, _ := s.e.Saw(forensics.SourcePodDirs); !ok {
 		s.declineAll("the directories of pods were not read: see the report")

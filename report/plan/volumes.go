@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // unmounts writes the steps for all mounts of a pod's volumes.
@@ -183,7 +183,7 @@ func (s *script) moveData(d kubelet.PodDir, l kubelet.Leftover) {
 	}
 	holds := "something"
 	if in != nil {
-		holds = fmt.Sprintf("%s, %s, %s", forensics.Plural(in.Files, "file"), forensics.Plural(int(in.Bytes), "byte"), forensics.Plural(in.Dirs, "further directory"))
+		holds = fmt.Sprintf("%s, %s, %s", text.Plural(in.Files, "file"), text.Plural(int(in.Bytes), "byte"), text.Plural(in.Dirs, "further directory"))
 	}
 	s.comment("risk: this may be the only copy of somebody's data. It is renamed, never copied and never deleted")
 	s.take(d, l, leftPath, "move-data "+word(holds))

@@ -1,0 +1,295 @@
+package collect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// Bounds of what is kept in the evidence.
+const (
+	maxHoldersOfMount = 32
+	maxHoldersAsked   = 1024 // of one mount that somebody asks for
+	maxHolders        = 4096
+	maxKernelUsers    = 4096
+	maxLeaked         = 1024
+	maxDeleted        = 1024
+	maxPinned         = 1024
+	maxUninhabited    = 1024
+	maxFUSEBytes      = 2 << 20 // of the FUSE mounts of all namespaces, some 5,000
+)
+
+// CollectHolders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
+// and is quick also when they do not answer. What is said of Collect holds for it.
+func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evidence, error) {
+	c, err := newCollector(ctx, opt)
+	if err != nil {
+		return c.evidence, err
+	}
+	c.read(ctx, forensics.SourceMounts, readLimit, c.hostMounts)
+	var brief []procs.Process
+	c.read(ctx, forensics.SourceProcesses, 2*readLimit, func(ctx context.Context) (forensics.Evidence, error) {
+		options := c.procsOptions()
+		options.Brief = c.seen().Mounts.Namespace
+		snapshot, err := procs.Collect(ctx, c.fs, options)
+		brief, snapshot.Processes = snapshot.Processes, nil
+		return c.processPart(snapshot, err)
+	})
+	c.read(ctx, forensics.SourceHolders, 2*readLimit, func(ctx context.Context) (forensics.Evidence, error) {
+		e := c.seen()
+		e.Processes = brief
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asks: true, here: c.sameHere(ctx, &e.Mounts)}
+		w.asked = c.asked(ctx, queries, &e.Mounts, w.here)
+		for _, query := range queries {
+			for _, m := range FindMounts(&e.Mounts, (&forensics.Held{Asked: w.asked}).AskedPath(query)) {
+				w.ids[m.ID] = true
+				w.devices[m.Device] = w.devices[m.Device] || m.MountPoint != "/" && m.Root == "/"
+			}
+		}
+		return c.held(ctx, &e, w)
+	})
+	c.finish(ctx)
+	return c.evidence, nil
+}
+
+// holders finds what keeps the mounts in use that matter to the kubelet or are in trouble.
+func (c *collector) holders(ctx context.Context) (forensics.Evidence, error) {
+	e := c.seen()
+	w := wantedBy(&e)
+	w.here = c.sameHere(ctx, &e.Mounts)
+	return c.held(ctx, &e, w)
+}
+
+// wanted are the mounts whose users are looked for: by id, and by superblock where all of that is meant.
+type wanted struct {
+	ids     map[int]bool
+	devices map[string]bool
+	asked   []forensics.Asked
+	here    func(name string) (mounts.Mount, bool) // see sameHere
+	most    int                                    // holders of one mount
+	asks    bool                                   // somebody asks for these mounts, and for nothing else
+}
+
+func wantedBy(e *forensics.Evidence) wanted {
+	w := wanted{ids: map[int]bool{}, devices: map[string]bool{}, most: maxHoldersOfMount}
+	model := forensics.NewModel(e)
+	for _, table := range append([]mounts.Table{e.Mounts}, e.Namespaces...) {
+		for _, m := range table.Mounts {
+			h, _ := model.Health(m.Device)
+			bad := h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed
+			if model.BelowKubelet(m.MountPoint) || bad {
+				w.ids[m.ID] = true
+			}
+			if m.Class == mounts.ClassFUSE || m.Class == mounts.ClassNetwork {
+				w.devices[m.Device] = true
+			}
+		}
+	}
+	return w
+}
+
+func (w wanted) mount(m *mounts.Mount) bool { return w.ids[m.ID] || w.devices[m.Device] }
+
+// held finds what keeps the mounts in use that are wanted.
+func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (forensics.Evidence, error) {
+	asked := slices.Collect(maps.Keys(w.ids)) // more will be wanted on the way
+	k := newKeeper(e, w)
+	held := k.held
+	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
+		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Mounts: k.matters, Table: k.table, Queues: w.asks,
+	})
+	if err != nil {
+		return forensics.Evidence{}, err
+	}
+	has := func(what error) bool {
+		return slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, what) })
+	}
+	listed := ctx.Err() == nil && seesAllProcesses(c.fs) && !has(hostfs.ErrTruncated)
+	for i := range result.Holders { // otherwise it may be in the table of a namespace whose processes are not seen
+		result.Holders[i].Detached = result.Holders[i].Detached && listed
+	}
+	if w.asks {
+		c.describe(ctx, e, &result, k.wants)
+		k.model = forensics.NewModel(e)
+	}
+	held.UserNS = ownUserNS(c.fs)
+	if len(held.Leaked) > 0 {
+		held.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, held.Leaked)
+		c.owners(ctx, held.Leaked, k.through)
+	}
+	held.Namespaces = result.Namespaces
+	held.Servers = k.servers(c.fs, result.FUSE, listed && !has(fs.ErrPermission))
+	k.addAll(result.Holders)
+	k.nested.forgive(held)
+	k.foundCopies()
+	if _, ok := w.here(passwd); ok {
+		held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
+	}
+	errs := append(result.Problems, k.kernel(ctx, c.fs, &result)...)
+	if w.asks && !k.explains(asked) {
+		if err := result.AskQueues(ctx, c.fs); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	held.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
+	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f procs.DeletedFile) bool {
+		return !f.Written && k.model.DiskOf(f.Device) != f.Device
+	})
+	part := forensics.Evidence{Held: held}
+	if w.asks {
+		part.Processes = slices.DeleteFunc(e.Processes, isBrief)
+	}
+	if len(errs) > 0 && ctx.Err() == nil {
+		part.Coverage = append(part.Coverage, forensics.Source{
+			Source: forensics.SourceHolders, Status: forensics.SourceTruncated, Detail: fmt.Sprintf("%s; first: %v", text.Plural(len(errs), "problem"), errs[0]),
+		})
+	}
+	return part, ctx.Err()
+}
+
+// describe adds who the processes are that were read in brief and have turned out to matter: on a node with thousands of
+// processes these are few. Of one that has ended since, no more is known.
+func (c *collector) describe(ctx context.Context, e *forensics.Evidence, result *procs.HoldersResult, lists func(*procs.Holder) bool) {
+	wanted := map[int]bool{1: true}
+	for i := range result.Holders {
+		wanted[result.Holders[i].PID] = wanted[result.Holders[i].PID] || lists(&result.Holders[i])
+	}
+	for _, d := range result.FUSE {
+		wanted[d.PID] = true
+	}
+	for _, n := range result.Namespaces {
+		wanted[n.PID] = true
+	}
+	for _, m := range result.Marks {
+		wanted[m.PID] = true
+	}
+	for _, t := range e.Threads {
+		wanted[t.PID] = true
+	}
+	var pids []int
+	for _, p := range e.Processes {
+		if wanted[p.PID] && isBrief(p) {
+			pids = append(pids, p.PID)
+		}
+	}
+	if len(pids) == 0 {
+		return
+	}
+	known := map[int]procs.Process{}
+	snapshot, _ := procs.Collect(ctx, c.fs, procs.Options{Group: c.opt.Calls, PIDs: pids, Self: pids}) // without their threads
+	for _, p := range snapshot.Processes {
+		known[p.PID] = p
+	}
+	for i, p := range e.Processes {
+		if now, ok := known[p.PID]; ok && now.StartTicks == p.StartTicks {
+			e.Processes[i] = now
+		}
+	}
+}
+
+// isBrief says that a process was not described.
+func isBrief(p procs.Process) bool { return p.UID < 0 && !p.Kernel && p.Command == nil }
+
+// queued names the processes that have descriptors of files which nothing tells.
+func queued(list []procs.Queued) []string {
+	var names []string
+	for _, q := range list {
+		where := map[bool]string{false: "in the queue of its socket", true: "registered with its io_uring"}[q.Ring]
+		names = append(names, fmt.Sprintf("process %d: %s %s %d, of files that nothing tells", q.PID, text.Plural(q.Count, "descriptor"), where, q.FD))
+	}
+	return names
+}
+
+// closing names the threads that wait while they close a file, as that of a process that was killed does: the file is in no
+// table of descriptors any more, and its mount is held until the wait ends.
+func closing(threads []procs.Thread) []string {
+	var list []string
+	for _, t := range threads {
+		closes := slices.ContainsFunc(t.Stack, func(frame string) bool { return frame == "filp_close" || frame == "filp_flush" || frame == "__fput" })
+		if closes && t.Device == "" && !t.Gone {
+			list = append(list, fmt.Sprintf("process %d: its thread %d (%s) closes a file that no table lists any more, and waits in %s", t.PID, t.TID, t.Comm, cmp.Or(t.Wait.Function, t.WChan)))
+		}
+	}
+	return list
+}
+
+// stillLeaked leaves out the mounts that the host has now, and did not have when its table was read: pods that were started
+// in between, of which a namespace that receives the host's mounts was read later. Of a table that cannot be read again,
+// all stay.
+func stillLeaked(ctx context.Context, fsys *hostfs.FS, host *mounts.Table, leaked []forensics.LeakedMount) []forensics.LeakedMount {
+	now, err := mounts.Read(ctx, fsys, host.PID)
+	if err != nil || now.Namespace != host.Namespace {
+		return leaked
+	}
+	return slices.DeleteFunc(leaked, func(l forensics.LeakedMount) bool { return !mounts.Leak{Mount: l.Mount, On: l.On}.Gone(&now) })
+}
+
+// ownersLimit is how long it may take to ask for all owners, which takes microseconds unless a namespace ends just then.
+const ownersLimit = 2 * time.Second
+
+// owners asks which user namespaces own the mount namespaces that have leaks. through is a process of each, 0 for one without.
+func (c *collector) owners(ctx context.Context, leaked []forensics.LeakedMount, through map[uint64]int) {
+	ctx, cancel := context.WithTimeout(ctx, ownersLimit)
+	defer cancel()
+	proc, err := c.fs.OpenDir("/proc")
+	if err != nil {
+		return
+	}
+	defer func() { _ = proc.Close() }()
+	owners := map[uint64]uint64{}
+	for i := range leaked {
+		l := &leaked[i]
+		pid := through[l.Namespace]
+		if l.Owner != 0 || pid == 0 {
+			continue
+		}
+		if _, asked := owners[l.Namespace]; !asked {
+			owners[l.Namespace], _ = probe.Do(ctx, c.opt.Calls, fmt.Sprintf("mount namespace %d", l.Namespace), func() (uint64, error) {
+				is, owner, err := proc.Owner(strconv.Itoa(pid) + "/ns/mnt")
+				if is != l.Namespace { // the process has gone elsewhere, or is another one
+					return 0, err
+				}
+				return owner, err
+			})
+		}
+		l.Owner = owners[l.Namespace]
+	}
+}
+
+// unseen says of which processes not all is known.
+func (c *collector) unseen(ctx context.Context, problems []error) []string {
+	list := []string{}
+	if !privileged() {
+		list = append(list, "those of other users: this program does not run as root")
+	}
+	if !seesAllProcesses(c.fs) {
+		list = append(list, "those outside of the PID namespace that this program is in")
+	}
+	for _, err := range problems {
+		list = append(list, err.Error())
+	}
+	if err := ctx.Err(); err != nil {
+		list = append(list, "those that were left when the time was up")
+	}
+	return list
+}
+
+// seesAllProcesses says whether /proc is that of the first PID namespace: in another one, a server may run unseen.
+func seesAllProcesses(fsys *hostfs.FS) bool {
+	const first = "pid:[4026531836]" // PROC_PID_INIT_INO of include/linux/proc_ns.h
+	link, err := fsys.ReadLink("/proc/" + strconv.Itoa(selfPID()) + "/ns/pid")
+	return err == nil && link == first
+}

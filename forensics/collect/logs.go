@@ -1,0 +1,121 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+)
+
+const (
+	// logsLimit bounds the reading of logs; what was read until then counts.
+	logsLimit = 20 * time.Second
+	// logsStall is how long one log may not answer, so that the others are read.
+	logsStall = 5 * time.Second
+)
+
+// readLogs reads the logs of the node, or those that were given.
+func (c *collector) readLogs(ctx context.Context) {
+	if c.opt.NoLogs {
+		c.absent("reading logs was turned off (--no-logs)", forensics.SourceLogs)
+		return
+	}
+	c.read(ctx, forensics.SourceLogs, logsLimit, func(ctx context.Context) (forensics.Evidence, error) {
+		now := c.started
+		if !c.fs.Live() {
+			if last := logs.LastWritten(c.fs); last.Before(now) && !last.IsZero() { // when the node died, or soon before
+				now = last
+			}
+		}
+		var since time.Time
+		if c.opt.LogsSince > 0 {
+			since = now.Add(-c.opt.LogsSince)
+		}
+		var sources []logs.Source
+		var notes []logs.File
+		if len(c.opt.Logs) > 0 {
+			own, err := hostfs.Open("/")
+			if err != nil {
+				return forensics.Evidence{}, err
+			}
+			defer func() { _ = own.Close() }()
+			for _, name := range c.opt.Logs {
+				sources = append(sources, logs.FileSource(own, name, ""))
+			}
+		} else {
+			sources, notes = logs.Find(ctx, c.fs, logs.FindOptions{Since: since, PodLogs: c.podLogsDir(), Kubelet: c.kubeletLogs()})
+		}
+		story := logs.Read(ctx, sources, logs.Options{Since: since, Now: now, Zone: c.zone(), Boot: c.boot(), Calls: c.opt.Calls, Stall: logsStall})
+		return read.Logs(story, notes...)
+	})
+}
+
+// sooner is a context that ends earlier than its parent by some time.
+func sooner(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(ctx, deadline.Add(-by))
+	}
+	return context.WithCancel(ctx)
+}
+
+// podLogsDir is the kubelet's podLogsDir, "" for the default.
+func (c *collector) podLogsDir() string {
+	if k := c.seen().Kubelet; k != nil && k.Config != nil {
+		return k.Config.PodLogsDir
+	}
+	return ""
+}
+
+// kubeletLogs are the files that the kubelet writes to: those of its flags (removed in 1.26) and where its output goes.
+// What it sees in a mount namespace of its own is left out.
+func (c *collector) kubeletLogs() []string {
+	k := c.seen().Kubelet
+	if k == nil || k.MountNS != 0 && k.MountNS != ownNamespace(c.fs) {
+		return nil
+	}
+	names := []string{k.Flags["log-file"]}
+	if k.PID != 0 && c.fs.Live() {
+		for _, descriptor := range []string{"1", "2"} {
+			if name, err := c.fs.ReadLink(fmt.Sprintf("/proc/%d/fd/%s", k.PID, descriptor)); err == nil {
+				names = append(names, name)
+			}
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return !strings.HasPrefix(name, "/") || strings.HasPrefix(name, "/dev/") || strings.HasSuffix(name, " (deleted)")
+	})
+	return slices.Compact(names)
+}
+
+func (c *collector) boot() time.Time {
+	if boot := c.seen().Node.Boot; boot != nil {
+		return *boot
+	}
+	return time.Time{}
+}
+
+// zone is the zone of the node's clock: /etc/localtime is tzfile(5), by whatever name. UTC where there is none, as
+// tzset(3) has it.
+func (c *collector) zone() *time.Location {
+	data, err := c.fs.ReadFile("/etc/localtime", 1<<20)
+	if err != nil {
+		return time.UTC
+	}
+	name := "the zone of the node"
+	if target, err := c.fs.ReadLink("/etc/localtime"); err == nil {
+		if _, after, ok := strings.Cut(target, "zoneinfo/"); ok {
+			name = after
+		}
+	}
+	zone, err := time.LoadLocationFromTZData(name, data)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}

@@ -1,0 +1,52 @@
+package read
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+)
+
+// ParseDumps reads all goroutine dumps of one source, of any form. Of large ones, examples are kept and the others
+// counted; see [goroutines.Digester]. Input without a dump is an error.
+func Dumps(source string, r io.Reader) ([]forensics.Dump, error) {
+	return DigestDumps(source, r, goroutines.Digester{})
+}
+
+// DigestDumps is [Dumps] with other limits.
+func DigestDumps(source string, r io.Reader, digester goroutines.Digester) ([]forensics.Dump, error) {
+	parsed, problems, err := digester.Digest(r)
+	var dumps []forensics.Dump
+	for i, d := range parsed {
+		dump := forensics.Dump{Source: source, Dump: d, Problems: []goroutines.Problem{}}
+		if i == 0 {
+			dump.Problems = append(dump.Problems, problems...)
+		}
+		dumps = append(dumps, dump)
+	}
+	if err == nil && len(dumps) == 0 {
+		err = errors.New("no goroutine dump in it")
+		for _, p := range problems {
+			if p.Line == 0 { // of the input as a whole
+				err = fmt.Errorf("no goroutine dump in it: %s", p.Reason)
+			}
+		}
+	}
+	return dumps, err
+}
+
+// CutDump says that one of the dumps lacks its start or its end, "" if all are whole.
+func CutDump(dumps []forensics.Dump) string {
+	for _, d := range dumps {
+		if !d.Truncated {
+			continue
+		}
+		if n := len(d.Problems); n > 0 {
+			return fmt.Sprintf("the dump is cut: line %d: %s", d.Problems[n-1].Line, d.Problems[n-1].Reason)
+		}
+		return "the dump is cut"
+	}
+	return ""
+}

@@ -1,0 +1,68 @@
+package mask_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/mask"
+)
+
+// The kubelet calls a static pod after its manifest and the node; strict masking must keep the two halves apart.
+func TestStrictKeepsTheNamesOfStaticPodsTogether(t *testing.T) {
+	e := forensics.NewEvidence()
+	e.Node.Name = "Worker-7.example.net"
+	e.Kubelet = &kubelet.Instance{NodeName: "worker-7.example.net"}
+	e.Pods = []kubelet.Pod{
+		{Namespace: "shop", Name: "proxy", Source: "manifest"},
+		{Namespace: "shop", Name: "proxy-worker-7.example.net", UID: "u", Source: "kubelet"},
+	}
+	e.Coverage = []forensics.Source{{Source: forensics.SourceKubeletPods, Detail: `pod="shop/proxy-worker-7.example.net"`}}
+	text := mask.Redact(&e, []byte("key"), true)
+	manifest, running := e.Pods[0].Name, e.Pods[1].Name
+	if running != manifest+"-"+e.Kubelet.NodeName || strings.Contains(manifest, "proxy") {
+		t.Errorf("%q and %q on %q", manifest, running, e.Kubelet.NodeName)
+	}
+	if want := `pod="` + e.Pods[0].Namespace + "/" + running + `"`; e.Coverage[0].Detail != want {
+		t.Errorf("the text says %s, want %s", e.Coverage[0].Detail, want)
+	}
+	if got := text("command lines", "ssh worker-7.example.net"); got != "ssh "+e.Kubelet.NodeName {
+		t.Errorf("the command line says %s", got)
+	}
+	if e.Node.Name != e.Kubelet.NodeName {
+		t.Errorf("the node is %s and %s", e.Node.Name, e.Kubelet.NodeName)
+	}
+}
+
+// Names of the API's objects go; a CSI driver stays, though it is named like a host.
+func TestStrictMasksObjectsOfTheAPI(t *testing.T) {
+	e := forensics.NewEvidence()
+	d := apidump.NewDump()
+	d.Nodes = []apidump.Node{{Object: apidump.Object{Kind: "Node", Name: "okapi-7"}}}
+	d.Pods = []apidump.Pod{{
+		Object: apidump.Object{Namespace: "ceph", Name: "quagga-0", UID: "u", Owners: []apidump.Owner{{Kind: "StatefulSet", Name: "quagga"}}},
+		Node:   "okapi-7", Message: "ceph/quagga-0 on okapi-7", Claims: []string{"data-quagga-0"},
+	}}
+	d.Volumes = []apidump.Volume{{Object: apidump.Object{Name: "pv-1"}, Claim: "ceph/data-quagga-0", Driver: "driver.longhorn.io"}}
+	e.Cluster = &d
+	e.Coverage = []forensics.Source{{Source: "logs", Detail: "driver.longhorn.io of api.longhorn.net"}}
+	mask.Redact(&e, []byte("key"), true)
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"okapi", "quagga", "ceph/", `"ceph"`, "longhorn.net"} {
+		if strings.Contains(string(text), secret) {
+			t.Errorf("%s is left: %s", secret, text)
+		}
+	}
+	if strings.Count(string(text), "driver.longhorn.io") != 2 || e.Cluster.Pods[0].UID != "u" {
+		t.Errorf("the driver or the UID is gone: %s", text)
+	}
+	if d.Pods[0].Name != "quagga-0" {
+		t.Error("the caller's objects were changed")
+	}
+}

@@ -1,0 +1,30 @@
+package mask
+
+import (
+	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
+)
+
+// MaskLogs masks a copy of a story: the quotes, what stands in the words of a message, and names, which are whatever
+// somebody wrote into the log. [collect.Collect] has done so.
+func Logs(r *redact.Redactor, story *logs.Story) *logs.Story {
+	const where = "logs"
+	s := *story
+	subject := func(x *logs.Subject) {
+		x.Path = r.URL(where, x.Path)
+		x.Image = r.URL(where, x.Image)
+		x.Server = r.URL(where, x.Server)
+	}
+	s.Events = slices.Clone(s.Events)
+	for i := range s.Events {
+		subject(&s.Events[i].Subject)
+	}
+	s.Operations = slices.Clone(s.Operations)
+	for i := range s.Operations {
+		subject(&s.Operations[i].Subject)
+	}
+	Strings(&s, where, r.Text)
+	return &s
+}
