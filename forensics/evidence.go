@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -56,7 +57,7 @@ type Evidence struct {
 	Containers []runtimes.Container `json:"containers"`
 	Images     []runtimes.Image     `json:"images"`
 	// Backings are the servers and disks behind network file systems and those that do not answer as they should.
-	Backings []mounts.Backing `json:"backings"`
+	Backings []backing.Backing `json:"backings"`
 	// Held is what keeps mounts in use; absent where nobody looked.
 	Held *Held `json:"held,omitempty"`
 	// Disks are the file systems that the kubelet watches; absent where nobody looked.

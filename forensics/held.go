@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -45,20 +46,20 @@ type LeakedMount struct {
 // systems, and those that do not answer as they should.
 type Held struct {
 	// Holders are processes. Of one mount at most some are listed, and of Kernel; LeftOut counts the rest of both.
-	Holders []procs.Holder `json:"holders"`
-	LeftOut int            `json:"holders_left_out,omitempty"`
+	Holders []holders.Holder `json:"holders"`
+	LeftOut int              `json:"holders_left_out,omitempty"`
 	// Unseen says which processes could not be looked at, wholly or in part. Where it is not empty, that there is no holder is
 	// not known.
 	Unseen []string `json:"unseen"`
 	// Kernel are users of mounts in the kernel.
-	Kernel []mounts.KernelUser `json:"kernel"`
+	Kernel []holders.KernelUser `json:"kernel"`
 	// Copies are mounts that somebody uses, and that propagation ties to another one, which is busy by them.
 	Copies []mounts.Copy `json:"copies"`
 	// Servers are the processes behind FUSE mounts; Leaked the mounts that only other namespaces have.
 	Servers []FUSEServer  `json:"fuse_servers"`
 	Leaked  []LeakedMount `json:"leaked"`
 	// Namespaces are mount namespaces that a descriptor keeps alive.
-	Namespaces []procs.NamespaceHold `json:"namespaces"`
+	Namespaces []holders.NamespaceHold `json:"namespaces"`
 	// Pinned are mount namespaces that a bind mount of their ns/mnt file keeps alive, with or without processes.
 	Pinned []PinnedNamespace `json:"pinned_namespaces"`
 	// Uninhabited are the mount namespaces without a process whose tables were read all the same (Linux 6.12); they are among
@@ -72,7 +73,7 @@ type Held struct {
 	// Asked are the paths of [collect.Holders] that lead over symbolic links.
 	Asked []Asked `json:"asked,omitempty"`
 	// Deleted are files without a name that are open.
-	Deleted []procs.DeletedFile `json:"deleted_files"`
+	Deleted []holders.DeletedFile `json:"deleted_files"`
 	// Users are the names of the users that holders run as, from the host's /etc/passwd.
 	Users []User `json:"users"`
 }
@@ -197,7 +198,7 @@ func (m *Model) at(index map[int][]int32, ids map[int]bool) []int32 {
 }
 
 // HeldBy lists who holds a mount, or one of its copies: the processes, and what in the kernel uses the mount.
-func (m *Model) HeldBy(mountID int) (holders []procs.Holder, kernel []mounts.KernelUser) {
+func (m *Model) HeldBy(mountID int) (holders []holders.Holder, kernel []holders.KernelUser) {
 	h := m.evidence.Held
 	if h == nil {
 		return nil, nil

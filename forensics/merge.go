@@ -2,6 +2,7 @@ package forensics
 
 import (
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -15,7 +16,7 @@ func NewEvidence() Evidence {
 		Schema: EvidenceSchema, Coverage: []Source{}, Namespaces: []mounts.Table{}, Health: []mounts.Health{},
 		Processes: []procs.Process{}, Threads: []procs.Thread{}, PodDirs: []kubelet.PodDir{}, Pods: []kubelet.Pod{},
 		Runtimes: []runtimes.Runtime{}, Sandboxes: []runtimes.Sandbox{}, Containers: []runtimes.Container{}, Images: []runtimes.Image{},
-		Cgroups: []runtimes.PodCgroup{}, Dumps: []Dump{}, Backings: []mounts.Backing{}, Redactions: []redact.LedgerEntry{},
+		Cgroups: []runtimes.PodCgroup{}, Dumps: []Dump{}, Backings: []backing.Backing{}, Redactions: []redact.LedgerEntry{},
 		Mounts:    mounts.Table{Mounts: []mounts.Mount{}},
 		Collector: Collector{Command: []string{}, Outstanding: []Blocked{}},
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -312,9 +313,9 @@ func (m *Model) PodDir(uid string) (kubelet.PodDir, bool) {
 }
 
 // Backing is what stands behind a superblock; false where that was not looked at or nothing is known.
-func (m *Model) Backing(device string) (mounts.Backing, bool) {
+func (m *Model) Backing(device string) (backing.Backing, bool) {
 	if at := m.index.backingOf[device]; len(at) > 0 {
 		return m.evidence.Backings[at[0]], true
 	}
-	return mounts.Backing{}, false
+	return backing.Backing{}, false
 }

@@ -6,8 +6,10 @@ import (
 	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -120,7 +122,7 @@ func newIndex(m *Model) index {
 		podDirOf:       positions(e.PodDirs, func(d *kubelet.PodDir) string { return d.UID }),
 		containersOf:   positions(e.Containers, func(c *runtimes.Container) string { return c.ID }),
 		sandboxesOf:    positions(e.Sandboxes, func(s *runtimes.Sandbox) string { return s.ID }),
-		backingOf:      positions(e.Backings, func(b *mounts.Backing) string { return b.Device }),
+		backingOf:      positions(e.Backings, func(b *backing.Backing) string { return b.Device }),
 		kubeletVersion: sync.OnceValue(m.findKubeletVersion),
 		namespaces:     sync.OnceValue(m.allNamespaces),
 		points:         sync.OnceValue(m.allPoints),
@@ -170,18 +172,18 @@ func newHeldIndex(m *Model) heldIndex {
 		return heldIndex{}
 	}
 	x := heldIndex{
-		holdersOf:     positions(h.Holders, func(h *procs.Holder) int { return h.MountID }),
-		holdersIn:     positions(h.Holders, func(h *procs.Holder) string { return h.Device }),
-		kernelOf:      positions(h.Kernel, func(k *mounts.KernelUser) int { return k.MountID }),
+		holdersOf:     positions(h.Holders, func(h *holders.Holder) int { return h.MountID }),
+		holdersIn:     positions(h.Holders, func(h *holders.Holder) string { return h.Device }),
+		kernelOf:      positions(h.Kernel, func(k *holders.KernelUser) int { return k.MountID }),
 		copiesOf:      positions(h.Copies, func(c *mounts.Copy) int { return c.Of }),
 		serversOf:     positions(h.Servers, func(s *FUSEServer) string { return s.Device }),
 		leakedIn:      positions(h.Leaked, func(l *LeakedMount) string { return l.Mount.Device }),
 		apartIn:       positions(h.Apart, func(l *LeakedMount) string { return l.Mount.Device }),
-		descriptorsOf: positions(h.Namespaces, func(h *procs.NamespaceHold) uint64 { return h.Namespace }),
+		descriptorsOf: positions(h.Namespaces, func(h *holders.NamespaceHold) uint64 { return h.Namespace }),
 		pinnedOf:      positions(h.Pinned, func(p *PinnedNamespace) uint64 { return p.Namespace }),
 		uninhabited:   map[uint64]bool{}, userNames: map[int]string{},
 	}
-	x.byPathAt = positions(h.Holders, func(h *procs.Holder) string {
+	x.byPathAt = positions(h.Holders, func(h *holders.Holder) string {
 		mount, ok := m.host.ByID(h.MountID)
 		if !h.ByPath || !ok || mount.MountPoint == "/" {
 			return ""

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -24,7 +25,7 @@ type MountUsers struct {
 	// another mount of the same file system: they hold it as well, until the call returns.
 	Calls          []MountCall          `json:"calls"`
 	CallsElsewhere []MountCall          `json:"calls_elsewhere"`
-	Kernel         []mounts.KernelUser  `json:"kernel"`
+	Kernel         []holders.KernelUser `json:"kernel"`
 	Servers        []FUSEServer         `json:"fuse_servers"`
 	Leaked         []LeakedMount        `json:"leaked"` // copies in namespaces other than the host's, where the host has none
 	Namespace      []NamespaceProcesses `json:"namespaces"`
@@ -42,7 +43,7 @@ type MountCall struct {
 
 // HolderProcess is a holder with what is known of its process.
 type HolderProcess struct {
-	procs.Holder
+	holders.Holder
 	UID         int      `json:"uid"`            // -1 if unknown
 	User        string   `json:"user,omitempty"` // its name on the host; absent where the host has none for it
 	Comm        string   `json:"comm,omitempty"`
@@ -71,7 +72,7 @@ type NamespaceProcesses struct {
 // UsersOf lists who uses a mount.
 func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	u := MountUsers{
-		Mount: mount, Holders: []HolderProcess{}, Elsewhere: []HolderProcess{}, Kernel: []mounts.KernelUser{},
+		Mount: mount, Holders: []HolderProcess{}, Elsewhere: []HolderProcess{}, Kernel: []holders.KernelUser{},
 		Servers: append([]FUSEServer{}, m.Servers(mount.Device)...), Leaked: []LeakedMount{}, Namespace: []NamespaceProcesses{},
 		Calls: []MountCall{}, CallsElsewhere: []MountCall{}, Copies: m.CopiesOf(mount.ID),
 	}
@@ -147,12 +148,12 @@ func (m *Model) stacked(id int, on mounts.Mount) bool {
 }
 
 func (m *Model) mountCall(t procs.Thread) MountCall {
-	p := m.HolderProcess(procs.Holder{PID: t.PID})
+	p := m.HolderProcess(holders.Holder{PID: t.PID})
 	return MountCall{t, p.UID, p.User, p.Comm, p.PodUID, p.ContainerID}
 }
 
 // HolderProcess adds what is known of a holder's process.
-func (m *Model) HolderProcess(h procs.Holder) HolderProcess {
+func (m *Model) HolderProcess(h holders.Holder) HolderProcess {
 	p, ok := m.Process(h.PID)
 	if !ok {
 		return HolderProcess{Holder: h, UID: -1, Command: []string{}}

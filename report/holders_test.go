@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/report"
@@ -20,15 +21,15 @@ func TestHolders(t *testing.T) {
 	e.Health = []mounts.Health{{MountID: 7, Device: "0:50", MountPoint: evil, Status: mounts.StatusHung, Seconds: 60}}
 	e.Processes = []procs.Process{{PID: 4711, Comm: evil, State: "D", UID: 1000, Command: []string{"x"}, MountNS: 1}, {PID: 4800, Comm: "server", State: "T", Command: []string{}, MountNS: 1}}
 	e.Held = &forensics.Held{
-		Holders: []procs.Holder{
-			{PID: 4711, Kind: procs.HoldFD, FD: 5, Path: evil + strings.Repeat("x", 4096), MountID: 7, Device: "0:50", Deleted: true},
-			{PID: 4711, TID: 4712, Kind: procs.HoldCwd, FD: -1, Path: "/", MountID: 7, Device: "0:50", ByPath: true},
-			{PID: 4711, Kind: procs.HoldFD, FD: 6, Path: "/gone", MountID: 99, Detached: true},
+		Holders: []holders.Holder{
+			{PID: 4711, Kind: holders.HoldFD, FD: 5, Path: evil + strings.Repeat("x", 4096), MountID: 7, Device: "0:50", Deleted: true},
+			{PID: 4711, TID: 4712, Kind: holders.HoldCwd, FD: -1, Path: "/", MountID: 7, Device: "0:50", ByPath: true},
+			{PID: 4711, Kind: holders.HoldFD, FD: 6, Path: "/gone", MountID: 99, Detached: true},
 		},
 		Copies:  []mounts.Copy{{Of: 7, MountID: 71, MountPoint: "/tied" + evil, Namespace: 8}},
-		Kernel:  []mounts.KernelUser{{MountID: 7, Device: "0:50", Use: mounts.UseLoop, What: "/dev/loop3", Blocks: true}},
+		Kernel:  []holders.KernelUser{{MountID: 7, Device: "0:50", Use: holders.UseLoop, What: "/dev/loop3", Blocks: true}},
 		Leaked:  []forensics.LeakedMount{{Namespace: 8, Mount: mounts.Mount{ID: 70, MountPoint: "/copy", FSType: "ext4", Source: "/dev/sdb"}}},
-		Servers: []forensics.FUSEServer{{Device: "0:50", PID: 4800, Why: "told"}}, Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{},
+		Servers: []forensics.FUSEServer{{Device: "0:50", PID: 4800, Why: "told"}}, Namespaces: []holders.NamespaceHold{}, Deleted: []holders.DeletedFile{},
 		Pinned: []forensics.PinnedNamespace{{Namespace: 8, MountPoint: "/run/snapd/ns/x.mnt"}}, Users: []forensics.User{{UID: 1000, Name: "vicky"}},
 	}
 	html := page(t, report.Report{Evidence: e})

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // holdersView is who keeps which mount busy.
@@ -51,7 +51,7 @@ func newHoldersView(r Report, names podBook, places *places) holdersView {
 		return holdersView{}
 	}
 	model := names.model
-	v, room := holdersView{Looked: true, Left: h.LeftOut, Blind: cell(mounts.KernelBlind, maxLine)}, budget(budgetHolders)
+	v, room := holdersView{Looked: true, Left: h.LeftOut, Blind: cell(holders.KernelBlind, maxLine)}, budget(budgetHolders)
 	held, detached := heldMounts(r, h), detachedHolders(h)
 	v.Total = len(held) + len(detached) + len(h.Leaked)
 	add := func(g holderGroup) bool {
@@ -228,21 +228,21 @@ func namespaceWords(n forensics.NamespaceProcesses) string {
 }
 
 // detachedHolders are those of mounts that are in no table, by mount.
-func detachedHolders(h *forensics.Held) [][]procs.Holder {
-	lists := map[int][]procs.Holder{}
+func detachedHolders(h *forensics.Held) [][]holders.Holder {
+	lists := map[int][]holders.Holder{}
 	for _, holder := range h.Holders {
 		if holder.Detached {
 			lists[holder.MountID] = append(lists[holder.MountID], holder)
 		}
 	}
-	var sorted [][]procs.Holder
+	var sorted [][]holders.Holder
 	for _, id := range slices.Sorted(maps.Keys(lists)) {
 		sorted = append(sorted, lists[id])
 	}
 	return sorted
 }
 
-func detachedGroup(model *forensics.Model, holders []procs.Holder, names podBook, places *places) holderGroup {
+func detachedGroup(model *forensics.Model, holders []holders.Holder, names podBook, places *places) holderGroup {
 	var list []forensics.HolderProcess
 	for _, h := range holders {
 		list = append(list, model.HolderProcess(h))

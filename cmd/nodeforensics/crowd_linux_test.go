@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -83,7 +83,7 @@ func crowdFound(t *testing.T, r report.Report) {
 	t.Helper()
 	found := map[any]bool{}
 	for _, h := range r.Evidence.Held.Holders {
-		if h.Kind == procs.HoldMap && h.MountID != 0 {
+		if h.Kind == holders.HoldMap && h.MountID != 0 {
 			found[h.PID] = true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
@@ -87,7 +88,7 @@ func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 			Blind    string             `json:"not_visible"`
 			Unseen   []string           `json:"unseen"`
 			Coverage []forensics.Source `json:"coverage"`
-		}{holdersSchema, answers, mounts.KernelBlind, unseen(&evidence), evidence.Coverage})
+		}{holdersSchema, answers, holders.KernelBlind, unseen(&evidence), evidence.Coverage})
 		if err != nil {
 			return err
 		}

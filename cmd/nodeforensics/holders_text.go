@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
@@ -30,7 +31,7 @@ func holdersText(e *forensics.Evidence, answers []heldMounts) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	fmt.Fprintf(&b, "%s.\n", strings.ToUpper(mounts.KernelBlind[:1])+mounts.KernelBlind[1:])
+	fmt.Fprintf(&b, "%s.\n", strings.ToUpper(holders.KernelBlind[:1])+holders.KernelBlind[1:])
 	if list := unseen(e); len(list) > 0 {
 		fmt.Fprintf(&b, "Of some processes it is not known what they hold: %s.\n", cell(strings.Join(list, "; ")))
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
@@ -218,14 +219,14 @@ func testNFSSilent(t *testing.T) {
 	nfsServer(t, "silence")
 	callers := []*exec.Cmd{caller(t, "stat", "/mnt/v4/nothing"), caller(t, "stat", "/mnt/v3/nothing"), caller(t, "stat", "/mnt/ipv6/nothing")}
 	r := examine(t, 0, "--hung-after", "2s").report(t)
-	wantNFS(t, r, "/mnt/v4", mounts.StatusHung, mounts.FaultSilent)
-	wantNFS(t, r, "/mnt/v3", mounts.StatusHung, mounts.FaultSilent)
-	wantNFS(t, r, "/mnt/ipv6", mounts.StatusHung, mounts.FaultSilent)
+	wantNFS(t, r, "/mnt/v4", mounts.StatusHung, backing.FaultSilent)
+	wantNFS(t, r, "/mnt/v3", mounts.StatusHung, backing.FaultSilent)
+	wantNFS(t, r, "/mnt/ipv6", mounts.StatusHung, backing.FaultSilent)
 	nfsServer(t, "speak")
 	ends(t, callers...)
 	r = examine(t, 0, "--hung-after", "10s").report(t)
 	for _, point := range []string{"/mnt/v4", "/mnt/v3", "/mnt/ipv6"} { // the counters of version 3 keep the difference
-		wantNFS(t, r, point, mounts.StatusOK, mounts.FaultNone)
+		wantNFS(t, r, point, mounts.StatusOK, backing.FaultNone)
 	}
 	if n := len(atLeast(r, forensics.Warning)); n > 0 {
 		t.Errorf("the server is back, and there are %d findings: %s", n, titles(r))
@@ -250,7 +251,7 @@ func testNFSUnreachable(t *testing.T) {
 
 	r := examine(t, 0, "--hung-after", "3s").report(t)
 	for _, point := range []string{"/mnt/v4", "/mnt/v3", "/mnt/soft", "/mnt/ipv6"} {
-		wantNFS(t, r, point, mounts.StatusHung, mounts.FaultUnreachable)
+		wantNFS(t, r, point, mounts.StatusHung, backing.FaultUnreachable)
 	}
 	wantWaits(t, r, append(slices.Clone(v4), v3, soft, ipv6))
 	wantNFSRoots(t, r)
@@ -285,10 +286,10 @@ func tasksOfCallers(t *testing.T) int {
 }
 
 // wantNFS wants a mount to be judged rightly, and what is said of it.
-func wantNFS(t *testing.T, r report.Report, point string, status mounts.Status, fault mounts.Fault) {
+func wantNFS(t *testing.T, r report.Report, point string, status mounts.Status, fault backing.Fault) {
 	t.Helper()
 	h := healthAt(t, r, point)
-	at := slices.IndexFunc(r.Evidence.Backings, func(b mounts.Backing) bool { return b.Device == h.Device })
+	at := slices.IndexFunc(r.Evidence.Backings, func(b backing.Backing) bool { return b.Device == h.Device })
 	if at < 0 || r.Evidence.Backings[at].NFS == nil {
 		t.Fatalf("%s: nothing is known of its server", point)
 	}
@@ -388,7 +389,7 @@ func testNFSRefused(t *testing.T) {
 		return err == nil && !strings.Contains(string(text), ":0801 01 ")
 	})
 	r := examine(t, 0, "--hung-after", "2s").report(t)
-	wantNFS(t, r, "/mnt/soft", mounts.StatusHung, mounts.FaultRefused)
+	wantNFS(t, r, "/mnt/soft", mounts.StatusHung, backing.FaultRefused)
 	wantNamed(t, finding(t, r, "mount-hung"), "NFS server does not respond ("+nfsAddress+")") // in the kernel's log, since before
 	nfsServer(t, "resume")
 	ends(t, c)
@@ -403,7 +404,7 @@ func testNFSStale(t *testing.T) {
 		return errors.Is(err, unix.ESTALE)
 	})
 	r := examine(t, 0, "--hung-after", "10s").report(t)
-	wantNFS(t, r, "/mnt/soft", mounts.StatusStale, mounts.FaultNone)
+	wantNFS(t, r, "/mnt/soft", mounts.StatusStale, backing.FaultNone)
 	f := finding(t, r, "mount-stale")
 	mustRun(t, "sh", "-c", f.Remedies[0].Command)
 	if mounted(t, "/mnt/soft") {

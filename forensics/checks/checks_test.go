@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -24,10 +25,10 @@ type scenario struct {
 	outcome forensics.OutcomeStatus
 }
 
-// backing adds what the kernel's tables show of the server of the file system that is ill.
-func backing(fault mounts.Fault, why string) func(testing.TB, *forensics.Evidence) {
+// withBacking adds what the kernel's tables show of the server of the file system that is ill.
+func withBacking(fault backing.Fault, why string) func(testing.TB, *forensics.Evidence) {
 	return func(_ testing.TB, e *forensics.Evidence) {
-		e.Backings = []mounts.Backing{{Device: "0:47", Disks: []mounts.DiskState{}, Connections: []mounts.Connection{}, Fault: fault, Why: why}}
+		e.Backings = []backing.Backing{{Device: "0:47", Disks: []backing.DiskState{}, Connections: []backing.Connection{}, Fault: fault, Why: why}}
 	}
 }
 
@@ -54,11 +55,11 @@ var scenarios = map[string][]scenario{
 			}
 		}, want: []string{"critical superblock 0:47"}, says: "and 28 more"},
 		{
-			name: "the server's host is gone", base: sickNode, change: backing(mounts.FaultUnreachable, "216 bytes are not acknowledged"),
+			name: "the server's host is gone", base: sickNode, change: withBacking(backing.FaultUnreachable, "216 bytes are not acknowledged"),
 			want: []string{"critical superblock 0:47"}, says: "The server is not reached: 216 bytes are not acknowledged.",
 		},
 		{
-			name: "the client is blocklisted", base: sickNode, change: backing(mounts.FaultBlocklisted, "the cluster says so"),
+			name: "the client is blocklisted", base: sickNode, change: withBacking(backing.FaultBlocklisted, "the cluster says so"),
 			want: []string{"critical superblock 0:47"}, says: "The server has thrown this client out",
 		},
 		{name: "slow is not hung", base: sickNode, change: status(mounts.StatusSlow), outcome: forensics.OutcomeClean},
@@ -74,7 +75,7 @@ var scenarios = map[string][]scenario{
 	"mount-frozen": {
 		{name: "frozen", base: sickNode, change: status(mounts.StatusFrozen), want: []string{"warning superblock 0:47"}, says: "frozen"},
 		{
-			name: "suspended", base: sickNode, change: both(status(mounts.StatusFrozen), backing(mounts.FaultSuspended, "dm-0 is suspended")),
+			name: "suspended", base: sickNode, change: both(status(mounts.StatusFrozen), withBacking(backing.FaultSuspended, "dm-0 is suspended")),
 			want: []string{"warning superblock 0:47"}, says: "The disk is suspended: dm-0 is suspended.",
 		},
 		{name: "hung is not frozen", base: sickNode},
@@ -86,7 +87,7 @@ var scenarios = map[string][]scenario{
 	"mount-disconnected": {
 		{name: "disconnected", base: sickNode, change: status(mounts.StatusDisconnected), want: []string{"warning superblock 0:47"}},
 		{
-			name: "a blocklisted CephFS client answers EACCES", base: sickNode, change: both(status(mounts.StatusDenied), backing(mounts.FaultBlocklisted, "so it is")),
+			name: "a blocklisted CephFS client answers EACCES", base: sickNode, change: both(status(mounts.StatusDenied), withBacking(backing.FaultBlocklisted, "so it is")),
 			want: []string{"warning superblock 0:47"}, says: "The server has thrown this client out: so it is.",
 		},
 		{name: "permission denied says nothing else", base: sickNode, change: status(mounts.StatusDenied)},
@@ -98,10 +99,10 @@ var scenarios = map[string][]scenario{
 	"mount-io-error": {
 		{name: "error", base: sickNode, change: status(mounts.StatusIOError), want: []string{"warning superblock 0:47"}},
 		{
-			name: "a disk that is offline, and a mount that answers", base: sickNode, change: both(status(mounts.StatusOK), backing(mounts.FaultOffline, "sdb is offline")),
+			name: "a disk that is offline, and a mount that answers", base: sickNode, change: both(status(mounts.StatusOK), withBacking(backing.FaultOffline, "sdb is offline")),
 			want: []string{"warning superblock 0:47"}, says: "The disk takes no requests: sdb is offline.",
 		},
-		{name: "a busy disk", base: sickNode, change: both(status(mounts.StatusOK), backing(mounts.FaultBusy, "2 requests are on their way"))},
+		{name: "a busy disk", base: sickNode, change: both(status(mounts.StatusOK), withBacking(backing.FaultBusy, "2 requests are on their way"))},
 		{name: "no permission is not an error of the device", base: sickNode, change: status(mounts.StatusDenied)},
 	},
 	"mount-orphaned": {
@@ -122,7 +123,7 @@ var scenarios = map[string][]scenario{
 		}},
 		{name: "part of the kernel and meaning", base: sickNode, want: []string{"warning thread 9825/9839"}, says: "It is in the kernel's FUSE client."},
 		{
-			name: "what is behind", base: sickNode, change: backing(mounts.FaultSilent, "7 requests are on their way"),
+			name: "what is behind", base: sickNode, change: withBacking(backing.FaultSilent, "7 requests are on their way"),
 			want: []string{"warning thread 9825/9839"}, says: "The server is reached and does not answer: 7 requests",
 		},
 		{name: "no age is proven", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -26,7 +26,7 @@ are open for writing counted where their overlay writes them; files on network a
 	Severity: forensics.Warning,
 	Needs:    needsHolders,
 	Run: func(p *forensics.Pass) {
-		byDevice, order := map[string][]procs.DeletedFile{}, []string{}
+		byDevice, order := map[string][]holders.DeletedFile{}, []string{}
 		for _, f := range held(p).Deleted {
 			device := p.Model.DiskOf(f.Device)
 			if byDevice[device] == nil {
@@ -46,9 +46,9 @@ are open for writing counted where their overlay writes them; files on network a
 	},
 }
 
-func deletedFinding(p *forensics.Pass, device string, sum int64, list []procs.DeletedFile) forensics.Finding {
+func deletedFinding(p *forensics.Pass, device string, sum int64, list []holders.DeletedFile) forensics.Finding {
 	const most = 5
-	sorting.Stable(list, func(a, b procs.DeletedFile) int { return cmp.Compare(b.AllocatedBytes, a.AllocatedBytes) })
+	sorting.Stable(list, func(a, b holders.DeletedFile) int { return cmp.Compare(b.AllocatedBytes, a.AllocatedBytes) })
 	where := "superblock " + device
 	if m := p.Model.MountsOf(device); len(m) > 0 {
 		where = m[0].MountPoint

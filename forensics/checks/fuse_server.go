@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -260,15 +261,15 @@ func endsIn(path, relative string) bool {
 // open, or something below.
 func isSource(p *forensics.Pass, pid int, path string, list []mounts.Mount) bool {
 	return slices.ContainsFunc(list, func(m mounts.Mount) bool { return strings.TrimSuffix(m.Source, "/") == path }) ||
-		slices.ContainsFunc(holdsOf(p, pid), func(h procs.Holder) bool {
+		slices.ContainsFunc(holdsOf(p, pid), func(h holders.Holder) bool {
 			return h.Path == path || strings.HasPrefix(h.Path, path+"/")
 		})
 }
 
 // holdsOf is what a process holds.
-func holdsOf(p *forensics.Pass, pid int) []procs.Holder {
-	return forensics.Once(p, "holders by process", func() map[int][]procs.Holder {
-		by := map[int][]procs.Holder{}
+func holdsOf(p *forensics.Pass, pid int) []holders.Holder {
+	return forensics.Once(p, "holders by process", func() map[int][]holders.Holder {
+		by := map[int][]holders.Holder{}
 		for _, h := range held(p).Holders {
 			by[h.PID] = append(by[h.PID], h)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -90,7 +91,7 @@ func TestAnErrorThatAServerPassesOn(t *testing.T) {
 		e.Held.Servers[0].Guess = c.guess
 		e.Held.Servers = e.Held.Servers[:1] // that of the lower one is gone
 		if c.open {
-			e.Held.Holders = append(e.Held.Holders, procs.Holder{PID: 6000, Kind: procs.HoldFD, FD: 5, Path: "/srv/x", MountID: 61, Device: "0:48"})
+			e.Held.Holders = append(e.Held.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: "/srv/x", MountID: 61, Device: "0:48"})
 		}
 		found := false
 		for _, f := range forensics.Analyze(&e, []forensics.Check{MountDisconnected, MountIOError}).Findings {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -41,26 +42,26 @@ func who(p *forensics.Pass, pid int) string {
 }
 
 // byWhat says by what a process holds something.
-func byWhat(h procs.Holder) string {
+func byWhat(h holders.Holder) string {
 	switch h.Kind {
-	case procs.HoldCwd:
+	case holders.HoldCwd:
 		return "as its working directory"
-	case procs.HoldRoot:
+	case holders.HoldRoot:
 		return "as its root directory"
-	case procs.HoldExe:
+	case holders.HoldExe:
 		return "as the program that it runs"
-	case procs.HoldSocket:
+	case holders.HoldSocket:
 		return fmt.Sprintf("with a socket bound to %q as descriptor %d", h.Path, h.FD)
-	case procs.HoldRing:
+	case holders.HoldRing:
 		return fmt.Sprintf("with %q registered with its io_uring, descriptor %d", h.Path, h.FD)
-	case procs.HoldMap:
+	case holders.HoldMap:
 		return fmt.Sprintf("with %q in its memory", h.Path)
 	}
 	return fmt.Sprintf("with %q open as descriptor %d", h.Path, h.FD)
 }
 
 // holdingPIDs lists the processes of holders, each once, in their order.
-func holdingPIDs(list []procs.Holder) []int {
+func holdingPIDs(list []holders.Holder) []int {
 	var pids []int
 	seen := map[int]bool{}
 	for _, h := range list {
@@ -72,7 +73,7 @@ func holdingPIDs(list []procs.Holder) []int {
 	return pids
 }
 
-func holderRef(h procs.Holder) forensics.Ref {
+func holderRef(h holders.Holder) forensics.Ref {
 	text := h.String()
 	if h.Deleted {
 		text += " (deleted)"

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -83,7 +84,7 @@ func ownServer(point string) change {
 func deleted(sizes ...int64) change {
 	return holding(func(h *forensics.Held) {
 		for i, size := range sizes {
-			h.Deleted = append(h.Deleted, procs.DeletedFile{PID: 5000, FD: i, Path: "/var/log/old", Device: "254:0", Inode: uint64(i), AllocatedBytes: size})
+			h.Deleted = append(h.Deleted, holders.DeletedFile{PID: 5000, FD: i, Path: "/var/log/old", Device: "254:0", Inode: uint64(i), AllocatedBytes: size})
 		}
 	}, process(nginx))
 }
@@ -97,7 +98,7 @@ func zombies(n int) change {
 }
 
 // busy makes a process hold the mount of the pod that is gone.
-func busy(h procs.Holder) change {
+func busy(h holders.Holder) change {
 	h.MountID, h.Device = 60, "0:47"
 	return holding(func(held *forensics.Held) { held.Holders = append(held.Holders, h) }, process(nginx))
 }
@@ -105,13 +106,13 @@ func busy(h procs.Holder) change {
 // busyCopy makes a process hold a copy of a mount.
 func busyCopy(c mounts.Copy) change {
 	return holding(func(held *forensics.Held) {
-		held.Holders = append(held.Holders, procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
+		held.Holders = append(held.Holders, holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
 		held.Copies = append(held.Copies, c)
 	}, process(nginx), func(_ testing.TB, e *forensics.Evidence) { e.Mounts.Namespace = 1 })
 }
 
 func heldScenarios() map[string][]scenario {
-	kernel := func(k mounts.KernelUser) change {
+	kernel := func(k holders.KernelUser) change {
 		k.MountID, k.Device = 60, "0:47"
 		return holding(func(held *forensics.Held) { held.Kernel = append(held.Kernel, k) })
 	}
@@ -129,7 +130,7 @@ func heldScenarios() map[string][]scenario {
 			e.Mounts.Mounts = append(e.Mounts.Mounts, m)
 		}
 	}
-	detach := func(h procs.Holder) change {
+	detach := func(h holders.Holder) change {
 		h.PID, h.Detached = 5000, true
 		return holding(func(held *forensics.Held) { held.Holders = append(held.Holders, h) }, process(nginx))
 	}
@@ -146,16 +147,16 @@ func heldScenarios() map[string][]scenario {
 	return map[string][]scenario{
 		"unmount-busy": {
 			{
-				name: "an open file", base: sickNode, change: busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"}),
+				name: "an open file", base: sickNode, change: busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"}),
 				want: []string{"warning mount 60"}, says: "process 5000 (nginx) with \"" + deadPoint + "/log\" open as descriptor 7",
 			},
 			{
-				name: "a mount on it", base: sickNode, change: kernel(mounts.KernelUser{Use: mounts.UseMount, UserMount: 71, What: deadPoint + "/sub", Blocks: true}),
+				name: "a mount on it", base: sickNode, change: kernel(holders.KernelUser{Use: holders.UseMount, UserMount: 71, What: deadPoint + "/sub", Blocks: true}),
 				want: []string{"warning mount 60"}, says: "mount 71 at " + deadPoint + "/sub lies on it",
 			},
 			{
 				name: "a bind mount elsewhere keeps nothing busy", base: sickNode,
-				change: kernel(mounts.KernelUser{Use: mounts.UseBind, UserMount: 71, What: "/mnt"}), outcome: clean,
+				change: kernel(holders.KernelUser{Use: holders.UseBind, UserMount: 71, What: "/mnt"}), outcome: clean,
 			},
 			{
 				name: "held through a copy that propagation ties to it", base: sickNode,
@@ -168,20 +169,20 @@ func heldScenarios() map[string][]scenario {
 				change: busyCopy(mounts.Copy{Of: 61, MountID: 99, MountPoint: "/host" + deadPoint, Namespace: 77}), outcome: clean,
 			},
 			{
-				name: "a file of an io_uring", base: sickNode, change: busy(procs.Holder{PID: 5000, Kind: procs.HoldRing, FD: 7, Path: deadPoint + "/log", ByPath: true}),
+				name: "a file of an io_uring", base: sickNode, change: busy(holders.Holder{PID: 5000, Kind: holders.HoldRing, FD: 7, Path: deadPoint + "/log", ByPath: true}),
 				want: []string{"warning mount 60"}, says: "process 5000 (nginx) with \"" + deadPoint + "/log\" registered with its io_uring, descriptor 7",
 			},
 			{name: "held through another mount of the file system", base: sickNode, change: holding(func(h *forensics.Held) {
-				h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, MountID: 99, Device: "0:47"}}
+				h.Holders = []holders.Holder{{PID: 5000, Kind: holders.HoldFD, MountID: 99, Device: "0:47"}}
 			}), outcome: clean},
 			{name: "a live pod", base: wellNode, change: holding(func(h *forensics.Held) {
-				h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, MountID: 44, Device: "0:41"}}
+				h.Holders = []holders.Holder{{PID: 5000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}}
 			}), outcome: clean},
 			{
 				name: "a terminating pod's own process", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					e.Pods[0].Deleting = at("10:00:00")
 					holding(func(h *forensics.Held) {
-						h.Holders = []procs.Holder{{PID: 4000, Kind: procs.HoldFD, MountID: 44, Device: "0:41"}}
+						h.Holders = []holders.Holder{{PID: 4000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}}
 					})(tb, e)
 				}, outcome: clean,
 			},
@@ -189,46 +190,46 @@ func heldScenarios() map[string][]scenario {
 				name: "another process in the way of a terminating pod", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					e.Pods[0].Deleting = at("10:00:00")
 					holding(func(h *forensics.Held) {
-						h.Holders = []procs.Holder{{PID: 4000, Kind: procs.HoldFD, MountID: 44, Device: "0:41"}, {PID: 5000, Kind: procs.HoldFD, MountID: 44, Device: "0:41"}}
+						h.Holders = []holders.Holder{{PID: 4000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}, {PID: 5000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}}
 					}, process(nginx))(tb, e)
 				}, want: []string{"warning mount 44"}, says: "cannot be unmounted: process 5000 (nginx)",
 			},
 			{
 				name: "somebody unmounts it", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
 					process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", deadPoint}})(tb, e)
 				}, want: []string{"warning mount 60"}, says: "process 5009 (umount) is unmounting it",
 			},
 			{
 				name: "somebody detaches it, which is not refused", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
 					process(procs.Process{PID: 5008, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", "-cl", deadPoint}})(tb, e)
 					process(procs.Process{PID: 5009, Comm: "fusermount3", State: "D", MountNS: hostMountNS, Command: []string{"fusermount3", "-u", "-z", "--", deadPoint}})(tb, e)
 				}, outcome: clean,
 			},
 			{
 				name: "somebody unmounts it by type", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
 					process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", "-ftglusterfs", deadPoint}})(tb, e)
 				}, want: []string{"warning mount 60"}, says: "is unmounting it",
 			},
 			{
 				name: "a process of a pod calls itself umount", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
 					process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: 99, Command: []string{"umount", deadPoint}})(tb, e)
 					process(procs.Process{PID: 5010, Comm: "umount", State: "D", Command: []string{"umount", deadPoint}})(tb, e)
 				}, outcome: clean,
 			},
 			{
 				name: "something calls itself umount, and nobody knows where anything is", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
 					process(procs.Process{PID: 5010, Comm: "umount", State: "D", Command: []string{"umount", deadPoint}})(tb, e)
 					e.Mounts.Namespace = 0
 				}, outcome: clean,
 			},
 			{
 				name: "somebody unmounts another", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
 					process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", "/mnt"}})(tb, e)
 				}, outcome: clean,
 			},
@@ -238,26 +239,26 @@ func heldScenarios() map[string][]scenario {
 					upper.ID, upper.Device = 70, "0:70"
 					e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/crypt/4f2a/globalmount"
 					e.Mounts.Mounts = append(e.Mounts.Mounts, upper)
-					busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
+					busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
 					e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:70", PID: 5000, Why: "descriptor 3"})
 				}, outcome: clean,
 			},
 			{
 				name: "staged for pods that are gone", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
-					busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
+					busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
 				}, want: []string{"warning mount 60"}, says: "it is staged, and no pod has the volume mounted",
 			},
 			{
 				name: "a hung mount of nobody in particular", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					e.Mounts.Mounts[2].MountPoint, e.Health[1].MountPoint = "/mnt/nfs", "/mnt/nfs"
-					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: "/mnt/nfs/log"})(tb, e)
+					busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: "/mnt/nfs/log"})(tb, e)
 				}, want: []string{"info mount 60"}, says: "its file system is hung",
 			},
 			{
 				name: "an earlier examination comes first", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-					busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
-					busy(procs.Holder{PID: 5010, Kind: procs.HoldFD, FD: 8, Path: deadPoint})(tb, e)
+					busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+					busy(holders.Holder{PID: 5010, Kind: holders.HoldFD, FD: 8, Path: deadPoint})(tb, e)
 					process(procs.Process{PID: 5010, Comm: "exe", State: "S", Command: []string{"nodeforensics", "__collect"}})(tb, e)
 				}, want: []string{"warning mount 60"}, says: "cannot be unmounted: process 5010 (exe)",
 			},
@@ -269,7 +270,7 @@ func heldScenarios() map[string][]scenario {
 			},
 			{
 				name: "in a namespace that a descriptor keeps", base: wellNode,
-				change: alone(func(h *forensics.Held) { h.Namespaces = []procs.NamespaceHold{{PID: 5000, FD: 9, Namespace: 99}} }),
+				change: alone(func(h *forensics.Held) { h.Namespaces = []holders.NamespaceHold{{PID: 5000, FD: 9, Namespace: 99}} }),
 				want:   []string{"warning mount 900"}, says: "process 5000 (nginx) holds open",
 			},
 			{
@@ -281,7 +282,7 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "in a namespace of which nobody sees what keeps it", base: wellNode,
 				change: alone(func(h *forensics.Held) {
-					h.Holders = []procs.Holder{{PID: 5000, Kind: procs.HoldFD, FD: 4, Path: "/log", MountID: 900, Device: "0:60"}}
+					h.Holders = []holders.Holder{{PID: 5000, Kind: holders.HoldFD, FD: 4, Path: "/log", MountID: 900, Device: "0:60"}}
 				}), want: []string{"warning mount 900"}, says: "what keeps it is not visible",
 			},
 			{
@@ -342,24 +343,24 @@ func heldScenarios() map[string][]scenario {
 		},
 		"mount-detached": {
 			{
-				name: "an open file", base: wellNode, change: detach(procs.Holder{Kind: procs.HoldFD, FD: 3, Path: "/log", MountID: 88}),
+				name: "an open file", base: wellNode, change: detach(holders.Holder{Kind: holders.HoldFD, FD: 3, Path: "/log", MountID: 88}),
 				want: []string{"warning mount 88"}, says: "process 5000 (nginx)",
 			},
 			{
 				name: "a mapped file, of which only the superblock is known", base: wellNode,
-				change: detach(procs.Holder{Kind: procs.HoldMap, FD: -1, Path: "/lib.so", Device: "0:77"}), want: []string{"warning superblock 0:77"},
+				change: detach(holders.Holder{Kind: holders.HoldMap, FD: -1, Path: "/lib.so", Device: "0:77"}), want: []string{"warning superblock 0:77"},
 			},
 			{
 				name: "a mount that is being prepared", base: wellNode,
-				change: detach(procs.Holder{Kind: procs.HoldFD, FD: 3, Path: "/", MountID: 88}), want: []string{"info mount 88"},
+				change: detach(holders.Holder{Kind: holders.HoldFD, FD: 3, Path: "/", MountID: 88}), want: []string{"info mount 88"},
 			},
 			{
 				name: "what nobody has unmounted in a user namespace of his own", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-					detach(procs.Holder{Kind: procs.HoldFD, FD: 3, Path: "/log", MountID: 88})(tb, e)
+					detach(holders.Holder{Kind: holders.HoldFD, FD: 3, Path: "/log", MountID: 88})(tb, e)
 					e.Held.UserNS, e.Processes[len(e.Processes)-1].UserNS = hostUserNS, podUserNS
 				}, want: []string{"info mount 88"},
 			},
-			{name: "a hold on a mount of the table", base: wellNode, change: busy(procs.Holder{PID: 5000, Kind: procs.HoldFD}), outcome: clean},
+			{name: "a hold on a mount of the table", base: wellNode, change: busy(holders.Holder{PID: 5000, Kind: holders.HoldFD}), outcome: clean},
 		},
 		"mount-stacked": {
 			{
@@ -437,7 +438,7 @@ func heldScenarios() map[string][]scenario {
 			{name: "with another volume open", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				const other = kubeletRoot + "/pods/" + liveUID + "/volumes/kubernetes.io~nfs/other"
 				server("S", "mergerfs", other)(tb, e)
-				e.Held.Holders = append(e.Held.Holders, procs.Holder{PID: 6000, Kind: procs.HoldFD, FD: 5, Path: other, Device: "0:90"})
+				e.Held.Holders = append(e.Held.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: other, Device: "0:90"})
 			}, outcome: clean},
 			{name: "whose name is that of its subcommand", base: wellNode, change: server("S", "rclone", "cephfs-data",
 				kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other"), want: []string{"warning process 6000"}, says: "was started for"},

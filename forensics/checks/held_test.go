@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -43,7 +44,7 @@ func TestAnotherExaminationIsLetAlone(t *testing.T) {
 	} {
 		e := wellNode(t)
 		e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
-		busy(procs.Holder{PID: 6001, Kind: procs.HoldFD, FD: 7, Path: e.Mounts.Mounts[2].MountPoint})(t, &e)
+		busy(holders.Holder{PID: 6001, Kind: holders.HoldFD, FD: 7, Path: e.Mounts.Mounts[2].MountPoint})(t, &e)
 		process(procs.Process{PID: 6001, Comm: "nodeforensics", State: "S", Command: []string{}, Started: e.Collected.Add(-ago)})(t, &e)
 		a := forensics.Analyze(&e, []forensics.Check{UnmountBusy})
 		if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Remedies[0].Why, want) {
@@ -54,13 +55,13 @@ func TestAnotherExaminationIsLetAlone(t *testing.T) {
 
 // The evidence of a holder says whether its file was deleted, and whether the mount was only concluded from its path.
 func TestEvidenceOfAHolder(t *testing.T) {
-	for want, h := range map[string]procs.Holder{
+	for want, h := range map[string]holders.Holder{
 		"":                                {},
 		" (deleted)":                      {Deleted: true},
 		" (mount told by path)":           {ByPath: true},
 		" (deleted) (mount told by path)": {Deleted: true, ByPath: true},
 	} {
-		h.PID, h.Kind, h.FD, h.Path = 6001, procs.HoldFD, 7, "/mnt/log"
+		h.PID, h.Kind, h.FD, h.Path = 6001, holders.HoldFD, 7, "/mnt/log"
 		if ref := holderRef(h); ref.Excerpt != h.String()+want || ref.Source != "holders:6001" {
 			t.Errorf("%+v, want %q of holders:6001", ref, h.String()+want)
 		}
@@ -104,7 +105,7 @@ func TestStoppingDespiteAWait(t *testing.T) {
 func TestOrderOfStopping(t *testing.T) {
 	e := sickNode(t)
 	for _, pid := range []int{5000, 5001} {
-		busy(procs.Holder{PID: pid, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
+		busy(holders.Holder{PID: pid, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
 	}
 	process(procs.Process{PID: 5001, Comm: "tail", State: "S", Command: []string{"tail"}})(t, &e)
 	blockedIn(procs.Thread{PID: 5000, TID: 5000, MountID: 60, Device: "0:47", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitFUSE}})(t, &e)
@@ -184,7 +185,7 @@ func TestEndingANamespace(t *testing.T) {
 		},
 		"that a descriptor keeps": {
 			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 1}), holding(func(h *forensics.Held) {
-				h.Namespaces = []procs.NamespaceHold{{PID: 5001, FD: 9, Namespace: 99}}
+				h.Namespaces = []holders.NamespaceHold{{PID: 5001, FD: 9, Namespace: 99}}
 			})),
 			[]string{"kill 5001"},
 		},
@@ -261,7 +262,7 @@ func TestStoppingWhatAPodHasLeft(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := wellNode(t)
 			e.Pods = []kubelet.Pod{}
-			both(busy(procs.Holder{PID: 5002, Kind: procs.HoldCwd, Path: deadPoint}), process(procs.Process{PID: 5002, Comm: "postgres", State: "S", PodUID: deadUID}),
+			both(busy(holders.Holder{PID: 5002, Kind: holders.HoldCwd, Path: deadPoint}), process(procs.Process{PID: 5002, Comm: "postgres", State: "S", PodUID: deadUID}),
 				tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", logs.Subject{PodUID: deadUID, PodName: "default/db", Path: deadPoint})))(t, &e)
 			if tt.change != nil {
 				tt.change(t, &e)
@@ -326,7 +327,7 @@ func TestStoppingProcesses(t *testing.T) {
 // TestBusyTellsWhatIsNotSeen wants the processes to be named that may hold it, too.
 func TestBusyTellsWhatIsNotSeen(t *testing.T) {
 	e := sickNode(t)
-	busy(procs.Holder{PID: 5000, Kind: procs.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
+	busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
 	e.Held.Unseen = []string{"process 5003: its thread 5003 (cat) closes a file"}
 	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
 	if want := "Of some processes it is not known what they hold: process 5003: its thread 5003 (cat) closes a file."; !strings.Contains(f.Detail, want) {
@@ -338,12 +339,12 @@ func TestBusyTellsWhatIsNotSeen(t *testing.T) {
 func TestRemediesOfKernelUsers(t *testing.T) {
 	e := sickNode(t)
 	holding(func(h *forensics.Held) {
-		for _, k := range []mounts.KernelUser{
-			{Use: mounts.UseBinfmt, What: "/proc/sys/fs/binfmt_misc/qemu-arm", Detail: deadPoint + "/qemu"},
-			{Use: mounts.UseLoop, What: "/dev/loop3", Detail: deadPoint + "/image", UsedBy: []string{"/mnt/inner", "/dev/dm-1"}},
-			{Use: mounts.UseUprobe, What: "bcc/malloc", Detail: deadPoint + "/libc.so"},
-			{Use: mounts.UseImage, UserMount: 71, What: "/layers/1", Detail: deadPoint + "/layer.erofs"},
-			{Use: mounts.UseMount, UserMount: 72, What: deadPoint + "/a/b"},
+		for _, k := range []holders.KernelUser{
+			{Use: holders.UseBinfmt, What: "/proc/sys/fs/binfmt_misc/qemu-arm", Detail: deadPoint + "/qemu"},
+			{Use: holders.UseLoop, What: "/dev/loop3", Detail: deadPoint + "/image", UsedBy: []string{"/mnt/inner", "/dev/dm-1"}},
+			{Use: holders.UseUprobe, What: "bcc/malloc", Detail: deadPoint + "/libc.so"},
+			{Use: holders.UseImage, UserMount: 71, What: "/layers/1", Detail: deadPoint + "/layer.erofs"},
+			{Use: holders.UseMount, UserMount: 72, What: deadPoint + "/a/b"},
 		} {
 			k.MountID, k.Device, k.Blocks = 60, "0:47", true
 			h.Kernel = append(h.Kernel, k)
@@ -386,7 +387,7 @@ func TestRemediesOfFUSE(t *testing.T) {
 		"T": {"kill -CONT 6000"}, "S": {"Look at process 6000 (ceph-fuse), which has the connection of "},
 	} {
 		e := sickNode(t)
-		both(server(state, "ceph-fuse"), busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}))(t, &e)
+		both(server(state, "ceph-fuse"), busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}))(t, &e)
 		want = append(want, "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c -l "+deadPoint)
 		var got []string
 		for _, r := range forensics.Analyze(&e, []forensics.Check{MountHung, FUSEServerDead, UnmountBusy}).Diagnoses[0].Remedies {
@@ -412,7 +413,7 @@ func TestStepsOfADiagnosis(t *testing.T) {
 	} {
 		e := sickNode(t)
 		e.Threads, e.Dumps = nil, nil
-		both(status(state), busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}))(t, &e)
+		both(status(state), busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}))(t, &e)
 		var got []string
 		for _, d := range forensics.Analyze(&e, []forensics.Check{PodOrphanedMounted, MountDisconnected, UnmountBusy}).Diagnoses {
 			for _, r := range d.Remedies {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -145,7 +146,7 @@ func aboutMount(model *forensics.Model, e logs.Event, m mounts.Mount) bool {
 	if m.Class != mounts.ClassBlock || e.Device == "" {
 		return false
 	}
-	if b, _ := model.Backing(m.Device); e.Device == m.Device || slices.ContainsFunc(b.Disks, func(d mounts.DiskState) bool { return d.Name == e.Device || d.Map == e.Device }) {
+	if b, _ := model.Backing(m.Device); e.Device == m.Device || slices.ContainsFunc(b.Disks, func(d backing.DiskState) bool { return d.Name == e.Device || d.Map == e.Device }) {
 		return true
 	}
 	device := strings.TrimPrefix(m.Source, "/dev/")
@@ -287,7 +288,7 @@ func failingByKernel(p *forensics.Pass) []forensics.Finding {
 		seen[m.Device] = true
 		list := kernelEventsOf(p, "devices that fail", deviceFails, m)
 		b, _ := p.Model.Backing(m.Device)
-		dead := (b.Fault == mounts.FaultOffline || b.Fault == mounts.FaultNoPath) && h.Status != mounts.StatusHung
+		dead := (b.Fault == backing.FaultOffline || b.Fault == backing.FaultNoPath) && h.Status != mounts.StatusHung
 		if dead || len(list) > 0 {
 			found = append(found, kernelFinding(p, m, h, list, dead))
 		}

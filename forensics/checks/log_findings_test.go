@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -41,7 +43,7 @@ func TestWholeDisk(t *testing.T) {
 		}
 	}
 	mds := logs.Event{Kind: logs.KindKernelCephDown, Subject: logs.Subject{Server: "mds0"}}
-	model := forensics.NewModel(&forensics.Evidence{Backings: []mounts.Backing{{Device: "253:1", Disks: []mounts.DiskState{{Name: "dm-1"}, {Name: "sdb", For: "dm-1"}}}}})
+	model := forensics.NewModel(&forensics.Evidence{Backings: []backing.Backing{{Device: "253:1", Disks: []backing.DiskState{{Name: "dm-1"}, {Name: "sdb", For: "dm-1"}}}}})
 	if !aboutMount(model, mds, mounts.Mount{FSType: "ceph", Source: "10.0.0.5:6789:/"}) || aboutMount(model, mds, mounts.Mount{FSType: "nfs4", Source: "10.0.0.5:/"}) {
 		t.Error("a metadata server is joined to other than CephFS mounts, or not to them")
 	}
@@ -155,7 +157,7 @@ func TestLogJoinsTheChain(t *testing.T) {
 		},
 		{
 			"who holds the mount, the refused unmount, the pod, the eviction that frees nothing", wellNode,
-			both(deleting("volumes", "10:05:00", nil), busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}),
+			both(deleting("volumes", "10:05:00", nil), busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}),
 				tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122),
 					event(logs.KindEvictionCleanupTimeout, 3, "10:05:40", "10:12:00", logs.Subject{PodUID: deadUID, PodName: "default/db"})),
 				func(_ testing.TB, e *forensics.Evidence) {

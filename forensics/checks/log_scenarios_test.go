@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -290,7 +291,7 @@ func volumeScenarios() map[string][]scenario {
 		},
 		"unmount-busy": {
 			{
-				name: "the log and who holds it", base: sickNode, change: both(busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}), tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122))),
+				name: "the log and who holds it", base: sickNode, change: both(busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}), tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122))),
 				want: []string{"warning mount 60"}, says: "The kubelet was refused 9 times, from 10:05:01.000 to 10:12:00.000, and waits 2 min until its next try",
 			},
 			{
@@ -298,12 +299,12 @@ func volumeScenarios() map[string][]scenario {
 				want: []string{"warning volume " + deadUID + "/kubernetes.io/cephfs/cephfs-data"}, says: "Who it is was not looked for.",
 			},
 			{
-				name: "who holds it, of a pod that seems to live", base: wellNode, change: both(busy(procs.Holder{PID: 5000, Kind: procs.HoldCwd, Path: deadPoint}), tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
+				name: "who holds it, of a pod that seems to live", base: wellNode, change: both(busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}), tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
 				want: []string{"warning mount 60"}, says: "process 5000 (nginx) as its working directory",
 			},
 			{
 				name: "what its own pod has left holds it", base: wellNode,
-				change: both(busy(procs.Holder{PID: 5002, Kind: procs.HoldCwd, Path: deadPoint}), process(procs.Process{PID: 5002, Comm: "postgres", State: "S", PodUID: deadUID}),
+				change: both(busy(holders.Holder{PID: 5002, Kind: holders.HoldCwd, Path: deadPoint}), process(procs.Process{PID: 5002, Comm: "postgres", State: "S", PodUID: deadUID}),
 					tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
 				want: []string{"warning mount 60"}, says: "process 5002 (postgres) of pod " + deadUID + " as its working directory",
 			},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -26,7 +27,7 @@ func statusFinding(p *forensics.Pass, s superblock, title, detail string, remedi
 	switch status := s.health.Status; {
 	case status == mounts.StatusDisconnected && isSMB(s.mount()):
 		detail = "It answers every call with an error until its server is back, and goes on connecting by itself:"
-	case status == mounts.StatusFrozen && b.Fault == mounts.FaultSuspended:
+	case status == mounts.StatusFrozen && b.Fault == backing.FaultSuspended:
 		remedies = []forensics.Remedy{reviveFrom(b, s.mount())}
 	}
 	f.Detail = fmt.Sprintf("%s %s.", detail, s.where())

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -28,7 +28,7 @@ information. So is one that only processes of another user namespace hold: those
 			id     int
 			device string
 		}
-		groups, order := map[key][]procs.Holder{}, []key{}
+		groups, order := map[key][]holders.Holder{}, []key{}
 		for _, h := range held(p).Holders {
 			if !h.Detached {
 				continue
@@ -48,7 +48,7 @@ information. So is one that only processes of another user namespace hold: those
 	},
 }
 
-func detachedFinding(p *forensics.Pass, id int, device string, list []procs.Holder) forensics.Finding {
+func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Holder) forensics.Finding {
 	name, subject := "mount "+strconv.Itoa(id), forensics.MountEntity(id)
 	if id == 0 {
 		name, subject = "superblock "+device, forensics.Entity{Kind: forensics.KindSuperblock, ID: device}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -156,8 +156,8 @@ func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses) []forensics
 	if n.Processes > 0 {
 		return []forensics.Remedy{endNamespace(p, n)}
 	}
-	hold, open := forensics.Once(p, "descriptors of namespaces", func() map[uint64]procs.NamespaceHold {
-		first := map[uint64]procs.NamespaceHold{}
+	hold, open := forensics.Once(p, "descriptors of namespaces", func() map[uint64]holders.NamespaceHold {
+		first := map[uint64]holders.NamespaceHold{}
 		for _, hold := range slices.Backward(held(p).Namespaces) {
 			first[hold.Namespace] = hold
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
@@ -27,38 +28,38 @@ func hungRemedies(p *forensics.Pass, s superblock) []forensics.Remedy {
 func isSMB(m mounts.Mount) bool { return m.FSType == "cifs" || m.FSType == "smb3" }
 
 // reviveFrom is the step that fits to what is known of the server or disk.
-func reviveFrom(b mounts.Backing, m mounts.Mount) forensics.Remedy {
+func reviveFrom(b backing.Backing, m mounts.Mount) forensics.Remedy {
 	r, disk := revive(m), ""
-	if at := slices.IndexFunc(b.Disks, func(d mounts.DiskState) bool { return d.Suspended || d.Kind == "multipath" }); at >= 0 {
+	if at := slices.IndexFunc(b.Disks, func(d backing.DiskState) bool { return d.Suspended || d.Kind == "multipath" }); at >= 0 {
 		disk = cmp.Or(b.Disks[at].Map, b.Disks[at].Name)
 	}
 	named := mapName.MatchString(disk)
 	switch b.Fault {
-	case mounts.FaultBlocklisted:
+	case backing.FaultBlocklisted:
 		r.Command = "Take the client off the blocklist (ceph osd blocklist ls, … rm), then unmount and mount anew"
 		r.Why = "the cluster has thrown this client out: no call returns by itself, and bringing servers back changes nothing"
 		r.Precondition = "it is known why it was evicted: two clients that both write corrupt data"
 		r.Risk = "what was not written is lost"
-	case mounts.FaultRefused, mounts.FaultSilent:
+	case backing.FaultRefused, backing.FaultSilent:
 		if b.Ceph != nil {
 			r.Command, r.Why = askCeph, "shows the daemons that are down or stand still; once they are back, "+r.Why
 		} else if m.Class == mounts.ClassNetwork {
 			r.Command = "Look at the service on the server of " + quote(m.Source) + ": its host answers, it does not"
 		}
-	case mounts.FaultLost:
+	case backing.FaultLost:
 		if b.Ceph != nil {
 			r.Command, r.Why = askCeph, "shows what became of "+b.Ceph.OwingNames()+"; once that is back, "+r.Why
 			break
 		}
 		r.Command = "Look whether the server of " + quote(m.Source) + " is up and its service listens"
-	case mounts.FaultUnreachable:
+	case backing.FaultUnreachable:
 		r.Command = "Look at the network to the server of " + quote(m.Source) + ", and whether its host is up"
-	case mounts.FaultNoPath:
+	case backing.FaultNoPath:
 		r.Command = "Bring a path of the disk " + quote(disk) + " back: multipath -ll shows them"
 		if named {
 			r.Command, r.Why = "multipath -ll "+disk, "shows the paths of the disk: "+r.Why
 		}
-	case mounts.FaultSuspended:
+	case backing.FaultSuspended:
 		r.Command, r.Why = "Resume the disk "+quote(disk)+" (dmsetup resume)", "the device holds requests back until it is resumed"
 		if named {
 			r.Command = "dmsetup resume " + disk

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
@@ -54,27 +56,27 @@ var (
 
 // moreRemedies are scenarios with steps that no other scenario has.
 func moreRemedies() map[string][]scenario {
-	disk := func(fault mounts.Fault, d mounts.DiskState) change {
-		return both(status(mounts.StatusHung), both(backing(fault, "so it is"), func(_ testing.TB, e *forensics.Evidence) {
-			e.Backings[0].Disks = []mounts.DiskState{d}
+	disk := func(fault backing.Fault, d backing.DiskState) change {
+		return both(status(mounts.StatusHung), both(withBacking(fault, "so it is"), func(_ testing.TB, e *forensics.Evidence) {
+			e.Backings[0].Disks = []backing.DiskState{d}
 		}))
 	}
 	kernel := holding(func(h *forensics.Held) {
-		for use, what := range map[mounts.KernelUse]string{
-			mounts.UseLoop: "/dev/loop3", mounts.UseSwap: deadPoint + "/swap", mounts.UseExport: deadPoint, mounts.UseBinfmt: "/proc/sys/fs/binfmt_misc/qemu-arm",
-			mounts.UseUprobe: "bcc/malloc", mounts.UseSocket: deadPoint + "/socket", mounts.UseMount: deadPoint + "/a",
+		for use, what := range map[holders.KernelUse]string{
+			holders.UseLoop: "/dev/loop3", holders.UseSwap: deadPoint + "/swap", holders.UseExport: deadPoint, holders.UseBinfmt: "/proc/sys/fs/binfmt_misc/qemu-arm",
+			holders.UseUprobe: "bcc/malloc", holders.UseSocket: deadPoint + "/socket", holders.UseMount: deadPoint + "/a",
 		} {
-			h.Kernel = append(h.Kernel, mounts.KernelUser{Use: use, What: what, MountID: 60, Device: "0:47", Blocks: true})
+			h.Kernel = append(h.Kernel, holders.KernelUser{Use: use, What: what, MountID: 60, Device: "0:47", Blocks: true})
 		}
 	})
 	return map[string][]scenario{
 		"mount-disconnected": {{name: "its server lives", base: sickNode, change: both(status(mounts.StatusDisconnected), server("S", "ceph-fuse"))}},
 		"unmount-busy":       {{name: "all that the kernel has", base: sickNode, change: kernel}},
 		"mount-hung": {
-			{name: "no path", base: sickNode, change: disk(mounts.FaultNoPath, mounts.DiskState{Kind: "multipath", Name: "dm-0", Map: "mpatha"})},
-			{name: "suspended", base: sickNode, change: disk(mounts.FaultSuspended, mounts.DiskState{Kind: "dm", Name: "dm-0", Map: "mpatha", Suspended: true})},
-			{name: "Ceph", base: sickNode, change: both(status(mounts.StatusHung), both(backing(mounts.FaultLost, "so it is"), func(_ testing.TB, e *forensics.Evidence) {
-				e.Backings[0].Ceph = &mounts.CephState{}
+			{name: "no path", base: sickNode, change: disk(backing.FaultNoPath, backing.DiskState{Kind: "multipath", Name: "dm-0", Map: "mpatha"})},
+			{name: "suspended", base: sickNode, change: disk(backing.FaultSuspended, backing.DiskState{Kind: "dm", Name: "dm-0", Map: "mpatha", Suspended: true})},
+			{name: "Ceph", base: sickNode, change: both(status(mounts.StatusHung), both(withBacking(backing.FaultLost, "so it is"), func(_ testing.TB, e *forensics.Evidence) {
+				e.Backings[0].Ceph = &backing.CephState{}
 			}))},
 		},
 	}

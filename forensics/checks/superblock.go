@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -26,7 +27,7 @@ func superblocks(p *forensics.Pass, status mounts.Status) []superblock {
 	for _, h := range p.Evidence.Health {
 		worst, _ := p.Model.Health(h.Device)
 		is := worst.Status
-		if b, _ := p.Model.Backing(h.Device); is == mounts.StatusDenied && b.Fault == mounts.FaultBlocklisted {
+		if b, _ := p.Model.Backing(h.Device); is == mounts.StatusDenied && b.Fault == backing.FaultBlocklisted {
 			is = mounts.StatusDisconnected // the CephFS client answers EACCES then (Linux 6.1)
 		}
 		if is != status || seen[h.Device] {
@@ -122,20 +123,20 @@ func (s superblock) refs() []forensics.Ref {
 // behind says what the kernel's tables show of the server or disk, "" if they show nothing, and where that was read.
 func behind(p *forensics.Pass, device string) (string, []forensics.Ref) {
 	b, ok := p.Model.Backing(device)
-	if !ok || b.Fault == mounts.FaultNone {
+	if !ok || b.Fault == backing.FaultNone {
 		return "", nil
 	}
-	text := map[mounts.Fault]string{
-		mounts.FaultUnreachable: "The server is not reached",
-		mounts.FaultRefused:     "The server's host lives, its service does not",
-		mounts.FaultLost:        "The server is not connected",
-		mounts.FaultSilent:      "The server is reached and does not answer",
-		mounts.FaultBlocklisted: "The server has thrown this client out",
-		mounts.FaultRejected:    "The server does not keep the session with this client",
-		mounts.FaultOffline:     "The disk takes no requests",
-		mounts.FaultSuspended:   "The disk is suspended",
-		mounts.FaultNoPath:      "The disk has no path left",
-		mounts.FaultBusy:        "The disk has not finished what it was asked",
+	text := map[backing.Fault]string{
+		backing.FaultUnreachable: "The server is not reached",
+		backing.FaultRefused:     "The server's host lives, its service does not",
+		backing.FaultLost:        "The server is not connected",
+		backing.FaultSilent:      "The server is reached and does not answer",
+		backing.FaultBlocklisted: "The server has thrown this client out",
+		backing.FaultRejected:    "The server does not keep the session with this client",
+		backing.FaultOffline:     "The disk takes no requests",
+		backing.FaultSuspended:   "The disk is suspended",
+		backing.FaultNoPath:      "The disk has no path left",
+		backing.FaultBusy:        "The disk has not finished what it was asked",
 	}[b.Fault]
 	excerpt := b.Why
 	for _, c := range b.Connections[:min(len(b.Connections), 4)] {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -181,7 +182,7 @@ func stagedForNobody(p *forensics.Pass) []going {
 // servesPods says whether pods have the volume of a staged mount by way of another file system: one that a process serves
 // from it, as where it is encrypted (gocryptfs), or one in an image file on it.
 func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
-	holders, kernel := p.Model.HeldBy(staged.ID)
+	list, kernel := p.Model.HeldBy(staged.ID)
 	servers := forensics.Once(p, "servers of pods", func() map[int]bool {
 		pids := map[int]bool{}
 		for _, s := range held(p).Servers {
@@ -197,20 +198,20 @@ func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
 		}
 		return found
 	})
-	return slices.ContainsFunc(holders, func(h procs.Holder) bool { return servers[h.PID] }) ||
-		slices.ContainsFunc(kernel, func(k mounts.KernelUser) bool { return k.Use == mounts.UseLoop && sources[k.What] })
+	return slices.ContainsFunc(list, func(h holders.Holder) bool { return servers[h.PID] }) ||
+		slices.ContainsFunc(kernel, func(k holders.KernelUser) bool { return k.Use == holders.UseLoop && sources[k.What] })
 }
 
 func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	m := g.mount
-	holders, kernel := p.Model.HeldBy(m.ID)
-	holders = slices.DeleteFunc(slices.Clone(holders), func(h procs.Holder) bool {
+	list, kernel := p.Model.HeldBy(m.ID)
+	list = slices.DeleteFunc(slices.Clone(list), func(h holders.Holder) bool {
 		process, _ := p.Model.Process(h.PID)
 		return h.PID == g.by || g.pod != "" && process.PodUID == g.pod
 	})
 	users := kernel
-	kernel = slices.DeleteFunc(slices.Clone(kernel), func(k mounts.KernelUser) bool { return !k.Blocks })
-	if len(holders)+len(kernel) == 0 {
+	kernel = slices.DeleteFunc(slices.Clone(kernel), func(k holders.KernelUser) bool { return !k.Blocks })
+	if len(list)+len(kernel) == 0 {
 		return
 	}
 	f := forensics.Finding{
@@ -219,16 +220,16 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	if uid, _ := p.Model.PodOf(m.MountPoint); uid != "" {
 		f.Pods = []string{uid}
 	}
-	if !slices.ContainsFunc(holders, func(h procs.Holder) bool { return !h.ByPath }) &&
-		!slices.ContainsFunc(kernel, func(k mounts.KernelUser) bool { return k.Use == mounts.UseMount }) { // others are told by path
+	if !slices.ContainsFunc(list, func(h holders.Holder) bool { return !h.ByPath }) &&
+		!slices.ContainsFunc(kernel, func(k holders.KernelUser) bool { return k.Use == holders.UseMount }) { // others are told by path
 		f.Confidence = forensics.Likely
 		f.ConfidenceWhy += "; all of them were told by their path, which misleads where mounts lie on each other"
 	}
-	by, waiting := busyProcesses(p, &f, m, holders)
+	by, waiting := busyProcesses(p, &f, m, list)
 	by = append(by, busyKernel(p, &f, kernel)...)
 	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s%s %s.",
-		g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, holders), unlisted(p))
+		g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, list), unlisted(p))
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m, waiting)...)
 	for _, r := range refusalsBySubject(p, refused)[f.Subject] {
 		r.told = true
@@ -239,7 +240,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 }
 
 // kubeletHolds says whether the kubelet is in the way, since it is what people restart first.
-func kubeletHolds(p *forensics.Pass, holders []procs.Holder) string {
+func kubeletHolds(p *forensics.Pass, holders []holders.Holder) string {
 	if k := p.Evidence.Kubelet; k != nil && slices.Contains(holdingPIDs(holders), k.PID) {
 		return ""
 	}
@@ -248,7 +249,7 @@ func kubeletHolds(p *forensics.Pass, holders []procs.Holder) string {
 
 // unlisted says what may hold a mount besides what was found.
 func unlisted(p *forensics.Pass) string {
-	text := capital(mounts.KernelBlind)
+	text := capital(holders.KernelBlind)
 	if list := held(p).Unseen; len(list) > 0 {
 		text += ". Of some processes it is not known what they hold: " + some(list)
 	}
@@ -257,11 +258,11 @@ func unlisted(p *forensics.Pass) string {
 
 // busyProcesses says which processes hold a mount, and adds how to stop them, in the order in which to do it. The steps for
 // those that cannot end before their wait for the mount does are returned apart.
-func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, holders []procs.Holder) (by []string, waiting []forensics.Remedy) {
-	pids := holdingPIDs(holders)
+func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list []holders.Holder) (by []string, waiting []forensics.Remedy) {
+	pids := holdingPIDs(list)
 	sorting.Stable(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
-	first := map[int]procs.Holder{}
-	for _, h := range slices.Backward(holders) {
+	first := map[int]holders.Holder{}
+	for _, h := range slices.Backward(list) {
 		first[h.PID] = h
 	}
 	on := copiesByID(p, m)
@@ -345,9 +346,9 @@ func stopRank(p *forensics.Pass, pid int) int {
 }
 
 // busyKernel says what in the kernel holds a mount, and adds how to free it: inner mounts before outer ones.
-func busyKernel(p *forensics.Pass, f *forensics.Finding, kernel []mounts.KernelUser) []string {
+func busyKernel(p *forensics.Pass, f *forensics.Finding, kernel []holders.KernelUser) []string {
 	var by []string
-	sorting.Stable(kernel, func(a, b mounts.KernelUser) int {
+	sorting.Stable(kernel, func(a, b holders.KernelUser) int {
 		if (a.UserMount == 0) != (b.UserMount == 0) {
 			return map[bool]int{true: -1, false: 1}[a.UserMount != 0]
 		}
@@ -378,17 +379,17 @@ func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 }
 
 // notInTheWay names what keeps the file system in use, its disk or its server, when the mount is gone.
-func notInTheWay(users []mounts.KernelUser) string {
+func notInTheWay(users []holders.KernelUser) string {
 	var names []string
 	seen := map[string]bool{}
 	for _, k := range users {
 		var text string
 		switch k.Use {
-		case mounts.UseOverlay:
+		case holders.UseOverlay:
 			text = fmt.Sprintf("the overlay at %s has a layer on it (%s)", k.What, k.Detail)
-		case mounts.UseBind:
+		case holders.UseBind:
 			text = "it is mounted at " + k.What + ", too"
-		case mounts.UseDevice:
+		case holders.UseDevice:
 			text = k.What + " is on the same disk"
 		}
 		if text != "" && !seen[text] {
@@ -440,40 +441,40 @@ func unmountFree(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 	})
 }
 
-func kernelText(k mounts.KernelUser) string {
+func kernelText(k holders.KernelUser) string {
 	switch k.Use {
-	case mounts.UseMount:
+	case holders.UseMount:
 		return fmt.Sprintf("mount %d at %s lies on it", k.UserMount, k.What)
-	case mounts.UseLoop:
+	case holders.UseLoop:
 		text := fmt.Sprintf("loop device %s uses %s", k.What, k.Detail)
 		if len(k.UsedBy) > 0 {
 			text += ", and is itself in use by " + some(k.UsedBy)
 		}
 		return text
-	case mounts.UseSwap:
+	case holders.UseSwap:
 		return "swap is on in " + k.What
-	case mounts.UseImage:
+	case holders.UseImage:
 		return fmt.Sprintf("%s is mounted at %s (mount %d)", k.Detail, k.What, k.UserMount)
-	case mounts.UseBinfmt:
+	case holders.UseBinfmt:
 		return fmt.Sprintf("%s (binfmt_misc) has its interpreter %s open", k.What, k.Detail)
-	case mounts.UseUprobe:
+	case holders.UseUprobe:
 		return fmt.Sprintf("uprobe event %s is in %s", k.What, k.Detail)
-	case mounts.UseExport:
+	case holders.UseExport:
 		return fmt.Sprintf("nfsd exports %s", k.What)
-	case mounts.UseSocket:
+	case holders.UseSocket:
 		return fmt.Sprintf("a socket is bound to %s, which no process that can be seen has open", k.What)
 	}
 	return fmt.Sprintf("%s %s", k.Use, k.What)
 }
 
-func freeKernel(p *forensics.Pass, k mounts.KernelUser) forensics.Remedy {
+func freeKernel(p *forensics.Pass, k holders.KernelUser) forensics.Remedy {
 	r := forensics.Remedy{Why: kernelText(k), Precondition: "nobody needs it any more"}
 	switch k.Use {
-	case mounts.UseMount, mounts.UseImage:
+	case holders.UseMount, holders.UseImage:
 		r.Stage, r.Risk = forensics.StageUnmount, "fails while that mount is in use itself, which is the safe answer"
 		m, _ := p.Model.Host().ByID(k.UserMount)
 		return unmount(p, cmp.Or(m, mounts.Mount{ID: k.UserMount, MountPoint: k.What}), "-c", r)
-	case mounts.UseLoop:
+	case holders.UseLoop:
 		if len(k.UsedBy) > 0 {
 			r.Precondition += ", and what uses it has been unmounted or removed: " + some(k.UsedBy)
 		}
@@ -481,17 +482,17 @@ func freeKernel(p *forensics.Pass, k mounts.KernelUser) forensics.Remedy {
 		if loopDevice.MatchString(k.What) {
 			r.Command = "losetup -d " + k.What
 		}
-	case mounts.UseSwap:
+	case holders.UseSwap:
 		r.Command, r.Risk = withPath("swapoff ", k.What, "Turn the swap off in"), "what is swapped out has to fit into memory"
-	case mounts.UseBinfmt:
+	case holders.UseBinfmt:
 		r.Command = "Unregister the interpreter: write -1 to " + quote(k.What)
 		r.Risk = "programs for other machines do not start any more, on the host and in containers, until it is registered again"
-	case mounts.UseUprobe:
+	case holders.UseUprobe:
 		r.Command, r.Risk = "Remove the uprobe event "+quote(k.What), "who traces with it sees no more events; refused while it is enabled"
 		if eventName.MatchString(k.What) {
 			r.Command = "echo -:" + k.What + " >> /sys/kernel/tracing/uprobe_events"
 		}
-	case mounts.UseExport:
+	case holders.UseExport:
 		r.Command, r.Risk = withPath("exportfs -u '*':", k.What, "Unexport"), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
 	default:
 		r.Command, r.Risk = "Stop the process that has bound "+quote(k.What)+" (ss -xlp)", "its clients cannot connect any more"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -15,7 +16,7 @@ import (
 func (c *collector) backings(ctx context.Context) (forensics.Evidence, error) {
 	e := c.seen()
 	model := forensics.NewModel(&e)
-	list, errs := mounts.Backings(ctx, c.fs, &e.Mounts, func(m *mounts.Mount) bool {
+	list, errs := backing.Read(ctx, c.fs, &e.Mounts, func(m *mounts.Mount) bool {
 		return m.Class == mounts.ClassNetwork || m.Class == mounts.ClassBlock
 	})
 	waited := map[string]bool{}
@@ -29,7 +30,7 @@ func (c *collector) backings(ctx context.Context) (forensics.Evidence, error) {
 		if len(b.Disks) == 0 && (h.Status == mounts.StatusOK || h.Status == mounts.StatusSlow || h.Status == mounts.StatusStale) {
 			b.Answered() // a file system on a disk may do so from memory
 		}
-		busy := b.Fault == mounts.FaultNone || b.Fault == mounts.FaultBusy || b.Fault == mounts.FaultSilent
+		busy := b.Fault == backing.FaultNone || b.Fault == backing.FaultBusy || b.Fault == backing.FaultSilent
 		if !well || len(b.Disks) == 0 || waited[b.Device] || !busy {
 			part.Backings = append(part.Backings, b)
 		}

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -25,7 +26,7 @@ type keeper struct {
 	held      *forensics.Held
 	count     map[int]int // of holders, by mount; kept are those within the bounds
 	kept      int
-	deleted   []procs.Holder
+	deleted   []holders.Holder
 	fuse      []fuseMount
 	fuseBytes int                     // what they take
 	classes   map[string]mounts.Class // by superblock
@@ -45,8 +46,8 @@ func newKeeper(e *forensics.Evidence, w wanted) *keeper {
 		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
 		leaks: mounts.NewLeaks(&e.Mounts),
 		held: &forensics.Held{
-			Holders: []procs.Holder{}, Kernel: []mounts.KernelUser{}, Servers: []forensics.FUSEServer{}, Leaked: []forensics.LeakedMount{},
-			Namespaces: []procs.NamespaceHold{}, Deleted: []procs.DeletedFile{}, Pinned: []forensics.PinnedNamespace{}, Users: []forensics.User{},
+			Holders: []holders.Holder{}, Kernel: []holders.KernelUser{}, Servers: []forensics.FUSEServer{}, Leaked: []forensics.LeakedMount{},
+			Namespaces: []holders.NamespaceHold{}, Deleted: []holders.DeletedFile{}, Pinned: []forensics.PinnedNamespace{}, Users: []forensics.User{},
 			Copies: []mounts.Copy{}, Uninhabited: []uint64{}, Unseen: []string{}, Asked: w.asked,
 		},
 	}
@@ -57,8 +58,8 @@ func newKeeper(e *forensics.Evidence, w wanted) *keeper {
 	return k
 }
 
-func (k *keeper) keep(h *procs.Holder) bool {
-	if h.Path == "/" && (h.Kind == procs.HoldCwd || h.Kind == procs.HoldRoot) && h.MountNS == k.evidence.Mounts.Namespace {
+func (k *keeper) keep(h *holders.Holder) bool {
+	if h.Path == "/" && (h.Kind == holders.HoldCwd || h.Kind == holders.HoldRoot) && h.MountNS == k.evidence.Mounts.Namespace {
 		if p, ok := k.model.Process(h.PID); ok && p.Kernel {
 			return false // the kernel's threads stand in the root, for ever
 		}
@@ -67,7 +68,7 @@ func (k *keeper) keep(h *procs.Holder) bool {
 }
 
 // wants says whether a holder is to be listed, and not only looked at for the space that its deleted file takes.
-func (k *keeper) wants(h *procs.Holder) bool {
+func (k *keeper) wants(h *holders.Holder) bool {
 	return h.Detached || k.want.ids[h.MountID] || k.want.devices[h.Device]
 }
 
@@ -117,7 +118,7 @@ func (k *keeper) look(t *mounts.Table) {
 }
 
 // servers finds who serves the FUSE mounts that were seen. complete says that no process can have been missed.
-func (k *keeper) servers(fsys *hostfs.FS, devices []procs.FUSEDevice, complete bool) []forensics.FUSEServer {
+func (k *keeper) servers(fsys *hostfs.FS, devices []holders.FUSEDevice, complete bool) []forensics.FUSEServer {
 	list := guessServers(k.fuse, devices, func(pid int) []string {
 		p, _ := k.model.Process(pid)
 		return p.Command
@@ -145,13 +146,13 @@ func (k *keeper) foundCopies() {
 // kernel finds what in the kernel uses the mounts that are wanted.
 func (k *keeper) kernel(ctx context.Context, fsys *hostfs.FS, result *procs.HoldersResult) []error {
 	own, _ := fsys.ReadLink("/proc/" + strconv.Itoa(selfPID()) + "/ns/net")
-	list, errs := mounts.KernelHolders(ctx, fsys, &k.evidence.Mounts, k.want.mount, result.Bound[own])
+	list, errs := holders.KernelHolders(ctx, fsys, &k.evidence.Mounts, k.want.mount, result.Bound[own])
 	sockets := map[uint64]bool{}
 	for _, inode := range result.Sockets {
 		sockets[inode] = true
 	}
-	list = slices.DeleteFunc(list, func(u mounts.KernelUser) bool { // those are among the holders, with their process
-		return u.Use == mounts.UseSocket && sockets[u.Socket]
+	list = slices.DeleteFunc(list, func(u holders.KernelUser) bool { // those are among the holders, with their process
+		return u.Use == holders.UseSocket && sockets[u.Socket]
 	})
 	k.held.Kernel = append(list, k.marks(result.Marks)...)
 	k.held.LeftOut += k.boundKernel()
@@ -233,19 +234,19 @@ func (k *keeper) pinned(t *mounts.Table) {
 }
 
 // callers are the processes that are in a call on a mount that is wanted.
-func (k *keeper) callers() []procs.Holder {
-	var list []procs.Holder
+func (k *keeper) callers() []holders.Holder {
+	var list []holders.Holder
 	for _, t := range k.evidence.Threads {
 		if k.want.ids[t.MountID] || k.want.devices[t.Device] {
-			list = append(list, procs.Holder{PID: t.PID})
+			list = append(list, holders.Holder{PID: t.PID})
 		}
 	}
 	return list
 }
 
 // marks are the users that only watch, of the host's mounts that are wanted.
-func (k *keeper) marks(list []procs.Mark) []mounts.KernelUser {
-	var users []mounts.KernelUser
+func (k *keeper) marks(list []holders.Mark) []holders.KernelUser {
+	var users []holders.KernelUser
 	for _, mark := range list {
 		for _, m := range k.model.MountsOf(mark.Device) {
 			if k.want.mount(&m) {
@@ -259,10 +260,10 @@ func (k *keeper) marks(list []procs.Mark) []mounts.KernelUser {
 	return users
 }
 
-func (k *keeper) mark(mark procs.Mark, m mounts.Mount) mounts.KernelUser {
+func (k *keeper) mark(mark holders.Mark, m mounts.Mount) holders.KernelUser {
 	p, _ := k.model.Process(mark.PID)
-	return mounts.KernelUser{
-		MountID: m.ID, Device: m.Device, Use: mounts.UseMark, What: mark.Kind,
+	return holders.KernelUser{
+		MountID: m.ID, Device: m.Device, Use: holders.UseMark, What: mark.Kind,
 		Detail: fmt.Sprintf("%s of process %d (%s), descriptor %d; does not block%s", text.Plural(mark.Count, "mark"), mark.PID, p.Comm, mark.FD,
 			map[bool]string{true: ", but events that it has not read do"}[mark.Kind == "fanotify"]),
 	}
@@ -271,7 +272,7 @@ func (k *keeper) mark(mark procs.Mark, m mounts.Mount) mounts.KernelUser {
 // boundKernel keeps the first of the kernel's users, those that block before the others, and counts the rest: a file system
 // with many mounts has as many other users at each of them.
 func (k *keeper) boundKernel() int {
-	sorting.Stable(k.held.Kernel, func(a, b mounts.KernelUser) int {
+	sorting.Stable(k.held.Kernel, func(a, b holders.KernelUser) int {
 		if a.Blocks == b.Blocks {
 			return 0
 		}
@@ -284,7 +285,7 @@ func (k *keeper) boundKernel() int {
 
 // addAll takes holders over in their order. Where there are too many, it is better to know one hold of each process than all
 // of the first, and better to know strangers than the processes of the pod that a mount is of.
-func (k *keeper) addAll(list []procs.Holder) {
+func (k *keeper) addAll(list []holders.Holder) {
 	type by struct{ mount, pid int }
 	known := map[by]bool{}
 	ranks := make([]int, len(list))
@@ -313,7 +314,7 @@ func (k *keeper) addAll(list []procs.Holder) {
 }
 
 // ofItsPod says whether a process holds a mount of its own pod.
-func (k *keeper) ofItsPod(h procs.Holder) bool {
+func (k *keeper) ofItsPod(h holders.Holder) bool {
 	p, _ := k.model.Process(h.PID)
 	if p.PodUID == "" {
 		return false
@@ -324,9 +325,9 @@ func (k *keeper) ofItsPod(h procs.Holder) bool {
 }
 
 // add says whether a holder is within the bounds, which it uses up.
-func (k *keeper) add(h procs.Holder) bool {
+func (k *keeper) add(h holders.Holder) bool {
 	// Only open files are asked for their size: libraries that an update has replaced are mapped by every process.
-	if h.Deleted && h.Kind == procs.HoldFD && k.local(h.Device) && len(k.deleted) < maxDeleted {
+	if h.Deleted && h.Kind == holders.HoldFD && k.local(h.Device) && len(k.deleted) < maxDeleted {
 		k.deleted = append(k.deleted, h)
 	}
 	if !k.wants(&h) {

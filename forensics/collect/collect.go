@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/mask"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -128,7 +129,7 @@ func statusOf(err error) forensics.SourceStatus {
 		return forensics.SourceRead
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, probe.ErrBusy):
 		return forensics.SourceTimeout
-	case errors.Is(err, hostfs.ErrTruncated):
+	case errors.Is(err, nodefs.ErrTruncated):
 		return forensics.SourceTruncated
 	case errors.Is(err, fs.ErrPermission):
 		return forensics.SourceDenied

@@ -17,6 +17,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -267,7 +268,7 @@ func askDisk[T any](ctx context.Context, m *measurer, key string, call func() (T
 // figures asks the file system that a path lies on for its size.
 func (m *measurer) figures(ctx context.Context, v view, name string, mount mounts.Mount) (eviction.FileSystem, error) {
 	f := eviction.FileSystem{Device: mount.Device, MountPoint: mount.MountPoint, FSType: mount.FSType, Source: mount.Source}
-	st, err := askDisk(ctx, m, key(mount, name), func() (hostfs.FSStat, error) { return v.fs.Statfs(name) })
+	st, err := askDisk(ctx, m, key(mount, name), func() (nodefs.FSStat, error) { return v.fs.Statfs(name) })
 	if err != nil {
 		f.Error = err.Error()
 		return f, err
@@ -428,7 +429,7 @@ func shows(x *mounts.Index, c, other mounts.Mount) bool {
 
 // treesOffline is the root of the disk for what lies on its file system, else the place itself.
 func (m *measurer) treesOffline(ctx context.Context, f eviction.FileSystem) []string {
-	if st, err := askDisk(ctx, m, "root of the disk", func() (hostfs.FSStat, error) { return m.fs.Statfs("/") }); err == nil && deviceName(st.Dev) == f.Device {
+	if st, err := askDisk(ctx, m, "root of the disk", func() (nodefs.FSStat, error) { return m.fs.Statfs("/") }); err == nil && deviceName(st.Dev) == f.Device {
 		return []string{"/"}
 	}
 	for _, p := range m.state.Places {

@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // guessServers finds the server of each FUSE file system. list are its mounts in all tables that are known, devices what
 // processes have open; complete says that all processes could be looked at.
-func guessServers(list []fuseMount, devices []procs.FUSEDevice, command func(pid int) []string, complete bool) []forensics.FUSEServer {
+func guessServers(list []fuseMount, devices []holders.FUSEDevice, command func(pid int) []string, complete bool) []forensics.FUSEServer {
 	servers := []forensics.FUSEServer{}
-	told := slices.ContainsFunc(devices, func(d procs.FUSEDevice) bool { return d.Connection != 0 })
+	told := slices.ContainsFunc(devices, func(d holders.FUSEDevice) bool { return d.Connection != 0 })
 	var claims []claim
 	if !told {
 		claims = claimsOf(list, devices, command)
@@ -44,7 +44,7 @@ type fuseMount struct {
 }
 
 // connected lists the processes that by the kernel's word have the connection of a superblock open, each once.
-func connected(device string, by map[uint64][]procs.FUSEDevice) []forensics.FUSEServer {
+func connected(device string, by map[uint64][]holders.FUSEDevice) []forensics.FUSEServer {
 	var found []forensics.FUSEServer
 	seen := map[int]bool{}
 	for _, d := range by[mounts.FUSEConnection(device)] {
@@ -60,8 +60,8 @@ func connected(device string, by map[uint64][]procs.FUSEDevice) []forensics.FUSE
 }
 
 // byConnection are the descriptors of which the kernel tells the connection.
-func byConnection(devices []procs.FUSEDevice) map[uint64][]procs.FUSEDevice {
-	by := map[uint64][]procs.FUSEDevice{}
+func byConnection(devices []holders.FUSEDevice) map[uint64][]holders.FUSEDevice {
+	by := map[uint64][]holders.FUSEDevice{}
 	for _, d := range devices {
 		if d.Connection != 0 {
 			by[uint64(d.Connection)] = append(by[uint64(d.Connection)], d)
@@ -72,7 +72,7 @@ func byConnection(devices []procs.FUSEDevice) map[uint64][]procs.FUSEDevice {
 
 // detachedServers are those of FUSE file systems that callers wait for and that are in no table. waiting are the requests of
 // all connections.
-func detachedServers(list []fuseMount, devices []procs.FUSEDevice, waiting map[uint64]int) []forensics.FUSEServer {
+func detachedServers(list []fuseMount, devices []holders.FUSEDevice, waiting map[uint64]int) []forensics.FUSEServer {
 	mounted, waitedFor := map[uint64]bool{}, 0
 	for _, m := range list {
 		mounted[mounts.FUSEConnection(m.Device)] = true
@@ -106,7 +106,7 @@ type claim struct {
 }
 
 // claimsOf reads the command lines of the processes that have /dev/fuse open, each once.
-func claimsOf(list []fuseMount, devices []procs.FUSEDevice, command func(pid int) []string) []claim {
+func claimsOf(list []fuseMount, devices []holders.FUSEDevice, command func(pid int) []string) []claim {
 	points, sources := map[string][]fuseMount{}, map[string][]string{}
 	known := map[[2]string]bool{}
 	for _, m := range list {

@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -117,7 +119,7 @@ func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (
 	has := func(what error) bool {
 		return slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, what) })
 	}
-	listed := ctx.Err() == nil && seesAllProcesses(c.fs) && !has(hostfs.ErrTruncated)
+	listed := ctx.Err() == nil && seesAllProcesses(c.fs) && !has(nodefs.ErrTruncated)
 	for i := range result.Holders { // otherwise it may be in the table of a namespace whose processes are not seen
 		result.Holders[i].Detached = result.Holders[i].Detached && listed
 	}
@@ -145,7 +147,7 @@ func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (
 		}
 	}
 	held.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
-	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f procs.DeletedFile) bool {
+	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f holders.DeletedFile) bool {
 		return !f.Written && k.model.DiskOf(f.Device) != f.Device
 	})
 	part := forensics.Evidence{Held: held}
@@ -162,7 +164,7 @@ func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (
 
 // describe adds who the processes are that were read in brief and have turned out to matter: on a node with thousands of
 // processes these are few. Of one that has ended since, no more is known.
-func (c *collector) describe(ctx context.Context, e *forensics.Evidence, result *procs.HoldersResult, lists func(*procs.Holder) bool) {
+func (c *collector) describe(ctx context.Context, e *forensics.Evidence, result *procs.HoldersResult, lists func(*holders.Holder) bool) {
 	wanted := map[int]bool{1: true}
 	for i := range result.Holders {
 		wanted[result.Holders[i].PID] = wanted[result.Holders[i].PID] || lists(&result.Holders[i])
@@ -204,7 +206,7 @@ func (c *collector) describe(ctx context.Context, e *forensics.Evidence, result 
 func isBrief(p procs.Process) bool { return p.UID < 0 && !p.Kernel && p.Command == nil }
 
 // queued names the processes that have descriptors of files which nothing tells.
-func queued(list []procs.Queued) []string {
+func queued(list []holders.Queued) []string {
 	var names []string
 	for _, q := range list {
 		where := map[bool]string{false: "in the queue of its socket", true: "registered with its io_uring"}[q.Ring]

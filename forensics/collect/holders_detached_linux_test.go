@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
@@ -57,7 +57,7 @@ func TestDetachedNeedsAllProcesses(t *testing.T) {
 	must(t, unix.Unmount(dir, unix.MNT_DETACH))
 	e, err := collect.Holders(t.Context(), collect.Options{}, dir, served)
 	must(t, err)
-	claimed := slices.ContainsFunc(e.Held.Holders, func(h procs.Holder) bool { return h.PID == holder.Process.Pid && h.Detached })
+	claimed := slices.ContainsFunc(e.Held.Holders, func(h holders.Holder) bool { return h.PID == holder.Process.Pid && h.Detached })
 	if claimed != all {
 		t.Errorf("detached: %v, want %v: %+v", claimed, all, e.Held.Holders)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
@@ -64,10 +64,10 @@ func TestCollectHolders(t *testing.T) {
 			t.Fatalf("%s: mounts %+v, want the one at %s", query, found, dir)
 		}
 		users := forensics.NewModel(&e).UsersOf(found[0])
-		if len(users.Holders) != 1 || users.Holders[0].PID != holder.Process.Pid || users.Holders[0].Kind != procs.HoldFD || users.Holders[0].Comm != "sleep" {
+		if len(users.Holders) != 1 || users.Holders[0].PID != holder.Process.Pid || users.Holders[0].Kind != holders.HoldFD || users.Holders[0].Comm != "sleep" {
 			t.Errorf("%s: holders %+v, want descriptor 3 of process %d", query, users.Holders, holder.Process.Pid)
 		}
-		deleted := slices.IndexFunc(e.Held.Deleted, func(f procs.DeletedFile) bool { return f.PID == holder.Process.Pid })
+		deleted := slices.IndexFunc(e.Held.Deleted, func(f holders.DeletedFile) bool { return f.PID == holder.Process.Pid })
 		if deleted < 0 || e.Held.Deleted[deleted].SizeBytes != 1<<20 || e.Held.Deleted[deleted].AllocatedBytes < 1<<20 {
 			t.Errorf("%s: deleted files %+v, want one of 1 MiB", query, e.Held.Deleted)
 		}
@@ -156,7 +156,7 @@ func TestDeletedOnOverlay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := slices.IndexFunc(e.Held.Deleted, func(f procs.DeletedFile) bool { return f.PID == holder.Process.Pid })
+			at := slices.IndexFunc(e.Held.Deleted, func(f holders.DeletedFile) bool { return f.PID == holder.Process.Pid })
 			if asked := at >= 0 && e.Held.Deleted[at].SizeBytes == 1<<20; asked != (name == "in memory") {
 				t.Errorf("deleted files %+v", e.Held.Deleted)
 			}
@@ -173,7 +173,7 @@ func TestSocketOfAnotherNetwork(t *testing.T) {
 	mountFor(t, "tmpfs", dir, "tmpfs", 0, "")
 	holder := boundIn(t, unix.CLONE_NEWNET, filepath.Join(dir, "s"))
 	users := usersOf(t, dir)
-	if len(users.Holders) != 1 || users.Holders[0].PID != holder || users.Holders[0].Kind != procs.HoldSocket {
+	if len(users.Holders) != 1 || users.Holders[0].PID != holder || users.Holders[0].Kind != holders.HoldSocket {
 		t.Errorf("holders %+v, want the socket of process %d", users.Holders, holder)
 	}
 }
@@ -191,7 +191,7 @@ func TestSocketBoundElsewhere(t *testing.T) {
 	if len(users.Holders)+len(users.Kernel) != 0 {
 		t.Errorf("the host's mount is held by %+v and %+v", users.Holders, users.Kernel)
 	}
-	if len(users.Elsewhere) != 1 || users.Elsewhere[0].PID != holder || users.Elsewhere[0].Kind != procs.HoldSocket {
+	if len(users.Elsewhere) != 1 || users.Elsewhere[0].PID != holder || users.Elsewhere[0].Kind != holders.HoldSocket {
 		t.Errorf("elsewhere %+v, want the socket of process %d", users.Elsewhere, holder)
 	}
 	if err := unix.Unmount(dir, 0); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
@@ -144,7 +144,7 @@ func TestEveryHolder(t *testing.T) {
 				got = append(got, fmt.Sprintf("%d %s deleted=%v", h.PID, h.Kind, h.Deleted))
 			}
 			for _, k := range users.Kernel {
-				if k.Use != mounts.UseBind && k.Use != mounts.UseDevice { // of the file system's own making
+				if k.Use != holders.UseBind && k.Use != holders.UseDevice { // of the file system's own making
 					got = append(got, fmt.Sprintf("%s blocks=%v", k.Use, k.Blocks))
 				}
 			}
@@ -175,7 +175,7 @@ func busyNames(t *testing.T, e *forensics.Evidence, users forensics.MountUsers) 
 		}
 	}
 	for _, k := range users.Kernel {
-		if k.Use != mounts.UseMark && !strings.Contains(findings[at].Detail, k.What) {
+		if k.Use != holders.UseMark && !strings.Contains(findings[at].Detail, k.What) {
 			t.Errorf("unmount-busy does not name %s %s: %s", k.Use, k.What, findings[at].Detail)
 		}
 	}
@@ -185,22 +185,22 @@ func busyNames(t *testing.T, e *forensics.Evidence, users forensics.MountUsers) 
 func holdByProcesses(t *testing.T, system heldSystem) []string {
 	t.Helper()
 	var want []string
-	expect := func(p *testfuse.Process, kind procs.HolderKind, deleted bool) {
+	expect := func(p *testfuse.Process, kind holders.Kind, deleted bool) {
 		want = append(want, fmt.Sprintf("%d %s deleted=%v", p.PID(), kind, deleted))
 	}
 	file := func(name string) string { return filepath.Join(system.dir, name) }
-	expect(testfuse.Hold(t, testfuse.Cwd, system.dir), procs.HoldCwd, false)
+	expect(testfuse.Hold(t, testfuse.Cwd, system.dir), holders.HoldCwd, false)
 	root := testfuse.Hold(t, testfuse.Root, system.dir)
-	expect(root, procs.HoldRoot, false)
+	expect(root, holders.HoldRoot, false)
 	if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", root.PID())); err == nil && strings.HasPrefix(cwd, system.dir) {
-		expect(root, procs.HoldCwd, false)
+		expect(root, holders.HoldCwd, false)
 	}
 	exe := testfuse.Hold(t, testfuse.Exe, file("program"))
-	expect(exe, procs.HoldExe, false)
-	expect(exe, procs.HoldMap, false)
-	expect(testfuse.Hold(t, testfuse.Socket, file("p")), procs.HoldSocket, false)
+	expect(exe, holders.HoldExe, false)
+	expect(exe, holders.HoldMap, false)
+	expect(testfuse.Hold(t, testfuse.Socket, file("p")), holders.HoldSocket, false)
 	for _, deleted := range []bool{false, true} {
-		for kind, hold := range map[testfuse.Kind]procs.HolderKind{testfuse.FD: procs.HoldFD, testfuse.Mmap: procs.HoldMap} {
+		for kind, hold := range map[testfuse.Kind]holders.Kind{testfuse.FD: holders.HoldFD, testfuse.Mmap: holders.HoldMap} {
 			name := file(fmt.Sprintf("%s %v", kind, deleted))
 			expect(testfuse.Hold(t, kind, name), hold, deleted)
 			if deleted {
@@ -217,7 +217,9 @@ func holdByProcesses(t *testing.T, system heldSystem) []string {
 func holdByKernel(t *testing.T, system heldSystem) []string {
 	t.Helper()
 	var want []string
-	expect := func(use mounts.KernelUse, blocks bool) { want = append(want, fmt.Sprintf("%s blocks=%v", use, blocks)) }
+	expect := func(use holders.KernelUse, blocks bool) {
+		want = append(want, fmt.Sprintf("%s blocks=%v", use, blocks))
+	}
 	mkdir := func(name string) string {
 		dir := filepath.Join(system.dir, name)
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -232,7 +234,7 @@ func holdByKernel(t *testing.T, system heldSystem) []string {
 	if system.fuse == nil { // there, the way to it hangs, and it goes with what it is mounted on
 		t.Cleanup(func() { _ = unix.Unmount(nested, unix.MNT_DETACH) })
 	}
-	expect(mounts.UseMount, true)
+	expect(holders.UseMount, true)
 	watch, err := unix.InotifyInit1(unix.IN_CLOEXEC)
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +246,7 @@ func holdByKernel(t *testing.T, system heldSystem) []string {
 	watcher.ExtraFiles = []*os.File{os.NewFile(uintptr(watch), "inotify")}
 	startUntilEnd(t, watcher)
 	_ = watcher.ExtraFiles[0].Close()
-	expect(mounts.UseMark, false)
+	expect(holders.UseMark, false)
 	socket, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0) // of package net, closing would unlink it
 	if err == nil {
 		err = unix.Bind(socket, &unix.SockaddrUnix{Name: filepath.Join(system.dir, "s")})
@@ -253,23 +255,23 @@ func holdByKernel(t *testing.T, system heldSystem) []string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Close(socket) })
-	expect(mounts.UseSocket, true)
+	expect(holders.UseSocket, true)
 	loop(t, system.dir)
-	expect(mounts.UseLoop, true)
+	expect(holders.UseLoop, true)
 	switch on := swapOn(t, filepath.Join(system.dir, "swap")); {
 	case on != system.swap:
 		t.Errorf("swap space: %v, want %v", on, system.swap)
 	case on:
-		expect(mounts.UseSwap, true)
+		expect(holders.UseSwap, true)
 	}
 	if system.layers {
 		below := mkdir("layers")
 		overlayOn(t, below)
-		expect(mounts.UseOverlay, false)
+		expect(holders.UseOverlay, false)
 	} else if upper := t.TempDir(); !system.full {
 		mountFor(t, "tmpfs", upper, "tmpfs", 0, "")
 		overlayOn(t, upper, mkdir("lower"))
-		expect(mounts.UseOverlay, false)
+		expect(holders.UseOverlay, false)
 	}
 	t.Log(cmp.Or(strings.Join(want, ", "), "nothing"))
 	return want

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -32,26 +33,26 @@ func TestGuessServers(t *testing.T) {
 		Guess  bool
 	}
 	for name, c := range map[string]struct {
-		devices  []procs.FUSEDevice
+		devices  []holders.FUSEDevice
 		complete bool
 		want     []server
 	}{
-		"the kernel tells":               {[]procs.FUSEDevice{{PID: 11, Connection: 46}, {PID: 10, Connection: 9}}, false, []server{{"0:46", 11, false}}},
-		"two descriptors of one process": {[]procs.FUSEDevice{{PID: 11, FD: 3, Connection: 46}, {PID: 11, FD: 4, Connection: 46}}, false, []server{{"0:46", 11, false}}},
-		"an old kernel: the mount point": {[]procs.FUSEDevice{{PID: 10}, {PID: 11}}, true, []server{{"0:46", 10, true}}},
+		"the kernel tells":               {[]holders.FUSEDevice{{PID: 11, Connection: 46}, {PID: 10, Connection: 9}}, false, []server{{"0:46", 11, false}}},
+		"two descriptors of one process": {[]holders.FUSEDevice{{PID: 11, FD: 3, Connection: 46}, {PID: 11, FD: 4, Connection: 46}}, false, []server{{"0:46", 11, false}}},
+		"an old kernel: the mount point": {[]holders.FUSEDevice{{PID: 10}, {PID: 11}}, true, []server{{"0:46", 10, true}}},
 		"an old kernel: two mounts of one source are told by their mount points": {
-			[]procs.FUSEDevice{{PID: 10}, {PID: 12}}, true, []server{{"0:46", 10, true}, {"0:47", 12, true}},
+			[]holders.FUSEDevice{{PID: 10}, {PID: 12}}, true, []server{{"0:46", 10, true}, {"0:47", 12, true}},
 		},
-		"an old kernel: a server that names one mount point is not that of another": {[]procs.FUSEDevice{{PID: 12}}, true, []server{{"0:47", 12, true}}},
+		"an old kernel: a server that names one mount point is not that of another": {[]holders.FUSEDevice{{PID: 12}}, true, []server{{"0:47", 12, true}}},
 		"an old kernel: the source, where no mount point is named": {
-			[]procs.FUSEDevice{{PID: 15}}, true, []server{{"0:46", 15, true}, {"0:47", 15, true}},
+			[]holders.FUSEDevice{{PID: 15}}, true, []server{{"0:46", 15, true}, {"0:47", 15, true}},
 		},
-		"an old kernel: the name of the program is no source": {[]procs.FUSEDevice{{PID: 13}}, true, nil},
-		"an old kernel: the mount point in a container":       {[]procs.FUSEDevice{{PID: 14, MountNS: container}}, true, []server{{"0:46", 14, true}}},
+		"an old kernel: the name of the program is no source": {[]holders.FUSEDevice{{PID: 13}}, true, nil},
+		"an old kernel: the mount point in a container":       {[]holders.FUSEDevice{{PID: 14, MountNS: container}}, true, []server{{"0:46", 14, true}}},
 		"an old kernel: the same mount point in a container and on the host": {
-			[]procs.FUSEDevice{{PID: 16, MountNS: container}}, true, []server{{"0:50", 16, true}},
+			[]holders.FUSEDevice{{PID: 16, MountNS: container}}, true, []server{{"0:50", 16, true}},
 		},
-		"an old kernel: nobody names it":       {[]procs.FUSEDevice{{PID: 11}, {PID: 17}}, true, nil},
+		"an old kernel: nobody names it":       {[]holders.FUSEDevice{{PID: 11}, {PID: 17}}, true, nil},
 		"not all processes could be looked at": {nil, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +68,7 @@ func TestGuessServers(t *testing.T) {
 			}
 		})
 	}
-	for name, devices := range map[string][]procs.FUSEDevice{
+	for name, devices := range map[string][]holders.FUSEDevice{
 		"the kernel tells, and nobody serves them": {{PID: 11, Connection: 9}}, "nobody has the device open": nil,
 	} {
 		for _, s := range guessServers(list, devices, func(int) []string { return nil }, true) {
@@ -80,7 +81,7 @@ func TestGuessServers(t *testing.T) {
 
 func TestDetachedServers(t *testing.T) {
 	list := []fuseMount{{mounts.Mount{Device: "0:46", Class: mounts.ClassFUSE}, 1}}
-	devices := []procs.FUSEDevice{{PID: 10, Connection: 46}, {PID: 11, Connection: 47}, {PID: 11, FD: 4, Connection: 47}, {PID: 12}, {PID: 13, Connection: 7 << 20}}
+	devices := []holders.FUSEDevice{{PID: 10, Connection: 46}, {PID: 11, Connection: 47}, {PID: 11, FD: 4, Connection: 47}, {PID: 12}, {PID: 13, Connection: 7 << 20}}
 	for name, c := range map[string]struct {
 		waiting map[uint64]int
 		want    []forensics.FUSEServer
@@ -134,11 +135,11 @@ func TestTooManyHolders(t *testing.T) {
 	const uid = "5c948341-c030-4996-b888-f032577d97b0"
 	e := forensics.NewEvidence()
 	e.Mounts.Mounts = []mounts.Mount{{ID: 60, Device: "0:47", MountPoint: "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~nfs/a"}}
-	var list []procs.Holder
+	var list []holders.Holder
 	hold := func(pid, count int, pod string) {
 		e.Processes = append(e.Processes, procs.Process{PID: pid, PodUID: pod})
 		for fd := range count {
-			list = append(list, procs.Holder{PID: pid, Kind: procs.HoldFD, FD: fd, MountID: 60, Device: "0:47"})
+			list = append(list, holders.Holder{PID: pid, Kind: holders.HoldFD, FD: fd, MountID: 60, Device: "0:47"})
 		}
 	}
 	hold(1, 50, uid)
@@ -166,9 +167,9 @@ func TestTooManyHolders(t *testing.T) {
 
 // TestTooManyKernelUsers has one that blocks behind more than are kept that do not.
 func TestTooManyKernelUsers(t *testing.T) {
-	k := keeper{held: &forensics.Held{Kernel: make([]mounts.KernelUser, maxKernelUsers)}}
-	k.held.Kernel = append(k.held.Kernel, mounts.KernelUser{Use: mounts.UseLoop, Blocks: true})
-	if left := k.boundKernel(); left != 1 || len(k.held.Kernel) != maxKernelUsers || k.held.Kernel[0].Use != mounts.UseLoop {
+	k := keeper{held: &forensics.Held{Kernel: make([]holders.KernelUser, maxKernelUsers)}}
+	k.held.Kernel = append(k.held.Kernel, holders.KernelUser{Use: holders.UseLoop, Blocks: true})
+	if left := k.boundKernel(); left != 1 || len(k.held.Kernel) != maxKernelUsers || k.held.Kernel[0].Use != holders.UseLoop {
 		t.Errorf("%d left out, first %+v: want the loop device first", left, k.held.Kernel[0])
 	}
 }
@@ -180,10 +181,10 @@ func TestDeletedAmongLibraries(t *testing.T) {
 		"8:1": mounts.ClassBlock, "0:50": mounts.ClassNetwork,
 	}}
 	for range maxDeleted {
-		k.add(procs.Holder{PID: 2, Kind: procs.HoldMap, FD: -1, Deleted: true, Device: "8:1", Path: "/lib/libc.so.6"})
-		k.add(procs.Holder{PID: 2, Kind: procs.HoldFD, FD: 3, Deleted: true, Device: "0:50", Path: "/nfs/.nfs1"})
+		k.add(holders.Holder{PID: 2, Kind: holders.HoldMap, FD: -1, Deleted: true, Device: "8:1", Path: "/lib/libc.so.6"})
+		k.add(holders.Holder{PID: 2, Kind: holders.HoldFD, FD: 3, Deleted: true, Device: "0:50", Path: "/nfs/.nfs1"})
 	}
-	k.add(procs.Holder{PID: 3, Kind: procs.HoldFD, FD: 5, Deleted: true, Device: "8:1", Path: "/var/log/big"})
+	k.add(holders.Holder{PID: 3, Kind: holders.HoldFD, FD: 5, Deleted: true, Device: "8:1", Path: "/var/log/big"})
 	if len(k.deleted) != 1 || k.deleted[0].PID != 3 {
 		t.Errorf("%d files would be asked for their size, want the one of process 3", len(k.deleted))
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
@@ -81,7 +81,7 @@ func TestHeldByRing(t *testing.T) {
 	if len(users.Holders) != 1 {
 		t.Fatalf("holders %+v, want one", users.Holders)
 	}
-	if h := users.Holders[0]; h.PID != pid || h.Kind != procs.HoldRing || h.FD != 3 || h.Path != name || !h.ByPath {
+	if h := users.Holders[0]; h.PID != pid || h.Kind != holders.HoldRing || h.FD != 3 || h.Path != name || !h.ByPath {
 		t.Errorf("holder %+v, want the file %q of process %d", h, name, pid)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // runtimeFiles reads what the container runtimes have on disk. A runtime whose files were read in part is no reason to
@@ -23,7 +23,7 @@ func (c *collector) runtimeFiles(ctx context.Context) (forensics.Evidence, error
 	}
 	for _, r := range stores.Runtimes {
 		if len(r.Problems) > 0 {
-			return part, fmt.Errorf("%s %s: %s: %w", r.Name, r.Root, r.Problems[0], hostfs.ErrTruncated)
+			return part, fmt.Errorf("%s %s: %s: %w", r.Name, r.Root, r.Problems[0], nodefs.ErrTruncated)
 		}
 	}
 	return part, nil

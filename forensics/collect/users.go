@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
@@ -20,7 +20,7 @@ const (
 
 // userNames finds the names of those that holders run as in the host's /etc/passwd (passwd(5)). Names of other databases
 // (LDAP, systemd-userdbd) are not looked for: asking those may block. Inside a container a number may have another name.
-func userNames(ctx context.Context, fsys *hostfs.FS, group *probe.Group, e *forensics.Evidence, holders []procs.Holder) []forensics.User {
+func userNames(ctx context.Context, fsys *hostfs.FS, group *probe.Group, e *forensics.Evidence, holders []holders.Holder) []forensics.User {
 	uids, wanted := map[int]int{}, map[int]bool{}
 	for _, p := range e.Processes {
 		uids[p.PID] = p.UID

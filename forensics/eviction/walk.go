@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // WalkOptions bound a [Walk]. The zero value is useful.
@@ -162,7 +163,7 @@ func (w *walker) dir(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, in
 	}
 	var below []child
 	var bytes, files int64
-	err := d.Scan(func(name string, info hostfs.Info) bool {
+	err := d.Scan(func(name string, info nodefs.Info) bool {
 		files++
 		switch {
 		case info.Mode.IsDir():
@@ -203,7 +204,7 @@ func (w *walker) below(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, 
 	}
 	sub, err := d.OpenDir(c.name)
 	switch {
-	case errors.Is(err, hostfs.ErrCrossesMount):
+	case errors.Is(err, nodefs.ErrCrossesMount):
 		w.crossed.Add(1)
 		return
 	case err != nil:
@@ -228,7 +229,7 @@ func (w *walker) below(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, 
 var tooManyLinks = "there are too many files with several names"
 
 // first says whether an inode with several names is met for the first time.
-func (w *walker) first(info hostfs.Info) bool {
+func (w *walker) first(info nodefs.Info) bool {
 	id := inode{info.Dev, info.Ino}
 	w.mu.Lock()
 	defer w.mu.Unlock()

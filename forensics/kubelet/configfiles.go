@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 const (
@@ -75,7 +75,7 @@ func (f *finder) readConfigDir(ctx context.Context, dir string, depth int) {
 	}
 }
 
-func isDir(entry hostfs.Entry) bool { return entry.TypeKnown && entry.Type.IsDir() }
+func isDir(entry nodefs.Entry) bool { return entry.TypeKnown && entry.Type.IsDir() }
 
 // guessConfig looks where kubeadm, EKS, GKE, AKS and OpenShift keep the file. What holds something else is passed over:
 // the kubelet.conf of OpenShift is a configuration, the one of kubeadm a kubeconfig.

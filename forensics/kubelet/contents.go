@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 const (
@@ -25,7 +26,7 @@ type counter struct {
 
 // countVolume counts what lies in a directory that is no mount point and whose entries were listed already. It enters no
 // mount. isCSI leaves out what the kubelet itself keeps in a CSI volume.
-func (r *podReader) countVolume(dir *hostfs.Dir, entries []hostfs.Entry, isCSI bool) *Contents {
+func (r *podReader) countVolume(dir *hostfs.Dir, entries []nodefs.Entry, isCSI bool) *Contents {
 	k := counter{podReader: r, c: Contents{First: []string{}}, left: maxCountedVolume, inCSI: isCSI}
 	k.count(dir, entries, 0)
 	k.c.Truncated = k.c.Truncated || len(entries) == maxDirEntries
@@ -33,7 +34,7 @@ func (r *podReader) countVolume(dir *hostfs.Dir, entries []hostfs.Entry, isCSI b
 }
 
 // single describes what is no directory.
-func (r *podReader) single(dir *hostfs.Dir, entry hostfs.Entry) *Contents {
+func (r *podReader) single(dir *hostfs.Dir, entry nodefs.Entry) *Contents {
 	if !r.counts || !entry.TypeKnown {
 		return nil
 	}
@@ -42,7 +43,7 @@ func (r *podReader) single(dir *hostfs.Dir, entry hostfs.Entry) *Contents {
 	return &k.c
 }
 
-func (k *counter) count(dir *hostfs.Dir, entries []hostfs.Entry, depth int) {
+func (k *counter) count(dir *hostfs.Dir, entries []nodefs.Entry, depth int) {
 	for _, entry := range entries {
 		if k.left <= 0 || k.countLeft.Load() <= 0 || k.counting.Err() != nil {
 			k.c.Truncated = true
@@ -59,7 +60,7 @@ func (k *counter) count(dir *hostfs.Dir, entries []hostfs.Entry, depth int) {
 }
 
 // kubeletsOwn passes over vol_data.json and looks into "mount", the target of a CSI volume, without counting it.
-func (k *counter) kubeletsOwn(dir *hostfs.Dir, entry hostfs.Entry) bool {
+func (k *counter) kubeletsOwn(dir *hostfs.Dir, entry nodefs.Entry) bool {
 	switch {
 	case entry.Name == "vol_data.json":
 		return true
@@ -72,7 +73,7 @@ func (k *counter) kubeletsOwn(dir *hostfs.Dir, entry hostfs.Entry) bool {
 	return false
 }
 
-func (k *counter) entry(dir *hostfs.Dir, entry hostfs.Entry, depth int) {
+func (k *counter) entry(dir *hostfs.Dir, entry nodefs.Entry, depth int) {
 	k.left--
 	k.countLeft.Add(-1)
 	switch {
@@ -93,7 +94,7 @@ func (k *counter) file(dir *hostfs.Dir, name string) {
 	info, err := dir.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-	case errors.Is(err, hostfs.ErrCrossesMount):
+	case errors.Is(err, nodefs.ErrCrossesMount):
 		k.c.Mounts++
 	case err != nil:
 		k.c.Files++
@@ -114,7 +115,7 @@ func (k *counter) into(parent *hostfs.Dir, name string, depth int) bool {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false
-	case errors.Is(err, hostfs.ErrCrossesMount):
+	case errors.Is(err, nodefs.ErrCrossesMount):
 		k.c.Mounts++
 		return false
 	case err != nil:

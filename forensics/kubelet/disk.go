@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -62,8 +63,8 @@ func (d disk) readFile(ctx context.Context, name string, limit int64) ([]byte, e
 	return onDisk(ctx, d, name, func() ([]byte, error) { return d.fs.ReadFile(name, limit) })
 }
 
-func (d disk) readDir(ctx context.Context, name string, limit int) ([]hostfs.Entry, error) {
-	return onDisk(ctx, d, name, func() ([]hostfs.Entry, error) { return d.fs.ReadDir(name, limit) })
+func (d disk) readDir(ctx context.Context, name string, limit int) ([]nodefs.Entry, error) {
+	return onDisk(ctx, d, name, func() ([]nodefs.Entry, error) { return d.fs.ReadDir(name, limit) })
 }
 
 func (d disk) readLink(ctx context.Context, name string) (string, error) {
@@ -85,7 +86,7 @@ func sourceOf(name string, err error) Source {
 		s.Status = "absent"
 	case errors.Is(err, fs.ErrPermission):
 		s.Status = "denied"
-	case errors.Is(err, hostfs.ErrTruncated):
+	case errors.Is(err, nodefs.ErrTruncated):
 		s.Status = "truncated"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, probe.ErrBusy):
 		s.Status = "timeout"

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -146,7 +147,7 @@ func (o owner) listeners() ([]listener, error) {
 	var problem error
 	for _, name := range []string{"net/tcp", "net/tcp6"} { // tcp6 is absent where IPv6 is disabled
 		text, err := o.fs.ReadFile(procPath(o.pid, name), maxSockets)
-		if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+		if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 			problem = firstError(problem, err)
 			continue
 		}

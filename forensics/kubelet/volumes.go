@@ -6,10 +6,11 @@ import (
 	"path"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // eachPlugin calls read for each entry of <top>/<plugin>/.
-func (r *podReader) eachPlugin(pod *hostfs.Dir, top string, read func(plugin *hostfs.Dir, v Volume, entry hostfs.Entry) Volume) {
+func (r *podReader) eachPlugin(pod *hostfs.Dir, top string, read func(plugin *hostfs.Dir, v Volume, entry nodefs.Entry) Volume) {
 	dir, ok := r.open(pod, top)
 	if !ok {
 		return
@@ -25,7 +26,7 @@ func (r *podReader) eachPlugin(pod *hostfs.Dir, top string, read func(plugin *ho
 	}
 }
 
-func (r *podReader) eachVolume(dir *hostfs.Dir, name string, read func(plugin *hostfs.Dir, v Volume, entry hostfs.Entry) Volume) {
+func (r *podReader) eachVolume(dir *hostfs.Dir, name string, read func(plugin *hostfs.Dir, v Volume, entry nodefs.Entry) Volume) {
 	plugin, ok := r.open(dir, name)
 	if !ok {
 		return
@@ -47,7 +48,7 @@ func (r *podReader) eachVolume(dir *hostfs.Dir, name string, read func(plugin *h
 
 // readDevice describes volumeDevices/<plugin>/<name>, a link to a block device or a bind mount of one. Neither is
 // touched.
-func (r *podReader) readDevice(plugin *hostfs.Dir, v Volume, entry hostfs.Entry) Volume {
+func (r *podReader) readDevice(plugin *hostfs.Dir, v Volume, entry nodefs.Entry) Volume {
 	v.Block = true
 	if !r.isMountPoint(v.Path) && crossesMount(plugin, entry.Name) {
 		v.MountPoints = append(v.MountPoints, v.Path)
@@ -59,12 +60,12 @@ func (r *podReader) readDevice(plugin *hostfs.Dir, v Volume, entry hostfs.Entry)
 // mounted. The table may be older than the mount, or missing.
 func crossesMount(dir *hostfs.Dir, name string) bool {
 	_, err := dir.Lstat(name)
-	return errors.Is(err, hostfs.ErrCrossesMount)
+	return errors.Is(err, nodefs.ErrCrossesMount)
 }
 
 // readVolume looks into a volume that is no mount point. Most of them are, and small tmpfs mounts of the kubelet at that
 // (projected, secret): those are left alone.
-func (r *podReader) readVolume(plugin *hostfs.Dir, v Volume, entry hostfs.Entry) Volume {
+func (r *podReader) readVolume(plugin *hostfs.Dir, v Volume, entry nodefs.Entry) Volume {
 	if r.isMountPoint(v.Path) {
 		return v
 	}
@@ -74,7 +75,7 @@ func (r *podReader) readVolume(plugin *hostfs.Dir, v Volume, entry hostfs.Entry)
 	}
 	dir, err := plugin.OpenDir(entry.Name)
 	switch {
-	case errors.Is(err, hostfs.ErrCrossesMount): // mounted after the table was read, or there is no table
+	case errors.Is(err, nodefs.ErrCrossesMount): // mounted after the table was read, or there is no table
 		v.MountPoints = append(v.MountPoints, v.Path)
 		return v
 	case err != nil:
@@ -83,7 +84,7 @@ func (r *podReader) readVolume(plugin *hostfs.Dir, v Volume, entry hostfs.Entry)
 	}
 	defer func() { _ = dir.Close() }()
 	entries, err := r.listing(dir)
-	if cut := errors.Is(err, hostfs.ErrTruncated); err == nil || cut {
+	if cut := errors.Is(err, nodefs.ErrTruncated); err == nil || cut {
 		v.Entries = len(entries)
 	} else {
 		r.fail(err)
@@ -105,7 +106,7 @@ func (r *podReader) readCSI(dir *hostfs.Dir, v *Volume) {
 		v.HasMountDir = true
 	} else {
 		_, err := dir.Lstat("mount")
-		mounted := errors.Is(err, hostfs.ErrCrossesMount)
+		mounted := errors.Is(err, nodefs.ErrCrossesMount)
 		v.HasMountDir = err == nil || mounted
 		if mounted {
 			v.MountPoints = append(v.MountPoints, target)
@@ -154,7 +155,7 @@ func (r *podReader) readSubpaths(pod *hostfs.Dir) {
 }
 
 // readSubpath tells a subpath that is mounted from what is left of one, and looks into that.
-func (r *podReader) readSubpath(top *hostfs.Dir, rel string, entry hostfs.Entry, s *Subpath) {
+func (r *podReader) readSubpath(top *hostfs.Dir, rel string, entry nodefs.Entry, s *Subpath) {
 	if r.isMountPoint(s.Path) || crossesMount(top, rel) {
 		s.Kind = "mount"
 		return
@@ -177,7 +178,7 @@ func (r *podReader) readSubpath(top *hostfs.Dir, rel string, entry hostfs.Entry,
 }
 
 // volumeKind is the kind of a volume's entry, "" if unknown.
-func volumeKind(entry hostfs.Entry) string {
+func volumeKind(entry nodefs.Entry) string {
 	switch {
 	case !entry.TypeKnown:
 		return ""
@@ -188,7 +189,7 @@ func volumeKind(entry hostfs.Entry) string {
 }
 
 // kindOf says what an entry is, from the listing of the directory that it is in.
-func kindOf(entry hostfs.Entry) string {
+func kindOf(entry nodefs.Entry) string {
 	switch {
 	case isDir(entry):
 		return "dir"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -128,7 +129,7 @@ func (w *walker) walk(ctx context.Context, fsys *hostfs.FS, name string, maxPods
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case w.left.Load() <= 0 && w.unread():
-		return errors.Join(err, fmt.Errorf("%s: %w: the entries of all pods", name, hostfs.ErrTruncated))
+		return errors.Join(err, fmt.Errorf("%s: %w: the entries of all pods", name, nodefs.ErrTruncated))
 	}
 	return err
 }
@@ -148,7 +149,7 @@ func (w *walker) unread() bool {
 }
 
 // announce lists the pods before any is read. Like the kubelet it takes every directory for a pod, whatever its name.
-func (w *walker) announce(dir string, entries []hostfs.Entry) {
+func (w *walker) announce(dir string, entries []nodefs.Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pods = make([]PodDir, 0, len(entries))
@@ -168,7 +169,7 @@ func (w *walker) readPod(parent *hostfs.Dir, pod *PodDir) {
 	r.counts = w.uncounted == nil || !w.uncounted(pod.UID)
 	pod.Error = ""
 	if r.isMountPoint(pod.Path) {
-		pod.Error = fmt.Errorf("%s: %w", pod.Path, hostfs.ErrCrossesMount).Error()
+		pod.Error = fmt.Errorf("%s: %w", pod.Path, nodefs.ErrCrossesMount).Error()
 		return
 	}
 	dir, err := parent.OpenDir(pod.UID)
@@ -253,14 +254,14 @@ func (r *podReader) errorText() string {
 }
 
 // entries lists a directory within the bounds.
-func (r *podReader) entries(dir *hostfs.Dir) []hostfs.Entry {
+func (r *podReader) entries(dir *hostfs.Dir) []nodefs.Entry {
 	entries, err := r.listing(dir)
 	r.fail(err)
 	return entries
 }
 
 // listing lists a directory within the bounds.
-func (r *podReader) listing(dir *hostfs.Dir) ([]hostfs.Entry, error) {
+func (r *podReader) listing(dir *hostfs.Dir) ([]nodefs.Entry, error) {
 	entries, err := dir.Entries(int(min(maxDirEntries, max(r.left.Load(), 0))))
 	r.left.Add(-int64(len(entries)))
 	return entries, err
@@ -269,7 +270,7 @@ func (r *podReader) listing(dir *hostfs.Dir) ([]hostfs.Entry, error) {
 // open opens a directory of the kubelet's own, where a mount point would be a surprise.
 func (r *podReader) open(parent *hostfs.Dir, name string) (*hostfs.Dir, bool) {
 	if r.isMountPoint(path.Join(parent.Path(), name)) {
-		r.fail(fmt.Errorf("%s: %w", path.Join(parent.Path(), name), hostfs.ErrCrossesMount))
+		r.fail(fmt.Errorf("%s: %w", path.Join(parent.Path(), name), nodefs.ErrCrossesMount))
 		return nil, false
 	}
 	dir, err := parent.OpenDir(name)
@@ -278,7 +279,7 @@ func (r *podReader) open(parent *hostfs.Dir, name string) (*hostfs.Dir, bool) {
 }
 
 // list lists a directory of the kubelet's own.
-func (r *podReader) list(parent *hostfs.Dir, name string) []hostfs.Entry {
+func (r *podReader) list(parent *hostfs.Dir, name string) []nodefs.Entry {
 	dir, ok := r.open(parent, name)
 	if !ok {
 		return nil
@@ -327,7 +328,7 @@ func (r *podReader) readHosts(dir *hostfs.Dir) {
 		return
 	}
 	text, err := dir.ReadFile("etc-hosts", maxPodFile)
-	if !errors.Is(err, hostfs.ErrTruncated) { // the name is at the beginning
+	if !errors.Is(err, nodefs.ErrTruncated) { // the name is at the beginning
 		r.fail(err)
 	}
 	r.pod.HostName = ParseHostName(string(text))

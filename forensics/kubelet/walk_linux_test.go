@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // table makes an index of mounts on the given mount points, which need not exist.
@@ -200,19 +200,19 @@ func TestWalkBounds(t *testing.T) {
 		if n := got[0].Volumes[0].Entries; n != maxDirEntries || got[0].Error != "" {
 			t.Errorf("%d entries, error %q; want %d", n, got[0].Error, maxDirEntries)
 		}
-		if n := len(got[1].Containers); n != maxDirEntries || !strings.Contains(got[1].Error, hostfs.ErrTruncated.Error()) {
+		if n := len(got[1].Containers); n != maxDirEntries || !strings.Contains(got[1].Error, nodefs.ErrTruncated.Error()) {
 			t.Errorf("%d containers, error %q; want %d and truncation", n, got[1].Error, maxDirEntries)
 		}
 	})
 	t.Run("pods", func(t *testing.T) {
 		got, err := Walk(t.Context(), fsys, nil, "/k", WalkOptions{MaxPods: 3})
-		if len(got) != 3 || !errors.Is(err, hostfs.ErrTruncated) {
+		if len(got) != 3 || !errors.Is(err, nodefs.ErrTruncated) {
 			t.Errorf("%d pods, error %v; want 3 and truncation", len(got), err)
 		}
 	})
 	t.Run("entries", func(t *testing.T) {
 		got, err := Walk(t.Context(), fsys, nil, "/k", WalkOptions{MaxEntries: 500})
-		if len(got) != 5 || !errors.Is(err, hostfs.ErrTruncated) {
+		if len(got) != 5 || !errors.Is(err, nodefs.ErrTruncated) {
 			t.Fatalf("%d pods, error %v; want 5 and truncation", len(got), err)
 		}
 		if got[0].Error == notRead || got[4].Error != notRead {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
@@ -129,7 +130,7 @@ func klogFiles(fsys *hostfs.FS, dir, program, origin string, since time.Time) ([
 // series lists the files of a directory that belong to one log, oldest first.
 func series(fsys *hostfs.FS, dir, origin string, since time.Time, belongs func(string) (mine, readable bool)) (sources []Source, notes []File) {
 	entries, err := fsys.ReadDir(dir, maxLogDir)
-	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 		return nil, nil
 	}
 	type written struct {

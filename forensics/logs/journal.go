@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
@@ -139,7 +140,7 @@ type records struct {
 // Read implements [io.Reader].
 func (r *records) Read(p []byte) (int, error) {
 	if r.read >= maxJournal {
-		return 0, fmt.Errorf("more than %d bytes: %w", int64(maxJournal), hostfs.ErrTruncated)
+		return 0, fmt.Errorf("more than %d bytes: %w", int64(maxJournal), nodefs.ErrTruncated)
 	}
 	n, err := r.out.Read(p[:min(int64(len(p)), maxJournal-r.read)])
 	r.read += int64(n)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -211,7 +211,7 @@ func (r *reader) finish(p *progress, producer *producer, err error) File {
 		p.Status = "absent"
 	case errors.Is(err, fs.ErrPermission):
 		p.Status = "denied"
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, hostfs.ErrTruncated):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, nodefs.ErrTruncated):
 		p.Status = "truncated"
 	default:
 		p.Status = "malformed"

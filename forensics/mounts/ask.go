@@ -132,7 +132,7 @@ func (t *task) refused(call string, seen progress, err error) {
 	h.Error = err.Error()
 	if status == StatusDenied {
 		h.Reason = "says nothing about the server"
-		if t.mount.Class == ClassFUSE && call == callStatx && !hasOption(t.mount.SuperOptions, "allow_other") {
+		if t.mount.Class == ClassFUSE && call == callStatx && !HasOption(t.mount.SuperOptions, "allow_other") {
 			h.Reason = "mounted without allow_other: its server was not asked"
 		}
 	}
@@ -145,7 +145,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-func hasOption(options, name string) bool {
+func HasOption(options, name string) bool {
 	for option := range strings.SplitSeq(options, ",") {
 		if option == name {
 			return true

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // The requests that golang.org/x/sys does not name: include/uapi/linux/pidfd.h (Linux 6.11) and nsfs.h (6.12).
@@ -100,7 +101,7 @@ func (r *mountRequest) do(call uintptr, buf unsafe.Pointer, size int) (int, erro
 }
 
 // listMounts lists the mounts of a namespace, none if it has ended. One that is unmounted meanwhile is left out. When the
-// context ends, or there are more than maxForeign has room for, the list is cut (hostfs.ErrTruncated).
+// context ends, or there are more than maxForeign has room for, the list is cut (nodefs.ErrTruncated).
 func listMounts(ctx context.Context, namespace uint64) ([]Mount, error) {
 	const root = ^uint64(0) // LSMT_ROOT
 	mounts, last, size := []Mount{}, uint64(0), 0
@@ -116,14 +117,14 @@ func listMounts(ctx context.Context, namespace uint64) ([]Mount, error) {
 		}
 		for _, id := range ids[:n] {
 			if ctx.Err() != nil {
-				return mounts, fmt.Errorf("%w: it takes too long", hostfs.ErrTruncated)
+				return mounts, fmt.Errorf("%w: it takes too long", nodefs.ErrTruncated)
 			}
 			r := mountRequest{mount: id, param: statMask, namespace: namespace}
 			if _, err := r.do(unix.SYS_STATMOUNT, unsafe.Pointer(&buf[0]), len(buf)); err == nil {
 				m := statMount(buf)
 				mounts = append(mounts, m)
 				if size += mountSize + len(m.Root) + len(m.MountPoint) + len(m.Source); size > maxForeign {
-					return mounts, fmt.Errorf("%w: too many mounts", hostfs.ErrTruncated)
+					return mounts, fmt.Errorf("%w: too many mounts", nodefs.ErrTruncated)
 				}
 			}
 		}

@@ -8,7 +8,10 @@
 // credentials in URLs), and who stores or shows a Mount masks them first.
 package mounts
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Mount is one line of /proc/PID/mountinfo (proc_pid_mountinfo(5), Linux 2.6.26).
 type Mount struct {
@@ -113,4 +116,31 @@ type Health struct {
 	Waiting []int `json:"fuse_waiting,omitempty"`
 	// Witness is a thread (pid/tid) that provably waits for this mount, for a passive status.
 	Witness string `json:"witness,omitempty"`
+}
+
+// Layers lists the directories of an overlay; none for other file systems.
+func (m *Mount) Layers() []Layer {
+	if m.FSType != "overlay" {
+		return nil
+	}
+	var layers []Layer
+	for option := range strings.SplitSeq(m.SuperOptions, ",") {
+		name, value, _ := strings.Cut(option, "=")
+		switch name {
+		case "upperdir", "workdir", "lowerdir", "lowerdir+", "datadir+":
+			for _, dir := range strings.Split(string(Unescape([]byte(value))), ":") {
+				if dir != "" { // "::" sets data layers apart
+					layers = append(layers, Layer{name, dir})
+				}
+			}
+		}
+	}
+	return layers
+}
+
+// A Layer is a directory that an overlay consists of. Its path is as it was mounted: in the namespace of who mounted, and
+// relative to a working directory that nobody knows if it does not begin with a slash.
+type Layer struct {
+	Option string // "lowerdir", "upperdir", "workdir", ...
+	Dir    string
 }

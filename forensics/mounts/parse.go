@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"unsafe"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // What can be wrong with a line.
@@ -54,7 +54,7 @@ type parser struct {
 	dropped int // bad lines beyond maxLineErrors
 }
 
-// parse reads a table to its end, and returns why it did not get there. The table is cut with hostfs.ErrTruncated.
+// parse reads a table to its end, and returns why it did not get there. The table is cut with nodefs.ErrTruncated.
 func (p *parser) parse(r io.Reader) error {
 	lines := newLineReader(r)
 	for {
@@ -66,7 +66,7 @@ func (p *parser) parse(r io.Reader) error {
 		case err != nil:
 			return fmt.Errorf("mountinfo after line %d: %w", lines.number, err)
 		case p.most > 0 && p.size > p.most:
-			return fmt.Errorf("mountinfo after line %d: %w: too many mounts", lines.number-1, hostfs.ErrTruncated)
+			return fmt.Errorf("mountinfo after line %d: %w: too many mounts", lines.number-1, nodefs.ErrTruncated)
 		case len(line) == 0:
 			continue
 		default:
@@ -153,8 +153,8 @@ func (p *parser) rest(m *Mount, text []byte) error {
 		return err
 	}
 	m.Device = p.strings.get(field[0])
-	m.Root = string(unescape(field[1]))
-	m.MountPoint = string(unescape(field[2]))
+	m.Root = string(Unescape(field[1]))
+	m.MountPoint = string(Unescape(field[2]))
 	m.Options = p.strings.get(field[3])
 	if text, err = m.optional(text); err != nil {
 		return err
@@ -238,9 +238,9 @@ func (p *parser) tail(m *Mount, text []byte) error {
 	if !ok {
 		return errTooFew
 	}
-	m.FSType = p.strings.get(unescape(fsType))
+	m.FSType = p.strings.get(Unescape(fsType))
 	m.Class = ClassOf(m.FSType)
-	m.Source = p.strings.get(unescape(source))
+	m.Source = p.strings.get(Unescape(source))
 	m.SuperOptions = p.strings.get(super)
 	return nil
 }
@@ -278,7 +278,7 @@ func checkDevice(text []byte) error {
 // unescape undoes what mangle_path and seq_escape of the kernel do: "\ooo", three octal digits for one byte. They
 // escape space, tab, newline and backslash, and "#" in a source; as a backslash is always among them, every escape may
 // be undone, whichever byte it stands for. It works in place.
-func unescape(text []byte) []byte {
+func Unescape(text []byte) []byte {
 	from := bytes.IndexByte(text, '\\')
 	if from < 0 {
 		return text

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // ErrUnstable says that no two readings of a table agreed. Before Linux 5.8 a mount that comes or goes in the meantime
@@ -41,7 +42,7 @@ const (
 // in a row agree; see [ErrUnstable].
 //
 // The table may be incomplete with any error: lines that could not be understood are missing, and so is what lies
-// beyond 32 MiB or what the kernel had not written after some seconds (hostfs.ErrTruncated). Namespace and Root are absent where
+// beyond 32 MiB or what the kernel had not written after some seconds (nodefs.ErrTruncated). Namespace and Root are absent where
 // the kernel denies them, which is no error.
 // fs.ErrNotExist and syscall.ESRCH mean that there is no such process, syscall.EINVAL that it is a zombie.
 //
@@ -193,7 +194,7 @@ func (r *tableReader) once(ctx context.Context, process *hostfs.Dir) (reading, e
 	text.sum.SetSeed(tableSeed)
 	err = p.parse(&text)
 	now.mounts, now.bad, now.sum = p.mounts, p.errors(), text.sum.Sum64()
-	if errors.Is(err, hostfs.ErrTruncated) {
+	if errors.Is(err, nodefs.ErrTruncated) {
 		now.cut, err = err, nil
 	}
 	return now, err
@@ -210,14 +211,14 @@ type tableText struct {
 	sum  maphash.Hash
 }
 
-// Read implements [io.Reader]. With the error hostfs.ErrTruncated, there is more.
+// Read implements [io.Reader]. With the error nodefs.ErrTruncated, there is more.
 func (t *tableText) Read(p []byte) (int, error) {
 	if t.ctx.Err() != nil {
-		return 0, fmt.Errorf("%w: it takes too long", hostfs.ErrTruncated)
+		return 0, fmt.Errorf("%w: it takes too long", nodefs.ErrTruncated)
 	}
 	n, err := t.file.Read(p)
 	if int64(n) > t.left {
-		n, err = int(t.left), hostfs.ErrTruncated
+		n, err = int(t.left), nodefs.ErrTruncated
 	}
 	t.left -= int64(n)
 	_, _ = t.sum.Write(p[:n]) // never fails

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 func openFS(t testing.TB, root string) *hostfs.FS {
@@ -211,8 +212,8 @@ func TestReadTooLong(t *testing.T) {
 	} {
 		r := tableReader{proc: proc, limit: int64(limit)}
 		got, err := r.read(t.Context(), 7)
-		if errors.Is(err, hostfs.ErrTruncated) != (want < 3) || want == 3 && err != nil {
-			t.Errorf("%d bytes: error = %v; want hostfs.ErrTruncated if something is missing", limit, err)
+		if errors.Is(err, nodefs.ErrTruncated) != (want < 3) || want == 3 && err != nil {
+			t.Errorf("%d bytes: error = %v; want nodefs.ErrTruncated if something is missing", limit, err)
 		}
 		if len(got.Mounts) != want || got.Namespace == 0 {
 			t.Errorf("%d bytes: %+v; want the %d whole lines", limit, got, want)
@@ -234,8 +235,8 @@ func TestReadForeign(t *testing.T) {
 	defer func() { _ = proc.Close() }()
 	r := tableReader{proc: proc, limit: maxTable, foreign: maxForeign}
 	got, err := r.read(t.Context(), 7)
-	if n := len(got.Mounts); !errors.Is(err, hostfs.ErrTruncated) || n < 1000 || n > maxForeign/500 || got.Mounts[n-1].ID != n+1 {
-		t.Errorf("%d mounts, %v; want the first ones, and hostfs.ErrTruncated", n, err)
+	if n := len(got.Mounts); !errors.Is(err, nodefs.ErrTruncated) || n < 1000 || n > maxForeign/500 || got.Mounts[n-1].ID != n+1 {
+		t.Errorf("%d mounts, %v; want the first ones, and nodefs.ErrTruncated", n, err)
 	}
 	r.own = got.Namespace
 	if got, err := r.read(t.Context(), 7); err != nil || len(got.Mounts) != lines {

@@ -48,7 +48,7 @@ func FUSEDevice(connection uint64) string {
 // superblock's device as the kernel counts it (MKDEV of include/linux/kdev_t.h). For "0:46" that is 46, and for fuseblk
 // far more than the minor number. It is 0 for what is no device.
 func FUSEConnection(device string) uint64 {
-	major, minor, ok := deviceNumbers(device)
+	major, minor, ok := DeviceNumbers(device)
 	if !ok {
 		return 0
 	}
@@ -60,7 +60,7 @@ func FUSEConnection(device string) uint64 {
 //
 // The source is /sys/dev/block/MAJOR:MINOR/dm/suspended (Documentation/ABI/testing/sysfs-block-dm, Linux 2.6.29).
 func Suspended(fsys *hostfs.FS, device string) (suspended, known bool) {
-	if _, _, ok := deviceNumbers(device); !ok {
+	if _, _, ok := DeviceNumbers(device); !ok {
 		return false, false
 	}
 	n, known := readNumber(fsys, "/sys/dev/block/"+device+"/dm/suspended")
@@ -76,7 +76,7 @@ func readNumber(fsys *hostfs.FS, name string) (int, bool) {
 	return n, err == nil
 }
 
-func deviceNumbers(device string) (major, minor uint32, ok bool) {
+func DeviceNumbers(device string) (major, minor uint32, ok bool) {
 	first, second, ok := strings.Cut(device, ":")
 	if !ok {
 		return 0, 0, false

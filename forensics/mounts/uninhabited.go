@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -67,7 +68,7 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 			list, err = listMounts(ctx, ns.id)
 			return err
 		})
-		if errors.Is(err, hostfs.ErrTruncated) {
+		if errors.Is(err, nodefs.ErrTruncated) {
 			cut, err = err, nil
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // Collect reads all processes, or those of [Options].PIDs, and finds the threads among them that wait in a file system, in one pass over /proc.
@@ -93,7 +94,7 @@ func newCollector(ctx context.Context, fsys *hostfs.FS, opt Options) (*collector
 // pids lists the processes.
 func (c *collector) pids() ([]int, error) {
 	entries, err := c.proc.Entries(1 << 22) // more than PID_MAX_LIMIT; the other names in /proc are few
-	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 		return nil, fmt.Errorf("list of processes: %w", err)
 	}
 	pids := make([]int, 0, len(entries))
@@ -104,7 +105,7 @@ func (c *collector) pids() ([]int, error) {
 	}
 	slices.Sort(pids)
 	if len(pids) > c.limits.Processes {
-		c.problems.add("processes", fmt.Errorf("%d left out: %w", len(pids)-c.limits.Processes, hostfs.ErrTruncated))
+		c.problems.add("processes", fmt.Errorf("%d left out: %w", len(pids)-c.limits.Processes, nodefs.ErrTruncated))
 		pids = pids[:c.limits.Processes]
 	}
 	return pids, nil
@@ -122,7 +123,7 @@ func parseID(name string) (int, bool) {
 // readBoot reads when the machine was started: the line "btime 1763622000" of /proc/stat.
 func (c *collector) readBoot() {
 	text, err := c.proc.ReadFile("stat", limitSystem)
-	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 		c.problems.add("boot time", err)
 		return
 	}

@@ -4,18 +4,20 @@ import (
 	"errors"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 )
 
 // statDeleted asks an open file that has no name. A file that has a name gives nothing: the descriptor is another one by now.
-func statDeleted(link string) (DeletedFile, error) {
+func statDeleted(link string) (holders.DeletedFile, error) {
 	st, err := statLink(link, 0)
 	if err != nil {
-		return DeletedFile{}, err
+		return holders.DeletedFile{}, err
 	}
 	if st.Nlink != 0 || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return DeletedFile{}, nil
+		return holders.DeletedFile{}, nil
 	}
-	f := DeletedFile{Inode: st.Ino, AllocatedBytes: int64(st.Blocks) * 512, SizeBytes: int64(st.Size)}
+	f := holders.DeletedFile{Inode: st.Ino, AllocatedBytes: int64(st.Blocks) * 512, SizeBytes: int64(st.Size)}
 	// The link's own permissions are how the file was opened (proc_pid_fd(5)); procfs itself answers.
 	if st, err = statLink(link, unix.AT_SYMLINK_NOFOLLOW); err == nil {
 		f.Written = st.Mode&0o200 != 0

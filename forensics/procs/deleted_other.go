@@ -2,6 +2,12 @@
 
 package procs
 
-import "errors"
+import (
+	"errors"
 
-func statDeleted(string) (DeletedFile, error) { return DeletedFile{}, errors.ErrUnsupported }
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+)
+
+func statDeleted(string) (holders.DeletedFile, error) {
+	return holders.DeletedFile{}, errors.ErrUnsupported
+}

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 func TestCollectProcesses(t *testing.T) {
@@ -298,7 +298,7 @@ func TestCollectLimits(t *testing.T) {
 		t.Errorf("problems = %v; want one for each limit", snap.Problems)
 	}
 	for _, err := range snap.Problems {
-		if !errors.Is(err, hostfs.ErrTruncated) {
+		if !errors.Is(err, nodefs.ErrTruncated) {
 			t.Errorf("problem %v does not wrap ErrTruncated", err)
 		}
 	}
@@ -328,7 +328,7 @@ func TestCollectCut(t *testing.T) {
 	})
 	fsys, _ := tr.open(t)
 	p := collect(t, fsys, Options{}).Processes[0]
-	if len(p.Command) != 1 || len(p.Command[0]) != limitCommand || !strings.Contains(p.CommandError, hostfs.ErrTruncated.Error()) {
+	if len(p.Command) != 1 || len(p.Command[0]) != limitCommand || !strings.Contains(p.CommandError, nodefs.ErrTruncated.Error()) {
 		t.Errorf("%d words, error %q; want %d bytes and that they were cut", len(p.Command), p.CommandError, limitCommand)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
@@ -27,7 +28,7 @@ func TestHoldersElsewhere(t *testing.T) {
 		var tables []mounts.Table
 		fsys, opt := machine(t)
 		result, err := Holders(t.Context(), fsys, HoldersOptions{
-			Group: opt.Group, Keep: func(h *Holder) bool { return h.PID == c.pid() && h.Kind == HoldCwd },
+			Group: opt.Group, Keep: func(h *holders.Holder) bool { return h.PID == c.pid() && h.Kind == holders.HoldCwd },
 			Table: func(t mounts.Table) {
 				t.Mounts = slices.Clone(t.Mounts)
 				tables = append(tables, t)
@@ -51,7 +52,7 @@ func TestHoldersElsewhere(t *testing.T) {
 		from, m := tmpfs(t)
 		to := t.TempDir()
 		c := start(t, job{CPU: -1, Namespace: "process", From: from, To: to, Network: true, Bind: filepath.Join(to, "s")})
-		got := on(holdersOf(t, c.pid()), func(h Holder) bool { return h.Kind == HoldSocket })
+		got := on(holdersOf(t, c.pid()), func(h holders.Holder) bool { return h.Kind == holders.HoldSocket })
 		if len(got) != 1 || got[0].Device != m.Device || got[0].MountID == m.ID || got[0].MountID == 0 || got[0].Path != filepath.Join(to, "s") {
 			t.Errorf("holders %+v, want the socket on the bind mount of %s", got, m.Device)
 		}
@@ -59,8 +60,8 @@ func TestHoldersElsewhere(t *testing.T) {
 	t.Run("a socket bound below another root", func(t *testing.T) {
 		dir, m := tmpfs(t)
 		c := start(t, job{CPU: -1, Chroot: dir, Bind: "/s"})
-		want := []Holder{{PID: c.pid(), Kind: HoldSocket, Path: filepath.Join(dir, "s"), MountID: m.ID, Device: m.Device, ByPath: true}}
-		if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.Kind == HoldSocket })); diff != "" {
+		want := []holders.Holder{{PID: c.pid(), Kind: holders.HoldSocket, Path: filepath.Join(dir, "s"), MountID: m.ID, Device: m.Device, ByPath: true}}
+		if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h holders.Holder) bool { return h.Kind == holders.HoldSocket })); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}
 	})
@@ -81,9 +82,9 @@ func TestHoldersElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = server.Close() }()
-		got := on(holdersOf(t, os.Getpid()), func(h Holder) bool { return h.MountID == m.ID })
-		one := Holder{PID: os.Getpid(), Kind: HoldSocket, Path: filepath.Join(dir, "s"), MountID: m.ID, Device: m.Device, ByPath: true}
-		if diff := cmp.Diff([]Holder{one, one}, got); diff != "" { // and not the client's end
+		got := on(holdersOf(t, os.Getpid()), func(h holders.Holder) bool { return h.MountID == m.ID })
+		one := holders.Holder{PID: os.Getpid(), Kind: holders.HoldSocket, Path: filepath.Join(dir, "s"), MountID: m.ID, Device: m.Device, ByPath: true}
+		if diff := cmp.Diff([]holders.Holder{one, one}, got); diff != "" { // and not the client's end
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}
 		_ = listener.Close()
@@ -101,10 +102,10 @@ func TestHoldersElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := start(t, job{CPU: -1, Chroot: dir, Dir: "/sub"})
-		got := on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })
-		want := []Holder{
-			{PID: c.pid(), Kind: HoldRoot, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true},
-			{PID: c.pid(), Kind: HoldCwd, Path: filepath.Join(dir, "sub"), MountID: m.ID, Device: m.Device, ByPath: true},
+		got := on(holdersOf(t, c.pid()), func(h holders.Holder) bool { return h.MountID == m.ID })
+		want := []holders.Holder{
+			{PID: c.pid(), Kind: holders.HoldRoot, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true},
+			{PID: c.pid(), Kind: holders.HoldCwd, Path: filepath.Join(dir, "sub"), MountID: m.ID, Device: m.Device, ByPath: true},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
@@ -114,7 +115,7 @@ func TestHoldersElsewhere(t *testing.T) {
 		from, m := tmpfs(t)
 		to := t.TempDir()
 		c := start(t, job{CPU: -1, Namespace: "thread", Second: true, From: from, To: to, Dir: to, Open: to})
-		got := map[HolderKind]int{}
+		got := map[holders.Kind]int{}
 		for _, h := range holdersOf(t, c.pid()) {
 			if h.Device != m.Device {
 				continue
@@ -123,15 +124,15 @@ func TestHoldersElsewhere(t *testing.T) {
 				t.Errorf("%+v, want it on the copy in the thread's namespace", h)
 			}
 		}
-		if diff := cmp.Diff(map[HolderKind]int{HoldCwd: c.tid, HoldFD: 0}, got); diff != "" { // descriptors are shared
+		if diff := cmp.Diff(map[holders.Kind]int{holders.HoldCwd: c.tid, holders.HoldFD: 0}, got); diff != "" { // descriptors are shared
 			t.Errorf("threads (-want +got):\n%s", diff)
 		}
 	})
 	t.Run("one thread with another working directory", func(t *testing.T) {
 		dir, m := tmpfs(t)
 		c := start(t, job{CPU: -1, Second: true, OwnDir: true, Dir: dir})
-		got := on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })
-		want := []Holder{{PID: c.pid(), TID: c.tid, Kind: HoldCwd, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true}}
+		got := on(holdersOf(t, c.pid()), func(h holders.Holder) bool { return h.MountID == m.ID })
+		want := []holders.Holder{{PID: c.pid(), TID: c.tid, Kind: holders.HoldCwd, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}
@@ -140,16 +141,16 @@ func TestHoldersElsewhere(t *testing.T) {
 		dir, m := tmpfs(t)
 		ns := start(t, job{CPU: -1, Second: true, OwnFiles: true, Open: "/proc/self/ns/mnt"})
 		fsys, opt := machine(t)
-		result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *Holder) bool { return false }})
+		result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *holders.Holder) bool { return false }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(result.Namespaces, func(n NamespaceHold) bool { return n.PID == ns.pid() && n.TID == ns.tid }) {
+		if !slices.ContainsFunc(result.Namespaces, func(n holders.NamespaceHold) bool { return n.PID == ns.pid() && n.TID == ns.tid }) {
 			t.Errorf("namespaces %+v, want one that thread %d holds", result.Namespaces, ns.tid)
 		}
 		c := start(t, job{CPU: -1, Second: true, OwnFiles: true, Open: dir})
-		want := []Holder{{PID: c.pid(), TID: c.tid, Kind: HoldFD, Path: dir, MountID: m.ID, Device: m.Device}}
-		if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })); diff != "" {
+		want := []holders.Holder{{PID: c.pid(), TID: c.tid, Kind: holders.HoldFD, Path: dir, MountID: m.ID, Device: m.Device}}
+		if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h holders.Holder) bool { return h.MountID == m.ID })); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}
 	})
@@ -163,11 +164,11 @@ func TestHoldersElsewhere(t *testing.T) {
 					return err == nil && strings.Contains(string(text), ") Z ")
 				})
 				tid := map[bool]int{true: c.tid}[own]
-				want := []Holder{
-					{PID: c.pid(), TID: tid, Kind: HoldCwd, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true},
-					{PID: c.pid(), TID: tid, Kind: HoldFD, Path: dir, MountID: m.ID, Device: m.Device},
+				want := []holders.Holder{
+					{PID: c.pid(), TID: tid, Kind: holders.HoldCwd, Path: dir, MountID: m.ID, Device: m.Device, ByPath: true},
+					{PID: c.pid(), TID: tid, Kind: holders.HoldFD, Path: dir, MountID: m.ID, Device: m.Device},
 				}
-				if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h Holder) bool { return h.MountID == m.ID })); diff != "" {
+				if diff := cmp.Diff(want, on(holdersOf(t, c.pid()), func(h holders.Holder) bool { return h.MountID == m.ID })); diff != "" {
 					t.Errorf("holders (-want +got):\n%s", diff)
 				}
 			})
@@ -185,8 +186,8 @@ func TestHoldersElsewhere(t *testing.T) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		})
-		got := on(holdersOf(t, cmd.Process.Pid), func(h Holder) bool { return h.Device == m.Device })
-		if len(got) != 1 || got[0].Kind != HoldCwd || got[0].Path != dir || got[0].MountID == m.ID {
+		got := on(holdersOf(t, cmd.Process.Pid), func(h holders.Holder) bool { return h.Device == m.Device })
+		if len(got) != 1 || got[0].Kind != holders.HoldCwd || got[0].Path != dir || got[0].MountID == m.ID {
 			t.Errorf("holders %+v, want the working directory %s in the copy of mount %d", got, dir, m.ID)
 		}
 	})
@@ -198,7 +199,7 @@ func TestHoldersElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(result.Namespaces, func(n NamespaceHold) bool { return n.PID == p.PID() && n.Namespace != 0 }) {
+		if !slices.ContainsFunc(result.Namespaces, func(n holders.NamespaceHold) bool { return n.PID == p.PID() && n.Namespace != 0 }) {
 			t.Errorf("process %d holds its own namespace; found %+v", p.PID(), result.Namespaces)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
@@ -77,15 +78,15 @@ func TestHoldersKilled(t *testing.T) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid()))
 		return err == nil && strings.Contains(string(text), ") Z ")
 	})
-	result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *Holder) bool { return h.PID == c.pid() && h.MountID == m.ID }})
+	result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *holders.Holder) bool { return h.PID == c.pid() && h.MountID == m.ID }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := []HolderKind{}
+	kinds := []holders.Kind{}
 	for _, h := range result.Holders {
 		kinds = append(kinds, h.Kind)
 	}
-	if diff := cmp.Diff([]HolderKind{HoldCwd, HoldFD}, kinds); diff != "" {
+	if diff := cmp.Diff([]holders.Kind{holders.HoldCwd, holders.HoldFD}, kinds); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
 }

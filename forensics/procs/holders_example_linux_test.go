@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
@@ -25,7 +26,7 @@ func ExampleHolders() {
 	}
 	defer func() { _ = fsys.Close() }()
 	result, err := procs.Holders(context.Background(), fsys, procs.HoldersOptions{
-		Keep: func(h *procs.Holder) bool { return h.PID == os.Getpid() && h.Path == file.Name() },
+		Keep: func(h *holders.Holder) bool { return h.PID == os.Getpid() && h.Path == file.Name() },
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
@@ -18,8 +19,8 @@ import (
 func TestHoldersOfHungMount(t *testing.T) {
 	fsys, opt := machine(t)
 	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
-	want := map[int]HolderKind{}
-	for kind, hold := range map[testfuse.Kind]HolderKind{testfuse.Cwd: HoldCwd, testfuse.Root: HoldRoot, testfuse.FD: HoldFD, testfuse.Mmap: HoldMap} {
+	want := map[int]holders.Kind{}
+	for kind, hold := range map[testfuse.Kind]holders.Kind{testfuse.Cwd: holders.HoldCwd, testfuse.Root: holders.HoldRoot, testfuse.FD: holders.HoldFD, testfuse.Mmap: holders.HoldMap} {
 		path := fuse.MountPoint()
 		if kind == testfuse.FD || kind == testfuse.Mmap {
 			path = filepath.Join(path, string(kind))
@@ -28,21 +29,21 @@ func TestHoldersOfHungMount(t *testing.T) {
 	}
 	fuse.Hang()
 	result, err := Holders(t.Context(), fsys, HoldersOptions{
-		Group: opt.Group, Keep: func(h *Holder) bool { return h.Device == fuse.Device() },
+		Group: opt.Group, Keep: func(h *holders.Holder) bool { return h.Device == fuse.Device() },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[int]HolderKind{}
+	got := map[int]holders.Kind{}
 	for _, h := range result.Holders {
-		if h.Kind != HoldCwd || got[h.PID] == "" {
+		if h.Kind != holders.HoldCwd || got[h.PID] == "" {
 			got[h.PID] = h.Kind
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("holders (-want +got):\n%s", diff)
 	}
-	if !slices.ContainsFunc(result.FUSE, func(d FUSEDevice) bool {
+	if !slices.ContainsFunc(result.FUSE, func(d holders.FUSEDevice) bool {
 		return d.PID == fuse.PID() && (d.Connection == 0 || int(d.Connection) == fuse.Minor())
 	}) {
 		t.Errorf("the server, process %d of connection %d, is not among %+v", fuse.PID(), fuse.Minor(), result.FUSE)
@@ -83,7 +84,7 @@ func TestServerInChroot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(result.FUSE, func(d FUSEDevice) bool { return d.PID == os.Getpid() && d.FD == int(server.Fd()) }) {
+	if !slices.ContainsFunc(result.FUSE, func(d holders.FUSEDevice) bool { return d.PID == os.Getpid() && d.FD == int(server.Fd()) }) {
 		t.Errorf("this process has %s open and is not among the servers %+v", device, result.FUSE)
 	}
 }

@@ -9,17 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // holdersOn are the holders of this process on a mount, where nothing else is wanted. before is called when the mount table
 // has been read, and no process yet.
-func holdersOn(t *testing.T, want mounts.Mount, before func()) []Holder {
+func holdersOn(t *testing.T, want mounts.Mount, before func()) []holders.Holder {
 	t.Helper()
 	fsys, opt := machine(t)
 	first := true
 	result, err := Holders(t.Context(), fsys, HoldersOptions{
-		Group: opt.Group, Keep: func(h *Holder) bool { return h.PID == os.Getpid() && h.MountID == want.ID },
+		Group: opt.Group, Keep: func(h *holders.Holder) bool { return h.PID == os.Getpid() && h.MountID == want.ID },
 		Mounts: func(id int, _ string) bool {
 			if first {
 				first = false
@@ -31,7 +32,7 @@ func holdersOn(t *testing.T, want mounts.Mount, before func()) []Holder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return on(result.Holders, func(Holder) bool { return true })
+	return on(result.Holders, func(holders.Holder) bool { return true })
 }
 
 func open(t *testing.T, name string) {
@@ -77,7 +78,7 @@ func TestHoldersOfOneMount(t *testing.T) {
 		other, _ := tmpfs(t)
 		open(t, filepath.Join(dir, "a"))
 		open(t, filepath.Join(other, "b"))
-		want := []Holder{{PID: os.Getpid(), Kind: HoldFD, Path: filepath.Join(dir, "a"), MountID: m.ID, Device: m.Device}}
+		want := []holders.Holder{{PID: os.Getpid(), Kind: holders.HoldFD, Path: filepath.Join(dir, "a"), MountID: m.ID, Device: m.Device}}
 		if diff := cmp.Diff(want, holdersOn(t, m, func() {})); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}
@@ -87,7 +88,7 @@ func TestHoldersOfOneMount(t *testing.T) {
 		sub := mkdir(t, dir, "sub")
 		open(t, filepath.Join(sub, "a"))
 		mountAt(t, "upper", sub, "tmpfs", 0, "")
-		want := []Holder{{PID: os.Getpid(), Kind: HoldFD, Path: filepath.Join(sub, "a"), MountID: m.ID, Device: m.Device}}
+		want := []holders.Holder{{PID: os.Getpid(), Kind: holders.HoldFD, Path: filepath.Join(sub, "a"), MountID: m.ID, Device: m.Device}}
 		if diff := cmp.Diff(want, holdersOn(t, m, func() {})); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}
@@ -103,13 +104,13 @@ func TestHoldersOfOneMount(t *testing.T) {
 		}
 		fsys, opt := machine(t)
 		result, err := Holders(t.Context(), fsys, HoldersOptions{
-			Group: opt.Group, Keep: func(h *Holder) bool { return h.Deleted }, Mounts: func(int, string) bool { return false },
+			Group: opt.Group, Keep: func(h *holders.Holder) bool { return h.Deleted }, Mounts: func(int, string) bool { return false },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, kind := range map[string]HolderKind{"a": HoldFD, "b": HoldMap} {
-			if !slices.ContainsFunc(result.Holders, func(h Holder) bool {
+		for name, kind := range map[string]holders.Kind{"a": holders.HoldFD, "b": holders.HoldMap} {
+			if !slices.ContainsFunc(result.Holders, func(h holders.Holder) bool {
 				return h.PID == os.Getpid() && h.Kind == kind && h.Path == filepath.Join(dir, name)
 			}) {
 				t.Errorf("holders %+v, want the file %s that was removed, by %s", result.Holders, name, kind)
@@ -132,7 +133,7 @@ func TestHoldersOfOneMount(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		want := []Holder{{PID: os.Getpid(), Kind: HoldFD, Path: filepath.Join(at, "a"), MountID: m.ID, Device: m.Device}}
+		want := []holders.Holder{{PID: os.Getpid(), Kind: holders.HoldFD, Path: filepath.Join(at, "a"), MountID: m.ID, Device: m.Device}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}
@@ -143,7 +144,7 @@ func TestHoldersOfOneMount(t *testing.T) {
 		name := filepath.Join(sub, "a")
 		mapFile(t, name)
 		mountAt(t, "upper", sub, "tmpfs", 0, "")
-		want := []Holder{{PID: os.Getpid(), Kind: HoldMap, Path: name, MountID: m.ID, Device: m.Device}}
+		want := []holders.Holder{{PID: os.Getpid(), Kind: holders.HoldMap, Path: name, MountID: m.ID, Device: m.Device}}
 		if diff := cmp.Diff(want, holdersOn(t, m, func() {})); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
@@ -53,11 +54,11 @@ func tmpfs(t testing.TB) (string, mounts.Mount) {
 }
 
 // holdersOf returns what some processes hold.
-func holdersOf(t testing.TB, pids ...int) []Holder {
+func holdersOf(t testing.TB, pids ...int) []holders.Holder {
 	t.Helper()
 	fsys, opt := machine(t)
 	result, err := Holders(t.Context(), fsys, HoldersOptions{
-		Group: opt.Group, Keep: func(h *Holder) bool { return slices.Contains(pids, h.PID) },
+		Group: opt.Group, Keep: func(h *holders.Holder) bool { return slices.Contains(pids, h.PID) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -66,8 +67,8 @@ func holdersOf(t testing.TB, pids ...int) []Holder {
 }
 
 // on selects the holders of a superblock or mount.
-func on(list []Holder, keep func(Holder) bool) []Holder {
-	found := []Holder{}
+func on(list []holders.Holder, keep func(holders.Holder) bool) []holders.Holder {
+	found := []holders.Holder{}
 	for _, h := range list {
 		if keep(h) {
 			h.FD, h.MountNS = 0, 0
@@ -150,13 +151,13 @@ func everyKind(t *testing.T, dir string, m mounts.Mount, before ...func()) {
 	for _, h := range []struct {
 		hold testfuse.Kind
 		path string
-		want Holder
+		want holders.Holder
 	}{
-		{testfuse.Cwd, dir, Holder{Kind: HoldCwd, Path: dir, ByPath: true}},
-		{testfuse.Root, dir, Holder{Kind: HoldRoot, Path: dir, ByPath: true}},
-		{testfuse.FD, file("open"), Holder{Kind: HoldFD, Path: file("open")}},
-		{testfuse.Mmap, file("mapped"), Holder{Kind: HoldMap, Path: file("mapped")}},
-		{testfuse.Socket, file("s"), Holder{Kind: HoldSocket, Path: file("s"), ByPath: true}},
+		{testfuse.Cwd, dir, holders.Holder{Kind: holders.HoldCwd, Path: dir, ByPath: true}},
+		{testfuse.Root, dir, holders.Holder{Kind: holders.HoldRoot, Path: dir, ByPath: true}},
+		{testfuse.FD, file("open"), holders.Holder{Kind: holders.HoldFD, Path: file("open")}},
+		{testfuse.Mmap, file("mapped"), holders.Holder{Kind: holders.HoldMap, Path: file("mapped")}},
+		{testfuse.Socket, file("s"), holders.Holder{Kind: holders.HoldSocket, Path: file("s"), ByPath: true}},
 	} {
 		h.want.MountID, h.want.Device = m.ID, m.Device
 		t.Run(string(h.hold), func(t *testing.T) {
@@ -165,11 +166,11 @@ func everyKind(t *testing.T, dir string, m mounts.Mount, before ...func()) {
 				f()
 			}
 			h.want.PID = p.PID()
-			got := on(holdersOf(t, p.PID()), func(h Holder) bool { return h.MountID == m.ID || h.Device == m.Device })
+			got := on(holdersOf(t, p.PID()), func(h holders.Holder) bool { return h.MountID == m.ID || h.Device == m.Device })
 			if h.hold == testfuse.Root { // its working directory may be there, too
-				got = slices.DeleteFunc(got, func(h Holder) bool { return h.Kind == HoldCwd })
+				got = slices.DeleteFunc(got, func(h holders.Holder) bool { return h.Kind == holders.HoldCwd })
 			}
-			if diff := cmp.Diff([]Holder{h.want}, got); diff != "" {
+			if diff := cmp.Diff([]holders.Holder{h.want}, got); diff != "" {
 				t.Errorf("holders (-want +got):\n%s", diff)
 			}
 		})
@@ -179,15 +180,15 @@ func everyKind(t *testing.T, dir string, m mounts.Mount, before ...func()) {
 	}
 	t.Run("exe", func(t *testing.T) {
 		p := testfuse.Hold(t, testfuse.Exe, file("program"))
-		got := on(holdersOf(t, p.PID()), func(h Holder) bool { return h.MountID == m.ID })
-		kinds := []HolderKind{}
+		got := on(holdersOf(t, p.PID()), func(h holders.Holder) bool { return h.MountID == m.ID })
+		kinds := []holders.Kind{}
 		for _, h := range got {
 			if h.Path != file("program") || h.Device != m.Device {
 				t.Errorf("holder %+v", h)
 			}
 			kinds = append(kinds, h.Kind)
 		}
-		if diff := cmp.Diff([]HolderKind{HoldExe, HoldMap}, kinds); diff != "" {
+		if diff := cmp.Diff([]holders.Kind{holders.HoldExe, holders.HoldMap}, kinds); diff != "" {
 			t.Errorf("kinds (-want +got):\n%s", diff)
 		}
 	})
@@ -198,7 +199,7 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		dir, lower := tmpfs(t)
 		p := testfuse.Hold(t, testfuse.FD, filepath.Join(dir, "file"))
 		mountAt(t, "upper", dir, "tmpfs", 0, "")
-		one(t, p, Holder{Kind: HoldFD, Path: filepath.Join(dir, "file"), MountID: lower.ID, Device: lower.Device})
+		one(t, p, holders.Holder{Kind: holders.HoldFD, Path: filepath.Join(dir, "file"), MountID: lower.ID, Device: lower.Device})
 	})
 	t.Run("detached", func(t *testing.T) {
 		dir, m := tmpfs(t)
@@ -206,7 +207,7 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			t.Fatal(err)
 		}
-		one(t, p, Holder{Kind: HoldFD, Path: "/file", MountID: m.ID, Detached: true})
+		one(t, p, holders.Holder{Kind: holders.HoldFD, Path: "/file", MountID: m.ID, Detached: true})
 	})
 	t.Run("detached, mapped", func(t *testing.T) {
 		dir, m := tmpfs(t)
@@ -214,7 +215,7 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			t.Fatal(err)
 		}
-		one(t, p, Holder{Kind: HoldMap, Path: "/file", Device: m.Device, Detached: true})
+		one(t, p, holders.Holder{Kind: holders.HoldMap, Path: "/file", Device: m.Device, Detached: true})
 	})
 	t.Run("from the namespace that its process came from", func(t *testing.T) {
 		dir, m := tmpfs(t)
@@ -233,8 +234,8 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		})
-		got := on(holdersOf(t, cmd.Process.Pid), func(h Holder) bool { return h.Path == file.Name() })
-		want := []Holder{{PID: cmd.Process.Pid, Kind: HoldFD, Path: file.Name(), MountID: m.ID, Device: m.Device}}
+		got := on(holdersOf(t, cmd.Process.Pid), func(h holders.Holder) bool { return h.Path == file.Name() })
+		want := []holders.Holder{{PID: cmd.Process.Pid, Kind: holders.HoldFD, Path: file.Name(), MountID: m.ID, Device: m.Device}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}
@@ -252,7 +253,7 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := slices.IndexFunc(result.Holders, func(h Holder) bool { return h.PID == p.PID() && h.Path == filepath.Join(sub, "file") })
+		at := slices.IndexFunc(result.Holders, func(h holders.Holder) bool { return h.PID == p.PID() && h.Path == filepath.Join(sub, "file") })
 		if at < 0 || result.Holders[at].MountID != lower.ID || result.Holders[at].ByPath {
 			t.Errorf("%+v, want a confirmed hold on mount %d", result.Holders[max(at, 0)], lower.ID)
 		}
@@ -266,12 +267,12 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		p := testfuse.Hold(t, testfuse.FD, filepath.Join(sub, "file"))
 		mountAt(t, "upper", sub, "tmpfs", 0, "")
 		fsys, opt := machine(t)
-		result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *Holder) bool { return h.MountID == lower.ID }})
+		result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *holders.Holder) bool { return h.MountID == lower.ID }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := on(result.Holders, func(h Holder) bool { return true })
-		want := []Holder{{PID: p.PID(), Kind: HoldFD, Path: filepath.Join(sub, "file"), MountID: lower.ID, Device: lower.Device}}
+		got := on(result.Holders, func(h holders.Holder) bool { return true })
+		want := []holders.Holder{{PID: p.PID(), Kind: holders.HoldFD, Path: filepath.Join(sub, "file"), MountID: lower.ID, Device: lower.Device}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("holders of the mount below (-want +got):\n%s", diff)
 		}
@@ -283,7 +284,7 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
 		}
-		one(t, p, Holder{Kind: HoldFD, Path: name, MountID: m.ID, Device: m.Device, Deleted: true})
+		one(t, p, holders.Holder{Kind: holders.HoldFD, Path: name, MountID: m.ID, Device: m.Device, Deleted: true})
 	})
 	t.Run("a program in memory", func(t *testing.T) {
 		machine(t)
@@ -323,7 +324,7 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		to := t.TempDir()
 		// The working directory stays outside, and so a relative path leads there.
 		c := start(t, job{CPU: -1, Namespace: "process", From: from, To: to, Chroot: t.TempDir(), Open: filepath.Join(to, "file")[1:]})
-		got := on(holdersOf(t, c.pid()), func(h Holder) bool { return h.Path == filepath.Join(to, "file") })
+		got := on(holdersOf(t, c.pid()), func(h holders.Holder) bool { return h.Path == filepath.Join(to, "file") })
 		if len(got) != 1 || got[0].MountID == 0 || got[0].Detached {
 			t.Errorf("holders %+v, want one that is not said to be detached", got)
 		}
@@ -409,13 +410,13 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		}
 		fsys, opt := machine(t)
 		result, err := Holders(t.Context(), fsys, HoldersOptions{
-			Group: opt.Group, Keep: func(h *Holder) bool { return h.PID == cmd.Process.Pid && h.Device == m.Device },
+			Group: opt.Group, Keep: func(h *holders.Holder) bool { return h.PID == cmd.Process.Pid && h.Device == m.Device },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []Holder{{PID: cmd.Process.Pid, Kind: HoldFD, Path: tooLong, MountID: m.ID, Device: m.Device}}
-		if diff := cmp.Diff(want, on(result.Holders, func(Holder) bool { return true })); diff != "" {
+		want := []holders.Holder{{PID: cmd.Process.Pid, Kind: holders.HoldFD, Path: tooLong, MountID: m.ID, Device: m.Device}}
+		if diff := cmp.Diff(want, on(result.Holders, func(holders.Holder) bool { return true })); diff != "" {
 			t.Errorf("holders (-want +got):\n%s", diff)
 		}
 		if !slices.ContainsFunc(result.Problems, isTooLong) { // the working directory
@@ -426,16 +427,16 @@ func TestHoldersOfMisleadingPaths(t *testing.T) {
 		dir, m := tmpfs(t)
 		name := filepath.Join(dir, "a\nb \x1b[31m\xff"+strings.Repeat("x", 200))
 		p := testfuse.Hold(t, testfuse.FD, name)
-		one(t, p, Holder{Kind: HoldFD, Path: name, MountID: m.ID, Device: m.Device})
+		one(t, p, holders.Holder{Kind: holders.HoldFD, Path: name, MountID: m.ID, Device: m.Device})
 	})
 }
 
 // one wants exactly one hold by a process on the file "file" or whatever want names.
-func one(t *testing.T, p *testfuse.Process, want Holder) {
+func one(t *testing.T, p *testfuse.Process, want holders.Holder) {
 	t.Helper()
 	want.PID = p.PID()
-	got := on(holdersOf(t, p.PID()), func(h Holder) bool { return h.Path == want.Path })
-	if diff := cmp.Diff([]Holder{want}, got); diff != "" {
+	got := on(holdersOf(t, p.PID()), func(h holders.Holder) bool { return h.Path == want.Path })
+	if diff := cmp.Diff([]holders.Holder{want}, got); diff != "" {
 		t.Errorf("holders (-want +got):\n%s", diff)
 	}
 }
@@ -463,7 +464,7 @@ func TestCallbacksDoNotOverlap(t *testing.T) {
 	}
 	_, err := Holders(t.Context(), fsys, HoldersOptions{
 		Group: opt.Group,
-		Keep: func(h *Holder) bool {
+		Keep: func(h *holders.Holder) bool {
 			alone(func() { kept.Add(1) })
 			return h.MountID == m.ID
 		},

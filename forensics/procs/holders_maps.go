@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 const (
@@ -77,7 +78,7 @@ func (s *scanner) readMaps(p *subject, rest func()) (mine bool) {
 }
 
 func (s *scanner) takeMaps(p *subject, m *mappings, err error) {
-	if errors.Is(err, hostfs.ErrTruncated) {
+	if errors.Is(err, nodefs.ErrTruncated) {
 		s.c.problems.add("memory maps", fmt.Errorf("%s: %w", p.key, err))
 	} else {
 		s.trouble("memory maps", err)
@@ -142,13 +143,13 @@ func (m *mappings) read(dir *hostfs.Dir, name string) error {
 		have = copy(m.buf, text)
 		switch {
 		case errors.Is(err, io.EOF) && m.full:
-			return fmt.Errorf("%w: too many files", hostfs.ErrTruncated)
+			return fmt.Errorf("%w: too many files", nodefs.ErrTruncated)
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
 		case total > maxMaps:
-			return hostfs.ErrTruncated
+			return nodefs.ErrTruncated
 		}
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // maxMarks bounds what is read of one descriptor's marks: about 1,500 of them.
@@ -16,7 +17,7 @@ const maxMarks = 128 << 10
 func (s *scanner) readMarks(p *subject, name []byte, kind string) {
 	text, err := p.dir.Append(s.c.buf[:0], p.alive+"fdinfo/"+string(name), maxMarks)
 	s.c.buf = text[:0]
-	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 		s.trouble("marks", err)
 		return
 	}
@@ -26,7 +27,7 @@ func (s *scanner) readMarks(p *subject, name []byte, kind string) {
 		if !ok {
 			continue
 		}
-		m := Mark{PID: p.pid, FD: number(name), Kind: kind, Device: device, MountID: mountID, Count: 1}
+		m := holders.Mark{PID: p.pid, FD: number(name), Kind: kind, Device: device, MountID: mountID, Count: 1}
 		for i := first; ; i++ {
 			if i == len(s.marks) {
 				s.marks = append(s.marks, m)

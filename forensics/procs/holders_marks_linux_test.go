@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 )
 
 // TestMarks watches a mount: that is told, holds nothing, and does not keep umount from working.
@@ -41,14 +43,14 @@ func TestMarks(t *testing.T) {
 				t.Skipf("%s: %v", kind, err)
 			}
 			defer func() { _ = unix.Close(fd) }()
-			result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *Holder) bool { return h.Device == m.Device }})
+			result, err := Holders(t.Context(), fsys, HoldersOptions{Group: opt.Group, Keep: func(h *holders.Holder) bool { return h.Device == m.Device }})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(result.Holders) > 0 {
 				t.Errorf("holders %+v", result.Holders)
 			}
-			if !slices.ContainsFunc(result.Marks, func(mark Mark) bool {
+			if !slices.ContainsFunc(result.Marks, func(mark holders.Mark) bool {
 				return mark.PID == os.Getpid() && mark.FD == fd && mark.Count == 1 && (mark.Device == m.Device || mark.MountID == m.ID)
 			}) {
 				t.Errorf("marks %+v, want one on %s", result.Marks, m.Device)

@@ -3,6 +3,7 @@ package procs
 import (
 	"testing"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
@@ -41,7 +42,7 @@ func TestInfoNumber(t *testing.T) {
 }
 
 func TestMarkOf(t *testing.T) {
-	for line, want := range map[string]Mark{
+	for line, want := range map[string]holders.Mark{
 		"inotify wd:1 ino:9e7e sdev:800013 mask:800afce ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:7e9e\n": {Device: "8:19"},
 		"inotify wd:2 ino:1 sdev:3a mask:100 ignored_mask:0\n":                                                         {Device: "0:58"},
 		"fanotify ino:4f969 sdev:800013 mflags:0 mask:3b ignored_mask:40000000\n":                                      {Device: "8:19"},
@@ -51,7 +52,7 @@ func TestMarkOf(t *testing.T) {
 		"mnt_id:\t12\n":                                                                                                {},
 	} {
 		device, mountID, ok := markOf([]byte(line))
-		if device != want.Device || mountID != want.MountID || ok != (want != Mark{}) {
+		if device != want.Device || mountID != want.MountID || ok != (want != holders.Mark{}) {
 			t.Errorf("%q: %q %d %v, want %+v", line, device, mountID, ok, want)
 		}
 	}

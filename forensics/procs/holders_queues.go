@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -48,7 +49,7 @@ func (r *HoldersResult) AskQueues(ctx context.Context, fsys *hostfs.FS) error {
 		for _, s := range p.list {
 			info, err := infos.Head(buf, strconv.Itoa(int(s.fd)))
 			if n := infoNumber(info, "scm_fds:"); err == nil && n != 0 {
-				r.Queued = append(r.Queued, Queued{PID: p.pid, FD: int(s.fd), Count: int(n)})
+				r.Queued = append(r.Queued, holders.Queued{PID: p.pid, FD: int(s.fd), Count: int(n)})
 			}
 		}
 		_ = infos.Close()

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -26,12 +28,12 @@ type resolver struct {
 	c      *collector
 	found  []*holdings // by pid
 	tell   func(mounts.Table)
-	keep   func(*Holder) bool
+	keep   func(*holders.Holder) bool
 	own    uint64      // the namespace of which plain paths were not asked for their mount id
 	before *plainPaths // as it was when the processes were read
 	denied []int       // processes whose namespace is not known
 
-	room []Holder // for the result
+	room []holders.Holder // for the result
 
 	calling sync.Mutex // while keep or tell runs
 
@@ -137,7 +139,7 @@ func (r *resolver) table(reader *mounts.Reader, ns uint64, pids []int) (mounts.T
 	defer r.mu.Unlock()
 	for _, err := range errs {
 		r.problems.add("mount tables", err)
-		r.unread = r.unread || errors.Is(err, hostfs.ErrTruncated)
+		r.unread = r.unread || errors.Is(err, nodefs.ErrTruncated)
 	}
 	if !ok {
 		r.unread = r.unread || r.ctx.Err() != nil || len(errs) > 0 // otherwise it has ended
@@ -337,7 +339,7 @@ func (r *resolver) byMountID(p *holdings, h *hold) {
 }
 
 // kept lists the holds that were there and are wanted.
-func (r *resolver) kept() []Holder {
+func (r *resolver) kept() []holders.Holder {
 	count := 0
 	for _, p := range r.found {
 		p.first = count
@@ -366,7 +368,7 @@ func (r *resolver) kept() []Holder {
 }
 
 // list writes what has not gone.
-func (p *holdings) list(to []Holder) {
+func (p *holdings) list(to []holders.Holder) {
 	n := 0
 	for i := range p.holds {
 		if h := &p.holds[i]; !h.gone {

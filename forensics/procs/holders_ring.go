@@ -3,6 +3,8 @@ package procs
 import (
 	"bytes"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 )
 
 // maxRing bounds what is read of the files of one io_uring: about 10,000 of them.
@@ -24,7 +26,7 @@ func (s *scanner) readRing(p *subject, name []byte) {
 	}
 	_, text, _ = bytes.Cut(text, []byte("\nUserFiles:"))
 	text, _, _ = bytes.Cut(text, []byte("\nUserBufs:"))
-	unknown := Queued{PID: p.pid, FD: number(name), Ring: true}
+	unknown := holders.Queued{PID: p.pid, FD: number(name), Ring: true}
 	for line := range strings.Lines(string(text)) {
 		_, file, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		if strings.HasPrefix(file, "/") {

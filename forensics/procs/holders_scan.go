@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
@@ -34,7 +35,7 @@ type holdings struct {
 	first    int // place of the first one in the list of all
 }
 
-// A hold is a [Holder] without what the holdings of a process have in common. There may be a million of them.
+// A hold is a [holders.Holder] without what the holdings of a process have in common. There may be a million of them.
 type hold struct {
 	at        *named
 	device    string
@@ -47,7 +48,7 @@ type hold struct {
 }
 
 // holdKinds is in the order in which the holders of a process are listed.
-var holdKinds = [...]HolderKind{HoldRoot, HoldCwd, HoldExe, HoldFD, HoldMap, HoldRing, HoldSocket}
+var holdKinds = [...]holders.Kind{holders.HoldRoot, holders.HoldCwd, holders.HoldExe, holders.HoldFD, holders.HoldMap, holders.HoldRing, holders.HoldSocket}
 
 const (
 	atRoot = uint8(iota)
@@ -60,8 +61,8 @@ const (
 )
 
 // holder is one of the holdings by itself.
-func (p *holdings) holder(h *hold) Holder {
-	return Holder{
+func (p *holdings) holder(h *hold) holders.Holder {
+	return holders.Holder{
 		PID: p.pid, TID: p.tid, Kind: holdKinds[h.kind], FD: int(h.fd), Path: h.at.path, Deleted: h.at.deleted,
 		MountID: int(h.mount), Device: h.device, ByPath: h.byPath, Detached: h.detached, MountNS: p.ns,
 	}
@@ -99,10 +100,10 @@ type scanner struct {
 	devices     map[uint64]string // as mountinfo spells them
 	leftOut     map[string]bool   // superblocks of mapped files that were left out
 	links       hostfs.LinkReader
-	fuse        []FUSEDevice
-	pins        []NamespaceHold
-	marks       []Mark
-	queued      []Queued
+	fuse        []holders.FUSEDevice
+	pins        []holders.NamespaceHold
+	marks       []holders.Mark
+	queued      []holders.Queued
 	members     map[uint64][]int // by mount namespace, some of its processes
 	denied      []int            // processes that may not be looked at
 	maps        *mappings        // nil while a read that did not come back has it
@@ -335,7 +336,7 @@ func (s *scanner) special(p *subject, name, text []byte) {
 		return
 	}
 	if ns := parseNS(string(text), "mnt"); ns != 0 {
-		s.pins = append(s.pins, NamespaceHold{PID: p.pid, TID: p.tid, FD: number(name), Namespace: ns})
+		s.pins = append(s.pins, holders.NamespaceHold{PID: p.pid, TID: p.tid, FD: number(name), Namespace: ns})
 	}
 }
 
@@ -383,7 +384,7 @@ func (s *scanner) confirmed(p *subject, infos *hostfs.Dir, name string, h hold) 
 			h.kernels = maybeKernels(h.at.path, info)
 		}
 		if isFUSEDevice(h.at.path) {
-			s.fuse = append(s.fuse, FUSEDevice{
+			s.fuse = append(s.fuse, holders.FUSEDevice{
 				PID: p.pid, FD: int(h.fd), Connection: uint32(infoNumber(info, "fuse_connection:")), MountNS: p.ns,
 			})
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -34,11 +34,11 @@ type boundSockets struct {
 	mu    sync.Mutex
 	seen  map[string]bool
 	names map[uint64]string // by inode
-	lists map[string][]mounts.BoundSocket
+	lists map[string][]holders.BoundSocket
 }
 
 func newBoundSockets(fsys *hostfs.FS) *boundSockets {
-	return &boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}, lists: map[string][]mounts.BoundSocket{}}
+	return &boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}, lists: map[string][]holders.BoundSocket{}}
 }
 
 // in reads those of the namespace that a process, or thread, is in, once for each namespace.
@@ -50,13 +50,13 @@ func (b *boundSockets) in(p *subject) error {
 	if known {
 		return nil
 	}
-	list, err := mounts.ReadBoundSockets(b.fsys, "/proc/"+strconv.Itoa(p.reader())+"/net/unix")
+	list, err := holders.ReadBoundSockets(b.fsys, "/proc/"+strconv.Itoa(p.reader())+"/net/unix")
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
 		delete(b.seen, p.net) // another process may show it
 	} else {
-		b.lists[p.net] = append([]mounts.BoundSocket{}, list...) // not nil
+		b.lists[p.net] = append([]holders.BoundSocket{}, list...) // not nil
 	}
 	for _, s := range list {
 		b.names[s.Inode] = s.Name

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -201,7 +202,7 @@ func (v *visit) command(p *Process, groups chan<- group) {
 	if err != nil && !isGone(err) {
 		p.CommandError = err.Error()
 	}
-	if errors.Is(err, hostfs.ErrTruncated) {
+	if errors.Is(err, nodefs.ErrTruncated) {
 		v.c.problems.add("command lines", err)
 	}
 	if v.lost != nil && !skip && len(groups) == 0 {
@@ -215,7 +216,7 @@ func readCommand(dir *hostfs.Dir, alive string, limit int64) ([]string, error) {
 	var buf [512]byte
 	text, err := dir.Append(buf[:0], alive+"cmdline", limit)
 	words := splitCommand(text)
-	if errors.Is(err, hostfs.ErrTruncated) && len(words) > 1 {
+	if errors.Is(err, nodefs.ErrTruncated) && len(words) > 1 {
 		words = words[:len(words)-1]
 	}
 	return words, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // threads finds the threads of the process that wait in a file system. Nearly all threads of a machine sleep in one of
@@ -99,7 +100,7 @@ func (v *visit) thread(tid int) {
 		return
 	}
 	if len(v.c.waiting) >= v.c.limits.Threads {
-		v.c.problems.add("waiting threads", fmt.Errorf("%s: %w", v.key, hostfs.ErrTruncated))
+		v.c.problems.add("waiting threads", fmt.Errorf("%s: %w", v.key, nodefs.ErrTruncated))
 		return
 	}
 	t := waitingThread{processor: stat.Processor, Thread: Thread{
@@ -180,7 +181,7 @@ func readSyscall(dir *hostfs.Dir, task string) string {
 
 func readStack(dir *hostfs.Dir, task string) ([]string, error) {
 	text, err := dir.ReadFile(task+"stack", limitSmall)
-	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 		return []string{}, err
 	}
 	return parseStack(string(text)), nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -96,7 +97,7 @@ func refusal(err error) string {
 // bind any path in its own mount namespace. To whom the connection leads is seen afterwards, see leadsTo.
 func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (Hint, error) {
 	text, err := fsys.ReadFile("/proc/net/unix", maxUnixSockets)
-	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 		return Hint{}, err
 	}
 	inodes := listeningAt(string(text), socket)

@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // The layout of a bbolt database (go.etcd.io/bbolt internal/common: page.go, meta.go, bucket.go), which has been
@@ -150,7 +150,7 @@ func (db *boltDB) read(id uint64) ([]byte, error) {
 		return nil, fmt.Errorf("page %d: %d bytes: %w", id, length, errBoltDamaged)
 	}
 	if db.budget -= length; db.budget < 0 {
-		return nil, fmt.Errorf("too much to read: %w", hostfs.ErrTruncated)
+		return nil, fmt.Errorf("too much to read: %w", nodefs.ErrTruncated)
 	}
 	page := make([]byte, length)
 	if _, err := db.r.ReadAt(page, at); err != nil {

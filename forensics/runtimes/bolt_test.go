@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.etcd.io/bbolt"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // build makes a database with the real library.
@@ -188,7 +188,7 @@ func TestBoltCircle(t *testing.T) {
 		root[boltPageHeader+i*boltBranchSize+9] = byte(db.root >> 8)
 	}
 	err = db.each(db.top(), func([]byte, []byte, *boltBucket) error { return nil })
-	if !errors.Is(err, errBoltDamaged) && !errors.Is(err, hostfs.ErrTruncated) {
+	if !errors.Is(err, errBoltDamaged) && !errors.Is(err, nodefs.ErrTruncated) {
 		t.Errorf("error = %v", err)
 	}
 }

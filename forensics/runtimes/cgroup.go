@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
@@ -181,10 +182,10 @@ func (w *walker) look(dir *hostfs.Dir, at string, depth int, pod string) error {
 			continue
 		}
 		if w.left--; w.left < 0 {
-			return fmt.Errorf("cgroups: more than %d directories: %w", maxCgroups, hostfs.ErrTruncated)
+			return fmt.Errorf("cgroups: more than %d directories: %w", maxCgroups, nodefs.ErrTruncated)
 		}
 		child, err := dir.OpenDir(e.Name)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, hostfs.ErrCrossesMount) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, nodefs.ErrCrossesMount) {
 			continue // gone in between, or a hierarchy of its own
 		}
 		if err == nil {

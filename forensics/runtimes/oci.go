@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // An ociConfig is what matters of a bundle's config.json (OCI runtime specification). The environment and the
@@ -76,8 +77,8 @@ const runcHead = 8 << 10
 // holds the environment.
 func readRuncState(dir *hostfs.Dir, id string) (pid int, start uint64) {
 	text, err := dir.ReadFile(path.Join(id, "state.json"), runcHead)
-	if err != nil && !errors.Is(err, hostfs.ErrTruncated) {
-		if text, err = dir.ReadFile(path.Join(id, "status"), runcHead); err != nil && !errors.Is(err, hostfs.ErrTruncated) {
+	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
+		if text, err = dir.ReadFile(path.Join(id, "status"), runcHead); err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 			return 0, 0
 		}
 	}

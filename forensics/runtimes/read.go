@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
@@ -183,7 +184,7 @@ func (s *store) full() bool {
 	if len(s.sandboxes)+len(s.containers) < maxPerRuntime {
 		return false
 	}
-	s.trouble(fmt.Errorf("more than %d sandboxes and containers: %w", maxPerRuntime, hostfs.ErrTruncated))
+	s.trouble(fmt.Errorf("more than %d sandboxes and containers: %w", maxPerRuntime, nodefs.ErrTruncated))
 	return true
 }
 

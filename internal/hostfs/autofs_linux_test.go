@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
@@ -52,14 +53,14 @@ func nearAutomount(t *testing.T, f *FS, d *Dir) {
 	}
 	for _, path := range []string{"/home", "/home/x", "/link", "/link/x", "/homes/../home"} {
 		_, err := f.Resolve(path)
-		wantErr(t, "Resolve of "+path, err, ErrCrossesMount)
+		wantErr(t, "Resolve of "+path, err, nodefs.ErrCrossesMount)
 		_, err = f.ReadFile(path, 10)
-		wantErr(t, "ReadFile of "+path, err, ErrCrossesMount)
+		wantErr(t, "ReadFile of "+path, err, nodefs.ErrCrossesMount)
 		_, err = f.OpenDir(path)
-		wantErr(t, "OpenDir of "+path, err, ErrCrossesMount)
+		wantErr(t, "OpenDir of "+path, err, nodefs.ErrCrossesMount)
 	}
 	_, err := f.Lstat("/home")
-	wantErr(t, "Lstat", err, ErrCrossesMount)
+	wantErr(t, "Lstat", err, nodefs.ErrCrossesMount)
 	if target, err := f.ReadLink("/link"); err != nil || target != "home" {
 		t.Errorf("%q, %v", target, err)
 	}

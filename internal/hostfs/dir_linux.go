@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // A Dir is an open directory. Everything that is reached through it lies beneath it, on the same mount, and no symbolic
@@ -67,7 +69,7 @@ func (d *Dir) openFast(rel string) (*Dir, error) {
 	if err != nil {
 		if errors.Is(err, unix.ENOTDIR) { // which is also said of a link
 			if _, linkErr := d.readLink(rel); linkErr == nil {
-				err = ErrSymlink
+				err = nodefs.ErrSymlink
 			}
 		}
 		return nil, d.error("open", rel, refused(err))
@@ -79,7 +81,7 @@ func (d *Dir) openFast(rel string) (*Dir, error) {
 	return below, nil
 }
 
-// ReadFile reads a regular file up to limit bytes. If there is more, it returns limit bytes and [ErrTruncated].
+// ReadFile reads a regular file up to limit bytes. If there is more, it returns limit bytes and [nodefs.ErrTruncated].
 func (d *Dir) ReadFile(rel string, limit int64) ([]byte, error) { return d.Append(nil, rel, limit) }
 
 // Append is [Dir.ReadFile] into the free part of buf and beyond. It returns buf with what was read behind it, also with an
@@ -90,7 +92,7 @@ func (d *Dir) Append(buf []byte, rel string, limit int64) ([]byte, error) {
 
 // AppendUntil is [Dir.Append] for files that the kernel takes long to write, as the mount table of a process whose mounts are
 // stacked by the ten thousand: between two reads it looks whether the context has ended, and then returns what it has, with
-// [ErrTruncated].
+// [nodefs.ErrTruncated].
 func (d *Dir) AppendUntil(ctx context.Context, buf []byte, rel string, limit int64) ([]byte, error) {
 	fd, err := d.openFile(rel)
 	if err != nil {
@@ -101,7 +103,7 @@ func (d *Dir) AppendUntil(ctx context.Context, buf []byte, rel string, limit int
 	return buf, d.error("read", rel, err)
 }
 
-// OpenFile opens a regular file; anything else is [ErrNotRegular] and stays unopened.
+// OpenFile opens a regular file; anything else is [nodefs.ErrNotRegular] and stays unopened.
 func (d *Dir) OpenFile(rel string) (*File, error) {
 	fd, err := d.openFile(rel)
 	if err != nil {
@@ -128,16 +130,16 @@ func (d *Dir) ReadLink(rel string) (string, error) {
 	return target, d.error("readlink", rel, err)
 }
 
-// Lstat describes what rel names. That is never what is mounted there: at a mount point it returns [ErrCrossesMount].
-func (d *Dir) Lstat(rel string) (Info, error) {
+// Lstat describes what rel names. That is never what is mounted there: at a mount point it returns [nodefs.ErrCrossesMount].
+func (d *Dir) Lstat(rel string) (nodefs.Info, error) {
 	fd, err := d.openNode(rel)
 	if err != nil {
-		return Info{}, d.error("lstat", rel, err)
+		return nodefs.Info{}, d.error("lstat", rel, err)
 	}
 	defer unix.Close(fd)
 	st, err := fstat(fd)
 	if err != nil {
-		return Info{}, d.error("lstat", rel, err)
+		return nodefs.Info{}, d.error("lstat", rel, err)
 	}
 	return infoOf(&st), nil
 }
@@ -157,15 +159,15 @@ func (d *Dir) openNode(rel string) (int, error) {
 }
 
 // Info describes the directory itself, which costs one call.
-func (d *Dir) Info() (Info, error) {
+func (d *Dir) Info() (nodefs.Info, error) {
 	dir, err := d.fd.use()
 	if err != nil {
-		return Info{}, d.error("stat", ".", err)
+		return nodefs.Info{}, d.error("stat", ".", err)
 	}
 	defer d.fd.done()
 	st, err := fstat(dir)
 	if err != nil {
-		return Info{}, d.error("stat", ".", err)
+		return nodefs.Info{}, d.error("stat", ".", err)
 	}
 	return infoOf(&st), nil
 }
@@ -233,7 +235,7 @@ func (d *Dir) openPath(rel string) (int, error) {
 	defer d.fd.done()
 	points := d.table.current()
 	if points.triggerOn(d.seen, rel) {
-		return -1, ErrCrossesMount
+		return -1, nodefs.ErrCrossesMount
 	}
 	at := -1
 	for done := 0; done < len(rel); {
@@ -263,7 +265,7 @@ func (d *Dir) step(points *mountPoints, from int, before, name string) (int, err
 		name = "."
 	case d.mount == nil || name == ".":
 	case points.has(path.Clean(d.seen + before + name)):
-		return -1, ErrCrossesMount
+		return -1, nodefs.ErrCrossesMount
 	}
 	if d.mount != nil {
 		return openGuarded(from, name, *d.mount)
@@ -335,17 +337,17 @@ func isLocal(rel string) bool {
 func refused(err error) error {
 	switch {
 	case errors.Is(err, unix.EXDEV):
-		return ErrCrossesMount
+		return nodefs.ErrCrossesMount
 	case errors.Is(err, unix.ELOOP):
-		return ErrSymlink
+		return nodefs.ErrSymlink
 	}
 	return err
 }
 
 // whyNotDir tells a link from other things that are no directories.
 func whyNotDir(at int, err error) error {
-	if errors.Is(err, unix.ENOTDIR) && errors.Is(wantType(at, unix.S_IFDIR), ErrSymlink) {
-		return ErrSymlink
+	if errors.Is(err, unix.ENOTDIR) && errors.Is(wantType(at, unix.S_IFDIR), nodefs.ErrSymlink) {
+		return nodefs.ErrSymlink
 	}
 	return err
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 func TestDirPaths(t *testing.T) {
@@ -36,17 +38,17 @@ func TestDirPaths(t *testing.T) {
 			"../x":          fs.ErrInvalid,
 			"a/../file":     fs.ErrInvalid,
 			"a/..":          fs.ErrInvalid,
-			"link":          ErrSymlink,
-			"link/b/file":   ErrSymlink,
-			"link/.":        ErrSymlink,
-			"a/up/file":     ErrSymlink,
-			"a/filelink":    ErrSymlink,
+			"link":          nodefs.ErrSymlink,
+			"link/b/file":   nodefs.ErrSymlink,
+			"link/.":        nodefs.ErrSymlink,
+			"a/up/file":     nodefs.ErrSymlink,
+			"a/filelink":    nodefs.ErrSymlink,
 			"file/x":        unix.ENOTDIR,
 			"a/none":        fs.ErrNotExist,
 			"none/file":     fs.ErrNotExist,
 			"a\x00/b":       unix.EINVAL,
-			"a":             ErrNotRegular,
-			"a/b":           ErrNotRegular,
+			"a":             nodefs.ErrNotRegular,
+			"a/b":           nodefs.ErrNotRegular,
 			"a/b/file/./..": fs.ErrInvalid,
 		} {
 			_, err := d.ReadFile(path, 10)
@@ -62,7 +64,7 @@ func TestDirPaths(t *testing.T) {
 			t.Errorf("%q, %v", data, err)
 		}
 		_, err = d.OpenDir("link")
-		wantErr(t, "OpenDir of a link", err, ErrSymlink)
+		wantErr(t, "OpenDir of a link", err, nodefs.ErrSymlink)
 		_, err = d.OpenDir("file")
 		wantErr(t, "OpenDir of a file", err, unix.ENOTDIR)
 	})
@@ -85,7 +87,7 @@ func TestEntries(t *testing.T) {
 	for _, name := range strange {
 		must(t, os.WriteFile(root+"/"+name, nil, 0o644))
 	}
-	want := []Entry{
+	want := []nodefs.Entry{
 		{Name: ".hidden", TypeKnown: true},
 		{Name: "dir", Type: fs.ModeDir, TypeKnown: true},
 		{Name: "fifo", Type: fs.ModeNamedPipe, TypeKnown: true},
@@ -95,13 +97,13 @@ func TestEntries(t *testing.T) {
 	}
 	if os.Geteuid() == 0 {
 		want = append(want,
-			Entry{Name: "block", Type: fs.ModeDevice, TypeKnown: true},
-			Entry{Name: "device", Type: fs.ModeDevice | fs.ModeCharDevice, TypeKnown: true})
+			nodefs.Entry{Name: "block", Type: fs.ModeDevice, TypeKnown: true},
+			nodefs.Entry{Name: "device", Type: fs.ModeDevice | fs.ModeCharDevice, TypeKnown: true})
 	}
 	for _, name := range strange {
-		want = append(want, Entry{Name: name, TypeKnown: true})
+		want = append(want, nodefs.Entry{Name: name, TypeKnown: true})
 	}
-	slices.SortFunc(want, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(want, func(a, b nodefs.Entry) int { return strings.Compare(a.Name, b.Name) })
 	both(t, func(t *testing.T, weak bool) {
 		got, err := openDir(t, root, weak).Entries(100)
 		must(t, err)
@@ -125,13 +127,13 @@ func TestManyEntries(t *testing.T) {
 	d := openDir(t, root, false)
 	for range 2 { // each listing begins at the beginning
 		got, err := d.Entries(n)
-		if err != nil || len(got) != n || !slices.IsSortedFunc(got, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) }) {
+		if err != nil || len(got) != n || !slices.IsSortedFunc(got, func(a, b nodefs.Entry) int { return strings.Compare(a.Name, b.Name) }) {
 			t.Fatalf("%d entries, %v", len(got), err)
 		}
 	}
 	for _, limit := range []int{n - 1, 1, 0, -1} {
 		got, err := d.Entries(limit)
-		if wantErr(t, "too many", err, ErrTruncated); len(got) != max(limit, 0) {
+		if wantErr(t, "too many", err, nodefs.ErrTruncated); len(got) != max(limit, 0) {
 			t.Errorf("limit %d: %d entries", limit, len(got))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
@@ -20,20 +21,20 @@ const (
 )
 
 // Entries lists the directory, sorted by name, without "." and "..". If there are more than limit entries, it returns
-// limit of them, those that the file system names first, and [ErrTruncated]. With any other error it returns what it
+// limit of them, those that the file system names first, and [nodefs.ErrTruncated]. With any other error it returns what it
 // had read.
 //
 // Where the file system does not say the types (xfs without ftype, some FUSE servers), entries are asked for theirs as by
 // [Dir.Lstat]; a mount point's stays unknown.
-func (d *Dir) Entries(limit int) ([]Entry, error) {
+func (d *Dir) Entries(limit int) ([]nodefs.Entry, error) {
 	entries, err := d.readEntries(limit)
 	d.askForTypes(entries)
-	sorting.Stable(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Stable(entries, func(a, b nodefs.Entry) int { return strings.Compare(a.Name, b.Name) })
 	return entries, d.error("readdir", ".", err)
 }
 
 // askForTypes completes entries that came without a type.
-func (d *Dir) askForTypes(entries []Entry) {
+func (d *Dir) askForTypes(entries []nodefs.Entry) {
 	for i := range entries {
 		e := &entries[i]
 		if e.TypeKnown {
@@ -45,8 +46,8 @@ func (d *Dir) askForTypes(entries []Entry) {
 	}
 }
 
-func (d *Dir) readEntries(limit int) ([]Entry, error) {
-	entries := []Entry{}
+func (d *Dir) readEntries(limit int) ([]nodefs.Entry, error) {
+	entries := []nodefs.Entry{}
 	dir, err := d.fd.use()
 	if err != nil {
 		return entries, err
@@ -67,13 +68,13 @@ func (d *Dir) readEntries(limit int) ([]Entry, error) {
 			return entries, err
 		}
 		if len(entries) > max(limit, 0) {
-			return entries[:max(limit, 0)], ErrTruncated
+			return entries[:max(limit, 0)], nodefs.ErrTruncated
 		}
 	}
 }
 
 // appendEntries reads what one getdents64 returned.
-func appendEntries(entries []Entry, buf []byte) ([]Entry, error) {
+func appendEntries(entries []nodefs.Entry, buf []byte) ([]nodefs.Entry, error) {
 	for len(buf) > 0 {
 		if len(buf) <= direntName {
 			return entries, fmt.Errorf("directory entry of %d bytes", len(buf))
@@ -92,8 +93,8 @@ func appendEntries(entries []Entry, buf []byte) ([]Entry, error) {
 }
 
 // newEntry translates d_type, which is the top four bits of st_mode (DTTOIF in dirent.h).
-func newEntry(name string, dtype byte) Entry {
-	e := Entry{Name: name, Type: typeBits(uint32(dtype) << 12)}
+func newEntry(name string, dtype byte) nodefs.Entry {
+	e := nodefs.Entry{Name: name, Type: typeBits(uint32(dtype) << 12)}
 	e.TypeKnown = dtype != unix.DT_UNKNOWN && e.Type != fs.ModeIrregular
 	if !e.TypeKnown {
 		e.Type = 0

@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // A File is a regular file that is open for reading.
 type File struct {
 	fd   *handle
 	path string
-	info Info
+	info nodefs.Info
 }
 
 // newFile takes over the descriptor.
@@ -105,11 +107,11 @@ func wantType(fd int, want uint32) error {
 	case have == want:
 		return nil
 	case have == unix.S_IFLNK:
-		return ErrSymlink
+		return nodefs.ErrSymlink
 	case want == unix.S_IFDIR:
 		return unix.ENOTDIR
 	}
-	return ErrNotRegular
+	return nodefs.ErrNotRegular
 }
 
 // appendFile reads until the end or until limit bytes were read, whatever size the file claims to have: files of procfs
@@ -125,24 +127,24 @@ func appendFile(ctx context.Context, buf []byte, fd int, limit int64) ([]byte, e
 		n, err := again(func() (int, error) { return unix.Read(fd, free) })
 		if err != nil {
 			if errors.Is(err, unix.EISDIR) {
-				err = ErrNotRegular
+				err = nodefs.ErrNotRegular
 			}
 			return buf, err
 		}
 		if buf = buf[:len(buf)+n]; len(buf) > most {
-			return buf[:most], ErrTruncated
+			return buf[:most], nodefs.ErrTruncated
 		}
 		if n == 0 {
 			return buf, nil
 		}
 		if ctx.Err() != nil {
-			return buf, fmt.Errorf("%w: it takes too long", ErrTruncated)
+			return buf, fmt.Errorf("%w: it takes too long", nodefs.ErrTruncated)
 		}
 	}
 }
 
-func infoOf(st *unix.Stat_t) Info {
-	return Info{
+func infoOf(st *unix.Stat_t) nodefs.Info {
+	return nodefs.Info{
 		Mode:       fileMode(st.Mode),
 		Size:       st.Size,
 		Blocks:     st.Blocks,

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // special makes a FIFO, a socket and, as root, devices.
@@ -45,11 +47,11 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 				continue
 			}
 			_, err := f.ReadFile("/"+name, 10)
-			wantErr(t, "FS.ReadFile of "+name, err, ErrNotRegular)
+			wantErr(t, "FS.ReadFile of "+name, err, nodefs.ErrNotRegular)
 			_, err = f.OpenFile("/" + name)
-			wantErr(t, "FS.OpenFile of "+name, err, ErrNotRegular)
+			wantErr(t, "FS.OpenFile of "+name, err, nodefs.ErrNotRegular)
 			_, err = d.ReadFile(name, 10)
-			wantErr(t, "Dir.ReadFile of "+name, err, ErrNotRegular)
+			wantErr(t, "Dir.ReadFile of "+name, err, nodefs.ErrNotRegular)
 			if name != "dir" {
 				_, err = d.OpenDir(name)
 				wantErr(t, "Dir.OpenDir of "+name, err, unix.ENOTDIR)
@@ -58,9 +60,9 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 			}
 		}
 		_, err := f.ReadFile("/pipe", 10)
-		wantErr(t, "link to a FIFO", err, ErrNotRegular)
+		wantErr(t, "link to a FIFO", err, nodefs.ErrNotRegular)
 		_, err = d.ReadFile("pipe", 10)
-		wantErr(t, "link to a FIFO", err, ErrSymlink)
+		wantErr(t, "link to a FIFO", err, nodefs.ErrSymlink)
 	})
 }
 
@@ -83,15 +85,15 @@ func TestReadFile(t *testing.T) {
 		}{
 			{name: "file", limit: 6, want: "12345"},
 			{name: "file", limit: 5, want: "12345"},
-			{name: "file", limit: 4, want: "1234", err: ErrTruncated},
-			{name: "file", limit: 0, want: "", err: ErrTruncated},
-			{name: "file", limit: -1, want: "", err: ErrTruncated},
+			{name: "file", limit: 4, want: "1234", err: nodefs.ErrTruncated},
+			{name: "file", limit: 0, want: "", err: nodefs.ErrTruncated},
+			{name: "file", limit: -1, want: "", err: nodefs.ErrTruncated},
 			{name: "file", limit: math.MaxInt64, want: "12345"},
 			{name: "empty", limit: 0, want: ""},
 			{name: "empty", limit: 10, want: ""},
 			{name: "big", limit: int64(len(big)), want: big},
-			{name: "big", limit: int64(len(big)) - 1, want: big[:len(big)-1], err: ErrTruncated},
-			{name: "sparse", limit: 10_000, want: strings.Repeat("\x00", 10_000), err: ErrTruncated},
+			{name: "big", limit: int64(len(big)) - 1, want: big[:len(big)-1], err: nodefs.ErrTruncated},
+			{name: "sparse", limit: 10_000, want: strings.Repeat("\x00", 10_000), err: nodefs.ErrTruncated},
 		} {
 			read := func(what string, data []byte, err error) {
 				t.Helper()
@@ -150,9 +152,9 @@ func TestProcfsIsReadToItsEnd(t *testing.T) {
 			t.Error(diff)
 		}
 		_, err = proc.ReadFile(self, 10)
-		wantErr(t, "a directory", err, ErrNotRegular)
+		wantErr(t, "a directory", err, nodefs.ErrNotRegular)
 		_, err = proc.ReadFile("sys", 10)
-		wantErr(t, "a directory", err, ErrNotRegular)
+		wantErr(t, "a directory", err, nodefs.ErrNotRegular)
 		_, err = proc.ReadFile("999999999/stat", 10)
 		wantErr(t, "no process", err, unix.ENOENT)
 		if data, err := proc.ReadFile("sys/kernel/ostype", 10); err != nil || string(data) != "Linux\n" {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // FS is read-only access to the files of one host. Paths are the host's own: absolute, or taken from the root. Methods
@@ -67,7 +69,7 @@ func (f *FS) Resolve(path string) (string, error) {
 	return canonical, nil
 }
 
-// ReadFile reads a regular file up to limit bytes. If there is more, it returns limit bytes and [ErrTruncated].
+// ReadFile reads a regular file up to limit bytes. If there is more, it returns limit bytes and [nodefs.ErrTruncated].
 func (f *FS) ReadFile(path string, limit int64) ([]byte, error) {
 	fd, err := f.openFile(path)
 	if err != nil {
@@ -79,8 +81,8 @@ func (f *FS) ReadFile(path string, limit int64) ([]byte, error) {
 }
 
 // ReadDir lists a directory, sorted by name. If there are more than limit entries, it returns limit of them, those that
-// the file system names first, and [ErrTruncated].
-func (f *FS) ReadDir(path string, limit int) ([]Entry, error) {
+// the file system names first, and [nodefs.ErrTruncated].
+func (f *FS) ReadDir(path string, limit int) ([]nodefs.Entry, error) {
 	dir, err := f.OpenDir(path)
 	if err != nil {
 		return nil, err
@@ -101,20 +103,20 @@ func (f *FS) ReadLink(path string) (string, error) {
 }
 
 // Lstat describes a path without following it if it is a symbolic link. At a mount point it asks what is mounted there.
-func (f *FS) Lstat(path string) (Info, error) {
+func (f *FS) Lstat(path string) (nodefs.Info, error) {
 	fd, _, err := f.lookup("lstat", path, false)
 	if err != nil {
-		return Info{}, err
+		return nodefs.Info{}, err
 	}
 	defer unix.Close(fd)
 	st, err := fstat(fd)
 	if err != nil {
-		return Info{}, pathError("lstat", path, err)
+		return nodefs.Info{}, pathError("lstat", path, err)
 	}
 	return infoOf(&st), nil
 }
 
-// OpenFile opens a regular file; anything else is [ErrNotRegular] and stays unopened.
+// OpenFile opens a regular file; anything else is [nodefs.ErrNotRegular] and stays unopened.
 func (f *FS) OpenFile(path string) (*File, error) {
 	fd, err := f.openFile(path)
 	if err != nil {

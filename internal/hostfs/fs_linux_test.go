@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 func TestResolve(t *testing.T) {
@@ -48,9 +50,9 @@ func TestResolve(t *testing.T) {
 		{name: "dots never leave the root", path: "/escape", want: "/etc/hostname"},
 		{name: "absolute dots never leave the root", path: "/escape-dir/etc", want: "/etc"},
 		{name: "forty links", path: strings.Repeat("/self", 40) + "/etc", want: "/etc"},
-		{name: "forty-one links", path: strings.Repeat("/self", 41) + "/etc", err: ErrTooManyLinks},
-		{name: "loop", path: "/loop", err: ErrTooManyLinks},
-		{name: "loop of two", path: "/ping/x", err: ErrTooManyLinks},
+		{name: "forty-one links", path: strings.Repeat("/self", 41) + "/etc", err: nodefs.ErrTooManyLinks},
+		{name: "loop", path: "/loop", err: nodefs.ErrTooManyLinks},
+		{name: "loop of two", path: "/ping/x", err: nodefs.ErrTooManyLinks},
 		{name: "dangling", path: "/dangling", err: fs.ErrNotExist},
 		{name: "file as directory", path: "/etc/hostname/x", err: unix.ENOTDIR},
 		{name: "link through a file", path: "/through-file", err: unix.ENOTDIR},
@@ -104,7 +106,7 @@ func TestMagicLinks(t *testing.T) {
 	must(t, os.Chdir("/"))
 	for _, path := range []string{"/proc/self/root", "/proc/self/cwd/etc", "/proc/self/exe", "/proc/self/ns/mnt", "/proc/thread-self/root/etc"} {
 		_, err := f.Resolve(path)
-		wantErr(t, path, err, ErrSymlink)
+		wantErr(t, path, err, nodefs.ErrSymlink)
 	}
 	got, err := f.Resolve("/proc/mounts") // a link of text, by way of another one
 	if err != nil || !strings.HasPrefix(got, "/proc/") || !strings.HasSuffix(got, "/mounts") || strings.Contains(got, "self") {
@@ -120,11 +122,11 @@ func TestMagicLinks(t *testing.T) {
 	must(t, err)
 	for _, path := range []string{self + "/root/etc/passwd", self + "/exe", "self/stat"} {
 		_, err := proc.ReadFile(path, 100)
-		wantErr(t, path, err, ErrSymlink)
+		wantErr(t, path, err, nodefs.ErrSymlink)
 	}
 	for _, path := range []string{self + "/root/etc/mtab", self + "/cwd/proc/self"} {
 		_, err := proc.ReadLink(path)
-		wantErr(t, path, err, ErrSymlink)
+		wantErr(t, path, err, nodefs.ErrSymlink)
 	}
 	if _, err := proc.ReadLink(self + "/fd/0"); err != nil {
 		t.Error(err)
@@ -157,7 +159,7 @@ func TestReadLinkAndLstat(t *testing.T) {
 		_, err = d.ReadLink("file")
 		wantErr(t, "readlink of a file", err, unix.EINVAL)
 		_, err = d.ReadLink("linkdir/up")
-		wantErr(t, "readlink below a link", err, ErrSymlink)
+		wantErr(t, "readlink below a link", err, nodefs.ErrSymlink)
 		for path, want := range map[string]fs.FileMode{"file": 0, "dir": fs.ModeDir, "link": fs.ModeSymlink, ".": fs.ModeDir} {
 			ours, err := d.Lstat(path)
 			must(t, err)
@@ -191,7 +193,7 @@ func TestLstatSaysWhatOSSays(t *testing.T) {
 		}
 		var st unix.Stat_t
 		must(t, unix.Lstat(root+"/"+name, &st))
-		wantInfo := Info{
+		wantInfo := nodefs.Info{
 			Mode: got.Mode, Size: got.Size, ModTime: got.ModTime, Blocks: st.Blocks, ChangeTime: got.ChangeTime,
 			Dev: st.Dev, Ino: st.Ino, Nlink: uint64(st.Nlink), UID: st.Uid, GID: st.Gid, //nolint:unconvert // uint32 on arm64
 		}

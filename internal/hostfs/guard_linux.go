@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // mountID tells mounts apart. The ways to learn one are not comparable with each other.
@@ -23,7 +25,7 @@ func openGuarded(dir int, name string, mount mountID) (int, error) {
 	}
 	if mountOf(fd) != mount {
 		_ = unix.Close(fd)
-		return -1, ErrCrossesMount
+		return -1, nodefs.ErrCrossesMount
 	}
 	return fd, nil
 }

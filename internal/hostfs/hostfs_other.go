@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // FS is read-only access to the files of one host. It exists on Linux only.
@@ -52,16 +54,18 @@ func (*FS) Resolve(path string) (string, error) { return "", unsupported("resolv
 func (*FS) ReadFile(path string, _ int64) ([]byte, error) { return nil, unsupported("open", path) }
 
 // ReadDir is not supported.
-func (*FS) ReadDir(path string, _ int) ([]Entry, error) { return nil, unsupported("open", path) }
+func (*FS) ReadDir(path string, _ int) ([]nodefs.Entry, error) { return nil, unsupported("open", path) }
 
 // ReadLink is not supported.
 func (*FS) ReadLink(path string) (string, error) { return "", unsupported("readlink", path) }
 
 // Lstat is not supported.
-func (*FS) Lstat(path string) (Info, error) { return Info{}, unsupported("lstat", path) }
+func (*FS) Lstat(path string) (nodefs.Info, error) { return nodefs.Info{}, unsupported("lstat", path) }
 
 // Statfs is not supported.
-func (*FS) Statfs(path string) (FSStat, error) { return FSStat{}, unsupported("statfs", path) }
+func (*FS) Statfs(path string) (nodefs.FSStat, error) {
+	return nodefs.FSStat{}, unsupported("statfs", path)
+}
 
 // OpenFile is not supported.
 func (*FS) OpenFile(path string) (*File, error) { return nil, unsupported("open", path) }
@@ -76,10 +80,10 @@ func (*Dir) Path() string { return "" }
 func (*Dir) Weak() bool { return false }
 
 // Entries is not supported.
-func (*Dir) Entries(int) ([]Entry, error) { return nil, unsupported("readdir", "") }
+func (*Dir) Entries(int) ([]nodefs.Entry, error) { return nil, unsupported("readdir", "") }
 
 // Scan is not supported.
-func (*Dir) Scan(func(string, Info) bool) error { return unsupported("readdir", "") }
+func (*Dir) Scan(func(string, nodefs.Info) bool) error { return unsupported("readdir", "") }
 
 // OpenDir is not supported.
 func (*Dir) OpenDir(rel string) (*Dir, error) { return nil, unsupported("open", rel) }
@@ -112,10 +116,10 @@ func (*Dir) Owner(rel string) (namespace, owner uint64, err error) {
 }
 
 // Info is not supported.
-func (*Dir) Info() (Info, error) { return Info{}, unsupported("stat", ".") }
+func (*Dir) Info() (nodefs.Info, error) { return nodefs.Info{}, unsupported("stat", ".") }
 
 // Lstat is not supported.
-func (*Dir) Lstat(rel string) (Info, error) { return Info{}, unsupported("lstat", rel) }
+func (*Dir) Lstat(rel string) (nodefs.Info, error) { return nodefs.Info{}, unsupported("lstat", rel) }
 
 // Close does nothing.
 func (*Dir) Close() error { return nil }

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // kmsg is the device number of /dev/kmsg (Documentation/admin-guide/devices.txt).
@@ -25,7 +27,7 @@ type KernelLog struct {
 func (f *FS) OpenKernelLog() (*KernelLog, error) {
 	const path = "/dev/kmsg"
 	if !f.Live() {
-		return nil, pathError("open", path, ErrNotRegular)
+		return nil, pathError("open", path, nodefs.ErrNotRegular)
 	}
 	fd, _, err := f.lookup("open", path, true)
 	if err != nil {
@@ -34,7 +36,7 @@ func (f *FS) OpenKernelLog() (*KernelLog, error) {
 	defer unix.Close(fd)
 	st, err := fstat(fd)
 	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != kmsg) {
-		err = ErrNotRegular
+		err = nodefs.ErrNotRegular
 	}
 	var file int
 	if err == nil {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 func TestKernelLogEndsWhereTheKernelHasNoMore(t *testing.T) {
@@ -31,5 +33,5 @@ func TestKernelLogIsOfTheLiveMachineAlone(t *testing.T) {
 	noDescriptorsLost(t)
 	root := tree(t, map[string]string{"dev/kmsg": "6,1,1,-;not a device\n"})
 	_, err := openFS(t, root, false).OpenKernelLog()
-	wantErr(t, "below another root", err, ErrNotRegular)
+	wantErr(t, "below another root", err, nodefs.ErrNotRegular)
 }

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // A LinkReader reads directories that are full of symbolic links, such as /proc/PID/fd, without making a string of each.
@@ -84,7 +86,7 @@ func (r *LinkReader) numbered(fd, limit int, f func(name, text []byte, err error
 			return limit, nil
 		}
 		if limit--; limit < 0 {
-			return 0, ErrTruncated
+			return 0, nodefs.ErrTruncated
 		}
 		f(name[:len(name)-1], r.target[:n], nil)
 	}
@@ -104,7 +106,7 @@ func (r *LinkReader) links(fd int, entries []byte, limit int, f func(name, text 
 			continue
 		}
 		if limit--; limit < 0 {
-			return 0, ErrTruncated
+			return 0, nodefs.ErrTruncated
 		}
 		n, err := r.readlink(fd, name)
 		if err != nil {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // linksOf collects what a LinkReader tells: the text of each link, "!" and the error of what is none.
@@ -54,7 +56,7 @@ func TestLinkReader(t *testing.T) {
 		if err != nil || len(got) != 3 || got["a"] != "/etc/passwd" || got["b\n"] != "x\x1b\xff" || got["long"] != long {
 			t.Errorf("%q, %v", got, err)
 		}
-		if got, err := linksOf(t, f, "/dir", "links", 2); len(got) != 2 || !errors.Is(err, ErrTruncated) {
+		if got, err := linksOf(t, f, "/dir", "links", 2); len(got) != 2 || !errors.Is(err, nodefs.ErrTruncated) {
 			t.Errorf("with a limit of 2: %d links, %v", len(got), err)
 		}
 		if _, err := linksOf(t, f, "/dir", "none", 2); !errors.Is(err, fs.ErrNotExist) {
@@ -143,10 +145,10 @@ func TestLinkReaderInProc(t *testing.T) {
 		if err != nil || got[fd] != name {
 			t.Errorf("descriptor %s: %q, %v; want %q", fd, got[fd], err, name)
 		}
-		if got, err := linksOf(t, f, dir, "fd", 2); len(got) != 2 || !errors.Is(err, ErrTruncated) {
+		if got, err := linksOf(t, f, dir, "fd", 2); len(got) != 2 || !errors.Is(err, nodefs.ErrTruncated) {
 			t.Errorf("with a limit of 2: %d links, %v", len(got), err)
 		}
-		if _, err := linksOf(t, f, "/proc", "self", 2); !errors.Is(err, ErrSymlink) && !errors.Is(err, unix.ENOTDIR) {
+		if _, err := linksOf(t, f, "/proc", "self", 2); !errors.Is(err, nodefs.ErrSymlink) && !errors.Is(err, unix.ENOTDIR) {
 			t.Errorf("through a link: %v", err)
 		}
 		d, err := f.OpenDir(dir)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
@@ -17,16 +18,16 @@ import (
 func crosses(t *testing.T, d *Dir, point string) {
 	t.Helper()
 	_, err := d.Lstat(point)
-	wantErr(t, "Lstat of "+point, err, ErrCrossesMount)
+	wantErr(t, "Lstat of "+point, err, nodefs.ErrCrossesMount)
 	_, err = d.OpenDir(point)
-	wantErr(t, "OpenDir of "+point, err, ErrCrossesMount)
+	wantErr(t, "OpenDir of "+point, err, nodefs.ErrCrossesMount)
 	_, err = d.ReadLink(point)
-	wantErr(t, "ReadLink of "+point, err, ErrCrossesMount)
+	wantErr(t, "ReadLink of "+point, err, nodefs.ErrCrossesMount)
 	_, err = d.ReadFile(point, 10)
-	wantErr(t, "ReadFile of "+point, err, ErrCrossesMount)
+	wantErr(t, "ReadFile of "+point, err, nodefs.ErrCrossesMount)
 	for _, beneath := range []string{"/file", "/dir/file", "/."} {
 		_, err = d.ReadFile(point+beneath, 10)
-		wantErr(t, "ReadFile beneath "+point, err, ErrCrossesMount)
+		wantErr(t, "ReadFile beneath "+point, err, nodefs.ErrCrossesMount)
 	}
 }
 
@@ -48,7 +49,7 @@ func TestMountPoint(t *testing.T) {
 			t.Errorf("entries %v, %v", entries, err)
 		}
 		_, err = d.ReadFile("pods/uid/bind", 10)
-		wantErr(t, "bound file", err, ErrCrossesMount)
+		wantErr(t, "bound file", err, nodefs.ErrCrossesMount)
 		if data, err := d.ReadFile("pods/uid/file", 10); err != nil || string(data) != "x" {
 			t.Errorf("%q, %v", data, err)
 		}
@@ -156,12 +157,12 @@ func TestUnknownTypes(t *testing.T) {
 		d := openDir(t, root, weak)
 		fuse.Hang()
 		defer fuse.Heal()
-		got := []Entry{}
+		got := []nodefs.Entry{}
 		for _, name := range []string{"dir", "file", "link", "fifo", "vol", "gone"} {
 			got = append(got, newEntry(name, unix.DT_UNKNOWN))
 		}
 		answers(t, fuse, func() { d.askForTypes(got) })
-		want := []Entry{
+		want := []nodefs.Entry{
 			{Name: "dir", Type: fs.ModeDir, TypeKnown: true},
 			{Name: "file", TypeKnown: true},
 			{Name: "link", Type: fs.ModeSymlink, TypeKnown: true},

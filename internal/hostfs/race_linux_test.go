@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // while runs something over and over until the test has done its own part.
@@ -49,7 +51,7 @@ func TestRaceDirectoryAgainstLink(t *testing.T) {
 			switch {
 			case err == nil:
 				seen[string(data)]++
-			case errors.Is(err, ErrSymlink):
+			case errors.Is(err, nodefs.ErrSymlink):
 				seen["link"]++
 			default:
 				seen[errors.Unwrap(err).Error()]++
@@ -103,7 +105,7 @@ func TestRaceFileAgainstFIFO(t *testing.T) {
 			switch {
 			case err == nil && string(data) == "good":
 				good++
-			case errors.Is(err, ErrNotRegular):
+			case errors.Is(err, nodefs.ErrNotRegular):
 				refused++
 			default:
 				t.Errorf("%q, %v", data, err)

@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // Statfs asks the file system that a path lies on for its size and what is free. It asks the server of a network file
 // system.
-func (f *FS) Statfs(path string) (FSStat, error) {
+func (f *FS) Statfs(path string) (nodefs.FSStat, error) {
 	fd, _, err := f.lookup("statfs", path, true)
 	if err != nil {
-		return FSStat{}, err
+		return nodefs.FSStat{}, err
 	}
 	defer unix.Close(fd)
 	var st unix.Statfs_t
@@ -28,17 +30,17 @@ func (f *FS) Statfs(path string) (FSStat, error) {
 		}
 	}
 	if err != nil {
-		return FSStat{}, pathError("statfs", path, err)
+		return nodefs.FSStat{}, pathError("statfs", path, err)
 	}
 	own, err := fstat(fd)
 	if err != nil {
-		return FSStat{}, pathError("statfs", path, err)
+		return nodefs.FSStat{}, pathError("statfs", path, err)
 	}
 	unit := uint64(st.Frsize)
 	if unit == 0 {
 		unit = uint64(st.Bsize)
 	}
-	return FSStat{
+	return nodefs.FSStat{
 		CapacityBytes: st.Blocks * unit, FreeBytes: st.Bfree * unit, AvailableBytes: st.Bavail * unit,
 		Inodes: st.Files, InodesFree: st.Ffree, Dev: own.Dev,
 	}, nil
@@ -50,7 +52,7 @@ func (f *FS) Statfs(path string) (FSStat, error) {
 // A mount point is left out where the mount table knows it, or else where the kernel says so. Nothing
 // is asked of a server (AT_STATX_DONT_SYNC), no symbolic link followed, no automount triggered. An entry that is removed
 // meanwhile is left out. Of file systems where the directory itself cannot be read, the error tells.
-func (d *Dir) Scan(visit func(name string, info Info) bool) error {
+func (d *Dir) Scan(visit func(name string, info nodefs.Info) bool) error {
 	dir, err := d.fd.use()
 	if err != nil {
 		return d.error("readdir", ".", err)
@@ -92,7 +94,7 @@ func (d *Dir) Scan(visit func(name string, info Info) bool) error {
 
 // statAt describes one name of a directory without asking a server, and says whether something is mounted there: by
 // the kernel's word since Linux 5.8, else by a device other than the directory's, which the subvolumes of btrfs have, too.
-func statAt(dir int, name string, own uint64) (info Info, mounted bool, err error) {
+func statAt(dir int, name string, own uint64) (info nodefs.Info, mounted bool, err error) {
 	var x unix.Statx_t
 	const flags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT | unix.AT_STATX_DONT_SYNC
 	_, err = again(func() (int, error) { return 0, unix.Statx(dir, name, flags, unix.STATX_BASIC_STATS, &x) })
@@ -103,7 +105,7 @@ func statAt(dir int, name string, own uint64) (info Info, mounted bool, err erro
 		})
 		return infoOf(&st), st.Dev != own, err
 	}
-	info = Info{
+	info = nodefs.Info{
 		Mode: fileMode(uint32(x.Mode)), Size: int64(x.Size), Blocks: int64(x.Blocks),
 		ModTime: time.Unix(x.Mtime.Sec, int64(x.Mtime.Nsec)).UTC(), ChangeTime: time.Unix(x.Ctime.Sec, int64(x.Ctime.Nsec)).UTC(),
 		Dev: unix.Mkdev(x.Dev_major, x.Dev_minor), Ino: x.Ino, Nlink: uint64(x.Nlink), UID: x.Uid, GID: x.Gid,

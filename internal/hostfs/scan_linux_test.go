@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
@@ -48,8 +49,8 @@ func TestScanDescribesEveryEntryButMountPoints(t *testing.T) {
 			fuse.Hang()
 			want = want[:len(want)-1]
 		}
-		got := map[string]Info{}
-		must(t, openDir(t, root, weak).Scan(func(name string, info Info) bool {
+		got := map[string]nodefs.Info{}
+		must(t, openDir(t, root, weak).Scan(func(name string, info nodefs.Info) bool {
 			got[name] = info
 			return true
 		}))
@@ -65,7 +66,7 @@ func TestScanDescribesEveryEntryButMountPoints(t *testing.T) {
 			t.Errorf("entries %+v", got)
 		}
 		seen := 0
-		must(t, openDir(t, root, weak).Scan(func(string, Info) bool { seen++; return false }))
+		must(t, openDir(t, root, weak).Scan(func(string, nodefs.Info) bool { seen++; return false }))
 		if seen != 1 {
 			t.Errorf("went on for %d entries after it was told to stop", seen)
 		}

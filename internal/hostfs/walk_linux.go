@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // procRootIno is the inode number of a procfs's own root directory (PROC_ROOT_INO, include/linux/proc_fs.h).
@@ -60,7 +62,7 @@ func (w *walk) step(name, rest string, follow bool) (string, error) {
 		return rest, w.up()
 	}
 	if len(w.points.autofs) > 0 && w.points.triggerOn(w.seen, path.Join(path.Join(w.names...), name)) {
-		return "", ErrCrossesMount
+		return "", nodefs.ErrCrossesMount
 	}
 	fd, err := openat(w.at, name, pathFlags)
 	if err != nil {
@@ -79,13 +81,13 @@ func (w *walk) step(name, rest string, follow bool) (string, error) {
 // jump follows a link that stands in the current directory.
 func (w *walk) jump(target, rest string) (string, error) {
 	if w.links++; w.links > maxLinks {
-		return "", ErrTooManyLinks
+		return "", nodefs.ErrTooManyLinks
 	}
 	switch magic, err := w.inProcess(); {
 	case err != nil:
 		return "", err
 	case magic:
-		return "", ErrSymlink
+		return "", nodefs.ErrSymlink
 	case target == "":
 		return "", unix.ENOENT
 	}

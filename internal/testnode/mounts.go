@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -26,11 +28,11 @@ func mountKinds() []Kind {
 		}},
 		{"mounts of another namespace", func(e *forensics.Evidence, n int) { leaks(e, 1, n) }},
 		{"mount namespaces", func(e *forensics.Evidence, n int) { leaks(e, n, 1) }},
-		{"holders of one mount", func(e *forensics.Evidence, n int) { holders(e, n, func(int) int { return hungMount }) }},
+		{"holders of one mount", func(e *forensics.Evidence, n int) { addHolders(e, n, func(int) int { return hungMount }) }},
 		{"processes that hold a mount each", func(e *forensics.Evidence, n int) {
 			first := nextMount(e)
 			hungMounts(e, n)
-			holders(e, n, func(i int) int { return first + i })
+			addHolders(e, n, func(i int) int { return first + i })
 		}},
 		{"users of a mount in the kernel", kernelUsers},
 		{"copies of a mount", copies},
@@ -92,12 +94,12 @@ func leaks(e *forensics.Evidence, namespaces, each int) {
 		e.Namespaces = append(e.Namespaces, table)
 		e.Processes = append(e.Processes, procs.Process{PID: 20_000 + i, PPID: 1, Comm: "pause", State: "S", MountNS: ns})
 		e.Held.Pinned = append(e.Held.Pinned, forensics.PinnedNamespace{Namespace: ns, MountID: 27, MountPoint: fmt.Sprintf("/run/ns/%d", i), MountNS: hostNS})
-		e.Held.Namespaces = append(e.Held.Namespaces, procs.NamespaceHold{PID: 20_000 + i, FD: 3, Namespace: ns})
+		e.Held.Namespaces = append(e.Held.Namespaces, holders.NamespaceHold{PID: 20_000 + i, FD: 3, Namespace: ns})
 		e.Held.Uninhabited = append(e.Held.Uninhabited, ns)
 	}
 }
 
-func holders(e *forensics.Evidence, n int, mount func(i int) int) {
+func addHolders(e *forensics.Evidence, n int, mount func(i int) int) {
 	for i := range n {
 		pid := 2_000_000 + len(e.Processes)
 		e.Processes = append(e.Processes, procs.Process{PID: pid, PPID: 1, Comm: "tail", State: "S", MountNS: hostNS, PodUID: UID(i), UID: 1000 + i, Command: []string{"tail", "-f"}})
@@ -105,15 +107,15 @@ func holders(e *forensics.Evidence, n int, mount func(i int) int) {
 		if mount(i) == hungMount {
 			device = hungDevice
 		}
-		e.Held.Holders = append(e.Held.Holders, procs.Holder{PID: pid, Kind: procs.HoldFD, FD: 3, Path: volumePath(i) + "/log", MountID: mount(i), Device: device, MountNS: hostNS})
+		e.Held.Holders = append(e.Held.Holders, holders.Holder{PID: pid, Kind: holders.HoldFD, FD: 3, Path: volumePath(i) + "/log", MountID: mount(i), Device: device, MountNS: hostNS})
 		e.Held.Users = append(e.Held.Users, forensics.User{UID: 1000 + i, Name: fmt.Sprintf("user%d", i)})
 	}
 }
 
 func kernelUsers(e *forensics.Evidence, n int) {
-	uses := []mounts.KernelUse{mounts.UseLoop, mounts.UseSocket, mounts.UseBind, mounts.UseOverlay, mounts.UseMount}
+	uses := []holders.KernelUse{holders.UseLoop, holders.UseSocket, holders.UseBind, holders.UseOverlay, holders.UseMount}
 	for i := range n {
-		e.Held.Kernel = append(e.Held.Kernel, mounts.KernelUser{
+		e.Held.Kernel = append(e.Held.Kernel, holders.KernelUser{
 			MountID: hungMount, Device: hungDevice, Use: uses[i%len(uses)], What: fmt.Sprintf("/dev/loop%d", i), Socket: uint64(i), UserMount: firstMount + i, Blocks: true,
 		})
 	}
@@ -140,15 +142,15 @@ func fuseServers(e *forensics.Evidence, n int) {
 
 func detached(e *forensics.Evidence, n int) {
 	for i := range n {
-		e.Held.Holders = append(e.Held.Holders, procs.Holder{
-			PID: kubeletPID, Kind: procs.HoldFD, FD: i, Path: "/gone", MountID: 30_000_000 + i, Device: device(30_000_000 + i), Detached: true, MountNS: hostNS,
+		e.Held.Holders = append(e.Held.Holders, holders.Holder{
+			PID: kubeletPID, Kind: holders.HoldFD, FD: i, Path: "/gone", MountID: 30_000_000 + i, Device: device(30_000_000 + i), Detached: true, MountNS: hostNS,
 		})
 	}
 }
 
 func deletedFiles(e *forensics.Evidence, n int) {
 	for i := range n {
-		e.Held.Deleted = append(e.Held.Deleted, procs.DeletedFile{
+		e.Held.Deleted = append(e.Held.Deleted, holders.DeletedFile{
 			PID: kubeletPID, FD: i, Path: fmt.Sprintf("/var/log/%d", i), MountID: 27, Device: "8:1", Inode: uint64(i), AllocatedBytes: 4 << 30, SizeBytes: 4 << 30, Written: true,
 		})
 	}
@@ -156,9 +158,9 @@ func deletedFiles(e *forensics.Evidence, n int) {
 
 func backings(e *forensics.Evidence, n int) {
 	for i := range n {
-		e.Backings = append(e.Backings, mounts.Backing{
-			Device: device(i), Disks: []mounts.DiskState{{Name: fmt.Sprintf("sd%d", i)}}, Fault: mounts.FaultSilent, Why: "no answer",
-			Connections: []mounts.Connection{{Remote: "10.0.0.9:2049", State: "established"}},
+		e.Backings = append(e.Backings, backing.Backing{
+			Device: device(i), Disks: []backing.DiskState{{Name: fmt.Sprintf("sd%d", i)}}, Fault: backing.FaultSilent, Why: "no answer",
+			Connections: []backing.Connection{{Remote: "10.0.0.9:2049", State: "established"}},
 		})
 	}
 }

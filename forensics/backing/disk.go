@@ -1,4 +1,4 @@
-package mounts
+package backing
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -37,7 +39,7 @@ const (
 // disks reads /sys/dev/block/MAJOR:MINOR and what it consists of, itself first; nil if there is no such device. A loop
 // device consists of the disk that its file is on.
 func (b *backings) disks(device, above string, depth int) []DiskState {
-	if _, _, ok := deviceNumbers(device); !ok || depth == 0 {
+	if _, _, ok := mounts.DeviceNumbers(device); !ok || depth == 0 {
 		return nil
 	}
 	dir, err := b.fsys.Resolve("/sys/dev/block/" + device)
@@ -53,8 +55,8 @@ func (b *backings) disks(device, above string, depth int) []DiskState {
 			list = append(list, b.disks(string(bytes.TrimSpace(text)), d.Name, depth-1)...)
 		}
 	}
-	if file, err := b.fsys.ReadFile(dir+"/loop/backing_file", maxPathFile); err == nil {
-		if m, ok := b.index.Covering(strings.TrimSuffix(string(file), "\n")); ok && m.Class == ClassBlock && m.Device != device {
+	if file, err := b.fsys.ReadFile(dir+"/loop/backing_file", holders.MaxPathFile); err == nil {
+		if m, ok := b.index.Covering(strings.TrimSuffix(string(file), "\n")); ok && m.Class == mounts.ClassBlock && m.Device != device {
 			list = append(list, b.disks(m.Device, d.Name, depth-1)...)
 		}
 	}

@@ -1,4 +1,4 @@
-package mounts
+package backing
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // CephState is what the kernel's client of Ceph knows of one file system or RBD.
@@ -65,7 +67,7 @@ const (
 
 // ceph finds the client of a mount. Several are left where file systems of one cluster are mounted: then those in trouble
 // tell, if all tell the same, and it is nil otherwise.
-func (b *backings) ceph(m *Mount) *CephState {
+func (b *backings) ceph(m *mounts.Mount) *CephState {
 	b.readCeph()
 	var found []*CephState
 	for i := range b.clients {
@@ -102,7 +104,7 @@ func (b *backings) ceph(m *Mount) *CephState {
 
 // may says whether a client can be that of a mount: by the cluster, which the source names from Linux 5.17 on
 // ("user@fsid.name=/path"), by the monitors, which it names before, and by the user.
-func (c *cephClient) may(m *Mount) bool {
+func (c *cephClient) may(m *mounts.Mount) bool {
 	fsid, _, _ := strings.Cut(c.Client, ".")
 	user, rest, _ := strings.Cut(m.Source, "@")
 	named, _, _ := strings.Cut(rest, ".")

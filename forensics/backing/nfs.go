@@ -1,4 +1,4 @@
-package mounts
+package backing
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // NFSState is what the NFS client knows of one mount.
@@ -48,7 +50,7 @@ type NFSState struct {
 const maxStats = 8 << 20
 
 // nfs finds the state of a mount.
-func (b *backings) nfs(m *Mount) *NFSState {
+func (b *backings) nfs(m *mounts.Mount) *NFSState {
 	if !b.statsRead {
 		b.statsRead = true
 		text, err := b.fsys.ReadFile(b.proc+"mountstats", maxStats)
@@ -70,10 +72,10 @@ func (b *backings) nfs(m *Mount) *NFSState {
 }
 
 // options takes over what the mount table says.
-func (s *NFSState) options(m *Mount) {
+func (s *NFSState) options(m *mounts.Mount) {
 	s.Version = option(m, "vers")
 	s.Protocol = option(m, "proto")
-	s.Hard = !hasOption(m.SuperOptions, "soft") && !hasOption(m.SuperOptions, "softerr")
+	s.Hard = !mounts.HasOption(m.SuperOptions, "soft") && !mounts.HasOption(m.SuperOptions, "softerr")
 	if tenths, err := strconv.Atoi(option(m, "timeo")); err == nil {
 		s.TimeoutSeconds = float64(tenths) / 10
 	}
@@ -83,7 +85,7 @@ func (s *NFSState) options(m *Mount) {
 }
 
 // judgeNFS says what the connections and the requests show together.
-func (b *backings) judgeNFS(one *Backing, m *Mount) {
+func (b *backings) judgeNFS(one *Backing, m *mounts.Mount) {
 	one.Connections = b.ownConnections(one.NFS, one.Connections)
 	s := one.NFS
 	if s.Outstanding != nil && *s.Outstanding == 0 {
@@ -122,7 +124,7 @@ func (b *backings) ownConnections(s *NFSState, list []Connection) []Connection {
 
 // unanswered says why requests wait although no connection shows trouble. A client that is refused tries anew every few
 // seconds, and between two tries there is no connection in the table.
-func (b *backings) unanswered(one *Backing, m *Mount) (Fault, string) {
+func (b *backings) unanswered(one *Backing, m *mounts.Mount) (Fault, string) {
 	live := slices.ContainsFunc(one.Connections, func(c Connection) bool { return c.State == "established" })
 	servers := serversOf(m)
 	if len(servers) == 0 {
@@ -212,7 +214,7 @@ func nfsPoint(text []byte) (string, bool) {
 	if !ok || !ok2 || !bytes.HasPrefix(fsType, []byte("nfs")) {
 		return "", false
 	}
-	return string(unescape(bytes.Clone(point))), true
+	return string(mounts.Unescape(bytes.Clone(point))), true
 }
 
 // transport reads one connection (xs_tcp_print_stats and its siblings in net/sunrpc/xprtsock.c). seen says that another

@@ -1,4 +1,4 @@
-package mounts_test
+package backing_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -34,15 +36,15 @@ func TestOnRealDisks(t *testing.T) {
 	}
 	m := machine{t: t}
 	m.setUp()
-	m.want(mounts.FaultNone, "", "")
+	m.want(backing.FaultNone, "", "")
 
-	users, errs := mounts.KernelHolders(t.Context(), m.fsys, m.table(), nil, nil)
+	users, errs := holders.KernelHolders(t.Context(), m.fsys, m.table(), nil, nil)
 	if len(errs) > 0 {
 		t.Error(errs)
 	}
 	found := false
 	for _, u := range users {
-		found = found || u.Use == mounts.UseLoop && u.Blocks && u.Device == m.device(dataPoint) && u.Detail == dataPoint+"/image" && slices.Equal(u.UsedBy, []string{loopPoint})
+		found = found || u.Use == holders.UseLoop && u.Blocks && u.Device == m.device(dataPoint) && u.Detail == dataPoint+"/image" && slices.Equal(u.UsedBy, []string{loopPoint})
 	}
 	if !found {
 		t.Errorf("the loop device is not among %+v", users)
@@ -51,17 +53,17 @@ func TestOnRealDisks(t *testing.T) {
 	testfuse.Await(t, "a request to be on its way", func() bool {
 		reader := m.reader()
 		defer m.wait(reader)
-		return m.backing(dataPoint).Fault == mounts.FaultBusy
+		return m.backing(dataPoint).Fault == backing.FaultBusy
 	})
 
 	m.run("dmsetup", "suspend", "vg0-data")
-	m.want(mounts.FaultSuspended, "dm-0 (device-mapper) is suspended", "below loop0")
+	m.want(backing.FaultSuspended, "dm-0 (device-mapper) is suspended", "below loop0")
 	m.run("dmsetup", "resume", "vg0-data")
 
 	m.write(diskState, "offline\n")
-	m.want(mounts.FaultOffline, "sda is offline, below dm-0", "sda is offline, below dm-0, below loop0")
+	m.want(backing.FaultOffline, "sda is offline, below dm-0", "sda is offline, below dm-0, below loop0")
 	m.write(diskState, "running\n")
-	m.want(mounts.FaultNone, "", "")
+	m.want(backing.FaultNone, "", "")
 
 	m.run("umount", loopPoint)
 	m.run("umount", dataPoint)
@@ -154,9 +156,9 @@ func (m *machine) device(point string) string {
 	return at.Device
 }
 
-func (m *machine) backing(point string) mounts.Backing {
+func (m *machine) backing(point string) backing.Backing {
 	device := m.device(point)
-	list, errs := mounts.Backings(m.t.Context(), m.fsys, m.table(), func(at *mounts.Mount) bool { return at.Device == device })
+	list, errs := backing.Read(m.t.Context(), m.fsys, m.table(), func(at *mounts.Mount) bool { return at.Device == device })
 	if len(list) != 1 || len(errs) > 0 {
 		m.t.Fatalf("backings of %s: %+v, %v", point, list, errs)
 	}
@@ -164,13 +166,13 @@ func (m *machine) backing(point string) mounts.Backing {
 }
 
 // want compares what is said of the two file systems, once nothing is on its way any more.
-func (m *machine) want(fault mounts.Fault, data, loop string) {
+func (m *machine) want(fault backing.Fault, data, loop string) {
 	m.t.Helper()
 	for point, says := range map[string]string{dataPoint: data, loopPoint: loop} {
-		var b mounts.Backing
+		var b backing.Backing
 		testfuse.Await(m.t, "no request to be on its way", func() bool { // such as those that write back
 			b = m.backing(point)
-			return b.Fault != mounts.FaultBusy
+			return b.Fault != backing.FaultBusy
 		})
 		if b.Fault != fault || !strings.Contains(b.Why, says) || says == "" && b.Why != "" {
 			m.t.Errorf("%s: fault %q, %q; want %q, %q; %+v", point, b.Fault, b.Why, fault, says, b.Disks)

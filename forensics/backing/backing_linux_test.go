@@ -1,4 +1,4 @@
-package mounts
+package backing
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -53,20 +54,20 @@ func tree(t testing.TB, files map[string]string) *hostfs.FS {
 const nfsPoint4 = "/var/lib/kubelet/pods/5c948341-c030-4996-b888-f032577d97b0/volumes/kubernetes.io~nfs/with space"
 
 func TestBackingsOfServers(t *testing.T) {
-	nfs := Mount{
-		ID: 1, Device: "0:50", MountPoint: nfsPoint4, FSType: "nfs4", Class: ClassNetwork, Source: "10.0.0.9:/export/data",
+	nfs := mounts.Mount{
+		ID: 1, Device: "0:50", MountPoint: nfsPoint4, FSType: "nfs4", Class: mounts.ClassNetwork, Source: "10.0.0.9:/export/data",
 		SuperOptions: "rw,vers=4.2,hard,proto=tcp,timeo=600,retrans=2,addr=10.0.0.9",
 	}
-	soft := Mount{
-		ID: 2, Device: "0:51", MountPoint: "/mnt/v3", FSType: "nfs", Class: ClassNetwork, Source: "10.0.0.8:/v3",
+	soft := mounts.Mount{
+		ID: 2, Device: "0:51", MountPoint: "/mnt/v3", FSType: "nfs", Class: mounts.ClassNetwork, Source: "10.0.0.8:/v3",
 		SuperOptions: "rw,vers=3,soft,proto=udp,timeo=11,retrans=3,addr=10.0.0.8",
 	}
-	local := Mount{
-		ID: 3, Device: "0:52", MountPoint: "/mnt/local", FSType: "nfs4", Class: ClassNetwork, Source: "[fe80::2%eth0]:/export",
+	local := mounts.Mount{
+		ID: 3, Device: "0:52", MountPoint: "/mnt/local", FSType: "nfs4", Class: mounts.ClassNetwork, Source: "[fe80::2%eth0]:/export",
 		SuperOptions: "rw,vers=4.2,hard,proto=tcp6,timeo=600,retrans=2,addr=fe80::2%2",
 	}
 	const unacknowledged = "   0: 000080FE000000000000000001000000:03FF 000080FE000000000000000002000000:0801 01 000000D8:00000000 01:00000014 00000009 0 0 1\n"
-	ceph := Mount{ID: 5, Device: "0:54", MountPoint: "/mnt/ceph", FSType: "ceph", Class: ClassNetwork, Source: "10.0.0.5:6789:/k8s"}
+	ceph := mounts.Mount{ID: 5, Device: "0:54", MountPoint: "/mnt/ceph", FSType: "ceph", Class: mounts.ClassNetwork, Source: "10.0.0.5:6789:/k8s"}
 	const client = "/sys/kernel/debug/ceph/7a1f.client4242/"
 	files := map[string]string{
 		"/proc/self/mountstats": recorded(t, "mountstats"), "/proc/self/net/tcp": recorded(t, "tcp"), "/proc/self/net/tcp6": "  sl  local_address\n",
@@ -80,7 +81,7 @@ func TestBackingsOfServers(t *testing.T) {
 		says  string
 	}
 	for name, c := range map[string]struct {
-		mount  Mount
+		mount  mounts.Mount
 		change map[string]string
 		want   want
 	}{
@@ -109,7 +110,7 @@ func TestBackingsOfServers(t *testing.T) {
 					all[name] = text
 				}
 			}
-			list, errs := Backings(t.Context(), tree(t, all), &Table{Mounts: []Mount{c.mount}}, nil)
+			list, errs := Read(t.Context(), tree(t, all), &mounts.Table{Mounts: []mounts.Mount{c.mount}}, nil)
 			if len(list) != 1 || len(errs) > 0 {
 				t.Fatalf("backings %+v, errors %v", list, errs)
 			}
@@ -197,8 +198,8 @@ func TestBackingsOfDisks(t *testing.T) {
 		"nothing is wrong":           {"8:17", with("/sys/devices/pci/block/sdb/device/state", "running\n"), FaultBusy, "1 requests"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			table := Table{Mounts: []Mount{{ID: 1, Device: c.device, Class: ClassBlock, FSType: "ext4"}, {ID: 2, Device: "9:9", Class: ClassBlock, FSType: "xfs"}}}
-			list, errs := Backings(t.Context(), tree(t, c.files), &table, nil)
+			table := mounts.Table{Mounts: []mounts.Mount{{ID: 1, Device: c.device, Class: mounts.ClassBlock, FSType: "ext4"}, {ID: 2, Device: "9:9", Class: mounts.ClassBlock, FSType: "xfs"}}}
+			list, errs := Read(t.Context(), tree(t, c.files), &table, nil)
 			if len(list) != 1 || len(errs) > 0 || list[0].Fault != c.fault || !strings.Contains(list[0].Why, c.says) {
 				t.Errorf("%+v, errors %v; want %q, %q", list, errs, c.fault, c.says)
 			}
@@ -213,11 +214,11 @@ func TestBackingsHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = fsys.Close() }()
-	table, err := Read(t.Context(), fsys, 0)
+	table, err := mounts.Read(t.Context(), fsys, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, errs := Backings(t.Context(), fsys, &table, func(m *Mount) bool { return m.Class == ClassBlock })
+	list, errs := Read(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.Class == mounts.ClassBlock })
 	for _, b := range list {
 		if len(b.Disks) == 0 || b.Disks[0].Name == "" || b.Fault == FaultOffline {
 			t.Errorf("%+v", b)

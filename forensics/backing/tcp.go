@@ -1,4 +1,4 @@
-package mounts
+package backing
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // A Connection is a TCP connection of this machine.
@@ -42,7 +44,7 @@ type server struct {
 }
 
 // serversOf takes the addresses out of a mount's options and source. Names are not looked up.
-func serversOf(m *Mount) []server {
+func serversOf(m *mounts.Mount) []server {
 	var list []server
 	add := func(text string, ports ...uint16) {
 		if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {

@@ -1,9 +1,11 @@
-package mounts
+package backing
 
 import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // recordedHost reads the files of a host from one of testdata/nfs: "==> /path <==" before each. README.md there says
@@ -52,11 +54,11 @@ func TestBackingsOfRecordedNFS(t *testing.T) {
 		for _, kernel := range []string{"linux-5.10", "linux-6.1", "linux-6.12"} {
 			t.Run(kernel+" "+name, func(t *testing.T) {
 				files := recordedHost(t, kernel+"-"+name)
-				table, err := Parse(strings.NewReader(files["/proc/self/mountinfo"]))
+				table, err := mounts.Parse(strings.NewReader(files["/proc/self/mountinfo"]))
 				if err != nil {
 					t.Fatal(err)
 				}
-				list, errs := Backings(t.Context(), tree(t, files), &Table{Mounts: table}, nil)
+				list, errs := Read(t.Context(), tree(t, files), &mounts.Table{Mounts: table}, nil)
 				if len(list) != 3 || len(errs) > 0 {
 					t.Fatalf("%d backings, errors %v", len(list), errs)
 				}

@@ -1,8 +1,10 @@
-package mounts
+package backing
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // recording reads what a real kernel said in one state (testdata/README.md): "== PATH" and its text, or a link on the same
@@ -87,12 +89,12 @@ func TestBackingsRecorded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := recording(t, "linux-6.1-"+name)
-			list, errs := Parse(strings.NewReader(files["/proc/self/mountinfo"]))
+			list, errs := mounts.Parse(strings.NewReader(files["/proc/self/mountinfo"]))
 			if len(list) == 0 || len(errs) > 0 {
 				t.Fatalf("mounts %v, errors %v", list, errs)
 			}
-			table := Table{Mounts: list}
-			found, errs := Backings(t.Context(), tree(t, files), &table, nil)
+			table := mounts.Table{Mounts: list}
+			found, errs := Read(t.Context(), tree(t, files), &table, nil)
 			if len(errs) > 0 {
 				t.Error(errs)
 			}

@@ -1,4 +1,4 @@
-package mounts
+package holders
 
 import (
 	"bytes"
@@ -9,54 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
-
-// KernelUse says what part of the kernel uses a mount.
-type KernelUse string
-
-// The kernel's users of a mount. Those marked with EBUSY make umount(2) fail; the others keep the file system alive after
-// its mount is gone, so that its disk or server stays in use.
-const (
-	UseMount   KernelUse = "mount"         // EBUSY: something is mounted on it or below it
-	UseLoop    KernelUse = "loop"          // EBUSY: a file on it is the disk of a loop device
-	UseSwap    KernelUse = "swap"          // EBUSY: a file on it is swap space
-	UseExport  KernelUse = "nfs-export"    // EBUSY: nfsd exports it
-	UseSocket  KernelUse = "unix-socket"   // EBUSY: a socket is bound to a name on it
-	UseImage   KernelUse = "image"         // EBUSY: a file on it is mounted without a loop device (erofs, Linux 6.12)
-	UseBinfmt  KernelUse = "binfmt"        // EBUSY: binfmt_misc has an interpreter on it open (flag F, Linux 4.8)
-	UseUprobe  KernelUse = "uprobe"        // EBUSY: there is a uprobe event for a program or library on it
-	UseBind    KernelUse = "same-fs"       // another mount of the same superblock
-	UseOverlay KernelUse = "overlay-layer" // a directory on it is a layer of an overlay
-	UseDevice  KernelUse = "block-device"  // device-mapper, md or multipath is on the same disk
-	UseMark    KernelUse = "watch"         // inotify(7) or fanotify(7) marks of a process, which end with the mount
-)
-
-// A KernelUser is something in the kernel, and not in a process, that uses a mount.
-type KernelUser struct {
-	// MountID and Device are the mount that is used.
-	MountID int       `json:"mount_id"`
-	Device  string    `json:"device"`
-	Use     KernelUse `json:"use"`
-	// What is the user: a mount point, a loop device, a swap file, an exported directory, a socket's name, a file of
-	// binfmt_misc, a uprobe event as "group/event".
-	What string `json:"what"`
-	// Socket is the inode number of a socket, as in the link of a descriptor ("socket:[12345]"); 0 for other users.
-	Socket uint64 `json:"socket_inode,omitempty"`
-	// UserMount is the mount that uses it, 0 for other users.
-	UserMount int `json:"user_mount_id,omitempty"`
-	// UsedBy is what uses a loop device in turn, and has to go before it: mount points, and block devices on it.
-	UsedBy []string `json:"used_by,omitempty"`
-	// Blocks says that umount(2) of MountID answers EBUSY because of it.
-	Blocks bool   `json:"blocks"`
-	Detail string `json:"detail,omitempty"`
-}
-
-// KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of [KernelHolders].
-const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an unread event of fanotify, " +
-	"an io_uring whose own descriptor is closed, a uprobe of perf or eBPF (end what traces), FUSE passthrough or a kernel service holds; " +
-	"sockets bound to a relative name, and in other namespaces those that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy; " +
-	"loop devices, swap files, exports, interpreters and uprobes are told by their path, which may be that of another mount namespace"
 
 // KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
 // mounts, loop devices, swap files, NFS exports, overlays, bound sockets, interpreters and uprobes, and what is stacked on
@@ -71,7 +26,7 @@ const KernelBlind = "not visible from outside the kernel: files that a passed-on
 // tmpfs, overlay and FUSE.
 //
 // bound are the sockets of this program's network namespace, if somebody has read them already; otherwise it is nil.
-func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mount) bool, bound []BoundSocket) ([]KernelUser, []error) {
+func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *mounts.Table, want func(*mounts.Mount) bool, bound []BoundSocket) ([]KernelUser, []error) {
 	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, bound: bound, found: []KernelUser{}}
 	u.mounts()
 	u.overlays()
@@ -91,15 +46,15 @@ func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *Table, want func
 type users struct {
 	ctx   context.Context
 	fsys  *hostfs.FS
-	table *Table
-	index *Index
-	want  func(*Mount) bool
+	table *mounts.Table
+	index *mounts.Index
+	want  func(*mounts.Mount) bool
 	bound []BoundSocket
 	found []KernelUser
 	errs  []error
 }
 
-func (u *users) add(m Mount, user KernelUser) {
+func (u *users) add(m mounts.Mount, user KernelUser) {
 	if u.want != nil && !u.want(&m) {
 		return
 	}
@@ -136,21 +91,18 @@ func (u *users) mounts() {
 	}
 	for _, device := range order {
 		list := same[device]
-		if len(list) > maxSame {
-			list = list[:maxSame]
+		if len(list) > mounts.MaxSame {
+			list = list[:mounts.MaxSame]
 		}
 		for _, i := range list {
 			for _, j := range list {
-				if m, other := u.table.Mounts[i], u.table.Mounts[j]; i != j && m.Class != ClassPseudo {
+				if m, other := u.table.Mounts[i], u.table.Mounts[j]; i != j && m.Class != mounts.ClassPseudo {
 					u.add(m, KernelUser{Use: UseBind, What: other.MountPoint, UserMount: other.ID, Detail: "is another mount of the same file system, which stays in use with it"})
 				}
 			}
 		}
 	}
 }
-
-// maxSame bounds the mounts of one superblock that are compared with each other.
-const maxSame = 64
 
 // overlays finds the layers of overlays. An overlay keeps a private copy of the mount of each layer, so that umount works
 // and the file system stays. Layers with a relative path are relative to the working directory of who mounted, and lost.
@@ -163,33 +115,6 @@ func (u *users) overlays() {
 	}
 }
 
-// A Layer is a directory that an overlay consists of. Its path is as it was mounted: in the namespace of who mounted, and
-// relative to a working directory that nobody knows if it does not begin with a slash.
-type Layer struct {
-	Option string // "lowerdir", "upperdir", "workdir", ...
-	Dir    string
-}
-
-// Layers lists the directories of an overlay; none for other file systems.
-func (m *Mount) Layers() []Layer {
-	if m.FSType != "overlay" {
-		return nil
-	}
-	var layers []Layer
-	for option := range strings.SplitSeq(m.SuperOptions, ",") {
-		name, value, _ := strings.Cut(option, "=")
-		switch name {
-		case "upperdir", "workdir", "lowerdir", "lowerdir+", "datadir+":
-			for _, dir := range strings.Split(string(unescape([]byte(value))), ":") {
-				if dir != "" { // "::" sets data layers apart
-					layers = append(layers, Layer{name, dir})
-				}
-			}
-		}
-	}
-	return layers
-}
-
 // loops reads the files of loop devices.
 func (u *users) loops() error {
 	entries, err := u.fsys.ReadDir("/sys/block", maxDisks)
@@ -197,7 +122,7 @@ func (u *users) loops() error {
 		if !strings.HasPrefix(e.Name, "loop") {
 			continue
 		}
-		text, err := u.fsys.ReadFile("/sys/block/"+e.Name+"/loop/backing_file", maxPathFile)
+		text, err := u.fsys.ReadFile("/sys/block/"+e.Name+"/loop/backing_file", MaxPathFile)
 		if err != nil {
 			continue // not in use
 		}
@@ -209,7 +134,7 @@ func (u *users) loops() error {
 
 // usersOf lists what is mounted from a loop device or its partitions, and what has it as a part: device-mapper, md.
 func (u *users) usersOf(disk string) (list []string) {
-	number, _ := u.fsys.ReadFile("/sys/block/"+disk+"/dev", maxPathFile)
+	number, _ := u.fsys.ReadFile("/sys/block/"+disk+"/dev", MaxPathFile)
 	for i := range u.table.Mounts {
 		if m := &u.table.Mounts[i]; m.Device == string(bytes.TrimSpace(number)) || m.Source == "/dev/"+disk || strings.HasPrefix(m.Source, "/dev/"+disk+"p") { // btrfs and partitions have other numbers
 			list = append(list, m.MountPoint)
@@ -224,7 +149,7 @@ func (u *users) usersOf(disk string) (list []string) {
 
 const (
 	maxDisks    = 1 << 16
-	maxPathFile = 8 << 10
+	MaxPathFile = 8 << 10
 	maxList     = 16 << 20
 )
 
@@ -234,7 +159,7 @@ func (u *users) swaps() error {
 	for line := range bytes.Lines(text) {
 		name, rest, _ := bytes.Cut(line, []byte{' '})
 		if fields := bytes.Fields(rest); len(fields) > 0 && string(fields[0]) == "file" {
-			file := string(unescape(bytes.Clone(name)))
+			file := string(mounts.Unescape(bytes.Clone(name)))
 			u.path(file, KernelUser{Use: UseSwap, What: file, Blocks: true, Detail: "swapoff first"})
 		}
 	}
@@ -247,7 +172,7 @@ func (u *users) exports() error {
 	for line := range bytes.Lines(text) {
 		name, clients, _ := bytes.Cut(bytes.TrimSpace(line), []byte{'\t'})
 		if len(name) > 0 && name[0] == '/' {
-			file := string(unescape(bytes.Clone(name)))
+			file := string(mounts.Unescape(bytes.Clone(name)))
 			u.path(file, KernelUser{Use: UseExport, What: file, Blocks: true, Detail: "exported to " + string(clients)})
 		}
 	}
@@ -319,7 +244,7 @@ func (u *users) disks() error {
 	asked := map[string][]string{}
 	for i := range u.table.Mounts {
 		m := &u.table.Mounts[i]
-		if m.Class != ClassBlock || strings.HasPrefix(m.Device, "0:") {
+		if m.Class != mounts.ClassBlock || strings.HasPrefix(m.Device, "0:") {
 			continue
 		}
 		holders, known := asked[m.Device]

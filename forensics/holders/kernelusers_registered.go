@@ -1,4 +1,4 @@
-package mounts
+package holders
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -24,7 +25,7 @@ func (u *users) registered() {
 			u.path(m.Source, KernelUser{Use: UseImage, What: m.MountPoint, UserMount: m.ID, Blocks: true, Detail: m.Source})
 		}
 		inKernel := strings.HasPrefix(m.MountPoint, "/sys/") || strings.HasPrefix(m.MountPoint, "/proc/") // elsewhere, the way may hang
-		if m.Class != ClassPseudo || !inKernel || m.Root != "/" || seen[m.Device] || !u.index.Visible(m.ID) {
+		if m.Class != mounts.ClassPseudo || !inKernel || m.Root != "/" || seen[m.Device] || !u.index.Visible(m.ID) {
 			continue
 		}
 		seen[m.Device] = true
@@ -48,7 +49,7 @@ func (u *users) interpreters(dir string) error {
 		if e.Name == "register" || e.Name == "status" {
 			continue
 		}
-		text, err := u.fsys.ReadFile(path.Join(dir, e.Name), maxPathFile)
+		text, err := u.fsys.ReadFile(path.Join(dir, e.Name), MaxPathFile)
 		if err != nil {
 			continue // removed meanwhile
 		}

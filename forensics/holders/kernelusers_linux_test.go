@@ -1,4 +1,4 @@
-package mounts_test
+package holders_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
@@ -39,22 +40,22 @@ func mkdirs(t *testing.T, base string, names ...string) {
 // TestKernelHolders uses a mount in the ways that a test can, and sees whether umount agrees with what is said of them.
 func TestKernelHolders(t *testing.T) {
 	for _, c := range []struct {
-		use    mounts.KernelUse
+		use    holders.KernelUse
 		blocks bool
 		with   func(t *testing.T, dir string)
 	}{
-		{mounts.UseMount, true, func(t *testing.T, dir string) {
+		{holders.UseMount, true, func(t *testing.T, dir string) {
 			mkdirs(t, dir, "below")
 			mountTmpfs(t, filepath.Join(dir, "below"))
 		}},
-		{mounts.UseBind, false, func(t *testing.T, dir string) {
+		{holders.UseBind, false, func(t *testing.T, dir string) {
 			to := t.TempDir()
 			if err := unix.Mount(dir, to, "", unix.MS_BIND, ""); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = unix.Unmount(to, unix.MNT_DETACH) })
 		}},
-		{mounts.UseOverlay, false, func(t *testing.T, dir string) {
+		{holders.UseOverlay, false, func(t *testing.T, dir string) {
 			mkdirs(t, dir, "lower", "upper", "work")
 			to := t.TempDir()
 			data := "lowerdir=" + dir + "/lower,upperdir=" + dir + "/upper,workdir=" + dir + "/work"
@@ -63,7 +64,7 @@ func TestKernelHolders(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = unix.Unmount(to, unix.MNT_DETACH) })
 		}},
-		{mounts.UseLoop, true, func(t *testing.T, dir string) {
+		{holders.UseLoop, true, func(t *testing.T, dir string) {
 			image := filepath.Join(dir, "image")
 			if err := os.WriteFile(image, make([]byte, 1<<20), 0o600); err != nil {
 				t.Fatal(err)
@@ -75,16 +76,16 @@ func TestKernelHolders(t *testing.T) {
 			device := string(out[:len(out)-1])
 			t.Cleanup(func() { _ = exec.Command("losetup", "-d", device).Run() })
 		}},
-		{mounts.UseSocket, true, func(t *testing.T, dir string) {
+		{holders.UseSocket, true, func(t *testing.T, dir string) {
 			l, err := net.Listen("unix", filepath.Join(dir, "socket"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = l.Close() })
 		}},
-		{mounts.UseBinfmt, true, func(t *testing.T, dir string) { interpret(t, writeFile(t, dir, "interpreter"), "F") }},
+		{holders.UseBinfmt, true, func(t *testing.T, dir string) { interpret(t, writeFile(t, dir, "interpreter"), "F") }},
 		{"binfmt without flag F", false, func(t *testing.T, dir string) { interpret(t, writeFile(t, dir, "interpreter"), "") }},
-		{mounts.UseUprobe, true, func(t *testing.T, dir string) {
+		{holders.UseUprobe, true, func(t *testing.T, dir string) {
 			const tracing = "/sys/kernel/tracing"
 			if _, err := os.Stat(tracing + "/uprobe_events"); err != nil {
 				if err := unix.Mount("tracefs", tracing, "tracefs", 0, ""); err != nil {
@@ -96,7 +97,7 @@ func TestKernelHolders(t *testing.T) {
 			appendTo(t, tracing+"/uprobe_events", "p:"+event+" "+writeFile(t, dir, "pro:gram")+":0x10 arg=%ip\n")
 			t.Cleanup(func() { appendTo(t, tracing+"/uprobe_events", "-:"+event+"\n") })
 		}},
-		{mounts.UseImage, true, func(t *testing.T, dir string) {
+		{holders.UseImage, true, func(t *testing.T, dir string) {
 			if err := unix.Mount("ramfs", dir, "ramfs", 0, ""); err != nil { // the kernel mounts no image that is on tmpfs
 				t.Fatal(err)
 			}
@@ -126,13 +127,13 @@ func TestKernelHolders(t *testing.T) {
 			}
 			at := table.Index().At(dir)
 			at = at[len(at)-1:]
-			list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == at[0].ID }, nil)
+			list, errs := holders.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == at[0].ID }, nil)
 			if len(errs) > 0 {
 				t.Error(errs)
 			}
 			found := false
 			for _, u := range list {
-				if u.Use != c.use && u.Use != mounts.UseBind {
+				if u.Use != c.use && u.Use != holders.UseBind {
 					t.Errorf("%+v was invented", u)
 				}
 				if u.Use == c.use {
@@ -175,8 +176,8 @@ func TestLoopInUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := table.Index().At(dir)[0].ID
-			list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == id }, nil)
-			if len(errs) > 0 || len(list) != 1 || list[0].Use != mounts.UseLoop || !slices.Equal(list[0].UsedBy, []string{to}) {
+			list, errs := holders.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == id }, nil)
+			if len(errs) > 0 || len(list) != 1 || list[0].Use != holders.UseLoop || !slices.Equal(list[0].UsedBy, []string{to}) {
 				t.Errorf("users %+v, %v; want a loop device that %s uses", list, errs, to)
 			}
 		})
@@ -254,16 +255,16 @@ func TestKernelHoldersOfFiles(t *testing.T) {
 		{ID: 1, Device: "254:0", MountPoint: "/", Class: mounts.ClassBlock},
 		{ID: 2, ParentID: 1, Device: "8:1", MountPoint: "/data", Class: mounts.ClassBlock},
 	}}
-	list, errs := mounts.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == 2 }, nil)
+	list, errs := holders.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == 2 }, nil)
 	if len(errs) > 0 {
 		t.Error(errs)
 	}
-	got := map[mounts.KernelUse]string{}
+	got := map[holders.KernelUse]string{}
 	for _, u := range list {
 		got[u.Use] = u.What
 	}
-	for use, what := range map[mounts.KernelUse]string{
-		mounts.UseSwap: "/data/swap file", mounts.UseExport: "/data/export", mounts.UseSocket: "/data/a b.sock", mounts.UseDevice: "/dev/dm-0",
+	for use, what := range map[holders.KernelUse]string{
+		holders.UseSwap: "/data/swap file", holders.UseExport: "/data/export", holders.UseSocket: "/data/a b.sock", holders.UseDevice: "/dev/dm-0",
 	} {
 		if got[use] != what {
 			t.Errorf("%s: %q, want %q (%+v)", use, got[use], what, list)
@@ -358,8 +359,8 @@ func TestBoundSocketsOfForgedLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = fsys.Close() }()
-	list, err := mounts.ReadBoundSockets(fsys, "/proc/net/unix")
-	if err != nil || !slices.ContainsFunc(list, func(s mounts.BoundSocket) bool { return s.Name == honest }) {
+	list, err := holders.ReadBoundSockets(fsys, "/proc/net/unix")
+	if err != nil || !slices.ContainsFunc(list, func(s holders.BoundSocket) bool { return s.Name == honest }) {
 		t.Errorf("%s is not among %d sockets, %v", honest, len(list), err)
 	}
 	for _, s := range list {

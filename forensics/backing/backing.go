@@ -1,10 +1,11 @@
-package mounts
+package backing
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -51,7 +52,7 @@ type Backing struct {
 //
 // Some take locks of the file system's client, so callers that must not wait call it under package probe. Errors are those
 // of files that are there and cannot be read.
-func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mount) bool) ([]Backing, []error) {
+func Read(ctx context.Context, fsys *hostfs.FS, table *mounts.Table, want func(*mounts.Mount) bool) ([]Backing, []error) {
 	b := backings{fsys: fsys, index: table.Index(), list: []Backing{}, proc: "/proc/self/"}
 	if table.PID != 0 {
 		b.proc = fmt.Sprintf("/proc/%d/", table.PID)
@@ -74,7 +75,7 @@ func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mou
 			one.Ceph = b.ceph(m)
 		case m.FSType == "cifs" || m.FSType == "smb3":
 			one.CIFS = b.cifs(m)
-		case m.Class == ClassBlock:
+		case m.Class == mounts.ClassBlock:
 			one.Disks = append(one.Disks, b.disks(m.Device, "", maxStack)...)
 			for i := 0; i < len(one.Disks) && one.Ceph == nil; i++ {
 				one.Ceph = b.rbd(one.Disks[i].Name)
@@ -87,7 +88,7 @@ func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mou
 		switch {
 		case one.Ceph != nil && len(one.Ceph.Owing) > 0:
 			one.Connections = b.connections(one.Ceph.servers())
-		case m.Class == ClassNetwork:
+		case m.Class == mounts.ClassNetwork:
 			one.Connections = b.connections(serversOf(m))
 		}
 		if one.NFS != nil {
@@ -103,7 +104,7 @@ func Backings(ctx context.Context, fsys *hostfs.FS, table *Table, want func(*Mou
 // backings reads each file once.
 type backings struct {
 	fsys  *hostfs.FS
-	index *Index
+	index *mounts.Index
 	proc  string // the directory of the process that has the table
 	list  []Backing
 	errs  []error
@@ -190,7 +191,7 @@ func (b *Backing) outstanding() int {
 }
 
 // option returns the value of an option of the superblock, "" if it is not there.
-func option(m *Mount, name string) string {
+func option(m *mounts.Mount, name string) string {
 	for word := range strings.SplitSeq(m.SuperOptions, ",") {
 		if value, ok := strings.CutPrefix(word, name+"="); ok {
 			return value

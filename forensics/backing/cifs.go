@@ -1,4 +1,4 @@
-package mounts
+package backing
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // CIFSState is what the SMB client knows of one share.
@@ -23,7 +25,7 @@ type CIFSState struct {
 
 // cifs finds the state of a mount by its source, "//server/share/directory", and its dialect: the same share may be mounted
 // in several, over a connection each. Nothing is known where connections that differ remain (mounts of several users).
-func (b *backings) cifs(m *Mount) *CIFSState {
+func (b *backings) cifs(m *mounts.Mount) *CIFSState {
 	if !b.sharesRead {
 		b.sharesRead = true
 		text, err := b.fsys.ReadFile("/proc/fs/cifs/DebugData", maxStats)

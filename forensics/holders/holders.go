@@ -1,0 +1,121 @@
+package holders
+
+import (
+	"fmt"
+)
+
+// HolderKind says by what a process holds a mount.
+type Kind string
+
+// The kinds of holds. Each of them makes umount(2) answer EBUSY in the namespace of the mount.
+const (
+	HoldCwd  Kind = "cwd"  // working directory
+	HoldRoot Kind = "root" // root directory
+	HoldExe  Kind = "exe"  // the program that runs
+	HoldFD   Kind = "fd"   // an open file or directory
+	HoldMap  Kind = "mmap" // a file in its memory, with or without an open descriptor
+	// HoldSocket is an open unix socket that is bound to a name, or a connection that such a socket has accepted.
+	HoldSocket Kind = "socket"
+	// HoldRing is a file that is registered with an io_uring (io_uring_register(2)), open through that alone, perhaps; FD is the
+	// descriptor of the io_uring. Recent kernels tell the path of those; for others (Linux 6.1 is one) see [Queued].
+	HoldRing Kind = "io_uring"
+)
+
+// A Holder is one thing by which one process holds one mount.
+type Holder struct {
+	PID  int  `json:"pid"`
+	Kind Kind `json:"kind"`
+	// TID is the thread that has this for itself, after unshare(2) or setns(2); 0 for what all threads of the process share.
+	TID int `json:"tid,omitempty"`
+	// FD is the descriptor of a file, socket or io_uring, -1 for the other kinds.
+	FD int `json:"fd"`
+	// Path is what the kernel calls the file: a path in the mount namespace of the file, and not of the reader. On a
+	// detached mount it begins at the root of that mount.
+	Path string `json:"path"`
+	// Deleted says that the name is gone, the file is not: its space is not free.
+	Deleted bool `json:"deleted,omitempty"`
+	// MountID is the mount, 0 where it is not known. Device is the superblock ("0:46"), "" where it is not known.
+	MountID int    `json:"mount_id,omitempty"`
+	Device  string `json:"device,omitempty"`
+	// ByPath says that mount and superblock were concluded from the path and nothing confirms them: on a mount that was
+	// covered by another since, or detached, the path misleads. So it is for the working directory, the root and the
+	// program; for what an io_uring has; for sockets, whose path is what they were bound to by a process that may have been another; for descriptors before Linux 3.15, which has no mnt_id in fdinfo; and, where all holders are asked for, for
+	// descriptors whose path leaves no doubt as far as the mount table shows: see [HoldersOptions].
+	ByPath bool `json:"by_path,omitempty"`
+	// Detached says that the mount is in no table that could be read: it was unmounted lazily and lives on through its
+	// holders, or, before Linux 6.12, belongs to a namespace that only a descriptor or bind mount keeps alive.
+	Detached bool `json:"detached,omitempty"`
+	// MountNS is the mount namespace that the process is in, which need not be that of the mount; 0 if unknown.
+	MountNS uint64 `json:"mount_ns,omitempty"`
+}
+
+// A FUSEDevice is an open /dev/fuse: its process serves a FUSE file system, or is about to.
+type FUSEDevice struct {
+	PID int `json:"pid"`
+	FD  int `json:"fd"`
+	// Connection is the number below /sys/fs/fuse/connections, which is the minor number of the file system's device;
+	// 0 where the kernel does not tell (fuse_connection in fdinfo, Linux 6.16) and for one that has not mounted yet.
+	Connection uint32 `json:"connection,omitempty"`
+	MountNS    uint64 `json:"mount_ns,omitempty"`
+}
+
+// A NamespaceHold is an open descriptor of a mount namespace, which keeps that and all its mounts alive, also when no
+// process is in it.
+type NamespaceHold struct {
+	PID       int    `json:"pid"`
+	TID       int    `json:"tid,omitempty"` // as in [Holder]
+	FD        int    `json:"fd"`
+	Namespace uint64 `json:"namespace"`
+}
+
+// A Mark is what a process watches with inotify(7) or fanotify(7). It does not keep a mount busy, and ends with it.
+type Mark struct {
+	PID  int    `json:"pid"`
+	FD   int    `json:"fd"`
+	Kind string `json:"kind"` // "inotify" or "fanotify"
+	// Device is the superblock that is watched, or MountID the mount, of which fanotify can watch all.
+	Device  string `json:"device,omitempty"`
+	MountID int    `json:"mount_id,omitempty"`
+	// Count is how many marks there are on it.
+	Count int `json:"count"`
+}
+
+// Queued says that the kernel has files open for a process of which nothing tells on what mounts they are: those of
+// descriptors that were passed on (SCM_RIGHTS, unix(7)) and wait in the queue of a socket, and those that are registered with
+// an io_uring, where the kernel tells their names alone.
+type Queued struct {
+	PID   int  `json:"pid"`
+	FD    int  `json:"fd"` // of the socket or io_uring
+	Count int  `json:"count"`
+	Ring  bool `json:"io_uring,omitempty"`
+}
+
+// String says it in one line: "pid 4711 fd 7 /data/log".
+func (h Holder) String() string {
+	kind := string(h.Kind)
+	if h.FD >= 0 {
+		kind += fmt.Sprintf(" %d", h.FD)
+	}
+	who := fmt.Sprintf("pid %d", h.PID)
+	if h.TID != 0 {
+		who += fmt.Sprintf(" thread %d", h.TID)
+	}
+	return fmt.Sprintf("%s %s %s", who, kind, h.Path)
+}
+
+// A DeletedFile is a file without a name whose space is not free, since a process has it open.
+type DeletedFile struct {
+	PID     int    `json:"pid"`
+	FD      int    `json:"fd"`
+	Path    string `json:"path"` // the name that it had
+	MountID int    `json:"mount_id,omitempty"`
+	Device  string `json:"device,omitempty"`
+	// Inode tells files apart, several descriptors of which may be open.
+	Inode uint64 `json:"inode"`
+	// AllocatedBytes is the space that is free once the last process lets go; SizeBytes the length of the file.
+	AllocatedBytes int64 `json:"allocated_bytes"`
+	SizeBytes      int64 `json:"size_bytes"`
+	// Written says that it is open for writing. On an overlay only such a file certainly takes space of the upper layer; one
+	// that was only read may lie in a layer of an image.
+	Written bool `json:"open_for_writing,omitempty"`
+}
