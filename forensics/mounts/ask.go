@@ -1,12 +1,13 @@
 package mounts
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -108,10 +109,22 @@ func (c *checker) thaw(h *Health) {
 	if c.opt.FS == nil {
 		return
 	}
-	if suspended, _ := Suspended(c.opt.FS, h.Device); suspended {
+	if suspended(c.opt.FS, h.Device) {
 		h.Status = StatusFrozen
 		h.Reason = "its device-mapper device is suspended: what is written waits until it is resumed"
 	}
+}
+
+// suspended says whether the block device of a superblock is a device-mapper device that is suspended, as while LVM takes a
+// snapshot: what is written to it waits until it is resumed.
+//
+// The source is /sys/dev/block/MAJOR:MINOR/dm/suspended (Documentation/ABI/testing/sysfs-block-dm, Linux 2.6.29).
+func suspended(fsys *hostfs.FS, device string) bool {
+	if _, _, ok := DeviceNumbers(device); !ok {
+		return false
+	}
+	text, err := fsys.ReadFile("/sys/dev/block/"+device+"/dm/suspended", 64)
+	return err == nil && string(bytes.TrimSpace(text)) == "1"
 }
 
 // refused judges a probe by the error of the call that failed.
@@ -132,7 +145,8 @@ func (t *task) refused(call string, seen progress, err error) {
 	h.Error = err.Error()
 	if status == StatusDenied {
 		h.Reason = "says nothing about the server"
-		if t.mount.Class == ClassFUSE && call == callStatx && !HasOption(t.mount.SuperOptions, "allow_other") {
+		_, others := t.mount.SuperOption("allow_other")
+		if t.mount.Class == ClassFUSE && call == callStatx && !others {
 			h.Reason = "mounted without allow_other: its server was not asked"
 		}
 	}
@@ -143,13 +157,4 @@ func reasonOf(err error) string {
 		return "the mount point is not there any more"
 	}
 	return err.Error()
-}
-
-func HasOption(options, name string) bool {
-	for option := range strings.SplitSeq(options, ",") {
-		if option == name {
-			return true
-		}
-	}
-	return false
 }

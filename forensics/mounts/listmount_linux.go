@@ -104,7 +104,7 @@ func (r *mountRequest) do(call uintptr, buf unsafe.Pointer, size int) (int, erro
 // context ends, or there are more than maxForeign has room for, the list is cut (nodefs.ErrTruncated).
 func listMounts(ctx context.Context, namespace uint64) ([]Mount, error) {
 	const root = ^uint64(0) // LSMT_ROOT
-	mounts, last, size := []Mount{}, uint64(0), 0
+	list, last, size := []Mount{}, uint64(0), 0
 	ids, buf := make([]uint64, 512), make([]byte, 32<<10) // aligned, as all of that size
 	for {
 		r := mountRequest{mount: root, param: last, namespace: namespace}
@@ -113,18 +113,18 @@ func listMounts(ctx context.Context, namespace uint64) ([]Mount, error) {
 		case errors.Is(err, unix.ENOENT):
 			return nil, nil
 		case err != nil || n == 0:
-			return mounts, unsupported(err)
+			return list, unsupported(err)
 		}
 		for _, id := range ids[:n] {
 			if ctx.Err() != nil {
-				return mounts, fmt.Errorf("%w: it takes too long", nodefs.ErrTruncated)
+				return list, fmt.Errorf("%w: it takes too long", nodefs.ErrTruncated)
 			}
 			r := mountRequest{mount: id, param: statMask, namespace: namespace}
 			if _, err := r.do(unix.SYS_STATMOUNT, unsafe.Pointer(&buf[0]), len(buf)); err == nil {
 				m := statMount(buf)
-				mounts = append(mounts, m)
-				if size += mountSize + len(m.Root) + len(m.MountPoint) + len(m.Source); size > maxForeign {
-					return mounts, fmt.Errorf("%w: too many mounts", nodefs.ErrTruncated)
+				list = append(list, m)
+				if size += int(unsafe.Sizeof(m)) + len(m.Root) + len(m.MountPoint) + len(m.Source); size > maxForeign {
+					return list, fmt.Errorf("%w: too many mounts", nodefs.ErrTruncated)
 				}
 			}
 		}

@@ -11,6 +11,8 @@ package mounts
 import (
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/octal"
 )
 
 // A Mount is one line of /proc/PID/mountinfo (proc_pid_mountinfo(5), Linux 2.6.26).
@@ -118,6 +120,16 @@ type Health struct {
 	Witness string `json:"witness,omitempty"`
 }
 
+// SuperOption returns the value of an option of the superblock, "" for one that is a mere word, and whether it is set.
+func (m *Mount) SuperOption(name string) (value string, set bool) {
+	for option := range strings.SplitSeq(m.SuperOptions, ",") {
+		if word, value, _ := strings.Cut(option, "="); word == name {
+			return value, true
+		}
+	}
+	return "", false
+}
+
 // Layers lists the directories of an overlay; none for other file systems.
 func (m *Mount) Layers() []Layer {
 	if m.FSType != "overlay" {
@@ -128,7 +140,7 @@ func (m *Mount) Layers() []Layer {
 		name, value, _ := strings.Cut(option, "=")
 		switch name {
 		case "upperdir", "workdir", "lowerdir", "lowerdir+", "datadir+":
-			for _, dir := range strings.Split(string(Unescape([]byte(value))), ":") {
+			for _, dir := range strings.Split(string(octal.Unescape([]byte(value))), ":") {
 				if dir != "" { // "::" sets data layers apart
 					layers = append(layers, Layer{name, dir})
 				}

@@ -53,7 +53,7 @@ func NewReader(fsys *hostfs.FS) (*Reader, error) {
 		return nil, fmt.Errorf("mount namespaces: %w", err)
 	}
 	r := Reader{tables: tableReader{
-		proc: proc, limit: maxTable, foreign: maxForeign, strings: interner{}, lines: &lineCache{}, single: holdsStill(proc), again: true,
+		proc: proc, limit: maxTable, foreign: maxForeign, parser: NewParser(), single: holdsStill(proc), again: true,
 	}}
 	if link, err := proc.ReadLink("self"); err == nil {
 		link, _ = proc.ReadLink(link + "/ns/mnt")

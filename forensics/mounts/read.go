@@ -62,7 +62,7 @@ func Read(ctx context.Context, fsys *hostfs.FS, pid int) (Table, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tableTime)
 	defer cancel()
-	r := tableReader{proc: proc, limit: maxTable, single: holdsStill(proc)}
+	r := tableReader{proc: proc, limit: maxTable, parser: &Parser{}, single: holdsStill(proc)}
 	return r.read(ctx, pid)
 }
 
@@ -84,8 +84,7 @@ type tableReader struct {
 	limit   int64  // of the text of one table, in bytes
 	own     uint64 // the namespace of which all is kept; all are if foreign is 0
 	foreign int    // what is kept of a table, in bytes
-	strings interner
-	lines   *lineCache
+	parser  *Parser
 	mounts  []Mount // what the next table is put into
 	again   bool    // use it for the one after that, too
 	// single is set where one reading is enough: since Linux 5.8 (9f6c61f96f2d, "proc/mounts: add cursor") one that is made
@@ -182,18 +181,15 @@ func (r *tableReader) once(ctx context.Context, process *hostfs.Dir) (reading, e
 		return now, err
 	}
 	defer func() { _ = file.Close() }()
-	p := parser{strings: r.strings, lines: r.lines, mounts: r.mounts[:0]}
+	room, limit := r.mounts[:0], 0
 	r.mounts = nil
-	if p.strings == nil {
-		p.strings = interner{}
-	}
 	if now.namespace != r.own {
-		p.most = r.foreign
+		limit = r.foreign
 	}
 	text := tableText{ctx: ctx, file: file, left: r.limit}
 	text.sum.SetSeed(tableSeed)
-	err = p.parse(&text)
-	now.mounts, now.bad, now.sum = p.mounts, p.errors(), text.sum.Sum64()
+	now.mounts, now.bad, err = r.parser.Parse(&text, room, limit)
+	now.sum = text.sum.Sum64()
 	if errors.Is(err, nodefs.ErrTruncated) {
 		now.cut, err = err, nil
 	}

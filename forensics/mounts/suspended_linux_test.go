@@ -34,32 +34,6 @@ func sysTree(t *testing.T, files map[string]string) *hostfs.FS {
 	return openFS(t, root)
 }
 
-func TestFUSEWaiting(t *testing.T) {
-	fsys := sysTree(t, map[string]string{
-		"sys/fs/fuse/connections/46/waiting":      "3\n",
-		"sys/fs/fuse/connections/8388625/waiting": "5\n",
-		"sys/fs/fuse/connections/47/waiting":      "text\n",
-	})
-	for device, want := range map[string]int{
-		"0:46": 3,
-		"8:17": 5, // fuseblk: 8<<20 + 17
-		"0:47": -1, "0:48": -1, "46": -1, "0:": -1, ":46": -1, "": -1, "0:4x": -1, "0:../46": -1,
-	} {
-		n, ok := FUSEWaiting(fsys, device)
-		if ok != (want >= 0) || ok && n != want {
-			t.Errorf("FUSEWaiting(%q) = %d, %t; want %d", device, n, ok, want)
-		}
-	}
-}
-
-func TestFUSEConnection(t *testing.T) {
-	for device, want := range map[string]uint64{"0:46": 46, "7:0": 7340032, "8:17": 8388625, "x": 0, "": 0, "8:": 0} {
-		if got := FUSEConnection(device); got != want {
-			t.Errorf("connection of %q %d, want %d", device, got, want)
-		}
-	}
-}
-
 func TestSuspended(t *testing.T) {
 	fsys := sysTree(t, map[string]string{
 		"sys/dev/block/253:0":                         "-> ../../devices/virtual/block/dm-0",
@@ -67,11 +41,11 @@ func TestSuspended(t *testing.T) {
 		"sys/dev/block/253:1/dm/suspended":            "0\n",
 		"sys/dev/block/254:0/size":                    "1\n",
 	})
-	for device, want := range map[string][2]bool{
-		"253:0": {true, true}, "253:1": {false, true}, "254:0": {}, "0:46": {}, "": {}, "../../devices/virtual/block/dm-0": {},
+	for device, want := range map[string]bool{
+		"253:0": true, "253:1": false, "254:0": false, "0:46": false, "": false, "../../devices/virtual/block/dm-0": false,
 	} {
-		if suspended, known := Suspended(fsys, device); suspended != want[0] || known != want[1] {
-			t.Errorf("Suspended(%q) = %t, %t; want %t", device, suspended, known, want)
+		if got := suspended(fsys, device); got != want {
+			t.Errorf("suspended(%q) = %t; want %t", device, got, want)
 		}
 	}
 }
