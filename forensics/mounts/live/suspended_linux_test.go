@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
@@ -57,14 +58,14 @@ func TestCheckSuspended(t *testing.T) {
 	x := readIndex(t)
 	list := topmost(t, x, dir)
 	fsys := sysTree(t, map[string]string{"sys/dev/block/" + s.Device() + "/dm/suspended": "1\n"})
-	check := func(ctx context.Context, hungAfter time.Duration) Health {
+	check := func(ctx context.Context, hungAfter time.Duration) mounts.Health {
 		return Check(ctx, x, list, CheckOptions{FS: fsys, HungAfter: hungAfter})[0]
 	}
-	if got := check(t.Context(), longWait); got.Status != StatusFrozen || got.Reason == "" {
+	if got := check(t.Context(), longWait); got.Status != mounts.StatusFrozen || got.Reason == "" {
 		t.Errorf("answers: %+v; want frozen", got)
 	}
 	s.Hang()
-	if got := check(t.Context(), shortWait); got.Status != StatusFrozen || got.Seconds < shortWait.Seconds() {
+	if got := check(t.Context(), shortWait); got.Status != mounts.StatusFrozen || got.Seconds < shortWait.Seconds() {
 		t.Errorf("hangs: %+v; want frozen", got)
 	}
 }

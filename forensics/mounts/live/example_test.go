@@ -1,4 +1,4 @@
-package mounts_test
+package live_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
@@ -18,7 +19,7 @@ func ExampleNamespaces() {
 		log.Fatal(err)
 	}
 	defer func() { _ = fsys.Close() }()
-	tables, errs := mounts.Namespaces(context.Background(), fsys, nil)
+	tables, errs := mountslive.Namespaces(context.Background(), fsys, nil)
 	for _, table := range tables {
 		for _, m := range table.Mounts {
 			if m.Source == "10.0.0.5:6789:/k8s" {
@@ -38,7 +39,7 @@ func ExampleUninhabited() {
 		log.Fatal(err)
 	}
 	defer func() { _ = fsys.Close() }()
-	err = mounts.Uninhabited(context.Background(), fsys, &probe.Group{}, nil, func(table mounts.Table) {
+	err = mountslive.Uninhabited(context.Background(), fsys, &probe.Group{}, nil, func(table mounts.Table) {
 		for _, m := range table.Mounts {
 			fmt.Printf("%s at %s in namespace %d\n", m.Source, m.MountPoint, table.Namespace)
 		}
@@ -57,7 +58,7 @@ func ExampleCheck() {
 	defer func() { _ = fsys.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	table, err := mounts.Read(ctx, fsys, 0)
+	table, err := mountslive.Read(ctx, fsys, 0)
 	if err != nil {
 		log.Print(err)
 	}
@@ -68,7 +69,7 @@ func ExampleCheck() {
 		}
 	}
 	var group probe.Group
-	for _, h := range mounts.Check(ctx, table.Index(), list, mounts.CheckOptions{Group: &group}) {
+	for _, h := range mountslive.Check(ctx, table.Index(), list, mountslive.CheckOptions{Group: &group}) {
 		fmt.Printf("%s: %s after %.1f s %s\n", h.MountPoint, h.Status, h.Seconds, h.Reason)
 	}
 	for _, call := range group.Outstanding() {

@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // join moves the calling thread into the mount namespace of another.
@@ -47,26 +49,26 @@ func TestNamespaces(t *testing.T) {
 	host, inside := inode(t, self), inode(t, other.tid)
 	for name, tc := range map[string]struct {
 		pids []int
-		want []Table // without the mounts
+		want []mounts.Table // without the mounts
 	}{
 		"one for each": {
 			[]int{gone, other.tid, self, same.tid},
-			[]Table{{Namespace: inside, PID: other.tid, Root: "/"}, {Namespace: host, PID: self, Root: "/"}},
+			[]mounts.Table{{Namespace: inside, PID: other.tid, Root: "/"}, {Namespace: host, PID: self, Root: "/"}},
 		},
 		"order of the list": {
 			[]int{self, same.tid, other.tid},
-			[]Table{{Namespace: host, PID: self, Root: "/"}, {Namespace: inside, PID: same.tid, Root: "/"}},
+			[]mounts.Table{{Namespace: host, PID: self, Root: "/"}, {Namespace: inside, PID: same.tid, Root: "/"}},
 		},
 		"rather not through a chroot": {
 			[]int{jailed.tid, self, other.tid, same.tid},
-			[]Table{{Namespace: inside, PID: other.tid, Root: "/"}, {Namespace: host, PID: self, Root: "/"}},
+			[]mounts.Table{{Namespace: inside, PID: other.tid, Root: "/"}, {Namespace: host, PID: self, Root: "/"}},
 		},
 		"only a chroot": {
 			[]int{jailed.tid},
-			[]Table{{Namespace: inside, PID: jailed.tid, Root: dir}},
+			[]mounts.Table{{Namespace: inside, PID: jailed.tid, Root: dir}},
 		},
-		"nobody": {[]int{}, []Table{}},
-		"gone":   {[]int{gone}, []Table{}},
+		"nobody": {[]int{}, []mounts.Table{}},
+		"gone":   {[]int{gone}, []mounts.Table{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, errs := Namespaces(t.Context(), openFS(t, "/"), tc.pids)
@@ -137,7 +139,7 @@ func TestNamespacesDenied(t *testing.T) {
 	}
 	fsys := openFS(t, "/")
 	pids := []int{startChild(t, 0), startChild(t, 0)}
-	var got []Table
+	var got []mounts.Table
 	var errs []error
 	onThread(func() {
 		// Of this thread only: the function of the standard library changes them all.
@@ -222,7 +224,7 @@ func BenchmarkNamespaces(b *testing.B) {
 	fsys := openFS(b, root)
 	b.SetBytes(int64(50 * len(text)))
 	b.ReportAllocs()
-	var tables []Table
+	var tables []mounts.Table
 	for b.Loop() {
 		var errs []error
 		if tables, errs = Namespaces(b.Context(), fsys, nil); len(tables) != 50 || len(errs) != 0 {
