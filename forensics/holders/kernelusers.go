@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/octal"
 )
 
 // KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
@@ -91,8 +92,8 @@ func (u *users) mounts() {
 	}
 	for _, device := range order {
 		list := same[device]
-		if len(list) > mounts.MaxSame {
-			list = list[:mounts.MaxSame]
+		if len(list) > maxSame {
+			list = list[:maxSame]
 		}
 		for _, i := range list {
 			for _, j := range list {
@@ -122,7 +123,7 @@ func (u *users) loops() error {
 		if !strings.HasPrefix(e.Name, "loop") {
 			continue
 		}
-		text, err := u.fsys.ReadFile("/sys/block/"+e.Name+"/loop/backing_file", MaxPathFile)
+		text, err := u.fsys.ReadFile("/sys/block/"+e.Name+"/loop/backing_file", maxPathFile)
 		if err != nil {
 			continue // not in use
 		}
@@ -134,7 +135,7 @@ func (u *users) loops() error {
 
 // usersOf lists what is mounted from a loop device or its partitions, and what has it as a part: device-mapper, md.
 func (u *users) usersOf(disk string) (list []string) {
-	number, _ := u.fsys.ReadFile("/sys/block/"+disk+"/dev", MaxPathFile)
+	number, _ := u.fsys.ReadFile("/sys/block/"+disk+"/dev", maxPathFile)
 	for i := range u.table.Mounts {
 		if m := &u.table.Mounts[i]; m.Device == string(bytes.TrimSpace(number)) || m.Source == "/dev/"+disk || strings.HasPrefix(m.Source, "/dev/"+disk+"p") { // btrfs and partitions have other numbers
 			list = append(list, m.MountPoint)
@@ -149,8 +150,9 @@ func (u *users) usersOf(disk string) (list []string) {
 
 const (
 	maxDisks    = 1 << 16
-	MaxPathFile = 8 << 10
+	maxPathFile = 8 << 10
 	maxList     = 16 << 20
+	maxSame     = 64 // mounts of one superblock that are compared with each other
 )
 
 // swaps reads /proc/swaps, proc_swaps(5). Partitions are files of the file system that holds /dev, and not meant.
@@ -159,7 +161,7 @@ func (u *users) swaps() error {
 	for line := range bytes.Lines(text) {
 		name, rest, _ := bytes.Cut(line, []byte{' '})
 		if fields := bytes.Fields(rest); len(fields) > 0 && string(fields[0]) == "file" {
-			file := string(mounts.Unescape(bytes.Clone(name)))
+			file := string(octal.Unescape(bytes.Clone(name)))
 			u.path(file, KernelUser{Use: UseSwap, What: file, Blocks: true, Detail: "swapoff first"})
 		}
 	}
@@ -172,7 +174,7 @@ func (u *users) exports() error {
 	for line := range bytes.Lines(text) {
 		name, clients, _ := bytes.Cut(bytes.TrimSpace(line), []byte{'\t'})
 		if len(name) > 0 && name[0] == '/' {
-			file := string(mounts.Unescape(bytes.Clone(name)))
+			file := string(octal.Unescape(bytes.Clone(name)))
 			u.path(file, KernelUser{Use: UseExport, What: file, Blocks: true, Detail: "exported to " + string(clients)})
 		}
 	}

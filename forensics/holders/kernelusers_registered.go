@@ -49,7 +49,7 @@ func (u *users) interpreters(dir string) error {
 		if e.Name == "register" || e.Name == "status" {
 			continue
 		}
-		text, err := u.fsys.ReadFile(path.Join(dir, e.Name), MaxPathFile)
+		text, err := u.fsys.ReadFile(path.Join(dir, e.Name), maxPathFile)
 		if err != nil {
 			continue // removed meanwhile
 		}
