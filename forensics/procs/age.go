@@ -113,7 +113,7 @@ func (c *collector) unmoved(t *waitingThread, task string) bool {
 		return false
 	}
 	stat, err := ParseStat(text)
-	if err != nil || stat.StartTicks != t.StartTicks || stat.Processor != t.processor || !stat.sleeps() {
+	if err != nil || stat.StartTicks != t.StartTicks || stat.Processor != t.processor || !stat.Sleeps() {
 		return false
 	}
 	look := c.readLook(c.proc, task)

@@ -64,7 +64,7 @@ func TestPodFromCgroup(t *testing.T) {
 	}
 }
 
-func TestChooseCgroup(t *testing.T) {
+func TestParseCgroup(t *testing.T) {
 	pod := "/kubepods/burstable/pod" + uid + "/" + cid
 	mismatch := "/system.slice/containerd.service/kubepods-pod" + systemdUID + ".slice:cri-containerd:" + cid
 	for name, tc := range map[string]struct{ text, path, pod, container string }{
@@ -81,9 +81,9 @@ func TestChooseCgroup(t *testing.T) {
 		"empty":                 {"", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, pod, container := chooseCgroup([]byte(tc.text))
+			path, pod, container := ParseCgroup([]byte(tc.text))
 			if path != tc.path || pod != tc.pod || container != tc.container {
-				t.Errorf("chooseCgroup = %q, %q, %q; want %q, %q, %q", path, pod, container, tc.path, tc.pod, tc.container)
+				t.Errorf("ParseCgroup = %q, %q, %q; want %q, %q, %q", path, pod, container, tc.path, tc.pod, tc.container)
 			}
 		})
 	}

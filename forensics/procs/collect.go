@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -138,6 +139,10 @@ func (c *collector) readBoot() {
 	c.problems.add("boot time", errors.New("/proc/stat has no line btime"))
 }
 
+// ticksPerSecond is the unit of times in /proc: sysconf(_SC_CLK_TCK), which is 100 on every architecture that runs
+// kubelets (USER_HZ, include/asm-generic/param.h).
+const ticksPerSecond = 100
+
 // started turns ticks since boot into a time, which is as exact as the boot time.
 func (c *collector) started(ticks uint64) time.Time {
 	if c.boot.IsZero() {
@@ -153,8 +158,8 @@ func (c *collector) uptime() float64 {
 	if err != nil {
 		return 0
 	}
-	word, _ := nextWord(text)
-	seconds, err := strconv.ParseFloat(string(word), 64)
+	word, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	seconds, err := strconv.ParseFloat(word, 64)
 	if err != nil {
 		return 0
 	}

@@ -30,7 +30,7 @@ func (v *visit) describe(t *Thread, dir string, l look) {
 	t.Path, t.PathFrom = targets[0].path, targets[0].from
 	// In a call of its own: reading links on a dead disk must not lose the path.
 	root, _ := v.dir.ReadLink(dir + "root")
-	w := where{table: v.table(t, root), root: root, fs: t.Wait.FS, elsewhere: elsewhere(l.stack)}
+	w := where{table: v.table(t, root), root: root, fs: t.Wait.FS, elsewhere: WaitsElsewhere(l.stack)}
 	place, err := ask(v, func() (place, error) {
 		start := v.openRoot(dir)
 		defer start.close()
@@ -92,10 +92,7 @@ func (c *collector) unchrooted(ns uint64) int {
 // call that was seen, and there are none.
 func (v *visit) targets(dir string, what Call, seen look) []target {
 	call, _ := ParseSyscall(seen.syscall)
-	r := targetReader{dir: v.dir, task: dir, args: make([]uint64, len(call.Args))}
-	for i, arg := range call.Args {
-		r.args[i], _ = parseWord(arg)
-	}
+	r := targetReader{dir: v.dir, task: dir, args: call.Values()}
 	r.root, _ = v.dir.ReadLink(dir + "root")
 	if mem, err := v.c.fsys.OpenFile(v.dir.Path() + "/" + dir + "mem"); err == nil {
 		defer func() { _ = mem.Close() }()
@@ -117,6 +114,6 @@ func (v *visit) unchanged(dir string, seen look) bool {
 	if err != nil {
 		return false
 	}
-	status := parseStatus(text)
-	return status.switches == seen.switches && status.counted == seen.counted
+	status := ParseStatus(text)
+	return status.Switches == seen.switches && status.Counted == seen.counted
 }

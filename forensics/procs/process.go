@@ -89,7 +89,7 @@ func (v *visit) process(waiting bool) (Process, bool) {
 	if err != nil && isGone(err) {
 		return p, false
 	}
-	p.UID = parseStatus(text).uid
+	p.UID = ParseStatus(text).UID
 	v.slow(&p, waiting)
 	if identify := v.c.opt.Identify; identify != nil && identify(p.Comm, p.Command) {
 		p.Identity = v.identity()
@@ -155,7 +155,7 @@ type group struct{ path, pod, container string }
 func readGroup(dir *hostfs.Dir, alive string) group {
 	var buf [512]byte
 	text, _ := dir.Append(buf[:0], alive+"cgroup", limitSmall) // absent in a kernel without cgroups
-	path, pod, container := chooseCgroup(text)
+	path, pod, container := ParseCgroup(text)
 	return group{path, pod, container}
 }
 

@@ -52,18 +52,18 @@ func (c *collector) readAgain(t *Thread, now float64) {
 	if err != nil {
 		return
 	}
-	if stat.StartTicks != t.StartTicks || !stat.sleeps() {
+	if stat.StartTicks != t.StartTicks || !stat.Sleeps() {
 		t.Gone = true
 		return
 	}
 	look := c.readLook(dir, task)
 	if look.counted && t.Switches > 0 && look.switches == t.Switches {
-		t.same(now)
+		noteSame(t, now)
 		return
 	}
 	v := visit{c: c, pid: t.PID, key: "pid " + name, dir: dir, stat: stat}
 	call, ok := v.syscallAgain(task)
-	t.Gone = idle(look.wchan) || ok && !sameCall(t.Syscall, call)
+	t.Gone = Idle([]byte(look.wchan)) || ok && !sameCall(t.Syscall, call)
 }
 
 // syscallAgain reads the system call, nil if the thread is in none; ok is false if it could not be read.
@@ -88,8 +88,8 @@ func sameCall(a, b *Syscall) bool {
 	return a.Number == b.Number && slices.Equal(a.Args, b.Args)
 }
 
-// same notes that the thread has not run since it was read first.
-func (t *Thread) same(now float64) {
+// noteSame notes that a thread has not run since it was read first.
+func noteSame(t *Thread, now float64) {
 	t.Same = true
 	if t.UptimeSeconds == 0 || now <= t.UptimeSeconds {
 		return

@@ -85,22 +85,22 @@ func TestParseStatErrors(t *testing.T) {
 func TestParseStatus(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
-		want status
+		want Status
 	}{
 		"effective user": {
 			"Name:\tsu\nUid:\t1000\t0\t0\t0\nGid:\t5\t5\t5\t5\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n",
-			status{uid: 0, switches: 42, counted: true},
+			Status{UID: 0, Switches: 42, Counted: true},
 		},
-		"name like a line":      {"Name:\tx\\nUid:\t9\t9\n", status{uid: -1}},
-		"largest user":          {"Uid:\t4294967294\t4294967294\t0\t0\n", status{uid: 4294967294}},
-		"no counts":             {"Uid:\t1\t2\t3\t4", status{uid: 2}},
-		"not a number":          {"Uid:\tx\ty\nvoluntary_ctxt_switches:\tmany\n", status{uid: -1}},
-		"empty":                 {"", status{uid: -1}},
-		"without a final break": {"nonvoluntary_ctxt_switches:\t7", status{uid: -1, switches: 7, counted: true}},
+		"name like a line":      {"Name:\tx\\nUid:\t9\t9\n", Status{UID: -1}},
+		"largest user":          {"Uid:\t4294967294\t4294967294\t0\t0\n", Status{UID: 4294967294}},
+		"no counts":             {"Uid:\t1\t2\t3\t4", Status{UID: 2}},
+		"not a number":          {"Uid:\tx\ty\nvoluntary_ctxt_switches:\tmany\n", Status{UID: -1}},
+		"empty":                 {"", Status{UID: -1}},
+		"without a final break": {"nonvoluntary_ctxt_switches:\t7", Status{UID: -1, Switches: 7, Counted: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := parseStatus([]byte(tc.text)); got != tc.want {
-				t.Errorf("parseStatus = %+v; want %+v", got, tc.want)
+			if got := ParseStatus([]byte(tc.text)); got != tc.want {
+				t.Errorf("ParseStatus = %+v; want %+v", got, tc.want)
 			}
 		})
 	}

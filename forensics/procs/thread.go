@@ -27,7 +27,7 @@ func (v *visit) threads() {
 		return
 	}
 	if v.stat.Threads == 1 {
-		if v.stat.sleeps() {
+		if v.stat.Sleeps() {
 			v.glance(v.pid, "")
 		}
 		return
@@ -71,16 +71,10 @@ func (v *visit) tasks() []int {
 // thread that runs, and for all threads where the kernel does not tell.
 func (v *visit) glance(tid int, dir string) {
 	name, err := v.c.head(v.dir, dir+"wchan")
-	if err == nil && idleBytes(name) && v.stat.Flags&flagExiting == 0 {
+	if err == nil && Idle(name) && v.stat.Flags&flagExiting == 0 {
 		return
 	}
 	v.thread(tid) // also without wchan, which kernels without CONFIG_KALLSYMS do not have
-}
-
-// idleBytes is idle without an allocation for the names that are common.
-func idleBytes(wchan []byte) bool {
-	name, _, _ := bytes.Cut(wchan, []byte("."))
-	return idleFunctions[string(name)] || idle(string(wchan))
 }
 
 // thread reads what is needed to say what a thread waits for, and takes it if that is a file system.
@@ -91,11 +85,11 @@ func (v *visit) thread(tid int) {
 		return // it has ended
 	}
 	stat, err := ParseStat(text)
-	if err != nil || !stat.sleeps() {
+	if err != nil || !stat.Sleeps() {
 		return
 	}
 	look := v.look(dir)
-	wait, ok := selectWait(stat.State, look)
+	wait, ok := ThreadWait(stat.State, look.wchan, look.syscall, look.stack)
 	if !ok {
 		return
 	}
@@ -139,10 +133,10 @@ type look struct {
 // shows that the thread did not run since.
 func (c *collector) readLook(dir *hostfs.Dir, task string) look {
 	text, _ := c.read(dir, task+"status")
-	status := parseStatus(text)
+	status := ParseStatus(text)
 	text, _ = c.read(dir, task+"wchan")
 	return look{
-		switches: status.switches, counted: status.counted,
+		switches: status.Switches, counted: status.Counted,
 		wchan: string(bytes.TrimSpace(text)), stack: []string{},
 	}
 }
@@ -184,27 +178,5 @@ func readStack(dir *hostfs.Dir, task string) ([]string, error) {
 	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 		return []string{}, err
 	}
-	return parseStack(string(text)), nil
-}
-
-// selectWait classifies a thread and says whether it is one of those looked for: whatever waits in a file system in
-// state S or D, and whatever else is in state D.
-func selectWait(state string, l look) (Wait, bool) {
-	wait := ClassifyWait(l.wchan, l.stack)
-	if call, ok := ParseSyscall(l.syscall); ok && call.forLock() { // there may be no stack
-		wait = wait.forLock()
-	}
-	switch {
-	case wait.Kind == WaitUnknown && state == "D":
-		wait = Wait{Kind: WaitOtherDisk, Function: l.wchan, Meaning: "The wait cannot be interrupted; its reason was not recognised."}
-		if len(l.stack) > 0 {
-			wait.Function = l.stack[0]
-		} else if wait.Function == "0" {
-			wait.Function = ""
-		}
-		return wait, true
-	case wait.Kind == WaitOtherDisk:
-		return wait, state == "D"
-	}
-	return wait, wait.Kind != WaitUnknown
+	return ParseStack(string(text)), nil
 }

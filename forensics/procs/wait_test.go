@@ -209,12 +209,12 @@ func TestClassifyCapturedThreads(t *testing.T) {
 			threads := readCapture(t, filepath.Join("testdata", name+".threads.txt"))
 			got := map[string]Wait{}
 			for _, thread := range threads {
-				wait, selected := selectWait("S", thread.look)
+				wait, selected := ThreadWait("S", thread.wchan, thread.syscall, thread.stack)
 				if selected {
 					wait.Meaning = ""
 					got[thread.id] = wait
 				}
-				if quick := idle(thread.wchan); quick == selected {
+				if quick := Idle([]byte(thread.wchan)); quick == selected {
 					t.Errorf("thread %s in %s: idle = %t, selected = %t", thread.id, thread.wchan, quick, selected)
 				}
 			}
@@ -238,7 +238,7 @@ func TestClassifyNFSThreads(t *testing.T) {
 			locked := 0
 			threads := readCapture(t, filepath.Join("testdata", name+".threads.txt"))
 			for _, thread := range threads {
-				wait, selected := selectWait("D", thread.look)
+				wait, selected := ThreadWait("D", thread.wchan, thread.syscall, thread.stack)
 				switch {
 				case selected && wait.Kind == WaitServer && wait.FS == "nfs" && wait.Kill == "yes":
 				case selected && wait.Kind == WaitFSLock && wait.Kill == "no":
@@ -246,7 +246,7 @@ func TestClassifyNFSThreads(t *testing.T) {
 				default:
 					t.Errorf("thread %s in %s, %q: %t %+v", thread.id, thread.wchan, thread.stack, selected, wait)
 				}
-				if idle(thread.wchan) {
+				if Idle([]byte(thread.wchan)) {
 					t.Errorf("thread %s in %s is taken for idle", thread.id, thread.wchan)
 				}
 			}
@@ -273,9 +273,9 @@ func TestClassifyServersAndDisks(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, thread := range readCapture(t, filepath.Join("testdata", "linux-6.1-servers-and-disks.threads.txt")) {
-		wait, _ := selectWait("D", thread.look)
+		wait, _ := ThreadWait("D", thread.wchan, thread.syscall, thread.stack)
 		got[thread.id] = fmt.Sprintf("%s %s %s", wait.Kind, wait.FS, wait.Kill)
-		if idle(thread.wchan) {
+		if Idle([]byte(thread.wchan)) {
 			t.Errorf("thread %s in %s is taken for idle", thread.id, thread.wchan)
 		}
 	}
@@ -285,8 +285,8 @@ func TestClassifyServersAndDisks(t *testing.T) {
 }
 
 type capturedThread struct {
-	id string
-	look
+	id, wchan, syscall string
+	stack              []string
 }
 
 // readCapture reads a file of lines "## 9839 kubelet state=S wchan=… syscall=…" each followed by a stack.
@@ -301,11 +301,11 @@ func readCapture(t *testing.T, name string) []capturedThread {
 	var threads []capturedThread
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if m := header.FindStringSubmatch(lines.Text()); m != nil {
-			threads = append(threads, capturedThread{id: m[1], look: look{wchan: m[2], syscall: m[3]}})
+			threads = append(threads, capturedThread{id: m[1], wchan: m[2], syscall: m[3]})
 			continue
 		}
 		last := &threads[len(threads)-1]
-		last.stack = append(last.stack, parseStack(lines.Text()+"\n")...)
+		last.stack = append(last.stack, ParseStack(lines.Text()+"\n")...)
 	}
 	return threads
 }
@@ -356,8 +356,8 @@ func TestParseStack(t *testing.T) {
 		"empty":              {"", []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, parseStack(tc.text)); diff != "" {
-				t.Errorf("parseStack (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.want, ParseStack(tc.text)); diff != "" {
+				t.Errorf("ParseStack (-want +got):\n%s", diff)
 			}
 		})
 	}
