@@ -6,7 +6,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
@@ -55,7 +54,7 @@ func (b *backings) disks(device, above string, depth int) []DiskState {
 			list = append(list, b.disks(string(bytes.TrimSpace(text)), d.Name, depth-1)...)
 		}
 	}
-	if file, err := b.fsys.ReadFile(dir+"/loop/backing_file", holders.MaxPathFile); err == nil {
+	if file, err := b.fsys.ReadFile(dir+"/loop/backing_file", 8<<10); err == nil {
 		if m, ok := b.index.Covering(strings.TrimSuffix(string(file), "\n")); ok && m.Class == mounts.ClassBlock && m.Device != device {
 			list = append(list, b.disks(m.Device, d.Name, depth-1)...)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -191,52 +190,11 @@ func (u *users) sockets() error {
 	return err
 }
 
-// A BoundSocket is a unix socket with a name in a file system. The mount that the name was found on is in use as long as the
-// socket is, and so it is by the connections that the socket accepts, which are listed with the same name.
-type BoundSocket struct {
-	Inode uint64 // as in the link of a descriptor, "socket:[12345]"
-	// Name is what bind(2) was given: a path in the mount namespace and below the root of who called it.
-	Name string
-}
-
-// ReadBoundSockets lists the bound sockets of a network namespace by its net/unix file, unix(7). Relative and abstract names
-// are left out. With an error the list may be incomplete.
-//
-// The kernel prints a name as it is, with its newlines, so that a process can put lines of its own into the file. Only those count
-// that have all columns in their width (unix_seq_show in net/unix/af_unix.c): what is left of the 108 bytes of a name is then too
-// little for a path in the directory of a pod.
+// ReadBoundSockets lists the bound sockets of a network namespace by its net/unix file. With an error the list may be
+// incomplete.
 func ReadBoundSockets(fsys *hostfs.FS, file string) ([]BoundSocket, error) {
 	text, err := fsys.ReadFile(file, maxList)
-	var list []BoundSocket
-	widths := [...]int{0, 8, 8, 8, 4, 2} // of Num, RefCount, Protocol, Flags, Type, St; that of Num is the machine's
-	for line := range bytes.Lines(text) {
-		if widths[0] == 0 && !bytes.HasPrefix(line, []byte("Num ")) {
-			widths[0] = bytes.IndexByte(line, ' ') // the first one is the kernel's own
-		}
-		before, name, ok := bytes.Cut(line, []byte(" /")) // the last column; no other has a slash
-		if !ok {
-			continue
-		}
-		columns := bytes.Fields(before)
-		if len(columns) != len(widths)+1 || !areWide(columns, widths[:]) {
-			continue
-		}
-		inode, err := strconv.ParseUint(string(columns[6]), 10, 64)
-		if err == nil {
-			list = append(list, BoundSocket{inode, "/" + string(bytes.TrimSuffix(name, []byte{'\n'}))})
-		}
-	}
-	return list, err
-}
-
-// areWide says whether columns begin with some of these widths.
-func areWide(columns [][]byte, widths []int) bool {
-	for i, width := range widths {
-		if len(columns[i]) != width {
-			return false
-		}
-	}
-	return true
+	return ParseNetUnix(text), err
 }
 
 // disks finds what is stacked on the disk of a mount.
@@ -247,18 +205,18 @@ func (u *users) disks() error {
 		if m.Class != mounts.ClassBlock || strings.HasPrefix(m.Device, "0:") {
 			continue
 		}
-		holders, known := asked[m.Device]
+		stacked, known := asked[m.Device]
 		if !known {
 			entries, err := u.fsys.ReadDir("/sys/dev/block/"+m.Device+"/holders", maxDisks)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 			for _, e := range entries {
-				holders = append(holders, e.Name)
+				stacked = append(stacked, e.Name)
 			}
-			asked[m.Device] = holders
+			asked[m.Device] = stacked
 		}
-		for _, name := range holders {
+		for _, name := range stacked {
 			u.add(*m, KernelUser{Use: UseDevice, What: "/dev/" + name, Detail: "stacked on the same disk"})
 		}
 	}

@@ -1,6 +1,7 @@
 package procs
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,4 +50,24 @@ func TestParseCPUs(t *testing.T) {
 			t.Errorf("parseCPUs(%q) (-want +got):\n%s", list, diff)
 		}
 	}
+}
+
+func FuzzSmallFiles(f *testing.F) {
+	f.Add([]byte("se.exec_start                                :        938227.910062\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if ms, ok := parseExecStart(text); ms < 0 || !ok && ms != 0 {
+			t.Errorf("parseExecStart = %v, %t", ms, ok)
+		}
+		words := splitCommand(text)
+		if joined := strings.Join(words, "\x00"); joined != strings.TrimRight(string(text), "\x00") {
+			t.Errorf("splitCommand(%q) = %q", text, words)
+		}
+		cpus := map[int]bool{}
+		parseCPUs(cpus, string(text))
+		for cpu := range cpus {
+			if cpu < 0 || cpu > maxCPUs {
+				t.Errorf("cpu %d", cpu)
+			}
+		}
+	})
 }

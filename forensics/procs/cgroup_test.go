@@ -88,3 +88,28 @@ func TestParseCgroup(t *testing.T) {
 		})
 	}
 }
+
+func FuzzCgroup(f *testing.F) {
+	f.Add("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + systemdUID + ".slice/crio-" + cid + ".scope/container")
+	f.Add("11:memory:/kubepods/pod" + staticUID + "/" + cid + "\n0::/\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		check := func(path, pod, container string) {
+			if n := len(pod); n != 0 && n != uuidLength && n != staticUIDLength || strings.Contains(pod, "_") {
+				t.Errorf("pod UID %q in %q", pod, path)
+			}
+			if !strings.Contains(strings.ReplaceAll(path, "_", "-"), pod) || !strings.Contains(path, container) {
+				t.Errorf("%q and %q are not in %q", pod, container, path)
+			}
+			if container != "" && (len(container) != containerIDLength || countHex(container) != containerIDLength) {
+				t.Errorf("container id %q in %q", container, path)
+			}
+		}
+		pod, container := PodFromCgroup(text)
+		check(text, pod, container)
+		path, pod, container := ParseCgroup([]byte(text))
+		if !strings.Contains(text, path) {
+			t.Errorf("ParseCgroup(%q) = %q", text, path)
+		}
+		check(path, pod, container)
+	})
+}

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -112,15 +110,6 @@ func (c *collector) pids() ([]int, error) {
 	return pids, nil
 }
 
-// parseID reads the name of a directory of a process or thread.
-func parseID(name string) (int, bool) {
-	if name == "" || name[0] < '1' || name[0] > '9' {
-		return 0, false
-	}
-	id, err := strconv.ParseInt(name, 10, 32)
-	return int(id), err == nil
-}
-
 // readBoot reads when the machine was started: the line "btime 1763622000" of /proc/stat.
 func (c *collector) readBoot() {
 	text, err := c.proc.ReadFile("stat", limitSystem)
@@ -173,37 +162,7 @@ func (c *collector) read(dir *hostfs.Dir, name string) ([]byte, error) {
 	return text, err
 }
 
-// isGone says that an error means no more than that a process or thread has ended: its directory is not there any more,
-// or the kernel says ESRCH through one that is still open.
-func isGone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
-}
-
-// problems collects errors by what they are about, so that a thousand processes that may not be read make one.
-type problems struct {
-	order []string
-	first map[string]error
-	count map[string]int
-}
-
-func (p *problems) add(what string, err error) {
-	if p.first == nil {
-		p.first, p.count = map[string]error{}, map[string]int{}
-	}
-	if p.count[what]++; p.count[what] == 1 {
-		p.order = append(p.order, what)
-		p.first[what] = err
-	}
-}
-
-func (p *problems) list() []error {
-	list := make([]error, 0, len(p.order))
-	for _, what := range p.order {
-		if n := p.count[what]; n > 1 {
-			list = append(list, fmt.Errorf("%s: %d times, first %w", what, n, p.first[what]))
-		} else {
-			list = append(list, fmt.Errorf("%s: %w", what, p.first[what]))
-		}
-	}
-	return list
+// head reads what the kernel gives in one piece, into the buffer that all reads share.
+func (c *collector) head(dir *hostfs.Dir, name string) ([]byte, error) {
+	return dir.Head(c.buf[:0], name)
 }

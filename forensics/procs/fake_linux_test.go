@@ -19,14 +19,20 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
+const (
+	podUID       = "5c948341-1b2c-4d3e-8f90-a1b2c3d4e5f6"
+	containerID  = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	kernelThread = 0x00200000 // PF_KTHREAD
+)
+
 func TestCollectProcesses(t *testing.T) {
 	tr := machineFiles()
 	tr.add(300, 300, tree{
 		"stat": stat(300, "a) (b c", "S", 0x400000, 1, 250), "status": counts, "wchan": "do_epoll_wait",
 		"cmdline": "/bin/kubelet\x00--root-dir\x00/var/lib/kubelet\x00", "ns/mnt": "-> mnt:[4026531840]",
-		"cgroup": "0::/kubepods/burstable/pod" + uid + "/" + cid + "\n",
+		"cgroup": "0::/kubepods/burstable/pod" + podUID + "/" + containerID + "\n",
 	})
-	tr.add(40, 40, tree{"stat": stat(40, "kworker/u8:1-events", "I", flagKernelThread, 1, 0), "cmdline": "not read"})
+	tr.add(40, 40, tree{"stat": stat(40, "kworker/u8:1-events", "I", kernelThread, 1, 0), "cmdline": "not read"})
 	tr.add(41, 41, tree{"stat": stat(41, "gone", "Z", 0, 1, 9), "status": counts, "cmdline": ""})
 	tr.add(42, 42, tree{ // wrote its title over its arguments
 		"stat": stat(42, "nginx", "S", 0, 1, 9), "status": counts, "wchan": "ep_poll",
@@ -49,7 +55,7 @@ func TestCollectProcesses(t *testing.T) {
 			{
 				PID: 300, PPID: 1, StartTicks: 250, Started: boot.Add(2500 * time.Millisecond), Comm: "a) (b c", State: "S", UID: 7, Threads: 1,
 				Command: []string{"/bin/kubelet", "--root-dir", "/var/lib/kubelet"}, MountNS: 4026531840,
-				Cgroup: "/kubepods/burstable/pod" + uid + "/" + cid, PodUID: uid, ContainerID: cid,
+				Cgroup: "/kubepods/burstable/pod" + podUID + "/" + containerID, PodUID: podUID, ContainerID: containerID,
 			},
 		},
 	}
@@ -87,16 +93,16 @@ func TestCollectSelects(t *testing.T) {
 		"idle by its suffix":          {tree{"wchan": "poll_schedule_timeout.constprop.0", "stack": fuseStack}, 0, WaitUnknown, ""},
 		"runs":                        {tree{"state": "R", "wchan": "0", "stack": fuseStack}, 0, WaitUnknown, ""},
 		"stopped":                     {tree{"state": "T", "wchan": "do_signal_stop"}, 0, WaitUnknown, ""},
-		"kernel thread writes":        {tree{"state": "D", "wchan": "__wait_on_buffer", "stack": "[<0>] __wait_on_buffer+0x1/0x2\n[<0>] jbd2_journal_commit_transaction+0x1/0x2\n"}, flagKernelThread, WaitBlock, "__wait_on_buffer"},
-		"kernel thread without work":  {tree{"wchan": "xfsaild"}, flagKernelThread, WaitUnknown, ""},
-		"kernel thread idle":          {tree{"state": "I", "wchan": "rescuer_thread"}, flagKernelThread, WaitUnknown, ""},
+		"kernel thread writes":        {tree{"state": "D", "wchan": "__wait_on_buffer", "stack": "[<0>] __wait_on_buffer+0x1/0x2\n[<0>] jbd2_journal_commit_transaction+0x1/0x2\n"}, kernelThread, WaitBlock, "__wait_on_buffer"},
+		"kernel thread without work":  {tree{"wchan": "xfsaild"}, kernelThread, WaitUnknown, ""},
+		"kernel thread idle":          {tree{"state": "I", "wchan": "rescuer_thread"}, kernelThread, WaitUnknown, ""},
 		"lock of the network":         {tree{"state": "D", "wchan": "rtnl_lock", "stack": "[<0>] rtnl_lock+0x1/0x2\n"}, 0, WaitOtherDisk, "rtnl_lock"},
 		"lock of the network, S":      {tree{"wchan": "rtnl_lock", "stack": "[<0>] rtnl_lock+0x1/0x2\n"}, 0, WaitUnknown, ""},
 		"end of a PID namespace":      {tree{"wchan": "do_wait", "stack": "[<0>] do_wait+0x1/0x2\n[<0>] zap_pid_ns_processes+0x1/0x2\n"}, flagExiting, WaitExit, "zap_pid_ns_processes"},
 		"waits for children, as ever": {tree{"wchan": "do_wait", "stack": "[<0>] do_wait+0x1/0x2\n[<0>] kernel_wait4+0x1/0x2\n"}, 0, WaitUnknown, ""},
 	} {
 		for _, threads := range []int{1, 3} {
-			if tc.flags == flagKernelThread && threads > 1 {
+			if tc.flags == kernelThread && threads > 1 {
 				continue // a kernel thread is a process of its own
 			}
 			t.Run(fmt.Sprintf("%s, %d threads", name, threads), func(t *testing.T) {
@@ -158,7 +164,7 @@ func TestCollectJournal(t *testing.T) {
 		id += 30
 		want[id] = named.device
 		tr.add(id, id, tree{
-			"stat": stat(id, named.comm, "D", flagKernelThread, 1, 5), "status": counts, "wchan": "jbd2_journal_commit_transaction",
+			"stat": stat(id, named.comm, "D", kernelThread, 1, 5), "status": counts, "wchan": "jbd2_journal_commit_transaction",
 			"stack": "[<0>] jbd2_journal_commit_transaction+0x119d/0x1a50 [jbd2]\n[<0>] kjournald2+0xa9/0x280 [jbd2]\n",
 		})
 	}
@@ -177,7 +183,7 @@ func TestCollectFlusher(t *testing.T) {
 	tr := machineFiles()
 	for id, comm := range map[int]string{30: "kworker/u8:1+flush-0:45", 31: "kworker/u8:2-events", 32: "kworker/u8:3-flush-8:0"} {
 		tr.add(id, id, tree{
-			"stat": stat(id, comm, "D", flagKernelThread, 1, 5), "status": counts, "wchan": "folio_wait_bit_common",
+			"stat": stat(id, comm, "D", kernelThread, 1, 5), "status": counts, "wchan": "folio_wait_bit_common",
 			"syscall": call(t, "read", 3), "stack": "[<0>] folio_wait_bit_common+0x1/0x2\n[<0>] nfs_writepages+0x1/0x2 [nfs]\n",
 		})
 	}

@@ -36,7 +36,7 @@ func TestFrozenFileSystem(t *testing.T) {
 	})
 	c.call(t)
 	got := await(t, fsys, opt, c.tid)
-	if got.Wait.Kind != WaitFrozen || got.State != "D" || got.Wait.Kill != unkillable {
+	if got.Wait.Kind != WaitFrozen || got.State != "D" || got.Wait.Kill != "no" {
 		t.Errorf("state %s, wait %+v, wchan %q, stack %q; want a frozen file system", got.State, got.Wait, got.WChan, got.Stack)
 	}
 	if want := mountID(t, fsys, c.tid, dir); got.Path != dir+"/new" || got.MountID != want {

@@ -165,12 +165,3 @@ func sortDescriptors(r *HoldersResult) {
 		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.FD, b.FD))
 	})
 }
-
-// take adds the problems of another pass.
-func (p *problems) take(other *problems) {
-	for _, what := range other.order {
-		before := p.count[what]
-		p.add(what, other.first[what])
-		p.count[what] = before + other.count[what]
-	}
-}

@@ -3,8 +3,6 @@ package procs
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
@@ -39,29 +37,4 @@ func (s *scanner) readMarks(p *subject, name []byte, kind string) {
 			}
 		}
 	}
-}
-
-// markOf reads one line of fdinfo (fs/notify/fdinfo.c, Linux 3.8), in which all numbers but wd are hexadecimal:
-//
-//	inotify wd:1 ino:9e7e sdev:800013 mask:800afce ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:7e9e0000640d1b6d
-//	fanotify ino:4f969 sdev:800013 mflags:0 mask:3b ignored_mask:40000000 fhandle-bytes:8 fhandle-type:1 f_handle:69f90400
-//	fanotify mnt_id:12 mflags:0 mask:3b ignored_mask:40000000
-func markOf(line []byte) (device string, mountID int, ok bool) {
-	if !bytes.HasPrefix(line, []byte("inotify ")) && !bytes.HasPrefix(line, []byte("fanotify ")) {
-		return "", 0, false
-	}
-	for _, word := range bytes.Fields(line) {
-		key, value, _ := bytes.Cut(word, []byte{':'})
-		n, err := strconv.ParseUint(string(value), 16, 32)
-		if err != nil {
-			continue
-		}
-		switch string(key) {
-		case "sdev": // as the kernel counts, MKDEV of include/linux/kdev_t.h
-			return fmt.Sprintf("%d:%d", n>>20, n&0xfffff), 0, true
-		case "mnt_id":
-			return "", int(n), true
-		}
-	}
-	return "", 0, false
 }

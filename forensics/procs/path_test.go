@@ -100,3 +100,17 @@ func TestTidy(t *testing.T) {
 		}
 	}
 }
+
+func FuzzReadString(f *testing.F) {
+	f.Add([]byte("/a/b\x00"), uint64(pageSize-2))
+	f.Fuzz(func(t *testing.T, data []byte, offset uint64) {
+		pages := make([]byte, (len(data)/pageSize+2)*pageSize)
+		offset %= pageSize
+		copy(pages[offset:], data)
+		got, ok := readString(fakeMemory{base, pages}, base+offset)
+		want, _, _ := strings.Cut(string(pages[offset:]), "\x00")
+		if ok != (len(want) < maxPath) || ok && got != want {
+			t.Errorf("readString = %q, %t; want %q", got, ok, want)
+		}
+	})
+}

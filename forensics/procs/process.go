@@ -136,19 +136,6 @@ func (v *visit) inode(link string, err error) uint64 {
 	return parseNS(link, "mnt")
 }
 
-// parseNS returns the inode number in the text of a link to a namespace of some kind, 0 if that is not one.
-func parseNS(link, kind string) uint64 {
-	inode, ok := strings.CutPrefix(link, kind+":[")
-	if !ok {
-		return 0
-	}
-	ns, err := strconv.ParseUint(strings.TrimSuffix(inode, "]"), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return ns
-}
-
 // A group is what /proc/PID/cgroup says.
 type group struct{ path, pod, container string }
 

@@ -2,6 +2,7 @@ package procs
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,9 +13,6 @@ import (
 const statTail = " S 26457 26457 24535 0 -1 4194304 123 0 1 0 0 0 0 0 20 0 3 0 96236 2990080 412 18446744073709551615 " +
 	"94402003808256 94402003826185 140733462323264 0 0 0 0 6 0 1 0 0 17 5 0 0 0 0 0 94402003840272 94402003841536 " +
 	"94402327912448 140733462325959 140733462325969 140733462325969 140733462327273 0\n"
-
-// counts is a status file with 42 context switches.
-const counts = "Uid:\t5\t7\t5\t5\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n"
 
 func TestParseStat(t *testing.T) {
 	plain := Stat{
@@ -104,4 +102,38 @@ func TestParseStatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("26459 (a) (b)" + statTail))
+	f.Add([]byte("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 21"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := ParseStat(text)
+		if err != nil {
+			if s != (Stat{}) {
+				t.Errorf("half a result %+v with %v", s, err)
+			}
+			return
+		}
+		if s.ID <= 0 || s.State == "" {
+			t.Errorf("ParseStat = %+v", s)
+		}
+		line := fmt.Sprintf("%d (%s) %s %d 0 0 0 0 %d 0 0 0 0 0 0 0 0 0 0 %d 0 %d", s.ID, s.Comm, s.State, s.PPID, s.Flags, s.Threads, s.StartTicks)
+		if s.Processor != -1 {
+			line += strings.Repeat(" 0", fieldProcessor-fieldStart-1) + fmt.Sprintf(" %d", s.Processor)
+		}
+		if again, err := ParseStat([]byte(line)); err != nil || again != s {
+			t.Errorf("ParseStat(%q) = %+v, %v; want %+v", line, again, err, s)
+		}
+	})
+}
+
+func FuzzParseStatus(f *testing.F) {
+	f.Add([]byte("Uid:\t0\t0\t0\t0\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if s := ParseStatus(text); s.UID < -1 || !s.Counted && s.Switches != 0 {
+			t.Errorf("ParseStatus = %+v", s)
+		}
+		_ = ParseStack(string(text))
+	})
 }

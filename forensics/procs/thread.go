@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -40,8 +39,6 @@ func (v *visit) threads() {
 		v.glance(tid, taskDir(tid))
 	}
 }
-
-func taskDir(tid int) string { return "task/" + strconv.Itoa(tid) + "/" }
 
 // tasks lists the threads.
 func (v *visit) tasks() []int {

@@ -111,3 +111,6 @@ func collect(t *testing.T, fsys *hostfs.FS, opt Options) Snapshot {
 	}
 	return snap
 }
+
+// counts is a status file with 42 context switches.
+const counts = "Uid:\t5\t7\t5\t5\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n"

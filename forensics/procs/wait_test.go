@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -360,5 +361,56 @@ func TestParseStack(t *testing.T) {
 				t.Errorf("ParseStack (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func FuzzClassifyWait(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.threads.txt")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no captures", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for thread := range strings.SplitSeq(string(text), "## ") {
+			f.Add("request_wait_answer", thread)
+		}
+	}
+	f.Add("percpu_rwsem_wait", "percpu_rwsem_wait\n__percpu_down_read\nvfs_write")
+	f.Add("0", "0x\npath_openat")
+	f.Fuzz(func(t *testing.T, wchan, stack string) {
+		frames := ParseStack(stack)
+		w := ClassifyWait(wchan, frames)
+		if w.Kind == WaitUnknown {
+			if w != (Wait{}) {
+				t.Errorf("unknown, but %+v", w)
+			}
+			return
+		}
+		if w.Meaning == "" {
+			t.Errorf("no meaning: %+v", w)
+		}
+		known := append(slices.Clone(frames), wchan)
+		if !slices.ContainsFunc(known, func(frame string) bool { return frameName(frame) == w.Function }) {
+			t.Errorf("function %q is not among %q", w.Function, known)
+		}
+		if again := ClassifyWait(wchan, strings.Split(stack, "\n")); len(frames) > 0 && again.Kind != w.Kind {
+			t.Errorf("lines give %+v, names %+v", again, w)
+		}
+	})
+}
+
+func BenchmarkClassifyWait(b *testing.B) {
+	stack := []string{
+		"request_wait_answer", "__fuse_simple_request", "fuse_do_getattr", "vfs_getattr_nosec", "vfs_statx",
+		"vfs_fstatat", "__do_sys_newfstatat", "do_syscall_64", "entry_SYSCALL_64_after_hwframe",
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if ClassifyWait("request_wait_answer", stack).Kind != WaitFUSE {
+			b.Fatal("not recognised")
+		}
 	}
 }

@@ -2,10 +2,27 @@ package procs
 
 import (
 	"bytes"
+	"fmt"
 	"runtime"
 	"strconv"
 	"strings"
 )
+
+// infoNumber returns the number behind a key in /proc/PID/fdinfo/N, 0 if there is none.
+func infoNumber(text []byte, key string) uint64 {
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte{'\n'})
+		if value, ok := bytes.CutPrefix(line, []byte(key)); ok {
+			n, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 31)
+			if err != nil {
+				return 0
+			}
+			return n
+		}
+		text = rest
+	}
+	return 0
+}
 
 // maybeKernels says whether a descriptor can be one of a file on a mount that the kernel has made for itself, in no table.
 func maybeKernels(path string, info []byte) bool {
@@ -49,4 +66,29 @@ func infoFlags(info []byte) (uint64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// markOf reads one line of fdinfo (fs/notify/fdinfo.c, Linux 3.8), in which all numbers but wd are hexadecimal:
+//
+//	inotify wd:1 ino:9e7e sdev:800013 mask:800afce ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:7e9e0000640d1b6d
+//	fanotify ino:4f969 sdev:800013 mflags:0 mask:3b ignored_mask:40000000 fhandle-bytes:8 fhandle-type:1 f_handle:69f90400
+//	fanotify mnt_id:12 mflags:0 mask:3b ignored_mask:40000000
+func markOf(line []byte) (device string, mountID int, ok bool) {
+	if !bytes.HasPrefix(line, []byte("inotify ")) && !bytes.HasPrefix(line, []byte("fanotify ")) {
+		return "", 0, false
+	}
+	for _, word := range bytes.Fields(line) {
+		key, value, _ := bytes.Cut(word, []byte{':'})
+		n, err := strconv.ParseUint(string(value), 16, 32)
+		if err != nil {
+			continue
+		}
+		switch string(key) {
+		case "sdev": // as the kernel counts, MKDEV of include/linux/kdev_t.h
+			return fmt.Sprintf("%d:%d", n>>20, n&0xfffff), 0, true
+		case "mnt_id":
+			return "", int(n), true
+		}
+	}
+	return "", 0, false
 }
