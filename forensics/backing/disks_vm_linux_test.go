@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
@@ -39,7 +40,7 @@ func TestOnRealDisks(t *testing.T) {
 	m.setUp()
 	m.want(backing.FaultNone, "", "")
 
-	users, errs := holders.KernelHolders(t.Context(), m.fsys, m.table(), nil, nil)
+	users, errs := procslive.KernelHolders(t.Context(), m.fsys, m.table(), nil, nil)
 	if len(errs) > 0 {
 		t.Error(errs)
 	}
@@ -187,7 +188,7 @@ func (m *machine) unharmed(pid int) {
 	group, index := &probe.Group{}, m.table().Index()
 	var thread procs.Thread
 	testfuse.Await(m.t, "the process to wait for the disk", func() bool {
-		snap, err := procs.Collect(m.t.Context(), m.fsys, procs.Options{
+		snap, err := procslive.Collect(m.t.Context(), m.fsys, procslive.Options{
 			Group: group, Self: []int{os.Getpid()}, Table: func(int, uint64) *mounts.Index { return index },
 		})
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
@@ -231,7 +232,7 @@ func (p *stuckKubelet) look(t *testing.T) {
 		t.Fatal(err)
 	}
 	index := p.table.Index()
-	snapshot, err := procs.Collect(ctx, fsys, procs.Options{
+	snapshot, err := procslive.Collect(ctx, fsys, procslive.Options{
 		Group: &probe.Group{}, Self: []int{os.Getpid()},
 		Table: func(int, uint64) *mounts.Index { return index },
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -144,9 +144,9 @@ func (k *keeper) foundCopies() {
 }
 
 // kernel finds what in the kernel uses the mounts that are wanted.
-func (k *keeper) kernel(ctx context.Context, fsys *hostfs.FS, result *procs.HoldersResult) []error {
+func (k *keeper) kernel(ctx context.Context, fsys *hostfs.FS, result *procslive.HoldersResult) []error {
 	own, _ := fsys.ReadLink("/proc/" + strconv.Itoa(selfPID()) + "/ns/net")
-	list, errs := holders.KernelHolders(ctx, fsys, &k.evidence.Mounts, k.want.mount, result.Bound[own])
+	list, errs := procslive.KernelHolders(ctx, fsys, &k.evidence.Mounts, k.want.mount, result.Bound[own])
 	sockets := map[uint64]bool{}
 	for _, inode := range result.Sockets {
 		sockets[inode] = true

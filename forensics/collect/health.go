@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
@@ -220,7 +221,7 @@ func (c *collector) secondLook(ctx context.Context) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx) // it is short, and a hang that is over must not be reported
-	threads := procs.Resample(ctx, c.fs, e.Threads, procs.Options{Group: c.opt.Calls, Self: c.opt.self()})
+	threads := procslive.Resample(ctx, c.fs, e.Threads, procslive.Options{Group: c.opt.Calls, Self: c.opt.self()})
 	still := map[string]bool{} // superblocks that somebody still waits for
 	for _, t := range threads {
 		still[t.Device] = still[t.Device] || !t.Gone
@@ -271,7 +272,7 @@ func (c *collector) serverThreads(ctx context.Context, e *forensics.Evidence, he
 	}
 	opt := c.procsOptions()
 	opt.PIDs = pids
-	snapshot, err := procs.Collect(ctx, c.fs, opt)
+	snapshot, err := procslive.Collect(ctx, c.fs, opt)
 	if err != nil {
 		return nil
 	}

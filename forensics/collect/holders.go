@@ -16,6 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
@@ -47,7 +48,7 @@ func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evi
 	c.read(ctx, forensics.SourceProcesses, 2*readLimit, func(ctx context.Context) (forensics.Evidence, error) {
 		options := c.procsOptions()
 		options.Brief = c.seen().Mounts.Namespace
-		snapshot, err := procs.Collect(ctx, c.fs, options)
+		snapshot, err := procslive.Collect(ctx, c.fs, options)
 		brief, snapshot.Processes = snapshot.Processes, nil
 		return c.processPart(snapshot, err)
 	})
@@ -111,7 +112,7 @@ func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (
 	asked := slices.Collect(maps.Keys(w.ids)) // more will be wanted on the way
 	k := newKeeper(e, w)
 	held := k.held
-	result, err := procs.Holders(ctx, c.fs, procs.HoldersOptions{
+	result, err := procslive.Holders(ctx, c.fs, procslive.HoldersOptions{
 		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Mounts: k.matters, Table: k.table, Queues: w.asks,
 	})
 	if err != nil {
@@ -148,7 +149,7 @@ func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (
 		}
 	}
 	held.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
-	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f holders.DeletedFile) bool {
+	held.Deleted = slices.DeleteFunc(procslive.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f holders.DeletedFile) bool {
 		return !f.Written && k.model.DiskOf(f.Device) != f.Device
 	})
 	part := forensics.Evidence{Held: held}
@@ -165,7 +166,7 @@ func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (
 
 // describe adds who the processes are that were read in brief and have turned out to matter: on a node with thousands of
 // processes these are few. Of one that has ended since, no more is known.
-func (c *collector) describe(ctx context.Context, e *forensics.Evidence, result *procs.HoldersResult, lists func(*holders.Holder) bool) {
+func (c *collector) describe(ctx context.Context, e *forensics.Evidence, result *procslive.HoldersResult, lists func(*holders.Holder) bool) {
 	wanted := map[int]bool{1: true}
 	for i := range result.Holders {
 		wanted[result.Holders[i].PID] = wanted[result.Holders[i].PID] || lists(&result.Holders[i])
@@ -192,7 +193,7 @@ func (c *collector) describe(ctx context.Context, e *forensics.Evidence, result 
 		return
 	}
 	known := map[int]procs.Process{}
-	snapshot, _ := procs.Collect(ctx, c.fs, procs.Options{Group: c.opt.Calls, PIDs: pids, Self: pids}) // without their threads
+	snapshot, _ := procslive.Collect(ctx, c.fs, procslive.Options{Group: c.opt.Calls, PIDs: pids, Self: pids}) // without their threads
 	for _, p := range snapshot.Processes {
 		known[p.PID] = p
 	}

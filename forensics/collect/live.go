@@ -16,6 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -105,13 +106,13 @@ func (c *collector) hostMounts(ctx context.Context) (forensics.Evidence, error) 
 }
 
 func (c *collector) processes(ctx context.Context) (forensics.Evidence, error) {
-	snapshot, err := procs.Collect(ctx, c.fs, c.procsOptions())
+	snapshot, err := procslive.Collect(ctx, c.fs, c.procsOptions())
 	c.readPackages(ctx, snapshot.Processes)
 	return c.processPart(snapshot, err)
 }
 
 // processPart is the part that a snapshot of the processes makes.
-func (c *collector) processPart(snapshot procs.Snapshot, err error) (forensics.Evidence, error) {
+func (c *collector) processPart(snapshot procslive.Snapshot, err error) (forensics.Evidence, error) {
 	part := forensics.Evidence{Processes: snapshot.Processes, Threads: snapshot.Threads}
 	status := forensics.Source{Source: forensics.SourceThreads, Status: statusOf(err)}
 	if err == nil && !privileged() {
@@ -129,13 +130,13 @@ func (c *collector) processPart(snapshot procs.Snapshot, err error) (forensics.E
 	return part, err
 }
 
-func (c *collector) procsOptions() procs.Options {
+func (c *collector) procsOptions() procslive.Options {
 	c.tables, c.tabled = map[uint64]*mounts.Index{}, 0
 	host := c.seen().Mounts
 	if host.Namespace != 0 {
 		c.tables[host.Namespace] = host.Index()
 	}
-	return procs.Options{Group: c.opt.Calls, Self: c.opt.self(), Table: c.table, Identify: func(comm string, command []string) bool {
+	return procslive.Options{Group: c.opt.Calls, Self: c.opt.self(), Table: c.table, Identify: func(comm string, command []string) bool {
 		_, ok := kubelet.IsCandidate(comm, command)
 		return ok || runtimes.OfProcess(comm) != ""
 	}}

@@ -123,10 +123,10 @@ func countHex(text string) int {
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
-// chooseCgroup picks the path of a process out of /proc/PID/cgroup (cgroups(7)): lines "id:controllers:path", one for
+// ParseCgroup picks the path of a process out of /proc/PID/cgroup (cgroups(7)): lines "id:controllers:path", one for
 // each v1 hierarchy and, with id 0, one for the unified hierarchy. The first path that names a pod is taken, else the
 // unified one, else the first. Paths may hold colons.
-func chooseCgroup(text []byte) (path, podUID, containerID string) {
+func ParseCgroup(text []byte) (path, podUID, containerID string) {
 	var first, unified []byte
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSuffix(line, []byte("\n"))

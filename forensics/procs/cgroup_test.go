@@ -64,7 +64,7 @@ func TestPodFromCgroup(t *testing.T) {
 	}
 }
 
-func TestChooseCgroup(t *testing.T) {
+func TestParseCgroup(t *testing.T) {
 	pod := "/kubepods/burstable/pod" + uid + "/" + cid
 	mismatch := "/system.slice/containerd.service/kubepods-pod" + systemdUID + ".slice:cri-containerd:" + cid
 	for name, tc := range map[string]struct{ text, path, pod, container string }{
@@ -81,10 +81,35 @@ func TestChooseCgroup(t *testing.T) {
 		"empty":                 {"", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, pod, container := chooseCgroup([]byte(tc.text))
+			path, pod, container := ParseCgroup([]byte(tc.text))
 			if path != tc.path || pod != tc.pod || container != tc.container {
-				t.Errorf("chooseCgroup = %q, %q, %q; want %q, %q, %q", path, pod, container, tc.path, tc.pod, tc.container)
+				t.Errorf("ParseCgroup = %q, %q, %q; want %q, %q, %q", path, pod, container, tc.path, tc.pod, tc.container)
 			}
 		})
 	}
+}
+
+func FuzzCgroup(f *testing.F) {
+	f.Add("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + systemdUID + ".slice/crio-" + cid + ".scope/container")
+	f.Add("11:memory:/kubepods/pod" + staticUID + "/" + cid + "\n0::/\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		check := func(path, pod, container string) {
+			if n := len(pod); n != 0 && n != uuidLength && n != staticUIDLength || strings.Contains(pod, "_") {
+				t.Errorf("pod UID %q in %q", pod, path)
+			}
+			if !strings.Contains(strings.ReplaceAll(path, "_", "-"), pod) || !strings.Contains(path, container) {
+				t.Errorf("%q and %q are not in %q", pod, container, path)
+			}
+			if container != "" && (len(container) != containerIDLength || countHex(container) != containerIDLength) {
+				t.Errorf("container id %q in %q", container, path)
+			}
+		}
+		pod, container := PodFromCgroup(text)
+		check(text, pod, container)
+		path, pod, container := ParseCgroup([]byte(text))
+		if !strings.Contains(text, path) {
+			t.Errorf("ParseCgroup(%q) = %q", text, path)
+		}
+		check(path, pod, container)
+	})
 }

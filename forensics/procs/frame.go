@@ -45,9 +45,9 @@ func functionName(line string) string {
 	return line
 }
 
-// parseStack returns the function names of /proc/PID/task/TID/stack, innermost first. Addresses without a name are left
+// ParseStack returns the function names of /proc/PID/task/TID/stack, innermost first. Addresses without a name are left
 // out.
-func parseStack(text string) []string {
+func ParseStack(text string) []string {
 	frames := make([]string, 0, strings.Count(text, "\n"))
 	for line := range strings.Lines(text) {
 		if name := functionName(line); name != "" {

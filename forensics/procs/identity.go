@@ -1,15 +1,12 @@
 package procs
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // Identity is what the kernel, and no process of itself, says of a process: what decides whether it is the daemon of the
@@ -28,89 +25,10 @@ type Identity struct {
 	// Executable is the link /proc/PID/exe, with the suffix " (deleted)" as the kernel puts it.
 	Executable string `json:"executable,omitempty"`
 	// Package is the main package of a Go program (k8s.io/kubernetes/cmd/kubelet), where the name of its file does not
-	// tell what it is and the caller of [Collect] has read it.
+	// tell what it is and the caller of [procslive.Collect] has read it.
 	Package string `json:"package,omitempty"`
 	// Unread says what could not be read, and why.
 	Unread []string `json:"unread"`
-}
-
-// identity reads the identity of the process. Its files cannot block but for cgroup (see [visit.slow]).
-func (v *visit) identity() *Identity {
-	id := &Identity{UIDs: []int{}, Cgroups: []string{}, Unread: []string{}, ReaderUserNS: v.c.ownUserNS()}
-	text, err := v.c.read(v.dir, v.alive+"status")
-	id.note("status", err)
-	id.readStatus(text)
-	_, err = v.dir.ReadLink(v.alive + "ns/user")
-	id.note("ns/user", err)
-	id.Executable, err = v.dir.ReadLink(v.alive + "exe")
-	id.note("exe", err)
-	if v.c.cgroupLost {
-		err = probe.ErrBusy
-	} else {
-		var paths []string
-		paths, err = ask(v, func() ([]string, error) {
-			text, err := v.dir.ReadFile(v.alive+"cgroup", limitSmall)
-			return cgroupPaths(text), err
-		})
-		id.Cgroups = append(id.Cgroups, paths...)
-	}
-	id.note("cgroup", err)
-	return id
-}
-
-func (id *Identity) note(file string, err error) {
-	if err != nil {
-		id.Unread = append(id.Unread, fmt.Sprintf("%s: %v", file, err))
-	}
-}
-
-// ownUserNS is the user namespace of this program, 0 if unknown. The link /proc/self is there only where /proc is that of
-// this program's PID namespace: in another one, its pid is somebody else's.
-func (c *collector) ownUserNS() uint64 {
-	pid, err := c.proc.ReadLink("self")
-	if err != nil {
-		return 0
-	}
-	link, err := c.proc.ReadLink(pid + "/ns/user")
-	if err != nil {
-		return 0
-	}
-	return parseNS(link, "user")
-}
-
-// readStatus takes the user ids and capabilities out of /proc/PID/status (proc_pid_status(5)):
-//
-//	Uid:	0	0	0	0
-//	CapEff:	000001ffffffffff
-func (id *Identity) readStatus(text []byte) {
-	for line := range bytes.Lines(text) {
-		words := strings.Fields(string(line))
-		switch {
-		case len(words) == 5 && words[0] == "Uid:":
-			for _, word := range words[1:4] {
-				uid, err := strconv.ParseUint(word, 10, 32)
-				if err != nil {
-					id.UIDs = []int{}
-					break
-				}
-				id.UIDs = append(id.UIDs, int(uid))
-			}
-		case len(words) == 2 && words[0] == "CapEff:":
-			id.Capabilities = words[1]
-		}
-	}
-}
-
-// cgroupPaths are the paths of /proc/PID/cgroup (cgroups(7)), each once.
-func cgroupPaths(text []byte) []string {
-	var paths []string
-	for line := range bytes.Lines(text) {
-		parts := bytes.SplitN(bytes.TrimSuffix(line, []byte("\n")), []byte(":"), 3)
-		if len(parts) == 3 && !slices.Contains(paths, string(parts[2])) {
-			paths = append(paths, string(parts[2]))
-		}
-	}
-	return paths
 }
 
 // A Verdict says whether a process may be taken for a daemon of the node, and why not.

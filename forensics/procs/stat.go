@@ -7,14 +7,10 @@ import (
 	"strconv"
 )
 
-// ticksPerSecond is the unit of times in /proc: sysconf(_SC_CLK_TCK), which is 100 on every architecture that runs
-// kubelets (USER_HZ, include/asm-generic/param.h).
-const ticksPerSecond = 100
-
 // flagKernelThread is PF_KTHREAD of include/linux/sched.h, as field 9 of stat shows it.
 const flagKernelThread = 0x00200000
 
-// Stat is what this package needs of /proc/PID/stat and /proc/PID/task/TID/stat (proc_pid_stat(5)).
+// Stat is what is needed of /proc/PID/stat and /proc/PID/task/TID/stat (proc_pid_stat(5)).
 type Stat struct {
 	ID    int    // process or thread id
 	Comm  string // name of the thread: up to 15 bytes, any bytes; kernel threads have longer ones
@@ -31,8 +27,8 @@ type Stat struct {
 // Kernel says whether this is a thread of the kernel.
 func (s Stat) Kernel() bool { return s.Flags&flagKernelThread != 0 }
 
-// sleeps says whether the thread waits for something, interruptibly or not.
-func (s Stat) sleeps() bool { return s.State == "S" || s.State == "D" }
+// Sleeps says whether the thread waits for something, interruptibly or not.
+func (s Stat) Sleeps() bool { return s.State == "S" || s.State == "D" }
 
 // errStat says that a text is not a line of /proc/PID/stat.
 var errStat = errors.New("not a stat line")

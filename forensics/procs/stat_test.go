@@ -2,6 +2,7 @@ package procs
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,9 +13,6 @@ import (
 const statTail = " S 26457 26457 24535 0 -1 4194304 123 0 1 0 0 0 0 0 20 0 3 0 96236 2990080 412 18446744073709551615 " +
 	"94402003808256 94402003826185 140733462323264 0 0 0 0 6 0 1 0 0 17 5 0 0 0 0 0 94402003840272 94402003841536 " +
 	"94402327912448 140733462325959 140733462325969 140733462325969 140733462327273 0\n"
-
-// counts is a status file with 42 context switches.
-const counts = "Uid:\t5\t7\t5\t5\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n"
 
 func TestParseStat(t *testing.T) {
 	plain := Stat{
@@ -85,23 +83,57 @@ func TestParseStatErrors(t *testing.T) {
 func TestParseStatus(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
-		want status
+		want Status
 	}{
 		"effective user": {
 			"Name:\tsu\nUid:\t1000\t0\t0\t0\nGid:\t5\t5\t5\t5\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n",
-			status{uid: 0, switches: 42, counted: true},
+			Status{UID: 0, Switches: 42, Counted: true},
 		},
-		"name like a line":      {"Name:\tx\\nUid:\t9\t9\n", status{uid: -1}},
-		"largest user":          {"Uid:\t4294967294\t4294967294\t0\t0\n", status{uid: 4294967294}},
-		"no counts":             {"Uid:\t1\t2\t3\t4", status{uid: 2}},
-		"not a number":          {"Uid:\tx\ty\nvoluntary_ctxt_switches:\tmany\n", status{uid: -1}},
-		"empty":                 {"", status{uid: -1}},
-		"without a final break": {"nonvoluntary_ctxt_switches:\t7", status{uid: -1, switches: 7, counted: true}},
+		"name like a line":      {"Name:\tx\\nUid:\t9\t9\n", Status{UID: -1}},
+		"largest user":          {"Uid:\t4294967294\t4294967294\t0\t0\n", Status{UID: 4294967294}},
+		"no counts":             {"Uid:\t1\t2\t3\t4", Status{UID: 2}},
+		"not a number":          {"Uid:\tx\ty\nvoluntary_ctxt_switches:\tmany\n", Status{UID: -1}},
+		"empty":                 {"", Status{UID: -1}},
+		"without a final break": {"nonvoluntary_ctxt_switches:\t7", Status{UID: -1, Switches: 7, Counted: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := parseStatus([]byte(tc.text)); got != tc.want {
-				t.Errorf("parseStatus = %+v; want %+v", got, tc.want)
+			if got := ParseStatus([]byte(tc.text)); got != tc.want {
+				t.Errorf("ParseStatus = %+v; want %+v", got, tc.want)
 			}
 		})
 	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("26459 (a) (b)" + statTail))
+	f.Add([]byte("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 21"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := ParseStat(text)
+		if err != nil {
+			if s != (Stat{}) {
+				t.Errorf("half a result %+v with %v", s, err)
+			}
+			return
+		}
+		if s.ID <= 0 || s.State == "" {
+			t.Errorf("ParseStat = %+v", s)
+		}
+		line := fmt.Sprintf("%d (%s) %s %d 0 0 0 0 %d 0 0 0 0 0 0 0 0 0 0 %d 0 %d", s.ID, s.Comm, s.State, s.PPID, s.Flags, s.Threads, s.StartTicks)
+		if s.Processor != -1 {
+			line += strings.Repeat(" 0", fieldProcessor-fieldStart-1) + fmt.Sprintf(" %d", s.Processor)
+		}
+		if again, err := ParseStat([]byte(line)); err != nil || again != s {
+			t.Errorf("ParseStat(%q) = %+v, %v; want %+v", line, again, err, s)
+		}
+	})
+}
+
+func FuzzParseStatus(f *testing.F) {
+	f.Add([]byte("Uid:\t0\t0\t0\t0\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if s := ParseStatus(text); s.UID < -1 || !s.Counted && s.Switches != 0 {
+			t.Errorf("ParseStatus = %+v", s)
+		}
+		_ = ParseStack(string(text))
+	})
 }

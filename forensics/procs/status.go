@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// status is what this package needs of /proc/PID/status and /proc/PID/task/TID/status (proc_pid_status(5)).
-type status struct {
-	uid      int    // effective user id, -1 if absent: what decides about access, and what ps shows
-	switches uint64 // voluntary plus involuntary context switches (Linux 2.6.23)
-	counted  bool   // the switches were there
+// Status is what is needed of /proc/PID/status and /proc/PID/task/TID/status (proc_pid_status(5)).
+type Status struct {
+	UID      int    // effective user id, -1 if absent: what decides about access, and what ps shows
+	Switches uint64 // voluntary plus involuntary context switches (Linux 2.6.23)
+	Counted  bool   // the switches were there
 }
 
 var (
@@ -18,10 +18,10 @@ var (
 	keyInvoluntary = []byte("nonvoluntary_ctxt_switches:")
 )
 
-// parseStatus reads the lines that it knows and leaves alone all others, among them whatever a name with an escaped
+// ParseStatus reads the lines that it knows and leaves alone all others, among them whatever a name with an escaped
 // newline looks like: status shows that as "\n".
-func parseStatus(text []byte) status {
-	s := status{uid: -1}
+func ParseStatus(text []byte) Status {
+	s := Status{UID: -1}
 	for len(text) > 0 {
 		line := text
 		if end := bytes.IndexByte(text, '\n'); end >= 0 {
@@ -34,7 +34,7 @@ func parseStatus(text []byte) status {
 			_, rest := nextWord(line[len(keyUID):])
 			effective, _ := nextWord(rest)
 			if uid, err := strconv.ParseUint(string(effective), 10, 32); err == nil {
-				s.uid = int(uid)
+				s.UID = int(uid)
 			}
 		case bytes.HasPrefix(line, keyVoluntary):
 			s.count(line[len(keyVoluntary):])
@@ -45,10 +45,10 @@ func parseStatus(text []byte) status {
 	return s
 }
 
-func (s *status) count(value []byte) {
+func (s *Status) count(value []byte) {
 	word, _ := nextWord(value)
 	if n, err := strconv.ParseUint(string(word), 10, 64); err == nil {
-		s.switches += n
-		s.counted = true
+		s.Switches += n
+		s.Counted = true
 	}
 }

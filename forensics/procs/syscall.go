@@ -44,6 +44,15 @@ func ParseSyscall(text string) (Syscall, bool) {
 	return s, true
 }
 
+// Values are the arguments as numbers.
+func (s *Syscall) Values() []uint64 {
+	values := make([]uint64, len(s.Args))
+	for i, arg := range s.Args {
+		values[i], _ = parseWord(arg)
+	}
+	return values
+}
+
 // parseWord reads a number as the kernel prints it with "0x%lx".
 func parseWord(word string) (uint64, bool) {
 	digits, ok := strings.CutPrefix(word, "0x")

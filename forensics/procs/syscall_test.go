@@ -1,11 +1,13 @@
 package procs
 
 import (
+	"fmt"
 	"go/build"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -139,4 +141,26 @@ func TestCallArguments(t *testing.T) {
 			}
 		}
 	}
+}
+
+func FuzzParseSyscall(f *testing.F) {
+	f.Add("262 0xffffffffffffff9c 0x63d87030c40 0x63d865286b8 0x0 0x0 0x0 0x63d86fdf1e8 0x40e50e\n")
+	f.Add("-1 0x7ffe0895bbf8 0x499303")
+	f.Add("running")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, ok := ParseSyscall(text)
+		if !ok {
+			if s.Args != nil || s.Number != 0 {
+				t.Errorf("half a result %+v", s)
+			}
+			return
+		}
+		if len(s.Args) != syscallArgs || s.Number < 0 {
+			t.Errorf("ParseSyscall(%q) = %+v", text, s)
+		}
+		line := fmt.Sprintf("%d %s", s.Number, strings.Join(s.Args, " "))
+		if again, ok := ParseSyscall(line); !ok || !slices.Equal(again.Args, s.Args) || again.Number != s.Number {
+			t.Errorf("ParseSyscall(%q) = %+v, %t; want %+v", line, again, ok, s)
+		}
+	})
 }

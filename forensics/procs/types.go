@@ -20,7 +20,7 @@ type Process struct {
 	UID        int       `json:"uid"` // effective, as ps shows it; -1 if unknown
 	Threads    int       `json:"threads"`
 	// Command is the command line; empty for kernel threads and zombies, and where reading it could not finish
-	// (CommandError says so; a command line that is too long is cut). [Collect] returns it as it is; secrets are masked
+	// (CommandError says so; a command line that is too long is cut). [procslive.Collect] returns it as it is; secrets are masked
 	// before it becomes evidence.
 	Command      []string `json:"command"`
 	CommandError string   `json:"command_error,omitempty"`
@@ -33,7 +33,7 @@ type Process struct {
 	MountNS uint64 `json:"mount_ns,omitempty"`
 	// UserNS is the inode of the user namespace, 0 where it could not be read.
 	UserNS uint64 `json:"user_ns,omitempty"`
-	// Identity is there for the processes that [Options].Identify chose; see [Process.OfNode].
+	// Identity is there for the processes that [procslive.Options].Identify chose; see [Process.OfNode].
 	Identity *Identity `json:"identity,omitempty"`
 	Kernel   bool      `json:"kernel,omitempty"` // a kernel thread
 }

@@ -1,6 +1,7 @@
 package procs
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -39,9 +40,35 @@ func ClassifyWait(wchan string, stack []string) Wait {
 	return wait
 }
 
-// idle says whether a thread that sleeps in this function waits for work rather than for a file system, so that its
-// stack need not be read. It errs on the side of false.
-func idle(wchan string) bool { return idleFunctions[frameName(wchan)] }
+// ThreadWait is [ClassifyWait] for a thread of which the state and the system call are known, too (the text of
+// /proc/PID/task/TID/syscall, "" if it could not be read). It is false for a thread that waits neither in a file system
+// nor, being in state D, for something unknown that cannot be interrupted.
+func ThreadWait(state, wchan, syscall string, stack []string) (Wait, bool) {
+	wait := ClassifyWait(wchan, stack)
+	if call, ok := ParseSyscall(syscall); ok && call.forLock() { // there may be no stack
+		wait = wait.forLock()
+	}
+	switch {
+	case wait.Kind == WaitUnknown && state == "D":
+		wait = Wait{Kind: WaitOtherDisk, Function: wchan, Meaning: "The wait cannot be interrupted; its reason was not recognised."}
+		if len(stack) > 0 {
+			wait.Function = stack[0]
+		} else if wait.Function == "0" {
+			wait.Function = ""
+		}
+		return wait, true
+	case wait.Kind == WaitOtherDisk:
+		return wait, state == "D"
+	}
+	return wait, wait.Kind != WaitUnknown
+}
+
+// Idle says whether a thread that sleeps in this function (/proc/PID/task/TID/wchan) waits for work rather than for a file
+// system, so that its stack need not be read. It errs on the side of false, and allocates nothing for common names.
+func Idle(wchan []byte) bool {
+	name, _, _ := bytes.Cut(wchan, []byte("."))
+	return idleFunctions[string(name)] || idleFunctions[frameName(string(wchan))]
+}
 
 // idleFunctions are where threads sleep that wait for events, messages, children or time.
 var idleFunctions = words(`

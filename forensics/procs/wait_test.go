@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,12 +210,12 @@ func TestClassifyCapturedThreads(t *testing.T) {
 			threads := readCapture(t, filepath.Join("testdata", name+".threads.txt"))
 			got := map[string]Wait{}
 			for _, thread := range threads {
-				wait, selected := selectWait("S", thread.look)
+				wait, selected := ThreadWait("S", thread.wchan, thread.syscall, thread.stack)
 				if selected {
 					wait.Meaning = ""
 					got[thread.id] = wait
 				}
-				if quick := idle(thread.wchan); quick == selected {
+				if quick := Idle([]byte(thread.wchan)); quick == selected {
 					t.Errorf("thread %s in %s: idle = %t, selected = %t", thread.id, thread.wchan, quick, selected)
 				}
 			}
@@ -238,7 +239,7 @@ func TestClassifyNFSThreads(t *testing.T) {
 			locked := 0
 			threads := readCapture(t, filepath.Join("testdata", name+".threads.txt"))
 			for _, thread := range threads {
-				wait, selected := selectWait("D", thread.look)
+				wait, selected := ThreadWait("D", thread.wchan, thread.syscall, thread.stack)
 				switch {
 				case selected && wait.Kind == WaitServer && wait.FS == "nfs" && wait.Kill == "yes":
 				case selected && wait.Kind == WaitFSLock && wait.Kill == "no":
@@ -246,7 +247,7 @@ func TestClassifyNFSThreads(t *testing.T) {
 				default:
 					t.Errorf("thread %s in %s, %q: %t %+v", thread.id, thread.wchan, thread.stack, selected, wait)
 				}
-				if idle(thread.wchan) {
+				if Idle([]byte(thread.wchan)) {
 					t.Errorf("thread %s in %s is taken for idle", thread.id, thread.wchan)
 				}
 			}
@@ -273,9 +274,9 @@ func TestClassifyServersAndDisks(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, thread := range readCapture(t, filepath.Join("testdata", "linux-6.1-servers-and-disks.threads.txt")) {
-		wait, _ := selectWait("D", thread.look)
+		wait, _ := ThreadWait("D", thread.wchan, thread.syscall, thread.stack)
 		got[thread.id] = fmt.Sprintf("%s %s %s", wait.Kind, wait.FS, wait.Kill)
-		if idle(thread.wchan) {
+		if Idle([]byte(thread.wchan)) {
 			t.Errorf("thread %s in %s is taken for idle", thread.id, thread.wchan)
 		}
 	}
@@ -285,8 +286,8 @@ func TestClassifyServersAndDisks(t *testing.T) {
 }
 
 type capturedThread struct {
-	id string
-	look
+	id, wchan, syscall string
+	stack              []string
 }
 
 // readCapture reads a file of lines "## 9839 kubelet state=S wchan=… syscall=…" each followed by a stack.
@@ -301,11 +302,11 @@ func readCapture(t *testing.T, name string) []capturedThread {
 	var threads []capturedThread
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if m := header.FindStringSubmatch(lines.Text()); m != nil {
-			threads = append(threads, capturedThread{id: m[1], look: look{wchan: m[2], syscall: m[3]}})
+			threads = append(threads, capturedThread{id: m[1], wchan: m[2], syscall: m[3]})
 			continue
 		}
 		last := &threads[len(threads)-1]
-		last.stack = append(last.stack, parseStack(lines.Text()+"\n")...)
+		last.stack = append(last.stack, ParseStack(lines.Text()+"\n")...)
 	}
 	return threads
 }
@@ -356,9 +357,60 @@ func TestParseStack(t *testing.T) {
 		"empty":              {"", []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, parseStack(tc.text)); diff != "" {
-				t.Errorf("parseStack (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.want, ParseStack(tc.text)); diff != "" {
+				t.Errorf("ParseStack (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func FuzzClassifyWait(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.threads.txt")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no captures", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for thread := range strings.SplitSeq(string(text), "## ") {
+			f.Add("request_wait_answer", thread)
+		}
+	}
+	f.Add("percpu_rwsem_wait", "percpu_rwsem_wait\n__percpu_down_read\nvfs_write")
+	f.Add("0", "0x\npath_openat")
+	f.Fuzz(func(t *testing.T, wchan, stack string) {
+		frames := ParseStack(stack)
+		w := ClassifyWait(wchan, frames)
+		if w.Kind == WaitUnknown {
+			if w != (Wait{}) {
+				t.Errorf("unknown, but %+v", w)
+			}
+			return
+		}
+		if w.Meaning == "" {
+			t.Errorf("no meaning: %+v", w)
+		}
+		known := append(slices.Clone(frames), wchan)
+		if !slices.ContainsFunc(known, func(frame string) bool { return frameName(frame) == w.Function }) {
+			t.Errorf("function %q is not among %q", w.Function, known)
+		}
+		if again := ClassifyWait(wchan, strings.Split(stack, "\n")); len(frames) > 0 && again.Kind != w.Kind {
+			t.Errorf("lines give %+v, names %+v", again, w)
+		}
+	})
+}
+
+func BenchmarkClassifyWait(b *testing.B) {
+	stack := []string{
+		"request_wait_answer", "__fuse_simple_request", "fuse_do_getattr", "vfs_getattr_nosec", "vfs_statx",
+		"vfs_fstatat", "__do_sys_newfstatat", "do_syscall_64", "entry_SYSCALL_64_after_hwframe",
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if ClassifyWait("request_wait_answer", stack).Kind != WaitFUSE {
+			b.Fatal("not recognised")
+		}
 	}
 }

@@ -1,0 +1,28 @@
+package holders
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// mappedFile takes a line of maps apart; ok is false for what is no file.
+func ParseMapping(line []byte) (device uint64, path []byte, ok bool) {
+	rest := line
+	for range 3 { // addresses, permissions, offset
+		at := bytes.IndexByte(rest, ' ')
+		if at < 0 {
+			return 0, nil, false
+		}
+		rest = rest[at+1:]
+	}
+	dev, rest, _ := bytes.Cut(rest, []byte{' '})
+	inode, rest, _ := bytes.Cut(rest, []byte{' '})
+	path = bytes.TrimLeft(rest, " ")
+	if string(inode) == "0" || len(path) == 0 || path[0] != '/' {
+		return 0, nil, false
+	}
+	major, minor, found := bytes.Cut(dev, []byte{':'})
+	a, err1 := strconv.ParseUint(string(major), 16, 32)
+	b, err2 := strconv.ParseUint(string(minor), 16, 32)
+	return a<<32 | b, path, found && err1 == nil && err2 == nil
+}

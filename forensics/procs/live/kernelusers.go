@@ -1,0 +1,227 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/octal"
+)
+
+// KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
+// mounts, loop devices, swap files, NFS exports, overlays, bound sockets, interpreters and uprobes, and what is stacked on
+// the same disk.
+//
+// It reads /sys/block, /proc/swaps, /proc/fs/nfsd/exports and /proc/net/unix, and binfmt_misc and tracefs where they are
+// mounted; it touches no other file system. What
+// is absent there is not used; other errors are returned together with what was found.
+//
+// The kernel tells files there by their path, and nothing confirms it: a file on a mount that was covered or detached since,
+// or in a container, may seem to be on another one. Not every file system can have swap space: swapon(2) answers EINVAL on
+// tmpfs, overlay and FUSE.
+//
+// bound are the sockets of this program's network namespace, if somebody has read them already; otherwise it is nil.
+func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *mounts.Table, want func(*mounts.Mount) bool, bound []holders.BoundSocket) ([]holders.KernelUser, []error) {
+	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, bound: bound, found: []holders.KernelUser{}}
+	u.mounts()
+	u.overlays()
+	u.registered()
+	for _, read := range []func() error{u.loops, u.swaps, u.exports, u.sockets, u.disks} {
+		if err := ctx.Err(); err != nil {
+			u.errs = append(u.errs, fmt.Errorf("kernel users of mounts: %w", err))
+			break
+		}
+		if err := read(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			u.errs = append(u.errs, fmt.Errorf("kernel users of mounts: %w", err))
+		}
+	}
+	return u.found, u.errs
+}
+
+type users struct {
+	ctx   context.Context
+	fsys  *hostfs.FS
+	table *mounts.Table
+	index *mounts.Index
+	want  func(*mounts.Mount) bool
+	bound []holders.BoundSocket
+	found []holders.KernelUser
+	errs  []error
+}
+
+func (u *users) add(m mounts.Mount, user holders.KernelUser) {
+	if u.want != nil && !u.want(&m) {
+		return
+	}
+	user.MountID, user.Device = m.ID, m.Device
+	u.found = append(u.found, user)
+}
+
+// path adds a user of a file that is known by its path.
+func (u *users) path(name string, user holders.KernelUser) {
+	if !strings.HasPrefix(name, "/") {
+		return
+	}
+	if m, ok := u.index.Covering(name); ok {
+		u.add(m, user)
+	}
+}
+
+// mounts finds those that are mounted on another, and others of the same superblock.
+func (u *users) mounts() {
+	same, order := map[string][]int{}, []string{}
+	for i := range u.table.Mounts {
+		m := &u.table.Mounts[i]
+		if same[m.Device] == nil {
+			order = append(order, m.Device)
+		}
+		same[m.Device] = append(same[m.Device], i)
+		if parent, ok := u.index.ByID(m.ParentID); ok && parent.ID != m.ID {
+			user := holders.KernelUser{Use: holders.UseMount, What: m.MountPoint, UserMount: m.ID, Blocks: true, Detail: "mounted below it"}
+			if parent.MountPoint == m.MountPoint {
+				user.Detail = "mounted over it"
+			}
+			u.add(parent, user)
+		}
+	}
+	for _, device := range order {
+		list := same[device]
+		if len(list) > maxSame {
+			list = list[:maxSame]
+		}
+		for _, i := range list {
+			for _, j := range list {
+				if m, other := u.table.Mounts[i], u.table.Mounts[j]; i != j && m.Class != mounts.ClassPseudo {
+					u.add(m, holders.KernelUser{Use: holders.UseBind, What: other.MountPoint, UserMount: other.ID, Detail: "is another mount of the same file system, which stays in use with it"})
+				}
+			}
+		}
+	}
+}
+
+// overlays finds the layers of overlays. An overlay keeps a private copy of the mount of each layer, so that umount works
+// and the file system stays. Layers with a relative path are relative to the working directory of who mounted, and lost.
+func (u *users) overlays() {
+	for i := range u.table.Mounts {
+		m := &u.table.Mounts[i]
+		for _, layer := range m.Layers() {
+			u.path(layer.Dir, holders.KernelUser{Use: holders.UseOverlay, What: m.MountPoint, UserMount: m.ID, Detail: layer.Option + " " + layer.Dir})
+		}
+	}
+}
+
+// loops reads the files of loop devices.
+func (u *users) loops() error {
+	entries, err := u.fsys.ReadDir("/sys/block", maxDisks)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name, "loop") {
+			continue
+		}
+		text, err := u.fsys.ReadFile("/sys/block/"+e.Name+"/loop/backing_file", maxPathFile)
+		if err != nil {
+			continue // not in use
+		}
+		file := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), " (deleted)")
+		u.path(file, holders.KernelUser{Use: holders.UseLoop, What: "/dev/" + e.Name, UsedBy: u.usersOf(e.Name), Blocks: true, Detail: file})
+	}
+	return err
+}
+
+// usersOf lists what is mounted from a loop device or its partitions, and what has it as a part: device-mapper, md.
+func (u *users) usersOf(disk string) (list []string) {
+	number, _ := u.fsys.ReadFile("/sys/block/"+disk+"/dev", maxPathFile)
+	for i := range u.table.Mounts {
+		if m := &u.table.Mounts[i]; m.Device == string(bytes.TrimSpace(number)) || m.Source == "/dev/"+disk || strings.HasPrefix(m.Source, "/dev/"+disk+"p") { // btrfs and partitions have other numbers
+			list = append(list, m.MountPoint)
+		}
+	}
+	holders, _ := u.fsys.ReadDir("/sys/block/"+disk+"/holders", maxDisks)
+	for _, h := range holders {
+		list = append(list, "/dev/"+h.Name)
+	}
+	return list
+}
+
+const (
+	maxDisks    = 1 << 16
+	maxPathFile = 8 << 10
+	maxList     = 16 << 20
+	maxSame     = 64 // mounts of one superblock that are compared with each other
+)
+
+// swaps reads /proc/swaps, proc_swaps(5). Partitions are files of the file system that holds /dev, and not meant.
+func (u *users) swaps() error {
+	text, err := u.fsys.ReadFile("/proc/swaps", maxList)
+	for line := range bytes.Lines(text) {
+		name, rest, _ := bytes.Cut(line, []byte{' '})
+		if fields := bytes.Fields(rest); len(fields) > 0 && string(fields[0]) == "file" {
+			file := string(octal.Unescape(bytes.Clone(name)))
+			u.path(file, holders.KernelUser{Use: holders.UseSwap, What: file, Blocks: true, Detail: "swapoff first"})
+		}
+	}
+	return err
+}
+
+// exports reads what nfsd exports; the file system nfsd is mounted where a server runs.
+func (u *users) exports() error {
+	text, err := u.fsys.ReadFile("/proc/fs/nfsd/exports", maxList)
+	for line := range bytes.Lines(text) {
+		name, clients, _ := bytes.Cut(bytes.TrimSpace(line), []byte{'\t'})
+		if len(name) > 0 && name[0] == '/' {
+			file := string(octal.Unescape(bytes.Clone(name)))
+			u.path(file, holders.KernelUser{Use: holders.UseExport, What: file, Blocks: true, Detail: "exported to " + string(clients)})
+		}
+	}
+	return err
+}
+
+// sockets finds those that are bound in the network namespace of the reader.
+func (u *users) sockets() error {
+	sockets, err := u.bound, error(nil)
+	if sockets == nil {
+		sockets, err = ReadBoundSockets(u.fsys, "/proc/net/unix")
+	}
+	for _, s := range sockets {
+		u.path(s.Name, holders.KernelUser{Use: holders.UseSocket, What: s.Name, Socket: s.Inode, Blocks: true, Detail: fmt.Sprintf("socket:[%d]", s.Inode)})
+	}
+	return err
+}
+
+// ReadBoundSockets lists the bound sockets of a network namespace by its net/unix file. With an error the list may be
+// incomplete.
+func ReadBoundSockets(fsys *hostfs.FS, file string) ([]holders.BoundSocket, error) {
+	text, err := fsys.ReadFile(file, maxList)
+	return holders.ParseNetUnix(text), err
+}
+
+// disks finds what is stacked on the disk of a mount.
+func (u *users) disks() error {
+	asked := map[string][]string{}
+	for i := range u.table.Mounts {
+		m := &u.table.Mounts[i]
+		if m.Class != mounts.ClassBlock || strings.HasPrefix(m.Device, "0:") {
+			continue
+		}
+		stacked, known := asked[m.Device]
+		if !known {
+			entries, err := u.fsys.ReadDir("/sys/dev/block/"+m.Device+"/holders", maxDisks)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			for _, e := range entries {
+				stacked = append(stacked, e.Name)
+			}
+			asked[m.Device] = stacked
+		}
+		for _, name := range stacked {
+			u.add(*m, holders.KernelUser{Use: holders.UseDevice, What: "/dev/" + name, Detail: "stacked on the same disk"})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,14 @@
+package live
+
+import (
+	"os"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+)
+
+func TestMain(m *testing.M) {
+	testfuse.Main()
+	childMain()
+	os.Exit(m.Run())
+}
