@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -164,7 +165,7 @@ func benchMountAll(dir string) error {
 	if err != nil {
 		return err
 	}
-	table, err := mounts.Read(context.Background(), fsys, 0)
+	table, err := mountslive.Read(context.Background(), fsys, 0)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // Fault says which part of the way to the data has failed.
@@ -52,7 +52,7 @@ type Backing struct {
 //
 // Some take locks of the file system's client, so callers that must not wait call it under package probe. Errors are those
 // of files that are there and cannot be read.
-func Read(ctx context.Context, fsys *hostfs.FS, table *mounts.Table, want func(*mounts.Mount) bool) ([]Backing, []error) {
+func Read(ctx context.Context, fsys nodefs.FS, table *mounts.Table, want func(*mounts.Mount) bool) ([]Backing, []error) {
 	b := backings{fsys: fsys, index: table.Index(), list: []Backing{}, proc: "/proc/self/"}
 	if table.PID != 0 {
 		b.proc = fmt.Sprintf("/proc/%d/", table.PID)
@@ -103,7 +103,7 @@ func Read(ctx context.Context, fsys *hostfs.FS, table *mounts.Table, want func(*
 
 // backings reads each file once.
 type backings struct {
-	fsys  *hostfs.FS
+	fsys  nodefs.FS
 	index *mounts.Index
 	proc  string // the directory of the process that has the table
 	list  []Backing
@@ -192,10 +192,6 @@ func (b *Backing) outstanding() int {
 
 // option returns the value of an option of the superblock, "" if it is not there.
 func option(m *mounts.Mount, name string) string {
-	for word := range strings.SplitSeq(m.SuperOptions, ",") {
-		if value, ok := strings.CutPrefix(word, name+"="); ok {
-			return value
-		}
-	}
-	return ""
+	value, _ := m.SuperOption(name)
+	return value
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -214,7 +215,7 @@ func TestBackingsHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = fsys.Close() }()
-	table, err := mounts.Read(t.Context(), fsys, 0)
+	table, err := mountslive.Read(t.Context(), fsys, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // DiskState is what the kernel knows of a block device. Strings are empty and numbers absent where it does not tell.
@@ -33,6 +33,7 @@ type DiskState struct {
 const (
 	maxStack = 6 // loop on LVM on crypt on multipath, and one to spare
 	maxBelow = 64
+	maxPath  = 8 << 10
 )
 
 // disks reads /sys/dev/block/MAJOR:MINOR and what it consists of, itself first; nil if there is no such device. A loop
@@ -54,7 +55,7 @@ func (b *backings) disks(device, above string, depth int) []DiskState {
 			list = append(list, b.disks(string(bytes.TrimSpace(text)), d.Name, depth-1)...)
 		}
 	}
-	if file, err := b.fsys.ReadFile(dir+"/loop/backing_file", 8<<10); err == nil {
+	if file, err := b.fsys.ReadFile(dir+"/loop/backing_file", maxPath); err == nil {
 		if m, ok := b.index.Covering(strings.TrimSuffix(string(file), "\n")); ok && m.Class == mounts.ClassBlock && m.Device != device {
 			list = append(list, b.disks(m.Device, d.Name, depth-1)...)
 		}
@@ -62,7 +63,7 @@ func (b *backings) disks(device, above string, depth int) []DiskState {
 	return list
 }
 
-func diskAt(fsys *hostfs.FS, dir string) DiskState {
+func diskAt(fsys nodefs.FS, dir string) DiskState {
 	d := DiskState{Name: path.Base(dir)}
 	read := func(name string) string {
 		text, err := fsys.ReadFile(dir+"/"+name, 256)
@@ -99,7 +100,7 @@ func diskAt(fsys *hostfs.FS, dir string) DiskState {
 	return d
 }
 
-func stateOf(fsys *hostfs.FS, dir string) string {
+func stateOf(fsys nodefs.FS, dir string) string {
 	text, err := fsys.ReadFile(dir+"/device/state", 64)
 	if err != nil {
 		return ""

@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -145,7 +146,7 @@ func (m *machine) wait(cmd *exec.Cmd) {
 }
 
 func (m *machine) table() *mounts.Table {
-	table, err := mounts.Read(m.t.Context(), m.fsys, 0)
+	table, err := mountslive.Read(m.t.Context(), m.fsys, 0)
 	if err != nil {
 		m.t.Fatal(err)
 	}

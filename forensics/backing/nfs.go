@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/octal"
 )
 
 // NFSState is what the NFS client knows of one mount.
@@ -75,7 +76,9 @@ func (b *backings) nfs(m *mounts.Mount) *NFSState {
 func (s *NFSState) options(m *mounts.Mount) {
 	s.Version = option(m, "vers")
 	s.Protocol = option(m, "proto")
-	s.Hard = !mounts.HasOption(m.SuperOptions, "soft") && !mounts.HasOption(m.SuperOptions, "softerr")
+	_, soft := m.SuperOption("soft")
+	_, softerr := m.SuperOption("softerr")
+	s.Hard = !soft && !softerr
 	if tenths, err := strconv.Atoi(option(m, "timeo")); err == nil {
 		s.TimeoutSeconds = float64(tenths) / 10
 	}
@@ -214,7 +217,7 @@ func nfsPoint(text []byte) (string, bool) {
 	if !ok || !ok2 || !bytes.HasPrefix(fsType, []byte("nfs")) {
 		return "", false
 	}
-	return string(mounts.Unescape(bytes.Clone(point))), true
+	return string(octal.Unescape(bytes.Clone(point))), true
 }
 
 // transport reads one connection (xs_tcp_print_stats and its siblings in net/sunrpc/xprtsock.c). seen says that another

@@ -22,6 +22,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
@@ -227,7 +228,7 @@ func (p *stuckKubelet) look(t *testing.T) {
 	defer func() { _ = fsys.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if p.table, err = mounts.Read(ctx, fsys, 0); err != nil {
+	if p.table, err = mountslive.Read(ctx, fsys, 0); err != nil {
 		t.Fatal(err)
 	}
 	index := p.table.Index()

@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/internal/testvm"
@@ -61,7 +62,7 @@ func measured(t *testing.T, root string, edit func(*forensics.Evidence), opt Opt
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := mounts.Read(t.Context(), c.fs, 0)
+	table, err := mountslive.Read(t.Context(), c.fs, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

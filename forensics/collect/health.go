@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -98,7 +99,7 @@ func prefix(tables []mounts.Table, i int, own uint64) string {
 
 func (c *collector) probe(ctx context.Context, x *mounts.Index, list []mounts.Mount, prefix string) []mounts.Health {
 	if !c.opt.NoProbe {
-		return mounts.Check(ctx, x, list, mounts.CheckOptions{
+		return mountslive.Check(ctx, x, list, mountslive.CheckOptions{
 			HungAfter: c.opt.HungAfter, SlowAfter: c.opt.SlowAfter, Group: c.opt.Calls, Prefix: prefix, FS: c.fs, Now: c.opt.Now,
 		})
 	}
@@ -185,7 +186,7 @@ func weigh(h *mounts.Health, claim mounts.Health) {
 // workingDisks are the superblocks for whose disk a thread waits so long that it would count as dead, if it did not go on
 // working: writing everything that is in memory to a slow disk (sync(2), a journal's commit) can take minutes.
 func (c *collector) workingDisks(ctx context.Context, m *forensics.Model) map[string]bool {
-	var disks []mounts.Disk
+	var disks []mountslive.Disk
 	for _, t := range m.Evidence().Threads {
 		age, _ := m.Waited(t)
 		list := m.MountsOf(t.Device)
@@ -193,15 +194,15 @@ func (c *collector) workingDisks(ctx context.Context, m *forensics.Model) map[st
 			age < c.opt.HungAfter.Seconds()*patience(list[0]) {
 			continue
 		}
-		at := slices.IndexFunc(disks, func(d mounts.Disk) bool { return d.Mount.Device == t.Device })
+		at := slices.IndexFunc(disks, func(d mountslive.Disk) bool { return d.Mount.Device == t.Device })
 		if at < 0 {
-			at, disks = len(disks), append(disks, mounts.Disk{Mount: list[0]})
+			at, disks = len(disks), append(disks, mountslive.Disk{Mount: list[0]})
 		}
 		if t.Wait.Kind == procs.WaitJournal { // it is written, whatever is read
 			disks[at].Writing = true
 		}
 	}
-	return mounts.AwaitProgress(ctx, c.fs, disks, c.opt.HungAfter)
+	return mountslive.AwaitProgress(ctx, c.fs, disks, c.opt.HungAfter)
 }
 
 // patience is by how much longer than --hung-after a thread must wait before its mount counts as hung. A busy disk can
@@ -226,7 +227,7 @@ func (c *collector) secondLook(ctx context.Context) {
 		still[t.Device] = still[t.Device] || !t.Gone
 	}
 	health := slices.Clone(e.Health)
-	mounts.Review(health, c.opt.Calls)
+	mountslive.Review(health, c.opt.Calls)
 	for _, t := range c.serverThreads(ctx, &e, health) {
 		same := func(o procs.Thread) bool { return o.PID == t.PID && o.TID == t.TID }
 		if at := slices.IndexFunc(threads, same); at < 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -233,7 +234,7 @@ func closing(threads []procs.Thread) []string {
 // in between, of which a namespace that receives the host's mounts was read later. Of a table that cannot be read again,
 // all stay.
 func stillLeaked(ctx context.Context, fsys *hostfs.FS, host *mounts.Table, leaked []forensics.LeakedMount) []forensics.LeakedMount {
-	now, err := mounts.Read(ctx, fsys, host.PID)
+	now, err := mountslive.Read(ctx, fsys, host.PID)
 	if err != nil || now.Namespace != host.Namespace {
 		return leaked
 	}

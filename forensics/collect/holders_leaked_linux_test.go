@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -24,7 +25,7 @@ func TestMountedMeanwhileIsNotLeaked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = fsys.Close() }()
-	before, err := mounts.Read(t.Context(), fsys, os.Getpid())
+	before, err := mountslive.Read(t.Context(), fsys, os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestMountedMeanwhileIsNotLeaked(t *testing.T) {
 		t.Skipf("mount: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(point, unix.MNT_DETACH) })
-	after, err := mounts.Read(t.Context(), fsys, os.Getpid())
+	after, err := mountslive.Read(t.Context(), fsys, os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}

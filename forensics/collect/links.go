@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -41,7 +42,7 @@ func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table
 // sameHere returns a function that says which mount of a table a path lies on, if it leads this program to the same place of
 // the same file system. It does not where the table is the host's, and this program is in a container.
 func (c *collector) sameHere(ctx context.Context, t *mounts.Table) func(name string) (mounts.Mount, bool) {
-	own, err := mounts.Read(ctx, c.fs, 0)
+	own, err := mountslive.Read(ctx, c.fs, 0)
 	if err != nil {
 		return func(string) (mounts.Mount, bool) { return mounts.Mount{}, false }
 	}

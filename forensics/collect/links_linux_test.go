@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -28,7 +29,7 @@ func TestAskedElsewhere(t *testing.T) {
 	if err := os.Symlink("target", link); err != nil {
 		t.Fatal(err)
 	}
-	table, err := mounts.Read(t.Context(), fsys, 0)
+	table, err := mountslive.Read(t.Context(), fsys, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

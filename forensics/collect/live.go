@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
@@ -97,9 +98,9 @@ func (c *collector) offlineNode(context.Context) (forensics.Evidence, error) {
 // hostMounts reads the table of the first process, which is the host's, or else of this one. A first process that may
 // not be looked into (no root, a sandbox) has a table, but its namespace could not be reached.
 func (c *collector) hostMounts(ctx context.Context) (forensics.Evidence, error) {
-	table, err := mounts.Read(ctx, c.fs, 1)
+	table, err := mountslive.Read(ctx, c.fs, 1)
 	if len(table.Mounts) == 0 || table.Namespace == 0 {
-		table, err = mounts.Read(ctx, c.fs, 0)
+		table, err = mountslive.Read(ctx, c.fs, 0)
 	}
 	return forensics.Evidence{Mounts: table}, err
 }
@@ -161,7 +162,7 @@ func (c *collector) table(pid int, ns uint64) *mounts.Index {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	var index *mounts.Index
-	if tables, errs := mounts.Namespaces(ctx, c.fs, []int{pid}); len(tables) == 1 && len(errs) == 0 {
+	if tables, errs := mountslive.Namespaces(ctx, c.fs, []int{pid}); len(tables) == 1 && len(errs) == 0 {
 		index = tables[0].Index()
 		c.tabled += len(tables[0].Mounts)
 	}
@@ -234,7 +235,7 @@ func (c *collector) kubeletNamespace(ctx context.Context) {
 		return
 	}
 	c.read(ctx, forensics.SourceMounts+":kubelet", readLimit, func(ctx context.Context) (forensics.Evidence, error) {
-		table, err := mounts.Read(ctx, c.fs, e.Kubelet.PID)
+		table, err := mountslive.Read(ctx, c.fs, e.Kubelet.PID)
 		return forensics.Evidence{Namespaces: []mounts.Table{table}}, err
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 )
 
 const (
@@ -217,7 +217,7 @@ func TestLeftovers(t *testing.T) {
 func walkOne(t *testing.T, root string) (PodDir, []string) {
 	t.Helper()
 	fsys := openFS(t, "/")
-	table, err := mounts.Read(t.Context(), fsys, os.Getpid())
+	table, err := mountslive.Read(t.Context(), fsys, os.Getpid())
 	must(t, err)
 	dirs, err := Walk(t.Context(), fsys, table.Index(), root, WalkOptions{})
 	must(t, err)

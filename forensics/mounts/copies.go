@@ -53,7 +53,7 @@ func NewCopies(t *Table, want func(*Mount) bool) *Copies {
 		if parent := byID[m.ParentID]; parent != nil && parent.Shared != 0 && want(m) {
 			at := m.placeOn(parent)
 			c.devices[m.Device] = true
-			if len(c.originals[at]) < MaxSame { // they lie on each other, and each copy may be one of each
+			if len(c.originals[at]) < maxSame { // they lie on each other, and each copy may be one of each
 				c.originals[at] = append(c.originals[at], original{m.ID, parent.Shared})
 			}
 		}
@@ -139,4 +139,4 @@ func (c *Copies) receives(master, group int) bool {
 }
 
 // maxSame bounds the mounts of one superblock that are compared with each other.
-const MaxSame = 64
+const maxSame = 64

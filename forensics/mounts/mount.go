@@ -1,8 +1,12 @@
-// Package mounts models what /proc/PID/mountinfo says, and how each mount answers.
+// Package mounts is the mount tables of a node: what is mounted where, on what, from whom mounts propagate, and how each
+// one answers.
 //
-// [Parse] understands the text, [Read] and [Namespaces] fetch it, and an [Index] answers which mount a path lies on
-// and what is mounted on what. None of this touches a mounted file system. [Check] does: it asks the mounts that it is
-// given, each call under package probe, and says which of them answer.
+// [Parse] reads the text of /proc/PID/mountinfo (proc_pid_mountinfo(5)). An [Index] of a [Table] says which mount a path lies
+// on, what covers it and what is mounted below it. [ClassOf] says what somebody may have to wait for who touches a file
+// system of a type. [Copies] and [Leaks] compare the tables of mount namespaces (mount_namespaces(7),
+// Documentation/filesystems/sharedsubtree.rst). [Health] is what was learnt about a mount.
+//
+// The package asks no file system anything: package live below it reads the tables of a machine and probes its mounts.
 //
 // Nothing here masks secrets. Mount options and sources hold passwords and tokens ("password=", "secret=",
 // credentials in URLs), and who stores or shows a Mount masks them first.
@@ -11,6 +15,8 @@ package mounts
 import (
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/octal"
 )
 
 // A Mount is one line of /proc/PID/mountinfo (proc_pid_mountinfo(5), Linux 2.6.26).
@@ -118,6 +124,16 @@ type Health struct {
 	Witness string `json:"witness,omitempty"`
 }
 
+// SuperOption returns the value of an option of the superblock, "" for one that is a mere word, and whether it is set.
+func (m *Mount) SuperOption(name string) (value string, set bool) {
+	for option := range strings.SplitSeq(m.SuperOptions, ",") {
+		if word, value, _ := strings.Cut(option, "="); word == name {
+			return value, true
+		}
+	}
+	return "", false
+}
+
 // Layers lists the directories of an overlay; none for other file systems.
 func (m *Mount) Layers() []Layer {
 	if m.FSType != "overlay" {
@@ -128,7 +144,7 @@ func (m *Mount) Layers() []Layer {
 		name, value, _ := strings.Cut(option, "=")
 		switch name {
 		case "upperdir", "workdir", "lowerdir", "lowerdir+", "datadir+":
-			for _, dir := range strings.Split(string(Unescape([]byte(value))), ":") {
+			for _, dir := range strings.Split(string(octal.Unescape([]byte(value))), ":") {
 				if dir != "" { // "::" sets data layers apart
 					layers = append(layers, Layer{name, dir})
 				}

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
+	"github.com/nodeforensics/nodeforensics/internal/octal"
 )
 
 // What can be wrong with a line.
@@ -32,7 +33,7 @@ var (
 // as the manual asks. A line that cannot be understood becomes an error with its number, and the others are kept; so
 // is what was read before an error of r. After 100 such lines further ones are only counted.
 func Parse(r io.Reader) ([]Mount, []error) {
-	p := parser{strings: interner{}, mounts: []Mount{}}
+	p := parser{Parser: &Parser{strings: interner{}}, mounts: []Mount{}}
 	if err := p.parse(r); err != nil {
 		p.bad = append(p.bad, err)
 	}
@@ -42,13 +43,34 @@ func Parse(r io.Reader) ([]Mount, []error) {
 // maxLineErrors bounds what is kept of a file that is no mountinfo at all.
 const maxLineErrors = 100
 
-// A parser collects the mounts of one table. Its interner may be shared with other tables, and so may its lines, which may
-// be nil, as they repeat in other tables only.
-type parser struct {
+// A Parser parses one table after another, and keeps one copy of the strings that they have in common. It is for one
+// goroutine. The zero value is ready for use.
+type Parser struct {
 	strings interner
 	lines   *lineCache
+}
+
+// NewParser returns a Parser for tables that are nearly copies of each other, as those of mount namespaces are: a line that
+// was in an earlier table is not parsed again.
+func NewParser() *Parser { return &Parser{lines: &lineCache{}} }
+
+// Parse does what the function [Parse] does, and puts the mounts into the room of list. It tells lines that cannot be
+// understood from the error that ended the table early. A limit bounds what the mounts may take beside what earlier tables
+// have, too, in bytes; 0 is none. A table that takes more is cut with nodefs.ErrTruncated.
+func (c *Parser) Parse(r io.Reader, list []Mount, limit int) (mounts []Mount, bad []error, err error) {
+	if c.strings == nil {
+		c.strings = interner{}
+	}
+	p := parser{Parser: c, mounts: list[:0], limit: limit}
+	err = p.parse(r)
+	return p.mounts, p.errors(), err
+}
+
+// A parser collects the mounts of one table.
+type parser struct {
+	*Parser
 	mounts  []Mount
-	most    int // what the mounts may take, in bytes; 0 is no limit
+	limit   int // of what the mounts take, in bytes; 0 is none
 	size    int // what they take so far, beside what other tables have, too
 	bad     []error
 	dropped int // bad lines beyond maxLineErrors
@@ -65,7 +87,7 @@ func (p *parser) parse(r io.Reader) error {
 		case errors.Is(err, errTooLong):
 		case err != nil:
 			return fmt.Errorf("mountinfo after line %d: %w", lines.number, err)
-		case p.most > 0 && p.size > p.most:
+		case p.limit > 0 && p.size > p.limit:
 			return fmt.Errorf("mountinfo after line %d: %w: too many mounts", lines.number-1, nodefs.ErrTruncated)
 		case len(line) == 0:
 			continue
@@ -153,49 +175,13 @@ func (p *parser) rest(m *Mount, text []byte) error {
 		return err
 	}
 	m.Device = p.strings.get(field[0])
-	m.Root = string(Unescape(field[1]))
-	m.MountPoint = string(Unescape(field[2]))
+	m.Root = string(octal.Unescape(field[1]))
+	m.MountPoint = string(octal.Unescape(field[2]))
 	m.Options = p.strings.get(field[3])
 	if text, err = m.optional(text); err != nil {
 		return err
 	}
 	return p.tail(m, text)
-}
-
-// A lineCache knows what lines mean by all but their ids: a new mount namespace begins as a copy of another, with nearly
-// the same table. A nil one keeps nothing.
-type lineCache struct {
-	known map[string]*Mount
-	size  int // what is kept, in bytes
-}
-
-// maxLines bounds a lineCache, in bytes: there is one for each reader.
-const maxLines = 2 << 20
-
-func (c *lineCache) get(text []byte) *Mount {
-	if c == nil {
-		return nil
-	}
-	return c.known[string(text)]
-}
-
-// key is what a line is to be kept by, "" if it is not.
-func (c *lineCache) key(text []byte) string {
-	if c == nil || c.size > maxLines {
-		return ""
-	}
-	return string(text)
-}
-
-func (c *lineCache) keep(line string, m Mount) {
-	if line == "" {
-		return
-	}
-	if c.known == nil {
-		c.known = map[string]*Mount{}
-	}
-	c.known[line] = &m
-	c.size += 2*len(line) + mountSize
 }
 
 // optional parses the optional fields and returns what follows their end.
@@ -238,9 +224,9 @@ func (p *parser) tail(m *Mount, text []byte) error {
 	if !ok {
 		return errTooFew
 	}
-	m.FSType = p.strings.get(Unescape(fsType))
+	m.FSType = p.strings.get(octal.Unescape(fsType))
 	m.Class = ClassOf(m.FSType)
-	m.Source = p.strings.get(Unescape(source))
+	m.Source = p.strings.get(octal.Unescape(source))
 	m.SuperOptions = p.strings.get(super)
 	return nil
 }
@@ -273,58 +259,4 @@ func checkDevice(text []byte) error {
 		}
 	}
 	return nil
-}
-
-// unescape undoes what mangle_path and seq_escape of the kernel do: "\ooo", three octal digits for one byte. They
-// escape space, tab, newline and backslash, and "#" in a source; as a backslash is always among them, every escape may
-// be undone, whichever byte it stands for. It works in place.
-func Unescape(text []byte) []byte {
-	from := bytes.IndexByte(text, '\\')
-	if from < 0 {
-		return text
-	}
-	to := from
-	for from < len(text) {
-		c := text[from]
-		if c == '\\' && from+3 < len(text) {
-			if b, ok := octal(text[from+1 : from+4]); ok {
-				c, from = b, from+3
-			}
-		}
-		text[to] = c
-		to, from = to+1, from+1
-	}
-	return text[:to]
-}
-
-func octal(digits []byte) (byte, bool) {
-	n := 0
-	for _, d := range digits {
-		if d < '0' || d > '7' {
-			return 0, false
-		}
-		n = n<<3 | int(d-'0')
-	}
-	return byte(n), n <= 0xff
-}
-
-// An interner keeps one copy of equal strings: tables repeat types, options and devices on every line, and tables of
-// several namespaces repeat nearly everything. A nil one keeps nothing.
-type interner map[string]string
-
-// maxInterner and maxInterned bound an interner: in number, and in bytes for each.
-const (
-	maxInterner = 1 << 13
-	maxInterned = 256
-)
-
-func (in interner) get(text []byte) string {
-	if s, ok := in[string(text)]; ok { // the compiler makes no string for this look-up
-		return s
-	}
-	s := string(text)
-	if in != nil && len(s) <= maxInterned && len(in) < maxInterner {
-		in[s] = s
-	}
-	return s
 }

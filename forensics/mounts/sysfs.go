@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // FUSEWaiting returns how many requests of a FUSE file system are on their way: not yet read by its server, or read and
@@ -16,7 +16,7 @@ import (
 //
 // The source is /sys/fs/fuse/connections/N/waiting (Documentation/filesystems/fuse.rst, Linux 2.6.16). Reading it never
 // asks the server.
-func FUSEWaiting(fsys *hostfs.FS, device string) (int, bool) {
+func FUSEWaiting(fsys nodefs.FS, device string) (int, bool) {
 	connection := FUSEConnection(device)
 	if connection == 0 {
 		return 0, false
@@ -26,7 +26,7 @@ func FUSEWaiting(fsys *hostfs.FS, device string) (int, bool) {
 
 // FUSEConnectionsWaiting returns the requests on their way of all FUSE connections of the machine, by number: also of file
 // systems that are in no mount table. It is empty where the control file system is not mounted.
-func FUSEConnectionsWaiting(fsys *hostfs.FS) map[uint64]int {
+func FUSEConnectionsWaiting(fsys nodefs.FS) map[uint64]int {
 	const most = 1 << 16
 	waiting := map[uint64]int{}
 	entries, _ := fsys.ReadDir("/sys/fs/fuse/connections", most)
@@ -55,19 +55,7 @@ func FUSEConnection(device string) uint64 {
 	return uint64(major)<<20 | uint64(minor)
 }
 
-// Suspended says whether the block device of a superblock is a device-mapper device that is suspended, as while LVM
-// takes a snapshot: what is written to it waits until it is resumed. It is not known for other devices.
-//
-// The source is /sys/dev/block/MAJOR:MINOR/dm/suspended (Documentation/ABI/testing/sysfs-block-dm, Linux 2.6.29).
-func Suspended(fsys *hostfs.FS, device string) (suspended, known bool) {
-	if _, _, ok := DeviceNumbers(device); !ok {
-		return false, false
-	}
-	n, known := readNumber(fsys, "/sys/dev/block/"+device+"/dm/suspended")
-	return n == 1, known
-}
-
-func readNumber(fsys *hostfs.FS, name string) (int, bool) {
+func readNumber(fsys nodefs.FS, name string) (int, bool) {
 	text, err := fsys.ReadFile(name, 64)
 	if err != nil {
 		return 0, false
@@ -76,6 +64,7 @@ func readNumber(fsys *hostfs.FS, name string) (int, bool) {
 	return n, err == nil
 }
 
+// DeviceNumbers takes "8:1" apart, a superblock as mountinfo shows it; false if it is none.
 func DeviceNumbers(device string) (major, minor uint32, ok bool) {
 	first, second, ok := strings.Cut(device, ":")
 	if !ok {

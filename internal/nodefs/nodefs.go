@@ -16,6 +16,8 @@ type FS interface {
 	// ReadDir returns at most limit entries, with [ErrTruncated] where there are more.
 	ReadDir(path string, limit int) ([]Entry, error)
 	ReadLink(path string) (string, error)
+	// Resolve follows all links and returns the path without them.
+	Resolve(path string) (string, error)
 	// Lstat does not follow a link in the last place.
 	Lstat(path string) (Info, error)
 }

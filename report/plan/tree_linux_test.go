@@ -20,6 +20,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -123,11 +124,11 @@ func (tr tree) report(version string) report.Report {
 	must(tr.t, err)
 	boot := time.Unix(int64(seconds), 0)
 	e.Node.Boot = &boot
-	e.Mounts, err = mounts.Read(tr.t.Context(), fsys, os.Getpid())
+	e.Mounts, err = mountslive.Read(tr.t.Context(), fsys, os.Getpid())
 	must(tr.t, err)
 	e.PodDirs, err = kubelet.Walk(tr.t.Context(), fsys, e.Mounts.Index(), tr.root, kubelet.WalkOptions{})
 	must(tr.t, err)
-	e.Health = mounts.Check(tr.t.Context(), e.Mounts.Index(), tr.mounted(e.Mounts), mounts.CheckOptions{HungAfter: time.Second})
+	e.Health = mountslive.Check(tr.t.Context(), e.Mounts.Index(), tr.mounted(e.Mounts), mountslive.CheckOptions{HungAfter: time.Second})
 	e.Kubelet = &kubelet.Instance{PID: 1, Version: version, RootDir: tr.root, CanonicalRoot: tr.root}
 	e.Pods = []kubelet.Pod{{UID: uidLive, Namespace: "default", Name: "web", Source: "kubelet"}}
 	for _, source := range []string{

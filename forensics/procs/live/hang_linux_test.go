@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
@@ -35,7 +36,7 @@ func machine(t testing.TB) (*hostfs.FS, Options) {
 	group := &probe.Group{}
 	return fsys, Options{Group: group, Table: func(tid int, ns uint64) *mounts.Index {
 		if tables[ns] == nil {
-			table, err := mounts.Read(t.Context(), fsys, tid)
+			table, err := mountslive.Read(t.Context(), fsys, tid)
 			if err != nil {
 				t.Errorf("mount table of %d: %v", tid, err)
 			}
@@ -71,7 +72,7 @@ func await(t testing.TB, fsys *hostfs.FS, opt Options, tid int) procs.Thread {
 // mountID is the id that a mount has in the table of a thread.
 func mountID(t *testing.T, fsys *hostfs.FS, tid int, point string) int {
 	t.Helper()
-	table, err := mounts.Read(t.Context(), fsys, tid)
+	table, err := mountslive.Read(t.Context(), fsys, tid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestThreadHangsInFUSE(t *testing.T) {
 
 func ownNamespace(t *testing.T, fsys *hostfs.FS) uint64 {
 	t.Helper()
-	table, err := mounts.Read(t.Context(), fsys, 0)
+	table, err := mountslive.Read(t.Context(), fsys, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
@@ -35,7 +36,7 @@ func mountAt(t testing.TB, source, dir, fsType string, flags uintptr, data strin
 func mountOn(t testing.TB, dir string) mounts.Mount {
 	t.Helper()
 	fsys, _ := machine(t)
-	table, err := mounts.Read(t.Context(), fsys, 0)
+	table, err := mountslive.Read(t.Context(), fsys, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 )
 
 // ownNamespace is namespace for that of this program, where the paths that leave no doubt have not been confirmed. Of
 // those, it confirms what has got into doubt since, and what is to be kept.
-func (r *resolver) ownNamespace(reader *mounts.Reader, pids []int, list []*holdings) {
+func (r *resolver) ownNamespace(reader *mountslive.Reader, pids []int, list []*holdings) {
 	table, ok := r.table(reader, r.own, pids)
 	if !ok {
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -50,7 +51,7 @@ func ownTable(ctx context.Context, fsys *hostfs.FS) (mounts.Table, bool) {
 	if !fsys.Live() || pid == 0 {
 		return mounts.Table{}, false
 	}
-	tables, errs := mounts.Namespaces(ctx, fsys, []int{pid})
+	tables, errs := mountslive.Namespaces(ctx, fsys, []int{pid})
 	if len(tables) != 1 || len(errs) > 0 || tables[0].Root != "/" || tables[0].Namespace == 0 {
 		return mounts.Table{}, false
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
@@ -61,7 +62,7 @@ func (r *resolver) resolve(members map[uint64][]int) {
 	var all sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), maxScanners, len(members)) {
 		all.Go(func() {
-			r.reading(func(reader *mounts.Reader) {
+			r.reading(func(reader *mountslive.Reader) {
 				for ns := range queue {
 					if ns == r.own {
 						r.ownNamespace(reader, members[ns], byNS[ns])
@@ -96,8 +97,8 @@ func (r *resolver) resolve(members map[uint64][]int) {
 }
 
 // reading calls f with a reader of its own.
-func (r *resolver) reading(f func(*mounts.Reader)) {
-	reader, err := mounts.NewReader(r.fsys)
+func (r *resolver) reading(f func(*mountslive.Reader)) {
+	reader, err := mountslive.NewReader(r.fsys)
 	if err != nil {
 		r.mu.Lock()
 		r.problems.add("mount tables", err)
@@ -113,7 +114,7 @@ func (r *resolver) reading(f func(*mounts.Reader)) {
 // those, a mount that is in no other table is not known to be in none.
 func (r *resolver) ofDenied() {
 	for i, pid := range r.denied {
-		table, err := mounts.Read(r.ctx, r.fsys, pid)
+		table, err := mountslive.Read(r.ctx, r.fsys, pid)
 		if isGone(err) {
 			continue
 		}
@@ -132,7 +133,7 @@ func (r *resolver) missing() {
 }
 
 // table reads the table of a namespace.
-func (r *resolver) table(reader *mounts.Reader, ns uint64, pids []int) (mounts.Table, bool) {
+func (r *resolver) table(reader *mountslive.Reader, ns uint64, pids []int) (mounts.Table, bool) {
 	table, ok, errs := reader.Namespace(r.ctx, ns, pids)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +148,7 @@ func (r *resolver) table(reader *mounts.Reader, ns uint64, pids []int) (mounts.T
 }
 
 // namespace finds what is told by paths of one namespace, and learns its mount ids. Nobody else works on list meanwhile.
-func (r *resolver) namespace(reader *mounts.Reader, ns uint64, pids []int, list []*holdings) {
+func (r *resolver) namespace(reader *mountslive.Reader, ns uint64, pids []int, list []*holdings) {
 	table, ok := r.table(reader, ns, pids)
 	if !ok {
 		return
@@ -228,5 +229,5 @@ func (r *resolver) uninhabited(members map[uint64][]int) {
 	for ns := range members {
 		inhabited[ns] = true
 	}
-	_ = mounts.Uninhabited(r.ctx, r.fsys, r.group, inhabited, func(t mounts.Table) { r.learn(&t) })
+	_ = mountslive.Uninhabited(r.ctx, r.fsys, r.group, inhabited, func(t mounts.Table) { r.learn(&t) })
 }

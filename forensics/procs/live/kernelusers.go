@@ -90,8 +90,8 @@ func (u *users) mounts() {
 	}
 	for _, device := range order {
 		list := same[device]
-		if len(list) > mounts.MaxSame {
-			list = list[:mounts.MaxSame]
+		if len(list) > maxSame {
+			list = list[:maxSame]
 		}
 		for _, i := range list {
 			for _, j := range list {
@@ -117,5 +117,6 @@ func (u *users) overlays() {
 const (
 	maxDisks    = 1 << 16
 	maxPathFile = 8 << 10
+	maxSame     = 64 // mounts of one superblock that are compared with each other
 	maxList     = 16 << 20
 )

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/octal"
 )
 
 // loops reads the files of loop devices.
@@ -49,7 +50,7 @@ func (u *users) swaps() error {
 	for line := range bytes.Lines(text) {
 		name, rest, _ := bytes.Cut(line, []byte{' '})
 		if fields := bytes.Fields(rest); len(fields) > 0 && string(fields[0]) == "file" {
-			file := string(mounts.Unescape(bytes.Clone(name)))
+			file := string(octal.Unescape(bytes.Clone(name)))
 			u.path(file, holders.KernelUser{Use: holders.UseSwap, What: file, Blocks: true, Detail: "swapoff first"})
 		}
 	}
@@ -62,7 +63,7 @@ func (u *users) exports() error {
 	for line := range bytes.Lines(text) {
 		name, clients, _ := bytes.Cut(bytes.TrimSpace(line), []byte{'\t'})
 		if len(name) > 0 && name[0] == '/' {
-			file := string(mounts.Unescape(bytes.Clone(name)))
+			file := string(octal.Unescape(bytes.Clone(name)))
 			u.path(file, holders.KernelUser{Use: holders.UseExport, What: file, Blocks: true, Detail: "exported to " + string(clients)})
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
@@ -122,7 +123,7 @@ func TestKernelHolders(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = fsys.Close() }()
-			table, err := mounts.Read(t.Context(), fsys, 0)
+			table, err := mountslive.Read(t.Context(), fsys, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +173,7 @@ func TestLoopInUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = fsys.Close() }()
-			table, err := mounts.Read(t.Context(), fsys, 0)
+			table, err := mountslive.Read(t.Context(), fsys, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -62,7 +63,7 @@ func (o CheckOptions) withDefaults() CheckOptions {
 // What answers is not always the server. Local file systems answer from memory also when the disk is dead. FUSE
 // mounted without allow_other refuses everybody but the user who mounted it, in the kernel, and is "denied". On a kernel
 // before 4.11 attributes may come from the cache of a network file system; its fstatfs does ask.
-func Check(ctx context.Context, x *Index, list []Mount, opt CheckOptions) []Health {
+func Check(ctx context.Context, x *mounts.Index, list []mounts.Mount, opt CheckOptions) []mounts.Health {
 	c := checker{index: x, opt: opt.withDefaults(), tasks: map[int]*task{}, queues: map[string][]*task{}}
 	tasks := make([]*task, len(list))
 	for i, m := range list {
@@ -71,7 +72,7 @@ func Check(ctx context.Context, x *Index, list []Mount, opt CheckOptions) []Heal
 	before := c.waiting()
 	c.run(ctx)
 	after := c.waiting()
-	found := make([]Health, len(list))
+	found := make([]mounts.Health, len(list))
 	for i, t := range tasks {
 		found[i] = t.health
 		device := t.mount.Device
@@ -88,7 +89,7 @@ func Check(ctx context.Context, x *Index, list []Mount, opt CheckOptions) []Heal
 
 // A checker is one run of Check.
 type checker struct {
-	index  *Index
+	index  *mounts.Index
 	opt    CheckOptions
 	tasks  map[int]*task      // by mount id
 	queues map[string][]*task // those to be asked, by superblock
@@ -96,21 +97,21 @@ type checker struct {
 
 // A task is one mount and what is learnt about it.
 type task struct {
-	mount  Mount
+	mount  mounts.Mount
 	above  []*task // what the path to the mount point lies on and may wait for, outermost first
-	health Health
+	health mounts.Health
 	silent bool          // it was asked and has not answered
 	done   chan struct{} // closed when health is final
 }
 
 // add makes the task of a mount, once, and those of the mounts above it.
-func (c *checker) add(m Mount) *task {
+func (c *checker) add(m mounts.Mount) *task {
 	if t, ok := c.tasks[m.ID]; ok {
 		return t
 	}
 	t := &task{
 		mount:  m,
-		health: Health{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint},
+		health: mounts.Health{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint},
 		done:   make(chan struct{}),
 	}
 	c.tasks[m.ID] = t
@@ -139,11 +140,11 @@ func (c *checker) add(m Mount) *task {
 }
 
 // leaveAlone returns why a mount is not to be probed, or "".
-func (c *checker) leaveAlone(m Mount) string {
+func (c *checker) leaveAlone(m mounts.Mount) string {
 	switch {
-	case m.Class == ClassAutofs:
+	case m.Class == mounts.ClassAutofs:
 		return "autofs is never touched: a look-up may mount something"
-	case m.Class == ClassMemory || m.Class == ClassPseudo:
+	case m.Class == mounts.ClassMemory || m.Class == mounts.ClassPseudo:
 		return "answers from memory"
 	case !c.index.Visible(m.ID):
 		top, _ := c.index.Covering(m.MountPoint)
@@ -153,9 +154,9 @@ func (c *checker) leaveAlone(m Mount) string {
 }
 
 // mayWait says whether a look-up in a file system may wait for something that is worth a probe.
-func mayWait(class Class) bool {
+func mayWait(class mounts.Class) bool {
 	switch class {
-	case ClassMemory, ClassPseudo, ClassAutofs:
+	case mounts.ClassMemory, mounts.ClassPseudo, mounts.ClassAutofs:
 		return false
 	}
 	return true
@@ -187,10 +188,10 @@ func (c *checker) waiting() map[string]int {
 		return found
 	}
 	for _, t := range c.tasks {
-		if t.mount.Class != ClassFUSE {
+		if t.mount.Class != mounts.ClassFUSE {
 			continue
 		}
-		if n, ok := FUSEWaiting(c.opt.FS, t.mount.Device); ok {
+		if n, ok := mounts.FUSEWaiting(c.opt.FS, t.mount.Device); ok {
 			found[t.mount.Device] = n
 		}
 	}

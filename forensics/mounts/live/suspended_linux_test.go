@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
@@ -34,32 +35,6 @@ func sysTree(t *testing.T, files map[string]string) *hostfs.FS {
 	return openFS(t, root)
 }
 
-func TestFUSEWaiting(t *testing.T) {
-	fsys := sysTree(t, map[string]string{
-		"sys/fs/fuse/connections/46/waiting":      "3\n",
-		"sys/fs/fuse/connections/8388625/waiting": "5\n",
-		"sys/fs/fuse/connections/47/waiting":      "text\n",
-	})
-	for device, want := range map[string]int{
-		"0:46": 3,
-		"8:17": 5, // fuseblk: 8<<20 + 17
-		"0:47": -1, "0:48": -1, "46": -1, "0:": -1, ":46": -1, "": -1, "0:4x": -1, "0:../46": -1,
-	} {
-		n, ok := FUSEWaiting(fsys, device)
-		if ok != (want >= 0) || ok && n != want {
-			t.Errorf("FUSEWaiting(%q) = %d, %t; want %d", device, n, ok, want)
-		}
-	}
-}
-
-func TestFUSEConnection(t *testing.T) {
-	for device, want := range map[string]uint64{"0:46": 46, "7:0": 7340032, "8:17": 8388625, "x": 0, "": 0, "8:": 0} {
-		if got := FUSEConnection(device); got != want {
-			t.Errorf("connection of %q %d, want %d", device, got, want)
-		}
-	}
-}
-
 func TestSuspended(t *testing.T) {
 	fsys := sysTree(t, map[string]string{
 		"sys/dev/block/253:0":                         "-> ../../devices/virtual/block/dm-0",
@@ -67,11 +42,11 @@ func TestSuspended(t *testing.T) {
 		"sys/dev/block/253:1/dm/suspended":            "0\n",
 		"sys/dev/block/254:0/size":                    "1\n",
 	})
-	for device, want := range map[string][2]bool{
-		"253:0": {true, true}, "253:1": {false, true}, "254:0": {}, "0:46": {}, "": {}, "../../devices/virtual/block/dm-0": {},
+	for device, want := range map[string]bool{
+		"253:0": true, "253:1": false, "254:0": false, "0:46": false, "": false, "../../devices/virtual/block/dm-0": false,
 	} {
-		if suspended, known := Suspended(fsys, device); suspended != want[0] || known != want[1] {
-			t.Errorf("Suspended(%q) = %t, %t; want %t", device, suspended, known, want)
+		if got := suspended(fsys, device); got != want {
+			t.Errorf("suspended(%q) = %t; want %t", device, got, want)
 		}
 	}
 }
@@ -83,14 +58,14 @@ func TestCheckSuspended(t *testing.T) {
 	x := readIndex(t)
 	list := topmost(t, x, dir)
 	fsys := sysTree(t, map[string]string{"sys/dev/block/" + s.Device() + "/dm/suspended": "1\n"})
-	check := func(ctx context.Context, hungAfter time.Duration) Health {
+	check := func(ctx context.Context, hungAfter time.Duration) mounts.Health {
 		return Check(ctx, x, list, CheckOptions{FS: fsys, HungAfter: hungAfter})[0]
 	}
-	if got := check(t.Context(), longWait); got.Status != StatusFrozen || got.Reason == "" {
+	if got := check(t.Context(), longWait); got.Status != mounts.StatusFrozen || got.Reason == "" {
 		t.Errorf("answers: %+v; want frozen", got)
 	}
 	s.Hang()
-	if got := check(t.Context(), shortWait); got.Status != StatusFrozen || got.Seconds < shortWait.Seconds() {
+	if got := check(t.Context(), shortWait); got.Status != mounts.StatusFrozen || got.Seconds < shortWait.Seconds() {
 		t.Errorf("hangs: %+v; want frozen", got)
 	}
 }

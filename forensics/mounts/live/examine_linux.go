@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // examine asks the file system that is mounted on a path. It names the call that failed, and tells enter which call
@@ -91,24 +93,24 @@ func mountIDOf(fd int) (int, bool) {
 }
 
 // statusOf says what an error of a probe means for the mount; StatusNotProbed if it is about something else.
-func statusOf(err error) Status {
+func statusOf(err error) mounts.Status {
 	var errno unix.Errno
 	if !errors.As(err, &errno) {
-		return StatusNotProbed
+		return mounts.StatusNotProbed
 	}
 	switch errno {
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG: // the way there has changed
-		return StatusNotProbed
+		return mounts.StatusNotProbed
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN: // this program, or the machine, lacks something
-		return StatusNotProbed
+		return mounts.StatusNotProbed
 	case unix.EACCES, unix.EPERM:
-		return StatusDenied
+		return mounts.StatusDenied
 	case unix.ESTALE:
-		return StatusStale
+		return mounts.StatusStale
 	case unix.ENOTCONN, unix.ECONNABORTED, unix.ENODEV, unix.ESHUTDOWN, // FUSE; a client that Ceph has blocklisted
 		unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.ENETDOWN, unix.ENETUNREACH, // CIFS, NFS mounted soft
 		unix.ECONNREFUSED, unix.ECONNRESET, unix.EPIPE:
-		return StatusDisconnected
+		return mounts.StatusDisconnected
 	}
-	return StatusIOError // EIO, EREMOTEIO, ETIMEDOUT, EUCLEAN and what else a device or a server may say
+	return mounts.StatusIOError // EIO, EREMOTEIO, ETIMEDOUT, EUCLEAN and what else a device or a server may say
 }

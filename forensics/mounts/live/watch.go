@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"sync"

@@ -1,4 +1,10 @@
-package mounts
+// Package live reads the mount tables of a running machine, and asks its mounts whether they answer.
+//
+// [Read] and a [Reader] take tables from /proc/PID/mountinfo, [Namespaces] those of all mount namespaces that have processes,
+// and [Uninhabited] those of the others, by listmount(2) and statmount(2) (Linux 6.12). The kernel asks no file server for
+// them. [Check] does touch mounted file systems: each call may block for ever, and is made under package probe. [AwaitProgress]
+// only watches counters of disks (Documentation/block/stat.rst).
+package live
 
 import (
 	"context"
@@ -11,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
@@ -48,8 +55,8 @@ const (
 //
 // Only /proc is read. The kernel asks no file server for this, but may wait for a lock of a file system that is in
 // trouble: callers that must not wait call Read under package probe.
-func Read(ctx context.Context, fsys *hostfs.FS, pid int) (Table, error) {
-	empty := Table{PID: pid, Mounts: []Mount{}}
+func Read(ctx context.Context, fsys *hostfs.FS, pid int) (mounts.Table, error) {
+	empty := mounts.Table{PID: pid, Mounts: []mounts.Mount{}}
 	proc, err := fsys.OpenDir("/proc")
 	if err != nil {
 		return empty, fmt.Errorf("mount table: %w", err)
@@ -62,7 +69,7 @@ func Read(ctx context.Context, fsys *hostfs.FS, pid int) (Table, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tableTime)
 	defer cancel()
-	r := tableReader{proc: proc, limit: maxTable, single: holdsStill(proc)}
+	r := tableReader{proc: proc, limit: maxTable, parser: &mounts.Parser{}, single: holdsStill(proc)}
 	return r.read(ctx, pid)
 }
 
@@ -84,10 +91,9 @@ type tableReader struct {
 	limit   int64  // of the text of one table, in bytes
 	own     uint64 // the namespace of which all is kept; all are if foreign is 0
 	foreign int    // what is kept of a table, in bytes
-	strings interner
-	lines   *lineCache
-	mounts  []Mount // what the next table is put into
-	again   bool    // use it for the one after that, too
+	parser  *mounts.Parser
+	mounts  []mounts.Mount // what the next table is put into
+	again   bool           // use it for the one after that, too
 	// single is set where one reading is enough: since Linux 5.8 (9f6c61f96f2d, "proc/mounts: add cursor") one that is made
 	// in several steps skips no mount when others come or go.
 	single bool
@@ -110,7 +116,7 @@ func holdsStill(proc *hostfs.Dir) bool {
 type reading struct {
 	namespace uint64
 	root      string
-	mounts    []Mount
+	mounts    []mounts.Mount
 	sum       uint64
 	bad       []error // lines that were not understood
 	cut       error   // why it is not all of the table
@@ -120,8 +126,8 @@ func (a reading) equal(b reading) bool {
 	return a.namespace == b.namespace && a.root == b.root && a.sum == b.sum
 }
 
-func (r *tableReader) read(ctx context.Context, pid int) (Table, error) {
-	table := Table{PID: pid, Mounts: []Mount{}}
+func (r *tableReader) read(ctx context.Context, pid int) (mounts.Table, error) {
+	table := mounts.Table{PID: pid, Mounts: []mounts.Mount{}}
 	// The descriptor stands for this process, also if its number is given to another.
 	process, err := r.proc.OpenDir(strconv.Itoa(pid))
 	if err != nil {
@@ -182,18 +188,15 @@ func (r *tableReader) once(ctx context.Context, process *hostfs.Dir) (reading, e
 		return now, err
 	}
 	defer func() { _ = file.Close() }()
-	p := parser{strings: r.strings, lines: r.lines, mounts: r.mounts[:0]}
+	room, limit := r.mounts[:0], 0
 	r.mounts = nil
-	if p.strings == nil {
-		p.strings = interner{}
-	}
 	if now.namespace != r.own {
-		p.most = r.foreign
+		limit = r.foreign
 	}
 	text := tableText{ctx: ctx, file: file, left: r.limit}
 	text.sum.SetSeed(tableSeed)
-	err = p.parse(&text)
-	now.mounts, now.bad, now.sum = p.mounts, p.errors(), text.sum.Sum64()
+	now.mounts, now.bad, err = r.parser.Parse(&text, room, limit)
+	now.sum = text.sum.Sum64()
 	if errors.Is(err, nodefs.ErrTruncated) {
 		now.cut, err = err, nil
 	}

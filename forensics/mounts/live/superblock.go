@@ -1,10 +1,11 @@
-package mounts
+package live
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -38,7 +39,7 @@ func (s *superblock) judge(ctx context.Context, t *task) {
 	began := s.opt.Now()
 	s.ask(ctx, t)
 	s.spent += s.opt.Now().Sub(began)
-	if t.health.Status != StatusNotProbed {
+	if t.health.Status != mounts.StatusNotProbed {
 		s.last, s.roots[t.mount.Root] = t, t
 	}
 }
@@ -59,7 +60,7 @@ func (t *task) unreachable() string {
 func (t *task) failing() *task {
 	for _, a := range t.above {
 		switch a.health.Status {
-		case StatusStale, StatusDisconnected, StatusIOError, StatusDenied:
+		case mounts.StatusStale, mounts.StatusDisconnected, mounts.StatusIOError, mounts.StatusDenied:
 			return a
 		}
 	}
@@ -75,18 +76,18 @@ func (t *task) inherit(from *task, reason string) {
 
 // Review looks again, without asking anything, at mounts that did not answer when [Check] returned: those whose call has
 // come back since become StatusRecovered. It works on list and needs the group of the check.
-func Review(list []Health, group *probe.Group) {
+func Review(list []mounts.Health, group *probe.Group) {
 	outstanding := map[string]bool{}
 	for _, call := range group.Outstanding() {
 		outstanding[call.Key] = true
 	}
 	for i := range list {
 		h := &list[i]
-		waits := h.Status == StatusHung || h.Status == StatusUnanswered
+		waits := h.Status == mounts.StatusHung || h.Status == mounts.StatusUnanswered
 		if h.Method != methodProbe || !waits || outstanding[h.Device] {
 			continue
 		}
-		h.Status = StatusRecovered
+		h.Status = mounts.StatusRecovered
 		h.Reason = fmt.Sprintf("answered only after more than %.3g s", h.Seconds)
 	}
 }

@@ -1,12 +1,14 @@
-package mounts
+package live
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -56,9 +58,9 @@ func (c *checker) noAnswer(t *task, seen progress, hung bool) {
 	}
 	t.silent = true
 	h.Method, h.Call, h.Seconds = methodProbe, seen.call, seen.waited.Seconds()
-	h.Status = StatusUnanswered
+	h.Status = mounts.StatusUnanswered
 	if hung {
-		h.Status = StatusHung
+		h.Status = mounts.StatusHung
 		since := c.opt.Now().Add(-seen.waited).UTC()
 		h.Since = &since
 	}
@@ -77,11 +79,11 @@ func (c *checker) busy(t *task) {
 		}
 		t.silent = true
 		waited := now.Sub(call.Since)
-		h.Method, h.Status, h.Seconds = methodProbe, StatusUnanswered, waited.Seconds()
+		h.Method, h.Status, h.Seconds = methodProbe, mounts.StatusUnanswered, waited.Seconds()
 		h.Reason = fmt.Sprintf("thread %d still waits for an earlier call", call.TID)
 		if waited >= c.opt.HungAfter {
 			since := call.Since.UTC()
-			h.Status, h.Since = StatusHung, &since
+			h.Status, h.Since = mounts.StatusHung, &since
 		}
 		c.thaw(h)
 		return
@@ -93,25 +95,37 @@ func (c *checker) busy(t *task) {
 func (c *checker) answered(t *task, seen progress) {
 	h := &t.health
 	h.Method, h.Call, h.Seconds = methodProbe, seen.slowest, seen.total.Seconds()
-	h.Status = StatusOK
+	h.Status = mounts.StatusOK
 	if seen.total >= c.opt.SlowAfter {
-		h.Status = StatusSlow
+		h.Status = mounts.StatusSlow
 	}
-	if t.mount.Class == ClassBlock {
+	if t.mount.Class == mounts.ClassBlock {
 		h.Reason = "a local file system may answer from memory: says nothing about its disk"
 	}
 	c.thaw(h)
 }
 
 // thaw explains a missing answer, or restricts a good one, by the suspended device of the file system.
-func (c *checker) thaw(h *Health) {
+func (c *checker) thaw(h *mounts.Health) {
 	if c.opt.FS == nil {
 		return
 	}
-	if suspended, _ := Suspended(c.opt.FS, h.Device); suspended {
-		h.Status = StatusFrozen
+	if suspended(c.opt.FS, h.Device) {
+		h.Status = mounts.StatusFrozen
 		h.Reason = "its device-mapper device is suspended: what is written waits until it is resumed"
 	}
+}
+
+// suspended says whether the block device of a superblock is a device-mapper device that is suspended, as while LVM takes a
+// snapshot: what is written to it waits until it is resumed.
+//
+// The source is /sys/dev/block/MAJOR:MINOR/dm/suspended (Documentation/ABI/testing/sysfs-block-dm, Linux 2.6.29).
+func suspended(fsys *hostfs.FS, device string) bool {
+	if _, _, ok := mounts.DeviceNumbers(device); !ok {
+		return false
+	}
+	text, err := fsys.ReadFile("/sys/dev/block/"+device+"/dm/suspended", 64)
+	return err == nil && string(bytes.TrimSpace(text)) == "1"
 }
 
 // refused judges a probe by the error of the call that failed.
@@ -124,15 +138,16 @@ func (t *task) refused(call string, seen progress, err error) {
 			return
 		}
 	}
-	if status == StatusNotProbed {
+	if status == mounts.StatusNotProbed {
 		h.Reason = "was not asked: " + reasonOf(err)
 		return
 	}
 	h.Status, h.Method, h.Call, h.Seconds = status, methodProbe, call, seen.total.Seconds()
 	h.Error = err.Error()
-	if status == StatusDenied {
+	if status == mounts.StatusDenied {
 		h.Reason = "says nothing about the server"
-		if t.mount.Class == ClassFUSE && call == callStatx && !HasOption(t.mount.SuperOptions, "allow_other") {
+		_, others := t.mount.SuperOption("allow_other")
+		if t.mount.Class == mounts.ClassFUSE && call == callStatx && !others {
 			h.Reason = "mounted without allow_other: its server was not asked"
 		}
 	}
@@ -143,13 +158,4 @@ func reasonOf(err error) string {
 		return "the mount point is not there any more"
 	}
 	return err.Error()
-}
-
-func HasOption(options, name string) bool {
-	for option := range strings.SplitSeq(options, ",") {
-		if option == name {
-			return true
-		}
-	}
-	return false
 }

@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
@@ -102,9 +103,9 @@ func (r *mountRequest) do(call uintptr, buf unsafe.Pointer, size int) (int, erro
 
 // listMounts lists the mounts of a namespace, none if it has ended. One that is unmounted meanwhile is left out. When the
 // context ends, or there are more than maxForeign has room for, the list is cut (nodefs.ErrTruncated).
-func listMounts(ctx context.Context, namespace uint64) ([]Mount, error) {
+func listMounts(ctx context.Context, namespace uint64) ([]mounts.Mount, error) {
 	const root = ^uint64(0) // LSMT_ROOT
-	mounts, last, size := []Mount{}, uint64(0), 0
+	list, last, size := []mounts.Mount{}, uint64(0), 0
 	ids, buf := make([]uint64, 512), make([]byte, 32<<10) // aligned, as all of that size
 	for {
 		r := mountRequest{mount: root, param: last, namespace: namespace}
@@ -113,18 +114,18 @@ func listMounts(ctx context.Context, namespace uint64) ([]Mount, error) {
 		case errors.Is(err, unix.ENOENT):
 			return nil, nil
 		case err != nil || n == 0:
-			return mounts, unsupported(err)
+			return list, unsupported(err)
 		}
 		for _, id := range ids[:n] {
 			if ctx.Err() != nil {
-				return mounts, fmt.Errorf("%w: it takes too long", nodefs.ErrTruncated)
+				return list, fmt.Errorf("%w: it takes too long", nodefs.ErrTruncated)
 			}
 			r := mountRequest{mount: id, param: statMask, namespace: namespace}
 			if _, err := r.do(unix.SYS_STATMOUNT, unsafe.Pointer(&buf[0]), len(buf)); err == nil {
 				m := statMount(buf)
-				mounts = append(mounts, m)
-				if size += mountSize + len(m.Root) + len(m.MountPoint) + len(m.Source); size > maxForeign {
-					return mounts, fmt.Errorf("%w: too many mounts", nodefs.ErrTruncated)
+				list = append(list, m)
+				if size += int(unsafe.Sizeof(m)) + len(m.Root) + len(m.MountPoint) + len(m.Source); size > maxForeign {
+					return list, fmt.Errorf("%w: too many mounts", nodefs.ErrTruncated)
 				}
 			}
 		}
@@ -157,10 +158,10 @@ type statmount struct {
 }
 
 // statMount understands what statmount has put into a buffer, which has room for the longest texts.
-func statMount(buf []byte) Mount {
+func statMount(buf []byte) mounts.Mount {
 	s := (*statmount)(unsafe.Pointer(&buf[0]))
 	text := func(at uint32) string { return unix.ByteSliceToString(buf[min(statStrings+int(at), len(buf)):]) }
-	m := Mount{
+	m := mounts.Mount{
 		ID: int(s.id), ParentID: int(s.parent), Device: strconv.Itoa(int(s.major)) + ":" + strconv.Itoa(int(s.minor)),
 		Root: text(s.root), MountPoint: text(s.point), FSType: text(s.fsType),
 		Shared: int(s.peers), Master: int(s.master), PropagateFrom: int(s.received), Unbindable: s.propagation&unix.MS_UNBINDABLE != 0,
@@ -171,6 +172,6 @@ func statMount(buf []byte) Mount {
 	if s.given&statSource != 0 {
 		m.Source = text(s.source)
 	}
-	m.Class = ClassOf(m.FSType)
+	m.Class = mounts.ClassOf(m.FSType)
 	return m
 }

@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
@@ -28,7 +29,7 @@ var errNotAll = errors.New("this program sees the processes of its own PID names
 //
 // It needs Linux 6.12, root in the user namespace of the machine and a view of all processes. Otherwise the error is that of the
 // call that is missing (ENOTTY, EINVAL, ENOSYS) or denied, or says that not all processes are seen.
-func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhabited map[uint64]bool, tell func(Table)) error {
+func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhabited map[uint64]bool, tell func(mounts.Table)) error {
 	if !fsys.Live() {
 		return nil // a disk has no namespaces
 	}
@@ -61,7 +62,7 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 		if now[ns.inode] {
 			continue // it was made, or entered, meanwhile
 		}
-		var list []Mount
+		var list []mounts.Mount
 		err := ask(func() (err error) {
 			ctx, cancel := context.WithTimeout(ctx, slowTable)
 			defer cancel()
@@ -75,7 +76,7 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 			return fmt.Errorf("mount namespaces without processes: %w", err)
 		}
 		if len(list) > 0 { // otherwise it has ended
-			tell(Table{Namespace: ns.inode, Owner: ns.owner, Root: "/", Mounts: list})
+			tell(mounts.Table{Namespace: ns.inode, Owner: ns.owner, Root: "/", Mounts: list})
 		}
 	}
 	if cut != nil {

@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -20,7 +21,7 @@ var (
 
 // A Disk is one of which [AwaitProgress] wants to know whether it works.
 type Disk struct {
-	Mount   Mount
+	Mount   mounts.Mount
 	Writing bool // only what is written counts
 }
 

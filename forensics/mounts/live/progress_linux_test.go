@@ -1,4 +1,4 @@
-package mounts_test
+package live_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -37,8 +38,8 @@ func TestAwaitProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = fsys.Close() })
-	disk := func(device, source string, writing bool) mounts.Disk {
-		return mounts.Disk{Mount: mounts.Mount{Device: device, Source: source}, Writing: writing}
+	disk := func(device, source string, writing bool) mountslive.Disk {
+		return mountslive.Disk{Mount: mounts.Mount{Device: device, Source: source}, Writing: writing}
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -54,7 +55,7 @@ func TestAwaitProgress(t *testing.T) {
 			write("sys/class/block/sdd", 7, n)
 		}
 	}()
-	got := mounts.AwaitProgress(t.Context(), fsys, []mounts.Disk{
+	got := mountslive.AwaitProgress(t.Context(), fsys, []mountslive.Disk{
 		disk("8:1", "/dev/sda1", false), disk("8:2", "/dev/sda2", true), disk("8:3", "/dev/sda3", false),
 		disk("0:44", "/dev/sdd", true), disk("9:9", "/dev/gone", false),
 	}, 200*time.Millisecond)
@@ -63,7 +64,7 @@ func TestAwaitProgress(t *testing.T) {
 	if diff := cmp.Diff(map[string]bool{"8:1": true, "0:44": true}, got); diff != "" {
 		t.Errorf("disks that work (-want +got):\n%s", diff)
 	}
-	if got := mounts.AwaitProgress(t.Context(), fsys, nil, time.Hour); len(got) != 0 {
+	if got := mountslive.AwaitProgress(t.Context(), fsys, nil, time.Hour); len(got) != 0 {
 		t.Errorf("%v of no disks", got)
 	}
 }

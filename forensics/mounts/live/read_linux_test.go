@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
@@ -87,7 +88,7 @@ func TestReadNamespace(t *testing.T) {
 		}
 	}
 	if stack := x.At(filepath.Join(dir, "stack")); len(stack) != 3 || x.Visible(stack[1].ID) || !x.Visible(stack[2].ID) {
-		t.Errorf("stack of %v; want 3 of which the last is visible", ids(stack))
+		t.Errorf("stack of %+v; want 3 of which the last is visible", stack)
 	}
 	slave, _ := x.Covering(filepath.Join(dir, "slave"))
 	shared, _ := x.Covering(filepath.Join(dir, "bind"))
@@ -177,11 +178,13 @@ func procTree(t *testing.T, pid int, mountinfo string) *hostfs.FS {
 	return openFS(t, root)
 }
 
+const mountLine = "36 35 98:0 /mnt1 /mnt2 rw - ext3 /dev/root rw\n"
+
 func TestReadTree(t *testing.T) {
-	got, err := Read(t.Context(), procTree(t, 7, goodLine+"bad\n"), 0)
-	want := Table{Namespace: 1007, PID: 7, Root: "/", Mounts: []Mount{{
+	got, err := Read(t.Context(), procTree(t, 7, mountLine+"bad\n"), 0)
+	want := mounts.Table{Namespace: 1007, PID: 7, Root: "/", Mounts: []mounts.Mount{{
 		ID: 36, ParentID: 35, Device: "98:0", Root: "/mnt1", MountPoint: "/mnt2", Options: "rw",
-		FSType: "ext3", Class: ClassBlock, Source: "/dev/root", SuperOptions: "rw",
+		FSType: "ext3", Class: mounts.ClassBlock, Source: "/dev/root", SuperOptions: "rw",
 	}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -202,15 +205,15 @@ func TestReadNothing(t *testing.T) {
 }
 
 func TestReadTooLong(t *testing.T) {
-	proc, err := procTree(t, 7, goodLine+goodLine+goodLine).OpenDir("/proc")
+	proc, err := procTree(t, 7, mountLine+mountLine+mountLine).OpenDir("/proc")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = proc.Close() }()
 	for limit, want := range map[int]int{
-		3 * len(goodLine): 3, 3*len(goodLine) - 1: 2, 2*len(goodLine) + 1: 2, 2 * len(goodLine): 2, 1: 0,
+		3 * len(mountLine): 3, 3*len(mountLine) - 1: 2, 2*len(mountLine) + 1: 2, 2 * len(mountLine): 2, 1: 0,
 	} {
-		r := tableReader{proc: proc, limit: int64(limit)}
+		r := tableReader{proc: proc, limit: int64(limit), parser: &mounts.Parser{}}
 		got, err := r.read(t.Context(), 7)
 		if errors.Is(err, nodefs.ErrTruncated) != (want < 3) || want == 3 && err != nil {
 			t.Errorf("%d bytes: error = %v; want nodefs.ErrTruncated if something is missing", limit, err)
@@ -233,7 +236,7 @@ func TestReadForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = proc.Close() }()
-	r := tableReader{proc: proc, limit: maxTable, foreign: maxForeign}
+	r := tableReader{proc: proc, limit: maxTable, foreign: maxForeign, parser: &mounts.Parser{}}
 	got, err := r.read(t.Context(), 7)
 	if n := len(got.Mounts); !errors.Is(err, nodefs.ErrTruncated) || n < 1000 || n > maxForeign/500 || got.Mounts[n-1].ID != n+1 {
 		t.Errorf("%d mounts, %v; want the first ones, and nodefs.ErrTruncated", n, err)

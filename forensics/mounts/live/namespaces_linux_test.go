@@ -1,6 +1,7 @@
-package mounts
+package live
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // join moves the calling thread into the mount namespace of another.
@@ -46,26 +49,26 @@ func TestNamespaces(t *testing.T) {
 	host, inside := inode(t, self), inode(t, other.tid)
 	for name, tc := range map[string]struct {
 		pids []int
-		want []Table // without the mounts
+		want []mounts.Table // without the mounts
 	}{
 		"one for each": {
 			[]int{gone, other.tid, self, same.tid},
-			[]Table{{Namespace: inside, PID: other.tid, Root: "/"}, {Namespace: host, PID: self, Root: "/"}},
+			[]mounts.Table{{Namespace: inside, PID: other.tid, Root: "/"}, {Namespace: host, PID: self, Root: "/"}},
 		},
 		"order of the list": {
 			[]int{self, same.tid, other.tid},
-			[]Table{{Namespace: host, PID: self, Root: "/"}, {Namespace: inside, PID: same.tid, Root: "/"}},
+			[]mounts.Table{{Namespace: host, PID: self, Root: "/"}, {Namespace: inside, PID: same.tid, Root: "/"}},
 		},
 		"rather not through a chroot": {
 			[]int{jailed.tid, self, other.tid, same.tid},
-			[]Table{{Namespace: inside, PID: other.tid, Root: "/"}, {Namespace: host, PID: self, Root: "/"}},
+			[]mounts.Table{{Namespace: inside, PID: other.tid, Root: "/"}, {Namespace: host, PID: self, Root: "/"}},
 		},
 		"only a chroot": {
 			[]int{jailed.tid},
-			[]Table{{Namespace: inside, PID: jailed.tid, Root: dir}},
+			[]mounts.Table{{Namespace: inside, PID: jailed.tid, Root: dir}},
 		},
-		"nobody": {[]int{}, []Table{}},
-		"gone":   {[]int{gone}, []Table{}},
+		"nobody": {[]int{}, []mounts.Table{}},
+		"gone":   {[]int{gone}, []mounts.Table{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, errs := Namespaces(t.Context(), openFS(t, "/"), tc.pids)
@@ -75,7 +78,7 @@ func TestNamespaces(t *testing.T) {
 			for i := range got {
 				at := got[i].Index().At("/" + strings.TrimPrefix(dir, got[i].Root))
 				if want := got[i].Namespace == inside; (len(at) == 1) != want {
-					t.Errorf("namespace %d: mounted on %s is %v", got[i].Namespace, dir, ids(at))
+					t.Errorf("namespace %d: mounted on %s is %+v", got[i].Namespace, dir, at)
 				}
 				got[i].Mounts = nil
 			}
@@ -136,7 +139,7 @@ func TestNamespacesDenied(t *testing.T) {
 	}
 	fsys := openFS(t, "/")
 	pids := []int{startChild(t, 0), startChild(t, 0)}
-	var got []Table
+	var got []mounts.Table
 	var errs []error
 	onThread(func() {
 		// Of this thread only: the function of the standard library changes them all.
@@ -181,10 +184,32 @@ func TestNamespacesShareStrings(t *testing.T) {
 	}
 }
 
+// podMounts prints a table like that of a node with n mounts, most of them of pods.
+func podMounts(n int) []byte {
+	var b bytes.Buffer
+	b.WriteString("27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n")
+	b.WriteString("42 27 254:0 /var/lib/kubelet /var/lib/kubelet rw,relatime shared:2 - ext4 /dev/vda rw,discard\n")
+	for i := 2; i < n; i++ {
+		pod := fmt.Sprintf("/var/lib/kubelet/pods/%08x-c030-4996-b888-f032577d97b0", i/4)
+		id := 100 + i
+		switch i % 4 {
+		case 0:
+			fmt.Fprintf(&b, "%d 42 0:%d / %s/volumes/kubernetes.io~projected/kube-api-access-%d rw,relatime shared:%d - tmpfs tmpfs rw,size=3906250k\n", id, id, pod, i, id)
+		case 1:
+			fmt.Fprintf(&b, "%d 42 0:47 /volumes/pvc-%d %s/volumes/kubernetes.io~csi/pvc-%d/mount rw,nosuid,nodev,relatime shared:%d - ceph 10.0.0.5:6789:/k8s rw,name=admin,secret=<hidden>,acl\n", id, i, pod, i, id)
+		case 2:
+			fmt.Fprintf(&b, "%d 42 0:47 /volumes/pvc-%d %s/volume-subpaths/pvc-%d/app/0 rw,nosuid,nodev,relatime shared:%d - ceph 10.0.0.5:6789:/k8s rw,name=admin,secret=<hidden>,acl\n", id, i, pod, i, id)
+		case 3:
+			fmt.Fprintf(&b, "%d 27 0:%d / /run/containerd/io.containerd.runtime.v2.task/k8s.io/%064x/rootfs rw,relatime shared:%d - overlay overlay rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/1/fs,upperdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/%d/fs,workdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/%d/work\n", id, id, i, id, i, i)
+		}
+	}
+	return b.Bytes()
+}
+
 // BenchmarkNamespaces reads 50 namespaces of 3,000 mounts each.
 func BenchmarkNamespaces(b *testing.B) {
 	root := b.TempDir()
-	text := manyMounts(3000)
+	text := podMounts(3000)
 	for pid := range 50 {
 		dir := fmt.Sprintf("%s/proc/%d", root, pid+1)
 		if err := errors.Join(
@@ -199,7 +224,7 @@ func BenchmarkNamespaces(b *testing.B) {
 	fsys := openFS(b, root)
 	b.SetBytes(int64(50 * len(text)))
 	b.ReportAllocs()
-	var tables []Table
+	var tables []mounts.Table
 	for b.Loop() {
 		var errs []error
 		if tables, errs = Namespaces(b.Context(), fsys, nil); len(tables) != 50 || len(errs) != 0 {

@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
@@ -25,7 +26,7 @@ const (
 )
 
 // readIndex reads the mounts of the test process.
-func readIndex(t testing.TB) *Index {
+func readIndex(t testing.TB) *mounts.Index {
 	t.Helper()
 	table, err := Read(t.Context(), openFS(t, "/"), 0)
 	if err != nil {
@@ -35,9 +36,9 @@ func readIndex(t testing.TB) *Index {
 }
 
 // topmost returns the topmost mount on each directory.
-func topmost(t testing.TB, x *Index, dirs ...string) []Mount {
+func topmost(t testing.TB, x *mounts.Index, dirs ...string) []mounts.Mount {
 	t.Helper()
-	var list []Mount
+	var list []mounts.Mount
 	for _, dir := range dirs {
 		stack := x.At(dir)
 		if len(stack) == 0 {
@@ -78,66 +79,66 @@ func TestCheck(t *testing.T) {
 		options testfuse.Options
 		trouble func(*testfuse.Server)
 		opt     CheckOptions
-		want    Health // Seconds: at least
+		want    mounts.Health // Seconds: at least
 	}{
 		"healthy": {
 			trouble: func(*testfuse.Server) {},
 			opt:     CheckOptions{HungAfter: longWait, SlowAfter: longWait},
-			want:    Health{Status: StatusOK},
+			want:    mounts.Health{Status: mounts.StatusOK},
 		},
 		"late is slow, not hung": {
 			trouble: func(s *testfuse.Server) { s.Delay(200 * time.Millisecond) },
 			opt:     CheckOptions{HungAfter: longWait, SlowAfter: 100 * time.Millisecond},
-			want:    Health{Status: StatusSlow, Seconds: 0.2},
+			want:    mounts.Health{Status: mounts.StatusSlow, Seconds: 0.2},
 		},
 		"each call in time, both together not": {
 			trouble: func(s *testfuse.Server) { s.Delay(2 * time.Second) },
 			opt:     CheckOptions{HungAfter: 3 * time.Second},
-			want:    Health{Status: StatusSlow, Seconds: 4},
+			want:    mounts.Health{Status: mounts.StatusSlow, Seconds: 4},
 		},
 		"hung": {
 			trouble: (*testfuse.Server).Hang,
 			opt:     CheckOptions{HungAfter: shortWait},
-			want:    Health{Status: StatusHung, Call: callStatx, Seconds: shortWait.Seconds()},
+			want:    mounts.Health{Status: mounts.StatusHung, Call: callStatx, Seconds: shortWait.Seconds()},
 		},
 		"server stopped": {
 			trouble: (*testfuse.Server).Stop,
 			opt:     CheckOptions{HungAfter: shortWait},
-			want:    Health{Status: StatusHung, Call: callStatx, Seconds: shortWait.Seconds()},
+			want:    mounts.Health{Status: mounts.StatusHung, Call: callStatx, Seconds: shortWait.Seconds()},
 		},
 		"server killed": {
 			trouble: (*testfuse.Server).Kill,
 			opt:     CheckOptions{HungAfter: longWait},
-			want:    Health{Status: StatusDisconnected, Call: callStatx, Error: unix.ENOTCONN.Error()},
+			want:    mounts.Health{Status: mounts.StatusDisconnected, Call: callStatx, Error: unix.ENOTCONN.Error()},
 		},
 		"connection aborted": {
 			trouble: (*testfuse.Server).Abort,
 			opt:     CheckOptions{HungAfter: longWait},
-			want:    Health{Status: StatusDisconnected, Call: callStatx, Error: unix.ENOTCONN.Error()},
+			want:    mounts.Health{Status: mounts.StatusDisconnected, Call: callStatx, Error: unix.ENOTCONN.Error()},
 		},
 		"stale": {
 			trouble: func(s *testfuse.Server) { s.Fail(unix.ESTALE) },
 			opt:     CheckOptions{HungAfter: longWait},
-			want:    Health{Status: StatusStale, Call: callStatx, Error: unix.ESTALE.Error()},
+			want:    mounts.Health{Status: mounts.StatusStale, Call: callStatx, Error: unix.ESTALE.Error()},
 		},
 		"I/O error": {
 			trouble: func(s *testfuse.Server) { s.Fail(unix.EIO) },
 			opt:     CheckOptions{HungAfter: longWait},
-			want:    Health{Status: StatusIOError, Call: callStatx, Error: unix.EIO.Error()},
+			want:    mounts.Health{Status: mounts.StatusIOError, Call: callStatx, Error: unix.EIO.Error()},
 		},
 		"server refuses": {
 			trouble: func(s *testfuse.Server) { s.Fail(unix.EACCES) },
 			opt:     CheckOptions{HungAfter: longWait},
-			want: Health{
-				Status: StatusDenied, Call: callStatx, Error: unix.EACCES.Error(), Reason: "says nothing about the server",
+			want: mounts.Health{
+				Status: mounts.StatusDenied, Call: callStatx, Error: unix.EACCES.Error(), Reason: "says nothing about the server",
 			},
 		},
 		"without allow_other, by another user, and hung": {
 			options: testfuse.Options{NoAllowOther: true, UserID: 1000},
 			trouble: (*testfuse.Server).Hang,
 			opt:     CheckOptions{HungAfter: longWait},
-			want: Health{
-				Status: StatusDenied, Call: callStatx, Error: unix.EACCES.Error(),
+			want: mounts.Health{
+				Status: mounts.StatusDenied, Call: callStatx, Error: unix.EACCES.Error(),
 				Reason: "mounted without allow_other: its server was not asked",
 			},
 		},
@@ -151,11 +152,11 @@ func TestCheck(t *testing.T) {
 			var group probe.Group
 			tc.opt.Group = &group
 			m := topmost(t, x, dir)[0]
-			got := Check(t.Context(), x, []Mount{m}, tc.opt)[0]
+			got := Check(t.Context(), x, []mounts.Mount{m}, tc.opt)[0]
 			want := tc.want
 			want.MountID, want.Device, want.MountPoint, want.Method = m.ID, s.Device(), dir, methodProbe
 			wantSameHealth(t, want, got)
-			hung := want.Status == StatusHung
+			hung := want.Status == mounts.StatusHung
 			if (got.Since != nil) != hung || hung && time.Since(*got.Since) < shortWait {
 				t.Errorf("since = %v; want it for a hung mount only, and then the beginning", got.Since)
 			}
@@ -167,7 +168,7 @@ func TestCheck(t *testing.T) {
 }
 
 // wantSameHealth compares. An empty Call and no Seconds in want stand for any.
-func wantSameHealth(t *testing.T, want, got Health) {
+func wantSameHealth(t *testing.T, want, got mounts.Health) {
 	t.Helper()
 	if got.Seconds < want.Seconds {
 		t.Errorf("%v s; want at least %v", got.Seconds, want.Seconds)
@@ -220,13 +221,13 @@ func TestCheckHeals(t *testing.T) {
 	x := readIndex(t)
 	list := topmost(t, x, dir)
 	s.Hang()
-	result := make(chan Health)
+	result := make(chan mounts.Health)
 	go func() {
 		result <- Check(t.Context(), x, list, CheckOptions{HungAfter: longWait, SlowAfter: time.Nanosecond})[0]
 	}()
 	testfuse.Await(t, "the server to be asked", func() bool { return s.Held() > 0 })
 	s.Heal()
-	if got := <-result; got.Status != StatusSlow || got.Seconds == 0 {
+	if got := <-result; got.Status != mounts.StatusSlow || got.Seconds == 0 {
 		t.Errorf("health = %+v; want slow", got)
 	}
 }
@@ -238,16 +239,16 @@ func TestCheckOutOfTime(t *testing.T) {
 	list := topmost(t, x, dir)
 	s.Hang()
 	got := Check(cancelled(t), x, list, CheckOptions{})[0]
-	if want := "was not asked before the time was up"; got.Status != StatusNotProbed || got.Method != "" || got.Reason != want {
+	if want := "was not asked before the time was up"; got.Status != mounts.StatusNotProbed || got.Method != "" || got.Reason != want {
 		t.Errorf("time up before: %+v; want not probed, %s", got, want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	result := make(chan Health)
+	result := make(chan mounts.Health)
 	go func() { result <- Check(ctx, x, list, CheckOptions{HungAfter: longWait})[0] }()
 	testfuse.Await(t, "the server to be asked", func() bool { return s.Held() > 0 })
 	cancel()
 	got = <-result
-	if got.Status != StatusUnanswered || got.Method != methodProbe || got.Call != callStatx || got.Seconds <= 0 || got.Since != nil {
+	if got.Status != mounts.StatusUnanswered || got.Method != methodProbe || got.Call != callStatx || got.Seconds <= 0 || got.Since != nil {
 		t.Errorf("time up meanwhile: %+v; want unanswered in statx", got)
 	}
 }
@@ -264,14 +265,14 @@ func TestCheckAgain(t *testing.T) {
 	call := group.Outstanding()[0]
 	for _, tc := range []struct {
 		hungAfter time.Duration
-		want      Status
-	}{{shortWait, StatusHung}, {longWait, StatusUnanswered}} {
+		want      mounts.Status
+	}{{shortWait, mounts.StatusHung}, {longWait, mounts.StatusUnanswered}} {
 		got := Check(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: tc.hungAfter})[0]
 		reason := fmt.Sprintf("thread %d still waits for an earlier call", call.TID)
 		if got.Status != tc.want || got.Reason != reason || got.Seconds < shortWait.Seconds() || got.Method != methodProbe {
 			t.Errorf("after %v: %+v; want %s, %s", tc.hungAfter, got, tc.want, reason)
 		}
-		if hung := tc.want == StatusHung; hung != (got.Since != nil) || hung && !got.Since.Equal(call.Since) {
+		if hung := tc.want == mounts.StatusHung; hung != (got.Since != nil) || hung && !got.Since.Equal(call.Since) {
 			t.Errorf("since = %v; want %v if hung", got.Since, call.Since)
 		}
 	}
@@ -279,13 +280,13 @@ func TestCheckAgain(t *testing.T) {
 		t.Errorf("%d calls given up; want 1", group.GivenUp())
 	}
 	Review(first, &group)
-	if first[0].Status != StatusHung {
+	if first[0].Status != mounts.StatusHung {
 		t.Errorf("still outstanding: %+v; want hung", first[0])
 	}
 	s.Heal()
 	testfuse.Await(t, "the call to come back", func() bool { return len(group.Outstanding()) == 0 })
 	Review(first, &group)
-	if first[0].Status != StatusRecovered || !strings.HasPrefix(first[0].Reason, "answered only after more than ") {
+	if first[0].Status != mounts.StatusRecovered || !strings.HasPrefix(first[0].Reason, "answered only after more than ") {
 		t.Errorf("came back: %+v; want recovered", first[0])
 	}
 }
@@ -306,7 +307,7 @@ func TestCheckWaiting(t *testing.T) {
 	if got := Check(t.Context(), x, list, opt)[0]; fmt.Sprint(got.Waiting) != "[0 1]" {
 		t.Errorf("hung: waiting = %v; want [0 1], the probe being the one", got.Waiting)
 	}
-	if n, ok := FUSEWaiting(fsys, s.Device()); n != 1 || !ok {
+	if n, ok := mounts.FUSEWaiting(fsys, s.Device()); n != 1 || !ok {
 		t.Errorf("FUSEWaiting = %d, %t; want 1", n, ok)
 	}
 }

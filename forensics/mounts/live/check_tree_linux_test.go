@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
@@ -33,18 +34,18 @@ func TestCheckBindMounts(t *testing.T) {
 	list := topmost(t, x, dirs...)
 	for _, tc := range []struct {
 		trouble func()
-		want    Status
+		want    mounts.Status
 		asked   int // mounts that were asked themselves
 		lost    int
 	}{
-		{s.Heal, StatusOK, len(roots), 0},
-		{func() { s.Fail(unix.ESTALE) }, StatusStale, len(roots), 0},
-		{s.Hang, StatusHung, 1, 1},
+		{s.Heal, mounts.StatusOK, len(roots), 0},
+		{func() { s.Fail(unix.ESTALE) }, mounts.StatusStale, len(roots), 0},
+		{s.Hang, mounts.StatusHung, 1, 1},
 	} {
 		tc.trouble()
 		var group probe.Group
 		hungAfter := longWait
-		if tc.want == StatusHung {
+		if tc.want == mounts.StatusHung {
 			hungAfter = shortWait
 		}
 		asked := map[int]bool{}
@@ -92,7 +93,7 @@ func TestCheckSlowServer(t *testing.T) {
 	s.Delay(700 * time.Millisecond)
 	asked := 0
 	for _, h := range Check(t.Context(), x, topmost(t, x, dirs...), CheckOptions{HungAfter: 2 * time.Second}) {
-		if h.Status != StatusSlow {
+		if h.Status != mounts.StatusSlow {
 			t.Errorf("%+v; want slow", h)
 		}
 		if h.Reason == "" {
@@ -121,11 +122,11 @@ func TestCheckStacked(t *testing.T) {
 	var group probe.Group
 	got := Check(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: longWait})
 	reason := fmt.Sprintf("is covered by mount %d", stack[1].ID)
-	if got[0].Status != StatusNotProbed || got[0].Reason != reason || got[0].Method != "" {
+	if got[0].Status != mounts.StatusNotProbed || got[0].Reason != reason || got[0].Method != "" {
 		t.Errorf("covered: %+v; want not probed, %s", got[0], reason)
 	}
 	for _, h := range got[1:] {
-		if h.Status != StatusOK {
+		if h.Status != mounts.StatusOK {
 			t.Errorf("%+v; want ok", h)
 		}
 	}
@@ -149,19 +150,19 @@ func TestCheckBelow(t *testing.T) {
 		name        string
 		trouble     func()
 		hungAfter   time.Duration
-		want        []Status
+		want        []mounts.Status
 		reason      string // of those that were not probed
 		outstanding int
 	}{
-		{"all answer", outer.Heal, longWait, []Status{StatusOK, StatusOK, StatusOK}, "", 0},
+		{"all answer", outer.Heal, longWait, []mounts.Status{mounts.StatusOK, mounts.StatusOK, mounts.StatusOK}, "", 0},
 		{
 			"outer hangs, and is asked though it is not in the list", outer.Hang, shortWait,
-			[]Status{StatusNotProbed, StatusNotProbed, StatusOK},
+			[]mounts.Status{mounts.StatusNotProbed, mounts.StatusNotProbed, mounts.StatusOK},
 			fmt.Sprintf("lies below mount %d, which does not answer", above.ID), 1,
 		},
 		{
 			"outer fails; what is known of inner's server holds", func() { outer.Heal(); outer.Fail(unix.EIO) }, longWait,
-			[]Status{StatusNotProbed, StatusOK, StatusOK},
+			[]mounts.Status{mounts.StatusNotProbed, mounts.StatusOK, mounts.StatusOK},
 			fmt.Sprintf("lies below mount %d, which fails: %v", above.ID, unix.EIO), 0,
 		},
 	} {
@@ -169,7 +170,7 @@ func TestCheckBelow(t *testing.T) {
 		var group probe.Group
 		got := Check(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: tc.hungAfter, SlowAfter: longWait})
 		for i, h := range got {
-			if h.Status != tc.want[i] || h.Status == StatusNotProbed && h.Reason != tc.reason {
+			if h.Status != tc.want[i] || h.Status == mounts.StatusNotProbed && h.Reason != tc.reason {
 				t.Errorf("%s: %+v; want %q, %s", tc.name, h, tc.want[i], tc.reason)
 			}
 		}
@@ -191,7 +192,7 @@ func TestCheckCrossed(t *testing.T) {
 	x := readIndex(t)
 	list := topmost(t, x, a.MountPoint()+"/x", b.MountPoint()+"/y", a.MountPoint(), b.MountPoint())
 	for _, h := range Check(t.Context(), x, list, CheckOptions{HungAfter: longWait}) {
-		if h.Status != StatusOK {
+		if h.Status != mounts.StatusOK {
 			t.Errorf("%+v; want ok", h)
 		}
 	}
@@ -202,14 +203,14 @@ func TestCheckLeavesAlone(t *testing.T) {
 	mount(t, "none", dir+"/tmpfs", "tmpfs", 0, "")
 	mount(t, "proc", dir+"/proc", "proc", 0, "")
 	x := readIndex(t)
-	list := append(topmost(t, x, dir+"/tmpfs", dir+"/proc"), Mount{ID: 1 << 30, Class: ClassNetwork, MountPoint: "/", Device: "0:1"})
+	list := append(topmost(t, x, dir+"/tmpfs", dir+"/proc"), mounts.Mount{ID: 1 << 30, Class: mounts.ClassNetwork, MountPoint: "/", Device: "0:1"})
 	var group probe.Group
 	for i, h := range Check(t.Context(), x, list, CheckOptions{Group: &group}) {
 		want := "answers from memory"
 		if i == 2 {
 			want = "is not in the mount table"
 		}
-		if h.Status != StatusNotProbed || h.Method != "" || h.Reason != want {
+		if h.Status != mounts.StatusNotProbed || h.Method != "" || h.Reason != want {
 			t.Errorf("%+v; want not probed, %s", h, want)
 		}
 	}
@@ -237,12 +238,12 @@ func TestCheckAutofs(t *testing.T) {
 		t.Fatalf("mounts = %+v; want three", list)
 	}
 	got := Check(t.Context(), x, list, CheckOptions{HungAfter: longWait})
-	for _, h := range []Health{got[0], got[2]} {
-		if h.Status != StatusNotProbed || !strings.HasPrefix(h.Reason, "autofs is never touched") {
+	for _, h := range []mounts.Health{got[0], got[2]} {
+		if h.Status != mounts.StatusNotProbed || !strings.HasPrefix(h.Reason, "autofs is never touched") {
 			t.Errorf("%+v; want not probed because it is autofs", h)
 		}
 	}
-	if got[1].Status != StatusOK || got[1].Device != upper.Device() {
+	if got[1].Status != mounts.StatusOK || got[1].Device != upper.Device() {
 		t.Errorf("%+v; want ok", got[1])
 	}
 	if n, err := unix.Read(pipe[0], make([]byte, 4096)); !errors.Is(err, unix.EAGAIN) {
@@ -275,7 +276,7 @@ func TestCheckChanged(t *testing.T) {
 	x := table.Index()
 	got := Check(t.Context(), x, topmost(t, x, dirs...), CheckOptions{HungAfter: longWait})
 	for i, want := range []string{"another mount is there now: ", "another mount is there now: ", "the mount point is not there any more"} {
-		if got[i].Status != StatusNotProbed || !strings.HasPrefix(got[i].Reason, "was not asked: "+want) || got[i].Method != "" {
+		if got[i].Status != mounts.StatusNotProbed || !strings.HasPrefix(got[i].Reason, "was not asked: "+want) || got[i].Method != "" {
 			t.Errorf("%+v; want not probed, %s", got[i], want)
 		}
 	}
@@ -306,7 +307,7 @@ func TestCheckOtherNamespace(t *testing.T) {
 	got := Check(t.Context(), x, list, CheckOptions{
 		Group: &group, HungAfter: time.Second, Prefix: fmt.Sprintf("/proc/%d/root", g.tid),
 	})
-	if got[0].Status != StatusOK || got[1].Status != StatusHung {
+	if got[0].Status != mounts.StatusOK || got[1].Status != mounts.StatusHung {
 		t.Errorf("health = %+v; want ok and hung", got)
 	}
 	bad.Heal() // the guest could not end
@@ -335,9 +336,9 @@ func TestCheckMany(t *testing.T) {
 	defer cancel()
 	got := Check(ctx, x, topmost(t, x, dirs...), CheckOptions{Group: &group, HungAfter: hungAfter, SlowAfter: hungAfter})
 	for i, h := range got {
-		want := StatusOK
+		want := mounts.StatusOK
 		if i%2 == 0 {
-			want = StatusHung
+			want = mounts.StatusHung
 		}
 		if h.Status != want || h.MountPoint != dirs[i] {
 			t.Errorf("%+v; want %s of %s", h, want, dirs[i])

@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"context"
@@ -13,15 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 // uninhabited lists the tables of namespaces without processes, and skips the test where the kernel does not tell.
-func uninhabited(t *testing.T) map[uint64]Table {
+func uninhabited(t *testing.T) map[uint64]mounts.Table {
 	t.Helper()
-	found := map[uint64]Table{}
-	err := Uninhabited(t.Context(), openFS(t, "/"), &probe.Group{}, nil, func(table Table) { found[table.Namespace] = table })
+	found := map[uint64]mounts.Table{}
+	err := Uninhabited(t.Context(), openFS(t, "/"), &probe.Group{}, nil, func(table mounts.Table) { found[table.Namespace] = table })
 	if errors.Is(err, unix.ENOTTY) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, errNotAll) || errors.Is(err, unix.EPERM) {
 		t.Skipf("needs Linux 6.12 and root outside of containers: %v", err)
 	}
@@ -167,7 +168,7 @@ func queue(t *testing.T, fd int) int {
 
 // TestUninhabitedUnseen wants nothing where it cannot be told which namespaces have processes.
 func TestUninhabitedUnseen(t *testing.T) {
-	never := func(Table) { t.Error("a table was told") }
+	never := func(mounts.Table) { t.Error("a table was told") }
 	if err := Uninhabited(t.Context(), openFS(t, t.TempDir()), nil, nil, never); err != nil {
 		t.Errorf("a disk: %v", err)
 	}

@@ -1,4 +1,4 @@
-package mounts
+package live
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -28,10 +29,10 @@ const maxProcesses = 1 << 22
 // them: see [Uninhabited].
 // Processes that end meanwhile are passed over. Those that may not be looked at make one error together, wrapping
 // fs.ErrPermission; other errors are those of [Read], and so are the remarks on what may block.
-func Namespaces(ctx context.Context, fsys *hostfs.FS, pids []int) ([]Table, []error) {
+func Namespaces(ctx context.Context, fsys *hostfs.FS, pids []int) ([]mounts.Table, []error) {
 	r, err := NewReader(fsys)
 	if err != nil {
-		return []Table{}, []error{err}
+		return []mounts.Table{}, []error{err}
 	}
 	defer r.Close()
 	r.tables.again = false
@@ -53,7 +54,7 @@ func NewReader(fsys *hostfs.FS) (*Reader, error) {
 		return nil, fmt.Errorf("mount namespaces: %w", err)
 	}
 	r := Reader{tables: tableReader{
-		proc: proc, limit: maxTable, foreign: maxForeign, strings: interner{}, lines: &lineCache{}, single: holdsStill(proc), again: true,
+		proc: proc, limit: maxTable, foreign: maxForeign, parser: mounts.NewParser(), single: holdsStill(proc), again: true,
 	}}
 	if link, err := proc.ReadLink("self"); err == nil {
 		link, _ = proc.ReadLink(link + "/ns/mnt")
@@ -79,11 +80,11 @@ func (r *Reader) Close() {
 
 // Namespace returns the table of one namespace as one of the processes shows it; false if none of them is in it any more.
 // What is said of [Namespaces] holds for it. The mounts of the table are valid until the next call.
-func (r *Reader) Namespace(ctx context.Context, inode uint64, pids []int) (Table, bool, []error) {
+func (r *Reader) Namespace(ctx context.Context, inode uint64, pids []int) (mounts.Table, bool, []error) {
 	s := namespaceScan{reader: r, found: map[uint64]*namespace{}, only: inode}
 	tables, errs := s.processes(ctx, pids)
 	if len(tables) == 0 || tables[0].Namespace != inode {
-		return Table{Mounts: []Mount{}}, false, errs
+		return mounts.Table{Mounts: []mounts.Mount{}}, false, errs
 	}
 	return tables[0], true, errs
 }
@@ -112,7 +113,7 @@ func (r *tableReader) first(pid int) string {
 	return id
 }
 
-func (r *Reader) namespaces(ctx context.Context, pids []int) ([]Table, []error) {
+func (r *Reader) namespaces(ctx context.Context, pids []int) ([]mounts.Table, []error) {
 	s := namespaceScan{reader: r, found: map[uint64]*namespace{}}
 	var err error
 	if pids == nil {
@@ -123,7 +124,7 @@ func (r *Reader) namespaces(ctx context.Context, pids []int) ([]Table, []error) 
 	return s.processes(ctx, pids)
 }
 
-func (s *namespaceScan) processes(ctx context.Context, pids []int) ([]Table, []error) {
+func (s *namespaceScan) processes(ctx context.Context, pids []int) ([]mounts.Table, []error) {
 	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {
 			s.errs = append(s.errs, fmt.Errorf("mount namespaces: not all processes were asked: %w", err))
@@ -161,7 +162,7 @@ type namespaceScan struct {
 
 type namespace struct {
 	inode    uint64
-	table    *Table
+	table    *mounts.Table
 	err      error // of the table
 	chrooted []int // processes that see a part of it
 }
@@ -222,8 +223,8 @@ func (n *namespace) read(ctx context.Context, r *Reader, pid int) {
 	n.table, n.err = &table, err
 }
 
-func (s *namespaceScan) tables(ctx context.Context) ([]Table, []error) {
-	tables := []Table{}
+func (s *namespaceScan) tables(ctx context.Context) ([]mounts.Table, []error) {
+	tables := []mounts.Table{}
 	for _, ns := range s.order {
 		for _, pid := range ns.chrooted {
 			if ns.table != nil {
