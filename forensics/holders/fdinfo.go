@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// infoNumber returns the number behind a key in /proc/PID/fdinfo/N, 0 if there is none.
+// FDInfoNumber returns the decimal number behind a key ("mnt_id:") in /proc/PID/fdinfo/N, 0 if there is none.
 func FDInfoNumber(text []byte, key string) uint64 {
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
@@ -24,7 +24,8 @@ func FDInfoNumber(text []byte, key string) uint64 {
 	return 0
 }
 
-// maybeKernels says whether a descriptor can be one of a file on a mount that the kernel has made for itself, in no table.
+// MaybeKernelMount says whether a descriptor can be one of a file on a mount that the kernel has made for itself, in no table. It
+// takes the path of the link and the text of fdinfo.
 func MaybeKernelMount(path string, info []byte) bool {
 	return maybeQueue(path, info) || path == nullOfSELinux
 }
@@ -68,7 +69,8 @@ func infoFlags(info []byte) (uint64, bool) {
 	return 0, false
 }
 
-// markOf reads one line of fdinfo (fs/notify/fdinfo.c, Linux 3.8), in which all numbers but wd are hexadecimal:
+// ParseMark reads which superblock, as "8:19", or else which mount a line of the fdinfo of inotify or fanotify watches; it is
+// false for other lines. All numbers but wd are hexadecimal (fs/notify/fdinfo.c, Linux 3.8):
 //
 //	inotify wd:1 ino:9e7e sdev:800013 mask:800afce ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:7e9e0000640d1b6d
 //	fanotify ino:4f969 sdev:800013 mflags:0 mask:3b ignored_mask:40000000 fhandle-bytes:8 fhandle-type:1 f_handle:69f90400

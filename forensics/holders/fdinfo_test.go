@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestInfoNumber(t *testing.T) {
+func TestFDInfoNumber(t *testing.T) {
 	const text = "pos:\t0\nflags:\t02100002\nmnt_id:\t59\nino:\t7\nfuse_connection:\t46\n"
 	for key, want := range map[string]uint64{"mnt_id:": 59, "fuse_connection:": 46, "none:": 0, "no": 0} {
 		if got := FDInfoNumber([]byte(text), key); got != want {
@@ -13,7 +13,7 @@ func TestInfoNumber(t *testing.T) {
 	}
 }
 
-func TestMarkOf(t *testing.T) {
+func TestParseMark(t *testing.T) {
 	for line, want := range map[string]Mark{
 		"inotify wd:1 ino:9e7e sdev:800013 mask:800afce ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:7e9e\n": {Device: "8:19"},
 		"inotify wd:2 ino:1 sdev:3a mask:100 ignored_mask:0\n":                                                         {Device: "0:58"},
@@ -30,7 +30,7 @@ func TestMarkOf(t *testing.T) {
 	}
 }
 
-func TestMaybeKernels(t *testing.T) {
+func TestMaybeKernelMount(t *testing.T) {
 	info := []byte("pos:\t0\nflags:\t0500002\nmnt_id:\t9\n") // with O_LARGEFILE, as of a file that a program opened
 	for name, want := range map[string]bool{"/null": true, "/nullable": false, "/dev/null": false, "/file": false} {
 		if got := MaybeKernelMount(name, info); got != want {

@@ -1,3 +1,10 @@
+// Package holders says who keeps a mount busy, so that umount(2) answers EBUSY: processes by a directory, a descriptor, a
+// mapped file, a socket or an io_uring, as fuser(1) and lsof(8) list them, and the kernel itself by what fuser does not
+// see: other mounts, loop devices, swap files, NFS exports, sockets, interpreters and uprobes.
+//
+// The sources are proc_pid_fd(5), proc_pid_fdinfo(5), proc_pid_maps(5) and /proc/net/unix, whose lines this package
+// parses. Package procs/live reads them: Holders there finds all processes that hold a mount in one pass, KernelHolders
+// what is in the kernel.
 package holders
 
 import (
@@ -40,7 +47,7 @@ type Holder struct {
 	// ByPath says that mount and superblock were concluded from the path and nothing confirms them: on a mount that was
 	// covered by another since, or detached, the path misleads. So it is for the working directory, the root and the
 	// program; for what an io_uring has; for sockets, whose path is what they were bound to by a process that may have been another; for descriptors before Linux 3.15, which has no mnt_id in fdinfo; and, where all holders are asked for, for
-	// descriptors whose path leaves no doubt as far as the mount table shows: see [HoldersOptions].
+	// descriptors whose path leaves no doubt as far as the mount table shows: see Keep of HoldersOptions in package procs/live.
 	ByPath bool `json:"by_path,omitempty"`
 	// Detached says that the mount is in no table that could be read: it was unmounted lazily and lives on through its
 	// holders, or, before Linux 6.12, belongs to a namespace that only a descriptor or bind mount keeps alive.

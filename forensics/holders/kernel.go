@@ -40,7 +40,7 @@ type KernelUser struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of [procslive.KernelHolders].
+// KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of a list of kernel users.
 const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an unread event of fanotify, " +
 	"an io_uring whose own descriptor is closed, a uprobe of perf or eBPF (end what traces), FUSE passthrough or a kernel service holds; " +
 	"sockets bound to a relative name, and in other namespaces those that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy; " +

@@ -5,7 +5,12 @@ import (
 	"strconv"
 )
 
-// mappedFile takes a line of maps apart; ok is false for what is no file.
+// ParseMapping reads a line of /proc/PID/maps, proc_pid_maps(5), and is false for what is no file:
+//
+//	00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/dbus-daemon
+//
+// The upper half of device is the major number, the lower one the minor. path is a part of line, in which a newline is
+// spelled "\012".
 func ParseMapping(line []byte) (device uint64, path []byte, ok bool) {
 	rest := line
 	for range 3 { // addresses, permissions, offset

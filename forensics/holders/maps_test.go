@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestMappedFile(t *testing.T) {
+func TestParseMapping(t *testing.T) {
 	for name, c := range map[string]struct {
 		line   string
 		device string
@@ -31,7 +31,7 @@ func TestMappedFile(t *testing.T) {
 	}
 }
 
-func FuzzMappedFile(f *testing.F) {
+func FuzzParseMapping(f *testing.F) {
 	f.Add([]byte("7f1c-7f1d r-xp 00000000 08:02 173521    /usr/lib/libc.so.6"))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if _, path, ok := ParseMapping(line); ok && (len(path) == 0 || path[0] != '/' || len(path) > len(line)) {

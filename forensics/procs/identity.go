@@ -25,7 +25,7 @@ type Identity struct {
 	// Executable is the link /proc/PID/exe, with the suffix " (deleted)" as the kernel puts it.
 	Executable string `json:"executable,omitempty"`
 	// Package is the main package of a Go program (k8s.io/kubernetes/cmd/kubelet), where the name of its file does not
-	// tell what it is and the caller of [procslive.Collect] has read it.
+	// tell what it is and somebody has read it.
 	Package string `json:"package,omitempty"`
 	// Unread says what could not be read, and why.
 	Unread []string `json:"unread"`

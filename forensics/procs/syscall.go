@@ -88,3 +88,11 @@ func LookupCall(arch string, number int) (Call, bool) {
 	}
 	return call, ok && (arch == "amd64" || arch == "arm64")
 }
+
+// Syscall is the content of /proc/PID/task/TID/syscall.
+type Syscall struct {
+	Number int    `json:"number"`
+	Name   string `json:"name,omitempty"` // "" where the table of this architecture does not know it
+	// Args are the six arguments as hexadecimal numbers ("0x63d87030c40"): JSON numbers cannot hold them.
+	Args []string `json:"args"`
+}

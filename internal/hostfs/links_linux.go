@@ -121,7 +121,7 @@ func (r *LinkReader) links(fd int, entries []byte, limit int, f func(name, text 
 // readlink is readlinkat(2) with a name that ends in a zero byte as it came from the kernel.
 //
 // It does not tell Go's scheduler that a system call begins, which took a fourteenth of the time of
-// procslive.Holders with 128,000 links. That is for calls that do not wait for anybody, as those of the kernel's own file systems: proc_pid_readlink in
+// a scan for holders with 128,000 links. That is for calls that do not wait for anybody, as those of the kernel's own file systems: proc_pid_readlink in
 // fs/proc/base.c takes no lock under which others wait for a device or a server, and so can only lack memory, as every
 // instruction of this program can.
 func (r *LinkReader) readlink(fd int, name []byte) (int, error) {

@@ -1,3 +1,11 @@
+// Package live reads the processes and threads of the live machine, and who keeps its mounts busy, from /proc: [Collect] finds
+// who is there, which threads wait in a file system, for how long and on which path; [Holders] finds every descriptor,
+// directory and mapping by which a process holds a mount, and [KernelHolders] what holds one in the kernel. Packages procs
+// and holders say what all that means.
+//
+// The sources are proc(5), sysfs, kcmp(2) and, for paths, the memory of the waiting process. Files of procfs that need a
+// lock of the process (cmdline, maps, stack, syscall) are read under package probe, since the process may be blocked with
+// it. No server of a file system is ever asked, as fuser(1) would: stat(2) on a hung mount does not return.
 package live
 
 import (

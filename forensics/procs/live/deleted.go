@@ -27,11 +27,11 @@ func DeletedFiles(ctx context.Context, fsys *hostfs.FS, list []holders.Holder, m
 		if h.Kind != holders.HoldFD || !h.Deleted || h.Device == "" || silent[h.Device] || ctx.Err() != nil || !may(h.Device) {
 			continue
 		}
-		asked, cancel := context.WithTimeout(ctx, time.Second)
-		f, err := probe.Do(asked, group, "deleted files on "+h.Device, func() (holders.DeletedFile, error) {
+		limited, cancel := context.WithTimeout(ctx, time.Second)
+		f, err := probe.Do(limited, group, "deleted files on "+h.Device, func() (holders.DeletedFile, error) {
 			return statDeleted("/proc/" + strconv.Itoa(h.PID) + "/fd/" + strconv.Itoa(h.FD))
 		})
-		silent[h.Device] = asked.Err() != nil
+		silent[h.Device] = limited.Err() != nil
 		cancel()
 		if id := (file{h.Device, f.Inode}); err == nil && f.Inode != 0 && !counted[id] {
 			counted[id] = true

@@ -60,7 +60,7 @@ func (m *mappings) start(i int) int {
 
 // readMaps finds the files in the memory of a process, and then calls rest. The file maps needs the lock of the memory map,
 // which a process that is blocked may hold for ever: then it is false, and another goroutine calls rest and goes on.
-func (s *scanner) readMaps(p *subject, rest func()) (mine bool) {
+func (s *scanner) readMaps(p *subject, rest func()) (back bool) {
 	m := s.maps
 	s.maps = nil // a call that does not come back keeps it
 	if m == nil {

@@ -9,7 +9,7 @@ import (
 
 // ownNamespace is namespace for that of this program, where the paths that leave no doubt have not been confirmed. Of
 // those, it confirms what has got into doubt since, and what is to be kept.
-func (r *resolver) ownNamespace(reader *mountslive.Reader, pids []int, held []*holdings) {
+func (r *resolver) ownNamespace(reader *mountslive.Reader, pids []int, list []*holdings) {
 	table, ok := r.table(reader, r.own, pids)
 	if !ok {
 		return
@@ -26,7 +26,7 @@ func (r *resolver) ownNamespace(reader *mountslive.Reader, pids []int, held []*h
 		o.now.take(&table)
 	}
 	only := onlyMounts(&table)
-	for _, p := range held {
+	for _, p := range list {
 		for i := range p.holds {
 			h := &p.holds[i]
 			switch {

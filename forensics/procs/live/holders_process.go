@@ -18,7 +18,7 @@ type subject struct {
 }
 
 // process reads a process. It is false if the goroutine that called it is lost.
-func (s *scanner) process(pid int) (mine bool) {
+func (s *scanner) process(pid int) (back bool) {
 	name := strconv.Itoa(pid)
 	dir, err := s.c.proc.OpenDir(name)
 	if err != nil {

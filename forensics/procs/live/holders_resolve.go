@@ -6,7 +6,6 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
@@ -148,14 +147,14 @@ func (r *resolver) table(reader *mountslive.Reader, ns uint64, pids []int) (moun
 	return table, ok
 }
 
-// namespace finds what is told by paths of one namespace, and learns its mount ids. Nobody else works on held meanwhile.
-func (r *resolver) namespace(reader *mountslive.Reader, ns uint64, pids []int, held []*holdings) {
+// namespace finds what is told by paths of one namespace, and learns its mount ids. Nobody else works on list meanwhile.
+func (r *resolver) namespace(reader *mountslive.Reader, ns uint64, pids []int, list []*holdings) {
 	table, ok := r.table(reader, ns, pids)
 	if !ok {
 		return
 	}
-	index, only := indexFor(&table, held), onlyMounts(&table)
-	for _, p := range held {
+	index, only := indexFor(&table, list), onlyMounts(&table)
+	for _, p := range list {
 		for i := range p.holds {
 			switch h := &p.holds[i]; {
 			case h.kind == atMap:
@@ -173,27 +172,6 @@ func (h *hold) covered(index *mounts.Index) {
 	if m, ok := index.Covering(h.at.path); ok {
 		h.mount, h.device = int32(m.ID), m.Device
 	}
-}
-
-// indexFor is the index of those mounts of a table that can matter to some paths: what lies on a path or above it. Most
-// namespaces have few processes and, having begun as a copy of the host's, many mounts.
-func indexFor(t *mounts.Table, held []*holdings) *mounts.Index {
-	above := map[string]bool{"/": true}
-	for _, p := range held {
-		for i := range p.holds {
-			name := p.holds[i].at.path
-			for ; len(name) > 1 && !above[name]; name = name[:max(0, strings.LastIndexByte(name, '/'))] {
-				above[name] = true
-			}
-		}
-	}
-	some := mounts.Table{}
-	for i := range t.Mounts {
-		if above[t.Mounts[i].MountPoint] {
-			some.Mounts = append(some.Mounts, t.Mounts[i])
-		}
-	}
-	return some.Index()
 }
 
 // learn remembers which mounts there are, and tells of them.
@@ -217,7 +195,7 @@ func (r *resolver) note(t *mounts.Table) {
 		if m.MountPoint == "/" {
 			r.under[int32(m.ParentID)] = true
 		}
-		if device, held := r.deviceOf[int32(m.ID)]; held && device == "" {
+		if device, known := r.deviceOf[int32(m.ID)]; known && device == "" {
 			r.deviceOf[int32(m.ID)] = m.Device
 		}
 	}
@@ -244,41 +222,12 @@ func (r *resolver) byMountID(p *holdings, h *hold) {
 	h.gone = !h.detached
 }
 
-// byDevice finds the mount of a mapped file, of which the superblock is certain: the mount that its path lies on if it is
-// of that superblock, else the only mount of that superblock in the namespace.
-func byDevice(h *hold, index *mounts.Index, only func(device string) int) {
-	switch m, covered := index.Covering(h.at.path); {
-	case covered && m.Device == h.device:
-		h.mount = int32(m.ID)
-	case covered && ownDevices(m.FSType):
-		h.mount, h.device, h.byPath = int32(m.ID), m.Device, true
-	default:
-		h.mount = int32(only(h.device))
+// uninhabited learns the mounts of namespaces that no process is in. Where the kernel does not list those, that is no
+// trouble of this pass: nothing is said of them then.
+func (r *resolver) uninhabited(members map[uint64][]int) {
+	inhabited := make(map[uint64]bool, len(members))
+	for ns := range members {
+		inhabited[ns] = true
 	}
-}
-
-// onlyMounts finds the one mount of a superblock in a table, 0 if there are several or none.
-func onlyMounts(t *mounts.Table) func(device string) int {
-	ids := sync.OnceValue(func() map[string]int {
-		ids := make(map[string]int, len(t.Mounts))
-		for i := range t.Mounts {
-			m := &t.Mounts[i]
-			if _, several := ids[m.Device]; several {
-				ids[m.Device] = 0
-			} else {
-				ids[m.Device] = m.ID
-			}
-		}
-		return ids
-	})
-	return func(device string) int { return ids()[device] }
-}
-
-// ownDevices lists the file systems whose files show other device numbers than the mount table.
-func ownDevices(fsType string) bool {
-	switch fsType {
-	case "btrfs", "overlay", "bcachefs", "unionfs", "aufs":
-		return true
-	}
-	return false
+	_ = mountslive.Uninhabited(r.ctx, r.fsys, r.group, inhabited, func(t mounts.Table) { r.learn(&t) })
 }

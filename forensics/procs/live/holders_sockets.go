@@ -50,7 +50,7 @@ func (b *boundSockets) in(p *subject) error {
 	if known {
 		return nil
 	}
-	list, err := ReadBoundSockets(b.fsys, "/proc/"+strconv.Itoa(p.reader())+"/net/unix")
+	list, err := readBoundSockets(b.fsys, "/proc/"+strconv.Itoa(p.reader())+"/net/unix")
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
@@ -85,4 +85,11 @@ func (b *boundSockets) hold(found []*holdings) (inodes []uint64) {
 		}
 	}
 	return inodes
+}
+
+// readBoundSockets lists the bound sockets of a network namespace by its net/unix file. With an error the list may be
+// incomplete.
+func readBoundSockets(fsys *hostfs.FS, file string) ([]holders.BoundSocket, error) {
+	text, err := fsys.ReadFile(file, maxList)
+	return holders.ParseNetUnix(text), err
 }

@@ -30,12 +30,12 @@ func (s *scanner) threads(p *subject, cwd string) {
 	if len(others) == 0 {
 		return
 	}
-	var apart []int
+	var separate []int
 	if s.c.fsys.Live() { // elsewhere these are the numbers of other processes
-		apart, _ = ask(&p.visit, func() ([]int, error) { return ownFiles(first, others), nil })
+		separate, _ = ask(&p.visit, func() ([]int, error) { return ownFiles(first, others), nil })
 	}
 	for _, tid := range others {
-		s.thread(p, tid, cwd, slices.Contains(apart, tid))
+		s.thread(p, tid, cwd, slices.Contains(separate, tid))
 	}
 }
 
@@ -48,8 +48,8 @@ func (p *subject) reader() int {
 }
 
 // thread reads what a thread has for itself, if it differs from its process in a directory or the namespace, or has
-// descriptors apart.
-func (s *scanner) thread(p *subject, tid int, cwd string, apart bool) {
+// descriptors of its own (ownFDs).
+func (s *scanner) thread(p *subject, tid int, cwd string, ownFDs bool) {
 	task := taskDir(tid)
 	dir, err := p.dir.OpenDir("task/" + strconv.Itoa(tid))
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *scanner) thread(p *subject, tid int, cwd string, apart bool) {
 	t.alive = task
 	s.namespaces(&t)
 	elsewhere := t.ns != p.ns || itsCwd != cwd || t.root != p.root
-	if t.ns == 0 || !elsewhere && !apart {
+	if t.ns == 0 || !elsewhere && !ownFDs {
 		return
 	}
 	if list := s.members[t.ns]; len(list) < maxMembers && t.ns != p.ns {

@@ -7,12 +7,12 @@ import "golang.org/x/sys/unix"
 // locks of the threads, for which it may have to wait. Threads of which it tells nothing are not listed.
 func ownFiles(first int, others []int) []int {
 	const files = 2 // KCMP_FILES
-	var apart []int
+	var separate []int
 	for _, tid := range others {
 		order, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(first), uintptr(tid), files, 0, 0, 0)
 		if errno == 0 && order != 0 {
-			apart = append(apart, tid)
+			separate = append(separate, tid)
 		}
 	}
-	return apart
+	return separate
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
@@ -112,22 +113,13 @@ func (r *targetReader) descriptor(fd int32) []target {
 	return []target{t}
 }
 
-// mountID reads the line "mnt_id:\t59" of fdinfo (Linux 3.15).
+// mountID is the mount of a descriptor by fdinfo (Linux 3.15), 0 if unknown.
 func (r *targetReader) mountID(fd int32) int {
 	text, err := r.dir.ReadFile(r.task+"fdinfo/"+strconv.Itoa(int(fd)), limitSmall)
 	if err != nil {
 		return 0
 	}
-	for line := range bytes.Lines(text) {
-		if value, ok := bytes.CutPrefix(line, []byte("mnt_id:")); ok {
-			id, err := strconv.Atoi(string(bytes.TrimSpace(value)))
-			if err != nil {
-				return 0
-			}
-			return id
-		}
-	}
-	return 0
+	return int(holders.FDInfoNumber(text, "mnt_id:"))
 }
 
 // readString reads the string that a pointer of another process points to, page by page.

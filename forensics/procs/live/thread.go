@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -109,13 +108,6 @@ func (v *visit) thread(tid int) {
 	}
 	t.UptimeSeconds = v.c.uptime()
 	v.c.waiting = append(v.c.waiting, t)
-}
-
-// flushedDevice returns the superblock that a kernel thread writes back, from its name: "kworker/u8:1+flush-0:45", where
-// the plus says that it is at work.
-func flushedDevice(comm string) string {
-	_, device, _ := strings.Cut(comm, "+flush-")
-	return device
 }
 
 // A look is one reading of a thread.

@@ -26,3 +26,10 @@ func journalDevice(fsys *hostfs.FS, comm string) string {
 	}
 	return strings.TrimSpace(string(text))
 }
+
+// flushedDevice returns the superblock that a kernel thread writes back, from its name: "kworker/u8:1+flush-0:45", where
+// the plus says that it is at work.
+func flushedDevice(comm string) string {
+	_, device, _ := strings.Cut(comm, "+flush-")
+	return device
+}
