@@ -1,8 +1,17 @@
+// Package backing says what is behind a file system, and which part of the way to its data has failed: the server of NFS,
+// CephFS, RBD or SMB and the connection to it, or a disk and what it consists of.
+//
+// [Read] takes it from tables of the kernel, and neither the server nor the disk is asked anything: requests that wait and
+// their counters (/proc/PID/mountstats of fs/nfs/super.c, /proc/fs/cifs/DebugData), sessions in debugfs
+// (net/sunrpc/debugfs.c, fs/ceph/debugfs.c), connections (Documentation/networking/proc_net_tcp.rst, proc_pid_net(5)), block
+// devices (Documentation/ABI/stable/sysfs-block, Documentation/block/stat.rst).
 package backing
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -44,7 +53,7 @@ type Backing struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// Backings reads what stands behind the file systems of a table for which want is true: NFS, CephFS (kernel client), CIFS
+// Read reads what stands behind the file systems of a table for which want is true: NFS, CephFS (kernel client), CIFS
 // and disks. It touches no mounted file system; the files are those of procfs, sysfs and debugfs:
 //
 //	/proc/PID/mountstats, /proc/PID/net/tcp, tcp6 and arp, /sys/kernel/debug/sunrpc and ceph, /proc/fs/cifs/DebugData,
@@ -119,6 +128,15 @@ type backings struct {
 	sharesRead bool
 	tcpRead    bool
 	rpcRead    bool
+}
+
+// read reads a file that may be missing.
+func (b *backings) read(what, name string, limit int64) []byte {
+	text, err := b.fsys.ReadFile(name, limit)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.errs = append(b.errs, fmt.Errorf("%s: %w", what, err))
+	}
+	return text
 }
 
 // judge says what the parts show together.

@@ -2,9 +2,6 @@ package backing
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"io/fs"
 	"regexp"
 	"strconv"
 	"strings"
@@ -28,11 +25,7 @@ type CIFSState struct {
 func (b *backings) cifs(m *mounts.Mount) *CIFSState {
 	if !b.sharesRead {
 		b.sharesRead = true
-		text, err := b.fsys.ReadFile("/proc/fs/cifs/DebugData", maxStats)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			b.errs = append(b.errs, fmt.Errorf("cifs: %w", err))
-		}
-		b.shares = parseCIFS(text)
+		b.shares = parseCIFS(b.read("cifs", "/proc/fs/cifs/DebugData", maxStats))
 	}
 	source, dialect := strings.ToLower(strings.ReplaceAll(m.Source, "/", `\`)), option(m, "vers")
 	var found *CIFSState

@@ -1,18 +1,13 @@
 package backing
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
-	"math"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/internal/octal"
 )
 
 // NFSState is what the NFS client knows of one mount.
@@ -54,11 +49,7 @@ const maxStats = 8 << 20
 func (b *backings) nfs(m *mounts.Mount) *NFSState {
 	if !b.statsRead {
 		b.statsRead = true
-		text, err := b.fsys.ReadFile(b.proc+"mountstats", maxStats)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			b.errs = append(b.errs, fmt.Errorf("nfs: %w", err))
-		}
-		b.stats = parseMountStats(text)
+		b.stats = parseMountStats(b.read("nfs", b.proc+"mountstats", maxStats))
 	}
 	state := NFSState{MountPoint: m.MountPoint, LocalPorts: []int{}}
 	for _, s := range b.stats {
@@ -113,12 +104,11 @@ func (b *backings) judgeNFS(one *Backing, m *mounts.Mount) {
 func (b *backings) ownConnections(s *NFSState, list []Connection) []Connection {
 	own := []Connection{}
 	for _, c := range list {
-		mine := slices.Contains(s.LocalPorts, c.LocalPort)
 		others := false
 		for i := range b.stats {
 			others = others || slices.Contains(b.stats[i].LocalPorts, c.LocalPort)
 		}
-		if mine || len(s.LocalPorts) == 0 && !others {
+		if slices.Contains(s.LocalPorts, c.LocalPort) || len(s.LocalPorts) == 0 && !others {
 			own = append(own, c)
 		}
 	}
@@ -167,104 +157,4 @@ func (s *NFSState) waiting() bool {
 		return *s.Outstanding > 0
 	}
 	return s.Sent > s.Received+s.Late
-}
-
-// parseMountStats reads the parts of /proc/PID/mountstats (fs/nfs/super.c nfs_show_stats, net/sunrpc/stats.c) that are
-// about NFS:
-//
-//	device 10.9.0.2:/srv/b mounted on /mnt/v3 with fstype nfs statvers=1.1
-//		age:	31
-//		xprt:	tcp 810 1 2 0 4 21 12 9 66 0 2 0 5
-//		per-op statistics
-//		        READ: 1 1 0 44 24 0 0 0 0
-//
-// What it does not know it passes over.
-func parseMountStats(text []byte) []NFSState {
-	var list []NFSState
-	var now *NFSState
-	ops, idle := false, false
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSpace(line)
-		if rest, ok := bytes.CutPrefix(line, []byte("device ")); ok {
-			now, ops, idle = nil, false, false
-			if point, ok := nfsPoint(rest); ok {
-				list = append(list, NFSState{MountPoint: point, LocalPorts: []int{}})
-				now = &list[len(list)-1]
-			}
-			continue
-		}
-		key, value, ok := bytes.Cut(line, []byte{':'})
-		switch {
-		case now == nil:
-		case bytes.Equal(line, []byte("per-op statistics")):
-			ops = true
-		case !ok:
-		case ops:
-			now.operation(bytes.Fields(value))
-		case string(key) == "age":
-			now.AgeSeconds = field(bytes.Fields(value), 0)
-		case string(key) == "xprt":
-			idle = now.transport(bytes.Fields(value), idle)
-		}
-	}
-	return list
-}
-
-// nfsPoint takes the mount point out of "SOURCE mounted on POINT with fstype nfs4 statvers=1.1".
-func nfsPoint(text []byte) (string, bool) {
-	_, rest, ok := bytes.Cut(text, []byte(" mounted on "))
-	point, fsType, ok2 := bytes.Cut(rest, []byte(" with fstype "))
-	if !ok || !ok2 || !bytes.HasPrefix(fsType, []byte("nfs")) {
-		return "", false
-	}
-	return string(octal.Unescape(bytes.Clone(point))), true
-}
-
-// transport reads one connection (xs_tcp_print_stats and its siblings in net/sunrpc/xprtsock.c). seen says that another
-// was read before.
-func (s *NFSState) transport(f [][]byte, seen bool) bool {
-	if len(f) == 0 {
-		return seen
-	}
-	var sent int
-	switch string(f[0]) {
-	case "tcp", "rdma": // port, binds, connects, seconds for them, idle, sent, received, answers to nothing
-		sent = 6
-		s.Connects += field(f, 3)
-		if port := field(f, 1); port > 0 && port <= math.MaxUint16 {
-			s.LocalPorts = append(s.LocalPorts, int(port))
-		}
-		if idle := field(f, 5); !seen || idle < s.IdleSeconds {
-			s.IdleSeconds = idle
-		}
-	case "local": // the same without the port
-		sent = 5
-	case "udp": // port, binds, sent, received
-		sent = 3
-	default:
-		return seen
-	}
-	s.Sent += field(f, sent)
-	s.Received += field(f, sent+1)
-	s.Late += field(f, sent+2)
-	return true
-}
-
-// operation reads the counts of one sort of request: how many, transmissions, major timeouts, bytes sent and received,
-// milliseconds queued, on the way and in all, errors.
-func (s *NFSState) operation(f [][]byte) {
-	s.Timeouts += field(f, 2)
-	s.Errors += field(f, 8)
-}
-
-// field is a number in a list of words, 0 if it is none.
-func field(words [][]byte, at int) int64 {
-	if at >= len(words) {
-		return 0
-	}
-	n, err := strconv.ParseInt(string(words[at]), 10, 64)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
 }

@@ -4,15 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // A Connection is a TCP connection of this machine.
@@ -37,59 +32,6 @@ var tcpStates = map[string]string{
 	"07": "close", "08": "close-wait", "09": "last-ack", "0A": "listen", "0B": "closing", "0C": "new-syn-recv",
 }
 
-// A server is an address and its ports; no ports are all of them.
-type server struct {
-	addr  netip.Addr
-	ports []uint16
-}
-
-// serversOf takes the addresses out of a mount's options and source. Names are not looked up.
-func serversOf(m *mounts.Mount) []server {
-	var list []server
-	add := func(text string, ports ...uint16) {
-		if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
-			list = append(list, server{addr.Unmap().WithZone(""), ports}) // the table of connections has no zones
-		}
-	}
-	switch m.FSType {
-	case "nfs", "nfs4":
-		port := uint16(2049)
-		if n, err := strconv.ParseUint(option(m, "port"), 10, 16); err == nil && n != 0 {
-			port = uint16(n)
-		}
-		add(option(m, "addr"), port)
-	case "cifs", "smb3":
-		add(option(m, "addr"), 445, 139)
-	case "ceph": // monitors; the other daemons' ports are not known, their hosts are often the same
-		monitors, _, _ := strings.Cut(m.Source, ":/")
-		if option(m, "mon_addr") != "" {
-			monitors = strings.ReplaceAll(option(m, "mon_addr"), "/", ",")
-		}
-		for monitor := range strings.SplitSeq(monitors, ",") {
-			if at, err := netip.ParseAddrPort(monitor); err == nil {
-				list = append(list, server{addr: at.Addr().Unmap().WithZone("")})
-			} else {
-				add(monitor)
-			}
-		}
-	}
-	return list
-}
-
-// servers are the daemons that owe answers.
-func (c *CephState) servers() []server {
-	if c == nil {
-		return nil
-	}
-	var list []server
-	for _, d := range c.Owing {
-		if at, err := netip.ParseAddrPort(d.Address); err == nil {
-			list = append(list, server{at.Addr().Unmap(), []uint16{at.Port()}})
-		}
-	}
-	return list
-}
-
 // connections finds those to some servers.
 func (b *backings) connections(servers []server) []Connection {
 	found := []Connection{}
@@ -99,11 +41,7 @@ func (b *backings) connections(servers []server) []Connection {
 	if !b.tcpRead {
 		b.tcpRead = true
 		for _, name := range []string{"net/tcp", "net/tcp6"} {
-			text, err := b.fsys.ReadFile(b.proc+name, maxTCP)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				b.errs = append(b.errs, fmt.Errorf("connections: %w", err))
-			}
-			b.tcp = append(b.tcp, parseTCP(text)...)
+			b.tcp = append(b.tcp, parseTCP(b.read("connections", b.proc+name, maxTCP))...)
 		}
 	}
 	for _, c := range b.tcp {

@@ -53,7 +53,7 @@ func newKeeper(e *forensics.Evidence, w wanted) *keeper {
 	}
 	k.known(&e.Mounts)
 	k.look(&e.Mounts)
-	k.listApart = mounts.Apart(&e.Mounts, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
+	k.listApart = mounts.SameRoot(&e.Mounts, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	return k
 }

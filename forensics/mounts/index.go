@@ -14,9 +14,8 @@ import (
 //
 // An Index does not change and may be used by several goroutines. It refers to the table, which must not change either.
 type Index struct {
-	mounts   []Mount
-	byID     map[int]int32
-	children map[int][]int32 // by the parent's id; top for those without one
+	mounts []Mount
+	byID   map[int]int32
 	// sorted are the mounts by mount point, those on one mount point as a stack, topmost last. points finds the
 	// ranges of equal mount points in it.
 	sorted []int32
@@ -43,21 +42,16 @@ const (
 // Index builds the index of a table.
 func (t *Table) Index() *Index {
 	x := &Index{
-		mounts:   t.Mounts,
-		byID:     make(map[int]int32, len(t.Mounts)),
-		children: map[int][]int32{},
-		sorted:   make([]int32, len(t.Mounts)),
-		points:   make(map[string]point, len(t.Mounts)),
+		mounts: t.Mounts,
+		byID:   make(map[int]int32, len(t.Mounts)),
+		sorted: make([]int32, len(t.Mounts)),
+		points: make(map[string]point, len(t.Mounts)),
 	}
 	for i := range t.Mounts {
 		x.sorted[i] = int32(i)
 		if _, twice := x.byID[t.Mounts[i].ID]; !twice {
 			x.byID[t.Mounts[i].ID] = int32(i)
 		}
-	}
-	for i := range t.Mounts {
-		parent := x.parentID(&t.Mounts[i])
-		x.children[parent] = append(x.children[parent], int32(i))
 	}
 	slices.SortStableFunc(x.sorted, func(a, b int32) int {
 		return cmp.Compare(x.mounts[a].MountPoint, x.mounts[b].MountPoint)
@@ -123,7 +117,9 @@ func (x *Index) climb(stack []int32, parent int) int32 {
 	for touched := map[int32]bool{}; ; {
 		list := on[parent]
 		if len(list) == 0 {
-			return settle(stack, way, touched, found)
+			untouched := slices.DeleteFunc(slices.Clone(stack), func(i int32) bool { return touched[i] })
+			copy(stack[copy(stack, untouched):], way)
+			return found
 		}
 		found = list[len(list)-1]
 		on[parent] = list[:len(list)-1]
@@ -131,13 +127,6 @@ func (x *Index) climb(stack []int32, parent int) int32 {
 		way = append(way, found)
 		parent = x.mounts[found].ID
 	}
-}
-
-// settle puts those that the way touches behind the others.
-func settle(stack, way []int32, touched map[int32]bool, visible int32) int32 {
-	off := slices.DeleteFunc(slices.Clone(stack), func(i int32) bool { return touched[i] })
-	copy(stack[copy(stack, off):], way)
-	return visible
 }
 
 func lengthBit(name string) int { return min(len(name), maxLength) }

@@ -104,10 +104,10 @@ func (d directories) of(m *Mount) string {
 	}
 }
 
-// Apart returns a function that lists the mounts of another namespace that show the same directory of the same file system as
+// SameRoot returns a function that lists the mounts of another namespace that show the same directory of the same file system as
 // a mount of the host for which want is true, as many as are asked for at most. Those among them that are no [Copy] stay when
 // that is unmounted.
-func Apart(host *Table, want func(*Mount) bool) func(other *Table, most int) []Mount {
+func SameRoot(host *Table, want func(*Mount) bool) func(other *Table, most int) []Mount {
 	wanted, devices := map[place]bool{}, map[string]bool{}
 	for i := range host.Mounts {
 		if m := &host.Mounts[i]; want(m) {
@@ -131,18 +131,3 @@ func Apart(host *Table, want func(*Mount) bool) func(other *Table, most int) []M
 
 // trimRoot takes off the mark of a directory that was removed: the copy and the original show it at different times.
 func trimRoot(root string) string { return strings.TrimSuffix(root, "//deleted") }
-
-// Propagation says in words how a mount learns of what happens to its copies.
-func (m *Mount) Propagation() string {
-	switch {
-	case m.Shared != 0 && m.Master != 0:
-		return "shared and slave"
-	case m.Shared != 0:
-		return "shared"
-	case m.Master != 0:
-		return "slave"
-	case m.Unbindable:
-		return "unbindable"
-	}
-	return "private"
-}

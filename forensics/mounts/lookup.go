@@ -74,14 +74,6 @@ func (x *Index) Visible(id int) bool {
 	return ok && x.points[x.mounts[i].MountPoint].visible == i
 }
 
-// Children returns the mounts that are mounted on a mount, covered ones included, in the order of the table.
-func (x *Index) Children(id int) []Mount {
-	if _, ok := x.byID[id]; !ok {
-		return []Mount{}
-	}
-	return x.list(x.children[id])
-}
-
 // Ancestors returns what a mount is mounted on, what that is mounted on, and so on as far as the table tells.
 func (x *Index) Ancestors(id int) []Mount {
 	found := []Mount{}

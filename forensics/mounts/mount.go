@@ -14,7 +14,6 @@ package mounts
 
 import (
 	"strings"
-	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/octal"
 )
@@ -65,63 +64,19 @@ type Table struct {
 	Mounts []Mount `json:"mounts"`
 }
 
-// Class says what touching a file system of a type may wait for.
-type Class string
-
-// The classes. A type that is not known is ClassUnknown and treated like a network file system: never touched
-// without a probe.
-const (
-	ClassBlock   Class = "block"   // ext4, xfs, btrfs: a disk
-	ClassMemory  Class = "memory"  // tmpfs, ramfs, hugetlbfs
-	ClassNetwork Class = "network" // nfs, ceph, cifs, 9p, ...: a server
-	ClassFUSE    Class = "fuse"    // a process in user space
-	ClassOverlay Class = "overlay" // whatever its layers are on
-	ClassAutofs  Class = "autofs"  // never touched: a look-up mounts something
-	ClassPseudo  Class = "pseudo"  // proc, sysfs, cgroup, ...: the kernel
-	ClassUnknown Class = "unknown"
-)
-
-// Status says how a mount answers.
-type Status string
-
-// The statuses. The zero value means that nothing was learnt.
-const (
-	StatusNotProbed    Status = ""
-	StatusOK           Status = "ok"
-	StatusSlow         Status = "slow"         // answered, but after SlowAfter or more
-	StatusHung         Status = "hung"         // no answer for HungAfter, or a thread provably waits that long
-	StatusUnanswered   Status = "unanswered"   // no answer yet when looking ended, before HungAfter: proves nothing
-	StatusFrozen       Status = "frozen"       // fsfreeze, dm suspend: writers wait on purpose
-	StatusStale        Status = "stale"        // ESTALE: the object is gone at the server
-	StatusDisconnected Status = "disconnected" // ENOTCONN, ECONNABORTED, ENODEV, ESHUTDOWN: the FUSE server or client is gone
-	StatusIOError      Status = "io-error"     // EIO and other errors of the device or server
-	StatusDenied       Status = "denied"       // EACCES, EPERM: says nothing about the server
-	StatusRecovered    Status = "recovered"    // was waited for at first, answered later
-)
-
-// Health is what was learnt about one mount.
-type Health struct {
-	MountID    int    `json:"mount_id"`
-	Device     string `json:"device"`
-	MountPoint string `json:"mount_point"`
-	Status     Status `json:"status"`
-	// Method is "passive" (others were seen waiting or failing), "probe" (this program asked) or absent.
-	Method string `json:"method,omitempty"`
-	// Seconds is how long the answer took, or how long there was none. It is a lower bound for a hung mount.
-	Seconds float64 `json:"duration_seconds,omitempty"`
-	// Since is the latest moment at which the trouble is known to have begun; absent when unknown.
-	Since *time.Time `json:"since,omitempty"`
-	// Call is the system call that took longest, failed or hangs: "openat", "statx" or "statfs".
-	Call string `json:"call,omitempty"`
-	// Error is the error's text where there was one ("stale file handle").
-	Error string `json:"error,omitempty"`
-	// Reason says why a mount was not probed, or on what evidence the status rests.
-	Reason string `json:"reason,omitempty"`
-	// Waiting is /sys/fs/fuse/connections/MINOR/waiting at two times, requests that the server has not answered;
-	// empty for other file systems or where fusectl is not mounted.
-	Waiting []int `json:"fuse_waiting,omitempty"`
-	// Witness is a thread (pid/tid) that provably waits for this mount, for a passive status.
-	Witness string `json:"witness,omitempty"`
+// Propagation says in words how a mount learns of what happens to its copies.
+func (m *Mount) Propagation() string {
+	switch {
+	case m.Shared != 0 && m.Master != 0:
+		return "shared and slave"
+	case m.Shared != 0:
+		return "shared"
+	case m.Master != 0:
+		return "slave"
+	case m.Unbindable:
+		return "unbindable"
+	}
+	return "private"
 }
 
 // SuperOption returns the value of an option of the superblock, "" for one that is a mere word, and whether it is set.

@@ -43,29 +43,6 @@ func Parse(r io.Reader) ([]Mount, []error) {
 // maxLineErrors bounds what is kept of a file that is no mountinfo at all.
 const maxLineErrors = 100
 
-// A Parser parses one table after another, and keeps one copy of the strings that they have in common. It is for one
-// goroutine. The zero value is ready for use.
-type Parser struct {
-	strings interner
-	lines   *lineCache
-}
-
-// NewParser returns a Parser for tables that are nearly copies of each other, as those of mount namespaces are: a line that
-// was in an earlier table is not parsed again.
-func NewParser() *Parser { return &Parser{lines: &lineCache{}} }
-
-// Parse does what the function [Parse] does, and puts the mounts into the room of list. It tells lines that cannot be
-// understood from the error that ended the table early. A limit bounds what the mounts may take beside what earlier tables
-// have, too, in bytes; 0 is none. A table that takes more is cut with nodefs.ErrTruncated.
-func (c *Parser) Parse(r io.Reader, list []Mount, limit int) (mounts []Mount, bad []error, err error) {
-	if c.strings == nil {
-		c.strings = interner{}
-	}
-	p := parser{Parser: c, mounts: list[:0], limit: limit}
-	err = p.parse(r)
-	return p.mounts, p.errors(), err
-}
-
 // A parser collects the mounts of one table.
 type parser struct {
 	*Parser

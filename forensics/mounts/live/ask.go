@@ -67,7 +67,7 @@ func (c *checker) noAnswer(t *task, seen progress, hung bool) {
 	if seen.call == callOpen {
 		h.Reason = "waits while its mount point is looked up: what that lies on may be the cause"
 	}
-	c.thaw(h)
+	c.checkSuspended(h)
 }
 
 // busy judges a mount by the call that an earlier probe of its superblock has left behind.
@@ -85,7 +85,7 @@ func (c *checker) busy(t *task) {
 			since := call.Since.UTC()
 			h.Status, h.Since = mounts.StatusHung, &since
 		}
-		c.thaw(h)
+		c.checkSuspended(h)
 		return
 	}
 	h.Reason = "was not asked: an earlier call had only just come back"
@@ -102,11 +102,11 @@ func (c *checker) answered(t *task, seen progress) {
 	if t.mount.Class == mounts.ClassBlock {
 		h.Reason = "a local file system may answer from memory: says nothing about its disk"
 	}
-	c.thaw(h)
+	c.checkSuspended(h)
 }
 
-// thaw explains a missing answer, or restricts a good one, by the suspended device of the file system.
-func (c *checker) thaw(h *mounts.Health) {
+// checkSuspended explains a missing answer, or restricts a good one, by the suspended device of the file system.
+func (c *checker) checkSuspended(h *mounts.Health) {
 	if c.opt.FS == nil {
 		return
 	}

@@ -6,6 +6,5 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
-// TestOnOldKernel runs the other tests without the system calls that an old kernel does not have. A real disk has a kernel of its
-// own.
-func TestOnOldKernel(t *testing.T) { testvm.RunTestsOld(t, "-test.skip=^TestOnRealDisks$") }
+// TestOnOldKernel runs the other tests without the system calls that an old kernel does not have.
+func TestOnOldKernel(t *testing.T) { testvm.RunTestsOld(t) }

@@ -17,7 +17,7 @@ const firstPIDs = "pid:[4026531836]"
 
 var errNotAll = errors.New("this program sees the processes of its own PID namespace only")
 
-// Uninhabited tells the mount table of each namespace of the machine that no process is in: a bind mount of its ns/mnt
+// Uninhabited calls visit with the mount table of each namespace of the machine that no process is in: a bind mount of its ns/mnt
 // file or a descriptor keeps that alive, perhaps one in the queue of a socket that nothing in /proc shows. inhabited are the
 // inode numbers of those that have processes, and need not be complete: what turns out to have one is left out.
 //
@@ -29,7 +29,7 @@ var errNotAll = errors.New("this program sees the processes of its own PID names
 //
 // It needs Linux 6.12, root in the user namespace of the machine and a view of all processes. Otherwise the error is that of the
 // call that is missing (ENOTTY, EINVAL, ENOSYS) or denied, or says that not all processes are seen.
-func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhabited map[uint64]bool, tell func(mounts.Table)) error {
+func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhabited map[uint64]bool, visit func(mounts.Table)) error {
 	if !fsys.Live() {
 		return nil // a disk has no namespaces
 	}
@@ -76,7 +76,7 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 			return fmt.Errorf("mount namespaces without processes: %w", err)
 		}
 		if len(list) > 0 { // otherwise it has ended
-			tell(mounts.Table{Namespace: ns.inode, Owner: ns.owner, Root: "/", Mounts: list})
+			visit(mounts.Table{Namespace: ns.inode, Owner: ns.owner, Root: "/", Mounts: list})
 		}
 	}
 	if cut != nil {

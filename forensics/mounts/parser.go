@@ -1,5 +1,30 @@
 package mounts
 
+import "io"
+
+// A Parser parses one table after another, and keeps one copy of the strings that they have in common. It is for one
+// goroutine. The zero value is ready for use.
+type Parser struct {
+	strings interner
+	lines   *lineCache
+}
+
+// NewParser returns a Parser for tables that are nearly copies of each other, as those of mount namespaces are: a line that
+// was in an earlier table is not parsed again.
+func NewParser() *Parser { return &Parser{lines: &lineCache{}} }
+
+// Parse does what the function [Parse] does, and puts the mounts into the room of list. It tells lines that cannot be
+// understood from the error that ended the table early. A limit bounds what the mounts may take beside what earlier tables
+// have, too, in bytes; 0 is none. A table that takes more is cut with nodefs.ErrTruncated.
+func (c *Parser) Parse(r io.Reader, list []Mount, limit int) (mounts []Mount, bad []error, err error) {
+	if c.strings == nil {
+		c.strings = interner{}
+	}
+	p := parser{Parser: c, mounts: list[:0], limit: limit}
+	err = p.parse(r)
+	return p.mounts, p.errors(), err
+}
+
 // A lineCache knows what lines mean by all but their ids: a new mount namespace begins as a copy of another, with nearly
 // the same table. A nil one keeps nothing.
 type lineCache struct {
@@ -37,13 +62,12 @@ func (c *lineCache) keep(line string, m Mount) {
 }
 
 // An interner keeps one copy of equal strings: tables repeat types, options and devices on every line, and tables of
-// several namespaces repeat nearly everything. A nil one keeps nothing.
+// several namespaces repeat nearly everything.
 type interner map[string]string
-
-const maxInterner = 1 << 13
 
 // maxInterner and maxInterned bound an interner: in number, and in bytes for each.
 const (
+	maxInterner = 1 << 13
 	maxInterned = 256
 )
 
@@ -52,7 +76,7 @@ func (in interner) get(text []byte) string {
 		return s
 	}
 	s := string(text)
-	if in != nil && len(s) <= maxInterned && len(in) < maxInterner {
+	if len(s) <= maxInterned && len(in) < maxInterner {
 		in[s] = s
 	}
 	return s

@@ -1,11 +1,9 @@
-package live
+package mounts
 
 import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // TestClassOfKernel wants a class for every file system that the running kernel has.
@@ -18,12 +16,12 @@ func TestClassOfKernel(t *testing.T) {
 		fields := strings.Fields(line)
 		name := fields[len(fields)-1]
 		needsDevice := fields[0] != "nodev"
-		class := mounts.ClassOf(name)
-		if class == mounts.ClassUnknown {
+		class := ClassOf(name)
+		if class == ClassUnknown {
 			t.Errorf("type %s of this kernel has no class", name)
 		}
 		// What needs a block device is on one, but for FUSE and the disks of a cluster.
-		if needsDevice && class != mounts.ClassBlock && class != mounts.ClassFUSE && class != mounts.ClassNetwork {
+		if needsDevice && class != ClassBlock && class != ClassFUSE && class != ClassNetwork {
 			t.Errorf("ClassOf(%q) = %s although it needs a block device", name, class)
 		}
 	}
