@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -48,49 +47,41 @@ func sameProcess(fsys *hostfs.FS, pid int, ticks uint64) error {
 
 // A disk reads files that may lie on a dead mount: each call on a goroutine of its own, for a limited time.
 type disk struct {
+	ctx   context.Context
 	fs    *hostfs.FS
 	group *probe.Group
 	limit time.Duration
 }
 
-func onDisk[T any](ctx context.Context, d disk, name string, call func() (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.limit)
+func onDisk[T any](d disk, name string, call func() (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(d.ctx, d.limit)
 	defer cancel()
-	return probe.Do(ctx, d.group, "kubelet's file "+name, call)
-}
-
-func (d disk) readFile(ctx context.Context, name string, limit int64) ([]byte, error) {
-	return onDisk(ctx, d, name, func() ([]byte, error) { return d.fs.ReadFile(name, limit) })
-}
-
-func (d disk) readDir(ctx context.Context, name string, limit int) ([]nodefs.Entry, error) {
-	return onDisk(ctx, d, name, func() ([]nodefs.Entry, error) { return d.fs.ReadDir(name, limit) })
-}
-
-func (d disk) readLink(ctx context.Context, name string) (string, error) {
-	return onDisk(ctx, d, name, func() (string, error) { return d.fs.ReadLink(name) })
-}
-
-func (d disk) resolve(ctx context.Context, name string) (string, error) {
-	return onDisk(ctx, d, name, func() (string, error) { return d.fs.Resolve(name) })
-}
-
-// sourceOf says what became of reading a file.
-func sourceOf(name string, err error) Source {
-	s := Source{Path: name, Status: "malformed"}
-	switch {
-	case err == nil:
-		s.Status = "read"
-		return s
-	case errors.Is(err, fs.ErrNotExist):
-		s.Status = "absent"
-	case errors.Is(err, fs.ErrPermission):
-		s.Status = "denied"
-	case errors.Is(err, nodefs.ErrTruncated):
-		s.Status = "truncated"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, probe.ErrBusy):
-		s.Status = "timeout"
+	value, err := probe.Do(ctx, d.group, "kubelet's file "+name, call)
+	if errors.Is(err, probe.ErrBusy) {
+		err = lateError{err}
 	}
-	s.Detail = err.Error()
-	return s
+	return value, err
+}
+
+// A lateError is about a file that has not answered since an earlier call.
+type lateError struct{ error }
+
+func (lateError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+func (e lateError) Unwrap() error { return e.error }
+
+func (d disk) ReadFile(name string, limit int64) ([]byte, error) {
+	return onDisk(d, name, func() ([]byte, error) { return d.fs.ReadFile(name, limit) })
+}
+
+func (d disk) ReadDir(name string, limit int) ([]nodefs.Entry, error) {
+	return onDisk(d, name, func() ([]nodefs.Entry, error) { return d.fs.ReadDir(name, limit) })
+}
+
+func (d disk) ReadLink(name string) (string, error) {
+	return onDisk(d, name, func() (string, error) { return d.fs.ReadLink(name) })
+}
+
+func (d disk) Resolve(name string) (string, error) {
+	return onDisk(d, name, func() (string, error) { return d.fs.Resolve(name) })
 }

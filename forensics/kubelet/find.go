@@ -2,10 +2,6 @@ package kubelet
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"path"
-	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -26,8 +22,6 @@ type FindOptions struct {
 }
 
 const (
-	// maxImpostors bounds the list of them: a pod can have as many as it likes.
-	maxImpostors       = 100
 	defaultFindTimeout = 5 * time.Second
 	fileTimeout        = 2 * time.Second
 )
@@ -45,132 +39,46 @@ func Find(ctx context.Context, fsys *hostfs.FS, candidates []Candidate, opt Find
 	ctx, cancel := context.WithTimeout(ctx, opt.Timeout)
 	defer cancel()
 
-	f := &finder{
-		disk: disk{fs: fsys, group: opt.Group, limit: fileTimeout},
-		in:   Instance{Flags: map[string]string{}, Endpoints: []Endpoint{}, Sources: []Source{}},
+	d := disk{ctx: ctx, fs: fsys, group: opt.Group, limit: fileTimeout}
+	c := Choose(candidates, opt.HostMountNS)
+	in := Instance{}
+	if p := c.Kubelet; p != nil {
+		if p.Executable == "" {
+			p.Executable, _ = d.ReadLink(procPath(p.PID, "exe"))
+		}
+		own, err := d.enter(*p, opt.HostMountNS)
+		switch {
+		case err != nil:
+			in.Note(procPath(p.PID, "root"), err)
+		case own != nil:
+			defer func() { _ = own.Close() }()
+			d.fs = own
+		}
+		if in.Version = d.version(p.Executable); in.Version != "" {
+			in.VersionFrom = "binary"
+		}
 	}
-	c := choose(candidates, opt.HostMountNS)
-	p := c.kubelet
-	f.in.Others, f.in.Impostors = c.others, c.impostors[:min(len(c.impostors), maxImpostors)]
-	f.in.MoreImpostors = len(c.impostors) - len(f.in.Impostors)
-	var service unit
-	if p != nil {
-		f.identify(ctx, *p)
-		defer f.enter(ctx, *p, opt.HostMountNS)()
-		f.readFlags(ctx, p.program, p.supervises(), p.Args)
-		f.readVersion(ctx)
-	} else if u, ok := f.findUnit(ctx); ok {
-		service = u
-		f.in.Program = u.program
-		f.readFlags(ctx, u.program, u.program == programRKE2 || u.program == programK0s, u.args)
-	}
-	f.findRoot(ctx, opt.RootDir)
-	f.readConfig(ctx)
-	f.in.StaticPodPath = f.staticPodPath()
-	f.in.NodeName = f.in.nodeName()
-	if p == nil {
-		f.in.Expected = f.expected(ctx, service)
-	}
-	return f.in
+	in.Read(d, c, opt.RootDir)
+	return in
 }
 
-// A finder collects what is known of one instance.
-type finder struct {
-	disk disk // as the kubelet sees it
-	in   Instance
-	// dataDir is where k3s and rke2 keep everything but the pods.
-	dataDir string
-}
-
-func (f *finder) identify(ctx context.Context, p process) {
-	f.in.PID, f.in.State, f.in.Program = p.PID, p.State, p.program
-	f.in.Executable, f.in.MountNS = p.Executable, p.MountNS
-	f.in.StartTicks, f.in.Unproven = p.StartTicks, p.Doubt
-	if p.Executable == "" {
-		f.in.Executable, _ = f.disk.readLink(ctx, procPath(p.PID, "exe"))
-	}
-	if !p.Started.IsZero() {
-		f.in.Started = &p.Started
-	}
-}
-
-// enter makes the finder see what the process sees, where that differs, and returns what undoes it. What is only perhaps
-// the kubelet is not entered.
-func (f *finder) enter(ctx context.Context, p process, hostMountNS uint64) (leave func()) {
-	leave = func() {}
+// enter opens the files that a process sees, where they are others than the disk's; nil where they are not. What is only
+// perhaps the kubelet is not entered.
+func (d disk) enter(p Candidate, hostMountNS uint64) (*hostfs.FS, error) {
 	if p.Doubt != "" {
-		return leave
+		return nil, nil
 	}
 	root := procPath(p.PID, "root")
-	if link, err := f.disk.readLink(ctx, root); !p.elsewhere(hostMountNS) && (err != nil || link == "/") {
-		return leave
+	if link, err := d.ReadLink(root); !p.InOtherMountNS(hostMountNS) && (err != nil || link == "/") {
+		return nil, nil
 	}
-	own, err := onDisk(ctx, f.disk, root, func() (*hostfs.FS, error) { return ProcessFS(f.disk.fs, p.PID) })
-	if err == nil {
-		if err = sameProcess(f.disk.fs, p.PID, p.StartTicks); err != nil {
-			_ = own.Close()
-		}
-	}
+	own, err := onDisk(d, root, func() (*hostfs.FS, error) { return ProcessFS(d.fs, p.PID) })
 	if err != nil {
-		f.note(root, err)
-		return leave
+		return nil, err
 	}
-	f.disk.fs = own
-	return func() { _ = own.Close() }
-}
-
-// read reads a file that should be there.
-func (f *finder) read(ctx context.Context, name string, limit int64) ([]byte, bool) {
-	data, err := f.disk.readFile(ctx, name, limit)
-	f.note(name, err)
-	return data, err == nil
-}
-
-// readIfThere reads a file whose absence means nothing.
-func (f *finder) readIfThere(ctx context.Context, name string, limit int64) ([]byte, bool) {
-	data, err := f.disk.readFile(ctx, name, limit)
-	if !errors.Is(err, fs.ErrNotExist) {
-		f.note(name, err)
+	if err := sameProcess(d.fs, p.PID, p.StartTicks); err != nil {
+		_ = own.Close()
+		return nil, err
 	}
-	return data, err == nil
-}
-
-// note records what became of a file, once.
-func (f *finder) note(name string, err error) {
-	s := sourceOf(name, err)
-	known := slices.IndexFunc(f.in.Sources, func(old Source) bool { return old.Path == name })
-	if known < 0 {
-		f.in.Sources = append(f.in.Sources, s)
-	} else if err != nil {
-		f.in.Sources[known] = s
-	}
-}
-
-// nodeName returns the name that the kubelet was told to use.
-func (in *Instance) nodeName() string {
-	for _, name := range []string{"hostname-override", "node-name"} {
-		if value := in.flag(name); value != "" {
-			return value
-		}
-	}
-	return ""
-}
-
-// expected says why a kubelet should run here: a unit, or pods that one has left.
-func (f *finder) expected(ctx context.Context, u unit) string {
-	if u.path != "" {
-		return "unit " + u.path
-	}
-	if pods := path.Join(f.in.CanonicalRoot, "pods"); f.in.RootDir != "" && f.hasEntries(ctx, pods) {
-		return "directory " + path.Join(f.in.RootDir, "pods")
-	}
-	return ""
-}
-
-func (f *finder) hasEntries(ctx context.Context, dir string) bool {
-	entries, err := f.disk.readDir(ctx, dir, 1)
-	if s := sourceOf(dir, err); s.Status == "timeout" || s.Status == "denied" {
-		f.note(dir, err)
-	}
-	return len(entries) > 0
+	return own, nil
 }

@@ -56,10 +56,10 @@ func (c *Client) pins(ctx context.Context) ([][]byte, error) {
 	if c.Instance == nil || c.FS == nil {
 		return nil, nil
 	}
-	d := disk{fs: c.FS, group: c.Group, limit: fileTimeout}
+	d := disk{ctx: ctx, fs: c.FS, group: c.Group, limit: fileTimeout}
 	if pid := c.Instance.PID; pid != 0 && c.proven() {
 		root := procPath(pid, "root")
-		own, err := onDisk(ctx, d, root, func() (*hostfs.FS, error) { return ProcessFS(c.FS, pid) })
+		own, err := onDisk(d, root, func() (*hostfs.FS, error) { return ProcessFS(c.FS, pid) })
 		if err == nil {
 			defer func() { _ = own.Close() }()
 			if err := sameProcess(c.FS, pid, c.Instance.StartTicks); err != nil {
@@ -71,7 +71,7 @@ func (c *Client) pins(ctx context.Context) ([][]byte, error) {
 	var pins [][]byte
 	var problem error
 	for _, name := range c.Instance.servingCertFiles() {
-		data, err := d.readFile(ctx, name, maxCertFile)
+		data, err := d.ReadFile(name, maxCertFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
