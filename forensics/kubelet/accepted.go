@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/procnet"
 )
 
 // errNotAccepted says that a connection waits for its server to accept it, which the kernel has done in its place.
@@ -91,7 +91,7 @@ func (o owner) serverInode(from, to netip.AddrPort) (uint64, error) {
 		tables[0].name, tables[0].mapped = "net/tcp", false
 	}
 	for _, t := range tables {
-		inode, err := o.lookUp(t.name, " "+tableAddr(to, t.mapped)+" "+tableAddr(from, t.mapped)+" ")
+		inode, err := o.lookUp(t.name, " "+procnet.Format(to, t.mapped)+" "+procnet.Format(from, t.mapped)+" ")
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // not in this one, or IPv6 is disabled
 		case errors.Is(err, errNotAccepted), errors.Is(err, errClosed):
@@ -140,17 +140,4 @@ func inodeOf(state, inode string) (uint64, error) {
 		return 0, errNotAccepted
 	}
 	return 0, errClosed
-}
-
-// tableAddr is an address as the kernel prints it, see parseAddr; mapped is how an IPv6 socket has one of IPv4.
-func tableAddr(at netip.AddrPort, mapped bool) string {
-	raw := at.Addr().AsSlice()
-	if as16 := at.Addr().As16(); mapped {
-		raw = as16[:]
-	}
-	text := ""
-	for i := 0; i < len(raw); i += 4 {
-		text += fmt.Sprintf("%08X", binary.NativeEndian.Uint32(raw[i:]))
-	}
-	return fmt.Sprintf("%s:%04X", text, at.Port())
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/procstat"
 )
 
 // keepListener starts a process that has a listening socket open and accepts nothing, as one that inherited it.
@@ -93,7 +95,7 @@ func TestAccepted(t *testing.T) {
 			}
 			reused := self
 			reused.ticks++
-			if err := reused.has(from, to); !errors.Is(err, errNotOwned) || !errors.Is(err, errEnded) {
+			if err := reused.has(from, to); !errors.Is(err, errNotOwned) || !errors.Is(err, procstat.ErrEnded) {
 				t.Errorf("another process of that pid: %v", err)
 			}
 			must(t, server.Close())
@@ -157,7 +159,7 @@ func TestAnotherProcessIsNotEntered(t *testing.T) {
 		t.Error("another process was entered")
 	}
 	c := &Client{Instance: &in, FS: openFS(t, "/")}
-	if pins, err := c.pins(t.Context()); !errors.Is(err, errEnded) || pins != nil {
+	if pins, err := c.pins(t.Context()); !errors.Is(err, procstat.ErrEnded) || pins != nil {
 		t.Errorf("pins %v of another process, %v", pins, err)
 	}
 }

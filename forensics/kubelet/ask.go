@@ -11,9 +11,9 @@ import (
 
 // mainAPI is a question for the authenticated API.
 func (c *Client) mainAPI(path string, limit int64, body func(io.Reader) error) question {
-	p := port{number: defaultPort, tls: true, sure: true}
+	p := Port{Number: DefaultPort, TLS: true, Sure: true}
 	if c.Instance != nil {
-		p = c.Instance.mainPort()
+		p = c.Instance.Ports().Main
 	}
 	return question{port: p, explicit: c.URL != "", path: path, limit: limit, body: body}
 }
@@ -23,8 +23,8 @@ func (c *Client) readOnly(q question) (question, bool) {
 	if c.Instance == nil {
 		return q, false
 	}
-	q.port, q.explicit = c.Instance.readOnlyPort(), false
-	return q, q.port.number > 0
+	q.port, q.explicit = c.Instance.Ports().ReadOnly, false
+	return q, q.port.Number > 0
 }
 
 // Health asks /healthz of the ports that are enabled, as far as is known: 10250, 10255 and 10248, unless flags or
@@ -37,8 +37,8 @@ func (c *Client) Health(ctx context.Context) []Endpoint {
 		questions = append(questions, q)
 	}
 	if c.Instance != nil {
-		if q := main; c.Instance.healthzPort().number > 0 {
-			q.port, q.explicit = c.Instance.healthzPort(), false
+		if q := main; c.Instance.Ports().Healthz.Number > 0 {
+			q.port, q.explicit = c.Instance.Ports().Healthz, false
 			questions = append(questions, q)
 		}
 	}
@@ -50,7 +50,7 @@ func (c *Client) Health(ctx context.Context) []Endpoint {
 	wait.Wait()
 	endpoints := []Endpoint{}
 	for i, e := range answers {
-		if !questions[i].port.sure && (e.Status == "refused" || e.Status == "not-owned") {
+		if !questions[i].port.Sure && (e.Status == "refused" || e.Status == "not-owned") {
 			continue // it may well be disabled
 		}
 		endpoints = append(endpoints, e)
@@ -102,7 +102,7 @@ func (c *Client) Pods(ctx context.Context) (pods []Pod, leftOut int, e Endpoint)
 	}
 	reset := func() { pods, count, leftOut = []Pod{}, 0, 0 }
 	reset()
-	q := c.mainAPI("/pods", maxListBody, func(r io.Reader) (err error) { pods, err = parsePods(r, want); return err })
+	q := c.mainAPI("/pods", maxListBody, func(r io.Reader) (err error) { pods, err = ParsePods(r, want); return err })
 	e = c.askEither(ctx, q, reset)
 	return pods, leftOut, e
 }
@@ -117,7 +117,7 @@ func (c *Client) Metrics(ctx context.Context) (map[string]float64, Endpoint) {
 	detail := ""
 	q := c.mainAPI("/metrics", maxMetricsBody, func(r io.Reader) (err error) {
 		metrics, err = ParseMetrics(r, keepMetric)
-		if errors.Is(err, errMalformed) && len(metrics) > 0 { // the rest is of use
+		if errors.Is(err, ErrMalformed) && len(metrics) > 0 { // the rest is of use
 			detail, err = err.Error(), nil
 		}
 		return err

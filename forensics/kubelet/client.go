@@ -77,7 +77,7 @@ var errNotAsked = errors.New("not asked")
 
 // A question is one GET request.
 type question struct {
-	port port
+	port Port
 	// explicit is set for the API that [Client.URL] stands for.
 	explicit bool
 	path     string

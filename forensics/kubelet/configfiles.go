@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-
-	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 const (
@@ -61,9 +59,9 @@ func (f *finder) readConfigDir(dir string, depth int) {
 	for _, entry := range entries {
 		name := path.Join(dir, entry.Name)
 		switch {
-		case isDir(entry) && depth < maxDropInDirs:
+		case entry.IsDir() && depth < maxDropInDirs:
 			f.readConfigDir(name, depth+1)
-		case path.Ext(entry.Name) == ".conf" && !isDir(entry):
+		case path.Ext(entry.Name) == ".conf" && !entry.IsDir():
 			if data, ok := f.read(name, maxConfigFile); ok {
 				if f.in.ConfigPath == "" {
 					f.in.ConfigPath = name
@@ -73,8 +71,6 @@ func (f *finder) readConfigDir(dir string, depth int) {
 		}
 	}
 }
-
-func isDir(entry nodefs.Entry) bool { return entry.TypeKnown && entry.Type.IsDir() }
 
 // guessConfig looks where kubeadm, EKS, GKE, AKS and OpenShift keep the file. What holds something else is passed over:
 // the kubelet.conf of OpenShift is a configuration, the one of kubeadm a kubeconfig.

@@ -32,12 +32,12 @@ func (c *Client) urlOf(q question) string {
 		}
 		return base + q.path
 	}
-	return ownedURL(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(q.port.number)), q)
+	return ownedURL(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(q.port.Number)), q)
 }
 
 func ownedURL(target netip.AddrPort, q question) string {
 	scheme := "http://"
-	if q.port.tls {
+	if q.port.TLS {
 		scheme = "https://"
 	}
 	return scheme + target.String() + q.path
@@ -114,7 +114,7 @@ func (c *Client) dialOwned(ctx context.Context, q question, e *Endpoint) (*conne
 		return nil, fmt.Errorf("%w, as far as can be seen: no /proc to look into", errNotOwned)
 	}
 	var targets []netip.AddrPort
-	err := c.reading(ctx, func() (err error) { targets, err = c.owner().targets(ctx, q.port.number); return err })
+	err := c.reading(ctx, func() (err error) { targets, err = c.owner().targets(ctx, q.port.Number); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (c *Client) dialOwned(ctx context.Context, q question, e *Endpoint) (*conne
 		return nil, err
 	}
 	e.URL = ownedURL(target, q)
-	return &connection{Conn: raw, target: target, tls: q.port.tls, loopback: target.Addr().IsLoopback()}, nil
+	return &connection{Conn: raw, target: target, tls: q.port.TLS, loopback: target.Addr().IsLoopback()}, nil
 }
 
 func (c *Client) owner() owner {
@@ -201,7 +201,7 @@ func (c *Client) dialURL(ctx context.Context, text string) (conn *connection, re
 func portOf(u *url.URL) (uint16, error) {
 	text := u.Port()
 	if text == "" {
-		text = strconv.Itoa(defaultPort)
+		text = strconv.Itoa(DefaultPort)
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
 	return uint16(n), err

@@ -64,7 +64,7 @@ func (k *counter) kubeletsOwn(dir *hostfs.Dir, entry nodefs.Entry) bool {
 	switch {
 	case entry.Name == "vol_data.json":
 		return true
-	case entry.Name == "mount" && isDir(entry):
+	case entry.Name == "mount" && entry.IsDir():
 		if !k.isMountPoint(path.Join(dir.Path(), entry.Name)) {
 			_ = k.into(dir, entry.Name, 0)
 		}
@@ -79,7 +79,7 @@ func (k *counter) entry(dir *hostfs.Dir, entry nodefs.Entry, depth int) {
 	switch {
 	case k.isMountPoint(path.Join(dir.Path(), entry.Name)):
 		k.c.Mounts++
-	case isDir(entry):
+	case entry.IsDir():
 		if k.into(dir, entry.Name, depth+1) {
 			k.c.Dirs++
 		}

@@ -1,12 +1,10 @@
 package kubelet
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"path"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -23,27 +21,6 @@ func ProcessFS(fsys *hostfs.FS, pid int) (*hostfs.FS, error) {
 }
 
 func procPath(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
-
-// errEnded says that a process has ended, and that its pid may be another's now.
-var errEnded = errors.New("the process has ended")
-
-// sameProcess checks that a pid is still that of the process that was started then, in clock ticks since boot (field 22
-// of stat, proc_pid_stat(5)). What was read below /proc/PID before is that process's. 0 ticks are not known.
-func sameProcess(fsys *hostfs.FS, pid int, ticks uint64) error {
-	if ticks == 0 {
-		return nil
-	}
-	text, err := fsys.ReadFile(procPath(pid, "stat"), 64<<10)
-	if err != nil {
-		return err
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	const start = 22 - 3 // the first field behind the name is the third
-	if len(fields) <= start || fields[start] != strconv.FormatUint(ticks, 10) {
-		return errEnded
-	}
-	return nil
-}
 
 // A disk reads files that may lie on a dead mount: each call on a goroutine of its own, for a limited time.
 type disk struct {

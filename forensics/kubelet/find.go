@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/procstat"
 )
 
 // FindOptions are the options of [Find]. The zero value is useful.
@@ -76,7 +77,7 @@ func (d disk) enter(p Candidate, hostMountNS uint64) (*hostfs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sameProcess(d.fs, p.PID, p.StartTicks); err != nil {
+	if err := procstat.Same(d.fs, p.PID, p.StartTicks); err != nil {
 		_ = own.Close()
 		return nil, err
 	}

@@ -119,6 +119,9 @@ func at(name string, mountPoints []string) []string {
 	return found
 }
 
+// csiPlugin is [Volume.Plugin] of a CSI volume.
+const csiPlugin = "kubernetes.io/csi"
+
 // A keeper knows what a kubelet of one version does.
 type keeper struct{ minor int }
 
@@ -145,7 +148,7 @@ func (k keeper) volume(v *Volume, points []string) Leftover {
 		l.Fate, l.Why = FateRetries, "where a directory should be is something else, which no kubelet removes"
 	case v.Entries < 0:
 		l.Class, l.Fate, l.Why, l.Unsure = LeftUnread, FateUnknown, "the directory could not be read", true
-	case v.Plugin == unescapePlugin(csiPlugin) && (v.VolData != nil || v.VolDataError != "" || v.HasMountDir):
+	case v.Plugin == csiPlugin && (v.VolData != nil || v.VolDataError != "" || v.HasMountDir):
 		k.csi(&l)
 	case v.Entries == 0:
 		l.Class = EmptyDirLeft

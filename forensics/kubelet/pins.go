@@ -2,53 +2,23 @@ package kubelet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/procstat"
 )
 
 const maxCertFile = 1 << 20
 
 // errNotPinned says that the server's certificate is not one that the kubelet has on disk.
 var errNotPinned = errors.New("the certificate is not the one that the kubelet has on disk")
-
-// servingCertFiles returns where the kubelet's serving certificate may be: the file that it was told to use, or all
-// places where it and the distributions put one. A kubelet whose certificate the cluster signs (serverTLSBootstrap)
-// often has an older self-signed one beside it.
-func (in *Instance) servingCertFiles() []string {
-	if name := in.pathFlag("tls-cert-file"); name != "" {
-		return []string{name}
-	}
-	if in.Config != nil && in.Config.TLSCertFile != "" {
-		return []string{in.inConfigDir(in.Config.TLSCertFile)}
-	}
-	var files []string
-	dirs := []string{in.pathFlag("cert-dir"), path.Join(in.CanonicalRoot, "pki"), "/var/lib/kubelet/pki"}
-	for _, dir := range dirs {
-		if path.IsAbs(dir) {
-			files = append(files, path.Join(dir, "kubelet-server-current.pem"), path.Join(dir, "kubelet.crt"))
-		}
-	}
-	switch in.Program {
-	case programK3s, programRKE2:
-		data := in.pathFlag("data-dir")
-		if data == "" {
-			data = "/var/lib/rancher/" + in.Program
-		}
-		files = append(files, path.Join(data, "agent/serving-kubelet.crt"))
-	case programKubelite:
-		files = append(files, "/var/snap/microk8s/current/certs/kubelet.crt")
-	}
-	files = append(files, "/etc/kubernetes/certs/kubeletserver.crt") // AKS
-	return slices.Compact(files)
-}
 
 // pins returns the serving certificates on disk as DER, none if there are no files. A file that is there and cannot be
 // read is an error: without it nothing can be said about a certificate.
@@ -62,7 +32,7 @@ func (c *Client) pins(ctx context.Context) ([][]byte, error) {
 		own, err := onDisk(d, root, func() (*hostfs.FS, error) { return ProcessFS(c.FS, pid) })
 		if err == nil {
 			defer func() { _ = own.Close() }()
-			if err := sameProcess(c.FS, pid, c.Instance.StartTicks); err != nil {
+			if err := procstat.Same(c.FS, pid, c.Instance.StartTicks); err != nil {
 				return nil, err
 			}
 			d.fs = own
@@ -70,7 +40,7 @@ func (c *Client) pins(ctx context.Context) ([][]byte, error) {
 	}
 	var pins [][]byte
 	var problem error
-	for _, name := range c.Instance.servingCertFiles() {
+	for _, name := range c.Instance.ServingCertFiles() {
 		data, err := d.ReadFile(name, maxCertFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -80,7 +50,7 @@ func (c *Client) pins(ctx context.Context) ([][]byte, error) {
 			err = errors.New(name + ": no certificate in it")
 		}
 		if err != nil {
-			problem = firstError(problem, err)
+			problem = cmp.Or(problem, err)
 			continue
 		}
 		pins = append(pins, leaf)

@@ -1,20 +1,19 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/procnet"
+	"github.com/nodeforensics/nodeforensics/internal/procstat"
 )
 
 var (
@@ -31,57 +30,12 @@ const (
 	maxDescriptors = 1 << 20
 )
 
-// A listener is a TCP socket in state LISTEN.
-type listener struct {
-	addr  netip.Addr
-	port  int
-	inode uint64
-}
-
-// parseListeners reads /proc/PID/net/tcp or tcp6 (proc_pid_net(5)):
-//
-//	sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-//	 0: 0100007F:2808 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 12345 1 …
-//
-// Lines that do not look like that are passed over.
-func parseListeners(text string) []listener {
-	var found []listener
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) < 10 || fields[3] != "0A" {
-			continue
-		}
-		host, portText, _ := strings.Cut(fields[1], ":")
-		addr, ok := parseAddr(host)
-		portNumber, portErr := strconv.ParseUint(portText, 16, 16)
-		inode, inodeErr := strconv.ParseUint(fields[9], 10, 64)
-		if ok && portErr == nil && inodeErr == nil {
-			found = append(found, listener{addr, int(portNumber), inode})
-		}
-	}
-	return found
-}
-
-// parseAddr reads an address as the kernel prints it: 32-bit words of network order, each printed as a number of this
-// machine.
-func parseAddr(text string) (netip.Addr, bool) {
-	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) != 4 && len(raw) != 16 {
-		return netip.Addr{}, false
-	}
-	for i := 0; i < len(raw); i += 4 {
-		binary.NativeEndian.PutUint32(raw[i:], binary.BigEndian.Uint32(raw[i:]))
-	}
-	addr, ok := netip.AddrFromSlice(raw)
-	return addr.Unmap(), ok
-}
-
 // An owner finds the sockets of a process.
 type owner struct {
 	fs    *hostfs.FS
 	group *probe.Group
 	pid   int
-	ticks uint64 // when the process was started, see sameProcess
+	ticks uint64 // when the process was started, see procstat.Same
 }
 
 // targets returns the addresses to dial for a port, best first. The process owns every listening socket that the kernel
@@ -99,13 +53,13 @@ func (o owner) find(port int) ([]netip.AddrPort, error) {
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(l listener) bool { return l.port != port })
+	all = slices.DeleteFunc(all, func(l procnet.Listener) bool { return l.Port != port })
 	if len(all) == 0 {
 		return nil, fmt.Errorf("port %d: %w", port, errNotListening)
 	}
 	inodes := make([]uint64, len(all))
 	for i, l := range all {
-		inodes[i] = l.inode
+		inodes[i] = l.Inode
 	}
 	owned, err := o.owned(inodes...)
 	if err != nil {
@@ -113,10 +67,10 @@ func (o owner) find(port int) ([]netip.AddrPort, error) {
 	}
 	var addrs []netip.AddrPort
 	for _, l := range all {
-		if !owned[l.inode] {
+		if !owned[l.Inode] {
 			continue
 		}
-		for _, addr := range dialAddrs(l.addr) {
+		for _, addr := range dialAddrs(l.Addr) {
 			target := netip.AddrPortFrom(addr, uint16(port))
 			if !slices.Contains(addrs, target) && onlyOwned(addr, all, owned) {
 				addrs = append(addrs, target)
@@ -141,18 +95,18 @@ func (o owner) sameNetwork() error {
 }
 
 // listeners reads the listening sockets of the network namespace.
-func (o owner) listeners() ([]listener, error) {
-	var found []listener
+func (o owner) listeners() ([]procnet.Listener, error) {
+	var found []procnet.Listener
 	read := false
 	var problem error
 	for _, name := range []string{"net/tcp", "net/tcp6"} { // tcp6 is absent where IPv6 is disabled
 		text, err := o.fs.ReadFile(procPath(o.pid, name), maxSockets)
 		if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
-			problem = firstError(problem, err)
+			problem = cmp.Or(problem, err)
 			continue
 		}
 		read = true
-		found = append(found, parseListeners(string(text))...)
+		found = append(found, procnet.Listeners(string(text))...)
 	}
 	if !read {
 		return nil, fmt.Errorf("%w, as far as can be seen: %w", errNotOwned, problem)
@@ -181,7 +135,7 @@ func (o owner) owned(inodes ...uint64) (map[uint64]bool, error) {
 		if errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%w, as far as can be seen: %w", errNotOwned, err)
 		}
-		inode, ok := socketInode(link)
+		inode, ok := procnet.SocketInode(link)
 		if owned, wanted := open[inode]; ok && wanted && !owned {
 			open[inode] = true
 			if missing--; missing == 0 {
@@ -189,20 +143,10 @@ func (o owner) owned(inodes ...uint64) (map[uint64]bool, error) {
 			}
 		}
 	}
-	if err := sameProcess(o.fs, o.pid, o.ticks); err != nil {
+	if err := procstat.Same(o.fs, o.pid, o.ticks); err != nil {
 		return nil, fmt.Errorf("%w, as far as can be seen: %w", errNotOwned, err)
 	}
 	return open, nil
-}
-
-// socketInode reads "socket:[12345]".
-func socketInode(link string) (uint64, bool) {
-	number, ok := strings.CutPrefix(link, "socket:[")
-	if !ok {
-		return 0, false
-	}
-	inode, err := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
-	return inode, err == nil
 }
 
 // dialAddrs returns where to reach a socket that is bound to an address. One that is bound to :: usually takes IPv4, too.
@@ -219,16 +163,16 @@ func dialAddrs(addr netip.Addr) []netip.Addr {
 
 // onlyOwned reports whether all sockets that may get a connection to addr are owned: those bound to the most specific
 // matching address. Several can share one (SO_REUSEPORT).
-func onlyOwned(addr netip.Addr, all []listener, owned map[uint64]bool) bool {
+func onlyOwned(addr netip.Addr, all []procnet.Listener, owned map[uint64]bool) bool {
 	best, ok := -1, false
 	for _, l := range all {
-		rank := specificity(l.addr, addr)
+		rank := specificity(l.Addr, addr)
 		switch {
 		case rank < 0 || rank < best:
 		case rank > best:
-			best, ok = rank, owned[l.inode]
+			best, ok = rank, owned[l.Inode]
 		default:
-			ok = ok && owned[l.inode]
+			ok = ok && owned[l.Inode]
 		}
 	}
 	return ok

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
@@ -18,7 +19,7 @@ func (r *podReader) eachPlugin(pod *hostfs.Dir, top string, read func(plugin *ho
 	defer func() { _ = dir.Close() }()
 	r.noteChange(dir)
 	for _, entry := range r.entries(dir) {
-		if isDir(entry) {
+		if entry.IsDir() {
 			r.eachVolume(dir, entry.Name, read)
 		} else {
 			r.noteUnknown(path.Join(top, entry.Name))
@@ -35,7 +36,7 @@ func (r *podReader) eachVolume(dir *hostfs.Dir, name string, read func(plugin *h
 	r.noteChange(plugin)
 	for _, entry := range r.entries(plugin) {
 		v := Volume{
-			Plugin:  unescapePlugin(name),
+			Plugin:  strings.ReplaceAll(name, "~", "/"), // k8s.io/utils/strings.UnescapeQualifiedName
 			Name:    entry.Name,
 			Path:    path.Join(plugin.Path(), entry.Name),
 			Kind:    volumeKind(entry),
@@ -69,7 +70,7 @@ func (r *podReader) readVolume(plugin *hostfs.Dir, v Volume, entry nodefs.Entry)
 	if r.isMountPoint(v.Path) {
 		return v
 	}
-	if !isDir(entry) {
+	if !entry.IsDir() {
 		v.Inside = r.single(plugin, entry)
 		return v
 	}
@@ -89,7 +90,7 @@ func (r *podReader) readVolume(plugin *hostfs.Dir, v Volume, entry nodefs.Entry)
 	} else {
 		r.fail(err)
 	}
-	isCSI := path.Base(plugin.Path()) == csiPlugin
+	isCSI := path.Base(plugin.Path()) == "kubernetes.io~csi"
 	if isCSI {
 		r.readCSI(dir, &v)
 	}
@@ -132,12 +133,12 @@ func (r *podReader) readSubpaths(pod *hostfs.Dir) {
 	}
 	defer func() { _ = top.Close() }()
 	for _, volume := range r.entries(top) {
-		if !isDir(volume) {
+		if !volume.IsDir() {
 			r.noteUnknown(path.Join("volume-subpaths", volume.Name))
 			continue
 		}
 		for _, container := range r.list(top, volume.Name) {
-			if !isDir(container) {
+			if !container.IsDir() {
 				r.noteUnknown(path.Join("volume-subpaths", volume.Name, container.Name))
 				continue
 			}
@@ -191,7 +192,7 @@ func volumeKind(entry nodefs.Entry) string {
 // kindOf says what an entry is, from the listing of the directory that it is in.
 func kindOf(entry nodefs.Entry) string {
 	switch {
-	case isDir(entry):
+	case entry.IsDir():
 		return "dir"
 	case entry.TypeKnown && entry.Type == 0:
 		return "file"

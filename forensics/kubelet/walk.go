@@ -336,7 +336,7 @@ func (r *podReader) readHosts(dir *hostfs.Dir) {
 
 func (r *podReader) readContainers(dir *hostfs.Dir) {
 	for _, entry := range r.list(dir, "containers") {
-		if isDir(entry) {
+		if entry.IsDir() {
 			r.pod.Containers = append(r.pod.Containers, entry.Name)
 		}
 	}
