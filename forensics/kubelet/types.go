@@ -1,12 +1,17 @@
-// Package kubelet finds the kubelet of a node and reads what it leaves on disk and says over HTTP.
+// Package kubelet says what is known of the kubelet of a node from bytes and files: which process it is, its flags and
+// configuration, its pods and what is left of their directories, its metrics and health.
 //
-//   - [Find] picks the kubelet among the processes, or what the disk of a dead node says of one: flags, configuration,
-//     root directory, version.
-//   - [Walk] reads <root>/pods and never touches a mount: pod directories hold the mount points that are the reason for
-//     looking, and files of untrusted containers.
-//   - [Client] asks /healthz, /pods, /metrics and the goroutines, over connections that lead to the kubelet's own
-//     process and nowhere else.
+//   - [Choose] picks the kubelet among processes, [Instance.Read] adds what its command line, its unit and its configuration
+//     say; without a process, what the disk of a dead node says of one.
 //   - [StaticPods] and [LogDirs] know pods from other places; the Parse functions understand saved answers.
+//   - [Leftovers] says what a kubelet of some version does about what is left of a pod.
+//
+// Package kubelet/live looks at a running kubelet: it finds it, walks over its pod directories and asks it.
+//
+// What holds for which version rests on the sources of Kubernetes 1.10 to 1.36: cmd/kubelet/app (flags, configuration,
+// drop-ins since 1.28), pkg/kubelet (kubelet_volumes.go, kubelet_pods.go, config, types), pkg/volume/csi,
+// k8s.io/apiserver/pkg/server/healthz; for what starts it, on k3s, rke2, microk8s and k0s, and on systemd.unit(5) and
+// systemd.service(5).
 //
 // Nothing is masked here: flags, paths and what servers say are returned as they are.
 package kubelet
