@@ -48,7 +48,7 @@ func captured(t testing.TB, name string) report.Report {
 		cover(forensics.SourceMounts)
 	}
 	if text := file(t, dir, "pods.json"); text != nil {
-		pods, err := kubelet.ParsePods(bytes.NewReader(text))
+		pods, err := kubelet.ParsePods(bytes.NewReader(text), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

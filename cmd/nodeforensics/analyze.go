@@ -335,7 +335,7 @@ func (in *input) addEvidence(other forensics.Evidence, err error) error {
 }
 
 func (in *input) addPods(name string, text io.Reader, read *countingReader) error {
-	pods, err := kubelet.ParsePods(text)
+	pods, err := kubelet.ParsePods(text, nil)
 	if err != nil {
 		return err
 	}

@@ -7,10 +7,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	kubeletlive "github.com/nodeforensics/nodeforensics/forensics/kubelet/live"
 )
 
 // cpuProfile asks the kubelet for its CPU profile.
-func (c *collector) cpuProfile(ctx context.Context, client *kubelet.Client) forensics.Evidence {
+func (c *collector) cpuProfile(ctx context.Context, client *kubeletlive.Client) forensics.Evidence {
 	data, answer := client.CPUProfile(ctx, c.opt.CPUProfile)
 	part := forensics.Evidence{Kubelet: &kubelet.Instance{Endpoints: []kubelet.Endpoint{answer}}}
 	source := coverEndpoints(forensics.SourceCPUProfile, []kubelet.Endpoint{answer})

@@ -9,11 +9,12 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	kubeletlive "github.com/nodeforensics/nodeforensics/forensics/kubelet/live"
 )
 
 // dumps asks a kubelet for its goroutines: with states and arguments, and aggregated, which stops it for a moment only
 // and is all that is to be had of a kubelet with very many of them.
-func (c *collector) dumps(ctx context.Context, client *kubelet.Client, pid int) ([]forensics.Dump, []kubelet.Endpoint) {
+func (c *collector) dumps(ctx context.Context, client *kubeletlive.Client, pid int) ([]forensics.Dump, []kubelet.Endpoint) {
 	dumps, full := c.askGoroutines(ctx, client, 2, pid)
 	if full.Status == "timeout" || full.Status == "refused" {
 		return dumps, []kubelet.Endpoint{full}
@@ -24,7 +25,7 @@ func (c *collector) dumps(ctx context.Context, client *kubelet.Client, pid int) 
 
 // again asks for what takes its time: a second dump where the first shows a suspect, so that the same goroutine in the
 // same call with the same pointers proves that it waits, and a CPU profile where one is wanted.
-func (c *collector) again(ctx context.Context, client *kubelet.Client, k kubelet.Instance, dumps []forensics.Dump) {
+func (c *collector) again(ctx context.Context, client *kubeletlive.Client, k kubelet.Instance, dumps []forensics.Dump) {
 	var asking sync.WaitGroup
 	var second, profiled forensics.Evidence
 	if c.opt.Interval > 0 && suspicious(dumps) {
@@ -51,7 +52,7 @@ func suspicious(dumps []forensics.Dump) bool {
 }
 
 // secondDump asks once more after the interval, unless time runs out before.
-func (c *collector) secondDump(ctx context.Context, client *kubelet.Client, pid int) forensics.Evidence {
+func (c *collector) secondDump(ctx context.Context, client *kubeletlive.Client, pid int) forensics.Evidence {
 	if deadline, ok := ctx.Deadline(); ok && deadline.Sub(c.opt.Now()) <= c.opt.Interval {
 		return forensics.Evidence{}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	kubeletlive "github.com/nodeforensics/nodeforensics/forensics/kubelet/live"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
@@ -122,8 +123,8 @@ func version(k kubelet.Instance, dumps []forensics.Dump) (value, from string) {
 
 // client is what the kubelet is asked with. Credentials that cannot be read are an error, and the kubelet is then asked
 // without them.
-func (c *collector) client(ctx context.Context, k *kubelet.Instance) (*kubelet.Client, error) {
-	client := &kubelet.Client{Instance: k, FS: c.fs, Group: c.opt.Calls, URL: c.opt.KubeletURL, Token: c.opt.Token}
+func (c *collector) client(ctx context.Context, k *kubelet.Instance) (*kubeletlive.Client, error) {
+	client := &kubeletlive.Client{Instance: k, FS: c.fs, Group: c.opt.Calls, URL: c.opt.KubeletURL, Token: c.opt.Token}
 	var errs []error
 	read := func(name string) []byte {
 		if name == "" {
@@ -179,7 +180,7 @@ const (
 )
 
 // askGoroutines asks a kubelet for its goroutines and reads the answer as it comes.
-func (c *collector) askGoroutines(ctx context.Context, client *kubelet.Client, debug, pid int) ([]forensics.Dump, kubelet.Endpoint) {
+func (c *collector) askGoroutines(ctx context.Context, client *kubeletlive.Client, debug, pid int) ([]forensics.Dump, kubelet.Endpoint) {
 	var dumps []forensics.Dump
 	answer := client.Goroutines(ctx, debug, func(r io.Reader) {
 		taken := c.opt.Now().UTC()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	kubeletlive "github.com/nodeforensics/nodeforensics/forensics/kubelet/live"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -149,7 +150,7 @@ func (c *collector) readPackages(ctx context.Context, list []procs.Process) {
 		p := &list[i]
 		_, ok := kubelet.IsCandidate(p.Comm, p.Command)
 		if ok && p.OfNode().Status == procs.Genuine && p.Daemon(kubelet.Programs...).Status == procs.Impostor {
-			p.Identity.Package = kubelet.MainPackage(ctx, c.fs, c.opt.Calls, p.PID, p.Identity.Executable)
+			p.Identity.Package = kubeletlive.MainPackage(ctx, c.fs, c.opt.Calls, p.PID, p.Identity.Executable)
 		}
 	}
 }
@@ -182,7 +183,7 @@ const maxTabled = 10_000
 
 func (c *collector) findKubelet(ctx context.Context) (forensics.Evidence, error) {
 	e := c.seen()
-	k := kubelet.Find(ctx, c.fs, kubeletCandidates(&e), kubelet.FindOptions{
+	k := kubeletlive.Find(ctx, c.fs, kubeletCandidates(&e), kubeletlive.FindOptions{
 		RootDir: c.opt.KubeletRoot, HostMountNS: ownNamespace(c.fs), Group: c.opt.Calls,
 	})
 	part := forensics.Evidence{Kubelet: &k}
@@ -256,7 +257,7 @@ func (c *collector) kubeletFS(k *kubelet.Instance) (fsys *hostfs.FS, done func()
 	if k.PID == 0 || !c.fs.Live() || k.MountNS == 0 || k.MountNS == ownNamespace(c.fs) {
 		return c.fs, func() {}, nil
 	}
-	fsys, err = kubelet.ProcessFS(c.fs, k.PID)
+	fsys, err = kubeletlive.ProcessFS(c.fs, k.PID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -274,7 +275,7 @@ func (c *collector) podDirs(ctx context.Context) (forensics.Evidence, error) {
 	}
 	defer done()
 	table := c.kubeletTable()
-	dirs, err := kubelet.Walk(ctx, fsys, table.Index(), k.CanonicalRoot, kubelet.WalkOptions{Group: c.opt.Calls, Uncounted: c.running()})
+	dirs, err := kubeletlive.Walk(ctx, fsys, table.Index(), k.CanonicalRoot, kubeletlive.WalkOptions{Group: c.opt.Calls, Uncounted: c.running()})
 	if dirs == nil {
 		dirs = []kubelet.PodDir{}
 	}

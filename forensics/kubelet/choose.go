@@ -8,49 +8,51 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
+// A Choice is what [Choose] makes of the candidates.
+type Choice struct {
+	// Kubelet is the one that is meant when somebody says "the kubelet of this node", nil if none runs. Program is the
+	// one that it is of, see [Instance.Program].
+	Kubelet *Candidate
+	Program string
+	// Others are the pids of the other ones, zombies included.
+	Others    []int
+	Impostors []Impostor
+}
+
 // A process is a candidate that is one, with its program.
 type process struct {
 	Candidate
 	program string
 }
 
-// A choice is what [choose] makes of the candidates.
-type choice struct {
-	// kubelet is the one that is meant when somebody says "the kubelet of this node", nil if none runs.
-	kubelet *process
-	// others are the pids of the other ones, zombies included.
-	others    []int
-	impostors []Impostor
-}
-
-// choose picks the kubelet of the node. Candidates that are not believed are never picked.
+// Choose picks the kubelet of the node. Candidates that are not believed are never picked.
 //
 // One that is known to be the node's comes before one of which that could not be found out, the kubelet of the node
 // before those in containers and in other mount namespaces (kind), and among equals the one that was started last: an
-// older one is what a restart could not kill.
-func choose(candidates []Candidate, hostMountNS uint64) choice {
+// older one is what a restart could not kill. hostMountNS is the inode of the host's mount namespace, 0 if unknown.
+func Choose(candidates []Candidate, hostMountNS uint64) Choice {
 	believed, impostors := believe(candidates, hostMountNS)
 	running, zombies := sortOut(believed)
 	sorting.Stable(running, func(a, b process) int {
 		return cmp.Or(
 			compareBool(a.Undetermined, b.Undetermined),
 			compareBool(a.supervises(), b.supervises()),
-			compareBool(a.elsewhere(hostMountNS), b.elsewhere(hostMountNS)),
+			compareBool(a.InOtherMountNS(hostMountNS), b.InOtherMountNS(hostMountNS)),
 			compareBool(a.Container, b.Container),
 			b.Started.Compare(a.Started),
 			cmp.Compare(b.PID, a.PID),
 		)
 	})
-	c := choice{impostors: impostors}
+	c := Choice{Impostors: impostors}
 	for i, p := range running {
 		if i > 0 && !p.supervises() {
-			c.others = append(c.others, p.PID)
+			c.Others = append(c.Others, p.PID)
 		}
 	}
-	c.others = append(c.others, zombies...)
-	slices.Sort(c.others)
+	c.Others = append(c.Others, zombies...)
+	slices.Sort(c.Others)
 	if len(running) > 0 {
-		c.kubelet = &running[0]
+		c.Kubelet, c.Program = &running[0].Candidate, running[0].program
 	}
 	return c
 }
@@ -62,7 +64,7 @@ func believe(candidates []Candidate, hostMountNS uint64) (believed []Candidate, 
 		if _, ok := IsCandidate(c.Comm, c.Args); !ok {
 			continue
 		}
-		if c.Doubt != "" && (!c.Undetermined || process{Candidate: c}.elsewhere(hostMountNS)) {
+		if c.Doubt != "" && (!c.Undetermined || c.InOtherMountNS(hostMountNS)) {
 			impostors = append(impostors, Impostor{c.PID, c.Doubt})
 		} else {
 			believed = append(believed, c)
@@ -105,16 +107,6 @@ func distribution(p process, parent string) string {
 		return programK0s
 	}
 	return programKubelet
-}
-
-// supervises reports whether the process is rke2 or k0s itself, whose kubelet is a child process.
-func (p process) supervises() bool {
-	program := programOf(p.Comm, splitTitle(p.Args))
-	return program == programRKE2 || program == programK0s
-}
-
-func (p process) elsewhere(hostMountNS uint64) bool {
-	return hostMountNS != 0 && p.MountNS != 0 && p.MountNS != hostMountNS
 }
 
 // compareBool sorts false before true.

@@ -1,12 +1,9 @@
 package kubelet
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"path"
-
-	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 const (
@@ -16,25 +13,25 @@ const (
 
 // readConfig reads --config, then the drop-ins of --config-dir over it. Without a process, when nothing names a file,
 // the places where distributions put one are tried.
-func (f *finder) readConfig(ctx context.Context) {
+func (f *finder) readConfig() {
 	name := f.in.pathFlag("config")
 	switch {
 	case name != "" && !path.IsAbs(name):
 		f.note(name, errors.New("relative to a working directory that is not known"))
 	case name != "":
 		f.in.ConfigPath = name
-		if data, ok := f.read(ctx, name, maxConfigFile); ok {
+		if data, ok := f.read(name, maxConfigFile); ok {
 			f.applyConfig(name, data)
 		}
 	case f.in.PID == 0:
-		f.guessConfig(ctx)
+		f.guessConfig()
 	}
 	dir := f.in.pathFlag("config-dir")
 	if dir == "" && (f.in.Program == programK3s || f.in.Program == programRKE2) {
 		dir = path.Join(f.dataDir, "agent/etc/kubelet.conf.d")
 	}
 	if path.IsAbs(dir) {
-		f.readConfigDir(ctx, dir, 0)
+		f.readConfigDir(dir, 0)
 	}
 }
 
@@ -54,18 +51,18 @@ func (f *finder) applyConfig(name string, data []byte) {
 
 // readConfigDir applies *.conf in the order of their names, subdirectories included (cmd/kubelet/app/server.go,
 // mergeKubeletConfigurations; --config-dir is there since 1.28).
-func (f *finder) readConfigDir(ctx context.Context, dir string, depth int) {
-	entries, err := f.disk.readDir(ctx, dir, maxDropIns)
+func (f *finder) readConfigDir(dir string, depth int) {
+	entries, err := f.files.ReadDir(dir, maxDropIns)
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) || f.in.pathFlag("config-dir") != "") {
 		f.note(dir, err)
 	}
 	for _, entry := range entries {
 		name := path.Join(dir, entry.Name)
 		switch {
-		case isDir(entry) && depth < maxDropInDirs:
-			f.readConfigDir(ctx, name, depth+1)
-		case path.Ext(entry.Name) == ".conf" && !isDir(entry):
-			if data, ok := f.read(ctx, name, maxConfigFile); ok {
+		case entry.IsDir() && depth < maxDropInDirs:
+			f.readConfigDir(name, depth+1)
+		case path.Ext(entry.Name) == ".conf" && !entry.IsDir():
+			if data, ok := f.read(name, maxConfigFile); ok {
 				if f.in.ConfigPath == "" {
 					f.in.ConfigPath = name
 				}
@@ -75,11 +72,9 @@ func (f *finder) readConfigDir(ctx context.Context, dir string, depth int) {
 	}
 }
 
-func isDir(entry nodefs.Entry) bool { return entry.TypeKnown && entry.Type.IsDir() }
-
 // guessConfig looks where kubeadm, EKS, GKE, AKS and OpenShift keep the file. What holds something else is passed over:
 // the kubelet.conf of OpenShift is a configuration, the one of kubeadm a kubeconfig.
-func (f *finder) guessConfig(ctx context.Context) {
+func (f *finder) guessConfig() {
 	for _, name := range []string{
 		path.Join("/", f.in.CanonicalRoot, "config.yaml"),
 		"/etc/kubernetes/kubelet/config.json",
@@ -90,7 +85,7 @@ func (f *finder) guessConfig(ctx context.Context) {
 		"/etc/default/kubeletconfig.json",
 		"/etc/kubernetes/kubelet.conf",
 	} {
-		data, err := f.disk.readFile(ctx, name, maxConfigFile)
+		data, err := f.files.ReadFile(name, maxConfigFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -145,7 +140,7 @@ func programRoot(program string) string {
 
 // findRoot sets the root directory: what the caller says, the flag, or what the program uses by default. Without a
 // process and a flag, the known places are searched for one with pods, and without a unit there may be none.
-func (f *finder) findRoot(ctx context.Context, override string) {
+func (f *finder) findRoot(override string) {
 	root := override
 	guessed := override == "" && f.in.Program == ""
 	if root == "" {
@@ -154,7 +149,7 @@ func (f *finder) findRoot(ctx context.Context, override string) {
 	if root == "" {
 		root = programRoot(f.in.Program)
 		if f.in.PID == 0 {
-			root = f.guessRoot(ctx, root)
+			root = f.guessRoot(root)
 		}
 	}
 	f.in.RootDir = path.Clean(root)
@@ -163,7 +158,7 @@ func (f *finder) findRoot(ctx context.Context, override string) {
 		f.note(root, errors.New("the root directory is not absolute"))
 		return
 	}
-	canonical, err := f.disk.resolve(ctx, f.in.RootDir)
+	canonical, err := f.files.Resolve(f.in.RootDir)
 	if errors.Is(err, fs.ErrNotExist) && guessed {
 		f.in.RootDir, f.in.CanonicalRoot = "", ""
 		return
@@ -174,9 +169,9 @@ func (f *finder) findRoot(ctx context.Context, override string) {
 	}
 }
 
-func (f *finder) guessRoot(ctx context.Context, root string) string {
+func (f *finder) guessRoot(root string) string {
 	for _, known := range []string{root, defaultRoot, microK8sRoot, k0sRoot, k3sOldRoot} {
-		if f.hasEntries(ctx, path.Join(known, "pods")) {
+		if f.hasEntries(path.Join(known, "pods")) {
 			return known
 		}
 	}

@@ -1,7 +1,6 @@
 package kubelet
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"strings"
@@ -14,12 +13,12 @@ const maxArgsFile = 1 << 20
 
 // readFlags finds the kubelet's flags for a command line. For rke2 and k0s it is the command line of the kubelet that
 // they have started, unless there is only their own (supervisor).
-func (f *finder) readFlags(ctx context.Context, program string, supervisor bool, args []string) {
+func (f *finder) readFlags(program string, supervisor bool, args []string) {
 	switch {
 	case program == programKubelite:
-		f.readMicroK8s(ctx, args)
+		f.readMicroK8s(args)
 	case program == programK3s, program == programRKE2 && supervisor:
-		f.readRancher(ctx, program, args)
+		f.readRancher(program, args)
 	case program == programK0s && supervisor:
 		if dir := lastPath(ParseFlags(args)["data-dir"]); dir != "" {
 			f.in.Flags["root-dir"] = path.Join(dir, "kubelet")
@@ -36,10 +35,10 @@ func (f *finder) readFlags(ctx context.Context, program string, supervisor bool,
 // readRancher finds the kubelet's flags of k3s and rke2: --kubelet-arg on the command line, which counts alone if there
 // is one, or kubelet-arg in /etc/rancher/<program>/config.yaml and config.yaml.d. A running k3s hides its command line
 // (setproctitle), the unit still shows it.
-func (f *finder) readRancher(ctx context.Context, program string, args []string) {
+func (f *finder) readRancher(program string, args []string) {
 	title := splitTitle(args)
 	if f.in.PID != 0 && len(title) <= 2 {
-		if u, ok := f.findUnit(ctx); ok && u.program == program {
+		if u, ok := f.findUnit(); ok && u.program == program {
 			title = u.args
 		}
 	}
@@ -55,7 +54,7 @@ func (f *finder) readRancher(ctx context.Context, program string, args []string)
 			own[name] = value
 		}
 	}
-	settings := f.readRancherConfig(ctx, program, own["config"])
+	settings := f.readRancherConfig(program, own["config"])
 	if len(kubeletArgs) == 0 {
 		kubeletArgs = settings.kubeletArgs
 	}
@@ -85,12 +84,12 @@ type rancherSettings struct {
 
 // readRancherConfig reads config.yaml and config.yaml.d/*.yaml, where a later file replaces a value, and appends to it
 // where the name ends in "+" (docs.k3s.io/installation/configuration).
-func (f *finder) readRancherConfig(ctx context.Context, program, name string) rancherSettings {
+func (f *finder) readRancherConfig(program, name string) rancherSettings {
 	if name == "" {
 		name = "/etc/rancher/" + program + "/config.yaml"
 	}
 	files := []string{name}
-	entries, _ := f.disk.readDir(ctx, name+".d", maxDropIns)
+	entries, _ := f.files.ReadDir(name+".d", maxDropIns)
 	for _, entry := range entries {
 		if ext := path.Ext(entry.Name); ext == ".yaml" || ext == ".yml" {
 			files = append(files, path.Join(name+".d", entry.Name))
@@ -98,7 +97,7 @@ func (f *finder) readRancherConfig(ctx context.Context, program, name string) ra
 	}
 	settings := rancherSettings{own: map[string]string{}}
 	for _, name := range files {
-		data, ok := f.readIfThere(ctx, name, maxArgsFile)
+		data, ok := f.readIfThere(name, maxArgsFile)
 		if !ok {
 			continue
 		}
@@ -146,7 +145,7 @@ func texts(value any) []string {
 
 // readMicroK8s reads the arguments file that kubelite is started with, one or more flags on each line, with variables
 // of the snap.
-func (f *finder) readMicroK8s(ctx context.Context, args []string) {
+func (f *finder) readMicroK8s(args []string) {
 	name := lastPath(ParseFlags(args)["kubelet-args-file"])
 	if name == "" {
 		name = "/var/snap/microk8s/current/args/kubelet"
@@ -156,7 +155,7 @@ func (f *finder) readMicroK8s(ctx context.Context, args []string) {
 		"SNAP_COMMON": "/var/snap/microk8s/common",
 		"SNAP":        "/snap/microk8s/current",
 	}
-	text, ok := f.read(ctx, name, maxArgsFile)
+	text, ok := f.read(name, maxArgsFile)
 	if !ok {
 		return
 	}

@@ -73,20 +73,20 @@ type Leftover struct {
 // any volume (from 1.13 on also any subpath); from 1.18 on removes volumes and subpaths with rmdir, one by one (subpaths
 // from 1.27 on also with unlink), and only if all of that went well the rest.
 func Leftovers(d PodDir, minor int, mountPoints []string) []Leftover {
-	k := keeper{minor: minor}
+	h := housekeeping{minor: minor}
 	left := []Leftover{}
 	for i := range d.Volumes {
-		left = append(left, k.volume(&d.Volumes[i], at(d.Volumes[i].Path, mountPoints)))
+		left = append(left, h.volume(&d.Volumes[i], at(d.Volumes[i].Path, mountPoints)))
 	}
 	for i := range d.Subpaths {
-		left = append(left, k.subpath(&d.Subpaths[i], at(d.Subpaths[i].Path, mountPoints)))
+		left = append(left, h.subpath(&d.Subpaths[i], at(d.Subpaths[i].Path, mountPoints)))
 	}
 	for _, rel := range d.Unknown {
 		if top, _, nested := strings.Cut(rel, "/"); nested {
-			left = append(left, k.stray(path.Join(d.Path, rel), top))
+			left = append(left, h.stray(path.Join(d.Path, rel), top))
 		}
 	}
-	left = append(left, k.elsewhere(d.Path, left, mountPoints)...)
+	left = append(left, h.elsewhere(d.Path, left, mountPoints)...)
 	if d.Error != "" {
 		left = append(left, Leftover{
 			Class: LeftUnread, Fate: FateUnknown, Path: d.Path, Unsure: true,
@@ -104,7 +104,7 @@ func Leftovers(d PodDir, minor int, mountPoints []string) []Leftover {
 			left[i].MountPoints = []string{}
 		}
 	}
-	k.together(left)
+	h.together(left)
 	return left
 }
 
@@ -119,170 +119,8 @@ func at(name string, mountPoints []string) []string {
 	return found
 }
 
-// A keeper knows what a kubelet of one version does.
-type keeper struct{ minor int }
-
-// since says what holds from a minor version on, what did before, or that it depends on the version.
-func (k keeper) since(minor int, before Fate, beforeWhy string, from Fate, fromWhy string) (Fate, string) {
-	switch {
-	case k.minor == 0:
-		return FateUnknown, beforeWhy + "; " + fromWhy + ". The version of this one is not known"
-	case k.minor < minor:
-		return before, beforeWhy
-	}
-	return from, fromWhy
-}
-
-func (k keeper) volume(v *Volume, points []string) Leftover {
-	l := Leftover{Path: v.Path, Volume: v, MountPoints: both(v.MountPoints, points)}
-	switch {
-	case v.Block:
-		k.block(&l)
-	case len(l.MountPoints) > 0:
-		k.mounted(&l)
-	case v.Kind != "" && v.Kind != "dir":
-		l.Class, l.Holds = DataLeft, true
-		l.Fate, l.Why = FateRetries, "where a directory should be is something else, which no kubelet removes"
-	case v.Entries < 0:
-		l.Class, l.Fate, l.Why, l.Unsure = LeftUnread, FateUnknown, "the directory could not be read", true
-	case v.Plugin == unescapePlugin(csiPlugin) && (v.VolData != nil || v.VolDataError != "" || v.HasMountDir):
-		k.csi(&l)
-	case v.Entries == 0:
-		l.Class = EmptyDirLeft
-		l.Fate, l.Why = k.since(18, FateRetries, "up to 1.17 the kubelet keeps the whole pod directory while a volume's directory exists, empty or not",
-			FateHeals, "from 1.18 on the next housekeeping removes the empty directory with rmdir")
-	default:
-		k.data(&l)
-	}
-	return l
-}
-
-// mounted is a volume with a mount. The kubelet looks at the volume's directory itself, of CSI volumes at "mount", and
-// not deeper.
-func (k keeper) mounted(l *Leftover) {
-	l.Class, l.Unsure = LiveMount, true
-	if slices.Contains(l.MountPoints, l.Path) || slices.Contains(l.MountPoints, path.Join(l.Path, "mount")) {
-		l.Fate, l.Why = FateNever, "while a volume is mounted the kubelet keeps the whole directory, and says so only at verbosity 3; "+
-			"it unmounts only volumes that it remembers. It asks the mount at every housekeeping, and hangs there if the mount does not answer"
-		return
-	}
-	l.Fate, l.Why = FateRetries, "the kubelet looks for mounts at the volume itself and not below: it takes this for an unmounted volume, and fails to remove it"
-}
-
-// csi is a CSI volume that is not mounted and of which something is left.
-func (k keeper) csi(l *Leftover) {
-	v := l.Volume
-	hasData := v.VolData != nil || v.VolDataError != ""
-	l.Unsure = v.Inside == nil && (!hasData || v.HasMountDir || v.Entries != 1)
-	if v.Inside != nil && !v.Inside.Empty() {
-		k.data(l)
-		return
-	}
-	if hasData {
-		l.Class, l.Fate = CSIVolDataLeft, FateRetries
-		l.Why = "vol_data.json is a file where the kubelet expects only directories: up to 1.17 it keeps the pod directory while the volume's exists, " +
-			"1.18 fails with \"directory not empty\", and later ones with \"not a directory\", at every housekeeping"
-		return
-	}
-	l.Class, l.Why = SelfHeals, "from 1.18 on the next housekeeping removes an empty \"mount\" with rmdir, and then the volume's directory"
-	l.Fate = FateHeals
-	switch {
-	case k.minor == 0:
-		l.Fate = FateUnknown
-		l.Why += "; older ones keep it for ever. The version of this one is not known"
-	case k.minor < 18:
-		l.Class, l.Fate = EmptyDirLeft, FateRetries
-		l.Why = "up to 1.17 the kubelet keeps the whole pod directory while a volume's directory exists, empty or not"
-	}
-}
-
-// data is what nobody may throw away.
-func (k keeper) data(l *Leftover) {
-	l.Class, l.Fate, l.Holds = DataLeft, FateRetries, true
-	l.Why = "no kubelet removes a directory that is not empty: rmdir fails at every housekeeping with \"directory not empty\""
-	if k.minor != 0 && k.minor < 18 {
-		l.Why = "up to 1.17 the kubelet keeps the whole pod directory while a volume's directory exists"
-	}
-}
-
-// block is an entry of volumeDevices/, which goes with the rest of the pod's directory.
-func (k keeper) block(l *Leftover) {
-	l.Class = BlockLeft
-	switch {
-	case len(l.MountPoints) > 0:
-		l.Fate, l.Why = FateRetries, "a device is still mounted here: the kubelet refuses to remove a mount point"
-	case l.Volume.Kind == "dir":
-		l.Fate, l.Why, l.Unsure = FateHeals, "the kubelet removes it with the rest of the pod's directory, with all that is in it", true
-	default:
-		l.Fate, l.Why = FateHeals, "the kubelet removes a link to a device with the rest of the pod's directory; the device itself is not touched"
-	}
-}
-
-func (k keeper) subpath(s *Subpath, points []string) Leftover {
-	l := Leftover{Path: s.Path, Subpath: s, MountPoints: points}
-	if s.Kind == "mount" || len(points) > 0 {
-		l.Class, l.Unsure = SubpathMountLeft, true
-		if len(points) == 0 {
-			l.MountPoints = []string{s.Path}
-		}
-		l.Fate, l.Why = k.since(13, FateUnknown, "1.10 looks for no subpaths before it removes the pod's directory, and sees a bind mount of its own file system as part of that",
-			FateRetries, "the kubelet looks for mounts among the volumes only: from 1.13 on it stops at the subpath, from 1.18 on with rmdir, which fails with \"device or resource busy\", at every housekeeping")
-		return l
-	}
-	l.Holds = s.Inside != nil && (s.Kind == "dir" && !s.Inside.Empty() || s.Kind != "dir" && s.Inside.Bytes > 0)
-	l.Unsure = s.Inside == nil || s.Inside.Truncated
-	switch {
-	case s.Kind == "file":
-		k.subpathFile(&l)
-	case s.Kind == "dir" && l.Holds:
-		k.data(&l)
-	case s.Kind == "dir":
-		l.Class = EmptyDirLeft
-		l.Fate, l.Why = k.since(18, FateRetries, "from 1.13 to 1.17 the kubelet keeps the whole pod directory while a subpath exists",
-			FateHeals, "from 1.18 on the next housekeeping removes the empty directory with rmdir")
-		if k.minor != 0 && k.minor < 13 {
-			l.Fate, l.Why = FateHeals, "up to 1.12 the kubelet removes subpaths with the rest of the pod's directory"
-		}
-	default:
-		l.Class, l.Holds = DataLeft, true
-		l.Fate, l.Why = k.since(27, FateRetries, "up to 1.26 the kubelet removes subpaths with rmdir, which fails for what is no directory",
-			FateHeals, "from 1.27 on the next housekeeping unlinks it")
-	}
-	return l
-}
-
-func (k keeper) subpathFile(l *Leftover) {
-	l.Class = SubpathFileLeft
-	l.Fate, l.Why = k.since(27, FateRetries, "up to 1.26 the kubelet removes subpaths with rmdir, which fails with \"not a directory\", at every housekeeping",
-		FateHeals, "from 1.27 on the next housekeeping unlinks the file")
-	switch {
-	case k.minor != 0 && k.minor < 13:
-		l.Fate, l.Why = FateHeals, "up to 1.12 the kubelet removes subpaths with the rest of the pod's directory"
-	case k.minor >= 13 && k.minor < 18:
-		l.Why = "from 1.13 to 1.17 the kubelet keeps the whole pod directory while a subpath exists"
-	}
-	if l.Holds && l.Fate == FateHeals {
-		l.Why += ", and with it what is in it"
-	}
-}
-
-// stray is a file where the kubelet keeps only directories.
-func (k keeper) stray(name, top string) Leftover {
-	l := Leftover{Class: DataLeft, Fate: FateRetries, Path: name, Holds: true}
-	switch top {
-	case "volumes":
-		l.Why = "the kubelet expects only directories here, and fails with \"not a directory\" at every housekeeping"
-		if k.minor != 0 && k.minor < 18 {
-			l.Fate, l.Why = FateHeals, "up to 1.17 the kubelet removes it with the rest of the pod's directory, if no volume is left"
-		}
-	default:
-		l.Fate, l.Why = FateHeals, "the kubelet removes it with the rest of the pod's directory"
-	}
-	return l
-}
-
 // elsewhere is for mounts that belong to no volume and no subpath.
-func (k keeper) elsewhere(dir string, left []Leftover, mountPoints []string) []Leftover {
+func (h housekeeping) elsewhere(dir string, left []Leftover, mountPoints []string) []Leftover {
 	var found []Leftover
 	for _, point := range mountPoints {
 		known := slices.ContainsFunc(left, func(l Leftover) bool { return slices.Contains(l.MountPoints, point) })
@@ -298,7 +136,7 @@ func (k keeper) elsewhere(dir string, left []Leftover, mountPoints []string) []L
 }
 
 // together corrects what a kubelet does not come to because of something else in the same pod.
-func (k keeper) together(left []Leftover) {
+func (h housekeeping) together(left []Leftover) {
 	stopped := slices.ContainsFunc(left, func(l Leftover) bool { return l.Class == LiveMount && l.Fate == FateNever })
 	rest := slices.ContainsFunc(left, func(l Leftover) bool { return l.Fate != FateHeals })
 	for i := range left {
@@ -308,7 +146,7 @@ func (k keeper) together(left []Leftover) {
 		case stopped:
 			l.Fate = FateNever
 			l.Why = "while another volume of the pod is mounted the kubelet touches nothing; afterwards: " + l.Why
-		case rest && l.Fate == FateHeals && (l.Class == BlockLeft || l.Class == DataLeft || k.minor != 0 && k.minor < 18):
+		case rest && l.Fate == FateHeals && (l.Class == BlockLeft || l.Class == DataLeft || h.minor != 0 && h.minor < 18):
 			l.Fate = FateRetries
 			l.Why += "; it comes to that only when the other volumes of the pod are gone"
 		}

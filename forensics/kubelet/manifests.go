@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // the whole defaulted object. Such pods have no UID here.
 //
 // It may block if the directory is on a dead mount; it looks at ctx between files.
-func StaticPods(ctx context.Context, fsys *hostfs.FS, dir string) ([]Pod, []error) {
+func StaticPods(ctx context.Context, fsys nodefs.FS, dir string) ([]Pod, []error) {
 	pods, errs := []Pod{}, []error{}
 	entries, err := fsys.ReadDir(dir, maxManifests)
 	names := make([]string, 0, len(entries))
@@ -39,7 +39,7 @@ func StaticPods(ctx context.Context, fsys *hostfs.FS, dir string) ([]Pod, []erro
 		errs = append(errs, err)
 	}
 	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name, ".") && !isDir(entry) {
+		if !strings.HasPrefix(entry.Name, ".") && !entry.IsDir() {
 			names = append(names, path.Join(dir, entry.Name))
 		}
 	}
@@ -57,7 +57,7 @@ func StaticPods(ctx context.Context, fsys *hostfs.FS, dir string) ([]Pod, []erro
 	return pods, errs
 }
 
-func readManifest(fsys *hostfs.FS, name string) (Pod, error) {
+func readManifest(fsys nodefs.FS, name string) (Pod, error) {
 	data, err := fsys.ReadFile(name, maxManifest)
 	if err != nil {
 		return Pod{}, err
@@ -97,7 +97,7 @@ func ParseManifest(data []byte) (Pod, error) {
 // over. With an error come the pods before it.
 //
 // It may block if the directory is on a dead mount.
-func LogDirs(ctx context.Context, fsys *hostfs.FS, dir string) ([]Pod, error) {
+func LogDirs(ctx context.Context, fsys nodefs.FS, dir string) ([]Pod, error) {
 	pods := []Pod{}
 	if err := ctx.Err(); err != nil {
 		return pods, err

@@ -4,15 +4,49 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
+
+// host makes a file system from files: "-> " begins a symbolic link, "FIFO" is one, and a path that ends in "/" a directory.
+func host(t *testing.T, files map[string]string) *hostfs.FS {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		full := filepath.Join(root, name)
+		err := os.MkdirAll(filepath.Dir(root+name), 0o755)
+		target, isLink := strings.CutPrefix(content, "-> ")
+		switch {
+		case err != nil || strings.HasSuffix(name, "/"):
+		case isLink:
+			err = os.Symlink(target, full)
+		case content == "FIFO":
+			err = syscall.Mkfifo(full, 0o600)
+		default:
+			err = os.WriteFile(full, []byte(content), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fsys, err := hostfs.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = fsys.Close() })
+	return fsys
+}
 
 func TestStaticPods(t *testing.T) {
 	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n"
-	fsys := fakeHost(t, map[string]string{
+	fsys := host(t, map[string]string{
 		"/m/a.yaml": fmt.Sprintf(pod, "a"), "/m/b.json": `{"kind":"Pod","metadata":{"name":"b","namespace":"x","uid":"u"}}`,
 		"/m/.c.yaml": fmt.Sprintf(pod, "hidden"), "/m/dir/d.yaml": fmt.Sprintf(pod, "below"), "/m/e.yaml": "FIFO",
 		"/m/f.yaml": "-> /elsewhere/f", "/elsewhere/f": fmt.Sprintf(pod, "f"), "/m/g": "nonsense", "/m/h.yaml": "-> /gone",
@@ -49,9 +83,11 @@ func TestStaticPods(t *testing.T) {
 }
 
 func TestLogDirs(t *testing.T) {
-	fsys := fakeHost(t, map[string]string{"/var/log/pods": "-> /data/pods", "/data/pods/default_web_u1/c/0.log": "", "/data/pods/lost+found/": "", "/data/pods/a_b_file": ""})
+	fsys := host(t, map[string]string{"/var/log/pods": "-> /data/pods", "/data/pods/default_web_u1/c/0.log": "", "/data/pods/lost+found/": "", "/data/pods/a_b_file": ""})
 	got, err := LogDirs(t.Context(), fsys, "/var/log/pods")
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff([]Pod{{Namespace: "default", Name: "web", UID: "u1", Source: "log-dir"}}, got); diff != "" {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}

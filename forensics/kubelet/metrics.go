@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,14 +17,14 @@ const (
 	maxMetricLine = 64 << 10
 )
 
-// errMalformed says that a part of the metrics was not understood, or was too much.
-var errMalformed = errors.New("malformed metrics")
+// ErrMalformed says that a part of the metrics was not understood, or was too much.
+var ErrMalformed = errors.New("malformed metrics")
 
 // ParseMetrics reads the Prometheus text format and keeps the series whose name, without labels, keep accepts. The
 // keys are the series as exposed, labels included; timestamps and exemplars are dropped. Not-a-number and infinite
 // values are left out: JSON has neither.
 //
-// A line that is no series is skipped and named in the error, which also says when more than 5,000 series were
+// A line that is no series is skipped and named in the error, an [ErrMalformed], which also says when more than 5,000 series were
 // accepted. What was understood is returned in any case.
 func ParseMetrics(r io.Reader, keep func(name string) bool) (map[string]float64, error) {
 	metrics := map[string]float64{}
@@ -35,14 +36,14 @@ func ParseMetrics(r io.Reader, keep func(name string) bool) (map[string]float64,
 		case err != nil && !errors.Is(err, io.EOF):
 			return metrics, fmt.Errorf("line %d: %w", number, err)
 		case long:
-			bad = firstError(bad, fmt.Errorf("%w: line %d is longer than %d bytes", errMalformed, number, maxMetricLine))
+			bad = cmp.Or(bad, fmt.Errorf("%w: line %d is longer than %d bytes", ErrMalformed, number, maxMetricLine))
 		case line != "" && line[0] != '#':
 			series, value, ok := parseSample(line)
 			if !ok {
-				bad = firstError(bad, fmt.Errorf("%w: line %d is no sample", errMalformed, number))
+				bad = cmp.Or(bad, fmt.Errorf("%w: line %d is no sample", ErrMalformed, number))
 			} else if keepSample(series, value, keep) {
 				if len(metrics) == maxSeries {
-					return metrics, fmt.Errorf("%w: more than %d series", errMalformed, maxSeries)
+					return metrics, fmt.Errorf("%w: more than %d series", ErrMalformed, maxSeries)
 				}
 				metrics[series] = value
 			}
@@ -51,13 +52,6 @@ func ParseMetrics(r io.Reader, keep func(name string) bool) (map[string]float64,
 			return metrics, bad
 		}
 	}
-}
-
-func firstError(first, next error) error {
-	if first != nil {
-		return first
-	}
-	return next
 }
 
 // readLine returns the next line without its end. A line that does not fit into the reader's buffer is consumed and
@@ -118,35 +112,6 @@ func keepSample(series string, value float64, keep func(string) bool) bool {
 	name, labels, _ := strings.Cut(series, "{")
 	return !math.IsNaN(value) && !math.IsInf(value, 0) &&
 		!strings.HasSuffix(name, "_bucket") && !strings.Contains(labels, `quantile="`) && keep(name)
-}
-
-// keepMetric selects what [Client.Metrics] returns: what shows a housekeeping, a PLEG, a volume operation or the
-// process itself in trouble.
-func keepMetric(name string) bool {
-	for _, suffix := range []string{"_sum", "_count"} {
-		name = strings.TrimSuffix(name, suffix)
-	}
-	switch name {
-	case "go_goroutines", "go_threads", "process_start_time_seconds", "process_open_fds",
-		"kubernetes_build_info", "kubelet_node_name",
-		"kubelet_orphan_pod_cleaned_volumes", "kubelet_orphan_pod_cleaned_volumes_errors",
-		"kubelet_pleg_relist_duration_seconds", "kubelet_pleg_relist_interval_seconds",
-		"kubelet_pleg_last_seen_seconds", "kubelet_pleg_discard_events",
-		"kubelet_pod_worker_duration_seconds", "kubelet_pod_worker_start_duration_seconds",
-		"kubelet_working_pods", "kubelet_desired_pods", "kubelet_active_pods", "kubelet_mirror_pods",
-		"kubelet_restarted_pods_total", "kubelet_orphaned_runtime_pods_total",
-		"kubelet_running_pods", "kubelet_running_pod", "kubelet_running_containers", "kubelet_running_container",
-		"kubelet_pod_status_sync_duration_seconds",
-		"kubelet_runtime_operations_duration_seconds", "kubelet_runtime_operations_errors_total",
-		"kubelet_cgroup_manager_duration_seconds", "kubelet_evictions", "kubelet_eviction_stats_age_seconds",
-		"kubelet_volume_metric_collection_duration_seconds",
-		"storage_operation_duration_seconds", "storage_operation_errors_total", "volume_operation_total_seconds",
-		"csi_operations_seconds", "volume_manager_total_volumes",
-		"reconstruct_volume_operations_total", "reconstruct_volume_operations_errors_total",
-		"force_cleaned_failed_volume_operations_total", "force_cleaned_failed_volume_operation_errors_total":
-		return true
-	}
-	return strings.HasPrefix(name, "kubelet_node_startup_")
 }
 
 // VersionFromMetrics returns the version in the label of kubernetes_build_info, without v; "" if there is none, or the

@@ -69,7 +69,7 @@ func TestParseMetricsBound(t *testing.T) {
 		text.WriteString("a{i=\"" + strconv.Itoa(i) + "\"} 1\n")
 	}
 	got, err := ParseMetrics(strings.NewReader(text.String()), keepAll)
-	if len(got) != limit || !errors.Is(err, errMalformed) {
+	if len(got) != limit || !errors.Is(err, ErrMalformed) {
 		t.Errorf("%d series, error %v; want %d and an error", len(got), err, limit)
 	}
 }
@@ -80,7 +80,7 @@ func TestParseMetricsBrokenOff(t *testing.T) {
 	if diff := cmp.Diff(map[string]float64{"a": 1, "b": 2}, got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
-	if !errors.Is(err, broken) || errors.Is(err, errMalformed) {
+	if !errors.Is(err, broken) || errors.Is(err, ErrMalformed) {
 		t.Errorf("error = %v; want the reader's", err)
 	}
 }
@@ -100,7 +100,7 @@ func TestParseMetricsCaptures(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParseMetrics(strings.NewReader(readTestdata(t, name+"/metrics.txt")), keepMetric)
+			got, err := ParseMetrics(strings.NewReader(readTestdata(t, name+"/metrics.txt")), VitalMetric)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func BenchmarkParseMetrics(b *testing.B) {
 	text := strings.Repeat(readTestdata(b, "kubelet-1.34.4-hung-csi/metrics.txt"), 100)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := ParseMetrics(strings.NewReader(text), keepMetric); err != nil {
+		if _, err := ParseMetrics(strings.NewReader(text), VitalMetric); err != nil {
 			b.Fatal(err)
 		}
 	}

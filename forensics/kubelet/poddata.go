@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
 // managedHosts begins the etc-hosts of a pod with a network of its own (kubelet pkg/kubelet/kubelet_pods.go). A pod in
@@ -57,28 +59,14 @@ func ParseVolData(data []byte) (*VolData, error) {
 	return &vol, nil
 }
 
-// unescapePlugin undoes the escaping of a plugin's name in a path (k8s.io/utils/strings.UnescapeQualifiedName).
-func unescapePlugin(name string) string { return strings.ReplaceAll(name, "~", "/") }
-
-// csiPlugin is the directory of CSI volumes.
-const csiPlugin = "kubernetes.io~csi"
-
 // parseLogDir understands the name of a directory of /var/log/pods, "<namespace>_<name>_<uid>" (since 1.14), none of
 // which may hold an underscore; before, it was the UID alone.
 func parseLogDir(name string) (Pod, bool) {
 	switch parts := strings.Split(name, "_"); {
 	case len(parts) == 3 && parts[0] != "" && parts[1] != "" && parts[2] != "":
 		return Pod{Namespace: parts[0], Name: parts[1], UID: parts[2], Source: "log-dir"}, true
-	case len(parts) == 1 && isUID(name):
+	case len(parts) == 1 && poduid.Valid(name):
 		return Pod{UID: name, Source: "log-dir"}, true
 	}
 	return Pod{}, false
-}
-
-// isUID recognises the UID of a pod: a UUID, or the 32 hexadecimal digits of a static pod's hash.
-func isUID(s string) bool {
-	if len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
-		s = strings.ReplaceAll(s, "-", "")
-	}
-	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -92,12 +92,9 @@ func (o podObject) pod(source string) Pod {
 }
 
 // ParsePods reads a PodList as the kubelet's /pods gives it, the List of "kubectl get pods -o json", or one Pod. Items of
-// other kinds are passed over. The list is decoded one pod at a time, so that memory does not grow with what is of
-// no interest. With an error come the pods before it.
-func ParsePods(r io.Reader) ([]Pod, error) { return parsePods(r, nil) }
-
-// parsePods is ParsePods of those pods that are wanted; nil wants all.
-func parsePods(r io.Reader, want func(*Pod) bool) ([]Pod, error) {
+// other kinds are passed over, and those of a list that keep does not want; nil wants all. The list is decoded one pod at
+// a time, so that memory does not grow with what is of no interest. With an error come the pods before it.
+func ParsePods(r io.Reader, keep func(*Pod) bool) ([]Pod, error) {
 	pods := []Pod{}
 	decoder := json.NewDecoder(&jsonlimit.Reader{R: r, Item: maxPodObject})
 	if err := expect(decoder, json.Delim('{')); err != nil {
@@ -113,7 +110,7 @@ func parsePods(r io.Reader, want func(*Pod) bool) ([]Pod, error) {
 		switch key {
 		case "items":
 			isList = true
-			pods, err = parseItems(decoder, want)
+			pods, err = parseItems(decoder, keep)
 		case "kind":
 			err = decoder.Decode(&single.Kind)
 		case "metadata":
@@ -142,7 +139,7 @@ func parsePods(r io.Reader, want func(*Pod) bool) ([]Pod, error) {
 }
 
 // parseItems reads the array of a list. An empty list is null from a kubelet that knows no pods.
-func parseItems(decoder *json.Decoder, want func(*Pod) bool) ([]Pod, error) {
+func parseItems(decoder *json.Decoder, keep func(*Pod) bool) ([]Pod, error) {
 	pods := []Pod{}
 	start, err := decoder.Token()
 	if err != nil || start == nil {
@@ -162,7 +159,7 @@ func parseItems(decoder *json.Decoder, want func(*Pod) bool) ([]Pod, error) {
 		if item.Kind != "" && item.Kind != "Pod" {
 			continue
 		}
-		if pod := item.pod("kubelet"); want == nil || want(&pod) {
+		if pod := item.pod("kubelet"); keep == nil || keep(&pod) {
 			pods = append(pods, pod)
 		}
 	}

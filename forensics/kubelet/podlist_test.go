@@ -59,7 +59,7 @@ func TestParsePods(t *testing.T) {
 		"text":                  {`Forbidden`, nil, "invalid character"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParsePods(strings.NewReader(tc.text))
+			got, err := ParsePods(strings.NewReader(tc.text), nil)
 			want := append([]Pod{}, tc.want...)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("pods (-want +got):\n%s", diff)
@@ -74,7 +74,7 @@ func TestParsePods(t *testing.T) {
 func TestParsePodsBrokenOff(t *testing.T) {
 	broken := errors.New("connection reset")
 	r := io.MultiReader(strings.NewReader(`{"items":[{"metadata":{"uid":"a"}},`), iotest.ErrReader(broken))
-	pods, err := ParsePods(r)
+	pods, err := ParsePods(r, nil)
 	if len(pods) != 1 || pods[0].UID != "a" || !errors.Is(err, broken) {
 		t.Errorf("%v, %v; want the pod before the error, and the error", pods, err)
 	}
@@ -94,7 +94,7 @@ func TestParsePodsCaptures(t *testing.T) {
 		"kubelet-1.34.4-unmount-busy":    {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParsePods(strings.NewReader(readTestdata(t, name+"/pods.json")))
+			got, err := ParsePods(strings.NewReader(readTestdata(t, name+"/pods.json")), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func FuzzParsePods(f *testing.F) {
 	f.Add(readTestdata(f, "kubelet-1.34.4-hung-csi/pods.json"))
 	f.Add(`{"items":[null,{"kind":"Pod"},[]],"items":null,"kind":"Pod","metadata":[]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		pods, err := ParsePods(strings.NewReader(text))
+		pods, err := ParsePods(strings.NewReader(text), nil)
 		if pods == nil {
 			t.Error("pods is nil")
 		}
@@ -131,7 +131,7 @@ func BenchmarkParsePods(b *testing.B) {
 	text := `{"kind":"PodList","items":[` + strings.Repeat(strings.TrimSuffix(item, "]}")+",", 499) + item
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if pods, err := ParsePods(strings.NewReader(text)); err != nil || len(pods) != 500 {
+		if pods, err := ParsePods(strings.NewReader(text), nil); err != nil || len(pods) != 500 {
 			b.Fatal(len(pods), err)
 		}
 	}

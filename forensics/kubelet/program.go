@@ -46,6 +46,17 @@ type Candidate struct {
 // dead reports whether the process has ended, though threads of it may be stuck in the kernel.
 func (c Candidate) dead() bool { return c.State == "Z" || c.State == "X" }
 
+// InOtherMountNS reports whether the process is known to see other files than the host, whose mount namespace is given.
+func (c Candidate) InOtherMountNS(hostMountNS uint64) bool {
+	return hostMountNS != 0 && c.MountNS != 0 && c.MountNS != hostMountNS
+}
+
+// supervises reports whether the process is rke2 or k0s itself, whose kubelet is a child process.
+func (c Candidate) supervises() bool {
+	program := programOf(c.Comm, splitTitle(c.Args))
+	return program == programRKE2 || program == programK0s
+}
+
 // IsCandidate reports whether a process with that name and command line runs a kubelet, and by which program: as
 // itself ("kubelet", also as "kubelet-1.34.4"), inside "hyperkube", "kubelite" (microk8s) or "k3s". "rke2" and "k0s"
 // run it as a child process; they count so that a node is not called empty while that child cannot be seen.

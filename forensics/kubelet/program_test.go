@@ -128,16 +128,16 @@ func TestChoose(t *testing.T) {
 		"k3s":                      {candidates: []Candidate{{PID: 5, Comm: "k3s-server", Args: []string{"/usr/local/bin/k3s server"}}}, pid: 5, program: "k3s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := choose(tc.candidates, 100)
-			p, others := c.kubelet, c.others
+			c := Choose(tc.candidates, 100)
+			p, others := c.Kubelet, c.Others
 			pid, program := 0, ""
 			if p != nil {
-				pid, program = p.PID, p.program
+				pid, program = p.PID, c.Program
 			}
 			if pid != tc.pid || program != tc.program {
 				t.Errorf("chose %d (%s); want %d (%s)", pid, program, tc.pid, tc.program)
 			}
-			if diff := cmp.Diff(tc.impostors, c.impostors); diff != "" {
+			if diff := cmp.Diff(tc.impostors, c.Impostors); diff != "" {
 				t.Errorf("impostors (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.others, others); diff != "" {

@@ -1,7 +1,6 @@
 package kubelet
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"maps"
@@ -42,23 +41,23 @@ const (
 
 // findUnit returns the first service that would run a kubelet. A masked unit is none, nor is one whose command line
 // says that it runs no kubelet (k3s server --disable-agent).
-func (f *finder) findUnit(ctx context.Context) (unit, bool) {
+func (f *finder) findUnit() (unit, bool) {
 	for _, known := range unitNames {
 		for _, dir := range unitDirs {
 			name := path.Join(dir, known.name)
-			text, err := f.disk.readFile(ctx, name, maxUnitFile)
+			text, err := f.files.ReadFile(name, maxUnitFile)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-			if link, linkErr := f.disk.readLink(ctx, name); linkErr == nil && link == "/dev/null" {
+			if link, linkErr := f.files.ReadLink(name); linkErr == nil && link == "/dev/null" {
 				break // masked
 			}
 			f.note(name, err)
 			u := unit{path: name, program: known.program}
 			s := service{env: map[string]string{}}
 			s.parse(string(text))
-			f.applyDropIns(ctx, &s, known.name)
-			f.readEnvironmentFiles(ctx, &s)
+			f.applyDropIns(&s, known.name)
+			f.readEnvironmentFiles(&s)
 			u.args = s.commandLine()
 			program := programOf("", u.args)
 			if _, ok := IsCandidate("", u.args); !ok && program != "" {
@@ -151,11 +150,11 @@ func notInName(r rune) bool {
 
 // applyDropIns reads <unit>.d/*.conf of all directories in the order of their names; a name in an earlier directory
 // hides the same name in a later one.
-func (f *finder) applyDropIns(ctx context.Context, s *service, unitName string) {
+func (f *finder) applyDropIns(s *service, unitName string) {
 	files := map[string]string{}
 	for _, dir := range unitDirs {
 		dir = path.Join(dir, unitName+".d")
-		entries, err := f.disk.readDir(ctx, dir, maxDropIns)
+		entries, err := f.files.ReadDir(dir, maxDropIns)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			f.note(dir, err)
 		}
@@ -166,7 +165,7 @@ func (f *finder) applyDropIns(ctx context.Context, s *service, unitName string) 
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if text, ok := f.read(ctx, files[name], maxUnitFile); ok {
+		if text, ok := f.read(files[name], maxUnitFile); ok {
 			s.parse(string(text))
 		}
 	}
@@ -174,9 +173,9 @@ func (f *finder) applyDropIns(ctx context.Context, s *service, unitName string) 
 
 // readEnvironmentFiles reads the variables that the unit takes from files (/var/lib/kubelet/kubeadm-flags.env,
 // /etc/default/kubelet). They override those of Environment.
-func (f *finder) readEnvironmentFiles(ctx context.Context, s *service) {
+func (f *finder) readEnvironmentFiles(s *service) {
 	for _, name := range s.envFiles {
-		text, ok := f.readIfThere(ctx, name, maxUnitFile)
+		text, ok := f.readIfThere(name, maxUnitFile)
 		if !ok {
 			continue
 		}

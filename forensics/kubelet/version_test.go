@@ -36,7 +36,7 @@ func TestVersionOf(t *testing.T) {
 		"something else":         {debug.BuildInfo{Main: *module("example.org/x", "v1.2.3")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := versionOf(&tc.info); got != tc.want {
+			if got := VersionOf(&tc.info); got != tc.want {
 				t.Errorf("version = %q; want %q", got, tc.want)
 			}
 		})
@@ -60,7 +60,7 @@ func TestReadBuildInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := readBuildInfo(bytes.NewReader(text))
+	got, err := ReadBuildInfo(bytes.NewReader(text))
 	if err != nil || got.String() != want.String() {
 		t.Errorf("%v: %s\nwant %s", err, got, want)
 	}
@@ -68,7 +68,7 @@ func TestReadBuildInfo(t *testing.T) {
 		"empty": nil, "a header": text[:64], "half": text[:len(text)/2], "a script": []byte("#!/bin/sh\n"),
 		"no magic": bytes.ReplaceAll(text, []byte("\xff Go buildinf:"), []byte("\xff Go nothing.:")),
 	} {
-		if info, err := readBuildInfo(bytes.NewReader(bad)); err == nil {
+		if info, err := ReadBuildInfo(bytes.NewReader(bad)); err == nil {
 			t.Errorf("%s: %s", name, info)
 		}
 	}
@@ -89,6 +89,6 @@ func FuzzReadBuildInfo(f *testing.F) {
 			t.Fatal(err)
 		}
 		b.Write(text)
-		_, _ = readBuildInfo(bytes.NewReader(b.Bytes()))
+		_, _ = ReadBuildInfo(bytes.NewReader(b.Bytes()))
 	})
 }

@@ -48,6 +48,9 @@ type Entry struct {
 	TypeKnown bool
 }
 
+// IsDir reports whether the entry is known to be a directory.
+func (e Entry) IsDir() bool { return e.TypeKnown && e.Type.IsDir() }
+
 // Info is what lstat(2) says.
 type Info struct {
 	Mode fs.FileMode

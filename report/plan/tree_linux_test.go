@@ -19,6 +19,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	kubeletlive "github.com/nodeforensics/nodeforensics/forensics/kubelet/live"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -126,7 +127,7 @@ func (tr tree) report(version string) report.Report {
 	e.Node.Boot = &boot
 	e.Mounts, err = mountslive.Read(tr.t.Context(), fsys, os.Getpid())
 	must(tr.t, err)
-	e.PodDirs, err = kubelet.Walk(tr.t.Context(), fsys, e.Mounts.Index(), tr.root, kubelet.WalkOptions{})
+	e.PodDirs, err = kubeletlive.Walk(tr.t.Context(), fsys, e.Mounts.Index(), tr.root, kubeletlive.WalkOptions{})
 	must(tr.t, err)
 	e.Health = mountslive.Check(tr.t.Context(), e.Mounts.Index(), tr.mounted(e.Mounts), mountslive.CheckOptions{HungAfter: time.Second})
 	e.Kubelet = &kubelet.Instance{PID: 1, Version: version, RootDir: tr.root, CanonicalRoot: tr.root}
