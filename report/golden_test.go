@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"github.com/nodeforensics/nodeforensics/internal/golden"
 	"github.com/nodeforensics/nodeforensics/report"
 )
