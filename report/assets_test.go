@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/golden"
 )
 
 // TestAssetsAreCurrent holds what the program carries to the files that people edit.
@@ -28,7 +30,7 @@ func TestAssetsAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile("assets.json.gz", zipped(t, text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -2,19 +2,15 @@ package report_test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/nodeforensics/nodeforensics/internal/golden"
 	"github.com/nodeforensics/nodeforensics/report"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // load reads a report written by hand.
 func load(t testing.TB, name string) report.Report {
@@ -29,25 +25,6 @@ func load(t testing.TB, name string) report.Report {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// golden compares with a file, or writes it under -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s is stale, see -update (-want +got):\n%s", file, diff)
-	}
 }
 
 func page(t testing.TB, r report.Report) string {
@@ -79,13 +56,13 @@ func TestGolden(t *testing.T) {
 	for _, name := range []string{"hung-mount", "healthy", "nothing-checked"} {
 		t.Run(name, func(t *testing.T) {
 			r := load(t, name)
-			golden(t, name+".html.golden", body(page(t, r)))
-			golden(t, name+".txt.golden", text(t, r, report.TextOptions{Files: []string{"/tmp/nodeforensics-x.html"}}))
+			golden.Check(t, name+".html.golden", body(page(t, r)))
+			golden.Check(t, name+".txt.golden", text(t, r, report.TextOptions{Files: []string{"/tmp/nodeforensics-x.html"}}))
 			var tickets strings.Builder
 			for _, d := range r.Diagnoses {
 				tickets.WriteString(report.Plain(d) + "\n----\n" + report.Markdown(d) + "\n----\n")
 			}
-			golden(t, name+".ticket.golden", tickets.String())
+			golden.Check(t, name+".ticket.golden", tickets.String())
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/golden"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -293,7 +294,7 @@ func zipped(t testing.TB, text []byte) []byte {
 
 func TestSchemaIsCurrent(t *testing.T) {
 	got := newSchema(t)
-	if *update {
+	if golden.Update() {
 		for name, text := range map[string][]byte{"schema.json": got, "schema.json.gz": zipped(t, got)} {
 			if err := os.WriteFile(name, text, 0o644); err != nil {
 				t.Fatal(err)

@@ -2,16 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/nodeforensics/nodeforensics/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGoldenOutput holds what the commands for files say of each capture to what they said before. That it is right is judged by the
 // other tests, and by who reads the difference:
@@ -30,13 +27,13 @@ func TestGoldenOutput(t *testing.T) {
 	for _, dir := range captures {
 		name := filepath.Base(dir)
 		t.Run(name, func(t *testing.T) {
-			golden(t, name+".analyze.txt", outputOf(t, dir, "analyze", "--format", "text", "--out", "-"))
-			golden(t, name+".analyze.json", verdict(t, outputOf(t, dir, "analyze", "--format", "json", "--out", "-")))
+			golden.Check(t, "golden/"+name+".analyze.txt", outputOf(t, dir, "analyze", "--format", "text", "--out", "-"))
+			golden.Check(t, "golden/"+name+".analyze.json", verdict(t, outputOf(t, dir, "analyze", "--format", "json", "--out", "-")))
 			if log := filepath.Join(dir, "kubelet.log.gz"); exists(log) {
-				golden(t, name+".logs.txt", outputOf(t, log, "logs", "--zone", "UTC"))
+				golden.Check(t, "golden/"+name+".logs.txt", outputOf(t, log, "logs", "--zone", "UTC"))
 			}
 			if dump := filepath.Join(dir, "goroutine.debug2"); exists(dump) {
-				golden(t, name+".goroutines.txt", outputOf(t, dump, "goroutines"))
+				golden.Check(t, "golden/"+name+".goroutines.txt", outputOf(t, dump, "goroutines"))
 			}
 		})
 	}
@@ -86,21 +83,4 @@ func outputOf(t *testing.T, path string, args ...string) string {
 		t.Errorf("exit status %d: %s", o.status, o.stderr)
 	}
 	return strings.ReplaceAll(o.stdout+"\n"+o.stderr, filepath.Dir(filepath.Dir(files[0])), "captures")
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s has changed (-before +now):\n%s", name, diff)
-	}
 }

@@ -2,20 +2,14 @@ package checks
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGolden holds all that checks say of the scenarios to what they said before. That it is right is judged by the other tests, and by
 // who reads the difference when it changes:
@@ -39,19 +33,7 @@ func TestGolden(t *testing.T) {
 				}
 				b.WriteString("\n")
 			}
-			name := filepath.Join("testdata", "golden", check.ID+".txt")
-			if *update {
-				if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
-				t.Errorf("what is said has changed (-before +now):\n%s", diff)
-			}
+			golden.Check(t, "golden/"+check.ID+".txt", b.String())
 		})
 	}
 }

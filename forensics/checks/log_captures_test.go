@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	logslive "github.com/nodeforensics/nodeforensics/forensics/logs/live"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/report"
@@ -30,7 +31,7 @@ func logOf(tb testing.TB, capture string) forensics.Evidence {
 		tb.Fatal(err)
 	}
 	defer func() { _ = fsys.Close() }()
-	story := logs.Read(context.Background(), []logs.Source{logs.FileSource(fsys, "/kubelet.log.gz", "")},
+	story := logs.Read(context.Background(), []logs.Source{logslive.FileSource(fsys, "/kubelet.log.gz", "")},
 		logs.Options{Now: time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)})
 	e := forensics.NewEvidence()
 	part, err := read.Logs(story)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	evictionlive "github.com/nodeforensics/nodeforensics/forensics/eviction/live"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
@@ -28,7 +29,7 @@ const statfsLimit = 2 * time.Second
 
 // disks finds the file systems of the kubelet and the runtime, and counts those that are near a threshold.
 func (c *collector) disks(ctx context.Context) {
-	limit := 2*readLimit + max(c.opt.DiskUsage, eviction.DefaultBudget)
+	limit := 2*readLimit + max(c.opt.DiskUsage, evictionlive.DefaultBudget)
 	c.opt.Progress("measuring disks")
 	c.read(ctx, forensics.SourceDisks, limit, c.measureDisks)
 }
@@ -133,7 +134,7 @@ func podLogDir(k *kubelet.Instance) string {
 }
 
 // knownStore is that of the runtime that the kubelet uses, where its files were read.
-func (m *measurer) knownStore() (eviction.Store, bool) {
+func (m *measurer) knownStore() (evictionlive.Store, bool) {
 	runtimes, name := m.evidence.Runtimes, m.model.RuntimeEntity().ID
 	for _, r := range runtimes {
 		if path.IsAbs(r.Root) && (r.Name == name || name == "cri-dockerd" && r.Name == "docker" || len(runtimes) == 1) {
@@ -141,15 +142,15 @@ func (m *measurer) knownStore() (eviction.Store, bool) {
 			if path.IsAbs(r.SnapshotDir) {
 				at = r.SnapshotDir
 			}
-			return eviction.Store{Runtime: r.Name, Root: r.Root, Images: at, Layers: at, Why: "files of the runtime"}, true
+			return evictionlive.Store{Runtime: r.Name, Root: r.Root, Images: at, Layers: at, Why: "files of the runtime"}, true
 		}
 	}
-	return eviction.Store{}, false
+	return evictionlive.Store{}, false
 }
 
 // placeStore finds the file systems of images and of writable layers.
-func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) eviction.Store {
-	hints := eviction.StoreHints{Endpoint: m.model.RuntimeEndpoint(), Program: k.Program}
+func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) evictionlive.Store {
+	hints := evictionlive.StoreHints{Endpoint: m.model.RuntimeEndpoint(), Program: k.Program}
 	if k.Program == "k3s" || k.Program == "rke2" {
 		hints.DataDir = k.Flags["data-dir"]
 	}
@@ -161,10 +162,10 @@ func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) eviction
 	ctx, cancel := context.WithTimeout(ctx, statfsLimit)
 	defer cancel()
 	configured := ""
-	store, err := probe.Do(ctx, m.opt.Calls, "directories of the runtime", func() (eviction.Store, error) {
+	store, err := probe.Do(ctx, m.opt.Calls, "directories of the runtime", func() (evictionlive.Store, error) {
 		store, ok := m.knownStore()
 		if !ok {
-			store, ok = eviction.FindStore(m.host.fs, hints)
+			store, ok = evictionlive.FindStore(m.host.fs, hints)
 		}
 		if !ok {
 			return store, fmt.Errorf("no directory of a container runtime was found: %w", fs.ErrNotExist)
@@ -293,7 +294,7 @@ var overlayOf = regexp.MustCompile(`/([0-9a-f]{64})/rootfs$`)
 
 // writable are the writable layers of containers: the upper directories of the overlays that are mounted, and what the
 // files of the runtime say, with the container's id where it is known.
-func (m *measurer) writable(store eviction.Store) map[string]string {
+func (m *measurer) writable(store evictionlive.Store) map[string]string {
 	found := map[string]string{}
 	for _, mount := range m.evidence.Mounts.Mounts {
 		if mount.FSType != "overlay" {
@@ -335,7 +336,7 @@ func (m *measurer) walk(ctx context.Context, layout eviction.Layout) {
 		}
 	}
 	if budget == 0 {
-		budget = eviction.DefaultBudget
+		budget = evictionlive.DefaultBudget
 	}
 	if len(want) < len(m.state.FileSystems) {
 		m.state.NotWalked = "no threshold is near; --disk-usage 30s counts all the same"
@@ -356,7 +357,7 @@ func (m *measurer) walk(ctx context.Context, layout eviction.Layout) {
 func (m *measurer) count(ctx context.Context, f eviction.FileSystem, layout eviction.Layout, budget time.Duration) eviction.Usage {
 	began := m.opt.Now()
 	v, trees := m.views[f.Device], m.trees(ctx, f)
-	counting := eviction.NewCounting(eviction.WalkOptions{Layout: layout})
+	counting := evictionlive.NewWalker(evictionlive.WalkOptions{Layout: layout})
 	timed, cancel := context.WithTimeout(ctx, max(budget, 0))
 	defer cancel()
 	// A walk looks at its context between directories; one that does not come back is in the kernel.

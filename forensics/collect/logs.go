@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	logslive "github.com/nodeforensics/nodeforensics/forensics/logs/live"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
@@ -29,7 +30,7 @@ func (c *collector) readLogs(ctx context.Context) {
 	c.read(ctx, forensics.SourceLogs, logsLimit, func(ctx context.Context) (forensics.Evidence, error) {
 		now := c.started
 		if !c.fs.Live() {
-			if last := logs.LastWritten(c.fs); last.Before(now) && !last.IsZero() { // when the node died, or soon before
+			if last := logslive.LastWritten(c.fs); last.Before(now) && !last.IsZero() { // when the node died, or soon before
 				now = last
 			}
 		}
@@ -46,12 +47,12 @@ func (c *collector) readLogs(ctx context.Context) {
 			}
 			defer func() { _ = own.Close() }()
 			for _, name := range c.opt.Logs {
-				sources = append(sources, logs.FileSource(own, name, ""))
+				sources = append(sources, logslive.FileSource(own, name, ""))
 			}
 		} else {
-			sources, notes = logs.Find(ctx, c.fs, logs.FindOptions{Since: since, PodLogs: c.podLogsDir(), Kubelet: c.kubeletLogs()})
+			sources, notes = logslive.Find(ctx, c.fs, logslive.FindOptions{Since: since, PodLogs: c.podLogsDir(), Kubelet: c.kubeletLogs()})
 		}
-		story := logs.Read(ctx, sources, logs.Options{Since: since, Now: now, Zone: c.zone(), Boot: c.boot(), Calls: c.opt.Calls, Stall: logsStall})
+		story := logslive.Read(ctx, sources, logs.Options{Since: since, Now: now, Zone: c.zone(), Boot: c.boot(), Stall: logsStall}, c.opt.Calls)
 		return read.Logs(story, notes...)
 	})
 }

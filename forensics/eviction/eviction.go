@@ -1,11 +1,12 @@
 // Package eviction says what is full, what fills it, and what the kubelet would do about that.
 //
-//   - [Find] names the file systems that the kubelet watches (nodefs, imagefs, containerfs) and asks each for its size.
-//   - [Settings.Thresholds] and [Settings.ImageGC] replay from which configuration the kubelet takes its thresholds, and
-//     [Index.Reaches] how far every file system is from each.
-//   - [Walk] counts where the space of a file system went, within bounds, without crossing a mount.
+//   - [State] has the file systems that the kubelet watches (nodefs, imagefs, containerfs) with what statfs(2) says of each.
+//   - [Settings.Thresholds] and [Settings.ImageGC] replay from which configuration the kubelet takes its thresholds
+//     (pkg/kubelet/eviction/helpers.go, pkg/kubelet/images/image_gc_manager.go of Kubernetes), and [Index.Reaches] how far every file
+//     system is from each.
+//   - [Rules] tell from its path what a directory is and whose, and [Usage] adds up where the space of a file system went.
 //
-// Nothing here decides whether a mount may be touched: who calls Find and Walk leaves out those that do not answer.
+// It reads nothing: package live walks the disks.
 package eviction
 
 import (

@@ -3,6 +3,7 @@ package eviction
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -37,8 +38,16 @@ type rule struct {
 	kind    string
 }
 
-// rules are tried from the last to the first: the more special ones come later.
-func (l Layout) rules() [][]rule {
+// Rules say what the directories of a node are, by their paths.
+type Rules struct {
+	// byDepth has those for paths of so many components; they are tried from the last to the first: the more special ones
+	// come later.
+	byDepth  [][]rule
+	writable map[string]string
+}
+
+// Rules are those for a layout.
+func (l Layout) Rules() Rules {
 	var list []rule
 	add := func(kind string, patterns ...string) {
 		for _, p := range patterns {
@@ -84,7 +93,7 @@ func (l Layout) rules() [][]rule {
 		}
 		byDepth[len(r.pattern)] = append(byDepth[len(r.pattern)], r)
 	}
-	return byDepth
+	return Rules{byDepth: byDepth, writable: l.Writable}
 }
 
 func (r rule) matches(parts []string) bool {
@@ -101,24 +110,22 @@ var (
 	podUID = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$`)
 )
 
-// classify says what a directory below one of a kind is; false if it is no more than a part of that.
-func (w *walker) classify(name, above string) (Item, bool) {
-	if id, ok := w.layout.Writable[name]; ok {
+// Classify says what a directory below one of a kind is; false if it is no more than a part of that.
+func (r Rules) Classify(name, above string) (Item, bool) {
+	if id, ok := r.writable[name]; ok {
 		return Item{Kind: KindWritable, Path: name, ContainerID: id}, true
 	}
 	if above == KindOther && strings.Contains(path.Base(name), "pvc-") && claim.MatchString(path.Base(name)) {
 		return Item{Kind: KindVolume, Path: name, Claim: claimOf(path.Base(name))}, true
 	}
 	parts := strings.Split(strings.Trim(name, "/"), "/")
-	if len(parts) >= len(w.rules) {
+	if len(parts) >= len(r.byDepth) {
 		return Item{}, false
 	}
-	for i := len(w.rules[len(parts)]) - 1; i >= 0; i-- {
-		r := w.rules[len(parts)][i]
-		if !r.matches(parts) {
-			continue
+	for _, rule := range slices.Backward(r.byDepth[len(parts)]) {
+		if rule.matches(parts) {
+			return Item{Kind: rule.kind, Path: name, PodUID: uidOf(rule, parts)}, true
 		}
-		return Item{Kind: r.kind, Path: name, PodUID: uidOf(r, parts)}, true
 	}
 	return Item{}, false
 }

@@ -54,32 +54,9 @@ type Item struct {
 // maxItems is how many items of one kind are kept.
 const maxItems = 50
 
-// Usage adds up what was counted so far.
-func (c *Counting) Usage(f FileSystem, extra ...Item) Usage {
-	w := c.w
-	u := Usage{
-		Device: f.Device, Trees: []string{}, UsedBytes: int64(f.UsedBytes()), Entries: w.entries.Load(),
-		Problems: int(w.failures.Load()), MountPoints: int(w.crossed.Load()), Kinds: []KindSum{}, Items: []Item{},
-	}
-	if cut := w.cut.Load(); cut != nil {
-		u.Cut = *cut
-	}
-	w.mu.Lock()
-	items := make([]Item, 0, len(w.buckets)+len(extra))
-	for _, b := range w.buckets {
-		item := b.Item
-		item.Bytes, item.Files = b.bytes.Load(), b.files.Load()
-		items = append(items, item)
-	}
-	if w.problem != nil {
-		u.Problem = w.problem.Error()
-	}
-	w.mu.Unlock()
-	u.add(append(items, extra...))
-	return u
-}
-
-func (u *Usage) add(items []Item) {
+// Add adds items to the sums of their kinds, of which the largest items are kept, and to what is counted. It is meant to be
+// called once, with all items.
+func (u *Usage) Add(items []Item) {
 	sums := map[string]*KindSum{}
 	sorting.Stable(items, func(a, b Item) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Path, b.Path)) })
 	for _, item := range items {

@@ -28,13 +28,15 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
+// A dump is digested and grouped, as the program does it.
 func BenchmarkGroups(b *testing.B) {
 	data := benchDump(b)
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if groups, problems, err := Groups(bytes.NewReader(data)); err != nil || len(problems) > 0 || len(groups) == 0 {
-			b.Fatal(len(groups), problems, err)
+		dumps, problems, err := Digester{}.Digest(bytes.NewReader(data))
+		if err != nil || len(problems) > 0 || len(dumps) != 1 || len(GroupBy(dumps[0])) == 0 {
+			b.Fatal(len(dumps), problems, err)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func newGroupIndex(groups []Group) *groupIndex {
 
 func (x *groupIndex) find(g *Group) int {
 	for _, i := range x.byHash[x.hasher.hash(g.Frames, g.CreatedBy)] {
-		if sameStack(&x.groups[i], g.Frames, g.CreatedBy) {
+		if sameFrames(x.groups[i].Frames, x.groups[i].CreatedBy, g.Frames, g.CreatedBy) {
 			return i
 		}
 	}

@@ -24,9 +24,6 @@ type Digester struct {
 	Bytes int
 }
 
-// Digest is [Digester.Digest] with its defaults.
-func Digest(r io.Reader) ([]Dump, []Problem, error) { return Digester{}.Digest(r) }
-
 // Digest reads every dump in r.
 func (o Digester) Digest(r io.Reader) (dumps []Dump, problems []Problem, err error) {
 	if o.Whole <= 0 {

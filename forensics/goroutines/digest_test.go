@@ -72,7 +72,7 @@ func TestDigestOfCaptures(t *testing.T) {
 	for _, name := range []string{"kubelet-1.17.4-hung-cephfs/debug2.txt.gz", "kubelet-1.34.4-hung-csi/debug1.txt.gz", "kubelet-1.34.4-runtime-stopped/debug0.pb.gz"} {
 		text := readFixture(t, name)
 		whole, _, err1 := Parse(bytes.NewReader(text))
-		digest, _, err2 := Digest(bytes.NewReader(text))
+		digest, _, err2 := Digester{}.Digest(bytes.NewReader(text))
 		if err1 != nil || err2 != nil {
 			t.Fatal(err1, err2)
 		}
@@ -126,7 +126,7 @@ func TestRunningInTheMiddleOfADump(t *testing.T) {
 	} {
 		for name, read := range map[string]func(string) ([]Dump, []Problem, error){
 			"Parse":  func(s string) ([]Dump, []Problem, error) { return Parse(strings.NewReader(s)) },
-			"Digest": func(s string) ([]Dump, []Problem, error) { return Digest(strings.NewReader(s)) },
+			"Digest": func(s string) ([]Dump, []Problem, error) { return Digester{}.Digest(strings.NewReader(s)) },
 		} {
 			dumps, _, err := read(tt.text)
 			var got []int

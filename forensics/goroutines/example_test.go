@@ -48,12 +48,12 @@ func ExampleParse() {
 	// goroutine 90: pod worker, select, waits at least 0s
 }
 
-func ExampleGroups() {
-	groups, _, err := goroutines.Groups(strings.NewReader(dump))
+func ExampleGroupBy() {
+	dumps, _, err := goroutines.Digester{}.Digest(strings.NewReader(dump)) // of any size
 	if err != nil {
 		fmt.Println(err)
 	}
-	for _, g := range groups {
+	for _, g := range goroutines.GroupBy(dumps[0]) {
 		fmt.Println(g.Count, g.Role.Name, g.States, "blocked:", g.Blocked)
 	}
 	// Output:

@@ -1,6 +1,7 @@
 // Package goroutines reads goroutine dumps of Go programs, in every form the Go
-// runtime and net/http/pprof write them, and names what each goroutine of a
-// kubelet is for.
+// runtime and net/http/pprof write them (runtime/traceback.go and
+// runtime/pprof/pprof.go), and names what each goroutine of
+// a kubelet is for. It also reads CPU profiles of the same endpoints.
 //
 // [Parse] tells the forms apart by content: text with arguments and states
 // (debug=2 of /debug/pprof/goroutine), aggregated text (debug=1), the gzip'd
@@ -15,8 +16,8 @@
 //		fmt.Println(g.Count, g.Role.Name, g.MaxWaitMinutes)
 //	}
 //
-// [Groups] does both in one pass and needs memory for the distinct stacks only. [Digest] keeps examples of the goroutines
-// of a large dump and counts the others, in memory that does not grow with the dump.
+// A [Digester] keeps examples of the goroutines of a large dump and counts the others, in memory that does not grow with
+// the dump.
 package goroutines
 
 import "time"

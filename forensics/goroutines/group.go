@@ -2,9 +2,7 @@ package goroutines
 
 import (
 	"cmp"
-	"fmt"
 	"hash/maphash"
-	"io"
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -34,61 +32,42 @@ const maxGroupIDs = 16
 // GroupBy groups the goroutines of d: the blocked ones first, then those that
 // wait longest, then the largest groups.
 func GroupBy(d Dump) []Group {
-	g := newGrouper()
+	h := newHasher()
+	byHash := make(map[uint64][]*Group) // stacks with the same hash are compared
+	var groups []*Group
 	for i := range d.Goroutines {
-		gr := &d.Goroutines[i]
-		g.add(gr, gr.CreatedBy, func() Goroutine { return *gr })
-	}
-	return g.result()
-}
-
-// Groups reads and groups in one pass. All dumps in r are counted together.
-// Memory is bounded by the number of distinct stacks, and by a limit in
-// number and size beyond which goroutines are left out, with a Problem.
-func Groups(r io.Reader) ([]Group, []Problem, error) {
-	return Parser{}.Groups(r)
-}
-
-// Groups is the package's function [Groups] with the limits of p.
-func (p Parser) Groups(r io.Reader) ([]Group, []Problem, error) {
-	g := newGrouper()
-	var slab frameSlab
-	_, problems, err := p.read(r, func(_ *dump, s *scratch) {
-		var creator *Frame
-		if s.created {
-			creator = &s.creator
+		g := &d.Goroutines[i]
+		sum := h.hash(g.Frames, g.CreatedBy)
+		at := slices.IndexFunc(byHash[sum], func(group *Group) bool {
+			return sameFrames(group.Frames, group.CreatedBy, g.Frames, g.CreatedBy)
+		})
+		if at < 0 {
+			at = len(byHash[sum])
+			group := newGroup(g)
+			byHash[sum] = append(byHash[sum], group)
+			groups = append(groups, group)
 		}
-		g.add(&s.Goroutine, creator, func() Goroutine { return s.goroutine(&slab) })
-	})
-	if g.ungrouped > 0 {
-		problems = append(problems, Problem{Reason: fmt.Sprintf("too many distinct stacks: %d goroutines are in no group", g.ungrouped)})
+		byHash[sum][at].add(g)
 	}
-	return g.result(), problems, err
-}
-
-// maxGroupFrames bounds the frames of all groups together: some 80 MB with their strings.
-const maxGroupFrames = 400_000
-
-// grouper collects groups. Stacks with the same hash are compared.
-type grouper struct {
-	hasher
-	byHash    map[uint64][]*Group
-	groups    []*Group
-	frames    int
-	ungrouped int
-}
-
-func newGrouper() *grouper {
-	return &grouper{hasher: newHasher(), byHash: make(map[uint64][]*Group)}
-}
-
-// add counts g, whose Args and CreatedBy may be missing; full returns all of it.
-func (gr *grouper) add(g *Goroutine, creator *Frame, full func() Goroutine) {
-	group := gr.find(g, creator, full)
-	if group == nil {
-		gr.ungrouped += g.Count
-		return
+	sorting.Stable(groups, compareGroups)
+	result := make([]Group, len(groups))
+	for i, g := range groups {
+		result[i] = *g
 	}
+	return result
+}
+
+// newGroup is an empty group of goroutines like g.
+func newGroup(g *Goroutine) *Group {
+	group := &Group{States: make(map[string]int), Role: RoleOf(*g), Frames: g.Frames, CreatedBy: g.CreatedBy, IDs: []int64{}}
+	if group.Frames == nil {
+		group.Frames = []Frame{}
+	}
+	return group
+}
+
+// add counts a goroutine.
+func (group *Group) add(g *Goroutine) {
 	group.Count += g.Count
 	if g.State != "" {
 		group.States[g.State] += g.Count
@@ -98,37 +77,6 @@ func (gr *grouper) add(g *Goroutine, creator *Frame, full func() Goroutine) {
 	if g.ID > 0 && len(group.IDs) < maxGroupIDs {
 		group.IDs = append(group.IDs, g.ID)
 	}
-}
-
-func (gr *grouper) find(g *Goroutine, creator *Frame, full func() Goroutine) *Group {
-	h := gr.hash(g.Frames, creator)
-	for _, group := range gr.byHash[h] {
-		if sameStack(group, g.Frames, creator) {
-			return group
-		}
-	}
-	if gr.frames+len(g.Frames) > maxGroupFrames {
-		return nil
-	}
-	gr.frames += len(g.Frames) + 1
-	specimen := full()
-	group := &Group{
-		States:    make(map[string]int),
-		Role:      RoleOf(specimen),
-		Frames:    specimen.Frames,
-		CreatedBy: specimen.CreatedBy,
-		IDs:       []int64{},
-	}
-	if group.Frames == nil {
-		group.Frames = []Frame{}
-	}
-	gr.byHash[h] = append(gr.byHash[h], group)
-	gr.groups = append(gr.groups, group)
-	return group
-}
-
-func sameStack(group *Group, frames []Frame, creator *Frame) bool {
-	return sameFrames(group.Frames, group.CreatedBy, frames, creator)
 }
 
 // sameFrames says whether two stacks have the same functions at the same lines, started by the same function.
@@ -175,15 +123,6 @@ func (h hasher) kind(s *scratch, wait waitClass, lock string) uint64 {
 		sum = sum*0x9e3779b97f4a7c15 + maphash.String(h.seed, lock)
 	}
 	return sum
-}
-
-func (gr *grouper) result() []Group {
-	sorting.Stable(gr.groups, compareGroups)
-	groups := make([]Group, len(gr.groups))
-	for i, g := range gr.groups {
-		groups[i] = *g
-	}
-	return groups
 }
 
 // compareGroups orders as GroupBy says. Equal ones are ordered by their stacks,

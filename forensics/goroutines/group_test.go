@@ -3,10 +3,8 @@ package goroutines
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"runtime"
 	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -50,17 +48,11 @@ func TestGroupBy(t *testing.T) {
 	diff(t, "groups", want, got)
 }
 
-// In one pass or two, the groups are the same.
 func TestGroupsOfCaptures(t *testing.T) {
 	for _, c := range captures {
 		for _, form := range []string{"debug2.txt.gz", "debug1.txt.gz", "debug0.pb.gz"} {
 			data := readFixture(t, c+"/"+form)
-			streamed, problems, err := Groups(bytes.NewReader(data))
-			if err != nil || len(problems) > 0 {
-				t.Fatal(problems, err)
-			}
 			groups := GroupBy(parseOne(t, data))
-			diff(t, c+" "+form, groups, streamed)
 			total := 0
 			for _, g := range groups {
 				total += g.Count
@@ -155,11 +147,12 @@ func TestGroupsMemory(t *testing.T) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	groups, problems, err := Groups(in)
-	runtime.ReadMemStats(&after)
-	if err != nil || len(problems) > 0 {
-		t.Fatal(problems, err)
+	dumps, problems, err := Digester{}.Digest(in)
+	if err != nil || len(problems) > 0 || len(dumps) != 1 {
+		t.Fatal(len(dumps), problems, err)
 	}
+	groups := GroupBy(dumps[0])
+	runtime.ReadMemStats(&after)
 	total := 0
 	for _, g := range groups {
 		total += g.Count
@@ -169,34 +162,5 @@ func TestGroupsMemory(t *testing.T) {
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
 		t.Errorf("allocated %d MiB in all for 256 MiB of dump", used>>20)
-	}
-}
-
-// Stacks that are all different do not fill memory: what does not fit is counted.
-func TestGroupsDistinct(t *testing.T) {
-	pr, pw := io.Pipe()
-	const n = 150_000
-	go func() {
-		var b bytes.Buffer
-		for i := 1; i <= n; i++ {
-			fmt.Fprintf(&b, "goroutine %d [select]:\nmain.f%d()\n\t/f.go:1 +0x1\nmain.g%d()\n\t/f.go:1 +0x1\nmain.h()\n\t/f.go:1 +0x1\ncreated by main.main\n\t/f.go:1 +0x1\n\n", i, i, i)
-			if b.Len() > 1<<16 {
-				_, _ = pw.Write(b.Bytes())
-				b.Reset()
-			}
-		}
-		_, _ = pw.Write(b.Bytes())
-		_ = pw.Close()
-	}()
-	groups, problems, err := Groups(pr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(groups) == n || len(groups) < 10_000 {
-		t.Errorf("%d groups", len(groups))
-	}
-	want := fmt.Sprintf("%d goroutines are in no group", n-len(groups))
-	if len(problems) != 1 || !strings.Contains(problems[0].Reason, want) {
-		t.Errorf("problems %v, want %q", problems, want)
 	}
 }

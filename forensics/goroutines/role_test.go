@@ -2,15 +2,13 @@ package goroutines
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the golden files anew")
+	"github.com/nodeforensics/nodeforensics/internal/golden"
+)
 
 func TestSymbolKey(t *testing.T) {
 	tests := []struct {
@@ -136,15 +134,5 @@ func TestRolesOfCaptures(t *testing.T) {
 		slices.Sort(sorted)
 		fmt.Fprintln(&got, strings.Join(sorted, "\n"))
 	}
-	const golden = "testdata/roles.golden"
-	if *update {
-		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	diff(t, "roles", string(want), got.String())
+	golden.Check(t, "roles.golden", got.String())
 }

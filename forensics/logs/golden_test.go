@@ -2,38 +2,13 @@ package logs
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/nodeforensics/nodeforensics/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden holds a text to what it was before. That it is right is judged by the other tests, and by who reads the difference:
-//
-//	go test ./forensics/logs -run Golden -update && git diff
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s has changed (-before +now):\n%s", name, diff)
-	}
-}
 
 // TestGoldenExamples has all that is taken from each line that is known.
 func TestGoldenExamples(t *testing.T) {
@@ -51,7 +26,7 @@ func TestGoldenExamples(t *testing.T) {
 		fmt.Fprintf(&b, "%s\n  %s -v%d %v %s\n", strings.TrimSpace(ex.line), o.Kind, o.level, o.Number, subject)
 		fmt.Fprintf(&b, "  %s %s %q %d %s:%d %q %q\n", e.Time.Format(time.RFC3339Nano), e.Origin, e.Severity, e.PID, e.Source, e.SourceLine, e.Message, e.Fields)
 	}
-	golden(t, "examples.txt", b.String())
+	golden.Check(t, "golden/examples.txt", b.String())
 }
 
 // TestGoldenStories has the whole story of each captured log.
@@ -65,7 +40,7 @@ func TestGoldenStories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".json", string(text)+"\n")
+			golden.Check(t, "golden/"+name+".json", string(text)+"\n")
 		})
 	}
 }

@@ -59,6 +59,12 @@ func (p *lineParser) journal(e *Entry, s *shape, record *Entry, at string) strin
 	return message
 }
 
+// KubeletUnits are the systemd services that run a kubelet.
+var KubeletUnits = []string{
+	"kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "k0sworker", "k0scontroller", "hyperkube",
+	"snap.microk8s.daemon-kubelite", "snap.microk8s.daemon-kubelet", "snap.kubelet-eks.daemon",
+}
+
 // fromContainer is the origin of what a container wrote: it is nobody's word about the node.
 const fromContainer = "container"
 
@@ -77,7 +83,7 @@ func journalWriter(record *Entry) string {
 		return cmp.Or(unit, "unknown program")
 	case name == "systemd" && record.Get("_PID") != "" && record.Get("_PID") != "1":
 		return "systemd --user"
-	case unit != "" && kubeletOrigin(name) && !slices.Contains(kubeletUnits, unit):
+	case unit != "" && kubeletOrigin(name) && !slices.Contains(KubeletUnits, unit):
 		return unit
 	}
 	return name

@@ -22,7 +22,7 @@ type producer struct {
 	matcher     *matcher
 	compression string
 	changed     string
-	uncounted   bool // a journal's records have no numbers
+	maxRecords  int64 // of a journal, whose records have no numbers; 0 for lines
 	skipped     int64
 }
 
@@ -40,7 +40,9 @@ func (p *producer) run(ctx context.Context) error {
 	if m, ok := in.(modTimer); ok && !m.ModTime().IsZero() {
 		p.parser.latest = m.ModTime()
 	}
-	_, p.uncounted = in.(*records)
+	if l, ok := in.(limiter); ok {
+		p.maxRecords = l.MaxRecords()
+	}
 	counted := &counter{in: in}
 	if s, ok := in.(seeker); ok && !p.r.opt.Since.IsZero() {
 		p.skipped = p.skip(s)
@@ -114,7 +116,7 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 				p.parser.origin = writtenBy(buf)
 			}
 		}
-		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0 || p.uncounted}
+		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0 || p.maxRecords > 0}
 		carry = carry[:0]
 		if err == nil {
 			cut := p.boundary(buf)

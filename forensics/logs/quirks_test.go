@@ -259,6 +259,28 @@ func (n noClose) Read(p []byte) (int, error) {
 
 func (noClose) Close() error { select {} }
 
+// seekable is a log of a file: its size is known, and any place of it can be read.
+type seekable struct{ *bytes.Reader }
+
+func (seekable) Close() error { return nil }
+
+func TestALargeLogIsReadFromWhereTheWindowBegins(t *testing.T) {
+	var b bytes.Buffer
+	for i := 0; b.Len() < skipAbove+skipAbove/8; i++ {
+		fmt.Fprintf(&b, "I%s    2588 a.go:1] orphaned pod %d %0200d\n", noon.Add(time.Duration(i)*time.Second).Format("0102 15:04:05.000000"), i, 0)
+	}
+	n := bytes.Count(b.Bytes(), []byte("\n"))
+	since := noon.Add(time.Duration(n-1000) * time.Second)
+	source := Source{Path: "large", Origin: "kubelet", Open: func(context.Context) (io.ReadCloser, error) { return seekable{bytes.NewReader(b.Bytes())}, nil }}
+	entries, file := readAll(t, source, Options{Since: since, Now: noon.AddDate(0, 1, 0)}, orphanWord)
+	if len(entries) != 1000 || entries[0].Line != 0 || !entries[0].Time.Equal(since) {
+		t.Errorf("%d entries from %v, line %d; want 1000 from %v", len(entries), entries[0].Time, entries[0].Line, since)
+	}
+	if file.Bytes > skipAbove/4 || !strings.Contains(file.Detail, "older than the window") || file.Status != "read" {
+		t.Errorf("%+v", file)
+	}
+}
+
 func TestTheYearOfACompressedLogIsThatOfItsContent(t *testing.T) {
 	written := time.Date(2023, 3, 1, 0, 0, 0, 0, time.UTC)
 	log := gzipped(t, lines(time.Date(2023, 2, 28, 12, 0, 0, 0, time.UTC), 10), written)

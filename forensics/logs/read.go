@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
-	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // A Source is one log that can be read: a file, a journal, standard input.
@@ -23,7 +22,10 @@ type Source struct {
 	Origin string
 	// AnyWriter is that of [File].
 	AnyWriter bool
-	// Open begins to read it. It may block.
+	// Open begins to read it. It may block. What it returns may know more than its bytes: when the log was written last
+	// (ModTime() time.Time), at the end what happened to it while it was read (Changed(read int64) string, "" for nothing),
+	// the place where a time begins ([io.ReaderAt], [io.Seeker] and Size() int64), and that it holds records of a journal, of
+	// which only so many were asked for and which have no numbers (MaxRecords() int64).
 	Open func(context.Context) (io.ReadCloser, error)
 }
 
@@ -39,6 +41,8 @@ type (
 		io.Seeker
 		Size() int64
 	}
+	// limiter tells how many records of a journal were asked for: the newest.
+	limiter interface{ MaxRecords() int64 }
 )
 
 // Options say what [Read] reads.
@@ -52,8 +56,9 @@ type Options struct {
 	Zone *time.Location
 	// Boot is when the node was booted, for the kernel's own times; zero when unknown.
 	Boot time.Time
-	// Calls records the reads that do not return.
-	Calls *probe.Group
+	// Do makes the call that reads a log, under a name. Of a log on a mount that does not answer it never returns: then Do
+	// returns an error that wraps that of ctx when ctx ends. By default the call is made as it is, and left behind.
+	Do func(ctx context.Context, name string, read func() error) error
 	// Stall is how long a log may give nothing before it is left behind, and the next one is read; 0 is for ever.
 	Stall time.Duration
 	// Workers is how many goroutines look at lines; as many as there are processors by default.
@@ -65,7 +70,23 @@ func (o Options) withDefaults() Options {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
+	if o.Do == nil {
+		o.Do = do
+	}
 	return o
+}
+
+// do makes a call in the goroutine that it is called in. A panic is returned as an error: what is read may be hostile.
+func do(ctx context.Context, name string, read func() error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: not started: %w", name, err)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: panic: %v", name, p)
+		}
+	}()
+	return read()
 }
 
 // Read reads logs, one after another, and tells what they say. Several files of one log belong into one call, oldest
@@ -161,11 +182,10 @@ func (r *reader) file(ctx context.Context, src Source) File {
 	defer cancel()
 	producer := &producer{r: r, src: src, chunks: chunks}
 	go func() {
-		_, err := probe.Do(ctx, r.opt.Calls, "log "+src.Path, func() (struct{}, error) {
+		ended <- r.opt.Do(ctx, "log "+src.Path, func() error {
 			defer close(chunks)
-			return struct{}{}, producer.run(ctx)
+			return producer.run(ctx)
 		})
-		ended <- err
 	}()
 	for {
 		var stalled <-chan time.Time
@@ -205,7 +225,7 @@ func (r *reader) release(c *chunk) {
 func (r *reader) finish(p *progress, producer *producer, err error) File {
 	switch {
 	case err == nil:
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, probe.ErrBusy):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		p.Status = "timeout"
 	case errors.Is(err, fs.ErrNotExist):
 		p.Status = "absent"
@@ -222,8 +242,8 @@ func (r *reader) finish(p *progress, producer *producer, err error) File {
 			p.Detail = "the compressed data end too early"
 		}
 	}
-	if producer.uncounted && p.Lines >= maxRecords && p.Status == "read" {
-		p.Status, p.Detail = "truncated", fmt.Sprintf("only the newest %d records were asked for", maxRecords)
+	if limit := producer.maxRecords; limit > 0 && p.Lines >= limit && p.Status == "read" {
+		p.Status, p.Detail = "truncated", fmt.Sprintf("only the newest %d records were asked for", limit)
 	}
 	if p.changed != "" {
 		p.Status = "truncated"

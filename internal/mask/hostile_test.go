@@ -20,7 +20,7 @@ func TestHostileCommandLinesDoNotTakeTheRunsTime(t *testing.T) {
 		e.Processes = append(e.Processes, procs.Process{PID: i + 1, Command: []string{"x", strings.Repeat(word, 128<<10/len(word))}})
 	}
 	began := time.Now()
-	mask.Redact(&e, []byte("key"), false)
+	mask.Until(t.Context(), &e, []byte("key"), false)
 	took := time.Since(began)
 	t.Logf("%v", took)
 	if took > 10*time.Second {

@@ -11,26 +11,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
 
-// Redact replaces secrets in evidence that did not come from [collect.Collect], and lists what it masked in the evidence's
-// Redactions; the same key gives the same secret the same placeholder. With strict, it also masks IP addresses, host names, namespaces and names of pods, in whatever evidence; loopback and unspecified addresses
-// and namespaces that every cluster has (default, kube-system, kube-public, kube-node-lease) stay, and so do UIDs,
-// container ids, digests and the paths around masked names. The ledger is added to that of the evidence.
-//
-// key is as for [redact.New]. What is returned masks further texts in the same way.
-//
-// Which words are names is known only at the end, so the parts that Options.Emit receives are not masked strictly:
-// whoever stores them calls Redact with what they were merged to.
-func Redact(e *forensics.Evidence, key []byte, strict bool) func(where, s string) string {
-	r := redact.New(key)
-	Part(r, e)
-	text := r.Text
-	if strict {
-		text = strictText(r, e)
-	}
-	e.Redactions = slices.Concat(e.Redactions, r.Ledger())
-	return text
-}
-
 // strictText masks names in evidence whose secrets are masked, and returns what masks both in further texts.
 func strictText(r *redact.Redactor, e *forensics.Evidence) func(where, s string) string {
 	names := namesIn(r, e)

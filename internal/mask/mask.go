@@ -1,3 +1,6 @@
+// Package mask masks secrets, and names if that is asked for, in evidence: it applies package redact to each of its fields as
+// what it is, a command line, the options of a mount, a URL, or text. What collects, reads or prints evidence calls it before
+// anybody sees that.
 package mask
 
 import (
@@ -12,7 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
 
-// mask replaces secrets in a part of the evidence, before anybody sees it. Slices of the part are copied where they
+// Part replaces secrets in a part of the evidence, before anybody sees it. Slices of the part are copied where they
 // are changed, since readers may share them.
 func Part(r *redact.Redactor, part *forensics.Evidence) {
 	maskTable(r, &part.Mounts)
@@ -86,7 +89,7 @@ func maskRest(r *redact.Redactor, part *forensics.Evidence) {
 	*part = v.Interface().(forensics.Evidence)
 }
 
-// RedactStrings replaces secrets in every string of a value that is made of evidence, with the function that [Redact]
+// Strings replaces secrets in every string of a value that is made of evidence, with the function that [Until]
 // returned: a report that somebody saved, what a command prints. where is for the ledger.
 func Strings[T any](v *T, where string, text func(where, s string) string) {
 	m := stringMap{f: func(_, s string) string { return text(where, s) }}

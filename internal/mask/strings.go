@@ -41,7 +41,7 @@ func mapStrings(v reflect.Value, where string, f func(where, s string) string) (
 }
 
 // mapAllStrings is mapStrings for the vocabulary, too: evidence is a file that anybody may have written. Only the frames of
-// goroutines are left to maskFrames, since there are millions.
+// goroutines are left to frameMask, since there are millions.
 func mapAllStrings(v reflect.Value, where string, f func(where, s string) string) (reflect.Value, bool) {
 	return stringMap{map[reflect.Type][]string{reflect.TypeFor[goroutines.Frame](): {"*"}}, f}.of(v, where)
 }

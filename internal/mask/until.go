@@ -13,9 +13,15 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
 
-// RedactUntil is [Redact] with an end, for evidence that somebody may have made to take long. What has not been masked when
-// the context ends is left out of the evidence; cut says so, and what, and is empty where all was done in time. With strict,
-// nothing but the time and the root is left then: which words are names is not known before all was read.
+// Until replaces secrets in evidence that did not come from collect.Collect, and lists what it masked in the evidence's
+// Redactions; the same key gives the same secret the same placeholder (see [redact.New]). With strict, it also masks IP
+// addresses, host names, namespaces and names of pods; loopback and unspecified addresses and namespaces that every cluster
+// has (default, kube-system, kube-public, kube-node-lease) stay, and so do UIDs, container ids, digests and the paths around
+// masked names. text masks further texts in the same way.
+//
+// Somebody may have made evidence that takes long. What has not been masked when the context ends is left out of it; cut
+// says so, and what, and is empty where all was done in time. With strict, nothing but the time and the root is left then:
+// which words are names is not known before all was read.
 func Until(ctx context.Context, e *forensics.Evidence, key []byte, strict bool) (text func(where, s string) string, cut string) {
 	r := redact.New(key)
 	masked, left := maskUntil(ctx, r, *e)
@@ -47,7 +53,7 @@ type maskedNames struct {
 	evidence forensics.Evidence
 }
 
-// RedactStringsUntil is [Strings] with an end. It returns false, and leaves v as it was, where the time was up.
+// StringsUntil is [Strings] with an end. It returns false, and leaves v as it was, where the time was up.
 func StringsUntil[T any](ctx context.Context, v *T, where string, text func(where, s string) string) bool {
 	masked, ok := finished(ctx, func() T {
 		part := *v // what is changed is copied

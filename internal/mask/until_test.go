@@ -1,9 +1,10 @@
-package mask_test
+package mask
 
 import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
-	"github.com/nodeforensics/nodeforensics/internal/mask"
+	"github.com/nodeforensics/nodeforensics/forensics/redact"
 	"github.com/nodeforensics/nodeforensics/internal/testnode"
 )
 
@@ -41,8 +42,14 @@ func secretive() forensics.Evidence {
 func TestMaskingInPiecesIsTheSame(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		whole, pieces := secretive(), secretive()
-		text := mask.Redact(&whole, []byte("key"), strict)
-		textOfPieces, cut := mask.Until(t.Context(), &pieces, []byte("key"), strict)
+		r := redact.New([]byte("key"))
+		Part(r, &whole)
+		text := r.Text
+		if strict {
+			text = strictText(r, &whole)
+		}
+		whole.Redactions = slices.Concat(whole.Redactions, r.Ledger())
+		textOfPieces, cut := Until(t.Context(), &pieces, []byte("key"), strict)
 		if cut != "" {
 			t.Errorf("cut: %s", cut)
 		}
@@ -63,7 +70,7 @@ func TestWhatIsNotMaskedIsLeftOut(t *testing.T) {
 		e.Processes = append(e.Processes, procs.Process{PID: 1, Command: []string{"x", "--password=secretsecret"}})
 	}
 	ctx := &endingContext{Context: t.Context(), pieces: 60}
-	_, cut := mask.Until(ctx, &e, []byte("key"), false)
+	_, cut := Until(ctx, &e, []byte("key"), false)
 	if !strings.Contains(cut, "processes") || !strings.Contains(cut, "logs") || strings.Contains(cut, "schema") {
 		t.Errorf("cut: %q", cut)
 	}
@@ -84,11 +91,11 @@ func TestWhatIsNotMaskedIsLeftOut(t *testing.T) {
 	e = secretive()
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	text, cut := mask.Until(over, &e, nil, true)
+	text, cut := Until(over, &e, nil, true)
 	if len(e.Processes) > 0 || e.Node.Name != "" || cut == "" || text("x", "password=secret1 on node-1") != "" {
 		t.Errorf("strict and without time: %d processes of %q, cut %q", len(e.Processes), e.Node.Name, cut)
 	}
-	if words := []string{"password=x"}; mask.StringsUntil(over, &words, "x", text) || words[0] != "password=x" {
+	if words := []string{"password=x"}; StringsUntil(over, &words, "x", text) || words[0] != "password=x" {
 		t.Error("masked without time")
 	}
 }

@@ -1,3 +1,4 @@
+// Package text spells numbers, sizes, times and names as reports show them, and keeps what is no UTF-8 readable.
 package text
 
 import (
@@ -87,7 +88,7 @@ func FromValidUTF8(s string) string {
 	})
 }
 
-// release is a version without v; "" for a build that does not know its own.
+// Release is a version without its v; "" for a build that does not know its own (0.0.0, as of a pseudo-version).
 func Release(version string) string {
 	version = strings.TrimPrefix(version, "v")
 	if strings.HasPrefix(version, "0.0.0") {

@@ -55,9 +55,9 @@ func BenchmarkStackdumpGroups(b *testing.B) {
 	data := dump(b)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		groups, problems, err := goroutines.Groups(bytes.NewReader(data))
-		if err != nil || len(problems) > 0 || len(groups) == 0 {
-			b.Fatal(len(groups), problems, err)
+		dumps, problems, err := goroutines.Digester{}.Digest(bytes.NewReader(data))
+		if err != nil || len(problems) > 0 || len(dumps) != 1 || len(goroutines.GroupBy(dumps[0])) == 0 {
+			b.Fatal(len(dumps), problems, err)
 		}
 	}
 }

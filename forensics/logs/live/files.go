@@ -1,4 +1,4 @@
-package logs
+package live
 
 import (
 	"context"
@@ -9,14 +9,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // FileSource is a file of the node that is examined.
-func FileSource(fsys *hostfs.FS, name, origin string) Source {
-	return Source{Path: name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) { return openFile(fsys, name) }}
+func FileSource(fsys *hostfs.FS, name, origin string) logs.Source {
+	return logs.Source{Path: name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) { return openFile(fsys, name) }}
 }
 
 // file is an open log that may grow, be cut or be replaced.
@@ -95,12 +96,12 @@ var rotated = regexp.MustCompile(`^[.-][0-9][0-9T:.Z_-]*(?:log)?(?:\.(?:gz|zst))
 // unread is what a log may be compressed with that is not read here.
 var unread = regexp.MustCompile(`^[.-][0-9][0-9T:.Z_-]*(?:log)?\.(?:xz|bz2|lz4|Z)$`)
 
-// Rotated are the files of a log, oldest first: name and what it was called before, as far as something was written to
+// rotation are the files of a log, oldest first: name and what it was called before, as far as something was written to
 // it since. The notes are files that cannot be read.
-func Rotated(fsys *hostfs.FS, name, origin string, since time.Time) (sources []Source, notes []File) {
+func rotation(fsys *hostfs.FS, name, origin string, since time.Time) (sources []logs.Source, notes []logs.File) {
 	dir, base := path.Split(name)
 	stem := strings.TrimSuffix(base, path.Ext(base))
-	return series(fsys, path.Clean(dir), origin, since, func(entry string) (mine, readable bool) {
+	return series(fsys, path.Clean(dir), origin, since, func(entry string) (belongs, readable bool) {
 		if entry == base {
 			return true, true
 		}
@@ -120,15 +121,15 @@ func Rotated(fsys *hostfs.FS, name, origin string, since time.Time) (sources []S
 
 // klogFiles are the files that klog and glog write into a directory, oldest first: "kubelet.host.user.log.INFO.time.pid"
 // holds the lines of all severities.
-func klogFiles(fsys *hostfs.FS, dir, program, origin string, since time.Time) ([]Source, []File) {
-	return series(fsys, dir, origin, since, func(entry string) (mine, readable bool) {
-		mine = strings.HasPrefix(entry, program+".") && strings.Contains(entry, ".log.INFO.")
-		return mine, mine
+func klogFiles(fsys *hostfs.FS, dir, program, origin string, since time.Time) ([]logs.Source, []logs.File) {
+	return series(fsys, dir, origin, since, func(entry string) (belongs, readable bool) {
+		belongs = strings.HasPrefix(entry, program+".") && strings.Contains(entry, ".log.INFO.")
+		return belongs, belongs
 	})
 }
 
 // series lists the files of a directory that belong to one log, oldest first.
-func series(fsys *hostfs.FS, dir, origin string, since time.Time, belongs func(string) (mine, readable bool)) (sources []Source, notes []File) {
+func series(fsys *hostfs.FS, dir, origin string, since time.Time, isFile func(string) (belongs, readable bool)) (sources []logs.Source, notes []logs.File) {
 	entries, err := fsys.ReadDir(dir, maxLogDir)
 	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 		return nil, nil
@@ -139,8 +140,8 @@ func series(fsys *hostfs.FS, dir, origin string, since time.Time, belongs func(s
 	}
 	var files []written
 	for _, entry := range entries {
-		mine, readable := belongs(entry.Name)
-		if !mine {
+		belongs, readable := isFile(entry.Name)
+		if !belongs {
 			continue
 		}
 		name := path.Join(dir, entry.Name)
@@ -153,14 +154,14 @@ func series(fsys *hostfs.FS, dir, origin string, since time.Time, belongs func(s
 			continue
 		}
 		if !readable {
-			notes = append(notes, File{Path: name, Origin: origin, Status: "malformed", Detail: "this compression is not read here"})
+			notes = append(notes, logs.File{Path: name, Origin: origin, Status: "malformed", Detail: "this compression is not read here"})
 			continue
 		}
 		files = append(files, written{name, info.ModTime})
 	}
 	sorting.Stable(files, func(a, b written) int { return a.at.Compare(b.at) })
 	if drop := len(files) - maxRotated; drop > 0 {
-		notes = append(notes, File{Path: path.Join(dir, "…"), Origin: origin, Status: "truncated", Detail: "too many files: the oldest are left out"})
+		notes = append(notes, logs.File{Path: path.Join(dir, "…"), Origin: origin, Status: "truncated", Detail: "too many files: the oldest are left out"})
 		files = files[drop:]
 	}
 	for _, f := range files {

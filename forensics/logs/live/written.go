@@ -1,4 +1,4 @@
-package logs
+package live
 
 import (
 	"path"

@@ -1,4 +1,4 @@
-package eviction
+package live
 
 import (
 	"context"
@@ -12,23 +12,24 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 const uid = "5c948341-c030-4996-b888-f032577d97b0"
 
 // count walks everything below a directory that stands for the root of a node.
-func count(t testing.TB, root string, opt WalkOptions, extra ...Item) Usage {
+func count(t testing.TB, root string, opt WalkOptions, extra ...eviction.Item) eviction.Usage {
 	t.Helper()
 	fsys := openRoot(t, root)
 	opt.Layout.KubeletRoot, opt.Layout.PodLogs = "/var/lib/kubelet", "/var/log/pods"
 	opt.Layout.Runtime, opt.Layout.Root, opt.Layout.Images = "containerd", "/var/lib/containerd", "/var/lib/containerd"
-	c := NewCounting(opt)
+	c := NewWalker(opt)
 	c.Walk(t.Context(), fsys, "/")
 	return c.Usage(figures(t, fsys), extra...)
 }
 
-func bytesOf(u Usage, kind, path string) int64 {
+func bytesOf(u eviction.Usage, kind, path string) int64 {
 	for _, item := range u.Items {
 		if item.Kind == kind && item.Path == path {
 			return item.Bytes
@@ -50,20 +51,20 @@ func TestWalkSaysWhatIsWhose(t *testing.T) {
 	write(t, 2*mib, root, "var/log/journal/0123/system.journal")
 	write(t, 5*mib, root, "opt/local-path-provisioner/pvc-7d1c2a70-1d2e-4f6b-9b5e-2a7a4c1de201_shop_data-db-0/ibdata")
 	write(t, mib, root, "usr/bin/bash")
-	u := count(t, root, WalkOptions{Layout: Layout{Writable: map[string]string{layer + "39": "c0ffee"}}})
+	u := count(t, root, WalkOptions{Layout: eviction.Layout{Writable: map[string]string{layer + "39": "c0ffee"}}})
 	for _, want := range []struct {
 		kind, path string
 		mib        int64
 	}{
-		{KindEmptyDir, "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~empty-dir", 4},
-		{KindPod, "/var/lib/kubelet/pods/" + uid, 1},
-		{KindImages, "/var/lib/containerd/io.containerd.content.v1.content", 3},
-		{KindLayers, "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs", 2},
-		{KindWritable, layer + "39", 1},
-		{KindLogs, "/var/log/pods/shop_web-1_" + uid, 1},
-		{KindJournal, "/var/log/journal", 2},
-		{KindVolume, "/opt/local-path-provisioner/pvc-7d1c2a70-1d2e-4f6b-9b5e-2a7a4c1de201_shop_data-db-0", 5},
-		{KindOther, "/usr", 1},
+		{eviction.KindEmptyDir, "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~empty-dir", 4},
+		{eviction.KindPod, "/var/lib/kubelet/pods/" + uid, 1},
+		{eviction.KindImages, "/var/lib/containerd/io.containerd.content.v1.content", 3},
+		{eviction.KindLayers, "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs", 2},
+		{eviction.KindWritable, layer + "39", 1},
+		{eviction.KindLogs, "/var/log/pods/shop_web-1_" + uid, 1},
+		{eviction.KindJournal, "/var/log/journal", 2},
+		{eviction.KindVolume, "/opt/local-path-provisioner/pvc-7d1c2a70-1d2e-4f6b-9b5e-2a7a4c1de201_shop_data-db-0", 5},
+		{eviction.KindOther, "/usr", 1},
 	} {
 		// Directories take a block or two each.
 		if got := bytesOf(u, want.kind, want.path); got < want.mib*mib || got > want.mib*mib+64<<10 {
@@ -72,20 +73,20 @@ func TestWalkSaysWhatIsWhose(t *testing.T) {
 	}
 	for _, item := range u.Items {
 		switch {
-		case item.Kind == KindVolume && item.Claim != "shop/data-db-0",
-			item.Kind == KindWritable && item.ContainerID != "c0ffee",
-			slices.Contains([]string{KindEmptyDir, KindPod, KindLogs}, item.Kind) && item.PodUID != uid:
+		case item.Kind == eviction.KindVolume && item.Claim != "shop/data-db-0",
+			item.Kind == eviction.KindWritable && item.ContainerID != "c0ffee",
+			slices.Contains([]string{eviction.KindEmptyDir, eviction.KindPod, eviction.KindLogs}, item.Kind) && item.PodUID != uid:
 			t.Errorf("whose it is is not said: %+v", item)
 		}
 	}
-	if u.Kinds[0].Kind != KindVolume || u.Items[0].Kind != KindVolume {
+	if u.Kinds[0].Kind != eviction.KindVolume || u.Items[0].Kind != eviction.KindVolume {
 		t.Errorf("the largest is not the first: %+v", u.Kinds)
 	}
 	wantExplained(t, u)
 }
 
 // wantExplained wants a tree that was walked to the end to add up to what df says, but for 5 %.
-func wantExplained(t testing.TB, u Usage) {
+func wantExplained(t testing.TB, u eviction.Usage) {
 	t.Helper()
 	t.Logf("used %d, counted %d, unexplained %d (%.2f %%), %d entries", u.UsedBytes, u.CountedBytes, u.UnexplainedBytes,
 		float64(u.UnexplainedBytes)*100/float64(u.UsedBytes), u.Entries)
@@ -138,7 +139,7 @@ func TestAFullDisk(t *testing.T) {
 	settle(t, root)
 	var st unix.Stat_t
 	must(t, unix.Fstat(int(open.Fd()), &st))
-	u := count(t, root, WalkOptions{}, Item{Kind: KindDeleted, Path: deleted, Bytes: st.Blocks * 512, Files: 1})
+	u := count(t, root, WalkOptions{}, eviction.Item{Kind: eviction.KindDeleted, Path: deleted, Bytes: st.Blocks * 512, Files: 1})
 	f, d := figures(t, openRoot(t, root)), df(t, root)
 	if got := [6]uint64{f.CapacityBytes, f.UsedBytes(), f.AvailableBytes, f.Inodes, f.Inodes - f.InodesFree, f.InodesFree}; got != d {
 		t.Errorf("figures %v, df says %v", got, d)
@@ -216,9 +217,9 @@ func TestWalkIsCutAndSaysSo(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := NewCounting(WalkOptions{})
+	c := NewWalker(WalkOptions{})
 	c.Walk(ctx, openRoot(t, root), "/")
-	if u := c.Usage(FileSystem{}); u.Cut != "its time was up" || u.Entries > 0 {
+	if u := c.Usage(eviction.FileSystem{}); u.Cut != "its time was up" || u.Entries > 0 {
 		t.Errorf("cut %q after %d entries", u.Cut, u.Entries)
 	}
 	if u := count(t, root, WalkOptions{}); u.Cut != "" || u.Entries != 3030 {
@@ -233,25 +234,25 @@ func TestWalkBeginsWithWhatMatters(t *testing.T) {
 	write(t, 1<<20, root, "usr/bin/bash")
 	settle(t, root)
 	fsys := openRoot(t, root)
-	layout := Layout{KubeletRoot: "/var/lib/kubelet"}
-	first := NewCounting(WalkOptions{Layout: layout})
+	layout := eviction.Layout{KubeletRoot: "/var/lib/kubelet"}
+	first := NewWalker(WalkOptions{Layout: layout})
 	first.Walk(t.Context(), fsys, "/var/lib/kubelet")
-	if u := first.Usage(figures(t, fsys)); u.Kind(KindEmptyDir).Bytes < 4<<20 || u.Kind(KindOther).Bytes > 0 {
+	if u := first.Usage(figures(t, fsys)); u.Kind(eviction.KindEmptyDir).Bytes < 4<<20 || u.Kind(eviction.KindOther).Bytes > 0 {
 		t.Errorf("the kubelet's directory alone: %+v", u.Kinds)
 	}
-	both := NewCounting(WalkOptions{Layout: layout})
+	both := NewWalker(WalkOptions{Layout: layout})
 	both.Walk(t.Context(), fsys, "/var/lib/kubelet", "/", "/var/lib/kubelet")
 	u := both.Usage(figures(t, fsys))
 	wantExplained(t, u)
-	if once := u.Kind(KindEmptyDir).Bytes; once < 4<<20 || once > 5<<20 {
+	if once := u.Kind(eviction.KindEmptyDir).Bytes; once < 4<<20 || once > 5<<20 {
 		t.Errorf("%d bytes of emptyDirs, want 4 MiB once", once)
 	}
 }
 
 func TestWalkOfWhatIsNotThereIsAProblem(t *testing.T) {
-	c := NewCounting(WalkOptions{})
+	c := NewWalker(WalkOptions{})
 	c.Walk(t.Context(), openRoot(t, t.TempDir()), "/missing")
-	if u := c.Usage(FileSystem{}); u.Problems != 1 || !strings.Contains(u.Problem, "missing") {
+	if u := c.Usage(eviction.FileSystem{}); u.Problems != 1 || !strings.Contains(u.Problem, "missing") {
 		t.Errorf("usage %+v", u)
 	}
 }

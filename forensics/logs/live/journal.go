@@ -1,4 +1,4 @@
-package logs
+package live
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -137,6 +138,9 @@ type records struct {
 	ended  bool
 }
 
+// MaxRecords says how many records were asked for.
+func (r *records) MaxRecords() int64 { return maxRecords }
+
 // Read implements [io.Reader].
 func (r *records) Read(p []byte) (int, error) {
 	if r.read >= maxJournal {
@@ -249,6 +253,6 @@ func isWholeJournal(f *hostfs.File) bool {
 }
 
 // opened is a source whose log is open already.
-func opened(name, origin string, r io.ReadCloser) Source {
-	return Source{Path: name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) { return r, nil }}
+func opened(name, origin string, r io.ReadCloser) logs.Source {
+	return logs.Source{Path: name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) { return r, nil }}
 }

@@ -1,4 +1,4 @@
-package logs
+package live
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -27,12 +28,6 @@ type FindOptions struct {
 	Kubelet []string
 	// Journalctl is the program that reads journals; looked for where distributions have it by default.
 	Journalctl string
-}
-
-// kubeletUnits are the services that run a kubelet.
-var kubeletUnits = []string{
-	"kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "k0sworker", "k0scontroller", "hyperkube",
-	"snap.microk8s.daemon-kubelite", "snap.microk8s.daemon-kubelet", "snap.kubelet-eks.daemon",
 }
 
 // runtimeUnits are the services of container runtimes, and runtimeFiles where those write that k3s and rke2 start.
@@ -55,7 +50,7 @@ var ownFiles = []string{"/var/log/k3s.log", "/var/log/k3s-service.log", "/var/lo
 // Find finds the logs of a node: what the kubelet, the container runtime and the kernel wrote, and the controller manager
 // if it runs here. Of several copies of the same lines, as the journal, the syslog and the files made of them, one is taken.
 // The notes say what is not there, or not readable.
-func Find(ctx context.Context, fsys *hostfs.FS, opt FindOptions) (sources []Source, notes []File) {
+func Find(ctx context.Context, fsys *hostfs.FS, opt FindOptions) (sources []logs.Source, notes []logs.File) {
 	f := &finder{fsys: fsys, opt: opt}
 	if f.opt.PodLogs == "" {
 		f.opt.PodLogs = "/var/log/pods"
@@ -88,20 +83,20 @@ type finder struct {
 	fsys            *hostfs.FS
 	opt             FindOptions
 	kubelet, kernel bool
-	sources         []Source
-	notes           []File
+	sources         []logs.Source
+	notes           []logs.File
 }
 
 func (f *finder) note(name, origin, status, detail string) {
-	f.notes = append(f.notes, File{Path: name, Origin: origin, Status: status, Detail: detail})
+	f.notes = append(f.notes, logs.File{Path: name, Origin: origin, Status: status, Detail: detail})
 }
 
 // rotated adds a log with its older files and says whether there was one.
 func (f *finder) rotated(name, origin string) bool {
-	if slices.ContainsFunc(f.sources, func(s Source) bool { return s.Path == name }) {
+	if slices.ContainsFunc(f.sources, func(s logs.Source) bool { return s.Path == name }) {
 		return true
 	}
-	sources, notes := Rotated(f.fsys, name, origin, f.opt.Since)
+	sources, notes := rotation(f.fsys, name, origin, f.opt.Since)
 	f.sources, f.notes = append(f.sources, sources...), append(f.notes, notes...)
 	return len(sources) > 0
 }
@@ -136,37 +131,37 @@ func (f *finder) journals(ctx context.Context) {
 		}()
 	}
 	var runtime bool
-	asked := []struct {
+	queries := []struct {
 		name, origin string
 		match        []string
 		found        *bool
 		log          io.ReadCloser
 		err          error
 	}{
-		{name: "journal:kubelet", origin: "kubelet", match: unitArgs(kubeletUnits), found: &f.kubelet},
+		{name: "journal:kubelet", origin: "kubelet", match: unitArgs(logs.KubeletUnits), found: &f.kubelet},
 		{name: "journal:runtime", origin: "mixed", match: unitArgs(runtimeUnits), found: &runtime},
 		{name: "journal:kernel", origin: "kernel", match: []string{"_TRANSPORT=kernel"}, found: &f.kernel},
 	}
-	var asking sync.WaitGroup
-	for i := range asked {
-		a := &asked[i]
-		j := journal{program: program, files: files, since: f.opt.Since, match: a.match}
-		asking.Go(func() { a.log, a.err = j.open(ctx) })
+	var calls sync.WaitGroup
+	for i := range queries {
+		q := &queries[i]
+		j := journal{program: program, files: files, since: f.opt.Since, match: q.match}
+		calls.Go(func() { q.log, q.err = j.open(ctx) })
 	}
-	asking.Wait()
-	for _, a := range asked {
+	calls.Wait()
+	for _, q := range queries {
 		switch {
-		case a.err == nil:
-			*a.found = true
-			f.sources = append(f.sources, opened(a.name, a.origin, a.log))
-		case errors.Is(a.err, fs.ErrNotExist):
-			f.note(a.name, a.origin, "absent", "the journal has no lines of it since "+f.opt.Since.UTC().Format(time.RFC3339))
-		case errors.Is(a.err, fs.ErrPermission):
-			f.note(a.name, a.origin, "denied", a.err.Error())
-		case ctx.Err() != nil, errors.Is(a.err, context.DeadlineExceeded):
-			f.note(a.name, a.origin, "timeout", a.err.Error())
+		case q.err == nil:
+			*q.found = true
+			f.sources = append(f.sources, opened(q.name, q.origin, q.log))
+		case errors.Is(q.err, fs.ErrNotExist):
+			f.note(q.name, q.origin, "absent", "the journal has no lines of it since "+f.opt.Since.UTC().Format(time.RFC3339))
+		case errors.Is(q.err, fs.ErrPermission):
+			f.note(q.name, q.origin, "denied", q.err.Error())
+		case ctx.Err() != nil, errors.Is(q.err, context.DeadlineExceeded):
+			f.note(q.name, q.origin, "timeout", q.err.Error())
 		default:
-			f.note(a.name, a.origin, "malformed", a.err.Error())
+			f.note(q.name, q.origin, "malformed", q.err.Error())
 		}
 	}
 }
@@ -242,7 +237,7 @@ func (f *finder) kernelLog() {
 		f.kernel = true
 	case f.fsys.Live():
 		f.kernel = true // or else its file says why not
-		f.sources = append(f.sources, Source{Path: "/dev/kmsg", Origin: "kernel", Open: func(context.Context) (io.ReadCloser, error) {
+		f.sources = append(f.sources, logs.Source{Path: "/dev/kmsg", Origin: "kernel", Open: func(context.Context) (io.ReadCloser, error) {
 			return f.fsys.OpenKernelLog()
 		}})
 	default:
@@ -265,9 +260,9 @@ func (f *finder) podLog(prefix, origin string) (found bool) {
 		containers, _ := f.fsys.ReadDir(path.Join(f.opt.PodLogs, pod.Name), 100)
 		for _, c := range containers {
 			dir := path.Join(f.opt.PodLogs, pod.Name, c.Name)
-			sources, notes := series(f.fsys, dir, origin, f.opt.Since, func(entry string) (mine, readable bool) {
-				mine = strings.Contains(entry, ".log")
-				return mine, mine
+			sources, notes := series(f.fsys, dir, origin, f.opt.Since, func(entry string) (belongs, readable bool) {
+				belongs = strings.Contains(entry, ".log")
+				return belongs, belongs
 			})
 			f.sources, f.notes = append(f.sources, sources...), append(f.notes, notes...)
 			found = found || len(sources) > 0

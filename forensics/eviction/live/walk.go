@@ -1,4 +1,9 @@
-package eviction
+// Package live looks at the disks of a node for package eviction: [Walker] counts what fills a file system, within bounds and
+// without crossing a mount, and [FindStore] tells where the container runtime keeps its data. That order of places is
+// containerd's (--root, config.toml), CRI-O's (storage.conf(5)) and dockerd's (daemon.json).
+//
+// Nothing here decides whether a mount may be touched: who calls it leaves out those that do not answer.
+package live
 
 import (
 	"context"
@@ -9,21 +14,21 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
-// WalkOptions bound a [Walk]. The zero value is useful.
+// WalkOptions bound a [Walker]. The zero value is useful.
 type WalkOptions struct {
-	// Budget is how long a walk may take, 2 s by default; MaxEntries how many names it looks at, 5,000,000 by default.
-	Budget     time.Duration
+	// MaxEntries is how many names a walk looks at, 5,000,000 by default. How long it may take is its context's to say.
 	MaxEntries int64
 	// Workers is how many directories are read at a time, 4 by default.
 	Workers int
-	Layout  Layout
+	Layout  eviction.Layout
 }
 
-// DefaultBudget is how long a walk may take.
+// DefaultBudget is how long walks may take, unless more is asked for.
 const DefaultBudget = 2 * time.Second
 
 const (
@@ -32,10 +37,9 @@ const (
 	maxLinks   = 2 << 20 // inodes with several names, which have to be remembered
 )
 
-// A walker counts what directories take. Its result can be taken while it is stuck.
-type walker struct {
-	layout   Layout
-	rules    [][]rule
+// A Walker counts what directories take. Its result can be taken while it is stuck.
+type Walker struct {
+	rules    eviction.Rules
 	walked   map[string]bool // trees, by path
 	max      int64
 	slots    chan struct{}
@@ -54,15 +58,12 @@ type inode struct{ dev, ino uint64 }
 
 // A bucket adds up what lies below a directory, without what other buckets have.
 type bucket struct {
-	Item
+	eviction.Item
 	bytes, files atomic.Int64
 }
 
-// Counting is a walk that is under way.
-type Counting struct{ w *walker }
-
-// NewCounting prepares a walk.
-func NewCounting(opt WalkOptions) *Counting {
+// NewWalker prepares a walk.
+func NewWalker(opt WalkOptions) *Walker {
 	workers := opt.Workers
 	if workers <= 0 {
 		workers = 4
@@ -71,43 +72,43 @@ func NewCounting(opt WalkOptions) *Counting {
 	if entries <= 0 {
 		entries = 5_000_000
 	}
-	return &Counting{&walker{
-		layout: opt.Layout, rules: opt.Layout.rules(), max: entries, slots: make(chan struct{}, workers-1), links: map[inode]struct{}{}, walked: map[string]bool{},
-	}}
+	return &Walker{
+		rules: opt.Layout.Rules(), max: entries, slots: make(chan struct{}, workers-1), links: map[inode]struct{}{}, walked: map[string]bool{},
+	}
 }
 
 // Walk counts what the trees below the given directories take, in blocks that are allocated (st_blocks), each inode once.
 // A directory that was walked before is passed over, so that what matters most may come first and its parent later.
 // It crosses no mount and follows no symbolic link. When ctx ends, it stops and the result says that it was cut. It may
-// block where the file system does: then [Counting.Usage] has what was counted so far.
-func (c *Counting) Walk(ctx context.Context, fsys *hostfs.FS, trees ...string) {
+// block where the file system does: then [Walker.Usage] has what was counted so far.
+func (w *Walker) Walk(ctx context.Context, fsys *hostfs.FS, trees ...string) {
 	for _, tree := range trees {
 		dir, err := fsys.OpenDir(tree)
 		if err != nil {
-			c.w.fail(err)
+			w.fail(err)
 			continue
 		}
-		if c.w.walked[dir.Path()] || c.w.over(ctx) {
+		if w.walked[dir.Path()] || w.over(ctx) {
 			_ = dir.Close()
 			continue
 		}
-		c.w.walked[dir.Path()] = true // nobody reads it now
+		w.walked[dir.Path()] = true // nobody reads it now
 		var all sync.WaitGroup
-		top := c.w.bucketOf(dir.Path())
+		top := w.bucketOf(dir.Path())
 		if info, err := dir.Lstat("."); err == nil {
 			top.bytes.Add(info.Blocks * 512)
 		}
-		c.w.dir(ctx, &all, dir, top, 0)
+		w.dir(ctx, &all, dir, top, 0)
 		all.Wait()
 	}
 }
 
 // bucketOf is the bucket that a tree belongs to, as the rules for its directory and those above it say.
-func (w *walker) bucketOf(name string) *bucket {
-	at := Item{Kind: KindOther, Path: name}
+func (w *Walker) bucketOf(name string) *bucket {
+	at := eviction.Item{Kind: eviction.KindOther, Path: name}
 	for i := 1; i <= len(name) && name != "/"; i++ {
 		if i == len(name) || name[i] == '/' {
-			if item, ok := w.classify(name[:i], at.Kind); ok {
+			if item, ok := w.rules.Classify(name[:i], at.Kind); ok {
 				at = item
 			}
 		}
@@ -116,7 +117,7 @@ func (w *walker) bucketOf(name string) *bucket {
 }
 
 // add begins a bucket, or returns the other where there are too many.
-func (w *walker) add(item Item, other *bucket) *bucket {
+func (w *Walker) add(item eviction.Item, other *bucket) *bucket {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if other != nil && len(w.buckets) >= maxBuckets {
@@ -127,7 +128,7 @@ func (w *walker) add(item Item, other *bucket) *bucket {
 	return b
 }
 
-func (w *walker) fail(err error) {
+func (w *Walker) fail(err error) {
 	w.failures.Add(1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,10 +138,10 @@ func (w *walker) fail(err error) {
 }
 
 // stop says why the walk ends early; the first reason counts.
-func (w *walker) stop(why string) { w.cut.CompareAndSwap(nil, &why) }
+func (w *Walker) stop(why string) { w.cut.CompareAndSwap(nil, &why) }
 
 // over says whether to go on.
-func (w *walker) over(ctx context.Context) bool {
+func (w *Walker) over(ctx context.Context) bool {
 	switch {
 	case w.cut.Load() != nil:
 		return true
@@ -156,7 +157,7 @@ func (w *walker) over(ctx context.Context) bool {
 
 // dir counts a directory, which it closes, and what lies below. Directories below are read by others where somebody is
 // free, and here otherwise.
-func (w *walker) dir(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, into *bucket, depth int) {
+func (w *Walker) dir(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, into *bucket, depth int) {
 	defer func() { _ = d.Close() }()
 	if w.over(ctx) {
 		return
@@ -197,7 +198,7 @@ type child struct {
 	bytes int64
 }
 
-func (w *walker) below(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, c child, into *bucket, depth int) {
+func (w *Walker) below(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, c child, into *bucket, depth int) {
 	name := path.Join(d.Path(), c.name)
 	if w.walked[name] {
 		return
@@ -211,7 +212,7 @@ func (w *walker) below(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, 
 		w.fail(err)
 		return
 	}
-	if item, ok := w.classify(name, into.Kind); ok {
+	if item, ok := w.rules.Classify(name, into.Kind); ok {
 		into = w.add(item, into)
 	}
 	into.bytes.Add(c.bytes)
@@ -229,7 +230,7 @@ func (w *walker) below(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, 
 var tooManyLinks = "there are too many files with several names"
 
 // first says whether an inode with several names is met for the first time.
-func (w *walker) first(info nodefs.Info) bool {
+func (w *Walker) first(info nodefs.Info) bool {
 	id := inode{info.Dev, info.Ino}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -240,4 +241,28 @@ func (w *walker) first(info nodefs.Info) bool {
 		w.cut.CompareAndSwap(nil, &tooManyLinks)
 	}
 	return true
+}
+
+// Usage adds up what was counted so far.
+func (w *Walker) Usage(f eviction.FileSystem, extra ...eviction.Item) eviction.Usage {
+	u := eviction.Usage{
+		Device: f.Device, Trees: []string{}, UsedBytes: int64(f.UsedBytes()), Entries: w.entries.Load(),
+		Problems: int(w.failures.Load()), MountPoints: int(w.crossed.Load()), Kinds: []eviction.KindSum{}, Items: []eviction.Item{},
+	}
+	if cut := w.cut.Load(); cut != nil {
+		u.Cut = *cut
+	}
+	w.mu.Lock()
+	items := make([]eviction.Item, 0, len(w.buckets)+len(extra))
+	for _, b := range w.buckets {
+		item := b.Item
+		item.Bytes, item.Files = b.bytes.Load(), b.files.Load()
+		items = append(items, item)
+	}
+	if w.problem != nil {
+		u.Problem = w.problem.Error()
+	}
+	w.mu.Unlock()
+	u.Add(append(items, extra...))
+	return u
 }

@@ -1,4 +1,4 @@
-package logs
+package live
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -67,11 +68,33 @@ func journalctl(t testing.TB, script string) string {
 	return name
 }
 
-func paths(sources []Source) (names []string) {
+func paths(sources []logs.Source) (names []string) {
 	for _, s := range sources {
 		names = append(names, s.Path)
 	}
 	return names
+}
+
+// noon is when the logs of the tests begin, and collected when they were read.
+var (
+	noon      = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	collected = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+)
+
+// lines are so many lines of a kubelet, a second apart.
+func lines(from time.Time, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "I%s    2588 a.go:1] orphaned pod %d\n", from.Add(time.Duration(i)*time.Second).Format("0102 15:04:05.000000"), i)
+	}
+	return b.String()
+}
+
+// readOne reads one log and returns what is told of it.
+func readOne(t testing.TB, source logs.Source, opt logs.Options) logs.File {
+	t.Helper()
+	opt.Now = collected
+	return logs.Read(t.Context(), []logs.Source{source}, opt).Files[0]
 }
 
 const one = "I1120 12:00:00.000000    2588 a.go:1] x\n"
@@ -168,9 +191,9 @@ func TestTheJournalIsAsked(t *testing.T) {
 			if !slices.Equal(paths(sources), c.want) {
 				t.Errorf("%q, want %q", paths(sources), c.want)
 			}
-			all := append(Read(t.Context(), sources, Options{Now: collected}).Files, notes...)
+			all := append(logs.Read(t.Context(), sources, logs.Options{Now: collected}).Files, notes...)
 			for name, status := range c.status {
-				i := slices.IndexFunc(all, func(f File) bool { return f.Path == name })
+				i := slices.IndexFunc(all, func(f logs.File) bool { return f.Path == name })
 				if i < 0 || all[i].Status != status {
 					t.Errorf("%s is not %s: %+v", name, status, all)
 				}
@@ -234,27 +257,6 @@ func TestAJournalThatDoesNotAnswerIsLeftBehind(t *testing.T) {
 	}
 }
 
-func TestALargeLogIsReadFromWhereTheWindowBegins(t *testing.T) {
-	var b strings.Builder
-	for i := 0; b.Len() < skipAbove+skipAbove/8; i++ {
-		fmt.Fprintf(&b, "I%s    2588 a.go:1] orphaned pod %d %0200d\n", noon.Add(time.Duration(i)*time.Second).Format("0102 15:04:05.000000"), i, 0)
-	}
-	text := b.String()
-	n := strings.Count(text, "\n")
-	fsys := disk(t, entry{"/var/log/kubelet.log", text})
-	since, end := noon.Add(time.Duration(n-1000)*time.Second), noon.Add(time.Duration(n)*time.Second)
-	if err := os.Chtimes(filepath.Join(fsys.Root(), "/var/log/kubelet.log"), end, end); err != nil {
-		t.Fatal(err)
-	}
-	entries, file := readAll(t, FileSource(fsys, "/var/log/kubelet.log", "kubelet"), Options{Since: since, Now: noon.AddDate(0, 1, 0)}, orphanWord)
-	if len(entries) != 1000 || entries[0].Line != 0 || !entries[0].Time.Equal(since) {
-		t.Errorf("%d entries from %v, line %d; want 1000 from %v", len(entries), entries[0].Time, entries[0].Line, since)
-	}
-	if file.Bytes > skipAbove/4 || !strings.Contains(file.Detail, "older than the window") || file.Status != "read" {
-		t.Errorf("%+v", file)
-	}
-}
-
 // hooked does something when it is read for the first time.
 type hooked struct {
 	io.ReadCloser
@@ -270,7 +272,9 @@ func (h *hooked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (h *hooked) Changed(read int64) string { return h.ReadCloser.(changer).Changed(read) }
+func (h *hooked) Changed(read int64) string {
+	return h.ReadCloser.(interface{ Changed(int64) string }).Changed(read)
+}
 
 func TestALogThatChangesWhileItIsReadIsTold(t *testing.T) {
 	name := "/var/log/kubelet.log"
@@ -288,7 +292,7 @@ func TestALogThatChangesWhileItIsReadIsTold(t *testing.T) {
 		{"taken away", os.Remove},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			fsys := disk(t, entry{name, string(lines(noon, 1000))})
+			fsys := disk(t, entry{name, lines(noon, 1000)})
 			source := FileSource(fsys, name, "kubelet")
 			open := source.Open
 			source.Open = func(ctx context.Context) (io.ReadCloser, error) {
@@ -299,7 +303,7 @@ func TestALogThatChangesWhileItIsReadIsTold(t *testing.T) {
 					}
 				}}, err
 			}
-			_, file := readAll(t, source, Options{}, orphanWord)
+			file := readOne(t, source, logs.Options{})
 			if file.Status != "truncated" || !strings.Contains(file.Detail, c.says) {
 				t.Errorf("%+v", file)
 			}
@@ -316,8 +320,8 @@ func TestTheKernelsRingIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = fsys.Close() })
-	source := Source{Path: "/dev/kmsg", Origin: "kernel", Open: func(context.Context) (io.ReadCloser, error) { return fsys.OpenKernelLog() }}
-	_, file := readAll(t, source, Options{Boot: noon}, "Linux version")
+	source := logs.Source{Path: "/dev/kmsg", Origin: "kernel", Open: func(context.Context) (io.ReadCloser, error) { return fsys.OpenKernelLog() }}
+	file := readOne(t, source, logs.Options{Boot: noon})
 	if file.Status != "read" || file.Lines == 0 || file.First == nil || file.Format != "kmsg" {
 		t.Errorf("%+v", file)
 	}
@@ -350,7 +354,7 @@ func TestNoContainerIsTakenForTheKubelet(t *testing.T) {
 func TestAnybodyMayWriteToTheSyslog(t *testing.T) {
 	fsys := disk(t, entry{"/var/log/syslog", "Nov 21 11:00:00 n kubelet[1]: x\n"}, entry{"/var/log/kubelet.log", "x\n"})
 	sources, _ := Find(t.Context(), fsys, FindOptions{})
-	for _, f := range Read(t.Context(), sources, Options{Now: noon}).Files {
+	for _, f := range logs.Read(t.Context(), sources, logs.Options{Now: noon}).Files {
 		if want := f.Path == "/var/log/syslog"; f.AnyWriter != want {
 			t.Errorf("%s: any writer is %t, want %t", f.Path, f.AnyWriter, want)
 		}

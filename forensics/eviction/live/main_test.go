@@ -1,4 +1,4 @@
-package eviction
+package live
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
@@ -69,11 +70,11 @@ func openRoot(t testing.TB, root string) *hostfs.FS {
 }
 
 // figures are those of the file system below a directory.
-func figures(t testing.TB, fsys *hostfs.FS) FileSystem {
+func figures(t testing.TB, fsys *hostfs.FS) eviction.FileSystem {
 	t.Helper()
 	st, err := fsys.Statfs("/")
 	must(t, err)
-	return FileSystem{
+	return eviction.FileSystem{
 		Device: "7:0", CapacityBytes: st.CapacityBytes, FreeBytes: st.FreeBytes, AvailableBytes: st.AvailableBytes,
 		Inodes: st.Inodes, InodesFree: st.InodesFree,
 	}
