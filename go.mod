@@ -1,6 +1,6 @@
 module github.com/nodeforensics/nodeforensics
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/google/go-cmp v0.7.0
@@ -11,8 +11,8 @@ require (
 	github.com/shirou/gopsutil/v3 v3.24.5
 	github.com/spf13/cobra v1.10.2
 	go.etcd.io/bbolt v1.4.2
-	golang.org/x/sys v0.49.0
-	golang.org/x/term v0.47.0
+	golang.org/x/sys v0.47.0
+	golang.org/x/term v0.45.0
 	sigs.k8s.io/yaml v1.6.0
 )
 

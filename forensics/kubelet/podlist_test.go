@@ -14,6 +14,7 @@ import (
 
 func TestParsePods(t *testing.T) {
 	deleted := time.Date(2026, 11, 20, 10, 28, 9, 0, time.UTC)
+	critical := int32(2000001000)
 	for name, tc := range map[string]struct {
 		text string
 		want []Pod
@@ -42,7 +43,7 @@ func TestParsePods(t *testing.T) {
 		"daemon pod": {
 			`{"kind":"Pod","metadata":{"uid":"u","annotations":{"kubernetes.io/config.source":"api"},"ownerReferences":[{"kind":"Node"},{"kind":"DaemonSet","controller":true}]},` +
 				`"spec":{"priority":2000001000,"initContainers":[{"image":"a:1"}],"containers":[{"image":"a:1"},{"image":"b","imagePullPolicy":"Never"},{"image":"a:1"}]}}`,
-			[]Pod{{UID: "u", Source: "kubelet", OwnerKind: "DaemonSet", Priority: new(int32(2000001000)), Images: []PodImage{{Name: "a:1"}, {Name: "b", PullPolicy: "Never"}}}},
+			[]Pod{{UID: "u", Source: "kubelet", OwnerKind: "DaemonSet", Priority: &critical, Images: []PodImage{{Name: "a:1"}, {Name: "b", PullPolicy: "Never"}}}},
 			"",
 		},
 		"field of another type": {`{"items":[{"metadata":{"uid":"a","annotations":[1]},"status":{"phase":7}},{"metadata":{"uid":"b"}}]}`, []Pod{{UID: "a", Source: "kubelet"}, {UID: "b", Source: "kubelet"}}, ""},

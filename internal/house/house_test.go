@@ -220,10 +220,10 @@ func TestRooms(t *testing.T) {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		switch base := d.Name(); {
-		case base == "testdata", base == "node_modules", base == ".git":
+		switch d.Name() {
+		case "testdata", "node_modules", ".git":
 			return filepath.SkipDir
-		case base == "util", base == "utils", base == "common", base == "helpers", base == "misc":
+		case "util", "utils", "common", "helpers", "misc":
 			t.Errorf("%s says nothing of what is in it", name)
 		}
 		return nil
