@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
@@ -62,11 +63,16 @@ type Backing struct {
 // Some take locks of the file system's client, so callers that must not wait call it under package probe. Errors are those
 // of files that are there and cannot be read.
 func Read(ctx context.Context, fsys nodefs.FS, table *mounts.Table, want func(*mounts.Mount) bool) ([]Backing, []error) {
-	b := backings{fsys: fsys, index: table.Index(), list: []Backing{}, proc: "/proc/self/"}
+	b := backings{fsys: fsys, index: table.Index(), proc: "/proc/self/"}
 	if table.PID != 0 {
 		b.proc = fmt.Sprintf("/proc/%d/", table.PID)
 	}
-	seen := map[string]bool{}
+	b.stats = sync.OnceValue(func() []NFSState { return parseMountStats(b.read("nfs", b.proc+"mountstats", maxStats)) })
+	b.clients = sync.OnceValue(b.readCeph)
+	b.shares = sync.OnceValue(func() []CIFSState { return parseCIFS(b.read("cifs", "/proc/fs/cifs/DebugData", maxStats)) })
+	b.tcp = sync.OnceValue(b.readTCP)
+	b.rpc = sync.OnceValue(b.readRPC)
+	list, seen := []Backing{}, map[string]bool{}
 	for i := range table.Mounts {
 		m := &table.Mounts[i]
 		if ctx.Err() != nil {
@@ -105,29 +111,23 @@ func Read(ctx context.Context, fsys nodefs.FS, table *mounts.Table, want func(*m
 		} else {
 			one.judge()
 		}
-		b.list = append(b.list, one)
+		list = append(list, one)
 	}
-	return b.list, b.errs
+	return list, b.errs
 }
 
-// backings reads each file once.
+// backings reads each file once, when it is needed.
 type backings struct {
 	fsys  nodefs.FS
 	index *mounts.Index
 	proc  string // the directory of the process that has the table
-	list  []Backing
 	errs  []error
 
-	stats      []NFSState
-	clients    []cephClient
-	shares     []CIFSState
-	tcp        []Connection
-	rpc        []rpcClient
-	statsRead  bool
-	cephRead   bool
-	sharesRead bool
-	tcpRead    bool
-	rpcRead    bool
+	stats   func() []NFSState
+	clients func() []cephClient
+	shares  func() []CIFSState
+	tcp     func() []Connection
+	rpc     func() []rpcClient // nil where they are not to be read
 }
 
 // read reads a file that may be missing.

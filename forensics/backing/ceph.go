@@ -56,10 +56,10 @@ const (
 // ceph finds the client of a mount. Several are left where file systems of one cluster are mounted: then those in trouble
 // tell, if all tell the same, and it is nil otherwise.
 func (b *backings) ceph(m *mounts.Mount) *CephState {
-	b.readCeph()
+	clients := b.clients()
 	var found []*CephState
-	for i := range b.clients {
-		if c := &b.clients[i]; c.files && c.may(m) {
+	for i := range clients {
+		if c := &clients[i]; c.files && c.may(m) {
 			found = append(found, &c.CephState)
 		}
 	}
@@ -101,11 +101,11 @@ func (b *backings) rbd(device string) *CephState {
 		text, _ := b.fsys.ReadFile("/sys/bus/rbd/devices/"+number+"/"+name, 256)
 		return string(bytes.TrimSpace(text))
 	}
-	b.readCeph()
+	clients := b.clients()
 	client := read("cluster_fsid") + "." + read("client_id")
-	for i := range b.clients {
-		if b.clients[i].Client == client {
-			return &b.clients[i].CephState
+	for i := range clients {
+		if clients[i].Client == client {
+			return &clients[i].CephState
 		}
 	}
 	return nil

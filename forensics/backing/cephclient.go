@@ -21,11 +21,7 @@ type cephClient struct {
 	files    bool     // a client of CephFS, not of RBD
 }
 
-func (b *backings) readCeph() {
-	if b.cephRead {
-		return
-	}
-	b.cephRead = true
+func (b *backings) readCeph() (clients []cephClient) {
 	entries, err := b.fsys.ReadDir(cephDebug, maxClients)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.errs = append(b.errs, fmt.Errorf("ceph: %w", err))
@@ -58,8 +54,9 @@ func (b *backings) readCeph() {
 				b.errs = append(b.errs, fmt.Errorf("ceph: %w", err))
 			}
 		}
-		b.clients = append(b.clients, c)
+		clients = append(clients, c)
 	}
+	return clients
 }
 
 // owes notes a daemon that has not answered.

@@ -23,13 +23,10 @@ type CIFSState struct {
 // cifs finds the state of a mount by its source, "//server/share/directory", and its dialect: the same share may be mounted
 // in several, over a connection each. Nothing is known where connections that differ remain (mounts of several users).
 func (b *backings) cifs(m *mounts.Mount) *CIFSState {
-	if !b.sharesRead {
-		b.sharesRead = true
-		b.shares = parseCIFS(b.read("cifs", "/proc/fs/cifs/DebugData", maxStats))
-	}
 	source, dialect := strings.ToLower(strings.ReplaceAll(m.Source, "/", `\`)), option(m, "vers")
 	var found *CIFSState
-	for i, s := range b.shares {
+	shares := b.shares()
+	for i, s := range shares {
 		share := strings.ToLower(s.Share)
 		if source != share && !strings.HasPrefix(source, share+`\`) || s.Dialect != "" && dialect != "" && s.Dialect != dialect {
 			continue
@@ -37,7 +34,7 @@ func (b *backings) cifs(m *mounts.Mount) *CIFSState {
 		if found != nil && *found != s {
 			return nil
 		}
-		found = &b.shares[i]
+		found = &shares[i]
 	}
 	return found
 }

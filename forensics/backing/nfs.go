@@ -47,19 +47,15 @@ const maxStats = 8 << 20
 
 // nfs finds the state of a mount.
 func (b *backings) nfs(m *mounts.Mount) *NFSState {
-	if !b.statsRead {
-		b.statsRead = true
-		b.stats = parseMountStats(b.read("nfs", b.proc+"mountstats", maxStats))
-	}
 	state := NFSState{MountPoint: m.MountPoint, LocalPorts: []int{}}
-	for _, s := range b.stats {
+	for _, s := range b.stats() {
 		if s.MountPoint == m.MountPoint {
 			state = s // the last one is on top
 		}
 	}
 	state.Server, _, _ = strings.Cut(m.Source, ":/")
 	state.options(m)
-	state.requests(b.rpcClients(), serversOf(m))
+	state.requests(b.rpc(), serversOf(m))
 	return &state
 }
 
@@ -105,8 +101,8 @@ func (b *backings) ownConnections(s *NFSState, list []Connection) []Connection {
 	own := []Connection{}
 	for _, c := range list {
 		others := false
-		for i := range b.stats {
-			others = others || slices.Contains(b.stats[i].LocalPorts, c.LocalPort)
+		for _, other := range b.stats() {
+			others = others || slices.Contains(other.LocalPorts, c.LocalPort)
 		}
 		if slices.Contains(s.LocalPorts, c.LocalPort) || len(s.LocalPorts) == 0 && !others {
 			own = append(own, c)

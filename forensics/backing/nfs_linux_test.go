@@ -84,10 +84,11 @@ func TestBackingsOfRecordedNFS(t *testing.T) {
 
 // TestConnectionsOfOneMount has two mounts of one server, of which only version 3 tells its port.
 func TestConnectionsOfOneMount(t *testing.T) {
-	b := backings{stats: []NFSState{{LocalPorts: []int{676}}, {LocalPorts: []int{}}}}
+	stats := []NFSState{{LocalPorts: []int{676}}, {LocalPorts: []int{}}}
+	b := backings{stats: func() []NFSState { return stats }}
 	list := []Connection{{LocalPort: 676}, {LocalPort: 827}}
 	for i, want := range []int{676, 827} {
-		if got := b.ownConnections(&b.stats[i], list); len(got) != 1 || got[0].LocalPort != want {
+		if got := b.ownConnections(&stats[i], list); len(got) != 1 || got[0].LocalPort != want {
 			t.Errorf("mount %d has %+v, want the connection from port %d", i, got, want)
 		}
 	}

@@ -21,13 +21,9 @@ const (
 	maxRPCTasks   = 1 << 20
 )
 
-// rpcClients reads them from debugfs (net/sunrpc/debugfs.c, Linux 4.0): /sys/kernel/debug/sunrpc/rpc_clnt/N has "tasks",
+// readRPC reads them from debugfs (net/sunrpc/debugfs.c, Linux 4.0): /sys/kernel/debug/sunrpc/rpc_clnt/N has "tasks",
 // and a link "xprt" to its connection. It is nil where they are not to be read.
-func (b *backings) rpcClients() []rpcClient {
-	if b.rpcRead {
-		return b.rpc
-	}
-	b.rpcRead = true
+func (b *backings) readRPC() []rpcClient {
 	entries, err := b.fsys.ReadDir(rpcDebug, maxRPCClients)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +31,7 @@ func (b *backings) rpcClients() []rpcClient {
 		}
 		return nil
 	}
-	b.rpc = []rpcClient{}
+	clients := []rpcClient{}
 	for _, e := range entries {
 		info, err := b.fsys.ReadFile(rpcDebug+"/"+e.Name+"/xprt/info", maxRPCTasks)
 		if err != nil {
@@ -44,10 +40,10 @@ func (b *backings) rpcClients() []rpcClient {
 		tasks, err := b.fsys.ReadFile(rpcDebug+"/"+e.Name+"/tasks", maxRPCTasks)
 		if client, ok := parseTransport(info); ok && err == nil {
 			client.tasks(tasks)
-			b.rpc = append(b.rpc, client)
+			clients = append(clients, client)
 		}
 	}
-	return b.rpc
+	return clients
 }
 
 // parseTransport reads "info". The bits of its state are those of include/linux/sunrpc/xprt.h.

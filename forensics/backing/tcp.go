@@ -38,13 +38,7 @@ func (b *backings) connections(servers []server) []Connection {
 	if len(servers) == 0 {
 		return found
 	}
-	if !b.tcpRead {
-		b.tcpRead = true
-		for _, name := range []string{"net/tcp", "net/tcp6"} {
-			b.tcp = append(b.tcp, parseTCP(b.read("connections", b.proc+name, maxTCP))...)
-		}
-	}
-	for _, c := range b.tcp {
+	for _, c := range b.tcp() {
 		at, err := netip.ParseAddrPort(c.Remote)
 		if err == nil && len(found) < maxConnections && slices.ContainsFunc(servers, func(s server) bool {
 			return s.addr == at.Addr() && (len(s.ports) == 0 || slices.Contains(s.ports, at.Port()))
@@ -53,6 +47,13 @@ func (b *backings) connections(servers []server) []Connection {
 		}
 	}
 	return found
+}
+
+func (b *backings) readTCP() (list []Connection) {
+	for _, name := range []string{"net/tcp", "net/tcp6"} {
+		list = append(list, parseTCP(b.read("connections", b.proc+name, maxTCP))...)
+	}
+	return list
 }
 
 // parseTCP reads /proc/net/tcp or tcp6 (proc_net_tcp.rst), without listening sockets:

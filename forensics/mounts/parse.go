@@ -33,7 +33,7 @@ var (
 // as the manual asks. A line that cannot be understood becomes an error with its number, and the others are kept; so
 // is what was read before an error of r. After 100 such lines further ones are only counted.
 func Parse(r io.Reader) ([]Mount, []error) {
-	p := parser{Parser: &Parser{strings: interner{}}, mounts: []Mount{}}
+	p := tableParser{Parser: &Parser{strings: interner{}}, mounts: []Mount{}}
 	if err := p.parse(r); err != nil {
 		p.bad = append(p.bad, err)
 	}
@@ -43,8 +43,8 @@ func Parse(r io.Reader) ([]Mount, []error) {
 // maxLineErrors bounds what is kept of a file that is no mountinfo at all.
 const maxLineErrors = 100
 
-// A parser collects the mounts of one table.
-type parser struct {
+// A tableParser collects the mounts of one table.
+type tableParser struct {
 	*Parser
 	mounts  []Mount
 	limit   int // of what the mounts take, in bytes; 0 is none
@@ -54,7 +54,7 @@ type parser struct {
 }
 
 // parse reads a table to its end, and returns why it did not get there. The table is cut with nodefs.ErrTruncated.
-func (p *parser) parse(r io.Reader) error {
+func (p *tableParser) parse(r io.Reader) error {
 	lines := newLineReader(r)
 	for {
 		line, err := lines.next()
@@ -80,7 +80,7 @@ func (p *parser) parse(r io.Reader) error {
 }
 
 // keep appends a mount. append itself would copy a long table five times over, as it grows large slices by a quarter.
-func (p *parser) keep(m Mount) {
+func (p *tableParser) keep(m Mount) {
 	if len(p.mounts) == cap(p.mounts) {
 		p.mounts = slices.Grow(p.mounts, max(64, len(p.mounts)))
 	}
@@ -91,7 +91,7 @@ func (p *parser) keep(m Mount) {
 // mountSize is what a mount takes beside its texts.
 const mountSize = int(unsafe.Sizeof(Mount{}))
 
-func (p *parser) reject(line int, err error) {
+func (p *tableParser) reject(line int, err error) {
 	if len(p.bad) >= maxLineErrors {
 		p.dropped++
 		return
@@ -99,7 +99,7 @@ func (p *parser) reject(line int, err error) {
 	p.bad = append(p.bad, fmt.Errorf("mountinfo line %d: %w", line, err))
 }
 
-func (p *parser) errors() []error {
+func (p *tableParser) errors() []error {
 	if p.dropped > 0 {
 		return append(p.bad, fmt.Errorf("mountinfo: %d more lines like these", p.dropped))
 	}
@@ -107,7 +107,7 @@ func (p *parser) errors() []error {
 }
 
 // line parses one line. Fields are separated by exactly one space: an empty source is an empty field.
-func (p *parser) line(text []byte) (Mount, error) {
+func (p *tableParser) line(text []byte) (Mount, error) {
 	var m Mount
 	var ids [2][]byte
 	for i := range ids {
@@ -139,7 +139,7 @@ func (p *parser) line(text []byte) (Mount, error) {
 }
 
 // rest parses what follows the ids.
-func (p *parser) rest(m *Mount, text []byte) error {
+func (p *tableParser) rest(m *Mount, text []byte) error {
 	var field [4][]byte
 	for i := range field {
 		var ok bool
@@ -192,7 +192,7 @@ func (m *Mount) optional(text []byte) ([]byte, error) {
 
 // tail parses type, source and superblock options. The last are the rest of the line: Linux before 3.10 let the spaces
 // of a CIFS share's name through ("unc=\\srv\My Docs").
-func (p *parser) tail(m *Mount, text []byte) error {
+func (p *tableParser) tail(m *Mount, text []byte) error {
 	fsType, text, ok := cut(text, ' ')
 	if !ok || len(fsType) == 0 {
 		return errTooFew

@@ -16,13 +16,13 @@ func NewParser() *Parser { return &Parser{lines: &lineCache{}} }
 // Parse does what the function [Parse] does, and puts the mounts into the room of list. It tells lines that cannot be
 // understood from the error that ended the table early. A limit bounds what the mounts may take beside what earlier tables
 // have, too, in bytes; 0 is none. A table that takes more is cut with nodefs.ErrTruncated.
-func (c *Parser) Parse(r io.Reader, list []Mount, limit int) (mounts []Mount, bad []error, err error) {
-	if c.strings == nil {
-		c.strings = interner{}
+func (p *Parser) Parse(r io.Reader, list []Mount, limit int) (mounts []Mount, bad []error, err error) {
+	if p.strings == nil {
+		p.strings = interner{}
 	}
-	p := parser{Parser: c, mounts: list[:0], limit: limit}
-	err = p.parse(r)
-	return p.mounts, p.errors(), err
+	t := tableParser{Parser: p, mounts: list[:0], limit: limit}
+	err = t.parse(r)
+	return t.mounts, t.errors(), err
 }
 
 // A lineCache knows what lines mean by all but their ids: a new mount namespace begins as a copy of another, with nearly

@@ -26,7 +26,7 @@ func TestLineCache(t *testing.T) {
 		changed := strings.ReplaceAll(copied, "rw,relatime", "ro,relatime")
 		for _, table := range []string{string(text), copied, changed, "1 2 3:4 / /a\\040b rw - t s o\n5 6 3:4 / /a\\040b rw - t s o\n"} {
 			want, _ := Parse(strings.NewReader(table))
-			p := parser{Parser: &Parser{strings: words, lines: lines}}
+			p := tableParser{Parser: &Parser{strings: words, lines: lines}}
 			if err := p.parse(strings.NewReader(table)); err != nil {
 				t.Error(err)
 			}
@@ -44,7 +44,7 @@ func TestLinesAreBounded(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&table, "%d 1 0:7 / /%d/%s rw - tmpfs source-%d rw\n", i, i, strings.Repeat("x", 200), i)
 	}
-	p := parser{Parser: &Parser{strings: words, lines: lines}}
+	p := tableParser{Parser: &Parser{strings: words, lines: lines}}
 	if err := p.parse(strings.NewReader(table.String())); err != nil || len(p.mounts) != 20_000 {
 		t.Errorf("%d mounts, %v", len(p.mounts), err)
 	}

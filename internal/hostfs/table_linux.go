@@ -6,11 +6,12 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/octal"
 )
 
 // tableLimit bounds what is read of the mount table; 100,000 mounts need some 20 MB.
@@ -121,7 +122,7 @@ func eachMountPoint(table []byte, f func(point string, tail []byte)) {
 			continue
 		}
 		if fields := bytes.Fields(line[:end]); len(fields) >= 6 {
-			f(unescape(string(fields[4])), line[end:])
+			f(string(octal.Unescape(bytes.Clone(fields[4]))), line[end:])
 		}
 	}
 }
@@ -148,23 +149,4 @@ func (p *mountPoints) has(path string) bool {
 	}
 	_, ok := p.all()[path]
 	return ok
-}
-
-// unescape undoes the octal escapes of mountinfo: space, tab, newline, backslash and "#" (seq_path, show_mountinfo).
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var out strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if c, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				out.WriteByte(byte(c))
-				i += 3
-				continue
-			}
-		}
-		out.WriteByte(s[i])
-	}
-	return out.String()
 }

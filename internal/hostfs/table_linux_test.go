@@ -113,16 +113,6 @@ func TestMountTableAfterClose(t *testing.T) {
 	}
 }
 
-func TestUnescape(t *testing.T) {
-	for in, want := range map[string]string{
-		"": "", "plain": "plain", `a\040b\011c\012d\134e\043`: "a b\tc\nd\\e#", `\04`: `\04`, `\999`: `\999`, `\`: `\`, `\040`: " ",
-	} {
-		if got := unescape(in); got != want {
-			t.Errorf("unescape(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func FuzzParseMountPoints(f *testing.F) {
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	must(f, err)
