@@ -10,18 +10,23 @@ import (
 
 // FDInfoNumber returns the decimal number behind a key ("mnt_id:") in /proc/PID/fdinfo/N, 0 if there is none.
 func FDInfoNumber(text []byte, key string) uint64 {
+	n, err := strconv.ParseUint(string(fdinfoValue(text, key)), 10, 31)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// fdinfoValue returns what stands behind a key, nil if there is none.
+func fdinfoValue(text []byte, key string) []byte {
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
 		if value, ok := bytes.CutPrefix(line, []byte(key)); ok {
-			n, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 31)
-			if err != nil {
-				return 0
-			}
-			return n
+			return bytes.TrimSpace(value)
 		}
 		text = rest
 	}
-	return 0
+	return nil
 }
 
 // MaybeKernelMount says whether a descriptor can be one of a file on a mount that the kernel has made for itself, in no table. It
@@ -41,8 +46,8 @@ const nullOfSELinux = "/null"
 func maybeQueue(path string, info []byte) bool {
 	const pathOnly = 0o10000000
 	largeFile := largeFileFlag(runtime.GOARCH)
-	flags, ok := infoFlags(info)
-	return ok && largeFile != 0 && flags&(largeFile|pathOnly) == 0 && path != "/" && strings.LastIndexByte(path, '/') == 0
+	flags, err := strconv.ParseUint(string(fdinfoValue(info, "flags:")), 8, 32) // as of open(2)
+	return err == nil && largeFile != 0 && flags&(largeFile|pathOnly) == 0 && path != "/" && strings.LastIndexByte(path, '/') == 0
 }
 
 // largeFileFlag is O_LARGEFILE as the kernels of 64-bit machines show it, 0 where that is not known.
@@ -56,17 +61,6 @@ func largeFileFlag(arch string) uint64 {
 		return 0o200000
 	}
 	return 0
-}
-
-// infoFlags reads the flags of open(2) in /proc/PID/fdinfo/N.
-func infoFlags(info []byte) (uint64, bool) {
-	for line := range bytes.Lines(info) {
-		if value, ok := bytes.CutPrefix(line, []byte("flags:")); ok {
-			flags, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 8, 32)
-			return flags, err == nil
-		}
-	}
-	return 0, false
 }
 
 // ParseMark reads which superblock, as "8:19", or else which mount a line of the fdinfo of inotify or fanotify watches; it is

@@ -11,7 +11,7 @@ import (
 	"fmt"
 )
 
-// HolderKind says by what a process holds a mount.
+// Kind says by what a process holds a mount.
 type Kind string
 
 // The kinds of holds. Each of them makes umount(2) answer EBUSY in the namespace of the mount.

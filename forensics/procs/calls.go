@@ -4,7 +4,7 @@ package procs
 const firstSharedCall = 424
 
 // callsShared are the calls with the same number everywhere.
-var callsShared = map[int]Call{
+var callsShared = map[int]systemCall{
 	424: {"pidfd_send_signal", ""},
 	425: {"io_uring_setup", ""},
 	426: {"io_uring_enter", "f"},
@@ -39,7 +39,7 @@ var callsShared = map[int]Call{
 }
 
 // callsAMD64 is arch/x86/entry/syscalls/syscall_64.tbl.
-var callsAMD64 = map[int]Call{
+var callsAMD64 = map[int]systemCall{
 	0:   {"read", "f"},
 	1:   {"write", "f"},
 	2:   {"open", "p"},
@@ -178,7 +178,7 @@ var callsAMD64 = map[int]Call{
 }
 
 // callsARM64 is include/uapi/asm-generic/unistd.h, which arm64 uses unchanged.
-var callsARM64 = map[int]Call{
+var callsARM64 = map[int]systemCall{
 	2:   {"io_submit", ""},
 	4:   {"io_getevents", ""},
 	5:   {"setxattr", "p"},

@@ -6,6 +6,14 @@ import (
 	"strings"
 )
 
+// Syscall is the content of /proc/PID/task/TID/syscall.
+type Syscall struct {
+	Number int    `json:"number"`
+	Name   string `json:"name,omitempty"` // "" where the table of this architecture does not know it
+	// Args are the six arguments as hexadecimal numbers ("0x63d87030c40"): JSON numbers cannot hold them.
+	Args []string `json:"args"`
+}
+
 // syscallArgs is the number of arguments that /proc/PID/task/TID/syscall shows, used or not.
 const syscallArgs = 6
 
@@ -38,7 +46,7 @@ func ParseSyscall(text string) (Syscall, bool) {
 			return s, true
 		}
 	}
-	if call, ok := LookupCall(runtime.GOARCH, number); ok {
+	if call, ok := lookupCall(runtime.GOARCH, number); ok {
 		s.Name = call.Name
 	}
 	return s, true
@@ -53,6 +61,17 @@ func (s *Syscall) Values() []uint64 {
 	return values
 }
 
+// Kinds says what the arguments are, with one letter for each that matters: "d" is the descriptor of the directory that the
+// next path is relative to, "p" a path, "q" what is a path if it is absolute (the source of a mount) and matters less than
+// the others, "f" a descriptor, "." anything else. It is "" for calls that name no file, and for unknown ones.
+func (s *Syscall) Kinds() string {
+	call, ok := lookupCall(runtime.GOARCH, s.Number)
+	if !ok {
+		return ""
+	}
+	return strings.TrimRight(call.Args, ".")
+}
+
 // parseWord reads a number as the kernel prints it with "0x%lx".
 func parseWord(word string) (uint64, bool) {
 	digits, ok := strings.CutPrefix(word, "0x")
@@ -63,19 +82,16 @@ func parseWord(word string) (uint64, bool) {
 	return n, err == nil
 }
 
-// A Call says what the arguments of a system call are.
-type Call struct {
+// A systemCall says what the arguments of a system call are.
+type systemCall struct {
 	Name string
-	// Args has one letter for each argument that matters: "d" is the descriptor of the directory that the next path is
-	// relative to, "p" a path, "q" what is a path if it is absolute (the source of a mount) and matters less than the
-	// others, "f" a descriptor, "." anything else.
-	Args string
+	Args string // see [Syscall.Kinds]
 }
 
-// LookupCall returns the system call of a number on an architecture ("amd64" or "arm64", as GOARCH). It knows the
+// lookupCall returns the system call of a number on an architecture ("amd64" or "arm64", as GOARCH). It knows the
 // calls that name files, and those that threads of a kubelet are usually seen in; it is false for all others.
-func LookupCall(arch string, number int) (Call, bool) {
-	var call Call
+func lookupCall(arch string, number int) (systemCall, bool) {
+	var call systemCall
 	var ok bool
 	switch arch {
 	case "amd64":
@@ -87,12 +103,4 @@ func LookupCall(arch string, number int) (Call, bool) {
 		call, ok = callsShared[number]
 	}
 	return call, ok && (arch == "amd64" || arch == "arm64")
-}
-
-// Syscall is the content of /proc/PID/task/TID/syscall.
-type Syscall struct {
-	Number int    `json:"number"`
-	Name   string `json:"name,omitempty"` // "" where the table of this architecture does not know it
-	// Args are the six arguments as hexadecimal numbers ("0x63d87030c40"): JSON numbers cannot hold them.
-	Args []string `json:"args"`
 }

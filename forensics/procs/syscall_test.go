@@ -16,7 +16,7 @@ import (
 )
 
 func TestParseSyscall(t *testing.T) {
-	name := func(number int) string { call, _ := LookupCall(runtime.GOARCH, number); return call.Name }
+	name := func(number int) string { call, _ := lookupCall(runtime.GOARCH, number); return call.Name }
 	for title, tc := range map[string]struct {
 		text string
 		want Syscall
@@ -66,22 +66,22 @@ func TestLookupCall(t *testing.T) {
 	for name, tc := range map[string]struct {
 		arch   string
 		number int
-		want   Call
+		want   systemCall
 		ok     bool
 	}{
-		"0x3d is wait4 on amd64":      {"amd64", 0x3d, Call{"wait4", ""}, true},
-		"0x3d is getdents64 on arm64": {"arm64", 0x3d, Call{"getdents64", "f"}, true},
-		"newfstatat amd64":            {"amd64", 0x106, Call{"newfstatat", "dp"}, true},
-		"newfstatat arm64":            {"arm64", 0x4f, Call{"newfstatat", "dp"}, true},
-		"statx arm64":                 {"arm64", 0x123, Call{"statx", "dp"}, true},
-		"shared numbers":              {"arm64", 437, Call{"openat2", "dp"}, true},
-		"getpid names no file":        {"amd64", 39, Call{}, false},
-		"negative":                    {"amd64", -1, Call{}, false},
-		"other architecture":          {"s390x", 437, Call{}, false},
+		"0x3d is wait4 on amd64":      {"amd64", 0x3d, systemCall{"wait4", ""}, true},
+		"0x3d is getdents64 on arm64": {"arm64", 0x3d, systemCall{"getdents64", "f"}, true},
+		"newfstatat amd64":            {"amd64", 0x106, systemCall{"newfstatat", "dp"}, true},
+		"newfstatat arm64":            {"arm64", 0x4f, systemCall{"newfstatat", "dp"}, true},
+		"statx arm64":                 {"arm64", 0x123, systemCall{"statx", "dp"}, true},
+		"shared numbers":              {"arm64", 437, systemCall{"openat2", "dp"}, true},
+		"getpid names no file":        {"amd64", 39, systemCall{}, false},
+		"negative":                    {"amd64", -1, systemCall{}, false},
+		"other architecture":          {"s390x", 437, systemCall{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, ok := LookupCall(tc.arch, tc.number); ok != tc.ok || ok && got != tc.want {
-				t.Errorf("LookupCall = %+v, %t; want %+v, %t", got, ok, tc.want, tc.ok)
+			if got, ok := lookupCall(tc.arch, tc.number); ok != tc.ok || ok && got != tc.want {
+				t.Errorf("lookupCall = %+v, %t; want %+v, %t", got, ok, tc.want, tc.ok)
 			}
 		})
 	}
@@ -93,7 +93,7 @@ func TestCallNumbers(t *testing.T) {
 	if err != nil {
 		t.Skipf("needs the source of golang.org/x/sys: %v", err)
 	}
-	for arch, table := range map[string]map[int]Call{"amd64": callsAMD64, "arm64": callsARM64} {
+	for arch, table := range map[string]map[int]systemCall{"amd64": callsAMD64, "arm64": callsARM64} {
 		t.Run(arch, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(pkg.Dir, "zsysnum_linux_"+arch+".go"))
 			if err != nil {
@@ -103,7 +103,7 @@ func TestCallNumbers(t *testing.T) {
 			for _, m := range regexp.MustCompile(`SYS_(\w+)\s*=\s*(\d+)`).FindAllStringSubmatch(string(text), -1) {
 				numbers[strings.ToLower(m[1])], _ = strconv.Atoi(m[2])
 			}
-			check := func(number int, call Call) {
+			check := func(number int, call systemCall) {
 				if want, ok := numbers[call.Name]; !ok || want != number {
 					t.Errorf("%s = %d; want %d (known: %t)", call.Name, number, want, ok)
 				}
@@ -124,7 +124,7 @@ func TestCallNumbers(t *testing.T) {
 // TestCallArguments holds the tables against each other: a call has the same arguments on both architectures, and a
 // directory descriptor always belongs to a path.
 func TestCallArguments(t *testing.T) {
-	byName := map[string]Call{}
+	byName := map[string]systemCall{}
 	for _, call := range callsAMD64 {
 		byName[call.Name] = call
 	}
@@ -134,7 +134,7 @@ func TestCallArguments(t *testing.T) {
 		}
 	}
 	shape := regexp.MustCompile(`^(f|dp|p|q|\.)*$`)
-	for _, table := range []map[int]Call{callsAMD64, callsARM64, callsShared} {
+	for _, table := range []map[int]systemCall{callsAMD64, callsARM64, callsShared} {
 		for number, call := range table {
 			if call.Name == "" || !shape.MatchString(call.Args) || len(call.Args) > syscallArgs {
 				t.Errorf("%d: bad entry %+v", number, call)

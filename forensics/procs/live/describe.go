@@ -1,9 +1,7 @@
 package live
 
 import (
-	"runtime"
 	"strconv"
-	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -20,11 +18,11 @@ func (v *visit) describe(t *procs.Thread, dir string, l look) {
 	if call.Name == "" {
 		return
 	}
-	what, ok := procs.LookupCall(runtime.GOARCH, call.Number)
-	if !ok || strings.Trim(what.Args, ".") == "" {
+	kinds := call.Kinds()
+	if kinds == "" {
 		return
 	}
-	targets, err := ask(v, func() ([]target, error) { return v.targets(dir, what, l), nil })
+	targets, err := ask(v, func() ([]target, error) { return v.targets(dir, kinds, l), nil })
 	if err != nil || len(targets) == 0 {
 		return
 	}
@@ -91,7 +89,7 @@ func (c *collector) unchrooted(ns uint64) int {
 
 // targets reads what the call was asked about. If the thread has gone on meanwhile, its memory says nothing about the
 // call that was seen, and there are none.
-func (v *visit) targets(dir string, what procs.Call, seen look) []target {
+func (v *visit) targets(dir string, kinds string, seen look) []target {
 	call, _ := procs.ParseSyscall(seen.syscall)
 	r := targetReader{dir: v.dir, task: dir, args: call.Values()}
 	r.root, _ = v.dir.ReadLink(dir + "root")
@@ -99,7 +97,7 @@ func (v *visit) targets(dir string, what procs.Call, seen look) []target {
 		defer func() { _ = mem.Close() }()
 		r.mem = mem
 	}
-	targets := r.targets(what)
+	targets := r.targets(kinds)
 	if !v.unchanged(dir, seen) {
 		return nil
 	}

@@ -95,18 +95,11 @@ func (p *subject) living(first error) (string, error) {
 	if !isGone(first) {
 		return "", first
 	}
-	tasks, err := p.dir.OpenDir("task")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = tasks.Close() }()
-	entries, err := tasks.Entries(p.c.limits.Tasks)
-	for _, e := range entries {
-		if tid, ok := parseID(e.Name); ok && tid != p.pid {
-			if cwd, err := p.dir.ReadLink(taskDir(tid) + "cwd"); err == nil {
-				p.alive = taskDir(tid)
-				return cwd, nil
-			}
+	others, err := p.tasksBut(p.pid)
+	for _, tid := range others {
+		if cwd, err := p.dir.ReadLink(taskDir(tid) + "cwd"); err == nil {
+			p.alive = taskDir(tid)
+			return cwd, nil
 		}
 	}
 	if err == nil {

@@ -12,21 +12,9 @@ func (s *scanner) threads(p *subject, cwd string) {
 	if info, err := p.dir.Lstat("task"); err == nil && info.Nlink == 3 {
 		return // nlink counts "." and "..", and a directory for each thread
 	}
-	tasks, err := p.dir.OpenDir("task")
-	if err != nil {
-		s.trouble("threads", err)
-		return
-	}
-	defer func() { _ = tasks.Close() }()
-	entries, err := tasks.Entries(p.c.limits.Tasks)
-	s.trouble("threads", err)
 	first := p.reader()
-	var others []int
-	for _, e := range entries {
-		if tid, ok := parseID(e.Name); ok && tid != p.pid && tid != first {
-			others = append(others, tid)
-		}
-	}
+	others, err := p.tasksBut(first)
+	s.trouble("threads", err)
 	if len(others) == 0 {
 		return
 	}
@@ -37,6 +25,22 @@ func (s *scanner) threads(p *subject, cwd string) {
 	for _, tid := range others {
 		s.thread(p, tid, cwd, slices.Contains(separate, tid))
 	}
+}
+
+// tasksBut lists the threads of a process but the first and another one. With an error the list may be incomplete.
+func (p *subject) tasksBut(other int) (tids []int, err error) {
+	tasks, err := p.dir.OpenDir("task")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tasks.Close() }()
+	entries, err := tasks.Entries(p.c.limits.Tasks)
+	for _, e := range entries {
+		if tid, ok := parseID(e.Name); ok && tid != p.pid && tid != other {
+			tids = append(tids, tid)
+		}
+	}
+	return tids, err
 }
 
 // reader is the thread that a process is looked at through: the first one, or another if that has ended.

@@ -1,4 +1,4 @@
-package live_test
+package live
 
 import (
 	"fmt"
@@ -15,20 +15,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
-	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
-
-func mountTmpfs(t *testing.T, dir string) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: mount")
-	}
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
-		t.Skipf("mount: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-}
 
 func mkdirs(t *testing.T, base string, names ...string) {
 	t.Helper()
@@ -48,7 +36,7 @@ func TestKernelHolders(t *testing.T) {
 	}{
 		{holders.UseMount, true, func(t *testing.T, dir string) {
 			mkdirs(t, dir, "below")
-			mountTmpfs(t, filepath.Join(dir, "below"))
+			mountAt(t, "tmpfs", filepath.Join(dir, "below"), "tmpfs", 0, "")
 		}},
 		{holders.UseBind, false, func(t *testing.T, dir string) {
 			to := t.TempDir()
@@ -116,7 +104,7 @@ func TestKernelHolders(t *testing.T) {
 	} {
 		t.Run(string(c.use), func(t *testing.T) {
 			dir := t.TempDir()
-			mountTmpfs(t, dir)
+			mountAt(t, "tmpfs", dir, "tmpfs", 0, "")
 			c.with(t, dir)
 			fsys, err := hostfs.Open("/")
 			if err != nil {
@@ -129,7 +117,7 @@ func TestKernelHolders(t *testing.T) {
 			}
 			at := table.Index().At(dir)
 			at = at[len(at)-1:]
-			list, errs := procslive.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == at[0].ID }, nil)
+			list, errs := KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == at[0].ID }, nil)
 			if len(errs) > 0 {
 				t.Error(errs)
 			}
@@ -160,7 +148,7 @@ func TestLoopInUse(t *testing.T) {
 	for fsType, size := range map[string]string{"ext4": "8M", "btrfs": "200M"} {
 		t.Run(fsType, func(t *testing.T) {
 			dir, to := t.TempDir(), t.TempDir()
-			mountTmpfs(t, dir)
+			mountAt(t, "tmpfs", dir, "tmpfs", 0, "")
 			image := dir + "/image"
 			for _, command := range [][]string{{"truncate", "-s", size, image}, {"mkfs." + fsType, "-q", image}, {"mount", "-o", "loop", image, to}} {
 				if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
@@ -178,7 +166,7 @@ func TestLoopInUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := table.Index().At(dir)[0].ID
-			list, errs := procslive.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == id }, nil)
+			list, errs := KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == id }, nil)
 			if len(errs) > 0 || len(list) != 1 || list[0].Use != holders.UseLoop || !slices.Equal(list[0].UsedBy, []string{to}) {
 				t.Errorf("users %+v, %v; want a loop device that %s uses", list, errs, to)
 			}
@@ -257,7 +245,7 @@ func TestKernelHoldersOfFiles(t *testing.T) {
 		{ID: 1, Device: "254:0", MountPoint: "/", Class: mounts.ClassBlock},
 		{ID: 2, ParentID: 1, Device: "8:1", MountPoint: "/data", Class: mounts.ClassBlock},
 	}}
-	list, errs := procslive.KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == 2 }, nil)
+	list, errs := KernelHolders(t.Context(), fsys, &table, func(m *mounts.Mount) bool { return m.ID == 2 }, nil)
 	if len(errs) > 0 {
 		t.Error(errs)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -44,12 +43,12 @@ type targetReader struct {
 	root string // the process's root directory as this process sees it
 }
 
-// targets returns what the call was asked about, the likeliest first.
-func (r *targetReader) targets(call procs.Call) []target {
+// targets returns what a call with arguments of some kinds (Kinds of procs.Syscall) was asked about, the likeliest first.
+func (r *targetReader) targets(kinds string) []target {
 	var list, last []target
 	dir := -1 // the argument that the next path is relative to
-	for i := range min(len(call.Args), len(r.args)) {
-		switch call.Args[i] {
+	for i := range min(len(kinds), len(r.args)) {
+		switch kinds[i] {
 		case 'd':
 			dir = i
 		case 'f':

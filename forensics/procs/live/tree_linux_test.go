@@ -66,7 +66,7 @@ func stat(id int, comm, state string, flags uint64, threads int, start uint64) s
 func call(t *testing.T, name string, args ...uint64) string {
 	t.Helper()
 	for number := range 500 {
-		if c, ok := procs.LookupCall(runtime.GOARCH, number); ok && c.Name == name {
+		if c, ok := procs.ParseSyscall(fmt.Sprint(number) + strings.Repeat(" 0x0", 6)); ok && c.Name == name {
 			text := fmt.Sprint(number)
 			for i := range 6 {
 				arg := uint64(0)
