@@ -5,8 +5,8 @@
 // any number of files. Objects that do not matter here are passed over. Nothing is asked of a server, and nothing is
 // masked: names are returned as they are.
 //
-// The rules are those of Kubernetes' controllers: pkg/controller/podgc/gc_controller.go, taint eviction, and the TTL of
-// finished Jobs.
+// The rules are those of Kubernetes' controllers: pkg/controller/podgc/gc_controller.go, taint eviction, the TTL of finished
+// Jobs, and pkg/controller/volume/pvcprotection.
 package apidump
 
 import (
