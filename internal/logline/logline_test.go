@@ -34,7 +34,11 @@ func TestCRI(t *testing.T) {
 		{line: "stderr F ", stream: "stderr", ok: true},
 		{line: "stderr F", stream: "stderr", ok: true},
 		{line: "stderr F  indented", stream: "stderr", message: " indented", ok: true},
-		{line: "stderr Failed"}, {line: "stdxyz F x"}, {line: "stderr X x"}, {line: "stderr"}, {line: ""},
+		{line: "stderr Failed"},
+		{line: "stdxyz F x"},
+		{line: "stderr X x"},
+		{line: "stderr"},
+		{line: ""},
 	} {
 		stream, partial, message, ok := CRI(tt.line)
 		if stream != tt.stream || partial != tt.partial || message != tt.message || ok != tt.ok {
