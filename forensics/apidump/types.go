@@ -4,6 +4,9 @@
 // A dump is what "kubectl get pods,nodes,pvc,pv -A -o json" prints: a List, the list of one kind, or a single object, in
 // any number of files. Objects that do not matter here are passed over. Nothing is asked of a server, and nothing is
 // masked: names are returned as they are.
+//
+// The rules are those of Kubernetes' controllers: pkg/controller/podgc/gc_controller.go, taint eviction, the TTL of finished
+// Jobs, and pkg/controller/volume/pvcprotection.
 package apidump
 
 import (

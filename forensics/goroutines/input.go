@@ -33,7 +33,7 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// read is the common part of Parse and Groups: it hands every goroutine to emit.
+// read is the common part of Parse and Digest: it hands every goroutine to emit.
 func (p Parser) read(r io.Reader, emit func(*dump, *scratch)) ([]*dump, []Problem, error) {
 	if p.MaxLine <= 0 {
 		p.MaxLine = defaultMaxLine

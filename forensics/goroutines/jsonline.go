@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/logline"
 )
 
 // jsonRecord is a log line in JSON: of docker's json-file, journalctl -o json, klog or zap.
@@ -68,13 +70,6 @@ func jsonText(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &s) == nil {
 		return s
 	}
-	var numbers []uint8
-	var wide []uint16 // []uint8 would want base64
-	if json.Unmarshal(raw, &wide) != nil {
-		return ""
-	}
-	for _, n := range wide {
-		numbers = append(numbers, byte(n))
-	}
-	return string(numbers)
+	s, _ = logline.JournalBytes(raw)
+	return s
 }

@@ -1,6 +1,10 @@
 package goroutines
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/nodeforensics/nodeforensics/internal/logline"
+)
 
 // record is a log line taken apart.
 type record struct {
@@ -64,7 +68,7 @@ func cutTime(b []byte) ([]byte, bool) {
 	switch {
 	case isDate(b):
 		return cutISO(b)
-	case isMonth(b) && b[3] == ' ' && b[6] == ' ': // May  2 10:00:02[.123456]
+	case b[3] == ' ' && b[6] == ' ' && isMonth(b): // May  2 10:00:02[.123456]
 		return cutClock(b[7:])
 	case b[3] == ' ' && isDate(b[4:]): // Sun 2024-05-12 10:00:02 UTC
 		return cutISO(b[4:])
@@ -78,11 +82,8 @@ func isDate(b []byte) bool {
 }
 
 func isMonth(b []byte) bool {
-	switch string(b[:3]) {
-	case "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec":
-		return true
-	}
-	return false
+	_, ok := logline.Month(b)
+	return ok
 }
 
 // cutISO takes 2024-05-12T10:00:02.123Z, ...+0200, or with a space and a zone "UTC" off.
@@ -144,22 +145,13 @@ func digits(b []byte) bool {
 	return true
 }
 
-// cutCRI takes "stderr F " off: stream and tag (F whole line, P part of one) of
-// the CRI log format.
+// cutCRI takes "stderr F " off, see [logline.CRI].
 func (r *record) cutCRI() bool {
-	t := r.text
-	if len(t) < 8 || t[6] != ' ' || string(t[:6]) != "stderr" && string(t[:6]) != "stdout" || t[7] != 'F' && t[7] != 'P' {
-		return false
+	stream, partial, message, ok := logline.CRI(r.text)
+	if ok {
+		r.source, r.partial, r.text = stream, partial, message
 	}
-	if len(t) > 8 && t[8] != ' ' && t[8] != ':' {
-		return false
-	}
-	r.source, r.partial = t[:6], t[7] == 'P'
-	r.text = t[len(t):]
-	if i := bytes.IndexByte(t[7:], ' '); i >= 0 {
-		r.text = t[7+i+1:]
-	}
-	return true
+	return ok
 }
 
 const maxTag = 160

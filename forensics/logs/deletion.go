@@ -227,9 +227,9 @@ func (d *deletion) complain(file, stage string, o Occurrence) {
 	}
 }
 
-// asked says whether the pod is to go. Pods that have run to their end, or were evicted, are torn down too, but their
+// wanted says whether the pod is to go. Pods that have run to their end, or were evicted, are torn down too, but their
 // objects stay.
-func (d *deletion) asked() bool {
+func (d *deletion) wanted() bool {
 	return d.deleted || d.gone || d.teardown != "" && d.teardown != teardownTerminal && d.teardown != teardownEvicted
 }
 
@@ -250,7 +250,7 @@ func (d *deletion) settle() bool {
 		d.gone && rank >= stageRank(stageAPI),
 		d.gone && d.deleted && idle:
 		d.Stage = stageRemoved
-	case !d.asked() && idle && (rank >= stageRank(stageCgroup) || d.Stage == stageVolumes && d.unmounted > 0):
+	case !d.wanted() && idle && (rank >= stageRank(stageCgroup) || d.Stage == stageVolumes && d.unmounted > 0):
 	default:
 		return false
 	}
@@ -258,5 +258,5 @@ func (d *deletion) settle() bool {
 	return true
 }
 
-// told says whether the log shows that the pod is, or was, to go, or is stuck on its way.
-func (d *deletion) told() bool { return !d.Done || d.Stage == stageRemoved }
+// shown says whether the log shows that the pod is, or was, to go, or is stuck on its way.
+func (d *deletion) shown() bool { return !d.Done || d.Stage == stageRemoved }

@@ -256,7 +256,7 @@ func (s *deletions) prune() {
 		}
 		remove--
 		s.done--
-		if d.told() {
+		if d.shown() {
 			s.pruned++
 		}
 		if s.byUID[d.PodUID] == d {

@@ -287,7 +287,7 @@ func (ev *event) finish() Event {
 // story is what came of it.
 func (f *folder) story(files []File) Story {
 	s := Story{
-		Files: files, Events: make([]Event, 0, len(f.order)), Lives: f.lives.list(), Orphans: f.orphans.told(),
+		Files: files, Events: make([]Event, 0, len(f.order)), Lives: f.lives.list(), Orphans: f.orphans.result(),
 		Operations: f.operations.list(), Deletions: []Deletion{},
 	}
 	if s.Files == nil {
@@ -298,7 +298,7 @@ func (f *folder) story(files []File) Story {
 	}
 	sorting.Stable(s.Events, func(a, b Event) int { return compareTimes(a.First, b.First) })
 	if f.kubelet {
-		s.Loop = f.loop.told()
+		s.Loop = f.loop.result()
 	}
 	s.Deletions = f.deletions.list(f)
 	for k, n := range f.lives.dropped {

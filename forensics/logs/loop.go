@@ -80,7 +80,7 @@ func (l *loop) gap(until time.Time) {
 	}
 }
 
-func (l *loop) told() *Loop {
+func (l *loop) result() *Loop {
 	out := l.Loop
 	if out.Gaps == nil {
 		out.Gaps = []Gap{}

@@ -68,9 +68,9 @@ func (a *orphanage) add(o Occurrence) {
 	}
 }
 
-// told is nil where no orphan was named. Lines of one pod each, as kubelets before 1.10 wrote them, come in rounds of
+// result is nil where no orphan was named. Lines of one pod each, as kubelets before 1.10 wrote them, come in rounds of
 // the same pods and rotate always; so do two summaries. It takes more changes than that to call it rotating.
-func (a *orphanage) told() *Orphans {
+func (a *orphanage) result() *Orphans {
 	if !a.any {
 		return nil
 	}

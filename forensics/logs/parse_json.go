@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/logline"
 )
 
 // json reads a line that is one JSON object: a record of the journal, of docker's json-file, or of klog.
@@ -52,7 +54,7 @@ func (p *lineParser) journal(e *Entry, s *shape, record *Entry, at string) strin
 	}
 	message := record.Get("MESSAGE")
 	if strings.HasPrefix(message, "[") { // the bytes as numbers, since they are not all printable
-		if text, ok := bytesOf(message); ok {
+		if text, ok := logline.JournalBytes([]byte(message)); ok {
 			return text
 		}
 	}
@@ -109,18 +111,6 @@ func severity(level int) byte {
 		return 'W'
 	}
 	return 'I'
-}
-
-func bytesOf(array string) (string, bool) {
-	var numbers []int
-	if err := json.Unmarshal([]byte(array), &numbers); err != nil {
-		return "", false
-	}
-	b := make([]byte, len(numbers))
-	for i, n := range numbers {
-		b[i] = byte(n)
-	}
-	return string(b), true
 }
 
 // klogJSON reads a record of --logging-format=json. "ts" are milliseconds with a fraction; "v" is there on info lines

@@ -3,6 +3,8 @@ package logs
 import (
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/logline"
 )
 
 // priority reads what follows "<N>": a message of RFC 5424 or RFC 3164, or a line of the kernel's ring as dmesg -r
@@ -92,7 +94,7 @@ func (p *lineParser) dated(e *Entry, s *shape, text string) (string, bool) {
 	if isWeekday(text) && len(text) > 30 && text[4] == '2' {
 		return p.full(e, s, text)
 	}
-	month, ok := monthOf(text)
+	month, ok := logline.Month(text)
 	if !ok || len(text) < 16 || text[3] != ' ' {
 		return text, false
 	}
@@ -220,14 +222,10 @@ func (p *lineParser) stamped(e *Entry, s *shape, text string, t time.Time, end i
 	s.guessedZone = s.guessedZone || !s.timed && !zoned
 	s.stamp(e, t, zoned)
 	rest := text[end+1:]
-	if len(rest) >= 9 && strings.HasPrefix(rest, "std") && rest[6] == ' ' && (rest[7] == 'F' || rest[7] == 'P') {
+	if stream, partial, message, ok := logline.CRI(rest); ok {
 		s.push(layerCRI)
-		s.partial, s.stream = rest[7] == 'P', rest[3]
-		if rest[8] == ':' { // further tags
-			_, after, _ := strings.Cut(rest[8:], " ")
-			return after, true
-		}
-		return rest[9:], true
+		s.partial, s.stream = partial, stream[3]
+		return message, true
 	}
 	if strings.Contains(text[:end], ",") { // only dmesg --time-format iso writes a comma
 		s.push(layerDmesg)

@@ -137,20 +137,6 @@ func zoneOffset(s string) (seconds, end int, ok bool) {
 	return seconds, end + 2, true
 }
 
-const monthNames = "JanFebMarAprMayJunJulAugSepOctNovDec"
-
-// monthOf reads "Nov".
-func monthOf(s string) (time.Month, bool) {
-	if len(s) < 3 {
-		return 0, false
-	}
-	i := strings.Index(monthNames, s[:3])
-	if i < 0 || i%3 != 0 {
-		return 0, false
-	}
-	return time.Month(i/3 + 1), true
-}
-
 // isWeekday says whether s begins with the English name of a day, cut to three letters, and a blank.
 func isWeekday(s string) bool {
 	i := -1

@@ -80,7 +80,7 @@ func (p *producer) decompress(in io.Reader) (text io.Reader, done func(), err er
 		return nil, nil, err
 	}
 	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+	case bytes.HasPrefix(magic, gzipMagic):
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
 			return nil, nil, err
@@ -90,7 +90,7 @@ func (p *producer) decompress(in io.Reader) (text io.Reader, done func(), err er
 			p.parser.latest = t
 		}
 		return z, func() { _ = z.Close() }, nil
-	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+	case bytes.HasPrefix(magic, zstdMagic):
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
 			return nil, nil, err
@@ -249,7 +249,7 @@ const (
 func (p *producer) skip(in seeker) int64 {
 	low, high := int64(0), in.Size()
 	magic := make([]byte, 4)
-	if _, err := in.ReadAt(magic, 0); high < skipAbove || err != nil || bytes.HasPrefix(magic, []byte{0x1f, 0x8b}) || magic[0] == 0x28 && magic[1] == 0xb5 {
+	if _, err := in.ReadAt(magic, 0); high < skipAbove || err != nil || IsCompressed(magic) {
 		return 0
 	}
 	buf := make([]byte, 64<<10)

@@ -266,8 +266,8 @@ func (r *reader) describe(p *progress) File {
 		f.First, f.Last = &first, &last
 	}
 	var details []string
-	add := func(told bool, format string, args ...any) {
-		if told {
+	add := func(known bool, format string, args ...any) {
+		if known {
 			details = append(details, fmt.Sprintf(format, args...))
 		}
 	}

@@ -30,9 +30,15 @@ func Recognise(text []byte) bool {
 	return false
 }
 
+// The first bytes of what is compressed (RFC 1952, RFC 8878).
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
 // IsCompressed says whether text, the beginning of a file, is compressed in a way that [Read] reads.
 func IsCompressed(text []byte) bool {
-	return bytes.HasPrefix(text, []byte{0x1f, 0x8b}) || bytes.HasPrefix(text, []byte{0x28, 0xb5, 0x2f, 0xfd})
+	return bytes.HasPrefix(text, gzipMagic) || bytes.HasPrefix(text, zstdMagic)
 }
 
 // FirstTime is the time of the first line of a log that has one, compressed or not; zero if none is near the beginning.

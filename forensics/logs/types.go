@@ -5,7 +5,14 @@
 // known messages have in common, before anything is parsed; what is left becomes an [Entry], an [Occurrence] if it is
 // a known message, and is counted in an [Event] together with others of its kind about the same thing.
 //
-// Nothing is masked here: quotes are lines as they were written, made valid UTF-8 and cut.
+// The formats are those of klog, text and JSON (k8s.io/klog/v2, k8s.io/component-base/logs), of syslog (RFC 3164, RFC 5424), the
+// journal (systemd.journal-fields(7), journalctl(1)), the kernel's ring (Documentation/ABI/testing/dev-kmsg, dmesg(1)), the
+// container runtime interface and Docker's json-file, and logfmt as containerd writes it. The messages are those of the
+// kubelet, the controller manager, container runtimes and the kernel, as several releases word them; kinds.go names
+// each.
+//
+// Nothing is masked here: quotes are lines as they were written, made valid UTF-8 and cut. Nothing is opened either: package
+// live finds the logs of a node.
 package logs
 
 import "time"

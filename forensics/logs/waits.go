@@ -15,7 +15,7 @@ const unmountTakes = 2 * time.Minute
 
 // list tells the deletions, those that stand first, the oldest of them first.
 func (s *deletions) list(f *folder) []Deletion {
-	all := slices.DeleteFunc(slices.Clone(s.all), func(d *deletion) bool { return !d.told() })
+	all := slices.DeleteFunc(slices.Clone(s.all), func(d *deletion) bool { return !d.shown() })
 	for _, d := range all {
 		d.finish(f)
 	}
@@ -152,7 +152,7 @@ func (d *deletion) waits(f *folder) string {
 }
 
 func (d *deletion) waitsForWorker(f *folder) string {
-	l := f.loop.told()
+	l := f.loop.result()
 	skipped, skips := l.LastSeen["skipped"]
 	_, silent := l.Silence()
 	switch {

@@ -103,7 +103,7 @@ func (f *finder) rotated(name, origin string) bool {
 
 // journals asks the journal for the kubelet and for the kernel, at the same time.
 func (f *finder) journals(ctx context.Context) {
-	dir := ""
+	var dir string
 	switch {
 	case hasJournal(f.fsys, "/var/log/journal"):
 		dir = "/var/log/journal"
