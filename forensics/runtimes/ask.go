@@ -1,8 +1,8 @@
 package runtimes
 
 import (
-	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +17,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/procstat"
 )
 
 // DefaultAskLimit is how long a daemon has to answer. One that is well needs a millisecond; the kubelet itself would wait for 2
@@ -106,7 +107,7 @@ func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (Hint, error) {
 	}
 	for _, d := range daemons {
 		has, err := hasOne(fsys, d.PID, inodes)
-		if has && startedAt(fsys, d) {
+		if has && procstat.Same(fsys, d.PID, d.StartTicks) == nil {
 			return d, nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -124,22 +125,10 @@ func leadsTo(fsys *hostfs.FS, conn net.Conn, daemon Hint) error {
 	if err != nil {
 		return fmt.Errorf("%w: who listens could not be seen: %w", errNotOwned, err)
 	}
-	if pid != 1 && pid != daemon.PID || !startedAt(fsys, daemon) {
+	if pid != 1 && pid != daemon.PID || procstat.Same(fsys, daemon.PID, daemon.StartTicks) != nil {
 		return fmt.Errorf("%w: process %d listens there now", errNotOwned, pid)
 	}
 	return nil
-}
-
-// startedAt says whether the pid of a daemon is still that of the process that was meant (field 22 of stat,
-// proc_pid_stat(5)).
-func startedAt(fsys *hostfs.FS, d Hint) bool {
-	if d.StartTicks == 0 {
-		return true
-	}
-	text, err := fsys.ReadFile(path.Join("/proc", strconv.Itoa(d.PID), "stat"), 64<<10)
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	const start = 22 - 3 // the first field behind the name is the third
-	return err == nil && len(fields) > start && fields[start] == strconv.FormatUint(d.StartTicks, 10)
 }
 
 // listeningAt reads /proc/net/unix (unix(7), proc_pid_net(5)) for sockets that listen at a path:
@@ -220,44 +209,32 @@ func exchangeOnce(ctx context.Context, socket, service string, check func(net.Co
 	case err != nil:
 		return Reply{Answer: Answer{Status: "error", Detail: err.Error()}}
 	}
-	_, version := parseVersion(message)
-	return Reply{Answer{Status: "ok"}, strings.TrimPrefix(version, "v")}
+	return Reply{Answer{Status: "ok"}, strings.TrimPrefix(parseVersion(message), "v")}
 }
 
 func isTimeout(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// parseVersion reads runtime_name (2) and runtime_version (3) of a VersionResponse (cri-api runtime/v1/api.proto).
-func parseVersion(message []byte) (name, version string) {
+// parseVersion reads runtime_version (3) of a VersionResponse (cri-api runtime/v1/api.proto).
+func parseVersion(message []byte) (version string) {
 	for len(message) > 0 {
-		tag, rest, ok := varint(message)
-		if !ok || tag&7 != 2 { // all its fields are strings
-			return name, version
+		tag, n := binary.Uvarint(message)
+		if n <= 0 || tag&7 != 2 { // all its fields are strings
+			return version
 		}
-		length, rest, ok := varint(rest)
-		if !ok || length > uint64(len(rest)) {
-			return name, version
+		message = message[n:]
+		length, n := binary.Uvarint(message)
+		if n <= 0 || length > uint64(len(message)-n) {
+			return version
 		}
-		switch value := string(rest[:length]); tag >> 3 {
-		case 2:
-			name = value
-		case 3:
-			version = value
+		end := n + int(length)
+		if tag>>3 == 3 {
+			version = string(message[n:end])
 		}
-		message = rest[length:]
+		message = message[end:]
 	}
-	return name, version
-}
-
-func varint(b []byte) (n uint64, rest []byte, ok bool) {
-	for i, c := range b[:min(len(b), 10)] {
-		n |= uint64(c&0x7f) << (7 * i)
-		if c < 0x80 {
-			return n, b[i+1:], true
-		}
-	}
-	return 0, nil, false
+	return version
 }
 
 var errNoMessage = errors.New("it answered, but not with a version")

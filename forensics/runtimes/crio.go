@@ -1,10 +1,12 @@
 package runtimes
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -45,7 +47,7 @@ func readCRIO(s *store, in install) error {
 			listed[id] = storedContainer{ID: id}
 		}
 	}
-	for _, id := range sortedKeys(listed) {
+	for _, id := range slices.Sorted(maps.Keys(listed)) {
 		if err := s.ctx.Err(); err != nil || s.full() {
 			return err
 		}
@@ -98,7 +100,7 @@ type crioState struct {
 
 // addStored adds one sandbox or container of CRI-O, from the directory that lasts and the one of this boot.
 func (s *store) addStored(c storedContainer, lasting, boot string) {
-	var config ociConfig
+	var config OCIConfig
 	bundle := ""
 	for _, at := range []string{boot, lasting} {
 		dir, err := s.fs.OpenDir(at)
@@ -135,20 +137,22 @@ func (s *store) addStored(c storedContainer, lasting, boot string) {
 		t.InitPID, t.InitStart = s.pidfile(boot, c.ID)
 	}
 	created := firstTime(c.Created, a("Created"))
-	k := func(name, otherwise string) string { return or(config.Annotations["io.kubernetes."+name], otherwise) }
+	k := func(name, otherwise string) string {
+		return cmp.Or(config.Annotations["io.kubernetes."+name], otherwise)
+	}
 	if a("ContainerType") == "sandbox" || container == "POD" {
 		box := s.sandbox(c.ID)
 		box.PodUID, box.Namespace, box.Name = k("pod.uid", uid), k("pod.namespace", namespace), k("pod.name", pod)
 		box.Attempt, box.Created, box.Task = attempt, created, t
 		var inner map[string]string
 		_ = json.Unmarshal([]byte(a("Annotations")), &inner) // absent or no JSON: then it is not known to be static
-		box.Static = staticSource(or(config.Annotations["kubernetes.io/config.source"], inner["kubernetes.io/config.source"]))
+		box.Static = IsStatic(cmp.Or(config.Annotations["kubernetes.io/config.source"], inner["kubernetes.io/config.source"]))
 		return
 	}
 	full := s.container(c.ID)
-	full.SandboxID, full.PodUID = a("SandboxID"), k("pod.uid", or(uid, config.podUID("")))
+	full.SandboxID, full.PodUID = a("SandboxID"), k("pod.uid", cmp.Or(uid, config.PodUID("")))
 	full.Namespace, full.PodName, full.Name = k("pod.namespace", namespace), k("pod.name", pod), k("container.name", container)
-	full.Image, full.ImageID, full.SnapshotKey = or(a("ImageName"), a("Image")), imageID(or(c.Image, a("Image"))), c.Layer
+	full.Image, full.ImageID, full.SnapshotKey = cmp.Or(a("ImageName"), a("Image")), imageID(cmp.Or(c.Image, a("Image"))), c.Layer
 	full.LogPath, full.Attempt, full.Created, full.Task = a("LogPath"), attempt, created, t
 	if full.Finished = timeText(state.Finished); full.Finished != nil && state.Status == "stopped" {
 		full.ExitCode = state.ExitCode

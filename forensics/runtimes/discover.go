@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/toml"
 )
 
 // An install is one place where a runtime may be.
@@ -154,10 +156,10 @@ func configured(fsys *hostfs.FS, in install) install {
 	}
 	switch in.Name {
 	case "containerd":
-		v := tomlValues(string(text))
-		in.Root, in.State = or(first(v, "root"), in.Root), or(first(v, "state"), in.State)
-		in.Socket = or(first(v, "grpc.address"), in.Socket)
-		in.Snapshotter = or(first(v, "plugins.io.containerd.cri.v1.images.snapshotter", "plugins.io.containerd.grpc.v1.cri.containerd.snapshotter",
+		v := toml.Parse(string(text))
+		in.Root, in.State = cmp.Or(v.First("root"), in.Root), cmp.Or(v.First("state"), in.State)
+		in.Socket = cmp.Or(v.First("grpc.address"), in.Socket)
+		in.Snapshotter = cmp.Or(v.First("plugins.io.containerd.cri.v1.images.snapshotter", "plugins.io.containerd.grpc.v1.cri.containerd.snapshotter",
 			"plugins.cri.containerd.snapshotter"), in.Snapshotter)
 		in.SnapshotDir = snapshotDir(in)
 	case "cri-o":
@@ -183,16 +185,16 @@ func configuredCRIO(fsys *hostfs.FS, in install, main string) install {
 			texts = append(texts, string(text))
 		}
 	}
-	v := tomlValues(string(storage))
-	in.Root, in.State = or(first(v, "storage.graphroot"), in.Root), or(first(v, "storage.runroot"), in.State)
-	in.Snapshotter = or(first(v, "storage.driver"), in.Snapshotter)
+	v := toml.Parse(string(storage))
+	in.Root, in.State = cmp.Or(v.First("storage.graphroot"), in.Root), cmp.Or(v.First("storage.runroot"), in.State)
+	in.Snapshotter = cmp.Or(v.First("storage.driver"), in.Snapshotter)
 	pause := "registry.k8s.io/pause:*"
 	for _, text := range texts {
-		v := tomlValues(text)
-		in.Root, in.State = or(first(v, "crio.root"), in.Root), or(first(v, "crio.runroot"), in.State)
-		in.Snapshotter = or(first(v, "crio.storage_driver"), in.Snapshotter)
-		in.Socket = or(first(v, "crio.api.listen"), in.Socket)
-		pause = or(first(v, "crio.image.pause_image"), pause)
+		v := toml.Parse(text)
+		in.Root, in.State = cmp.Or(v.First("crio.root"), in.Root), cmp.Or(v.First("crio.runroot"), in.State)
+		in.Snapshotter = cmp.Or(v.First("crio.storage_driver"), in.Snapshotter)
+		in.Socket = cmp.Or(v.First("crio.api.listen"), in.Socket)
+		pause = cmp.Or(v.First("crio.image.pause_image"), pause)
 		if list, ok := v["crio.image.pinned_images"]; ok {
 			in.pinned = list
 		}
@@ -210,16 +212,9 @@ func configuredDocker(in install, text []byte) install {
 		Driver   string `json:"storage-driver"`
 	}
 	if json.Unmarshal(text, &daemon) == nil {
-		in.Root, in.State = or(daemon.DataRoot, or(daemon.Graph, in.Root)), or(daemon.ExecRoot, in.State)
-		in.Snapshotter = or(daemon.Driver, in.Snapshotter)
+		in.Root, in.State = cmp.Or(daemon.DataRoot, daemon.Graph, in.Root), cmp.Or(daemon.ExecRoot, in.State)
+		in.Snapshotter = cmp.Or(daemon.Driver, in.Snapshotter)
 	}
 	in.SnapshotDir = dockerLayers(in.Root, in.Snapshotter)
 	return in
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

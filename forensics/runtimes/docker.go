@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -107,7 +108,7 @@ func (s *store) addDocker(id, at string) error {
 	if err := json.Unmarshal(text, &d); err != nil {
 		return fmt.Errorf("%s/config.v2.json: %w", at, err)
 	}
-	label := func(name, otherwise string) string { return or(d.Config.Labels["io.kubernetes."+name], otherwise) }
+	label := func(name, otherwise string) string { return cmp.Or(d.Config.Labels["io.kubernetes."+name], otherwise) }
 	container, pod, namespace, uid, attempt, ok := kubeName(d.Name)
 	if !ok && label("pod.uid", "") == "" {
 		return nil
@@ -122,7 +123,7 @@ func (s *store) addDocker(id, at string) error {
 		box := s.sandbox(id)
 		box.PodUID, box.Namespace, box.Name = label("pod.uid", uid), label("pod.namespace", namespace), label("pod.name", pod)
 		box.Attempt, box.Created, box.Task = attempt, timeText(d.Created), t
-		box.Static = staticSource(d.Config.Labels["annotation.kubernetes.io/config.source"])
+		box.Static = IsStatic(d.Config.Labels["annotation.kubernetes.io/config.source"])
 		return nil
 	}
 	c := s.container(id)
@@ -154,7 +155,7 @@ func (s *store) addCheckpoints(at string) {
 			continue
 		}
 		box := s.sandbox(id)
-		box.Name, box.Namespace = or(box.Name, kept.Name), or(box.Namespace, kept.Namespace)
+		box.Name, box.Namespace = cmp.Or(box.Name, kept.Name), cmp.Or(box.Namespace, kept.Namespace)
 		if len(box.From) == 0 {
 			box.From = []string{"metadata"}
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -42,14 +43,6 @@ type Options struct {
 	Hints []Hint
 	// Group remembers the calls that have not come back.
 	Group *probe.Group
-}
-
-// Stores are what all container runtimes of a node left on disk, each list sorted by runtime and then by id or name.
-type Stores struct {
-	Runtimes   []Runtime
-	Sandboxes  []Sandbox
-	Containers []Container
-	Images     []Image
 }
 
 // Read reads the sandboxes, containers and images of all runtimes of a host, from files alone: no daemon is asked, so
@@ -89,10 +82,10 @@ func Read(ctx context.Context, fsys *hostfs.FS, opt Options) (Stores, error) {
 
 func (all *Stores) add(s *store) {
 	all.Runtimes = append(all.Runtimes, s.runtime)
-	for _, id := range sortedKeys(s.sandboxes) {
+	for _, id := range slices.Sorted(maps.Keys(s.sandboxes)) {
 		all.Sandboxes = append(all.Sandboxes, *s.sandboxes[id])
 	}
-	for _, id := range sortedKeys(s.containers) {
+	for _, id := range slices.Sorted(maps.Keys(s.containers)) {
 		all.Containers = append(all.Containers, *s.containers[id])
 	}
 	all.Images = append(all.Images, s.listImages()...)
@@ -212,7 +205,7 @@ func complete(a, b *string) {
 // listImages adds to each image the containers that were made from it.
 func (s *store) listImages() []Image {
 	byName := map[string]*Image{}
-	for _, key := range sortedKeys(s.images) {
+	for _, key := range slices.Sorted(maps.Keys(s.images)) {
 		i := s.images[key]
 		slices.Sort(i.Names)
 		i.Names = slices.Compact(i.Names)
@@ -230,22 +223,13 @@ func (s *store) listImages() []Image {
 			}
 		}
 	}
-	for _, id := range sortedKeys(s.containers) {
+	for _, id := range slices.Sorted(maps.Keys(s.containers)) {
 		use(id, s.containers[id].ImageID, s.containers[id].Image)
 	}
 	list := make([]Image, 0, len(s.images))
-	for _, key := range sortedKeys(s.images) {
+	for _, key := range slices.Sorted(maps.Keys(s.images)) {
 		list = append(list, *s.images[key])
 	}
 	sorting.Stable(list, func(a, b Image) int { return cmp.Compare(strings.Join(a.Names, " "), strings.Join(b.Names, " ")) })
 	return list
-}
-
-func sortedKeys[T any](m map[string]T) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -2,6 +2,14 @@ package runtimes
 
 import "time"
 
+// Stores are what all container runtimes of a node left on disk, each list sorted by runtime and then by id or name.
+type Stores struct {
+	Runtimes   []Runtime
+	Sandboxes  []Sandbox
+	Containers []Container
+	Images     []Image
+}
+
 // A Runtime is a container runtime that this node has, as its directories and configuration tell.
 type Runtime struct {
 	// Name is "containerd", "cri-o" or "docker"; the last serves the kubelet through cri-dockerd or dockershim.
