@@ -17,6 +17,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -290,7 +291,7 @@ func (c *collector) running() func(uid string) bool {
 }
 
 func (c *collector) cgroups(ctx context.Context) (forensics.Evidence, error) {
-	found, err := runtimes.ReadCgroups(ctx, c.fs)
+	found, err := runtimeslive.ReadCgroups(ctx, c.fs)
 	return forensics.Evidence{Cgroups: found.Pods, CgroupTotals: &found.Totals}, err
 }
 

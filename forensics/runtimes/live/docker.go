@@ -1,4 +1,4 @@
-package runtimes
+package live
 
 import (
 	"cmp"
@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // readDocker reads Docker as the kubelet uses it, through cri-dockerd or dockershim: containers/<id>/config.v2.json,
@@ -113,7 +115,7 @@ func (s *store) addDocker(id, at string) error {
 	if !ok && label("pod.uid", "") == "" {
 		return nil
 	}
-	t := Task{InitPID: d.State.PID, Removing: d.State.RemovalInProgress, Dead: d.State.Dead, From: []string{"metadata"}}
+	t := runtimes.Task{InitPID: d.State.PID, Removing: d.State.RemovalInProgress, Dead: d.State.Dead, From: []string{"metadata"}}
 	if dir := s.openOnce(path.Join(s.runtime.State, "runtime-runc/moby")); dir != nil && t.InitPID != 0 {
 		if pid, start := readRuncState(dir, id); pid == t.InitPID {
 			t.InitStart, t.From = start, append(t.From, "task")
@@ -123,7 +125,7 @@ func (s *store) addDocker(id, at string) error {
 		box := s.sandbox(id)
 		box.PodUID, box.Namespace, box.Name = label("pod.uid", uid), label("pod.namespace", namespace), label("pod.name", pod)
 		box.Attempt, box.Created, box.Task = attempt, timeText(d.Created), t
-		box.Static = IsStatic(d.Config.Labels["annotation.kubernetes.io/config.source"])
+		box.Static = runtimes.IsStatic(d.Config.Labels["annotation.kubernetes.io/config.source"])
 		return nil
 	}
 	c := s.container(id)

@@ -1,4 +1,4 @@
-package runtimes
+package live
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -57,8 +58,8 @@ var containerID = regexp.MustCompile(`(?:^|[-:])([0-9a-f]{64})(?:\.scope)?$`)
 
 // ReadCgroups finds the cgroups of pods, for cgroup v1, v2 and both at once, and for both cgroup drivers. A system
 // without any cgroup hierarchy is an error that wraps fs.ErrNotExist; what could be read comes with every error.
-func ReadCgroups(ctx context.Context, fsys *hostfs.FS) (Cgroups, error) {
-	w := walker{ctx: ctx, pods: map[string]*PodCgroup{}, left: maxCgroups}
+func ReadCgroups(ctx context.Context, fsys *hostfs.FS) (runtimes.Cgroups, error) {
+	w := walker{ctx: ctx, pods: map[string]*runtimes.PodCgroup{}, left: maxCgroups}
 	var errs []error
 	seen := map[string]bool{} // cpu is a link to cpu,cpuacct
 	for _, h := range hierarchies {
@@ -80,14 +81,14 @@ func ReadCgroups(ctx context.Context, fsys *hostfs.FS) (Cgroups, error) {
 		errs = append(errs, fmt.Errorf("cgroups: /sys/fs/cgroup: %w", fs.ErrNotExist))
 	}
 	w.totals.MemoryCgroups = memoryCgroups(fsys)
-	return Cgroups{Pods: w.sorted(), Totals: w.totals}, errors.Join(errs...)
+	return runtimes.Cgroups{Pods: w.sorted(), Totals: w.totals}, errors.Join(errs...)
 }
 
 type walker struct {
 	ctx    context.Context
-	pods   map[string]*PodCgroup
+	pods   map[string]*runtimes.PodCgroup
 	left   int
-	totals CgroupTotals
+	totals runtimes.CgroupTotals
 	// Of the hierarchy that is being walked:
 	whole, unified, freezer bool
 }
@@ -125,7 +126,7 @@ func (w *walker) look(dir *hostfs.Dir, at string, depth int, pod string) error {
 			continue
 		}
 		here, uid := path.Join(at, e.Name), pod
-		if its := PodOfCgroup(e.Name); its != "" {
+		if its := runtimes.PodOfCgroup(e.Name); its != "" {
 			uid = its
 			w.add(uid, here)
 		}
@@ -162,7 +163,7 @@ func leads(name string) bool {
 
 func (w *walker) add(uid, at string) {
 	if w.pods[uid] == nil {
-		w.pods[uid] = &PodCgroup{PodUID: uid, Path: at, Paths: []string{}, Containers: []string{}, Frozen: []FrozenCgroup{}}
+		w.pods[uid] = &runtimes.PodCgroup{PodUID: uid, Path: at, Paths: []string{}, Containers: []string{}, Frozen: []runtimes.FrozenCgroup{}}
 	}
 	w.pods[uid].Paths = append(w.pods[uid].Paths, at)
 }
@@ -173,9 +174,9 @@ func (w *walker) inspect(dir *hostfs.Dir, uid, at string) {
 	switch {
 	case w.unified:
 		if statValue(dir, "cgroup.events", "frozen") == 1 {
-			pod.Frozen = append(pod.Frozen, FrozenCgroup{Path: at, State: "frozen"})
+			pod.Frozen = append(pod.Frozen, runtimes.FrozenCgroup{Path: at, State: "frozen"})
 		} else if text, err := dir.ReadFile("cgroup.freeze", 16); err == nil && strings.TrimSpace(string(text)) == "1" {
-			pod.Frozen = append(pod.Frozen, FrozenCgroup{Path: at, State: "freezing"})
+			pod.Frozen = append(pod.Frozen, runtimes.FrozenCgroup{Path: at, State: "freezing"})
 		}
 		if at == pod.Path {
 			pod.Dying = statValue(dir, "cgroup.stat", "nr_dying_descendants")
@@ -183,7 +184,7 @@ func (w *walker) inspect(dir *hostfs.Dir, uid, at string) {
 	case w.freezer:
 		text, err := dir.ReadFile("freezer.state", 16)
 		if state := strings.ToLower(strings.TrimSpace(string(text))); err == nil && (state == "frozen" || state == "freezing") {
-			pod.Frozen = append(pod.Frozen, FrozenCgroup{Path: at, State: state, V1: true})
+			pod.Frozen = append(pod.Frozen, runtimes.FrozenCgroup{Path: at, State: state, V1: true})
 		}
 	}
 }
@@ -230,12 +231,12 @@ func (w *walker) addContainer(uid, id string) {
 	}
 }
 
-func (w *walker) sorted() []PodCgroup {
-	pods := make([]PodCgroup, 0, len(w.pods))
+func (w *walker) sorted() []runtimes.PodCgroup {
+	pods := make([]runtimes.PodCgroup, 0, len(w.pods))
 	for _, p := range w.pods {
 		slices.Sort(p.Containers)
 		pods = append(pods, *p)
 	}
-	sorting.Stable(pods, func(a, b PodCgroup) int { return cmp.Compare(a.PodUID, b.PodUID) })
+	sorting.Stable(pods, func(a, b runtimes.PodCgroup) int { return cmp.Compare(a.PodUID, b.PodUID) })
 	return pods
 }

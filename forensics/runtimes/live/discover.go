@@ -1,4 +1,4 @@
-package runtimes
+package live
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/toml"
@@ -15,7 +16,7 @@ import (
 
 // An install is one place where a runtime may be.
 type install struct {
-	Runtime
+	runtimes.Runtime
 	// read reads its files; fs.ErrNotExist means that it is not there after all.
 	read func(*store, install) error
 	// pinned are patterns of images that CRI-O never lets go (crio.conf pinned_images, pause_image).
@@ -73,11 +74,11 @@ func defaults() []install {
 		containerdIn("/var/snap/microk8s/common/var/lib/containerd", "/var/snap/microk8s/common/run/containerd", "/var/snap/microk8s/current/args/containerd.toml", "/var/snap/microk8s/common/run/containerd.sock"),
 		containerdIn("/var/lib/k0s/containerd", "/run/k0s/containerd", "/etc/k0s/containerd.toml", "/run/k0s/containerd.sock"),
 		{
-			Runtime: Runtime{Name: "cri-o", Root: "/var/lib/containers/storage", State: "/run/containers/storage", Config: "/etc/crio/crio.conf", Socket: "/run/crio/crio.sock", Snapshotter: "overlay"},
+			Runtime: runtimes.Runtime{Name: "cri-o", Root: "/var/lib/containers/storage", State: "/run/containers/storage", Config: "/etc/crio/crio.conf", Socket: "/run/crio/crio.sock", Snapshotter: "overlay"},
 			read:    readCRIO, marks: []string{"/run/crio", "/etc/crio", "/var/lib/crio"},
 		},
 		{
-			Runtime: Runtime{Name: "docker", Root: "/var/lib/docker", State: "/run/docker", Config: "/etc/docker/daemon.json", Socket: "/run/cri-dockerd.sock", Snapshotter: "overlay2"},
+			Runtime: runtimes.Runtime{Name: "docker", Root: "/var/lib/docker", State: "/run/docker", Config: "/etc/docker/daemon.json", Socket: "/run/cri-dockerd.sock", Snapshotter: "overlay2"},
 			read:    readDocker, marks: []string{"/var/lib/cri-dockerd", "/var/lib/dockershim", "/run/cri-dockerd.sock"},
 		},
 	}
@@ -85,7 +86,7 @@ func defaults() []install {
 
 func containerdIn(root, state, config, socket string) install {
 	return install{
-		Runtime: Runtime{Name: "containerd", Root: root, State: state, Config: config, Socket: socket, Snapshotter: "overlayfs"},
+		Runtime: runtimes.Runtime{Name: "containerd", Root: root, State: state, Config: config, Socket: socket, Snapshotter: "overlayfs"},
 		read:    readContainerd,
 	}
 }

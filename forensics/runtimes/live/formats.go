@@ -1,4 +1,4 @@
-package runtimes
+package live
 
 import (
 	"encoding/json"
@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
-func readOCIConfig(dir *hostfs.Dir, name string) (c OCIConfig, err error) {
+func readOCIConfig(dir *hostfs.Dir, name string) (c runtimes.OCIConfig, err error) {
 	text, err := dir.ReadFile(name, maxJSON)
 	if err == nil {
 		err = json.Unmarshal(text, &c)
@@ -45,7 +46,7 @@ func readRuncState(dir *hostfs.Dir, id string) (pid int, start uint64) {
 			return 0, 0
 		}
 	}
-	return ParseRuncState(text)
+	return runtimes.ParseRuncState(text)
 }
 
 // nanoseconds is a time as the runtimes write it into JSON numbers; nil for 0.

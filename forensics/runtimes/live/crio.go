@@ -1,4 +1,4 @@
-package runtimes
+package live
 
 import (
 	"cmp"
@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 const annotationCRIO = "io.kubernetes.cri-o."
@@ -100,7 +102,7 @@ type crioState struct {
 
 // addStored adds one sandbox or container of CRI-O, from the directory that lasts and the one of this boot.
 func (s *store) addStored(c storedContainer, lasting, boot string) {
-	var config OCIConfig
+	var config runtimes.OCIConfig
 	bundle := ""
 	for _, at := range []string{boot, lasting} {
 		dir, err := s.fs.OpenDir(at)
@@ -128,7 +130,7 @@ func (s *store) addStored(c storedContainer, lasting, boot string) {
 		return // podman's
 	}
 	state := s.readCRIOState(path.Join(lasting, "state.json"))
-	t := Task{CgroupPath: config.Linux.CgroupsPath, Bundle: bundle, From: []string{"metadata"}}
+	t := runtimes.Task{CgroupPath: config.Linux.CgroupsPath, Bundle: bundle, From: []string{"metadata"}}
 	t.InitPID, t.InitStart = state.init()
 	if bundle != "" {
 		t.From = []string{"metadata", "task"}
@@ -146,7 +148,7 @@ func (s *store) addStored(c storedContainer, lasting, boot string) {
 		box.Attempt, box.Created, box.Task = attempt, created, t
 		var inner map[string]string
 		_ = json.Unmarshal([]byte(a("Annotations")), &inner) // absent or no JSON: then it is not known to be static
-		box.Static = IsStatic(cmp.Or(config.Annotations["kubernetes.io/config.source"], inner["kubernetes.io/config.source"]))
+		box.Static = runtimes.IsStatic(cmp.Or(config.Annotations["kubernetes.io/config.source"], inner["kubernetes.io/config.source"]))
 		return
 	}
 	full := s.container(c.ID)

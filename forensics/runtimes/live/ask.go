@@ -1,4 +1,4 @@
-package runtimes
+package live
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
@@ -43,7 +44,7 @@ type AskOptions struct {
 
 // A Reply is an Answer and what it said.
 type Reply struct {
-	Answer
+	runtimes.Answer
 	// Version is the runtime's own, without v.
 	Version string
 }
@@ -51,12 +52,12 @@ type Reply struct {
 // Ask asks a runtime for its version over its socket: the CRI call RuntimeService/Version, the cheapest that it has. It
 // connects only if a process of the runtime has the listening socket open: a socket that systemd alone listens at
 // would start the daemon.
-func Ask(ctx context.Context, fsys *hostfs.FS, r Runtime, opt AskOptions) Reply {
+func Ask(ctx context.Context, fsys *hostfs.FS, r runtimes.Runtime, opt AskOptions) Reply {
 	if opt.Limit == 0 {
 		opt.Limit = DefaultAskLimit
 	}
 	if !fsys.Live() || r.Socket == "" {
-		return Reply{Answer: Answer{Status: "not-asked", Detail: "no socket on this machine"}}
+		return Reply{Answer: runtimes.Answer{Status: "not-asked", Detail: "no socket on this machine"}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, opt.Limit)
 	defer cancel()
@@ -65,14 +66,14 @@ func Ask(ctx context.Context, fsys *hostfs.FS, r Runtime, opt AskOptions) Reply 
 	reply, err := probe.Do(outer, opt.Group, "socket "+r.Socket, func() (Reply, error) {
 		daemon, err := socketOwner(fsys, r.Socket, opt.Daemons)
 		if err != nil {
-			return Reply{Answer: Answer{Status: refusal(err), Detail: err.Error()}}, nil
+			return Reply{Answer: runtimes.Answer{Status: refusal(err), Detail: err.Error()}}, nil
 		}
 		reply := exchange(ctx, r.Socket, func(conn net.Conn) error { return leadsTo(fsys, conn, daemon) })
 		reply.PID = daemon.PID
 		return reply, nil
 	})
 	if err != nil {
-		return Reply{Answer: Answer{Status: "timeout", Detail: err.Error()}}
+		return Reply{Answer: runtimes.Answer{Status: "timeout", Detail: err.Error()}}
 	}
 	return reply
 }
@@ -188,28 +189,28 @@ func exchangeOnce(ctx context.Context, socket, service string, check func(net.Co
 	conn, err := d.DialContext(ctx, "unix", socket)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
-		return Reply{Answer: Answer{Status: "refused", Detail: err.Error()}}
+		return Reply{Answer: runtimes.Answer{Status: "refused", Detail: err.Error()}}
 	case errors.Is(err, syscall.EAGAIN): // unix(7): the backlog is full
-		return Reply{Answer: Answer{Status: "timeout", Detail: "it accepts no more connections"}}
+		return Reply{Answer: runtimes.Answer{Status: "timeout", Detail: "it accepts no more connections"}}
 	case isTimeout(err):
-		return Reply{Answer: Answer{Status: "timeout", Detail: "no connection"}}
+		return Reply{Answer: runtimes.Answer{Status: "timeout", Detail: "no connection"}}
 	case err != nil:
-		return Reply{Answer: Answer{Status: "error", Detail: err.Error()}}
+		return Reply{Answer: runtimes.Answer{Status: "error", Detail: err.Error()}}
 	}
 	defer func() { _ = conn.Close() }()
 	if err := check(conn); err != nil {
-		return Reply{Answer: Answer{Status: refusal(err), Detail: err.Error()}}
+		return Reply{Answer: runtimes.Answer{Status: refusal(err), Detail: err.Error()}}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	message, err := callVersion(conn, service)
 	switch {
 	case isTimeout(err):
-		return Reply{Answer: Answer{Status: "timeout", Detail: "it took the question and did not answer"}}
+		return Reply{Answer: runtimes.Answer{Status: "timeout", Detail: "it took the question and did not answer"}}
 	case err != nil:
-		return Reply{Answer: Answer{Status: "error", Detail: err.Error()}}
+		return Reply{Answer: runtimes.Answer{Status: "error", Detail: err.Error()}}
 	}
-	return Reply{Answer{Status: "ok"}, strings.TrimPrefix(parseVersion(message), "v")}
+	return Reply{runtimes.Answer{Status: "ok"}, strings.TrimPrefix(parseVersion(message), "v")}
 }
 
 func isTimeout(err error) bool {

@@ -1,4 +1,4 @@
-package runtimes
+package live
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"path"
 	"runtime"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // readsOfDB is how often the database is read until no transaction came in between.
@@ -21,7 +23,7 @@ func readContainerdDB(s *store) error {
 		if err != nil {
 			return err
 		}
-		m, err := ParseMetadata(file, file.Size())
+		m, err := runtimes.ParseMetadata(file, file.Size())
 		_ = file.Close()
 		if again > 1 && (err != nil || m.Changed) && s.ctx.Err() == nil {
 			continue
@@ -38,7 +40,7 @@ func readContainerdDB(s *store) error {
 }
 
 // addMetadata adds what the database says to what the tasks said.
-func (s *store) addMetadata(m Metadata) {
+func (s *store) addMetadata(m runtimes.Metadata) {
 	for _, box := range m.Sandboxes {
 		if s.full() {
 			break
@@ -56,14 +58,14 @@ func (s *store) addMetadata(m Metadata) {
 	}
 }
 
-func (s *store) addSandbox(m Sandbox) {
+func (s *store) addSandbox(m runtimes.Sandbox) {
 	box := s.sandbox(m.ID)
 	box.PodUID, box.Namespace, box.Name = cmp.Or(m.PodUID, box.PodUID), cmp.Or(m.Namespace, box.Namespace), cmp.Or(m.Name, box.Name)
 	box.Static, box.Attempt, box.Created = m.Static, m.Attempt, m.Created
 	box.From = append(box.From, "metadata")
 }
 
-func (s *store) addContainer(m Container) {
+func (s *store) addContainer(m runtimes.Container) {
 	c := s.container(m.ID)
 	c.SandboxID, c.PodUID = cmp.Or(m.SandboxID, c.SandboxID), cmp.Or(m.PodUID, c.PodUID)
 	c.Namespace, c.PodName, c.Name = cmp.Or(m.Namespace, c.Namespace), cmp.Or(m.PodName, c.PodName), cmp.Or(m.Name, c.Name)
@@ -74,7 +76,7 @@ func (s *store) addContainer(m Container) {
 }
 
 // addImage adds one name. The CRI plugin stores an image under each tag and digest, and under its id.
-func (s *store) addImage(m Image) {
+func (s *store) addImage(m runtimes.Image) {
 	i := s.image(m.Digest)
 	if i.Digest == "" {
 		i.Digest = m.Digest

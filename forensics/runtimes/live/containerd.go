@@ -1,4 +1,4 @@
-package runtimes
+package live
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"maps"
 	"path"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 const (
@@ -86,9 +88,9 @@ func readContainerdTasks(s *store, at string) error {
 	return nil
 }
 
-func (s *store) addTask(id, bundle string, config OCIConfig, pid int) {
+func (s *store) addTask(id, bundle string, config runtimes.OCIConfig, pid int) {
 	a := func(name string) string { return config.Annotations[annotationCRI+name] }
-	t := Task{InitPID: pid, CgroupPath: config.Linux.CgroupsPath, Bundle: bundle}
+	t := runtimes.Task{InitPID: pid, CgroupPath: config.Linux.CgroupsPath, Bundle: bundle}
 	t.InitStart = s.initStart(id, pid)
 	uid := cmp.Or(a("sandbox-uid"), config.PodUID(a("sandbox-log-directory")))
 	if len(config.Annotations) == 0 {
@@ -99,29 +101,29 @@ func (s *store) addTask(id, bundle string, config OCIConfig, pid int) {
 	if a("container-type") == "sandbox" || a("container-type") == "" && a("sandbox-id") == id {
 		box := s.sandbox(id)
 		box.PodUID, box.Namespace, box.Name = cmp.Or(box.PodUID, uid), cmp.Or(box.Namespace, a("sandbox-namespace")), cmp.Or(box.Name, a("sandbox-name"))
-		box.addTask(t)
+		mergeTask(&box.Task, t)
 		return
 	}
 	c := s.container(id)
 	c.SandboxID, c.PodUID = cmp.Or(c.SandboxID, a("sandbox-id")), cmp.Or(c.PodUID, uid)
 	c.Namespace, c.PodName = cmp.Or(c.Namespace, a("sandbox-namespace")), cmp.Or(c.PodName, a("sandbox-name"))
 	c.Name, c.Image = cmp.Or(c.Name, a("container-name")), cmp.Or(c.Image, a("image-name"))
-	c.addTask(t)
+	mergeTask(&c.Task, t)
 }
 
 // addNameless adds the tasks whose config.json told nothing to what the database knows of them.
 func (s *store) addNameless() {
 	for _, id := range slices.Sorted(maps.Keys(s.nameless)) {
 		if box := s.sandboxes[id]; box != nil {
-			box.addTask(s.nameless[id])
+			mergeTask(&box.Task, s.nameless[id])
 		} else {
-			s.container(id).addTask(s.nameless[id])
+			mergeTask(&s.container(id).Task, s.nameless[id])
 		}
 	}
 }
 
-// addTask adds what the state directory tells.
-func (t *Task) addTask(from Task) {
+// mergeTask adds what the state directory tells.
+func mergeTask(t *runtimes.Task, from runtimes.Task) {
 	from.From = append(t.From, "task")
 	from.Removing, from.Dead = t.Removing, t.Dead
 	if from.InitPID == 0 {

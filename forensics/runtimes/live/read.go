@@ -1,4 +1,4 @@
-package runtimes
+package live
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
@@ -51,8 +52,8 @@ type Options struct {
 //
 // Where no runtime is found the error wraps fs.ErrNotExist. Trouble with a part of a runtime's files is in
 // Runtime.Problems; one whose files do not answer costs its time limit, and the others are still read.
-func Read(ctx context.Context, fsys *hostfs.FS, opt Options) (Stores, error) {
-	all := Stores{Runtimes: []Runtime{}, Sandboxes: []Sandbox{}, Containers: []Container{}, Images: []Image{}}
+func Read(ctx context.Context, fsys *hostfs.FS, opt Options) (runtimes.Stores, error) {
+	all := runtimes.Stores{Runtimes: []runtimes.Runtime{}, Sandboxes: []runtimes.Sandbox{}, Containers: []runtimes.Container{}, Images: []runtimes.Image{}}
 	var errs []error
 	seen := map[string]bool{}
 	for _, in := range installs(ctx, fsys, opt) {
@@ -72,7 +73,7 @@ func Read(ctx context.Context, fsys *hostfs.FS, opt Options) (Stores, error) {
 			all.Runtimes = append(all.Runtimes, in.Runtime)
 			continue
 		}
-		all.add(s)
+		s.addTo(&all)
 	}
 	if len(all.Runtimes) == 0 && len(errs) == 0 {
 		errs = append(errs, fmt.Errorf("no container runtime: %w", fs.ErrNotExist))
@@ -80,7 +81,7 @@ func Read(ctx context.Context, fsys *hostfs.FS, opt Options) (Stores, error) {
 	return all, errors.Join(errs...)
 }
 
-func (all *Stores) add(s *store) {
+func (s *store) addTo(all *runtimes.Stores) {
 	all.Runtimes = append(all.Runtimes, s.runtime)
 	for _, id := range slices.Sorted(maps.Keys(s.sandboxes)) {
 		all.Sandboxes = append(all.Sandboxes, *s.sandboxes[id])
@@ -95,18 +96,18 @@ func (all *Stores) add(s *store) {
 type store struct {
 	ctx        context.Context
 	fs         *hostfs.FS
-	runtime    Runtime
-	sandboxes  map[string]*Sandbox
-	containers map[string]*Container
-	images     map[string]*Image // by what tells them apart in this runtime
-	nameless   map[string]Task   // neither known to be a sandbox nor a container
+	runtime    runtimes.Runtime
+	sandboxes  map[string]*runtimes.Sandbox
+	containers map[string]*runtimes.Container
+	images     map[string]*runtimes.Image // by what tells them apart in this runtime
+	nameless   map[string]runtimes.Task   // neither known to be a sandbox nor a container
 	dirs       map[string]*hostfs.Dir
 }
 
 func readStore(ctx context.Context, fsys *hostfs.FS, in install) (*store, error) {
 	s := &store{
 		ctx: ctx, fs: fsys, runtime: in.Runtime,
-		sandboxes: map[string]*Sandbox{}, containers: map[string]*Container{}, images: map[string]*Image{}, nameless: map[string]Task{},
+		sandboxes: map[string]*runtimes.Sandbox{}, containers: map[string]*runtimes.Container{}, images: map[string]*runtimes.Image{}, nameless: map[string]runtimes.Task{},
 		dirs: map[string]*hostfs.Dir{},
 	}
 	defer s.close()
@@ -151,23 +152,23 @@ func (s *store) trouble(err error) {
 	}
 }
 
-func (s *store) sandbox(id string) *Sandbox {
+func (s *store) sandbox(id string) *runtimes.Sandbox {
 	if s.sandboxes[id] == nil {
-		s.sandboxes[id] = &Sandbox{ID: id, Runtime: s.runtime.Name, Root: s.runtime.Root, Attempt: -1, Task: Task{From: []string{}}}
+		s.sandboxes[id] = &runtimes.Sandbox{ID: id, Runtime: s.runtime.Name, Root: s.runtime.Root, Attempt: -1, Task: runtimes.Task{From: []string{}}}
 	}
 	return s.sandboxes[id]
 }
 
-func (s *store) container(id string) *Container {
+func (s *store) container(id string) *runtimes.Container {
 	if s.containers[id] == nil {
-		s.containers[id] = &Container{ID: id, Runtime: s.runtime.Name, Root: s.runtime.Root, Attempt: -1, Task: Task{From: []string{}}}
+		s.containers[id] = &runtimes.Container{ID: id, Runtime: s.runtime.Name, Root: s.runtime.Root, Attempt: -1, Task: runtimes.Task{From: []string{}}}
 	}
 	return s.containers[id]
 }
 
-func (s *store) image(key string) *Image {
+func (s *store) image(key string) *runtimes.Image {
 	if s.images[key] == nil {
-		s.images[key] = &Image{Runtime: s.runtime.Name, Root: s.runtime.Root, Names: []string{}, Containers: []string{}}
+		s.images[key] = &runtimes.Image{Runtime: s.runtime.Name, Root: s.runtime.Root, Names: []string{}, Containers: []string{}}
 	}
 	return s.images[key]
 }
@@ -203,8 +204,8 @@ func complete(a, b *string) {
 }
 
 // listImages adds to each image the containers that were made from it.
-func (s *store) listImages() []Image {
-	byName := map[string]*Image{}
+func (s *store) listImages() []runtimes.Image {
+	byName := map[string]*runtimes.Image{}
 	for _, key := range slices.Sorted(maps.Keys(s.images)) {
 		i := s.images[key]
 		slices.Sort(i.Names)
@@ -226,10 +227,12 @@ func (s *store) listImages() []Image {
 	for _, id := range slices.Sorted(maps.Keys(s.containers)) {
 		use(id, s.containers[id].ImageID, s.containers[id].Image)
 	}
-	list := make([]Image, 0, len(s.images))
+	list := make([]runtimes.Image, 0, len(s.images))
 	for _, key := range slices.Sorted(maps.Keys(s.images)) {
 		list = append(list, *s.images[key])
 	}
-	sorting.Stable(list, func(a, b Image) int { return cmp.Compare(strings.Join(a.Names, " "), strings.Join(b.Names, " ")) })
+	sorting.Stable(list, func(a, b runtimes.Image) int {
+		return cmp.Compare(strings.Join(a.Names, " "), strings.Join(b.Names, " "))
+	})
 	return list
 }
