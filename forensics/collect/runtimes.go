@@ -33,7 +33,7 @@ func (c *collector) runtimeFiles(ctx context.Context) (forensics.Evidence, error
 // runtimeHints are the daemons of container runtimes that run on the host.
 func (c *collector) runtimeHints() []runtimeslive.Hint {
 	var hints []runtimeslive.Hint
-	for _, p := range runtimes.Among(c.seen().Processes) {
+	for _, p := range forensics.RuntimeProcesses(c.seen().Processes) {
 		hints = append(hints, runtimeslive.Hint{PID: p.PID, StartTicks: p.StartTicks, Comm: p.Comm, Args: p.Command})
 	}
 	return hints
