@@ -100,7 +100,7 @@ func (m *Model) RuntimeEndpoint() string {
 }
 
 // runtimeProcesses are the runtimes that run on the host.
-func (m *Model) runtimeProcesses() []procs.Process { return runtimes.Among(m.evidence.Processes) }
+func (m *Model) runtimeProcesses() []procs.Process { return RuntimeProcesses(m.evidence.Processes) }
 
 // waitingThread is why a process does not get on: its thread that has waited longest for a file system.
 func (m *Model) waitingThread(id string) []Entity {
@@ -123,4 +123,16 @@ func (m *Model) waitingThread(id string) []Entity {
 		return nil
 	}
 	return []Entity{ThreadEntity(*longest)}
+}
+
+// RuntimeProcesses are the container runtimes of this node among some processes. One inside a container (kind, docker in
+// docker) serves another kubelet, and what is called like a runtime in a pod is none.
+func RuntimeProcesses(list []procs.Process) []procs.Process {
+	var found []procs.Process
+	for _, p := range list {
+		if runtimes.OfProcess(p.Comm) != "" && p.ContainerID == "" && p.Daemon(p.Comm, "k3s").Status != procs.Impostor { // older k3s have containerd in them
+			found = append(found, p)
+		}
+	}
+	return found
 }

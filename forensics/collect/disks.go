@@ -16,7 +16,6 @@ import (
 	evictionlive "github.com/nodeforensics/nodeforensics/forensics/eviction/live"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
@@ -154,7 +153,7 @@ func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) eviction
 	if k.Program == "k3s" || k.Program == "rke2" {
 		hints.DataDir = k.Flags["data-dir"]
 	}
-	for _, p := range runtimes.Among(m.evidence.Processes) {
+	for _, p := range forensics.RuntimeProcesses(m.evidence.Processes) {
 		if p.Comm == "containerd" && p.MountNS == m.evidence.Mounts.Namespace {
 			hints.Commands = append(hints.Commands, p.Command)
 		}

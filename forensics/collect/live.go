@@ -19,6 +19,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -292,7 +293,7 @@ func (c *collector) running() func(uid string) bool {
 }
 
 func (c *collector) cgroups(ctx context.Context) (forensics.Evidence, error) {
-	found, err := runtimes.ReadCgroups(ctx, c.fs)
+	found, err := runtimeslive.ReadCgroups(ctx, c.fs)
 	return forensics.Evidence{Cgroups: found.Pods, CgroupTotals: &found.Totals}, err
 }
 

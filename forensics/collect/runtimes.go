@@ -7,13 +7,14 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // runtimeFiles reads what the container runtimes have on disk. A runtime whose files were read in part is no reason to
 // do without the part.
 func (c *collector) runtimeFiles(ctx context.Context) (forensics.Evidence, error) {
-	stores, err := runtimes.Read(ctx, c.fs, runtimes.Options{Hints: c.runtimeHints(), Group: c.opt.Calls})
+	stores, err := runtimeslive.Read(ctx, c.fs, runtimeslive.Options{Hints: c.runtimeHints(), Group: c.opt.Calls})
 	part := forensics.Evidence{
 		Runtimes: stores.Runtimes, Sandboxes: stores.Sandboxes, Containers: stores.Containers, Images: stores.Images,
 		Pods: podsOfRuntime(stores),
@@ -30,10 +31,10 @@ func (c *collector) runtimeFiles(ctx context.Context) (forensics.Evidence, error
 }
 
 // runtimeHints are the daemons of container runtimes that run on the host.
-func (c *collector) runtimeHints() []runtimes.Hint {
-	var hints []runtimes.Hint
-	for _, p := range runtimes.Among(c.seen().Processes) {
-		hints = append(hints, runtimes.Hint{PID: p.PID, StartTicks: p.StartTicks, Comm: p.Comm, Args: p.Command})
+func (c *collector) runtimeHints() []runtimeslive.Hint {
+	var hints []runtimeslive.Hint
+	for _, p := range forensics.RuntimeProcesses(c.seen().Processes) {
+		hints = append(hints, runtimeslive.Hint{PID: p.PID, StartTicks: p.StartTicks, Comm: p.Comm, Args: p.Command})
 	}
 	return hints
 }
@@ -75,7 +76,7 @@ func (c *collector) runtimeAnswers(ctx context.Context) (forensics.Evidence, err
 	cover := forensics.Source{Source: forensics.SourceRuntimeAnswer, Status: forensics.SourceAbsent, Detail: "no runtime is known"}
 	for i := range found {
 		began := c.opt.Now()
-		answer := runtimes.Ask(ctx, c.fs, found[i], runtimes.AskOptions{Daemons: hints, Group: c.opt.Calls})
+		answer := runtimeslive.Ask(ctx, c.fs, found[i], runtimeslive.AskOptions{Daemons: hints, Group: c.opt.Calls})
 		answer.Seconds = c.opt.Now().Sub(began).Seconds()
 		found[i].Answer = &answer.Answer
 		if answer.Version != "" {

@@ -233,96 +233,12 @@ func FuzzBolt(f *testing.F) {
 		if err != nil {
 			return
 		}
-		found, _ := readRecords(bytes.NewReader(text), int64(len(text)))
-		for _, r := range found.containers {
-			if len(r.name) > len(text) {
-				t.Errorf("name of %d bytes out of %d", len(r.name), len(text))
+		found, _ := ParseMetadata(bytes.NewReader(text), int64(len(text)))
+		for _, c := range found.Containers {
+			if len(c.ID) > len(text) {
+				t.Errorf("id of %d bytes out of %d", len(c.ID), len(text))
 			}
 		}
 		_ = flat(db, db.top(), "", map[string]string{})
 	})
-}
-
-func FuzzTOML(f *testing.F) {
-	f.Add("root = \"/a\"\n[grpc]\naddress = '/b'\nx = [\n \"a\",\n # c\n 'd' ]\n")
-	f.Add("k = \"\"\"\nroot = 1\n\"\"\"\n[a.\"b.c\"]\nd=\"\\u00e4\"")
-	f.Fuzz(func(t *testing.T, text string) {
-		total := 0
-		for name, list := range tomlValues(text) {
-			if bytes.ContainsAny([]byte(name), "\"'") {
-				t.Errorf("name %q", name)
-			}
-			for _, s := range list {
-				total += len(s)
-			}
-		}
-		if total > 4*len(text) {
-			t.Errorf("%d bytes out of %d", total, len(text))
-		}
-	})
-}
-
-func TestTOML(t *testing.T) {
-	for name, tc := range map[string]struct {
-		text string
-		want map[string][]string
-	}{
-		"top level":                {"root = \"/a\"\nversion = 2\nok = true\n", map[string][]string{"root": {"/a"}}},
-		"comment":                  {"# root = \"/a\"\nroot = \"/b\" # not /c\n", map[string][]string{"root": {"/b"}}},
-		"literal":                  {`root = 'C:\x'`, map[string][]string{"root": {`C:\x`}}},
-		"escapes":                  {`root = "a\tb\u0041"`, map[string][]string{"root": {"a\tbA"}}},
-		"quoted table":             {"[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  snapshotter = \"zfs\"", map[string][]string{"plugins.io.containerd.grpc.v1.cri.containerd.snapshotter": {"zfs"}}},
-		"literal table":            {"[plugins.'io.containerd.cri.v1.images']\nsnapshotter='zfs'", map[string][]string{"plugins.io.containerd.cri.v1.images.snapshotter": {"zfs"}}},
-		"array of tables":          {"[[a]]\nb = \"c\"", map[string][]string{"a.b": {"c"}}},
-		"array":                    {`p = ["a", 'b']`, map[string][]string{"p": {"a", "b"}}},
-		"array over several lines": {"p = [\n  \"a\",\n  # \"x\",\n  \"b\",\n]\nq = \"c\"", map[string][]string{"p": {"a", "b"}, "q": {"c"}}},
-		"empty array":              {"p = []", map[string][]string{"p": {}}},
-		"string of several lines":  {"a = \"\"\"\nroot = \"/wrong\"\n\"\"\"\nroot = \"/right\"", map[string][]string{"root": {"/right"}, "a": {""}}},
-		"array without an end":     {"p = [\n\"a\",\nq = \"b\"", map[string][]string{"p": {"a"}}},
-		"no TOML":                  {"{\"root\": 1}\n=\n[\n\"", map[string][]string{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := tomlValues(tc.text)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestKubeName(t *testing.T) {
-	for name, want := range map[string][]string{
-		"/k8s_app_web-0_prod_uid_3":       {"app", "web-0", "prod", "uid", "3"},
-		"k8s_POD_web-0_prod_uid_0":        {"POD", "web-0", "prod", "uid", "0"},
-		"k8s_a_b_web-0_prod_uid_0":        {"a_b", "web-0", "prod", "uid", "0"},
-		"k8s_app_web-0_prod_uid_1a2b3c4d": {"app", "web-0", "prod", "uid", "-1"}, // docker adds a hash where the name is taken
-		"k8s_app_web-0_prod":              nil,
-		"toolbox":                         nil,
-	} {
-		container, pod, namespace, uid, attempt, ok := kubeName(name)
-		got := []string{container, pod, namespace, uid, fmt.Sprint(attempt)}
-		if ok != (want != nil) || ok && !cmp.Equal(want, got) {
-			t.Errorf("%s: %q, %v; want %q", name, got, ok, want)
-		}
-	}
-}
-
-func TestPinMatches(t *testing.T) {
-	for _, tc := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"a/b:1", "a/b:1", true},
-		{"a/b:1", "a/b:10", false},
-		{"a/*", "a/b:1", true},
-		{"a/*", "b/a/x", false},
-		{"*b*", "a/b:1", true},
-		{"*c*", "a/b:1", false},
-		{"", "a", false},
-		{"*", "a", false},
-	} {
-		if got := pinMatches(tc.pattern, tc.name); got != tc.want {
-			t.Errorf("%q matches %q: %v", tc.pattern, tc.name, got)
-		}
-	}
 }

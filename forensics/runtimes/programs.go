@@ -3,45 +3,34 @@ package runtimes
 import (
 	"path"
 	"strings"
-
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// runtimes are the programs that serve the container runtime interface, by the names of their processes and sockets.
-var knownRuntimes = []struct{ name, process, socket string }{
+// programs are those that serve the container runtime interface, by the names of their processes and sockets.
+var programs = []struct{ name, process, socket string }{
 	{"containerd", "containerd", "containerd"},
 	{"cri-o", "crio", "crio"},
 	{"cri-dockerd", "cri-dockerd", "cri-dockerd"},
 	{"docker", "dockerd", "dockershim"},
 }
 
+// OfEndpoint names the runtime that serves an endpoint ("unix:///run/containerd/containerd.sock"), by the name of its socket;
+// "" if that is none that is known. Docker is "cri-dockerd" or "docker", by what serves the kubelet in its place.
 func OfEndpoint(endpoint string) string {
 	socket := path.Base(strings.TrimPrefix(endpoint, "unix://"))
-	for _, r := range knownRuntimes {
-		if strings.HasPrefix(socket, r.socket) {
-			return r.name
+	for _, p := range programs {
+		if strings.HasPrefix(socket, p.socket) {
+			return p.name
 		}
 	}
 	return ""
 }
 
+// OfProcess names the runtime that a process of some name is, as [OfEndpoint] does; "" if it is none.
 func OfProcess(comm string) string {
-	for _, r := range knownRuntimes {
-		if comm == r.process {
-			return r.name
+	for _, p := range programs {
+		if comm == p.process {
+			return p.name
 		}
 	}
 	return ""
-}
-
-// runtimesAmong are the container runtimes of this node. One inside a container (kind, docker in docker) serves another
-// kubelet, and what is called like a runtime in a pod is none.
-func Among(list []procs.Process) []procs.Process {
-	var found []procs.Process
-	for _, p := range list {
-		if OfProcess(p.Comm) != "" && p.ContainerID == "" && p.Daemon(p.Comm, "k3s").Status != procs.Impostor { // older k3s have containerd in them
-			found = append(found, p)
-		}
-	}
-	return found
 }

@@ -1,6 +1,27 @@
+// Package runtimes says what container runtimes leave on disk and in cgroups of the sandboxes, containers and images that
+// they have for the kubelet. It names containerd, CRI-O and Docker, and parses what can be parsed without a node.
+//
+//   - [ParseMetadata] reads the database of containerd, whose owner may be writing to it.
+//   - [OCIConfig], [ParseRuncState] and [PodOfCgroup] understand what is below the runtimes: bundles, the state of runc and
+//     crun, and the names of cgroups.
+//   - [OfEndpoint] and [OfProcess] name the runtime of a socket and of a process.
+//
+// Package runtimes/live reads the files of a host and asks a runtime whether it answers.
+//
+// The formats are those of containerd (core/metadata/buckets.go, and go.etcd.io/bbolt internal/common, version 2 of the file),
+// of the OCI runtime specification (config.md), of runc (libcontainer, BaseState) and crun (status), and of the kubelet
+// (pkg/kubelet/cm for cgroups, pkg/kubelet/types for annotations). They were compared with containerd 1.6.20 and bbolt itself.
 package runtimes
 
 import "time"
+
+// Stores are what all container runtimes of a node left on disk, each list sorted by runtime and then by id or name.
+type Stores struct {
+	Runtimes   []Runtime
+	Sandboxes  []Sandbox
+	Containers []Container
+	Images     []Image
+}
 
 // A Runtime is a container runtime that this node has, as its directories and configuration tell.
 type Runtime struct {

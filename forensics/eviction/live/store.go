@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/toml"
 )
 
 // A Store is where a container runtime keeps what it has on disk.
@@ -87,7 +88,7 @@ func containerdStores(fsys *hostfs.FS, hints StoreHints) []Store {
 	configs = append(configs, "/etc/containerd/config.toml")
 	for _, name := range configs {
 		text, _ := fsys.ReadFile(name, maxConfig)
-		add(topLevel(string(text), "root"), "root of "+name)
+		add(toml.Parse(string(text)).First("root"), "root of "+name)
 	}
 	for _, known := range []struct{ root, program string }{
 		{"/var/lib/rancher/k3s/agent/containerd", "k3s"},
@@ -114,11 +115,12 @@ func crioStore(fsys *hostfs.FS) Store {
 	s := Store{Runtime: "cri-o", Root: "/var/lib/containers/storage", Why: "default of CRI-O"}
 	const name = "/etc/containers/storage.conf"
 	text, _ := fsys.ReadFile(name, maxConfig)
-	if root := inSection(string(text), "storage", "graphroot"); path.IsAbs(root) {
+	values := toml.Parse(string(text))
+	if root := values.First("storage.graphroot"); path.IsAbs(root) {
 		s.Root, s.Why = root, "graphroot of "+name
 	}
 	s.Images, s.Layers = s.Root, s.Root
-	if images := inSection(string(text), "storage", "imagestore"); path.IsAbs(images) {
+	if images := values.First("storage.imagestore"); path.IsAbs(images) {
 		s.Images, s.Why = images, "imagestore of "+name
 	}
 	return s
@@ -150,30 +152,4 @@ func option(args []string, name string) string {
 		}
 	}
 	return ""
-}
-
-// topLevel returns the string of a key before the first table of a TOML file.
-func topLevel(text, key string) string { return inSection(text, "", key) }
-
-// inSection returns the string of a key in one table of a TOML file, "" if it is not there. It is no TOML parser: it reads
-// lines of the form key = "value", which is how these files are written.
-func inSection(text, section, key string) string {
-	current, found := "", ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			current = strings.Trim(line, "[] \t")
-			continue
-		}
-		name, value, ok := strings.Cut(line, "=")
-		if !ok || current != section || strings.TrimSpace(name) != key {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		if len(value) > 1 && (value[0] == '"' || value[0] == '\'') {
-			value, _, _ = strings.Cut(value[1:], value[:1])
-			found = value
-		}
-	}
-	return found
 }

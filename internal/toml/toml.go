@@ -1,15 +1,19 @@
-package runtimes
+// Package toml reads the strings of configuration files of container runtimes (toml.io/en/v1.0.0).
+package toml
 
 import (
 	"strconv"
 	"strings"
 )
 
-// tomlValues reads what is needed of a TOML file: strings, and arrays of strings, each under the dotted name of its
-// table and key, without quotes ("plugins.io.containerd.grpc.v1.cri.containerd.snapshotter"). Everything else is passed
-// over, as are lines that are no TOML: a runtime that would refuse the file may have been started with another.
-func tomlValues(text string) map[string][]string {
-	values := map[string][]string{}
+// Values are strings, and arrays of strings, each under the dotted name of its table and key, without quotes
+// ("plugins.io.containerd.grpc.v1.cri.containerd.snapshotter").
+type Values map[string][]string
+
+// Parse reads the strings of a TOML file. Everything else is passed over, as are lines that are no TOML: a runtime that
+// would refuse the file may have been started with another.
+func Parse(text string) Values {
+	values := Values{}
 	table, multi := "", ""
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
@@ -24,7 +28,7 @@ func tomlValues(text string) map[string][]string {
 			continue
 		}
 		if line[0] == '[' {
-			table = tomlTable(line)
+			table = tableName(line)
 			continue
 		}
 		key, value, ok := strings.Cut(line, "=")
@@ -43,19 +47,19 @@ func tomlValues(text string) map[string][]string {
 				value += " " + more
 			}
 		}
-		if list := tomlStrings(value); list != nil {
-			values[tomlName(table, key)] = list
+		if list := stringsOf(value); list != nil {
+			values[fullName(table, key)] = list
 		}
 	}
 	return values
 }
 
-func tomlTable(line string) string {
+func tableName(line string) string {
 	name, _, _ := strings.Cut(strings.TrimLeft(line, "["), "]")
 	return unquoteKey(name)
 }
 
-func tomlName(table, key string) string {
+func fullName(table, key string) string {
 	key = unquoteKey(key)
 	if table == "" {
 		return key
@@ -72,27 +76,27 @@ func unquoteKey(name string) string {
 	}, name)
 }
 
-// tomlStrings are the strings of a value: one, or those of an array; nil if it is neither.
-func tomlStrings(value string) []string {
+// stringsOf are the strings of a value: one, or those of an array; nil if it is neither.
+func stringsOf(value string) []string {
 	if rest, ok := strings.CutPrefix(value, "["); ok {
 		list := []string{}
 		for {
 			rest = strings.TrimLeft(rest, " \t,")
-			s, after, ok := tomlString(rest)
+			s, after, ok := cutString(rest)
 			if !ok {
 				return list
 			}
 			list, rest = append(list, s), after
 		}
 	}
-	if s, _, ok := tomlString(value); ok {
+	if s, _, ok := cutString(value); ok {
 		return []string{s}
 	}
 	return nil
 }
 
-// tomlString reads the string that text begins with: "basic", with escapes, or 'literal'.
-func tomlString(text string) (s, rest string, ok bool) {
+// cutString reads the string that text begins with: "basic", with escapes, or 'literal'.
+func cutString(text string) (s, rest string, ok bool) {
 	switch {
 	case strings.HasPrefix(text, `"`):
 		quoted, err := strconv.QuotedPrefix(text)
@@ -108,11 +112,11 @@ func tomlString(text string) (s, rest string, ok bool) {
 	return "", "", false
 }
 
-// first is the first string of a value, "" if there is none.
-func first(values map[string][]string, names ...string) string {
+// First is the first string of a value, of the first name that has one; "" if none has.
+func (v Values) First(names ...string) string {
 	for _, name := range names {
-		if v := values[name]; len(v) > 0 && v[0] != "" {
-			return v[0]
+		if list := v[name]; len(list) > 0 && list[0] != "" {
+			return list[0]
 		}
 	}
 	return ""

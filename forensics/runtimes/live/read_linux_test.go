@@ -1,4 +1,4 @@
-package runtimes_test
+package live_test
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -69,9 +70,9 @@ func gunzip(tb testing.TB, name string) []byte {
 	return text
 }
 
-func read(tb testing.TB, root string, hints ...runtimes.Hint) runtimes.Stores {
+func read(tb testing.TB, root string, hints ...runtimeslive.Hint) runtimes.Stores {
 	tb.Helper()
-	s, err := runtimes.Read(tb.Context(), open(tb, root), runtimes.Options{Hints: hints})
+	s, err := runtimeslive.Read(tb.Context(), open(tb, root), runtimeslive.Options{Hints: hints})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -166,13 +167,13 @@ func TestReadRecordedDocker(t *testing.T) {
 // TestReadDockerDriver moves the tree of a Docker with vfs: its images and layers are found by flag, by configuration, and
 // because there is no other driver.
 func TestReadDockerDriver(t *testing.T) {
-	hint := func(args ...string) []runtimes.Hint {
-		return []runtimes.Hint{{PID: 1, Comm: "dockerd", Args: append([]string{"dockerd", "--data-root=/data/docker"}, args...)}}
+	hint := func(args ...string) []runtimeslive.Hint {
+		return []runtimeslive.Hint{{PID: 1, Comm: "dockerd", Args: append([]string{"dockerd", "--data-root=/data/docker"}, args...)}}
 	}
 	other := map[string]string{"data/docker/image/overlay2/repositories.json": "{}"}
 	for name, tc := range map[string]struct {
 		files  map[string]string
-		hints  []runtimes.Hint
+		hints  []runtimeslive.Hint
 		images int
 		dir    string
 	}{
@@ -217,7 +218,7 @@ func TestReadPlaces(t *testing.T) {
 	for name, tc := range map[string]struct {
 		moves []string
 		files map[string]string
-		hints []runtimes.Hint
+		hints []runtimeslive.Hint
 		want  runtimes.Runtime
 	}{
 		"k3s": {
@@ -243,7 +244,7 @@ func TestReadPlaces(t *testing.T) {
 		},
 		"custom root from the flags of the process": {
 			moves: []string{root, "data/cd", state, "run/cd"},
-			hints: []runtimes.Hint{{PID: 1, Comm: "containerd", Args: []string{"containerd", "-c", "/none", "--root=/data/cd", "--state", "/run/cd", "-a", "/run/cd.sock"}}},
+			hints: []runtimeslive.Hint{{PID: 1, Comm: "containerd", Args: []string{"containerd", "-c", "/none", "--root=/data/cd", "--state", "/run/cd", "-a", "/run/cd.sock"}}},
 			want:  runtimes.Runtime{Root: "/data/cd", State: "/run/cd", Socket: "/run/cd.sock"},
 		},
 		"after a reboot: no state": {
@@ -279,11 +280,11 @@ func TestReadPlaces(t *testing.T) {
 }
 
 func TestReadNothing(t *testing.T) {
-	if _, err := runtimes.Read(t.Context(), open(t, t.TempDir()), runtimes.Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := runtimeslive.Read(t.Context(), open(t, t.TempDir()), runtimeslive.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error = %v; want fs.ErrNotExist", err)
 	}
 	podman := tree(t, "cri-o", "etc/crio", "none")
-	if _, err := runtimes.Read(t.Context(), open(t, podman), runtimes.Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := runtimeslive.Read(t.Context(), open(t, podman), runtimeslive.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("podman's store: error = %v; want fs.ErrNotExist", err)
 	}
 }
@@ -385,7 +386,7 @@ func manyContainers(tb testing.TB, n int) string {
 func BenchmarkRead2000Pods(b *testing.B) {
 	fsys := open(b, manyContainers(b, 2000))
 	for b.Loop() {
-		s, err := runtimes.Read(b.Context(), fsys, runtimes.Options{})
+		s, err := runtimeslive.Read(b.Context(), fsys, runtimeslive.Options{})
 		if err != nil || len(s.Sandboxes) != 2000 || len(s.Containers) != 2000 {
 			b.Fatal(len(s.Sandboxes), len(s.Containers), err)
 		}
@@ -405,7 +406,7 @@ func BenchmarkCgroups2000Pods(b *testing.B) {
 	write(b, filepath.Join(root, "sys/fs/cgroup/cgroup.controllers"), "")
 	fsys := open(b, root)
 	for b.Loop() {
-		if c, err := runtimes.ReadCgroups(b.Context(), fsys); err != nil || len(c.Pods) != 2000 {
+		if c, err := runtimeslive.ReadCgroups(b.Context(), fsys); err != nil || len(c.Pods) != 2000 {
 			b.Fatal(len(c.Pods), err)
 		}
 	}

@@ -1,4 +1,4 @@
-package runtimes_test
+package live_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
 )
 
 // serve answers gRPC on a socket, as a server of the standard library does HTTP/2.
@@ -52,12 +53,12 @@ func TestAsk(t *testing.T) {
 	name := strings.Repeat("containerd-", 30) // a message and a frame of more than a byte's length
 	long := "\x12\xca\x02" + name + "\x1a\x07v1.7.27"
 	longFramed := "\x00\x00\x00" + string([]byte{byte(len(long) >> 8), byte(len(long))}) + long
-	self := []runtimes.Hint{{PID: os.Getpid(), Comm: "containerd"}}
+	self := []runtimeslive.Hint{{PID: os.Getpid(), Comm: "containerd"}}
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	for name, tc := range map[string]struct {
 		socket  string
-		daemons []runtimes.Hint
+		daemons []runtimeslive.Hint
 		status  string
 		version string
 		detail  string
@@ -70,18 +71,18 @@ func TestAsk(t *testing.T) {
 		"large answer":    {serve(t, answer("runtime.v1", strings.Repeat("\x00\xff", 1<<17))), self, "error", "", "it answered, but not with a version"},
 		"no answer":       {serve(t, func(http.ResponseWriter, *http.Request) { <-never }), self, "timeout", "", ""},
 		"nobody listens":  {filepath.Join(t.TempDir(), "none.sock"), self, "refused", "", "nobody listens there"},
-		"another process": {serve(t, answer("runtime.v1", framed)), []runtimes.Hint{{PID: 1}}, "not-owned", "", "no process of the runtime has it open"},
-		"one has ended":   {serve(t, answer("runtime.v1", framed)), append([]runtimes.Hint{{PID: 1 << 30}}, self...), "ok", "1.7.27", ""},
+		"another process": {serve(t, answer("runtime.v1", framed)), []runtimeslive.Hint{{PID: 1}}, "not-owned", "", "no process of the runtime has it open"},
+		"one has ended":   {serve(t, answer("runtime.v1", framed)), append([]runtimeslive.Hint{{PID: 1 << 30}}, self...), "ok", "1.7.27", ""},
 		"no socket":       {"", self, "not-asked", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opt := runtimes.AskOptions{Daemons: tc.daemons}
+			opt := runtimeslive.AskOptions{Daemons: tc.daemons}
 			if tc.status == "timeout" {
 				opt.Limit = 200 * time.Millisecond
 			} else {
 				opt.Limit = time.Minute
 			}
-			got := runtimes.Ask(t.Context(), open(t, "/"), runtimes.Runtime{Socket: tc.socket}, opt)
+			got := runtimeslive.Ask(t.Context(), open(t, "/"), runtimes.Runtime{Socket: tc.socket}, opt)
 			if got.Status != tc.status || got.Version != tc.version || !strings.HasSuffix(got.Detail, tc.detail) {
 				t.Errorf("%+v; want %s, version %q, detail %q", got, tc.status, tc.version, tc.detail)
 			}
@@ -110,8 +111,8 @@ func TestAskFullQueue(t *testing.T) {
 		}
 		defer func() { _ = c.Close() }()
 	}
-	got := runtimes.Ask(t.Context(), open(t, "/"), runtimes.Runtime{Socket: socket}, runtimes.AskOptions{
-		Daemons: []runtimes.Hint{{PID: os.Getpid()}}, Limit: time.Minute,
+	got := runtimeslive.Ask(t.Context(), open(t, "/"), runtimes.Runtime{Socket: socket}, runtimeslive.AskOptions{
+		Daemons: []runtimeslive.Hint{{PID: os.Getpid()}}, Limit: time.Minute,
 	})
 	if got.Status != "timeout" {
 		t.Errorf("%+v; want timeout", got)
@@ -151,15 +152,15 @@ func TestAskWhoListens(t *testing.T) {
 	go func() { _ = server.Serve(l) }()
 	defer func() { _ = server.Close() }()
 	for name, tc := range map[string]struct {
-		daemon runtimes.Hint
+		daemon runtimeslive.Hint
 		detail string
 	}{
-		"another listens":     {runtimes.Hint{PID: keeper.Process.Pid}, "listens there now"},
-		"another of that pid": {runtimes.Hint{PID: os.Getpid(), StartTicks: 1}, "no process of the runtime has it open"},
+		"another listens":     {runtimeslive.Hint{PID: keeper.Process.Pid}, "listens there now"},
+		"another of that pid": {runtimeslive.Hint{PID: os.Getpid(), StartTicks: 1}, "no process of the runtime has it open"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := runtimes.Ask(t.Context(), open(t, "/"), runtimes.Runtime{Socket: socket}, runtimes.AskOptions{
-				Daemons: []runtimes.Hint{tc.daemon}, Limit: time.Minute,
+			got := runtimeslive.Ask(t.Context(), open(t, "/"), runtimes.Runtime{Socket: socket}, runtimeslive.AskOptions{
+				Daemons: []runtimeslive.Hint{tc.daemon}, Limit: time.Minute,
 			})
 			if got.Status != "not-owned" || !strings.HasSuffix(got.Detail, tc.detail) || asked {
 				t.Errorf("%+v, asked: %t; want not-owned, %q", got, asked, tc.detail)
@@ -187,8 +188,8 @@ func TestAskBesideANamesake(t *testing.T) {
 	if n := strings.Count(string(table), " "+socket+"\n"); err != nil || n != 2 {
 		t.Fatalf("%d sockets have the name %s, %v; want 2", n, socket, err)
 	}
-	got := runtimes.Ask(t.Context(), open(t, "/"), runtimes.Runtime{Socket: socket}, runtimes.AskOptions{
-		Daemons: []runtimes.Hint{{PID: os.Getpid(), Comm: "containerd"}}, Limit: time.Minute,
+	got := runtimeslive.Ask(t.Context(), open(t, "/"), runtimes.Runtime{Socket: socket}, runtimeslive.AskOptions{
+		Daemons: []runtimeslive.Hint{{PID: os.Getpid(), Comm: "containerd"}}, Limit: time.Minute,
 	})
 	if got.Status != "ok" || got.PID != os.Getpid() {
 		t.Errorf("%+v; want ok", got)

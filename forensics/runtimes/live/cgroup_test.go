@@ -1,4 +1,4 @@
-package runtimes_test
+package live_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -130,7 +131,7 @@ func TestPodCgroups(t *testing.T) {
 					tc.want[i].Frozen = []runtimes.FrozenCgroup{}
 				}
 			}
-			got, err := runtimes.ReadCgroups(t.Context(), open(t, root))
+			got, err := runtimeslive.ReadCgroups(t.Context(), open(t, root))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,14 +157,14 @@ func TestPodCgroupDepth(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := runtimes.ReadCgroups(t.Context(), open(t, root))
+	got, err := runtimeslive.ReadCgroups(t.Context(), open(t, root))
 	if err != nil || len(got.Pods) != 1 || got.Pods[0].PodUID != uid {
 		t.Errorf("%+v, %v; want the pod that is 8 directories deep, and not the one below", got.Pods, err)
 	}
 }
 
 func TestPodCgroupsAbsent(t *testing.T) {
-	if _, err := runtimes.ReadCgroups(t.Context(), open(t, t.TempDir())); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := runtimeslive.ReadCgroups(t.Context(), open(t, t.TempDir())); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error = %v; want fs.ErrNotExist", err)
 	}
 }

@@ -1,19 +1,22 @@
-package runtimes
+package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/toml"
 )
 
 // An install is one place where a runtime may be.
 type install struct {
-	Runtime
+	runtimes.Runtime
 	// read reads its files; fs.ErrNotExist means that it is not there after all.
 	read func(*store, install) error
 	// pinned are patterns of images that CRI-O never lets go (crio.conf pinned_images, pause_image).
@@ -71,11 +74,11 @@ func defaults() []install {
 		containerdIn("/var/snap/microk8s/common/var/lib/containerd", "/var/snap/microk8s/common/run/containerd", "/var/snap/microk8s/current/args/containerd.toml", "/var/snap/microk8s/common/run/containerd.sock"),
 		containerdIn("/var/lib/k0s/containerd", "/run/k0s/containerd", "/etc/k0s/containerd.toml", "/run/k0s/containerd.sock"),
 		{
-			Runtime: Runtime{Name: "cri-o", Root: "/var/lib/containers/storage", State: "/run/containers/storage", Config: "/etc/crio/crio.conf", Socket: "/run/crio/crio.sock", Snapshotter: "overlay"},
+			Runtime: runtimes.Runtime{Name: "cri-o", Root: "/var/lib/containers/storage", State: "/run/containers/storage", Config: "/etc/crio/crio.conf", Socket: "/run/crio/crio.sock", Snapshotter: "overlay"},
 			read:    readCRIO, marks: []string{"/run/crio", "/etc/crio", "/var/lib/crio"},
 		},
 		{
-			Runtime: Runtime{Name: "docker", Root: "/var/lib/docker", State: "/run/docker", Config: "/etc/docker/daemon.json", Socket: "/run/cri-dockerd.sock", Snapshotter: "overlay2"},
+			Runtime: runtimes.Runtime{Name: "docker", Root: "/var/lib/docker", State: "/run/docker", Config: "/etc/docker/daemon.json", Socket: "/run/cri-dockerd.sock", Snapshotter: "overlay2"},
 			read:    readDocker, marks: []string{"/var/lib/cri-dockerd", "/var/lib/dockershim", "/run/cri-dockerd.sock"},
 		},
 	}
@@ -83,7 +86,7 @@ func defaults() []install {
 
 func containerdIn(root, state, config, socket string) install {
 	return install{
-		Runtime: Runtime{Name: "containerd", Root: root, State: state, Config: config, Socket: socket, Snapshotter: "overlayfs"},
+		Runtime: runtimes.Runtime{Name: "containerd", Root: root, State: state, Config: config, Socket: socket, Snapshotter: "overlayfs"},
 		read:    readContainerd,
 	}
 }
@@ -154,10 +157,10 @@ func configured(fsys *hostfs.FS, in install) install {
 	}
 	switch in.Name {
 	case "containerd":
-		v := tomlValues(string(text))
-		in.Root, in.State = or(first(v, "root"), in.Root), or(first(v, "state"), in.State)
-		in.Socket = or(first(v, "grpc.address"), in.Socket)
-		in.Snapshotter = or(first(v, "plugins.io.containerd.cri.v1.images.snapshotter", "plugins.io.containerd.grpc.v1.cri.containerd.snapshotter",
+		v := toml.Parse(string(text))
+		in.Root, in.State = cmp.Or(v.First("root"), in.Root), cmp.Or(v.First("state"), in.State)
+		in.Socket = cmp.Or(v.First("grpc.address"), in.Socket)
+		in.Snapshotter = cmp.Or(v.First("plugins.io.containerd.cri.v1.images.snapshotter", "plugins.io.containerd.grpc.v1.cri.containerd.snapshotter",
 			"plugins.cri.containerd.snapshotter"), in.Snapshotter)
 		in.SnapshotDir = snapshotDir(in)
 	case "cri-o":
@@ -183,16 +186,16 @@ func configuredCRIO(fsys *hostfs.FS, in install, main string) install {
 			texts = append(texts, string(text))
 		}
 	}
-	v := tomlValues(string(storage))
-	in.Root, in.State = or(first(v, "storage.graphroot"), in.Root), or(first(v, "storage.runroot"), in.State)
-	in.Snapshotter = or(first(v, "storage.driver"), in.Snapshotter)
+	v := toml.Parse(string(storage))
+	in.Root, in.State = cmp.Or(v.First("storage.graphroot"), in.Root), cmp.Or(v.First("storage.runroot"), in.State)
+	in.Snapshotter = cmp.Or(v.First("storage.driver"), in.Snapshotter)
 	pause := "registry.k8s.io/pause:*"
 	for _, text := range texts {
-		v := tomlValues(text)
-		in.Root, in.State = or(first(v, "crio.root"), in.Root), or(first(v, "crio.runroot"), in.State)
-		in.Snapshotter = or(first(v, "crio.storage_driver"), in.Snapshotter)
-		in.Socket = or(first(v, "crio.api.listen"), in.Socket)
-		pause = or(first(v, "crio.image.pause_image"), pause)
+		v := toml.Parse(text)
+		in.Root, in.State = cmp.Or(v.First("crio.root"), in.Root), cmp.Or(v.First("crio.runroot"), in.State)
+		in.Snapshotter = cmp.Or(v.First("crio.storage_driver"), in.Snapshotter)
+		in.Socket = cmp.Or(v.First("crio.api.listen"), in.Socket)
+		pause = cmp.Or(v.First("crio.image.pause_image"), pause)
 		if list, ok := v["crio.image.pinned_images"]; ok {
 			in.pinned = list
 		}
@@ -210,16 +213,9 @@ func configuredDocker(in install, text []byte) install {
 		Driver   string `json:"storage-driver"`
 	}
 	if json.Unmarshal(text, &daemon) == nil {
-		in.Root, in.State = or(daemon.DataRoot, or(daemon.Graph, in.Root)), or(daemon.ExecRoot, in.State)
-		in.Snapshotter = or(daemon.Driver, in.Snapshotter)
+		in.Root, in.State = cmp.Or(daemon.DataRoot, daemon.Graph, in.Root), cmp.Or(daemon.ExecRoot, in.State)
+		in.Snapshotter = cmp.Or(daemon.Driver, in.Snapshotter)
 	}
 	in.SnapshotDir = dockerLayers(in.Root, in.Snapshotter)
 	return in
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

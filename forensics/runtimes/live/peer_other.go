@@ -1,6 +1,6 @@
 //go:build !linux
 
-package runtimes
+package live
 
 import (
 	"errors"

@@ -1,12 +1,16 @@
-package runtimes
+package live
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
-	"strconv"
+	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 const (
@@ -33,7 +37,7 @@ func readContainerd(s *store, in install) error {
 	s.trouble(readContainerdTasks(s, path.Join(in.State, cdTasksV1)))
 	s.trouble(readContainerdDB(s))
 	s.addNameless()
-	for _, id := range sortedKeys(s.containers) {
+	for _, id := range slices.Sorted(maps.Keys(s.containers)) {
 		readCRIStatus(s, id)
 	}
 	return s.ctx.Err()
@@ -84,11 +88,11 @@ func readContainerdTasks(s *store, at string) error {
 	return nil
 }
 
-func (s *store) addTask(id, bundle string, config ociConfig, pid int) {
+func (s *store) addTask(id, bundle string, config runtimes.OCIConfig, pid int) {
 	a := func(name string) string { return config.Annotations[annotationCRI+name] }
-	t := Task{InitPID: pid, CgroupPath: config.Linux.CgroupsPath, Bundle: bundle}
+	t := runtimes.Task{InitPID: pid, CgroupPath: config.Linux.CgroupsPath, Bundle: bundle}
 	t.InitStart = s.initStart(id, pid)
-	uid := or(a("sandbox-uid"), config.podUID(a("sandbox-log-directory")))
+	uid := cmp.Or(a("sandbox-uid"), config.PodUID(a("sandbox-log-directory")))
 	if len(config.Annotations) == 0 {
 		s.nameless[id] = t
 		return
@@ -96,36 +100,36 @@ func (s *store) addTask(id, bundle string, config ociConfig, pid int) {
 	// The sandbox is a container like any other, and older versions have no more than its id to tell.
 	if a("container-type") == "sandbox" || a("container-type") == "" && a("sandbox-id") == id {
 		box := s.sandbox(id)
-		box.PodUID, box.Namespace, box.Name = or(box.PodUID, uid), or(box.Namespace, a("sandbox-namespace")), or(box.Name, a("sandbox-name"))
-		box.addTask(t)
+		box.PodUID, box.Namespace, box.Name = cmp.Or(box.PodUID, uid), cmp.Or(box.Namespace, a("sandbox-namespace")), cmp.Or(box.Name, a("sandbox-name"))
+		mergeTask(&box.Task, t)
 		return
 	}
 	c := s.container(id)
-	c.SandboxID, c.PodUID = or(c.SandboxID, a("sandbox-id")), or(c.PodUID, uid)
-	c.Namespace, c.PodName = or(c.Namespace, a("sandbox-namespace")), or(c.PodName, a("sandbox-name"))
-	c.Name, c.Image = or(c.Name, a("container-name")), or(c.Image, a("image-name"))
-	c.addTask(t)
+	c.SandboxID, c.PodUID = cmp.Or(c.SandboxID, a("sandbox-id")), cmp.Or(c.PodUID, uid)
+	c.Namespace, c.PodName = cmp.Or(c.Namespace, a("sandbox-namespace")), cmp.Or(c.PodName, a("sandbox-name"))
+	c.Name, c.Image = cmp.Or(c.Name, a("container-name")), cmp.Or(c.Image, a("image-name"))
+	mergeTask(&c.Task, t)
 }
 
 // addNameless adds the tasks whose config.json told nothing to what the database knows of them.
 func (s *store) addNameless() {
-	for _, id := range sortedKeys(s.nameless) {
+	for _, id := range slices.Sorted(maps.Keys(s.nameless)) {
 		if box := s.sandboxes[id]; box != nil {
-			box.addTask(s.nameless[id])
+			mergeTask(&box.Task, s.nameless[id])
 		} else {
-			s.container(id).addTask(s.nameless[id])
+			mergeTask(&s.container(id).Task, s.nameless[id])
 		}
 	}
 }
 
-// addTask adds what the state directory tells.
-func (t *Task) addTask(from Task) {
+// mergeTask adds what the state directory tells.
+func mergeTask(t *runtimes.Task, from runtimes.Task) {
 	from.From = append(t.From, "task")
 	from.Removing, from.Dead = t.Removing, t.Dead
 	if from.InitPID == 0 {
 		from.InitPID, from.InitStart = t.InitPID, t.InitStart
 	}
-	from.CgroupPath = or(from.CgroupPath, t.CgroupPath)
+	from.CgroupPath = cmp.Or(from.CgroupPath, t.CgroupPath)
 	*t = from
 }
 
@@ -171,17 +175,4 @@ func readCRIStatus(s *store, id string) {
 		c.InitPID = status.PID
 	}
 	c.Removing = c.Removing || status.Removing
-}
-
-// attemptOf reads the number that a name ends in: "c_web_default_<uid>_0".
-func attemptOf(name string) int {
-	for i := len(name) - 1; i >= 0; i-- {
-		if name[i] == '_' {
-			if n, err := strconv.Atoi(name[i+1:]); err == nil {
-				return n
-			}
-			break
-		}
-	}
-	return -1
 }

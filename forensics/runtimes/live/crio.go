@@ -1,15 +1,18 @@
-package runtimes
+package live
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 const annotationCRIO = "io.kubernetes.cri-o."
@@ -45,7 +48,7 @@ func readCRIO(s *store, in install) error {
 			listed[id] = storedContainer{ID: id}
 		}
 	}
-	for _, id := range sortedKeys(listed) {
+	for _, id := range slices.Sorted(maps.Keys(listed)) {
 		if err := s.ctx.Err(); err != nil || s.full() {
 			return err
 		}
@@ -98,7 +101,7 @@ type crioState struct {
 
 // addStored adds one sandbox or container of CRI-O, from the directory that lasts and the one of this boot.
 func (s *store) addStored(c storedContainer, lasting, boot string) {
-	var config ociConfig
+	var config runtimes.OCIConfig
 	bundle := ""
 	for _, at := range []string{boot, lasting} {
 		dir, err := s.fs.OpenDir(at)
@@ -126,7 +129,7 @@ func (s *store) addStored(c storedContainer, lasting, boot string) {
 		return // podman's
 	}
 	state := s.readCRIOState(path.Join(lasting, "state.json"))
-	t := Task{CgroupPath: config.Linux.CgroupsPath, Bundle: bundle, From: []string{"metadata"}}
+	t := runtimes.Task{CgroupPath: config.Linux.CgroupsPath, Bundle: bundle, From: []string{"metadata"}}
 	t.InitPID, t.InitStart = state.init()
 	if bundle != "" {
 		t.From = []string{"metadata", "task"}
@@ -135,20 +138,22 @@ func (s *store) addStored(c storedContainer, lasting, boot string) {
 		t.InitPID, t.InitStart = s.pidfile(boot, c.ID)
 	}
 	created := firstTime(c.Created, a("Created"))
-	k := func(name, otherwise string) string { return or(config.Annotations["io.kubernetes."+name], otherwise) }
+	k := func(name, otherwise string) string {
+		return cmp.Or(config.Annotations["io.kubernetes."+name], otherwise)
+	}
 	if a("ContainerType") == "sandbox" || container == "POD" {
 		box := s.sandbox(c.ID)
 		box.PodUID, box.Namespace, box.Name = k("pod.uid", uid), k("pod.namespace", namespace), k("pod.name", pod)
 		box.Attempt, box.Created, box.Task = attempt, created, t
 		var inner map[string]string
 		_ = json.Unmarshal([]byte(a("Annotations")), &inner) // absent or no JSON: then it is not known to be static
-		box.Static = staticSource(or(config.Annotations["kubernetes.io/config.source"], inner["kubernetes.io/config.source"]))
+		box.Static = runtimes.IsStatic(cmp.Or(config.Annotations["kubernetes.io/config.source"], inner["kubernetes.io/config.source"]))
 		return
 	}
 	full := s.container(c.ID)
-	full.SandboxID, full.PodUID = a("SandboxID"), k("pod.uid", or(uid, config.podUID("")))
+	full.SandboxID, full.PodUID = a("SandboxID"), k("pod.uid", cmp.Or(uid, config.PodUID("")))
 	full.Namespace, full.PodName, full.Name = k("pod.namespace", namespace), k("pod.name", pod), k("container.name", container)
-	full.Image, full.ImageID, full.SnapshotKey = or(a("ImageName"), a("Image")), imageID(or(c.Image, a("Image"))), c.Layer
+	full.Image, full.ImageID, full.SnapshotKey = cmp.Or(a("ImageName"), a("Image")), imageID(cmp.Or(c.Image, a("Image"))), c.Layer
 	full.LogPath, full.Attempt, full.Created, full.Task = a("LogPath"), attempt, created, t
 	if full.Finished = timeText(state.Finished); full.Finished != nil && state.Status == "stopped" {
 		full.ExitCode = state.ExitCode
@@ -208,100 +213,4 @@ func firstTime(texts ...string) *time.Time {
 		}
 	}
 	return nil
-}
-
-// imageID spells an id as the kubelet does, with its algorithm.
-func imageID(id string) string {
-	if isID(id) {
-		return "sha256:" + id
-	}
-	return id
-}
-
-// readStoredImages reads <driver>-images/images.json and, for the sizes, <driver>-layers/layers.json.
-func readStoredImages(s *store, in install) error {
-	text, err := s.fs.ReadFile(path.Join(in.Root, in.Snapshotter+"-images", "images.json"), 16*maxJSON)
-	if err != nil {
-		return err
-	}
-	var images []struct {
-		ID      string           `json:"id"`
-		Digest  string           `json:"digest"`
-		Names   []string         `json:"names"`
-		Layer   string           `json:"layer"`
-		Created string           `json:"created"`
-		Sizes   map[string]int64 `json:"big-data-sizes"`
-	}
-	if err := json.Unmarshal(text, &images); err != nil {
-		return fmt.Errorf("images.json: %w", err)
-	}
-	layers, err := readStoredLayers(s, in)
-	s.trouble(err)
-	for _, stored := range images[:min(len(images), maxPerRuntime)] {
-		i := s.image(stored.ID)
-		i.ID, i.Digest, i.Names, i.Created = imageID(stored.ID), stored.Digest, append(i.Names, stored.Names...), timeText(stored.Created)
-		if size, ok := layers.size(stored.Layer); ok {
-			for _, n := range stored.Sizes {
-				size += n
-			}
-			i.SizeBytes = &size
-		}
-		i.Pinned = slices.ContainsFunc(stored.Names, func(name string) bool {
-			return slices.ContainsFunc(in.pinned, func(pattern string) bool { return pinMatches(pattern, name) })
-		})
-	}
-	return nil
-}
-
-type storedLayer struct {
-	ID     string `json:"id"`
-	Parent string `json:"parent"`
-	Size   int64  `json:"diff-size"`
-}
-
-type storedLayers map[string]storedLayer
-
-func readStoredLayers(s *store, in install) (storedLayers, error) {
-	text, err := s.fs.ReadFile(path.Join(in.Root, in.Snapshotter+"-layers", "layers.json"), 16*maxJSON)
-	if err != nil {
-		return nil, err
-	}
-	var list []storedLayer
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("layers.json: %w", err)
-	}
-	layers := storedLayers{}
-	for _, l := range list {
-		layers[l.ID] = l
-	}
-	return layers, nil
-}
-
-// size adds up a layer and those below it; false where one is missing.
-func (layers storedLayers) size(id string) (total int64, ok bool) {
-	for range 200 { // more than any driver stacks
-		l, ok := layers[id]
-		if !ok || l.Size < 0 {
-			return 0, false
-		}
-		if total += l.Size; l.Parent == "" {
-			return total, true
-		}
-		id = l.Parent
-	}
-	return 0, false
-}
-
-// pinMatches says whether a pattern of pinned_images matches: exact, a beginning ("quay.io/a/*"), or a part ("*b*").
-func pinMatches(pattern, name string) bool {
-	inner, open := strings.CutSuffix(pattern, "*")
-	switch {
-	case pattern == "" || inner == "":
-		return false
-	case open && strings.HasPrefix(inner, "*"):
-		return strings.Contains(name, inner[1:])
-	case open:
-		return strings.HasPrefix(name, inner)
-	}
-	return pattern == name
 }

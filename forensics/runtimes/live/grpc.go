@@ -1,4 +1,4 @@
-package runtimes
+package live
 
 import (
 	"encoding/binary"

@@ -1,0 +1,57 @@
+package toml_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/internal/toml"
+)
+
+func FuzzParse(f *testing.F) {
+	f.Add("root = \"/a\"\n[grpc]\naddress = '/b'\nx = [\n \"a\",\n # c\n 'd' ]\n")
+	f.Add("k = \"\"\"\nroot = 1\n\"\"\"\n[a.\"b.c\"]\nd=\"\\u00e4\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		total := 0
+		for name, list := range toml.Parse(text) {
+			if strings.ContainsAny(name, "\"'") {
+				t.Errorf("name %q", name)
+			}
+			for _, s := range list {
+				total += len(s)
+			}
+		}
+		if total > 4*len(text) {
+			t.Errorf("%d bytes out of %d", total, len(text))
+		}
+	})
+}
+
+func TestParse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text string
+		want toml.Values
+	}{
+		"top level":                {"root = \"/a\"\nversion = 2\nok = true\n", toml.Values{"root": {"/a"}}},
+		"comment":                  {"# root = \"/a\"\nroot = \"/b\" # not /c\n", toml.Values{"root": {"/b"}}},
+		"literal":                  {`root = 'C:\x'`, toml.Values{"root": {`C:\x`}}},
+		"escapes":                  {`root = "a\tb\u0041"`, toml.Values{"root": {"a\tbA"}}},
+		"quoted table":             {"[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  snapshotter = \"zfs\"", toml.Values{"plugins.io.containerd.grpc.v1.cri.containerd.snapshotter": {"zfs"}}},
+		"literal table":            {"[plugins.'io.containerd.cri.v1.images']\nsnapshotter='zfs'", toml.Values{"plugins.io.containerd.cri.v1.images.snapshotter": {"zfs"}}},
+		"array of tables":          {"[[a]]\nb = \"c\"", toml.Values{"a.b": {"c"}}},
+		"array":                    {`p = ["a", 'b']`, toml.Values{"p": {"a", "b"}}},
+		"array over several lines": {"p = [\n  \"a\",\n  # \"x\",\n  \"b\",\n]\nq = \"c\"", toml.Values{"p": {"a", "b"}, "q": {"c"}}},
+		"empty array":              {"p = []", toml.Values{"p": {}}},
+		"string of several lines":  {"a = \"\"\"\nroot = \"/wrong\"\n\"\"\"\nroot = \"/right\"", toml.Values{"root": {"/right"}, "a": {""}}},
+		"array without an end":     {"p = [\n\"a\",\nq = \"b\"", toml.Values{"p": {"a"}}},
+		"no TOML":                  {"{\"root\": 1}\n=\n[\n\"", toml.Values{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := toml.Parse(tc.text)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
