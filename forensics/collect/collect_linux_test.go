@@ -282,7 +282,7 @@ func TestCollectOnThisMachine(t *testing.T) {
 // TestCollectReadsTheRuntimeOfAnotherNode has a dead CRI-O: all pods, sandboxes and containers are named, by files alone.
 func TestCollectReadsTheRuntimeOfAnotherNode(t *testing.T) {
 	root := fakeDisk(t)
-	if err := os.CopyFS(root, os.DirFS("containers/testdata/cri-o")); err != nil {
+	if err := os.CopyFS(root, os.DirFS("../runtimes/live/testdata/cri-o")); err != nil {
 		t.Fatal(err)
 	}
 	e, err := collect.Collect(t.Context(), collect.Options{Root: root})
