@@ -49,19 +49,13 @@ func putFirst[V any](m map[string]V, key string, v V) {
 	}
 }
 
-// FileSystem finds one by its device.
-func (x *Index) FileSystem(device string) (FileSystem, bool) {
-	f, ok := x.fileSystems[device]
-	return f, ok
-}
-
 // Of finds the file system of a role; false where it is unknown or was not to be asked.
 func (x *Index) Of(role string) (FileSystem, bool) {
 	p, ok := x.places[role]
 	if !ok || p.Device == "" {
 		return FileSystem{}, false
 	}
-	f, ok := x.FileSystem(p.Device)
+	f, ok := x.fileSystems[p.Device]
 	return f, ok && f.Error == "" && f.CapacityBytes > 0
 }
 
@@ -120,7 +114,7 @@ func (x *Index) allReaches() map[string][]Reach {
 
 // IsNear says whether a file system is near one of its thresholds, past it, or full.
 func (x *Index) IsNear(device string) bool {
-	f, ok := x.FileSystem(device)
+	f, ok := x.fileSystems[device]
 	if _, full := f.Full(); !ok || full {
 		return ok
 	}

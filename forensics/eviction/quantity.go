@@ -13,9 +13,9 @@ import (
 // is binary (Ki), decimal (k, m) or an exponent (e3).
 var quantity = regexp.MustCompile(`^([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+|)$`)
 
-// ParseQuantity reads a quantity as the kubelet does: "100Mi", "1.5G", "5e8". What is smaller than one is rounded up, what
+// parseQuantity reads a quantity as the kubelet does: "100Mi", "1.5G", "5e8". What is smaller than one is rounded up, what
 // is larger than a signed 64 bit number becomes that.
-func ParseQuantity(s string) (int64, error) {
+func parseQuantity(s string) (int64, error) {
 	parts := quantity.FindStringSubmatch(s)
 	if parts == nil || len(s) > 64 {
 		return 0, fmt.Errorf("%.40q is no quantity: a number with a suffix as in 100Mi or 1.5G", s)

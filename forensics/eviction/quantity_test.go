@@ -37,7 +37,7 @@ func TestParseQuantity(t *testing.T) {
 		{name: "empty", text: "", bad: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := ParseQuantity(tt.text)
+			got, err := parseQuantity(tt.text)
 			if (err != nil) != tt.bad || got != tt.want {
 				t.Errorf("ParseQuantity(%q) = %d, %v; want %d, error %v", tt.text, got, err, tt.want, tt.bad)
 			}
@@ -50,11 +50,11 @@ func FuzzParseQuantity(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		n, err := ParseQuantity(text)
+		n, err := parseQuantity(text)
 		if err != nil && n != 0 {
 			t.Errorf("ParseQuantity(%q) = %d with %v", text, n, err)
 		}
-		if again, err2 := ParseQuantity(text + "Ki"); err == nil && err2 == nil && n > 0 && again < n {
+		if again, err2 := parseQuantity(text + "Ki"); err == nil && err2 == nil && n > 0 && again < n {
 			t.Errorf("%q is %d, and 1024 times that is %d", text, n, again)
 		}
 	})

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
 // The kinds of what takes space.
@@ -105,10 +107,8 @@ func (r rule) matches(parts []string) bool {
 	return true
 }
 
-var (
-	claim  = regexp.MustCompile(`pvc-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	podUID = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$`)
-)
+// claim is the name that a provisioner gives a volume claim's directory.
+var claim = regexp.MustCompile(`pvc-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
 // Classify says what a directory below one of a kind is; false if it is no more than a part of that.
 func (r Rules) Classify(name, above string) (Item, bool) {
@@ -145,7 +145,7 @@ func uidOf(r rule, parts []string) string {
 }
 
 func uidIn(s string) string {
-	if podUID.MatchString(s) {
+	if poduid.Valid(s) {
 		return s
 	}
 	return ""

@@ -157,7 +157,7 @@ func newThreshold(signal, kind, value, origin string) Threshold {
 		}
 		return t
 	}
-	n, err := ParseQuantity(value)
+	n, err := parseQuantity(value)
 	switch {
 	case err != nil:
 		t.Ignored = "the kubelet does not start: " + err.Error()

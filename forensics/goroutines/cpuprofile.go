@@ -12,11 +12,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// CPUProfile is where a process spent processor time while it was watched: what /debug/pprof/profile?seconds=N of
-// net/http/pprof says. The runtime interrupts each thread that runs 100 times a second of its CPU time (runtime/pprof,
-// StartCPUProfile), so that times are multiples of 10 ms, and what waits is not in it.
+// CPUProfile is what a process computed for some seconds.
 type CPUProfile struct {
-	// Source is the URL or file; Taken when it ended, absent where the profile does not say.
+	// Source is the URL or file; Taken when it ended.
 	Source string     `json:"source"`
 	PID    int        `json:"pid,omitempty"`
 	Taken  *time.Time `json:"taken,omitempty"`
@@ -31,7 +29,7 @@ type CPUProfile struct {
 // CPUStack is the time spent in one stack.
 type CPUStack struct {
 	Seconds float64 `json:"cpu_seconds"`
-	// Frames are functions as [NormalizeFunc] spells them, innermost first, at most 100.
+	// Frames are functions as [goroutines.NormalizeFunc] spells them, innermost first, at most 100.
 	Frames []string `json:"frames"`
 }
 
@@ -40,8 +38,11 @@ const (
 	maxCPUFrames = 100
 )
 
-// ParseCPUProfile reads a CPU profile in the format of pprof (github.com/google/pprof/proto/profile.proto), gzip'd or not. A
-// profile of another kind, of the heap or of goroutines, is an error.
+// ParseCPUProfile reads what /debug/pprof/profile?seconds=N of net/http/pprof returns: a CPU profile in the format of pprof
+// (github.com/google/pprof/proto/profile.proto), gzip'd or not. The runtime interrupts each thread that runs 100 times a second
+// of its CPU time (runtime/pprof, StartCPUProfile): times are multiples of 10 ms, and what waits is not in it. A profile of
+// another kind, of the heap or of goroutines, is an error. Source is the URL or file that it is from; Taken is absent where the
+// profile does not say.
 func ParseCPUProfile(source string, data []byte) (CPUProfile, error) {
 	p, err := profile.ParseData(data)
 	if err != nil {

@@ -32,9 +32,9 @@ type chunk struct {
 
 // found is one entry; Line counts within the chunk.
 type found struct {
-	entry      *Entry
+	entry      *entry
 	shape      shape
-	occurrence Occurrence
+	occurrence occurrence
 	known      bool
 }
 
@@ -121,7 +121,7 @@ func (s *scanner) extent(hit int) (head, tail int) {
 // A peek is what the prefixes of one line tell.
 type peek struct {
 	text  string
-	entry Entry
+	entry entry
 	shape shape
 }
 
@@ -155,7 +155,7 @@ func (s *scanner) take(head, tail int) {
 	if last := len(lines) - 1; lines[last] == "" {
 		lines = lines[:last]
 	}
-	f := found{entry: new(Entry)}
+	f := found{entry: new(entry)}
 	*f.entry, f.shape = s.parser.parse(lines...)
 	f.entry.Line = s.number(head) + 1
 	f.occurrence, f.known = classify(f.entry)
@@ -184,7 +184,7 @@ func (s *scanner) sample(at, until int) {
 	if at < s.at || at >= until {
 		return
 	}
-	f := found{entry: new(Entry)}
+	f := found{entry: new(entry)}
 	*f.entry, f.shape = s.parser.parse(string(s.text[at:s.lineEnd(at)]))
 	f.entry.Line = s.number(at) + 1
 	s.found = append(s.found, f)

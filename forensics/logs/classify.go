@@ -15,7 +15,7 @@ type rule struct {
 	level int
 	// fill sets what is particular to the message; it may change the kind, and says false where the line is not what
 	// it seems. Before it, fields that all messages share are set.
-	fill func(*Entry, *Occurrence) bool
+	fill func(*entry, *occurrence) bool
 	// runtime says that container runtimes write it, too.
 	runtime bool
 }
@@ -62,11 +62,11 @@ func firstWord(s string) string {
 }
 
 // classify says what a parsed line means; it is false for what is not known.
-func classify(e *Entry) (Occurrence, bool) {
-	o := Occurrence{Time: e.Time, Entry: e}
+func classify(e *entry) (occurrence, bool) {
+	o := occurrence{Time: e.Time, Entry: e}
 	r, ok := book.find(e, &o)
 	if !ok {
-		return Occurrence{}, false
+		return occurrence{}, false
 	}
 	o.level = r.level
 	o.Subject = o.cloned()
@@ -93,7 +93,7 @@ func isRuntime(origin string) bool {
 
 // find is the first rule that fits. Lines of the kernel are compared with the kernel's rules alone, and no other
 // program's are, since a log of a program may quote the kernel.
-func (b *rulebook) find(e *Entry, o *Occurrence) (rule, bool) {
+func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 	switch {
 	case e.Origin == "kernel":
 		return firstFit(b.kernel, e, o)
@@ -113,10 +113,10 @@ func (b *rulebook) find(e *Entry, o *Occurrence) (rule, bool) {
 	return rule{}, false
 }
 
-func firstFit(rules []rule, e *Entry, o *Occurrence) (rule, bool) {
+func firstFit(rules []rule, e *entry, o *occurrence) (rule, bool) {
 	for i := range rules {
 		if r := &rules[i]; r.fits(e) {
-			*o = Occurrence{Kind: r.kind, Time: e.Time, Entry: e}
+			*o = occurrence{Kind: r.kind, Time: e.Time, Entry: e}
 			fillShared(e, o, r)
 			if r.fill == nil || r.fill(e, o) {
 				return *r, true
@@ -126,7 +126,7 @@ func firstFit(rules []rule, e *Entry, o *Occurrence) (rule, bool) {
 	return rule{}, false
 }
 
-func (r *rule) fits(e *Entry) bool {
+func (r *rule) fits(e *entry) bool {
 	if !strings.HasPrefix(e.Message, r.start) {
 		return false
 	}

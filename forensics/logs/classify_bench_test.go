@@ -4,7 +4,7 @@ import "testing"
 
 // BenchmarkClassify is what a line costs that holds a literal, beyond its parsing: the mean over all examples.
 func BenchmarkClassify(b *testing.B) {
-	var entries []*Entry
+	var entries []*entry
 	for _, ex := range allExamples() {
 		entries = append(entries, entryOf(ex.line, ex.origin))
 	}
@@ -17,7 +17,7 @@ func BenchmarkClassify(b *testing.B) {
 
 // BenchmarkFold is what an occurrence costs in the one goroutine that makes the story.
 func BenchmarkFold(b *testing.B) {
-	var all []Occurrence
+	var all []occurrence
 	for _, ex := range allExamples() {
 		if o, ok := classify(entryOf(ex.line, ex.origin)); ok {
 			all = append(all, o)

@@ -88,11 +88,11 @@ var volumeFailures = map[Kind]bool{
 }
 
 // startsDeletion says whether only a pod on its way out has such a line.
-func (o *Occurrence) startsDeletion() bool {
+func (o *occurrence) startsDeletion() bool {
 	return starts[o.Kind] || volumeFailures[o.Kind] && o.isUnmount()
 }
 
-func (o *Occurrence) isUnmount() bool { return operationOf(o.Entry.Message) == opUnmountVolume }
+func (o *occurrence) isUnmount() bool { return operationOf(o.Entry.Message) == opUnmountVolume }
 
 // deletion is one pod on its way out.
 type deletion struct {
@@ -123,7 +123,7 @@ type complaint struct {
 }
 
 // follow takes one line.
-func (d *deletion) follow(file string, o Occurrence) {
+func (d *deletion) follow(file string, o occurrence) {
 	switch o.Kind {
 	case KindSyncLoopDelete:
 		d.deleted = true
@@ -193,7 +193,7 @@ func (d *deletion) grace(seconds float64) {
 }
 
 // reach notes a stage. Stages are never left backwards: lines of two workers may cross.
-func (d *deletion) reach(stage, file string, o Occurrence) {
+func (d *deletion) reach(stage, file string, o occurrence) {
 	if stageRank(stage) <= stageRank(d.Stage) {
 		return
 	}
@@ -207,7 +207,7 @@ func (d *deletion) settleComplaints(stage string) {
 }
 
 // complain keeps the last line of each kind.
-func (d *deletion) complain(file, stage string, o Occurrence) {
+func (d *deletion) complain(file, stage string, o occurrence) {
 	over := stageRank(stage) < stageRank(d.Stage) && (stage != stageContainers || len(d.kills) == 0)
 	if over {
 		return

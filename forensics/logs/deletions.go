@@ -33,7 +33,7 @@ func newDeletions(removed func(uid string)) deletions {
 }
 
 // add follows a line of a kubelet.
-func (s *deletions) add(file string, o Occurrence, drop func(Kind)) {
+func (s *deletions) add(file string, o occurrence, drop func(Kind)) {
 	switch o.Kind {
 	case KindSyncLoopAdd:
 		for _, p := range podsOf(&o) {
@@ -72,7 +72,7 @@ func (s *deletions) belongs(container, uid string) {
 
 // podOf finds the pod of a line that names a container alone: by what PLEG said, by who waits for the container, or,
 // for the line that kills it, by which single pod was just deleted.
-func (s *deletions) podOf(o *Occurrence) string {
+func (s *deletions) podOf(o *occurrence) string {
 	if o.Container == "" || complaints[o.Kind] == "" && o.Kind != KindContainerExited && o.Kind != KindContainerKilling {
 		return ""
 	}
@@ -98,7 +98,7 @@ func (s *deletions) podOf(o *Occurrence) string {
 const maxPodsOfLine = 200
 
 // podsOf are the pods that a line of the sync loop names.
-func podsOf(o *Occurrence) []Subject {
+func podsOf(o *occurrence) []Subject {
 	if list := o.Entry.Get("pods"); list != "" {
 		return listOfPods(list, maxPodsOfLine)
 	}
@@ -186,7 +186,7 @@ func (s *deletions) find(p *Subject) *deletion {
 	return d
 }
 
-func (s *deletions) step(file string, o Occurrence, drop func(Kind)) {
+func (s *deletions) step(file string, o occurrence, drop func(Kind)) {
 	if volumeFailures[o.Kind] && !o.isUnmount() {
 		return
 	}
@@ -214,7 +214,7 @@ func (s *deletions) step(file string, o Occurrence, drop func(Kind)) {
 }
 
 // reopen handles a line about a pod that seemed to be done: it was not, or the same static pod goes again.
-func (s *deletions) reopen(d *deletion, o Occurrence) *deletion {
+func (s *deletions) reopen(d *deletion, o occurrence) *deletion {
 	s.done--
 	d.Done = false
 	if o.Kind == KindPodTeardown || o.Kind == KindSyncLoopDelete { // once more from the beginning
@@ -224,7 +224,7 @@ func (s *deletions) reopen(d *deletion, o Occurrence) *deletion {
 	return d
 }
 
-func (s *deletions) start(o Occurrence, drop func(Kind)) *deletion {
+func (s *deletions) start(o occurrence, drop func(Kind)) *deletion {
 	if len(s.all) >= maxTracked {
 		drop(o.Kind)
 		return nil

@@ -16,7 +16,7 @@ const (
 )
 
 // fillShared sets what many messages have in common: the pod, the container and the cause.
-func fillShared(e *Entry, o *Occurrence, r *rule) {
+func fillShared(e *entry, o *occurrence, r *rule) {
 	for _, f := range e.Fields {
 		fillField(&o.Subject, f)
 	}
@@ -39,7 +39,7 @@ func fillShared(e *Entry, o *Occurrence, r *rule) {
 	o.Reason, o.Code = cut(reason, maxReason), code(reason)
 }
 
-func fillField(s *Subject, f Field) {
+func fillField(s *Subject, f field) {
 	switch f.Key {
 	case "pod":
 		s.PodName, s.PodUID = podField(f.Value, s.PodUID)
@@ -65,7 +65,7 @@ func fillField(s *Subject, f Field) {
 }
 
 // errorOf is the text of the error in a line: the err field, or the message.
-func errorOf(e *Entry) string {
+func errorOf(e *entry) string {
 	for _, f := range e.Fields {
 		if f.Key == "err" || f.Key == "error" {
 			return f.Value

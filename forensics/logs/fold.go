@@ -36,7 +36,7 @@ type folder struct {
 	loop       loop
 	deletions  deletions
 	operations operations
-	lastOOM    Occurrence
+	lastOOM    occurrence
 	// kubelet says that a line of a kubelet was seen, latest is the time of the latest line of one.
 	kubelet bool
 	latest  time.Time
@@ -65,7 +65,7 @@ func newFolder() *folder {
 }
 
 // add takes one occurrence; file is the path that quotes name. Nothing of the entry is kept uncloned.
-func (f *folder) add(file string, o Occurrence) {
+func (f *folder) add(file string, o occurrence) {
 	if f.sameKill(&o) {
 		return
 	}
@@ -85,7 +85,7 @@ func (f *folder) add(file string, o Occurrence) {
 }
 
 // seen tells of lines that were not selected: that a writer said something else at that time.
-func (f *folder) seen(e *Entry) {
+func (f *folder) seen(e *entry) {
 	if !kubeletOrigin(e.Origin) && (e.Origin != "" || e.Source == "") {
 		return
 	}
@@ -97,7 +97,7 @@ func (f *folder) seen(e *Entry) {
 }
 
 // heard notes that a kubelet wrote a line.
-func (f *folder) heard(e *Entry) {
+func (f *folder) heard(e *entry) {
 	f.kubelet = true
 	if e.Time.After(f.latest) {
 		f.latest = e.Time
@@ -114,7 +114,7 @@ func (f *folder) restarted() {
 func (f *folder) drop(k Kind) { f.dropped[k]++ }
 
 // ofKubelet says whether the line was written by a kubelet: not by the kernel, systemd, a runtime or a controller.
-func (f *folder) ofKubelet(o *Occurrence) bool {
+func (f *folder) ofKubelet(o *occurrence) bool {
 	e := o.Entry
 	if kubeletOrigin(e.Origin) {
 		return !strings.HasPrefix(string(o.Kind), "podgc-")
@@ -130,13 +130,13 @@ func (f *folder) ofKubelet(o *Occurrence) bool {
 }
 
 // sameKill says whether the line is another one about the OOM kill before, and hands it what the one before knew.
-func (f *folder) sameKill(o *Occurrence) bool {
+func (f *folder) sameKill(o *occurrence) bool {
 	if o.Kind != KindKernelOOM && o.Kind != KindKernelOOMCgroup {
 		return false
 	}
 	before := f.lastOOM
 	near := before.Kind != "" && distance(before.Time, o.Time) <= 10*time.Second
-	f.lastOOM = Occurrence{Kind: o.Kind, Time: o.Time, Subject: o.Subject}
+	f.lastOOM = occurrence{Kind: o.Kind, Time: o.Time, Subject: o.Subject}
 	if o.Process == "" { // says which cgroup, and the next line which process
 		return true
 	}
@@ -159,7 +159,7 @@ func distance(a, b time.Time) time.Duration {
 }
 
 // count adds the occurrence to its event.
-func (f *folder) count(file string, o Occurrence) {
+func (f *folder) count(file string, o occurrence) {
 	k := keyOf(o)
 	ev, full := f.events[k], false
 	if ev == nil {
@@ -181,7 +181,7 @@ func (f *folder) count(file string, o Occurrence) {
 	ev.add(file, o, full || routine[o.Kind])
 }
 
-func (ev *event) add(file string, o Occurrence, anonymous bool) {
+func (ev *event) add(file string, o occurrence, anonymous bool) {
 	ev.Count++
 	if anonymous {
 		ev.Subject = Subject{}
@@ -235,7 +235,7 @@ var byReason = map[Kind]bool{
 }
 
 // keyOf is what makes two occurrences the same event: the kind, the writer, and the subject without its cause.
-func keyOf(o Occurrence) eventKey {
+func keyOf(o occurrence) eventKey {
 	k := eventKey{kind: o.Kind, origin: o.Entry.Origin}
 	if routine[o.Kind] {
 		k.origin = strings.Clone(k.origin)
@@ -256,7 +256,7 @@ func keyOf(o Occurrence) eventKey {
 }
 
 // quote keeps a line, as it is written but made valid and cut.
-func quote(file string, e *Entry) Quote {
+func quote(file string, e *entry) Quote {
 	q := Quote{File: file, Line: e.Line, Text: quoteText(e.Raw)}
 	if q.Text == "" {
 		q.Text = quoteText(e.Message)

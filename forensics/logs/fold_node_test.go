@@ -287,7 +287,7 @@ func TestWithoutTimes(t *testing.T) {
 	}
 	f := newFolder()
 	for _, l := range lines {
-		e := &Entry{Origin: "kubelet", Raw: ids(l)}
+		e := &entry{Origin: "kubelet", Raw: ids(l)}
 		e.message(ids(l), nil)
 		if o, ok := classify(e); ok {
 			f.add("-", o)

@@ -46,7 +46,7 @@ func (l *lives) current() *life {
 }
 
 // seen notes a line of a kubelet and says whether it is another one that wrote it than before.
-func (l *lives) seen(e *Entry) (restarted bool) {
+func (l *lives) seen(e *entry) (restarted bool) {
 	cur := l.current()
 	switch {
 	case cur == nil:
@@ -66,7 +66,7 @@ func (l *lives) seen(e *Entry) (restarted bool) {
 	return restarted
 }
 
-func (l *lives) begin(e *Entry) {
+func (l *lives) begin(e *entry) {
 	n := &life{Life: Life{PID: e.PID}, last: e.Time}
 	if len(l.all) > 0 { // another one wrote before: this is its beginning, as far as it was selected
 		n.started, n.begun = e.Time, true
@@ -86,7 +86,7 @@ func (l *lives) begin(e *Entry) {
 }
 
 // add takes a known line of a kubelet and says whether a new life began.
-func (l *lives) add(file string, o Occurrence) (restarted bool) {
+func (l *lives) add(file string, o occurrence) (restarted bool) {
 	if o.Kind == KindKubeletVersion {
 		restarted = l.version(o)
 	}
@@ -123,7 +123,7 @@ func (l *lives) add(file string, o Occurrence) (restarted bool) {
 
 // version begins a life where the PID alone does not tell, since in a container it is always the same. The flags are
 // written just before the version.
-func (l *lives) version(o Occurrence) bool {
+func (l *lives) version(o occurrence) bool {
 	cur := l.current()
 	if cur == nil || o.Entry.PID != 0 && cur.PID != 0 && o.Entry.PID != cur.PID {
 		return false // seen does it
@@ -158,7 +158,7 @@ var endRank = []string{endUnknown, endSignal, endFatal, endPanic, endWatchdog, e
 // maxEndings bounds the lines that are kept; a crash writes a few.
 const maxEndings = 4 * maxLives
 
-func (l *lives) ends(end, file string, o Occurrence) {
+func (l *lives) ends(end, file string, o occurrence) {
 	e := ending{end: end, time: o.Time, after: len(l.all) - 1, quote: quote(file, o.Entry)}
 	if cur := l.current(); cur != nil {
 		e.said = cur.last
@@ -170,7 +170,7 @@ func (l *lives) ends(end, file string, o Occurrence) {
 }
 
 // outside takes what systemd and the kernel say of a kubelet.
-func (l *lives) outside(file string, o Occurrence) {
+func (l *lives) outside(file string, o occurrence) {
 	switch o.Kind {
 	case KindKubeletExited:
 		l.ends(exitMeans(o.Code), file, o)

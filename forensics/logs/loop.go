@@ -33,7 +33,7 @@ type loop struct {
 
 func newLoop() loop { return loop{Loop: Loop{LastSeen: map[string]time.Time{}}} }
 
-func (l *loop) add(file string, o Occurrence) {
+func (l *loop) add(file string, o occurrence) {
 	name, ok := loopNames[o.Kind]
 	if !ok || o.Kind == KindPLEGUnhealthy && !isSkip(o.Entry.Message) {
 		l.other(o.Time)

@@ -42,11 +42,11 @@ var operationEnds = map[Kind]string{
 }
 
 // operationFails says whether a line is the end of an operation that failed.
-func operationFails(o *Occurrence) bool {
+func operationFails(o *occurrence) bool {
 	return strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
 }
 
-func (s *operations) add(file string, o Occurrence, drop func(Kind)) {
+func (s *operations) add(file string, o occurrence, drop func(Kind)) {
 	if o.UniqueName == "" {
 		return
 	}
@@ -96,7 +96,7 @@ func (s *operations) at(id operationID, k Kind, drop func(Kind)) *operation {
 	return op
 }
 
-func (op *operation) start(name, file string, o Occurrence) {
+func (op *operation) start(name, file string, o occurrence) {
 	reason, code := op.Reason, op.Code
 	op.Subject = o.Subject
 	op.Reason, op.Code = reason, code // of the last failure
@@ -104,7 +104,7 @@ func (op *operation) start(name, file string, o Occurrence) {
 	op.note(quote(file, o.Entry))
 }
 
-func (op *operation) fail(name, file string, o Occurrence) {
+func (op *operation) fail(name, file string, o occurrence) {
 	volume, pod := op.Volume, op.PodName
 	op.Subject = o.Subject
 	op.Volume, op.PodName = cmp.Or(o.Volume, volume), cmp.Or(o.PodName, pod)

@@ -45,7 +45,7 @@ func name(pods map[podHash]struct{}, uid string) {
 	pods[podHash(h.Sum(nil))] = struct{}{}
 }
 
-func (a *orphanage) add(o Occurrence) {
+func (a *orphanage) add(o occurrence) {
 	switch o.Kind {
 	case KindOrphanMounted:
 		a.any = true

@@ -85,8 +85,8 @@ type lineParser struct {
 
 // parse understands an entry of one line, or of several of which the later ones belong to the message. The strings of
 // the entry are parts of the lines where possible.
-func (p *lineParser) parse(lines ...string) (Entry, shape) {
-	var e Entry
+func (p *lineParser) parse(lines ...string) (entry, shape) {
+	var e entry
 	var s shape
 	e.Raw = clip(lines[0])
 	text := p.unwrap(&e, &s, lines[0])
@@ -95,7 +95,7 @@ func (p *lineParser) parse(lines ...string) (Entry, shape) {
 	}
 	var rest []string
 	for _, line := range lines[1:] {
-		var other Entry
+		var other entry
 		var wrapped shape
 		more := p.unwrap(&other, &wrapped, line)
 		if s.partial && wrapped.stream == s.stream {
@@ -126,7 +126,7 @@ func clip(s string) string { return s[:min(len(s), maxRaw)] }
 
 // name settles who wrote a line. The kernel's name in the middle of what another program wrote, or a container, is a quote,
 // or a lie.
-func (p *lineParser) name(e *Entry, s *shape) {
+func (p *lineParser) name(e *entry, s *shape) {
 	if p.origin != "" && (e.Origin == "" || e.Origin == "kernel" && s.layers[0] != layerJournal) {
 		e.Origin = p.origin
 	}
@@ -172,7 +172,7 @@ func program(tag string) string {
 
 // isContinuation says whether a line may be a later line of the message above it. That it has no header of its own tells:
 // klog writes line breaks in messages as they are, and values of several lines indented (klog's KVListFormat).
-func (p *lineParser) isContinuation(text string, e *Entry, s *shape) bool {
+func (p *lineParser) isContinuation(text string, e *entry, s *shape) bool {
 	if text == "" || s.head || e.Origin == "kernel" || isKlogHead(text) {
 		return false
 	}
@@ -191,7 +191,7 @@ var beginnings = []string{
 }
 
 // unwrap takes all prefixes off a line and notes what they tell. What is left is klog's text, or the message.
-func (p *lineParser) unwrap(e *Entry, s *shape, line string) string {
+func (p *lineParser) unwrap(e *entry, s *shape, line string) string {
 	text := trim(line)
 	if isKlogHead(text) {
 		return text
@@ -213,7 +213,7 @@ func (p *lineParser) unwrap(e *Entry, s *shape, line string) string {
 }
 
 // peel takes one prefix off.
-func (p *lineParser) peel(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 	if text == "" {
 		return text, false
 	}

@@ -12,12 +12,12 @@ import (
 )
 
 // json reads a line that is one JSON object: a record of the journal, of docker's json-file, or of klog.
-func (p *lineParser) json(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) json(e *entry, s *shape, text string) (string, bool) {
 	fields, ok := jsonFields(text)
 	if !ok {
 		return text, false
 	}
-	record := Entry{Fields: fields}
+	record := entry{Fields: fields}
 	if at := record.Get("__REALTIME_TIMESTAMP"); at != "" {
 		return p.journal(e, s, &record, at), true
 	}
@@ -38,7 +38,7 @@ func (p *lineParser) json(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // journal reads a record as journalctl -o json writes it (systemd.journal-fields(7)).
-func (p *lineParser) journal(e *Entry, s *shape, record *Entry, at string) string {
+func (p *lineParser) journal(e *entry, s *shape, record *entry, at string) string {
 	s.push(layerJournal)
 	if micros, err := strconv.ParseInt(at, 10, 64); err == nil {
 		s.stamp(e, time.UnixMicro(micros-delay(record)).UTC(), true)
@@ -73,7 +73,7 @@ const fromContainer = "container"
 // journalWriter is who wrote a record. The name that a record gives itself (SYSLOG_IDENTIFIER) is what its writer chose,
 // and of a container whose logs docker sends to the journal it may be an image's label (its option tag). So the fields
 // that journald or docker's daemon sets decide: systemd.journal-fields(7), "Trusted Journal Fields".
-func journalWriter(record *Entry) string {
+func journalWriter(record *entry) string {
 	name := program(cmp.Or(record.Get("SYSLOG_IDENTIFIER"), record.Get("_COMM")))
 	unit := strings.TrimSuffix(record.Get("_SYSTEMD_UNIT"), ".service")
 	switch {
@@ -93,7 +93,7 @@ func journalWriter(record *Entry) string {
 
 // delay is how many microseconds after it was written a message of the kernel was taken into the journal: at boot, and
 // whenever the journal's daemon starts, it takes all that the kernel still has.
-func delay(record *Entry) int64 {
+func delay(record *entry) int64 {
 	taken, err1 := strconv.ParseInt(record.Get("__MONOTONIC_TIMESTAMP"), 10, 64)
 	written, err2 := strconv.ParseInt(record.Get("_SOURCE_MONOTONIC_TIMESTAMP"), 10, 64)
 	if err1 != nil || err2 != nil || record.Get("_TRANSPORT") != "kernel" {
@@ -115,7 +115,7 @@ func severity(level int) byte {
 
 // klogJSON reads a record of --logging-format=json. "ts" are milliseconds with a fraction; "v" is there on info lines
 // only.
-func (p *lineParser) klogJSON(e *Entry, s *shape, fields []Field) {
+func (p *lineParser) klogJSON(e *entry, s *shape, fields []field) {
 	s.push(layerKlogJSON)
 	s.head = true
 	verbose, failed := false, false
@@ -146,13 +146,13 @@ func (p *lineParser) klogJSON(e *Entry, s *shape, fields []Field) {
 
 // jsonFields reads the members of one object, in their order. Strings are unquoted; references to API objects become
 // "namespace/name", as klog writes them in text; other values stay as they are written.
-func jsonFields(s string) ([]Field, bool) {
+func jsonFields(s string) ([]field, bool) {
 	s = strings.TrimRight(s, " \t")
 	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
 		return nil, false
 	}
 	i := 1
-	fields := make([]Field, 0, 8)
+	fields := make([]field, 0, 8)
 	for len(fields) < maxFields {
 		i = blanks(s, i)
 		if s[i] == '}' {
@@ -170,7 +170,7 @@ func jsonFields(s string) ([]Field, bool) {
 		if end = jsonEnd(s, i); end < 0 || end >= len(s) {
 			return nil, false
 		}
-		fields = append(fields, Field{key, jsonValue(s[i:end])})
+		fields = append(fields, field{key, jsonValue(s[i:end])})
 		if i = blanks(s, end); s[i] == ',' {
 			i++
 		}

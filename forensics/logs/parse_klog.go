@@ -25,7 +25,7 @@ func isKlogHead(text string) bool {
 //	Lmmdd hh:mm:ss.uuuuuu threadid file:line] msg
 //
 // (k8s.io/klog, Header) and the message behind it. The time is local and lacks the year; the thread is the process.
-func (p *lineParser) klog(e *Entry, s *shape, text string) bool {
+func (p *lineParser) klog(e *entry, s *shape, text string) bool {
 	if !isKlogHead(text) {
 		return false
 	}
@@ -61,7 +61,7 @@ func (p *lineParser) klog(e *Entry, s *shape, text string) bool {
 }
 
 // source takes "dir/file.go:123" apart.
-func (e *Entry) source(where string) {
+func (e *entry) source(where string) {
 	file, line, _ := strings.Cut(where[strings.LastIndexByte(where, '/')+1:], ":")
 	n, end := leadingDigits(line)
 	e.Source = file
@@ -72,7 +72,7 @@ func (e *Entry) source(where string) {
 
 // message makes a structured message of text where it is one: a quoted string and keys with values behind it. The
 // rest are later lines of the message.
-func (e *Entry) message(text string, rest []string) {
+func (e *entry) message(text string, rest []string) {
 	e.Message = text
 	if strings.HasPrefix(text, `"`) {
 		if end := quotedEnd(text); end > 0 && isKey(text[end:]) {
@@ -100,7 +100,7 @@ func isKey(text string) bool {
 const maxFields = 64
 
 // fields reads the keys and values behind a structured message.
-func (e *Entry) fields(text string, rest []string) {
+func (e *entry) fields(text string, rest []string) {
 	for len(e.Fields) < maxFields {
 		text = strings.TrimLeft(text, " ")
 		key, after, ok := strings.Cut(text, "=")
@@ -113,7 +113,7 @@ func (e *Entry) fields(text string, rest []string) {
 		} else {
 			value, text = fieldValue(after)
 		}
-		e.Fields = append(e.Fields, Field{key, value})
+		e.Fields = append(e.Fields, field{key, value})
 	}
 }
 
@@ -208,8 +208,8 @@ func unquote(quoted string) string {
 }
 
 // logfmt reads lines of logrus, in which k3s, containerd and docker write: time="…" level=info msg="…" key=value.
-func (p *lineParser) logfmt(e *Entry, s *shape, text string) (string, bool) {
-	var line Entry
+func (p *lineParser) logfmt(e *entry, s *shape, text string) (string, bool) {
+	var line entry
 	line.fields(text, nil)
 	t, _, zoned := p.rfc3339(line.Get("time"))
 	if t.IsZero() || line.Get("level") == "" {

@@ -9,7 +9,7 @@ import (
 
 // priority reads what follows "<N>": a message of RFC 5424 or RFC 3164, or a line of the kernel's ring as dmesg -r
 // writes it.
-func (p *lineParser) priority(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) priority(e *entry, s *shape, text string) (string, bool) {
 	level, n := leadingDigits(text[1:])
 	if n == 0 || n > 3 || len(text) < n+3 || text[n+1] != '>' {
 		return text, false
@@ -28,7 +28,7 @@ func (p *lineParser) priority(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // rfc5424 reads "TIMESTAMP HOST APP PROCID MSGID STRUCTURED-DATA MSG".
-func (p *lineParser) rfc5424(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) rfc5424(e *entry, s *shape, text string) (string, bool) {
 	t, end, zoned := p.rfc3339(text)
 	if end == 0 || end >= len(text) || text[end] != ' ' {
 		return text, false
@@ -76,7 +76,7 @@ func structuredData(s string) string {
 }
 
 // writer notes who wrote a line, unless a prefix further out has said so.
-func (p *lineParser) writer(e *Entry, name, pid string) {
+func (p *lineParser) writer(e *entry, name, pid string) {
 	if e.Origin == "" && name != "-" {
 		e.Origin = program(name)
 	}
@@ -90,7 +90,7 @@ func (p *lineParser) writer(e *Entry, name, pid string) {
 //
 //	Nov 21 10:00:00.123456 host kubelet[2588]: message
 //	Sat 2026-11-21 10:00:00 UTC host kubelet[2588]: message
-func (p *lineParser) dated(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) dated(e *entry, s *shape, text string) (string, bool) {
 	if isWeekday(text) && len(text) > 30 && text[4] == '2' {
 		return p.full(e, s, text)
 	}
@@ -125,7 +125,7 @@ func (p *lineParser) dated(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // full reads a date with weekday and a zone by its name. Only UTC is known; others are taken as the node's.
-func (p *lineParser) full(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) full(e *entry, s *shape, text string) (string, bool) {
 	local := *p
 	zone := text[4:]
 	_, end, _ := p.rfc3339(zone)
@@ -148,7 +148,7 @@ func (p *lineParser) full(e *Entry, s *shape, text string) (string, bool) {
 
 // tagged reads " host tag[pid]: message". Busybox puts "facility.level" before the tag, and a relay may leave out the
 // host.
-func (p *lineParser) tagged(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) tagged(e *entry, s *shape, text string) (string, bool) {
 	s.push(layerSyslog)
 	rest := strings.TrimLeft(text, " ")
 	host, after, ok := strings.Cut(rest, " ")
@@ -192,7 +192,7 @@ func tag(s string) (name, pid, message string, ok bool) {
 }
 
 // kernelClock takes off the "[  123.456789] " that syslog daemons leave before messages of the kernel.
-func (p *lineParser) kernelClock(e *Entry, message string) string {
+func (p *lineParser) kernelClock(e *entry, message string) string {
 	if e.Origin == "kernel" && strings.HasPrefix(message, "[") {
 		if _, rest, ok := p.ring(message); ok {
 			message = rest
@@ -203,7 +203,7 @@ func (p *lineParser) kernelClock(e *Entry, message string) string {
 
 // numbered reads what begins with a digit: a container's log, a time of RFC 3339 or of journalctl -o short-unix, or a
 // record of /dev/kmsg.
-func (p *lineParser) numbered(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) numbered(e *entry, s *shape, text string) (string, bool) {
 	if t, end, zoned := p.rfc3339(text); end > 0 && end < len(text) && text[end] == ' ' {
 		return p.stamped(e, s, text, t, end, zoned)
 	}
@@ -218,7 +218,7 @@ func (p *lineParser) numbered(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // stamped reads what follows a time: "stderr F message" of the CRI, "host tag: message", or a message.
-func (p *lineParser) stamped(e *Entry, s *shape, text string, t time.Time, end int, zoned bool) (string, bool) {
+func (p *lineParser) stamped(e *entry, s *shape, text string, t time.Time, end int, zoned bool) (string, bool) {
 	s.guessedZone = s.guessedZone || !s.timed && !zoned
 	s.stamp(e, t, zoned)
 	rest := text[end+1:]
@@ -241,7 +241,7 @@ func (p *lineParser) stamped(e *Entry, s *shape, text string, t time.Time, end i
 }
 
 // kmsg reads a record of /dev/kmsg: "level,sequence,microseconds,flags;message" (Documentation/ABI/testing/dev-kmsg).
-func (p *lineParser) kmsg(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) kmsg(e *entry, s *shape, text string) (string, bool) {
 	head, _, ok := strings.Cut(text[:min(len(text), 128)], ";")
 	parts := strings.Split(head, ",")
 	if !ok || len(parts) < 4 {
@@ -268,7 +268,7 @@ func (p *lineParser) kmsg(e *Entry, s *shape, text string) (string, bool) {
 }
 
 // dmesg reads "[  123.456789] message" and, of dmesg -T, "[Sat Nov 21 10:00:00 2026] message".
-func (p *lineParser) dmesg(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) dmesg(e *entry, s *shape, text string) (string, bool) {
 	if since, rest, ok := p.ring(text); ok {
 		s.stamp(e, p.sinceBoot(since), true)
 		s.push(layerDmesg)
@@ -306,7 +306,7 @@ func (p *lineParser) ring(text string) (since time.Duration, rest string, ok boo
 }
 
 // decoded reads "kern  :info  : [  123.456789] message", as dmesg -x writes it.
-func (p *lineParser) decoded(e *Entry, s *shape, text string) (string, bool) {
+func (p *lineParser) decoded(e *entry, s *shape, text string) (string, bool) {
 	_, rest, ok := strings.Cut(text[:min(len(text), 64)], ": [")
 	if !ok {
 		return text, false

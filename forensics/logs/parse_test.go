@@ -75,9 +75,9 @@ func TestAMessageIsTheSameByWhateverWay(t *testing.T) {
 					raw = klogJSONLine
 				}
 			}
-			want := Entry{
+			want := entry{
 				Time: c.time, Origin: "kubelet", Severity: 'E', PID: max(c.pid, 0), Source: "kubelet_volumes.go", SourceLine: 263,
-				Message: orphanMessage, Fields: []Field{{"err", orphanErr}, {"numErrs", "3"}}, Raw: raw,
+				Message: orphanMessage, Fields: []field{{"err", orphanErr}, {"numErrs", "3"}}, Raw: raw,
 			}
 			if s.String() != c.format {
 				t.Errorf("format %q, want %q", s.String(), c.format)
@@ -102,23 +102,23 @@ func TestMessagesOfKlog(t *testing.T) {
 		name    string
 		lines   []string
 		message string
-		fields  []Field
+		fields  []field
 	}{
 		{name: "plain", lines: []string{`SyncLoop (DELETE, "api"): "web-0_default(1111)"`}, message: `SyncLoop (DELETE, "api"): "web-0_default(1111)"`},
 		{name: "quoted, but not structured", lines: []string{`"web" is not ready`}, message: `"web" is not ready`},
 		{name: "no fields", lines: []string{`"SyncLoop (housekeeping)"`}, message: "SyncLoop (housekeeping)"},
-		{name: "list", lines: []string{`"SyncLoop DELETE" source="api" pods=["default/web-0","default/web-1"]`}, message: "SyncLoop DELETE", fields: []Field{{"source", "api"}, {"pods", `["default/web-0","default/web-1"]`}}},
-		{name: "list with blanks, 1.23", lines: []string{`"SyncLoop DELETE" source="api" pods=[default/web-0 default/web-1]`}, message: "SyncLoop DELETE", fields: []Field{{"source", "api"}, {"pods", `[default/web-0 default/web-1]`}}},
-		{name: "unquoted UID", lines: []string{`"Killing" podUID=1111-22 grace=30`}, message: "Killing", fields: []Field{{"podUID", "1111-22"}, {"grace", "30"}}},
-		{name: "struct with equals sign in a string", lines: []string{`"x" event={"ID":"a b=c","Data":"d"} pod="p"`}, message: "x", fields: []Field{{"event", `{"ID":"a b=c","Data":"d"}`}, {"pod", "p"}}},
+		{name: "list", lines: []string{`"SyncLoop DELETE" source="api" pods=["default/web-0","default/web-1"]`}, message: "SyncLoop DELETE", fields: []field{{"source", "api"}, {"pods", `["default/web-0","default/web-1"]`}}},
+		{name: "list with blanks, 1.23", lines: []string{`"SyncLoop DELETE" source="api" pods=[default/web-0 default/web-1]`}, message: "SyncLoop DELETE", fields: []field{{"source", "api"}, {"pods", `[default/web-0 default/web-1]`}}},
+		{name: "unquoted UID", lines: []string{`"Killing" podUID=1111-22 grace=30`}, message: "Killing", fields: []field{{"podUID", "1111-22"}, {"grace", "30"}}},
+		{name: "struct with equals sign in a string", lines: []string{`"x" event={"ID":"a b=c","Data":"d"} pod="p"`}, message: "x", fields: []field{{"event", `{"ID":"a b=c","Data":"d"}`}, {"pod", "p"}}},
 		{name: "message as operation text", lines: []string{`"operationExecutor.UnmountVolume started for volume \"data\" (UniqueName: \"kubernetes.io/csi/d^h#1\") pod \"1111\" "`}, message: `operationExecutor.UnmountVolume started for volume "data" (UniqueName: "kubernetes.io/csi/d^h#1") pod "1111" `},
-		{name: "value of several lines", lines: []string{`"Unmount failed" err=<`, "\tunmount failed: exit status 32", "\tOutput: umount: /x: target is busy.", ` > pod="default/web" podUID="1111"`}, message: "Unmount failed", fields: []Field{{"err", "unmount failed: exit status 32\nOutput: umount: /x: target is busy."}, {"pod", "default/web"}, {"podUID", "1111"}}},
-		{name: "two values of several lines", lines: []string{`"x" err=<`, "\ta", "\t >b", ` > out=<`, "\tc", " >"}, message: "x", fields: []Field{{"err", "a\n >b"}, {"out", "c"}}},
-		{name: "value of several lines that was cut", lines: []string{`"x" err=<`, "\ta"}, message: "x", fields: []Field{{"err", "a"}}},
+		{name: "value of several lines", lines: []string{`"Unmount failed" err=<`, "\tunmount failed: exit status 32", "\tOutput: umount: /x: target is busy.", ` > pod="default/web" podUID="1111"`}, message: "Unmount failed", fields: []field{{"err", "unmount failed: exit status 32\nOutput: umount: /x: target is busy."}, {"pod", "default/web"}, {"podUID", "1111"}}},
+		{name: "two values of several lines", lines: []string{`"x" err=<`, "\ta", "\t >b", ` > out=<`, "\tc", " >"}, message: "x", fields: []field{{"err", "a\n >b"}, {"out", "c"}}},
+		{name: "value of several lines that was cut", lines: []string{`"x" err=<`, "\ta"}, message: "x", fields: []field{{"err", "a"}}},
 		{name: "message of several lines", lines: []string{`Operation failed: exit status 32`, "Output: umount: /x: target is busy."}, message: "Operation failed: exit status 32\nOutput: umount: /x: target is busy."},
-		{name: "quote that was cut", lines: []string{`"x" err="orphaned pod \"11`}, message: "x", fields: []Field{{"err", `orphaned pod \"11`}}},
-		{name: "control characters and other languages", lines: []string{`"x" err="umount: /x: \u76ee\u6a19\u6b63\u5fd9\x00 \x1b[0m"`}, message: "x", fields: []Field{{"err", "umount: /x: 目標正忙\x00 \x1b[0m"}}},
-		{name: "empty value", lines: []string{`"x" a="" b= c="d"`}, message: "x", fields: []Field{{"a", ""}, {"b", ""}, {"c", "d"}}},
+		{name: "quote that was cut", lines: []string{`"x" err="orphaned pod \"11`}, message: "x", fields: []field{{"err", `orphaned pod \"11`}}},
+		{name: "control characters and other languages", lines: []string{`"x" err="umount: /x: \u76ee\u6a19\u6b63\u5fd9\x00 \x1b[0m"`}, message: "x", fields: []field{{"err", "umount: /x: 目標正忙\x00 \x1b[0m"}}},
+		{name: "empty value", lines: []string{`"x" a="" b= c="d"`}, message: "x", fields: []field{{"a", ""}, {"b", ""}, {"c", "d"}}},
 		{name: "empty message", lines: []string{``}, message: ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestColour(t *testing.T) {
 
 func TestJSONMessagesLookLikeText(t *testing.T) {
 	e, _ := testParser().parse(`{"ts":1795251602100.001,"caller":"kubelet/kubelet.go:2531","msg":"SyncLoop DELETE","v":2,"source":"api","pods":[{"name":"web-0","namespace":"default"}],"pod":{"name":"web-0","namespace":"default"},"n":1.5,"b":true,"z":null}`)
-	want := []Field{{"source", "api"}, {"pods", `["default/web-0"]`}, {"pod", "default/web-0"}, {"n", "1.5"}, {"b", "true"}, {"z", "null"}}
+	want := []field{{"source", "api"}, {"pods", `["default/web-0"]`}, {"pod", "default/web-0"}, {"n", "1.5"}, {"b", "true"}, {"z", "null"}}
 	if diff := cmp.Diff(want, e.Fields); diff != "" || e.Severity != 'I' {
 		t.Errorf("severity %c, -want +got\n%s", e.Severity, diff)
 	}
@@ -160,29 +160,29 @@ func TestLinesOfOthers(t *testing.T) {
 	boot := testParser().boot
 	for _, c := range []struct {
 		name, line string
-		want       Entry
+		want       entry
 	}{
-		{"kmsg", "3,1234,5678901,-;INFO: task umount:4711 blocked for more than 120 seconds.", Entry{Time: boot.Add(5678901 * time.Microsecond), Origin: "kernel", Severity: 'E', Message: "INFO: task umount:4711 blocked for more than 120 seconds."}},
-		{"kmsg of systemd", "30,567,5678901,-;systemd[1]: Started kubelet.", Entry{Time: boot.Add(5678901 * time.Microsecond), Origin: "systemd", PID: 1, Severity: 'I', Message: "Started kubelet."}},
-		{"dmesg", "[  123.456789] nfs: server 10.0.0.5 not responding, still trying", Entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Message: "nfs: server 10.0.0.5 not responding, still trying"}},
-		{"dmesg with caller", "[  123.456789] [ T4711] nfs: server 10.0.0.5 OK", Entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Message: "nfs: server 10.0.0.5 OK"}},
-		{"dmesg -T", "[Sat Nov 21 10:00:00 2026] XFS (sdb1): Filesystem has been shut down", Entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kernel", Message: "XFS (sdb1): Filesystem has been shut down"}},
-		{"dmesg -x", "kern  :err   : [  123.456789] x", Entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Message: "x"}},
-		{"dmesg -r", "<3>[  123.456789] x", Entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Severity: 'E', Message: "x"}},
-		{"dmesg iso", "2026-11-21T10:00:00,123456+01:00 x y: z", Entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 123456000, time.UTC), Origin: "kernel", Message: "x y: z"}},
-		{"kernel by syslog", "Nov 21 10:00:00 worker-1 kernel: [  123.456789] x", Entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kernel", Message: "x"}},
-		{"kernel by the journal, taken in late", `{"__REALTIME_TIMESTAMP":"1795251607000000","__MONOTONIC_TIMESTAMP":"9000000","_SOURCE_MONOTONIC_TIMESTAMP":"2000000","_TRANSPORT":"kernel","MESSAGE":"x"}`, Entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kernel", Message: "x"}},
-		{"kernel by the journal, message as bytes", `{"__REALTIME_TIMESTAMP":"1795251600000000","_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","PRIORITY":"4","MESSAGE":[120,255]}`, Entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kernel", Severity: 'W', Message: "x\xff"}},
-		{"k3s", `time="2026-11-21T10:00:00+01:00" level=error msg="a \"b\"" error="c d"`, Entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Severity: 'E', Message: `a "b"`, Fields: []Field{{"error", "c d"}}}},
-		{"containerd by syslog", `Nov 21 10:00:00 worker-1 containerd[612]: time="2026-11-21T10:00:00+01:00" level=info msg="shim disconnected" id=abc`, Entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "containerd", PID: 612, Severity: 'I', Message: "shim disconnected", Fields: []Field{{"id", "abc"}}}},
-		{"controller manager inside k3s", "I1121 10:00:00.000000    2588 gc_controller.go:151] x", Entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kube-controller-manager", Severity: 'I', PID: 2588, Source: "gc_controller.go", SourceLine: 151, Message: "x"}},
-		{"microk8s", "Nov 21 10:00:00 worker-1 microk8s.daemon-kubelite[77]: x", Entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kubelet", PID: 77, Message: "x"}},
-		{"nothing known", "goroutine 1 [running]:", Entry{Message: "goroutine 1 [running]:"}},
-		{"empty", "", Entry{}},
-		{"JSON of somebody else", `{"a":1}`, Entry{Message: `{"a":1}`}},
-		{"JSON that was cut", `{"log":"abc`, Entry{Message: `{"log":"abc`}},
-		{"not a time", "Nov 99 10:00:00 x y: z", Entry{Message: "Nov 99 10:00:00 x y: z"}},
-		{"not klog", "I9921 10:00:00.000000    2588 a.go:1] x", Entry{Message: "I9921 10:00:00.000000    2588 a.go:1] x"}},
+		{"kmsg", "3,1234,5678901,-;INFO: task umount:4711 blocked for more than 120 seconds.", entry{Time: boot.Add(5678901 * time.Microsecond), Origin: "kernel", Severity: 'E', Message: "INFO: task umount:4711 blocked for more than 120 seconds."}},
+		{"kmsg of systemd", "30,567,5678901,-;systemd[1]: Started kubelet.", entry{Time: boot.Add(5678901 * time.Microsecond), Origin: "systemd", PID: 1, Severity: 'I', Message: "Started kubelet."}},
+		{"dmesg", "[  123.456789] nfs: server 10.0.0.5 not responding, still trying", entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Message: "nfs: server 10.0.0.5 not responding, still trying"}},
+		{"dmesg with caller", "[  123.456789] [ T4711] nfs: server 10.0.0.5 OK", entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Message: "nfs: server 10.0.0.5 OK"}},
+		{"dmesg -T", "[Sat Nov 21 10:00:00 2026] XFS (sdb1): Filesystem has been shut down", entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kernel", Message: "XFS (sdb1): Filesystem has been shut down"}},
+		{"dmesg -x", "kern  :err   : [  123.456789] x", entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Message: "x"}},
+		{"dmesg -r", "<3>[  123.456789] x", entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Severity: 'E', Message: "x"}},
+		{"dmesg iso", "2026-11-21T10:00:00,123456+01:00 x y: z", entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 123456000, time.UTC), Origin: "kernel", Message: "x y: z"}},
+		{"kernel by syslog", "Nov 21 10:00:00 worker-1 kernel: [  123.456789] x", entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kernel", Message: "x"}},
+		{"kernel by the journal, taken in late", `{"__REALTIME_TIMESTAMP":"1795251607000000","__MONOTONIC_TIMESTAMP":"9000000","_SOURCE_MONOTONIC_TIMESTAMP":"2000000","_TRANSPORT":"kernel","MESSAGE":"x"}`, entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kernel", Message: "x"}},
+		{"kernel by the journal, message as bytes", `{"__REALTIME_TIMESTAMP":"1795251600000000","_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","PRIORITY":"4","MESSAGE":[120,255]}`, entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kernel", Severity: 'W', Message: "x\xff"}},
+		{"k3s", `time="2026-11-21T10:00:00+01:00" level=error msg="a \"b\"" error="c d"`, entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Severity: 'E', Message: `a "b"`, Fields: []field{{"error", "c d"}}}},
+		{"containerd by syslog", `Nov 21 10:00:00 worker-1 containerd[612]: time="2026-11-21T10:00:00+01:00" level=info msg="shim disconnected" id=abc`, entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "containerd", PID: 612, Severity: 'I', Message: "shim disconnected", Fields: []field{{"id", "abc"}}}},
+		{"controller manager inside k3s", "I1121 10:00:00.000000    2588 gc_controller.go:151] x", entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kube-controller-manager", Severity: 'I', PID: 2588, Source: "gc_controller.go", SourceLine: 151, Message: "x"}},
+		{"microk8s", "Nov 21 10:00:00 worker-1 microk8s.daemon-kubelite[77]: x", entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kubelet", PID: 77, Message: "x"}},
+		{"nothing known", "goroutine 1 [running]:", entry{Message: "goroutine 1 [running]:"}},
+		{"empty", "", entry{}},
+		{"JSON of somebody else", `{"a":1}`, entry{Message: `{"a":1}`}},
+		{"JSON that was cut", `{"log":"abc`, entry{Message: `{"log":"abc`}},
+		{"not a time", "Nov 99 10:00:00 x y: z", entry{Message: "Nov 99 10:00:00 x y: z"}},
+		{"not klog", "I9921 10:00:00.000000    2588 a.go:1] x", entry{Message: "I9921 10:00:00.000000    2588 a.go:1] x"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e, _ := testParser().parse(c.line)

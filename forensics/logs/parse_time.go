@@ -7,7 +7,7 @@ import (
 
 // stamp notes a time that a layer told. One with year and zone is kept, the outermost. Of those that lack one the
 // innermost counts, since it is finer, unless it differs by what only another time zone explains.
-func (s *shape) stamp(e *Entry, t time.Time, sure bool) {
+func (s *shape) stamp(e *entry, t time.Time, sure bool) {
 	switch {
 	case t.IsZero() || s.timed:
 	case sure:

@@ -3,15 +3,10 @@ package logs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"runtime"
-	"strings"
 	"time"
-
-	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 // A Source is one log that can be read: a file, a journal, standard input.
@@ -158,21 +153,6 @@ func newReader(opt Options, words []string, tell func(path string, f *found)) *r
 // close ends the workers. A producer that is stuck is left behind.
 func (r *reader) close() { close(r.end) }
 
-// progress is what is known of a file while it is read. It belongs to the goroutine that folds.
-type progress struct {
-	File
-	shapes       map[string]int
-	year, zone   bool
-	cut          int64
-	skip, timed  bool // the last time was out of bounds; there was one
-	unnumbered   bool // lines cannot be counted
-	first, last  time.Time
-	compression  string
-	outOfBounds  int64
-	changed      string
-	skippedBytes int64
-}
-
 // file reads one source to its end and folds what it says.
 func (r *reader) file(ctx context.Context, src Source) File {
 	p := &progress{File: File{Path: src.Path, Origin: cmp.Or(src.Origin, "unknown"), AnyWriter: src.AnyWriter, Status: "read"}, shapes: map[string]int{}}
@@ -218,113 +198,5 @@ func (r *reader) release(c *chunk) {
 	select {
 	case r.free <- buf:
 	default:
-	}
-}
-
-// finish tells how reading went.
-func (r *reader) finish(p *progress, producer *producer, err error) File {
-	switch {
-	case err == nil:
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		p.Status = "timeout"
-	case errors.Is(err, fs.ErrNotExist):
-		p.Status = "absent"
-	case errors.Is(err, fs.ErrPermission):
-		p.Status = "denied"
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, nodefs.ErrTruncated):
-		p.Status = "truncated"
-	default:
-		p.Status = "malformed"
-	}
-	if err != nil {
-		p.Detail = err.Error()
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			p.Detail = "the compressed data end too early"
-		}
-	}
-	if limit := producer.maxRecords; limit > 0 && p.Lines >= limit && p.Status == "read" {
-		p.Status, p.Detail = "truncated", fmt.Sprintf("only the newest %d records were asked for", limit)
-	}
-	if p.changed != "" {
-		p.Status = "truncated"
-	}
-	return r.describe(p)
-}
-
-// describe completes what is told of a file.
-func (r *reader) describe(p *progress) File {
-	f := p.File
-	best := 0
-	for shape, n := range p.shapes {
-		if n > best || n == best && shape < f.Format {
-			f.Format, best = shape, n
-		}
-	}
-	f.Format = strings.Trim(p.compression+"+"+f.Format, "+")
-	if p.timed {
-		first, last := p.first.UTC(), p.last.UTC()
-		f.First, f.Last = &first, &last
-	}
-	var details []string
-	add := func(known bool, format string, args ...any) {
-		if known {
-			details = append(details, fmt.Sprintf(format, args...))
-		}
-	}
-	add(f.Detail != "", "%s", f.Detail)
-	add(p.changed != "", "%s", p.changed)
-	add(p.skippedBytes > 0, "the first %d bytes are older than the window and were left out, so lines are not numbered", p.skippedBytes)
-	add(p.year, "the year is inferred: the lines name none")
-	zone := r.opt.Zone.String()
-	if zone == "Local" { // of whoever reads this elsewhere
-		zone, _ = p.last.In(r.opt.Zone).Zone()
-	}
-	add(p.zone, "the time zone is inferred: the lines name none, and %s is taken", zone)
-	add(p.cut > 0, "%d lines are longer than %d bytes and were cut", p.cut, chunkSize)
-	add(p.outOfBounds > 0, "%d known lines are outside of the window", p.outOfBounds)
-	f.Detail = strings.Join(details, "; ")
-	return f
-}
-
-// fold adds what was found in a chunk.
-func (r *reader) fold(p *progress, c *chunk) {
-	for i := range c.found {
-		f := &c.found[i]
-		if f.entry.Line += p.Lines; p.unnumbered || c.unnumbered {
-			f.entry.Line = 0
-		}
-		r.foldOne(p, f)
-	}
-	p.unnumbered = p.unnumbered || c.unnumbered
-	p.Lines += c.lines
-	p.Selected += c.selected
-	p.Bytes += c.bytes
-	p.cut += c.cut
-}
-
-func (r *reader) foldOne(p *progress, f *found) {
-	e := f.entry
-	if s := f.shape.String(); s != "" && (p.shapes[s] > 0 || len(p.shapes) < 32) {
-		p.shapes[s]++
-	}
-	p.year, p.zone = p.year || f.shape.guessedYear, p.zone || f.shape.guessedZone
-	if t := e.Time; !t.IsZero() {
-		if !p.timed {
-			p.first, p.timed = t, true
-		}
-		p.last = t
-		p.skip = !r.opt.Since.IsZero() && t.Before(r.opt.Since) || !r.opt.Until.IsZero() && t.After(r.opt.Until)
-	}
-	if p.Origin == "unknown" && (e.Origin == "kubelet" || e.Origin == "kernel" || e.Origin == "kube-controller-manager") {
-		p.Origin = e.Origin
-	} else if p.Origin != e.Origin && e.Origin != "" && p.Origin != "unknown" && (f.shape.has(layerSyslog) || f.shape.has(layerJournal)) {
-		p.Origin = "mixed"
-	}
-	switch {
-	case p.skip && f.known:
-		p.outOfBounds++
-	case p.skip:
-	default:
-		r.tell(p.Path, f)
 	}
 }

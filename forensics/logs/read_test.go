@@ -29,7 +29,7 @@ var collected = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 var tellingWords = []string{"rphaned pod", "SyncLoop", "durationBeforeRetry"}
 
 // readAll reads a log and returns the entries that hold a word, samples left out.
-func readAll(t testing.TB, src Source, opt Options, words ...string) (entries []Entry, file File) {
+func readAll(t testing.TB, src Source, opt Options, words ...string) (entries []entry, file File) {
 	t.Helper()
 	if opt.Now.IsZero() {
 		opt.Now = collected
@@ -37,7 +37,7 @@ func readAll(t testing.TB, src Source, opt Options, words ...string) (entries []
 	r := newReader(opt, words, func(_ string, f *found) {
 		if slices.ContainsFunc(words, func(w string) bool {
 			return strings.Contains(f.entry.Raw, w) || strings.Contains(f.entry.Message, w) ||
-				slices.ContainsFunc(f.entry.Fields, func(x Field) bool { return strings.Contains(x.Value, w) })
+				slices.ContainsFunc(f.entry.Fields, func(x field) bool { return strings.Contains(x.Value, w) })
 		}) {
 			entries = append(entries, *f.entry)
 		}

@@ -65,14 +65,14 @@ const (
 	teardownEvicted  = "evicted"
 )
 
-func because(reason string) func(*Entry, *Occurrence) bool {
-	return func(_ *Entry, o *Occurrence) bool {
+func because(reason string) func(*entry, *occurrence) bool {
+	return func(_ *entry, o *occurrence) bool {
 		o.Reason, o.Code = reason, ""
 		return true
 	}
 }
 
-func gracePeriod(e *Entry, o *Occurrence) bool {
+func gracePeriod(e *entry, o *occurrence) bool {
 	o.Number = number(e.Get("gracePeriod"))
 	if id := e.Get("containerID"); id != "" {
 		o.Container = cut(containerID(id), maxName)
@@ -81,7 +81,7 @@ func gracePeriod(e *Entry, o *Occurrence) bool {
 }
 
 // killing reads `Killing container "docker://ID" with [a ]30 second grace period`, which names no pod.
-func killing(e *Entry, o *Occurrence) bool {
+func killing(e *entry, o *occurrence) bool {
 	id, rest, ok := strings.Cut(e.Message[len(`Killing container "`):], `" with `)
 	if !ok {
 		return false
@@ -92,26 +92,26 @@ func killing(e *Entry, o *Occurrence) bool {
 }
 
 // killingOverride reads `Killing container {"docker" "ID"}, but using 0 second grace period override`.
-func killingOverride(e *Entry, o *Occurrence) bool {
+func killingOverride(e *entry, o *occurrence) bool {
 	o.Container, o.Reason, o.Code = cut(between(e.Message, `" "`, `"`), maxName), "", ""
 	o.Number = number(word(e.Message, "using ", " "))
 	return true
 }
 
 // preStop reads `preStop hook for container "c" did not complete in N seconds`.
-func preStop(e *Entry, o *Occurrence) bool {
+func preStop(e *entry, o *occurrence) bool {
 	o.Container = cut(between(e.Message, `"`, `"`), maxName)
 	o.Number = number(word(e.Message, "did not complete in ", " "))
 	return true
 }
 
-func exited(e *Entry, o *Occurrence) bool {
+func exited(e *entry, o *occurrence) bool {
 	o.Container = cut(containerID(between(e.Message, `"`, `"`)), maxName)
 	return o.Container != ""
 }
 
 // containersLeft says which: "still running", "not cleaned up", "status not yet reported".
-func containersLeft(e *Entry, o *Occurrence) bool {
+func containersLeft(e *entry, o *occurrence) bool {
 	o.Code = ""
 	switch {
 	case strings.Contains(e.Message, "still running"):
@@ -127,7 +127,7 @@ func containersLeft(e *Entry, o *Occurrence) bool {
 }
 
 // syncFailed sorts `Error syncing pod UID ("name_ns(uid)"), skipping: …` and its structured form by what failed.
-func syncFailed(e *Entry, o *Occurrence) bool {
+func syncFailed(e *entry, o *occurrence) bool {
 	text := e.Get("err")
 	if text == "" {
 		_, text, _ = strings.Cut(e.Message, "skipping: ")
@@ -174,7 +174,7 @@ func volumeList(text, before string) string {
 }
 
 // pullFailure finds the image that could not be pulled, in any of the ways that messages quote it.
-func pullFailure(text string, o *Occurrence) {
+func pullFailure(text string, o *occurrence) {
 	for _, w := range []string{"ErrImageNeverPull", "ImagePullBackOff", "ErrImagePull"} {
 		if strings.Contains(text, w) {
 			o.Code = w

@@ -28,7 +28,7 @@ func diskRules() []rule {
 }
 
 // imageGC reads usage=91 and "is at 91%".
-func imageGC(e *Entry, o *Occurrence) bool {
+func imageGC(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = "", ""
 	if o.Number = number(e.Get("usage")); o.Number == 0 {
 		_, usage, _ := strings.Cut(e.Message, "is at ")
@@ -38,7 +38,7 @@ func imageGC(e *Entry, o *Occurrence) bool {
 }
 
 // imageRemoved reads imageID= size= and `Removing image "ID" to free N bytes`.
-func imageRemoved(e *Entry, o *Occurrence) bool {
+func imageRemoved(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = "", ""
 	if o.Number = number(e.Get("size")); o.Image == "" {
 		o.Image = cut(between(e.Message, `Removing image "`, `"`), maxName)
@@ -48,7 +48,7 @@ func imageRemoved(e *Entry, o *Occurrence) bool {
 }
 
 // imageGCFailed tells the first failure, which only says that statistics are not yet there, from the others.
-func imageGCFailed(e *Entry, o *Occurrence) bool {
+func imageGCFailed(e *entry, o *occurrence) bool {
 	if o.Reason == "" {
 		o.Reason = cut(e.Message, maxReason)
 	}
@@ -63,7 +63,7 @@ func imageGCFailed(e *Entry, o *Occurrence) bool {
 }
 
 // admission reads nodeCondition=["DiskPressure"] and `node has conditions: [DiskPressure]`.
-func admission(e *Entry, o *Occurrence) bool {
+func admission(e *entry, o *occurrence) bool {
 	conditions := e.Get("nodeCondition")
 	if conditions == "" {
 		_, conditions, _ = strings.Cut(e.Message, "node has conditions: ")
@@ -72,7 +72,7 @@ func admission(e *Entry, o *Occurrence) bool {
 	return true
 }
 
-func imagePull(e *Entry, o *Occurrence) bool {
+func imagePull(e *entry, o *occurrence) bool {
 	image := o.Image
 	pullFailure(e.Message+" "+o.Reason, o)
 	if image == "" && o.Image == "" {
@@ -102,7 +102,7 @@ var evictions = []struct {
 	{"pod failed to evict", KindEvictionFailed},
 }
 
-func eviction(e *Entry, o *Occurrence) bool {
+func eviction(e *entry, o *occurrence) bool {
 	_, text, _ := strings.Cut(e.Message, "viction manager: ")
 	o.Kind = evictionKind(text)
 	o.Code = ""

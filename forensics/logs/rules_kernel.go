@@ -75,7 +75,7 @@ func kernelRules() []rule {
 
 // hungTask reads `INFO: task X:PID blocked for more than N seconds.`; newer kernels say "blocked in I/O wait for" where it
 // is so. Names of tasks may hold colons and blanks.
-func hungTask(e *Entry, o *Occurrence) bool {
+func hungTask(e *entry, o *occurrence) bool {
 	task := between(e.Message, "task ", " blocked")
 	name, pid, ok := cutLast(task, ':')
 	if !ok {
@@ -86,14 +86,14 @@ func hungTask(e *Entry, o *Occurrence) bool {
 	return true
 }
 
-func nfsServer(e *Entry, o *Occurrence) bool {
+func nfsServer(e *entry, o *occurrence) bool {
 	o.Server = cut(word(e.Message, "nfs: server ", " "), maxName)
 	return o.Server != ""
 }
 
 // ceph reads "libceph: mds0 (1)10.0.0.5:6789 socket closed (con state OPEN)", "ceph: mds0 hung", and of newer kernels
 // "libceph (FSID eEPOCH): osd2 down" and "ceph: [FSID CLIENT]: mds0 hung".
-func ceph(e *Entry, o *Occurrence) bool {
+func ceph(e *entry, o *occurrence) bool {
 	_, text, ok := strings.Cut(e.Message, "ceph")
 	if ok && strings.HasPrefix(text, " (") {
 		_, text, ok = strings.Cut(text, ")")
@@ -121,7 +121,7 @@ func cephDaemon(s string) bool {
 }
 
 // cifs reads `CIFS: VFS: \\S has not responded in 180 seconds. Reconnecting...`, or "Server S has not …".
-func cifs(e *Entry, o *Occurrence) bool {
+func cifs(e *entry, o *occurrence) bool {
 	before, after, _ := strings.Cut(e.Message, " has not responded in ")
 	_, server, _ := cutLast(before, ' ')
 	o.Server = cut(strings.Trim(server, `\`), maxName)
@@ -143,7 +143,7 @@ var deviceMarks = []struct{ before, ends string }{
 }
 
 // device names the disk of a message of the block layer. "sd 2:0:0:1: [sdc] …" has its name in brackets.
-func device(e *Entry, o *Occurrence) bool {
+func device(e *entry, o *occurrence) bool {
 	o.Reason = cut(e.Message, maxReason)
 	o.Code = ""
 	if d := between(e.Message, ": [", "]"); strings.HasPrefix(d, "sd") {
@@ -165,7 +165,7 @@ func device(e *Entry, o *Occurrence) bool {
 }
 
 // fileSystem reads the device in parentheses: "XFS (dm-3): …", "EXT4-fs error (device sda1): …", "EXT4-fs (sda1): …".
-func fileSystem(e *Entry, o *Occurrence) bool {
+func fileSystem(e *entry, o *occurrence) bool {
 	o.Reason = cut(e.Message, maxReason)
 	o.Code = ""
 	for _, before := range []string{"(device ", "XFS (", "EXT4-fs (", "on device ", "BTRFS error (device "} {
@@ -178,14 +178,14 @@ func fileSystem(e *Entry, o *Occurrence) bool {
 }
 
 // mounted reads "EXT4-fs (sda1): mounted filesystem <uuid> …": all mounts of one device are one event.
-func mounted(e *Entry, o *Occurrence) bool {
+func mounted(e *entry, o *occurrence) bool {
 	fileSystem(e, o)
 	o.Reason = ""
 	return true
 }
 
 // jbd2 reads "JBD2: Detected IO errors while flushing file data on sdb1-8".
-func jbd2(e *Entry, o *Occurrence) bool {
+func jbd2(e *entry, o *occurrence) bool {
 	o.Reason = cut(e.Message, maxReason)
 	_, d, _ := cutLast(e.Message, ' ')
 	d, _, _ = strings.Cut(d, "-")
@@ -198,7 +198,7 @@ func jbd2(e *Entry, o *Occurrence) bool {
 //	oom-kill:constraint=…,oom_memcg=/kubepods/…/pod<uid>,task_memcg=…,task=java,pid=123,uid=0
 //	Memory cgroup out of memory: Killed process 123 (java) total-vm:…
 //	Out of memory: Kill process 123 (java) score 999 or sacrifice child
-func oom(e *Entry, o *Occurrence) bool {
+func oom(e *entry, o *occurrence) bool {
 	m := e.Message
 	if name := word(m, ",task=", ","); name != "" {
 		o.Process = cut(name+" ("+word(m, ",pid=", ", ")+")", maxName)
@@ -217,7 +217,7 @@ func oom(e *Entry, o *Occurrence) bool {
 
 // oomLimit reads the line that kernels before 4.19 write ahead of the kill, "Task in T killed as a result of limit of L":
 // the only one that names the cgroup.
-func oomLimit(e *Entry, o *Occurrence) bool {
+func oomLimit(e *entry, o *occurrence) bool {
 	o.Path = cut(word(e.Message, "limit of ", " "), maxName)
 	if o.PodUID = podOfPath(word(e.Message, "Task in ", " ")); o.PodUID == "" {
 		o.PodUID = podOfPath(o.Path)
@@ -226,14 +226,14 @@ func oomLimit(e *Entry, o *Occurrence) bool {
 }
 
 // pidsController reads "cgroup: fork rejected by pids controller in /kubepods/…/pod<uid>/…".
-func pidsController(e *Entry, o *Occurrence) bool {
+func pidsController(e *entry, o *occurrence) bool {
 	o.Path = cut(word(e.Message, "pids controller in ", " "), maxName)
 	o.PodUID = podOfPath(o.Path)
 	return true
 }
 
 // lockup reads "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [runc:[2:INIT]:1234]" and RCU stalls.
-func lockup(e *Entry, o *Occurrence) bool {
+func lockup(e *entry, o *occurrence) bool {
 	o.Reason = cut(e.Message, maxReason)
 	o.Code = ""
 	_, rest, ok := strings.Cut(e.Message, " stuck for ")
@@ -250,7 +250,7 @@ func lockup(e *Entry, o *Occurrence) bool {
 	return true
 }
 
-func netdev(e *Entry, o *Occurrence) bool {
+func netdev(e *entry, o *occurrence) bool {
 	o.Device = cut(word(e.Message, "waiting for ", " "), maxName)
 	_, n, _ := strings.Cut(e.Message, "Usage count = ")
 	o.Number = number(n)

@@ -46,7 +46,7 @@ func limitRules() []rule {
 }
 
 // trouble takes the message as the cause, with the path in it. Information and echoes as events are no trouble.
-func trouble(e *Entry, o *Occurrence) bool {
+func trouble(e *entry, o *occurrence) bool {
 	if e.Severity == 'I' || strings.HasPrefix(e.Message, "Event") {
 		return false
 	}
@@ -59,7 +59,7 @@ func trouble(e *Entry, o *Occurrence) bool {
 }
 
 // apiTrouble tells whether the API server cannot be reached, refuses, or has a certificate that is no longer valid.
-func apiTrouble(e *Entry, o *Occurrence) bool {
+func apiTrouble(e *entry, o *occurrence) bool {
 	if !trouble(e, o) {
 		return false
 	}
@@ -73,7 +73,7 @@ func apiTrouble(e *Entry, o *Occurrence) bool {
 	return true
 }
 
-func subPath(e *Entry, o *Occurrence) bool {
+func subPath(e *entry, o *occurrence) bool {
 	o.Container = cut(strings.Trim(word(errorOf(e), "of container ", ",: "), `"\`), maxName)
 	return trouble(e, o)
 }

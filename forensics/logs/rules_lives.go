@@ -58,15 +58,15 @@ func lifeRules() []rule {
 	}
 }
 
-func stage(name string) func(*Entry, *Occurrence) bool {
-	return func(_ *Entry, o *Occurrence) bool {
+func stage(name string) func(*entry, *occurrence) bool {
+	return func(_ *entry, o *occurrence) bool {
 		o.Subject = Subject{Reason: name}
 		return true
 	}
 }
 
 // started tells the kubelet's own line from systemd's, which says the same of the unit.
-func started(e *Entry, o *Occurrence) bool {
+func started(e *entry, o *occurrence) bool {
 	if e.Origin == "systemd" || e.Source == "" && strings.TrimSuffix(e.Message, ".") != "Started kubelet" {
 		o.Kind = KindKubeletStarting
 		return wholeMessage(e, o)
@@ -75,7 +75,7 @@ func started(e *Entry, o *Occurrence) bool {
 }
 
 // kubeletVersion reads kubeletVersion="v1.34.4" and `Kubelet version: v1.20.4`, and of older ones `Version: v1.17.4`.
-func kubeletVersion(e *Entry, o *Occurrence) bool {
+func kubeletVersion(e *entry, o *occurrence) bool {
 	v := e.Get("kubeletVersion")
 	if v == "" {
 		_, v, _ = strings.Cut(e.Message, "ersion: ")
@@ -85,7 +85,7 @@ func kubeletVersion(e *Entry, o *Occurrence) bool {
 }
 
 // verbosityFlag reads the dump of the flags, `FLAG: --v="4"`.
-func verbosityFlag(e *Entry, o *Occurrence) bool {
+func verbosityFlag(e *entry, o *occurrence) bool {
 	o.Subject = Subject{}
 	o.Number = number(strings.Trim(strings.TrimPrefix(e.Message, "FLAG: --v="), `"`))
 	return true
@@ -93,18 +93,18 @@ func verbosityFlag(e *Entry, o *Occurrence) bool {
 
 // goPanic takes the crash of a program that writes into its own log. A program that is known not to be a kubelet is
 // passed over.
-func goPanic(e *Entry, o *Occurrence) bool {
+func goPanic(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = cut(e.Message, maxReason), ""
 	return kubeletish(e)
 }
 
-func goSignal(e *Entry, o *Occurrence) bool {
+func goSignal(e *entry, o *occurrence) bool {
 	o.Subject = Subject{Code: strings.TrimSuffix(firstWord(e.Message), ":")}
 	return kubeletish(e)
 }
 
 // unitExited reads `kubelet.service: Main process exited, code=killed, status=9/KILL`.
-func unitExited(e *Entry, o *Occurrence) bool {
+func unitExited(e *entry, o *occurrence) bool {
 	o.Reason = cut(e.Message, maxReason)
 	o.Code = cut(word(e.Message, "status=", " ,"), maxName)
 	return true
@@ -113,7 +113,7 @@ func unitExited(e *Entry, o *Occurrence) bool {
 // otherUnits are units that hold a kubelet under another name.
 var otherUnits = []string{"k3s", "rke2-server", "rke2-agent", "kubelite", "k0s", "hyperkube", "kubelet"}
 
-func otherUnitExited(e *Entry, o *Occurrence) bool {
+func otherUnitExited(e *entry, o *occurrence) bool {
 	for _, u := range otherUnits {
 		if strings.Contains(firstWord(e.Message), u) {
 			return unitExited(e, o)
@@ -123,7 +123,7 @@ func otherUnitExited(e *Entry, o *Occurrence) bool {
 }
 
 // unitStopping is systemd's word alone.
-func unitStopping(e *Entry, o *Occurrence) bool {
+func unitStopping(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = cut(e.Message, maxReason), ""
 	return e.Source == ""
 }
@@ -138,6 +138,6 @@ func kubeletOrigin(name string) bool {
 }
 
 // kubeletish says whether a line may be a kubelet's: it says so, or nothing says otherwise.
-func kubeletish(e *Entry) bool {
+func kubeletish(e *entry) bool {
 	return kubeletOrigin(e.Origin) || e.Origin == "" || e.Origin == "unknown"
 }

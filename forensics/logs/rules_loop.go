@@ -46,7 +46,7 @@ func loopRules() []rule {
 }
 
 // syncLoopPods reads the source: source="api", or `SyncLoop (DELETE, "api"): …`.
-func syncLoopPods(e *Entry, o *Occurrence) bool {
+func syncLoopPods(e *entry, o *occurrence) bool {
 	o.Code, o.Reason = "", e.Get("source")
 	if o.Reason == "" {
 		o.Reason = cut(between(e.Message, `, "`, `")`), maxName)
@@ -54,18 +54,18 @@ func syncLoopPods(e *Entry, o *Occurrence) bool {
 	return true
 }
 
-func noCause(_ *Entry, o *Occurrence) bool {
+func noCause(_ *entry, o *occurrence) bool {
 	o.Reason, o.Code = "", ""
 	return true
 }
 
-func housekeepingEnd(e *Entry, o *Occurrence) bool {
+func housekeepingEnd(e *entry, o *occurrence) bool {
 	o.Number = seconds(e.Get("duration"))
 	return true
 }
 
 // housekeepingLong reads actual="2.345s" (1.27 on) and seconds=15.9 (before).
-func housekeepingLong(e *Entry, o *Occurrence) bool {
+func housekeepingLong(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = "", ""
 	if o.Number = seconds(e.Get("actual")); o.Number == 0 {
 		o.Number = number(e.Get("seconds"))
@@ -73,8 +73,8 @@ func housekeepingLong(e *Entry, o *Occurrence) bool {
 	return true
 }
 
-func syncLoopSync(e *Entry, o *Occurrence) bool {
-	*o = Occurrence{Kind: o.Kind, Time: o.Time, Entry: e}
+func syncLoopSync(e *entry, o *occurrence) bool {
+	*o = occurrence{Kind: o.Kind, Time: o.Time, Entry: e}
 	switch {
 	case e.Get("total") != "":
 		o.Number = number(e.Get("total"))
@@ -86,7 +86,7 @@ func syncLoopSync(e *Entry, o *Occurrence) bool {
 
 // syncLoopPLEG reads the event: event={"ID":"uid","Type":"ContainerDied","Data":"cid"}, &{ID:uid Type:… Data:cid}, or
 // event: &pleg.PodLifecycleEvent{ID:"uid", Type:"ContainerDied", Data:"cid"}.
-func syncLoopPLEG(e *Entry, o *Occurrence) bool {
+func syncLoopPLEG(e *entry, o *occurrence) bool {
 	event := e.Get("event")
 	if event == "" {
 		event = e.Message
@@ -107,7 +107,7 @@ func syncLoopPLEG(e *Entry, o *Occurrence) bool {
 	return true
 }
 
-func plegFinished(e *Entry, o *Occurrence) bool {
+func plegFinished(e *entry, o *occurrence) bool {
 	if id := e.Get("podID"); isUID(id) {
 		o.PodUID = id
 	}
@@ -116,7 +116,7 @@ func plegFinished(e *Entry, o *Occurrence) bool {
 }
 
 // plegIgnored reads `PLEG: Ignoring events for pod NAME/NAMESPACE: …`: the name comes first.
-func plegIgnored(e *Entry, o *Occurrence) bool {
+func plegIgnored(e *entry, o *occurrence) bool {
 	if e.Fields != nil {
 		return true
 	}
@@ -129,7 +129,7 @@ func plegIgnored(e *Entry, o *Occurrence) bool {
 
 // syncLoopSkipped reads the reasons. An aggregate stands in brackets, and PLEG's part holds durations that change with
 // every line.
-func syncLoopSkipped(e *Entry, o *Occurrence) bool {
+func syncLoopSkipped(e *entry, o *occurrence) bool {
 	text := e.Get("err")
 	if text == "" {
 		_, text, _ = strings.Cut(e.Message, " - ")
@@ -157,7 +157,7 @@ func skipReasons(text string) string {
 }
 
 // nodeNotReady reads condition={"type":"Ready",…,"message":"…"}.
-func nodeNotReady(e *Entry, o *Occurrence) bool {
+func nodeNotReady(e *entry, o *occurrence) bool {
 	condition := e.Get("condition")
 	if condition == "" {
 		condition = e.Message

@@ -32,7 +32,7 @@ const orphanCount = " : There were a total of "
 
 // orphan reads the structured summary: err="orphaned pod \"UID\" found, but …" numErrs=N. Other loops use the same
 // message; only orphaned pods are meant here.
-func orphan(e *Entry, o *Occurrence) bool {
+func orphan(e *entry, o *occurrence) bool {
 	text := errorOf(e)
 	if !strings.Contains(text, "rphaned pod ") {
 		return false
@@ -43,7 +43,7 @@ func orphan(e *Entry, o *Occurrence) bool {
 
 // orphanText reads the plain summary: `orphaned pod "UID" found, but … : There were a total of N errors similar to
 // this…`, and the lines of kubelets before 1.10, one for each pod.
-func orphanText(e *Entry, o *Occurrence) bool {
+func orphanText(e *entry, o *occurrence) bool {
 	text, count, ok := strings.Cut(e.Message, orphanCount)
 	o.Number = 1
 	if ok {
@@ -52,9 +52,9 @@ func orphanText(e *Entry, o *Occurrence) bool {
 	return orphanError(text, o)
 }
 
-func orphanDetail(e *Entry, o *Occurrence) bool { return orphanError(errorOf(e), o) }
+func orphanDetail(e *entry, o *occurrence) bool { return orphanError(errorOf(e), o) }
 
-func orphanError(text string, o *Occurrence) bool {
+func orphanError(text string, o *occurrence) bool {
 	_, rest, ok := strings.Cut(text, "rphaned pod ")
 	if !ok {
 		return false
@@ -71,18 +71,18 @@ func orphanError(text string, o *Occurrence) bool {
 }
 
 // orphanOnly keeps the UID alone: the rest of the line is always the same.
-func orphanOnly(e *Entry, o *Occurrence) bool {
+func orphanOnly(e *entry, o *occurrence) bool {
 	o.PodUID, o.Reason, o.Code = cut(between(e.Message, `"`, `"`), 64), "", ""
 	return o.PodUID != ""
 }
 
-func orphanRemoveFailed(e *Entry, o *Occurrence) bool {
+func orphanRemoveFailed(e *entry, o *occurrence) bool {
 	o.PodUID = cut(between(e.Message, `"`, `"`), 64)
 	return osFailure(e, o)
 }
 
 // orphanRemoved reads `Cleaned up orphaned volume from pod "UID" at PATH`.
-func orphanRemoved(e *Entry, o *Occurrence) bool {
+func orphanRemoved(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = "", ""
 	if e.Fields != nil {
 		return true
@@ -93,7 +93,7 @@ func orphanRemoved(e *Entry, o *Occurrence) bool {
 }
 
 // osFailure prefers the errno to other codes.
-func osFailure(_ *Entry, o *Occurrence) bool {
+func osFailure(_ *entry, o *occurrence) bool {
 	if c := osCode(o.Reason); c != "" {
 		o.Code = c
 	}
@@ -103,7 +103,7 @@ func osFailure(_ *Entry, o *Occurrence) bool {
 	return true
 }
 
-func cgroupFailure(e *Entry, o *Occurrence) bool {
+func cgroupFailure(e *entry, o *occurrence) bool {
 	if o.PodUID == "" {
 		o.PodUID = podOfPath(e.Get("cgroupName") + e.Message)
 	}

@@ -16,7 +16,7 @@ func podGCRules() []rule {
 	}
 }
 
-func podGCCount(e *Entry, o *Occurrence) bool {
+func podGCCount(e *entry, o *occurrence) bool {
 	if o.Number = number(e.Get("numPods")); o.Number == 0 {
 		_, n, _ := strings.Cut(e.Message, "arbage collecting ")
 		o.Number = number(n)
@@ -25,7 +25,7 @@ func podGCCount(e *Entry, o *Occurrence) bool {
 }
 
 // podGCName reads the old spellings: `PodGC is force deleting Pod: ns/name`, `… Pod ns/name …`.
-func podGCName(e *Entry, o *Occurrence) bool {
+func podGCName(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = "", ""
 	if o.PodName != "" {
 		return true
@@ -39,7 +39,7 @@ func podGCName(e *Entry, o *Occurrence) bool {
 }
 
 // podGCOrphan reads the node too: node= (a name, or an object since 1.28), or `assigned to the Node N.`.
-func podGCOrphan(e *Entry, o *Occurrence) bool {
+func podGCOrphan(e *entry, o *occurrence) bool {
 	o.Server = e.Get("node")
 	if strings.HasPrefix(o.Server, "{") {
 		o.Server = between(o.Server, `"name":"`, `"`)

@@ -38,7 +38,7 @@ func runtimeRules() []rule {
 }
 
 // runtimeCall reads the container or sandbox from the old spelling: `StopContainer "ID" from runtime service failed`.
-func runtimeCall(e *Entry, o *Occurrence) bool {
+func runtimeCall(e *entry, o *occurrence) bool {
 	if id := e.Get("containerID"); id != "" {
 		o.Container = cut(containerID(id), maxName)
 	}
@@ -63,7 +63,7 @@ func runtimeCall(e *Entry, o *Occurrence) bool {
 }
 
 // execFailed reads `ExecSync ID 'cmd' from runtime service failed: …`.
-func execFailed(e *Entry, o *Occurrence) bool {
+func execFailed(e *entry, o *occurrence) bool {
 	if o.Container == "" && e.Fields == nil {
 		o.Container = cut(word(e.Message, "ExecSync ", " "), maxName)
 	}
@@ -71,13 +71,13 @@ func execFailed(e *Entry, o *Occurrence) bool {
 }
 
 // stopSandbox reads `Failed to stop sandbox {"containerd" "ID"}`.
-func stopSandbox(e *Entry, o *Occurrence) bool {
+func stopSandbox(e *entry, o *occurrence) bool {
 	o.Container = cut(between(e.Message, `" "`, `"`), maxName)
 	return true
 }
 
 // terminationFailed reads `Container "docker://ID" termination failed with gracePeriod 30: …`.
-func terminationFailed(e *Entry, o *Occurrence) bool {
+func terminationFailed(e *entry, o *occurrence) bool {
 	_, text, _ := strings.Cut(e.Message, "gracePeriod ")
 	_, text, _ = strings.Cut(text, ": ")
 	o.Container = cut(containerID(between(e.Message, `"`, `"`)), maxName)
@@ -86,7 +86,7 @@ func terminationFailed(e *Entry, o *Occurrence) bool {
 }
 
 // otherCall puts the call's name before the error.
-func otherCall(e *Entry, o *Occurrence) bool {
+func otherCall(e *entry, o *occurrence) bool {
 	call := firstWord(e.Message)
 	text := errorOf(e)
 	if text == e.Message {
@@ -106,7 +106,7 @@ func otherCall(e *Entry, o *Occurrence) bool {
 	return true
 }
 
-func runtimeDown(e *Entry, o *Occurrence) bool {
+func runtimeDown(e *entry, o *occurrence) bool {
 	text := errorOf(e)
 	if v := e.Get("runtimeReady"); v != "" {
 		text = v
@@ -120,7 +120,7 @@ func socketIn(text string) string {
 	return cut(strings.Trim(word(text, "dial unix ", " \n"), `:"`), maxName)
 }
 
-func networkNotReady(e *Entry, o *Occurrence) bool {
+func networkNotReady(e *entry, o *occurrence) bool {
 	text := e.Get("networkReady")
 	if text == "" {
 		_, text, _ = strings.Cut(e.Message, ": ")
@@ -131,7 +131,7 @@ func networkNotReady(e *Entry, o *Occurrence) bool {
 
 // wholeMessage takes the message, or its error, as the cause. Echoes of an error as an event of the API are passed
 // over: the line before said it.
-func wholeMessage(e *Entry, o *Occurrence) bool {
+func wholeMessage(e *entry, o *occurrence) bool {
 	if strings.HasPrefix(e.Message, "Event") {
 		return false
 	}

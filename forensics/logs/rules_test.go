@@ -26,7 +26,7 @@ type example struct {
 // testNow is after all lines of the examples.
 var testNow = time.Date(2026, 11, 20, 13, 0, 0, 0, time.UTC)
 
-func entryOf(line, origin string) *Entry {
+func entryOf(line, origin string) *entry {
 	p := &lineParser{origin: origin, latest: testNow, zone: time.UTC}
 	e, _ := p.parse(strings.SplitAfter(line, "\n")...)
 	e.Line = 1

@@ -32,18 +32,18 @@ func volumeRules() []rule {
 }
 
 // volume reads `… for volume "x" (UniqueName: "u") pod "p" (UID: "uid") …`. For unmounts pod is the UID too.
-func volume(e *Entry, o *Occurrence) bool {
+func volume(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = "", ""
 	volumeSubject(e.Message, &o.Subject)
 	return true
 }
 
 // volumeNotRemount passes over the periodic remount of projected volumes, which has no result of its own.
-func volumeNotRemount(e *Entry, o *Occurrence) bool {
+func volumeNotRemount(e *entry, o *occurrence) bool {
 	return !strings.Contains(e.Message, "remount was requested") && volume(e, o)
 }
 
-func deviceMounted(e *Entry, o *Occurrence) bool {
+func deviceMounted(e *entry, o *occurrence) bool {
 	o.Path = cut(between(e.Message, `device mount path "`, `"`), maxName)
 	return volume(e, o)
 }
@@ -91,7 +91,7 @@ func driverOf(uniqueName string) string {
 //	Operation for "\"UNIQUE\" (\"UID\")" failed. No retries permitted until … (durationBeforeRetry 2m2s). Error: "…"
 //	Operation for "{volumeName:UNIQUE podName:UID nodeName:}" failed. … Error: "… quoted"
 //	Operation for "{volumeName:UNIQUE podName:UID nodeName:}" failed. … Error: …
-func operationFailed(e *Entry, o *Occurrence) bool {
+func operationFailed(e *entry, o *occurrence) bool {
 	head, text, ok := strings.Cut(e.Message, ". Error: ")
 	if !ok {
 		if head, text, ok = strings.Cut(e.Message, "failed with: "); !ok {
@@ -161,7 +161,7 @@ var failureKinds = map[string]Kind{
 }
 
 // volumeError tells the cause of a failed operation.
-func volumeError(operation, text string, o *Occurrence) {
+func volumeError(operation, text string, o *occurrence) {
 	inner := innerError(text)
 	o.Reason, o.Code = cut(shortUmount(inner), maxReason), osCode(inner)
 	if o.Path = unmountPath(inner); o.Path == "" {
@@ -232,7 +232,7 @@ func shortUmount(text string) string {
 }
 
 // loneVolumeError is an error of the CSI plugin outside of the operations' own lines.
-func loneVolumeError(e *Entry, o *Occurrence) bool {
+func loneVolumeError(e *entry, o *occurrence) bool {
 	if strings.HasPrefix(e.Message, "Event occurred") || e.Severity == 'I' {
 		return false
 	}
@@ -249,7 +249,7 @@ func loneVolumeError(e *Entry, o *Occurrence) bool {
 }
 
 // notMounted reads the three spellings of a pod that waits for its volumes.
-func notMounted(e *Entry, o *Occurrence) bool {
+func notMounted(e *entry, o *occurrence) bool {
 	text := errorOf(e)
 	o.Reason, o.Code = cut(waitReason(text), maxReason), ""
 	if o.Volume = volumeList(text, "unmounted volumes=["); o.Volume == "" {
@@ -269,7 +269,7 @@ func waitReason(text string) string {
 }
 
 // registration reads `RegisterPlugin error -- dial failed at socket P, err: …`.
-func registration(e *Entry, o *Occurrence) bool {
+func registration(e *entry, o *occurrence) bool {
 	text := errorOf(e)
 	if _, inner, ok := strings.Cut(text, "RegisterPlugin error -- "); ok {
 		text = inner

@@ -52,13 +52,13 @@ func TestKernelQuotesTheKubelet(t *testing.T) {
 		}
 		p := &lineParser{origin: "kubelet", latest: testNow, zone: testNow.Location()}
 		e, _ := p.parse(ex.line)
-		var o Occurrence
+		var o occurrence
 		if _, ok := rules.find(&e, &o); !ok {
 			continue
 		}
 		quoted++
 		kind := o.Kind
-		e.Origin, o = "kernel", Occurrence{}
+		e.Origin, o = "kernel", occurrence{}
 		if _, ok := rules.find(&e, &o); ok && o.Kind == kind && !slices.ContainsFunc(rules.kernel, func(r rule) bool { return r.kind == kind }) {
 			t.Errorf("%s: %s from the kernel: %s", ex.name, kind, ex.line)
 		}

@@ -2,8 +2,8 @@
 // stage the deletion of a pod stopped, why images vanished, what the kernel said of disks and servers.
 //
 // A log of gigabytes becomes a [Story] of bounded size. Lines that cannot matter are rejected by the literals that the
-// known messages have in common, before anything is parsed; what is left becomes an [Entry], an [Occurrence] if it is
-// a known message, and is counted in an [Event] together with others of its kind about the same thing.
+// known messages have in common, before anything is parsed; what is left is parsed, and a known message is counted in
+// an [Event] together with others of its kind about the same thing.
 //
 // The formats are those of klog, text and JSON (k8s.io/klog/v2, k8s.io/component-base/logs), of syslog (RFC 3164, RFC 5424), the
 // journal (systemd.journal-fields(7), journalctl(1)), the kernel's ring (Documentation/ABI/testing/dev-kmsg, dmesg(1)), the
@@ -75,8 +75,8 @@ type Quote struct {
 	Text string     `json:"text"`
 }
 
-// An Entry is one parsed line. The strings share memory with the line: what is kept must be cloned.
-type Entry struct {
+// An entry is one parsed line. The strings share memory with the line: what is kept must be cloned.
+type entry struct {
 	Time time.Time // zero when unknown
 	// Origin is "kubelet", "kernel", "kube-controller-manager", another program's name, or "".
 	Origin   string
@@ -88,18 +88,18 @@ type Entry struct {
 	// Message is the text without prefixes; of structured klog the message alone, unquoted.
 	Message string
 	// Fields are the keys and values of structured klog or of JSON, values unquoted, multi-line values whole.
-	Fields []Field
+	Fields []field
 	// Line is the number of the line in its file.
 	Line int64
 	// Raw is the whole line with its prefixes, cut to a bound that is far beyond any message.
 	Raw string
 }
 
-// A Field is one key and value of a structured message.
-type Field struct{ Key, Value string }
+// A field is one key and value of a structured message.
+type field struct{ Key, Value string }
 
 // Get returns the value of a key, "" if there is none.
-func (e *Entry) Get(key string) string {
+func (e *entry) Get(key string) string {
 	for _, f := range e.Fields {
 		if f.Key == key {
 			return f.Value
@@ -111,15 +111,15 @@ func (e *Entry) Get(key string) string {
 // Kind names what a message says, in words that are for ever: "orphan", "syncloop-delete", "unmount-started".
 type Kind string
 
-// An Occurrence is one message that is known.
-type Occurrence struct {
+// An occurrence is one message that is known.
+type occurrence struct {
 	Kind Kind
 	Time time.Time
 	Subject
 	// Number is what the message counts or measures, in the unit that its kind says (errors, seconds, bytes); 0 if none.
 	Number float64
 	// Entry is the line.
-	Entry *Entry
+	Entry *entry
 	// level is the -v that the line proves; 0 for lines that are always written.
 	level int
 }

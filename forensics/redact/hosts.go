@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
 // domainEnds are the last labels of names that are taken for host names wherever they stand. Those that are also the ends
@@ -53,7 +55,6 @@ func hostShape(s string, list []atom) int {
 const (
 	labelPattern = `[A-Za-z0-9][A-Za-z0-9-]*`
 	dnsPattern   = labelPattern + `(?:\.` + labelPattern + `)*`
-	uidPattern   = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}`
 )
 
 // A saying is a way in which texts say what a word names.
@@ -76,10 +77,10 @@ var sayings = []saying{
 
 	{"pod", regexp.MustCompile(`(?i)pod(?:s|name|ref|full)?\\?"?\s*[=:]\s*[\[{]?\\*"(` + labelPattern + `)/(` + dnsPattern + `)`), []IdentityKind{Namespace, Pod}},
 	{"pod", regexp.MustCompile(`(?i)\bpods? \\*"?(` + labelPattern + `)/(` + dnsPattern + `)`), []IdentityKind{Namespace, Pod}},
-	{"(", regexp.MustCompile(`(` + dnsPattern + `)_(` + labelPattern + `)\((?:` + uidPattern + `)\)`), []IdentityKind{Pod, Namespace}},
-	{"/pods/", regexp.MustCompile(`/pods/(` + labelPattern + `)_(` + dnsPattern + `)_(?:` + uidPattern + `)`), []IdentityKind{Namespace, Pod}},
+	{"(", regexp.MustCompile(`(` + dnsPattern + `)_(` + labelPattern + `)\((?:` + poduid.Pattern + `)\)`), []IdentityKind{Pod, Namespace}},
+	{"/pods/", regexp.MustCompile(`/pods/(` + labelPattern + `)_(` + dnsPattern + `)_(?:` + poduid.Pattern + `)`), []IdentityKind{Namespace, Pod}},
 	{"/log/containers/", regexp.MustCompile(`/log/containers/(` + dnsPattern + `)_(` + labelPattern + `)_`), []IdentityKind{Pod, Namespace}},
-	{"k8s_", regexp.MustCompile(`\bk8s_[^_\s]+_(` + dnsPattern + `)_(` + labelPattern + `)_(?:` + uidPattern + `)`), []IdentityKind{Pod, Namespace}},
+	{"k8s_", regexp.MustCompile(`\bk8s_[^_\s]+_(` + dnsPattern + `)_(` + labelPattern + `)_(?:` + poduid.Pattern + `)`), []IdentityKind{Pod, Namespace}},
 	{"pod", regexp.MustCompile(`io\.kubernetes\.pod\.name\\?"?\s*[=:]\s*\\*"?(` + dnsPattern + `)`), []IdentityKind{Pod}},
 	{"pod", regexp.MustCompile(`\bpod_?[nN]ame\\?"?\s*[=:]\s*\\*"?(` + dnsPattern + `)`), []IdentityKind{Pod}},
 	{"namespace", regexp.MustCompile(`(?i)namespace\\?"?\s*[=:]\s*\\*"?(` + labelPattern + `)`), []IdentityKind{Namespace}},
