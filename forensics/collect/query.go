@@ -45,9 +45,7 @@ func FindMounts(t *mounts.Table, query string) []mounts.Mount {
 
 var uidWithin = regexp.MustCompile(`([0-9a-f]{8})[-_]([0-9a-f]{4})[-_]([0-9a-f]{4})[-_]([0-9a-f]{4})[-_]([0-9a-f]{12})`)
 
-var (
-	uidBegins = regexp.MustCompile(`^[0-9a-f]{4,8}([-_][0-9a-f_-]*)?$`)
-)
+var uidBegins = regexp.MustCompile(`^[0-9a-f]{4,8}([-_][0-9a-f_-]*)?$`)
 
 func findPath(x *mounts.Index, name string) []mounts.Mount {
 	if at := x.At(name); len(at) > 0 {

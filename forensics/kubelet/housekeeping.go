@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// csiPlugin is [Volume.Plugin] of a CSI volume.
+const csiPlugin = "kubernetes.io/csi"
+
 // A housekeeping is what a kubelet of one version does, 0 an unknown one.
 type housekeeping struct{ minor int }
 
@@ -166,6 +169,3 @@ func (h housekeeping) stray(name, top string) Leftover {
 	}
 	return l
 }
-
-// csiPlugin is [Volume.Plugin] of a CSI volume.
-const csiPlugin = "kubernetes.io/csi"

@@ -62,15 +62,15 @@ func readManifest(fsys nodefs.FS, name string) (Pod, error) {
 	if err != nil {
 		return Pod{}, err
 	}
-	pod, err := ParseManifest(data)
+	pod, err := parseManifest(data)
 	if err != nil {
 		return Pod{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return pod, nil
 }
 
-// ParseManifest reads the manifest of one static pod, YAML or JSON.
-func ParseManifest(data []byte) (Pod, error) {
+// parseManifest reads the manifest of one static pod, YAML or JSON.
+func parseManifest(data []byte) (Pod, error) {
 	text, err := yaml.YAMLToJSON(data)
 	if err != nil {
 		return Pod{}, err

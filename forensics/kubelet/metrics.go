@@ -126,11 +126,6 @@ func VersionFromMetrics(metrics map[string]float64) string {
 	return ""
 }
 
-// NodeNameFromMetrics returns the label of kubelet_node_name, which kubelets have since 1.14; "" if there is none.
-func NodeNameFromMetrics(metrics map[string]float64) string {
-	return label(labelsOf(metrics, "kubelet_node_name"), "node")
-}
-
 // labelsOf returns the labels of a metric that has one series only, from the opening brace on.
 func labelsOf(metrics map[string]float64, name string) string {
 	for series := range metrics {

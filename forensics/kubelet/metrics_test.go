@@ -120,8 +120,7 @@ func TestParseMetricsCaptures(t *testing.T) {
 
 func TestFromMetrics(t *testing.T) {
 	for name, tc := range map[string]struct {
-		series        string
-		version, node string
+		series, version string
 	}{
 		"current":       {series: `kubernetes_build_info{build_date="2026",git_commit="x",git_version="v1.34.4",major="1"}`, version: "1.34.4"},
 		"1.17":          {series: `kubernetes_build_info{buildDate="2020",gitVersion="v1.17.4",goVersion="go1.13"}`, version: "1.17.4"},
@@ -131,16 +130,12 @@ func TestFromMetrics(t *testing.T) {
 		"no label":      {series: `kubernetes_build_info{x_git_version="v1.2.3"}`},
 		"no labels":     {series: `kubernetes_build_info`},
 		"another":       {series: `kubernetes_build_info_x{git_version="v1.2.3"}`},
-		"node name":     {series: `kubelet_node_name{node="lab-node-1"}`, node: "lab-node-1"},
 		"hostile value": {series: `kubernetes_build_info{git_version="`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			metrics := map[string]float64{"go_goroutines": 7, tc.series: 1}
 			if got := VersionFromMetrics(metrics); got != tc.version {
 				t.Errorf("version = %q; want %q", got, tc.version)
-			}
-			if got := NodeNameFromMetrics(metrics); got != tc.node {
-				t.Errorf("node name = %q; want %q", got, tc.node)
 			}
 		})
 	}

@@ -34,9 +34,8 @@ type PodImage struct {
 	PullPolicy string `json:"pull_policy,omitempty"`
 }
 
-const KindStatic = "static"
-
 // The kinds of pods that do not come from the API alone.
 const (
+	KindStatic = "static"
 	KindMirror = "mirror"
 )

@@ -108,7 +108,7 @@ func TestParseManifest(t *testing.T) {
 		"many aliases":     {"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", Pod{}, "excessive aliasing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParseManifest([]byte(tc.text))
+			got, err := parseManifest([]byte(tc.text))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("pod (-want +got):\n%s", diff)
 			}
@@ -131,7 +131,7 @@ func FuzzPodFiles(f *testing.F) {
 		if vol, err := ParseVolData([]byte(text)); (vol == nil) != (err != nil) {
 			t.Errorf("%v, %v: neither or both", vol, err)
 		}
-		if pod, err := ParseManifest([]byte(text)); err == nil && (pod.Name == "" || pod.Namespace == "") {
+		if pod, err := parseManifest([]byte(text)); err == nil && (pod.Name == "" || pod.Namespace == "") {
 			t.Errorf("pod %+v without a name", pod)
 		}
 		if pod, ok := parseLogDir(text); ok && pod.UID == "" {

@@ -133,13 +133,13 @@ func TestAskWhoListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	keeper := exec.Command("sleep", "1000")
-	keeper.ExtraFiles = []*os.File{file}
-	if err := keeper.Start(); err != nil {
+	holder := exec.Command("sleep", "1000")
+	holder.ExtraFiles = []*os.File{file}
+	if err := holder.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = keeper.Wait() }()
-	defer func() { _ = keeper.Process.Kill() }()
+	defer func() { _ = holder.Wait() }()
+	defer func() { _ = holder.Process.Kill() }()
 	raw, err := l.(*net.UnixListener).SyscallConn() // Fd has made the socket a blocking one, for everybody who has it
 	if err == nil {
 		err = raw.Control(func(fd uintptr) { _ = unix.SetNonblock(int(fd), true) })
@@ -155,7 +155,7 @@ func TestAskWhoListens(t *testing.T) {
 		daemon runtimeslive.Hint
 		detail string
 	}{
-		"another listens":     {runtimeslive.Hint{PID: keeper.Process.Pid}, "listens there now"},
+		"another listens":     {runtimeslive.Hint{PID: holder.Process.Pid}, "listens there now"},
 		"another of that pid": {runtimeslive.Hint{PID: os.Getpid(), StartTicks: 1}, "no process of the runtime has it open"},
 	} {
 		t.Run(name, func(t *testing.T) {

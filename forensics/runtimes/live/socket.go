@@ -14,6 +14,16 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/procstat"
 )
 
+var (
+	errNobodyListens = errors.New("nobody listens there")
+	errNotOwned      = errors.New("no process of the runtime has it open")
+)
+
+const (
+	maxUnixSockets = 16 << 20 // /proc/net/unix, at about 100 bytes a socket
+	maxDescriptors = 1 << 20
+)
+
 // socketOwner finds which of the daemons has a socket open that listens at a path, from /proc/net/unix and the links of
 // /proc/PID/fd. It is an error if none has. There may be others of that name: a container in the host's network namespace can
 // bind any path in its own mount namespace. To whom the connection leads is seen afterwards, see leadsTo.
@@ -90,15 +100,3 @@ func hasOne(fsys *hostfs.FS, pid int, links map[string]bool) (bool, error) {
 	}
 	return false, nil
 }
-
-var errNobodyListens = errors.New("nobody listens there")
-
-var (
-	errNotOwned = errors.New("no process of the runtime has it open")
-)
-
-const maxUnixSockets = 16 << 20 // /proc/net/unix, at about 100 bytes a socket
-
-const (
-	maxDescriptors = 1 << 20
-)

@@ -16,6 +16,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
+// maxProblems bounds what is noted of one runtime.
+const maxProblems = 10
+
 // A store is what one runtime left, while it is being read.
 type store struct {
 	ctx        context.Context
@@ -39,6 +42,18 @@ func readStore(ctx context.Context, fsys *hostfs.FS, in install) (*store, error)
 	err := in.read(s, in)
 	s.nameAfterSandbox()
 	return s, err
+}
+
+// addTo adds it to those of other runtimes.
+func (s *store) addTo(all *runtimes.Stores) {
+	all.Runtimes = append(all.Runtimes, s.runtime)
+	for _, id := range slices.Sorted(maps.Keys(s.sandboxes)) {
+		all.Sandboxes = append(all.Sandboxes, *s.sandboxes[id])
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.containers)) {
+		all.Containers = append(all.Containers, *s.containers[id])
+	}
+	all.Images = append(all.Images, s.listImages()...)
 }
 
 // openOnce opens a directory that is looked into for each container, nil if there is none. It stays open until close.
@@ -160,16 +175,3 @@ func (s *store) listImages() []runtimes.Image {
 	})
 	return list
 }
-
-func (s *store) addTo(all *runtimes.Stores) {
-	all.Runtimes = append(all.Runtimes, s.runtime)
-	for _, id := range slices.Sorted(maps.Keys(s.sandboxes)) {
-		all.Sandboxes = append(all.Sandboxes, *s.sandboxes[id])
-	}
-	for _, id := range slices.Sorted(maps.Keys(s.containers)) {
-		all.Containers = append(all.Containers, *s.containers[id])
-	}
-	all.Images = append(all.Images, s.listImages()...)
-}
-
-const maxProblems = 10
