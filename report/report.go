@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/jsonstream"
 )
 
 // Schema names the layout of [Report] as JSON. Fields are added within v1; a change of meaning makes v2.
@@ -54,7 +55,7 @@ func JSON(w io.Writer, r Report) error { return writeJSON(w, r, true) }
 // Read reads what [JSON] wrote. A document of another schema is [ErrSchema], and one that needs too much memory [jsonlimit.ErrTooLarge].
 func Read(r io.Reader) (Report, error) {
 	var rep Report
-	if err := DecodeJSON(r, &rep); err != nil {
+	if err := jsonstream.Read(r, &rep); err != nil {
 		return Report{}, fmt.Errorf("report: %w", err)
 	}
 	if rep.Schema != Schema {

@@ -24,6 +24,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
+	"github.com/nodeforensics/nodeforensics/internal/jsonstream"
 	"github.com/nodeforensics/nodeforensics/internal/mask"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
@@ -253,7 +254,7 @@ func (in *input) addJSON(name string, start []byte, text io.Reader, read *counti
 		return err == nil, in.addEvidence(r.Evidence, ofSize(name, err))
 	case schema == forensics.EvidenceSchema:
 		var other forensics.Evidence
-		err := report.DecodeJSON(text, &other)
+		err := jsonstream.Read(text, &other)
 		return err == nil, in.addEvidence(other, ofSize(name, err))
 	case kind == "PodList":
 		return true, in.addPods(name, text, read)
@@ -304,7 +305,7 @@ func (in *input) addJSONText(name string, text []byte, read *countingReader) (so
 		return err == nil, in.addEvidence(r.Evidence, ofSize(name, err))
 	case err == nil && head.Schema == forensics.EvidenceSchema:
 		var other forensics.Evidence
-		err := report.DecodeJSON(bytes.NewReader(text), &other)
+		err := jsonstream.Read(bytes.NewReader(text), &other)
 		return err == nil, in.addEvidence(other, ofSize(name, err))
 	case err == nil && head.Schema != "":
 		return false, fmt.Errorf("schema %q is not known: want %s or %s", head.Schema, report.Schema, forensics.EvidenceSchema)
