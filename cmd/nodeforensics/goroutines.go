@@ -171,7 +171,9 @@ func (a *app) mountTable(e *forensics.Evidence, name string) error {
 		return fmt.Errorf("--mountinfo %s: %w", name, err)
 	}
 	defer func() { _ = file.Close() }()
-	if err := newInput(e).addMountinfo(name, file); err != nil {
+	part, err := read.Mountinfo(name, file)
+	e.Merge(part)
+	if err != nil {
 		a.complain("--mountinfo %s: %v", name, err)
 	}
 	return nil

@@ -13,7 +13,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 )
 
-// ParseAPIDump reads objects of the API from a file that was saved at some time, zero where that is unknown. With an error comes what stands before it.
+// APIDump reads objects of the API from a file that was saved at some time, zero where that is unknown. With an error comes
+// what stands before it.
 func APIDump(name string, saved time.Time, r io.Reader) (forensics.Evidence, error) {
 	dump, err := apidump.Parse(r)
 	if len(dump.Pods)+len(dump.Nodes)+len(dump.Claims)+len(dump.Volumes)+len(dump.Owners) == 0 {

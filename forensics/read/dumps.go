@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
-// ParseDumps reads all goroutine dumps of one source, of any form. Of large ones, examples are kept and the others
+// Dumps reads all goroutine dumps of one source, of any form. Of large ones, examples are kept and the others
 // counted; see [goroutines.Digester]. Input without a dump is an error.
 func Dumps(source string, r io.Reader) ([]forensics.Dump, error) {
 	return DigestDumps(source, r, goroutines.Digester{})

@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// LogsEvidence is a story as a part of the evidence, with what was read and, in the notes, what was not. The error says
+// Logs is a story as a part of the evidence, with what was read and, in the notes, what was not. The error says
 // that there was no log at all.
 func Logs(story logs.Story, notes ...logs.File) (forensics.Evidence, error) {
 	story.Files = append(story.Files, notes...)
