@@ -19,6 +19,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // benchEnv makes the test binary the first process of that node.
@@ -295,7 +296,7 @@ func benchCheck(binary, mount string, want map[string][]string) error {
 	if err != nil {
 		return err
 	}
-	var answer struct{ Answers []heldMounts }
+	var answer struct{ Answers []report.MountHolders }
 	if err := json.Unmarshal(out, &answer); err != nil {
 		return err
 	}

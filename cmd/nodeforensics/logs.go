@@ -17,9 +17,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
-// logsSchema names the layout of logs --json.
-const logsSchema = "nodeforensics.logs/v1"
-
 // logFlags are what the command line of logs says.
 type logFlags struct {
 	json  bool
@@ -82,12 +79,9 @@ func (a *app) logs(f logFlags, names []string) error {
 	masked := a.maskedLogs(story, share(deadline, 3, 4))
 	var b bytes.Buffer
 	if f.json {
-		err = report.WriteJSON(&b, struct {
-			Schema string `json:"schema"`
-			*logs.Story
-		}{logsSchema, masked})
+		err = report.WriteLogsJSON(&b, masked)
 	} else {
-		writeStory(&b, masked, a.storyWidth())
+		err = report.WriteLogs(&b, masked, a.storyWidth())
 	}
 	if err != nil {
 		return err
