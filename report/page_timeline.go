@@ -51,7 +51,7 @@ func newTimelineView(r Report, places *places) *timelineView {
 			analysis.Diagnoses = nil
 		}
 	}
-	t := NewTimeline(&r.Evidence, &analysis)
+	t := newTimeline(&r.Evidence, &analysis)
 	if len(t.Lanes) == 0 {
 		return nil
 	}
@@ -79,7 +79,7 @@ func newTimelineView(r Report, places *places) *timelineView {
 	return v
 }
 
-func newMomentRow(m Moment, lane Lane, now time.Time) momentRow {
+func newMomentRow(m timelineMoment, lane timelineLane, now time.Time) momentRow {
 	row := momentRow{
 		From: newWhen(&m.From, now), Order: m.From.UnixMilli(), Lane: lane.Title, What: cell(m.Text, maxCell), Marked: m.Marked, Open: m.Open,
 	}
@@ -166,7 +166,7 @@ const (
 )
 
 // newTimelinePicture draws lanes to scale; nil where all is one moment.
-func newTimelinePicture(t Timeline, examined time.Time, room *budget) *timelinePicture {
+func newTimelinePicture(t timeline, examined time.Time, room *budget) *timelinePicture {
 	span := t.To.Sub(t.From)
 	if span <= 0 {
 		return nil
@@ -181,7 +181,7 @@ func newTimelinePicture(t Timeline, examined time.Time, room *budget) *timelineP
 		drawn := s.lane(lane, y, room)
 		y = drawn.Y + drawn.H + laneGap
 		p.Lanes = append(p.Lanes, drawn)
-		p.Told = p.Told || slices.ContainsFunc(lane.Moments, func(m Moment) bool { return m.Marked })
+		p.Told = p.Told || slices.ContainsFunc(lane.Moments, func(m timelineMoment) bool { return m.Marked })
 	}
 	p.H = y + axisHeight
 	p.Ticks = s.ticks()
@@ -189,7 +189,7 @@ func newTimelinePicture(t Timeline, examined time.Time, room *budget) *timelineP
 	return p
 }
 
-func timelineAlt(t Timeline) shown {
+func timelineAlt(t timeline) shown {
 	n := 0
 	for _, lane := range t.Lanes {
 		n += len(lane.Moments)
@@ -208,7 +208,7 @@ func (s scale) x(t time.Time) float64 {
 
 // lane packs the moments of a lane into rows: first those that matter most, each into the first row in which bar and
 // text have room, then the others wherever the bar fits.
-func (s scale) lane(lane Lane, y int, room *budget) drawnLane {
+func (s scale) lane(lane timelineLane, y int, room *budget) drawnLane {
 	d := drawnLane{Title: lane.Title, Y: y, TextY: y + 14}
 	order := make([]int, len(lane.Moments))
 	for i := range order {
@@ -245,7 +245,7 @@ func (s scale) lane(lane Lane, y int, room *budget) drawnLane {
 	return d
 }
 
-func momentWeight(m Moment) int {
+func momentWeight(m timelineMoment) int {
 	switch {
 	case m.Marked:
 		return 3
@@ -257,7 +257,7 @@ func momentWeight(m Moment) int {
 	return 0
 }
 
-func (s scale) bar(m Moment) laneBar {
+func (s scale) bar(m timelineMoment) laneBar {
 	b := laneBar{X: s.x(m.From), W: dotWidth}
 	if w := s.x(m.To) - b.X; w > dotWidth {
 		b.W = tenth(w)
@@ -280,7 +280,7 @@ func (s scale) bar(m Moment) laneBar {
 	return b
 }
 
-func momentSpan(m Moment) string {
+func momentSpan(m timelineMoment) string {
 	from := m.From.UTC().Format("2006-01-02 15:04:05")
 	switch {
 	case !m.To.After(m.From):
@@ -379,7 +379,7 @@ func (s scale) ticks() []drawnTick {
 	return list
 }
 
-func (s scale) marks(marks []Mark) []drawnMark {
+func (s scale) marks(marks []timelineMark) []drawnMark {
 	const most = 6
 	var list []drawnMark
 	for _, m := range marks[:min(len(marks), most)] {
