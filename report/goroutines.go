@@ -32,16 +32,17 @@ type DumpProblem struct {
 	goroutines.Problem
 }
 
-// NewGoroutines groups the goroutines of dumps, and, if there are earlier dumps of the same process, compares the two.
-func NewGoroutines(dumps, earlier []forensics.Dump, a forensics.Analysis) Goroutines {
-	g := Goroutines{
+// NewGoroutines groups the goroutines of dumps, all together.
+func NewGoroutines(dumps []forensics.Dump, a forensics.Analysis) Goroutines {
+	return Goroutines{
 		Schema: goroutinesSchema, Findings: a.Findings, Diagnoses: a.Diagnoses,
 		Groups: groupsOf(dumps), Grouped: summed(dumps), Problems: problemsOf(dumps),
 	}
-	if len(earlier) > 0 {
-		g.Compared, g.Changes = true, goroutines.Diff(groupsOf(earlier), g.Groups)
-	}
-	return g
+}
+
+// Compare says what has changed since an earlier dump of the same process.
+func (g *Goroutines) Compare(earlier []forensics.Dump) {
+	g.Compared, g.Changes = true, goroutines.Diff(groupsOf(earlier), g.Groups)
 }
 
 // WriteGoroutines writes the groups for a terminal, blocked ones with their stacks, or all with stacks. The findings are left

@@ -108,7 +108,10 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 	if cut != "" {
 		a.complain("--timeout: %s", cut)
 	}
-	answer := report.NewGoroutines(evidence.Dumps, earlier.Dumps, analysis)
+	answer := report.NewGoroutines(evidence.Dumps, analysis)
+	if f.diff {
+		answer.Compare(earlier.Dumps)
+	}
 	r := report.New(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: masked}, evidence, analysis)
 	if err := a.export(f, r); err != nil {
 		return err
