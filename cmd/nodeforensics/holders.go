@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"path"
 	"slices"
@@ -100,8 +99,8 @@ func query(arg string) string {
 // collectHolders has the child look.
 func (a *app) collectHolders(queries []string, timeout time.Duration) (forensics.Evidence, error) {
 	evidence := forensics.NewEvidence()
-	key := make([]byte, 32)
-	if _, err := rand.Read(key); err != nil {
+	key, err := newRedactKey()
+	if err != nil {
 		return evidence, err
 	}
 	c, err := startChild(childArg)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"time"
 
@@ -99,8 +98,7 @@ func (a *app) storyWidth() int {
 
 // maskedLogs masks the secrets in a story; what could not be masked until a deadline is left out.
 func (a *app) maskedLogs(story logs.Story, deadline time.Time) *logs.Story {
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // it never fails
+	key, _ := newRedactKey() // it never fails
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	e := forensics.Evidence{Logs: &story}
