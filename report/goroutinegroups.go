@@ -2,10 +2,7 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -67,23 +64,14 @@ func writeStack(b *bytes.Buffer, g goroutines.Group) {
 
 // statesOf is "select" or "select 20, runnable 1", with the longest wait.
 func statesOf(g goroutines.Group) string {
-	var parts []string
-	for _, state := range slices.SortedFunc(maps.Keys(g.States), func(x, y string) int {
-		return cmp.Or(cmp.Compare(g.States[y], g.States[x]), strings.Compare(x, y))
-	}) {
-		part := state
-		if len(g.States) > 1 {
-			part += " " + strconv.Itoa(g.States[state])
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) == 0 {
+	if len(g.States) == 0 {
 		return "no state"
 	}
+	words := stateCounts(g.States)
 	if g.MaxWaitMinutes > 0 {
-		parts = append(parts, text.Plural(g.MaxWaitMinutes, "minute"))
+		words += ", " + text.Plural(g.MaxWaitMinutes, "minute")
 	}
-	return strings.Join(parts, ", ")
+	return words
 }
 
 // idsOf is ": goroutine 117" or ": goroutines 1, 2 and 4 more".

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"time"
@@ -101,7 +102,7 @@ func newPage(r Report) *page {
 	places := newPlaces()
 	names := podNamesOf(r)
 	p := &page{
-		Title: cell(firstOf(r.Node.Name, "unnamed node"), 100),
+		Title: cell(cmp.Or(r.Node.Name, "unnamed node"), 100),
 		Facts: headFacts(r),
 	}
 	p.Kubelet = newKubeletView(r, places)

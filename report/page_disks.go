@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -94,7 +95,7 @@ func newDisksView(r Report, names podBook, places *places) *disksView {
 
 func newDiskView(i int, f eviction.FileSystem, d *eviction.Index, names podBook, places *places) diskView {
 	v := diskView{
-		Anchor: "disk-" + strconv.Itoa(i+1), Name: cell(firstOf(f.MountPoint, f.Device), maxCell), Error: cell(f.Error, maxLine),
+		Anchor: "disk-" + strconv.Itoa(i+1), Name: cell(cmp.Or(f.MountPoint, f.Device), maxCell), Error: cell(f.Error, maxLine),
 		State: diskMark(d, f),
 	}
 	facts := factList{}

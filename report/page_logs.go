@@ -174,9 +174,9 @@ func newLifeRow(l logs.Life, now time.Time) lifeRow {
 
 func newOperationRow(o logs.Operation, now time.Time, places *places) operationRow {
 	row := operationRow{
-		Name: cell(o.Name, 80), About: cell(firstOf(o.Volume, o.UniqueName), maxCell), Started: newWhen(o.Started, now), Failed: newWhen(o.Failed, now),
+		Name: cell(o.Name, 80), About: cell(cmp.Or(o.Volume, o.UniqueName), maxCell), Started: newWhen(o.Started, now), Failed: newWhen(o.Failed, now),
 		Failures: o.Failures, Reason: cell(strings.TrimSpace(o.Code+" "+o.Reason), maxCell),
-		PodLink: link{cell(firstOf(o.PodName, o.PodUID), maxCell), places.hrefOf(forensics.KindPod, o.PodUID)},
+		PodLink: link{cell(cmp.Or(o.PodName, o.PodUID), maxCell), places.hrefOf(forensics.KindPod, o.PodUID)},
 		Quotes:  newQuotes(o.Quotes, 2),
 	}
 	if o.RetrySeconds > 0 {
@@ -201,7 +201,7 @@ func newEventRow(e logs.Event, order int, now time.Time) eventRow {
 func aboutSubject(s logs.Subject) string {
 	var parts []string
 	for _, part := range []string{
-		firstOf(s.PodName, s.PodUID), s.Container, firstOf(s.Volume, s.UniqueName), s.Driver, s.Image, s.Device, s.Server, s.Process, s.Path,
+		cmp.Or(s.PodName, s.PodUID), s.Container, cmp.Or(s.Volume, s.UniqueName), s.Driver, s.Image, s.Device, s.Server, s.Process, s.Path,
 	} {
 		if part != "" {
 			parts = append(parts, part)

@@ -43,7 +43,7 @@ func podNamesOf(r Report) podBook {
 }
 
 // name is namespace and name where known, else the UID.
-func (b podBook) name(uid string) string { return firstOf(b.names[uid], uid) }
+func (b podBook) name(uid string) string { return cmp.Or(b.names[uid], uid) }
 
 type podsView struct {
 	Rows       []podRow
@@ -122,7 +122,7 @@ func collectPods(r Report) []podFacts {
 	}
 	manifests := newManifestUIDs(r)
 	for _, p := range r.Evidence.Pods {
-		f := at(firstOf(p.UID, manifests.of(p)))
+		f := at(cmp.Or(p.UID, manifests.of(p)))
 		f.pods = append(f.pods, p)
 	}
 	for i := range r.Evidence.Cgroups {
@@ -187,7 +187,7 @@ func newPodRow(i int, f podFacts, r Report, names podBook, facts []forensics.Pod
 	}
 	row.State, row.StateWhy = podState(string(state)), cell(why, maxCell)
 	for _, p := range f.pods {
-		row.Phase = cell(firstOf(p.Phase, string(row.Phase)), 60)
+		row.Phase = cell(cmp.Or(p.Phase, string(row.Phase)), 60)
 		if p.Deleting != nil {
 			row.Deleting = newWhen(p.Deleting, r.Evidence.Collected)
 		}
@@ -208,12 +208,12 @@ func (row *podRow) addFacts(f podFacts, facts []forensics.PodFact, names podBook
 		if p.UID == "" {
 			row.Facts = append(row.Facts, fact{cell(p.Source, 40), cell(p.Kind, 40)})
 		}
-		row.Kind = cell(firstOf(p.Kind, string(row.Kind)), 40)
+		row.Kind = cell(cmp.Or(p.Kind, string(row.Kind)), 40)
 	}
 	for _, x := range facts {
 		row.Facts = append(row.Facts, fact{cell(x.Source, 40), cell(x.Says, maxCell)})
 	}
-	row.Kind = cell(firstOf(names.model.PodKind(f.uid), string(row.Kind)), 40)
+	row.Kind = cell(cmp.Or(names.model.PodKind(f.uid), string(row.Kind)), 40)
 	row.OnlyDir = len(facts) == 1 && facts[0].Source == "pod-dir"
 }
 
