@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -79,7 +80,7 @@ func newDeletionsView(r Report, names podBook, places *places) *deletionsView {
 }
 
 func podOf(d logs.Deletion, names podBook) string {
-	return firstOf(d.PodName, names.name(d.PodUID), "unnamed pod")
+	return cmp.Or(d.PodName, names.name(d.PodUID), "unnamed pod")
 }
 
 func doneDeletion(d logs.Deletion, names podBook) fact {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,9 +174,9 @@ func newLifeRow(l logs.Life, now time.Time) lifeRow {
 
 func newOperationRow(o logs.Operation, now time.Time, places *places) operationRow {
 	row := operationRow{
-		Name: cell(o.Name, 80), About: cell(firstOf(o.Volume, o.UniqueName), maxCell), Started: newWhen(o.Started, now), Failed: newWhen(o.Failed, now),
+		Name: cell(o.Name, 80), About: cell(cmp.Or(o.Volume, o.UniqueName), maxCell), Started: newWhen(o.Started, now), Failed: newWhen(o.Failed, now),
 		Failures: o.Failures, Reason: cell(strings.TrimSpace(o.Code+" "+o.Reason), maxCell),
-		PodLink: link{cell(firstOf(o.PodName, o.PodUID), maxCell), places.hrefOf(forensics.KindPod, o.PodUID)},
+		PodLink: link{cell(cmp.Or(o.PodName, o.PodUID), maxCell), places.hrefOf(forensics.KindPod, o.PodUID)},
 		Quotes:  newQuotes(o.Quotes, 2),
 	}
 	if o.RetrySeconds > 0 {
@@ -202,7 +201,7 @@ func newEventRow(e logs.Event, order int, now time.Time) eventRow {
 func aboutSubject(s logs.Subject) string {
 	var parts []string
 	for _, part := range []string{
-		firstOf(s.PodName, s.PodUID), s.Container, firstOf(s.Volume, s.UniqueName), s.Driver, s.Image, s.Device, s.Server, s.Process, s.Path,
+		cmp.Or(s.PodName, s.PodUID), s.Container, cmp.Or(s.Volume, s.UniqueName), s.Driver, s.Image, s.Device, s.Server, s.Process, s.Path,
 	} {
 		if part != "" {
 			parts = append(parts, part)
@@ -221,55 +220,4 @@ func newQuotes(quotes []logs.Quote, most int) []quoteView {
 		list = append(list, quoteView{cell(forensics.LogPlace(q), maxCell), block(q.Text, maxLine)})
 	}
 	return list
-}
-
-// loopFacts is what is known of the sync loop.
-func loopFacts(s *logs.Story, now time.Time) []fact {
-	facts := factList{}
-	l := s.Loop
-	if l == nil {
-		return facts
-	}
-	if w := newWhen(l.Last, now); w != nil {
-		text := w.Text
-		if w.Ago != "" {
-			text += ", " + w.Ago + " before the examination"
-		}
-		facts.add("Last line of the sync loop", text)
-	}
-	if l.OthersCount > 0 && l.OthersLast != nil {
-		facts.add("Lines of other parts since", grouped(l.OthersCount)+", the last at "+moment(*l.OthersLast))
-	}
-	if l.Cadence > 0 {
-		facts.add("Housekeeping usually every", text.Duration(l.Cadence))
-	}
-	if len(l.Gaps) > 0 {
-		facts.add("Longest silence before", fmt.Sprintf("%s from %s", text.Duration(l.Gaps[0].Seconds), moment(l.Gaps[0].From)))
-	}
-	return facts
-}
-
-// orphanFacts is what the lines about orphaned pods say together.
-func orphanFacts(s *logs.Story, now time.Time) []fact {
-	facts, o := factList{}, s.Orphans
-	if o == nil {
-		return facts
-	}
-	facts.add("Different pods named", grouped(o.Named))
-	if o.Max > 0 {
-		facts.add("Orphans at the last count", grouped(o.Last)+", "+grouped(o.Max)+" at most")
-	}
-	if o.Mounted > 0 {
-		facts.add("With volumes still mounted", grouped(o.Mounted))
-	}
-	switch last := newWhen(o.Since, now); {
-	case o.PodUID == "":
-	case o.Rotates:
-		facts.add("Named last", o.PodUID+"; the name rotates, so that pods come and go")
-	case last != nil:
-		facts.add("Named last", o.PodUID+", in every summary since "+last.Text)
-	default:
-		facts.add("Named last", o.PodUID)
-	}
-	return facts
 }

@@ -55,7 +55,7 @@ func newMountsView(r Report, names podBook, places *places) mountsView {
 	items, v := mountItems(r), mountsView{}
 	v.Total, v.Spaces = len(items), len(r.Evidence.Namespaces) > 0
 	if k := r.Evidence.Kubelet; k != nil {
-		v.Root = cell(firstOf(k.CanonicalRoot, k.RootDir), maxCell)
+		v.Root = cell(cmp.Or(k.CanonicalRoot, k.RootDir), maxCell)
 	}
 	v.addTable(items, places)
 	v.addTree(items, names, places)

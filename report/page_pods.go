@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +43,7 @@ func podNamesOf(r Report) podBook {
 }
 
 // name is namespace and name where known, else the UID.
-func (b podBook) name(uid string) string { return firstOf(b.names[uid], uid) }
+func (b podBook) name(uid string) string { return cmp.Or(b.names[uid], uid) }
 
 type podsView struct {
 	Rows       []podRow
@@ -72,12 +71,6 @@ type podRow struct {
 	Error              shown
 	HasDir             bool
 	Rank               int
-}
-
-type volumeRow struct {
-	Plugin, Name, Path shown
-	Mounted            mark
-	Data               shown
 }
 
 // podFacts is everything about one UID.
@@ -129,7 +122,7 @@ func collectPods(r Report) []podFacts {
 	}
 	manifests := newManifestUIDs(r)
 	for _, p := range r.Evidence.Pods {
-		f := at(firstOf(p.UID, manifests.of(p)))
+		f := at(cmp.Or(p.UID, manifests.of(p)))
 		f.pods = append(f.pods, p)
 	}
 	for i := range r.Evidence.Cgroups {
@@ -194,7 +187,7 @@ func newPodRow(i int, f podFacts, r Report, names podBook, facts []forensics.Pod
 	}
 	row.State, row.StateWhy = podState(string(state)), cell(why, maxCell)
 	for _, p := range f.pods {
-		row.Phase = cell(firstOf(p.Phase, string(row.Phase)), 60)
+		row.Phase = cell(cmp.Or(p.Phase, string(row.Phase)), 60)
 		if p.Deleting != nil {
 			row.Deleting = newWhen(p.Deleting, r.Evidence.Collected)
 		}
@@ -215,12 +208,12 @@ func (row *podRow) addFacts(f podFacts, facts []forensics.PodFact, names podBook
 		if p.UID == "" {
 			row.Facts = append(row.Facts, fact{cell(p.Source, 40), cell(p.Kind, 40)})
 		}
-		row.Kind = cell(firstOf(p.Kind, string(row.Kind)), 40)
+		row.Kind = cell(cmp.Or(p.Kind, string(row.Kind)), 40)
 	}
 	for _, x := range facts {
 		row.Facts = append(row.Facts, fact{cell(x.Source, 40), cell(x.Says, maxCell)})
 	}
-	row.Kind = cell(firstOf(names.model.PodKind(f.uid), string(row.Kind)), 40)
+	row.Kind = cell(cmp.Or(names.model.PodKind(f.uid), string(row.Kind)), 40)
 	row.OnlyDir = len(facts) == 1 && facts[0].Source == "pod-dir"
 }
 
@@ -240,43 +233,4 @@ func (row *podRow) addDir(d *kubelet.PodDir, r Report) {
 		row.Volumes = append(row.Volumes, newSubpathRow(s))
 	}
 	row.More = len(d.Volumes) + len(d.Subpaths) - len(row.Volumes)
-}
-
-func newVolumeRow(v kubelet.Volume) volumeRow {
-	row := volumeRow{
-		Plugin: cell(v.Plugin, 100), Name: cell(v.Name, maxCell), Path: cell(v.Path, maxCell),
-		Mounted: mark{toneQuiet, "not mounted"},
-	}
-	var notes []string
-	switch {
-	case len(v.MountPoints) > 0:
-		row.Mounted = mark{toneNote, shown(count(len(v.MountPoints), "mount"))}
-	case v.Entries > 0:
-		row.Mounted = mark{toneWarn, "not mounted, holds data"}
-		notes = append(notes, count(v.Entries, "entry")+" in the unmounted directory")
-	case v.Entries == 0:
-		row.Mounted = mark{toneQuiet, "not mounted, empty"}
-	}
-	if v.Block {
-		notes = append(notes, "block device")
-	}
-	if d := v.VolData; d != nil {
-		notes = append(notes, "vol_data.json: "+strings.TrimSpace(d.Driver+" "+d.VolumeHandle))
-	}
-	if v.VolDataError != "" {
-		notes = append(notes, "vol_data.json: "+v.VolDataError)
-	}
-	row.Data = cell(strings.Join(notes, "; "), maxCell)
-	return row
-}
-
-func newSubpathRow(s kubelet.Subpath) volumeRow {
-	row := volumeRow{
-		Plugin: "subpath", Name: cell(fmt.Sprintf("%s, container %s, %s", s.Volume, s.Container, s.Index), maxCell),
-		Path: cell(s.Path, maxCell), Mounted: mark{toneQuiet, shown("not mounted, ") + cell(s.Kind, 40)},
-	}
-	if s.Kind == "mount" {
-		row.Mounted = mark{toneNote, "mount"}
-	}
-	return row
 }

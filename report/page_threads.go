@@ -64,7 +64,7 @@ func waited(t procs.Thread) float64 {
 func newThreadRow(i int, t procs.Thread, places *places) threadRow {
 	row := threadRow{
 		Anchor: "thread-" + strconv.Itoa(i+1), ID: shown(fmt.Sprintf("%d/%d", t.PID, t.TID)), Comm: cell(t.Comm, 60),
-		State: cell(stateWords(t.State), 60), Function: cell(firstOf(t.Wait.Function, t.WChan), 120),
+		State: cell(stateWords(t.State), 60), Function: cell(cmp.Or(t.Wait.Function, t.WChan), 120),
 		Wait: cell(waitWords(t.Wait), 80), Meaning: cell(t.Wait.Meaning, maxCell), Kill: killWords(t.Wait.Kill),
 		Call: cell(callWords(t.Syscall), maxCell), Path: cell(t.Path, maxCell), PathFrom: cell(t.PathFrom, 60),
 		Seconds: waited(t), Proof: proofWords(t),
@@ -146,7 +146,7 @@ func callWords(c *procs.Syscall) string {
 	for len(args) > 0 && args[len(args)-1] == "0x0" {
 		args = args[:len(args)-1]
 	}
-	return firstOf(c.Name, "syscall "+strconv.Itoa(c.Number)) + "(" + joinComma(args) + ")"
+	return cmp.Or(c.Name, "syscall "+strconv.Itoa(c.Number)) + "(" + joinComma(args) + ")"
 }
 
 // proofWords is how the age of a wait is known.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -124,7 +125,7 @@ func podState(state string) mark {
 	case "terminating", "orphaned":
 		return mark{toneWarn, shown(state)}
 	}
-	return mark{toneQuiet, cell(firstOf(state, "unknown"), maxCell)}
+	return mark{toneQuiet, cell(cmp.Or(state, "unknown"), maxCell)}
 }
 
 func newChain(d forensics.Diagnosis, places *places) []chainStep {

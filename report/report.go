@@ -1,6 +1,11 @@
-// Package report turns an analysis into what people attach to a ticket: JSON, one HTML file, terminal text.
+// Package report writes what was found for its readers: JSON with its schema ([JSON], [JSONSchema]), one HTML page ([HTML]), text
+// for a terminal ([Text]) and for a ticket ([Plain], [Markdown]); and, without a node around them, groups of goroutines, what
+// logs tell, and who uses a mount. The shell script that cleans up is in package plan.
 //
-// Renderers are pure: the same report gives the same bytes, on any machine.
+// Writers are pure: the same report gives the same bytes, on any machine. No control character of the node reaches a reader,
+// and text of the node cannot become markup. What is too long is cut, and says so; the JSON has the whole.
+//
+// Within a version of [Schema], fields are added, and none goes or means something else.
 package report
 
 import (
@@ -9,6 +14,7 @@ import (
 	"io"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/jsonstream"
 )
 
 // Schema names the layout of [Report] as JSON. Fields are added within v1; a change of meaning makes v2.
@@ -54,7 +60,7 @@ func JSON(w io.Writer, r Report) error { return writeJSON(w, r, true) }
 // Read reads what [JSON] wrote. A document of another schema is [ErrSchema], and one that needs too much memory [jsonlimit.ErrTooLarge].
 func Read(r io.Reader) (Report, error) {
 	var rep Report
-	if err := DecodeJSON(r, &rep); err != nil {
+	if err := jsonstream.Read(r, &rep); err != nil {
 		return Report{}, fmt.Errorf("report: %w", err)
 	}
 	if rep.Schema != Schema {

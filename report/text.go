@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -30,18 +31,9 @@ const (
 // in a line each, what was not checked, and where the files are. No control character of the node reaches the terminal.
 func Text(w io.Writer, r Report, opt TextOptions) error {
 	out := bufio.NewWriter(w)
-	t := &textWriter{w: out, width: max(40, firstPositive(opt.Width, 80)), color: opt.Color}
+	t := &textWriter{w: out, width: max(40, cmp.Or(max(opt.Width, 0), 80)), color: opt.Color}
 	t.report(r, opt)
 	return out.Flush()
-}
-
-func firstPositive(values ...int) int {
-	for _, v := range values {
-		if v > 0 {
-			return v
-		}
-	}
-	return 0
 }
 
 func (t *textWriter) report(r Report, opt TextOptions) {
@@ -82,12 +74,12 @@ func (t *textWriter) moreCauses(rest []forensics.Diagnosis) {
 
 // headline names the node and the moment.
 func headline(r Report) string {
-	parts := []string{firstOf(r.Node.Name, "unnamed node")}
+	parts := []string{cmp.Or(r.Node.Name, "unnamed node")}
 	if k := r.Evidence.Kubelet; k != nil && k.Version != "" {
 		parts = append(parts, "kubelet "+k.Version)
 	}
 	if r.Node.Kernel != "" {
-		parts = append(parts, firstOf(r.Node.OS, "Linux")+" "+r.Node.Kernel)
+		parts = append(parts, cmp.Or(r.Node.OS, "Linux")+" "+r.Node.Kernel)
 	}
 	if !r.Evidence.Collected.IsZero() {
 		parts = append(parts, "examined "+moment(r.Evidence.Collected))

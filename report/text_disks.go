@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -19,7 +20,7 @@ func (t *textWriter) disks(r Report) {
 			break
 		}
 		state := diskMark(index, f)
-		name := fmt.Sprintf("%s (%s): %s", firstOf(f.MountPoint, f.Device), strings.Join(index.Roles(f.Device), ", "), state.Word)
+		name := fmt.Sprintf("%s (%s): %s", cmp.Or(f.MountPoint, f.Device), strings.Join(index.Roles(f.Device), ", "), state.Word)
 		if f.Error != "" {
 			t.item("  - ", name+": "+f.Error)
 			continue

@@ -10,88 +10,68 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// A Timeline is what logs told, as lanes of moments beside each other, of bounded size. It is made of [Evidence] and
-// [Analysis] alone, so a saved report can draw it again.
-type Timeline struct {
+// A timeline is what logs told, as lanes of moments beside each other, of bounded size.
+type timeline struct {
 	// From and To are the ends of the axis: the first and the last moment of any lane.
-	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
+	From time.Time
+	To   time.Time
 	// Lanes are those that have moments, always in the same order.
-	Lanes []Lane `json:"lanes"`
+	Lanes []timelineLane
 	// Marks are when a diagnosis began, as far as that is known, worst first.
-	Marks []Mark `json:"marks"`
+	Marks []timelineMark
 }
 
-// A Lane is one part of the node.
-type Lane struct {
+// A timelineLane is one part of the node.
+type timelineLane struct {
 	// ID is "syncloop", "deletions", "volumes", "disk", "runtime" or "kernel".
-	ID    string `json:"id"`
-	Title string `json:"title"`
-	// Moments are in the order in which they began; at most [MostMoments].
-	Moments []Moment `json:"moments"`
+	ID    string
+	Title string
+	// Moments are in the order in which they began; at most [maxMoments].
+	Moments []timelineMoment
 	// Omitted counts the messages behind the moments that found no room.
-	Omitted int64 `json:"omitted,omitempty"`
+	Omitted int64
 }
 
-// A Moment is a point or a span of time in which something was said, once or often.
-type Moment struct {
-	From time.Time `json:"from"`
+// A timelineMoment is a point or a span of time in which something was said, once or often.
+type timelineMoment struct {
+	From time.Time
 	// To equals From for what was said once.
-	To time.Time `json:"to"`
+	To time.Time
 	// Open says that it had not ended at To, where the log ends.
-	Open bool `json:"open,omitempty"`
+	Open bool
 	// Count is how many messages are folded into it; 0 for what is told from the absence of messages.
-	Count int64 `json:"count"`
+	Count int64
 	// Text says what happened, in the words of a person.
-	Text string `json:"text"`
+	Text string
 	// Kind is the kind of message; empty for what was told from several.
-	Kind logs.Kind `json:"kind,omitempty"`
+	Kind logs.Kind
 	// Pod is "namespace/name" or a UID, empty where it is about no pod or several.
-	Pod string `json:"pod,omitempty"`
+	Pod string
 	// Quote is the line that says so.
-	Quote *logs.Quote `json:"quote,omitempty"`
+	Quote *logs.Quote
 	// Marked says that a diagnosis rests on it.
-	Marked bool `json:"marked,omitempty"`
+	Marked bool
 }
 
-// A Mark is when a diagnosis began.
-type Mark struct {
-	Time time.Time `json:"time"`
-	Text string    `json:"text"`
+// A timelineMark is when a diagnosis began.
+type timelineMark struct {
+	Time time.Time
+	Text string
 	// Diagnosis is its index in Analysis.Diagnoses.
-	Diagnosis int `json:"diagnosis"`
+	Diagnosis int
 }
 
-// MostMoments is how many moments a lane has at most.
-const MostMoments = 40
+// maxMoments is how many moments a lane has at most.
+const maxMoments = 40
 
-// laneTitles are the lanes in the order in which they are drawn.
-var laneTitles = []struct{ id, title string }{
-	{laneSyncLoop, "Kubelet and its sync loop"},
-	{laneDeletions, "Pods on their way out"},
-	{laneVolumes, "Volumes"},
-	{laneDisk, "Disk, images, evictions"},
-	{laneRuntime, "Container runtime"},
-	{laneKernel, "Kernel"},
-}
-
-const (
-	laneSyncLoop  = "syncloop"
-	laneDeletions = "deletions"
-	laneVolumes   = "volumes"
-	laneDisk      = "disk"
-	laneRuntime   = "runtime"
-	laneKernel    = "kernel"
-)
-
-// NewTimeline arranges what the logs told. Without logs it has no lanes.
-func NewTimeline(e *forensics.Evidence, a *forensics.Analysis) Timeline {
-	t := Timeline{Lanes: []Lane{}, Marks: []Mark{}}
+// newTimeline arranges what the logs told. Without logs it has no lanes.
+func newTimeline(e *forensics.Evidence, a *forensics.Analysis) timeline {
+	t := timeline{Lanes: []timelineLane{}, Marks: []timelineMark{}}
 	if e.Logs == nil {
 		return t
 	}
-	moments := map[string][]Moment{}
-	add := func(lane string, m ...Moment) { moments[lane] = append(moments[lane], m...) }
+	moments := map[string][]timelineMoment{}
+	add := func(lane string, m ...timelineMoment) { moments[lane] = append(moments[lane], m...) }
 	add(laneSyncLoop, livesOf(e.Logs)...)
 	add(laneSyncLoop, loopOf(e.Logs)...)
 	add(laneDeletions, deletionsOf(e.Logs)...)
@@ -101,14 +81,14 @@ func NewTimeline(e *forensics.Evidence, a *forensics.Analysis) Timeline {
 			add(lane, momentOf(event))
 		}
 	}
-	told := toldBy(a)
+	cited := citedBy(a)
 	for _, lane := range laneTitles {
 		if list := moments[lane.id]; len(list) > 0 {
 			for i := range list {
-				list[i].Marked = list[i].Quote != nil && told[forensics.LogPlace(*list[i].Quote)]
+				list[i].Marked = list[i].Quote != nil && cited[forensics.LogPlace(*list[i].Quote)]
 			}
 			shown, omitted := bounded(list)
-			t.Lanes = append(t.Lanes, Lane{lane.id, lane.title, shown, omitted})
+			t.Lanes = append(t.Lanes, timelineLane{lane.id, lane.title, shown, omitted})
 		}
 	}
 	t.span()
@@ -117,7 +97,7 @@ func NewTimeline(e *forensics.Evidence, a *forensics.Analysis) Timeline {
 }
 
 // span sets the ends of the axis.
-func (t *Timeline) span() {
+func (t *timeline) span() {
 	for _, lane := range t.Lanes {
 		for _, m := range lane.Moments {
 			if t.From.IsZero() || m.From.Before(t.From) {
@@ -131,45 +111,45 @@ func (t *Timeline) span() {
 }
 
 // marks adds the diagnoses that began within the axis.
-func (t *Timeline) marks(a *forensics.Analysis) {
+func (t *timeline) marks(a *forensics.Analysis) {
 	for i, d := range a.Diagnoses {
 		if d.Since != nil && !d.Since.Before(t.From.Truncate(time.Second)) && !d.Since.After(t.To) {
-			t.Marks = append(t.Marks, Mark{*d.Since, d.Title, i})
+			t.Marks = append(t.Marks, timelineMark{*d.Since, d.Title, i})
 		}
 	}
 }
 
-// toldBy are the places in logs that the findings of diagnoses quote.
-func toldBy(a *forensics.Analysis) map[string]bool {
-	told := map[string]bool{}
+// citedBy are the places in logs that the findings of diagnoses quote.
+func citedBy(a *forensics.Analysis) map[string]bool {
+	cited := map[string]bool{}
 	for _, d := range a.Diagnoses {
 		for _, i := range d.Findings {
 			for _, r := range a.Findings[i].Refs {
-				told[r.Source] = true
+				cited[r.Source] = true
 			}
 		}
 	}
-	return told
+	return cited
 }
 
 // bounded folds moments of one kind until they fit, and then leaves out those with the fewest messages. What a
 // diagnosis rests on stays.
-func bounded(list []Moment) (shown []Moment, omitted int64) {
-	if len(list) > MostMoments {
+func bounded(list []timelineMoment) (shown []timelineMoment, omitted int64) {
+	if len(list) > maxMoments {
 		list = folded(list)
 	}
-	if len(list) > MostMoments {
-		sorting.Stable(list, func(a, b Moment) int { return cmp.Compare(weight(b), weight(a)) })
-		for _, m := range list[MostMoments:] {
+	if len(list) > maxMoments {
+		sorting.Stable(list, func(a, b timelineMoment) int { return cmp.Compare(weight(b), weight(a)) })
+		for _, m := range list[maxMoments:] {
 			omitted += max(m.Count, 1)
 		}
-		list = list[:MostMoments]
+		list = list[:maxMoments]
 	}
-	sorting.Stable(list, func(a, b Moment) int { return cmp.Or(a.From.Compare(b.From), b.To.Compare(a.To)) })
+	sorting.Stable(list, func(a, b timelineMoment) int { return cmp.Or(a.From.Compare(b.From), b.To.Compare(a.To)) })
 	return list, omitted
 }
 
-func weight(m Moment) int64 {
+func weight(m timelineMoment) int64 {
 	w := min(m.Count, 1<<40)
 	if m.Open {
 		w += 1 << 41
@@ -181,9 +161,9 @@ func weight(m Moment) int64 {
 }
 
 // folded joins the moments of one kind that no diagnosis rests on into one.
-func folded(list []Moment) []Moment {
+func folded(list []timelineMoment) []timelineMoment {
 	at := map[logs.Kind]int{}
-	var out []Moment
+	var out []timelineMoment
 	about := map[int]int{}
 	for _, m := range list {
 		i, ok := at[m.Kind]

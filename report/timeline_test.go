@@ -1,119 +1,151 @@
-package report_test
+package report
 
 import (
-	"regexp"
-	"strconv"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/report"
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-var (
-	timelineSVG = regexp.MustCompile(`(?s)<figure class="timeline">.*?</figure>`)
-	timelineBar = regexp.MustCompile(`<g( class="(?:open|told)")?><title>([^<]*)</title><rect x="([0-9.]+)" y="([0-9.]+)" width="([0-9.]+)"`)
-	momentRow   = regexp.MustCompile(`<tr id="moment-\d+"`)
-)
+func clock(minutes, seconds int) *time.Time {
+	t := time.Date(2026, 11, 20, 10, minutes, seconds, 0, time.UTC)
+	return &t
+}
 
-func TestTimelineDrawsEachMomentToScale(t *testing.T) {
-	html := page(t, load(t, "hung-mount"))
-	svg := timelineSVG.FindString(html)
-	bars := timelineBar.FindAllStringSubmatch(svg, -1)
-	if rows := momentRow.FindAllString(html, -1); len(bars) != len(rows) || len(bars) < 10 {
-		t.Errorf("%d bars, %d rows in the table", len(bars), len(rows))
+func quoteAt(line int64, text string) logs.Quote {
+	return logs.Quote{File: "kubelet.log", Line: line, Text: text}
+}
+
+func event(kind logs.Kind, count int64, from, to *time.Time, line int64) logs.Event {
+	return logs.Event{Kind: kind, Origin: "kubelet", Count: count, First: from, Last: to, Quotes: []logs.Quote{quoteAt(line, string(kind))}}
+}
+
+// TestTimeline puts a story into lanes: spans, moments, what is still open, and what a diagnosis rests on.
+func TestTimeline(t *testing.T) {
+	e := forensics.NewEvidence()
+	last := quoteAt(7, "SyncLoop (housekeeping)")
+	kernel := event(logs.KindKernelNFSDown, 3, clock(0, 5), clock(9, 0), 70)
+	kernel.Origin, kernel.Server = "kernel", "10.0.0.5"
+	e.Logs = &logs.Story{
+		Last:  clock(12, 0),
+		Lives: []logs.Life{{PID: 1, Version: "v1.17.4", Started: clock(0, 0), Last: clock(12, 0), End: "running"}},
+		Loop: &logs.Loop{
+			Last: clock(0, 10), Quote: &last, OthersLast: clock(12, 0), OthersCount: 900, Cadence: 2,
+			LastSeen: map[string]time.Time{"housekeeping": *clock(0, 10)},
+			Gaps:     []logs.Gap{{From: *clock(0, 1), Seconds: 2}},
+		},
+		Deletions: []logs.Deletion{{
+			PodName: "default/db", PodUID: "u", Stage: "volumes", Waits: "volume data", Complaints: []logs.Quote{quoteAt(30, "busy")},
+			Steps: []logs.Step{{Stage: "requested", Time: *clock(0, 2), Quote: quoteAt(20, "DELETE")}, {Stage: "volumes", Time: *clock(0, 8), Quote: quoteAt(21, "volumes")}},
+		}},
+		Operations: []logs.Operation{{Name: "UnmountVolume", Subject: logs.Subject{Volume: "data", PodUID: "u"}, Started: clock(0, 9)}},
+		Events: []logs.Event{
+			kernel, event(logs.KindSyncLoopDelete, 1, clock(0, 2), clock(0, 2), 20), event(logs.KindEvictionCritical, 40, clock(1, 0), clock(11, 0), 50),
+			event(logs.KindPLEGRelistFailed, 2, clock(2, 0), clock(4, 0), 60),
+			{Kind: logs.KindOrphan, Count: 3},
+		},
 	}
-	x := map[string]float64{}
-	type box struct{ x, w float64 }
-	rows := map[string][]box{}
-	for _, m := range bars {
-		from, _ := strconv.ParseFloat(m[3], 64)
-		wide, _ := strconv.ParseFloat(m[5], 64)
-		if from < 0 || wide < 5 || from+wide > 1080 {
-			t.Errorf("%s is drawn from %g, %g wide", m[2], from, wide)
-		}
-		for _, other := range rows[m[4]] {
-			if from < other.x+other.w && other.x < from+wide {
-				t.Errorf("%s is drawn over another bar", m[2])
+	a := forensics.Analysis{
+		Findings:  []forensics.Finding{{Refs: []forensics.Ref{forensics.LogRef(last)}}},
+		Diagnoses: []forensics.Diagnosis{{Title: "the loop hangs", Since: clock(0, 10), Findings: []int{0}}, {Title: "long before", Since: clock(-30, 0), Findings: []int{}}},
+	}
+	low := *e.Logs
+	low.Loop = &logs.Loop{Last: clock(0, 10), OthersLast: clock(12, 0), OthersCount: 900, Gaps: e.Logs.Loop.Gaps}
+	if m := newTimeline(&forensics.Evidence{Logs: &low}, &a).Lanes[0].Moments; len(m) != 2 || m[1].Open {
+		t.Errorf("a log that does not show housekeeping proves no silence: %+v", m)
+	}
+	line := newTimeline(&e, &a)
+	var got []string
+	for _, lane := range line.Lanes {
+		for _, m := range lane.Moments {
+			state := ""
+			if m.Open {
+				state += " open"
 			}
-		}
-		rows[m[4]] = append(rows[m[4]], box{x: from, w: wide})
-		x[strings.Fields(m[2])[0]+m[1]] = from
-	}
-	for _, want := range []string{`class="told"`, `class="open"`, "root cause 1 began", ">10:00<", "2026-11-20"} {
-		if !strings.Contains(svg, want) {
-			t.Errorf("the picture has no %s", want)
+			if m.Marked {
+				state += " marked"
+			}
+			got = append(got, fmt.Sprintf("%s %s-%s %dx%s %s", lane.ID, m.From.Format("04:05"), m.To.Format("04:05"), m.Count, state, m.Text))
 		}
 	}
-	if x["nothing class=\"told\""] < x["orphaned class=\"told\""] {
-		t.Errorf("the silence of the sync loop is not behind the first orphan: %v", x)
+	want := []string{
+		"syncloop 00:00-00:00 0x kubelet 1.17.4 (pid 1) starts",
+		"syncloop 00:01-00:03 0x the sync loop said nothing for 2 s",
+		"syncloop 00:10-12:00 0x open marked nothing of the sync loop any more, 900 lines of other parts of the kubelet",
+		"deletions 00:02-12:00 2x open pod default/db stands at the stage \"volumes\": it waits for volume data",
+		"volumes 00:09-12:00 1x open UnmountVolume of data was started and has not come back",
+		"disk 01:00-11:00 40x the pod to evict is critical and stays, 40 times",
+		"runtime 02:00-04:00 2x the PLEG cannot list the containers, 2 times",
+		"kernel 00:05-09:00 3x NFS server does not respond: 10.0.0.5, 3 times",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("moments:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !line.From.Equal(*clock(0, 0)) || !line.To.Equal(*clock(12, 0)) {
+		t.Errorf("axis from %v to %v", line.From, line.To)
+	}
+	if len(line.Marks) != 1 || line.Marks[0].Text != "the loop hangs" {
+		t.Errorf("marks = %+v; want the one within the axis", line.Marks)
 	}
 }
 
-// A finding that quotes a line of a log leads to where that is shown.
-func TestQuotesOfLogsAreLinked(t *testing.T) {
-	html := page(t, load(t, "hung-mount"))
-	link := regexp.MustCompile(`<a href="#((?:moment|event)-\d+)">logs:/var/log/kubelet.log:(\d+)</a>`)
-	all := link.FindAllStringSubmatch(html, -1)
-	if len(all) != 2 {
-		t.Fatalf("%d links to lines of logs", len(all))
+// TestTimelineIsBounded has more events than a lane holds: they are folded, and nothing is lost from the count.
+func TestTimelineIsBounded(t *testing.T) {
+	e := forensics.NewEvidence()
+	e.Logs = &logs.Story{}
+	const n = 5000
+	for i := range n {
+		e.Logs.Events = append(e.Logs.Events, event(logs.KindOrphan, 2, clock(0, i), clock(1, i), int64(i+1)))
 	}
-	for _, m := range all {
-		_, row, _ := strings.Cut(html, `<tr id="`+m[1]+`"`)
-		if row, _, _ = strings.Cut(row, "</tr>"); !strings.Contains(row, "kubelet.log:"+m[2]) {
-			t.Errorf("%s does not quote line %s", m[1], m[2])
+	told := e.Logs.Events[77].Quotes[0]
+	a := forensics.Analysis{
+		Findings: []forensics.Finding{{Refs: []forensics.Ref{forensics.LogRef(told)}}}, Diagnoses: []forensics.Diagnosis{{Findings: []int{0}}},
+	}
+	lanes := newTimeline(&e, &a).Lanes
+	if len(lanes) != 1 || len(lanes[0].Moments) > maxMoments {
+		t.Fatalf("%d lanes, the first with %d moments", len(lanes), len(lanes[0].Moments))
+	}
+	count, marked := lanes[0].Omitted, 0
+	for _, m := range lanes[0].Moments {
+		count += m.Count
+		if m.Marked {
+			marked++
+		}
+	}
+	if count != 2*n || marked != 1 {
+		t.Errorf("%d messages and %d marked moments are told; want %d and 1", count, marked, 2*n)
+	}
+	if text := lanes[0].Moments[0].Text; !strings.Contains(text, "about 4999 different things") {
+		t.Errorf("the fold says %q", text)
+	}
+}
+
+// TestTimelineOfManyKinds leaves out what was said least, and says how much that was.
+func TestTimelineOfManyKinds(t *testing.T) {
+	e := forensics.NewEvidence()
+	e.Logs = &logs.Story{}
+	for i := range 2 * maxMoments {
+		e.Logs.Events = append(e.Logs.Events, event(logs.Kind(fmt.Sprintf("kernel-%d", i)), int64(i+1), clock(i, 0), clock(i, 1), int64(i+1)))
+	}
+	lane := newTimeline(&e, &forensics.Analysis{}).Lanes[0]
+	if len(lane.Moments) != maxMoments || lane.Omitted != 40*41/2 {
+		t.Errorf("%d moments, %d messages omitted; want %d and %d", len(lane.Moments), lane.Omitted, maxMoments, 40*41/2)
+	}
+	for i := 1; i < len(lane.Moments); i++ {
+		if lane.Moments[i].From.Before(lane.Moments[i-1].From) {
+			t.Errorf("moment %d is out of order", i)
 		}
 	}
 }
 
-func TestDeletionShowsWhereItStands(t *testing.T) {
-	html := page(t, load(t, "hung-mount"))
-	_, list, _ := strings.Cut(html, `<ol class="stages">`)
-	list, _, _ = strings.Cut(list, "</ol>")
-	for _, want := range []string{
-		`<b>containers</b><span class="m good">done</span><span>30 s</span>`,
-		`aria-current="step"><b>volumes</b><span class="m bad">stands here</span><span>33 min</span>`,
-		`<b>cgroup</b><span class="m quiet">not reached</span>`,
-		`<b>killing</b><span class="m quiet">not logged</span>`,
-	} {
-		if !strings.Contains(list, want) {
-			t.Errorf("no %s in %s", want, list)
-		}
-	}
-	if n := strings.Count(list, "<li "); n != 8 {
-		t.Errorf("%d stages", n)
-	}
-}
-
-func TestTimelineOfOddLogs(t *testing.T) {
-	odd := func(change func(*report.Report)) string {
-		r := load(t, "hung-mount")
-		change(&r)
-		html := page(t, r)
-		checkPage(t, html)
-		return html
-	}
-	if html := odd(func(r *report.Report) { r.Evidence.Logs = nil }); strings.Contains(html, `id="timeline"`) || strings.Contains(html, `id="logs"`) {
-		t.Error("there is a timeline without logs")
-	}
-	html := odd(func(r *report.Report) {
-		s := r.Evidence.Logs
-		s.Lives, s.Loop, s.Deletions, s.Operations = nil, nil, nil, nil
-		s.Events = s.Events[:1]
-		s.Events[0].Last = s.Events[0].First
-	})
-	if timelineSVG.MatchString(html) || !strings.Contains(html, "1 moment as a table") {
-		t.Error("a single moment has no length to draw, but a table")
-	}
-	html = odd(func(r *report.Report) { r.Diagnoses[0].Findings = []int{99} })
-	if !timelineSVG.MatchString(html) {
-		t.Error("an index that leads nowhere costs the timeline")
-	}
-	html = odd(func(r *report.Report) { // a clock that was wrong for a while
-		early := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
-		r.Evidence.Logs.Events[0].First = &early
-	})
-	if !strings.Contains(html, "1970-01-01") {
-		t.Error("a moment long ago is not told")
+// TestTimelineWithoutLogs has no lanes, and arrays that are not null.
+func TestTimelineWithoutLogs(t *testing.T) {
+	e := forensics.NewEvidence()
+	line := newTimeline(&e, &forensics.Analysis{})
+	if line.Lanes == nil || line.Marks == nil || len(line.Lanes) != 0 {
+		t.Errorf("timeline = %+v", line)
 	}
 }

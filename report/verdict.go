@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ type reasonGroup struct {
 func byReason(outcomes []forensics.Outcome) []reasonGroup {
 	var groups []reasonGroup
 	for _, o := range outcomes {
-		reason := firstOf(o.Reason, "no reason was given")
+		reason := cmp.Or(o.Reason, "no reason was given")
 		if o.Status == forensics.OutcomeFailed {
 			reason = "the check itself failed: " + reason
 		}

@@ -92,6 +92,27 @@ func cell(s string, limit int) shown { return clipped(s, limit, see) }
 // act on, what nobody sees and what is no UTF-8 become escapes, and of long text the head and the tail stay.
 func Visible(s string, limit int) string { return string(cell(s, limit)) }
 
+// Limits of names on the terminal, in bytes: of a cell, so that the longest path the kernel allows does not hide the table
+// (head and tail stay; JSON has it all), and of what has a line for itself and is there to be copied.
+const (
+	maxTableCell = 240
+	maxTextLine  = 8 << 10
+)
+
+// cellText is text of the node for a table of the terminal.
+func cellText(s string) string { return Visible(s, maxTableCell) }
+
+// lineText is text of the node for a line of the terminal.
+func lineText(s string) string { return Visible(s, maxTextLine) }
+
+// fit cuts text to so many runes, of which the last marks the cut.
+func fit(s string, width int) string {
+	if runes := []rune(s); len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return s
+}
+
 // block is [seeLines] for at most about limit bytes.
 func block(s string, limit int) shown { return clipped(s, limit, seeLines) }
 

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -196,6 +195,3 @@ func commandText(s string) string {
 	}
 	return string(seeLines(s))
 }
-
-// firstOf is the first that is not empty.
-func firstOf(values ...string) string { return cmp.Or(values...) }

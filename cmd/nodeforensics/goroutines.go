@@ -24,9 +24,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
-// goroutinesSchema names the layout of goroutines --json.
-const goroutinesSchema = "nodeforensics.goroutines/v1"
-
 // goroutineFlags are what the command line of goroutines says.
 type goroutineFlags struct {
 	json, diff, stacks     bool
@@ -65,25 +62,6 @@ size is read: of one with more than 5,000 goroutines, examples of each stack and
 	fs.BoolVar(&f.stacks, "stacks", false, "print the stack of every group, not only of blocked ones")
 	fs.StringVar(&f.mountinfo, "mountinfo", "", "`FILE` with the node's mount table (/proc/PID/mountinfo), to name mounts by the lengths of their paths")
 	return a.bounded(cmd, &f.timeout, usualTimeout)
-}
-
-// goroutineAnswer is what the command found out.
-type goroutineAnswer struct {
-	Schema    string                `json:"schema"`
-	Findings  []forensics.Finding   `json:"findings"`
-	Diagnoses []forensics.Diagnosis `json:"diagnoses"`
-	Groups    []goroutines.Group    `json:"groups"`
-	// Grouped says that the verdicts rest on examples and numbers of a large dump: so many goroutines were counted only.
-	Grouped int `json:"grouped,omitempty"`
-	// Changes is what --diff found.
-	Changes []goroutines.Change `json:"changes,omitempty"`
-	// Problems are the parts of the input that were dropped or are doubtful.
-	Problems []dumpProblem `json:"problems"`
-}
-
-type dumpProblem struct {
-	File string `json:"file"`
-	goroutines.Problem
 }
 
 func (a *app) goroutines(f goroutineFlags, names []string) error {
@@ -130,12 +108,9 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 	if cut != "" {
 		a.complain("--timeout: %s", cut)
 	}
-	answer := goroutineAnswer{
-		Schema: goroutinesSchema, Findings: analysis.Findings, Diagnoses: analysis.Diagnoses,
-		Groups: groupsOf(evidence.Dumps), Grouped: summed(evidence.Dumps), Problems: problemsOf(evidence.Dumps),
-	}
+	answer := report.NewGoroutines(evidence.Dumps, analysis)
 	if f.diff {
-		answer.Changes = goroutines.Diff(groupsOf(earlier.Dumps), answer.Groups)
+		answer.Compare(earlier.Dumps)
 	}
 	r := report.New(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: masked}, evidence, analysis)
 	if err := a.export(f, r); err != nil {
@@ -171,7 +146,9 @@ func (a *app) mountTable(e *forensics.Evidence, name string) error {
 		return fmt.Errorf("--mountinfo %s: %w", name, err)
 	}
 	defer func() { _ = file.Close() }()
-	if err := newInput(e).addMountinfo(name, file); err != nil {
+	part, err := read.Mountinfo(name, file)
+	e.Merge(part)
+	if err != nil {
 		a.complain("--mountinfo %s: %v", name, err)
 	}
 	return nil
@@ -182,34 +159,6 @@ func goroutineChecks() []forensics.Check {
 	return slices.DeleteFunc(checks.All(), func(c forensics.Check) bool {
 		return !slices.ContainsFunc(c.Needs, func(n forensics.Need) bool { return slices.Contains(n, forensics.SourceGoroutines) })
 	})
-}
-
-// groupsOf groups the goroutines of all dumps together.
-func groupsOf(dumps []forensics.Dump) []goroutines.Group {
-	var all goroutines.Dump
-	for _, d := range dumps {
-		all.Goroutines = append(all.Goroutines, d.Goroutines...)
-	}
-	return goroutines.GroupBy(all)
-}
-
-// summed is how many goroutines are not kept one by one.
-func summed(dumps []forensics.Dump) int {
-	n := 0
-	for _, d := range dumps {
-		n += d.Summed
-	}
-	return n
-}
-
-func problemsOf(dumps []forensics.Dump) []dumpProblem {
-	problems := []dumpProblem{}
-	for _, d := range dumps {
-		for _, p := range d.Problems {
-			problems = append(problems, dumpProblem{d.Source, p})
-		}
-	}
-	return problems
 }
 
 // export writes the files that were asked for.
@@ -248,7 +197,7 @@ func (a *app) writeFile(name string, text []byte) error {
 	return err
 }
 
-func (a *app) printGoroutines(f goroutineFlags, r report.Report, answer goroutineAnswer) error {
+func (a *app) printGoroutines(f goroutineFlags, r report.Report, answer report.Goroutines) error {
 	if f.json {
 		return streamStdout(a.out.file, func(w io.Writer) error { return report.WriteJSON(w, answer) }, time.Time{})
 	}
@@ -257,10 +206,8 @@ func (a *app) printGoroutines(f goroutineFlags, r report.Report, answer goroutin
 	if err := report.Text(&b, r, report.TextOptions{Width: a.out.width(), Color: a.out.color()}); err != nil {
 		return err
 	}
-	if f.diff {
-		writeChanges(&b, answer.Changes)
+	if err := report.WriteGoroutines(&b, answer, f.stacks); err != nil {
+		return err
 	}
-	writeGroups(&b, answer.Groups, answer.Grouped, f.stacks)
-	writeProblems(&b, answer.Problems)
 	return writeStdout(a.out.file, b.Bytes(), time.Time{})
 }

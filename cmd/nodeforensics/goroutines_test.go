@@ -14,6 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // goroutines runs the command on files and wants an exit status.
@@ -29,9 +30,9 @@ func runGoroutines(t testing.TB, want int, args ...string) outcome {
 }
 
 // answer runs the command with --json.
-func answer(t testing.TB, args ...string) goroutineAnswer {
+func answer(t testing.TB, args ...string) report.Goroutines {
 	t.Helper()
-	var a goroutineAnswer
+	var a report.Goroutines
 	if err := json.Unmarshal([]byte(runGoroutines(t, exitDone, append(args, "--json")...).stdout), &a); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func TestGoroutinesGivesTheSameVerdictForEveryForm(t *testing.T) {
 				if a.Findings[0].Severity != want || len(a.Groups) == 0 || !a.Groups[0].Blocked || a.Groups[0].Role.ID != "syncloop" {
 					t.Errorf("%s, first group %+v", a.Findings[0].Severity, a.Groups[0].Role)
 				}
-				if a.Schema != goroutinesSchema || a.Problems == nil {
+				if a.Schema != "nodeforensics.goroutines/v1" || a.Problems == nil {
 					t.Errorf("schema %q, problems %v", a.Schema, a.Problems)
 				}
 			})
@@ -216,7 +217,7 @@ func TestGoroutinesOfAHugeDump(t *testing.T) {
 	cmd.Stdin = &endless{n: n}
 	peakOf := measured(t, cmd)
 	o := finish(t, cmd)
-	var a goroutineAnswer
+	var a report.Goroutines
 	if err := json.Unmarshal([]byte(o.stdout), &a); err != nil || o.status != exitDone {
 		t.Fatalf("exit status %d, %v\n%s", o.status, err, o.stderr)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"path"
 	"slices"
@@ -14,14 +13,10 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
-	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
 )
-
-// holdersSchema names the layout of holders --json.
-const holdersSchema = "nodeforensics.holders/v1"
 
 func (a *app) holdersCommand() *cobra.Command {
 	var asJSON bool
@@ -51,22 +46,6 @@ volume, or the last part of a mount point.`,
 	return a.bounded(cmd, &timeout, 20*time.Second)
 }
 
-// heldMounts is the answer to one argument.
-type heldMounts struct {
-	Query string `json:"query"`
-	// Path is what the query leads to over symbolic links, if that is another path.
-	Path   string                 `json:"path,omitempty"`
-	Mounts []forensics.MountUsers `json:"mounts"`
-	Leaked []leakedUsers          `json:"leaked"`
-}
-
-// leakedUsers are a mount that only another namespace has, what keeps that, and who holds the mount there.
-type leakedUsers struct {
-	forensics.LeakedMount
-	KeptBy  forensics.NamespaceProcesses `json:"kept_by"`
-	Holders []forensics.HolderProcess    `json:"holders"`
-}
-
 func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 	if !supported {
 		return errors.New("holders needs Linux")
@@ -80,22 +59,15 @@ func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 		a.complain("%v", err)
 	}
 	answers := holdersOf(&evidence, queries)
+	write := report.WriteHolders
 	if asJSON {
-		var b bytes.Buffer
-		err := report.WriteJSON(&b, struct {
-			Schema   string             `json:"schema"`
-			Answers  []heldMounts       `json:"answers"`
-			Blind    string             `json:"not_visible"`
-			Unseen   []string           `json:"unseen"`
-			Coverage []forensics.Source `json:"coverage"`
-		}{holdersSchema, answers, holders.KernelBlind, unseen(&evidence), evidence.Coverage})
-		if err != nil {
-			return err
-		}
-		a.out.printf("%s", b.String())
-	} else {
-		a.out.printf("%s", holdersText(&evidence, answers))
+		write = report.WriteHoldersJSON
 	}
+	var b bytes.Buffer
+	if err := write(&b, &evidence, answers); err != nil {
+		return err
+	}
+	a.out.printf("%s", b.String())
 	if p, ok := forensics.NewModel(&evidence).Process(1); ok && p.MountNS != 0 && evidence.Mounts.Namespace != 0 && p.MountNS != evidence.Mounts.Namespace {
 		a.err.printf("nodeforensics: this is another mount namespace than that of process 1 (%s): for its mounts, nsenter -t 1 -m\n", printable(p.Comm))
 	}
@@ -116,14 +88,6 @@ func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 	return nil
 }
 
-// unseen says which processes could not be looked at.
-func unseen(e *forensics.Evidence) []string {
-	if e.Held == nil {
-		return []string{"all: their files could not be read"}
-	}
-	return e.Held.Unseen
-}
-
 // query makes a path absolute, and leaves alone what is the UID of a pod or the name of a volume.
 func query(arg string) string {
 	if !strings.Contains(arg, "/") && !strings.HasPrefix(arg, ".") {
@@ -135,8 +99,8 @@ func query(arg string) string {
 // collectHolders has the child look.
 func (a *app) collectHolders(queries []string, timeout time.Duration) (forensics.Evidence, error) {
 	evidence := forensics.NewEvidence()
-	key := make([]byte, 32)
-	if _, err := rand.Read(key); err != nil {
+	key, err := newRedactKey()
+	if err != nil {
 		return evidence, err
 	}
 	c, err := startChild(childArg)
@@ -158,12 +122,12 @@ func (a *app) collectHolders(queries []string, timeout time.Duration) (forensics
 	return evidence, err
 }
 
-func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
+func holdersOf(e *forensics.Evidence, queries []string) []report.MountHolders {
 	model := forensics.NewModel(e)
-	answers := []heldMounts{}
+	answers := []report.MountHolders{}
 	for _, q := range queries {
 		q = text.ToValidUTF8(q) // as the child's answers are
-		answer := heldMounts{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []leakedUsers{}}
+		answer := report.MountHolders{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []report.LeakedHolders{}}
 		name := e.Held.AskedPath(q)
 		if name != q {
 			answer.Path = name
@@ -174,7 +138,7 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 		if e.Held != nil {
 			for _, l := range e.Held.Leaked {
 				if leakedAt(l.Mount, name) {
-					answer.Leaked = append(answer.Leaked, leakedUsers{l, model.Namespace(l.Namespace), model.UsersOf(l.Mount).Holders})
+					answer.Leaked = append(answer.Leaked, report.LeakedHolders{LeakedMount: l, KeptBy: model.Namespace(l.Namespace), Holders: model.UsersOf(l.Mount).Holders})
 				}
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // benchEnv makes the test binary the first process of that node.
@@ -296,7 +297,7 @@ func benchCheck(binary, mount string, want map[string][]string) error {
 	if err != nil {
 		return err
 	}
-	var answer struct{ Answers []heldMounts }
+	var answer struct{ Answers []report.MountHolders }
 	if err := json.Unmarshal(out, &answer); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // TestHoldersOfHungMount asks for the holders of a mount that does not answer, by its path and by one below it.
@@ -57,7 +58,7 @@ func TestHoldersOfHungMount(t *testing.T) {
 		}
 	}
 	o := finish(t, command(t, "holders", "--json", fuse.MountPoint()))
-	var got struct{ Answers []heldMounts }
+	var got struct{ Answers []report.MountHolders }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
 		t.Fatalf("%v\n%s", err, o.stdout)
 	}
@@ -120,7 +121,7 @@ func TestHoldersInCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	o = finish(t, command(t, "holders", "--json", link+"/below"))
-	var got struct{ Answers []heldMounts }
+	var got struct{ Answers []report.MountHolders }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
 		t.Fatalf("%v\n%s", err, o.stdout)
 	}
@@ -194,7 +195,7 @@ func TestHoldersOfOddNames(t *testing.T) {
 		}
 	}
 	o := finish(t, command(t, "holders", "--json", dir))
-	var got struct{ Answers []heldMounts }
+	var got struct{ Answers []report.MountHolders }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || !utf8.ValidString(o.stdout) || strings.ContainsAny(o.stdout, "\x1b\x07") {
 		t.Fatalf("%v\n%.500q", err, o.stdout)
 	}
@@ -214,7 +215,7 @@ func TestHoldersOfMany(t *testing.T) {
 		args = append(args, "/nothing/"+strconv.Itoa(i))
 	}
 	o := finish(t, command(t, args...))
-	var got struct{ Answers []heldMounts }
+	var got struct{ Answers []report.MountHolders }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers) != 50 || len(got.Answers[49].Mounts) != 1 {
 		t.Fatalf("%v, %d answers, want 50 with one mount each\n%.300s", err, len(got.Answers), o.stdout)
 	}
@@ -258,7 +259,7 @@ func TestHoldersWithoutItself(t *testing.T) {
 	cmd := command(t, "holders", "--json", ".")
 	cmd.Dir = dir
 	o := finish(t, cmd)
-	var got struct{ Answers []heldMounts }
+	var got struct{ Answers []report.MountHolders }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
 		t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
 	}
@@ -290,7 +291,7 @@ func TestHoldersInChroot(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	o := finish(t, cmd)
 	for d := json.NewDecoder(strings.NewReader(o.stdout)); d.More(); {
-		var got struct{ Answers []heldMounts }
+		var got struct{ Answers []report.MountHolders }
 		if err := d.Decode(&got); err != nil || len(got.Answers) != 1 || len(got.Answers[0].Mounts) != 1 {
 			t.Fatalf("%v, %s%s", err, o.stdout, o.stderr)
 		}
@@ -378,11 +379,11 @@ func TestHoldersOfLeakedMount(t *testing.T) {
 			}
 		}
 		o = finish(t, command(t, "holders", "--json", query))
-		var got struct{ Answers []heldMounts }
+		var got struct{ Answers []report.MountHolders }
 		if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
 			t.Fatalf("%v in %s", err, o.stdout)
 		}
-		if !slices.ContainsFunc(got.Answers[0].Leaked, func(l leakedUsers) bool { // another test may have copied it, too
+		if !slices.ContainsFunc(got.Answers[0].Leaked, func(l report.LeakedHolders) bool { // another test may have copied it, too
 			return l.Mount.MountPoint == dir && len(l.Holders) == 1 && slices.Equal(l.KeptBy.PIDs, []int{inside.Process.Pid})
 		}) {
 			t.Errorf("leaked %+v, want that of process %s", got.Answers[0].Leaked, pid)

@@ -2,20 +2,22 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
-// inputFile is a file of the command line that is open for reading. One of a local disk can seek and read anywhere, too.
-type inputFile interface {
-	io.ReadCloser
-	// ModTime is when it was written, zero where nobody knows.
-	ModTime() time.Time
-	Size() int64
+// inputs are files of the command line.
+func inputs(names []string) []read.File {
+	files := make([]read.File, 0, len(names))
+	for _, name := range names {
+		files = append(files, read.File{Name: name, Stream: isStream(name), Open: func() (read.Content, error) { return openInput(name) }})
+	}
+	return files
 }
 
 // stream is an open file of the caller: standard input, or what the shell made of <(command).
@@ -49,7 +51,7 @@ func isStream(name string) bool {
 
 // openInput opens a file of the command line or standard input. Anything but a regular file is refused, unopened: a FIFO
 // would be waited for, and a device may do things when it is opened. The reason of an error comes without the name.
-func openInput(name string) (inputFile, error) {
+func openInput(name string) (read.Content, error) {
 	if in, ok := openStream(name); ok {
 		return in, nil
 	}

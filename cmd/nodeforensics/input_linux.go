@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
 // inputPatience is how long a file of the command line may not answer.
@@ -37,7 +39,7 @@ var localDisks = []int64{
 }
 
 // openNamed has a child open a file, which may be on a dead mount: the child then stays there while we go on.
-func openNamed(name string) (inputFile, error) {
+func openNamed(name string) (read.Content, error) {
 	name = absolute(name)
 	c, err := startChild(readerArg)
 	if err != nil { // no process is to be had
@@ -61,7 +63,7 @@ type diskFile struct {
 	inputHead
 }
 
-func openDisk(name string) (inputFile, error) {
+func openDisk(name string) (read.Content, error) {
 	fd, head, err := openHere(name)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
 // regularFile is an open file.
@@ -17,7 +19,7 @@ type regularFile struct {
 func (f *regularFile) ModTime() time.Time { return f.info.ModTime() }
 func (f *regularFile) Size() int64        { return f.info.Size() }
 
-func openNamed(name string) (inputFile, error) {
+func openNamed(name string) (read.Content, error) {
 	info, err := os.Stat(name)
 	if err == nil {
 		err = wantRegular(info.Mode())

@@ -4,25 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
-	"io"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/mask"
-	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/report"
 )
-
-// logsSchema names the layout of logs --json.
-const logsSchema = "nodeforensics.logs/v1"
 
 // logFlags are what the command line of logs says.
 type logFlags struct {
@@ -65,8 +57,8 @@ func (a *app) logs(f logFlags, names []string) error {
 	deadline := time.Now().Add(f.timeout)
 	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 3, 4)) // what was read until then is told
 	defer cancel()
-	story := logs.Read(ctx, logSources(names, opt), opt)
-	read := false
+	story := logs.Read(ctx, read.LogSources(inputs(names), opt), opt)
+	some := false
 	for _, file := range story.Files {
 		switch status := forensics.SourceStatus(file.Status); {
 		case !status.Usable():
@@ -74,24 +66,21 @@ func (a *app) logs(f logFlags, names []string) error {
 		case file.Lines == 0:
 			a.complain("%s: the file is empty", printable(file.Path))
 		default:
-			read = true
+			some = true
 			if status != forensics.SourceRead {
 				a.complain("%s: %s", printable(file.Path), printable(file.Detail))
 			}
 		}
 	}
-	if !read {
+	if !some {
 		return errors.New("nothing could be read")
 	}
 	masked := a.maskedLogs(story, share(deadline, 3, 4))
 	var b bytes.Buffer
 	if f.json {
-		err = report.WriteJSON(&b, struct {
-			Schema string `json:"schema"`
-			*logs.Story
-		}{logsSchema, masked})
+		err = report.WriteLogsJSON(&b, masked)
 	} else {
-		writeStory(&b, masked, a.storyWidth())
+		err = report.WriteLogs(&b, masked, a.storyWidth())
 	}
 	if err != nil {
 		return err
@@ -109,8 +98,7 @@ func (a *app) storyWidth() int {
 
 // maskedLogs masks the secrets in a story; what could not be masked until a deadline is left out.
 func (a *app) maskedLogs(story logs.Story, deadline time.Time) *logs.Story {
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // it never fails
+	key, _ := newRedactKey() // it never fails
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	e := forensics.Evidence{Logs: &story}
@@ -153,51 +141,4 @@ func sinceTime(s string, now time.Time, zone *time.Location) (time.Time, error) 
 		}
 	}
 	return t, err
-}
-
-// logSources are files of the command line, those of one log oldest first.
-func logSources(names []string, opt logs.Options) []logs.Source {
-	type dated struct {
-		source logs.Source
-		first  time.Time
-	}
-	var list []dated
-	for _, name := range names {
-		source := logSource(name)
-		first, err := firstTime(source, opt)
-		if err != nil { // it may have taken its time to fail
-			source.Open = func(context.Context) (io.ReadCloser, error) { return nil, err }
-		}
-		list = append(list, dated{source, first})
-	}
-	if !slices.ContainsFunc(list, func(d dated) bool { return d.first.IsZero() }) {
-		sorting.Stable(list, func(a, b dated) int { return a.first.Compare(b.first) })
-	}
-	sources := make([]logs.Source, 0, len(list))
-	for _, d := range list {
-		sources = append(sources, d.source)
-	}
-	return sources
-}
-
-// logSource is a file of the person who runs this, or standard input.
-func logSource(name string) logs.Source {
-	origin := ""
-	if base := filepath.ToSlash(name); strings.Contains(base, "controller-manager") {
-		origin = "kube-controller-manager"
-	}
-	return logs.Source{Path: name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) { return openInput(name) }}
-}
-
-// firstTime is the time of the first lines of a file, zero where there is none or it cannot be known beforehand.
-func firstTime(source logs.Source, opt logs.Options) (time.Time, error) {
-	if isStream(source.Path) {
-		return time.Time{}, nil
-	}
-	in, err := source.Open(context.Background())
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer func() { _ = in.Close() }()
-	return logs.FirstTime(in, opt), nil
 }

@@ -33,7 +33,7 @@ func story(t testing.TB, args ...string) logs.Story {
 	if err := json.Unmarshal([]byte(tellLogs(t, exitDone, append(args, "--json")...).stdout), &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Schema != logsSchema {
+	if s.Schema != "nodeforensics.logs/v1" {
 		t.Errorf("schema %q", s.Schema)
 	}
 	return s.Story

@@ -3,6 +3,7 @@ package goroutines_test
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
@@ -59,4 +60,19 @@ func ExampleGroupBy() {
 	// Output:
 	// 1 sync loop map[syscall:1] blocked: true
 	// 1 pod worker map[select:1] blocked: false
+}
+
+// List what is blocked for longer than five minutes.
+func Example() {
+	dumps, _, err := goroutines.Parse(strings.NewReader(dump))
+	if err != nil {
+		fmt.Println(err)
+	}
+	for _, g := range dumps[0].Goroutines {
+		if wait := g.WaitAtLeast(); wait > 5*time.Minute {
+			fmt.Printf("goroutine %d (%s) is in %q for at least %v, in %s\n", g.ID, goroutines.RoleOf(g).Name, g.State, wait, g.Frames[0].Func)
+		}
+	}
+	// Output:
+	// goroutine 117 (sync loop) is in "syscall" for at least 44m0s, in syscall.Syscall6
 }

@@ -1,11 +1,8 @@
-package main
+package report
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -38,7 +35,7 @@ func writeGroups(b *bytes.Buffer, groups []goroutines.Group, summed int, stacks 
 	fmt.Fprintln(b)
 	for _, g := range groups {
 		if !g.Blocked {
-			fmt.Fprintf(b, "%7d  %-28s %-34s %s\n", g.Count, printable(clip(g.Role.Name, 28)), printable(clip(statesOf(g), 34)), cell(telling(g)))
+			fmt.Fprintf(b, "%7d  %-28s %-34s %s\n", g.Count, lineText(fit(g.Role.Name, 28)), lineText(fit(statesOf(g), 34)), cellText(subjectOf(g)))
 		}
 	}
 }
@@ -48,7 +45,7 @@ func writeStack(b *bytes.Buffer, g goroutines.Group) {
 	if g.Blocked {
 		mark = "BLOCKED  "
 	}
-	fmt.Fprintf(b, "\n%s%d %s [%s]%s\n", mark, g.Count, cell(g.Role.Name), cell(statesOf(g)), idsOf(g))
+	fmt.Fprintf(b, "\n%s%d %s [%s]%s\n", mark, g.Count, cellText(g.Role.Name), cellText(statesOf(g)), idsOf(g))
 	for _, f := range g.Frames {
 		place := ""
 		if f.File != "" {
@@ -58,32 +55,23 @@ func writeStack(b *bytes.Buffer, g goroutines.Group) {
 		if g.Count > 1 && args != "" && !f.Inlined {
 			args = "…" // they differ
 		}
-		fmt.Fprintf(b, "    %s(%s)%s\n", cell(f.Func), cell(args), cell(place))
+		fmt.Fprintf(b, "    %s(%s)%s\n", cellText(f.Func), cellText(args), cellText(place))
 	}
 	if g.CreatedBy != nil {
-		fmt.Fprintf(b, "    created by %s\n", cell(g.CreatedBy.Func))
+		fmt.Fprintf(b, "    created by %s\n", cellText(g.CreatedBy.Func))
 	}
 }
 
 // statesOf is "select" or "select 20, runnable 1", with the longest wait.
 func statesOf(g goroutines.Group) string {
-	var parts []string
-	for _, state := range slices.SortedFunc(maps.Keys(g.States), func(x, y string) int {
-		return cmp.Or(cmp.Compare(g.States[y], g.States[x]), strings.Compare(x, y))
-	}) {
-		part := state
-		if len(g.States) > 1 {
-			part += " " + strconv.Itoa(g.States[state])
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) == 0 {
+	if len(g.States) == 0 {
 		return "no state"
 	}
+	words := stateCounts(g.States)
 	if g.MaxWaitMinutes > 0 {
-		parts = append(parts, text.Plural(g.MaxWaitMinutes, "minute"))
+		words += ", " + text.Plural(g.MaxWaitMinutes, "minute")
 	}
-	return strings.Join(parts, ", ")
+	return words
 }
 
 // idsOf is ": goroutine 117" or ": goroutines 1, 2 and 4 more".
@@ -105,12 +93,12 @@ func idsOf(g goroutines.Group) string {
 	return text
 }
 
-// telling is the innermost function that says what a group is about: not one of the standard library or of a helper that
+// subjectOf is the innermost function that says what a group is about: not one of the standard library or of a helper that
 // everybody rests in. Where there is none it is the function that started the goroutines.
-func telling(g goroutines.Group) string {
+func subjectOf(g goroutines.Group) string {
 	for _, f := range g.Frames {
 		first, _, _ := strings.Cut(f.Func, "/")
-		if strings.Contains(first, ".") && strings.Contains(f.Func, "/") && !isHelper(f.Func) {
+		if strings.Contains(first, ".") && strings.Contains(f.Func, "/") && !isPlumbing(f.Func) {
 			return f.Func
 		}
 	}
@@ -123,7 +111,7 @@ func telling(g goroutines.Group) string {
 	return ""
 }
 
-func isHelper(function string) bool {
+func isPlumbing(function string) bool {
 	for _, prefix := range []string{"golang.org/x/", "google.golang.org/grpc", "k8s.io/apimachinery/pkg/util/wait.", "k8s.io/client-go/util/workqueue."} {
 		if strings.HasPrefix(function, prefix) {
 			return true
@@ -132,20 +120,13 @@ func isHelper(function string) bool {
 	return false
 }
 
-func clip(s string, width int) string {
-	if runes := []rune(s); len(runes) > width {
-		return string(runes[:width-1]) + "…"
-	}
-	return s
-}
-
 // writeChanges lists the groups whose number changed between two dumps.
 func writeChanges(b *bytes.Buffer, changes []goroutines.Change) {
 	const most = 50
 	fmt.Fprintf(b, "%s between the two dumps\n", text.Plural(len(changes), "group")+" changed")
 	for _, c := range changes[:min(len(changes), most)] {
 		fmt.Fprintf(b, "%+7d  %d to %d  %-28s %-24s %s\n", c.After-c.Before, c.Before, c.After,
-			printable(clip(c.Group.Role.Name, 28)), printable(clip(statesOf(c.Group), 24)), cell(telling(c.Group)))
+			lineText(fit(c.Group.Role.Name, 28)), lineText(fit(statesOf(c.Group), 24)), cellText(subjectOf(c.Group)))
 	}
 	if more := len(changes) - most; more > 0 {
 		fmt.Fprintf(b, "         and %d more (--json lists all)\n", more)
@@ -153,14 +134,14 @@ func writeChanges(b *bytes.Buffer, changes []goroutines.Change) {
 	fmt.Fprintln(b)
 }
 
-func writeProblems(b *bytes.Buffer, problems []dumpProblem) {
+func writeProblems(b *bytes.Buffer, problems []DumpProblem) {
 	const most = 10
 	if len(problems) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\nNot understood: %s\n", text.Plural(len(problems), "part"))
 	for _, p := range problems[:min(len(problems), most)] {
-		fmt.Fprintf(b, "  %s:%d: %s\n", printable(p.File), p.Line, printable(p.Reason))
+		fmt.Fprintf(b, "  %s:%d: %s\n", lineText(p.File), p.Line, lineText(p.Reason))
 	}
 	if more := len(problems) - most; more > 0 {
 		fmt.Fprintf(b, "  and %d more\n", more)

@@ -1,4 +1,4 @@
-package report
+package jsonstream_test
 
 import (
 	"bytes"
@@ -15,11 +15,13 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
+	"github.com/nodeforensics/nodeforensics/internal/jsonstream"
+	"github.com/nodeforensics/nodeforensics/report"
 )
 
 // What is written and read piece by piece is what encoding/json writes and reads as a whole.
 func TestPiecesAreTheWhole(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.json")
+	files, err := filepath.Glob("../../report/testdata/*.json")
 	if err != nil || len(files) < 3 {
 		t.Fatal(files, err)
 	}
@@ -28,11 +30,11 @@ func TestPiecesAreTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var whole, pieces Report
+		var whole, pieces report.Report
 		if err := json.Unmarshal(text, &whole); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if err := DecodeJSON(bytes.NewReader(text), &pieces); err != nil {
+		if err := jsonstream.Read(bytes.NewReader(text), &pieces); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if diff := cmp.Diff(whole, pieces); diff != "" {
@@ -41,14 +43,13 @@ func TestPiecesAreTheWhole(t *testing.T) {
 		for _, arrays := range []bool{false, true} {
 			want := whole
 			if arrays {
-				v, _ := emptied(reflect.ValueOf(whole))
-				want = v.Interface().(Report)
+				want = jsonstream.Emptied(whole).(report.Report)
 			}
 			var a, b bytes.Buffer
-			enc := json.NewEncoder(&visibleJSON{&a})
+			enc := json.NewEncoder(&a)
 			enc.SetEscapeHTML(false)
 			enc.SetIndent("", " ")
-			if err := errors.Join(enc.Encode(want), writeJSON(&b, whole, arrays)); err != nil {
+			if err := errors.Join(enc.Encode(want), jsonstream.Write(&b, whole, arrays)); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(a.Bytes(), b.Bytes()) {
@@ -84,17 +85,17 @@ func TestPiecesOfEveryShape(t *testing.T) {
 		{embedded: embedded{E: &inner{A: "<&>\u009b"}}, Named: []inner{{}, {B: []int{1}}}, Deep: [][]inner{{{A: "x"}}, nil}, Raw: inner{}},
 	} {
 		var a, b bytes.Buffer
-		enc := json.NewEncoder(&visibleJSON{&a})
+		enc := json.NewEncoder(&a)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", " ")
-		if err := errors.Join(enc.Encode(v), WriteJSON(&b, v)); err != nil {
+		if err := errors.Join(enc.Encode(v), jsonstream.Write(&b, v, false)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(a.String(), b.String()); diff != "" {
 			t.Errorf("(-whole +pieces):\n%s", diff)
 		}
 		var whole, pieces all
-		if err := errors.Join(json.Unmarshal(a.Bytes(), &whole), DecodeJSON(&b, &pieces)); err != nil {
+		if err := errors.Join(json.Unmarshal(a.Bytes(), &whole), jsonstream.Read(&b, &pieces)); err != nil {
 			t.Error(err)
 		}
 		if !reflect.DeepEqual(whole, pieces) {
@@ -123,14 +124,14 @@ func TestTooLargeToRead(t *testing.T) {
 		"text":          {`{"schema":"`, many("0123456789", 1000), "more than 64 MB"},
 		"blanks":        {``, many("          ", 1000), "more than 64 MB"},
 	} {
-		var r Report
-		err := DecodeJSON(io.MultiReader(strings.NewReader(in.start), in.rest), &r)
+		var r report.Report
+		err := jsonstream.Read(io.MultiReader(strings.NewReader(in.start), in.rest), &r)
 		if !errors.Is(err, jsonlimit.ErrTooLarge) || !strings.Contains(err.Error(), in.want) {
 			t.Errorf("%s: %v, want %q", name, err, in.want)
 		}
 	}
 	var e forensics.Evidence
-	if err := DecodeJSON(strings.NewReader(`{"schema":"x"} {}`), &e); err == nil || errors.Is(err, jsonlimit.ErrTooLarge) {
+	if err := jsonstream.Read(strings.NewReader(`{"schema":"x"} {}`), &e); err == nil || errors.Is(err, jsonlimit.ErrTooLarge) {
 		t.Errorf("two documents: %v", err)
 	}
 }

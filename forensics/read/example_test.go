@@ -1,0 +1,39 @@
+package read_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
+)
+
+// Judge what somebody has saved on a node.
+func ExampleFiles() {
+	capture := os.DirFS("../../testdata/captures/kubelet-1.34.4-hung-csi")
+	var files []read.File
+	for _, name := range []string{"goroutine.debug2", "mountinfo", "pods.json", "metrics.txt", "kubelet.log.gz"} {
+		files = append(files, read.FSFile(capture, name))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	evidence := forensics.NewEvidence()
+	for _, got := range read.Files(ctx, &evidence, files, read.Options{Now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}) {
+		fmt.Println(got.Name, got.Kind, got.Used, got.Err)
+	}
+	for _, d := range forensics.Analyze(&evidence, checks.All()).Diagnoses {
+		fmt.Printf("%s: %.75s\n", d.Severity, d.Title)
+	}
+	// Output:
+	// goroutine.debug2 goroutines true <nil>
+	// mountinfo mounts true <nil>
+	// pods.json kubelet-pods true <nil>
+	// metrics.txt  false not a file that is known here: no goroutine dump in it
+	// kubelet.log.gz logs true <nil>
+	// critical: kubelet 1.34.4 housekeeping has not returned for at least 10 min: goroutine
+	// warning: kubelet 1.34.4: when it was asked at 2026-11-20 10:25:36 UTC, its own healt
+	// warning: kubelet 1.34.4: garbage collection of images fails since 2026-11-20 10:18:0
+}

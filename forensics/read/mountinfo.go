@@ -1,0 +1,28 @@
+package read
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// Mountinfo reads a mount table (/proc/PID/mountinfo) of at most [MaxMountTable] bytes. With an error, which says how many
+// lines are wrong, comes what the others say.
+func Mountinfo(name string, in io.Reader) (forensics.Evidence, error) {
+	counted := &counter{r: in}
+	list, errs := mounts.Parse(io.LimitReader(counted, MaxMountTable))
+	if counted.n == MaxMountTable { // its last line is cut, too
+		errs = slices.Insert(errs, 0, fmt.Errorf("a mount table of more than %d MB: the rest is not read", MaxMountTable/1_000_000))
+	}
+	source := forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead, Detail: name, Bytes: counted.n}
+	var err error
+	if len(errs) > 0 {
+		err = fmt.Errorf("%s, first: %w", text.Plural(len(errs), "bad line"), errs[0])
+		source.Status, source.Detail = forensics.SourceTruncated, fmt.Sprintf("%s: %v", name, err)
+	}
+	return forensics.Evidence{Mounts: mounts.Table{Mounts: list}, Coverage: []forensics.Source{source}}, err
+}

@@ -1,0 +1,179 @@
+// Package read recognises what people saved or pasted by its content, and adds it to the evidence: evidence and report JSON
+// of nodeforensics, goroutine dumps in every form, a mount table (/proc/PID/mountinfo), the kubelet's list of pods, objects of
+// the API (kubectl get -o json), and logs in any form, compressed or not.
+//
+// [Files] reads whole files. The other functions parse one kind, whose source is known, into evidence that holds nothing
+// else; [forensics.Evidence.Merge] adds it.
+//
+// Files of strangers cannot fill the memory: JSON is limited in bytes and in what it takes when it is decoded, mount tables
+// by [MaxMountTable], and dumps and logs are read without being held. Nothing is masked here; see package redact.
+package read
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// What is read of one file at most. All else is read without being held in memory.
+const (
+	// MaxUnlabelledJSON is how many bytes of JSON are read that does not say at its beginning what it is.
+	MaxUnlabelledJSON = 32_000_000
+	// MaxMountTable is how many bytes of a mount table are read, some 120,000 mounts; Linux allows 100,000 in a namespace
+	// (fs.mount-max).
+	MaxMountTable = 24_000_000
+)
+
+// A File is something that was saved.
+type File struct {
+	// Name is what errors and the evidence call it: a path, or "-" for standard input.
+	Name string
+	// Open opens it at its beginning. A log is opened several times, and a Stream once.
+	Open func() (Content, error)
+	// Stream says that it can be read only once, as a pipe can.
+	Stream bool
+}
+
+// Content is an open file. Of a log, one that is an [io.Seeker] and [io.ReaderAt], too, is read from where the wanted time begins.
+type Content interface {
+	io.ReadCloser
+	// Size is how many bytes there are; 0 where that is unknown.
+	Size() int64
+	// ModTime is when it was saved; zero where that is unknown.
+	ModTime() time.Time
+}
+
+// FSFile is a file of a file system, such as [os.DirFS] gives.
+func FSFile(fsys fs.FS, name string) File {
+	return File{Name: name, Open: func() (Content, error) {
+		f, err := fsys.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		info, err := f.Stat()
+		if err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		return fsContent{f, info}, nil
+	}}
+}
+
+type fsContent struct {
+	fs.File
+	info fs.FileInfo
+}
+
+func (c fsContent) Size() int64        { return c.info.Size() }
+func (c fsContent) ModTime() time.Time { return c.info.ModTime() }
+
+// Options say how [Files] reads. The zero value will do.
+type Options struct {
+	// Now is the time now, for logs whose lines have no year; see [logs.Options].
+	Now time.Time
+	// Zone returns the zone of the node's clock, for logs whose lines name none; nil is UTC. It is called if there is a log.
+	Zone func() *time.Location
+}
+
+func (o Options) logs() logs.Options {
+	opt := logs.Options{Now: o.Now}
+	if o.Zone != nil {
+		opt.Zone = o.Zone()
+	}
+	return opt
+}
+
+// A Result is what became of a file.
+type Result struct {
+	Name string
+	// Kind is what the file was: "report", "evidence", or the name of a source ([forensics.SourceGoroutines],
+	// [forensics.SourceLogs] and others). It is empty if that could not be told.
+	Kind string
+	// Used says that the file was judged, at least in part.
+	Used bool
+	// Err says why the file, or with Used a part of it, could not be used. It comes without the name.
+	Err error
+}
+
+// patience is how long after the end of its context Files waits for logs, which come to an end by themselves.
+const patience = time.Second
+
+// Files recognises files and adds what they say to the evidence. The results are in the order in which the files were read,
+// logs last; when the context ends, those are missing that were not read to the end by then.
+func Files(ctx context.Context, e *forensics.Evidence, files []File, opt Options) []Result {
+	r := &reader{evidence: e, opt: opt}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.files(ctx, files)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		select {
+		case <-done:
+		case <-time.After(patience):
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	return r.results
+}
+
+// reader puts evidence together. What it reads after it was closed is lost.
+type reader struct {
+	opt Options
+
+	mu       sync.Mutex
+	evidence *forensics.Evidence
+	results  []Result
+	closed   bool
+}
+
+func (r *reader) files(ctx context.Context, files []File) {
+	var logFiles []File
+	for _, f := range files {
+		got, isLog := r.file(ctx, f)
+		if isLog {
+			logFiles = append(logFiles, f)
+			continue
+		}
+		r.finish(got)
+	}
+	r.logFiles(ctx, logFiles)
+}
+
+func (r *reader) finish(got Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.results = append(r.results, got)
+	}
+}
+
+// add takes over what a file says.
+func (r *reader) add(part forensics.Evidence) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.evidence.Merge(part)
+	}
+}
+
+// counter counts the bytes that are read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,128 @@
+package read_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
+)
+
+const (
+	logLine   = `I1120 10:00:00.000000    1 kubelet.go:2058] "SyncLoop DELETE" source="api" pods=["default/a"]` + "\n"
+	mountLine = "21 1 0:20 / /mnt rw - nfs server:/a rw\n"
+	stack     = "goroutine 1 [select, 7 minutes]:\nmain.main()\n\t/a/main.go:1 +0x1\n"
+	podObject = `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"7"},"items":[{"kind":"Pod","metadata":{"name":"a","namespace":"b"}}]}`
+)
+
+// What a file is, is told by its content, and what is wrong with one spoils no other.
+func TestFilesAreRecognised(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text, kind string
+		used       bool
+		err        string // a part of it
+	}{
+		"log":           {logLine, forensics.SourceLogs, true, ""},
+		"mount table":   {mountLine, forensics.SourceMounts, true, ""},
+		"a bad line":    {mountLine + "bad\n", forensics.SourceMounts, true, "1 bad line"},
+		"dump":          {stack, forensics.SourceGoroutines, true, ""},
+		"pods":          {`{"kind":"PodList","items":[]}`, forensics.SourceKubeletPods, true, ""},
+		"objects":       {podObject, forensics.SourceAPIDump, true, ""},
+		"evidence":      {`{"schema":"nodeforensics.evidence/v1"}`, "evidence", true, ""},
+		"report":        {`{"evidence":{"root":"/"},"schema":"nodeforensics.report/v1"}`, "report", true, ""},
+		"broken report": {`{"schema":"nodeforensics.report/v1","findings":7}`, "report", false, "findings"},
+		"newer":         {`{"schema":"nodeforensics.report/v2"}`, "", false, "is not known"},
+		"empty":         {"", "", false, "the file is empty"},
+		"prose":         {"hello\n", "", false, "not a file that is known here"},
+	} {
+		for _, stream := range []bool{false, true} {
+			f := read.FSFile(fstest.MapFS{"a": {Data: []byte(tt.text)}}, "a")
+			f.Stream = stream
+			table := read.FSFile(fstest.MapFS{"mounts": {Data: []byte(mountLine)}}, "mounts")
+			e := forensics.NewEvidence()
+			results := read.Files(t.Context(), &e, []read.File{f, table}, read.Options{})
+			if len(results) != 2 || len(e.Mounts.Mounts) != 1 {
+				t.Fatalf("%s: %d results, %d mounts", name, len(results), len(e.Mounts.Mounts))
+			}
+			got := results[0]
+			if got.Name != "a" { // logs are read last
+				got = results[1]
+			}
+			if got.Kind != tt.kind || got.Used != tt.used || (got.Err == nil) != (tt.err == "") || got.Err != nil && !strings.Contains(got.Err.Error(), tt.err) {
+				t.Errorf("%s, stream %v: %+v", name, stream, got)
+			}
+		}
+	}
+}
+
+// A log tells of its dump, too, whether it can be read once or often.
+func TestDumpInLog(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		f := read.FSFile(fstest.MapFS{"a": {Data: []byte(logLine + stack)}}, "a")
+		f.Stream = stream
+		e := forensics.NewEvidence()
+		read.Files(t.Context(), &e, []read.File{f}, read.Options{})
+		if len(e.Dumps) != 1 || e.Logs == nil || len(e.Logs.Events) == 0 {
+			t.Errorf("stream %v: %d dumps, logs %v", stream, len(e.Dumps), e.Logs)
+		}
+	}
+}
+
+// Two examinations would mix two nodes.
+func TestSecondExaminationIsRefused(t *testing.T) {
+	f := read.FSFile(fstest.MapFS{"a": {Data: []byte(`{"schema":"nodeforensics.evidence/v1","collected":"2026-11-20T10:00:00Z"}`)}}, "a")
+	e := forensics.NewEvidence()
+	results := read.Files(t.Context(), &e, []read.File{f, f}, read.Options{})
+	if len(results) != 2 || results[0].Err != nil || results[1].Err == nil {
+		t.Errorf("%+v", results)
+	}
+}
+
+// A file that does not answer keeps nothing from being judged that was read before, and adds nothing later.
+func TestFilesEndWithTheContext(t *testing.T) {
+	release, opened := make(chan struct{}), make(chan struct{})
+	slow := read.File{Name: "slow", Open: func() (read.Content, error) {
+		close(opened)
+		<-release
+		return nil, fs.ErrNotExist
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-opened
+		cancel()
+	}()
+	e := forensics.NewEvidence()
+	results := read.Files(ctx, &e, []read.File{read.FSFile(fstest.MapFS{"a": {Data: []byte(mountLine)}}, "a"), slow}, read.Options{})
+	if len(results) != 1 || len(e.Mounts.Mounts) != 1 {
+		t.Errorf("%+v", results)
+	}
+	close(release)
+}
+
+// The reason of an error comes without the name, which is told beside it.
+func TestErrorsOfStreams(t *testing.T) {
+	broken := errors.New("broken")
+	f := read.File{Name: "-", Stream: true, Open: func() (read.Content, error) {
+		return failing{err: &fs.PathError{Op: "read", Path: "/dev/stdin", Err: broken}}, nil
+	}}
+	e := forensics.NewEvidence()
+	if results := read.Files(t.Context(), &e, []read.File{f}, read.Options{}); len(results) != 1 || results[0].Err == nil || results[0].Err.Error() != "broken" {
+		t.Errorf("%+v", results)
+	}
+}
+
+type failing struct {
+	io.ReadCloser
+	err error
+}
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (failing) Close() error               { return nil }
+func (failing) Size() int64                { return 0 }
+func (failing) ModTime() time.Time         { return time.Time{} }

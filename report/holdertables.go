@@ -1,0 +1,98 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// writeProcesses writes the table of holders. What a process holds several times by one kind is one line.
+func writeProcesses(b *bytes.Buffer, list []forensics.HolderProcess) {
+	rows := [][]string{{"PID", "KIND", "USER", "COMMAND", "CONTAINER", "POD", "PATH"}}
+	for i, h := range list {
+		same := func(o forensics.HolderProcess) bool { return o.PID == h.PID && o.TID == h.TID && o.Kind == h.Kind }
+		if slices.ContainsFunc(list[:i], same) {
+			continue
+		}
+		count, name := 0, cellText(h.Path)
+		for _, o := range list {
+			if same(o) {
+				count++
+			}
+		}
+		kind := string(h.Kind)
+		if h.FD >= 0 {
+			kind += " " + strconv.Itoa(h.FD)
+		}
+		if count > 1 {
+			kind += " (+" + strconv.Itoa(count-1) + ")"
+		}
+		if h.TID != 0 {
+			kind += " thread " + strconv.Itoa(h.TID)
+		}
+		if h.Deleted {
+			name += " (deleted)"
+		}
+		rows = append(rows, []string{strconv.Itoa(h.PID), kind, userText(h.User, h.UID), cellText(h.Comm), shortID(h.ContainerID), shortID(h.PodUID), name})
+	}
+	writeTable(b, rows)
+}
+
+// writeCalls writes the table of threads that are in a system call.
+func writeCalls(b *bytes.Buffer, list []forensics.MountCall) {
+	rows := [][]string{{"PID", "THREAD", "USER", "COMMAND", "CONTAINER", "POD", "STATE", "CALL", "WAITS IN", "AT LEAST", "PATH"}}
+	for i := range list {
+		c := &list[i]
+		call, since, comm := "-", "-", c.Comm
+		if c.Syscall != nil {
+			call = cmp.Or(c.Syscall.Name, strconv.Itoa(c.Syscall.Number))
+		}
+		if c.WaitSeconds != nil {
+			since = text.Duration(*c.WaitSeconds)
+		}
+		if c.Command != comm && c.Command != "" {
+			comm = c.Command + "/" + comm
+		}
+		rows = append(rows, []string{
+			strconv.Itoa(c.PID), strconv.Itoa(c.TID), userText(c.User, c.UID), cellText(comm), shortID(c.ContainerID), shortID(c.PodUID),
+			cellText(c.State), call, cellText(cmp.Or(c.Wait.Function, c.WChan, "-")), since, cellText(cmp.Or(c.Path, "-")),
+		})
+	}
+	writeTable(b, rows)
+}
+
+// writeTable writes rows below their heads, and nothing where there are no rows.
+func writeTable(b *bytes.Buffer, rows [][]string) {
+	if len(rows) == 1 {
+		return
+	}
+	w := tabwriter.NewWriter(b, 2, 0, 2, ' ', 0)
+	for _, row := range rows {
+		_, _ = io.WriteString(w, "  "+strings.Join(row, "\t")+"\n")
+	}
+	_ = w.Flush()
+}
+
+func userText(name string, uid int) string {
+	switch {
+	case name != "":
+		return cellText(name)
+	case uid < 0:
+		return "?"
+	}
+	return strconv.Itoa(uid)
+}
+
+func shortID(id string) string {
+	if len(id) == 64 {
+		id = id[:12]
+	}
+	return cellText(cmp.Or(id, "-"))
+}

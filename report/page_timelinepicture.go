@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The sizes of the picture in pixels.
+const (
+	timelineWidth = 1080
+	timelinePad   = 10
+	axisHeight    = 34
+	markHeight    = 20
+	laneHead      = 20
+	laneRow       = 17
+	laneRows      = 9
+	laneGap       = 6
+	dotWidth      = 9
+	laneChar      = 6.3 // pixels of a character of 11 px in the system's fonts, rather too much
+	laneText      = 64  // characters
+)
+
+// timelinePicture is lanes beside each other over one axis of time.
+type timelinePicture struct {
+	W, H  int
+	Alt   shown
+	Range string
+	Told  bool // a root cause rests on one of the moments
+	Lanes []drawnLane
+	Ticks []drawnTick
+	Marks []drawnMark
+}
+
+// Axis is where the lanes end, TickY and DateY are where the axis is labelled.
+func (p *timelinePicture) Axis() int { return p.H - axisHeight }
+
+func (p *timelinePicture) TickY() int { return p.H - axisHeight + 14 }
+
+func (p *timelinePicture) DateY() int { return p.H - axisHeight + 29 }
+
+type drawnLane struct {
+	Title string
+	Left  string // how many moments are in the table only
+	Y, H  int    // the band
+	TextY int
+	Bars  []laneBar
+}
+
+// laneBar is a moment: a bar for a span, a dot for a point, with an arrow where it had not ended.
+type laneBar struct {
+	X, Y, W float64
+	Kind    string // class: "open", "told" (a diagnosis rests on it), "" for others
+	Full    shown
+	Text    shown // beside it, where there is room
+	TextX   float64
+	TextY   float64
+	Anchor  string // "end" where the text stands before the bar
+	Below   bool   // the text stands in the next row
+	Arrow   string
+}
+
+type drawnTick struct {
+	X          float64
+	Text, Date string
+	Anchor     string
+}
+
+// drawnMark is when a root cause began.
+type drawnMark struct {
+	X      float64
+	TextX  float64
+	Text   string
+	Anchor string
+	Full   shown
+}
+
+// newTimelinePicture draws lanes to scale; nil where all is one moment.
+func newTimelinePicture(t timeline, examined time.Time, room *budget) *timelinePicture {
+	span := t.To.Sub(t.From)
+	if span <= 0 {
+		return nil
+	}
+	s := scale{from: t.From, to: t.To}
+	if late := examined.Sub(t.To); late > 0 && late < span/4 {
+		s.to = examined
+	}
+	p := &timelinePicture{W: timelineWidth, Alt: timelineAlt(t), Range: moment(s.from) + " to " + moment(s.to)}
+	y := markHeight
+	for _, lane := range t.Lanes {
+		drawn := s.lane(lane, y, room)
+		y = drawn.Y + drawn.H + laneGap
+		p.Lanes = append(p.Lanes, drawn)
+		p.Told = p.Told || slices.ContainsFunc(lane.Moments, func(m timelineMoment) bool { return m.Marked })
+	}
+	p.H = y + axisHeight
+	p.Ticks = s.ticks()
+	p.Marks = s.marks(t.Marks)
+	return p
+}
+
+func timelineAlt(t timeline) shown {
+	n := 0
+	for _, lane := range t.Lanes {
+		n += len(lane.Moments)
+	}
+	return shown(fmt.Sprintf("Timeline of %s in %s from %s to %s; the table below tells the same.",
+		count(n, "moment"), count(len(t.Lanes), "lane"), moment(t.From), moment(t.To)))
+}
+
+func momentWeight(m timelineMoment) int {
+	switch {
+	case m.Marked:
+		return 3
+	case m.Open:
+		return 2
+	case m.Count == 0: // starts and ends
+		return 1
+	}
+	return 0
+}
+
+func momentSpan(m timelineMoment) string {
+	from := m.From.UTC().Format("2006-01-02 15:04:05")
+	switch {
+	case !m.To.After(m.From):
+		return from
+	case m.Open:
+		return from + " and on"
+	}
+	return from + " to " + m.To.UTC().Format("15:04:05")
+}

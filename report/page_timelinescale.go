@@ -1,0 +1,186 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
+)
+
+// scale turns moments into pixels.
+type scale struct{ from, to time.Time }
+
+func (s scale) x(t time.Time) float64 {
+	share := float64(t.Sub(s.from)) / float64(s.to.Sub(s.from))
+	return tenth(timelinePad + min(max(share, 0), 1)*(timelineWidth-2*timelinePad))
+}
+
+// lane packs the moments of a lane into rows: first those that matter most, each into the first row in which bar and
+// text have room, then the others wherever the bar fits.
+func (s scale) lane(lane timelineLane, y int, room *budget) drawnLane {
+	d := drawnLane{Title: lane.Title, Y: y, TextY: y + 14}
+	order := make([]int, len(lane.Moments))
+	for i := range order {
+		order[i] = i
+	}
+	sorting.Stable(order, func(a, b int) int { return cmp.Compare(momentWeight(lane.Moments[b]), momentWeight(lane.Moments[a])) })
+	var rows [laneRows][]interval
+	used, left := 1, 0
+	for _, i := range order {
+		bar := s.bar(lane.Moments[i])
+		row := place(&rows, &bar)
+		if row < 0 {
+			left++
+			continue
+		}
+		used = max(used, row+1)
+		bar.Y = float64(y + laneHead + row*laneRow)
+		bar.TextY = bar.Y + 9
+		if bar.Below {
+			bar.TextY += laneRow - 2
+			used = max(used, row+2)
+		}
+		if bar.Arrow != "" {
+			bar.Arrow = fmt.Sprintf("M%g %gl7 4.5l-7 4.5z", bar.X+bar.W, bar.Y)
+		}
+		if room.fits(bar, 150) {
+			d.Bars = append(d.Bars, bar)
+		}
+	}
+	if left > 0 {
+		d.Left = grouped(int64(left)) + " more are in the table"
+	}
+	d.H = laneHead + used*laneRow + 3
+	return d
+}
+
+func (s scale) bar(m timelineMoment) laneBar {
+	b := laneBar{X: s.x(m.From), W: dotWidth}
+	if w := s.x(m.To) - b.X; w > dotWidth {
+		b.W = tenth(w)
+	}
+	b.X = min(b.X, timelineWidth-timelinePad-b.W)
+	b.Full = cell(m.Text, maxCell) + shown(" ("+momentSpan(m)+")")
+	switch {
+	case m.Marked:
+		b.Kind = "told"
+	case m.Open:
+		b.Kind = "open"
+	}
+	if m.Open {
+		b.Arrow = "open"
+	}
+	b.Text = cell(m.Text, maxCell)
+	if short := head(string(b.Text), laneText); short != string(b.Text) {
+		b.Text = shown(strings.TrimRight(short, " ,(:") + "…")
+	}
+	return b
+}
+
+// interval is what is taken of a row.
+type interval struct{ from, to float64 }
+
+// place finds a row for a bar and a side for its text, and takes the room. It returns -1 where there is none.
+func place(rows *[laneRows][]interval, b *laneBar) int {
+	right := b.X + b.W + 5
+	if b.Arrow != "" {
+		right += 8
+	}
+	width := float64(textWidth(string(b.Text))) * laneChar
+	if b.Kind == "told" { // set in bold
+		width *= 1.12
+	}
+	for row := range rows {
+		switch {
+		case right+width < timelineWidth-timelinePad && free(rows[row], b.X, right+width):
+			b.TextX = tenth(right)
+			rows[row] = append(rows[row], interval{b.X - 3, right + width + 6})
+			return row
+		case b.X-5-width > 0 && free(rows[row], b.X-5-width, right):
+			b.TextX, b.Anchor = tenth(b.X-5), "end"
+			rows[row] = append(rows[row], interval{b.X - 8 - width, right + 3})
+			return row
+		case row+1 < laneRows && b.X+width < timelineWidth-timelinePad && free(rows[row], b.X, right) && free(rows[row+1], b.X, b.X+width):
+			b.TextX, b.Below = b.X, true
+			rows[row] = append(rows[row], interval{b.X - 3, right + 3})
+			rows[row+1] = append(rows[row+1], interval{b.X - 3, b.X + width + 6})
+			return row
+		}
+	}
+	b.Text = ""
+	for row := range rows {
+		if free(rows[row], b.X, right) {
+			rows[row] = append(rows[row], interval{b.X - 3, right + 3})
+			return row
+		}
+	}
+	return -1
+}
+
+func free(taken []interval, from, to float64) bool {
+	for _, t := range taken {
+		if from < t.to && to > t.from {
+			return false
+		}
+	}
+	return true
+}
+
+// steps between ticks, of which the first with at most eight of them is taken.
+var tickSteps = []time.Duration{
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
+	10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 2 * 24 * time.Hour,
+	7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+}
+
+func (s scale) ticks() []drawnTick {
+	const most = 8
+	step := tickSteps[len(tickSteps)-1]
+	for _, d := range tickSteps {
+		if s.to.Sub(s.from)/d <= most {
+			step = d
+			break
+		}
+	}
+	var list []drawnTick
+	day := ""
+	for at := s.from.UTC().Truncate(step); !at.After(s.to) && len(list) <= most+1; at = at.Add(step) {
+		if at.Before(s.from) {
+			continue
+		}
+		tick := drawnTick{X: s.x(at), Text: at.Format("15:04:05"), Anchor: "middle"}
+		if step%time.Minute == 0 {
+			tick.Text = at.Format("15:04")
+		}
+		if tick.X < 30 {
+			tick.Anchor = "start"
+		} else if tick.X > timelineWidth-30 {
+			tick.Anchor = "end"
+		}
+		if date := at.Format("2006-01-02"); date != day {
+			day, tick.Date = date, date
+		}
+		list = append(list, tick)
+	}
+	return list
+}
+
+func (s scale) marks(marks []timelineMark) []drawnMark {
+	const most = 6
+	var list []drawnMark
+	for _, m := range marks[:min(len(marks), most)] {
+		d := drawnMark{X: s.x(m.Time), Text: fmt.Sprintf("root cause %d", m.Diagnosis+1), Full: cell(m.Text, maxCell), Anchor: "start"}
+		d.TextX = tenth(d.X + 4)
+		if d.X > timelineWidth-90 {
+			d.Anchor, d.TextX = "end", tenth(d.X-4)
+		}
+		if slices.ContainsFunc(list, func(o drawnMark) bool { return o.Text != "" && o.TextX > d.TextX-85 && o.TextX < d.TextX+85 }) {
+			d.Text = "" // the table and the verdict tell
+		}
+		list = append(list, d)
+	}
+	return list
+}

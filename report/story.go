@@ -1,0 +1,205 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// logsSchema names the layout of what [WriteLogsJSON] writes.
+const logsSchema = "nodeforensics.logs/v1"
+
+// WriteLogsJSON writes what logs tell as JSON, of the schema "nodeforensics.logs/v1".
+func WriteLogsJSON(w io.Writer, story *logs.Story) error {
+	return WriteJSON(w, struct {
+		Schema string `json:"schema"`
+		*logs.Story
+	}{logsSchema, story})
+}
+
+// Bounds of what is printed; --json has all.
+const (
+	mostDeletions  = 30
+	mostOperations = 30
+	mostEvents     = 120
+	mostLives      = 20
+)
+
+// storyWriter prints a story.
+type storyWriter struct {
+	*bytes.Buffer
+	width int
+	// single says that there is one file, which quotes need not name.
+	single bool
+}
+
+// WriteLogs writes what logs tell for a person, in lines of about so many columns: what a kubelet was and did first, single
+// events last. Lists are bounded, and say so; [WriteLogsJSON] has all.
+func WriteLogs(out io.Writer, story *logs.Story, width int) error {
+	var b bytes.Buffer
+	w := storyWriter{&b, width, len(story.Files) == 1}
+	for _, f := range story.Files {
+		w.file(f)
+	}
+	w.lives(story.Lives)
+	w.loop(story.Loop)
+	w.orphans(story.Orphans)
+	w.deletions(story.Deletions)
+	w.operations(story.Operations)
+	noise := slices.IndexFunc(story.Events, func(e logs.Event) bool { return e.Kind.IsNoise() }) >= 0
+	w.events("Events, in the order of their first line", story.Events, func(e logs.Event) bool { return !e.Kind.IsNoise() })
+	if noise {
+		w.events("Noise: known lines that are harmless", story.Events, func(e logs.Event) bool { return e.Kind.IsNoise() })
+	}
+	w.dropped(story.Dropped)
+	if len(story.Events) == 0 {
+		fmt.Fprintf(w, "\nNo line is of a known kind.\n")
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+func (w storyWriter) file(f logs.File) {
+	fmt.Fprintf(w, "%s: %s", lineText(f.Path), f.Status)
+	if f.Lines > 0 {
+		fmt.Fprintf(w, ", %s (%s), %s, %s looked at", f.Origin, cmp.Or(f.Format, "no known format"), text.Plural(int(f.Lines), "line"), text.Plural(int(f.Selected), "line"))
+	}
+	if f.First != nil && f.Last != nil {
+		fmt.Fprintf(w, ", %s to %s UTC", f.First.UTC().Format(time.DateTime), f.Last.UTC().Format(time.DateTime))
+	}
+	if f.Detail != "" {
+		fmt.Fprintf(w, "; %s", lineText(f.Detail))
+	}
+	fmt.Fprintln(w)
+}
+
+// section begins a part with a title.
+func (w storyWriter) section(title string) { fmt.Fprintf(w, "\n%s\n", title) }
+
+func (w storyWriter) more(n int) {
+	if n > 0 {
+		fmt.Fprintf(w, "  and %d more (--json lists all)\n", n)
+	}
+}
+
+func (w storyWriter) lives(lives []logs.Life) {
+	if len(lives) == 0 {
+		return
+	}
+	w.section("Kubelet")
+	skip := max(len(lives)-mostLives, 0)
+	if skip > 0 {
+		fmt.Fprintf(w, "  %d earlier runs are left out (--json lists all)\n", skip)
+	}
+	for _, l := range lives[skip:] {
+		parts := []string{moments(l.Started, l.Last, "before the log")}
+		if l.PID != 0 {
+			parts = append(parts, fmt.Sprintf("pid %d", l.PID))
+		}
+		if l.Version != "" {
+			parts = append(parts, "version "+l.Version)
+		}
+		if l.Verbosity > 0 {
+			parts = append(parts, fmt.Sprintf("-v %d or more", l.Verbosity))
+		}
+		if l.Stage != "" {
+			parts = append(parts, "start reached "+l.Stage)
+		}
+		fmt.Fprintf(w, "  %s; end: %s\n", cellText(strings.Join(parts, ", ")), l.End)
+		if l.EndQuote != nil {
+			w.quote(*l.EndQuote)
+		}
+	}
+}
+
+func (w storyWriter) loop(l *logs.Loop) {
+	if l == nil {
+		return
+	}
+	w.section("Sync loop")
+	if l.Last == nil {
+		fmt.Fprintf(w, "  no line of it; at a low verbosity there are none\n")
+	} else {
+		kinds := make([]string, 0, len(l.LastSeen))
+		for kind := range l.LastSeen {
+			kinds = append(kinds, kind)
+		}
+		sorting.Stable(kinds, func(a, b string) int {
+			return cmp.Or(l.LastSeen[b].Compare(l.LastSeen[a]), strings.Compare(a, b))
+		})
+		for _, kind := range kinds {
+			fmt.Fprintf(w, "  last %-14s %s\n", cellText(kind), stamp(l.LastSeen[kind]))
+		}
+		w.silence(l)
+		if l.Quote != nil {
+			w.quote(*l.Quote)
+		}
+	}
+	for _, g := range l.Gaps {
+		fmt.Fprintf(w, "  silent for %s from %s, then it went on\n", seconds(time.Duration(g.Seconds*float64(time.Second))), stamp(g.From))
+	}
+}
+
+// silence says that the loop has been silent while others went on, and whether that proves anything: only where the
+// lines of each round are shown does their absence.
+func (w storyWriter) silence(l *logs.Loop) {
+	if l.OthersLast == nil || l.OthersLast.Sub(*l.Last) < time.Minute {
+		return
+	}
+	silent, until := seconds(l.OthersLast.Sub(*l.Last)), stamp(*l.OthersLast)
+	if l.Cadence > 0 {
+		fmt.Fprintf(w, "  silent for %s, while others go on until %s; before, it showed every %gs\n", silent, until, l.Cadence)
+		return
+	}
+	fmt.Fprintf(w, "  no line for %s, while others go on until %s: at this verbosity that proves nothing\n", silent, until)
+}
+
+func (w storyWriter) orphans(o *logs.Orphans) {
+	if o == nil {
+		return
+	}
+	w.section("Orphaned pods")
+	if o.Max > 0 {
+		fmt.Fprintf(w, "  %d at last, %d at most\n", o.Last, o.Max)
+	}
+	if o.Named > 0 {
+		fmt.Fprintf(w, "  %s named", text.Plural(int(o.Named), "pod"))
+		if o.Rotates {
+			fmt.Fprint(w, ", one after the other: pods come and go")
+		}
+		if o.PodUID != "" {
+			fmt.Fprintf(w, "; last %s, %s", cellText(o.PodUID), moments(o.Since, o.Until, "no time"))
+		}
+		fmt.Fprintln(w)
+	}
+	if o.Mounted > 0 {
+		fmt.Fprintf(w, "  %s whose volumes were still mounted\n", text.Plural(int(o.Mounted), "pod"))
+	}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("01-02 15:04:05") }
+
+// moments is "from – to", once where both are the same second.
+func moments(first, last *time.Time, unknown string) string {
+	from, to := unknown, ""
+	if first != nil {
+		from = stamp(*first)
+	}
+	if last != nil {
+		to = stamp(*last)
+	}
+	if to == "" || to == from {
+		return from
+	}
+	return from + " – " + to
+}
+
+func seconds(d time.Duration) string { return d.Round(time.Second).String() }
