@@ -86,13 +86,6 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 	return f
 }
 
-func driverEntity(driver string) forensics.Entity {
-	if driver == "" {
-		return volumeManagerEntity
-	}
-	return forensics.Entity{Kind: forensics.KindCSIDriver, ID: driver}
-}
-
 // volumesOf names the volumes of messages, each once.
 func volumesOf(list []logs.Event) string {
 	var names []string

@@ -56,26 +56,6 @@ func withPressureInLog(p *forensics.Pass, f forensics.Finding) forensics.Finding
 	return f
 }
 
-// readOnly says that a file system is always full.
-func readOnly(f eviction.FileSystem) bool {
-	return slices.Contains([]string{"squashfs", "erofs", "iso9660", "cramfs", "romfs"}, f.FSType)
-}
-
-// metOn lists the thresholds that a file system is past, hard ones first.
-func metOn(d *eviction.Index, f eviction.FileSystem) []eviction.Reach {
-	var hard, soft []eviction.Reach
-	for _, r := range d.Reaches(f.Device) {
-		switch {
-		case !r.Met:
-		case r.Threshold.Kind == "hard":
-			hard = append(hard, r)
-		default:
-			soft = append(soft, r)
-		}
-	}
-	return append(hard, soft...)
-}
-
 // kubeletWrites says whether the kubelet or the runtime writes to a file system.
 func kubeletWrites(d *eviction.Index, f eviction.FileSystem) bool {
 	return slices.ContainsFunc(d.Roles(f.Device), func(role string) bool {

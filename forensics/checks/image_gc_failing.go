@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
-
-var imageGCEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "image-gc"}
 
 // imageGCPeriod is how often the kubelet collects images (pkg/kubelet/kubelet.go, ImageGCPeriod).
 const imageGCPeriod = 5 * time.Minute
@@ -72,4 +72,38 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 		Command: "crictl imagefsinfo", Why: "says what images take, to be compared with what else lies on that file system", Risk: "none: it reads",
 	}, countUsage()}
 	return f
+}
+
+// imageGCTooLittle reports that image garbage collection cannot free what it wants to: what fills the disk is no image. It
+// belongs to image-gc-failing, whose other half rests on the log. The kubelet counts as the runtime tells it the sizes.
+func imageGCTooLittle(p *forensics.Pass) {
+	d := diskState(p)
+	image, ok := d.Of(eviction.RoleImage)
+	if !ok {
+		return
+	}
+	wanted := int64(d.ImageGC.AmountToFree(image))
+	if wanted == 0 {
+		return
+	}
+	unused, pinned, known := p.Model.UnusedImages()
+	sum, unknown := forensics.ImageSizes(unused)
+	if !known || unknown > 0 {
+		p.Unjudged("the sizes of unused images are not known")
+		return
+	}
+	if sum >= wanted {
+		return
+	}
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: imageGCEntity,
+		Because: []forensics.Entity{diskEntity(image)}, Refs: []forensics.Ref{diskRef(image)}, Confidence: forensics.Likely,
+		ConfidenceWhy: "the kubelet's own sum, with the sizes that the runtime has on disk",
+		Title: fmt.Sprintf("garbage collection of images cannot free enough: it wants %s, and unused images have %s",
+			text.Bytes(wanted), text.Bytes(sum)),
+		Detail: fmt.Sprintf("imagefs is at %d %%, from %d %% on the kubelet frees down to %d %%. %s are unused, %d more are pinned. What fills the disk is something else. %s",
+			image.UsagePercent(), d.ImageGC.HighPercent, d.ImageGC.LowPercent, text.Plural(len(unused), "image"), len(pinned), fillers(p, image)),
+		Remedies: diskRemedies(p, image),
+	}
+	p.Report(f)
 }

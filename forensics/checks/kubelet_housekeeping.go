@@ -9,13 +9,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-const (
-	housekeepingFrame = "kubelet.(*Kubelet).HandlePodCleanups"
-	syncLoopFrame     = "kubelet.(*Kubelet).syncLoopIteration"
-)
-
-var housekeepingEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "housekeeping"}
-
 // KubeletHousekeepingBlocked finds a kubelet whose housekeeping does not return.
 var KubeletHousekeepingBlocked = forensics.Check{
 	ID:    "kubelet-housekeeping-blocked",
@@ -46,7 +39,7 @@ Steps and places that are told apart (function, what it does, kubelet versions):
 		case len(list) > 0:
 			p.Report(housekeepingFinding(p, list[:1])) // it has one goroutine
 		case alone != nil:
-			p.Report(alone.finding(p))
+			p.Report(threadFinding(p, *alone))
 		default:
 			if ok, why := p.Evidence.Saw(forensics.SourceGoroutines); !ok {
 				p.Unjudged("threads show nothing, and no goroutine dump was to be had: %s", why)
@@ -73,40 +66,6 @@ func housekeepingSites() []site {
 	}, volumeSites()...)
 }
 
-// volumeSites are the places where the kubelet looks whether a pod still has volumes, outermost first.
-func volumeSites() []site {
-	return []site{
-		{"kubelet.(*Kubelet).podVolumesExist", "1.10 to 1.36", "asks whether a pod has volumes"},
-		{"kubelet.(*Kubelet).removeOrphanedPodVolumeDirs", "1.19 to 1.36", "removes empty volume directories"},
-		{"removeall.RemoveDirsOneFilesystem", "1.19 to 1.36", "removes a tree of directories"},
-		{"removeall.RemoveAllOneFilesystem", "1.9 to 1.36", "removes a pod's directory"},
-		{"os.RemoveAll", "1.5 and older", "removes a pod's directory, mounts included"},
-		{"pkg/util/mount.(*NsenterMounter).IsLikelyNotMountPoint", "1.15 and older with --containerized", "runs findmnt in the host's namespace"},
-		{"pkg/util/mount.(*Mounter).IsLikelyNotMountPoint", "1.16 and older", "asks with stat whether a volume is mounted"},
-		{"k8s.io/utils/mount.(*Mounter).IsLikelyNotMountPoint", "1.17 to 1.19", "asks with stat whether a volume is mounted"},
-		{"mount-utils.(*Mounter).isLikelyNotMountPointStatx", "1.30 to 1.36", "asks with statx, which the walk to a mount's root can outwait"},
-		{"mount-utils.(*Mounter).IsLikelyNotMountPoint", "1.20 to 1.36", "asks whether a volume is mounted"},
-		{"pkg/volume/util.PathExists", "1.10 to 1.13", "asks with stat whether a directory exists"},
-		{"pkg/util/mount.PathExists", "1.12 to 1.16", "asks with stat whether a directory exists"},
-		{"k8s.io/utils/mount.PathExists", "1.17 to 1.19", "asks with stat whether a directory exists"},
-		{"mount-utils.PathExists", "1.20 to 1.36", "asks with stat whether a directory, or the mount point of a CSI volume, exists"},
-		{"ReadDirNoStat", "1.5 to 1.36", "lists volume directories"},
-		{"io/ioutil.ReadDir", "1.24 and older", "lists volume directories and looks at each entry"},
-	}
-}
-
-// blockedHousekeeping finds what housekeeping is stuck in: goroutines of a dump, or where there is no dump a thread that
-// is likely to be it.
-func blockedHousekeeping(p *forensics.Pass) ([]standing, *loneThread) {
-	if list := allStanding(p, housekeepingFrame); len(list) > 0 {
-		return list, nil
-	}
-	if saw, _ := p.Evidence.Saw(forensics.SourceGoroutines); saw {
-		return nil, nil // the dump shows that housekeeping is not what waits
-	}
-	return nil, housekeepingThread(p)
-}
-
 func housekeepingFinding(p *forensics.Pass, list []standing) forensics.Finding {
 	f := finding(p, housekeepingEntity, "housekeeping has not returned", list, housekeepingSites())
 	f.Detail = sentences(aboutVolume(p, list[0].thread), housekeepingEffect(p), f.Detail)
@@ -124,7 +83,7 @@ func housekeepingEffect(p *forensics.Pass) string {
 }
 
 // aboutVolume says to which pod and volume the path of a thread belongs.
-func aboutVolume(p *forensics.Pass, t *threadOf) string {
+func aboutVolume(p *forensics.Pass, t *procs.Thread) string {
 	if t == nil {
 		return ""
 	}
@@ -140,40 +99,7 @@ func aboutVolume(p *forensics.Pass, t *threadOf) string {
 	return s + fmt.Sprintf("; the pod is %s (%s).", state, why)
 }
 
-// threadOf is short for the thread of package procs.
-type threadOf = procs.Thread
-
-// loneThread is a thread of the kubelet that is likely to run housekeeping, where there is no dump.
-type loneThread struct {
-	thread  threadOf
-	seconds float64
-	why     string
-}
-
-// housekeepingThread takes a waiting thread of the kubelet for housekeeping where that is likely.
-func housekeepingThread(p *forensics.Pass) *loneThread {
-	k := p.Evidence.Kubelet
-	if k == nil || k.PID == 0 {
-		return nil
-	}
-	failed := syncLoopFailed(p) != nil
-	for _, w := range waiters(p, "") {
-		uid, volume := p.Model.PodOf(w.thread.Path)
-		if w.thread.PID != k.PID || w.seconds < hungAfter(p) || uid == "" || volume == "" {
-			continue
-		}
-		state, _ := p.Model.PodState(uid)
-		switch {
-		case failed:
-			return &loneThread{w.thread, w.seconds, "no goroutine dump; a kubelet thread waits on a pod's volume and the kubelet's health check says that the sync loop has failed"}
-		case state == forensics.PodOrphaned:
-			return &loneThread{w.thread, w.seconds, "no goroutine dump; a kubelet thread waits on a volume of an orphaned pod, which only housekeeping looks at"}
-		}
-	}
-	return nil
-}
-
-func (l loneThread) finding(p *forensics.Pass) forensics.Finding {
+func threadFinding(p *forensics.Pass, l loneThread) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Critical, Subject: housekeepingEntity, Confidence: forensics.Likely, ConfidenceWhy: l.why,
 		Title: fmt.Sprintf("%s housekeeping has not returned for %s: thread %d/%d %s", p.Model.KubeletName(),
@@ -187,32 +113,4 @@ func (l loneThread) finding(p *forensics.Pass) forensics.Finding {
 		f.Pods = []string{uid}
 	}
 	return f
-}
-
-func keepEvidence() forensics.Remedy {
-	return forensics.Remedy{
-		Command: "Keep this report (it holds the goroutine dump) before anything is restarted or unmounted",
-		Why:     "the proof is in memory only: it is gone once the mount answers or the kubelet ends",
-		Risk:    "none",
-	}
-}
-
-// evidenceFirst is keepEvidence where there is a dump to keep; a log holds no goroutines.
-func evidenceFirst(p *forensics.Pass) forensics.Remedy {
-	if len(p.Evidence.Dumps) > 0 {
-		return keepEvidence()
-	}
-	return forensics.Remedy{
-		Command: "nodeforensics",
-		Why:     "run on the node while the trouble lasts: it records the goroutines, threads and mounts, which no log holds and a restart destroys",
-		Risk:    "none: it reads",
-	}
-}
-
-func noRestart() forensics.Remedy {
-	return forensics.Remedy{
-		Command: "Do not restart the kubelet to cure this",
-		Why:     "once the mount answers, fails or is aborted, the waiting call returns and the kubelet goes on by itself",
-		Risk:    "a restarted kubelet walks into the same mount again, and from 1.28 on it unmounts nothing before the API server has answered",
-	}
 }

@@ -2,19 +2,10 @@ package checks
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/text"
-)
-
-var volumeManagerEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "volume-manager"}
-
-const (
-	reconcilerFrame = "volumemanager/reconciler.(*reconciler)"
-	operationFrame  = "nestedpendingoperations.(*nestedPendingOperations).Run"
-	populatorFrame  = "populator.(*desiredStateOfWorldPopulator)"
 )
 
 // KubeletVolumeManagerBlocked finds a volume manager, or single operations of it, that stand still.
@@ -86,13 +77,6 @@ var operationNames = []struct{ function, name string }{
 	{"GenerateDetachVolumeFunc", "detach"},
 	{"GenerateExpand", "expand"},
 	{"GenerateVerifyControllerAttachedVolumeFunc", "verify attachment"},
-}
-
-// stuckOperations are the volume operations that stand still, but for those that wait for a CSI driver; and the
-// populator, which is no operation and holds up new volumes only.
-func stuckOperations(p *forensics.Pass) []standing {
-	list := allStanding(p, operationFrame, populatorFrame)
-	return slices.DeleteFunc(list, func(t standing) bool { return t.wait.kind == waitCSI })
 }
 
 func operationsFinding(p *forensics.Pass, list []standing) forensics.Finding {

@@ -123,7 +123,8 @@ func TestPressureInLog(t *testing.T) {
 	disk := forensics.Check{
 		ID: "disk", Title: "disk", Doc: "disk", Severity: forensics.Warning, Needs: needsLogs,
 		Run: func(p *forensics.Pass) {
-			if f, ok := pressureInLog(p).finding(p, forensics.Entity{Kind: forensics.KindDisk, ID: "254:0"}); ok {
+			f := forensics.Finding{Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindDisk, ID: "254:0"}, Title: "full"}
+			if f = withPressureInLog(p, f); f.Detail != "" {
 				p.Report(f)
 			}
 		},

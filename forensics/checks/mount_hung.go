@@ -1,7 +1,9 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -61,4 +63,104 @@ func hungFinding(p *forensics.Pass, s superblock) forensics.Finding {
 	}
 	f.Remedies = hungRemedies(p, s)
 	return withKernel(p, s.mount(), f)
+}
+
+// hungRemedies are the steps for a file system that does not answer, in the order that works: the server first, then
+// what releases the callers, the lazy unmount last because it releases nobody: who holds the mount is stopped before.
+func hungRemedies(p *forensics.Pass, s superblock) []forensics.Remedy {
+	m := s.mount()
+	steps := []forensics.Remedy{firstStep(p, s)}
+	switch m.Class {
+	case mounts.ClassFUSE:
+		steps = append(steps, abortFUSE(m), lazyUnmount(p, m))
+	case mounts.ClassNetwork:
+		steps = append(steps, forceUnmount(p, m), lazyUnmount(p, m))
+	}
+	return steps
+}
+
+// firstStep is where to begin with a file system that does not answer: at its server or disk, and where the server of a
+// FUSE file system itself waits for another file system, at the server or disk of that one.
+func firstStep(p *forensics.Pass, s superblock) forensics.Remedy {
+	m := s.mount()
+	device := innermost(p, s.device)
+	if device != s.device {
+		m = p.Model.MountsOf(device)[0]
+	}
+	if m.Class == mounts.ClassFUSE {
+		if server, ok := worstServer(p, device); ok {
+			return stepAtServer(p, server, m)
+		}
+	}
+	b, _ := p.Model.Backing(device)
+	return reviveFrom(b, m)
+}
+
+// worstServer is the process that serves a file system, and of several that have its connection open one with trouble.
+func worstServer(p *forensics.Pass, device string) (forensics.FUSEServer, bool) {
+	var worst forensics.FUSEServer
+	for _, s := range p.Model.Servers(device) {
+		if trouble, _ := p.Model.ServerTrouble(s.PID); s.PID != 0 && (worst.PID == 0 || trouble != "") {
+			worst = s
+		}
+	}
+	return worst, worst.PID != 0
+}
+
+// innermost follows the servers of FUSE file systems that wait for another file system to the one that is behind all: of
+// an encrypted or merged file system, one of those that it is made of.
+func innermost(p *forensics.Pass, device string) string {
+	for seen := map[string]bool{}; !seen[device]; {
+		seen[device] = true
+		for _, s := range p.Model.Servers(device) {
+			_, waits := p.Model.ServerTrouble(s.PID)
+			if s.Guess || waits == nil || seen[waits.Device] || len(p.Model.MountsOf(waits.Device)) == 0 {
+				continue
+			}
+			device = waits.Device
+			break
+		}
+	}
+	return device
+}
+
+// stepAtServer is what to do about the process that serves a FUSE file system.
+func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) forensics.Remedy {
+	trouble, _ := p.Model.ServerTrouble(s.PID)
+	r := revive(m)
+	switch {
+	case strings.HasPrefix(trouble, "is stopped"):
+		r = letGoOn(p, s.PID)
+	case trouble != "":
+		short, _, _ := strings.Cut(trouble, ":") // what follows has the names of files, for which the finding is the place
+		r.Command = fmt.Sprintf("Look at %s, which serves %s (%s): it %s", whoWord(p, s.PID), quote(m.Source), quote(m.FSType), short)
+	default:
+		r.Command = fmt.Sprintf("Look at %s, which has the connection of %s (%s) open: it is neither stopped nor blocked in a file system, so most "+
+			"likely it waits for its own server, which the kernel does not show, or it does not read requests at all", whoWord(p, s.PID), quote(m.Source), quote(m.FSType))
+	}
+	if s.Guess {
+		r.Precondition = strings.TrimSuffix("it is the server, which is a guess: "+s.Why+"; "+r.Precondition, "; ")
+	}
+	return r
+}
+
+// servedHow says who has the connection of a FUSE file system open that does not answer, and what is wrong with that process.
+// The kernel does not tell whether it reads from it.
+func servedHow(p *forensics.Pass, device string) string {
+	var list []string
+	for _, s := range p.Model.Servers(device) {
+		if s.PID == 0 {
+			continue
+		}
+		verb := "has its connection open"
+		if s.Guess {
+			verb = "probably serves it"
+		}
+		trouble, _ := p.Model.ServerTrouble(s.PID)
+		list = append(list, fmt.Sprintf("%s %s, and %s", who(p, s.PID), verb, cmp.Or(trouble, "is neither stopped nor blocked in a file system")))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " P" + strings.TrimPrefix(some(list), "p") + "."
 }

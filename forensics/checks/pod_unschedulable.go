@@ -67,14 +67,14 @@ func unschedulableFinding(p *forensics.Pass, pod apidump.Pod) forensics.Finding 
 	if len(why) == 0 {
 		why = append(why, "the scheduler says: "+pod.Unscheduled.Message)
 	}
-	f.Detail = upperFirst(strings.Join(why, "; ")) + "."
+	f.Detail = capital(strings.Join(why, "; ")) + "."
 	for _, name := range pod.Claims {
 		c, ok := p.Model.Cluster().Claim(pod.Namespace, name)
 		if !ok {
 			continue
 		}
 		if lost := p.Model.Cluster().Lost(c); lost != "" {
-			f.Detail += " " + upperFirst(lost) + ": as long as that is so, it cannot come back."
+			f.Detail += " " + capital(lost) + ": as long as that is so, it cannot come back."
 		}
 		if c.Deleting != nil {
 			f.Detail += fmt.Sprintf(" Claim %s is being deleted.", c.ID())

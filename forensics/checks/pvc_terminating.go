@@ -40,36 +40,6 @@ The pods that use a claim are told from the dump: one without pods cannot say wh
 	},
 }
 
-// finalizers says what those of claims and volumes wait for, by their beginning.
-var finalizers = []struct{ name, waits string }{
-	{"kubernetes.io/pvc-protection", "every pod that uses it to end"},
-	{"kubernetes.io/pv-protection", "its claim to be gone"},
-	{"external-attacher/", "the volume to be detached from every node"},
-	{"external-provisioner.volume.kubernetes.io/finalizer", "the storage behind it to be deleted"},
-	{"kubernetes.io/pv-controller", "the storage behind it to be deleted"},
-	{"snapshot.storage.kubernetes.io/pvc-as-source-protection", "a snapshot of it to be taken"},
-	{"provisioner.storage.kubernetes.io/cloning-protection", "a copy of it to be made"},
-	{"foregroundDeletion", "everything that it owns to be deleted"},
-	{"orphan", "everything that it owns to be given up"},
-}
-
-func finalizerWaits(finalizer string) string {
-	for _, f := range finalizers {
-		if strings.HasPrefix(finalizer, f.name) {
-			return f.waits
-		}
-	}
-	return "whoever set it; the kubelet has nothing to do with it"
-}
-
-func describeFinalizers(list []string) string {
-	var parts []string
-	for _, f := range list {
-		parts = append(parts, fmt.Sprintf("finalizer %s waits for %s", f, finalizerWaits(f)))
-	}
-	return strings.Join(parts, "; ")
-}
-
 func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.Finding {
 	f := heldFinding(c.Object, "claim")
 	var users, names []string
@@ -99,7 +69,7 @@ func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.
 		}
 	}
 	if lost := x.Lost(c); lost != "" {
-		f.Detail += " " + upperFirst(lost) + "."
+		f.Detail += " " + capital(lost) + "."
 	}
 	f.Remedies = append([]forensics.Remedy{{
 		Command:      "kubectl describe pvc " + claimArguments(c),
@@ -112,7 +82,7 @@ func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.
 
 // claimArguments are "-n NAMESPACE NAME".
 func claimArguments(c apidump.Claim) string {
-	if labelName.MatchString(c.Namespace) && isObjectName(c.Name) {
+	if isLabelName(c.Namespace) && isObjectName(c.Name) {
 		return "-n " + c.Namespace + " " + c.Name
 	}
 	return "-n NAMESPACE CLAIM"
@@ -154,18 +124,11 @@ func heldFinding(o apidump.Object, what string) forensics.Finding {
 		f.Detail = "Nothing holds it: it goes in a moment."
 		return f
 	}
-	f.Detail = upperFirst(describeFinalizers(o.Finalizers)) + "."
+	f.Detail = capital(describeFinalizers(o.Finalizers)) + "."
 	f.Remedies = []forensics.Remedy{{
 		Command: "Do not remove the finalizer",
 		Why:     "it is the protection: without it the claim or the volume goes while something still writes to it",
 		Risk:    "with the reclaim policy Delete, the data is deleted under a running pod",
 	}}
 	return f
-}
-
-func upperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

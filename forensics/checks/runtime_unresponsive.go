@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -44,17 +44,14 @@ reaches the examination; what was over by then is information.`,
 		list, told := askingRuntime(p), runtimeInLog(p)
 		switch f, ok := runtimeSilent(p); {
 		case len(list) > 0:
-			p.Report(told.join(p, runtimeFinding(p, list)))
+			p.Report(withRuntimeInLog(p, told, runtimeFinding(p, list)))
 		case ok:
-			p.Report(told.join(p, f))
+			p.Report(withRuntimeInLog(p, told, f))
 		case told != nil:
-			p.Report(told.finding(p))
+			p.Report(silenceFinding(p, told))
 		}
 	},
 }
-
-// fewAsking is how many goroutines must ask at the same moment to be more than chance, where a dump has no durations.
-const fewAsking = 3
 
 // askingRuntime lists the goroutines that have waited for an answer that should come at once.
 func askingRuntime(p *forensics.Pass) []standing {
@@ -158,48 +155,94 @@ func runtimeName(e forensics.Entity) string {
 	return e.ID
 }
 
-// questions lists the calls, each once.
-func questions(list []standing) string {
-	var calls []string
-	for _, t := range list {
-		calls = union(calls, []string{t.wait.call})
+// runtimeSilent is the finding for a runtime that did not answer this program's own question, or that does not run.
+func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
+	r := p.Model.KubeletRuntime()
+	if r == nil || r.Answer == nil || p.Evidence.Kubelet == nil || p.Evidence.Kubelet.PID == 0 {
+		return forensics.Finding{}, false
 	}
-	return strings.Join(calls, ", ")
+	runtime := p.Model.RuntimeEntity()
+	seen, _ := p.Evidence.Saw(forensics.SourceProcesses)
+	f := forensics.Finding{Severity: forensics.Warning, Subject: runtime, Confidence: forensics.Likely, Refs: []forensics.Ref{answerRef(*r)}}
+	switch {
+	case r.Answer.Status == "timeout":
+		f.Title = runtimeName(runtime) + " does not answer"
+		f.ConfidenceWhy = "it was asked once, and a busy node can be slow"
+		f.Detail = capital(answerText(*r.Answer)) + ". The kubelet can start, change and stop no container while it does not answer; running ones go on."
+		blameRuntimeProcess(p, &f)
+	case seen && (r.Answer.Status == "refused" || r.Answer.Status == "not-owned") && !p.Model.RuntimeRuns():
+		f.Severity, f.Confidence = forensics.Critical, forensics.Certain
+		f.ConfidenceWhy = "no process of it is in /proc"
+		f.Title = runtimeName(runtime) + " does not run"
+		f.Detail = fmt.Sprintf("No process of it is on this node, and its socket %s is not served (%s). The kubelet can start, change and stop no container; those that run go on.",
+			r.Socket, strings.TrimSpace(r.Answer.Detail))
+	default:
+		return forensics.Finding{}, false
+	}
+	f.Remedies = runtimeRemedies(p, runtime)
+	if f.Confidence == forensics.Certain && !p.Model.RuntimeRuns() && isUnitName(runtime.ID) {
+		f.Remedies = append(f.Remedies, forensics.Remedy{
+			Command: "journalctl -u " + runtime.ID + " -n 200", Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
+			Risk: "none: it reads the log",
+		})
+	}
+	return f, true
 }
 
-// askers lists the roles of those who wait, each once.
-func askers(list []standing) string {
-	var roles []string
-	for _, t := range list {
-		roles = union(roles, []string{goroutines.RoleOf(t.goroutine).Name})
+func answerText(a runtimes.Answer) string {
+	switch a.Status {
+	case "ok":
+		return "asked for its version just now, it answered at once, so not all of it stands still"
+	case "timeout":
+		return "asked for its version just now over its socket, it did not answer: " + a.Detail
 	}
-	return strings.Join(roles, ", ")
+	return strings.TrimSpace("its socket could not be asked just now: " + a.Status + " " + a.Detail)
 }
 
-// asksWhole says whether a question concerns the runtime as a whole, not one pod, container or image.
-func asksWhole(call string) bool {
-	switch strings.TrimPrefix(call, "docker ") {
-	case "Version", "Status", "Info", "ListPodSandbox", "ListContainers", "ListImages", "RuntimeConfig", "UpdateRuntimeConfig":
-		return true
-	}
-	return false
+func answerRef(r runtimes.Runtime) forensics.Ref {
+	return forensics.Ref{Source: forensics.SourceRuntimeAnswer + ":" + r.Socket, Excerpt: strings.TrimSpace(r.Answer.Status + " " + r.Answer.Detail)}
 }
 
-// answersAtOnce says whether a runtime that is well answers a question from memory.
-func answersAtOnce(call string) bool {
-	switch strings.TrimPrefix(call, "docker ") {
-	case "PodSandboxStatus", "ContainerStatus", "InspectContainer", "ImageStatus", "InspectImageByID", "InspectImageByRef",
-		"ImageFsInfo", "ContainerStats", "ListContainerStats", "PodSandboxStats", "ListPodSandboxStats", "ListPodSandboxMetrics":
-		return true
+// finding is what the log alone says.
+func silenceFinding(p *forensics.Pass, s *runtimeSilence) forensics.Finding {
+	runtime := p.Model.RuntimeEntity()
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: runtime, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet says so in its log",
+		Title:    fmt.Sprintf("%s has not answered %s since %s", runtimeName(runtime), p.Model.KubeletName(), moment(s.since)),
+		Detail:   "The kubelet can start, change and stop no container meanwhile; running ones go on.",
+		Remedies: runtimeRemedies(p, runtime),
 	}
-	return asksWhole(call)
+	switch {
+	case !s.stands:
+		f.Severity, f.Remedies = forensics.Info, nil
+		f.Title = fmt.Sprintf("%s did not answer %s from %s to %s, then did", runtimeName(runtime), p.Model.KubeletName(), moment(s.since), clock(s.until))
+	}
+	if s.stands {
+		f.Detail = sentences(f.Detail, asOf(p))
+		blameRuntimeProcess(p, &f)
+	}
+	return withRuntimeInLog(p, s, f)
 }
 
-// takesLong says whether a question may take as long as it likes in a runtime that is well.
-func takesLong(call string) bool {
-	switch strings.TrimPrefix(call, "docker ") {
-	case "PullImage", "StopContainer", "ExecSync", "Exec", "StartExec", "AttachToContainer", "Logs", "CheckpointContainer":
-		return true
+// join adds the log to a finding that rests on a dump, or on the log itself.
+func withRuntimeInLog(p *forensics.Pass, s *runtimeSilence, f forensics.Finding) forensics.Finding {
+	if s == nil {
+		return f
 	}
-	return false
+	if f.Severity == forensics.Warning && s.stands && between(s.since, s.until) >= stuckAfter && said(s.events) > 2 && !stale(p) {
+		f.Severity = forensics.Critical
+		f.Confidence, f.ConfidenceWhy = forensics.Certain, withReason(f.ConfidenceWhy, "the kubelet says so in its log")
+	}
+	if s.stands || f.Since == nil {
+		f.Since = earliest(f.Since, s.since)
+	}
+	what := "In the kubelet's log"
+	if len(s.calls) > 0 {
+		what += " " + some(s.calls) + " failed"
+	} else {
+		what += " it is said to be down"
+	}
+	f.Detail = sentences(f.Detail, fmt.Sprintf("%s (%s, first %s, last %s: %s).", what, times(said(s.events)), clock(firstSaid(s.events)), clock(s.until), s.reason))
+	f.Refs = append(f.Refs, quotesOf(s.events...)...)
+	return f
 }

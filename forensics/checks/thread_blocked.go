@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -123,19 +122,4 @@ func onWhat(t procs.Thread) string {
 		return " in " + t.Wait.FS
 	}
 	return ""
-}
-
-// threadSince is the moment at which a thread's wait of so many seconds began at the latest. They end with the second look at
-// it, which comes later than the examination began.
-func threadSince(p *forensics.Pass, t procs.Thread, seconds float64) *time.Time {
-	return since(p, seconds-t.SampledSeconds)
-}
-
-// since is the moment at which a wait of so many seconds began at the latest.
-func since(p *forensics.Pass, seconds float64) *time.Time {
-	if p.Evidence.Collected.IsZero() || seconds <= 0 {
-		return nil
-	}
-	t := p.Evidence.Collected.Add(-time.Duration(seconds * float64(time.Second))).UTC().Truncate(time.Second)
-	return &t
 }

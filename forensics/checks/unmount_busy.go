@@ -12,7 +12,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -61,145 +60,10 @@ refused when the log ended counts. With the log alone nobody is named who holds 
 		}
 		for _, r := range refused {
 			if !r.told {
-				p.Report(r.finding(p))
+				p.Report(refusalFinding(p, r))
 			}
 		}
 	},
-}
-
-// A going mount is one that somebody unmounts, or would.
-type going struct {
-	mount    mounts.Mount
-	severity forensics.Severity
-	pod      string // its processes do not count
-	by       int    // the process that unmounts it
-	why      string
-}
-
-// goingMounts lists them, those that are certain first, and inner ones before those that they lie on.
-func goingMounts(p *forensics.Pass) []going {
-	list := goingWithPods(p)
-	list = append(list, beingUnmounted(p)...)
-	list = append(list, stagedForNobody(p)...)
-	for _, status := range []mounts.Status{mounts.StatusHung, mounts.StatusDisconnected, mounts.StatusStale, mounts.StatusIOError} {
-		for _, s := range superblocks(p, status) {
-			for _, m := range slices.Backward(s.mounts) {
-				if _, here := p.Model.Host().ByID(m.ID); here && m.MountPoint != "/" {
-					list = append(list, going{mount: m, severity: forensics.Info, why: fmt.Sprintf("its file system is %s", status)})
-				}
-			}
-		}
-	}
-	return list
-}
-
-// refusedMounts lists the mounts that the kubelet could not unmount by its log. It tries that only when the pod's containers
-// have ended, whatever else says that the pod lives: a process of the pod that is left is in the way like any other.
-func refusedMounts(p *forensics.Pass, refused []*refusal) []going {
-	var list []going
-	by := refusalsBySubject(p, refused)
-	for _, m := range slices.Backward(p.Evidence.Mounts.Mounts) {
-		if len(by[forensics.MountEntity(m.ID)]) > 0 {
-			list = append(list, going{mount: m, severity: forensics.Warning, why: "the kubelet's log shows that its unmount was refused as busy"})
-		}
-	}
-	return list
-}
-
-// goingWithPods lists the mounts of pods that are gone or going.
-func goingWithPods(p *forensics.Pass) []going {
-	var list []going
-	for _, d := range p.Evidence.PodDirs {
-		state, why := p.Model.PodState(d.UID)
-		if state == forensics.PodUnknown {
-			p.Unjudged("pod %s: %s", d.UID, why)
-		}
-		if state != forensics.PodOrphaned && state != forensics.PodTerminating {
-			continue
-		}
-		for _, m := range slices.Backward(podMounts(p, d.UID)) {
-			list = append(list, going{
-				mount: m, severity: forensics.Warning, pod: d.UID, why: fmt.Sprintf("its pod is %s: %s", state, why),
-			})
-		}
-	}
-	return list
-}
-
-// beingUnmounted lists the mounts that running programs are told to unmount.
-func beingUnmounted(p *forensics.Pass) []going {
-	var list []going
-	for _, process := range p.Evidence.Processes {
-		switch process.Comm {
-		case "umount", "fusermount", "fusermount3", "umount.nfs", "umount.nfs4", "umount.ceph", "umount.cifs":
-		default:
-			continue
-		}
-		if process.MountNS == 0 || process.MountNS != p.Evidence.Mounts.Namespace || isLazy(process) {
-			continue // elsewhere, or nobody knows where: its paths mean something else, and it can call itself what it likes
-		}
-		for _, word := range process.Command[min(1, len(process.Command)):] {
-			if at := p.Model.Host().At(word); strings.HasPrefix(word, "/") && len(at) > 0 {
-				list = append(list, going{
-					mount: at[len(at)-1], severity: forensics.Warning, by: process.PID,
-					why: fmt.Sprintf("process %d (%s) is unmounting it", process.PID, process.Comm),
-				})
-			}
-		}
-	}
-	return list
-}
-
-// isLazy says whether umount(8) or fusermount(1) was told to detach (umount2(2), MNT_DETACH), which is never refused as busy.
-func isLazy(process procs.Process) bool {
-	flag := "l"
-	if strings.HasPrefix(process.Comm, "fusermount") {
-		flag = "z"
-	}
-	return slices.ContainsFunc(process.Command, func(word string) bool {
-		options, short := strings.CutPrefix(word, "-")
-		if end := strings.IndexAny(options, "tON"); end >= 0 {
-			options = options[:end] // what follows is their value
-		}
-		return word == "--lazy" || short && !strings.HasPrefix(options, "-") && strings.Contains(options, flag)
-	})
-}
-
-// stagedPath is where the kubelet mounts a volume once for all its pods: CSI volumes since 1.9, in-tree ones before.
-var stagedPath = regexp.MustCompile(`/plugins/kubernetes\.io/(csi/.*/globalmount|[^/]+/mounts/.+)$`)
-
-// stagedForNobody lists the staged volumes that no pod has mounted any more.
-func stagedForNobody(p *forensics.Pass) []going {
-	var list []going
-	for _, m := range p.Evidence.Mounts.Mounts {
-		if p.Model.BelowKubelet(m.MountPoint) && stagedPath.MatchString(m.MountPoint) && len(p.Model.PodsOf(m.Device)) == 0 && !servesPods(p, m) {
-			list = append(list, going{mount: m, severity: forensics.Warning, why: "it is staged, and no pod has the volume mounted"})
-		}
-	}
-	return list
-}
-
-// servesPods says whether pods have the volume of a staged mount by way of another file system: one that a process serves
-// from it, as where it is encrypted (gocryptfs), or one in an image file on it.
-func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
-	list, kernel := p.Model.HeldBy(staged.ID)
-	servers := forensics.Once(p, "servers of pods", func() map[int]bool {
-		pids := map[int]bool{}
-		for _, s := range held(p).Servers {
-			pids[s.PID] = s.PID != 0 && (pids[s.PID] || len(p.Model.PodsOf(s.Device)) > 0)
-		}
-		return pids
-	})
-	sources := forensics.Once(p, "sources of pods", func() map[string]bool {
-		found := map[string]bool{}
-		for _, m := range p.Evidence.Mounts.Mounts {
-			uid, _ := p.Model.PodOf(m.MountPoint)
-			found[m.Source] = found[m.Source] || uid != ""
-		}
-		return found
-	})
-	return slices.ContainsFunc(list, func(h holders.Holder) bool { return servers[h.PID] }) ||
-		slices.ContainsFunc(kernel, func(k holders.KernelUser) bool { return k.Use == holders.UseLoop && sources[k.What] })
 }
 
 func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
@@ -234,7 +98,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	for _, r := range refusalsBySubject(p, refused)[f.Subject] {
 		r.told = true
 		f.Severity = forensics.Warning // somebody has tried, and was refused
-		f = r.join(f)
+		f = withRefusal(r, f)
 	}
 	p.Report(f)
 }
@@ -499,3 +363,50 @@ func freeKernel(p *forensics.Pass, k holders.KernelUser) forensics.Remedy {
 	}
 	return r
 }
+
+// finding is what the log alone says.
+func refusalFinding(p *forensics.Pass, r *refusal) forensics.Finding {
+	volume := cmp.Or(r.events[0].Volume, r.events[0].UniqueName, r.path)
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: r.subject, Pods: uids(r.uid),
+		Title: fmt.Sprintf("volume %s of pod %s cannot be unmounted: the target is busy", volume,
+			podLabel(p, r.events[0].PodName, r.uid)),
+		ConfidenceWhy: "umount said so, in the kubelet's log",
+		Detail:        "Somebody holds it: a process with a file or its working directory there, or a mount on it.",
+	}
+	if ok, _ := p.Evidence.Saw(forensics.SourceHolders); ok {
+		f.Detail += " Nobody who does was found on this node now: it may be over, or it is what cannot be seen in /proc. Not visible there: " + unlisted(p) + "."
+	} else {
+		f.Detail += " Who it is was not looked for."
+	}
+	if r.path != "" {
+		f.Remedies = []forensics.Remedy{{
+			Command: withPath("nodeforensics holders ", r.path, "See who holds"), Why: "names the processes and mounts that hold it",
+			Risk: "none: it reads, and it does not touch the mount",
+		}}
+	}
+	f.Detail = sentences(f.Detail, asOf(p))
+	return withRefusal(r, f)
+}
+
+// join adds the log to a finding about the same mount.
+func withRefusal(r *refusal, f forensics.Finding) forensics.Finding {
+	f.Since = earliest(f.Since, firstSaid(r.events))
+	var next float64
+	for _, e := range r.events {
+		next = max(next, e.Number)
+	}
+	words := fmt.Sprintf("The kubelet was refused %s, from %s to %s", times(said(r.events)), clock(firstSaid(r.events)), clock(lastSaid(r.events)))
+	if next > 0 {
+		words += ", and waits " + text.Duration(next) + " until its next try"
+	}
+	f.Detail = sentences(f.Detail, words+".")
+	f.Refs = append(f.Refs, quotesOf(r.events...)...)
+	return f
+}
+
+// The grammar of uprobe events and of loop devices, which become words of a command.
+var (
+	eventName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*/[A-Za-z_][A-Za-z0-9_]*$`)
+	loopDevice = regexp.MustCompile(`^/dev/loop[0-9]+$`)
+)

@@ -1,0 +1,32 @@
+package checks
+
+import (
+	"fmt"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// MountSlow finds file systems that answer late.
+var MountSlow = forensics.Check{
+	ID:    "mount-slow",
+	Title: "A file system answers late",
+	Doc: `The mount answered, but after more than a second, or it did not answer at first and did before the end of the
+examination. It is not dead. The kubelet's housekeeping waits for every such answer (it complains after 15 s from 1.22
+on, after 1 s from 1.27 on), so a slow mount can delay all pods of the node.`,
+	Severity: forensics.Warning,
+	Needs:    needsHealth,
+	Run: func(p *forensics.Pass) {
+		reportStatus(mounts.StatusSlow,
+			func(s superblock) string {
+				return fmt.Sprintf("%s is slow: it answered after %s", s.label(), text.Duration(s.health.Seconds))
+			}, "It answers, so leave it mounted:", noRemedy)(p)
+		reportStatus(mounts.StatusRecovered,
+			func(s superblock) string {
+				return fmt.Sprintf("%s has recovered: it did not answer for %s, then did", s.label(), text.Duration(s.health.Seconds))
+			}, "It answers again:", noRemedy)(p)
+	},
+}
+
+func noRemedy(*forensics.Pass, mounts.Mount) []forensics.Remedy { return nil }
