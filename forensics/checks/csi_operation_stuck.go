@@ -6,6 +6,10 @@ import (
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -31,19 +35,19 @@ heard for 3 minutes. Only what was said close to the end of the log counts.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
-		var list []standing
-		for s := range eachStack(p) {
-			if waitOf(s.goroutine).kind != waitCSI {
+		var list []stall.Goroutine
+		for s := range stall.Stacks(p) {
+			if stall.WaitOf(s.Goroutine).Kind != stall.WaitCSI {
 				continue
 			}
-			if t, ok := standingStill(p, s); ok {
+			if t, ok := stall.Stalled(p, s); ok {
 				list = append(list, t)
 			}
 		}
-		orKubeletLog(p, forensics.SourceGoroutines)
+		logview.OrKubelet(p, forensics.SourceGoroutines)
 		told := csiInLog(p)
 		if len(list) > 0 {
-			sorting.Stable(list, compareStanding)
+			sorting.Stable(list, stall.Compare)
 			f := csiFinding(p, list)
 			told, f = joinDriver(p, told, f)
 			p.Report(f)
@@ -59,35 +63,35 @@ heard for 3 minutes. Only what was said close to the end of the log counts.`,
 func joinDriver(p *forensics.Pass, told []csiTrouble, f forensics.Finding) ([]csiTrouble, forensics.Finding) {
 	var rest []csiTrouble
 	for _, t := range told {
-		if driverEntity(t.driver) != f.Subject && (len(told) > 1 || f.Subject != volumeManagerEntity) {
+		if logview.DriverEntity(t.driver) != f.Subject && (len(told) > 1 || f.Subject != stall.VolumeManagerEntity) {
 			rest = append(rest, t)
 			continue
 		}
-		f.Subject = driverEntity(t.driver)
+		f.Subject = logview.DriverEntity(t.driver)
 		f = t.join(p, f)
 	}
 	return rest, f
 }
 
-func csiFinding(p *forensics.Pass, list []standing) forensics.Finding {
+func csiFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
 	worst := list[0]
 	f := forensics.Finding{
-		Severity: notCritical(worst.severity()), Subject: volumeManagerEntity, Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: worst.since(p),
+		Severity: stall.NotCritical(worst.Severity()), Subject: stall.VolumeManagerEntity, Confidence: worst.Confidence(), ConfidenceWhy: worst.Why, Since: worst.Since(p),
 		Title: "a CSI driver" + unanswered(p, list),
 	}
-	if driver := onlyDriver(p); driver != "" {
+	if driver := stall.OnlyDriver(p); driver != "" {
 		f.Subject = forensics.Entity{Kind: forensics.KindCSIDriver, ID: driver}
 		f.Title = "CSI driver " + driver + unanswered(p, list)
 		f.Confidence = forensics.Likely
 		f.ConfidenceWhy += "; the driver is the only one that the volumes on this node's disk have"
 	}
 	f.Detail = "The volume is not mounted, unmounted or measured meanwhile, and its pod waits. The kubelet gives up after 2 minutes and asks again, so the trouble may be older. "
-	for i, t := range list[:min(len(list), maxQuoted)] {
+	for i, t := range list[:min(len(list), findings.MaxQuoted)] {
 		if i > 0 {
 			f.Detail += " "
 		}
-		f.Detail += fmt.Sprintf("%s waits in %s.", t.label(), t.wait.call)
-		f.Refs = append(f.Refs, t.ref())
+		f.Detail += fmt.Sprintf("%s waits in %s.", t.Label(), t.Wait.Call)
+		f.Refs = append(f.Refs, t.Ref())
 	}
 	if hasAny(list, goroutines.RoleVolumeStats) {
 		f.Detail += " A question for a volume's statistics holds up nothing but those."
@@ -97,7 +101,7 @@ func csiFinding(p *forensics.Pass, list []standing) forensics.Finding {
 }
 
 func csiRemedies(p *forensics.Pass) []forensics.Remedy {
-	return []forensics.Remedy{evidenceFirst(p), {
+	return []forensics.Remedy{remedy.EvidenceFirst(p), {
 		Command: "kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER-CONTAINER --since=30m",
 		Why:     "the driver's own log names the call that it is stuck in; look at the driver's node pod on this node",
 		Risk:    "none: it reads. Restarting the driver's pod ends the file servers of FUSE drivers, and with them every mount that they serve",
@@ -105,12 +109,12 @@ func csiRemedies(p *forensics.Pass) []forensics.Remedy {
 }
 
 // unanswered says which calls of the kubelet are not answered, and for how long.
-func unanswered(p *forensics.Pass, list []standing) string {
-	return fmt.Sprintf(" has not answered %s of %s%s", questions(list), p.Model.KubeletName(), list[0].howLong())
+func unanswered(p *forensics.Pass, list []stall.Goroutine) string {
+	return fmt.Sprintf(" has not answered %s of %s%s", stall.Questions(list), p.Model.KubeletName(), list[0].HowLong())
 }
 
-func hasAny(list []standing, role string) bool {
-	return slices.ContainsFunc(list, func(t standing) bool { return goroutines.RoleOf(t.goroutine).ID == role })
+func hasAny(list []stall.Goroutine, role string) bool {
+	return slices.ContainsFunc(list, func(t stall.Goroutine) bool { return goroutines.RoleOf(t.Goroutine).ID == role })
 }
 
 // csiTrouble is one CSI driver that is stuck in a call, by the log.
@@ -135,14 +139,14 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 		}
 		return &found[i]
 	}
-	for _, e := range events(p, logs.KindCSIAborted, logs.KindCSIDeadline) {
-		if stands(p, lastSaid([]logs.Event{e})) && (e.Kind == logs.KindCSIAborted || e.Count > 1) {
-			t := at(driverOf(e.Subject))
+	for _, e := range logview.Events(p, logs.KindCSIAborted, logs.KindCSIDeadline) {
+		if logview.Current(p, logview.Last([]logs.Event{e})) && (e.Kind == logs.KindCSIAborted || e.Count > 1) {
+			t := at(logview.DriverOf(e.Subject))
 			t.events = append(t.events, e)
 		}
 	}
-	for _, o := range story(p).Operations {
-		if driver := driverOf(o.Subject); driver != "" && unfinished(p, o) {
+	for _, o := range logview.Story(p).Operations {
+		if driver := logview.DriverOf(o.Subject); driver != "" && logview.Unfinished(p, o) {
 			t := at(driver)
 			t.unfinished = append(t.unfinished, o)
 		}
@@ -152,7 +156,7 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 
 func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: driverEntity(t.driver),
+		Severity: forensics.Warning, Subject: logview.DriverEntity(t.driver),
 		ConfidenceWhy: "the kubelet says so in its log", Remedies: csiRemedies(p),
 	}
 	name := "CSI driver " + t.driver
@@ -168,9 +172,9 @@ func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 		f.Title = name + " does not answer in time"
 		f.Detail = "The kubelet gives up after 2 minutes and asks again; what the driver was doing goes on."
 	default:
-		f.Title = fmt.Sprintf("%s: %s of %s was started and has not come back", name, t.unfinished[0].Name, operationVolume(t.unfinished[0]))
+		f.Title = fmt.Sprintf("%s: %s of %s was started and has not come back", name, t.unfinished[0].Name, logview.OperationVolume(t.unfinished[0]))
 		f.Confidence = forensics.Likely
-		f.ConfidenceWhy = "the log shows the start and, " + text.Duration(operationLimit.Seconds()) + " and more later, neither success nor failure"
+		f.ConfidenceWhy = "the log shows the start and, " + text.Duration(logview.OperationLimit.Seconds()) + " and more later, neither success nor failure"
 	}
 	return t.join(p, f)
 }
@@ -181,27 +185,27 @@ func (t csiTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Findi
 	var lines []logs.Quote
 	var pods []string
 	for _, e := range t.events {
-		f.Since = earliest(f.Since, e.First)
-		pods = append(pods, uids(uidOf(p, e.Subject))...)
+		f.Since = logview.Earliest(f.Since, e.First)
+		pods = append(pods, findings.Uids(logview.UidOf(p, e.Subject))...)
 		told = append(told, fmt.Sprintf("volume %s, %s from %s to %s, %s", cmp.Or(e.Volume, e.UniqueName, "unnamed"),
-			times(e.Count), clock(e.First), clock(e.Last), cmp.Or(e.Code, e.Reason)))
+			findings.Times(e.Count), logview.Clock(e.First), logview.Clock(e.Last), cmp.Or(e.Code, e.Reason)))
 		lines = append(lines, e.Quotes...)
 	}
 	if len(told) > 0 {
-		f.Detail = sentences(f.Detail, "In the log: "+some(told)+".")
+		f.Detail = findings.Sentences(f.Detail, "In the log: "+findings.Some(told)+".")
 	}
 	told = nil
 	for _, o := range t.unfinished {
-		f.Since = earliest(f.Since, o.Started)
-		pods = append(pods, uids(uidOf(p, o.Subject))...)
-		told = append(told, fmt.Sprintf("%s of %s, at %s", o.Name, operationVolume(o), clock(o.Started)))
+		f.Since = logview.Earliest(f.Since, o.Started)
+		pods = append(pods, findings.Uids(logview.UidOf(p, o.Subject))...)
+		told = append(told, fmt.Sprintf("%s of %s, at %s", o.Name, logview.OperationVolume(o), logview.Clock(o.Started)))
 		lines = append(lines, o.Quotes...)
 	}
 	if len(told) > 0 {
-		f.Detail = sentences(f.Detail, "Started, and neither succeeded nor failed: "+some(told)+".")
+		f.Detail = findings.Sentences(f.Detail, "Started, and neither succeeded nor failed: "+findings.Some(told)+".")
 	}
-	f.Pods = union(f.Pods, pods)
-	f.Refs = append(f.Refs, quotes(lines...)...)
-	f.Detail = sentences(f.Detail, asOf(p))
+	f.Pods = findings.Union(f.Pods, pods)
+	f.Refs = append(f.Refs, logview.Refs(lines...)...)
+	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	return f
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
@@ -213,7 +214,7 @@ func TestImageGCTooLittle(t *testing.T) {
 
 // local is a check that is none of the list.
 func local(run func(*forensics.Pass)) forensics.Check {
-	return forensics.Check{ID: "local", Title: "t", Doc: "d", Severity: forensics.Warning, Needs: needsDisks, Run: run}
+	return forensics.Check{ID: "local", Title: "t", Doc: "d", Severity: forensics.Warning, Needs: diskview.Needs, Run: run}
 }
 
 // daemon adds a pod of a DaemonSet to a dump of the API.
@@ -274,7 +275,7 @@ func TestDiskRemediesNameNoDeletion(t *testing.T) {
 // TestHardThresholdsComeFirst has a soft threshold that is passed by more than the hard one.
 func TestHardThresholdsComeFirst(t *testing.T) {
 	d := oneDisk(eviction.Settings{EvictionHard: map[string]string{"nodefs.available": "10%"}, EvictionSoft: map[string]string{"nodefs.available": "25%"}}, 5)
-	met := metOn(d.Index(), d.FileSystems[0])
+	met := diskview.Met(d.Index(), d.FileSystems[0])
 	if len(met) != 2 || met[0].Threshold.Kind != "hard" || met[1].Threshold.Kind != "soft" {
 		t.Errorf("met: %+v", met)
 	}

@@ -5,6 +5,11 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
@@ -25,32 +30,32 @@ itself blocked is reported.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
-		for _, s := range held(p).Servers {
+		for _, s := range mountuse.Of(p).Servers {
 			answers := p.Model.Answered(s.Device)
 			if s.PID == 0 {
 				if !answers {
-					p.Report(ofTheHost(p, unservedFinding(p, s), s))
+					p.Report(fsview.OfTheHost(p, unservedFinding(p, s), s))
 				}
 				continue
 			}
 			if trouble, waits := p.Model.ServerTrouble(s.PID); trouble != "" && (waits != nil || !answers) {
-				f := serverFinding(p, s, map[bool]string{false: "which serves %s, ", true: "which probably serves %s, "}[s.Guess]+strings.ReplaceAll(trouble, "%", "%%"))
+				f := fsview.ServerFinding(p, s, map[bool]string{false: "which serves %s, ", true: "which probably serves %s, "}[s.Guess]+strings.ReplaceAll(trouble, "%", "%%"))
 				others := otherServers(p, s)
 				if len(others) > 0 {
 					f.Confidence = forensics.Possible
-					f.ConfidenceWhy += ", which is open in " + some(others) + ", too"
+					f.ConfidenceWhy += ", which is open in " + findings.Some(others) + ", too"
 				}
 				if waits != nil {
 					f.Because = []forensics.Entity{forensics.ThreadEntity(*waits)}
-					f.Refs = append(f.Refs, threadRef(*waits))
+					f.Refs = append(f.Refs, stall.ThreadRef(*waits))
 				}
 				if strings.HasPrefix(trouble, "is stopped") {
-					f.Remedies = []forensics.Remedy{letGoOn(p, s.PID)}
+					f.Remedies = []forensics.Remedy{remedy.Continue(p, s.PID)}
 				}
 				if s.Detached {
 					f.Remedies = append(f.Remedies, abortDetached(s))
 				}
-				p.Report(ofTheHost(p, f, s))
+				p.Report(fsview.OfTheHost(p, f, s))
 			}
 		}
 	},
@@ -58,7 +63,7 @@ itself blocked is reported.`,
 
 // abortDetached ends the waits for a file system that nobody can unmount any more.
 func abortDetached(s forensics.FUSEServer) forensics.Remedy {
-	r := abortFUSE(mounts.Mount{Device: s.Device})
+	r := remedy.AbortFUSE(mounts.Mount{Device: s.Device})
 	r.Precondition = fmt.Sprintf("the server cannot be revived; fusectl is mounted on /sys/fs/fuse/connections; process %d still serves this connection "+
 		"(grep fuse_connection /proc/%d/fdinfo/*)", s.PID, s.PID)
 	return r
@@ -70,14 +75,14 @@ func otherServers(p *forensics.Pass, s forensics.FUSEServer) []string {
 	var names []string
 	for _, other := range p.Model.Servers(s.Device) {
 		if trouble, _ := p.Model.ServerTrouble(other.PID); other.PID != 0 && other.PID != s.PID && trouble == "" {
-			names = append(names, who(p, other.PID))
+			names = append(names, findings.ProcessName(p, other.PID))
 		}
 	}
 	return names
 }
 
 func unservedFinding(p *forensics.Pass, s forensics.FUSEServer) forensics.Finding {
-	m, name := fuseName(p, s.Device)
+	m, name := fsview.FuseName(p, s.Device)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindSuperblock, ID: s.Device},
 		Title: "no process serves " + name, Confidence: forensics.Likely, ConfidenceWhy: s.Why,
@@ -89,7 +94,7 @@ func unservedFinding(p *forensics.Pass, s forensics.FUSEServer) forensics.Findin
 		return onItsWay(f, m, name)
 	}
 	if m.MountPoint != "" {
-		f.Remedies = []forensics.Remedy{unmountDead(p, m)}
+		f.Remedies = []forensics.Remedy{remedy.UnmountDead(p, m)}
 	}
 	return f
 }
@@ -104,6 +109,6 @@ func onItsWay(f forensics.Finding, m mounts.Mount, name string) forensics.Findin
 		Command:      "grep -s 'scm_fds:.*[1-9]' /proc/[0-9]*/fdinfo/*",
 		Why:          "names the processes that have not received descriptors yet: one of them is to serve the mount",
 		Precondition: "Linux 5.8", Risk: "none",
-	}, abortFUSE(m)}
+	}, remedy.AbortFUSE(m)}
 	return f
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -24,16 +26,16 @@ then read and write a stranger's data. Guessed servers are not judged.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
-		for _, s := range held(p).Servers {
+		for _, s := range mountuse.Of(p).Servers {
 			process, ok := p.Model.Process(s.PID)
 			if s.Guess || !ok {
 				continue
 			}
 			if word := startedElsewhere(p, process, p.Model.MountsOf(s.Device)); word != "" {
-				f := serverFinding(p, s, "serves %s, but was started for "+strings.ReplaceAll(word, "%", "%%"))
+				f := fsview.ServerFinding(p, s, "serves %s, but was started for "+strings.ReplaceAll(word, "%", "%%"))
 				f.Detail = "Pods may read and write another volume than theirs. Compare its command line with the volumes of the pods before anything is unmounted."
 				f.Confidence = forensics.Likely
-				p.Report(ofTheHost(p, f, s))
+				p.Report(fsview.OfTheHost(p, f, s))
 			}
 		}
 	},
@@ -83,7 +85,7 @@ func endsIn(path, relative string) bool {
 // open, or something below.
 func isSource(p *forensics.Pass, pid int, path string, list []mounts.Mount) bool {
 	return slices.ContainsFunc(list, func(m mounts.Mount) bool { return strings.TrimSuffix(m.Source, "/") == path }) ||
-		slices.ContainsFunc(holdsOf(p, pid), func(h holders.Holder) bool {
+		slices.ContainsFunc(mountuse.ByProcess(p, pid), func(h holders.Holder) bool {
 			return h.Path == path || strings.HasPrefix(h.Path, path+"/")
 		})
 }

@@ -10,6 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -62,7 +66,7 @@ func TestEvidenceOfAHolder(t *testing.T) {
 		" (deleted) (mount told by path)": {Deleted: true, ByPath: true},
 	} {
 		h.PID, h.Kind, h.FD, h.Path = 6001, holders.HoldFD, 7, "/mnt/log"
-		if ref := holderRef(h); ref.Excerpt != h.String()+want || ref.Source != "holders:6001" {
+		if ref := mountuse.Ref(h); ref.Excerpt != h.String()+want || ref.Source != "holders:6001" {
 			t.Errorf("%+v, want %q of holders:6001", ref, h.String()+want)
 		}
 	}
@@ -93,7 +97,7 @@ func TestStoppingDespiteAWait(t *testing.T) {
 		{"", "kill 5000", "kill 5000", true},
 		{"yes", "systemctl restart kubelet", "systemctl restart kubelet", false}, // in the end, systemd sends SIGKILL
 	} {
-		got := despiteWait(step(tt.command), waiter{thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
+		got := despiteWait(step(tt.command), stall.Waiter{Thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
 		if got.Command != tt.want || strings.Contains(got.Precondition, "the wait of its thread 5001 has been ended first") != tt.first {
 			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
 		}
@@ -309,14 +313,14 @@ func TestStoppingProcesses(t *testing.T) {
 		0:  "Find out what the process is: 0 is no number of one that may be sent a signal",
 		-1: "Find out what the process is: -1 is no number of one that may be sent a signal",
 	} {
-		if got := stopHolder(p, pid).Command; got != want {
+		if got := remedy.StopHolder(p, pid).Command; got != want {
 			t.Errorf("process %d: %q, want %q", pid, got, want)
 		}
 	}
-	if got, want := stopHolder(p, 9).Precondition, "it is still that process (TZ=UTC ps -o pid,lstart,comm -p 9: started 2026-11-20 09:00:00), and its owner agrees"; got != want {
+	if got, want := remedy.StopHolder(p, 9).Precondition, "it is still that process (TZ=UTC ps -o pid,lstart,comm -p 9: started 2026-11-20 09:00:00), and its owner agrees"; got != want {
 		t.Errorf("if %q, want %q", got, want)
 	}
-	if got := stopHolder(p, 14); !strings.HasPrefix(got.Command, "ps ") || got.Risk != "none: it reads" {
+	if got := remedy.StopHolder(p, 14); !strings.HasPrefix(got.Command, "ps ") || got.Risk != "none: it reads" {
 		t.Errorf("a process that was not seen: %+v", got)
 	}
 	if r := reapRemedy(p, 1); strings.Contains(r.Command, "kill") || !strings.HasPrefix(r.Why, "process 1 (systemd) is to reap them") {
@@ -398,7 +402,7 @@ func TestRemediesOfFUSE(t *testing.T) {
 		}
 	}
 	for device, want := range map[string]string{"0:46": "/46/", "7:46": "/7340078/"} {
-		if got := abortFUSE(mounts.Mount{Device: device}).Command; !strings.Contains(got, want) {
+		if got := remedy.AbortFUSE(mounts.Mount{Device: device}).Command; !strings.Contains(got, want) {
 			t.Errorf("%s: remedy %q, want connection %s", device, got, want)
 		}
 	}
@@ -408,8 +412,8 @@ func TestRemediesOfFUSE(t *testing.T) {
 // steps are.
 func TestStepsOfADiagnosis(t *testing.T) {
 	for state, want := range map[mounts.Status][]string{
-		mounts.StatusOK:           {"kill 5000", "umount -c " + deadPoint, planFirst().Command},
-		mounts.StatusDisconnected: {"kill 5000", "umount -c " + deadPoint, "umount -c -l " + deadPoint, planFirst().Command},
+		mounts.StatusOK:           {"kill 5000", "umount -c " + deadPoint, orphans.PlanFirst().Command},
+		mounts.StatusDisconnected: {"kill 5000", "umount -c " + deadPoint, "umount -c -l " + deadPoint, orphans.PlanFirst().Command},
 	} {
 		e := sickNode(t)
 		e.Threads, e.Dumps = nil, nil

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -33,12 +36,12 @@ uses them and they are not pinned while the disk is near a threshold.`,
 	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceRuntime}},
 	Run: func(p *forensics.Pass) {
 		imagesAtRisk(p)
-		sawKubeletLog(p)
-		removed := events(p, logs.KindImageRemoved)
+		logview.SawKubelet(p)
+		removed := logview.Events(p, logs.KindImageRemoved)
 		if len(removed) == 0 {
 			return
 		}
-		missing := missingAfter(removed, events(p, logs.KindImagePullFailed))
+		missing := missingAfter(removed, logview.Events(p, logs.KindImagePullFailed))
 		p.Report(imagesRemovedFinding(p, removed, missing))
 	},
 }
@@ -50,20 +53,20 @@ func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) fore
 		images = append(images, shortImage(e.Image))
 		freed += e.Number
 	}
-	images = union(nil, images)
+	images = findings.Union(nil, images)
 	f := forensics.Finding{
-		Severity: forensics.Info, Subject: imageGCEntity, Since: firstSaid(removed), Confidence: forensics.Possible,
-		Title:         fmt.Sprintf("the kubelet has removed %s to free space: %s", text.Plural(len(images), "image"), some(images)),
+		Severity: forensics.Info, Subject: diskview.ImageGCEntity, Since: logview.First(removed), Confidence: forensics.Possible,
+		Title:         fmt.Sprintf("the kubelet has removed %s to free space: %s", text.Plural(len(images), "image"), findings.Some(images)),
 		ConfidenceWhy: "the log says that they were removed, not whether a registry can give them back",
-		Refs:          quotesOf(removed...),
+		Refs:          logview.EventRefs(removed...),
 	}
-	f.Detail = fmt.Sprintf("From %s to %s, %.1f MB. An image that was loaded by hand (ctr or crictl import) comes back by hand only.", moment(firstSaid(removed)), clock(lastSaid(removed)), freed/1e6)
-	if all := events(p, logs.KindImageGCAll); len(all) > 0 {
+	f.Detail = fmt.Sprintf("From %s to %s, %.1f MB. An image that was loaded by hand (ctr or crictl import) comes back by hand only.", logview.Moment(logview.First(removed)), logview.Clock(logview.Last(removed)), freed/1e6)
+	if all := logview.Events(p, logs.KindImageGCAll); len(all) > 0 {
 		f.Detail += " Under disk pressure every unused image goes, those first that no container has used yet."
-		f.Refs = append(f.Refs, quotesOf(all[0])...)
+		f.Refs = append(f.Refs, logview.EventRefs(all[0])...)
 	}
-	if pressureInLog(p) != nil {
-		f.Because = []forensics.Entity{evictionEntity}
+	if logview.PressureInLog(p) != nil {
+		f.Because = []forensics.Entity{logview.EvictionEntity}
 	}
 	f.Remedies = imageRemedies()
 	if len(missing) > 0 {
@@ -74,11 +77,11 @@ func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) fore
 
 // missingAfter are the pulls that failed after images were removed, of images that are likely to be among them.
 func missingAfter(removed, pulls []logs.Event) []logs.Event {
-	first := firstSaid(removed)
+	first := logview.First(removed)
 	likely := map[string]bool{}
 	had := imagesOf(removed)
 	for _, e := range pulls {
-		last := lastSaid([]logs.Event{e})
+		last := logview.Last([]logs.Event{e})
 		after := last != nil && first != nil && !last.Before(*first)
 		likely[e.Image] = likely[e.Image] || after && (e.Code == "ErrImageNeverPull" || had[e.Image] || noRegistry(e))
 	}
@@ -111,9 +114,9 @@ func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []l
 	for _, e := range missing {
 		names = append(names, cmp.Or(e.Image, "an image that is not named"))
 		if e.PodName != "" || e.PodUID != "" {
-			uid := uidOf(p, e.Subject)
-			pods = append(pods, podLabel(p, e.PodName, uid))
-			f.Pods = append(f.Pods, uids(uid)...)
+			uid := logview.UidOf(p, e.Subject)
+			pods = append(pods, findings.PodLabel(p, e.PodName, uid))
+			f.Pods = append(f.Pods, findings.Uids(uid)...)
 		}
 		switch {
 		case had[e.Image]:
@@ -122,13 +125,13 @@ func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []l
 			f.ConfidenceWhy = "a pod that must not pull its image (ErrImageNeverPull) had it, and images were removed before"
 		}
 	}
-	names, pods, f.Pods = union(nil, names), union(nil, pods), union(nil, f.Pods)
-	f.Title = fmt.Sprintf("images were removed to free space, and now %s cannot be pulled", some(names))
-	f.Detail += fmt.Sprintf(" After that %s failed: %s.", text.Plural(int(said(missing)), "pull"), cmp.Or(missing[0].Reason, missing[0].Code))
+	names, pods, f.Pods = findings.Union(nil, names), findings.Union(nil, pods), findings.Union(nil, f.Pods)
+	f.Title = fmt.Sprintf("images were removed to free space, and now %s cannot be pulled", findings.Some(names))
+	f.Detail += fmt.Sprintf(" After that %s failed: %s.", text.Plural(int(logview.Count(missing)), "pull"), cmp.Or(missing[0].Reason, missing[0].Code))
 	if len(pods) > 0 {
-		f.Detail += " Pods that wait for it: " + some(pods) + "."
+		f.Detail += " Pods that wait for it: " + findings.Some(pods) + "."
 	}
-	f.Refs = append(quotesOf(missing...), f.Refs...)
+	f.Refs = append(logview.EventRefs(missing...), f.Refs...)
 }
 
 func imageRemedies() []forensics.Remedy {
@@ -163,22 +166,22 @@ func imagesAtRisk(p *forensics.Pass) {
 	if missing := slices.DeleteFunc(slices.Clone(risks), func(r forensics.ImageRisk) bool { return r.Missing == "" }); len(missing) > 0 {
 		p.Report(missingImagesFinding(missing))
 	}
-	d := diskState(p)
+	d := diskview.State(p)
 	image, ok := d.Of(eviction.RoleImage)
 	if !ok || !d.IsNear(image.Device) {
 		return // nothing is about to be deleted
 	}
 	if unused := slices.DeleteFunc(risks, func(r forensics.ImageRisk) bool { return !r.Unused }); len(unused) > 0 {
 		f := atRiskFinding(unused)
-		f.Because, f.Refs = []forensics.Entity{diskEntity(image)}, []forensics.Ref{diskRef(image)}
-		f.Detail = "No container of these pods exists at the moment, their images are not pinned, and the file system of images is near a threshold." + next(p, image)
+		f.Because, f.Refs = []forensics.Entity{diskview.Entity(image)}, []forensics.Ref{diskview.Ref(image)}
+		f.Detail = "No container of these pods exists at the moment, their images are not pinned, and the file system of images is near a threshold." + diskview.Reclaim(p, image)
 		p.Report(f)
 	}
 }
 
 func atRiskFinding(risks []forensics.ImageRisk) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Info, Subject: imageGCEntity,
+		Severity: forensics.Info, Subject: diskview.ImageGCEntity,
 		Confidence: forensics.Possible, ConfidenceWhy: "whether a registry can give them back was not asked",
 		Remedies: []forensics.Remedy{{
 			Command: "ctr -n k8s.io images label NAME io.cri-containerd.pinned=pinned",
@@ -204,7 +207,7 @@ func atRiskFinding(risks []forensics.ImageRisk) forensics.Finding {
 
 func missingImagesFinding(risks []forensics.ImageRisk) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: imageGCEntity, Confidence: forensics.Possible,
+		Severity: forensics.Warning, Subject: diskview.ImageGCEntity, Confidence: forensics.Possible,
 		ConfidenceWhy: "the runtime does not have them and containers wait for them; whether they were there and who removed them does not show",
 		Detail:        "Under disk pressure the kubelet deletes every image that no container uses. One that was loaded by hand (ctr or crictl import) comes back by hand only.",
 		Remedies: []forensics.Remedy{{

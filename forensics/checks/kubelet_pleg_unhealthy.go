@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
@@ -35,9 +39,9 @@ information. In the first minute after a start it is normal.`,
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
-		orKubeletLog(p, forensics.SourceGoroutines)
+		logview.OrKubelet(p, forensics.SourceGoroutines)
 		told := plegInLog(p)
-		list := allStanding(p, "pleg.(*GenericPLEG).relist", "pleg.(*GenericPLEG).Relist", "pleg.(*GenericPLEG).relistPod")
+		list := stall.All(p, "pleg.(*GenericPLEG).relist", "pleg.(*GenericPLEG).Relist", "pleg.(*GenericPLEG).relistPod")
 		if len(list) == 0 {
 			if told != nil {
 				p.Report(told.finding(p))
@@ -45,33 +49,33 @@ information. In the first minute after a start it is normal.`,
 			return
 		}
 		worst := list[0]
-		f := finding(p, plegEntity, "PLEG has not got through its list of containers", list[:1], []site{
-			{"pleg.(*GenericPLEG).updateCache", "1.10 to 1.36", "asks for the status of one pod"},
-			{"pleg.(*GenericPLEG).relistPod", "1.36", "asks for one pod"},
+		f := stall.Finding(p, stall.PlegEntity, "PLEG has not got through its list of containers", list[:1], []stall.Site{
+			{Frame: "pleg.(*GenericPLEG).updateCache", Versions: "1.10 to 1.36", What: "asks for the status of one pod"},
+			{Frame: "pleg.(*GenericPLEG).relistPod", Versions: "1.36", What: "asks for one pod"},
 		})
-		f.Severity = notCritical(f.Severity)
-		if worst.proven && worst.seconds >= relistThreshold {
+		f.Severity = stall.NotCritical(f.Severity)
+		if worst.Proven && worst.Seconds >= relistThreshold {
 			f.Severity = forensics.Critical
 		}
-		f.Detail = sentences("After 3 minutes the kubelet calls its PLEG unhealthy and starts, changes and removes no pod.", f.Detail)
-		switch worst.wait.kind {
-		case waitRuntime:
-			f.Detail = sentences(f.Detail, "It waits for a daemon, the container runtime, not for a file system.")
-		case waitSend:
+		f.Detail = findings.Sentences("After 3 minutes the kubelet calls its PLEG unhealthy and starts, changes and removes no pod.", f.Detail)
+		switch worst.Wait.Kind {
+		case stall.WaitRuntime:
+			f.Detail = findings.Sentences(f.Detail, "It waits for a daemon, the container runtime, not for a file system.")
+		case stall.WaitSend:
 			f.Because = []forensics.Entity{sendCause(p)}
-			f.Detail = sentences(f.Detail, "The channel is full because the sync loop takes nothing from it (kubelet 1.13 and older).")
+			f.Detail = findings.Sentences(f.Detail, "The channel is full because the sync loop takes nothing from it (kubelet 1.13 and older).")
 		}
-		f.Remedies = []forensics.Remedy{keepEvidence()}
+		f.Remedies = []forensics.Remedy{remedy.KeepEvidence()}
 		p.Report(told.join(p, f))
 	},
 }
 
 // sendCause is why nobody takes events from the PLEG: housekeeping where that is stuck, else the sync loop.
 func sendCause(p *forensics.Pass) forensics.Entity {
-	if list, alone := blockedHousekeeping(p); len(list) > 0 || alone != nil {
-		return housekeepingEntity
+	if list, alone := stall.BlockedHousekeeping(p); len(list) > 0 || alone != nil {
+		return stall.HousekeepingEntity
 	}
-	return syncLoopEntity
+	return stall.SyncLoopEntity
 }
 
 // plegTrouble is a PLEG that the kubelet's log calls unhealthy, or that says that it cannot list.
@@ -88,19 +92,19 @@ type plegTrouble struct {
 
 func plegInLog(p *forensics.Pass) *plegTrouble {
 	var t plegTrouble
-	for _, e := range events(p, logs.KindPLEGUnhealthy, logs.KindPLEGRelistFailed) {
-		last := lastSaid([]logs.Event{e})
-		if !afterStart(p, last) || e.Kind == logs.KindPLEGUnhealthy && e.Max < relistThreshold {
+	for _, e := range logview.Events(p, logs.KindPLEGUnhealthy, logs.KindPLEGRelistFailed) {
+		last := logview.Last([]logs.Event{e})
+		if !logview.AfterStart(p, last) || e.Kind == logs.KindPLEGUnhealthy && e.Max < relistThreshold {
 			continue
 		}
 		t.events = append(t.events, e)
-		t.stands = t.stands || soonBefore(last, kubeletEnd(p), repeats(e))
+		t.stands = t.stands || logview.Within(last, logview.KubeletEnd(p), logview.Repeats(e))
 		t.runtime = t.runtime || strings.Contains(e.Reason, "runtime is down") || e.Kind == logs.KindPLEGRelistFailed
 		if e.Kind == logs.KindPLEGUnhealthy {
 			t.unhealthy, t.reason = true, e.Reason
 			if last != nil { // when it was active last: what the line counts back to
 				active := last.Add(-time.Duration(e.Number * float64(time.Second))).Truncate(time.Millisecond)
-				t.since = earliest(t.since, &active)
+				t.since = logview.Earliest(t.since, &active)
 			}
 		}
 	}
@@ -108,32 +112,32 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 		return nil
 	}
 	if t.since == nil {
-		t.since = firstSaid(t.events)
+		t.since = logview.First(t.events)
 	}
 	t.reason = cmp.Or(t.reason, t.events[0].Reason)
-	t.until = lastSaid(t.events)
+	t.until = logview.Last(t.events)
 	return &t
 }
 
 // finding is what the log alone says.
 func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: plegEntity, ConfidenceWhy: "the kubelet says so in its log",
-		Title:    fmt.Sprintf("%s: the PLEG has not got through its list of containers since %s", p.Model.KubeletName(), moment(t.since)),
-		Remedies: []forensics.Remedy{evidenceFirst(p)},
+		Severity: forensics.Warning, Subject: stall.PlegEntity, ConfidenceWhy: "the kubelet says so in its log",
+		Title:    fmt.Sprintf("%s: the PLEG has not got through its list of containers since %s", p.Model.KubeletName(), logview.Moment(t.since)),
+		Remedies: []forensics.Remedy{remedy.EvidenceFirst(p)},
 	}
 	switch {
 	case !t.stands:
 		f.Severity, f.Remedies = forensics.Info, nil
-		f.Title = fmt.Sprintf("%s: the PLEG did not get through its list of containers from %s to %s, then did", p.Model.KubeletName(), moment(t.since), clock(t.until))
-	case t.unhealthy && !stale(p):
+		f.Title = fmt.Sprintf("%s: the PLEG did not get through its list of containers from %s to %s, then did", p.Model.KubeletName(), logview.Moment(t.since), logview.Clock(t.until))
+	case t.unhealthy && !logview.Stale(p):
 		f.Severity = forensics.Critical
 	}
 	if t.unhealthy {
 		f.Detail = "The kubelet calls its PLEG unhealthy and starts, changes and removes no pod meanwhile."
 	}
 	if t.stands {
-		f.Detail = sentences(f.Detail, asOf(p))
+		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	}
 	return t.join(p, f)
 }
@@ -144,15 +148,15 @@ func (t *plegTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Fin
 		return f
 	}
 	if t.stands || f.Since == nil {
-		f.Since = earliest(f.Since, t.since)
+		f.Since = logview.Earliest(f.Since, t.since)
 	}
-	if t.stands && t.unhealthy && !stale(p) && f.Severity == forensics.Warning {
+	if t.stands && t.unhealthy && !logview.Stale(p) && f.Severity == forensics.Warning {
 		f.Severity = forensics.Critical
-		f.Confidence, f.ConfidenceWhy = forensics.Certain, withReason(f.ConfidenceWhy, "the kubelet says so in its log")
+		f.Confidence, f.ConfidenceWhy = forensics.Certain, findings.WithReason(f.ConfidenceWhy, "the kubelet says so in its log")
 	}
-	f.Detail = sentences(f.Detail, fmt.Sprintf("The log says why, %s from %s to %s: %s.", times(said(t.events)), clock(firstSaid(t.events)), clock(t.until), t.reason))
-	f.Refs = append(f.Refs, quotesOf(t.events...)...)
-	cause := syncLoopEntity
+	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("The log says why, %s from %s to %s: %s.", findings.Times(logview.Count(t.events)), logview.Clock(logview.First(t.events)), logview.Clock(t.until), t.reason))
+	f.Refs = append(f.Refs, logview.EventRefs(t.events...)...)
+	cause := stall.SyncLoopEntity
 	switch minor := p.Model.KubeletMinor(); {
 	case t.runtime:
 		cause = p.Model.RuntimeEntity()

@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -32,13 +36,13 @@ that its silence proves nothing, and the check says so. A loop that skips says t
 synchronization"). Whoever asks for the health check leaves a line in the log when it fails, which is a warning: where the
 loop stands and since when is not in it. What a log shows holds for its end, which the finding names.
 
-Places in a dump that are told apart:` + docOf(syncLoopSites()),
+Places in a dump that are told apart:` + stall.DocOf(syncLoopSites()),
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceKubeletHealth, forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
-		failed := syncLoopFailed(p)
-		list := stalledSyncLoop(p)
-		silent, skips, unproven := loopInLog(p)
+		failed := stall.SyncLoopFailed(p)
+		list := stall.StalledSyncLoop(p)
+		silent, skips, unproven := logview.SyncLoop(p)
 		var f forensics.Finding
 		switch {
 		case len(list) > 0:
@@ -65,41 +69,41 @@ Places in a dump that are told apart:` + docOf(syncLoopSites()),
 }
 
 // syncLoopSites are what the sync loop does beside housekeeping, outermost first.
-func syncLoopSites() []site {
-	return append([]site{
-		{"kubelet.(*Kubelet).HandlePodAdditions", "1.10 to 1.36", "takes up new pods"},
-		{"kubelet.(*Kubelet).HandlePodUpdates", "1.10 to 1.36", "takes up changed pods"},
-		{"kubelet.(*Kubelet).HandlePodRemoves", "1.10 to 1.36", "takes up removed pods"},
-		{"kubelet.(*Kubelet).HandlePodReconcile", "1.10 to 1.36", "reconciles pods"},
-		{"kubelet.(*Kubelet).HandlePodSyncs", "1.10 to 1.36", "syncs pods"},
-		{"kubelet.(*podWorkers).UpdatePod", "1.10 to 1.36", "tells a pod worker, which needs the lock of all workers"},
-		{"devicemanager.(*ManagerImpl).Allocate", "1.10 to 1.36", "asks a device plugin for devices"},
-	}, volumeSites()...)
+func syncLoopSites() []stall.Site {
+	return append([]stall.Site{
+		{Frame: "kubelet.(*Kubelet).HandlePodAdditions", Versions: "1.10 to 1.36", What: "takes up new pods"},
+		{Frame: "kubelet.(*Kubelet).HandlePodUpdates", Versions: "1.10 to 1.36", What: "takes up changed pods"},
+		{Frame: "kubelet.(*Kubelet).HandlePodRemoves", Versions: "1.10 to 1.36", What: "takes up removed pods"},
+		{Frame: "kubelet.(*Kubelet).HandlePodReconcile", Versions: "1.10 to 1.36", What: "reconciles pods"},
+		{Frame: "kubelet.(*Kubelet).HandlePodSyncs", Versions: "1.10 to 1.36", What: "syncs pods"},
+		{Frame: "kubelet.(*podWorkers).UpdatePod", Versions: "1.10 to 1.36", What: "tells a pod worker, which needs the lock of all workers"},
+		{Frame: "devicemanager.(*ManagerImpl).Allocate", Versions: "1.10 to 1.36", What: "asks a device plugin for devices"},
+	}, stall.VolumeSites()...)
 }
 
-func syncLoopFinding(p *forensics.Pass, list []standing, failed *kubelet.Endpoint) forensics.Finding {
-	f := finding(p, syncLoopEntity, "sync loop has not come round", list, syncLoopSites())
-	f.Detail = sentences("No pod of this node is started, changed or removed.", f.Detail)
-	f.Remedies = []forensics.Remedy{cordon(p), keepEvidence()}
+func syncLoopFinding(p *forensics.Pass, list []stall.Goroutine, failed *kubelet.Endpoint) forensics.Finding {
+	f := stall.Finding(p, stall.SyncLoopEntity, "sync loop has not come round", list, syncLoopSites())
+	f.Detail = findings.Sentences("No pod of this node is started, changed or removed.", f.Detail)
+	f.Remedies = []forensics.Remedy{remedy.Cordon(p), remedy.KeepEvidence()}
 	if failed != nil {
 		f.Refs = append(f.Refs, endpointRef(failed))
-		f.Detail = sentences(f.Detail, blindHealthz(p))
+		f.Detail = findings.Sentences(f.Detail, blindHealthz(p))
 	}
 	return f
 }
 
 func syncLoopUnhealthy(p *forensics.Pass, failed *kubelet.Endpoint) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Critical, Subject: syncLoopEntity,
+		Severity: forensics.Critical, Subject: stall.SyncLoopEntity,
 		Title:         p.Model.KubeletName() + " says that its sync loop has not come round for 5 min or more",
 		Detail:        "No pod of this node is started, changed or removed. " + blindHealthz(p),
 		ConfidenceWhy: "the kubelet's own health check says so",
 		Refs:          []forensics.Ref{endpointRef(failed)},
-		Remedies:      []forensics.Remedy{cordon(p), keepEvidence()},
+		Remedies:      []forensics.Remedy{remedy.Cordon(p), remedy.KeepEvidence()},
 	}
-	if list, alone := blockedHousekeeping(p); len(list) > 0 || alone != nil {
+	if list, alone := stall.BlockedHousekeeping(p); len(list) > 0 || alone != nil {
 		f.Severity = forensics.Warning
-		f.Because = []forensics.Entity{housekeepingEntity}
+		f.Because = []forensics.Entity{stall.HousekeepingEntity}
 	}
 	return f
 }
@@ -113,8 +117,8 @@ func tellsOfSyncLoop(p *forensics.Pass) bool {
 	if k := p.Evidence.Kubelet; k != nil && slices.ContainsFunc(k.Endpoints, tellsSyncLoop) {
 		return true
 	}
-	for s := range eachStack(p) {
-		if hasFrame(s.goroutine, syncLoopFrame) {
+	for s := range stall.Stacks(p) {
+		if stall.HasFrame(s.Goroutine, stall.SyncLoopFrame) {
 			return true
 		}
 	}
@@ -140,62 +144,62 @@ func blindHealthz(p *forensics.Pass) string {
 const silentCritical = 2 * time.Minute
 
 // syncLoopSilent is what a log alone says.
-func syncLoopSilent(p *forensics.Pass, s *silence) forensics.Finding {
+func syncLoopSilent(p *forensics.Pass, s *logview.Silence) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: syncLoopEntity,
+		Severity: forensics.Warning, Subject: stall.SyncLoopEntity,
 		Title: fmt.Sprintf("%s: the sync loop has said nothing since %s, for %s, while other parts went on", p.Model.KubeletName(),
-			moment(&s.since), text.Duration(s.seconds)),
-		Detail: "No pod of this node is started, changed or removed. " + asOf(p), Confidence: forensics.Certain,
+			logview.Moment(&s.Since), text.Duration(s.Seconds)),
+		Detail: "No pod of this node is started, changed or removed. " + logview.AsOf(p), Confidence: forensics.Certain,
 		ConfidenceWhy: fmt.Sprintf("its verbosity shows a housekeeping line every %s; since the last one %s of other parts of the same kubelet were written",
-			text.Duration(s.loop.Cadence), text.Plural(int(s.loop.OthersCount), "line")),
-		Remedies: []forensics.Remedy{cordon(p), evidenceFirst(p)},
+			text.Duration(s.Loop.Cadence), text.Plural(int(s.Loop.OthersCount), "line")),
+		Remedies: []forensics.Remedy{remedy.Cordon(p), remedy.EvidenceFirst(p)},
 	}
-	if s.seconds >= silentCritical.Seconds() && !stale(p) {
+	if s.Seconds >= silentCritical.Seconds() && !logview.Stale(p) {
 		f.Severity = forensics.Critical
 	}
 	if why := loopRuns(p, s); why != "" {
 		f.Severity, f.Confidence = forensics.Warning, forensics.Likely
 		f.ConfidenceWhy += "; but " + why + ", so it may have gone on since"
 	}
-	if list, alone := blockedHousekeeping(p); len(list) > 0 || alone != nil {
-		f.Severity = notCritical(f.Severity) // that is the critical one
-		f.Because = []forensics.Entity{housekeepingEntity}
+	if list, alone := stall.BlockedHousekeeping(p); len(list) > 0 || alone != nil {
+		f.Severity = stall.NotCritical(f.Severity) // that is the critical one
+		f.Because = []forensics.Entity{stall.HousekeepingEntity}
 		return f
 	}
-	if w, ok := onlyWaiter(p); ok && w.seconds >= between(&s.since, &p.Evidence.Collected)-60 {
-		f.Because = []forensics.Entity{forensics.ThreadEntity(w.thread)}
-		f.Detail = sentences(f.Detail, "One thread of the kubelet waits in a file system: "+forensics.DescribeWait(w.thread)+".")
+	if w, ok := stall.OnlyWaiter(p); ok && w.Seconds >= logview.Between(&s.Since, &p.Evidence.Collected)-60 {
+		f.Because = []forensics.Entity{forensics.ThreadEntity(w.Thread)}
+		f.Detail = findings.Sentences(f.Detail, "One thread of the kubelet waits in a file system: "+forensics.DescribeWait(w.Thread)+".")
 	}
 	return f
 }
 
 // loopRuns says what speaks against a loop that stands still: the kubelet's health check, which fails after 5 minutes,
 // or a dump that shows the loop elsewhere.
-func loopRuns(p *forensics.Pass, s *silence) string {
+func loopRuns(p *forensics.Pass, s *logview.Silence) string {
 	const failsAfter = 300
-	if k := p.Evidence.Kubelet; k != nil && s.seconds > failsAfter {
+	if k := p.Evidence.Kubelet; k != nil && s.Seconds > failsAfter {
 		for _, e := range k.Endpoints {
 			if slices.Contains(e.Passed, "syncloop") {
 				return "the kubelet's own health check says that the loop runs"
 			}
 		}
 	}
-	for t := range eachStack(p) {
-		if hasFrame(t.goroutine, syncLoopFrame) && !hasFrame(t.goroutine, housekeepingFrame) {
+	for t := range stall.Stacks(p) {
+		if stall.HasFrame(t.Goroutine, stall.SyncLoopFrame) && !stall.HasFrame(t.Goroutine, stall.HousekeepingFrame) {
 			return "a goroutine dump shows the loop, not in housekeeping and not stuck"
 		}
 	}
 	return ""
 }
 
-func syncLoopSkips(p *forensics.Pass, s *skipping) forensics.Finding {
+func syncLoopSkips(p *forensics.Pass, s *logview.Skipping) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: syncLoopEntity, ConfidenceWhy: "the kubelet says so itself",
+		Severity: forensics.Warning, Subject: stall.SyncLoopEntity, ConfidenceWhy: "the kubelet says so itself",
 		Title: fmt.Sprintf("%s: the sync loop has skipped all pods since %s, for %s: %s", p.Model.KubeletName(),
-			moment(s.since), text.Duration(s.seconds), s.reason),
-		Detail: "No pod of this node is started, changed or removed. " + asOf(p),
+			logview.Moment(s.Since), text.Duration(s.Seconds), s.Reason),
+		Detail: "No pod of this node is started, changed or removed. " + logview.AsOf(p),
 	}
-	if s.seconds >= silentCritical.Seconds() && !stale(p) {
+	if s.Seconds >= silentCritical.Seconds() && !logview.Stale(p) {
 		f.Severity = forensics.Critical
 	}
 	return f
@@ -207,8 +211,8 @@ const healthFailsAfter = 5 * time.Minute
 
 // healthInLog are the health checks that failed when somebody asked, up to the end of the log.
 func healthInLog(p *forensics.Pass) []logs.Event {
-	list := events(p, logs.KindSyncLoopHealth)
-	if !stands(p, lastSaid(list)) {
+	list := logview.Events(p, logs.KindSyncLoopHealth)
+	if !logview.Current(p, logview.Last(list)) {
 		return nil
 	}
 	return list
@@ -218,12 +222,12 @@ func healthInLog(p *forensics.Pass) []logs.Event {
 func syncLoopHealthFailed(p *forensics.Pass, unproven string) forensics.Finding {
 	list := healthInLog(p)
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: syncLoopEntity, Refs: quotesOf(list...), Confidence: forensics.Certain,
+		Severity: forensics.Warning, Subject: stall.SyncLoopEntity, Refs: logview.EventRefs(list...), Confidence: forensics.Certain,
 		Title: fmt.Sprintf("%s: when it was asked at %s, its own health check said that the sync loop has not come round for 5 min or more",
-			p.Model.KubeletName(), moment(lastSaid(list))),
-		ConfidenceWhy: "the kubelet's own health check, as its log has it", Remedies: []forensics.Remedy{evidenceFirst(p)},
+			p.Model.KubeletName(), logview.Moment(logview.Last(list))),
+		ConfidenceWhy: "the kubelet's own health check, as its log has it", Remedies: []forensics.Remedy{remedy.EvidenceFirst(p)},
 	}
-	if first := firstSaid(list); first != nil {
+	if first := logview.First(list); first != nil {
 		t := first.Add(-healthFailsAfter)
 		f.Since = &t
 	}
@@ -231,37 +235,37 @@ func syncLoopHealthFailed(p *forensics.Pass, unproven string) forensics.Finding 
 		p.Unjudged("%s", unproven)
 		f.Detail = "Beyond that " + unproven + ". Where it stands, and since when, a goroutine dump tells."
 	}
-	f.Detail = sentences(f.Detail, asOf(p))
+	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	return f
 }
 
 // withLoopInLog adds what the log says to a finding about the sync loop: since when, and its last line.
-func withLoopInLog(p *forensics.Pass, f forensics.Finding, s *silence, skips *skipping) forensics.Finding {
+func withLoopInLog(p *forensics.Pass, f forensics.Finding, s *logview.Silence, skips *logview.Skipping) forensics.Finding {
 	switch {
 	case s != nil:
-		f.Since = earliest(f.Since, &s.since)
-		if s.loop.Quote != nil {
-			f.Refs = append(f.Refs, quotes(*s.loop.Quote)...)
+		f.Since = logview.Earliest(f.Since, &s.Since)
+		if s.Loop.Quote != nil {
+			f.Refs = append(f.Refs, logview.Refs(*s.Loop.Quote)...)
 		}
-		text := fmt.Sprintf("The loop's last line in the log is of %s.", clock(&s.since))
-		if strings.Contains(s.last, "housekeeping") && !strings.HasSuffix(s.last, "end") {
+		text := fmt.Sprintf("The loop's last line in the log is of %s.", logview.Clock(&s.Since))
+		if strings.Contains(s.Last, "housekeeping") && !strings.HasSuffix(s.Last, "end") {
 			text += " It is the start of a housekeeping, which then did not come back: that is where it stands."
 		}
-		f.Detail = sentences(f.Detail, text)
+		f.Detail = findings.Sentences(f.Detail, text)
 	case skips != nil:
-		f.Since = earliest(f.Since, skips.since)
-		f.Refs = append(f.Refs, quotesOf(skips.events...)...)
+		f.Since = logview.Earliest(f.Since, skips.Since)
+		f.Refs = append(f.Refs, logview.EventRefs(skips.Events...)...)
 		switch {
-		case skips.pleg:
-			f.Because = append(f.Because, plegEntity)
-		case skips.runtime:
+		case skips.Pleg:
+			f.Because = append(f.Because, stall.PlegEntity)
+		case skips.Runtime:
 			f.Because = append(f.Because, p.Model.RuntimeEntity())
 		}
-		f.Detail = sentences(f.Detail, fmt.Sprintf("In the log it says why: %s (%s).", skips.reason, times(said(skips.events))))
+		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("In the log it says why: %s (%s).", skips.Reason, findings.Times(logview.Count(skips.Events))))
 	}
-	if full := events(p, logs.KindEventChannelFull); len(full) > 0 && stands(p, lastSaid(full)) {
-		f.Refs = append(f.Refs, quotesOf(full...)...)
-		f.Detail = sentences(f.Detail, fmt.Sprintf("The PLEG has thrown away its events %s, since the loop takes none.", times(said(full))))
+	if full := logview.Events(p, logs.KindEventChannelFull); len(full) > 0 && logview.Current(p, logview.Last(full)) {
+		f.Refs = append(f.Refs, logview.EventRefs(full...)...)
+		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("The PLEG has thrown away its events %s, since the loop takes none.", findings.Times(logview.Count(full))))
 	}
 	return f
 }

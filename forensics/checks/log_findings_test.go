@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -75,7 +76,7 @@ func TestPressureInLog(t *testing.T) {
 	tells(event(logs.KindEvictionReclaiming, 40, "10:05:10", "10:12:25", logs.Subject{Reason: "ephemeral-storage"}),
 		event(logs.KindAdmissionRefused, 2, "10:06:00", "10:07:00", logs.Subject{PodName: "default/new", Reason: "DiskPressure"}))(t, &e)
 	disk := forensics.Check{
-		ID: "disk", Title: "disk", Doc: "disk", Severity: forensics.Warning, Needs: needsLogs,
+		ID: "disk", Title: "disk", Doc: "disk", Severity: forensics.Warning, Needs: logview.Needs,
 		Run: func(p *forensics.Pass) {
 			f := forensics.Finding{Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindDisk, ID: "254:0"}, Title: "full"}
 			if f = withPressureInLog(p, f); f.Detail != "" {

@@ -2,6 +2,8 @@ package checks
 
 import (
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
@@ -14,14 +16,14 @@ or a network client was thrown out (CephFS then answers EACCES, too, and debugfs
 its own pod. A FUSE server that lives passes on what the file system below it answers; then that one is named. The SMB client is different: it answers EHOSTDOWN while it has no connection, and heals when the server is
 back.`,
 	Severity: forensics.Warning,
-	Needs:    needsHealth,
-	Run: reportStatus(mounts.StatusDisconnected,
-		func(s superblock) string { return s.label() + " has lost its server: " + s.health.Error },
+	Needs:    fsview.Needs,
+	Run: fsview.ReportStatus(mounts.StatusDisconnected,
+		func(s fsview.Superblock) string { return s.Label() + " has lost its server: " + s.Health.Error },
 		"It answers every call with an error and will not recover:",
 		func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
-			if isSMB(m) {
-				return []forensics.Remedy{revive(m), unmountDead(p, m)}
+			if remedy.IsSMB(m) {
+				return []forensics.Remedy{remedy.Revive(m), remedy.UnmountDead(p, m)}
 			}
-			return []forensics.Remedy{unmountDead(p, m)}
+			return []forensics.Remedy{remedy.UnmountDead(p, m)}
 		}),
 }

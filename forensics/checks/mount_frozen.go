@@ -2,6 +2,8 @@ package checks
 
 import (
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
@@ -13,9 +15,9 @@ var MountFrozen = forensics.Check{
 agent, dmsetup suspend). The disk is well: writes wait until it is thawed, and reads work unless its device is
 suspended. A frozen file system that nobody writes to is not noticed: asking for that would need a write.`,
 	Severity: forensics.Warning,
-	Needs:    needsHealth,
-	Run: reportStatus(mounts.StatusFrozen,
-		func(s superblock) string { return s.label() + " is frozen: writers wait" },
+	Needs:    fsview.Needs,
+	Run: fsview.ReportStatus(mounts.StatusFrozen,
+		func(s fsview.Superblock) string { return s.Label() + " is frozen: writers wait" },
 		"Somebody froze it, writes wait until it is thawed:", func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
 			return []forensics.Remedy{{
 				Command:      thaw(p, m),
@@ -29,7 +31,7 @@ suspended. A frozen file system that nobody writes to is not noticed: asking for
 // thaw is the command that thaws a file system by one of its mounts on the host.
 func thaw(p *forensics.Pass, m mounts.Mount) string {
 	if host, here := p.Model.Host().ByID(m.ID); !here || host.MountPoint != m.MountPoint || p.Model.InVolume(m.MountPoint) {
-		return "Have it thawed by whoever froze it (fsfreeze -u): by its path " + quote(m.MountPoint) + ", the host may reach another one"
+		return "Have it thawed by whoever froze it (fsfreeze -u): by its path " + remedy.Quote(m.MountPoint) + ", the host may reach another one"
 	}
-	return withPath("fsfreeze -u ", m.MountPoint, "Thaw the file system at")
+	return remedy.WithPath("fsfreeze -u ", m.MountPoint, "Thaw the file system at")
 }

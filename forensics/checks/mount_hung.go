@@ -6,6 +6,10 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -32,59 +36,59 @@ whether TCP is acknowledged (host or network gone, or only its service), state a
 so requests on their way are no proof by themselves. What the kernel's log says of its server or device is quoted, and says
 since when; alone it proves nothing.`,
 	Severity: forensics.Critical,
-	Needs:    needsHealth,
+	Needs:    fsview.Needs,
 	Run: func(p *forensics.Pass) {
-		unjudged(p)
-		for _, s := range superblocks(p, mounts.StatusHung) {
+		fsview.Unjudged(p)
+		for _, s := range fsview.Superblocks(p, mounts.StatusHung) {
 			p.Report(hungFinding(p, s))
 		}
 	},
 }
 
-func hungFinding(p *forensics.Pass, s superblock) forensics.Finding {
+func hungFinding(p *forensics.Pass, s fsview.Superblock) forensics.Finding {
 	severity := forensics.Warning
-	if len(s.kubelet) > 0 || s.kubeletWaits(p) {
+	if len(s.Kubelet) > 0 || s.KubeletWaits(p) {
 		severity = forensics.Critical
 	}
-	f := s.finding(p, severity, fmt.Sprintf("%s has not answered for %s", s.label(), text.Duration(s.health.Seconds)))
-	f.Detail = fmt.Sprintf("Whoever touches it stops in the kernel: %s.", s.where())
-	if list := waiters(p, s.device); len(list) > 0 {
+	f := s.Finding(p, severity, fmt.Sprintf("%s has not answered for %s", s.Label(), text.Duration(s.Health.Seconds)))
+	f.Detail = fmt.Sprintf("Whoever touches it stops in the kernel: %s.", s.Where())
+	if list := stall.Waiters(p, s.Device); len(list) > 0 {
 		f.Detail += fmt.Sprintf(" Seen waiting for it: %s, the longest %s (%s).",
-			text.Plural(len(list), "thread"), forensics.ThreadEntity(list[0].thread).ID, list[0].thread.Comm)
-		f.Refs = append(f.Refs, threadRef(list[0].thread))
+			text.Plural(len(list), "thread"), forensics.ThreadEntity(list[0].Thread).ID, list[0].Thread.Comm)
+		f.Refs = append(f.Refs, stall.ThreadRef(list[0].Thread))
 	}
-	f.Detail += servedHow(p, s.device)
-	text, refs := behind(p, s.device)
+	f.Detail += servedHow(p, s.Device)
+	text, refs := fsview.Behind(p, s.Device)
 	f.Detail += text
 	f.Refs = append(f.Refs, refs...)
 	f.ConfidenceWhy = "no answer for longer than --hung-after, measured by a probe"
-	if s.health.Method == "passive" {
-		f.ConfidenceWhy = s.health.Reason
+	if s.Health.Method == "passive" {
+		f.ConfidenceWhy = s.Health.Reason
 	}
 	f.Remedies = hungRemedies(p, s)
-	return withKernel(p, s.mount(), f)
+	return fsview.WithKernel(p, s.Mount(), f)
 }
 
 // hungRemedies are the steps for a file system that does not answer, in the order that works: the server first, then
 // what releases the callers, the lazy unmount last because it releases nobody: who holds the mount is stopped before.
-func hungRemedies(p *forensics.Pass, s superblock) []forensics.Remedy {
-	m := s.mount()
+func hungRemedies(p *forensics.Pass, s fsview.Superblock) []forensics.Remedy {
+	m := s.Mount()
 	steps := []forensics.Remedy{firstStep(p, s)}
 	switch m.Class {
 	case mounts.ClassFUSE:
-		steps = append(steps, abortFUSE(m), lazyUnmount(p, m))
+		steps = append(steps, remedy.AbortFUSE(m), remedy.LazyUnmount(p, m))
 	case mounts.ClassNetwork:
-		steps = append(steps, forceUnmount(p, m), lazyUnmount(p, m))
+		steps = append(steps, remedy.ForceUnmount(p, m), remedy.LazyUnmount(p, m))
 	}
 	return steps
 }
 
 // firstStep is where to begin with a file system that does not answer: at its server or disk, and where the server of a
 // FUSE file system itself waits for another file system, at the server or disk of that one.
-func firstStep(p *forensics.Pass, s superblock) forensics.Remedy {
-	m := s.mount()
-	device := innermost(p, s.device)
-	if device != s.device {
+func firstStep(p *forensics.Pass, s fsview.Superblock) forensics.Remedy {
+	m := s.Mount()
+	device := innermost(p, s.Device)
+	if device != s.Device {
 		m = p.Model.MountsOf(device)[0]
 	}
 	if m.Class == mounts.ClassFUSE {
@@ -93,7 +97,7 @@ func firstStep(p *forensics.Pass, s superblock) forensics.Remedy {
 		}
 	}
 	b, _ := p.Model.Backing(device)
-	return reviveFrom(b, m)
+	return remedy.ReviveFrom(b, m)
 }
 
 // worstServer is the process that serves a file system, and of several that have its connection open one with trouble.
@@ -127,16 +131,16 @@ func innermost(p *forensics.Pass, device string) string {
 // stepAtServer is what to do about the process that serves a FUSE file system.
 func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) forensics.Remedy {
 	trouble, _ := p.Model.ServerTrouble(s.PID)
-	r := revive(m)
+	r := remedy.Revive(m)
 	switch {
 	case strings.HasPrefix(trouble, "is stopped"):
-		r = letGoOn(p, s.PID)
+		r = remedy.Continue(p, s.PID)
 	case trouble != "":
 		short, _, _ := strings.Cut(trouble, ":") // what follows has the names of files, for which the finding is the place
-		r.Command = fmt.Sprintf("Look at %s, which serves %s (%s): it %s", whoWord(p, s.PID), quote(m.Source), quote(m.FSType), short)
+		r.Command = fmt.Sprintf("Look at %s, which serves %s (%s): it %s", remedy.ProcessWord(p, s.PID), remedy.Quote(m.Source), remedy.Quote(m.FSType), short)
 	default:
 		r.Command = fmt.Sprintf("Look at %s, which has the connection of %s (%s) open: it is neither stopped nor blocked in a file system, so most "+
-			"likely it waits for its own server, which the kernel does not show, or it does not read requests at all", whoWord(p, s.PID), quote(m.Source), quote(m.FSType))
+			"likely it waits for its own server, which the kernel does not show, or it does not read requests at all", remedy.ProcessWord(p, s.PID), remedy.Quote(m.Source), remedy.Quote(m.FSType))
 	}
 	if s.Guess {
 		r.Precondition = strings.TrimSuffix("it is the server, which is a guess: "+s.Why+"; "+r.Precondition, "; ")
@@ -157,10 +161,10 @@ func servedHow(p *forensics.Pass, device string) string {
 			verb = "probably serves it"
 		}
 		trouble, _ := p.Model.ServerTrouble(s.PID)
-		list = append(list, fmt.Sprintf("%s %s, and %s", who(p, s.PID), verb, cmp.Or(trouble, "is neither stopped nor blocked in a file system")))
+		list = append(list, fmt.Sprintf("%s %s, and %s", findings.ProcessName(p, s.PID), verb, cmp.Or(trouble, "is neither stopped nor blocked in a file system")))
 	}
 	if len(list) == 0 {
 		return ""
 	}
-	return " P" + strings.TrimPrefix(some(list), "p") + "."
+	return " P" + strings.TrimPrefix(findings.Some(list), "p") + "."
 }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/backing"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
@@ -28,8 +31,8 @@ was said before the device was mounted last, by the same log, is not about this 
 		if ok, why := p.Evidence.Saw(forensics.SourceHealth); !ok {
 			p.Unjudged("mounts were not asked: %s %s", forensics.SourceHealth, why)
 		}
-		reportStatus(mounts.StatusIOError,
-			func(s superblock) string { return s.label() + " answers with an error: " + s.health.Error },
+		fsview.ReportStatus(mounts.StatusIOError,
+			func(s fsview.Superblock) string { return s.Label() + " answers with an error: " + s.Health.Error },
 			"Reading from it fails:", func(*forensics.Pass, mounts.Mount) []forensics.Remedy { return []forensics.Remedy{dmesgRemedy()} })(p)
 		for _, f := range failingByKernel(p) {
 			p.Report(f)
@@ -56,7 +59,7 @@ func failingByKernel(p *forensics.Pass) []forensics.Finding {
 			continue
 		}
 		seen[m.Device] = true
-		list := kernelEventsOf(p, "devices that fail", deviceFails, m)
+		list := fsview.KernelEvents(p, "devices that fail", fsview.DeviceFailures, m)
 		b, _ := p.Model.Backing(m.Device)
 		dead := (b.Fault == backing.FaultOffline || b.Fault == backing.FaultNoPath) && h.Status != mounts.StatusHung
 		if dead || len(list) > 0 {
@@ -77,28 +80,28 @@ func gravity(k logs.Kind) int { return slices.Index(graveKinds, k) + 1 }
 
 // kernelFinding is about a file system of whose device the kernel says something; dead is that its disk takes no requests.
 func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []logs.Event, dead bool) forensics.Finding {
-	s := superblock{device: m.Device, health: h, mounts: p.Model.MountsOf(m.Device)}
+	s := fsview.Superblock{Device: m.Device, Health: h, Mounts: p.Model.MountsOf(m.Device)}
 	f := forensics.Finding{
-		Severity: forensics.Info, Subject: s.entity(), Pods: p.Model.PodsOf(m.Device), Since: firstSaid(list), Refs: quotesOf(list...),
-		Title: s.label() + ": its disk takes no requests", Confidence: forensics.Certain, ConfidenceWhy: "the kernel says so of the device (/sys/dev/block)",
+		Severity: forensics.Info, Subject: s.Entity(), Pods: p.Model.PodsOf(m.Device), Since: logview.First(list), Refs: logview.EventRefs(list...),
+		Title: s.Label() + ": its disk takes no requests", Confidence: forensics.Certain, ConfidenceWhy: "the kernel says so of the device (/sys/dev/block)",
 	}
-	grave := dead || said(list) >= fewFailures
+	grave := dead || logview.Count(list) >= logview.FewFailures
 	if len(list) > 0 {
 		worst := slices.MaxFunc(list, func(a, b logs.Event) int { return cmp.Compare(gravity(a.Kind), gravity(b.Kind)) })
 		grave = grave || gravity(worst.Kind) > 0
-		f.Detail = fmt.Sprintf("%s, last at %s. ", capital(times(said(list))), moment(lastSaid(list)))
+		f.Detail = fmt.Sprintf("%s, last at %s. ", findings.Capital(findings.Times(logview.Count(list))), logview.Moment(logview.Last(list)))
 		if !dead {
-			f.Title = fmt.Sprintf("%s: the kernel reports %s for %s", s.label(), logs.Words(worst.Kind), worst.Device)
+			f.Title = fmt.Sprintf("%s: the kernel reports %s for %s", s.Label(), logs.Words(worst.Kind), worst.Device)
 			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel's log names the device; whether it has recovered since does not stand there"
 		} else {
 			f.Detail = "The kernel's log: " + logs.Words(worst.Kind) + ", " + f.Detail
 		}
 	}
-	f.Detail += "Mounted at " + s.where() + "."
+	f.Detail += "Mounted at " + s.Where() + "."
 	if known := h.Status == mounts.StatusOK; known {
 		f.Detail += " The mount itself answers: local file systems answer from memory while their disk is dead."
 	}
-	text, refs := behind(p, m.Device)
+	text, refs := fsview.Behind(p, m.Device)
 	f.Detail += text
 	f.Refs = append(f.Refs, refs...)
 	if grave {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
 )
 
 // MountOrphaned finds mounts below the directories of pods that are gone.
@@ -14,15 +15,15 @@ var MountOrphaned = forensics.Check{
 needs). Nobody will unmount it: the kubelet only unmounts volumes that it remembers, and after a restart it forgets those
 that it cannot reconstruct. Information; what follows from it is pod-orphaned-mounted.`,
 	Severity: forensics.Info,
-	Needs:    append(append([]forensics.Need{}, needsPods...), forensics.Need{forensics.SourceMounts}),
+	Needs:    append(append([]forensics.Need{}, orphans.Needs...), forensics.Need{forensics.SourceMounts}),
 	Run: func(p *forensics.Pass) {
-		for _, d := range orphans(p) {
+		for _, d := range orphans.All(p) {
 			for _, m := range p.Model.PodMounts(d.UID) {
 				p.Report(forensics.Finding{
 					Severity: forensics.Info, Subject: forensics.MountEntity(m.ID),
 					Title:         fmt.Sprintf("mount %d at %s belongs to pod %s, which is gone", m.ID, m.MountPoint, p.Model.Pod(d.UID)),
 					Detail:        fmt.Sprintf("%s from %s.", m.FSType, m.Source),
-					ConfidenceWhy: orphanWhy(p, d.UID), Pods: []string{d.UID},
+					ConfidenceWhy: orphans.Why(p, d.UID), Pods: []string{d.UID},
 				})
 			}
 		}

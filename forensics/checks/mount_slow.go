@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -16,15 +17,15 @@ var MountSlow = forensics.Check{
 examination. It is not dead. The kubelet's housekeeping waits for every such answer (it complains after 15 s from 1.22
 on, after 1 s from 1.27 on), so a slow mount can delay all pods of the node.`,
 	Severity: forensics.Warning,
-	Needs:    needsHealth,
+	Needs:    fsview.Needs,
 	Run: func(p *forensics.Pass) {
-		reportStatus(mounts.StatusSlow,
-			func(s superblock) string {
-				return fmt.Sprintf("%s is slow: it answered after %s", s.label(), text.Duration(s.health.Seconds))
+		fsview.ReportStatus(mounts.StatusSlow,
+			func(s fsview.Superblock) string {
+				return fmt.Sprintf("%s is slow: it answered after %s", s.Label(), text.Duration(s.Health.Seconds))
 			}, "It answers, so leave it mounted:", noRemedy)(p)
-		reportStatus(mounts.StatusRecovered,
-			func(s superblock) string {
-				return fmt.Sprintf("%s has recovered: it did not answer for %s, then did", s.label(), text.Duration(s.health.Seconds))
+		fsview.ReportStatus(mounts.StatusRecovered,
+			func(s fsview.Superblock) string {
+				return fmt.Sprintf("%s has recovered: it did not answer for %s, then did", s.Label(), text.Duration(s.Health.Seconds))
 			}, "It answers again:", noRemedy)(p)
 	},
 }

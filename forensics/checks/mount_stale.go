@@ -2,6 +2,8 @@ package checks
 
 import (
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
@@ -12,10 +14,10 @@ var MountStale = forensics.Check{
 	Doc: `The mount answers ESTALE: the server no longer knows the directory that was mounted, because the export was made
 anew or the directory was deleted. It does not heal. The kubelet reports an error and keeps the pod; nothing hangs.`,
 	Severity: forensics.Warning,
-	Needs:    needsHealth,
-	Run: reportStatus(mounts.StatusStale,
-		func(s superblock) string { return s.label() + " is stale: the server no longer knows it" },
+	Needs:    fsview.Needs,
+	Run: fsview.ReportStatus(mounts.StatusStale,
+		func(s fsview.Superblock) string { return s.Label() + " is stale: the server no longer knows it" },
 		"It answers ESTALE and will not recover:", func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
-			return []forensics.Remedy{unmountDead(p, m)}
+			return []forensics.Remedy{remedy.UnmountDead(p, m)}
 		}),
 }

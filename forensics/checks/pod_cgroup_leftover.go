@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -62,7 +64,7 @@ func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Proce
 		Title: fmt.Sprintf("%s of pod %s outlived it", text.Plural(len(list), "process"), p.Model.Pod(g.PodUID)),
 	}
 	var lines []string
-	for _, process := range list[:min(len(list), maxQuoted)] {
+	for _, process := range list[:min(len(list), findings.MaxQuoted)] {
 		lines = append(lines, processLine(p, &f, process))
 		f.Refs = append(f.Refs, forensics.Ref{
 			Source:  fmt.Sprintf("%s:%d", forensics.SourceProcesses, process.PID),
@@ -84,7 +86,7 @@ func processLine(p *forensics.Pass, f *forensics.Finding, process procs.Process)
 	line := fmt.Sprintf("%d (%s), state %s", process.PID, process.Comm, process.State)
 	if waits := p.Model.WaitsOf(process.PID); len(waits) > 0 {
 		f.Because = append(f.Because, forensics.ThreadEntity(waits[0]))
-		f.Refs = append(f.Refs, threadRef(waits[0]))
+		f.Refs = append(f.Refs, stall.ThreadRef(waits[0]))
 		line += ", " + forensics.DescribeWait(waits[0])
 	}
 	return line
@@ -108,7 +110,7 @@ func emptyFinding(p *forensics.Pass, empty []runtimes.PodCgroup) forensics.Findi
 		f.Title = fmt.Sprintf("The cgroups of %s remain, empty, although the pods are gone", text.Plural(len(empty), "pod"))
 	}
 	f.Detail = "The kubelet removes such cgroups by itself, every 2 s. If they stay, see its log for \"delete cgroup\", and whether housekeeping runs."
-	for _, g := range empty[:min(len(empty), maxQuoted)] {
+	for _, g := range empty[:min(len(empty), findings.MaxQuoted)] {
 		f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceCgroups + ":" + g.PodUID, Excerpt: strings.Join(g.Paths, "\n") + frozenText(g)})
 	}
 	return f

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
 
@@ -30,34 +31,34 @@ gone by the kubelet's word; where the directory was not looked at, the finding s
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
-		told := orphansInLog(p)
-		for _, o := range orphans(p) {
-			if len(o.points()) == 0 && !o.has(kubelet.CSIVolDataLeft) {
-				p.Report(told.join(orphanFinding(p, o)))
+		told := orphans.InLog(p)
+		for _, o := range orphans.All(p) {
+			if len(o.Points()) == 0 && !o.Has(kubelet.CSIVolDataLeft) {
+				p.Report(told.Join(orphanFinding(p, o)))
 			}
-			told.done(o.UID)
+			told.Done(o.UID)
 		}
-		told.report(p)
+		told.Report(p)
 	},
 }
 
 // orphanFinding is about a directory in which nothing is mounted.
-func orphanFinding(p *forensics.Pass, o orphan) forensics.Finding {
-	f := newOrphanFinding(p, o)
-	data := o.withData()
+func orphanFinding(p *forensics.Pass, o orphans.Orphan) forensics.Finding {
+	f := orphans.NewFinding(p, o)
+	data := o.WithData()
 	switch {
 	case len(data) > 0:
-		f.Title = fmt.Sprintf("pod %s is gone and has left DATA on the node's own disk: %s", p.Model.Pod(o.UID), insideText(data[0]))
-		f.Remedies = []forensics.Remedy{lookFirst(o.PodDir), planFirst()}
-	case o.has(kubelet.ASWUncertain):
+		f.Title = fmt.Sprintf("pod %s is gone and has left DATA on the node's own disk: %s", p.Model.Pod(o.UID), orphans.InsideText(data[0]))
+		f.Remedies = []forensics.Remedy{orphans.LookFirst(o.PodDir), orphans.PlanFirst()}
+	case o.Has(kubelet.ASWUncertain):
 		f.Title = fmt.Sprintf("pod %s is gone, and %s keeps its directory for no reason that can be seen", p.Model.Pod(o.UID), p.Model.KubeletName())
 		f.Confidence = forensics.Likely
 		f.Remedies = []forensics.Remedy{restartKubelet()}
-	case o.heals():
+	case o.Heals():
 		f.Severity = forensics.Info
 	default:
-		f.Title = fmt.Sprintf("pod %s is gone, its directory stays: %s", p.Model.Pod(o.UID), leftText(o.left[0]))
-		f.Remedies = []forensics.Remedy{lookFirst(o.PodDir), planFirst()}
+		f.Title = fmt.Sprintf("pod %s is gone, its directory stays: %s", p.Model.Pod(o.UID), orphans.LeftText(o.Left[0]))
+		f.Remedies = []forensics.Remedy{orphans.LookFirst(o.PodDir), orphans.PlanFirst()}
 	}
 	return f
 }

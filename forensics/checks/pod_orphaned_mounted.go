@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -17,21 +19,21 @@ at verbosity 3 and above (kubelet_volumes.go, cleanupOrphanedPodDirs): the dange
 the mounts on every housekeeping; if one of them does not answer, the whole kubelet stops there. Mounted subpaths it does
 not look for: those it fails to remove (from 1.18 on with "device or resource busy"), again and again.`,
 	Severity: forensics.Warning,
-	Needs:    append(append([]forensics.Need{}, needsPods...), forensics.Need{forensics.SourceMounts}),
+	Needs:    append(append([]forensics.Need{}, orphans.Needs...), forensics.Need{forensics.SourceMounts}),
 	Run: func(p *forensics.Pass) {
-		for _, o := range orphans(p) {
-			if len(o.points()) > 0 {
-				p.Report(orphansInLog(p).join(orphanMountedFinding(p, o, p.Model.PodMounts(o.UID))))
+		for _, o := range orphans.All(p) {
+			if len(o.Points()) > 0 {
+				p.Report(orphans.InLog(p).Join(orphanMountedFinding(p, o, p.Model.PodMounts(o.UID))))
 			}
 		}
 	},
 }
 
-func orphanMountedFinding(p *forensics.Pass, o orphan, list []mounts.Mount) forensics.Finding {
-	f := newOrphanFinding(p, o)
-	f.Title = fmt.Sprintf("pod %s is gone, %s of it still there", p.Model.Pod(o.UID), text.Plural(max(len(list), len(o.points())), "mount"))
-	if data := o.withData(); len(data) > 0 {
-		f.Title += ", and DATA on the node's own disk: " + insideText(data[0])
+func orphanMountedFinding(p *forensics.Pass, o orphans.Orphan, list []mounts.Mount) forensics.Finding {
+	f := orphans.NewFinding(p, o)
+	f.Title = fmt.Sprintf("pod %s is gone, %s of it still there", p.Model.Pod(o.UID), text.Plural(max(len(list), len(o.Points())), "mount"))
+	if data := o.WithData(); len(data) > 0 {
+		f.Title += ", and DATA on the node's own disk: " + orphans.InsideText(data[0])
 	}
 	for i := len(list) - 1; i >= 0; i-- { // the last mounted goes first
 		m := list[i]
@@ -43,13 +45,13 @@ func orphanMountedFinding(p *forensics.Pass, o orphan, list []mounts.Mount) fore
 		if h, ok := p.Model.Health(m.Device); ok && h.Status == mounts.StatusHung {
 			continue // the steps for a hung mount come with mount-hung
 		}
-		f.Remedies = append(f.Remedies, unmount(p, m, "-c", forensics.Remedy{
+		f.Remedies = append(f.Remedies, remedy.Unmount(p, m, "-c", forensics.Remedy{
 			Why:          "the pod is gone and nothing else unmounts it; then the next housekeeping removes the directory",
-			Precondition: "the pod is still gone (kubectl get pods -A -o yaml | grep " + quote(o.UID) + " finds nothing), and no process uses the mount",
+			Precondition: "the pod is still gone (kubectl get pods -A -o yaml | grep " + remedy.Quote(o.UID) + " finds nothing), and no process uses the mount",
 			Risk:         "a plain unmount fails while the mount is in use, which is the safe answer: find the user instead of forcing it",
 			Stage:        forensics.StageUnmount,
 		}))
 	}
-	f.Remedies = append(f.Remedies, planFirst())
+	f.Remedies = append(f.Remedies, orphans.PlanFirst())
 	return f
 }

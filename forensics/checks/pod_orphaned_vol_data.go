@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -18,29 +19,29 @@ file. No kubelet (seen from 1.17 to 1.36) removes it: every housekeeping fails, 
 present on disk", later with "not a directory". Nothing else suffers but the log, and other errors of this kind that it
 hides: only the first is printed. If anything else lies in the volume it is pod-orphaned, since that may be data.`,
 	Severity: forensics.Warning,
-	Needs:    needsPods,
+	Needs:    orphans.Needs,
 	Run: func(p *forensics.Pass) {
-		for _, o := range orphans(p) {
-			if len(o.points()) == 0 && o.has(kubelet.CSIVolDataLeft) {
-				p.Report(orphansInLog(p).join(volDataFinding(p, o)))
+		for _, o := range orphans.All(p) {
+			if len(o.Points()) == 0 && o.Has(kubelet.CSIVolDataLeft) {
+				p.Report(orphans.InLog(p).Join(volDataFinding(p, o)))
 			}
 		}
 	},
 }
 
 // volDataFinding is about CSI volumes of which only vol_data.json is left.
-func volDataFinding(p *forensics.Pass, o orphan) forensics.Finding {
-	f := newOrphanFinding(p, o)
+func volDataFinding(p *forensics.Pass, o orphans.Orphan) forensics.Finding {
+	f := orphans.NewFinding(p, o)
 	n := 0
-	for _, l := range o.left {
+	for _, l := range o.Left {
 		if l.Class == kubelet.CSIVolDataLeft {
 			n++
 		}
 	}
 	f.Title = fmt.Sprintf("pod %s is gone, vol_data.json of %s is left and keeps its directory", p.Model.Pod(o.UID), text.Plural(n, "CSI volume"))
-	if data := o.withData(); len(data) > 0 {
-		f.Title += "; another volume holds DATA: " + insideText(data[0])
+	if data := o.WithData(); len(data) > 0 {
+		f.Title += "; another volume holds DATA: " + orphans.InsideText(data[0])
 	}
-	f.Remedies = []forensics.Remedy{lookFirst(o.PodDir), planFirst()}
+	f.Remedies = []forensics.Remedy{orphans.LookFirst(o.PodDir), orphans.PlanFirst()}
 	return f
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -49,9 +51,9 @@ begins with, which is a guess.`,
 // podGCInLog tells which pods the log of kube-controller-manager says were deleted, by which rule. It is false where no
 // such log was read.
 func podGCInLog(p *forensics.Pass) bool {
-	read := slices.ContainsFunc(story(p).Files, func(f logs.File) bool { return f.Origin == "kube-controller-manager" })
+	read := slices.ContainsFunc(logview.Story(p).Files, func(f logs.File) bool { return f.Origin == "kube-controller-manager" })
 	for _, kind := range podGCRules {
-		if list := events(p, kind); len(list) > 0 {
+		if list := logview.Events(p, kind); len(list) > 0 {
 			p.Report(podGCFinding(p, kind, list))
 			read = true
 		}
@@ -64,26 +66,26 @@ var podGCRules = []logs.Kind{logs.KindPodGCOrphaned, logs.KindPodGCOutOfService,
 
 func podGCFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Info, Subject: podGC, Since: firstSaid(list), Refs: quotesOf(list...),
+		Severity: forensics.Info, Subject: podGC, Since: logview.First(list), Refs: logview.EventRefs(list...),
 		ConfidenceWhy: "the log of kube-controller-manager says so",
 	}
 	var names []string
 	for _, e := range append(slices.Clone(list), podGCDeleted(p, kind)...) {
 		if e.PodName != "" {
 			names = append(names, e.PodName)
-			f.Pods = append(f.Pods, uids(uidOf(p, e.Subject))...)
+			f.Pods = append(f.Pods, findings.Uids(logview.UidOf(p, e.Subject))...)
 		}
 	}
-	names, f.Pods = union(nil, names), union(nil, f.Pods)
+	names, f.Pods = findings.Union(nil, names), findings.Union(nil, f.Pods)
 	pods := "pods"
 	if len(names) > 0 {
-		pods = some(names)
+		pods = findings.Some(names)
 	}
 	var most float64
 	for _, e := range list {
 		most = max(most, e.Max, e.Number)
 	}
-	when := fmt.Sprintf(" (%s, from %s to %s)", times(said(list)), moment(firstSaid(list)), moment(lastSaid(list)))
+	when := fmt.Sprintf(" (%s, from %s to %s)", findings.Times(logview.Count(list)), logview.Moment(logview.First(list)), logview.Moment(logview.Last(list)))
 	switch kind {
 	case logs.KindPodGCOrphaned:
 		f.Severity = forensics.Warning
@@ -104,7 +106,7 @@ func podGCFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensic
 		f.Title = fmt.Sprintf("PodGC has deleted finished pods, up to %.0f at a time", most)
 		f.Detail = "There were more than --terminated-pod-gc-threshold. From 1.27 on evicted ones go first, then the oldest" + when + "."
 		if len(names) > 0 {
-			f.Detail += " Among them: " + some(names) + "."
+			f.Detail += " Among them: " + findings.Some(names) + "."
 		}
 	}
 	return f
@@ -116,10 +118,10 @@ func podGCDeleted(p *forensics.Pass, kind logs.Kind) []logs.Event {
 		return nil
 	}
 	other := map[string]bool{}
-	for _, e := range events(p, logs.KindPodGCOrphaned, logs.KindPodGCUnscheduled) {
+	for _, e := range logview.Events(p, logs.KindPodGCOrphaned, logs.KindPodGCUnscheduled) {
 		other[e.PodName] = true
 	}
-	return slices.DeleteFunc(events(p, logs.KindPodGCDeleting), func(e logs.Event) bool { return other[e.PodName] || !strings.Contains(e.PodName, "/") })
+	return slices.DeleteFunc(logview.Events(p, logs.KindPodGCDeleting), func(e logs.Event) bool { return other[e.PodName] || !strings.Contains(e.PodName, "/") })
 }
 
 // replayPodGC says whom the pod garbage collector deletes by the dump of the API, and who else deletes pods.
@@ -260,7 +262,7 @@ func nodesOf(pods []apidump.Pod) string {
 func reportDeleters(p *forensics.Pass) {
 	d := p.Evidence.Cluster
 	for _, victim := range d.Pods {
-		if !onThisNode(p.Evidence, victim) || victim.Deleting == nil && victim.Disrupted == nil && !victim.Evicted() {
+		if !findings.OnThisNode(p.Evidence, victim) || victim.Deleting == nil && victim.Disrupted == nil && !victim.Evicted() {
 			continue
 		}
 		deleters := p.Model.Cluster().Deleters(victim)
@@ -268,7 +270,7 @@ func reportDeleters(p *forensics.Pass) {
 			continue
 		}
 		f := forensics.Finding{
-			Severity: forensics.Info, Subject: podEntity(victim.UID), Pods: []string{victim.UID},
+			Severity: forensics.Info, Subject: findings.PodEntity(victim.UID), Pods: []string{victim.UID},
 			Title:         fmt.Sprintf("pod %s goes because of %s", victim.ID(), deleters[0].Who),
 			Since:         deleters[0].When,
 			ConfidenceWhy: "told by the pod's object, its owners and its node in the dump of the API",
@@ -307,7 +309,7 @@ func reportVanished(p *forensics.Pass) {
 			continue
 		}
 		p.Report(forensics.Finding{
-			Severity: forensics.Info, Subject: podEntity(left.UID), Pods: []string{left.UID}, Since: by[0].When,
+			Severity: forensics.Info, Subject: findings.PodEntity(left.UID), Pods: []string{left.UID}, Since: by[0].When,
 			Title:         fmt.Sprintf("pod %s/%s, which the API no longer has, may have been deleted by %s", left.Namespace, left.Name, by[0].Who),
 			Detail:        by[0].Why + ".",
 			Confidence:    forensics.Possible,

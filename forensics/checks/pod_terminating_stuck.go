@@ -8,6 +8,9 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/deletion"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -34,7 +37,7 @@ not confirmed the end, and its log says why.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceAPIDump}},
 	Run: func(p *forensics.Pass) {
-		logged, at := terminatingInLog(p), map[forensics.Entity]int{}
+		logged, at := deletion.InLog(p), map[forensics.Entity]int{}
 		for i, f := range slices.Backward(logged) {
 			at[f.Subject] = i
 		}
@@ -45,7 +48,7 @@ not confirmed the end, and its log says why.`,
 				continue
 			}
 			at[f.Subject] = len(logged)
-			logged = append(logged, notSeen(p, f))
+			logged = append(logged, deletion.Unproven(p, f))
 		}
 		for _, f := range logged {
 			p.Report(f)
@@ -55,9 +58,9 @@ not confirmed the end, and its log says why.`,
 
 // withAPI adds what the API server says of a pod to what the log does: finalizers, and since when it should be gone.
 func withAPI(f, api forensics.Finding) forensics.Finding {
-	f.Detail = sentences(f.Detail, "In the dump of the API: "+api.Title+". "+api.Detail)
+	f.Detail = findings.Sentences(f.Detail, "In the dump of the API: "+api.Title+". "+api.Detail)
 	f.Refs = append(f.Refs, api.Refs...)
-	f.Since = earliest(f.Since, api.Since)
+	f.Since = logview.Earliest(f.Since, api.Since)
 	f.Remedies = append(f.Remedies, api.Remedies...)
 	return f
 }
@@ -76,7 +79,7 @@ func terminatingInAPI(p *forensics.Pass) []forensics.Finding {
 	var found []forensics.Finding
 	for _, pod := range d.Pods {
 		const patience = time.Minute // the kubelet's own work after the grace period, and clocks that differ
-		if pod.Deleting == nil || pod.Mirror != "" || !onThisNode(p.Evidence, pod) || asOf.IsZero() || asOf.Sub(*pod.Deleting) < patience {
+		if pod.Deleting == nil || pod.Mirror != "" || !findings.OnThisNode(p.Evidence, pod) || asOf.IsZero() || asOf.Sub(*pod.Deleting) < patience {
 			continue
 		}
 		found = append(found, terminatingFinding(p.Model.Cluster(), pod, asOf))
@@ -87,7 +90,7 @@ func terminatingInAPI(p *forensics.Pass) []forensics.Finding {
 func terminatingFinding(x *apidump.Index, pod apidump.Pod, asOf time.Time) forensics.Finding {
 	overdue := asOf.Sub(*pod.Deleting)
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: podEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Deleting,
+		Severity: forensics.Warning, Subject: findings.PodEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Deleting,
 		Title:         fmt.Sprintf("pod %s should have been gone for %s", pod.ID(), text.Duration(overdue.Seconds())),
 		ConfidenceWhy: "its deletion timestamp, which includes the grace period, has passed in the dump of the API",
 		Refs: []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf(
@@ -95,9 +98,9 @@ func terminatingFinding(x *apidump.Index, pod apidump.Pod, asOf time.Time) foren
 	}
 	switch ended := pod.Phase == "Succeeded" || pod.Phase == "Failed"; {
 	case len(pod.Finalizers) > 0 && ended:
-		f.Detail = fmt.Sprintf("Its containers have ended. %s. The kubelet is not the cause.", capital(describeFinalizers(pod.Finalizers)))
+		f.Detail = fmt.Sprintf("Its containers have ended. %s. The kubelet is not the cause.", findings.Capital(findings.DescribeFinalizers(pod.Finalizers)))
 	case len(pod.Finalizers) > 0:
-		f.Detail = fmt.Sprintf("%s. Its phase is still %s, so that the kubelet may have its part in it, too.", capital(describeFinalizers(pod.Finalizers)), pod.Phase)
+		f.Detail = fmt.Sprintf("%s. Its phase is still %s, so that the kubelet may have its part in it, too.", findings.Capital(findings.DescribeFinalizers(pod.Finalizers)), pod.Phase)
 	default:
 		f.Detail = fmt.Sprintf("Nothing but the kubelet of %s holds it: the API server keeps the object until that has confirmed that everything is cleaned up.", pod.Node)
 	}

@@ -7,6 +7,10 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -41,7 +45,7 @@ reaches the examination; what was over by then is information.`,
 		if seen, why := p.Evidence.Saw(forensics.SourceGoroutines); !seen {
 			p.Unjudged("whether the kubelet waits for the runtime is not known without its goroutines: %s", why)
 		}
-		list, told := askingRuntime(p), runtimeInLog(p)
+		list, told := askingRuntime(p), logview.Runtime(p)
 		switch f, ok := runtimeSilent(p); {
 		case len(list) > 0:
 			p.Report(withRuntimeInLog(p, told, runtimeFinding(p, list)))
@@ -54,51 +58,51 @@ reaches the examination; what was over by then is information.`,
 }
 
 // askingRuntime lists the goroutines that have waited for an answer that should come at once.
-func askingRuntime(p *forensics.Pass) []standing {
-	var found, undated []standing
-	for s := range eachStack(p) {
-		w := waitOf(s.goroutine)
-		if w.kind != waitRuntime || !answersAtOnce(w.call) {
+func askingRuntime(p *forensics.Pass) []stall.Goroutine {
+	var found, undated []stall.Goroutine
+	for s := range stall.Stacks(p) {
+		w := stall.WaitOf(s.Goroutine)
+		if w.Kind != stall.WaitRuntime || !stall.AnswersAtOnce(w.Call) {
 			continue
 		}
-		if t, ok := standingStill(p, s); ok {
+		if t, ok := stall.Stalled(p, s); ok {
 			found = append(found, t)
-		} else if s.goroutine.State == "" {
-			undated = append(undated, standing{stack: s, wait: w, why: "this form of dump has no durations, but several goroutines ask at the same moment"})
+		} else if s.Goroutine.State == "" {
+			undated = append(undated, stall.Goroutine{Stack: s, Wait: w, Why: "this form of dump has no durations, but several goroutines ask at the same moment"})
 		}
 	}
-	if len(found) == 0 && len(undated) >= fewAsking {
+	if len(found) == 0 && len(undated) >= stall.FewAsking {
 		return undated
 	}
-	sorting.Stable(found, compareStanding)
+	sorting.Stable(found, stall.Compare)
 	return found
 }
 
-func runtimeFinding(p *forensics.Pass, list []standing) forensics.Finding {
+func runtimeFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
 	worst := list[0]
 	runtime := p.Model.RuntimeEntity()
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: runtime, Confidence: worst.confidence(), ConfidenceWhy: worst.why, Since: worst.since(p),
+		Severity: forensics.Warning, Subject: runtime, Confidence: worst.Confidence(), ConfidenceWhy: worst.Why, Since: worst.Since(p),
 		Title: fmt.Sprintf("%s has not answered %s", runtimeName(runtime), p.Model.KubeletName()),
 	}
-	if worst.proven && slices.ContainsFunc(list, func(t standing) bool { return t.proven && asksWhole(t.wait.call) }) {
+	if worst.Proven && slices.ContainsFunc(list, func(t stall.Goroutine) bool { return t.Proven && stall.AsksWholeRuntime(t.Wait.Call) }) {
 		f.Severity = forensics.Critical
 	}
-	f.Title += worst.howLong()
+	f.Title += worst.HowLong()
 	verb := " waits in "
-	if total(list) > 1 {
+	if stall.Count(list) > 1 {
 		verb = " wait in "
 	}
-	f.Title += ": " + text.Plural(total(list), "goroutine") + verb + questions(list)
-	f.Detail = "The kubelet can start, change and stop no container meanwhile; running ones go on. Who waits: " + askers(list) +
+	f.Title += ": " + text.Plural(stall.Count(list), "goroutine") + verb + stall.Questions(list)
+	f.Detail = "The kubelet can start, change and stop no container meanwhile; running ones go on. Who waits: " + stall.Askers(list) +
 		". A question ends after 2 minutes and is asked again, so the trouble may be much older. It is a daemon that does not answer, not a file system of the kubelet's."
 	blameRuntimeProcess(p, &f)
 	if r := p.Model.KubeletRuntime(); r != nil && r.Answer != nil {
-		f.Detail += " " + capital(answerText(*r.Answer)) + "."
+		f.Detail += " " + findings.Capital(answerText(*r.Answer)) + "."
 		f.Refs = append(f.Refs, answerRef(*r))
 	}
-	for _, t := range list[:min(len(list), maxQuoted)] {
-		f.Refs = append(f.Refs, t.ref())
+	for _, t := range list[:min(len(list), findings.MaxQuoted)] {
+		f.Refs = append(f.Refs, t.Ref())
 	}
 	f.Remedies = runtimeRemedies(p, runtime)
 	return f
@@ -118,28 +122,28 @@ func blameRuntimeProcess(p *forensics.Pass, f *forensics.Finding) {
 		f.Refs = append(f.Refs, forensics.Ref{Source: fmt.Sprintf("%s:%d", forensics.SourceProcesses, process.PID), Excerpt: "state " + process.State})
 		return
 	}
-	for _, w := range waiters(p, "") {
-		if w.thread.PID == process.PID && w.seconds >= hungAfter(p) {
-			f.Because = append(f.Because, forensics.ThreadEntity(w.thread))
-			f.Detail += fmt.Sprintf(" Its thread %d %s.", w.thread.TID, forensics.DescribeWait(w.thread))
-			f.Refs = append(f.Refs, threadRef(w.thread))
+	for _, w := range stall.Waiters(p, "") {
+		if w.Thread.PID == process.PID && w.Seconds >= stall.HungAfter(p) {
+			f.Because = append(f.Because, forensics.ThreadEntity(w.Thread))
+			f.Detail += fmt.Sprintf(" Its thread %d %s.", w.Thread.TID, forensics.DescribeWait(w.Thread))
+			f.Refs = append(f.Refs, stall.ThreadRef(w.Thread))
 			return
 		}
 	}
 }
 
 func runtimeRemedies(p *forensics.Pass, runtime forensics.Entity) []forensics.Remedy {
-	remedies := []forensics.Remedy{evidenceFirst(p)}
+	remedies := []forensics.Remedy{remedy.EvidenceFirst(p)}
 	process, ok := p.Model.RuntimeProcess()
 	switch {
 	case ok && (process.State == "T" || process.State == "t"):
 		remedies = append(remedies, forensics.Remedy{
-			Command: signal("-CONT", process.PID), Why: "lets the runtime go on where it was stopped",
+			Command: remedy.Signal("-CONT", process.PID), Why: "lets the runtime go on where it was stopped",
 			Precondition: "nobody debugs it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
 		})
 	case ok && runtime.ID == "containerd":
 		remedies = append(remedies, forensics.Remedy{
-			Command: signal("-USR1", process.PID),
+			Command: remedy.Signal("-USR1", process.PID),
 			Why:     "containerd writes its own goroutine dump to its log and to a file in its state directory; nodeforensics goroutines reads it",
 			Risk:    "none: containerd goes on",
 		})
@@ -168,7 +172,7 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 	case r.Answer.Status == "timeout":
 		f.Title = runtimeName(runtime) + " does not answer"
 		f.ConfidenceWhy = "it was asked once, and a busy node can be slow"
-		f.Detail = capital(answerText(*r.Answer)) + ". The kubelet can start, change and stop no container while it does not answer; running ones go on."
+		f.Detail = findings.Capital(answerText(*r.Answer)) + ". The kubelet can start, change and stop no container while it does not answer; running ones go on."
 		blameRuntimeProcess(p, &f)
 	case seen && (r.Answer.Status == "refused" || r.Answer.Status == "not-owned") && !p.Model.RuntimeRuns():
 		f.Severity, f.Confidence = forensics.Critical, forensics.Certain
@@ -180,7 +184,7 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 		return forensics.Finding{}, false
 	}
 	f.Remedies = runtimeRemedies(p, runtime)
-	if f.Confidence == forensics.Certain && !p.Model.RuntimeRuns() && isUnitName(runtime.ID) {
+	if f.Confidence == forensics.Certain && !p.Model.RuntimeRuns() && remedy.IsUnitName(runtime.ID) {
 		f.Remedies = append(f.Remedies, forensics.Remedy{
 			Command: "journalctl -u " + runtime.ID + " -n 200", Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
 			Risk: "none: it reads the log",
@@ -204,45 +208,45 @@ func answerRef(r runtimes.Runtime) forensics.Ref {
 }
 
 // finding is what the log alone says.
-func silenceFinding(p *forensics.Pass, s *runtimeSilence) forensics.Finding {
+func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Finding {
 	runtime := p.Model.RuntimeEntity()
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: runtime, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet says so in its log",
-		Title:    fmt.Sprintf("%s has not answered %s since %s", runtimeName(runtime), p.Model.KubeletName(), moment(s.since)),
+		Title:    fmt.Sprintf("%s has not answered %s since %s", runtimeName(runtime), p.Model.KubeletName(), logview.Moment(s.Since)),
 		Detail:   "The kubelet can start, change and stop no container meanwhile; running ones go on.",
 		Remedies: runtimeRemedies(p, runtime),
 	}
 	switch {
-	case !s.stands:
+	case !s.Stands:
 		f.Severity, f.Remedies = forensics.Info, nil
-		f.Title = fmt.Sprintf("%s did not answer %s from %s to %s, then did", runtimeName(runtime), p.Model.KubeletName(), moment(s.since), clock(s.until))
+		f.Title = fmt.Sprintf("%s did not answer %s from %s to %s, then did", runtimeName(runtime), p.Model.KubeletName(), logview.Moment(s.Since), logview.Clock(s.Until))
 	}
-	if s.stands {
-		f.Detail = sentences(f.Detail, asOf(p))
+	if s.Stands {
+		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 		blameRuntimeProcess(p, &f)
 	}
 	return withRuntimeInLog(p, s, f)
 }
 
 // join adds the log to a finding that rests on a dump, or on the log itself.
-func withRuntimeInLog(p *forensics.Pass, s *runtimeSilence, f forensics.Finding) forensics.Finding {
+func withRuntimeInLog(p *forensics.Pass, s *logview.RuntimeSilence, f forensics.Finding) forensics.Finding {
 	if s == nil {
 		return f
 	}
-	if f.Severity == forensics.Warning && s.stands && between(s.since, s.until) >= stuckAfter && said(s.events) > 2 && !stale(p) {
+	if f.Severity == forensics.Warning && s.Stands && logview.Between(s.Since, s.Until) >= stall.StuckAfter && logview.Count(s.Events) > 2 && !logview.Stale(p) {
 		f.Severity = forensics.Critical
-		f.Confidence, f.ConfidenceWhy = forensics.Certain, withReason(f.ConfidenceWhy, "the kubelet says so in its log")
+		f.Confidence, f.ConfidenceWhy = forensics.Certain, findings.WithReason(f.ConfidenceWhy, "the kubelet says so in its log")
 	}
-	if s.stands || f.Since == nil {
-		f.Since = earliest(f.Since, s.since)
+	if s.Stands || f.Since == nil {
+		f.Since = logview.Earliest(f.Since, s.Since)
 	}
 	what := "In the kubelet's log"
-	if len(s.calls) > 0 {
-		what += " " + some(s.calls) + " failed"
+	if len(s.Calls) > 0 {
+		what += " " + findings.Some(s.Calls) + " failed"
 	} else {
 		what += " it is said to be down"
 	}
-	f.Detail = sentences(f.Detail, fmt.Sprintf("%s (%s, first %s, last %s: %s).", what, times(said(s.events)), clock(firstSaid(s.events)), clock(s.until), s.reason))
-	f.Refs = append(f.Refs, quotesOf(s.events...)...)
+	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("%s (%s, first %s, last %s: %s).", what, findings.Times(logview.Count(s.Events)), logview.Clock(logview.First(s.Events)), logview.Clock(s.Until), s.Reason))
+	f.Refs = append(f.Refs, logview.EventRefs(s.Events...)...)
 	return f
 }

@@ -10,6 +10,12 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/unmounts"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -51,27 +57,27 @@ refused when the log ended counts. With the log alone nobody is named who holds 
 		if len(missing) > 0 {
 			p.Unjudged("who holds a mount was not judged: %s", strings.Join(missing, ", "))
 		}
-		done, refused := map[int]bool{}, refusals(p)
-		for _, g := range append(refusedMounts(p, refused), goingMounts(p)...) {
-			if !done[g.mount.ID] {
-				done[g.mount.ID] = true
+		done, refused := map[int]bool{}, unmounts.Refusals(p)
+		for _, g := range append(unmounts.RefusedMounts(p, refused), unmounts.Mounts(p)...) {
+			if !done[g.Mount.ID] {
+				done[g.Mount.ID] = true
 				reportBusy(p, g, refused)
 			}
 		}
 		for _, r := range refused {
-			if !r.told {
+			if !r.Told {
 				p.Report(refusalFinding(p, r))
 			}
 		}
 	},
 }
 
-func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
-	m := g.mount
+func reportBusy(p *forensics.Pass, g unmounts.Mount, refused []*unmounts.Refusal) {
+	m := g.Mount
 	list, kernel := p.Model.HeldBy(m.ID)
 	list = slices.DeleteFunc(slices.Clone(list), func(h holders.Holder) bool {
 		process, _ := p.Model.Process(h.PID)
-		return h.PID == g.by || g.pod != "" && process.PodUID == g.pod
+		return h.PID == g.By || g.Pod != "" && process.PodUID == g.Pod
 	})
 	users := kernel
 	kernel = slices.DeleteFunc(slices.Clone(kernel), func(k holders.KernelUser) bool { return !k.Blocks })
@@ -79,7 +85,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 		return
 	}
 	f := forensics.Finding{
-		Severity: g.severity, Subject: forensics.MountEntity(m.ID), ConfidenceWhy: "the holds were read from /proc; " + g.why,
+		Severity: g.Severity, Subject: forensics.MountEntity(m.ID), ConfidenceWhy: "the holds were read from /proc; " + g.Why,
 	}
 	if uid, _ := p.Model.PodOf(m.MountPoint); uid != "" {
 		f.Pods = []string{uid}
@@ -91,12 +97,12 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	}
 	by, waiting := busyProcesses(p, &f, m, list)
 	by = append(by, busyKernel(p, &f, kernel)...)
-	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
+	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, findings.Some(by))
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s%s %s.",
-		g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, list), unlisted(p))
+		g.Why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, list), unlisted(p))
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m, waiting)...)
-	for _, r := range refusalsBySubject(p, refused)[f.Subject] {
-		r.told = true
+	for _, r := range unmounts.BySubject(p, refused)[f.Subject] {
+		r.Told = true
 		f.Severity = forensics.Warning // somebody has tried, and was refused
 		f = withRefusal(r, f)
 	}
@@ -105,7 +111,7 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 
 // kubeletHolds says whether the kubelet is in the way, since it is what people restart first.
 func kubeletHolds(p *forensics.Pass, holders []holders.Holder) string {
-	if k := p.Evidence.Kubelet; k != nil && slices.Contains(holdingPIDs(holders), k.PID) {
+	if k := p.Evidence.Kubelet; k != nil && slices.Contains(mountuse.PIDs(holders), k.PID) {
 		return ""
 	}
 	return " Restarting the kubelet does not help."
@@ -113,9 +119,9 @@ func kubeletHolds(p *forensics.Pass, holders []holders.Holder) string {
 
 // unlisted says what may hold a mount besides what was found.
 func unlisted(p *forensics.Pass) string {
-	text := capital(holders.KernelBlind)
-	if list := held(p).Unseen; len(list) > 0 {
-		text += ". Of some processes it is not known what they hold: " + some(list)
+	text := findings.Capital(holders.KernelBlind)
+	if list := mountuse.Of(p).Unseen; len(list) > 0 {
+		text += ". Of some processes it is not known what they hold: " + findings.Some(list)
 	}
 	return text
 }
@@ -123,7 +129,7 @@ func unlisted(p *forensics.Pass) string {
 // busyProcesses says which processes hold a mount, and adds how to stop them, in the order in which to do it. The steps for
 // those that cannot end before their wait for the mount does are returned apart.
 func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list []holders.Holder) (by []string, waiting []forensics.Remedy) {
-	pids := holdingPIDs(list)
+	pids := mountuse.PIDs(list)
 	sorting.Stable(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
 	first := map[int]holders.Holder{}
 	for _, h := range slices.Backward(list) {
@@ -132,23 +138,23 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 	on := copiesByID(p, m)
 	for _, pid := range pids {
 		held := first[pid]
-		text, remedy := who(p, pid)+" "+byWhat(held), stopHolder(p, pid)
+		text, remedy := findings.ProcessName(p, pid)+" "+mountuse.How(held), remedy.StopHolder(p, pid)
 		if c, ok := on[held.MountID]; ok {
 			text += " on " + p.Model.DescribeCopy(c) + ", which propagation ties to it"
 		}
 		w, waits := waitsLong(p, pid, m.Device)
 		if waits {
-			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.thread.TID)
+			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.Thread.TID)
 			remedy = despiteWait(remedy, w)
 		}
-		if waits && w.thread.Wait.Kill != "yes" {
+		if waits && w.Thread.Wait.Kill != "yes" {
 			waiting = append(waiting, remedy)
 		} else {
 			f.Remedies = append(f.Remedies, remedy)
 		}
 		by = append(by, text)
-		f.Because = append(f.Because, processEntity(pid))
-		f.Refs = append(f.Refs, holderRef(held))
+		f.Because = append(f.Because, findings.ProcessEntity(pid))
+		f.Refs = append(f.Refs, mountuse.Ref(held))
 	}
 	return by, waiting
 }
@@ -164,10 +170,10 @@ func copiesByID(p *forensics.Pass, m mounts.Mount) map[int]mounts.Copy {
 
 // despiteWait is how to stop a process although its thread waits: SIGKILL, which is also what the kubelet and systemd send in the
 // end, ends some waits, and others have to end first.
-func despiteWait(r forensics.Remedy, w waiter) forensics.Remedy {
+func despiteWait(r forensics.Remedy, w stall.Waiter) forensics.Remedy {
 	switch pid, plain := strings.CutPrefix(r.Command, "kill "); {
-	case w.thread.Wait.Kill != "yes":
-		r.Precondition = strings.TrimPrefix(r.Precondition+"; the wait of its thread "+strconv.Itoa(w.thread.TID)+
+	case w.Thread.Wait.Kill != "yes":
+		r.Precondition = strings.TrimPrefix(r.Precondition+"; the wait of its thread "+strconv.Itoa(w.Thread.TID)+
 			" has been ended first: a kill takes effect only then", "; ")
 	case plain:
 		r.Command, r.Risk = "kill -9 "+pid, "what it has not written is lost; SIGKILL alone ends its wait in the kernel"
@@ -176,12 +182,12 @@ func despiteWait(r forensics.Remedy, w waiter) forensics.Remedy {
 }
 
 // waitsLong finds a thread of a process that waits for a file system.
-func waitsLong(p *forensics.Pass, pid int, device string) (waiter, bool) {
-	long := forensics.Once(p, "long waits "+device, func() map[int]waiter {
-		by := map[int]waiter{}
-		for _, w := range slices.Backward(waiters(p, device)) {
-			if w.seconds >= hungAfter(p) {
-				by[w.thread.PID] = w
+func waitsLong(p *forensics.Pass, pid int, device string) (stall.Waiter, bool) {
+	long := forensics.Once(p, "long waits "+device, func() map[int]stall.Waiter {
+		by := map[int]stall.Waiter{}
+		for _, w := range slices.Backward(stall.Waiters(p, device)) {
+			if w.Seconds >= stall.HungAfter(p) {
+				by[w.Thread.PID] = w
 			}
 		}
 		return by
@@ -195,13 +201,13 @@ func waitsLong(p *forensics.Pass, pid int, device string) (waiter, bool) {
 func stopRank(p *forensics.Pass, pid int) int {
 	process, ok := p.Model.Process(pid)
 	switch {
-	case isExamination(process):
+	case remedy.IsExamination(process):
 		return 0
 	case !ok:
 		return 2
 	case process.Kernel || pid == 1:
 		return 5
-	case isDaemon(process):
+	case remedy.IsDaemon(process):
 		return 4
 	case process.PodUID != "":
 		return 3
@@ -233,13 +239,13 @@ func busyKernel(p *forensics.Pass, f *forensics.Finding, kernel []holders.Kernel
 func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 	var calls []string
 	copies := copiesByID(p, m)
-	for _, w := range waitersOn(p, m.Device, append(slices.Sorted(maps.Keys(copies)), m.ID)) {
-		calls = append(calls, fmt.Sprintf("%s (%s)", forensics.ThreadEntity(w.thread).ID, w.thread.Comm))
+	for _, w := range stall.WaitersOn(p, m.Device, append(slices.Sorted(maps.Keys(copies)), m.ID)) {
+		calls = append(calls, fmt.Sprintf("%s (%s)", forensics.ThreadEntity(w.Thread).ID, w.Thread.Comm))
 	}
 	if len(calls) == 0 {
 		return ""
 	}
-	return " System calls under way hold it, too, until they return: those of " + text.Plural(len(calls), "thread") + ", " + some(calls) + "."
+	return " System calls under way hold it, too, until they return: those of " + text.Plural(len(calls), "thread") + ", " + findings.Some(calls) + "."
 }
 
 // notInTheWay names what keeps the file system in use, its disk or its server, when the mount is gone.
@@ -264,7 +270,7 @@ func notInTheWay(users []holders.KernelUser) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return " Not in the way, but with it the file system itself stays in use: " + some(names) + "."
+	return " Not in the way, but with it the file system itself stays in use: " + findings.Some(names) + "."
 }
 
 // unmountAtLast are the last steps, when all are stopped that can be: what ends the waits for a file system that does not
@@ -274,16 +280,16 @@ func unmountAtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy
 	hung := h.Status == mounts.StatusHung
 	switch {
 	case hung && m.Class == mounts.ClassFUSE:
-		abort := abortFUSE(m)
+		abort := remedy.AbortFUSE(m)
 		if len(waiting) == 0 {
-			abort.Why += "; then umount -c " + quote(m.MountPoint) + " goes through"
+			abort.Why += "; then umount -c " + remedy.Quote(m.MountPoint) + " goes through"
 			return []forensics.Remedy{abort}
 		}
 		return append(append([]forensics.Remedy{abort}, waiting...), unmountFree(p, m))
-	case hung && isSMB(m):
-		return append(waiting, lazyUnmount(p, m))
+	case hung && remedy.IsSMB(m):
+		return append(waiting, remedy.LazyUnmount(p, m))
 	case hung && m.Class == mounts.ClassNetwork:
-		force := forceUnmount(p, m)
+		force := remedy.ForceUnmount(p, m)
 		if len(waiting) == 0 {
 			return []forensics.Remedy{force}
 		}
@@ -297,9 +303,9 @@ func unmountAtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy
 
 // unmountFree unmounts what nothing holds.
 func unmountFree(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
-	return unmount(p, m, "-c", forensics.Remedy{
+	return remedy.Unmount(p, m, "-c", forensics.Remedy{
 		Why:          "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",
-		Precondition: "nothing holds it any more: nodeforensics holders " + quote(m.MountPoint),
+		Precondition: "nothing holds it any more: nodeforensics holders " + remedy.Quote(m.MountPoint),
 		Risk:         "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
 		Stage:        forensics.StageUnmount,
 	})
@@ -312,7 +318,7 @@ func kernelText(k holders.KernelUser) string {
 	case holders.UseLoop:
 		text := fmt.Sprintf("loop device %s uses %s", k.What, k.Detail)
 		if len(k.UsedBy) > 0 {
-			text += ", and is itself in use by " + some(k.UsedBy)
+			text += ", and is itself in use by " + findings.Some(k.UsedBy)
 		}
 		return text
 	case holders.UseSwap:
@@ -337,40 +343,40 @@ func freeKernel(p *forensics.Pass, k holders.KernelUser) forensics.Remedy {
 	case holders.UseMount, holders.UseImage:
 		r.Stage, r.Risk = forensics.StageUnmount, "fails while that mount is in use itself, which is the safe answer"
 		m, _ := p.Model.Host().ByID(k.UserMount)
-		return unmount(p, cmp.Or(m, mounts.Mount{ID: k.UserMount, MountPoint: k.What}), "-c", r)
+		return remedy.Unmount(p, cmp.Or(m, mounts.Mount{ID: k.UserMount, MountPoint: k.What}), "-c", r)
 	case holders.UseLoop:
 		if len(k.UsedBy) > 0 {
-			r.Precondition += ", and what uses it has been unmounted or removed: " + some(k.UsedBy)
+			r.Precondition += ", and what uses it has been unmounted or removed: " + findings.Some(k.UsedBy)
 		}
-		r.Command, r.Risk = "Detach the loop device "+quote(k.What), "while somebody has it mounted or open nothing happens yet: it goes with its last user"
+		r.Command, r.Risk = "Detach the loop device "+remedy.Quote(k.What), "while somebody has it mounted or open nothing happens yet: it goes with its last user"
 		if loopDevice.MatchString(k.What) {
 			r.Command = "losetup -d " + k.What
 		}
 	case holders.UseSwap:
-		r.Command, r.Risk = withPath("swapoff ", k.What, "Turn the swap off in"), "what is swapped out has to fit into memory"
+		r.Command, r.Risk = remedy.WithPath("swapoff ", k.What, "Turn the swap off in"), "what is swapped out has to fit into memory"
 	case holders.UseBinfmt:
-		r.Command = "Unregister the interpreter: write -1 to " + quote(k.What)
+		r.Command = "Unregister the interpreter: write -1 to " + remedy.Quote(k.What)
 		r.Risk = "programs for other machines do not start any more, on the host and in containers, until it is registered again"
 	case holders.UseUprobe:
-		r.Command, r.Risk = "Remove the uprobe event "+quote(k.What), "who traces with it sees no more events; refused while it is enabled"
+		r.Command, r.Risk = "Remove the uprobe event "+remedy.Quote(k.What), "who traces with it sees no more events; refused while it is enabled"
 		if eventName.MatchString(k.What) {
 			r.Command = "echo -:" + k.What + " >> /sys/kernel/tracing/uprobe_events"
 		}
 	case holders.UseExport:
-		r.Command, r.Risk = withPath("exportfs -u '*':", k.What, "Unexport"), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
+		r.Command, r.Risk = remedy.WithPath("exportfs -u '*':", k.What, "Unexport"), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
 	default:
-		r.Command, r.Risk = "Stop the process that has bound "+quote(k.What)+" (ss -xlp)", "its clients cannot connect any more"
+		r.Command, r.Risk = "Stop the process that has bound "+remedy.Quote(k.What)+" (ss -xlp)", "its clients cannot connect any more"
 	}
 	return r
 }
 
 // finding is what the log alone says.
-func refusalFinding(p *forensics.Pass, r *refusal) forensics.Finding {
-	volume := cmp.Or(r.events[0].Volume, r.events[0].UniqueName, r.path)
+func refusalFinding(p *forensics.Pass, r *unmounts.Refusal) forensics.Finding {
+	volume := cmp.Or(r.Events[0].Volume, r.Events[0].UniqueName, r.Path)
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: r.subject, Pods: uids(r.uid),
+		Severity: forensics.Warning, Subject: r.Subject, Pods: findings.Uids(r.Uid),
 		Title: fmt.Sprintf("volume %s of pod %s cannot be unmounted: the target is busy", volume,
-			podLabel(p, r.events[0].PodName, r.uid)),
+			findings.PodLabel(p, r.Events[0].PodName, r.Uid)),
 		ConfidenceWhy: "umount said so, in the kubelet's log",
 		Detail:        "Somebody holds it: a process with a file or its working directory there, or a mount on it.",
 	}
@@ -379,29 +385,29 @@ func refusalFinding(p *forensics.Pass, r *refusal) forensics.Finding {
 	} else {
 		f.Detail += " Who it is was not looked for."
 	}
-	if r.path != "" {
+	if r.Path != "" {
 		f.Remedies = []forensics.Remedy{{
-			Command: withPath("nodeforensics holders ", r.path, "See who holds"), Why: "names the processes and mounts that hold it",
+			Command: remedy.WithPath("nodeforensics holders ", r.Path, "See who holds"), Why: "names the processes and mounts that hold it",
 			Risk: "none: it reads, and it does not touch the mount",
 		}}
 	}
-	f.Detail = sentences(f.Detail, asOf(p))
+	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	return withRefusal(r, f)
 }
 
 // join adds the log to a finding about the same mount.
-func withRefusal(r *refusal, f forensics.Finding) forensics.Finding {
-	f.Since = earliest(f.Since, firstSaid(r.events))
+func withRefusal(r *unmounts.Refusal, f forensics.Finding) forensics.Finding {
+	f.Since = logview.Earliest(f.Since, logview.First(r.Events))
 	var next float64
-	for _, e := range r.events {
+	for _, e := range r.Events {
 		next = max(next, e.Number)
 	}
-	words := fmt.Sprintf("The kubelet was refused %s, from %s to %s", times(said(r.events)), clock(firstSaid(r.events)), clock(lastSaid(r.events)))
+	words := fmt.Sprintf("The kubelet was refused %s, from %s to %s", findings.Times(logview.Count(r.Events)), logview.Clock(logview.First(r.Events)), logview.Clock(logview.Last(r.Events)))
 	if next > 0 {
 		words += ", and waits " + text.Duration(next) + " until its next try"
 	}
-	f.Detail = sentences(f.Detail, words+".")
-	f.Refs = append(f.Refs, quotesOf(r.events...)...)
+	f.Detail = findings.Sentences(f.Detail, words+".")
+	f.Refs = append(f.Refs, logview.EventRefs(r.Events...)...)
 	return f
 }
 

@@ -1,0 +1,61 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+)
+
+func PodEntity(uid string) forensics.Entity {
+	return forensics.Entity{Kind: forensics.KindPod, ID: uid}
+}
+
+func ProcessEntity(pid int) forensics.Entity {
+	return forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(pid)}
+}
+
+// who names a process: "process 4711 (nginx) of pod default/web".
+func ProcessName(p *forensics.Pass, pid int) string {
+	process, ok := p.Model.Process(pid)
+	if !ok {
+		return fmt.Sprintf("process %d", pid)
+	}
+	text := fmt.Sprintf("process %d (%s)", pid, process.Comm)
+	if process.PodUID != "" {
+		text += " of pod " + p.Model.Pod(process.PodUID).String()
+	}
+	return text
+}
+
+func Uids(uid string) []string {
+	if uid == "" {
+		return nil
+	}
+	return []string{uid}
+}
+
+// podOrName is the pod as an entity; by its name where its UID is not known.
+func PodOrName(name, uid string) forensics.Entity {
+	return forensics.Entity{Kind: forensics.KindPod, ID: cmp.Or(uid, name)}
+}
+
+// podLabel names a pod by what is known: its name, its UID.
+func PodLabel(p *forensics.Pass, name, uid string) string {
+	if uid != "" {
+		if pod := p.Model.Pod(uid); pod.Name != "" {
+			return pod.String()
+		}
+	}
+	switch {
+	case name != "" && uid != "":
+		return name + " (" + uid + ")"
+	case name != "":
+		return name
+	}
+	return uid
+}
+
+// maxQuoted is how many goroutines, processes or threads one finding quotes.
+const MaxQuoted = 4
