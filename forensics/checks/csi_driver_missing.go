@@ -60,7 +60,7 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 		findings.Times(logview.Count(list)), volumesOf(list)), logview.AsOf(p))
 	var pods []string
 	for _, e := range list {
-		pods = append(pods, findings.Uids(logview.UidOf(p, e.Subject))...)
+		pods = append(pods, findings.UIDs(logview.UIDOf(p, e.Subject))...)
 	}
 	f.Pods = findings.Union(nil, pods)
 	for _, e := range logview.Events(p, logs.KindCSIRegistrationFailed) {

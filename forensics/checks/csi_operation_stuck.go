@@ -45,14 +45,14 @@ heard for 3 minutes. Only what was said close to the end of the log counts.`,
 			}
 		}
 		logview.OrKubelet(p, forensics.SourceGoroutines)
-		told := csiInLog(p)
+		said := csiInLog(p)
 		if len(list) > 0 {
 			sorting.Stable(list, stall.Compare)
 			f := csiFinding(p, list)
-			told, f = joinDriver(p, told, f)
+			said, f = joinDriver(p, said, f)
 			p.Report(f)
 		}
-		for _, t := range told {
+		for _, t := range said {
 			p.Report(t.finding(p))
 		}
 	},
@@ -60,10 +60,10 @@ heard for 3 minutes. Only what was said close to the end of the log counts.`,
 
 // joinDriver adds what the log tells of the driver of a finding, or of the only one that it tells of where the finding
 // does not know which it is. It returns the others.
-func joinDriver(p *forensics.Pass, told []csiTrouble, f forensics.Finding) ([]csiTrouble, forensics.Finding) {
+func joinDriver(p *forensics.Pass, said []csiTrouble, f forensics.Finding) ([]csiTrouble, forensics.Finding) {
 	var rest []csiTrouble
-	for _, t := range told {
-		if logview.DriverEntity(t.driver) != f.Subject && (len(told) > 1 || f.Subject != stall.VolumeManagerEntity) {
+	for _, t := range said {
+		if logview.DriverEntity(t.driver) != f.Subject && (len(said) > 1 || f.Subject != stall.VolumeManagerEntity) {
 			rest = append(rest, t)
 			continue
 		}
@@ -181,28 +181,28 @@ func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 
 // join adds the log to a finding about the same driver.
 func (t csiTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Finding {
-	var told []string
+	var said []string
 	var lines []logs.Quote
 	var pods []string
 	for _, e := range t.events {
 		f.Since = logview.Earliest(f.Since, e.First)
-		pods = append(pods, findings.Uids(logview.UidOf(p, e.Subject))...)
-		told = append(told, fmt.Sprintf("volume %s, %s from %s to %s, %s", cmp.Or(e.Volume, e.UniqueName, "unnamed"),
+		pods = append(pods, findings.UIDs(logview.UIDOf(p, e.Subject))...)
+		said = append(said, fmt.Sprintf("volume %s, %s from %s to %s, %s", cmp.Or(e.Volume, e.UniqueName, "unnamed"),
 			findings.Times(e.Count), logview.Clock(e.First), logview.Clock(e.Last), cmp.Or(e.Code, e.Reason)))
 		lines = append(lines, e.Quotes...)
 	}
-	if len(told) > 0 {
-		f.Detail = findings.Sentences(f.Detail, "In the log: "+findings.Some(told)+".")
+	if len(said) > 0 {
+		f.Detail = findings.Sentences(f.Detail, "In the log: "+findings.Some(said)+".")
 	}
-	told = nil
+	said = nil
 	for _, o := range t.unfinished {
 		f.Since = logview.Earliest(f.Since, o.Started)
-		pods = append(pods, findings.Uids(logview.UidOf(p, o.Subject))...)
-		told = append(told, fmt.Sprintf("%s of %s, at %s", o.Name, logview.OperationVolume(o), logview.Clock(o.Started)))
+		pods = append(pods, findings.UIDs(logview.UIDOf(p, o.Subject))...)
+		said = append(said, fmt.Sprintf("%s of %s, at %s", o.Name, logview.OperationVolume(o), logview.Clock(o.Started)))
 		lines = append(lines, o.Quotes...)
 	}
-	if len(told) > 0 {
-		f.Detail = findings.Sentences(f.Detail, "Started, and neither succeeded nor failed: "+findings.Some(told)+".")
+	if len(said) > 0 {
+		f.Detail = findings.Sentences(f.Detail, "Started, and neither succeeded nor failed: "+findings.Some(said)+".")
 	}
 	f.Pods = findings.Union(f.Pods, pods)
 	f.Refs = append(f.Refs, logview.Refs(lines...)...)

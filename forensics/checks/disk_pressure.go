@@ -52,8 +52,8 @@ disk is critical. Images that a runtime keeps elsewhere than its directory (a re
 
 // withPressureInLog adds what the kubelet's log tells of the same pressure.
 func withPressureInLog(p *forensics.Pass, f forensics.Finding) forensics.Finding {
-	if told := logview.PressureInLog(p); told != nil && told.Disk() {
-		return told.Join(p, f)
+	if inLog := logview.PressureInLog(p); inLog != nil && inLog.Disk() {
+		return inLog.Join(p, f)
 	}
 	return f
 }

@@ -46,9 +46,9 @@ func evictionNobodyFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	}
 	for _, e := range list {
 		if e.Kind == logs.KindEvictionCritical && e.PodName != "" {
-			uid := logview.UidOf(p, e.Subject)
+			uid := logview.UIDOf(p, e.Subject)
 			critical = append(critical, findings.PodLabel(p, e.PodName, uid))
-			f.Pods = append(f.Pods, findings.Uids(uid)...)
+			f.Pods = append(f.Pods, findings.UIDs(uid)...)
 		}
 	}
 	critical, f.Pods = findings.Union(nil, critical), findings.Union(nil, f.Pods)
@@ -69,9 +69,9 @@ func evictionFailedFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	}
 	var names []string
 	for _, e := range list {
-		uid := logview.UidOf(p, e.Subject)
+		uid := logview.UIDOf(p, e.Subject)
 		names = append(names, findings.PodLabel(p, e.PodName, uid))
-		f.Pods = append(f.Pods, findings.Uids(uid)...)
+		f.Pods = append(f.Pods, findings.UIDs(uid)...)
 		if e.PodName != "" || uid != "" {
 			f.Because = append(f.Because, findings.PodOrName(e.PodName, uid))
 		}

@@ -62,8 +62,8 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { // it looked, and found too little
 		return strings.Contains(e.Reason, "eligible to free") || strings.Contains(e.Reason, "required amount of images")
 	})
-	switch told := logview.Runtime(p); {
-	case blind && told != nil && told.Stands:
+	switch silence := logview.Runtime(p); {
+	case blind && silence != nil && silence.Current:
 		f.Because = []forensics.Entity{p.Model.RuntimeEntity()}
 		f.Detail = "It cannot ask the container runtime."
 	case blind:

@@ -114,9 +114,9 @@ func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []l
 	for _, e := range missing {
 		names = append(names, cmp.Or(e.Image, "an image that is not named"))
 		if e.PodName != "" || e.PodUID != "" {
-			uid := logview.UidOf(p, e.Subject)
+			uid := logview.UIDOf(p, e.Subject)
 			pods = append(pods, findings.PodLabel(p, e.PodName, uid))
-			f.Pods = append(f.Pods, findings.Uids(uid)...)
+			f.Pods = append(f.Pods, findings.UIDs(uid)...)
 		}
 		switch {
 		case had[e.Image]:

@@ -47,16 +47,16 @@ durations (debug=0, debug=1), numbers alone speak, and the finding says "likely"
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, l := range knownPileUps() {
-			if list := l.standingIn(p); l.enough(list) {
-				told[l.subsystem] = true
+			if list := l.stalledIn(p); l.enough(list) {
+				reported[l.subsystem] = true
 				p.Report(pileUpFinding(p, l, list))
 			}
 		}
 		for _, f := range largeGroups(p) {
-			if !told[f.Subject.ID] && len(told) < maxPileUps {
-				told[f.Subject.ID] = true
+			if !reported[f.Subject.ID] && len(reported) < maxPileUps {
+				reported[f.Subject.ID] = true
 				p.Report(f)
 			}
 		}
@@ -96,7 +96,7 @@ func knownPileUps() []pileUp {
 
 // standingIn lists the goroutines of a leak that stand still in the kernel, or for cgroups in systemd: not for an
 // answer, which has a time limit, and not for a child (du, find), which may take long on a large volume.
-func (l pileUp) standingIn(p *forensics.Pass) []stall.Goroutine {
+func (l pileUp) stalledIn(p *forensics.Pass) []stall.Goroutine {
 	return slices.DeleteFunc(stall.All(p, l.frame), func(t stall.Goroutine) bool {
 		return t.Wait.Kind != stall.WaitFile && t.Wait.Kind != stall.WaitSystemd && t.Wait.Kind != stall.WaitLock
 	})

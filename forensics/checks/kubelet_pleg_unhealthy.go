@@ -40,11 +40,11 @@ information. In the first minute after a start it is normal.`,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		logview.OrKubelet(p, forensics.SourceGoroutines)
-		told := plegInLog(p)
+		inLog := plegInLog(p)
 		list := stall.All(p, "pleg.(*GenericPLEG).relist", "pleg.(*GenericPLEG).Relist", "pleg.(*GenericPLEG).relistPod")
 		if len(list) == 0 {
-			if told != nil {
-				p.Report(told.finding(p))
+			if inLog != nil {
+				p.Report(inLog.finding(p))
 			}
 			return
 		}
@@ -66,7 +66,7 @@ information. In the first minute after a start it is normal.`,
 			f.Detail = findings.Sentences(f.Detail, "The channel is full because the sync loop takes nothing from it (kubelet 1.13 and older).")
 		}
 		f.Remedies = []forensics.Remedy{remedy.KeepEvidence()}
-		p.Report(told.join(p, f))
+		p.Report(inLog.join(p, f))
 	},
 }
 
@@ -83,7 +83,7 @@ type plegTrouble struct {
 	events []logs.Event
 	since  *time.Time
 	until  *time.Time
-	stands bool
+	current bool
 	// unhealthy says that the kubelet called it so, and skips its sync loop therefore.
 	unhealthy bool
 	reason    string
@@ -98,7 +98,7 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 			continue
 		}
 		t.events = append(t.events, e)
-		t.stands = t.stands || logview.Within(last, logview.KubeletEnd(p), logview.Repeats(e))
+		t.current = t.current || logview.Within(last, logview.KubeletEnd(p), logview.Repeats(e))
 		t.runtime = t.runtime || strings.Contains(e.Reason, "runtime is down") || e.Kind == logs.KindPLEGRelistFailed
 		if e.Kind == logs.KindPLEGUnhealthy {
 			t.unhealthy, t.reason = true, e.Reason
@@ -127,7 +127,7 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 		Remedies: []forensics.Remedy{remedy.EvidenceFirst(p)},
 	}
 	switch {
-	case !t.stands:
+	case !t.current:
 		f.Severity, f.Remedies = forensics.Info, nil
 		f.Title = fmt.Sprintf("%s: the PLEG did not get through its list of containers from %s to %s, then did", p.Model.KubeletName(), logview.Moment(t.since), logview.Clock(t.until))
 	case t.unhealthy && !logview.Stale(p):
@@ -136,7 +136,7 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	if t.unhealthy {
 		f.Detail = "The kubelet calls its PLEG unhealthy and starts, changes and removes no pod meanwhile."
 	}
-	if t.stands {
+	if t.current {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	}
 	return t.join(p, f)
@@ -147,10 +147,10 @@ func (t *plegTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Fin
 	if t == nil {
 		return f
 	}
-	if t.stands || f.Since == nil {
+	if t.current || f.Since == nil {
 		f.Since = logview.Earliest(f.Since, t.since)
 	}
-	if t.stands && t.unhealthy && !logview.Stale(p) && f.Severity == forensics.Warning {
+	if t.current && t.unhealthy && !logview.Stale(p) && f.Severity == forensics.Warning {
 		f.Severity = forensics.Critical
 		f.Confidence, f.ConfidenceWhy = forensics.Certain, findings.WithReason(f.ConfidenceWhy, "the kubelet says so in its log")
 	}

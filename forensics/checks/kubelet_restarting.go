@@ -67,14 +67,14 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	if slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == "unknown" }) {
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "another process id or another start shows the ends; why one ended is not said"
 	}
-	var told []string
+	var lives []string
 	for _, l := range over[max(0, len(over)-findings.MaxQuoted):] {
-		told = append(told, lifeText(l))
+		lives = append(lives, lifeText(l))
 		if l.EndQuote != nil {
 			f.Refs = append(f.Refs, logview.Refs(*l.EndQuote)...)
 		}
 	}
-	f.Detail = findings.Sentences(strings.Join(told, " "), waits, logview.AsOf(p))
+	f.Detail = findings.Sentences(strings.Join(lives, " "), waits, logview.AsOf(p))
 	if f.Severity != forensics.Info {
 		f.Remedies = []forensics.Remedy{{
 			Command: "journalctl -u kubelet -n 200 --no-pager",

@@ -121,11 +121,11 @@ func operationName(t stall.Goroutine) string {
 // childRemedies warn of the obvious: a child in the kernel does not die, and the operation is tried again.
 func childRemedies(list []stall.Goroutine) []forensics.Remedy {
 	for _, t := range list {
-		if t.Wait.Kind != stall.WaitChild || t.Wait.Pid == 0 {
+		if t.Wait.Kind != stall.WaitChild || t.Wait.PID == 0 {
 			continue
 		}
 		return []forensics.Remedy{{
-			Command: fmt.Sprintf("cat -v /proc/%d/stack /proc/%d/wchan /proc/%d/comm", t.Wait.Pid, t.Wait.Pid, t.Wait.Pid),
+			Command: fmt.Sprintf("cat -v /proc/%d/stack /proc/%d/wchan /proc/%d/comm", t.Wait.PID, t.Wait.PID, t.Wait.PID),
 			Why:     "says what the child waits for: the file server, the disk, or systemd",
 			Risk:    "none: it reads; /proc/PID/cmdline of a blocked process may block, so it is not read here",
 		}}

@@ -82,8 +82,8 @@ func leakedMountFinding(p *forensics.Pass, list []forensics.LeakedMount) forensi
 			Excerpt: fmt.Sprintf("%d %s %s %s - %s %s", m.ID, m.Device, m.Root, m.MountPoint, m.FSType, m.Source),
 		}},
 	}
-	keeper, kept := namespaceKept(p, &f, n)
-	f.Title = fmt.Sprintf("%s file system %s is gone from the host and still mounted in the mount namespace %s", m.FSType, m.Source, keeper)
+	alive, known := namespaceKept(p, &f, n)
+	f.Title = fmt.Sprintf("%s file system %s is gone from the host and still mounted in the mount namespace %s", m.FSType, m.Source, alive)
 	f.Detail = fmt.Sprintf("There it is mount %d at %s (%s, superblock %s)", m.ID, m.MountPoint, m.Propagation(), m.Device)
 	switch more := len(list) - 1; {
 	case more == 0:
@@ -102,19 +102,19 @@ func leakedMountFinding(p *forensics.Pass, list []forensics.LeakedMount) forensi
 	case uid != "":
 		f.Pods = []string{uid}
 		f.Detail += " " + propagationText(m)
-		if !kept {
+		if !known {
 			f.Severity, f.Confidence = forensics.Info, forensics.Possible
 			f.ConfidenceWhy += "; whether the namespace is still there is not known"
 		}
 	default:
-		notTheHosts(&f, m, keeper, unproven)
+		notTheHosts(&f, m, alive, unproven)
 	}
 	return f
 }
 
-// namespaceKept says what keeps a mount namespace alive, for a title, and adds who does to the causes; kept is false if it is not
+// namespaceKept says what keeps a mount namespace alive, for a title, and adds who does to the causes; known is false if it is not
 // known that it still is.
-func namespaceKept(p *forensics.Pass, f *forensics.Finding, n forensics.NamespaceProcesses) (keeper string, kept bool) {
+func namespaceKept(p *forensics.Pass, f *forensics.Finding, n forensics.NamespaceProcesses) (alive string, known bool) {
 	switch {
 	case n.Processes > 0:
 		f.Because = append(f.Because, findings.ProcessEntity(n.PIDs[0]))
@@ -132,10 +132,10 @@ func namespaceKept(p *forensics.Pass, f *forensics.Finding, n forensics.Namespac
 
 // notTheHosts makes a finding one of a mount of which nothing proves that the host ever had it. It names no pod: its mount point is
 // what somebody in that namespace chose. And its only remedies are those that end what has the namespace.
-func notTheHosts(f *forensics.Finding, m mounts.Mount, keeper, unproven string) {
+func notTheHosts(f *forensics.Finding, m mounts.Mount, alive, unproven string) {
 	f.Severity, f.Confidence = forensics.Info, forensics.Possible
 	f.ConfidenceWhy = "the host has no mount of this superblock; the container may have mounted it for itself: " + unproven
-	f.Title = fmt.Sprintf("%s file system %s is not mounted on the host, but in the mount namespace %s", m.FSType, m.Source, keeper)
+	f.Title = fmt.Sprintf("%s file system %s is not mounted on the host, but in the mount namespace %s", m.FSType, m.Source, alive)
 	f.Remedies = slices.DeleteFunc(f.Remedies, func(r forensics.Remedy) bool { return !strings.HasPrefix(r.Command, "Delete the pod ") })
 	for i := range f.Remedies {
 		r := &f.Remedies[i]

@@ -31,14 +31,14 @@ gone by the kubelet's word; where the directory was not looked at, the finding s
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
-		told := orphans.InLog(p)
+		complaints := orphans.InLog(p)
 		for _, o := range orphans.All(p) {
 			if len(o.Points()) == 0 && !o.Has(kubelet.CSIVolDataLeft) {
-				p.Report(told.Join(orphanFinding(p, o)))
+				p.Report(complaints.Join(orphanFinding(p, o)))
 			}
-			told.Done(o.UID)
+			complaints.Done(o.UID)
 		}
-		told.Report(p)
+		complaints.Report(p)
 	},
 }
 

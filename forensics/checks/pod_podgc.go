@@ -73,7 +73,7 @@ func podGCFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensic
 	for _, e := range append(slices.Clone(list), podGCDeleted(p, kind)...) {
 		if e.PodName != "" {
 			names = append(names, e.PodName)
-			f.Pods = append(f.Pods, findings.Uids(logview.UidOf(p, e.Subject))...)
+			f.Pods = append(f.Pods, findings.UIDs(logview.UIDOf(p, e.Subject))...)
 		}
 	}
 	names, f.Pods = findings.Union(nil, names), findings.Union(nil, f.Pods)

@@ -43,7 +43,7 @@ The pods that use a claim are told from the dump: one without pods cannot say wh
 }
 
 func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.Finding {
-	f := heldFinding(c.Object, "claim")
+	f := objectFinding(c.Object, "claim")
 	var users, names []string
 	for _, i := range x.UsersOf(c) {
 		user := d.Pods[i]
@@ -102,7 +102,7 @@ func describeUser(user apidump.Pod) string {
 }
 
 func volumeFinding(x *apidump.Index, v apidump.Volume) forensics.Finding {
-	f := heldFinding(v.Object, "volume")
+	f := objectFinding(v.Object, "volume")
 	if v.Claim != "" {
 		f.Detail += fmt.Sprintf(" It is bound to claim %s, %s.", v.Claim, strings.ToLower(v.Phase))
 		namespace, name, _ := strings.Cut(v.Claim, "/")
@@ -114,7 +114,7 @@ func volumeFinding(x *apidump.Index, v apidump.Volume) forensics.Finding {
 }
 
 // heldFinding is what claims and volumes have in common.
-func heldFinding(o apidump.Object, what string) forensics.Finding {
+func objectFinding(o apidump.Object, what string) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindClaim, ID: o.ID()}, Since: o.Deleting,
 		Title:         fmt.Sprintf("%s %s is being deleted and has %s", what, o.ID(), text.Plural(len(o.Finalizers), "finalizer")),

@@ -45,14 +45,14 @@ reaches the examination; what was over by then is information.`,
 		if seen, why := p.Evidence.Saw(forensics.SourceGoroutines); !seen {
 			p.Unjudged("whether the kubelet waits for the runtime is not known without its goroutines: %s", why)
 		}
-		list, told := askingRuntime(p), logview.Runtime(p)
+		list, inLog := askingRuntime(p), logview.Runtime(p)
 		switch f, ok := runtimeSilent(p); {
 		case len(list) > 0:
-			p.Report(withRuntimeInLog(p, told, runtimeFinding(p, list)))
+			p.Report(withRuntimeInLog(p, inLog, runtimeFinding(p, list)))
 		case ok:
-			p.Report(withRuntimeInLog(p, told, f))
-		case told != nil:
-			p.Report(silenceFinding(p, told))
+			p.Report(withRuntimeInLog(p, inLog, f))
+		case inLog != nil:
+			p.Report(silenceFinding(p, inLog))
 		}
 	},
 }
@@ -217,11 +217,11 @@ func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Find
 		Remedies: runtimeRemedies(p, runtime),
 	}
 	switch {
-	case !s.Stands:
+	case !s.Current:
 		f.Severity, f.Remedies = forensics.Info, nil
 		f.Title = fmt.Sprintf("%s did not answer %s from %s to %s, then did", runtimeName(runtime), p.Model.KubeletName(), logview.Moment(s.Since), logview.Clock(s.Until))
 	}
-	if s.Stands {
+	if s.Current {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 		blameRuntimeProcess(p, &f)
 	}
@@ -233,11 +233,11 @@ func withRuntimeInLog(p *forensics.Pass, s *logview.RuntimeSilence, f forensics.
 	if s == nil {
 		return f
 	}
-	if f.Severity == forensics.Warning && s.Stands && logview.Between(s.Since, s.Until) >= stall.StuckAfter && logview.Count(s.Events) > 2 && !logview.Stale(p) {
+	if f.Severity == forensics.Warning && s.Current && logview.Between(s.Since, s.Until) >= stall.StuckAfter && logview.Count(s.Events) > 2 && !logview.Stale(p) {
 		f.Severity = forensics.Critical
 		f.Confidence, f.ConfidenceWhy = forensics.Certain, findings.WithReason(f.ConfidenceWhy, "the kubelet says so in its log")
 	}
-	if s.Stands || f.Since == nil {
+	if s.Current || f.Since == nil {
 		f.Since = logview.Earliest(f.Since, s.Since)
 	}
 	what := "In the kubelet's log"

@@ -65,7 +65,7 @@ refused when the log ended counts. With the log alone nobody is named who holds 
 			}
 		}
 		for _, r := range refused {
-			if !r.Told {
+			if !r.Reported {
 				p.Report(refusalFinding(p, r))
 			}
 		}
@@ -102,7 +102,7 @@ func reportBusy(p *forensics.Pass, g unmounts.Mount, refused []*unmounts.Refusal
 		g.Why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, list), unlisted(p))
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m, waiting)...)
 	for _, r := range unmounts.BySubject(p, refused)[f.Subject] {
-		r.Told = true
+		r.Reported = true
 		f.Severity = forensics.Warning // somebody has tried, and was refused
 		f = withRefusal(r, f)
 	}
@@ -137,9 +137,9 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 	}
 	on := copiesByID(p, m)
 	for _, pid := range pids {
-		held := first[pid]
-		text, remedy := findings.ProcessName(p, pid)+" "+mountuse.How(held), remedy.StopHolder(p, pid)
-		if c, ok := on[held.MountID]; ok {
+		holder := first[pid]
+		text, remedy := findings.ProcessName(p, pid)+" "+mountuse.How(holder), remedy.StopHolder(p, pid)
+		if c, ok := on[holder.MountID]; ok {
 			text += " on " + p.Model.DescribeCopy(c) + ", which propagation ties to it"
 		}
 		w, waits := waitsLong(p, pid, m.Device)
@@ -154,7 +154,7 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 		}
 		by = append(by, text)
 		f.Because = append(f.Because, findings.ProcessEntity(pid))
-		f.Refs = append(f.Refs, mountuse.Ref(held))
+		f.Refs = append(f.Refs, mountuse.Ref(holder))
 	}
 	return by, waiting
 }
@@ -374,9 +374,9 @@ func freeKernel(p *forensics.Pass, k holders.KernelUser) forensics.Remedy {
 func refusalFinding(p *forensics.Pass, r *unmounts.Refusal) forensics.Finding {
 	volume := cmp.Or(r.Events[0].Volume, r.Events[0].UniqueName, r.Path)
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: r.Subject, Pods: findings.Uids(r.Uid),
+		Severity: forensics.Warning, Subject: r.Subject, Pods: findings.UIDs(r.UID),
 		Title: fmt.Sprintf("volume %s of pod %s cannot be unmounted: the target is busy", volume,
-			findings.PodLabel(p, r.Events[0].PodName, r.Uid)),
+			findings.PodLabel(p, r.Events[0].PodName, r.UID)),
 		ConfidenceWhy: "umount said so, in the kubelet's log",
 		Detail:        "Somebody holds it: a process with a file or its working directory there, or a mount on it.",
 	}

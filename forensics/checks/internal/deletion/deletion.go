@@ -22,7 +22,7 @@ type loopTrouble struct {
 	skips  *logview.Skipping
 }
 
-// notSeen adds to a pod that only the API server says is to go why the kubelet's log does not show its deletion.
+// Unproven adds to a pod that only the API server says is to go why the kubelet's log does not show its deletion.
 func Unproven(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	loop := forensics.Once(p, "the sync loop in the log", func() (l loopTrouble) {
 		l.silent, l.skips, _ = logview.SyncLoop(p)
@@ -47,7 +47,7 @@ func Unproven(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	return f
 }
 
-// terminatingInLog finds the pods whose deletion stands by the kubelet's log.
+// InLog finds the pods whose deletion stands by the kubelet's log.
 func InLog(p *forensics.Pass) []forensics.Finding {
 	logview.OrKubelet(p, forensics.SourceAPIDump)
 	var found []forensics.Finding
@@ -56,7 +56,7 @@ func InLog(p *forensics.Pass) []forensics.Finding {
 		if d.Done {
 			continue
 		}
-		s := Pod{p: p, d: d, uid: logview.UidOf(p, logs.Subject{PodUID: d.PodUID, PodName: d.PodName})}
+		s := Pod{p: p, d: d, uid: logview.UIDOf(p, logs.Subject{PodUID: d.PodUID, PodName: d.PodName})}
 		s.judge()
 		switch {
 		case s.finished:
@@ -75,7 +75,7 @@ func InLog(p *forensics.Pass) []forensics.Finding {
 // stageLimit is how long a stage takes at most in a kubelet that is well: its own time limits are 2 min and 2 min 3 s.
 const stageLimit = 150 * time.Second
 
-// stuckPod is a pod whose deletion has not ended, and what is known of the reason.
+// Pod is a pod whose deletion has not ended, and what is known of the reason.
 type Pod struct {
 	p   *forensics.Pass
 	d   logs.Deletion
@@ -112,7 +112,7 @@ func (s *Pod) judge() {
 	}
 }
 
-// asked says whether the log shows that the API server asked for the deletion.
+// requested says whether the log shows that the API server asked for the deletion.
 func (s *Pod) requested() bool {
 	return slices.ContainsFunc(s.d.Steps, func(step logs.Step) bool { return step.Stage == "requested" })
 }
@@ -147,7 +147,7 @@ func (s *Pod) counts() bool {
 func (s *Pod) finding() forensics.Finding {
 	end := logview.KubeletEnd(s.p)
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: findings.PodOrName(s.d.PodName, s.uid), Pods: findings.Uids(s.uid), Since: s.since(),
+		Severity: forensics.Warning, Subject: findings.PodOrName(s.d.PodName, s.uid), Pods: findings.UIDs(s.uid), Since: s.since(),
 		Title:   fmt.Sprintf("pod %s does not go away: %s", findings.PodLabel(s.p, s.d.PodName, s.uid), cmp.Or(s.verdict, s.d.Waits, "what it waits for is not known")),
 		Because: s.because, Remedies: s.remedies, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log shows each stage at its verbosity",
 	}
@@ -221,12 +221,12 @@ func podArguments(name string) string {
 	return "-n NAMESPACE POD"
 }
 
-// mine are events of some kinds about this pod.
+// events are events of some kinds about this pod.
 func (s *Pod) events(kinds ...logs.Kind) []logs.Event {
 	return logview.PodEvents(s.p, s.uid, s.d.PodName, kinds...)
 }
 
-// standing are those of mine that still were said when the log ended.
+// unresolved are those of mine that still were said when the log ended.
 func (s *Pod) unresolved(kinds ...logs.Kind) []logs.Event {
 	return slices.DeleteFunc(s.events(kinds...), func(e logs.Event) bool { return !logview.Unresolved(s.p, e) })
 }

@@ -46,7 +46,7 @@ func (s *Pod) judgeKilling() {
 		s.failing = true
 		s.verdict = fmt.Sprintf("its process %d cannot be killed: %s", process, waits)
 		s.blame(findings.ProcessEntity(process))
-	case down != nil && down.Stands:
+	case down != nil && down.Current:
 		s.failing = true
 		s.verdict = "the container runtime does not answer, so that its containers are not stopped"
 		s.blame(s.p.Model.RuntimeEntity())

@@ -12,14 +12,14 @@ import (
 
 var Needs = []forensics.Need{{forensics.SourceDisks}}
 
-// diskState is what was measured; empty where nothing was.
+// State is what was measured; empty where nothing was.
 func State(p *forensics.Pass) *eviction.Index { return p.Model.Disks() }
 
 func Entity(f eviction.FileSystem) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindDisk, ID: f.Device}
 }
 
-// diskLabel names a file system by what it is for: "the disk at / (nodefs, imagefs)".
+// Label names a file system by what it is for: "the disk at / (nodefs, imagefs)".
 func Label(d *eviction.Index, f eviction.FileSystem) string {
 	where := f.MountPoint
 	if where == "" {
@@ -28,7 +28,7 @@ func Label(d *eviction.Index, f eviction.FileSystem) string {
 	return fmt.Sprintf("the disk at %s (%s)", where, strings.Join(d.Roles(f.Device), ", "))
 }
 
-// diskRef quotes the figures.
+// Ref quotes the figures.
 func Ref(f eviction.FileSystem) forensics.Ref {
 	text := fmt.Sprintf("%s %s: size %s, used %s, available %s", f.Source, f.MountPoint, text.Bytes(int64(f.CapacityBytes)),
 		text.Bytes(int64(f.UsedBytes())), text.Bytes(int64(f.AvailableBytes)))
@@ -38,7 +38,7 @@ func Ref(f eviction.FileSystem) forensics.Ref {
 	return forensics.Ref{Source: forensics.SourceDisks + ":" + f.Device, Excerpt: strings.TrimSpace(text)}
 }
 
-// reachWords says how far a file system is from a threshold.
+// ReachText says how far a file system is from a threshold.
 func ReachText(r eviction.Reach) string {
 	have, limit := text.Bytes(int64(r.Have)), text.Bytes(int64(r.Limit))
 	if r.Threshold.Inodes() {
@@ -52,12 +52,12 @@ func ReachText(r eviction.Reach) string {
 		r.Threshold.Kind, r.Threshold, r.Threshold.Origin, limit)
 }
 
-// readOnly says that a file system is always full.
+// ReadOnly says that a file system is always full.
 func ReadOnly(f eviction.FileSystem) bool {
 	return slices.Contains([]string{"squashfs", "erofs", "iso9660", "cramfs", "romfs"}, f.FSType)
 }
 
-// metOn lists the thresholds that a file system is past, hard ones first.
+// Met lists the thresholds that a file system is past, hard ones first.
 func Met(d *eviction.Index, f eviction.FileSystem) []eviction.Reach {
 	var hard, soft []eviction.Reach
 	for _, r := range d.Reaches(f.Device) {
@@ -72,7 +72,7 @@ func Met(d *eviction.Index, f eviction.FileSystem) []eviction.Reach {
 	return append(hard, soft...)
 }
 
-// next says what the kubelet deletes, in order.
+// Reclaim says what the kubelet deletes, in order.
 func Reclaim(p *forensics.Pass, f eviction.FileSystem) string {
 	steps := p.Model.DestructionOrder(f.Device)
 	if len(steps) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// diskRemedies are steps to free space, those for the largest fillers first.
+// Remedies are steps to free space, those for the largest fillers first.
 func Remedies(p *forensics.Pass, f eviction.FileSystem) []forensics.Remedy {
 	var steps []forensics.Remedy
 	u, counted := State(p).UsageOf(f.Device)

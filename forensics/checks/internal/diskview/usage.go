@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// fillers says where the space went, largest first.
+// Fillers says where the space went, largest first.
 func Fillers(p *forensics.Pass, f eviction.FileSystem) string {
 	d := State(p)
 	u, ok := d.UsageOf(f.Device)

@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 )
 
-// onThisNode says whether a pod of the API is one of the node that was examined; without a node (saved files) all are.
+// OnThisNode says whether a pod of the API is one of the node that was examined; without a node (saved files) all are.
 func OnThisNode(e *forensics.Evidence, pod apidump.Pod) bool {
 	names := []string{e.Node.Name}
 	if e.Kubelet != nil {

@@ -16,7 +16,7 @@ func ProcessEntity(pid int) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(pid)}
 }
 
-// who names a process: "process 4711 (nginx) of pod default/web".
+// ProcessName names a process: "process 4711 (nginx) of pod default/web".
 func ProcessName(p *forensics.Pass, pid int) string {
 	process, ok := p.Model.Process(pid)
 	if !ok {
@@ -29,19 +29,19 @@ func ProcessName(p *forensics.Pass, pid int) string {
 	return text
 }
 
-func Uids(uid string) []string {
+func UIDs(uid string) []string {
 	if uid == "" {
 		return nil
 	}
 	return []string{uid}
 }
 
-// podOrName is the pod as an entity; by its name where its UID is not known.
+// PodOrName is the pod as an entity; by its name where its UID is not known.
 func PodOrName(name, uid string) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindPod, ID: cmp.Or(uid, name)}
 }
 
-// podLabel names a pod by what is known: its name, its UID.
+// PodLabel names a pod by what is known: its name, its UID.
 func PodLabel(p *forensics.Pass, name, uid string) string {
 	if uid != "" {
 		if pod := p.Model.Pod(uid); pod.Name != "" {
@@ -57,5 +57,5 @@ func PodLabel(p *forensics.Pass, name, uid string) string {
 	return uid
 }
 
-// maxQuoted is how many goroutines, processes or threads one finding quotes.
+// MaxQuoted is how many goroutines, processes or threads one finding quotes.
 const MaxQuoted = 4

@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// some joins the first few of a list.
+// Some joins the first few of a list.
 func Some(list []string) string {
 	const most = 3
 	text := strings.Join(list[:min(len(list), most)], ", ")
@@ -18,12 +18,12 @@ func Some(list []string) string {
 	return text
 }
 
-// sentences joins those that are not empty.
+// Sentences joins those that are not empty.
 func Sentences(list ...string) string {
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
 }
 
-// capital begins a sentence.
+// Capital begins a sentence.
 func Capital(s string) string {
 	if s == "" {
 		return s
@@ -31,7 +31,7 @@ func Capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// withReason adds a reason to those that are there.
+// WithReason adds a reason to those that are there.
 func WithReason(why, more string) string {
 	switch {
 	case why == "":
@@ -42,7 +42,7 @@ func WithReason(why, more string) string {
 	return why + "; " + more
 }
 
-// times spells a count of messages.
+// Times spells a count of messages.
 func Times(n int64) string {
 	if n == 1 {
 		return "once"
@@ -50,7 +50,7 @@ func Times(n int64) string {
 	return text.Plural(int(n), "time")
 }
 
-// union adds to a what of b is not in it.
+// Union adds to a what of b is not in it.
 func Union[T comparable](a, b []T) []T {
 	seen := map[T]bool{}
 	for _, x := range a {

@@ -12,7 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// A passer is a process that serves a FUSE file system and lives, although that answers with an error: the error is its own
+// A errorSource is a process that serves a FUSE file system and lives, although that answers with an error: the error is its own
 // answer, or its connection was aborted.
 type errorSource struct {
 	server forensics.FUSEServer
@@ -20,7 +20,7 @@ type errorSource struct {
 	below string
 }
 
-// passerOf finds the live server of a FUSE file system that answers with an error.
+// errorSourceOf finds the live server of a FUSE file system that answers with an error.
 func errorSourceOf(p *forensics.Pass, s Superblock) (errorSource, bool) {
 	if s.Mount().Class != mounts.ClassFUSE {
 		return errorSource{}, false
@@ -43,7 +43,7 @@ func errorSourceOf(p *forensics.Pass, s Superblock) (errorSource, bool) {
 	return errorSource{}, false
 }
 
-// tell changes a finding that the server of a file system is gone, or knows it no more, into what is known where a process
+// addTo changes a finding that the server of a file system is gone, or knows it no more, into what is known where a process
 // serves it.
 func (x errorSource) addTo(p *forensics.Pass, s Superblock, f forensics.Finding) forensics.Finding {
 	name := findings.ProcessName(p, x.server.PID)
@@ -78,7 +78,7 @@ func (x errorSource) addTo(p *forensics.Pass, s Superblock, f forensics.Finding)
 	return f
 }
 
-// fuseName is the mount that a server serves, as a person knows it.
+// FuseName is the mount that a server serves, as a person knows it.
 func FuseName(p *forensics.Pass, device string) (mounts.Mount, string) {
 	list := p.Model.MountsOf(device)
 	if len(list) == 0 {
@@ -115,7 +115,7 @@ func ServerFinding(p *forensics.Pass, s forensics.FUSEServer, text string) foren
 	return f
 }
 
-// ofTheHost leaves a finding as it is if it is about a file system of the host. One that only other mount namespaces have, or whose
+// OfTheHost leaves a finding as it is if it is about a file system of the host. One that only other mount namespaces have, or whose
 // server is root in another user namespace than that of this program, is made up by whoever is there as he likes: that is
 // information, names no pod, and nothing is done about it on the host, where its paths mean something else.
 func OfTheHost(p *forensics.Pass, f forensics.Finding, s forensics.FUSEServer) forensics.Finding {

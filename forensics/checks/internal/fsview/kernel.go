@@ -48,7 +48,7 @@ func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 	return k
 }
 
-// kernelEvents are those since the machine was started, and about a device those since it was mounted: an earlier kernel spoke
+// sinceBoot are those since the machine was started, and about a device those since it was mounted: an earlier kernel spoke
 // of other mounts, and gave the names of devices to others.
 func sinceBoot(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 	boot := p.Evidence.Node.Boot
@@ -73,7 +73,7 @@ func mountedSince(p *forensics.Pass, device string, moment time.Time) bool {
 	return device != "" && mounted[device].After(moment)
 }
 
-// kernelEventsOf are those of kernelEvents that are about a mount. The name is for the kinds.
+// KernelEvents are those of kernelEvents that are about a mount. The name is for the kinds.
 func KernelEvents(p *forensics.Pass, name string, kinds []logs.Kind, m mounts.Mount) []logs.Event {
 	type index struct {
 		events []logs.Event
@@ -104,7 +104,7 @@ func KernelEvents(p *forensics.Pass, name string, kinds []logs.Kind, m mounts.Mo
 	return found
 }
 
-// withKernel adds what the kernel said of a file system to a finding about it.
+// WithKernel adds what the kernel said of a file system to a finding about it.
 func WithKernel(p *forensics.Pass, m mounts.Mount, f forensics.Finding) forensics.Finding {
 	k := kernelOf(p, m)
 	if len(k.events) == 0 {

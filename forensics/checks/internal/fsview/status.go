@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// reportStatus reports every file system whose worst health is status, as a warning.
+// ReportStatus reports every file system whose worst health is status, as a warning.
 func ReportStatus(status mounts.Status, title func(Superblock) string, detail string,
 	remedies func(*forensics.Pass, mounts.Mount) []forensics.Remedy,
 ) func(*forensics.Pass) {

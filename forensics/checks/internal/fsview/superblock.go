@@ -13,16 +13,16 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// superblock is one file system with trouble: all its mounts are one subject and one finding.
+// Superblock is one file system with trouble: all its mounts are one subject and one finding.
 type Superblock struct {
 	Device string
 	Health mounts.Health
 	Mounts []mounts.Mount
-	// kubelet are those of its mounts that lie below the kubelet's root directory.
+	// Kubelet are those of its mounts that lie below the kubelet's root directory.
 	Kubelet []mounts.Mount
 }
 
-// superblocks lists the file systems whose worst health is status, in the order of the evidence.
+// Superblocks lists the file systems whose worst health is status, in the order of the evidence.
 func Superblocks(p *forensics.Pass, status mounts.Status) []Superblock {
 	var found []Superblock
 	seen := map[string]bool{}
@@ -51,7 +51,7 @@ func (s Superblock) Entity() forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindSuperblock, ID: s.Device}
 }
 
-// mount is the one that a person is told to act on: one below the kubelet's directory if there is one.
+// Mount is the one that a person is told to act on: one below the kubelet's directory if there is one.
 func (s Superblock) Mount() mounts.Mount {
 	switch {
 	case len(s.Kubelet) > 0:
@@ -62,7 +62,7 @@ func (s Superblock) Mount() mounts.Mount {
 	return mounts.Mount{MountPoint: s.Health.MountPoint, ID: s.Health.MountID, Device: s.Device, Class: mounts.ClassUnknown}
 }
 
-// label is "fuse.ceph-fuse file system 10.0.0.5:6789:/k8s".
+// Label is "fuse.ceph-fuse file system 10.0.0.5:6789:/k8s".
 func (s Superblock) Label() string {
 	m := s.Mount()
 	if m.FSType == "" {
@@ -84,7 +84,7 @@ func (s Superblock) Where() string {
 	return text
 }
 
-// kubeletWaits says whether a thread of the kubelet waits for this file system.
+// KubeletWaits says whether a thread of the kubelet waits for this file system.
 func (s Superblock) KubeletWaits(p *forensics.Pass) bool {
 	k := p.Evidence.Kubelet
 	return k != nil && k.PID != 0 && slices.ContainsFunc(stall.Waiters(p, s.Device), func(w stall.Waiter) bool { return w.Thread.PID == k.PID })
@@ -122,7 +122,7 @@ func (s Superblock) refs() []forensics.Ref {
 	return refs
 }
 
-// finding is the part that all findings about a file system share.
+// Finding is the part that all findings about a file system share.
 func (s Superblock) Finding(p *forensics.Pass, severity forensics.Severity, title string) forensics.Finding {
 	return forensics.Finding{
 		Severity: severity, Title: title, Subject: s.Entity(), Since: s.Health.Since,
@@ -130,7 +130,7 @@ func (s Superblock) Finding(p *forensics.Pass, severity forensics.Severity, titl
 	}
 }
 
-// behind says what the kernel's tables show of the server or disk, "" if they show nothing, and where that was read.
+// Behind says what the kernel's tables show of the server or disk, "" if they show nothing, and where that was read.
 func Behind(p *forensics.Pass, device string) (string, []forensics.Ref) {
 	b, ok := p.Model.Backing(device)
 	if !ok || b.Fault == backing.FaultNone {
@@ -155,7 +155,7 @@ func Behind(p *forensics.Pass, device string) (string, []forensics.Ref) {
 	return " " + text + ": " + b.Why + ".", []forensics.Ref{{Source: forensics.SourceBackings + ":" + device, Excerpt: excerpt}}
 }
 
-// unjudged tells the pass which mounts could not be judged.
+// Unjudged tells the pass which mounts could not be judged.
 func Unjudged(p *forensics.Pass) {
 	var late, not []string
 	for _, h := range p.Evidence.Health {

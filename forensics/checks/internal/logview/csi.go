@@ -10,17 +10,17 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// operationLimit is how long an operation may run before it counts as not coming back: the kubelet's own limit for a
+// OperationLimit is how long an operation may run before it counts as not coming back: the kubelet's own limit for a
 // CSI call is 2 minutes.
 const OperationLimit = 3 * time.Minute
 
-// unfinished says whether an operation was started and nothing has been heard of it for longer than one may take.
+// Unfinished says whether an operation was started and nothing has been heard of it for longer than one may take.
 func Unfinished(p *forensics.Pass, o logs.Operation) bool {
 	return o.Started != nil && (o.Failed == nil || o.Failed.Before(*o.Started)) &&
 		Between(o.Started, KubeletEnd(p)) >= OperationLimit.Seconds()
 }
 
-// driverOf is the CSI driver that a message is about, from the volume's unique name where the line does not say.
+// DriverOf is the CSI driver that a message is about, from the volume's unique name where the line does not say.
 func DriverOf(s logs.Subject) string {
 	if s.Driver != "" {
 		return s.Driver

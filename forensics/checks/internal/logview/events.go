@@ -11,7 +11,7 @@ import (
 
 var Needs = []forensics.Need{{forensics.SourceLogs}}
 
-// story is what the logs told, an empty one where none was read.
+// Story is what the logs told, an empty one where none was read.
 func Story(p *forensics.Pass) *logs.Story {
 	if p.Evidence.Logs == nil {
 		return &logs.Story{}
@@ -19,7 +19,7 @@ func Story(p *forensics.Pass) *logs.Story {
 	return p.Evidence.Logs
 }
 
-// sawKubeletLog says whether the log of a kubelet was among those that were read; if not, the pass is told.
+// SawKubelet says whether the log of a kubelet was among those that were read; if not, the pass is told.
 func SawKubelet(p *forensics.Pass) bool {
 	s := Story(p)
 	if s.Loop != nil || len(s.Lives) > 0 {
@@ -29,14 +29,14 @@ func SawKubelet(p *forensics.Pass) bool {
 	return false
 }
 
-// orKubeletLog tells the pass where neither a source nor the kubelet's log was read, of which one is enough.
+// OrKubelet tells the pass where neither a source nor the kubelet's log was read, of which one is enough.
 func OrKubelet(p *forensics.Pass, source string) {
 	if ok, _ := p.Evidence.Saw(source); !ok {
 		SawKubelet(p)
 	}
 }
 
-// events lists those of some kinds, in the order of their first.
+// Events lists those of some kinds, in the order of their first.
 func Events(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 	byKind := forensics.Once(p, "events by kind", func() map[logs.Kind][]int {
 		at := map[logs.Kind][]int{}
@@ -62,7 +62,7 @@ func eventsAt(p *forensics.Pass, at []int) []logs.Event {
 	return found
 }
 
-// eventsOf lists those of some kinds that are about a pod, by its UID, or by its name where the line or the caller has no UID.
+// PodEvents lists those of some kinds that are about a pod, by its UID, or by its name where the line or the caller has no UID.
 func PodEvents(p *forensics.Pass, uid, name string, kinds ...logs.Kind) []logs.Event {
 	byPod := forensics.Once(p, "events by pod", func() map[string][]int {
 		at := map[string][]int{}
@@ -84,7 +84,7 @@ func PodEvents(p *forensics.Pass, uid, name string, kinds ...logs.Kind) []logs.E
 	})
 }
 
-// said counts the messages of a list.
+// Count counts the messages of a list.
 func Count(list []logs.Event) (n int64) {
 	for _, e := range list {
 		n += e.Count
@@ -92,8 +92,8 @@ func Count(list []logs.Event) (n int64) {
 	return n
 }
 
-// uidOf is the pod's UID, by its name where the line has none; "" if that is not known, or not unique.
-func UidOf(p *forensics.Pass, s logs.Subject) string {
+// UIDOf is the pod's UID, by its name where the line has none; "" if that is not known, or not unique.
+func UIDOf(p *forensics.Pass, s logs.Subject) string {
 	if s.PodUID != "" || s.PodName == "" {
 		return s.PodUID
 	}
@@ -124,7 +124,7 @@ func uidsByName(p *forensics.Pass) map[string]string {
 	return logged
 }
 
-// fewFailures is how often the same must fail to be no accident.
+// FewFailures is how often the same must fail to be no accident.
 const FewFailures = 3
 
 // volumeMounts are the mounts of one volume of a pod, its subpaths included, told by the volume's name.

@@ -36,7 +36,7 @@ func taskID(process string) int {
 	return id
 }
 
-// withHungTask adds the kernel's complaint about a thread to a finding about it.
+// WithHungTask adds the kernel's complaint about a thread to a finding about it.
 func WithHungTask(p *forensics.Pass, f forensics.Finding, threads ...procs.Thread) forensics.Finding {
 	var tids []int
 	for _, t := range threads {

@@ -28,7 +28,7 @@ type pressure struct {
 	refused []string
 }
 
-// pressureInLog is the pressure that the log tells of, nil if none.
+// PressureInLog is the pressure that the log tells of, nil if none.
 func PressureInLog(p *forensics.Pass) *pressure {
 	return forensics.Once(p, "pressure in the log", func() *pressure { return findPressure(p) })
 }
@@ -51,11 +51,11 @@ func findPressure(p *forensics.Pass) *pressure {
 		}
 	}
 	for _, e := range Events(p, logs.KindEvictionEvicted) {
-		s.evicted = append(s.evicted, findings.PodLabel(p, e.PodName, UidOf(p, e.Subject)))
+		s.evicted = append(s.evicted, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
 	}
 	for _, e := range Events(p, logs.KindAdmissionRefused) {
 		if strings.Contains(e.Reason, "Pressure") {
-			s.refused = append(s.refused, findings.PodLabel(p, e.PodName, UidOf(p, e.Subject)))
+			s.refused = append(s.refused, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
 		}
 	}
 	s.resources, s.evicted, s.refused = findings.Union(nil, s.resources), findings.Union(nil, s.evicted), findings.Union(nil, s.refused)
@@ -66,7 +66,7 @@ func findPressure(p *forensics.Pass) *pressure {
 	return &s
 }
 
-// disk says whether a disk is short, not memory or process ids.
+// Disk says whether a disk is short, not memory or process ids.
 func (s *pressure) Disk() bool {
 	return slices.ContainsFunc(s.resources, func(r string) bool {
 		return r == "disk" || r == "ephemeral-storage" || strings.Contains(r, "inodes") || strings.Contains(r, "fs.")
@@ -81,7 +81,7 @@ func (s *pressure) short() string {
 	return strings.Join(s.resources, ", ")
 }
 
-// join adds what the log tells to a finding about the same pressure.
+// Join adds what the log tells to a finding about the same pressure.
 func (s *pressure) Join(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	if s == nil {
 		return f

@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// quotes are lines as references, each once, and not more than a person reads.
+// Refs are lines as references, each once, and not more than a person reads.
 func Refs(lines ...logs.Quote) []forensics.Ref {
 	const most = 8
 	var refs []forensics.Ref
@@ -20,7 +20,7 @@ func Refs(lines ...logs.Quote) []forensics.Ref {
 	return refs
 }
 
-// quotesOf are the lines of events, the first and the last of each.
+// EventRefs are the lines of events, the first and the last of each.
 func EventRefs(list ...logs.Event) []forensics.Ref {
 	var lines []logs.Quote
 	for _, e := range list {

@@ -14,19 +14,19 @@ import (
 // questionLimit is after how long a question to the runtime fails (--runtime-request-timeout, 2 minutes).
 const questionLimit = 2 * time.Minute
 
-// runtimeSilence is a runtime that has not answered, by the kubelet's log.
+// RuntimeSilence is a runtime that has not answered, by the kubelet's log.
 type RuntimeSilence struct {
 	Events []logs.Event
-	// since is when it stopped to answer at the latest; until is when that was said last.
+	// Since is when it stopped to answer at the latest; Until is when that was said last.
 	Since, Until *time.Time
-	// stands says that it was so when the log ended.
-	Stands bool
-	// calls are the questions that failed, reason what the kubelet says of the first.
+	// Current says that it was so when the log ended.
+	Current bool
+	// Calls are the questions that failed, reason what the kubelet says of the first.
 	Calls  []string
 	Reason string
 }
 
-// runtimeInLog finds a runtime that did not answer what it should at once; nil if the log tells of none.
+// Runtime finds a runtime that did not answer what it should at once; nil if the log tells of none.
 func Runtime(p *forensics.Pass) *RuntimeSilence {
 	var s RuntimeSilence
 	late := false // a question timed out: it was asked before
@@ -36,7 +36,7 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 			continue
 		}
 		s.Events = append(s.Events, e)
-		s.Stands = s.Stands || Within(Last([]logs.Event{e}), KubeletEnd(p), Repeats(e))
+		s.Current = s.Current || Within(Last([]logs.Event{e}), KubeletEnd(p), Repeats(e))
 		s.Reason = cmp.Or(s.Reason, e.Reason)
 		if call != "" {
 			s.Calls = findings.Union(s.Calls, []string{call})
@@ -56,7 +56,7 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 	return &s
 }
 
-// repeats is how often a complaint about the runtime or the PLEG is repeated at least, while its cause lasts: a question
+// Repeats is how often a complaint about the runtime or the PLEG is repeated at least, while its cause lasts: a question
 // that is not answered fails after 2 minutes, one that is refused and a loop that skips say so at once and again.
 func Repeats(e logs.Event) time.Duration {
 	if e.Code == "DeadlineExceeded" {

@@ -18,28 +18,28 @@ const silentAfter = 60 * time.Second
 // othersAfter is how many lines other parts must have written meanwhile: a log that was cut is no silence.
 const othersAfter = 3
 
-// silence is a sync loop that has said nothing while other parts of the kubelet went on.
+// Silence is a sync loop that has said nothing while other parts of the kubelet went on.
 type Silence struct {
 	Loop  *logs.Loop
 	Since time.Time
-	// seconds is how long the log shows the silence.
+	// Seconds is how long the log shows the silence.
 	Seconds float64
-	// last is the kind of the loop's last line.
+	// Last is the kind of the loop's last line.
 	Last string
 }
 
-// skipping is a sync loop that says that it skips.
+// Skipping is a sync loop that says that it skips.
 type Skipping struct {
 	Events []logs.Event
 	Reason string
 	Since  *time.Time
-	// seconds is how long the log shows that it skips.
+	// Seconds is how long the log shows that it skips.
 	Seconds float64
-	// pleg says that an unhealthy PLEG is among the reasons, runtime that a runtime that is down is.
+	// Pleg says that an unhealthy PLEG is among the reasons, runtime that a runtime that is down is.
 	Pleg, Runtime bool
 }
 
-// loopInLog judges the kubelet's log: a silent loop, one that skips, or why neither can be told.
+// SyncLoop judges the kubelet's log: a silent loop, one that skips, or why neither can be told.
 func SyncLoop(p *forensics.Pass) (*Silence, *Skipping, string) {
 	s := Story(p)
 	if s.Loop == nil {
@@ -70,7 +70,7 @@ func SyncLoop(p *forensics.Pass) (*Silence, *Skipping, string) {
 	return &Silence{l, *l.Last, quiet.Seconds(), lastLoopLine(l)}, nil, ""
 }
 
-// kubeletEnded says whether the log's last kubelet is known to have ended. One whose process is there has not, whatever it
+// KubeletEnded says whether the log's last kubelet is known to have ended. One whose process is there has not, whatever it
 // wrote: it recovers from some panics.
 func KubeletEnded(p *forensics.Pass, s *logs.Story) bool {
 	if len(s.Lives) == 0 {

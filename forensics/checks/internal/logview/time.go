@@ -13,7 +13,7 @@ const (
 	// endOfLog is how close to the end of a log something must have been said to stand there: the kubelet repeats
 	// what it cannot do at least every 2 min 2 s.
 	endOfLog = 150 * time.Second
-	// everyRound is the same for what is said with each round of a loop: every second, every 2 seconds, and skipping at
+	// EveryRound is the same for what is said with each round of a loop: every second, every 2 seconds, and skipping at
 	// least every 5.
 	EveryRound = 30 * time.Second
 	// freshLog is how close the end of a log must be to the examination to speak of the same moment.
@@ -50,7 +50,7 @@ func Latest(a, b *time.Time) *time.Time {
 	return a
 }
 
-// between is the time from a to b in seconds; 0 where one is unknown.
+// Between is the time from a to b in seconds; 0 where one is unknown.
 func Between(a, b *time.Time) float64 {
 	if a == nil || b == nil {
 		return 0
@@ -58,7 +58,7 @@ func Between(a, b *time.Time) float64 {
 	return b.Sub(*a).Seconds()
 }
 
-// kubeletEnd is the time of the last line of a kubelet, or of any log where that is unknown.
+// KubeletEnd is the time of the last line of a kubelet, or of any log where that is unknown.
 func KubeletEnd(p *forensics.Pass) *time.Time {
 	return forensics.Once(p, "the kubelet's last line", func() *time.Time { return findKubeletEnd(p) })
 }
@@ -78,12 +78,12 @@ func findKubeletEnd(p *forensics.Pass) *time.Time {
 	return end
 }
 
-// stands says whether something that was said last at that time still was so when the kubelet's log ended.
+// Current says whether something that was said last at that time still was so when the kubelet's log ended.
 func Current(p *forensics.Pass, last *time.Time) bool {
 	return Within(last, KubeletEnd(p), endOfLog)
 }
 
-// soonBefore says whether end is not more than d after t.
+// Within says whether end is not more than d after t.
 func Within(t, end *time.Time, d time.Duration) bool {
 	return t != nil && end != nil && end.Sub(*t) <= d
 }
@@ -94,10 +94,10 @@ func fresh(p *forensics.Pass) bool {
 	return end != nil && !p.Evidence.Collected.IsZero() && p.Evidence.Collected.Sub(*end) <= freshLog
 }
 
-// stale says whether the log ended well before the examination: what stood then may be over.
+// Stale says whether the log ended well before the examination: what stood then may be over.
 func Stale(p *forensics.Pass) bool { return !p.Evidence.Collected.IsZero() && !fresh(p) }
 
-// asOf says for which moment a finding holds, where the log does not reach the examination.
+// AsOf says for which moment a finding holds, where the log does not reach the examination.
 func AsOf(p *forensics.Pass) string {
 	end := KubeletEnd(p)
 	if end == nil || fresh(p) {
@@ -110,7 +110,7 @@ func AsOf(p *forensics.Pass) string {
 	return s + ": it may have ended since."
 }
 
-// moment spells a time of a log.
+// Moment spells a time of a log.
 func Moment(t *time.Time) string {
 	if t == nil {
 		return "an unknown time"
@@ -118,7 +118,7 @@ func Moment(t *time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// clock is the time of day with the fraction that klog prints.
+// Clock is the time of day with the fraction that klog prints.
 func Clock(t *time.Time) string {
 	if t == nil {
 		return "an unknown time"
@@ -126,7 +126,7 @@ func Clock(t *time.Time) string {
 	return t.UTC().Format("15:04:05.000")
 }
 
-// afterStart says whether a time is more than a minute after the last start of the kubelet, as far as that is known.
+// AfterStart says whether a time is more than a minute after the last start of the kubelet, as far as that is known.
 func AfterStart(p *forensics.Pass, t *time.Time) bool {
 	lives := Story(p).Lives
 	if t == nil || len(lives) == 0 || lives[len(lives)-1].Started == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// standsRetry says whether a failure still stood when the log ended: within the time until its next try, and some more.
+// Unresolved says whether a failure still stood when the log ended: within the time until its next try, and some more.
 func Unresolved(p *forensics.Pass, e logs.Event) bool {
 	last, end := Last([]logs.Event{e}), KubeletEnd(p)
 	return last != nil && end != nil && end.Sub(*last) <= max(endOfLog, time.Duration(2*e.Number)*time.Second) && !undone(p, e)
@@ -31,7 +31,7 @@ func undone(p *forensics.Pass, failed logs.Event) bool {
 	return failed.UniqueName != "" && last != nil && done[volume{failed.UniqueName, failed.PodUID}].After(*last)
 }
 
-// volumeOf is what a message about a volume is about: the mount where it is known, else the volume by its path, or by
+// VolumeEntity is what a message about a volume is about: the mount where it is known, else the volume by its path, or by
 // its names.
 func VolumeEntity(p *forensics.Pass, s logs.Subject) forensics.Entity {
 	if s.Path != "" {

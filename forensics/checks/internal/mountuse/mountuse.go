@@ -11,7 +11,7 @@ import (
 
 var Needs = []forensics.Need{{forensics.SourceHolders}}
 
-// held is what was seen to keep mounts in use; empty if nothing was.
+// Of is what was seen to keep mounts in use; empty if nothing was.
 func Of(p *forensics.Pass) forensics.Held {
 	if p.Evidence.Held == nil {
 		return forensics.Held{}
@@ -19,7 +19,7 @@ func Of(p *forensics.Pass) forensics.Held {
 	return *p.Evidence.Held
 }
 
-// byWhat says by what a process holds something.
+// How says by what a process holds something.
 func How(h holders.Holder) string {
 	switch h.Kind {
 	case holders.HoldCwd:
@@ -38,7 +38,7 @@ func How(h holders.Holder) string {
 	return fmt.Sprintf("with %q open as descriptor %d", h.Path, h.FD)
 }
 
-// holdingPIDs lists the processes of holders, each once, in their order.
+// PIDs lists the processes of holders, each once, in their order.
 func PIDs(list []holders.Holder) []int {
 	var pids []int
 	seen := map[int]bool{}
@@ -62,14 +62,14 @@ func Ref(h holders.Holder) forensics.Ref {
 	return forensics.Ref{Source: forensics.SourceHolders + ":" + strconv.Itoa(h.PID), Excerpt: text}
 }
 
-// inOtherUserNS says whether a process is known to be in another user namespace than this program was, where whoever is root can
+// InOtherUserNS says whether a process is known to be in another user namespace than this program was, where whoever is root can
 // mount and unmount as he likes.
 func InOtherUserNS(p *forensics.Pass, process procs.Process) bool {
 	own := Of(p).UserNS
 	return own != 0 && process.UserNS != 0 && process.UserNS != own
 }
 
-// holdsOf is what a process holds.
+// ByProcess is what a process holds.
 func ByProcess(p *forensics.Pass, pid int) []holders.Holder {
 	return forensics.Once(p, "holders by process", func() map[int][]holders.Holder {
 		by := map[int][]holders.Holder{}

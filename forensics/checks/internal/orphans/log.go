@@ -15,7 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// orphansTold is what the kubelet's log says of directories that it cannot remove.
+// LogComplaints is what the kubelet's log says of directories that it cannot remove.
 type LogComplaints struct {
 	events []logs.Event
 	// total is how many pods the last round that was seen counted.
@@ -28,7 +28,7 @@ type LogComplaints struct {
 	byPod  map[string][]logs.Event
 }
 
-// orphansInLog are the complaints that still were made in the sync loop's last rounds.
+// InLog are the complaints that still were made in the sync loop's last rounds.
 func InLog(p *forensics.Pass) *LogComplaints {
 	t := LogComplaints{shown: map[string]bool{}, byPod: map[string][]logs.Event{}}
 	for _, e := range logview.Events(p, logs.KindOrphan, logs.KindOrphanDetail, logs.KindOrphanRemoveFailed, logs.KindOrphanCleanupFailed) {
@@ -38,7 +38,7 @@ func InLog(p *forensics.Pass) *LogComplaints {
 		}
 		t.events = append(t.events, e)
 		if e.Kind == logs.KindOrphan {
-			t.firsts = append(t.firsts, findings.Uids(e.PodUID)...)
+			t.firsts = append(t.firsts, findings.UIDs(e.PodUID)...)
 			if last != nil && (t.until == nil || !last.Before(*t.until)) {
 				t.total, t.until = int64(e.Number), last
 			}
@@ -66,10 +66,10 @@ func (t *LogComplaints) of(uid string) []logs.Event {
 	return t.byPod[uid]
 }
 
-// done marks a pod as told, so that it is not told again.
+// Done marks a pod as told, so that it is not told again.
 func (t *LogComplaints) Done(uid string) { t.shown[uid] = true }
 
-// join adds what the log says of the pod of a finding.
+// Join adds what the log says of the pod of a finding.
 func (t *LogComplaints) Join(f forensics.Finding) forensics.Finding {
 	list := t.of(f.Subject.ID)
 	if len(list) == 0 {
@@ -85,11 +85,11 @@ func (t *LogComplaints) Join(f forensics.Finding) forensics.Finding {
 	return f
 }
 
-// report tells of the pods that only the log knows.
+// Report tells of the pods that only the log knows.
 func (t *LogComplaints) Report(p *forensics.Pass) {
 	var named []string
 	for _, e := range t.events {
-		named = append(named, findings.Uids(e.PodUID)...)
+		named = append(named, findings.UIDs(e.PodUID)...)
 	}
 	named = findings.Union(nil, named)
 	for _, uid := range named {

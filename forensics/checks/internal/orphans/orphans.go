@@ -19,7 +19,7 @@ type Orphan struct {
 	Left []kubelet.Leftover
 }
 
-// orphans lists the directories whose pods are proven to be gone.
+// All lists the directories whose pods are proven to be gone.
 func All(p *forensics.Pass) []Orphan {
 	if ok, why := p.Evidence.Saw(forensics.SourcePodDirs); !ok {
 		p.Unjudged("the directories of pods were not looked at: %s", why)
@@ -58,7 +58,7 @@ func (o Orphan) Has(class kubelet.LeftoverClass) bool {
 	return slices.ContainsFunc(o.Left, func(l kubelet.Leftover) bool { return l.Class == class })
 }
 
-// points are the mounts that are left.
+// Points are the mounts that are left.
 func (o Orphan) Points() []string {
 	var points []string
 	for _, l := range o.Left {
@@ -68,7 +68,7 @@ func (o Orphan) Points() []string {
 	return slices.Compact(points)
 }
 
-// withData are the leftovers that hold something that somebody may miss.
+// WithData are the leftovers that hold something that somebody may miss.
 func (o Orphan) WithData() []kubelet.Leftover {
 	var found []kubelet.Leftover
 	for _, l := range o.Left {
@@ -79,7 +79,7 @@ func (o Orphan) WithData() []kubelet.Leftover {
 	return found
 }
 
-// heals says that the kubelet will remove all of it.
+// Heals says that the kubelet will remove all of it.
 func (o Orphan) Heals() bool {
 	return !slices.ContainsFunc(o.Left, func(l kubelet.Leftover) bool { return l.Fate != kubelet.FateHeals })
 }
@@ -112,7 +112,7 @@ func (o Orphan) refs() []forensics.Ref {
 // What is said of leftovers in full; the rest is counted.
 const maxLeftoverTexts = 6
 
-// planFirst is the step that most leftovers need: a script that looks again before it does anything.
+// PlanFirst is the step that most leftovers need: a script that looks again before it does anything.
 func PlanFirst() forensics.Remedy {
 	return forensics.Remedy{
 		Command: "nodeforensics plan REPORT.json > plan.sh && sh plan.sh",
@@ -124,7 +124,7 @@ func PlanFirst() forensics.Remedy {
 	}
 }
 
-// lookFirst is the only safe first step: nothing is ever removed with rm -rf below a pod's directory.
+// LookFirst is the only safe first step: nothing is ever removed with rm -rf below a pod's directory.
 func LookFirst(d kubelet.PodDir) forensics.Remedy {
 	return forensics.Remedy{
 		Command:      listFiles(d.Path),

@@ -24,7 +24,7 @@ func fateText(p *forensics.Pass, f kubelet.Fate) string {
 	return "what the kubelet does is not known"
 }
 
-// leftText says what is left, and how much.
+// LeftText says what is left, and how much.
 func LeftText(l kubelet.Leftover) string {
 	switch l.Class {
 	case kubelet.LiveMount, kubelet.SubpathMountLeft:
@@ -62,7 +62,7 @@ func volumeText(v *kubelet.Volume) string {
 	return fmt.Sprintf(" (driver %s, volume %s)", v.VolData.Driver, v.VolData.VolumeHandle)
 }
 
-// insideText says how much lies in a leftover.
+// InsideText says how much lies in a leftover.
 func InsideText(l kubelet.Leftover) string {
 	in := inside(l)
 	if in == nil {

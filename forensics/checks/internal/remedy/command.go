@@ -32,14 +32,14 @@ func IsLabelName(s string) bool { return labelName.MatchString(s) }
 
 func IsUnitName(s string) bool { return unitName.MatchString(s) }
 
-// pathWord is an absolute path as a word of a command. It is false for what no path of the kernel's looks like.
+// PathWord is an absolute path as a word of a command. It is false for what no path of the kernel's looks like.
 func PathWord(s string) (string, bool) {
 	const most = 4096 // PATH_MAX
 	ok := strings.HasPrefix(s, "/") && path.Clean(s) == s && len(s) < most && !strings.ContainsRune(s, 0)
 	return Quote(s), ok
 }
 
-// withPath is the command with a path as its word, or else a sentence.
+// WithPath is the command with a path as its word, or else a sentence.
 func WithPath(command, name, otherwise string) string {
 	if word, ok := PathWord(name); ok {
 		return command + word
@@ -50,7 +50,7 @@ func WithPath(command, name, otherwise string) string {
 // isProcess says whether a number is that of a process: 0 and those below mean groups of processes or all to kill(1).
 func isProcess(pid int) bool { return pid > 1 }
 
-// signal is the command that sends a signal to a process ("", "-CONT"), or else a sentence.
+// Signal is the command that sends a signal to a process ("", "-CONT"), or else a sentence.
 func Signal(option string, pid int) string {
 	if !isProcess(pid) {
 		return "Find out what the process is: " + fmt.Sprint(pid) + " is no number of one that may be sent a signal"
@@ -70,7 +70,7 @@ func podWord(p *forensics.Pass, uid string) string {
 	return "with the UID " + uid
 }
 
-// whoWord is who, for a sentence: nothing of it is special to a shell.
+// ProcessWord is who, for a sentence: nothing of it is special to a shell.
 func ProcessWord(p *forensics.Pass, pid int) string {
 	process, ok := p.Model.Process(pid)
 	if !ok {
@@ -83,7 +83,7 @@ func ProcessWord(p *forensics.Pass, pid int) string {
 	return text
 }
 
-// systemUnit is the service of systemd that a process belongs to, by its cgroup, which no process chooses for itself: "" for
+// SystemUnit is the service of systemd that a process belongs to, by its cgroup, which no process chooses for itself: "" for
 // those of users, containers and pods, and where the cgroup is not known.
 func SystemUnit(process procs.Process) string {
 	if process.PodUID != "" || process.ContainerID != "" {

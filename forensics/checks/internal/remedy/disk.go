@@ -4,7 +4,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// countUsage says where disk space went: du asks each mount point that it comes across for its attributes, also with -x, and never
+// CountUsage says where disk space went: du asks each mount point that it comes across for its attributes, also with -x, and never
 // returns from one that does not answer (seen with coreutils 9.1).
 func CountUsage() forensics.Remedy {
 	return forensics.Remedy{

@@ -28,7 +28,7 @@ func KeepEvidence() forensics.Remedy {
 	}
 }
 
-// evidenceFirst is keepEvidence where there is a dump to keep; a log holds no goroutines.
+// EvidenceFirst is keepEvidence where there is a dump to keep; a log holds no goroutines.
 func EvidenceFirst(p *forensics.Pass) forensics.Remedy {
 	if len(p.Evidence.Dumps) > 0 {
 		return KeepEvidence()

@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// unmount adds the command that unmounts a mount, with options of umount(8). Only what is in the host's own table is unmounted by
+// Unmount adds the command that unmounts a mount, with options of umount(8). Only what is in the host's own table is unmounted by
 // its path: what another namespace has at that path is another mount.
 func Unmount(p *forensics.Pass, m mounts.Mount, options string, r forensics.Remedy) forensics.Remedy {
 	word, ok := PathWord(m.MountPoint)
@@ -42,7 +42,7 @@ func AbortFUSE(m mounts.Mount) forensics.Remedy {
 	}
 }
 
-// forceUnmount ends the requests of a network file system. The SMB client's own umount_begin only wakes those that wait,
+// ForceUnmount ends the requests of a network file system. The SMB client's own umount_begin only wakes those that wait,
 // and they go on waiting (cifs_umount_begin in fs/smb/client/cifsfs.c, seen with Linux 6.1).
 func ForceUnmount(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 	if IsSMB(m) {
@@ -77,7 +77,7 @@ func LazyUnmount(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 	})
 }
 
-// unmountDead is for a file system that answers with an error: nothing waits, so a plain lazy unmount suffices.
+// UnmountDead is for a file system that answers with an error: nothing waits, so a plain lazy unmount suffices.
 func UnmountDead(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 	r := forensics.Remedy{
 		Why:          "the mount answers every call with an error and does not heal; without it the kubelet can finish the pod, or mount it anew",

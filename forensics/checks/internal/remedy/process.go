@@ -14,7 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// stopHolder is the first step to free a mount.
+// StopHolder is the first step to free a mount.
 func StopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 	r := StopProcess(p, pid, findings.ProcessName(p, pid)+" holds it; when it has ended, its hold is gone")
 	switch process, _ := p.Model.Process(pid); {
@@ -33,7 +33,7 @@ func StopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 	return r
 }
 
-// stopProcess is how to end a process, or to have what it has open closed. It kills none that the node or a pod cannot do
+// StopProcess is how to end a process, or to have what it has open closed. It kills none that the node or a pod cannot do
 // without.
 func StopProcess(p *forensics.Pass, pid int, why string) forensics.Remedy {
 	r := forensics.Remedy{
@@ -61,7 +61,7 @@ func StopProcess(p *forensics.Pass, pid int, why string) forensics.Remedy {
 	return r
 }
 
-// stillThat is the condition that processes are those that were seen, and not others that have got their numbers.
+// SameProcess is the condition that processes are those that were seen, and not others that have got their numbers.
 func SameProcess(p *forensics.Pass, pids ...int) string {
 	text, ids, starts := "it is still that process", []string{}, []string{}
 	if len(pids) > 1 {
@@ -80,10 +80,10 @@ func SameProcess(p *forensics.Pass, pids ...int) string {
 	return text + ")"
 }
 
-// isPlainKill says whether a step is to send SIGTERM to a process.
+// IsKill says whether a step is to send SIGTERM to a process.
 func IsKill(r forensics.Remedy) bool { return strings.HasPrefix(r.Command, "kill ") }
 
-// leaves says whether a pod is gone or going: its processes are what it has left, and to delete it stops none of them.
+// podEnding says whether a pod is gone or going: its processes are what it has left, and to delete it stops none of them.
 func podEnding(p *forensics.Pass, uid string) bool {
 	state, _ := p.Model.PodState(uid)
 	return state == forensics.PodOrphaned || state == forensics.PodTerminating
@@ -92,14 +92,14 @@ func podEnding(p *forensics.Pass, uid string) bool {
 // runTakes is how long an examination takes at most, unless it was told otherwise (--timeout).
 const runTakes = time.Minute
 
-// isExamination says whether a process was left behind by an earlier run of this program: the child that collects has
+// IsExamination says whether a process was left behind by an earlier run of this program: the child that collects has
 // that name, and is all that may be left. What calls itself so in a pod is dealt with like anything else there.
 func IsExamination(process procs.Process) bool {
 	return process.PodUID == "" && (process.Comm == "nodeforensics" ||
 		len(process.Command) > 1 && path.Base(process.Command[0]) == "nodeforensics" && process.Command[1] == "__collect")
 }
 
-// isDaemon says whether a process is one by which the node runs pods. One in a container serves another node.
+// IsDaemon says whether a process is one by which the node runs pods. One in a container serves another node.
 func IsDaemon(process procs.Process) bool {
 	known := slices.Contains([]string{"dockerd", "containerd", "crio"}, process.Comm)
 	if !known {

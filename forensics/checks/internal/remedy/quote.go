@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// quote writes a string from the node as one word for bash: what is printed in a report is pasted into a root shell. Bytes
+// Quote writes a string from the node as one word for bash: what is printed in a report is pasted into a root shell. Bytes
 // that are no UTF-8 are bytes again.
 func Quote(s string) string {
 	s = text.FromValidUTF8(s)

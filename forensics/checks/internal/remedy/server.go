@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// reviveFrom is the step that fits to what is known of the server or disk.
+// ReviveFrom is the step that fits to what is known of the server or disk.
 func ReviveFrom(b backing.Backing, m mounts.Mount) forensics.Remedy {
 	r, disk := Revive(m), ""
 	if at := slices.IndexFunc(b.Disks, func(d backing.DiskState) bool { return d.Suspended || d.Kind == "multipath" }); at >= 0 {
@@ -77,7 +77,7 @@ func Revive(m mounts.Mount) forensics.Remedy {
 	return r
 }
 
-// letGoOn is how a stopped process goes on: by a signal, but not if it is traced (ptrace(2), state t).
+// Continue is how a stopped process goes on: by a signal, but not if it is traced (ptrace(2), state t).
 func Continue(p *forensics.Pass, pid int) forensics.Remedy {
 	if process, _ := p.Model.Process(pid); process.State == "t" {
 		return forensics.Remedy{

@@ -13,7 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// finding makes one finding of goroutines that stand still; the first of them is the worst and gives the title. What
+// Finding makes one finding of goroutines that stand still; the first of them is the worst and gives the title. What
 // is what does not happen: "housekeeping has not returned".
 func Finding(p *forensics.Pass, subject forensics.Entity, what string, list []Goroutine, sites []Site) forensics.Finding {
 	worst := list[0]
@@ -49,7 +49,7 @@ func Finding(p *forensics.Pass, subject forensics.Entity, what string, list []Go
 // maxBecause is how many goroutines one finding blames.
 const maxBecause = 16
 
-// howLong is " for at least 10 min" by a dump's stamp, and " for 12 min" by a thread's last run. A goroutine whose age
+// HowLong is " for at least 10 min" by a dump's stamp, and " for 12 min" by a thread's last run. A goroutine whose age
 // nothing proves only seems to stand still.
 func (t Goroutine) HowLong() string {
 	switch {
@@ -61,7 +61,7 @@ func (t Goroutine) HowLong() string {
 	return " for " + text.Duration(t.Seconds)
 }
 
-// since is the moment from which on it stands still at the latest.
+// Since is the moment from which on it stands still at the latest.
 func (t *Goroutine) Since(p *forensics.Pass) *time.Time {
 	if t.Thread != nil {
 		return ThreadSince(p, *t.Thread, t.Seconds)
@@ -88,7 +88,7 @@ func (t Goroutine) refs(p *forensics.Pass) []forensics.Ref {
 	if t.Holder != nil {
 		refs = append(refs, t.Holder.Stack.Ref())
 	}
-	if process, ok := p.Model.Process(t.Wait.Pid); t.Wait.Pid != 0 && ok {
+	if process, ok := p.Model.Process(t.Wait.PID); t.Wait.PID != 0 && ok {
 		refs = append(refs, forensics.Ref{
 			Source:  fmt.Sprintf("%s:%d", forensics.SourceProcesses, process.PID),
 			Excerpt: fmt.Sprintf("%d (%s) state %s: %s", process.PID, process.Comm, process.State, strings.Join(process.Command, " ")),
@@ -121,13 +121,13 @@ func (t Goroutine) explain(sites []Site) string {
 	return "On the stack, outermost first: " + strings.Join(parts, "; ") + "."
 }
 
-// site is a place in the kubelet's code where a goroutine can stand still.
+// Site is a place in the kubelet's code where a goroutine can stand still.
 type Site struct {
 	// Frame is a function on the stack, Versions are the kubelets that have it, What is what it does there.
 	Frame, Versions, What string
 }
 
-// docOf lists the places for a check's documentation.
+// DocOf lists the places for a check's documentation.
 func DocOf(sites []Site) string {
 	var b strings.Builder
 	for _, s := range sites {
@@ -136,7 +136,7 @@ func DocOf(sites []Site) string {
 	return b.String()
 }
 
-// questions lists the calls, each once.
+// Questions lists the calls, each once.
 func Questions(list []Goroutine) string {
 	var calls []string
 	for _, t := range list {
@@ -145,7 +145,7 @@ func Questions(list []Goroutine) string {
 	return strings.Join(calls, ", ")
 }
 
-// askers lists the roles of those who wait, each once.
+// Askers lists the roles of those who wait, each once.
 func Askers(list []Goroutine) string {
 	var roles []string
 	for _, t := range list {

@@ -11,31 +11,31 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// standing is a goroutine that stands still, what it waits for, and on what that rests.
+// Goroutine is a goroutine that stands still, what it waits for, and on what that rests.
 type Goroutine struct {
 	Stack
 	Wait   Wait
 	Thread *procs.Thread // nil where it is not known
-	// seconds is how long it provably stands at least; from says how that is known.
+	// Seconds is how long it provably stands at least; From says how that is known.
 	Seconds float64
 	From    string
-	// proven says that it has stood for long enough to be called stuck: a minute by its own stamp (which then says 3), or
+	// Proven says that it has stood for long enough to be called stuck: a minute by its own stamp (which then says 3), or
 	// --hung-after by the kernel. Otherwise it is only likely.
 	Proven bool
 	Why    string
-	// holder is who most likely holds the lock that it waits for.
+	// Holder is who most likely holds the lock that it waits for.
 	Holder *LockHolder
 }
 
-// stuckAfter is the age in seconds from which a goroutine that the dump alone shows counts as stuck.
+// StuckAfter is the age in seconds from which a goroutine that the dump alone shows counts as stuck.
 const StuckAfter = 60
 
-// standingStill judges one goroutine. It is false for one that rests, that has not provably stood long enough, or that
+// Stalled judges one goroutine. It is false for one that rests, that has not provably stood long enough, or that
 // went on before the second look.
 func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	t := Goroutine{Stack: s, Wait: WaitOf(s.Goroutine), Thread: s.thread(p)}
-	if t.Wait.Kind == WaitChild && t.Wait.Pid == 0 && t.Wait.Call != "output" {
-		t.Wait.Pid, t.Wait.inferred = onlyChild(p), true
+	if t.Wait.Kind == WaitChild && t.Wait.PID == 0 && t.Wait.Call != "output" {
+		t.Wait.PID, t.Wait.inferred = onlyChild(p), true
 	}
 	if t.Wait.Kind == waitNothing || t.Thread != nil && t.Thread.Gone {
 		return t, false
@@ -69,7 +69,7 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	return t, true
 }
 
-// allStanding lists the goroutines that stand still and have one of the functions on their stack, those that are proven
+// All lists the goroutines that stand still and have one of the functions on their stack, those that are proven
 // and longest first.
 func All(p *forensics.Pass, functions ...string) []Goroutine {
 	var found []Goroutine
@@ -85,7 +85,7 @@ func All(p *forensics.Pass, functions ...string) []Goroutine {
 	return found
 }
 
-// total is how many goroutines they are: of a large dump some stand for others that are like them.
+// Count is how many goroutines they are: of a large dump some stand for others that are like them.
 func Count(list []Goroutine) int {
 	n := 0
 	for _, t := range list {
@@ -117,8 +117,8 @@ func (t Goroutine) because(p *forensics.Pass) []forensics.Entity {
 			return []forensics.Entity{{Kind: forensics.KindCSIDriver, ID: driver}}
 		}
 	case WaitChild:
-		if t.Wait.Pid != 0 {
-			return []forensics.Entity{{Kind: forensics.KindProcess, ID: strconv.Itoa(t.Wait.Pid)}}
+		if t.Wait.PID != 0 {
+			return []forensics.Entity{{Kind: forensics.KindProcess, ID: strconv.Itoa(t.Wait.PID)}}
 		}
 	case WaitSystemd:
 		if init, ok := p.Model.Process(1); ok && init.Comm == "systemd" {
@@ -162,7 +162,7 @@ func onlyChild(p *forensics.Pass) int {
 	})
 }
 
-// onlyDriver is the CSI driver of this node's volumes, if they have a single one.
+// OnlyDriver is the CSI driver of this node's volumes, if they have a single one.
 func OnlyDriver(p *forensics.Pass) string {
 	return forensics.Once(p, "the only CSI driver", func() string { return findOnlyDriver(p) })
 }
@@ -183,7 +183,7 @@ func findOnlyDriver(p *forensics.Pass) string {
 	return driver
 }
 
-// onlyWaiter is the kubelet's thread that waits for a file system, if there is exactly one: an aggregated dump has
+// OnlyWaiter is the kubelet's thread that waits for a file system, if there is exactly one: an aggregated dump has
 // nothing to join it by.
 func OnlyWaiter(p *forensics.Pass) (Waiter, bool) {
 	found := forensics.Once(p, "the kubelet's waits", func() []Waiter {

@@ -25,7 +25,7 @@ var (
 	VolumeManagerEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "volume-manager"}
 )
 
-// volumeSites are the places where the kubelet looks whether a pod still has volumes, outermost first.
+// VolumeSites are the places where the kubelet looks whether a pod still has volumes, outermost first.
 func VolumeSites() []Site {
 	return []Site{
 		{"kubelet.(*Kubelet).podVolumesExist", "1.10 to 1.36", "asks whether a pod has volumes"},
@@ -47,7 +47,7 @@ func VolumeSites() []Site {
 	}
 }
 
-// blockedHousekeeping finds what housekeeping is stuck in: goroutines of a dump, or where there is no dump a thread that
+// BlockedHousekeeping finds what housekeeping is stuck in: goroutines of a dump, or where there is no dump a thread that
 // is likely to be it.
 func BlockedHousekeeping(p *forensics.Pass) ([]Goroutine, *HousekeepingThread) {
 	if list := All(p, HousekeepingFrame); len(list) > 0 {
@@ -59,14 +59,14 @@ func BlockedHousekeeping(p *forensics.Pass) ([]Goroutine, *HousekeepingThread) {
 	return nil, findHousekeepingThread(p)
 }
 
-// loneThread is a thread of the kubelet that is likely to run housekeeping, where there is no dump.
+// HousekeepingThread is a thread of the kubelet that is likely to run housekeeping, where there is no dump.
 type HousekeepingThread struct {
 	Thread  procs.Thread
 	Seconds float64
 	Why     string
 }
 
-// housekeepingThread takes a waiting thread of the kubelet for housekeeping where that is likely.
+// findHousekeepingThread takes a waiting thread of the kubelet for housekeeping where that is likely.
 func findHousekeepingThread(p *forensics.Pass) *HousekeepingThread {
 	k := p.Evidence.Kubelet
 	if k == nil || k.PID == 0 {
@@ -89,13 +89,13 @@ func findHousekeepingThread(p *forensics.Pass) *HousekeepingThread {
 	return nil
 }
 
-// stalledSyncLoop lists the sync loop's goroutines that stand still outside housekeeping: one, or in old kubelets that
+// StalledSyncLoop lists the sync loop's goroutines that stand still outside housekeeping: one, or in old kubelets that
 // survived a panic several.
 func StalledSyncLoop(p *forensics.Pass) []Goroutine {
 	return slices.DeleteFunc(All(p, SyncLoopFrame), func(t Goroutine) bool { return HasFrame(t.Goroutine, HousekeepingFrame) })
 }
 
-// syncLoopFailed is the endpoint that says that the sync loop has failed, nil if none does.
+// SyncLoopFailed is the endpoint that says that the sync loop has failed, nil if none does.
 func SyncLoopFailed(p *forensics.Pass) *kubelet.Endpoint {
 	if p.Evidence.Kubelet == nil {
 		return nil
@@ -108,7 +108,7 @@ func SyncLoopFailed(p *forensics.Pass) *kubelet.Endpoint {
 	return nil
 }
 
-// stuckOperations are the volume operations that stand still, but for those that wait for a CSI driver; and the
+// StuckOperations are the volume operations that stand still, but for those that wait for a CSI driver; and the
 // populator, which is no operation and holds up new volumes only.
 func StuckOperations(p *forensics.Pass) []Goroutine {
 	list := All(p, operationFrame, PopulatorFrame)

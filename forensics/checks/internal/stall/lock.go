@@ -69,11 +69,11 @@ func firstPointer(f goroutines.Frame) uint64 {
 	return words[0].Value
 }
 
-// holder is who most likely holds a lock.
+// LockHolder is who most likely holds a lock.
 type LockHolder struct {
 	Stack Stack
 	wait  Wait
-	// why says on what that rests.
+	// Why says on what that rests.
 	Why string
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// sentence says which goroutine, and which thread, is in which call for what: "goroutine 117 (sync loop) = thread
+// Sentence says which goroutine, and which thread, is in which call for what: "goroutine 117 (sync loop) = thread
 // 9825/9839 is in newfstatat(...)".
 func (t Goroutine) Sentence(p *forensics.Pass) string {
 	if t.Thread != nil && t.Wait.Kind == WaitFile {
@@ -50,7 +50,7 @@ func (t Goroutine) waits(p *forensics.Pass) string {
 	return "stands in " + CallIn(t.Goroutine)
 }
 
-// heldBy says who most likely holds the lock, and what that one waits for.
+// lockHolder says who most likely holds the lock, and what that one waits for.
 func (t Goroutine) lockHolder(p *forensics.Pass) string {
 	if t.Holder == nil {
 		return ""
@@ -64,7 +64,7 @@ func (t Goroutine) lockHolder(p *forensics.Pass) string {
 	return text + "; that one " + strings.TrimPrefix(other.Sentence(p), h.Stack.Label()+" ")
 }
 
-// threadCall says what the thread is in, without its age, and on which mount.
+// ThreadCall says what the thread is in, without its age, and on which mount.
 func ThreadCall(p *forensics.Pass, t procs.Thread) string {
 	t.WaitSeconds = nil
 	s := forensics.DescribeWait(t)
@@ -74,7 +74,7 @@ func ThreadCall(p *forensics.Pass, t procs.Thread) string {
 	return s
 }
 
-// standsOnPath says what the goroutine stands in when its thread is not known, and which mounts it may be on.
+// callOnPath says what the goroutine stands in when its thread is not known, and which mounts it may be on.
 func callOnPath(p *forensics.Pass, g goroutines.Goroutine) string {
 	s := "stands in " + CallIn(g)
 	if n, ok := pathLength(g); ok {
@@ -91,11 +91,11 @@ func childName(p *forensics.Pass, w Wait) string {
 	switch {
 	case w.Call == "output":
 		return "the output of a command that has ended: a process that it left behind holds the pipe"
-	case w.Pid == 0:
+	case w.PID == 0:
 		return "a child process (its pid is not in the dump)"
 	}
-	s := fmt.Sprintf("its child process %d", w.Pid)
-	if process, ok := p.Model.Process(w.Pid); ok {
+	s := fmt.Sprintf("its child process %d", w.PID)
+	if process, ok := p.Model.Process(w.PID); ok {
 		s += fmt.Sprintf(" (%s), state %s", process.Comm, process.State)
 	}
 	if w.inferred {
@@ -104,7 +104,7 @@ func childName(p *forensics.Pass, w Wait) string {
 	return s
 }
 
-// standsIn names the call that a goroutine waits in as its programmer would: the outermost frame of the standard
+// CallIn names the call that a goroutine waits in as its programmer would: the outermost frame of the standard
 // library, and who called it.
 func CallIn(g goroutines.Goroutine) string {
 	call, caller := "", ""
@@ -140,7 +140,7 @@ func ownCaller(g goroutines.Goroutine) string {
 	return CallIn(g)
 }
 
-// shortSymbol drops the import path: "kubelet.(*podWorkers).UpdatePod".
+// ShortSymbol drops the import path: "kubelet.(*podWorkers).UpdatePod".
 func ShortSymbol(s string) string {
 	end := len(s)
 	if i := strings.IndexAny(s, "(["); i >= 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// severity is critical only for what stops more than it itself and is proven; a wait that ends by itself must have
+// Severity is critical only for what stops more than it itself and is proven; a wait that ends by itself must have
 // lasted longer than its own time limit allows. What no age is proven of is a warning, or where it often takes its time
 // in a node that is well only worth a look.
 func (t Goroutine) Severity() forensics.Severity {
@@ -31,7 +31,7 @@ func (t Goroutine) mayTakeTime() bool {
 	return false
 }
 
-// notCritical bounds the severity of a wait that holds up less than the whole node.
+// NotCritical bounds the severity of a wait that holds up less than the whole node.
 func NotCritical(s forensics.Severity) forensics.Severity {
 	if s == forensics.Critical {
 		return forensics.Warning
@@ -46,7 +46,7 @@ func (t Goroutine) Confidence() forensics.Confidence {
 	return forensics.Likely
 }
 
-// asksWhole says whether a question concerns the runtime as a whole, not one pod, container or image.
+// AsksWholeRuntime says whether a question concerns the runtime as a whole, not one pod, container or image.
 func AsksWholeRuntime(call string) bool {
 	switch strings.TrimPrefix(call, "docker ") {
 	case "Version", "Status", "Info", "ListPodSandbox", "ListContainers", "ListImages", "RuntimeConfig", "UpdateRuntimeConfig":
@@ -55,7 +55,7 @@ func AsksWholeRuntime(call string) bool {
 	return false
 }
 
-// answersAtOnce says whether a runtime that is well answers a question from memory.
+// AnswersAtOnce says whether a runtime that is well answers a question from memory.
 func AnswersAtOnce(call string) bool {
 	switch strings.TrimPrefix(call, "docker ") {
 	case "PodSandboxStatus", "ContainerStatus", "InspectContainer", "ImageStatus", "InspectImageByID", "InspectImageByRef",
@@ -65,7 +65,7 @@ func AnswersAtOnce(call string) bool {
 	return AsksWholeRuntime(call)
 }
 
-// takesLong says whether a question may take as long as it likes in a runtime that is well.
+// TakesLong says whether a question may take as long as it likes in a runtime that is well.
 func TakesLong(call string) bool {
 	switch strings.TrimPrefix(call, "docker ") {
 	case "PullImage", "StopContainer", "ExecSync", "Exec", "StartExec", "AttachToContainer", "Logs", "CheckpointContainer":
@@ -84,5 +84,5 @@ func (k waitKind) endsByItself() bool {
 	return false
 }
 
-// fewAsking is how many goroutines must ask at the same moment to be more than chance, where a dump has no durations.
+// FewAsking is how many goroutines must ask at the same moment to be more than chance, where a dump has no durations.
 const FewAsking = 3

@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// stack is a goroutine of a dump, and the thread that it is where that is known.
+// Stack is a goroutine of a dump, and the thread that it is where that is known.
 type Stack struct {
 	Dump      int
 	Source    string
@@ -19,7 +19,7 @@ type Stack struct {
 	join      *forensics.Join
 }
 
-// eachStack lists the goroutines of the dumps to judge, in the order of the dumps: of several dumps of one process only
+// Stacks lists the goroutines of the dumps to judge, in the order of the dumps: of several dumps of one process only
 // those of the last, so that a goroutine that has gone on since the first does not count.
 func Stacks(p *forensics.Pass) iter.Seq[Stack] {
 	return func(yield func(Stack) bool) {
@@ -40,7 +40,7 @@ func stackOf(p *forensics.Pass, dump, i int) Stack {
 	return Stack{dump, d.Source, d.Goroutines[i], p.Model.ThreadOf(dump, d.Goroutines[i].ID)}
 }
 
-// hasFrame says whether one of the functions is on the stack. Symbols are normalised by the parser; a closure of the
+// HasFrame says whether one of the functions is on the stack. Symbols are normalised by the parser; a closure of the
 // function counts, too.
 func HasFrame(g goroutines.Goroutine, functions ...string) bool {
 	for _, f := range functions {
@@ -84,7 +84,7 @@ func (s Stack) thread(p *forensics.Pass) *procs.Thread {
 	return &t
 }
 
-// blocked says for how long the goroutine provably stands still, at least, and how that is known. Without a state
+// Blocked says for how long the goroutine provably stands still, at least, and how that is known. Without a state
 // (debug=0 and debug=1 forms) nothing is known: seconds is 0.
 func (s Stack) Blocked(p *forensics.Pass) (seconds float64, from string) {
 	if t := s.thread(p); t != nil && !t.Gone {
@@ -101,7 +101,7 @@ func dumpPrints(g goroutines.Goroutine) string {
 	return "the dump prints " + text.Plural(g.WaitMinutes, "minute") + ", of which the Go runtime can have added up to 2"
 }
 
-// label is "goroutine 117 (sync loop)".
+// Label is "goroutine 117 (sync loop)".
 func (s Stack) Label() string {
 	g := s.Goroutine
 	role := goroutines.RoleOf(g).Name
@@ -114,7 +114,7 @@ func (s Stack) Label() string {
 	return "a goroutine (" + role + ")"
 }
 
-// ref quotes the goroutine: its header and its frames.
+// Ref quotes the goroutine: its header and its frames.
 func (s Stack) Ref() forensics.Ref {
 	var b strings.Builder
 	g := s.Goroutine

@@ -11,14 +11,14 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// waiter is a thread and how long it provably waits.
+// Waiter is a thread and how long it provably waits.
 type Waiter struct {
 	Thread  procs.Thread
 	Seconds float64
 	From    string
 }
 
-// waiters lists the threads that wait for a file system ("" is any) and were still waiting at the second look,
+// Waiters lists the threads that wait for a file system ("" is any) and were still waiting at the second look,
 // longest first.
 func Waiters(p *forensics.Pass, device string) []Waiter {
 	return forensics.Once(p, "waiters "+device, func() []Waiter { return findWaiters(p, device) })
@@ -41,7 +41,7 @@ func findWaiters(p *forensics.Pass, device string) []Waiter {
 	return found
 }
 
-// waitersBy are the waiters for any file system by a key, longest first; "" is no key.
+// WaitersBy are the waiters for any file system by a key, longest first; "" is no key.
 func WaitersBy(p *forensics.Pass, name string, key func(w *Waiter) string) map[string][]Waiter {
 	return forensics.Once(p, "waiters by "+name, func() map[string][]Waiter {
 		by := map[string][]Waiter{}
@@ -54,7 +54,7 @@ func WaitersBy(p *forensics.Pass, name string, key func(w *Waiter) string) map[s
 	})
 }
 
-// waitersOn are the waiters for a file system on some of its mounts, longest first.
+// WaitersOn are the waiters for a file system on some of its mounts, longest first.
 func WaitersOn(p *forensics.Pass, device string, ids []int) []Waiter {
 	by := forensics.Once(p, "waiters by mount "+device, func() map[int][]int {
 		at := map[int][]int{}
@@ -82,7 +82,7 @@ func waitsFor(p *forensics.Pass, t procs.Thread, device string) bool {
 	return t.Device == device && len(list) > 0 && forensics.WaitsFor(t.Wait, list[0])
 }
 
-// hungAfter is the time in seconds that the evidence was collected with.
+// HungAfter is the time in seconds that the evidence was collected with.
 func HungAfter(p *forensics.Pass) float64 {
 	return cmp.Or(p.Evidence.Collector.HungAfterSeconds, forensics.DefaultHungAfter.Seconds())
 }
@@ -98,13 +98,13 @@ func ThreadRef(t procs.Thread) forensics.Ref {
 	return forensics.Ref{Source: forensics.SourceThreads + ":" + forensics.ThreadEntity(t).ID, Excerpt: text}
 }
 
-// threadSince is the moment at which a thread's wait of so many seconds began at the latest. They end with the second look at
+// ThreadSince is the moment at which a thread's wait of so many seconds began at the latest. They end with the second look at
 // it, which comes later than the examination began.
 func ThreadSince(p *forensics.Pass, t procs.Thread, seconds float64) *time.Time {
 	return Since(p, seconds-t.SampledSeconds)
 }
 
-// since is the moment at which a wait of so many seconds began at the latest.
+// Since is the moment at which a wait of so many seconds began at the latest.
 func Since(p *forensics.Pass, seconds float64) *time.Time {
 	if p.Evidence.Collected.IsZero() || seconds <= 0 {
 		return nil

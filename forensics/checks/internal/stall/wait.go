@@ -23,21 +23,21 @@ const (
 	waitPLEG    waitKind = "pleg"    // the PLEG, for a newer status of a pod
 )
 
-// wait is what one goroutine waits for.
+// Wait is what one goroutine waits for.
 type Wait struct {
 	Kind waitKind
-	// call names it: "ListPodSandbox", "NodeUnpublishVolume", "os.Stat".
+	// Call names it: "ListPodSandbox", "NodeUnpublishVolume", "os.Stat".
 	Call string
-	// pid is the child, 0 where it is unknown; inferred says that it is the only one that it can be.
-	Pid      int
+	// PID is the child, 0 where it is unknown; inferred says that it is the only one that it can be.
+	PID      int
 	inferred bool
-	// lock is the lock's address, 0 where it is unknown.
+	// Lock is the lock's address, 0 where it is unknown.
 	Lock uint64
 	// frame is the index of the frame that tells.
 	frame int
 }
 
-// waitOf says what a goroutine waits for. States decide; without states (debug=0 and debug=1) the frames do, and then a
+// WaitOf says what a goroutine waits for. States decide; without states (debug=0 and debug=1) the frames do, and then a
 // call that takes a moment looks the same as one that hangs.
 func WaitOf(g goroutines.Goroutine) Wait {
 	switch g.State {
@@ -70,7 +70,7 @@ func callWait(g goroutines.Goroutine) (Wait, bool) {
 	}
 	switch name := g.SyscallName(); name {
 	case "wait4", "waitid":
-		return Wait{Kind: WaitChild, Call: name, Pid: childPID(g, name)}, true
+		return Wait{Kind: WaitChild, Call: name, PID: childPID(g, name)}, true
 	}
 	return Wait{Kind: WaitFile, Call: CallIn(g)}, true
 }

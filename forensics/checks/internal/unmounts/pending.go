@@ -14,7 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// A going mount is one that somebody unmounts, or would.
+// A Mount mount is one that somebody unmounts, or would.
 type Mount struct {
 	Mount    mounts.Mount
 	Severity forensics.Severity
@@ -23,7 +23,7 @@ type Mount struct {
 	Why      string
 }
 
-// goingMounts lists them, those that are certain first, and inner ones before those that they lie on.
+// Mounts lists them, those that are certain first, and inner ones before those that they lie on.
 func Mounts(p *forensics.Pass) []Mount {
 	list := ofEndingPods(p)
 	list = append(list, underWay(p)...)
@@ -40,7 +40,7 @@ func Mounts(p *forensics.Pass) []Mount {
 	return list
 }
 
-// refusedMounts lists the mounts that the kubelet could not unmount by its log. It tries that only when the pod's containers
+// RefusedMounts lists the mounts that the kubelet could not unmount by its log. It tries that only when the pod's containers
 // have ended, whatever else says that the pod lives: a process of the pod that is left is in the way like any other.
 func RefusedMounts(p *forensics.Pass, refused []*Refusal) []Mount {
 	var list []Mount
@@ -53,7 +53,7 @@ func RefusedMounts(p *forensics.Pass, refused []*Refusal) []Mount {
 	return list
 }
 
-// goingWithPods lists the mounts of pods that are gone or going.
+// ofEndingPods lists the mounts of pods that are gone or going.
 func ofEndingPods(p *forensics.Pass) []Mount {
 	var list []Mount
 	for _, d := range p.Evidence.PodDirs {
@@ -73,7 +73,7 @@ func ofEndingPods(p *forensics.Pass) []Mount {
 	return list
 }
 
-// beingUnmounted lists the mounts that running programs are told to unmount.
+// underWay lists the mounts that running programs are told to unmount.
 func underWay(p *forensics.Pass) []Mount {
 	var list []Mount
 	for _, process := range p.Evidence.Processes {
@@ -112,10 +112,10 @@ func isLazy(process procs.Process) bool {
 	})
 }
 
-// stagedPath is where the kubelet mounts a volume once for all its pods: CSI volumes since 1.9, in-tree ones before.
+// StagedPath is where the kubelet mounts a volume once for all its pods: CSI volumes since 1.9, in-tree ones before.
 var StagedPath = regexp.MustCompile(`/plugins/kubernetes\.io/(csi/.*/globalmount|[^/]+/mounts/.+)$`)
 
-// stagedForNobody lists the staged volumes that no pod has mounted any more.
+// unusedStaged lists the staged volumes that no pod has mounted any more.
 func unusedStaged(p *forensics.Pass) []Mount {
 	var list []Mount
 	for _, m := range p.Evidence.Mounts.Mounts {

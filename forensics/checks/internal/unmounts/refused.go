@@ -8,17 +8,17 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// refusal is a mount of which the kubelet's log says that its unmount was refused as busy.
+// Refusal is a mount of which the kubelet's log says that its unmount was refused as busy.
 type Refusal struct {
 	Subject forensics.Entity
 	Events  []logs.Event
-	Uid     string
+	UID     string
 	Path    string
-	// told says that a finding already has it.
-	Told bool
+	// Reported says that a finding already has it.
+	Reported bool
 }
 
-// refusals are the unmounts that still were refused when the log ended, one for each mount.
+// Refusals are the unmounts that still were refused when the log ended, one for each mount.
 func Refusals(p *forensics.Pass) []*Refusal {
 	var found []*Refusal
 	known := map[forensics.Entity]*Refusal{}
@@ -29,7 +29,7 @@ func Refusals(p *forensics.Pass) []*Refusal {
 		subject := logview.VolumeEntity(p, e.Subject)
 		r := known[subject]
 		if r == nil {
-			r = &Refusal{Subject: subject, Uid: logview.UidOf(p, e.Subject)}
+			r = &Refusal{Subject: subject, UID: logview.UIDOf(p, e.Subject)}
 			known[subject] = r
 			found = append(found, r)
 		}
@@ -39,7 +39,7 @@ func Refusals(p *forensics.Pass) []*Refusal {
 	return found
 }
 
-// refusalsBySubject are the refusals by what they are about.
+// BySubject are the refusals by what they are about.
 func BySubject(p *forensics.Pass, refused []*Refusal) map[forensics.Entity][]*Refusal {
 	return forensics.Once(p, "refusals by subject", func() map[forensics.Entity][]*Refusal {
 		by := map[forensics.Entity][]*Refusal{}
