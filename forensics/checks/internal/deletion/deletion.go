@@ -1,3 +1,4 @@
+// Package deletion follows the deletion of a pod through the kubelet's log, and says at which stage it stands and why.
 package deletion
 
 import (

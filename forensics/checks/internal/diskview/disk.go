@@ -1,3 +1,5 @@
+// Package diskview is how checks look at the file systems that the kubelet watches: what fills them, how near they are to a threshold of
+// eviction, what the kubelet deletes then, and how to free space.
 package diskview
 
 import (
@@ -10,11 +12,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
+// Needs is what checks about disks need.
 var Needs = []forensics.Need{{forensics.SourceDisks}}
 
 // State is what was measured; empty where nothing was.
 func State(p *forensics.Pass) *eviction.Index { return p.Model.Disks() }
 
+// Entity is a file system as an entity.
 func Entity(f eviction.FileSystem) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindDisk, ID: f.Device}
 }
@@ -84,4 +88,5 @@ func Reclaim(p *forensics.Pass, f eviction.FileSystem) string {
 	return " To get space back the kubelet deletes: " + strings.Join(steps, "; ") + "."
 }
 
+// ImageGCEntity is the garbage collection of images.
 var ImageGCEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "image-gc"}

@@ -41,6 +41,7 @@ func finalizerWaits(finalizer string) string {
 	return "whoever set it; the kubelet has nothing to do with it"
 }
 
+// DescribeFinalizers says what each finalizer waits for.
 func DescribeFinalizers(list []string) string {
 	var parts []string
 	for _, f := range list {

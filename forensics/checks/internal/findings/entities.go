@@ -8,10 +8,12 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
+// PodEntity is a pod as an entity.
 func PodEntity(uid string) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindPod, ID: uid}
 }
 
+// ProcessEntity is a process as an entity.
 func ProcessEntity(pid int) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(pid)}
 }
@@ -29,6 +31,7 @@ func ProcessName(p *forensics.Pass, pid int) string {
 	return text
 }
 
+// UIDs is the list of one UID, empty where that is not known.
 func UIDs(uid string) []string {
 	if uid == "" {
 		return nil

@@ -1,3 +1,4 @@
+// Package findings has what findings of any check are made of: sentences, lists, names and entities.
 package findings
 
 import (

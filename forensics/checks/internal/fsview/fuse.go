@@ -95,6 +95,7 @@ func FuseName(p *forensics.Pass, device string) (mounts.Mount, string) {
 	return m, name
 }
 
+// ServerFinding is about a process that serves a FUSE file system; text has one verb, for the name of that.
 func ServerFinding(p *forensics.Pass, s forensics.FUSEServer, text string) forensics.Finding {
 	_, name := FuseName(p, s.Device)
 	f := forensics.Finding{

@@ -73,7 +73,7 @@ func mountedSince(p *forensics.Pass, device string, moment time.Time) bool {
 	return device != "" && mounted[device].After(moment)
 }
 
-// KernelEvents are those of kernelEvents that are about a mount. The name is for the kinds.
+// KernelEvents are those of sinceBoot that are about a mount. The name is for the kinds.
 func KernelEvents(p *forensics.Pass, name string, kinds []logs.Kind, m mounts.Mount) []logs.Event {
 	type index struct {
 		events []logs.Event

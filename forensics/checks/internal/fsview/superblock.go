@@ -1,3 +1,5 @@
+// Package fsview is how checks look at one file system: how it answers, who waits for it, which process serves it, what the kernel's log
+// says of its server or disk.
 package fsview
 
 import (
@@ -47,6 +49,7 @@ func Superblocks(p *forensics.Pass, status mounts.Status) []Superblock {
 	return found
 }
 
+// Entity is the superblock as an entity.
 func (s Superblock) Entity() forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindSuperblock, ID: s.Device}
 }
@@ -71,6 +74,7 @@ func (s Superblock) Label() string {
 	return m.FSType + " file system " + m.Source
 }
 
+// Where lists its mount points.
 func (s Superblock) Where() string {
 	const most = 3
 	var points []string
@@ -175,4 +179,5 @@ func Unjudged(p *forensics.Pass) {
 	}
 }
 
+// Needs is what checks about the answers of mounts need.
 var Needs = []forensics.Need{{forensics.SourceMounts}, {forensics.SourceHealth}}

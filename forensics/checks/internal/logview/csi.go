@@ -33,10 +33,12 @@ func DriverOf(s logs.Subject) string {
 	return driver
 }
 
+// OperationVolume names the volume of an operation.
 func OperationVolume(o logs.Operation) string {
 	return "volume " + cmp.Or(o.Volume, o.UniqueName, "(unnamed)")
 }
 
+// DriverEntity is a CSI driver as an entity; the volume manager where the driver is not known.
 func DriverEntity(driver string) forensics.Entity {
 	if driver == "" {
 		return stall.VolumeManagerEntity

@@ -1,3 +1,6 @@
+// Package logview is how checks look at the story that the logs tell: events by kind and pod, when something was said and whether it held
+// until the log ended, quotes as references, and what several checks read out of it about the sync loop, the runtime, disk pressure,
+// CSI drivers and volumes.
 package logview
 
 import (
@@ -9,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
+// Needs is what checks about logs alone need.
 var Needs = []forensics.Need{{forensics.SourceLogs}}
 
 // Story is what the logs told, an empty one where none was read.

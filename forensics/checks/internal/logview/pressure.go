@@ -111,4 +111,5 @@ func (s *pressure) Join(p *forensics.Pass, f forensics.Finding) forensics.Findin
 	return f
 }
 
+// EvictionEntity is the kubelet's eviction manager.
 var EvictionEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "eviction"}

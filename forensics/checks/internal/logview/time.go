@@ -20,6 +20,7 @@ const (
 	freshLog = 5 * time.Minute
 )
 
+// First is when the first of a list of messages was written, nil where no time is known.
 func First(list []logs.Event) *time.Time {
 	var t *time.Time
 	for _, e := range list {
@@ -28,6 +29,7 @@ func First(list []logs.Event) *time.Time {
 	return t
 }
 
+// Last is when the last of a list of messages was written, nil where no time is known.
 func Last(list []logs.Event) *time.Time {
 	var t *time.Time
 	for _, e := range list {
@@ -36,6 +38,7 @@ func Last(list []logs.Event) *time.Time {
 	return t
 }
 
+// Earliest is the earlier of two times; nil is an unknown one.
 func Earliest(a, b *time.Time) *time.Time {
 	if a == nil || b != nil && b.Before(*a) {
 		return b
@@ -43,6 +46,7 @@ func Earliest(a, b *time.Time) *time.Time {
 	return a
 }
 
+// Latest is the later of two times; nil is an unknown one.
 func Latest(a, b *time.Time) *time.Time {
 	if a == nil || b != nil && b.After(*a) {
 		return b

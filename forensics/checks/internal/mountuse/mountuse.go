@@ -1,3 +1,4 @@
+// Package mountuse is how checks look at what uses mounts.
 package mountuse
 
 import (
@@ -9,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
+// Needs is what checks about the use of mounts need.
 var Needs = []forensics.Need{{forensics.SourceHolders}}
 
 // Of is what was seen to keep mounts in use; empty if nothing was.
@@ -51,6 +53,7 @@ func PIDs(list []holders.Holder) []int {
 	return pids
 }
 
+// Ref quotes what a process holds.
 func Ref(h holders.Holder) forensics.Ref {
 	text := h.String()
 	if h.Deleted {

@@ -1,3 +1,4 @@
+// Package orphans finds directories of pods that are gone, says what is left of them, and what the kubelet's log says of them.
 package orphans
 
 import (
@@ -11,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
+// Needs is what checks about directories of pods need.
 var Needs = []forensics.Need{{forensics.SourcePodDirs}, {forensics.SourceKubeletPods}}
 
 // An orphan is the directory of a pod that is proven to be gone, and what is left in it.
@@ -41,11 +43,13 @@ func All(p *forensics.Pass) []Orphan {
 	return found
 }
 
+// Why says on what it rests that a pod is gone.
 func Why(p *forensics.Pass, uid string) string {
 	_, why := p.Model.PodState(uid)
 	return why
 }
 
+// NewFinding is a finding about the directory of a pod that is gone.
 func NewFinding(p *forensics.Pass, o Orphan) forensics.Finding {
 	return forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPod, ID: o.UID},
@@ -54,6 +58,7 @@ func NewFinding(p *forensics.Pass, o Orphan) forensics.Finding {
 	}
 }
 
+// Has says whether something of a class is left.
 func (o Orphan) Has(class kubelet.LeftoverClass) bool {
 	return slices.ContainsFunc(o.Left, func(l kubelet.Leftover) bool { return l.Class == class })
 }

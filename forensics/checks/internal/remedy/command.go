@@ -1,3 +1,4 @@
+// Package remedy makes the steps of findings: safe words of commands, and what to do about processes, mounts, servers, disks and the kubelet.
 package remedy
 
 import (
@@ -26,10 +27,13 @@ var (
 	mapName    = regexp.MustCompile(`^[A-Za-z0-9#+.:=@_][A-Za-z0-9#+.:=@_-]*$`) // device mapper, and disks
 )
 
+// IsObjectName says whether a name is one of a pod, claim or node.
 func IsObjectName(s string) bool { return len(s) <= 253 && objectName.MatchString(s) }
 
+// IsLabelName says whether a name is one of a namespace.
 func IsLabelName(s string) bool { return labelName.MatchString(s) }
 
+// IsUnitName says whether a name is one of a unit of systemd.
 func IsUnitName(s string) bool { return unitName.MatchString(s) }
 
 // PathWord is an absolute path as a word of a command. It is false for what no path of the kernel's looks like.

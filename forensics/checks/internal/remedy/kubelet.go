@@ -4,6 +4,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
+// Cordon keeps new pods away from the node.
 func Cordon(p *forensics.Pass) forensics.Remedy {
 	node := p.Evidence.Node.Name
 	if k := p.Evidence.Kubelet; k != nil && k.NodeName != "" {
@@ -20,6 +21,7 @@ func Cordon(p *forensics.Pass) forensics.Remedy {
 	}
 }
 
+// KeepEvidence is to keep the report before anything is changed.
 func KeepEvidence() forensics.Remedy {
 	return forensics.Remedy{
 		Command: "Keep this report (it holds the goroutine dump) before anything is restarted or unmounted",
@@ -28,7 +30,7 @@ func KeepEvidence() forensics.Remedy {
 	}
 }
 
-// EvidenceFirst is keepEvidence where there is a dump to keep; a log holds no goroutines.
+// EvidenceFirst is KeepEvidence where there is a dump to keep; a log holds no goroutines.
 func EvidenceFirst(p *forensics.Pass) forensics.Remedy {
 	if len(p.Evidence.Dumps) > 0 {
 		return KeepEvidence()
@@ -40,6 +42,7 @@ func EvidenceFirst(p *forensics.Pass) forensics.Remedy {
 	}
 }
 
+// NoRestart says that a restart of the kubelet cures nothing.
 func NoRestart() forensics.Remedy {
 	return forensics.Remedy{
 		Command: "Do not restart the kubelet to cure this",

@@ -25,8 +25,10 @@ func Unmount(p *forensics.Pass, m mounts.Mount, options string, r forensics.Reme
 	return r
 }
 
+// IsSMB says whether a mount is one of the SMB client.
 func IsSMB(m mounts.Mount) bool { return m.FSType == "cifs" || m.FSType == "smb3" }
 
+// AbortFUSE ends all requests of a FUSE connection.
 func AbortFUSE(m mounts.Mount) forensics.Remedy {
 	if mounts.FUSEConnection(m.Device) == 0 {
 		return forensics.Remedy{
@@ -68,6 +70,7 @@ func ForceUnmount(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 	return Unmount(p, m, options, r)
 }
 
+// LazyUnmount takes a mount out of the namespace while it is in use.
 func LazyUnmount(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 	return Unmount(p, m, "-c -l", forensics.Remedy{
 		Why:          "takes the mount out of the namespace, so that nobody new walks into it",

@@ -55,6 +55,7 @@ func ReviveFrom(b backing.Backing, m mounts.Mount) forensics.Remedy {
 // askCeph is what a cluster says of its daemons.
 const askCeph = "ceph -s; ceph fs status; ceph osd tree"
 
+// Revive is to look at the server or disk of a mount of which nothing more is known.
 func Revive(m mounts.Mount) forensics.Remedy {
 	r := forensics.Remedy{
 		Command: "Bring the server of " + Quote(m.Source) + " back, or the network to it",

@@ -1,3 +1,5 @@
+// Package stall says who waits for what: goroutines of the kubelet in the places where they stand still, threads in the kernel, locks,
+// child processes, questions to other daemons, and how long that provably lasts.
 package stall
 
 import (
@@ -94,6 +96,7 @@ func Count(list []Goroutine) int {
 	return n
 }
 
+// Compare orders those that are proven first, then by their age, longest first.
 func Compare(a, b Goroutine) int {
 	if a.Proven != b.Proven {
 		if a.Proven {

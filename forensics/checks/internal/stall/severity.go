@@ -39,6 +39,7 @@ func NotCritical(s forensics.Severity) forensics.Severity {
 	return s
 }
 
+// Confidence is certain where it is proven that the goroutine is stuck.
 func (t Goroutine) Confidence() forensics.Confidence {
 	if t.Proven {
 		return forensics.Certain

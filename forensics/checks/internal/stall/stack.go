@@ -70,6 +70,7 @@ func isFunc(symbol, function string) bool {
 	return rest == "" || rest[0] == '.' || strings.HasPrefix(rest, "-fm")
 }
 
+// Entity is the goroutine as an entity.
 func (s Stack) Entity() forensics.Entity { return forensics.GoroutineEntity(s.Goroutine.ID) }
 
 // thread is the thread that runs the goroutine, as it was at the second look; nil where that is not known.

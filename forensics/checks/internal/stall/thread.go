@@ -87,6 +87,7 @@ func HungAfter(p *forensics.Pass) float64 {
 	return cmp.Or(p.Evidence.Collector.HungAfterSeconds, forensics.DefaultHungAfter.Seconds())
 }
 
+// ThreadRef quotes a thread: its state, call and kernel stack.
 func ThreadRef(t procs.Thread) forensics.Ref {
 	text := fmt.Sprintf("state %s, wchan %s", t.State, cmp.Or(t.WChan, "unknown"))
 	if t.Syscall != nil {

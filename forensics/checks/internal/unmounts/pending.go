@@ -1,3 +1,4 @@
+// Package unmounts finds the mounts that somebody unmounts or would, and the unmounts that the kubelet was refused.
 package unmounts
 
 import (
