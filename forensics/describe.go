@@ -12,21 +12,21 @@ import (
 )
 
 // Describe says in words what an entity is and what is wrong with it, for a chain of causes.
-func (m *Model) Describe(e Entity) string {
+func Describe(m *Model, e Entity) string {
 	switch e.Kind {
 	case KindSuperblock:
-		return m.describeSuperblock(e.ID)
+		return describeSuperblock(m, e.ID)
 	case KindMount:
 		id, err := strconv.Atoi(e.ID)
 		if mount, ok := m.Mount(id); err == nil && ok {
 			return fmt.Sprintf("mount %d at %s", mount.ID, mount.MountPoint)
 		}
 	case KindThread:
-		if t, ok := m.threadByID(e.ID); ok {
+		if t, ok := threadByID(m, e.ID); ok {
 			return "thread " + e.ID + " (" + t.Comm + ") " + DescribeWait(t)
 		}
 	case KindGoroutine:
-		return m.describeGoroutine(e)
+		return describeGoroutine(m, e)
 	case KindSubsystem:
 		return m.KubeletName() + " " + SubsystemName(e.ID)
 	case KindKubelet:
@@ -60,10 +60,10 @@ func (m *Model) Describe(e Entity) string {
 	return e.String()
 }
 
-func (m *Model) describeSuperblock(device string) string {
+func describeSuperblock(m *Model, device string) string {
 	list := m.MountsOf(device)
 	if len(list) == 0 {
-		if servers := m.Servers(device); len(servers) > 0 && servers[0].Detached {
+		if servers := m.uses.Servers(device); len(servers) > 0 && servers[0].Detached {
 			return "FUSE file system that is in no mount table (superblock " + device + ")"
 		}
 		return "superblock " + device
@@ -75,9 +75,9 @@ func (m *Model) describeSuperblock(device string) string {
 	return s
 }
 
-func (m *Model) describeGoroutine(e Entity) string {
+func describeGoroutine(m *Model, e Entity) string {
 	id, err := strconv.ParseInt(e.ID, 10, 64)
-	g, dump, ok := m.goroutine(anyDump, id)
+	g, dump, ok := m.Goroutine(anyDump, id)
 	if err != nil || !ok || id == 0 {
 		return e.String()
 	}
@@ -95,7 +95,7 @@ func (m *Model) describeGoroutine(e Entity) string {
 	return s
 }
 
-func (m *Model) threadByID(id string) (procs.Thread, bool) {
+func threadByID(m *Model, id string) (procs.Thread, bool) {
 	left, right, _ := strings.Cut(id, "/")
 	pid, err1 := strconv.Atoi(left)
 	tid, err2 := strconv.Atoi(right)

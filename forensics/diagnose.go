@@ -42,7 +42,7 @@ func newGraph(m *Model, findings []Finding) *graph {
 		g.worst[f.Subject] = max(g.worst[f.Subject], f.Severity.Rank())
 	}
 	for _, f := range findings {
-		because := m.Causes(f.Subject) // of itself
+		because := Causes(m, f.Subject) // of itself
 		bad := f.Subject.Kind == KindMount && len(because) > 0 && g.troubled(because[0])
 		for _, cause := range f.Because {
 			if !bad || cause.Kind != KindProcess {
@@ -117,7 +117,7 @@ func (g *graph) explain(e Entity) {
 		return
 	}
 	g.explained[e] = true
-	for _, deeper := range g.model.Causes(e) {
+	for _, deeper := range Causes(g.model, e) {
 		g.edge(e, deeper)
 	}
 }
@@ -169,7 +169,7 @@ func (s *search) step(next map[Entity][]Entity, want Entity) (found, end bool) {
 }
 
 // Causes are the entities that explain e by what they are, not by a finding.
-func (m *Model) Causes(e Entity) []Entity {
+func Causes(m *Model, e Entity) []Entity {
 	switch e.Kind {
 	case KindGoroutine:
 		id, err := strconv.ParseInt(e.ID, 10, 64)
@@ -177,13 +177,13 @@ func (m *Model) Causes(e Entity) []Entity {
 			return []Entity{ThreadEntity(j.Thread)}
 		}
 	case KindThread:
-		if t, ok := m.threadByID(e.ID); ok {
-			return m.waitedFor(t)
+		if t, ok := threadByID(m, e.ID); ok {
+			return waitedFor(m, t)
 		}
 	case KindProcess:
-		return m.waitingThread(e.ID)
+		return waitingThread(m, e.ID)
 	case KindSuperblock:
-		return m.servedBadly(e.ID)
+		return servedBadly(m, e.ID)
 	case KindMount:
 		id, err := strconv.Atoi(e.ID)
 		if mount, ok := m.Mount(id); err == nil && ok {
@@ -196,10 +196,10 @@ func (m *Model) Causes(e Entity) []Entity {
 // waitedFor is the mount that a thread waits for, or its superblock where the mount is one of another namespace. A
 // thread that waits for something else is explained by no mount, nor one that waits for a server that answers others; one that
 // waits for a lock there is, if another thread, which may hold it, waits for that mount.
-func (m *Model) waitedFor(t procs.Thread) []Entity {
+func waitedFor(m *Model, t procs.Thread) []Entity {
 	list := m.MountsOf(t.Device)
-	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t) {
-		return m.detachedFor(t)
+	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) && !waitsBehind(m, t) {
+		return detachedFor(m, t)
 	}
 	if m.Answered(t.Device) {
 		return nil
@@ -212,16 +212,39 @@ func (m *Model) waitedFor(t procs.Thread) []Entity {
 
 // detachedFor is the superblock of a FUSE file system that is in no mount table, where a thread waits for one and it is the
 // only one that anybody waits for: then what lies at its path now is not what the thread is in.
-func (m *Model) detachedFor(t procs.Thread) []Entity {
-	if device := m.index.detachedFUSE; device != "" && t.Wait.Kind == procs.WaitFUSE {
+func detachedFor(m *Model, t procs.Thread) []Entity {
+	if device := m.uses.detachedFUSE; device != "" && t.Wait.Kind == procs.WaitFUSE {
 		return []Entity{{KindSuperblock, device}}
 	}
 	return nil
 }
 
 // waitsBehind says whether a thread waits for a lock of a file system that another thread waits for.
-func (m *Model) waitsBehind(t procs.Thread) bool {
+func waitsBehind(m *Model, t procs.Thread) bool {
 	return t.Wait.Kind == procs.WaitFSLock && m.index.waitedOn[t.Device]
+}
+
+// waitingThread is why a process does not get on: its thread that has waited longest for a file system.
+func waitingThread(m *Model, id string) []Entity {
+	pid, err := strconv.Atoi(id)
+	if err != nil {
+		return nil
+	}
+	var longest *procs.Thread
+	most := -1.0
+	for _, i := range m.index.threadsOf[pid] {
+		t := &m.evidence.Threads[i]
+		if t.Gone || len(waitedFor(m, *t)) == 0 {
+			continue
+		}
+		if age, _ := m.Waited(*t); age > most {
+			longest, most = t, age
+		}
+	}
+	if longest == nil {
+		return nil
+	}
+	return []Entity{ThreadEntity(*longest)}
 }
 
 // maxRoots is under how many root causes one finding stands. The others are named by the finding itself.
@@ -289,7 +312,7 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 	onChain := map[Entity]int{}
 	for i, e := range chain {
 		onChain[e] = i
-		d.Chain = append(d.Chain, Link{e.Kind, e.ID, g.model.Describe(e)})
+		d.Chain = append(d.Chain, Link{e.Kind, e.ID, Describe(g.model, e)})
 	}
 	if len(also) > 0 {
 		d.Chain[0].Text += ", and " + text.Plural(len(also), "other "+string(root.Kind)) + ": " + ids(also)

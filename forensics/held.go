@@ -94,17 +94,17 @@ type PinnedNamespace struct {
 }
 
 // Servers lists the processes that serve a superblock.
-func (m *Model) Servers(device string) []FUSEServer {
-	if m.evidence.Held == nil {
+func (u *Uses) Servers(device string) []FUSEServer {
+	if u.model.evidence.Held == nil {
 		return nil
 	}
-	return pick(m.evidence.Held.Servers, m.index.serversOf[device])
+	return pick(u.model.evidence.Held.Servers, u.serversOf[device])
 }
 
 // ServerTrouble says what is wrong with a process that serves a file system: it is stopped, has ended or itself waits in
 // a file system. "" is nothing that can be seen; waits is the thread in the last case.
-func (m *Model) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
-	p, ok := m.Process(pid)
+func (u *Uses) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
+	p, ok := u.model.Process(pid)
 	if !ok {
 		return "", nil
 	}
@@ -114,15 +114,15 @@ func (m *Model) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
 	case "Z", "X": // it has descriptors: another thread of it is alive, or was a moment ago
 		return "has ended, or its first thread has (state " + p.State + ")", nil
 	}
-	if strings.Contains(p.Cgroup, "/") && m.frozen(pid) {
+	if strings.Contains(p.Cgroup, "/") && frozen(u.model, pid) {
 		return "is frozen by its cgroup", nil
 	}
-	for _, i := range m.index.threadsOf[pid] {
-		t := m.evidence.Threads[i]
+	for _, i := range u.model.index.threadsOf[pid] {
+		t := u.model.evidence.Threads[i]
 		if !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
-			seconds, _ := m.Waited(t)
-			if seconds >= cmp.Or(m.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || m.waitsForHung(t) {
-				return "is itself blocked: it " + DescribeWait(t), &m.evidence.Threads[i]
+			seconds, _ := u.model.Waited(t)
+			if seconds >= cmp.Or(u.model.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || waitsForHung(u.model, t) {
+				return "is itself blocked: it " + DescribeWait(t), &u.model.evidence.Threads[i]
 			}
 		}
 	}
@@ -131,14 +131,14 @@ func (m *Model) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
 
 // waitsForHung says whether a thread waits for a file system of which it is known that it does not answer, however long that
 // thread has waited.
-func (m *Model) waitsForHung(t procs.Thread) bool {
+func waitsForHung(m *Model, t procs.Thread) bool {
 	h, _ := m.Health(t.Device)
 	list := m.MountsOf(t.Device)
 	return h.Status == mounts.StatusHung && len(list) > 0 && WaitsFor(t.Wait, list[0])
 }
 
 // frozen says whether a thread of a process was seen in the freezer.
-func (m *Model) frozen(pid int) bool {
+func frozen(m *Model, pid int) bool {
 	return slices.ContainsFunc(m.index.threadsOf[pid], func(i int32) bool {
 		t := &m.evidence.Threads[i]
 		return !t.Gone && t.Wait.Kind == procs.WaitFreezer
@@ -146,13 +146,13 @@ func (m *Model) frozen(pid int) bool {
 }
 
 // servedBadly are the processes that explain why a FUSE file system does not answer: each of its servers has trouble.
-func (m *Model) servedBadly(device string) []Entity {
+func servedBadly(m *Model, device string) []Entity {
 	var bad []Entity
-	for _, s := range m.Servers(device) {
+	for _, s := range m.uses.Servers(device) {
 		if s.PID == 0 || s.Guess {
 			return nil
 		}
-		trouble, waits := m.ServerTrouble(s.PID)
+		trouble, waits := m.uses.ServerTrouble(s.PID)
 		if trouble == "" || waits != nil && waits.Device == device {
 			return nil
 		}
@@ -161,35 +161,35 @@ func (m *Model) servedBadly(device string) []Entity {
 	return bad
 }
 
-// CopiesOf lists the mounts that somebody uses, and by which a mount is busy, since propagation ties them to it.
-func (m *Model) CopiesOf(mountID int) []mounts.Copy {
+// Copies lists the mounts that somebody uses, and by which a mount is busy, since propagation ties them to it.
+func (u *Uses) Copies(mountID int) []mounts.Copy {
 	copies := []mounts.Copy{}
-	if h := m.evidence.Held; h != nil {
-		copies = append(copies, pick(h.Copies, m.index.copiesOf[mountID])...)
+	if h := u.model.evidence.Held; h != nil {
+		copies = append(copies, pick(h.Copies, u.copiesOf[mountID])...)
 	}
 	return copies
 }
 
 // DescribeCopy names a copy: "mount 99 at /x", with its namespace if that is not the host's.
-func (m *Model) DescribeCopy(c mounts.Copy) string {
+func (u *Uses) DescribeCopy(c mounts.Copy) string {
 	text := fmt.Sprintf("mount %d at %s", c.MountID, c.MountPoint)
-	if m.IsElsewhere(c.Namespace) {
+	if u.IsElsewhere(c.Namespace) {
 		text += fmt.Sprintf(" in mount namespace %d", c.Namespace)
 	}
 	return text
 }
 
 // busyBy are the ids of the mounts whose use makes a mount busy: its own, and those of its copies.
-func (m *Model) busyBy(mountID int) map[int]bool {
+func (u *Uses) busyBy(mountID int) map[int]bool {
 	ids := map[int]bool{mountID: mountID != 0}
-	for _, c := range m.CopiesOf(mountID) {
+	for _, c := range u.Copies(mountID) {
 		ids[c.MountID] = true
 	}
 	return ids
 }
 
 // at is where mounts are in an index.
-func (m *Model) at(index map[int][]int32, ids map[int]bool) []int32 {
+func (u *Uses) at(index map[int][]int32, ids map[int]bool) []int32 {
 	var lists [][]int32
 	for id := range ids {
 		lists = append(lists, index[id])
@@ -197,13 +197,13 @@ func (m *Model) at(index map[int][]int32, ids map[int]bool) []int32 {
 	return merged(lists...)
 }
 
-// HeldBy lists who holds a mount, or one of its copies: the processes, and what in the kernel uses the mount.
-func (m *Model) HeldBy(mountID int) (holders []holders.Holder, kernel []holders.KernelUser) {
-	h := m.evidence.Held
+// Holders lists who holds a mount, or one of its copies: the processes, and what in the kernel uses the mount.
+func (u *Uses) Holders(mountID int) (holders []holders.Holder, kernel []holders.KernelUser) {
+	h := u.model.evidence.Held
 	if h == nil {
 		return nil, nil
 	}
-	return pick(h.Holders, m.at(m.index.holdersOf, m.busyBy(mountID))), pick(h.Kernel, m.index.kernelOf[mountID])
+	return pick(h.Holders, u.at(u.holdersOf, u.busyBy(mountID))), pick(h.Kernel, u.kernelOf[mountID])
 }
 
 // Asked is a path that [collect.Holders] was asked for and that leads over symbolic links.

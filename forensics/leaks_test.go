@@ -29,15 +29,15 @@ func TestInVolume(t *testing.T) {
 		"": -1,
 	} {
 		for _, root := range []string{"/var/lib/kubelet", "/data/kubelet"} {
-			if got := m.inVolume(root + path); got != want && (got >= 0 || want >= 0) {
+			if got := inVolume(m, root+path); got != want && (got >= 0 || want >= 0) {
 				t.Errorf("%s: %d directories deep, want %d", root+path, got, want)
 			}
 		}
-		if got := m.inVolume("/elsewhere" + path); got >= 0 {
+		if got := inVolume(m, "/elsewhere"+path); got >= 0 {
 			t.Errorf("/elsewhere%s: %d directories deep in a volume", path, got)
 		}
 	}
-	if own := "/var/lib/kubelet/pods/u/volumes/kubernetes.io~empty-dir/x"; !m.InVolume(own+strings.TrimPrefix(own, "/var/lib/kubelet")) || m.InVolume(own) {
+	if own := "/var/lib/kubelet/pods/u/volumes/kubernetes.io~empty-dir/x"; !InVolume(m, own+strings.TrimPrefix(own, "/var/lib/kubelet")) || InVolume(m, own) {
 		t.Error("a volume's place that a pod has made in its own volume is one, or its own is not")
 	}
 }
@@ -65,7 +65,7 @@ func TestPodsOfLeaks(t *testing.T) {
 			if got := m.PodsOf("0:60"); (len(got) == 1 && got[0] == uid) != c.want || !c.want && len(got) > 0 {
 				t.Errorf("pods %v, want one: %v", got, c.want)
 			}
-			if m.Elsewhere("0:60") == c.want {
+			if m.Uses().Elsewhere("0:60") == c.want {
 				t.Errorf("elsewhere alone: %v", !c.want)
 			}
 		})

@@ -31,7 +31,7 @@ type podFacts struct {
 
 // livePods collects what speaks for each pod: the kubelet's list, static manifests, a dump of the API, cgroups,
 // processes.
-func (m *Model) livePods() map[string]podFacts {
+func livePods(m *Model) map[string]podFacts {
 	pods := make(map[string]podFacts, max(len(m.evidence.Pods), len(m.evidence.PodDirs)))
 	note := func(uid, why string) podFacts {
 		f := pods[uid]
@@ -76,7 +76,7 @@ func (m *Model) livePods() map[string]podFacts {
 			pods[p.PodUID] = note(p.PodUID, fmt.Sprintf("process %d runs in it", p.PID))
 		}
 	}
-	m.eachTask(func(id, uid string, t runtimes.Task) {
+	eachTask(m.evidence, func(id, uid string, t runtimes.Task) {
 		if p, state := m.Init(id, t); state == InitRunning && uid != "" && !seen[uid] {
 			seen[uid] = true
 			pods[uid] = note(uid, fmt.Sprintf("process %d is the first of its container %.12s", p.PID, id))
@@ -88,12 +88,12 @@ func (m *Model) livePods() map[string]podFacts {
 			pods[d.UID] = f
 		}
 	}
-	m.namesInLogs(pods)
+	namesInLogs(m, pods)
 	return pods
 }
 
 // namesInLogs adds the names that logs give pods. That something was said of a pod does not prove that it exists.
-func (m *Model) namesInLogs(pods map[string]podFacts) {
+func namesInLogs(m *Model, pods map[string]podFacts) {
 	if m.evidence.Logs == nil {
 		return
 	}
@@ -112,8 +112,8 @@ func (m *Model) namesInLogs(pods map[string]podFacts) {
 	}
 }
 
-// goesByLog says whether the kubelet's log shows a deletion that has not ended.
-func (m *Model) goesByLog(uid string) bool {
+// deletionInLog says whether the kubelet's log shows a deletion that has not ended.
+func deletionInLog(m *Model, uid string) bool {
 	return len(m.index.deletionsOf[uid]) > 0
 }
 
@@ -148,14 +148,14 @@ func (m *Model) PodState(uid string) (PodState, string) {
 		return PodTerminating, f.why
 	case f.live && m.listed != nil && !m.listed[uid]:
 		return PodTerminating, f.why + ", but the kubelet no longer lists it"
-	case f.live && !f.listed && m.goesByLog(uid):
+	case f.live && !f.listed && deletionInLog(m, uid):
 		return PodTerminating, f.why + ", but the kubelet's log shows a deletion that has not ended"
 	case f.live:
 		return PodLive, f.why
 	}
 	if m.listed != nil {
 		missing := "not among the " + text.Plural(m.listedCount, "pod") + " that the kubelet lists, "
-		if ok, lack := m.sawLife(); !ok {
+		if ok, lack := sawLife(m); !ok {
 			return PodUnknown, missing + "but " + lack
 		}
 		if d, ok := m.PodDir(uid); ok && d.Modified != nil && !d.Modified.Before(m.evidence.Collected) && !m.evidence.Collected.IsZero() {
@@ -163,13 +163,11 @@ func (m *Model) PodState(uid string) (PodState, string) {
 		}
 		return PodOrphaned, missing + "no cgroup, no process"
 	}
-	if m.goesByLog(uid) {
+	if deletionInLog(m, uid) {
 		return PodTerminating, "the kubelet's log shows a deletion that has not ended"
 	}
-	if seen := m.index.podsSeen; !seen.ok {
-		return PodUnknown, "the kubelet's list of pods was not read: " + seen.why
-	}
-	return PodUnknown, "the kubelet lists no pod at all, which proves nothing"
+	_, why := m.ListedPods()
+	return PodUnknown, why
 }
 
 // wholePodList says whether the kubelet's list was read to its end: what a part of it lacks may well exist.
@@ -186,7 +184,7 @@ func (e *Evidence) wholePodList() (bool, string) {
 
 // listedPods are the UIDs in the kubelet's own list, those of mirror pods included, and how many pods that are; nil if
 // the list is not whole, or empty.
-func (m *Model) listedPods() (listed map[string]bool, n int) {
+func listedPods(m *Model) (listed map[string]bool, n int) {
 	if !m.index.podsSeen.ok {
 		return nil, 0
 	}
@@ -206,11 +204,20 @@ func (m *Model) listedPods() (listed map[string]bool, n int) {
 	return listed, n
 }
 
-// Listed says whether the kubelet's own list has a pod.
-func (m *Model) Listed(uid string) bool { return m.listed[uid] }
+// ListedPods are the UIDs in the kubelet's own list, those of mirror pods included; nil if that was not read to its end or is
+// empty, and why so.
+func (m *Model) ListedPods() (listed map[string]bool, why string) {
+	switch seen := m.index.podsSeen; {
+	case m.listed != nil:
+		return m.listed, ""
+	case !seen.ok:
+		return nil, "the kubelet's list of pods was not read: " + seen.why
+	}
+	return nil, "the kubelet lists no pod at all, which proves nothing"
+}
 
 // sawLife says whether cgroups and processes were seen, which a terminating pod still has.
-func (m *Model) sawLife() (bool, string) {
+func sawLife(m *Model) (bool, string) {
 	switch x := &m.index; {
 	case !x.processesSeen.ok:
 		return false, SourceProcesses + " were not seen: " + x.processesSeen.why

@@ -37,6 +37,7 @@ type Model struct {
 
 	listedCount int
 	index       index
+	uses        *Uses
 }
 
 type threadID struct{ pid, tid int }
@@ -61,14 +62,14 @@ func NewModel(e *Evidence) *Model {
 			}
 		}
 	}
-	m.addElsewhere()
+	addElsewhere(m)
 	for _, h := range e.Health {
 		if old, ok := m.health[h.Device]; !ok || worse(h.Status, old.Status) {
 			m.health[h.Device] = h
 		}
 	}
 	for _, mount := range e.Mounts.Mounts {
-		if uid, _ := m.PodOf(mount.MountPoint); uid != "" && m.BelowKubelet(mount.MountPoint) {
+		if uid, _ := PodOf(mount.MountPoint); uid != "" && m.BelowKubelet(mount.MountPoint) {
 			m.byPod[uid] = append(m.byPod[uid], mount)
 		}
 	}
@@ -78,9 +79,10 @@ func NewModel(e *Evidence) *Model {
 	for _, p := range e.Processes {
 		m.process[p.PID] = p
 	}
+	m.uses = newUses(m)
 	m.index = newIndex(m)
-	m.pods = m.livePods()
-	m.listed, m.listedCount = m.listedPods()
+	m.pods = livePods(m)
+	m.listed, m.listedCount = listedPods(m)
 	m.joins = joinGoroutines(e)
 	for i, j := range slices.Backward(m.joins) { // the first counts
 		m.running[threadID{j.Thread.PID, j.Thread.TID}] = i
@@ -92,7 +94,7 @@ func NewModel(e *Evidence) *Model {
 
 // addElsewhere adds the mounts of file systems that only other mount namespaces have, as of containers that run without
 // root: threads wait for those, too.
-func (m *Model) addElsewhere() {
+func addElsewhere(m *Model) {
 	if m.evidence.Held == nil {
 		return
 	}
@@ -206,7 +208,7 @@ func (m *Model) BelowKubelet(p string) bool {
 
 // PodOf names the pod and the volume that a path below a pod directory belongs to; "" where it does not say. The
 // volume is "<uid>/<plugin>/<name>"; of a subpath only the volume's name is known, its plugin is then "subpath".
-func (m *Model) PodOf(p string) (uid, volume string) {
+func PodOf(p string) (uid, volume string) {
 	if !strings.Contains(p, "/pods/") { // most paths, at a fraction of the price
 		return "", ""
 	}
@@ -230,9 +232,9 @@ func (m *Model) PodsOf(device string) []string {
 	var uids []string
 	seen := map[string]bool{}
 	for _, mount := range m.MountsOf(device) {
-		uid, _ := m.PodOf(mount.MountPoint)
+		uid, _ := PodOf(mount.MountPoint)
 		if l, elsewhere := m.leaks[mount.ID]; elsewhere {
-			uid, _ = m.LeakOf(l)
+			uid, _ = m.uses.LeakOf(l)
 		}
 		if uid != "" && !seen[uid] {
 			seen[uid] = true
@@ -265,16 +267,16 @@ func (m *Model) KubeletName() string {
 // unknown.
 func (m *Model) KubeletVersion() string { return m.index.kubeletVersion() }
 
-func (m *Model) findKubeletVersion() string {
-	if k := m.evidence.Kubelet; k != nil && k.Version != "" {
+func findKubeletVersion(e *Evidence) string {
+	if k := e.Kubelet; k != nil && k.Version != "" {
 		return k.Version
 	}
-	for _, d := range m.evidence.Dumps {
+	for _, d := range e.Dumps {
 		if v, ok := goroutines.KubeletVersion(d.Dump); ok {
 			return strings.TrimPrefix(v, "v")
 		}
 	}
-	if s := m.evidence.Logs; s != nil && len(s.Lives) > 0 {
+	if s := e.Logs; s != nil && len(s.Lives) > 0 {
 		return text.Release(s.Lives[len(s.Lives)-1].Version)
 	}
 	return ""

@@ -1,8 +1,6 @@
 package forensics
 
 import (
-	"regexp"
-
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
@@ -38,13 +36,13 @@ func (m *Model) Init(id string, t runtimes.Task) (procs.Process, InitState) {
 }
 
 // eachTask calls visit for every sandbox and container.
-func (m *Model) eachTask(visit func(id, podUID string, t runtimes.Task)) {
-	for i := range m.evidence.Sandboxes {
-		s := &m.evidence.Sandboxes[i]
+func eachTask(e *Evidence, visit func(id, podUID string, t runtimes.Task)) {
+	for i := range e.Sandboxes {
+		s := &e.Sandboxes[i]
 		visit(s.ID, s.PodUID, s.Task)
 	}
-	for i := range m.evidence.Containers {
-		c := &m.evidence.Containers[i]
+	for i := range e.Containers {
+		c := &e.Containers[i]
 		visit(c.ID, c.PodUID, c.Task)
 	}
 }
@@ -76,31 +74,4 @@ func (m *Model) WaitsOf(pid int) []procs.Thread {
 		}
 	}
 	return found
-}
-
-// nestedPod says that a cgroup lies below that of another container: the pod is one of a cluster inside (kind, Docker
-// in Docker), of which this node's kubelet knows nothing.
-var nestedPod = regexp.MustCompile(`[0-9a-f]{64}(?:\.scope)?/.*pod[0-9a-f]{8}`)
-
-// LeftCgroups lists the cgroups of pods that are gone by all other accounts: the kubelet's list, read to its end and not
-// empty, lacks them, and so does its directory, which it removes after the cgroup. The second result says why nothing can be
-// said, "" if it can.
-func (m *Model) LeftCgroups() (left []runtimes.PodCgroup, why string) {
-	if m.listed == nil {
-		if seen := m.index.podsSeen; !seen.ok {
-			return nil, "the kubelet's list of pods was not read: " + seen.why
-		}
-		return nil, "the kubelet lists no pod at all, which proves nothing"
-	}
-	dirs := map[string]bool{}
-	for i := range m.evidence.PodDirs {
-		dirs[m.evidence.PodDirs[i].UID] = true
-	}
-	for _, c := range m.evidence.Cgroups {
-		if m.listed[c.PodUID] || dirs[c.PodUID] || nestedPod.MatchString(c.Path) {
-			continue
-		}
-		left = append(left, c)
-	}
-	return left, ""
 }

@@ -82,10 +82,10 @@ func TestPodFacts(t *testing.T) {
 		"m":     {{"kubelet", "mirror, phase Running, the static pod is h"}, {"api-dump", "mirror"}},
 		"alone": {{"process", "1 process"}, {"api-dump", "phase Failed"}},
 	}
-	if diff := cmp.Diff(want, m.PodFacts()); diff != "" {
+	if diff := cmp.Diff(want, PodFacts(m)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if m.PodKind("h") != kubelet.KindStatic || m.PodKind("m") != kubelet.KindMirror || m.PodKind("alone") != "" {
-		t.Errorf("kinds %q %q %q", m.PodKind("h"), m.PodKind("m"), m.PodKind("alone"))
+	if PodKind(m, "h") != kubelet.KindStatic || PodKind(m, "m") != kubelet.KindMirror || PodKind(m, "alone") != "" {
+		t.Errorf("kinds %q %q %q", PodKind(m, "h"), PodKind(m, "m"), PodKind(m, "alone"))
 	}
 }

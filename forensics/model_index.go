@@ -9,7 +9,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
-	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -35,39 +34,16 @@ type index struct {
 	containersOf map[string][]int32 // by id
 	sandboxesOf  map[string][]int32 // by id
 	backingOf    map[string][]int32 // by superblock
-	heldIndex
 	// What few ask for, or dear, is found when somebody asks first.
 	kubeletVersion func() string
-	namespaces     func() map[uint64]NamespaceProcesses
 	points         func() []string // all mount points of all tables, sorted
-	images         func() map[string]int32
-	podsNamed      func() map[string][]int32 // by either UID of a static pod
 	disks          func() *eviction.Index
-	containerStep  func() string // for each disk that is full, see DestructionOrder
-	imageStep      func() string
 	cluster        func() *apidump.Index
 	goroutines     func() []goroutinePlace
 
 	waitedOn map[string]bool // superblocks that a thread waits for, not only for a lock of them
 	// What coverage says of some sources, which may have many entries.
 	processesSeen, cgroupsSeen, podsSeen seen
-}
-
-// heldIndex is that of [Held].
-type heldIndex struct {
-	holdersOf     map[int][]int32    // by mount
-	holdersIn     map[string][]int32 // by superblock
-	byPathAt      map[string][]int32 // holders by the mount point of the host's mount that only their path tells
-	kernelOf      map[int][]int32    // by mount
-	copiesOf      map[int][]int32    // by mount
-	serversOf     map[string][]int32 // by superblock
-	leakedIn      map[string][]int32 // by superblock
-	apartIn       map[string][]int32 // by superblock
-	descriptorsOf map[uint64][]int32 // by namespace
-	pinnedOf      map[uint64][]int32 // by namespace
-	uninhabited   map[uint64]bool
-	userNames     map[int]string
-	detachedFUSE  string // the only FUSE superblock that callers wait for, if it is in no mount table
 }
 
 type goroutineID struct {
@@ -112,7 +88,7 @@ func merged(lists ...[]int32) []int32 {
 func newIndex(m *Model) index {
 	e := m.evidence
 	x := index{
-		elsewhere: map[int]mounts.Mount{}, waitedOn: map[string]bool{}, heldIndex: newHeldIndex(m),
+		elsewhere: map[int]mounts.Mount{}, waitedOn: map[string]bool{},
 		threadsOf:      positions(e.Threads, func(t *procs.Thread) int { return t.PID }),
 		threadsAt:      positions(e.Threads, func(t *procs.Thread) int { return t.MountID }),
 		threadsIn:      positions(e.Threads, func(t *procs.Thread) string { return t.Device }),
@@ -123,13 +99,8 @@ func newIndex(m *Model) index {
 		containersOf:   positions(e.Containers, func(c *runtimes.Container) string { return c.ID }),
 		sandboxesOf:    positions(e.Sandboxes, func(s *runtimes.Sandbox) string { return s.ID }),
 		backingOf:      positions(e.Backings, func(b *backing.Backing) string { return b.Device }),
-		kubeletVersion: sync.OnceValue(m.findKubeletVersion),
-		namespaces:     sync.OnceValue(m.allNamespaces),
-		points:         sync.OnceValue(m.allPoints),
-		images:         sync.OnceValue(m.imagesByName),
-		podsNamed:      sync.OnceValue(func() map[string][]int32 { return podsNamed(e.Pods) }),
-		containerStep:  sync.OnceValue(m.containerStep),
-		imageStep:      sync.OnceValue(m.imageStep),
+		kubeletVersion: sync.OnceValue(func() string { return findKubeletVersion(e) }),
+		points:         sync.OnceValue(func() []string { return allPoints(e) }),
 		disks:          sync.OnceValue(func() *eviction.Index { return e.Disks.Index() }),
 		cluster:        sync.OnceValue(func() *apidump.Index { return e.Cluster.Index() }),
 		goroutines:     sync.OnceValue(func() []goroutinePlace { return goroutinesOf(e.Dumps) }),
@@ -164,58 +135,6 @@ func newIndex(m *Model) index {
 	x.cgroupsSeen.ok, x.cgroupsSeen.why = e.Saw(SourceCgroups)
 	x.podsSeen.ok, x.podsSeen.why = e.wholePodList()
 	return x
-}
-
-func newHeldIndex(m *Model) heldIndex {
-	h := m.evidence.Held
-	if h == nil {
-		return heldIndex{}
-	}
-	x := heldIndex{
-		holdersOf:     positions(h.Holders, func(h *holders.Holder) int { return h.MountID }),
-		holdersIn:     positions(h.Holders, func(h *holders.Holder) string { return h.Device }),
-		kernelOf:      positions(h.Kernel, func(k *holders.KernelUser) int { return k.MountID }),
-		copiesOf:      positions(h.Copies, func(c *mounts.Copy) int { return c.Of }),
-		serversOf:     positions(h.Servers, func(s *FUSEServer) string { return s.Device }),
-		leakedIn:      positions(h.Leaked, func(l *LeakedMount) string { return l.Mount.Device }),
-		apartIn:       positions(h.Apart, func(l *LeakedMount) string { return l.Mount.Device }),
-		descriptorsOf: positions(h.Namespaces, func(h *holders.NamespaceHold) uint64 { return h.Namespace }),
-		pinnedOf:      positions(h.Pinned, func(p *PinnedNamespace) uint64 { return p.Namespace }),
-		uninhabited:   map[uint64]bool{}, userNames: map[int]string{},
-	}
-	x.byPathAt = positions(h.Holders, func(h *holders.Holder) string {
-		mount, ok := m.host.ByID(h.MountID)
-		if !h.ByPath || !ok || mount.MountPoint == "/" {
-			return ""
-		}
-		return mount.MountPoint
-	})
-	for _, ns := range h.Uninhabited {
-		x.uninhabited[ns] = true
-	}
-	for _, u := range h.Users {
-		if _, twice := x.userNames[u.UID]; !twice {
-			x.userNames[u.UID] = u.Name
-		}
-	}
-	for _, s := range h.Servers {
-		if s.Detached && s.OnlyWaiting && x.detachedFUSE == "" {
-			x.detachedFUSE = s.Device
-		}
-	}
-	return x
-}
-
-// podsNamed finds pods by the UID of the kubelet and, of static ones, by that of the API.
-func podsNamed(pods []kubelet.Pod) map[string][]int32 {
-	at := map[string][]int32{}
-	for i, p := range pods {
-		at[p.UID] = append(at[p.UID], int32(i))
-		if p.MirrorUID != p.UID {
-			at[p.MirrorUID] = append(at[p.MirrorUID], int32(i))
-		}
-	}
-	return at
 }
 
 // A goroutinePlace is where a goroutine stands in the dumps.
@@ -256,8 +175,8 @@ func (m *Model) ThreadsIn(device string) []procs.Thread {
 	return pick(m.evidence.Threads, m.index.threadsIn[device])
 }
 
-// goroutine finds a goroutine of a dump, and which dump that is.
-func (m *Model) goroutine(dump int, id int64) (g goroutines.Goroutine, in int, ok bool) {
+// Goroutine finds a goroutine of a dump, or of any (-1), and which dump that is.
+func (m *Model) Goroutine(dump int, id int64) (g goroutines.Goroutine, in int, ok bool) {
 	list := m.index.goroutines()
 	i, _ := slices.BinarySearchFunc(list, goroutinePlace{id: id, dump: int32(dump)}, func(a, b goroutinePlace) int {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.dump, b.dump))

@@ -19,14 +19,14 @@ type PodFact struct {
 // PodFacts are all pods that any source names, by UID, and what each source says of them, in the order of kubelet, manifest,
 // logs and runtime as they were read, then cgroups, processes, directories and the dump of the API. Left out are pods without
 // a UID, manifests that tell none, and those of the dump that nothing on this node knows.
-func (m *Model) PodFacts() map[string][]PodFact {
+func PodFacts(m *Model) map[string][]PodFact {
 	facts := map[string][]PodFact{}
 	add := func(uid, source, says string) {
 		if uid != "" {
 			facts[uid] = append(facts[uid], PodFact{source, says})
 		}
 	}
-	tasks := m.podTasks()
+	tasks := podTasks(m)
 	for _, p := range m.evidence.Pods {
 		says := podSays(p)
 		if p.Source == "runtime" {
@@ -108,7 +108,7 @@ func joinWords(words ...string) string {
 }
 
 // PodKind is "static" or "mirror" where a source says so, else "".
-func (m *Model) PodKind(uid string) string {
+func PodKind(m *Model, uid string) string {
 	kind := ""
 	for _, p := range pick(m.evidence.Pods, m.index.podsOf[uid]) {
 		if kind != kubelet.KindMirror {
@@ -129,7 +129,7 @@ func (c taskCount) String() string {
 	return s + fmt.Sprintf(", %d of them running", c.running)
 }
 
-func (m *Model) podTasks() map[string]taskCount {
+func podTasks(m *Model) map[string]taskCount {
 	tasks := map[string]taskCount{}
 	count := func(uid string, state InitState, box bool) {
 		c := tasks[uid]

@@ -18,7 +18,7 @@ func (m *Model) Waited(t procs.Thread) (seconds float64, from string) {
 		seconds, from = t.SampledSeconds, "two readings were equal"
 	}
 	if j := m.GoroutineOf(t.PID, t.TID); j != nil && j.Certain {
-		g, _, _ := m.goroutine(j.Dump, j.Goroutine)
+		g, _, _ := m.Goroutine(j.Dump, j.Goroutine)
 		if age := g.WaitAtLeast().Seconds(); age > seconds {
 			seconds, from = age, fmt.Sprintf("goroutine %d says %s, of which the runtime can have added 2", g.ID, text.Plural(g.WaitMinutes, "minute"))
 		}

@@ -90,7 +90,7 @@ type podFacts struct {
 
 func newPodsView(r Report, names podBook, places *places) podsView {
 	all := collectPods(r)
-	facts := names.model.PodFacts()
+	facts := forensics.PodFacts(names.model)
 	v, room := podsView{Total: len(all), NoDirs: len(r.Evidence.PodDirs) == 0}, budget(budgetPods)
 	for i, f := range all {
 		row := newPodRow(i, f, r, names, facts[f.uid])
@@ -220,7 +220,7 @@ func (row *podRow) addFacts(f podFacts, facts []forensics.PodFact, names podBook
 	for _, x := range facts {
 		row.Facts = append(row.Facts, fact{cell(x.Source, 40), cell(x.Says, maxCell)})
 	}
-	row.Kind = cell(firstOf(names.model.PodKind(f.uid), string(row.Kind)), 40)
+	row.Kind = cell(firstOf(forensics.PodKind(names.model, f.uid), string(row.Kind)), 40)
 	row.OnlyDir = len(facts) == 1 && facts[0].Source == "pod-dir"
 }
 

@@ -169,12 +169,12 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 			answer.Path = name
 		}
 		for _, m := range collect.FindMounts(&e.Mounts, name) {
-			answer.Mounts = append(answer.Mounts, model.UsersOf(m))
+			answer.Mounts = append(answer.Mounts, model.Uses().Of(m))
 		}
 		if e.Held != nil {
 			for _, l := range e.Held.Leaked {
 				if leakedAt(l.Mount, name) {
-					answer.Leaked = append(answer.Leaked, leakedUsers{l, model.Namespace(l.Namespace), model.UsersOf(l.Mount).Holders})
+					answer.Leaked = append(answer.Leaked, leakedUsers{l, model.Uses().Namespace(l.Namespace), model.Uses().Of(l.Mount).Holders})
 				}
 			}
 		}

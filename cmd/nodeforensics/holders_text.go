@@ -51,7 +51,7 @@ func writeDetached(b *bytes.Buffer, model *forensics.Model, held *forensics.Held
 	var list []forensics.HolderProcess
 	for _, h := range held.Holders {
 		if h.Detached && h.Path != "/" && len(list) < most {
-			list = append(list, model.HolderProcess(h))
+			list = append(list, model.Uses().Process(h))
 		}
 	}
 	if len(list) > 0 {
@@ -98,7 +98,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 	}
 	writeProcesses(b, u.Holders)
 	for _, c := range u.Copies {
-		fmt.Fprintf(b, "  %s keeps it busy as well: propagation ties it to this mount\n", cell(model.DescribeCopy(c)))
+		fmt.Fprintf(b, "  %s keeps it busy as well: propagation ties it to this mount\n", cell(model.Uses().DescribeCopy(c)))
 	}
 	if stack := len(model.Host().At(m.MountPoint)); stack > 1 && slices.ContainsFunc(u.Holders, func(h forensics.HolderProcess) bool { return h.ByPath }) {
 		fmt.Fprintf(b, "  of working and root directories only the path is known: each is on one of the %d mounts stacked here\n", stack)
@@ -130,7 +130,7 @@ func serverText(model *forensics.Model, s forensics.FUSEServer) string {
 		if ok {
 			words += " (" + cell(p.Comm) + ")"
 		}
-		if trouble, _ := model.ServerTrouble(s.PID); trouble != "" {
+		if trouble, _ := model.Uses().ServerTrouble(s.PID); trouble != "" {
 			words += ", which " + cell(trouble)
 		}
 		if s.Guess {

@@ -272,7 +272,7 @@ func TestAnImpostorOfTheRuntime(t *testing.T) {
 		}
 	}
 	m := forensics.NewModel(&r.Evidence)
-	if p, ok := m.RuntimeProcess(); ok || m.RuntimeRuns() {
+	if p, ok := forensics.RuntimeProcess(m); ok || forensics.RuntimeRuns(m) {
 		t.Errorf("the runtime is process %d (%s)", p.PID, p.Cgroup)
 	}
 }

@@ -83,7 +83,7 @@ func stuckContainers(p *forensics.Pass) []*stuckContainer {
 			return len(c.waits) == 0
 		}
 		state, _ := p.Model.PodState(c.pod)
-		if state != forensics.PodTerminating && !p.Model.Listed(c.pod) {
+		if listed, _ := p.Model.ListedPods(); state != forensics.PodTerminating && !listed[c.pod] {
 			p.Unjudged("whether pod %s is being deleted is not known: no list of the kubelet has it", c.pod)
 		}
 		return state != forensics.PodTerminating

@@ -31,7 +31,7 @@ are open for writing counted where their overlay writes them; files on network a
 	Run: func(p *forensics.Pass) {
 		byDevice, order := map[string][]holders.DeletedFile{}, []string{}
 		for _, f := range mountuse.Of(p).Deleted {
-			device := p.Model.DiskOf(f.Device)
+			device := forensics.DiskOf(p.Model, f.Device)
 			if byDevice[device] == nil {
 				order = append(order, device)
 			}

@@ -38,7 +38,7 @@ itself blocked is reported.`,
 				}
 				continue
 			}
-			if trouble, waits := p.Model.ServerTrouble(s.PID); trouble != "" && (waits != nil || !answers) {
+			if trouble, waits := p.Model.Uses().ServerTrouble(s.PID); trouble != "" && (waits != nil || !answers) {
 				f := fsview.ServerFinding(p, s, map[bool]string{false: "which serves %s, ", true: "which probably serves %s, "}[s.Guess]+strings.ReplaceAll(trouble, "%", "%%"))
 				others := otherServers(p, s)
 				if len(others) > 0 {
@@ -73,8 +73,8 @@ func abortDetached(s forensics.FUSEServer) forensics.Remedy {
 // tell which of them reads from it.
 func otherServers(p *forensics.Pass, s forensics.FUSEServer) []string {
 	var names []string
-	for _, other := range p.Model.Servers(s.Device) {
-		if trouble, _ := p.Model.ServerTrouble(other.PID); other.PID != 0 && other.PID != s.PID && trouble == "" {
+	for _, other := range p.Model.Uses().Servers(s.Device) {
+		if trouble, _ := p.Model.Uses().ServerTrouble(other.PID); other.PID != 0 && other.PID != s.PID && trouble == "" {
 			names = append(names, findings.ProcessName(p, other.PID))
 		}
 	}

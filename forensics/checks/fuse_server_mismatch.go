@@ -46,7 +46,7 @@ then read and write a stranger's data. Guessed servers are not judged.`,
 func startedElsewhere(p *forensics.Pass, process procs.Process, list []mounts.Mount) string {
 	served := map[string]bool{}
 	for _, m := range list {
-		if _, volume := p.Model.PodOf(m.MountPoint); volume != "" {
+		if _, volume := forensics.PodOf(m.MountPoint); volume != "" {
 			served[podVolume(volume)] = true
 		}
 	}
@@ -62,7 +62,7 @@ func startedElsewhere(p *forensics.Pass, process procs.Process, list []mounts.Mo
 		if !volumePoint.MatchString(word) || ownVolume.MatchString(word) || isSource(p, process.PID, word, list) {
 			continue
 		}
-		switch _, volume := p.Model.PodOf(word); {
+		switch _, volume := forensics.PodOf(word); {
 		case served[podVolume(volume)]:
 			return "" // by another path, as where the kubelet's directory is a symbolic link
 		case elsewhere == "":

@@ -90,8 +90,8 @@ func imageGCTooLittle(p *forensics.Pass) {
 	if wanted == 0 {
 		return
 	}
-	unused, pinned, known := p.Model.UnusedImages()
-	sum, unknown := forensics.ImageSizes(unused)
+	unused, pinned, known := diskview.UnusedImages(p)
+	sum, unknown := diskview.ImageSizes(unused)
 	if !known || unknown > 0 {
 		p.Unjudged("the sizes of unused images are not known")
 		return

@@ -162,8 +162,8 @@ func shortImage(id string) string {
 // and that may not come back, and those that are missing already, as far as the state of the node shows. It belongs to
 // image-gc-removed-in-use, whose other half rests on the log.
 func imagesAtRisk(p *forensics.Pass) {
-	risks := p.Model.ImageRisks()
-	if missing := slices.DeleteFunc(slices.Clone(risks), func(r forensics.ImageRisk) bool { return r.Missing == "" }); len(missing) > 0 {
+	risks := diskview.ImageRisks(p)
+	if missing := slices.DeleteFunc(slices.Clone(risks), func(r diskview.ImageRisk) bool { return r.Missing == "" }); len(missing) > 0 {
 		p.Report(missingImagesFinding(missing))
 	}
 	d := diskview.State(p)
@@ -171,7 +171,7 @@ func imagesAtRisk(p *forensics.Pass) {
 	if !ok || !d.IsNear(image.Device) {
 		return // nothing is about to be deleted
 	}
-	if unused := slices.DeleteFunc(risks, func(r forensics.ImageRisk) bool { return !r.Unused }); len(unused) > 0 {
+	if unused := slices.DeleteFunc(risks, func(r diskview.ImageRisk) bool { return !r.Unused }); len(unused) > 0 {
 		f := atRiskFinding(unused)
 		f.Because, f.Refs = []forensics.Entity{diskview.Entity(image)}, []forensics.Ref{diskview.Ref(image)}
 		f.Detail = "No container of these pods exists at the moment, their images are not pinned, and the file system of images is near a threshold." + diskview.Reclaim(p, image)
@@ -179,7 +179,7 @@ func imagesAtRisk(p *forensics.Pass) {
 	}
 }
 
-func atRiskFinding(risks []forensics.ImageRisk) forensics.Finding {
+func atRiskFinding(risks []diskview.ImageRisk) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: diskview.ImageGCEntity,
 		Confidence: forensics.Possible, ConfidenceWhy: "whether a registry can give them back was not asked",
@@ -205,7 +205,7 @@ func atRiskFinding(risks []forensics.ImageRisk) forensics.Finding {
 	return f
 }
 
-func missingImagesFinding(risks []forensics.ImageRisk) forensics.Finding {
+func missingImagesFinding(risks []diskview.ImageRisk) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: diskview.ImageGCEntity, Confidence: forensics.Possible,
 		ConfidenceWhy: "the runtime does not have them and containers wait for them; whether they were there and who removed them does not show",

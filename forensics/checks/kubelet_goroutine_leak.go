@@ -137,7 +137,7 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 			}
 		}
 	}
-	for _, growth := range p.Model.Growths() {
+	for _, growth := range stall.Growths(p) {
 		g := growth.Group
 		if more := g.Count - growth.Before; more >= grown && pilesUp(g) {
 			found = append(found, groupFinding(p, growth.Dump, g, fmt.Sprintf("%d more than %s before", more, text.Duration(growth.Seconds))))

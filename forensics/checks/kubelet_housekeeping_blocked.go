@@ -90,7 +90,7 @@ func aboutVolume(p *forensics.Pass, t *procs.Thread) string {
 	if t == nil {
 		return ""
 	}
-	uid, volume := p.Model.PodOf(t.Path)
+	uid, volume := forensics.PodOf(t.Path)
 	if uid == "" {
 		return ""
 	}
@@ -112,7 +112,7 @@ func threadFinding(p *forensics.Pass, l stall.HousekeepingThread) forensics.Find
 		Refs:     []forensics.Ref{stall.ThreadRef(l.Thread)},
 		Remedies: []forensics.Remedy{remedy.Cordon(p), remedy.KeepEvidence(), remedy.NoRestart()},
 	}
-	if uid, _ := p.Model.PodOf(l.Thread.Path); uid != "" {
+	if uid, _ := forensics.PodOf(l.Thread.Path); uid != "" {
 		f.Pods = []string{uid}
 	}
 	return f

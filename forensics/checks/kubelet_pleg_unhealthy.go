@@ -80,9 +80,9 @@ func sendCause(p *forensics.Pass) forensics.Entity {
 
 // plegTrouble is a PLEG that the kubelet's log calls unhealthy, or that says that it cannot list.
 type plegTrouble struct {
-	events []logs.Event
-	since  *time.Time
-	until  *time.Time
+	events  []logs.Event
+	since   *time.Time
+	until   *time.Time
 	current bool
 	// unhealthy says that the kubelet called it so, and skips its sync loop therefore.
 	unhealthy bool

@@ -84,7 +84,7 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Ho
 		". Paths on it begin at the root of the mount."
 	names := forensics.Once(p, "namespaces that could not be read", func() []string {
 		var names []string
-		for _, n := range p.Model.EmptyNamespaces() {
+		for _, n := range p.Model.Uses().EmptyNamespaces() {
 			if n.Unread {
 				names = append(names, namespaceKeeper(p, n))
 			}

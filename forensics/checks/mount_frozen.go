@@ -30,7 +30,7 @@ suspended. A frozen file system that nobody writes to is not noticed: asking for
 
 // thaw is the command that thaws a file system by one of its mounts on the host.
 func thaw(p *forensics.Pass, m mounts.Mount) string {
-	if host, here := p.Model.Host().ByID(m.ID); !here || host.MountPoint != m.MountPoint || p.Model.InVolume(m.MountPoint) {
+	if host, here := p.Model.Host().ByID(m.ID); !here || host.MountPoint != m.MountPoint || forensics.InVolume(p.Model, m.MountPoint) {
 		return "Have it thawed by whoever froze it (fsfreeze -u): by its path " + remedy.Quote(m.MountPoint) + ", the host may reach another one"
 	}
 	return remedy.WithPath("fsfreeze -u ", m.MountPoint, "Thaw the file system at")

@@ -103,8 +103,8 @@ func firstStep(p *forensics.Pass, s fsview.Superblock) forensics.Remedy {
 // worstServer is the process that serves a file system, and of several that have its connection open one with trouble.
 func worstServer(p *forensics.Pass, device string) (forensics.FUSEServer, bool) {
 	var worst forensics.FUSEServer
-	for _, s := range p.Model.Servers(device) {
-		if trouble, _ := p.Model.ServerTrouble(s.PID); s.PID != 0 && (worst.PID == 0 || trouble != "") {
+	for _, s := range p.Model.Uses().Servers(device) {
+		if trouble, _ := p.Model.Uses().ServerTrouble(s.PID); s.PID != 0 && (worst.PID == 0 || trouble != "") {
 			worst = s
 		}
 	}
@@ -116,8 +116,8 @@ func worstServer(p *forensics.Pass, device string) (forensics.FUSEServer, bool) 
 func innermost(p *forensics.Pass, device string) string {
 	for seen := map[string]bool{}; !seen[device]; {
 		seen[device] = true
-		for _, s := range p.Model.Servers(device) {
-			_, waits := p.Model.ServerTrouble(s.PID)
+		for _, s := range p.Model.Uses().Servers(device) {
+			_, waits := p.Model.Uses().ServerTrouble(s.PID)
 			if s.Guess || waits == nil || seen[waits.Device] || len(p.Model.MountsOf(waits.Device)) == 0 {
 				continue
 			}
@@ -130,7 +130,7 @@ func innermost(p *forensics.Pass, device string) string {
 
 // stepAtServer is what to do about the process that serves a FUSE file system.
 func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) forensics.Remedy {
-	trouble, _ := p.Model.ServerTrouble(s.PID)
+	trouble, _ := p.Model.Uses().ServerTrouble(s.PID)
 	r := remedy.Revive(m)
 	switch {
 	case strings.HasPrefix(trouble, "is stopped"):
@@ -152,7 +152,7 @@ func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) for
 // The kernel does not tell whether it reads from it.
 func servedHow(p *forensics.Pass, device string) string {
 	var list []string
-	for _, s := range p.Model.Servers(device) {
+	for _, s := range p.Model.Uses().Servers(device) {
 		if s.PID == 0 {
 			continue
 		}
@@ -160,7 +160,7 @@ func servedHow(p *forensics.Pass, device string) string {
 		if s.Guess {
 			verb = "probably serves it"
 		}
-		trouble, _ := p.Model.ServerTrouble(s.PID)
+		trouble, _ := p.Model.Uses().ServerTrouble(s.PID)
 		list = append(list, fmt.Sprintf("%s %s, and %s", findings.ProcessName(p, s.PID), verb, cmp.Or(trouble, "is neither stopped nor blocked in a file system")))
 	}
 	if len(list) == 0 {

@@ -44,7 +44,7 @@ own in a mount namespace of their own) and what runs in them are left out: what 
 				continue
 			}
 			k := key{l.Mount.Device, l.Namespace}
-			if uid, _ := p.Model.LeakOf(l); uid == "" {
+			if uid, _ := p.Model.Uses().LeakOf(l); uid == "" {
 				k.device = "" // who can make one of these can make many
 			}
 			if groups[k] == nil {
@@ -61,10 +61,10 @@ own in a mount namespace of their own) and what runs in them are left out: what 
 // ownMount says whether a FUSE mount belongs to the mount namespace that has it: its server is in there, too, as where
 // containers run without root on fuse-overlayfs. One below the kubelet's directory was made for the host all the same.
 func ownMount(p *forensics.Pass, l forensics.LeakedMount) bool {
-	if uid, _ := p.Model.PodOf(l.Mount.MountPoint); uid != "" || p.Model.BelowKubelet(l.Mount.MountPoint) {
+	if uid, _ := forensics.PodOf(l.Mount.MountPoint); uid != "" || p.Model.BelowKubelet(l.Mount.MountPoint) {
 		return false
 	}
-	return slices.ContainsFunc(p.Model.Servers(l.Mount.Device), func(s forensics.FUSEServer) bool {
+	return slices.ContainsFunc(p.Model.Uses().Servers(l.Mount.Device), func(s forensics.FUSEServer) bool {
 		process, ok := p.Model.Process(s.PID)
 		return ok && process.MountNS == l.Namespace
 	})
@@ -72,8 +72,8 @@ func ownMount(p *forensics.Pass, l forensics.LeakedMount) bool {
 
 func leakedMountFinding(p *forensics.Pass, list []forensics.LeakedMount) forensics.Finding {
 	l := list[0]
-	m, n := l.Mount, p.Model.Namespace(l.Namespace)
-	uid, unproven := p.Model.LeakOf(l)
+	m, n := l.Mount, p.Model.Uses().Namespace(l.Namespace)
+	uid, unproven := p.Model.Uses().LeakOf(l)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Likely,
 		ConfidenceWhy: "compared by superblock and root directory; it is mounted on the host's directory " + l.On,
@@ -93,7 +93,7 @@ func leakedMountFinding(p *forensics.Pass, list []forensics.LeakedMount) forensi
 		f.Detail += ", beside " + text.Plural(more, "more mount") + " that the host has not"
 	}
 	f.Detail += "."
-	if holders, _ := p.Model.HeldBy(m.ID); len(holders) > 0 {
+	if holders, _ := p.Model.Uses().Holders(m.ID); len(holders) > 0 {
 		f.Detail += " It is in use there: " + findings.ProcessName(p, holders[0].PID) + " " + mountuse.How(holders[0]) + "."
 		f.Refs = append(f.Refs, mountuse.Ref(holders[0]))
 	}
@@ -240,7 +240,7 @@ func pinOf(p *forensics.Pass, ns uint64) forensics.PinnedNamespace {
 	return forensics.Once(p, "pinned namespaces", func() map[uint64]forensics.PinnedNamespace {
 		pins := map[uint64]forensics.PinnedNamespace{}
 		for _, at := range mountuse.Of(p).Pinned {
-			if pins[at.Namespace].MountPoint == "" || !p.Model.IsElsewhere(at.MountNS) {
+			if pins[at.Namespace].MountPoint == "" || !p.Model.Uses().IsElsewhere(at.MountNS) {
 				pins[at.Namespace] = at
 			}
 		}
@@ -262,7 +262,7 @@ func isUninhabited(p *forensics.Pass, ns uint64) bool {
 // unpin takes away the bind mount that keeps a namespace alive, if that is on the host. Else it goes with the namespace that has it.
 func unpin(p *forensics.Pass, ns uint64) forensics.Remedy {
 	pin := pinOf(p, ns)
-	if there := p.Model.Namespace(pin.MountNS); p.Model.IsElsewhere(pin.MountNS) && there.Processes > 0 {
+	if there := p.Model.Uses().Namespace(pin.MountNS); p.Model.Uses().IsElsewhere(pin.MountNS) && there.Processes > 0 {
 		return endNamespace(p, there)
 	}
 	r := forensics.Remedy{

@@ -66,7 +66,7 @@ func sameDirectory(stack []mounts.Mount) bool {
 
 // boundOntoItself says whether a directory of the kubelet's own, and not a volume, is mounted onto itself.
 func boundOntoItself(p *forensics.Pass, stack []mounts.Mount) bool {
-	uid, _ := p.Model.PodOf(stack[0].MountPoint)
+	uid, _ := forensics.PodOf(stack[0].MountPoint)
 	return uid == "" && !unmounts.StagedPath.MatchString(stack[0].MountPoint) && sameDirectory(stack)
 }
 
@@ -77,7 +77,7 @@ func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 		Title:  fmt.Sprintf("%s are stacked on %s", text.Plural(len(stack), "mount"), upper.MountPoint),
 		Detail: fmt.Sprintf("Only the topmost, mount %d (%s from %s), can be seen.", upper.ID, upper.FSType, upper.Source),
 	}
-	if uid, _ := p.Model.PodOf(upper.MountPoint); uid != "" {
+	if uid, _ := forensics.PodOf(upper.MountPoint); uid != "" {
 		f.Pods = []string{uid}
 	}
 	for _, m := range stack {

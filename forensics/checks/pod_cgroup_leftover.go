@@ -3,6 +3,7 @@ package checks
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -36,7 +37,7 @@ Also reported is a kernel that keeps so many memory cgroups that soon none can b
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceCgroups}, {forensics.SourceKubeletPods}, {forensics.SourcePodDirs}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
-		left, why := p.Model.LeftCgroups()
+		left, why := leftCgroups(p)
 		if why != "" {
 			p.Unjudged("%s", why)
 		}
@@ -55,6 +56,31 @@ Also reported is a kernel that keeps so many memory cgroups that soon none can b
 			p.Report(dyingFinding(p, t.MemoryCgroups))
 		}
 	},
+}
+
+// nestedPod says that a cgroup lies below that of another container: the pod is one of a cluster inside (kind, Docker
+// in Docker), of which this node's kubelet knows nothing.
+var nestedPod = regexp.MustCompile(`[0-9a-f]{64}(?:\.scope)?/.*pod[0-9a-f]{8}`)
+
+// leftCgroups lists the cgroups of pods that are gone by all other accounts: the kubelet's list, read to its end and not
+// empty, lacks them, and so does its directory, which it removes after the cgroup. The second result says why nothing can be
+// said, "" if it can.
+func leftCgroups(p *forensics.Pass) (left []runtimes.PodCgroup, why string) {
+	listed, why := p.Model.ListedPods()
+	if listed == nil {
+		return nil, why
+	}
+	dirs := map[string]bool{}
+	for i := range p.Evidence.PodDirs {
+		dirs[p.Evidence.PodDirs[i].UID] = true
+	}
+	for _, c := range p.Evidence.Cgroups {
+		if listed[c.PodUID] || dirs[c.PodUID] || nestedPod.MatchString(c.Path) {
+			continue
+		}
+		left = append(left, c)
+	}
+	return left, ""
 }
 
 func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Process) forensics.Finding {

@@ -11,6 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -97,7 +98,7 @@ func runtimeFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding
 	f.Detail = "The kubelet can start, change and stop no container meanwhile; running ones go on. Who waits: " + stall.Askers(list) +
 		". A question ends after 2 minutes and is asked again, so the trouble may be much older. It is a daemon that does not answer, not a file system of the kubelet's."
 	blameRuntimeProcess(p, &f)
-	if r := p.Model.KubeletRuntime(); r != nil && r.Answer != nil {
+	if r := kubeletRuntime(p); r != nil && r.Answer != nil {
 		f.Detail += " " + findings.Capital(answerText(*r.Answer)) + "."
 		f.Refs = append(f.Refs, answerRef(*r))
 	}
@@ -111,7 +112,7 @@ func runtimeFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding
 // blameRuntimeProcess adds why the runtime does not answer, where its process shows it: it is stopped, or a thread of
 // it waits in a file system.
 func blameRuntimeProcess(p *forensics.Pass, f *forensics.Finding) {
-	process, ok := p.Model.RuntimeProcess()
+	process, ok := runtimeProcess(p)
 	if !ok {
 		return
 	}
@@ -134,7 +135,7 @@ func blameRuntimeProcess(p *forensics.Pass, f *forensics.Finding) {
 
 func runtimeRemedies(p *forensics.Pass, runtime forensics.Entity) []forensics.Remedy {
 	remedies := []forensics.Remedy{remedy.EvidenceFirst(p)}
-	process, ok := p.Model.RuntimeProcess()
+	process, ok := runtimeProcess(p)
 	switch {
 	case ok && (process.State == "T" || process.State == "t"):
 		remedies = append(remedies, forensics.Remedy{
@@ -161,7 +162,7 @@ func runtimeName(e forensics.Entity) string {
 
 // runtimeSilent is the finding for a runtime that did not answer this program's own question, or that does not run.
 func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
-	r := p.Model.KubeletRuntime()
+	r := kubeletRuntime(p)
 	if r == nil || r.Answer == nil || p.Evidence.Kubelet == nil || p.Evidence.Kubelet.PID == 0 {
 		return forensics.Finding{}, false
 	}
@@ -174,7 +175,7 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 		f.ConfidenceWhy = "it was asked once, and a busy node can be slow"
 		f.Detail = findings.Capital(answerText(*r.Answer)) + ". The kubelet can start, change and stop no container while it does not answer; running ones go on."
 		blameRuntimeProcess(p, &f)
-	case seen && (r.Answer.Status == "refused" || r.Answer.Status == "not-owned") && !p.Model.RuntimeRuns():
+	case seen && (r.Answer.Status == "refused" || r.Answer.Status == "not-owned") && !runtimeRuns(p):
 		f.Severity, f.Confidence = forensics.Critical, forensics.Certain
 		f.ConfidenceWhy = "no process of it is in /proc"
 		f.Title = runtimeName(runtime) + " does not run"
@@ -184,7 +185,7 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 		return forensics.Finding{}, false
 	}
 	f.Remedies = runtimeRemedies(p, runtime)
-	if f.Confidence == forensics.Certain && !p.Model.RuntimeRuns() && remedy.IsUnitName(runtime.ID) {
+	if f.Confidence == forensics.Certain && !runtimeRuns(p) && remedy.IsUnitName(runtime.ID) {
 		f.Remedies = append(f.Remedies, forensics.Remedy{
 			Command: "journalctl -u " + runtime.ID + " -n 200", Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
 			Risk: "none: it reads the log",
@@ -249,4 +250,48 @@ func withRuntimeInLog(p *forensics.Pass, s *logview.RuntimeSilence, f forensics.
 	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("%s (%s, first %s, last %s: %s).", what, findings.Times(logview.Count(s.Events)), logview.Clock(logview.First(s.Events)), logview.Clock(s.Until), s.Reason))
 	f.Refs = append(f.Refs, logview.EventRefs(s.Events...)...)
 	return f
+}
+
+// runtimeProcess is the process of the container runtime; false where it is not known or there are several.
+func runtimeProcess(p *forensics.Pass) (procs.Process, bool) {
+	var found []procs.Process
+	name := p.Model.RuntimeEntity().ID
+	for _, process := range runtimes.Among(p.Evidence.Processes) {
+		if runtimes.OfProcess(process.Comm) == name {
+			found = append(found, process)
+		}
+	}
+	if len(found) != 1 {
+		return procs.Process{}, false
+	}
+	return found[0], true
+}
+
+// kubeletRuntime is what is known of the container runtime that the kubelet uses: the one at its configured endpoint, else
+// the only one of that name; nil if there is none or it is not known which.
+func kubeletRuntime(p *forensics.Pass) *runtimes.Runtime {
+	endpoint := strings.TrimPrefix(forensics.RuntimeEndpoint(p.Evidence), "unix://")
+	name := p.Model.RuntimeEntity().ID
+	var found []*runtimes.Runtime
+	for i := range p.Evidence.Runtimes {
+		r := &p.Evidence.Runtimes[i]
+		if endpoint != "" && strings.TrimPrefix(endpoint, "/var") == strings.TrimPrefix(r.Socket, "/var") {
+			return r
+		}
+		if r.Name == name || name == "cri-dockerd" && r.Name == "docker" {
+			found = append(found, r)
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return found[0]
+}
+
+// runtimeRuns says whether a process of the kubelet's runtime runs on the host.
+func runtimeRuns(p *forensics.Pass) bool {
+	name := p.Model.RuntimeEntity().ID
+	return slices.ContainsFunc(runtimes.Among(p.Evidence.Processes), func(process procs.Process) bool {
+		return runtimes.OfProcess(process.Comm) == name && process.State != "Z"
+	})
 }

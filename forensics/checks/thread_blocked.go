@@ -59,7 +59,7 @@ func blockedFinding(p *forensics.Pass, w stall.Waiter, count int) forensics.Find
 	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t),
-		Because:       p.Model.Causes(forensics.ThreadEntity(t)),
+		Because:       forensics.Causes(p.Model, forensics.ThreadEntity(t)),
 		Title:         who + verb + text.Duration(w.Seconds) + onWhat(t),
 		ConfidenceWhy: w.From, Refs: []forensics.Ref{stall.ThreadRef(t)}, Since: stall.ThreadSince(p, t, w.Seconds),
 	}

@@ -74,7 +74,7 @@ refused when the log ended counts. With the log alone nobody is named who holds 
 
 func reportBusy(p *forensics.Pass, g unmounts.Mount, refused []*unmounts.Refusal) {
 	m := g.Mount
-	list, kernel := p.Model.HeldBy(m.ID)
+	list, kernel := p.Model.Uses().Holders(m.ID)
 	list = slices.DeleteFunc(slices.Clone(list), func(h holders.Holder) bool {
 		process, _ := p.Model.Process(h.PID)
 		return h.PID == g.By || g.Pod != "" && process.PodUID == g.Pod
@@ -87,7 +87,7 @@ func reportBusy(p *forensics.Pass, g unmounts.Mount, refused []*unmounts.Refusal
 	f := forensics.Finding{
 		Severity: g.Severity, Subject: forensics.MountEntity(m.ID), ConfidenceWhy: "the holds were read from /proc; " + g.Why,
 	}
-	if uid, _ := p.Model.PodOf(m.MountPoint); uid != "" {
+	if uid, _ := forensics.PodOf(m.MountPoint); uid != "" {
 		f.Pods = []string{uid}
 	}
 	if !slices.ContainsFunc(list, func(h holders.Holder) bool { return !h.ByPath }) &&
@@ -140,7 +140,7 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 		holder := first[pid]
 		text, remedy := findings.ProcessName(p, pid)+" "+mountuse.How(holder), remedy.StopHolder(p, pid)
 		if c, ok := on[holder.MountID]; ok {
-			text += " on " + p.Model.DescribeCopy(c) + ", which propagation ties to it"
+			text += " on " + p.Model.Uses().DescribeCopy(c) + ", which propagation ties to it"
 		}
 		w, waits := waitsLong(p, pid, m.Device)
 		if waits {
@@ -162,7 +162,7 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 // copiesByID are the copies of a mount by which it is busy.
 func copiesByID(p *forensics.Pass, m mounts.Mount) map[int]mounts.Copy {
 	by := map[int]mounts.Copy{}
-	for _, c := range slices.Backward(p.Model.CopiesOf(m.ID)) {
+	for _, c := range slices.Backward(p.Model.Uses().Copies(m.ID)) {
 		by[c.MountID] = c
 	}
 	return by

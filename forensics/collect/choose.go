@@ -320,7 +320,7 @@ func (k *keeper) ofItsPod(h holders.Holder) bool {
 		return false
 	}
 	m, _ := k.model.Mount(h.MountID)
-	uid, _ := k.model.PodOf(m.MountPoint)
+	uid, _ := forensics.PodOf(m.MountPoint)
 	return uid == p.PodUID
 }
 

@@ -149,7 +149,7 @@ func (m *measurer) knownStore() (eviction.Store, bool) {
 
 // placeStore finds the file systems of images and of writable layers.
 func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) eviction.Store {
-	hints := eviction.StoreHints{Endpoint: m.model.RuntimeEndpoint(), Program: k.Program}
+	hints := eviction.StoreHints{Endpoint: forensics.RuntimeEndpoint(m.model.Evidence()), Program: k.Program}
 	if k.Program == "k3s" || k.Program == "rke2" {
 		hints.DataDir = k.Flags["data-dir"]
 	}
@@ -445,7 +445,7 @@ func (m *measurer) deleted(device string) []eviction.Item {
 	var items []eviction.Item
 	if h := m.evidence.Held; h != nil {
 		for _, f := range h.Deleted {
-			if m.model.DiskOf(f.Device) == device {
+			if forensics.DiskOf(m.model, f.Device) == device {
 				items = append(items, eviction.Item{
 					Kind: eviction.KindDeleted, Path: f.Path, Bytes: f.AllocatedBytes, Files: 1, PodUID: m.podOfProcess(f.PID),
 				})

@@ -148,7 +148,7 @@ func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (
 	}
 	held.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
 	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f holders.DeletedFile) bool {
-		return !f.Written && k.model.DiskOf(f.Device) != f.Device
+		return !f.Written && forensics.DiskOf(k.model, f.Device) != f.Device
 	})
 	part := forensics.Evidence{Held: held}
 	if w.asks {

@@ -77,7 +77,7 @@ func TestHeldByRing(t *testing.T) {
 	if slices.Contains(e.Held.Unseen, fmt.Sprintf("process %d: 1 descriptor registered with its io_uring 3, of files that nothing tells", pid)) {
 		return // this kernel tells the name alone
 	}
-	users := forensics.NewModel(&e).UsersOf(collect.FindMounts(&e.Mounts, dir)[0])
+	users := forensics.NewModel(&e).Uses().Of(collect.FindMounts(&e.Mounts, dir)[0])
 	if len(users.Holders) != 1 {
 		t.Fatalf("holders %+v, want one", users.Holders)
 	}

@@ -119,7 +119,7 @@ func (s *Pod) hungMount() bool {
 		}
 	}
 	podOf := func(w *stall.Waiter) string {
-		uid, _ := s.p.Model.PodOf(w.Thread.Path)
+		uid, _ := forensics.PodOf(w.Thread.Path)
 		return uid
 	}
 	for _, w := range stall.WaitersBy(s.p, "pod of the path", podOf)[s.uid] {

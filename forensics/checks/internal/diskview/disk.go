@@ -78,7 +78,7 @@ func Met(d *eviction.Index, f eviction.FileSystem) []eviction.Reach {
 
 // Reclaim says what the kubelet deletes, in order.
 func Reclaim(p *forensics.Pass, f eviction.FileSystem) string {
-	steps := p.Model.DestructionOrder(f.Device)
+	steps := DestructionOrder(p, f.Device)
 	if len(steps) == 0 {
 		return ""
 	}

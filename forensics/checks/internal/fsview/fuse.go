@@ -25,8 +25,8 @@ func errorSourceOf(p *forensics.Pass, s Superblock) (errorSource, bool) {
 	if s.Mount().Class != mounts.ClassFUSE {
 		return errorSource{}, false
 	}
-	for _, server := range p.Model.Servers(s.Device) {
-		if trouble, _ := p.Model.ServerTrouble(server.PID); server.PID == 0 || trouble != "" {
+	for _, server := range p.Model.Uses().Servers(s.Device) {
+		if trouble, _ := p.Model.Uses().ServerTrouble(server.PID); server.PID == 0 || trouble != "" {
 			continue
 		}
 		found := errorSource{server: server}
@@ -82,14 +82,14 @@ func (x errorSource) addTo(p *forensics.Pass, s Superblock, f forensics.Finding)
 func FuseName(p *forensics.Pass, device string) (mounts.Mount, string) {
 	list := p.Model.MountsOf(device)
 	if len(list) == 0 {
-		if servers := p.Model.Servers(device); len(servers) > 0 && servers[0].Detached {
+		if servers := p.Model.Uses().Servers(device); len(servers) > 0 && servers[0].Detached {
 			return mounts.Mount{Device: device}, "a FUSE file system that is in no mount table, most likely unmounted lazily (superblock " + device + ")"
 		}
 		return mounts.Mount{Device: device}, "superblock " + device
 	}
 	m := list[0]
 	name := fmt.Sprintf("%s %s at %s", m.FSType, m.Source, m.MountPoint)
-	if p.Model.Elsewhere(device) {
+	if p.Model.Uses().Elsewhere(device) {
 		name += " in another mount namespace than the host's"
 	}
 	return m, name
@@ -121,7 +121,7 @@ func ServerFinding(p *forensics.Pass, s forensics.FUSEServer, text string) foren
 // information, names no pod, and nothing is done about it on the host, where its paths mean something else.
 func OfTheHost(p *forensics.Pass, f forensics.Finding, s forensics.FUSEServer) forensics.Finding {
 	process, _ := p.Model.Process(s.PID)
-	if !p.Model.Elsewhere(s.Device) && !mountuse.InOtherUserNS(p, process) {
+	if !p.Model.Uses().Elsewhere(s.Device) && !mountuse.InOtherUserNS(p, process) {
 		return f
 	}
 	f.Severity, f.Pods, f.Remedies = forensics.Info, nil, nil

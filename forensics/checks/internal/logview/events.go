@@ -138,7 +138,7 @@ func volumeMounts(p *forensics.Pass, uid, volume string) []forensics.Entity {
 		return nil
 	}
 	for _, m := range p.Model.PodMounts(uid) {
-		if _, v := p.Model.PodOf(m.MountPoint); v != "" && strings.HasSuffix(v, "/"+volume) {
+		if _, v := forensics.PodOf(m.MountPoint); v != "" && strings.HasSuffix(v, "/"+volume) {
 			found = append(found, forensics.MountEntity(m.ID))
 		}
 	}

@@ -38,7 +38,7 @@ func VolumeEntity(p *forensics.Pass, s logs.Subject) forensics.Entity {
 		if list := p.Model.Host().At(s.Path); len(list) > 0 {
 			return forensics.MountEntity(list[len(list)-1].ID)
 		}
-		if _, volume := p.Model.PodOf(s.Path); volume != "" {
+		if _, volume := forensics.PodOf(s.Path); volume != "" {
 			return forensics.Entity{Kind: forensics.KindVolume, ID: volume}
 		}
 	}

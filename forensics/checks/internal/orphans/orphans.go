@@ -31,7 +31,7 @@ func All(p *forensics.Pass) []Orphan {
 	for _, d := range p.Evidence.PodDirs {
 		switch state, why := p.Model.PodState(d.UID); state {
 		case forensics.PodOrphaned:
-			found = append(found, Orphan{d, p.Model.Leftovers(d)})
+			found = append(found, Orphan{d, forensics.Leftovers(p.Model, d)})
 		case forensics.PodUnknown:
 			unknown++
 			reason = why

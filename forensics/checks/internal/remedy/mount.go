@@ -18,7 +18,7 @@ func Unmount(p *forensics.Pass, m mounts.Mount, options string, r forensics.Reme
 		return r
 	}
 	r.Command = "umount " + options + " " + word
-	if p.Model.InVolume(m.MountPoint) {
+	if forensics.InVolume(p.Model, m.MountPoint) {
 		r.Precondition = strings.TrimSuffix(fmt.Sprintf("all that can write to the volume that it lies in has ended (umount follows a symbolic link that is put in the way), "+
 			"and mount %d is still there (grep '^%d ' /proc/self/mountinfo); %s", m.ID, m.ID, r.Precondition), "; ")
 	}

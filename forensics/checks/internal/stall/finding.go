@@ -73,7 +73,7 @@ func (t Goroutine) pods(p *forensics.Pass) []string {
 	if t.Thread == nil {
 		return nil
 	}
-	if uid, _ := p.Model.PodOf(t.Thread.Path); uid != "" {
+	if uid, _ := forensics.PodOf(t.Thread.Path); uid != "" {
 		return []string{uid}
 	}
 	return nil

@@ -44,7 +44,7 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	}
 	t.Seconds, t.From = s.Blocked(p)
 	t.Why = t.From
-	stood := p.Model.Stood(s.Dump, s.Goroutine)
+	stood := Stood(p, s.Dump, s.Goroutine)
 	if stood > t.Seconds {
 		t.Seconds, t.From = stood, "two dumps show it in the same call"
 	}

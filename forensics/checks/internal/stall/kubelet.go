@@ -74,7 +74,7 @@ func findHousekeepingThread(p *forensics.Pass) *HousekeepingThread {
 	}
 	failed := SyncLoopFailed(p) != nil
 	for _, w := range Waiters(p, "") {
-		uid, volume := p.Model.PodOf(w.Thread.Path)
+		uid, volume := forensics.PodOf(w.Thread.Path)
 		if w.Thread.PID != k.PID || w.Seconds < HungAfter(p) || uid == "" || volume == "" {
 			continue
 		}

@@ -74,7 +74,7 @@ func mountsOfLength(p *forensics.Pass, g goroutines.Goroutine, length int) []str
 	var points []string
 	anywhere := HasFrame(g, "cadvisor/fs.getVfsStats")
 	for _, m := range p.Evidence.Mounts.Mounts {
-		uid, _ := p.Model.PodOf(m.MountPoint)
+		uid, _ := forensics.PodOf(m.MountPoint)
 		if uid == "" && (!anywhere || !canHang(m)) || configuredLength(p, m.MountPoint) != length {
 			continue
 		}

@@ -130,7 +130,7 @@ func unusedStaged(p *forensics.Pass) []Mount {
 // servesPods says whether pods have the volume of a staged mount by way of another file system: one that a process serves
 // from it, as where it is encrypted (gocryptfs), or one in an image file on it.
 func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
-	list, kernel := p.Model.HeldBy(staged.ID)
+	list, kernel := p.Model.Uses().Holders(staged.ID)
 	servers := forensics.Once(p, "servers of pods", func() map[int]bool {
 		pids := map[int]bool{}
 		for _, s := range mountuse.Of(p).Servers {
@@ -141,7 +141,7 @@ func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
 	sources := forensics.Once(p, "sources of pods", func() map[string]bool {
 		found := map[string]bool{}
 		for _, m := range p.Evidence.Mounts.Mounts {
-			uid, _ := p.Model.PodOf(m.MountPoint)
+			uid, _ := forensics.PodOf(m.MountPoint)
 			found[m.Source] = found[m.Source] || uid != ""
 		}
 		return found

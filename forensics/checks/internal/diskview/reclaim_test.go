@@ -1,4 +1,4 @@
-package forensics_test
+package diskview
 
 import (
 	"testing"
@@ -32,7 +32,7 @@ func TestPodsByUseRanksByPriority(t *testing.T) {
 	add("zero", 21, kubelet.Pod{}, 0)
 	add("low", 10, kubelet.Pod{}, -5)
 	var got []string
-	for _, pod := range forensics.NewModel(&e).PodsByUse(use) {
+	for _, pod := range PodsByUse(&forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}, use) {
 		got = append(got, pod.UID)
 	}
 	want := []string{"low", "zero", "unknown", "high-and-larger", "high", "almost-system", "static", "system"}
