@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -225,4 +226,15 @@ func sawLife(m *Model) (bool, string) {
 		return false, SourceCgroups + " were not seen: " + x.cgroupsSeen.why
 	}
 	return true, ""
+}
+
+// PodKind is "static" or "mirror" where a source says so, else "".
+func PodKind(m *Model, uid string) string {
+	kind := ""
+	for _, p := range pick(m.evidence.Pods, m.index.podsOf[uid]) {
+		if kind != kubelet.KindMirror {
+			kind = p.Kind
+		}
+	}
+	return kind
 }

@@ -107,17 +107,6 @@ func joinWords(words ...string) string {
 	return strings.Join(list, ", ")
 }
 
-// PodKind is "static" or "mirror" where a source says so, else "".
-func PodKind(m *Model, uid string) string {
-	kind := ""
-	for _, p := range pick(m.evidence.Pods, m.index.podsOf[uid]) {
-		if kind != kubelet.KindMirror {
-			kind = p.Kind
-		}
-	}
-	return kind
-}
-
 // taskCount counts the sandboxes and containers of a pod.
 type taskCount struct{ sandboxes, containers, running, unknown int }
 
