@@ -7,14 +7,14 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// Uses answers who uses mounts, from [Held]; where nobody looked it knows of no user.
+// Uses answers who uses mounts, from [MountUse]; where nobody looked it knows of no user.
 type Uses struct {
 	model      *Model
 	namespaces func() map[uint64]NamespaceProcesses
 	usesIndex
 }
 
-// usesIndex is that of [Held].
+// usesIndex is that of [MountUse].
 type usesIndex struct {
 	holdersOf     map[int][]int32    // by mount
 	holdersIn     map[string][]int32 // by superblock

@@ -78,7 +78,7 @@ func (v *holdersView) addAll(n int, add func(i int) bool) {
 }
 
 // heldMounts lists the host's mounts that something uses, those that do not answer first.
-func heldMounts(r Report, h *forensics.Held) []mounts.Mount {
+func heldMounts(r Report, h *forensics.MountUse) []mounts.Mount {
 	held := map[int]bool{}
 	for _, holder := range h.Holders {
 		held[holder.MountID] = held[holder.MountID] || !holder.Detached
@@ -228,7 +228,7 @@ func namespaceWords(n forensics.NamespaceProcesses) string {
 }
 
 // detachedHolders are those of mounts that are in no table, by mount.
-func detachedHolders(h *forensics.Held) [][]holders.Holder {
+func detachedHolders(h *forensics.MountUse) [][]holders.Holder {
 	lists := map[int][]holders.Holder{}
 	for _, holder := range h.Holders {
 		if holder.Detached {

@@ -90,7 +90,7 @@ type podFacts struct {
 
 func newPodsView(r Report, names podBook, places *places) podsView {
 	all := collectPods(r)
-	facts := forensics.PodFacts(names.model)
+	facts := factsByPod(names.model)
 	v, room := podsView{Total: len(all), NoDirs: len(r.Evidence.PodDirs) == 0}, budget(budgetPods)
 	for i, f := range all {
 		row := newPodRow(i, f, r, names, facts[f.uid])
@@ -183,7 +183,7 @@ func (m manifestUIDs) of(p kubelet.Pod) string {
 // noUID begins the key of a pod without a UID; no UID holds a blank.
 const noUID = "no UID: "
 
-func newPodRow(i int, f podFacts, r Report, names podBook, facts []forensics.PodFact) podRow {
+func newPodRow(i int, f podFacts, r Report, names podBook, facts []podFact) podRow {
 	row := podRow{
 		Anchor: "pod-" + strconv.Itoa(i+1), Name: cell(names.names[f.uid], maxCell), UID: cell(f.uid, maxCell),
 		Rank: i,
@@ -210,7 +210,7 @@ func newPodRow(i int, f podFacts, r Report, names podBook, facts []forensics.Pod
 }
 
 // addFacts lists the sources that know the pod, a manifest that tells no UID among them.
-func (row *podRow) addFacts(f podFacts, facts []forensics.PodFact, names podBook) {
+func (row *podRow) addFacts(f podFacts, facts []podFact, names podBook) {
 	for _, p := range f.pods {
 		if p.UID == "" {
 			row.Facts = append(row.Facts, fact{cell(p.Source, 40), cell(p.Kind, 40)})

@@ -164,7 +164,7 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 	for _, q := range queries {
 		q = text.ToValidUTF8(q) // as the child's answers are
 		answer := heldMounts{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []leakedUsers{}}
-		name := e.Held.AskedPath(q)
+		name := e.Held.ResolvedPath(q)
 		if name != q {
 			answer.Path = name
 		}

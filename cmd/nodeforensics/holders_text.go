@@ -43,7 +43,7 @@ func holdersText(e *forensics.Evidence, answers []heldMounts) string {
 
 // writeDetached writes who holds mounts that are in no table any more: none can be found by its path, and whoever asks for a
 // mount that was unmounted lazily may look for them. A descriptor of the root alone is how runtimes prepare mounts.
-func writeDetached(b *bytes.Buffer, model *forensics.Model, held *forensics.Held) {
+func writeDetached(b *bytes.Buffer, model *forensics.Model, held *forensics.MountUse) {
 	if held == nil {
 		return
 	}

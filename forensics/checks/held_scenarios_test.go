@@ -18,9 +18,9 @@ var _ = func() bool { maps.Copy(scenarios, heldScenarios()); return true }()
 type change = func(testing.TB, *forensics.Evidence)
 
 // holding adds what is held.
-func holding(edit func(h *forensics.Held), more ...change) change {
+func holding(edit func(h *forensics.MountUse), more ...change) change {
 	return func(tb testing.TB, e *forensics.Evidence) {
-		h := forensics.Held{}
+		h := forensics.MountUse{}
 		if e.Held != nil {
 			h = *e.Held
 		}
@@ -47,7 +47,7 @@ func blockedIn(t procs.Thread) change {
 var nginx = procs.Process{PID: 5000, Comm: "nginx", State: "S", Command: []string{"nginx"}}
 
 func server(state string, command ...string) change {
-	return holding(func(h *forensics.Held) {
+	return holding(func(h *forensics.MountUse) {
 		h.Servers = []forensics.FUSEServer{{Device: "0:47", PID: 6000, Why: "descriptor 3 of process 6000 is connection 47"}}
 	}, process(procs.Process{PID: 6000, Comm: "ceph-fuse", State: state, Command: command}))
 }
@@ -69,7 +69,7 @@ func leaked(m mounts.Mount) change {
 }
 
 func leak(l forensics.LeakedMount) change {
-	return holding(func(h *forensics.Held) { h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{l} },
+	return holding(func(h *forensics.MountUse) { h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{l} },
 		process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, UserNS: hostUserNS, Command: []string{}}))
 }
 
@@ -82,7 +82,7 @@ func ownServer(point string) change {
 }
 
 func deleted(sizes ...int64) change {
-	return holding(func(h *forensics.Held) {
+	return holding(func(h *forensics.MountUse) {
 		for i, size := range sizes {
 			h.Deleted = append(h.Deleted, holders.DeletedFile{PID: 5000, FD: i, Path: "/var/log/old", Device: "254:0", Inode: uint64(i), AllocatedBytes: size})
 		}
@@ -100,12 +100,12 @@ func zombies(n int) change {
 // busy makes a process hold the mount of the pod that is gone.
 func busy(h holders.Holder) change {
 	h.MountID, h.Device = 60, "0:47"
-	return holding(func(held *forensics.Held) { held.Holders = append(held.Holders, h) }, process(nginx))
+	return holding(func(held *forensics.MountUse) { held.Holders = append(held.Holders, h) }, process(nginx))
 }
 
 // busyCopy makes a process hold a copy of a mount.
 func busyCopy(c mounts.Copy) change {
-	return holding(func(held *forensics.Held) {
+	return holding(func(held *forensics.MountUse) {
 		held.Holders = append(held.Holders, holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
 		held.Copies = append(held.Copies, c)
 	}, process(nginx), func(_ testing.TB, e *forensics.Evidence) { e.Mounts.Namespace = 1 })
@@ -114,11 +114,11 @@ func busyCopy(c mounts.Copy) change {
 func heldScenarios() map[string][]scenario {
 	kernel := func(k holders.KernelUser) change {
 		k.MountID, k.Device = 60, "0:47"
-		return holding(func(held *forensics.Held) { held.Kernel = append(held.Kernel, k) })
+		return holding(func(held *forensics.MountUse) { held.Kernel = append(held.Kernel, k) })
 	}
 	podCopy := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
-	alone := func(f func(*forensics.Held)) change { // in a namespace that no process is in
-		return holding(func(h *forensics.Held) {
+	alone := func(f func(*forensics.MountUse)) change { // in a namespace that no process is in
+		return holding(func(h *forensics.MountUse) {
 			h.Leaked, h.Uninhabited = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: hostUserNS}}, []uint64{99}
 			h.UserNS = hostUserNS
 			f(h)
@@ -132,7 +132,7 @@ func heldScenarios() map[string][]scenario {
 	}
 	detach := func(h holders.Holder) change {
 		h.PID, h.Detached = 5000, true
-		return holding(func(held *forensics.Held) { held.Holders = append(held.Holders, h) }, process(nginx))
+		return holding(func(held *forensics.MountUse) { held.Holders = append(held.Holders, h) }, process(nginx))
 	}
 	unkillable := procs.Thread{
 		PID: 5000, TID: 5002, Comm: "nginx", State: "D", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitBlock, Function: "io_schedule", Kill: "no"},
@@ -172,16 +172,16 @@ func heldScenarios() map[string][]scenario {
 				name: "a file of an io_uring", base: sickNode, change: busy(holders.Holder{PID: 5000, Kind: holders.HoldRing, FD: 7, Path: deadPoint + "/log", ByPath: true}),
 				want: []string{"warning mount 60"}, says: "process 5000 (nginx) with \"" + deadPoint + "/log\" registered with its io_uring, descriptor 7",
 			},
-			{name: "held through another mount of the file system", base: sickNode, change: holding(func(h *forensics.Held) {
+			{name: "held through another mount of the file system", base: sickNode, change: holding(func(h *forensics.MountUse) {
 				h.Holders = []holders.Holder{{PID: 5000, Kind: holders.HoldFD, MountID: 99, Device: "0:47"}}
 			}), outcome: clean},
-			{name: "a live pod", base: wellNode, change: holding(func(h *forensics.Held) {
+			{name: "a live pod", base: wellNode, change: holding(func(h *forensics.MountUse) {
 				h.Holders = []holders.Holder{{PID: 5000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}}
 			}), outcome: clean},
 			{
 				name: "a terminating pod's own process", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					e.Pods[0].Deleting = at("10:00:00")
-					holding(func(h *forensics.Held) {
+					holding(func(h *forensics.MountUse) {
 						h.Holders = []holders.Holder{{PID: 4000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}}
 					})(tb, e)
 				}, outcome: clean,
@@ -189,7 +189,7 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "another process in the way of a terminating pod", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					e.Pods[0].Deleting = at("10:00:00")
-					holding(func(h *forensics.Held) {
+					holding(func(h *forensics.MountUse) {
 						h.Holders = []holders.Holder{{PID: 4000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}, {PID: 5000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}}
 					}, process(nginx))(tb, e)
 				}, want: []string{"warning mount 44"}, says: "cannot be unmounted: process 5000 (nginx)",
@@ -270,24 +270,24 @@ func heldScenarios() map[string][]scenario {
 			},
 			{
 				name: "in a namespace that a descriptor keeps", base: wellNode,
-				change: alone(func(h *forensics.Held) { h.Namespaces = []holders.NamespaceHold{{PID: 5000, FD: 9, Namespace: 99}} }),
+				change: alone(func(h *forensics.MountUse) { h.Namespaces = []holders.NamespaceHold{{PID: 5000, FD: 9, Namespace: 99}} }),
 				want:   []string{"warning mount 900"}, says: "process 5000 (nginx) holds open",
 			},
 			{
 				name: "in a namespace that is mounted", base: wellNode,
-				change: alone(func(h *forensics.Held) {
+				change: alone(func(h *forensics.MountUse) {
 					h.Pinned = []forensics.PinnedNamespace{{Namespace: 99, MountPoint: "/run/ns/x"}}
 				}), want: []string{"warning mount 900"}, says: "mounted at /run/ns/x",
 			},
 			{
 				name: "in a namespace of which nobody sees what keeps it", base: wellNode,
-				change: alone(func(h *forensics.Held) {
+				change: alone(func(h *forensics.MountUse) {
 					h.Holders = []holders.Holder{{PID: 5000, Kind: holders.HoldFD, FD: 4, Path: "/log", MountID: 900, Device: "0:60"}}
 				}), want: []string{"warning mount 900"}, says: "what keeps it is not visible",
 			},
 			{
 				name: "in a namespace whose processes came or went", base: wellNode,
-				change: holding(func(h *forensics.Held) {
+				change: holding(func(h *forensics.MountUse) {
 					h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: hostUserNS}}
 					h.UserNS = hostUserNS
 				}),
@@ -327,7 +327,7 @@ func heldScenarios() map[string][]scenario {
 			},
 			{
 				name: "with nothing known of user namespaces", base: wellNode,
-				change: holding(func(h *forensics.Held) {
+				change: holding(func(h *forensics.MountUse) {
 					h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy, On: deadPoint}}
 				}, process(procs.Process{PID: 5001, Comm: "sh", State: "S", MountNS: 99})), want: []string{"info mount 900"},
 			},
@@ -382,11 +382,11 @@ func heldScenarios() map[string][]scenario {
 		},
 		"fuse-server-dead": {
 			{name: "stopped", base: sickNode, change: server("T", "ceph-fuse"), want: []string{"warning process 6000"}, says: "is stopped"},
-			{name: "nobody serves it", base: sickNode, change: holding(func(h *forensics.Held) {
+			{name: "nobody serves it", base: sickNode, change: holding(func(h *forensics.MountUse) {
 				h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
 			}), want: []string{"warning superblock 0:47"}, says: "no process serves"},
 			{name: "nobody serves it, and callers wait", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-				holding(func(h *forensics.Held) {
+				holding(func(h *forensics.MountUse) {
 					h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
 				})(tb, e)
 				for i := range e.Health {
@@ -394,7 +394,7 @@ func heldScenarios() map[string][]scenario {
 				}
 			}, want: []string{"warning superblock 0:47"}, says: "its connection is still open"},
 			{name: "nobody serves it, and it answers", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-				holding(func(h *forensics.Held) {
+				holding(func(h *forensics.MountUse) {
 					h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
 				})(tb, e)
 				for i := range e.Health {

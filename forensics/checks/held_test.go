@@ -157,7 +157,7 @@ func TestEndingANamespace(t *testing.T) {
 	}
 	nsfs := mounts.Mount{ID: 950, ParentID: 27, Device: "0:4", Root: "mnt:[99]", MountPoint: "/run/x", FSType: "nsfs", Source: "nsfs"}
 	pinned := func(pin forensics.PinnedNamespace, more change) change {
-		return both(holding(func(h *forensics.Held) { h.Pinned = []forensics.PinnedNamespace{pin} }), both(more, func(_ testing.TB, e *forensics.Evidence) {
+		return both(holding(func(h *forensics.MountUse) { h.Pinned = []forensics.PinnedNamespace{pin} }), both(more, func(_ testing.TB, e *forensics.Evidence) {
 			if pin.MountNS == e.Mounts.Namespace {
 				e.Mounts.Mounts = append(e.Mounts.Mounts, nsfs)
 			}
@@ -188,7 +188,7 @@ func TestEndingANamespace(t *testing.T) {
 			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 99}), in(procs.Process{PID: 5002, Comm: "sh", MountNS: 99})), []string{"kill 5001 5002"},
 		},
 		"that a descriptor keeps": {
-			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 1}), holding(func(h *forensics.Held) {
+			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 1}), holding(func(h *forensics.MountUse) {
 				h.Namespaces = []holders.NamespaceHold{{PID: 5001, FD: 9, Namespace: 99}}
 			})),
 			[]string{"kill 5001"},
@@ -203,7 +203,7 @@ func TestEndingANamespace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := wellNode(t)
 			e.Pods[0].Source = "kubelet"
-			holding(func(h *forensics.Held) {
+			holding(func(h *forensics.MountUse) {
 				m := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
 				h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{{Namespace: 99, Mount: m, On: deadPoint, Owner: hostUserNS}}
 			}, c.change)(t, &e)
@@ -222,7 +222,7 @@ func TestWhatAPodInvents(t *testing.T) {
 			t.Run(point+" "+state, func(t *testing.T) {
 				e := wellNode(t)
 				m := mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: point, FSType: "fuse.x", Class: mounts.ClassFUSE, Source: "x"}
-				holding(func(h *forensics.Held) {
+				holding(func(h *forensics.MountUse) {
 					h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{{Namespace: 99, Mount: m, Owner: podUserNS}}
 					h.Servers = []forensics.FUSEServer{{Device: "0:61", PID: pid, Why: "so it is"}}
 				}, process(procs.Process{PID: 5001, Comm: "evil", State: "T", MountNS: 7, PodUID: liveUID, Command: []string{"evil", deadPoint}}))(t, &e)
@@ -342,7 +342,7 @@ func TestBusyTellsWhatIsNotSeen(t *testing.T) {
 // TestRemediesOfKernelUsers wants what is mounted to go first, and a command for each.
 func TestRemediesOfKernelUsers(t *testing.T) {
 	e := sickNode(t)
-	holding(func(h *forensics.Held) {
+	holding(func(h *forensics.MountUse) {
 		for _, k := range []holders.KernelUser{
 			{Use: holders.UseBinfmt, What: "/proc/sys/fs/binfmt_misc/qemu-arm", Detail: deadPoint + "/qemu"},
 			{Use: holders.UseLoop, What: "/dev/loop3", Detail: deadPoint + "/image", UsedBy: []string{"/mnt/inner", "/dev/dm-1"}},

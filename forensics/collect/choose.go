@@ -23,7 +23,7 @@ type keeper struct {
 	want      wanted
 	evidence  *forensics.Evidence
 	model     *forensics.Model
-	held      *forensics.Held
+	held      *forensics.MountUse
 	count     map[int]int // of holders, by mount; kept are those within the bounds
 	kept      int
 	deleted   []holders.Holder
@@ -45,7 +45,7 @@ func newKeeper(e *forensics.Evidence, w wanted) *keeper {
 		want: w, evidence: e, model: forensics.NewModel(e), count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
 		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
 		leaks: mounts.NewLeaks(&e.Mounts),
-		held: &forensics.Held{
+		held: &forensics.MountUse{
 			Holders: []holders.Holder{}, Kernel: []holders.KernelUser{}, Servers: []forensics.FUSEServer{}, Leaked: []forensics.LeakedMount{},
 			Namespaces: []holders.NamespaceHold{}, Deleted: []holders.DeletedFile{}, Pinned: []forensics.PinnedNamespace{}, Users: []forensics.User{},
 			Copies: []mounts.Copy{}, Uninhabited: []uint64{}, Unseen: []string{}, Asked: w.asked,

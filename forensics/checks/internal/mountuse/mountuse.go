@@ -14,9 +14,9 @@ import (
 var Needs = []forensics.Need{{forensics.SourceHolders}}
 
 // Of is what was seen to keep mounts in use; empty if nothing was.
-func Of(p *forensics.Pass) forensics.Held {
+func Of(p *forensics.Pass) forensics.MountUse {
 	if p.Evidence.Held == nil {
-		return forensics.Held{}
+		return forensics.MountUse{}
 	}
 	return *p.Evidence.Held
 }

@@ -1,10 +1,11 @@
-package forensics
+package report
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -12,7 +13,7 @@ import (
 )
 
 func TestPodFacts(t *testing.T) {
-	e := NewEvidence()
+	e := forensics.NewEvidence()
 	e.Pods = []kubelet.Pod{
 		{Namespace: "default", Name: "web", Source: "manifest", Kind: kubelet.KindStatic},
 		{UID: "h", Source: "runtime", Kind: kubelet.KindStatic},
@@ -25,13 +26,13 @@ func TestPodFacts(t *testing.T) {
 	e.Cluster = &apidump.Dump{Pods: []apidump.Pod{
 		{Object: apidump.Object{UID: "alone"}, Phase: "Failed"}, {Object: apidump.Object{UID: "m"}, Mirror: "h"}, {Object: apidump.Object{UID: "elsewhere"}},
 	}}
-	m := NewModel(&e)
-	want := map[string][]PodFact{
+	m := forensics.NewModel(&e)
+	want := map[string][]podFact{
 		"h":     {{"runtime", "static, 1 container and 0 sandboxes"}, {"cgroup", "1 container, frozen"}, {"process", "1 process"}, {"pod-dir", "0 volumes"}, {"api-dump", "its mirror pod is m"}},
 		"m":     {{"kubelet", "mirror, phase Running, the static pod is h"}, {"api-dump", "mirror"}},
 		"alone": {{"process", "1 process"}, {"api-dump", "phase Failed"}},
 	}
-	if diff := cmp.Diff(want, PodFacts(m)); diff != "" {
+	if diff := cmp.Diff(want, factsByPod(m)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

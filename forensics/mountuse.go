@@ -38,13 +38,13 @@ type LeakedMount struct {
 	// On is where the directory that it is mounted on is on the host, absent where the host shows no such directory.
 	On string `json:"on,omitempty"`
 	// Owner is the inode of the user namespace that owns the mount namespace, absent where the kernel does not tell (before
-	// Linux 4.9). Whoever is root in there can mount what they like, wherever they like: see [Held].UserNS.
+	// Linux 4.9). Whoever is root in there can mount what they like, wherever they like: see [MountUse].UserNS.
 	Owner uint64 `json:"owner_user_ns,omitempty"`
 }
 
 // Held is what keeps mounts in use. Collect looks for it at mounts below the kubelet's directory, network and FUSE file
 // systems, and those that do not answer as they should.
-type Held struct {
+type MountUse struct {
 	// Holders are processes. Of one mount at most some are listed, and of Kernel; LeftOut counts the rest of both.
 	Holders []holders.Holder `json:"holders"`
 	LeftOut int              `json:"holders_left_out,omitempty"`
@@ -71,7 +71,7 @@ type Held struct {
 	// those that an unmount on the host does not reach. Absent where nobody asked.
 	Apart []LeakedMount `json:"copies_apart,omitempty"`
 	// Asked are the paths of [collect.Holders] that lead over symbolic links.
-	Asked []Asked `json:"asked,omitempty"`
+	Asked []Query `json:"asked,omitempty"`
 	// Deleted are files without a name that are open.
 	Deleted []holders.DeletedFile `json:"deleted_files"`
 	// Users are the names of the users that holders run as, from the host's /etc/passwd.
@@ -207,13 +207,13 @@ func (u *Uses) Holders(mountID int) (holders []holders.Holder, kernel []holders.
 }
 
 // Asked is a path that [collect.Holders] was asked for and that leads over symbolic links.
-type Asked struct {
+type Query struct {
 	Query string `json:"query"`
 	Path  string `json:"path"` // without links, as mount tables have it
 }
 
 // AskedPath is what a query of [collect.Holders] means: a path without symbolic links, or the query itself.
-func (h *Held) AskedPath(query string) string {
+func (h *MountUse) ResolvedPath(query string) string {
 	if h != nil {
 		for _, a := range h.Asked {
 			if a.Query == query {

@@ -1,16 +1,17 @@
-package forensics
+package report
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // A PodFact is what one source says of a pod.
-type PodFact struct {
+type podFact struct {
 	// Source is "kubelet", "manifest", "runtime", "cgroup", "process", "pod-dir", "log-dir", or another Source of kubelet.Pod.
 	Source string
 	Says   string
@@ -19,22 +20,22 @@ type PodFact struct {
 // PodFacts are all pods that any source names, by UID, and what each source says of them, in the order of kubelet, manifest,
 // logs and runtime as they were read, then cgroups, processes, directories and the dump of the API. Left out are pods without
 // a UID, manifests that tell none, and those of the dump that nothing on this node knows.
-func PodFacts(m *Model) map[string][]PodFact {
-	facts := map[string][]PodFact{}
+func factsByPod(m *forensics.Model) map[string][]podFact {
+	facts := map[string][]podFact{}
 	add := func(uid, source, says string) {
 		if uid != "" {
-			facts[uid] = append(facts[uid], PodFact{source, says})
+			facts[uid] = append(facts[uid], podFact{source, says})
 		}
 	}
 	tasks := podTasks(m)
-	for _, p := range m.evidence.Pods {
+	for _, p := range m.Evidence().Pods {
 		says := podSays(p)
 		if p.Source == "runtime" {
 			says = joinWords(says, tasks[p.UID].String())
 		}
 		add(p.UID, p.Source, says)
 	}
-	for _, c := range m.evidence.Cgroups {
+	for _, c := range m.Evidence().Cgroups {
 		says := text.Plural(len(c.Containers), "container")
 		if len(c.Frozen) > 0 {
 			says += ", " + c.Frozen[0].State
@@ -45,19 +46,19 @@ func PodFacts(m *Model) map[string][]PodFact {
 		add(c.PodUID, "cgroup", says)
 	}
 	processes := map[string]int{}
-	for _, p := range m.evidence.Processes {
+	for _, p := range m.Evidence().Processes {
 		processes[p.PodUID]++
 	}
 	for uid, n := range processes {
 		add(uid, "process", text.Plural(n, "process"))
 	}
-	for i := range m.evidence.PodDirs {
-		d := &m.evidence.PodDirs[i]
+	for i := range m.Evidence().PodDirs {
+		d := &m.Evidence().PodDirs[i]
 		add(d.UID, "pod-dir", text.Plural(len(d.Volumes), "volume"))
 	}
-	if m.evidence.Cluster != nil {
-		for i := range m.evidence.Cluster.Pods {
-			p := &m.evidence.Cluster.Pods[i]
+	if m.Evidence().Cluster != nil {
+		for i := range m.Evidence().Cluster.Pods {
+			p := &m.Evidence().Cluster.Pods[i]
 			if facts[p.UID] != nil {
 				add(p.UID, "api-dump", clusterSays(p))
 			}
@@ -118,9 +119,9 @@ func (c taskCount) String() string {
 	return s + fmt.Sprintf(", %d of them running", c.running)
 }
 
-func podTasks(m *Model) map[string]taskCount {
+func podTasks(m *forensics.Model) map[string]taskCount {
 	tasks := map[string]taskCount{}
-	count := func(uid string, state InitState, box bool) {
+	count := func(uid string, state forensics.InitState, box bool) {
 		c := tasks[uid]
 		switch {
 		case box:
@@ -129,20 +130,20 @@ func podTasks(m *Model) map[string]taskCount {
 			c.containers++
 		}
 		switch state {
-		case InitRunning:
+		case forensics.InitRunning:
 			c.running++
-		case InitUnknown:
+		case forensics.InitUnknown:
 			c.unknown++
 		}
 		tasks[uid] = c
 	}
-	for i := range m.evidence.Sandboxes {
-		s := &m.evidence.Sandboxes[i]
+	for i := range m.Evidence().Sandboxes {
+		s := &m.Evidence().Sandboxes[i]
 		_, state := m.Init(s.ID, s.Task)
 		count(s.PodUID, state, true)
 	}
-	for i := range m.evidence.Containers {
-		c := &m.evidence.Containers[i]
+	for i := range m.Evidence().Containers {
+		c := &m.Evidence().Containers[i]
 		_, state := m.Init(c.ID, c.Task)
 		count(c.PodUID, state, false)
 	}
