@@ -59,7 +59,7 @@ type Evidence struct {
 	// Backings are the servers and disks behind network file systems and those that do not answer as they should.
 	Backings []backing.Backing `json:"backings"`
 	// Held is what keeps mounts in use; absent where nobody looked.
-	Held *MountUse `json:"held,omitempty"`
+	MountUse *MountUse `json:"held,omitempty"`
 	// Disks are the file systems that the kubelet watches; absent where nobody looked.
 	Disks *eviction.State `json:"disks,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.

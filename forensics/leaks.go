@@ -52,7 +52,7 @@ func inVolume(m *Model, name string) int {
 // ownedHere says whether the mount namespace of a leak belongs to the user namespace that this program ran in, and else whose it
 // is. Where the kernel does not tell (before Linux 4.9), all its processes have to be in that user namespace.
 func (u *Uses) ownedHere(l LeakedMount) (ours bool, owner string) {
-	h := u.model.evidence.Held
+	h := u.model.evidence.MountUse
 	if h == nil || h.UserNS == 0 {
 		return false, "who owns the mount namespace is not known"
 	}

@@ -60,7 +60,7 @@ func TestPodsOfLeaks(t *testing.T) {
 			e := NewEvidence()
 			e.Kubelet = &kubelet.Instance{RootDir: "/var/lib/kubelet"}
 			c.l.Namespace, c.l.Mount = 2, mounts.Mount{ID: 9, Device: "0:60", Root: "/", MountPoint: point}
-			e.Held = &MountUse{UserNS: 7, Leaked: []LeakedMount{c.l}}
+			e.MountUse = &MountUse{UserNS: 7, Leaked: []LeakedMount{c.l}}
 			m := NewModel(&e)
 			if got := m.PodsOf("0:60"); (len(got) == 1 && got[0] == uid) != c.want || !c.want && len(got) > 0 {
 				t.Errorf("pods %v, want one: %v", got, c.want)

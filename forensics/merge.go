@@ -47,8 +47,8 @@ func (e *Evidence) Merge(part Evidence) {
 	if part.CgroupTotals != nil {
 		e.CgroupTotals = part.CgroupTotals
 	}
-	if part.Held != nil {
-		e.Held = part.Held
+	if part.MountUse != nil {
+		e.MountUse = part.MountUse
 	}
 	if part.Disks != nil {
 		e.Disks = part.Disks

@@ -95,11 +95,11 @@ func NewModel(e *Evidence) *Model {
 // addElsewhere adds the mounts of file systems that only other mount namespaces have, as of containers that run without
 // root: threads wait for those, too.
 func addElsewhere(m *Model) {
-	if m.evidence.Held == nil {
+	if m.evidence.MountUse == nil {
 		return
 	}
 	known := maps.Clone(m.byDevice)
-	for _, l := range m.evidence.Held.Leaked {
+	for _, l := range m.evidence.MountUse.Leaked {
 		if known[l.Mount.Device] == nil {
 			m.byDevice[l.Mount.Device] = append(m.byDevice[l.Mount.Device], l.Mount)
 			m.leaks[l.Mount.ID] = l

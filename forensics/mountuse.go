@@ -69,9 +69,9 @@ type MountUse struct {
 	UserNS uint64 `json:"user_ns,omitempty"`
 	// Apart are mounts of other namespaces, of file systems that [collect.Holders] was asked for and the host has mounted, too:
 	// those that an unmount on the host does not reach. Absent where nobody asked.
-	Apart []LeakedMount `json:"copies_apart,omitempty"`
+	Private []LeakedMount `json:"copies_apart,omitempty"`
 	// Asked are the paths of [collect.Holders] that lead over symbolic links.
-	Asked []Query `json:"asked,omitempty"`
+	Queries []Query `json:"asked,omitempty"`
 	// Deleted are files without a name that are open.
 	Deleted []holders.DeletedFile `json:"deleted_files"`
 	// Users are the names of the users that holders run as, from the host's /etc/passwd.
@@ -95,10 +95,10 @@ type PinnedNamespace struct {
 
 // Servers lists the processes that serve a superblock.
 func (u *Uses) Servers(device string) []FUSEServer {
-	if u.model.evidence.Held == nil {
+	if u.model.evidence.MountUse == nil {
 		return nil
 	}
-	return pick(u.model.evidence.Held.Servers, u.serversOf[device])
+	return pick(u.model.evidence.MountUse.Servers, u.serversOf[device])
 }
 
 // ServerTrouble says what is wrong with a process that serves a file system: it is stopped, has ended or itself waits in
@@ -164,7 +164,7 @@ func servedBadly(m *Model, device string) []Entity {
 // Copies lists the mounts that somebody uses, and by which a mount is busy, since propagation ties them to it.
 func (u *Uses) Copies(mountID int) []mounts.Copy {
 	copies := []mounts.Copy{}
-	if h := u.model.evidence.Held; h != nil {
+	if h := u.model.evidence.MountUse; h != nil {
 		copies = append(copies, pick(h.Copies, u.copiesOf[mountID])...)
 	}
 	return copies
@@ -199,7 +199,7 @@ func (u *Uses) at(index map[int][]int32, ids map[int]bool) []int32 {
 
 // Holders lists who holds a mount, or one of its copies: the processes, and what in the kernel uses the mount.
 func (u *Uses) Holders(mountID int) (holders []holders.Holder, kernel []holders.KernelUser) {
-	h := u.model.evidence.Held
+	h := u.model.evidence.MountUse
 	if h == nil {
 		return nil, nil
 	}
@@ -215,7 +215,7 @@ type Query struct {
 // AskedPath is what a query of [collect.Holders] means: a path without symbolic links, or the query itself.
 func (h *MountUse) ResolvedPath(query string) string {
 	if h != nil {
-		for _, a := range h.Asked {
+		for _, a := range h.Queries {
 			if a.Query == query {
 				return a.Path
 			}

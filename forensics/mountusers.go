@@ -58,13 +58,13 @@ type NamespaceProcesses struct {
 	// PIDs are processes in it, at most 16 of Processes; HeldBy are processes that have it open without being in it.
 	PIDs      []int `json:"pids"`
 	Processes int   `json:"processes"`
-	HeldBy    []int `json:"held_by"`
+	OpenedBy  []int `json:"held_by"`
 	// MountedAt is where its ns/mnt file is mounted: paths, with "in mount namespace N" where that is not the host's.
 	MountedAt []string `json:"mounted_at"`
 	Pods      []string `json:"pods"`
 	Commands  []string `json:"commands"` // names of its processes, each once
 	// Apart is where it has the mount that was asked for, too, and keeps it when that is unmounted here.
-	Apart []string `json:"copies_apart,omitempty"`
+	Private []string `json:"copies_apart,omitempty"`
 	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
 	Unread bool `json:"unread,omitempty"`
 }
@@ -90,7 +90,7 @@ func (u *Uses) Of(mount mounts.Mount) MountUsers {
 		}
 		*list = append(*list, u.mountCall(t))
 	}
-	h := u.model.evidence.Held
+	h := u.model.evidence.MountUse
 	if h == nil {
 		return users
 	}
@@ -119,7 +119,7 @@ func (u *Uses) Of(mount mounts.Mount) MountUsers {
 		point     string
 	}
 	apart, listed := map[uint64][]string{}, map[place]bool{}
-	for _, l := range pick(h.Apart, u.apartIn[mount.Device]) {
+	for _, l := range pick(h.Private, u.privateIn[mount.Device]) {
 		if l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
 			at := place{l.Namespace, l.Mount.MountPoint}
 			if !listed[at] { // several may be stacked
@@ -132,7 +132,7 @@ func (u *Uses) Of(mount mounts.Mount) MountUsers {
 	for ns, other := range others {
 		if other && ns != 0 {
 			n := u.Namespace(ns)
-			n.Apart = apart[ns]
+			n.Private = apart[ns]
 			users.Namespace = append(users.Namespace, n)
 		}
 	}
@@ -176,7 +176,7 @@ func (u *Uses) Namespace(ns uint64) NamespaceProcesses {
 }
 
 func emptyNamespace(ns uint64) NamespaceProcesses {
-	return NamespaceProcesses{Namespace: ns, PIDs: []int{}, HeldBy: []int{}, MountedAt: []string{}, Pods: []string{}, Commands: []string{}}
+	return NamespaceProcesses{Namespace: ns, PIDs: []int{}, OpenedBy: []int{}, MountedAt: []string{}, Pods: []string{}, Commands: []string{}}
 }
 
 // allNamespaces says of all mount namespaces who keeps them alive: a pod can have many processes, and many mounts in theirs.
@@ -185,7 +185,7 @@ func (u *Uses) allNamespaces() map[uint64]NamespaceProcesses {
 	for ns, at := range u.model.index.processesIn {
 		found[ns] = namespaceOf(ns, pick(u.model.evidence.Processes, at))
 	}
-	h := u.model.evidence.Held
+	h := u.model.evidence.MountUse
 	if h == nil {
 		return found
 	}
@@ -220,17 +220,17 @@ func namespaceOf(ns uint64, processes []procs.Process) NamespaceProcesses {
 
 // addPins adds the descriptors and the mounts of a namespace's file that keep it alive.
 func (u *Uses) addPins(found map[uint64]NamespaceProcesses, ns uint64) {
-	h := u.model.evidence.Held
+	h := u.model.evidence.MountUse
 	n, ok := found[ns]
 	if !ok {
 		n = emptyNamespace(ns)
 	}
-	n.HeldBy, n.MountedAt = []int{}, []string{}
+	n.OpenedBy, n.MountedAt = []int{}, []string{}
 	by, points := map[int]bool{}, map[string]bool{}
 	for _, hold := range pick(h.Namespaces, u.descriptorsOf[ns]) {
 		if !by[hold.PID] {
 			by[hold.PID] = true
-			n.HeldBy = append(n.HeldBy, hold.PID)
+			n.OpenedBy = append(n.OpenedBy, hold.PID)
 		}
 	}
 	for _, pin := range pick(h.Pinned, u.pinnedOf[ns]) {
@@ -250,7 +250,7 @@ func (u *Uses) addPins(found map[uint64]NamespaceProcesses, ns uint64) {
 // EmptyNamespaces lists the mount namespaces that no process is in: only a descriptor or a bind mount keeps them alive.
 // Where their mount tables could not be read, a mount that is in no table may be in one of them.
 func (u *Uses) EmptyNamespaces() []NamespaceProcesses {
-	h := u.model.evidence.Held
+	h := u.model.evidence.MountUse
 	if h == nil {
 		return nil
 	}

@@ -23,7 +23,7 @@ type usesIndex struct {
 	copiesOf      map[int][]int32    // by mount
 	serversOf     map[string][]int32 // by superblock
 	leakedIn      map[string][]int32 // by superblock
-	apartIn       map[string][]int32 // by superblock
+	privateIn     map[string][]int32 // by superblock
 	descriptorsOf map[uint64][]int32 // by namespace
 	pinnedOf      map[uint64][]int32 // by namespace
 	uninhabited   map[uint64]bool
@@ -37,7 +37,7 @@ func (m *Model) Uses() *Uses { return m.uses }
 func newUses(m *Model) *Uses {
 	x := &Uses{model: m}
 	x.namespaces = sync.OnceValue(x.allNamespaces)
-	h := m.evidence.Held
+	h := m.evidence.MountUse
 	if h == nil {
 		return x
 	}
@@ -48,7 +48,7 @@ func newUses(m *Model) *Uses {
 		copiesOf:      positions(h.Copies, func(c *mounts.Copy) int { return c.Of }),
 		serversOf:     positions(h.Servers, func(s *FUSEServer) string { return s.Device }),
 		leakedIn:      positions(h.Leaked, func(l *LeakedMount) string { return l.Mount.Device }),
-		apartIn:       positions(h.Apart, func(l *LeakedMount) string { return l.Mount.Device }),
+		privateIn:     positions(h.Private, func(l *LeakedMount) string { return l.Mount.Device }),
 		descriptorsOf: positions(h.Namespaces, func(h *holders.NamespaceHold) uint64 { return h.Namespace }),
 		pinnedOf:      positions(h.Pinned, func(p *PinnedNamespace) uint64 { return p.Namespace }),
 		uninhabited:   map[uint64]bool{}, userNames: map[int]string{},

@@ -118,10 +118,10 @@ func (a *app) holders(args []string, asJSON bool, timeout time.Duration) error {
 
 // unseen says which processes could not be looked at.
 func unseen(e *forensics.Evidence) []string {
-	if e.Held == nil {
+	if e.MountUse == nil {
 		return []string{"all: their files could not be read"}
 	}
-	return e.Held.Unseen
+	return e.MountUse.Unseen
 }
 
 // query makes a path absolute, and leaves alone what is the UID of a pod or the name of a volume.
@@ -164,15 +164,15 @@ func holdersOf(e *forensics.Evidence, queries []string) []heldMounts {
 	for _, q := range queries {
 		q = text.ToValidUTF8(q) // as the child's answers are
 		answer := heldMounts{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []leakedUsers{}}
-		name := e.Held.ResolvedPath(q)
+		name := e.MountUse.ResolvedPath(q)
 		if name != q {
 			answer.Path = name
 		}
 		for _, m := range collect.FindMounts(&e.Mounts, name) {
 			answer.Mounts = append(answer.Mounts, model.Uses().Of(m))
 		}
-		if e.Held != nil {
-			for _, l := range e.Held.Leaked {
+		if e.MountUse != nil {
+			for _, l := range e.MountUse.Leaked {
 				if leakedAt(l.Mount, name) {
 					answer.Leaked = append(answer.Leaked, leakedUsers{l, model.Uses().Namespace(l.Namespace), model.Uses().Of(l.Mount).Holders})
 				}

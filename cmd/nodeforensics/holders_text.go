@@ -27,7 +27,7 @@ func holdersText(e *forensics.Evidence, answers []heldMounts) string {
 			fmt.Fprintln(&b)
 		}
 	}
-	writeDetached(&b, model, e.Held)
+	writeDetached(&b, model, e.MountUse)
 	if b.Len() == 0 {
 		return ""
 	}
@@ -35,8 +35,8 @@ func holdersText(e *forensics.Evidence, answers []heldMounts) string {
 	if list := unseen(e); len(list) > 0 {
 		fmt.Fprintf(&b, "Of some processes it is not known what they hold: %s.\n", cell(strings.Join(list, "; ")))
 	}
-	if e.Held != nil && e.Held.LeftOut > 0 {
-		fmt.Fprintf(&b, "%d further holders are left out.\n", e.Held.LeftOut)
+	if e.MountUse != nil && e.MountUse.LeftOut > 0 {
+		fmt.Fprintf(&b, "%d further holders are left out.\n", e.MountUse.LeftOut)
 	}
 	return b.String()
 }
@@ -118,7 +118,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		writeCalls(b, u.CallsElsewhere)
 	}
 	for _, n := range u.Namespace {
-		fmt.Fprintf(b, "  also in mount namespace %d%s: %s\n", n.Namespace, apartText(n.Apart), namespaceText(n))
+		fmt.Fprintf(b, "  also in mount namespace %d%s: %s\n", n.Namespace, apartText(n.Private), namespaceText(n))
 	}
 }
 
@@ -161,8 +161,8 @@ func namespaceText(n forensics.NamespaceProcesses) string {
 	if len(n.Pods) > 0 {
 		text += ", pod " + strings.Join(n.Pods, ", ")
 	}
-	if len(n.HeldBy) > 0 {
-		text += ", held open by pid " + strings.Trim(fmt.Sprint(n.HeldBy), "[]")
+	if len(n.OpenedBy) > 0 {
+		text += ", held open by pid " + strings.Trim(fmt.Sprint(n.OpenedBy), "[]")
 	}
 	if len(n.MountedAt) > 0 {
 		text += ", mounted at " + cell(strings.Join(n.MountedAt, ", "))
@@ -170,7 +170,7 @@ func namespaceText(n forensics.NamespaceProcesses) string {
 	switch {
 	case n.Unread:
 		text += ", its mounts could not be read"
-	case n.Processes+len(n.HeldBy)+len(n.MountedAt) == 0:
+	case n.Processes+len(n.OpenedBy)+len(n.MountedAt) == 0:
 		text += ", and what keeps it is not visible (perhaps a descriptor in the queue of a socket)"
 	}
 	return text

@@ -18,7 +18,7 @@ func stackedOn(tb testing.TB, e *forensics.Evidence, state string) {
 	lower := mounts.Mount{ID: 61, ParentID: 27, Device: "0:48", Root: "/", MountPoint: "/srv", FSType: "fuse.sshfs", Class: mounts.ClassFUSE, Source: "host:/"}
 	e.Mounts.Mounts = append(e.Mounts.Mounts, lower)
 	e.Health = append(e.Health, mounts.Health{MountID: 61, Device: "0:48", MountPoint: "/srv", Status: mounts.StatusHung, Method: "probe", Call: "statx", Seconds: 20})
-	e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:48", PID: 6001, Why: "descriptor 3 of process 6001 is connection 48"})
+	e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:48", PID: 6001, Why: "descriptor 3 of process 6001 is connection 48"})
 	e.Threads = append(e.Threads, procs.Thread{
 		PID: 6000, TID: 6002, Comm: "gocryptfs", State: "S", Stack: []string{}, Path: "/srv", MountID: 61, Device: "0:48",
 		Wait: procs.Wait{Kind: procs.WaitFUSE, FS: "fuse", Function: "request_wait_answer"},
@@ -44,12 +44,12 @@ func TestFirstStepOfAHungFUSEMount(t *testing.T) {
 		}, "Look at process 6001 (sshfs), which serves host:/ (fuse.sshfs): it is itself blocked"},
 		"of two that have the connection one is stopped": {func(tb testing.TB, e *forensics.Evidence) {
 			server("S", "keeper")(tb, e)
-			e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:47", PID: 6001})
+			e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:47", PID: 6001})
 			process(procs.Process{PID: 6001, Comm: "ceph-fuse", State: "T", Command: []string{}})(tb, e)
 		}, "kill -CONT 6001"},
 		"a guessed server is stopped": {func(tb testing.TB, e *forensics.Evidence) {
 			server("T", "ceph-fuse")(tb, e)
-			e.Held.Servers[0].Guess = true
+			e.MountUse.Servers[0].Guess = true
 		}, "kill -CONT 6000"},
 	} {
 		e := sickNode(t)
@@ -88,10 +88,10 @@ func TestAnErrorThatAServerPassesOn(t *testing.T) {
 				e.Health[i].Status, e.Health[i].Error = c.status, "no luck"
 			}
 		}
-		e.Held.Servers[0].Guess = c.guess
-		e.Held.Servers = e.Held.Servers[:1] // that of the lower one is gone
+		e.MountUse.Servers[0].Guess = c.guess
+		e.MountUse.Servers = e.MountUse.Servers[:1] // that of the lower one is gone
 		if c.open {
-			e.Held.Holders = append(e.Held.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: "/srv/x", MountID: 61, Device: "0:48"})
+			e.MountUse.Holders = append(e.MountUse.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: "/srv/x", MountID: 61, Device: "0:48"})
 		}
 		found := false
 		for _, f := range forensics.Analyze(&e, []forensics.Check{MountDisconnected, MountIOError}).Findings {
@@ -136,7 +136,7 @@ func TestAThreadOnALazilyUnmountedFileSystem(t *testing.T) {
 	for _, only := range []bool{true, false} {
 		e := wellNode(t)
 		server("T", "ceph-fuse")(t, &e)
-		e.Held.Servers[0] = forensics.FUSEServer{Device: "0:99", PID: 6000, Why: "descriptor 3 of process 6000 is connection 99", Detached: true, OnlyWaiting: only}
+		e.MountUse.Servers[0] = forensics.FUSEServer{Device: "0:99", PID: 6000, Why: "descriptor 3 of process 6000 is connection 99", Detached: true, OnlyWaiting: only}
 		e.Threads = append(e.Threads, procs.Thread{
 			PID: 5002, TID: 5002, Comm: "ls", State: "S", Stack: []string{}, Path: "/mnt/x", MountID: 27, Device: "254:0",
 			Wait: procs.Wait{Kind: procs.WaitFUSE, FS: "fuse", Function: "request_wait_answer"}, WaitSeconds: ptr(60.0),

@@ -21,11 +21,11 @@ type change = func(testing.TB, *forensics.Evidence)
 func holding(edit func(h *forensics.MountUse), more ...change) change {
 	return func(tb testing.TB, e *forensics.Evidence) {
 		h := forensics.MountUse{}
-		if e.Held != nil {
-			h = *e.Held
+		if e.MountUse != nil {
+			h = *e.MountUse
 		}
 		edit(&h)
-		e.Held = &h
+		e.MountUse = &h
 		for _, f := range more {
 			f(tb, e)
 		}
@@ -77,7 +77,7 @@ func leak(l forensics.LeakedMount) change {
 func ownServer(point string) change {
 	return func(tb testing.TB, e *forensics.Evidence) {
 		leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: point, FSType: "fuse.fuse-overlayfs", Class: mounts.ClassFUSE, Source: "fuse-overlayfs"})(tb, e)
-		e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:61", PID: 5001, Why: "descriptor 3 of process 5001 is connection 61"})
+		e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:61", PID: 5001, Why: "descriptor 3 of process 5001 is connection 61"})
 	}
 }
 
@@ -240,7 +240,7 @@ func heldScenarios() map[string][]scenario {
 					e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/crypt/4f2a/globalmount"
 					e.Mounts.Mounts = append(e.Mounts.Mounts, upper)
 					busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
-					e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:70", PID: 5000, Why: "descriptor 3"})
+					e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:70", PID: 5000, Why: "descriptor 3"})
 				}, outcome: clean,
 			},
 			{
@@ -357,7 +357,7 @@ func heldScenarios() map[string][]scenario {
 			{
 				name: "what nobody has unmounted in a user namespace of his own", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 					detach(holders.Holder{Kind: holders.HoldFD, FD: 3, Path: "/log", MountID: 88})(tb, e)
-					e.Held.UserNS, e.Processes[len(e.Processes)-1].UserNS = hostUserNS, podUserNS
+					e.MountUse.UserNS, e.Processes[len(e.Processes)-1].UserNS = hostUserNS, podUserNS
 				}, want: []string{"info mount 88"},
 			},
 			{name: "a hold on a mount of the table", base: wellNode, change: busy(holders.Holder{PID: 5000, Kind: holders.HoldFD}), outcome: clean},
@@ -411,7 +411,7 @@ func heldScenarios() map[string][]scenario {
 			}, outcome: clean},
 			{name: "stopped, and guessed", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				server("T", "ceph-fuse")(tb, e)
-				e.Held.Servers[0].Guess = true
+				e.MountUse.Servers[0].Guess = true
 			}, want: []string{"warning process 6000"}, says: "which probably serves"},
 			{name: "itself blocked at an odd name", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				server("S", "ceph-fuse")(tb, e)
@@ -438,7 +438,7 @@ func heldScenarios() map[string][]scenario {
 			{name: "with another volume open", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				const other = kubeletRoot + "/pods/" + liveUID + "/volumes/kubernetes.io~nfs/other"
 				server("S", "mergerfs", other)(tb, e)
-				e.Held.Holders = append(e.Held.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: other, Device: "0:90"})
+				e.MountUse.Holders = append(e.MountUse.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: other, Device: "0:90"})
 			}, outcome: clean},
 			{name: "whose name is that of its subcommand", base: wellNode, change: server("S", "rclone", "cephfs-data",
 				kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other"), want: []string{"warning process 6000"}, says: "was started for"},
@@ -448,7 +448,7 @@ func heldScenarios() map[string][]scenario {
 				"-opasswd_file="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~secret/keys/passwd"), outcome: clean},
 			{name: "guessed", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				server("S", "glusterfs", kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~glusterfs/other")(tb, e)
-				e.Held.Servers[0].Guess = true
+				e.MountUse.Servers[0].Guess = true
 			}, outcome: clean},
 		},
 		"process-unkillable": {

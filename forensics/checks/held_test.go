@@ -332,7 +332,7 @@ func TestStoppingProcesses(t *testing.T) {
 func TestBusyTellsWhatIsNotSeen(t *testing.T) {
 	e := sickNode(t)
 	busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
-	e.Held.Unseen = []string{"process 5003: its thread 5003 (cat) closes a file"}
+	e.MountUse.Unseen = []string{"process 5003: its thread 5003 (cat) closes a file"}
 	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
 	if want := "Of some processes it is not known what they hold: process 5003: its thread 5003 (cat) closes a file."; !strings.Contains(f.Detail, want) {
 		t.Errorf("says %s, want %q", f.Detail, want)

@@ -102,8 +102,8 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Ho
 // namespaceKeeper says what keeps a mount namespace alive that no process is in.
 func namespaceKeeper(p *forensics.Pass, n forensics.NamespaceProcesses) string {
 	text := "mount namespace " + strconv.FormatUint(n.Namespace, 10)
-	if len(n.HeldBy) > 0 {
-		text += ", which " + findings.ProcessName(p, n.HeldBy[0]) + " has open"
+	if len(n.OpenedBy) > 0 {
+		text += ", which " + findings.ProcessName(p, n.OpenedBy[0]) + " has open"
 	}
 	if len(n.MountedAt) > 0 {
 		text += ", which is mounted at " + n.MountedAt[0]

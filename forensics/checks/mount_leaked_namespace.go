@@ -119,9 +119,9 @@ func namespaceKept(p *forensics.Pass, f *forensics.Finding, n forensics.Namespac
 	case n.Processes > 0:
 		f.Because = append(f.Because, findings.ProcessEntity(n.PIDs[0]))
 		return fmt.Sprintf("of %s (%s)", findings.ProcessName(p, n.PIDs[0]), text.Plural(n.Processes, "process")), true
-	case len(n.HeldBy) > 0:
-		f.Because = append(f.Because, findings.ProcessEntity(n.HeldBy[0]))
-		return "which " + findings.ProcessName(p, n.HeldBy[0]) + " holds open", true
+	case len(n.OpenedBy) > 0:
+		f.Because = append(f.Because, findings.ProcessEntity(n.OpenedBy[0]))
+		return "which " + findings.ProcessName(p, n.OpenedBy[0]) + " holds open", true
 	case len(n.MountedAt) > 0:
 		return "which is kept by its ns/mnt file, mounted at " + n.MountedAt[0], true
 	case isUninhabited(p, n.Namespace):

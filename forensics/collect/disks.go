@@ -443,7 +443,7 @@ func (m *measurer) treesOffline(ctx context.Context, f eviction.FileSystem) []st
 // deleted are the files without a name that take space on a file system.
 func (m *measurer) deleted(device string) []eviction.Item {
 	var items []eviction.Item
-	if h := m.evidence.Held; h != nil {
+	if h := m.evidence.MountUse; h != nil {
 		for _, f := range h.Deleted {
 			if forensics.DiskOf(m.model, f.Device) == device {
 				items = append(items, eviction.Item{

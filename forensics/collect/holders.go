@@ -56,7 +56,7 @@ func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evi
 		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asks: true, here: c.sameHere(ctx, &e.Mounts)}
 		w.asked = c.asked(ctx, queries, &e.Mounts, w.here)
 		for _, query := range queries {
-			for _, m := range FindMounts(&e.Mounts, (&forensics.MountUse{Asked: w.asked}).ResolvedPath(query)) {
+			for _, m := range FindMounts(&e.Mounts, (&forensics.MountUse{Queries: w.asked}).ResolvedPath(query)) {
 				w.ids[m.ID] = true
 				w.devices[m.Device] = w.devices[m.Device] || m.MountPoint != "/" && m.Root == "/"
 			}
@@ -150,7 +150,7 @@ func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (
 	held.Deleted = slices.DeleteFunc(procs.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f holders.DeletedFile) bool {
 		return !f.Written && forensics.DiskOf(k.model, f.Device) != f.Device
 	})
-	part := forensics.Evidence{Held: held}
+	part := forensics.Evidence{MountUse: held}
 	if w.asks {
 		part.Processes = slices.DeleteFunc(e.Processes, isBrief)
 	}

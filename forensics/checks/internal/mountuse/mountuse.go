@@ -15,10 +15,10 @@ var Needs = []forensics.Need{{forensics.SourceHolders}}
 
 // Of is what was seen to keep mounts in use; empty if nothing was.
 func Of(p *forensics.Pass) forensics.MountUse {
-	if p.Evidence.Held == nil {
+	if p.Evidence.MountUse == nil {
 		return forensics.MountUse{}
 	}
-	return *p.Evidence.Held
+	return *p.Evidence.MountUse
 }
 
 // How says by what a process holds something.
