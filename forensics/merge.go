@@ -91,14 +91,3 @@ func replace[T any](have *[]T, part []T) {
 		*have = part
 	}
 }
-
-// Cover records how reading a source went; a source that is told again replaces what was known of it.
-func (e *Evidence) Cover(s Source) {
-	for i := range e.Coverage {
-		if e.Coverage[i].Source == s.Source {
-			e.Coverage[i] = s
-			return
-		}
-	}
-	e.Coverage = append(e.Coverage, s)
-}

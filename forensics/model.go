@@ -1,7 +1,6 @@
 package forensics
 
 import (
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -294,17 +293,6 @@ func (m *Model) KubeletMinor() int {
 	}
 	return minor
 }
-
-// ThreadEntity and its siblings spell entities as design requires.
-func ThreadEntity(t procs.Thread) Entity {
-	return Entity{KindThread, fmt.Sprintf("%d/%d", t.PID, t.TID)}
-}
-
-// MountEntity is a mount as an entity.
-func MountEntity(id int) Entity { return Entity{KindMount, strconv.Itoa(id)} }
-
-// GoroutineEntity is a goroutine as an entity.
-func GoroutineEntity(id int64) Entity { return Entity{KindGoroutine, strconv.FormatInt(id, 10)} }
 
 // PodDir finds a pod's directory.
 func (m *Model) PodDir(uid string) (kubelet.PodDir, bool) {

@@ -1,15 +1,8 @@
 package forensics
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
-
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // FUSEServer is a process that serves a FUSE file system.
@@ -42,7 +35,7 @@ type LeakedMount struct {
 	Owner uint64 `json:"owner_user_ns,omitempty"`
 }
 
-// Held is what keeps mounts in use. Collect looks for it at mounts below the kubelet's directory, network and FUSE file
+// MountUse is what keeps mounts in use. Collect looks for it at mounts below the kubelet's directory, network and FUSE file
 // systems, and those that do not answer as they should.
 type MountUse struct {
 	// Holders are processes. Of one mount at most some are listed, and of Kernel; LeftOut counts the rest of both.
@@ -67,10 +60,10 @@ type MountUse struct {
 	Uninhabited []uint64 `json:"uninhabited_namespaces"`
 	// UserNS is the inode of the user namespace that this program ran in, absent where it is not known.
 	UserNS uint64 `json:"user_ns,omitempty"`
-	// Apart are mounts of other namespaces, of file systems that [collect.Holders] was asked for and the host has mounted, too:
+	// Private are mounts of other namespaces, of file systems that [collect.Holders] was asked for and the host has mounted, too:
 	// those that an unmount on the host does not reach. Absent where nobody asked.
 	Private []LeakedMount `json:"copies_apart,omitempty"`
-	// Asked are the paths of [collect.Holders] that lead over symbolic links.
+	// Queries are the paths of [collect.Holders] that lead over symbolic links.
 	Queries []Query `json:"asked,omitempty"`
 	// Deleted are files without a name that are open.
 	Deleted []holders.DeletedFile `json:"deleted_files"`
@@ -93,126 +86,13 @@ type PinnedNamespace struct {
 	MountNS uint64 `json:"mount_ns"`
 }
 
-// Servers lists the processes that serve a superblock.
-func (u *Uses) Servers(device string) []FUSEServer {
-	if u.model.evidence.MountUse == nil {
-		return nil
-	}
-	return pick(u.model.evidence.MountUse.Servers, u.serversOf[device])
-}
-
-// ServerTrouble says what is wrong with a process that serves a file system: it is stopped, has ended or itself waits in
-// a file system. "" is nothing that can be seen; waits is the thread in the last case.
-func (u *Uses) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
-	p, ok := u.model.Process(pid)
-	if !ok {
-		return "", nil
-	}
-	switch p.State {
-	case "T", "t":
-		return "is stopped (state " + p.State + ")", nil
-	case "Z", "X": // it has descriptors: another thread of it is alive, or was a moment ago
-		return "has ended, or its first thread has (state " + p.State + ")", nil
-	}
-	if strings.Contains(p.Cgroup, "/") && frozen(u.model, pid) {
-		return "is frozen by its cgroup", nil
-	}
-	for _, i := range u.model.index.threadsOf[pid] {
-		t := u.model.evidence.Threads[i]
-		if !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
-			seconds, _ := u.model.Waited(t)
-			if seconds >= cmp.Or(u.model.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || waitsForHung(u.model, t) {
-				return "is itself blocked: it " + DescribeWait(t), &u.model.evidence.Threads[i]
-			}
-		}
-	}
-	return "", nil
-}
-
-// waitsForHung says whether a thread waits for a file system of which it is known that it does not answer, however long that
-// thread has waited.
-func waitsForHung(m *Model, t procs.Thread) bool {
-	h, _ := m.Health(t.Device)
-	list := m.MountsOf(t.Device)
-	return h.Status == mounts.StatusHung && len(list) > 0 && WaitsFor(t.Wait, list[0])
-}
-
-// frozen says whether a thread of a process was seen in the freezer.
-func frozen(m *Model, pid int) bool {
-	return slices.ContainsFunc(m.index.threadsOf[pid], func(i int32) bool {
-		t := &m.evidence.Threads[i]
-		return !t.Gone && t.Wait.Kind == procs.WaitFreezer
-	})
-}
-
-// servedBadly are the processes that explain why a FUSE file system does not answer: each of its servers has trouble.
-func servedBadly(m *Model, device string) []Entity {
-	var bad []Entity
-	for _, s := range m.uses.Servers(device) {
-		if s.PID == 0 || s.Guess {
-			return nil
-		}
-		trouble, waits := m.uses.ServerTrouble(s.PID)
-		if trouble == "" || waits != nil && waits.Device == device {
-			return nil
-		}
-		bad = append(bad, Entity{KindProcess, strconv.Itoa(s.PID)})
-	}
-	return bad
-}
-
-// Copies lists the mounts that somebody uses, and by which a mount is busy, since propagation ties them to it.
-func (u *Uses) Copies(mountID int) []mounts.Copy {
-	copies := []mounts.Copy{}
-	if h := u.model.evidence.MountUse; h != nil {
-		copies = append(copies, pick(h.Copies, u.copiesOf[mountID])...)
-	}
-	return copies
-}
-
-// DescribeCopy names a copy: "mount 99 at /x", with its namespace if that is not the host's.
-func (u *Uses) DescribeCopy(c mounts.Copy) string {
-	text := fmt.Sprintf("mount %d at %s", c.MountID, c.MountPoint)
-	if u.IsElsewhere(c.Namespace) {
-		text += fmt.Sprintf(" in mount namespace %d", c.Namespace)
-	}
-	return text
-}
-
-// busyBy are the ids of the mounts whose use makes a mount busy: its own, and those of its copies.
-func (u *Uses) busyBy(mountID int) map[int]bool {
-	ids := map[int]bool{mountID: mountID != 0}
-	for _, c := range u.Copies(mountID) {
-		ids[c.MountID] = true
-	}
-	return ids
-}
-
-// at is where mounts are in an index.
-func (u *Uses) at(index map[int][]int32, ids map[int]bool) []int32 {
-	var lists [][]int32
-	for id := range ids {
-		lists = append(lists, index[id])
-	}
-	return merged(lists...)
-}
-
-// Holders lists who holds a mount, or one of its copies: the processes, and what in the kernel uses the mount.
-func (u *Uses) Holders(mountID int) (holders []holders.Holder, kernel []holders.KernelUser) {
-	h := u.model.evidence.MountUse
-	if h == nil {
-		return nil, nil
-	}
-	return pick(h.Holders, u.at(u.holdersOf, u.busyBy(mountID))), pick(h.Kernel, u.kernelOf[mountID])
-}
-
-// Asked is a path that [collect.Holders] was asked for and that leads over symbolic links.
+// Query is a path that [collect.Holders] was asked for and that leads over symbolic links.
 type Query struct {
 	Query string `json:"query"`
 	Path  string `json:"path"` // without links, as mount tables have it
 }
 
-// AskedPath is what a query of [collect.Holders] means: a path without symbolic links, or the query itself.
+// ResolvedPath is what a query of [collect.Holders] means: a path without symbolic links, or the query itself.
 func (h *MountUse) ResolvedPath(query string) string {
 	if h != nil {
 		for _, a := range h.Queries {

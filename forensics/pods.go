@@ -2,7 +2,6 @@ package forensics
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -169,18 +168,6 @@ func (m *Model) PodState(uid string) (PodState, string) {
 	}
 	_, why := m.ListedPods()
 	return PodUnknown, why
-}
-
-// wholePodList says whether the kubelet's list was read to its end: what a part of it lacks may well exist.
-func (e *Evidence) wholePodList() (bool, string) {
-	ok, why := e.Saw(SourceKubeletPods)
-	cut := slices.ContainsFunc(e.Coverage, func(s Source) bool {
-		return s.Source == SourceKubeletPods && s.Status == SourceTruncated
-	})
-	if cut {
-		return false, "it is cut"
-	}
-	return ok, why
 }
 
 // listedPods are the UIDs in the kubelet's own list, those of mirror pods included, and how many pods that are; nil if
