@@ -1,10 +1,5 @@
 package forensics
 
-import (
-	"slices"
-	"strings"
-)
-
 // SourceStatus says how reading a source went.
 type SourceStatus string
 
@@ -60,44 +55,3 @@ const (
 	SourceCollector     = "collector"
 	SourceAnalysis      = "analysis" // told only where judging or writing was cut
 )
-
-// Saw says whether a source was read at least in part; if not, in what way it was missing.
-func (e *Evidence) Saw(source string) (ok bool, reason string) {
-	reason = "not looked at"
-	for _, s := range e.Coverage {
-		if s.Source != source && !strings.HasPrefix(s.Source, source+":") {
-			continue
-		}
-		if s.Status.Usable() {
-			return true, ""
-		}
-		reason = string(s.Status)
-		if s.Detail != "" {
-			reason += " (" + s.Detail + ")"
-		}
-	}
-	return false, reason
-}
-
-// Cover records how reading a source went; a source that is told again replaces what was known of it.
-func (e *Evidence) Cover(s Source) {
-	for i := range e.Coverage {
-		if e.Coverage[i].Source == s.Source {
-			e.Coverage[i] = s
-			return
-		}
-	}
-	e.Coverage = append(e.Coverage, s)
-}
-
-// wholePodList says whether the kubelet's list was read to its end: what a part of it lacks may well exist.
-func (e *Evidence) wholePodList() (bool, string) {
-	ok, why := e.Saw(SourceKubeletPods)
-	cut := slices.ContainsFunc(e.Coverage, func(s Source) bool {
-		return s.Source == SourceKubeletPods && s.Status == SourceTruncated
-	})
-	if cut {
-		return false, "it is cut"
-	}
-	return ok, why
-}

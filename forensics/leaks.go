@@ -84,3 +84,21 @@ func (u *Uses) Elsewhere(device string) bool {
 		return uid != ""
 	})
 }
+
+// PodsOf lists the UIDs of the pods that have a mount of a superblock, in mountinfo order. What a path in another mount
+// namespace names proves nothing: see [Model.LeakOf].
+func (m *Model) PodsOf(device string) []string {
+	var uids []string
+	seen := map[string]bool{}
+	for _, mount := range m.MountsOf(device) {
+		uid, _ := PodOf(mount.MountPoint)
+		if l, elsewhere := m.leaks[mount.ID]; elsewhere {
+			uid, _ = m.uses.LeakOf(l)
+		}
+		if uid != "" && !seen[uid] {
+			seen[uid] = true
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}

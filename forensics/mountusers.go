@@ -57,7 +57,7 @@ func (u *Uses) Of(mount mounts.Mount) MountUsers {
 		Calls: []MountCall{}, CallsElsewhere: []MountCall{}, Copies: u.Copies(mount.ID),
 	}
 	ids := u.busyBy(mount.ID)
-	for _, t := range pick(u.model.evidence.Threads, merged(u.at(u.model.index.threadsAt, ids), u.model.index.threadsIn[mount.Device])) {
+	for _, t := range pick(u.model.evidence.Threads, merged(at(u.model.index.threadsAt, ids), u.model.index.threadsIn[mount.Device])) {
 		list := &users.Calls
 		switch {
 		case t.Gone || t.MountID == 0:
@@ -75,7 +75,7 @@ func (u *Uses) Of(mount mounts.Mount) MountUsers {
 		return users
 	}
 	others := map[uint64]bool{}
-	for _, holder := range pick(h.Holders, merged(u.at(u.holdersOf, ids), u.holdersIn[mount.Device], u.byPathAt[mount.MountPoint])) {
+	for _, holder := range pick(h.Holders, merged(at(u.holdersOf, ids), u.holdersIn[mount.Device], u.byPathAt[mount.MountPoint])) {
 		switch {
 		case ids[holder.MountID], holder.ByPath && u.stacked(holder.MountID, mount):
 			users.Holders = append(users.Holders, u.Process(holder))

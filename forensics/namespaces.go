@@ -7,28 +7,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// NamespaceProcesses says who keeps a mount namespace alive.
-type NamespaceProcesses struct {
-	Namespace uint64 `json:"namespace"`
-	// PIDs are processes in it, at most 16 of Processes; OpenedBy are processes that have it open without being in it.
-	PIDs      []int `json:"pids"`
-	Processes int   `json:"processes"`
-	OpenedBy  []int `json:"held_by"`
-	// MountedAt is where its ns/mnt file is mounted: paths, with "in mount namespace N" where that is not the host's.
-	MountedAt []string `json:"mounted_at"`
-	Pods      []string `json:"pods"`
-	Commands  []string `json:"commands"` // names of its processes, each once
-	// Private is where it has the mount that was asked for, too, and keeps it when that is unmounted here.
-	Private []string `json:"copies_apart,omitempty"`
-	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
-	Unread bool `json:"unread,omitempty"`
-}
-
-// IsElsewhere says whether a mount namespace is known and another one than the host's: paths in it are none of the host.
-func (u *Uses) IsElsewhere(ns uint64) bool {
-	return ns != 0 && u.model.evidence.Mounts.Namespace != 0 && ns != u.model.evidence.Mounts.Namespace
-}
-
 // Namespace says who keeps a mount namespace alive.
 func (u *Uses) Namespace(ns uint64) NamespaceProcesses {
 	n, ok := u.namespaces()[ns]

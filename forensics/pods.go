@@ -21,14 +21,6 @@ const (
 	PodOrphaned    PodState = "orphaned"
 )
 
-type podFacts struct {
-	namespace, name string
-	live, deleting  bool
-	listed          bool // by somebody who wants it, not only by what it has left
-	hearsay         bool // its name is from a file that the pod can write, or from a line of a log
-	why             string
-}
-
 // livePods collects what speaks for each pod: the kubelet's list, static manifests, a dump of the API, cgroups,
 // processes.
 func livePods(m *Model) map[string]podFacts {

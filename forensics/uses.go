@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -38,48 +37,6 @@ type usesIndex struct {
 
 // Uses answers who uses mounts.
 func (m *Model) Uses() *Uses { return m.uses }
-
-func newUses(m *Model) *Uses {
-	x := &Uses{model: m}
-	x.namespaces = sync.OnceValue(x.allNamespaces)
-	h := m.evidence.MountUse
-	if h == nil {
-		return x
-	}
-	x.usesIndex = usesIndex{
-		holdersOf:     positions(h.Holders, func(h *holders.Holder) int { return h.MountID }),
-		holdersIn:     positions(h.Holders, func(h *holders.Holder) string { return h.Device }),
-		kernelOf:      positions(h.Kernel, func(k *holders.KernelUser) int { return k.MountID }),
-		copiesOf:      positions(h.Copies, func(c *mounts.Copy) int { return c.Of }),
-		serversOf:     positions(h.Servers, func(s *FUSEServer) string { return s.Device }),
-		leakedIn:      positions(h.Leaked, func(l *LeakedMount) string { return l.Mount.Device }),
-		privateIn:     positions(h.Private, func(l *LeakedMount) string { return l.Mount.Device }),
-		descriptorsOf: positions(h.Namespaces, func(h *holders.NamespaceHold) uint64 { return h.Namespace }),
-		pinnedOf:      positions(h.Pinned, func(p *PinnedNamespace) uint64 { return p.Namespace }),
-		uninhabited:   map[uint64]bool{}, userNames: map[int]string{},
-	}
-	x.byPathAt = positions(h.Holders, func(h *holders.Holder) string {
-		mount, ok := m.host.ByID(h.MountID)
-		if !h.ByPath || !ok || mount.MountPoint == "/" {
-			return ""
-		}
-		return mount.MountPoint
-	})
-	for _, ns := range h.Uninhabited {
-		x.uninhabited[ns] = true
-	}
-	for _, u := range h.Users {
-		if _, twice := x.userNames[u.UID]; !twice {
-			x.userNames[u.UID] = u.Name
-		}
-	}
-	for _, s := range h.Servers {
-		if s.Detached && s.OnlyWaiting && x.detachedFUSE == "" {
-			x.detachedFUSE = s.Device
-		}
-	}
-	return x
-}
 
 // Servers lists the processes that serve a superblock.
 func (u *Uses) Servers(device string) []FUSEServer {
@@ -160,8 +117,8 @@ func (u *Uses) busyBy(mountID int) map[int]bool {
 	return ids
 }
 
-// at is where mounts are in an index.
-func (u *Uses) at(index map[int][]int32, ids map[int]bool) []int32 {
+// at is where the mounts are in an index.
+func at(index map[int][]int32, ids map[int]bool) []int32 {
 	var lists [][]int32
 	for id := range ids {
 		lists = append(lists, index[id])
@@ -175,7 +132,7 @@ func (u *Uses) Holders(mountID int) (holders []holders.Holder, kernel []holders.
 	if h == nil {
 		return nil, nil
 	}
-	return pick(h.Holders, u.at(u.holdersOf, u.busyBy(mountID))), pick(h.Kernel, u.kernelOf[mountID])
+	return pick(h.Holders, at(u.holdersOf, u.busyBy(mountID))), pick(h.Kernel, u.kernelOf[mountID])
 }
 
 // DiskOf is the superblock that takes what is written to a superblock: for an overlay, whose changes go to its upper
@@ -194,4 +151,26 @@ func DiskOf(m *Model, device string) string {
 		}
 	}
 	return device
+}
+
+// NamespaceProcesses says who keeps a mount namespace alive.
+type NamespaceProcesses struct {
+	Namespace uint64 `json:"namespace"`
+	// PIDs are processes in it, at most 16 of Processes; OpenedBy are processes that have it open without being in it.
+	PIDs      []int `json:"pids"`
+	Processes int   `json:"processes"`
+	OpenedBy  []int `json:"held_by"`
+	// MountedAt is where its ns/mnt file is mounted: paths, with "in mount namespace N" where that is not the host's.
+	MountedAt []string `json:"mounted_at"`
+	Pods      []string `json:"pods"`
+	Commands  []string `json:"commands"` // names of its processes, each once
+	// Private is where it has the mount that was asked for, too, and keeps it when that is unmounted here.
+	Private []string `json:"copies_apart,omitempty"`
+	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
+	Unread bool `json:"unread,omitempty"`
+}
+
+// IsElsewhere says whether a mount namespace is known and another one than the host's: paths in it are none of the host.
+func (u *Uses) IsElsewhere(ns uint64) bool {
+	return ns != 0 && u.model.evidence.Mounts.Namespace != 0 && ns != u.model.evidence.Mounts.Namespace
 }

@@ -1,22 +1,5 @@
 package forensics
 
-// A stretch is the rest of a way through the graph, from an entity on, behind a part whose worst finding has a rank.
-type stretch struct {
-	from  Entity
-	worst int
-}
-
-// A step is the best next entity of a stretch, and what the stretch is worth with it.
-type step struct {
-	next   Entity
-	more   bool // there is a next one
-	worst  int
-	length int
-}
-
-// weight prefers ways that reach the worst finding, then long ones.
-func (s step) weight() int { return s.worst*1000 + s.length }
-
 // chain is the longest way from a root to a symptom; among equally long ones the one that comes first in the order of
 // the findings, which is that of severity.
 func (g *graph) chain(root Entity) []Entity {
