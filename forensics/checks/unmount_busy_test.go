@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // TestUnmountBusySaysWhatIsMissing has each of the two things that tell who holds a mount missing, with a log beside it: the
@@ -19,5 +22,131 @@ func TestUnmountBusySaysWhatIsMissing(t *testing.T) {
 		if outcome.Status != forensics.OutcomeNotChecked || !strings.Contains(outcome.Reason, "who holds a mount was not judged: "+source+" ") {
 			t.Errorf("without %s: %+v", source, outcome)
 		}
+	}
+}
+
+func unmountBusyScenarios() []scenario {
+	kernel := func(k holders.KernelUser) change {
+		k.MountID, k.Device = 60, "0:47"
+		return holding(func(held *forensics.MountUse) { held.Kernel = append(held.Kernel, k) })
+	}
+	clean := forensics.OutcomeClean
+	return []scenario{
+		{
+			name: "an open file", base: sickNode, change: busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"}),
+			want: []string{"warning mount 60"}, says: "process 5000 (nginx) with \"" + deadPoint + "/log\" open as descriptor 7",
+		},
+		{
+			name: "a mount on it", base: sickNode, change: kernel(holders.KernelUser{Use: holders.UseMount, UserMount: 71, What: deadPoint + "/sub", Blocks: true}),
+			want: []string{"warning mount 60"}, says: "mount 71 at " + deadPoint + "/sub lies on it",
+		},
+		{
+			name: "a bind mount elsewhere keeps nothing busy", base: sickNode,
+			change: kernel(holders.KernelUser{Use: holders.UseBind, UserMount: 71, What: "/mnt"}), outcome: clean,
+		},
+		{
+			name: "held through a copy that propagation ties to it", base: sickNode,
+			change: busyCopy(mounts.Copy{Of: 60, MountID: 99, MountPoint: "/host" + deadPoint, Namespace: 77}),
+			want:   []string{"warning mount 60"},
+			says:   "open as descriptor 7 on mount 99 at /host" + deadPoint + " in mount namespace 77, which propagation ties to it",
+		},
+		{
+			name: "held through a copy of another mount", base: sickNode,
+			change: busyCopy(mounts.Copy{Of: 61, MountID: 99, MountPoint: "/host" + deadPoint, Namespace: 77}), outcome: clean,
+		},
+		{
+			name: "a file of an io_uring", base: sickNode, change: busy(holders.Holder{PID: 5000, Kind: holders.HoldRing, FD: 7, Path: deadPoint + "/log", ByPath: true}),
+			want: []string{"warning mount 60"}, says: "process 5000 (nginx) with \"" + deadPoint + "/log\" registered with its io_uring, descriptor 7",
+		},
+		{name: "held through another mount of the file system", base: sickNode, change: holding(func(h *forensics.MountUse) {
+			h.Holders = []holders.Holder{{PID: 5000, Kind: holders.HoldFD, MountID: 99, Device: "0:47"}}
+		}), outcome: clean},
+		{name: "a live pod", base: wellNode, change: holding(func(h *forensics.MountUse) {
+			h.Holders = []holders.Holder{{PID: 5000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}}
+		}), outcome: clean},
+		{
+			name: "a terminating pod's own process", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				e.Pods[0].Deleting = at("10:00:00")
+				holding(func(h *forensics.MountUse) {
+					h.Holders = []holders.Holder{{PID: 4000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}}
+				})(tb, e)
+			}, outcome: clean,
+		},
+		{
+			name: "another process in the way of a terminating pod", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				e.Pods[0].Deleting = at("10:00:00")
+				holding(func(h *forensics.MountUse) {
+					h.Holders = []holders.Holder{{PID: 4000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}, {PID: 5000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}}
+				}, process(nginx))(tb, e)
+			}, want: []string{"warning mount 44"}, says: "cannot be unmounted: process 5000 (nginx)",
+		},
+		{
+			name: "somebody unmounts it", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+				process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", deadPoint}})(tb, e)
+			}, want: []string{"warning mount 60"}, says: "process 5009 (umount) is unmounting it",
+		},
+		{
+			name: "somebody detaches it, which is not refused", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+				process(procs.Process{PID: 5008, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", "-cl", deadPoint}})(tb, e)
+				process(procs.Process{PID: 5009, Comm: "fusermount3", State: "D", MountNS: hostMountNS, Command: []string{"fusermount3", "-u", "-z", "--", deadPoint}})(tb, e)
+			}, outcome: clean,
+		},
+		{
+			name: "somebody unmounts it by type", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+				process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", "-ftglusterfs", deadPoint}})(tb, e)
+			}, want: []string{"warning mount 60"}, says: "is unmounting it",
+		},
+		{
+			name: "a process of a pod calls itself umount", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+				process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: 99, Command: []string{"umount", deadPoint}})(tb, e)
+				process(procs.Process{PID: 5010, Comm: "umount", State: "D", Command: []string{"umount", deadPoint}})(tb, e)
+			}, outcome: clean,
+		},
+		{
+			name: "something calls itself umount, and nobody knows where anything is", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+				process(procs.Process{PID: 5010, Comm: "umount", State: "D", Command: []string{"umount", deadPoint}})(tb, e)
+				e.Mounts.Namespace = 0
+			}, outcome: clean,
+		},
+		{
+			name: "somebody unmounts another", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+				process(procs.Process{PID: 5009, Comm: "umount", State: "D", MountNS: hostMountNS, Command: []string{"umount", "/mnt"}})(tb, e)
+			}, outcome: clean,
+		},
+		{
+			name: "staged, and served to a pod by another file system", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				upper := e.Mounts.Mounts[2]
+				upper.ID, upper.Device = 70, "0:70"
+				e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/crypt/4f2a/globalmount"
+				e.Mounts.Mounts = append(e.Mounts.Mounts, upper)
+				busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
+				e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:70", PID: 5000, Why: "descriptor 3"})
+			}, outcome: clean,
+		},
+		{
+			name: "staged for pods that are gone", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
+				busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
+			}, want: []string{"warning mount 60"}, says: "it is staged, and no pod has the volume mounted",
+		},
+		{
+			name: "a hung mount of nobody in particular", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				e.Mounts.Mounts[2].MountPoint, e.Health[1].MountPoint = "/mnt/nfs", "/mnt/nfs"
+				busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: "/mnt/nfs/log"})(tb, e)
+			}, want: []string{"info mount 60"}, says: "its file system is hung",
+		},
+		{
+			name: "an earlier examination comes first", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+				busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
+				busy(holders.Holder{PID: 5010, Kind: holders.HoldFD, FD: 8, Path: deadPoint})(tb, e)
+				process(procs.Process{PID: 5010, Comm: "exe", State: "S", Command: []string{"nodeforensics", "__collect"}})(tb, e)
+			}, want: []string{"warning mount 60"}, says: "cannot be unmounted: process 5010 (exe)",
+		},
 	}
 }
