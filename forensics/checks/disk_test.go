@@ -61,90 +61,9 @@ func apart(available uint64) func(*eviction.State) {
 }
 
 func diskScenarios() map[string][]scenario {
-	soft := map[string]string{"nodefs.available": "25%"}
 	return map[string][]scenario{
-		"disk-pressure": {
-			{
-				name: "below the default of imagefs", base: wellNode, change: disk(14),
-				want: []string{"critical disk 254:0"}, says: "past the hard eviction threshold imagefs.available<15%",
-			},
-			{
-				name: "below both, the lower one first", base: wellNode, change: disk(9),
-				want: []string{"critical disk 254:0"}, says: "9.0 GiB (9.0 %) are left, the hard threshold nodefs.available<10% (default) is at 10.0 GiB",
-			},
-			{name: "exactly at the threshold", base: wellNode, change: disk(15), outcome: forensics.OutcomeClean},
-			{name: "inodes", base: wellNode, change: disk(50, func(d *eviction.State) { d.FileSystems[0].InodesFree = 49 }), want: []string{"critical disk 254:0"}, says: "49 inodes"},
-			{
-				name: "no inode left", base: wellNode, change: disk(50, func(d *eviction.State) { d.FileSystems[0].InodesFree = 0 }),
-				want: []string{"critical disk 254:0"}, says: "no inodes left",
-			},
-			{
-				name: "full although nothing guards it", base: wellNode, change: disk(0, settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{}})),
-				want: []string{"critical disk 254:0"}, says: "no space left",
-			},
-			{
-				name: "full, but only logs are there", base: wellNode, change: disk(50, func(d *eviction.State) {
-					d.Places = append(d.Places, eviction.Place{Role: eviction.RoleSystemLogs, Device: "8:2"})
-					d.FileSystems = append(d.FileSystems, eviction.FileSystem{Device: "8:2", MountPoint: "/var/log", CapacityBytes: gib, Inodes: 10, InodesFree: 5})
-				}), want: []string{"warning disk 8:2"}, says: "(system-logs) is full",
-			},
-			{
-				name: "past a soft threshold", base: wellNode, change: disk(20, settings(eviction.Settings{
-					Minor: 34, EvictionSoft: soft, SoftGracePeriod: map[string]string{"nodefs.available": "1m30s"},
-				})), want: []string{"warning disk 254:0"}, says: "grace period (1m30s)",
-			},
-			{
-				name: "past a default that is only assumed", base: wellNode, change: disk(9, func(d *eviction.State) { d.Assumed = "/etc/kubelet.yaml could not be read" }),
-				want: []string{"warning disk 254:0"},
-			},
-			{
-				name: "pods go at once where images are elsewhere", base: wellNode, change: disk(9, apart(100)),
-				want: []string{"critical disk 254:0"}, says: "deletes: 1. pods at once, since images are on another file system",
-			},
-			{
-				name: "imagefs of its own", base: wellNode, change: disk(50, apart(20)),
-				want: []string{"critical disk 8:16"}, says: "deletes: 1. all containers that have ended; 2. every image that no container uses",
-			},
-			{name: "btrfs has no inodes to run out of", base: wellNode, change: disk(50, func(d *eviction.State) {
-				d.FileSystems[0].Inodes, d.FileSystems[0].InodesFree = 0, 0
-			}), outcome: forensics.OutcomeClean},
-			{name: "a file system that is never writable is always full", base: wellNode, change: disk(0, func(d *eviction.State) { d.FileSystems[0].FSType = "squashfs" })},
-			{name: "a mount that does not answer", base: wellNode, change: disk(0, func(d *eviction.State) {
-				d.FileSystems[0] = eviction.FileSystem{Device: "254:0", Error: "not asked: the mount at / has not answered for 20 s"}
-			}), outcome: forensics.OutcomeNotChecked},
-			{name: "what fills it", base: wellNode, change: disk(9, fill), want: []string{"critical disk 254:0"}, says: "emptyDir volumes 40.0 GiB"},
-			{name: "other users of the disk", base: wellNode, change: disk(9, func(d *eviction.State) {
-				d.FileSystems[0].FreeBytes += 5 * gib
-				d.Usage = []eviction.Usage{{
-					Device: "254:0", UsedBytes: 86 * gib, CountedBytes: 86 * gib, Kinds: []eviction.KindSum{{Kind: eviction.KindOther, Bytes: 86 * gib, Items: 1}},
-					Items: []eviction.Item{{Kind: eviction.KindOther, Path: "/home/o'hara", Bytes: 86 * gib}},
-				}}
-			}), want: []string{"critical disk 254:0"}, says: "5.0 GiB more are free, but reserved for root"},
-			{name: "who goes first", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-				disk(9, fill)(tb, e)
-				e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Namespace: "shop", Name: "cache", Source: "kubelet"})
-			}, want: []string{"critical disk 254:0"}, says: "probably in this order: shop/cache (" + deadUID + ") with 40.0 GiB"},
-		},
-		"disk-near-threshold": {
-			{name: "near", base: wellNode, change: disk(19), want: []string{"info disk 254:0"}, says: "4.0 % of its size away from the hard eviction threshold imagefs.available<15%"},
-			{name: "very near", base: wellNode, change: disk(16), want: []string{"warning disk 254:0"}, says: "begins at 85 % usage and frees down to 80 %; it is at 84 %"},
-			{name: "past it is disk-pressure", base: wellNode, change: disk(14), outcome: forensics.OutcomeClean},
-			{name: "far", base: wellNode, change: disk(20), outcome: forensics.OutcomeClean},
-			{
-				name: "one key drops the others", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{"memory.available": "1Gi"}})),
-				want: []string{"warning subsystem eviction"}, says: "switches off the defaults of the others",
-			},
-			{
-				name: "collection after eviction", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, HighPercent: ptr(90), LowPercent: ptr(80)})),
-				want: []string{"info subsystem eviction"}, says: "eviction comes first",
-			},
-			{
-				name: "a percentage that never triggers", base: wellNode, change: disk(50, settings(eviction.Settings{
-					Minor: 34, MergeDefaults: true, EvictionHard: map[string]string{"nodefs.available": "0%"},
-				})), want: []string{"info subsystem eviction"}, says: "the kubelet ignores 0%",
-			},
-			{name: "what k3s sets is no mistake", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, Program: "k3s"})), outcome: forensics.OutcomeClean},
-		},
+		"disk-pressure":       diskPressureOnDisks(),
+		"disk-near-threshold": diskNearThresholdOnDisks(),
 	}
 }
 

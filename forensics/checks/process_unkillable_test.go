@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -52,4 +53,13 @@ func processUnkillableScenarios() []scenario {
 			e.Threads[0].WaitSeconds = ptr(1.0)
 		}, outcome: clean},
 	}
+}
+
+func processUnkillableInLogs() []scenario {
+	return []scenario{{
+		name: "a hung task", base: sickNode, change: both(func(_ testing.TB, e *forensics.Evidence) {
+			e.Threads[0].Wait.Kill = "no"
+		}, tells(fromKernel(event(logs.KindKernelHungTask, 3, "10:04:00", "10:10:00", logs.Subject{Process: "kubelet (9839)"})))),
+		want: []string{"warning process 9825"}, says: "hung task 3 times",
+	}}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -148,5 +149,32 @@ func unmountBusyScenarios() []scenario {
 				process(procs.Process{PID: 5010, Comm: "exe", State: "S", Command: []string{"nodeforensics", "__collect"}})(tb, e)
 			}, want: []string{"warning mount 60"}, says: "cannot be unmounted: process 5010 (exe)",
 		},
+	}
+}
+
+func unmountBusyInLogs() []scenario {
+	clean := forensics.OutcomeClean
+	return []scenario{
+		{
+			name: "the log and who holds it", base: sickNode, change: both(busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}), tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122))),
+			want: []string{"warning mount 60"}, says: "The kubelet was refused 9 times, from 10:05:01.000 to 10:12:00.000, and waits 2 min until its next try",
+		},
+		{
+			name: "the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122)), logAlone),
+			want: []string{"warning volume " + deadUID + "/kubernetes.io/cephfs/cephfs-data"}, says: "Who it is was not looked for.",
+		},
+		{
+			name: "who holds it, of a pod that seems to live", base: wellNode, change: both(busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}), tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
+			want: []string{"warning mount 60"}, says: "process 5000 (nginx) as its working directory",
+		},
+		{
+			name: "what its own pod has left holds it", base: wellNode,
+			change: both(busy(holders.Holder{PID: 5002, Kind: holders.HoldCwd, Path: deadPoint}), process(procs.Process{PID: 5002, Comm: "postgres", State: "S", PodUID: deadUID}),
+				tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
+			want: []string{"warning mount 60"}, says: "process 5002 (postgres) of pod " + deadUID + " as its working directory",
+		},
+		{name: "nobody who holds it was found", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume)), want: []string{"warning mount 60"}, says: "was found on this node now"},
+		{name: "it is over", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "09:40:00", "09:45:00", deadVolume)), outcome: clean},
+		{name: "it was unmounted after all", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), event(logs.KindUnmountDone, 1, "10:12:10", "10:12:10", deadVolume)), outcome: clean},
 	}
 }
