@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"testing"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
@@ -25,5 +27,31 @@ func diskNearThresholdOnDisks() []scenario {
 			})), want: []string{"info subsystem eviction"}, says: "the kubelet ignores 0%",
 		},
 		{name: "what k3s sets is no mistake", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, Program: "k3s"})), outcome: forensics.OutcomeClean},
+	}
+}
+
+// TestNearThresholdAtItsLimits is at the limits of disk-near-threshold and one byte beside them. The threshold is at 15 %.
+func TestNearThresholdAtItsLimits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		available uint64
+		want      forensics.Severity // "" for no finding
+	}{
+		"5 %":              {20 * gib, ""},
+		"a byte below 5 %": {20*gib - 1, forensics.Info},
+		"2 %":              {17 * gib, forensics.Info},
+		"a byte below 2 %": {17*gib - 1, forensics.Warning},
+		"at the threshold": {15 * gib, forensics.Warning},
+		"a byte past it":   {15*gib - 1, ""}, // is disk-pressure
+	} {
+		e := wellNode(t)
+		e.Disks = oneDisk(eviction.Settings{Minor: 34}, 0)
+		e.Disks.FileSystems[0].AvailableBytes, e.Disks.FileSystems[0].FreeBytes = tt.available, tt.available
+		var got forensics.Severity
+		for _, f := range forensics.Analyze(&e, []forensics.Check{DiskNearThreshold}).Findings {
+			got = f.Severity
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }

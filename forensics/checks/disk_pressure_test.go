@@ -1,11 +1,15 @@
 package checks
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
 func diskPressureOnDisks() []scenario {
@@ -71,5 +75,39 @@ func diskPressureOnDisks() []scenario {
 			disk(9, fill)(tb, e)
 			e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Namespace: "shop", Name: "cache", Source: "kubelet"})
 		}, want: []string{"critical disk 254:0"}, says: "probably in this order: shop/cache (" + deadUID + ") with 40.0 GiB"},
+	}
+}
+
+// TestPressureInLog is what disk-pressure can join.
+func TestPressureInLog(t *testing.T) {
+	e := wellNode(t)
+	tells(event(logs.KindEvictionReclaiming, 40, "10:05:10", "10:12:25", logs.Subject{Reason: "ephemeral-storage"}),
+		event(logs.KindAdmissionRefused, 2, "10:06:00", "10:07:00", logs.Subject{PodName: "default/new", Reason: "DiskPressure"}))(t, &e)
+	disk := forensics.Check{
+		ID: "disk", Title: "disk", Doc: "disk", Severity: forensics.Warning, Needs: logview.Needs,
+		Run: func(p *forensics.Pass) {
+			f := forensics.Finding{Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindDisk, ID: "254:0"}, Title: "full"}
+			if f = withPressureInLog(p, f); f.Detail != "" {
+				p.Report(f)
+			}
+		},
+	}
+	a := forensics.Analyze(&e, []forensics.Check{disk})
+	if len(a.Findings) != 1 || a.Findings[0].Severity != forensics.Warning || !a.Findings[0].Since.Equal(*at("10:05:10")) ||
+		!strings.Contains(a.Findings[0].Detail, "refused default/new") {
+		t.Errorf("findings = %+v", a.Findings)
+	}
+	e.Logs.Events[0].Reason, e.Logs.Events[1].Reason = "memory", "MemoryPressure"
+	if a := forensics.Analyze(&e, []forensics.Check{disk}); len(a.Findings) != 0 {
+		t.Errorf("memory pressure is taken for disk pressure: %+v", a.Findings)
+	}
+}
+
+// TestHardThresholdsComeFirst has a soft threshold that is passed by more than the hard one.
+func TestHardThresholdsComeFirst(t *testing.T) {
+	d := oneDisk(eviction.Settings{EvictionHard: map[string]string{"nodefs.available": "10%"}, EvictionSoft: map[string]string{"nodefs.available": "25%"}}, 5)
+	met := diskview.Met(d.Index(), d.FileSystems[0])
+	if len(met) != 2 || met[0].Threshold.Kind != "hard" || met[1].Threshold.Kind != "soft" {
+		t.Errorf("met: %+v", met)
 	}
 }

@@ -91,46 +91,6 @@ func image(name string, edit ...func(*runtimes.Image)) runtimes.Image {
 func used(i *runtimes.Image)   { i.Containers = []string{"c0ffee"} }
 func pinned(i *runtimes.Image) { i.Pinned = true }
 
-// TestImagesAtRisk and the next one hold to a positive and near misses what stands under ids of checks that rest on logs.
-func TestImagesAtRisk(t *testing.T) {
-	const app = "registry.local/app:1.0"
-	for _, tt := range []scenario{
-		{name: "a static pod must not pull it", change: static(app, "Never", disk(16), image(app)), want: []string{"warning subsystem image-gc"}, says: app + " (imagePullPolicy Never)"},
-		{name: "a registry may have it", change: static(app, "IfNotPresent", disk(16), image(app)), want: []string{"info subsystem image-gc"}},
-		{name: "a container has it", change: static(app, "Never", disk(16), image(app, used))},
-		{name: "pinned", change: static(app, "Never", disk(16), image(app, pinned))},
-		{name: "nothing is about to be deleted", change: static(app, "Never", disk(50), image(app))},
-		{name: "another pod's image", change: static("registry.local/other:1", "Never", disk(16), image(app))},
-		{name: "missing already, says a dump of the API", change: daemon("node-1", "a:1", "ErrImageNeverPull"), want: []string{"warning subsystem image-gc"}, says: "a:1 (ErrImageNeverPull)"},
-		{name: "missing on another node", change: daemon("node-2", "a:1", "ErrImageNeverPull")},
-		{name: "there, and its container waits for something else", change: daemon("node-1", "b:1", "ContainerCreating")},
-		{name: "images were not read", change: func(tb testing.TB, e *forensics.Evidence) {
-			daemon("node-1", "a:1", "ErrImageNeverPull")(tb, e)
-			e.Cover(forensics.Source{Source: forensics.SourceRuntime, Status: forensics.SourceDenied})
-		}},
-		{name: "short names", change: static("busybox", "Never", disk(16), image("docker.io/library/busybox:latest")), want: []string{"warning subsystem image-gc"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imagesAtRisk)) })
-	}
-}
-
-func TestImageGCTooLittle(t *testing.T) {
-	few := func(images ...runtimes.Image) change {
-		return func(tb testing.TB, e *forensics.Evidence) {
-			disk(14)(tb, e) // 86 % used: down to 80 %, 6 GiB have to go
-			e.Images = images
-		}
-	}
-	for _, tt := range []scenario{
-		{name: "unused images are too small", change: few(image("a"), image("b", used), image("c", pinned)), want: []string{"warning subsystem image-gc"}, says: "it wants 6.0 GiB, and unused images have 2.0 GiB"},
-		{name: "there is enough", change: few(image("a"), image("b"), image("c"))},
-		{name: "a size is unknown", change: few(image("a", func(i *runtimes.Image) { i.SizeBytes = nil })), outcome: forensics.OutcomeNotChecked},
-		{name: "below the threshold", change: disk(16), outcome: forensics.OutcomeClean},
-	} {
-		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imageGCTooLittle)) })
-	}
-}
-
 // local is a check that is none of the list.
 func local(run func(*forensics.Pass)) forensics.Check {
 	return forensics.Check{ID: "local", Title: "t", Doc: "d", Severity: forensics.Warning, Needs: diskview.Needs, Run: run}
@@ -187,41 +147,6 @@ func TestDiskRemediesNameNoDeletion(t *testing.T) {
 					t.Errorf("%s, %s: no reason for its confidence", id, s.name)
 				}
 			}
-		}
-	}
-}
-
-// TestHardThresholdsComeFirst has a soft threshold that is passed by more than the hard one.
-func TestHardThresholdsComeFirst(t *testing.T) {
-	d := oneDisk(eviction.Settings{EvictionHard: map[string]string{"nodefs.available": "10%"}, EvictionSoft: map[string]string{"nodefs.available": "25%"}}, 5)
-	met := diskview.Met(d.Index(), d.FileSystems[0])
-	if len(met) != 2 || met[0].Threshold.Kind != "hard" || met[1].Threshold.Kind != "soft" {
-		t.Errorf("met: %+v", met)
-	}
-}
-
-// TestNearThresholdAtItsLimits is at the limits of disk-near-threshold and one byte beside them. The threshold is at 15 %.
-func TestNearThresholdAtItsLimits(t *testing.T) {
-	for name, tt := range map[string]struct {
-		available uint64
-		want      forensics.Severity // "" for no finding
-	}{
-		"5 %":              {20 * gib, ""},
-		"a byte below 5 %": {20*gib - 1, forensics.Info},
-		"2 %":              {17 * gib, forensics.Info},
-		"a byte below 2 %": {17*gib - 1, forensics.Warning},
-		"at the threshold": {15 * gib, forensics.Warning},
-		"a byte past it":   {15*gib - 1, ""}, // is disk-pressure
-	} {
-		e := wellNode(t)
-		e.Disks = oneDisk(eviction.Settings{Minor: 34}, 0)
-		e.Disks.FileSystems[0].AvailableBytes, e.Disks.FileSystems[0].FreeBytes = tt.available, tt.available
-		var got forensics.Severity
-		for _, f := range forensics.Analyze(&e, []forensics.Check{DiskNearThreshold}).Findings {
-			got = f.Severity
-		}
-		if got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

@@ -1,8 +1,11 @@
 package checks
 
 import (
+	"testing"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 func imageGcFailingInLogs() []scenario {
@@ -18,5 +21,22 @@ func imageGcFailingInLogs() []scenario {
 		},
 		{name: "once at the start", base: wellNode, change: tells(event(logs.KindImageGCFailed, 1, "10:11:00", "10:11:00", logs.Subject{Code: "once"})), outcome: clean},
 		{name: "it is over", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "09:31:30", "09:50:00", logs.Subject{})), outcome: clean},
+	}
+}
+
+func TestImageGCTooLittle(t *testing.T) {
+	few := func(images ...runtimes.Image) change {
+		return func(tb testing.TB, e *forensics.Evidence) {
+			disk(14)(tb, e) // 86 % used: down to 80 %, 6 GiB have to go
+			e.Images = images
+		}
+	}
+	for _, tt := range []scenario{
+		{name: "unused images are too small", change: few(image("a"), image("b", used), image("c", pinned)), want: []string{"warning subsystem image-gc"}, says: "it wants 6.0 GiB, and unused images have 2.0 GiB"},
+		{name: "there is enough", change: few(image("a"), image("b"), image("c"))},
+		{name: "a size is unknown", change: few(image("a", func(i *runtimes.Image) { i.SizeBytes = nil })), outcome: forensics.OutcomeNotChecked},
+		{name: "below the threshold", change: disk(16), outcome: forensics.OutcomeClean},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imageGCTooLittle)) })
 	}
 }

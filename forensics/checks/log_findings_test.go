@@ -2,11 +2,9 @@ package checks
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -70,31 +68,6 @@ func TestNoKubeletLog(t *testing.T) {
 	}
 }
 
-// TestPressureInLog is what disk-pressure can join.
-func TestPressureInLog(t *testing.T) {
-	e := wellNode(t)
-	tells(event(logs.KindEvictionReclaiming, 40, "10:05:10", "10:12:25", logs.Subject{Reason: "ephemeral-storage"}),
-		event(logs.KindAdmissionRefused, 2, "10:06:00", "10:07:00", logs.Subject{PodName: "default/new", Reason: "DiskPressure"}))(t, &e)
-	disk := forensics.Check{
-		ID: "disk", Title: "disk", Doc: "disk", Severity: forensics.Warning, Needs: logview.Needs,
-		Run: func(p *forensics.Pass) {
-			f := forensics.Finding{Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindDisk, ID: "254:0"}, Title: "full"}
-			if f = withPressureInLog(p, f); f.Detail != "" {
-				p.Report(f)
-			}
-		},
-	}
-	a := forensics.Analyze(&e, []forensics.Check{disk})
-	if len(a.Findings) != 1 || a.Findings[0].Severity != forensics.Warning || !a.Findings[0].Since.Equal(*at("10:05:10")) ||
-		!strings.Contains(a.Findings[0].Detail, "refused default/new") {
-		t.Errorf("findings = %+v", a.Findings)
-	}
-	e.Logs.Events[0].Reason, e.Logs.Events[1].Reason = "memory", "MemoryPressure"
-	if a := forensics.Analyze(&e, []forensics.Check{disk}); len(a.Findings) != 0 {
-		t.Errorf("memory pressure is taken for disk pressure: %+v", a.Findings)
-	}
-}
-
 // TestLogJoinsTheChain has a dump, the mounts and the log of one trouble: they must tell one story from one root.
 func TestLogJoinsTheChain(t *testing.T) {
 	for _, tt := range []struct {
@@ -153,15 +126,5 @@ func TestLogJoinsTheChain(t *testing.T) {
 				t.Errorf("since %v; want %s", d.Since, tt.since)
 			}
 		})
-	}
-}
-
-// TestNoise names harmless lines, each with its reason.
-func TestNoise(t *testing.T) {
-	e := wellNode(t)
-	tells(event(logs.NoiseConfigPath, 900, "09:31:00", "10:12:20", logs.Subject{}))(t, &e)
-	a := forensics.Analyze(&e, []forensics.Check{LogNoise})
-	if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Title, "900 times") || len(a.Findings[0].Detail) < 40 || len(a.Diagnoses) != 0 {
-		t.Errorf("findings = %+v", a.Findings)
 	}
 }

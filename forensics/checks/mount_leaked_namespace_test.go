@@ -1,6 +1,11 @@
 package checks
 
 import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -94,5 +99,111 @@ func mountLeakedNamespaceScenarios() []scenario {
 			change: ownServer(kubeletRoot + "/plugins/kubernetes.io/csi/s3/4f2a/globalmount"), want: []string{"info mount 901"},
 		},
 		{name: "none", base: wellNode, outcome: clean},
+	}
+}
+
+// TestEndingANamespace wants a mount namespace that keeps a volume ended from the host: with its pod, with its service, by its
+// processes, by what has it open, by its bind mount if that is on the host. Nothing is to be run inside.
+func TestEndingANamespace(t *testing.T) {
+	const unit = "/system.slice/node-exporter.service"
+	in := func(p procs.Process) change {
+		p.State, p.Command = "S", []string{}
+		return process(p)
+	}
+	nsfs := mounts.Mount{ID: 950, ParentID: 27, Device: "0:4", Root: "mnt:[99]", MountPoint: "/run/x", FSType: "nsfs", Source: "nsfs"}
+	pinned := func(pin forensics.PinnedNamespace, more change) change {
+		return both(holding(func(h *forensics.MountUse) { h.Pinned = []forensics.PinnedNamespace{pin} }), both(more, func(_ testing.TB, e *forensics.Evidence) {
+			if pin.MountNS == e.Mounts.Namespace {
+				e.Mounts.Mounts = append(e.Mounts.Mounts, nsfs)
+			}
+		}))
+	}
+	nobody := func(testing.TB, *forensics.Evidence) {}
+	for name, c := range map[string]struct {
+		change change
+		want   []string
+	}{
+		"of a pod": {
+			in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, PodUID: liveUID}),
+			[]string{"Delete the pod default/web (" + liveUID + ") (kubectl delete pod), or have its container restarted"},
+		},
+		"of a service": {
+			both(in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, Cgroup: unit}), in(procs.Process{PID: 5002, Comm: "agent", MountNS: 99, Cgroup: unit})),
+			[]string{"systemctl restart node-exporter.service"},
+		},
+		"of a service and somebody else": {
+			both(in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, Cgroup: unit}), in(procs.Process{PID: 5002, Comm: "agent", MountNS: 99, Cgroup: "/user.slice/user-0.slice/session-1.scope"})),
+			[]string{"kill 5001 5002"},
+		},
+		"of what a runtime leaves running": {
+			in(procs.Process{PID: 5001, Comm: "containerd-shim", MountNS: 99, Cgroup: "/system.slice/containerd.service"}),
+			[]string{"Delete the pod whose container process 5001 (containerd-shim) looks after: its cgroup or crictl ps names it"},
+		},
+		"of nobody in particular": {
+			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 99}), in(procs.Process{PID: 5002, Comm: "sh", MountNS: 99})), []string{"kill 5001 5002"},
+		},
+		"that a descriptor keeps": {
+			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 1}), holding(func(h *forensics.MountUse) {
+				h.Namespaces = []holders.NamespaceHold{{PID: 5001, FD: 9, Namespace: 99}}
+			})),
+			[]string{"kill 5001"},
+		},
+		"that is mounted on the host":    {pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x", MountNS: hostMountNS}, nobody), []string{"umount -c /run/x"}},
+		"that is mounted in a container": {pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x", MountNS: 7}, in(procs.Process{PID: 5001, Comm: "dind", MountNS: 7})), []string{"kill 5001"}},
+		"that is mounted nobody knows where": {
+			pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x"}, nobody),
+			[]string{"Have /run/x unmounted by whoever mounted it: mount 950 is not in the mount namespace of the host, where nothing can be done about it"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := wellNode(t)
+			e.Pods[0].Source = "kubelet"
+			holding(func(h *forensics.MountUse) {
+				m := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
+				h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{{Namespace: 99, Mount: m, On: deadPoint, Owner: hostUserNS}}
+			}, c.change)(t, &e)
+			if diff := cmp.Diff(c.want, stepsOf(&e, MountLeakedNamespace)); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestKillsOfNamespaces: to end a mount namespace nothing is killed that the node cannot do without, whatever comes first in it.
+func TestKillsOfNamespaces(t *testing.T) {
+	const unit = "/system.slice/containerd.service"
+	plain := procs.Process{PID: 700, Comm: "backup", Cgroup: "/user.slice/user-0.slice/session-1.scope"}
+	for name, tc := range map[string]struct {
+		list []procs.Process
+		want string
+	}{
+		"two of nobody":     {[]procs.Process{plain, {PID: 701, Comm: "backup", Cgroup: plain.Cgroup}}, "kill 700 701"},
+		"a group":           {[]procs.Process{plain, {PID: -1, Comm: "x", Cgroup: plain.Cgroup}}, "Find out what the process is: -1"},
+		"nobody":            {[]procs.Process{plain, {PID: 0, Comm: "x", Cgroup: plain.Cgroup}}, "Find out what the process is: 0"},
+		"the first process": {[]procs.Process{plain, {PID: 1, Comm: "systemd", Cgroup: "/init.scope"}}, "Find out what process 1"},
+		"a pod":             {[]procs.Process{plain, {PID: 702, Comm: "nginx", PodUID: liveUID}}, "Delete the pod "},
+		"the runtime":       {[]procs.Process{{PID: 600, Comm: "containerd-shim", Cgroup: unit}, {PID: 601, Comm: "containerd", Cgroup: unit}}, "Delete the pod whose container process 600"},
+		"one shim":          {[]procs.Process{{PID: 600, Comm: "containerd-shim", Cgroup: unit}}, "Delete the pod whose container process 600"},
+		"a kubelet": {[]procs.Process{
+			plain, {PID: 602, Comm: "kubelet-1.34.4", Command: []string{"/usr/bin/kubelet-1.34.4"}, Cgroup: "/system.slice/kubelet.service"},
+		}, "systemctl restart kubelet.service"},
+		"k3s": {[]procs.Process{
+			plain, {PID: 603, Comm: "k3s-server", Command: []string{"/usr/local/bin/k3s server"}, Cgroup: "/system.slice/k3s.service"},
+		}, "systemctl restart k3s.service"},
+		"a service": {[]procs.Process{{PID: 604, Comm: "httpd", Cgroup: "/system.slice/httpd.service"}}, "systemctl restart httpd.service"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := sickNode(t)
+			for i := range tc.list {
+				tc.list[i].MountNS = 77
+			}
+			e.Processes = append(e.Processes, tc.list...)
+			var got string
+			check := forensics.Check{ID: "x", Run: func(p *forensics.Pass) { got = endNamespace(p, p.Model.Uses().Namespace(77)).Command }}
+			forensics.Analyze(&e, []forensics.Check{check})
+			if !strings.HasPrefix(got, tc.want) || strings.HasPrefix(got, "kill ") && got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -176,5 +178,109 @@ func unmountBusyInLogs() []scenario {
 		{name: "nobody who holds it was found", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume)), want: []string{"warning mount 60"}, says: "was found on this node now"},
 		{name: "it is over", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "09:40:00", "09:45:00", deadVolume)), outcome: clean},
 		{name: "it was unmounted after all", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), event(logs.KindUnmountDone, 1, "10:12:10", "10:12:10", deadVolume)), outcome: clean},
+	}
+}
+
+// TestStoppingDespiteAWait tells waits that SIGKILL ends, as those for an NFS server, from others.
+func TestAnotherExaminationIsLetAlone(t *testing.T) {
+	for ago, want := range map[time.Duration]string{
+		3 * time.Second: "may be under way", -time.Second: "may be under way", time.Hour: "never came back from this mount",
+	} {
+		e := wellNode(t)
+		e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
+		busy(holders.Holder{PID: 6001, Kind: holders.HoldFD, FD: 7, Path: e.Mounts.Mounts[2].MountPoint})(t, &e)
+		process(procs.Process{PID: 6001, Comm: "nodeforensics", State: "S", Command: []string{}, Started: e.Collected.Add(-ago)})(t, &e)
+		a := forensics.Analyze(&e, []forensics.Check{UnmountBusy})
+		if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Remedies[0].Why, want) {
+			t.Errorf("begun %s before: %+v, want %q", ago, a.Findings, want)
+		}
+	}
+}
+
+func TestStoppingDespiteAWait(t *testing.T) {
+	step := func(command string) forensics.Remedy {
+		return forensics.Remedy{Command: command, Precondition: "its owner agrees", Risk: "what it does is interrupted"}
+	}
+	for _, tt := range []struct {
+		kill, command, want string
+		first               bool // the wait has to be ended first
+	}{
+		{"yes", "kill 5000", "kill -9 5000", false},
+		{"no", "kill 5000", "kill 5000", true},
+		{"", "kill 5000", "kill 5000", true},
+		{"yes", "systemctl restart kubelet", "systemctl restart kubelet", false}, // in the end, systemd sends SIGKILL
+	} {
+		got := despiteWait(step(tt.command), stall.Waiter{Thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
+		if got.Command != tt.want || strings.Contains(got.Precondition, "the wait of its thread 5001 has been ended first") != tt.first {
+			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
+		}
+	}
+}
+
+// TestOrderOfStopping has a dead FUSE mount that one process holds which can be stopped at once, and another that waits for it
+// as no signal ends: that one comes after the step that ends its wait.
+func TestOrderOfStopping(t *testing.T) {
+	e := sickNode(t)
+	for _, pid := range []int{5000, 5001} {
+		busy(holders.Holder{PID: pid, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
+	}
+	process(procs.Process{PID: 5001, Comm: "tail", State: "S", Command: []string{"tail"}})(t, &e)
+	blockedIn(procs.Thread{PID: 5000, TID: 5000, MountID: 60, Device: "0:47", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitFUSE}})(t, &e)
+	wantSteps(t, &e, "kill 5001", "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c "+deadPoint)
+	for i := range e.Mounts.Mounts {
+		if m := &e.Mounts.Mounts[i]; m.ID == 60 {
+			m.FSType, m.Class = "nfs4", mounts.ClassNetwork
+		}
+	}
+	e.Threads[len(e.Threads)-1].Wait = procs.Wait{Kind: procs.WaitServer, FS: "nfs"}
+	force := "umount -i -c -f " + deadPoint // the same twice: it ends the wait, and then it unmounts
+	wantSteps(t, &e, "kill 5001", force, "kill 5000", force)
+}
+
+// TestBusyTellsWhatIsNotSeen wants the processes to be named that may hold it, too.
+func TestBusyTellsWhatIsNotSeen(t *testing.T) {
+	e := sickNode(t)
+	busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
+	e.MountUse.Unseen = []string{"process 5003: its thread 5003 (cat) closes a file"}
+	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
+	if want := "Of some processes it is not known what they hold: process 5003: its thread 5003 (cat) closes a file."; !strings.Contains(f.Detail, want) {
+		t.Errorf("says %s, want %q", f.Detail, want)
+	}
+}
+
+// TestRemediesOfKernelUsers wants what is mounted to go first, and a command for each.
+func TestRemediesOfKernelUsers(t *testing.T) {
+	e := sickNode(t)
+	holding(func(h *forensics.MountUse) {
+		for _, k := range []holders.KernelUser{
+			{Use: holders.UseBinfmt, What: "/proc/sys/fs/binfmt_misc/qemu-arm", Detail: deadPoint + "/qemu"},
+			{Use: holders.UseLoop, What: "/dev/loop3", Detail: deadPoint + "/image", UsedBy: []string{"/mnt/inner", "/dev/dm-1"}},
+			{Use: holders.UseUprobe, What: "bcc/malloc", Detail: deadPoint + "/libc.so"},
+			{Use: holders.UseImage, UserMount: 71, What: "/layers/1", Detail: deadPoint + "/layer.erofs"},
+			{Use: holders.UseMount, UserMount: 72, What: deadPoint + "/a/b"},
+		} {
+			k.MountID, k.Device, k.Blocks = 60, "0:47", true
+			h.Kernel = append(h.Kernel, k)
+			if k.UserMount != 0 {
+				e.Mounts.Mounts = append(e.Mounts.Mounts, mounts.Mount{ID: k.UserMount, ParentID: 60, Device: "0:70", Root: "/", MountPoint: k.What, FSType: "tmpfs"})
+			}
+		}
+	})(t, &e)
+	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
+	for i, want := range []string{
+		"umount -c " + deadPoint + "/a/b", "umount -c /layers/1", "Unregister the interpreter: write -1 to /proc/sys/fs/binfmt_misc/qemu-arm",
+		"losetup -d /dev/loop3", "echo -:bcc/malloc >> /sys/kernel/tracing/uprobe_events",
+	} {
+		if got := f.Remedies[i].Command; got != want {
+			t.Errorf("step %d is %q, want %q", i, got, want)
+		}
+	}
+	if got, want := f.Remedies[0].Precondition, "mount 72 is still there (grep '^72 ' /proc/self/mountinfo)"; !strings.Contains(got, want) {
+		t.Errorf("the mount in the volume goes if %q, want %q", got, want)
+	}
+	for _, want := range []string{deadPoint + "/layer.erofs is mounted at /layers/1 (mount 71)", "has its interpreter " + deadPoint + "/qemu open", "loop device /dev/loop3 uses " + deadPoint + "/image, and is itself in use by /mnt/inner, /dev/dm-1", "uprobe event bcc/malloc is in " + deadPoint + "/libc.so"} {
+		if !strings.Contains(f.Detail, want) {
+			t.Errorf("says %s, want %q", f.Detail, want)
+		}
 	}
 }

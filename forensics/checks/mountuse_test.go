@@ -13,7 +13,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
-	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -21,40 +20,12 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// TestStoppedServerExplainsHang follows the chain from the kubelet to the process that was stopped.
-func TestStoppedServerExplainsHang(t *testing.T) {
-	for state, want := range map[string]string{"T": "process 6000", "S": "superblock 0:47"} {
-		e := sickNode(t)
-		server(state, "ceph-fuse")(t, &e)
-		a := forensics.Analyze(&e, All())
-		if len(a.Diagnoses) == 0 || a.Diagnoses[0].Root.String() != want || a.Diagnoses[0].Severity != forensics.Critical {
-			t.Errorf("server in state %s: diagnoses %v, want the first critical, with root %s", state, roots(a), want)
-		}
-	}
-}
-
 func roots(a forensics.Analysis) []string {
 	var list []string
 	for _, d := range a.Diagnoses {
 		list = append(list, fmt.Sprintf("%s %s", d.Severity, d.Root))
 	}
 	return list
-}
-
-// TestStoppingDespiteAWait tells waits that SIGKILL ends, as those for an NFS server, from others.
-func TestAnotherExaminationIsLetAlone(t *testing.T) {
-	for ago, want := range map[time.Duration]string{
-		3 * time.Second: "may be under way", -time.Second: "may be under way", time.Hour: "never came back from this mount",
-	} {
-		e := wellNode(t)
-		e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
-		busy(holders.Holder{PID: 6001, Kind: holders.HoldFD, FD: 7, Path: e.Mounts.Mounts[2].MountPoint})(t, &e)
-		process(procs.Process{PID: 6001, Comm: "nodeforensics", State: "S", Command: []string{}, Started: e.Collected.Add(-ago)})(t, &e)
-		a := forensics.Analyze(&e, []forensics.Check{UnmountBusy})
-		if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Remedies[0].Why, want) {
-			t.Errorf("begun %s before: %+v, want %q", ago, a.Findings, want)
-		}
-	}
 }
 
 // The evidence of a holder says whether its file was deleted, and whether the mount was only concluded from its path.
@@ -84,46 +55,6 @@ func TestEvidenceOfAnImpostor(t *testing.T) {
 	}
 }
 
-func TestStoppingDespiteAWait(t *testing.T) {
-	step := func(command string) forensics.Remedy {
-		return forensics.Remedy{Command: command, Precondition: "its owner agrees", Risk: "what it does is interrupted"}
-	}
-	for _, tt := range []struct {
-		kill, command, want string
-		first               bool // the wait has to be ended first
-	}{
-		{"yes", "kill 5000", "kill -9 5000", false},
-		{"no", "kill 5000", "kill 5000", true},
-		{"", "kill 5000", "kill 5000", true},
-		{"yes", "systemctl restart kubelet", "systemctl restart kubelet", false}, // in the end, systemd sends SIGKILL
-	} {
-		got := despiteWait(step(tt.command), stall.Waiter{Thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
-		if got.Command != tt.want || strings.Contains(got.Precondition, "the wait of its thread 5001 has been ended first") != tt.first {
-			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
-		}
-	}
-}
-
-// TestOrderOfStopping has a dead FUSE mount that one process holds which can be stopped at once, and another that waits for it
-// as no signal ends: that one comes after the step that ends its wait.
-func TestOrderOfStopping(t *testing.T) {
-	e := sickNode(t)
-	for _, pid := range []int{5000, 5001} {
-		busy(holders.Holder{PID: pid, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
-	}
-	process(procs.Process{PID: 5001, Comm: "tail", State: "S", Command: []string{"tail"}})(t, &e)
-	blockedIn(procs.Thread{PID: 5000, TID: 5000, MountID: 60, Device: "0:47", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitFUSE}})(t, &e)
-	wantSteps(t, &e, "kill 5001", "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c "+deadPoint)
-	for i := range e.Mounts.Mounts {
-		if m := &e.Mounts.Mounts[i]; m.ID == 60 {
-			m.FSType, m.Class = "nfs4", mounts.ClassNetwork
-		}
-	}
-	e.Threads[len(e.Threads)-1].Wait = procs.Wait{Kind: procs.WaitServer, FS: "nfs"}
-	force := "umount -i -c -f " + deadPoint // the same twice: it ends the wait, and then it unmounts
-	wantSteps(t, &e, "kill 5001", force, "kill 5000", force)
-}
-
 // wantSteps compares the steps of the diagnosis of a mount that is busy.
 func wantSteps(t *testing.T, e *forensics.Evidence, want ...string) {
 	t.Helper()
@@ -145,73 +76,6 @@ func stepsOf(e *forensics.Evidence, check forensics.Check) []string {
 		}
 	}
 	return got
-}
-
-// TestEndingANamespace wants a mount namespace that keeps a volume ended from the host: with its pod, with its service, by its
-// processes, by what has it open, by its bind mount if that is on the host. Nothing is to be run inside.
-func TestEndingANamespace(t *testing.T) {
-	const unit = "/system.slice/node-exporter.service"
-	in := func(p procs.Process) change {
-		p.State, p.Command = "S", []string{}
-		return process(p)
-	}
-	nsfs := mounts.Mount{ID: 950, ParentID: 27, Device: "0:4", Root: "mnt:[99]", MountPoint: "/run/x", FSType: "nsfs", Source: "nsfs"}
-	pinned := func(pin forensics.PinnedNamespace, more change) change {
-		return both(holding(func(h *forensics.MountUse) { h.Pinned = []forensics.PinnedNamespace{pin} }), both(more, func(_ testing.TB, e *forensics.Evidence) {
-			if pin.MountNS == e.Mounts.Namespace {
-				e.Mounts.Mounts = append(e.Mounts.Mounts, nsfs)
-			}
-		}))
-	}
-	nobody := func(testing.TB, *forensics.Evidence) {}
-	for name, c := range map[string]struct {
-		change change
-		want   []string
-	}{
-		"of a pod": {
-			in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, PodUID: liveUID}),
-			[]string{"Delete the pod default/web (" + liveUID + ") (kubectl delete pod), or have its container restarted"},
-		},
-		"of a service": {
-			both(in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, Cgroup: unit}), in(procs.Process{PID: 5002, Comm: "agent", MountNS: 99, Cgroup: unit})),
-			[]string{"systemctl restart node-exporter.service"},
-		},
-		"of a service and somebody else": {
-			both(in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, Cgroup: unit}), in(procs.Process{PID: 5002, Comm: "agent", MountNS: 99, Cgroup: "/user.slice/user-0.slice/session-1.scope"})),
-			[]string{"kill 5001 5002"},
-		},
-		"of what a runtime leaves running": {
-			in(procs.Process{PID: 5001, Comm: "containerd-shim", MountNS: 99, Cgroup: "/system.slice/containerd.service"}),
-			[]string{"Delete the pod whose container process 5001 (containerd-shim) looks after: its cgroup or crictl ps names it"},
-		},
-		"of nobody in particular": {
-			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 99}), in(procs.Process{PID: 5002, Comm: "sh", MountNS: 99})), []string{"kill 5001 5002"},
-		},
-		"that a descriptor keeps": {
-			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 1}), holding(func(h *forensics.MountUse) {
-				h.Namespaces = []holders.NamespaceHold{{PID: 5001, FD: 9, Namespace: 99}}
-			})),
-			[]string{"kill 5001"},
-		},
-		"that is mounted on the host":    {pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x", MountNS: hostMountNS}, nobody), []string{"umount -c /run/x"}},
-		"that is mounted in a container": {pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x", MountNS: 7}, in(procs.Process{PID: 5001, Comm: "dind", MountNS: 7})), []string{"kill 5001"}},
-		"that is mounted nobody knows where": {
-			pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x"}, nobody),
-			[]string{"Have /run/x unmounted by whoever mounted it: mount 950 is not in the mount namespace of the host, where nothing can be done about it"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e := wellNode(t)
-			e.Pods[0].Source = "kubelet"
-			holding(func(h *forensics.MountUse) {
-				m := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
-				h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{{Namespace: 99, Mount: m, On: deadPoint, Owner: hostUserNS}}
-			}, c.change)(t, &e)
-			if diff := cmp.Diff(c.want, stepsOf(&e, MountLeakedNamespace)); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
-		})
-	}
 }
 
 // TestWhatAPodInvents has a pod with mounts of its own in its own namespace, at paths of the host and of another pod: neither are
@@ -325,54 +189,6 @@ func TestStoppingProcesses(t *testing.T) {
 	}
 	if r := reapRemedy(p, 1); strings.Contains(r.Command, "kill") || !strings.HasPrefix(r.Why, "process 1 (systemd) is to reap them") {
 		t.Errorf("zombies of process 1: %+v", r)
-	}
-}
-
-// TestBusyTellsWhatIsNotSeen wants the processes to be named that may hold it, too.
-func TestBusyTellsWhatIsNotSeen(t *testing.T) {
-	e := sickNode(t)
-	busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
-	e.MountUse.Unseen = []string{"process 5003: its thread 5003 (cat) closes a file"}
-	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
-	if want := "Of some processes it is not known what they hold: process 5003: its thread 5003 (cat) closes a file."; !strings.Contains(f.Detail, want) {
-		t.Errorf("says %s, want %q", f.Detail, want)
-	}
-}
-
-// TestRemediesOfKernelUsers wants what is mounted to go first, and a command for each.
-func TestRemediesOfKernelUsers(t *testing.T) {
-	e := sickNode(t)
-	holding(func(h *forensics.MountUse) {
-		for _, k := range []holders.KernelUser{
-			{Use: holders.UseBinfmt, What: "/proc/sys/fs/binfmt_misc/qemu-arm", Detail: deadPoint + "/qemu"},
-			{Use: holders.UseLoop, What: "/dev/loop3", Detail: deadPoint + "/image", UsedBy: []string{"/mnt/inner", "/dev/dm-1"}},
-			{Use: holders.UseUprobe, What: "bcc/malloc", Detail: deadPoint + "/libc.so"},
-			{Use: holders.UseImage, UserMount: 71, What: "/layers/1", Detail: deadPoint + "/layer.erofs"},
-			{Use: holders.UseMount, UserMount: 72, What: deadPoint + "/a/b"},
-		} {
-			k.MountID, k.Device, k.Blocks = 60, "0:47", true
-			h.Kernel = append(h.Kernel, k)
-			if k.UserMount != 0 {
-				e.Mounts.Mounts = append(e.Mounts.Mounts, mounts.Mount{ID: k.UserMount, ParentID: 60, Device: "0:70", Root: "/", MountPoint: k.What, FSType: "tmpfs"})
-			}
-		}
-	})(t, &e)
-	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
-	for i, want := range []string{
-		"umount -c " + deadPoint + "/a/b", "umount -c /layers/1", "Unregister the interpreter: write -1 to /proc/sys/fs/binfmt_misc/qemu-arm",
-		"losetup -d /dev/loop3", "echo -:bcc/malloc >> /sys/kernel/tracing/uprobe_events",
-	} {
-		if got := f.Remedies[i].Command; got != want {
-			t.Errorf("step %d is %q, want %q", i, got, want)
-		}
-	}
-	if got, want := f.Remedies[0].Precondition, "mount 72 is still there (grep '^72 ' /proc/self/mountinfo)"; !strings.Contains(got, want) {
-		t.Errorf("the mount in the volume goes if %q, want %q", got, want)
-	}
-	for _, want := range []string{deadPoint + "/layer.erofs is mounted at /layers/1 (mount 71)", "has its interpreter " + deadPoint + "/qemu open", "loop device /dev/loop3 uses " + deadPoint + "/image, and is itself in use by /mnt/inner, /dev/dm-1", "uprobe event bcc/malloc is in " + deadPoint + "/libc.so"} {
-		if !strings.Contains(f.Detail, want) {
-			t.Errorf("says %s, want %q", f.Detail, want)
-		}
 	}
 }
 
