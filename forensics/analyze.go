@@ -100,7 +100,7 @@ func (a Analysis) sorted() Analysis {
 	return a
 }
 
-// apart are the worst findings, each as its own cause.
+// diagnoseSingly takes the worst findings, each as its own cause.
 func diagnoseSingly(findings []Finding) []Diagnosis {
 	list := []Diagnosis{}
 	for i, f := range findings[:min(len(findings), maxRoots)] {

@@ -40,7 +40,7 @@ const (
 	SourceMetrics       = "kubelet-metrics"
 	SourceGoroutines    = "goroutines"
 	SourceCPUProfile    = "cpu-profile"
-	SourceCredentials   = "kubelet-credentials" // files of the person who runs this; told only where reading failed
+	SourceCredentials   = "kubelet-credentials" // files of the person who runs this; only where reading failed
 	SourcePodDirs       = "pod-dirs"
 	SourceStaticPods    = "static-pods"
 	SourceCgroups       = "cgroups"
@@ -53,5 +53,5 @@ const (
 	SourceBackings      = "servers-and-disks"
 	SourceLogs          = "logs" // with a colon and the path for each file
 	SourceCollector     = "collector"
-	SourceAnalysis      = "analysis" // told only where judging or writing was cut
+	SourceAnalysis      = "analysis" // only where judging or writing was cut
 )

@@ -30,7 +30,7 @@ func diagnose(m *Model, findings []Finding) []Diagnosis {
 	diagnoses := []Diagnosis{}
 	others := together(roots, members)
 	for _, root := range roots {
-		if also, apart := others[root]; apart {
+		if also, first := others[root]; first {
 			diagnoses = append(diagnoses, g.diagnosis(root, also, members[root]))
 		}
 	}

@@ -98,12 +98,12 @@ func (u *Uses) Of(mount mounts.Mount) MountUsers {
 		namespace uint64
 		point     string
 	}
-	apart, listed := map[uint64][]string{}, map[place]bool{}
+	private, listed := map[uint64][]string{}, map[place]bool{}
 	for _, l := range pick(h.Private, u.privateIn[mount.Device]) {
 		if l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
 			at := place{l.Namespace, l.Mount.MountPoint}
 			if !listed[at] { // several may be stacked
-				apart[l.Namespace] = append(apart[l.Namespace], l.Mount.MountPoint)
+				private[l.Namespace] = append(private[l.Namespace], l.Mount.MountPoint)
 			}
 			listed[at] = true
 			others[l.Namespace] = true
@@ -112,7 +112,7 @@ func (u *Uses) Of(mount mounts.Mount) MountUsers {
 	for ns, other := range others {
 		if other && ns != 0 {
 			n := u.Namespace(ns)
-			n.Private = apart[ns]
+			n.Private = private[ns]
 			users.Namespace = append(users.Namespace, n)
 		}
 	}

@@ -17,7 +17,7 @@ type podFact struct {
 	Says   string
 }
 
-// PodFacts are all pods that any source names, by UID, and what each source says of them, in the order of kubelet, manifest,
+// factsByPod are all pods that any source names, by UID, and what each source says of them, in the order of kubelet, manifest,
 // logs and runtime as they were read, then cgroups, processes, directories and the dump of the API. Left out are pods without
 // a UID, manifests that tell none, and those of the dump that nothing on this node knows.
 func factsByPod(m *forensics.Model) map[string][]podFact {

@@ -11,13 +11,13 @@ import (
 
 // TestDuMeetsNoMount: du waits for ever at a mount point that does not answer, with -x, too.
 func TestDuMeetsNoMount(t *testing.T) {
-	told := map[bool]int{}
+	steps := map[bool]int{}
 	judge := func(name string, e *forensics.Evidence) {
 		for _, f := range forensics.Analyze(e, All()).Findings {
 			for _, r := range f.Remedies {
 				words := strings.Fields(r.Command)
 				at := slices.Index(words, "du")
-				told[at >= 0]++
+				steps[at >= 0]++
 				if at < 0 {
 					continue
 				}
@@ -48,7 +48,7 @@ func TestDuMeetsNoMount(t *testing.T) {
 		})(t, &e)
 		judge(dir, &e)
 	}
-	if told[true] < 2 || told[false] == 0 {
-		t.Errorf("du is told %d times, and %d other steps", told[true], told[false])
+	if steps[true] < 2 || steps[false] == 0 {
+		t.Errorf("du is told %d times, and %d other steps", steps[true], steps[false])
 	}
 }

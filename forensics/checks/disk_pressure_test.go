@@ -49,11 +49,11 @@ func diskPressureOnDisks() []scenario {
 			want: []string{"warning disk 254:0"},
 		},
 		{
-			name: "pods go at once where images are elsewhere", base: wellNode, change: disk(9, apart(100)),
+			name: "pods go at once where images are elsewhere", base: wellNode, change: disk(9, secondDisk(100)),
 			want: []string{"critical disk 254:0"}, says: "deletes: 1. pods at once, since images are on another file system",
 		},
 		{
-			name: "imagefs of its own", base: wellNode, change: disk(50, apart(20)),
+			name: "imagefs of its own", base: wellNode, change: disk(50, secondDisk(20)),
 			want: []string{"critical disk 8:16"}, says: "deletes: 1. all containers that have ended; 2. every image that no container uses",
 		},
 		{name: "btrfs has no inodes to run out of", base: wellNode, change: disk(50, func(d *eviction.State) {

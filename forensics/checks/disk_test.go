@@ -50,8 +50,8 @@ func settings(s eviction.Settings) func(*eviction.State) {
 	}
 }
 
-// apart puts images on a disk of their own.
-func apart(available uint64) func(*eviction.State) {
+// secondDisk puts images on a disk of their own.
+func secondDisk(available uint64) func(*eviction.State) {
 	return func(d *eviction.State) {
 		d.Places[1].Device, d.Places[2].Device = "8:16", "8:16"
 		d.FileSystems = append(d.FileSystems, eviction.FileSystem{

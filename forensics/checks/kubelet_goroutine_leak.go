@@ -94,7 +94,7 @@ func knownPileUps() []pileUp {
 	}
 }
 
-// standingIn lists the goroutines of a leak that stand still in the kernel, or for cgroups in systemd: not for an
+// stalledIn lists the goroutines of a leak that stand still in the kernel, or for cgroups in systemd: not for an
 // answer, which has a time limit, and not for a child (du, find), which may take long on a large volume.
 func (l pileUp) stalledIn(p *forensics.Pass) []stall.Goroutine {
 	return slices.DeleteFunc(stall.All(p, l.frame), func(t stall.Goroutine) bool {

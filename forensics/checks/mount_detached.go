@@ -86,7 +86,7 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Ho
 		var names []string
 		for _, n := range p.Model.Uses().EmptyNamespaces() {
 			if n.Unread {
-				names = append(names, namespaceKeeper(p, n))
+				names = append(names, describeNamespace(p, n))
 			}
 		}
 		return names
@@ -99,8 +99,8 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Ho
 	return f
 }
 
-// namespaceKeeper says what keeps a mount namespace alive that no process is in.
-func namespaceKeeper(p *forensics.Pass, n forensics.NamespaceProcesses) string {
+// describeNamespace says what keeps a mount namespace alive that no process is in.
+func describeNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) string {
 	text := "mount namespace " + strconv.FormatUint(n.Namespace, 10)
 	if len(n.OpenedBy) > 0 {
 		text += ", which " + findings.ProcessName(p, n.OpenedBy[0]) + " has open"

@@ -100,14 +100,14 @@ func zombies(n int) change {
 // busy makes a process hold the mount of the pod that is gone.
 func busy(h holders.Holder) change {
 	h.MountID, h.Device = 60, "0:47"
-	return holding(func(held *forensics.MountUse) { held.Holders = append(held.Holders, h) }, process(nginx))
+	return holding(func(use *forensics.MountUse) { use.Holders = append(use.Holders, h) }, process(nginx))
 }
 
 // busyCopy makes a process hold a copy of a mount.
 func busyCopy(c mounts.Copy) change {
-	return holding(func(held *forensics.MountUse) {
-		held.Holders = append(held.Holders, holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
-		held.Copies = append(held.Copies, c)
+	return holding(func(use *forensics.MountUse) {
+		use.Holders = append(use.Holders, holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
+		use.Copies = append(use.Copies, c)
 	}, process(nginx), func(_ testing.TB, e *forensics.Evidence) { e.Mounts.Namespace = 1 })
 }
 

@@ -113,7 +113,7 @@ func volumeFinding(x *apidump.Index, v apidump.Volume) forensics.Finding {
 	return f
 }
 
-// heldFinding is what claims and volumes have in common.
+// objectFinding is what claims and volumes have in common.
 func objectFinding(o apidump.Object, what string) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindClaim, ID: o.ID()}, Since: o.Deleting,

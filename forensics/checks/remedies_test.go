@@ -112,9 +112,9 @@ func lied(t testing.TB, text []byte, lie func(string) string, number func(float6
 				return number(v)
 			}
 		case string:
-			told := replacer.Replace(v)
-			changed = changed || told != v
-			return told
+			dump := replacer.Replace(v)
+			changed = changed || dump != v
+			return dump
 		}
 		return v
 	}

@@ -208,7 +208,7 @@ func answerRef(r runtimes.Runtime) forensics.Ref {
 	return forensics.Ref{Source: forensics.SourceRuntimeAnswer + ":" + r.Socket, Excerpt: strings.TrimSpace(r.Answer.Status + " " + r.Answer.Detail)}
 }
 
-// finding is what the log alone says.
+// silenceFinding is what the log alone says.
 func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Finding {
 	runtime := p.Model.RuntimeEntity()
 	f := forensics.Finding{
@@ -229,7 +229,7 @@ func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Find
 	return withRuntimeInLog(p, s, f)
 }
 
-// join adds the log to a finding that rests on a dump, or on the log itself.
+// withRuntimeInLog adds the log to a finding that rests on a dump, or on the log itself.
 func withRuntimeInLog(p *forensics.Pass, s *logview.RuntimeSilence, f forensics.Finding) forensics.Finding {
 	if s == nil {
 		return f

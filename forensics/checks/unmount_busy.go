@@ -370,7 +370,7 @@ func freeKernel(p *forensics.Pass, k holders.KernelUser) forensics.Remedy {
 	return r
 }
 
-// finding is what the log alone says.
+// refusalFinding is what the log alone says.
 func refusalFinding(p *forensics.Pass, r *unmounts.Refusal) forensics.Finding {
 	volume := cmp.Or(r.Events[0].Volume, r.Events[0].UniqueName, r.Path)
 	f := forensics.Finding{
@@ -395,7 +395,7 @@ func refusalFinding(p *forensics.Pass, r *unmounts.Refusal) forensics.Finding {
 	return withRefusal(r, f)
 }
 
-// join adds the log to a finding about the same mount.
+// withRefusal adds the log to a finding about the same mount.
 func withRefusal(r *unmounts.Refusal, f forensics.Finding) forensics.Finding {
 	f.Since = logview.Earliest(f.Since, logview.First(r.Events))
 	var next float64

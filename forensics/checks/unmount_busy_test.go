@@ -31,7 +31,7 @@ func TestUnmountBusySaysWhatIsMissing(t *testing.T) {
 func unmountBusyScenarios() []scenario {
 	kernel := func(k holders.KernelUser) change {
 		k.MountID, k.Device = 60, "0:47"
-		return holding(func(held *forensics.MountUse) { held.Kernel = append(held.Kernel, k) })
+		return holding(func(use *forensics.MountUse) { use.Kernel = append(use.Kernel, k) })
 	}
 	clean := forensics.OutcomeClean
 	return []scenario{

@@ -20,8 +20,8 @@ type pressure struct {
 	resources []string
 	since     *time.Time
 	until     *time.Time
-	// stands says that it was so when the log ended.
-	stands bool
+	// current says that it was so when the log ended.
+	current bool
 	// evicted are pods that were evicted, removed counts images, refused pods that were not admitted.
 	evicted []string
 	removed int64
@@ -62,7 +62,7 @@ func findPressure(p *forensics.Pass) *pressure {
 	s.removed = Count(Events(p, logs.KindImageRemoved))
 	s.refs, s.times = EventRefs(s.events...), findings.Times(Count(s.events))
 	s.since, s.until = First(s.events), Last(s.events)
-	s.stands = Current(p, s.until)
+	s.current = Current(p, s.until)
 	return &s
 }
 
@@ -86,7 +86,7 @@ func (s *pressure) Join(p *forensics.Pass, f forensics.Finding) forensics.Findin
 	if s == nil {
 		return f
 	}
-	if s.stands || f.Since == nil {
+	if s.current || f.Since == nil {
 		f.Since = Earliest(f.Since, s.since)
 	}
 	var parts []string
@@ -104,7 +104,7 @@ func (s *pressure) Join(p *forensics.Pass, f forensics.Finding) forensics.Findin
 		text += ", and has " + strings.Join(parts, ", ")
 	}
 	f.Detail = findings.Sentences(f.Detail, text+".")
-	if s.stands {
+	if s.current {
 		f.Detail = findings.Sentences(f.Detail, AsOf(p))
 	}
 	f.Refs = append(f.Refs, s.refs...)

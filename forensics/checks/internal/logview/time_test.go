@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestStandsAtTheEndOfALog is beside and at the limit. What was said after the kubelet's last line, such as by the kernel,
+// TestSaidAtTheEndOfALog is beside and at the limit. What was said after the kubelet's last line, such as by the kernel,
 // stands as well.
-func TestStandsAtTheEndOfALog(t *testing.T) {
+func TestSaidAtTheEndOfALog(t *testing.T) {
 	end := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	for before, want := range map[time.Duration]bool{
 		-time.Hour: true, 0: true, endOfLog: true, endOfLog + time.Nanosecond: false, time.Hour: false,
