@@ -85,7 +85,7 @@ func (j *judgement) result(checks []Check) (a Analysis, cut string) {
 		a.Outcomes = append(a.Outcomes, Outcome{c.ID, OutcomeNotChecked, "the time was up"})
 	}
 	a = a.sorted()
-	a.Diagnoses = apart(a.Findings)
+	a.Diagnoses = diagnoseSingly(a.Findings)
 	return a, fmt.Sprintf("the time was up with %s not made; what causes what was not judged", text.Plural(len(left), "check"))
 }
 
@@ -100,8 +100,8 @@ func (a Analysis) sorted() Analysis {
 	return a
 }
 
-// apart are the worst findings, each as its own cause.
-func apart(findings []Finding) []Diagnosis {
+// diagnoseSingly takes the worst findings, each as its own cause.
+func diagnoseSingly(findings []Finding) []Diagnosis {
 	list := []Diagnosis{}
 	for i, f := range findings[:min(len(findings), maxRoots)] {
 		if f.Severity.Rank() <= Info.Rank() {

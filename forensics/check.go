@@ -116,24 +116,6 @@ func (n Need) lack(e *Evidence) string {
 	return strings.Join(why, ", ")
 }
 
-// Saw says whether a source was read at least in part; if not, in what way it was missing.
-func (e *Evidence) Saw(source string) (ok bool, reason string) {
-	reason = "not looked at"
-	for _, s := range e.Coverage {
-		if s.Source != source && !strings.HasPrefix(s.Source, source+":") {
-			continue
-		}
-		if s.Status.Usable() {
-			return true, ""
-		}
-		reason = string(s.Status)
-		if s.Detail != "" {
-			reason += " (" + s.Detail + ")"
-		}
-	}
-	return false, reason
-}
-
 var checkID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Validate rejects badly declared checks: a missing or doubled id, no text, no Run, no severity.

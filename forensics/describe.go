@@ -5,28 +5,27 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // Describe says in words what an entity is and what is wrong with it, for a chain of causes.
-func (m *Model) Describe(e Entity) string {
+func Describe(m *Model, e Entity) string {
 	switch e.Kind {
 	case KindSuperblock:
-		return m.describeSuperblock(e.ID)
+		return describeSuperblock(m, e.ID)
 	case KindMount:
 		id, err := strconv.Atoi(e.ID)
 		if mount, ok := m.Mount(id); err == nil && ok {
 			return fmt.Sprintf("mount %d at %s", mount.ID, mount.MountPoint)
 		}
 	case KindThread:
-		if t, ok := m.threadByID(e.ID); ok {
+		if t, ok := threadByID(m, e.ID); ok {
 			return "thread " + e.ID + " (" + t.Comm + ") " + DescribeWait(t)
 		}
 	case KindGoroutine:
-		return m.describeGoroutine(e)
+		return describeGoroutine(m, e)
 	case KindSubsystem:
 		return m.KubeletName() + " " + SubsystemName(e.ID)
 	case KindKubelet:
@@ -60,10 +59,10 @@ func (m *Model) Describe(e Entity) string {
 	return e.String()
 }
 
-func (m *Model) describeSuperblock(device string) string {
+func describeSuperblock(m *Model, device string) string {
 	list := m.MountsOf(device)
 	if len(list) == 0 {
-		if servers := m.Servers(device); len(servers) > 0 && servers[0].Detached {
+		if servers := m.uses.Servers(device); len(servers) > 0 && servers[0].Detached {
 			return "FUSE file system that is in no mount table (superblock " + device + ")"
 		}
 		return "superblock " + device
@@ -75,9 +74,9 @@ func (m *Model) describeSuperblock(device string) string {
 	return s
 }
 
-func (m *Model) describeGoroutine(e Entity) string {
+func describeGoroutine(m *Model, e Entity) string {
 	id, err := strconv.ParseInt(e.ID, 10, 64)
-	g, dump, ok := m.goroutine(anyDump, id)
+	g, dump, ok := m.Goroutine(anyDump, id)
 	if err != nil || !ok || id == 0 {
 		return e.String()
 	}
@@ -95,7 +94,7 @@ func (m *Model) describeGoroutine(e Entity) string {
 	return s
 }
 
-func (m *Model) threadByID(id string) (procs.Thread, bool) {
+func threadByID(m *Model, id string) (procs.Thread, bool) {
 	left, right, _ := strings.Cut(id, "/")
 	pid, err1 := strconv.Atoi(left)
 	tid, err2 := strconv.Atoi(right)
@@ -103,88 +102,4 @@ func (m *Model) threadByID(id string) (procs.Thread, bool) {
 		return procs.Thread{}, false
 	}
 	return m.Thread(pid, tid)
-}
-
-// DescribeWait says what a thread waits in, for how long and on what: "in newfstatat("/x"), waiting in
-// request_wait_answer for at least 12 min".
-func DescribeWait(t procs.Thread) string {
-	var b strings.Builder
-	if t.Syscall != nil && t.Syscall.Name != "" {
-		b.WriteString("is in " + t.Syscall.Name)
-		if t.Path != "" {
-			fmt.Fprintf(&b, "(%q)", t.Path)
-		}
-	} else {
-		b.WriteString("is in the kernel")
-		if t.Path != "" {
-			fmt.Fprintf(&b, " for %q", t.Path)
-		}
-	}
-	function := t.Wait.Function
-	if function == "" {
-		function = t.WChan
-	}
-	if function != "" {
-		b.WriteString(", waiting in " + function)
-	}
-	if t.WaitSeconds != nil {
-		b.WriteString(" for at least " + text.Duration(*t.WaitSeconds))
-	}
-	return b.String()
-}
-
-// DescribeStatus says how a mount answers.
-func DescribeStatus(h mounts.Health) string {
-	switch h.Status {
-	case mounts.StatusHung:
-		return "has not answered for " + text.Duration(h.Seconds)
-	case mounts.StatusSlow:
-		return "answered after " + text.Duration(h.Seconds)
-	case mounts.StatusUnanswered:
-		return "had not answered after " + text.Duration(h.Seconds)
-	case mounts.StatusFrozen:
-		return "is frozen: writers wait"
-	case mounts.StatusRecovered:
-		return "did not answer at first, then did"
-	case mounts.StatusDenied: // by the kernel; what the server would say is not known
-		return "refuses this program (" + h.Error + ")"
-	case mounts.StatusStale, mounts.StatusDisconnected, mounts.StatusIOError:
-		return "answers with " + strconv.Quote(h.Error)
-	case mounts.StatusOK:
-		return "answers"
-	}
-	return "was not probed"
-}
-
-// SubsystemName is the plain name of a subsystem of the kubelet.
-func SubsystemName(id string) string {
-	switch id {
-	case "housekeeping":
-		return "housekeeping"
-	case "syncloop":
-		return "sync loop"
-	case "pleg":
-		return "pod lifecycle event generator (PLEG)"
-	case "volume-manager":
-		return "volume manager"
-	case "status-manager":
-		return "status manager"
-	case "pod-worker":
-		return "pod worker"
-	case "eviction":
-		return "eviction manager"
-	case "image-gc":
-		return "garbage collection of images"
-	case "start":
-		return "start-up"
-	case goroutines.RoleCadvisorStatfs:
-		return "cAdvisor, which asks file systems for their size,"
-	case goroutines.RoleCadvisorDisk:
-		return "cAdvisor, which measures containers' disk usage,"
-	case goroutines.RoleVolumeStats:
-		return "volume statistics"
-	case goroutines.RoleCgroupRemoval:
-		return "removal of pods' cgroups"
-	}
-	return id
 }

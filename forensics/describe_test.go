@@ -64,10 +64,10 @@ func TestEveryEntityIsDescribed(t *testing.T) {
 		{forensics.Entity{Kind: forensics.KindMount, ID: "torn"}, "mount torn", "mount torn"},
 		{forensics.Entity{Kind: forensics.KindDisk, ID: "259:1"}, "disk 259:1", "disk 259:1"},
 	} {
-		if got := forensics.NewModel(&known).Describe(tt.entity); got != tt.known {
+		if got := forensics.Describe(forensics.NewModel(&known), tt.entity); got != tt.known {
 			t.Errorf("Describe(%v) = %q, want %q", tt.entity, got, tt.known)
 		}
-		if got := forensics.NewModel(&forensics.Evidence{}).Describe(tt.entity); got != tt.unknown {
+		if got := forensics.Describe(forensics.NewModel(&forensics.Evidence{}), tt.entity); got != tt.unknown {
 			t.Errorf("Describe(%v) without evidence = %q, want %q", tt.entity, got, tt.unknown)
 		}
 	}

@@ -4,249 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
-
-// graph is who is bad because of whom: the edges of the findings, and those that the model adds (a goroutine is bad
-// because of its thread, a thread because of its mount, a mount because of its superblock, the kubelet because of a
-// subsystem that all of it waits for). Who holds a mount does not explain it where its file system is bad itself: holders
-// suffer from that like whoever waits for it.
-type graph struct {
-	model     *Model
-	findings  []Finding
-	causes    map[Entity][]Entity
-	effects   map[Entity][]Entity
-	subjects  map[Entity][]int // findings by subject
-	worst     map[Entity]int   // rank of the worst of those
-	edges     map[edge]bool
-	explained map[Entity]bool
-	longest   map[stretch]step // see chain
-}
-
-type edge struct{ effect, cause Entity }
-
-func newGraph(m *Model, findings []Finding) *graph {
-	g := &graph{
-		model: m, findings: findings,
-		causes: map[Entity][]Entity{}, effects: map[Entity][]Entity{}, subjects: map[Entity][]int{}, worst: map[Entity]int{},
-		edges: map[edge]bool{}, explained: map[Entity]bool{}, longest: map[stretch]step{},
-	}
-	for i, f := range findings {
-		g.subjects[f.Subject] = append(g.subjects[f.Subject], i)
-		g.worst[f.Subject] = max(g.worst[f.Subject], f.Severity.Rank())
-	}
-	for _, f := range findings {
-		because := m.Causes(f.Subject) // of itself
-		bad := f.Subject.Kind == KindMount && len(because) > 0 && g.troubled(because[0])
-		for _, cause := range f.Because {
-			if !bad || cause.Kind != KindProcess {
-				g.edge(f.Subject, cause)
-			}
-		}
-		for _, cause := range because {
-			g.edge(f.Subject, cause)
-		}
-		for _, effect := range stops(f.Subject) {
-			g.edge(Entity{effect.Kind, g.name(effect)}, f.Subject)
-		}
-	}
-	g.clear()
-	return g
-}
-
-// clear takes the blame from file systems that nothing speaks against, where a mount has another cause or trouble of its
-// own: one that is busy is so because of who holds it, known or not.
-func (g *graph) clear() {
-	cleared := map[edge]bool{}
-	for e, causes := range g.causes {
-		if e.Kind != KindMount || len(causes) < 2 && !g.troubled(e) {
-			continue
-		}
-		g.causes[e] = slices.DeleteFunc(causes, func(c Entity) bool {
-			innocent := c.Kind == KindSuperblock && len(g.subjects[c]) == 0 && len(g.causes[c]) == 0
-			cleared[edge{e, c}] = innocent
-			return innocent
-		})
-	}
-	for c, effects := range g.effects {
-		g.effects[c] = slices.DeleteFunc(effects, func(e Entity) bool { return cleared[edge{e, c}] })
-	}
-}
-
-// stops says what stands still together with a subsystem: housekeeping runs on the sync loop's goroutine (kubelet
-// pkg/kubelet/kubelet.go, syncLoopIteration), and without the sync loop the kubelet serves no pod.
-func stops(e Entity) []Entity {
-	if e.Kind != KindSubsystem {
-		return nil
-	}
-	switch e.ID {
-	case "housekeeping", "syncloop", "start":
-		return []Entity{{KindKubelet, ""}}
-	}
-	return nil
-}
-
-func (g *graph) name(e Entity) string {
-	if e.Kind == KindKubelet && e.ID == "" {
-		return g.model.KubeletEntity().ID
-	}
-	return e.ID
-}
-
-// edge adds "effect is bad because of cause" once, and what explains the cause in turn.
-func (g *graph) edge(effect, cause Entity) {
-	if effect == cause || g.edges[edge{effect, cause}] || g.explains(effect, cause) {
-		return
-	}
-	g.edges[edge{effect, cause}] = true
-	g.causes[effect] = append(g.causes[effect], cause)
-	g.effects[cause] = append(g.effects[cause], effect)
-	g.explain(cause)
-	g.explain(effect)
-}
-
-// explain adds what explains an entity by what it is, once.
-func (g *graph) explain(e Entity) {
-	if g.explained[e] {
-		return
-	}
-	g.explained[e] = true
-	for _, deeper := range g.model.Causes(e) {
-		g.edge(e, deeper)
-	}
-}
-
-// troubled says whether a finding worse than information is about an entity.
-func (g *graph) troubled(e Entity) bool {
-	return g.worst[e] > Info.Rank()
-}
-
-// explains says whether root already is an effect of e: an edge would close a circle. It is looked for from both ends in
-// turn, an edge at a time: where one thing has thousands of causes or effects, the way from the other end soon ends.
-func (g *graph) explains(e, root Entity) bool {
-	up, down := search{ways: [][]Entity{g.causes[root]}}, search{ways: [][]Entity{g.effects[e]}}
-	for {
-		if found, end := up.step(g.causes, e); found || end {
-			return found
-		}
-		if found, end := down.step(g.effects, root); found || end {
-			return found
-		}
-	}
-}
-
-// A search goes through the graph, depth first. Its ways are what is next to entities that it has been at.
-type search struct {
-	ways [][]Entity
-	seen map[Entity]bool
-}
-
-// step visits one entity and says whether that is what is wanted, or that there is none left.
-func (s *search) step(next map[Entity][]Entity, want Entity) (found, end bool) {
-	for len(s.ways) > 0 && len(s.ways[len(s.ways)-1]) == 0 {
-		s.ways = s.ways[:len(s.ways)-1]
-	}
-	if len(s.ways) == 0 {
-		return false, true
-	}
-	top := &s.ways[len(s.ways)-1]
-	at := (*top)[0]
-	*top = (*top)[1:]
-	if s.seen == nil {
-		s.seen = map[Entity]bool{}
-	}
-	if !s.seen[at] {
-		s.seen[at] = true
-		s.ways = append(s.ways, next[at])
-	}
-	return at == want, false
-}
-
-// Causes are the entities that explain e by what they are, not by a finding.
-func (m *Model) Causes(e Entity) []Entity {
-	switch e.Kind {
-	case KindGoroutine:
-		id, err := strconv.ParseInt(e.ID, 10, 64)
-		if j := m.ThreadOf(anyDump, id); err == nil && j != nil {
-			return []Entity{ThreadEntity(j.Thread)}
-		}
-	case KindThread:
-		if t, ok := m.threadByID(e.ID); ok {
-			return m.waitedFor(t)
-		}
-	case KindProcess:
-		return m.waitingThread(e.ID)
-	case KindSuperblock:
-		return m.servedBadly(e.ID)
-	case KindMount:
-		id, err := strconv.Atoi(e.ID)
-		if mount, ok := m.Mount(id); err == nil && ok {
-			return []Entity{{KindSuperblock, mount.Device}}
-		}
-	}
-	return nil
-}
-
-// waitedFor is the mount that a thread waits for, or its superblock where the mount is one of another namespace. A
-// thread that waits for something else is explained by no mount, nor one that waits for a server that answers others; one that
-// waits for a lock there is, if another thread, which may hold it, waits for that mount.
-func (m *Model) waitedFor(t procs.Thread) []Entity {
-	list := m.MountsOf(t.Device)
-	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) && !m.waitsBehind(t) {
-		return m.detachedFor(t)
-	}
-	if m.Answered(t.Device) {
-		return nil
-	}
-	if mount, ok := m.Mount(t.MountID); ok && mount.Device == t.Device {
-		return []Entity{MountEntity(t.MountID)}
-	}
-	return []Entity{{KindSuperblock, t.Device}}
-}
-
-// detachedFor is the superblock of a FUSE file system that is in no mount table, where a thread waits for one and it is the
-// only one that anybody waits for: then what lies at its path now is not what the thread is in.
-func (m *Model) detachedFor(t procs.Thread) []Entity {
-	if device := m.index.detachedFUSE; device != "" && t.Wait.Kind == procs.WaitFUSE {
-		return []Entity{{KindSuperblock, device}}
-	}
-	return nil
-}
-
-// waitsBehind says whether a thread waits for a lock of a file system that another thread waits for.
-func (m *Model) waitsBehind(t procs.Thread) bool {
-	return t.Wait.Kind == procs.WaitFSLock && m.index.waitedOn[t.Device]
-}
-
-// maxRoots is under how many root causes one finding stands. The others are named by the finding itself.
-const maxRoots = 100
-
-// roots are the entities at the end of all causes of e, the first of them if there are many; e itself if nothing explains it.
-func (g *graph) roots(e Entity) []Entity {
-	var found []Entity
-	seen := map[Entity]bool{}
-	var walk func(Entity)
-	walk = func(at Entity) {
-		if seen[at] || len(found) == maxRoots {
-			return
-		}
-		seen[at] = true
-		if len(g.causes[at]) == 0 {
-			found = append(found, at)
-		}
-		for _, cause := range g.causes[at] {
-			walk(cause)
-		}
-	}
-	walk(e)
-	return found
-}
 
 // diagnose groups the findings that are worse than info by their root cause.
 func diagnose(m *Model, findings []Finding) []Diagnosis {
@@ -267,7 +30,7 @@ func diagnose(m *Model, findings []Finding) []Diagnosis {
 	diagnoses := []Diagnosis{}
 	others := together(roots, members)
 	for _, root := range roots {
-		if also, apart := others[root]; apart {
+		if also, first := others[root]; first {
 			diagnoses = append(diagnoses, g.diagnosis(root, also, members[root]))
 		}
 	}
@@ -289,7 +52,7 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 	onChain := map[Entity]int{}
 	for i, e := range chain {
 		onChain[e] = i
-		d.Chain = append(d.Chain, Link{e.Kind, e.ID, g.model.Describe(e)})
+		d.Chain = append(d.Chain, Link{e.Kind, e.ID, Describe(g.model, e)})
 	}
 	if len(also) > 0 {
 		d.Chain[0].Text += ", and " + text.Plural(len(also), "other "+string(root.Kind)) + ": " + ids(also)

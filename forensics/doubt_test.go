@@ -35,7 +35,7 @@ func TestWhatRestsOnTheSyslogAloneIsNotCertain(t *testing.T) {
 			if got.Confidence != c.want {
 				t.Errorf("%s (%s), want %s", got.Confidence, got.ConfidenceWhy, c.want)
 			}
-			if told := strings.Contains(got.ConfidenceWhy, "any local process"); told != (c.want == forensics.Likely) {
+			if from := strings.Contains(got.ConfidenceWhy, "any local process"); from != (c.want == forensics.Likely) {
 				t.Errorf("why: %q", got.ConfidenceWhy)
 			}
 		})

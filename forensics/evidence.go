@@ -1,6 +1,8 @@
 package forensics
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
@@ -58,8 +60,8 @@ type Evidence struct {
 	Images     []runtimes.Image     `json:"images"`
 	// Backings are the servers and disks behind network file systems and those that do not answer as they should.
 	Backings []backing.Backing `json:"backings"`
-	// Held is what keeps mounts in use; absent where nobody looked.
-	Held *Held `json:"held,omitempty"`
+	// MountUse is what keeps mounts in use; absent where nobody looked.
+	MountUse *MountUse `json:"held,omitempty"`
 	// Disks are the file systems that the kubelet watches; absent where nobody looked.
 	Disks *eviction.State `json:"disks,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
@@ -123,60 +125,46 @@ type Dump struct {
 	Problems []goroutines.Problem `json:"problems"`
 }
 
-// SourceStatus says how reading a source went.
-type SourceStatus string
+// DefaultHungAfter is the --hung-after of a run where nobody gave one.
+const DefaultHungAfter = 15 * time.Second
 
-// The statuses of a source. The zero value is not a valid one: a source that was never tried has no entry.
-const (
-	SourceRead      SourceStatus = "read"
-	SourceAbsent    SourceStatus = "absent"
-	SourceDenied    SourceStatus = "denied"
-	SourceTimeout   SourceStatus = "timeout"
-	SourceTruncated SourceStatus = "truncated"
-	SourceMalformed SourceStatus = "malformed"
-)
-
-// Usable says whether a check may rest on the source.
-func (s SourceStatus) Usable() bool { return s == SourceRead || s == SourceTruncated }
-
-// Source is one entry of the coverage: a source that was tried.
-type Source struct {
-	// Source is a name of the Source constants, with a colon and a particular behind it where there are several
-	// ("goroutines:dump.txt").
-	Source  string       `json:"source"`
-	Status  SourceStatus `json:"status"`
-	Detail  string       `json:"detail,omitempty"`
-	Seconds float64      `json:"duration_seconds"`
-	Bytes   int64        `json:"bytes"`
+// Saw says whether a source was read at least in part; if not, in what way it was missing.
+func (e *Evidence) Saw(source string) (ok bool, reason string) {
+	reason = "not looked at"
+	for _, s := range e.Coverage {
+		if s.Source != source && !strings.HasPrefix(s.Source, source+":") {
+			continue
+		}
+		if s.Status.Usable() {
+			return true, ""
+		}
+		reason = string(s.Status)
+		if s.Detail != "" {
+			reason += " (" + s.Detail + ")"
+		}
+	}
+	return false, reason
 }
 
-// The names of sources, as checks need them and the coverage lists them.
-const (
-	SourceNode          = "node"
-	SourceMounts        = "mounts"
-	SourceProcesses     = "processes"
-	SourceThreads       = "threads"
-	SourceHealth        = "mount-health"
-	SourceKubelet       = "kubelet"
-	SourceKubeletHealth = "kubelet-health"
-	SourceKubeletPods   = "kubelet-pods"
-	SourceMetrics       = "kubelet-metrics"
-	SourceGoroutines    = "goroutines"
-	SourceCPUProfile    = "cpu-profile"
-	SourceCredentials   = "kubelet-credentials" // files of the person who runs this; told only where reading failed
-	SourcePodDirs       = "pod-dirs"
-	SourceStaticPods    = "static-pods"
-	SourceCgroups       = "cgroups"
-	SourcePodLogs       = "pod-log-dirs"
-	SourceHolders       = "holders"
-	SourceAPIDump       = "api-dump"
-	SourceDisks         = "disks"
-	SourceRuntime       = "runtime"        // the runtime's files
-	SourceRuntimeAnswer = "runtime-answer" // whether its daemon answers
-	SourceBackings      = "servers-and-disks"
-	SourceLogs          = "logs" // with a colon and the path for each file
-	SourceCollector     = "collector"
-	SourceAnalysis      = "analysis" // told only where judging or writing was cut
-)
+// Cover records how reading a source went; a source that is told again replaces what was known of it.
+func (e *Evidence) Cover(s Source) {
+	for i := range e.Coverage {
+		if e.Coverage[i].Source == s.Source {
+			e.Coverage[i] = s
+			return
+		}
+	}
+	e.Coverage = append(e.Coverage, s)
+}
 
-const DefaultHungAfter = 15 * time.Second
+// wholePodList says whether the kubelet's list was read to its end: what a part of it lacks may well exist.
+func (e *Evidence) wholePodList() (bool, string) {
+	ok, why := e.Saw(SourceKubeletPods)
+	cut := slices.ContainsFunc(e.Coverage, func(s Source) bool {
+		return s.Source == SourceKubeletPods && s.Status == SourceTruncated
+	})
+	if cut {
+		return false, "it is cut"
+	}
+	return ok, why
+}

@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // Severity says how bad a finding is.
@@ -199,3 +203,26 @@ type Analysis struct {
 	// Outcomes has one entry for each check, in the order of the checks.
 	Outcomes []Outcome `json:"outcomes"`
 }
+
+// LogPlace is where a line stands, as findings refer to it: "logs:FILE:LINE", without the line where lines are not
+// counted.
+func LogPlace(q logs.Quote) string {
+	if q.Line == 0 {
+		return SourceLogs + ":" + q.File
+	}
+	return fmt.Sprintf("%s:%s:%d", SourceLogs, q.File, q.Line)
+}
+
+// LogRef quotes a line.
+func LogRef(q logs.Quote) Ref { return Ref{Source: LogPlace(q), Excerpt: q.Text} }
+
+// ThreadEntity and its siblings spell entities as design requires.
+func ThreadEntity(t procs.Thread) Entity {
+	return Entity{KindThread, fmt.Sprintf("%d/%d", t.PID, t.TID)}
+}
+
+// MountEntity is a mount as an entity.
+func MountEntity(id int) Entity { return Entity{KindMount, strconv.Itoa(id)} }
+
+// GoroutineEntity is a goroutine as an entity.
+func GoroutineEntity(id int64) Entity { return Entity{KindGoroutine, strconv.FormatInt(id, 10)} }

@@ -164,10 +164,10 @@ func TestGoroutinesOfTwoProcesses(t *testing.T) {
 			t.Errorf("goroutine 117 of dump %d is %+v, want thread %d", dump, j, tid)
 		}
 	}
-	if text := m.Describe(entity("goroutine 117")); !strings.Contains(text, fmt.Sprintf("thread %d/9839", kubeletPID)) {
+	if text := forensics.Describe(m, entity("goroutine 117")); !strings.Contains(text, fmt.Sprintf("thread %d/9839", kubeletPID)) {
 		t.Errorf("without a dump: %q", text)
 	}
-	if text := m.Describe(entity("goroutine 118")); !strings.Contains(text, "[IO wait]") {
+	if text := forensics.Describe(m, entity("goroutine 118")); !strings.Contains(text, "[IO wait]") {
 		t.Errorf("only in the second dump: %q", text)
 	}
 }

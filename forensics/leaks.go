@@ -12,12 +12,12 @@ import (
 // LeakOf names the pod whose volume a leaked mount is a copy of, "" where that is not proven, and then why not. A mount point
 // is whatever path the owner of a mount namespace makes. What proves that the host had the mount is the directory below it,
 // which is the kubelet's own, and a mount namespace in which nobody but root of the host mounts.
-func (m *Model) LeakOf(l LeakedMount) (uid, why string) {
-	uid, _ = m.PodOf(l.On)
-	switch ours, owner := m.ownedHere(l); {
+func (u *Uses) LeakOf(l LeakedMount) (uid, why string) {
+	uid, _ = PodOf(l.On)
+	switch ours, owner := u.ownedHere(l); {
 	case !ours:
 		return "", owner
-	case m.inVolume(l.On) != 0:
+	case inVolume(u.model, l.On) != 0:
 		return "", "it is mounted on no directory that the kubelet makes for a volume"
 	}
 	return uid, ""
@@ -25,12 +25,12 @@ func (m *Model) LeakOf(l LeakedMount) (uid, why string) {
 
 // InVolume says whether a path lies in the content of a pod's volume. There the pod makes the directories, and can put a
 // symbolic link in the place of one.
-func (m *Model) InVolume(name string) bool { return m.inVolume(name) > 0 }
+func InVolume(m *Model, name string) bool { return inVolume(m, name) > 0 }
 
 // inVolume is how many directories deep in a volume of a pod a path is: 0 for where the kubelet has it mounted, on directories
 // that it alone makes, and less for everything else. A volume is at pods/UID/volumes/PLUGIN/NAME, one of a CSI driver in mount
 // below that, and a subpath at pods/UID/volume-subpaths/VOLUME/CONTAINER/INDEX (pkg/kubelet/config/defaults.go).
-func (m *Model) inVolume(name string) int {
+func inVolume(m *Model, name string) int {
 	for _, root := range m.KubeletRoots() {
 		below, ok := strings.CutPrefix(path.Clean(name), strings.TrimSuffix(root, "/")+"/pods/")
 		parts := strings.Split(below, "/")
@@ -51,8 +51,8 @@ func (m *Model) inVolume(name string) int {
 
 // ownedHere says whether the mount namespace of a leak belongs to the user namespace that this program ran in, and else whose it
 // is. Where the kernel does not tell (before Linux 4.9), all its processes have to be in that user namespace.
-func (m *Model) ownedHere(l LeakedMount) (ours bool, owner string) {
-	h := m.evidence.Held
+func (u *Uses) ownedHere(l LeakedMount) (ours bool, owner string) {
+	h := u.model.evidence.MountUse
 	if h == nil || h.UserNS == 0 {
 		return false, "who owns the mount namespace is not known"
 	}
@@ -60,7 +60,7 @@ func (m *Model) ownedHere(l LeakedMount) (ours bool, owner string) {
 		return l.Owner == h.UserNS, fmt.Sprintf("the mount namespace belongs to user namespace %d, in which others than root of the host mount what they like", l.Owner)
 	}
 	in := 0
-	for _, p := range m.evidence.Processes {
+	for _, p := range u.model.evidence.Processes {
 		if p.MountNS != l.Namespace {
 			continue
 		}
@@ -73,14 +73,32 @@ func (m *Model) ownedHere(l LeakedMount) (ours bool, owner string) {
 
 // Elsewhere says whether a file system is mounted neither on the host nor where the kubelet is, but in other mount namespaces
 // alone, and was not proven to have been the host's. What it is and how it answers is up to whoever made it.
-func (m *Model) Elsewhere(device string) bool {
-	list := m.MountsOf(device)
+func (u *Uses) Elsewhere(device string) bool {
+	list := u.model.MountsOf(device)
 	return len(list) > 0 && !slices.ContainsFunc(list, func(mount mounts.Mount) bool {
-		l, elsewhere := m.leaks[mount.ID]
+		l, elsewhere := u.model.leaks[mount.ID]
 		if !elsewhere {
 			return true
 		}
-		uid, _ := m.LeakOf(l)
+		uid, _ := u.LeakOf(l)
 		return uid != ""
 	})
+}
+
+// PodsOf lists the UIDs of the pods that have a mount of a superblock, in mountinfo order. What a path in another mount
+// namespace names proves nothing: see [Model.LeakOf].
+func (m *Model) PodsOf(device string) []string {
+	var uids []string
+	seen := map[string]bool{}
+	for _, mount := range m.MountsOf(device) {
+		uid, _ := PodOf(mount.MountPoint)
+		if l, elsewhere := m.leaks[mount.ID]; elsewhere {
+			uid, _ = m.uses.LeakOf(l)
+		}
+		if uid != "" && !seen[uid] {
+			seen[uid] = true
+			uids = append(uids, uid)
+		}
+	}
+	return uids
 }

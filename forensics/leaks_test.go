@@ -29,15 +29,15 @@ func TestInVolume(t *testing.T) {
 		"": -1,
 	} {
 		for _, root := range []string{"/var/lib/kubelet", "/data/kubelet"} {
-			if got := m.inVolume(root + path); got != want && (got >= 0 || want >= 0) {
+			if got := inVolume(m, root+path); got != want && (got >= 0 || want >= 0) {
 				t.Errorf("%s: %d directories deep, want %d", root+path, got, want)
 			}
 		}
-		if got := m.inVolume("/elsewhere" + path); got >= 0 {
+		if got := inVolume(m, "/elsewhere"+path); got >= 0 {
 			t.Errorf("/elsewhere%s: %d directories deep in a volume", path, got)
 		}
 	}
-	if own := "/var/lib/kubelet/pods/u/volumes/kubernetes.io~empty-dir/x"; !m.InVolume(own+strings.TrimPrefix(own, "/var/lib/kubelet")) || m.InVolume(own) {
+	if own := "/var/lib/kubelet/pods/u/volumes/kubernetes.io~empty-dir/x"; !InVolume(m, own+strings.TrimPrefix(own, "/var/lib/kubelet")) || InVolume(m, own) {
 		t.Error("a volume's place that a pod has made in its own volume is one, or its own is not")
 	}
 }
@@ -60,12 +60,12 @@ func TestPodsOfLeaks(t *testing.T) {
 			e := NewEvidence()
 			e.Kubelet = &kubelet.Instance{RootDir: "/var/lib/kubelet"}
 			c.l.Namespace, c.l.Mount = 2, mounts.Mount{ID: 9, Device: "0:60", Root: "/", MountPoint: point}
-			e.Held = &Held{UserNS: 7, Leaked: []LeakedMount{c.l}}
+			e.MountUse = &MountUse{UserNS: 7, Leaked: []LeakedMount{c.l}}
 			m := NewModel(&e)
 			if got := m.PodsOf("0:60"); (len(got) == 1 && got[0] == uid) != c.want || !c.want && len(got) > 0 {
 				t.Errorf("pods %v, want one: %v", got, c.want)
 			}
-			if m.Elsewhere("0:60") == c.want {
+			if m.Uses().Elsewhere("0:60") == c.want {
 				t.Errorf("elsewhere alone: %v", !c.want)
 			}
 		})

@@ -18,9 +18,9 @@ const settled = 10 * time.Minute
 //
 // Where nothing would keep a healthy kubelet from removing the directory, and it has had time enough, the first entry is
 // [kubelet.ASWUncertain]; see [Model.PodState] for whether the pod is gone at all.
-func (m *Model) Leftovers(d kubelet.PodDir) []kubelet.Leftover {
-	left := kubelet.Leftovers(d, m.KubeletMinor(), m.pointsBelow(d))
-	if !m.shouldBeGone(d, left) {
+func Leftovers(m *Model, d kubelet.PodDir) []kubelet.Leftover {
+	left := kubelet.Leftovers(d, m.KubeletMinor(), pointsBelow(m, d))
+	if !shouldBeGone(m, d, left) {
 		return left
 	}
 	for i := range left {
@@ -36,7 +36,7 @@ func (m *Model) Leftovers(d kubelet.PodDir) []kubelet.Leftover {
 }
 
 // pointsBelow lists the mount points at or below a pod's directory, from all tables.
-func (m *Model) pointsBelow(d kubelet.PodDir) []string {
+func pointsBelow(m *Model, d kubelet.PodDir) []string {
 	all := m.index.points()
 	dir := path.Clean(d.Path)
 	if dir == "/" {
@@ -52,9 +52,9 @@ func (m *Model) pointsBelow(d kubelet.PodDir) []string {
 }
 
 // allPoints are the mount points of all tables, sorted, each once.
-func (m *Model) allPoints() []string {
+func allPoints(e *Evidence) []string {
 	points := []string{}
-	for _, table := range append([]mounts.Table{m.evidence.Mounts}, m.evidence.Namespaces...) {
+	for _, table := range append([]mounts.Table{e.Mounts}, e.Namespaces...) {
 		for i := range table.Mounts {
 			points = append(points, table.Mounts[i].MountPoint)
 		}
@@ -65,7 +65,7 @@ func (m *Model) allPoints() []string {
 
 // shouldBeGone says that a kubelet that is well would have removed a directory long ago. A volume's directory is made and
 // removed in that of its plugin, which tells how long ago the pod's last volume can have gone.
-func (m *Model) shouldBeGone(d kubelet.PodDir, left []kubelet.Leftover) bool {
+func shouldBeGone(m *Model, d kubelet.PodDir, left []kubelet.Leftover) bool {
 	k, collected := m.evidence.Kubelet, m.evidence.Collected
 	if k == nil || k.PID == 0 || d.Changed == nil || collected.Sub(*d.Changed) < settled {
 		return false
@@ -76,13 +76,13 @@ func (m *Model) shouldBeGone(d kubelet.PodDir, left []kubelet.Leftover) bool {
 	if slices.ContainsFunc(left, func(l kubelet.Leftover) bool { return l.Fate != kubelet.FateHeals }) {
 		return false
 	}
-	return k.Metrics["kubelet_orphan_pod_cleaned_volumes_errors"] == 0 && m.syncLoopIsWell()
+	return k.Metrics["kubelet_orphan_pod_cleaned_volumes_errors"] == 0 && syncLoopIsWell(m.evidence)
 }
 
 // syncLoopIsWell says that the kubelet itself said so, somewhere where it looks (port 10248 does not).
-func (m *Model) syncLoopIsWell() bool {
+func syncLoopIsWell(e *Evidence) bool {
 	passed := false
-	for _, e := range m.evidence.Kubelet.Endpoints {
+	for _, e := range e.Kubelet.Endpoints {
 		if slices.Contains(e.Failed, "syncloop") {
 			return false
 		}

@@ -47,8 +47,8 @@ func (e *Evidence) Merge(part Evidence) {
 	if part.CgroupTotals != nil {
 		e.CgroupTotals = part.CgroupTotals
 	}
-	if part.Held != nil {
-		e.Held = part.Held
+	if part.MountUse != nil {
+		e.MountUse = part.MountUse
 	}
 	if part.Disks != nil {
 		e.Disks = part.Disks
@@ -90,15 +90,4 @@ func replace[T any](have *[]T, part []T) {
 	if part != nil {
 		*have = part
 	}
-}
-
-// Cover records how reading a source went; a source that is told again replaces what was known of it.
-func (e *Evidence) Cover(s Source) {
-	for i := range e.Coverage {
-		if e.Coverage[i].Source == s.Source {
-			e.Coverage[i] = s
-			return
-		}
-	}
-	e.Coverage = append(e.Coverage, s)
 }

@@ -1,14 +1,16 @@
 package forensics
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/backing"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -37,83 +39,10 @@ type Model struct {
 
 	listedCount int
 	index       index
+	uses        *Uses
 }
 
 type threadID struct{ pid, tid int }
-
-// NewModel joins evidence. It does not change it, and shares its memory.
-func NewModel(e *Evidence) *Model {
-	m := &Model{
-		evidence: e, host: e.Mounts.Index(), tables: map[uint64]*mounts.Index{},
-		byDevice: map[string][]mounts.Mount{}, byPod: map[string][]mounts.Mount{}, health: map[string]mounts.Health{}, leaks: map[int]LeakedMount{},
-		threads: map[threadID]procs.Thread{}, running: map[threadID]int{}, joined: map[goroutineID]int{}, process: map[int]procs.Process{},
-	}
-	m.tables[e.Mounts.Namespace] = m.host
-	for i := range e.Namespaces {
-		m.tables[e.Namespaces[i].Namespace] = e.Namespaces[i].Index()
-	}
-	seen := map[int]bool{} // mount ids are unique across namespaces
-	for _, table := range append([]mounts.Table{e.Mounts}, e.Namespaces...) {
-		for _, mount := range table.Mounts {
-			if !seen[mount.ID] {
-				seen[mount.ID] = true
-				m.byDevice[mount.Device] = append(m.byDevice[mount.Device], mount)
-			}
-		}
-	}
-	m.addElsewhere()
-	for _, h := range e.Health {
-		if old, ok := m.health[h.Device]; !ok || worse(h.Status, old.Status) {
-			m.health[h.Device] = h
-		}
-	}
-	for _, mount := range e.Mounts.Mounts {
-		if uid, _ := m.PodOf(mount.MountPoint); uid != "" && m.BelowKubelet(mount.MountPoint) {
-			m.byPod[uid] = append(m.byPod[uid], mount)
-		}
-	}
-	for _, t := range e.Threads {
-		m.threads[threadID{t.PID, t.TID}] = t
-	}
-	for _, p := range e.Processes {
-		m.process[p.PID] = p
-	}
-	m.index = newIndex(m)
-	m.pods = m.livePods()
-	m.listed, m.listedCount = m.listedPods()
-	m.joins = joinGoroutines(e)
-	for i, j := range slices.Backward(m.joins) { // the first counts
-		m.running[threadID{j.Thread.PID, j.Thread.TID}] = i
-		m.joined[goroutineID{j.Dump, j.Goroutine}] = i
-		m.joined[goroutineID{anyDump, j.Goroutine}] = i
-	}
-	return m
-}
-
-// addElsewhere adds the mounts of file systems that only other mount namespaces have, as of containers that run without
-// root: threads wait for those, too.
-func (m *Model) addElsewhere() {
-	if m.evidence.Held == nil {
-		return
-	}
-	known := maps.Clone(m.byDevice)
-	for _, l := range m.evidence.Held.Leaked {
-		if known[l.Mount.Device] == nil {
-			m.byDevice[l.Mount.Device] = append(m.byDevice[l.Mount.Device], l.Mount)
-			m.leaks[l.Mount.ID] = l
-		}
-	}
-}
-
-// worse orders statuses by what they prove about a superblock.
-func worse(a, b mounts.Status) bool {
-	order := map[mounts.Status]int{
-		mounts.StatusHung: 9, mounts.StatusFrozen: 8, mounts.StatusDisconnected: 7, mounts.StatusIOError: 6,
-		mounts.StatusStale: 5, mounts.StatusSlow: 4, mounts.StatusRecovered: 3, mounts.StatusUnanswered: 2,
-		mounts.StatusOK: 1, mounts.StatusDenied: 1, mounts.StatusNotProbed: 0,
-	}
-	return order[a] > order[b]
-}
 
 // Evidence is what the model was made of.
 func (m *Model) Evidence() *Evidence { return m.evidence }
@@ -206,7 +135,7 @@ func (m *Model) BelowKubelet(p string) bool {
 
 // PodOf names the pod and the volume that a path below a pod directory belongs to; "" where it does not say. The
 // volume is "<uid>/<plugin>/<name>"; of a subpath only the volume's name is known, its plugin is then "subpath".
-func (m *Model) PodOf(p string) (uid, volume string) {
+func PodOf(p string) (uid, volume string) {
 	if !strings.Contains(p, "/pods/") { // most paths, at a fraction of the price
 		return "", ""
 	}
@@ -222,24 +151,6 @@ func (m *Model) PodOf(p string) (uid, volume string) {
 		return uid, path.Join(uid, strings.ReplaceAll(parts[3], "~", "/"), parts[4])
 	}
 	return uid, ""
-}
-
-// PodsOf lists the UIDs of the pods that have a mount of a superblock, in mountinfo order. What a path in another mount
-// namespace names proves nothing: see [Model.LeakOf].
-func (m *Model) PodsOf(device string) []string {
-	var uids []string
-	seen := map[string]bool{}
-	for _, mount := range m.MountsOf(device) {
-		uid, _ := m.PodOf(mount.MountPoint)
-		if l, elsewhere := m.leaks[mount.ID]; elsewhere {
-			uid, _ = m.LeakOf(l)
-		}
-		if uid != "" && !seen[uid] {
-			seen[uid] = true
-			uids = append(uids, uid)
-		}
-	}
-	return uids
 }
 
 // PodMounts lists the host's mounts at or below a pod's directory, in mountinfo order.
@@ -265,21 +176,6 @@ func (m *Model) KubeletName() string {
 // unknown.
 func (m *Model) KubeletVersion() string { return m.index.kubeletVersion() }
 
-func (m *Model) findKubeletVersion() string {
-	if k := m.evidence.Kubelet; k != nil && k.Version != "" {
-		return k.Version
-	}
-	for _, d := range m.evidence.Dumps {
-		if v, ok := goroutines.KubeletVersion(d.Dump); ok {
-			return strings.TrimPrefix(v, "v")
-		}
-	}
-	if s := m.evidence.Logs; s != nil && len(s.Lives) > 0 {
-		return text.Release(s.Lives[len(s.Lives)-1].Version)
-	}
-	return ""
-}
-
 // KubeletMinor is the minor version (34 of "1.34.4"), 0 if unknown.
 func (m *Model) KubeletMinor() int {
 	parts := strings.Split(m.KubeletVersion(), ".")
@@ -292,17 +188,6 @@ func (m *Model) KubeletMinor() int {
 	}
 	return minor
 }
-
-// ThreadEntity and its siblings spell entities as design requires.
-func ThreadEntity(t procs.Thread) Entity {
-	return Entity{KindThread, fmt.Sprintf("%d/%d", t.PID, t.TID)}
-}
-
-// MountEntity is a mount as an entity.
-func MountEntity(id int) Entity { return Entity{KindMount, strconv.Itoa(id)} }
-
-// GoroutineEntity is a goroutine as an entity.
-func GoroutineEntity(id int64) Entity { return Entity{KindGoroutine, strconv.FormatInt(id, 10)} }
 
 // PodDir finds a pod's directory.
 func (m *Model) PodDir(uid string) (kubelet.PodDir, bool) {
@@ -318,4 +203,54 @@ func (m *Model) Backing(device string) (backing.Backing, bool) {
 		return m.evidence.Backings[at[0]], true
 	}
 	return backing.Backing{}, false
+}
+
+// Waited is how long a thread provably waits, in seconds: since it last ran, since its goroutine was stamped, or between
+// two equal readings. 0 means that nothing proves an age; from says what does.
+func (m *Model) Waited(t procs.Thread) (seconds float64, from string) {
+	if t.WaitSeconds != nil {
+		seconds, from = *t.WaitSeconds, "it has not run since"
+	}
+	if t.Same && t.SampledSeconds > seconds {
+		seconds, from = t.SampledSeconds, "two readings were equal"
+	}
+	if j := m.GoroutineOf(t.PID, t.TID); j != nil && j.Certain {
+		g, _, _ := m.Goroutine(j.Dump, j.Goroutine)
+		if age := g.WaitAtLeast().Seconds(); age > seconds {
+			seconds, from = age, fmt.Sprintf("goroutine %d says %s, of which the runtime can have added 2", g.ID, text.Plural(g.WaitMinutes, "minute"))
+		}
+	}
+	return seconds, from
+}
+
+type podFacts struct {
+	namespace, name string
+	live, deleting  bool
+	listed          bool // by somebody who wants it, not only by what it has left
+	hearsay         bool // its name is from a file that the pod can write, or from a line of a log
+	why             string
+}
+
+// Cluster answers questions about the objects of the API; only where there is a dump of it.
+func (m *Model) Cluster() *apidump.Index { return m.index.cluster() }
+
+// Disks answers questions about disks; there are none where they were not measured.
+func (m *Model) Disks() *eviction.Index { return m.index.disks() }
+
+// ThreadsIn lists the threads whose path lies on a superblock, in the order of the evidence.
+func (m *Model) ThreadsIn(device string) []procs.Thread {
+	return pick(m.evidence.Threads, m.index.threadsIn[device])
+}
+
+// Goroutine finds a goroutine of a dump, or of any (-1), and which dump that is.
+func (m *Model) Goroutine(dump int, id int64) (g goroutines.Goroutine, in int, ok bool) {
+	list := m.index.goroutines()
+	i, _ := slices.BinarySearchFunc(list, goroutinePlace{id: id, dump: int32(dump)}, func(a, b goroutinePlace) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.dump, b.dump))
+	})
+	if i == len(list) || list[i].id != id || dump != anyDump && int(list[i].dump) != dump {
+		return g, 0, false
+	}
+	in = int(list[i].dump)
+	return m.evidence.Dumps[in].Goroutines[list[i].i], in, true
 }

@@ -19,7 +19,6 @@ type kubeletPod = kubelet.Pod
 
 func TestPodOf(t *testing.T) {
 	const static = "2fa11937efabc40db85278b553e1ceeb"
-	m := forensics.NewModel(&forensics.Evidence{})
 	for _, tt := range []struct{ name, path, uid, volume string }{
 		{"a volume", deadPoint, DeadUID, DeadUID + "/kubernetes.io/cephfs/cephfs-data"},
 		{"a CSI volume's mount", kubeletRoot + "/pods/" + DeadUID + "/volumes/kubernetes.io~csi/pvc-1/mount", DeadUID, DeadUID + "/kubernetes.io/csi/pvc-1"},
@@ -42,7 +41,7 @@ func TestPodOf(t *testing.T) {
 		{"nothing", "", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if uid, volume := m.PodOf(tt.path); uid != tt.uid || volume != tt.volume {
+			if uid, volume := forensics.PodOf(tt.path); uid != tt.uid || volume != tt.volume {
 				t.Errorf("PodOf(%q) = %q, %q; want %q, %q", tt.path, uid, volume, tt.uid, tt.volume)
 			}
 		})

@@ -1,9 +1,6 @@
 package forensics
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -52,65 +49,48 @@ type HolderProcess struct {
 	ContainerID string   `json:"container_id,omitempty"`
 }
 
-// NamespaceProcesses says who keeps a mount namespace alive.
-type NamespaceProcesses struct {
-	Namespace uint64 `json:"namespace"`
-	// PIDs are processes in it, at most 16 of Processes; HeldBy are processes that have it open without being in it.
-	PIDs      []int `json:"pids"`
-	Processes int   `json:"processes"`
-	HeldBy    []int `json:"held_by"`
-	// MountedAt is where its ns/mnt file is mounted: paths, with "in mount namespace N" where that is not the host's.
-	MountedAt []string `json:"mounted_at"`
-	Pods      []string `json:"pods"`
-	Commands  []string `json:"commands"` // names of its processes, each once
-	// Apart is where it has the mount that was asked for, too, and keeps it when that is unmounted here.
-	Apart []string `json:"copies_apart,omitempty"`
-	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
-	Unread bool `json:"unread,omitempty"`
-}
-
-// UsersOf lists who uses a mount.
-func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
-	u := MountUsers{
+// Of lists who uses a mount.
+func (u *Uses) Of(mount mounts.Mount) MountUsers {
+	users := MountUsers{
 		Mount: mount, Holders: []HolderProcess{}, Elsewhere: []HolderProcess{}, Kernel: []holders.KernelUser{},
-		Servers: append([]FUSEServer{}, m.Servers(mount.Device)...), Leaked: []LeakedMount{}, Namespace: []NamespaceProcesses{},
-		Calls: []MountCall{}, CallsElsewhere: []MountCall{}, Copies: m.CopiesOf(mount.ID),
+		Servers: append([]FUSEServer{}, u.Servers(mount.Device)...), Leaked: []LeakedMount{}, Namespace: []NamespaceProcesses{},
+		Calls: []MountCall{}, CallsElsewhere: []MountCall{}, Copies: u.Copies(mount.ID),
 	}
-	ids := m.busyBy(mount.ID)
-	for _, t := range pick(m.evidence.Threads, merged(m.at(m.index.threadsAt, ids), m.index.threadsIn[mount.Device])) {
-		list := &u.Calls
+	ids := u.busyBy(mount.ID)
+	for _, t := range pick(u.model.evidence.Threads, merged(at(u.model.index.threadsAt, ids), u.model.index.threadsIn[mount.Device])) {
+		list := &users.Calls
 		switch {
 		case t.Gone || t.MountID == 0:
 			continue
 		case ids[t.MountID]:
 		case t.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
-			list = &u.CallsElsewhere
+			list = &users.CallsElsewhere
 		default:
 			continue
 		}
-		*list = append(*list, m.mountCall(t))
+		*list = append(*list, u.mountCall(t))
 	}
-	h := m.evidence.Held
+	h := u.model.evidence.MountUse
 	if h == nil {
-		return u
+		return users
 	}
 	others := map[uint64]bool{}
-	for _, holder := range pick(h.Holders, merged(m.at(m.index.holdersOf, ids), m.index.holdersIn[mount.Device], m.index.byPathAt[mount.MountPoint])) {
+	for _, holder := range pick(h.Holders, merged(at(u.holdersOf, ids), u.holdersIn[mount.Device], u.byPathAt[mount.MountPoint])) {
 		switch {
-		case ids[holder.MountID], holder.ByPath && m.stacked(holder.MountID, mount):
-			u.Holders = append(u.Holders, m.HolderProcess(holder))
+		case ids[holder.MountID], holder.ByPath && u.stacked(holder.MountID, mount):
+			users.Holders = append(users.Holders, u.Process(holder))
 		case holder.Device == mount.Device && mount.Root == "/" && mount.MountPoint != "/":
-			u.Elsewhere = append(u.Elsewhere, m.HolderProcess(holder))
-			others[holder.MountNS] = others[holder.MountNS] || holder.MountNS != m.evidence.Mounts.Namespace
+			users.Elsewhere = append(users.Elsewhere, u.Process(holder))
+			others[holder.MountNS] = others[holder.MountNS] || holder.MountNS != u.model.evidence.Mounts.Namespace
 		}
 	}
-	for _, c := range u.Copies {
-		others[c.Namespace] = others[c.Namespace] || c.Namespace != m.evidence.Mounts.Namespace
+	for _, c := range users.Copies {
+		others[c.Namespace] = others[c.Namespace] || c.Namespace != u.model.evidence.Mounts.Namespace
 	}
-	u.Kernel = append(u.Kernel, pick(h.Kernel, m.index.kernelOf[mount.ID])...)
-	for _, l := range pick(h.Leaked, m.index.leakedIn[mount.Device]) {
+	users.Kernel = append(users.Kernel, pick(h.Kernel, u.kernelOf[mount.ID])...)
+	for _, l := range pick(h.Leaked, u.leakedIn[mount.Device]) {
 		if l.Mount.ID != mount.ID {
-			u.Leaked = append(u.Leaked, l)
+			users.Leaked = append(users.Leaked, l)
 			others[l.Namespace] = true
 		}
 	}
@@ -118,12 +98,12 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 		namespace uint64
 		point     string
 	}
-	apart, listed := map[uint64][]string{}, map[place]bool{}
-	for _, l := range pick(h.Apart, m.index.apartIn[mount.Device]) {
+	private, listed := map[uint64][]string{}, map[place]bool{}
+	for _, l := range pick(h.Private, u.privateIn[mount.Device]) {
 		if l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
 			at := place{l.Namespace, l.Mount.MountPoint}
 			if !listed[at] { // several may be stacked
-				apart[l.Namespace] = append(apart[l.Namespace], l.Mount.MountPoint)
+				private[l.Namespace] = append(private[l.Namespace], l.Mount.MountPoint)
 			}
 			listed[at] = true
 			others[l.Namespace] = true
@@ -131,151 +111,32 @@ func (m *Model) UsersOf(mount mounts.Mount) MountUsers {
 	}
 	for ns, other := range others {
 		if other && ns != 0 {
-			n := m.Namespace(ns)
-			n.Apart = apart[ns]
-			u.Namespace = append(u.Namespace, n)
+			n := u.Namespace(ns)
+			n.Private = private[ns]
+			users.Namespace = append(users.Namespace, n)
 		}
 	}
-	sorting.Stable(u.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
-	return u
+	sorting.Stable(users.Namespace, func(a, b NamespaceProcesses) int { return int(a.Namespace) - int(b.Namespace) })
+	return users
 }
 
 // stacked says whether a mount of the host lies on the mount point of another one, so that a path does not tell which of
 // them is meant.
-func (m *Model) stacked(id int, on mounts.Mount) bool {
-	other, ok := m.host.ByID(id)
+func (u *Uses) stacked(id int, on mounts.Mount) bool {
+	other, ok := u.model.host.ByID(id)
 	return ok && on.MountPoint == other.MountPoint && on.MountPoint != "/"
 }
 
-func (m *Model) mountCall(t procs.Thread) MountCall {
-	p := m.HolderProcess(holders.Holder{PID: t.PID})
+func (u *Uses) mountCall(t procs.Thread) MountCall {
+	p := u.Process(holders.Holder{PID: t.PID})
 	return MountCall{t, p.UID, p.User, p.Comm, p.PodUID, p.ContainerID}
 }
 
-// HolderProcess adds what is known of a holder's process.
-func (m *Model) HolderProcess(h holders.Holder) HolderProcess {
-	p, ok := m.Process(h.PID)
+// Process adds what is known of a holder's process.
+func (u *Uses) Process(h holders.Holder) HolderProcess {
+	p, ok := u.model.Process(h.PID)
 	if !ok {
 		return HolderProcess{Holder: h, UID: -1, Command: []string{}}
 	}
-	return HolderProcess{h, p.UID, m.index.userNames[p.UID], p.Comm, p.Command, p.PodUID, p.ContainerID}
-}
-
-// IsElsewhere says whether a mount namespace is known and another one than the host's: paths in it are none of the host.
-func (m *Model) IsElsewhere(ns uint64) bool {
-	return ns != 0 && m.evidence.Mounts.Namespace != 0 && ns != m.evidence.Mounts.Namespace
-}
-
-// Namespace says who keeps a mount namespace alive.
-func (m *Model) Namespace(ns uint64) NamespaceProcesses {
-	n, ok := m.index.namespaces()[ns]
-	if !ok {
-		n = emptyNamespace(ns)
-	}
-	return n
-}
-
-func emptyNamespace(ns uint64) NamespaceProcesses {
-	return NamespaceProcesses{Namespace: ns, PIDs: []int{}, HeldBy: []int{}, MountedAt: []string{}, Pods: []string{}, Commands: []string{}}
-}
-
-// allNamespaces says of all mount namespaces who keeps them alive: a pod can have many processes, and many mounts in theirs.
-func (m *Model) allNamespaces() map[uint64]NamespaceProcesses {
-	found := map[uint64]NamespaceProcesses{}
-	for ns, at := range m.index.processesIn {
-		found[ns] = namespaceOf(ns, pick(m.evidence.Processes, at))
-	}
-	h := m.evidence.Held
-	if h == nil {
-		return found
-	}
-	for ns := range m.index.descriptorsOf {
-		m.addKeepers(found, ns)
-	}
-	for ns := range m.index.pinnedOf {
-		m.addKeepers(found, ns)
-	}
-	return found
-}
-
-func namespaceOf(ns uint64, processes []procs.Process) NamespaceProcesses {
-	const most = 16
-	n := emptyNamespace(ns)
-	n.Processes = len(processes)
-	pods := map[string]bool{"": true}
-	for _, p := range processes {
-		if len(n.PIDs) < most {
-			n.PIDs = append(n.PIDs, p.PID)
-		}
-		if !pods[p.PodUID] {
-			pods[p.PodUID] = true
-			n.Pods = append(n.Pods, p.PodUID)
-		}
-		if len(n.Commands) < most && !slices.Contains(n.Commands, p.Comm) {
-			n.Commands = append(n.Commands, p.Comm)
-		}
-	}
-	return n
-}
-
-// addKeepers adds the descriptors and the mounts of a namespace's file that keep it alive.
-func (m *Model) addKeepers(found map[uint64]NamespaceProcesses, ns uint64) {
-	h := m.evidence.Held
-	n, ok := found[ns]
-	if !ok {
-		n = emptyNamespace(ns)
-	}
-	n.HeldBy, n.MountedAt = []int{}, []string{}
-	by, points := map[int]bool{}, map[string]bool{}
-	for _, hold := range pick(h.Namespaces, m.index.descriptorsOf[ns]) {
-		if !by[hold.PID] {
-			by[hold.PID] = true
-			n.HeldBy = append(n.HeldBy, hold.PID)
-		}
-	}
-	for _, pin := range pick(h.Pinned, m.index.pinnedOf[ns]) {
-		at := pin.MountPoint
-		if m.IsElsewhere(pin.MountNS) {
-			at += fmt.Sprintf(" in mount namespace %d", pin.MountNS)
-		}
-		if !points[at] {
-			points[at] = true
-			n.MountedAt = append(n.MountedAt, at)
-		}
-	}
-	n.Unread = n.Processes == 0 && !m.index.uninhabited[ns]
-	found[ns] = n
-}
-
-// EmptyNamespaces lists the mount namespaces that no process is in: only a descriptor or a bind mount keeps them alive.
-// Where their mount tables could not be read, a mount that is in no table may be in one of them.
-func (m *Model) EmptyNamespaces() []NamespaceProcesses {
-	h := m.evidence.Held
-	if h == nil {
-		return nil
-	}
-	inhabited := map[uint64]bool{}
-	for _, p := range m.evidence.Processes {
-		inhabited[p.MountNS] = true
-	}
-	for _, holder := range h.Holders { // a thread may be in one for itself
-		inhabited[holder.MountNS] = true
-	}
-	var list []NamespaceProcesses
-	add := func(ns uint64) {
-		if !inhabited[ns] {
-			inhabited[ns] = true
-			list = append(list, m.Namespace(ns))
-		}
-	}
-	for _, hold := range h.Namespaces {
-		add(hold.Namespace)
-	}
-	for _, pin := range h.Pinned {
-		add(pin.Namespace)
-	}
-	for _, ns := range h.Uninhabited {
-		add(ns)
-	}
-	return list
+	return HolderProcess{h, p.UID, u.userNames[p.UID], p.Comm, p.Command, p.PodUID, p.ContainerID}
 }

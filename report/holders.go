@@ -51,7 +51,7 @@ func WriteHolders(w io.Writer, e *forensics.Evidence, answers []MountHolders) er
 			fmt.Fprintln(&b)
 		}
 	}
-	writeDetached(&b, model, e.Held)
+	writeDetached(&b, model, e.MountUse)
 	if b.Len() == 0 {
 		return nil
 	}
@@ -59,8 +59,8 @@ func WriteHolders(w io.Writer, e *forensics.Evidence, answers []MountHolders) er
 	if list := unseen(e); len(list) > 0 {
 		fmt.Fprintf(&b, "Of some processes it is not known what they hold: %s.\n", cellText(strings.Join(list, "; ")))
 	}
-	if e.Held != nil && e.Held.LeftOut > 0 {
-		fmt.Fprintf(&b, "%d further holders are left out.\n", e.Held.LeftOut)
+	if e.MountUse != nil && e.MountUse.LeftOut > 0 {
+		fmt.Fprintf(&b, "%d further holders are left out.\n", e.MountUse.LeftOut)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -68,15 +68,15 @@ func WriteHolders(w io.Writer, e *forensics.Evidence, answers []MountHolders) er
 
 // unseen says which processes could not be looked at.
 func unseen(e *forensics.Evidence) []string {
-	if e.Held == nil {
+	if e.MountUse == nil {
 		return []string{"all: their files could not be read"}
 	}
-	return e.Held.Unseen
+	return e.MountUse.Unseen
 }
 
 // writeDetached writes who holds mounts that are in no table any more: none can be found by its path, and whoever asks for a
 // mount that was unmounted lazily may look for them. A descriptor of the root alone is how runtimes prepare mounts.
-func writeDetached(b *bytes.Buffer, model *forensics.Model, held *forensics.Held) {
+func writeDetached(b *bytes.Buffer, model *forensics.Model, held *forensics.MountUse) {
 	if held == nil {
 		return
 	}
@@ -84,7 +84,7 @@ func writeDetached(b *bytes.Buffer, model *forensics.Model, held *forensics.Held
 	var list []forensics.HolderProcess
 	for _, h := range held.Holders {
 		if h.Detached && h.Path != "/" && len(list) < most {
-			list = append(list, model.HolderProcess(h))
+			list = append(list, model.Uses().Process(h))
 		}
 	}
 	if len(list) > 0 {

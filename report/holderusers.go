@@ -27,7 +27,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 	}
 	writeProcesses(b, u.Holders)
 	for _, c := range u.Copies {
-		fmt.Fprintf(b, "  %s keeps it busy as well: propagation ties it to this mount\n", cellText(model.DescribeCopy(c)))
+		fmt.Fprintf(b, "  %s keeps it busy as well: propagation ties it to this mount\n", cellText(model.Uses().DescribeCopy(c)))
 	}
 	if stack := len(model.Host().At(m.MountPoint)); stack > 1 && slices.ContainsFunc(u.Holders, func(h forensics.HolderProcess) bool { return h.ByPath }) {
 		fmt.Fprintf(b, "  of working and root directories only the path is known: each is on one of the %d mounts stacked here\n", stack)
@@ -47,7 +47,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		writeCalls(b, u.CallsElsewhere)
 	}
 	for _, n := range u.Namespace {
-		fmt.Fprintf(b, "  also in mount namespace %d%s: %s\n", n.Namespace, unreachedText(n.Apart), namespaceText(n))
+		fmt.Fprintf(b, "  also in mount namespace %d%s: %s\n", n.Namespace, unreachedText(n.Private), namespaceText(n))
 	}
 }
 
@@ -59,7 +59,7 @@ func serverText(model *forensics.Model, s forensics.FUSEServer) string {
 		if ok {
 			words += " (" + cellText(p.Comm) + ")"
 		}
-		if trouble, _ := model.ServerTrouble(s.PID); trouble != "" {
+		if trouble, _ := model.Uses().ServerTrouble(s.PID); trouble != "" {
 			words += ", which " + cellText(trouble)
 		}
 		if s.Guess {
@@ -90,8 +90,8 @@ func namespaceText(n forensics.NamespaceProcesses) string {
 	if len(n.Pods) > 0 {
 		text += ", pod " + strings.Join(n.Pods, ", ")
 	}
-	if len(n.HeldBy) > 0 {
-		text += ", held open by pid " + strings.Trim(fmt.Sprint(n.HeldBy), "[]")
+	if len(n.OpenedBy) > 0 {
+		text += ", held open by pid " + strings.Trim(fmt.Sprint(n.OpenedBy), "[]")
 	}
 	if len(n.MountedAt) > 0 {
 		text += ", mounted at " + cellText(strings.Join(n.MountedAt, ", "))
@@ -99,7 +99,7 @@ func namespaceText(n forensics.NamespaceProcesses) string {
 	switch {
 	case n.Unread:
 		text += ", its mounts could not be read"
-	case n.Processes+len(n.HeldBy)+len(n.MountedAt) == 0:
+	case n.Processes+len(n.OpenedBy)+len(n.MountedAt) == 0:
 		text += ", and what keeps it is not visible (perhaps a descriptor in the queue of a socket)"
 	}
 	return text

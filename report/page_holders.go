@@ -46,7 +46,7 @@ type holderRow struct {
 const maxGroupRows = 40
 
 func newHoldersView(r Report, names podBook, places *places) holdersView {
-	h := r.Evidence.Held
+	h := r.Evidence.MountUse
 	if h == nil {
 		return holdersView{}
 	}
@@ -61,7 +61,7 @@ func newHoldersView(r Report, names podBook, places *places) holdersView {
 		}
 		return fits
 	}
-	v.addAll(len(held), func(i int) bool { return add(newHolderGroup(model, model.UsersOf(held[i]), names, places)) })
+	v.addAll(len(held), func(i int) bool { return add(newHolderGroup(model, model.Uses().Of(held[i]), names, places)) })
 	v.addAll(len(detached), func(i int) bool { return add(detachedGroup(model, detached[i], names, places)) })
 	v.addAll(len(h.Leaked), func(i int) bool { return add(leakedGroup(model, h.Leaked[i], places)) })
 	return v
@@ -78,7 +78,7 @@ func (v *holdersView) addAll(n int, add func(i int) bool) {
 }
 
 // heldMounts lists the host's mounts that something uses, those that do not answer first.
-func heldMounts(r Report, h *forensics.Held) []mounts.Mount {
+func heldMounts(r Report, h *forensics.MountUse) []mounts.Mount {
 	held := map[int]bool{}
 	for _, holder := range h.Holders {
 		held[holder.MountID] = held[holder.MountID] || !holder.Detached
@@ -120,7 +120,7 @@ func newHolderGroup(model *forensics.Model, u forensics.MountUsers, names podBoo
 		words = append(words, count(blocking, "use")+" in the kernel")
 	}
 	for _, s := range u.Servers {
-		trouble, _ := model.ServerTrouble(s.PID)
+		trouble, _ := model.Uses().ServerTrouble(s.PID)
 		if trouble != "" {
 			trouble = ", which " + trouble
 		}
@@ -134,7 +134,7 @@ func newHolderGroup(model *forensics.Model, u forensics.MountUsers, names podBoo
 		}
 	}
 	for _, c := range u.Copies {
-		g.note("%s keeps it busy as well: propagation ties it to this mount", model.DescribeCopy(c))
+		g.note("%s keeps it busy as well: propagation ties it to this mount", model.Uses().DescribeCopy(c))
 	}
 	if len(u.Elsewhere) > 0 {
 		g.note("the same file system is held through other mounts by %s; they do not keep this one busy", count(processesOf(u.Elsewhere), "process"))
@@ -179,7 +179,7 @@ func (g *holderGroup) add(list []forensics.HolderProcess, names podBook, places 
 }
 
 // detachedHolders are those of mounts that are in no table, by mount.
-func detachedHolders(h *forensics.Held) [][]holders.Holder {
+func detachedHolders(h *forensics.MountUse) [][]holders.Holder {
 	lists := map[int][]holders.Holder{}
 	for _, holder := range h.Holders {
 		if holder.Detached {
@@ -196,7 +196,7 @@ func detachedHolders(h *forensics.Held) [][]holders.Holder {
 func detachedGroup(model *forensics.Model, holders []holders.Holder, names podBook, places *places) holderGroup {
 	var list []forensics.HolderProcess
 	for _, h := range holders {
-		list = append(list, model.HolderProcess(h))
+		list = append(list, model.Uses().Process(h))
 	}
 	id := holders[0].MountID
 	g := holderGroup{Name: link{Text: shown(fmt.Sprintf("mount %d, which is in no table", id))}, Words: shown(count(processesOf(list), "process"))}
@@ -214,6 +214,6 @@ func leakedGroup(model *forensics.Model, l forensics.LeakedMount, places *places
 		Source: cell(strings.TrimSpace(fmt.Sprintf("%s %s, mount %d", l.Mount.FSType, l.Mount.Source, l.Mount.ID)), maxCell),
 		Words:  shown(fmt.Sprintf("only in mount namespace %d", l.Namespace)),
 	}
-	g.note("%s", namespaceWords(model.Namespace(l.Namespace)))
+	g.note("%s", namespaceWords(model.Uses().Namespace(l.Namespace)))
 	return g
 }

@@ -20,7 +20,7 @@ func TestHolders(t *testing.T) {
 	}}
 	e.Health = []mounts.Health{{MountID: 7, Device: "0:50", MountPoint: evil, Status: mounts.StatusHung, Seconds: 60}}
 	e.Processes = []procs.Process{{PID: 4711, Comm: evil, State: "D", UID: 1000, Command: []string{"x"}, MountNS: 1}, {PID: 4800, Comm: "server", State: "T", Command: []string{}, MountNS: 1}}
-	e.Held = &forensics.Held{
+	e.MountUse = &forensics.MountUse{
 		Holders: []holders.Holder{
 			{PID: 4711, Kind: holders.HoldFD, FD: 5, Path: evil + strings.Repeat("x", 4096), MountID: 7, Device: "0:50", Deleted: true},
 			{PID: 4711, TID: 4712, Kind: holders.HoldCwd, FD: -1, Path: "/", MountID: 7, Device: "0:50", ByPath: true},

@@ -42,8 +42,8 @@ func namespaceWords(n forensics.NamespaceProcesses) string {
 	} else {
 		words = append(words, fmt.Sprintf("%s (%s)", count(n.Processes, "process"), joinComma(n.Commands)))
 	}
-	if len(n.HeldBy) > 0 {
-		words = append(words, "held open by process "+joinInts(n.HeldBy, ", "))
+	if len(n.OpenedBy) > 0 {
+		words = append(words, "held open by process "+joinInts(n.OpenedBy, ", "))
 	}
 	if len(n.MountedAt) > 0 {
 		words = append(words, "mounted at "+joinComma(n.MountedAt))
@@ -51,7 +51,7 @@ func namespaceWords(n forensics.NamespaceProcesses) string {
 	switch {
 	case n.Unread:
 		words = append(words, "its mounts could not be read")
-	case n.Processes+len(n.HeldBy)+len(n.MountedAt) == 0:
+	case n.Processes+len(n.OpenedBy)+len(n.MountedAt) == 0:
 		words = append(words, "what keeps it is not visible")
 	}
 	return strings.Join(words, "; ")

@@ -83,7 +83,7 @@ type podFacts struct {
 
 func newPodsView(r Report, names podBook, places *places) podsView {
 	all := collectPods(r)
-	facts := names.model.PodFacts()
+	facts := factsByPod(names.model)
 	v, room := podsView{Total: len(all), NoDirs: len(r.Evidence.PodDirs) == 0}, budget(budgetPods)
 	for i, f := range all {
 		row := newPodRow(i, f, r, names, facts[f.uid])
@@ -176,7 +176,7 @@ func (m manifestUIDs) of(p kubelet.Pod) string {
 // noUID begins the key of a pod without a UID; no UID holds a blank.
 const noUID = "no UID: "
 
-func newPodRow(i int, f podFacts, r Report, names podBook, facts []forensics.PodFact) podRow {
+func newPodRow(i int, f podFacts, r Report, names podBook, facts []podFact) podRow {
 	row := podRow{
 		Anchor: "pod-" + strconv.Itoa(i+1), Name: cell(names.names[f.uid], maxCell), UID: cell(f.uid, maxCell),
 		Rank: i,
@@ -203,7 +203,7 @@ func newPodRow(i int, f podFacts, r Report, names podBook, facts []forensics.Pod
 }
 
 // addFacts lists the sources that know the pod, a manifest that tells no UID among them.
-func (row *podRow) addFacts(f podFacts, facts []forensics.PodFact, names podBook) {
+func (row *podRow) addFacts(f podFacts, facts []podFact, names podBook) {
 	for _, p := range f.pods {
 		if p.UID == "" {
 			row.Facts = append(row.Facts, fact{cell(p.Source, 40), cell(p.Kind, 40)})
@@ -213,7 +213,7 @@ func (row *podRow) addFacts(f podFacts, facts []forensics.PodFact, names podBook
 	for _, x := range facts {
 		row.Facts = append(row.Facts, fact{cell(x.Source, 40), cell(x.Says, maxCell)})
 	}
-	row.Kind = cell(cmp.Or(names.model.PodKind(f.uid), string(row.Kind)), 40)
+	row.Kind = cell(cmp.Or(forensics.PodKind(names.model, f.uid), string(row.Kind)), 40)
 	row.OnlyDir = len(facts) == 1 && facts[0].Source == "pod-dir"
 }
 

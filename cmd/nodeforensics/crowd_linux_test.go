@@ -82,12 +82,12 @@ func crowdVolume(t *testing.T, root string) string {
 func crowdFound(t *testing.T, r report.Report) {
 	t.Helper()
 	found := map[any]bool{}
-	for _, h := range r.Evidence.Held.Holders {
+	for _, h := range r.Evidence.MountUse.Holders {
 		if h.Kind == holders.HoldMap && h.MountID != 0 {
 			found[h.PID] = true
 		}
 	}
-	for _, l := range r.Evidence.Held.Leaked {
+	for _, l := range r.Evidence.MountUse.Leaked {
 		if l.On != "" {
 			found[l.Namespace] = true
 		}

@@ -128,17 +128,17 @@ func holdersOf(e *forensics.Evidence, queries []string) []report.MountHolders {
 	for _, q := range queries {
 		q = text.ToValidUTF8(q) // as the child's answers are
 		answer := report.MountHolders{Query: q, Mounts: []forensics.MountUsers{}, Leaked: []report.LeakedHolders{}}
-		name := e.Held.AskedPath(q)
+		name := e.MountUse.ResolvedPath(q)
 		if name != q {
 			answer.Path = name
 		}
 		for _, m := range collect.FindMounts(&e.Mounts, name) {
-			answer.Mounts = append(answer.Mounts, model.UsersOf(m))
+			answer.Mounts = append(answer.Mounts, model.Uses().Of(m))
 		}
-		if e.Held != nil {
-			for _, l := range e.Held.Leaked {
+		if e.MountUse != nil {
+			for _, l := range e.MountUse.Leaked {
 				if leakedAt(l.Mount, name) {
-					answer.Leaked = append(answer.Leaked, report.LeakedHolders{LeakedMount: l, KeptBy: model.Namespace(l.Namespace), Holders: model.UsersOf(l.Mount).Holders})
+					answer.Leaked = append(answer.Leaked, report.LeakedHolders{LeakedMount: l, KeptBy: model.Uses().Namespace(l.Namespace), Holders: model.Uses().Of(l.Mount).Holders})
 				}
 			}
 		}

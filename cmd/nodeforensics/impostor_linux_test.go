@@ -21,6 +21,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -271,9 +272,10 @@ func TestAnImpostorOfTheRuntime(t *testing.T) {
 			t.Errorf("runtime %+v is the impostor's", runtime)
 		}
 	}
-	m := forensics.NewModel(&r.Evidence)
-	if p, ok := m.RuntimeProcess(); ok || m.RuntimeRuns() {
-		t.Errorf("the runtime is process %d (%s)", p.PID, p.Cgroup)
+	for _, p := range forensics.RuntimeProcesses(r.Evidence.Processes) {
+		if runtimes.OfProcess(p.Comm) == "containerd" {
+			t.Errorf("the runtime is process %d (%s)", p.PID, p.Cgroup)
+		}
 	}
 }
 

@@ -170,7 +170,7 @@ func checkLate(t *testing.T, o outcome) {
 	if len(r.Findings) != 1 || r.Findings[0].Title != "planted finding" || !strings.Contains(html, "planted finding") {
 		t.Errorf("the finding is missing: %+v", r.Findings)
 	}
-	if r.Evidence.Held != nil {
+	if r.Evidence.MountUse != nil {
 		t.Error("the evidence is there")
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -47,7 +50,7 @@ here: process-unkillable does.`,
 type stuckContainer struct {
 	id, pod string
 	ended   string // how it shows that it was killed; "" if it only will be
-	waits   []waiter
+	waits   []stall.Waiter
 }
 
 func stuckContainers(p *forensics.Pass) []*stuckContainer {
@@ -60,18 +63,18 @@ func stuckContainers(p *forensics.Pass) []*stuckContainer {
 		}
 		return byID[process.ContainerID]
 	}
-	for _, w := range waiters(p, "") {
-		process, ok := p.Model.Process(w.thread.PID)
+	for _, w := range stall.Waiters(p, "") {
+		process, ok := p.Model.Process(w.Thread.PID)
 		if !ok || process.ContainerID == "" || process.PodUID == "" {
 			continue
 		}
 		switch c := at(process); {
-		case w.thread.Wait.Function == "zap_pid_ns_processes":
+		case w.Thread.Wait.Function == "zap_pid_ns_processes":
 			c.ended = fmt.Sprintf("its first process %d has ended and waits for the others", process.PID)
 		case process.State == "Z":
-			c.ended = fmt.Sprintf("its process %d has ended, but for thread %d", process.PID, w.thread.TID)
+			c.ended = fmt.Sprintf("its process %d has ended, but for thread %d", process.PID, w.Thread.TID)
 			c.waits = append(c.waits, w)
-		case signalless(w.thread) && w.seconds >= hungAfter(p):
+		case signalless(w.Thread) && w.Seconds >= stall.HungAfter(p):
 			c.waits = append(c.waits, w)
 		}
 	}
@@ -80,7 +83,7 @@ func stuckContainers(p *forensics.Pass) []*stuckContainer {
 			return len(c.waits) == 0
 		}
 		state, _ := p.Model.PodState(c.pod)
-		if state != forensics.PodTerminating && !p.Model.Listed(c.pod) {
+		if listed, _ := p.Model.ListedPods(); state != forensics.PodTerminating && !listed[c.pod] {
 			p.Unjudged("whether pod %s is being deleted is not known: no list of the kubelet has it", c.pod)
 		}
 		return state != forensics.PodTerminating
@@ -97,22 +100,22 @@ func signalless(t procs.Thread) bool {
 func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {
 	worst := c.waits[0]
 	f := forensics.Finding{
-		Severity: forensics.Critical, Subject: containerEntity(c.id), Pods: []string{c.pod}, Since: threadSince(p, worst.thread, worst.seconds),
-		Title: containerName(p, c.id, c.pod) + " cannot be killed: thread " + forensics.ThreadEntity(worst.thread).ID + " " + forensics.DescribeWait(worst.thread),
+		Severity: forensics.Critical, Subject: containerEntity(c.id), Pods: []string{c.pod}, Since: stall.ThreadSince(p, worst.Thread, worst.Seconds),
+		Title: containerName(p, c.id, c.pod) + " cannot be killed: thread " + forensics.ThreadEntity(worst.Thread).ID + " " + forensics.DescribeWait(worst.Thread),
 	}
-	f.ConfidenceWhy = "the kernel's own word for the wait: " + worst.thread.Wait.Function
-	if worst.seconds < hungAfter(p) {
+	f.ConfidenceWhy = "the kernel's own word for the wait: " + worst.Thread.Wait.Function
+	if worst.Seconds < stall.HungAfter(p) {
 		f.Severity, f.Confidence = forensics.Warning, forensics.Likely
 		f.ConfidenceWhy += ", but nothing proves that it has lasted"
 	}
 	_, why := p.Model.PodState(c.pod)
-	f.Detail = sentences(capital(cmp.Or(c.ended, "its pod is being deleted: "+why))+".", worst.thread.Wait.Meaning,
+	f.Detail = findings.Sentences(findings.Capital(cmp.Or(c.ended, "its pod is being deleted: "+why))+".", worst.Thread.Wait.Meaning,
 		"Until that wait ends, the pod stays Terminating and keeps its volumes; deleting it with --force hides it from the API and frees nothing.")
-	for _, w := range c.waits[:min(len(c.waits), maxQuoted)] {
-		f.Because = append(f.Because, forensics.ThreadEntity(w.thread))
-		f.Refs = append(f.Refs, threadRef(w.thread))
+	for _, w := range c.waits[:min(len(c.waits), findings.MaxQuoted)] {
+		f.Because = append(f.Because, forensics.ThreadEntity(w.Thread))
+		f.Refs = append(f.Refs, stall.ThreadRef(w.Thread))
 	}
-	if more := len(c.waits) - maxQuoted; more > 0 {
+	if more := len(c.waits) - findings.MaxQuoted; more > 0 {
 		f.Detail += " " + text.Plural(more, "more thread") + " of it wait in the same way."
 	}
 	return f
@@ -133,7 +136,7 @@ func frozenFinding(p *forensics.Pass, g runtimes.PodCgroup, frozen runtimes.Froz
 		Detail:        "Its pod is being deleted: " + why + ". With cgroup v1 a kill takes effect when the cgroup is thawed. A pause, a checkpoint or an update of the container that was broken off leaves it frozen.",
 		Refs:          []forensics.Ref{{Source: forensics.SourceCgroups + ":" + frozen.Path, Excerpt: "freezer.state " + strings.ToUpper(frozen.State)}},
 		Remedies: []forensics.Remedy{{
-			Command: "Thaw the cgroup: write THAWED to " + quote(frozen.Path+"/freezer.state"), Why: "lets the processes go on, so that the kill that waits for them takes effect",
+			Command: "Thaw the cgroup: write THAWED to " + remedy.Quote(frozen.Path+"/freezer.state"), Why: "lets the processes go on, so that the kill that waits for them takes effect",
 			Precondition: "nobody has paused the container on purpose (a backup, a debugger)", Risk: "the processes run until the kill reaches them",
 		}},
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
@@ -22,19 +24,19 @@ unmounted.
 After a start of the kubelet drivers register again within seconds: what is said in the first minute only is not
 reported, and what was said last well before the log ends is information.`,
 	Severity: forensics.Warning,
-	Needs:    needsLogs,
+	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
-		sawKubeletLog(p)
+		logview.SawKubelet(p)
 		byDriver := map[string][]logs.Event{}
 		var drivers []string
-		for _, e := range events(p, logs.KindCSIDriverMissing) {
+		for _, e := range logview.Events(p, logs.KindCSIDriverMissing) {
 			if byDriver[e.Driver] == nil {
 				drivers = append(drivers, e.Driver)
 			}
 			byDriver[e.Driver] = append(byDriver[e.Driver], e)
 		}
 		for _, driver := range drivers {
-			if list := byDriver[driver]; afterStart(p, lastSaid(list)) {
+			if list := byDriver[driver]; logview.AfterStart(p, logview.Last(list)) {
 				p.Report(driverMissingFinding(p, driver, list))
 			}
 		}
@@ -43,28 +45,28 @@ reported, and what was said last well before the log ends is information.`,
 
 func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: driverEntity(driver), Since: firstSaid(list),
-		Title:         fmt.Sprintf("CSI driver %s has not been registered on this node since %s", cmp.Or(driver, "(not named)"), moment(firstSaid(list))),
-		ConfidenceWhy: "the kubelet says so in its log", Refs: quotesOf(list...),
+		Severity: forensics.Warning, Subject: logview.DriverEntity(driver), Since: logview.First(list),
+		Title:         fmt.Sprintf("CSI driver %s has not been registered on this node since %s", cmp.Or(driver, "(not named)"), logview.Moment(logview.First(list))),
+		ConfidenceWhy: "the kubelet says so in its log", Refs: logview.EventRefs(list...),
 	}
-	if !stands(p, lastSaid(list)) {
+	if !logview.Current(p, logview.Last(list)) {
 		f.Severity = forensics.Info
-		f.Title = fmt.Sprintf("CSI driver %s was not registered on this node from %s to %s", cmp.Or(driver, "(not named)"), moment(firstSaid(list)), clock(lastSaid(list)))
+		f.Title = fmt.Sprintf("CSI driver %s was not registered on this node from %s to %s", cmp.Or(driver, "(not named)"), logview.Moment(logview.First(list)), logview.Clock(logview.Last(list)))
 		f.Detail = "Nothing was said of it later: it was most likely registered again."
 		f.Confidence = forensics.Likely
 		return f
 	}
-	f.Detail = sentences(fmt.Sprintf("The kubelet was refused %s, for %s. Volumes of this driver are neither mounted nor unmounted, and their pods neither start nor go away.",
-		times(said(list)), volumesOf(list)), asOf(p))
+	f.Detail = findings.Sentences(fmt.Sprintf("The kubelet was refused %s, for %s. Volumes of this driver are neither mounted nor unmounted, and their pods neither start nor go away.",
+		findings.Times(logview.Count(list)), volumesOf(list)), logview.AsOf(p))
 	var pods []string
 	for _, e := range list {
-		pods = append(pods, uids(uidOf(p, e.Subject))...)
+		pods = append(pods, findings.UIDs(logview.UIDOf(p, e.Subject))...)
 	}
-	f.Pods = union(nil, pods)
-	for _, e := range events(p, logs.KindCSIRegistrationFailed) {
+	f.Pods = findings.Union(nil, pods)
+	for _, e := range logview.Events(p, logs.KindCSIRegistrationFailed) {
 		if strings.Contains(e.Path, driver) || strings.Contains(e.Reason, driver) {
-			f.Refs = append(f.Refs, quotesOf(e)...)
-			f.Detail = sentences(f.Detail, "Its registration failed: "+e.Reason+".")
+			f.Refs = append(f.Refs, logview.EventRefs(e)...)
+			f.Detail = findings.Sentences(f.Detail, "Its registration failed: "+e.Reason+".")
 		}
 	}
 	f.Remedies = []forensics.Remedy{
@@ -86,13 +88,6 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 	return f
 }
 
-func driverEntity(driver string) forensics.Entity {
-	if driver == "" {
-		return volumeManagerEntity
-	}
-	return forensics.Entity{Kind: forensics.KindCSIDriver, ID: driver}
-}
-
 // volumesOf names the volumes of messages, each once.
 func volumesOf(list []logs.Event) string {
 	var names []string
@@ -101,9 +96,9 @@ func volumesOf(list []logs.Event) string {
 			names = append(names, name)
 		}
 	}
-	names = union(nil, names)
+	names = findings.Union(nil, names)
 	if len(names) == 0 {
 		return "a volume that is not named"
 	}
-	return "volume " + some(names)
+	return "volume " + findings.Some(names)
 }

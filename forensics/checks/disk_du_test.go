@@ -11,13 +11,13 @@ import (
 
 // TestDuMeetsNoMount: du waits for ever at a mount point that does not answer, with -x, too.
 func TestDuMeetsNoMount(t *testing.T) {
-	told := map[bool]int{}
+	steps := map[bool]int{}
 	judge := func(name string, e *forensics.Evidence) {
 		for _, f := range forensics.Analyze(e, All()).Findings {
 			for _, r := range f.Remedies {
 				words := strings.Fields(r.Command)
 				at := slices.Index(words, "du")
-				told[at >= 0]++
+				steps[at >= 0]++
 				if at < 0 {
 					continue
 				}
@@ -48,38 +48,7 @@ func TestDuMeetsNoMount(t *testing.T) {
 		})(t, &e)
 		judge(dir, &e)
 	}
-	if told[true] < 2 || told[false] == 0 {
-		t.Errorf("du is told %d times, and %d other steps", told[true], told[false])
-	}
-}
-
-// The largest thing that fills a disk is named with whose it is, where that is known.
-func TestOwnerOfTheLargest(t *testing.T) {
-	e := wellNode(t)
-	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
-	for want, item := range map[string]eviction.Item{
-		"":                                  {Path: "/var/log/journal"},
-		" of pod " + deadUID:                {PodUID: deadUID, Claim: "data"},
-		", named after the claim shop/data": {Claim: "shop/data"},
-	} {
-		if got := owner(p, item); got != want {
-			t.Errorf("%+v: %q, want %q", item, got, want)
-		}
-	}
-}
-
-// What fills a disk has a step that frees it, unless it may be somebody's data.
-func TestStepForWhatFillsADisk(t *testing.T) {
-	e := wellNode(t)
-	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
-	u := eviction.Usage{Items: []eviction.Item{{Kind: eviction.KindOther, Path: "/srv/dump"}}}
-	for kind, want := range map[string]string{
-		eviction.KindImages: "crictl rmi --prune", eviction.KindLayers: "crictl rmi --prune", eviction.KindJournal: "journalctl --vacuum",
-		eviction.KindLogs: "containerLogMaxSize", eviction.KindEmptyDir: "kubectl delete pod", eviction.KindWritable: "kubectl delete pod",
-		eviction.KindDeleted: "disk-deleted-open-files", eviction.KindOther: "/srv/dump", eviction.KindVolume: "",
-	} {
-		if r, ok := kindRemedy(p, kind, u); ok != (want != "") || !strings.Contains(r.Command, want) {
-			t.Errorf("%s: %q, want %q", kind, r.Command, want)
-		}
+	if steps[true] < 2 || steps[false] == 0 {
+		t.Errorf("du is told %d times, and %d other steps", steps[true], steps[false])
 	}
 }

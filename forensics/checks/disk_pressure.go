@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
 
@@ -25,22 +27,22 @@ warning. A file system without space or inodes is critical also without a thresh
 writes to it. Where the kubelet's configuration could not be read, thresholds are only assumed and nothing but a full
 disk is critical. Images that a runtime keeps elsewhere than its directory (a remote snapshotter) are not seen.`,
 	Severity: forensics.Critical,
-	Needs:    needsDisks,
+	Needs:    diskview.Needs,
 	Run: func(p *forensics.Pass) {
-		d := diskState(p)
+		d := diskview.State(p)
 		for _, f := range d.FileSystems {
 			if f.Error != "" {
 				p.Unjudged("%s: %s", strings.Join(d.Roles(f.Device), ", "), f.Error)
 				continue
 			}
-			if readOnly(f) {
+			if diskview.ReadOnly(f) {
 				continue
 			}
 			if what, full := f.Full(); full {
 				p.Report(fullFinding(p, f, what))
 				continue
 			}
-			met := metOn(d, f)
+			met := diskview.Met(d, f)
 			if len(met) > 0 {
 				p.Report(withPressureInLog(p, pressureFinding(p, f, met)))
 			}
@@ -50,30 +52,10 @@ disk is critical. Images that a runtime keeps elsewhere than its directory (a re
 
 // withPressureInLog adds what the kubelet's log tells of the same pressure.
 func withPressureInLog(p *forensics.Pass, f forensics.Finding) forensics.Finding {
-	if told := pressureInLog(p); told != nil && told.disk() {
-		return told.join(p, f)
+	if inLog := logview.PressureInLog(p); inLog != nil && inLog.Disk() {
+		return inLog.Join(p, f)
 	}
 	return f
-}
-
-// readOnly says that a file system is always full.
-func readOnly(f eviction.FileSystem) bool {
-	return slices.Contains([]string{"squashfs", "erofs", "iso9660", "cramfs", "romfs"}, f.FSType)
-}
-
-// metOn lists the thresholds that a file system is past, hard ones first.
-func metOn(d *eviction.Index, f eviction.FileSystem) []eviction.Reach {
-	var hard, soft []eviction.Reach
-	for _, r := range d.Reaches(f.Device) {
-		switch {
-		case !r.Met:
-		case r.Threshold.Kind == "hard":
-			hard = append(hard, r)
-		default:
-			soft = append(soft, r)
-		}
-	}
-	return append(hard, soft...)
 }
 
 // kubeletWrites says whether the kubelet or the runtime writes to a file system.
@@ -84,35 +66,35 @@ func kubeletWrites(d *eviction.Index, f eviction.FileSystem) bool {
 }
 
 func fullFinding(p *forensics.Pass, f eviction.FileSystem, what string) forensics.Finding {
-	d := diskState(p)
+	d := diskview.State(p)
 	found := forensics.Finding{
-		Severity: forensics.Warning, Subject: diskEntity(f), Refs: []forensics.Ref{diskRef(f)},
-		Title:         fmt.Sprintf("%s is full: no %s left", diskLabel(d, f), what),
-		Detail:        "Whatever writes to it fails with ENOSPC. " + fillers(p, f),
+		Severity: forensics.Warning, Subject: diskview.Entity(f), Refs: []forensics.Ref{diskview.Ref(f)},
+		Title:         fmt.Sprintf("%s is full: no %s left", diskview.Label(d, f), what),
+		Detail:        "Whatever writes to it fails with ENOSPC. " + diskview.Fillers(p, f),
 		ConfidenceWhy: "the figures of statfs",
-		Remedies:      diskRemedies(p, f),
+		Remedies:      diskview.Remedies(p, f),
 	}
 	if kubeletWrites(d, f) {
 		found.Severity = forensics.Critical
-		found.Detail += next(p, f)
+		found.Detail += diskview.Reclaim(p, f)
 	}
 	return found
 }
 
 func pressureFinding(p *forensics.Pass, f eviction.FileSystem, met []eviction.Reach) forensics.Finding {
-	d := diskState(p)
+	d := diskview.State(p)
 	first := met[0]
 	found := forensics.Finding{
-		Severity: forensics.Warning, Subject: diskEntity(f), Refs: []forensics.Ref{diskRef(f)},
-		Title:         fmt.Sprintf("%s is past the %s eviction threshold %s", diskLabel(d, f), first.Threshold.Kind, first.Threshold),
+		Severity: forensics.Warning, Subject: diskview.Entity(f), Refs: []forensics.Ref{diskview.Ref(f)},
+		Title:         fmt.Sprintf("%s is past the %s eviction threshold %s", diskview.Label(d, f), first.Threshold.Kind, first.Threshold),
 		ConfidenceWhy: "the figures of statfs against the kubelet's configuration",
-		Remedies:      diskRemedies(p, f),
+		Remedies:      diskview.Remedies(p, f),
 	}
 	var words []string
 	for _, r := range met {
-		words = append(words, reachWords(r))
+		words = append(words, diskview.ReachText(r))
 	}
-	found.Detail = strings.Join(words, "; ") + ". " + fillers(p, f) + next(p, f)
+	found.Detail = strings.Join(words, "; ") + ". " + diskview.Fillers(p, f) + diskview.Reclaim(p, f)
 	switch {
 	case d.Assumed != "":
 		found.Confidence = forensics.Possible

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
@@ -49,8 +50,8 @@ func settings(s eviction.Settings) func(*eviction.State) {
 	}
 }
 
-// apart puts images on a disk of their own.
-func apart(available uint64) func(*eviction.State) {
+// secondDisk puts images on a disk of their own.
+func secondDisk(available uint64) func(*eviction.State) {
 	return func(d *eviction.State) {
 		d.Places[1].Device, d.Places[2].Device = "8:16", "8:16"
 		d.FileSystems = append(d.FileSystems, eviction.FileSystem{
@@ -60,90 +61,9 @@ func apart(available uint64) func(*eviction.State) {
 }
 
 func diskScenarios() map[string][]scenario {
-	soft := map[string]string{"nodefs.available": "25%"}
 	return map[string][]scenario{
-		"disk-pressure": {
-			{
-				name: "below the default of imagefs", base: wellNode, change: disk(14),
-				want: []string{"critical disk 254:0"}, says: "past the hard eviction threshold imagefs.available<15%",
-			},
-			{
-				name: "below both, the lower one first", base: wellNode, change: disk(9),
-				want: []string{"critical disk 254:0"}, says: "9.0 GiB (9.0 %) are left, the hard threshold nodefs.available<10% (default) is at 10.0 GiB",
-			},
-			{name: "exactly at the threshold", base: wellNode, change: disk(15), outcome: forensics.OutcomeClean},
-			{name: "inodes", base: wellNode, change: disk(50, func(d *eviction.State) { d.FileSystems[0].InodesFree = 49 }), want: []string{"critical disk 254:0"}, says: "49 inodes"},
-			{
-				name: "no inode left", base: wellNode, change: disk(50, func(d *eviction.State) { d.FileSystems[0].InodesFree = 0 }),
-				want: []string{"critical disk 254:0"}, says: "no inodes left",
-			},
-			{
-				name: "full although nothing guards it", base: wellNode, change: disk(0, settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{}})),
-				want: []string{"critical disk 254:0"}, says: "no space left",
-			},
-			{
-				name: "full, but only logs are there", base: wellNode, change: disk(50, func(d *eviction.State) {
-					d.Places = append(d.Places, eviction.Place{Role: eviction.RoleSystemLogs, Device: "8:2"})
-					d.FileSystems = append(d.FileSystems, eviction.FileSystem{Device: "8:2", MountPoint: "/var/log", CapacityBytes: gib, Inodes: 10, InodesFree: 5})
-				}), want: []string{"warning disk 8:2"}, says: "(system-logs) is full",
-			},
-			{
-				name: "past a soft threshold", base: wellNode, change: disk(20, settings(eviction.Settings{
-					Minor: 34, EvictionSoft: soft, SoftGracePeriod: map[string]string{"nodefs.available": "1m30s"},
-				})), want: []string{"warning disk 254:0"}, says: "grace period (1m30s)",
-			},
-			{
-				name: "past a default that is only assumed", base: wellNode, change: disk(9, func(d *eviction.State) { d.Assumed = "/etc/kubelet.yaml could not be read" }),
-				want: []string{"warning disk 254:0"},
-			},
-			{
-				name: "pods go at once where images are elsewhere", base: wellNode, change: disk(9, apart(100)),
-				want: []string{"critical disk 254:0"}, says: "deletes: 1. pods at once, since images are on another file system",
-			},
-			{
-				name: "imagefs of its own", base: wellNode, change: disk(50, apart(20)),
-				want: []string{"critical disk 8:16"}, says: "deletes: 1. all containers that have ended; 2. every image that no container uses",
-			},
-			{name: "btrfs has no inodes to run out of", base: wellNode, change: disk(50, func(d *eviction.State) {
-				d.FileSystems[0].Inodes, d.FileSystems[0].InodesFree = 0, 0
-			}), outcome: forensics.OutcomeClean},
-			{name: "a file system that is never writable is always full", base: wellNode, change: disk(0, func(d *eviction.State) { d.FileSystems[0].FSType = "squashfs" })},
-			{name: "a mount that does not answer", base: wellNode, change: disk(0, func(d *eviction.State) {
-				d.FileSystems[0] = eviction.FileSystem{Device: "254:0", Error: "not asked: the mount at / has not answered for 20 s"}
-			}), outcome: forensics.OutcomeNotChecked},
-			{name: "what fills it", base: wellNode, change: disk(9, fill), want: []string{"critical disk 254:0"}, says: "emptyDir volumes 40.0 GiB"},
-			{name: "other users of the disk", base: wellNode, change: disk(9, func(d *eviction.State) {
-				d.FileSystems[0].FreeBytes += 5 * gib
-				d.Usage = []eviction.Usage{{
-					Device: "254:0", UsedBytes: 86 * gib, CountedBytes: 86 * gib, Kinds: []eviction.KindSum{{Kind: eviction.KindOther, Bytes: 86 * gib, Items: 1}},
-					Items: []eviction.Item{{Kind: eviction.KindOther, Path: "/home/o'hara", Bytes: 86 * gib}},
-				}}
-			}), want: []string{"critical disk 254:0"}, says: "5.0 GiB more are free, but reserved for root"},
-			{name: "who goes first", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-				disk(9, fill)(tb, e)
-				e.Pods = append(e.Pods, kubelet.Pod{UID: deadUID, Namespace: "shop", Name: "cache", Source: "kubelet"})
-			}, want: []string{"critical disk 254:0"}, says: "probably in this order: shop/cache (" + deadUID + ") with 40.0 GiB"},
-		},
-		"disk-near-threshold": {
-			{name: "near", base: wellNode, change: disk(19), want: []string{"info disk 254:0"}, says: "4.0 % of its size away from the hard eviction threshold imagefs.available<15%"},
-			{name: "very near", base: wellNode, change: disk(16), want: []string{"warning disk 254:0"}, says: "begins at 85 % usage and frees down to 80 %; it is at 84 %"},
-			{name: "past it is disk-pressure", base: wellNode, change: disk(14), outcome: forensics.OutcomeClean},
-			{name: "far", base: wellNode, change: disk(20), outcome: forensics.OutcomeClean},
-			{
-				name: "one key drops the others", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{"memory.available": "1Gi"}})),
-				want: []string{"warning subsystem eviction"}, says: "switches off the defaults of the others",
-			},
-			{
-				name: "collection after eviction", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, HighPercent: ptr(90), LowPercent: ptr(80)})),
-				want: []string{"info subsystem eviction"}, says: "eviction comes first",
-			},
-			{
-				name: "a percentage that never triggers", base: wellNode, change: disk(50, settings(eviction.Settings{
-					Minor: 34, MergeDefaults: true, EvictionHard: map[string]string{"nodefs.available": "0%"},
-				})), want: []string{"info subsystem eviction"}, says: "the kubelet ignores 0%",
-			},
-			{name: "what k3s sets is no mistake", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, Program: "k3s"})), outcome: forensics.OutcomeClean},
-		},
+		"disk-pressure":       diskPressureOnDisks(),
+		"disk-near-threshold": diskNearThresholdOnDisks(),
 	}
 }
 
@@ -171,49 +91,9 @@ func image(name string, edit ...func(*runtimes.Image)) runtimes.Image {
 func used(i *runtimes.Image)   { i.Containers = []string{"c0ffee"} }
 func pinned(i *runtimes.Image) { i.Pinned = true }
 
-// TestImagesAtRisk and the next one hold to a positive and near misses what stands under ids of checks that rest on logs.
-func TestImagesAtRisk(t *testing.T) {
-	const app = "registry.local/app:1.0"
-	for _, tt := range []scenario{
-		{name: "a static pod must not pull it", change: static(app, "Never", disk(16), image(app)), want: []string{"warning subsystem image-gc"}, says: app + " (imagePullPolicy Never)"},
-		{name: "a registry may have it", change: static(app, "IfNotPresent", disk(16), image(app)), want: []string{"info subsystem image-gc"}},
-		{name: "a container has it", change: static(app, "Never", disk(16), image(app, used))},
-		{name: "pinned", change: static(app, "Never", disk(16), image(app, pinned))},
-		{name: "nothing is about to be deleted", change: static(app, "Never", disk(50), image(app))},
-		{name: "another pod's image", change: static("registry.local/other:1", "Never", disk(16), image(app))},
-		{name: "missing already, says a dump of the API", change: daemon("node-1", "a:1", "ErrImageNeverPull"), want: []string{"warning subsystem image-gc"}, says: "a:1 (ErrImageNeverPull)"},
-		{name: "missing on another node", change: daemon("node-2", "a:1", "ErrImageNeverPull")},
-		{name: "there, and its container waits for something else", change: daemon("node-1", "b:1", "ContainerCreating")},
-		{name: "images were not read", change: func(tb testing.TB, e *forensics.Evidence) {
-			daemon("node-1", "a:1", "ErrImageNeverPull")(tb, e)
-			e.Cover(forensics.Source{Source: forensics.SourceRuntime, Status: forensics.SourceDenied})
-		}},
-		{name: "short names", change: static("busybox", "Never", disk(16), image("docker.io/library/busybox:latest")), want: []string{"warning subsystem image-gc"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imagesAtRisk)) })
-	}
-}
-
-func TestImageGCTooLittle(t *testing.T) {
-	few := func(images ...runtimes.Image) change {
-		return func(tb testing.TB, e *forensics.Evidence) {
-			disk(14)(tb, e) // 86 % used: down to 80 %, 6 GiB have to go
-			e.Images = images
-		}
-	}
-	for _, tt := range []scenario{
-		{name: "unused images are too small", change: few(image("a"), image("b", used), image("c", pinned)), want: []string{"warning subsystem image-gc"}, says: "it wants 6.0 GiB, and unused images have 2.0 GiB"},
-		{name: "there is enough", change: few(image("a"), image("b"), image("c"))},
-		{name: "a size is unknown", change: few(image("a", func(i *runtimes.Image) { i.SizeBytes = nil })), outcome: forensics.OutcomeNotChecked},
-		{name: "below the threshold", change: disk(16), outcome: forensics.OutcomeClean},
-	} {
-		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imageGCTooLittle)) })
-	}
-}
-
 // local is a check that is none of the list.
 func local(run func(*forensics.Pass)) forensics.Check {
-	return forensics.Check{ID: "local", Title: "t", Doc: "d", Severity: forensics.Warning, Needs: needsDisks, Run: run}
+	return forensics.Check{ID: "local", Title: "t", Doc: "d", Severity: forensics.Warning, Needs: diskview.Needs, Run: run}
 }
 
 // daemon adds a pod of a DaemonSet to a dump of the API.
@@ -267,41 +147,6 @@ func TestDiskRemediesNameNoDeletion(t *testing.T) {
 					t.Errorf("%s, %s: no reason for its confidence", id, s.name)
 				}
 			}
-		}
-	}
-}
-
-// TestHardThresholdsComeFirst has a soft threshold that is passed by more than the hard one.
-func TestHardThresholdsComeFirst(t *testing.T) {
-	d := oneDisk(eviction.Settings{EvictionHard: map[string]string{"nodefs.available": "10%"}, EvictionSoft: map[string]string{"nodefs.available": "25%"}}, 5)
-	met := metOn(d.Index(), d.FileSystems[0])
-	if len(met) != 2 || met[0].Threshold.Kind != "hard" || met[1].Threshold.Kind != "soft" {
-		t.Errorf("met: %+v", met)
-	}
-}
-
-// TestNearThresholdAtItsLimits is at the limits of disk-near-threshold and one byte beside them. The threshold is at 15 %.
-func TestNearThresholdAtItsLimits(t *testing.T) {
-	for name, tt := range map[string]struct {
-		available uint64
-		want      forensics.Severity // "" for no finding
-	}{
-		"5 %":              {20 * gib, ""},
-		"a byte below 5 %": {20*gib - 1, forensics.Info},
-		"2 %":              {17 * gib, forensics.Info},
-		"a byte below 2 %": {17*gib - 1, forensics.Warning},
-		"at the threshold": {15 * gib, forensics.Warning},
-		"a byte past it":   {15*gib - 1, ""}, // is disk-pressure
-	} {
-		e := wellNode(t)
-		e.Disks = oneDisk(eviction.Settings{Minor: 34}, 0)
-		e.Disks.FileSystems[0].AvailableBytes, e.Disks.FileSystems[0].FreeBytes = tt.available, tt.available
-		var got forensics.Severity
-		for _, f := range forensics.Analyze(&e, []forensics.Check{DiskNearThreshold}).Findings {
-			got = f.Severity
-		}
-		if got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

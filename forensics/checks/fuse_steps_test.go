@@ -18,53 +18,11 @@ func stackedOn(tb testing.TB, e *forensics.Evidence, state string) {
 	lower := mounts.Mount{ID: 61, ParentID: 27, Device: "0:48", Root: "/", MountPoint: "/srv", FSType: "fuse.sshfs", Class: mounts.ClassFUSE, Source: "host:/"}
 	e.Mounts.Mounts = append(e.Mounts.Mounts, lower)
 	e.Health = append(e.Health, mounts.Health{MountID: 61, Device: "0:48", MountPoint: "/srv", Status: mounts.StatusHung, Method: "probe", Call: "statx", Seconds: 20})
-	e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:48", PID: 6001, Why: "descriptor 3 of process 6001 is connection 48"})
+	e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:48", PID: 6001, Why: "descriptor 3 of process 6001 is connection 48"})
 	e.Threads = append(e.Threads, procs.Thread{
 		PID: 6000, TID: 6002, Comm: "gocryptfs", State: "S", Stack: []string{}, Path: "/srv", MountID: 61, Device: "0:48",
 		Wait: procs.Wait{Kind: procs.WaitFUSE, FS: "fuse", Function: "request_wait_answer"},
 	})
-}
-
-func TestFirstStepOfAHungFUSEMount(t *testing.T) {
-	for name, c := range map[string]struct {
-		change change
-		want   string
-	}{
-		"its server is not known":         {func(testing.TB, *forensics.Evidence) {}, "Look at the process that serves 10.0.0.5:6789:/k8s"},
-		"its server is stopped":           {server("T", "ceph-fuse"), "kill -CONT 6000"},
-		"its server is traced":            {server("t", "ceph-fuse"), "grep TracerPid /proc/6000/status"},
-		"its server sleeps":               {server("S", "ceph-fuse"), "Look at process 6000 (ceph-fuse), which has the connection of 10.0.0.5:6789:/k8s (fuse.ceph-fuse) open: it is neither stopped"},
-		"the server behind it is stopped": {func(tb testing.TB, e *forensics.Evidence) { stackedOn(tb, e, "T") }, "kill -CONT 6001"},
-		"the server behind it sleeps":     {func(tb testing.TB, e *forensics.Evidence) { stackedOn(tb, e, "S") }, "Look at process 6001 (sshfs), which has the connection of host:/"},
-		"two servers wait for each other": {func(tb testing.TB, e *forensics.Evidence) {
-			stackedOn(tb, e, "S")
-			back := e.Threads[len(e.Threads)-1]
-			back.PID, back.TID, back.Device, back.MountID, back.Path = 6001, 6003, "0:47", 60, deadPoint
-			e.Threads = append(e.Threads, back)
-		}, "Look at process 6001 (sshfs), which serves host:/ (fuse.sshfs): it is itself blocked"},
-		"of two that have the connection one is stopped": {func(tb testing.TB, e *forensics.Evidence) {
-			server("S", "keeper")(tb, e)
-			e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: "0:47", PID: 6001})
-			process(procs.Process{PID: 6001, Comm: "ceph-fuse", State: "T", Command: []string{}})(tb, e)
-		}, "kill -CONT 6001"},
-		"a guessed server is stopped": {func(tb testing.TB, e *forensics.Evidence) {
-			server("T", "ceph-fuse")(tb, e)
-			e.Held.Servers[0].Guess = true
-		}, "kill -CONT 6000"},
-	} {
-		e := sickNode(t)
-		c.change(t, &e)
-		for _, f := range forensics.Analyze(&e, []forensics.Check{MountHung}).Findings {
-			if f.Subject.ID != "0:47" {
-				continue
-			}
-			if step := f.Remedies[0]; !strings.HasPrefix(step.Command, c.want) {
-				t.Errorf("%s: the first step is %q, want %q", name, step.Command, c.want)
-			} else if guessed := strings.Contains(step.Precondition, "which is a guess"); guessed != strings.Contains(name, "guess") {
-				t.Errorf("%s: precondition %q", name, step.Precondition)
-			}
-		}
-	}
 }
 
 func TestAnErrorThatAServerPassesOn(t *testing.T) {
@@ -88,10 +46,10 @@ func TestAnErrorThatAServerPassesOn(t *testing.T) {
 				e.Health[i].Status, e.Health[i].Error = c.status, "no luck"
 			}
 		}
-		e.Held.Servers[0].Guess = c.guess
-		e.Held.Servers = e.Held.Servers[:1] // that of the lower one is gone
+		e.MountUse.Servers[0].Guess = c.guess
+		e.MountUse.Servers = e.MountUse.Servers[:1] // that of the lower one is gone
 		if c.open {
-			e.Held.Holders = append(e.Held.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: "/srv/x", MountID: 61, Device: "0:48"})
+			e.MountUse.Holders = append(e.MountUse.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: "/srv/x", MountID: 61, Device: "0:48"})
 		}
 		found := false
 		for _, f := range forensics.Analyze(&e, []forensics.Check{MountDisconnected, MountIOError}).Findings {
@@ -109,34 +67,12 @@ func TestAnErrorThatAServerPassesOn(t *testing.T) {
 	}
 }
 
-// TestAStoppedServerInANamespaceOfItsOwn has a file system that the host has not, as those of containers without root.
-func TestAStoppedServerInANamespaceOfItsOwn(t *testing.T) {
-	e := wellNode(t)
-	ownServer("/home/user/containers/merged")(t, &e)
-	for i := range e.Processes {
-		if e.Processes[i].PID == 5001 {
-			e.Processes[i].State = "T"
-		}
-	}
-	e.Threads = append(e.Threads, procs.Thread{
-		PID: 5002, TID: 5002, Comm: "ls", State: "S", Stack: []string{}, Path: "/home/user/containers/merged", MountID: 901, Device: "0:61", MountNS: 99,
-		Wait: procs.Wait{Kind: procs.WaitFUSE, FS: "fuse", Function: "request_wait_answer"}, WaitSeconds: ptr(60.0),
-	})
-	a := forensics.Analyze(&e, All())
-	if len(a.Diagnoses) != 1 || a.Diagnoses[0].Root.String() != "process 5001" {
-		t.Errorf("diagnoses %v, want one with the root process 5001", roots(a))
-	}
-	if f, ok := findingOf(a, "fuse-server-dead"); !ok || !strings.Contains(f.Title, "/home/user/containers/merged") {
-		t.Errorf("%q does not name the mount", f.Title)
-	}
-}
-
 // TestAThreadOnALazilyUnmountedFileSystem waits at a path that lies on another file system now.
 func TestAThreadOnALazilyUnmountedFileSystem(t *testing.T) {
 	for _, only := range []bool{true, false} {
 		e := wellNode(t)
 		server("T", "ceph-fuse")(t, &e)
-		e.Held.Servers[0] = forensics.FUSEServer{Device: "0:99", PID: 6000, Why: "descriptor 3 of process 6000 is connection 99", Detached: true, OnlyWaiting: only}
+		e.MountUse.Servers[0] = forensics.FUSEServer{Device: "0:99", PID: 6000, Why: "descriptor 3 of process 6000 is connection 99", Detached: true, OnlyWaiting: only}
 		e.Threads = append(e.Threads, procs.Thread{
 			PID: 5002, TID: 5002, Comm: "ls", State: "S", Stack: []string{}, Path: "/mnt/x", MountID: 27, Device: "254:0",
 			Wait: procs.Wait{Kind: procs.WaitFUSE, FS: "fuse", Function: "request_wait_answer"}, WaitSeconds: ptr(60.0),

@@ -8,10 +8,14 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
-
-var imageGCEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "image-gc"}
 
 // imageGCPeriod is how often the kubelet collects images (pkg/kubelet/kubelet.go, ImageGCPeriod).
 const imageGCPeriod = 5 * time.Minute
@@ -32,11 +36,11 @@ smaller than what would have to go.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceDisks}},
 	Run: func(p *forensics.Pass) {
-		sawKubeletLog(p)
+		logview.SawKubelet(p)
 		var list []logs.Event
-		for _, e := range events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, logs.KindImageFSCapacity) {
-			last := lastSaid([]logs.Event{e})
-			if afterStart(p, last) && (e.Code != "once" || e.Count > 1) && soonBefore(last, kubeletEnd(p), 2*imageGCPeriod) {
+		for _, e := range logview.Events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, logs.KindImageFSCapacity) {
+			last := logview.Last([]logs.Event{e})
+			if logview.AfterStart(p, last) && (e.Code != "once" || e.Count > 1) && logview.Within(last, logview.KubeletEnd(p), 2*imageGCPeriod) {
 				list = append(list, e)
 			}
 		}
@@ -51,15 +55,15 @@ smaller than what would have to go.`,
 func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
 	e := list[0]
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: imageGCEntity, Since: firstSaid(list), Refs: quotesOf(list...),
-		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), moment(firstSaid(list)), cmp.Or(e.Reason, logs.Words(e.Kind))),
+		Severity: forensics.Warning, Subject: diskview.ImageGCEntity, Since: logview.First(list), Refs: logview.EventRefs(list...),
+		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), logview.Moment(logview.First(list)), cmp.Or(e.Reason, logs.Words(e.Kind))),
 		ConfidenceWhy: "the kubelet says so in its log",
 	}
 	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { // it looked, and found too little
 		return strings.Contains(e.Reason, "eligible to free") || strings.Contains(e.Reason, "required amount of images")
 	})
-	switch told := runtimeInLog(p); {
-	case blind && told != nil && told.stands:
+	switch silence := logview.Runtime(p); {
+	case blind && silence != nil && silence.Current:
 		f.Because = []forensics.Entity{p.Model.RuntimeEntity()}
 		f.Detail = "It cannot ask the container runtime."
 	case blind:
@@ -67,9 +71,43 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	default:
 		f.Detail = "The images that nobody uses are not what fills the disk: look for logs, emptyDir volumes, deleted files that are still open, and other users of that file system."
 	}
-	f.Detail = sentences(f.Detail, asOf(p))
+	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	f.Remedies = []forensics.Remedy{{
 		Command: "crictl imagefsinfo", Why: "says what images take, to be compared with what else lies on that file system", Risk: "none: it reads",
-	}, countUsage()}
+	}, remedy.CountUsage()}
 	return f
+}
+
+// imageGCTooLittle reports that image garbage collection cannot free what it wants to: what fills the disk is no image. It
+// belongs to image-gc-failing, whose other half rests on the log. The kubelet counts as the runtime tells it the sizes.
+func imageGCTooLittle(p *forensics.Pass) {
+	d := diskview.State(p)
+	image, ok := d.Of(eviction.RoleImage)
+	if !ok {
+		return
+	}
+	wanted := int64(d.ImageGC.AmountToFree(image))
+	if wanted == 0 {
+		return
+	}
+	unused, pinned, known := diskview.UnusedImages(p)
+	sum, unknown := diskview.ImageSizes(unused)
+	if !known || unknown > 0 {
+		p.Unjudged("the sizes of unused images are not known")
+		return
+	}
+	if sum >= wanted {
+		return
+	}
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: diskview.ImageGCEntity,
+		Because: []forensics.Entity{diskview.Entity(image)}, Refs: []forensics.Ref{diskview.Ref(image)}, Confidence: forensics.Likely,
+		ConfidenceWhy: "the kubelet's own sum, with the sizes that the runtime has on disk",
+		Title: fmt.Sprintf("garbage collection of images cannot free enough: it wants %s, and unused images have %s",
+			text.Bytes(wanted), text.Bytes(sum)),
+		Detail: fmt.Sprintf("imagefs is at %d %%, from %d %% on the kubelet frees down to %d %%. %s are unused, %d more are pinned. What fills the disk is something else. %s",
+			image.UsagePercent(), d.ImageGC.HighPercent, d.ImageGC.LowPercent, text.Plural(len(unused), "image"), len(pinned), diskview.Fillers(p, image)),
+		Remedies: diskview.Remedies(p, image),
+	}
+	p.Report(f)
 }

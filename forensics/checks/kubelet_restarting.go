@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -24,15 +26,15 @@ of the start that was seen names what comes next (cmd/kubelet/app/server.go, pkg
 It rests on lines of the kubelet and of systemd. Where neither says why a kubelet ended, the reason is given as unknown,
 and only the new process id or the new start shows it. Restarts before the log began are not seen.`,
 	Severity: forensics.Critical,
-	Needs:    needsLogs,
+	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
-		lives := story(p).Lives
-		if !sawKubeletLog(p) || len(lives) == 0 {
+		lives := logview.Story(p).Lives
+		if !logview.SawKubelet(p) || len(lives) == 0 {
 			return
 		}
 		var over []logs.Life
 		for i, l := range lives {
-			if i < len(lives)-1 || kubeletEnded(p, story(p)) {
+			if i < len(lives)-1 || logview.KubeletEnded(p, logview.Story(p)) {
 				over = append(over, l)
 			}
 		}
@@ -49,7 +51,7 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	bad := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return l.End == "signal" || l.End == "unknown" || l.End == "" })
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Since: cmp.Or(over[0].Last, over[0].Started),
-		Title:         fmt.Sprintf("%s ended %s within the log: %s", p.Model.KubeletName(), times(int64(len(over))), endings(over)),
+		Title:         fmt.Sprintf("%s ended %s within the log: %s", p.Model.KubeletName(), findings.Times(int64(len(over))), endings(over)),
 		ConfidenceWhy: "the kubelet or systemd says why",
 	}
 	waits := ""
@@ -57,7 +59,7 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 		waits = startWaits(p, last)
 	}
 	switch {
-	case len(over) >= manyEnds && len(bad) > 0 && waits != "" && !stale(p):
+	case len(over) >= manyEnds && len(bad) > 0 && waits != "" && !logview.Stale(p):
 		f.Severity = forensics.Critical
 	case len(bad) > 0, len(over) >= manyEnds:
 		f.Severity = forensics.Warning
@@ -65,14 +67,14 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	if slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == "unknown" }) {
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "another process id or another start shows the ends; why one ended is not said"
 	}
-	var told []string
-	for _, l := range over[max(0, len(over)-maxQuoted):] {
-		told = append(told, lifeText(l))
+	var lives []string
+	for _, l := range over[max(0, len(over)-findings.MaxQuoted):] {
+		lives = append(lives, lifeText(l))
 		if l.EndQuote != nil {
-			f.Refs = append(f.Refs, quotes(*l.EndQuote)...)
+			f.Refs = append(f.Refs, logview.Refs(*l.EndQuote)...)
 		}
 	}
-	f.Detail = sentences(strings.Join(told, " "), waits, asOf(p))
+	f.Detail = findings.Sentences(strings.Join(lives, " "), waits, logview.AsOf(p))
 	if f.Severity != forensics.Info {
 		f.Remedies = []forensics.Remedy{{
 			Command: "journalctl -u kubelet -n 200 --no-pager",
@@ -122,9 +124,9 @@ func lifeText(l logs.Life) string {
 	}
 	s := name + " ended " + endText(l.End)
 	if l.Last != nil {
-		s += " after its line of " + moment(l.Last)
+		s += " after its line of " + logview.Moment(l.Last)
 	}
-	if seconds := between(l.Started, l.Last); seconds > 0 {
+	if seconds := logview.Between(l.Started, l.Last); seconds > 0 {
 		s += ", " + text.Duration(seconds) + " after its start"
 	}
 	return s + "."
@@ -148,8 +150,8 @@ func startWaits(p *forensics.Pass, l logs.Life) string {
 	if next == "" {
 		return ""
 	}
-	s := fmt.Sprintf("The last start, of %s, came as far as %q; next it waits for %s.", moment(l.Started), l.Stage, next)
-	if seconds := between(l.Started, kubeletEnd(p)); seconds > 0 {
+	s := fmt.Sprintf("The last start, of %s, came as far as %q; next it waits for %s.", logview.Moment(l.Started), l.Stage, next)
+	if seconds := logview.Between(l.Started, logview.KubeletEnd(p)); seconds > 0 {
 		s += " The log goes on for " + text.Duration(seconds) + " after it."
 	}
 	return s

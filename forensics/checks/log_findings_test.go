@@ -2,61 +2,14 @@ package checks
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
-
-// TestServerNamed and TestWholeDisk hold what joins the kernel's words to mounts.
-func TestServerNamed(t *testing.T) {
-	for _, tt := range []struct {
-		source, server string
-		want           bool
-	}{
-		{"10.0.0.5:/export", "10.0.0.5", true},
-		{"10.0.0.5:6789,10.0.0.6:6789:/k8s", "10.0.0.6:6789", true},
-		{"10.0.0.5:6789:/k8s", "10.0.0.55", false},
-		{"[fd00::1]:/export", "fd00::1", true},
-		{`//files.example/share`, `\\files.example\share`, false},
-		{`//files.example/share`, `\\files.example`, true},
-		{"tmpfs", "", false},
-	} {
-		if got := serverNamed(tt.source, tt.server); got != tt.want {
-			t.Errorf("serverNamed(%q, %q) = %v", tt.source, tt.server, got)
-		}
-	}
-}
-
-func TestWholeDisk(t *testing.T) {
-	for device, want := range map[string]string{
-		"sda1": "sda", "sda": "sda", "vda": "vda", "nvme0n1p2": "nvme0n1", "nvme0n1": "nvme0n1", "mmcblk0p1": "mmcblk0", "dm-3": "dm-3", "": "",
-	} {
-		if got := wholeDisk(device); got != want {
-			t.Errorf("wholeDisk(%q) = %q; want %q", device, got, want)
-		}
-	}
-	mds := logs.Event{Kind: logs.KindKernelCephDown, Subject: logs.Subject{Server: "mds0"}}
-	model := forensics.NewModel(&forensics.Evidence{Backings: []backing.Backing{{Device: "253:1", Disks: []backing.DiskState{{Name: "dm-1"}, {Name: "sdb", For: "dm-1"}}}}})
-	if !aboutMount(model, mds, mounts.Mount{FSType: "ceph", Source: "10.0.0.5:6789:/"}) || aboutMount(model, mds, mounts.Mount{FSType: "nfs4", Source: "10.0.0.5:/"}) {
-		t.Error("a metadata server is joined to other than CephFS mounts, or not to them")
-	}
-	if !aboutMount(model, logs.Event{Subject: logs.Subject{Device: "nvme0"}}, mounts.Mount{Class: mounts.ClassBlock, Source: "/dev/nvme0n1p2"}) {
-		t.Error("a controller is not joined to its disk")
-	}
-	for device, want := range map[string]bool{"sdb": true, "253:1": true, "sdc": false} {
-		m := mounts.Mount{Device: "253:1", Class: mounts.ClassBlock, Source: "/dev/mapper/vg0-data"}
-		if got := aboutMount(model, logs.Event{Subject: logs.Subject{Device: device}}, m); got != want {
-			t.Errorf("a message about %s is joined to what is on it: %v", device, got)
-		}
-	}
-}
 
 // TestSayingNothing holds the exact words for a log that cannot tell whether the sync loop hangs.
 func TestSayingNothing(t *testing.T) {
@@ -112,30 +65,6 @@ func TestNoKubeletLog(t *testing.T) {
 		if o := forensics.Analyze(&e, []forensics.Check{check}).Outcomes[0]; o.Status != forensics.OutcomeNotChecked || o.Reason == "" {
 			t.Errorf("outcome = %+v; want not-checked with a reason", o)
 		}
-	}
-}
-
-// TestPressureInLog is what disk-pressure can join.
-func TestPressureInLog(t *testing.T) {
-	e := wellNode(t)
-	tells(event(logs.KindEvictionReclaiming, 40, "10:05:10", "10:12:25", logs.Subject{Reason: "ephemeral-storage"}),
-		event(logs.KindAdmissionRefused, 2, "10:06:00", "10:07:00", logs.Subject{PodName: "default/new", Reason: "DiskPressure"}))(t, &e)
-	disk := forensics.Check{
-		ID: "disk", Title: "disk", Doc: "disk", Severity: forensics.Warning, Needs: needsLogs,
-		Run: func(p *forensics.Pass) {
-			if f, ok := pressureInLog(p).finding(p, forensics.Entity{Kind: forensics.KindDisk, ID: "254:0"}); ok {
-				p.Report(f)
-			}
-		},
-	}
-	a := forensics.Analyze(&e, []forensics.Check{disk})
-	if len(a.Findings) != 1 || a.Findings[0].Severity != forensics.Warning || !a.Findings[0].Since.Equal(*at("10:05:10")) ||
-		!strings.Contains(a.Findings[0].Detail, "refused default/new") {
-		t.Errorf("findings = %+v", a.Findings)
-	}
-	e.Logs.Events[0].Reason, e.Logs.Events[1].Reason = "memory", "MemoryPressure"
-	if a := forensics.Analyze(&e, []forensics.Check{disk}); len(a.Findings) != 0 {
-		t.Errorf("memory pressure is taken for disk pressure: %+v", a.Findings)
 	}
 }
 
@@ -197,51 +126,5 @@ func TestLogJoinsTheChain(t *testing.T) {
 				t.Errorf("since %v; want %s", d.Since, tt.since)
 			}
 		})
-	}
-}
-
-// TestNoise names harmless lines, each with its reason.
-func TestNoise(t *testing.T) {
-	e := wellNode(t)
-	tells(event(logs.NoiseConfigPath, 900, "09:31:00", "10:12:20", logs.Subject{}))(t, &e)
-	a := forensics.Analyze(&e, []forensics.Check{LogNoise})
-	if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Title, "900 times") || len(a.Findings[0].Detail) < 40 || len(a.Diagnoses) != 0 {
-		t.Errorf("findings = %+v", a.Findings)
-	}
-}
-
-// Messages of a runtime that does not answer name the question only where they were an answer to one.
-func TestUnansweredQuestion(t *testing.T) {
-	for _, tt := range []struct {
-		event logs.Event
-		call  string
-		ok    bool
-	}{
-		{logs.Event{Kind: logs.KindRuntimeDown}, "", true},
-		{logs.Event{Kind: logs.KindSyncLoopSkipped, Subject: logs.Subject{Reason: "container runtime is down"}}, "", true},
-		{logs.Event{Kind: logs.KindSyncLoopSkipped, Subject: logs.Subject{Reason: "PLEG is not healthy"}}, "", false},
-		{logs.Event{Kind: logs.KindPLEGRelistFailed, Subject: logs.Subject{Code: "DeadlineExceeded"}}, "", true},
-		{logs.Event{Kind: logs.KindRuntimeCallFailed, Subject: logs.Subject{Reason: "ListPodSandbox: it broke", Code: "DeadlineExceeded"}}, "ListPodSandbox", true},
-		{logs.Event{Kind: logs.KindRuntimeCallFailed, Subject: logs.Subject{Reason: "PullImage from a registry", Code: "DeadlineExceeded"}}, "PullImage", false},
-	} {
-		if call, ok := unansweredIn(tt.event); call != tt.call || ok != tt.ok {
-			t.Errorf("%+v: %q, %t; want %q, %t", tt.event, call, ok, tt.call, tt.ok)
-		}
-	}
-}
-
-// A pod is known by its name as long as no other pod has had that name.
-func TestUIDsByName(t *testing.T) {
-	e := forensics.NewEvidence()
-	e.Pods = []kubelet.Pod{
-		{UID: "u1", Namespace: "shop", Name: "web-0", Source: "kubelet"},
-		{UID: "u1", Namespace: "shop", Name: "web-0", Source: "log-dir"},
-		{UID: "u2", Namespace: "shop", Name: "db-0"},
-		{UID: "u3", Namespace: "shop", Name: "db-0"},
-		{Namespace: "shop", Name: "web-0"},
-	}
-	uids := uidsByName(&forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)})
-	if len(uids) != 2 || uids["shop/web-0"] != "u1" || uids["shop/db-0"] != "" {
-		t.Errorf("%q, want u1 for shop/web-0, and none for shop/db-0, which two pods are", uids)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
@@ -15,11 +17,11 @@ var LogNoise = forensics.Check{
 	Doc: `Messages at level E or W that kubelets print on nodes that are well, with how often they were seen and why they
 are harmless, so that nobody chases them. All are information.`,
 	Severity: forensics.Info,
-	Needs:    needsLogs,
+	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		byKind := map[logs.Kind][]logs.Event{}
 		var kinds []logs.Kind
-		for _, e := range story(p).Events {
+		for _, e := range logview.Story(p).Events {
 			if !strings.HasPrefix(string(e.Kind), "noise-") {
 				continue
 			}
@@ -37,11 +39,11 @@ are harmless, so that nobody chases them. All are information.`,
 func noiseFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensics.Finding {
 	detail := "It is printed on nodes that are well, too."
 	if why := logs.NoiseReason(kind); why != "" {
-		detail = capital(why) + "."
+		detail = findings.Capital(why) + "."
 	}
 	return forensics.Finding{
-		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Since: firstSaid(list), Refs: quotesOf(list[0]),
-		Title:         fmt.Sprintf("harmless: %s (%s)", logs.Words(kind), times(said(list))),
+		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Since: logview.First(list), Refs: logview.EventRefs(list[0]),
+		Title:         fmt.Sprintf("harmless: %s (%s)", logs.Words(kind), findings.Times(logview.Count(list))),
 		Detail:        detail,
 		ConfidenceWhy: "the message is known, and why it is printed",
 	}

@@ -5,6 +5,9 @@ import (
 	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -22,14 +25,14 @@ namespace is seen from a chroot alone; and everything if this program does not s
 since a container's output goes to files of a namespace outside. A descriptor of the root of such a mount alone is how runtimes prepare mounts (open_tree(2)), and only
 information. So is one that only processes of another user namespace hold: those can mount and unmount for themselves. Needs Linux 3.15.`,
 	Severity: forensics.Warning,
-	Needs:    needsHolders,
+	Needs:    mountuse.Needs,
 	Run: func(p *forensics.Pass) {
 		type key struct {
 			id     int
 			device string
 		}
 		groups, order := map[key][]holders.Holder{}, []key{}
-		for _, h := range held(p).Holders {
+		for _, h := range mountuse.Of(p).Holders {
 			if !h.Detached {
 				continue
 			}
@@ -58,32 +61,32 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Ho
 		ConfidenceWhy: "its mount id was read twice and is in no mount table that could be read",
 	}
 	for _, h := range list {
-		if process, _ := p.Model.Process(h.PID); h.Path != "/" && !inOtherUserNS(p, process) {
+		if process, _ := p.Model.Process(h.PID); h.Path != "/" && !mountuse.InOtherUserNS(p, process) {
 			f.Severity = forensics.Warning
 		}
 		if len(f.Refs) < 8 {
-			f.Refs = append(f.Refs, holderRef(h))
+			f.Refs = append(f.Refs, mountuse.Ref(h))
 		}
 	}
-	pids := holdingPIDs(list)
+	pids := mountuse.PIDs(list)
 	for _, pid := range pids {
-		f.Because = append(f.Because, processEntity(pid))
+		f.Because = append(f.Because, findings.ProcessEntity(pid))
 		if process, ok := p.Model.Process(pid); ok && process.PodUID != "" {
 			f.Pods = append(f.Pods, process.PodUID)
 		}
-		f.Remedies = append(f.Remedies, stopHolder(p, pid))
+		f.Remedies = append(f.Remedies, remedy.StopHolder(p, pid))
 	}
-	f.Title = fmt.Sprintf("%s is in no mount table and still held by %s", name, who(p, pids[0]))
+	f.Title = fmt.Sprintf("%s is in no mount table and still held by %s", name, findings.ProcessName(p, pids[0]))
 	if more := len(pids) - 1; more > 0 {
 		f.Title += fmt.Sprintf(" and %s", text.Plural(more, "other process"))
 	}
-	f.Detail = "It was most likely unmounted lazily. The unmount is not done until these let go: " + who(p, pids[0]) + " " + byWhat(list[0]) +
+	f.Detail = "It was most likely unmounted lazily. The unmount is not done until these let go: " + findings.ProcessName(p, pids[0]) + " " + mountuse.How(list[0]) +
 		". Paths on it begin at the root of the mount."
 	names := forensics.Once(p, "namespaces that could not be read", func() []string {
 		var names []string
-		for _, n := range p.Model.EmptyNamespaces() {
+		for _, n := range p.Model.Uses().EmptyNamespaces() {
 			if n.Unread {
-				names = append(names, namespaceKeeper(p, n))
+				names = append(names, describeNamespace(p, n))
 			}
 		}
 		return names
@@ -91,16 +94,16 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Ho
 	if len(names) > 0 {
 		f.Confidence = forensics.Possible
 		f.ConfidenceWhy += ", but there are namespaces without processes, whose tables cannot be read"
-		f.Detail += " Or it is mounted in a namespace that no process is in: " + some(names) + "."
+		f.Detail += " Or it is mounted in a namespace that no process is in: " + findings.Some(names) + "."
 	}
 	return f
 }
 
-// namespaceKeeper says what keeps a mount namespace alive that no process is in.
-func namespaceKeeper(p *forensics.Pass, n forensics.NamespaceProcesses) string {
+// describeNamespace says what keeps a mount namespace alive that no process is in.
+func describeNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) string {
 	text := "mount namespace " + strconv.FormatUint(n.Namespace, 10)
-	if len(n.HeldBy) > 0 {
-		text += ", which " + who(p, n.HeldBy[0]) + " has open"
+	if len(n.OpenedBy) > 0 {
+		text += ", which " + findings.ProcessName(p, n.OpenedBy[0]) + " has open"
 	}
 	if len(n.MountedAt) > 0 {
 		text += ", which is mounted at " + n.MountedAt[0]

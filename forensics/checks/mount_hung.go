@@ -1,9 +1,15 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -30,35 +36,135 @@ whether TCP is acknowledged (host or network gone, or only its service), state a
 so requests on their way are no proof by themselves. What the kernel's log says of its server or device is quoted, and says
 since when; alone it proves nothing.`,
 	Severity: forensics.Critical,
-	Needs:    needsHealth,
+	Needs:    fsview.Needs,
 	Run: func(p *forensics.Pass) {
-		unjudged(p)
-		for _, s := range superblocks(p, mounts.StatusHung) {
+		fsview.Unjudged(p)
+		for _, s := range fsview.Superblocks(p, mounts.StatusHung) {
 			p.Report(hungFinding(p, s))
 		}
 	},
 }
 
-func hungFinding(p *forensics.Pass, s superblock) forensics.Finding {
+func hungFinding(p *forensics.Pass, s fsview.Superblock) forensics.Finding {
 	severity := forensics.Warning
-	if len(s.kubelet) > 0 || s.kubeletWaits(p) {
+	if len(s.Kubelet) > 0 || s.KubeletWaits(p) {
 		severity = forensics.Critical
 	}
-	f := s.finding(p, severity, fmt.Sprintf("%s has not answered for %s", s.label(), text.Duration(s.health.Seconds)))
-	f.Detail = fmt.Sprintf("Whoever touches it stops in the kernel: %s.", s.where())
-	if list := waiters(p, s.device); len(list) > 0 {
+	f := s.Finding(p, severity, fmt.Sprintf("%s has not answered for %s", s.Label(), text.Duration(s.Health.Seconds)))
+	f.Detail = fmt.Sprintf("Whoever touches it stops in the kernel: %s.", s.Where())
+	if list := stall.Waiters(p, s.Device); len(list) > 0 {
 		f.Detail += fmt.Sprintf(" Seen waiting for it: %s, the longest %s (%s).",
-			text.Plural(len(list), "thread"), forensics.ThreadEntity(list[0].thread).ID, list[0].thread.Comm)
-		f.Refs = append(f.Refs, threadRef(list[0].thread))
+			text.Plural(len(list), "thread"), forensics.ThreadEntity(list[0].Thread).ID, list[0].Thread.Comm)
+		f.Refs = append(f.Refs, stall.ThreadRef(list[0].Thread))
 	}
-	f.Detail += servedHow(p, s.device)
-	text, refs := behind(p, s.device)
+	f.Detail += servedHow(p, s.Device)
+	text, refs := fsview.Behind(p, s.Device)
 	f.Detail += text
 	f.Refs = append(f.Refs, refs...)
 	f.ConfidenceWhy = "no answer for longer than --hung-after, measured by a probe"
-	if s.health.Method == "passive" {
-		f.ConfidenceWhy = s.health.Reason
+	if s.Health.Method == "passive" {
+		f.ConfidenceWhy = s.Health.Reason
 	}
 	f.Remedies = hungRemedies(p, s)
-	return withKernel(p, s.mount(), f)
+	return fsview.WithKernel(p, s.Mount(), f)
+}
+
+// hungRemedies are the steps for a file system that does not answer, in the order that works: the server first, then
+// what releases the callers, the lazy unmount last because it releases nobody: who holds the mount is stopped before.
+func hungRemedies(p *forensics.Pass, s fsview.Superblock) []forensics.Remedy {
+	m := s.Mount()
+	steps := []forensics.Remedy{firstStep(p, s)}
+	switch m.Class {
+	case mounts.ClassFUSE:
+		steps = append(steps, remedy.AbortFUSE(m), remedy.LazyUnmount(p, m))
+	case mounts.ClassNetwork:
+		steps = append(steps, remedy.ForceUnmount(p, m), remedy.LazyUnmount(p, m))
+	}
+	return steps
+}
+
+// firstStep is where to begin with a file system that does not answer: at its server or disk, and where the server of a
+// FUSE file system itself waits for another file system, at the server or disk of that one.
+func firstStep(p *forensics.Pass, s fsview.Superblock) forensics.Remedy {
+	m := s.Mount()
+	device := innermost(p, s.Device)
+	if device != s.Device {
+		m = p.Model.MountsOf(device)[0]
+	}
+	if m.Class == mounts.ClassFUSE {
+		if server, ok := worstServer(p, device); ok {
+			return stepAtServer(p, server, m)
+		}
+	}
+	b, _ := p.Model.Backing(device)
+	return remedy.ReviveFrom(b, m)
+}
+
+// worstServer is the process that serves a file system, and of several that have its connection open one with trouble.
+func worstServer(p *forensics.Pass, device string) (forensics.FUSEServer, bool) {
+	var worst forensics.FUSEServer
+	for _, s := range p.Model.Uses().Servers(device) {
+		if trouble, _ := p.Model.Uses().ServerTrouble(s.PID); s.PID != 0 && (worst.PID == 0 || trouble != "") {
+			worst = s
+		}
+	}
+	return worst, worst.PID != 0
+}
+
+// innermost follows the servers of FUSE file systems that wait for another file system to the one that is behind all: of
+// an encrypted or merged file system, one of those that it is made of.
+func innermost(p *forensics.Pass, device string) string {
+	for seen := map[string]bool{}; !seen[device]; {
+		seen[device] = true
+		for _, s := range p.Model.Uses().Servers(device) {
+			_, waits := p.Model.Uses().ServerTrouble(s.PID)
+			if s.Guess || waits == nil || seen[waits.Device] || len(p.Model.MountsOf(waits.Device)) == 0 {
+				continue
+			}
+			device = waits.Device
+			break
+		}
+	}
+	return device
+}
+
+// stepAtServer is what to do about the process that serves a FUSE file system.
+func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) forensics.Remedy {
+	trouble, _ := p.Model.Uses().ServerTrouble(s.PID)
+	r := remedy.Revive(m)
+	switch {
+	case strings.HasPrefix(trouble, "is stopped"):
+		r = remedy.Continue(p, s.PID)
+	case trouble != "":
+		short, _, _ := strings.Cut(trouble, ":") // what follows has the names of files, for which the finding is the place
+		r.Command = fmt.Sprintf("Look at %s, which serves %s (%s): it %s", remedy.ProcessWord(p, s.PID), remedy.Quote(m.Source), remedy.Quote(m.FSType), short)
+	default:
+		r.Command = fmt.Sprintf("Look at %s, which has the connection of %s (%s) open: it is neither stopped nor blocked in a file system, so most "+
+			"likely it waits for its own server, which the kernel does not show, or it does not read requests at all", remedy.ProcessWord(p, s.PID), remedy.Quote(m.Source), remedy.Quote(m.FSType))
+	}
+	if s.Guess {
+		r.Precondition = strings.TrimSuffix("it is the server, which is a guess: "+s.Why+"; "+r.Precondition, "; ")
+	}
+	return r
+}
+
+// servedHow says who has the connection of a FUSE file system open that does not answer, and what is wrong with that process.
+// The kernel does not tell whether it reads from it.
+func servedHow(p *forensics.Pass, device string) string {
+	var list []string
+	for _, s := range p.Model.Uses().Servers(device) {
+		if s.PID == 0 {
+			continue
+		}
+		verb := "has its connection open"
+		if s.Guess {
+			verb = "probably serves it"
+		}
+		trouble, _ := p.Model.Uses().ServerTrouble(s.PID)
+		list = append(list, fmt.Sprintf("%s %s, and %s", findings.ProcessName(p, s.PID), verb, cmp.Or(trouble, "is neither stopped nor blocked in a file system")))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " P" + strings.TrimPrefix(findings.Some(list), "p") + "."
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/unmounts"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -64,8 +66,8 @@ func sameDirectory(stack []mounts.Mount) bool {
 
 // boundOntoItself says whether a directory of the kubelet's own, and not a volume, is mounted onto itself.
 func boundOntoItself(p *forensics.Pass, stack []mounts.Mount) bool {
-	uid, _ := p.Model.PodOf(stack[0].MountPoint)
-	return uid == "" && !stagedPath.MatchString(stack[0].MountPoint) && sameDirectory(stack)
+	uid, _ := forensics.PodOf(stack[0].MountPoint)
+	return uid == "" && !unmounts.StagedPath.MatchString(stack[0].MountPoint) && sameDirectory(stack)
 }
 
 func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
@@ -75,7 +77,7 @@ func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 		Title:  fmt.Sprintf("%s are stacked on %s", text.Plural(len(stack), "mount"), upper.MountPoint),
 		Detail: fmt.Sprintf("Only the topmost, mount %d (%s from %s), can be seen.", upper.ID, upper.FSType, upper.Source),
 	}
-	if uid, _ := p.Model.PodOf(upper.MountPoint); uid != "" {
+	if uid, _ := forensics.PodOf(upper.MountPoint); uid != "" {
 		f.Pods = []string{uid}
 	}
 	for _, m := range stack {
@@ -92,9 +94,9 @@ func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 	if slices.Contains(p.Model.KubeletRoots(), upper.MountPoint) {
 		return f // all pods are below it
 	}
-	f.Remedies = []forensics.Remedy{unmount(p, upper, "-c", forensics.Remedy{
+	f.Remedies = []forensics.Remedy{remedy.Unmount(p, upper, "-c", forensics.Remedy{
 		Why:          "takes off the topmost mount; repeat until one is left, or none if the pod is gone",
-		Precondition: "the pod has ended, so that nobody writes to it; nodeforensics holders " + quote(upper.MountPoint) + " shows no process",
+		Precondition: "the pod has ended, so that nobody writes to it; nodeforensics holders " + remedy.Quote(upper.MountPoint) + " shows no process",
 		Risk:         "files that were written to the topmost are where that is mounted elsewhere, or gone with it if it is a tmpfs",
 		Stage:        forensics.StageUnmount,
 	})}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 )
 
 // PodUnschedulable finds pods that no node takes.
@@ -53,7 +54,7 @@ var obstacles = []struct{ words, meaning string }{
 
 func unschedulableFinding(p *forensics.Pass, pod apidump.Pod) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: podEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Unscheduled.Since,
+		Severity: forensics.Warning, Subject: findings.PodEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Unscheduled.Since,
 		Title:         fmt.Sprintf("no node takes pod %s", pod.ID()),
 		ConfidenceWhy: "the scheduler says so in the dump of the API",
 		Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: pod.Unscheduled.Message}},
@@ -67,14 +68,14 @@ func unschedulableFinding(p *forensics.Pass, pod apidump.Pod) forensics.Finding 
 	if len(why) == 0 {
 		why = append(why, "the scheduler says: "+pod.Unscheduled.Message)
 	}
-	f.Detail = upperFirst(strings.Join(why, "; ")) + "."
+	f.Detail = findings.Capital(strings.Join(why, "; ")) + "."
 	for _, name := range pod.Claims {
 		c, ok := p.Model.Cluster().Claim(pod.Namespace, name)
 		if !ok {
 			continue
 		}
 		if lost := p.Model.Cluster().Lost(c); lost != "" {
-			f.Detail += " " + upperFirst(lost) + ": as long as that is so, it cannot come back."
+			f.Detail += " " + findings.Capital(lost) + ": as long as that is so, it cannot come back."
 		}
 		if c.Deleting != nil {
 			f.Detail += fmt.Sprintf(" Claim %s is being deleted.", c.ID())

@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -20,11 +23,11 @@ deleting the pod with --force change nothing; only what the thread waits for doe
 	Needs:    []forensics.Need{{forensics.SourceProcesses}, {forensics.SourceThreads}},
 	Run: func(p *forensics.Pass) {
 		done := map[int]bool{}
-		for _, w := range waiters(p, "") {
-			process, ok := p.Model.Process(w.thread.PID)
+		for _, w := range stall.Waiters(p, "") {
+			process, ok := p.Model.Process(w.Thread.PID)
 			dead := ok && process.State == "Z" && outlivesKill(p, w)
-			if !ok || process.Kernel || done[process.PID] || w.thread.Wait.Kind == procs.WaitWriteback ||
-				!dead && (w.thread.Wait.Kill != "no" || w.seconds < hungAfter(p)) {
+			if !ok || process.Kernel || done[process.PID] || w.Thread.Wait.Kind == procs.WaitWriteback ||
+				!dead && (w.Thread.Wait.Kill != "no" || w.Seconds < stall.HungAfter(p)) {
 				continue
 			}
 			done[process.PID] = true
@@ -34,23 +37,23 @@ deleting the pod with --force change nothing; only what the thread waits for doe
 }
 
 // outlivesKill says whether a thread waits so that it would still be there after a SIGKILL, and for more than a moment.
-func outlivesKill(p *forensics.Pass, w waiter) bool {
-	return w.thread.State == "D" && w.thread.Wait.Kill != "yes" && (w.thread.Same || w.seconds >= hungAfter(p))
+func outlivesKill(p *forensics.Pass, w stall.Waiter) bool {
+	return w.Thread.State == "D" && w.Thread.Wait.Kill != "yes" && (w.Thread.Same || w.Seconds >= stall.HungAfter(p))
 }
 
-func unkillableFinding(p *forensics.Pass, process procs.Process, w waiter, dead bool) forensics.Finding {
+func unkillableFinding(p *forensics.Pass, process procs.Process, w stall.Waiter, dead bool) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: processEntity(process.PID), Because: []forensics.Entity{forensics.ThreadEntity(w.thread)},
-		Title:         who(p, process.PID) + " could not be killed now: its thread " + fmt.Sprint(w.thread.TID) + " " + forensics.DescribeWait(w.thread),
-		Detail:        w.thread.Wait.Meaning + " A kill takes effect when that wait ends.",
-		ConfidenceWhy: "the kernel's own word for the wait: " + w.thread.Wait.Function, Refs: []forensics.Ref{threadRef(w.thread)},
-		Since: threadSince(p, w.thread, w.seconds),
+		Severity: forensics.Warning, Subject: findings.ProcessEntity(process.PID), Because: []forensics.Entity{forensics.ThreadEntity(w.Thread)},
+		Title:         findings.ProcessName(p, process.PID) + " could not be killed now: its thread " + fmt.Sprint(w.Thread.TID) + " " + forensics.DescribeWait(w.Thread),
+		Detail:        w.Thread.Wait.Meaning + " A kill takes effect when that wait ends.",
+		ConfidenceWhy: "the kernel's own word for the wait: " + w.Thread.Wait.Function, Refs: []forensics.Ref{stall.ThreadRef(w.Thread)},
+		Since: stall.ThreadSince(p, w.Thread, w.Seconds),
 	}
 	if dead {
-		f.Title = who(p, process.PID) + " has been ended and cannot go: its thread " + fmt.Sprint(w.thread.TID) + " " + forensics.DescribeWait(w.thread)
+		f.Title = findings.ProcessName(p, process.PID) + " has been ended and cannot go: its thread " + fmt.Sprint(w.Thread.TID) + " " + forensics.DescribeWait(w.Thread)
 	}
 	if process.PodUID != "" {
 		f.Pods = []string{process.PodUID}
 	}
-	return withHungTask(p, f, w.thread)
+	return logview.WithHungTask(p, f, w.Thread)
 }

@@ -61,7 +61,7 @@ func moreRemedies() map[string][]scenario {
 			e.Backings[0].Disks = []backing.DiskState{d}
 		}))
 	}
-	kernel := holding(func(h *forensics.Held) {
+	kernel := holding(func(h *forensics.MountUse) {
 		for use, what := range map[holders.KernelUse]string{
 			holders.UseLoop: "/dev/loop3", holders.UseSwap: deadPoint + "/swap", holders.UseExport: deadPoint, holders.UseBinfmt: "/proc/sys/fs/binfmt_misc/qemu-arm",
 			holders.UseUprobe: "bcc/malloc", holders.UseSocket: deadPoint + "/socket", holders.UseMount: deadPoint + "/a",
@@ -112,9 +112,9 @@ func lied(t testing.TB, text []byte, lie func(string) string, number func(float6
 				return number(v)
 			}
 		case string:
-			told := replacer.Replace(v)
-			changed = changed || told != v
-			return told
+			dump := replacer.Replace(v)
+			changed = changed || dump != v
+			return dump
 		}
 		return v
 	}

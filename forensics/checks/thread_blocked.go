@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -28,12 +30,12 @@ seconds") is quoted where its log has it; it makes none about waits that a signa
 			device string
 			wait   procs.WaitKind
 		}
-		counts, first, order := map[group]int{}, map[group]waiter{}, []group{}
-		for _, w := range waiters(p, "") {
-			if w.seconds < hungAfter(p) || noHang(w.thread.Wait) {
+		counts, first, order := map[group]int{}, map[group]stall.Waiter{}, []group{}
+		for _, w := range stall.Waiters(p, "") {
+			if w.Seconds < stall.HungAfter(p) || noHang(w.Thread.Wait) {
 				continue
 			}
-			g := group{w.thread.PID, w.thread.Device, w.thread.Wait.Kind}
+			g := group{w.Thread.PID, w.Thread.Device, w.Thread.Wait.Kind}
 			if counts[g]++; counts[g] == 1 {
 				first[g] = w
 				order = append(order, g)
@@ -48,8 +50,8 @@ seconds") is quoted where its log has it; it makes none about waits that a signa
 // noHang says that a wait ends without anybody's help, or when another program is done.
 func noHang(w procs.Wait) bool { return w.Kind == procs.WaitWriteback || w.Kind == procs.WaitFileLock }
 
-func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
-	t := w.thread
+func blockedFinding(p *forensics.Pass, w stall.Waiter, count int) forensics.Finding {
+	t := w.Thread
 	who, verb := fmt.Sprintf("thread %d/%d (%s)", t.PID, t.TID, t.Comm), " has waited "
 	if count > 1 {
 		process, _ := p.Model.Process(t.PID)
@@ -57,15 +59,15 @@ func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
 	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t),
-		Because:       p.Model.Causes(forensics.ThreadEntity(t)),
-		Title:         who + verb + text.Duration(w.seconds) + onWhat(t),
-		ConfidenceWhy: w.from, Refs: []forensics.Ref{threadRef(t)}, Since: threadSince(p, t, w.seconds),
+		Because:       forensics.Causes(p.Model, forensics.ThreadEntity(t)),
+		Title:         who + verb + text.Duration(w.Seconds) + onWhat(t),
+		ConfidenceWhy: w.From, Refs: []forensics.Ref{stall.ThreadRef(t)}, Since: stall.ThreadSince(p, t, w.Seconds),
 	}
 	f.Detail = strings.TrimSpace(fmt.Sprintf("It %s. %s", forensics.DescribeWait(t), t.Wait.Meaning)) + waitFacts(t)
 	if p.Model.Answered(t.Device) {
 		f.Detail += " The file system has answered when this program asked: this one call takes long, or what it concerns does."
 	}
-	text, refs := behind(p, t.Device)
+	text, refs := fsview.Behind(p, t.Device)
 	f.Detail += text
 	f.Refs = append(f.Refs, refs...)
 	if j := p.Model.GoroutineOf(t.PID, t.TID); j != nil {
@@ -74,7 +76,7 @@ func blockedFinding(p *forensics.Pass, w waiter, count int) forensics.Finding {
 	if process, ok := p.Model.Process(t.PID); ok && process.PodUID != "" {
 		f.Pods = []string{process.PodUID}
 	}
-	return withHungTask(p, f, t)
+	return logview.WithHungTask(p, f, t)
 }
 
 // waitFacts says which part of the kernel a thread waits in, and what a signal does.
@@ -123,19 +125,4 @@ func onWhat(t procs.Thread) string {
 		return " in " + t.Wait.FS
 	}
 	return ""
-}
-
-// threadSince is the moment at which a thread's wait of so many seconds began at the latest. They end with the second look at
-// it, which comes later than the examination began.
-func threadSince(p *forensics.Pass, t procs.Thread, seconds float64) *time.Time {
-	return since(p, seconds-t.SampledSeconds)
-}
-
-// since is the moment at which a wait of so many seconds began at the latest.
-func since(p *forensics.Pass, seconds float64) *time.Time {
-	if p.Evidence.Collected.IsZero() || seconds <= 0 {
-		return nil
-	}
-	t := p.Evidence.Collected.Add(-time.Duration(seconds * float64(time.Second))).UTC().Truncate(time.Second)
-	return &t
 }

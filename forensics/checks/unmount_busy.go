@@ -10,9 +10,14 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/unmounts"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -52,162 +57,27 @@ refused when the log ended counts. With the log alone nobody is named who holds 
 		if len(missing) > 0 {
 			p.Unjudged("who holds a mount was not judged: %s", strings.Join(missing, ", "))
 		}
-		done, refused := map[int]bool{}, refusals(p)
-		for _, g := range append(refusedMounts(p, refused), goingMounts(p)...) {
-			if !done[g.mount.ID] {
-				done[g.mount.ID] = true
+		done, refused := map[int]bool{}, unmounts.Refusals(p)
+		for _, g := range append(unmounts.RefusedMounts(p, refused), unmounts.Mounts(p)...) {
+			if !done[g.Mount.ID] {
+				done[g.Mount.ID] = true
 				reportBusy(p, g, refused)
 			}
 		}
 		for _, r := range refused {
-			if !r.told {
-				p.Report(r.finding(p))
+			if !r.Reported {
+				p.Report(refusalFinding(p, r))
 			}
 		}
 	},
 }
 
-// A going mount is one that somebody unmounts, or would.
-type going struct {
-	mount    mounts.Mount
-	severity forensics.Severity
-	pod      string // its processes do not count
-	by       int    // the process that unmounts it
-	why      string
-}
-
-// goingMounts lists them, those that are certain first, and inner ones before those that they lie on.
-func goingMounts(p *forensics.Pass) []going {
-	list := goingWithPods(p)
-	list = append(list, beingUnmounted(p)...)
-	list = append(list, stagedForNobody(p)...)
-	for _, status := range []mounts.Status{mounts.StatusHung, mounts.StatusDisconnected, mounts.StatusStale, mounts.StatusIOError} {
-		for _, s := range superblocks(p, status) {
-			for _, m := range slices.Backward(s.mounts) {
-				if _, here := p.Model.Host().ByID(m.ID); here && m.MountPoint != "/" {
-					list = append(list, going{mount: m, severity: forensics.Info, why: fmt.Sprintf("its file system is %s", status)})
-				}
-			}
-		}
-	}
-	return list
-}
-
-// refusedMounts lists the mounts that the kubelet could not unmount by its log. It tries that only when the pod's containers
-// have ended, whatever else says that the pod lives: a process of the pod that is left is in the way like any other.
-func refusedMounts(p *forensics.Pass, refused []*refusal) []going {
-	var list []going
-	by := refusalsBySubject(p, refused)
-	for _, m := range slices.Backward(p.Evidence.Mounts.Mounts) {
-		if len(by[forensics.MountEntity(m.ID)]) > 0 {
-			list = append(list, going{mount: m, severity: forensics.Warning, why: "the kubelet's log shows that its unmount was refused as busy"})
-		}
-	}
-	return list
-}
-
-// goingWithPods lists the mounts of pods that are gone or going.
-func goingWithPods(p *forensics.Pass) []going {
-	var list []going
-	for _, d := range p.Evidence.PodDirs {
-		state, why := p.Model.PodState(d.UID)
-		if state == forensics.PodUnknown {
-			p.Unjudged("pod %s: %s", d.UID, why)
-		}
-		if state != forensics.PodOrphaned && state != forensics.PodTerminating {
-			continue
-		}
-		for _, m := range slices.Backward(podMounts(p, d.UID)) {
-			list = append(list, going{
-				mount: m, severity: forensics.Warning, pod: d.UID, why: fmt.Sprintf("its pod is %s: %s", state, why),
-			})
-		}
-	}
-	return list
-}
-
-// beingUnmounted lists the mounts that running programs are told to unmount.
-func beingUnmounted(p *forensics.Pass) []going {
-	var list []going
-	for _, process := range p.Evidence.Processes {
-		switch process.Comm {
-		case "umount", "fusermount", "fusermount3", "umount.nfs", "umount.nfs4", "umount.ceph", "umount.cifs":
-		default:
-			continue
-		}
-		if process.MountNS == 0 || process.MountNS != p.Evidence.Mounts.Namespace || isLazy(process) {
-			continue // elsewhere, or nobody knows where: its paths mean something else, and it can call itself what it likes
-		}
-		for _, word := range process.Command[min(1, len(process.Command)):] {
-			if at := p.Model.Host().At(word); strings.HasPrefix(word, "/") && len(at) > 0 {
-				list = append(list, going{
-					mount: at[len(at)-1], severity: forensics.Warning, by: process.PID,
-					why: fmt.Sprintf("process %d (%s) is unmounting it", process.PID, process.Comm),
-				})
-			}
-		}
-	}
-	return list
-}
-
-// isLazy says whether umount(8) or fusermount(1) was told to detach (umount2(2), MNT_DETACH), which is never refused as busy.
-func isLazy(process procs.Process) bool {
-	flag := "l"
-	if strings.HasPrefix(process.Comm, "fusermount") {
-		flag = "z"
-	}
-	return slices.ContainsFunc(process.Command, func(word string) bool {
-		options, short := strings.CutPrefix(word, "-")
-		if end := strings.IndexAny(options, "tON"); end >= 0 {
-			options = options[:end] // what follows is their value
-		}
-		return word == "--lazy" || short && !strings.HasPrefix(options, "-") && strings.Contains(options, flag)
-	})
-}
-
-// stagedPath is where the kubelet mounts a volume once for all its pods: CSI volumes since 1.9, in-tree ones before.
-var stagedPath = regexp.MustCompile(`/plugins/kubernetes\.io/(csi/.*/globalmount|[^/]+/mounts/.+)$`)
-
-// stagedForNobody lists the staged volumes that no pod has mounted any more.
-func stagedForNobody(p *forensics.Pass) []going {
-	var list []going
-	for _, m := range p.Evidence.Mounts.Mounts {
-		if p.Model.BelowKubelet(m.MountPoint) && stagedPath.MatchString(m.MountPoint) && len(p.Model.PodsOf(m.Device)) == 0 && !servesPods(p, m) {
-			list = append(list, going{mount: m, severity: forensics.Warning, why: "it is staged, and no pod has the volume mounted"})
-		}
-	}
-	return list
-}
-
-// servesPods says whether pods have the volume of a staged mount by way of another file system: one that a process serves
-// from it, as where it is encrypted (gocryptfs), or one in an image file on it.
-func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
-	list, kernel := p.Model.HeldBy(staged.ID)
-	servers := forensics.Once(p, "servers of pods", func() map[int]bool {
-		pids := map[int]bool{}
-		for _, s := range held(p).Servers {
-			pids[s.PID] = s.PID != 0 && (pids[s.PID] || len(p.Model.PodsOf(s.Device)) > 0)
-		}
-		return pids
-	})
-	sources := forensics.Once(p, "sources of pods", func() map[string]bool {
-		found := map[string]bool{}
-		for _, m := range p.Evidence.Mounts.Mounts {
-			uid, _ := p.Model.PodOf(m.MountPoint)
-			found[m.Source] = found[m.Source] || uid != ""
-		}
-		return found
-	})
-	return slices.ContainsFunc(list, func(h holders.Holder) bool { return servers[h.PID] }) ||
-		slices.ContainsFunc(kernel, func(k holders.KernelUser) bool { return k.Use == holders.UseLoop && sources[k.What] })
-}
-
-func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
-	m := g.mount
-	list, kernel := p.Model.HeldBy(m.ID)
+func reportBusy(p *forensics.Pass, g unmounts.Mount, refused []*unmounts.Refusal) {
+	m := g.Mount
+	list, kernel := p.Model.Uses().Holders(m.ID)
 	list = slices.DeleteFunc(slices.Clone(list), func(h holders.Holder) bool {
 		process, _ := p.Model.Process(h.PID)
-		return h.PID == g.by || g.pod != "" && process.PodUID == g.pod
+		return h.PID == g.By || g.Pod != "" && process.PodUID == g.Pod
 	})
 	users := kernel
 	kernel = slices.DeleteFunc(slices.Clone(kernel), func(k holders.KernelUser) bool { return !k.Blocks })
@@ -215,9 +85,9 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 		return
 	}
 	f := forensics.Finding{
-		Severity: g.severity, Subject: forensics.MountEntity(m.ID), ConfidenceWhy: "the holds were read from /proc; " + g.why,
+		Severity: g.Severity, Subject: forensics.MountEntity(m.ID), ConfidenceWhy: "the holds were read from /proc; " + g.Why,
 	}
-	if uid, _ := p.Model.PodOf(m.MountPoint); uid != "" {
+	if uid, _ := forensics.PodOf(m.MountPoint); uid != "" {
 		f.Pods = []string{uid}
 	}
 	if !slices.ContainsFunc(list, func(h holders.Holder) bool { return !h.ByPath }) &&
@@ -227,21 +97,21 @@ func reportBusy(p *forensics.Pass, g going, refused []*refusal) {
 	}
 	by, waiting := busyProcesses(p, &f, m, list)
 	by = append(by, busyKernel(p, &f, kernel)...)
-	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, some(by))
+	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, findings.Some(by))
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s%s %s.",
-		g.why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, list), unlisted(p))
+		g.Why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, list), unlisted(p))
 	f.Remedies = append(f.Remedies, unmountAtLast(p, m, waiting)...)
-	for _, r := range refusalsBySubject(p, refused)[f.Subject] {
-		r.told = true
+	for _, r := range unmounts.BySubject(p, refused)[f.Subject] {
+		r.Reported = true
 		f.Severity = forensics.Warning // somebody has tried, and was refused
-		f = r.join(f)
+		f = withRefusal(r, f)
 	}
 	p.Report(f)
 }
 
 // kubeletHolds says whether the kubelet is in the way, since it is what people restart first.
 func kubeletHolds(p *forensics.Pass, holders []holders.Holder) string {
-	if k := p.Evidence.Kubelet; k != nil && slices.Contains(holdingPIDs(holders), k.PID) {
+	if k := p.Evidence.Kubelet; k != nil && slices.Contains(mountuse.PIDs(holders), k.PID) {
 		return ""
 	}
 	return " Restarting the kubelet does not help."
@@ -249,9 +119,9 @@ func kubeletHolds(p *forensics.Pass, holders []holders.Holder) string {
 
 // unlisted says what may hold a mount besides what was found.
 func unlisted(p *forensics.Pass) string {
-	text := capital(holders.KernelBlind)
-	if list := held(p).Unseen; len(list) > 0 {
-		text += ". Of some processes it is not known what they hold: " + some(list)
+	text := findings.Capital(holders.KernelBlind)
+	if list := mountuse.Of(p).Unseen; len(list) > 0 {
+		text += ". Of some processes it is not known what they hold: " + findings.Some(list)
 	}
 	return text
 }
@@ -259,7 +129,7 @@ func unlisted(p *forensics.Pass) string {
 // busyProcesses says which processes hold a mount, and adds how to stop them, in the order in which to do it. The steps for
 // those that cannot end before their wait for the mount does are returned apart.
 func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list []holders.Holder) (by []string, waiting []forensics.Remedy) {
-	pids := holdingPIDs(list)
+	pids := mountuse.PIDs(list)
 	sorting.Stable(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
 	first := map[int]holders.Holder{}
 	for _, h := range slices.Backward(list) {
@@ -267,24 +137,24 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 	}
 	on := copiesByID(p, m)
 	for _, pid := range pids {
-		held := first[pid]
-		text, remedy := who(p, pid)+" "+byWhat(held), stopHolder(p, pid)
-		if c, ok := on[held.MountID]; ok {
-			text += " on " + p.Model.DescribeCopy(c) + ", which propagation ties to it"
+		holder := first[pid]
+		text, remedy := findings.ProcessName(p, pid)+" "+mountuse.How(holder), remedy.StopHolder(p, pid)
+		if c, ok := on[holder.MountID]; ok {
+			text += " on " + p.Model.Uses().DescribeCopy(c) + ", which propagation ties to it"
 		}
 		w, waits := waitsLong(p, pid, m.Device)
 		if waits {
-			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.thread.TID)
+			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.Thread.TID)
 			remedy = despiteWait(remedy, w)
 		}
-		if waits && w.thread.Wait.Kill != "yes" {
+		if waits && w.Thread.Wait.Kill != "yes" {
 			waiting = append(waiting, remedy)
 		} else {
 			f.Remedies = append(f.Remedies, remedy)
 		}
 		by = append(by, text)
-		f.Because = append(f.Because, processEntity(pid))
-		f.Refs = append(f.Refs, holderRef(held))
+		f.Because = append(f.Because, findings.ProcessEntity(pid))
+		f.Refs = append(f.Refs, mountuse.Ref(holder))
 	}
 	return by, waiting
 }
@@ -292,7 +162,7 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 // copiesByID are the copies of a mount by which it is busy.
 func copiesByID(p *forensics.Pass, m mounts.Mount) map[int]mounts.Copy {
 	by := map[int]mounts.Copy{}
-	for _, c := range slices.Backward(p.Model.CopiesOf(m.ID)) {
+	for _, c := range slices.Backward(p.Model.Uses().Copies(m.ID)) {
 		by[c.MountID] = c
 	}
 	return by
@@ -300,10 +170,10 @@ func copiesByID(p *forensics.Pass, m mounts.Mount) map[int]mounts.Copy {
 
 // despiteWait is how to stop a process although its thread waits: SIGKILL, which is also what the kubelet and systemd send in the
 // end, ends some waits, and others have to end first.
-func despiteWait(r forensics.Remedy, w waiter) forensics.Remedy {
+func despiteWait(r forensics.Remedy, w stall.Waiter) forensics.Remedy {
 	switch pid, plain := strings.CutPrefix(r.Command, "kill "); {
-	case w.thread.Wait.Kill != "yes":
-		r.Precondition = strings.TrimPrefix(r.Precondition+"; the wait of its thread "+strconv.Itoa(w.thread.TID)+
+	case w.Thread.Wait.Kill != "yes":
+		r.Precondition = strings.TrimPrefix(r.Precondition+"; the wait of its thread "+strconv.Itoa(w.Thread.TID)+
 			" has been ended first: a kill takes effect only then", "; ")
 	case plain:
 		r.Command, r.Risk = "kill -9 "+pid, "what it has not written is lost; SIGKILL alone ends its wait in the kernel"
@@ -312,12 +182,12 @@ func despiteWait(r forensics.Remedy, w waiter) forensics.Remedy {
 }
 
 // waitsLong finds a thread of a process that waits for a file system.
-func waitsLong(p *forensics.Pass, pid int, device string) (waiter, bool) {
-	long := forensics.Once(p, "long waits "+device, func() map[int]waiter {
-		by := map[int]waiter{}
-		for _, w := range slices.Backward(waiters(p, device)) {
-			if w.seconds >= hungAfter(p) {
-				by[w.thread.PID] = w
+func waitsLong(p *forensics.Pass, pid int, device string) (stall.Waiter, bool) {
+	long := forensics.Once(p, "long waits "+device, func() map[int]stall.Waiter {
+		by := map[int]stall.Waiter{}
+		for _, w := range slices.Backward(stall.Waiters(p, device)) {
+			if w.Seconds >= stall.HungAfter(p) {
+				by[w.Thread.PID] = w
 			}
 		}
 		return by
@@ -331,13 +201,13 @@ func waitsLong(p *forensics.Pass, pid int, device string) (waiter, bool) {
 func stopRank(p *forensics.Pass, pid int) int {
 	process, ok := p.Model.Process(pid)
 	switch {
-	case isExamination(process):
+	case remedy.IsExamination(process):
 		return 0
 	case !ok:
 		return 2
 	case process.Kernel || pid == 1:
 		return 5
-	case isDaemon(process):
+	case remedy.IsDaemon(process):
 		return 4
 	case process.PodUID != "":
 		return 3
@@ -369,13 +239,13 @@ func busyKernel(p *forensics.Pass, f *forensics.Finding, kernel []holders.Kernel
 func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 	var calls []string
 	copies := copiesByID(p, m)
-	for _, w := range waitersOn(p, m.Device, append(slices.Sorted(maps.Keys(copies)), m.ID)) {
-		calls = append(calls, fmt.Sprintf("%s (%s)", forensics.ThreadEntity(w.thread).ID, w.thread.Comm))
+	for _, w := range stall.WaitersOn(p, m.Device, append(slices.Sorted(maps.Keys(copies)), m.ID)) {
+		calls = append(calls, fmt.Sprintf("%s (%s)", forensics.ThreadEntity(w.Thread).ID, w.Thread.Comm))
 	}
 	if len(calls) == 0 {
 		return ""
 	}
-	return " System calls under way hold it, too, until they return: those of " + text.Plural(len(calls), "thread") + ", " + some(calls) + "."
+	return " System calls under way hold it, too, until they return: those of " + text.Plural(len(calls), "thread") + ", " + findings.Some(calls) + "."
 }
 
 // notInTheWay names what keeps the file system in use, its disk or its server, when the mount is gone.
@@ -400,7 +270,7 @@ func notInTheWay(users []holders.KernelUser) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return " Not in the way, but with it the file system itself stays in use: " + some(names) + "."
+	return " Not in the way, but with it the file system itself stays in use: " + findings.Some(names) + "."
 }
 
 // unmountAtLast are the last steps, when all are stopped that can be: what ends the waits for a file system that does not
@@ -410,16 +280,16 @@ func unmountAtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy
 	hung := h.Status == mounts.StatusHung
 	switch {
 	case hung && m.Class == mounts.ClassFUSE:
-		abort := abortFUSE(m)
+		abort := remedy.AbortFUSE(m)
 		if len(waiting) == 0 {
-			abort.Why += "; then umount -c " + quote(m.MountPoint) + " goes through"
+			abort.Why += "; then umount -c " + remedy.Quote(m.MountPoint) + " goes through"
 			return []forensics.Remedy{abort}
 		}
 		return append(append([]forensics.Remedy{abort}, waiting...), unmountFree(p, m))
-	case hung && isSMB(m):
-		return append(waiting, lazyUnmount(p, m))
+	case hung && remedy.IsSMB(m):
+		return append(waiting, remedy.LazyUnmount(p, m))
 	case hung && m.Class == mounts.ClassNetwork:
-		force := forceUnmount(p, m)
+		force := remedy.ForceUnmount(p, m)
 		if len(waiting) == 0 {
 			return []forensics.Remedy{force}
 		}
@@ -433,9 +303,9 @@ func unmountAtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy
 
 // unmountFree unmounts what nothing holds.
 func unmountFree(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
-	return unmount(p, m, "-c", forensics.Remedy{
+	return remedy.Unmount(p, m, "-c", forensics.Remedy{
 		Why:          "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",
-		Precondition: "nothing holds it any more: nodeforensics holders " + quote(m.MountPoint),
+		Precondition: "nothing holds it any more: nodeforensics holders " + remedy.Quote(m.MountPoint),
 		Risk:         "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
 		Stage:        forensics.StageUnmount,
 	})
@@ -448,7 +318,7 @@ func kernelText(k holders.KernelUser) string {
 	case holders.UseLoop:
 		text := fmt.Sprintf("loop device %s uses %s", k.What, k.Detail)
 		if len(k.UsedBy) > 0 {
-			text += ", and is itself in use by " + some(k.UsedBy)
+			text += ", and is itself in use by " + findings.Some(k.UsedBy)
 		}
 		return text
 	case holders.UseSwap:
@@ -473,29 +343,76 @@ func freeKernel(p *forensics.Pass, k holders.KernelUser) forensics.Remedy {
 	case holders.UseMount, holders.UseImage:
 		r.Stage, r.Risk = forensics.StageUnmount, "fails while that mount is in use itself, which is the safe answer"
 		m, _ := p.Model.Host().ByID(k.UserMount)
-		return unmount(p, cmp.Or(m, mounts.Mount{ID: k.UserMount, MountPoint: k.What}), "-c", r)
+		return remedy.Unmount(p, cmp.Or(m, mounts.Mount{ID: k.UserMount, MountPoint: k.What}), "-c", r)
 	case holders.UseLoop:
 		if len(k.UsedBy) > 0 {
-			r.Precondition += ", and what uses it has been unmounted or removed: " + some(k.UsedBy)
+			r.Precondition += ", and what uses it has been unmounted or removed: " + findings.Some(k.UsedBy)
 		}
-		r.Command, r.Risk = "Detach the loop device "+quote(k.What), "while somebody has it mounted or open nothing happens yet: it goes with its last user"
+		r.Command, r.Risk = "Detach the loop device "+remedy.Quote(k.What), "while somebody has it mounted or open nothing happens yet: it goes with its last user"
 		if loopDevice.MatchString(k.What) {
 			r.Command = "losetup -d " + k.What
 		}
 	case holders.UseSwap:
-		r.Command, r.Risk = withPath("swapoff ", k.What, "Turn the swap off in"), "what is swapped out has to fit into memory"
+		r.Command, r.Risk = remedy.WithPath("swapoff ", k.What, "Turn the swap off in"), "what is swapped out has to fit into memory"
 	case holders.UseBinfmt:
-		r.Command = "Unregister the interpreter: write -1 to " + quote(k.What)
+		r.Command = "Unregister the interpreter: write -1 to " + remedy.Quote(k.What)
 		r.Risk = "programs for other machines do not start any more, on the host and in containers, until it is registered again"
 	case holders.UseUprobe:
-		r.Command, r.Risk = "Remove the uprobe event "+quote(k.What), "who traces with it sees no more events; refused while it is enabled"
+		r.Command, r.Risk = "Remove the uprobe event "+remedy.Quote(k.What), "who traces with it sees no more events; refused while it is enabled"
 		if eventName.MatchString(k.What) {
 			r.Command = "echo -:" + k.What + " >> /sys/kernel/tracing/uprobe_events"
 		}
 	case holders.UseExport:
-		r.Command, r.Risk = withPath("exportfs -u '*':", k.What, "Unexport"), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
+		r.Command, r.Risk = remedy.WithPath("exportfs -u '*':", k.What, "Unexport"), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
 	default:
-		r.Command, r.Risk = "Stop the process that has bound "+quote(k.What)+" (ss -xlp)", "its clients cannot connect any more"
+		r.Command, r.Risk = "Stop the process that has bound "+remedy.Quote(k.What)+" (ss -xlp)", "its clients cannot connect any more"
 	}
 	return r
 }
+
+// refusalFinding is what the log alone says.
+func refusalFinding(p *forensics.Pass, r *unmounts.Refusal) forensics.Finding {
+	volume := cmp.Or(r.Events[0].Volume, r.Events[0].UniqueName, r.Path)
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: r.Subject, Pods: findings.UIDs(r.UID),
+		Title: fmt.Sprintf("volume %s of pod %s cannot be unmounted: the target is busy", volume,
+			findings.PodLabel(p, r.Events[0].PodName, r.UID)),
+		ConfidenceWhy: "umount said so, in the kubelet's log",
+		Detail:        "Somebody holds it: a process with a file or its working directory there, or a mount on it.",
+	}
+	if ok, _ := p.Evidence.Saw(forensics.SourceHolders); ok {
+		f.Detail += " Nobody who does was found on this node now: it may be over, or it is what cannot be seen in /proc. Not visible there: " + unlisted(p) + "."
+	} else {
+		f.Detail += " Who it is was not looked for."
+	}
+	if r.Path != "" {
+		f.Remedies = []forensics.Remedy{{
+			Command: remedy.WithPath("nodeforensics holders ", r.Path, "See who holds"), Why: "names the processes and mounts that hold it",
+			Risk: "none: it reads, and it does not touch the mount",
+		}}
+	}
+	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
+	return withRefusal(r, f)
+}
+
+// withRefusal adds the log to a finding about the same mount.
+func withRefusal(r *unmounts.Refusal, f forensics.Finding) forensics.Finding {
+	f.Since = logview.Earliest(f.Since, logview.First(r.Events))
+	var next float64
+	for _, e := range r.Events {
+		next = max(next, e.Number)
+	}
+	words := fmt.Sprintf("The kubelet was refused %s, from %s to %s", findings.Times(logview.Count(r.Events)), logview.Clock(logview.First(r.Events)), logview.Clock(logview.Last(r.Events)))
+	if next > 0 {
+		words += ", and waits " + text.Duration(next) + " until its next try"
+	}
+	f.Detail = findings.Sentences(f.Detail, words+".")
+	f.Refs = append(f.Refs, logview.EventRefs(r.Events...)...)
+	return f
+}
+
+// The grammar of uprobe events and of loop devices, which become words of a command.
+var (
+	eventName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*/[A-Za-z_][A-Za-z0-9_]*$`)
+	loopDevice = regexp.MustCompile(`^/dev/loop[0-9]+$`)
+)

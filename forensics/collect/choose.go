@@ -23,7 +23,7 @@ type keeper struct {
 	want      wanted
 	evidence  *forensics.Evidence
 	model     *forensics.Model
-	held      *forensics.Held
+	held      *forensics.MountUse
 	count     map[int]int // of holders, by mount; kept are those within the bounds
 	kept      int
 	deleted   []holders.Holder
@@ -45,10 +45,10 @@ func newKeeper(e *forensics.Evidence, w wanted) *keeper {
 		want: w, evidence: e, model: forensics.NewModel(e), count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
 		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
 		leaks: mounts.NewLeaks(&e.Mounts),
-		held: &forensics.Held{
+		held: &forensics.MountUse{
 			Holders: []holders.Holder{}, Kernel: []holders.KernelUser{}, Servers: []forensics.FUSEServer{}, Leaked: []forensics.LeakedMount{},
 			Namespaces: []holders.NamespaceHold{}, Deleted: []holders.DeletedFile{}, Pinned: []forensics.PinnedNamespace{}, Users: []forensics.User{},
-			Copies: []mounts.Copy{}, Uninhabited: []uint64{}, Unseen: []string{}, Asked: w.asked,
+			Copies: []mounts.Copy{}, Uninhabited: []uint64{}, Unseen: []string{}, Queries: w.asked,
 		},
 	}
 	k.known(&e.Mounts)
@@ -139,7 +139,7 @@ func (k *keeper) foundCopies() {
 	for _, c := range copies {
 		ids[c.MountID] = true
 	}
-	k.held.Apart = slices.DeleteFunc(k.held.Apart, func(l forensics.LeakedMount) bool { return ids[l.Mount.ID] })
+	k.held.Private = slices.DeleteFunc(k.held.Private, func(l forensics.LeakedMount) bool { return ids[l.Mount.ID] })
 	k.held.Copies = k.used(copies)
 }
 
@@ -214,8 +214,8 @@ func (k *keeper) apart(t *mounts.Table) {
 	if !k.want.asks {
 		return
 	}
-	for _, m := range k.listApart(t, maxLeaked-len(k.held.Apart)) {
-		k.held.Apart = append(k.held.Apart, forensics.LeakedMount{Namespace: t.Namespace, Mount: m})
+	for _, m := range k.listApart(t, maxLeaked-len(k.held.Private)) {
+		k.held.Private = append(k.held.Private, forensics.LeakedMount{Namespace: t.Namespace, Mount: m})
 	}
 }
 
@@ -320,7 +320,7 @@ func (k *keeper) ofItsPod(h holders.Holder) bool {
 		return false
 	}
 	m, _ := k.model.Mount(h.MountID)
-	uid, _ := k.model.PodOf(m.MountPoint)
+	uid, _ := forensics.PodOf(m.MountPoint)
 	return uid == p.PodUID
 }
 

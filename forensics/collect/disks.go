@@ -149,7 +149,7 @@ func (m *measurer) knownStore() (evictionlive.Store, bool) {
 
 // placeStore finds the file systems of images and of writable layers.
 func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) evictionlive.Store {
-	hints := evictionlive.StoreHints{Endpoint: m.model.RuntimeEndpoint(), Program: k.Program}
+	hints := evictionlive.StoreHints{Endpoint: forensics.RuntimeEndpoint(m.model.Evidence()), Program: k.Program}
 	if k.Program == "k3s" || k.Program == "rke2" {
 		hints.DataDir = k.Flags["data-dir"]
 	}
@@ -443,9 +443,9 @@ func (m *measurer) treesOffline(ctx context.Context, f eviction.FileSystem) []st
 // deleted are the files without a name that take space on a file system.
 func (m *measurer) deleted(device string) []eviction.Item {
 	var items []eviction.Item
-	if h := m.evidence.Held; h != nil {
+	if h := m.evidence.MountUse; h != nil {
 		for _, f := range h.Deleted {
-			if m.model.DiskOf(f.Device) == device {
+			if forensics.DiskOf(m.model, f.Device) == device {
 				items = append(items, eviction.Item{
 					Kind: eviction.KindDeleted, Path: f.Path, Bytes: f.AllocatedBytes, Files: 1, PodUID: m.podOfProcess(f.PID),
 				})

@@ -257,11 +257,11 @@ func (c *collector) secondLook(ctx context.Context) {
 // file system, and so has its server wait for the one that it is made of, may have been our own probe: then nobody was seen
 // to wait when all processes were read.
 func (c *collector) serverThreads(ctx context.Context, e *forensics.Evidence, health []mounts.Health) []procs.Thread {
-	if e.Held == nil {
+	if e.MountUse == nil {
 		return nil
 	}
 	var pids []int
-	for _, s := range e.Held.Servers {
+	for _, s := range e.MountUse.Servers {
 		hangs := slices.ContainsFunc(health, func(h mounts.Health) bool { return h.Device == s.Device && h.Status == mounts.StatusHung })
 		if s.PID != 0 && hangs && !slices.Contains(pids, s.PID) {
 			pids = append(pids, s.PID)

@@ -58,7 +58,7 @@ func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evi
 		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asks: true, here: c.sameHere(ctx, &e.Mounts)}
 		w.asked = c.asked(ctx, queries, &e.Mounts, w.here)
 		for _, query := range queries {
-			for _, m := range FindMounts(&e.Mounts, (&forensics.Held{Asked: w.asked}).AskedPath(query)) {
+			for _, m := range FindMounts(&e.Mounts, (&forensics.MountUse{Queries: w.asked}).ResolvedPath(query)) {
 				w.ids[m.ID] = true
 				w.devices[m.Device] = w.devices[m.Device] || m.MountPoint != "/" && m.Root == "/"
 			}
@@ -81,7 +81,7 @@ func (c *collector) holders(ctx context.Context) (forensics.Evidence, error) {
 type wanted struct {
 	ids     map[int]bool
 	devices map[string]bool
-	asked   []forensics.Asked
+	asked   []forensics.Query
 	here    func(name string) (mounts.Mount, bool) // see sameHere
 	most    int                                    // holders of one mount
 	asks    bool                                   // somebody asks for these mounts, and for nothing else
@@ -150,9 +150,9 @@ func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (
 	}
 	held.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
 	held.Deleted = slices.DeleteFunc(procslive.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f holders.DeletedFile) bool {
-		return !f.Written && k.model.DiskOf(f.Device) != f.Device
+		return !f.Written && forensics.DiskOf(k.model, f.Device) != f.Device
 	})
-	part := forensics.Evidence{Held: held}
+	part := forensics.Evidence{MountUse: held}
 	if w.asks {
 		part.Processes = slices.DeleteFunc(e.Processes, isBrief)
 	}

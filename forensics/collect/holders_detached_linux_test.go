@@ -57,16 +57,16 @@ func TestDetachedNeedsAllProcesses(t *testing.T) {
 	must(t, unix.Unmount(dir, unix.MNT_DETACH))
 	e, err := collect.Holders(t.Context(), collect.Options{}, dir, served)
 	must(t, err)
-	claimed := slices.ContainsFunc(e.Held.Holders, func(h holders.Holder) bool { return h.PID == holder.Process.Pid && h.Detached })
+	claimed := slices.ContainsFunc(e.MountUse.Holders, func(h holders.Holder) bool { return h.PID == holder.Process.Pid && h.Detached })
 	if claimed != all {
-		t.Errorf("detached: %v, want %v: %+v", claimed, all, e.Held.Holders)
+		t.Errorf("detached: %v, want %v: %+v", claimed, all, e.MountUse.Holders)
 	}
-	for _, h := range e.Held.Holders {
+	for _, h := range e.MountUse.Holders {
 		if h.Detached && !all {
 			t.Errorf("%v is said to be on a mount that is in no table", h)
 		}
 	}
-	for _, s := range e.Held.Servers {
+	for _, s := range e.MountUse.Servers {
 		if s.PID == 0 {
 			t.Errorf("%s is said to have no server: %s", served, s.Why)
 		}
@@ -75,8 +75,8 @@ func TestDetachedNeedsAllProcesses(t *testing.T) {
 		t.Errorf("mounts at %s: %+v, want one", served, mounted)
 	}
 	const unseen = "those outside of the PID namespace that this program is in"
-	if slices.Contains(e.Held.Unseen, unseen) == all {
-		t.Errorf("unseen %q, want %q there: %v", e.Held.Unseen, unseen, !all)
+	if slices.Contains(e.MountUse.Unseen, unseen) == all {
+		t.Errorf("unseen %q, want %q there: %v", e.MountUse.Unseen, unseen, !all)
 	}
 }
 

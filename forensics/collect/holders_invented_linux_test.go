@@ -85,7 +85,7 @@ func TestInventedLeak(t *testing.T) {
 				}
 			}
 			if warned != c.leak {
-				t.Errorf("a warning or a pod named: %v, want %v; leaked %+v", warned, c.leak, e.Held.Leaked)
+				t.Errorf("a warning or a pod named: %v, want %v; leaked %+v", warned, c.leak, e.MountUse.Leaked)
 			}
 		})
 	}

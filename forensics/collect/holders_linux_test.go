@@ -63,13 +63,13 @@ func TestCollectHolders(t *testing.T) {
 		if len(found) != 1 || found[0].MountPoint != dir {
 			t.Fatalf("%s: mounts %+v, want the one at %s", query, found, dir)
 		}
-		users := forensics.NewModel(&e).UsersOf(found[0])
+		users := forensics.NewModel(&e).Uses().Of(found[0])
 		if len(users.Holders) != 1 || users.Holders[0].PID != holder.Process.Pid || users.Holders[0].Kind != holders.HoldFD || users.Holders[0].Comm != "sleep" {
 			t.Errorf("%s: holders %+v, want descriptor 3 of process %d", query, users.Holders, holder.Process.Pid)
 		}
-		deleted := slices.IndexFunc(e.Held.Deleted, func(f holders.DeletedFile) bool { return f.PID == holder.Process.Pid })
-		if deleted < 0 || e.Held.Deleted[deleted].SizeBytes != 1<<20 || e.Held.Deleted[deleted].AllocatedBytes < 1<<20 {
-			t.Errorf("%s: deleted files %+v, want one of 1 MiB", query, e.Held.Deleted)
+		deleted := slices.IndexFunc(e.MountUse.Deleted, func(f holders.DeletedFile) bool { return f.PID == holder.Process.Pid })
+		if deleted < 0 || e.MountUse.Deleted[deleted].SizeBytes != 1<<20 || e.MountUse.Deleted[deleted].AllocatedBytes < 1<<20 {
+			t.Errorf("%s: deleted files %+v, want one of 1 MiB", query, e.MountUse.Deleted)
 		}
 	}
 
@@ -83,10 +83,10 @@ func TestCollectHolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := forensics.NewModel(&e)
-	if !slices.ContainsFunc(e.Held.Leaked, func(l forensics.LeakedMount) bool { // another test may have copied it, too
-		return l.Mount.MountPoint == dir && slices.Equal(model.Namespace(l.Namespace).PIDs, []int{elsewhere.Process.Pid})
+	if !slices.ContainsFunc(e.MountUse.Leaked, func(l forensics.LeakedMount) bool { // another test may have copied it, too
+		return l.Mount.MountPoint == dir && slices.Equal(model.Uses().Namespace(l.Namespace).PIDs, []int{elsewhere.Process.Pid})
 	}) {
-		t.Errorf("leaked %+v, want the copy of %s that process %d has", e.Held.Leaked, dir, elsewhere.Process.Pid)
+		t.Errorf("leaked %+v, want the copy of %s that process %d has", e.MountUse.Leaked, dir, elsewhere.Process.Pid)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestHoldersOfRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := forensics.NewModel(&e)
-	users := model.UsersOf(collect.FindMounts(&e.Mounts, "/")[0])
+	users := model.Uses().Of(collect.FindMounts(&e.Mounts, "/")[0])
 	if len(users.Holders) == 0 {
 		t.Error("nobody holds the root")
 	}
@@ -156,9 +156,9 @@ func TestDeletedOnOverlay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := slices.IndexFunc(e.Held.Deleted, func(f holders.DeletedFile) bool { return f.PID == holder.Process.Pid })
-			if asked := at >= 0 && e.Held.Deleted[at].SizeBytes == 1<<20; asked != (name == "in memory") {
-				t.Errorf("deleted files %+v", e.Held.Deleted)
+			at := slices.IndexFunc(e.MountUse.Deleted, func(f holders.DeletedFile) bool { return f.PID == holder.Process.Pid })
+			if asked := at >= 0 && e.MountUse.Deleted[at].SizeBytes == 1<<20; asked != (name == "in memory") {
+				t.Errorf("deleted files %+v", e.MountUse.Deleted)
 			}
 		})
 	}
@@ -233,7 +233,7 @@ func usersOf(t *testing.T, point string) forensics.MountUsers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return forensics.NewModel(&e).UsersOf(collect.FindMounts(&e.Mounts, point)[0])
+	return forensics.NewModel(&e).Uses().Of(collect.FindMounts(&e.Mounts, point)[0])
 }
 
 // TestPinnedNamespaces has a mount namespace that no process is in any more, but a mount of its ns/mnt file.
@@ -271,7 +271,7 @@ func TestPinnedNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	empty := forensics.NewModel(&e).EmptyNamespaces()
+	empty := forensics.NewModel(&e).Uses().EmptyNamespaces()
 	at := slices.IndexFunc(empty, func(n forensics.NamespaceProcesses) bool { return slices.Contains(n.MountedAt, pin) })
 	if at < 0 || fmt.Sprintf("mnt:[%d]", empty[at].Namespace) != name || len(empty[at].PIDs) != 0 {
 		t.Errorf("namespaces without processes %+v, want %s at %s", empty, name, pin)

@@ -138,7 +138,7 @@ func TestEveryHolder(t *testing.T) {
 			if len(found) != 1 {
 				t.Fatalf("mounts %+v", found)
 			}
-			users := forensics.NewModel(&e).UsersOf(found[0])
+			users := forensics.NewModel(&e).Uses().Of(found[0])
 			got := []string{}
 			for _, h := range users.Holders {
 				got = append(got, fmt.Sprintf("%d %s deleted=%v", h.PID, h.Kind, h.Deleted))

@@ -148,7 +148,7 @@ func TestTooManyHolders(t *testing.T) {
 	}
 	hold(90, 2, "")
 	k := keeper{
-		model: forensics.NewModel(&e), held: &forensics.Held{}, count: map[int]int{}, locals: map[string]bool{},
+		model: forensics.NewModel(&e), held: &forensics.MountUse{}, count: map[int]int{}, locals: map[string]bool{},
 		want: wanted{ids: map[int]bool{60: true}, most: maxHoldersOfMount},
 	}
 	k.addAll(list)
@@ -167,7 +167,7 @@ func TestTooManyHolders(t *testing.T) {
 
 // TestTooManyKernelUsers has one that blocks behind more than are kept that do not.
 func TestTooManyKernelUsers(t *testing.T) {
-	k := keeper{held: &forensics.Held{Kernel: make([]holders.KernelUser, maxKernelUsers)}}
+	k := keeper{held: &forensics.MountUse{Kernel: make([]holders.KernelUser, maxKernelUsers)}}
 	k.held.Kernel = append(k.held.Kernel, holders.KernelUser{Use: holders.UseLoop, Blocks: true})
 	if left := k.boundKernel(); left != 1 || len(k.held.Kernel) != maxKernelUsers || k.held.Kernel[0].Use != holders.UseLoop {
 		t.Errorf("%d left out, first %+v: want the loop device first", left, k.held.Kernel[0])
@@ -177,7 +177,7 @@ func TestTooManyKernelUsers(t *testing.T) {
 // TestDeletedAmongLibraries has the file that fills the disk behind libraries that an update has replaced, in every process.
 func TestDeletedAmongLibraries(t *testing.T) {
 	e := forensics.NewEvidence()
-	k := keeper{model: forensics.NewModel(&e), held: &forensics.Held{}, count: map[int]int{}, locals: map[string]bool{}, classes: map[string]mounts.Class{
+	k := keeper{model: forensics.NewModel(&e), held: &forensics.MountUse{}, count: map[int]int{}, locals: map[string]bool{}, classes: map[string]mounts.Class{
 		"8:1": mounts.ClassBlock, "0:50": mounts.ClassNetwork,
 	}}
 	for range maxDeleted {
@@ -223,7 +223,7 @@ func TestNestedNodes(t *testing.T) {
 				{PID: 40, Comm: "exporter", MountNS: 4, Cgroup: "/kubepods/pod2"},
 			}
 			n := nestedNodes(&e)
-			held := forensics.Held{}
+			held := forensics.MountUse{}
 			for ns, m := range map[uint64]mounts.Mount{2: copied, 4: copied, 5: {ID: 10, Device: "0:81", Root: "/"}} {
 				if table := (mounts.Table{Namespace: ns, Mounts: []mounts.Mount{m}}); !n.owns(&table) && ns != 2 {
 					held.Leaked = append(held.Leaked, forensics.LeakedMount{Namespace: ns, Mount: m})

@@ -74,10 +74,10 @@ func TestHeldByRing(t *testing.T) {
 		t.Fatal(err)
 	}
 	stillBusy(t, dir)
-	if slices.Contains(e.Held.Unseen, fmt.Sprintf("process %d: 1 descriptor registered with its io_uring 3, of files that nothing tells", pid)) {
+	if slices.Contains(e.MountUse.Unseen, fmt.Sprintf("process %d: 1 descriptor registered with its io_uring 3, of files that nothing tells", pid)) {
 		return // this kernel tells the name alone
 	}
-	users := forensics.NewModel(&e).UsersOf(collect.FindMounts(&e.Mounts, dir)[0])
+	users := forensics.NewModel(&e).Uses().Of(collect.FindMounts(&e.Mounts, dir)[0])
 	if len(users.Holders) != 1 {
 		t.Fatalf("holders %+v, want one", users.Holders)
 	}
@@ -103,8 +103,8 @@ func TestHeldInQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("process %d: 1 descriptor in the queue of its socket 3, of files that nothing tells", pid)
-	if !slices.Contains(e.Held.Unseen, want) {
-		t.Errorf("unseen %q, want %q", e.Held.Unseen, want)
+	if !slices.Contains(e.MountUse.Unseen, want) {
+		t.Errorf("unseen %q, want %q", e.MountUse.Unseen, want)
 	}
 	stillBusy(t, dir)
 
@@ -122,8 +122,8 @@ func TestHeldInQueue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains(e.Held.Unseen, want) != tt.asked {
-			t.Errorf("%q: unseen %q, want %q there: %v", tt.queries, e.Held.Unseen, want, tt.asked)
+		if slices.Contains(e.MountUse.Unseen, want) != tt.asked {
+			t.Errorf("%q: unseen %q, want %q there: %v", tt.queries, e.MountUse.Unseen, want, tt.asked)
 		}
 	}
 }
@@ -152,10 +152,10 @@ func TestHeldByEnding(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("process %d: its thread ", holder.PID())
-	if !slices.ContainsFunc(e.Held.Unseen, func(s string) bool {
+	if !slices.ContainsFunc(e.MountUse.Unseen, func(s string) bool {
 		return strings.HasPrefix(s, want) && strings.HasSuffix(s, "closes a file that no table lists any more, and waits in request_wait_answer")
 	}) {
-		t.Errorf("unseen %q, want that process %d closes a file; holders %+v", e.Held.Unseen, holder.PID(), e.Held.Holders)
+		t.Errorf("unseen %q, want that process %d closes a file; holders %+v", e.MountUse.Unseen, holder.PID(), e.MountUse.Holders)
 	}
 }
 

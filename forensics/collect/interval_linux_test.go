@@ -121,8 +121,9 @@ func TestSecondDumpShowsTheSameCall(t *testing.T) {
 	if !ok {
 		t.Fatal("the goroutine is not in the second dump")
 	}
-	if stood := m.Stood(2, g); stood < 0.1 {
-		t.Errorf("it stood for %v s, want at least the interval", stood)
+	first, ok := stuckGoroutine(t, e.Dumps[0])
+	if between := e.Dumps[2].Taken.Sub(*e.Dumps[0].Taken); !ok || first.ID != g.ID || first.State != g.State || between < 100*time.Millisecond {
+		t.Errorf("goroutine %d %q, %v after %d %q; want the same one, and at least the interval", g.ID, g.State, between, first.ID, first.State)
 	}
 	if ok, why := e.Saw(forensics.SourceGoroutines + ":second"); !ok {
 		t.Errorf("the second dump is not covered: %s", why)

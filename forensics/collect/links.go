@@ -16,7 +16,7 @@ import (
 // dead nor a server's: a path is not followed onto any other, and what is behind stays as it was written. Where the
 // table is that of another namespace, as in a container that sees the host's processes, it has to say the same of a path as
 // that of this program, which reads the links: the container may have other files there, or a dead mount.
-func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table, here func(name string) (mounts.Mount, bool)) []forensics.Asked {
+func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table, here func(name string) (mounts.Mount, bool)) []forensics.Query {
 	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	index := t.Index()
@@ -24,7 +24,7 @@ func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table
 		m, ok := here(name)
 		return ok && (m.Class == mounts.ClassBlock || m.Class == mounts.ClassMemory || m.Class == mounts.ClassOverlay)
 	}
-	var list []forensics.Asked
+	var list []forensics.Query
 	for _, query := range queries {
 		if !strings.HasPrefix(query, "/") || len(index.At(query)) > 0 {
 			continue
@@ -33,7 +33,7 @@ func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table
 			return probe.Do(ctx, c.opt.Calls, "links of "+query, func() (string, error) { return c.fs.ReadLink(name) })
 		}
 		if followed := follow(query, safe, link); followed != query {
-			list = append(list, forensics.Asked{Query: query, Path: followed})
+			list = append(list, forensics.Query{Query: query, Path: followed})
 		}
 	}
 	return list

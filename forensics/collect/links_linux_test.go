@@ -34,7 +34,7 @@ func TestAskedElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := collector{opt: Options{}.withDefaults(), fs: fsys}
-	want := []forensics.Asked{{Query: link, Path: filepath.Join(dir, "target")}}
+	want := []forensics.Query{{Query: link, Path: filepath.Join(dir, "target")}}
 	if diff := cmp.Diff(want, c.asked(t.Context(), []string{link}, &table, c.sameHere(t.Context(), &table))); diff != "" {
 		t.Errorf("paths (-want +got):\n%s", diff)
 	}

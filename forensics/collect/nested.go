@@ -54,6 +54,6 @@ func (n nested) owns(t *mounts.Table) bool {
 }
 
 // forgive takes out the copies of what such nodes have mounted.
-func (n nested) forgive(h *forensics.Held) {
+func (n nested) forgive(h *forensics.MountUse) {
 	h.Leaked = slices.DeleteFunc(h.Leaked, func(l forensics.LeakedMount) bool { return n.roots[l.Mount.Device+" "+l.Mount.Root] })
 }

@@ -94,14 +94,14 @@ func TestStackOfMountsCostsNothingElse(t *testing.T) {
 	if err != nil || ctx.Err() != nil {
 		t.Fatalf("it did not end in time: %v %v", err, ctx.Err())
 	}
-	if e.Held == nil || !slices.ContainsFunc(e.Held.Leaked, func(l forensics.LeakedMount) bool { return l.Mount.MountPoint == leaked }) {
-		t.Errorf("the leaked mount is not among %+v", e.Held)
+	if e.MountUse == nil || !slices.ContainsFunc(e.MountUse.Leaked, func(l forensics.LeakedMount) bool { return l.Mount.MountPoint == leaked }) {
+		t.Errorf("the leaked mount is not among %+v", e.MountUse)
 	}
 	i := slices.IndexFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == forensics.SourceHolders })
 	if i < 0 || e.Coverage[i].Status != forensics.SourceTruncated {
 		t.Fatalf("coverage %+v: want holders truncated", e.Coverage)
 	}
-	if all := strings.Join(e.Held.Unseen, "; "); !strings.Contains(all, "too many mounts") && !strings.Contains(all, "takes too long") {
+	if all := strings.Join(e.MountUse.Unseen, "; "); !strings.Contains(all, "too many mounts") && !strings.Contains(all, "takes too long") {
 		t.Errorf("nothing says what was left out: %s", all)
 	}
 }

@@ -26,8 +26,8 @@ func Part(r *redact.Redactor, part *forensics.Evidence) {
 		p := &part.Processes[i]
 		p.Command = r.Args("command lines", p.Command)
 	}
-	if h := part.Held; h != nil {
-		for _, list := range [][]forensics.LeakedMount{h.Leaked, h.Apart} {
+	if h := part.MountUse; h != nil {
+		for _, list := range [][]forensics.LeakedMount{h.Leaked, h.Private} {
 			for i := range list {
 				t := mounts.Table{Mounts: []mounts.Mount{list[i].Mount}}
 				maskTable(r, &t)

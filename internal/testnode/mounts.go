@@ -84,18 +84,18 @@ func nestedMounts(e *forensics.Evidence, n int) {
 // leaks are mounts that the host has no more, so many in each of so many namespaces.
 func leaks(e *forensics.Evidence, namespaces, each int) {
 	for i := range namespaces {
-		ns := hostNS + 1 + uint64(len(e.Held.Leaked)) + uint64(i)
+		ns := hostNS + 1 + uint64(len(e.MountUse.Leaked)) + uint64(i)
 		table := mounts.Table{Namespace: ns, PID: 20_000 + i, Root: "/"}
 		for j := range each {
-			m := nfs(10_000_000+len(e.Held.Leaked), device(10_000_000+len(e.Held.Leaked)), volumePath(50+j))
+			m := nfs(10_000_000+len(e.MountUse.Leaked), device(10_000_000+len(e.MountUse.Leaked)), volumePath(50+j))
 			table.Mounts = append(table.Mounts, m)
-			e.Held.Leaked = append(e.Held.Leaked, forensics.LeakedMount{Namespace: ns, Mount: m})
+			e.MountUse.Leaked = append(e.MountUse.Leaked, forensics.LeakedMount{Namespace: ns, Mount: m})
 		}
 		e.Namespaces = append(e.Namespaces, table)
 		e.Processes = append(e.Processes, procs.Process{PID: 20_000 + i, PPID: 1, Comm: "pause", State: "S", MountNS: ns})
-		e.Held.Pinned = append(e.Held.Pinned, forensics.PinnedNamespace{Namespace: ns, MountID: 27, MountPoint: fmt.Sprintf("/run/ns/%d", i), MountNS: hostNS})
-		e.Held.Namespaces = append(e.Held.Namespaces, holders.NamespaceHold{PID: 20_000 + i, FD: 3, Namespace: ns})
-		e.Held.Uninhabited = append(e.Held.Uninhabited, ns)
+		e.MountUse.Pinned = append(e.MountUse.Pinned, forensics.PinnedNamespace{Namespace: ns, MountID: 27, MountPoint: fmt.Sprintf("/run/ns/%d", i), MountNS: hostNS})
+		e.MountUse.Namespaces = append(e.MountUse.Namespaces, holders.NamespaceHold{PID: 20_000 + i, FD: 3, Namespace: ns})
+		e.MountUse.Uninhabited = append(e.MountUse.Uninhabited, ns)
 	}
 }
 
@@ -107,15 +107,15 @@ func addHolders(e *forensics.Evidence, n int, mount func(i int) int) {
 		if mount(i) == hungMount {
 			device = hungDevice
 		}
-		e.Held.Holders = append(e.Held.Holders, holders.Holder{PID: pid, Kind: holders.HoldFD, FD: 3, Path: volumePath(i) + "/log", MountID: mount(i), Device: device, MountNS: hostNS})
-		e.Held.Users = append(e.Held.Users, forensics.User{UID: 1000 + i, Name: fmt.Sprintf("user%d", i)})
+		e.MountUse.Holders = append(e.MountUse.Holders, holders.Holder{PID: pid, Kind: holders.HoldFD, FD: 3, Path: volumePath(i) + "/log", MountID: mount(i), Device: device, MountNS: hostNS})
+		e.MountUse.Users = append(e.MountUse.Users, forensics.User{UID: 1000 + i, Name: fmt.Sprintf("user%d", i)})
 	}
 }
 
 func kernelUsers(e *forensics.Evidence, n int) {
 	uses := []holders.KernelUse{holders.UseLoop, holders.UseSocket, holders.UseBind, holders.UseOverlay, holders.UseMount}
 	for i := range n {
-		e.Held.Kernel = append(e.Held.Kernel, holders.KernelUser{
+		e.MountUse.Kernel = append(e.MountUse.Kernel, holders.KernelUser{
 			MountID: hungMount, Device: hungDevice, Use: uses[i%len(uses)], What: fmt.Sprintf("/dev/loop%d", i), Socket: uint64(i), UserMount: firstMount + i, Blocks: true,
 		})
 	}
@@ -123,8 +123,8 @@ func kernelUsers(e *forensics.Evidence, n int) {
 
 func copies(e *forensics.Evidence, n int) {
 	for i := range n {
-		e.Held.Copies = append(e.Held.Copies, mounts.Copy{Of: hungMount, MountID: 20_000_000 + i, MountPoint: volumePath(i), Namespace: hostNS + 7})
-		e.Held.Apart = append(e.Held.Apart, forensics.LeakedMount{Namespace: hostNS + 7, Mount: nfs(20_000_000+i, hungDevice, volumePath(i))})
+		e.MountUse.Copies = append(e.MountUse.Copies, mounts.Copy{Of: hungMount, MountID: 20_000_000 + i, MountPoint: volumePath(i), Namespace: hostNS + 7})
+		e.MountUse.Private = append(e.MountUse.Private, forensics.LeakedMount{Namespace: hostNS + 7, Mount: nfs(20_000_000+i, hungDevice, volumePath(i))})
 	}
 }
 
@@ -136,13 +136,13 @@ func fuseServers(e *forensics.Evidence, n int) {
 		e.Mounts.Mounts = append(e.Mounts.Mounts, m)
 		e.Health = append(e.Health, mounts.Health{MountID: id, Device: m.Device, MountPoint: m.MountPoint, Status: mounts.StatusHung, Method: "probe", Seconds: 900})
 		e.Processes = append(e.Processes, procs.Process{PID: pid, PPID: 1, Comm: "ceph-fuse", State: "T", MountNS: hostNS, Command: []string{"ceph-fuse", m.MountPoint}})
-		e.Held.Servers = append(e.Held.Servers, forensics.FUSEServer{Device: m.Device, PID: pid, Why: "descriptor 3"})
+		e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: m.Device, PID: pid, Why: "descriptor 3"})
 	}
 }
 
 func detached(e *forensics.Evidence, n int) {
 	for i := range n {
-		e.Held.Holders = append(e.Held.Holders, holders.Holder{
+		e.MountUse.Holders = append(e.MountUse.Holders, holders.Holder{
 			PID: kubeletPID, Kind: holders.HoldFD, FD: i, Path: "/gone", MountID: 30_000_000 + i, Device: device(30_000_000 + i), Detached: true, MountNS: hostNS,
 		})
 	}
@@ -150,7 +150,7 @@ func detached(e *forensics.Evidence, n int) {
 
 func deletedFiles(e *forensics.Evidence, n int) {
 	for i := range n {
-		e.Held.Deleted = append(e.Held.Deleted, holders.DeletedFile{
+		e.MountUse.Deleted = append(e.MountUse.Deleted, holders.DeletedFile{
 			PID: kubeletPID, FD: i, Path: fmt.Sprintf("/var/log/%d", i), MountID: 27, Device: "8:1", Inode: uint64(i), AllocatedBytes: 4 << 30, SizeBytes: 4 << 30, Written: true,
 		})
 	}

@@ -77,7 +77,7 @@ func Node() forensics.Evidence {
 	e.Dumps = []forensics.Dump{{Source: "kubelet", PID: kubeletPID, Dump: goroutines.Dump{Form: goroutines.FormDebug2, Goroutines: []goroutines.Goroutine{
 		goroutine(142, kubeletPID+1, "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).HandlePodCleanups"),
 	}}}}
-	e.Held = &forensics.Held{}
+	e.MountUse = &forensics.MountUse{}
 	e.Cgroups = []runtimes.PodCgroup{{PodUID: UID(0), Path: "/kubepods/pod" + UID(0)}}
 	e.Runtimes = []runtimes.Runtime{{Name: "containerd", Root: "/var/lib/containerd", Answer: &runtimes.Answer{Status: "ok"}}}
 	e.Disks = &eviction.State{

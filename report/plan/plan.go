@@ -154,7 +154,7 @@ func (s *script) pod(d kubelet.PodDir, why string) {
 		disk = m.Device
 	}
 	s.put("step pod " + d.UID + " '" + disk + "' " + word("pod "+s.title(d.UID)))
-	left := s.model.Leftovers(d)
+	left := forensics.Leftovers(s.model, d)
 	if left[0].Class == kubelet.ASWUncertain {
 		left = left[:1] // with the restart goes the rest
 	}

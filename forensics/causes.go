@@ -1,0 +1,102 @@
+package forensics
+
+import (
+	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// Causes are the entities that explain e by what they are, not by a finding.
+func Causes(m *Model, e Entity) []Entity {
+	switch e.Kind {
+	case KindGoroutine:
+		id, err := strconv.ParseInt(e.ID, 10, 64)
+		if j := m.ThreadOf(anyDump, id); err == nil && j != nil {
+			return []Entity{ThreadEntity(j.Thread)}
+		}
+	case KindThread:
+		if t, ok := threadByID(m, e.ID); ok {
+			return waitedFor(m, t)
+		}
+	case KindProcess:
+		return waitingThread(m, e.ID)
+	case KindSuperblock:
+		return servedBadly(m, e.ID)
+	case KindMount:
+		id, err := strconv.Atoi(e.ID)
+		if mount, ok := m.Mount(id); err == nil && ok {
+			return []Entity{{KindSuperblock, mount.Device}}
+		}
+	}
+	return nil
+}
+
+// waitedFor is the mount that a thread waits for, or its superblock where the mount is one of another namespace. A
+// thread that waits for something else is explained by no mount, nor one that waits for a server that answers others; one that
+// waits for a lock there is, if another thread, which may hold it, waits for that mount.
+func waitedFor(m *Model, t procs.Thread) []Entity {
+	list := m.MountsOf(t.Device)
+	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) && !waitsBehind(m, t) {
+		return detachedFor(m, t)
+	}
+	if m.Answered(t.Device) {
+		return nil
+	}
+	if mount, ok := m.Mount(t.MountID); ok && mount.Device == t.Device {
+		return []Entity{MountEntity(t.MountID)}
+	}
+	return []Entity{{KindSuperblock, t.Device}}
+}
+
+// detachedFor is the superblock of a FUSE file system that is in no mount table, where a thread waits for one and it is the
+// only one that anybody waits for: then what lies at its path now is not what the thread is in.
+func detachedFor(m *Model, t procs.Thread) []Entity {
+	if device := m.uses.detachedFUSE; device != "" && t.Wait.Kind == procs.WaitFUSE {
+		return []Entity{{KindSuperblock, device}}
+	}
+	return nil
+}
+
+// waitsBehind says whether a thread waits for a lock of a file system that another thread waits for.
+func waitsBehind(m *Model, t procs.Thread) bool {
+	return t.Wait.Kind == procs.WaitFSLock && m.index.waitedOn[t.Device]
+}
+
+// waitingThread is why a process does not get on: its thread that has waited longest for a file system.
+func waitingThread(m *Model, id string) []Entity {
+	pid, err := strconv.Atoi(id)
+	if err != nil {
+		return nil
+	}
+	var longest *procs.Thread
+	most := -1.0
+	for _, i := range m.index.threadsOf[pid] {
+		t := &m.evidence.Threads[i]
+		if t.Gone || len(waitedFor(m, *t)) == 0 {
+			continue
+		}
+		if age, _ := m.Waited(*t); age > most {
+			longest, most = t, age
+		}
+	}
+	if longest == nil {
+		return nil
+	}
+	return []Entity{ThreadEntity(*longest)}
+}
+
+// servedBadly are the processes that explain why a FUSE file system does not answer: each of its servers has trouble.
+func servedBadly(m *Model, device string) []Entity {
+	var bad []Entity
+	for _, s := range m.uses.Servers(device) {
+		if s.PID == 0 || s.Guess {
+			return nil
+		}
+		trouble, waits := m.uses.ServerTrouble(s.PID)
+		if trouble == "" || waits != nil && waits.Device == device {
+			return nil
+		}
+		bad = append(bad, Entity{KindProcess, strconv.Itoa(s.PID)})
+	}
+	return bad
+}

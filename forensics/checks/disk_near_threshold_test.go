@@ -1,0 +1,57 @@
+package checks
+
+import (
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+)
+
+func diskNearThresholdOnDisks() []scenario {
+	return []scenario{
+		{name: "near", base: wellNode, change: disk(19), want: []string{"info disk 254:0"}, says: "4.0 % of its size away from the hard eviction threshold imagefs.available<15%"},
+		{name: "very near", base: wellNode, change: disk(16), want: []string{"warning disk 254:0"}, says: "begins at 85 % usage and frees down to 80 %; it is at 84 %"},
+		{name: "past it is disk-pressure", base: wellNode, change: disk(14), outcome: forensics.OutcomeClean},
+		{name: "far", base: wellNode, change: disk(20), outcome: forensics.OutcomeClean},
+		{
+			name: "one key drops the others", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{"memory.available": "1Gi"}})),
+			want: []string{"warning subsystem eviction"}, says: "switches off the defaults of the others",
+		},
+		{
+			name: "collection after eviction", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, HighPercent: ptr(90), LowPercent: ptr(80)})),
+			want: []string{"info subsystem eviction"}, says: "eviction comes first",
+		},
+		{
+			name: "a percentage that never triggers", base: wellNode, change: disk(50, settings(eviction.Settings{
+				Minor: 34, MergeDefaults: true, EvictionHard: map[string]string{"nodefs.available": "0%"},
+			})), want: []string{"info subsystem eviction"}, says: "the kubelet ignores 0%",
+		},
+		{name: "what k3s sets is no mistake", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, Program: "k3s"})), outcome: forensics.OutcomeClean},
+	}
+}
+
+// TestNearThresholdAtItsLimits is at the limits of disk-near-threshold and one byte beside them. The threshold is at 15 %.
+func TestNearThresholdAtItsLimits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		available uint64
+		want      forensics.Severity // "" for no finding
+	}{
+		"5 %":              {20 * gib, ""},
+		"a byte below 5 %": {20*gib - 1, forensics.Info},
+		"2 %":              {17 * gib, forensics.Info},
+		"a byte below 2 %": {17*gib - 1, forensics.Warning},
+		"at the threshold": {15 * gib, forensics.Warning},
+		"a byte past it":   {15*gib - 1, ""}, // is disk-pressure
+	} {
+		e := wellNode(t)
+		e.Disks = oneDisk(eviction.Settings{Minor: 34}, 0)
+		e.Disks.FileSystems[0].AvailableBytes, e.Disks.FileSystems[0].FreeBytes = tt.available, tt.available
+		var got forensics.Severity
+		for _, f := range forensics.Analyze(&e, []forensics.Check{DiskNearThreshold}).Findings {
+			got = f.Severity
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

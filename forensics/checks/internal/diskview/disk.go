@@ -1,0 +1,92 @@
+// Package diskview is how checks look at the file systems that the kubelet watches: what fills them, how near they are to a threshold of
+// eviction, what the kubelet deletes then, and how to free space.
+package diskview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// Needs is what checks about disks need.
+var Needs = []forensics.Need{{forensics.SourceDisks}}
+
+// State is what was measured; empty where nothing was.
+func State(p *forensics.Pass) *eviction.Index { return p.Model.Disks() }
+
+// Entity is a file system as an entity.
+func Entity(f eviction.FileSystem) forensics.Entity {
+	return forensics.Entity{Kind: forensics.KindDisk, ID: f.Device}
+}
+
+// Label names a file system by what it is for: "the disk at / (nodefs, imagefs)".
+func Label(d *eviction.Index, f eviction.FileSystem) string {
+	where := f.MountPoint
+	if where == "" {
+		where = f.Device
+	}
+	return fmt.Sprintf("the disk at %s (%s)", where, strings.Join(d.Roles(f.Device), ", "))
+}
+
+// Ref quotes the figures.
+func Ref(f eviction.FileSystem) forensics.Ref {
+	text := fmt.Sprintf("%s %s: size %s, used %s, available %s", f.Source, f.MountPoint, text.Bytes(int64(f.CapacityBytes)),
+		text.Bytes(int64(f.UsedBytes())), text.Bytes(int64(f.AvailableBytes)))
+	if f.Inodes > 0 {
+		text += fmt.Sprintf("; inodes %d, free %d", f.Inodes, f.InodesFree)
+	}
+	return forensics.Ref{Source: forensics.SourceDisks + ":" + f.Device, Excerpt: strings.TrimSpace(text)}
+}
+
+// ReachText says how far a file system is from a threshold.
+func ReachText(r eviction.Reach) string {
+	have, limit := text.Bytes(int64(r.Have)), text.Bytes(int64(r.Limit))
+	if r.Threshold.Inodes() {
+		have, limit = fmt.Sprintf("%d inodes", r.Have), fmt.Sprint(r.Limit)
+	}
+	total := r.FileSystem.CapacityBytes
+	if r.Threshold.Inodes() {
+		total = r.FileSystem.Inodes
+	}
+	return fmt.Sprintf("%s (%.1f %%) are left, the %s threshold %s (%s) is at %s", have, float64(r.Have)*100/float64(max(total, 1)),
+		r.Threshold.Kind, r.Threshold, r.Threshold.Origin, limit)
+}
+
+// ReadOnly says that a file system is always full.
+func ReadOnly(f eviction.FileSystem) bool {
+	return slices.Contains([]string{"squashfs", "erofs", "iso9660", "cramfs", "romfs"}, f.FSType)
+}
+
+// Met lists the thresholds that a file system is past, hard ones first.
+func Met(d *eviction.Index, f eviction.FileSystem) []eviction.Reach {
+	var hard, soft []eviction.Reach
+	for _, r := range d.Reaches(f.Device) {
+		switch {
+		case !r.Met:
+		case r.Threshold.Kind == "hard":
+			hard = append(hard, r)
+		default:
+			soft = append(soft, r)
+		}
+	}
+	return append(hard, soft...)
+}
+
+// Reclaim says what the kubelet deletes, in order.
+func Reclaim(p *forensics.Pass, f eviction.FileSystem) string {
+	steps := DestructionOrder(p, f.Device)
+	if len(steps) == 0 {
+		return ""
+	}
+	for i := range steps {
+		steps[i] = fmt.Sprintf("%d. %s", i+1, steps[i])
+	}
+	return " To get space back the kubelet deletes: " + strings.Join(steps, "; ") + "."
+}
+
+// ImageGCEntity is the garbage collection of images.
+var ImageGCEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "image-gc"}

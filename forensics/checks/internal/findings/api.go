@@ -1,0 +1,51 @@
+package findings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+)
+
+// OnThisNode says whether a pod of the API is one of the node that was examined; without a node (saved files) all are.
+func OnThisNode(e *forensics.Evidence, pod apidump.Pod) bool {
+	names := []string{e.Node.Name}
+	if e.Kubelet != nil {
+		names = append(names, e.Kubelet.NodeName)
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, pod.Node) })
+}
+
+// finalizers says what those of claims and volumes wait for, by their beginning.
+var finalizers = []struct{ name, waits string }{
+	{"kubernetes.io/pvc-protection", "every pod that uses it to end"},
+	{"kubernetes.io/pv-protection", "its claim to be gone"},
+	{"external-attacher/", "the volume to be detached from every node"},
+	{"external-provisioner.volume.kubernetes.io/finalizer", "the storage behind it to be deleted"},
+	{"kubernetes.io/pv-controller", "the storage behind it to be deleted"},
+	{"snapshot.storage.kubernetes.io/pvc-as-source-protection", "a snapshot of it to be taken"},
+	{"provisioner.storage.kubernetes.io/cloning-protection", "a copy of it to be made"},
+	{"foregroundDeletion", "everything that it owns to be deleted"},
+	{"orphan", "everything that it owns to be given up"},
+}
+
+func finalizerWaits(finalizer string) string {
+	for _, f := range finalizers {
+		if strings.HasPrefix(finalizer, f.name) {
+			return f.waits
+		}
+	}
+	return "whoever set it; the kubelet has nothing to do with it"
+}
+
+// DescribeFinalizers says what each finalizer waits for.
+func DescribeFinalizers(list []string) string {
+	var parts []string
+	for _, f := range list {
+		parts = append(parts, fmt.Sprintf("finalizer %s waits for %s", f, finalizerWaits(f)))
+	}
+	return strings.Join(parts, "; ")
+}

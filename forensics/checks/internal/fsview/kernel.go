@@ -1,0 +1,138 @@
+package fsview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// The kinds of the kernel that speak of a file system or what is behind it.
+var (
+	serverLost     = []logs.Kind{logs.KindKernelNFSDown, logs.KindKernelNFSTimeout, logs.KindKernelCephDown, logs.KindKernelCephRejected, logs.KindKernelCIFSDown}
+	serverBack     = []logs.Kind{logs.KindKernelNFSBack, logs.KindKernelCephBack}
+	DeviceFailures = []logs.Kind{
+		logs.KindKernelIOError, logs.KindKernelIOTimeout, logs.KindKernelDeviceReset, logs.KindKernelDeviceOffline,
+		logs.KindKernelFSError, logs.KindKernelFSShutdown, logs.KindKernelFSReadOnly, logs.KindKernelThinPool,
+	}
+)
+
+// kernelSaid is what the kernel's log tells of one file system.
+type kernelSaid struct {
+	events []logs.Event
+	// since is when the trouble began that has not ended by the log; absent where the server came back.
+	since *time.Time
+	back  *time.Time
+}
+
+// kernelOf collects what the kernel said of a mount's server or device.
+func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
+	var k kernelSaid
+	k.events = KernelEvents(p, "trouble", slices.Concat(serverLost, DeviceFailures), m)
+	for _, e := range KernelEvents(p, "servers that are back", serverBack, m) {
+		k.back = logview.Latest(k.back, logview.Last([]logs.Event{e}))
+	}
+	if last := logview.Last(k.events); k.back == nil || last != nil && last.After(*k.back) {
+		k.since = logview.First(k.events)
+		if k.back != nil && k.since != nil && k.since.Before(*k.back) {
+			k.since = last // it came back in between, and was lost again
+		}
+	}
+	return k
+}
+
+// sinceBoot are those since the machine was started, and about a device those since it was mounted: an earlier kernel spoke
+// of other mounts, and gave the names of devices to others.
+func sinceBoot(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
+	boot := p.Evidence.Node.Boot
+	return slices.DeleteFunc(logview.Events(p, kinds...), func(e logs.Event) bool {
+		last := logview.Last([]logs.Event{e})
+		return last != nil && (boot != nil && last.Before(boot.Add(-time.Minute)) || mountedSince(p, e.Device, *last))
+	})
+}
+
+// mountedSince says whether a file system on a device has been mounted since some moment. What was said before then is about
+// the one that had the device, or its name, before that.
+func mountedSince(p *forensics.Pass, device string, moment time.Time) bool {
+	mounted := forensics.Once(p, "when devices were mounted", func() map[string]time.Time {
+		at := map[string]time.Time{}
+		for _, e := range logview.Events(p, logs.KindKernelFSMounted) {
+			if e.Last != nil && e.Last.After(at[e.Device]) {
+				at[e.Device] = *e.Last
+			}
+		}
+		return at
+	})
+	return device != "" && mounted[device].After(moment)
+}
+
+// KernelEvents are those of sinceBoot that are about a mount. The name is for the kinds.
+func KernelEvents(p *forensics.Pass, name string, kinds []logs.Kind, m mounts.Mount) []logs.Event {
+	type index struct {
+		events []logs.Event
+		by     map[string][]int
+	}
+	x := forensics.Once(p, "kernel: "+name, func() index {
+		x := index{sinceBoot(p, kinds...), map[string][]int{}}
+		for i, e := range x.events {
+			for _, key := range []string{"device " + e.Device, "server " + hostOf(e.Server), "ceph"} {
+				if key != "ceph" || strings.HasPrefix(string(e.Kind), "kernel-ceph-") {
+					x.by[key] = append(x.by[key], i)
+				}
+			}
+		}
+		return x
+	})
+	var at []int
+	for _, key := range kernelNames(p.Model, m) {
+		at = append(at, x.by[key]...)
+	}
+	slices.Sort(at)
+	var found []logs.Event
+	for _, i := range slices.Compact(at) {
+		if aboutMount(p.Model, x.events[i], m) {
+			found = append(found, x.events[i])
+		}
+	}
+	return found
+}
+
+// WithKernel adds what the kernel said of a file system to a finding about it.
+func WithKernel(p *forensics.Pass, m mounts.Mount, f forensics.Finding) forensics.Finding {
+	k := kernelOf(p, m)
+	if len(k.events) == 0 {
+		return f
+	}
+	f.Detail = findings.Sentences(f.Detail, k.text())
+	f.Refs = append(f.Refs, logview.EventRefs(k.events...)...)
+	if k.since != nil && logview.Within(k.since, cmp.Or(f.Since, k.since), 24*time.Hour) {
+		f.Since = logview.Earliest(f.Since, k.since)
+	}
+	return f
+}
+
+func (k kernelSaid) text() string {
+	var parts []string
+	for _, e := range k.events {
+		part := logs.Words(e.Kind)
+		if about := cmp.Or(e.Server, e.Device); about != "" {
+			part += " (" + about + ")"
+		}
+		parts = append(parts, fmt.Sprintf("%s, %s from %s", part, findings.Times(e.Count), logview.Moment(e.First)))
+	}
+	text := "The kernel's log: " + findings.Some(parts)
+	switch {
+	case k.back != nil && k.since == nil:
+		text += "; the server was back at " + logview.Moment(k.back)
+	case k.back != nil:
+		text += "; the server was back in between, at " + logview.Clock(k.back)
+	}
+	return text + "."
+}

@@ -1,0 +1,115 @@
+package logview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// pressure is what the kubelet's log tells of a resource that runs short.
+type pressure struct {
+	events    []logs.Event
+	refs      []forensics.Ref // of the events
+	times     string          // how often they were said
+	resources []string
+	since     *time.Time
+	until     *time.Time
+	// current says that it was so when the log ended.
+	current bool
+	// evicted are pods that were evicted, removed counts images, refused pods that were not admitted.
+	evicted []string
+	removed int64
+	refused []string
+}
+
+// PressureInLog is the pressure that the log tells of, nil if none.
+func PressureInLog(p *forensics.Pass) *pressure {
+	return forensics.Once(p, "pressure in the log", func() *pressure { return findPressure(p) })
+}
+
+func findPressure(p *forensics.Pass) *pressure {
+	var s pressure
+	s.events = Events(p, logs.KindEvictionReclaiming, logs.KindEvictionMustEvict)
+	full := Events(p, logs.KindDiskFull)
+	s.events = append(s.events, full...)
+	if len(s.events) == 0 {
+		return nil
+	}
+	for _, e := range s.events {
+		resource := e.Reason
+		if e.Kind == logs.KindDiskFull {
+			resource = "disk"
+		}
+		if resource != "" {
+			s.resources = append(s.resources, resource)
+		}
+	}
+	for _, e := range Events(p, logs.KindEvictionEvicted) {
+		s.evicted = append(s.evicted, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
+	}
+	for _, e := range Events(p, logs.KindAdmissionRefused) {
+		if strings.Contains(e.Reason, "Pressure") {
+			s.refused = append(s.refused, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
+		}
+	}
+	s.resources, s.evicted, s.refused = findings.Union(nil, s.resources), findings.Union(nil, s.evicted), findings.Union(nil, s.refused)
+	s.removed = Count(Events(p, logs.KindImageRemoved))
+	s.refs, s.times = EventRefs(s.events...), findings.Times(Count(s.events))
+	s.since, s.until = First(s.events), Last(s.events)
+	s.current = Current(p, s.until)
+	return &s
+}
+
+// Disk says whether a disk is short, not memory or process ids.
+func (s *pressure) Disk() bool {
+	return slices.ContainsFunc(s.resources, func(r string) bool {
+		return r == "disk" || r == "ephemeral-storage" || strings.Contains(r, "inodes") || strings.Contains(r, "fs.")
+	})
+}
+
+// short names the resources. A kubelet knows a dozen; who writes a log can make it thousands, once for each disk.
+func (s *pressure) short() string {
+	if len(s.resources) > 12 {
+		return findings.Some(s.resources)
+	}
+	return strings.Join(s.resources, ", ")
+}
+
+// Join adds what the log tells to a finding about the same pressure.
+func (s *pressure) Join(p *forensics.Pass, f forensics.Finding) forensics.Finding {
+	if s == nil {
+		return f
+	}
+	if s.current || f.Since == nil {
+		f.Since = Earliest(f.Since, s.since)
+	}
+	var parts []string
+	if s.removed > 0 {
+		parts = append(parts, "removed "+text.Plural(int(s.removed), "image"))
+	}
+	if len(s.evicted) > 0 {
+		parts = append(parts, "evicted "+findings.Some(s.evicted))
+	}
+	if len(s.refused) > 0 {
+		parts = append(parts, "refused "+findings.Some(s.refused))
+	}
+	text := fmt.Sprintf("By its log the kubelet has tried to reclaim %s %s, from %s to %s", s.short(), s.times, Clock(s.since), Clock(s.until))
+	if len(parts) > 0 {
+		text += ", and has " + strings.Join(parts, ", ")
+	}
+	f.Detail = findings.Sentences(f.Detail, text+".")
+	if s.current {
+		f.Detail = findings.Sentences(f.Detail, AsOf(p))
+	}
+	f.Refs = append(f.Refs, s.refs...)
+	return f
+}
+
+// EvictionEntity is the kubelet's eviction manager.
+var EvictionEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "eviction"}

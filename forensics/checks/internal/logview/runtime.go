@@ -1,0 +1,81 @@
+package logview
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// questionLimit is after how long a question to the runtime fails (--runtime-request-timeout, 2 minutes).
+const questionLimit = 2 * time.Minute
+
+// RuntimeSilence is a runtime that has not answered, by the kubelet's log.
+type RuntimeSilence struct {
+	Events []logs.Event
+	// Since is when it stopped to answer at the latest; Until is when that was said last.
+	Since, Until *time.Time
+	// Current says that it was so when the log ended.
+	Current bool
+	// Calls are the questions that failed, reason what the kubelet says of the first.
+	Calls  []string
+	Reason string
+}
+
+// Runtime finds a runtime that did not answer what it should at once; nil if the log tells of none.
+func Runtime(p *forensics.Pass) *RuntimeSilence {
+	var s RuntimeSilence
+	late := false // a question timed out: it was asked before
+	for _, e := range Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy) {
+		call, ok := unansweredIn(e)
+		if !ok || !AfterStart(p, Last([]logs.Event{e})) {
+			continue
+		}
+		s.Events = append(s.Events, e)
+		s.Current = s.Current || Within(Last([]logs.Event{e}), KubeletEnd(p), Repeats(e))
+		s.Reason = cmp.Or(s.Reason, e.Reason)
+		if call != "" {
+			s.Calls = findings.Union(s.Calls, []string{call})
+		}
+		if t := e.First; t != nil && (s.Since == nil || t.Before(*s.Since)) {
+			s.Since, late = t, e.Code == "DeadlineExceeded"
+		}
+	}
+	if len(s.Events) == 0 {
+		return nil
+	}
+	s.Until = Last(s.Events)
+	if s.Since != nil && late {
+		t := s.Since.Add(-questionLimit)
+		s.Since = &t
+	}
+	return &s
+}
+
+// Repeats is how often a complaint about the runtime or the PLEG is repeated at least, while its cause lasts: a question
+// that is not answered fails after 2 minutes, one that is refused and a loop that skips say so at once and again.
+func Repeats(e logs.Event) time.Duration {
+	if e.Code == "DeadlineExceeded" {
+		return endOfLog
+	}
+	return EveryRound
+}
+
+// unansweredIn says whether a message tells of a runtime that does not answer, and which question it was.
+func unansweredIn(e logs.Event) (call string, ok bool) {
+	switch e.Kind {
+	case logs.KindRuntimeDown:
+		return "", true
+	case logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy:
+		return "", strings.Contains(e.Reason, "runtime is down")
+	case logs.KindPLEGRelistFailed:
+		return "", e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
+	}
+	call, _, _ = strings.Cut(e.Reason, " ")
+	call = strings.TrimSuffix(call, ":")
+	return call, stall.AnswersAtOnce(call) && (e.Code == "DeadlineExceeded" || e.Code == "Unavailable")
+}

@@ -1,0 +1,119 @@
+package logview
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// silentAfter is the silence of the sync loop from which it stands still. Housekeeping alone makes it speak every 2 seconds
+// at -v 4.
+const silentAfter = 60 * time.Second
+
+// othersAfter is how many lines other parts must have written meanwhile: a log that was cut is no silence.
+const othersAfter = 3
+
+// Silence is a sync loop that has said nothing while other parts of the kubelet went on.
+type Silence struct {
+	Loop  *logs.Loop
+	Since time.Time
+	// Seconds is how long the log shows the silence.
+	Seconds float64
+	// Last is the kind of the loop's last line.
+	Last string
+}
+
+// Skipping is a sync loop that says that it skips.
+type Skipping struct {
+	Events []logs.Event
+	Reason string
+	Since  *time.Time
+	// Seconds is how long the log shows that it skips.
+	Seconds float64
+	// Pleg says that an unhealthy PLEG is among the reasons, runtime that a runtime that is down is.
+	Pleg, Runtime bool
+}
+
+// SyncLoop judges the kubelet's log: a silent loop, one that skips, or why neither can be told.
+func SyncLoop(p *forensics.Pass) (*Silence, *Skipping, string) {
+	s := Story(p)
+	if s.Loop == nil {
+		return nil, nil, ""
+	}
+	if KubeletEnded(p, s) {
+		return nil, nil, "the kubelet's log ends with the end of the kubelet"
+	}
+	if skips := loopSkips(p); skips != nil {
+		return nil, skips, ""
+	}
+	l := s.Loop
+	switch {
+	case l.Last == nil || l.Cadence == 0 || l.LastSeen["housekeeping"].IsZero(): // lines about orphans may end for good
+		verbosity := ""
+		if n := len(s.Lives); n > 0 {
+			verbosity = fmt.Sprintf(" (-v %d is proven)", s.Lives[n-1].Verbosity)
+		}
+		return nil, nil, "the log alone proves nothing about a hang of the sync loop: at its verbosity" + verbosity +
+			" the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
+	case l.OthersLast == nil || l.OthersCount < othersAfter:
+		return nil, nil, ""
+	}
+	quiet := l.OthersLast.Sub(*l.Last)
+	if quiet < silentAfter || quiet.Seconds() < 10*l.Cadence {
+		return nil, nil, ""
+	}
+	return &Silence{l, *l.Last, quiet.Seconds(), lastLoopLine(l)}, nil, ""
+}
+
+// KubeletEnded says whether the log's last kubelet is known to have ended. One whose process is there has not, whatever it
+// wrote: it recovers from some panics.
+func KubeletEnded(p *forensics.Pass, s *logs.Story) bool {
+	if len(s.Lives) == 0 {
+		return false
+	}
+	last := s.Lives[len(s.Lives)-1]
+	if k := p.Evidence.Kubelet; k != nil && k.PID > 1 && k.PID == last.PID {
+		if _, runs := p.Model.Process(k.PID); runs {
+			return false
+		}
+	}
+	return last.End != "running" && last.End != ""
+}
+
+// lastLoopLine is the kind of the line that the loop said last.
+func lastLoopLine(l *logs.Loop) string {
+	for _, kind := range slices.Sorted(maps.Keys(l.LastSeen)) {
+		if l.Last != nil && l.LastSeen[kind].Equal(*l.Last) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// loopSkips finds a loop that has skipped for a minute or more and still did when the log ended. A kubelet that starts
+// skips for some seconds.
+func loopSkips(p *forensics.Pass) *Skipping {
+	var list []logs.Event
+	for _, e := range Events(p, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy) {
+		if last := Last([]logs.Event{e}); Within(last, KubeletEnd(p), endOfLog) && AfterStart(p, last) {
+			list = append(list, e)
+		}
+	}
+	if !Within(Last(list), KubeletEnd(p), EveryRound) {
+		return nil
+	}
+	s := Skipping{Events: list, Since: First(list), Reason: list[len(list)-1].Reason}
+	if s.Seconds = Between(s.Since, Last(list)); s.Seconds < silentAfter.Seconds() {
+		return nil
+	}
+	for _, e := range list {
+		s.Pleg = s.Pleg || e.Kind == logs.KindPLEGUnhealthy
+		s.Runtime = s.Runtime || strings.Contains(e.Reason, "runtime is down")
+	}
+	return &s
+}

@@ -1,0 +1,140 @@
+package logview
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+const (
+	// endOfLog is how close to the end of a log something must have been said to stand there: the kubelet repeats
+	// what it cannot do at least every 2 min 2 s.
+	endOfLog = 150 * time.Second
+	// EveryRound is the same for what is said with each round of a loop: every second, every 2 seconds, and skipping at
+	// least every 5.
+	EveryRound = 30 * time.Second
+	// freshLog is how close the end of a log must be to the examination to speak of the same moment.
+	freshLog = 5 * time.Minute
+)
+
+// First is when the first of a list of messages was written, nil where no time is known.
+func First(list []logs.Event) *time.Time {
+	var t *time.Time
+	for _, e := range list {
+		t = Earliest(t, e.First)
+	}
+	return t
+}
+
+// Last is when the last of a list of messages was written, nil where no time is known.
+func Last(list []logs.Event) *time.Time {
+	var t *time.Time
+	for _, e := range list {
+		t = Latest(t, cmp.Or(e.Last, e.First))
+	}
+	return t
+}
+
+// Earliest is the earlier of two times; nil is an unknown one.
+func Earliest(a, b *time.Time) *time.Time {
+	if a == nil || b != nil && b.Before(*a) {
+		return b
+	}
+	return a
+}
+
+// Latest is the later of two times; nil is an unknown one.
+func Latest(a, b *time.Time) *time.Time {
+	if a == nil || b != nil && b.After(*a) {
+		return b
+	}
+	return a
+}
+
+// Between is the time from a to b in seconds; 0 where one is unknown.
+func Between(a, b *time.Time) float64 {
+	if a == nil || b == nil {
+		return 0
+	}
+	return b.Sub(*a).Seconds()
+}
+
+// KubeletEnd is the time of the last line of a kubelet, or of any log where that is unknown.
+func KubeletEnd(p *forensics.Pass) *time.Time {
+	return forensics.Once(p, "the kubelet's last line", func() *time.Time { return findKubeletEnd(p) })
+}
+
+func findKubeletEnd(p *forensics.Pass) *time.Time {
+	s := Story(p)
+	var end *time.Time
+	if s.Loop != nil {
+		end = Latest(s.Loop.Last, s.Loop.OthersLast)
+	}
+	for _, l := range s.Lives {
+		end = Latest(end, l.Last)
+	}
+	if end == nil {
+		return s.Last
+	}
+	return end
+}
+
+// Current says whether something that was said last at that time still was so when the kubelet's log ended.
+func Current(p *forensics.Pass, last *time.Time) bool {
+	return Within(last, KubeletEnd(p), endOfLog)
+}
+
+// Within says whether end is not more than d after t.
+func Within(t, end *time.Time, d time.Duration) bool {
+	return t != nil && end != nil && end.Sub(*t) <= d
+}
+
+// fresh says whether the kubelet's log reaches the examination.
+func fresh(p *forensics.Pass) bool {
+	end := KubeletEnd(p)
+	return end != nil && !p.Evidence.Collected.IsZero() && p.Evidence.Collected.Sub(*end) <= freshLog
+}
+
+// Stale says whether the log ended well before the examination: what stood then may be over.
+func Stale(p *forensics.Pass) bool { return !p.Evidence.Collected.IsZero() && !fresh(p) }
+
+// AsOf says for which moment a finding holds, where the log does not reach the examination.
+func AsOf(p *forensics.Pass) string {
+	end := KubeletEnd(p)
+	if end == nil || fresh(p) {
+		return ""
+	}
+	s := "This is as of " + Moment(end) + ", where the log ends"
+	if gap := Between(end, &p.Evidence.Collected); !p.Evidence.Collected.IsZero() && gap > 0 {
+		s += ", " + text.Duration(gap) + " before the examination"
+	}
+	return s + ": it may have ended since."
+}
+
+// Moment spells a time of a log.
+func Moment(t *time.Time) string {
+	if t == nil {
+		return "an unknown time"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// Clock is the time of day with the fraction that klog prints.
+func Clock(t *time.Time) string {
+	if t == nil {
+		return "an unknown time"
+	}
+	return t.UTC().Format("15:04:05.000")
+}
+
+// AfterStart says whether a time is more than a minute after the last start of the kubelet, as far as that is known.
+func AfterStart(p *forensics.Pass, t *time.Time) bool {
+	lives := Story(p).Lives
+	if t == nil || len(lives) == 0 || lives[len(lives)-1].Started == nil {
+		return true
+	}
+	return t.Sub(*lives[len(lives)-1].Started) > time.Minute
+}

@@ -1,0 +1,187 @@
+package orphans
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// LogComplaints is what the kubelet's log says of directories that it cannot remove.
+type LogComplaints struct {
+	events []logs.Event
+	// total is how many pods the last round that was seen counted.
+	total int64
+	since *time.Time
+	until *time.Time
+	// firsts are the pods that rounds named first.
+	firsts []string
+	shown  map[string]bool
+	byPod  map[string][]logs.Event
+}
+
+// InLog are the complaints that still were made in the sync loop's last rounds.
+func InLog(p *forensics.Pass) *LogComplaints {
+	t := LogComplaints{shown: map[string]bool{}, byPod: map[string][]logs.Event{}}
+	for _, e := range logview.Events(p, logs.KindOrphan, logs.KindOrphanDetail, logs.KindOrphanRemoveFailed, logs.KindOrphanCleanupFailed) {
+		last := logview.Last([]logs.Event{e})
+		if !logview.Within(last, loopEnd(p), logview.EveryRound) {
+			continue
+		}
+		t.events = append(t.events, e)
+		if e.Kind == logs.KindOrphan {
+			t.firsts = append(t.firsts, findings.UIDs(e.PodUID)...)
+			if last != nil && (t.until == nil || !last.Before(*t.until)) {
+				t.total, t.until = int64(e.Number), last
+			}
+		}
+		t.since = logview.Earliest(t.since, e.First)
+		t.byPod[e.PodUID] = append(t.byPod[e.PodUID], e)
+	}
+	t.firsts = findings.Union(nil, t.firsts)
+	return &t
+}
+
+// loopEnd is the end of what housekeeping could say: the sync loop's last line where it stands still, else the end of
+// the log.
+func loopEnd(p *forensics.Pass) *time.Time {
+	return forensics.Once(p, "the end of the sync loop", func() *time.Time {
+		if silent, _, _ := logview.SyncLoop(p); silent != nil {
+			return &silent.Since
+		}
+		return logview.KubeletEnd(p)
+	})
+}
+
+// of are the complaints about one pod.
+func (t *LogComplaints) of(uid string) []logs.Event {
+	return t.byPod[uid]
+}
+
+// Done marks a pod as told, so that it is not told again.
+func (t *LogComplaints) Done(uid string) { t.shown[uid] = true }
+
+// Join adds what the log says of the pod of a finding.
+func (t *LogComplaints) Join(f forensics.Finding) forensics.Finding {
+	list := t.of(f.Subject.ID)
+	if len(list) == 0 {
+		return f
+	}
+	if f.Severity == forensics.Info {
+		f.Severity = forensics.Warning // the kubelet has tried to remove it, and cannot
+		f.Detail = ""
+	}
+	f.Since = logview.Earliest(f.Since, logview.First(list))
+	f.Detail = findings.Sentences(f.Detail, orphanSaid(list))
+	f.Refs = append(f.Refs, logview.EventRefs(list...)...)
+	return f
+}
+
+// Report tells of the pods that only the log knows.
+func (t *LogComplaints) Report(p *forensics.Pass) {
+	var named []string
+	for _, e := range t.events {
+		named = append(named, findings.UIDs(e.PodUID)...)
+	}
+	named = findings.Union(nil, named)
+	for _, uid := range named {
+		state, why := p.Model.PodState(uid)
+		if t.shown[uid] || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state == forensics.PodOrphaned {
+			continue
+		}
+		list := t.of(uid)
+		f := forensics.Finding{
+			Severity: forensics.Warning, Subject: findings.PodOrName("", uid), Pods: []string{uid}, Since: logview.First(list), Confidence: forensics.Likely,
+			Title:         fmt.Sprintf("pod %s is gone, its directory cannot be removed: %s", findings.PodLabel(p, "", uid), orphanReason(list[0])),
+			Detail:        findings.Sentences(orphanSaid(list), t.count(p), logview.AsOf(p)),
+			ConfidenceWhy: "the kubelet says so in its log; on this node the pod is " + string(state) + " (" + why + ")",
+			Refs:          logview.EventRefs(list...), Remedies: []forensics.Remedy{lookWithoutDir(p, uid)},
+		}
+		if e := list[0]; e.Path != "" {
+			if mounts := p.Model.Host().At(e.Path); len(mounts) > 0 {
+				f.Because = []forensics.Entity{forensics.MountEntity(mounts[len(mounts)-1].ID)}
+			}
+		}
+		p.Report(f)
+	}
+	if len(named) == 0 && len(t.events) > 0 {
+		p.Report(forensics.Finding{
+			Severity: forensics.Warning, Subject: stall.HousekeepingEntity, Since: t.since, Confidence: forensics.Likely,
+			Title:         "directories of pods that are gone cannot be removed: " + orphanReason(t.events[0]),
+			Detail:        findings.Sentences(orphanSaid(t.events), t.count(p), logview.AsOf(p)),
+			ConfidenceWhy: "the kubelet says so in its log", Refs: logview.EventRefs(t.events...),
+		})
+	}
+}
+
+// count says how many pods there are, and whether the same one is always named.
+func (t *LogComplaints) count(p *forensics.Pass) string {
+	total, named, rotates := t.total, int64(len(t.firsts)), len(t.firsts) > 1
+	if o := logview.Story(p).Orphans; o != nil {
+		total, named, rotates = max(total, o.Last), max(named, o.Named), rotates && o.Rotates
+	}
+	switch {
+	case total < 2 && !rotates:
+		return ""
+	case rotates:
+		return fmt.Sprintf("It is one of %d; the one that is named first changes (%s so far), so that pods come and go.", max(total, 1), text.Plural(int(named), "pod"))
+	}
+	return fmt.Sprintf("It is one of %d; each round names the same one first, so it is stuck, and nothing is said of the others below -v 5.", total)
+}
+
+func orphanReason(e logs.Event) string {
+	return cmp.Or(e.Reason, e.Code, logs.Words(e.Kind))
+}
+
+// orphanSaid says what was said, how often, and what it means.
+func orphanSaid(list []logs.Event) string {
+	e := list[0]
+	return findings.Sentences(fmt.Sprintf("The kubelet's log says so %s, from %s to %s: %s.", findings.Times(logview.Count(list)), logview.Clock(logview.First(list)), logview.Clock(logview.Last(list)), orphanReason(e)),
+		orphanMeaning(e))
+}
+
+// orphanMeaning says what the error inside an orphan's line means (kubelet_volumes.go, 1.5 to 1.36).
+func orphanMeaning(e logs.Event) string {
+	has := func(s string) bool { return strings.Contains(e.Reason, s) }
+	switch {
+	case has("subpaths are still present"):
+		return "A subpath is left over, mounted or not; a kubelet up to 1.17 never removes it."
+	case has("still present on disk"):
+		return "Directories of volumes are left that are not mounted; a kubelet up to 1.17 never removes them, and they can be removed with rmdir once no mount lies beneath."
+	case has("mount point"), e.Code == "EBUSY":
+		return "Something is mounted there, in this mount namespace or in another one: look into /proc/*/mountinfo of all processes."
+	case has("volumes dir") && (e.Code == "ENOTDIR" || has("not a directory")):
+		return "A file lies where only directories are expected, most often vol_data.json of a CSI volume whose mount directory is gone: it stays until that file is removed."
+	case has("subpath") && (e.Code == "ENOTDIR" || has("not a directory")):
+		return "The file that a subpath was bound to is left; kubelets up to 1.26 cannot remove it."
+	case e.Code == "ENOTEMPTY" || has("not empty"):
+		return "There is data in it: written below the mount point while nothing was mounted, or left from an unmount that failed. Look at it before anything is removed: nobody else may have it."
+	}
+	switch e.Code {
+	case "ESTALE", "ENOTCONN", "EHOSTDOWN", "EIO", "EACCES":
+		return "The file server or FUSE daemon behind a volume is gone: the mount answers with an error, and can be unmounted."
+	}
+	return ""
+}
+
+// lookWithoutDir is lookFirst for a directory that was not walked.
+func lookWithoutDir(p *forensics.Pass, uid string) forensics.Remedy {
+	root := "/var/lib/kubelet"
+	if roots := p.Model.KubeletRoots(); len(roots) > 0 {
+		root = roots[0]
+	}
+	return forensics.Remedy{
+		Command:      listFiles(root + "/pods/" + uid),
+		Why:          "shows what is left. Empty directories can be removed with rmdir, from the innermost out; of files only vol_data.json",
+		Precondition: "no mount at or below the directory in any mount namespace: grep " + remedy.Quote(uid) + " /proc/*/mountinfo prints nothing",
+		Risk:         "the listing is harmless. rm -rf is not: a mount that is not seen, or a bind mount of the same file system, is emptied at its source",
+	}
+}

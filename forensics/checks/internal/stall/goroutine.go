@@ -1,0 +1,205 @@
+// Package stall says who waits for what: goroutines of the kubelet in the places where they stand still, threads in the kernel, locks,
+// child processes, questions to other daemons, and how long that provably lasts.
+package stall
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// Goroutine is a goroutine that stands still, what it waits for, and on what that rests.
+type Goroutine struct {
+	Stack
+	Wait   Wait
+	Thread *procs.Thread // nil where it is not known
+	// Seconds is how long it provably stands at least; From says how that is known.
+	Seconds float64
+	From    string
+	// Proven says that it has stood for long enough to be called stuck: a minute by its own stamp (which then says 3), or
+	// --hung-after by the kernel. Otherwise it is only likely.
+	Proven bool
+	Why    string
+	// Holder is who most likely holds the lock that it waits for.
+	Holder *LockHolder
+}
+
+// StuckAfter is the age in seconds from which a goroutine that the dump alone shows counts as stuck.
+const StuckAfter = 60
+
+// Stalled judges one goroutine. It is false for one that rests, that has not provably stood long enough, or that
+// went on before the second look.
+func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
+	t := Goroutine{Stack: s, Wait: WaitOf(s.Goroutine), Thread: s.thread(p)}
+	if t.Wait.Kind == WaitChild && t.Wait.PID == 0 && t.Wait.Call != "output" {
+		t.Wait.PID, t.Wait.inferred = onlyChild(p), true
+	}
+	if t.Wait.Kind == waitNothing || t.Thread != nil && t.Thread.Gone {
+		return t, false
+	}
+	t.Seconds, t.From = s.Blocked(p)
+	t.Why = t.From
+	stood := Stood(p, s.Dump, s.Goroutine)
+	if stood > t.Seconds {
+		t.Seconds, t.From = stood, "two dumps show it in the same call"
+	}
+	switch {
+	case t.Seconds >= StuckAfter && stood < t.Seconds, t.Thread != nil && t.Seconds >= HungAfter(p) && stood < t.Seconds:
+		t.Proven = true
+		if stood > 0 {
+			t.Why += fmt.Sprintf("; two dumps %s apart show it in the same call with the same arguments", text.Duration(stood))
+		}
+	case stood >= HungAfter(p):
+		t.Why = fmt.Sprintf("two dumps %s apart show it in the same call with the same arguments", text.Duration(stood))
+	case s.Goroutine.WaitMinutes > 0:
+		t.Why = dumpPrints(s.Goroutine)
+	case s.Goroutine.State == "" && !t.Wait.Kind.endsByItself():
+		t.Why = "this form of dump has no durations, but this call is rarely seen under way"
+	default:
+		return t, false
+	}
+	if t.Wait.Kind == WaitLock {
+		if h, ok := holderOf(p, s, t.Wait); ok {
+			t.Holder = &h
+		}
+	}
+	return t, true
+}
+
+// All lists the goroutines that stand still and have one of the functions on their stack, those that are proven
+// and longest first.
+func All(p *forensics.Pass, functions ...string) []Goroutine {
+	var found []Goroutine
+	for s := range Stacks(p) {
+		if !HasFrame(s.Goroutine, functions...) {
+			continue
+		}
+		if t, ok := Stalled(p, s); ok {
+			found = append(found, t)
+		}
+	}
+	sorting.Stable(found, Compare)
+	return found
+}
+
+// Count is how many goroutines they are: of a large dump some stand for others that are like them.
+func Count(list []Goroutine) int {
+	n := 0
+	for _, t := range list {
+		n += max(1, t.Goroutine.Count)
+	}
+	return n
+}
+
+// Compare orders those that are proven first, then by their age, longest first.
+func Compare(a, b Goroutine) int {
+	if a.Proven != b.Proven {
+		if a.Proven {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(b.Seconds, a.Seconds)
+}
+
+// because names what is to blame: for a file system the goroutine, which leads to its thread and mount, and otherwise
+// whom it waits for.
+func (t Goroutine) because(p *forensics.Pass) []forensics.Entity {
+	switch t.Wait.Kind {
+	case WaitRuntime:
+		return []forensics.Entity{p.Model.RuntimeEntity()}
+	case waitPLEG:
+		return []forensics.Entity{PlegEntity}
+	case WaitCSI:
+		if driver := OnlyDriver(p); driver != "" {
+			return []forensics.Entity{{Kind: forensics.KindCSIDriver, ID: driver}}
+		}
+	case WaitChild:
+		if t.Wait.PID != 0 {
+			return []forensics.Entity{{Kind: forensics.KindProcess, ID: strconv.Itoa(t.Wait.PID)}}
+		}
+	case WaitSystemd:
+		if init, ok := p.Model.Process(1); ok && init.Comm == "systemd" {
+			return []forensics.Entity{{Kind: forensics.KindProcess, ID: "1"}}
+		}
+	case WaitLock:
+		if t.Holder != nil {
+			return []forensics.Entity{t.Holder.Stack.Entity()}
+		}
+	}
+	switch {
+	case t.Goroutine.ID != 0:
+		return []forensics.Entity{t.Entity()}
+	case t.Wait.Kind == WaitFile:
+		if w, ok := OnlyWaiter(p); ok {
+			return []forensics.Entity{forensics.ThreadEntity(w.Thread)}
+		}
+	}
+	return nil
+}
+
+// onlyChild is the kubelet's child, if it has exactly one: from Go 1.23 on a dump has a descriptor of the child in the
+// place of its pid.
+func onlyChild(p *forensics.Pass) int {
+	k := p.Evidence.Kubelet
+	if k == nil || k.PID == 0 {
+		return 0
+	}
+	return forensics.Once(p, "the kubelet's only child", func() int {
+		child := 0
+		for _, process := range p.Evidence.Processes {
+			if process.PPID != k.PID {
+				continue
+			}
+			if child != 0 {
+				return 0
+			}
+			child = process.PID
+		}
+		return child
+	})
+}
+
+// OnlyDriver is the CSI driver of this node's volumes, if they have a single one.
+func OnlyDriver(p *forensics.Pass) string {
+	return forensics.Once(p, "the only CSI driver", func() string { return findOnlyDriver(p) })
+}
+
+func findOnlyDriver(p *forensics.Pass) string {
+	driver := ""
+	for _, d := range p.Evidence.PodDirs {
+		for _, v := range d.Volumes {
+			if v.VolData == nil || v.VolData.Driver == "" {
+				continue
+			}
+			if driver != "" && driver != v.VolData.Driver {
+				return ""
+			}
+			driver = v.VolData.Driver
+		}
+	}
+	return driver
+}
+
+// OnlyWaiter is the kubelet's thread that waits for a file system, if there is exactly one: an aggregated dump has
+// nothing to join it by.
+func OnlyWaiter(p *forensics.Pass) (Waiter, bool) {
+	found := forensics.Once(p, "the kubelet's waits", func() []Waiter {
+		var found []Waiter
+		for _, w := range Waiters(p, "") {
+			if k := p.Evidence.Kubelet; k != nil && k.PID != 0 && w.Thread.PID == k.PID && w.Seconds >= HungAfter(p) {
+				found = append(found, w)
+			}
+		}
+		return found
+	})
+	if len(found) != 1 {
+		return Waiter{}, false
+	}
+	return found[0], true
+}

@@ -1,0 +1,116 @@
+package stall
+
+import (
+	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// Functions that stand for parts of the kubelet, as they are on the stack.
+const (
+	HousekeepingFrame = "kubelet.(*Kubelet).HandlePodCleanups"
+	SyncLoopFrame     = "kubelet.(*Kubelet).syncLoopIteration"
+	ReconcilerFrame   = "volumemanager/reconciler.(*reconciler)"
+	operationFrame    = "nestedpendingoperations.(*nestedPendingOperations).Run"
+	PopulatorFrame    = "populator.(*desiredStateOfWorldPopulator)"
+)
+
+// Subsystems of the kubelet that findings of several checks are about.
+var (
+	HousekeepingEntity  = forensics.Entity{Kind: forensics.KindSubsystem, ID: "housekeeping"}
+	SyncLoopEntity      = forensics.Entity{Kind: forensics.KindSubsystem, ID: "syncloop"}
+	PlegEntity          = forensics.Entity{Kind: forensics.KindSubsystem, ID: "pleg"}
+	VolumeManagerEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "volume-manager"}
+)
+
+// VolumeSites are the places where the kubelet looks whether a pod still has volumes, outermost first.
+func VolumeSites() []Site {
+	return []Site{
+		{"kubelet.(*Kubelet).podVolumesExist", "1.10 to 1.36", "asks whether a pod has volumes"},
+		{"kubelet.(*Kubelet).removeOrphanedPodVolumeDirs", "1.19 to 1.36", "removes empty volume directories"},
+		{"removeall.RemoveDirsOneFilesystem", "1.19 to 1.36", "removes a tree of directories"},
+		{"removeall.RemoveAllOneFilesystem", "1.9 to 1.36", "removes a pod's directory"},
+		{"os.RemoveAll", "1.5 and older", "removes a pod's directory, mounts included"},
+		{"pkg/util/mount.(*NsenterMounter).IsLikelyNotMountPoint", "1.15 and older with --containerized", "runs findmnt in the host's namespace"},
+		{"pkg/util/mount.(*Mounter).IsLikelyNotMountPoint", "1.16 and older", "asks with stat whether a volume is mounted"},
+		{"k8s.io/utils/mount.(*Mounter).IsLikelyNotMountPoint", "1.17 to 1.19", "asks with stat whether a volume is mounted"},
+		{"mount-utils.(*Mounter).isLikelyNotMountPointStatx", "1.30 to 1.36", "asks with statx, which the walk to a mount's root can outwait"},
+		{"mount-utils.(*Mounter).IsLikelyNotMountPoint", "1.20 to 1.36", "asks whether a volume is mounted"},
+		{"pkg/volume/util.PathExists", "1.10 to 1.13", "asks with stat whether a directory exists"},
+		{"pkg/util/mount.PathExists", "1.12 to 1.16", "asks with stat whether a directory exists"},
+		{"k8s.io/utils/mount.PathExists", "1.17 to 1.19", "asks with stat whether a directory exists"},
+		{"mount-utils.PathExists", "1.20 to 1.36", "asks with stat whether a directory, or the mount point of a CSI volume, exists"},
+		{"ReadDirNoStat", "1.5 to 1.36", "lists volume directories"},
+		{"io/ioutil.ReadDir", "1.24 and older", "lists volume directories and looks at each entry"},
+	}
+}
+
+// BlockedHousekeeping finds what housekeeping is stuck in: goroutines of a dump, or where there is no dump a thread that
+// is likely to be it.
+func BlockedHousekeeping(p *forensics.Pass) ([]Goroutine, *HousekeepingThread) {
+	if list := All(p, HousekeepingFrame); len(list) > 0 {
+		return list, nil
+	}
+	if saw, _ := p.Evidence.Saw(forensics.SourceGoroutines); saw {
+		return nil, nil // the dump shows that housekeeping is not what waits
+	}
+	return nil, findHousekeepingThread(p)
+}
+
+// HousekeepingThread is a thread of the kubelet that is likely to run housekeeping, where there is no dump.
+type HousekeepingThread struct {
+	Thread  procs.Thread
+	Seconds float64
+	Why     string
+}
+
+// findHousekeepingThread takes a waiting thread of the kubelet for housekeeping where that is likely.
+func findHousekeepingThread(p *forensics.Pass) *HousekeepingThread {
+	k := p.Evidence.Kubelet
+	if k == nil || k.PID == 0 {
+		return nil
+	}
+	failed := SyncLoopFailed(p) != nil
+	for _, w := range Waiters(p, "") {
+		uid, volume := forensics.PodOf(w.Thread.Path)
+		if w.Thread.PID != k.PID || w.Seconds < HungAfter(p) || uid == "" || volume == "" {
+			continue
+		}
+		state, _ := p.Model.PodState(uid)
+		switch {
+		case failed:
+			return &HousekeepingThread{w.Thread, w.Seconds, "no goroutine dump; a kubelet thread waits on a pod's volume and the kubelet's health check says that the sync loop has failed"}
+		case state == forensics.PodOrphaned:
+			return &HousekeepingThread{w.Thread, w.Seconds, "no goroutine dump; a kubelet thread waits on a volume of an orphaned pod, which only housekeeping looks at"}
+		}
+	}
+	return nil
+}
+
+// StalledSyncLoop lists the sync loop's goroutines that stand still outside housekeeping: one, or in old kubelets that
+// survived a panic several.
+func StalledSyncLoop(p *forensics.Pass) []Goroutine {
+	return slices.DeleteFunc(All(p, SyncLoopFrame), func(t Goroutine) bool { return HasFrame(t.Goroutine, HousekeepingFrame) })
+}
+
+// SyncLoopFailed is the endpoint that says that the sync loop has failed, nil if none does.
+func SyncLoopFailed(p *forensics.Pass) *kubelet.Endpoint {
+	if p.Evidence.Kubelet == nil {
+		return nil
+	}
+	for _, e := range p.Evidence.Kubelet.Endpoints {
+		if slices.Contains(e.Failed, "syncloop") {
+			return &e
+		}
+	}
+	return nil
+}
+
+// StuckOperations are the volume operations that stand still, but for those that wait for a CSI driver; and the
+// populator, which is no operation and holds up new volumes only.
+func StuckOperations(p *forensics.Pass) []Goroutine {
+	list := All(p, operationFrame, PopulatorFrame)
+	return slices.DeleteFunc(list, func(t Goroutine) bool { return t.Wait.Kind == WaitCSI })
+}

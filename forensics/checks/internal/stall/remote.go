@@ -1,0 +1,68 @@
+package stall
+
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+)
+
+// remoteWait is an answer from another process by gRPC, HTTP or D-Bus.
+func remoteWait(g goroutines.Goroutine) Wait {
+	switch g.State {
+	case "select", "chan receive", "sync.Cond.Wait", "semacquire", "":
+	default:
+		return Wait{}
+	}
+	asks := false
+	for i, f := range g.Frames {
+		s := splitSymbol(f.Func)
+		switch {
+		case s.pkg == "google.golang.org/grpc":
+			asks = asks || s.name == "Invoke" || s.name == "invoke"
+			continue
+		case s.typ == "kubeDockerClient":
+			return Wait{Kind: WaitRuntime, Call: "docker " + s.name, frame: i}
+		case s.pkg == "k8s.io/client-go/rest" && s.typ == "Request":
+			return Wait{Kind: WaitAPI, Call: s.name, frame: i}
+		case isDBus(s.pkg):
+			call := systemdCall(g.Frames[i:])
+			if call == "" {
+				return Wait{} // the library's own goroutine, which takes what arrives
+			}
+			return Wait{Kind: WaitSystemd, Call: call, frame: i}
+		}
+		if asks && strings.HasSuffix(s.typ, "Client") {
+			return Wait{Kind: grpcKind(s), Call: s.name, frame: i}
+		}
+	}
+	return Wait{}
+}
+
+// grpcKind tells whom a generated gRPC client asks.
+func grpcKind(s symbol) waitKind {
+	switch s.typ {
+	case "runtimeServiceClient", "imageServiceClient":
+		return WaitRuntime
+	}
+	if strings.Contains(s.pkg, "container-storage-interface/spec") {
+		return WaitCSI
+	}
+	return waitDaemon
+}
+
+func isDBus(pkg string) bool {
+	return strings.HasPrefix(pkg, "github.com/godbus/dbus") || strings.HasPrefix(pkg, "github.com/coreos/go-systemd")
+}
+
+// systemdCall is the outermost function of the D-Bus libraries (StopUnit, StartTransientUnit), "" if nobody called it.
+func systemdCall(frames []goroutines.Frame) string {
+	call := ""
+	for _, f := range frames {
+		s := splitSymbol(f.Func)
+		if !isDBus(s.pkg) {
+			return call
+		}
+		call = s.name
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+package stall
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// Sentence says which goroutine, and which thread, is in which call for what: "goroutine 117 (sync loop) = thread
+// 9825/9839 is in newfstatat(...)".
+func (t Goroutine) Sentence(p *forensics.Pass) string {
+	if t.Thread != nil && t.Wait.Kind == WaitFile {
+		return fmt.Sprintf("%s = thread %d/%d %s", t.Label(), t.Thread.PID, t.Thread.TID, ThreadCall(p, *t.Thread))
+	}
+	return t.Label() + " " + t.waits(p)
+}
+
+// waits says what the goroutine waits for, without its thread.
+func (t Goroutine) waits(p *forensics.Pass) string {
+	switch t.Wait.Kind {
+	case WaitFile:
+		return callOnPath(p, t.Goroutine)
+	case WaitChild:
+		return "waits for " + childName(p, t.Wait)
+	case WaitLock:
+		return "waits for a lock in " + ShortSymbol(t.Wait.Call) + t.lockHolder(p)
+	case WaitSend:
+		return "waits in " + ownCaller(t.Goroutine) + " to send into a channel that is full"
+	case WaitRuntime:
+		name := "the container runtime"
+		if e := p.Model.RuntimeEntity(); e.ID != "runtime" {
+			name += " (" + e.ID + ")"
+		}
+		return "waits for " + name + " to answer " + t.Wait.Call
+	case WaitCSI:
+		return "waits for a CSI driver to answer " + t.Wait.Call
+	case waitDaemon:
+		return fmt.Sprintf("waits for another daemon to answer %s (%s)", t.Wait.Call, splitSymbol(t.Goroutine.Frames[t.Wait.frame].Func).pkg)
+	case WaitAPI:
+		return "waits for the API server, in " + ownCaller(t.Goroutine)
+	case WaitSystemd:
+		return "waits for systemd to answer " + t.Wait.Call
+	case waitPLEG:
+		return "waits for the PLEG to look at its pod's containers"
+	}
+	return "stands in " + CallIn(t.Goroutine)
+}
+
+// lockHolder says who most likely holds the lock, and what that one waits for.
+func (t Goroutine) lockHolder(p *forensics.Pass) string {
+	if t.Holder == nil {
+		return ""
+	}
+	h := t.Holder
+	text := ", which " + h.Stack.Label() + " most likely holds"
+	if h.wait.Kind == waitNothing || h.wait.Kind == WaitLock {
+		return text
+	}
+	other := Goroutine{Stack: h.Stack, Wait: h.wait, Thread: h.Stack.thread(p)}
+	return text + "; that one " + strings.TrimPrefix(other.Sentence(p), h.Stack.Label()+" ")
+}
+
+// ThreadCall says what the thread is in, without its age, and on which mount.
+func ThreadCall(p *forensics.Pass, t procs.Thread) string {
+	t.WaitSeconds = nil
+	s := forensics.DescribeWait(t)
+	if m, ok := p.Model.Mount(t.MountID); ok {
+		s += fmt.Sprintf(" for %s (%s, mount %d)", m.Source, m.FSType, m.ID)
+	}
+	return s
+}
+
+// callOnPath says what the goroutine stands in when its thread is not known, and which mounts it may be on.
+func callOnPath(p *forensics.Pass, g goroutines.Goroutine) string {
+	s := "stands in " + CallIn(g)
+	if n, ok := pathLength(g); ok {
+		s += fmt.Sprintf(", on a path of %d bytes", n)
+		if list := mountsOfLength(p, g, n); len(list) > 0 {
+			s += ": " + findings.Some(list)
+		}
+	}
+	return s
+}
+
+// childName is "its child process 4711 (umount), state D".
+func childName(p *forensics.Pass, w Wait) string {
+	switch {
+	case w.Call == "output":
+		return "the output of a command that has ended: a process that it left behind holds the pipe"
+	case w.PID == 0:
+		return "a child process (its pid is not in the dump)"
+	}
+	s := fmt.Sprintf("its child process %d", w.PID)
+	if process, ok := p.Model.Process(w.PID); ok {
+		s += fmt.Sprintf(" (%s), state %s", process.Comm, process.State)
+	}
+	if w.inferred {
+		s += " (the only one that it has)"
+	}
+	return s
+}
+
+// CallIn names the call that a goroutine waits in as its programmer would: the outermost frame of the standard
+// library, and who called it.
+func CallIn(g goroutines.Goroutine) string {
+	call, caller := "", ""
+	for _, f := range g.Frames {
+		short := ShortSymbol(f.Func)
+		if isOwn(f.Func) {
+			caller = short
+			break
+		}
+		call = short
+	}
+	switch {
+	case call == "":
+		return caller
+	case caller == "":
+		return call
+	}
+	return call + ", called by " + caller
+}
+
+// isOwn says whether a function belongs to the program, not to the standard library or its extensions.
+func isOwn(symbol string) bool {
+	return strings.HasPrefix(symbol, "k8s.io/") || strings.HasPrefix(symbol, "github.com/")
+}
+
+// ownCaller is the innermost function of the kubelet itself, not of a library.
+func ownCaller(g goroutines.Goroutine) string {
+	for _, f := range g.Frames {
+		if strings.HasPrefix(f.Func, "k8s.io/kubernetes/") {
+			return ShortSymbol(f.Func)
+		}
+	}
+	return CallIn(g)
+}
+
+// ShortSymbol drops the import path: "kubelet.(*podWorkers).UpdatePod".
+func ShortSymbol(s string) string {
+	end := len(s)
+	if i := strings.IndexAny(s, "(["); i >= 0 {
+		end = i
+	}
+	return s[strings.LastIndexByte(s[:end], '/')+1:]
+}

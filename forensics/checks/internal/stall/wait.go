@@ -1,0 +1,132 @@
+package stall
+
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+)
+
+// waitKind is what a goroutine waits for.
+type waitKind string
+
+const (
+	waitNothing waitKind = ""        // it runs, rests, or waits for something that is not known here
+	WaitFile    waitKind = "file"    // a system call on a file or file system
+	WaitChild   waitKind = "child"   // a process that it started
+	WaitLock    waitKind = "lock"    // a lock of its own process
+	WaitSend    waitKind = "send"    // somebody who takes from a full channel
+	WaitRuntime waitKind = "runtime" // the container runtime
+	WaitCSI     waitKind = "csi"     // a CSI driver
+	waitDaemon  waitKind = "daemon"  // another daemon asked by gRPC: a device plugin, a DRA driver
+	WaitAPI     waitKind = "api"     // the API server
+	WaitSystemd waitKind = "systemd" // systemd or D-Bus
+	waitPLEG    waitKind = "pleg"    // the PLEG, for a newer status of a pod
+)
+
+// Wait is what one goroutine waits for.
+type Wait struct {
+	Kind waitKind
+	// Call names it: "ListPodSandbox", "NodeUnpublishVolume", "os.Stat".
+	Call string
+	// PID is the child, 0 where it is unknown; inferred says that it is the only one that it can be.
+	PID      int
+	inferred bool
+	// Lock is the lock's address, 0 where it is unknown.
+	Lock uint64
+	// frame is the index of the frame that tells.
+	frame int
+}
+
+// WaitOf says what a goroutine waits for. States decide; without states (debug=0 and debug=1) the frames do, and then a
+// call that takes a moment looks the same as one that hangs.
+func WaitOf(g goroutines.Goroutine) Wait {
+	switch g.State {
+	case "runnable", "running", "sleep":
+		return Wait{}
+	case "chan send":
+		return Wait{Kind: WaitSend}
+	}
+	if g.Blocked() {
+		if w, ok := lockWait(g); ok {
+			return w
+		}
+		if w, ok := callWait(g); ok {
+			return w
+		}
+	}
+	if w, ok := outputWait(g); ok {
+		return w
+	}
+	if g.State == "chan receive" && len(g.Frames) > 0 && isFunc(g.Frames[0].Func, "kubelet/container.(*cache).GetNewerThan") {
+		return Wait{Kind: waitPLEG}
+	}
+	return remoteWait(g)
+}
+
+// callWait is a system call: on a file, or one that waits for a child.
+func callWait(g goroutines.Goroutine) (Wait, bool) {
+	if g.State != "syscall" && g.State != "" {
+		return Wait{}, false
+	}
+	switch name := g.SyscallName(); name {
+	case "wait4", "waitid":
+		return Wait{Kind: WaitChild, Call: name, PID: childPID(g, name)}, true
+	}
+	return Wait{Kind: WaitFile, Call: CallIn(g)}, true
+}
+
+// childPID is the process that wait4 or waitid waits for, 0 where the arguments do not tell: with a pidfd (Go 1.23 and
+// later) the descriptor stands in the place of the pid.
+func childPID(g goroutines.Goroutine, name string) int {
+	const byPID = 1 // P_PID of waitid(2)
+	at := 0
+	call, ok := g.Syscall()
+	switch {
+	case !ok:
+		return wait4Argument(g)
+	case name == "waitid":
+		if len(call.Args) < 2 || !call.Args[0].Known || call.Args[0].Value != byPID {
+			return 0
+		}
+		at = 1
+	}
+	return pidOf(call.Args, at)
+}
+
+// wait4Argument finds the pid in an outer frame: Go 1.19 to 1.21 print stale registers for the innermost ones.
+func wait4Argument(g goroutines.Goroutine) int {
+	for _, f := range g.Frames {
+		if f.Func == "syscall.wait4" || f.Func == "syscall.Wait4" {
+			if pid := pidOf(f.Words(), 0); pid > 0 {
+				return pid
+			}
+		}
+	}
+	return 0
+}
+
+func pidOf(words []goroutines.Word, i int) int {
+	const most = 1 << 22 // PID_MAX_LIMIT
+	if i >= len(words) || !words[i].Known || words[i].Uncertain || words[i].Value == 0 || words[i].Value > most {
+		return 0
+	}
+	return int(words[i].Value)
+}
+
+// outputWait is a command whose process has ended while somebody still holds its output: a daemon that it left behind,
+// as mount helpers of FUSE file systems do.
+func outputWait(g goroutines.Goroutine) (Wait, bool) {
+	if g.State != "chan receive" && g.State != "select" {
+		return Wait{}, false
+	}
+	for i, f := range g.Frames {
+		switch f.Func {
+		case "os/exec.(*Cmd).Wait", "os/exec.(*Cmd).awaitGoroutines":
+			return Wait{Kind: WaitChild, Call: "output", frame: i}, true
+		}
+		if !strings.HasPrefix(f.Func, "runtime.") {
+			break
+		}
+	}
+	return Wait{}, false
+}

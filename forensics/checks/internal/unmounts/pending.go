@@ -1,0 +1,151 @@
+// Package unmounts finds the mounts that somebody unmounts or would, and the unmounts that the kubelet was refused.
+package unmounts
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// A Mount mount is one that somebody unmounts, or would.
+type Mount struct {
+	Mount    mounts.Mount
+	Severity forensics.Severity
+	Pod      string // its processes do not count
+	By       int    // the process that unmounts it
+	Why      string
+}
+
+// Mounts lists them, those that are certain first, and inner ones before those that they lie on.
+func Mounts(p *forensics.Pass) []Mount {
+	list := ofEndingPods(p)
+	list = append(list, underWay(p)...)
+	list = append(list, unusedStaged(p)...)
+	for _, status := range []mounts.Status{mounts.StatusHung, mounts.StatusDisconnected, mounts.StatusStale, mounts.StatusIOError} {
+		for _, s := range fsview.Superblocks(p, status) {
+			for _, m := range slices.Backward(s.Mounts) {
+				if _, here := p.Model.Host().ByID(m.ID); here && m.MountPoint != "/" {
+					list = append(list, Mount{Mount: m, Severity: forensics.Info, Why: fmt.Sprintf("its file system is %s", status)})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// RefusedMounts lists the mounts that the kubelet could not unmount by its log. It tries that only when the pod's containers
+// have ended, whatever else says that the pod lives: a process of the pod that is left is in the way like any other.
+func RefusedMounts(p *forensics.Pass, refused []*Refusal) []Mount {
+	var list []Mount
+	by := BySubject(p, refused)
+	for _, m := range slices.Backward(p.Evidence.Mounts.Mounts) {
+		if len(by[forensics.MountEntity(m.ID)]) > 0 {
+			list = append(list, Mount{Mount: m, Severity: forensics.Warning, Why: "the kubelet's log shows that its unmount was refused as busy"})
+		}
+	}
+	return list
+}
+
+// ofEndingPods lists the mounts of pods that are gone or going.
+func ofEndingPods(p *forensics.Pass) []Mount {
+	var list []Mount
+	for _, d := range p.Evidence.PodDirs {
+		state, why := p.Model.PodState(d.UID)
+		if state == forensics.PodUnknown {
+			p.Unjudged("pod %s: %s", d.UID, why)
+		}
+		if state != forensics.PodOrphaned && state != forensics.PodTerminating {
+			continue
+		}
+		for _, m := range slices.Backward(p.Model.PodMounts(d.UID)) {
+			list = append(list, Mount{
+				Mount: m, Severity: forensics.Warning, Pod: d.UID, Why: fmt.Sprintf("its pod is %s: %s", state, why),
+			})
+		}
+	}
+	return list
+}
+
+// underWay lists the mounts that running programs are told to unmount.
+func underWay(p *forensics.Pass) []Mount {
+	var list []Mount
+	for _, process := range p.Evidence.Processes {
+		switch process.Comm {
+		case "umount", "fusermount", "fusermount3", "umount.nfs", "umount.nfs4", "umount.ceph", "umount.cifs":
+		default:
+			continue
+		}
+		if process.MountNS == 0 || process.MountNS != p.Evidence.Mounts.Namespace || isLazy(process) {
+			continue // elsewhere, or nobody knows where: its paths mean something else, and it can call itself what it likes
+		}
+		for _, word := range process.Command[min(1, len(process.Command)):] {
+			if at := p.Model.Host().At(word); strings.HasPrefix(word, "/") && len(at) > 0 {
+				list = append(list, Mount{
+					Mount: at[len(at)-1], Severity: forensics.Warning, By: process.PID,
+					Why: fmt.Sprintf("process %d (%s) is unmounting it", process.PID, process.Comm),
+				})
+			}
+		}
+	}
+	return list
+}
+
+// isLazy says whether umount(8) or fusermount(1) was told to detach (umount2(2), MNT_DETACH), which is never refused as busy.
+func isLazy(process procs.Process) bool {
+	flag := "l"
+	if strings.HasPrefix(process.Comm, "fusermount") {
+		flag = "z"
+	}
+	return slices.ContainsFunc(process.Command, func(word string) bool {
+		options, short := strings.CutPrefix(word, "-")
+		if end := strings.IndexAny(options, "tON"); end >= 0 {
+			options = options[:end] // what follows is their value
+		}
+		return word == "--lazy" || short && !strings.HasPrefix(options, "-") && strings.Contains(options, flag)
+	})
+}
+
+// StagedPath is where the kubelet mounts a volume once for all its pods: CSI volumes since 1.9, in-tree ones before.
+var StagedPath = regexp.MustCompile(`/plugins/kubernetes\.io/(csi/.*/globalmount|[^/]+/mounts/.+)$`)
+
+// unusedStaged lists the staged volumes that no pod has mounted any more.
+func unusedStaged(p *forensics.Pass) []Mount {
+	var list []Mount
+	for _, m := range p.Evidence.Mounts.Mounts {
+		if p.Model.BelowKubelet(m.MountPoint) && StagedPath.MatchString(m.MountPoint) && len(p.Model.PodsOf(m.Device)) == 0 && !servesPods(p, m) {
+			list = append(list, Mount{Mount: m, Severity: forensics.Warning, Why: "it is staged, and no pod has the volume mounted"})
+		}
+	}
+	return list
+}
+
+// servesPods says whether pods have the volume of a staged mount by way of another file system: one that a process serves
+// from it, as where it is encrypted (gocryptfs), or one in an image file on it.
+func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
+	list, kernel := p.Model.Uses().Holders(staged.ID)
+	servers := forensics.Once(p, "servers of pods", func() map[int]bool {
+		pids := map[int]bool{}
+		for _, s := range mountuse.Of(p).Servers {
+			pids[s.PID] = s.PID != 0 && (pids[s.PID] || len(p.Model.PodsOf(s.Device)) > 0)
+		}
+		return pids
+	})
+	sources := forensics.Once(p, "sources of pods", func() map[string]bool {
+		found := map[string]bool{}
+		for _, m := range p.Evidence.Mounts.Mounts {
+			uid, _ := forensics.PodOf(m.MountPoint)
+			found[m.Source] = found[m.Source] || uid != ""
+		}
+		return found
+	})
+	return slices.ContainsFunc(list, func(h holders.Holder) bool { return servers[h.PID] }) ||
+		slices.ContainsFunc(kernel, func(k holders.KernelUser) bool { return k.Use == holders.UseLoop && sources[k.What] })
+}

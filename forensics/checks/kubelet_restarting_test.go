@@ -1,0 +1,43 @@
+package checks
+
+import (
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+func kubeletRestartingInLogs() []scenario {
+	clean, unjudged := forensics.OutcomeClean, forensics.OutcomeNotChecked
+	return []scenario{
+		{
+			name: "a panic", base: wellNode, change: lives(life(100, "09:00:00", "10:00:00", "panic", "registered"), life(101, "10:00:10", "10:12:29", "running", "registered")),
+			want: []string{"warning kubelet 9825"}, says: "1 by a panic",
+		},
+		{
+			name: "a restart on purpose", base: wellNode, change: lives(life(100, "09:00:00", "10:00:00", "signal", ""), life(101, "10:00:10", "10:12:29", "running", "registered")),
+			want: []string{"info kubelet 9825"}, says: "by a signal",
+		},
+		{
+			name: "it does not come up", base: wellNode, change: lives(life(100, "10:00:00", "10:01:00", "fatal", "runtime"), life(101, "10:02:00", "10:03:00", "fatal", "container-manager"),
+				life(102, "10:04:00", "10:05:00", "oom", "container-manager"), life(103, "10:06:00", "10:06:30", "running", "container-manager")),
+			want: []string{"critical kubelet 9825"}, says: `came as far as "container-manager"; next it waits for the container runtime's socket`,
+		},
+		{
+			name: "hours ago it did not come up", base: wellNode, change: both(lives(life(100, "10:00:00", "10:01:00", "fatal", "runtime"), life(101, "10:02:00", "10:03:00", "fatal", "container-manager"),
+				life(102, "10:04:00", "10:05:00", "oom", "container-manager"), life(103, "10:06:00", "10:06:30", "running", "container-manager")), later),
+			want: []string{"warning kubelet 9825"}, says: "it may have ended since",
+		},
+		{
+			name: "it recovered from a panic, and its process is there", base: wellNode,
+			change:  both(lives(life(9825, "09:00:00", "10:12:29", "panic", "registered")), process(procs.Process{PID: 9825, Comm: "kubelet", State: "S", Command: []string{}})),
+			outcome: clean,
+		},
+		{
+			name: "the log ends with its end", base: wellNode, change: lives(life(100, "09:00:00", "10:12:29", "watchdog", "registered")),
+			want: []string{"warning kubelet 9825"}, says: "by systemd's watchdog",
+		},
+		{name: "one life", base: wellNode, outcome: clean},
+		{name: "no log of a kubelet", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Logs.Lives, e.Logs.Loop = nil, nil }, outcome: unjudged},
+	}
+}

@@ -1,0 +1,26 @@
+package checks
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+func logNoiseInLogs() []scenario {
+	return []scenario{
+		{name: "a harmless line", base: wellNode, change: tells(event(logs.NoiseConfigPath, 900, "09:31:00", "10:12:20", logs.Subject{})), want: []string{"info kubelet 9825"}, says: "900 times"},
+		{name: "a line that means something", base: wellNode, change: tells(event(logs.KindHousekeepingLong, 1, "10:00:00", "10:00:00", logs.Subject{})), outcome: forensics.OutcomeClean},
+	}
+}
+
+// TestNoise names harmless lines, each with its reason.
+func TestNoise(t *testing.T) {
+	e := wellNode(t)
+	tells(event(logs.NoiseConfigPath, 900, "09:31:00", "10:12:20", logs.Subject{}))(t, &e)
+	a := forensics.Analyze(&e, []forensics.Check{LogNoise})
+	if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Title, "900 times") || len(a.Findings[0].Detail) < 40 || len(a.Diagnoses) != 0 {
+		t.Errorf("findings = %+v", a.Findings)
+	}
+}

@@ -1,0 +1,112 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// MountIOError finds file systems that fail.
+var MountIOError = forensics.Check{
+	ID:    "mount-io-error",
+	Title: "A mount answers with an I/O error",
+	Doc: `The mount answers EIO or another error of its device or server: a disk that is gone, a file system that has shut
+itself down, a soft mount whose server did not answer in time.
+
+The kernel's log tells it, too, of the device behind a mount: I/O errors, a device that went offline, a file system that
+shut itself down or was remounted read-only. That counts also where the mount answers, since ext4 and xfs answer from
+memory while their disk is dead; it is then "likely", and a few errors without such an end are information. What
+was said before the device was mounted last, by the same log, is not about this file system and does not count.`,
+	Severity: forensics.Warning,
+	Needs:    []forensics.Need{{forensics.SourceMounts}, {forensics.SourceHealth, forensics.SourceLogs}},
+	Run: func(p *forensics.Pass) {
+		if ok, why := p.Evidence.Saw(forensics.SourceHealth); !ok {
+			p.Unjudged("mounts were not asked: %s %s", forensics.SourceHealth, why)
+		}
+		fsview.ReportStatus(mounts.StatusIOError,
+			func(s fsview.Superblock) string { return s.Label() + " answers with an error: " + s.Health.Error },
+			"Reading from it fails:", func(*forensics.Pass, mounts.Mount) []forensics.Remedy { return []forensics.Remedy{dmesgRemedy()} })(p)
+		for _, f := range failingByKernel(p) {
+			p.Report(f)
+		}
+	},
+}
+
+func dmesgRemedy() forensics.Remedy {
+	return forensics.Remedy{
+		Command: "dmesg -T | tail -n 200",
+		Why:     "the kernel says why: a lost disk, a shut down file system, a server that did not answer",
+		Risk:    "none: it reads. Check a file system (fsck, xfs_repair) only when it is unmounted",
+	}
+}
+
+// failingByKernel are file systems that answer, or were not asked, and whose device is offline, or of whose device the
+// kernel reports errors: ext4 and xfs answer from memory when their disk is dead.
+func failingByKernel(p *forensics.Pass) []forensics.Finding {
+	var found []forensics.Finding
+	seen := map[string]bool{}
+	for _, m := range p.Evidence.Mounts.Mounts {
+		h, known := p.Model.Health(m.Device)
+		if seen[m.Device] || known && h.Status == mounts.StatusIOError {
+			continue
+		}
+		seen[m.Device] = true
+		list := fsview.KernelEvents(p, "devices that fail", fsview.DeviceFailures, m)
+		b, _ := p.Model.Backing(m.Device)
+		dead := (b.Fault == backing.FaultOffline || b.Fault == backing.FaultNoPath) && h.Status != mounts.StatusHung
+		if dead || len(list) > 0 {
+			found = append(found, kernelFinding(p, m, h, list, dead))
+		}
+	}
+	return found
+}
+
+// graveKinds are those after which a file system does not work as it should, the worst last; others may have been
+// survived.
+var graveKinds = []logs.Kind{
+	logs.KindKernelFSError, logs.KindKernelThinPool, logs.KindKernelDeviceOffline, logs.KindKernelFSReadOnly, logs.KindKernelFSShutdown,
+}
+
+// gravity orders kinds; 0 are those that may have been survived.
+func gravity(k logs.Kind) int { return slices.Index(graveKinds, k) + 1 }
+
+// kernelFinding is about a file system of whose device the kernel says something; dead is that its disk takes no requests.
+func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []logs.Event, dead bool) forensics.Finding {
+	s := fsview.Superblock{Device: m.Device, Health: h, Mounts: p.Model.MountsOf(m.Device)}
+	f := forensics.Finding{
+		Severity: forensics.Info, Subject: s.Entity(), Pods: p.Model.PodsOf(m.Device), Since: logview.First(list), Refs: logview.EventRefs(list...),
+		Title: s.Label() + ": its disk takes no requests", Confidence: forensics.Certain, ConfidenceWhy: "the kernel says so of the device (/sys/dev/block)",
+	}
+	grave := dead || logview.Count(list) >= logview.FewFailures
+	if len(list) > 0 {
+		worst := slices.MaxFunc(list, func(a, b logs.Event) int { return cmp.Compare(gravity(a.Kind), gravity(b.Kind)) })
+		grave = grave || gravity(worst.Kind) > 0
+		f.Detail = fmt.Sprintf("%s, last at %s. ", findings.Capital(findings.Times(logview.Count(list))), logview.Moment(logview.Last(list)))
+		if !dead {
+			f.Title = fmt.Sprintf("%s: the kernel reports %s for %s", s.Label(), logs.Words(worst.Kind), worst.Device)
+			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel's log names the device; whether it has recovered since does not stand there"
+		} else {
+			f.Detail = "The kernel's log: " + logs.Words(worst.Kind) + ", " + f.Detail
+		}
+	}
+	f.Detail += "Mounted at " + s.Where() + "."
+	if known := h.Status == mounts.StatusOK; known {
+		f.Detail += " The mount itself answers: local file systems answer from memory while their disk is dead."
+	}
+	text, refs := fsview.Behind(p, m.Device)
+	f.Detail += text
+	f.Refs = append(f.Refs, refs...)
+	if grave {
+		f.Severity = forensics.Warning
+		f.Remedies = []forensics.Remedy{dmesgRemedy()}
+	}
+	return f
+}

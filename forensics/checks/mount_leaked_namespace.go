@@ -1,0 +1,275 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// MountLeakedNamespace finds mounts that the host has no more and another mount namespace keeps.
+var MountLeakedNamespace = forensics.Check{
+	ID:    "mount-leaked-namespace",
+	Title: "Another mount namespace keeps a mount that the host has unmounted",
+	Doc: `A mount on a directory that the kubelet made for a volume, which is in no mount of the host any more (same superblock and root; a
+private copy has no peer group left by which it could be told), but in the mount namespace of some container or service, which copied the
+host's mounts when it was started: one with a bind mount of / or /var/lib/kubelet without HostToContainer propagation, or
+a systemd unit with PrivateMounts or PrivateTmp. Or in one that no process is in any more, and a descriptor or a bind mount
+of its ns/mnt file keeps: the tables of those can be read since Linux 6.12, and are not known before. The disk cannot be detached and the server is still in use. Unmounting on
+the host does not reach a private copy. Kernels before 3.18, and Red Hat's 3.10 without fs.may_detach_mounts=1, answer
+EBUSY when the directory is removed. A network, FUSE or disk file system elsewhere that the host never had may be the
+container's own, and is only information, and so is everything in a mount namespace that belongs to another user namespace (NS_GET_USERNS,
+Linux 4.9, else by its processes): whoever is root there mounts what they like at any path, so that its paths name no pod. No step
+enters a namespace: what is run in there is its owner's. A FUSE mount whose server is in that namespace is left out. Namespaces of nodes within this node (kind, docker in docker: a kubelet of their
+own in a mount namespace of their own) and what runs in them are left out: what they hold is not this host's.`,
+	Severity: forensics.Warning,
+	Needs:    mountuse.Needs,
+	Run: func(p *forensics.Pass) {
+		type key struct {
+			device string
+			ns     uint64
+		}
+		groups, order := map[key][]forensics.LeakedMount{}, []key{}
+		for _, l := range mountuse.Of(p).Leaked {
+			if ownMount(p, l) {
+				continue
+			}
+			k := key{l.Mount.Device, l.Namespace}
+			if uid, _ := p.Model.Uses().LeakOf(l); uid == "" {
+				k.device = "" // who can make one of these can make many
+			}
+			if groups[k] == nil {
+				order = append(order, k)
+			}
+			groups[k] = append(groups[k], l)
+		}
+		for _, k := range order {
+			p.Report(leakedMountFinding(p, groups[k]))
+		}
+	},
+}
+
+// ownMount says whether a FUSE mount belongs to the mount namespace that has it: its server is in there, too, as where
+// containers run without root on fuse-overlayfs. One below the kubelet's directory was made for the host all the same.
+func ownMount(p *forensics.Pass, l forensics.LeakedMount) bool {
+	if uid, _ := forensics.PodOf(l.Mount.MountPoint); uid != "" || p.Model.BelowKubelet(l.Mount.MountPoint) {
+		return false
+	}
+	return slices.ContainsFunc(p.Model.Uses().Servers(l.Mount.Device), func(s forensics.FUSEServer) bool {
+		process, ok := p.Model.Process(s.PID)
+		return ok && process.MountNS == l.Namespace
+	})
+}
+
+func leakedMountFinding(p *forensics.Pass, list []forensics.LeakedMount) forensics.Finding {
+	l := list[0]
+	m, n := l.Mount, p.Model.Uses().Namespace(l.Namespace)
+	uid, unproven := p.Model.Uses().LeakOf(l)
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Likely,
+		ConfidenceWhy: "compared by superblock and root directory; it is mounted on the host's directory " + l.On,
+		Refs: []forensics.Ref{{
+			Source:  fmt.Sprintf("%s:namespace %d", forensics.SourceHolders, l.Namespace),
+			Excerpt: fmt.Sprintf("%d %s %s %s - %s %s", m.ID, m.Device, m.Root, m.MountPoint, m.FSType, m.Source),
+		}},
+	}
+	alive, known := namespaceKept(p, &f, n)
+	f.Title = fmt.Sprintf("%s file system %s is gone from the host and still mounted in the mount namespace %s", m.FSType, m.Source, alive)
+	f.Detail = fmt.Sprintf("There it is mount %d at %s (%s, superblock %s)", m.ID, m.MountPoint, m.Propagation(), m.Device)
+	switch more := len(list) - 1; {
+	case more == 0:
+	case uid != "":
+		f.Detail += fmt.Sprintf(", and mounted %s more", findings.Times(int64(more)))
+	default:
+		f.Detail += ", beside " + text.Plural(more, "more mount") + " that the host has not"
+	}
+	f.Detail += "."
+	if holders, _ := p.Model.Uses().Holders(m.ID); len(holders) > 0 {
+		f.Detail += " It is in use there: " + findings.ProcessName(p, holders[0].PID) + " " + mountuse.How(holders[0]) + "."
+		f.Refs = append(f.Refs, mountuse.Ref(holders[0]))
+	}
+	f.Remedies = leakRemedies(p, n)
+	switch {
+	case uid != "":
+		f.Pods = []string{uid}
+		f.Detail += " " + propagationText(m)
+		if !known {
+			f.Severity, f.Confidence = forensics.Info, forensics.Possible
+			f.ConfidenceWhy += "; whether the namespace is still there is not known"
+		}
+	default:
+		notTheHosts(&f, m, alive, unproven)
+	}
+	return f
+}
+
+// namespaceKept says what keeps a mount namespace alive, for a title, and adds who does to the causes; known is false if it is not
+// known that it still is.
+func namespaceKept(p *forensics.Pass, f *forensics.Finding, n forensics.NamespaceProcesses) (alive string, known bool) {
+	switch {
+	case n.Processes > 0:
+		f.Because = append(f.Because, findings.ProcessEntity(n.PIDs[0]))
+		return fmt.Sprintf("of %s (%s)", findings.ProcessName(p, n.PIDs[0]), text.Plural(n.Processes, "process")), true
+	case len(n.OpenedBy) > 0:
+		f.Because = append(f.Because, findings.ProcessEntity(n.OpenedBy[0]))
+		return "which " + findings.ProcessName(p, n.OpenedBy[0]) + " holds open", true
+	case len(n.MountedAt) > 0:
+		return "which is kept by its ns/mnt file, mounted at " + n.MountedAt[0], true
+	case isUninhabited(p, n.Namespace):
+		return fmt.Sprintf("%d, which no process is in; what keeps it is not visible", n.Namespace), true
+	}
+	return "of processes that came or went while they were looked at", false
+}
+
+// notTheHosts makes a finding one of a mount of which nothing proves that the host ever had it. It names no pod: its mount point is
+// what somebody in that namespace chose. And its only remedies are those that end what has the namespace.
+func notTheHosts(f *forensics.Finding, m mounts.Mount, alive, unproven string) {
+	f.Severity, f.Confidence = forensics.Info, forensics.Possible
+	f.ConfidenceWhy = "the host has no mount of this superblock; the container may have mounted it for itself: " + unproven
+	f.Title = fmt.Sprintf("%s file system %s is not mounted on the host, but in the mount namespace %s", m.FSType, m.Source, alive)
+	f.Remedies = slices.DeleteFunc(f.Remedies, func(r forensics.Remedy) bool { return !strings.HasPrefix(r.Command, "Delete the pod ") })
+	for i := range f.Remedies {
+		r := &f.Remedies[i]
+		r.Precondition = strings.TrimSuffix("the host had it once, and the container has not mounted it for itself; "+r.Precondition, "; ")
+	}
+}
+
+// propagationText says why the mount is still there. What propagates an unmount is the mount that it lies on, which need not
+// be marked as it is.
+func propagationText(m mounts.Mount) string {
+	text := "Unmounting on the host has not reached it, and nothing is left there to unmount that would: it goes with its namespace."
+	if m.Master != 0 {
+		text += fmt.Sprintf(" It is a slave of peer group %d, so a mount of that group lives on somewhere (shared:%[1]d in /proc/PID/mountinfo).", m.Master)
+	}
+	return text
+}
+
+// leakRemedies end a mount namespace, and all its mounts with it. Nothing is unmounted inside: whoever enters the namespace to do
+// that runs a program, or loads a library, that whoever owns it has put there.
+func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses) []forensics.Remedy {
+	if n.Processes > 0 {
+		return []forensics.Remedy{endNamespace(p, n)}
+	}
+	hold, open := forensics.Once(p, "descriptors of namespaces", func() map[uint64]holders.NamespaceHold {
+		first := map[uint64]holders.NamespaceHold{}
+		for _, hold := range slices.Backward(mountuse.Of(p).Namespaces) {
+			first[hold.Namespace] = hold
+		}
+		return first
+	})[n.Namespace]
+	switch {
+	case open:
+		stop := remedy.StopHolder(p, hold.PID)
+		stop.Why = fmt.Sprintf("%s has the namespace open as descriptor %d: with the last such descriptor it ends, and all its mounts", findings.ProcessName(p, hold.PID), hold.FD)
+		return []forensics.Remedy{stop}
+	case len(n.MountedAt) > 0:
+		return []forensics.Remedy{unpin(p, n.Namespace)}
+	case isUninhabited(p, n.Namespace):
+		return []forensics.Remedy{{
+			Command: "grep -s 'scm_fds:.*[1-9]' /proc/[0-9]*/fdinfo/*",
+			Why: "no process is in the namespace, has it open or has it mounted: its descriptor is most likely in the queue of a unix socket. " +
+				"This names the processes that have not received descriptors yet; when they read or end, it is free",
+			Precondition: "Linux 5.8",
+			Risk:         "none",
+		}}
+	}
+	return nil
+}
+
+// endNamespace ends all processes of a mount namespace: with their pod, with their service, or one by one.
+func endNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) forensics.Remedy {
+	r := remedy.StopHolder(p, n.PIDs[0])
+	for _, pid := range n.PIDs[1:] { // one that must not be killed decides
+		if !remedy.IsKill(r) {
+			break
+		}
+		if other := remedy.StopHolder(p, pid); !remedy.IsKill(other) {
+			r = other
+		}
+	}
+	if unit := unitOf(p, n.PIDs); unit != "" {
+		r.Command, r.Precondition = "systemctl restart "+unit, ""
+		r.Risk = "what the service does is interrupted, and what is known only in its memory is lost"
+	}
+	if remedy.IsKill(r) && n.Processes > 1 {
+		r.Command = "kill"
+		for _, pid := range n.PIDs {
+			r.Command += fmt.Sprintf(" %d", pid)
+		}
+		r.Precondition = remedy.SameProcess(p, n.PIDs...) + ", and their owner agrees"
+		if more := n.Processes - len(n.PIDs); more > 0 {
+			r.Precondition += fmt.Sprintf("; %d more processes of the namespace are not named here", more)
+		}
+	}
+	r.Why = "with the last of its processes the namespace ends, and all its copies of mounts; to keep them from coming back, mount the host's directories with HostToContainer propagation (rslave)"
+	if !remedy.IsKill(r) {
+		r.Precondition = strings.TrimPrefix(r.Precondition+"; its owner agrees to a restart", "; ")
+	}
+	r.Stage = forensics.StageHide // another finding may have another mount of that namespace
+	return r
+}
+
+// unitOf is the service that all of some processes belong to, "" if there is none. A restart ends all of its processes, but for
+// those that daemons leave running: containers and what looks after them (KillMode=process).
+func unitOf(p *forensics.Pass, pids []int) string {
+	unit := ""
+	for _, pid := range pids {
+		process, _ := p.Model.Process(pid)
+		of := remedy.SystemUnit(process)
+		if of == "" || unit != "" && of != unit || runsContainers.MatchString(of) && !remedy.IsDaemon(process) {
+			return ""
+		}
+		unit = of
+	}
+	return unit
+}
+
+var runsContainers = regexp.MustCompile(`^(containerd|docker|crio|cri-docker|kubelet|k3s.*|rke2.*|snap\.microk8s.*)\.service$`)
+
+// pinOf is where the ns/mnt file of a namespace is mounted: on the host, if it is there.
+func pinOf(p *forensics.Pass, ns uint64) forensics.PinnedNamespace {
+	return forensics.Once(p, "pinned namespaces", func() map[uint64]forensics.PinnedNamespace {
+		pins := map[uint64]forensics.PinnedNamespace{}
+		for _, at := range mountuse.Of(p).Pinned {
+			if pins[at.Namespace].MountPoint == "" || !p.Model.Uses().IsElsewhere(at.MountNS) {
+				pins[at.Namespace] = at
+			}
+		}
+		return pins
+	})[ns]
+}
+
+// isUninhabited says whether the table of a namespace without processes was read.
+func isUninhabited(p *forensics.Pass, ns uint64) bool {
+	return forensics.Once(p, "uninhabited namespaces", func() map[uint64]bool {
+		found := map[uint64]bool{}
+		for _, ns := range mountuse.Of(p).Uninhabited {
+			found[ns] = true
+		}
+		return found
+	})[ns]
+}
+
+// unpin takes away the bind mount that keeps a namespace alive, if that is on the host. Else it goes with the namespace that has it.
+func unpin(p *forensics.Pass, ns uint64) forensics.Remedy {
+	pin := pinOf(p, ns)
+	if there := p.Model.Uses().Namespace(pin.MountNS); p.Model.Uses().IsElsewhere(pin.MountNS) && there.Processes > 0 {
+		return endNamespace(p, there)
+	}
+	r := forensics.Remedy{
+		Why:          "when nothing else keeps the namespace, it ends with this, and all its mounts",
+		Precondition: "who made it (unshare --mount=FILE, snapd) does not need it any more",
+		Risk:         "nobody can enter the namespace by that file any more",
+	}
+	m, _ := p.Model.Host().ByID(pin.MountID)
+	return remedy.Unmount(p, cmp.Or(m, mounts.Mount{ID: pin.MountID, MountPoint: pin.MountPoint}), "-c", r)
+}

@@ -1,0 +1,126 @@
+package checks
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// The scenarios of this file belong to those of all checks, which are in one map.
+var _ = func() bool { maps.Copy(scenarios, mountUseScenarios()); return true }()
+
+// change edits evidence.
+type change = func(testing.TB, *forensics.Evidence)
+
+// holding adds what is held.
+func holding(edit func(h *forensics.MountUse), more ...change) change {
+	return func(tb testing.TB, e *forensics.Evidence) {
+		h := forensics.MountUse{}
+		if e.MountUse != nil {
+			h = *e.MountUse
+		}
+		edit(&h)
+		e.MountUse = &h
+		for _, f := range more {
+			f(tb, e)
+		}
+	}
+}
+
+func process(p procs.Process) change {
+	return func(_ testing.TB, e *forensics.Evidence) { e.Processes = append(e.Processes, p) }
+}
+
+// blockedIn adds a thread that has waited for long in a file system.
+func blockedIn(t procs.Thread) change {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		t.WaitSeconds = ptr(600.0)
+		e.Threads = append(e.Threads, t)
+	}
+}
+
+var nginx = procs.Process{PID: 5000, Comm: "nginx", State: "S", Command: []string{"nginx"}}
+
+func server(state string, command ...string) change {
+	return holding(func(h *forensics.MountUse) {
+		h.Servers = []forensics.FUSEServer{{Device: "0:47", PID: 6000, Why: "descriptor 3 of process 6000 is connection 47"}}
+	}, process(procs.Process{PID: 6000, Comm: "ceph-fuse", State: state, Command: command}))
+}
+
+// The namespaces of the host, and the user namespace of a pod.
+const (
+	hostMountNS = 4026531840
+	hostUserNS  = 4026531837
+	podUserNS   = 4026532900
+)
+
+// leaked is a mount that only another mount namespace has, on a directory of the host's.
+func leaked(m mounts.Mount) change {
+	l := forensics.LeakedMount{Namespace: 99, Mount: m, Owner: hostUserNS}
+	if on, ok := strings.CutPrefix(m.MountPoint, "/host"); ok {
+		l.On = on
+	}
+	return leak(l)
+}
+
+func leak(l forensics.LeakedMount) change {
+	return holding(func(h *forensics.MountUse) { h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{l} },
+		process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, UserNS: hostUserNS, Command: []string{}}))
+}
+
+// ownServer has a FUSE mount that only the mount namespace of its server has.
+func ownServer(point string) change {
+	return func(tb testing.TB, e *forensics.Evidence) {
+		leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: point, FSType: "fuse.fuse-overlayfs", Class: mounts.ClassFUSE, Source: "fuse-overlayfs"})(tb, e)
+		e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:61", PID: 5001, Why: "descriptor 3 of process 5001 is connection 61"})
+	}
+}
+
+func deleted(sizes ...int64) change {
+	return holding(func(h *forensics.MountUse) {
+		for i, size := range sizes {
+			h.Deleted = append(h.Deleted, holders.DeletedFile{PID: 5000, FD: i, Path: "/var/log/old", Device: "254:0", Inode: uint64(i), AllocatedBytes: size})
+		}
+	}, process(nginx))
+}
+
+func zombies(n int) change {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		for i := range n {
+			e.Processes = append(e.Processes, procs.Process{PID: 7000 + i, PPID: 4000, Comm: "curl", State: "Z", Command: []string{}})
+		}
+	}
+}
+
+// busy makes a process hold the mount of the pod that is gone.
+func busy(h holders.Holder) change {
+	h.MountID, h.Device = 60, "0:47"
+	return holding(func(use *forensics.MountUse) { use.Holders = append(use.Holders, h) }, process(nginx))
+}
+
+// busyCopy makes a process hold a copy of a mount.
+func busyCopy(c mounts.Copy) change {
+	return holding(func(use *forensics.MountUse) {
+		use.Holders = append(use.Holders, holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
+		use.Copies = append(use.Copies, c)
+	}, process(nginx), func(_ testing.TB, e *forensics.Evidence) { e.Mounts.Namespace = 1 })
+}
+
+func mountUseScenarios() map[string][]scenario {
+	return map[string][]scenario{
+		"unmount-busy":            unmountBusyScenarios(),
+		"mount-leaked-namespace":  mountLeakedNamespaceScenarios(),
+		"mount-detached":          mountDetachedScenarios(),
+		"mount-stacked":           mountStackedScenarios(),
+		"fuse-server-dead":        fuseServerDeadScenarios(),
+		"fuse-server-mismatch":    fuseServerMismatchScenarios(),
+		"process-unkillable":      processUnkillableScenarios(),
+		"disk-deleted-open-files": diskDeletedOpenFilesScenarios(),
+		"zombie-buildup":          zombieBuildupScenarios(),
+	}
+}

@@ -1,0 +1,105 @@
+package forensics
+
+import (
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// FUSEServer is a process that serves a FUSE file system.
+type FUSEServer struct {
+	// Device is the superblock that it serves.
+	Device string `json:"device"`
+	// PID is the process, 0 if there is none: then every process could be looked at and none has the connection open.
+	PID int `json:"pid,omitempty"`
+	// Guess says that the kernel does not tell whose connection a process serves (before Linux 6.16); Why says on what
+	// the entry rests.
+	Guess bool   `json:"guess,omitempty"`
+	Why   string `json:"why"`
+	// Waiting are the requests of all callers that have not been answered; absent where the control file system of FUSE is
+	// not mounted.
+	Waiting *int `json:"requests_waiting,omitempty"`
+	// Detached says that its file system is in no mount table that could be read, and callers wait for it: most likely it was
+	// unmounted lazily. OnlyWaiting, that they wait for no other FUSE file system of the machine.
+	Detached    bool `json:"detached,omitempty"`
+	OnlyWaiting bool `json:"only_waiting,omitempty"`
+}
+
+// LeakedMount is a mount that the host has no more and another mount namespace still has.
+type LeakedMount struct {
+	Namespace uint64       `json:"namespace"`
+	Mount     mounts.Mount `json:"mount"`
+	// On is where the directory that it is mounted on is on the host, absent where the host shows no such directory.
+	On string `json:"on,omitempty"`
+	// Owner is the inode of the user namespace that owns the mount namespace, absent where the kernel does not tell (before
+	// Linux 4.9). Whoever is root in there can mount what they like, wherever they like: see [MountUse].UserNS.
+	Owner uint64 `json:"owner_user_ns,omitempty"`
+}
+
+// MountUse is what keeps mounts in use. Collect looks for it at mounts below the kubelet's directory, network and FUSE file
+// systems, and those that do not answer as they should.
+type MountUse struct {
+	// Holders are processes. Of one mount at most some are listed, and of Kernel; LeftOut counts the rest of both.
+	Holders []holders.Holder `json:"holders"`
+	LeftOut int              `json:"holders_left_out,omitempty"`
+	// Unseen says which processes could not be looked at, wholly or in part. Where it is not empty, that there is no holder is
+	// not known.
+	Unseen []string `json:"unseen"`
+	// Kernel are users of mounts in the kernel.
+	Kernel []holders.KernelUser `json:"kernel"`
+	// Copies are mounts that somebody uses, and that propagation ties to another one, which is busy by them.
+	Copies []mounts.Copy `json:"copies"`
+	// Servers are the processes behind FUSE mounts; Leaked the mounts that only other namespaces have.
+	Servers []FUSEServer  `json:"fuse_servers"`
+	Leaked  []LeakedMount `json:"leaked"`
+	// Namespaces are mount namespaces that a descriptor keeps alive.
+	Namespaces []holders.NamespaceHold `json:"namespaces"`
+	// Pinned are mount namespaces that a bind mount of their ns/mnt file keeps alive, with or without processes.
+	Pinned []PinnedNamespace `json:"pinned_namespaces"`
+	// Uninhabited are the mount namespaces without a process whose tables were read all the same (Linux 6.12); they are among
+	// the Namespaces or Pinned unless it cannot be seen what keeps them alive.
+	Uninhabited []uint64 `json:"uninhabited_namespaces"`
+	// UserNS is the inode of the user namespace that this program ran in, absent where it is not known.
+	UserNS uint64 `json:"user_ns,omitempty"`
+	// Private are mounts of other namespaces, of file systems that [collect.Holders] was asked for and the host has mounted, too:
+	// those that an unmount on the host does not reach. Absent where nobody asked.
+	Private []LeakedMount `json:"copies_apart,omitempty"`
+	// Queries are the paths of [collect.Holders] that lead over symbolic links.
+	Queries []Query `json:"asked,omitempty"`
+	// Deleted are files without a name that are open.
+	Deleted []holders.DeletedFile `json:"deleted_files"`
+	// Users are the names of the users that holders run as, from the host's /etc/passwd.
+	Users []User `json:"users"`
+}
+
+// User is a user of the host.
+type User struct {
+	UID  int    `json:"uid"`
+	Name string `json:"name"`
+}
+
+// PinnedNamespace is a mount namespace that is mounted somewhere, as unshare(1) --mount=FILE and snapd do.
+type PinnedNamespace struct {
+	Namespace  uint64 `json:"namespace"`
+	MountID    int    `json:"mount_id"`
+	MountPoint string `json:"mount_point"`
+	// MountNS is the namespace in whose table that mount is.
+	MountNS uint64 `json:"mount_ns"`
+}
+
+// Query is a path that [collect.Holders] was asked for and that leads over symbolic links.
+type Query struct {
+	Query string `json:"query"`
+	Path  string `json:"path"` // without links, as mount tables have it
+}
+
+// ResolvedPath is what a query of [collect.Holders] means: a path without symbolic links, or the query itself.
+func (h *MountUse) ResolvedPath(query string) string {
+	if h != nil {
+		for _, a := range h.Queries {
+			if a.Query == query {
+				return a.Path
+			}
+		}
+	}
+	return query
+}

@@ -1,0 +1,219 @@
+package forensics
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// PodState says whether a pod that left traces on the node still exists.
+type PodState string
+
+// The states of a pod. Orphaned needs a positive proof: a list of the kubelet's pods that was read, is not empty and
+// lacks the pod. The kubelet's list is empty while a last pod terminates, so an empty one proves nothing.
+const (
+	PodUnknown     PodState = "unknown"
+	PodLive        PodState = "live"
+	PodTerminating PodState = "terminating"
+	PodOrphaned    PodState = "orphaned"
+)
+
+// livePods collects what speaks for each pod: the kubelet's list, static manifests, a dump of the API, cgroups,
+// processes.
+func livePods(m *Model) map[string]podFacts {
+	pods := make(map[string]podFacts, max(len(m.evidence.Pods), len(m.evidence.PodDirs)))
+	note := func(uid, why string) podFacts {
+		f := pods[uid]
+		if f.why != "" {
+			why = f.why + ", " + why
+		}
+		f.live, f.why = true, why
+		return f
+	}
+	for _, p := range m.evidence.Pods {
+		if p.UID == "" {
+			continue
+		}
+		f := pods[p.UID]
+		if p.Source != "log-dir" && p.Source != "runtime" { // which outlive the pod
+			f = note(p.UID, "listed by "+p.Source)
+			f.listed = true
+		}
+		if p.Name != "" {
+			f.namespace, f.name = p.Namespace, p.Name
+		}
+		f.deleting = f.deleting || p.Deleting != nil
+		pods[p.UID] = f
+		if p.MirrorUID != "" && p.MirrorUID != p.UID {
+			pods[p.MirrorUID] = f
+		}
+	}
+	if m.evidence.Cluster != nil {
+		for _, p := range m.evidence.Cluster.Pods {
+			f := note(p.UID, "in the dump of the API")
+			f.namespace, f.name, f.deleting, f.listed = p.Namespace, p.Name, f.deleting || p.Deleting != nil, true
+			pods[p.UID] = f
+		}
+	}
+	for _, c := range m.evidence.Cgroups {
+		pods[c.PodUID] = note(c.PodUID, "its cgroup exists")
+	}
+	seen := map[string]bool{}
+	for _, p := range m.evidence.Processes {
+		if p.PodUID != "" && !seen[p.PodUID] {
+			seen[p.PodUID] = true
+			pods[p.PodUID] = note(p.PodUID, fmt.Sprintf("process %d runs in it", p.PID))
+		}
+	}
+	eachTask(m.evidence, func(id, uid string, t runtimes.Task) {
+		if p, state := m.Init(id, t); state == InitRunning && uid != "" && !seen[uid] {
+			seen[uid] = true
+			pods[uid] = note(uid, fmt.Sprintf("process %d is the first of its container %.12s", p.PID, id))
+		}
+	})
+	for _, d := range m.evidence.PodDirs {
+		if f := pods[d.UID]; f.name == "" && d.HostName != "" {
+			f.name, f.hearsay = d.HostName, true
+			pods[d.UID] = f
+		}
+	}
+	namesInLogs(m, pods)
+	return pods
+}
+
+// namesInLogs adds the names that logs give pods. That something was said of a pod does not prove that it exists.
+func namesInLogs(m *Model, pods map[string]podFacts) {
+	if m.evidence.Logs == nil {
+		return
+	}
+	name := func(uid, name string) {
+		namespace, pod, ok := strings.Cut(name, "/")
+		if f := pods[uid]; ok && uid != "" && f.name == "" {
+			f.namespace, f.name, f.hearsay = namespace, pod, true
+			pods[uid] = f
+		}
+	}
+	for _, d := range m.evidence.Logs.Deletions {
+		name(d.PodUID, d.PodName)
+	}
+	for _, e := range m.evidence.Logs.Events {
+		name(e.PodUID, e.PodName)
+	}
+}
+
+// deletionInLog says whether the kubelet's log shows a deletion that has not ended.
+func deletionInLog(m *Model, uid string) bool {
+	return len(m.index.deletionsOf[uid]) > 0
+}
+
+// PodName is the namespace and name of a pod as far as any source knows them.
+func (m *Model) PodName(uid string) (namespace, name string) {
+	f := m.pods[uid]
+	return f.namespace, f.name
+}
+
+// PodNameKnown says whether the name of a pod is from somebody who is to be believed: the kubelet, the API server, the runtime,
+// the kubelet's directory of logs. A pod can write another name into its /etc/hosts, and into many a log.
+func (m *Model) PodNameKnown(uid string) bool {
+	f := m.pods[uid]
+	return f.name != "" && f.namespace != "" && !f.hearsay
+}
+
+// Pod is a pod as a report names it.
+func (m *Model) Pod(uid string) AffectedPod {
+	state, _ := m.PodState(uid)
+	ns, name := m.PodName(uid)
+	return AffectedPod{UID: uid, Namespace: ns, Name: name, State: string(state)}
+}
+
+// PodState says whether a pod exists, and on what that rests.
+func (m *Model) PodState(uid string) (PodState, string) {
+	if uid == "" {
+		return PodUnknown, "it has no UID"
+	}
+	f := m.pods[uid]
+	switch {
+	case f.live && f.deleting:
+		return PodTerminating, f.why
+	case f.live && m.listed != nil && !m.listed[uid]:
+		return PodTerminating, f.why + ", but the kubelet no longer lists it"
+	case f.live && !f.listed && deletionInLog(m, uid):
+		return PodTerminating, f.why + ", but the kubelet's log shows a deletion that has not ended"
+	case f.live:
+		return PodLive, f.why
+	}
+	if m.listed != nil {
+		missing := "not among the " + text.Plural(m.listedCount, "pod") + " that the kubelet lists, "
+		if ok, lack := sawLife(m); !ok {
+			return PodUnknown, missing + "but " + lack
+		}
+		if d, ok := m.PodDir(uid); ok && d.Modified != nil && !d.Modified.Before(m.evidence.Collected) && !m.evidence.Collected.IsZero() {
+			return PodUnknown, missing + "but its directory is younger than the examination"
+		}
+		return PodOrphaned, missing + "no cgroup, no process"
+	}
+	if deletionInLog(m, uid) {
+		return PodTerminating, "the kubelet's log shows a deletion that has not ended"
+	}
+	_, why := m.ListedPods()
+	return PodUnknown, why
+}
+
+// listedPods are the UIDs in the kubelet's own list, those of mirror pods included, and how many pods that are; nil if
+// the list is not whole, or empty.
+func listedPods(m *Model) (listed map[string]bool, n int) {
+	if !m.index.podsSeen.ok {
+		return nil, 0
+	}
+	for _, p := range m.evidence.Pods {
+		if p.Source != "kubelet" {
+			continue
+		}
+		if listed == nil {
+			listed = make(map[string]bool, len(m.evidence.Pods))
+		}
+		n++
+		listed[p.UID] = true
+		if p.MirrorUID != "" {
+			listed[p.MirrorUID] = true
+		}
+	}
+	return listed, n
+}
+
+// ListedPods are the UIDs in the kubelet's own list, those of mirror pods included; nil if that was not read to its end or is
+// empty, and why so.
+func (m *Model) ListedPods() (listed map[string]bool, why string) {
+	switch seen := m.index.podsSeen; {
+	case m.listed != nil:
+		return m.listed, ""
+	case !seen.ok:
+		return nil, "the kubelet's list of pods was not read: " + seen.why
+	}
+	return nil, "the kubelet lists no pod at all, which proves nothing"
+}
+
+// sawLife says whether cgroups and processes were seen, which a terminating pod still has.
+func sawLife(m *Model) (bool, string) {
+	switch x := &m.index; {
+	case !x.processesSeen.ok:
+		return false, SourceProcesses + " were not seen: " + x.processesSeen.why
+	case !x.cgroupsSeen.ok:
+		return false, SourceCgroups + " were not seen: " + x.cgroupsSeen.why
+	}
+	return true, ""
+}
+
+// PodKind is "static" or "mirror" where a source says so, else "".
+func PodKind(m *Model, uid string) string {
+	kind := ""
+	for _, p := range pick(m.evidence.Pods, m.index.podsOf[uid]) {
+		if kind != kubelet.KindMirror {
+			kind = p.Kind
+		}
+	}
+	return kind
+}

@@ -1,0 +1,176 @@
+package forensics
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// Uses answers who uses mounts, from [MountUse]; where nobody looked it knows of no user.
+type Uses struct {
+	model      *Model
+	namespaces func() map[uint64]NamespaceProcesses
+	usesIndex
+}
+
+// usesIndex is that of [MountUse].
+type usesIndex struct {
+	holdersOf     map[int][]int32    // by mount
+	holdersIn     map[string][]int32 // by superblock
+	byPathAt      map[string][]int32 // holders by the mount point of the host's mount that only their path tells
+	kernelOf      map[int][]int32    // by mount
+	copiesOf      map[int][]int32    // by mount
+	serversOf     map[string][]int32 // by superblock
+	leakedIn      map[string][]int32 // by superblock
+	privateIn     map[string][]int32 // by superblock
+	descriptorsOf map[uint64][]int32 // by namespace
+	pinnedOf      map[uint64][]int32 // by namespace
+	uninhabited   map[uint64]bool
+	userNames     map[int]string
+	detachedFUSE  string // the only FUSE superblock that callers wait for, if it is in no mount table
+}
+
+// Uses answers who uses mounts.
+func (m *Model) Uses() *Uses { return m.uses }
+
+// Servers lists the processes that serve a superblock.
+func (u *Uses) Servers(device string) []FUSEServer {
+	if u.model.evidence.MountUse == nil {
+		return nil
+	}
+	return pick(u.model.evidence.MountUse.Servers, u.serversOf[device])
+}
+
+// ServerTrouble says what is wrong with a process that serves a file system: it is stopped, has ended or itself waits in
+// a file system. "" is nothing that can be seen; waits is the thread in the last case.
+func (u *Uses) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
+	p, ok := u.model.Process(pid)
+	if !ok {
+		return "", nil
+	}
+	switch p.State {
+	case "T", "t":
+		return "is stopped (state " + p.State + ")", nil
+	case "Z", "X": // it has descriptors: another thread of it is alive, or was a moment ago
+		return "has ended, or its first thread has (state " + p.State + ")", nil
+	}
+	if strings.Contains(p.Cgroup, "/") && frozen(u.model, pid) {
+		return "is frozen by its cgroup", nil
+	}
+	for _, i := range u.model.index.threadsOf[pid] {
+		t := u.model.evidence.Threads[i]
+		if !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
+			seconds, _ := u.model.Waited(t)
+			if seconds >= cmp.Or(u.model.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || waitsForHung(u.model, t) {
+				return "is itself blocked: it " + DescribeWait(t), &u.model.evidence.Threads[i]
+			}
+		}
+	}
+	return "", nil
+}
+
+// waitsForHung says whether a thread waits for a file system of which it is known that it does not answer, however long that
+// thread has waited.
+func waitsForHung(m *Model, t procs.Thread) bool {
+	h, _ := m.Health(t.Device)
+	list := m.MountsOf(t.Device)
+	return h.Status == mounts.StatusHung && len(list) > 0 && WaitsFor(t.Wait, list[0])
+}
+
+// frozen says whether a thread of a process was seen in the freezer.
+func frozen(m *Model, pid int) bool {
+	return slices.ContainsFunc(m.index.threadsOf[pid], func(i int32) bool {
+		t := &m.evidence.Threads[i]
+		return !t.Gone && t.Wait.Kind == procs.WaitFreezer
+	})
+}
+
+// Copies lists the mounts that somebody uses, and by which a mount is busy, since propagation ties them to it.
+func (u *Uses) Copies(mountID int) []mounts.Copy {
+	copies := []mounts.Copy{}
+	if h := u.model.evidence.MountUse; h != nil {
+		copies = append(copies, pick(h.Copies, u.copiesOf[mountID])...)
+	}
+	return copies
+}
+
+// DescribeCopy names a copy: "mount 99 at /x", with its namespace if that is not the host's.
+func (u *Uses) DescribeCopy(c mounts.Copy) string {
+	text := fmt.Sprintf("mount %d at %s", c.MountID, c.MountPoint)
+	if u.IsElsewhere(c.Namespace) {
+		text += fmt.Sprintf(" in mount namespace %d", c.Namespace)
+	}
+	return text
+}
+
+// busyBy are the ids of the mounts whose use makes a mount busy: its own, and those of its copies.
+func (u *Uses) busyBy(mountID int) map[int]bool {
+	ids := map[int]bool{mountID: mountID != 0}
+	for _, c := range u.Copies(mountID) {
+		ids[c.MountID] = true
+	}
+	return ids
+}
+
+// at is where the mounts are in an index.
+func at(index map[int][]int32, ids map[int]bool) []int32 {
+	var lists [][]int32
+	for id := range ids {
+		lists = append(lists, index[id])
+	}
+	return merged(lists...)
+}
+
+// Holders lists who holds a mount, or one of its copies: the processes, and what in the kernel uses the mount.
+func (u *Uses) Holders(mountID int) (holders []holders.Holder, kernel []holders.KernelUser) {
+	h := u.model.evidence.MountUse
+	if h == nil {
+		return nil, nil
+	}
+	return pick(h.Holders, at(u.holdersOf, u.busyBy(mountID))), pick(h.Kernel, u.kernelOf[mountID])
+}
+
+// DiskOf is the superblock that takes what is written to a superblock: for an overlay, whose changes go to its upper
+// directory, that of this directory; else the same.
+func DiskOf(m *Model, device string) string {
+	for _, mount := range m.MountsOf(device) {
+		if mount.FSType != "overlay" {
+			return device
+		}
+		for option := range strings.SplitSeq(mount.SuperOptions, ",") {
+			if upper, ok := strings.CutPrefix(option, "upperdir=/"); ok {
+				if at, ok := m.host.Covering("/" + upper); ok {
+					return at.Device
+				}
+			}
+		}
+	}
+	return device
+}
+
+// NamespaceProcesses says who keeps a mount namespace alive.
+type NamespaceProcesses struct {
+	Namespace uint64 `json:"namespace"`
+	// PIDs are processes in it, at most 16 of Processes; OpenedBy are processes that have it open without being in it.
+	PIDs      []int `json:"pids"`
+	Processes int   `json:"processes"`
+	OpenedBy  []int `json:"held_by"`
+	// MountedAt is where its ns/mnt file is mounted: paths, with "in mount namespace N" where that is not the host's.
+	MountedAt []string `json:"mounted_at"`
+	Pods      []string `json:"pods"`
+	Commands  []string `json:"commands"` // names of its processes, each once
+	// Private is where it has the mount that was asked for, too, and keeps it when that is unmounted here.
+	Private []string `json:"copies_apart,omitempty"`
+	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
+	Unread bool `json:"unread,omitempty"`
+}
+
+// IsElsewhere says whether a mount namespace is known and another one than the host's: paths in it are none of the host.
+func (u *Uses) IsElsewhere(ns uint64) bool {
+	return ns != 0 && u.model.evidence.Mounts.Namespace != 0 && ns != u.model.evidence.Mounts.Namespace
+}
