@@ -166,7 +166,7 @@ func (b *causeBuilder) addPods() {
 	for _, p := range b.d.Pods {
 		e := forensics.Entity{Kind: forensics.KindPod, ID: p.UID}
 		_, onSpine := b.at[e]
-		if _, told := b.finding(e); !told && !onSpine {
+		if _, named := b.finding(e); !named && !onSpine {
 			pods = append(pods, b.names.name(p.UID))
 		}
 	}

@@ -65,20 +65,20 @@ func newFindingsView(r Report, names podBook, places *places) findingsView {
 		}
 	}
 	v := findingsView{Total: len(r.Findings)}
-	told := make([]bool, len(r.Findings))
+	explained := make([]bool, len(r.Findings))
 	for i, d := range r.Diagnoses {
 		g := findingGroup{Number: i + 1, Title: short(d), Href: fmt.Sprintf("#diagnosis-%d", i+1)}
 		for _, index := range d.Findings {
-			if index >= 0 && index < len(told) && !told[index] {
-				told[index] = true
+			if index >= 0 && index < len(explained) && !explained[index] {
+				explained[index] = true
 				b.add(&g, index, i >= maxVerdicts)
 			}
 		}
 		v.addGroup(g)
 	}
 	rest := findingGroup{Title: "Findings without a common cause"}
-	for i := range told {
-		if !told[i] {
+	for i := range explained {
+		if !explained[i] {
 			b.add(&rest, i, true)
 		}
 	}

@@ -52,8 +52,8 @@ func newHoldersView(r Report, names podBook, places *places) holdersView {
 	}
 	model := names.model
 	v, room := holdersView{Looked: true, Left: h.LeftOut, Blind: cell(holders.KernelBlind, maxLine)}, budget(budgetHolders)
-	held, detached := heldMounts(r, h), detachedHolders(h)
-	v.Total = len(held) + len(detached) + len(h.Leaked)
+	busy, detached := busyMounts(r, h), detachedHolders(h)
+	v.Total = len(busy) + len(detached) + len(h.Leaked)
 	add := func(g holderGroup) bool {
 		fits := room.fits(g, 300+len(g.Rows)*160)
 		if fits {
@@ -61,7 +61,7 @@ func newHoldersView(r Report, names podBook, places *places) holdersView {
 		}
 		return fits
 	}
-	v.addAll(len(held), func(i int) bool { return add(newHolderGroup(model, model.Uses().Of(held[i]), names, places)) })
+	v.addAll(len(busy), func(i int) bool { return add(newHolderGroup(model, model.Uses().Of(busy[i]), names, places)) })
 	v.addAll(len(detached), func(i int) bool { return add(detachedGroup(model, detached[i], names, places)) })
 	v.addAll(len(h.Leaked), func(i int) bool { return add(leakedGroup(model, h.Leaked[i], places)) })
 	return v
@@ -77,21 +77,21 @@ func (v *holdersView) addAll(n int, add func(i int) bool) {
 	}
 }
 
-// heldMounts lists the host's mounts that something uses, those that do not answer first.
-func heldMounts(r Report, h *forensics.MountUse) []mounts.Mount {
-	held := map[int]bool{}
+// busyMounts lists the host's mounts that something uses, those that do not answer first.
+func busyMounts(r Report, h *forensics.MountUse) []mounts.Mount {
+	busy := map[int]bool{}
 	for _, holder := range h.Holders {
-		held[holder.MountID] = held[holder.MountID] || !holder.Detached
+		busy[holder.MountID] = busy[holder.MountID] || !holder.Detached
 	}
 	for _, c := range h.Copies {
-		held[c.Of] = true
+		busy[c.Of] = true
 	}
 	for _, k := range h.Kernel {
-		held[k.MountID] = held[k.MountID] || k.Blocks
+		busy[k.MountID] = busy[k.MountID] || k.Blocks
 	}
 	var list []mounts.Mount
 	for _, m := range mountItems(r) {
-		if held[m.ID] {
+		if busy[m.ID] {
 			list = append(list, m.Mount)
 		}
 	}

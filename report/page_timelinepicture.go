@@ -26,7 +26,7 @@ type timelinePicture struct {
 	W, H  int
 	Alt   shown
 	Range string
-	Told  bool // a root cause rests on one of the moments
+	Cited bool // a root cause rests on one of the moments
 	Lanes []drawnLane
 	Ticks []drawnTick
 	Marks []drawnMark
@@ -91,7 +91,7 @@ func newTimelinePicture(t timeline, examined time.Time, room *budget) *timelineP
 		drawn := s.lane(lane, y, room)
 		y = drawn.Y + drawn.H + laneGap
 		p.Lanes = append(p.Lanes, drawn)
-		p.Told = p.Told || slices.ContainsFunc(lane.Moments, func(m timelineMoment) bool { return m.Marked })
+		p.Cited = p.Cited || slices.ContainsFunc(lane.Moments, func(m timelineMoment) bool { return m.Marked })
 	}
 	p.H = y + axisHeight
 	p.Ticks = s.ticks()

@@ -144,15 +144,15 @@ func (t *textWriter) remedy(number int, step forensics.Remedy) {
 
 // others lists the findings that no diagnosis above explains, in one line each.
 func (t *textWriter) others(r Report) {
-	told := map[int]bool{}
+	explained := map[int]bool{}
 	for _, d := range r.Diagnoses {
 		for _, i := range d.Findings {
-			told[i] = true
+			explained[i] = true
 		}
 	}
 	var rest []forensics.Finding
 	for i, f := range r.Findings {
-		if !told[i] {
+		if !explained[i] {
 			rest = append(rest, f)
 		}
 	}

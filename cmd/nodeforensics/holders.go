@@ -108,12 +108,12 @@ func (a *app) collectHolders(queries []string, timeout time.Duration) (forensics
 		return evidence, err
 	}
 	defer c.close()
-	asked := make([][]byte, len(queries)) // which need not be UTF-8
+	names := make([][]byte, len(queries)) // which need not be UTF-8
 	for i, q := range queries {
-		asked[i] = []byte(q)
+		names[i] = []byte(q)
 	}
 	options := collect.Options{Version: programVersion(), RedactKey: key}
-	if err := c.order(order{Options: options, Timeout: timeout * 9 / 10, Holders: asked}); err != nil {
+	if err := c.order(order{Options: options, Timeout: timeout * 9 / 10, Holders: names}); err != nil {
 		return evidence, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
