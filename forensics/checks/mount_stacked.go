@@ -36,7 +36,7 @@ is mounted below it. Those lie beside each other, under two parents, and one umo
 					stack = append(stack, at)
 				}
 			}
-			if len(stack) > 1 && !boundOntoItself(p, stack) {
+			if len(stack) > 1 && !boundOntoItself(stack) {
 				p.Report(stackedFinding(p, stack))
 			}
 		}
@@ -65,7 +65,7 @@ func sameDirectory(stack []mounts.Mount) bool {
 }
 
 // boundOntoItself says whether a directory of the kubelet's own, and not a volume, is mounted onto itself.
-func boundOntoItself(p *forensics.Pass, stack []mounts.Mount) bool {
+func boundOntoItself(stack []mounts.Mount) bool {
 	uid, _ := forensics.PodOf(stack[0].MountPoint)
 	return uid == "" && !unmounts.StagedPath.MatchString(stack[0].MountPoint) && sameDirectory(stack)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,7 +99,7 @@ func reportBusy(p *forensics.Pass, g unmounts.Mount, refused []*unmounts.Refusal
 	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, findings.Some(by))
 	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s%s %s.",
 		g.Why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, list), unlisted(p))
-	f.Remedies = append(f.Remedies, unmountAtLast(p, m, waiting)...)
+	f.Remedies = append(f.Remedies, unmounts.AtLast(p, m, waiting)...)
 	for _, r := range unmounts.BySubject(p, refused)[f.Subject] {
 		r.Reported = true
 		f.Severity = forensics.Warning // somebody has tried, and was refused
@@ -225,9 +224,9 @@ func busyKernel(p *forensics.Pass, f *forensics.Finding, kernel []holders.Kernel
 		return cmp.Compare(strings.Count(b.What, "/"), strings.Count(a.What, "/"))
 	})
 	for _, k := range kernel {
-		by = append(by, kernelText(k))
+		by = append(by, unmounts.KernelText(k))
 		f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceHolders, Excerpt: strings.TrimSpace(string(k.Use) + " " + k.What + " " + k.Detail)})
-		f.Remedies = append(f.Remedies, freeKernel(p, k))
+		f.Remedies = append(f.Remedies, unmounts.FreeKernel(p, k))
 		if k.UserMount != 0 {
 			f.Because = append(f.Because, forensics.MountEntity(k.UserMount))
 		}
@@ -273,103 +272,6 @@ func notInTheWay(users []holders.KernelUser) string {
 	return " Not in the way, but with it the file system itself stays in use: " + findings.Some(names) + "."
 }
 
-// unmountAtLast are the last steps, when all are stopped that can be: what ends the waits for a file system that does not
-// answer, how then to stop those that were waiting, and the unmount.
-func unmountAtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy) []forensics.Remedy {
-	h, _ := p.Model.Health(m.Device)
-	hung := h.Status == mounts.StatusHung
-	switch {
-	case hung && m.Class == mounts.ClassFUSE:
-		abort := remedy.AbortFUSE(m)
-		if len(waiting) == 0 {
-			abort.Why += "; then umount -c " + remedy.Quote(m.MountPoint) + " goes through"
-			return []forensics.Remedy{abort}
-		}
-		return append(append([]forensics.Remedy{abort}, waiting...), unmountFree(p, m))
-	case hung && remedy.IsSMB(m):
-		return append(waiting, remedy.LazyUnmount(p, m))
-	case hung && m.Class == mounts.ClassNetwork:
-		force := remedy.ForceUnmount(p, m)
-		if len(waiting) == 0 {
-			return []forensics.Remedy{force}
-		}
-		again := force
-		again.Stage = forensics.StageUnmount
-		again.Why = "nothing holds it any more: now it does not only end requests, but unmounts"
-		return append(append([]forensics.Remedy{force}, waiting...), again)
-	}
-	return append(waiting, unmountFree(p, m))
-}
-
-// unmountFree unmounts what nothing holds.
-func unmountFree(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
-	return remedy.Unmount(p, m, "-c", forensics.Remedy{
-		Why:          "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",
-		Precondition: "nothing holds it any more: nodeforensics holders " + remedy.Quote(m.MountPoint),
-		Risk:         "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
-		Stage:        forensics.StageUnmount,
-	})
-}
-
-func kernelText(k holders.KernelUser) string {
-	switch k.Use {
-	case holders.UseMount:
-		return fmt.Sprintf("mount %d at %s lies on it", k.UserMount, k.What)
-	case holders.UseLoop:
-		text := fmt.Sprintf("loop device %s uses %s", k.What, k.Detail)
-		if len(k.UsedBy) > 0 {
-			text += ", and is itself in use by " + findings.Some(k.UsedBy)
-		}
-		return text
-	case holders.UseSwap:
-		return "swap is on in " + k.What
-	case holders.UseImage:
-		return fmt.Sprintf("%s is mounted at %s (mount %d)", k.Detail, k.What, k.UserMount)
-	case holders.UseBinfmt:
-		return fmt.Sprintf("%s (binfmt_misc) has its interpreter %s open", k.What, k.Detail)
-	case holders.UseUprobe:
-		return fmt.Sprintf("uprobe event %s is in %s", k.What, k.Detail)
-	case holders.UseExport:
-		return fmt.Sprintf("nfsd exports %s", k.What)
-	case holders.UseSocket:
-		return fmt.Sprintf("a socket is bound to %s, which no process that can be seen has open", k.What)
-	}
-	return fmt.Sprintf("%s %s", k.Use, k.What)
-}
-
-func freeKernel(p *forensics.Pass, k holders.KernelUser) forensics.Remedy {
-	r := forensics.Remedy{Why: kernelText(k), Precondition: "nobody needs it any more"}
-	switch k.Use {
-	case holders.UseMount, holders.UseImage:
-		r.Stage, r.Risk = forensics.StageUnmount, "fails while that mount is in use itself, which is the safe answer"
-		m, _ := p.Model.Host().ByID(k.UserMount)
-		return remedy.Unmount(p, cmp.Or(m, mounts.Mount{ID: k.UserMount, MountPoint: k.What}), "-c", r)
-	case holders.UseLoop:
-		if len(k.UsedBy) > 0 {
-			r.Precondition += ", and what uses it has been unmounted or removed: " + findings.Some(k.UsedBy)
-		}
-		r.Command, r.Risk = "Detach the loop device "+remedy.Quote(k.What), "while somebody has it mounted or open nothing happens yet: it goes with its last user"
-		if loopDevice.MatchString(k.What) {
-			r.Command = "losetup -d " + k.What
-		}
-	case holders.UseSwap:
-		r.Command, r.Risk = remedy.WithPath("swapoff ", k.What, "Turn the swap off in"), "what is swapped out has to fit into memory"
-	case holders.UseBinfmt:
-		r.Command = "Unregister the interpreter: write -1 to " + remedy.Quote(k.What)
-		r.Risk = "programs for other machines do not start any more, on the host and in containers, until it is registered again"
-	case holders.UseUprobe:
-		r.Command, r.Risk = "Remove the uprobe event "+remedy.Quote(k.What), "who traces with it sees no more events; refused while it is enabled"
-		if eventName.MatchString(k.What) {
-			r.Command = "echo -:" + k.What + " >> /sys/kernel/tracing/uprobe_events"
-		}
-	case holders.UseExport:
-		r.Command, r.Risk = remedy.WithPath("exportfs -u '*':", k.What, "Unexport"), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
-	default:
-		r.Command, r.Risk = "Stop the process that has bound "+remedy.Quote(k.What)+" (ss -xlp)", "its clients cannot connect any more"
-	}
-	return r
-}
-
 // refusalFinding is what the log alone says.
 func refusalFinding(p *forensics.Pass, r *unmounts.Refusal) forensics.Finding {
 	volume := cmp.Or(r.Events[0].Volume, r.Events[0].UniqueName, r.Path)
@@ -410,9 +312,3 @@ func withRefusal(r *unmounts.Refusal, f forensics.Finding) forensics.Finding {
 	f.Refs = append(f.Refs, logview.EventRefs(r.Events...)...)
 	return f
 }
-
-// The grammar of uprobe events and of loop devices, which become words of a command.
-var (
-	eventName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*/[A-Za-z_][A-Za-z0-9_]*$`)
-	loopDevice = regexp.MustCompile(`^/dev/loop[0-9]+$`)
-)

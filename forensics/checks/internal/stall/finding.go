@@ -28,7 +28,7 @@ func Finding(p *forensics.Pass, subject forensics.Entity, what string, list []Go
 		if len(f.Because) < maxBecause {
 			f.Because = findings.Union(f.Because, t.because(p))
 		}
-		pods = append(pods, t.pods(p)...)
+		pods = append(pods, t.pods()...)
 		if i < findings.MaxQuoted {
 			f.Refs = append(f.Refs, t.refs(p)...)
 		}
@@ -69,7 +69,7 @@ func (t *Goroutine) Since(p *forensics.Pass) *time.Time {
 	return Since(p, t.Seconds)
 }
 
-func (t Goroutine) pods(p *forensics.Pass) []string {
+func (t Goroutine) pods() []string {
 	if t.Thread == nil {
 		return nil
 	}
