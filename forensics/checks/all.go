@@ -9,18 +9,18 @@ import "github.com/nodeforensics/nodeforensics/forensics"
 // All returns every check, in the order in which reports list them.
 func All() []forensics.Check {
 	return []forensics.Check{
-		MountHung, MountSlow, MountFrozen, MountStale, MountDisconnected, MountIOError, MountOrphaned,
-		MountStacked, MountLeakedNamespace, MountDetached, UnmountBusy, FUSEServerDead, FUSEServerMismatch,
-		ThreadBlocked, ProcessUnkillable, ZombieBuildup,
-		KubeletHousekeepingBlocked, KubeletSyncloopStalled, KubeletStartBlocked, KubeletVolumeManagerBlocked,
-		KubeletStatusManagerBlocked, KubeletPodWorkerBlocked, KubeletEvictionBlocked, KubeletPLEGUnhealthy,
-		KubeletGoroutineLeak, KubeletLockContention, KubeletNotRunning, KubeletRestarting,
-		RuntimeUnresponsive, CSIDriverMissing, CSIOperationStuck,
-		PodOrphaned, PodOrphanedMounted, PodOrphanedVolData,
-		PodTerminatingStuck, PodPodGC, PodUnschedulable, PVCTerminatingHeld,
-		PodCgroupLeftover, ContainerUnkillable,
-		DiskPressure, DiskNearThreshold, DeletedOpenFiles,
-		ImageGCFailing, ImageGCRemovedInUse, EvictionStuck,
-		LogNoise,
+		mountHung, mountSlow, mountFrozen, mountStale, mountDisconnected, mountIOError, mountOrphaned,
+		mountStacked, mountLeakedNamespace, mountDetached, unmountBusy, fuseServerDead, fuseServerMismatch,
+		threadBlocked, processUnkillable, zombieBuildup,
+		kubeletHousekeepingBlocked, kubeletSyncloopStalled, kubeletStartBlocked, kubeletVolumeManagerBlocked,
+		kubeletStatusManagerBlocked, kubeletPodWorkerBlocked, kubeletEvictionBlocked, kubeletPLEGUnhealthy,
+		kubeletGoroutineLeak, kubeletLockContention, kubeletNotRunning, kubeletRestarting,
+		runtimeUnresponsive, csiDriverMissing, csiOperationStuck,
+		podOrphaned, podOrphanedMounted, podOrphanedVolData,
+		podTerminatingStuck, podPodGC, podUnschedulable, pvcTerminating,
+		podCgroupLeftover, containerUnkillable,
+		diskPressure, diskNearThreshold, deletedOpenFiles,
+		imageGCFailing, imageGCRemovedInUse, evictionStuck,
+		logNoise,
 	}
 }

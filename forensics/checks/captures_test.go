@@ -101,7 +101,7 @@ func TestCapturesWithoutKeyFrame(t *testing.T) {
 		}
 		e := captured(t, capture, []byte(dropFrame(string(text), "HandlePodCleanups")))
 		a := forensics.Analyze(&e, All())
-		if slices.ContainsFunc(a.Findings, func(f forensics.Finding) bool { return f.ID == KubeletHousekeepingBlocked.ID }) {
+		if slices.ContainsFunc(a.Findings, func(f forensics.Finding) bool { return f.ID == kubeletHousekeepingBlocked.ID }) {
 			t.Errorf("%s: %v", capture, summaries(a))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // ContainerUnkillable finds containers that a kill does not end.
-var ContainerUnkillable = forensics.Check{
+var containerUnkillable = forensics.Check{
 	ID:    "container-unkillable",
 	Title: "A container cannot be killed",
 	Doc: `A container ends when its last process does, and the kubelet lets its pod go only then: every attempt to stop it runs into

@@ -12,7 +12,7 @@ import (
 )
 
 // CSIDriverMissing finds CSI drivers that the kubelet needs and that are not registered with it.
-var CSIDriverMissing = forensics.Check{
+var csiDriverMissing = forensics.Check{
 	ID:    "csi-driver-missing",
 	Title: "A CSI driver is not registered on this node",
 	Doc: `The kubelet's log says "driver name D not found in the list of registered CSI drivers" (pkg/volume/csi, 1.13 to

@@ -17,7 +17,7 @@ import (
 )
 
 // CSIOperationStuck finds calls to CSI drivers that are not answered.
-var CSIOperationStuck = forensics.Check{
+var csiOperationStuck = forensics.Check{
 	ID:    "csi-operation-stuck",
 	Title: "A CSI driver does not answer",
 	Doc: `The kubelet asks CSI drivers by gRPC over a unix socket (pkg/volume/csi, 1.12 to 1.36): NodePublishVolume,

@@ -20,7 +20,7 @@ const (
 )
 
 // DeletedOpenFiles finds space that deleted files take.
-var DeletedOpenFiles = forensics.Check{
+var deletedOpenFiles = forensics.Check{
 	ID:    "disk-deleted-open-files",
 	Title: "Deleted files that are still open take up space",
 	Doc: `Files without a name that a process has open: df counts their space, du does not find it, and image garbage collection

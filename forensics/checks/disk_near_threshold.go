@@ -9,7 +9,7 @@ import (
 )
 
 // DiskNearThreshold finds file systems that are about to pass a threshold, and thresholds that protect less than they seem to.
-var DiskNearThreshold = forensics.Check{
+var diskNearThreshold = forensics.Check{
 	ID:    "disk-near-threshold",
 	Title: "A disk is near a threshold of eviction, or the thresholds are set badly",
 	Doc: `Less than 5 % of the capacity lie between what is available and a threshold of eviction (information), or less

@@ -47,7 +47,7 @@ func TestNearThresholdAtItsLimits(t *testing.T) {
 		e.Disks = oneDisk(eviction.Settings{Minor: 34}, 0)
 		e.Disks.FileSystems[0].AvailableBytes, e.Disks.FileSystems[0].FreeBytes = tt.available, tt.available
 		var got forensics.Severity
-		for _, f := range forensics.Analyze(&e, []forensics.Check{DiskNearThreshold}).Findings {
+		for _, f := range forensics.Analyze(&e, []forensics.Check{diskNearThreshold}).Findings {
 			got = f.Severity
 		}
 		if got != tt.want {

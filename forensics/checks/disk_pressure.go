@@ -12,7 +12,7 @@ import (
 )
 
 // DiskPressure finds file systems that are full or past a threshold of eviction.
-var DiskPressure = forensics.Check{
+var diskPressure = forensics.Check{
 	ID:    "disk-pressure",
 	Title: "A disk is full, or past a threshold of eviction",
 	Doc: `The figures of statfs(2), which df(1) shows and which the kubelet compares every 10 seconds, are past a threshold

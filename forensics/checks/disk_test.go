@@ -124,7 +124,7 @@ func TestOtherUsersAreLookedFor(t *testing.T) {
 		}
 		e := s.base(t)
 		s.change(t, &e)
-		f := forensics.Analyze(&e, []forensics.Check{DiskPressure}).Findings[0]
+		f := forensics.Analyze(&e, []forensics.Check{diskPressure}).Findings[0]
 		if want := `du -xh --max-depth=2 '/home/o'\''hara' | sort`; !strings.HasPrefix(f.Remedies[0].Command, want) {
 			t.Errorf("first remedy %q, want %q", f.Remedies[0].Command, want)
 		}

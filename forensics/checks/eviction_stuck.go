@@ -12,7 +12,7 @@ import (
 )
 
 // EvictionStuck finds evictions that do not help.
-var EvictionStuck = forensics.Check{
+var evictionStuck = forensics.Check{
 	ID:    "eviction-stuck",
 	Title: "Evictions do not relieve the node",
 	Doc: `Every 10 seconds the kubelet's eviction manager looks at memory and disks. Under pressure it deletes what nobody

@@ -14,7 +14,7 @@ import (
 )
 
 // FUSEServerDead finds FUSE file systems whose server process cannot answer.
-var FUSEServerDead = forensics.Check{
+var fuseServerDead = forensics.Check{
 	ID:    "fuse-server-dead",
 	Title: "The process behind a FUSE mount is gone, stopped or blocked",
 	Doc: `A FUSE file system is served by a process that has /dev/fuse open. From Linux 6.16 on the kernel says which connection

@@ -15,7 +15,7 @@ import (
 )
 
 // FUSEServerMismatch finds FUSE servers that serve another mount than their command line says.
-var FUSEServerMismatch = forensics.Check{
+var fuseServerMismatch = forensics.Check{
 	ID:    "fuse-server-mismatch",
 	Title: "A FUSE server serves another volume than it was started for",
 	Doc: `A process that by the kernel's word (fuse_connection, Linux 6.16) serves a mount, and whose command line names the

@@ -52,7 +52,7 @@ func TestAnErrorThatAServerPassesOn(t *testing.T) {
 			e.MountUse.Holders = append(e.MountUse.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: "/srv/x", MountID: 61, Device: "0:48"})
 		}
 		found := false
-		for _, f := range forensics.Analyze(&e, []forensics.Check{MountDisconnected, MountIOError}).Findings {
+		for _, f := range forensics.Analyze(&e, []forensics.Check{mountDisconnected, mountIOError}).Findings {
 			if f.Subject.ID != "0:47" {
 				continue
 			}

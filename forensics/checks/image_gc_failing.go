@@ -21,7 +21,7 @@ import (
 const imageGCPeriod = 5 * time.Minute
 
 // ImageGCFailing finds a garbage collection of images that frees too little, or cannot look.
-var ImageGCFailing = forensics.Check{
+var imageGCFailing = forensics.Check{
 	ID:    "image-gc-failing",
 	Title: "Garbage collection of images fails",
 	Doc: `Every 5 minutes the kubelet collects images where the image file system is over a threshold (85 % by default). Its

@@ -16,7 +16,7 @@ import (
 )
 
 // ImageGCRemovedInUse finds images that the kubelet removed and that are missing now.
-var ImageGCRemovedInUse = forensics.Check{
+var imageGCRemovedInUse = forensics.Check{
 	ID:    "image-gc-removed-in-use",
 	Title: "Images were removed that are needed",
 	Doc: `Under disk pressure the kubelet deletes every image that no container uses at that moment, whatever the

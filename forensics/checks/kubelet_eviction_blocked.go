@@ -10,7 +10,7 @@ import (
 )
 
 // KubeletEvictionBlocked finds an eviction manager that stands still: nobody frees disk and memory.
-var KubeletEvictionBlocked = forensics.Check{
+var kubeletEvictionBlocked = forensics.Check{
 	ID:    "kubelet-eviction-blocked",
 	Title: "The eviction manager stands still",
 	Doc: `Every 10 seconds the eviction manager (pkg/kubelet/eviction, synchronize) measures disk and memory, frees what it

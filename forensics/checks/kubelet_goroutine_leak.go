@@ -27,7 +27,7 @@ const (
 )
 
 // KubeletGoroutineLeak finds goroutines that pile up.
-var KubeletGoroutineLeak = forensics.Check{
+var kubeletGoroutineLeak = forensics.Check{
 	ID:    "kubelet-goroutine-leak",
 	Title: "Goroutines pile up",
 	Doc: `Goroutines that never end, each with what it holds:

@@ -13,7 +13,7 @@ import (
 )
 
 // KubeletHousekeepingBlocked finds a kubelet whose housekeeping does not return.
-var KubeletHousekeepingBlocked = forensics.Check{
+var kubeletHousekeepingBlocked = forensics.Check{
 	ID:    "kubelet-housekeeping-blocked",
 	Title: "The kubelet's housekeeping does not return",
 	Doc: `Every two seconds the kubelet's sync loop calls HandlePodCleanups on its only goroutine (pkg/kubelet/kubelet.go,

@@ -13,7 +13,7 @@ import (
 )
 
 // KubeletLockContention finds goroutines that wait long for one lock, and who most likely holds it.
-var KubeletLockContention = forensics.Check{
+var kubeletLockContention = forensics.Check{
 	ID:    "kubelet-lock-contention",
 	Title: "Goroutines wait for a lock",
 	Doc: `Goroutines that have waited for a minute or more for one sync.Mutex or sync.RWMutex, told apart by the lock's

@@ -12,7 +12,7 @@ import (
 )
 
 // KubeletNotRunning finds a node without a running kubelet where one is expected.
-var KubeletNotRunning = forensics.Check{
+var kubeletNotRunning = forensics.Check{
 	ID:    "kubelet-not-running",
 	Title: "No kubelet runs, or it is stopped",
 	Doc: `No process on the node is a kubelet (also not inside k3s, rke2, kubelite, hyperkube or k0s), although a unit or

@@ -20,7 +20,7 @@ import (
 const relistThreshold = 180
 
 // KubeletPLEGUnhealthy finds a PLEG that does not get through its relist.
-var KubeletPLEGUnhealthy = forensics.Check{
+var kubeletPLEGUnhealthy = forensics.Check{
 	ID:    "kubelet-pleg-unhealthy",
 	Title: "The PLEG does not get through its list of containers",
 	Doc: `Every second the kubelet's pod lifecycle event generator lists all containers (pkg/kubelet/pleg: relist up to

@@ -12,7 +12,7 @@ import (
 )
 
 // KubeletPodWorkerBlocked finds workers of single pods that stand still.
-var KubeletPodWorkerBlocked = forensics.Check{
+var kubeletPodWorkerBlocked = forensics.Check{
 	ID:    "kubelet-pod-worker-blocked",
 	Title: "The workers of some pods stand still",
 	Doc: `Every pod has a goroutine that starts, syncs and stops it (managePodLoop up to 1.26, podWorkerLoop from 1.27

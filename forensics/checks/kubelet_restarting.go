@@ -14,7 +14,7 @@ import (
 )
 
 // KubeletRestarting finds kubelets that ended and were started again.
-var KubeletRestarting = forensics.Check{
+var kubeletRestarting = forensics.Check{
 	ID:    "kubelet-restarting",
 	Title: "The kubelet ended and was started again",
 	Doc: `The lives of the kubelet within the log, and why each ended: a signal (systemd, a person), a panic, a fatal error

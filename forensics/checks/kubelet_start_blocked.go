@@ -10,7 +10,7 @@ import (
 var startEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "start"}
 
 // KubeletStartBlocked finds a kubelet that does not get through its start.
-var KubeletStartBlocked = forensics.Check{
+var kubeletStartBlocked = forensics.Check{
 	ID:    "kubelet-start-blocked",
 	Title: "The kubelet's start does not finish",
 	Doc: `The kubelet starts on one goroutine (cmd/kubelet/app: run, RunKubelet): client certificate, cAdvisor, container

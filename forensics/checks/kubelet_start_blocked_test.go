@@ -43,7 +43,7 @@ func TestStartNamesItsStage(t *testing.T) {
 		}
 		e := wellNode(t)
 		addDump(t, &e, strings.Replace(dump, stage, function+"(", 1), 9825)
-		f, _ := findingOf(forensics.Analyze(&e, []forensics.Check{KubeletStartBlocked}), KubeletStartBlocked.ID)
+		f, _ := findingOf(forensics.Analyze(&e, []forensics.Check{kubeletStartBlocked}), kubeletStartBlocked.ID)
 		if !strings.Contains(f.Detail, " "+want+" (kubelet ") {
 			t.Errorf("%s: %q does not say that it %s", function, f.Detail, want)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // KubeletStatusManagerBlocked finds a kubelet that reports no pod's status any more.
-var KubeletStatusManagerBlocked = forensics.Check{
+var kubeletStatusManagerBlocked = forensics.Check{
 	ID:    "kubelet-status-manager-blocked",
 	Title: "The kubelet reports no pod's status any more",
 	Doc: `One goroutine of the kubelet sends the status of all pods to the API server and deletes the pods that are gone

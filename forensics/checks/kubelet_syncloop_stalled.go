@@ -17,7 +17,7 @@ import (
 )
 
 // KubeletSyncloopStalled finds a kubelet whose sync loop stands still: its own health check says so, or a dump shows it.
-var KubeletSyncloopStalled = forensics.Check{
+var kubeletSyncloopStalled = forensics.Check{
 	ID:    "kubelet-syncloop-stalled",
 	Title: "The kubelet's sync loop stands still",
 	Doc: `The kubelet's health endpoint on port 10250 or 10255 has a check "syncloop" that fails when the sync loop has

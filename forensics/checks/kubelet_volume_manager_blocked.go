@@ -12,7 +12,7 @@ import (
 )
 
 // KubeletVolumeManagerBlocked finds a volume manager, or single operations of it, that stand still.
-var KubeletVolumeManagerBlocked = forensics.Check{
+var kubeletVolumeManagerBlocked = forensics.Check{
 	ID:    "kubelet-volume-manager-blocked",
 	Title: "Volumes are not mounted or unmounted any more",
 	Doc: `One goroutine of the kubelet reconciles the volumes (volumemanager/reconciler). Where it stands still, no volume

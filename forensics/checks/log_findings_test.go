@@ -15,7 +15,7 @@ import (
 func TestSayingNothing(t *testing.T) {
 	e := wellNode(t)
 	both(atLowVerbosity, logAlone)(t, &e)
-	a := forensics.Analyze(&e, []forensics.Check{KubeletSyncloopStalled})
+	a := forensics.Analyze(&e, []forensics.Check{kubeletSyncloopStalled})
 	want := "no endpoint with the syncloop check answered, and no dump shows the sync loop; the log alone proves nothing about a hang of the sync loop: " +
 		"at its verbosity (-v 2 is proven) the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
 	if a.Outcomes[0].Reason != want || a.Outcomes[0].Status != forensics.OutcomeNotChecked {

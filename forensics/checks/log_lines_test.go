@@ -185,7 +185,7 @@ func TestLogThatProvesNothing(t *testing.T) {
 		}
 	}
 	whole.Logs.Events = before
-	a := forensics.Analyze(&whole, []forensics.Check{KubeletSyncloopStalled})
+	a := forensics.Analyze(&whole, []forensics.Check{kubeletSyncloopStalled})
 	const want = "the log alone proves nothing about a hang of the sync loop: at its verbosity (-v 2 is proven) the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
 	if o := a.Outcomes[0]; o.Status != forensics.OutcomeNotChecked || !strings.Contains(o.Reason, want) || len(a.Findings) != 0 {
 		t.Errorf("outcome %+v, findings %v", o, summaries(a))

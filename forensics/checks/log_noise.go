@@ -11,7 +11,7 @@ import (
 )
 
 // LogNoise names lines that look like trouble and are none.
-var LogNoise = forensics.Check{
+var logNoise = forensics.Check{
 	ID:    "log-noise",
 	Title: "Lines that look like trouble and are none",
 	Doc: `Messages at level E or W that kubelets print on nodes that are well, with how often they were seen and why they

@@ -19,7 +19,7 @@ func logNoiseInLogs() []scenario {
 func TestNoise(t *testing.T) {
 	e := wellNode(t)
 	tells(event(logs.NoiseConfigPath, 900, "09:31:00", "10:12:20", logs.Subject{}))(t, &e)
-	a := forensics.Analyze(&e, []forensics.Check{LogNoise})
+	a := forensics.Analyze(&e, []forensics.Check{logNoise})
 	if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Title, "900 times") || len(a.Findings[0].Detail) < 40 || len(a.Diagnoses) != 0 {
 		t.Errorf("findings = %+v", a.Findings)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // MountDetached finds mounts that are in no mount table and still in use.
-var MountDetached = forensics.Check{
+var mountDetached = forensics.Check{
 	ID:    "mount-detached",
 	Title: "A mount that is in no table is still in use",
 	Doc: `A descriptor or mapped file whose mount (mnt_id in /proc/PID/fdinfo, the device in /proc/PID/maps) is in the mount

@@ -8,7 +8,7 @@ import (
 )
 
 // MountDisconnected finds file systems whose server process or client is gone.
-var MountDisconnected = forensics.Check{
+var mountDisconnected = forensics.Check{
 	ID:    "mount-disconnected",
 	Title: "A mount has lost its server",
 	Doc: `The mount answers ENOTCONN, ECONNABORTED or ESHUTDOWN: the FUSE server has died or its connection was aborted,

@@ -8,7 +8,7 @@ import (
 )
 
 // MountFrozen finds file systems that were frozen on purpose.
-var MountFrozen = forensics.Check{
+var mountFrozen = forensics.Check{
 	ID:    "mount-frozen",
 	Title: "A file system is frozen",
 	Doc: `A thread waits for write access to a file system that somebody has frozen (fsfreeze(8), a snapshot or backup

@@ -15,7 +15,7 @@ import (
 )
 
 // MountHung finds file systems that do not answer.
-var MountHung = forensics.Check{
+var mountHung = forensics.Check{
 	ID:    "mount-hung",
 	Title: "A file system does not answer",
 	Doc: `A mount that gave no answer to statx(2) or statfs(2) for --hung-after (15 s by default), or for which a thread

@@ -50,7 +50,7 @@ func TestFirstStepOfAHungFUSEMount(t *testing.T) {
 	} {
 		e := sickNode(t)
 		c.change(t, &e)
-		for _, f := range forensics.Analyze(&e, []forensics.Check{MountHung}).Findings {
+		for _, f := range forensics.Analyze(&e, []forensics.Check{mountHung}).Findings {
 			if f.Subject.ID != "0:47" {
 				continue
 			}

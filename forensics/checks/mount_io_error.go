@@ -15,7 +15,7 @@ import (
 )
 
 // MountIOError finds file systems that fail.
-var MountIOError = forensics.Check{
+var mountIOError = forensics.Check{
 	ID:    "mount-io-error",
 	Title: "A mount answers with an I/O error",
 	Doc: `The mount answers EIO or another error of its device or server: a disk that is gone, a file system that has shut

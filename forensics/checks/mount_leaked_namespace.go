@@ -17,7 +17,7 @@ import (
 )
 
 // MountLeakedNamespace finds mounts that the host has no more and another mount namespace keeps.
-var MountLeakedNamespace = forensics.Check{
+var mountLeakedNamespace = forensics.Check{
 	ID:    "mount-leaked-namespace",
 	Title: "Another mount namespace keeps a mount that the host has unmounted",
 	Doc: `A mount on a directory that the kubelet made for a volume, which is in no mount of the host any more (same superblock and root; a

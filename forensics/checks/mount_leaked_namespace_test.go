@@ -162,7 +162,7 @@ func TestEndingANamespace(t *testing.T) {
 				m := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
 				h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{{Namespace: 99, Mount: m, On: deadPoint, Owner: hostUserNS}}
 			}, c.change)(t, &e)
-			if diff := cmp.Diff(c.want, stepsOf(&e, MountLeakedNamespace)); diff != "" {
+			if diff := cmp.Diff(c.want, stepsOf(&e, mountLeakedNamespace)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
 		})

@@ -8,7 +8,7 @@ import (
 )
 
 // MountOrphaned finds mounts below the directories of pods that are gone.
-var MountOrphaned = forensics.Check{
+var mountOrphaned = forensics.Check{
 	ID:    "mount-orphaned",
 	Title: "A mount belongs to a pod that is gone",
 	Doc: `A mount below <kubelet root>/pods/<uid> of a pod that is orphaned (see pod-orphaned for the proof that this

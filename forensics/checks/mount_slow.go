@@ -10,7 +10,7 @@ import (
 )
 
 // MountSlow finds file systems that answer late.
-var MountSlow = forensics.Check{
+var mountSlow = forensics.Check{
 	ID:    "mount-slow",
 	Title: "A file system answers late",
 	Doc: `The mount answered, but after more than a second, or it did not answer at first and did before the end of the

@@ -12,7 +12,7 @@ import (
 )
 
 // MountStacked finds mount points below the kubelet's directory with several mounts on top of each other.
-var MountStacked = forensics.Check{
+var mountStacked = forensics.Check{
 	ID:    "mount-stacked",
 	Title: "Several mounts lie on one mount point",
 	Doc: `Two or more mounts on one mount point below the kubelet's directory. The kubelet or a CSI driver has mounted a volume

@@ -8,7 +8,7 @@ import (
 )
 
 // MountStale finds file systems whose object is gone at the server.
-var MountStale = forensics.Check{
+var mountStale = forensics.Check{
 	ID:    "mount-stale",
 	Title: "A mount is stale",
 	Doc: `The mount answers ESTALE: the server no longer knows the directory that was mounted, because the export was made

@@ -47,7 +47,7 @@ func TestEvidenceOfAHolder(t *testing.T) {
 func TestEvidenceOfAnImpostor(t *testing.T) {
 	e := wellNode(t)
 	posing("unit /etc/systemd/system/kubelet.service")(t, &e)
-	f, ok := findingOf(forensics.Analyze(&e, []forensics.Check{KubeletNotRunning}), KubeletNotRunning.ID)
+	f, ok := findingOf(forensics.Analyze(&e, []forensics.Check{kubeletNotRunning}), kubeletNotRunning.ID)
 	if !ok || !slices.ContainsFunc(f.Refs, func(r forensics.Ref) bool {
 		return r.Source == "processes:4711" && strings.Contains(r.Excerpt, "is in the cgroup of pod")
 	}) {
@@ -59,7 +59,7 @@ func TestEvidenceOfAnImpostor(t *testing.T) {
 func wantSteps(t *testing.T, e *forensics.Evidence, want ...string) {
 	t.Helper()
 	var got []string
-	for _, r := range forensics.Analyze(e, []forensics.Check{UnmountBusy}).Diagnoses[0].Remedies {
+	for _, r := range forensics.Analyze(e, []forensics.Check{unmountBusy}).Diagnoses[0].Remedies {
 		got = append(got, r.Command)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -136,7 +136,7 @@ func TestStoppingWhatAPodHasLeft(t *testing.T) {
 				tt.change(t, &e)
 			}
 			var got []string
-			for _, f := range forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings {
+			for _, f := range forensics.Analyze(&e, []forensics.Check{unmountBusy}).Findings {
 				for _, r := range f.Remedies {
 					got = append(got, r.Command)
 				}
@@ -198,7 +198,7 @@ func TestRemediesOfFUSE(t *testing.T) {
 	for state, want := range map[string]string{"T": "kill -CONT 6000", "t": "grep TracerPid /proc/6000/status"} {
 		e := sickNode(t)
 		server(state, "ceph-fuse")(t, &e)
-		f := forensics.Analyze(&e, []forensics.Check{FUSEServerDead}).Findings[0]
+		f := forensics.Analyze(&e, []forensics.Check{fuseServerDead}).Findings[0]
 		if got := f.Remedies[0].Command; got != want {
 			t.Errorf("state %s: remedy %q, want %q", state, got, want)
 		}
@@ -210,7 +210,7 @@ func TestRemediesOfFUSE(t *testing.T) {
 		both(server(state, "ceph-fuse"), busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}))(t, &e)
 		want = append(want, "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c -l "+deadPoint)
 		var got []string
-		for _, r := range forensics.Analyze(&e, []forensics.Check{MountHung, FUSEServerDead, UnmountBusy}).Diagnoses[0].Remedies {
+		for _, r := range forensics.Analyze(&e, []forensics.Check{mountHung, fuseServerDead, unmountBusy}).Diagnoses[0].Remedies {
 			got = append(got, r.Command)
 		}
 		if !slices.EqualFunc(got, want, strings.HasPrefix) {
@@ -235,7 +235,7 @@ func TestStepsOfADiagnosis(t *testing.T) {
 		e.Threads, e.Dumps = nil, nil
 		both(status(state), busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}))(t, &e)
 		var got []string
-		for _, d := range forensics.Analyze(&e, []forensics.Check{PodOrphanedMounted, MountDisconnected, UnmountBusy}).Diagnoses {
+		for _, d := range forensics.Analyze(&e, []forensics.Check{podOrphanedMounted, mountDisconnected, unmountBusy}).Diagnoses {
 			for _, r := range d.Remedies {
 				got = append(got, r.Command)
 			}
@@ -255,7 +255,7 @@ func TestSinceCountsFromTheSecondLook(t *testing.T) {
 		e.Dumps[0].Goroutines[i].WaitMinutes = 0
 	}
 	want := e.Collected.Add(-25 * time.Second)
-	for _, f := range forensics.Analyze(&e, []forensics.Check{ThreadBlocked, KubeletHousekeepingBlocked}).Findings {
+	for _, f := range forensics.Analyze(&e, []forensics.Check{threadBlocked, kubeletHousekeepingBlocked}).Findings {
 		if f.Since == nil || !f.Since.Equal(want) {
 			t.Errorf("%s: since %v, want %v", f.Title, f.Since, want)
 		}

@@ -22,7 +22,7 @@ const maxMemoryCgroups = 65_535
 const manyMemoryCgroups = 50_000
 
 // PodCgroupLeftover finds cgroups of pods that are gone.
-var PodCgroupLeftover = forensics.Check{
+var podCgroupLeftover = forensics.Check{
 	ID:    "pod-cgroup-leftover",
 	Title: "The cgroup of a pod remains although the pod is gone",
 	Doc: `The kubelet removes a pod's cgroup after its containers have ended and its volumes are unmounted, and then its directory. A

@@ -9,7 +9,7 @@ import (
 )
 
 // PodOrphaned finds directories of pods that are gone.
-var PodOrphaned = forensics.Check{
+var podOrphaned = forensics.Check{
 	ID:    "pod-orphaned",
 	Title: "A pod is gone, its directory is not",
 	Doc: `A directory below the kubelet's pods/ whose pod is not in the kubelet's own list, has no cgroup and no process.

@@ -11,7 +11,7 @@ import (
 )
 
 // PodOrphanedMounted finds pods that are gone and whose volumes are still mounted.
-var PodOrphanedMounted = forensics.Check{
+var podOrphanedMounted = forensics.Check{
 	ID:    "pod-orphaned-mounted",
 	Title: "A pod is gone, its volumes are still mounted",
 	Doc: `As pod-orphaned, with mounts at or below the pod's directory. The kubelet keeps such a directory and says so only

@@ -10,7 +10,7 @@ import (
 )
 
 // PodOrphanedVolData finds pods that are gone and of whose CSI volumes only vol_data.json is left.
-var PodOrphanedVolData = forensics.Check{
+var podOrphanedVolData = forensics.Check{
 	ID:    "pod-orphaned-vol-data",
 	Title: "A pod is gone, vol_data.json of its CSI volume is not",
 	Doc: `As pod-orphaned, with a CSI volume that is not mounted and in whose directory vol_data.json is left, with an empty

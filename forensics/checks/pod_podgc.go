@@ -16,7 +16,7 @@ import (
 )
 
 // PodPodGC says whom the control plane deletes and has deleted, and who may have deleted a pod that is gone.
-var PodPodGC = forensics.Check{
+var podPodGC = forensics.Check{
 	ID:    "pod-podgc",
 	Title: "The control plane deletes pods",
 	Doc: `One round of the pod garbage collector of the kube-controller-manager (pkg/controller/podgc/gc_controller.go),

@@ -15,7 +15,7 @@ import (
 )
 
 // PodTerminatingStuck finds pods whose deletion does not end, and at which stage it stands.
-var PodTerminatingStuck = forensics.Check{
+var podTerminatingStuck = forensics.Check{
 	ID:    "pod-terminating-stuck",
 	Title: "A pod does not go away",
 	Doc: `The deletion of a pod runs through stages, each with lines of its own in the kubelet's log: the request is seen,

@@ -11,7 +11,7 @@ import (
 )
 
 // PodUnschedulable finds pods that no node takes.
-var PodUnschedulable = forensics.Check{
+var podUnschedulable = forensics.Check{
 	ID:    "pod-unschedulable",
 	Title: "A pod cannot come back",
 	Doc: `A pending pod of a dump of the API whose condition PodScheduled is False with the reason Unschedulable: the

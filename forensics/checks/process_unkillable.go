@@ -11,7 +11,7 @@ import (
 )
 
 // ProcessUnkillable finds processes that a kill does not end.
-var ProcessUnkillable = forensics.Check{
+var processUnkillable = forensics.Check{
 	ID:    "process-unkillable",
 	Title: "A process cannot be killed before a wait ends",
 	Doc: `A process of which the first thread has ended (state Z) while another waits in the kernel (state D) in a wait that SIGKILL

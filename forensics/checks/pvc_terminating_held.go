@@ -12,7 +12,7 @@ import (
 )
 
 // PVCTerminatingHeld finds claims and volumes that are being deleted and cannot go.
-var PVCTerminatingHeld = forensics.Check{
+var pvcTerminating = forensics.Check{
 	ID:    "pvc-terminating-held",
 	Title: "A claim or volume is being deleted and cannot go",
 	Doc: `A PersistentVolumeClaim or PersistentVolume of a dump of the API that has a deletion timestamp and finalizers. The

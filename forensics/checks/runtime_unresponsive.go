@@ -18,7 +18,7 @@ import (
 )
 
 // RuntimeUnresponsive finds a container runtime that does not answer the kubelet.
-var RuntimeUnresponsive = forensics.Check{
+var runtimeUnresponsive = forensics.Check{
 	ID:    "runtime-unresponsive",
 	Title: "The container runtime does not answer",
 	Doc: `The kubelet asks the container runtime (containerd, CRI-O, docker) by gRPC over a unix socket, docker up to 1.23

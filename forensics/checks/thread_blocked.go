@@ -14,7 +14,7 @@ import (
 )
 
 // ThreadBlocked finds threads that wait in a file system.
-var ThreadBlocked = forensics.Check{
+var threadBlocked = forensics.Check{
 	ID:    "thread-blocked",
 	Title: "A thread waits in a file system",
 	Doc: `A thread that provably has waited in a file system or for a disk longer than --hung-after, told by what the

@@ -22,7 +22,7 @@ import (
 )
 
 // UnmountBusy finds what keeps mounts from being unmounted that somebody unmounts or would.
-var UnmountBusy = forensics.Check{
+var unmountBusy = forensics.Check{
 	ID:    "unmount-busy",
 	Title: "A mount that should go is in use",
 	Doc: `A mount that is in use although somebody unmounts it, or would: one below the directory of a pod that is gone or

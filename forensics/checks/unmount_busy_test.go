@@ -21,7 +21,7 @@ func TestUnmountBusySaysWhatIsMissing(t *testing.T) {
 		e := wellNode(t)
 		e.Coverage = slices.DeleteFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == source })
 		e.Cover(forensics.Source{Source: source, Status: forensics.SourceDenied, Detail: "permission denied"})
-		outcome := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Outcomes[0]
+		outcome := forensics.Analyze(&e, []forensics.Check{unmountBusy}).Outcomes[0]
 		if outcome.Status != forensics.OutcomeNotChecked || !strings.Contains(outcome.Reason, "who holds a mount was not judged: "+source+" ") {
 			t.Errorf("without %s: %+v", source, outcome)
 		}
@@ -190,7 +190,7 @@ func TestAnotherExaminationIsLetAlone(t *testing.T) {
 		e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
 		busy(holders.Holder{PID: 6001, Kind: holders.HoldFD, FD: 7, Path: e.Mounts.Mounts[2].MountPoint})(t, &e)
 		process(procs.Process{PID: 6001, Comm: "nodeforensics", State: "S", Command: []string{}, Started: e.Collected.Add(-ago)})(t, &e)
-		a := forensics.Analyze(&e, []forensics.Check{UnmountBusy})
+		a := forensics.Analyze(&e, []forensics.Check{unmountBusy})
 		if len(a.Findings) != 1 || !strings.Contains(a.Findings[0].Remedies[0].Why, want) {
 			t.Errorf("begun %s before: %+v, want %q", ago, a.Findings, want)
 		}
@@ -242,7 +242,7 @@ func TestBusyTellsWhatIsNotSeen(t *testing.T) {
 	e := sickNode(t)
 	busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
 	e.MountUse.Unseen = []string{"process 5003: its thread 5003 (cat) closes a file"}
-	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
+	f := forensics.Analyze(&e, []forensics.Check{unmountBusy}).Findings[0]
 	if want := "Of some processes it is not known what they hold: process 5003: its thread 5003 (cat) closes a file."; !strings.Contains(f.Detail, want) {
 		t.Errorf("says %s, want %q", f.Detail, want)
 	}
@@ -266,7 +266,7 @@ func TestRemediesOfKernelUsers(t *testing.T) {
 			}
 		}
 	})(t, &e)
-	f := forensics.Analyze(&e, []forensics.Check{UnmountBusy}).Findings[0]
+	f := forensics.Analyze(&e, []forensics.Check{unmountBusy}).Findings[0]
 	for i, want := range []string{
 		"umount -c " + deadPoint + "/a/b", "umount -c /layers/1", "Unregister the interpreter: write -1 to /proc/sys/fs/binfmt_misc/qemu-arm",
 		"losetup -d /dev/loop3", "echo -:bcc/malloc >> /sys/kernel/tracing/uprobe_events",

@@ -13,7 +13,7 @@ import (
 const manyZombies = 100
 
 // ZombieBuildup finds processes that do not reap their children.
-var ZombieBuildup = forensics.Check{
+var zombieBuildup = forensics.Check{
 	ID:    "zombie-buildup",
 	Title: "A process does not reap its children",
 	Doc: `A hundred or more zombies (state Z) with the same parent. Each takes a process id and counts against pids.max of its

@@ -51,13 +51,13 @@ func (c *collector) mountHealth(ctx context.Context) {
 			}
 			ask = append(ask, m)
 		}
-		asked := c.probe(ctx, index, ask, prefix(tables, i, ownNamespace(c.fs)))
-		for i := range asked {
-			if claim, ok := claims[asked[i].MountID]; ok {
-				weigh(&asked[i], claim)
+		probed := c.probe(ctx, index, ask, prefix(tables, i, ownNamespace(c.fs)))
+		for i := range probed {
+			if claim, ok := claims[probed[i].MountID]; ok {
+				weigh(&probed[i], claim)
 			}
 		}
-		health = append(health, asked...)
+		health = append(health, probed...)
 	}
 	works := <-working
 	for i := range health {

@@ -56,14 +56,14 @@ func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evi
 		e := c.seen()
 		e.Processes = brief
 		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asks: true, here: c.sameHere(ctx, &e.Mounts)}
-		w.asked = c.asked(ctx, queries, &e.Mounts, w.here)
+		w.queries = c.resolved(ctx, queries, &e.Mounts, w.here)
 		for _, query := range queries {
-			for _, m := range FindMounts(&e.Mounts, (&forensics.MountUse{Queries: w.asked}).ResolvedPath(query)) {
+			for _, m := range FindMounts(&e.Mounts, (&forensics.MountUse{Queries: w.queries}).ResolvedPath(query)) {
 				w.ids[m.ID] = true
 				w.devices[m.Device] = w.devices[m.Device] || m.MountPoint != "/" && m.Root == "/"
 			}
 		}
-		return c.held(ctx, &e, w)
+		return c.findUses(ctx, &e, w)
 	})
 	c.finish(ctx)
 	return c.evidence, nil
@@ -74,14 +74,14 @@ func (c *collector) holders(ctx context.Context) (forensics.Evidence, error) {
 	e := c.seen()
 	w := wantedBy(&e)
 	w.here = c.sameHere(ctx, &e.Mounts)
-	return c.held(ctx, &e, w)
+	return c.findUses(ctx, &e, w)
 }
 
 // wanted are the mounts whose users are looked for: by id, and by superblock where all of that is meant.
 type wanted struct {
 	ids     map[int]bool
 	devices map[string]bool
-	asked   []forensics.Query
+	queries []forensics.Query
 	here    func(name string) (mounts.Mount, bool) // see sameHere
 	most    int                                    // holders of one mount
 	asks    bool                                   // somebody asks for these mounts, and for nothing else
@@ -107,10 +107,10 @@ func wantedBy(e *forensics.Evidence) wanted {
 
 func (w wanted) mount(m *mounts.Mount) bool { return w.ids[m.ID] || w.devices[m.Device] }
 
-// held finds what keeps the mounts in use that are wanted.
-func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (forensics.Evidence, error) {
-	asked := slices.Collect(maps.Keys(w.ids)) // more will be wanted on the way
-	k := newKeeper(e, w)
+// findUses finds what keeps the mounts in use that are wanted.
+func (c *collector) findUses(ctx context.Context, e *forensics.Evidence, w wanted) (forensics.Evidence, error) {
+	first := slices.Collect(maps.Keys(w.ids)) // more will be wanted on the way
+	k := newSelector(e, w)
 	held := k.held
 	result, err := procslive.Holders(ctx, c.fs, procslive.HoldersOptions{
 		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Mounts: k.matters, Table: k.table, Queues: w.asks,
@@ -143,7 +143,7 @@ func (c *collector) held(ctx context.Context, e *forensics.Evidence, w wanted) (
 		held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
 	}
 	errs := append(result.Problems, k.kernel(ctx, c.fs, &result)...)
-	if w.asks && !k.explains(asked) {
+	if w.asks && !k.explains(first) {
 		if err := result.AskQueues(ctx, c.fs); err != nil {
 			errs = append(errs, err)
 		}
@@ -260,7 +260,7 @@ func (c *collector) owners(ctx context.Context, leaked []forensics.LeakedMount, 
 		if l.Owner != 0 || pid == 0 {
 			continue
 		}
-		if _, asked := owners[l.Namespace]; !asked {
+		if _, known := owners[l.Namespace]; !known {
 			owners[l.Namespace], _ = probe.Do(ctx, c.opt.Calls, fmt.Sprintf("mount namespace %d", l.Namespace), func() (uint64, error) {
 				is, owner, err := proc.Owner(strconv.Itoa(pid) + "/ns/mnt")
 				if is != l.Namespace { // the process has gone elsewhere, or is another one

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -163,7 +162,7 @@ func busyNames(t *testing.T, e *forensics.Evidence, users forensics.MountUsers) 
 	t.Helper()
 	m := users.Mount
 	e.Health = append(e.Health, mounts.Health{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint, Status: mounts.StatusHung, Seconds: 60})
-	findings := forensics.Analyze(e, []forensics.Check{checks.UnmountBusy}).Findings
+	findings := forensics.Analyze(e, only(t, "unmount-busy")).Findings
 	at := slices.IndexFunc(findings, func(f forensics.Finding) bool { return f.Subject == forensics.MountEntity(m.ID) })
 	if at < 0 {
 		t.Errorf("unmount-busy says nothing of mount %d: %+v", m.ID, findings)

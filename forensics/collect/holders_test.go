@@ -147,7 +147,7 @@ func TestTooManyHolders(t *testing.T) {
 		hold(pid, 1, uid)
 	}
 	hold(90, 2, "")
-	k := keeper{
+	k := selector{
 		model: forensics.NewModel(&e), held: &forensics.MountUse{}, count: map[int]int{}, locals: map[string]bool{},
 		want: wanted{ids: map[int]bool{60: true}, most: maxHoldersOfMount},
 	}
@@ -167,7 +167,7 @@ func TestTooManyHolders(t *testing.T) {
 
 // TestTooManyKernelUsers has one that blocks behind more than are kept that do not.
 func TestTooManyKernelUsers(t *testing.T) {
-	k := keeper{held: &forensics.MountUse{Kernel: make([]holders.KernelUser, maxKernelUsers)}}
+	k := selector{held: &forensics.MountUse{Kernel: make([]holders.KernelUser, maxKernelUsers)}}
 	k.held.Kernel = append(k.held.Kernel, holders.KernelUser{Use: holders.UseLoop, Blocks: true})
 	if left := k.boundKernel(); left != 1 || len(k.held.Kernel) != maxKernelUsers || k.held.Kernel[0].Use != holders.UseLoop {
 		t.Errorf("%d left out, first %+v: want the loop device first", left, k.held.Kernel[0])
@@ -177,7 +177,7 @@ func TestTooManyKernelUsers(t *testing.T) {
 // TestDeletedAmongLibraries has the file that fills the disk behind libraries that an update has replaced, in every process.
 func TestDeletedAmongLibraries(t *testing.T) {
 	e := forensics.NewEvidence()
-	k := keeper{model: forensics.NewModel(&e), held: &forensics.MountUse{}, count: map[int]int{}, locals: map[string]bool{}, classes: map[string]mounts.Class{
+	k := selector{model: forensics.NewModel(&e), held: &forensics.MountUse{}, count: map[int]int{}, locals: map[string]bool{}, classes: map[string]mounts.Class{
 		"8:1": mounts.ClassBlock, "0:50": mounts.ClassNetwork,
 	}}
 	for range maxDeleted {
@@ -243,7 +243,7 @@ func TestNestedNodes(t *testing.T) {
 // TestStrangeLeaksCrowdOutNobody has a container with more mounts of its own than are kept, before and after the host's.
 func TestStrangeLeaksCrowdOutNobody(t *testing.T) {
 	e := forensics.NewEvidence()
-	k := newKeeper(&e, wanted{ids: map[int]bool{}})
+	k := newSelector(&e, wanted{ids: map[int]bool{}})
 	strange, host := mounts.Table{Namespace: 2, PID: 20}, mounts.Table{Namespace: 3, PID: 30, Owner: 7}
 	for range 2 * maxLeaked {
 		k.leaked(&strange, mounts.Leak{})

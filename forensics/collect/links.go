@@ -12,11 +12,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
-// asked follows the symbolic links of the paths that are asked for, as far as they lie on file systems that are neither
+// resolved follows the symbolic links of the paths that are asked for, as far as they lie on file systems that are neither
 // dead nor a server's: a path is not followed onto any other, and what is behind stays as it was written. Where the
 // table is that of another namespace, as in a container that sees the host's processes, it has to say the same of a path as
 // that of this program, which reads the links: the container may have other files there, or a dead mount.
-func (c *collector) asked(ctx context.Context, queries []string, t *mounts.Table, here func(name string) (mounts.Mount, bool)) []forensics.Query {
+func (c *collector) resolved(ctx context.Context, queries []string, t *mounts.Table, here func(name string) (mounts.Mount, bool)) []forensics.Query {
 	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	index := t.Index()

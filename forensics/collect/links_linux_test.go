@@ -35,13 +35,13 @@ func TestAskedElsewhere(t *testing.T) {
 	}
 	c := collector{opt: Options{}.withDefaults(), fs: fsys}
 	want := []forensics.Query{{Query: link, Path: filepath.Join(dir, "target")}}
-	if diff := cmp.Diff(want, c.asked(t.Context(), []string{link}, &table, c.sameHere(t.Context(), &table))); diff != "" {
+	if diff := cmp.Diff(want, c.resolved(t.Context(), []string{link}, &table, c.sameHere(t.Context(), &table))); diff != "" {
 		t.Errorf("paths (-want +got):\n%s", diff)
 	}
 	for i := range table.Mounts {
 		table.Mounts[i].Device, table.Mounts[i].Class = "8:255", mounts.ClassBlock
 	}
-	if got := c.asked(t.Context(), []string{link}, &table, c.sameHere(t.Context(), &table)); len(got) != 0 {
+	if got := c.resolved(t.Context(), []string{link}, &table, c.sameHere(t.Context(), &table)); len(got) != 0 {
 		t.Errorf("paths %+v by a table that says other things", got)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
@@ -104,7 +103,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 				t.Errorf("owned by user namespace %d, want that of the test, %s (%v)", l.Owner, link, err)
 			}
 			e.Kubelet = &kubelet.Instance{RootDir: strings.TrimSuffix(dir, "/pods/"+uid+"/volumes/kubernetes.io~cephfs/data")}
-			report := forensics.Analyze(&e, []forensics.Check{checks.MountLeakedNamespace})
+			report := forensics.Analyze(&e, only(t, "mount-leaked-namespace"))
 			found := slices.IndexFunc(report.Findings, func(f forensics.Finding) bool { return f.Subject == forensics.MountEntity(l.Mount.ID) })
 			if found < 0 {
 				t.Fatalf("findings %+v, want one of mount %d", report.Findings, l.Mount.ID)

@@ -69,7 +69,7 @@ func TestGroupsOfHungKubelets(t *testing.T) {
 	for _, c := range captures[:2] {
 		for _, form := range []string{"debug2.txt.gz", "debug1.txt.gz", "debug0.pb.gz"} {
 			groups := GroupBy(parseOne(t, readFixture(t, c+"/"+form)))
-			if !groups[0].Blocked || groups[0].Role.ID != RoleSyncLoop || groups[0].Count != 1 {
+			if !groups[0].Blocked || groups[0].Role.ID != roleSyncLoop || groups[0].Count != 1 {
 				t.Errorf("%s %s: first group: %+v", c, form, groups[0])
 			}
 			for _, g := range groups[1:] {
@@ -96,8 +96,8 @@ func TestGroupsOfStoppedRuntime(t *testing.T) {
 			}
 		}
 	}
-	if !roles[RolePLEG] {
-		t.Errorf("blocked roles: %v, want %s among them", roles, RolePLEG)
+	if !roles[rolePLEG] {
+		t.Errorf("blocked roles: %v, want %s among them", roles, rolePLEG)
 	}
 }
 

@@ -30,7 +30,7 @@ func continues(before, d *dump) bool {
 		return false
 	}
 	first := d.Goroutines[0]
-	if !strings.HasPrefix(first.State, "running") || RoleOf(first).ID == RoleDump {
+	if !strings.HasPrefix(first.State, "running") || RoleOf(first).ID == roleDump {
 		return false
 	}
 	for _, g := range d.Goroutines {

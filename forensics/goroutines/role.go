@@ -13,69 +13,69 @@ type Role struct {
 // The IDs of roles. Those of a kubelet hold for 1.10 to 1.36 (created-by lines
 // and loop functions of kubernetes/pkg/kubelet, read in the sources).
 const (
-	RoleSyncLoop          = "syncloop"                  // Kubelet.syncLoop: pod changes, housekeeping, PLEG events
-	RolePLEG              = "pleg"                      // relists containers
-	RoleEventedPLEG       = "pleg-evented"              // listens to CRI events
-	RolePodWorker         = "pod-worker"                // one a pod
-	RolePodKiller         = "pod-killer"                // kills pods that should not be (1.21 and before)
-	RoleReconciler        = "volume-manager-reconciler" // mounts and unmounts
-	RolePopulator         = "volume-manager-populator"  // desired state of world
-	RoleVolumeManager     = "volume-manager"            // what else the volume manager runs
-	RoleVolumeOperation   = "volume-operation"          // one mount, unmount, ... under way
-	RolePluginOperation   = "plugin-operation"          // one (de)registration of a plugin under way
-	RolePluginManager     = "plugin-manager"            // watches the plugin sockets
-	RoleStatusManager     = "status-manager"            // reports pod status to the API server
-	RoleEviction          = "eviction-manager"          // the 10 s loop
-	RoleEvictionNotifier  = "eviction-notifier"         // cgroup memory notifications
-	RoleContainerGC       = "container-gc"
-	RoleImageGC           = "image-gc"
-	RoleGC                = "gc" // one of the two, between runs
-	RoleImageManager      = "image-manager"
-	RoleImagePuller       = "image-puller"
-	RoleContainerDeleter  = "container-deleter"
-	RoleContainerKiller   = "container-killer" // stops one container
+	roleSyncLoop          = "syncloop"                  // Kubelet.syncLoop: pod changes, housekeeping, PLEG events
+	rolePLEG              = "pleg"                      // relists containers
+	roleEventedPLEG       = "pleg-evented"              // listens to CRI events
+	rolePodWorker         = "pod-worker"                // one a pod
+	rolePodKiller         = "pod-killer"                // kills pods that should not be (1.21 and before)
+	roleReconciler        = "volume-manager-reconciler" // mounts and unmounts
+	rolePopulator         = "volume-manager-populator"  // desired state of world
+	roleVolumeManager     = "volume-manager"            // what else the volume manager runs
+	roleVolumeOperation   = "volume-operation"          // one mount, unmount, ... under way
+	rolePluginOperation   = "plugin-operation"          // one (de)registration of a plugin under way
+	rolePluginManager     = "plugin-manager"            // watches the plugin sockets
+	roleStatusManager     = "status-manager"            // reports pod status to the API server
+	roleEviction          = "eviction-manager"          // the 10 s loop
+	roleEvictionNotifier  = "eviction-notifier"         // cgroup memory notifications
+	roleContainerGC       = "container-gc"
+	roleImageGC           = "image-gc"
+	roleGC                = "gc" // one of the two, between runs
+	roleImageManager      = "image-manager"
+	roleImagePuller       = "image-puller"
+	roleContainerDeleter  = "container-deleter"
+	roleContainerKiller   = "container-killer" // stops one container
 	RoleCgroupRemoval     = "cgroup-removal"   // of one orphaned pod; they pile up when it hangs
-	RoleCadvisor          = "cadvisor"         // watchers and the rest of cAdvisor
-	RoleCadvisorContainer = "cadvisor-housekeeping"
-	RoleCadvisorGlobal    = "cadvisor-global-housekeeping"
+	roleCadvisor          = "cadvisor"         // watchers and the rest of cAdvisor
+	roleCadvisorContainer = "cadvisor-housekeeping"
+	roleCadvisorGlobal    = "cadvisor-global-housekeeping"
 	RoleCadvisorDisk      = "cadvisor-disk-usage"
 	RoleCadvisorStatfs    = "cadvisor-statfs" // kubelet 1.32 and later: each one left is a hung file system
 	RoleVolumeStats       = "volume-stats"    // one a pod
-	RoleProbeWorker       = "probe-worker"    // one a probe
-	RoleProbeManager      = "probe-manager"
-	RoleNodeStatus        = "node-status"
-	RoleNodeLease         = "node-lease"
-	RoleRuntimeStatus     = "runtime-status"   // Kubelet.updateRuntimeUp
-	RoleKubeletPeriodic   = "kubelet-periodic" // one of those that Kubelet.Run starts, between runs
-	RoleContainerManager  = "container-manager"
-	RoleDeviceManager     = "device-manager"
-	RoleDRAManager        = "dra-manager"
-	RolePodSource         = "pod-source" // files, HTTP, API server
-	RolePodCache          = "object-cache"
-	RoleLogRotation       = "log-rotation"
-	RoleOOMWatcher        = "oom-watcher"
-	RoleShutdownManager   = "shutdown-manager"
-	RoleWatchdog          = "systemd-watchdog"
-	RoleCertificates      = "certificates"
-	RoleHTTPServer        = "http-server"
-	RoleHTTPClient        = "http-client"
-	RoleGRPCServer        = "grpc-server"
-	RoleGRPC              = "grpc-transport"
-	RoleReflector         = "client-go-reflector"
-	RoleInformer          = "client-go-informer"
-	RoleEvents            = "event-recorder"
-	RoleWorkQueue         = "work-queue"
-	RoleChildOutput       = "child-output" // copies what a child process writes
-	RoleFileWatcher       = "file-watcher" // inotify
-	RoleSignals           = "signal-handler"
-	RoleLogging           = "logging"
-	RoleDump              = "dump" // the one that wrote this dump
-	RoleMain              = "main"
-	RoleRuntime           = "runtime" // the Go runtime's own
-	RoleAllocation        = "pod-allocation"
-	RoleIPTables          = "iptables-monitor"
-	RolePeriodic          = "periodic-task" // resting in a helper that does not tell whose
-	RoleOther             = "other"         // Name is the function that started it
+	roleProbeWorker       = "probe-worker"    // one a probe
+	roleProbeManager      = "probe-manager"
+	roleNodeStatus        = "node-status"
+	roleNodeLease         = "node-lease"
+	roleRuntimeStatus     = "runtime-status"   // Kubelet.updateRuntimeUp
+	roleKubeletPeriodic   = "kubelet-periodic" // one of those that Kubelet.Run starts, between runs
+	roleContainerManager  = "container-manager"
+	roleDeviceManager     = "device-manager"
+	roleDRAManager        = "dra-manager"
+	rolePodSource         = "pod-source" // files, HTTP, API server
+	rolePodCache          = "object-cache"
+	roleLogRotation       = "log-rotation"
+	roleOOMWatcher        = "oom-watcher"
+	roleShutdownManager   = "shutdown-manager"
+	roleWatchdog          = "systemd-watchdog"
+	roleCertificates      = "certificates"
+	roleHTTPServer        = "http-server"
+	roleHTTPClient        = "http-client"
+	roleGRPCServer        = "grpc-server"
+	roleGRPC              = "grpc-transport"
+	roleReflector         = "client-go-reflector"
+	roleInformer          = "client-go-informer"
+	roleEvents            = "event-recorder"
+	roleWorkQueue         = "work-queue"
+	roleChildOutput       = "child-output" // copies what a child process writes
+	roleFileWatcher       = "file-watcher" // inotify
+	roleSignals           = "signal-handler"
+	roleLogging           = "logging"
+	roleDump              = "dump" // the one that wrote this dump
+	roleMain              = "main"
+	roleRuntime           = "runtime" // the Go runtime's own
+	roleAllocation        = "pod-allocation"
+	roleIPTables          = "iptables-monitor"
+	rolePeriodic          = "periodic-task" // resting in a helper that does not tell whose
+	roleOther             = "other"         // Name is the function that started it
 )
 
 // RoleOf says what g is for. The outermost call that is known decides, then the
@@ -83,7 +83,7 @@ const (
 // have no creators; there a goroutine that rests in a shared helper such as
 // wait.Until may be "other" that is known from a debug=2 dump.
 func RoleOf(g Goroutine) Role {
-	if r := libraryRole(innermostKey(g.Frames)); r.ID == RoleDump {
+	if r := libraryRole(innermostKey(g.Frames)); r.ID == roleDump {
 		return r
 	}
 	weak := Role{}

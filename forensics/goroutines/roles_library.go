@@ -7,7 +7,7 @@ import "strings"
 func libraryRole(key string) Role {
 	switch key {
 	case "runtime/pprof.writeGoroutineStacks", "runtime/pprof.writeRuntimeProfile", "runtime/pprof.runtime_goroutineProfileWithLabels":
-		return Role{RoleDump, "writer of this dump"}
+		return Role{roleDump, "writer of this dump"}
 	case "net/http.(*Server).Serve", "net/http.(*Server).ListenAndServe", "net/http.(*Server).ListenAndServeTLS",
 		"net/http.(*Server).ServeTLS", "net/http.(*conn).serve", "net/http.(*connReader).startBackgroundRead",
 		"net/http.(*http2serverConn).serve", "net/http.(*http2serverConn).readFrames",
@@ -16,42 +16,42 @@ func libraryRole(key string) Role {
 		"net/http2.(*serverConn).serve", "net/http2.(*serverConn).readFrames",
 		"net/http2.(*serverConn).runHandler", "net/http2.(*serverConn).scheduleHandler",
 		"pkg/kubelet.(*Kubelet).ListenAndServe", "pkg/kubelet.(*Kubelet).ListenAndServeReadOnly":
-		return Role{RoleHTTPServer, "HTTP server"}
+		return Role{roleHTTPServer, "HTTP server"}
 	case "pkg/kubelet.(*Kubelet).ListenAndServePodResources", "google.golang.org/grpc.(*Server).Serve",
 		"google.golang.org/grpc.(*Server).handleRawConn", "google.golang.org/grpc.(*Server).serveStreams",
 		"google.golang.org/grpc.(*Server).initServerWorkers":
-		return Role{RoleGRPCServer, "gRPC server"}
+		return Role{roleGRPCServer, "gRPC server"}
 	case "net/http.(*Transport).dialConn", "net/http.(*Transport).dialConnFor", "net/http.(*Transport).queueForDial",
 		"net/http.(*Transport).startDialConnForLocked", "net/http.(*persistConn).readLoop",
 		"net/http.(*persistConn).writeLoop", "net/http.(*http2Transport).newClientConn",
 		"net/http.(*http2ClientConn).readLoop", "net/http2.(*Transport).newClientConn", "net/http2.(*ClientConn).readLoop":
-		return Role{RoleHTTPClient, "HTTP client connection"}
+		return Role{roleHTTPClient, "HTTP client connection"}
 	case "tools/cache.(*Reflector).Run", "tools/cache.(*Reflector).RunWithContext", "tools/cache.(*Reflector).ListAndWatch",
 		"tools/cache.(*Reflector).ListAndWatchWithContext", "tools/cache.(*Reflector).startResync",
 		"tools/cache.(*Reflector).list", "pkg/watch.NewStreamWatcher", "pkg/watch.(*StreamWatcher).receive":
-		return Role{RoleReflector, "client-go reflector"}
+		return Role{roleReflector, "client-go reflector"}
 	case "tools/cache.(*controller).Run", "tools/cache.(*controller).RunWithContext", "tools/cache.(*controller).processLoop",
 		"tools/cache.(*sharedIndexInformer).Run", "tools/cache.(*sharedIndexInformer).RunWithContext",
 		"tools/cache.(*sharedProcessor).run", "tools/cache.(*processorListener).run",
 		"tools/cache.(*processorListener).pop", "client-go/informers.(*sharedInformerFactory).Start",
 		"client-go/informers.(*sharedInformerFactory).StartWithContext":
-		return Role{RoleInformer, "client-go informer"}
+		return Role{roleInformer, "client-go informer"}
 	case "tools/record.(*eventBroadcasterImpl).StartEventWatcher", "tools/record.NewBroadcaster",
 		"pkg/watch.NewBroadcaster", "pkg/watch.NewLongQueueBroadcaster", "pkg/watch.(*Broadcaster).loop":
-		return Role{RoleEvents, "event recorder"}
+		return Role{roleEvents, "event recorder"}
 	case "os/exec.(*Cmd).Start", "os/exec.(*Cmd).watchCtx":
-		return Role{RoleChildOutput, "output of a child process"}
+		return Role{roleChildOutput, "output of a child process"}
 	case "fsnotify/fsnotify.(*Watcher).readEvents", "fsnotify/fsnotify.NewWatcher", "fsnotify/fsnotify.newBackend",
 		"fsnotify/fsnotify.(*inotify).readEvents", "utils/inotify.NewWatcher", "utils/inotify.(*Watcher).readEvents",
 		"exp/inotify.NewWatcher", "util/filesystem.(*fsnotifyWatcher).Run":
-		return Role{RoleFileWatcher, "file watcher"}
+		return Role{roleFileWatcher, "file watcher"}
 	case "os/signal.loop", "os/signal.Notify", "os/signal.NotifyContext", "pkg/server.SetupSignalContext",
 		"pkg/server.SetupSignalHandler", "signal.init":
-		return Role{RoleSignals, "signal handler"}
+		return Role{roleSignals, "signal handler"}
 	case "k8s.io/klog.(*flushDaemon).run", "k8s.io/klog.(*loggingT).flushDaemon", "golang/glog.(*loggingT).flushDaemon",
 		"golang/glog.init", "k8s.io/klog.init", "component-base/logs.InitLogs", "component-base/logs.FlushLogs",
 		"server/healthz.(*log).Check", "stats/view.(*worker).start":
-		return Role{RoleLogging, "logging and metrics"}
+		return Role{roleLogging, "logging and metrics"}
 	}
 	return Role{}
 }
@@ -71,16 +71,16 @@ func roleOfPackage(g Goroutine) Role {
 		}
 	}
 	if (outer == "" || isRuntimeFunc(outer)) && (creator == "" || isRuntimeFunc(creator)) {
-		return Role{RoleRuntime, "Go runtime"}
+		return Role{roleRuntime, "Go runtime"}
 	}
 	if creator == "" {
 		creator = outer
 	}
 	if strings.HasPrefix(creator, "k8s.io/apimachinery/pkg/util/wait.") || strings.HasPrefix(creator, "k8s.io/kubernetes/pkg/util/wait.") {
-		return Role{RolePeriodic, "periodic task"}
+		return Role{rolePeriodic, "periodic task"}
 	}
 	key, _ := symbolKey(creator)
-	return Role{RoleOther, key}
+	return Role{roleOther, key}
 }
 
 func packageRole(name string) Role {
@@ -88,14 +88,14 @@ func packageRole(name string) Role {
 		prefix string
 		role   Role
 	}{
-		{"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager", Role{RoleDeviceManager, "device manager"}},
-		{"k8s.io/kubernetes/pkg/kubelet/cm/dra", Role{RoleDRAManager, "DRA manager"}},
-		{"k8s.io/kubernetes/pkg/kubelet/cm", Role{RoleContainerManager, "container manager"}},
-		{"k8s.io/client-go/util/workqueue", Role{RoleWorkQueue, "work queue"}},
-		{"k8s.io/client-go/tools/cache", Role{RoleInformer, "client-go informer"}},
-		{"github.com/google/cadvisor/", Role{RoleCadvisor, "cAdvisor"}},
-		{"google.golang.org/grpc", Role{RoleGRPC, "gRPC transport"}},
-		{"golang.org/x/net/http2.", Role{RoleHTTPClient, "HTTP client connection"}},
+		{"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager", Role{roleDeviceManager, "device manager"}},
+		{"k8s.io/kubernetes/pkg/kubelet/cm/dra", Role{roleDRAManager, "DRA manager"}},
+		{"k8s.io/kubernetes/pkg/kubelet/cm", Role{roleContainerManager, "container manager"}},
+		{"k8s.io/client-go/util/workqueue", Role{roleWorkQueue, "work queue"}},
+		{"k8s.io/client-go/tools/cache", Role{roleInformer, "client-go informer"}},
+		{"github.com/google/cadvisor/", Role{roleCadvisor, "cAdvisor"}},
+		{"google.golang.org/grpc", Role{roleGRPC, "gRPC transport"}},
+		{"golang.org/x/net/http2.", Role{roleHTTPClient, "HTTP client connection"}},
 	} {
 		if strings.HasPrefix(name, p.prefix) {
 			return p.role

@@ -26,21 +26,21 @@ func stageRank(s string) int { return slices.Index(deletionStages, s) }
 // steps are the messages that bring a deletion to a stage: it stands there from then on.
 var steps = map[Kind]string{
 	KindSyncLoopDelete:       stageRequested,
-	KindSyncLoopRemove:       stageRequested, // of a static pod, or by force
-	KindPodTeardown:          stageKilling,
-	KindPodSyncCancelled:     stageKilling,
-	KindPodTerminating:       stageKilling,
+	kindSyncLoopRemove:       stageRequested, // of a static pod, or by force
+	kindPodTeardown:          stageKilling,
+	kindPodSyncCancelled:     stageKilling,
+	kindPodTerminating:       stageKilling,
 	KindContainerKilling:     stageContainers,
-	KindPodContainersStopped: stageVolumes,
-	KindPodTerminatedSync:    stageVolumes,
+	kindPodContainersStopped: stageVolumes,
+	kindPodTerminatedSync:    stageVolumes,
 	KindPodVolumesWaiting:    stageVolumes,
 	KindUnmountStarted:       stageVolumes,
-	KindPodVolumesUnmounted:  stageVolumes, // the directories come next
-	KindPodVolumePathsClean:  stageCgroup,
-	KindPodCgroupRemoved:     stageStatus,
-	KindPodStatusFinal:       stageAPI,
-	KindPodRemovedFromAPI:    stageAPI,
-	KindPodForgotten:         stageRemoved,
+	kindPodVolumesUnmounted:  stageVolumes, // the directories come next
+	kindPodVolumePathsClean:  stageCgroup,
+	kindPodCgroupRemoved:     stageStatus,
+	kindPodStatusFinal:       stageAPI,
+	kindPodRemovedFromAPI:    stageAPI,
+	kindPodForgotten:         stageRemoved,
 	KindOrphanDirRemoved:     stageRemoved,
 }
 
@@ -54,7 +54,7 @@ var complaints = map[Kind]string{
 	KindContainerStopFailed: stageContainers,
 	KindSandboxStopFailed:   stageContainers,
 	KindCNIDeleteFailed:     stageContainers,
-	KindPreStopUnfinished:   stageContainers,
+	kindPreStopUnfinished:   stageContainers,
 	KindPodCgroupLeft:       stageCgroup,
 	KindCgroupDeleteFailed:  stageCgroup,
 	KindPodStatusFailed:     stageStatus,
@@ -75,8 +75,8 @@ var complaints = map[Kind]string{
 
 // starts are the messages that only a pod on its way out has. Containers are also killed to be started again.
 var starts = map[Kind]bool{
-	KindSyncLoopDelete: true, KindSyncLoopRemove: true, KindPodTeardown: true, KindPodTerminating: true,
-	KindPodContainersStopped: true, KindPodTerminatedSync: true, KindPodVolumesWaiting: true, KindUnmountStarted: true,
+	KindSyncLoopDelete: true, kindSyncLoopRemove: true, kindPodTeardown: true, kindPodTerminating: true,
+	kindPodContainersStopped: true, kindPodTerminatedSync: true, KindPodVolumesWaiting: true, KindUnmountStarted: true,
 	KindPodVolumesLeft: true, KindPodContainersLeft: true, KindPodCgroupLeft: true, KindPodKillFailed: true,
 	KindPodKillIncomplete: true,
 }
@@ -127,25 +127,25 @@ func (d *deletion) follow(file string, o occurrence) {
 	switch o.Kind {
 	case KindSyncLoopDelete:
 		d.deleted = true
-	case KindSyncLoopRemove:
+	case kindSyncLoopRemove:
 		d.gone = true
-	case KindPodTeardown:
+	case kindPodTeardown:
 		d.teardown = o.Reason
-	case KindPodSyncCancelled:
+	case kindPodSyncCancelled:
 		d.cancelled = true
 	case KindContainerKilling:
 		d.kill(o.Container, o.Number)
-	case KindPodTerminating:
+	case kindPodTerminating:
 		if o.Number > 0 {
 			d.grace(o.Number)
 		}
-	case KindContainerExited:
+	case kindContainerExited:
 		d.died(o.Container)
 	case KindSyncLoopPLEG:
 		if o.Reason == "ContainerDied" || o.Reason == "ContainerRemoved" {
 			d.died(o.Container)
 		}
-	case KindPodContainersStopped, KindPodTerminatedSync:
+	case kindPodContainersStopped, kindPodTerminatedSync:
 		clear(d.kills)
 	case KindUnmountStarted:
 		if len(d.mounts) < maxKillsFollowed {
@@ -163,7 +163,7 @@ func (d *deletion) follow(file string, o occurrence) {
 	}
 	if stage := steps[o.Kind]; stage != "" {
 		d.reach(stage, file, o)
-	} else if stage := complaints[o.Kind]; stage != "" && stageRank(stage) > stageRank(d.Stage) && o.Kind != KindPreStopUnfinished {
+	} else if stage := complaints[o.Kind]; stage != "" && stageRank(stage) > stageRank(d.Stage) && o.Kind != kindPreStopUnfinished {
 		d.reach(stage, file, o)
 	}
 }

@@ -126,12 +126,12 @@ func (f *folder) ofKubelet(o *occurrence) bool {
 	case strings.HasPrefix(string(o.Kind), "kernel-"), strings.HasPrefix(string(o.Kind), "podgc-"):
 		return false
 	}
-	return e.Source != "" || o.Kind == KindKubeletPanic || o.Kind == KindKubeletSignal
+	return e.Source != "" || o.Kind == KindKubeletPanic || o.Kind == kindKubeletSignal
 }
 
 // sameKill says whether the line is another one about the OOM kill before, and hands it what the one before knew.
 func (f *folder) sameKill(o *occurrence) bool {
-	if o.Kind != KindKernelOOM && o.Kind != KindKernelOOMCgroup {
+	if o.Kind != KindKernelOOM && o.Kind != kindKernelOOMCgroup {
 		return false
 	}
 	before := f.lastOOM
@@ -214,24 +214,24 @@ func (ev *event) add(file string, o occurrence, anonymous bool) {
 
 // routine kinds are counted whatever they are about: there are thousands, and none is trouble.
 var routine = map[Kind]bool{
-	KindSyncLoopAdd: true, KindSyncLoopUpdate: true, KindSyncLoopReconcile: true, KindSyncLoopRestore: true,
-	KindSyncLoopPLEG: true, KindSyncLoopSync: true, KindSyncLoopProbe: true, KindSyncLoopHousekeeping: true,
-	KindSyncLoopHousekeepingEnd: true, KindSyncLoopNotReady: true, KindSyncLoopStarted: true,
-	KindAttachVerifyStarted: true, KindAttachWaiting: true, KindAttachWaited: true, KindAttachDone: true,
-	KindMountDone: true, KindMountStarted: true, KindDeviceMounted: true, KindVolumeDetached: true,
-	KindContainerExited: true, KindPodTerminatedSync: true, KindPodStatusFinal: true, KindPodForgotten: true,
-	NoiseSyncCancelled: true, NoiseConfigPath: true, NoiseProductName: true, NoiseVolumeLimits: true,
-	NoiseSystemStats: true, NoiseIPTablesCanary: true, NoiseDNSLimits: true, NoiseStartPLEG: true,
-	NoiseImageFSStart: true, NoiseOOMScoreAdj: true, NoiseAlreadyGone: true, NoiseCNIStatusHook: true,
-	NoiseFlexVolume: true, NoiseMirrorPod: true, NoiseUnimplemented: true,
+	KindSyncLoopAdd: true, KindSyncLoopUpdate: true, KindSyncLoopReconcile: true, kindSyncLoopRestore: true,
+	KindSyncLoopPLEG: true, KindSyncLoopSync: true, kindSyncLoopProbe: true, kindSyncLoopHousekeeping: true,
+	kindSyncLoopHousekeepingEnd: true, kindSyncLoopNotReady: true, KindSyncLoopStarted: true,
+	KindAttachVerifyStarted: true, kindAttachWaiting: true, kindAttachWaited: true, kindAttachDone: true,
+	KindMountDone: true, KindMountStarted: true, kindDeviceMounted: true, KindVolumeDetached: true,
+	kindContainerExited: true, kindPodTerminatedSync: true, kindPodStatusFinal: true, kindPodForgotten: true,
+	noiseSyncCancelled: true, NoiseConfigPath: true, noiseProductName: true, noiseVolumeLimits: true,
+	noiseSystemStats: true, noiseIPTablesCanary: true, noiseDNSLimits: true, noiseStartPLEG: true,
+	noiseImageFSStart: true, noiseOOMScoreAdj: true, noiseAlreadyGone: true, noiseCNIStatusHook: true,
+	noiseFlexVolume: true, noiseMirrorPod: true, noiseUnimplemented: true,
 }
 
 // byReason are kinds whose Reason is of few values, so that each is an event of its own.
 var byReason = map[Kind]bool{
-	KindSyncLoopSkipped: true, KindPLEGUnhealthy: true, KindNodeNotReady: true, KindPodTeardown: true,
-	KindPodContainersLeft: true, KindEvictionReclaiming: true, KindEvictionMustEvict: true, KindEvictionRelieved: true,
+	KindSyncLoopSkipped: true, KindPLEGUnhealthy: true, KindNodeNotReady: true, kindPodTeardown: true,
+	KindPodContainersLeft: true, KindEvictionReclaiming: true, KindEvictionMustEvict: true, kindEvictionRelieved: true,
 	KindAdmissionRefused: true, KindKubeletStage: true, KindKubeletVersion: true, KindSyncLoopDelete: true,
-	KindSyncLoopRemove: true, KindNetworkNotReady: true, KindRuntimeCallFailed: true,
+	kindSyncLoopRemove: true, KindNetworkNotReady: true, KindRuntimeCallFailed: true,
 }
 
 // keyOf is what makes two occurrences the same event: the kind, the writer, and the subject without its cause.

@@ -212,7 +212,7 @@ func TestOneKillIsOneEvent(t *testing.T) {
 		"Memory cgroup out of memory: Killed process 1234 (java) total-vm:1kB",
 		"Task in /kubepods/burstable/podU2/abcd killed as a result of limit of /kubepods/burstable/podU2",
 		"Memory cgroup out of memory: Kill process 99 (ruby) score 1000 or sacrifice child")
-	es := events(s, KindKernelOOMCgroup)
+	es := events(s, kindKernelOOMCgroup)
 	if len(es) != 2 || es[0].PodUID != uid1 || es[1].PodUID != uid2 || es[0].Count != 1 || es[1].Process != "ruby (99)" {
 		t.Errorf("%+v", es)
 	}

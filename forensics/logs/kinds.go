@@ -19,7 +19,7 @@ const (
 	// `"Orphaned pod found, but volumes not yet removed…"`. PodUID.
 	KindOrphanMounted Kind = "orphan-mounted"
 	// KindOrphanRemoving, -v 3: `"Orphaned pod found, removing"`. PodUID.
-	KindOrphanRemoving Kind = "orphan-removing"
+	kindOrphanRemoving Kind = "orphan-removing"
 	// KindOrphanRemoveFailed: `"Failed to remove orphaned pod dir"`. PodUID, Reason, Code.
 	KindOrphanRemoveFailed Kind = "orphan-remove-failed"
 	// KindOrphanVolumeRemoved: `"Cleaned up orphaned volume from pod"`. PodUID, Path.
@@ -40,23 +40,23 @@ const (
 	KindSyncLoopAdd       Kind = "syncloop-add"
 	KindSyncLoopUpdate    Kind = "syncloop-update"
 	KindSyncLoopDelete    Kind = "syncloop-delete"
-	KindSyncLoopRemove    Kind = "syncloop-remove"
+	kindSyncLoopRemove    Kind = "syncloop-remove"
 	KindSyncLoopReconcile Kind = "syncloop-reconcile"
 	// KindSyncLoopRestore is the restore from a checkpoint of old kubelets.
-	KindSyncLoopRestore Kind = "syncloop-restore"
+	kindSyncLoopRestore Kind = "syncloop-restore"
 	// KindSyncLoopPLEG, -v 2: `"SyncLoop (PLEG): event for pod"`. PodName, PodUID, Container (its id), Reason is the
 	// event ("ContainerDied").
 	KindSyncLoopPLEG Kind = "syncloop-pleg"
 	// KindSyncLoopSync, -v 4: `"SyncLoop (SYNC) pods"`. Number is their count.
 	KindSyncLoopSync Kind = "syncloop-sync"
 	// KindSyncLoopProbe: `"SyncLoop (probe)"` [`SyncLoop (container unhealthy)`], -v 1. PodName, Reason.
-	KindSyncLoopProbe Kind = "syncloop-probe"
+	kindSyncLoopProbe Kind = "syncloop-probe"
 	// KindSyncLoopHousekeeping, -v 4, is the start; KindSyncLoopHousekeepingEnd the end (1.22 on), Number its seconds
 	// (1.27 on).
-	KindSyncLoopHousekeeping    Kind = "syncloop-housekeeping"
-	KindSyncLoopHousekeepingEnd Kind = "syncloop-housekeeping-end"
+	kindSyncLoopHousekeeping    Kind = "syncloop-housekeeping"
+	kindSyncLoopHousekeepingEnd Kind = "syncloop-housekeeping-end"
 	// KindSyncLoopNotReady, -v 4: `"SyncLoop (housekeeping, skipped): sources aren't ready yet"`.
-	KindSyncLoopNotReady Kind = "syncloop-not-ready"
+	kindSyncLoopNotReady Kind = "syncloop-not-ready"
 	// KindSyncLoopStarted: `Starting kubelet main sync loop`.
 	KindSyncLoopStarted Kind = "syncloop-started"
 	// KindSyncLoopSkipped: `"Skipping pod synchronization" err="[…]"` for other reasons than an unhealthy PLEG. Reason
@@ -87,19 +87,19 @@ const (
 const (
 	// KindPodTeardown, -v 4: `"Pod is marked for graceful deletion, begin teardown"` and the other causes of a teardown.
 	// Reason is the cause ("marked for graceful deletion", "orphaned", "evicted", "removed", "terminal phase").
-	KindPodTeardown Kind = "pod-teardown"
+	kindPodTeardown Kind = "pod-teardown"
 	// KindPodSyncCancelled, -v 3: `"Cancelling current pod sync"`.
-	KindPodSyncCancelled Kind = "pod-sync-cancelled"
+	kindPodSyncCancelled Kind = "pod-sync-cancelled"
 	// KindPodTerminating, -v 4: `"SyncTerminatingPod enter"`, `"Pod terminating with grace period"`. Number is the grace
 	// period in seconds.
-	KindPodTerminating Kind = "pod-terminating"
+	kindPodTerminating Kind = "pod-terminating"
 	// KindContainerKilling, -v 2: `"Killing container with a grace period"` [`Killing container "docker://…" with 30
 	// second grace period`]. Container; Number is the grace period in seconds.
 	KindContainerKilling Kind = "container-killing"
 	// KindPreStopUnfinished, -v 2: `"PreStop hook not completed in grace period"`. Container, Number the grace period.
-	KindPreStopUnfinished Kind = "prestop-unfinished"
+	kindPreStopUnfinished Kind = "prestop-unfinished"
 	// KindContainerExited, -v 3: `"Container exited normally"`; -v 2: `"Generic (PLEG): container finished"`. Container.
-	KindContainerExited Kind = "container-exited"
+	kindContainerExited Kind = "container-exited"
 	// KindPodKillFailed: `"Error syncing pod, skipping" err="failed to \"KillContainer\"…` or KillPodSandbox. Reason,
 	// Code (gRPC), Container.
 	KindPodKillFailed Kind = "pod-kill-failed"
@@ -107,16 +107,16 @@ const (
 	KindPodKillIncomplete Kind = "pod-kill-incomplete"
 	// KindPodContainersStopped, -v 4: `"Pod termination stopped all running containers"`, `"Pod terminated all
 	// containers successfully"`.
-	KindPodContainersStopped Kind = "pod-containers-stopped"
+	kindPodContainersStopped Kind = "pod-containers-stopped"
 	// KindPodTerminatedSync, -v 4: `"SyncTerminatedPod enter"`.
-	KindPodTerminatedSync Kind = "pod-terminated-sync"
+	kindPodTerminatedSync Kind = "pod-terminated-sync"
 	// KindPodVolumesWaiting, -v 3: `"Waiting for volumes to unmount for pod"`; always: `"Error syncing pod, skipping"
 	// err="mounted volumes=[v]: …"`, Volume is their list.
 	KindPodVolumesWaiting Kind = "pod-volumes-waiting"
 	// KindPodVolumesUnmounted, -v 3: `"All volumes are unmounted for pod"`, `"Pod termination unmounted volumes"`.
-	KindPodVolumesUnmounted Kind = "pod-volumes-unmounted"
+	kindPodVolumesUnmounted Kind = "pod-volumes-unmounted"
 	// KindPodVolumePathsClean, -v 3: `"Pod termination cleaned up volume paths"`.
-	KindPodVolumePathsClean Kind = "pod-volume-paths-clean"
+	kindPodVolumePathsClean Kind = "pod-volume-paths-clean"
 	// KindPodVolumesLeft, -v 3: `"Pod is terminated, but some volumes have not been cleaned up"`.
 	KindPodVolumesLeft Kind = "pod-volumes-left"
 	// KindPodContainersLeft, -v 3: `… but some containers are still running`, `… some containers have not been cleaned
@@ -126,21 +126,21 @@ const (
 	// with `unable to destroy cgroup paths`. Reason, Code.
 	KindPodCgroupLeft Kind = "pod-cgroup-left"
 	// KindPodCgroupRemoved, -v 4: `"Pod termination removed cgroups"`.
-	KindPodCgroupRemoved Kind = "pod-cgroup-removed"
+	kindPodCgroupRemoved Kind = "pod-cgroup-removed"
 	// KindPodStatusFinal, -v 4: `"Pod is terminated and will need no more status updates"`, `"Pod is complete and the
 	// worker can now stop"`; -v 3: `"Pod is terminated and all resources are reclaimed"`, `"The pod termination is
 	// finished as SyncTerminatedPod completes its execution"`.
-	KindPodStatusFinal Kind = "pod-status-final"
+	kindPodStatusFinal Kind = "pod-status-final"
 	// KindPodDeleteDelayed, -v 3: `"Delaying pod deletion as the phase is non-terminal"`.
 	KindPodDeleteDelayed Kind = "pod-delete-delayed"
 	// KindPodRemovedFromAPI, -v 3: `"Pod fully terminated and removed from etcd"`.
-	KindPodRemovedFromAPI Kind = "pod-removed-from-api"
+	kindPodRemovedFromAPI Kind = "pod-removed-from-api"
 	// KindPodDeleteFailed: `"Failed to delete status for pod"`. Reason.
 	KindPodDeleteFailed Kind = "pod-delete-failed"
 	// KindPodStatusFailed: `"Failed to update status for pod"`. Reason.
 	KindPodStatusFailed Kind = "pod-status-failed"
 	// KindPodForgotten, -v 4: `"Pod has been terminated and is no longer known to the kubelet, remove all history"`.
-	KindPodForgotten Kind = "pod-forgotten"
+	kindPodForgotten Kind = "pod-forgotten"
 	// KindPodSyncFailed: any other `"Error syncing pod, skipping"`. Reason, Code.
 	KindPodSyncFailed Kind = "pod-sync-failed"
 	// KindPodRestartBlocked: `"Pod is terminating but has been requested to restart with same UID"`, `"Pod cannot start
@@ -152,17 +152,17 @@ const (
 // UniqueName, PodUID (mounts also PodName) and Driver where the line has them. The failures have Reason, Code (errno,
 // "exit status N" or gRPC code) and Path; Number is the seconds until the next try (durationBeforeRetry).
 const (
-	KindAttachStarted       Kind = "attach-started"        // `operationExecutor.AttachVolume started`
-	KindAttachDone          Kind = "attach-done"           // `AttachVolume.Attach succeeded`
+	kindAttachStarted       Kind = "attach-started"        // `operationExecutor.AttachVolume started`
+	kindAttachDone          Kind = "attach-done"           // `AttachVolume.Attach succeeded`
 	KindAttachVerifyStarted Kind = "attach-verify-started" // `operationExecutor.VerifyControllerAttachedVolume started`
-	KindAttachWaiting       Kind = "attach-waiting"        // `MountVolume.WaitForAttach entering`
-	KindAttachWaited        Kind = "attach-waited"         // `MountVolume.WaitForAttach succeeded`
-	KindDeviceMounted       Kind = "device-mounted"        // `MountVolume.MountDevice succeeded`, Path
+	kindAttachWaiting       Kind = "attach-waiting"        // `MountVolume.WaitForAttach entering`
+	kindAttachWaited        Kind = "attach-waited"         // `MountVolume.WaitForAttach succeeded`
+	kindDeviceMounted       Kind = "device-mounted"        // `MountVolume.MountDevice succeeded`, Path
 	KindMountStarted        Kind = "mount-started"         // `operationExecutor.MountVolume started`
 	KindMountDone           Kind = "mount-done"            // `MountVolume.SetUp succeeded`
 	KindUnmountStarted      Kind = "unmount-started"       // `operationExecutor.UnmountVolume started`
 	KindUnmountDone         Kind = "unmount-done"          // `UnmountVolume.TearDown succeeded`
-	KindDeviceUnmountStart  Kind = "device-unmount-started"
+	kindDeviceUnmountStart  Kind = "device-unmount-started"
 	KindDeviceUnmounted     Kind = "device-unmounted" // `UnmountDevice succeeded`
 	KindVolumeDetached      Kind = "volume-detached"  // `Volume detached`: the kubelet has forgotten the volume
 	// KindMountFailed and those below are `Operation for "…" failed. No retries permitted until …`, by operation.
@@ -217,7 +217,7 @@ const (
 	// KindEvictionReclaiming: `"Eviction manager: attempting to reclaim"`. Reason is the resource.
 	KindEvictionReclaiming Kind = "eviction-reclaiming"
 	// KindEvictionRelieved: `"Eviction manager: able to reduce resource pressure without evicting pods."`. Reason.
-	KindEvictionRelieved Kind = "eviction-relieved"
+	kindEvictionRelieved Kind = "eviction-relieved"
 	// KindEvictionMustEvict: `"Eviction manager: must evict pod(s) to reclaim"`. Reason is the resource.
 	KindEvictionMustEvict Kind = "eviction-must-evict"
 	// KindEvictionRanked: `"Eviction manager: pods ranked for eviction" pods=[…]`. PodName is the first, Reason the list.
@@ -233,7 +233,7 @@ const (
 	// KindEvictionNone: `"Eviction manager: unable to evict any pods from the node"`.
 	KindEvictionNone Kind = "eviction-none"
 	// KindEvictionStatsFailed: `"Eviction manager: failed to get summary stats"`. Reason.
-	KindEvictionStatsFailed Kind = "eviction-stats-failed"
+	kindEvictionStatsFailed Kind = "eviction-stats-failed"
 	// KindAdmissionRefused: `"Failed to admit pod to node" nodeCondition=[…]`. PodName; Reason is the conditions.
 	KindAdmissionRefused Kind = "admission-refused"
 	// KindImagePullFailed: `"PullImage from image service failed" image=…`, `"Failed to pull image"`, and errors syncing
@@ -255,7 +255,7 @@ const (
 	KindContainerNameReserved Kind = "container-name-reserved"
 	// KindExecFailed: `"ExecSync cmd from runtime service failed"`: the command of a probe or a hook failed or took too
 	// long. It says little of the runtime.
-	KindExecFailed Kind = "exec-failed"
+	kindExecFailed Kind = "exec-failed"
 	// KindRuntimeCallFailed is any other call to the runtime that failed (List…, Status, Version, ImageFsInfo).
 	// Reason begins with the call.
 	KindRuntimeCallFailed Kind = "runtime-call-failed"
@@ -278,7 +278,7 @@ const (
 	KindPodGCTerminated   Kind = "podgc-terminated"     // `"Garbage collecting pods"`, Number is how many
 	KindPodGCDeleting     Kind = "podgc-deleting"       // `"PodGC is force deleting Pod"`, PodName
 	KindPodGCOrphaned     Kind = "podgc-orphaned"       // `"Found orphaned Pod assigned to the Node, deleting"`, PodName, Server is the node
-	KindPodGCOrphanedDone Kind = "podgc-orphaned-done"  // `"Forced deletion of orphaned Pod succeeded"`, PodName
+	kindPodGCOrphanedDone Kind = "podgc-orphaned-done"  // `"Forced deletion of orphaned Pod succeeded"`, PodName
 	KindPodGCUnscheduled  Kind = "podgc-unscheduled"    // `"Found unscheduled terminating Pod not assigned to any Node, deleting"`, PodName
 	KindPodGCOutOfService Kind = "podgc-out-of-service" // `Garbage collecting N pods that are terminating on node tainted…`, Number
 )
@@ -302,10 +302,10 @@ const (
 	KindKernelFSReadOnly    Kind = "kernel-fs-read-only"    // `Remounting filesystem read-only`; Device
 	KindKernelFSMounted     Kind = "kernel-fs-mounted"      // `EXT4-fs (X): mounted filesystem`, `XFS (X): Mounting V5 Filesystem`; Device
 	KindKernelOOM           Kind = "kernel-oom"             // `Out of memory: Kill(ed) process`, CONSTRAINT_NONE; Process, PodUID
-	KindKernelOOMCgroup     Kind = "kernel-oom-cgroup"      // `Memory cgroup out of memory`, `oom-kill:constraint=CONSTRAINT_MEMCG`; Process, PodUID, Path is the cgroup
-	KindKernelPIDs          Kind = "kernel-pids-exhausted"  // `cgroup: fork rejected by pids controller in P`; PodUID, Path
-	KindKernelMemcg         Kind = "kernel-memcg-exhausted" // `SLUB: Unable to allocate memory … cache: …(N:kubepods…)`
-	KindKernelLockup        Kind = "kernel-lockup"          // soft lockup, RCU stall, NMI watchdog; Process, Number seconds
+	kindKernelOOMCgroup     Kind = "kernel-oom-cgroup"      // `Memory cgroup out of memory`, `oom-kill:constraint=CONSTRAINT_MEMCG`; Process, PodUID, Path is the cgroup
+	kindKernelPIDs          Kind = "kernel-pids-exhausted"  // `cgroup: fork rejected by pids controller in P`; PodUID, Path
+	kindKernelMemcg         Kind = "kernel-memcg-exhausted" // `SLUB: Unable to allocate memory … cache: …(N:kubepods…)`
+	kindKernelLockup        Kind = "kernel-lockup"          // soft lockup, RCU stall, NMI watchdog; Process, Number seconds
 	KindKernelNetdev        Kind = "kernel-netdev-held"     // `unregister_netdevice: waiting for X to become free`; Device
 	KindKernelThinPool      Kind = "kernel-thin-pool-full"  // device mapper: out of data space; Device
 )
@@ -317,11 +317,11 @@ const (
 	KindKubeletVerbosity Kind = "kubelet-verbosity" // `FLAG: --v="4"`, Number is it
 	KindKubeletFatal     Kind = "kubelet-fatal"     // an F line, `"command failed"`, `"Failed to run kubelet"`; Reason
 	KindKubeletPanic     Kind = "kubelet-panic"     // `panic: …`, `fatal error: …`, `Observed a panic`; Reason
-	KindKubeletExited    Kind = "kubelet-exited"    // systemd: `kubelet.service: Main process exited, code=…`; Code is "9/KILL"
-	KindKubeletStopping  Kind = "kubelet-stopping"  // systemd: `Stopping kubelet`, `Stopped kubelet`
-	KindKubeletStarting  Kind = "kubelet-starting"  // systemd: `Started kubelet`, `Scheduled restart job`
+	kindKubeletExited    Kind = "kubelet-exited"    // systemd: `kubelet.service: Main process exited, code=…`; Code is "9/KILL"
+	kindKubeletStopping  Kind = "kubelet-stopping"  // systemd: `Stopping kubelet`, `Stopped kubelet`
+	kindKubeletStarting  Kind = "kubelet-starting"  // systemd: `Started kubelet`, `Scheduled restart job`
 	KindKubeletWatchdog  Kind = "kubelet-watchdog"  // systemd: `Watchdog timeout`
-	KindKubeletSignal    Kind = "kubelet-signal"    // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
+	kindKubeletSignal    Kind = "kubelet-signal"    // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
 )
 
 // The API server, certificates and the limits of the node, as the kubelet meets them. Reason.
@@ -336,8 +336,8 @@ const (
 	KindReadOnly          Kind = "read-only"              // `read-only file system`; Path
 	KindCheckpointCorrupt Kind = "checkpoint-corrupt"     // `checkpoint is corrupted`, policy differs from the state; Path
 	KindDBusFailed        Kind = "dbus-failed"            // `dbus: connection closed`, `Timeout waiting for systemd to create`, transient unit timeouts
-	KindXtablesLock       Kind = "xtables-lock"           // `Another app is currently holding the xtables lock`
-	KindCgroupDriver      Kind = "cgroup-driver-mismatch" // `kubelet cgroup driver: … is different from docker cgroup driver`
+	kindXtablesLock       Kind = "xtables-lock"           // `Another app is currently holding the xtables lock`
+	kindCgroupDriver      Kind = "cgroup-driver-mismatch" // `kubelet cgroup driver: … is different from docker cgroup driver`
 	KindSubPathFailed     Kind = "subpath-failed"         // `failed to prepare subPath for volumeMount`; PodName, Container
 	KindStatsFailed       Kind = "stats-failed"           // summary statistics fail: eviction and image GC are blind; Reason
 )
@@ -345,18 +345,18 @@ const (
 // Lines that look like trouble and are none; [NoiseReason] says why.
 const (
 	NoiseConfigPath     Kind = "noise-config-path"            // `"Unable to read config path"`
-	NoiseCNIStatusHook  Kind = "noise-cni-status-hook"        // `failed to read pod IP from plugin/docker`, CNI status hook during deletion
-	NoiseSystemStats    Kind = "noise-system-container-stats" // `"Failed to get system container stats"`
-	NoiseSyncCancelled  Kind = "noise-sync-cancelled"         // `"Sync exited with context cancellation error"`
-	NoiseVolumeLimits   Kind = "noise-volume-limits"          // `Error getting volume limit for plugin`
-	NoiseProductName    Kind = "noise-product-name"           // `Error while reading product_name`
-	NoiseIPTablesCanary Kind = "noise-iptables-canary"        // `Could not set up iptables canary`
-	NoiseFlexVolume     Kind = "noise-flexvolume"             // FlexVolume driver probe: `unexpected end of JSON input`
-	NoiseAlreadyGone    Kind = "noise-already-gone"           // `"DeleteContainer returned error"`, `… from runtime service failed` with gRPC code NotFound
-	NoiseUnimplemented  Kind = "noise-unimplemented"          // a runtime service call that failed with gRPC code Unimplemented
-	NoiseStartPLEG      Kind = "noise-start-pleg"             // `PLEG is not healthy: pleg has yet to be successful` while the kubelet starts
-	NoiseImageFSStart   Kind = "noise-image-fs-start"         // `invalid capacity 0 on image filesystem` once while the kubelet starts
-	NoiseDNSLimits      Kind = "noise-dns-limits"             // `"Nameserver limits exceeded"`
-	NoiseOOMScoreAdj    Kind = "noise-oom-score"              // `Failed to ApplyOOMScoreAdj`, only in containers
-	NoiseMirrorPod      Kind = "noise-mirror-pod"             // `"Failed creating a mirror pod" … already exists`
+	noiseCNIStatusHook  Kind = "noise-cni-status-hook"        // `failed to read pod IP from plugin/docker`, CNI status hook during deletion
+	noiseSystemStats    Kind = "noise-system-container-stats" // `"Failed to get system container stats"`
+	noiseSyncCancelled  Kind = "noise-sync-cancelled"         // `"Sync exited with context cancellation error"`
+	noiseVolumeLimits   Kind = "noise-volume-limits"          // `Error getting volume limit for plugin`
+	noiseProductName    Kind = "noise-product-name"           // `Error while reading product_name`
+	noiseIPTablesCanary Kind = "noise-iptables-canary"        // `Could not set up iptables canary`
+	noiseFlexVolume     Kind = "noise-flexvolume"             // FlexVolume driver probe: `unexpected end of JSON input`
+	noiseAlreadyGone    Kind = "noise-already-gone"           // `"DeleteContainer returned error"`, `… from runtime service failed` with gRPC code NotFound
+	noiseUnimplemented  Kind = "noise-unimplemented"          // a runtime service call that failed with gRPC code Unimplemented
+	noiseStartPLEG      Kind = "noise-start-pleg"             // `PLEG is not healthy: pleg has yet to be successful` while the kubelet starts
+	noiseImageFSStart   Kind = "noise-image-fs-start"         // `invalid capacity 0 on image filesystem` once while the kubelet starts
+	noiseDNSLimits      Kind = "noise-dns-limits"             // `"Nameserver limits exceeded"`
+	noiseOOMScoreAdj    Kind = "noise-oom-score"              // `Failed to ApplyOOMScoreAdj`, only in containers
+	noiseMirrorPod      Kind = "noise-mirror-pod"             // `"Failed creating a mirror pod" … already exists`
 )

@@ -112,7 +112,7 @@ func (l *lives) add(file string, o occurrence) (restarted bool) {
 		l.ends(endFatal, file, o)
 	case KindKubeletPanic:
 		l.ends(endPanic, file, o)
-	case KindKubeletSignal:
+	case kindKubeletSignal:
 		l.ends(endSignal, file, o)
 	}
 	if o.Entry.Severity == 'F' && o.Kind != KindKubeletFatal {
@@ -172,13 +172,13 @@ func (l *lives) ends(end, file string, o occurrence) {
 // outside takes what systemd and the kernel say of a kubelet.
 func (l *lives) outside(file string, o occurrence) {
 	switch o.Kind {
-	case KindKubeletExited:
+	case kindKubeletExited:
 		l.ends(exitMeans(o.Code), file, o)
-	case KindKubeletStopping:
+	case kindKubeletStopping:
 		l.ends(endSignal, file, o)
 	case KindKubeletWatchdog:
 		l.ends(endWatchdog, file, o)
-	case KindKernelOOM, KindKernelOOMCgroup:
+	case KindKernelOOM, kindKernelOOMCgroup:
 		if name, pid, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {
 			l.ends(endOOM, file, o)
 			l.endings[len(l.endings)-1].pid = int(number(pid))

@@ -13,12 +13,12 @@ const minGap = time.Minute
 // loopNames are the kinds that the goroutine of the sync loop writes itself, as Loop.LastSeen names them. Housekeeping
 // runs in it too: the lines about orphans are a sign of life at any verbosity.
 var loopNames = map[Kind]string{
-	KindSyncLoopAdd: "ADD", KindSyncLoopUpdate: "UPDATE", KindSyncLoopDelete: "DELETE", KindSyncLoopRemove: "REMOVE",
-	KindSyncLoopReconcile: "RECONCILE", KindSyncLoopRestore: "RESTORE", KindSyncLoopPLEG: "PLEG",
-	KindSyncLoopSync: "SYNC", KindSyncLoopProbe: "probe", KindSyncLoopHousekeeping: "housekeeping",
-	KindSyncLoopHousekeepingEnd: "housekeeping end", KindSyncLoopNotReady: "sources not ready",
+	KindSyncLoopAdd: "ADD", KindSyncLoopUpdate: "UPDATE", KindSyncLoopDelete: "DELETE", kindSyncLoopRemove: "REMOVE",
+	KindSyncLoopReconcile: "RECONCILE", kindSyncLoopRestore: "RESTORE", KindSyncLoopPLEG: "PLEG",
+	KindSyncLoopSync: "SYNC", kindSyncLoopProbe: "probe", kindSyncLoopHousekeeping: "housekeeping",
+	kindSyncLoopHousekeepingEnd: "housekeeping end", kindSyncLoopNotReady: "sources not ready",
 	KindSyncLoopStarted: "started", KindSyncLoopSkipped: "skipped", KindPLEGUnhealthy: "skipped",
-	NoiseStartPLEG: "skipped", KindHousekeepingLong: "housekeeping took long", KindOrphan: "orphans",
+	noiseStartPLEG: "skipped", KindHousekeepingLong: "housekeeping took long", KindOrphan: "orphans",
 	KindOrphanVolumeRemoved: "orphans", KindOrphanDirRemoved: "orphans", KindOrphanRemoveFailed: "orphans",
 	KindOrphanMounted: "orphans",
 }
@@ -50,7 +50,7 @@ func (l *loop) add(file string, o occurrence) {
 	}
 	l.last = o.Time
 	l.LastSeen[name] = o.Time
-	if o.Kind == KindSyncLoopHousekeeping {
+	if o.Kind == kindSyncLoopHousekeeping {
 		l.housekeeping.add(o.Time)
 	}
 }

@@ -6,21 +6,21 @@ import "strings"
 func noiseRules() []rule {
 	return []rule{
 		{start: "Unable to read config path", kind: NoiseConfigPath},
-		{has: "failed to read pod IP from plugin/docker", kind: NoiseCNIStatusHook},
-		{has: "CNI failed to retrieve network namespace path", kind: NoiseCNIStatusHook},
-		{start: "Failed to get system container stats", kind: NoiseSystemStats},
-		{start: "Sync exited with context cancellation error", kind: NoiseSyncCancelled, level: 2},
-		{start: "Error getting volume limit for plugin", kind: NoiseVolumeLimits, level: 4},
-		{start: "Error while reading product_name", kind: NoiseProductName},
-		{start: "Could not set up iptables canary", kind: NoiseIPTablesCanary, fill: noCause},
-		{has: "iptables canary", kind: NoiseIPTablesCanary, fill: noCause},
-		{has: "FlexVolume", err: "unexpected end of JSON input", kind: NoiseFlexVolume},
-		{has: "driver call failed", err: "executable file not found", kind: NoiseFlexVolume},
-		{start: "Failed to unmarshal output for command: init", kind: NoiseFlexVolume},
-		{start: "DeleteContainer returned error", kind: NoiseAlreadyGone},
-		{start: "Nameserver limits ", kind: NoiseDNSLimits, fill: noCause},
-		{start: "Failed to ApplyOOMScoreAdj", kind: NoiseOOMScoreAdj},
-		{start: "Failed creating a mirror pod", err: "already exists", kind: NoiseMirrorPod},
+		{has: "failed to read pod IP from plugin/docker", kind: noiseCNIStatusHook},
+		{has: "CNI failed to retrieve network namespace path", kind: noiseCNIStatusHook},
+		{start: "Failed to get system container stats", kind: noiseSystemStats},
+		{start: "Sync exited with context cancellation error", kind: noiseSyncCancelled, level: 2},
+		{start: "Error getting volume limit for plugin", kind: noiseVolumeLimits, level: 4},
+		{start: "Error while reading product_name", kind: noiseProductName},
+		{start: "Could not set up iptables canary", kind: noiseIPTablesCanary, fill: noCause},
+		{has: "iptables canary", kind: noiseIPTablesCanary, fill: noCause},
+		{has: "FlexVolume", err: "unexpected end of JSON input", kind: noiseFlexVolume},
+		{has: "driver call failed", err: "executable file not found", kind: noiseFlexVolume},
+		{start: "Failed to unmarshal output for command: init", kind: noiseFlexVolume},
+		{start: "DeleteContainer returned error", kind: noiseAlreadyGone},
+		{start: "Nameserver limits ", kind: noiseDNSLimits, fill: noCause},
+		{start: "Failed to ApplyOOMScoreAdj", kind: noiseOOMScoreAdj},
+		{start: "Failed creating a mirror pod", err: "already exists", kind: noiseMirrorPod},
 	}
 }
 
@@ -28,27 +28,27 @@ func noiseRules() []rule {
 var noiseReasons = map[Kind]string{
 	NoiseConfigPath: "the directory for static pods is configured and does not exist: the kubelet looks again every " +
 		"20 s, and nothing depends on it unless static pods are wanted",
-	NoiseCNIStatusHook: "the runtime asked for the address of a pod whose network is being taken down: it is gone, as " +
+	noiseCNIStatusHook: "the runtime asked for the address of a pod whose network is being taken down: it is gone, as " +
 		"it should be, and the deletion goes on",
-	NoiseSystemStats: "accounting for the kubelet's and the runtime's own cgroups finds no such cgroup: only these two " +
+	noiseSystemStats: "accounting for the kubelet's and the runtime's own cgroups finds no such cgroup: only these two " +
 		"numbers are missing, and nothing is decided by them",
-	NoiseSyncCancelled: "since 1.22 a pod that is deleted cancels the sync that runs: this is how a normal deletion begins",
-	NoiseVolumeLimits:  "a cloud's volume plugin has no limit to tell on a node that is not of this cloud",
-	NoiseProductName: "the kubelet looks in the firmware's tables for a cloud, and virtual machines and containers may " +
+	noiseSyncCancelled: "since 1.22 a pod that is deleted cancels the sync that runs: this is how a normal deletion begins",
+	noiseVolumeLimits:  "a cloud's volume plugin has no limit to tell on a node that is not of this cloud",
+	noiseProductName: "the kubelet looks in the firmware's tables for a cloud, and virtual machines and containers may " +
 		"have none",
-	NoiseIPTablesCanary: "the kubelet watches for other programs that flush its rules, and cannot set its mark: rules " +
+	noiseIPTablesCanary: "the kubelet watches for other programs that flush its rules, and cannot set its mark: rules " +
 		"are kept by kube-proxy, not by this",
-	NoiseFlexVolume: "a FlexVolume driver's directory holds no working driver: it matters only to pods that use that driver",
-	NoiseAlreadyGone: "the kubelet asks for a container that has just been removed by itself: the answer says that the " +
+	noiseFlexVolume: "a FlexVolume driver's directory holds no working driver: it matters only to pods that use that driver",
+	noiseAlreadyGone: "the kubelet asks for a container that has just been removed by itself: the answer says that the " +
 		"work is done",
-	NoiseUnimplemented: "an older runtime does not know this call of a newer kubelet, which then goes on without it",
-	NoiseStartPLEG: "PLEG has not yet listed the containers for the first time: usual for the first seconds of a " +
+	noiseUnimplemented: "an older runtime does not know this call of a newer kubelet, which then goes on without it",
+	noiseStartPLEG: "PLEG has not yet listed the containers for the first time: usual for the first seconds of a " +
 		"kubelet's life",
-	NoiseImageFSStart: "the first collection of image garbage comes before the first statistics: usual once at the start",
-	NoiseDNSLimits: "the node's resolv.conf names more than three servers, and pods get the first three: a " +
+	noiseImageFSStart: "the first collection of image garbage comes before the first statistics: usual once at the start",
+	noiseDNSLimits: "the node's resolv.conf names more than three servers, and pods get the first three: a " +
 		"configuration to tidy, not a fault",
-	NoiseOOMScoreAdj: "a kubelet in a container may not protect itself from the OOM killer",
-	NoiseMirrorPod:   "the mirror of a static pod is already at the API server",
+	noiseOOMScoreAdj: "a kubelet in a container may not protect itself from the OOM killer",
+	noiseMirrorPod:   "the mirror of a static pod is already at the API server",
 }
 
 // NoiseReason says why lines of a kind are harmless; "" for kinds that are not noise.

@@ -32,12 +32,12 @@ type operations struct {
 
 // operationStarts and operationEnds tell which kinds begin and end what.
 var operationStarts = map[Kind]string{
-	KindAttachVerifyStarted: opVerify, KindAttachStarted: opAttachVolume, KindMountStarted: opMountVolume,
-	KindUnmountStarted: opUnmountVolume, KindDeviceUnmountStart: opUnmountDevice,
+	KindAttachVerifyStarted: opVerify, kindAttachStarted: opAttachVolume, KindMountStarted: opMountVolume,
+	KindUnmountStarted: opUnmountVolume, kindDeviceUnmountStart: opUnmountDevice,
 }
 
 var operationEnds = map[Kind]string{
-	KindAttachDone: opAttachVolume, KindMountDone: opMountVolume, KindUnmountDone: opUnmountVolume,
+	kindAttachDone: opAttachVolume, KindMountDone: opMountVolume, KindUnmountDone: opUnmountVolume,
 	KindDeviceUnmounted: opUnmountDevice, KindVolumeDetached: "",
 }
 

@@ -57,7 +57,7 @@ func imageGCFailed(e *entry, o *occurrence) bool {
 	}
 	o.Code = "once"
 	if strings.Contains(o.Reason, "invalid capacity 0") {
-		o.Kind = NoiseImageFSStart
+		o.Kind = noiseImageFSStart
 	}
 	return true
 }
@@ -90,14 +90,14 @@ var evictions = []struct {
 	kind Kind
 }{
 	{"attempting to reclaim", KindEvictionReclaiming},
-	{"able to reduce", KindEvictionRelieved},
+	{"able to reduce", kindEvictionRelieved},
 	{"must evict pod(s) to reclaim", KindEvictionMustEvict},
 	{"pods ranked for eviction", KindEvictionRanked},
 	{"timed out waiting for pod", KindEvictionCleanupTimeout},
 	{"cannot evict a critical", KindEvictionCritical},
 	{"unable to evict any pods", KindEvictionNone},
-	{"failed to get summary stats", KindEvictionStatsFailed},
-	{"failed to get get summary stats", KindEvictionStatsFailed},
+	{"failed to get summary stats", kindEvictionStatsFailed},
+	{"failed to get get summary stats", kindEvictionStatsFailed},
 	{"pod is evicted successfully", KindEvictionEvicted},
 	{"pod failed to evict", KindEvictionFailed},
 }
@@ -114,7 +114,7 @@ func eviction(e *entry, o *occurrence) bool {
 			_, o.Reason, _ = cutLast(text, ' ')
 		}
 		o.Reason = cut(o.Reason, maxReason)
-	case KindEvictionRelieved:
+	case kindEvictionRelieved:
 		o.Reason = cut(word(text, "able to reduce ", " "), maxReason)
 	case KindEvictionRanked:
 		if o.Reason = e.Get("pods"); o.Reason == "" {

@@ -26,8 +26,8 @@ func lifeRules() []rule {
 		{start: "Using cri version", kind: KindKubeletStage, fill: stage(stageRuntime)},
 		{start: "Container runtime initialized", kind: KindKubeletStage, fill: stage(stageRuntime)},
 		{start: "Container runtime ", has: " initialized, version: ", kind: KindKubeletStage, fill: stage(stageRuntime)},
-		{start: "Started kubelet: ", kind: KindKubeletStarting, fill: wholeMessage},
-		{start: "Started kubelet.service", kind: KindKubeletStarting, fill: wholeMessage},
+		{start: "Started kubelet: ", kind: kindKubeletStarting, fill: wholeMessage},
+		{start: "Started kubelet.service", kind: kindKubeletStarting, fill: wholeMessage},
 		{start: "Started kubelet", kind: KindKubeletStage, fill: started},
 		{start: "Starting to listen", kind: KindKubeletStage, fill: stage(stageServer)},
 		{start: "Starting Kubelet Volume Manager", kind: KindKubeletStage, fill: stage(stageVolumeManager)},
@@ -43,17 +43,17 @@ func lifeRules() []rule {
 		{start: "goroutine ", has: " [running]:", kind: KindKubeletPanic, fill: goPanic},
 		{start: "fatal error: ", kind: KindKubeletPanic, fill: goPanic},
 		{start: "Observed a panic", kind: KindKubeletPanic, fill: wholeMessage},
-		{start: "SIGABRT: abort", kind: KindKubeletSignal, fill: goSignal},
-		{start: "SIGQUIT: quit", kind: KindKubeletSignal, fill: goSignal},
+		{start: "SIGABRT: abort", kind: kindKubeletSignal, fill: goSignal},
+		{start: "SIGQUIT: quit", kind: kindKubeletSignal, fill: goSignal},
 		{start: "SIGSEGV: segmentation violation", kind: KindKubeletPanic, fill: goPanic},
 		{start: "SIGBUS: bus error", kind: KindKubeletPanic, fill: goPanic},
-		{start: "kubelet.service: ", has: "ain process exited", kind: KindKubeletExited, fill: unitExited},
+		{start: "kubelet.service: ", has: "ain process exited", kind: kindKubeletExited, fill: unitExited},
 		{start: "kubelet.service: ", has: "Watchdog timeout", kind: KindKubeletWatchdog, fill: wholeMessage},
 		{start: "kubelet.service: ", has: "watchdog timeout", kind: KindKubeletWatchdog, fill: wholeMessage},
-		{start: "kubelet.service: ", has: "Scheduled restart job", kind: KindKubeletStarting, fill: wholeMessage},
-		{start: "Stopping ", has: "ubelet", kind: KindKubeletStopping, fill: unitStopping},
-		{start: "Stopped ", has: "ubelet", kind: KindKubeletStopping, fill: unitStopping},
-		{has: ".service: Main process exited", kind: KindKubeletExited, fill: otherUnitExited},
+		{start: "kubelet.service: ", has: "Scheduled restart job", kind: kindKubeletStarting, fill: wholeMessage},
+		{start: "Stopping ", has: "ubelet", kind: kindKubeletStopping, fill: unitStopping},
+		{start: "Stopped ", has: "ubelet", kind: kindKubeletStopping, fill: unitStopping},
+		{has: ".service: Main process exited", kind: kindKubeletExited, fill: otherUnitExited},
 		{has: "start to sync state", kind: KindKubeletStage, fill: stage(stageVolumeManager)},
 	}
 }
@@ -68,7 +68,7 @@ func stage(name string) func(*entry, *occurrence) bool {
 // started tells the kubelet's own line from systemd's, which says the same of the unit.
 func started(e *entry, o *occurrence) bool {
 	if e.Origin == "systemd" || e.Source == "" && strings.TrimSuffix(e.Message, ".") != "Started kubelet" {
-		o.Kind = KindKubeletStarting
+		o.Kind = kindKubeletStarting
 		return wholeMessage(e, o)
 	}
 	return stage(stageServer)(e, o)

@@ -7,13 +7,13 @@ import (
 // loopRules know what the sync loop says of itself, and what PLEG, healthz and the watchdog say of it.
 func loopRules() []rule {
 	rules := []rule{
-		{start: "SyncLoop (housekeeping, skipped)", kind: KindSyncLoopNotReady, level: 4},
-		{start: "SyncLoop (housekeeping) end", kind: KindSyncLoopHousekeepingEnd, level: 4, fill: housekeepingEnd},
-		{start: "SyncLoop (housekeeping)", kind: KindSyncLoopHousekeeping, level: 4},
+		{start: "SyncLoop (housekeeping, skipped)", kind: kindSyncLoopNotReady, level: 4},
+		{start: "SyncLoop (housekeeping) end", kind: kindSyncLoopHousekeepingEnd, level: 4, fill: housekeepingEnd},
+		{start: "SyncLoop (housekeeping)", kind: kindSyncLoopHousekeeping, level: 4},
 		{start: "SyncLoop (SYNC)", kind: KindSyncLoopSync, level: 4, fill: syncLoopSync},
 		{start: "SyncLoop (PLEG)", kind: KindSyncLoopPLEG, level: 2, fill: syncLoopPLEG},
-		{start: "SyncLoop (probe)", kind: KindSyncLoopProbe, level: 1, fill: noCause},
-		{start: "SyncLoop (container unhealthy)", kind: KindSyncLoopProbe, level: 1, fill: noCause},
+		{start: "SyncLoop (probe)", kind: kindSyncLoopProbe, level: 1, fill: noCause},
+		{start: "SyncLoop (container unhealthy)", kind: kindSyncLoopProbe, level: 1, fill: noCause},
 		{start: "Starting kubelet main sync loop", kind: KindSyncLoopStarted},
 		{start: "Skipping pod synchronization", kind: KindSyncLoopSkipped, fill: syncLoopSkipped},
 		{start: "skipping pod synchronization", kind: KindSyncLoopSkipped, fill: syncLoopSkipped},
@@ -22,7 +22,7 @@ func loopRules() []rule {
 		{start: "event channel is full", kind: KindEventChannelFull},
 		{start: "GenericPLEG: Unable to retrieve pods", kind: KindPLEGRelistFailed},
 		{start: "PLEG: Ignoring events for pod", kind: KindPLEGIgnored, fill: plegIgnored},
-		{start: "Generic (PLEG): container finished", kind: KindContainerExited, level: 2, fill: plegFinished},
+		{start: "Generic (PLEG): container finished", kind: kindContainerExited, level: 2, fill: plegFinished},
 		{start: "Do not notify watchdog this iteration", kind: KindWatchdogWithheld},
 		{has: "sync Loop took longer than expected", kind: KindSyncLoopHealth, fill: noCause},
 		{start: "Node became not ready", kind: KindNodeNotReady, fill: nodeNotReady},
@@ -34,9 +34,9 @@ func loopRules() []rule {
 		{"ADD", KindSyncLoopAdd},
 		{"UPDATE", KindSyncLoopUpdate},
 		{"DELETE", KindSyncLoopDelete},
-		{"REMOVE", KindSyncLoopRemove},
+		{"REMOVE", kindSyncLoopRemove},
 		{"RECONCILE", KindSyncLoopReconcile},
-		{"RESTORE", KindSyncLoopRestore},
+		{"RESTORE", kindSyncLoopRestore},
 	} {
 		rules = append(rules,
 			rule{start: "SyncLoop " + op.word, kind: op.kind, level: 2, fill: syncLoopPods},
@@ -137,7 +137,7 @@ func syncLoopSkipped(e *entry, o *occurrence) bool {
 	if ago := word(text, "last seen active ", " ;,]"); ago != "" {
 		o.Kind, o.Number = KindPLEGUnhealthy, seconds(ago)
 	} else if strings.Contains(text, "pleg has yet to be successful") && !strings.Contains(text, "is down") {
-		o.Kind = NoiseStartPLEG
+		o.Kind = noiseStartPLEG
 	}
 	o.Reason, o.Code = skipReasons(text), grpcCode(text)
 	o.PodUID, o.PodName = "", ""

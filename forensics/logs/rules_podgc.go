@@ -10,8 +10,8 @@ func podGCRules() []rule {
 		{start: "Garbage collecting ", has: "out-of-service", kind: KindPodGCOutOfService, level: 4, fill: podGCCount},
 		{start: "PodGC is force deleting Pod", kind: KindPodGCDeleting, fill: podGCName},
 		{start: "Found orphaned Pod", kind: KindPodGCOrphaned, level: 2, fill: podGCOrphan},
-		{start: "Forced deletion of orphaned Pod", has: "succeeded", kind: KindPodGCOrphanedDone, fill: podGCName},
-		{start: "Forced deletion of orphaned Pod succeeded", kind: KindPodGCOrphanedDone},
+		{start: "Forced deletion of orphaned Pod", has: "succeeded", kind: kindPodGCOrphanedDone, fill: podGCName},
+		{start: "Forced deletion of orphaned Pod succeeded", kind: kindPodGCOrphanedDone},
 		{start: "Found unscheduled terminating Pod", kind: KindPodGCUnscheduled, level: 2, fill: podGCName},
 	}
 }

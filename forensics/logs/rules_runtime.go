@@ -15,7 +15,7 @@ func runtimeRules() []rule {
 		{start: "Container termination failed with gracePeriod", kind: KindContainerStopFailed, fill: runtimeCall},
 		{start: "Container \"", has: " termination failed with gracePeriod ", kind: KindContainerStopFailed, fill: terminationFailed},
 		{has: "Cannot connect to the Docker daemon", kind: KindRuntimeDown, fill: runtimeDown},
-		{start: "ExecSync ", has: "from runtime service failed", kind: KindExecFailed, fill: execFailed},
+		{start: "ExecSync ", has: "from runtime service failed", kind: kindExecFailed, fill: execFailed},
 		{start: "Failed to stop sandbox {", kind: KindSandboxStopFailed, fill: stopSandbox},
 		{start: "Failed to stop sandbox", kind: KindSandboxStopFailed, fill: runtimeCall},
 		{has: " from runtime service failed", kind: KindRuntimeCallFailed, fill: otherCall},
@@ -94,9 +94,9 @@ func otherCall(e *entry, o *occurrence) bool {
 	}
 	switch grpcCode(text) {
 	case "NotFound":
-		o.Kind = NoiseAlreadyGone
+		o.Kind = noiseAlreadyGone
 	case "Unimplemented":
-		o.Kind = NoiseUnimplemented
+		o.Kind = noiseUnimplemented
 	}
 	if !strings.Contains(text, "connection refused") && !strings.Contains(text, "no such file") {
 		o.Reason, o.Code = cut(call+": "+text, maxReason), code(text)

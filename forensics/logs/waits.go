@@ -27,7 +27,7 @@ func (s *deletions) list(f *folder) []Deletion {
 		out = append(out, d.Deletion)
 	}
 	if lost := s.pruned + int64(len(all)-len(out)); lost > 0 {
-		f.dropped[KindPodTeardown] += lost
+		f.dropped[kindPodTeardown] += lost
 	}
 	return out
 }

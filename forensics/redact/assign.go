@@ -31,7 +31,7 @@ func (f *finding) assignment(from, to int) {
 	v := f.valueAt(n, sep, next)
 	f.spend(2 * (v.to - next))
 	if v.from < v.to && f.isSecret(n, sep, v, certain) {
-		f.add("assignment", v.from, f.goesOn(n, sep, v))
+		f.add("assignment", v.from, f.continues(n, sep, v))
 	}
 }
 
@@ -130,9 +130,9 @@ func looksSecret(value string) bool {
 	return mixed(value) || looksRandom(value)
 }
 
-// goesOn returns where a password ends that has blanks in it without being quoted: "password=ab,c d". It has one if a comma
+// continues returns where a password ends that has blanks in it without being quoted: "password=ab,c d". It has one if a comma
 // stands in it that separates nothing, and the rest of the line are one or two words that are no sentence.
-func (f *finding) goesOn(n name, sep separation, v value) int {
+func (f *finding) continues(n name, sep separation, v value) int {
 	if v.quoted || sep != equals || !isPasswordName(n.text) || !strings.Contains(f.s[v.from:v.to], ",") {
 		return v.to
 	}

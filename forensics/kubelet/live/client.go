@@ -74,7 +74,7 @@ func (c *Client) HasCredentials() bool { return c.Token != "" || len(c.ClientCer
 func (c *Client) proven() bool { return c.Instance != nil && c.Instance.Unproven == "" }
 
 // errNotAsked says that there was no point in asking.
-var errNotAsked = errors.New("not asked")
+var errNoRequest = errors.New("not asked")
 
 // A question is one GET request.
 type question struct {
@@ -194,7 +194,7 @@ func judgeStatus(e *kubelet.Endpoint, body string) {
 // something else.
 func statusOf(ctx context.Context, err error) string {
 	switch {
-	case errors.Is(err, errNotAsked):
+	case errors.Is(err, errNoRequest):
 		return "not-asked"
 	case errors.Is(err, errNotOwned):
 		return "not-owned"

@@ -109,7 +109,7 @@ func (c *Client) connect(ctx context.Context, q question, e *kubelet.Endpoint) (
 
 func (c *Client) dialOwned(ctx context.Context, q question, e *kubelet.Endpoint) (*connection, error) {
 	if c.Instance == nil || c.Instance.PID == 0 {
-		return nil, fmt.Errorf("%w: no kubelet runs", errNotAsked)
+		return nil, fmt.Errorf("%w: no kubelet runs", errNoRequest)
 	}
 	if c.FS == nil {
 		return nil, fmt.Errorf("%w, as far as can be seen: no /proc to look into", errNotOwned)

@@ -5,8 +5,8 @@ package live
 const (
 	limitMiddle = 4 << 10 // more than the longest of a Kubernetes component
 	limitShort  = 256
-	longHeld    = 2 << 20
-	middleHeld  = 8 << 20
+	longKept    = 2 << 20
+	middleKept  = 8 << 20
 )
 
 // A commandBudget counts what the command lines of a class of processes take. The processes of pods are one class and
@@ -16,9 +16,9 @@ type commandBudget int
 // limit returns how much of the next command line is read.
 func (b commandBudget) limit() int64 {
 	switch {
-	case b < longHeld:
+	case b < longKept:
 		return limitCommand
-	case b < middleHeld:
+	case b < middleKept:
 		return limitMiddle
 	}
 	return limitShort

@@ -27,7 +27,7 @@ func TestManyLongCommandLines(t *testing.T) {
 					kept += len(w) + wordCost
 				}
 			}
-			if last := snap.Processes[number-1]; kept > middleHeld+2*wordCost*limitCommand || last.CommandError == "" {
+			if last := snap.Processes[number-1]; kept > middleKept+2*wordCost*limitCommand || last.CommandError == "" {
 				t.Errorf("%d bytes of command lines were kept, the last error is %q", kept, last.CommandError)
 			}
 			if len(snap.Problems) != 1 || !strings.Contains(fmt.Sprint(snap.Problems), "command lines") {

@@ -44,18 +44,18 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	}
 	t.Seconds, t.From = s.Blocked(p)
 	t.Why = t.From
-	stood := Stood(p, s.Dump, s.Goroutine)
-	if stood > t.Seconds {
-		t.Seconds, t.From = stood, "two dumps show it in the same call"
+	same := SameFor(p, s.Dump, s.Goroutine)
+	if same > t.Seconds {
+		t.Seconds, t.From = same, "two dumps show it in the same call"
 	}
 	switch {
-	case t.Seconds >= StuckAfter && stood < t.Seconds, t.Thread != nil && t.Seconds >= HungAfter(p) && stood < t.Seconds:
+	case t.Seconds >= StuckAfter && same < t.Seconds, t.Thread != nil && t.Seconds >= HungAfter(p) && same < t.Seconds:
 		t.Proven = true
-		if stood > 0 {
-			t.Why += fmt.Sprintf("; two dumps %s apart show it in the same call with the same arguments", text.Duration(stood))
+		if same > 0 {
+			t.Why += fmt.Sprintf("; two dumps %s apart show it in the same call with the same arguments", text.Duration(same))
 		}
-	case stood >= HungAfter(p):
-		t.Why = fmt.Sprintf("two dumps %s apart show it in the same call with the same arguments", text.Duration(stood))
+	case same >= HungAfter(p):
+		t.Why = fmt.Sprintf("two dumps %s apart show it in the same call with the same arguments", text.Duration(same))
 	case s.Goroutine.WaitMinutes > 0:
 		t.Why = dumpPrints(s.Goroutine)
 	case s.Goroutine.State == "" && !t.Wait.Kind.endsByItself():

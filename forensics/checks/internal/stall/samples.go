@@ -13,7 +13,7 @@ import (
 // process, taken so much earlier or later, shows it in the same call with the same arguments. 0 means that no other
 // dump shows that. It proves that the goroutine waits, though not that it waited all the time: a call can be
 // repeated with the same pointers.
-func Stood(p *forensics.Pass, dump int, g goroutines.Goroutine) float64 {
+func SameFor(p *forensics.Pass, dump int, g goroutines.Goroutine) float64 {
 	d := p.Evidence.Dumps[dump]
 	if d.Taken == nil || g.ID == 0 {
 		return 0

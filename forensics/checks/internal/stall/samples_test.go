@@ -35,7 +35,7 @@ func TestStood(t *testing.T) {
 					PID: 4711, Taken: []*time.Time{&at, &later}[i], Dump: goroutines.Dump{Form: goroutines.FormDebug2, Goroutines: []goroutines.Goroutine{g}},
 				})
 			}
-			if got := Stood(&forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}, 1, tt.second); got != tt.want {
+			if got := SameFor(&forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}, 1, tt.second); got != tt.want {
 				t.Errorf("Stood() = %v, want %v", got, tt.want)
 			}
 		})
