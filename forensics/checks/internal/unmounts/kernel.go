@@ -45,6 +45,7 @@ func KernelText(k holders.KernelUser) string {
 	return fmt.Sprintf("%s %s", k.Use, k.What)
 }
 
+// FreeKernel is the step that ends one use of a mount by the kernel.
 func FreeKernel(p *forensics.Pass, k holders.KernelUser) forensics.Remedy {
 	r := forensics.Remedy{Why: KernelText(k), Precondition: "nobody needs it any more"}
 	switch k.Use {
