@@ -27,30 +27,40 @@ type sectionView struct {
 	Cut        int
 }
 
+// The sections that there is room for, each with its share of it, and the columns of a table.
+const (
+	maxSections = 20
+	maxColumns  = 20
+)
+
 func newSections(r Report) []sectionView {
-	room := budget(budgetSections)
+	first := r.Sections[:min(len(r.Sections), maxSections)]
 	var views []sectionView
-	for i, s := range r.Sections {
-		v := sectionView{ID: fmt.Sprintf("section-%d", i+1), Title: cell(cmp.Or(s.Title, "Section"), maxCell), Columns: cells(s.Columns)}
-		for line := range strings.Lines(s.Text) {
-			if p := cell(strings.TrimSpace(line), maxExcerpt); p != "" && room.fits(p, 20) {
-				v.Paragraphs = append(v.Paragraphs, p)
-			}
-		}
-		for j, row := range s.Rows {
-			c := cells(row)
-			if !room.fits(c, 20) {
-				v.Cut = len(s.Rows) - j
-				break
-			}
-			v.Rows = append(v.Rows, c)
-		}
-		if !room.fits(v.Title, 500) {
-			break
-		}
-		views = append(views, v)
+	for i, s := range first {
+		views = append(views, newSection(fmt.Sprintf("section-%d", i+1), s, budget(budgetSections/len(first))))
+	}
+	if n := len(r.Sections) - len(first); n > 0 {
+		views = append(views, sectionView{ID: "sections-more", Title: cell(count(n, "more section"), maxCell), Paragraphs: []shown{"The JSON report holds them all."}})
 	}
 	return views
+}
+
+func newSection(id string, s Section, room budget) sectionView {
+	v := sectionView{ID: id, Title: cell(cmp.Or(s.Title, "Section"), maxCell), Columns: cells(s.Columns[:min(len(s.Columns), maxColumns)])}
+	for line := range strings.Lines(s.Text) {
+		if p := cell(strings.TrimSpace(line), maxExcerpt); p != "" && room.fits(p, 20) {
+			v.Paragraphs = append(v.Paragraphs, p)
+		}
+	}
+	for i, row := range s.Rows {
+		c := cells(row[:min(len(row), maxColumns)])
+		if !room.fits(c, 20) {
+			v.Cut = len(s.Rows) - i
+			break
+		}
+		v.Rows = append(v.Rows, c)
+	}
+	return v
 }
 
 func cells(list []string) []shown {
@@ -63,25 +73,36 @@ func cells(list []string) []shown {
 
 // sections writes each with its table, a line a row.
 func (t *textWriter) sections(r Report) {
-	for _, s := range r.Sections {
+	for _, s := range r.Sections[:min(len(r.Sections), maxSections)] {
 		t.strong(string(cell(cmp.Or(s.Title, "Section"), maxTextBytes)))
+		lines := 0
 		for line := range strings.Lines(s.Text) {
-			t.line("  ", line)
+			if lines++; lines <= maxTextLines {
+				t.line("  ", line)
+			}
 		}
-		for i, row := range s.Rows {
-			if i == maxTextLines {
-				t.line("  ", fmt.Sprintf("and %d more: see the report.", len(s.Rows)-i))
-				break
-			}
-			fields := make([]string, len(row))
-			for j, value := range row {
-				if j < len(s.Columns) {
-					value = s.Columns[j] + " " + value
-				}
-				fields[j] = value
-			}
-			t.item("  - ", strings.Join(fields, ", "))
+		for _, row := range s.Rows[:min(len(s.Rows), maxTextLines)] {
+			t.item("  - ", rowText(s.Columns, row))
+		}
+		if n := max(lines-maxTextLines, 0) + max(len(s.Rows)-maxTextLines, 0); n > 0 {
+			t.line("  ", fmt.Sprintf("and %d more: see the report.", n))
 		}
 		t.blank()
 	}
+	if n := len(r.Sections) - maxSections; n > 0 {
+		t.line("", count(n, "more section")+": see the report.")
+		t.blank()
+	}
+}
+
+// rowText is a row as "head value, head value".
+func rowText(columns, row []string) string {
+	fields := make([]string, min(len(row), maxColumns))
+	for i := range fields {
+		fields[i] = row[i]
+		if i < len(columns) {
+			fields[i] = columns[i] + " " + row[i]
+		}
+	}
+	return strings.Join(fields, ", ")
 }
