@@ -52,16 +52,6 @@ func wantCulprit(t testing.TB, r report.Report, server *testfuse.Server, chain [
 	}
 }
 
-// wantNamed checks that a finding names things.
-func wantNamed(t testing.TB, f forensics.Finding, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(f.Title+"\n"+f.Detail, part) {
-			t.Errorf("%q is not in %s: %s\n%s", part, f.ID, f.Title, f.Detail)
-		}
-	}
-}
-
 // threadOf is the kubelet's thread that waits for a server.
 func threadOf(t testing.TB, r report.Report, kubelet *exec.Cmd, server *testfuse.Server) string {
 	t.Helper()

@@ -205,6 +205,16 @@ func finding(t testing.TB, r report.Report, id string) forensics.Finding {
 	return list[0]
 }
 
+// wantNamed checks that a finding names things.
+func wantNamed(t testing.TB, f forensics.Finding, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(f.Title+"\n"+f.Detail, part) {
+			t.Errorf("%q is not in %s: %s\n%s", part, f.ID, f.Title, f.Detail)
+		}
+	}
+}
+
 // atLeast are the findings that are at least so severe.
 func atLeast(r report.Report, severity forensics.Severity) []forensics.Finding {
 	return slices.DeleteFunc(slices.Clone(r.Findings), func(f forensics.Finding) bool {
