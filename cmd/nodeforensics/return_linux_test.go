@@ -19,7 +19,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
-// fallbackReport reads the report that was written to memory, and what else is there.
+// fallbackFiles lists the report that was written to memory, and what else is there.
 func fallbackFiles(t testing.TB) []string {
 	t.Helper()
 	onlyFile(t, fallback, ".html")

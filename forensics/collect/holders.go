@@ -36,7 +36,7 @@ const (
 	maxFUSEBytes      = 2 << 20 // of the FUSE mounts of all namespaces, some 5,000
 )
 
-// CollectHolders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
+// Holders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
 // and is quick also when they do not answer. What is said of Collect holds for it.
 func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evidence, error) {
 	c, err := newCollector(ctx, opt)
