@@ -92,8 +92,8 @@ func TestListMounts(t *testing.T) {
 // TestUninhabited leaves a namespace, whose root is a hung mount and which has another one below, to a descriptor: an open
 // one, or one in the queue of a socket.
 func TestUninhabited(t *testing.T) {
-	for _, keeper := range []string{"open", "in flight"} {
-		t.Run(keeper, func(t *testing.T) {
+	for _, descriptor := range []string{"open", "in flight"} {
+		t.Run(descriptor, func(t *testing.T) {
 			root, below := t.TempDir(), t.TempDir()
 			top := testfuse.Mount(t, root, testfuse.Options{Files: map[string]string{"below/": ""}})
 			sub := testfuse.Mount(t, below, testfuse.Options{})
@@ -112,7 +112,7 @@ func TestUninhabited(t *testing.T) {
 			if err != nil {
 				t.Skipf("needs root: %v", err)
 			}
-			if keeper == "in flight" {
+			if descriptor == "in flight" {
 				namespace = queue(t, namespace)
 			}
 			t.Cleanup(func() { _ = unix.Close(namespace) })
