@@ -132,8 +132,8 @@ func TestEveryHolder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if system.fuse != nil && system.fuse.Held() != 0 {
-				t.Errorf("the server was asked %d times", system.fuse.Held())
+			if system.fuse != nil && system.fuse.Unanswered() != 0 {
+				t.Errorf("the server was asked %d times", system.fuse.Unanswered())
 			}
 			found := collect.FindMounts(&e.Mounts, system.dir)
 			if len(found) != 1 {

@@ -120,7 +120,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 					t.Errorf("remedies %+v, want step %d to be %s…", f.Remedies, i, step)
 				}
 			}
-			if n := fuse.Held(); n != 0 {
+			if n := fuse.Unanswered(); n != 0 {
 				t.Errorf("the server was asked %d times", n)
 			}
 		})

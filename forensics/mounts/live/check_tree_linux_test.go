@@ -130,7 +130,7 @@ func TestCheckStacked(t *testing.T) {
 			t.Errorf("%+v; want ok", h)
 		}
 	}
-	if lower.Held() != 0 {
+	if lower.Unanswered() != 0 {
 		t.Error("the covered server was asked")
 	}
 }
@@ -280,7 +280,7 @@ func TestCheckChanged(t *testing.T) {
 			t.Errorf("%+v; want not probed, %s", got[i], want)
 		}
 	}
-	if servers[0].Held() != 0 {
+	if servers[0].Unanswered() != 0 {
 		t.Error("the server of another mount was asked")
 	}
 }

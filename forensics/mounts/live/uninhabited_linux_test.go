@@ -81,7 +81,7 @@ func TestListMounts(t *testing.T) {
 	if diff := cmp.Diff(want.Mounts, got); diff != "" {
 		t.Errorf("-mountinfo +statmount:\n%s", diff)
 	}
-	if n := fuse.Held(); n != 0 {
+	if n := fuse.Unanswered(); n != 0 {
 		t.Errorf("the server was asked %d times", n)
 	}
 	if got, err := listMounts(t.Context(), 1<<62); err != nil || got != nil {
@@ -135,7 +135,7 @@ func TestUninhabited(t *testing.T) {
 			if table.PID != 0 || table.Root != "/" || len(table.Mounts) != 2 {
 				t.Errorf("table %+v", table)
 			}
-			if n := top.Held() + sub.Held(); n != 0 {
+			if n := top.Unanswered() + sub.Unanswered(); n != 0 {
 				t.Errorf("the servers were asked %d times", n)
 			}
 		})

@@ -238,7 +238,7 @@ func TestResampleHungThread(t *testing.T) {
 	}
 
 	// After a signal the wait cannot be interrupted any more, and in between the thread has run.
-	testfuse.Await(t, "the server to take the request", func() bool { return server.Held() > 0 })
+	testfuse.Await(t, "the server to take the request", func() bool { return server.Unanswered() > 0 })
 	stuck.Kill()
 	testfuse.Await(t, "state D", func() bool { return await(t, fsys, opt, stuck.TID()).State == "D" })
 	third := Resample(t.Context(), fsys, []procs.Thread{first}, opt)[0]
@@ -270,7 +270,7 @@ func TestKilledProcess(t *testing.T) {
 	}
 	server.Hang()
 	c.call(t)
-	testfuse.Await(t, "the server to take the request", func() bool { return server.Held() > 0 })
+	testfuse.Await(t, "the server to take the request", func() bool { return server.Unanswered() > 0 })
 	if err := c.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

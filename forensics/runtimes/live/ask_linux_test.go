@@ -174,7 +174,7 @@ func TestAskWhoListens(t *testing.T) {
 func TestAskBesideANamesake(t *testing.T) {
 	message := "\x0a\x050.1.0\x12\x0acontainerd\x1a\x07v1.7.27"
 	socket := serve(t, answer("runtime.v1", "\x00\x00\x00\x00"+string(rune(len(message)))+message))
-	file := listenApart(t, socket)
+	file := listenInNamespace(t, socket)
 	pod := exec.Command("sleep", "1000")
 	pod.ExtraFiles = []*os.File{file}
 	err := pod.Start()
@@ -196,8 +196,8 @@ func TestAskBesideANamesake(t *testing.T) {
 	}
 }
 
-// listenApart listens at a path in a mount namespace where its directory is another one.
-func listenApart(t *testing.T, socket string) *os.File {
+// listenInNamespace listens at a path in a mount namespace where its directory is another one.
+func listenInNamespace(t *testing.T, socket string) *os.File {
 	t.Helper()
 	type result struct {
 		fd  int
