@@ -90,7 +90,7 @@ func detachedServers(list []fuseMount, devices []holders.FUSEDevice, waiting map
 			continue
 		}
 		mounted[number] = true
-		for _, s := range connected(mounts.FUSEDevice(number), by) {
+		for _, s := range connected(mounts.ConnectionDevice(number), by) {
 			s.Detached, s.OnlyWaiting = true, waitedFor == 1
 			found = append(found, s)
 		}
