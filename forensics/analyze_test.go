@@ -225,7 +225,7 @@ func TestValidateRejectsBadDeclarations(t *testing.T) {
 	}
 }
 
-// TestAnEmptyListOfPodsMakesNoOrphan runs all checks on a node whose kubelet lists nothing.
+// TestNothingAboveInfoWithoutProof runs all checks on a node where nothing answered and whose kubelet lists nothing.
 func TestNothingAboveInfoWithoutProof(t *testing.T) {
 	e := sickNode(t, 5, 5)
 	e.Threads = nil

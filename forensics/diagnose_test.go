@@ -170,7 +170,7 @@ func TestDiagnosesFollowCausesToTheirRoots(t *testing.T) {
 	}
 }
 
-// TestEveryFindingBelongsToADiagnosis holds for circles of any shape, too: no trouble is lost.
+// TestNoTroubleIsLostInACircle holds for circles of any shape, too: every finding belongs to a diagnosis.
 func TestNoTroubleIsLostInACircle(t *testing.T) {
 	const n = 5
 	for seed := range 1 << 10 { // every graph of 5 findings in which each has two causes, more or less

@@ -20,7 +20,7 @@ import (
 // EvidenceSchema names the layout of [Evidence] as JSON. Fields are added within v1; a change of meaning makes v2.
 const EvidenceSchema = "nodeforensics.evidence/v1"
 
-// Evidence is everything that was seen, as plain data. [collect.Collect] makes it, [Analyze] judges it. It survives a round
+// Evidence is everything that was seen, as plain data. collect.Collect makes it, [Analyze] judges it. It survives a round
 // trip through JSON, so a saved run can be judged again elsewhere and by a newer version.
 //
 // A part that was not read is empty; whether "empty" means "none" or "not looked at" is answered by Coverage alone.

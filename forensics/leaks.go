@@ -86,7 +86,7 @@ func (u *Uses) Elsewhere(device string) bool {
 }
 
 // PodsOf lists the UIDs of the pods that have a mount of a superblock, in mountinfo order. What a path in another mount
-// namespace names proves nothing: see [Model.LeakOf].
+// namespace names proves nothing: see [Uses.LeakOf].
 func (m *Model) PodsOf(device string) []string {
 	var uids []string
 	seen := map[string]bool{}

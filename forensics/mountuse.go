@@ -60,10 +60,10 @@ type MountUse struct {
 	Uninhabited []uint64 `json:"uninhabited_namespaces"`
 	// UserNS is the inode of the user namespace that this program ran in, absent where it is not known.
 	UserNS uint64 `json:"user_ns,omitempty"`
-	// Private are mounts of other namespaces, of file systems that [collect.Holders] was asked for and the host has mounted, too:
+	// Private are mounts of other namespaces, of file systems that collect.Holders was asked for and the host has mounted, too:
 	// those that an unmount on the host does not reach. Absent where nobody asked.
 	Private []LeakedMount `json:"copies_apart,omitempty"`
-	// Queries are the paths of [collect.Holders] that lead over symbolic links.
+	// Queries are the paths of collect.Holders that lead over symbolic links.
 	Queries []Query `json:"asked,omitempty"`
 	// Deleted are files without a name that are open.
 	Deleted []holders.DeletedFile `json:"deleted_files"`
@@ -86,13 +86,13 @@ type PinnedNamespace struct {
 	MountNS uint64 `json:"mount_ns"`
 }
 
-// Query is a path that [collect.Holders] was asked for and that leads over symbolic links.
+// Query is a path that collect.Holders was asked for and that leads over symbolic links.
 type Query struct {
 	Query string `json:"query"`
 	Path  string `json:"path"` // without links, as mount tables have it
 }
 
-// ResolvedPath is what a query of [collect.Holders] means: a path without symbolic links, or the query itself.
+// ResolvedPath is what a query of collect.Holders means: a path without symbolic links, or the query itself.
 func (h *MountUse) ResolvedPath(query string) string {
 	if h != nil {
 		for _, a := range h.Queries {

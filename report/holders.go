@@ -76,13 +76,13 @@ func unseen(e *forensics.Evidence) []string {
 
 // writeDetached writes who holds mounts that are in no table any more: none can be found by its path, and whoever asks for a
 // mount that was unmounted lazily may look for them. A descriptor of the root alone is how runtimes prepare mounts.
-func writeDetached(b *bytes.Buffer, model *forensics.Model, held *forensics.MountUse) {
-	if held == nil {
+func writeDetached(b *bytes.Buffer, model *forensics.Model, use *forensics.MountUse) {
+	if use == nil {
 		return
 	}
 	const most = 16
 	var list []forensics.HolderProcess
-	for _, h := range held.Holders {
+	for _, h := range use.Holders {
 		if h.Detached && h.Path != "/" && len(list) < most {
 			list = append(list, model.Uses().Process(h))
 		}

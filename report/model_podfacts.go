@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// A PodFact is what one source says of a pod.
+// A podFact is what one source says of a pod.
 type podFact struct {
 	// Source is "kubelet", "manifest", "runtime", "cgroup", "process", "pod-dir", "log-dir", or another Source of kubelet.Pod.
 	Source string

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // page is the model of the HTML page. Text of the node stands in it as [shown] only.
@@ -222,7 +223,7 @@ func newWhen(t *time.Time, now time.Time) *when {
 	if t == nil || t.IsZero() {
 		return nil
 	}
-	return &when{t.UTC().Format(time.RFC3339), moment(*t), age(*t, now)}
+	return &when{t.UTC().Format(time.RFC3339), text.Moment(*t), age(*t, now)}
 }
 
 func severityCount(n int, s forensics.Severity) shown {

@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 type containersView struct {
@@ -114,7 +115,7 @@ func taskList(r Report, names podBook) []taskRow {
 		c := &r.Evidence.Containers[i]
 		t := taskRow{id: c.ID, pod: c.PodUID, name: c.Name, image: c.Image, created: newWhen(c.Created, r.Evidence.Collected), task: c.Task}
 		if c.Finished != nil {
-			t.ended = "ended " + moment(*c.Finished)
+			t.ended = "ended " + text.Moment(*c.Finished)
 			if c.ExitCode != nil {
 				t.ended += ", exit code " + strconv.Itoa(*c.ExitCode)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // dumpView is one goroutine dump, grouped by stack.
@@ -92,7 +93,7 @@ func newDumpView(number int, d forensics.Dump, groups []goroutines.Group) dumpVi
 		facts.add("Process", strconv.Itoa(d.PID))
 	}
 	if d.Taken != nil {
-		facts.add("Taken", moment(*d.Taken))
+		facts.add("Taken", text.Moment(*d.Taken))
 	}
 	facts.add("Form", string(d.Form))
 	facts.add("Header", d.Header)

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 func headFacts(r Report) []fact {
 	facts := factList{}
 	if !r.Evidence.Collected.IsZero() {
-		facts.add("Examined", moment(r.Evidence.Collected))
+		facts.add("Examined", text.Moment(r.Evidence.Collected))
 	}
 	switch {
 	case r.Evidence.Root == "/":
@@ -31,7 +33,7 @@ func headFacts(r Report) []fact {
 		facts.add("Memory", bytesWords(int64(min(r.Node.MemoryBytes, 1<<62))))
 	}
 	if r.Node.Boot != nil {
-		up := moment(*r.Node.Boot)
+		up := text.Moment(*r.Node.Boot)
 		if a := age(*r.Node.Boot, r.Evidence.Collected); a != "" {
 			up = a
 		}

@@ -84,7 +84,7 @@ func kubeletFacts(k *kubelet.Instance, r Report) []fact {
 		facts.add("Version", k.Version+suffix(" (from ", k.VersionFrom, ")"))
 	}
 	if k.Started != nil {
-		facts.add("Started", moment(*k.Started)+suffix(", ", age(*k.Started, r.Evidence.Collected), " before the examination"))
+		facts.add("Started", text.Moment(*k.Started)+suffix(", ", age(*k.Started, r.Evidence.Collected), " before the examination"))
 	}
 	facts.add("Node name", k.NodeName)
 	facts.add("Root directory", k.RootDir)

@@ -23,13 +23,13 @@ func loopFacts(s *logs.Story, now time.Time) []fact {
 		facts.add("Last line of the sync loop", text)
 	}
 	if l.OthersCount > 0 && l.OthersLast != nil {
-		facts.add("Lines of other parts since", grouped(l.OthersCount)+", the last at "+moment(*l.OthersLast))
+		facts.add("Lines of other parts since", grouped(l.OthersCount)+", the last at "+text.Moment(*l.OthersLast))
 	}
 	if l.Cadence > 0 {
 		facts.add("Housekeeping usually every", text.Duration(l.Cadence))
 	}
 	if len(l.Gaps) > 0 {
-		facts.add("Longest silence before", fmt.Sprintf("%s from %s", text.Duration(l.Gaps[0].Seconds), moment(l.Gaps[0].From)))
+		facts.add("Longest silence before", fmt.Sprintf("%s from %s", text.Duration(l.Gaps[0].Seconds), text.Moment(l.Gaps[0].From)))
 	}
 	return facts
 }

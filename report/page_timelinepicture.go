@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // The sizes of the picture in pixels.
@@ -85,7 +87,7 @@ func newTimelinePicture(t timeline, examined time.Time, room *budget) *timelineP
 	if late := examined.Sub(t.To); late > 0 && late < span/4 {
 		s.to = examined
 	}
-	p := &timelinePicture{W: timelineWidth, Alt: timelineAlt(t), Range: moment(s.from) + " to " + moment(s.to)}
+	p := &timelinePicture{W: timelineWidth, Alt: timelineAlt(t), Range: text.Moment(s.from) + " to " + text.Moment(s.to)}
 	y := markHeight
 	for _, lane := range t.Lanes {
 		drawn := s.lane(lane, y, room)
@@ -105,7 +107,7 @@ func timelineAlt(t timeline) shown {
 		n += len(lane.Moments)
 	}
 	return shown(fmt.Sprintf("Timeline of %s in %s from %s to %s; the table below tells the same.",
-		count(n, "moment"), count(len(t.Lanes), "lane"), moment(t.From), moment(t.To)))
+		count(n, "moment"), count(len(t.Lanes), "lane"), text.Moment(t.From), text.Moment(t.To)))
 }
 
 func momentWeight(m timelineMoment) int {

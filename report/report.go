@@ -59,7 +59,7 @@ func New(tool Tool, evidence forensics.Evidence, analysis forensics.Analysis) Re
 // JSON writes the report, indented, as [JSONSchema] describes it. Arrays are never null.
 func JSON(w io.Writer, r Report) error { return writeJSON(w, r, true) }
 
-// Read reads what [JSON] wrote. A document of another schema is [ErrSchema], and one that needs too much memory [jsonlimit.ErrTooLarge].
+// Read reads what [JSON] wrote. A document of another schema is [ErrSchema], and one that needs too much memory jsonlimit.ErrTooLarge.
 func Read(r io.Reader) (Report, error) {
 	var rep Report
 	if err := jsonstream.Read(r, &rep); err != nil {

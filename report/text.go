@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // TextOptions says how [Text] is laid out. The zero value is 80 columns without colour.
@@ -83,7 +84,7 @@ func headline(r Report) string {
 		parts = append(parts, cmp.Or(r.Node.OS, "Linux")+" "+r.Node.Kernel)
 	}
 	if !r.Evidence.Collected.IsZero() {
-		parts = append(parts, "examined "+moment(r.Evidence.Collected))
+		parts = append(parts, "examined "+text.Moment(r.Evidence.Collected))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -98,7 +99,7 @@ func (t *textWriter) calm(r Report) {
 func (t *textWriter) diagnosis(d forensics.Diagnosis, r Report) {
 	t.marked(severityTone(d.Severity), strings.ToUpper(string(d.Severity)), d.Title)
 	if d.Since != nil {
-		since := moment(*d.Since)
+		since := text.Moment(*d.Since)
 		if a := age(*d.Since, r.Evidence.Collected); a != "" {
 			since += ", " + a + " before the examination"
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // maxNamedPods is how many pods a ticket text names; the report names them all.
@@ -35,7 +36,7 @@ func ticket(d forensics.Diagnosis, style ticketStyle) string {
 	var b strings.Builder
 	b.WriteString(style.heading(string(d.Severity), d.Title))
 	if d.Since != nil {
-		b.WriteString(style.fact("Since", moment(*d.Since)))
+		b.WriteString(style.fact("Since", text.Moment(*d.Since)))
 	}
 	sure := string(d.Confidence)
 	if d.ConfidenceWhy != "" {

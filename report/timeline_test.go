@@ -100,9 +100,9 @@ func TestTimelineIsBounded(t *testing.T) {
 	for i := range n {
 		e.Logs.Events = append(e.Logs.Events, event(logs.KindOrphan, 2, clock(0, i), clock(1, i), int64(i+1)))
 	}
-	told := e.Logs.Events[77].Quotes[0]
+	quote := e.Logs.Events[77].Quotes[0]
 	a := forensics.Analysis{
-		Findings: []forensics.Finding{{Refs: []forensics.Ref{forensics.LogRef(told)}}}, Diagnoses: []forensics.Diagnosis{{Findings: []int{0}}},
+		Findings: []forensics.Finding{{Refs: []forensics.Ref{forensics.LogRef(quote)}}}, Diagnoses: []forensics.Diagnosis{{Findings: []int{0}}},
 	}
 	lanes := newTimeline(&e, &a).Lanes
 	if len(lanes) != 1 || len(lanes[0].Moments) > maxMoments {

@@ -150,9 +150,6 @@ func bytesWords(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", value, "KMGTP"[unit])
 }
 
-// moment is a time in UTC, to the second.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
-
 // age is how long before now something was: "46 min before", "" where the clocks make no sense of it.
 func age(t, now time.Time) string {
 	if now.IsZero() || t.After(now) {

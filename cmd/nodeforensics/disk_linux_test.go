@@ -98,7 +98,7 @@ func TestTheDiskOfAnotherNodeIsReadAndNothingOfThisOne(t *testing.T) {
 			t.Errorf("coverage of %s is %+v, want absent", source, got)
 		}
 	}
-	if n := dead.HeldHere(); n != 1 {
+	if n := dead.UnansweredHere(); n != 1 {
 		t.Errorf("%d requests wait for this machine's dead mount, want the kubelet's alone", n)
 	}
 }

@@ -130,11 +130,11 @@ func shown(t *testing.T, forms []testsecrets.Form, outputs map[string]string) {
 	}
 	for name, text := range outputs {
 		text = maskedWord.ReplaceAllString(text, "@")
-		told := map[int]bool{}
+		found := map[int]bool{}
 		for size := range sizes {
 			for at := 0; at+size <= len(text); at++ {
-				if i, ok := owners[text[at:at+size]]; ok && !told[i] {
-					told[i] = true
+				if i, ok := owners[text[at:at+size]]; ok && !found[i] {
+					found[i] = true
 					t.Errorf("%s shows %q of %s, %s: %s\n   as %.200q", name, text[at:at+size], forms[i].Channel, forms[i].Family, forms[i].Text, text[max(0, at-80):])
 				}
 			}

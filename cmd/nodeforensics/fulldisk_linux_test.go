@@ -84,7 +84,7 @@ func TestAFullDiskIsNamedWithWhatFillsIt(t *testing.T) {
 	if got := u.Kind(eviction.KindDeleted).Bytes; got < 2<<20 || got > 2<<20+64<<10 {
 		t.Errorf("%d bytes of deleted files, want 2 MiB: %+v", got, r.Evidence.MountUse.Deleted)
 	}
-	if n := dead.HeldHere(); n != 1 {
+	if n := dead.UnansweredHere(); n != 1 {
 		t.Errorf("%d requests wait for the dead mount, want the kubelet's alone", n)
 	}
 }

@@ -106,7 +106,7 @@ func TestHoldersInCalls(t *testing.T) {
 	fuse.Hang()
 	stuck := testfuse.HoldStat(t, name)
 	testfuse.Await(t, "the stat to block", stuck.Blocked)
-	testfuse.Await(t, "the server to have the request", func() bool { return fuse.Held() > 0 })
+	testfuse.Await(t, "the server to have the request", func() bool { return fuse.Unanswered() > 0 })
 	o := finish(t, command(t, "holders", fuse.MountPoint()))
 	for _, want := range []string{
 		"no process", "holds this mount but by a call under way", strconv.Itoa(stuck.PID()), strconv.Itoa(stuck.TID()),
@@ -131,7 +131,7 @@ func TestHoldersInCalls(t *testing.T) {
 	if c := got.Answers[0].Mounts[0].Calls[0]; c.PID != stuck.PID() || c.TID != stuck.TID() || c.Path != name || c.User != "root" || c.Syscall == nil {
 		t.Errorf("call %+v", c)
 	}
-	if n := fuse.Held(); n != 1 {
+	if n := fuse.Unanswered(); n != 1 {
 		t.Errorf("the server was asked %d times, want only the process that is stuck", n)
 	}
 }

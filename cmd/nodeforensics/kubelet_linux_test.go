@@ -104,5 +104,5 @@ func startKubelet(t testing.TB, root string, flags ...string) *exec.Cmd {
 func hangUnder(t testing.TB, s *testfuse.Server) {
 	t.Helper()
 	s.Hang()
-	testfuse.Await(t, "housekeeping to ask the dead mount", func() bool { return s.Held() > 0 })
+	testfuse.Await(t, "housekeeping to ask the dead mount", func() bool { return s.Unanswered() > 0 })
 }

@@ -99,18 +99,18 @@ func leaked(want int) func(t *testing.T, r report.Report) {
 func leftOut(want int) func(t *testing.T, r report.Report) {
 	return func(t *testing.T, r report.Report) {
 		t.Helper()
-		told := ""
+		detail := ""
 		for _, s := range r.Evidence.Coverage {
 			if s.Source == forensics.SourceKubeletPods {
-				told = s.Detail
+				detail = s.Detail
 			}
 		}
 		listed := map[string]bool{}
 		for _, p := range r.Evidence.Pods {
 			listed[p.UID] = true
 		}
-		if text := fmt.Sprintf("it lists %d pods; %d of which", want, want-len(listed)); !strings.Contains(told, text) {
-			t.Errorf("%d pods are kept, and it says %q; want %q", len(listed), told, text)
+		if text := fmt.Sprintf("it lists %d pods; %d of which", want, want-len(listed)); !strings.Contains(detail, text) {
+			t.Errorf("%d pods are kept, and it says %q; want %q", len(listed), detail, text)
 		}
 		lost := 0
 		for _, d := range r.Evidence.PodDirs {

@@ -19,7 +19,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
-// fallbackReport reads the report that was written to memory, and what else is there.
+// fallbackFiles lists the report that was written to memory, and what else is there.
 func fallbackFiles(t testing.TB) []string {
 	t.Helper()
 	onlyFile(t, fallback, ".html")
@@ -312,10 +312,10 @@ func TestAnInterruptedRunReportsWhatItHas(t *testing.T) {
 	server.Hang()
 	for _, signal := range []syscall.Signal{unix.SIGINT, unix.SIGTERM} {
 		t.Run(unix.SignalName(signal), func(t *testing.T) {
-			out, before := t.TempDir(), server.Held()
+			out, before := t.TempDir(), server.Unanswered()
 			cmd := command(t, "--out", out, "--hung-after", "50s")
 			wait := start(t, cmd)
-			testfuse.Await(t, "the probe", func() bool { return server.Held() > before })
+			testfuse.Await(t, "the probe", func() bool { return server.Unanswered() > before })
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
@@ -373,7 +373,7 @@ func TestACollectorThatDoesNotFinishIsLeftAtTheDeadline(t *testing.T) {
 	out := t.TempDir()
 	cmd := command(t, "--out", out, "--hung-after", "30s", "--timeout", "8s")
 	wait := start(t, cmd)
-	testfuse.Await(t, "the probe", func() bool { return server.Held() > 0 })
+	testfuse.Await(t, "the probe", func() bool { return server.Unanswered() > 0 })
 	collector := 0
 	for pid := range processesOf(t, program(t, programName)) {
 		if pid != cmd.Process.Pid {

@@ -93,34 +93,34 @@ func keepConnection(t testing.TB, server *testfuse.Server) *exec.Cmd {
 		}
 		connection := os.NewFile(uintptr(copied), "connection")
 		defer func() { _ = connection.Close() }()
-		keeper := exec.Command("sleep", "1000")
-		keeper.ExtraFiles = []*os.File{connection}
-		if err := keeper.Start(); err != nil {
+		sleeper := exec.Command("sleep", "1000")
+		sleeper.ExtraFiles = []*os.File{connection}
+		if err := sleeper.Start(); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			_ = keeper.Process.Kill()
-			_ = keeper.Wait()
+			_ = sleeper.Process.Kill()
+			_ = sleeper.Wait()
 		})
-		return keeper
+		return sleeper
 	}
 	t.Fatalf("process %d has no connection", server.PID())
 	return nil
 }
 
-func TestAStoppedKeeperOfAConnectionIsNotItsServer(t *testing.T) {
+func TestAStoppedProcessWithAConnectionIsNotItsServer(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
 	root := t.TempDir()
 	server := mountVolume(t, root, livePod, someVolume())
-	keeper := keepConnection(t, server)
+	sleeper := keepConnection(t, server)
 	startKubelet(t, root)
 	stop := func(signal unix.Signal, state string) {
-		if err := keeper.Process.Signal(signal); err != nil {
+		if err := sleeper.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		testfuse.Await(t, "the keeper to be "+state, func() bool { return taskState(keeper.Process.Pid, keeper.Process.Pid) == state })
+		testfuse.Await(t, "the process with the connection to be "+state, func() bool { return taskState(sleeper.Process.Pid, sleeper.Process.Pid) == state })
 	}
 	stop(unix.SIGSTOP, "T")
 	if list := findings(examine(t, 0).report(t), "fuse-server-dead"); len(list) != 0 {
@@ -133,8 +133,8 @@ func TestAStoppedKeeperOfAConnectionIsNotItsServer(t *testing.T) {
 	if f.Subject.ID != strconv.Itoa(server.PID()) || f.Confidence != forensics.Possible {
 		t.Errorf("%s: %v, want the possible process %d", f.Title, f.Confidence, server.PID())
 	}
-	if !strings.Contains(f.ConfidenceWhy, fmt.Sprintf("process %d (sleep)", keeper.Process.Pid)) {
-		t.Errorf("%q does not name the keeper", f.ConfidenceWhy)
+	if !strings.Contains(f.ConfidenceWhy, fmt.Sprintf("process %d (sleep)", sleeper.Process.Pid)) {
+		t.Errorf("%q does not name the process with the connection", f.ConfidenceWhy)
 	}
 }
 

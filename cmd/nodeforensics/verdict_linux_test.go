@@ -171,7 +171,7 @@ func TestAMountThatRecoversBetweenTwoSamplesIsSaidToHaveRecovered(t *testing.T) 
 	// The program judges the first by who waits for it, asks the second, and has until then to see the first recover.
 	dir := t.TempDir()
 	wait := start(t, command(t, "--hung-after", "2s", "--out", dir))
-	testfuse.Await(t, "the probe of the other mount", func() bool { return lasting.Held() > 0 })
+	testfuse.Await(t, "the probe of the other mount", func() bool { return lasting.Unanswered() > 0 })
 	passing.Heal()
 	if o := wait(); o.status != exitDone {
 		t.Fatalf("exit status %d: %s", o.status, o.stderr)
@@ -300,7 +300,7 @@ func TestWithoutProbingOnlyWhatOthersWaitForIsJudged(t *testing.T) {
 	if got := healthAt(t, r, unseen.MountPoint()); got.Status != mounts.StatusNotProbed || got.Reason == "" {
 		t.Errorf("the mount that nobody waits for is %+v, want not probed, with a reason", got)
 	}
-	if n := unseen.Held(); n != 0 {
+	if n := unseen.Unanswered(); n != 0 {
 		t.Errorf("%d requests reached the mount that was not to be probed", n)
 	}
 	if out := r.Evidence.Collector.Outstanding; len(out) > 0 {
@@ -333,7 +333,7 @@ func TestLockedFileIsNoHang(t *testing.T) {
 	if err := second.Start(); err != nil {
 		t.Fatal(err)
 	}
-	testfuse.Await(t, "the other to wait", func() bool { return s.Held() == 1 })
+	testfuse.Await(t, "the other to wait", func() bool { return s.Unanswered() == 1 })
 	letWait(t, 1200*time.Millisecond)
 
 	r := examine(t, 0, "--hung-after", "1s").report(t)
@@ -366,7 +366,7 @@ func TestFetchOnOpenIsNoHang(t *testing.T) {
 	if err := fetch.Start(); err != nil {
 		t.Fatal(err)
 	}
-	testfuse.Await(t, "the file to be opened", func() bool { return s.Held() == 1 })
+	testfuse.Await(t, "the file to be opened", func() bool { return s.Unanswered() == 1 })
 	letWait(t, 1200*time.Millisecond)
 
 	r := examine(t, 0, "--hung-after", "1s").report(t)

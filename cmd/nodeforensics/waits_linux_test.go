@@ -52,7 +52,7 @@ func TestALongReadIsNoHang(t *testing.T) {
 	s := testfuse.Mount(t, t.TempDir(), testfuse.Options{Type: "fuse.s3fs", Source: "s3fs", Files: map[string]string{"object": "text"}})
 	s.HangData()
 	pid := launch(t, "cat", filepath.Join(s.MountPoint(), "object"))
-	testfuse.Await(t, "the read", func() bool { return s.Held() == 1 })
+	testfuse.Await(t, "the read", func() bool { return s.Unanswered() == 1 })
 	letWait(t, 1200*time.Millisecond)
 
 	r := examine(t, 0, "--hung-after", "1s").report(t)
@@ -90,7 +90,7 @@ func TestALinkToADeadMountAccusesOnlyThatOne(t *testing.T) {
 	})
 	busy.HangData()
 	launch(t, "cat", filepath.Join(busy.MountPoint(), "film"))
-	testfuse.Await(t, "the read", func() bool { return busy.Held() == 1 })
+	testfuse.Await(t, "the read", func() bool { return busy.Unanswered() == 1 })
 	dead.Hang()
 	stuck := testfuse.HoldStat(t, filepath.Join(busy.MountPoint(), "project"))
 	testfuse.Await(t, "the stat to block", stuck.Blocked)
@@ -305,7 +305,7 @@ func TestACloseIsNotBlamedOnTheNextFile(t *testing.T) {
 		defer close(closed)
 		_ = unix.Close(fd)
 	}()
-	testfuse.Await(t, "the close", func() bool { return slow.Held() == 1 })
+	testfuse.Await(t, "the close", func() bool { return slow.Unanswered() == 1 })
 	if err := unix.Dup3(next, fd, unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func TestWhoHasADirectoryOfACoveredMountWaitsForThat(t *testing.T) {
 		var st unix.Stat_t
 		_ = unix.Fstatat(dir, "name", &st, 0)
 	}()
-	testfuse.Await(t, "the look-up", func() bool { return covered.Held() == 1 })
+	testfuse.Await(t, "the look-up", func() bool { return covered.Unanswered() == 1 })
 	letWait(t, 1200*time.Millisecond)
 	r := examine(t, 0, "--hung-after", "1s").report(t)
 	list := threadsOf(r, os.Getpid())

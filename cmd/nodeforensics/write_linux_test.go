@@ -124,7 +124,7 @@ func writingToNowhere(t testing.TB) (cmd *exec.Cmd, wait func() outcome, out str
 	out = filepath.Join(server.MountPoint(), "out")
 	cmd = command(t, "--out", out, "--no-probe", "--interval", "0")
 	wait = start(t, cmd)
-	testfuse.Await(t, "the writer", func() bool { return server.Held() > 0 })
+	testfuse.Await(t, "the writer", func() bool { return server.Unanswered() > 0 })
 	t.Cleanup(server.Heal)
 	return cmd, wait, out
 }
@@ -232,7 +232,7 @@ func TestACollectorThatDiesBetweenItsParts(t *testing.T) {
 	out := t.TempDir()
 	cmd := command(t, "--out", out, "--hung-after", "50s")
 	wait := start(t, cmd)
-	testfuse.Await(t, "the probe", func() bool { return server.Held() > 0 })
+	testfuse.Await(t, "the probe", func() bool { return server.Unanswered() > 0 })
 	for pid := range processesOf(t, program(t, programName)) {
 		if pid != cmd.Process.Pid {
 			_ = unix.Kill(pid, unix.SIGKILL)

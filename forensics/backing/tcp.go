@@ -2,12 +2,12 @@ package backing
 
 import (
 	"bytes"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/internal/procnet"
 )
 
 // A Connection is a TCP connection of this machine.
@@ -67,7 +67,7 @@ func parseTCP(text []byte) []Connection {
 		if len(f) < 7 || string(f[3]) == "0A" {
 			continue
 		}
-		remote, ok := hexAddress(f[2])
+		remote, ok := procnet.Parse(string(f[2]))
 		_, port, _ := bytes.Cut(f[1], []byte{':'})
 		local, err := strconv.ParseUint(string(port), 16, 16)
 		unsent, _, _ := bytes.Cut(f[4], []byte{':'})
@@ -80,28 +80,9 @@ func parseTCP(text []byte) []Connection {
 		if state == "" {
 			state = string(f[3])
 		}
-		list = append(list, Connection{Remote: remote, State: state, UnackedBytes: int64(queue), Retransmits: int(again), LocalPort: int(local)})
+		list = append(list, Connection{Remote: remote.String(), State: state, UnackedBytes: int64(queue), Retransmits: int(again), LocalPort: int(local)})
 	}
 	return list
-}
-
-// hexAddress reads "0900000A:0801": each 32 bits of the address in the order of the machine.
-func hexAddress(text []byte) (string, bool) {
-	address, port, ok := bytes.Cut(text, []byte{':'})
-	raw := make([]byte, 16)
-	if len(address) != 8 && len(address) != 32 {
-		return "", false
-	}
-	n, err := hex.Decode(raw, address)
-	number, err2 := strconv.ParseUint(string(port), 16, 16)
-	if !ok || err != nil || err2 != nil {
-		return "", false
-	}
-	for i := 0; i < n; i += 4 {
-		binary.BigEndian.PutUint32(raw[i:], binary.NativeEndian.Uint32(raw[i:]))
-	}
-	addr, ok := netip.AddrFromSlice(raw[:n])
-	return netip.AddrPortFrom(addr.Unmap(), uint16(number)).String(), ok
 }
 
 // The answers of neighbour.

@@ -16,7 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// ContainerUnkillable finds containers that a kill does not end.
+// containerUnkillable finds containers that a kill does not end.
 var containerUnkillable = forensics.Check{
 	ID:    "container-unkillable",
 	Title: "A container cannot be killed",

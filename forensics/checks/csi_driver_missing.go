@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// CSIDriverMissing finds CSI drivers that the kubelet needs and that are not registered with it.
+// csiDriverMissing finds CSI drivers that the kubelet needs and that are not registered with it.
 var csiDriverMissing = forensics.Check{
 	ID:    "csi-driver-missing",
 	Title: "A CSI driver is not registered on this node",

@@ -16,7 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// CSIOperationStuck finds calls to CSI drivers that are not answered.
+// csiOperationStuck finds calls to CSI drivers that are not answered.
 var csiOperationStuck = forensics.Check{
 	ID:    "csi-operation-stuck",
 	Title: "A CSI driver does not answer",

@@ -19,7 +19,7 @@ const (
 	deletedWarning = 2 << 30
 )
 
-// DeletedOpenFiles finds space that deleted files take.
+// deletedOpenFiles finds space that deleted files take.
 var deletedOpenFiles = forensics.Check{
 	ID:    "disk-deleted-open-files",
 	Title: "Deleted files that are still open take up space",

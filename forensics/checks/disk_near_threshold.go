@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
 
-// DiskNearThreshold finds file systems that are about to pass a threshold, and thresholds that protect less than they seem to.
+// diskNearThreshold finds file systems that are about to pass a threshold, and thresholds that protect less than they seem to.
 var diskNearThreshold = forensics.Check{
 	ID:    "disk-near-threshold",
 	Title: "A disk is near a threshold of eviction, or the thresholds are set badly",

@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
 
-// DiskPressure finds file systems that are full or past a threshold of eviction.
+// diskPressure finds file systems that are full or past a threshold of eviction.
 var diskPressure = forensics.Check{
 	ID:    "disk-pressure",
 	Title: "A disk is full, or past a threshold of eviction",

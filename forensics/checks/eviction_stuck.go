@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// EvictionStuck finds evictions that do not help.
+// evictionStuck finds evictions that do not help.
 var evictionStuck = forensics.Check{
 	ID:    "eviction-stuck",
 	Title: "Evictions do not relieve the node",

@@ -13,7 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// FUSEServerDead finds FUSE file systems whose server process cannot answer.
+// fuseServerDead finds FUSE file systems whose server process cannot answer.
 var fuseServerDead = forensics.Check{
 	ID:    "fuse-server-dead",
 	Title: "The process behind a FUSE mount is gone, stopped or blocked",

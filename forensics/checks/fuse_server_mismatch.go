@@ -14,7 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// FUSEServerMismatch finds FUSE servers that serve another mount than their command line says.
+// fuseServerMismatch finds FUSE servers that serve another mount than their command line says.
 var fuseServerMismatch = forensics.Check{
 	ID:    "fuse-server-mismatch",
 	Title: "A FUSE server serves another volume than it was started for",

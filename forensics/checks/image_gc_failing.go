@@ -20,7 +20,7 @@ import (
 // imageGCPeriod is how often the kubelet collects images (pkg/kubelet/kubelet.go, ImageGCPeriod).
 const imageGCPeriod = 5 * time.Minute
 
-// ImageGCFailing finds a garbage collection of images that frees too little, or cannot look.
+// imageGCFailing finds a garbage collection of images that frees too little, or cannot look.
 var imageGCFailing = forensics.Check{
 	ID:    "image-gc-failing",
 	Title: "Garbage collection of images fails",

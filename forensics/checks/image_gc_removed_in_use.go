@@ -15,7 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// ImageGCRemovedInUse finds images that the kubelet removed and that are missing now.
+// imageGCRemovedInUse finds images that the kubelet removed and that are missing now.
 var imageGCRemovedInUse = forensics.Check{
 	ID:    "image-gc-removed-in-use",
 	Title: "Images were removed that are needed",

@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 )
 
-// KubeletEvictionBlocked finds an eviction manager that stands still: nobody frees disk and memory.
+// kubeletEvictionBlocked finds an eviction manager that stands still: nobody frees disk and memory.
 var kubeletEvictionBlocked = forensics.Check{
 	ID:    "kubelet-eviction-blocked",
 	Title: "The eviction manager stands still",

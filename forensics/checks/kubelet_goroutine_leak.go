@@ -26,7 +26,7 @@ const (
 	threadLimit = 10_000
 )
 
-// KubeletGoroutineLeak finds goroutines that pile up.
+// kubeletGoroutineLeak finds goroutines that pile up.
 var kubeletGoroutineLeak = forensics.Check{
 	ID:    "kubelet-goroutine-leak",
 	Title: "Goroutines pile up",

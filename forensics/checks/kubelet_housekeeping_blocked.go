@@ -12,7 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// KubeletHousekeepingBlocked finds a kubelet whose housekeeping does not return.
+// kubeletHousekeepingBlocked finds a kubelet whose housekeeping does not return.
 var kubeletHousekeepingBlocked = forensics.Check{
 	ID:    "kubelet-housekeeping-blocked",
 	Title: "The kubelet's housekeeping does not return",

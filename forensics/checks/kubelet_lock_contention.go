@@ -12,7 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// KubeletLockContention finds goroutines that wait long for one lock, and who most likely holds it.
+// kubeletLockContention finds goroutines that wait long for one lock, and who most likely holds it.
 var kubeletLockContention = forensics.Check{
 	ID:    "kubelet-lock-contention",
 	Title: "Goroutines wait for a lock",

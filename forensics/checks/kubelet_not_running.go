@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// KubeletNotRunning finds a node without a running kubelet where one is expected.
+// kubeletNotRunning finds a node without a running kubelet where one is expected.
 var kubeletNotRunning = forensics.Check{
 	ID:    "kubelet-not-running",
 	Title: "No kubelet runs, or it is stopped",

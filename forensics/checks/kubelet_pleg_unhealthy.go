@@ -19,7 +19,7 @@ import (
 // loop skips (pkg/kubelet/pleg/generic.go, 1.10 to 1.36; 10 minutes with the evented PLEG).
 const relistThreshold = 180
 
-// KubeletPLEGUnhealthy finds a PLEG that does not get through its relist.
+// kubeletPLEGUnhealthy finds a PLEG that does not get through its relist.
 var kubeletPLEGUnhealthy = forensics.Check{
 	ID:    "kubelet-pleg-unhealthy",
 	Title: "The PLEG does not get through its list of containers",

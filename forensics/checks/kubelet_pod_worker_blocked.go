@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// KubeletPodWorkerBlocked finds workers of single pods that stand still.
+// kubeletPodWorkerBlocked finds workers of single pods that stand still.
 var kubeletPodWorkerBlocked = forensics.Check{
 	ID:    "kubelet-pod-worker-blocked",
 	Title: "The workers of some pods stand still",

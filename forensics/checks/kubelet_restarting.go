@@ -13,7 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// KubeletRestarting finds kubelets that ended and were started again.
+// kubeletRestarting finds kubelets that ended and were started again.
 var kubeletRestarting = forensics.Check{
 	ID:    "kubelet-restarting",
 	Title: "The kubelet ended and was started again",

@@ -9,7 +9,7 @@ import (
 
 var startEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "start"}
 
-// KubeletStartBlocked finds a kubelet that does not get through its start.
+// kubeletStartBlocked finds a kubelet that does not get through its start.
 var kubeletStartBlocked = forensics.Check{
 	ID:    "kubelet-start-blocked",
 	Title: "The kubelet's start does not finish",

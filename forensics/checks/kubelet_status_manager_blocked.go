@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 )
 
-// KubeletStatusManagerBlocked finds a kubelet that reports no pod's status any more.
+// kubeletStatusManagerBlocked finds a kubelet that reports no pod's status any more.
 var kubeletStatusManagerBlocked = forensics.Check{
 	ID:    "kubelet-status-manager-blocked",
 	Title: "The kubelet reports no pod's status any more",

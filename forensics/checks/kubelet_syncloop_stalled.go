@@ -16,7 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// KubeletSyncloopStalled finds a kubelet whose sync loop stands still: its own health check says so, or a dump shows it.
+// kubeletSyncloopStalled finds a kubelet whose sync loop stands still: its own health check says so, or a dump shows it.
 var kubeletSyncloopStalled = forensics.Check{
 	ID:    "kubelet-syncloop-stalled",
 	Title: "The kubelet's sync loop stands still",

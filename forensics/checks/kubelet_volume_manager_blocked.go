@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// KubeletVolumeManagerBlocked finds a volume manager, or single operations of it, that stand still.
+// kubeletVolumeManagerBlocked finds a volume manager, or single operations of it, that stand still.
 var kubeletVolumeManagerBlocked = forensics.Check{
 	ID:    "kubelet-volume-manager-blocked",
 	Title: "Volumes are not mounted or unmounted any more",

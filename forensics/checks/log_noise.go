@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// LogNoise names lines that look like trouble and are none.
+// logNoise names lines that look like trouble and are none.
 var logNoise = forensics.Check{
 	ID:    "log-noise",
 	Title: "Lines that look like trouble and are none",

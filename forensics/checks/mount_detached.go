@@ -12,7 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// MountDetached finds mounts that are in no mount table and still in use.
+// mountDetached finds mounts that are in no mount table and still in use.
 var mountDetached = forensics.Check{
 	ID:    "mount-detached",
 	Title: "A mount that is in no table is still in use",

@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// MountDisconnected finds file systems whose server process or client is gone.
+// mountDisconnected finds file systems whose server process or client is gone.
 var mountDisconnected = forensics.Check{
 	ID:    "mount-disconnected",
 	Title: "A mount has lost its server",

@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// MountFrozen finds file systems that were frozen on purpose.
+// mountFrozen finds file systems that were frozen on purpose.
 var mountFrozen = forensics.Check{
 	ID:    "mount-frozen",
 	Title: "A file system is frozen",

@@ -14,7 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// MountHung finds file systems that do not answer.
+// mountHung finds file systems that do not answer.
 var mountHung = forensics.Check{
 	ID:    "mount-hung",
 	Title: "A file system does not answer",

@@ -14,7 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// MountIOError finds file systems that fail.
+// mountIOError finds file systems that fail.
 var mountIOError = forensics.Check{
 	ID:    "mount-io-error",
 	Title: "A mount answers with an I/O error",

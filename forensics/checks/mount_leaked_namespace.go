@@ -16,7 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// MountLeakedNamespace finds mounts that the host has no more and another mount namespace keeps.
+// mountLeakedNamespace finds mounts that the host has no more and another mount namespace keeps.
 var mountLeakedNamespace = forensics.Check{
 	ID:    "mount-leaked-namespace",
 	Title: "Another mount namespace keeps a mount that the host has unmounted",

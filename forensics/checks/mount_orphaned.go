@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
 )
 
-// MountOrphaned finds mounts below the directories of pods that are gone.
+// mountOrphaned finds mounts below the directories of pods that are gone.
 var mountOrphaned = forensics.Check{
 	ID:    "mount-orphaned",
 	Title: "A mount belongs to a pod that is gone",

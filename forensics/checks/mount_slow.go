@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// MountSlow finds file systems that answer late.
+// mountSlow finds file systems that answer late.
 var mountSlow = forensics.Check{
 	ID:    "mount-slow",
 	Title: "A file system answers late",

@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// MountStacked finds mount points below the kubelet's directory with several mounts on top of each other.
+// mountStacked finds mount points below the kubelet's directory with several mounts on top of each other.
 var mountStacked = forensics.Check{
 	ID:    "mount-stacked",
 	Title: "Several mounts lie on one mount point",

@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// MountStale finds file systems whose object is gone at the server.
+// mountStale finds file systems whose object is gone at the server.
 var mountStale = forensics.Check{
 	ID:    "mount-stale",
 	Title: "A mount is stale",

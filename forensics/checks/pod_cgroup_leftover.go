@@ -21,7 +21,7 @@ const maxMemoryCgroups = 65_535
 // manyMemoryCgroups is from how many on that is near.
 const manyMemoryCgroups = 50_000
 
-// PodCgroupLeftover finds cgroups of pods that are gone.
+// podCgroupLeftover finds cgroups of pods that are gone.
 var podCgroupLeftover = forensics.Check{
 	ID:    "pod-cgroup-leftover",
 	Title: "The cgroup of a pod remains although the pod is gone",

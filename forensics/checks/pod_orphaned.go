@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
 
-// PodOrphaned finds directories of pods that are gone.
+// podOrphaned finds directories of pods that are gone.
 var podOrphaned = forensics.Check{
 	ID:    "pod-orphaned",
 	Title: "A pod is gone, its directory is not",

@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// PodOrphanedMounted finds pods that are gone and whose volumes are still mounted.
+// podOrphanedMounted finds pods that are gone and whose volumes are still mounted.
 var podOrphanedMounted = forensics.Check{
 	ID:    "pod-orphaned-mounted",
 	Title: "A pod is gone, its volumes are still mounted",

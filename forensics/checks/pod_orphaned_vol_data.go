@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// PodOrphanedVolData finds pods that are gone and of whose CSI volumes only vol_data.json is left.
+// podOrphanedVolData finds pods that are gone and of whose CSI volumes only vol_data.json is left.
 var podOrphanedVolData = forensics.Check{
 	ID:    "pod-orphaned-vol-data",
 	Title: "A pod is gone, vol_data.json of its CSI volume is not",

@@ -15,7 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// PodPodGC says whom the control plane deletes and has deleted, and who may have deleted a pod that is gone.
+// podPodGC says whom the control plane deletes and has deleted, and who may have deleted a pod that is gone.
 var podPodGC = forensics.Check{
 	ID:    "pod-podgc",
 	Title: "The control plane deletes pods",

@@ -14,7 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// PodTerminatingStuck finds pods whose deletion does not end, and at which stage it stands.
+// podTerminatingStuck finds pods whose deletion does not end, and at which stage it stands.
 var podTerminatingStuck = forensics.Check{
 	ID:    "pod-terminating-stuck",
 	Title: "A pod does not go away",

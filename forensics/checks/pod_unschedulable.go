@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 )
 
-// PodUnschedulable finds pods that no node takes.
+// podUnschedulable finds pods that no node takes.
 var podUnschedulable = forensics.Check{
 	ID:    "pod-unschedulable",
 	Title: "A pod cannot come back",

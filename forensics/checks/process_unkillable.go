@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// ProcessUnkillable finds processes that a kill does not end.
+// processUnkillable finds processes that a kill does not end.
 var processUnkillable = forensics.Check{
 	ID:    "process-unkillable",
 	Title: "A process cannot be killed before a wait ends",

@@ -156,7 +156,7 @@ func startProgram(t *testing.T, binary string) *stuckKubelet {
 	}
 	k.child = child
 	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
-	testfuse.Await(t, "all calls to reach the mount", func() bool { return fuse.Held() >= asking })
+	testfuse.Await(t, "all calls to reach the mount", func() bool { return fuse.Unanswered() >= asking })
 	return k
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// PVCTerminatingHeld finds claims and volumes that are being deleted and cannot go.
+// pvcTerminating finds claims and volumes that are being deleted and cannot go.
 var pvcTerminating = forensics.Check{
 	ID:    "pvc-terminating-held",
 	Title: "A claim or volume is being deleted and cannot go",

@@ -17,7 +17,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// RuntimeUnresponsive finds a container runtime that does not answer the kubelet.
+// runtimeUnresponsive finds a container runtime that does not answer the kubelet.
 var runtimeUnresponsive = forensics.Check{
 	ID:    "runtime-unresponsive",
 	Title: "The container runtime does not answer",

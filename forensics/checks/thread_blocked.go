@@ -13,7 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// ThreadBlocked finds threads that wait in a file system.
+// threadBlocked finds threads that wait in a file system.
 var threadBlocked = forensics.Check{
 	ID:    "thread-blocked",
 	Title: "A thread waits in a file system",

@@ -21,7 +21,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// UnmountBusy finds what keeps mounts from being unmounted that somebody unmounts or would.
+// unmountBusy finds what keeps mounts from being unmounted that somebody unmounts or would.
 var unmountBusy = forensics.Check{
 	ID:    "unmount-busy",
 	Title: "A mount that should go is in use",

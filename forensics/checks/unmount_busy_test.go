@@ -181,7 +181,6 @@ func unmountBusyInLogs() []scenario {
 	}
 }
 
-// TestStoppingDespiteAWait tells waits that SIGKILL ends, as those for an NFS server, from others.
 func TestAnotherExaminationIsLetAlone(t *testing.T) {
 	for ago, want := range map[time.Duration]string{
 		3 * time.Second: "may be under way", -time.Second: "may be under way", time.Hour: "never came back from this mount",
@@ -197,6 +196,7 @@ func TestAnotherExaminationIsLetAlone(t *testing.T) {
 	}
 }
 
+// TestStoppingDespiteAWait tells waits that SIGKILL ends, as those for an NFS server, from others.
 func TestStoppingDespiteAWait(t *testing.T) {
 	step := func(command string) forensics.Remedy {
 		return forensics.Remedy{Command: command, Precondition: "its owner agrees", Risk: "what it does is interrupted"}

@@ -12,7 +12,7 @@ import (
 // manyZombies is from when zombies of one parent are a leak rather than a moment.
 const manyZombies = 100
 
-// ZombieBuildup finds processes that do not reap their children.
+// zombieBuildup finds processes that do not reap their children.
 var zombieBuildup = forensics.Check{
 	ID:    "zombie-buildup",
 	Title: "A process does not reap its children",

@@ -104,9 +104,9 @@ func (c *collector) read(ctx context.Context, source string, limit time.Duration
 	if err != nil {
 		entry.Detail = err.Error()
 	}
-	for _, told := range r.part.Coverage { // the reader knows better
-		if told.Source == source {
-			entry = told
+	for _, covered := range r.part.Coverage { // the reader knows better
+		if covered.Source == source {
+			entry = covered
 			entry.Seconds = c.opt.Now().Sub(began).Seconds()
 		}
 	}

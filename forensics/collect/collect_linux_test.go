@@ -192,7 +192,7 @@ func TestCollectTellsEverySource(t *testing.T) {
 
 func TestCollectEmitsWhatItReturns(t *testing.T) {
 	var mu sync.Mutex
-	told := forensics.NewEvidence()
+	merged := forensics.NewEvidence()
 	e, err := collect.Collect(t.Context(), collect.Options{Root: fakeDisk(t), RedactKey: []byte("k"), Emit: func(part forensics.Evidence) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -204,12 +204,12 @@ func TestCollectEmitsWhatItReturns(t *testing.T) {
 		if err := json.Unmarshal(text, &got); err != nil {
 			t.Error(err)
 		}
-		told.Merge(got)
+		merged.Merge(got)
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(e, told); diff != "" {
+	if diff := cmp.Diff(e, merged); diff != "" {
 		t.Errorf("(-returned +emitted):\n%s", diff)
 	}
 }

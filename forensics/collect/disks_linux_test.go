@@ -88,7 +88,7 @@ func TestADeadDiskIsNotAsked(t *testing.T) {
 			e := measured(t, filepath.Join(fuse.MountPoint(), "kubelet"), func(e *forensics.Evidence) {
 				e.Health = []mounts.Health{{Device: fuse.Device(), MountPoint: fuse.MountPoint(), Status: status, Seconds: 20}}
 			}, Options{DiskUsage: -1})
-			if n := fuse.Held(); n > 0 {
+			if n := fuse.Unanswered(); n > 0 {
 				t.Errorf("%d requests wait for the dead mount", n)
 			}
 			if _, ok := e.Disks.Index().Of(eviction.RoleNode); ok {

@@ -14,9 +14,9 @@ import (
 // processes have open; complete says that all processes could be looked at.
 func guessServers(list []fuseMount, devices []holders.FUSEDevice, command func(pid int) []string, complete bool) []forensics.FUSEServer {
 	servers := []forensics.FUSEServer{}
-	told := slices.ContainsFunc(devices, func(d holders.FUSEDevice) bool { return d.Connection != 0 })
+	connections := slices.ContainsFunc(devices, func(d holders.FUSEDevice) bool { return d.Connection != 0 })
 	var claims []claim
-	if !told {
+	if !connections {
 		claims = claimsOf(list, devices, command)
 	}
 	done, by, claimed := map[string]bool{}, byConnection(devices), byDevice(claims)
@@ -26,10 +26,10 @@ func guessServers(list []fuseMount, devices []holders.FUSEDevice, command func(p
 		}
 		done[m.Device] = true
 		found := connected(m.Device, by)
-		if !told {
+		if !connections {
 			found = guess(m.Device, claimed[m.Device])
 		}
-		if len(found) == 0 && complete && (told || len(devices) == 0) {
+		if len(found) == 0 && complete && (connections || len(devices) == 0) {
 			found = []forensics.FUSEServer{{Device: m.Device, Why: "no process has its connection open"}}
 		}
 		servers = append(servers, found...)
@@ -90,7 +90,7 @@ func detachedServers(list []fuseMount, devices []holders.FUSEDevice, waiting map
 			continue
 		}
 		mounted[number] = true
-		for _, s := range connected(mounts.FUSEDevice(number), by) {
+		for _, s := range connected(mounts.ConnectionDevice(number), by) {
 			s.Detached, s.OnlyWaiting = true, waitedFor == 1
 			found = append(found, s)
 		}

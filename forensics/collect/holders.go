@@ -26,7 +26,7 @@ import (
 // Bounds of what is kept in the evidence.
 const (
 	maxHoldersOfMount = 32
-	maxHoldersAsked   = 1024 // of one mount that somebody asks for
+	maxHoldersOfQuery = 1024 // of one mount that somebody asks for
 	maxHolders        = 4096
 	maxKernelUsers    = 4096
 	maxLeaked         = 1024
@@ -36,7 +36,7 @@ const (
 	maxFUSEBytes      = 2 << 20 // of the FUSE mounts of all namespaces, some 5,000
 )
 
-// CollectHolders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
+// Holders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
 // and is quick also when they do not answer. What is said of Collect holds for it.
 func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evidence, error) {
 	c, err := newCollector(ctx, opt)
@@ -55,7 +55,7 @@ func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evi
 	c.read(ctx, forensics.SourceHolders, 2*readLimit, func(ctx context.Context) (forensics.Evidence, error) {
 		e := c.seen()
 		e.Processes = brief
-		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersAsked, asks: true, here: c.sameHere(ctx, &e.Mounts)}
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersOfQuery, asks: true, here: c.sameHere(ctx, &e.Mounts)}
 		w.queries = c.resolved(ctx, queries, &e.Mounts, w.here)
 		for _, query := range queries {
 			for _, m := range FindMounts(&e.Mounts, (&forensics.MountUse{Queries: w.queries}).ResolvedPath(query)) {
@@ -111,7 +111,7 @@ func (w wanted) mount(m *mounts.Mount) bool { return w.ids[m.ID] || w.devices[m.
 func (c *collector) findUses(ctx context.Context, e *forensics.Evidence, w wanted) (forensics.Evidence, error) {
 	first := slices.Collect(maps.Keys(w.ids)) // more will be wanted on the way
 	k := newSelector(e, w)
-	held := k.held
+	use := k.use
 	result, err := procslive.Holders(ctx, c.fs, procslive.HoldersOptions{
 		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Mounts: k.matters, Table: k.table, Queues: w.asks,
 	})
@@ -129,18 +129,18 @@ func (c *collector) findUses(ctx context.Context, e *forensics.Evidence, w wante
 		c.describe(ctx, e, &result, k.wants)
 		k.model = forensics.NewModel(e)
 	}
-	held.UserNS = ownUserNS(c.fs)
-	if len(held.Leaked) > 0 {
-		held.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, held.Leaked)
-		c.owners(ctx, held.Leaked, k.through)
+	use.UserNS = ownUserNS(c.fs)
+	if len(use.Leaked) > 0 {
+		use.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, use.Leaked)
+		c.owners(ctx, use.Leaked, k.through)
 	}
-	held.Namespaces = result.Namespaces
-	held.Servers = k.servers(c.fs, result.FUSE, listed && !has(fs.ErrPermission))
+	use.Namespaces = result.Namespaces
+	use.Servers = k.servers(c.fs, result.FUSE, listed && !has(fs.ErrPermission))
 	k.addAll(result.Holders)
-	k.nested.forgive(held)
+	k.nested.forgive(use)
 	k.foundCopies()
 	if _, ok := w.here(passwd); ok {
-		held.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), held.Holders...))
+		use.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), use.Holders...))
 	}
 	errs := append(result.Problems, k.kernel(ctx, c.fs, &result)...)
 	if w.asks && !k.explains(first) {
@@ -148,11 +148,11 @@ func (c *collector) findUses(ctx context.Context, e *forensics.Evidence, w wante
 			errs = append(errs, err)
 		}
 	}
-	held.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
-	held.Deleted = slices.DeleteFunc(procslive.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f holders.DeletedFile) bool {
+	use.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
+	use.Deleted = slices.DeleteFunc(procslive.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f holders.DeletedFile) bool {
 		return !f.Written && forensics.DiskOf(k.model, f.Device) != f.Device
 	})
-	part := forensics.Evidence{MountUse: held}
+	part := forensics.Evidence{MountUse: use}
 	if w.asks {
 		part.Processes = slices.DeleteFunc(e.Processes, isBrief)
 	}

@@ -39,13 +39,13 @@ func TestBusyByCopy(t *testing.T) {
 				t.Fatal(err)
 			}
 			mountFor(t, above, twin, "", unix.MS_BIND, "")
-			point, held := filepath.Join(above, "m"), filepath.Join(above, "m")
+			point, path := filepath.Join(above, "m"), filepath.Join(above, "m")
 			mountFor(t, "tmpfs", point, "tmpfs", 0, "")
 			if err := os.Mkdir(filepath.Join(point, "over"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			if c.propagation == 0 {
-				held = filepath.Join(twin, "m")
+				path = filepath.Join(twin, "m")
 			}
 			holder := exec.Command("sleep", "1000")
 			if err := testvm.OnThread(func() error {
@@ -53,7 +53,7 @@ func TestBusyByCopy(t *testing.T) {
 				if c.propagation != 0 {
 					err = errors.Join(unix.Unshare(unix.CLONE_NEWNS), unix.Mount("", "/", "", unix.MS_REC|c.propagation, ""))
 				}
-				file, openErr := os.Open(held)
+				file, openErr := os.Open(path)
 				defer func() { _ = file.Close() }()
 				holder.ExtraFiles = []*os.File{file}
 				if err = errors.Join(err, openErr); c.over != "" {

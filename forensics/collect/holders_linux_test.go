@@ -157,7 +157,7 @@ func TestDeletedOnOverlay(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := slices.IndexFunc(e.MountUse.Deleted, func(f holders.DeletedFile) bool { return f.PID == holder.Process.Pid })
-			if asked := at >= 0 && e.MountUse.Deleted[at].SizeBytes == 1<<20; asked != (name == "in memory") {
+			if sized := at >= 0 && e.MountUse.Deleted[at].SizeBytes == 1<<20; sized != (name == "in memory") {
 				t.Errorf("deleted files %+v", e.MountUse.Deleted)
 			}
 		})

@@ -22,8 +22,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
-// A held file system is what a matrix test has mounted.
-type heldSystem struct {
+// A matrixSystem is a file system that a test of the matrix has mounted.
+type matrixSystem struct {
 	dir    string
 	fuse   *testfuse.Server // nil if it cannot hang
 	swap   bool             // files on it can be swap space
@@ -39,45 +39,47 @@ func mountFor(t *testing.T, source, dir, fsType string, flags uintptr, data stri
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 }
 
-var heldSystems = map[string]func(t *testing.T) heldSystem{
-	"tmpfs": func(t *testing.T) heldSystem {
+var matrixSystems = map[string]func(t *testing.T) matrixSystem{
+	"tmpfs": func(t *testing.T) matrixSystem {
 		dir := t.TempDir()
 		mountFor(t, "tmpfs", dir, "tmpfs", 0, "")
-		return heldSystem{dir: dir, layers: true}
+		return matrixSystem{dir: dir, layers: true}
 	},
-	"bind": func(t *testing.T) heldSystem {
+	"bind": func(t *testing.T) matrixSystem {
 		from, dir := t.TempDir(), t.TempDir()
 		mountFor(t, "tmpfs", from, "tmpfs", 0, "")
 		mountFor(t, from, dir, "", unix.MS_BIND, "")
-		return heldSystem{dir: dir, layers: true}
+		return matrixSystem{dir: dir, layers: true}
 	},
-	"overlay": func(t *testing.T) heldSystem {
+	"overlay": func(t *testing.T) matrixSystem {
 		base := t.TempDir()
 		mountFor(t, "tmpfs", base, "tmpfs", 0, "")
-		return heldSystem{dir: overlayOn(t, base)}
+		return matrixSystem{dir: overlayOn(t, base)}
 	},
-	"overlay on overlay": func(t *testing.T) heldSystem {
+	"overlay on overlay": func(t *testing.T) matrixSystem {
 		base, upper := t.TempDir(), t.TempDir()
 		mountFor(t, "tmpfs", base, "tmpfs", 0, "")
 		mountFor(t, "tmpfs", upper, "tmpfs", 0, "")
-		return heldSystem{dir: overlayOn(t, upper, overlayOn(t, base)), full: true}
+		return matrixSystem{dir: overlayOn(t, upper, overlayOn(t, base)), full: true}
 	},
-	"overlay on ext4": func(t *testing.T) heldSystem { return heldSystem{dir: overlayOn(t, imageOf(t, "ext4", t.TempDir()))} },
-	"ext4": func(t *testing.T) heldSystem {
-		return heldSystem{dir: imageOf(t, "ext4", t.TempDir()), swap: true, layers: true}
+	"overlay on ext4": func(t *testing.T) matrixSystem {
+		return matrixSystem{dir: overlayOn(t, imageOf(t, "ext4", t.TempDir()))}
 	},
-	"ext4 on ext4": func(t *testing.T) heldSystem {
-		return heldSystem{dir: imageOf(t, "ext4", imageOf(t, "ext4", t.TempDir())), swap: true, layers: true}
+	"ext4": func(t *testing.T) matrixSystem {
+		return matrixSystem{dir: imageOf(t, "ext4", t.TempDir()), swap: true, layers: true}
 	},
-	"xfs": func(t *testing.T) heldSystem {
-		return heldSystem{dir: imageOf(t, "xfs", t.TempDir()), swap: true, layers: true}
+	"ext4 on ext4": func(t *testing.T) matrixSystem {
+		return matrixSystem{dir: imageOf(t, "ext4", imageOf(t, "ext4", t.TempDir())), swap: true, layers: true}
 	},
-	"btrfs": func(t *testing.T) heldSystem {
-		return heldSystem{dir: imageOf(t, "btrfs", t.TempDir()), swap: true, layers: true}
+	"xfs": func(t *testing.T) matrixSystem {
+		return matrixSystem{dir: imageOf(t, "xfs", t.TempDir()), swap: true, layers: true}
 	},
-	"hung FUSE": func(t *testing.T) heldSystem {
+	"btrfs": func(t *testing.T) matrixSystem {
+		return matrixSystem{dir: imageOf(t, "btrfs", t.TempDir()), swap: true, layers: true}
+	},
+	"hung FUSE": func(t *testing.T) matrixSystem {
 		fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
-		return heldSystem{dir: fuse.MountPoint(), fuse: fuse}
+		return matrixSystem{dir: fuse.MountPoint(), fuse: fuse}
 	},
 }
 
@@ -117,7 +119,7 @@ func TestEveryHolder(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: mount")
 	}
-	for name, mount := range heldSystems {
+	for name, mount := range matrixSystems {
 		t.Run(name, func(t *testing.T) {
 			system := mount(t)
 			want := append(holdByProcesses(t, system), holdByKernel(t, system)...)
@@ -130,8 +132,8 @@ func TestEveryHolder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if system.fuse != nil && system.fuse.Held() != 0 {
-				t.Errorf("the server was asked %d times", system.fuse.Held())
+			if system.fuse != nil && system.fuse.Unanswered() != 0 {
+				t.Errorf("the server was asked %d times", system.fuse.Unanswered())
 			}
 			found := collect.FindMounts(&e.Mounts, system.dir)
 			if len(found) != 1 {
@@ -181,7 +183,7 @@ func busyNames(t *testing.T, e *forensics.Evidence, users forensics.MountUsers) 
 }
 
 // holdByProcesses has processes hold the mount in every way. Each of them is told by its directories, too.
-func holdByProcesses(t *testing.T, system heldSystem) []string {
+func holdByProcesses(t *testing.T, system matrixSystem) []string {
 	t.Helper()
 	var want []string
 	expect := func(p *testfuse.Process, kind holders.Kind, deleted bool) {
@@ -213,7 +215,7 @@ func holdByProcesses(t *testing.T, system heldSystem) []string {
 }
 
 // holdByKernel has the kernel use the mount in the ways that its file system can be used.
-func holdByKernel(t *testing.T, system heldSystem) []string {
+func holdByKernel(t *testing.T, system matrixSystem) []string {
 	t.Helper()
 	var want []string
 	expect := func(use holders.KernelUse, blocks bool) {
@@ -278,7 +280,7 @@ func holdByKernel(t *testing.T, system heldSystem) []string {
 
 // settle waits until the server has answered what was asked so far, also what the kernel asks by itself some time after a file was
 // closed or written.
-func settle(t *testing.T, system heldSystem) {
+func settle(t *testing.T, system matrixSystem) {
 	t.Helper()
 	dir, err := os.Open(system.dir)
 	if err != nil {

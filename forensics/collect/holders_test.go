@@ -148,36 +148,36 @@ func TestTooManyHolders(t *testing.T) {
 	}
 	hold(90, 2, "")
 	k := selector{
-		model: forensics.NewModel(&e), held: &forensics.MountUse{}, count: map[int]int{}, locals: map[string]bool{},
+		model: forensics.NewModel(&e), use: &forensics.MountUse{}, count: map[int]int{}, locals: map[string]bool{},
 		want: wanted{ids: map[int]bool{60: true}, most: maxHoldersOfMount},
 	}
 	k.addAll(list)
-	if n := len(k.held.Holders); n != maxHoldersOfMount || k.held.LeftOut != len(list)-n {
-		t.Fatalf("%d holders, %d left out, of %d", n, k.held.LeftOut, len(list))
+	if n := len(k.use.Holders); n != maxHoldersOfMount || k.use.LeftOut != len(list)-n {
+		t.Fatalf("%d holders, %d left out, of %d", n, k.use.LeftOut, len(list))
 	}
-	for i, h := range k.held.Holders[:maxHoldersOfMount-1] {
+	for i, h := range k.use.Holders[:maxHoldersOfMount-1] {
 		if h.PID != i+1 {
 			t.Errorf("holder %d is of process %d, want one of each process in order", i, h.PID)
 		}
 	}
-	if last := k.held.Holders[maxHoldersOfMount-1]; last.PID != 90 || last.FD != 0 {
+	if last := k.use.Holders[maxHoldersOfMount-1]; last.PID != 90 || last.FD != 0 {
 		t.Errorf("the last holder is %+v, want the stranger", last)
 	}
 }
 
 // TestTooManyKernelUsers has one that blocks behind more than are kept that do not.
 func TestTooManyKernelUsers(t *testing.T) {
-	k := selector{held: &forensics.MountUse{Kernel: make([]holders.KernelUser, maxKernelUsers)}}
-	k.held.Kernel = append(k.held.Kernel, holders.KernelUser{Use: holders.UseLoop, Blocks: true})
-	if left := k.boundKernel(); left != 1 || len(k.held.Kernel) != maxKernelUsers || k.held.Kernel[0].Use != holders.UseLoop {
-		t.Errorf("%d left out, first %+v: want the loop device first", left, k.held.Kernel[0])
+	k := selector{use: &forensics.MountUse{Kernel: make([]holders.KernelUser, maxKernelUsers)}}
+	k.use.Kernel = append(k.use.Kernel, holders.KernelUser{Use: holders.UseLoop, Blocks: true})
+	if left := k.boundKernel(); left != 1 || len(k.use.Kernel) != maxKernelUsers || k.use.Kernel[0].Use != holders.UseLoop {
+		t.Errorf("%d left out, first %+v: want the loop device first", left, k.use.Kernel[0])
 	}
 }
 
 // TestDeletedAmongLibraries has the file that fills the disk behind libraries that an update has replaced, in every process.
 func TestDeletedAmongLibraries(t *testing.T) {
 	e := forensics.NewEvidence()
-	k := selector{model: forensics.NewModel(&e), held: &forensics.MountUse{}, count: map[int]int{}, locals: map[string]bool{}, classes: map[string]mounts.Class{
+	k := selector{model: forensics.NewModel(&e), use: &forensics.MountUse{}, count: map[int]int{}, locals: map[string]bool{}, classes: map[string]mounts.Class{
 		"8:1": mounts.ClassBlock, "0:50": mounts.ClassNetwork,
 	}}
 	for range maxDeleted {
@@ -223,15 +223,15 @@ func TestNestedNodes(t *testing.T) {
 				{PID: 40, Comm: "exporter", MountNS: 4, Cgroup: "/kubepods/pod2"},
 			}
 			n := nestedNodes(&e)
-			held := forensics.MountUse{}
+			use := forensics.MountUse{}
 			for ns, m := range map[uint64]mounts.Mount{2: copied, 4: copied, 5: {ID: 10, Device: "0:81", Root: "/"}} {
 				if table := (mounts.Table{Namespace: ns, Mounts: []mounts.Mount{m}}); !n.owns(&table) && ns != 2 {
-					held.Leaked = append(held.Leaked, forensics.LeakedMount{Namespace: ns, Mount: m})
+					use.Leaked = append(use.Leaked, forensics.LeakedMount{Namespace: ns, Mount: m})
 				}
 			}
-			n.forgive(&held)
-			if len(held.Leaked) != c.leaked {
-				t.Errorf("leaked %+v, want %d", held.Leaked, c.leaked)
+			n.forgive(&use)
+			if len(use.Leaked) != c.leaked {
+				t.Errorf("leaked %+v, want %d", use.Leaked, c.leaked)
 			}
 			if inside := n.owns(&mounts.Table{Namespace: 3}); inside != (c.leaked == 1) {
 				t.Errorf("a container of that node is of another: %v", inside)
@@ -253,7 +253,7 @@ func TestStrangeLeaksCrowdOutNobody(t *testing.T) {
 		k.leaked(&strange, mounts.Leak{})
 	}
 	kept := map[forensics.LeakedMount]int{}
-	for _, l := range k.held.Leaked {
+	for _, l := range k.use.Leaked {
 		kept[forensics.LeakedMount{Namespace: l.Namespace, On: l.On, Owner: l.Owner}]++
 	}
 	want := map[forensics.LeakedMount]int{{Namespace: 2}: maxLeaked, {Namespace: 3, On: "/pods/x", Owner: 7}: maxLeaked}

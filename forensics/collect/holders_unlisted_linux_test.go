@@ -116,14 +116,14 @@ func TestHeldInQueue(t *testing.T) {
 	startUntilEnd(t, cwd)
 	for _, tt := range []struct {
 		queries []string
-		asked   bool
+		queried bool
 	}{{[]string{explained}, false}, {[]string{explained, dir}, true}} {
 		e, err := collect.Holders(t.Context(), collect.Options{}, tt.queries...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains(e.MountUse.Unseen, want) != tt.asked {
-			t.Errorf("%q: unseen %q, want %q there: %v", tt.queries, e.MountUse.Unseen, want, tt.asked)
+		if slices.Contains(e.MountUse.Unseen, want) != tt.queried {
+			t.Errorf("%q: unseen %q, want %q there: %v", tt.queries, e.MountUse.Unseen, want, tt.queried)
 		}
 	}
 }

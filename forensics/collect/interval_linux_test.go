@@ -60,14 +60,14 @@ func blockedKubelet(t *testing.T, served func(number int)) (url string, release 
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	for !standsInOpen() {
+	for !inOpen() {
 		runtime.Gosched()
 	}
 	return server.URL, release
 }
 
-// standsInOpen says whether the goroutine has come to its system call.
-func standsInOpen() bool {
+// inOpen says whether the goroutine has come to its system call.
+func inOpen() bool {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	for g := range strings.SplitSeq(string(stacks), "\n\n") {

@@ -38,8 +38,8 @@ func (c *collector) askKubelet(ctx context.Context) {
 		}
 		return
 	}
-	asked := *k
-	client, err := c.client(ctx, &asked)
+	instance := *k
+	client, err := c.client(ctx, &instance)
 	if err != nil {
 		c.tell(forensics.Evidence{Coverage: []forensics.Source{{Source: forensics.SourceCredentials, Status: statusOf(err), Detail: err.Error()}}})
 	}
@@ -48,31 +48,31 @@ func (c *collector) askKubelet(ctx context.Context) {
 	}
 	client.KnownPod = c.knownPods()
 	health := client.Health(ctx)
-	asked.Endpoints = append(asked.Endpoints, health...)
+	instance.Endpoints = append(instance.Endpoints, health...)
 	cover := []forensics.Source{coverEndpoints(forensics.SourceKubeletHealth, health)}
 	pods, leftOut, answer := client.Pods(ctx)
-	asked.Endpoints = append(asked.Endpoints, answer)
+	instance.Endpoints = append(instance.Endpoints, answer)
 	listed := coverEndpoints(forensics.SourceKubeletPods, []kubelet.Endpoint{answer})
 	if leftOut > 0 {
-		told := fmt.Sprintf("it lists %d pods; %d of which nothing else is known here are left out", len(pods)+leftOut, leftOut)
-		listed.Detail = strings.TrimPrefix(listed.Detail+"; "+told, "; ")
+		listing := fmt.Sprintf("it lists %d pods; %d of which nothing else is known here are left out", len(pods)+leftOut, leftOut)
+		listed.Detail = strings.TrimPrefix(listed.Detail+"; "+listing, "; ")
 	}
 	cover = append(cover, listed)
 	metrics, answer := client.Metrics(ctx)
-	asked.Endpoints = append(asked.Endpoints, answer)
+	instance.Endpoints = append(instance.Endpoints, answer)
 	cover = append(cover, coverEndpoints(forensics.SourceMetrics, []kubelet.Endpoint{answer}))
-	asked.Metrics = metrics
+	instance.Metrics = metrics
 	part := forensics.Evidence{Pods: pods, Coverage: cover}
 	if len(c.opt.Goroutines) == 0 {
 		dumps, answers := c.dumps(ctx, client, k.PID)
-		asked.Endpoints = append(asked.Endpoints, answers...)
+		instance.Endpoints = append(instance.Endpoints, answers...)
 		part.Dumps = dumps
 		part.Coverage = append(part.Coverage, coverEndpoints(forensics.SourceGoroutines, answers))
 	}
-	asked.Version, asked.VersionFrom = version(asked, part.Dumps)
-	part.Kubelet = &asked
+	instance.Version, instance.VersionFrom = version(instance, part.Dumps)
+	part.Kubelet = &instance
 	c.tell(part)
-	c.again(ctx, client, asked, part.Dumps)
+	c.again(ctx, client, instance, part.Dumps)
 }
 
 // knownPods says of a UID whether something on this node is of that pod: what the kubelet's list says of it is decisive then.

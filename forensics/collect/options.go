@@ -88,14 +88,14 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if told := o.Progress; told == nil {
+	if progress := o.Progress; progress == nil {
 		o.Progress = func(string) {}
 	} else {
 		var one sync.Mutex
 		o.Progress = func(s string) {
 			one.Lock()
 			defer one.Unlock()
-			told(s)
+			progress(s)
 		}
 	}
 	if o.Emit == nil {

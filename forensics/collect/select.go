@@ -14,7 +14,7 @@ type selector struct {
 	want      wanted
 	evidence  *forensics.Evidence
 	model     *forensics.Model
-	held      *forensics.MountUse
+	use       *forensics.MountUse
 	count     map[int]int // of holders, by mount; kept are those within the bounds
 	kept      int
 	deleted   []holders.Holder
@@ -36,7 +36,7 @@ func newSelector(e *forensics.Evidence, w wanted) *selector {
 		want: w, evidence: e, model: forensics.NewModel(e), count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
 		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
 		leaks: mounts.NewLeaks(&e.Mounts),
-		held: &forensics.MountUse{
+		use: &forensics.MountUse{
 			Holders: []holders.Holder{}, Kernel: []holders.KernelUser{}, Servers: []forensics.FUSEServer{}, Leaked: []forensics.LeakedMount{},
 			Namespaces: []holders.NamespaceHold{}, Deleted: []holders.DeletedFile{}, Pinned: []forensics.PinnedNamespace{}, Users: []forensics.User{},
 			Copies: []mounts.Copy{}, Uninhabited: []uint64{}, Unseen: []string{}, Queries: w.queries,
@@ -73,16 +73,16 @@ func (k *selector) matters(id int, device string) bool {
 // explains says whether something that was found keeps each of some mounts busy, of which there is one at least.
 func (k *selector) explains(ids []int) bool {
 	busy := map[int]bool{}
-	for _, h := range k.held.Holders {
+	for _, h := range k.use.Holders {
 		busy[h.MountID] = true
 	}
 	for _, t := range k.evidence.Threads {
 		busy[t.MountID] = busy[t.MountID] || !t.Gone
 	}
-	for _, u := range k.held.Kernel {
+	for _, u := range k.use.Kernel {
 		busy[u.MountID] = busy[u.MountID] || u.Blocks
 	}
-	for _, c := range k.held.Copies { // only those that are used
+	for _, c := range k.use.Copies { // only those that are used
 		busy[c.Of] = true
 	}
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id int) bool { return !busy[id] })
@@ -110,14 +110,14 @@ func (k *selector) foundCopies() {
 	for _, c := range copies {
 		ids[c.MountID] = true
 	}
-	k.held.Private = slices.DeleteFunc(k.held.Private, func(l forensics.LeakedMount) bool { return ids[l.Mount.ID] })
-	k.held.Copies = k.used(copies)
+	k.use.Private = slices.DeleteFunc(k.use.Private, func(l forensics.LeakedMount) bool { return ids[l.Mount.ID] })
+	k.use.Copies = k.used(copies)
 }
 
 // used are the copies that somebody holds or is in a call on.
 func (k *selector) used(copies []mounts.Copy) []mounts.Copy {
 	using := map[int]bool{}
-	for _, h := range k.held.Holders {
+	for _, h := range k.use.Holders {
 		using[h.MountID] = true
 	}
 	for _, t := range k.evidence.Threads {
@@ -162,7 +162,7 @@ func (k *selector) addAll(list []holders.Holder) {
 	}
 	for i, h := range list {
 		if added[i] {
-			k.held.Holders = append(k.held.Holders, h)
+			k.use.Holders = append(k.use.Holders, h)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (k *selector) add(h holders.Holder) bool {
 		return false
 	}
 	if k.count[h.MountID]++; k.count[h.MountID] > k.want.most || k.kept >= maxHolders {
-		k.held.LeftOut++
+		k.use.LeftOut++
 		return false
 	}
 	k.kept++

@@ -25,8 +25,8 @@ func (k *selector) kernel(ctx context.Context, fsys *hostfs.FS, result *procsliv
 	list = slices.DeleteFunc(list, func(u holders.KernelUser) bool { // those are among the holders, with their process
 		return u.Use == holders.UseSocket && sockets[u.Socket]
 	})
-	k.held.Kernel = append(list, k.marks(result.Marks)...)
-	k.held.LeftOut += k.boundKernel()
+	k.use.Kernel = append(list, k.marks(result.Marks)...)
+	k.use.LeftOut += k.boundKernel()
 	return errs
 }
 
@@ -58,13 +58,13 @@ func (k *selector) mark(mark holders.Mark, m mounts.Mount) holders.KernelUser {
 // boundKernel keeps the first of the kernel's users, those that block before the others, and counts the rest: a file system
 // with many mounts has as many other users at each of them.
 func (k *selector) boundKernel() int {
-	sorting.Stable(k.held.Kernel, func(a, b holders.KernelUser) int {
+	sorting.Stable(k.use.Kernel, func(a, b holders.KernelUser) int {
 		if a.Blocks == b.Blocks {
 			return 0
 		}
 		return map[bool]int{true: -1, false: 1}[a.Blocks]
 	})
-	all := len(k.held.Kernel)
-	k.held.Kernel = k.held.Kernel[:min(all, maxKernelUsers)]
-	return all - len(k.held.Kernel)
+	all := len(k.use.Kernel)
+	k.use.Kernel = k.use.Kernel[:min(all, maxKernelUsers)]
+	return all - len(k.use.Kernel)
 }

@@ -18,8 +18,8 @@ func (k *selector) table(t mounts.Table) {
 	if t.Namespace != host.Namespace {
 		k.pinned(&t)
 	}
-	if t.PID == 0 && len(k.held.Uninhabited) < maxUninhabited {
-		k.held.Uninhabited = append(k.held.Uninhabited, t.Namespace)
+	if t.PID == 0 && len(k.use.Uninhabited) < maxUninhabited {
+		k.use.Uninhabited = append(k.use.Uninhabited, t.Namespace)
 	}
 	if t.Namespace == host.Namespace || host.Namespace == 0 || k.nested.owns(&t) {
 		return
@@ -40,10 +40,10 @@ func (k *selector) leaked(t *mounts.Table, l mounts.Leak) {
 	if l.On == "" {
 		k.strange++
 	}
-	if l.On == "" && k.strange > maxLeaked || l.On != "" && len(k.held.Leaked)-min(k.strange, maxLeaked) >= maxLeaked {
+	if l.On == "" && k.strange > maxLeaked || l.On != "" && len(k.use.Leaked)-min(k.strange, maxLeaked) >= maxLeaked {
 		return
 	}
-	k.held.Leaked = append(k.held.Leaked, forensics.LeakedMount{Namespace: t.Namespace, Mount: l.Mount, On: l.On, Owner: t.Owner})
+	k.use.Leaked = append(k.use.Leaked, forensics.LeakedMount{Namespace: t.Namespace, Mount: l.Mount, On: l.On, Owner: t.Owner})
 	k.want.ids[l.Mount.ID] = true
 	k.through[t.Namespace] = t.PID
 }
@@ -53,8 +53,8 @@ func (k *selector) otherRoots(t *mounts.Table) {
 	if !k.want.asks {
 		return
 	}
-	for _, m := range k.listOtherRoots(t, maxLeaked-len(k.held.Private)) {
-		k.held.Private = append(k.held.Private, forensics.LeakedMount{Namespace: t.Namespace, Mount: m})
+	for _, m := range k.listOtherRoots(t, maxLeaked-len(k.use.Private)) {
+		k.use.Private = append(k.use.Private, forensics.LeakedMount{Namespace: t.Namespace, Mount: m})
 	}
 }
 
@@ -66,8 +66,8 @@ func (k *selector) pinned(t *mounts.Table) {
 			continue
 		}
 		ns, err := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
-		if err == nil && len(k.held.Pinned) < maxPinned {
-			k.held.Pinned = append(k.held.Pinned, forensics.PinnedNamespace{Namespace: ns, MountID: m.ID, MountPoint: m.MountPoint, MountNS: t.Namespace})
+		if err == nil && len(k.use.Pinned) < maxPinned {
+			k.use.Pinned = append(k.use.Pinned, forensics.PinnedNamespace{Namespace: ns, MountID: m.ID, MountPoint: m.MountPoint, MountNS: t.Namespace})
 		}
 	}
 }

@@ -80,9 +80,9 @@ func TestStackOfMountsCostsNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	mountFor(t, "leaky", leaked, "tmpfs", 0, "")
-	keeper := exec.Command("sleep", "1000")
-	keeper.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS, Unshareflags: unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-	startUntilEnd(t, keeper)
+	sleeper := exec.Command("sleep", "1000")
+	sleeper.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS, Unshareflags: unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	startUntilEnd(t, sleeper)
 	if err := unix.Unmount(leaked, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -40,11 +40,11 @@ func TestLeakedWithoutProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			keeper := exec.Command("sleep", "1000")
-			keeper.ExtraFiles = []*os.File{file}
-			startUntilEnd(t, keeper)
+			sleeper := exec.Command("sleep", "1000")
+			sleeper.ExtraFiles = []*os.File{file}
+			startUntilEnd(t, sleeper)
 			_ = file.Close()
-			return fmt.Sprintf("process %d (sleep) holds open", keeper.Process.Pid)
+			return fmt.Sprintf("process %d (sleep) holds open", sleeper.Process.Pid)
 		}, []string{"kill "}},
 		"descriptor in the queue of a socket": {func(t *testing.T, namespace string) string {
 			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -120,7 +120,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 					t.Errorf("remedies %+v, want step %d to be %s…", f.Remedies, i, step)
 				}
 			}
-			if n := fuse.Held(); n != 0 {
+			if n := fuse.Unanswered(); n != 0 {
 				t.Errorf("the server was asked %d times", n)
 			}
 		})

@@ -29,7 +29,7 @@ type CPUProfile struct {
 // CPUStack is the time spent in one stack.
 type CPUStack struct {
 	Seconds float64 `json:"cpu_seconds"`
-	// Frames are functions as [goroutines.NormalizeFunc] spells them, innermost first, at most 100.
+	// Frames are functions as [NormalizeFunc] spells them, innermost first, at most 100.
 	Frames []string `json:"frames"`
 }
 

@@ -358,8 +358,8 @@ func TestManyDeletions(t *testing.T) {
 		if len(s.Deletions) != maxDeletions || s.Deletions[0].PodUID != uid2 || s.Deletions[0].Done || !s.Deletions[1].Done {
 			t.Fatalf("of %d: %d deletions, first %+v", pods, len(s.Deletions), s.Deletions[:min(len(s.Deletions), 1)])
 		}
-		if told := len(s.Deletions) + int(s.Dropped[kindPodTeardown]); told != pods+1 {
-			t.Errorf("%d are told or counted, want %d", told, pods+1)
+		if counted := len(s.Deletions) + int(s.Dropped[kindPodTeardown]); counted != pods+1 {
+			t.Errorf("%d are told or counted, want %d", counted, pods+1)
 		}
 		if len(f.deletions.all) > 3*maxDeletions || len(f.deletions.uids) > maxNames {
 			t.Errorf("%d deletions and %d names are kept", len(f.deletions.all), len(f.deletions.uids))

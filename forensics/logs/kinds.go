@@ -18,7 +18,7 @@ const (
 	// KindOrphanMounted, -v 3: `"Orphaned pod found, but volumes are not cleaned up"` (they are still mounted) and
 	// `"Orphaned pod found, but volumes not yet removed…"`. PodUID.
 	KindOrphanMounted Kind = "orphan-mounted"
-	// KindOrphanRemoving, -v 3: `"Orphaned pod found, removing"`. PodUID.
+	// kindOrphanRemoving, -v 3: `"Orphaned pod found, removing"`. PodUID.
 	kindOrphanRemoving Kind = "orphan-removing"
 	// KindOrphanRemoveFailed: `"Failed to remove orphaned pod dir"`. PodUID, Reason, Code.
 	KindOrphanRemoveFailed Kind = "orphan-remove-failed"
@@ -42,20 +42,20 @@ const (
 	KindSyncLoopDelete    Kind = "syncloop-delete"
 	kindSyncLoopRemove    Kind = "syncloop-remove"
 	KindSyncLoopReconcile Kind = "syncloop-reconcile"
-	// KindSyncLoopRestore is the restore from a checkpoint of old kubelets.
+	// kindSyncLoopRestore is the restore from a checkpoint of old kubelets.
 	kindSyncLoopRestore Kind = "syncloop-restore"
 	// KindSyncLoopPLEG, -v 2: `"SyncLoop (PLEG): event for pod"`. PodName, PodUID, Container (its id), Reason is the
 	// event ("ContainerDied").
 	KindSyncLoopPLEG Kind = "syncloop-pleg"
 	// KindSyncLoopSync, -v 4: `"SyncLoop (SYNC) pods"`. Number is their count.
 	KindSyncLoopSync Kind = "syncloop-sync"
-	// KindSyncLoopProbe: `"SyncLoop (probe)"` [`SyncLoop (container unhealthy)`], -v 1. PodName, Reason.
+	// kindSyncLoopProbe: `"SyncLoop (probe)"` [`SyncLoop (container unhealthy)`], -v 1. PodName, Reason.
 	kindSyncLoopProbe Kind = "syncloop-probe"
-	// KindSyncLoopHousekeeping, -v 4, is the start; KindSyncLoopHousekeepingEnd the end (1.22 on), Number its seconds
+	// kindSyncLoopHousekeeping, -v 4, is the start; kindSyncLoopHousekeepingEnd the end (1.22 on), Number its seconds
 	// (1.27 on).
 	kindSyncLoopHousekeeping    Kind = "syncloop-housekeeping"
 	kindSyncLoopHousekeepingEnd Kind = "syncloop-housekeeping-end"
-	// KindSyncLoopNotReady, -v 4: `"SyncLoop (housekeeping, skipped): sources aren't ready yet"`.
+	// kindSyncLoopNotReady, -v 4: `"SyncLoop (housekeeping, skipped): sources aren't ready yet"`.
 	kindSyncLoopNotReady Kind = "syncloop-not-ready"
 	// KindSyncLoopStarted: `Starting kubelet main sync loop`.
 	KindSyncLoopStarted Kind = "syncloop-started"
@@ -85,37 +85,37 @@ const (
 // The deletion of a pod: pod_workers.go, kubelet.go, kuberuntime_container.go, status_manager.go. All have PodName and
 // PodUID where the line has them.
 const (
-	// KindPodTeardown, -v 4: `"Pod is marked for graceful deletion, begin teardown"` and the other causes of a teardown.
+	// kindPodTeardown, -v 4: `"Pod is marked for graceful deletion, begin teardown"` and the other causes of a teardown.
 	// Reason is the cause ("marked for graceful deletion", "orphaned", "evicted", "removed", "terminal phase").
 	kindPodTeardown Kind = "pod-teardown"
-	// KindPodSyncCancelled, -v 3: `"Cancelling current pod sync"`.
+	// kindPodSyncCancelled, -v 3: `"Cancelling current pod sync"`.
 	kindPodSyncCancelled Kind = "pod-sync-cancelled"
-	// KindPodTerminating, -v 4: `"SyncTerminatingPod enter"`, `"Pod terminating with grace period"`. Number is the grace
+	// kindPodTerminating, -v 4: `"SyncTerminatingPod enter"`, `"Pod terminating with grace period"`. Number is the grace
 	// period in seconds.
 	kindPodTerminating Kind = "pod-terminating"
 	// KindContainerKilling, -v 2: `"Killing container with a grace period"` [`Killing container "docker://…" with 30
 	// second grace period`]. Container; Number is the grace period in seconds.
 	KindContainerKilling Kind = "container-killing"
-	// KindPreStopUnfinished, -v 2: `"PreStop hook not completed in grace period"`. Container, Number the grace period.
+	// kindPreStopUnfinished, -v 2: `"PreStop hook not completed in grace period"`. Container, Number the grace period.
 	kindPreStopUnfinished Kind = "prestop-unfinished"
-	// KindContainerExited, -v 3: `"Container exited normally"`; -v 2: `"Generic (PLEG): container finished"`. Container.
+	// kindContainerExited, -v 3: `"Container exited normally"`; -v 2: `"Generic (PLEG): container finished"`. Container.
 	kindContainerExited Kind = "container-exited"
 	// KindPodKillFailed: `"Error syncing pod, skipping" err="failed to \"KillContainer\"…` or KillPodSandbox. Reason,
 	// Code (gRPC), Container.
 	KindPodKillFailed Kind = "pod-kill-failed"
 	// KindPodKillIncomplete: `detected running containers after a successful KillPod, CRI violation`.
 	KindPodKillIncomplete Kind = "pod-kill-incomplete"
-	// KindPodContainersStopped, -v 4: `"Pod termination stopped all running containers"`, `"Pod terminated all
+	// kindPodContainersStopped, -v 4: `"Pod termination stopped all running containers"`, `"Pod terminated all
 	// containers successfully"`.
 	kindPodContainersStopped Kind = "pod-containers-stopped"
-	// KindPodTerminatedSync, -v 4: `"SyncTerminatedPod enter"`.
+	// kindPodTerminatedSync, -v 4: `"SyncTerminatedPod enter"`.
 	kindPodTerminatedSync Kind = "pod-terminated-sync"
 	// KindPodVolumesWaiting, -v 3: `"Waiting for volumes to unmount for pod"`; always: `"Error syncing pod, skipping"
 	// err="mounted volumes=[v]: …"`, Volume is their list.
 	KindPodVolumesWaiting Kind = "pod-volumes-waiting"
-	// KindPodVolumesUnmounted, -v 3: `"All volumes are unmounted for pod"`, `"Pod termination unmounted volumes"`.
+	// kindPodVolumesUnmounted, -v 3: `"All volumes are unmounted for pod"`, `"Pod termination unmounted volumes"`.
 	kindPodVolumesUnmounted Kind = "pod-volumes-unmounted"
-	// KindPodVolumePathsClean, -v 3: `"Pod termination cleaned up volume paths"`.
+	// kindPodVolumePathsClean, -v 3: `"Pod termination cleaned up volume paths"`.
 	kindPodVolumePathsClean Kind = "pod-volume-paths-clean"
 	// KindPodVolumesLeft, -v 3: `"Pod is terminated, but some volumes have not been cleaned up"`.
 	KindPodVolumesLeft Kind = "pod-volumes-left"
@@ -125,21 +125,21 @@ const (
 	// KindPodCgroupLeft, -v 3: `… but pod cgroup sandbox has not been cleaned up`; always: an error syncing the pod
 	// with `unable to destroy cgroup paths`. Reason, Code.
 	KindPodCgroupLeft Kind = "pod-cgroup-left"
-	// KindPodCgroupRemoved, -v 4: `"Pod termination removed cgroups"`.
+	// kindPodCgroupRemoved, -v 4: `"Pod termination removed cgroups"`.
 	kindPodCgroupRemoved Kind = "pod-cgroup-removed"
-	// KindPodStatusFinal, -v 4: `"Pod is terminated and will need no more status updates"`, `"Pod is complete and the
+	// kindPodStatusFinal, -v 4: `"Pod is terminated and will need no more status updates"`, `"Pod is complete and the
 	// worker can now stop"`; -v 3: `"Pod is terminated and all resources are reclaimed"`, `"The pod termination is
 	// finished as SyncTerminatedPod completes its execution"`.
 	kindPodStatusFinal Kind = "pod-status-final"
 	// KindPodDeleteDelayed, -v 3: `"Delaying pod deletion as the phase is non-terminal"`.
 	KindPodDeleteDelayed Kind = "pod-delete-delayed"
-	// KindPodRemovedFromAPI, -v 3: `"Pod fully terminated and removed from etcd"`.
+	// kindPodRemovedFromAPI, -v 3: `"Pod fully terminated and removed from etcd"`.
 	kindPodRemovedFromAPI Kind = "pod-removed-from-api"
 	// KindPodDeleteFailed: `"Failed to delete status for pod"`. Reason.
 	KindPodDeleteFailed Kind = "pod-delete-failed"
 	// KindPodStatusFailed: `"Failed to update status for pod"`. Reason.
 	KindPodStatusFailed Kind = "pod-status-failed"
-	// KindPodForgotten, -v 4: `"Pod has been terminated and is no longer known to the kubelet, remove all history"`.
+	// kindPodForgotten, -v 4: `"Pod has been terminated and is no longer known to the kubelet, remove all history"`.
 	kindPodForgotten Kind = "pod-forgotten"
 	// KindPodSyncFailed: any other `"Error syncing pod, skipping"`. Reason, Code.
 	KindPodSyncFailed Kind = "pod-sync-failed"
@@ -216,7 +216,7 @@ const (
 	KindImageFSCapacity Kind = "image-fs-capacity-zero"
 	// KindEvictionReclaiming: `"Eviction manager: attempting to reclaim"`. Reason is the resource.
 	KindEvictionReclaiming Kind = "eviction-reclaiming"
-	// KindEvictionRelieved: `"Eviction manager: able to reduce resource pressure without evicting pods."`. Reason.
+	// kindEvictionRelieved: `"Eviction manager: able to reduce resource pressure without evicting pods."`. Reason.
 	kindEvictionRelieved Kind = "eviction-relieved"
 	// KindEvictionMustEvict: `"Eviction manager: must evict pod(s) to reclaim"`. Reason is the resource.
 	KindEvictionMustEvict Kind = "eviction-must-evict"
@@ -232,7 +232,7 @@ const (
 	KindEvictionCritical Kind = "eviction-critical-pod"
 	// KindEvictionNone: `"Eviction manager: unable to evict any pods from the node"`.
 	KindEvictionNone Kind = "eviction-none"
-	// KindEvictionStatsFailed: `"Eviction manager: failed to get summary stats"`. Reason.
+	// kindEvictionStatsFailed: `"Eviction manager: failed to get summary stats"`. Reason.
 	kindEvictionStatsFailed Kind = "eviction-stats-failed"
 	// KindAdmissionRefused: `"Failed to admit pod to node" nodeCondition=[…]`. PodName; Reason is the conditions.
 	KindAdmissionRefused Kind = "admission-refused"
@@ -253,7 +253,7 @@ const (
 	KindContainerRemoveFailed Kind = "container-remove-failed" // `"RemoveContainer from runtime service failed"`
 	// KindContainerNameReserved: `failed to reserve container name`: an earlier create still runs.
 	KindContainerNameReserved Kind = "container-name-reserved"
-	// KindExecFailed: `"ExecSync cmd from runtime service failed"`: the command of a probe or a hook failed or took too
+	// kindExecFailed: `"ExecSync cmd from runtime service failed"`: the command of a probe or a hook failed or took too
 	// long. It says little of the runtime.
 	kindExecFailed Kind = "exec-failed"
 	// KindRuntimeCallFailed is any other call to the runtime that failed (List…, Status, Version, ImageFsInfo).

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// KindText says in words what a kind of message means.
+// Words says in words what a kind of message means.
 func Words(k Kind) string {
 	if text, ok := kindTexts[k]; ok {
 		return text

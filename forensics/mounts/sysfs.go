@@ -39,8 +39,8 @@ func FUSEConnectionsWaiting(fsys nodefs.FS) map[uint64]int {
 	return waiting
 }
 
-// FUSEDevice is the superblock of a FUSE connection, as mountinfo shows it: the reverse of [FUSEConnection].
-func FUSEDevice(connection uint64) string {
+// ConnectionDevice is the superblock of a FUSE connection, as mountinfo shows it: the reverse of [FUSEConnection].
+func ConnectionDevice(connection uint64) string {
 	return fmt.Sprintf("%d:%d", connection>>20, connection&(1<<20-1))
 }
 

@@ -44,7 +44,7 @@ func (f *finding) userinfo(_, to int) {
 		}
 		if strings.IndexByte("/?#", c) >= 0 && slash < 0 {
 			slash = stop
-			if last >= 0 || !f.passwordGoesOn(to, slash) {
+			if last >= 0 || !f.slashInPassword(to, slash) {
 				break
 			}
 		}
@@ -67,9 +67,9 @@ func fitsUserinfo(s string, from, to int) bool {
 	return at(s, to) > ' ' && (before == ':' || before == '=' || before == 0 || isSpace(before) || isQuote(before))
 }
 
-// passwordGoesOn says whether a slash without an @ before it belongs to a password: what stands behind the colon is no
+// slashInPassword says whether a slash without an @ before it belongs to a password: what stands behind the colon is no
 // port.
-func (f *finding) passwordGoesOn(from, slash int) bool {
+func (f *finding) slashInPassword(from, slash int) bool {
 	colon := outside(f.s, from, slash, ':')
 	return colon > 0 && f.s[from] != '[' && colon+1 < slash && !all(f.s[colon+1:slash], isDigit)
 }

@@ -15,7 +15,7 @@ import (
 
 // automount makes dir a trigger whose daemon never does anything, and returns a function that says whether the kernel
 // has asked the daemon since the last time. Whoever touches the trigger waits, and then whoever comes near it does.
-func automount(t *testing.T, dir string) (asked func() bool) {
+func automount(t *testing.T, dir string) (triggered func() bool) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("mounting needs root")
@@ -68,7 +68,7 @@ func nearAutomount(t *testing.T, f *FS, d *Dir) {
 
 func TestAutomount(t *testing.T) {
 	root := tree(t, map[string]string{"home/": "", "homes/file": "x", "link": "-> home"})
-	asked := automount(t, root+"/home")
+	triggered := automount(t, root+"/home")
 	test := func(t *testing.T, weak bool) {
 		f := openFS(t, root, weak)
 		d := openDir(t, root, weak)
@@ -81,13 +81,13 @@ func TestAutomount(t *testing.T) {
 	}
 	t.Run("idle", func(t *testing.T) {
 		both(t, test)
-		if asked() {
+		if triggered() {
 			t.Error("the daemon was asked to mount")
 		}
 	})
 	t.Run("pending", func(t *testing.T) { // now O_PATH waits, and openat2 with RESOLVE_NO_XDEV before Linux 6.18
 		testfuse.HoldStat(t, root+"/home/file")
-		testfuse.Await(t, "the daemon to be asked", asked)
+		testfuse.Await(t, "the daemon to be asked", triggered)
 		both(t, test)
 	})
 }

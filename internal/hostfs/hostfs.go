@@ -17,8 +17,8 @@
 // given up keeps what it works on alive, so a handle may be closed while a call on it is stuck.
 //
 // Descriptors are raw and never registered with Go's poller, since epoll asks FUSE servers about them. Errors are of
-// type [*fs.PathError] and wrap a sentinel of package nodefs or the kernel's error number, so that [errors.Is] finds
-// [fs.ErrNotExist] and [fs.ErrPermission]. Reading works on Linux only; elsewhere [Open] says so.
+// type [*io/fs.PathError] and wrap a sentinel of package nodefs or the kernel's error number, so that [errors.Is] finds
+// [io/fs.ErrNotExist] and [io/fs.ErrPermission]. Reading works on Linux only; elsewhere [Open] says so.
 package hostfs
 
 import "github.com/nodeforensics/nodeforensics/internal/nodefs"

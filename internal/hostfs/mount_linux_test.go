@@ -131,8 +131,8 @@ func TestHungMount(t *testing.T) {
 				t.Errorf("%q, %v", data, err)
 			}
 		})
-		if fuse.Held() != 0 {
-			t.Errorf("the server was asked %d times", fuse.Held())
+		if fuse.Unanswered() != 0 {
+			t.Errorf("the server was asked %d times", fuse.Unanswered())
 		}
 		answers(t, fuse, func() { // also the dead mount itself can be named and opened, only not asked
 			if got, err := f.Resolve("/link"); err != nil || got != "/pods/uid/vol" {
@@ -190,7 +190,7 @@ func TestCloseWhileACallHangs(t *testing.T) {
 		_, err := d.Entries(10)
 		result <- err
 	}()
-	testfuse.Await(t, "the call to reach the server", func() bool { return fuse.Held() > 0 })
+	testfuse.Await(t, "the call to reach the server", func() bool { return fuse.Unanswered() > 0 })
 	must(t, d.Close())
 	_, err = d.OpenDir(".")
 	wantErr(t, "another call", err, fs.ErrClosed)

@@ -41,11 +41,11 @@ func TestLaneLost(t *testing.T) {
 	}
 	var g probe.Group
 	var lane *probe.Lane
-	asked := 0
+	calls := 0
 	returned, taken := make(chan bool), make(chan int, 1)
 	go func() {
 		lane = probe.NewLane(&g)
-		wait := func(int) bool { asked++; return asked < 3 }
+		wait := func(int) bool { calls++; return calls < 3 }
 		block := func() {
 			if f, err := os.OpenFile(fifo, os.O_WRONLY, 0); err == nil {
 				_ = f.Close()
@@ -70,8 +70,8 @@ func TestLaneLost(t *testing.T) {
 		t.Errorf("the goroutine that took over made %d of three calls and one that is busy", sum)
 	}
 	left := g.Outstanding()
-	if len(left) != 1 || left[0].Key != "pid 7" || left[0].TID == 0 || g.GivenUp() != 1 || asked != 3 {
-		t.Errorf("outstanding %+v, given up %d, asked %d times; want the call with its thread, 1 and 3", left, g.GivenUp(), asked)
+	if len(left) != 1 || left[0].Key != "pid 7" || left[0].TID == 0 || g.GivenUp() != 1 || calls != 3 {
+		t.Errorf("outstanding %+v, given up %d, asked %d times; want the call with its thread, 1 and 3", left, g.GivenUp(), calls)
 	}
 	f, err := os.OpenFile(fifo, os.O_RDONLY, 0)
 	if err != nil {

@@ -32,29 +32,29 @@ func Listeners(text string) []Listener {
 		if len(fields) < 10 || fields[3] != "0A" {
 			continue
 		}
-		host, portText, _ := strings.Cut(fields[1], ":")
-		addr, ok := parseAddr(host)
-		port, portErr := strconv.ParseUint(portText, 16, 16)
-		inode, inodeErr := strconv.ParseUint(fields[9], 10, 64)
-		if ok && portErr == nil && inodeErr == nil {
-			found = append(found, Listener{addr, int(port), inode})
+		at, ok := Parse(fields[1])
+		inode, err := strconv.ParseUint(fields[9], 10, 64)
+		if ok && err == nil {
+			found = append(found, Listener{at.Addr(), int(at.Port()), inode})
 		}
 	}
 	return found
 }
 
-// parseAddr reads an address as the kernel prints it: 32-bit words of network order, each printed as a number of this
-// machine.
-func parseAddr(text string) (netip.Addr, bool) {
-	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) != 4 && len(raw) != 16 {
-		return netip.Addr{}, false
+// Parse reads an address and a port as tcp and tcp6 have them, "0100007F:2808": the address is in 32-bit words of network
+// order, each printed as a number of this machine. An address of IPv4 that an IPv6 socket has is one of IPv4.
+func Parse(text string) (netip.AddrPort, bool) {
+	host, port, _ := strings.Cut(text, ":")
+	raw, err := hex.DecodeString(host)
+	number, err2 := strconv.ParseUint(port, 16, 16)
+	if err != nil || err2 != nil || len(raw) != 4 && len(raw) != 16 {
+		return netip.AddrPort{}, false
 	}
 	for i := 0; i < len(raw); i += 4 {
 		binary.NativeEndian.PutUint32(raw[i:], binary.BigEndian.Uint32(raw[i:]))
 	}
 	addr, ok := netip.AddrFromSlice(raw)
-	return addr.Unmap(), ok
+	return netip.AddrPortFrom(addr.Unmap(), uint16(number)), ok
 }
 
 // Format is an address and a port as tcp and tcp6 have them; mapped is how an IPv6 socket has an address of IPv4.

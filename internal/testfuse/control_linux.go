@@ -31,8 +31,8 @@ type order struct {
 }
 
 type report struct {
-	Held     int // requests that have been read and not answered
-	HeldHere int // those of processes in the server's PID namespace
+	Unanswered     int // requests that have been read and not answered
+	UnansweredHere int // those of processes in the server's PID namespace
 }
 
 // Hang makes the server answer nothing from now on. What it is asked is held back for Heal.
@@ -54,13 +54,13 @@ func (s *Server) Fail(errno syscall.Errno) { s.t.Helper(); s.trouble(trouble{Err
 // Heal makes the server answer again, beginning with what was held back.
 func (s *Server) Heal() { s.t.Helper(); s.trouble(trouble{}) }
 
-// Held returns how many requests the server has read and not answered. Only such a request makes its thread
+// Unanswered returns how many requests the server has read and not answered. Only such a request makes its thread
 // unkillable: the kernel withdraws one that was not read yet if the thread gets SIGKILL.
-func (s *Server) Held() int { s.t.Helper(); return s.order(order{}).Held }
+func (s *Server) Unanswered() int { s.t.Helper(); return s.order(order{}).Unanswered }
 
-// HeldHere is Held without the requests of processes outside of the PID namespace that the server is in: of other tests,
+// UnansweredHere leaves out the requests of processes outside of the PID namespace that the server is in: of other tests,
 // which may look at all that is mounted on this machine.
-func (s *Server) HeldHere() int { s.t.Helper(); return s.order(order{}).HeldHere }
+func (s *Server) UnansweredHere() int { s.t.Helper(); return s.order(order{}).UnansweredHere }
 
 func (s *Server) trouble(tr trouble) { s.t.Helper(); s.order(order{Trouble: &tr}) }
 

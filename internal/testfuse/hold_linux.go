@@ -111,6 +111,6 @@ func (p *Process) Errno() syscall.Errno {
 	return syscall.ECANCELED
 }
 
-// Kill sends SIGKILL and does not wait. A thread whose request the server has read ([Server.Held]) passes thereby from
+// Kill sends SIGKILL and does not wait. A thread whose request the server has read ([Server.Unanswered]) passes thereby from
 // state S into D, and the process stays until it gets its answer. With a request that was not read yet it dies.
 func (p *Process) Kill() { _ = p.child.cmd.Process.Kill() }

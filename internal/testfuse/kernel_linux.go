@@ -44,9 +44,9 @@ type kernel struct {
 
 	initialised chan struct{} // closed when the first request, INIT, is answered, or the connection gone
 
-	mu      sync.Mutex
-	trouble trouble
-	held    map[uint64]*request // read and not answered, by unique
+	mu         sync.Mutex
+	trouble    trouble
+	unanswered map[uint64]*request // read and not answered, by unique
 }
 
 func newKernel(fd int, tree *tree) *kernel {
@@ -54,7 +54,7 @@ func newKernel(fd int, tree *tree) *kernel {
 		fd: fd, tree: tree,
 		buf:         make([]byte, maxWrite+8192), // the kernel refuses a read without room for a header beside max_write
 		initialised: make(chan struct{}),
-		held:        make(map[uint64]*request),
+		unanswered:  make(map[uint64]*request),
 	}
 }
 
@@ -108,9 +108,9 @@ func (k *kernel) treat(req *request) {
 	tr := k.trouble
 	switch {
 	case tr.hangs(req):
-		k.held[req.Unique] = req
+		k.unanswered[req.Unique] = req
 	case tr.Delay > 0:
-		k.held[req.Unique] = req
+		k.unanswered[req.Unique] = req
 		time.AfterFunc(tr.Delay, func() { k.release(req) })
 	default:
 		k.answer(req, tr.Errno)
@@ -121,8 +121,8 @@ func (k *kernel) treat(req *request) {
 func (k *kernel) release(req *request) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.held[req.Unique] == req {
-		delete(k.held, req.Unique)
+	if k.unanswered[req.Unique] == req {
+		delete(k.unanswered, req.Unique)
 		k.answer(req, 0)
 	}
 }
@@ -132,24 +132,24 @@ func (k *kernel) setTrouble(tr trouble) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trouble = tr
-	held := k.held
-	k.held = make(map[uint64]*request)
-	for _, req := range held {
+	unanswered := k.unanswered
+	k.unanswered = make(map[uint64]*request)
+	for _, req := range unanswered {
 		again := *req // another pointer, so that a timer of the old trouble does not release it
 		k.treat(&again)
 	}
 }
 
-// countHeld counts the requests that are put aside, and those of them whose process is in the server's PID namespace.
-func (k *kernel) countHeld() (all, here int) {
+// countUnanswered counts the requests that are put aside, and those of them whose process is in the server's PID namespace.
+func (k *kernel) countUnanswered() (all, here int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, req := range k.held {
+	for _, req := range k.unanswered {
 		if req.PID != 0 {
 			here++
 		}
 	}
-	return len(k.held), here
+	return len(k.unanswered), here
 }
 
 // answer carries a request out and writes the reply, or writes errno if that is set.
@@ -158,7 +158,7 @@ func (k *kernel) answer(req *request, errno syscall.Errno) {
 	if errno == 0 {
 		body, errno = k.tree.handle(req)
 		if errno == unix.EAGAIN && req.Opcode == opSetlkw {
-			k.held[req.Unique] = req // until somebody lets go
+			k.unanswered[req.Unique] = req // until somebody lets go
 			return
 		}
 		defer k.retryLocks(req.Opcode)
@@ -176,9 +176,9 @@ func (k *kernel) retryLocks(after uint32) {
 	if after != opSetlk && after != opRelease {
 		return
 	}
-	for _, req := range slices.Collect(maps.Values(k.held)) {
+	for _, req := range slices.Collect(maps.Values(k.unanswered)) {
 		if req.Opcode == opSetlkw && k.trouble == (trouble{}) {
-			delete(k.held, req.Unique)
+			delete(k.unanswered, req.Unique)
 			k.answer(req, 0)
 		}
 	}

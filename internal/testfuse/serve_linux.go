@@ -54,7 +54,7 @@ func (k *kernel) obey(dec *gob.Decoder, enc *gob.Encoder) {
 			k.setTrouble(*o.Trouble)
 		}
 		var r report
-		r.Held, r.HeldHere = k.countHeld()
+		r.Unanswered, r.UnansweredHere = k.countUnanswered()
 		if enc.Encode(r) != nil {
 			return
 		}

@@ -110,7 +110,7 @@ func TestLocks(t *testing.T) {
 			}
 			got := make(chan error)
 			go func() { got <- how.wait(second) }()
-			testfuse.Await(t, "the other to wait", func() bool { return s.Held() == 1 })
+			testfuse.Await(t, "the other to wait", func() bool { return s.Unanswered() == 1 })
 			if errno := statResult(t, s.MountPoint()); errno != 0 {
 				t.Errorf("stat meanwhile: %v", errno)
 			}

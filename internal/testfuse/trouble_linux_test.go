@@ -39,10 +39,10 @@ func TestHangBlocksAndHealReleases(t *testing.T) {
 	if n := s.Waiting(); n < 1 {
 		t.Errorf("Waiting() = %d, want 1 or more", n)
 	}
-	testfuse.Await(t, "the server to have the request", func() bool { return s.Held() == 1 })
+	testfuse.Await(t, "the server to have the request", func() bool { return s.Unanswered() == 1 })
 	s.Heal()
-	if n := s.Held(); n != 0 {
-		t.Errorf("Held() = %d after Heal, want 0", n)
+	if n := s.Unanswered(); n != 0 {
+		t.Errorf("Unanswered() = %d after Heal, want 0", n)
 	}
 	testfuse.Await(t, "the stat to return", func() bool { return isDone(p) })
 	if errno := p.Errno(); errno != 0 {
@@ -86,7 +86,7 @@ func TestKilledWaiterPassesIntoUninterruptibleSleep(t *testing.T) {
 	s := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 	s.Hang()
 	p := testfuse.HoldStat(t, s.MountPoint())
-	testfuse.Await(t, "the server to have the request", func() bool { return p.Blocked() && s.Held() == 1 })
+	testfuse.Await(t, "the server to have the request", func() bool { return p.Blocked() && s.Unanswered() == 1 })
 	p.Kill()
 	threadState := func() byte {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", p.PID(), p.TID()))
@@ -171,7 +171,7 @@ func TestTroubleAppliesToWhatWaits(t *testing.T) {
 	s.Hang()
 	p := testfuse.HoldStat(t, s.MountPoint())
 	testfuse.Await(t, "the stat to block", p.Blocked)
-	testfuse.Await(t, "the server to have the request", func() bool { return s.Held() == 1 })
+	testfuse.Await(t, "the server to have the request", func() bool { return s.Unanswered() == 1 })
 	s.Delay(time.Hour)
 	s.Fail(unix.ESTALE)
 	testfuse.Await(t, "the stat to return", func() bool { return isDone(p) })
@@ -197,7 +197,7 @@ func TestCrash(t *testing.T) {
 		s.Stop()
 	case "stuck": // a thread of this process waits too, and keeps it and its descriptors from going
 		go func() { _ = unix.Access(s.MountPoint(), unix.R_OK) }()
-		testfuse.Await(t, "the server to have both requests", func() bool { return s.Held() == 2 })
+		testfuse.Await(t, "the server to have both requests", func() bool { return s.Unanswered() == 2 })
 	}
 	fmt.Printf("\npids %d %d\n", s.PID(), p.PID())
 	os.Exit(3)

@@ -96,3 +96,6 @@ func Release(version string) string {
 	}
 	return version
 }
+
+// Moment spells a time in UTC, to the second.
+func Moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

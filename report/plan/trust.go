@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
 // A report may be forged, and what a genuine one says may have been arranged by a pod. So nothing of it comes into the
@@ -19,7 +20,6 @@ import (
 // hundreds of kilobytes in every process of this program.
 var (
 	nodeName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	podUID    = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$`)
 	podName   = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
 	device    = regexp.MustCompile(`^[0-9]{1,10}:[0-9]{1,10}$`)
 	fsType    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
@@ -89,7 +89,7 @@ func unfit(e *forensics.Evidence, d kubelet.PodDir, mounted int) string {
 	switch {
 	case max(len(d.Volumes)+len(d.Subpaths)+len(d.Unknown), mounted) > maxPerPod:
 		return "it has more volumes or mounts than any pod has"
-	case !podUID.MatchString(d.UID):
+	case !poduid.Valid(d.UID):
 		return "the directory is not named after the UID of a pod"
 	case d.Path != path.Join(root(e), "pods", d.UID):
 		return "the directory is not that of the pod below the root of the kubelet"

@@ -215,13 +215,13 @@ func TestScriptDoesNotTouchDeadMounts(t *testing.T) {
 	tr.write(uidA, csi+"/vol_data.json", volData)
 	dead.Hang()
 	r := tr.report("1.34.4")
-	asked := dead.Waiting() // by the report
+	before := dead.Waiting() // by the report
 	out, status := tr.run(plan(t, r), "--apply")
 	if status != 3 || !strings.Contains(out, "does not answer as it should (hung)") || !strings.Contains(out, "done") {
 		t.Errorf("exit status %d; want that the dead mount is refused, and the other volume done", status)
 	}
-	if n := dead.Waiting(); n != asked {
-		t.Errorf("%d requests wait, %d before: the dead mount was touched", n, asked)
+	if n := dead.Waiting(); n != before {
+		t.Errorf("%d requests wait, %d before: the dead mount was touched", n, before)
 	}
 	must(t, unix.Unmount(dead.MountPoint(), unix.MNT_DETACH)) // as the report's other steps do
 	out, status = tr.run(plan(t, r), "--apply")

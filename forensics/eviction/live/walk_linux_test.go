@@ -202,7 +202,7 @@ func TestWalkCrossesNothing(t *testing.T) {
 	if u.CountedBytes > 2<<20 {
 		t.Errorf("%d bytes counted, want the one MiB that is there once: %+v", u.CountedBytes, u.Items)
 	}
-	if n := fuse.Held(); n > 0 {
+	if n := fuse.Unanswered(); n > 0 {
 		t.Errorf("%d requests wait for the mount that hangs", n)
 	}
 }

@@ -24,17 +24,17 @@ func keepListener(t *testing.T, l net.Listener) int {
 	file, err := l.(*net.TCPListener).File()
 	must(t, err)
 	defer func() { _ = file.Close() }()
-	keeper := exec.Command("sleep", "1000")
-	keeper.ExtraFiles = []*os.File{file}
-	must(t, keeper.Start())
+	sleeper := exec.Command("sleep", "1000")
+	sleeper.ExtraFiles = []*os.File{file}
+	must(t, sleeper.Start())
 	raw, err := l.(*net.TCPListener).SyscallConn() // Fd has made the socket a blocking one, for everybody who has it
 	must(t, err)
 	must(t, raw.Control(func(fd uintptr) { must(t, unix.SetNonblock(int(fd), true)) }))
 	t.Cleanup(func() {
-		_ = keeper.Process.Kill()
-		_ = keeper.Wait()
+		_ = sleeper.Process.Kill()
+		_ = sleeper.Wait()
 	})
-	return keeper.Process.Pid
+	return sleeper.Process.Pid
 }
 
 // TestAcceptedByAnother has a listening socket that the kubelet owns and another process accepts from.

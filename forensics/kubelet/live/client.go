@@ -73,7 +73,7 @@ func (c *Client) HasCredentials() bool { return c.Token != "" || len(c.ClientCer
 // proven says whether the process that is asked is known to be the node's kubelet.
 func (c *Client) proven() bool { return c.Instance != nil && c.Instance.Unproven == "" }
 
-// errNotAsked says that there was no point in asking.
+// errNoRequest says that there was no point in asking.
 var errNoRequest = errors.New("not asked")
 
 // A question is one GET request.

@@ -225,7 +225,7 @@ func TestCheckHeals(t *testing.T) {
 	go func() {
 		result <- Check(t.Context(), x, list, CheckOptions{HungAfter: longWait, SlowAfter: time.Nanosecond})[0]
 	}()
-	testfuse.Await(t, "the server to be asked", func() bool { return s.Held() > 0 })
+	testfuse.Await(t, "the server to be asked", func() bool { return s.Unanswered() > 0 })
 	s.Heal()
 	if got := <-result; got.Status != mounts.StatusSlow || got.Seconds == 0 {
 		t.Errorf("health = %+v; want slow", got)
@@ -245,7 +245,7 @@ func TestCheckOutOfTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan mounts.Health)
 	go func() { result <- Check(ctx, x, list, CheckOptions{HungAfter: longWait})[0] }()
-	testfuse.Await(t, "the server to be asked", func() bool { return s.Held() > 0 })
+	testfuse.Await(t, "the server to be asked", func() bool { return s.Unanswered() > 0 })
 	cancel()
 	got = <-result
 	if got.Status != mounts.StatusUnanswered || got.Method != methodProbe || got.Call != callStatx || got.Seconds <= 0 || got.Since != nil {

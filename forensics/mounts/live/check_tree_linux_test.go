@@ -35,7 +35,7 @@ func TestCheckBindMounts(t *testing.T) {
 	for _, tc := range []struct {
 		trouble func()
 		want    mounts.Status
-		asked   int // mounts that were asked themselves
+		probed  int // mounts that were asked themselves
 		lost    int
 	}{
 		{s.Heal, mounts.StatusOK, len(roots), 0},
@@ -48,24 +48,24 @@ func TestCheckBindMounts(t *testing.T) {
 		if tc.want == mounts.StatusHung {
 			hungAfter = shortWait
 		}
-		asked := map[int]bool{}
+		probed := map[int]bool{}
 		got := Check(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: hungAfter, SlowAfter: longWait})
 		for _, h := range got {
 			if h.Status != tc.want || h.Method != methodProbe {
 				t.Errorf("%+v; want %s", h, tc.want)
 			}
 			if h.Reason == "" {
-				asked[h.MountID] = true
+				probed[h.MountID] = true
 			}
 		}
-		if len(asked) != tc.asked {
-			t.Errorf("%s: %d mounts were asked; want %d", tc.want, len(asked), tc.asked)
+		if len(probed) != tc.probed {
+			t.Errorf("%s: %d mounts were asked; want %d", tc.want, len(probed), tc.probed)
 		}
 		for i, h := range got {
 			var from int
 			_, after, found := strings.Cut(h.Reason, " as mount ")
 			_, _ = fmt.Sscanf(after, "%d", &from)
-			if found && !asked[from] || h.MountID != list[i].ID || h.MountPoint != list[i].MountPoint {
+			if found && !probed[from] || h.MountID != list[i].ID || h.MountPoint != list[i].MountPoint {
 				t.Errorf("%+v; want the result of mount %d, from one that was asked", h, list[i].ID)
 			}
 		}
@@ -91,19 +91,19 @@ func TestCheckSlowServer(t *testing.T) {
 	}
 	x := readIndex(t)
 	s.Delay(700 * time.Millisecond)
-	asked := 0
+	probed := 0
 	for _, h := range Check(t.Context(), x, topmost(t, x, dirs...), CheckOptions{HungAfter: 2 * time.Second}) {
 		if h.Status != mounts.StatusSlow {
 			t.Errorf("%+v; want slow", h)
 		}
 		if h.Reason == "" {
-			asked++
+			probed++
 		} else if !strings.HasSuffix(h.Reason, "not asked again: it has taken its time") {
 			t.Errorf("%+v; want another reason", h)
 		}
 	}
-	if asked == 0 || asked > 2 { // each takes 1.4 s
-		t.Errorf("%d mounts were asked; want at most 2", asked)
+	if probed == 0 || probed > 2 { // each takes 1.4 s
+		t.Errorf("%d mounts were asked; want at most 2", probed)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestCheckStacked(t *testing.T) {
 			t.Errorf("%+v; want ok", h)
 		}
 	}
-	if lower.Held() != 0 {
+	if lower.Unanswered() != 0 {
 		t.Error("the covered server was asked")
 	}
 }
@@ -280,7 +280,7 @@ func TestCheckChanged(t *testing.T) {
 			t.Errorf("%+v; want not probed, %s", got[i], want)
 		}
 	}
-	if servers[0].Held() != 0 {
+	if servers[0].Unanswered() != 0 {
 		t.Error("the server of another mount was asked")
 	}
 }

@@ -81,7 +81,7 @@ func TestListMounts(t *testing.T) {
 	if diff := cmp.Diff(want.Mounts, got); diff != "" {
 		t.Errorf("-mountinfo +statmount:\n%s", diff)
 	}
-	if n := fuse.Held(); n != 0 {
+	if n := fuse.Unanswered(); n != 0 {
 		t.Errorf("the server was asked %d times", n)
 	}
 	if got, err := listMounts(t.Context(), 1<<62); err != nil || got != nil {
@@ -92,8 +92,8 @@ func TestListMounts(t *testing.T) {
 // TestUninhabited leaves a namespace, whose root is a hung mount and which has another one below, to a descriptor: an open
 // one, or one in the queue of a socket.
 func TestUninhabited(t *testing.T) {
-	for _, keeper := range []string{"open", "in flight"} {
-		t.Run(keeper, func(t *testing.T) {
+	for _, descriptor := range []string{"open", "in flight"} {
+		t.Run(descriptor, func(t *testing.T) {
 			root, below := t.TempDir(), t.TempDir()
 			top := testfuse.Mount(t, root, testfuse.Options{Files: map[string]string{"below/": ""}})
 			sub := testfuse.Mount(t, below, testfuse.Options{})
@@ -112,7 +112,7 @@ func TestUninhabited(t *testing.T) {
 			if err != nil {
 				t.Skipf("needs root: %v", err)
 			}
-			if keeper == "in flight" {
+			if descriptor == "in flight" {
 				namespace = queue(t, namespace)
 			}
 			t.Cleanup(func() { _ = unix.Close(namespace) })
@@ -135,7 +135,7 @@ func TestUninhabited(t *testing.T) {
 			if table.PID != 0 || table.Root != "/" || len(table.Mounts) != 2 {
 				t.Errorf("table %+v", table)
 			}
-			if n := top.Held() + sub.Held(); n != 0 {
+			if n := top.Unanswered() + sub.Unanswered(); n != 0 {
 				t.Errorf("the servers were asked %d times", n)
 			}
 		})

@@ -61,10 +61,10 @@ func TestInLaneLosesWhatBlocks(t *testing.T) {
 	defer func() { _ = r.Close() }()
 	v := newVisit(t.Context(), t)
 	fd := int(r.Fd())
-	mine, took := make(chan bool, 1), make(chan error, 1)
+	inLane, took := make(chan bool, 1), make(chan error, 1)
 	go func() {
 		lane := probe.NewLane(v.c.opt.Group)
-		mine <- v.inLane(lane, func() { _, _ = unix.Read(fd, make([]byte, 1)) }, func() {
+		inLane <- v.inLane(lane, func() { _, _ = unix.Read(fd, make([]byte, 1)) }, func() {
 			took <- v.lost
 			lane.Close()
 		})
@@ -76,7 +76,7 @@ func TestInLaneLosesWhatBlocks(t *testing.T) {
 		t.Errorf("outstanding: %+v; want the call", left)
 	}
 	_ = w.Close()
-	if <-mine {
+	if <-inLane {
 		t.Error("the goroutine that was given up goes on, too")
 	}
 }

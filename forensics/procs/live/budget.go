@@ -1,7 +1,7 @@
 package live
 
 // How long the command lines of a class of processes may be, in bytes: as long as the kernel gives them until together
-// they are longHeld, and then shorter. A pod can have thousands of processes, each with arguments of 128 KiB.
+// they are longKept, and then shorter. A pod can have thousands of processes, each with arguments of 128 KiB.
 const (
 	limitMiddle = 4 << 10 // more than the longest of a Kubernetes component
 	limitShort  = 256

@@ -258,13 +258,13 @@ func TestCollectPaths(t *testing.T) {
 				{ID: 1, Device: "254:0", MountPoint: "/", FSType: "ext4", Class: mounts.ClassBlock},
 				{ID: 5, ParentID: 1, Device: "0:46", MountPoint: "/vol", FSType: "fuse.x", Class: mounts.ClassFUSE},
 			}}
-			asked := 0
+			reads := 0
 			snap := collect(t, fsys, Options{Table: func(tid int, ns uint64) *mounts.Index {
 				want := 70
 				if tc.root != "/" {
 					want = 2
 				}
-				if asked++; tid != want || ns != 4026531840 {
+				if reads++; tid != want || ns != 4026531840 {
 					t.Errorf("Table(%d, %d); want %d", tid, ns, want)
 				}
 				return table.Index()
@@ -280,8 +280,8 @@ func TestCollectPaths(t *testing.T) {
 				t.Errorf("path %q (%s) on mount %d %q; want %q (%s) on %d %q", got.Path, got.PathFrom, got.MountID, got.Device,
 					tc.path, tc.from, tc.mountID, tc.device)
 			}
-			if got.MountNS != 4026531840 || got.Switches != 42 || got.UptimeSeconds != 1000.5 || asked > 1 {
-				t.Errorf("namespace %d, switches %d, read at %v, table asked %d times", got.MountNS, got.Switches, got.UptimeSeconds, asked)
+			if got.MountNS != 4026531840 || got.Switches != 42 || got.UptimeSeconds != 1000.5 || reads > 1 {
+				t.Errorf("namespace %d, switches %d, read at %v, table asked %d times", got.MountNS, got.Switches, got.UptimeSeconds, reads)
 			}
 			if got.WaitSeconds != nil {
 				t.Errorf("wait of %v s from the clock of another machine", *got.WaitSeconds)

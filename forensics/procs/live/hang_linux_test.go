@@ -238,7 +238,7 @@ func TestResampleHungThread(t *testing.T) {
 	}
 
 	// After a signal the wait cannot be interrupted any more, and in between the thread has run.
-	testfuse.Await(t, "the server to take the request", func() bool { return server.Held() > 0 })
+	testfuse.Await(t, "the server to take the request", func() bool { return server.Unanswered() > 0 })
 	stuck.Kill()
 	testfuse.Await(t, "state D", func() bool { return await(t, fsys, opt, stuck.TID()).State == "D" })
 	third := Resample(t.Context(), fsys, []procs.Thread{first}, opt)[0]
@@ -270,7 +270,7 @@ func TestKilledProcess(t *testing.T) {
 	}
 	server.Hang()
 	c.call(t)
-	testfuse.Await(t, "the server to take the request", func() bool { return server.Held() > 0 })
+	testfuse.Await(t, "the server to take the request", func() bool { return server.Unanswered() > 0 })
 	if err := c.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestAge(t *testing.T) {
 		server := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 		c := start(t, job{CPU: cpu, Call: "stat", Path: server.MountPoint()})
 		server.Hang()
-		told := time.Now()
+		began := time.Now()
 		c.call(t)
 		const enough = 0.3
 		testfuse.Await(t, "an age", func() bool {
@@ -316,7 +316,7 @@ func TestAge(t *testing.T) {
 			if thread.WaitSeconds == nil {
 				return false // the thread had run between two of our looks
 			}
-			if age, most := *thread.WaitSeconds, time.Since(told).Seconds(); age < 0 || age > most || thread.WaitFrom != "sched" {
+			if age, most := *thread.WaitSeconds, time.Since(began).Seconds(); age < 0 || age > most || thread.WaitFrom != "sched" {
 				t.Fatalf("cpu %d: age %v s from %q; the call is %v s old", cpu, age, thread.WaitFrom, most)
 			}
 			return *thread.WaitSeconds > enough

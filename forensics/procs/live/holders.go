@@ -26,7 +26,7 @@ type HoldersOptions struct {
 	// point in this program's own namespace where nothing else is mounted on top or in the way, which takes half the time.
 	Keep func(*holders.Holder) bool
 	// Table, if set, is given the mount table of each namespace that a process is in, one after another, after the
-	// processes have been read, and then those of [mountslive.Uninhabited], which have no PID. [Holders] itself does not keep
+	// processes have been read, and then those of Uninhabited of package mounts/live, which have no PID. [Holders] itself does not keep
 	// them: the mounts are valid until the function returns.
 	Table func(mounts.Table)
 	// Mounts, if set, says whether Keep can want anything of a mount, by its id and superblock; of its detached and deleted

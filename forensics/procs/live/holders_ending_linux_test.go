@@ -70,7 +70,7 @@ func TestHoldersKilled(t *testing.T) {
 	c := start(t, job{CPU: -1, Call: "stat", Path: server.MountPoint(), Second: true, Dir: dir, Open: dir})
 	server.Hang()
 	c.call(t)
-	testfuse.Await(t, "the server to take the request", func() bool { return server.Held() > 0 })
+	testfuse.Await(t, "the server to take the request", func() bool { return server.Unanswered() > 0 })
 	if err := c.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

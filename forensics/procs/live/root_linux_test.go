@@ -21,7 +21,7 @@ func TestLinksThatAreNotInMemory(t *testing.T) {
 	if link, err := root.readLink("/dir/f"); err == nil {
 		t.Errorf("a link to %q where nothing was looked up yet", link)
 	}
-	if n := fuse.Held(); n != 0 {
+	if n := fuse.Unanswered(); n != 0 {
 		t.Errorf("the server was asked %d times", n)
 	}
 }

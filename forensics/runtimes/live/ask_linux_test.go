@@ -122,7 +122,7 @@ func TestAskFullQueue(t *testing.T) {
 // TestAskWhoListens has a socket that a daemon has open and another process listens at: the path was bound anew by somebody
 // who handed it over, or the pid is another process's by now.
 func TestAskWhoListens(t *testing.T) {
-	asked := false
+	connected := false
 	socket := filepath.Join(t.TempDir(), "cri.sock")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
@@ -147,7 +147,7 @@ func TestAskWhoListens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }), Protocols: new(http.Protocols)}
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { connected = true }), Protocols: new(http.Protocols)}
 	server.Protocols.SetUnencryptedHTTP2(true)
 	go func() { _ = server.Serve(l) }()
 	defer func() { _ = server.Close() }()
@@ -162,8 +162,8 @@ func TestAskWhoListens(t *testing.T) {
 			got := runtimeslive.Ask(t.Context(), open(t, "/"), runtimes.Runtime{Socket: socket}, runtimeslive.AskOptions{
 				Daemons: []runtimeslive.Hint{tc.daemon}, Limit: time.Minute,
 			})
-			if got.Status != "not-owned" || !strings.HasSuffix(got.Detail, tc.detail) || asked {
-				t.Errorf("%+v, asked: %t; want not-owned, %q", got, asked, tc.detail)
+			if got.Status != "not-owned" || !strings.HasSuffix(got.Detail, tc.detail) || connected {
+				t.Errorf("%+v, asked: %t; want not-owned, %q", got, connected, tc.detail)
 			}
 		})
 	}
@@ -174,7 +174,7 @@ func TestAskWhoListens(t *testing.T) {
 func TestAskBesideANamesake(t *testing.T) {
 	message := "\x0a\x050.1.0\x12\x0acontainerd\x1a\x07v1.7.27"
 	socket := serve(t, answer("runtime.v1", "\x00\x00\x00\x00"+string(rune(len(message)))+message))
-	file := listenApart(t, socket)
+	file := listenInNamespace(t, socket)
 	pod := exec.Command("sleep", "1000")
 	pod.ExtraFiles = []*os.File{file}
 	err := pod.Start()
@@ -196,8 +196,8 @@ func TestAskBesideANamesake(t *testing.T) {
 	}
 }
 
-// listenApart listens at a path in a mount namespace where its directory is another one.
-func listenApart(t *testing.T, socket string) *os.File {
+// listenInNamespace listens at a path in a mount namespace where its directory is another one.
+func listenInNamespace(t *testing.T, socket string) *os.File {
 	t.Helper()
 	type result struct {
 		fd  int

@@ -119,7 +119,7 @@ func Moment(t *time.Time) string {
 	if t == nil {
 		return "an unknown time"
 	}
-	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+	return text.Moment(*t)
 }
 
 // Clock is the time of day with the fraction that klog prints.

@@ -172,7 +172,7 @@ func orphanMeaning(e logs.Event) string {
 	return ""
 }
 
-// lookWithoutDir is lookFirst for a directory that was not walked.
+// lookWithoutDir is [LookFirst] for a directory that was not walked.
 func lookWithoutDir(p *forensics.Pass, uid string) forensics.Remedy {
 	root := "/var/lib/kubelet"
 	if roots := p.Model.KubeletRoots(); len(roots) > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
 // A command of a report is pasted into the shell of root on the host, and every string of the evidence may be the lie of a pod, or
@@ -22,7 +23,6 @@ import (
 var (
 	objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	labelName  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	podUID     = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$`)
 	unitName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.@-]*$`)
 	mapName    = regexp.MustCompile(`^[A-Za-z0-9#+.:=@_][A-Za-z0-9#+.:=@_-]*$`) // device mapper, and disks
 )
@@ -66,7 +66,7 @@ func Signal(option string, pid int) string {
 func podWord(p *forensics.Pass, uid string) string {
 	namespace, name := p.Model.PodName(uid)
 	switch {
-	case !podUID.MatchString(uid):
+	case !poduid.Valid(uid):
 		return "with the UID " + Quote(uid)
 	case p.Model.PodNameKnown(uid) && IsObjectName(name) && IsLabelName(namespace):
 		return fmt.Sprintf("%s/%s (%s)", namespace, name, uid)
