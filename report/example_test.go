@@ -2,7 +2,9 @@ package report_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -34,8 +36,8 @@ func ExampleRead() {
 	// *warning* on worker-7: fuse.sshfs backup@10.0.0.7:/srv (mount 61) answered after 3.4 s…
 }
 
-// Write the summary for a terminal, and a section of one's own below it.
-func ExampleText() {
+// Add a section of one's own to a report: here to its text, and in the same way to its page and its JSON.
+func ExampleSection() {
 	f, err := os.Open("testdata/healthy.json")
 	if err != nil {
 		fmt.Println(err)
@@ -47,15 +49,18 @@ func ExampleText() {
 		fmt.Println(err)
 		return
 	}
-	if err := report.Text(os.Stdout, r, report.TextOptions{Width: 80}); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println("Mounts by file system")
 	counts := map[string]int{}
 	for _, m := range r.Evidence.Mounts.Mounts {
 		counts[m.FSType]++
 	}
-	fmt.Println(" ", counts)
+	section := report.Section{Title: "Mounts by file system", Columns: []string{"type", "mounts"}}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		section.Rows = append(section.Rows, []string{name, fmt.Sprint(counts[name])})
+	}
+	r.Sections = append(r.Sections, section)
+	if err := report.Text(os.Stdout, r, report.TextOptions{Width: 80}); err != nil {
+		fmt.Println(err)
+	}
 	// Output:
 	// worker-3, kubelet 1.34.4, Debian GNU/Linux 12 6.18.0, examined 2026-11-20
 	// 10:46:12 UTC
@@ -67,11 +72,16 @@ func ExampleText() {
 	// Other findings
 	//   info     log-noise: the kubelet's log repeats a harmless line
 	//
+	// Mounts by file system
+	//   - type cgroup2, mounts 1
+	//   - type ext4, mounts 2
+	//   - type nfs4, mounts 1
+	//   - type proc, mounts 1
+	//   - type sysfs, mounts 1
+	//   - type tmpfs, mounts 1
+	//
 	// Not checked: 3 of 16 checks
 	//   - kubelet-housekeeping-blocked: goroutines denied (403 Forbidden for
 	//     system:anonymous; see --token-file)
 	//   - pod-podgc, csi-driver-missing: no API dump was given
-	//
-	// Mounts by file system
-	//   map[cgroup2:1 ext4:2 nfs4:1 proc:1 sysfs:1 tmpfs:1]
 }

@@ -30,6 +30,7 @@ type page struct {
 	Unsafe   []advice
 	Findings findingsView
 	Outcomes []outcomeRow
+	Sections []sectionView
 
 	Timeline  *timelineView
 	Deletions *deletionsView
@@ -91,6 +92,7 @@ const (
 	budgetLogs       = 90 << 10
 	budgetEvents     = 130 << 10
 	budgetRest       = 100 << 10
+	budgetSections   = 100 << 10
 
 	maxCell    = 300  // bytes of one field in a table
 	maxLine    = 1200 // bytes of a title or a sentence
@@ -123,6 +125,7 @@ func newPage(r Report) *page {
 	p.Run = newRunView(r)
 	p.Findings = newFindingsView(r, names, places)
 	p.Outcomes = newOutcomes(r, places)
+	p.Sections = newSections(r)
 	p.addVerdicts(r, names, places)
 	p.Unsafe = newAdvice(r)
 	p.Missing = newMissing(r)
@@ -182,6 +185,9 @@ func (p *page) addNav() {
 		if p.Deletions != nil {
 			add("#deletions", "Deletions", len(p.Deletions.Stuck), true)
 		}
+	}
+	for _, s := range p.Sections {
+		add("#"+s.ID, string(s.Title), -1, false)
 	}
 	add("#checks", "Checks", len(p.Outcomes), false)
 	add("#evidence", "Evidence", -1, false)

@@ -32,7 +32,9 @@ type Report struct {
 	Findings  []forensics.Finding   `json:"findings"`
 	Outcomes  []forensics.Outcome   `json:"outcomes"`
 	Coverage  []forensics.Source    `json:"coverage"`
-	Evidence  forensics.Evidence    `json:"evidence"`
+	// Sections are what the caller adds; absent in reports of the command.
+	Sections []Section          `json:"sections,omitempty"`
+	Evidence forensics.Evidence `json:"evidence"`
 }
 
 // Tool is the program that judged; what collected stands in the evidence.

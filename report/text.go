@@ -56,6 +56,7 @@ func (t *textWriter) report(r Report, opt TextOptions) {
 	}
 	t.others(r)
 	t.disks(r)
+	t.sections(r)
 	t.notChecked(r)
 	t.files(opt.Files)
 }

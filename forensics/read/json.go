@@ -30,7 +30,13 @@ type savedReport struct {
 	Findings  []forensics.Finding   `json:"findings"`
 	Outcomes  []forensics.Outcome   `json:"outcomes"`
 	Coverage  []forensics.Source    `json:"coverage"`
-	Evidence  forensics.Evidence    `json:"evidence"`
+	Sections  []struct {
+		Title   string     `json:"title"`
+		Text    string     `json:"text,omitempty"`
+		Columns []string   `json:"columns,omitempty"`
+		Rows    [][]string `json:"rows,omitempty"`
+	} `json:"sections,omitempty"`
+	Evidence forensics.Evidence `json:"evidence"`
 }
 
 // json takes evidence, reports and lists of pods. Log lines of a kubelet that logs JSON are tried as a dump.

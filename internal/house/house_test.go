@@ -8,8 +8,11 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -210,6 +213,70 @@ func TestDocumented(t *testing.T) {
 		}
 		if examples == 0 {
 			t.Errorf("%s has no example", p.path())
+		}
+	}
+}
+
+// TestNames: a thing is called what the kernel, Kubernetes or fuser call it.
+func TestNames(t *testing.T) {
+	refused := []string{"apart", "asked", "going", "held", "keeper", "mine", "standing", "told"}
+	words := regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+	for _, p := range list(t) {
+		if strings.HasPrefix(p.path(), "internal/test") {
+			continue
+		}
+		for _, f := range parse(t, p.Dir, p.GoFiles) {
+			declared(f, func(id *ast.Ident) {
+				for _, word := range words.FindAllString(id.Name, -1) {
+					if slices.Contains(refused, strings.ToLower(word)) {
+						t.Errorf("%s: %s", p.path(), id.Name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// declared calls a function with each name that a file declares, but for labels.
+func declared(f *ast.File, each func(*ast.Ident)) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			each(n.Name)
+		case *ast.TypeSpec:
+			each(n.Name)
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				each(id)
+			}
+		case *ast.Field:
+			for _, id := range n.Names {
+				each(id)
+			}
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				if id, ok := e.(*ast.Ident); ok && n.Tok == token.DEFINE {
+					each(id)
+				}
+			}
+		}
+		return true
+	})
+}
+
+// TestExplained: CONTRIBUTING.md says what each package is for that somebody may look for.
+func TestExplained(t *testing.T) {
+	text, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list(t) {
+		name := p.path()
+		if strings.HasPrefix(name, "internal/") || strings.HasSuffix(name, "/live") || strings.Contains(name, "/internal/") {
+			continue
+		}
+		if base := path.Base(name); !regexp.MustCompile("`([a-z/]+/)?" + base + "[`/]").Match(text) {
+			t.Errorf("CONTRIBUTING.md does not name %s", name)
 		}
 	}
 }
