@@ -276,3 +276,25 @@ func BenchmarkIndexCovering(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(names)), "ns/look-up")
 }
+
+// TestClean: all short names come out as path.Clean has them.
+func TestClean(t *testing.T) {
+	names := []string{""}
+	for range 7 {
+		for _, name := range names[:len(names):len(names)] {
+			for _, c := range "/.a" {
+				names = append(names, name+string(c))
+			}
+		}
+		slices.Sort(names)
+		names = slices.Compact(names)
+	}
+	if len(names) < 3000 {
+		t.Fatalf("%d names", len(names))
+	}
+	for _, name := range names {
+		if got, want := clean(name), path.Clean(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
