@@ -6,7 +6,7 @@
 // else; [forensics.Evidence.Merge] adds it.
 //
 // Files of strangers cannot fill the memory: JSON is limited in bytes and in what it takes when it is decoded, mount tables
-// by [MaxMountTable], and dumps and logs are read without being held. Nothing is masked here; see package redact.
+// by [MaxMountTable], and dumps and logs are read without being held. Secrets are masked by [Redact].
 package read
 
 import (
