@@ -21,6 +21,7 @@ type Section struct {
 type sectionView struct {
 	ID         string
 	Title      shown
+	Label      shown // which no other part of the page has
 	Paragraphs []shown
 	Columns    []shown
 	Rows       [][]shown
@@ -37,16 +38,19 @@ func newSections(r Report) []sectionView {
 	first := r.Sections[:min(len(r.Sections), maxSections)]
 	var views []sectionView
 	for i, s := range first {
-		views = append(views, newSection(fmt.Sprintf("section-%d", i+1), s, budget(budgetSections/len(first))))
+		v := newSection(s, budget(budgetSections/len(first)))
+		v.ID = fmt.Sprintf("section-%d", i+1)
+		v.Label = shown(fmt.Sprintf("Section %d: %s", i+1, v.Title))
+		views = append(views, v)
 	}
 	if n := len(r.Sections) - len(first); n > 0 {
-		views = append(views, sectionView{ID: "sections-more", Title: cell(count(n, "more section"), maxCell), Paragraphs: []shown{"The JSON report holds them all."}})
+		views = append(views, sectionView{ID: "sections-more", Title: cell(count(n, "more section"), maxCell), Label: "More sections", Paragraphs: []shown{"The JSON report holds them all."}})
 	}
 	return views
 }
 
-func newSection(id string, s Section, room budget) sectionView {
-	v := sectionView{ID: id, Title: cell(cmp.Or(s.Title, "Section"), maxCell), Columns: cells(s.Columns[:min(len(s.Columns), maxColumns)])}
+func newSection(s Section, room budget) sectionView {
+	v := sectionView{Title: cell(cmp.Or(s.Title, "Section"), maxCell), Columns: cells(s.Columns[:min(len(s.Columns), maxColumns)])}
 	for line := range strings.Lines(s.Text) {
 		if p := cell(strings.TrimSpace(line), maxExcerpt); p != "" && room.fits(p, 20) {
 			v.Paragraphs = append(v.Paragraphs, p)
