@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	kubeletlive "github.com/nodeforensics/nodeforensics/forensics/kubelet/live"
-	"github.com/nodeforensics/nodeforensics/forensics/read"
-	"github.com/nodeforensics/nodeforensics/internal/hostfs"
-	"github.com/nodeforensics/nodeforensics/internal/poduid"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -73,36 +68,6 @@ func (c *collector) askKubelet(ctx context.Context) {
 	part.Kubelet = &instance
 	c.tell(part)
 	c.again(ctx, client, instance, part.Dumps)
-}
-
-// knownPods says of a UID whether something on this node is of that pod: what the kubelet's list says of it is decisive then.
-func (c *collector) knownPods() func(uid string) bool {
-	e := c.seen()
-	known := map[string]bool{}
-	for i := range e.PodDirs {
-		known[e.PodDirs[i].UID] = true
-	}
-	for i := range e.Pods {
-		known[e.Pods[i].UID] = true
-	}
-	for i := range e.Cgroups {
-		known[e.Cgroups[i].PodUID] = true
-	}
-	for i := range e.Processes {
-		known[e.Processes[i].PodUID] = true
-	}
-	for i := range e.Sandboxes {
-		known[e.Sandboxes[i].PodUID] = true
-	}
-	for i := range e.Containers {
-		known[e.Containers[i].PodUID] = true
-	}
-	for i := range e.Mounts.Mounts {
-		if parts := poduid.Path.FindStringSubmatch(e.Mounts.Mounts[i].MountPoint); parts != nil {
-			known[parts[1]] = true
-		}
-	}
-	return func(uid string) bool { return known[uid] }
 }
 
 // version completes the kubelet's version from a dump where nothing else told it.
@@ -170,75 +135,4 @@ func coverEndpoints(source string, endpoints []kubelet.Endpoint) forensics.Sourc
 	}
 	s.Detail = strings.Join(details, "; ")
 	return s
-}
-
-// What is kept of the dump of a kubelet that was asked: all of 2,000 goroutines, and of what is beyond these bytes so many
-// examples of each kind and numbers.
-const (
-	liveDump     = 3 << 20
-	liveExamples = 8
-)
-
-// askGoroutines asks a kubelet for its goroutines and reads the answer as it comes.
-func (c *collector) askGoroutines(ctx context.Context, client *kubeletlive.Client, debug, pid int) ([]forensics.Dump, kubelet.Endpoint) {
-	var dumps []forensics.Dump
-	answer := client.Goroutines(ctx, debug, func(r io.Reader) {
-		taken := c.opt.Now().UTC()
-		dumps, _ = read.DigestDumps("", r, goroutines.Digester{Bytes: liveDump, Keep: liveExamples})
-		for i := range dumps {
-			dumps[i].PID, dumps[i].Taken = pid, &taken
-		}
-	})
-	for i := range dumps {
-		dumps[i].Source = answer.URL
-	}
-	return dumps, answer
-}
-
-// dumpFiles reads the dumps that were given as files.
-func (c *collector) dumpFiles(ctx context.Context) {
-	for _, name := range c.opt.Goroutines {
-		c.read(ctx, forensics.SourceGoroutines+":"+name, 2*readLimit, func(context.Context) (forensics.Evidence, error) {
-			f, err := openOwn(name)
-			if err != nil {
-				return forensics.Evidence{}, err
-			}
-			defer func() { _ = f.Close() }()
-			dumps, err := read.Dumps(name, f)
-			part := forensics.Evidence{Dumps: dumps}
-			if cut := read.CutDump(dumps); cut != "" {
-				part.Coverage = []forensics.Source{{Source: forensics.SourceGoroutines + ":" + name, Status: forensics.SourceTruncated, Detail: cut}}
-			}
-			return part, err
-		})
-	}
-}
-
-// readOwn reads a file of the person who runs this, not of the node that is examined.
-func readOwn(name string, limit int64) ([]byte, error) {
-	own, err := hostfs.Open("/")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = own.Close() }()
-	text, err := own.ReadFile(name, limit)
-	return text, ownError(name, err)
-}
-
-// openOwn opens one.
-func openOwn(name string) (*hostfs.File, error) {
-	own, err := hostfs.Open("/")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = own.Close() }()
-	f, err := own.OpenFile(name)
-	return f, ownError(name, err)
-}
-
-func ownError(name string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", name, fs.ErrNotExist)
-	}
-	return err
 }

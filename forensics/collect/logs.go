@@ -65,14 +65,6 @@ func sooner(ctx context.Context, by time.Duration) (context.Context, context.Can
 	return context.WithCancel(ctx)
 }
 
-// podLogsDir is the kubelet's podLogsDir, "" for the default.
-func (c *collector) podLogsDir() string {
-	if k := c.seen().Kubelet; k != nil && k.Config != nil {
-		return k.Config.PodLogsDir
-	}
-	return ""
-}
-
 // kubeletLogs are the files that the kubelet writes to: those of its flags (removed in 1.26) and where its output goes.
 // What it sees in a mount namespace of its own is left out.
 func (c *collector) kubeletLogs() []string {

@@ -1,10 +1,12 @@
 package collect
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -37,4 +39,10 @@ func prettyName(text string) string {
 		return strings.NewReplacer(`\"`, `"`, `\$`, `$`, "\\`", "`", `\\`, `\`).Replace(value)
 	}
 	return ""
+}
+
+func (c *collector) offlineNode(context.Context) (forensics.Evidence, error) {
+	name, err1 := c.fs.ReadFile("/etc/hostname", 4096)
+	system, err2 := osName(c.fs)
+	return forensics.Evidence{Node: forensics.Node{Name: firstLine(name), OS: system}}, errors.Join(err1, err2)
 }
