@@ -13,9 +13,9 @@ func TestStrictMasksWhatADiskHolds(t *testing.T) {
 	t.Parallel()
 	disk, uid := t.TempDir(), testfuse.NewUID()
 	writeTree(t, disk, map[string]string{
-		"etc/hostname": "okapi-7.dc1.example\n",
+		"etc/hostname": "okapi-7.dcx.example\n",
 		"etc/systemd/system/kubelet.service": "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.yaml --token=hunter2horse " +
-			"--hostname-override=okapi-7.dc1.example --node-ip=10.17.3.9\n",
+			"--hostname-override=okapi-7.dcx.example --node-ip=10.17.3.9\n",
 		"etc/kubernetes/kubelet.yaml":       "kind: KubeletConfiguration\naddress: 10.17.3.9\nstaticPodPath: /etc/kubernetes/manifests\n",
 		"etc/kubernetes/manifests/web.yaml": "kind: Pod\napiVersion: v1\nmetadata: {name: quagga, namespace: zebra, uid: 11111111-2222-3333-4444-555555555555}\n",
 		"var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~csi/data-quagga/vol_data.json": `{"driverName":"nfs.csi.k8s.io","volumeHandle":"10.17.3.9#zebra/quagga"}`,
@@ -28,7 +28,7 @@ func TestStrictMasksWhatADiskHolds(t *testing.T) {
 		all[name] = readFile(t, filepath.Join(o.dir, name))
 	}
 	for name, text := range all {
-		for _, secret := range []string{"zebra", "quagga", "okapi", "dc1", "10.17.3.9", "10.1.2.3", "hunter2horse"} {
+		for _, secret := range []string{"zebra", "quagga", "okapi", "dcx", "10.17.3.9", "10.1.2.3", "hunter2horse"} {
 			if i := strings.Index(text, secret); i >= 0 || strings.Contains(name, secret) {
 				t.Errorf("%s is in %s: %.200q", secret, name, text[max(0, i-100):])
 			}
