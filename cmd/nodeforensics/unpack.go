@@ -10,11 +10,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 )
 
 // writerMain is the writing child.
 func writerMain(in io.Reader, out io.Writer) int {
+	runtime.GC() // its workers need threads: where there are none left, this process ends before it has made a file
+	debug.SetGCPercent(-1)
 	written, err := unpack(in)
 	got := receipt{Written: written}
 	if err != nil {
