@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -50,7 +51,8 @@ type judgement struct {
 
 func (j *judgement) judge(ctx context.Context, e *Evidence, checks []Check) {
 	model := NewModel(e)
-	var a Analysis
+	a := Analysis{Model: model, MountHealth: model.MountHealth()}
+	j.put(a, false)
 	for _, c := range checks {
 		findings, outcome := runCheck(c, e, model)
 		if ctx.Err() != nil {
@@ -93,6 +95,7 @@ func (j *judgement) result(checks []Check) (a Analysis, cut string) {
 func (a Analysis) sorted() Analysis {
 	a.Findings = append([]Finding{}, a.Findings...)
 	a.Outcomes = append([]Outcome{}, a.Outcomes...)
+	a.MountHealth = append([]mounts.Health{}, a.MountHealth...)
 	sorting.Stable(a.Findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(y.Severity.Rank(), x.Severity.Rank()), strings.Compare(x.ID, y.ID),
 			compareEntities(x.Subject, y.Subject))
@@ -142,6 +145,7 @@ func runCheck(c Check, e *Evidence, m *Model) (findings []Finding, outcome Outco
 		outcome.Status = OutcomeNotChecked
 	}
 	for i := range pass.findings {
+		pass.findings[i].once()
 		doubtClaims(e, &pass.findings[i])
 	}
 	return pass.findings, outcome

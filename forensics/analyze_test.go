@@ -11,7 +11,6 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // check is one that needs the mount table.
@@ -230,8 +229,8 @@ func TestNothingAboveInfoWithoutProof(t *testing.T) {
 	e := sickNode(t, 5, 5)
 	e.Threads = nil
 	e.Dumps = nil
-	for i := range e.Health {
-		e.Health[i].Status = mounts.StatusUnanswered
+	for i := range e.Probes {
+		e.Probes[i].Pending, e.Probes[i].Seconds, e.Probes[i].Awake = true, 3, 3
 	}
 	for i := range e.Kubelet.Endpoints {
 		e.Kubelet.Endpoints[i].Status, e.Kubelet.Endpoints[i].Failed = "timeout", nil

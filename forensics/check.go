@@ -38,6 +38,7 @@ type Pass struct {
 	partly   []string
 	broken   string
 	said     map[string]bool
+	alike    map[string]int // findings, by what they have in common
 	known    map[string]any
 }
 
@@ -66,6 +67,59 @@ func (p *Pass) Report(f Finding) {
 		p.broken = fmt.Sprintf("reports %s, but declares %s", f.Severity, p.Check.Severity)
 	}
 	p.findings = append(p.findings, f.filled())
+}
+
+// ReportAlike records a finding, and makes one of all with the same key, severity and confidence: it is about the subjects of
+// all, has their references and pods, and the steps of the first few. title says what they have in common, where there are n.
+func (p *Pass) ReportAlike(key string, title func(n int) string, f Finding) {
+	p.Report(f)
+	f = p.findings[len(p.findings)-1]
+	key = fmt.Sprintf("%s %s %s", f.Severity, f.Confidence, key)
+	at, again := p.alike[key]
+	if !again {
+		if p.alike == nil {
+			p.alike = map[string]int{}
+		}
+		p.alike[key] = len(p.findings) - 1
+		return
+	}
+	p.findings = p.findings[:len(p.findings)-1]
+	p.findings[at].add(f)
+	p.findings[at].Title = title(len(p.findings[at].Subjects))
+}
+
+// maxAlikeSteps is how many things that are alike have steps of their own: those for the others are the same.
+const maxAlikeSteps = 5
+
+// add makes a finding one of another one as well, which says the same of another subject.
+func (f *Finding) add(o Finding) {
+	if len(f.Subjects) == 0 {
+		f.Subjects = []Entity{f.Subject}
+	}
+	f.Subjects = append(f.Subjects, o.About()...)
+	f.Since = earlier(f.Since, o.Since)
+	f.Refs, f.Because, f.Pods = append(f.Refs, o.Refs...), append(f.Because, o.Because...), append(f.Pods, o.Pods...)
+	if len(f.Subjects) <= maxAlikeSteps {
+		f.Detail = strings.TrimSpace(f.Detail + " " + o.Detail)
+		f.Remedies = append(f.Remedies, o.Remedies...)
+	}
+}
+
+// once has what several have in common once.
+func (f *Finding) once() {
+	if len(f.Subjects) > 0 {
+		f.Subjects, f.Because, f.Pods, f.Refs = distinct(f.Subjects), distinct(f.Because), distinct(f.Pods), distinct(f.Refs)
+	}
+}
+
+// distinct leaves out what a list has had before.
+func distinct[T comparable](list []T) []T {
+	seen := make(map[T]bool, len(list))
+	return slices.DeleteFunc(list, func(x T) bool {
+		again := seen[x]
+		seen[x] = true
+		return again
+	})
 }
 
 // filled replaces nil slices: arrays are never null in JSON.

@@ -40,7 +40,7 @@ func TestEveryEntityIsDescribed(t *testing.T) {
 	known := forensics.NewEvidence()
 	known.Kubelet = &kubelet.Instance{PID: kubeletPID, Version: "1.17.4"}
 	known.Mounts.Mounts = []mounts.Mount{fuseMount(59, "0:46", deadPoint)}
-	known.Health = []mounts.Health{{Device: "0:46", Status: mounts.StatusHung, Seconds: 720}}
+	known.Probes = []mounts.Probe{{Device: "0:46", Call: "statx", Pending: true, Seconds: 720, Awake: 720}}
 	thread := fuseThread(kubeletPID, 9839, "0:46", "0xffffffffffffff9c", "0x63d87030c40", "0x63d865286b8", "0x0", "0x0", "0x0")
 	thread.Path, thread.WaitSeconds = deadPoint, &seconds
 	known.Threads = []procs.Thread{thread}

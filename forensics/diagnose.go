@@ -20,7 +20,7 @@ func diagnose(m *Model, findings []Finding) []Diagnosis {
 		if f.Severity.Rank() <= Info.Rank() {
 			continue
 		}
-		for _, root := range g.roots(f.Subject) {
+		for _, root := range g.rootsOf(f) {
 			if members[root] == nil {
 				roots = append(roots, root)
 			}
@@ -70,8 +70,10 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 			}
 		}
 		d.addPods(g.model, pods, f.Pods)
-		if f.Subject.Kind == KindPod {
-			d.addPods(g.model, pods, []string{f.Subject.ID})
+		for _, e := range f.About() {
+			if e.Kind == KindPod {
+				d.addPods(g.model, pods, []string{e.ID})
+			}
 		}
 	}
 	d.Remedies = g.remedies(head, members)

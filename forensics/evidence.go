@@ -17,8 +17,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
-// EvidenceSchema names the layout of [Evidence] as JSON. Fields are added within v1; a change of meaning makes v2.
-const EvidenceSchema = "nodeforensics.evidence/v1"
+// EvidenceSchema names the layout of [Evidence] as JSON. Fields are added within v2; a change of meaning makes v3.
+const EvidenceSchema = "nodeforensics.evidence/v2"
 
 // Evidence is everything that was seen, as plain data. collect.Collect makes it, [Analyze] judges it. It survives a round
 // trip through JSON, so a saved run can be judged again elsewhere and by a newer version.
@@ -38,8 +38,13 @@ type Evidence struct {
 	Mounts mounts.Table `json:"mounts"`
 	// Namespaces are other mount namespaces that matter: the kubelet's, where it has one of its own.
 	Namespaces []mounts.Table `json:"namespaces"`
-	// Health has one entry for each mount that was looked at.
-	Health []mounts.Health `json:"health"`
+	// Probes has one entry for each mount that was looked at: what was measured. Model.MountHealth judges them.
+	Probes []mounts.Probe `json:"probes"`
+	// FUSEQueues are the requests that FUSE servers had not answered, of the mounts that were looked at; none where the control
+	// file system of FUSE is not mounted.
+	FUSEQueues []mounts.FUSEQueue `json:"fuse_queues"`
+	// DiskProgress is what disks completed while threads waited for them.
+	DiskProgress []mounts.DiskProgress `json:"disk_progress"`
 
 	Processes []procs.Process `json:"processes"`
 	// Threads are the threads that wait in a file system.
@@ -61,7 +66,7 @@ type Evidence struct {
 	// Backings are the servers and disks behind network file systems and those that do not answer as they should.
 	Backings []backing.Backing `json:"backings"`
 	// MountUse is what keeps mounts in use; absent where nobody looked.
-	MountUse *MountUse `json:"held,omitempty"`
+	MountUse *MountUse `json:"mount_use,omitempty"`
 	// Disks are the file systems that the kubelet watches; absent where nobody looked.
 	Disks *eviction.State `json:"disks,omitempty"`
 	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
@@ -97,8 +102,9 @@ type Collector struct {
 	// Seconds is how long collecting took; PeakBytes the largest resident set of the collecting process.
 	Seconds   float64 `json:"duration_seconds,omitempty"`
 	PeakBytes int64   `json:"peak_memory_bytes,omitempty"`
-	// HungAfterSeconds is the --hung-after that "hung" was measured with.
+	// HungAfterSeconds is the --hung-after of the run: mounts were waited for so long. SlowAfterSeconds is its --slow-after.
 	HungAfterSeconds float64 `json:"hung_after_seconds,omitempty"`
+	SlowAfterSeconds float64 `json:"slow_after_seconds,omitempty"`
 	// GivenUp counts calls that did not return in time. Outstanding are those that had not returned at the end: while
 	// they last, process PID stays behind in the kernel and itself holds what they were asked about.
 	GivenUp     int       `json:"calls_given_up,omitempty"`

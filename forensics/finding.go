@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -100,6 +101,8 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Title    string   `json:"title"`
 	Subject  Entity   `json:"subject"`
+	// Subjects are all things of which the same was found, Subject first; absent where that is the only one.
+	Subjects []Entity `json:"subjects,omitempty"`
 	// Because are the entities whose trouble explains this one; empty when nothing that was seen explains it.
 	Because []Entity `json:"because"`
 	Detail  string   `json:"detail"`
@@ -112,6 +115,14 @@ type Finding struct {
 	Remedies      []Remedy   `json:"remedies"`
 	// Pods are the UIDs of pods that suffer from it.
 	Pods []string `json:"pods"`
+}
+
+// About lists all things that a finding is about, Subject first.
+func (f Finding) About() []Entity {
+	if len(f.Subjects) > 0 {
+		return f.Subjects
+	}
+	return []Entity{f.Subject}
 }
 
 // Confidence says how sure a finding is.
@@ -202,6 +213,10 @@ type Analysis struct {
 	Findings []Finding `json:"findings"`
 	// Outcomes has one entry for each check, in the order of the checks.
 	Outcomes []Outcome `json:"outcomes"`
+	// MountHealth is how each mount answers that was looked at: see [Model.MountHealth].
+	MountHealth []mounts.Health `json:"mount_health"`
+	// Model is the evidence joined, for those who show it; nil where there was no time to join it.
+	Model *Model `json:"-"`
 }
 
 // LogPlace is where a line stands, as findings refer to it: "logs:FILE:LINE", without the line where lines are not

@@ -29,26 +29,52 @@ func newGraph(m *Model, findings []Finding) *graph {
 		edges: map[edge]bool{}, explained: map[Entity]bool{}, longest: map[stretch]step{},
 	}
 	for i, f := range findings {
-		g.subjects[f.Subject] = append(g.subjects[f.Subject], i)
-		g.worst[f.Subject] = max(g.worst[f.Subject], f.Severity.Rank())
+		for _, e := range f.About() {
+			g.subjects[e] = append(g.subjects[e], i)
+			g.worst[e] = max(g.worst[e], f.Severity.Rank())
+		}
 	}
 	for _, f := range findings {
-		because := Causes(m, f.Subject) // of itself
-		bad := f.Subject.Kind == KindMount && len(because) > 0 && g.troubled(because[0])
-		for _, cause := range f.Because {
-			if !bad || cause.Kind != KindProcess {
-				g.edge(f.Subject, cause)
-			}
+		for _, e := range f.About() {
+			g.finding(e, f.Because)
 		}
-		for _, cause := range because {
-			g.edge(f.Subject, cause)
-		}
-		for _, effect := range stops(f.Subject) {
-			g.edge(Entity{effect.Kind, g.name(effect)}, f.Subject)
+	}
+	for _, d := range dependencies(m) {
+		if g.troubled(d.effect) && len(g.causes[d.effect]) == 0 && g.troubled(d.cause) {
+			g.edge(d.effect, d.cause)
 		}
 	}
 	g.clear()
 	return g
+}
+
+// finding adds what a finding about an entity says, and what the model adds to it.
+func (g *graph) finding(e Entity, because []Entity) {
+	own := Causes(g.model, e)
+	bad := e.Kind == KindMount && len(own) > 0 && g.troubled(own[0])
+	for _, cause := range because {
+		if !bad || cause.Kind != KindProcess {
+			g.edge(e, cause)
+		}
+	}
+	for _, cause := range own {
+		g.edge(e, cause)
+	}
+	for _, effect := range stops(e) {
+		g.edge(Entity{effect.Kind, g.name(effect)}, e)
+	}
+}
+
+// dependencies are parts of the kubelet that stand still with others, whatever shows that they do (their health check, silence in the
+// log, complaints): housekeeping is a step of the sync loop, which skips all pods while the PLEG is not healthy, and the PLEG
+// lists what the runtime has (kubelet pkg/kubelet/kubelet.go, syncLoop; pkg/kubelet/pleg/generic.go). The first cause that is in
+// trouble counts.
+func dependencies(m *Model) []edge {
+	subsystem := func(id string) Entity { return Entity{KindSubsystem, id} }
+	return []edge{
+		{subsystem("syncloop"), subsystem("housekeeping")}, {subsystem("syncloop"), subsystem("start")},
+		{subsystem("pleg"), m.RuntimeEntity()}, {subsystem("syncloop"), subsystem("pleg")}, {subsystem("syncloop"), m.RuntimeEntity()},
+	}
 }
 
 // clear takes the blame from file systems that nothing speaks against, where a mount has another cause or trouble of its
@@ -161,6 +187,21 @@ func (s *search) step(next map[Entity][]Entity, want Entity) (found, end bool) {
 
 // maxRoots is under how many root causes one finding stands. The others are named by the finding itself.
 const maxRoots = 100
+
+// rootsOf are the root causes of what a finding is about.
+func (g *graph) rootsOf(f Finding) []Entity {
+	if len(f.Subjects) == 0 {
+		return g.roots(f.Subject)
+	}
+	var all []Entity
+	for _, e := range f.Subjects {
+		if all = append(all, g.roots(e)...); len(all) > maxRoots {
+			break
+		}
+	}
+	all = distinct(all)
+	return all[:min(len(all), maxRoots)]
+}
 
 // roots are the entities at the end of all causes of e, the first of them if there are many; e itself if nothing explains it.
 func (g *graph) roots(e Entity) []Entity {

@@ -7,12 +7,65 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
+
+// judgeForeign tells which foreign mounts the host has no more, and which it has, too, of those that were asked for: an unmount on
+// the host reaches none of either. A file system that only another namespace has is taken for a leak if it has a server or a
+// disk, or lies on a directory of a pod.
+func judgeForeign(e *Evidence) (leaked, private []ForeignMount) {
+	if e.MountUse == nil || len(e.MountUse.Foreign) == 0 {
+		return nil, nil
+	}
+	type place struct{ device, root string }
+	devices, places := map[string]bool{}, map[place]bool{}
+	for i := range e.Mounts.Mounts {
+		m := &e.Mounts.Mounts[i]
+		devices[m.Device], places[place{m.Device, m.Root}] = true, true
+	}
+	tied := map[int]bool{}
+	for _, c := range e.MountUse.Copies {
+		tied[c.MountID] = tied[c.MountID] || c.Tied()
+	}
+	for _, f := range e.MountUse.Foreign {
+		m := &f.Mount
+		remote := m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE || m.Class == mounts.ClassBlock
+		switch {
+		case places[place{m.Device, strings.TrimSuffix(m.Root, "//deleted")}]:
+			if !tied[m.ID] {
+				private = append(private, f)
+			}
+		case f.MountedSince:
+		case f.On != "" && poduid.Path.MatchString(f.On), remote && !devices[m.Device]:
+			leaked = append(leaked, f)
+		}
+	}
+	return leaked, private
+}
+
+// judgeCopies are the mounts that propagation ties to others, of those that somebody holds or is in a call on.
+func judgeCopies(e *Evidence) []mounts.Copy {
+	using := map[int]bool{}
+	for i := range e.MountUse.Holders {
+		using[e.MountUse.Holders[i].MountID] = true
+	}
+	for i := range e.Threads {
+		t := &e.Threads[i]
+		using[t.MountID] = using[t.MountID] || !t.Gone
+	}
+	copies := []mounts.Copy{}
+	for _, c := range e.MountUse.Copies {
+		if using[c.MountID] && c.Tied() {
+			copies = append(copies, c)
+		}
+	}
+	return copies
+}
 
 // LeakOf names the pod whose volume a leaked mount is a copy of, "" where that is not proven, and then why not. A mount point
 // is whatever path the owner of a mount namespace makes. What proves that the host had the mount is the directory below it,
 // which is the kubelet's own, and a mount namespace in which nobody but root of the host mounts.
-func (u *Uses) LeakOf(l LeakedMount) (uid, why string) {
+func (u *Uses) LeakOf(l ForeignMount) (uid, why string) {
 	uid, _ = PodOf(l.On)
 	switch ours, owner := u.ownedHere(l); {
 	case !ours:
@@ -51,7 +104,7 @@ func inVolume(m *Model, name string) int {
 
 // ownedHere says whether the mount namespace of a leak belongs to the user namespace that this program ran in, and else whose it
 // is. Where the kernel does not tell (before Linux 4.9), all its processes have to be in that user namespace.
-func (u *Uses) ownedHere(l LeakedMount) (ours bool, owner string) {
+func (u *Uses) ownedHere(l ForeignMount) (ours bool, owner string) {
 	h := u.model.evidence.MountUse
 	if h == nil || h.UserNS == 0 {
 		return false, "who owns the mount namespace is not known"

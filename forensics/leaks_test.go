@@ -47,20 +47,20 @@ func TestPodsOfLeaks(t *testing.T) {
 	const uid = "5c948341-c030-4996-b888-f032577d97b0"
 	point := "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~nfs/data"
 	for name, c := range map[string]struct {
-		l    LeakedMount
+		l    ForeignMount
 		want bool
 	}{
-		"a copy of the host's":          {LeakedMount{On: point, Owner: 7}, true},
-		"on no directory of the host":   {LeakedMount{Owner: 7}, false},
-		"of another user namespace":     {LeakedMount{On: point, Owner: 8}, false},
-		"of nobody knows which":         {LeakedMount{On: point}, false},
-		"on the host, but on no volume": {LeakedMount{On: "/mnt" + point, Owner: 7}, false},
+		"a copy of the host's":          {ForeignMount{On: point, Owner: 7}, true},
+		"on no directory of the host":   {ForeignMount{Owner: 7}, false},
+		"of another user namespace":     {ForeignMount{On: point, Owner: 8}, false},
+		"of nobody knows which":         {ForeignMount{On: point}, false},
+		"on the host, but on no volume": {ForeignMount{On: "/mnt" + point, Owner: 7}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := NewEvidence()
 			e.Kubelet = &kubelet.Instance{RootDir: "/var/lib/kubelet"}
-			c.l.Namespace, c.l.Mount = 2, mounts.Mount{ID: 9, Device: "0:60", Root: "/", MountPoint: point}
-			e.MountUse = &MountUse{UserNS: 7, Leaked: []LeakedMount{c.l}}
+			c.l.Namespace, c.l.Mount = 2, mounts.Mount{ID: 9, Class: mounts.ClassNetwork, Device: "0:60", Root: "/", MountPoint: point}
+			e.MountUse = &MountUse{UserNS: 7, Foreign: []ForeignMount{c.l}}
 			m := NewModel(&e)
 			if got := m.PodsOf("0:60"); (len(got) == 1 && got[0] == uid) != c.want || !c.want && len(got) > 0 {
 				t.Errorf("pods %v, want one: %v", got, c.want)

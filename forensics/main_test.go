@@ -122,14 +122,14 @@ func sickNode(tb testing.TB, dead, healthy int) forensics.Evidence {
 			UID: uid, Path: kubeletRoot + "/pods/" + uid, Containers: []string{}, Subpaths: []kubelet.Subpath{},
 			Volumes: []kubelet.Volume{{Plugin: "kubernetes.io/cephfs", Name: "data", Path: point, MountPoints: []string{point}}},
 		})
-		health := mounts.Health{MountID: 100 + i, Device: device, MountPoint: point, Status: mounts.StatusOK, Method: "probe", Seconds: 0.001}
+		probe := mounts.Probe{MountID: 100 + i, Device: device, MountPoint: point, Call: "statx", Seconds: 0.001}
 		if i < dead {
-			health.Status, health.Seconds = mounts.StatusHung, 15
+			probe.Pending, probe.Seconds, probe.Awake = true, 15, 15
 			e.Threads = append(e.Threads, deadThread(i, device, point))
 		} else {
 			e.Pods = append(e.Pods, kubelet.Pod{UID: uid, Source: "kubelet"})
 		}
-		e.Health = append(e.Health, health)
+		e.Probes = append(e.Probes, probe)
 	}
 	e.Dumps = dumpsOf(tb, kubeletPID, housekeepingDump)
 	return e

@@ -13,7 +13,7 @@ import (
 // NewEvidence is evidence in which nothing has been seen yet, with arrays that are empty, not nil.
 func NewEvidence() Evidence {
 	return Evidence{
-		Schema: EvidenceSchema, Coverage: []Source{}, Namespaces: []mounts.Table{}, Health: []mounts.Health{},
+		Schema: EvidenceSchema, Coverage: []Source{}, Namespaces: []mounts.Table{}, Probes: []mounts.Probe{}, FUSEQueues: []mounts.FUSEQueue{}, DiskProgress: []mounts.DiskProgress{},
 		Processes: []procs.Process{}, Threads: []procs.Thread{}, PodDirs: []kubelet.PodDir{}, Pods: []kubelet.Pod{},
 		Runtimes: []runtimes.Runtime{}, Sandboxes: []runtimes.Sandbox{}, Containers: []runtimes.Container{}, Images: []runtimes.Image{},
 		Cgroups: []runtimes.PodCgroup{}, Dumps: []Dump{}, Backings: []backing.Backing{}, Redactions: []redact.LedgerEntry{},
@@ -67,7 +67,9 @@ func (e *Evidence) Merge(part Evidence) {
 		all.Merge(*part.Cluster)
 		e.Cluster = &all
 	}
-	replace(&e.Health, part.Health)
+	replace(&e.Probes, part.Probes)
+	replace(&e.FUSEQueues, part.FUSEQueues)
+	replace(&e.DiskProgress, part.DiskProgress)
 	replace(&e.Processes, part.Processes)
 	replace(&e.Threads, part.Threads)
 	replace(&e.PodDirs, part.PodDirs)

@@ -27,8 +27,9 @@ type Model struct {
 	tables   map[uint64]*mounts.Index
 	byDevice map[string][]mounts.Mount
 	byPod    map[string][]mounts.Mount
-	leaks    map[int]LeakedMount // by mount id: those of file systems that only other mount namespaces have
-	health   map[string]mounts.Health
+	leaks    map[int]ForeignMount     // by mount id: those of file systems that only other mount namespaces have
+	answers  []mounts.Health          // of the mounts that were asked
+	health   map[string]mounts.Health // the worst of a superblock
 	joins    []Join
 	threads  map[threadID]procs.Thread
 	running  map[threadID]int    // the join of a thread, as an index
@@ -73,7 +74,7 @@ func (m *Model) Health(device string) (mounts.Health, bool) {
 // sends every statfs(2) to the server. It is false for a file system on a disk, which may have answered from memory.
 func (m *Model) Answered(device string) bool {
 	h, list := m.health[device], m.MountsOf(device)
-	return len(list) > 0 && list[0].Class != mounts.ClassBlock && h.Method == "probe" &&
+	return len(list) > 0 && list[0].Class != mounts.ClassBlock && h.Method == mounts.MethodProbe &&
 		(h.Status == mounts.StatusOK || h.Status == mounts.StatusSlow || h.Status == mounts.StatusRecovered)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 // kubeletPod shortens tables.
@@ -132,7 +133,9 @@ func TestTheWorstOfASuperblockCounts(t *testing.T) {
 			{{Device: "0:1", Status: better}, {Device: "0:1", Status: worse}},
 			{{Device: "0:1", Status: worse}, {Device: "0:1", Status: better}},
 		} {
-			m := forensics.NewModel(&forensics.Evidence{Health: list})
+			var e forensics.Evidence
+			v1.AddHealth(&e, list...)
+			m := forensics.NewModel(&e)
 			if h, ok := m.Health("0:1"); !ok || h.Status != worse {
 				t.Errorf("of %q and %q the worst is %q", better, worse, h.Status)
 			}

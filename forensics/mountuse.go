@@ -5,27 +5,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// FUSEServer is a process that serves a FUSE file system.
-type FUSEServer struct {
-	// Device is the superblock that it serves.
-	Device string `json:"device"`
-	// PID is the process, 0 if there is none: then every process could be looked at and none has the connection open.
-	PID int `json:"pid,omitempty"`
-	// Guess says that the kernel does not tell whose connection a process serves (before Linux 6.16); Why says on what
-	// the entry rests.
-	Guess bool   `json:"guess,omitempty"`
-	Why   string `json:"why"`
-	// Waiting are the requests of all callers that have not been answered; absent where the control file system of FUSE is
-	// not mounted.
-	Waiting *int `json:"requests_waiting,omitempty"`
-	// Detached says that its file system is in no mount table that could be read, and callers wait for it: most likely it was
-	// unmounted lazily. OnlyWaiting, that they wait for no other FUSE file system of the machine.
-	Detached    bool `json:"detached,omitempty"`
-	OnlyWaiting bool `json:"only_waiting,omitempty"`
-}
-
-// LeakedMount is a mount that the host has no more and another mount namespace still has.
-type LeakedMount struct {
+// ForeignMount is a mount in the table of another mount namespace than the host's, of a file system that matters there. Whether
+// it leaked there, and the host has it no more, is [Uses.Leaked]'s to say.
+type ForeignMount struct {
 	Namespace uint64       `json:"namespace"`
 	Mount     mounts.Mount `json:"mount"`
 	// On is where the directory that it is mounted on is on the host, absent where the host shows no such directory.
@@ -33,6 +15,8 @@ type LeakedMount struct {
 	// Owner is the inode of the user namespace that owns the mount namespace, absent where the kernel does not tell (before
 	// Linux 4.9). Whoever is root in there can mount what they like, wherever they like: see [MountUse].UserNS.
 	Owner uint64 `json:"owner_user_ns,omitempty"`
+	// MountedSince says that the host had it, or its file system, when its table was read once more: it was mounted in between.
+	MountedSince bool `json:"mounted_since,omitempty"`
 }
 
 // MountUse is what keeps mounts in use. Collect looks for it at mounts below the kubelet's directory, network and FUSE file
@@ -46,11 +30,15 @@ type MountUse struct {
 	Unseen []string `json:"unseen"`
 	// Kernel are users of mounts in the kernel.
 	Kernel []holders.KernelUser `json:"kernel"`
-	// Copies are mounts that somebody uses, and that propagation ties to another one, which is busy by them.
+	// AllProcesses says that every process and every mount table was looked at.
+	AllProcesses bool `json:"all_processes,omitempty"`
+	// Copies are mounts on the same directory as another one, to which propagation may tie them: see [mounts.Copy.Tied].
 	Copies []mounts.Copy `json:"copies"`
-	// Servers are the processes behind FUSE mounts; Leaked the mounts that only other namespaces have.
-	Servers []FUSEServer  `json:"fuse_servers"`
-	Leaked  []LeakedMount `json:"leaked"`
+	// FUSE is what was seen of the processes behind FUSE file systems.
+	FUSE FUSEUse `json:"fuse"`
+	// Foreign are mounts of other namespaces: those that the host lacks, and those of file systems that collect.Holders was asked
+	// for. Mounts of nodes that run as containers (kind), and of the kubelet where that has a namespace of its own, are left out.
+	Foreign []ForeignMount `json:"foreign_mounts"`
 	// Namespaces are mount namespaces that a descriptor keeps alive.
 	Namespaces []holders.NamespaceHold `json:"namespaces"`
 	// Pinned are mount namespaces that a bind mount of their ns/mnt file keeps alive, with or without processes.
@@ -60,9 +48,6 @@ type MountUse struct {
 	Uninhabited []uint64 `json:"uninhabited_namespaces"`
 	// UserNS is the inode of the user namespace that this program ran in, absent where it is not known.
 	UserNS uint64 `json:"user_ns,omitempty"`
-	// Private are mounts of other namespaces, of file systems that collect.Holders was asked for and the host has mounted, too:
-	// those that an unmount on the host does not reach. Absent where nobody asked.
-	Private []LeakedMount `json:"copies_apart,omitempty"`
 	// Queries are the paths of collect.Holders that lead over symbolic links.
 	Queries []Query `json:"asked,omitempty"`
 	// Deleted are files without a name that are open.

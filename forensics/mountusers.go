@@ -24,7 +24,7 @@ type MountUsers struct {
 	CallsElsewhere []MountCall          `json:"calls_elsewhere"`
 	Kernel         []holders.KernelUser `json:"kernel"`
 	Servers        []FUSEServer         `json:"fuse_servers"`
-	Leaked         []LeakedMount        `json:"leaked"` // copies in namespaces other than the host's, where the host has none
+	Leaked         []ForeignMount       `json:"leaked"` // copies in namespaces other than the host's, where the host has none
 	Namespace      []NamespaceProcesses `json:"namespaces"`
 }
 
@@ -53,7 +53,7 @@ type HolderProcess struct {
 func (u *Uses) Of(mount mounts.Mount) MountUsers {
 	users := MountUsers{
 		Mount: mount, Holders: []HolderProcess{}, Elsewhere: []HolderProcess{}, Kernel: []holders.KernelUser{},
-		Servers: append([]FUSEServer{}, u.Servers(mount.Device)...), Leaked: []LeakedMount{}, Namespace: []NamespaceProcesses{},
+		Servers: append([]FUSEServer{}, u.Servers(mount.Device)...), Leaked: []ForeignMount{}, Namespace: []NamespaceProcesses{},
 		Calls: []MountCall{}, CallsElsewhere: []MountCall{}, Copies: u.Copies(mount.ID),
 	}
 	ids := u.busyBy(mount.ID)
@@ -88,7 +88,7 @@ func (u *Uses) Of(mount mounts.Mount) MountUsers {
 		others[c.Namespace] = others[c.Namespace] || c.Namespace != u.model.evidence.Mounts.Namespace
 	}
 	users.Kernel = append(users.Kernel, pick(h.Kernel, u.kernelOf[mount.ID])...)
-	for _, l := range pick(h.Leaked, u.leakedIn[mount.Device]) {
+	for _, l := range pick(u.leaked, u.leakedIn[mount.Device]) {
 		if l.Mount.ID != mount.ID {
 			users.Leaked = append(users.Leaked, l)
 			others[l.Namespace] = true
@@ -99,7 +99,7 @@ func (u *Uses) Of(mount mounts.Mount) MountUsers {
 		point     string
 	}
 	private, listed := map[uint64][]string{}, map[place]bool{}
-	for _, l := range pick(h.Private, u.privateIn[mount.Device]) {
+	for _, l := range pick(u.private, u.privateIn[mount.Device]) {
 		if l.Mount.Root == mount.Root && l.Mount.ID != mount.ID {
 			at := place{l.Namespace, l.Mount.MountPoint}
 			if !listed[at] { // several may be stacked

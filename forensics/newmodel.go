@@ -23,7 +23,7 @@ import (
 func NewModel(e *Evidence) *Model {
 	m := &Model{
 		evidence: e, host: e.Mounts.Index(), tables: map[uint64]*mounts.Index{},
-		byDevice: map[string][]mounts.Mount{}, byPod: map[string][]mounts.Mount{}, health: map[string]mounts.Health{}, leaks: map[int]LeakedMount{},
+		byDevice: map[string][]mounts.Mount{}, byPod: map[string][]mounts.Mount{}, health: map[string]mounts.Health{}, leaks: map[int]ForeignMount{},
 		threads: map[threadID]procs.Thread{}, running: map[threadID]int{}, joined: map[goroutineID]int{}, process: map[int]procs.Process{},
 	}
 	m.tables[e.Mounts.Namespace] = m.host
@@ -40,11 +40,6 @@ func NewModel(e *Evidence) *Model {
 		}
 	}
 	addElsewhere(m)
-	for _, h := range e.Health {
-		if old, ok := m.health[h.Device]; !ok || worse(h.Status, old.Status) {
-			m.health[h.Device] = h
-		}
-	}
 	for _, mount := range e.Mounts.Mounts {
 		if uid, _ := PodOf(mount.MountPoint); uid != "" && m.BelowKubelet(mount.MountPoint) {
 			m.byPod[uid] = append(m.byPod[uid], mount)
@@ -66,17 +61,21 @@ func NewModel(e *Evidence) *Model {
 		m.joined[goroutineID{j.Dump, j.Goroutine}] = i
 		m.joined[goroutineID{anyDump, j.Goroutine}] = i
 	}
+	m.answers = judgeHealth(m)
+	for _, h := range m.answers {
+		if old, ok := m.health[h.Device]; !ok || worse(h.Status, old.Status) {
+			m.health[h.Device] = h
+		}
+	}
 	return m
 }
 
 // addElsewhere adds the mounts of file systems that only other mount namespaces have, as of containers that run without
 // root: threads wait for those, too.
 func addElsewhere(m *Model) {
-	if m.evidence.MountUse == nil {
-		return
-	}
 	known := maps.Clone(m.byDevice)
-	for _, l := range m.evidence.MountUse.Leaked {
+	leaked, _ := judgeForeign(m.evidence)
+	for _, l := range leaked {
 		if known[l.Mount.Device] == nil {
 			m.byDevice[l.Mount.Device] = append(m.byDevice[l.Mount.Device], l.Mount)
 			m.leaks[l.Mount.ID] = l
@@ -143,14 +142,16 @@ func newUses(m *Model) *Uses {
 	if h == nil {
 		return x
 	}
+	x.servers, x.copies = judgeServers(&h.FUSE), judgeCopies(m.evidence)
+	x.leaked, x.private = judgeForeign(m.evidence)
 	x.usesIndex = usesIndex{
 		holdersOf:     positions(h.Holders, func(h *holders.Holder) int { return h.MountID }),
 		holdersIn:     positions(h.Holders, func(h *holders.Holder) string { return h.Device }),
 		kernelOf:      positions(h.Kernel, func(k *holders.KernelUser) int { return k.MountID }),
-		copiesOf:      positions(h.Copies, func(c *mounts.Copy) int { return c.Of }),
-		serversOf:     positions(h.Servers, func(s *FUSEServer) string { return s.Device }),
-		leakedIn:      positions(h.Leaked, func(l *LeakedMount) string { return l.Mount.Device }),
-		privateIn:     positions(h.Private, func(l *LeakedMount) string { return l.Mount.Device }),
+		copiesOf:      positions(x.copies, func(c *mounts.Copy) int { return c.Of }),
+		serversOf:     positions(x.servers, func(s *FUSEServer) string { return s.Device }),
+		leakedIn:      positions(x.leaked, func(l *ForeignMount) string { return l.Mount.Device }),
+		privateIn:     positions(x.private, func(l *ForeignMount) string { return l.Mount.Device }),
 		descriptorsOf: positions(h.Namespaces, func(h *holders.NamespaceHold) uint64 { return h.Namespace }),
 		pinnedOf:      positions(h.Pinned, func(p *PinnedNamespace) uint64 { return p.Namespace }),
 		uninhabited:   map[uint64]bool{}, userNames: map[int]string{},
@@ -170,7 +171,7 @@ func newUses(m *Model) *Uses {
 			x.userNames[u.UID] = u.Name
 		}
 	}
-	for _, s := range h.Servers {
+	for _, s := range x.servers {
 		if s.Detached && s.OnlyWaiting && x.detachedFUSE == "" {
 			x.detachedFUSE = s.Device
 		}

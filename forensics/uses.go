@@ -15,6 +15,10 @@ import (
 type Uses struct {
 	model      *Model
 	namespaces func() map[uint64]NamespaceProcesses
+	servers    []FUSEServer
+	copies     []mounts.Copy  // that somebody uses
+	leaked     []ForeignMount // that the host has no more
+	private    []ForeignMount // that the host has, too, and an unmount there does not reach
 	usesIndex
 }
 
@@ -40,10 +44,19 @@ func (m *Model) Uses() *Uses { return m.uses }
 
 // Servers lists the processes that serve a superblock.
 func (u *Uses) Servers(device string) []FUSEServer {
-	if u.model.evidence.MountUse == nil {
-		return nil
-	}
-	return pick(u.model.evidence.MountUse.Servers, u.serversOf[device])
+	return pick(u.servers, u.serversOf[device])
+}
+
+// AllServers lists the processes that serve FUSE file systems.
+func (u *Uses) AllServers() []FUSEServer { return u.servers }
+
+// Leaked lists the mounts that the host has no more and other mount namespaces still have.
+func (u *Uses) Leaked() []ForeignMount { return u.leaked }
+
+// Detached says that what a process holds is on a mount that is in no mount table: it was unmounted lazily.
+func (u *Uses) Detached(h holders.Holder) bool {
+	use := u.model.evidence.MountUse
+	return h.Detached && use != nil && use.AllProcesses
 }
 
 // ServerTrouble says what is wrong with a process that serves a file system: it is stopped, has ended or itself waits in
@@ -92,11 +105,7 @@ func frozen(m *Model, pid int) bool {
 
 // Copies lists the mounts that somebody uses, and by which a mount is busy, since propagation ties them to it.
 func (u *Uses) Copies(mountID int) []mounts.Copy {
-	copies := []mounts.Copy{}
-	if h := u.model.evidence.MountUse; h != nil {
-		copies = append(copies, pick(h.Copies, u.copiesOf[mountID])...)
-	}
-	return copies
+	return append([]mounts.Copy{}, pick(u.copies, u.copiesOf[mountID])...)
 }
 
 // DescribeCopy names a copy: "mount 99 at /x", with its namespace if that is not the host's.

@@ -25,7 +25,7 @@ type MountHolders struct {
 
 // LeakedHolders are a mount that only another namespace has, what keeps that, and who holds the mount there.
 type LeakedHolders struct {
-	forensics.LeakedMount
+	forensics.ForeignMount
 	KeptBy  forensics.NamespaceProcesses `json:"kept_by"`
 	Holders []forensics.HolderProcess    `json:"holders"`
 }
@@ -83,7 +83,7 @@ func writeDetached(b *bytes.Buffer, model *forensics.Model, use *forensics.Mount
 	const most = 16
 	var list []forensics.HolderProcess
 	for _, h := range use.Holders {
-		if h.Detached && h.Path != "/" && len(list) < most {
+		if model.Uses().Detached(h) && h.Path != "/" && len(list) < most {
 			list = append(list, model.Uses().Process(h))
 		}
 	}

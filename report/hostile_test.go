@@ -31,7 +31,9 @@ func fill(v reflect.Value, s string) {
 			return
 		}
 		for i := range v.NumField() {
-			fill(v.Field(i), s)
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), s)
+			}
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))

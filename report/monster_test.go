@@ -31,7 +31,7 @@ func monster(pad string) report.Report {
 		for i := range perPod {
 			m := monsterMount(p*perPod+i, dir.Path, pad)
 			e.Mounts.Mounts = append(e.Mounts.Mounts, m)
-			e.Health = append(e.Health, monsterHealth(m, i))
+			a.MountHealth = append(a.MountHealth, monsterHealth(m, i))
 			dir.Volumes = append(dir.Volumes, kubelet.Volume{
 				Plugin: "kubernetes.io/csi", Name: fmt.Sprintf("pvc-%d%s", i, pad), Path: m.MountPoint, MountPoints: []string{m.MountPoint},
 			})

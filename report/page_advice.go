@@ -19,7 +19,7 @@ type advice struct {
 // fuse(4)) and of the kubelet's clean-up, pkg/kubelet/kubelet_volumes.go.
 func newAdvice(r Report) []advice {
 	var hung, kubelet, pods bool
-	for _, h := range r.Evidence.Health {
+	for _, h := range r.MountHealth {
 		hung = hung || h.Status == mounts.StatusHung
 	}
 	for _, d := range r.Diagnoses {

@@ -52,8 +52,8 @@ func newHoldersView(r Report, names podBook, places *places) holdersView {
 	}
 	model := names.model
 	v, room := holdersView{Looked: true, Left: h.LeftOut, Blind: cell(holders.KernelBlind, maxLine)}, budget(budgetHolders)
-	busy, detached := busyMounts(r, h), detachedHolders(h)
-	v.Total = len(busy) + len(detached) + len(h.Leaked)
+	busy, detached, leaked := busyMounts(r, model), detachedHolders(model), model.Uses().Leaked()
+	v.Total = len(busy) + len(detached) + len(leaked)
 	add := func(g holderGroup) bool {
 		fits := room.fits(g, 300+len(g.Rows)*160)
 		if fits {
@@ -63,7 +63,7 @@ func newHoldersView(r Report, names podBook, places *places) holdersView {
 	}
 	v.addAll(len(busy), func(i int) bool { return add(newHolderGroup(model, model.Uses().Of(busy[i]), names, places)) })
 	v.addAll(len(detached), func(i int) bool { return add(detachedGroup(model, detached[i], names, places)) })
-	v.addAll(len(h.Leaked), func(i int) bool { return add(leakedGroup(model, h.Leaked[i], places)) })
+	v.addAll(len(leaked), func(i int) bool { return add(leakedGroup(model, leaked[i], places)) })
 	return v
 }
 
@@ -78,13 +78,13 @@ func (v *holdersView) addAll(n int, add func(i int) bool) {
 }
 
 // busyMounts lists the host's mounts that something uses, those that do not answer first.
-func busyMounts(r Report, h *forensics.MountUse) []mounts.Mount {
-	busy := map[int]bool{}
+func busyMounts(r Report, model *forensics.Model) []mounts.Mount {
+	h, busy := r.Evidence.MountUse, map[int]bool{}
 	for _, holder := range h.Holders {
-		busy[holder.MountID] = busy[holder.MountID] || !holder.Detached
+		busy[holder.MountID] = busy[holder.MountID] || !model.Uses().Detached(holder)
 	}
 	for _, c := range h.Copies {
-		busy[c.Of] = true
+		busy[c.Of] = busy[c.Of] || len(model.Uses().Copies(c.Of)) > 0
 	}
 	for _, k := range h.Kernel {
 		busy[k.MountID] = busy[k.MountID] || k.Blocks
@@ -179,10 +179,10 @@ func (g *holderGroup) add(list []forensics.HolderProcess, names podBook, places 
 }
 
 // detachedHolders are those of mounts that are in no table, by mount.
-func detachedHolders(h *forensics.MountUse) [][]holders.Holder {
+func detachedHolders(model *forensics.Model) [][]holders.Holder {
 	lists := map[int][]holders.Holder{}
-	for _, holder := range h.Holders {
-		if holder.Detached {
+	for _, holder := range model.Evidence().MountUse.Holders {
+		if model.Uses().Detached(holder) {
 			lists[holder.MountID] = append(lists[holder.MountID], holder)
 		}
 	}
@@ -208,7 +208,7 @@ func detachedGroup(model *forensics.Model, holders []holders.Holder, names podBo
 }
 
 // leakedGroup is a mount that only another namespace has.
-func leakedGroup(model *forensics.Model, l forensics.LeakedMount, places *places) holderGroup {
+func leakedGroup(model *forensics.Model, l forensics.ForeignMount, places *places) holderGroup {
 	g := holderGroup{
 		Name:   link{cell(l.Mount.MountPoint, maxCell), places.hrefOf(forensics.KindMount, strconv.Itoa(l.Mount.ID))},
 		Source: cell(strings.TrimSpace(fmt.Sprintf("%s %s, mount %d", l.Mount.FSType, l.Mount.Source, l.Mount.ID)), maxCell),

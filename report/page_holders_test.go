@@ -18,7 +18,7 @@ func TestHolders(t *testing.T) {
 	e.Mounts = mounts.Table{Namespace: 1, Mounts: []mounts.Mount{
 		{ID: 7, Device: "0:50", Root: "/", MountPoint: evil, FSType: "nfs4", Class: mounts.ClassNetwork, Source: "10.0.0.9:/x"},
 	}}
-	e.Health = []mounts.Health{{MountID: 7, Device: "0:50", MountPoint: evil, Status: mounts.StatusHung, Seconds: 60}}
+	e.Probes = []mounts.Probe{{MountID: 7, Device: "0:50", MountPoint: evil, Call: "statx", Pending: true, Seconds: 60, Awake: 60}}
 	e.Processes = []procs.Process{{PID: 4711, Comm: evil, State: "D", UID: 1000, Command: []string{"x"}, MountNS: 1}, {PID: 4800, Comm: "server", State: "T", Command: []string{}, MountNS: 1}}
 	e.MountUse = &forensics.MountUse{
 		Holders: []holders.Holder{
@@ -26,10 +26,11 @@ func TestHolders(t *testing.T) {
 			{PID: 4711, TID: 4712, Kind: holders.HoldCwd, FD: -1, Path: "/", MountID: 7, Device: "0:50", ByPath: true},
 			{PID: 4711, Kind: holders.HoldFD, FD: 6, Path: "/gone", MountID: 99, Detached: true},
 		},
-		Copies:  []mounts.Copy{{Of: 7, MountID: 71, MountPoint: "/tied" + evil, Namespace: 8}},
+		Copies:  []mounts.Copy{{Of: 7, OnGroup: 1, Groups: []int{1}, MountID: 71, MountPoint: "/tied" + evil, Namespace: 8}},
 		Kernel:  []holders.KernelUser{{MountID: 7, Device: "0:50", Use: holders.UseLoop, What: "/dev/loop3", Blocks: true}},
-		Leaked:  []forensics.LeakedMount{{Namespace: 8, Mount: mounts.Mount{ID: 70, MountPoint: "/copy", FSType: "ext4", Source: "/dev/sdb"}}},
-		Servers: []forensics.FUSEServer{{Device: "0:50", PID: 4800, Why: "told"}}, Namespaces: []holders.NamespaceHold{}, Deleted: []holders.DeletedFile{},
+		Foreign: []forensics.ForeignMount{{Namespace: 8, Mount: mounts.Mount{ID: 70, Device: "8:16", MountPoint: "/copy", FSType: "ext4", Class: mounts.ClassBlock, Source: "/dev/sdb"}}},
+		FUSE:    forensics.FUSEUse{Superblocks: []string{"0:50"}, Devices: []holders.FUSEDevice{{PID: 4800, FD: 3, Connection: 50}}}, AllProcesses: true,
+		Namespaces: []holders.NamespaceHold{}, Deleted: []holders.DeletedFile{},
 		Pinned: []forensics.PinnedNamespace{{Namespace: 8, MountPoint: "/run/snapd/ns/x.mnt"}}, Users: []forensics.User{{UID: 1000, Name: "vicky"}},
 	}
 	html := page(t, report.Report{Evidence: e})

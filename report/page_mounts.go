@@ -67,7 +67,7 @@ func newMountsView(r Report, names podBook, places *places) mountsView {
 // may wait for; in the kernel's order otherwise.
 func mountItems(r Report) []mountItem {
 	byID, byDevice := map[int]mounts.Health{}, map[string]mounts.Health{}
-	for _, h := range r.Evidence.Health {
+	for _, h := range r.MountHealth {
 		byID[h.MountID] = h
 		if old, ok := byDevice[h.Device]; !ok || healthRank(h.Status) < healthRank(old.Status) {
 			byDevice[h.Device] = h
@@ -180,7 +180,7 @@ func healthDetail(m mountItem) string {
 	if h.Call != "" {
 		parts = append(parts, h.Call)
 	}
-	if h.Method == "passive" {
+	if h.Method == mounts.MethodPassive {
 		parts = append(parts, "seen, not asked")
 	}
 	for _, s := range []string{h.Error, h.Reason} {

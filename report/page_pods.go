@@ -19,7 +19,7 @@ type podBook struct {
 }
 
 func podNamesOf(r Report) podBook {
-	b := podBook{map[string]string{}, forensics.NewModel(&r.Evidence)}
+	b := podBook{map[string]string{}, r.joined()}
 	note := func(uid, namespace, name string) {
 		if uid != "" && name != "" && (b.names[uid] == "" || namespace != "" && !strings.Contains(b.names[uid], "/")) {
 			b.names[uid] = name

@@ -14,7 +14,9 @@ import (
 	"io"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/jsonstream"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 // Schema names the layout of [Report] as JSON. Fields are added within v1; a change of meaning makes v2.
@@ -33,8 +35,20 @@ type Report struct {
 	Outcomes  []forensics.Outcome   `json:"outcomes"`
 	Coverage  []forensics.Source    `json:"coverage"`
 	// Sections are what the caller adds; absent in reports of the command.
-	Sections []Section          `json:"sections,omitempty"`
-	Evidence forensics.Evidence `json:"evidence"`
+	Sections []Section `json:"sections,omitempty"`
+	// MountHealth is how each mount answers that was looked at.
+	MountHealth []mounts.Health    `json:"mount_health"`
+	Evidence    forensics.Evidence `json:"evidence"`
+
+	model *forensics.Model // of the evidence, where it was made already
+}
+
+// joined is the model of the evidence.
+func (r *Report) joined() *forensics.Model {
+	if r.model == nil {
+		r.model = forensics.NewModel(&r.Evidence)
+	}
+	return r.model
 }
 
 // Tool is the program that judged; what collected stands in the evidence.
@@ -53,6 +67,7 @@ func New(tool Tool, evidence forensics.Evidence, analysis forensics.Analysis) Re
 		Findings:  append([]forensics.Finding{}, analysis.Findings...),
 		Outcomes:  append([]forensics.Outcome{}, analysis.Outcomes...),
 		Coverage:  append([]forensics.Source{}, evidence.Coverage...), Evidence: evidence,
+		MountHealth: append([]mounts.Health{}, analysis.MountHealth...), model: analysis.Model,
 	}
 }
 
@@ -61,9 +76,16 @@ func JSON(w io.Writer, r Report) error { return writeJSON(w, r, true) }
 
 // Read reads what [JSON] wrote. A document of another schema is [ErrSchema], and one that needs too much memory jsonlimit.ErrTooLarge.
 func Read(r io.Reader) (Report, error) {
-	var rep Report
-	if err := jsonstream.Read(r, &rep); err != nil {
+	var saved struct {
+		Report
+		Evidence v1.Evidence `json:"evidence"`
+	}
+	if err := jsonstream.Read(r, &saved); err != nil {
 		return Report{}, fmt.Errorf("report: %w", err)
+	}
+	rep := saved.Report
+	if rep.Evidence = saved.Evidence.Current(); saved.Evidence.Schema == v1.Schema {
+		rep.MountHealth = saved.Evidence.Health
 	}
 	if rep.Schema != Schema {
 		return Report{}, fmt.Errorf("report: schema %q: %w", rep.Schema, ErrSchema)

@@ -51,7 +51,7 @@ func newCalm(r Report) calm {
 
 // unanswered says whether a mount owed its answer when looking ended: it may be dead.
 func unanswered(r Report) bool {
-	return slices.ContainsFunc(r.Evidence.Health, func(h mounts.Health) bool { return h.Status == mounts.StatusUnanswered })
+	return slices.ContainsFunc(r.MountHealth, func(h mounts.Health) bool { return h.Status == mounts.StatusUnanswered })
 }
 
 // unchecked are the outcomes of checks that could not judge, or not all of it.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // maxWithoutEvidence is how many findings and diagnoses a report has that there was no time for.
@@ -17,7 +18,7 @@ func WithoutEvidence(r Report) Report {
 		Source: forensics.SourceAnalysis, Status: forensics.SourceTruncated,
 		Detail: "the time was up before the report was written: the evidence is left out, and findings but the worst",
 	})
-	cut := Report{Schema: r.Schema, Tool: r.Tool, Node: r.Node, Outcomes: r.Outcomes, Coverage: e.Coverage, Evidence: e}
+	cut := Report{Schema: r.Schema, Tool: r.Tool, Node: r.Node, Outcomes: r.Outcomes, Coverage: e.Coverage, MountHealth: []mounts.Health{}, Evidence: e}
 	cut.Findings = append([]forensics.Finding{}, r.Findings[:min(len(r.Findings), maxWithoutEvidence)]...)
 	cut.Diagnoses = []forensics.Diagnosis{}
 	for _, d := range r.Diagnoses[:min(len(r.Diagnoses), maxWithoutEvidence)] {

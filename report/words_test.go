@@ -108,7 +108,7 @@ func TestCalmClaimsNoMoreThanWasSeen(t *testing.T) {
 		}
 		return list
 	}
-	late := forensics.Evidence{Health: []mounts.Health{{Status: mounts.StatusUnanswered}}}
+	late := []mounts.Health{{Status: mounts.StatusUnanswered}}
 	for name, c := range map[string]struct {
 		r    Report
 		want tone
@@ -116,7 +116,7 @@ func TestCalmClaimsNoMoreThanWasSeen(t *testing.T) {
 		"all clean":                  {Report{Outcomes: outcomes(9, 0)}, toneGood},
 		"a few not checked":          {Report{Outcomes: outcomes(9, 3)}, toneGood},
 		"most not checked":           {Report{Outcomes: outcomes(2, 11)}, toneWarn},
-		"a mount owes its answer":    {Report{Outcomes: outcomes(9, 1), Evidence: late}, toneWarn},
+		"a mount owes its answer":    {Report{Outcomes: outcomes(9, 1), MountHealth: late}, toneWarn},
 		"nothing checked":            {Report{Outcomes: outcomes(0, 4)}, toneQuiet},
 		"no checks at all":           {Report{}, toneQuiet},
 		"warnings without diagnosis": {Report{Outcomes: outcomes(9, 0), Findings: []forensics.Finding{{Severity: forensics.Warning}}}, toneWarn},

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/report"
@@ -87,7 +88,7 @@ func crowdFound(t *testing.T, r report.Report) {
 			found[h.PID] = true
 		}
 	}
-	for _, l := range r.Evidence.MountUse.Leaked {
+	for _, l := range forensics.NewModel(&r.Evidence).Uses().Leaked() {
 		if l.On != "" {
 			found[l.Namespace] = true
 		}

@@ -68,7 +68,7 @@ func TestTheDiskOfAnotherNodeIsReadAndNothingOfThisOne(t *testing.T) {
 		t.Errorf("node %+v in %s", r.Node, o.file(t, ".json"))
 	}
 	e := r.Evidence
-	if e.Root != disk || len(e.Processes)+len(e.Threads)+len(e.Mounts.Mounts)+len(e.Health)+len(e.Dumps)+len(e.Cgroups) != 0 {
+	if e.Root != disk || len(e.Processes)+len(e.Threads)+len(e.Mounts.Mounts)+len(e.Probes)+len(e.Dumps)+len(e.Cgroups) != 0 {
 		t.Errorf("something live is in the evidence of %s: %+v", e.Root, e)
 	}
 	if k := e.Kubelet; k == nil || k.PID != 0 || k.RootDir != "/data/kubelet" || k.CanonicalRoot != "/mnt/ssd/kubelet" || len(k.Endpoints) != 0 {

@@ -65,7 +65,7 @@ func evidenceOf(forms []testsecrets.Form) forensics.Evidence {
 			name, value, _ := strings.Cut(strings.TrimLeft(f.Text, "-"), "=")
 			e.Kubelet.Flags[name] = value
 		default: // what somebody says: log, csi, kernel
-			e.Health = append(e.Health, mounts.Health{MountID: 100 + i, Reason: f.Text, Error: f.Text})
+			e.Probes = append(e.Probes, mounts.Probe{MountID: 100 + i, Errno: "EIO", Error: f.Text})
 			e.Coverage = append(e.Coverage, forensics.Source{Source: forensics.SourceHolders, Status: forensics.SourceMalformed, Detail: f.Text})
 		}
 	}

@@ -50,7 +50,7 @@ func TestAHealthyNodeHasNothingAboveInfo(t *testing.T) {
 			t.Errorf("%s: %s: %s", outcome.Check, outcome.Status, outcome.Reason)
 		}
 	}
-	for _, h := range r.Evidence.Health {
+	for _, h := range r.MountHealth {
 		if h.Status != mounts.StatusOK {
 			t.Errorf("a healthy mount is %+v", h)
 		}

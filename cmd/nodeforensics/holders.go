@@ -136,9 +136,9 @@ func holdersOf(e *forensics.Evidence, queries []string) []report.MountHolders {
 			answer.Mounts = append(answer.Mounts, model.Uses().Of(m))
 		}
 		if e.MountUse != nil {
-			for _, l := range e.MountUse.Leaked {
+			for _, l := range model.Uses().Leaked() {
 				if leakedAt(l.Mount, name) {
-					answer.Leaked = append(answer.Leaked, report.LeakedHolders{LeakedMount: l, KeptBy: model.Uses().Namespace(l.Namespace), Holders: model.Uses().Of(l.Mount).Holders})
+					answer.Leaked = append(answer.Leaked, report.LeakedHolders{ForeignMount: l, KeptBy: model.Uses().Namespace(l.Namespace), Holders: model.Uses().Of(l.Mount).Holders})
 				}
 			}
 		}

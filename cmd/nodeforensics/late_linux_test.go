@@ -121,7 +121,7 @@ func TestLateRenderingIsCut(t *testing.T) {
 	}
 	numbers := strings.Repeat("18446744073709551615,", 1_500_000)
 	text := `{"schema":"` + report.Schema + `","findings":[{"id":"mount-hung","severity":"critical","confidence":"certain","title":"planted finding","subject":{"kind":"mount","id":"59"}}],` +
-		`"evidence":{"held":{"uninhabited_namespaces":[` + numbers + `1]}}}`
+		`"evidence":{"mount_use":{"uninhabited_namespaces":[` + numbers + `1]}}}`
 	const timeout = 3 * time.Second
 	left := 300 * time.Millisecond
 	for range 8 {

@@ -95,7 +95,7 @@ var ownKeys = []string{"schema", "collected"}
 // strictKeys are words of the kernel's, Go's or Kubernetes' own, in which strict masking looks for no names; see vocabulary in
 // package forensics.
 var strictKeys = strings.Fields(`schema frames created_by func args state comm wchan stack wait syscall device fs_type plugin driverName
-	uid pod_uid container_id mirror_uid kernel arch version collected method call status phase path_from wait_from form`)
+	uid pod_uid container_id mirror_uid kernel arch version collected method call status phase path_from wait_from form errno`)
 
 // plant sets every string below v to text, but the fields that are its own.
 func plant(v reflect.Value, key, text string, own []string) {
@@ -180,7 +180,7 @@ func TestStrictMasksNamesInEveryOutput(t *testing.T) {
 	e.PodDirs[0].UID, e.PodDirs[0].Path = uid, "/var/lib/kubelet/pods/"+uid
 	e.Mounts.Mounts[0].MountPoint = "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~nfs/v"
 	e.Mounts.Mounts[0].FSType, e.Mounts.Mounts[0].Class, e.Mounts.Mounts[0].Source = "nfs", "network", "gazelle:/export"
-	e.Health[0].Reason = "nfs: server gazelle not responding"
+	e.Probes[0].Error = "nfs: server gazelle not responding"
 	secrets := []string{"zebra", "quagga", "okapi", "lynx", "10.17.3.9", "fd00:17", "gnu.corp", "gazelle"}
 	all := outputs(t, e, "--redact", "strict")
 	for name, text := range all {

@@ -261,7 +261,7 @@ func kinds(d forensics.Diagnosis) []forensics.Kind {
 func healthAt(t testing.TB, r report.Report, mountPoint string) mounts.Health {
 	t.Helper()
 	var found []mounts.Health
-	for _, h := range r.Evidence.Health {
+	for _, h := range r.MountHealth {
 		if h.MountPoint == mountPoint {
 			found = append(found, h)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 // withBacking adds what the kernel's tables show of the server of the file system that is ill.
@@ -24,21 +25,22 @@ func withBacking(fault backing.Fault, why string) func(testing.TB, *forensics.Ev
 var scenarios = map[string][]scenario{
 	"mount-hung": {
 		{name: "dead FUSE mount below the kubelet", base: sickNode, want: []string{"critical superblock 0:47"}, says: "has not answered for 12 min"},
-		{name: "dead mount elsewhere, nobody of the kubelet waits", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.Mounts.Mounts[2].MountPoint, e.Health[1].MountPoint = "/mnt/nfs", "/mnt/nfs"
+		{name: "dead mount elsewhere, nobody of the kubelet waits", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			status(mounts.StatusHung)(tb, e)
+			e.Mounts.Mounts[2].MountPoint, e.Probes[1].MountPoint = "/mnt/nfs", "/mnt/nfs"
 			e.Threads = nil
 		}, want: []string{"warning superblock 0:47"}},
 		{name: "dead mount elsewhere that the kubelet waits for", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.Mounts.Mounts[2].MountPoint, e.Health[1].MountPoint, e.Threads[0].Path = "/mnt/nfs", "/mnt/nfs", "/mnt/nfs"
+			e.Mounts.Mounts[2].MountPoint, e.Probes[1].MountPoint, e.Threads[0].Path = "/mnt/nfs", "/mnt/nfs", "/mnt/nfs"
 		}, want: []string{"critical superblock 0:47"}},
 		{name: "thirty bind mounts of one superblock are one finding", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			for i := range 30 {
 				m := e.Mounts.Mounts[2]
 				m.ID = 100 + i
 				m.MountPoint = kubeletRoot + "/pods/" + deadUID + "/volume-subpaths/cephfs-data/app/" + string(rune('a'+i))
-				h := e.Health[1]
-				h.MountID, h.MountPoint = m.ID, m.MountPoint
-				e.Mounts.Mounts, e.Health = append(e.Mounts.Mounts, m), append(e.Health, h)
+				p := e.Probes[1]
+				p.MountID, p.MountPoint = m.ID, m.MountPoint
+				e.Mounts.Mounts, e.Probes = append(e.Mounts.Mounts, m), append(e.Probes, p)
 			}
 		}, want: []string{"critical superblock 0:47"}, says: "and 28 more"},
 		{
@@ -229,7 +231,14 @@ var scenarios = map[string][]scenario{
 }
 
 func status(s mounts.Status) func(testing.TB, *forensics.Evidence) {
-	return func(_ testing.TB, e *forensics.Evidence) { e.Health[1].Status = s }
+	return func(_ testing.TB, e *forensics.Evidence) {
+		e.Probes = e.Probes[:1]
+		took := 740.0
+		if s == mounts.StatusOK {
+			took = 0.0002
+		}
+		v1.AddHealth(e, mounts.Health{MountID: 60, Device: "0:47", MountPoint: deadPoint, Status: s, Method: mounts.MethodProbe, Call: "statx", Seconds: took})
+	}
 }
 
 func noDump(_ testing.TB, e *forensics.Evidence) {
@@ -326,10 +335,8 @@ func TestTwoDeadMounts(t *testing.T) {
 	other := e.Mounts.Mounts[2]
 	other.ID, other.Device, other.Source = 61, "0:48", "10.0.0.6:/other"
 	other.MountPoint = strings.Replace(deadPoint, "cephfs-data", "other-data!", 1)
-	h := e.Health[1]
-	h.MountID, h.Device, h.MountPoint, h.Method, h.Witness = 61, "0:48", other.MountPoint, "probe", ""
+	v1.AddHealth(&e, mounts.Health{MountID: 61, Device: "0:48", MountPoint: other.MountPoint, Status: mounts.StatusHung, Method: mounts.MethodProbe, Seconds: 740})
 	e.Mounts.Mounts = append(e.Mounts.Mounts, other)
-	e.Health = append(e.Health, h)
 	a := forensics.Analyze(&e, All())
 	if len(a.Diagnoses) < 2 || a.Diagnoses[0].Root.ID != "0:47" || a.Diagnoses[1].Root.ID != "0:48" {
 		t.Fatalf("diagnoses = %+v; want 0:47 first, then 0:48", a.Diagnoses)

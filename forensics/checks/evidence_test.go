@@ -75,9 +75,9 @@ func wellNode(tb testing.TB) forensics.Evidence {
 		{ID: 44, ParentID: 27, Device: "0:41", Root: "/", MountPoint: livePoint, FSType: "tmpfs", Class: mounts.ClassMemory, Source: "tmpfs"},
 		{ID: 60, ParentID: 27, Device: "0:47", Root: "/", MountPoint: deadPoint, FSType: "fuse.ceph-fuse", Class: mounts.ClassFUSE, Source: "10.0.0.5:6789:/k8s"},
 	}}
-	e.Health = []mounts.Health{
-		{MountID: 27, Device: "254:0", MountPoint: "/", Status: mounts.StatusOK, Method: "probe", Call: "statfs", Seconds: 0.00002},
-		{MountID: 60, Device: "0:47", MountPoint: deadPoint, Status: mounts.StatusOK, Method: "probe", Call: "statfs", Seconds: 0.0002},
+	e.Probes = []mounts.Probe{
+		{MountID: 27, Device: "254:0", MountPoint: "/", Call: "statfs", Seconds: 0.00002},
+		{MountID: 60, Device: "0:47", MountPoint: deadPoint, Call: "statfs", Seconds: 0.0002},
 	}
 	e.Kubelet = &kubelet.Instance{
 		PID: 9825, State: "S", Program: "kubelet", Version: "1.17.4", VersionFrom: "metrics", Flags: map[string]string{},
@@ -133,11 +133,8 @@ func addDump(tb testing.TB, e *forensics.Evidence, text string, pid int) {
 func sickNode(tb testing.TB) forensics.Evidence {
 	tb.Helper()
 	e := wellNode(tb)
-	e.Health[1] = mounts.Health{
-		MountID: 60, Device: "0:47", MountPoint: deadPoint, Status: mounts.StatusHung, Method: "passive", Call: "newfstatat",
-		Seconds: 740, Witness: "9825/9839", Reason: "thread 9825/9839 waits for it", Waiting: []int{1, 1},
-		Since: ptr(time.Date(2026, 11, 20, 10, 0, 10, 0, time.UTC)),
-	}
+	e.Probes[1] = mounts.Probe{MountID: 60, Device: "0:47", MountPoint: deadPoint, Skipped: mounts.SkipWaited}
+	e.FUSEQueues = []mounts.FUSEQueue{{Device: "0:47", Requests: []int{1, 1}}}
 	e.Threads = []procs.Thread{{
 		PID: 9825, TID: 9839, Comm: "kubelet", State: "S", WChan: "request_wait_answer",
 		Stack: []string{"request_wait_answer", "__fuse_simple_request", "fuse_do_getattr"},

@@ -7,7 +7,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
-	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -30,7 +29,7 @@ itself blocked is reported.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
-		for _, s := range mountuse.Of(p).Servers {
+		for _, s := range p.Model.Uses().AllServers() {
 			answers := p.Model.Answered(s.Device)
 			if s.PID == 0 {
 				if !answers {

@@ -14,23 +14,19 @@ func fuseServerDeadScenarios() []scenario {
 	return []scenario{
 		{name: "stopped", base: sickNode, change: server("T", "ceph-fuse"), want: []string{"warning process 6000"}, says: "is stopped"},
 		{name: "nobody serves it", base: sickNode, change: holding(func(h *forensics.MountUse) {
-			h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
+			serves(h, forensics.FUSEServer{Device: "0:47"})
 		}), want: []string{"warning superblock 0:47"}, says: "no process serves"},
 		{name: "nobody serves it, and callers wait", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			holding(func(h *forensics.MountUse) {
-				h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
+				serves(h, forensics.FUSEServer{Device: "0:47"})
 			})(tb, e)
-			for i := range e.Health {
-				e.Health[i].Status = mounts.StatusHung
-			}
+			status(mounts.StatusHung)(tb, e)
 		}, want: []string{"warning superblock 0:47"}, says: "its connection is still open"},
 		{name: "nobody serves it, and it answers", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			holding(func(h *forensics.MountUse) {
-				h.Servers = []forensics.FUSEServer{{Device: "0:47", Why: "no process has its connection open"}}
+				serves(h, forensics.FUSEServer{Device: "0:47"})
 			})(tb, e)
-			for i := range e.Health {
-				e.Health[i].Status, e.Health[i].Method = mounts.StatusOK, "probe"
-			}
+			status(mounts.StatusOK)(tb, e)
 		}, outcome: clean},
 		{name: "itself blocked", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			server("S", "ceph-fuse")(tb, e)
@@ -42,7 +38,7 @@ func fuseServerDeadScenarios() []scenario {
 		}, outcome: clean},
 		{name: "stopped, and guessed", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			server("T", "ceph-fuse")(tb, e)
-			e.MountUse.Servers[0].Guess = true
+			guessed(e)
 		}, want: []string{"warning process 6000"}, says: "which probably serves"},
 		{name: "itself blocked at an odd name", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			server("S", "ceph-fuse")(tb, e)

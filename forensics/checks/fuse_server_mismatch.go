@@ -26,7 +26,7 @@ then read and write a stranger's data. Guessed servers are not judged.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
-		for _, s := range mountuse.Of(p).Servers {
+		for _, s := range p.Model.Uses().AllServers() {
 			process, ok := p.Model.Process(s.PID)
 			if s.Guess || !ok {
 				continue

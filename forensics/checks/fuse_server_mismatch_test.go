@@ -39,7 +39,7 @@ func fuseServerMismatchScenarios() []scenario {
 			"-opasswd_file="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~secret/keys/passwd"), outcome: clean},
 		{name: "guessed", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			server("S", "glusterfs", kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~glusterfs/other")(tb, e)
-			e.MountUse.Servers[0].Guess = true
+			guessed(e)
 		}, outcome: clean},
 	}
 }

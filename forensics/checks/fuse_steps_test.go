@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 // stackedOn puts the dead volume, which process 6000 serves, on a file system that process 6001 serves.
@@ -17,8 +18,8 @@ func stackedOn(tb testing.TB, e *forensics.Evidence, state string) {
 	process(procs.Process{PID: 6001, Comm: "sshfs", State: state, Command: []string{"sshfs"}})(tb, e)
 	lower := mounts.Mount{ID: 61, ParentID: 27, Device: "0:48", Root: "/", MountPoint: "/srv", FSType: "fuse.sshfs", Class: mounts.ClassFUSE, Source: "host:/"}
 	e.Mounts.Mounts = append(e.Mounts.Mounts, lower)
-	e.Health = append(e.Health, mounts.Health{MountID: 61, Device: "0:48", MountPoint: "/srv", Status: mounts.StatusHung, Method: "probe", Call: "statx", Seconds: 20})
-	e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:48", PID: 6001, Why: "descriptor 3 of process 6001 is connection 48"})
+	v1.AddHealth(e, mounts.Health{MountID: 61, Device: "0:48", MountPoint: "/srv", Status: mounts.StatusHung, Method: "probe", Call: "statx", Seconds: 20})
+	v1.AddServers(e.MountUse, forensics.FUSEServer{Device: "0:48", PID: 6001})
 	e.Threads = append(e.Threads, procs.Thread{
 		PID: 6000, TID: 6002, Comm: "gocryptfs", State: "S", Stack: []string{}, Path: "/srv", MountID: 61, Device: "0:48",
 		Wait: procs.Wait{Kind: procs.WaitFUSE, FS: "fuse", Function: "request_wait_answer"},
@@ -41,13 +42,12 @@ func TestAnErrorThatAServerPassesOn(t *testing.T) {
 		e := sickNode(t)
 		stackedOn(t, &e, "S")
 		e.Threads = e.Threads[:len(e.Threads)-1]
-		for i := range e.Health {
-			if e.Health[i].Status == mounts.StatusHung {
-				e.Health[i].Status, e.Health[i].Error = c.status, "no luck"
-			}
+		e.Probes = e.Probes[:1]
+		for _, p := range []mounts.Health{{MountID: 60, Device: "0:47", MountPoint: deadPoint}, {MountID: 61, Device: "0:48", MountPoint: "/srv"}} {
+			p.Status, p.Error, p.Method, p.Seconds = c.status, "no luck", mounts.MethodProbe, 20
+			v1.AddHealth(&e, p)
 		}
-		e.MountUse.Servers[0].Guess = c.guess
-		e.MountUse.Servers = e.MountUse.Servers[:1] // that of the lower one is gone
+		serves(e.MountUse, forensics.FUSEServer{Device: "0:47", PID: 6000, Guess: c.guess}) // that of the lower one is gone
 		if c.open {
 			e.MountUse.Holders = append(e.MountUse.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: "/srv/x", MountID: 61, Device: "0:48"})
 		}
@@ -72,7 +72,7 @@ func TestAThreadOnALazilyUnmountedFileSystem(t *testing.T) {
 	for _, only := range []bool{true, false} {
 		e := wellNode(t)
 		server("T", "ceph-fuse")(t, &e)
-		e.MountUse.Servers[0] = forensics.FUSEServer{Device: "0:99", PID: 6000, Why: "descriptor 3 of process 6000 is connection 99", Detached: true, OnlyWaiting: only}
+		serves(e.MountUse, forensics.FUSEServer{Device: "0:99", PID: 6000, Detached: true, OnlyWaiting: only})
 		e.Threads = append(e.Threads, procs.Thread{
 			PID: 5002, TID: 5002, Comm: "ls", State: "S", Stack: []string{}, Path: "/mnt/x", MountID: 27, Device: "254:0",
 			Wait: procs.Wait{Kind: procs.WaitFUSE, FS: "fuse", Function: "request_wait_answer"}, WaitSeconds: ptr(60.0),

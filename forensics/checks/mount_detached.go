@@ -33,7 +33,7 @@ information. So is one that only processes of another user namespace hold: those
 		}
 		groups, order := map[key][]holders.Holder{}, []key{}
 		for _, h := range mountuse.Of(p).Holders {
-			if !h.Detached {
+			if !p.Model.Uses().Detached(h) {
 				continue
 			}
 			k := key{id: h.MountID}

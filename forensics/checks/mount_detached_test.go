@@ -10,7 +10,7 @@ import (
 func mountDetachedScenarios() []scenario {
 	detach := func(h holders.Holder) change {
 		h.PID, h.Detached = 5000, true
-		return holding(func(use *forensics.MountUse) { use.Holders = append(use.Holders, h) }, process(nginx))
+		return holding(func(use *forensics.MountUse) { use.Holders, use.AllProcesses = append(use.Holders, h), true }, process(nginx))
 	}
 	clean := forensics.OutcomeClean
 	return []scenario{

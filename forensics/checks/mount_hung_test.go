@@ -7,6 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 func mountHungInLogs() []scenario {
@@ -40,12 +41,12 @@ func TestFirstStepOfAHungFUSEMount(t *testing.T) {
 		}, "Look at process 6001 (sshfs), which serves host:/ (fuse.sshfs): it is itself blocked"},
 		"of two that have the connection one is stopped": {func(tb testing.TB, e *forensics.Evidence) {
 			server("S", "keeper")(tb, e)
-			e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:47", PID: 6001})
+			v1.AddServers(e.MountUse, forensics.FUSEServer{Device: "0:47", PID: 6001})
 			process(procs.Process{PID: 6001, Comm: "ceph-fuse", State: "T", Command: []string{}})(tb, e)
 		}, "kill -CONT 6001"},
 		"a guessed server is stopped": {func(tb testing.TB, e *forensics.Evidence) {
 			server("T", "ceph-fuse")(tb, e)
-			e.MountUse.Servers[0].Guess = true
+			guessed(e)
 		}, "kill -CONT 6000"},
 	} {
 		e := sickNode(t)

@@ -38,8 +38,8 @@ own in a mount namespace of their own) and what runs in them are left out: what 
 			device string
 			ns     uint64
 		}
-		groups, order := map[key][]forensics.LeakedMount{}, []key{}
-		for _, l := range mountuse.Of(p).Leaked {
+		groups, order := map[key][]forensics.ForeignMount{}, []key{}
+		for _, l := range p.Model.Uses().Leaked() {
 			if ownMount(p, l) {
 				continue
 			}
@@ -60,7 +60,7 @@ own in a mount namespace of their own) and what runs in them are left out: what 
 
 // ownMount says whether a FUSE mount belongs to the mount namespace that has it: its server is in there, too, as where
 // containers run without root on fuse-overlayfs. One below the kubelet's directory was made for the host all the same.
-func ownMount(p *forensics.Pass, l forensics.LeakedMount) bool {
+func ownMount(p *forensics.Pass, l forensics.ForeignMount) bool {
 	if uid, _ := forensics.PodOf(l.Mount.MountPoint); uid != "" || p.Model.BelowKubelet(l.Mount.MountPoint) {
 		return false
 	}
@@ -70,7 +70,7 @@ func ownMount(p *forensics.Pass, l forensics.LeakedMount) bool {
 	})
 }
 
-func leakedMountFinding(p *forensics.Pass, list []forensics.LeakedMount) forensics.Finding {
+func leakedMountFinding(p *forensics.Pass, list []forensics.ForeignMount) forensics.Finding {
 	l := list[0]
 	m, n := l.Mount, p.Model.Uses().Namespace(l.Namespace)
 	uid, unproven := p.Model.Uses().LeakOf(l)

@@ -16,7 +16,7 @@ func mountLeakedNamespaceScenarios() []scenario {
 	podCopy := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
 	alone := func(f func(*forensics.MountUse)) change { // in a namespace that no process is in
 		return holding(func(h *forensics.MountUse) {
-			h.Leaked, h.Uninhabited = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: hostUserNS}}, []uint64{99}
+			h.Foreign, h.Uninhabited = []forensics.ForeignMount{{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: hostUserNS}}, []uint64{99}
 			h.UserNS = hostUserNS
 			f(h)
 		}, process(nginx))
@@ -47,7 +47,7 @@ func mountLeakedNamespaceScenarios() []scenario {
 		{
 			name: "in a namespace whose processes came or went", base: wellNode,
 			change: holding(func(h *forensics.MountUse) {
-				h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: hostUserNS}}
+				h.Foreign = []forensics.ForeignMount{{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: hostUserNS}}
 				h.UserNS = hostUserNS
 			}),
 			want: []string{"info mount 900"}, says: "came or went",
@@ -59,35 +59,35 @@ func mountLeakedNamespaceScenarios() []scenario {
 		},
 		{
 			name: "a mount point that a pod has made, on no directory of the host", base: wellNode,
-			change: leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, Owner: hostUserNS}), want: []string{"info mount 900"},
+			change: leak(forensics.ForeignMount{Namespace: 99, Mount: podCopy, Owner: hostUserNS}), want: []string{"info mount 900"},
 			says: "is not mounted on the host, but in the mount namespace",
 		},
 		{
 			name: "a mount namespace of a pod's user namespace", base: wellNode,
-			change: leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: podUserNS}), want: []string{"info mount 900"},
+			change: leak(forensics.ForeignMount{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: podUserNS}), want: []string{"info mount 900"},
 		},
 		{
 			name: "a mount in the content of a volume", base: wellNode,
-			change: leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, On: deadPoint + "/cache", Owner: hostUserNS}), want: []string{"info mount 900"},
+			change: leak(forensics.ForeignMount{Namespace: 99, Mount: podCopy, On: deadPoint + "/cache", Owner: hostUserNS}), want: []string{"info mount 900"},
 		},
 		{
 			name: "before Linux 4.9, with all processes in the host's user namespace", base: wellNode,
-			change: leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, On: deadPoint}), want: []string{"warning mount 900"},
+			change: leak(forensics.ForeignMount{Namespace: 99, Mount: podCopy, On: deadPoint}), want: []string{"warning mount 900"},
 		},
 		{
 			name: "before Linux 4.9, with a process that is in another user namespace", base: wellNode,
-			change: both(leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, On: deadPoint}),
+			change: both(leak(forensics.ForeignMount{Namespace: 99, Mount: podCopy, On: deadPoint}),
 				process(procs.Process{PID: 5002, Comm: "sh", State: "S", MountNS: 99, UserNS: podUserNS})), want: []string{"info mount 900"},
 		},
 		{
 			name: "before Linux 4.9, with a process whose user namespace is not known", base: wellNode,
-			change: both(leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, On: deadPoint}),
+			change: both(leak(forensics.ForeignMount{Namespace: 99, Mount: podCopy, On: deadPoint}),
 				process(procs.Process{PID: 5002, Comm: "sh", State: "S", MountNS: 99})), want: []string{"info mount 900"},
 		},
 		{
 			name: "with nothing known of user namespaces", base: wellNode,
 			change: holding(func(h *forensics.MountUse) {
-				h.Leaked = []forensics.LeakedMount{{Namespace: 99, Mount: podCopy, On: deadPoint}}
+				h.Foreign = []forensics.ForeignMount{{Namespace: 99, Mount: podCopy, On: deadPoint}}
 			}, process(procs.Process{PID: 5001, Comm: "sh", State: "S", MountNS: 99})), want: []string{"info mount 900"},
 		},
 		{
@@ -160,7 +160,7 @@ func TestEndingANamespace(t *testing.T) {
 			e.Pods[0].Source = "kubelet"
 			holding(func(h *forensics.MountUse) {
 				m := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
-				h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{{Namespace: 99, Mount: m, On: deadPoint, Owner: hostUserNS}}
+				h.UserNS, h.Foreign = hostUserNS, []forensics.ForeignMount{{Namespace: 99, Mount: m, On: deadPoint, Owner: hostUserNS}}
 			}, c.change)(t, &e)
 			if diff := cmp.Diff(c.want, stepsOf(&e, mountLeakedNamespace)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 // The scenarios of this file belong to those of all checks, which are in one map.
@@ -46,10 +47,19 @@ func blockedIn(t procs.Thread) change {
 
 var nginx = procs.Process{PID: 5000, Comm: "nginx", State: "S", Command: []string{"nginx"}}
 
+// serves says who serves FUSE file systems, in place of what was said before.
+func serves(use *forensics.MountUse, list ...forensics.FUSEServer) {
+	use.FUSE = forensics.FUSEUse{}
+	v1.AddServers(use, list...)
+}
+
+// guessed has the kernel not tell whose connection process 6000 serves.
+func guessed(e *forensics.Evidence) {
+	serves(e.MountUse, forensics.FUSEServer{Device: "0:47", PID: 6000, Guess: true})
+}
+
 func server(state string, command ...string) change {
-	return holding(func(h *forensics.MountUse) {
-		h.Servers = []forensics.FUSEServer{{Device: "0:47", PID: 6000, Why: "descriptor 3 of process 6000 is connection 47"}}
-	}, process(procs.Process{PID: 6000, Comm: "ceph-fuse", State: state, Command: command}))
+	return holding(func(h *forensics.MountUse) { serves(h, forensics.FUSEServer{Device: "0:47", PID: 6000}) }, process(procs.Process{PID: 6000, Comm: "ceph-fuse", State: state, Command: command}))
 }
 
 // The namespaces of the host, and the user namespace of a pod.
@@ -61,15 +71,16 @@ const (
 
 // leaked is a mount that only another mount namespace has, on a directory of the host's.
 func leaked(m mounts.Mount) change {
-	l := forensics.LeakedMount{Namespace: 99, Mount: m, Owner: hostUserNS}
+	l := forensics.ForeignMount{Namespace: 99, Mount: m, Owner: hostUserNS}
 	if on, ok := strings.CutPrefix(m.MountPoint, "/host"); ok {
 		l.On = on
 	}
 	return leak(l)
 }
 
-func leak(l forensics.LeakedMount) change {
-	return holding(func(h *forensics.MountUse) { h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{l} },
+func leak(l forensics.ForeignMount) change {
+	l.Mount.Class = mounts.ClassOf(l.Mount.FSType)
+	return holding(func(h *forensics.MountUse) { h.UserNS, h.Foreign = hostUserNS, []forensics.ForeignMount{l} },
 		process(procs.Process{PID: 5001, Comm: "node-exporter", State: "S", MountNS: 99, UserNS: hostUserNS, Command: []string{}}))
 }
 
@@ -77,7 +88,7 @@ func leak(l forensics.LeakedMount) change {
 func ownServer(point string) change {
 	return func(tb testing.TB, e *forensics.Evidence) {
 		leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: point, FSType: "fuse.fuse-overlayfs", Class: mounts.ClassFUSE, Source: "fuse-overlayfs"})(tb, e)
-		e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:61", PID: 5001, Why: "descriptor 3 of process 5001 is connection 61"})
+		v1.AddServers(e.MountUse, forensics.FUSEServer{Device: "0:61", PID: 5001})
 	}
 }
 
@@ -107,6 +118,7 @@ func busy(h holders.Holder) change {
 func busyCopy(c mounts.Copy) change {
 	return holding(func(use *forensics.MountUse) {
 		use.Holders = append(use.Holders, holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log", MountID: 99, Device: "0:47"})
+		c.OnGroup, c.Groups = 1, []int{1}
 		use.Copies = append(use.Copies, c)
 	}, process(nginx), func(_ testing.TB, e *forensics.Evidence) { e.Mounts.Namespace = 1 })
 }

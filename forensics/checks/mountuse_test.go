@@ -87,8 +87,8 @@ func TestWhatAPodInvents(t *testing.T) {
 				e := wellNode(t)
 				m := mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: point, FSType: "fuse.x", Class: mounts.ClassFUSE, Source: "x"}
 				holding(func(h *forensics.MountUse) {
-					h.UserNS, h.Leaked = hostUserNS, []forensics.LeakedMount{{Namespace: 99, Mount: m, Owner: podUserNS}}
-					h.Servers = []forensics.FUSEServer{{Device: "0:61", PID: pid, Why: "so it is"}}
+					h.UserNS, h.Foreign = hostUserNS, []forensics.ForeignMount{{Namespace: 99, Mount: m, Owner: podUserNS}}
+					serves(h, forensics.FUSEServer{Device: "0:61", PID: pid})
 				}, process(procs.Process{PID: 5001, Comm: "evil", State: "T", MountNS: 7, PodUID: liveUID, Command: []string{"evil", deadPoint}}))(t, &e)
 				a := forensics.Analyze(&e, All())
 				if len(a.Findings) < 2 {

@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 // TestUnmountBusySaysWhatIsMissing has each of the two things that tell who holds a mount missing, with a log beside it: the
@@ -129,7 +130,7 @@ func unmountBusyScenarios() []scenario {
 				e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/crypt/4f2a/globalmount"
 				e.Mounts.Mounts = append(e.Mounts.Mounts, upper)
 				busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
-				e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: "0:70", PID: 5000, Why: "descriptor 3"})
+				v1.AddServers(e.MountUse, forensics.FUSEServer{Device: "0:70", PID: 5000})
 			}, outcome: clean,
 		},
 		{
@@ -140,7 +141,7 @@ func unmountBusyScenarios() []scenario {
 		},
 		{
 			name: "a hung mount of nobody in particular", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-				e.Mounts.Mounts[2].MountPoint, e.Health[1].MountPoint = "/mnt/nfs", "/mnt/nfs"
+				e.Mounts.Mounts[2].MountPoint, e.Probes[1].MountPoint, e.Threads[0].Path = "/mnt/nfs", "/mnt/nfs", "/mnt/nfs"
 				busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: "/mnt/nfs/log"})(tb, e)
 			}, want: []string{"info mount 60"}, says: "its file system is hung",
 		},
@@ -232,7 +233,9 @@ func TestOrderOfStopping(t *testing.T) {
 			m.FSType, m.Class = "nfs4", mounts.ClassNetwork
 		}
 	}
-	e.Threads[len(e.Threads)-1].Wait = procs.Wait{Kind: procs.WaitServer, FS: "nfs"}
+	for i := range e.Threads {
+		e.Threads[i].Wait = procs.Wait{Kind: procs.WaitServer, FS: "nfs"}
+	}
 	force := "umount -i -c -f " + deadPoint // the same twice: it ends the wait, and then it unmounts
 	wantSteps(t, &e, "kill 5001", force, "kill 5000", force)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/mask"
@@ -47,8 +46,6 @@ type collector struct {
 
 	mu       sync.Mutex
 	evidence forensics.Evidence
-	tables   map[uint64]*mounts.Index
-	tabled   int // mounts in tables
 }
 
 func newCollector(ctx context.Context, opt Options) (*collector, error) {
@@ -60,7 +57,7 @@ func newCollector(ctx context.Context, opt Options) (*collector, error) {
 		return c, fmt.Errorf("collect: %w", err)
 	}
 	c.fs = fsys
-	c.tell(forensics.Evidence{Schema: forensics.EvidenceSchema, Collected: c.started.UTC(), Root: c.opt.Root})
+	c.tell(forensics.Evidence{Schema: forensics.EvidenceSchema, Collected: c.started.UTC(), Root: c.opt.Root, Collector: c.self()})
 	return c, nil
 }
 
@@ -148,14 +145,19 @@ func (c *collector) absent(why string, sources ...string) {
 	c.tell(part)
 }
 
+// self is what is known of the examination when it begins: what it measures is judged by its limits, whether or not it ends.
+func (c *collector) self() forensics.Collector {
+	return forensics.Collector{
+		Version: c.opt.Version, Command: append([]string{}, c.opt.Command...), PID: selfPID(),
+		HungAfterSeconds: c.opt.HungAfter.Seconds(), SlowAfterSeconds: c.opt.SlowAfter.Seconds(), Outstanding: []forensics.Blocked{},
+	}
+}
+
 // finish tells what the run cost and which calls have not come back.
 func (c *collector) finish(ctx context.Context) {
 	now := c.opt.Now()
-	self := forensics.Collector{
-		Version: c.opt.Version, Command: append([]string{}, c.opt.Command...), PID: selfPID(),
-		Seconds: now.Sub(c.started).Seconds(), PeakBytes: peakMemory(),
-		HungAfterSeconds: c.opt.HungAfter.Seconds(), GivenUp: c.opt.Calls.GivenUp(), Outstanding: []forensics.Blocked{},
-	}
+	self := c.self()
+	self.Seconds, self.PeakBytes, self.GivenUp = now.Sub(c.started).Seconds(), peakMemory(), c.opt.Calls.GivenUp()
 	for _, call := range c.opt.Calls.Outstanding() {
 		self.Outstanding = append(self.Outstanding, forensics.Blocked{Key: call.Key, TID: call.TID, Seconds: now.Sub(call.Since).Seconds()})
 	}

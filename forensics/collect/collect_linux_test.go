@@ -272,7 +272,7 @@ func TestCollectOnThisMachine(t *testing.T) {
 	if got := e.Collector; got.PID != os.Getpid() || got.PeakBytes == 0 || got.Interrupted != "" {
 		t.Errorf("collector %+v", got)
 	}
-	for _, h := range e.Health {
+	for _, h := range forensics.NewModel(&e).MountHealth() {
 		if h.Method == "probe" {
 			t.Errorf("%s was probed", h.MountPoint)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/internal/testvm"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 func TestMain(m *testing.M) {
@@ -86,7 +87,7 @@ func TestADeadDiskIsNotAsked(t *testing.T) {
 	for name, status := range map[string]mounts.Status{"hung": mounts.StatusHung, "not probed": mounts.StatusNotProbed} {
 		t.Run(name, func(t *testing.T) {
 			e := measured(t, filepath.Join(fuse.MountPoint(), "kubelet"), func(e *forensics.Evidence) {
-				e.Health = []mounts.Health{{Device: fuse.Device(), MountPoint: fuse.MountPoint(), Status: status, Seconds: 20}}
+				v1.AddHealth(e, mounts.Health{Device: fuse.Device(), MountPoint: fuse.MountPoint(), Status: status, Seconds: 20})
 			}, Options{DiskUsage: -1})
 			if n := fuse.Unanswered(); n > 0 {
 				t.Errorf("%d requests wait for the dead mount", n)
@@ -109,7 +110,7 @@ func TestADiskWithAServerIsNotWalked(t *testing.T) {
 	}
 	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"pods/x": ""}})
 	e := measured(t, fuse.MountPoint(), func(e *forensics.Evidence) {
-		e.Health = []mounts.Health{{Device: fuse.Device(), MountPoint: fuse.MountPoint(), Status: mounts.StatusOK}}
+		e.Probes = []mounts.Probe{{Device: fuse.Device(), MountPoint: fuse.MountPoint()}}
 		e.Runtimes = nil
 	}, Options{DiskUsage: 1})
 	p, ok := e.Disks.Place(eviction.RoleNode)

@@ -122,23 +122,21 @@ func (c *collector) findUses(ctx context.Context, e *forensics.Evidence, w wante
 		return slices.ContainsFunc(result.Problems, func(err error) bool { return errors.Is(err, what) })
 	}
 	listed := ctx.Err() == nil && seesAllProcesses(c.fs) && !has(nodefs.ErrTruncated)
-	for i := range result.Holders { // otherwise it may be in the table of a namespace whose processes are not seen
-		result.Holders[i].Detached = result.Holders[i].Detached && listed
-	}
+	use.AllProcesses = listed // otherwise a mount may be in the table of a namespace whose processes are not seen
 	if w.asks {
 		c.describe(ctx, e, &result, k.wants)
 		k.model = forensics.NewModel(e)
 	}
 	use.UserNS = ownUserNS(c.fs)
-	if len(use.Leaked) > 0 {
-		use.Leaked = stillLeaked(ctx, c.fs, &e.Mounts, use.Leaked)
-		c.owners(ctx, use.Leaked, k.through)
+	if len(k.foreign) > 0 {
+		mountedSince(ctx, c.fs, &e.Mounts, k.foreign)
+		c.owners(ctx, k.foreign, k.through)
 	}
 	use.Namespaces = result.Namespaces
-	use.Servers = k.servers(c.fs, result.FUSE, listed && !has(fs.ErrPermission))
+	use.FUSE = k.fuseUse(c.fs, result.FUSE, listed && !has(fs.ErrPermission))
 	k.addAll(result.Holders)
-	k.nested.forgive(use)
 	k.foundCopies()
+	use.Foreign = append(append(use.Foreign, k.nested.others(k.foreign)...), k.private...)
 	if _, ok := w.here(passwd); ok {
 		use.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), use.Holders...))
 	}
@@ -230,22 +228,23 @@ func closing(threads []procs.Thread) []string {
 	return list
 }
 
-// stillLeaked leaves out the mounts that the host has now, and did not have when its table was read: pods that were started
-// in between, of which a namespace that receives the host's mounts was read later. Of a table that cannot be read again,
-// all stay.
-func stillLeaked(ctx context.Context, fsys *hostfs.FS, host *mounts.Table, leaked []forensics.LeakedMount) []forensics.LeakedMount {
+// mountedSince marks the mounts that the host has now, and did not have when its table was read: of pods that were started
+// in between, of which a namespace that receives the host's mounts was read later.
+func mountedSince(ctx context.Context, fsys *hostfs.FS, host *mounts.Table, list []forensics.ForeignMount) {
 	now, err := mountslive.Read(ctx, fsys, host.PID)
 	if err != nil || now.Namespace != host.Namespace {
-		return leaked
+		return
 	}
-	return slices.DeleteFunc(leaked, func(l forensics.LeakedMount) bool { return !mounts.Leak{Mount: l.Mount, On: l.On}.Gone(&now) })
+	for i := range list {
+		list[i].MountedSince = !mounts.Leak{Mount: list[i].Mount, On: list[i].On}.Gone(&now)
+	}
 }
 
 // ownersLimit is how long it may take to ask for all owners, which takes microseconds unless a namespace ends just then.
 const ownersLimit = 2 * time.Second
 
 // owners asks which user namespaces own the mount namespaces that have leaks. through is a process of each, 0 for one without.
-func (c *collector) owners(ctx context.Context, leaked []forensics.LeakedMount, through map[uint64]int) {
+func (c *collector) owners(ctx context.Context, leaked []forensics.ForeignMount, through map[uint64]int) {
 	ctx, cancel := context.WithTimeout(ctx, ownersLimit)
 	defer cancel()
 	proc, err := c.fs.OpenDir("/proc")

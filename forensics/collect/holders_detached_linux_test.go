@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
@@ -57,16 +58,17 @@ func TestDetachedNeedsAllProcesses(t *testing.T) {
 	must(t, unix.Unmount(dir, unix.MNT_DETACH))
 	e, err := collect.Holders(t.Context(), collect.Options{}, dir, served)
 	must(t, err)
-	claimed := slices.ContainsFunc(e.MountUse.Holders, func(h holders.Holder) bool { return h.PID == holder.Process.Pid && h.Detached })
+	uses := forensics.NewModel(&e).Uses()
+	claimed := slices.ContainsFunc(e.MountUse.Holders, func(h holders.Holder) bool { return h.PID == holder.Process.Pid && uses.Detached(h) })
 	if claimed != all {
 		t.Errorf("detached: %v, want %v: %+v", claimed, all, e.MountUse.Holders)
 	}
 	for _, h := range e.MountUse.Holders {
-		if h.Detached && !all {
+		if uses.Detached(h) && !all {
 			t.Errorf("%v is said to be on a mount that is in no table", h)
 		}
 	}
-	for _, s := range e.MountUse.Servers {
+	for _, s := range uses.AllServers() {
 		if s.PID == 0 {
 			t.Errorf("%s is said to have no server: %s", served, s.Why)
 		}

@@ -84,7 +84,7 @@ func TestInventedLeak(t *testing.T) {
 				}
 			}
 			if warned != c.leak {
-				t.Errorf("a warning or a pod named: %v, want %v; leaked %+v", warned, c.leak, e.MountUse.Leaked)
+				t.Errorf("a warning or a pod named: %v, want %v; leaked %+v", warned, c.leak, e.MountUse.Foreign)
 			}
 		})
 	}

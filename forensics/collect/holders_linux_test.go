@@ -83,10 +83,10 @@ func TestCollectHolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := forensics.NewModel(&e)
-	if !slices.ContainsFunc(e.MountUse.Leaked, func(l forensics.LeakedMount) bool { // another test may have copied it, too
+	if !slices.ContainsFunc(model.Uses().Leaked(), func(l forensics.ForeignMount) bool { // another test may have copied it, too
 		return l.Mount.MountPoint == dir && slices.Equal(model.Uses().Namespace(l.Namespace).PIDs, []int{elsewhere.Process.Pid})
 	}) {
-		t.Errorf("leaked %+v, want the copy of %s that process %d has", e.MountUse.Leaked, dir, elsewhere.Process.Pid)
+		t.Errorf("leaked %+v, want the copy of %s that process %d has", model.Uses().Leaked(), dir, elsewhere.Process.Pid)
 	}
 }
 

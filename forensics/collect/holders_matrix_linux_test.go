@@ -163,7 +163,7 @@ func TestEveryHolder(t *testing.T) {
 func busyNames(t *testing.T, e *forensics.Evidence, users forensics.MountUsers) {
 	t.Helper()
 	m := users.Mount
-	e.Health = append(e.Health, mounts.Health{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint, Status: mounts.StatusHung, Seconds: 60})
+	e.Probes = append(e.Probes, mounts.Probe{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint, Call: "statx", Pending: true, Seconds: 60, Awake: 60})
 	findings := forensics.Analyze(e, only(t, "unmount-busy")).Findings
 	at := slices.IndexFunc(findings, func(f forensics.Finding) bool { return f.Subject == forensics.MountEntity(m.ID) })
 	if at < 0 {

@@ -11,6 +11,14 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
+// servers are who serves FUSE file systems by what was seen.
+func servers(use forensics.FUSEUse, complete bool) []forensics.FUSEServer {
+	e := forensics.NewEvidence()
+	use.Complete = complete
+	e.MountUse = &forensics.MountUse{FUSE: use}
+	return forensics.NewModel(&e).Uses().AllServers()
+}
+
 func TestGuessServers(t *testing.T) {
 	const host, container = 4026531840, 4026532184
 	fuse := func(ns uint64, device, point, source string) fuseMount {
@@ -57,7 +65,7 @@ func TestGuessServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []server
-			for _, s := range guessServers(list, c.devices, func(pid int) []string { return commands[pid] }, c.complete) {
+			for _, s := range servers(fuseUse(list, c.devices, func(pid int) []string { return commands[pid] }, nil), c.complete) {
 				if s.Why == "" {
 					t.Errorf("server %+v", s)
 				}
@@ -71,7 +79,7 @@ func TestGuessServers(t *testing.T) {
 	for name, devices := range map[string][]holders.FUSEDevice{
 		"the kernel tells, and nobody serves them": {{PID: 11, Connection: 9}}, "nobody has the device open": nil,
 	} {
-		for _, s := range guessServers(list, devices, func(int) []string { return nil }, true) {
+		for _, s := range servers(fuseUse(list, devices, func(int) []string { return nil }, nil), true) {
 			if s.PID != 0 || s.Guess {
 				t.Errorf("%s: %+v", name, s)
 			}
@@ -93,9 +101,12 @@ func TestDetachedServers(t *testing.T) {
 		"waits for others, too":   {map[uint64]int{46: 1, 47: 2}, []forensics.FUSEServer{{Device: "0:47", PID: 11, Detached: true}}},
 		"on a disk":               {map[uint64]int{7 << 20: 1}, []forensics.FUSEServer{{Device: "7:0", PID: 13, Detached: true, OnlyWaiting: true}}},
 	} {
-		got := detachedServers(list, devices, c.waiting)
-		for i := range got {
-			got[i].Why = ""
+		var got []forensics.FUSEServer
+		for _, s := range servers(fuseUse(list, devices, func(int) []string { return nil }, c.waiting), false) {
+			if s.Device != "0:46" {
+				s.Why, s.Waiting = "", nil
+				got = append(got, s)
+			}
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -223,15 +234,14 @@ func TestNestedNodes(t *testing.T) {
 				{PID: 40, Comm: "exporter", MountNS: 4, Cgroup: "/kubepods/pod2"},
 			}
 			n := nestedNodes(&e)
-			use := forensics.MountUse{}
+			var foreign []forensics.ForeignMount
 			for ns, m := range map[uint64]mounts.Mount{2: copied, 4: copied, 5: {ID: 10, Device: "0:81", Root: "/"}} {
 				if table := (mounts.Table{Namespace: ns, Mounts: []mounts.Mount{m}}); !n.owns(&table) && ns != 2 {
-					use.Leaked = append(use.Leaked, forensics.LeakedMount{Namespace: ns, Mount: m})
+					foreign = append(foreign, forensics.ForeignMount{Namespace: ns, Mount: m})
 				}
 			}
-			n.forgive(&use)
-			if len(use.Leaked) != c.leaked {
-				t.Errorf("leaked %+v, want %d", use.Leaked, c.leaked)
+			if foreign = n.others(foreign); len(foreign) != c.leaked {
+				t.Errorf("leaked %+v, want %d", foreign, c.leaked)
 			}
 			if inside := n.owns(&mounts.Table{Namespace: 3}); inside != (c.leaked == 1) {
 				t.Errorf("a container of that node is of another: %v", inside)
@@ -252,11 +262,11 @@ func TestStrangeLeaksCrowdOutNobody(t *testing.T) {
 		k.leaked(&host, mounts.Leak{Mount: mounts.Mount{ID: i + 1}, On: "/pods/x"})
 		k.leaked(&strange, mounts.Leak{})
 	}
-	kept := map[forensics.LeakedMount]int{}
-	for _, l := range k.use.Leaked {
-		kept[forensics.LeakedMount{Namespace: l.Namespace, On: l.On, Owner: l.Owner}]++
+	kept := map[forensics.ForeignMount]int{}
+	for _, l := range k.foreign {
+		kept[forensics.ForeignMount{Namespace: l.Namespace, On: l.On, Owner: l.Owner}]++
 	}
-	want := map[forensics.LeakedMount]int{{Namespace: 2}: maxLeaked, {Namespace: 3, On: "/pods/x", Owner: 7}: maxLeaked}
+	want := map[forensics.ForeignMount]int{{Namespace: 2}: maxLeaked, {Namespace: 3, On: "/pods/x", Owner: 7}: maxLeaked}
 	if diff := cmp.Diff(want, kept); diff != "" || k.through[2] != 20 || k.through[3] != 30 {
 		t.Errorf("through %v; kept (-want +got):\n%s", k.through, diff)
 	}

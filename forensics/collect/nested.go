@@ -53,7 +53,7 @@ func (n nested) owns(t *mounts.Table) bool {
 	return true
 }
 
-// forgive takes out the copies of what such nodes have mounted.
-func (n nested) forgive(h *forensics.MountUse) {
-	h.Leaked = slices.DeleteFunc(h.Leaked, func(l forensics.LeakedMount) bool { return n.roots[l.Mount.Device+" "+l.Mount.Root] })
+// others are the mounts that are no copies of what such nodes have mounted.
+func (n nested) others(list []forensics.ForeignMount) []forensics.ForeignMount {
+	return slices.DeleteFunc(list, func(f forensics.ForeignMount) bool { return n.roots[f.Mount.Device+" "+f.Mount.Root] })
 }

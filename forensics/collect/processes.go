@@ -15,6 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -44,12 +45,12 @@ func (c *collector) processPart(snapshot procslive.Snapshot, err error) (forensi
 }
 
 func (c *collector) procsOptions() procslive.Options {
-	c.tables, c.tabled = map[uint64]*mounts.Index{}, 0
 	host := c.seen().Mounts
+	cache := tableCache{fs: c.fs, host: host.Namespace, tables: map[uint64]*mounts.Index{}}
 	if host.Namespace != 0 {
-		c.tables[host.Namespace] = host.Index()
+		cache.tables[host.Namespace] = host.Index()
 	}
-	return procslive.Options{Group: c.opt.Calls, Self: c.opt.self(), Table: c.table, Identify: func(comm string, command []string) bool {
+	return procslive.Options{Group: c.opt.Calls, Self: c.opt.self(), Table: cache.table, Identify: func(comm string, command []string) bool {
 		_, ok := kubelet.IsCandidate(comm, command)
 		return ok || runtimes.OfProcess(comm) != ""
 	}}
@@ -67,8 +68,17 @@ func (c *collector) readPackages(ctx context.Context, list []procs.Process) {
 	}
 }
 
+// A tableCache has the mount tables of the namespaces that one reader of processes comes across. It is that reader's alone, which
+// may go on when nobody waits for it any more.
+type tableCache struct {
+	fs     *hostfs.FS
+	host   uint64
+	tables map[uint64]*mounts.Index
+	tabled int // mounts in those of other namespaces
+}
+
 // table is the mount table of a process's namespace, read once a namespace.
-func (c *collector) table(pid int, ns uint64) *mounts.Index {
+func (c *tableCache) table(pid int, ns uint64) *mounts.Index {
 	if x, ok := c.tables[ns]; ok {
 		return x
 	}
@@ -80,8 +90,7 @@ func (c *collector) table(pid int, ns uint64) *mounts.Index {
 		c.tabled += len(tables[0].Mounts)
 	}
 	if c.tabled > maxTabled {
-		host := c.seen().Mounts.Namespace
-		maps.DeleteFunc(c.tables, func(ns uint64, _ *mounts.Index) bool { return ns != host })
+		maps.DeleteFunc(c.tables, func(ns uint64, _ *mounts.Index) bool { return ns != c.host })
 		c.tabled = 0
 	}
 	if ns != 0 {

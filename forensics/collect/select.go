@@ -25,8 +25,10 @@ type selector struct {
 	nested    nested
 	copies    *mounts.Copies
 	leaks     *mounts.Leaks
-	through   map[uint64]int // of namespaces with leaks: a process that is in it
-	strange   int            // leaks that are on no directory of the host
+	through   map[uint64]int           // of namespaces with leaks: a process that is in it
+	foreign   []forensics.ForeignMount // that the host has not
+	private   []forensics.ForeignMount // of those that are asked for, that the host has
+	strange   int                      // leaks that are on no directory of the host
 
 	listOtherRoots func(t *mounts.Table, most int) []mounts.Mount
 }
@@ -37,7 +39,7 @@ func newSelector(e *forensics.Evidence, w wanted) *selector {
 		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
 		leaks: mounts.NewLeaks(&e.Mounts),
 		use: &forensics.MountUse{
-			Holders: []holders.Holder{}, Kernel: []holders.KernelUser{}, Servers: []forensics.FUSEServer{}, Leaked: []forensics.LeakedMount{},
+			Holders: []holders.Holder{}, Kernel: []holders.KernelUser{}, Foreign: []forensics.ForeignMount{},
 			Namespaces: []holders.NamespaceHold{}, Deleted: []holders.DeletedFile{}, Pinned: []forensics.PinnedNamespace{}, Users: []forensics.User{},
 			Copies: []mounts.Copy{}, Uninhabited: []uint64{}, Unseen: []string{}, Queries: w.queries,
 		},
@@ -82,48 +84,35 @@ func (k *selector) explains(ids []int) bool {
 	for _, u := range k.use.Kernel {
 		busy[u.MountID] = busy[u.MountID] || u.Blocks
 	}
-	for _, c := range k.use.Copies { // only those that are used
-		busy[c.Of] = true
+	for _, c := range k.use.Copies {
+		busy[c.Of] = busy[c.Of] || c.Tied() && busy[c.MountID]
 	}
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id int) bool { return !busy[id] })
 }
 
-// servers finds who serves the FUSE mounts that were seen. complete says that no process can have been missed.
-func (k *selector) servers(fsys *hostfs.FS, devices []holders.FUSEDevice, complete bool) []forensics.FUSEServer {
-	list := guessServers(k.fuse, devices, func(pid int) []string {
+// fuseUse is what was seen of who serves the FUSE mounts. complete says that no process can have been missed.
+func (k *selector) fuseUse(fsys *hostfs.FS, devices []holders.FUSEDevice, complete bool) forensics.FUSEUse {
+	use := fuseUse(k.fuse, devices, func(pid int) []string {
 		p, _ := k.model.Process(pid)
 		return p.Command
-	}, complete)
-	list = append(list, detachedServers(k.fuse, devices, mounts.FUSEConnectionsWaiting(fsys))...)
-	for i := range list {
-		if n, ok := mounts.FUSEWaiting(fsys, list[i].Device); ok {
-			list[i].Waiting = &n
-		}
-	}
-	return list
+	}, mounts.FUSEConnectionsWaiting(fsys))
+	use.Complete = complete
+	return use
 }
 
-// foundCopies tells the copies that an unmount takes along from those that it does not reach.
+// foundCopies keeps the copies that somebody holds or is in a call on, and those that were asked for.
 func (k *selector) foundCopies() {
-	copies := k.copies.Found()
-	ids := map[int]bool{}
-	for _, c := range copies {
-		ids[c.MountID] = true
-	}
-	k.use.Private = slices.DeleteFunc(k.use.Private, func(l forensics.LeakedMount) bool { return ids[l.Mount.ID] })
-	k.use.Copies = k.used(copies)
-}
-
-// used are the copies that somebody holds or is in a call on.
-func (k *selector) used(copies []mounts.Copy) []mounts.Copy {
-	using := map[int]bool{}
+	keep := map[int]bool{}
 	for _, h := range k.use.Holders {
-		using[h.MountID] = true
+		keep[h.MountID] = true
 	}
 	for _, t := range k.evidence.Threads {
-		using[t.MountID] = using[t.MountID] || !t.Gone
+		keep[t.MountID] = keep[t.MountID] || !t.Gone
 	}
-	return slices.DeleteFunc(copies, func(c mounts.Copy) bool { return !using[c.MountID] })
+	for _, f := range k.private {
+		keep[f.Mount.ID] = true
+	}
+	k.use.Copies = slices.DeleteFunc(k.copies.Found(), func(c mounts.Copy) bool { return !keep[c.MountID] })
 }
 
 // callers are the processes that are in a call on a mount that is wanted.

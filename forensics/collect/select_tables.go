@@ -40,10 +40,10 @@ func (k *selector) leaked(t *mounts.Table, l mounts.Leak) {
 	if l.On == "" {
 		k.strange++
 	}
-	if l.On == "" && k.strange > maxLeaked || l.On != "" && len(k.use.Leaked)-min(k.strange, maxLeaked) >= maxLeaked {
+	if l.On == "" && k.strange > maxLeaked || l.On != "" && len(k.foreign)-min(k.strange, maxLeaked) >= maxLeaked {
 		return
 	}
-	k.use.Leaked = append(k.use.Leaked, forensics.LeakedMount{Namespace: t.Namespace, Mount: l.Mount, On: l.On, Owner: t.Owner})
+	k.foreign = append(k.foreign, forensics.ForeignMount{Namespace: t.Namespace, Mount: l.Mount, On: l.On, Owner: t.Owner})
 	k.want.ids[l.Mount.ID] = true
 	k.through[t.Namespace] = t.PID
 }
@@ -53,8 +53,8 @@ func (k *selector) otherRoots(t *mounts.Table) {
 	if !k.want.asks {
 		return
 	}
-	for _, m := range k.listOtherRoots(t, maxLeaked-len(k.use.Private)) {
-		k.use.Private = append(k.use.Private, forensics.LeakedMount{Namespace: t.Namespace, Mount: m})
+	for _, m := range k.listOtherRoots(t, maxLeaked-len(k.private)) {
+		k.private = append(k.private, forensics.ForeignMount{Namespace: t.Namespace, Mount: m})
 	}
 }
 

@@ -94,7 +94,7 @@ func TestStackOfMountsCostsNothingElse(t *testing.T) {
 	if err != nil || ctx.Err() != nil {
 		t.Fatalf("it did not end in time: %v %v", err, ctx.Err())
 	}
-	if e.MountUse == nil || !slices.ContainsFunc(e.MountUse.Leaked, func(l forensics.LeakedMount) bool { return l.Mount.MountPoint == leaked }) {
+	if e.MountUse == nil || !slices.ContainsFunc(e.MountUse.Foreign, func(l forensics.ForeignMount) bool { return l.Mount.MountPoint == leaked }) {
 		t.Errorf("the leaked mount is not among %+v", e.MountUse)
 	}
 	i := slices.IndexFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == forensics.SourceHolders })

@@ -86,16 +86,16 @@ func TestLeakedWithoutProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := slices.IndexFunc(e.MountUse.Leaked, func(l forensics.LeakedMount) bool { // another test may have copied it, too
+			at := slices.IndexFunc(e.MountUse.Foreign, func(l forensics.ForeignMount) bool { // another test may have copied it, too
 				return l.Mount.MountPoint == dir && fmt.Sprintf("mnt:[%d]", l.Namespace) == number
 			})
 			if at < 0 {
 				if len(e.MountUse.Uninhabited) == 0 {
 					t.Skip("needs Linux 6.12 and root outside of containers")
 				}
-				t.Fatalf("leaked %+v, want the copy of %s in %s", e.MountUse.Leaked, dir, number)
+				t.Fatalf("leaked %+v, want the copy of %s in %s", e.MountUse.Foreign, dir, number)
 			}
-			l := e.MountUse.Leaked[at]
+			l := e.MountUse.Foreign[at]
 			if l.Mount.Device != fuse.Device() || l.Mount.Source != "10.0.0.5:/k8s" {
 				t.Errorf("leaked %+v, want superblock %s", l, fuse.Device())
 			}

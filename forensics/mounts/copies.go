@@ -3,6 +3,7 @@ package mounts
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -17,7 +18,14 @@ type Copy struct {
 	MountID    int    `json:"mount_id"`
 	MountPoint string `json:"mount_point"`
 	Namespace  uint64 `json:"namespace,omitempty"`
+	// OnGroup is the peer group of what the original lies on. Groups are that of what the copy lies on, and then those from which
+	// that receives what is mounted, nearest first.
+	OnGroup int   `json:"original_on_peer_group"`
+	Groups  []int `json:"copy_on_peer_groups"`
 }
+
+// Tied says whether an unmount of the original takes the mount along.
+func (c Copy) Tied() bool { return slices.Contains(c.Groups, c.OnGroup) }
 
 // Copies finds what propagation ties to mounts of one table. The zero value is not usable, see [NewCopies].
 //
@@ -37,10 +45,9 @@ type place struct{ device, at string }
 
 type original struct{ id, group int }
 
-// A maybeCopy is a copy if what it lies on receives from the group of what the original lies on.
+// A maybeCopy is a copy if what it lies on is in the peer group of what the original lies on, or receives from it.
 type maybeCopy struct {
 	Copy
-	wants         int
 	group, master int // of what it lies on
 }
 
@@ -107,7 +114,7 @@ func (c *Copies) Look(t *Table) []int {
 		}
 		for _, o := range c.originals[m.placeOn(parent)] {
 			if o.id != m.ID {
-				c.maybe = append(c.maybe, maybeCopy{Copy{o.id, m.ID, m.MountPoint, t.Namespace}, o.group, parent.Shared, parent.Master})
+				c.maybe = append(c.maybe, maybeCopy{Copy{Of: o.id, MountID: m.ID, MountPoint: m.MountPoint, Namespace: t.Namespace, OnGroup: o.group}, parent.Shared, parent.Master})
 				ids = append(ids, m.ID)
 			}
 		}
@@ -115,27 +122,28 @@ func (c *Copies) Look(t *Table) []int {
 	return ids
 }
 
-// Found lists the copies by the mount that they are of.
+// Found lists the mounts on the same directories as the originals, by the mount that they may be copies of.
 func (c *Copies) Found() []Copy {
 	found := []Copy{}
 	for _, m := range c.maybe {
-		if m.group == m.wants || c.receives(m.master, m.wants) {
-			found = append(found, m.Copy)
-		}
+		m.Groups = c.groups(m.group, m.master)
+		found = append(found, m.Copy)
 	}
 	sorting.Stable(found, func(a, b Copy) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.MountID, b.MountID)) })
 	return found
 }
 
-// receives says whether a master is a group, or receives from it by way of others.
-func (c *Copies) receives(master, group int) bool {
-	for range len(c.feeds) + 1 {
-		if master == group || master == 0 {
-			break
-		}
+// groups are a peer group, if there is one, and those that a mount receives from by way of its master.
+func (c *Copies) groups(group, master int) []int {
+	list := []int{}
+	if group != 0 {
+		list = append(list, group)
+	}
+	for master != 0 && !slices.Contains(list, master) {
+		list = append(list, master)
 		master = c.feeds[master]
 	}
-	return master == group
+	return list
 }
 
 // maxSame bounds the mounts of one superblock that are compared with each other.

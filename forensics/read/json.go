@@ -10,12 +10,16 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
 	"github.com/nodeforensics/nodeforensics/internal/jsonstream"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 // reportSchema is report.Schema.
 const reportSchema = "nodeforensics.report/v1"
+
+func isEvidence(schema string) bool { return schema == forensics.EvidenceSchema || schema == v1.Schema }
 
 // savedReport has the fields of report.Report. The judgement is made anew, but a file in which it is broken is not trusted.
 type savedReport struct {
@@ -36,7 +40,8 @@ type savedReport struct {
 		Columns []string   `json:"columns,omitempty"`
 		Rows    [][]string `json:"rows,omitempty"`
 	} `json:"sections,omitempty"`
-	Evidence forensics.Evidence `json:"evidence"`
+	MountHealth []mounts.Health `json:"mount_health"`
+	Evidence    v1.Evidence     `json:"evidence"`
 }
 
 // json takes evidence, reports and lists of pods. Log lines of a kubelet that logs JSON are tried as a dump.
@@ -44,7 +49,7 @@ func (r *reader) json(d document, head []byte) (kind string, used bool, err erro
 	switch schema, list := labels(head); {
 	case schema == reportSchema:
 		return r.report(d)
-	case schema == forensics.EvidenceSchema:
+	case isEvidence(schema):
 		return r.savedEvidence(d)
 	case list == "PodList":
 		return r.pods(d)
@@ -94,7 +99,7 @@ func (r *reader) unlabelled(d document, whole []byte) (kind string, used bool, e
 	switch {
 	case err == nil && head.Schema == reportSchema:
 		return r.report(d)
-	case err == nil && head.Schema == forensics.EvidenceSchema:
+	case err == nil && isEvidence(head.Schema):
 		return r.savedEvidence(d)
 	case err == nil && head.Schema != "":
 		return "", false, fmt.Errorf("schema %q is not known: want %s or %s", head.Schema, reportSchema, forensics.EvidenceSchema)
@@ -122,15 +127,15 @@ func (r *reader) report(d document) (kind string, used bool, err error) {
 	if err != nil {
 		return "report", false, d.withSize(fmt.Errorf("report: %w", err))
 	}
-	return "report", true, r.addExamination(saved.Evidence)
+	return "report", true, r.addExamination(saved.Evidence.Current())
 }
 
 func (r *reader) savedEvidence(d document) (kind string, used bool, err error) {
-	var saved forensics.Evidence
+	var saved v1.Evidence
 	if err := jsonstream.Read(d.text, &saved); err != nil {
 		return "evidence", false, d.withSize(err)
 	}
-	return "evidence", true, r.addExamination(saved)
+	return "evidence", true, r.addExamination(saved.Current())
 }
 
 // addExamination adds one saved examination; two of them would mix two nodes or two moments.

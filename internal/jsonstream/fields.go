@@ -6,6 +6,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -69,7 +70,9 @@ func fieldsOf(t reflect.Type) []field {
 			all = append(all, field{name, []int{i}, options == "omitempty"})
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(f field) bool { // a field hides one of the same name in what is embedded
+		return len(f.index) > 1 && slices.ContainsFunc(all, func(o field) bool { return o.name == f.name && len(o.index) < len(f.index) })
+	})
 }
 
 // isByField says whether a type is a struct that can be written and read field by field, by tags that fieldsOf knows.

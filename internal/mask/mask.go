@@ -27,12 +27,10 @@ func Part(r *redact.Redactor, part *forensics.Evidence) {
 		p.Command = r.Args("command lines", p.Command)
 	}
 	if h := part.MountUse; h != nil {
-		for _, list := range [][]forensics.LeakedMount{h.Leaked, h.Private} {
-			for i := range list {
-				t := mounts.Table{Mounts: []mounts.Mount{list[i].Mount}}
-				maskTable(r, &t)
-				list[i].Mount = t.Mounts[0]
-			}
+		for i := range h.Foreign {
+			t := mounts.Table{Mounts: []mounts.Mount{h.Foreign[i].Mount}}
+			maskTable(r, &t)
+			h.Foreign[i].Mount = t.Mounts[0]
 		}
 	}
 	if k := part.Kubelet; k != nil {
@@ -53,8 +51,8 @@ func Part(r *redact.Redactor, part *forensics.Evidence) {
 			d.FileSystems[i].Error = r.Text("mounts", d.FileSystems[i].Error)
 		}
 	}
-	for i := range part.Health {
-		part.Health[i].Error = r.Text("mounts", part.Health[i].Error)
+	for i := range part.Probes {
+		part.Probes[i].Error = r.Text("mounts", part.Probes[i].Error)
 	}
 	if part.Logs != nil {
 		part.Logs = Logs(r, part.Logs)

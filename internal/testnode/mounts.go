@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 func volumePath(pod int) string {
@@ -50,7 +51,7 @@ func hungMounts(e *forensics.Evidence, n int) {
 		id := nextMount(e)
 		m := nfs(id, device(id), volumePath(i))
 		e.Mounts.Mounts = append(e.Mounts.Mounts, m)
-		e.Health = append(e.Health, mounts.Health{MountID: id, Device: m.Device, MountPoint: m.MountPoint, Status: mounts.StatusHung, Method: "probe", Seconds: 900})
+		v1.AddHealth(e, mounts.Health{MountID: id, Device: m.Device, MountPoint: m.MountPoint, Status: mounts.StatusHung, Method: "probe", Seconds: 900})
 	}
 }
 
@@ -84,12 +85,12 @@ func nestedMounts(e *forensics.Evidence, n int) {
 // leaks are mounts that the host has no more, so many in each of so many namespaces.
 func leaks(e *forensics.Evidence, namespaces, each int) {
 	for i := range namespaces {
-		ns := hostNS + 1 + uint64(len(e.MountUse.Leaked)) + uint64(i)
+		ns := hostNS + 1 + uint64(len(e.MountUse.Foreign)) + uint64(i)
 		table := mounts.Table{Namespace: ns, PID: 20_000 + i, Root: "/"}
 		for j := range each {
-			m := nfs(10_000_000+len(e.MountUse.Leaked), device(10_000_000+len(e.MountUse.Leaked)), volumePath(50+j))
+			m := nfs(10_000_000+len(e.MountUse.Foreign), device(10_000_000+len(e.MountUse.Foreign)), volumePath(50+j))
 			table.Mounts = append(table.Mounts, m)
-			e.MountUse.Leaked = append(e.MountUse.Leaked, forensics.LeakedMount{Namespace: ns, Mount: m})
+			e.MountUse.Foreign = append(e.MountUse.Foreign, forensics.ForeignMount{Namespace: ns, Mount: m})
 		}
 		e.Namespaces = append(e.Namespaces, table)
 		e.Processes = append(e.Processes, procs.Process{PID: 20_000 + i, PPID: 1, Comm: "pause", State: "S", MountNS: ns})
@@ -123,8 +124,8 @@ func kernelUsers(e *forensics.Evidence, n int) {
 
 func copies(e *forensics.Evidence, n int) {
 	for i := range n {
-		e.MountUse.Copies = append(e.MountUse.Copies, mounts.Copy{Of: hungMount, MountID: 20_000_000 + i, MountPoint: volumePath(i), Namespace: hostNS + 7})
-		e.MountUse.Private = append(e.MountUse.Private, forensics.LeakedMount{Namespace: hostNS + 7, Mount: nfs(20_000_000+i, hungDevice, volumePath(i))})
+		e.MountUse.Copies = append(e.MountUse.Copies, mounts.Copy{Of: hungMount, OnGroup: 1, Groups: []int{1}, MountID: 20_000_000 + i, MountPoint: volumePath(i), Namespace: hostNS + 7})
+		e.MountUse.Foreign = append(e.MountUse.Foreign, forensics.ForeignMount{Namespace: hostNS + 7, Mount: nfs(20_000_000+i, hungDevice, volumePath(i))})
 	}
 }
 
@@ -134,9 +135,9 @@ func fuseServers(e *forensics.Evidence, n int) {
 		m := nfs(id, device(id), volumePath(i))
 		m.FSType, m.Class, m.Source = "fuse.ceph-fuse", mounts.ClassFUSE, fmt.Sprintf("ceph-fuse%d", i)
 		e.Mounts.Mounts = append(e.Mounts.Mounts, m)
-		e.Health = append(e.Health, mounts.Health{MountID: id, Device: m.Device, MountPoint: m.MountPoint, Status: mounts.StatusHung, Method: "probe", Seconds: 900})
+		v1.AddHealth(e, mounts.Health{MountID: id, Device: m.Device, MountPoint: m.MountPoint, Status: mounts.StatusHung, Method: "probe", Seconds: 900})
 		e.Processes = append(e.Processes, procs.Process{PID: pid, PPID: 1, Comm: "ceph-fuse", State: "T", MountNS: hostNS, Command: []string{"ceph-fuse", m.MountPoint}})
-		e.MountUse.Servers = append(e.MountUse.Servers, forensics.FUSEServer{Device: m.Device, PID: pid, Why: "descriptor 3"})
+		v1.AddServers(e.MountUse, forensics.FUSEServer{Device: m.Device, PID: pid, Why: "descriptor 3"})
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 // A Kind is something that a node can have many of. Add puts n of them into evidence that [Node] made.
@@ -64,7 +65,7 @@ func Node() forensics.Evidence {
 		{ID: 27, ParentID: 1, Device: "8:1", Root: "/", MountPoint: "/", FSType: "ext4", Class: mounts.ClassBlock, Source: "/dev/sda1", Shared: 1},
 		nfs(hungMount, hungDevice, volume),
 	}}
-	e.Health = []mounts.Health{{MountID: hungMount, Device: hungDevice, MountPoint: volume, Status: mounts.StatusHung, Method: "probe", Seconds: 900}}
+	v1.AddHealth(&e, mounts.Health{MountID: hungMount, Device: hungDevice, MountPoint: volume, Status: mounts.StatusHung, Method: "probe", Seconds: 900})
 	e.Kubelet = &kubelet.Instance{
 		PID: kubeletPID, Version: "1.34.4", RootDir: "/var/lib/kubelet", CanonicalRoot: "/var/lib/kubelet", MountNS: hostNS,
 		Flags: map[string]string{}, Sources: []kubelet.Source{}, Endpoints: []kubelet.Endpoint{}, Metrics: map[string]float64{},

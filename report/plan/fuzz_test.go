@@ -46,7 +46,7 @@ func hostile(node, root, uid, dir, volume, point, dev, fstype, text string) *for
 		for _, p := range []string{path, below(point), point} {
 			e.Mounts.Mounts = append(e.Mounts.Mounts, mounts.Mount{ID: len(e.Mounts.Mounts) + 1, Device: dev, FSType: fstype, Source: text, MountPoint: p, Class: mounts.Class(text)})
 		}
-		e.Health = append(e.Health, mounts.Health{Device: dev, Status: mounts.Status([]string{"ok", text}[i])})
+		e.Probes = append(e.Probes, mounts.Probe{Device: dev, Skipped: mounts.Skip([]string{"", text}[i%2]), Error: []string{"", text}[i%2]})
 	}
 	for _, source := range []string{
 		forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceKubeletPods, forensics.SourcePodDirs, forensics.SourceCgroups,
@@ -111,7 +111,7 @@ func TestScriptUnusable(t *testing.T) {
 		change func(e *forensics.Evidence)
 		says   string
 	}{
-		"another schema":   {func(e *forensics.Evidence) { e.Schema = "nodeforensics.evidence/v2" }, "evidence schema"},
+		"another schema":   {func(e *forensics.Evidence) { e.Schema = "nodeforensics.evidence/v9" }, "evidence schema"},
 		"a disk":           {func(e *forensics.Evidence) { e.Root = "/mnt\ndisk" }, "not of a node that runs"},
 		"no node":          {func(e *forensics.Evidence) { e.Node.Name = "" }, "node name"},
 		"a node's newline": {func(e *forensics.Evidence) { e.Node.Name = "node\n" }, "node name"},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/v1"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -21,11 +22,13 @@ func TestScriptHealth(t *testing.T) {
 			tr := newTree(t)
 			disk := tr.disk(uidA, nfs)
 			r := tr.report("1.34.4")
-			r.Evidence.Health[0].Status = status
+			was := r.Evidence.Probes[0]
+			r.Evidence.Probes = nil
+			v1.AddHealth(&r.Evidence, mounts.Health{MountID: was.MountID, Device: was.Device, MountPoint: was.MountPoint, Status: status, Method: mounts.MethodProbe, Seconds: 2})
 			script := plan(t, r)
 			if status != mounts.StatusOK {
 				refusedWhole(t, tr, script, "umount would wait for it")
-				r.Evidence.Health = nil // nobody looked at all
+				r.Evidence.Probes = nil // nobody looked at all
 				refusedWhole(t, tr, plan(t, r), "nobody has asked")
 			} else if out, status := tr.run(script, "--apply"); status != 0 || !strings.Contains(out, "done      1  umount -c "+disk) {
 				t.Errorf("exit status %d; want that it is unmounted", status)
@@ -55,7 +58,7 @@ func TestScriptMemory(t *testing.T) {
 			r := tr.report("1.34.4")
 			for i := range r.Evidence.Mounts.Mounts {
 				if m := &r.Evidence.Mounts.Mounts[i]; strings.HasPrefix(m.MountPoint, tr.root) {
-					r.Evidence.Health = []mounts.Health{{Device: m.Device, Status: mounts.StatusOK}}
+					r.Evidence.Probes = []mounts.Probe{{Device: m.Device}}
 					tc.forge(m, &r)
 					break
 				}

@@ -88,7 +88,7 @@ func forgeAnything(random *rand.Rand, tr tree, r *report.Report) {
 	}
 	for i := range e.Mounts.Mounts {
 		if m := &e.Mounts.Mounts[i]; strings.HasPrefix(m.MountPoint, tr.root) {
-			e.Health = append(e.Health, mounts.Health{Device: m.Device, Status: mounts.StatusOK})
+			e.Probes = append(e.Probes, mounts.Probe{Device: m.Device})
 			m.Class = mounts.ClassBlock
 			all = append(all, &m.MountPoint, &m.FSType)
 		}

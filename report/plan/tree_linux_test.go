@@ -129,7 +129,8 @@ func (tr tree) report(version string) report.Report {
 	must(tr.t, err)
 	e.PodDirs, err = kubeletlive.Walk(tr.t.Context(), fsys, e.Mounts.Index(), tr.root, kubeletlive.WalkOptions{})
 	must(tr.t, err)
-	e.Health = mountslive.Check(tr.t.Context(), e.Mounts.Index(), tr.mounted(e.Mounts), mountslive.CheckOptions{HungAfter: time.Second})
+	e.Collector.HungAfterSeconds = 1
+	e.Probes = mountslive.Check(tr.t.Context(), e.Mounts.Index(), tr.mounted(e.Mounts), mountslive.CheckOptions{HungAfter: time.Second})
 	e.Kubelet = &kubelet.Instance{PID: 1, Version: version, RootDir: tr.root, CanonicalRoot: tr.root}
 	e.Pods = []kubelet.Pod{{UID: uidLive, Namespace: "default", Name: "web", Source: "kubelet"}}
 	for _, source := range []string{

@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -17,8 +16,6 @@ var (
 	errChanged = errors.New("another mount is there now")
 )
 
-const methodProbe = "probe"
-
 // The system calls of a probe, as Health.Call names them.
 const (
 	callOpen   = "openat"
@@ -26,7 +23,7 @@ const (
 	callStatfs = "statfs"
 )
 
-// ask probes one mount and fills in its health.
+// ask probes one mount and fills in what it measured.
 func (c *checker) ask(ctx context.Context, t *task) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -41,79 +38,47 @@ func (c *checker) ask(ctx context.Context, t *task) {
 	case errors.Is(err, probe.ErrBusy):
 		c.busy(t)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		c.noAnswer(t, seen, errors.Is(context.Cause(ctx), errHung))
+		c.noAnswer(t, seen)
 	case err != nil:
 		t.refused(failed, seen, err)
 	default:
-		c.answered(t, seen)
+		t.probe.Call, t.probe.Seconds = seen.slowest, seen.total.Seconds()
+		t.probe.Suspended = c.suspended(t)
 	}
 }
 
-// noAnswer judges a probe that has not come back.
-func (c *checker) noAnswer(t *task, seen progress, hung bool) {
-	h := &t.health
+// noAnswer records a probe that has not come back.
+func (c *checker) noAnswer(t *task, seen progress) {
 	if seen.call == "" {
-		h.Reason = "was not asked before the time was up"
+		t.probe.Skipped = mounts.SkipLate
 		return
 	}
-	t.silent = true
-	h.Method, h.Call, h.Seconds = methodProbe, seen.call, seen.waited.Seconds()
-	h.Status = mounts.StatusUnanswered
-	if hung {
-		h.Status = mounts.StatusHung
-		since := c.opt.Now().Add(-seen.waited).UTC()
-		h.Since = &since
-	}
-	if seen.call == callOpen {
-		h.Reason = "waits while its mount point is looked up: what that lies on may be the cause"
-	}
-	c.checkSuspended(h)
+	c.pending(t, c.opt.Now().Add(-seen.waited), seen.waited, seen.awake)
+	t.probe.Call = seen.call
 }
 
-// busy judges a mount by the call that an earlier probe of its superblock has left behind.
+// busy records the call that an earlier probe of the superblock has left behind.
 func (c *checker) busy(t *task) {
-	now, h := c.opt.Now(), &t.health
 	for _, call := range c.opt.Group.Outstanding() {
-		if call.Key != h.Device {
-			continue
+		if call.Key == t.mount.Device {
+			waited := c.opt.Now().Sub(call.Since)
+			c.pending(t, call.Since, waited, waited)
+			t.probe.Thread = call.TID
+			return
 		}
-		t.silent = true
-		waited := now.Sub(call.Since)
-		h.Method, h.Status, h.Seconds = methodProbe, mounts.StatusUnanswered, waited.Seconds()
-		h.Reason = fmt.Sprintf("thread %d still waits for an earlier call", call.TID)
-		if waited >= c.opt.HungAfter {
-			since := call.Since.UTC()
-			h.Status, h.Since = mounts.StatusHung, &since
-		}
-		c.checkSuspended(h)
-		return
 	}
-	h.Reason = "was not asked: an earlier call had only just come back"
+	t.probe.Skipped = mounts.SkipBusy
 }
 
-// answered judges a probe whose calls all succeeded.
-func (c *checker) answered(t *task, seen progress) {
-	h := &t.health
-	h.Method, h.Call, h.Seconds = methodProbe, seen.slowest, seen.total.Seconds()
-	h.Status = mounts.StatusOK
-	if seen.total >= c.opt.SlowAfter {
-		h.Status = mounts.StatusSlow
-	}
-	if t.mount.Class == mounts.ClassBlock {
-		h.Reason = "a local file system may answer from memory: says nothing about its disk"
-	}
-	c.checkSuspended(h)
+func (c *checker) pending(t *task, since time.Time, waited, awake time.Duration) {
+	since = since.UTC()
+	t.probe.Pending, t.probe.Since = true, &since
+	t.probe.Seconds, t.probe.Awake = waited.Seconds(), awake.Seconds()
+	t.probe.Suspended = c.suspended(t)
 }
 
-// checkSuspended explains a missing answer, or restricts a good one, by the suspended device of the file system.
-func (c *checker) checkSuspended(h *mounts.Health) {
-	if c.opt.FS == nil {
-		return
-	}
-	if suspended(c.opt.FS, h.Device) {
-		h.Status = mounts.StatusFrozen
-		h.Reason = "its device-mapper device is suspended: what is written waits until it is resumed"
-	}
+func (c *checker) suspended(t *task) bool {
+	return c.opt.FS != nil && suspended(c.opt.FS, t.mount.Device)
 }
 
 // suspended says whether the block device of a superblock is a device-mapper device that is suspended, as while LVM takes a
@@ -128,34 +93,14 @@ func suspended(fsys *hostfs.FS, device string) bool {
 	return err == nil && string(bytes.TrimSpace(text)) == "1"
 }
 
-// refused judges a probe by the error of the call that failed.
+// refused records the error of the call that failed.
 func (t *task) refused(call string, seen progress, err error) {
-	h := &t.health
-	status := statusOf(err)
+	p := &t.probe
 	if call == callOpen {
 		if a := t.failing(); a != nil {
-			h.Reason = fmt.Sprintf("lies below mount %d, which fails: %s", a.mount.ID, a.health.Error)
+			p.Skipped, p.Other, p.Error = mounts.SkipFailing, a.mount.ID, a.probe.Error
 			return
 		}
 	}
-	if status == mounts.StatusNotProbed {
-		h.Reason = "was not asked: " + reasonOf(err)
-		return
-	}
-	h.Status, h.Method, h.Call, h.Seconds = status, methodProbe, call, seen.total.Seconds()
-	h.Error = err.Error()
-	if status == mounts.StatusDenied {
-		h.Reason = "says nothing about the server"
-		_, others := t.mount.SuperOption("allow_other")
-		if t.mount.Class == mounts.ClassFUSE && call == callStatx && !others {
-			h.Reason = "mounted without allow_other: its server was not asked"
-		}
-	}
-}
-
-func reasonOf(err error) string {
-	if errors.Is(err, fs.ErrNotExist) {
-		return "the mount point is not there any more"
-	}
-	return err.Error()
+	p.Call, p.Seconds, p.Errno, p.Error = call, seen.total.Seconds(), errnoName(err), err.Error()
 }

@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -16,17 +15,15 @@ import (
 
 // CheckOptions say how [Check] asks. The zero value asks the mounts of the caller's own namespace.
 type CheckOptions struct {
-	// HungAfter is how long one system call may go without an answer until its mount counts as hung, default 15 s.
+	// HungAfter is how long one system call may go without an answer until it is left behind, default 15 s.
 	HungAfter time.Duration
-	// SlowAfter is how long all calls of a probe together may take until the mount counts as slow, default 1 s.
-	SlowAfter time.Duration
 	// Group keeps the calls that do not come back. A superblock that has one in there is not asked again. Nil means a
 	// group of its own, so that nobody can name what was left behind.
 	Group *probe.Group
 	// Prefix leads to the mount namespace of the table: "" if that is the caller's, "/proc/PID/root" for the one of
 	// another process. It is put before every mount point, so the process has to have the root of the table.
 	Prefix string
-	// FS, if set, is where /sys is read: requests waiting in FUSE connections, suspended devices.
+	// FS, if set, is where /sys is read: suspended devices.
 	FS *hostfs.FS
 	// Now is the clock, default time.Now.
 	Now func() time.Time
@@ -34,7 +31,6 @@ type CheckOptions struct {
 
 func (o CheckOptions) withDefaults() CheckOptions {
 	o.HungAfter = cmp.Or(o.HungAfter, 15*time.Second)
-	o.SlowAfter = cmp.Or(o.SlowAfter, time.Second)
 	if o.Group == nil {
 		o.Group = &probe.Group{}
 	}
@@ -44,44 +40,35 @@ func (o CheckOptions) withDefaults() CheckOptions {
 	return o
 }
 
-// Check asks mounts whether they answer, and returns one result for each mount of list, in its order. The list is a
-// selection of the mounts of x.
+// Check asks mounts whether they answer, and returns what it measured for each mount of list, in its order: what that means
+// is said by [mounts.Probe.Judge]. The list is a selection of the mounts of x.
 //
 // A probe opens the mount point with O_PATH, which asks no server for the mount itself, and compares the mount id of
 // the descriptor (/proc/self/fdinfo, Linux 3.15) with the one expected. Then it calls statx with AT_STATX_FORCE_SYNC
 // (fstatat before Linux 4.11) and fstatfs on the descriptor, so that nothing is looked up twice and nothing is mounted.
 //
-// Not asked are memory and pseudo file systems; autofs, ever; and mounts that are covered by others. Health.Reason then
+// Not asked are memory and pseudo file systems; autofs, ever; and mounts that are covered by others. Probe.Skipped then
 // says why. All superblocks are asked at once, with one outstanding call each: the mounts of one superblock take their
 // turn, those with the same root share one answer, and all share it when there is none. What a mount point lies on has
 // to answer first, and is asked even if it is not in the list: a mount below one that hangs cannot be judged.
 //
-// Hung means that one call got no answer for HungAfter, measured from its own start and while this process was
-// running. When ctx ends before that, the mount is "unanswered", which proves nothing. A check of mounts none of which
-// answers thus takes one HungAfter, and leaves one thread behind for each superblock, listed by Group.Outstanding.
+// A call is left behind that got no answer for HungAfter, measured from its own start and while this process was
+// running, or when ctx ends. A check of mounts none of which answers thus takes one HungAfter, and leaves one thread behind
+// for each superblock, listed by Group.Outstanding.
 //
 // What answers is not always the server. Local file systems answer from memory also when the disk is dead. FUSE
 // mounted without allow_other refuses everybody but the user who mounted it, in the kernel, and is "denied". On a kernel
 // before 4.11 attributes may come from the cache of a network file system; its fstatfs does ask.
-func Check(ctx context.Context, x *mounts.Index, list []mounts.Mount, opt CheckOptions) []mounts.Health {
+func Check(ctx context.Context, x *mounts.Index, list []mounts.Mount, opt CheckOptions) []mounts.Probe {
 	c := checker{index: x, opt: opt.withDefaults(), tasks: map[int]*task{}, queues: map[string][]*task{}}
 	tasks := make([]*task, len(list))
 	for i, m := range list {
 		tasks[i] = c.add(m)
 	}
-	before := c.waiting()
 	c.run(ctx)
-	after := c.waiting()
-	found := make([]mounts.Health, len(list))
+	found := make([]mounts.Probe, len(list))
 	for i, t := range tasks {
-		found[i] = t.health
-		device := t.mount.Device
-		if n, ok := before[device]; ok {
-			found[i].Waiting = append(found[i].Waiting, n)
-		}
-		if n, ok := after[device]; ok {
-			found[i].Waiting = append(found[i].Waiting, n)
-		}
+		found[i] = t.probe
 	}
 	Review(found, c.opt.Group)
 	return found
@@ -97,11 +84,10 @@ type checker struct {
 
 // A task is one mount and what is learnt about it.
 type task struct {
-	mount  mounts.Mount
-	above  []*task // what the path to the mount point lies on and may wait for, outermost first
-	health mounts.Health
-	silent bool          // it was asked and has not answered
-	done   chan struct{} // closed when health is final
+	mount mounts.Mount
+	above []*task // what the path to the mount point lies on and may wait for, outermost first
+	probe mounts.Probe
+	done  chan struct{} // closed when probe is final
 }
 
 // add makes the task of a mount, once, and those of the mounts above it.
@@ -110,19 +96,19 @@ func (c *checker) add(m mounts.Mount) *task {
 		return t
 	}
 	t := &task{
-		mount:  m,
-		health: mounts.Health{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint},
-		done:   make(chan struct{}),
+		mount: m,
+		probe: mounts.Probe{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint},
+		done:  make(chan struct{}),
 	}
 	c.tasks[m.ID] = t
 	known, ok := c.index.ByID(m.ID)
 	if !ok || known.Device != m.Device || known.MountPoint != m.MountPoint {
-		t.health.Reason = "is not in the mount table"
+		t.probe.Skipped = mounts.SkipUnknown
 	} else {
 		t.mount = known // what m has of options may be masked
-		t.health.Reason = c.leaveAlone(known)
+		t.probe.Skipped, t.probe.Other = c.leaveAlone(known)
 	}
-	if t.health.Reason != "" {
+	if t.probe.Skipped != "" {
 		close(t.done)
 		return t
 	}
@@ -139,18 +125,18 @@ func (c *checker) add(m mounts.Mount) *task {
 	return t
 }
 
-// leaveAlone returns why a mount is not to be probed, or "".
-func (c *checker) leaveAlone(m mounts.Mount) string {
+// leaveAlone returns why a mount is not to be probed, or "", and which other mount is the reason.
+func (c *checker) leaveAlone(m mounts.Mount) (why mounts.Skip, other int) {
 	switch {
 	case m.Class == mounts.ClassAutofs:
-		return "autofs is never touched: a look-up may mount something"
+		return mounts.SkipAutofs, 0
 	case m.Class == mounts.ClassMemory || m.Class == mounts.ClassPseudo:
-		return "answers from memory"
+		return mounts.SkipMemory, 0
 	case !c.index.Visible(m.ID):
 		top, _ := c.index.Covering(m.MountPoint)
-		return fmt.Sprintf("is covered by mount %d", top.ID)
+		return mounts.SkipCovered, top.ID
 	}
-	return ""
+	return "", 0
 }
 
 // mayWait says whether a look-up in a file system may wait for something that is worth a probe.
@@ -172,28 +158,10 @@ func (c *checker) run(ctx context.Context) {
 		all.Go(func() {
 			s := superblock{checker: c, roots: map[string]*task{}}
 			for _, t := range queue {
-				s.judge(ctx, t)
+				s.examine(ctx, t)
 				close(t.done)
 			}
 		})
 	}
 	all.Wait()
-}
-
-// waiting reads the requests on their way in every FUSE connection that the check is about. After a probe that hangs its
-// own request is among them.
-func (c *checker) waiting() map[string]int {
-	found := map[string]int{}
-	if c.opt.FS == nil {
-		return found
-	}
-	for _, t := range c.tasks {
-		if t.mount.Class != mounts.ClassFUSE {
-			continue
-		}
-		if n, ok := mounts.FUSEWaiting(c.opt.FS, t.mount.Device); ok {
-			found[t.mount.Device] = n
-		}
-	}
-	return found
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,21 +75,42 @@ func mount(t testing.TB, source, dir, fsType string, flags uintptr, data string)
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) })
 }
 
+// checked asks mounts, and says what the answers mean. What takes 1 s is slow, or slowAfter.
+func checked(ctx context.Context, x *mounts.Index, list []mounts.Mount, opt CheckOptions, slowAfter ...time.Duration) []mounts.Health {
+	return judged(x, Check(ctx, x, list, opt), opt.HungAfter, slowAfter...)
+}
+
+func judged(x *mounts.Index, probes []mounts.Probe, hungAfter time.Duration, slowAfter ...time.Duration) []mounts.Health {
+	slow := time.Second
+	if len(slowAfter) > 0 && slowAfter[0] != 0 {
+		slow = slowAfter[0]
+	}
+	var list []mounts.Health
+	for _, p := range probes {
+		m, _ := x.ByID(p.MountID)
+		list = append(list, p.Judge(m, cmp.Or(hungAfter, time.Minute), slow))
+	}
+	return list
+}
+
 func TestCheck(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options testfuse.Options
 		trouble func(*testfuse.Server)
 		opt     CheckOptions
+		slow    time.Duration // after that, by default 1 s
 		want    mounts.Health // Seconds: at least
 	}{
 		"healthy": {
 			trouble: func(*testfuse.Server) {},
-			opt:     CheckOptions{HungAfter: longWait, SlowAfter: longWait},
+			opt:     CheckOptions{HungAfter: longWait},
+			slow:    longWait,
 			want:    mounts.Health{Status: mounts.StatusOK},
 		},
 		"late is slow, not hung": {
 			trouble: func(s *testfuse.Server) { s.Delay(200 * time.Millisecond) },
-			opt:     CheckOptions{HungAfter: longWait, SlowAfter: 100 * time.Millisecond},
+			opt:     CheckOptions{HungAfter: longWait},
+			slow:    100 * time.Millisecond,
 			want:    mounts.Health{Status: mounts.StatusSlow, Seconds: 0.2},
 		},
 		"each call in time, both together not": {
@@ -152,9 +174,9 @@ func TestCheck(t *testing.T) {
 			var group probe.Group
 			tc.opt.Group = &group
 			m := topmost(t, x, dir)[0]
-			got := Check(t.Context(), x, []mounts.Mount{m}, tc.opt)[0]
+			got := checked(t.Context(), x, []mounts.Mount{m}, tc.opt, tc.slow)[0]
 			want := tc.want
-			want.MountID, want.Device, want.MountPoint, want.Method = m.ID, s.Device(), dir, methodProbe
+			want.MountID, want.Device, want.MountPoint, want.Method = m.ID, s.Device(), dir, mounts.MethodProbe
 			wantSameHealth(t, want, got)
 			hung := want.Status == mounts.StatusHung
 			if (got.Since != nil) != hung || hung && time.Since(*got.Since) < shortWait {
@@ -223,7 +245,7 @@ func TestCheckHeals(t *testing.T) {
 	s.Hang()
 	result := make(chan mounts.Health)
 	go func() {
-		result <- Check(t.Context(), x, list, CheckOptions{HungAfter: longWait, SlowAfter: time.Nanosecond})[0]
+		result <- checked(t.Context(), x, list, CheckOptions{HungAfter: longWait}, time.Nanosecond)[0]
 	}()
 	testfuse.Await(t, "the server to be asked", func() bool { return s.Unanswered() > 0 })
 	s.Heal()
@@ -238,17 +260,17 @@ func TestCheckOutOfTime(t *testing.T) {
 	x := readIndex(t)
 	list := topmost(t, x, dir)
 	s.Hang()
-	got := Check(cancelled(t), x, list, CheckOptions{})[0]
+	got := checked(cancelled(t), x, list, CheckOptions{})[0]
 	if want := "was not asked before the time was up"; got.Status != mounts.StatusNotProbed || got.Method != "" || got.Reason != want {
 		t.Errorf("time up before: %+v; want not probed, %s", got, want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan mounts.Health)
-	go func() { result <- Check(ctx, x, list, CheckOptions{HungAfter: longWait})[0] }()
+	go func() { result <- checked(ctx, x, list, CheckOptions{HungAfter: longWait})[0] }()
 	testfuse.Await(t, "the server to be asked", func() bool { return s.Unanswered() > 0 })
 	cancel()
 	got = <-result
-	if got.Status != mounts.StatusUnanswered || got.Method != methodProbe || got.Call != callStatx || got.Seconds <= 0 || got.Since != nil {
+	if got.Status != mounts.StatusUnanswered || got.Method != mounts.MethodProbe || got.Call != callStatx || got.Seconds <= 0 || got.Since != nil {
 		t.Errorf("time up meanwhile: %+v; want unanswered in statx", got)
 	}
 }
@@ -267,9 +289,9 @@ func TestCheckAgain(t *testing.T) {
 		hungAfter time.Duration
 		want      mounts.Status
 	}{{shortWait, mounts.StatusHung}, {longWait, mounts.StatusUnanswered}} {
-		got := Check(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: tc.hungAfter})[0]
+		got := checked(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: tc.hungAfter})[0]
 		reason := fmt.Sprintf("thread %d still waits for an earlier call", call.TID)
-		if got.Status != tc.want || got.Reason != reason || got.Seconds < shortWait.Seconds() || got.Method != methodProbe {
+		if got.Status != tc.want || got.Reason != reason || got.Seconds < shortWait.Seconds() || got.Method != mounts.MethodProbe {
 			t.Errorf("after %v: %+v; want %s, %s", tc.hungAfter, got, tc.want, reason)
 		}
 		if hung := tc.want == mounts.StatusHung; hung != (got.Since != nil) || hung && !got.Since.Equal(call.Since) {
@@ -280,34 +302,13 @@ func TestCheckAgain(t *testing.T) {
 		t.Errorf("%d calls given up; want 1", group.GivenUp())
 	}
 	Review(first, &group)
-	if first[0].Status != mounts.StatusHung {
-		t.Errorf("still outstanding: %+v; want hung", first[0])
+	if got := judged(x, first, shortWait)[0]; got.Status != mounts.StatusHung {
+		t.Errorf("still outstanding: %+v; want hung", got)
 	}
 	s.Heal()
 	testfuse.Await(t, "the call to come back", func() bool { return len(group.Outstanding()) == 0 })
 	Review(first, &group)
-	if first[0].Status != mounts.StatusRecovered || !strings.HasPrefix(first[0].Reason, "answered only after more than ") {
-		t.Errorf("came back: %+v; want recovered", first[0])
-	}
-}
-
-func TestCheckWaiting(t *testing.T) {
-	dir := tempDir(t)
-	s := testfuse.Mount(t, dir, testfuse.Options{})
-	s.Waiting() // makes sure of the control file system
-	x := readIndex(t)
-	list := topmost(t, x, dir)
-	fsys := openFS(t, "/")
-	opt := CheckOptions{FS: fsys, HungAfter: longWait, SlowAfter: longWait}
-	if got := Check(t.Context(), x, list, opt)[0]; fmt.Sprint(got.Waiting) != "[0 0]" {
-		t.Errorf("healthy: waiting = %v; want [0 0]", got.Waiting)
-	}
-	s.Hang()
-	opt.HungAfter = shortWait
-	if got := Check(t.Context(), x, list, opt)[0]; fmt.Sprint(got.Waiting) != "[0 1]" {
-		t.Errorf("hung: waiting = %v; want [0 1], the probe being the one", got.Waiting)
-	}
-	if n, ok := mounts.FUSEWaiting(fsys, s.Device()); n != 1 || !ok {
-		t.Errorf("FUSEWaiting = %d, %t; want 1", n, ok)
+	if got := judged(x, first, shortWait)[0]; got.Status != mounts.StatusRecovered || !strings.HasPrefix(got.Reason, "answered only after more than ") {
+		t.Errorf("came back: %+v; want recovered", got)
 	}
 }

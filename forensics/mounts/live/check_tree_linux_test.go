@@ -49,9 +49,9 @@ func TestCheckBindMounts(t *testing.T) {
 			hungAfter = shortWait
 		}
 		probed := map[int]bool{}
-		got := Check(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: hungAfter, SlowAfter: longWait})
+		got := checked(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: hungAfter}, longWait)
 		for _, h := range got {
-			if h.Status != tc.want || h.Method != methodProbe {
+			if h.Status != tc.want || h.Method != mounts.MethodProbe {
 				t.Errorf("%+v; want %s", h, tc.want)
 			}
 			if h.Reason == "" {
@@ -92,7 +92,7 @@ func TestCheckSlowServer(t *testing.T) {
 	x := readIndex(t)
 	s.Delay(700 * time.Millisecond)
 	probed := 0
-	for _, h := range Check(t.Context(), x, topmost(t, x, dirs...), CheckOptions{HungAfter: 2 * time.Second}) {
+	for _, h := range checked(t.Context(), x, topmost(t, x, dirs...), CheckOptions{HungAfter: 2 * time.Second}) {
 		if h.Status != mounts.StatusSlow {
 			t.Errorf("%+v; want slow", h)
 		}
@@ -120,7 +120,7 @@ func TestCheckStacked(t *testing.T) {
 	}
 	list := append(stack, topmost(t, x, inside.MountPoint())...)
 	var group probe.Group
-	got := Check(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: longWait})
+	got := checked(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: longWait})
 	reason := fmt.Sprintf("is covered by mount %d", stack[1].ID)
 	if got[0].Status != mounts.StatusNotProbed || got[0].Reason != reason || got[0].Method != "" {
 		t.Errorf("covered: %+v; want not probed, %s", got[0], reason)
@@ -168,7 +168,7 @@ func TestCheckBelow(t *testing.T) {
 	} {
 		tc.trouble()
 		var group probe.Group
-		got := Check(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: tc.hungAfter, SlowAfter: longWait})
+		got := checked(t.Context(), x, list, CheckOptions{Group: &group, HungAfter: tc.hungAfter}, longWait)
 		for i, h := range got {
 			if h.Status != tc.want[i] || h.Status == mounts.StatusNotProbed && h.Reason != tc.reason {
 				t.Errorf("%s: %+v; want %q, %s", tc.name, h, tc.want[i], tc.reason)
@@ -191,7 +191,7 @@ func TestCheckCrossed(t *testing.T) {
 	mount(t, a.MountPoint()+"/y", b.MountPoint()+"/y", "", unix.MS_BIND, "")
 	x := readIndex(t)
 	list := topmost(t, x, a.MountPoint()+"/x", b.MountPoint()+"/y", a.MountPoint(), b.MountPoint())
-	for _, h := range Check(t.Context(), x, list, CheckOptions{HungAfter: longWait}) {
+	for _, h := range checked(t.Context(), x, list, CheckOptions{HungAfter: longWait}) {
 		if h.Status != mounts.StatusOK {
 			t.Errorf("%+v; want ok", h)
 		}
@@ -205,7 +205,7 @@ func TestCheckLeavesAlone(t *testing.T) {
 	x := readIndex(t)
 	list := append(topmost(t, x, dir+"/tmpfs", dir+"/proc"), mounts.Mount{ID: 1 << 30, Class: mounts.ClassNetwork, MountPoint: "/", Device: "0:1"})
 	var group probe.Group
-	for i, h := range Check(t.Context(), x, list, CheckOptions{Group: &group}) {
+	for i, h := range checked(t.Context(), x, list, CheckOptions{Group: &group}) {
 		want := "answers from memory"
 		if i == 2 {
 			want = "is not in the mount table"
@@ -237,7 +237,7 @@ func TestCheckAutofs(t *testing.T) {
 	if len(list) != 3 {
 		t.Fatalf("mounts = %+v; want three", list)
 	}
-	got := Check(t.Context(), x, list, CheckOptions{HungAfter: longWait})
+	got := checked(t.Context(), x, list, CheckOptions{HungAfter: longWait})
 	for _, h := range []mounts.Health{got[0], got[2]} {
 		if h.Status != mounts.StatusNotProbed || !strings.HasPrefix(h.Reason, "autofs is never touched") {
 			t.Errorf("%+v; want not probed because it is autofs", h)
@@ -274,7 +274,7 @@ func TestCheckChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := table.Index()
-	got := Check(t.Context(), x, topmost(t, x, dirs...), CheckOptions{HungAfter: longWait})
+	got := checked(t.Context(), x, topmost(t, x, dirs...), CheckOptions{HungAfter: longWait})
 	for i, want := range []string{"another mount is there now: ", "another mount is there now: ", "the mount point is not there any more"} {
 		if got[i].Status != mounts.StatusNotProbed || !strings.HasPrefix(got[i].Reason, "was not asked: "+want) || got[i].Method != "" {
 			t.Errorf("%+v; want not probed, %s", got[i], want)
@@ -304,7 +304,7 @@ func TestCheckOtherNamespace(t *testing.T) {
 	x := table.Index()
 	list := topmost(t, x, good.MountPoint(), bad.MountPoint())
 	var group probe.Group
-	got := Check(t.Context(), x, list, CheckOptions{
+	got := checked(t.Context(), x, list, CheckOptions{
 		Group: &group, HungAfter: time.Second, Prefix: fmt.Sprintf("/proc/%d/root", g.tid),
 	})
 	if got[0].Status != mounts.StatusOK || got[1].Status != mounts.StatusHung {
@@ -334,7 +334,7 @@ func TestCheckMany(t *testing.T) {
 	var group probe.Group
 	ctx, cancel := context.WithTimeout(t.Context(), each*hungAfter/2)
 	defer cancel()
-	got := Check(ctx, x, topmost(t, x, dirs...), CheckOptions{Group: &group, HungAfter: hungAfter, SlowAfter: hungAfter})
+	got := checked(ctx, x, topmost(t, x, dirs...), CheckOptions{Group: &group, HungAfter: hungAfter}, hungAfter)
 	for i, h := range got {
 		want := mounts.StatusOK
 		if i%2 == 0 {

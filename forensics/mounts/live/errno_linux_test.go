@@ -19,12 +19,14 @@ func TestStatusOf(t *testing.T) {
 		mounts.StatusNotProbed:    {unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.EMFILE, unix.ENFILE, unix.ENOMEM},
 	} {
 		for _, errno := range errnos {
-			if got := statusOf(fmt.Errorf("wrapped: %w", errno)); got != status {
+			p := mounts.Probe{Call: callStatx, Errno: errnoName(fmt.Errorf("wrapped: %w", errno)), Error: errno.Error()}
+			if got := p.Judge(mounts.Mount{}, longWait, longWait).Status; got != status {
 				t.Errorf("%v: %q; want %q", errno, got, status)
 			}
 		}
 	}
-	if got := statusOf(errors.New("panic in the probe")); got != mounts.StatusNotProbed {
+	p := mounts.Probe{Call: callStatx, Errno: errnoName(errors.New("panic in the probe")), Error: "panic in the probe"}
+	if got := p.Judge(mounts.Mount{}, longWait, longWait).Status; got != mounts.StatusNotProbed {
 		t.Errorf("no errno: %q; want not probed", got)
 	}
 }

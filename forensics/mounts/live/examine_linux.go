@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // examine asks the file system that is mounted on a path. It names the call that failed, and tells enter which call
@@ -92,25 +90,14 @@ func mountIDOf(fd int) (int, bool) {
 	return 0, false
 }
 
-// statusOf says what an error of a probe means for the mount; StatusNotProbed if it is about something else.
-func statusOf(err error) mounts.Status {
+// errnoName is the name of the system call's error in err ("ESTALE"), "" if there is none.
+func errnoName(err error) string {
 	var errno unix.Errno
 	if !errors.As(err, &errno) {
-		return mounts.StatusNotProbed
+		return ""
 	}
-	switch errno {
-	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG: // the way there has changed
-		return mounts.StatusNotProbed
-	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN: // this program, or the machine, lacks something
-		return mounts.StatusNotProbed
-	case unix.EACCES, unix.EPERM:
-		return mounts.StatusDenied
-	case unix.ESTALE:
-		return mounts.StatusStale
-	case unix.ENOTCONN, unix.ECONNABORTED, unix.ENODEV, unix.ESHUTDOWN, // FUSE; a client that Ceph has blocklisted
-		unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.ENETDOWN, unix.ENETUNREACH, // CIFS, NFS mounted soft
-		unix.ECONNREFUSED, unix.ECONNRESET, unix.EPIPE:
-		return mounts.StatusDisconnected
+	if name := unix.ErrnoName(errno); name != "" {
+		return name
 	}
-	return mounts.StatusIOError // EIO, EREMOTEIO, ETIMEDOUT, EUCLEAN and what else a device or a server may say
+	return "errno " + strconv.Itoa(int(errno))
 }

@@ -2,12 +2,8 @@
 
 package live
 
-import (
-	"errors"
-
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-)
+import "errors"
 
 func examine(string, int, func(string)) (failed string, err error) { return "", errors.ErrUnsupported }
 
-func statusOf(error) mounts.Status { return mounts.StatusNotProbed }
+func errnoName(error) string { return "" }

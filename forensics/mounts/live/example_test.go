@@ -69,7 +69,8 @@ func ExampleCheck() {
 		}
 	}
 	var group probe.Group
-	for _, h := range mountslive.Check(ctx, table.Index(), list, mountslive.CheckOptions{Group: &group}) {
+	for i, p := range mountslive.Check(ctx, table.Index(), list, mountslive.CheckOptions{Group: &group}) {
+		h := p.Judge(list[i], 15*time.Second, time.Second)
 		fmt.Printf("%s: %s after %.1f s %s\n", h.MountPoint, h.Status, h.Seconds, h.Reason)
 	}
 	for _, call := range group.Outstanding() {

@@ -25,15 +25,17 @@ type Disk struct {
 	Writing bool // only what is written counts
 }
 
-// AwaitProgress watches the disks of file systems until each has completed a request, for so long at most, and returns the
-// superblocks of which one has. A disk that does may be slow or have much to do, but is not dead. It asks nothing: the kernel counts.
+// AwaitProgress watches the disks of file systems until each has completed a request, for so long at most, and returns what they
+// completed. A disk that does may be slow or have much to do, but is not dead. It asks nothing: the kernel counts. Of a disk that
+// the kernel counts nothing of there is no entry.
 //
 // The disk of a file system without a device number of its own (btrfs) is the one that its mount names, of which there may be
 // more.
-func AwaitProgress(ctx context.Context, fsys *hostfs.FS, disks []Disk, limit time.Duration) map[string]bool {
+func AwaitProgress(ctx context.Context, fsys *hostfs.FS, disks []Disk, limit time.Duration) []mounts.DiskProgress {
 	const interval = 20 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	began := time.Now()
 	before := make([]uint64, len(disks))
 	left := map[int]bool{}
 	for i, d := range disks {
@@ -41,23 +43,39 @@ func AwaitProgress(ctx context.Context, fsys *hostfs.FS, disks []Disk, limit tim
 			before[i], left[i] = n, true
 		}
 	}
-	moved := map[string]bool{}
+	seen := []mounts.DiskProgress{}
+	note := func(i int, completed uint64) {
+		seen = append(seen, mounts.DiskProgress{
+			Device: disks[i].Mount.Device, Writing: disks[i].Writing, Completed: completed, Seconds: time.Since(began).Seconds(),
+		})
+		delete(left, i)
+	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for len(left) > 0 {
 		select {
 		case <-ctx.Done():
-			return moved
+			for i := range disks {
+				if left[i] {
+					note(i, 0)
+				}
+			}
+			return seen
 		case <-tick.C:
 		}
-		for i := range left {
-			if n, ok := disks[i].completed(fsys); !ok || n != before[i] {
-				moved[disks[i].Mount.Device] = ok
+		for i := range disks {
+			if !left[i] {
+				continue
+			}
+			switch n, ok := disks[i].completed(fsys); {
+			case !ok:
 				delete(left, i)
+			case n > before[i]:
+				note(i, n-before[i])
 			}
 		}
 	}
-	return moved
+	return seen
 }
 
 // completed counts the requests that a disk has completed; false where the kernel does not tell.

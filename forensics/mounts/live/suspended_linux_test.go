@@ -59,7 +59,7 @@ func TestCheckSuspended(t *testing.T) {
 	list := topmost(t, x, dir)
 	fsys := sysTree(t, map[string]string{"sys/dev/block/" + s.Device() + "/dm/suspended": "1\n"})
 	check := func(ctx context.Context, hungAfter time.Duration) mounts.Health {
-		return Check(ctx, x, list, CheckOptions{FS: fsys, HungAfter: hungAfter})[0]
+		return checked(ctx, x, list, CheckOptions{FS: fsys, HungAfter: hungAfter})[0]
 	}
 	if got := check(t.Context(), longWait); got.Status != mounts.StatusFrozen || got.Reason == "" {
 		t.Errorf("answers: %+v; want frozen", got)

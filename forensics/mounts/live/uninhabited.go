@@ -35,23 +35,15 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 	}
 	proc, err := fsys.OpenDir("/proc")
 	if err != nil {
-		return fmt.Errorf("mount namespaces without processes: %w", err)
+		return fmt.Errorf(unlistedNamespaces+": %w", err)
 	}
 	defer func() { _ = proc.Close() }()
 	if err := seesAll(proc); err != nil {
-		return fmt.Errorf("mount namespaces without processes: %w", err)
+		return fmt.Errorf(unlistedNamespaces+": %w", err)
 	}
-	var found []namespaceID
-	ask := func(call func() error) error { // what it finds is not looked at unless it has come back
-		_, err := probe.Do(ctx, group, "mount namespaces without processes", func() (string, error) { return "", call() })
-		return err
-	}
-	err = ask(func() (err error) {
-		found, err = namespacesBut(ctx, inhabited)
-		return err
-	})
+	found, err := probe.Do(ctx, group, unlistedNamespaces, func() ([]namespaceID, error) { return namespacesBut(ctx, inhabited) })
 	if err != nil {
-		return fmt.Errorf("mount namespaces without processes: %w", err)
+		return fmt.Errorf(unlistedNamespaces+": %w", err)
 	}
 	if len(found) == 0 {
 		return nil
@@ -62,28 +54,28 @@ func Uninhabited(ctx context.Context, fsys *hostfs.FS, group *probe.Group, inhab
 		if now[ns.inode] {
 			continue // it was made, or entered, meanwhile
 		}
-		var list []mounts.Mount
-		err := ask(func() (err error) {
+		list, err := probe.Do(ctx, group, unlistedNamespaces, func() ([]mounts.Mount, error) {
 			ctx, cancel := context.WithTimeout(ctx, slowTable)
 			defer cancel()
-			list, err = listMounts(ctx, ns.id)
-			return err
+			return listMounts(ctx, ns.id)
 		})
 		if errors.Is(err, nodefs.ErrTruncated) {
 			cut, err = err, nil
 		}
 		if err != nil {
-			return fmt.Errorf("mount namespaces without processes: %w", err)
+			return fmt.Errorf(unlistedNamespaces+": %w", err)
 		}
 		if len(list) > 0 { // otherwise it has ended
 			visit(mounts.Table{Namespace: ns.inode, Owner: ns.owner, Root: "/", Mounts: list})
 		}
 	}
 	if cut != nil {
-		return fmt.Errorf("mount namespaces without processes: %w", cut)
+		return fmt.Errorf(unlistedNamespaces+": %w", cut)
 	}
 	return nil
 }
+
+const unlistedNamespaces = "mount namespaces without processes" // the key of calls
 
 // A namespaceID is a mount namespace as /proc numbers it and as listmount(2) does, and the user namespace that owns it.
 type namespaceID struct{ inode, id, owner uint64 }

@@ -20,6 +20,7 @@ type watch struct {
 	began   time.Time
 	number  int // of calls begun and ended, to tell late timers from current ones
 	running bool
+	steps   int           // that the call under way has lasted
 	total   time.Duration // of the calls that have ended
 	slowest string
 	longest time.Duration
@@ -29,6 +30,7 @@ type watch struct {
 type progress struct {
 	call    string        // under way or last; "" before the first
 	waited  time.Duration // for the call under way
+	awake   time.Duration // of that, while this program was running
 	total   time.Duration // of the calls that have ended
 	slowest string        // of those
 }
@@ -38,7 +40,7 @@ func (w *watch) enter(call string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.end()
-	w.call, w.began, w.running = call, w.now(), true
+	w.call, w.began, w.running, w.steps = call, w.now(), true, 0
 	w.wait(w.number, patienceSteps)
 }
 
@@ -70,8 +72,10 @@ func (w *watch) wait(number, steps int) {
 		switch {
 		case w.number != number:
 		case steps == 1:
+			w.steps = patienceSteps
 			w.expired()
 		default:
+			w.steps++
 			w.wait(number, steps-1)
 		}
 	})
@@ -83,6 +87,7 @@ func (w *watch) read() progress {
 	p := progress{call: w.call, total: w.total, slowest: w.slowest}
 	if w.running {
 		p.waited = w.now().Sub(w.began)
+		p.awake = w.patience * time.Duration(w.steps) / patienceSteps
 	}
 	return p
 }

@@ -28,7 +28,7 @@ type Superblock struct {
 func Superblocks(p *forensics.Pass, status mounts.Status) []Superblock {
 	var found []Superblock
 	seen := map[string]bool{}
-	for _, h := range p.Evidence.Health {
+	for _, h := range p.Model.MountHealth() {
 		worst, _ := p.Model.Health(h.Device)
 		is := worst.Status
 		if b, _ := p.Model.Backing(h.Device); is == mounts.StatusDenied && b.Fault == backing.FaultBlocklisted {
@@ -162,7 +162,7 @@ func Behind(p *forensics.Pass, device string) (string, []forensics.Ref) {
 // Unjudged tells the pass which mounts could not be judged.
 func Unjudged(p *forensics.Pass) {
 	var late, not []string
-	for _, h := range p.Evidence.Health {
+	for _, h := range p.Model.MountHealth() {
 		switch h.Status {
 		case mounts.StatusUnanswered:
 			late = append(late, fmt.Sprintf("%s (no answer for %s when time ran out)", h.MountPoint, text.Duration(h.Seconds)))

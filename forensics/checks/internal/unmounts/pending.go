@@ -9,7 +9,6 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
-	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -133,7 +132,7 @@ func servesPods(p *forensics.Pass, staged mounts.Mount) bool {
 	list, kernel := p.Model.Uses().Holders(staged.ID)
 	servers := forensics.Once(p, "servers of pods", func() map[int]bool {
 		pids := map[int]bool{}
-		for _, s := range mountuse.Of(p).Servers {
+		for _, s := range p.Model.Uses().AllServers() {
 			pids[s.PID] = s.PID != 0 && (pids[s.PID] || len(p.Model.PodsOf(s.Device)) > 0)
 		}
 		return pids

@@ -1,0 +1,92 @@
+package v1
+
+import (
+	"fmt"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+)
+
+// Schema is that of evidence of the first version.
+const Schema = "nodeforensics.evidence/v1"
+
+// Evidence is evidence as a document has it, of the first version or of the current one.
+type Evidence struct {
+	forensics.Evidence
+	Health []mounts.Health `json:"health,omitempty"`
+	Held   *mountUse       `json:"held,omitempty"`
+}
+
+// mountUse is forensics.MountUse as the first version had it.
+type mountUse struct {
+	forensics.MountUse
+	Servers []forensics.FUSEServer   `json:"fuse_servers"`
+	Leaked  []forensics.ForeignMount `json:"leaked"`
+	Private []forensics.ForeignMount `json:"copies_apart"`
+	Copies  []mounts.Copy            `json:"copies"`
+}
+
+// Current is the evidence in the current version. Of another schema than these two it is returned as it is.
+func (e Evidence) Current() forensics.Evidence {
+	if e.Schema != Schema {
+		return e.Evidence
+	}
+	now := e.Evidence
+	now.Schema = forensics.EvidenceSchema
+	AddHealth(&now, e.Health...)
+	if e.Held != nil {
+		use := e.Held.MountUse
+		use.AllProcesses = true // else it would have said of nothing that it is detached
+		use.Foreign = append(append([]forensics.ForeignMount{}, e.Held.Leaked...), e.Held.Private...)
+		for _, c := range e.Held.Copies {
+			c.OnGroup, c.Groups = 1, []int{1}
+			use.Copies = append(use.Copies, c)
+		}
+		AddServers(&use, e.Held.Servers...)
+		now.MountUse = &use
+	}
+	return now
+}
+
+// AddServers adds to evidence what the servers of FUSE file systems were judged from.
+func AddServers(use *forensics.MountUse, list ...forensics.FUSEServer) {
+	f := &use.FUSE
+	superblocks, devices := map[string]bool{}, map[holders.FUSEDevice]bool{}
+	for _, device := range f.Superblocks {
+		superblocks[device] = true
+	}
+	for _, d := range f.Devices {
+		devices[d] = true
+	}
+	for _, s := range list {
+		if !superblocks[s.Device] && !s.Detached {
+			superblocks[s.Device] = true
+			f.Superblocks = append(f.Superblocks, s.Device)
+		}
+		if s.Waiting != nil {
+			f.Queues = append(f.Queues, mounts.FUSEQueue{Device: s.Device, Requests: []int{*s.Waiting}})
+		}
+		if s.PID == 0 {
+			f.Complete = true
+			continue
+		}
+		d := holders.FUSEDevice{PID: s.PID, FD: 3}
+		if s.Guess {
+			f.Named = append(f.Named, forensics.FUSENamed{PID: s.PID, Device: s.Device, By: forensics.ByOwnMountPoint})
+		} else {
+			_, _ = fmt.Sscanf(s.Why, "descriptor %d", &d.FD)
+			d.Connection = uint32(mounts.FUSEConnection(s.Device))
+		}
+		if !devices[d] {
+			devices[d] = true
+			f.Devices = append(f.Devices, d)
+		}
+		if s.Detached && s.Waiting == nil {
+			f.Queues = append(f.Queues, mounts.FUSEQueue{Device: s.Device, Requests: []int{1}})
+		}
+		if s.Detached && !s.OnlyWaiting { // of others, too, which are not named
+			f.Queues = append(f.Queues, mounts.FUSEQueue{Device: "0:1048575", Requests: []int{1}})
+		}
+	}
+}
