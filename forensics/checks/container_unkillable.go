@@ -106,7 +106,11 @@ func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {
 	f.ConfidenceWhy = "the kernel's own word for the wait: " + worst.Thread.Wait.Function
 	if worst.Seconds < stall.HungAfter(p) {
 		f.Severity, f.Confidence = forensics.Warning, forensics.Likely
-		f.ConfidenceWhy += ", but nothing proves that it has lasted"
+		lasts := "nothing proves that it has lasted"
+		if worst.Measured {
+			lasts = "it began only " + text.Duration(worst.Seconds) + " before that was seen"
+		}
+		f.ConfidenceWhy += ", but " + lasts
 	}
 	_, why := p.Model.PodState(c.pod)
 	f.Detail = findings.Sentences(findings.Capital(cmp.Or(c.ended, "its pod is being deleted: "+why))+".", worst.Thread.Wait.Meaning,

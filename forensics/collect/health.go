@@ -124,7 +124,8 @@ func (c *collector) passive(m *forensics.Model, mount mounts.Mount, waiting []in
 		return h, false
 	}
 	for _, t := range m.Evidence().Threads {
-		age, from := m.Waited(t)
+		wait := m.Waited(t)
+		age, from := wait.Seconds, wait.From
 		if t.Device != mount.Device || !forensics.WaitsFor(t.Wait, mount) || age < c.opt.HungAfter.Seconds()*patience(mount) {
 			continue
 		}
@@ -188,7 +189,7 @@ func weigh(h *mounts.Health, claim mounts.Health) {
 func (c *collector) workingDisks(ctx context.Context, m *forensics.Model) map[string]bool {
 	var disks []mountslive.Disk
 	for _, t := range m.Evidence().Threads {
-		age, _ := m.Waited(t)
+		age := m.Waited(t).Seconds
 		list := m.MountsOf(t.Device)
 		if len(list) == 0 || list[0].Class != mounts.ClassBlock || !forensics.WaitsFor(t.Wait, list[0]) || t.Wait.Kind == procs.WaitFrozen ||
 			age < c.opt.HungAfter.Seconds()*patience(list[0]) {

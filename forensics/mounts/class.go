@@ -8,14 +8,14 @@ type Class string
 // The classes. A type that is not known is ClassUnknown and treated like a network file system: never touched
 // without a probe.
 const (
-	ClassBlock   Class = fsfamily.Block   // ext4, xfs, btrfs: a disk
-	ClassMemory  Class = fsfamily.Memory  // tmpfs, ramfs, hugetlbfs
-	ClassNetwork Class = fsfamily.Network // nfs, ceph, cifs, 9p, ...: a server
-	ClassFUSE    Class = fsfamily.FUSE    // a process in user space
-	ClassOverlay Class = fsfamily.Overlay // whatever its layers are on
-	ClassAutofs  Class = fsfamily.Autofs  // never touched: a look-up mounts something
-	ClassPseudo  Class = fsfamily.Pseudo  // proc, sysfs, cgroup, ...: the kernel
-	ClassUnknown Class = fsfamily.Unknown
+	ClassBlock   Class = "block"   // ext4, xfs, btrfs: a disk
+	ClassMemory  Class = "memory"  // tmpfs, ramfs, hugetlbfs
+	ClassNetwork Class = "network" // nfs, ceph, cifs, 9p, ...: a server
+	ClassFUSE    Class = "fuse"    // a process in user space
+	ClassOverlay Class = "overlay" // whatever its layers are on
+	ClassAutofs  Class = "autofs"  // never touched: a look-up mounts something
+	ClassPseudo  Class = "pseudo"  // proc, sysfs, cgroup, ...: the kernel
+	ClassUnknown Class = "unknown"
 )
 
 // ClassOf classifies a file system type as mountinfo names it, with or without a subtype ("fuse.ceph-fuse"). Types are

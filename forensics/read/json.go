@@ -66,16 +66,16 @@ func labels(head []byte) (schema, kind string) {
 // unlabelled takes JSON that does not say at its beginning what it is, and text that only begins like JSON, as log lines of a
 // kubelet do that logs JSON: that may hold a dump.
 func (r *reader) unlabelled(ctx context.Context, d document) (kind string, used bool, err error) {
-	whole, err := io.ReadAll(io.LimitReader(d.text, MaxUnlabelledJSON))
+	whole, err := io.ReadAll(io.LimitReader(d.text, maxUnlabelledJSON))
 	switch {
 	case err != nil:
 		return "", false, err
-	case len(whole) == MaxUnlabelledJSON:
+	case len(whole) == maxUnlabelledJSON:
 		d.text = io.MultiReader(bytes.NewReader(whole), d.text)
 		if kind, used, err := r.dumps(d); used {
 			return kind, true, err
 		}
-		return "", false, fmt.Errorf("more than %d MB of JSON that does not say what it is in its first 64 KiB", MaxUnlabelledJSON/1_000_000)
+		return "", false, fmt.Errorf("more than %d MB of JSON that does not say what it is in its first 64 KiB", maxUnlabelledJSON/1_000_000)
 	}
 	var says struct{ Schema, Kind string }
 	bad := json.Unmarshal(whole, &says)
