@@ -21,7 +21,7 @@ func ExampleAnalyze() {
 		Run: func(p *forensics.Pass) {
 			for _, m := range p.Evidence.Mounts.Mounts {
 				if strings.HasPrefix(m.FSType, "nfs") && slices.Contains(strings.Split(m.SuperOptions, ","), "soft") {
-					p.Report(forensics.Finding{Severity: forensics.Warning, Subject: forensics.MountEntity(m.ID), Title: m.Source + " is mounted soft"})
+					p.Report(forensics.Finding{Severity: forensics.Warning, Subject: forensics.MountEntity(m.ID), Title: m.Source + " is mounted soft", Confidence: forensics.Certain})
 				}
 			}
 		},

@@ -100,7 +100,7 @@ func signalless(t procs.Thread) bool {
 func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {
 	worst := c.waits[0]
 	f := forensics.Finding{
-		Severity: forensics.Critical, Subject: containerEntity(c.id), Pods: []string{c.pod}, Since: stall.ThreadSince(p, worst.Thread, worst.Seconds),
+		Severity: forensics.Critical, Subject: containerEntity(c.id), Confidence: forensics.Certain, Pods: []string{c.pod}, Since: stall.ThreadSince(p, worst.Thread, worst.Seconds),
 		Title: containerName(p, c.id, c.pod) + " cannot be killed: thread " + forensics.ThreadEntity(worst.Thread).ID + " " + forensics.DescribeWait(worst.Thread),
 	}
 	f.ConfidenceWhy = "the kernel's own word for the wait: " + worst.Thread.Wait.Function

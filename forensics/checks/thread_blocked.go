@@ -69,7 +69,7 @@ func blockedFinding(p *forensics.Pass, w stall.Waiter, count int) forensics.Find
 		who, verb = fmt.Sprintf("%d threads of process %d (%s)", count, t.PID, cmp.Or(process.Comm, t.Comm)), " have waited "
 	}
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t),
+		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t), Confidence: forensics.Certain,
 		Because:       forensics.Causes(p.Model, forensics.ThreadEntity(t)),
 		Title:         who + verb + text.Duration(w.Seconds) + onWhat(t),
 		ConfidenceWhy: w.From, Refs: []forensics.Ref{stall.ThreadRef(t)}, Since: stall.ThreadSince(p, t, w.Seconds),
