@@ -242,3 +242,24 @@ func TestNothingAboveInfoWithoutProof(t *testing.T) {
 		}
 	}
 }
+
+// Who does not say how sure a finding is has not said that it is certain, and a diagnosis is as sure as the least of the
+// findings that make it.
+func TestConfidenceThatNobodyStates(t *testing.T) {
+	subject := forensics.Entity{Kind: forensics.KindPod, ID: "p"}
+	for _, c := range []struct{ first, second, found, diagnosed forensics.Confidence }{
+		{"", forensics.Certain, forensics.Possible, forensics.Possible},
+		{forensics.Certain, "", forensics.Certain, forensics.Possible},
+		{forensics.Likely, "", forensics.Likely, forensics.Possible},
+		{forensics.Certain, forensics.Likely, forensics.Certain, forensics.Likely},
+	} {
+		e := saw(forensics.SourceMounts)
+		a := forensics.Analyze(&e, []forensics.Check{
+			report("a", forensics.Finding{Severity: forensics.Warning, Subject: subject, Confidence: c.first}),
+			report("b", forensics.Finding{Severity: forensics.Warning, Subject: subject, Confidence: c.second}),
+		})
+		if len(a.Findings) != 2 || a.Findings[0].Confidence != c.found || len(a.Diagnoses) != 1 || a.Diagnoses[0].Confidence != c.diagnosed {
+			t.Errorf("%q and %q: found %v, diagnosed %v", c.first, c.second, a.Findings, a.Diagnoses)
+		}
+	}
+}

@@ -75,8 +75,8 @@ func waitingThread(m *Model, id string) []Entity {
 		if t.Gone || len(waitedFor(m, *t)) == 0 {
 			continue
 		}
-		if age, _ := m.Waited(*t); age > most {
-			longest, most = t, age
+		if w := m.Waited(*t); w.Seconds > most {
+			longest, most = t, w.Seconds
 		}
 	}
 	if longest == nil {

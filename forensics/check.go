@@ -56,12 +56,12 @@ func Once[T any](p *Pass, key string, compute func() T) T {
 	return v
 }
 
-// Report records a finding. ID, and Confidence where it is empty, are filled in. A finding that is more severe than the
-// check declares makes the check fail.
+// Report records a finding. ID is filled in, and Confidence where it is empty: with [Possible], since nobody has said more. A
+// finding that is more severe than the check declares makes the check fail.
 func (p *Pass) Report(f Finding) {
 	f.ID = p.Check.ID
 	if f.Confidence == "" {
-		f.Confidence = Certain
+		f.Confidence = Possible
 	}
 	if f.Severity.Rank() > p.Check.Severity.Rank() {
 		p.broken = fmt.Sprintf("reports %s, but declares %s", f.Severity, p.Check.Severity)

@@ -13,6 +13,7 @@ func TestInit(t *testing.T) {
 	e.Processes = []procs.Process{
 		{PID: 10, StartTicks: 100, State: "S", ContainerID: "a"}, {PID: 11, StartTicks: 100, State: "Z", ContainerID: "a"},
 	}
+	e.Cover(Source{Source: SourceProcesses, Status: SourceTimeout})
 	unread := NewModel(&e)
 	if _, got := unread.Init("a", runtimes.Task{InitPID: 10, InitStart: 100}); got != InitUnknown {
 		t.Errorf("processes not read: %s", got)

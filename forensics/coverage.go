@@ -1,5 +1,13 @@
 package forensics
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+)
+
 // SourceStatus says how reading a source went.
 type SourceStatus string
 
@@ -55,3 +63,48 @@ const (
 	SourceCollector     = "collector"
 	SourceAnalysis      = "analysis" // only where judging or writing was cut
 )
+
+// has says whether there is data that only this source has.
+func (e *Evidence) has(source string) bool {
+	data, known := dataOf[source]
+	return known && data(e)
+}
+
+var dataOf = map[string]func(*Evidence) bool{
+	SourceNode:          func(e *Evidence) bool { return e.Node.Name != "" },
+	SourceMounts:        func(e *Evidence) bool { return len(e.Mounts.Mounts) > 0 },
+	SourceProcesses:     func(e *Evidence) bool { return len(e.Processes) > 0 },
+	SourceThreads:       func(e *Evidence) bool { return len(e.Threads) > 0 },
+	SourceHealth:        func(e *Evidence) bool { return len(e.Probes) > 0 },
+	SourceKubelet:       func(e *Evidence) bool { return e.Kubelet != nil },
+	SourceKubeletHealth: hasHealthCheck,
+	SourceKubeletPods:   func(e *Evidence) bool { return hasPodOf(e, "kubelet") },
+	SourceMetrics:       func(e *Evidence) bool { return e.Kubelet != nil && len(e.Kubelet.Metrics) > 0 },
+	SourceGoroutines:    func(e *Evidence) bool { return len(e.Dumps) > 0 },
+	SourceCPUProfile:    func(e *Evidence) bool { return e.CPUProfile != nil },
+	SourcePodDirs:       func(e *Evidence) bool { return len(e.PodDirs) > 0 },
+	SourceStaticPods:    func(e *Evidence) bool { return hasPodOf(e, "manifest") },
+	SourceCgroups:       func(e *Evidence) bool { return len(e.Cgroups) > 0 || e.CgroupTotals != nil },
+	SourcePodLogs:       func(e *Evidence) bool { return hasPodOf(e, "log-dir") },
+	SourceHolders:       func(e *Evidence) bool { return e.MountUse != nil },
+	SourceAPIDump:       func(e *Evidence) bool { return e.Cluster != nil },
+	SourceDisks:         func(e *Evidence) bool { return e.Disks != nil },
+	SourceRuntime:       func(e *Evidence) bool { return len(e.Runtimes)+len(e.Sandboxes)+len(e.Containers)+len(e.Images) > 0 },
+	SourceRuntimeAnswer: hasRuntimeAnswer,
+	SourceBackings:      func(e *Evidence) bool { return len(e.Backings) > 0 },
+	SourceLogs:          func(e *Evidence) bool { return e.Logs != nil },
+}
+
+func hasPodOf(e *Evidence, source string) bool {
+	return slices.ContainsFunc(e.Pods, func(p kubelet.Pod) bool { return p.Source == source })
+}
+
+func hasHealthCheck(e *Evidence) bool {
+	return e.Kubelet != nil && slices.ContainsFunc(e.Kubelet.Endpoints, func(at kubelet.Endpoint) bool {
+		return strings.Contains(at.URL, "/healthz") && (at.Status == "ok" || at.Status == "unhealthy")
+	})
+}
+
+func hasRuntimeAnswer(e *Evidence) bool {
+	return slices.ContainsFunc(e.Runtimes, func(r runtimes.Runtime) bool { return r.Answer != nil })
+}

@@ -23,7 +23,8 @@ const EvidenceSchema = "nodeforensics.evidence/v2"
 // Evidence is everything that was seen, as plain data. collect.Collect makes it, [Analyze] judges it. It survives a round
 // trip through JSON, so a saved run can be judged again elsewhere and by a newer version.
 //
-// A part that was not read is empty; whether "empty" means "none" or "not looked at" is answered by Coverage alone.
+// A part that was not read is empty; whether "empty" means "none" or "not looked at" is answered by Coverage alone. A part
+// that is there was read, unless Coverage has an entry of its source that says otherwise: see [Evidence.Saw].
 type Evidence struct {
 	Schema string `json:"schema"`
 	// Collected is when collecting began, by the node's clock.
@@ -134,9 +135,12 @@ type Dump struct {
 // DefaultHungAfter is the --hung-after of a run where nobody gave one.
 const DefaultHungAfter = 15 * time.Second
 
-// Saw says whether a source was read at least in part; if not, in what way it was missing.
+// Saw says whether a source was read at least in part; if not, in what way it was missing. Its entries in the coverage say so,
+// and where it has none its data: evidence that is made by hand needs coverage only for what was looked for and not found.
 func (e *Evidence) Saw(source string) (ok bool, reason string) {
-	reason = "not looked at"
+	if ok = e.has(source); !ok {
+		reason = "not looked at"
+	}
 	for _, s := range e.Coverage {
 		if s.Source != source && !strings.HasPrefix(s.Source, source+":") {
 			continue
@@ -144,12 +148,12 @@ func (e *Evidence) Saw(source string) (ok bool, reason string) {
 		if s.Status.Usable() {
 			return true, ""
 		}
-		reason = string(s.Status)
+		ok, reason = false, string(s.Status)
 		if s.Detail != "" {
 			reason += " (" + s.Detail + ")"
 		}
 	}
-	return false, reason
+	return ok, reason
 }
 
 // Cover records how reading a source went; a source that is told again replaces what was known of it.

@@ -9,10 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 func TestEvidenceSurvivesJSON(t *testing.T) {
@@ -143,6 +149,60 @@ func TestMergeForgetsNothing(t *testing.T) {
 	got.Merge(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lost on the way (-told +merged):\n%s", diff)
+	}
+}
+
+// What stands in evidence counts as read; an entry of its source wins, and what is empty was not looked at.
+func TestSawWithoutCoverage(t *testing.T) {
+	kubelets := func(status string) *kubelet.Instance {
+		return &kubelet.Instance{Endpoints: []kubelet.Endpoint{{URL: "http://127.0.0.1:10248/healthz?verbose", Status: status}}}
+	}
+	for source, fill := range map[string]func(*forensics.Evidence){
+		forensics.SourceNode:          func(e *forensics.Evidence) { e.Node.Name = "n" },
+		forensics.SourceMounts:        func(e *forensics.Evidence) { e.Mounts.Mounts = []mounts.Mount{{ID: 1}} },
+		forensics.SourceProcesses:     func(e *forensics.Evidence) { e.Processes = []procs.Process{{PID: 1}} },
+		forensics.SourceThreads:       func(e *forensics.Evidence) { e.Threads = []procs.Thread{{PID: 1}} },
+		forensics.SourceHealth:        func(e *forensics.Evidence) { e.Health = []mounts.Health{{MountID: 1}} },
+		forensics.SourceKubelet:       func(e *forensics.Evidence) { e.Kubelet = kubelets("refused") },
+		forensics.SourceKubeletHealth: func(e *forensics.Evidence) { e.Kubelet = kubelets("unhealthy") },
+		forensics.SourceKubeletPods:   func(e *forensics.Evidence) { e.Pods = []kubelet.Pod{{Source: "kubelet"}} },
+		forensics.SourceMetrics: func(e *forensics.Evidence) {
+			e.Kubelet = &kubelet.Instance{Metrics: map[string]float64{"go_goroutines": 1}}
+		},
+		forensics.SourceGoroutines:    func(e *forensics.Evidence) { e.Dumps = []forensics.Dump{{}} },
+		forensics.SourceCPUProfile:    func(e *forensics.Evidence) { e.CPUProfile = &goroutines.CPUProfile{} },
+		forensics.SourcePodDirs:       func(e *forensics.Evidence) { e.PodDirs = []kubelet.PodDir{{UID: "u"}} },
+		forensics.SourceStaticPods:    func(e *forensics.Evidence) { e.Pods = []kubelet.Pod{{Source: "manifest"}} },
+		forensics.SourceCgroups:       func(e *forensics.Evidence) { e.Cgroups = []runtimes.PodCgroup{{PodUID: "u"}} },
+		forensics.SourcePodLogs:       func(e *forensics.Evidence) { e.Pods = []kubelet.Pod{{Source: "log-dir"}} },
+		forensics.SourceHolders:       func(e *forensics.Evidence) { e.MountUse = &forensics.MountUse{} },
+		forensics.SourceAPIDump:       func(e *forensics.Evidence) { e.Cluster = &apidump.Dump{} },
+		forensics.SourceDisks:         func(e *forensics.Evidence) { e.Disks = &eviction.State{} },
+		forensics.SourceRuntime:       func(e *forensics.Evidence) { e.Containers = []runtimes.Container{{ID: "c"}} },
+		forensics.SourceRuntimeAnswer: func(e *forensics.Evidence) { e.Runtimes = []runtimes.Runtime{{Answer: &runtimes.Answer{}}} },
+		forensics.SourceBackings:      func(e *forensics.Evidence) { e.Backings = []backing.Backing{{Device: "0:46"}} },
+		forensics.SourceLogs:          func(e *forensics.Evidence) { e.Logs = &logs.Story{} },
+	} {
+		empty, filled := forensics.NewEvidence(), forensics.NewEvidence()
+		fill(&filled)
+		late := filled
+		late.Cover(forensics.Source{Source: source, Status: forensics.SourceTimeout})
+		for name, c := range map[string]struct {
+			e    forensics.Evidence
+			want bool
+		}{"empty": {empty, false}, "filled": {filled, true}, "filled, and the coverage says otherwise": {late, false}} {
+			if ok, reason := c.e.Saw(source); ok != c.want || ok != (reason == "") {
+				t.Errorf("%s, %s: %t %q", source, name, ok, reason)
+			}
+		}
+	}
+	others := forensics.NewEvidence() // what one source has is no sign of another
+	others.Pods, others.Kubelet = []kubelet.Pod{{Source: "runtime"}}, kubelets("refused")
+	others.Runtimes = []runtimes.Runtime{{Name: "containerd"}}
+	for _, source := range []string{forensics.SourceKubeletPods, forensics.SourceKubeletHealth, forensics.SourceRuntimeAnswer, forensics.SourceMetrics, "no source"} {
+		if ok, _ := others.Saw(source); ok {
+			t.Errorf("%s counts as read", source)
+		}
 	}
 }
 

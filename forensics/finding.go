@@ -108,7 +108,7 @@ type Finding struct {
 	Detail  string   `json:"detail"`
 	// Since is when the trouble began at the latest; absent when unknown.
 	Since *time.Time `json:"since,omitempty"`
-	// Confidence is how sure the finding is; ConfidenceWhy on what that rests.
+	// Confidence is how sure the finding is, Possible where a check does not say; ConfidenceWhy on what that rests.
 	Confidence    Confidence `json:"confidence"`
 	ConfidenceWhy string     `json:"confidence_why,omitempty"`
 	Refs          []Ref      `json:"refs"`
@@ -138,6 +138,7 @@ const (
 	Possible Confidence = "possible"
 )
 
+// rank orders degrees; none, or one that is not known, is below all.
 func (c Confidence) rank() int { return slices.Index([]Confidence{Possible, Likely, Certain}, c) + 1 }
 
 // OutcomeStatus says what became of a check.

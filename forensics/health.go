@@ -92,7 +92,8 @@ func (j *healthJudge) passive(mount mounts.Mount) (h mounts.Health, proof bool) 
 	e := j.model.evidence
 	for _, at := range j.model.index.threadsIn[mount.Device] {
 		t := e.Threads[at]
-		age, from := j.model.Waited(t)
+		wait := j.model.Waited(t)
+		age, from := wait.Seconds, wait.From
 		if !WaitsFor(t.Wait, mount) || age < j.hungAfter.Seconds()*patience(mount) {
 			continue
 		}

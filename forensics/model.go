@@ -206,22 +206,23 @@ func (m *Model) Backing(device string) (backing.Backing, bool) {
 	return backing.Backing{}, false
 }
 
-// Waited is how long a thread provably waits, in seconds: since it last ran, since its goroutine was stamped, or between
-// two equal readings. 0 means that nothing proves an age; from says what does.
-func (m *Model) Waited(t procs.Thread) (seconds float64, from string) {
+// Waited is how long a thread provably waits, at least: since it last ran, since its goroutine was stamped, or between two
+// equal readings.
+func (m *Model) Waited(t procs.Thread) WaitAtLeast {
+	var w WaitAtLeast
 	if t.WaitSeconds != nil {
-		seconds, from = *t.WaitSeconds, "it has not run since"
+		w = WaitAtLeast{*t.WaitSeconds, "it has not run since", t.WaitFrom == procs.WaitFromSched}
 	}
-	if t.Same && t.SampledSeconds > seconds {
-		seconds, from = t.SampledSeconds, "two readings were equal"
+	if t.Same && t.SampledSeconds > w.Seconds {
+		w = WaitAtLeast{t.SampledSeconds, "two readings were equal", false}
 	}
 	if j := m.GoroutineOf(t.PID, t.TID); j != nil && j.Certain {
 		g, _, _ := m.Goroutine(j.Dump, j.Goroutine)
-		if age := g.WaitAtLeast().Seconds(); age > seconds {
-			seconds, from = age, fmt.Sprintf("goroutine %d says %s, of which the runtime can have added 2", g.ID, text.Plural(g.WaitMinutes, "minute"))
+		if age := g.WaitAtLeast().Seconds(); age > w.Seconds {
+			w = WaitAtLeast{age, fmt.Sprintf("goroutine %d says %s, of which the runtime can have added 2", g.ID, text.Plural(g.WaitMinutes, "minute")), false}
 		}
 	}
-	return seconds, from
+	return w
 }
 
 type podFacts struct {

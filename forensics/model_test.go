@@ -198,31 +198,41 @@ func TestKubeletMinor(t *testing.T) {
 }
 
 func TestWaited(t *testing.T) {
-	seconds := func(s float64) *float64 { return &s }
+	const measured, bound = true, false
+	seconds := func(s float64, from string) func(*procs.Thread) {
+		return func(t *procs.Thread) { t.WaitSeconds, t.WaitFrom = &s, from }
+	}
 	args := []string{"0xffffffffffffff9c", "0x63d87030c40", "0x63d865286b8", "0x0", "0x0", "0x0"}
 	const call = "0x106, 0xffffffffffffff9c, 0x63d87030c40, 0x63d865286b8, 0x0, 0x0, 0x0"
 	for _, tt := range []struct {
-		name   string
-		pid    int
-		dump   string
-		change func(*procs.Thread)
-		want   float64
+		name     string
+		pid      int
+		dump     string
+		change   func(*procs.Thread)
+		want     float64
+		known    bool
+		measured bool
 	}{
-		{"nothing proves an age", kubeletPID, inSyscall(1, "syscall", call), func(*procs.Thread) {}, 0},
-		{"the scheduler", kubeletPID, inSyscall(1, "syscall", call), func(t *procs.Thread) { t.WaitSeconds = seconds(30) }, 30},
-		{"two readings", kubeletPID, inSyscall(1, "syscall", call), func(t *procs.Thread) { t.Same, t.SampledSeconds = true, 5 }, 5},
-		{"two readings that differ", kubeletPID, inSyscall(1, "syscall", call), func(t *procs.Thread) { t.SampledSeconds = 5 }, 0},
-		{"the goroutine, less what the runtime can have added", kubeletPID, inSyscall(1, "syscall, 12 minutes", call), func(*procs.Thread) {}, 600},
-		{"the longest counts", kubeletPID, inSyscall(1, "syscall, 12 minutes", call), func(t *procs.Thread) { t.WaitSeconds = seconds(3600) }, 3600},
-		{"a goroutine of a process that is not known", 0, inSyscall(1, "syscall, 12 minutes", call), func(*procs.Thread) {}, 0},
+		{"nothing proves an age", kubeletPID, inSyscall(1, "syscall", call), func(*procs.Thread) {}, 0, false, bound},
+		{"the scheduler", kubeletPID, inSyscall(1, "syscall", call), seconds(30, procs.WaitFromSched), 30, true, measured},
+		{"it ran this moment", kubeletPID, inSyscall(1, "syscall", call), seconds(0, procs.WaitFromSched), 0, true, measured},
+		{"an age of which nobody says whence", kubeletPID, inSyscall(1, "syscall", call), seconds(30, ""), 30, true, bound},
+		{"two readings", kubeletPID, inSyscall(1, "syscall", call), func(t *procs.Thread) { t.Same, t.SampledSeconds = true, 5 }, 5, true, bound},
+		{"two readings, noted as an age", kubeletPID, inSyscall(1, "syscall", call), seconds(5, procs.WaitFromSamples), 5, true, bound},
+		{"two readings that differ", kubeletPID, inSyscall(1, "syscall", call), func(t *procs.Thread) { t.SampledSeconds = 5 }, 0, false, bound},
+		{"the goroutine, less what the runtime can have added", kubeletPID, inSyscall(1, "syscall, 12 minutes", call), func(*procs.Thread) {}, 600, true, bound},
+		{"no more minutes than that", kubeletPID, inSyscall(1, "syscall, 2 minutes", call), func(*procs.Thread) {}, 0, false, bound},
+		{"the longest counts", kubeletPID, inSyscall(1, "syscall, 12 minutes", call), seconds(3600, procs.WaitFromSched), 3600, true, measured},
+		{"the goroutine outlasts the sleep", kubeletPID, inSyscall(1, "syscall, 12 minutes", call), seconds(2, procs.WaitFromSched), 600, true, bound},
+		{"a goroutine of a process that is not known", 0, inSyscall(1, "syscall, 12 minutes", call), func(*procs.Thread) {}, 0, false, bound},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := forensics.NewEvidence()
 			thread := fuseThread(kubeletPID, 9839, "0:46", args...)
 			tt.change(&thread)
 			e.Threads, e.Dumps = []procs.Thread{thread}, dumpsOf(t, tt.pid, tt.dump)
-			if got, from := forensics.NewModel(&e).Waited(thread); got != tt.want || (got > 0) != (from != "") {
-				t.Errorf("Waited = %v (%q), want %v", got, from, tt.want)
+			if got := forensics.NewModel(&e).Waited(thread); got.Seconds != tt.want || got.Known() != tt.known || got.Measured != tt.measured {
+				t.Errorf("Waited = %+v, want %v, known %t, measured %t", got, tt.want, tt.known, tt.measured)
 			}
 		})
 	}
@@ -236,12 +246,14 @@ func TestWaitsFor(t *testing.T) {
 	}{
 		{procs.Wait{Kind: procs.WaitFUSE}, mounts.Mount{Class: mounts.ClassFUSE, FSType: "fuse.ceph-fuse"}, true},
 		{procs.Wait{Kind: procs.WaitFUSE}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "nfs4"}, false},
+		{procs.Wait{Kind: procs.WaitFUSE, FS: "fuse"}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "virtiofs"}, true},
+		{procs.Wait{Kind: procs.WaitServer, FS: "cifs"}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "smbfs"}, true},
 		{procs.Wait{Kind: procs.WaitServer, FS: "nfs"}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "nfs4"}, true},
 		{procs.Wait{Kind: procs.WaitServer, FS: "cifs"}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "smb3"}, true},
 		{procs.Wait{Kind: procs.WaitServer, FS: "ceph"}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "nfs4"}, false},
 		{procs.Wait{Kind: procs.WaitServer}, mounts.Mount{Class: mounts.ClassNetwork, FSType: "ceph"}, true},
 		{procs.Wait{Kind: procs.WaitBlock, FS: "ext4"}, mounts.Mount{Class: mounts.ClassBlock, FSType: "ext3"}, true},
-		{procs.Wait{Kind: procs.WaitJournal, FS: "jbd2"}, mounts.Mount{Class: mounts.ClassBlock, FSType: "ext4"}, true},
+		{procs.Wait{Kind: procs.WaitJournal, FS: "ext4"}, mounts.Mount{Class: mounts.ClassBlock, FSType: "ext4"}, true},
 		{procs.Wait{Kind: procs.WaitBlock, FS: "xfs"}, mounts.Mount{Class: mounts.ClassBlock, FSType: "ext4"}, false},
 		{procs.Wait{Kind: procs.WaitFrozen}, mounts.Mount{Class: mounts.ClassBlock, FSType: "xfs"}, true},
 		{procs.Wait{Kind: procs.WaitFSLock}, mounts.Mount{Class: mounts.ClassBlock, FSType: "xfs"}, false},

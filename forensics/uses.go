@@ -78,8 +78,7 @@ func (u *Uses) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
 	for _, i := range u.model.index.threadsOf[pid] {
 		t := u.model.evidence.Threads[i]
 		if !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
-			seconds, _ := u.model.Waited(t)
-			if seconds >= cmp.Or(u.model.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || waitsForHung(u.model, t) {
+			if u.model.Waited(t).Seconds >= cmp.Or(u.model.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || waitsForHung(u.model, t) {
 				return "is itself blocked: it " + DescribeWait(t), &u.model.evidence.Threads[i]
 			}
 		}

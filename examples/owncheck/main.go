@@ -33,7 +33,7 @@ var softNFS = forensics.Check{
 				continue
 			}
 			p.Report(forensics.Finding{
-				Severity: forensics.Warning, Subject: forensics.MountEntity(m.ID),
+				Severity: forensics.Warning, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Certain,
 				Title:         fmt.Sprintf("%s at %s is mounted soft", m.Source, m.MountPoint),
 				ConfidenceWhy: "the options of the superblock say so",
 				Refs:          []forensics.Ref{{Source: forensics.SourceMounts, Excerpt: m.SuperOptions}},

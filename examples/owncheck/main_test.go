@@ -16,7 +16,6 @@ func TestSoftNFS(t *testing.T) {
 		{ID: 7, FSType: "nfs4", MountPoint: "/var/lib/kubelet/pods/a/volumes/kubernetes.io~nfs/v", SuperOptions: "rw,soft"},
 		{ID: 8, FSType: "nfs4", MountPoint: "/var/lib/kubelet/pods/b/volumes/kubernetes.io~nfs/v", SuperOptions: "rw,hard"},
 	}
-	e.Cover(forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead})
 	a := forensics.Analyze(&e, []forensics.Check{softNFS})
 	if len(a.Findings) != 1 || a.Findings[0].Subject != forensics.MountEntity(7) {
 		t.Errorf("findings: %+v", a.Findings)

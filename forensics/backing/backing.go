@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
@@ -83,12 +84,12 @@ func Read(ctx context.Context, fsys nodefs.FS, table *mounts.Table, want func(*m
 			continue
 		}
 		one := Backing{Device: m.Device, Disks: []DiskState{}, Connections: []Connection{}}
-		switch {
-		case m.FSType == "nfs" || m.FSType == "nfs4":
+		switch family := fsfamily.Of(m.FSType).Name; {
+		case family == fsfamily.NameNFS:
 			one.NFS = b.nfs(m)
-		case m.FSType == "ceph":
+		case family == fsfamily.NameCeph:
 			one.Ceph = b.ceph(m)
-		case m.FSType == "cifs" || m.FSType == "smb3":
+		case family == fsfamily.NameCIFS:
 			one.CIFS = b.cifs(m)
 		case m.Class == mounts.ClassBlock:
 			one.Disks = append(one.Disks, b.disks(m.Device, "", maxStack)...)

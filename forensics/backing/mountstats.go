@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/octal"
 )
 
@@ -53,7 +54,8 @@ func parseMountStats(text []byte) []NFSState {
 func nfsPoint(text []byte) (string, bool) {
 	_, rest, ok := bytes.Cut(text, []byte(" mounted on "))
 	point, fsType, ok2 := bytes.Cut(rest, []byte(" with fstype "))
-	if !ok || !ok2 || !bytes.HasPrefix(fsType, []byte("nfs")) {
+	fsType, _, _ = bytes.Cut(fsType, []byte(" "))
+	if !ok || !ok2 || fsfamily.Of(string(fsType)).Name != fsfamily.NameNFS {
 		return "", false
 	}
 	return string(octal.Unescape(bytes.Clone(point))), true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
 // A server is an address and its ports; no ports are all of them.
@@ -22,16 +23,16 @@ func serversOf(m *mounts.Mount) []server {
 			list = append(list, server{addr.Unmap().WithZone(""), ports}) // the table of connections has no zones
 		}
 	}
-	switch m.FSType {
-	case "nfs", "nfs4":
+	switch fsfamily.Of(m.FSType).Name {
+	case fsfamily.NameNFS:
 		port := uint16(2049)
 		if n, err := strconv.ParseUint(option(m, "port"), 10, 16); err == nil && n != 0 {
 			port = uint16(n)
 		}
 		add(option(m, "addr"), port)
-	case "cifs", "smb3":
+	case fsfamily.NameCIFS:
 		add(option(m, "addr"), 445, 139)
-	case "ceph": // monitors; the other daemons' ports are not known, their hosts are often the same
+	case fsfamily.NameCeph: // monitors; the other daemons' ports are not known, their hosts are often the same
 		monitors, _, _ := strings.Cut(m.Source, ":/")
 		if option(m, "mon_addr") != "" {
 			monitors = strings.ReplaceAll(option(m, "mon_addr"), "/", ",")

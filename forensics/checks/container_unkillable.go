@@ -100,13 +100,17 @@ func signalless(t procs.Thread) bool {
 func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {
 	worst := c.waits[0]
 	f := forensics.Finding{
-		Severity: forensics.Critical, Subject: containerEntity(c.id), Pods: []string{c.pod}, Since: stall.ThreadSince(p, worst.Thread, worst.Seconds),
+		Severity: forensics.Critical, Subject: containerEntity(c.id), Confidence: forensics.Certain, Pods: []string{c.pod}, Since: stall.ThreadSince(p, worst.Thread, worst.Seconds),
 		Title: containerName(p, c.id, c.pod) + " cannot be killed: thread " + forensics.ThreadEntity(worst.Thread).ID + " " + forensics.DescribeWait(worst.Thread),
 	}
 	f.ConfidenceWhy = "the kernel's own word for the wait: " + worst.Thread.Wait.Function
 	if worst.Seconds < stall.HungAfter(p) {
 		f.Severity, f.Confidence = forensics.Warning, forensics.Likely
-		f.ConfidenceWhy += ", but nothing proves that it has lasted"
+		lasts := "nothing proves that it has lasted"
+		if worst.Measured {
+			lasts = "it began only " + text.Duration(worst.Seconds) + " before that was seen"
+		}
+		f.ConfidenceWhy += ", but " + lasts
 	}
 	_, why := p.Model.PodState(c.pod)
 	f.Detail = findings.Sentences(findings.Capital(cmp.Or(c.ended, "its pod is being deleted: "+why))+".", worst.Thread.Wait.Meaning,

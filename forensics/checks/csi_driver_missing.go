@@ -45,7 +45,7 @@ reported, and what was said last well before the log ends is information.`,
 
 func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: logview.DriverEntity(driver), Since: logview.First(list),
+		Severity: forensics.Warning, Subject: logview.DriverEntity(driver), Confidence: forensics.Certain, Since: logview.First(list),
 		Title:         fmt.Sprintf("CSI driver %s has not been registered on this node since %s", cmp.Or(driver, "(not named)"), logview.Moment(logview.First(list))),
 		ConfidenceWhy: "the kubelet says so in its log", Refs: logview.EventRefs(list...),
 	}

@@ -156,7 +156,7 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 
 func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: logview.DriverEntity(t.driver),
+		Severity: forensics.Warning, Subject: logview.DriverEntity(t.driver), Confidence: forensics.Certain,
 		ConfidenceWhy: "the kubelet says so in its log", Remedies: csiRemedies(p),
 	}
 	name := "CSI driver " + t.driver

@@ -57,7 +57,7 @@ func deletedFinding(p *forensics.Pass, device string, sum int64, list []holders.
 		where = m[0].MountPoint
 	}
 	f := forensics.Finding{
-		Severity: forensics.Info, Subject: forensics.Entity{Kind: forensics.KindDisk, ID: device},
+		Severity: forensics.Info, Subject: forensics.Entity{Kind: forensics.KindDisk, ID: device}, Confidence: forensics.Certain,
 		Title:         fmt.Sprintf("%s of deleted files that are still open fill %s", mebibytes(sum), where),
 		ConfidenceWhy: "the files were asked for their size",
 	}

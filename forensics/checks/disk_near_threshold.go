@@ -44,7 +44,7 @@ const nearWarning = 2
 func nearFinding(p *forensics.Pass, f eviction.FileSystem, r eviction.Reach) forensics.Finding {
 	d := diskview.State(p)
 	found := forensics.Finding{
-		Severity: forensics.Info, Subject: diskview.Entity(f), Refs: []forensics.Ref{diskview.Ref(f)},
+		Severity: forensics.Info, Subject: diskview.Entity(f), Confidence: forensics.Certain, Refs: []forensics.Ref{diskview.Ref(f)},
 		Title:         fmt.Sprintf("%s is %.1f %% of its size away from the %s eviction threshold %s", diskview.Label(d, f), r.Left(), r.Threshold.Kind, r.Threshold),
 		Detail:        diskview.ReachText(r) + ". " + diskview.Fillers(p, f) + diskview.Reclaim(p, f),
 		ConfidenceWhy: "the figures of statfs against the kubelet's configuration",
@@ -66,7 +66,7 @@ func nearFinding(p *forensics.Pass, f eviction.FileSystem, r eviction.Reach) for
 
 func settingsFinding(p *forensics.Pass, problem eviction.Problem) forensics.Finding {
 	found := forensics.Finding{
-		Severity: forensics.Info, Subject: forensics.Entity{Kind: forensics.KindSubsystem, ID: "eviction"},
+		Severity: forensics.Info, Subject: forensics.Entity{Kind: forensics.KindSubsystem, ID: "eviction"}, Confidence: forensics.Certain,
 		Title:         "settings of eviction: " + problem.Text,
 		Detail:        "The kubelet has this from its flags or its configuration file; the defaults are those of its version.",
 		ConfidenceWhy: "the kubelet's flags and configuration",

@@ -68,7 +68,7 @@ func kubeletWrites(d *eviction.Index, f eviction.FileSystem) bool {
 func fullFinding(p *forensics.Pass, f eviction.FileSystem, what string) forensics.Finding {
 	d := diskview.State(p)
 	found := forensics.Finding{
-		Severity: forensics.Warning, Subject: diskview.Entity(f), Refs: []forensics.Ref{diskview.Ref(f)},
+		Severity: forensics.Warning, Subject: diskview.Entity(f), Confidence: forensics.Certain, Refs: []forensics.Ref{diskview.Ref(f)},
 		Title:         fmt.Sprintf("%s is full: no %s left", diskview.Label(d, f), what),
 		Detail:        "Whatever writes to it fails with ENOSPC. " + diskview.Fillers(p, f),
 		ConfidenceWhy: "the figures of statfs",
@@ -85,7 +85,7 @@ func pressureFinding(p *forensics.Pass, f eviction.FileSystem, met []eviction.Re
 	d := diskview.State(p)
 	first := met[0]
 	found := forensics.Finding{
-		Severity: forensics.Warning, Subject: diskview.Entity(f), Refs: []forensics.Ref{diskview.Ref(f)},
+		Severity: forensics.Warning, Subject: diskview.Entity(f), Confidence: forensics.Certain, Refs: []forensics.Ref{diskview.Ref(f)},
 		Title:         fmt.Sprintf("%s is past the %s eviction threshold %s", diskview.Label(d, f), first.Threshold.Kind, first.Threshold),
 		ConfidenceWhy: "the figures of statfs against the kubelet's configuration",
 		Remedies:      diskview.Remedies(p, f),

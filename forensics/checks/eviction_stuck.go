@@ -41,7 +41,7 @@ nothing to evict once is no trouble.`,
 func evictionNobodyFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
 	var critical []string
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: logview.EvictionEntity, ConfidenceWhy: "the kubelet says so in its log",
+		Severity: forensics.Warning, Subject: logview.EvictionEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet says so in its log",
 		Since: logview.First(list), Refs: logview.EventRefs(list...), Remedies: evictionRemedies(),
 	}
 	for _, e := range list {
@@ -64,7 +64,7 @@ func evictionNobodyFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 
 func evictionFailedFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: logview.EvictionEntity, ConfidenceWhy: "the kubelet says so in its log",
+		Severity: forensics.Warning, Subject: logview.EvictionEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet says so in its log",
 		Since: logview.First(list), Refs: logview.EventRefs(list...), Remedies: evictionRemedies(),
 	}
 	var names []string

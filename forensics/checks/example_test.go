@@ -13,8 +13,6 @@ func ExampleAll() {
 	e := forensics.NewEvidence()
 	e.Mounts.Mounts = []mounts.Mount{{ID: 30, Device: "0:47", FSType: "nfs4", Class: mounts.ClassNetwork, Source: "10.0.0.9:/export", MountPoint: "/mnt"}}
 	e.Probes = []mounts.Probe{{MountID: 30, Device: "0:47", MountPoint: "/mnt", Call: "statx", Errno: "ESTALE", Error: "stale file handle"}}
-	e.Cover(forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead})
-	e.Cover(forensics.Source{Source: forensics.SourceHealth, Status: forensics.SourceRead})
 	count := map[forensics.OutcomeStatus]int{}
 	analysis := forensics.Analyze(&e, checks.All())
 	for _, o := range analysis.Outcomes {

@@ -55,7 +55,7 @@ smaller than what would have to go.`,
 func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
 	e := list[0]
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: diskview.ImageGCEntity, Since: logview.First(list), Refs: logview.EventRefs(list...),
+		Severity: forensics.Warning, Subject: diskview.ImageGCEntity, Confidence: forensics.Certain, Since: logview.First(list), Refs: logview.EventRefs(list...),
 		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), logview.Moment(logview.First(list)), cmp.Or(e.Reason, logs.Words(e.Kind))),
 		ConfidenceWhy: "the kubelet says so in its log",
 	}

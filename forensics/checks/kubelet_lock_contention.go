@@ -53,7 +53,7 @@ func contended(p *forensics.Pass) [][]stall.Goroutine {
 			continue
 		}
 		t := stall.Goroutine{Stack: s, Wait: w}
-		t.Seconds, t.From = s.Blocked(p)
+		t.WaitAtLeast = s.Blocked(p)
 		k := key{s.Dump, w.Lock, ""}
 		if w.Lock == 0 {
 			k.in = w.Call
@@ -87,7 +87,7 @@ func lockFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
 		Title:  fmt.Sprintf("%s of %s%s for one lock (%s)", text.Plural(stall.Count(list), "goroutine"), p.Model.KubeletName(), verb, lockName(worst.Wait)),
 		Detail: "Who waits: " + stall.Askers(list) + ". " + findings.Capital(worst.Sentence(p)) + ".",
 	}
-	if worst.Seconds > 0 {
+	if worst.Known() {
 		f.Title += ", the first for " + text.Duration(worst.Seconds)
 	}
 	if h := worst.Holder; h != nil {

@@ -34,7 +34,7 @@ if the kubelet is stopped; otherwise a warning: it may have been switched off on
 			p.Report(notRunning(p, k.Expected))
 		case k.PID == 0 && len(k.Impostors) > 0:
 			f := forensics.Finding{
-				Severity: forensics.Info, Subject: p.Model.KubeletEntity(),
+				Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain,
 				Title:         "no kubelet is running, and none is expected; " + impostor(p, k.Impostors[0]),
 				ConfidenceWhy: "all processes were read",
 			}
@@ -42,7 +42,7 @@ if the kubelet is stopped; otherwise a warning: it may have been switched off on
 			p.Report(f)
 		case k.State == "T" || k.State == "t":
 			p.Report(forensics.Finding{
-				Severity: forensics.Critical, Subject: p.Model.KubeletEntity(),
+				Severity: forensics.Critical, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain,
 				Title:         fmt.Sprintf("%s (pid %d) is stopped: state %s", p.Model.KubeletName(), k.PID, k.State),
 				Detail:        "It was stopped by a signal or a debugger. Its sockets accept connections and nothing answers.",
 				ConfidenceWhy: "the state letter of the process",
@@ -75,7 +75,7 @@ func notRunning(p *forensics.Pass, expected string) forensics.Finding {
 		title = "no kubelet is running; " + impostor(p, k.Impostors[0])
 	}
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: p.Model.KubeletEntity(),
+		Severity: forensics.Warning, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain,
 		Title:         title,
 		Detail:        "Expected because of " + expected + ".",
 		ConfidenceWhy: "all processes were read",

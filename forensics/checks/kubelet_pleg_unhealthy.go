@@ -122,7 +122,7 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 // finding is what the log alone says.
 func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: stall.PlegEntity, ConfidenceWhy: "the kubelet says so in its log",
+		Severity: forensics.Warning, Subject: stall.PlegEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet says so in its log",
 		Title:    fmt.Sprintf("%s: the PLEG has not got through its list of containers since %s", p.Model.KubeletName(), logview.Moment(t.since)),
 		Remedies: []forensics.Remedy{remedy.EvidenceFirst(p)},
 	}

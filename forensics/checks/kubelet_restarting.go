@@ -50,7 +50,7 @@ const manyEnds = 3
 func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensics.Finding {
 	bad := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return l.End == "signal" || l.End == "unknown" || l.End == "" })
 	f := forensics.Finding{
-		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Since: cmp.Or(over[0].Last, over[0].Started),
+		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain, Since: cmp.Or(over[0].Last, over[0].Started),
 		Title:         fmt.Sprintf("%s ended %s within the log: %s", p.Model.KubeletName(), findings.Times(int64(len(over))), endings(over)),
 		ConfidenceWhy: "the kubelet or systemd says why",
 	}

@@ -94,7 +94,7 @@ func syncLoopFinding(p *forensics.Pass, list []stall.Goroutine, failed *kubelet.
 
 func syncLoopUnhealthy(p *forensics.Pass, failed *kubelet.Endpoint) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Critical, Subject: stall.SyncLoopEntity,
+		Severity: forensics.Critical, Subject: stall.SyncLoopEntity, Confidence: forensics.Certain,
 		Title:         p.Model.KubeletName() + " says that its sync loop has not come round for 5 min or more",
 		Detail:        "No pod of this node is started, changed or removed. " + blindHealthz(p),
 		ConfidenceWhy: "the kubelet's own health check says so",
@@ -194,7 +194,7 @@ func loopRuns(p *forensics.Pass, s *logview.Silence) string {
 
 func syncLoopSkips(p *forensics.Pass, s *logview.Skipping) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: stall.SyncLoopEntity, ConfidenceWhy: "the kubelet says so itself",
+		Severity: forensics.Warning, Subject: stall.SyncLoopEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet says so itself",
 		Title: fmt.Sprintf("%s: the sync loop has skipped all pods since %s, for %s: %s", p.Model.KubeletName(),
 			logview.Moment(s.Since), text.Duration(s.Seconds), s.Reason),
 		Detail: "No pod of this node is started, changed or removed. " + logview.AsOf(p),

@@ -42,7 +42,7 @@ func noiseFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensic
 		detail = findings.Capital(why) + "."
 	}
 	return forensics.Finding{
-		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Since: logview.First(list), Refs: logview.EventRefs(list[0]),
+		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain, Since: logview.First(list), Refs: logview.EventRefs(list[0]),
 		Title:         fmt.Sprintf("harmless: %s (%s)", logs.Words(kind), findings.Times(logview.Count(list))),
 		Detail:        detail,
 		ConfidenceWhy: "the message is known, and why it is printed",

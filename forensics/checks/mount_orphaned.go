@@ -20,7 +20,7 @@ that it cannot reconstruct. Information; what follows from it is pod-orphaned-mo
 		for _, d := range orphans.All(p) {
 			for _, m := range p.Model.PodMounts(d.UID) {
 				p.Report(forensics.Finding{
-					Severity: forensics.Info, Subject: forensics.MountEntity(m.ID),
+					Severity: forensics.Info, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Certain,
 					Title:         fmt.Sprintf("mount %d at %s belongs to pod %s, which is gone", m.ID, m.MountPoint, p.Model.Pod(d.UID)),
 					Detail:        fmt.Sprintf("%s from %s.", m.FSType, m.Source),
 					ConfidenceWhy: orphans.Why(p, d.UID), Pods: []string{d.UID},

@@ -73,7 +73,7 @@ func boundOntoItself(stack []mounts.Mount) bool {
 func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 	upper := stack[len(stack)-1]
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.MountEntity(stack[0].ID), ConfidenceWhy: "read from the mount table",
+		Severity: forensics.Warning, Subject: forensics.MountEntity(stack[0].ID), Confidence: forensics.Certain, ConfidenceWhy: "read from the mount table",
 		Title:  fmt.Sprintf("%s are stacked on %s", text.Plural(len(stack), "mount"), upper.MountPoint),
 		Detail: fmt.Sprintf("Only the topmost, mount %d (%s from %s), can be seen.", upper.ID, upper.FSType, upper.Source),
 	}

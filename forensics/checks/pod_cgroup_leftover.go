@@ -144,7 +144,7 @@ func emptyFinding(p *forensics.Pass, empty []runtimes.PodCgroup) forensics.Findi
 
 func dyingFinding(p *forensics.Pass, n int) forensics.Finding {
 	return forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPath, ID: "/sys/fs/cgroup"},
+		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPath, ID: "/sys/fs/cgroup"}, Confidence: forensics.Certain,
 		ConfidenceWhy: "counted by the kernel in /proc/cgroups",
 		Title:         fmt.Sprintf("The kernel keeps %d of at most %d memory cgroups", n, maxMemoryCgroups),
 		Detail: fmt.Sprintf("Pods have %d cgroups of their own. The others were removed and are kept while memory is charged to them. At the limit no container can be started: mkdir in /sys/fs/cgroup fails with \"no space left on device\".",

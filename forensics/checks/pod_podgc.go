@@ -66,7 +66,7 @@ var podGCRules = []logs.Kind{logs.KindPodGCOrphaned, logs.KindPodGCOutOfService,
 
 func podGCFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Info, Subject: podGC, Since: logview.First(list), Refs: logview.EventRefs(list...),
+		Severity: forensics.Info, Subject: podGC, Confidence: forensics.Certain, Since: logview.First(list), Refs: logview.EventRefs(list...),
 		ConfidenceWhy: "the log of kube-controller-manager says so",
 	}
 	var names []string
@@ -216,7 +216,7 @@ func terminatedFinding(d apidump.Dump, replay apidump.Replay, pods []apidump.Pod
 func victimsFinding(d apidump.Dump, pods []apidump.Pod, severity forensics.Severity, which string) forensics.Finding {
 	const listed = 10
 	f := forensics.Finding{
-		Severity: severity, Subject: podGC,
+		Severity: severity, Subject: podGC, Confidence: forensics.Certain,
 		Title: fmt.Sprintf("the pod garbage collector deletes %s %s", text.Plural(len(pods), "pod"), which),
 	}
 	var names []string
@@ -270,7 +270,7 @@ func reportDeleters(p *forensics.Pass) {
 			continue
 		}
 		f := forensics.Finding{
-			Severity: forensics.Info, Subject: findings.PodEntity(victim.UID), Pods: []string{victim.UID},
+			Severity: forensics.Info, Subject: findings.PodEntity(victim.UID), Confidence: forensics.Certain, Pods: []string{victim.UID},
 			Title:         fmt.Sprintf("pod %s goes because of %s", victim.ID(), deleters[0].Who),
 			Since:         deleters[0].When,
 			ConfidenceWhy: "told by the pod's object, its owners and its node in the dump of the API",

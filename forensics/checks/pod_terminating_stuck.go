@@ -90,7 +90,7 @@ func terminatingInAPI(p *forensics.Pass) []forensics.Finding {
 func terminatingFinding(x *apidump.Index, pod apidump.Pod, asOf time.Time) forensics.Finding {
 	overdue := asOf.Sub(*pod.Deleting)
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: findings.PodEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Deleting,
+		Severity: forensics.Warning, Subject: findings.PodEntity(pod.UID), Confidence: forensics.Certain, Pods: []string{pod.UID}, Since: pod.Deleting,
 		Title:         fmt.Sprintf("pod %s should have been gone for %s", pod.ID(), text.Duration(overdue.Seconds())),
 		ConfidenceWhy: "its deletion timestamp, which includes the grace period, has passed in the dump of the API",
 		Refs: []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf(

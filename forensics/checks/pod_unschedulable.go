@@ -54,7 +54,7 @@ var obstacles = []struct{ words, meaning string }{
 
 func unschedulableFinding(p *forensics.Pass, pod apidump.Pod) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: findings.PodEntity(pod.UID), Pods: []string{pod.UID}, Since: pod.Unscheduled.Since,
+		Severity: forensics.Warning, Subject: findings.PodEntity(pod.UID), Confidence: forensics.Certain, Pods: []string{pod.UID}, Since: pod.Unscheduled.Since,
 		Title:         fmt.Sprintf("no node takes pod %s", pod.ID()),
 		ConfidenceWhy: "the scheduler says so in the dump of the API",
 		Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: pod.Unscheduled.Message}},

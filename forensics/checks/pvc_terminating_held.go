@@ -116,7 +116,7 @@ func volumeFinding(x *apidump.Index, v apidump.Volume) forensics.Finding {
 // objectFinding is what claims and volumes have in common.
 func objectFinding(o apidump.Object, what string) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindClaim, ID: o.ID()}, Since: o.Deleting,
+		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindClaim, ID: o.ID()}, Confidence: forensics.Certain, Since: o.Deleting,
 		Title:         fmt.Sprintf("%s %s is being deleted and has %s", what, o.ID(), text.Plural(len(o.Finalizers), "finalizer")),
 		ConfidenceWhy: "deletion timestamp and finalizers stand in the dump of the API",
 		Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s %s: finalizers [%s]", o.Kind, o.ID(), strings.Join(o.Finalizers, " "))}},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
@@ -30,9 +31,16 @@ seconds") is quoted where its log has it; it makes none about waits that a signa
 			device string
 			wait   procs.WaitKind
 		}
+		var unknown []string
 		counts, first, order := map[group]int{}, map[group]stall.Waiter{}, []group{}
 		for _, w := range stall.Waiters(p, "") {
-			if w.Seconds < stall.HungAfter(p) || noHang(w.Thread.Wait) {
+			if noHang(w.Thread.Wait) {
+				continue
+			}
+			if w.Seconds < stall.HungAfter(p) {
+				if !w.Measured {
+					unknown = append(unknown, forensics.ThreadEntity(w.Thread).ID)
+				}
 				continue
 			}
 			g := group{w.Thread.PID, w.Thread.Device, w.Thread.Wait.Kind}
@@ -43,6 +51,9 @@ seconds") is quoted where its log has it; it makes none about waits that a signa
 		}
 		for _, g := range order {
 			p.Report(blockedFinding(p, first[g], counts[g]))
+		}
+		if len(unknown) > 0 {
+			p.Unjudged("%s not judged: nothing shows for how long (%s)", text.Plural(len(unknown), "waiting thread"), findings.Some(unknown))
 		}
 	},
 }
@@ -58,7 +69,7 @@ func blockedFinding(p *forensics.Pass, w stall.Waiter, count int) forensics.Find
 		who, verb = fmt.Sprintf("%d threads of process %d (%s)", count, t.PID, cmp.Or(process.Comm, t.Comm)), " have waited "
 	}
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t),
+		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t), Confidence: forensics.Certain,
 		Because:       forensics.Causes(p.Model, forensics.ThreadEntity(t)),
 		Title:         who + verb + text.Duration(w.Seconds) + onWhat(t),
 		ConfidenceWhy: w.From, Refs: []forensics.Ref{stall.ThreadRef(t)}, Since: stall.ThreadSince(p, t, w.Seconds),

@@ -84,7 +84,7 @@ func reportBusy(p *forensics.Pass, g unmounts.Mount, refused []*unmounts.Refusal
 		return
 	}
 	f := forensics.Finding{
-		Severity: g.Severity, Subject: forensics.MountEntity(m.ID), ConfidenceWhy: "the holds were read from /proc; " + g.Why,
+		Severity: g.Severity, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Certain, ConfidenceWhy: "the holds were read from /proc; " + g.Why,
 	}
 	if uid, _ := forensics.PodOf(m.MountPoint); uid != "" {
 		f.Pods = []string{uid}
@@ -276,7 +276,7 @@ func notInTheWay(users []holders.KernelUser) string {
 func refusalFinding(p *forensics.Pass, r *unmounts.Refusal) forensics.Finding {
 	volume := cmp.Or(r.Events[0].Volume, r.Events[0].UniqueName, r.Path)
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: r.Subject, Pods: findings.UIDs(r.UID),
+		Severity: forensics.Warning, Subject: r.Subject, Confidence: forensics.Certain, Pods: findings.UIDs(r.UID),
 		Title: fmt.Sprintf("volume %s of pod %s cannot be unmounted: the target is busy", volume,
 			findings.PodLabel(p, r.Events[0].PodName, r.UID)),
 		ConfidenceWhy: "umount said so, in the kubelet's log",

@@ -50,7 +50,7 @@ are not judged: it shows them all with parent 0.`,
 
 func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: findings.ProcessEntity(parent), ConfidenceWhy: "counted in /proc",
+		Severity: forensics.Warning, Subject: findings.ProcessEntity(parent), Confidence: forensics.Certain, ConfidenceWhy: "counted in /proc",
 		Title:  fmt.Sprintf("%s has not reaped %d children that have ended", findings.ProcessName(p, parent), count),
 		Detail: "They hold nothing but their process ids.",
 		Refs:   []forensics.Ref{{Source: fmt.Sprintf("%s:%d", forensics.SourceProcesses, parent), Excerpt: fmt.Sprintf("%d children in state Z", count)}},

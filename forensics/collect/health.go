@@ -143,8 +143,7 @@ func (c *collector) diskProgress(ctx context.Context, m *forensics.Model) []moun
 		}
 		seen[h.Device] = true
 		disks = append(disks, mountslive.Disk{Mount: list[0], Writing: slices.ContainsFunc(m.ThreadsIn(h.Device), func(t procs.Thread) bool {
-			age, _ := m.Waited(t)
-			return t.Wait.Kind == procs.WaitJournal && age >= c.opt.HungAfter.Seconds() // it is written, whatever is read
+			return t.Wait.Kind == procs.WaitJournal && m.Waited(t).Seconds >= c.opt.HungAfter.Seconds() // it is written, whatever is read
 		})})
 	}
 	return mountslive.AwaitProgress(ctx, c.fs, disks, c.opt.HungAfter)

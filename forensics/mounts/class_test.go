@@ -3,6 +3,8 @@ package mounts
 import (
 	"strings"
 	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
 func TestClassOf(t *testing.T) {
@@ -20,6 +22,14 @@ func TestClassOf(t *testing.T) {
 			if got := ClassOf(fsType); got != class {
 				t.Errorf("ClassOf(%q) = %s; want %s", fsType, got, class)
 			}
+		}
+	}
+	for class, row := range map[Class]string{ // the table is below this package, and has words of its own
+		ClassBlock: fsfamily.Block, ClassMemory: fsfamily.Memory, ClassNetwork: fsfamily.Network, ClassFUSE: fsfamily.FUSE,
+		ClassOverlay: fsfamily.Overlay, ClassAutofs: fsfamily.Autofs, ClassPseudo: fsfamily.Pseudo, ClassUnknown: fsfamily.Unknown,
+	} {
+		if class != Class(row) {
+			t.Errorf("class %q is %q in the table", class, row)
 		}
 	}
 	if got := ClassOf(""); got != ClassUnknown {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
 func TestClassifyWait(t *testing.T) {
@@ -411,6 +413,20 @@ func BenchmarkClassifyWait(b *testing.B) {
 	for b.Loop() {
 		if ClassifyWait("request_wait_answer", stack).Kind != WaitFUSE {
 			b.Fatal("not recognised")
+		}
+	}
+}
+
+// TestFileSystemsAreKnown: a wait names a file system as the table does that mounts are looked up in, or no wait meets its mount.
+func TestFileSystemsAreKnown(t *testing.T) {
+	for _, list := range [][]family{families, topFamilies, prefixes} {
+		for _, f := range list {
+			if f.cause == nil || f.cause.FS == "" {
+				continue
+			}
+			if known := fsfamily.Of(f.cause.FS); known.Name != f.cause.FS || known.Class == fsfamily.Unknown {
+				t.Errorf("%q, of the functions %s, is family %q, class %s", f.cause.FS, f.names, known.Name, known.Class)
+			}
 		}
 	}
 }

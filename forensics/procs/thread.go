@@ -39,3 +39,9 @@ type Thread struct {
 	// Switches are voluntary plus involuntary context switches at the first reading.
 	Switches uint64 `json:"context_switches,omitempty"`
 }
+
+// Values of Thread.WaitFrom.
+const (
+	WaitFromSched   = "sched"   // by the scheduler's clock, which says when it ran last: its sleep is not longer than that, either
+	WaitFromSamples = "samples" // it may have slept long before the first reading
+)

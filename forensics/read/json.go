@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +19,6 @@ import (
 
 // reportSchema is report.Schema.
 const reportSchema = "nodeforensics.report/v1"
-
-func isEvidence(schema string) bool { return schema == forensics.EvidenceSchema || schema == v1.Schema }
 
 // savedReport has the fields of report.Report. The judgement is made anew, but a file in which it is broken is not trusted.
 type savedReport struct {
@@ -42,30 +41,6 @@ type savedReport struct {
 	} `json:"sections,omitempty"`
 	MountHealth []mounts.Health `json:"mount_health"`
 	Evidence    v1.Evidence     `json:"evidence"`
-}
-
-// json takes evidence, reports and lists of pods. Log lines of a kubelet that logs JSON are tried as a dump.
-func (r *reader) json(d document, head []byte) (kind string, used bool, err error) {
-	switch schema, list := labels(head); {
-	case schema == reportSchema:
-		return r.report(d)
-	case isEvidence(schema):
-		return r.savedEvidence(d)
-	case list == "PodList":
-		return r.pods(d)
-	}
-	whole, err := io.ReadAll(io.LimitReader(d.text, MaxUnlabelledJSON))
-	switch {
-	case err != nil:
-		return "", false, err
-	case len(whole) == MaxUnlabelledJSON:
-		d.text = io.MultiReader(bytes.NewReader(whole), d.text)
-		if kind, used, err := r.dumps(d); used {
-			return kind, true, err
-		}
-		return "", false, fmt.Errorf("more than %d MB of JSON that does not say what it is in its first 64 KiB", MaxUnlabelledJSON/1_000_000)
-	}
-	return r.unlabelled(d, whole)
 }
 
 // labels are what the beginning of an object says of the whole, as far as it says so.
@@ -91,51 +66,60 @@ func labels(head []byte) (schema, kind string) {
 	return schema, kind
 }
 
-// unlabelled takes what says at its end what it is, and text that only begins like JSON.
-func (r *reader) unlabelled(d document, whole []byte) (kind string, used bool, err error) {
-	var head struct{ Schema, Kind string }
-	err = json.Unmarshal(whole, &head)
-	d.text = bytes.NewReader(whole)
+// unlabelled takes JSON that does not say at its beginning what it is, and text that only begins like JSON, as log lines of a
+// kubelet do that logs JSON: that may hold a dump.
+func (r *reader) unlabelled(ctx context.Context, d document) (kind string, used bool, err error) {
+	whole, err := io.ReadAll(io.LimitReader(d.text, maxUnlabelledJSON))
 	switch {
-	case err == nil && head.Schema == reportSchema:
-		return r.report(d)
-	case err == nil && isEvidence(head.Schema):
-		return r.savedEvidence(d)
-	case err == nil && head.Schema != "":
-		return "", false, fmt.Errorf("schema %q is not known: want %s or %s", head.Schema, reportSchema, forensics.EvidenceSchema)
-	case err == nil && head.Kind == "PodList":
-		return r.pods(d)
-	case err == nil && head.Kind != "":
-		return r.apiDump(d, time.Time{})
+	case err != nil:
+		return "", false, err
+	case len(whole) == maxUnlabelledJSON:
+		d.text = io.MultiReader(bytes.NewReader(whole), d.text)
+		if kind, used, err := r.dumps(d); used {
+			return kind, true, err
+		}
+		return "", false, fmt.Errorf("more than %d MB of JSON that does not say what it is in its first 64 KiB", maxUnlabelledJSON/1_000_000)
+	}
+	var says struct{ Schema, Kind string }
+	bad := json.Unmarshal(whole, &says)
+	d.text, d.saved = bytes.NewReader(whole), time.Time{}
+	if bad == nil {
+		if known, ok := recognise(beginning{head: whole, schema: says.Schema, kind: says.Kind, whole: true}); ok {
+			used, err := known.add(r, ctx, d)
+			return known.name, used, err
+		}
+		if says.Schema != "" {
+			return "", false, fmt.Errorf("schema %q is not known: want %s or %s", says.Schema, reportSchema, forensics.EvidenceSchema)
+		}
 	}
 	if kind, used, err := r.dumps(d); used {
 		return kind, true, err
 	}
-	if err != nil {
-		return "", false, fmt.Errorf("JSON: %w", err)
+	if bad != nil {
+		return "", false, fmt.Errorf("JSON: %w", bad)
 	}
 	return "", false, errors.New("JSON without a schema that is known here")
 }
 
 // report takes the evidence of a report: it is judged anew.
-func (r *reader) report(d document) (kind string, used bool, err error) {
+func (r *reader) report(_ context.Context, d document) (used bool, err error) {
 	var saved savedReport
 	err = jsonstream.Read(d.text, &saved)
 	if err == nil && saved.Schema != reportSchema { // it is there twice
 		err = fmt.Errorf("schema %q: not a %s document", saved.Schema, reportSchema)
 	}
 	if err != nil {
-		return "report", false, d.withSize(fmt.Errorf("report: %w", err))
+		return false, d.withSize(fmt.Errorf("report: %w", err))
 	}
-	return "report", true, r.addExamination(saved.Evidence.Current())
+	return true, r.addExamination(saved.Evidence.Current())
 }
 
-func (r *reader) savedEvidence(d document) (kind string, used bool, err error) {
+func (r *reader) savedEvidence(_ context.Context, d document) (used bool, err error) {
 	var saved v1.Evidence
 	if err := jsonstream.Read(d.text, &saved); err != nil {
-		return "evidence", false, d.withSize(err)
+		return false, d.withSize(err)
 	}
-	return "evidence", true, r.addExamination(saved.Current())
+	return true, r.addExamination(saved.Current())
 }
 
 // addExamination adds one saved examination; two of them would mix two nodes or two moments.
@@ -159,24 +143,24 @@ func (d document) withSize(err error) error {
 }
 
 // pods takes the kubelet's own list of pods.
-func (r *reader) pods(d document) (kind string, used bool, err error) {
+func (r *reader) pods(_ context.Context, d document) (used bool, err error) {
 	pods, err := kubelet.ParsePods(d.text, nil)
 	if err == nil {
 		r.add(forensics.Evidence{Pods: pods, Coverage: []forensics.Source{{
 			Source: forensics.SourceKubeletPods, Status: forensics.SourceRead, Detail: d.name, Bytes: d.read.n,
 		}}})
 	}
-	return forensics.SourceKubeletPods, true, err
+	return true, err
 }
 
-// apiDump takes objects of the API that were saved at some time, zero where that is unknown.
-func (r *reader) apiDump(d document, saved time.Time) (kind string, used bool, err error) {
+// apiDump takes objects of the API.
+func (r *reader) apiDump(_ context.Context, d document) (used bool, err error) {
 	counted := &counter{r: d.text}
-	part, err := APIDump(d.name, saved, counted)
+	part, err := APIDump(d.name, d.saved, counted)
 	if part.Cluster == nil {
-		return forensics.SourceAPIDump, false, err
+		return false, err
 	}
 	part.Coverage[0].Bytes = counted.n
 	r.add(part)
-	return forensics.SourceAPIDump, true, err
+	return true, err
 }

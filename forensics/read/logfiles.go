@@ -52,7 +52,7 @@ func dumpsInLog(f File) []forensics.Dump {
 }
 
 // logStream adds a log that can be read only once, and the goroutine dumps in it.
-func (r *reader) logStream(ctx context.Context, d document) {
+func (r *reader) logStream(ctx context.Context, d document) (used bool, err error) {
 	out, copied := io.Pipe()
 	dumps := make(chan []forensics.Dump, 1)
 	go func() {
@@ -69,6 +69,7 @@ func (r *reader) logStream(ctx context.Context, d document) {
 	if found := <-dumps; len(found) > 0 {
 		r.add(foundInLog(d.name, found))
 	}
+	return true, nil
 }
 
 func foundInLog(name string, dumps []forensics.Dump) forensics.Evidence {

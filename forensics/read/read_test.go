@@ -38,6 +38,12 @@ func TestFilesAreRecognised(t *testing.T) {
 		"report":        {`{"evidence":{"root":"/"},"schema":"nodeforensics.report/v1"}`, "report", true, ""},
 		"broken report": {`{"schema":"nodeforensics.report/v1","findings":7}`, "report", false, "findings"},
 		"newer":         {`{"schema":"nodeforensics.report/v2"}`, "", false, "is not known"},
+		"labels last":   {`{"evidence":{"root":"` + strings.Repeat("/", 70_000) + `"},"schema":"nodeforensics.report/v1"}`, "report", true, ""},
+		"pods, so last": {`{"items":[],"x":"` + strings.Repeat("x", 70_000) + `","kind":"PodList"}`, forensics.SourceKubeletPods, true, ""},
+		"objects, last": {`{"items":[{"kind":"Pod","metadata":{"name":"a","namespace":"b"}}],"kind":"List"}`, forensics.SourceAPIDump, true, ""},
+		"other JSON":    {`{"a":1}`, "", false, "JSON without a schema"},
+		"text like it":  {"{not JSON\n", "", false, "JSON: "},
+		"blanks":        {" \n", "", false, "the file is empty"},
 		"empty":         {"", "", false, "the file is empty"},
 		"prose":         {"hello\n", "", false, "not a file that is known here"},
 	} {

@@ -2,17 +2,14 @@ package read
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/logs"
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // headSize is how much of a file is looked at to tell what it is, in bytes.
@@ -40,64 +37,33 @@ func (r *reader) file(ctx context.Context, f File) (got Result, isLog bool) {
 		got.Err = path.Err
 		return got, false
 	}
-	if !f.Stream && (logs.IsCompressed(head) || logs.Recognise(head)) {
+	b := beginning{head: head, stream: f.Stream}
+	known, ok := recognise(b)
+	if ok && known.add == nil {
 		return got, true
 	}
-	d := document{name: f.Name, content: content, text: text, read: counted}
-	got.Kind, got.Used, got.Err = r.document(ctx, d, head, f.Stream)
+	d := document{name: f.Name, saved: content.ModTime(), content: content, text: text, read: counted}
+	switch {
+	case ok:
+		got.Kind = known.name
+		got.Used, got.Err = known.add(r, ctx, d)
+	case len(b.text()) == 0 && len(head) < headSize:
+		got.Err = errors.New("the file is empty")
+	case b.isJSON():
+		got.Kind, got.Used, got.Err = r.unlabelled(ctx, d)
+	default:
+		got.Kind, got.Used, got.Err = r.dumps(d)
+	}
 	return got, false
 }
 
 // A document is a file of which the beginning is known.
 type document struct {
 	name    string
+	saved   time.Time // zero where that is unknown
 	content Content
 	text    io.Reader
 	read    *counter // what was read of it
-}
-
-func (r *reader) document(ctx context.Context, d document, head []byte, stream bool) (kind string, used bool, err error) {
-	switch trimmed := bytes.TrimLeft(head, blanks); {
-	case isAPIDump(head[:min(len(head), 4096)]):
-		return r.apiDump(d, d.content.ModTime())
-	case len(trimmed) == 0 && len(head) < headSize:
-		return "", false, errors.New("the file is empty")
-	case len(trimmed) > 0 && trimmed[0] == '{':
-		return r.json(d, trimmed)
-	case isMountinfo(trimmed):
-		part, err := Mountinfo(d.name, d.text)
-		r.add(part)
-		return forensics.SourceMounts, true, err
-	case stream && logs.Recognise(trimmed):
-		r.logStream(ctx, d)
-		return forensics.SourceLogs, true, nil
-	}
-	return r.dumps(d)
-}
-
-// blanks may stand before a document.
-const blanks = " \t\r\n\ufeff"
-
-// isAPIDump says whether a file begins like objects of the API. A list of pods without a resource version is the
-// kubelet's own.
-func isAPIDump(head []byte) bool {
-	head = bytes.TrimLeft(head, blanks)
-	if !bytes.HasPrefix(head, []byte("{")) || !apiVersion.Match(head) || bytes.Contains(head, []byte(`"schema"`)) {
-		return false
-	}
-	return !podList.Match(head) || bytes.Contains(head, []byte(`"resourceVersion"`))
-}
-
-var (
-	apiVersion = regexp.MustCompile(`"apiVersion"\s*:`)
-	podList    = regexp.MustCompile(`^\{\s*("apiVersion"\s*:\s*"v1"\s*,\s*)?"kind"\s*:\s*"PodList"`)
-)
-
-// isMountinfo says whether the first line has the shape of /proc/PID/mountinfo.
-func isMountinfo(text []byte) bool {
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	list, errs := mounts.Parse(bytes.NewReader(line))
-	return len(list) == 1 && len(errs) == 0
 }
 
 // dumps takes goroutine dumps, which is what a file is that is nothing else.
@@ -116,4 +82,10 @@ func (r *reader) dumps(d document) (kind string, used bool, err error) {
 	}
 	r.add(forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{source}})
 	return forensics.SourceGoroutines, true, err
+}
+
+func (r *reader) mountTable(_ context.Context, d document) (used bool, err error) {
+	part, err := Mountinfo(d.name, d.text)
+	r.add(part)
+	return true, err
 }

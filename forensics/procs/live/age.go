@@ -14,12 +14,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
-// Values of Thread.WaitFrom.
-const (
-	fromSched   = "sched"
-	fromSamples = "samples"
-)
-
 // errNoClock says that the clock of a CPU could not be read: /proc/PID/sched is missing (a kernel before 6.15 without
 // CONFIG_SCHED_DEBUG), or this thread may not run on that CPU.
 var errNoClock = errors.New("no scheduler clock")
@@ -94,7 +88,7 @@ func (c *collector) age(t *waitingThread, now float64) {
 		return
 	}
 	seconds := min(max(now-ran, 0)/1000, alive)
-	t.WaitSeconds, t.WaitFrom = &seconds, fromSched
+	t.WaitSeconds, t.WaitFrom = &seconds, procs.WaitFromSched
 }
 
 // lastRan reads when a thread ran last, in milliseconds on the clock of its CPU.

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
 // indexFor is the index of those mounts of a table that can matter to some paths: what lies on a path or above it. Most
@@ -34,7 +35,7 @@ func byDevice(h *hold, index *mounts.Index, only func(device string) int) {
 	switch m, covered := index.Covering(h.at.path); {
 	case covered && m.Device == h.device:
 		h.mount = int32(m.ID)
-	case covered && ownDevices(m.FSType):
+	case covered && fsfamily.Of(m.FSType).OwnDevices:
 		h.mount, h.device, h.byPath = int32(m.ID), m.Device, true
 	default:
 		h.mount = int32(only(h.device))
@@ -56,13 +57,4 @@ func onlyMounts(t *mounts.Table) func(device string) int {
 		return ids
 	})
 	return func(device string) int { return ids()[device] }
-}
-
-// ownDevices lists the file systems whose files show other device numbers than the mount table.
-func ownDevices(fsType string) bool {
-	switch fsType {
-	case "btrfs", "overlay", "bcachefs", "unionfs", "aufs":
-		return true
-	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
 // A place is a path and the mount that it lies on.
@@ -139,36 +140,14 @@ func (w *where) resolve(name string) string {
 // mayWaitOn says whether a thread that waits in a file system may do so because of a mount. A path found by its text
 // can be on quite another mount than the kernel got to, through a symbolic link or a directory that was replaced.
 func mayWaitOn(fsName string, m mounts.Mount) bool {
-	if fsName == "" || m.Class == mounts.ClassUnknown {
+	if fsName == "" {
 		return true
 	}
 	switch m.Class {
-	case mounts.ClassOverlay:
-		return true // waits for whatever its layers are on
-	case mounts.ClassFUSE:
-		return fsName == "fuse"
-	case mounts.ClassAutofs:
-		return fsName == "autofs"
+	case mounts.ClassUnknown, mounts.ClassOverlay: // an overlay waits for whatever its layers are on
+		return true
 	case mounts.ClassMemory, mounts.ClassPseudo:
 		return false
 	}
-	return fsName == fsFamily(m.FSType)
-}
-
-// fsFamily returns the name that waits have for file systems of a type.
-func fsFamily(fsType string) string {
-	switch fsType {
-	case "nfs4":
-		return "nfs"
-	case "smb3", "smbfs":
-		return "cifs"
-	case "ext2", "ext3":
-		return "ext4"
-	case "virtiofs":
-		return "fuse"
-	}
-	if strings.HasPrefix(fsType, "fuse") { // fuse.sshfs, fuseblk
-		return "fuse"
-	}
-	return fsType
+	return fsName == fsfamily.Of(m.FSType).Name
 }

@@ -142,3 +142,32 @@ func TestChooseWhatIsNotWaitedFor(t *testing.T) {
 		t.Errorf("%+v, want a path and no mount", p)
 	}
 }
+
+// TestMayWaitOn has types of mounts and what the kernel's functions are called that threads wait in there.
+func TestMayWaitOn(t *testing.T) {
+	for _, c := range []struct {
+		fsType, wait string
+		want         bool
+	}{
+		{"virtiofs", "fuse", true},
+		{"virtiofs", "nfs", false},
+		{"fuseblk", "fuse", true},
+		{"fuse.sshfs", "nfs", false},
+		{"smb3", "cifs", true},
+		{"smbfs", "cifs", true},
+		{"lustre_lite", "lustre", true},
+		{"ext3", "ext4", true},
+		{"ntfs", "ntfs3", true},
+		{"xfs", "ext4", false},
+		{"autofs", "autofs", true},
+		{"autofs", "nfs", false},
+		{"tmpfs", "ext4", false},
+		{"tmpfs", "", true},
+		{"overlay", "xfs", true},
+		{"a new one", "xfs", true},
+	} {
+		if got := mayWaitOn(c.wait, mounts.Mount{FSType: c.fsType, Class: mounts.ClassOf(c.fsType)}); got != c.want {
+			t.Errorf("mayWaitOn(%q, %s) = %t", c.wait, c.fsType, got)
+		}
+	}
+}

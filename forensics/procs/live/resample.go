@@ -101,7 +101,7 @@ func noteSame(t *procs.Thread, now float64) {
 	if t.WaitSeconds != nil {
 		seconds = *t.WaitSeconds + t.SampledSeconds - before
 	} else {
-		t.WaitFrom = fromSamples
+		t.WaitFrom = procs.WaitFromSamples
 	}
 	t.WaitSeconds = &seconds
 }

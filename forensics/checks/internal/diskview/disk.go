@@ -4,11 +4,11 @@ package diskview
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -58,7 +58,7 @@ func ReachText(r eviction.Reach) string {
 
 // ReadOnly says that a file system is always full.
 func ReadOnly(f eviction.FileSystem) bool {
-	return slices.Contains([]string{"squashfs", "erofs", "iso9660", "cramfs", "romfs"}, f.FSType)
+	return fsfamily.Of(f.FSType).ReadOnly
 }
 
 // Met lists the thresholds that a file system is past, hard ones first.

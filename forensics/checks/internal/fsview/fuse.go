@@ -99,7 +99,7 @@ func FuseName(p *forensics.Pass, device string) (mounts.Mount, string) {
 func ServerFinding(p *forensics.Pass, s forensics.FUSEServer, text string) forensics.Finding {
 	_, name := FuseName(p, s.Device)
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: findings.ProcessEntity(s.PID), Pods: p.Model.PodsOf(s.Device),
+		Severity: forensics.Warning, Subject: findings.ProcessEntity(s.PID), Confidence: forensics.Certain, Pods: p.Model.PodsOf(s.Device),
 		Title: findings.ProcessName(p, s.PID) + ", " + fmt.Sprintf(text, name), ConfidenceWhy: s.Why,
 		Detail: "Whoever touches the mount waits for this process.",
 		Refs:   []forensics.Ref{{Source: forensics.SourceHolders + ":" + s.Device, Excerpt: s.Why}},

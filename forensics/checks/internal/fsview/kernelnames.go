@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
 // kernelNames are the names by which messages about a mount may be found; see aboutMount for which of them are.
@@ -17,7 +18,7 @@ func kernelNames(model *forensics.Model, m mounts.Mount) []string {
 	for _, part := range serverParts(m.Source) {
 		names = append(names, "server "+part)
 	}
-	if m.FSType == "ceph" {
+	if fsfamily.Of(m.FSType).Name == fsfamily.NameCeph {
 		names = append(names, "ceph")
 	}
 	if m.Class != mounts.ClassBlock {
@@ -47,7 +48,7 @@ func aboutMount(model *forensics.Model, e logs.Event, m mounts.Mount) bool {
 	case e.Server != "" && serverNamed(m.Source, e.Server):
 		return true
 	case strings.HasPrefix(kind, "kernel-ceph-"): // it names "mds0" and "osd3", of one cluster or another
-		return m.FSType == "ceph"
+		return fsfamily.Of(m.FSType).Name == fsfamily.NameCeph
 	}
 	if m.Class != mounts.ClassBlock || e.Device == "" {
 		return false

@@ -129,7 +129,7 @@ func (s Superblock) refs() []forensics.Ref {
 // Finding is the part that all findings about a file system share.
 func (s Superblock) Finding(p *forensics.Pass, severity forensics.Severity, title string) forensics.Finding {
 	return forensics.Finding{
-		Severity: severity, Title: title, Subject: s.Entity(), Since: s.Health.Since,
+		Severity: severity, Title: title, Subject: s.Entity(), Confidence: forensics.Certain, Since: s.Health.Since,
 		Refs: s.refs(), Pods: p.Model.PodsOf(s.Device),
 	}
 }

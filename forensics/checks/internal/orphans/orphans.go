@@ -52,7 +52,7 @@ func Why(p *forensics.Pass, uid string) string {
 // NewFinding is a finding about the directory of a pod that is gone.
 func NewFinding(p *forensics.Pass, o Orphan) forensics.Finding {
 	return forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPod, ID: o.UID},
+		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPod, ID: o.UID}, Confidence: forensics.Certain,
 		Title:  fmt.Sprintf("pod %s is gone, its directory is still there", p.Model.Pod(o.UID)),
 		Detail: o.detail(p), ConfidenceWhy: Why(p, o.UID), Pods: []string{o.UID}, Refs: o.refs(),
 	}

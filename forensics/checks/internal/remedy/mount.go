@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
 // Unmount adds the command that unmounts a mount, with options of umount(8). Only what is in the host's own table is unmounted by
@@ -26,7 +27,7 @@ func Unmount(p *forensics.Pass, m mounts.Mount, options string, r forensics.Reme
 }
 
 // IsSMB says whether a mount is one of the SMB client.
-func IsSMB(m mounts.Mount) bool { return m.FSType == "cifs" || m.FSType == "smb3" }
+func IsSMB(m mounts.Mount) bool { return fsfamily.Of(m.FSType).Name == fsfamily.NameCIFS }
 
 // AbortFUSE ends all requests of a FUSE connection.
 func AbortFUSE(m mounts.Mount) forensics.Remedy {
@@ -59,7 +60,7 @@ func ForceUnmount(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 		Precondition: "the server is gone for good; no process still needs unwritten data; for several mounts of this file system, each of them: " + m.Device,
 		Risk:         "dirty data is lost and applications see EIO; it does not unmount while something uses the mount; a mount of the same export made now may share the dead connection",
 	}
-	if strings.HasPrefix(m.FSType, "nfs") { // seen with Linux 5.10, 6.1 and 6.12
+	if fsfamily.Of(m.FSType).Name == fsfamily.NameNFS { // seen with Linux 5.10, 6.1 and 6.12
 		options = "-i -c -f"
 		r.Why = "fails the outstanding requests so that waiting threads go on. The first time it says \"target is busy\" and releases " +
 			"them; repeat it until it says nothing, since threads that waited behind them ask anew. -c keeps umount(8) from touching the " +

@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
 // ReviveFrom is the step that fits to what is known of the server or disk.
@@ -62,7 +63,7 @@ func Revive(m mounts.Mount) forensics.Remedy {
 		Why:     "every waiting call then returns by itself and the kubelet goes on: nothing needs to be restarted",
 		Risk:    "none",
 	}
-	if m.FSType == "ceph" {
+	if fsfamily.Of(m.FSType).Name == fsfamily.NameCeph {
 		r.Risk = "none; it does not help where the server has dropped this client for good (an evicted session)"
 	}
 	switch m.Class {

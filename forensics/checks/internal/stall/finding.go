@@ -53,12 +53,12 @@ const maxBecause = 16
 // nothing proves only seems to stand still.
 func (t Goroutine) HowLong() string {
 	switch {
-	case t.Seconds == 0:
+	case !t.Known():
 		return ", it seems"
-	case t.Seconds == t.Goroutine.WaitAtLeast().Seconds():
-		return " for at least " + text.Duration(t.Seconds)
+	case t.Measured:
+		return " for " + text.Duration(t.Seconds)
 	}
-	return " for " + text.Duration(t.Seconds)
+	return " for at least " + text.Duration(t.Seconds)
 }
 
 // Since is the moment from which on it stands still at the latest.

@@ -18,9 +18,8 @@ type Goroutine struct {
 	Stack
 	Wait   Wait
 	Thread *procs.Thread // nil where it is not known
-	// Seconds is how long it provably stands at least; From says how that is known.
-	Seconds float64
-	From    string
+	// WaitAtLeast is how long it provably stands.
+	forensics.WaitAtLeast
 	// Proven says that it has stood for long enough to be called stuck: a minute by its own stamp (which then says 3), or
 	// --hung-after by the kernel. Otherwise it is only likely.
 	Proven bool
@@ -42,13 +41,15 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	if t.Wait.Kind == waitNothing || t.Thread != nil && t.Thread.Gone {
 		return t, false
 	}
-	t.Seconds, t.From = s.Blocked(p)
+	t.WaitAtLeast = s.Blocked(p)
 	t.Why = t.From
 	same := SameFor(p, s.Dump, s.Goroutine)
 	if same > t.Seconds {
-		t.Seconds, t.From = same, "two dumps show it in the same call"
+		t.WaitAtLeast = forensics.WaitAtLeast{Seconds: same, From: "two dumps show it in the same call"}
 	}
 	switch {
+	case t.short(p):
+		return t, false
 	case t.Seconds >= StuckAfter && same < t.Seconds, t.Thread != nil && t.Seconds >= HungAfter(p) && same < t.Seconds:
 		t.Proven = true
 		if same > 0 {
@@ -69,6 +70,12 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 		}
 	}
 	return t, true
+}
+
+// short says that a wait is known to be a short one, whatever the dump prints: by the kernel's clock the thread ran a moment
+// ago, and it slept on until the second look. A client that tries again and again runs in between.
+func (t Goroutine) short(p *forensics.Pass) bool {
+	return t.Measured && t.Thread.Same && t.Thread.Wait.Kind != procs.WaitRetry && t.Seconds < HungAfter(p)
 }
 
 // All lists the goroutines that stand still and have one of the functions on their stack, those that are proven

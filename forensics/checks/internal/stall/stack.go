@@ -85,16 +85,17 @@ func (s Stack) thread(p *forensics.Pass) *procs.Thread {
 	return &t
 }
 
-// Blocked says for how long the goroutine provably stands still, at least, and how that is known. Without a state
-// (debug=0 and debug=1 forms) nothing is known: seconds is 0.
-func (s Stack) Blocked(p *forensics.Pass) (seconds float64, from string) {
+// Blocked says for how long the goroutine provably stands still, at least. Without a state (debug=0 and debug=1 forms)
+// nothing is known.
+func (s Stack) Blocked(p *forensics.Pass) forensics.WaitAtLeast {
+	var w forensics.WaitAtLeast
 	if t := s.thread(p); t != nil && !t.Gone {
-		seconds, from = p.Model.Waited(*t)
+		w = p.Model.Waited(*t)
 	}
-	if age := s.Goroutine.WaitAtLeast().Seconds(); age > seconds {
-		seconds, from = age, dumpPrints(s.Goroutine)
+	if age := s.Goroutine.WaitAtLeast().Seconds(); age > w.Seconds {
+		w = forensics.WaitAtLeast{Seconds: age, From: dumpPrints(s.Goroutine)}
 	}
-	return seconds, from
+	return w
 }
 
 // dumpPrints says what the minutes of a dump are worth, see goroutines.Goroutine.WaitAtLeast.

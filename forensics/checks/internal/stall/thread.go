@@ -13,9 +13,8 @@ import (
 
 // Waiter is a thread and how long it provably waits.
 type Waiter struct {
-	Thread  procs.Thread
-	Seconds float64
-	From    string
+	Thread procs.Thread
+	forensics.WaitAtLeast
 }
 
 // Waiters lists the threads that wait for a file system ("" is any) and were still waiting at the second look,
@@ -34,8 +33,7 @@ func findWaiters(p *forensics.Pass, device string) []Waiter {
 		if t.Gone || device != "" && !waitsFor(p, t, device) {
 			continue
 		}
-		seconds, from := p.Model.Waited(t)
-		found = append(found, Waiter{t, seconds, from})
+		found = append(found, Waiter{t, p.Model.Waited(t)})
 	}
 	sorting.Stable(found, func(a, b Waiter) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	return found

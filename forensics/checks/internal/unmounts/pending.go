@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
 // A Mount mount is one that somebody unmounts, or would.
@@ -77,12 +78,7 @@ func ofEndingPods(p *forensics.Pass) []Mount {
 func underWay(p *forensics.Pass) []Mount {
 	var list []Mount
 	for _, process := range p.Evidence.Processes {
-		switch process.Comm {
-		case "umount", "fusermount", "fusermount3", "umount.nfs", "umount.nfs4", "umount.ceph", "umount.cifs":
-		default:
-			continue
-		}
-		if process.MountNS == 0 || process.MountNS != p.Evidence.Mounts.Namespace || isLazy(process) {
+		if !unmounts(process.Comm) || process.MountNS == 0 || process.MountNS != p.Evidence.Mounts.Namespace || isLazy(process) {
 			continue // elsewhere, or nobody knows where: its paths mean something else, and it can call itself what it likes
 		}
 		for _, word := range process.Command[min(1, len(process.Command)):] {
@@ -95,6 +91,16 @@ func underWay(p *forensics.Pass) []Mount {
 		}
 	}
 	return list
+}
+
+// unmounts says whether a program is umount(8), one of its helpers, or fusermount(1), which are told what to unmount.
+func unmounts(program string) bool {
+	switch program {
+	case "umount", "fusermount", "fusermount3":
+		return true
+	}
+	fsType, helper := strings.CutPrefix(program, "umount.")
+	return helper && fsfamily.Of(fsType).Class != fsfamily.Unknown
 }
 
 // isLazy says whether umount(8) or fusermount(1) was told to detach (umount2(2), MNT_DETACH), which is never refused as busy.

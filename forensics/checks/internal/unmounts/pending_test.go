@@ -22,3 +22,14 @@ func TestLazyUnmounts(t *testing.T) {
 		}
 	}
 }
+
+func TestProgramsThatUnmount(t *testing.T) {
+	for program, want := range map[string]bool{
+		"umount": true, "fusermount": true, "fusermount3": true, "umount.nfs": true, "umount.nfs4": true, "umount.cifs": true,
+		"umount.smb3": true, "umount.glusterfs": true, "umount.udisks2": false, "umount.": false, "mount": false, "kubelet": false,
+	} {
+		if got := unmounts(program); got != want {
+			t.Errorf("unmounts(%q) = %t", program, got)
+		}
+	}
+}
