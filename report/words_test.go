@@ -31,7 +31,7 @@ func TestEscapeMarkdown(t *testing.T) {
 }
 
 func TestMarkdownCodeBlockCannotBeLeft(t *testing.T) {
-	got := markdownStyle{}.command(12, forensics.Remedy{Command: "echo '```'\n# heading"})
+	got := markdownStyle{}.command(12, forensics.Remedy{Instruction: "echo '```'\n# heading"})
 	want := "12. ````sh\n    echo '```'\n    # heading\n    ````\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -82,7 +82,7 @@ func TestAThreadOnALazilyUnmountedFileSystem(t *testing.T) {
 			t.Errorf("only waiting %v: diagnoses %v", only, roots(a))
 		}
 		f, _ := findingOf(a, "fuse-server-dead")
-		if !strings.Contains(f.Title, "in no mount table") || len(f.Remedies) != 2 || !strings.Contains(f.Remedies[1].Command, "connections/99/abort") {
+		if !strings.Contains(f.Title, "in no mount table") || len(f.Remedies) != 2 || !strings.Contains(f.Remedies[1].String(), "connections/99/abort") {
 			t.Errorf("%s: %+v", f.Title, f.Remedies)
 		}
 	}

@@ -199,7 +199,7 @@ func TestKillsOfNamespaces(t *testing.T) {
 			}
 			e.Processes = append(e.Processes, tc.list...)
 			var got string
-			check := forensics.Check{ID: "x", Run: func(p *forensics.Pass) { got = endNamespace(p, p.Model.Uses().Namespace(77)).Command }}
+			check := forensics.Check{ID: "x", Run: func(p *forensics.Pass) { got = endNamespace(p, p.Model.Uses().Namespace(77)).String() }}
 			forensics.Analyze(&e, []forensics.Check{check})
 			if !strings.HasPrefix(got, tc.want) || strings.HasPrefix(got, "kill ") && got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)

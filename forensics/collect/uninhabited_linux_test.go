@@ -116,7 +116,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 				t.Errorf("%d steps, want %d", len(f.Remedies), len(c.steps))
 			}
 			for i, step := range c.steps {
-				if i >= len(f.Remedies) || !strings.HasPrefix(f.Remedies[i].Command, step) {
+				if i >= len(f.Remedies) || !strings.HasPrefix(f.Remedies[i].String(), step) {
 					t.Errorf("remedies %+v, want step %d to be %s…", f.Remedies, i, step)
 				}
 			}

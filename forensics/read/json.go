@@ -14,8 +14,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/jsonstream"
 )
 
-// reportSchema is report.Schema.
-const reportSchema = "nodeforensics.report/v1"
+// reportSchema is report.Schema, and reportSchemaV1 the one before.
+const (
+	reportSchema   = "nodeforensics.report/v2"
+	reportSchemaV1 = "nodeforensics.report/v1"
+)
+
+func isReport(schema string) bool { return schema == reportSchema || schema == reportSchemaV1 }
 
 // savedReport has the fields of report.Report. The judgement is made anew, but a file in which it is broken is not trusted.
 type savedReport struct {
@@ -42,7 +47,7 @@ type savedReport struct {
 // json takes evidence, reports and lists of pods. Log lines of a kubelet that logs JSON are tried as a dump.
 func (r *reader) json(d document, head []byte) (kind string, used bool, err error) {
 	switch schema, list := labels(head); {
-	case schema == reportSchema:
+	case isReport(schema):
 		return r.report(d)
 	case schema == forensics.EvidenceSchema:
 		return r.savedEvidence(d)
@@ -92,7 +97,7 @@ func (r *reader) unlabelled(d document, whole []byte) (kind string, used bool, e
 	err = json.Unmarshal(whole, &head)
 	d.text = bytes.NewReader(whole)
 	switch {
-	case err == nil && head.Schema == reportSchema:
+	case err == nil && isReport(head.Schema):
 		return r.report(d)
 	case err == nil && head.Schema == forensics.EvidenceSchema:
 		return r.savedEvidence(d)
@@ -116,7 +121,7 @@ func (r *reader) unlabelled(d document, whole []byte) (kind string, used bool, e
 func (r *reader) report(d document) (kind string, used bool, err error) {
 	var saved savedReport
 	err = jsonstream.Read(d.text, &saved)
-	if err == nil && saved.Schema != reportSchema { // it is there twice
+	if err == nil && !isReport(saved.Schema) { // it is there twice
 		err = fmt.Errorf("schema %q: not a %s document", saved.Schema, reportSchema)
 	}
 	if err != nil {

@@ -35,9 +35,10 @@ func TestFilesAreRecognised(t *testing.T) {
 		"pods":          {`{"kind":"PodList","items":[]}`, forensics.SourceKubeletPods, true, ""},
 		"objects":       {podObject, forensics.SourceAPIDump, true, ""},
 		"evidence":      {`{"schema":"nodeforensics.evidence/v1"}`, "evidence", true, ""},
-		"report":        {`{"evidence":{"root":"/"},"schema":"nodeforensics.report/v1"}`, "report", true, ""},
-		"broken report": {`{"schema":"nodeforensics.report/v1","findings":7}`, "report", false, "findings"},
-		"newer":         {`{"schema":"nodeforensics.report/v2"}`, "", false, "is not known"},
+		"report":        {`{"evidence":{"root":"/"},"schema":"nodeforensics.report/v2"}`, "report", true, ""},
+		"broken report": {`{"schema":"nodeforensics.report/v2","findings":7}`, "report", false, "findings"},
+		"report of v1":  {`{"evidence":{"root":"/"},"schema":"nodeforensics.report/v1","findings":[{"remedies":[{"command":"kill 1","precondition":"x"}]}]}`, "report", true, ""},
+		"newer":         {`{"schema":"nodeforensics.report/v9"}`, "", false, "is not known"},
 		"empty":         {"", "", false, "the file is empty"},
 		"prose":         {"hello\n", "", false, "not a file that is known here"},
 	} {
