@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
@@ -27,8 +26,8 @@ type Remedy struct {
 	Risk string `json:"risk"`
 }
 
-// Action is what a step does to the node: look (shows or records something, and changes nothing), wait (leaves something as it is,
-// which ends by itself or protects something), no-restart (leaves the kubelet running, since a restart does not help), configure
+// Action is what a step does to the node: look (reads, and changes nothing), dump (has a program write what it is doing, by a
+// signal), wait (leaves something as it is, which ends by itself or protects something), no-restart (leaves the kubelet running, since a restart does not help), configure
 // (changes a setting of the kubelet, the node object or an image), repair (brings back what something waits for: a server, a path of a
 // disk, a driver, an image), resume (lets go on what was stopped, frozen or suspended), abort (has the outstanding requests of a
 // file system fail), stop (ends processes), restart (ends and starts a service), delete-pod, free (gives back what is held: disk space,
@@ -38,11 +37,10 @@ type Remedy struct {
 // A check writes it as a string; [Pass.Report] accepts no others.
 type Action string
 
-// The actions, in the order of their steps in a diagnosis, where those up to actionFree are equal. A mount is unmounted when its
-// users have been stopped; only what then is still in the way is taken from every table, and what is left on the disk is
-// removed when nothing is mounted any more.
+// The actions. Checks, which are other packages, write them as strings.
 const (
 	actionLook         Action = "look"
+	actionDump         Action = "dump"
 	actionWait         Action = "wait"
 	actionNoRestart    Action = "no-restart"
 	actionConfigure    Action = "configure"
@@ -59,31 +57,27 @@ const (
 	actionCleanUp      Action = "clean-up"
 )
 
-// isKnown says whether an action is one of those above.
-func (a Action) isKnown() bool {
-	return slices.Contains([]Action{
-		actionLook, actionWait, actionNoRestart, actionConfigure, actionRepair, actionResume, actionAbort, actionStop,
-		actionRestart, actionDeletePod, actionFree, actionUnmount, actionDetach, actionEndNamespace, actionCleanUp,
-	}, a)
-}
-
-// stage is when in a diagnosis a step is to be taken.
-func (a Action) stage() int {
+// stage is when in a diagnosis a step is to be taken: a mount is unmounted when its users have been stopped; only what then is still in
+// the way is taken from every table, and what is left on the disk is removed when nothing is mounted any more.
+func (a Action) stage() (stage int, known bool) {
 	switch a {
+	case actionLook, actionDump, actionWait, actionNoRestart, actionConfigure, actionRepair, actionResume, actionAbort, actionStop, actionRestart,
+		actionDeletePod, actionFree:
+		return 0, true
 	case actionUnmount:
-		return 1
+		return 1, true
 	case actionDetach, actionEndNamespace:
-		return 2
+		return 2, true
 	case actionCleanUp:
-		return 3
+		return 3, true
 	}
-	return 0
+	return 0, false
 }
 
 // problem says what is wrong with a step; "" if nothing is.
 func (r Remedy) problem() string {
-	switch {
-	case !r.Action.isKnown():
+	switch _, known := r.Action.stage(); {
+	case !known:
 		return fmt.Sprintf("a remedy with the action %q, which there is not", r.Action)
 	case (len(r.Command) == 0) == (r.Instruction == ""):
 		return "a remedy that has not one of command and instruction"
@@ -138,6 +132,10 @@ func inOrder(all []Remedy) []Remedy {
 			steps = append(steps, r)
 		}
 	}
-	sorting.Stable(steps, func(a, b Remedy) int { return cmp.Compare(a.Action.stage(), b.Action.stage()) })
+	sorting.Stable(steps, func(a, b Remedy) int {
+		first, _ := a.Action.stage()
+		second, _ := b.Action.stage()
+		return cmp.Compare(first, second)
+	})
 	return steps
 }

@@ -365,7 +365,7 @@ func TestActions(t *testing.T) {
 	// What a command is for, by its first words.
 	fits := []struct{ command, actions string }{
 		{"kill -CONT ", "resume"},
-		{"kill -USR1 ", "look"},
+		{"kill -USR1 ", "dump"},
 		{"kill ", "stop end-namespace"},
 		{"umount -c -l ", "detach"},
 		{"umount -c -f ", "abort unmount"},
@@ -403,7 +403,7 @@ func TestActions(t *testing.T) {
 		{"ps ", "look"},
 	}
 	// What needs no condition, since it is the reader who decides what it is about.
-	always := []forensics.Action{remedy.ActionLook, remedy.ActionWait, remedy.ActionNoRestart, remedy.ActionConfigure, remedy.ActionRepair, remedy.ActionFree}
+	always := []forensics.Action{remedy.ActionLook, remedy.ActionDump, remedy.ActionWait, remedy.ActionNoRestart, remedy.ActionConfigure, remedy.ActionRepair, remedy.ActionFree}
 	seen := map[forensics.Action]bool{}
 	for _, check := range All() {
 		for _, s := range append(slices.Clone(allScenarios()[check.ID]), moreRemedies()[check.ID]...) {
@@ -426,7 +426,7 @@ func TestActions(t *testing.T) {
 		}
 	}
 	for _, action := range []forensics.Action{
-		remedy.ActionLook, remedy.ActionWait, remedy.ActionNoRestart, remedy.ActionConfigure, remedy.ActionRepair, remedy.ActionResume, remedy.ActionAbort, remedy.ActionStop,
+		remedy.ActionLook, remedy.ActionDump, remedy.ActionWait, remedy.ActionNoRestart, remedy.ActionConfigure, remedy.ActionRepair, remedy.ActionResume, remedy.ActionAbort, remedy.ActionStop,
 		remedy.ActionRestart, remedy.ActionDeletePod, remedy.ActionFree, remedy.ActionUnmount, remedy.ActionDetach, remedy.ActionEndNamespace, remedy.ActionCleanUp,
 	} {
 		if !seen[action] {

@@ -144,7 +144,7 @@ func runtimeRemedies(p *forensics.Pass, runtime forensics.Entity) []forensics.Re
 		}, process.PID, "-CONT"))
 	case ok && runtime.ID == "containerd":
 		remedies = append(remedies, remedy.Signal(forensics.Remedy{
-			Action: remedy.ActionLook,
+			Action: remedy.ActionDump,
 			Why:    "containerd writes its own goroutine dump to its log and to a file in its state directory; nodeforensics goroutines reads it",
 			Risk:   "none: containerd goes on",
 		}, process.PID, "-USR1"))

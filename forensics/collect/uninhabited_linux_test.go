@@ -61,7 +61,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 			}
 			_ = unix.Close(fd)
 			return "what keeps it is not visible"
-		}, []string{"grep -s 'scm_fds:"}},
+		}, []string{`sh -c 'grep -s "scm_fds:`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			uid := testfuse.NewUID()

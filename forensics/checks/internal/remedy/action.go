@@ -5,6 +5,7 @@ import "github.com/nodeforensics/nodeforensics/forensics"
 // What steps do to the node: see [forensics.Action].
 const (
 	ActionLook         forensics.Action = "look"
+	ActionDump         forensics.Action = "dump"
 	ActionWait         forensics.Action = "wait"
 	ActionNoRestart    forensics.Action = "no-restart"
 	ActionConfigure    forensics.Action = "configure"
