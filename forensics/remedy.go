@@ -27,12 +27,13 @@ type Remedy struct {
 }
 
 // Action is what a step does to the node: look (reads, and changes nothing), dump (has a program write what it is doing, by a
-// signal), wait (leaves something as it is, which ends by itself or protects something), no-restart (leaves the kubelet running, since a restart does not help), configure
-// (changes a setting of the kubelet, the node object or an image), repair (brings back what something waits for: a server, a path of a
-// disk, a driver, an image), resume (lets go on what was stopped, frozen or suspended), abort (has the outstanding requests of a
-// file system fail), stop (ends processes), restart (ends and starts a service), delete-pod, free (gives back what is held: disk space,
-// caches, swap, a loop device), unmount (fails while the mount is in use), detach (unmounts lazily: the mount may be in use),
-// end-namespace (ends a mount namespace, and with it all of its mounts), clean-up (removes what is left on the disk).
+// signal), wait (leaves something as it is, which ends by itself or protects something), no-restart (leaves the kubelet running,
+// since a restart does not help), configure (changes a setting of the kubelet, the node object or an image), repair (brings back what
+// something waits for: a server, a path of a disk, a driver, an image), resume (lets go on what was stopped, frozen or suspended),
+// abort (has the outstanding requests of a file system fail), stop (ends processes), restart (ends and starts a service), delete-pod,
+// free (gives back what is held: disk space, caches, swap, a loop device), unmount (fails while the mount is in use), detach
+// (unmounts lazily: the mount may be in use), end-namespace (ends a mount namespace, and with it all of its mounts), clean-up
+// (removes what is left on the disk).
 //
 // A check writes it as a string; [Pass.Report] accepts no others.
 type Action string

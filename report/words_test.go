@@ -51,23 +51,6 @@ func TestProseSetsPathsApart(t *testing.T) {
 	}
 }
 
-func TestSentence(t *testing.T) {
-	for command, want := range map[string]bool{
-		"kubectl cordon worker-7":       false,
-		"umount -f /x":                  false,
-		"/usr/bin/true":                 false,
-		"PATH=/bin umount /x":           false,
-		"Bring the server back":         true,
-		"Restart":                       true,
-		"":                              false,
-		"echo 1 > /sys/fs/fuse/5/abort": false,
-	} {
-		if got := sentence(command); got != want {
-			t.Errorf("%q: %v", command, got)
-		}
-	}
-}
-
 func TestCount(t *testing.T) {
 	for want, got := range map[string]string{
 		"1 pod": count(1, "pod"), "0 pods": count(0, "pod"), "3,000 mounts": count(3000, "mount"),
