@@ -14,8 +14,8 @@ import (
 type Remedy struct {
 	// Action is what the step does to the node; absent in a report of v1.
 	Action Action `json:"action,omitempty"`
-	// Command is a program with its arguments, to be run without a shell; absent where no command does it. As in all of the evidence,
-	// a byte that is no UTF-8 is written "\xff".
+	// Command is a program with its arguments, to be run without a shell; absent where no command does it. What is written in capitals
+	// (NODE, REPORT.json) is for the reader to fill in. As in all of the evidence, a byte that is no UTF-8 is written "\xff".
 	Command []string `json:"command,omitempty"`
 	// Instruction is a sentence for what no command does. Either Command or Instruction is there.
 	Instruction string `json:"instruction,omitempty"`
