@@ -58,6 +58,12 @@ func mountLeakedNamespaceScenarios() []scenario {
 			want:   []string{"info mount 901"}, says: "is not mounted on the host, but in the mount namespace of process 5001",
 		},
 		{
+			name: "a container's own mount goes with its pod", base: wellNode,
+			change: both(leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: "/data", FSType: "fuse.s3fs", Source: "s3fs"}),
+				process(procs.Process{PID: 5002, Comm: "sh", State: "S", MountNS: 99, UserNS: hostUserNS, PodUID: liveUID})),
+			want: []string{"info mount 901"}, says: "is not mounted on the host",
+		},
+		{
 			name: "a mount point that a pod has made, on no directory of the host", base: wellNode,
 			change: leak(forensics.LeakedMount{Namespace: 99, Mount: podCopy, Owner: hostUserNS}), want: []string{"info mount 900"},
 			says: "is not mounted on the host, but in the mount namespace",
