@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -57,7 +58,8 @@ func Once[T any](p *Pass, key string, compute func() T) T {
 }
 
 // Report records a finding. ID is filled in, and Confidence where it is empty: with [Possible], since nobody has said more. A
-// finding that is more severe than the check declares makes the check fail.
+// finding that is more severe than the check declares makes the check fail, and so does a remedy without an action, or with neither or
+// both of command and instruction.
 func (p *Pass) Report(f Finding) {
 	f.ID = p.Check.ID
 	if f.Confidence == "" {
@@ -65,6 +67,9 @@ func (p *Pass) Report(f Finding) {
 	}
 	if f.Severity.Rank() > p.Check.Severity.Rank() {
 		p.broken = fmt.Sprintf("reports %s, but declares %s", f.Severity, p.Check.Severity)
+	}
+	for _, r := range f.Remedies {
+		p.broken = cmp.Or(p.broken, r.problem())
 	}
 	p.findings = append(p.findings, f.filled())
 }

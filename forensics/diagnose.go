@@ -134,21 +134,13 @@ func (g *graph) headline(chain []Entity, members []int) Finding {
 	return g.findings[best]
 }
 
-// remedies are the headline's steps, then those of the others from the root on, each command once in a stage, stage by stage.
+// remedies are the headline's steps, then those of the others from the root on.
 func (g *graph) remedies(head Finding, members []int) []Remedy {
 	all := slices.Clone(head.Remedies)
 	for _, i := range members {
 		all = append(all, g.findings[i].Remedies...)
 	}
-	steps, taken := []Remedy{}, map[Remedy]bool{}
-	for _, r := range all {
-		if key := (Remedy{Command: r.Command, Stage: r.Stage}); !taken[key] {
-			taken[key] = true
-			steps = append(steps, r)
-		}
-	}
-	sorting.Stable(steps, func(a, b Remedy) int { return cmp.Compare(a.Stage, b.Stage) })
-	return steps
+	return inOrder(all)
 }
 
 // paragraph tells the whole story in one piece.
@@ -180,7 +172,7 @@ func (g *graph) paragraph(d Diagnosis, head Finding) string {
 	}
 	b.WriteString(".")
 	if len(d.Remedies) > 0 {
-		b.WriteString(" First step: " + d.Remedies[0].Command + " — " + d.Remedies[0].Why)
+		b.WriteString(" First step: " + d.Remedies[0].String() + " — " + d.Remedies[0].Why)
 	}
 	return b.String()
 }

@@ -211,8 +211,8 @@ func TestDiagnosesAreOrderedWorstFirst(t *testing.T) {
 
 func TestADiagnosisSumsUpItsFindings(t *testing.T) {
 	early, late := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	step := func(command string) forensics.Remedy {
-		return forensics.Remedy{Command: command, Why: "it helps", Risk: "none"}
+	step := func(instruction string) forensics.Remedy {
+		return forensics.Remedy{Action: "look", Instruction: instruction, Why: "it helps", Risk: "none"}
 	}
 	symptom := because("critical", "kubelet k", "pod a")
 	symptom.Title, symptom.Since, symptom.Pods, symptom.Remedies = "the kubelet stands still", &late, []string{"u1", "u2"}, []forensics.Remedy{step("cordon"), step("both")}
@@ -232,7 +232,7 @@ func TestADiagnosisSumsUpItsFindings(t *testing.T) {
 		pods = append(pods, p.UID)
 	}
 	for _, r := range d.Remedies {
-		steps = append(steps, r.Command)
+		steps = append(steps, r.String())
 	}
 	slices.Sort(pods)
 	if diff := cmp.Diff([]string{"a", "u1", "u2", "u3"}, pods); diff != "" {

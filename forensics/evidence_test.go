@@ -162,7 +162,7 @@ func TestSawWithoutCoverage(t *testing.T) {
 		forensics.SourceMounts:        func(e *forensics.Evidence) { e.Mounts.Mounts = []mounts.Mount{{ID: 1}} },
 		forensics.SourceProcesses:     func(e *forensics.Evidence) { e.Processes = []procs.Process{{PID: 1}} },
 		forensics.SourceThreads:       func(e *forensics.Evidence) { e.Threads = []procs.Thread{{PID: 1}} },
-		forensics.SourceHealth:        func(e *forensics.Evidence) { e.Health = []mounts.Health{{MountID: 1}} },
+		forensics.SourceHealth:        func(e *forensics.Evidence) { e.Probes = []mounts.Probe{{MountID: 1}} },
 		forensics.SourceKubelet:       func(e *forensics.Evidence) { e.Kubelet = kubelets("refused") },
 		forensics.SourceKubeletHealth: func(e *forensics.Evidence) { e.Kubelet = kubelets("unhealthy") },
 		forensics.SourceKubeletPods:   func(e *forensics.Evidence) { e.Pods = []kubelet.Pod{{Source: "kubelet"}} },

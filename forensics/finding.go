@@ -70,30 +70,6 @@ type Ref struct {
 	Excerpt string `json:"excerpt"`
 }
 
-// Remedy is one step that a person may take. Steps are in the order in which to take them.
-type Remedy struct {
-	// Command is a shell command, or a sentence where none does it.
-	Command      string `json:"command"`
-	Why          string `json:"why"`
-	Precondition string `json:"precondition,omitempty"`
-	// Risk is what it can destroy and what it does not fix; never empty.
-	Risk string `json:"risk"`
-	// Stage orders the steps of a diagnosis, which are those of several findings.
-	Stage Stage `json:"-"`
-}
-
-// A Stage is when a step is to be taken.
-type Stage int
-
-// The stages. A mount is unmounted when its holders have been stopped; only what then is still in the way is hidden from
-// every table, and what is left on the disk is removed when nothing is mounted any more.
-const (
-	StageCure Stage = iota
-	StageUnmount
-	StageHide
-	StageCleanUp
-)
-
 // A Finding says that Subject is bad because of other entities.
 type Finding struct {
 	// ID is the id of the check that found it.

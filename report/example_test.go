@@ -25,14 +25,14 @@ func ExampleRead() {
 	for _, d := range r.Diagnoses {
 		fmt.Printf("*%s* on %s: %.70s…\n", d.Severity, r.Node.Name, d.Title)
 		if len(d.Remedies) > 0 {
-			fmt.Printf("> first: %s\n", d.Remedies[0].Command)
+			fmt.Printf("> first: %s\n", d.Remedies[0])
 		}
 	}
 	// Output:
 	// *critical* on worker-7: kubelet 1.17.4 housekeeping has not returned for 46 min: goroutine 142…
 	// > first: kubectl cordon worker-7
 	// *warning* on worker-7: pod directory 002d97dc-9f1e-4c57-a6f3-1f9a40c7be10 belongs to no pod; …
-	// > first: rmdir '/var/lib/kubelet/pods/002d97dc-9f1e-4c57-a6f3-1f9a40c7be10/volumes/kubernetes.io~csi/pvc-91b0'
+	// > first: rmdir /var/lib/kubelet/pods/002d97dc-9f1e-4c57-a6f3-1f9a40c7be10/volumes/kubernetes.io~csi/pvc-91b0
 	// *warning* on worker-7: fuse.sshfs backup@10.0.0.7:/srv (mount 61) answered after 3.4 s…
 }
 

@@ -107,8 +107,8 @@ func TestReadRefuses(t *testing.T) {
 		"another schema":    `{"schema":"nodeforensics.evidence/v1"}`,
 		"no schema":         `{}`,
 		"not an object":     `[]`,
-		"cut in the middle": `{"schema":"nodeforensics.report/v1","findings":[`,
-		"something behind":  `{"schema":"nodeforensics.report/v1"} {"schema"`,
+		"cut in the middle": `{"schema":"nodeforensics.report/v2","findings":[`,
+		"something behind":  `{"schema":"nodeforensics.report/v2"} {"schema"`,
 		"nothing":           ``,
 	} {
 		if _, err := report.Read(strings.NewReader(doc)); err == nil {

@@ -113,7 +113,7 @@ func monsterHealth(m mounts.Mount, i int) mounts.Health {
 func monsterFinding(a forensics.Analysis, m mounts.Mount, uid, pad string) forensics.Analysis {
 	e := forensics.Entity{Kind: forensics.KindSuperblock, ID: m.Device}
 	title := fmt.Sprintf("nfs4 %s (mount %d) has not answered for 15 min", m.Source, m.ID)
-	steps := []forensics.Remedy{{Command: "umount -f '" + m.MountPoint + "'", Why: "It ends the waits." + pad, Risk: "Data that was not written is lost." + pad}}
+	steps := []forensics.Remedy{{Action: "abort", Command: []string{"umount", "-f", m.MountPoint}, Why: "It ends the waits." + pad, Risk: "Data that was not written is lost." + pad}}
 	a.Diagnoses = append(a.Diagnoses, forensics.Diagnosis{
 		Severity: forensics.Critical, Confidence: forensics.Certain, Title: title, Root: e, Findings: []int{len(a.Findings)}, Remedies: steps,
 		Chain: []forensics.Link{{Kind: e.Kind, ID: e.ID, Text: title}, {Kind: forensics.KindMount, ID: fmt.Sprint(m.ID), Text: m.MountPoint}},

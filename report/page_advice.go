@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -69,6 +68,6 @@ func has(d forensics.Diagnosis, kinds ...forensics.Kind) bool {
 // warnsOfRestart says whether the steps of a diagnosis say already not to restart the kubelet.
 func warnsOfRestart(d forensics.Diagnosis) bool {
 	return slices.ContainsFunc(d.Remedies, func(r forensics.Remedy) bool {
-		return strings.Contains(strings.ToLower(r.Command), "not restart the kubelet")
+		return r.Action == "no-restart"
 	})
 }

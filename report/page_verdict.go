@@ -45,12 +45,12 @@ type chainStep struct {
 }
 
 type stepView struct {
-	ID           string
-	Command      shown
-	Prose        bool
-	Why          shown
-	Precondition shown
-	Risk         shown
+	ID     string
+	Do     shown
+	Prose  bool
+	Why    shown
+	OnlyIf shown
+	Risk   shown
 }
 
 // briefVerdict is a root cause past the first ones: its sentence.
@@ -149,10 +149,10 @@ func newSteps(id string, remedies []forensics.Remedy) []stepView {
 	const most = 20
 	var steps []stepView
 	for i, r := range remedies[:min(len(remedies), most)] {
-		command := commandText(r.Command)
+		do, prose := stepText(r)
 		steps = append(steps, stepView{
-			ID: fmt.Sprintf("%s-%d", id, i+1), Command: shown(command), Prose: sentence(command),
-			Why: cell(capital(r.Why), maxLine), Precondition: cell(capital(r.Precondition), maxLine), Risk: cell(capital(r.Risk), maxLine),
+			ID: fmt.Sprintf("%s-%d", id, i+1), Do: shown(do), Prose: prose,
+			Why: cell(capital(r.Why), maxLine), OnlyIf: cell(capital(r.OnlyIf), maxLine), Risk: cell(capital(r.Risk), maxLine),
 		})
 	}
 	return steps

@@ -19,8 +19,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
-// Schema names the layout of [Report] as JSON. Fields are added within v1; a change of meaning makes v2.
-const Schema = "nodeforensics.report/v1"
+// Schema names the layout of [Report] as JSON. Fields are added within v2; a change of meaning makes v3.
+const Schema = "nodeforensics.report/v2"
+
+// schemaV1 had remedies whose command was one string, for a shell or a sentence.
+const schemaV1 = "nodeforensics.report/v1"
 
 // ErrSchema says that a JSON document is not a report of this schema.
 var ErrSchema = errors.New("not a " + Schema + " document")
@@ -74,7 +77,8 @@ func New(tool Tool, evidence forensics.Evidence, analysis forensics.Analysis) Re
 // JSON writes the report, indented, as [JSONSchema] describes it. Arrays are never null.
 func JSON(w io.Writer, r Report) error { return writeJSON(w, r, true) }
 
-// Read reads what [JSON] wrote. A document of another schema is [ErrSchema], and one that needs too much memory jsonlimit.ErrTooLarge.
+// Read reads what [JSON] wrote, also as nodeforensics.report/v1: the report is then of [Schema], and its remedies have no action, and
+// what was their command as an instruction. A document of another schema is [ErrSchema], and one that needs too much memory jsonlimit.ErrTooLarge.
 func Read(r io.Reader) (Report, error) {
 	var saved struct {
 		Report
@@ -86,6 +90,9 @@ func Read(r io.Reader) (Report, error) {
 	rep := saved.Report
 	if rep.Evidence = saved.Evidence.Current(); saved.Evidence.Schema == v1.Schema {
 		rep.MountHealth = saved.Evidence.Health
+	}
+	if rep.Schema == schemaV1 {
+		rep.Schema = Schema
 	}
 	if rep.Schema != Schema {
 		return Report{}, fmt.Errorf("report: schema %q: %w", rep.Schema, ErrSchema)

@@ -136,10 +136,10 @@ func suffers(pods []forensics.AffectedPod) string {
 }
 
 func (t *textWriter) remedy(number int, step forensics.Remedy) {
-	t.command(fmt.Sprintf("  %2d. ", number), step.Command)
+	t.step(fmt.Sprintf("  %2d. ", number), step)
 	t.item("        why: ", capital(step.Why))
-	if step.Precondition != "" {
-		t.item("    only if: ", capital(step.Precondition))
+	if step.OnlyIf != "" {
+		t.item("    only if: ", capital(step.OnlyIf))
 	}
 	t.item("       risk: ", capital(step.Risk))
 }

@@ -34,7 +34,7 @@ func TestTextWidth(t *testing.T) {
 			whole := map[string]bool{}
 			for _, d := range r.Diagnoses {
 				for _, step := range d.Remedies {
-					whole[step.Command] = true
+					whole[step.String()] = true
 				}
 			}
 			most := width

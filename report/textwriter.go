@@ -3,6 +3,8 @@ package report
 import (
 	"bufio"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
 // textWriter lays text out for a terminal. All text of the node passes [see] or [seeLines] here, and nowhere else are
@@ -55,14 +57,14 @@ func (t *textWriter) marked(c tone, word, s string) {
 
 func (t *textWriter) strong(s string) { t.raw(t.bold(string(see(s))) + "\n") }
 
-// command is never wrapped: people copy it.
-func (t *textWriter) command(mark, s string) {
-	s = commandText(s)
+// step is an instruction, or a command that is never wrapped: people copy it.
+func (t *textWriter) step(mark string, r forensics.Remedy) {
+	s, prose := stepText(r)
 	for i, line := range strings.Split(s, "\n") {
 		if i > 0 {
 			mark = strings.Repeat(" ", len(mark))
 		}
-		if sentence(s) {
+		if prose {
 			t.item(mark, line)
 			continue
 		}

@@ -57,7 +57,7 @@ func ticket(d forensics.Diagnosis, style ticketStyle) string {
 		for i, r := range d.Remedies {
 			b.WriteString(style.command(i+1, r))
 			b.WriteString(style.note(i+1, "why", capital(r.Why)))
-			b.WriteString(style.note(i+1, "only if", capital(r.Precondition)))
+			b.WriteString(style.note(i+1, "only if", capital(r.OnlyIf)))
 			b.WriteString(style.note(i+1, "risk", capital(r.Risk)))
 		}
 	}
@@ -90,7 +90,8 @@ func (p plainStyle) fact(name, value string) string { return name + ": " + p.tex
 func (p plainStyle) item(n int, s string) string    { return fmt.Sprintf("  %d. %s\n", n, p.text(s)) }
 
 func (plainStyle) command(n int, r forensics.Remedy) string {
-	lines := strings.Split(commandText(r.Command), "\n")
+	s, _ := stepText(r)
+	lines := strings.Split(s, "\n")
 	return fmt.Sprintf("  %d. %s\n", n, strings.Join(lines, "\n     "))
 }
 
@@ -116,8 +117,8 @@ func (m markdownStyle) item(n int, s string) string { return fmt.Sprintf("%d. %s
 
 // command is a sentence as text and a shell command as a code block, which belongs to its item by indentation.
 func (m markdownStyle) command(n int, r forensics.Remedy) string {
-	lines := commandText(r.Command)
-	if sentence(lines) {
+	lines, prose := stepText(r)
+	if prose {
 		return m.item(n, lines)
 	}
 	fence := strings.Repeat("`", max(3, longestRun(lines, '`')+1))

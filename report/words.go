@@ -158,12 +158,6 @@ func age(t, now time.Time) string {
 	return text.Duration(now.Sub(t).Seconds())
 }
 
-// sentence says whether a remedy's command is prose: those begin with a capital, shell commands do not.
-func sentence(command string) bool {
-	first, _, _ := strings.Cut(command, " ")
-	return first != "" && first[0] >= 'A' && first[0] <= 'Z' && !strings.ContainsAny(first, "=/_")
-}
-
 // capital begins a sentence, unless it begins with a name, a path or a command that is not a plain word.
 func capital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
@@ -180,15 +174,3 @@ func capital(s string) string {
 
 // commandWords are names of programs, which are written small.
 var commandWords = []string{"umount", "mount", "rmdir", "kubectl", "systemctl", "kubelet", "containerd", "crictl", "ctr", "docker", "kill", "echo", "rm", "fuser", "lsof", "df"}
-
-// maxCommand is how long a command may be: two paths of 4,096 bytes and what stands around them.
-const maxCommand = 12_000
-
-// commandText makes a command safe to look at. It is never shortened: with its middle cut out it would be another
-// command.
-func commandText(s string) string {
-	if len(s) > maxCommand {
-		return "This command is longer than " + grouped(maxCommand) + " bytes: the JSON report holds it."
-	}
-	return string(seeLines(s))
-}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,7 @@ func TestEscapeMarkdown(t *testing.T) {
 }
 
 func TestMarkdownCodeBlockCannotBeLeft(t *testing.T) {
-	got := markdownStyle{}.command(12, forensics.Remedy{Command: "echo '```'\n# heading"})
+	got := markdownStyle{}.command(12, forensics.Remedy{Instruction: "echo '```'\n# heading"})
 	want := "12. ````sh\n    echo '```'\n    # heading\n    ````\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -47,23 +48,6 @@ func TestProseSetsPathsApart(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestSentence(t *testing.T) {
-	for command, want := range map[string]bool{
-		"kubectl cordon worker-7":       false,
-		"umount -f /x":                  false,
-		"/usr/bin/true":                 false,
-		"PATH=/bin umount /x":           false,
-		"Bring the server back":         true,
-		"Restart":                       true,
-		"":                              false,
-		"echo 1 > /sys/fs/fuse/5/abort": false,
-	} {
-		if got := sentence(command); got != want {
-			t.Errorf("%q: %v", command, got)
-		}
 	}
 }
 
@@ -134,16 +118,20 @@ func TestAdviceFitsTheTrouble(t *testing.T) {
 		}
 		return chain
 	}
+	stuck := link(forensics.KindGoroutine, forensics.KindSubsystem)
 	for name, c := range map[string]struct {
 		chain []forensics.Link
+		steps []forensics.Remedy
 		want  []string
 	}{
-		"kubelet is not running": {link(forensics.KindKubelet), []string{"rm -rf"}},
-		"only a dump was given":  {link(forensics.KindGoroutine, forensics.KindSubsystem), []string{"rm -rf", "Restart the kubelet first"}},
-		"dead mount, no kubelet": {link(forensics.KindSuperblock, forensics.KindMount, forensics.KindThread), []string{"rm -rf", "df, ls, find, lsof, stat", "umount -l"}},
+		"kubelet is not running": {link(forensics.KindKubelet), nil, []string{"rm -rf"}},
+		"only a dump was given":  {stuck, nil, []string{"rm -rf", "Restart the kubelet first"}},
+		"dead mount, no kubelet": {link(forensics.KindSuperblock, forensics.KindMount, forensics.KindThread), nil, []string{"rm -rf", "df, ls, find, lsof, stat", "umount -l"}},
+		"a step says it already": {stuck, []forensics.Remedy{{Action: "no-restart", Instruction: "Leave it"}}, []string{"rm -rf"}},
+		"a step that reads so":   {stuck, []forensics.Remedy{{Action: "look", Instruction: "Do not restart the kubelet"}}, []string{"rm -rf", "Restart the kubelet first"}},
 	} {
 		var got []string
-		for _, a := range newAdvice(Report{Diagnoses: []forensics.Diagnosis{{Chain: c.chain}}}) {
+		for _, a := range newAdvice(Report{Diagnoses: []forensics.Diagnosis{{Chain: c.chain, Remedies: c.steps}}}) {
 			text := a.Command
 			if text == "" {
 				text = a.Not
@@ -153,6 +141,9 @@ func TestAdviceFitsTheTrouble(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+	if !strings.Contains(schema, `"no-restart"`) {
+		t.Error("no action is called no-restart any more")
 	}
 	if got := newAdvice(Report{}); got != nil {
 		t.Errorf("advice on a healthy node: %v", got)

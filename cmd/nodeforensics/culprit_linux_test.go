@@ -91,7 +91,7 @@ func TestCulpritOfAStalledKubeletIsNamedWithWholeChain(t *testing.T) {
 	if !slices.ContainsFunc(d.Pods, func(p forensics.AffectedPod) bool { return p.UID == uid && p.State == "orphaned" }) {
 		t.Errorf("pods %v, want orphaned %s", d.Pods, uid)
 	}
-	if len(d.Remedies) == 0 || !strings.HasPrefix(d.Remedies[0].Command, "kubectl cordon") {
+	if len(d.Remedies) == 0 || !strings.HasPrefix(d.Remedies[0].String(), "kubectl cordon") {
 		t.Errorf("the first step is not to cordon the node: %v", d.Remedies)
 	}
 	if stalled := finding(t, r, "kubelet-syncloop-stalled"); stalled.Severity != forensics.Warning {

@@ -65,7 +65,7 @@ func TestMemory(t *testing.T) {
 		{memoryInput{"dumps", 20 * mb, manyDumps, []string{"goroutines"}}, 96 << 20, "the dump is cut"},
 		{memoryInput{"report", 8 * mb, savedReport, []string{"render"}}, 64 << 20, ""},
 		{memoryInput{"report of empty pods", 5 * mb, hollowReport, []string{"plan"}}, fileMemory, "5.0 MB: report: evidence: pods: too large: "},
-		{memoryInput{"large report", 66 * mb, repeated(`{"schema":"nodeforensics.report/v1","x":"`, "0123456789"), []string{"analyze"}}, fileMemory, "66.0 MB: report: x: too large: more than 64 MB of JSON"},
+		{memoryInput{"large report", 66 * mb, repeated(`{"schema":"nodeforensics.report/v2","x":"`, "0123456789"), []string{"analyze"}}, fileMemory, "66.0 MB: report: x: too large: more than 64 MB of JSON"},
 		{memoryInput{"brackets", 30 * mb, repeated(`{"kind":"PodList","items":`, "["), []string{"analyze"}}, 64 << 20, "input: too large: JSON of more than 64 levels"},
 	} {
 		peak, took, status, said := tt.in.run(t)
@@ -204,7 +204,7 @@ func memoryInputs() []memoryInput {
 		memoryInput{"analyze/braces/30MB", 30 * mb, repeated("", `{"a":`), analyze},
 		memoryInput{"analyze/brackets-in-a-pod-list/30MB", 30 * mb, repeated(`{"kind":"PodList","items":`, "["), analyze},
 		memoryInput{"analyze/braces-in-an-object/30MB", 30 * mb, repeated(`{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod","metadata":`, `{"a":`), analyze},
-		memoryInput{"render/brackets/30MB", 30 * mb, repeated(`{"schema":"nodeforensics.report/v1","evidence":`, "["), render},
+		memoryInput{"render/brackets/30MB", 30 * mb, repeated(`{"schema":"nodeforensics.report/v2","evidence":`, "["), render},
 		memoryInput{"analyze/one-line/100MB", 100 * mb, repeated("", "x"), analyze},
 		memoryInput{"goroutines/one-line/100MB", 100 * mb, repeated("", "x"), []string{"goroutines"}},
 		memoryInput{"analyze/gzip-bomb/10000MB", 10_000 * mb, bomb("gzip", "-1"), analyze},

@@ -341,8 +341,8 @@ func forceOff(t *testing.T, r report.Report, point string, callers ...*exec.Cmd)
 	var commands []string
 	for _, f := range findings(r, "mount-hung") {
 		for _, remedy := range f.Remedies {
-			if strings.HasPrefix(remedy.Command, "umount ") && strings.HasSuffix(remedy.Command, " "+point) {
-				commands = append(commands, remedy.Command)
+			if strings.HasPrefix(remedy.String(), "umount ") && strings.HasSuffix(remedy.String(), " "+point) {
+				commands = append(commands, remedy.String())
 			}
 		}
 	}
@@ -406,7 +406,7 @@ func testNFSStale(t *testing.T) {
 	r := examine(t, 0, "--hung-after", "10s").report(t)
 	wantNFS(t, r, "/mnt/soft", mounts.StatusStale, backing.FaultNone)
 	f := finding(t, r, "mount-stale")
-	mustRun(t, "sh", "-c", f.Remedies[0].Command)
+	mustRun(t, f.Remedies[0].Command[0], f.Remedies[0].Command[1:]...)
 	if mounted(t, "/mnt/soft") {
 		t.Error("/mnt/soft is still mounted")
 	}

@@ -31,7 +31,7 @@ func needConnections(t *testing.T, server *testfuse.Server) {
 // wantFirstStep checks where a diagnosis begins.
 func wantFirstStep(t testing.TB, d forensics.Diagnosis, step string) {
 	t.Helper()
-	if len(d.Remedies) == 0 || d.Remedies[0].Command != step {
+	if len(d.Remedies) == 0 || d.Remedies[0].String() != step {
 		t.Errorf("the first step is not %q: %+v", step, d.Remedies)
 	}
 }

@@ -284,11 +284,11 @@ func TestRemedies(t *testing.T) {
 				t.Errorf("%s: no reason for its confidence", f.ID)
 			}
 			for _, r := range f.Remedies {
-				if r.Command == "" || r.Why == "" || r.Risk == "" {
+				if r.String() == "" || r.Why == "" || r.Risk == "" {
 					t.Errorf("%s: remedy without command, reason or risk: %+v", f.ID, r)
 				}
-				if strings.Contains(r.Command, "rm -rf") {
-					t.Errorf("%s suggests %s", f.ID, r.Command)
+				if strings.Contains(r.String(), "rm -rf") {
+					t.Errorf("%s suggests %s", f.ID, r.String())
 				}
 			}
 		}
@@ -324,7 +324,7 @@ func TestDiagnosis(t *testing.T) {
 	if len(d.Pods) != 1 || d.Pods[0].UID != deadUID || d.Pods[0].State != "orphaned" {
 		t.Errorf("pods = %+v; want the orphaned one", d.Pods)
 	}
-	if len(d.Remedies) == 0 || !strings.HasPrefix(d.Remedies[0].Command, "kubectl cordon") {
+	if len(d.Remedies) == 0 || !strings.HasPrefix(d.Remedies[0].String(), "kubectl cordon") {
 		t.Errorf("first remedy = %+v; want a cordon", d.Remedies)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -140,8 +141,8 @@ func frozenFinding(p *forensics.Pass, g runtimes.PodCgroup, frozen runtimes.Froz
 		Detail:        "Its pod is being deleted: " + why + ". With cgroup v1 a kill takes effect when the cgroup is thawed. A pause, a checkpoint or an update of the container that was broken off leaves it frozen.",
 		Refs:          []forensics.Ref{{Source: forensics.SourceCgroups + ":" + frozen.Path, Excerpt: "freezer.state " + strings.ToUpper(frozen.State)}},
 		Remedies: []forensics.Remedy{{
-			Command: "Thaw the cgroup: write THAWED to " + remedy.Quote(frozen.Path+"/freezer.state"), Why: "lets the processes go on, so that the kill that waits for them takes effect",
-			Precondition: "nobody has paused the container on purpose (a backup, a debugger)", Risk: "the processes run until the kill reaches them",
+			Action: remedy.ActionResume, Instruction: "Thaw the cgroup: write THAWED to " + shellword.Quote(frozen.Path+"/freezer.state"), Why: "lets the processes go on, so that the kill that waits for them takes effect",
+			OnlyIf: "nobody has paused the container on purpose (a backup, a debugger)", Risk: "the processes run until the kill reaches them",
 		}},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
@@ -71,18 +72,19 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 	}
 	f.Remedies = []forensics.Remedy{
 		{
-			Command: "kubectl get pods -A -o wide --field-selector spec.nodeName=NODE | grep -i csi",
-			Why:     "shows whether the driver's node pod runs here, and its restarts", Risk: "none: it reads",
+			Action: remedy.ActionLook, Command: []string{"kubectl", "get", "pods", "-A", "-o", "wide", "--field-selector", "spec.nodeName=NODE"},
+			Why: "shows whether the driver's node pod runs here, and its restarts", Risk: "none: it reads",
 		},
 		{
-			Command: "ls -l KUBELET_ROOT/plugins_registry KUBELET_ROOT/plugins",
-			Why:     "the driver registers through a socket there; without one its registrar does not run", Risk: "none: it reads",
+			Action: remedy.ActionLook, Command: []string{"ls", "-l", "KUBELET_ROOT/plugins_registry", "KUBELET_ROOT/plugins"},
+			Why: "the driver registers through a socket there; without one its registrar does not run", Risk: "none: it reads",
 		},
 		{
-			Command:      "Bring the driver's DaemonSet pod back to this node",
-			Why:          "the kubelet then mounts and unmounts by itself at its next try, within about two minutes",
-			Precondition: "the driver's name is still the one of the volumes: CSINode and PV say which",
-			Risk:         "none. Deleting directories below pods/ instead loses data: the volume may still be mounted",
+			Action:      remedy.ActionRepair,
+			Instruction: "Bring the driver's DaemonSet pod back to this node",
+			Why:         "the kubelet then mounts and unmounts by itself at its next try, within about two minutes",
+			OnlyIf:      "the driver's name is still the one of the volumes: CSINode and PV say which",
+			Risk:        "none. Deleting directories below pods/ instead loses data: the volume may still be mounted",
 		},
 	}
 	return f

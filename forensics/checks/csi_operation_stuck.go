@@ -102,7 +102,8 @@ func csiFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
 
 func csiRemedies(p *forensics.Pass) []forensics.Remedy {
 	return []forensics.Remedy{remedy.EvidenceFirst(p), {
-		Command: "kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER-CONTAINER --since=30m",
+		Action:  remedy.ActionLook,
+		Command: []string{"kubectl", "logs", "-n", "NAMESPACE", "DRIVER-POD", "-c", "DRIVER-CONTAINER", "--since=30m"},
 		Why:     "the driver's own log names the call that it is stuck in; look at the driver's node pod on this node",
 		Risk:    "none: it reads. Restarting the driver's pod ends the file servers of FUSE drivers, and with them every mount that they serve",
 	}}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
 
@@ -71,9 +72,9 @@ func settingsFinding(p *forensics.Pass, problem eviction.Problem) forensics.Find
 		Detail:        "The kubelet has this from its flags or its configuration file; the defaults are those of its version.",
 		ConfidenceWhy: "the kubelet's flags and configuration",
 		Remedies: []forensics.Remedy{{
-			Command: "Correct evictionHard, evictionSoft or imageGCHighThresholdPercent in the kubelet's configuration, then restart the kubelet",
-			Why:     "the thresholds are read when the kubelet starts",
-			Risk:    "with a higher threshold the kubelet may begin to evict at once; containers go on running over the restart",
+			Action: remedy.ActionConfigure, Instruction: "Correct evictionHard, evictionSoft or imageGCHighThresholdPercent in the kubelet's configuration, then restart the kubelet",
+			Why:  "the thresholds are read when the kubelet starts",
+			Risk: "with a higher threshold the kubelet may begin to evict at once; containers go on running over the restart",
 		}},
 	}
 	if problem.Serious {

@@ -125,8 +125,8 @@ func TestOtherUsersAreLookedFor(t *testing.T) {
 		e := s.base(t)
 		s.change(t, &e)
 		f := forensics.Analyze(&e, []forensics.Check{diskPressure}).Findings[0]
-		if want := `du -xh --max-depth=2 '/home/o'\''hara' | sort`; !strings.HasPrefix(f.Remedies[0].Command, want) {
-			t.Errorf("first remedy %q, want %q", f.Remedies[0].Command, want)
+		if want := `du -xh --max-depth=2 --threshold=100M '/home/o'\''hara'`; !strings.HasPrefix(f.Remedies[0].String(), want) {
+			t.Errorf("first remedy %q, want %q", f.Remedies[0].String(), want)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func TestDiskRemediesNameNoDeletion(t *testing.T) {
 			s.change(t, &e)
 			for _, f := range forensics.Analyze(&e, All()).Findings {
 				for _, r := range f.Remedies {
-					if r.Command == "" || r.Why == "" || r.Risk == "" || strings.Contains(r.Command, "rm -") {
+					if r.String() == "" || r.Why == "" || r.Risk == "" || strings.Contains(r.String(), "rm -") {
 						t.Errorf("%s, %s: remedy %+v", id, s.name, r)
 					}
 				}

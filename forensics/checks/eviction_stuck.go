@@ -94,9 +94,9 @@ func settle(p *forensics.Pass, f forensics.Finding, list []logs.Event) forensics
 
 func evictionRemedies() []forensics.Remedy {
 	return []forensics.Remedy{remedy.CountUsage(), {
-		Command:      "journalctl --vacuum-size=200M",
-		Why:          "what fills the disk is not what the kubelet may delete: journals, logs outside of pods, dumps, files of other programs",
-		Precondition: "the journal of the time in question has been saved",
-		Risk:         "the vacuum deletes old journal files for good",
+		Action: remedy.ActionFree, Command: []string{"journalctl", "--vacuum-size=200M"},
+		Why:    "what fills the disk is not what the kubelet may delete: journals, logs outside of pods, dumps, files of other programs",
+		OnlyIf: "the journal of the time in question has been saved",
+		Risk:   "the vacuum deletes old journal files for good",
 	}}
 }

@@ -63,7 +63,7 @@ itself blocked is reported.`,
 // abortDetached ends the waits for a file system that nobody can unmount any more.
 func abortDetached(s forensics.FUSEServer) forensics.Remedy {
 	r := remedy.AbortFUSE(mounts.Mount{Device: s.Device})
-	r.Precondition = fmt.Sprintf("the server cannot be revived; fusectl is mounted on /sys/fs/fuse/connections; process %d still serves this connection "+
+	r.OnlyIf = fmt.Sprintf("the server cannot be revived; fusectl is mounted on /sys/fs/fuse/connections; process %d still serves this connection "+
 		"(grep fuse_connection /proc/%d/fdinfo/*)", s.PID, s.PID)
 	return r
 }
@@ -105,9 +105,9 @@ func onItsWay(f forensics.Finding, m mounts.Mount, name string) forensics.Findin
 	f.Detail = "Calls would fail at once with ENOTCONN if it were closed, and they wait. So its descriptor is in no process: most likely " +
 		"it was handed over (a CSI driver that mounts and passes it on to a pod) and is in the queue of a unix socket."
 	f.Remedies = []forensics.Remedy{{
-		Command:      "grep -s 'scm_fds:.*[1-9]' /proc/[0-9]*/fdinfo/*",
-		Why:          "names the processes that have not received descriptors yet: one of them is to serve the mount",
-		Precondition: "Linux 5.8", Risk: "none",
+		Action: remedy.ActionLook, Command: remedy.UnreceivedDescriptors(),
+		Why:    "names the processes that have not received descriptors yet: one of them is to serve the mount",
+		OnlyIf: "Linux 5.8", Risk: "none",
 	}, remedy.AbortFUSE(m)}
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -27,6 +28,7 @@ func stackedOn(tb testing.TB, e *forensics.Evidence, state string) {
 }
 
 func TestAnErrorThatAServerPassesOn(t *testing.T) {
+	detached := false
 	for name, c := range map[string]struct {
 		guess, open bool
 		status      mounts.Status
@@ -60,10 +62,19 @@ func TestAnErrorThatAServerPassesOn(t *testing.T) {
 			if !strings.Contains(f.Title, c.want) || c.guess && c.open != strings.Contains(f.Detail, "probably lives") {
 				t.Errorf("%s: %s: %s\nwant %q", name, f.Title, f.Detail, c.want)
 			}
+			for _, r := range f.Remedies { // the upper one is unmounted first
+				if first := strings.HasPrefix(r.OnlyIf, "this one first"); first != (c.open && r.Action == remedy.ActionDetach) {
+					t.Errorf("%s: %s %q only if %q", name, r.Action, r.String(), r.OnlyIf)
+				}
+				detached = detached || c.open && r.Action == remedy.ActionDetach
+			}
 		}
 		if !found {
 			t.Errorf("%s: no finding", name)
 		}
+	}
+	if !detached {
+		t.Error("no step unmounts a file system that passes on an error")
 	}
 }
 
@@ -82,7 +93,7 @@ func TestAThreadOnALazilyUnmountedFileSystem(t *testing.T) {
 			t.Errorf("only waiting %v: diagnoses %v", only, roots(a))
 		}
 		f, _ := findingOf(a, "fuse-server-dead")
-		if !strings.Contains(f.Title, "in no mount table") || len(f.Remedies) != 2 || !strings.Contains(f.Remedies[1].Command, "connections/99/abort") {
+		if !strings.Contains(f.Title, "in no mount table") || len(f.Remedies) != 2 || !strings.Contains(f.Remedies[1].String(), "connections/99/abort") {
 			t.Errorf("%s: %+v", f.Title, f.Remedies)
 		}
 	}

@@ -58,7 +58,10 @@ func writeFinding(b *strings.Builder, f forensics.Finding) {
 		line("ref", "%+v", r)
 	}
 	for _, r := range f.Remedies {
-		line("remedy", "%+v", r)
+		line("remedy", "%s: %s", r.Action, r)
+		line("  why", "%s", r.Why)
+		line("  only if", "%s", r.OnlyIf)
+		line("  risk", "%s", r.Risk)
 	}
 	line("pods", "%s", strings.Join(f.Pods, " "))
 }

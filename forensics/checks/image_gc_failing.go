@@ -73,7 +73,7 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	}
 	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	f.Remedies = []forensics.Remedy{{
-		Command: "crictl imagefsinfo", Why: "says what images take, to be compared with what else lies on that file system", Risk: "none: it reads",
+		Action: remedy.ActionLook, Command: []string{"crictl", "imagefsinfo"}, Why: "says what images take, to be compared with what else lies on that file system", Risk: "none: it reads",
 	}, remedy.CountUsage()}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -135,17 +136,26 @@ func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []l
 }
 
 func imageRemedies() []forensics.Remedy {
-	return []forensics.Remedy{
-		{
-			Command: "Free space first: see disk-pressure and eviction-stuck", Why: "an image that is loaded again while the pressure lasts is removed again",
-			Risk: "none",
-		},
-		{
-			Command:      "ctr -n k8s.io images import FILE.tar && ctr -n k8s.io images label NAME io.cri-containerd.pinned=pinned",
-			Why:          "loads the image again and pins it: a kubelet from 1.23 on leaves pinned images alone (CRI-O: pinned_images)",
-			Precondition: "the pressure is over, and the archive of the image is at hand",
-			Risk:         "none. The key is io.cri-containerd.pinned; other spellings do nothing",
-		},
+	return append([]forensics.Remedy{{
+		Action: remedy.ActionFree, Instruction: "Free space first: see disk-pressure and eviction-stuck", Why: "an image that is loaded again while the pressure lasts is removed again",
+		Risk: "none",
+	}}, loadImage("loads the image again", "the pressure is over, and the archive of the image is at hand")...)
+}
+
+// loadImage is how an image comes back that was loaded by hand, and stays.
+func loadImage(why, onlyIf string) []forensics.Remedy {
+	pin := pinImage()
+	pin.Why = "pins it: a kubelet from 1.23 on leaves pinned images alone (CRI-O: pinned_images)"
+	return []forensics.Remedy{{
+		Action: remedy.ActionRepair, Command: []string{"ctr", "-n", "k8s.io", "images", "import", "FILE.tar"}, Why: why, OnlyIf: onlyIf, Risk: "none",
+	}, pin}
+}
+
+func pinImage() forensics.Remedy {
+	return forensics.Remedy{
+		Action: remedy.ActionConfigure, Command: []string{"ctr", "-n", "k8s.io", "images", "label", "NAME", "io.cri-containerd.pinned=pinned"},
+		Why:  "the kubelet leaves pinned images alone (1.23 and later; CRI-O: pinned_images)",
+		Risk: "none. The key is io.cri-containerd.pinned; other spellings do nothing",
 	}
 }
 
@@ -183,11 +193,7 @@ func atRiskFinding(risks []diskview.ImageRisk) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: diskview.ImageGCEntity,
 		Confidence: forensics.Possible, ConfidenceWhy: "whether a registry can give them back was not asked",
-		Remedies: []forensics.Remedy{{
-			Command: "ctr -n k8s.io images label NAME io.cri-containerd.pinned=pinned",
-			Why:     "the kubelet leaves pinned images alone (1.23 and later; CRI-O: pinned_images)",
-			Risk:    "none. The key is io.cri-containerd.pinned; other spellings do nothing",
-		}},
+		Remedies: []forensics.Remedy{pinImage()},
 	}
 	var names []string
 	for _, r := range risks {
@@ -210,12 +216,7 @@ func missingImagesFinding(risks []diskview.ImageRisk) forensics.Finding {
 		Severity: forensics.Warning, Subject: diskview.ImageGCEntity, Confidence: forensics.Possible,
 		ConfidenceWhy: "the runtime does not have them and containers wait for them; whether they were there and who removed them does not show",
 		Detail:        "Under disk pressure the kubelet deletes every image that no container uses. One that was loaded by hand (ctr or crictl import) comes back by hand only.",
-		Remedies: []forensics.Remedy{{
-			Command:      "ctr -n k8s.io images import FILE.tar && ctr -n k8s.io images label NAME io.cri-containerd.pinned=pinned",
-			Why:          "loads the image and pins it: a kubelet from 1.23 on leaves pinned images alone (CRI-O: pinned_images)",
-			Precondition: "the disk has room again, and the archive of the image is at hand",
-			Risk:         "none. The key is io.cri-containerd.pinned; other spellings do nothing",
-		}},
+		Remedies:      loadImage("loads the image", "the disk has room again, and the archive of the image is at hand"),
 	}
 	var names []string
 	for _, r := range risks {

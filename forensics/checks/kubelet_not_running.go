@@ -47,10 +47,10 @@ if the kubelet is stopped; otherwise a warning: it may have been switched off on
 				Detail:        "It was stopped by a signal or a debugger. Its sockets accept connections and nothing answers.",
 				ConfidenceWhy: "the state letter of the process",
 				Refs:          []forensics.Ref{{Source: forensics.SourceProcesses, Excerpt: fmt.Sprintf("%d state %s", k.PID, k.State)}},
-				Remedies: []forensics.Remedy{{
-					Command: remedy.Signal("-CONT", k.PID), Why: "lets it go on where it was stopped",
-					Precondition: "nobody debugs it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
-				}},
+				Remedies: []forensics.Remedy{remedy.Signal(forensics.Remedy{
+					Action: remedy.ActionResume, Why: "lets it go on where it was stopped",
+					OnlyIf: "nobody debugs it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
+				}, k.PID, "-CONT")},
 			})
 		}
 	},
@@ -81,7 +81,9 @@ func notRunning(p *forensics.Pass, expected string) forensics.Finding {
 		ConfidenceWhy: "all processes were read",
 		Refs:          []forensics.Ref{{Source: forensics.SourceKubelet, Excerpt: expected}},
 		Remedies: []forensics.Remedy{{
-			Command: "systemctl status kubelet; journalctl -u kubelet -n 200 --no-pager", Why: "says why it ended",
+			Action: remedy.ActionLook, Command: []string{"systemctl", "status", "kubelet"}, Why: "says how it ended", Risk: "none: it reads",
+		}, {
+			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", "kubelet", "-n", "200", "--no-pager"}, Why: "says why it ended",
 			Risk: "none: it reads",
 		}},
 	}

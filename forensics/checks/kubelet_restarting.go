@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -77,8 +78,8 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	f.Detail = findings.Sentences(strings.Join(lives, " "), waits, logview.AsOf(p))
 	if f.Severity != forensics.Info {
 		f.Remedies = []forensics.Remedy{{
-			Command: "journalctl -u kubelet -n 200 --no-pager",
-			Why:     "the last error before an end says more than the end itself", Risk: "none: it reads",
+			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", "kubelet", "-n", "200", "--no-pager"},
+			Why: "the last error before an end says more than the end itself", Risk: "none: it reads",
 		}}
 	}
 	return f

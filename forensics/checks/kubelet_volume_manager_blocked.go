@@ -124,10 +124,11 @@ func childRemedies(list []stall.Goroutine) []forensics.Remedy {
 		if t.Wait.Kind != stall.WaitChild || t.Wait.PID == 0 {
 			continue
 		}
+		proc := fmt.Sprintf("/proc/%d/", t.Wait.PID)
 		return []forensics.Remedy{{
-			Command: fmt.Sprintf("cat -v /proc/%d/stack /proc/%d/wchan /proc/%d/comm", t.Wait.PID, t.Wait.PID, t.Wait.PID),
-			Why:     "says what the child waits for: the file server, the disk, or systemd",
-			Risk:    "none: it reads; /proc/PID/cmdline of a blocked process may block, so it is not read here",
+			Action: remedy.ActionLook, Command: []string{"cat", "-v", proc + "stack", proc + "wchan", proc + "comm"},
+			Why:  "says what the child waits for: the file server, the disk, or systemd",
+			Risk: "none: it reads; /proc/PID/cmdline of a blocked process may block, so it is not read here",
 		}}
 	}
 	return nil

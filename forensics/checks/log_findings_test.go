@@ -43,7 +43,7 @@ func TestFindingsQuoteTheirLines(t *testing.T) {
 					t.Errorf("%s, %s: no reason for its confidence", id, s.name)
 				}
 				for _, r := range f.Remedies {
-					if r.Command == "" || r.Why == "" || r.Risk == "" {
+					if r.String() == "" || r.Why == "" || r.Risk == "" {
 						t.Errorf("%s, %s: remedy without command, reason or risk: %+v", id, s.name, r)
 					}
 				}

@@ -5,6 +5,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
 // mountFrozen finds file systems that were frozen on purpose.
@@ -19,19 +20,19 @@ suspended. A frozen file system that nobody writes to is not noticed: asking for
 	Run: fsview.ReportStatus(mounts.StatusFrozen,
 		func(s fsview.Superblock) string { return s.Label() + " is frozen: writers wait" },
 		"Somebody froze it, writes wait until it is thawed:", func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
-			return []forensics.Remedy{{
-				Command:      thaw(p, m),
-				Why:          "lets the waiting writers go on",
-				Precondition: "no backup or snapshot is being taken: ask the owner of the backup agent first",
-				Risk:         "a snapshot that is being taken becomes inconsistent",
-			}}
+			return []forensics.Remedy{thaw(p, m, forensics.Remedy{
+				Action: remedy.ActionResume,
+				Why:    "lets the waiting writers go on",
+				OnlyIf: "no backup or snapshot is being taken: ask the owner of the backup agent first",
+				Risk:   "a snapshot that is being taken becomes inconsistent",
+			})}
 		}),
 }
 
-// thaw is the command that thaws a file system by one of its mounts on the host.
-func thaw(p *forensics.Pass, m mounts.Mount) string {
+// thaw adds the command that thaws a file system by one of its mounts on the host.
+func thaw(p *forensics.Pass, m mounts.Mount, r forensics.Remedy) forensics.Remedy {
 	if host, here := p.Model.Host().ByID(m.ID); !here || host.MountPoint != m.MountPoint || forensics.InVolume(p.Model, m.MountPoint) {
-		return "Have it thawed by whoever froze it (fsfreeze -u): by its path " + remedy.Quote(m.MountPoint) + ", the host may reach another one"
+		return remedy.Tell(r, r.Action, "Have it thawed by whoever froze it (fsfreeze -u): by its path "+shellword.Quote(m.MountPoint)+", the host may reach another one")
 	}
-	return remedy.WithPath("fsfreeze -u ", m.MountPoint, "Thaw the file system at")
+	return remedy.OnPath(r, m.MountPoint, "Thaw the file system at", "fsfreeze", "-u")
 }

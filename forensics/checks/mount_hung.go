@@ -11,6 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -137,13 +138,13 @@ func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) for
 		r = remedy.Continue(p, s.PID)
 	case trouble != "":
 		short, _, _ := strings.Cut(trouble, ":") // what follows has the names of files, for which the finding is the place
-		r.Command = fmt.Sprintf("Look at %s, which serves %s (%s): it %s", remedy.ProcessWord(p, s.PID), remedy.Quote(m.Source), remedy.Quote(m.FSType), short)
+		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Look at %s, which serves %s (%s): it %s", remedy.ProcessWord(p, s.PID), shellword.Quote(m.Source), shellword.Quote(m.FSType), short))
 	default:
-		r.Command = fmt.Sprintf("Look at %s, which has the connection of %s (%s) open: it is neither stopped nor blocked in a file system, so most "+
-			"likely it waits for its own server, which the kernel does not show, or it does not read requests at all", remedy.ProcessWord(p, s.PID), remedy.Quote(m.Source), remedy.Quote(m.FSType))
+		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Look at %s, which has the connection of %s (%s) open: it is neither stopped nor blocked in a file system, so most "+
+			"likely it waits for its own server, which the kernel does not show, or it does not read requests at all", remedy.ProcessWord(p, s.PID), shellword.Quote(m.Source), shellword.Quote(m.FSType)))
 	}
 	if s.Guess {
-		r.Precondition = strings.TrimSuffix("it is the server, which is a guess: "+s.Why+"; "+r.Precondition, "; ")
+		r.OnlyIf = strings.TrimSuffix("it is the server, which is a guess: "+s.Why+"; "+r.OnlyIf, "; ")
 	}
 	return r
 }

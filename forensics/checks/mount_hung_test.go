@@ -55,10 +55,10 @@ func TestFirstStepOfAHungFUSEMount(t *testing.T) {
 			if f.Subject.ID != "0:47" {
 				continue
 			}
-			if step := f.Remedies[0]; !strings.HasPrefix(step.Command, c.want) {
-				t.Errorf("%s: the first step is %q, want %q", name, step.Command, c.want)
-			} else if guessed := strings.Contains(step.Precondition, "which is a guess"); guessed != strings.Contains(name, "guess") {
-				t.Errorf("%s: precondition %q", name, step.Precondition)
+			if step := f.Remedies[0]; !strings.HasPrefix(step.String(), c.want) {
+				t.Errorf("%s: the first step is %q, want %q", name, step.String(), c.want)
+			} else if guessed := strings.Contains(step.OnlyIf, "which is a guess"); guessed != strings.Contains(name, "guess") {
+				t.Errorf("%s: precondition %q", name, step.OnlyIf)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
@@ -42,9 +43,9 @@ was said before the device was mounted last, by the same log, is not about this 
 
 func dmesgRemedy() forensics.Remedy {
 	return forensics.Remedy{
-		Command: "dmesg -T | tail -n 200",
-		Why:     "the kernel says why: a lost disk, a shut down file system, a server that did not answer",
-		Risk:    "none: it reads. Check a file system (fsck, xfs_repair) only when it is unmounted",
+		Action: remedy.ActionLook, Command: []string{"dmesg", "-T"},
+		Why:  "the kernel says why in its last lines: a lost disk, a shut down file system, a server that did not answer",
+		Risk: "none: it reads. Check a file system (fsck, xfs_repair) only when it is unmounted",
 	}
 }
 

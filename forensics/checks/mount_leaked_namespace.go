@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -109,6 +110,11 @@ func leakedMountFinding(p *forensics.Pass, list []forensics.ForeignMount) forens
 	default:
 		notTheHosts(&f, m, alive, unproven)
 	}
+	for i := range f.Remedies { // another finding may have another mount of that namespace: what ends it comes late in a diagnosis
+		if r := &f.Remedies[i]; r.Action != remedy.ActionLook && r.Action != remedy.ActionWait {
+			r.Action = remedy.ActionEndNamespace
+		}
+	}
 	return f
 }
 
@@ -136,10 +142,10 @@ func notTheHosts(f *forensics.Finding, m mounts.Mount, alive, unproven string) {
 	f.Severity, f.Confidence = forensics.Info, forensics.Possible
 	f.ConfidenceWhy = "the host has no mount of this superblock; the container may have mounted it for itself: " + unproven
 	f.Title = fmt.Sprintf("%s file system %s is not mounted on the host, but in the mount namespace %s", m.FSType, m.Source, alive)
-	f.Remedies = slices.DeleteFunc(f.Remedies, func(r forensics.Remedy) bool { return !strings.HasPrefix(r.Command, "Delete the pod ") })
+	f.Remedies = slices.DeleteFunc(f.Remedies, func(r forensics.Remedy) bool { return r.Action != remedy.ActionDeletePod })
 	for i := range f.Remedies {
 		r := &f.Remedies[i]
-		r.Precondition = strings.TrimSuffix("the host had it once, and the container has not mounted it for itself; "+r.Precondition, "; ")
+		r.OnlyIf = strings.TrimSuffix("the host had it once, and the container has not mounted it for itself; "+r.OnlyIf, "; ")
 	}
 }
 
@@ -175,11 +181,11 @@ func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses) []forensics
 		return []forensics.Remedy{unpin(p, n.Namespace)}
 	case isUninhabited(p, n.Namespace):
 		return []forensics.Remedy{{
-			Command: "grep -s 'scm_fds:.*[1-9]' /proc/[0-9]*/fdinfo/*",
+			Action: remedy.ActionLook, Command: remedy.UnreceivedDescriptors(),
 			Why: "no process is in the namespace, has it open or has it mounted: its descriptor is most likely in the queue of a unix socket. " +
 				"This names the processes that have not received descriptors yet; when they read or end, it is free",
-			Precondition: "Linux 5.8",
-			Risk:         "none",
+			OnlyIf: "Linux 5.8",
+			Risk:   "none",
 		}}
 	}
 	return nil
@@ -189,32 +195,32 @@ func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses) []forensics
 func endNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) forensics.Remedy {
 	r := remedy.StopHolder(p, n.PIDs[0])
 	for _, pid := range n.PIDs[1:] { // one that must not be killed decides
-		if !remedy.IsKill(r) {
+		if r.Action != remedy.ActionStop {
 			break
 		}
-		if other := remedy.StopHolder(p, pid); !remedy.IsKill(other) {
+		if other := remedy.StopHolder(p, pid); other.Action != remedy.ActionStop {
 			r = other
 		}
 	}
 	if unit := unitOf(p, n.PIDs); unit != "" {
-		r.Command, r.Precondition = "systemctl restart "+unit, ""
-		r.Risk = "what the service does is interrupted, and what is known only in its memory is lost"
+		r = remedy.Run(r, remedy.ActionRestart, "systemctl", "restart", unit)
+		r.OnlyIf, r.Risk = "", "what the service does is interrupted, and what is known only in its memory is lost"
 	}
-	if remedy.IsKill(r) && n.Processes > 1 {
-		r.Command = "kill"
+	if r.Action == remedy.ActionStop && n.Processes > 1 {
+		kill := []string{"kill"}
 		for _, pid := range n.PIDs {
-			r.Command += fmt.Sprintf(" %d", pid)
+			kill = append(kill, strconv.Itoa(pid))
 		}
-		r.Precondition = remedy.SameProcess(p, n.PIDs...) + ", and their owner agrees"
+		r = remedy.Run(r, r.Action, kill...)
+		r.OnlyIf = remedy.SameProcess(p, n.PIDs...) + ", and their owner agrees"
 		if more := n.Processes - len(n.PIDs); more > 0 {
-			r.Precondition += fmt.Sprintf("; %d more processes of the namespace are not named here", more)
+			r.OnlyIf += fmt.Sprintf("; %d more processes of the namespace are not named here", more)
 		}
 	}
 	r.Why = "with the last of its processes the namespace ends, and all its copies of mounts; to keep them from coming back, mount the host's directories with HostToContainer propagation (rslave)"
-	if !remedy.IsKill(r) {
-		r.Precondition = strings.TrimPrefix(r.Precondition+"; its owner agrees to a restart", "; ")
+	if r.Action != remedy.ActionStop {
+		r.OnlyIf = strings.TrimPrefix(r.OnlyIf+"; its owner agrees to a restart", "; ")
 	}
-	r.Stage = forensics.StageHide // another finding may have another mount of that namespace
 	return r
 }
 
@@ -266,10 +272,10 @@ func unpin(p *forensics.Pass, ns uint64) forensics.Remedy {
 		return endNamespace(p, there)
 	}
 	r := forensics.Remedy{
-		Why:          "when nothing else keeps the namespace, it ends with this, and all its mounts",
-		Precondition: "who made it (unshare --mount=FILE, snapd) does not need it any more",
-		Risk:         "nobody can enter the namespace by that file any more",
+		Why:    "when nothing else keeps the namespace, it ends with this, and all its mounts",
+		OnlyIf: "who made it (unshare --mount=FILE, snapd) does not need it any more",
+		Risk:   "nobody can enter the namespace by that file any more",
 	}
 	m, _ := p.Model.Host().ByID(pin.MountID)
-	return remedy.Unmount(p, cmp.Or(m, mounts.Mount{ID: pin.MountID, MountPoint: pin.MountPoint}), "-c", r)
+	return remedy.Unmount(p, cmp.Or(m, mounts.Mount{ID: pin.MountID, MountPoint: pin.MountPoint}), r, "-c")
 }

@@ -58,6 +58,12 @@ func mountLeakedNamespaceScenarios() []scenario {
 			want:   []string{"info mount 901"}, says: "is not mounted on the host, but in the mount namespace of process 5001",
 		},
 		{
+			name: "a container's own mount goes with its pod", base: wellNode,
+			change: both(leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: "/data", FSType: "fuse.s3fs", Source: "s3fs"}),
+				process(procs.Process{PID: 5002, Comm: "sh", State: "S", MountNS: 99, UserNS: hostUserNS, PodUID: liveUID})),
+			want: []string{"info mount 901"}, says: "is not mounted on the host",
+		},
+		{
 			name: "a mount point that a pod has made, on no directory of the host", base: wellNode,
 			change: leak(forensics.ForeignMount{Namespace: 99, Mount: podCopy, Owner: hostUserNS}), want: []string{"info mount 900"},
 			says: "is not mounted on the host, but in the mount namespace",
@@ -199,7 +205,7 @@ func TestKillsOfNamespaces(t *testing.T) {
 			}
 			e.Processes = append(e.Processes, tc.list...)
 			var got string
-			check := forensics.Check{ID: "x", Run: func(p *forensics.Pass) { got = endNamespace(p, p.Model.Uses().Namespace(77)).Command }}
+			check := forensics.Check{ID: "x", Run: func(p *forensics.Pass) { got = endNamespace(p, p.Model.Uses().Namespace(77)).String() }}
 			forensics.Analyze(&e, []forensics.Check{check})
 			if !strings.HasPrefix(got, tc.want) || strings.HasPrefix(got, "kill ") && got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)

@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/unmounts"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -94,11 +95,10 @@ func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 	if slices.Contains(p.Model.KubeletRoots(), upper.MountPoint) {
 		return f // all pods are below it
 	}
-	f.Remedies = []forensics.Remedy{remedy.Unmount(p, upper, "-c", forensics.Remedy{
-		Why:          "takes off the topmost mount; repeat until one is left, or none if the pod is gone",
-		Precondition: "the pod has ended, so that nobody writes to it; nodeforensics holders " + remedy.Quote(upper.MountPoint) + " shows no process",
-		Risk:         "files that were written to the topmost are where that is mounted elsewhere, or gone with it if it is a tmpfs",
-		Stage:        forensics.StageUnmount,
-	})}
+	f.Remedies = []forensics.Remedy{remedy.Unmount(p, upper, forensics.Remedy{
+		Why:    "takes off the topmost mount; repeat until one is left, or none if the pod is gone",
+		OnlyIf: "the pod has ended, so that nobody writes to it; nodeforensics holders " + shellword.Quote(upper.MountPoint) + " shows no process",
+		Risk:   "files that were written to the topmost are where that is mounted elsewhere, or gone with it if it is a tmpfs",
+	}, "-c")}
 	return f
 }

@@ -60,7 +60,7 @@ func wantSteps(t *testing.T, e *forensics.Evidence, want ...string) {
 	t.Helper()
 	var got []string
 	for _, r := range forensics.Analyze(e, []forensics.Check{unmountBusy}).Diagnoses[0].Remedies {
-		got = append(got, r.Command)
+		got = append(got, r.String())
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
@@ -72,7 +72,7 @@ func stepsOf(e *forensics.Evidence, check forensics.Check) []string {
 	var got []string
 	for _, f := range forensics.Analyze(e, []forensics.Check{check}).Findings {
 		for _, r := range f.Remedies {
-			got = append(got, r.Command)
+			got = append(got, r.String())
 		}
 	}
 	return got
@@ -99,8 +99,8 @@ func TestWhatAPodInvents(t *testing.T) {
 						t.Errorf("%s %s %s of pods %s, want information that does not name the other pod", f.Severity, f.ID, f.Title, f.Pods)
 					}
 					for _, r := range f.Remedies {
-						if !strings.HasPrefix(r.Command, "Delete the pod default/web ") {
-							t.Errorf("%s: step %q", f.ID, r.Command)
+						if !strings.HasPrefix(r.String(), "Delete the pod default/web ") {
+							t.Errorf("%s: step %q", f.ID, r.String())
 						}
 					}
 				}
@@ -138,7 +138,7 @@ func TestStoppingWhatAPodHasLeft(t *testing.T) {
 			var got []string
 			for _, f := range forensics.Analyze(&e, []forensics.Check{unmountBusy}).Findings {
 				for _, r := range f.Remedies {
-					got = append(got, r.Command)
+					got = append(got, r.String())
 				}
 			}
 			if want := []string{tt.want, "umount -c " + e.Mounts.Mounts[2].MountPoint}; !slices.Equal(got, want) {
@@ -177,17 +177,17 @@ func TestStoppingProcesses(t *testing.T) {
 		0:  "Find out what the process is: 0 is no number of one that may be sent a signal",
 		-1: "Find out what the process is: -1 is no number of one that may be sent a signal",
 	} {
-		if got := remedy.StopHolder(p, pid).Command; got != want {
+		if got := remedy.StopHolder(p, pid).String(); got != want {
 			t.Errorf("process %d: %q, want %q", pid, got, want)
 		}
 	}
-	if got, want := remedy.StopHolder(p, 9).Precondition, "it is still that process (TZ=UTC ps -o pid,lstart,comm -p 9: started 2026-11-20 09:00:00), and its owner agrees"; got != want {
+	if got, want := remedy.StopHolder(p, 9).OnlyIf, "it is still that process (TZ=UTC ps -o pid,lstart,comm -p 9: started 2026-11-20 09:00:00), and its owner agrees"; got != want {
 		t.Errorf("if %q, want %q", got, want)
 	}
-	if got := remedy.StopHolder(p, 14); !strings.HasPrefix(got.Command, "ps ") || got.Risk != "none: it reads" {
+	if got := remedy.StopHolder(p, 14); !strings.HasPrefix(got.String(), "ps ") || got.Risk != "none: it reads" {
 		t.Errorf("a process that was not seen: %+v", got)
 	}
-	if r := reapRemedy(p, 1); strings.Contains(r.Command, "kill") || !strings.HasPrefix(r.Why, "process 1 (systemd) is to reap them") {
+	if r := reapRemedy(p, 1); strings.Contains(r.String(), "kill") || !strings.HasPrefix(r.Why, "process 1 (systemd) is to reap them") {
 		t.Errorf("zombies of process 1: %+v", r)
 	}
 }
@@ -199,7 +199,7 @@ func TestRemediesOfFUSE(t *testing.T) {
 		e := sickNode(t)
 		server(state, "ceph-fuse")(t, &e)
 		f := forensics.Analyze(&e, []forensics.Check{fuseServerDead}).Findings[0]
-		if got := f.Remedies[0].Command; got != want {
+		if got := f.Remedies[0].String(); got != want {
 			t.Errorf("state %s: remedy %q, want %q", state, got, want)
 		}
 	}
@@ -208,17 +208,17 @@ func TestRemediesOfFUSE(t *testing.T) {
 	} {
 		e := sickNode(t)
 		both(server(state, "ceph-fuse"), busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}))(t, &e)
-		want = append(want, "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c -l "+deadPoint)
+		want = append(want, "sh -c 'echo 1 > /sys/fs/fuse/connections/47/abort'", "kill 5000", "umount -c -l "+deadPoint)
 		var got []string
 		for _, r := range forensics.Analyze(&e, []forensics.Check{mountHung, fuseServerDead, unmountBusy}).Diagnoses[0].Remedies {
-			got = append(got, r.Command)
+			got = append(got, r.String())
 		}
 		if !slices.EqualFunc(got, want, strings.HasPrefix) {
 			t.Errorf("state %s: steps %q, want %q", state, got, want)
 		}
 	}
 	for device, want := range map[string]string{"0:46": "/46/", "7:46": "/7340078/"} {
-		if got := remedy.AbortFUSE(mounts.Mount{Device: device}).Command; !strings.Contains(got, want) {
+		if got := remedy.AbortFUSE(mounts.Mount{Device: device}).String(); !strings.Contains(got, want) {
 			t.Errorf("%s: remedy %q, want connection %s", device, got, want)
 		}
 	}
@@ -228,8 +228,8 @@ func TestRemediesOfFUSE(t *testing.T) {
 // steps are.
 func TestStepsOfADiagnosis(t *testing.T) {
 	for state, want := range map[mounts.Status][]string{
-		mounts.StatusOK:           {"kill 5000", "umount -c " + deadPoint, orphans.PlanFirst().Command},
-		mounts.StatusDisconnected: {"kill 5000", "umount -c " + deadPoint, "umount -c -l " + deadPoint, orphans.PlanFirst().Command},
+		mounts.StatusOK:           {"kill 5000", "umount -c " + deadPoint, orphans.PlanFirst().String()},
+		mounts.StatusDisconnected: {"kill 5000", "umount -c " + deadPoint, "umount -c -l " + deadPoint, orphans.PlanFirst().String()},
 	} {
 		e := sickNode(t)
 		e.Threads, e.Dumps = nil, nil
@@ -237,7 +237,7 @@ func TestStepsOfADiagnosis(t *testing.T) {
 		var got []string
 		for _, d := range forensics.Analyze(&e, []forensics.Check{podOrphanedMounted, mountDisconnected, unmountBusy}).Diagnoses {
 			for _, r := range d.Remedies {
-				got = append(got, r.Command)
+				got = append(got, r.String())
 			}
 		}
 		if !slices.Equal(got, want) {

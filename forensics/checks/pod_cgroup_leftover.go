@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
@@ -151,9 +152,9 @@ func dyingFinding(p *forensics.Pass, n int) forensics.Finding {
 			len(p.Evidence.Cgroups)),
 		Refs: []forensics.Ref{{Source: forensics.SourceCgroups, Excerpt: fmt.Sprintf("memory num_cgroups %d", n)}},
 		Remedies: []forensics.Remedy{{
-			Command: "echo 2 > /proc/sys/vm/drop_caches", Why: "frees dentries and inodes, the usual reason for which removed cgroups are kept",
-			Precondition: "the node is not short of CPU: this can take minutes",
-			Risk:         "file systems are slower until the caches are filled again; it does not repair a kernel that leaks them (kernel memory accounting before Linux 4.x)",
+			Action: remedy.ActionFree, Command: []string{"sysctl", "-w", "vm.drop_caches=2"}, Why: "frees dentries and inodes, the usual reason for which removed cgroups are kept",
+			OnlyIf: "the node is not short of CPU: this can take minutes",
+			Risk:   "file systems are slower until the caches are filled again; it does not repair a kernel that leaks them (kernel memory accounting before Linux 4.x)",
 		}},
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
 
@@ -66,9 +67,9 @@ func orphanFinding(p *forensics.Pass, o orphans.Orphan) forensics.Finding {
 // restartKubelet is for what only the kubelet's memory keeps.
 func restartKubelet() forensics.Remedy {
 	return forensics.Remedy{
-		Command:      "systemctl restart kubelet",
-		Why:          "the kubelet then builds what it believes to be mounted anew, from the disk and from the mount table",
-		Precondition: "a goroutine dump and the log were saved (nodeforensics --goroutines, journalctl -u kubelet): both are lost for the moment that matters; no volume is being mounted; from 1.28 on the API server answers",
-		Risk:         "containers go on; FUSE servers that run in the kubelet's own cgroup die with it, and their mounts; it hangs again where it hung before",
+		Action: remedy.ActionRestart, Command: []string{"systemctl", "restart", "kubelet"},
+		Why:    "the kubelet then builds what it believes to be mounted anew, from the disk and from the mount table",
+		OnlyIf: "a goroutine dump and the log were saved (nodeforensics --goroutines, journalctl -u kubelet): both are lost for the moment that matters; no volume is being mounted; from 1.28 on the API server answers",
+		Risk:   "containers go on; FUSE servers that run in the kubelet's own cgroup die with it, and their mounts; it hangs again where it hung before",
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -45,12 +46,11 @@ func orphanMountedFinding(p *forensics.Pass, o orphans.Orphan, list []mounts.Mou
 		if h, ok := p.Model.Health(m.Device); ok && h.Status == mounts.StatusHung {
 			continue // the steps for a hung mount come with mount-hung
 		}
-		f.Remedies = append(f.Remedies, remedy.Unmount(p, m, "-c", forensics.Remedy{
-			Why:          "the pod is gone and nothing else unmounts it; then the next housekeeping removes the directory",
-			Precondition: "the pod is still gone (kubectl get pods -A -o yaml | grep " + remedy.Quote(o.UID) + " finds nothing), and no process uses the mount",
-			Risk:         "a plain unmount fails while the mount is in use, which is the safe answer: find the user instead of forcing it",
-			Stage:        forensics.StageUnmount,
-		}))
+		f.Remedies = append(f.Remedies, remedy.Unmount(p, m, forensics.Remedy{
+			Why:    "the pod is gone and nothing else unmounts it; then the next housekeeping removes the directory",
+			OnlyIf: "the pod is still gone (kubectl get pods -A -o yaml | grep " + shellword.Quote(o.UID) + " finds nothing), and no process uses the mount",
+			Risk:   "a plain unmount fails while the mount is in use, which is the safe answer: find the user instead of forcing it",
+		}, "-c"))
 	}
 	f.Remedies = append(f.Remedies, orphans.PlanFirst())
 	return f

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -92,8 +93,11 @@ func podGCFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensic
 		f.Title = "PodGC has deleted " + pods + ": the API server does not know their node"
 		f.Detail = "Only the objects are gone. If that node still runs, so do their containers, beside the new ones" + when + "."
 		f.Remedies = []forensics.Remedy{{
-			Command: "kubectl get nodes; journalctl -u kubelet | grep -i register", Why: "shows whether the node was deleted or renamed, and whether its kubelet registered again",
+			Action: remedy.ActionLook, Command: []string{"kubectl", "get", "nodes"}, Why: "shows whether the node was deleted or renamed",
 			Risk: "none: it reads. Make sure that the old node is off before its volumes are used elsewhere",
+		}, {
+			Action: remedy.ActionLook, Command: []string{"sh", "-c", "journalctl -u kubelet | grep -i register"}, Why: "shows, on that node, whether its kubelet registered again",
+			Risk: "none: it reads",
 		}}
 	case logs.KindPodGCOutOfService:
 		f.Severity = forensics.Warning

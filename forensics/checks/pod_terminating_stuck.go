@@ -11,6 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/deletion"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -106,9 +107,9 @@ func terminatingFinding(x *apidump.Index, pod apidump.Pod, asOf time.Time) foren
 	}
 	if len(pod.Finalizers) > 0 {
 		f.Remedies = []forensics.Remedy{{
-			Command: "Find the controller that set the finalizer, and see why it does not remove it",
-			Why:     "it has something to clean up first, or it does not run any more",
-			Risk:    "removing the finalizer by hand gives up what it protects, and what it was to clean up stays behind",
+			Action: remedy.ActionLook, Instruction: "Find the controller that set the finalizer, and see why it does not remove it",
+			Why:  "it has something to clean up first, or it does not run any more",
+			Risk: "removing the finalizer by hand gives up what it protects, and what it was to clean up stays behind",
 		}}
 	}
 	if n, ok := x.Node(pod.Node); ok && n.Ready != "True" {

@@ -74,20 +74,20 @@ func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.
 		f.Detail += " " + findings.Capital(lost) + "."
 	}
 	f.Remedies = append([]forensics.Remedy{{
-		Command:      "kubectl describe pvc " + claimArguments(c),
-		Why:          "\"Used By\" names the pods now; the claim goes by itself as soon as the last of them has ended",
-		Precondition: "the API server answers; the dump may be older than the cluster",
-		Risk:         "none: it only shows",
+		Action: remedy.ActionLook, Command: append([]string{"kubectl", "describe", "pvc"}, claimArguments(c)...),
+		Why:    "\"Used By\" names the pods now; the claim goes by itself as soon as the last of them has ended",
+		OnlyIf: "the API server answers; the dump may be older than the cluster",
+		Risk:   "none: it only shows",
 	}}, f.Remedies...)
 	return f
 }
 
 // claimArguments are "-n NAMESPACE NAME".
-func claimArguments(c apidump.Claim) string {
+func claimArguments(c apidump.Claim) []string {
 	if remedy.IsLabelName(c.Namespace) && remedy.IsObjectName(c.Name) {
-		return "-n " + c.Namespace + " " + c.Name
+		return []string{"-n", c.Namespace, c.Name}
 	}
-	return "-n NAMESPACE CLAIM"
+	return []string{"-n", "NAMESPACE", "CLAIM"}
 }
 
 func describeUser(user apidump.Pod) string {
@@ -128,9 +128,9 @@ func objectFinding(o apidump.Object, what string) forensics.Finding {
 	}
 	f.Detail = findings.Capital(findings.DescribeFinalizers(o.Finalizers)) + "."
 	f.Remedies = []forensics.Remedy{{
-		Command: "Do not remove the finalizer",
-		Why:     "it is the protection: without it the claim or the volume goes while something still writes to it",
-		Risk:    "with the reclaim policy Delete, the data is deleted under a running pod",
+		Action: remedy.ActionWait, Instruction: "Do not remove the finalizer",
+		Why:  "it is the protection: without it the claim or the volume goes while something still writes to it",
+		Risk: "with the reclaim policy Delete, the data is deleted under a running pod",
 	}}
 	return f
 }

@@ -3,6 +3,7 @@ package checks
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,22 +12,27 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/backing"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // programs are what commands may run, all of them the host's own, and with which options. None of them runs another program that
-// its arguments name.
+// its arguments name, but for sh.
 var programs = map[string][]string{
-	"cat": {"-v"}, "ceph": {"-s"}, "crictl": {"-a", "--prune"}, "ctr": {"-n"}, "dmesg": {"-T"}, "dmsetup": nil, "du": {"-xh", "--max-depth=2"},
-	"echo": {"-:bcc/malloc"}, "exportfs": {"-u"}, "find": {"-xdev", "-type"}, "fsfreeze": {"-u"}, "grep": {"-s", "-i", "-E", "-F", "-e"}, //nolint:misspell // exportfs(8)
+	"cat": {"-v"}, "ceph": {"-s"}, "crictl": {"-a", "--prune"}, "ctr": {"-n"}, "dmesg": {"-T"}, "dmsetup": nil, "du": {"-xh", "--max-depth=2", "--threshold=100M"},
+	"exportfs": {"-u"}, "find": {"-xdev", "-type"}, "fsfreeze": {"-u"}, "grep": {"-F", "-e"}, //nolint:misspell // exportfs(8)
 	"journalctl": {"-u", "-n", "--no-pager", "--vacuum-size=500M", "--vacuum-size=200M"}, "kill": {"-9", "-CONT", "-USR1"},
-	"kubectl": {"-n", "-A", "-o", "-c", "--field-selector", "--since=30m"}, "losetup": {"-d"}, "ls": {"-l"}, "multipath": {"-ll"}, "nodeforensics": {"--disk-usage", "--token-file"},
-	"ps": {"-eo", "-o", "-p"}, "sort": {"-h"}, "swapoff": nil, "systemctl": nil, "tail": {"-n"}, "umount": {"-c", "-f", "-i", "-l"}, "sh": nil,
+	"kubectl": {"-n", "-A", "-o", "-c", "--field-selector", "--since=30m"}, "losetup": {"-d"}, "ls": {"-l"}, "multipath": {"-ll"}, "nodeforensics": {"--disk-usage"},
+	"ps": {"-eo", "-o", "-p"}, "sh": {"-c"}, "swapoff": nil, "sysctl": {"-w"}, "systemctl": nil, "umount": {"-c", "-f", "-i", "-l"},
 }
 
-// written are the files that commands may write to: those of the kernel that take orders, and what the reader saves.
-var written = regexp.MustCompile(`^(/sys/fs/fuse/connections/[1-9][0-9]*/abort|/proc/sys/vm/drop_caches|/sys/kernel/tracing/uprobe_events|plan\.sh)$`)
+// scripts are all that is given to another shell: nothing of the node is in them but a number, and no more than an argument behind them.
+var scripts = regexp.MustCompile(`^(echo 1 > /sys/fs/fuse/connections/[1-9][0-9]*/abort|` +
+	`echo "-:\$1" >> /sys/kernel/tracing/uprobe_events|` +
+	`grep -s "scm_fds:\.\*\[1-9\]" /proc/\[0-9\]\*/fdinfo/\*|` +
+	`journalctl -u kubelet \| grep -i register)$`)
 
 // A lie is what a pod, or the author of a file, puts in the place of the names that a scenario has. All are marked.
 var lies = map[string]struct {
@@ -71,10 +77,13 @@ func moreRemedies() map[string][]scenario {
 	})
 	return map[string][]scenario{
 		"mount-disconnected": {{name: "its server lives", base: sickNode, change: both(status(mounts.StatusDisconnected), server("S", "ceph-fuse"))}},
-		"unmount-busy":       {{name: "all that the kernel has", base: sickNode, change: kernel}},
+		"pod-terminating-stuck": {{name: "no vol_data.json", base: wellNode, change: both(deleting("volumes", "10:05:00", nil),
+			tells(event(logs.KindCSIVolDataMissing, 9, "10:05:01", "10:12:00", logs.Subject{PodUID: deadUID, PodName: "default/db", Path: deadPoint})))}},
+		"unmount-busy": {{name: "all that the kernel has", base: sickNode, change: kernel}},
 		"mount-hung": {
 			{name: "no path", base: sickNode, change: disk(backing.FaultNoPath, backing.DiskState{Kind: "multipath", Name: "dm-0", Map: "mpatha"})},
 			{name: "suspended", base: sickNode, change: disk(backing.FaultSuspended, backing.DiskState{Kind: "dm", Name: "dm-0", Map: "mpatha", Suspended: true})},
+			{name: "traced", base: sickNode, change: server("t", "ceph-fuse")},
 			{name: "Ceph", base: sickNode, change: both(status(mounts.StatusHung), both(withBacking(backing.FaultLost, "so it is"), func(_ testing.TB, e *forensics.Evidence) {
 				e.Backings[0].Ceph = &backing.CephState{}
 			}))},
@@ -134,17 +143,21 @@ func lied(t testing.TB, text []byte, lie func(string) string, number func(float6
 }
 
 // TestRemediesOfLies runs each check over its scenarios, with lies in place of names, and takes apart what the reader is told
-// to do: it has to be safe to paste into the shell of root, whatever the node says.
+// to do: it has to be safe to run, and to paste into the shell of root, whatever the node says.
 func TestRemediesOfLies(t *testing.T) {
 	seen, withLies := map[string]bool{}, 0
 	judge := func(e *forensics.Evidence, check forensics.Check, what string) (steps int) {
-		for _, f := range forensics.Analyze(e, []forensics.Check{check}).Findings {
+		a := forensics.Analyze(e, []forensics.Check{check})
+		if o := a.Outcomes[0]; o.Status == forensics.OutcomeFailed {
+			t.Errorf("%s, %s: %s", check.ID, what, o.Reason)
+		}
+		for _, f := range a.Findings {
 			for _, r := range f.Remedies {
-				if steps++; strings.Contains(r.Command, "marked") {
+				if steps++; strings.Contains(r.String(), "marked") {
 					withLies++
 				}
-				if err := safe(r.Command, seen); err != nil {
-					t.Errorf("%s, %s: %q: %v", check.ID, what, r.Command, err)
+				if err := safe(r, seen); err != nil {
+					t.Errorf("%s, %s: %q: %v", check.ID, what, r.String(), err)
 				}
 			}
 		}
@@ -188,66 +201,67 @@ func TestRemediesOfLies(t *testing.T) {
 	}
 }
 
-// safe says why a step of a report is not safe to paste, and notes what it runs.
-func safe(step string, seen map[string]bool) error {
-	words, bare, err := shellWords(step)
-	sentence := step != "" && 'A' <= step[0] && step[0] <= 'Z'
+// safe says why a step is not safe, and notes what it runs.
+func safe(r forensics.Remedy, seen map[string]bool) error {
+	if len(r.Command) == 0 {
+		return safeInstruction(r.Instruction)
+	}
+	words, _, err := shellWords(r.String())
+	if err != nil {
+		return err
+	}
+	for i, w := range words {
+		if w.operator || i >= len(r.Command) || w.text != r.Command[i] {
+			return fmt.Errorf("a shell reads %q of it", w.text)
+		}
+	}
+	return safeCommand(r.Command, seen)
+}
+
+// safeInstruction says why a sentence does harm if somebody pastes it.
+func safeInstruction(sentence string) error {
+	_, bare, err := shellWords(sentence)
 	switch {
-	case sentence && !strings.Contains(step, "marked"):
+	case sentence == "" || sentence[0] < 'A' || 'Z' < sentence[0]:
+		return errors.New("it is no sentence")
+	case !strings.Contains(sentence, "marked"):
 		return nil // of the program's own words
 	case err != nil:
 		return err
-	case sentence && strings.ContainsAny(bare, ";&|<>"):
+	case strings.ContainsAny(bare, ";&|<>"):
 		return fmt.Errorf("what the node says is not quoted: %q", bare)
 	case strings.ContainsFunc(bare, func(r rune) bool { return r < ' ' || r > '~' && r != '…' }):
 		return fmt.Errorf("unquoted control characters: %q", bare)
-	case step == "" || strings.ContainsAny(bare, "`$"):
-		return fmt.Errorf("it is empty, or expands something: %q", bare)
-	case sentence:
-		return nil
-	}
-	for i := 0; i < len(words); i++ {
-		end := i
-		for end < len(words) && !words[end].operator {
-			end++
-		}
-		if err := safeCommand(words[i:end], seen); err != nil {
-			return err
-		}
-		for i = end; i+1 < len(words) && strings.HasPrefix(words[i].text, ">"); i += 2 {
-			if !written.MatchString(words[i+1].text) {
-				return fmt.Errorf("it writes to %q", words[i+1].text)
-			}
-		}
+	case strings.ContainsAny(bare, "`$"):
+		return fmt.Errorf("it expands something: %q", bare)
 	}
 	return nil
 }
 
-// safeCommand says why one command of a line is not safe.
-func safeCommand(words []shellWord, seen map[string]bool) error {
-	if len(words) == 0 {
-		return fmt.Errorf("an empty command")
-	}
-	program := words[0].text
+// safeCommand says why a command is not safe to run.
+func safeCommand(words []string, seen map[string]bool) error {
+	program := words[0]
 	options, known := programs[program]
 	if !known {
 		return fmt.Errorf("it runs %q", program)
 	}
 	seen[program] = true
-	if program == "sh" && (len(words) != 2 || words[1].text != "plan.sh") {
-		return fmt.Errorf("it runs a shell")
+	if program == "sh" && (len(words) < 3 || words[1] != "-c" || !scripts.MatchString(words[2])) {
+		return errors.New("it runs a shell")
 	}
 	for i, w := range words[1:] {
 		switch {
-		case words[i].text == "-e": // its value, whatever that is
-		case strings.HasPrefix(w.text, "-") && !slices.Contains(options, w.text):
-			return fmt.Errorf("%q is an option of %s", w.text, program)
-		case program == "kill" && !strings.HasPrefix(w.text, "-") && !regexp.MustCompile(`^[1-9][0-9]*$`).MatchString(w.text):
-			return fmt.Errorf("it kills %q", w.text)
-		case regexp.MustCompile(`^/proc/[0-9]+/(root|cwd|exe|fd)\b`).MatchString(w.text) || strings.Contains(w.text+"/", "/../"):
-			return fmt.Errorf("%q leads elsewhere", w.text)
-		case program == "systemctl" && strings.Contains(w.text, "marked"), program == "kubectl" && strings.Contains(w.text, "marked"):
-			return fmt.Errorf("%q is no name of an object", w.text)
+		case words[i] == "-e": // its value, whatever that is
+		case program == "sh" && i == 1: // the script
+		case strings.HasPrefix(w, "-") && !slices.Contains(options, w):
+			return fmt.Errorf("%q is an option of %s", w, program)
+		case program == "kill" && !strings.HasPrefix(w, "-") && !regexp.MustCompile(`^[1-9][0-9]*$`).MatchString(w):
+			return fmt.Errorf("it kills %q", w)
+		case regexp.MustCompile(`^/proc/[0-9]+/(root|cwd|exe|fd)\b`).MatchString(w) || strings.Contains(w+"/", "/../"):
+			return fmt.Errorf("%q leads elsewhere", w)
+		case program == "systemctl" && strings.Contains(w, "marked"), program == "kubectl" && strings.Contains(w, "marked"),
+			program == "sh" && strings.Contains(w, "marked"):
+			return fmt.Errorf("%q is no name of an object", w)
 		}
 	}
 	return nil
@@ -303,19 +317,120 @@ func shellWords(line string) (words []shellWord, bare string, err error) {
 	return words, bare, nil
 }
 
-// TestShellWords has the judge of the test above refuse what is not safe.
-func TestShellWords(t *testing.T) {
-	for step, want := range map[string]string{
-		"umount -c /a/b": "", "umount -c '/a b;marked'": "", `umount -c $'/a\x0amarked\'b'`: "", "ceph -s; ceph fs status": "", "Look at 'a;marked'": "", "Look at the disk's state": "", "Look at the disk's 'a;marked'": "not closed", "Look at the disk's 'a;marked' and it's": "not quoted",
-		"echo 1 > /sys/fs/fuse/connections/47/abort": "", "dmesg -T | tail -n 200": "", "grep -F -e --marked /proc/self/mountinfo": "", "grep -F --marked /proc/self/mountinfo": "is an option",
-		"nsenter -m -t 5 umount -c /a": "it runs", "umount -c /a;marked": "it runs", "umount -a": "is an option", "kill -- -1": "is an option",
-		"kill 0": "it kills", "cat /proc/5/root/etc/passwd": "leads elsewhere", "echo x > /etc/passwd": "it writes to", "umount -c '/a": "not closed",
-		"sh -c marked": "a shell", "sh x": "a shell", "Look at a\nmarked": "control", "Look at $(marked)": "expands", "umount -c /a\tb\x1b": "control",
-		"find /a/../b -type f": "leads elsewhere", "kubectl delete pod 'marked'": "no name", "": "empty", "ls; ; ls": "empty command",
+// TestUnsafeSteps has the judge of the test above refuse what is not safe.
+func TestUnsafeSteps(t *testing.T) {
+	for _, tt := range []struct {
+		want    string
+		command []string
+	}{
+		{"", []string{"umount", "-c", "/a/b"}},
+		{"", []string{"umount", "-c", "/a b;marked"}},
+		{"", []string{"umount", "-c", "/a\nmarked'b"}},
+		{"", []string{"sh", "-c", "echo 1 > /sys/fs/fuse/connections/47/abort"}},
+		{"", []string{"sh", "-c", `echo "-:$1" >> /sys/kernel/tracing/uprobe_events`, "sh", "a/b"}},
+		{"", []string{"grep", "-F", "-e", "--marked", "/proc/self/mountinfo"}},
+		{"is an option", []string{"grep", "-F", "--marked", "/proc/self/mountinfo"}},
+		{"it runs", []string{"nsenter", "-m", "-t", "5", "umount", "-c", "/a"}},
+		{"is an option", []string{"umount", "-a"}},
+		{"is an option", []string{"kill", "--", "-1"}},
+		{"it kills", []string{"kill", "0"}},
+		{"leads elsewhere", []string{"cat", "/proc/5/root/etc/passwd"}},
+		{"leads elsewhere", []string{"find", "/a/../b", "-type", "f"}},
+		{"a shell", []string{"sh", "-c", "marked"}},
+		{"a shell", []string{"sh", "-c", "echo 1 > /sys/fs/fuse/connections/47/abort; marked"}},
+		{"a shell", []string{"sh", "x"}},
+		{"no name", []string{"kubectl", "delete", "pod", "marked"}},
+		{"it runs", []string{"Look", "at", "it"}},
 	} {
-		err := safe(step, map[string]bool{})
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", step, err, want)
+		wantUnsafe(t, forensics.Remedy{Command: tt.command}, tt.want)
+	}
+	for sentence, want := range map[string]string{
+		"Look at 'a;marked'": "", "Look at the disk's state": "", "Look at the disk's 'a;marked'": "not closed", "Look at the disk's 'a;marked' and it's": "not quoted",
+		"Look at a\nmarked": "control", "Look at $(marked)": "expands", "": "no sentence", "umount -c /a": "no sentence",
+	} {
+		wantUnsafe(t, forensics.Remedy{Instruction: sentence}, want)
+	}
+}
+
+func wantUnsafe(t *testing.T, r forensics.Remedy, want string) {
+	t.Helper()
+	err := safe(r, map[string]bool{})
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("%q: %v, want %q", r.String(), err, want)
+	}
+}
+
+// TestActions holds each step to what its action means: a command fits to it, and what changes something says when and at which risk.
+func TestActions(t *testing.T) {
+	// What a command is for, by its first words.
+	fits := []struct{ command, actions string }{
+		{"kill -CONT ", "resume"},
+		{"kill -USR1 ", "dump"},
+		{"kill ", "stop end-namespace"},
+		{"umount -c -l ", "detach"},
+		{"umount -c -f ", "abort unmount"},
+		{"umount -i -c -f ", "abort unmount"},
+		{"umount -c ", "unmount end-namespace"},
+		{"systemctl restart ", "restart end-namespace"},
+		{"systemctl status ", "look"},
+		{"kubectl cordon ", "configure"},
+		{"kubectl ", "look"},
+		{"sh -c 'echo 1 > /sys/fs/fuse", "abort"},
+		{"sh -c 'echo \"-:$1", "free"},
+		{"sh -c ", "look"},
+		{"fsfreeze -u ", "resume"},
+		{"dmsetup resume ", "resume"},
+		{"nodeforensics plan ", "clean-up"},
+		{"nodeforensics", "look"},
+		{"crictl rmi ", "free"},
+		{"crictl ", "look"},
+		{"ctr -n k8s.io images import ", "repair"},
+		{"ctr -n k8s.io images label ", "configure"},
+		{"journalctl --vacuum", "free"},
+		{"sysctl -w vm.drop_caches", "free"},
+		{"swapoff ", "free"},
+		{"losetup -d ", "free"},
+		{"exportfs -u ", "free"}, //nolint:misspell // exportfs(8)
+		{"cat ", "look"},
+		{"ceph -s", "look"},
+		{"dmesg ", "look"},
+		{"du ", "look"},
+		{"find ", "look"},
+		{"grep ", "look"},
+		{"journalctl -u ", "look"},
+		{"ls ", "look"},
+		{"multipath -ll ", "look"},
+		{"ps ", "look"},
+	}
+	// What needs no condition, since it is the reader who decides what it is about.
+	always := []forensics.Action{remedy.ActionLook, remedy.ActionDump, remedy.ActionWait, remedy.ActionNoRestart, remedy.ActionConfigure, remedy.ActionRepair, remedy.ActionFree}
+	seen := map[forensics.Action]bool{}
+	for _, check := range All() {
+		for _, s := range append(slices.Clone(allScenarios()[check.ID]), moreRemedies()[check.ID]...) {
+			e := s.base(t)
+			if s.change != nil {
+				s.change(t, &e)
+			}
+			for _, f := range forensics.Analyze(&e, []forensics.Check{check}).Findings {
+				for _, r := range f.Remedies {
+					seen[r.Action] = true
+					if r.Risk == "" || r.Why == "" || r.OnlyIf == "" && len(r.Command) > 0 && !slices.Contains(always, r.Action) {
+						t.Errorf("%s, %s: step %q: why %q, only if %q, risk %q", check.ID, s.name, r.String(), r.Why, r.OnlyIf, r.Risk)
+					}
+					i := slices.IndexFunc(fits, func(c struct{ command, actions string }) bool { return strings.HasPrefix(r.String(), c.command) })
+					if len(r.Command) > 0 && (i < 0 || !slices.Contains(strings.Fields(fits[i].actions), string(r.Action))) {
+						t.Errorf("%s, %s: the action of %q is %s", check.ID, s.name, r.String(), r.Action)
+					}
+				}
+			}
+		}
+	}
+	for _, action := range []forensics.Action{
+		remedy.ActionLook, remedy.ActionDump, remedy.ActionWait, remedy.ActionNoRestart, remedy.ActionConfigure, remedy.ActionRepair, remedy.ActionResume, remedy.ActionAbort, remedy.ActionStop,
+		remedy.ActionRestart, remedy.ActionDeletePod, remedy.ActionFree, remedy.ActionUnmount, remedy.ActionDetach, remedy.ActionEndNamespace, remedy.ActionCleanUp,
+	} {
+		if !seen[action] {
+			t.Errorf("no step has the action %s", action)
 		}
 	}
 }

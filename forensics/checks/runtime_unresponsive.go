@@ -138,16 +138,16 @@ func runtimeRemedies(p *forensics.Pass, runtime forensics.Entity) []forensics.Re
 	process, ok := runtimeProcess(p)
 	switch {
 	case ok && (process.State == "T" || process.State == "t"):
-		remedies = append(remedies, forensics.Remedy{
-			Command: remedy.Signal("-CONT", process.PID), Why: "lets the runtime go on where it was stopped",
-			Precondition: "nobody debugs it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
-		})
+		remedies = append(remedies, remedy.Signal(forensics.Remedy{
+			Action: remedy.ActionResume, Why: "lets the runtime go on where it was stopped",
+			OnlyIf: "nobody debugs it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
+		}, process.PID, "-CONT"))
 	case ok && runtime.ID == "containerd":
-		remedies = append(remedies, forensics.Remedy{
-			Command: remedy.Signal("-USR1", process.PID),
-			Why:     "containerd writes its own goroutine dump to its log and to a file in its state directory; nodeforensics goroutines reads it",
-			Risk:    "none: containerd goes on",
-		})
+		remedies = append(remedies, remedy.Signal(forensics.Remedy{
+			Action: remedy.ActionDump,
+			Why:    "containerd writes its own goroutine dump to its log and to a file in its state directory; nodeforensics goroutines reads it",
+			Risk:   "none: containerd goes on",
+		}, process.PID, "-USR1"))
 	}
 	return remedies
 }
@@ -187,7 +187,7 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 	f.Remedies = runtimeRemedies(p, runtime)
 	if f.Confidence == forensics.Certain && !runtimeRuns(p) && remedy.IsUnitName(runtime.ID) {
 		f.Remedies = append(f.Remedies, forensics.Remedy{
-			Command: "journalctl -u " + runtime.ID + " -n 200", Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
+			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", runtime.ID, "-n", "200"}, Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
 			Risk: "none: it reads the log",
 		})
 	}

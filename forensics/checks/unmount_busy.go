@@ -137,19 +137,19 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 	on := copiesByID(p, m)
 	for _, pid := range pids {
 		holder := first[pid]
-		text, remedy := findings.ProcessName(p, pid)+" "+mountuse.How(holder), remedy.StopHolder(p, pid)
+		text, step := findings.ProcessName(p, pid)+" "+mountuse.How(holder), remedy.StopHolder(p, pid)
 		if c, ok := on[holder.MountID]; ok {
 			text += " on " + p.Model.Uses().DescribeCopy(c) + ", which propagation ties to it"
 		}
 		w, waits := waitsLong(p, pid, m.Device)
 		if waits {
 			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.Thread.TID)
-			remedy = despiteWait(remedy, w)
+			step = despiteWait(step, w)
 		}
 		if waits && w.Thread.Wait.Kill != "yes" {
-			waiting = append(waiting, remedy)
+			waiting = append(waiting, step)
 		} else {
-			f.Remedies = append(f.Remedies, remedy)
+			f.Remedies = append(f.Remedies, step)
 		}
 		by = append(by, text)
 		f.Because = append(f.Because, findings.ProcessEntity(pid))
@@ -170,12 +170,13 @@ func copiesByID(p *forensics.Pass, m mounts.Mount) map[int]mounts.Copy {
 // despiteWait is how to stop a process although its thread waits: SIGKILL, which is also what the kubelet and systemd send in the
 // end, ends some waits, and others have to end first.
 func despiteWait(r forensics.Remedy, w stall.Waiter) forensics.Remedy {
-	switch pid, plain := strings.CutPrefix(r.Command, "kill "); {
+	switch {
 	case w.Thread.Wait.Kill != "yes":
-		r.Precondition = strings.TrimPrefix(r.Precondition+"; the wait of its thread "+strconv.Itoa(w.Thread.TID)+
+		r.OnlyIf = strings.TrimPrefix(r.OnlyIf+"; the wait of its thread "+strconv.Itoa(w.Thread.TID)+
 			" has been ended first: a kill takes effect only then", "; ")
-	case plain:
-		r.Command, r.Risk = "kill -9 "+pid, "what it has not written is lost; SIGKILL alone ends its wait in the kernel"
+	case r.Action == remedy.ActionStop:
+		r.Risk = "what it has not written is lost; SIGKILL alone ends its wait in the kernel"
+		return remedy.Run(r, r.Action, "kill", "-9", strconv.Itoa(w.Thread.PID))
 	}
 	return r
 }
@@ -288,10 +289,10 @@ func refusalFinding(p *forensics.Pass, r *unmounts.Refusal) forensics.Finding {
 		f.Detail += " Who it is was not looked for."
 	}
 	if r.Path != "" {
-		f.Remedies = []forensics.Remedy{{
-			Command: remedy.WithPath("nodeforensics holders ", r.Path, "See who holds"), Why: "names the processes and mounts that hold it",
+		f.Remedies = []forensics.Remedy{remedy.OnPath(forensics.Remedy{
+			Action: remedy.ActionLook, Why: "names the processes and mounts that hold it",
 			Risk: "none: it reads, and it does not touch the mount",
-		}}
+		}, r.Path, "See who holds", "nodeforensics", "holders")}
 	}
 	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	return withRefusal(r, f)

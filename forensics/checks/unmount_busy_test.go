@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -199,20 +200,22 @@ func TestAnotherExaminationIsLetAlone(t *testing.T) {
 
 // TestStoppingDespiteAWait tells waits that SIGKILL ends, as those for an NFS server, from others.
 func TestStoppingDespiteAWait(t *testing.T) {
-	step := func(command string) forensics.Remedy {
-		return forensics.Remedy{Command: command, Precondition: "its owner agrees", Risk: "what it does is interrupted"}
+	step := func(action forensics.Action, command string) forensics.Remedy {
+		return forensics.Remedy{Action: action, Command: strings.Fields(command), OnlyIf: "its owner agrees", Risk: "what it does is interrupted"}
 	}
 	for _, tt := range []struct {
-		kill, command, want string
-		first               bool // the wait has to be ended first
+		kill          string
+		action        forensics.Action
+		command, want string
+		first         bool // the wait has to be ended first
 	}{
-		{"yes", "kill 5000", "kill -9 5000", false},
-		{"no", "kill 5000", "kill 5000", true},
-		{"", "kill 5000", "kill 5000", true},
-		{"yes", "systemctl restart kubelet", "systemctl restart kubelet", false}, // in the end, systemd sends SIGKILL
+		{"yes", remedy.ActionStop, "kill 5000", "kill -9 5000", false},
+		{"no", remedy.ActionStop, "kill 5000", "kill 5000", true},
+		{"", remedy.ActionStop, "kill 5000", "kill 5000", true},
+		{"yes", remedy.ActionRestart, "systemctl restart kubelet", "systemctl restart kubelet", false}, // in the end, systemd sends SIGKILL
 	} {
-		got := despiteWait(step(tt.command), stall.Waiter{Thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
-		if got.Command != tt.want || strings.Contains(got.Precondition, "the wait of its thread 5001 has been ended first") != tt.first {
+		got := despiteWait(step(tt.action, tt.command), stall.Waiter{Thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
+		if got.String() != tt.want || strings.Contains(got.OnlyIf, "the wait of its thread 5001 has been ended first") != tt.first {
 			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
 		}
 	}
@@ -227,7 +230,7 @@ func TestOrderOfStopping(t *testing.T) {
 	}
 	process(procs.Process{PID: 5001, Comm: "tail", State: "S", Command: []string{"tail"}})(t, &e)
 	blockedIn(procs.Thread{PID: 5000, TID: 5000, MountID: 60, Device: "0:47", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitFUSE}})(t, &e)
-	wantSteps(t, &e, "kill 5001", "echo 1 > /sys/fs/fuse/connections/47/abort", "kill 5000", "umount -c "+deadPoint)
+	wantSteps(t, &e, "kill 5001", "sh -c 'echo 1 > /sys/fs/fuse/connections/47/abort'", "kill 5000", "umount -c "+deadPoint)
 	for i := range e.Mounts.Mounts {
 		if m := &e.Mounts.Mounts[i]; m.ID == 60 {
 			m.FSType, m.Class = "nfs4", mounts.ClassNetwork
@@ -272,13 +275,13 @@ func TestRemediesOfKernelUsers(t *testing.T) {
 	f := forensics.Analyze(&e, []forensics.Check{unmountBusy}).Findings[0]
 	for i, want := range []string{
 		"umount -c " + deadPoint + "/a/b", "umount -c /layers/1", "Unregister the interpreter: write -1 to /proc/sys/fs/binfmt_misc/qemu-arm",
-		"losetup -d /dev/loop3", "echo -:bcc/malloc >> /sys/kernel/tracing/uprobe_events",
+		"losetup -d /dev/loop3", `sh -c 'echo "-:$1" >> /sys/kernel/tracing/uprobe_events' sh bcc/malloc`,
 	} {
-		if got := f.Remedies[i].Command; got != want {
+		if got := f.Remedies[i].String(); got != want {
 			t.Errorf("step %d is %q, want %q", i, got, want)
 		}
 	}
-	if got, want := f.Remedies[0].Precondition, "mount 72 is still there (grep '^72 ' /proc/self/mountinfo)"; !strings.Contains(got, want) {
+	if got, want := f.Remedies[0].OnlyIf, "mount 72 is still there (grep '^72 ' /proc/self/mountinfo)"; !strings.Contains(got, want) {
 		t.Errorf("the mount in the volume goes if %q, want %q", got, want)
 	}
 	for _, want := range []string{deadPoint + "/layer.erofs is mounted at /layers/1 (mount 71)", "has its interpreter " + deadPoint + "/qemu open", "loop device /dev/loop3 uses " + deadPoint + "/image, and is itself in use by /mnt/inner, /dev/dm-1", "uprobe event bcc/malloc is in " + deadPoint + "/libc.so"} {

@@ -71,10 +71,11 @@ func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {
 // reapRemedy is how zombies go: by a parent that waits for them.
 func reapRemedy(p *forensics.Pass, parent int) forensics.Remedy {
 	if process, _ := p.Model.Process(parent); parent == 1 || process.Kernel {
+		proc := fmt.Sprintf("/proc/%d/", parent)
 		return forensics.Remedy{
-			Command: fmt.Sprintf("grep -E 'State|Sig' /proc/%d/status; cat /proc/%d/wchan", parent, parent),
-			Why:     findings.ProcessName(p, parent) + " is to reap them, and cannot be stopped: this shows whether it is stopped or waits",
-			Risk:    "none: it reads",
+			Action: remedy.ActionLook, Command: []string{"cat", proc + "status", proc + "wchan"},
+			Why:  findings.ProcessName(p, parent) + " is to reap them, and cannot be stopped: this shows whether it is stopped or waits",
+			Risk: "none: it reads",
 		}
 	}
 	return remedy.StopProcess(p, parent, "when the parent has ended, init reaps its children; in a container, an init process (tini, shareProcessNamespace) keeps it from coming back")

@@ -78,8 +78,8 @@ func TestInventedLeak(t *testing.T) {
 					warned = true
 				}
 				for _, r := range f.Remedies {
-					if want := "kill " + strconv.Itoa(inside.Process.Pid); r.Command != want || !c.leak {
-						t.Errorf("step %q of %s %q, want %q for a leak, and none else", r.Command, f.Severity, f.Title, want)
+					if want := "kill " + strconv.Itoa(inside.Process.Pid); r.String() != want || !c.leak {
+						t.Errorf("step %q of %s %q, want %q for a leak, and none else", r.String(), f.Severity, f.Title, want)
 					}
 				}
 			}

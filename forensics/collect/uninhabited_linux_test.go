@@ -61,7 +61,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 			}
 			_ = unix.Close(fd)
 			return "what keeps it is not visible"
-		}, []string{"grep -s 'scm_fds:"}},
+		}, []string{`sh -c 'grep -s "scm_fds:`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			uid := testfuse.NewUID()
@@ -116,7 +116,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 				t.Errorf("%d steps, want %d", len(f.Remedies), len(c.steps))
 			}
 			for i, step := range c.steps {
-				if i >= len(f.Remedies) || !strings.HasPrefix(f.Remedies[i].Command, step) {
+				if i >= len(f.Remedies) || !strings.HasPrefix(f.Remedies[i].String(), step) {
 					t.Errorf("remedies %+v, want step %d to be %s…", f.Remedies, i, step)
 				}
 			}

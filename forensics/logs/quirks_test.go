@@ -311,7 +311,7 @@ func TestLiteralsSuitTheSearch(t *testing.T) {
 func TestLogsAreRecognised(t *testing.T) {
 	for text, want := range map[string]bool{
 		klogLine: true, klogJSONLine: true, "-- Logs begin at Sat --\nNov 21 10:00:02 worker-1 kubelet[2588]: x\n": true, "[    0.000000] Linux version": true,
-		"goroutine 1 [running]:\nmain.main()\n": false, "": false, "{\n \"schema\": \"x\"\n}\n": false, `{"schema":"nodeforensics.report/v1"}`: false,
+		"goroutine 1 [running]:\nmain.main()\n": false, "": false, "{\n \"schema\": \"x\"\n}\n": false, `{"schema":"nodeforensics.report/v2"}`: false,
 		"36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw\n": false, "hello\nworld\n": false,
 	} {
 		if Recognise([]byte(text)) != want {

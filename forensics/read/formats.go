@@ -26,7 +26,7 @@ type format struct {
 var formats = []format{
 	{forensics.SourceLogs, isLogFile, nil},
 	{forensics.SourceAPIDump, isAPIDump, (*reader).apiDump},
-	{"report", hasSchema(reportSchema), (*reader).report},
+	{"report", hasSchema(reportSchema, reportSchemaV1), (*reader).report},
 	{"evidence", hasSchema(forensics.EvidenceSchema, v1.Schema), (*reader).savedEvidence},
 	{forensics.SourceKubeletPods, isPodList, (*reader).pods},
 	{forensics.SourceMounts, isMountinfo, (*reader).mountTable},

@@ -17,8 +17,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
-// reportSchema is report.Schema.
-const reportSchema = "nodeforensics.report/v1"
+// reportSchema is report.Schema, and reportSchemaV1 the one before.
+const (
+	reportSchema   = "nodeforensics.report/v2"
+	reportSchemaV1 = "nodeforensics.report/v1"
+)
+
+func isReport(schema string) bool { return schema == reportSchema || schema == reportSchemaV1 }
 
 // savedReport has the fields of report.Report. The judgement is made anew, but a file in which it is broken is not trusted.
 type savedReport struct {
@@ -105,7 +110,7 @@ func (r *reader) unlabelled(ctx context.Context, d document) (kind string, used 
 func (r *reader) report(_ context.Context, d document) (used bool, err error) {
 	var saved savedReport
 	err = jsonstream.Read(d.text, &saved)
-	if err == nil && saved.Schema != reportSchema { // it is there twice
+	if err == nil && !isReport(saved.Schema) { // it is there twice
 		err = fmt.Errorf("schema %q: not a %s document", saved.Schema, reportSchema)
 	}
 	if err != nil {

@@ -209,17 +209,17 @@ func (s *Pod) listed() bool {
 
 func finalizerRemedy(name string) forensics.Remedy {
 	return forensics.Remedy{
-		Command: "kubectl get pod " + podArguments(name) + " -o jsonpath='{.metadata.finalizers} {.metadata.deletionTimestamp}'",
-		Why:     "names the finalizers; whoever has set one must remove it", Risk: "none: it reads. Taking a finalizer away by hand skips the work that it stands for",
+		Action: remedy.ActionLook, Command: slices.Concat([]string{"kubectl", "get", "pod"}, podArguments(name), []string{"-o", "jsonpath={.metadata.finalizers} {.metadata.deletionTimestamp}"}),
+		Why: "names the finalizers; whoever has set one must remove it", Risk: "none: it reads. Taking a finalizer away by hand skips the work that it stands for",
 	}
 }
 
 // podArguments are "-n NAMESPACE NAME".
-func podArguments(name string) string {
+func podArguments(name string) []string {
 	if namespace, pod, ok := strings.Cut(name, "/"); ok && remedy.IsLabelName(namespace) && remedy.IsObjectName(pod) {
-		return "-n " + namespace + " " + pod
+		return []string{"-n", namespace, pod}
 	}
-	return "-n NAMESPACE POD"
+	return []string{"-n", "NAMESPACE", "POD"}
 }
 
 // events are events of some kinds about this pod.

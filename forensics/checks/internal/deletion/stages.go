@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -58,7 +59,9 @@ func (s *Pod) judgeKilling() {
 		s.verdict = "the runtime cannot stop its containers: " + cmp.Or(e[0].Reason, e[0].Code)
 		s.detail = "A process in the kernel that no signal reaches, a hung shim or a frozen cgroup does that. Deleting the pod with --force does not free its volumes."
 		s.remedies = []forensics.Remedy{{
-			Command: "crictl ps -a; ps -eo pid,state,wchan:32,args | grep ' D '", Why: "shows which container is left and which of its processes waits in the kernel",
+			Action: remedy.ActionLook, Command: []string{"crictl", "ps", "-a"}, Why: "shows which container is left", Risk: "none: it reads",
+		}, {
+			Action: remedy.ActionLook, Command: []string{"ps", "-eo", "pid,state,wchan:32,args"}, Why: "shows which of its processes waits in the kernel: those in state D",
 			Risk: "none: it reads; ps reads command lines and can itself stop at a blocked process",
 		}}
 	default:

@@ -135,8 +135,8 @@ func (s *Pod) hungMount() bool {
 
 func (s *Pod) volData(e logs.Event) forensics.Remedy {
 	return forensics.Remedy{
-		Command:      "grep -F -e " + remedy.Quote(cmp.Or(s.uid, s.d.PodName)) + " /proc/self/mountinfo",
-		Why:          "shows whether the volume is still mounted. If so unmount it, then remove its empty directories with rmdir: " + e.Path,
-		Precondition: "the pod's containers are gone", Risk: "none: it reads. rmdir refuses what is not empty, which is the safe answer",
+		Action: remedy.ActionLook, Command: []string{"grep", "-F", "-e", cmp.Or(s.uid, s.d.PodName), "/proc/self/mountinfo"},
+		Why:    "shows whether the volume is still mounted. If so unmount it, then remove its empty directories with rmdir: " + e.Path,
+		OnlyIf: "the pod's containers are gone", Risk: "none: it reads. rmdir refuses what is not empty, which is the safe answer",
 	}
 }

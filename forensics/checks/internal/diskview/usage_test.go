@@ -33,8 +33,8 @@ func TestStepForWhatFillsADisk(t *testing.T) {
 		eviction.KindLogs: "containerLogMaxSize", eviction.KindEmptyDir: "kubectl delete pod", eviction.KindWritable: "kubectl delete pod",
 		eviction.KindDeleted: "disk-deleted-open-files", eviction.KindOther: "/srv/dump", eviction.KindVolume: "",
 	} {
-		if r, ok := kindRemedy(p, kind, u); ok != (want != "") || !strings.Contains(r.Command, want) {
-			t.Errorf("%s: %q, want %q", kind, r.Command, want)
+		if r, ok := kindRemedy(p, kind, u); ok != (want != "") || !strings.Contains(r.String(), want) {
+			t.Errorf("%s: %q, want %q", kind, r.String(), want)
 		}
 	}
 }

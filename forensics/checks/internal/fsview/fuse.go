@@ -50,7 +50,7 @@ func (x errorSource) addTo(p *forensics.Pass, s Superblock, f forensics.Finding)
 	f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceHolders + ":" + s.Device, Excerpt: x.server.Why})
 	if x.below == "" {
 		f.Remedies = append([]forensics.Remedy{{
-			Command: "Look at the log of " + remedy.ProcessWord(p, x.server.PID), Why: "it serves the file system, and says why it answers so if it is asked at all", Risk: "none: it reads",
+			Action: remedy.ActionLook, Instruction: "Look at the log of " + remedy.ProcessWord(p, x.server.PID), Why: "it serves the file system, and says why it answers so if it is asked at all", Risk: "none: it reads",
 		}}, f.Remedies...)
 		if s.Health.Status == mounts.StatusDisconnected {
 			f.Title = fmt.Sprintf("%s answers with an error, though %s has its connection open: %s", s.Label(), name, s.Health.Error)
@@ -69,11 +69,11 @@ func (x errorSource) addTo(p *forensics.Pass, s Superblock, f forensics.Finding)
 	f.Detail = fmt.Sprintf("Its own server %s: %s (%s). It has files of %s open, which answers so: %s.", lives, name, x.server.Why, lower, s.Where())
 	f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindSuperblock, ID: x.below})
 	for i := range f.Remedies {
-		if !strings.HasPrefix(f.Remedies[i].Command, "umount") {
+		if f.Remedies[i].Action != remedy.ActionDetach {
 			continue
 		}
-		f.Remedies[i].Precondition = strings.TrimSuffix("this one first, and then that which it lies on; mounting only that anew does not help, since "+name+
-			" keeps the old one open; "+f.Remedies[i].Precondition, "; ")
+		f.Remedies[i].OnlyIf = strings.TrimSuffix("this one first, and then that which it lies on; mounting only that anew does not help, since "+name+
+			" keeps the old one open; "+f.Remedies[i].OnlyIf, "; ")
 	}
 	return f
 }

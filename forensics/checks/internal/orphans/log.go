@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -178,10 +179,10 @@ func lookWithoutDir(p *forensics.Pass, uid string) forensics.Remedy {
 	if roots := p.Model.KubeletRoots(); len(roots) > 0 {
 		root = roots[0]
 	}
-	return forensics.Remedy{
-		Command:      listFiles(root + "/pods/" + uid),
-		Why:          "shows what is left. Empty directories can be removed with rmdir, from the innermost out; of files only vol_data.json",
-		Precondition: "no mount at or below the directory in any mount namespace: grep " + remedy.Quote(uid) + " /proc/*/mountinfo prints nothing",
-		Risk:         "the listing is harmless. rm -rf is not: a mount that is not seen, or a bind mount of the same file system, is emptied at its source",
-	}
+	return listFiles(forensics.Remedy{
+		Action: remedy.ActionLook,
+		Why:    "shows what is left. Empty directories can be removed with rmdir, from the innermost out; of files only vol_data.json",
+		OnlyIf: "no mount at or below the directory in any mount namespace: grep " + shellword.Quote(uid) + " /proc/*/mountinfo prints nothing",
+		Risk:   "the listing is harmless. rm -rf is not: a mount that is not seen, or a bind mount of the same file system, is emptied at its source",
+	}, root+"/pods/"+uid)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -120,29 +121,28 @@ const maxLeftoverTexts = 6
 // PlanFirst is the step that most leftovers need: a script that looks again before it does anything.
 func PlanFirst() forensics.Remedy {
 	return forensics.Remedy{
-		Command: "nodeforensics plan REPORT.json > plan.sh && sh plan.sh",
-		Why: "prints a script that removes what is safe to remove, and says what it would do; with --apply it does it. " +
+		Action: remedy.ActionCleanUp, Command: []string{"nodeforensics", "plan", "REPORT.json"},
+		Why: "prints a script that removes what is safe to remove: run with sh, it says what it would do; with --apply it does it. " +
 			"Each step first looks again whether the pod is still gone and nothing is mounted",
-		Precondition: "REPORT.json is this report, and the script runs on this node",
-		Risk:         "none without --apply. It removes only empty directories, empty files and vol_data.json, of which it keeps a copy, and never data",
-		Stage:        forensics.StageCleanUp,
+		OnlyIf: "REPORT.json is this report, and the script runs on this node",
+		Risk:   "none without --apply. It removes only empty directories, empty files and vol_data.json, of which it keeps a copy, and never data",
 	}
 }
 
 // LookFirst is the only safe first step: nothing is ever removed with rm -rf below a pod's directory.
 func LookFirst(d kubelet.PodDir) forensics.Remedy {
-	return forensics.Remedy{
-		Command:      listFiles(d.Path),
-		Why:          "shows what is left. Empty directories can be removed with rmdir, from the innermost out; of files only vol_data.json",
-		Precondition: "no mount at or below the directory in any mount namespace: grep " + remedy.Quote(d.UID) + " /proc/*/mountinfo prints nothing",
-		Risk:         "the listing is harmless. rm -rf is not: a mount that is not seen, or a bind mount of the same file system, is emptied at its source",
-	}
+	return listFiles(forensics.Remedy{
+		Action: remedy.ActionLook,
+		Why:    "shows what is left. Empty directories can be removed with rmdir, from the innermost out; of files only vol_data.json",
+		OnlyIf: "no mount at or below the directory in any mount namespace: grep " + shellword.Quote(d.UID) + " /proc/*/mountinfo prints nothing",
+		Risk:   "the listing is harmless. rm -rf is not: a mount that is not seen, or a bind mount of the same file system, is emptied at its source",
+	}, d.Path)
 }
 
-// listFiles lists the files below a directory, without those of other file systems.
-func listFiles(dir string) string {
-	if word, ok := remedy.PathWord(dir); ok {
-		return "find " + word + " -xdev -type f"
+// listFiles adds the command that lists the files below a directory, without those of other file systems.
+func listFiles(r forensics.Remedy, dir string) forensics.Remedy {
+	if remedy.IsPath(dir) {
+		return remedy.Run(r, r.Action, "find", dir, "-xdev", "-type", "f")
 	}
-	return "Look at what is below " + remedy.Quote(dir)
+	return remedy.Tell(r, r.Action, "Look at what is below "+shellword.Quote(dir))
 }

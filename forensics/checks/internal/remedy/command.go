@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
 // A command of a report is pasted into the shell of root on the host, and every string of the evidence may be the lie of a pod, or
 // of who wrote the file. So a command names programs of the host alone, which work on the host: nothing is run in another
-// mount namespace, whose programs are others'. What comes from the node is one word that can be no option, of the grammar of
-// what it is to be; where it is not, there is a sentence instead of a command. In a sentence such a string is quoted, too, so
-// that it does no harm even if somebody pastes that.
+// mount namespace, whose programs are others'. What comes from the node is one argument that can be no option, of the grammar of
+// what it is to be, and never part of a script for another shell (sh -c); where it is not, there is an instruction instead of a command.
+// In an instruction such a string is quoted, so that it does no harm even if somebody pastes that.
 
 // The grammar of names: RFC 1123 subdomains for pods, claims and nodes, labels for namespaces (apimachinery,
 // pkg/util/validation), UIDs as the kubelet has them, and units of systemd (systemd.unit(5)).
@@ -36,30 +38,29 @@ func IsLabelName(s string) bool { return labelName.MatchString(s) }
 // IsUnitName says whether a name is one of a unit of systemd.
 func IsUnitName(s string) bool { return unitName.MatchString(s) }
 
-// PathWord is an absolute path as a word of a command. It is false for what no path of the kernel's looks like.
-func PathWord(s string) (string, bool) {
+// IsPath says whether a name is an absolute path as the kernel has them. Such a path is no option.
+func IsPath(s string) bool {
 	const most = 4096 // PATH_MAX
-	ok := strings.HasPrefix(s, "/") && path.Clean(s) == s && len(s) < most && !strings.ContainsRune(s, 0)
-	return Quote(s), ok
+	return strings.HasPrefix(s, "/") && path.Clean(s) == s && len(s) < most && !strings.ContainsRune(s, 0)
 }
 
-// WithPath is the command with a path as its word, or else a sentence.
-func WithPath(command, name, otherwise string) string {
-	if word, ok := PathWord(name); ok {
-		return command + word
+// OnPath is a step whose command has a path as its last argument, or else an instruction.
+func OnPath(r forensics.Remedy, name, otherwise string, command ...string) forensics.Remedy {
+	if IsPath(name) {
+		return Run(r, r.Action, append(command, name)...)
 	}
-	return otherwise + " " + Quote(name)
+	return Tell(r, r.Action, otherwise+" "+shellword.Quote(name))
 }
 
 // isProcess says whether a number is that of a process: 0 and those below mean groups of processes or all to kill(1).
 func isProcess(pid int) bool { return pid > 1 }
 
-// Signal is the command that sends a signal to a process ("", "-CONT"), or else a sentence.
-func Signal(option string, pid int) string {
+// Signal is a step that sends a signal to a process ("-CONT"; SIGTERM if there is none), or else finds out what it is.
+func Signal(r forensics.Remedy, pid int, signal ...string) forensics.Remedy {
 	if !isProcess(pid) {
-		return "Find out what the process is: " + fmt.Sprint(pid) + " is no number of one that may be sent a signal"
+		return Tell(r, ActionLook, fmt.Sprintf("Find out what the process is: %d is no number of one that may be sent a signal", pid))
 	}
-	return strings.Join(strings.Fields(fmt.Sprintf("kill %s %d", option, pid)), " ")
+	return Run(r, r.Action, append(append([]string{"kill"}, signal...), strconv.Itoa(pid))...)
 }
 
 // podWord names a pod in a sentence: its name only if that is from somebody who is to be believed.
@@ -67,7 +68,7 @@ func podWord(p *forensics.Pass, uid string) string {
 	namespace, name := p.Model.PodName(uid)
 	switch {
 	case !poduid.Valid(uid):
-		return "with the UID " + Quote(uid)
+		return "with the UID " + shellword.Quote(uid)
 	case p.Model.PodNameKnown(uid) && IsObjectName(name) && IsLabelName(namespace):
 		return fmt.Sprintf("%s/%s (%s)", namespace, name, uid)
 	}
@@ -80,7 +81,7 @@ func ProcessWord(p *forensics.Pass, pid int) string {
 	if !ok {
 		return fmt.Sprintf("process %d", pid)
 	}
-	text := fmt.Sprintf("process %d (%s)", pid, Quote(process.Comm))
+	text := fmt.Sprintf("process %d (%s)", pid, shellword.Quote(process.Comm))
 	if process.PodUID != "" {
 		text += " of pod " + podWord(p, process.PodUID)
 	}

@@ -8,7 +8,8 @@ import (
 // returns from one that does not answer (seen with coreutils 9.1).
 func CountUsage() forensics.Remedy {
 	return forensics.Remedy{
-		Command: "nodeforensics --disk-usage 30s", Why: "counts where the space of this file system went, and enters no mount, where du hangs at a dead one",
+		Action: ActionLook, Command: []string{"nodeforensics", "--disk-usage", "30s"},
+		Why:  "counts where the space of this file system went, and enters no mount, where du hangs at a dead one",
 		Risk: "none: it reads",
 	}
 }

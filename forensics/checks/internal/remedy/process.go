@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
 // StopHolder is the first step to free a mount.
@@ -19,43 +20,44 @@ func StopHolder(p *forensics.Pass, pid int) forensics.Remedy {
 	r := StopProcess(p, pid, findings.ProcessName(p, pid)+" holds it; when it has ended, its hold is gone")
 	switch process, _ := p.Model.Process(pid); {
 	case IsExamination(process) && p.Evidence.Collected.Sub(process.Started) < runTakes:
-		r.Command = fmt.Sprintf("Stop nothing: let process %d end by itself", pid)
+		r = Tell(r, ActionWait, fmt.Sprintf("Stop nothing: let process %d end by itself", pid))
 		r.Why = "it is another run of nodeforensics, begun less than a minute before this one, and may be under way"
-		r.Precondition, r.Risk = "", "none"
+		r.OnlyIf, r.Risk = "", "none"
 	case IsExamination(process) && isProcess(pid):
-		r.Command = fmt.Sprintf("Stop nothing: leave it, or kill -9 %d", pid)
+		r = Tell(r, ActionWait, fmt.Sprintf("Stop nothing: leave it, or kill -9 %d", pid))
 		r.Why = "it is an earlier run of nodeforensics that never came back from this mount; it does nothing any more"
-		r.Precondition = "the other steps were taken first: it ends by itself when the mount answers, is aborted or forced off"
+		r.OnlyIf = "the other steps were taken first: it ends by itself when the mount answers, is aborted or forced off"
 		r.Risk = "none"
-	case IsKill(r):
+	case r.Action == ActionStop:
 		r.Risk += "; one that waits in the kernel for this very mount does not end before that wait does"
 	}
 	return r
 }
 
 // StopProcess is how to end a process, or to have what it has open closed. It kills none that the node or a pod cannot do
-// without.
+// without: where its action is to stop it, its command is kill(1) with the number of the process.
 func StopProcess(p *forensics.Pass, pid int, why string) forensics.Remedy {
-	r := forensics.Remedy{
-		Command: Signal("", pid), Why: why, Precondition: SameProcess(p, pid) + ", and its owner agrees", Risk: "what it does is interrupted",
-	}
+	r := Signal(forensics.Remedy{
+		Action: ActionStop, Why: why, OnlyIf: SameProcess(p, pid) + ", and its owner agrees", Risk: "what it does is interrupted",
+	}, pid)
 	process, known := p.Model.Process(pid)
 	switch {
 	case !known && isProcess(pid):
-		r.Command, r.Precondition = fmt.Sprintf("ps -o pid,lstart,cgroup,comm -p %d", pid), ""
+		r = Run(r, ActionLook, "ps", "-o", "pid,lstart,cgroup,comm", "-p", strconv.Itoa(pid))
+		r.OnlyIf = ""
 		r.Why, r.Risk = "says what it is, which was not seen: it came when the processes had been read. "+findings.Capital(why), "none: it reads"
 	case process.Kernel || pid == 1:
-		r.Command, r.Precondition = "Find out what "+ProcessWord(p, pid)+" does with it", ""
-		r.Risk = "none; the process itself cannot be stopped"
+		r = Tell(r, ActionLook, "Find out what "+ProcessWord(p, pid)+" does with it")
+		r.OnlyIf, r.Risk = "", "none; the process itself cannot be stopped"
 	case process.PodUID != "" && !podEnding(p, process.PodUID):
-		r.Command = "Delete the pod " + podWord(p, process.PodUID) + " (kubectl delete pod), or have its container restarted"
-		r.Precondition = "the pod can do without it, and is not the one that needs this volume"
+		r = Tell(r, ActionDeletePod, "Delete the pod "+podWord(p, process.PodUID)+" (kubectl delete pod), or have its container restarted")
+		r.OnlyIf = "the pod can do without it, and is not the one that needs this volume"
 	case looksAfterContainer(process):
-		r.Command = fmt.Sprintf("Delete the pod whose container process %d (%s) looks after: its cgroup or crictl ps names it", pid, Quote(process.Comm))
-		r.Precondition = "the pod can do without it"
+		r = Tell(r, ActionDeletePod, fmt.Sprintf("Delete the pod whose container process %d (%s) looks after: its cgroup or crictl ps names it", pid, shellword.Quote(process.Comm)))
+		r.OnlyIf = "the pod can do without it"
 		r.Risk = "killing the process itself leaves a container that nobody looks after, or ends it"
 	case IsDaemon(process):
-		r.Command = restart(process)
+		r = restart(r, process)
 		r.Risk = "restarting the kubelet or containerd leaves containers running; dockerd stops them unless live-restore is set; what is known only in their memory is lost"
 	}
 	return r
@@ -79,9 +81,6 @@ func SameProcess(p *forensics.Pass, pids ...int) string {
 	}
 	return text + ")"
 }
-
-// IsKill says whether a step is to send SIGTERM to a process.
-func IsKill(r forensics.Remedy) bool { return strings.HasPrefix(r.Command, "kill ") }
 
 // podEnding says whether a pod is gone or going: its processes are what it has left, and to delete it stops none of them.
 func podEnding(p *forensics.Pass, uid string) bool {
@@ -115,10 +114,15 @@ func looksAfterContainer(process procs.Process) bool {
 	return shim && process.PodUID == "" && process.OfNode().Status != procs.Impostor
 }
 
-// restart is the command by which systemd restarts a service process. Its unit is not told from its name, which it can choose.
-func restart(process procs.Process) string {
+// restart is to have systemd restart a service process. Its unit is not told from its name, which it can choose.
+func restart(r forensics.Remedy, process procs.Process) forensics.Remedy {
 	if unit := SystemUnit(process); unit != "" {
-		return "systemctl restart " + unit
+		return Run(r, ActionRestart, "systemctl", "restart", unit)
 	}
-	return fmt.Sprintf("Restart process %d (%s) by its unit, which systemctl status %d names", process.PID, Quote(process.Comm), process.PID)
+	return Tell(r, ActionRestart, fmt.Sprintf("Restart process %d (%s) by its unit, which systemctl status %d names", process.PID, shellword.Quote(process.Comm), process.PID))
+}
+
+// UnreceivedDescriptors is the command that names the unix sockets in whose queues descriptors are (scm_fds, Linux 5.8).
+func UnreceivedDescriptors() []string {
+	return []string{"sh", "-c", `grep -s "scm_fds:.*[1-9]" /proc/[0-9]*/fdinfo/*`}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
 // The grammar of uprobe events and of loop devices, which become words of a command.
@@ -47,34 +48,41 @@ func KernelText(k holders.KernelUser) string {
 
 // FreeKernel is the step that ends one use of a mount by the kernel.
 func FreeKernel(p *forensics.Pass, k holders.KernelUser) forensics.Remedy {
-	r := forensics.Remedy{Why: KernelText(k), Precondition: "nobody needs it any more"}
+	r := forensics.Remedy{Why: KernelText(k), OnlyIf: "nobody needs it any more"}
+	r.Action = remedy.ActionFree
 	switch k.Use {
 	case holders.UseMount, holders.UseImage:
-		r.Stage, r.Risk = forensics.StageUnmount, "fails while that mount is in use itself, which is the safe answer"
+		r.Action, r.Risk = remedy.ActionUnmount, "fails while that mount is in use itself, which is the safe answer"
 		m, _ := p.Model.Host().ByID(k.UserMount)
-		return remedy.Unmount(p, cmp.Or(m, mounts.Mount{ID: k.UserMount, MountPoint: k.What}), "-c", r)
+		return remedy.Unmount(p, cmp.Or(m, mounts.Mount{ID: k.UserMount, MountPoint: k.What}), r, "-c")
 	case holders.UseLoop:
 		if len(k.UsedBy) > 0 {
-			r.Precondition += ", and what uses it has been unmounted or removed: " + findings.Some(k.UsedBy)
+			r.OnlyIf += ", and what uses it has been unmounted or removed: " + findings.Some(k.UsedBy)
 		}
-		r.Command, r.Risk = "Detach the loop device "+remedy.Quote(k.What), "while somebody has it mounted or open nothing happens yet: it goes with its last user"
+		r.Risk = "while somebody has it mounted or open nothing happens yet: it goes with its last user"
 		if loopDevice.MatchString(k.What) {
-			r.Command = "losetup -d " + k.What
+			return remedy.Run(r, r.Action, "losetup", "-d", k.What)
 		}
+		return remedy.Tell(r, r.Action, "Detach the loop device "+shellword.Quote(k.What))
 	case holders.UseSwap:
-		r.Command, r.Risk = remedy.WithPath("swapoff ", k.What, "Turn the swap off in"), "what is swapped out has to fit into memory"
+		r.Risk = "what is swapped out has to fit into memory"
+		return remedy.OnPath(r, k.What, "Turn the swap off in", "swapoff")
 	case holders.UseBinfmt:
-		r.Command = "Unregister the interpreter: write -1 to " + remedy.Quote(k.What)
 		r.Risk = "programs for other machines do not start any more, on the host and in containers, until it is registered again"
+		return remedy.Tell(r, r.Action, "Unregister the interpreter: write -1 to "+shellword.Quote(k.What))
 	case holders.UseUprobe:
-		r.Command, r.Risk = "Remove the uprobe event "+remedy.Quote(k.What), "who traces with it sees no more events; refused while it is enabled"
+		r.Risk = "who traces with it sees no more events; refused while it is enabled"
 		if eventName.MatchString(k.What) {
-			r.Command = "echo -:" + k.What + " >> /sys/kernel/tracing/uprobe_events"
+			return remedy.Run(r, r.Action, "sh", "-c", `echo "-:$1" >> /sys/kernel/tracing/uprobe_events`, "sh", k.What)
 		}
+		return remedy.Tell(r, r.Action, "Remove the uprobe event "+shellword.Quote(k.What))
 	case holders.UseExport:
-		r.Command, r.Risk = remedy.WithPath("exportfs -u '*':", k.What, "Unexport"), "NFS clients lose that directory" //nolint:misspell // exportfs(8)
-	default:
-		r.Command, r.Risk = "Stop the process that has bound "+remedy.Quote(k.What)+" (ss -xlp)", "its clients cannot connect any more"
+		r.Risk = "NFS clients lose that directory"
+		if remedy.IsPath(k.What) {
+			return remedy.Run(r, r.Action, "exportfs", "-u", "*:"+k.What) //nolint:misspell // exportfs(8)
+		}
+		return remedy.Tell(r, r.Action, "Unexport "+shellword.Quote(k.What))
 	}
-	return r
+	r.Risk = "its clients cannot connect any more"
+	return remedy.Tell(r, remedy.ActionStop, "Stop the process that has bound "+shellword.Quote(k.What)+" (ss -xlp)")
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
 // AtLast are the last steps, when all are stopped that can be: what ends the waits for a file system that does not
@@ -15,7 +16,7 @@ func AtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy) []for
 	case hung && m.Class == mounts.ClassFUSE:
 		abort := remedy.AbortFUSE(m)
 		if len(waiting) == 0 {
-			abort.Why += "; then umount -c " + remedy.Quote(m.MountPoint) + " goes through"
+			abort.Why += "; then umount -c " + shellword.Quote(m.MountPoint) + " goes through"
 			return []forensics.Remedy{abort}
 		}
 		return append(append([]forensics.Remedy{abort}, waiting...), plainUnmount(p, m))
@@ -27,7 +28,7 @@ func AtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy) []for
 			return []forensics.Remedy{force}
 		}
 		again := force
-		again.Stage = forensics.StageUnmount
+		again.Action = remedy.ActionUnmount
 		again.Why = "nothing holds it any more: now it does not only end requests, but unmounts"
 		return append(append([]forensics.Remedy{force}, waiting...), again)
 	}
@@ -36,10 +37,9 @@ func AtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy) []for
 
 // plainUnmount unmounts what nothing holds.
 func plainUnmount(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
-	return remedy.Unmount(p, m, "-c", forensics.Remedy{
-		Why:          "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",
-		Precondition: "nothing holds it any more: nodeforensics holders " + remedy.Quote(m.MountPoint),
-		Risk:         "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
-		Stage:        forensics.StageUnmount,
-	})
+	return remedy.Unmount(p, m, forensics.Remedy{
+		Why:    "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",
+		OnlyIf: "nothing holds it any more: nodeforensics holders " + shellword.Quote(m.MountPoint),
+		Risk:   "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
+	}, "-c")
 }

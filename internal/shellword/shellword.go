@@ -1,4 +1,5 @@
-package remedy
+// Package shellword writes arguments as words of a shell's command line.
+package shellword
 
 import (
 	"fmt"
@@ -25,6 +26,15 @@ func Quote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Join writes a command that is made of arguments as one line for bash, which runs it with exactly these.
+func Join(args []string) string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = Quote(arg)
+	}
+	return strings.Join(words, " ")
 }
 
 // ansiQuote writes $'...' with every byte outside printable ASCII as an escape, so that nothing is hidden. Quotes and backslashes

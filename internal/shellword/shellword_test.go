@@ -1,4 +1,4 @@
-package remedy
+package shellword
 
 import (
 	"os/exec"
@@ -53,5 +53,21 @@ func TestQuoteIsOneWord(t *testing.T) {
 	}
 	if tried == 0 {
 		t.Skip("needs a shell")
+	}
+}
+
+// TestJoin lets bash take a line apart again.
+func TestJoin(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("needs bash: ", err)
+	}
+	args := []string{"printf", "<%s>", "a b", "", "it's", "*", "-n", "\n", "=x", "$(echo marked)"}
+	out, err := exec.Command(bash, "-c", Join(args)).Output()
+	if want := "<a b><><it's><*><-n><\n><=x><$(echo marked)>"; err != nil || string(out) != want {
+		t.Errorf("bash reads %s as %q, %v, want %q", Join(args), out, err, want)
+	}
+	if got, want := Join([]string{"umount", "-c", "/a/b"}), "umount -c /a/b"; got != want {
+		t.Errorf("%s, want %s: what needs no quotes has none", got, want)
 	}
 }
