@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -278,7 +279,7 @@ func kubeletRuntime(p *forensics.Pass) *runtimes.Runtime {
 		if endpoint != "" && strings.TrimPrefix(endpoint, "/var") == strings.TrimPrefix(r.Socket, "/var") {
 			return r
 		}
-		if r.Name == name || name == "cri-dockerd" && r.Name == "docker" {
+		if r.Name == cri.StoreName(name) {
 			found = append(found, r)
 		}
 	}

@@ -25,8 +25,15 @@ func (c *collector) findKubelet(ctx context.Context) (forensics.Evidence, error)
 		}
 		return part, fmt.Errorf("no kubelet runs here and nothing says that one should: %w", fs.ErrNotExist)
 	}
+	for _, s := range k.Sources {
+		if s.Status != string(forensics.SourceRead) {
+			part.Coverage = append(part.Coverage, forensics.Source{
+				Source: forensics.SourceKubelet + ":" + s.Path, Status: forensics.SourceStatus(s.Status), Detail: s.Path + ": " + s.Detail,
+			})
+		}
+	}
 	if k.Unproven != "" {
-		part.Coverage = []forensics.Source{{Source: forensics.SourceKubelet, Status: forensics.SourceRead, Detail: unproven(k)}}
+		part.Coverage = append(part.Coverage, forensics.Source{Source: forensics.SourceKubelet, Status: forensics.SourceRead, Detail: unproven(k)})
 	}
 	return part, nil
 }

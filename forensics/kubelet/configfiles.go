@@ -17,7 +17,7 @@ func (f *finder) readConfig() {
 	name := f.in.pathFlag("config")
 	switch {
 	case name != "" && !path.IsAbs(name):
-		f.note(name, errors.New("relative to a working directory that is not known"))
+		f.noteConfig(name, errors.New("relative to a working directory that is not known"))
 	case name != "":
 		f.in.ConfigPath = name
 		if data, ok := f.read(name, maxConfigFile); ok {
@@ -42,7 +42,7 @@ func (f *finder) applyConfig(name string, data []byte) {
 	}
 	err := applyConfig(&config, data)
 	if err != nil {
-		f.note(name, err)
+		f.noteConfig(name, err)
 	}
 	if err == nil || isTypeError(err) {
 		f.in.Config = &config
@@ -54,7 +54,7 @@ func (f *finder) applyConfig(name string, data []byte) {
 func (f *finder) readConfigDir(dir string, depth int) {
 	entries, err := f.files.ReadDir(dir, maxDropIns)
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) || f.in.pathFlag("config-dir") != "") {
-		f.note(dir, err)
+		f.noteConfig(dir, err)
 	}
 	for _, entry := range entries {
 		name := path.Join(dir, entry.Name)
@@ -89,7 +89,7 @@ func (f *finder) guessConfig() {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		f.note(name, err)
+		f.noteConfig(name, err)
 		if err == nil && !errors.Is(applyConfig(&Config{}, data), errNotConfiguration) {
 			f.in.ConfigPath = name
 			f.applyConfig(name, data)

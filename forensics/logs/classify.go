@@ -1,6 +1,10 @@
 package logs
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/cri"
+)
 
 // A rule knows one message by its words.
 type rule struct {
@@ -80,15 +84,7 @@ func speaks(origin string) bool {
 	case "", "unknown", "systemd", "kube-controller-manager":
 		return true
 	}
-	return kubeletOrigin(origin) || isRuntime(origin)
-}
-
-func isRuntime(origin string) bool {
-	switch origin {
-	case "containerd", "snap.microk8s.daemon-containerd", "microk8s.daemon-containerd", "crio", "dockerd", "docker", "cri-dockerd":
-		return true
-	}
-	return false
+	return kubeletOrigin(origin) || cri.IsLogName(origin)
 }
 
 // find is the first rule that fits. Lines of the kernel are compared with the kernel's rules alone, and no other
@@ -100,7 +96,7 @@ func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 	case !speaks(e.Origin):
 		return rule{}, false
 	}
-	onlyRuntime := isRuntime(e.Origin)
+	onlyRuntime := cri.IsLogName(e.Origin)
 	if r, ok := firstFit(b.byWord[firstWord(e.Message)], e, o); ok && (r.runtime || !onlyRuntime) {
 		return r, true
 	}
