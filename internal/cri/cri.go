@@ -43,13 +43,6 @@ type Flags struct {
 // A Format is the way in which a runtime writes down its configuration, its containers and its images.
 type Format string
 
-// The formats that can be read.
-const (
-	Containerd        Format = "containerd"         // config.toml, meta.db
-	ContainersStorage Format = "containers/storage" // crio.conf, storage.conf, containers.json
-	Docker            Format = "docker"             // daemon.json, config.v2.json
-)
-
 // A Store is what a runtime has on disk.
 type Store struct {
 	Format Format

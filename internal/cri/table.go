@@ -1,5 +1,12 @@
 package cri
 
+// The formats that can be read.
+const (
+	Containerd        Format = "containerd"         // config.toml, meta.db
+	ContainersStorage Format = "containers/storage" // crio.conf, storage.conf, containers.json
+	Docker            Format = "docker"             // daemon.json, config.v2.json
+)
+
 // table has the directories of containerd (cmd/containerd/server/config), of k3s and rke2 (pkg/agent/config), microk8s (snap,
 // args/containerd), k0s (pkg/component/worker/containerd), CRI-O with containers/storage, cri-dockerd, and Docker, which serves
 // the kubelet through cri-dockerd or dockershim.
