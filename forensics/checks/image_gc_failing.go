@@ -82,6 +82,9 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 // belongs to image-gc-failing, whose other half rests on the log. The kubelet counts as the runtime tells it the sizes.
 func imageGCTooLittle(p *forensics.Pass) {
 	d := diskview.State(p)
+	if inLog, _ := p.Evidence.Saw(forensics.SourceLogs); !inLog {
+		diskview.Doubt(p)
+	}
 	image, ok := d.Of(eviction.RoleImage)
 	if !ok {
 		return
@@ -108,6 +111,9 @@ func imageGCTooLittle(p *forensics.Pass) {
 		Detail: fmt.Sprintf("imagefs is at %d %%, from %d %% on the kubelet frees down to %d %%. %s are unused, %d more are pinned. What fills the disk is something else. %s",
 			image.UsagePercent(), d.ImageGC.HighPercent, d.ImageGC.LowPercent, text.Plural(len(unused), "image"), len(pinned), diskview.Fillers(p, image)),
 		Remedies: diskview.Remedies(p, image),
+	}
+	if d.Assumed != "" {
+		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the kubelet may have other thresholds: "+d.Assumed
 	}
 	p.Report(f)
 }
