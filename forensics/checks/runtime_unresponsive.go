@@ -186,9 +186,9 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 		return forensics.Finding{}, false
 	}
 	f.Remedies = runtimeRemedies(p, runtime)
-	if f.Confidence == forensics.Certain && !runtimeRuns(p) && remedy.IsUnitName(runtime.ID) {
+	if known, ok := cri.Of(runtime.ID); ok && f.Confidence == forensics.Certain && !runtimeRuns(p) {
 		f.Remedies = append(f.Remedies, forensics.Remedy{
-			Command: "journalctl -u " + runtime.ID + " -n 200", Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
+			Command: "journalctl -u " + known.Units[0] + " -n 200", Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
 			Risk: "none: it reads the log",
 		})
 	}
