@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -23,6 +24,8 @@ const (
 	configLimit = 2 * time.Second
 
 	maxDropIns = 1000
+	maxImports = 100 // patterns of one file
+	maxUnread  = 100 // files that are named
 )
 
 // A configuration reads the configuration files of runtimes, and remembers which of them could not be read.
@@ -60,7 +63,7 @@ func (c *configuration) fail(in *install, name string, err error) {
 		return
 	}
 	in.Assumed = cmp.Or(in.Assumed, name+" could not be read")
-	if c.unread[name] == nil { // what hangs is busy when it is asked again
+	if c.unread[name] == nil && len(c.unread) < maxUnread { // what hangs is busy when it is asked again
 		c.unread[name] = err
 	}
 }
@@ -83,15 +86,54 @@ func (c *configuration) toml(in *install, name string, text []byte) toml.Values 
 	return v
 }
 
-// containerd reads config.toml.
+// containerd reads config.toml and then what that imports, of which the last one rules (cmd/containerd/server/config, LoadConfig).
 func (c *configuration) containerd(in *install) {
 	name, text := c.main(in)
+	imports := c.containerdFile(in, name, text)
+	for done := map[string]bool{name: true}; len(imports) > 0; imports = imports[1:] {
+		for _, name := range c.matches(in, imports[0]) {
+			if !done[name] && len(done) < maxDropIns {
+				done[name] = true
+				text, _ := c.read(in, name, true)
+				imports = append(imports, c.containerdFile(in, name, text)...)
+			}
+		}
+	}
+}
+
+// matches lists the files of a pattern; one without wildcards should be there.
+func (c *configuration) matches(in *install, pattern string) (names []string) {
+	dir, base := path.Split(pattern)
+	if !strings.Contains(base, "*") {
+		return []string{pattern}
+	}
+	entries, err := onDisk(c, dir, func() ([]nodefs.Entry, error) { return c.fs.ReadDir(dir, maxDropIns) })
+	if !errors.Is(err, fs.ErrNotExist) {
+		c.fail(in, path.Clean(dir), err)
+	}
+	for _, e := range entries {
+		if ok, _ := path.Match(base, e.Name); ok {
+			names = append(names, path.Join(dir, e.Name))
+		}
+	}
+	return names
+}
+
+// containerdFile applies one file and returns the patterns of what it imports.
+func (c *configuration) containerdFile(in *install, name string, text []byte) (imports []string) {
 	v := c.toml(in, name, text)
 	in.setRoot(v.First("root"), "root of "+name)
 	in.State = cmp.Or(v.First("state"), in.State)
 	in.Socket = cmp.Or(v.First("grpc.address"), in.Socket)
 	in.Snapshotter = cmp.Or(v.First("plugins.io.containerd.cri.v1.images.snapshotter", "plugins.io.containerd.grpc.v1.cri.containerd.snapshotter",
 		"plugins.cri.containerd.snapshotter"), in.Snapshotter)
+	for _, pattern := range v["imports"][:min(len(v["imports"]), maxImports)] {
+		if !path.IsAbs(pattern) {
+			pattern = path.Join(path.Dir(name), pattern)
+		}
+		imports = append(imports, pattern)
+	}
+	return imports
 }
 
 // crio reads storage.conf(5) of containers/storage, crio.conf(5) and its drop-ins, of which the last one rules.

@@ -173,6 +173,27 @@ func TestReadNamedConfiguration(t *testing.T) {
 	}
 }
 
+// TestReadImports has a configuration of containerd that imports others: the last one rules, and each has to be readable.
+func TestReadImports(t *testing.T) {
+	host := tree(t, "containerd-1.6.20", "var/lib/containerd", "data/cd")
+	for name, text := range map[string]string{
+		"config.toml":   "root = '/no'\nimports = [\"conf.d/*.toml\", '/gone.toml', '/etc/none.d/*.toml']\n",
+		"conf.d/1.toml": "root = '/no-again'\nimports = ['/etc/containerd/config.toml']\n",
+		"conf.d/2.toml": "root = '/data/cd'\n",
+		"conf.d/3.yaml": "root = '/no'\n",
+		"conf.d/4.toml": "[\n",
+	} {
+		write(t, filepath.Join(host, "etc/containerd", name), text)
+	}
+	s := read(t, host)
+	if len(s.Runtimes) != 1 || s.Runtimes[0].Root != "/data/cd" {
+		t.Errorf("%+v; want the root of the last import", s.Runtimes)
+	}
+	if len(s.Unread) != 2 || s.Unread["/gone.toml"] == nil || s.Unread["/etc/containerd/conf.d/4.toml"] == nil {
+		t.Errorf("not read: %v", s.Unread)
+	}
+}
+
 // TestReadServedByAnother has a cri-dockerd that listens elsewhere: the store is Docker's.
 func TestReadServedByAnother(t *testing.T) {
 	s := read(t, tree(t, "docker-20.10.24"), runtimeslive.Hint{PID: 1, Comm: "dockerd", Args: []string{"dockerd", "-H", "fd://"}},
