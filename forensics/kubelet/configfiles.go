@@ -2,8 +2,11 @@ package kubelet
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 const (
@@ -61,6 +64,8 @@ func (f *finder) readConfigDir(dir string, depth int) {
 		switch {
 		case entry.IsDir() && depth < maxDropInDirs:
 			f.readConfigDir(name, depth+1)
+		case entry.IsDir():
+			f.noteConfig(name, fmt.Errorf("%s: more than %d levels deep: %w", name, maxDropInDirs, nodefs.ErrTruncated))
 		case path.Ext(entry.Name) == ".conf" && !entry.IsDir():
 			if data, ok := f.read(name, maxConfigFile); ok {
 				if f.in.ConfigPath == "" {

@@ -297,7 +297,7 @@ func TestFindSources(t *testing.T) {
 	files := map[string]string{
 		"/good": configuration, "/fifo": "FIFO", "/kubeconfig": "kind: Config\n", "/d/1.conf": "port: [\n",
 		"/typed": "kind: KubeletConfiguration\nport: ten\n", "/var/lib/kubelet/": "", "/dir/": "", "/large": configuration + strings.Repeat("# x\n", 1<<18),
-		"/d2/1.conf": configuration, "/d2/2.conf": "FIFO",
+		"/d2/1.conf": configuration, "/d2/2.conf": "FIFO", "/d3/1/2/3/4/5/6/7/8/9/10.conf": configuration,
 	}
 	for name, tc := range map[string]struct {
 		args []string
@@ -313,6 +313,7 @@ func TestFindSources(t *testing.T) {
 		"too large":     {[]string{"--config=/large"}, map[string]string{"/large": "truncated"}},
 		"directory":     {[]string{"--config=/dir"}, map[string]string{"/dir": "malformed"}},
 		"one of two":    {[]string{"--config-dir=/d2"}, map[string]string{"/d2/1.conf": "read", "/d2/2.conf": "malformed"}},
+		"too deep":      {[]string{"--config-dir=/d3"}, map[string]string{"/d3/1/2/3/4/5/6/7/8/9": "truncated"}},
 		"relative":      {[]string{"--config=etc/x"}, map[string]string{"etc/x": "malformed"}},
 		"relative root": {[]string{"--root-dir=x"}, map[string]string{"x": "malformed"}},
 	} {

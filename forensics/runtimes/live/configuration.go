@@ -160,12 +160,13 @@ func (c *configuration) crio(in *install) {
 		}
 	}
 	apply(c.main(in))
-	entries, err := onDisk(c, c.dropIns, func() ([]nodefs.Entry, error) { return c.fs.ReadDir(c.dropIns, maxDropIns) })
-	if !errors.Is(err, fs.ErrNotExist) || slices.Contains(c.named, c.dropIns) {
-		c.fail(in, c.dropIns, err)
+	dir := c.dropIns
+	entries, err := onDisk(c, dir, func() ([]nodefs.Entry, error) { return c.fs.ReadDir(dir, maxDropIns) })
+	if !errors.Is(err, fs.ErrNotExist) || slices.Contains(c.named, dir) {
+		c.fail(in, dir, err)
 	}
 	for _, e := range entries {
-		if name := path.Join(c.dropIns, e.Name); !e.IsDir() {
+		if name := path.Join(dir, e.Name); !e.IsDir() {
 			text, _ := c.read(in, name, true)
 			apply(name, text)
 		}
