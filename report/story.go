@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -54,11 +53,9 @@ func WriteLogs(out io.Writer, story *logs.Story, width int) error {
 	w.orphans(story.Orphans)
 	w.deletions(story.Deletions)
 	w.operations(story.Operations)
-	noise := slices.IndexFunc(story.Events, func(e logs.Event) bool { return e.Kind.IsNoise() }) >= 0
-	w.events("Events, in the order of their first line", story.Events, func(e logs.Event) bool { return !e.Kind.IsNoise() })
-	if noise {
-		w.events("Noise: known lines that are harmless", story.Events, func(e logs.Event) bool { return e.Kind.IsNoise() })
-	}
+	noise := func(e logs.Event) bool { return e.Kind.Severity() == logs.SeverityNoise }
+	w.events("Events, in the order of their first line", story.Events, func(e logs.Event) bool { return !noise(e) })
+	w.events("Noise: known lines that are harmless", story.Events, noise)
 	w.dropped(story.Dropped)
 	if len(story.Events) == 0 {
 		fmt.Fprintf(w, "\nNo line is of a known kind.\n")

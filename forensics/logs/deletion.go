@@ -34,21 +34,21 @@ var steps = map[Kind]string{
 	kindPodContainersStopped: stageVolumes,
 	kindPodTerminatedSync:    stageVolumes,
 	KindPodVolumesWaiting:    stageVolumes,
-	KindUnmountStarted:       stageVolumes,
+	kindUnmountStarted:       stageVolumes,
 	kindPodVolumesUnmounted:  stageVolumes, // the directories come next
 	kindPodVolumePathsClean:  stageCgroup,
 	kindPodCgroupRemoved:     stageStatus,
 	kindPodStatusFinal:       stageAPI,
 	kindPodRemovedFromAPI:    stageAPI,
 	kindPodForgotten:         stageRemoved,
-	KindOrphanDirRemoved:     stageRemoved,
+	kindOrphanDirRemoved:     stageRemoved,
 }
 
 // complaints are messages that a deletion repeats while it stands, with the stage at which it does.
 var complaints = map[Kind]string{
 	KindPodVolumesLeft:      stageVolumes,
 	KindPodVolumesWaiting:   stageVolumes,
-	KindPodContainersLeft:   stageContainers,
+	kindPodContainersLeft:   stageContainers,
 	KindPodKillIncomplete:   stageContainers,
 	KindPodKillFailed:       stageContainers,
 	KindContainerStopFailed: stageContainers,
@@ -60,7 +60,7 @@ var complaints = map[Kind]string{
 	KindPodStatusFailed:     stageStatus,
 	KindPodDeleteFailed:     stageAPI,
 	KindPodDeleteDelayed:    stageStatus,
-	KindPodRestartBlocked:   stageKilling,
+	kindPodRestartBlocked:   stageKilling,
 	KindEvictionFailed:      stageContainers,
 	KindOrphanMounted:       stageVolumes,
 	KindUnmountBusy:         stageVolumes,
@@ -76,8 +76,8 @@ var complaints = map[Kind]string{
 // starts are the messages that only a pod on its way out has. Containers are also killed to be started again.
 var starts = map[Kind]bool{
 	KindSyncLoopDelete: true, kindSyncLoopRemove: true, kindPodTeardown: true, kindPodTerminating: true,
-	kindPodContainersStopped: true, kindPodTerminatedSync: true, KindPodVolumesWaiting: true, KindUnmountStarted: true,
-	KindPodVolumesLeft: true, KindPodContainersLeft: true, KindPodCgroupLeft: true, KindPodKillFailed: true,
+	kindPodContainersStopped: true, kindPodTerminatedSync: true, KindPodVolumesWaiting: true, kindUnmountStarted: true,
+	KindPodVolumesLeft: true, kindPodContainersLeft: true, KindPodCgroupLeft: true, KindPodKillFailed: true,
 	KindPodKillIncomplete: true,
 }
 
@@ -141,13 +141,13 @@ func (d *deletion) follow(file string, o occurrence) {
 		}
 	case kindContainerExited:
 		d.died(o.Container)
-	case KindSyncLoopPLEG:
+	case kindSyncLoopPLEG:
 		if o.Reason == "ContainerDied" || o.Reason == "ContainerRemoved" {
 			d.died(o.Container)
 		}
 	case kindPodContainersStopped, kindPodTerminatedSync:
 		clear(d.kills)
-	case KindUnmountStarted:
+	case kindUnmountStarted:
 		if len(d.mounts) < maxKillsFollowed {
 			d.mounts[o.UniqueName] = true
 		}

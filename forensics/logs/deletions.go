@@ -35,7 +35,7 @@ func newDeletions(removed func(uid string)) deletions {
 // add follows a line of a kubelet.
 func (s *deletions) add(file string, o occurrence, drop func(Kind)) {
 	switch o.Kind {
-	case KindSyncLoopAdd:
+	case kindSyncLoopAdd:
 		for _, p := range podsOf(&o) {
 			s.added(p)
 		}
@@ -48,7 +48,7 @@ func (s *deletions) add(file string, o occurrence, drop func(Kind)) {
 		}
 		return
 	}
-	if o.Kind == KindSyncLoopPLEG {
+	if o.Kind == kindSyncLoopPLEG {
 		s.belongs(o.Container, o.PodUID)
 	}
 	if o.PodUID == "" && o.PodName == "" {

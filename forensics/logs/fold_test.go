@@ -403,3 +403,20 @@ func TestListsOfPods(t *testing.T) {
 		}
 	}
 }
+
+const (
+	nfsUnique = "kubernetes.io/nfs/" + uid1 + "-data"
+	csiUnique = "kubernetes.io/csi/nfs.csi.k8s.io^h#1"
+)
+
+// failure is the line of a failed operation in the wording of 1.23 and later.
+func failure(key, retry, text string) string {
+	return ids(`E0512 10:00:41.000001    2588 nestedpendingoperations.go:348] Operation for "` + key + `" failed. No retries permitted until 2024-05-12 10:02:43 +0000 UTC m=+7.5 (durationBeforeRetry ` + retry + `). Error: ` + text)
+}
+
+const csiKey = "{volumeName:" + csiUnique + " podName:U1 nodeName:}"
+
+// csiError is a failed unmount of a CSI volume.
+func csiError(text string) string {
+	return failure(csiKey, "2m2s", `UnmountVolume.TearDown failed for volume "data" (UniqueName: "`+csiUnique+`") pod "U1" (UID: "U1") : kubernetes.io/csi: Unmounter.TearDownAt failed: `+text)
+}

@@ -77,7 +77,7 @@ func (l *lives) begin(e *entry) {
 		if l.dropped == nil {
 			l.dropped = map[Kind]int64{}
 		}
-		l.dropped[KindKubeletVersion]++
+		l.dropped[kindKubeletVersion]++
 		for i := range l.endings {
 			l.endings[i].after--
 		}
@@ -87,7 +87,7 @@ func (l *lives) begin(e *entry) {
 
 // add takes a known line of a kubelet and says whether a new life began.
 func (l *lives) add(file string, o occurrence) (restarted bool) {
-	if o.Kind == KindKubeletVersion {
+	if o.Kind == kindKubeletVersion {
 		restarted = l.version(o)
 	}
 	if l.seen(o.Entry) {
@@ -96,21 +96,21 @@ func (l *lives) add(file string, o occurrence) (restarted bool) {
 	cur := l.current()
 	cur.Verbosity = max(cur.Verbosity, o.level)
 	switch o.Kind {
-	case KindKubeletVersion:
+	case kindKubeletVersion:
 		cur.Version = o.Reason
 		cur.reach(stageVersion)
 		if !cur.begun {
 			cur.started, cur.begun = o.Time, true
 		}
-	case KindKubeletStage:
+	case kindKubeletStage:
 		cur.reach(o.Reason)
-	case KindKubeletVerbosity:
+	case kindKubeletVerbosity:
 		cur.Verbosity = max(cur.Verbosity, min(int(o.Number), 10))
-	case KindSyncLoopStarted:
+	case kindSyncLoopStarted:
 		cur.reach(stageSyncLoop)
 	case KindKubeletFatal:
 		l.ends(endFatal, file, o)
-	case KindKubeletPanic:
+	case kindKubeletPanic:
 		l.ends(endPanic, file, o)
 	case kindKubeletSignal:
 		l.ends(endSignal, file, o)
@@ -176,7 +176,7 @@ func (l *lives) outside(file string, o occurrence) {
 		l.ends(exitMeans(o.Code), file, o)
 	case kindKubeletStopping:
 		l.ends(endSignal, file, o)
-	case KindKubeletWatchdog:
+	case kindKubeletWatchdog:
 		l.ends(endWatchdog, file, o)
 	case KindKernelOOM, kindKernelOOMCgroup:
 		if name, pid, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {

@@ -8,8 +8,8 @@
 // The formats are those of klog, text and JSON (k8s.io/klog/v2, k8s.io/component-base/logs), of syslog (RFC 3164, RFC 5424), the
 // journal (systemd.journal-fields(7), journalctl(1)), the kernel's ring (Documentation/ABI/testing/dev-kmsg, dmesg(1)), the
 // container runtime interface and Docker's json-file, and logfmt as containerd writes it. The messages are those of the
-// kubelet, the controller manager, container runtimes and the kernel, as several releases word them; kinds.go names
-// each.
+// kubelet, the controller manager, container runtimes and the kernel, as several releases word them; the files kinds_*.go
+// have a row for each.
 //
 // Nothing is masked here: quotes are lines as they were written, made valid UTF-8 and cut. Nothing is opened either: package
 // live finds the logs of a node.
@@ -107,9 +107,6 @@ func (e *entry) Get(key string) string {
 	}
 	return ""
 }
-
-// Kind names what a message says, in words that are for ever: "orphan", "syncloop-delete", "unmount-started".
-type Kind string
 
 // An occurrence is one message that is known.
 type occurrence struct {

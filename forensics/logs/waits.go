@@ -190,7 +190,7 @@ func (d *deletion) waitsForContainers(f *folder) string {
 		switch c.kind {
 		case KindCNIDeleteFailed:
 			return "the network plugin, which does not take the sandbox's network down: " + c.cause()
-		case KindPodContainersLeft:
+		case kindPodContainersLeft:
 			return "its containers: " + c.cause()
 		}
 		return "the runtime, which cannot stop a container or sandbox: " + c.cause()
