@@ -108,7 +108,7 @@ func (w storyWriter) lives(lives []logs.Life) {
 			parts = append(parts, fmt.Sprintf("-v %d or more", l.Verbosity))
 		}
 		if l.Stage != "" {
-			parts = append(parts, "start reached "+l.Stage)
+			parts = append(parts, "start reached "+string(l.Stage))
 		}
 		fmt.Fprintf(w, "  %s; end: %s\n", cellText(strings.Join(parts, ", ")), l.End)
 		if l.EndQuote != nil {

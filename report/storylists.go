@@ -22,9 +22,9 @@ func (w storyWriter) deletions(list []logs.Deletion) {
 	w.section(fmt.Sprintf("Pod deletions: %s, %d of them not finished", text.Plural(len(list), "pod"), open))
 	for _, d := range list[:min(len(list), mostDeletions)] {
 		name := strings.TrimSpace(d.PodName + " " + d.PodUID)
-		state := "stands at " + d.Stage
+		state := "stands at " + string(d.Stage)
 		if d.Done {
-			state = "done, " + d.Stage
+			state = "done, " + string(d.Stage)
 		}
 		if d.Since != nil {
 			state += " since " + stamp(*d.Since)

@@ -134,18 +134,18 @@ func lifeText(l logs.Life) string {
 
 // through says whether a life is past its start, or the log does not show it.
 func through(l logs.Life) bool {
-	return l.Started == nil || l.Stage == "" || l.Stage == "syncloop" || l.Stage == "registered"
+	return l.Started == nil || l.Stage == "" || l.Stage == logs.StartSyncLoop || l.Stage == logs.StartRegistered
 }
 
 // startWaits says how far the last start came, and what comes next.
 func startWaits(p *forensics.Pass, l logs.Life) string {
-	next := map[string]string{
-		"version":           "a client certificate or the API server (bootstrap), then cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31)",
-		"cadvisor":          "cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31), or the container manager",
-		"container-manager": "the container runtime's socket, or a checkpoint of the CPU, memory or device manager",
-		"runtime":           "the kubelet's own server",
-		"server":            "the volume manager",
-		"volume-manager":    "the reconstruction of volumes (1.28 and later), or the sync loop",
+	next := map[logs.StartStage]string{
+		logs.StartVersion:          "a client certificate or the API server (bootstrap), then cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31)",
+		logs.StartCAdvisor:         "cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31), or the container manager",
+		logs.StartContainerManager: "the container runtime's socket, or a checkpoint of the CPU, memory or device manager",
+		logs.StartRuntime:          "the kubelet's own server",
+		logs.StartServer:           "the volume manager",
+		logs.StartVolumeManager:    "the reconstruction of volumes (1.28 and later), or the sync loop",
 	}[l.Stage]
 	if next == "" {
 		return ""

@@ -21,7 +21,7 @@ func captured(t *testing.T, name string) Story {
 	if len(s.Files) != 1 || s.Files[0].Status != "read" {
 		t.Fatalf("files %+v", s.Files)
 	}
-	if len(s.Lives) != 1 || s.Lives[0].End != endRunning || s.Lives[0].Stage != stageSyncLoop {
+	if len(s.Lives) != 1 || s.Lives[0].End != endRunning || s.Lives[0].Stage != StartSyncLoop {
 		t.Errorf("lives %+v", s.Lives)
 	}
 	return s
@@ -66,7 +66,7 @@ func TestCaptureHungCephFS(t *testing.T) {
 func TestCaptureUnmountBusy(t *testing.T) {
 	s := captured(t, "kubelet-1.34.4-unmount-busy")
 	d := only(t, s)
-	if d.Done || d.Stage != stageVolumes || !d.Proven || !strings.HasPrefix(d.PodUID, "2fa11937") || !strings.HasPrefix(d.PodName, "default/web") {
+	if d.Done || d.Stage != StageVolumes || !d.Proven || !strings.HasPrefix(d.PodUID, "2fa11937") || !strings.HasPrefix(d.PodName, "default/web") {
 		t.Errorf("%+v", d)
 	}
 	if got := stagesOf(d); got != "requested killing containers volumes" || !d.Since.Equal(onThe20th(10, 28, 13.137503)) {

@@ -84,7 +84,7 @@ func (s *deletions) podOf(o *occurrence) string {
 		switch {
 		case d.kills[o.Container]:
 			return d.PodUID
-		case !d.Done && d.Stage == stageRequested && !o.Time.IsZero() && distance(d.since, o.Time) < 5*time.Second:
+		case !d.Done && d.Stage == StageRequested && !o.Time.IsZero() && distance(d.since, o.Time) < 5*time.Second:
 			requested = append(requested, d)
 		}
 	}
@@ -206,7 +206,7 @@ func (s *deletions) step(file string, o occurrence, drop func(Kind)) {
 	d.follow(file, o)
 	if d.settle() {
 		s.done++
-		if d.Stage == stageRemoved {
+		if d.Stage == StageRemoved {
 			s.removed(d.PodUID)
 		}
 		s.prune()

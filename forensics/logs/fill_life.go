@@ -2,21 +2,9 @@ package logs
 
 import "strings"
 
-// Stages of the start of a kubelet, in the order of Life.Stage.
-const (
-	stageVersion          = "version"
-	stageCAdvisor         = "cadvisor"
-	stageContainerManager = "container-manager"
-	stageRuntime          = "runtime"
-	stageServer           = "server"
-	stageVolumeManager    = "volume-manager"
-	stageSyncLoop         = "syncloop"
-	stageRegistered       = "registered"
-)
-
-func stage(name string) func(*entry, *occurrence) bool {
+func stage(s StartStage) func(*entry, *occurrence) bool {
 	return func(_ *entry, o *occurrence) bool {
-		o.Subject = Subject{Reason: name}
+		o.Subject = Subject{Reason: string(s)}
 		return true
 	}
 }
@@ -27,7 +15,7 @@ func started(e *entry, o *occurrence) bool {
 		o.Kind = kindKubeletStarting
 		return wholeMessage(e, o)
 	}
-	return stage(stageServer)(e, o)
+	return stage(StartServer)(e, o)
 }
 
 // kubeletVersion reads kubeletVersion="v1.34.4" and `Kubelet version: v1.20.4`, and of older ones `Version: v1.17.4`.

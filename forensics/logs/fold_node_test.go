@@ -33,8 +33,8 @@ func TestLives(t *testing.T) {
 	}
 	for i, want := range []Life{
 		{PID: 100, Verbosity: 4, End: endOOM},
-		{PID: 200, Version: "v1.34.4", Stage: stageCAdvisor, End: endFatal},
-		{PID: 200, Version: "v1.34.5", Stage: stageSyncLoop, End: endRunning},
+		{PID: 200, Version: "v1.34.4", Stage: StartCAdvisor, End: endFatal},
+		{PID: 200, Version: "v1.34.5", Stage: StartSyncLoop, End: endRunning},
 	} {
 		got := s.Lives[i]
 		if got.PID != want.PID || got.Version != want.Version || got.Verbosity != want.Verbosity || got.Stage != want.Stage {

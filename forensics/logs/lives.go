@@ -6,10 +6,24 @@ import (
 	"time"
 )
 
-// stages are those of Life.Stage in their order.
-var stages = []string{
-	stageVersion, stageCAdvisor, stageContainerManager, stageRuntime, stageServer, stageVolumeManager, stageSyncLoop,
-	stageRegistered,
+// A StartStage is how far the start of a kubelet has come (cmd/kubelet/app/server.go, pkg/kubelet/kubelet.go).
+type StartStage string
+
+// The stages of a start in their order, each by the line that ends it.
+const (
+	StartVersion          StartStage = "version"
+	StartCAdvisor         StartStage = "cadvisor"
+	StartContainerManager StartStage = "container-manager"
+	StartRuntime          StartStage = "runtime"
+	StartServer           StartStage = "server"
+	StartVolumeManager    StartStage = "volume-manager"
+	StartSyncLoop         StartStage = "syncloop"
+	StartRegistered       StartStage = "registered"
+)
+
+var startStages = []StartStage{
+	StartVersion, StartCAdvisor, StartContainerManager, StartRuntime, StartServer, StartVolumeManager, StartSyncLoop,
+	StartRegistered,
 }
 
 // lives follows the runs of the kubelet.
@@ -98,16 +112,16 @@ func (l *lives) add(file string, o occurrence) (restarted bool) {
 	switch o.Kind {
 	case kindKubeletVersion:
 		cur.Version = o.Reason
-		cur.reach(stageVersion)
+		cur.reach(StartVersion)
 		if !cur.begun {
 			cur.started, cur.begun = o.Time, true
 		}
 	case kindKubeletStage:
-		cur.reach(o.Reason)
+		cur.reach(StartStage(o.Reason))
 	case kindKubeletVerbosity:
 		cur.Verbosity = max(cur.Verbosity, min(int(o.Number), 10))
 	case kindSyncLoopStarted:
-		cur.reach(stageSyncLoop)
+		cur.reach(StartSyncLoop)
 	case KindKubeletFatal:
 		l.ends(endFatal, file, o)
 	case kindKubeletPanic:
@@ -136,8 +150,8 @@ func (l *lives) version(o occurrence) bool {
 }
 
 // reach notes a stage, if it is beyond the last one. The start of a life that began before the log is not known.
-func (c *life) reach(stage string) {
-	if slices.Index(stages, stage) > slices.Index(stages, c.Stage) {
+func (c *life) reach(stage StartStage) {
+	if slices.Index(startStages, stage) > slices.Index(startStages, c.Stage) {
 		c.Stage = stage
 	}
 }

@@ -169,10 +169,8 @@ type Life struct {
 	Version string     `json:"version,omitempty"`
 	// Verbosity is the lowest -v that its lines prove.
 	Verbosity int `json:"verbosity"`
-	// Stage is the last step of the start that was seen (knowledge of kubelet.go and server.go): "version", "cadvisor",
-	// "container-manager", "runtime", "server", "volume-manager", "syncloop", "registered"; "" when the start is not in
-	// the log.
-	Stage string `json:"stage,omitempty"`
+	// Stage is the last step of the start that was seen; "" when the start is not in the log.
+	Stage StartStage `json:"stage,omitempty"`
 	// End says why it ended: "running" (it is the last, and nothing says that it ended), "signal", "panic", "fatal",
 	// "oom", "watchdog", "unknown". EndQuote is the line that says so.
 	End      string `json:"end"`
@@ -208,9 +206,9 @@ type Deletion struct {
 	PodName string `json:"pod,omitempty"`
 	// Steps are the stages that were seen, in order.
 	Steps []Step `json:"steps"`
-	// Stage is where it stands: "requested", "killing", "containers", "volumes", "cgroup", "status", "api", "removed".
-	Stage string `json:"stage"`
-	Done  bool   `json:"done"`
+	// Stage is where it stands.
+	Stage Stage `json:"stage"`
+	Done  bool  `json:"done"`
 	// Waits says what it waits for, in words; empty when it is done or the log does not tell.
 	Waits string `json:"waits_for,omitempty"`
 	// Since is when the last stage was reached.
@@ -226,7 +224,7 @@ type Deletion struct {
 
 // A Step is one stage of a deletion.
 type Step struct {
-	Stage string    `json:"stage"`
+	Stage Stage     `json:"stage"`
 	Time  time.Time `json:"time"`
 	Quote Quote     `json:"quote"`
 }
