@@ -43,7 +43,7 @@ func TestTimeline(t *testing.T) {
 		}},
 		Operations: []logs.Operation{{Name: "UnmountVolume", Subject: logs.Subject{Volume: "data", PodUID: "u"}, Started: clock(0, 9)}},
 		Events: []logs.Event{
-			kernel, event(logs.KindSyncLoopDelete, 1, clock(0, 2), clock(0, 2), 20), event(logs.KindEvictionCritical, 40, clock(1, 0), clock(11, 0), 50),
+			kernel, event("syncloop-delete", 1, clock(0, 2), clock(0, 2), 20), event(logs.KindEvictionCritical, 40, clock(1, 0), clock(11, 0), 50),
 			event(logs.KindPLEGRelistFailed, 2, clock(2, 0), clock(4, 0), 60),
 			{Kind: logs.KindOrphan, Count: 3},
 		},

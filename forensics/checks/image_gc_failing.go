@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -59,9 +58,7 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), logview.Moment(logview.First(list)), cmp.Or(e.Reason, logs.Words(e.Kind))),
 		ConfidenceWhy: "the kubelet says so in its log",
 	}
-	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { // it looked, and found too little
-		return strings.Contains(e.Reason, "eligible to free") || strings.Contains(e.Reason, "required amount of images")
-	})
+	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { return e.Cause() == logs.CauseNothingToFree })
 	switch silence := logview.Runtime(p); {
 	case blind && silence != nil && silence.Current:
 		f.Because = []forensics.Entity{p.Model.RuntimeEntity()}

@@ -55,7 +55,7 @@ func TestCaptureHungCephFS(t *testing.T) {
 	if len(orphans) != 1 || orphans[0].Count != 16 || !strings.Contains(orphans[0].Reason, "volume subpaths are still present") || !strings.HasPrefix(orphans[0].PodUID, "2fa11937") {
 		t.Errorf("orphans %+v", orphans)
 	}
-	if mounted := events(s, KindOrphanMounted); len(mounted) != 1 || !strings.HasPrefix(mounted[0].PodUID, "5c948341") {
+	if mounted := events(s, kindOrphanMounted); len(mounted) != 1 || !strings.HasPrefix(mounted[0].PodUID, "5c948341") {
 		t.Errorf("mounted %+v", mounted)
 	}
 	if n := sum(s, KindSyncLoopHealth); n != 4 {
@@ -126,7 +126,7 @@ func TestCaptureDiskPressure(t *testing.T) {
 	s := captured(t, "kubelet-1.34.4-disk-pressure")
 	for kind, want := range map[Kind]int64{
 		KindEvictionReclaiming: 37, KindEvictionMustEvict: 37, KindEvictionCritical: 36, KindEvictionNone: 36, KindImageGCAll: 37,
-		KindImageRemoved: 2, KindImageGC: 1, KindImageGCFailed: 1, KindEvictionEvicted: 0,
+		KindImageRemoved: 2, kindImageGC: 1, KindImageGCFailed: 1, KindEvictionEvicted: 0,
 	} {
 		if n := sum(s, kind); n != want {
 			t.Errorf("%s: %d, want %d", kind, n, want)
@@ -154,7 +154,7 @@ func TestCaptureHungCSI(t *testing.T) {
 	if s.Lives[0].Verbosity != 2 || len(s.Deletions) != 0 || len(s.Operations) != 0 || s.Orphans != nil {
 		t.Errorf("verbosity %d, deletions %v, operations %v, orphans %v", s.Lives[0].Verbosity, s.Deletions, s.Operations, s.Orphans)
 	}
-	if n := sum(s, KindHousekeepingLong); n != 0 {
+	if n := sum(s, kindHousekeepingLong); n != 0 {
 		t.Errorf("%d", n)
 	}
 }

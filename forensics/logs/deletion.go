@@ -28,12 +28,12 @@ func stageRank(s Stage) int { return slices.Index(deletionStages, s) }
 
 // steps are the messages that bring a deletion to a stage: it stands there from then on.
 var steps = map[Kind]Stage{
-	KindSyncLoopDelete:       StageRequested,
+	kindSyncLoopDelete:       StageRequested,
 	kindSyncLoopRemove:       StageRequested, // of a static pod, or by force
 	kindPodTeardown:          StageKilling,
 	kindPodSyncCancelled:     StageKilling,
 	kindPodTerminating:       StageKilling,
-	KindContainerKilling:     StageContainers,
+	kindContainerKilling:     StageContainers,
 	kindPodContainersStopped: StageVolumes,
 	kindPodTerminatedSync:    StageVolumes,
 	KindPodVolumesWaiting:    StageVolumes,
@@ -65,7 +65,7 @@ var complaints = map[Kind]Stage{
 	KindPodDeleteDelayed:    StageStatus,
 	kindPodRestartBlocked:   StageKilling,
 	KindEvictionFailed:      StageContainers,
-	KindOrphanMounted:       StageVolumes,
+	kindOrphanMounted:       StageVolumes,
 	KindUnmountBusy:         StageVolumes,
 	KindUnmountFailed:       StageVolumes,
 	KindCSIDriverMissing:    StageVolumes,
@@ -78,7 +78,7 @@ var complaints = map[Kind]Stage{
 
 // starts are the messages that only a pod on its way out has. Containers are also killed to be started again.
 var starts = map[Kind]bool{
-	KindSyncLoopDelete: true, kindSyncLoopRemove: true, kindPodTeardown: true, kindPodTerminating: true,
+	kindSyncLoopDelete: true, kindSyncLoopRemove: true, kindPodTeardown: true, kindPodTerminating: true,
 	kindPodContainersStopped: true, kindPodTerminatedSync: true, KindPodVolumesWaiting: true, kindUnmountStarted: true,
 	KindPodVolumesLeft: true, kindPodContainersLeft: true, KindPodCgroupLeft: true, KindPodKillFailed: true,
 	KindPodKillIncomplete: true,
@@ -128,7 +128,7 @@ type complaint struct {
 // follow takes one line.
 func (d *deletion) follow(file string, o occurrence) {
 	switch o.Kind {
-	case KindSyncLoopDelete:
+	case kindSyncLoopDelete:
 		d.deleted = true
 	case kindSyncLoopRemove:
 		d.gone = true
@@ -136,7 +136,7 @@ func (d *deletion) follow(file string, o occurrence) {
 		d.teardown = o.Reason
 	case kindPodSyncCancelled:
 		d.cancelled = true
-	case KindContainerKilling:
+	case kindContainerKilling:
 		d.kill(o.Container, o.Number)
 	case kindPodTerminating:
 		if o.Number > 0 {

@@ -104,7 +104,7 @@ func syncFailed(e *entry, o *occurrence) bool {
 	case strings.Contains(text, "failed (add)"), strings.Contains(text, "setup network for sandbox"):
 		o.Kind = kindCNIAddFailed
 	case strings.Contains(text, "network is not ready"), strings.Contains(text, "network plugin is not ready"):
-		o.Kind = KindNetworkNotReady
+		o.Kind = kindNetworkNotReady
 	case strings.Contains(text, "reserve container name"), strings.Contains(text, "is reserved for"):
 		o.Kind = kindContainerNameReserved
 	}

@@ -128,7 +128,7 @@ func operationOf(text string) string {
 
 var failureKinds = map[string]Kind{
 	opUnmountVolume: KindUnmountFailed, opUnmountDevice: KindDeviceUnmountFailed, opMountDevice: kindDeviceMountFailed,
-	opMountVolume: KindMountFailed, opAttachVolume: kindAttachFailed, opVerify: kindAttachFailed,
+	opMountVolume: kindMountFailed, opAttachVolume: kindAttachFailed, opVerify: kindAttachFailed,
 }
 
 // volumeError tells the cause of a failed operation.

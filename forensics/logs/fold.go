@@ -131,7 +131,7 @@ func (f *folder) ofKubelet(o *occurrence) bool {
 
 // sameKill says whether the line is another one about the OOM kill before, and hands it what the one before knew.
 func (f *folder) sameKill(o *occurrence) bool {
-	if o.Kind != KindKernelOOM && o.Kind != kindKernelOOMCgroup {
+	if o.Kind != kindKernelOOM && o.Kind != kindKernelOOMCgroup {
 		return false
 	}
 	before := f.lastOOM

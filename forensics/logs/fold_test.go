@@ -375,7 +375,7 @@ func TestManyOperations(t *testing.T) {
 		foldInto(f, "kubelet.log", "kubelet", failure("{volumeName:"+unique+" podName:U1 nodeName:}", "1s",
 			`MountVolume.SetUp failed for volume "data" (UniqueName: "`+unique+`") pod "web-0" (UID: "U1") : it broke`))
 	}
-	if s := f.story(nil); s.Dropped[KindMountFailed] != 3 {
+	if s := f.story(nil); s.Dropped[kindMountFailed] != 3 {
 		t.Errorf("dropped %v, want 3 failed mounts", s.Dropped)
 	}
 }

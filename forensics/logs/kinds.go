@@ -37,8 +37,8 @@ type message struct {
 type Severity string
 
 const (
-	// SeverityNotice is worth a look; what it means is for the checks to say.
-	SeverityNotice Severity = ""
+	// severityNotice is worth a look; what it means is for the checks to say.
+	severityNotice Severity = ""
 	// SeverityRoutine is daily work: that it was said counts, nobody wants to read the line.
 	SeverityRoutine Severity = "routine"
 	// SeverityNoise looks like trouble and is none; [NoiseReason] says why.

@@ -11,9 +11,9 @@ const (
 	// kindPodTerminating, -v 4: `"SyncTerminatingPod enter"`, `"Pod terminating with grace period"`. Number is the grace
 	// period in seconds.
 	kindPodTerminating Kind = "pod-terminating"
-	// KindContainerKilling, -v 2: `"Killing container with a grace period"` [`Killing container "docker://…" with 30
+	// kindContainerKilling, -v 2: `"Killing container with a grace period"` [`Killing container "docker://…" with 30
 	// second grace period`]. Container; Number is the grace period in seconds.
-	KindContainerKilling Kind = "container-killing"
+	kindContainerKilling Kind = "container-killing"
 	// kindPreStopUnfinished, -v 2: `"PreStop hook not completed in grace period"`. Container, Number the grace period.
 	kindPreStopUnfinished Kind = "prestop-unfinished"
 	// kindContainerExited, -v 3: `"Container exited normally"`; -v 2: `"Generic (PLEG): container finished"`. Container.
@@ -93,7 +93,7 @@ func deletionMessages() []message {
 			},
 		},
 		{
-			kind: KindContainerKilling,
+			kind: kindContainerKilling,
 			rules: []rule{
 				{start: "Killing container with a grace period", level: 2, fill: gracePeriod},
 				{start: "Killing container \"", level: 2, fill: killing},

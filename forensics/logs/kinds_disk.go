@@ -2,8 +2,8 @@ package logs
 
 // Disk pressure: image_gc_manager.go, eviction_manager.go, kubelet.go, and the pulls that fail afterwards.
 const (
-	// KindImageGC: `"Disk usage on image filesystem is over the high threshold…"`. Number is the usage in percent.
-	KindImageGC Kind = "image-gc"
+	// kindImageGC: `"Disk usage on image filesystem is over the high threshold…"`. Number is the usage in percent.
+	kindImageGC Kind = "image-gc"
 	// KindImageGCAll: `"Attempting to delete unused images"`: every unused image goes, whatever the threshold.
 	KindImageGCAll Kind = "image-gc-all"
 	// KindImageRemoved: `"Removing image to free bytes"`. Image (id), Number is its bytes.
@@ -21,8 +21,8 @@ const (
 	kindEvictionRelieved Kind = "eviction-relieved"
 	// KindEvictionMustEvict: `"Eviction manager: must evict pod(s) to reclaim"`. Reason is the resource.
 	KindEvictionMustEvict Kind = "eviction-must-evict"
-	// KindEvictionRanked: `"Eviction manager: pods ranked for eviction" pods=[…]`. PodName is the first, Reason the list.
-	KindEvictionRanked Kind = "eviction-ranked"
+	// kindEvictionRanked: `"Eviction manager: pods ranked for eviction" pods=[…]`. PodName is the first, Reason the list.
+	kindEvictionRanked Kind = "eviction-ranked"
 	// KindEvictionEvicted: `"Eviction manager: pod is evicted successfully"`. PodName, PodUID.
 	KindEvictionEvicted Kind = "eviction-evicted"
 	// KindEvictionFailed: `"Eviction manager: pod failed to evict"`. PodName, Reason.
@@ -46,7 +46,7 @@ const (
 func diskMessages() []message {
 	return []message{
 		{
-			kind: KindImageGC, lane: LaneDisk, words: "disk usage is over the threshold of image GC",
+			kind: kindImageGC, lane: LaneDisk, words: "disk usage is over the threshold of image GC",
 			rules: []rule{
 				{start: "Disk usage on image filesystem is over the high threshold", fill: imageGC},
 				{start: "[imageGCManager]: Disk usage on image filesystem is at ", fill: imageGC},
@@ -96,7 +96,7 @@ func diskMessages() []message {
 			rules: ofManager(rule{start: "must evict pod(s) to reclaim", fill: evictionResource}),
 		},
 		{
-			kind: KindEvictionRanked, lane: LaneDisk,
+			kind: kindEvictionRanked, lane: LaneDisk,
 			rules: ofManager(rule{start: "pods ranked for eviction", fill: evictionRanked}),
 		},
 		{

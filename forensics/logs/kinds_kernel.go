@@ -18,12 +18,12 @@ const (
 	KindKernelFSShutdown    Kind = "kernel-fs-shutdown"     // `XFS (X): Filesystem has been shut down`, `xfs_do_force_shutdown`; Device
 	KindKernelFSReadOnly    Kind = "kernel-fs-read-only"    // `Remounting filesystem read-only`; Device
 	KindKernelFSMounted     Kind = "kernel-fs-mounted"      // `EXT4-fs (X): mounted filesystem`, `XFS (X): Mounting V5 Filesystem`; Device
-	KindKernelOOM           Kind = "kernel-oom"             // `Out of memory: Kill(ed) process`, CONSTRAINT_NONE; Process, PodUID
+	kindKernelOOM           Kind = "kernel-oom"             // `Out of memory: Kill(ed) process`, CONSTRAINT_NONE; Process, PodUID
 	kindKernelOOMCgroup     Kind = "kernel-oom-cgroup"      // `Memory cgroup out of memory`, `oom-kill:constraint=CONSTRAINT_MEMCG`; Process, PodUID, Path is the cgroup
 	kindKernelPIDs          Kind = "kernel-pids-exhausted"  // `cgroup: fork rejected by pids controller in P`; PodUID, Path
 	kindKernelMemcg         Kind = "kernel-memcg-exhausted" // `SLUB: Unable to allocate memory … cache: …(N:kubepods…)`
 	kindKernelLockup        Kind = "kernel-lockup"          // soft lockup, RCU stall, NMI watchdog; Process, Number seconds
-	KindKernelNetdev        Kind = "kernel-netdev-held"     // `unregister_netdevice: waiting for X to become free`; Device
+	kindKernelNetdev        Kind = "kernel-netdev-held"     // `unregister_netdevice: waiting for X to become free`; Device
 	KindKernelThinPool      Kind = "kernel-thin-pool-full"  // device mapper: out of data space; Device
 )
 
@@ -156,7 +156,7 @@ func kernelMessages() []message {
 			},
 		},
 		{
-			kind: KindKernelOOM, lane: LaneKernel, words: "the node is out of memory, a process was killed",
+			kind: kindKernelOOM, lane: LaneKernel, words: "the node is out of memory, a process was killed",
 			rules: []rule{
 				{has: "oom-kill:constraint=", fill: oom},
 				{has: "Out of memory: Kill", fill: oom},
@@ -179,7 +179,7 @@ func kernelMessages() []message {
 			},
 		},
 		{
-			kind: KindKernelNetdev, lane: LaneKernel,
+			kind: kindKernelNetdev, lane: LaneKernel,
 			rules: []rule{{has: "to become free. Usage count", fill: netdev}},
 		},
 		{

@@ -5,7 +5,7 @@ const (
 	kindKubeletVersion   Kind = "kubelet-version"   // `"Kubelet version" kubeletVersion=`; Reason is the version
 	kindKubeletStage     Kind = "kubelet-stage"     // a step of the start; Reason is the stage as in Life.Stage
 	kindKubeletVerbosity Kind = "kubelet-verbosity" // `FLAG: --v="4"`, Number is it
-	KindKubeletFatal     Kind = "kubelet-fatal"     // an F line, `"command failed"`, `"Failed to run kubelet"`; Reason
+	kindKubeletFatal     Kind = "kubelet-fatal"     // an F line, `"command failed"`, `"Failed to run kubelet"`; Reason
 	kindKubeletPanic     Kind = "kubelet-panic"     // `panic: …`, `fatal error: …`, `Observed a panic`; Reason
 	kindKubeletExited    Kind = "kubelet-exited"    // systemd: `kubelet.service: Main process exited, code=…`; Code is "9/KILL"
 	kindKubeletStopping  Kind = "kubelet-stopping"  // systemd: `Stopping kubelet`, `Stopped kubelet`
@@ -29,7 +29,7 @@ func lifeMessages() []message {
 			rules: []rule{{start: "FLAG: --v=", level: 1, fill: verbosityFlag}},
 		},
 		{
-			kind: KindKubeletFatal, lane: LaneSyncLoop,
+			kind: kindKubeletFatal, lane: LaneSyncLoop,
 			rules: []rule{
 				{start: "command failed", fill: wholeMessage},
 				{start: "Failed to run kubelet", fill: wholeMessage},

@@ -6,7 +6,7 @@ const (
 	// PodUID (of the first pod; the folder reads all), Reason is the source.
 	kindSyncLoopAdd       Kind = "syncloop-add"
 	kindSyncLoopUpdate    Kind = "syncloop-update"
-	KindSyncLoopDelete    Kind = "syncloop-delete"
+	kindSyncLoopDelete    Kind = "syncloop-delete"
 	kindSyncLoopRemove    Kind = "syncloop-remove"
 	kindSyncLoopReconcile Kind = "syncloop-reconcile"
 	// kindSyncLoopRestore is the restore from a checkpoint of old kubelets.
@@ -38,9 +38,9 @@ const (
 	kindPLEGIgnored Kind = "pleg-ignored"
 	// KindEventChannelFull: `"Event channel is full, discard this relist() cycle event"`: nobody drains PLEG's channel.
 	KindEventChannelFull Kind = "event-channel-full"
-	// KindHousekeepingLong: `"Housekeeping took longer than expected"` [`… than 15s`], said after it returned. Number is
+	// kindHousekeepingLong: `"Housekeeping took longer than expected"` [`… than 15s`], said after it returned. Number is
 	// its seconds.
-	KindHousekeepingLong Kind = "housekeeping-long"
+	kindHousekeepingLong Kind = "housekeeping-long"
 	// KindSyncLoopHealth: `sync Loop took longer than expected` by healthz, only when someone asks.
 	KindSyncLoopHealth Kind = "syncloop-health"
 	// kindWatchdogWithheld: `"Do not notify watchdog this iteration…"`. Reason.
@@ -94,7 +94,7 @@ func loopMessages() []message {
 			kind: KindPLEGUnhealthy, lane: LaneSyncLoop, byReason: true, words: "the sync loop skips all pods, since the PLEG is not healthy",
 		},
 		{
-			kind: KindHousekeepingLong, lane: LaneSyncLoop, words: "housekeeping took long",
+			kind: kindHousekeepingLong, lane: LaneSyncLoop, words: "housekeeping took long",
 			rules: []rule{{start: "Housekeeping took longer than", fill: housekeepingLong}},
 		},
 		{
@@ -139,7 +139,7 @@ func loopMessages() []message {
 			},
 		},
 		{
-			kind: KindSyncLoopDelete, byReason: true,
+			kind: kindSyncLoopDelete, byReason: true,
 			rules: []rule{
 				{start: "SyncLoop DELETE", level: 2, fill: syncLoopPods},
 				{start: "SyncLoop (DELETE", level: 2, fill: syncLoopPods},

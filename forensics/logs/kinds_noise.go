@@ -2,7 +2,7 @@ package logs
 
 // Lines that look like trouble and are none; [NoiseReason] says why.
 const (
-	NoiseConfigPath     Kind = "noise-config-path"            // `"Unable to read config path"`
+	noiseConfigPath     Kind = "noise-config-path"            // `"Unable to read config path"`
 	noiseCNIStatusHook  Kind = "noise-cni-status-hook"        // `failed to read pod IP from plugin/docker`, CNI status hook during deletion
 	noiseSystemStats    Kind = "noise-system-container-stats" // `"Failed to get system container stats"`
 	noiseSyncCancelled  Kind = "noise-sync-cancelled"         // `"Sync exited with context cancellation error"`
@@ -23,7 +23,7 @@ const (
 func noiseMessages() []message {
 	return []message{
 		{
-			kind: NoiseConfigPath, severity: SeverityNoise, words: `"Unable to read config path"`,
+			kind: noiseConfigPath, severity: SeverityNoise, words: `"Unable to read config path"`,
 			harmless: "the directory for static pods is configured and does not exist: the kubelet looks again every 20 s, " +
 				"and nothing depends on it unless static pods are wanted",
 			rules: []rule{{start: "Unable to read config path"}},

@@ -9,9 +9,9 @@ const (
 	KindOrphan Kind = "orphan"
 	// KindOrphanDetail is one orphan at -v 5: `"Orphan pod" err=…`. As KindOrphan, Number 0.
 	KindOrphanDetail Kind = "orphan-detail"
-	// KindOrphanMounted, -v 3: `"Orphaned pod found, but volumes are not cleaned up"` (they are still mounted) and
+	// kindOrphanMounted, -v 3: `"Orphaned pod found, but volumes are not cleaned up"` (they are still mounted) and
 	// `"Orphaned pod found, but volumes not yet removed…"`. PodUID.
-	KindOrphanMounted Kind = "orphan-mounted"
+	kindOrphanMounted Kind = "orphan-mounted"
 	// kindOrphanRemoving, -v 3: `"Orphaned pod found, removing"`. PodUID.
 	kindOrphanRemoving Kind = "orphan-removing"
 	// KindOrphanRemoveFailed: `"Failed to remove orphaned pod dir"`. PodUID, Reason, Code.
@@ -31,7 +31,7 @@ const (
 func orphanMessages() []message {
 	return []message{
 		{
-			kind: KindOrphanMounted, lane: LaneDeletions, words: "orphaned pod directory still has mounts",
+			kind: kindOrphanMounted, lane: LaneDeletions, words: "orphaned pod directory still has mounts",
 			rules: []rule{
 				{start: "Orphaned pod \"", has: " found, but volumes are not cleaned up", level: 3, fill: orphanOnly},
 				{start: "Orphaned pod \"", has: " found, but volumes not yet removed", level: 3, fill: orphanOnly},

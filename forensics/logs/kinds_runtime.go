@@ -28,8 +28,8 @@ const (
 	KindCNIDeleteFailed Kind = "cni-delete-failed"
 	// kindCNIAddFailed: `plugin type="x" failed (add)`, `failed to setup network for sandbox`. Reason.
 	kindCNIAddFailed Kind = "cni-add-failed"
-	// KindNetworkNotReady: `"Container runtime network not ready"`. Reason.
-	KindNetworkNotReady Kind = "network-not-ready"
+	// kindNetworkNotReady: `"Container runtime network not ready"`. Reason.
+	kindNetworkNotReady Kind = "network-not-ready"
 )
 
 // runtimeMessages are the calls to the container runtime that failed, and what runtimes say of their shims and networks.
@@ -91,7 +91,7 @@ func runtimeMessages() []message {
 			},
 		},
 		{
-			kind: KindNetworkNotReady, lane: LaneRuntime, byReason: true, words: "the network of the runtime is not ready",
+			kind: kindNetworkNotReady, lane: LaneRuntime, byReason: true, words: "the network of the runtime is not ready",
 			rules: []rule{{start: "Container runtime network not ready", fill: networkNotReady}},
 		},
 		{

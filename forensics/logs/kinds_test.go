@@ -69,7 +69,7 @@ func TestNoiseHasReasons(t *testing.T) {
 			t.Errorf("%s: lane %q of what is no trouble", m.kind, m.lane)
 		}
 	}
-	if Kind("noise-of-a-later-version").Severity() != SeverityNoise || Kind("later").Severity() != SeverityNotice {
+	if Kind("noise-of-a-later-version").Severity() != SeverityNoise || Kind("later").Severity() != severityNotice {
 		t.Error("noise is not known by its name")
 	}
 }

@@ -17,8 +17,8 @@ const (
 	kindDeviceUnmountStart  Kind = "device-unmount-started"
 	KindDeviceUnmounted     Kind = "device-unmounted" // `UnmountDevice succeeded`
 	KindVolumeDetached      Kind = "volume-detached"  // `Volume detached`: the kubelet has forgotten the volume
-	// KindMountFailed and those below are `Operation for "…" failed. No retries permitted until …`, by operation.
-	KindMountFailed         Kind = "mount-failed"
+	// kindMountFailed and those below are `Operation for "…" failed. No retries permitted until …`, by operation.
+	kindMountFailed         Kind = "mount-failed"
 	KindUnmountFailed       Kind = "unmount-failed"
 	kindDeviceMountFailed   Kind = "device-mount-failed"
 	KindDeviceUnmountFailed Kind = "device-unmount-failed"
@@ -118,7 +118,7 @@ func volumeMessages() []message {
 			kind: KindVolumeDetached, severity: SeverityRoutine, summed: true,
 			rules: []rule{{start: "Volume detached for volume", fill: volume}},
 		},
-		{kind: KindMountFailed, lane: LaneVolumes},
+		{kind: kindMountFailed, lane: LaneVolumes},
 		{kind: KindUnmountFailed, lane: LaneVolumes},
 		{kind: kindDeviceMountFailed, lane: LaneVolumes},
 		{kind: KindDeviceUnmountFailed, lane: LaneVolumes},

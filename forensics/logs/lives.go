@@ -122,14 +122,14 @@ func (l *lives) add(file string, o occurrence) (restarted bool) {
 		cur.Verbosity = max(cur.Verbosity, min(int(o.Number), 10))
 	case kindSyncLoopStarted:
 		cur.reach(StartSyncLoop)
-	case KindKubeletFatal:
+	case kindKubeletFatal:
 		l.ends(endFatal, file, o)
 	case kindKubeletPanic:
 		l.ends(endPanic, file, o)
 	case kindKubeletSignal:
 		l.ends(endSignal, file, o)
 	}
-	if o.Entry.Severity == 'F' && o.Kind != KindKubeletFatal {
+	if o.Entry.Severity == 'F' && o.Kind != kindKubeletFatal {
 		l.ends(endFatal, file, o)
 	}
 	return restarted
@@ -192,7 +192,7 @@ func (l *lives) outside(file string, o occurrence) {
 		l.ends(endSignal, file, o)
 	case kindKubeletWatchdog:
 		l.ends(endWatchdog, file, o)
-	case KindKernelOOM, kindKernelOOMCgroup:
+	case kindKernelOOM, kindKernelOOMCgroup:
 		if name, pid, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {
 			l.ends(endOOM, file, o)
 			l.endings[len(l.endings)-1].pid = int(number(pid))

@@ -226,7 +226,7 @@ func (d *deletion) waitsForVolumes(f *folder) string {
 	}
 	for _, c := range d.complaints {
 		switch c.kind {
-		case KindPodVolumesLeft, KindOrphanMounted:
+		case KindPodVolumesLeft, kindOrphanMounted:
 			return "volume directories that are still on disk, though no unmount is under way"
 		case KindPodVolumesWaiting:
 			return "volumes (" + c.volume + ") whose unmount has not begun: the kubelet is not sure that they are mounted, " +
