@@ -69,7 +69,8 @@ func TestCallsAndDriversOfEvents(t *testing.T) {
 		t.Errorf("call %q of another kind", call)
 	}
 	about := []Event{
-		{Subject: Subject{Path: "/var/lib/kubelet/plugins/nfs.csi.k8s.io/csi.sock"}}, {Subject: Subject{Driver: "nfs.csi.k8s.io"}},
+		{Subject: Subject{Path: "/var/lib/kubelet/plugins/nfs.csi.k8s.io/csi.sock"}},
+		{Subject: Subject{Driver: "nfs.csi.k8s.io"}},
 		{Subject: Subject{Reason: "plugin nfs.csi.k8s.io is gone"}},
 	}
 	if slices.ContainsFunc(about, func(e Event) bool { return !e.NamesDriver("nfs.csi.k8s.io") || e.NamesDriver("cephfs.csi.ceph.com") }) {
