@@ -73,3 +73,30 @@ func TestNoiseHasReasons(t *testing.T) {
 		t.Error("noise is not known by its name")
 	}
 }
+
+func TestRowsAreValid(t *testing.T) {
+	for _, m := range messages() {
+		switch m.lane {
+		case "", LaneSyncLoop, LaneDeletions, LaneVolumes, LaneDisk, LaneRuntime, LaneKernel:
+		default:
+			t.Errorf("%s: no lane %q", m.kind, m.lane)
+		}
+		switch m.severity {
+		case severityNotice, SeverityRoutine, SeverityNoise:
+		default:
+			t.Errorf("%s: no severity %q", m.kind, m.severity)
+		}
+		if m.severity == SeverityRoutine && m.lane != "" {
+			t.Errorf("%s: daily work is drawn as trouble", m.kind)
+		}
+	}
+	if got := KindKernelIOError.Lane(); got != LaneKernel {
+		t.Errorf("an I/O error is in lane %q", got)
+	}
+	if got := kindSyncLoopAdd.Severity(); got != SeverityRoutine {
+		t.Errorf("a pod that is added is %q", got)
+	}
+	if Words(KindOrphan) != "orphaned pod directory cannot be removed" || Words(KindKernelIOTimeout) != "io timeout" {
+		t.Errorf("words %q, %q", Words(KindOrphan), Words(KindKernelIOTimeout))
+	}
+}
