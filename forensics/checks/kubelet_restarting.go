@@ -48,7 +48,7 @@ and only the new process id or the new start shows it. Restarts before the log b
 const manyEnds = 3
 
 func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensics.Finding {
-	bad := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return l.End == "signal" || l.End == "unknown" || l.End == "" })
+	bad := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return l.End == logs.EndSignal || l.End == logs.EndUnknown || l.End == "" })
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Since: cmp.Or(over[0].Last, over[0].Started),
 		Title:         fmt.Sprintf("%s ended %s within the log: %s", p.Model.KubeletName(), findings.Times(int64(len(over))), endings(over)),
@@ -64,7 +64,7 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	case len(bad) > 0, len(over) >= manyEnds:
 		f.Severity = forensics.Warning
 	}
-	if slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == "unknown" }) {
+	if slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == logs.EndUnknown }) {
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "another process id or another start shows the ends; why one ended is not said"
 	}
 	var lives []string
@@ -101,17 +101,17 @@ func endings(over []logs.Life) string {
 	return strings.Join(parts, ", ")
 }
 
-func endText(end string) string {
+func endText(end logs.End) string {
 	switch end {
-	case "signal":
+	case logs.EndSignal:
 		return "by a signal or by systemd"
-	case "panic":
+	case logs.EndPanic:
 		return "by a panic"
-	case "fatal":
+	case logs.EndFatal:
 		return "by a fatal error of its own"
-	case "oom":
+	case logs.EndOOM:
 		return "by the kernel, out of memory"
-	case "watchdog":
+	case logs.EndWatchdog:
 		return "by systemd's watchdog"
 	}
 	return "for an unknown reason"

@@ -48,10 +48,10 @@ func lives(list ...logs.Life) func(testing.TB, *forensics.Evidence) {
 	return func(_ testing.TB, e *forensics.Evidence) { e.Logs.Lives = list }
 }
 
-func life(pid int, from, to, end string, stage logs.StartStage) logs.Life {
+func life(pid int, from, to string, end logs.End, stage logs.StartStage) logs.Life {
 	l := logs.Life{PID: pid, Started: at(from), Last: at(to), Version: "v1.17.4", Verbosity: 4, Stage: stage, End: end}
-	if end != "running" {
-		l.EndQuote = line(int64(pid), to, "the end of "+end)
+	if end != logs.EndRunning {
+		l.EndQuote = line(int64(pid), to, "the end of "+string(end))
 	}
 	return l
 }

@@ -21,7 +21,7 @@ func captured(t *testing.T, name string) Story {
 	if len(s.Files) != 1 || s.Files[0].Status != "read" {
 		t.Fatalf("files %+v", s.Files)
 	}
-	if len(s.Lives) != 1 || s.Lives[0].End != endRunning || s.Lives[0].Stage != StartSyncLoop {
+	if len(s.Lives) != 1 || s.Lives[0].End != EndRunning || s.Lives[0].Stage != StartSyncLoop {
 		t.Errorf("lives %+v", s.Lives)
 	}
 	return s

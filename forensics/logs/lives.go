@@ -43,7 +43,7 @@ type life struct {
 
 // An ending is a line that says why a kubelet ended.
 type ending struct {
-	end   string
+	end   End
 	time  time.Time
 	said  time.Time // when the life had last written: a stack trace has no times
 	after int       // index of the life that was the last one when it was read
@@ -123,14 +123,14 @@ func (l *lives) add(file string, o occurrence) (restarted bool) {
 	case kindSyncLoopStarted:
 		cur.reach(StartSyncLoop)
 	case kindKubeletFatal:
-		l.ends(endFatal, file, o)
+		l.ends(EndFatal, file, o)
 	case kindKubeletPanic:
-		l.ends(endPanic, file, o)
+		l.ends(EndPanic, file, o)
 	case kindKubeletSignal:
-		l.ends(endSignal, file, o)
+		l.ends(EndSignal, file, o)
 	}
 	if o.Entry.Severity == 'F' && o.Kind != kindKubeletFatal {
-		l.ends(endFatal, file, o)
+		l.ends(EndFatal, file, o)
 	}
 	return restarted
 }
@@ -156,23 +156,26 @@ func (c *life) reach(stage StartStage) {
 	}
 }
 
-// Why a life ended, as in Life.End. Those that say more come later.
+// An End is why a run of a kubelet ended.
+type End string
+
+// The ends. Of two that are told of one life, the later one here says more.
 const (
-	endRunning  = "running"
-	endUnknown  = "unknown"
-	endSignal   = "signal"
-	endFatal    = "fatal"
-	endPanic    = "panic"
-	endWatchdog = "watchdog"
-	endOOM      = "oom"
+	EndRunning  End = "running" // it is the last life, and nothing says that it ended
+	EndUnknown  End = "unknown" // another kubelet writes after it, and nothing says why
+	EndSignal   End = "signal"  // by a signal, or by systemd
+	EndFatal    End = "fatal"   // by an error of its own
+	EndPanic    End = "panic"
+	EndWatchdog End = "watchdog" // by systemd's watchdog
+	EndOOM      End = "oom"      // by the kernel, out of memory
 )
 
-var endRank = []string{endUnknown, endSignal, endFatal, endPanic, endWatchdog, endOOM}
+var endRank = []End{EndUnknown, EndSignal, EndFatal, EndPanic, EndWatchdog, EndOOM}
 
 // maxEndings bounds the lines that are kept; a crash writes a few.
 const maxEndings = 4 * maxLives
 
-func (l *lives) ends(end, file string, o occurrence) {
+func (l *lives) ends(end End, file string, o occurrence) {
 	e := ending{end: end, time: o.Time, after: len(l.all) - 1, quote: quote(file, o.Entry)}
 	if cur := l.current(); cur != nil {
 		e.said = cur.last
@@ -189,12 +192,12 @@ func (l *lives) outside(file string, o occurrence) {
 	case kindKubeletExited:
 		l.ends(exitMeans(o.Code), file, o)
 	case kindKubeletStopping:
-		l.ends(endSignal, file, o)
+		l.ends(EndSignal, file, o)
 	case kindKubeletWatchdog:
-		l.ends(endWatchdog, file, o)
+		l.ends(EndWatchdog, file, o)
 	case kindKernelOOM, kindKernelOOMCgroup:
 		if name, pid, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {
-			l.ends(endOOM, file, o)
+			l.ends(EndOOM, file, o)
 			l.endings[len(l.endings)-1].pid = int(number(pid))
 		}
 	}
@@ -202,19 +205,19 @@ func (l *lives) outside(file string, o occurrence) {
 
 // exitMeans reads systemd's "9/KILL", "2/INVALIDARGUMENT", "255/EXCEPTION", "1/FAILURE". Go's runtime exits with 2
 // after a panic.
-func exitMeans(status string) string {
+func exitMeans(status string) End {
 	code, name, _ := strings.Cut(status, "/")
 	switch {
 	case name != "" && signalNames[name]:
-		return endSignal
+		return EndSignal
 	case code == "0":
-		return endSignal
+		return EndSignal
 	case code == "2":
-		return endPanic
+		return EndPanic
 	case code == "":
-		return endUnknown
+		return EndUnknown
 	}
-	return endFatal
+	return EndFatal
 }
 
 var signalNames = map[string]bool{
@@ -233,9 +236,9 @@ func (l *lives) list() []Life {
 		if !c.last.IsZero() {
 			v.Last = &c.last
 		}
-		v.End = endUnknown
+		v.End = EndUnknown
 		if i == len(l.all)-1 {
-			v.End = endRunning
+			v.End = EndRunning
 		}
 		for _, e := range l.endings {
 			if l.lifeOf(e) == i && (i < len(l.all)-1 || !e.before(c.last)) && rank(e.end) > rank(v.End) {
@@ -257,7 +260,7 @@ func (e *ending) before(last time.Time) bool {
 	return !said.IsZero() && last.Sub(said) > 90*time.Second
 }
 
-func rank(end string) int { return slices.Index(endRank, end) }
+func rank(end End) int { return slices.Index(endRank, end) }
 
 // lifeOf is the index of the life that an ending ends: by its PID; by time, since other logs are read later; or by order.
 func (l *lives) lifeOf(e ending) int {

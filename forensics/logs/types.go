@@ -171,9 +171,8 @@ type Life struct {
 	Verbosity int `json:"verbosity"`
 	// Stage is the last step of the start that was seen; "" when the start is not in the log.
 	Stage StartStage `json:"stage,omitempty"`
-	// End says why it ended: "running" (it is the last, and nothing says that it ended), "signal", "panic", "fatal",
-	// "oom", "watchdog", "unknown". EndQuote is the line that says so.
-	End      string `json:"end"`
+	// End says why it ended, EndQuote is the line that says so.
+	End      End    `json:"end"`
 	EndQuote *Quote `json:"end_quote,omitempty"`
 }
 

@@ -81,7 +81,7 @@ func KubeletEnded(p *forensics.Pass, s *logs.Story) bool {
 			return false
 		}
 	}
-	return last.End != "running" && last.End != ""
+	return last.End != logs.EndRunning && last.End != ""
 }
 
 // lastLoopLine is the kind of the line that the loop said last.
