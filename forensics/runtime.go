@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
 
 // RuntimeEntity is the container runtime that the kubelet uses: by its configured endpoint, else the only one that
@@ -60,7 +61,8 @@ func RuntimeEndpoint(e *Evidence) string {
 func RuntimeProcesses(list []procs.Process) []procs.Process {
 	var found []procs.Process
 	for _, p := range list {
-		if runtimes.OfProcess(p.Comm) != "" && p.ContainerID == "" && p.Daemon(p.Comm, "k3s").Status != procs.Impostor { // older k3s have containerd in them
+		r, ok := cri.OfProcess(p.Comm)
+		if ok && p.ContainerID == "" && p.Daemon(append([]string{p.Comm}, r.Executables...)...).Status != procs.Impostor {
 			found = append(found, p)
 		}
 	}

@@ -72,8 +72,8 @@ func livesOf(s *logs.Story) []timelineMoment {
 		if l.Started != nil {
 			list = append(list, timelineMoment{From: *l.Started, To: *l.Started, Text: name + " starts"})
 		}
-		if l.Last != nil && l.End != "running" && l.End != "" {
-			list = append(list, timelineMoment{From: *l.Last, To: *l.Last, Text: name + " ended: " + l.End, Quote: l.EndQuote})
+		if l.Last != nil && l.End != logs.EndRunning && l.End != "" {
+			list = append(list, timelineMoment{From: *l.Last, To: *l.Last, Text: name + " ended: " + string(l.End), Quote: l.EndQuote})
 		}
 	}
 	return list

@@ -69,7 +69,7 @@ func monsterLogs(e forensics.Evidence, pad string) *logs.Story {
 		First: &first, Last: &last, Lives: []logs.Life{}, Deletions: []logs.Deletion{}, Operations: []logs.Operation{}, Events: []logs.Event{},
 		Loop: &logs.Loop{LastSeen: map[string]time.Time{"housekeeping": at(40_000)}, Last: &first, Gaps: []logs.Gap{}},
 	}
-	kinds := []logs.Kind{logs.KindOrphan, logs.KindUnmountBusy, logs.KindImageGC, logs.KindKernelHungTask, logs.KindRuntimeCallFailed, logs.KindPLEGUnhealthy}
+	kinds := []logs.Kind{logs.KindOrphan, logs.KindUnmountBusy, "image-gc", logs.KindKernelHungTask, logs.KindRuntimeCallFailed, logs.KindPLEGUnhealthy}
 	for i := range 10_000 {
 		from, to := at(8*i), at(8*i+i%900)
 		s.Events = append(s.Events, logs.Event{

@@ -78,6 +78,9 @@ func newRuntimeRow(i int, rt runtimes.Runtime) runtimeRow {
 			row.Answer = mark{toneQuiet, cell(a.Status, 40)}
 		}
 	}
+	if rt.Assumed != "" {
+		row.Problems = append(row.Problems, cell("These are its defaults: "+rt.Assumed, maxCell))
+	}
 	for _, p := range rt.Problems {
 		row.Problems = append(row.Problems, cell(p, maxCell))
 	}

@@ -38,16 +38,22 @@ type stageView struct {
 	Here bool
 }
 
-// stages are those of [logs.Deletion], in order, as they are called here.
-var stages = []struct{ id, name string }{
-	{"requested", "requested"},
-	{"killing", "killing"},
-	{"containers", "containers"},
-	{"volumes", "volumes"},
-	{"cgroup", "cgroup"},
-	{"status", "status"},
-	{"api", "API object"},
-	{"removed", "removed"},
+// stageName is how a stage is called here.
+type stageName struct {
+	id   logs.Stage
+	name string
+}
+
+// stages are those of [logs.Deletion], in order.
+var stages = []stageName{
+	{logs.StageRequested, "requested"},
+	{logs.StageKilling, "killing"},
+	{logs.StageContainers, "containers"},
+	{logs.StageVolumes, "volumes"},
+	{logs.StageCgroup, "cgroup"},
+	{logs.StageStatus, "status"},
+	{logs.StageAPI, "API object"},
+	{logs.StageRemoved, "removed"},
 }
 
 // newDeletionsView is nil where logs show no deletion.
@@ -100,7 +106,7 @@ func newDeletionView(d logs.Deletion, r Report, names podBook, places *places) d
 	if d.GraceSeconds != nil {
 		v.Grace = strconv.FormatInt(*d.GraceSeconds, 10) + " s"
 	}
-	here := slices.IndexFunc(stages, func(s struct{ id, name string }) bool { return s.id == d.Stage })
+	here := slices.IndexFunc(stages, func(s stageName) bool { return s.id == d.Stage })
 	for i, s := range stages {
 		v.Stages = append(v.Stages, newStage(d, s.id, s.name, i < here, i == here, r))
 	}
@@ -114,7 +120,7 @@ func repeats(n int) string {
 	return count(n, "line") + " that repeat"
 }
 
-func newStage(d logs.Deletion, id, name string, before, here bool, r Report) stageView {
+func newStage(d logs.Deletion, id logs.Stage, name string, before, here bool, r Report) stageView {
 	v := stageView{Name: name, Here: here, Mark: mark{toneQuiet, "not reached"}}
 	at := slices.IndexFunc(d.Steps, func(s logs.Step) bool { return s.Stage == id })
 	if at >= 0 {

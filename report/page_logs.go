@@ -160,8 +160,8 @@ func newLogFileRow(f logs.File, now time.Time) logFileRow {
 
 func newLifeRow(l logs.Life, now time.Time) lifeRow {
 	row := lifeRow{
-		Version: cell(l.Version, 60), Started: newWhen(l.Started, now), Last: newWhen(l.Last, now), Stage: cell(l.Stage, 60),
-		End: cell(l.End, 60), Verbosity: l.Verbosity, ProbablyBefore: l.Started == nil,
+		Version: cell(l.Version, 60), Started: newWhen(l.Started, now), Last: newWhen(l.Last, now), Stage: cell(string(l.Stage), 60),
+		End: cell(string(l.End), 60), Verbosity: l.Verbosity, ProbablyBefore: l.Started == nil,
 	}
 	if l.PID != 0 {
 		row.PID = strconv.Itoa(l.PID)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -54,11 +53,9 @@ func WriteLogs(out io.Writer, story *logs.Story, width int) error {
 	w.orphans(story.Orphans)
 	w.deletions(story.Deletions)
 	w.operations(story.Operations)
-	noise := slices.IndexFunc(story.Events, func(e logs.Event) bool { return e.Kind.IsNoise() }) >= 0
-	w.events("Events, in the order of their first line", story.Events, func(e logs.Event) bool { return !e.Kind.IsNoise() })
-	if noise {
-		w.events("Noise: known lines that are harmless", story.Events, func(e logs.Event) bool { return e.Kind.IsNoise() })
-	}
+	noise := func(e logs.Event) bool { return e.Kind.Severity() == logs.SeverityNoise }
+	w.events("Events, in the order of their first line", story.Events, func(e logs.Event) bool { return !noise(e) })
+	w.events("Noise: known lines that are harmless", story.Events, noise)
 	w.dropped(story.Dropped)
 	if len(story.Events) == 0 {
 		fmt.Fprintf(w, "\nNo line is of a known kind.\n")
@@ -111,7 +108,7 @@ func (w storyWriter) lives(lives []logs.Life) {
 			parts = append(parts, fmt.Sprintf("-v %d or more", l.Verbosity))
 		}
 		if l.Stage != "" {
-			parts = append(parts, "start reached "+l.Stage)
+			parts = append(parts, "start reached "+string(l.Stage))
 		}
 		fmt.Fprintf(w, "  %s; end: %s\n", cellText(strings.Join(parts, ", ")), l.End)
 		if l.EndQuote != nil {

@@ -22,9 +22,9 @@ func (w storyWriter) deletions(list []logs.Deletion) {
 	w.section(fmt.Sprintf("Pod deletions: %s, %d of them not finished", text.Plural(len(list), "pod"), open))
 	for _, d := range list[:min(len(list), mostDeletions)] {
 		name := strings.TrimSpace(d.PodName + " " + d.PodUID)
-		state := "stands at " + d.Stage
+		state := "stands at " + string(d.Stage)
 		if d.Done {
-			state = "done, " + d.Stage
+			state = "done, " + string(d.Stage)
 		}
 		if d.Since != nil {
 			state += " since " + stamp(*d.Since)
@@ -93,22 +93,11 @@ func (w storyWriter) events(title string, list []logs.Event, wanted func(logs.Ev
 		fmt.Fprintf(w, "%8d  %s  %s\n", e.Count, moments(e.First, e.Last, "no time"), fit(fmt.Sprintf("%s %s", e.Kind, what), max(w.width-44, 40)))
 		if why := logs.NoiseReason(e.Kind); why != "" {
 			fmt.Fprintf(w, "          %s\n", why)
-		} else if len(e.Quotes) > 0 && !routine(e.Kind) {
+		} else if len(e.Quotes) > 0 && e.Kind.Severity() != logs.SeverityRoutine {
 			w.quote(e.Quotes[len(e.Quotes)-1])
 		}
 	}
 	w.more(n - mostEvents)
-}
-
-// routine says whether events of a kind belong to the daily work of a kubelet, so that nobody wants to see a line.
-func routine(k logs.Kind) bool {
-	switch k {
-	case logs.KindKubeletStage, logs.KindKubeletVersion, logs.KindKubeletVerbosity, logs.KindSyncLoopAdd, logs.KindSyncLoopUpdate, logs.KindSyncLoopReconcile,
-		logs.KindSyncLoopPLEG, logs.KindSyncLoopSync, logs.KindSyncLoopStarted, logs.KindAttachVerifyStarted, logs.KindMountStarted,
-		logs.KindMountDone, logs.KindUnmountStarted, logs.KindUnmountDone, logs.KindVolumeDetached:
-		return true
-	}
-	return strings.HasPrefix(string(k), "syncloop-housekeeping")
 }
 
 // quote prints where a line stands and what it says, on one line of the terminal.

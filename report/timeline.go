@@ -23,8 +23,7 @@ type timeline struct {
 
 // A timelineLane is one part of the node.
 type timelineLane struct {
-	// ID is "syncloop", "deletions", "volumes", "disk", "runtime" or "kernel".
-	ID    string
+	ID    logs.Lane
 	Title string
 	// Moments are in the order in which they began; at most [maxMoments].
 	Moments []timelineMoment
@@ -70,19 +69,19 @@ func newTimeline(e *forensics.Evidence, a *forensics.Analysis) timeline {
 	if e.Logs == nil {
 		return t
 	}
-	moments := map[string][]timelineMoment{}
-	add := func(lane string, m ...timelineMoment) { moments[lane] = append(moments[lane], m...) }
-	add(laneSyncLoop, livesOf(e.Logs)...)
-	add(laneSyncLoop, loopOf(e.Logs)...)
-	add(laneDeletions, deletionsOf(e.Logs)...)
-	add(laneVolumes, operationsOf(e.Logs)...)
+	moments := map[logs.Lane][]timelineMoment{}
+	add := func(lane logs.Lane, m ...timelineMoment) { moments[lane] = append(moments[lane], m...) }
+	add(logs.LaneSyncLoop, livesOf(e.Logs)...)
+	add(logs.LaneSyncLoop, loopOf(e.Logs)...)
+	add(logs.LaneDeletions, deletionsOf(e.Logs)...)
+	add(logs.LaneVolumes, operationsOf(e.Logs)...)
 	for _, event := range e.Logs.Events {
-		if lane := laneOf(event); lane != "" && event.First != nil {
+		if lane := event.Kind.Lane(); lane != "" && event.First != nil {
 			add(lane, momentOf(event))
 		}
 	}
 	cited := citedBy(a)
-	for _, lane := range laneTitles {
+	for _, lane := range lanes {
 		if list := moments[lane.id]; len(list) > 0 {
 			for i := range list {
 				list[i].Marked = list[i].Quote != nil && cited[forensics.LogPlace(*list[i].Quote)]

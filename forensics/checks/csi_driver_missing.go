@@ -3,7 +3,6 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -65,7 +64,7 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 	}
 	f.Pods = findings.Union(nil, pods)
 	for _, e := range logview.Events(p, logs.KindCSIRegistrationFailed) {
-		if strings.Contains(e.Path, driver) || strings.Contains(e.Reason, driver) {
+		if e.NamesDriver(driver) {
 			f.Refs = append(f.Refs, logview.EventRefs(e)...)
 			f.Detail = findings.Sentences(f.Detail, "Its registration failed: "+e.Reason+".")
 		}

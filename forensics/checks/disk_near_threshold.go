@@ -36,6 +36,7 @@ is known of k3s and rke2 only.`,
 		for _, problem := range d.Problems {
 			p.Report(settingsFinding(p, problem))
 		}
+		diskview.Doubt(p)
 	},
 }
 
@@ -55,7 +56,7 @@ func nearFinding(p *forensics.Pass, f eviction.FileSystem, r eviction.Reach) for
 		found.Severity = forensics.Warning
 	}
 	if d.Assumed != "" {
-		found.Confidence, found.ConfidenceWhy = forensics.Possible, "the thresholds are the defaults: "+d.Assumed
+		found.Confidence, found.ConfidenceWhy = forensics.Possible, "the kubelet may have other thresholds: "+d.Assumed
 	}
 	if gc := d.ImageGC; gc.Disabled == "" {
 		if image, ok := d.Of(eviction.RoleImage); ok && image.Device == f.Device {
@@ -76,6 +77,9 @@ func settingsFinding(p *forensics.Pass, problem eviction.Problem) forensics.Find
 			Why:  "the thresholds are read when the kubelet starts",
 			Risk: "with a higher threshold the kubelet may begin to evict at once; containers go on running over the restart",
 		}},
+	}
+	if assumed := diskview.State(p).Assumed; assumed != "" {
+		found.Confidence, found.ConfidenceWhy = forensics.Possible, "not all of the kubelet's settings are known: "+assumed
 	}
 	if problem.Serious {
 		found.Severity = forensics.Warning

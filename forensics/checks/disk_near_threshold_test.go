@@ -1,10 +1,12 @@
 package checks
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 func diskNearThresholdOnDisks() []scenario {
@@ -25,6 +27,17 @@ func diskNearThresholdOnDisks() []scenario {
 			name: "a percentage that never triggers", base: wellNode, change: disk(50, settings(eviction.Settings{
 				Minor: 34, MergeDefaults: true, EvictionHard: map[string]string{"nodefs.available": "0%"},
 			})), want: []string{"info subsystem eviction"}, says: "the kubelet ignores 0%",
+		},
+		{
+			name: "far from a default that is only assumed", base: wellNode, outcome: forensics.OutcomeNotChecked,
+			change: disk(50, func(d *eviction.State) { d.Assumed = "/k.conf could not be read" }),
+		},
+		{
+			name: "a mistake of which another file may know better", base: wellNode, change: disk(50, func(d *eviction.State) {
+				settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{"memory.available": "1Gi"}})(d)
+				d.Assumed = "/k.conf.d/2.conf could not be read"
+			}),
+			want: []string{"warning subsystem eviction"}, says: "switches off the defaults",
 		},
 		{name: "what k3s sets is no mistake", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, Program: "k3s"})), outcome: forensics.OutcomeClean},
 	}
@@ -53,5 +66,24 @@ func TestNearThresholdAtItsLimits(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+	}
+}
+
+// TestAssumedThresholdsProveLittle has every finding that rests on a threshold, with thresholds that are only assumed.
+func TestAssumedThresholdsProveLittle(t *testing.T) {
+	e := wellNode(t)
+	disk(14, settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{"imagefs.available": "15%"}}))(t, &e)
+	e.Images = []runtimes.Image{image("a")}
+	e.Disks.Assumed = "/k.conf.d/2.conf could not be read"
+	found := forensics.Analyze(&e, []forensics.Check{diskPressure, diskNearThreshold, imageGCFailing}).Findings
+	ids := map[string]bool{}
+	for _, f := range found {
+		ids[f.ID] = true
+		if f.Confidence != forensics.Possible || !strings.Contains(f.ConfidenceWhy, e.Disks.Assumed) {
+			t.Errorf("%s is %s: %s", f.ID, f.Confidence, f.ConfidenceWhy)
+		}
+	}
+	if len(ids) != 3 {
+		t.Errorf("findings of %v; want all three", ids)
 	}
 }

@@ -47,6 +47,7 @@ disk is critical. Images that a runtime keeps elsewhere than its directory (a re
 				p.Report(withPressureInLog(p, pressureFinding(p, f, met)))
 			}
 		}
+		diskview.Doubt(p)
 	},
 }
 
@@ -98,7 +99,7 @@ func pressureFinding(p *forensics.Pass, f eviction.FileSystem, met []eviction.Re
 	switch {
 	case d.Assumed != "":
 		found.Confidence = forensics.Possible
-		found.ConfidenceWhy = "the thresholds are the defaults: " + d.Assumed
+		found.ConfidenceWhy = "the kubelet may have other thresholds: " + d.Assumed
 	case first.Threshold.Kind == "hard":
 		found.Severity = forensics.Critical
 		found.Detail = "With this the kubelet gives the node the condition DiskPressure: it takes no new pods, until evictionPressureTransitionPeriod (5 min by default) after space was freed. " + found.Detail

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 func diskPressureOnDisks() []scenario {
@@ -47,6 +48,16 @@ func diskPressureOnDisks() []scenario {
 		{
 			name: "past a default that is only assumed", base: wellNode, change: disk(9, func(d *eviction.State) { d.Assumed = "/etc/kubelet.yaml could not be read" }),
 			want: []string{"warning disk 254:0"},
+		},
+		{
+			name: "above a default that is only assumed", base: wellNode, outcome: forensics.OutcomeNotChecked,
+			change: disk(50, func(d *eviction.State) { d.Assumed = "/etc/kubelet.yaml could not be read" }),
+		},
+		{
+			name: "images are at a place that is not known", base: wellNode, outcome: forensics.OutcomeNotChecked, change: func(tb testing.TB, e *forensics.Evidence) {
+				disk(50, func(d *eviction.State) { d.Places = d.Places[:1] })(tb, e)
+				e.Runtimes = []runtimes.Runtime{{Name: "containerd", Assumed: "/etc/containerd/config.toml could not be read"}}
+			},
 		},
 		{
 			name: "pods go at once where images are elsewhere", base: wellNode, change: disk(9, secondDisk(100)),

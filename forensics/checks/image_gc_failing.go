@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -59,9 +58,7 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), logview.Moment(logview.First(list)), cmp.Or(e.Reason, logs.Words(e.Kind))),
 		ConfidenceWhy: "the kubelet says so in its log",
 	}
-	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { // it looked, and found too little
-		return strings.Contains(e.Reason, "eligible to free") || strings.Contains(e.Reason, "required amount of images")
-	})
+	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { return e.Cause() == logs.CauseNothingToFree })
 	switch silence := logview.Runtime(p); {
 	case blind && silence != nil && silence.Current:
 		f.Because = []forensics.Entity{p.Model.RuntimeEntity()}
@@ -82,6 +79,9 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 // belongs to image-gc-failing, whose other half rests on the log. The kubelet counts as the runtime tells it the sizes.
 func imageGCTooLittle(p *forensics.Pass) {
 	d := diskview.State(p)
+	if inLog, _ := p.Evidence.Saw(forensics.SourceLogs); !inLog {
+		diskview.Doubt(p)
+	}
 	image, ok := d.Of(eviction.RoleImage)
 	if !ok {
 		return
@@ -108,6 +108,9 @@ func imageGCTooLittle(p *forensics.Pass) {
 		Detail: fmt.Sprintf("imagefs is at %d %%, from %d %% on the kubelet frees down to %d %%. %s are unused, %d more are pinned. What fills the disk is something else. %s",
 			image.UsagePercent(), d.ImageGC.HighPercent, d.ImageGC.LowPercent, text.Plural(len(unused), "image"), len(pinned), diskview.Fillers(p, image)),
 		Remedies: diskview.Remedies(p, image),
+	}
+	if d.Assumed != "" {
+		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the kubelet may have other thresholds: "+d.Assumed
 	}
 	p.Report(f)
 }

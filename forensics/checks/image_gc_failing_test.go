@@ -1,9 +1,11 @@
 package checks
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
@@ -25,6 +27,7 @@ func imageGcFailingInLogs() []scenario {
 }
 
 func TestImageGCTooLittle(t *testing.T) {
+	assumed := func(d *eviction.State) { d.Assumed = "/k.conf could not be read" }
 	few := func(images ...runtimes.Image) change {
 		return func(tb testing.TB, e *forensics.Evidence) {
 			disk(14)(tb, e) // 86 % used: down to 80 %, 6 GiB have to go
@@ -36,6 +39,11 @@ func TestImageGCTooLittle(t *testing.T) {
 		{name: "there is enough", change: few(image("a"), image("b"), image("c"))},
 		{name: "a size is unknown", change: few(image("a", func(i *runtimes.Image) { i.SizeBytes = nil })), outcome: forensics.OutcomeNotChecked},
 		{name: "below the threshold", change: disk(16), outcome: forensics.OutcomeClean},
+		{name: "below one that is only assumed", change: func(tb testing.TB, e *forensics.Evidence) {
+			disk(16, assumed)(tb, e)
+			e.Coverage = slices.DeleteFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == forensics.SourceLogs })
+		}, outcome: forensics.OutcomeNotChecked},
+		{name: "below one that is only assumed, and the log tells of no trouble", change: disk(16, assumed), outcome: forensics.OutcomeClean},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.base = wellNode; tt.run(t, local(imageGCTooLittle)) })
 	}

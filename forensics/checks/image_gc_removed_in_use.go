@@ -84,7 +84,7 @@ func missingAfter(removed, pulls []logs.Event) []logs.Event {
 	for _, e := range pulls {
 		last := logview.Last([]logs.Event{e})
 		after := last != nil && first != nil && !last.Before(*first)
-		likely[e.Image] = likely[e.Image] || after && (e.Code == "ErrImageNeverPull" || had[e.Image] || noRegistry(e))
+		likely[e.Image] = likely[e.Image] || after && (e.Code == "ErrImageNeverPull" || had[e.Image] || e.Cause() == logs.CauseNoRegistry)
 	}
 	return slices.DeleteFunc(slices.Clone(pulls), func(e logs.Event) bool { return !likely[e.Image] })
 }
@@ -96,14 +96,6 @@ func imagesOf(list []logs.Event) map[string]bool {
 		named[e.Image] = e.Image != ""
 	}
 	return named
-}
-
-// noRegistry says whether a pull failed since no registry answered. One that answers would know the image, or never did.
-func noRegistry(e logs.Event) bool {
-	return slices.ContainsFunc([]string{
-		"dial tcp", "i/o timeout", "no such host", "connection refused", "no route to host", "network is unreachable",
-		"server misbehaving", "TLS handshake timeout", "deadline exceeded",
-	}, func(words string) bool { return strings.Contains(e.Reason, words) }) || e.Code == "DeadlineExceeded"
 }
 
 // missingImages makes the finding one of images that are missing.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -99,7 +98,7 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 		}
 		t.events = append(t.events, e)
 		t.current = t.current || logview.Within(last, logview.KubeletEnd(p), logview.Repeats(e))
-		t.runtime = t.runtime || strings.Contains(e.Reason, "runtime is down") || e.Kind == logs.KindPLEGRelistFailed
+		t.runtime = t.runtime || e.Cause() == logs.CauseRuntimeDown || e.Kind == logs.KindPLEGRelistFailed
 		if e.Kind == logs.KindPLEGUnhealthy {
 			t.unhealthy, t.reason = true, e.Reason
 			if last != nil { // when it was active last: what the line counts back to

@@ -49,7 +49,7 @@ and only the new process id or the new start shows it. Restarts before the log b
 const manyEnds = 3
 
 func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensics.Finding {
-	bad := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return l.End == "signal" || l.End == "unknown" || l.End == "" })
+	bad := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return l.End == logs.EndSignal || l.End == logs.EndUnknown || l.End == "" })
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain, Since: cmp.Or(over[0].Last, over[0].Started),
 		Title:         fmt.Sprintf("%s ended %s within the log: %s", p.Model.KubeletName(), findings.Times(int64(len(over))), endings(over)),
@@ -65,7 +65,7 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	case len(bad) > 0, len(over) >= manyEnds:
 		f.Severity = forensics.Warning
 	}
-	if slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == "unknown" }) {
+	if slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == logs.EndUnknown }) {
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "another process id or another start shows the ends; why one ended is not said"
 	}
 	var lives []string
@@ -102,17 +102,17 @@ func endings(over []logs.Life) string {
 	return strings.Join(parts, ", ")
 }
 
-func endText(end string) string {
+func endText(end logs.End) string {
 	switch end {
-	case "signal":
+	case logs.EndSignal:
 		return "by a signal or by systemd"
-	case "panic":
+	case logs.EndPanic:
 		return "by a panic"
-	case "fatal":
+	case logs.EndFatal:
 		return "by a fatal error of its own"
-	case "oom":
+	case logs.EndOOM:
 		return "by the kernel, out of memory"
-	case "watchdog":
+	case logs.EndWatchdog:
 		return "by systemd's watchdog"
 	}
 	return "for an unknown reason"
@@ -135,18 +135,18 @@ func lifeText(l logs.Life) string {
 
 // through says whether a life is past its start, or the log does not show it.
 func through(l logs.Life) bool {
-	return l.Started == nil || l.Stage == "" || l.Stage == "syncloop" || l.Stage == "registered"
+	return l.Started == nil || l.Stage == "" || l.Stage == logs.StartSyncLoop || l.Stage == logs.StartRegistered
 }
 
 // startWaits says how far the last start came, and what comes next.
 func startWaits(p *forensics.Pass, l logs.Life) string {
-	next := map[string]string{
-		"version":           "a client certificate or the API server (bootstrap), then cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31)",
-		"cadvisor":          "cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31), or the container manager",
-		"container-manager": "the container runtime's socket, or a checkpoint of the CPU, memory or device manager",
-		"runtime":           "the kubelet's own server",
-		"server":            "the volume manager",
-		"volume-manager":    "the reconstruction of volumes (1.28 and later), or the sync loop",
+	next := map[logs.StartStage]string{
+		logs.StartVersion:          "a client certificate or the API server (bootstrap), then cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31)",
+		logs.StartCAdvisor:         "cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31), or the container manager",
+		logs.StartContainerManager: "the container runtime's socket, or a checkpoint of the CPU, memory or device manager",
+		logs.StartRuntime:          "the kubelet's own server",
+		logs.StartServer:           "the volume manager",
+		logs.StartVolumeManager:    "the reconstruction of volumes (1.28 and later), or the sync loop",
 	}[l.Stage]
 	if next == "" {
 		return ""

@@ -48,22 +48,22 @@ func lives(list ...logs.Life) func(testing.TB, *forensics.Evidence) {
 	return func(_ testing.TB, e *forensics.Evidence) { e.Logs.Lives = list }
 }
 
-func life(pid int, from, to, end, stage string) logs.Life {
+func life(pid int, from, to string, end logs.End, stage logs.StartStage) logs.Life {
 	l := logs.Life{PID: pid, Started: at(from), Last: at(to), Version: "v1.17.4", Verbosity: 4, Stage: stage, End: end}
-	if end != "running" {
-		l.EndQuote = line(int64(pid), to, "the end of "+end)
+	if end != logs.EndRunning {
+		l.EndQuote = line(int64(pid), to, "the end of "+string(end))
 	}
 	return l
 }
 
 // deleting adds a pod on its way out, which stands at a stage since a time of day.
-func deleting(stage, since string, change func(*logs.Deletion)) func(testing.TB, *forensics.Evidence) {
+func deleting(stage logs.Stage, since string, change func(*logs.Deletion)) func(testing.TB, *forensics.Evidence) {
 	return func(_ testing.TB, e *forensics.Evidence) {
 		d := logs.Deletion{
 			PodUID: deadUID, PodName: "default/db", Stage: stage, Since: at(since), Proven: true, Complaints: []logs.Quote{},
 			Steps: []logs.Step{
-				{Stage: "requested", Time: *at("10:00:00"), Quote: *line(10, "10:00:00", "SyncLoop DELETE")},
-				{Stage: stage, Time: *at(since), Quote: *line(11, since, "stage "+stage)},
+				{Stage: logs.StageRequested, Time: *at("10:00:00"), Quote: *line(10, "10:00:00", "SyncLoop DELETE")},
+				{Stage: stage, Time: *at(since), Quote: *line(11, since, "stage "+string(stage))},
 			},
 		}
 		if change != nil {

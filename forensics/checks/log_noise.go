@@ -2,7 +2,6 @@ package checks
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -22,7 +21,7 @@ are harmless, so that nobody chases them. All are information.`,
 		byKind := map[logs.Kind][]logs.Event{}
 		var kinds []logs.Kind
 		for _, e := range logview.Story(p).Events {
-			if !strings.HasPrefix(string(e.Kind), "noise-") {
+			if e.Kind.Severity() != logs.SeverityNoise {
 				continue
 			}
 			if byKind[e.Kind] == nil {

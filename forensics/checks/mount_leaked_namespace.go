@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -231,7 +232,7 @@ func unitOf(p *forensics.Pass, pids []int) string {
 	for _, pid := range pids {
 		process, _ := p.Model.Process(pid)
 		of := remedy.SystemUnit(process)
-		if of == "" || unit != "" && of != unit || runsContainers.MatchString(of) && !remedy.IsDaemon(process) {
+		if of == "" || unit != "" && of != unit || runsContainers(of) && !remedy.IsDaemon(process) {
 			return ""
 		}
 		unit = of
@@ -239,7 +240,13 @@ func unitOf(p *forensics.Pass, pids []int) string {
 	return unit
 }
 
-var runsContainers = regexp.MustCompile(`^(containerd|docker|crio|cri-docker|kubelet|k3s.*|rke2.*|snap\.microk8s.*)\.service$`)
+// runsContainers says whether containers, or what looks after them, are among the processes of a service.
+func runsContainers(unit string) bool {
+	name, isService := strings.CutSuffix(unit, ".service")
+	return isService && (cri.IsUnit(name) || runsKubelet.MatchString(name))
+}
+
+var runsKubelet = regexp.MustCompile(`^(kubelet|k3s.*|rke2.*|snap\.microk8s.*)$`)
 
 // pinOf is where the ns/mnt file of a namespace is mounted: on the host, if it is there.
 func pinOf(p *forensics.Pass, ns uint64) forensics.PinnedNamespace {

@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -185,9 +186,9 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 		return forensics.Finding{}, false
 	}
 	f.Remedies = runtimeRemedies(p, runtime)
-	if f.Confidence == forensics.Certain && !runtimeRuns(p) && remedy.IsUnitName(runtime.ID) {
+	if known, ok := cri.Of(runtime.ID); ok && f.Confidence == forensics.Certain && !runtimeRuns(p) {
 		f.Remedies = append(f.Remedies, forensics.Remedy{
-			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", runtime.ID, "-n", "200"}, Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
+			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", known.Units[0], "-n", "200"}, Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
 			Risk: "none: it reads the log",
 		})
 	}
@@ -278,7 +279,7 @@ func kubeletRuntime(p *forensics.Pass) *runtimes.Runtime {
 		if endpoint != "" && strings.TrimPrefix(endpoint, "/var") == strings.TrimPrefix(r.Socket, "/var") {
 			return r
 		}
-		if r.Name == name || name == "cri-dockerd" && r.Name == "docker" {
+		if r.Name == cri.StoreName(name) {
 			found = append(found, r)
 		}
 	}

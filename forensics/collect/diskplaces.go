@@ -4,56 +4,65 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
-	evictionlive "github.com/nodeforensics/nodeforensics/forensics/eviction/live"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 // knownStore is that of the runtime that the kubelet uses, where its files were read.
-func (m *measurer) knownStore() (evictionlive.Store, bool) {
-	runtimes, name := m.evidence.Runtimes, m.model.RuntimeEntity().ID
-	for _, r := range runtimes {
-		if path.IsAbs(r.Root) && (r.Name == name || name == "cri-dockerd" && r.Name == "docker" || len(runtimes) == 1) {
+func (m *measurer) knownStore() (runtimeslive.Store, bool) {
+	list, name := m.evidence.Runtimes, m.model.RuntimeEntity().ID
+	for _, r := range list {
+		if path.IsAbs(r.Root) && (r.Name == cri.StoreName(name) || len(list) == 1) && (r.Assumed == "" || m.lists(r.Root)) {
 			at := r.Root
 			if path.IsAbs(r.SnapshotDir) {
 				at = r.SnapshotDir
 			}
-			return evictionlive.Store{Runtime: r.Name, Root: r.Root, Images: at, Layers: at, Why: "files of the runtime"}, true
+			return runtimeslive.Store{Runtime: r.Name, Root: r.Root, Images: at, Layers: at, Why: "files of the runtime"}, true
 		}
 	}
-	return evictionlive.Store{}, false
+	return runtimeslive.Store{}, false
+}
+
+// lists says whether sandboxes, containers or images of a store are among the evidence. They are not where the store may be
+// one that its runtime has left.
+func (m *measurer) lists(root string) bool {
+	return slices.ContainsFunc(m.evidence.Sandboxes, func(s runtimes.Sandbox) bool { return s.Root == root }) ||
+		slices.ContainsFunc(m.evidence.Containers, func(c runtimes.Container) bool { return c.Root == root }) ||
+		slices.ContainsFunc(m.evidence.Images, func(i runtimes.Image) bool { return i.Root == root })
 }
 
 // placeStore finds the file systems of images and of writable layers.
-func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) evictionlive.Store {
-	hints := evictionlive.StoreHints{Endpoint: forensics.RuntimeEndpoint(m.model.Evidence()), Program: k.Program}
+func (m *measurer) placeStore(ctx context.Context, k *kubelet.Instance) runtimeslive.Store {
+	hints := runtimeslive.StoreHints{Endpoint: forensics.RuntimeEndpoint(m.model.Evidence()), Program: k.Program, Group: m.opt.Calls}
 	if k.Program == "k3s" || k.Program == "rke2" {
 		hints.DataDir = k.Flags["data-dir"]
 	}
 	for _, p := range forensics.RuntimeProcesses(m.evidence.Processes) {
-		if p.Comm == "containerd" && p.MountNS == m.evidence.Mounts.Namespace {
+		if p.MountNS == m.evidence.Mounts.Namespace {
 			hints.Commands = append(hints.Commands, p.Command)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, statfsLimit)
 	defer cancel()
 	configured := ""
-	store, err := probe.Do(ctx, m.opt.Calls, "directories of the runtime", func() (evictionlive.Store, error) {
+	store, err := probe.Do(ctx, m.opt.Calls, "directories of the runtime", func() (runtimeslive.Store, error) {
 		store, ok := m.knownStore()
 		if !ok {
-			store, ok = evictionlive.FindStore(m.host.fs, hints)
-		}
-		if !ok {
-			return store, fmt.Errorf("no directory of a container runtime was found: %w", fs.ErrNotExist)
+			var err error
+			if store, err = runtimeslive.FindStore(ctx, m.host.fs, hints); err != nil {
+				return store, err
+			}
 		}
 		root, err := m.host.fs.Resolve(store.Root)
 		if err == nil { // what is on disk is told by canonical paths

@@ -103,16 +103,10 @@ func diskSettings(k *kubelet.Instance, minor int) eviction.Settings {
 
 // assumed says why a kubelet may have other thresholds than its settings show.
 func assumed(k *kubelet.Instance) string {
-	named := k.ConfigPath
-	if flag := k.Flags["config"]; named == "" {
-		named = flag
-	}
 	switch {
-	case k.Config != nil:
-		return ""
-	case named != "":
-		return named + " could not be read"
-	case k.PID == 0:
+	case len(k.ConfigUnread) > 0:
+		return k.ConfigUnread[0] + " could not be read"
+	case k.Config == nil && k.PID == 0:
 		return "no configuration of a kubelet was found"
 	}
 	return ""

@@ -12,11 +12,11 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
-	evictionlive "github.com/nodeforensics/nodeforensics/forensics/eviction/live"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/internal/testvm"
 	"github.com/nodeforensics/nodeforensics/internal/v1"
@@ -190,7 +190,7 @@ func TestWritableLayersAreFound(t *testing.T) {
 		}},
 		Containers: []runtimes.Container{{ID: "a", Runtime: "containerd", Root: "/var/lib/containerd", SnapshotKey: "key"}},
 	}}
-	got := m.writable(evictionlive.Store{Root: "/data/containerd", Layers: "/data/containerd/s"})
+	got := m.writable(runtimeslive.Store{Root: "/data/containerd", Layers: "/data/containerd/s"})
 	if diff := cmp.Diff(map[string]string{"/data/containerd/s/snapshots/40": id}, got); diff != "" {
 		t.Errorf("containerd (-want +got):\n%s", diff)
 	}
@@ -199,7 +199,7 @@ func TestWritableLayersAreFound(t *testing.T) {
 		{ID: "b", Runtime: "docker", Root: "/elsewhere", SnapshotKey: "layer-2"},
 		{ID: "c", Runtime: "docker", Root: "/var/lib/docker", SnapshotKey: "../../etc"},
 	}}}
-	got = m.writable(evictionlive.Store{Root: "/var/lib/docker", Layers: "/var/lib/docker/overlay2"})
+	got = m.writable(runtimeslive.Store{Root: "/var/lib/docker", Layers: "/var/lib/docker/overlay2"})
 	if diff := cmp.Diff(map[string]string{"/var/lib/docker/overlay2/layer": "a"}, got); diff != "" {
 		t.Errorf("docker (-want +got):\n%s", diff)
 	}

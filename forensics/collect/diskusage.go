@@ -13,6 +13,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	evictionlive "github.com/nodeforensics/nodeforensics/forensics/eviction/live"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -20,7 +22,7 @@ import (
 
 // writable are the writable layers of containers: the upper directories of the overlays that are mounted, and what the
 // files of the runtime say, with the container's id where it is known.
-func (m *measurer) writable(store evictionlive.Store) map[string]string {
+func (m *measurer) writable(store runtimeslive.Store) map[string]string {
 	found := map[string]string{}
 	for _, mount := range m.evidence.Mounts.Mounts {
 		if mount.FSType != "overlay" {
@@ -39,8 +41,8 @@ func (m *measurer) writable(store evictionlive.Store) map[string]string {
 		}
 	}
 	for _, c := range m.evidence.Containers {
-		// In the storage of CRI-O and Docker a layer's id is the name of its directory.
-		if c.SnapshotKey != "" && c.Root == m.rooted && (c.Runtime == "cri-o" || c.Runtime == "docker") && path.Base(c.SnapshotKey) == c.SnapshotKey {
+		r, _ := cri.Of(c.Runtime)
+		if c.SnapshotKey != "" && c.Root == m.rooted && r.Store.LayerIsDirectory && path.Base(c.SnapshotKey) == c.SnapshotKey {
 			found[path.Join(store.Layers, c.SnapshotKey)] = c.ID
 		}
 	}

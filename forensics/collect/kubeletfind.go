@@ -19,6 +19,13 @@ func (c *collector) findKubelet(ctx context.Context) (forensics.Evidence, error)
 		RootDir: c.opt.KubeletRoot, HostMountNS: ownNamespace(c.fs), Group: c.opt.Calls,
 	})
 	part := forensics.Evidence{Kubelet: &k}
+	for _, s := range k.Sources {
+		if s.Status != string(forensics.SourceRead) {
+			part.Coverage = append(part.Coverage, forensics.Source{
+				Source: forensics.SourceKubelet + ":" + s.Path, Status: forensics.SourceStatus(s.Status), Detail: s.Path + ": " + s.Detail,
+			})
+		}
+	}
 	if k.PID == 0 && k.Expected == "" && k.RootDir == "" {
 		if len(k.Impostors) == 0 {
 			part.Kubelet = nil
@@ -26,7 +33,7 @@ func (c *collector) findKubelet(ctx context.Context) (forensics.Evidence, error)
 		return part, fmt.Errorf("no kubelet runs here and nothing says that one should: %w", fs.ErrNotExist)
 	}
 	if k.Unproven != "" {
-		part.Coverage = []forensics.Source{{Source: forensics.SourceKubelet, Status: forensics.SourceRead, Detail: unproven(k)}}
+		part.Coverage = append(part.Coverage, forensics.Source{Source: forensics.SourceKubelet, Status: forensics.SourceRead, Detail: unproven(k)})
 	}
 	return part, nil
 }

@@ -61,7 +61,7 @@ func TestCollectReadsLogs(t *testing.T) {
 			}
 		}
 	}
-	if !kinds[logs.KindOrphan] || !kinds[logs.KindKubeletFatal] {
+	if !kinds[logs.KindOrphan] || !kinds["kubelet-fatal"] {
 		t.Errorf("%v", kinds)
 	}
 	if len(e.Redactions) == 0 {

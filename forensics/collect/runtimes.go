@@ -3,6 +3,8 @@ package collect
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -18,6 +20,10 @@ func (c *collector) runtimeFiles(ctx context.Context) (forensics.Evidence, error
 	part := forensics.Evidence{
 		Runtimes: stores.Runtimes, Sandboxes: stores.Sandboxes, Containers: stores.Containers, Images: stores.Images,
 		Pods: podsOfRuntime(stores),
+	}
+	for _, name := range slices.Sorted(maps.Keys(stores.Unread)) {
+		err := stores.Unread[name]
+		part.Coverage = append(part.Coverage, forensics.Source{Source: forensics.SourceRuntime + ":" + name, Status: statusOf(err), Detail: err.Error()})
 	}
 	if err != nil {
 		return part, err

@@ -33,7 +33,8 @@ type State struct {
 	Thresholds []Threshold `json:"thresholds"`
 	ImageGC    ImageGC     `json:"image_gc"`
 	Problems   []Problem   `json:"problems"`
-	// Assumed says why the thresholds are only those that a kubelet has by default; empty where its configuration is known.
+	// Assumed says why the kubelet may have other thresholds, as where a file of its configuration could not be read; empty where
+	// all of it is known.
 	Assumed string `json:"thresholds_assumed,omitempty"`
 	// Usage is where the space went, for each file system that was walked. NotWalked says why others were not.
 	Usage     []Usage `json:"usage"`

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
@@ -63,23 +64,18 @@ func (l Layout) Rules() Rules {
 	if l.Root != "" {
 		add(KindRuntime, l.Root)
 	}
-	switch l.Runtime {
-	case "containerd":
-		add(KindImages, path.Join(l.Root, "io.containerd.content.v1.content"))
-		for _, snapshotter := range []string{"overlayfs", "native", "fuse-overlayfs", "btrfs", "zfs", "stargz", "devmapper", "erofs"} {
-			add(KindLayers, path.Join(l.Root, "io.containerd.snapshotter.v1."+snapshotter))
+	runtime, _ := cri.Of(l.Runtime)
+	below := func(root, kind string, dirs []string) {
+		for _, dir := range dirs {
+			add(kind, path.Join(root, dir))
 		}
-	case "cri-o":
-		for _, root := range []string{l.Root, l.Images} {
-			add(KindImages, path.Join(root, "overlay-images"))
-			add(KindLayers, path.Join(root, "overlay"))
-		}
-	case "docker":
-		add(KindImages, path.Join(l.Root, "image"), path.Join(l.Root, "containerd"))
-		add(KindLayers, path.Join(l.Root, "overlay2"), path.Join(l.Root, "rootfs"))
-		add(KindLogs, path.Join(l.Root, "containers/*"))
-		add(KindVolume, path.Join(l.Root, "volumes/*"))
 	}
+	for _, root := range []string{l.Root, l.Images} {
+		below(root, KindImages, runtime.Store.Images)
+		below(root, KindLayers, runtime.Store.Layers)
+	}
+	below(l.Root, KindLogs, runtime.Store.Logs)
+	below(l.Root, KindVolume, runtime.Store.Volumes)
 	if l.KubeletRoot != "" {
 		add(KindKubelet, l.KubeletRoot)
 		add(KindPod, path.Join(l.KubeletRoot, "pods/*"))

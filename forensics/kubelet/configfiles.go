@@ -2,8 +2,11 @@ package kubelet
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
 const (
@@ -17,7 +20,7 @@ func (f *finder) readConfig() {
 	name := f.in.pathFlag("config")
 	switch {
 	case name != "" && !path.IsAbs(name):
-		f.note(name, errors.New("relative to a working directory that is not known"))
+		f.noteConfig(name, errors.New("relative to a working directory that is not known"))
 	case name != "":
 		f.in.ConfigPath = name
 		if data, ok := f.read(name, maxConfigFile); ok {
@@ -42,7 +45,7 @@ func (f *finder) applyConfig(name string, data []byte) {
 	}
 	err := applyConfig(&config, data)
 	if err != nil {
-		f.note(name, err)
+		f.noteConfig(name, err)
 	}
 	if err == nil || isTypeError(err) {
 		f.in.Config = &config
@@ -54,13 +57,15 @@ func (f *finder) applyConfig(name string, data []byte) {
 func (f *finder) readConfigDir(dir string, depth int) {
 	entries, err := f.files.ReadDir(dir, maxDropIns)
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) || f.in.pathFlag("config-dir") != "") {
-		f.note(dir, err)
+		f.noteConfig(dir, err)
 	}
 	for _, entry := range entries {
 		name := path.Join(dir, entry.Name)
 		switch {
 		case entry.IsDir() && depth < maxDropInDirs:
 			f.readConfigDir(name, depth+1)
+		case entry.IsDir():
+			f.noteConfig(name, fmt.Errorf("%s: more than %d levels deep: %w", name, maxDropInDirs, nodefs.ErrTruncated))
 		case path.Ext(entry.Name) == ".conf" && !entry.IsDir():
 			if data, ok := f.read(name, maxConfigFile); ok {
 				if f.in.ConfigPath == "" {
@@ -89,7 +94,7 @@ func (f *finder) guessConfig() {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		f.note(name, err)
+		f.noteConfig(name, err)
 		if err == nil && !errors.Is(applyConfig(&Config{}, data), errNotConfiguration) {
 			f.in.ConfigPath = name
 			f.applyConfig(name, data)

@@ -1,7 +1,9 @@
 package kubelet
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -85,11 +87,15 @@ type rancherSettings struct {
 // readRancherConfig reads config.yaml and config.yaml.d/*.yaml, where a later file replaces a value, and appends to it
 // where the name ends in "+" (docs.k3s.io/installation/configuration).
 func (f *finder) readRancherConfig(program, name string) rancherSettings {
+	read := f.read
 	if name == "" {
-		name = "/etc/rancher/" + program + "/config.yaml"
+		name, read = "/etc/rancher/"+program+"/config.yaml", f.readIfThere
 	}
 	files := []string{name}
-	entries, _ := f.files.ReadDir(name+".d", maxDropIns)
+	entries, err := f.files.ReadDir(name+".d", maxDropIns)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.noteConfig(name+".d", err)
+	}
 	for _, entry := range entries {
 		if ext := path.Ext(entry.Name); ext == ".yaml" || ext == ".yml" {
 			files = append(files, path.Join(name+".d", entry.Name))
@@ -97,12 +103,12 @@ func (f *finder) readRancherConfig(program, name string) rancherSettings {
 	}
 	settings := rancherSettings{own: map[string]string{}}
 	for _, name := range files {
-		data, ok := f.readIfThere(name, maxArgsFile)
+		data, ok := read(name, maxArgsFile)
 		if !ok {
 			continue
 		}
 		if err := settings.apply(data); err != nil {
-			f.note(name, err)
+			f.noteConfig(name, err)
 		}
 	}
 	return settings

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -38,6 +39,9 @@ func (in *Instance) Read(files Files, c Choice, rootDir string) {
 	var service unit
 	if p := c.Kubelet; p != nil {
 		in.identify(*p, c.Program)
+		if len(p.Args) == 0 {
+			f.noteConfig(fmt.Sprintf("/proc/%d/cmdline", p.PID), errors.New("the command line of the process is not known"))
+		}
 		f.readFlags(c.Program, p.supervises(), p.Args)
 	} else if u, ok := f.findUnit(); ok {
 		service = u
@@ -101,24 +105,32 @@ type finder struct {
 	dataDir string
 }
 
-// read reads a file that should be there.
+// read reads a file of settings that should be there.
 func (f *finder) read(name string, limit int64) ([]byte, bool) {
 	data, err := f.files.ReadFile(name, limit)
-	f.note(name, err)
+	f.noteConfig(name, err)
 	return data, err == nil
 }
 
-// readIfThere reads a file whose absence means nothing.
+// readIfThere reads a file of settings whose absence means nothing.
 func (f *finder) readIfThere(name string, limit int64) ([]byte, bool) {
 	data, err := f.files.ReadFile(name, limit)
 	if !errors.Is(err, fs.ErrNotExist) {
-		f.note(name, err)
+		f.noteConfig(name, err)
 	}
 	return data, err == nil
 }
 
 // note records what became of a file, once.
 func (f *finder) note(name string, err error) { f.in.Note(name, err) }
+
+// noteConfig is note for what has flags or settings of the kubelet.
+func (f *finder) noteConfig(name string, err error) {
+	f.note(name, err)
+	if err != nil && !slices.Contains(f.in.ConfigUnread, name) {
+		f.in.ConfigUnread = append(f.in.ConfigUnread, name)
+	}
+}
 
 // nodeName returns the name that the kubelet was told to use.
 func (in *Instance) nodeName() string {

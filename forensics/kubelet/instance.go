@@ -72,6 +72,9 @@ type Instance struct {
 	// Sources are the files that were read for all this, and those that should have been there, with what became of
 	// the reading.
 	Sources []Source `json:"sources"`
+	// ConfigUnread are those of Sources that Flags and Config would be from and that could not be read or understood: with
+	// them, both may say something else. Absent where all could.
+	ConfigUnread []string `json:"config_unread,omitempty"`
 	// Endpoints are what its listening sockets were asked.
 	Endpoints []Endpoint `json:"endpoints"`
 	// Metrics is a subset of /metrics: series name with labels, as exposed, to value.

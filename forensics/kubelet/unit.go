@@ -52,7 +52,7 @@ func (f *finder) findUnit() (unit, bool) {
 			if link, linkErr := f.files.ReadLink(name); linkErr == nil && link == "/dev/null" {
 				break // masked
 			}
-			f.note(name, err)
+			f.noteConfig(name, err)
 			u := unit{path: name, program: known.program}
 			s := service{env: map[string]string{}}
 			s.parse(string(text))
@@ -69,11 +69,17 @@ func (f *finder) findUnit() (unit, bool) {
 	return unit{}, false
 }
 
+// An envFile is a file of variables; an optional one need not be there.
+type envFile struct {
+	path     string
+	optional bool
+}
+
 // A service is the part of a unit that makes the command line (systemd.service(5), systemd.exec(5)).
 type service struct {
 	start    string
 	env      map[string]string
-	envFiles []string
+	envFiles []envFile
 }
 
 // parse reads a unit file or a drop-in over what came before it. An empty ExecStart or EnvironmentFile resets.
@@ -94,7 +100,8 @@ func (s *service) parse(text string) {
 			if value == "" {
 				s.envFiles = nil
 			} else {
-				s.envFiles = append(s.envFiles, strings.TrimPrefix(value, "-"))
+				name, optional := strings.CutPrefix(value, "-")
+				s.envFiles = append(s.envFiles, envFile{name, optional})
 			}
 		}
 	}
@@ -156,7 +163,7 @@ func (f *finder) applyDropIns(s *service, unitName string) {
 		dir = path.Join(dir, unitName+".d")
 		entries, err := f.files.ReadDir(dir, maxDropIns)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			f.note(dir, err)
+			f.noteConfig(dir, err)
 		}
 		for _, entry := range entries {
 			if _, hidden := files[entry.Name]; !hidden && path.Ext(entry.Name) == ".conf" {
@@ -174,8 +181,12 @@ func (f *finder) applyDropIns(s *service, unitName string) {
 // readEnvironmentFiles reads the variables that the unit takes from files (/var/lib/kubelet/kubeadm-flags.env,
 // /etc/default/kubelet). They override those of Environment.
 func (f *finder) readEnvironmentFiles(s *service) {
-	for _, name := range s.envFiles {
-		text, ok := f.readIfThere(name, maxUnitFile)
+	for _, file := range s.envFiles {
+		read := f.read
+		if file.optional {
+			read = f.readIfThere
+		}
+		text, ok := read(file.path, maxUnitFile)
 		if !ok {
 			continue
 		}

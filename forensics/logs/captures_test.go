@@ -21,7 +21,7 @@ func captured(t *testing.T, name string) Story {
 	if len(s.Files) != 1 || s.Files[0].Status != "read" {
 		t.Fatalf("files %+v", s.Files)
 	}
-	if len(s.Lives) != 1 || s.Lives[0].End != endRunning || s.Lives[0].Stage != stageSyncLoop {
+	if len(s.Lives) != 1 || s.Lives[0].End != EndRunning || s.Lives[0].Stage != StartSyncLoop {
 		t.Errorf("lives %+v", s.Lives)
 	}
 	return s
@@ -55,7 +55,7 @@ func TestCaptureHungCephFS(t *testing.T) {
 	if len(orphans) != 1 || orphans[0].Count != 16 || !strings.Contains(orphans[0].Reason, "volume subpaths are still present") || !strings.HasPrefix(orphans[0].PodUID, "2fa11937") {
 		t.Errorf("orphans %+v", orphans)
 	}
-	if mounted := events(s, KindOrphanMounted); len(mounted) != 1 || !strings.HasPrefix(mounted[0].PodUID, "5c948341") {
+	if mounted := events(s, kindOrphanMounted); len(mounted) != 1 || !strings.HasPrefix(mounted[0].PodUID, "5c948341") {
 		t.Errorf("mounted %+v", mounted)
 	}
 	if n := sum(s, KindSyncLoopHealth); n != 4 {
@@ -66,7 +66,7 @@ func TestCaptureHungCephFS(t *testing.T) {
 func TestCaptureUnmountBusy(t *testing.T) {
 	s := captured(t, "kubelet-1.34.4-unmount-busy")
 	d := only(t, s)
-	if d.Done || d.Stage != stageVolumes || !d.Proven || !strings.HasPrefix(d.PodUID, "2fa11937") || !strings.HasPrefix(d.PodName, "default/web") {
+	if d.Done || d.Stage != StageVolumes || !d.Proven || !strings.HasPrefix(d.PodUID, "2fa11937") || !strings.HasPrefix(d.PodName, "default/web") {
 		t.Errorf("%+v", d)
 	}
 	if got := stagesOf(d); got != "requested killing containers volumes" || !d.Since.Equal(onThe20th(10, 28, 13.137503)) {
@@ -126,7 +126,7 @@ func TestCaptureDiskPressure(t *testing.T) {
 	s := captured(t, "kubelet-1.34.4-disk-pressure")
 	for kind, want := range map[Kind]int64{
 		KindEvictionReclaiming: 37, KindEvictionMustEvict: 37, KindEvictionCritical: 36, KindEvictionNone: 36, KindImageGCAll: 37,
-		KindImageRemoved: 2, KindImageGC: 1, KindImageGCFailed: 1, KindEvictionEvicted: 0,
+		KindImageRemoved: 2, kindImageGC: 1, KindImageGCFailed: 1, KindEvictionEvicted: 0,
 	} {
 		if n := sum(s, kind); n != want {
 			t.Errorf("%s: %d, want %d", kind, n, want)
@@ -154,7 +154,7 @@ func TestCaptureHungCSI(t *testing.T) {
 	if s.Lives[0].Verbosity != 2 || len(s.Deletions) != 0 || len(s.Operations) != 0 || s.Orphans != nil {
 		t.Errorf("verbosity %d, deletions %v, operations %v, orphans %v", s.Lives[0].Verbosity, s.Deletions, s.Operations, s.Orphans)
 	}
-	if n := sum(s, KindHousekeepingLong); n != 0 {
+	if n := sum(s, kindHousekeepingLong); n != 0 {
 		t.Errorf("%d", n)
 	}
 }

@@ -1,6 +1,10 @@
 package logs
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/cri"
+)
 
 // A rule knows one message by its words.
 type rule struct {
@@ -9,19 +13,23 @@ type rule struct {
 	// has is what the message, or the text of its error, must hold besides.
 	has string
 	// err is what the text of the error (the err field, or else the message) must hold besides.
-	err  string
-	kind Kind
+	err string
+	// find are what a line of this message is found by, one of them, where none of the texts above is long and rare enough.
+	find []string
 	// level is the -v that the line proves; 0 for lines that are always written.
 	level int
 	// fill sets what is particular to the message; it may change the kind, and says false where the line is not what
 	// it seems. Before it, fields that all messages share are set.
 	fill func(*entry, *occurrence) bool
-	// runtime says that container runtimes write it, too.
-	runtime bool
+	// kind is that of the row. runtime says that container runtimes write it, too, kernel that only the kernel does.
+	kind            Kind
+	runtime, kernel bool
 }
 
-// rulebook finds rules by the first word of a message, so that a line is compared with a few of them.
+// rulebook has the messages by kind, and finds rules by the first word of a message, so that a line is compared with a few
+// of them.
 type rulebook struct {
+	messages map[Kind]message
 	byWord   map[string][]rule
 	anywhere []rule
 	kernel   []rule
@@ -30,29 +38,23 @@ type rulebook struct {
 var book = newRulebook()
 
 func newRulebook() rulebook {
-	b := rulebook{byWord: map[string][]rule{}, kernel: kernelRules()}
-	for _, rules := range [][]rule{
-		orphanRules(), loopRules(), teardownRules(), kubeletStatusRules(), volumeRules(), diskRules(), ofRuntimes(runtimeRules()),
-		podGCRules(), lifeRules(), noiseRules(), ofRuntimes(limitRules()),
-	} {
-		for _, r := range rules {
-			if r.start == "" {
+	b := rulebook{messages: map[Kind]message{}, byWord: map[string][]rule{}}
+	for _, m := range messages() {
+		m.summed = m.summed || m.severity == SeverityNoise
+		b.messages[m.kind] = m
+		for _, r := range m.rules {
+			r.kind = m.kind
+			switch word := firstWord(r.start); {
+			case r.kernel:
+				b.kernel = append(b.kernel, r)
+			case r.start == "":
 				b.anywhere = append(b.anywhere, r)
-				continue
+			default:
+				b.byWord[word] = append(b.byWord[word], r)
 			}
-			w := firstWord(r.start)
-			b.byWord[w] = append(b.byWord[w], r)
 		}
 	}
 	return b
-}
-
-// ofRuntimes marks rules for messages that container runtimes write, too.
-func ofRuntimes(rules []rule) []rule {
-	for i := range rules {
-		rules[i].runtime = true
-	}
-	return rules
 }
 
 // firstWord is what stands before the first space.
@@ -80,15 +82,7 @@ func speaks(origin string) bool {
 	case "", "unknown", "systemd", "kube-controller-manager":
 		return true
 	}
-	return kubeletOrigin(origin) || isRuntime(origin)
-}
-
-func isRuntime(origin string) bool {
-	switch origin {
-	case "containerd", "snap.microk8s.daemon-containerd", "microk8s.daemon-containerd", "crio", "dockerd", "docker", "cri-dockerd":
-		return true
-	}
-	return false
+	return kubeletOrigin(origin) || cri.IsLogName(origin)
 }
 
 // find is the first rule that fits. Lines of the kernel are compared with the kernel's rules alone, and no other
@@ -100,7 +94,7 @@ func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 	case !speaks(e.Origin):
 		return rule{}, false
 	}
-	onlyRuntime := isRuntime(e.Origin)
+	onlyRuntime := cri.IsLogName(e.Origin)
 	if r, ok := firstFit(b.byWord[firstWord(e.Message)], e, o); ok && (r.runtime || !onlyRuntime) {
 		return r, true
 	}

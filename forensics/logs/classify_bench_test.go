@@ -5,7 +5,7 @@ import "testing"
 // BenchmarkClassify is what a line costs that holds a literal, beyond its parsing: the mean over all examples.
 func BenchmarkClassify(b *testing.B) {
 	var entries []*entry
-	for _, ex := range allExamples() {
+	for _, ex := range allExamples(b) {
 		entries = append(entries, entryOf(ex.line, ex.origin))
 	}
 	i := 0
@@ -18,7 +18,7 @@ func BenchmarkClassify(b *testing.B) {
 // BenchmarkFold is what an occurrence costs in the one goroutine that makes the story.
 func BenchmarkFold(b *testing.B) {
 	var all []occurrence
-	for _, ex := range allExamples() {
+	for _, ex := range allExamples(b) {
 		if o, ok := classify(entryOf(ex.line, ex.origin)); ok {
 			all = append(all, o)
 		}

@@ -5,79 +5,82 @@ import (
 	"time"
 )
 
-// Stages of a deletion, as in Deletion.Stage, in their order.
+// A Stage is how far the deletion of a pod has come: what is being done, or waited for, there.
+type Stage string
+
+// The stages of a deletion in their order.
 const (
-	stageRequested  = "requested"
-	stageKilling    = "killing"
-	stageContainers = "containers"
-	stageVolumes    = "volumes"
-	stageCgroup     = "cgroup"
-	stageStatus     = "status"
-	stageAPI        = "api"
-	stageRemoved    = "removed"
+	StageRequested  Stage = "requested"  // the API server has asked for it, or the static file is gone
+	StageKilling    Stage = "killing"    // its worker tears it down; no container has been told to end
+	StageContainers Stage = "containers" // containers have been told to end
+	StageVolumes    Stage = "volumes"    // they have; volumes are being unmounted
+	StageCgroup     Stage = "cgroup"     // the cgroup is being removed
+	StageStatus     Stage = "status"     // the last status is being sent
+	StageAPI        Stage = "api"        // the node is done with it; the object is still there
+	StageRemoved    Stage = "removed"
 )
 
-var deletionStages = []string{
-	stageRequested, stageKilling, stageContainers, stageVolumes, stageCgroup, stageStatus, stageAPI, stageRemoved,
+var deletionStages = []Stage{
+	StageRequested, StageKilling, StageContainers, StageVolumes, StageCgroup, StageStatus, StageAPI, StageRemoved,
 }
 
-func stageRank(s string) int { return slices.Index(deletionStages, s) }
+func stageRank(s Stage) int { return slices.Index(deletionStages, s) }
 
 // steps are the messages that bring a deletion to a stage: it stands there from then on.
-var steps = map[Kind]string{
-	KindSyncLoopDelete:       stageRequested,
-	kindSyncLoopRemove:       stageRequested, // of a static pod, or by force
-	kindPodTeardown:          stageKilling,
-	kindPodSyncCancelled:     stageKilling,
-	kindPodTerminating:       stageKilling,
-	KindContainerKilling:     stageContainers,
-	kindPodContainersStopped: stageVolumes,
-	kindPodTerminatedSync:    stageVolumes,
-	KindPodVolumesWaiting:    stageVolumes,
-	KindUnmountStarted:       stageVolumes,
-	kindPodVolumesUnmounted:  stageVolumes, // the directories come next
-	kindPodVolumePathsClean:  stageCgroup,
-	kindPodCgroupRemoved:     stageStatus,
-	kindPodStatusFinal:       stageAPI,
-	kindPodRemovedFromAPI:    stageAPI,
-	kindPodForgotten:         stageRemoved,
-	KindOrphanDirRemoved:     stageRemoved,
+var steps = map[Kind]Stage{
+	kindSyncLoopDelete:       StageRequested,
+	kindSyncLoopRemove:       StageRequested, // of a static pod, or by force
+	kindPodTeardown:          StageKilling,
+	kindPodSyncCancelled:     StageKilling,
+	kindPodTerminating:       StageKilling,
+	kindContainerKilling:     StageContainers,
+	kindPodContainersStopped: StageVolumes,
+	kindPodTerminatedSync:    StageVolumes,
+	KindPodVolumesWaiting:    StageVolumes,
+	kindUnmountStarted:       StageVolumes,
+	kindPodVolumesUnmounted:  StageVolumes, // the directories come next
+	kindPodVolumePathsClean:  StageCgroup,
+	kindPodCgroupRemoved:     StageStatus,
+	kindPodStatusFinal:       StageAPI,
+	kindPodRemovedFromAPI:    StageAPI,
+	kindPodForgotten:         StageRemoved,
+	kindOrphanDirRemoved:     StageRemoved,
 }
 
 // complaints are messages that a deletion repeats while it stands, with the stage at which it does.
-var complaints = map[Kind]string{
-	KindPodVolumesLeft:      stageVolumes,
-	KindPodVolumesWaiting:   stageVolumes,
-	KindPodContainersLeft:   stageContainers,
-	KindPodKillIncomplete:   stageContainers,
-	KindPodKillFailed:       stageContainers,
-	KindContainerStopFailed: stageContainers,
-	KindSandboxStopFailed:   stageContainers,
-	KindCNIDeleteFailed:     stageContainers,
-	kindPreStopUnfinished:   stageContainers,
-	KindPodCgroupLeft:       stageCgroup,
-	KindCgroupDeleteFailed:  stageCgroup,
-	KindPodStatusFailed:     stageStatus,
-	KindPodDeleteFailed:     stageAPI,
-	KindPodDeleteDelayed:    stageStatus,
-	KindPodRestartBlocked:   stageKilling,
-	KindEvictionFailed:      stageContainers,
-	KindOrphanMounted:       stageVolumes,
-	KindUnmountBusy:         stageVolumes,
-	KindUnmountFailed:       stageVolumes,
-	KindCSIDriverMissing:    stageVolumes,
-	KindCSIAborted:          stageVolumes,
-	KindCSIDeadline:         stageVolumes,
-	KindCSIUnavailable:      stageVolumes,
-	KindCSIFailed:           stageVolumes,
-	KindCSIVolDataMissing:   stageVolumes,
+var complaints = map[Kind]Stage{
+	KindPodVolumesLeft:      StageVolumes,
+	KindPodVolumesWaiting:   StageVolumes,
+	kindPodContainersLeft:   StageContainers,
+	KindPodKillIncomplete:   StageContainers,
+	KindPodKillFailed:       StageContainers,
+	KindContainerStopFailed: StageContainers,
+	KindSandboxStopFailed:   StageContainers,
+	KindCNIDeleteFailed:     StageContainers,
+	kindPreStopUnfinished:   StageContainers,
+	KindPodCgroupLeft:       StageCgroup,
+	KindCgroupDeleteFailed:  StageCgroup,
+	KindPodStatusFailed:     StageStatus,
+	KindPodDeleteFailed:     StageAPI,
+	KindPodDeleteDelayed:    StageStatus,
+	kindPodRestartBlocked:   StageKilling,
+	KindEvictionFailed:      StageContainers,
+	kindOrphanMounted:       StageVolumes,
+	KindUnmountBusy:         StageVolumes,
+	KindUnmountFailed:       StageVolumes,
+	KindCSIDriverMissing:    StageVolumes,
+	KindCSIAborted:          StageVolumes,
+	KindCSIDeadline:         StageVolumes,
+	KindCSIUnavailable:      StageVolumes,
+	KindCSIFailed:           StageVolumes,
+	KindCSIVolDataMissing:   StageVolumes,
 }
 
 // starts are the messages that only a pod on its way out has. Containers are also killed to be started again.
 var starts = map[Kind]bool{
-	KindSyncLoopDelete: true, kindSyncLoopRemove: true, kindPodTeardown: true, kindPodTerminating: true,
-	kindPodContainersStopped: true, kindPodTerminatedSync: true, KindPodVolumesWaiting: true, KindUnmountStarted: true,
-	KindPodVolumesLeft: true, KindPodContainersLeft: true, KindPodCgroupLeft: true, KindPodKillFailed: true,
+	kindSyncLoopDelete: true, kindSyncLoopRemove: true, kindPodTeardown: true, kindPodTerminating: true,
+	kindPodContainersStopped: true, kindPodTerminatedSync: true, KindPodVolumesWaiting: true, kindUnmountStarted: true,
+	KindPodVolumesLeft: true, kindPodContainersLeft: true, KindPodCgroupLeft: true, KindPodKillFailed: true,
 	KindPodKillIncomplete: true,
 }
 
@@ -114,7 +117,7 @@ type deletion struct {
 
 type complaint struct {
 	kind   Kind
-	stage  string
+	stage  Stage
 	reason string
 	code   string
 	volume string
@@ -125,7 +128,7 @@ type complaint struct {
 // follow takes one line.
 func (d *deletion) follow(file string, o occurrence) {
 	switch o.Kind {
-	case KindSyncLoopDelete:
+	case kindSyncLoopDelete:
 		d.deleted = true
 	case kindSyncLoopRemove:
 		d.gone = true
@@ -133,7 +136,7 @@ func (d *deletion) follow(file string, o occurrence) {
 		d.teardown = o.Reason
 	case kindPodSyncCancelled:
 		d.cancelled = true
-	case KindContainerKilling:
+	case kindContainerKilling:
 		d.kill(o.Container, o.Number)
 	case kindPodTerminating:
 		if o.Number > 0 {
@@ -141,21 +144,21 @@ func (d *deletion) follow(file string, o occurrence) {
 		}
 	case kindContainerExited:
 		d.died(o.Container)
-	case KindSyncLoopPLEG:
+	case kindSyncLoopPLEG:
 		if o.Reason == "ContainerDied" || o.Reason == "ContainerRemoved" {
 			d.died(o.Container)
 		}
 	case kindPodContainersStopped, kindPodTerminatedSync:
 		clear(d.kills)
-	case KindUnmountStarted:
+	case kindUnmountStarted:
 		if len(d.mounts) < maxKillsFollowed {
 			d.mounts[o.UniqueName] = true
 		}
 	case KindUnmountDone:
 		delete(d.mounts, o.UniqueName)
 		d.unmounted++
-		if len(d.mounts) == 0 && d.Stage == stageVolumes {
-			d.settleComplaints(stageVolumes)
+		if len(d.mounts) == 0 && d.Stage == StageVolumes {
+			d.settleComplaints(StageVolumes)
 		}
 	}
 	if stage := complaints[o.Kind]; stage != "" {
@@ -193,7 +196,7 @@ func (d *deletion) grace(seconds float64) {
 }
 
 // reach notes a stage. Stages are never left backwards: lines of two workers may cross.
-func (d *deletion) reach(stage, file string, o occurrence) {
+func (d *deletion) reach(stage Stage, file string, o occurrence) {
 	if stageRank(stage) <= stageRank(d.Stage) {
 		return
 	}
@@ -202,13 +205,13 @@ func (d *deletion) reach(stage, file string, o occurrence) {
 	d.complaints = slices.DeleteFunc(d.complaints, func(c complaint) bool { return stageRank(c.stage) < stageRank(stage) })
 }
 
-func (d *deletion) settleComplaints(stage string) {
+func (d *deletion) settleComplaints(stage Stage) {
 	d.complaints = slices.DeleteFunc(d.complaints, func(c complaint) bool { return c.stage == stage })
 }
 
 // complain keeps the last line of each kind.
-func (d *deletion) complain(file, stage string, o occurrence) {
-	over := stageRank(stage) < stageRank(d.Stage) && (stage != stageContainers || len(d.kills) == 0)
+func (d *deletion) complain(file string, stage Stage, o occurrence) {
+	over := stageRank(stage) < stageRank(d.Stage) && (stage != StageContainers || len(d.kills) == 0)
 	if over {
 		return
 	}
@@ -246,11 +249,11 @@ func (d *deletion) settle() bool {
 	}
 	idle := d.idle()
 	switch rank := stageRank(d.Stage); {
-	case d.Stage == stageRemoved,
-		d.gone && rank >= stageRank(stageAPI),
+	case d.Stage == StageRemoved,
+		d.gone && rank >= stageRank(StageAPI),
 		d.gone && d.deleted && idle:
-		d.Stage = stageRemoved
-	case !d.wanted() && idle && (rank >= stageRank(stageCgroup) || d.Stage == stageVolumes && d.unmounted > 0):
+		d.Stage = StageRemoved
+	case !d.wanted() && idle && (rank >= stageRank(StageCgroup) || d.Stage == StageVolumes && d.unmounted > 0):
 	default:
 		return false
 	}
@@ -259,4 +262,4 @@ func (d *deletion) settle() bool {
 }
 
 // shown says whether the log shows that the pod is, or was, to go, or is stuck on its way.
-func (d *deletion) shown() bool { return !d.Done || d.Stage == stageRemoved }
+func (d *deletion) shown() bool { return !d.Done || d.Stage == StageRemoved }

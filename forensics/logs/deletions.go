@@ -35,12 +35,12 @@ func newDeletions(removed func(uid string)) deletions {
 // add follows a line of a kubelet.
 func (s *deletions) add(file string, o occurrence, drop func(Kind)) {
 	switch o.Kind {
-	case KindSyncLoopAdd:
+	case kindSyncLoopAdd:
 		for _, p := range podsOf(&o) {
 			s.added(p)
 		}
 		return
-	case KindSyncLoopDelete, kindSyncLoopRemove:
+	case kindSyncLoopDelete, kindSyncLoopRemove:
 		for _, p := range podsOf(&o) {
 			one := o
 			one.PodName, one.PodUID = p.PodName, p.PodUID
@@ -48,7 +48,7 @@ func (s *deletions) add(file string, o occurrence, drop func(Kind)) {
 		}
 		return
 	}
-	if o.Kind == KindSyncLoopPLEG {
+	if o.Kind == kindSyncLoopPLEG {
 		s.belongs(o.Container, o.PodUID)
 	}
 	if o.PodUID == "" && o.PodName == "" {
@@ -73,7 +73,7 @@ func (s *deletions) belongs(container, uid string) {
 // podOf finds the pod of a line that names a container alone: by what PLEG said, by who waits for the container, or,
 // for the line that kills it, by which single pod was just deleted.
 func (s *deletions) podOf(o *occurrence) string {
-	if o.Container == "" || complaints[o.Kind] == "" && o.Kind != kindContainerExited && o.Kind != KindContainerKilling {
+	if o.Container == "" || complaints[o.Kind] == "" && o.Kind != kindContainerExited && o.Kind != kindContainerKilling {
 		return ""
 	}
 	if uid := s.pods[o.Container]; uid != "" {
@@ -84,11 +84,11 @@ func (s *deletions) podOf(o *occurrence) string {
 		switch {
 		case d.kills[o.Container]:
 			return d.PodUID
-		case !d.Done && d.Stage == stageRequested && !o.Time.IsZero() && distance(d.since, o.Time) < 5*time.Second:
+		case !d.Done && d.Stage == StageRequested && !o.Time.IsZero() && distance(d.since, o.Time) < 5*time.Second:
 			requested = append(requested, d)
 		}
 	}
-	if o.Kind == KindContainerKilling && len(requested) == 1 {
+	if o.Kind == kindContainerKilling && len(requested) == 1 {
 		return requested[0].PodUID
 	}
 	return ""
@@ -206,7 +206,7 @@ func (s *deletions) step(file string, o occurrence, drop func(Kind)) {
 	d.follow(file, o)
 	if d.settle() {
 		s.done++
-		if d.Stage == stageRemoved {
+		if d.Stage == StageRemoved {
 			s.removed(d.PodUID)
 		}
 		s.prune()
@@ -217,7 +217,7 @@ func (s *deletions) step(file string, o occurrence, drop func(Kind)) {
 func (s *deletions) reopen(d *deletion, o occurrence) *deletion {
 	s.done--
 	d.Done = false
-	if o.Kind == kindPodTeardown || o.Kind == KindSyncLoopDelete { // once more from the beginning
+	if o.Kind == kindPodTeardown || o.Kind == kindSyncLoopDelete { // once more from the beginning
 		*d = deletion{Deletion: Deletion{PodUID: d.PodUID, PodName: d.PodName}, order: d.order, started: o.Time}
 		d.kills, d.mounts = map[string]bool{}, map[string]bool{}
 	}

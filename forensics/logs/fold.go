@@ -126,12 +126,12 @@ func (f *folder) ofKubelet(o *occurrence) bool {
 	case strings.HasPrefix(string(o.Kind), "kernel-"), strings.HasPrefix(string(o.Kind), "podgc-"):
 		return false
 	}
-	return e.Source != "" || o.Kind == KindKubeletPanic || o.Kind == kindKubeletSignal
+	return e.Source != "" || o.Kind == kindKubeletPanic || o.Kind == kindKubeletSignal
 }
 
 // sameKill says whether the line is another one about the OOM kill before, and hands it what the one before knew.
 func (f *folder) sameKill(o *occurrence) bool {
-	if o.Kind != KindKernelOOM && o.Kind != kindKernelOOMCgroup {
+	if o.Kind != kindKernelOOM && o.Kind != kindKernelOOMCgroup {
 		return false
 	}
 	before := f.lastOOM
@@ -178,7 +178,7 @@ func (f *folder) count(file string, o occurrence) {
 		f.order = append(f.order, ev)
 		f.ofKind[o.Kind]++
 	}
-	ev.add(file, o, full || routine[o.Kind])
+	ev.add(file, o, full || book.messages[o.Kind].summed)
 }
 
 func (ev *event) add(file string, o occurrence, anonymous bool) {
@@ -212,37 +212,15 @@ func (ev *event) add(file string, o occurrence, anonymous bool) {
 	ev.last = q
 }
 
-// routine kinds are counted whatever they are about: there are thousands, and none is trouble.
-var routine = map[Kind]bool{
-	KindSyncLoopAdd: true, KindSyncLoopUpdate: true, KindSyncLoopReconcile: true, kindSyncLoopRestore: true,
-	KindSyncLoopPLEG: true, KindSyncLoopSync: true, kindSyncLoopProbe: true, kindSyncLoopHousekeeping: true,
-	kindSyncLoopHousekeepingEnd: true, kindSyncLoopNotReady: true, KindSyncLoopStarted: true,
-	KindAttachVerifyStarted: true, kindAttachWaiting: true, kindAttachWaited: true, kindAttachDone: true,
-	KindMountDone: true, KindMountStarted: true, kindDeviceMounted: true, KindVolumeDetached: true,
-	kindContainerExited: true, kindPodTerminatedSync: true, kindPodStatusFinal: true, kindPodForgotten: true,
-	noiseSyncCancelled: true, NoiseConfigPath: true, noiseProductName: true, noiseVolumeLimits: true,
-	noiseSystemStats: true, noiseIPTablesCanary: true, noiseDNSLimits: true, noiseStartPLEG: true,
-	noiseImageFSStart: true, noiseOOMScoreAdj: true, noiseAlreadyGone: true, noiseCNIStatusHook: true,
-	noiseFlexVolume: true, noiseMirrorPod: true, noiseUnimplemented: true,
-}
-
-// byReason are kinds whose Reason is of few values, so that each is an event of its own.
-var byReason = map[Kind]bool{
-	KindSyncLoopSkipped: true, KindPLEGUnhealthy: true, KindNodeNotReady: true, kindPodTeardown: true,
-	KindPodContainersLeft: true, KindEvictionReclaiming: true, KindEvictionMustEvict: true, kindEvictionRelieved: true,
-	KindAdmissionRefused: true, KindKubeletStage: true, KindKubeletVersion: true, KindSyncLoopDelete: true,
-	kindSyncLoopRemove: true, KindNetworkNotReady: true, KindRuntimeCallFailed: true,
-}
-
 // keyOf is what makes two occurrences the same event: the kind, the writer, and the subject without its cause.
 func keyOf(o occurrence) eventKey {
 	k := eventKey{kind: o.Kind, origin: o.Entry.Origin}
-	if routine[o.Kind] {
+	if book.messages[o.Kind].summed {
 		k.origin = strings.Clone(k.origin)
 		return k
 	}
 	k.subject = o.Subject
-	if !byReason[o.Kind] {
+	if !book.messages[o.Kind].byReason {
 		k.subject.Reason = ""
 	}
 	if o.Kind == KindRuntimeCallFailed {

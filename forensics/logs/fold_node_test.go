@@ -32,9 +32,9 @@ func TestLives(t *testing.T) {
 		t.Fatalf("%d lives, want 3: %+v", len(s.Lives), s.Lives)
 	}
 	for i, want := range []Life{
-		{PID: 100, Verbosity: 4, End: endOOM},
-		{PID: 200, Version: "v1.34.4", Stage: stageCAdvisor, End: endFatal},
-		{PID: 200, Version: "v1.34.5", Stage: stageSyncLoop, End: endRunning},
+		{PID: 100, Verbosity: 4, End: EndOOM},
+		{PID: 200, Version: "v1.34.4", Stage: StartCAdvisor, End: EndFatal},
+		{PID: 200, Version: "v1.34.5", Stage: StartSyncLoop, End: EndRunning},
 	} {
 		got := s.Lives[i]
 		if got.PID != want.PID || got.Version != want.Version || got.Verbosity != want.Verbosity || got.Stage != want.Stage {
@@ -53,18 +53,21 @@ func TestEndsOfLives(t *testing.T) {
 	first := kp(100, "1120 09:30:00.000000", "kubelet.go", `"SyncLoop (housekeeping)"`)
 	next := kp(200, "1120 09:30:20.000000", "server.go", `"Kubelet version" kubeletVersion="v1.34.4"`)
 	journal := func(s string) string { return "Nov 20 09:30:05 n systemd[1]: " + s }
-	for _, c := range []struct{ end, line string }{
-		{endSignal, journal("kubelet.service: Main process exited, code=killed, status=9/KILL")},
-		{endSignal, journal("Stopping kubelet: The Kubernetes Node Agent...")},
-		{endWatchdog, journal("kubelet.service: Watchdog timeout (limit 30s)!")},
-		{endFatal, journal("kubelet.service: Main process exited, code=exited, status=1/FAILURE")},
-		{endPanic, journal("kubelet.service: Main process exited, code=exited, status=2/INVALIDARGUMENT")},
-		{endOOM, "Nov 20 09:30:05 n kernel: Out of memory: Killed process 100 (kubelet) total-vm:1kB"},
-		{endSignal, "SIGABRT: abort"},
-		{endPanic, "panic: runtime error: invalid memory address or nil pointer dereference"},
-		{endUnknown, kp(100, "1120 09:30:05.000000", "kubelet.go", `"nothing"`)},
+	for _, c := range []struct {
+		end  End
+		line string
+	}{
+		{EndSignal, journal("kubelet.service: Main process exited, code=killed, status=9/KILL")},
+		{EndSignal, journal("Stopping kubelet: The Kubernetes Node Agent...")},
+		{EndWatchdog, journal("kubelet.service: Watchdog timeout (limit 30s)!")},
+		{EndFatal, journal("kubelet.service: Main process exited, code=exited, status=1/FAILURE")},
+		{EndPanic, journal("kubelet.service: Main process exited, code=exited, status=2/INVALIDARGUMENT")},
+		{EndOOM, "Nov 20 09:30:05 n kernel: Out of memory: Killed process 100 (kubelet) total-vm:1kB"},
+		{EndSignal, "SIGABRT: abort"},
+		{EndPanic, "panic: runtime error: invalid memory address or nil pointer dereference"},
+		{EndUnknown, kp(100, "1120 09:30:05.000000", "kubelet.go", `"nothing"`)},
 	} {
-		t.Run(c.end, func(t *testing.T) {
+		t.Run(string(c.end), func(t *testing.T) {
 			s := fold("", first, c.line, next)
 			if len(s.Lives) != 2 {
 				t.Fatalf("%d lives", len(s.Lives))
@@ -72,10 +75,10 @@ func TestEndsOfLives(t *testing.T) {
 			if s.Lives[0].End != c.end {
 				t.Errorf("ended by %q, want %q by %s", s.Lives[0].End, c.end, c.line)
 			}
-			if (s.Lives[0].EndQuote != nil) != (c.end != endUnknown) {
+			if (s.Lives[0].EndQuote != nil) != (c.end != EndUnknown) {
 				t.Errorf("quote %+v", s.Lives[0].EndQuote)
 			}
-			if s.Lives[1].End != endRunning {
+			if s.Lives[1].End != EndRunning {
 				t.Errorf("the last one ended by %q", s.Lives[1].End)
 			}
 		})
@@ -85,7 +88,7 @@ func TestEndsOfLives(t *testing.T) {
 // TestARecoveredPanicEndsNoLife has the trace of a panic that the kubelet recovered from: its lines have no time.
 func TestARecoveredPanicEndsNoLife(t *testing.T) {
 	panicked := kp(100, "1120 09:30:00.000000", "runtime.go", `Observed a panic: "invalid memory address or nil pointer dereference"`)
-	for after, want := range map[string]string{"1120 09:30:01.000000": endPanic, "1120 09:37:00.000000": endRunning} {
+	for after, want := range map[string]End{"1120 09:30:01.000000": EndPanic, "1120 09:37:00.000000": EndRunning} {
 		s := fold("", panicked, "goroutine 196 [running]:", kp(100, after, "kubelet.go", `"SyncLoop (housekeeping)"`))
 		if len(s.Lives) != 1 || s.Lives[0].End != want {
 			t.Errorf("last line at %s: lives %+v, want one, %s", after, s.Lives, want)
@@ -99,7 +102,7 @@ func TestWatchdogOutranksItsSignal(t *testing.T) {
 		"Nov 20 09:30:05 n systemd[1]: kubelet.service: Watchdog timeout (limit 30s)!",
 		"Nov 20 09:30:05 n systemd[1]: kubelet.service: Main process exited, code=killed, status=6/ABRT",
 		kp(200, "1120 09:30:20.000000", "server.go", `"Kubelet version" kubeletVersion="v1.34.4"`))
-	if s.Lives[0].End != endWatchdog {
+	if s.Lives[0].End != EndWatchdog {
 		t.Errorf("ended by %q", s.Lives[0].End)
 	}
 }

@@ -50,7 +50,7 @@ func only(t *testing.T, s Story) Deletion {
 func stagesOf(d Deletion) string {
 	names := make([]string, len(d.Steps))
 	for i, s := range d.Steps {
-		names[i] = s.Stage
+		names[i] = string(s.Stage)
 	}
 	return strings.Join(names, " ")
 }
@@ -79,7 +79,7 @@ const allStages = "requested killing containers volumes cgroup status api"
 
 func TestDeletionThatEnds(t *testing.T) {
 	d := only(t, fold("kubelet", newFlow...))
-	if !d.Done || d.Stage != stageRemoved || d.Waits != "" {
+	if !d.Done || d.Stage != StageRemoved || d.Waits != "" {
 		t.Errorf("done %v at %s, waits %q", d.Done, d.Stage, d.Waits)
 	}
 	if d.PodUID != uid1 || d.PodName != "default/web-0" {
@@ -97,19 +97,19 @@ func TestDeletionStandsWhereItsLinesEnd(t *testing.T) {
 	later := k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`)
 	for _, c := range []struct {
 		lines int
-		stage string
+		stage Stage
 		waits string
 	}{
-		{2, stageRequested, "pod's worker"},
-		{4, stageKilling, "pod's worker"},
-		{5, stageContainers, "containers, which have not ended"},
-		{7, stageVolumes, "no unmount has begun"},
-		{8, stageVolumes, "began at 11-20 10:00:32 UTC and has not come back"},
-		{10, stageCgroup, "cgroup"},
-		{11, stageStatus, "status manager"},
-		{13, stageAPI, "finalizers"},
+		{2, StageRequested, "pod's worker"},
+		{4, StageKilling, "pod's worker"},
+		{5, StageContainers, "containers, which have not ended"},
+		{7, StageVolumes, "no unmount has begun"},
+		{8, StageVolumes, "began at 11-20 10:00:32 UTC and has not come back"},
+		{10, StageCgroup, "cgroup"},
+		{11, StageStatus, "status manager"},
+		{13, StageAPI, "finalizers"},
 	} {
-		t.Run(c.stage, func(t *testing.T) {
+		t.Run(string(c.stage), func(t *testing.T) {
 			d := only(t, fold("kubelet", append(slices.Clone(newFlow[:c.lines]), later)...))
 			if d.Done || d.Stage != c.stage {
 				t.Errorf("done %v at %s, want %s", d.Done, d.Stage, c.stage)
@@ -163,7 +163,7 @@ func TestDeletionOfOldKubelets(t *testing.T) {
 		t.Fatalf("%d deletions, want those of both pods of the line", len(s.Deletions))
 	}
 	i := slices.IndexFunc(s.Deletions, func(d Deletion) bool { return d.PodUID == uid1 })
-	if d := s.Deletions[i]; d.Stage != stageVolumes || len(d.Complaints) != 1 || !strings.Contains(d.Waits, "volume data") {
+	if d := s.Deletions[i]; d.Stage != StageVolumes || len(d.Complaints) != 1 || !strings.Contains(d.Waits, "volume data") {
 		t.Errorf("at %s, %d complaints, waits %q", d.Stage, len(d.Complaints), d.Waits)
 	}
 	done := fold("kubelet", append(old,
@@ -183,7 +183,7 @@ func TestPodThatRanToItsEnd(t *testing.T) {
 	if s := fold("kubelet", lines...); len(s.Deletions) != 0 {
 		t.Errorf("%+v", s.Deletions)
 	}
-	if d := only(t, fold("kubelet", append(lines[:7:7], k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`))...)); d.Stage != stageVolumes {
+	if d := only(t, fold("kubelet", append(lines[:7:7], k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`))...)); d.Stage != StageVolumes {
 		t.Errorf("its volume cannot be unmounted, but it stands at %s", d.Stage)
 	}
 }
@@ -193,17 +193,17 @@ func TestContainerJoinsItsPod(t *testing.T) {
 	kill := k("I", 1.2, "kuberuntime_container.go", `Killing container "docker://abcd" with a 30 second grace period`)
 	deleted := k("I", 1, "kubelet.go", `SyncLoop (DELETE, "api"): "web-0_default(U1)"`)
 	other := k("I", 1.1, "kubelet.go", `SyncLoop (DELETE, "api"): "web-1_default(U2)"`)
-	if d := only(t, fold("kubelet", deleted, kill)); d.Stage != stageContainers || *d.GraceSeconds != 30 {
+	if d := only(t, fold("kubelet", deleted, kill)); d.Stage != StageContainers || *d.GraceSeconds != 30 {
 		t.Errorf("at %s", d.Stage)
 	}
 	for _, d := range fold("kubelet", deleted, other, kill).Deletions {
-		if d.Stage != stageRequested {
+		if d.Stage != StageRequested {
 			t.Errorf("%s at %s: two pods were deleted, and none is known to have the container", d.PodUID, d.Stage)
 		}
 	}
 	started := k("I", 0.5, "kubelet.go", `SyncLoop (PLEG): "web-1_default(U2)", event: &pleg.PodLifecycleEvent{ID:"U2", Type:"ContainerStarted", Data:"abcd"}`)
 	for _, d := range fold("kubelet", started, deleted, other, kill).Deletions {
-		if want := map[string]string{uid1: stageRequested, uid2: stageContainers}[d.PodUID]; d.Stage != want {
+		if want := map[string]Stage{uid1: StageRequested, uid2: StageContainers}[d.PodUID]; d.Stage != want {
 			t.Errorf("%s at %s, want %s", d.PodUID, d.Stage, want)
 		}
 	}
@@ -221,7 +221,7 @@ func TestRuntimeThatCannotKill(t *testing.T) {
 	d := only(t, fold("kubelet", append(slices.Clone(newFlow[:5]),
 		k("E", 151, "log.go", `"StopContainer from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" containerID="abcd"`),
 		k("E", 152, "pod_workers.go", `"Error syncing pod, skipping" err="failed to \"KillContainer\" for \"app\" with KillContainerError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\""`+podFields))...))
-	if d.Stage != stageContainers || !strings.Contains(d.Waits, "runtime, which cannot stop") || !strings.Contains(d.Waits, "DeadlineExceeded") {
+	if d.Stage != StageContainers || !strings.Contains(d.Waits, "runtime, which cannot stop") || !strings.Contains(d.Waits, "DeadlineExceeded") {
 		t.Errorf("at %s, waits %q", d.Stage, d.Waits)
 	}
 	if len(d.Complaints) != 2 {
@@ -234,7 +234,7 @@ func TestDeletionByForceGoesOn(t *testing.T) {
 	lines := []string{housekeeping, k("I", 1, "kubelet.go", `"SyncLoop REMOVE" source="api" pods=["default/web-0"]`)}
 	lines = append(lines, newFlow[2:8]...)
 	d := only(t, fold("kubelet", append(lines, k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`))...))
-	if d.Done || d.Stage != stageVolumes || !strings.Contains(d.Waits, "has not come back") {
+	if d.Done || d.Stage != StageVolumes || !strings.Contains(d.Waits, "has not come back") {
 		t.Errorf("done %v at %s, waits %q", d.Done, d.Stage, d.Waits)
 	}
 }
@@ -267,7 +267,7 @@ func TestStaticPodTwice(t *testing.T) {
 		lines = append(lines, strings.Replace(l, "1120 10:00", "1120 10:10", 1))
 	}
 	s := fold("kubelet", append(lines, k("I", 1500, "server.go", `"something"`))...)
-	if len(s.Deletions) != 2 || s.Deletions[0].Done || s.Deletions[0].Stage != stageVolumes {
+	if len(s.Deletions) != 2 || s.Deletions[0].Done || s.Deletions[0].Stage != StageVolumes {
 		t.Fatalf("%+v", s.Deletions)
 	}
 	if !s.Deletions[1].Done || stagesOf(s.Deletions[0]) != "requested containers volumes" {
@@ -375,7 +375,7 @@ func TestManyOperations(t *testing.T) {
 		foldInto(f, "kubelet.log", "kubelet", failure("{volumeName:"+unique+" podName:U1 nodeName:}", "1s",
 			`MountVolume.SetUp failed for volume "data" (UniqueName: "`+unique+`") pod "web-0" (UID: "U1") : it broke`))
 	}
-	if s := f.story(nil); s.Dropped[KindMountFailed] != 3 {
+	if s := f.story(nil); s.Dropped[kindMountFailed] != 3 {
 		t.Errorf("dropped %v, want 3 failed mounts", s.Dropped)
 	}
 }
@@ -402,4 +402,21 @@ func TestListsOfPods(t *testing.T) {
 			t.Errorf("%s: %q, want %q", list, got, want)
 		}
 	}
+}
+
+const (
+	nfsUnique = "kubernetes.io/nfs/" + uid1 + "-data"
+	csiUnique = "kubernetes.io/csi/nfs.csi.k8s.io^h#1"
+)
+
+// failure is the line of a failed operation in the wording of 1.23 and later.
+func failure(key, retry, text string) string {
+	return ids(`E0512 10:00:41.000001    2588 nestedpendingoperations.go:348] Operation for "` + key + `" failed. No retries permitted until 2024-05-12 10:02:43 +0000 UTC m=+7.5 (durationBeforeRetry ` + retry + `). Error: ` + text)
+}
+
+const csiKey = "{volumeName:" + csiUnique + " podName:U1 nodeName:}"
+
+// csiError is a failed unmount of a CSI volume.
+func csiError(text string) string {
+	return failure(csiKey, "2m2s", `UnmountVolume.TearDown failed for volume "data" (UniqueName: "`+csiUnique+`") pod "U1" (UID: "U1") : kubernetes.io/csi: Unmounter.TearDownAt failed: `+text)
 }

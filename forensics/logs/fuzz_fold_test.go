@@ -9,7 +9,7 @@ import (
 
 // Whatever lines say, the story is bounded, valid and in order.
 func FuzzFold(f *testing.F) {
-	for _, ex := range allExamples() {
+	for _, ex := range allExamples(f) {
 		f.Add(ex.line, ex.origin)
 	}
 	f.Add(ids(strings.Join(newFlow, "\n")), "kubelet")

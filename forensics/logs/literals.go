@@ -1,68 +1,87 @@
 package logs
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+)
+
 // literals are what lines must hold, at least one of them, to be parsed at all. They are matched byte by byte, in the line
-// as it stands: none holds a character that klog or JSON escapes. None is shorter than ten bytes, so that a search can
-// skip.
-func literals() []string {
-	return []string{
-		// Orphans and cgroups.
-		"rphaned pod", "Orphan pod", "orphaned volume", "cgroup paths",
-		// The sync loop, PLEG, the watchdog.
-		"SyncLoop (", "SyncLoop ADD", "SyncLoop UPDATE", "SyncLoop REMOVE", "SyncLoop DELETE", "SyncLoop RECONCILE", "main sync loop", "sync Loop took", "pping pod synchronization", "ousekeeping took longer",
-		"vent channel is full", "Unable to retrieve pods", "Ignoring events for pod", "container finished",
-		"notify watchdog", "Node became not ready",
-		// The deletion of pods.
-		"begin teardown", "must be torn down", "Cancelling current pod sync", "ncTerminatingPod enter",
-		"ncTerminatedPod enter", "Pod terminating with", "Killing container", "not completed in grace",
-		"did not complete in", "exited normally", "Pod termination ", "Pod terminated all", "volumes to unmount",
-		"volumes are unmounted", "is terminated, but", "Error syncing pod", "after a successful KillPod",
-		"is terminated and ", "worker can now stop", "termination is finished", "Delaying pod deletion",
-		"removed from etcd", "to delete status for", "to update status for", "no longer known to the kubelet",
-		"restart with same UID", "Pod cannot start yet",
-		// Volumes.
-		"No retries permitted until", "} failed with: ", "operationExecutor.", "Volume.WaitForAttach",
-		"Volume.MountDevice", "Volume.SetUp succeeded", "Volume.TearDown", "Volume.Attach succeeded",
-		"UnmountDevice succeeded", "Volume detached", "mount volumes for pod", "RegisterPlugin error",
-		"registered CSI drivers", "load volume data file", "kubernetes.io/csi: ",
-		// Disk pressure.
-		"image filesystem", "delete unused images", "Removing image", "arbage collection failed",
-		"garbage collect required", "to admit pod", "to pull image", "ttempting to reclaim", "without evicting pods",
-		"must evict pod", "ranked for eviction", "evicted successfully", "failed to evict", "to be cleaned up",
-		"cannot evict a critical", "unable to evict any", "summary stats",
-		// The container runtime.
-		"service failed", "sanity check failed", "runtime not ready", "runtime network not ready",
-		"reserve container name", "failed (delete)", "network for sandbox", "failed (add)", "delete shim",
-		"kill container", "containerd task", "create shim", "ttrpc: closed", "shim disconnected",
-		"Failed to stop sandbox", "termination failed with", "connect to the Docker",
-		// Pod garbage collection.
-		"arbage collecting", "force deleting Pod", "orphaned Pod", "unscheduled terminating Pod",
-		// The kernel.
-		"blocked for more than", "in I/O wait for more", "nfs: server ", "libceph: mon", "libceph: osd", "libceph: mds", "ceph: mds0", "]: mds0 hung", "reconnect denied", "rejected session", "has not responded in", "offline device",
-		"to dead device", "active paths: 0", "Device offlined", "recovery timed out", "controller is down", "resetting controller", " timeout, abort", " timeout, reset", " timeout, compl", " timeout, disab",
-		"timing out command", "hard resetting link", "esetting device", "filesystem read-only", "has been shut down",
-		"do_force_shutdown", "utting down filesystem", "unmount the filesystem", "): mounted filesystem", "): Mounting V", "first mount of filesystem", "I/O error, ", "I/O error on", "log I/O error", "metadata I/O error", "orruption ",
-		"EXT4-fs error", "Detected IO errors", "Aborting journal", "ut of memory", "oom-kill:constraint", "result of limit of",
-		"fork rejected", "SLUB: Unable", "soft lockup", "detected stall", "to become free", "out-of-data-space",
-		"out of data space", "free data blocks",
-		// The life of the kubelet.
-		"Kubelet version", "Version: v", "FLAG: --v=", "Filesystem UUIDs", "cAdvisor running", "Container Manager object",
-		"Using cri version", "runtime initialized", "initialized, version", "Started kubelet", "Starting to listen",
-		"Volume Manager", "populator starts to run", "registered node", "command failed", "to run kubelet",
-		"to run Kubelet", "start ContainerManager", "start cAdvisor", "panic: runtime error", "[running]:",
-		"fatal error: ", "Observed a panic", "SIGABRT: abort", "SIGQUIT: quit", "SIGSEGV: seg", "SIGBUS: bus",
-		"ain process exited", "atchdog timeout", "Scheduled restart job", "Stopping kubelet", "Stopped kubelet",
-		"Kubernetes Kubelet", "start to sync state",
-		// The API server, certificates, limits.
-		"certificate has expired", "client certificate", "ailed to watch *", "ailed to list *", "updating node status",
-		"update node status", "update lease", "lease exists", "register node with API", "checkpoint is corrupted",
-		"state checkpoint policy", "read checkpoint file", "too many open files", "no space left on device",
-		"cannot allocate memory", "resource temporarily unavailable", "pthread_create failed", "new OS thread",
-		"10000-thread limit", "ead-only file system", "dbus: connection", "waiting for systemd", "transient scope unit",
-		"xtables lock", "docker cgroup driver", "prepare subPath", "issuing cadvisor", "rootFs info", "imageFs info",
-		// Noise.
-		"read config path", "read pod IP from", "retrieve network namespace", "system container stats",
-		"context cancellation error", "getting volume limit", "reading product_name", "iptables canary",
-		"end of JSON input", "driver call failed", "command: init", "DeleteContainer returned", "ameserver limits",
-		"ApplyOOMScoreAdj", "creating a mirror pod",
+// as it stands.
+var literals = sync.OnceValue(func() []string {
+	var all []string
+	var choices [][]string
+	for _, m := range messages() {
+		for _, r := range m.rules {
+			switch c := r.literals(); {
+			case r.find != nil || len(c) == 1:
+				all = append(all, c...)
+			case len(c) > 1:
+				choices = append(choices, c)
+			}
+		}
 	}
+	all = shortest(all)
+	for _, c := range choices {
+		if !slices.ContainsFunc(c, func(text string) bool { return holdsOne(text, all) }) {
+			all = append(all, c[0])
+		}
+	}
+	return shortest(all)
+})
+
+// shortest leaves out what holds another one, and so finds nothing that the other does not.
+func shortest(list []string) []string {
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	var kept []string
+	for _, l := range list {
+		if !holdsOne(l, kept) {
+			kept = append(kept, l)
+		}
+	}
+	return kept
 }
+
+func holdsOne(text string, literals []string) bool {
+	return slices.ContainsFunc(literals, func(l string) bool { return strings.Contains(text, l) })
+}
+
+// minLiteral is how long a literal is at least, so that the search can skip.
+const minLiteral = 10
+
+// literals are what the lines of a rule hold: those that it names itself, of which one is held, or else all of its texts
+// that are long enough, the most telling first. Messages that begin alike differ by what they hold besides, and many have
+// the same errors.
+func (r *rule) literals() []string {
+	if r.find != nil {
+		return r.find
+	}
+	var list []string
+	for _, text := range []string{r.has, r.start, r.err} {
+		if l := literalIn(text); len(l) >= minLiteral {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// literalIn is the longest part of a text that is the same however a line is written: without what klog's quotes or JSON
+// escape. The first letter is left out, since its case changes between releases.
+func literalIn(text string) string {
+	best := ""
+	for part := range strings.FieldsFuncSeq(text, escaped) {
+		if len(part) > len(best) {
+			best = part
+		}
+	}
+	if len(best) > minLiteral && strings.HasPrefix(text, best) && isLetter(best[0]) {
+		best = best[1:]
+	}
+	return best
+}
+
+// escaped says whether a character may be written in another way.
+func escaped(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -6,10 +6,24 @@ import (
 	"time"
 )
 
-// stages are those of Life.Stage in their order.
-var stages = []string{
-	stageVersion, stageCAdvisor, stageContainerManager, stageRuntime, stageServer, stageVolumeManager, stageSyncLoop,
-	stageRegistered,
+// A StartStage is how far the start of a kubelet has come (cmd/kubelet/app/server.go, pkg/kubelet/kubelet.go).
+type StartStage string
+
+// The stages of a start in their order, each by the line that ends it.
+const (
+	StartVersion          StartStage = "version"
+	StartCAdvisor         StartStage = "cadvisor"
+	StartContainerManager StartStage = "container-manager"
+	StartRuntime          StartStage = "runtime"
+	StartServer           StartStage = "server"
+	StartVolumeManager    StartStage = "volume-manager"
+	StartSyncLoop         StartStage = "syncloop"
+	StartRegistered       StartStage = "registered"
+)
+
+var startStages = []StartStage{
+	StartVersion, StartCAdvisor, StartContainerManager, StartRuntime, StartServer, StartVolumeManager, StartSyncLoop,
+	StartRegistered,
 }
 
 // lives follows the runs of the kubelet.
@@ -29,7 +43,7 @@ type life struct {
 
 // An ending is a line that says why a kubelet ended.
 type ending struct {
-	end   string
+	end   End
 	time  time.Time
 	said  time.Time // when the life had last written: a stack trace has no times
 	after int       // index of the life that was the last one when it was read
@@ -77,7 +91,7 @@ func (l *lives) begin(e *entry) {
 		if l.dropped == nil {
 			l.dropped = map[Kind]int64{}
 		}
-		l.dropped[KindKubeletVersion]++
+		l.dropped[kindKubeletVersion]++
 		for i := range l.endings {
 			l.endings[i].after--
 		}
@@ -87,7 +101,7 @@ func (l *lives) begin(e *entry) {
 
 // add takes a known line of a kubelet and says whether a new life began.
 func (l *lives) add(file string, o occurrence) (restarted bool) {
-	if o.Kind == KindKubeletVersion {
+	if o.Kind == kindKubeletVersion {
 		restarted = l.version(o)
 	}
 	if l.seen(o.Entry) {
@@ -96,27 +110,27 @@ func (l *lives) add(file string, o occurrence) (restarted bool) {
 	cur := l.current()
 	cur.Verbosity = max(cur.Verbosity, o.level)
 	switch o.Kind {
-	case KindKubeletVersion:
+	case kindKubeletVersion:
 		cur.Version = o.Reason
-		cur.reach(stageVersion)
+		cur.reach(StartVersion)
 		if !cur.begun {
 			cur.started, cur.begun = o.Time, true
 		}
-	case KindKubeletStage:
-		cur.reach(o.Reason)
-	case KindKubeletVerbosity:
+	case kindKubeletStage:
+		cur.reach(StartStage(o.Reason))
+	case kindKubeletVerbosity:
 		cur.Verbosity = max(cur.Verbosity, min(int(o.Number), 10))
-	case KindSyncLoopStarted:
-		cur.reach(stageSyncLoop)
-	case KindKubeletFatal:
-		l.ends(endFatal, file, o)
-	case KindKubeletPanic:
-		l.ends(endPanic, file, o)
+	case kindSyncLoopStarted:
+		cur.reach(StartSyncLoop)
+	case kindKubeletFatal:
+		l.ends(EndFatal, file, o)
+	case kindKubeletPanic:
+		l.ends(EndPanic, file, o)
 	case kindKubeletSignal:
-		l.ends(endSignal, file, o)
+		l.ends(EndSignal, file, o)
 	}
-	if o.Entry.Severity == 'F' && o.Kind != KindKubeletFatal {
-		l.ends(endFatal, file, o)
+	if o.Entry.Severity == 'F' && o.Kind != kindKubeletFatal {
+		l.ends(EndFatal, file, o)
 	}
 	return restarted
 }
@@ -136,29 +150,32 @@ func (l *lives) version(o occurrence) bool {
 }
 
 // reach notes a stage, if it is beyond the last one. The start of a life that began before the log is not known.
-func (c *life) reach(stage string) {
-	if slices.Index(stages, stage) > slices.Index(stages, c.Stage) {
+func (c *life) reach(stage StartStage) {
+	if slices.Index(startStages, stage) > slices.Index(startStages, c.Stage) {
 		c.Stage = stage
 	}
 }
 
-// Why a life ended, as in Life.End. Those that say more come later.
+// An End is why a run of a kubelet ended.
+type End string
+
+// The ends. Of two that are told of one life, the later one here says more.
 const (
-	endRunning  = "running"
-	endUnknown  = "unknown"
-	endSignal   = "signal"
-	endFatal    = "fatal"
-	endPanic    = "panic"
-	endWatchdog = "watchdog"
-	endOOM      = "oom"
+	EndRunning  End = "running" // it is the last life, and nothing says that it ended
+	EndUnknown  End = "unknown" // another kubelet writes after it, and nothing says why
+	EndSignal   End = "signal"  // by a signal, or by systemd
+	EndFatal    End = "fatal"   // by an error of its own
+	EndPanic    End = "panic"
+	EndWatchdog End = "watchdog" // by systemd's watchdog
+	EndOOM      End = "oom"      // by the kernel, out of memory
 )
 
-var endRank = []string{endUnknown, endSignal, endFatal, endPanic, endWatchdog, endOOM}
+var endRank = []End{EndUnknown, EndSignal, EndFatal, EndPanic, EndWatchdog, EndOOM}
 
 // maxEndings bounds the lines that are kept; a crash writes a few.
 const maxEndings = 4 * maxLives
 
-func (l *lives) ends(end, file string, o occurrence) {
+func (l *lives) ends(end End, file string, o occurrence) {
 	e := ending{end: end, time: o.Time, after: len(l.all) - 1, quote: quote(file, o.Entry)}
 	if cur := l.current(); cur != nil {
 		e.said = cur.last
@@ -175,12 +192,12 @@ func (l *lives) outside(file string, o occurrence) {
 	case kindKubeletExited:
 		l.ends(exitMeans(o.Code), file, o)
 	case kindKubeletStopping:
-		l.ends(endSignal, file, o)
-	case KindKubeletWatchdog:
-		l.ends(endWatchdog, file, o)
-	case KindKernelOOM, kindKernelOOMCgroup:
+		l.ends(EndSignal, file, o)
+	case kindKubeletWatchdog:
+		l.ends(EndWatchdog, file, o)
+	case kindKernelOOM, kindKernelOOMCgroup:
 		if name, pid, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {
-			l.ends(endOOM, file, o)
+			l.ends(EndOOM, file, o)
 			l.endings[len(l.endings)-1].pid = int(number(pid))
 		}
 	}
@@ -188,19 +205,19 @@ func (l *lives) outside(file string, o occurrence) {
 
 // exitMeans reads systemd's "9/KILL", "2/INVALIDARGUMENT", "255/EXCEPTION", "1/FAILURE". Go's runtime exits with 2
 // after a panic.
-func exitMeans(status string) string {
+func exitMeans(status string) End {
 	code, name, _ := strings.Cut(status, "/")
 	switch {
 	case name != "" && signalNames[name]:
-		return endSignal
+		return EndSignal
 	case code == "0":
-		return endSignal
+		return EndSignal
 	case code == "2":
-		return endPanic
+		return EndPanic
 	case code == "":
-		return endUnknown
+		return EndUnknown
 	}
-	return endFatal
+	return EndFatal
 }
 
 var signalNames = map[string]bool{
@@ -219,9 +236,9 @@ func (l *lives) list() []Life {
 		if !c.last.IsZero() {
 			v.Last = &c.last
 		}
-		v.End = endUnknown
+		v.End = EndUnknown
 		if i == len(l.all)-1 {
-			v.End = endRunning
+			v.End = EndRunning
 		}
 		for _, e := range l.endings {
 			if l.lifeOf(e) == i && (i < len(l.all)-1 || !e.before(c.last)) && rank(e.end) > rank(v.End) {
@@ -243,7 +260,7 @@ func (e *ending) before(last time.Time) bool {
 	return !said.IsZero() && last.Sub(said) > 90*time.Second
 }
 
-func rank(end string) int { return slices.Index(endRank, end) }
+func rank(end End) int { return slices.Index(endRank, end) }
 
 // lifeOf is the index of the life that an ending ends: by its PID; by time, since other logs are read later; or by order.
 func (l *lives) lifeOf(e ending) int {

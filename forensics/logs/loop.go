@@ -13,14 +13,14 @@ const minGap = time.Minute
 // loopNames are the kinds that the goroutine of the sync loop writes itself, as Loop.LastSeen names them. Housekeeping
 // runs in it too: the lines about orphans are a sign of life at any verbosity.
 var loopNames = map[Kind]string{
-	KindSyncLoopAdd: "ADD", KindSyncLoopUpdate: "UPDATE", KindSyncLoopDelete: "DELETE", kindSyncLoopRemove: "REMOVE",
-	KindSyncLoopReconcile: "RECONCILE", kindSyncLoopRestore: "RESTORE", KindSyncLoopPLEG: "PLEG",
-	KindSyncLoopSync: "SYNC", kindSyncLoopProbe: "probe", kindSyncLoopHousekeeping: "housekeeping",
+	kindSyncLoopAdd: "ADD", kindSyncLoopUpdate: "UPDATE", kindSyncLoopDelete: "DELETE", kindSyncLoopRemove: "REMOVE",
+	kindSyncLoopReconcile: "RECONCILE", kindSyncLoopRestore: "RESTORE", kindSyncLoopPLEG: "PLEG",
+	kindSyncLoopSync: "SYNC", kindSyncLoopProbe: "probe", kindSyncLoopHousekeeping: "housekeeping",
 	kindSyncLoopHousekeepingEnd: "housekeeping end", kindSyncLoopNotReady: "sources not ready",
-	KindSyncLoopStarted: "started", KindSyncLoopSkipped: "skipped", KindPLEGUnhealthy: "skipped",
-	noiseStartPLEG: "skipped", KindHousekeepingLong: "housekeeping took long", KindOrphan: "orphans",
-	KindOrphanVolumeRemoved: "orphans", KindOrphanDirRemoved: "orphans", KindOrphanRemoveFailed: "orphans",
-	KindOrphanMounted: "orphans",
+	kindSyncLoopStarted: "started", KindSyncLoopSkipped: "skipped", KindPLEGUnhealthy: "skipped",
+	noiseStartPLEG: "skipped", kindHousekeepingLong: "housekeeping took long", KindOrphan: "orphans",
+	kindOrphanVolumeRemoved: "orphans", kindOrphanDirRemoved: "orphans", KindOrphanRemoveFailed: "orphans",
+	kindOrphanMounted: "orphans",
 }
 
 // loop follows the sync loop of the present life.

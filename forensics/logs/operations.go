@@ -32,12 +32,12 @@ type operations struct {
 
 // operationStarts and operationEnds tell which kinds begin and end what.
 var operationStarts = map[Kind]string{
-	KindAttachVerifyStarted: opVerify, kindAttachStarted: opAttachVolume, KindMountStarted: opMountVolume,
-	KindUnmountStarted: opUnmountVolume, kindDeviceUnmountStart: opUnmountDevice,
+	kindAttachVerifyStarted: opVerify, kindAttachStarted: opAttachVolume, kindMountStarted: opMountVolume,
+	kindUnmountStarted: opUnmountVolume, kindDeviceUnmountStart: opUnmountDevice,
 }
 
 var operationEnds = map[Kind]string{
-	kindAttachDone: opAttachVolume, KindMountDone: opMountVolume, KindUnmountDone: opUnmountVolume,
+	kindAttachDone: opAttachVolume, kindMountDone: opMountVolume, KindUnmountDone: opUnmountVolume,
 	KindDeviceUnmounted: opUnmountDevice, KindVolumeDetached: "",
 }
 

@@ -47,7 +47,7 @@ func name(pods map[podHash]struct{}, uid string) {
 
 func (a *orphanage) add(o occurrence) {
 	switch o.Kind {
-	case KindOrphanMounted:
+	case kindOrphanMounted:
 		a.any = true
 		name(a.mounted, o.PodUID)
 	case KindOrphan:

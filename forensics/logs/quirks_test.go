@@ -300,14 +300,6 @@ func TestALogOfTheControllerManagerIsToldByItsContent(t *testing.T) {
 	}
 }
 
-func TestLiteralsSuitTheSearch(t *testing.T) {
-	for _, w := range literals() {
-		if len(w) < minWord || strings.ContainsAny(w, "\"\\\n\t<>&") {
-			t.Errorf("%q is short, or written otherwise in JSON or in klog's text", w)
-		}
-	}
-}
-
 func TestLogsAreRecognised(t *testing.T) {
 	for text, want := range map[string]bool{
 		klogLine: true, klogJSONLine: true, "-- Logs begin at Sat --\nNov 21 10:00:02 worker-1 kubelet[2588]: x\n": true, "[    0.000000] Linux version": true,

@@ -75,7 +75,7 @@ func TestTheStoryCountsWhatWasWritten(t *testing.T) {
 }
 
 // kindWords are the words of the generator's messages by what they are read as.
-var kindWords = map[Kind]string{KindOrphan: "rphaned pod", KindSyncLoopDelete: "SyncLoop", KindUnmountBusy: "durationBeforeRetry"}
+var kindWords = map[Kind]string{KindOrphan: "rphaned pod", kindSyncLoopDelete: "SyncLoop", KindUnmountBusy: "durationBeforeRetry"}
 
 func TestEverythingThatWasWrittenIsFound(t *testing.T) {
 	var log bytes.Buffer

@@ -46,7 +46,7 @@ func TestZonesOfHalfAnHour(t *testing.T) {
 // kubelet says is believed from there.
 func TestKernelQuotesTheKubelet(t *testing.T) {
 	rules, quoted := newRulebook(), 0
-	for _, ex := range allExamples() {
+	for _, ex := range allExamples(t) {
 		if ex.origin == "kernel" {
 			continue
 		}

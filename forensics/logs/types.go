@@ -8,8 +8,8 @@
 // The formats are those of klog, text and JSON (k8s.io/klog/v2, k8s.io/component-base/logs), of syslog (RFC 3164, RFC 5424), the
 // journal (systemd.journal-fields(7), journalctl(1)), the kernel's ring (Documentation/ABI/testing/dev-kmsg, dmesg(1)), the
 // container runtime interface and Docker's json-file, and logfmt as containerd writes it. The messages are those of the
-// kubelet, the controller manager, container runtimes and the kernel, as several releases word them; kinds.go names
-// each.
+// kubelet, the controller manager, container runtimes and the kernel, as several releases word them; the files kinds_*.go
+// have a row for each.
 //
 // Nothing is masked here: quotes are lines as they were written, made valid UTF-8 and cut. Nothing is opened either: package
 // live finds the logs of a node.
@@ -108,9 +108,6 @@ func (e *entry) Get(key string) string {
 	return ""
 }
 
-// Kind names what a message says, in words that are for ever: "orphan", "syncloop-delete", "unmount-started".
-type Kind string
-
 // An occurrence is one message that is known.
 type occurrence struct {
 	Kind Kind
@@ -172,13 +169,10 @@ type Life struct {
 	Version string     `json:"version,omitempty"`
 	// Verbosity is the lowest -v that its lines prove.
 	Verbosity int `json:"verbosity"`
-	// Stage is the last step of the start that was seen (knowledge of kubelet.go and server.go): "version", "cadvisor",
-	// "container-manager", "runtime", "server", "volume-manager", "syncloop", "registered"; "" when the start is not in
-	// the log.
-	Stage string `json:"stage,omitempty"`
-	// End says why it ended: "running" (it is the last, and nothing says that it ended), "signal", "panic", "fatal",
-	// "oom", "watchdog", "unknown". EndQuote is the line that says so.
-	End      string `json:"end"`
+	// Stage is the last step of the start that was seen; "" when the start is not in the log.
+	Stage StartStage `json:"stage,omitempty"`
+	// End says why it ended, EndQuote is the line that says so.
+	End      End    `json:"end"`
 	EndQuote *Quote `json:"end_quote,omitempty"`
 }
 
@@ -211,9 +205,9 @@ type Deletion struct {
 	PodName string `json:"pod,omitempty"`
 	// Steps are the stages that were seen, in order.
 	Steps []Step `json:"steps"`
-	// Stage is where it stands: "requested", "killing", "containers", "volumes", "cgroup", "status", "api", "removed".
-	Stage string `json:"stage"`
-	Done  bool   `json:"done"`
+	// Stage is where it stands.
+	Stage Stage `json:"stage"`
+	Done  bool  `json:"done"`
 	// Waits says what it waits for, in words; empty when it is done or the log does not tell.
 	Waits string `json:"waits_for,omitempty"`
 	// Since is when the last stage was reached.
@@ -229,7 +223,7 @@ type Deletion struct {
 
 // A Step is one stage of a deletion.
 type Step struct {
-	Stage string    `json:"stage"`
+	Stage Stage     `json:"stage"`
 	Time  time.Time `json:"time"`
 	Quote Quote     `json:"quote"`
 }

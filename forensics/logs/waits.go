@@ -50,18 +50,18 @@ func (d *deletion) finish(f *folder) {
 	if d.Steps == nil {
 		d.Steps = []Step{}
 	}
-	if !d.Done && d.gone && d.idle() && (stageRank(d.Stage) < stageRank(stageKilling) || d.unmounted > 0 && !d.workerShown(f)) {
-		d.Done, d.Stage = true, stageRemoved // nothing was left to do for it, or all that began has ended well
+	if !d.Done && d.gone && d.idle() && (stageRank(d.Stage) < stageRank(StageKilling) || d.unmounted > 0 && !d.workerShown(f)) {
+		d.Done, d.Stage = true, StageRemoved // nothing was left to do for it, or all that began has ended well
 	}
 	if d.Stage == "" {
-		d.Stage = stageRequested
+		d.Stage = StageRequested
 	}
 	d.Complaints = []Quote{}
 	if d.Done {
 		return
 	}
-	if d.Stage == stageVolumes && d.unmounted > 0 && len(d.mounts) == 0 && len(d.complaints) == 0 && !d.volumesShown(f) {
-		d.Stage = stageCgroup // all unmounts that began have ended well, and no line would tell more
+	if d.Stage == StageVolumes && d.unmounted > 0 && len(d.mounts) == 0 && len(d.complaints) == 0 && !d.volumesShown(f) {
+		d.Stage = StageCgroup // all unmounts that began have ended well, and no line would tell more
 	}
 	if !d.since.IsZero() {
 		t := d.since
@@ -98,8 +98,8 @@ func (d *deletion) proven(f *folder) bool {
 	if len(d.mounts) > 0 || d.complains(f.latest) {
 		return true // the end of an unmount, and what repeats, are written at any verbosity
 	}
-	needs := map[string]int{
-		stageRequested: 2, stageKilling: 2, stageContainers: 2, stageVolumes: 3, stageCgroup: 3, stageStatus: 3, stageAPI: 2,
+	needs := map[Stage]int{
+		StageRequested: 2, StageKilling: 2, StageContainers: 2, StageVolumes: 3, StageCgroup: 3, StageStatus: 3, StageAPI: 2,
 	}
 	return cur.Verbosity >= needs[d.Stage]
 }
@@ -120,28 +120,28 @@ func (d *deletion) complains(latest time.Time) bool {
 // waits says in words what the deletion waits for; "" where the log does not tell.
 func (d *deletion) waits(f *folder) string {
 	switch d.Stage {
-	case stageRequested, stageKilling:
+	case StageRequested, StageKilling:
 		return d.waitsForWorker(f)
-	case stageContainers:
+	case StageContainers:
 		return d.waitsForContainers(f)
-	case stageVolumes:
+	case StageVolumes:
 		return d.waitsForVolumes(f)
-	case stageCgroup:
-		if c := d.complaint(stageCgroup); c != nil {
+	case StageCgroup:
+		if c := d.complaint(StageCgroup); c != nil {
 			return "the removal of the pod's cgroup: " + c.cause()
 		}
 		if d.Proven {
 			return "the removal of the pod's cgroup, of which nothing is heard"
 		}
-	case stageStatus:
-		if c := d.complaint(stageStatus); c != nil && c.kind != KindPodDeleteDelayed {
+	case StageStatus:
+		if c := d.complaint(StageStatus); c != nil && c.kind != KindPodDeleteDelayed {
 			return "the API server, which does not take the last status: " + c.cause()
 		}
 		if d.Proven {
 			return "the status manager, which has not written the last status"
 		}
-	case stageAPI:
-		if c := d.complaint(stageAPI); c != nil {
+	case StageAPI:
+		if c := d.complaint(StageAPI); c != nil {
 			return "the API server, which does not delete the pod: " + c.cause()
 		}
 		if d.Proven {
@@ -186,11 +186,11 @@ func (f *folder) skipReason() string {
 }
 
 func (d *deletion) waitsForContainers(f *folder) string {
-	if c := d.complaint(stageContainers); c != nil {
+	if c := d.complaint(StageContainers); c != nil {
 		switch c.kind {
 		case KindCNIDeleteFailed:
 			return "the network plugin, which does not take the sandbox's network down: " + c.cause()
-		case KindPodContainersLeft:
+		case kindPodContainersLeft:
 			return "its containers: " + c.cause()
 		}
 		return "the runtime, which cannot stop a container or sandbox: " + c.cause()
@@ -226,7 +226,7 @@ func (d *deletion) waitsForVolumes(f *folder) string {
 	}
 	for _, c := range d.complaints {
 		switch c.kind {
-		case KindPodVolumesLeft, KindOrphanMounted:
+		case KindPodVolumesLeft, kindOrphanMounted:
 			return "volume directories that are still on disk, though no unmount is under way"
 		case KindPodVolumesWaiting:
 			return "volumes (" + c.volume + ") whose unmount has not begun: the kubelet is not sure that they are mounted, " +
@@ -243,7 +243,7 @@ func (d *deletion) waitsForVolumes(f *folder) string {
 }
 
 // complaint is the latest complaint of a stage.
-func (d *deletion) complaint(stage string) *complaint {
+func (d *deletion) complaint(stage Stage) *complaint {
 	var last *complaint
 	for i := range d.complaints {
 		if c := &d.complaints[i]; c.stage == stage && (last == nil || !c.time.Before(last.time)) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
 
 // Identity is what the kernel, and no process of itself, says of a process: what decides whether it is the daemon of the
@@ -179,8 +181,7 @@ func ofPods(cgroup string) bool {
 	before := ""
 	for part := range strings.SplitSeq(cgroup, "/") {
 		rest, pods := strings.CutPrefix(part, "kubepods")
-		cri := strings.HasPrefix(part, "cri-containerd") || strings.HasPrefix(part, "crio-") || strings.Contains(part, ":cri-containerd:") || before == "k8s.io"
-		if pods && (rest == "" || rest[0] == '.' || rest[0] == '-') || cri && containerIDIn(part) != "" {
+		if pods && (rest == "" || rest[0] == '.' || rest[0] == '-') || cri.IsScope(part, before) && containerIDIn(part) != "" {
 			return true
 		}
 		before = part

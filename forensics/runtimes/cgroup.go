@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
@@ -51,12 +52,12 @@ type Cgroups struct {
 
 // podCgroup is what the name of a pod's cgroup ends with. The systemd driver cannot have dashes in the name of a slice and
 // writes underscores (pkg/kubelet/cm, escapeSystemdCgroupName).
-var podCgroup = regexp.MustCompile(`pod(` + strings.ReplaceAll(poduid.Pattern, "}-", "}[-_]") + `)(?:\.slice(?::cri-containerd:[0-9a-f]{64})?)?$`)
+var podCgroup = regexp.MustCompile(`pod(` + strings.ReplaceAll(poduid.Pattern, "}-", "}[-_]") + `)(?:\.slice(?::([^:]*):[0-9a-f]{64})?)?$`)
 
 // PodOfCgroup returns the UID of the pod that a cgroup is, by the name of its directory or slice; "" if it is none.
 func PodOfCgroup(name string) string {
 	found := podCgroup.FindStringSubmatch(name)
-	if found == nil {
+	if found == nil || found[2] != "" && !cri.IsScope(name, "") {
 		return ""
 	}
 	return strings.ReplaceAll(found[1], "_", "-")

@@ -21,6 +21,9 @@ type Stores struct {
 	Sandboxes  []Sandbox
 	Containers []Container
 	Images     []Image
+	// Unread says why a configuration file, or a directory of them, could not be read or understood, by its path. One that is
+	// not where it is by default is not in here, and one that a process was told to use is.
+	Unread map[string]error `json:"-"`
 }
 
 // A Runtime is a container runtime that this node has, as its directories and configuration tell.
@@ -43,6 +46,9 @@ type Runtime struct {
 	Version string `json:"version,omitempty"`
 	// Answer is how it answered a question; absent where it was not asked.
 	Answer *Answer `json:"answer,omitempty"`
+	// Assumed says why it may have other directories and another socket than these, which are its defaults: the configuration
+	// that would tell could not be read. Absent where it could.
+	Assumed string `json:"assumed,omitempty"`
 	// Problems say what of it could not be read: a cut database, a file that is no JSON.
 	Problems []string `json:"problems"`
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
 
 // strictText masks names in evidence whose secrets are masked, and returns what masks both in further texts.
@@ -111,13 +112,16 @@ func maskNames(names *redact.Identities, e *forensics.Evidence) {
 
 // ownWords are words that mean something to the checks. A namespace may be called "ceph" and a pod "kubelet".
 func ownWords(e *forensics.Evidence) []string {
-	words := strings.Fields(`kubelet containerd dockerd docker crio cri-o runc ceph cephfs nfs nfs4 cifs fuse rbd overlay tmpfs proc
+	words := strings.Fields(`kubelet runc ceph cephfs nfs nfs4 cifs fuse rbd overlay tmpfs proc
 		sysfs volume volumes mount mounts pods node nodes plugins csi var lib run log etc mnt data dev host root syncloop
 		housekeeping pleg goroutine goroutines thread threads process processes health metrics coverage`)
 	words = append(words,
 		forensics.SourceNode, forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHealth, forensics.SourceKubelet, forensics.SourceKubeletHealth,
 		forensics.SourceKubeletPods, forensics.SourceMetrics, forensics.SourceGoroutines, forensics.SourceCPUProfile, forensics.SourceCredentials, forensics.SourcePodDirs,
 		forensics.SourceStaticPods, forensics.SourceCgroups, forensics.SourcePodLogs, forensics.SourceHolders, forensics.SourceCollector, forensics.SourceAnalysis)
+	for _, r := range cri.Runtimes() {
+		words = append(words, r.Name, r.Process)
+	}
 	for _, m := range e.Mounts.Mounts {
 		words = append(words, m.FSType)
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/mask"
 )
 
@@ -64,5 +67,22 @@ func TestStrictMasksObjectsOfTheAPI(t *testing.T) {
 	}
 	if d.Pods[0].Name != "quagga-0" {
 		t.Error("the caller's objects were changed")
+	}
+}
+
+// A pod may be called like a runtime: the name of what its node runs is no secret.
+func TestStrictKeepsTheNamesOfRuntimes(t *testing.T) {
+	for _, r := range cri.Runtimes() {
+		e := forensics.NewEvidence()
+		e.Pods = []kubelet.Pod{{Namespace: "ns-of-somebody", Name: r.Process, UID: "u", Source: "kubelet"}, {Namespace: r.Name, Name: "name-of-somebody", UID: "v", Source: "kubelet"}}
+		e.Processes = []procs.Process{{PID: 1, Comm: r.Process, Command: []string{"/usr/bin/" + r.Process}}}
+		e.Runtimes = []runtimes.Runtime{{Name: r.Name, Root: "/var/lib/" + r.Name}}
+		mask.Until(t.Context(), &e, []byte("key"), true)
+		if p := e.Processes[0]; p.Comm != r.Process || p.Command[0] != "/usr/bin/"+r.Process || e.Runtimes[0].Name != r.Name || e.Runtimes[0].Root != "/var/lib/"+r.Name {
+			t.Errorf("%s is masked: %+v, %+v", r.Name, p, e.Runtimes[0])
+		}
+		if e.Pods[1].Name == "name-of-somebody" {
+			t.Error("nothing is masked")
+		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 
 // eventsOf are kinds of messages that a check or a section of the report looks for.
 var eventsOf = []logs.Kind{
-	logs.KindOrphan, logs.KindOrphanDetail, logs.KindOrphanMounted, logs.KindOrphanRemoveFailed, logs.KindOrphanCleanupFailed, logs.KindCgroupDeleteFailed,
-	logs.KindPLEGUnhealthy, logs.KindPodKillFailed, logs.KindContainerKilling, logs.KindContainerStopFailed, logs.KindUnmountBusy, logs.KindDeviceInUse,
-	logs.KindUnmountFailed, logs.KindMountFailed, logs.KindCSIDriverMissing, logs.KindCSIAborted, logs.KindCSIDeadline, logs.KindCSIUnavailable,
-	logs.KindVolumesNotMounted, logs.KindImageGC, logs.KindImageRemoved, logs.KindImageGCFailed, logs.KindImagePullFailed, logs.KindEvictionMustEvict,
-	logs.KindEvictionRanked, logs.KindEvictionEvicted, logs.KindEvictionFailed, logs.KindEvictionNone, logs.KindSandboxCreateFailed, logs.KindSandboxStopFailed,
-	logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindShimFailed, logs.KindNetworkNotReady, logs.KindPodGCTerminated, logs.KindPodGCDeleting,
+	logs.KindOrphan, logs.KindOrphanDetail, "orphan-mounted", logs.KindOrphanRemoveFailed, logs.KindOrphanCleanupFailed, logs.KindCgroupDeleteFailed,
+	logs.KindPLEGUnhealthy, logs.KindPodKillFailed, "container-killing", logs.KindContainerStopFailed, logs.KindUnmountBusy, logs.KindDeviceInUse,
+	logs.KindUnmountFailed, "mount-failed", logs.KindCSIDriverMissing, logs.KindCSIAborted, logs.KindCSIDeadline, logs.KindCSIUnavailable,
+	logs.KindVolumesNotMounted, "image-gc", logs.KindImageRemoved, logs.KindImageGCFailed, logs.KindImagePullFailed, logs.KindEvictionMustEvict,
+	"eviction-ranked", logs.KindEvictionEvicted, logs.KindEvictionFailed, logs.KindEvictionNone, logs.KindSandboxCreateFailed, logs.KindSandboxStopFailed,
+	logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindShimFailed, "network-not-ready", logs.KindPodGCTerminated, logs.KindPodGCDeleting,
 	logs.KindPodGCOrphaned, logs.KindKernelHungTask, logs.KindKernelNFSDown, logs.KindKernelNFSTimeout, logs.KindKernelCephDown, logs.KindKernelCIFSDown,
-	logs.KindKernelIOError, logs.KindKernelFSError, logs.KindKernelFSShutdown, logs.KindKernelOOM, logs.KindKernelNetdev,
+	logs.KindKernelIOError, logs.KindKernelFSError, logs.KindKernelFSShutdown, "kernel-oom", "kernel-netdev-held",
 }
 
 func logKinds() []Kind {

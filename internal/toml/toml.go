@@ -2,6 +2,7 @@
 package toml
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -10,53 +11,138 @@ import (
 // ("plugins.io.containerd.grpc.v1.cri.containerd.snapshotter").
 type Values map[string][]string
 
-// Parse reads the strings of a TOML file. Everything else is passed over, as are lines that are no TOML: a runtime that
-// would refuse the file may have been started with another.
-func Parse(text string) Values {
-	values := Values{}
-	table, multi := "", ""
-	lines := strings.Split(text, "\n")
-	for i := 0; i < len(lines); i++ {
-		line := strings.TrimSpace(lines[i])
-		if multi != "" { // inside of a string of several lines
-			if strings.Contains(line, multi) {
-				multi = ""
-			}
-			continue
-		}
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		if line[0] == '[' {
-			table = tableName(line)
-			continue
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if !ok {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		for _, quote := range []string{`"""`, `'''`} {
-			if strings.HasPrefix(value, quote) && !strings.Contains(value[3:], quote) {
-				multi = quote
-			}
-		}
-		for strings.HasPrefix(value, "[") && !strings.Contains(value, "]") && i+1 < len(lines) {
-			i++
-			if more := strings.TrimSpace(lines[i]); !strings.HasPrefix(more, "#") {
-				value += " " + more
-			}
-		}
-		if list := stringsOf(value); list != nil {
-			values[fullName(table, key)] = list
-		}
+// Parse reads the strings of a TOML file. Everything else is passed over. The error names the first line that is no TOML: a
+// runtime would refuse the file, and may have been started with another. What the other lines say is returned all the same.
+func Parse(text string) (Values, error) {
+	p := parser{lines: strings.Split(text, "\n"), values: Values{}}
+	for p.next() {
+		p.statement()
 	}
-	return values
+	return p.values, p.err
 }
 
-func tableName(line string) string {
-	name, _, _ := strings.Cut(strings.TrimLeft(line, "["), "]")
-	return unquoteKey(name)
+type parser struct {
+	lines  []string
+	at     int    // of the line after the one that is read
+	line   string // without white space around it
+	table  string
+	values Values
+	err    error
+}
+
+func (p *parser) next() bool {
+	if p.at == len(p.lines) {
+		return false
+	}
+	p.line = strings.TrimSpace(p.lines[p.at])
+	p.at++
+	return true
+}
+
+// refuse notes what is wrong with a line, if it is the first.
+func (p *parser) refuse(line int, what string) {
+	if p.err == nil {
+		p.err = fmt.Errorf("line %d: %s", line, what)
+	}
+}
+
+func (p *parser) statement() {
+	switch {
+	case p.line == "" || p.line[0] == '#':
+	case p.line[0] == '[':
+		name, _, ok := strings.Cut(strings.TrimLeft(p.line, "["), "]")
+		if !ok {
+			p.refuse(p.at, "a table without an end")
+		}
+		p.table = unquoteKey(name)
+	default:
+		key, value, ok := strings.Cut(p.line, "=")
+		if value = strings.TrimSpace(value); !ok || strings.TrimSpace(key) == "" || !beginsValue(value) {
+			p.refuse(p.at, "neither a table nor a key with a value")
+		}
+		if ok {
+			p.value(fullName(p.table, key), value)
+		}
+	}
+}
+
+// value reads the value of a key, which may go on over the lines that follow.
+func (p *parser) value(name, value string) {
+	began := p.at
+	for _, quote := range []string{`"""`, `'''`} {
+		if !strings.HasPrefix(value, quote) || strings.Contains(value[3:], quote) {
+			continue
+		}
+		ended := false
+		for !ended && p.next() {
+			ended = strings.Contains(p.line, quote)
+		}
+		if !ended {
+			p.refuse(began, "a string without an end")
+		}
+	}
+	if value != "" && (value[0] == '[' || value[0] == '{') {
+		value = p.bracketed(value)
+	}
+	list := stringsOf(value)
+	if list != nil {
+		p.values[name] = list
+	} else if value != "" && (value[0] == '"' || value[0] == '\'') {
+		p.refuse(began, "a string without an end")
+	}
+}
+
+// bracketed is an array or an inline table to its end.
+func (p *parser) bracketed(value string) string {
+	began, parts := p.at, []string{withoutComment(value)}
+	for open := depth(parts[0]); open > 0; {
+		if !p.next() {
+			p.refuse(began, "an array or a table without an end")
+			break
+		}
+		more := withoutComment(p.line)
+		parts, open = append(parts, more), open+depth(more)
+	}
+	return strings.Join(parts, " ")
+}
+
+// beginsValue says whether a text begins like a value: a string, a number or a date, true or false, inf or nan, an array, an
+// inline table.
+func beginsValue(text string) bool {
+	return text != "" && strings.ContainsRune(`"'+-0123456789tfin[{`, rune(text[0]))
+}
+
+// depth is how many brackets of a text are open at its end, but for those in strings.
+func depth(text string) (open int) {
+	for text != "" {
+		if _, rest, ok := cutString(text); ok {
+			text = rest
+			continue
+		}
+		switch text[0] {
+		case '[', '{':
+			open++
+		case ']', '}':
+			open--
+		}
+		text = text[1:]
+	}
+	return open
+}
+
+// withoutComment cuts the comment at the end of a line.
+func withoutComment(line string) string {
+	for rest := line; rest != ""; {
+		if _, after, ok := cutString(rest); ok {
+			rest = after
+			continue
+		}
+		if rest[0] == '#' {
+			return line[:len(line)-len(rest)]
+		}
+		rest = rest[1:]
+	}
+	return line
 }
 
 func fullName(table, key string) string {

@@ -1,6 +1,5 @@
 // Package live looks at the disks of a node for package eviction: [Walker] counts what fills a file system, within bounds and
-// without crossing a mount, and [FindStore] tells where the container runtime keeps its data. That order of places is
-// containerd's (--root, config.toml), CRI-O's (storage.conf(5)) and dockerd's (daemon.json).
+// without crossing a mount.
 //
 // Nothing here decides whether a mount may be touched: who calls it leaves out those that do not answer.
 package live

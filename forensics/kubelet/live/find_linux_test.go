@@ -2,6 +2,9 @@ package live
 
 import (
 	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 const configuration = "kind: KubeletConfiguration\nstaticPodPath: /etc/kubernetes/manifests\n"
@@ -75,6 +79,7 @@ func TestFindProcess(t *testing.T) {
 				Program: "kubelet", RootDir: "/var/lib/kubelet", CanonicalRoot: "/var/lib/kubelet", ConfigPath: "/c/base",
 				Flags:  map[string]string{"config": "/c/base", "config-dir": "/c/d"},
 				Config: &kubelet.Config{Port: 2, Address: "::", StaticPodPath: "rel"}, StaticPodPath: "/c/rel",
+				ConfigUnread: []string{"/c/d/30.conf"},
 			},
 		},
 		"hyperkube": {
@@ -150,6 +155,7 @@ func TestFindProcess(t *testing.T) {
 			candidate: kubelet.Candidate{Comm: "kubelite", Args: []string{"kubelite"}},
 			want: kubelet.Instance{
 				Program: "kubelite", RootDir: "/var/snap/microk8s/common/var/lib/kubelet", CanonicalRoot: "/var/snap/microk8s/common/var/lib/kubelet", Flags: map[string]string{},
+				ConfigUnread: []string{"/var/snap/microk8s/current/args/kubelet"},
 			},
 		},
 		"k0s": {
@@ -184,7 +190,10 @@ func TestFindProcess(t *testing.T) {
 		},
 		"command line unreadable": {
 			candidate: kubelet.Candidate{Comm: "kubelet", State: "D"},
-			want:      kubelet.Instance{Program: "kubelet", State: "D", RootDir: "/var/lib/kubelet", CanonicalRoot: "/var/lib/kubelet", Flags: map[string]string{}},
+			want: kubelet.Instance{
+				Program: "kubelet", State: "D", RootDir: "/var/lib/kubelet", CanonicalRoot: "/var/lib/kubelet", Flags: map[string]string{},
+				ConfigUnread: []string{"/proc/7/cmdline"},
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,6 +217,7 @@ func TestFindDisk(t *testing.T) {
 		config   string
 		static   string
 		expected string
+		unread   string
 		flags    map[string]string
 	}{
 		"no kubelet": {files: map[string]string{"/etc/passwd": ""}, root: ""},
@@ -257,9 +267,9 @@ func TestFindDisk(t *testing.T) {
 		"pods of microk8s":    {files: map[string]string{"/var/lib/kubelet/pods/": "", "/var/snap/microk8s/common/var/lib/kubelet/pods/u/": ""}, root: "/var/snap/microk8s/common/var/lib/kubelet", expected: "directory /var/snap/microk8s/common/var/lib/kubelet/pods"},
 		"kubeadm's kubelet.conf is no configuration": {files: map[string]string{"/etc/kubernetes/kubelet.conf": "kind: Config\n"}, root: ""},
 		"OpenShift's is":     {files: map[string]string{"/etc/kubernetes/kubelet.conf": configuration}, root: "", config: "/etc/kubernetes/kubelet.conf", static: "/etc/kubernetes/manifests"},
-		"unit is a FIFO":     {files: map[string]string{"/etc/systemd/system/kubelet.service": "FIFO"}, program: "kubelet", root: "/var/lib/kubelet", expected: "unit /etc/systemd/system/kubelet.service"},
-		"links in a circle":  {files: map[string]string{"/var/lib/kubelet": "-> /var/lib/kubelet"}, root: "/var/lib/kubelet"},
-		"configuration FIFO": {files: map[string]string{"/var/lib/kubelet/pods/u/": "", "/var/lib/kubelet/config.yaml": "FIFO"}, root: "/var/lib/kubelet", expected: "directory /var/lib/kubelet/pods"},
+		"unit is a FIFO":     {files: map[string]string{"/etc/systemd/system/kubelet.service": "FIFO"}, program: "kubelet", root: "/var/lib/kubelet", expected: "unit /etc/systemd/system/kubelet.service", unread: "/etc/systemd/system/kubelet.service"},
+		"links in a circle":  {files: map[string]string{"/var/lib/kubelet": "-> /var/lib/kubelet"}, root: "/var/lib/kubelet", unread: "/var/lib/kubelet/config.yaml"},
+		"configuration FIFO": {files: map[string]string{"/var/lib/kubelet/pods/u/": "", "/var/lib/kubelet/config.yaml": "FIFO"}, root: "/var/lib/kubelet", expected: "directory /var/lib/kubelet/pods", unread: "/var/lib/kubelet/config.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Find(t.Context(), fakeHost(t, tc.files), nil, FindOptions{})
@@ -269,6 +279,9 @@ func TestFindDisk(t *testing.T) {
 			want := kubelet.Instance{
 				Program: tc.program, RootDir: tc.root, CanonicalRoot: tc.root, Flags: tc.flags,
 				ConfigPath: tc.config, StaticPodPath: tc.static, Expected: tc.expected,
+			}
+			if tc.unread != "" {
+				want.ConfigUnread = []string{tc.unread}
 			}
 			if tc.config != "" {
 				want.Config = &kubelet.Config{StaticPodPath: "/etc/kubernetes/manifests"}
@@ -283,7 +296,8 @@ func TestFindDisk(t *testing.T) {
 func TestFindSources(t *testing.T) {
 	files := map[string]string{
 		"/good": configuration, "/fifo": "FIFO", "/kubeconfig": "kind: Config\n", "/d/1.conf": "port: [\n",
-		"/typed": "kind: KubeletConfiguration\nport: ten\n", "/var/lib/kubelet/": "",
+		"/typed": "kind: KubeletConfiguration\nport: ten\n", "/var/lib/kubelet/": "", "/dir/": "", "/large": configuration + strings.Repeat("# x\n", 1<<18),
+		"/d2/1.conf": configuration, "/d2/2.conf": "FIFO", "/d3/1/2/3/4/5/6/7/8/9/10.conf": configuration,
 	}
 	for name, tc := range map[string]struct {
 		args []string
@@ -296,15 +310,22 @@ func TestFindSources(t *testing.T) {
 		"another type":  {[]string{"--config=/typed"}, map[string]string{"/typed": "malformed"}},
 		"broken dropin": {[]string{"--config-dir=/d"}, map[string]string{"/d/1.conf": "malformed"}},
 		"no dropins":    {[]string{"--config-dir=/gone"}, map[string]string{"/gone": "absent"}},
+		"too large":     {[]string{"--config=/large"}, map[string]string{"/large": "truncated"}},
+		"directory":     {[]string{"--config=/dir"}, map[string]string{"/dir": "malformed"}},
+		"one of two":    {[]string{"--config-dir=/d2"}, map[string]string{"/d2/1.conf": "read", "/d2/2.conf": "malformed"}},
+		"too deep":      {[]string{"--config-dir=/d3"}, map[string]string{"/d3/1/2/3/4/5/6/7/8/9": "truncated"}},
 		"relative":      {[]string{"--config=etc/x"}, map[string]string{"etc/x": "malformed"}},
 		"relative root": {[]string{"--root-dir=x"}, map[string]string{"x": "malformed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			candidate := kubelet.Candidate{PID: 7, Comm: "kubelet", Args: append([]string{"kubelet"}, tc.args...)}
 			in := Find(t.Context(), fakeHost(t, files), []kubelet.Candidate{candidate}, FindOptions{})
-			got := map[string]string{}
+			got, unread := map[string]string{}, []string(nil)
 			for _, s := range in.Sources {
 				got[s.Path] = s.Status
+				if s.Status != "read" && name != "relative root" {
+					unread = append(unread, s.Path)
+				}
 				if (s.Status == "read") != (s.Detail == "") {
 					t.Errorf("%+v: detail and status disagree", s)
 				}
@@ -315,6 +336,68 @@ func TestFindSources(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("sources (-want +got):\n%s", diff)
 			}
+			if diff := cmp.Diff(unread, in.ConfigUnread); diff != "" {
+				t.Errorf("not read (-want +got):\n%s", diff)
+			}
 		})
+	}
+}
+
+// TestFindUnreadSettings has files of flags, of which those have to be there that somebody named.
+func TestFindUnreadSettings(t *testing.T) {
+	k3s := func(args ...string) *kubelet.Candidate {
+		return &kubelet.Candidate{PID: 7, Comm: "k3s-server", Args: append([]string{"/usr/local/bin/k3s", "server", "--v=2"}, args...)}
+	}
+	unit := func(environment string) map[string]string {
+		return map[string]string{"/etc/systemd/system/kubelet.service": "[Service]\nEnvironmentFile=" + environment + "\nExecStart=/usr/bin/kubelet $KUBELET_KUBEADM_ARGS\n"}
+	}
+	for name, tc := range map[string]struct {
+		candidate *kubelet.Candidate // nil: the disk of a node
+		files     map[string]string
+		more      map[string]string
+		want      []string
+	}{
+		"kubeadm's flags may be absent":    {files: unit("-/var/lib/kubelet/kubeadm-flags.env")},
+		"and cannot be read":               {files: unit("-/k.env"), more: map[string]string{"/k.env": "FIFO"}, want: []string{"/k.env"}},
+		"variables that have to be there":  {files: unit("/k.env"), want: []string{"/k.env"}},
+		"a drop-in of the unit":            {files: unit("-/k.env"), more: map[string]string{"/etc/systemd/system/kubelet.service.d/1.conf": "FIFO"}, want: []string{"/etc/systemd/system/kubelet.service.d/1.conf"}},
+		"k3s without a configuration":      {candidate: k3s()},
+		"k3s with a broken one":            {candidate: k3s(), files: map[string]string{"/etc/rancher/k3s/config.yaml": "a: [\n"}, want: []string{"/etc/rancher/k3s/config.yaml"}},
+		"k3s with one that is not there":   {candidate: k3s("--config=/k.yaml"), want: []string{"/k.yaml"}},
+		"k3s whose drop-ins are no files":  {candidate: k3s(), files: map[string]string{"/etc/rancher/k3s/config.yaml.d/1.yaml/": ""}, want: []string{"/etc/rancher/k3s/config.yaml.d/1.yaml"}},
+		"k3s whose drop-ins are a file":    {candidate: k3s(), files: map[string]string{"/etc/rancher/k3s/config.yaml.d": "x"}, want: []string{"/etc/rancher/k3s/config.yaml.d"}},
+		"arguments of microk8s are a FIFO": {candidate: &kubelet.Candidate{PID: 7, Comm: "kubelite", Args: []string{"kubelite", "--kubelet-args-file=/a"}}, files: map[string]string{"/a": "FIFO"}, want: []string{"/a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := maps.Clone(tc.files)
+			if files == nil {
+				files = map[string]string{"/var/lib/kubelet/": ""}
+			}
+			maps.Copy(files, tc.more)
+			var candidates []kubelet.Candidate
+			if tc.candidate != nil {
+				candidates = append(candidates, *tc.candidate)
+			}
+			in := Find(t.Context(), fakeHost(t, files), candidates, FindOptions{})
+			if diff := cmp.Diff(tc.want, in.ConfigUnread); diff != "" {
+				t.Errorf("not read (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFindHungConfiguration has a configuration on a file system that does not answer.
+func TestFindHungConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	server := testfuse.Mount(t, filepath.Join(dir, "hung"), testfuse.Options{Files: map[string]string{"config.yaml": configuration}})
+	server.Hang()
+	candidate := kubelet.Candidate{PID: 7, Comm: "kubelet", Args: []string{"kubelet", "--config=/hung/config.yaml"}}
+	in := Find(t.Context(), openFS(t, dir), []kubelet.Candidate{candidate}, FindOptions{})
+	if diff := cmp.Diff([]string{"/hung/config.yaml"}, in.ConfigUnread); diff != "" {
+		t.Errorf("not read (-want +got):\n%s", diff)
+	}
+	i := slices.IndexFunc(in.Sources, func(s kubelet.Source) bool { return s.Path == "/hung/config.yaml" })
+	if i < 0 || in.Sources[i].Status != "timeout" {
+		t.Errorf("sources %+v; want a timeout", in.Sources)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
 
 // controllerManager adds the logs of a controller manager that runs as a static pod.
@@ -35,7 +37,8 @@ func (f *finder) podLog(prefix, origin string) (found bool) {
 // containerised adds the log of a kubelet that runs in a container: a pod's, or docker's own as RKE1 starts it.
 func (f *finder) containerised() {
 	f.kubelet = f.podLog("kube-system_kubelet-", "kubelet")
-	const dir = "/var/lib/docker/containers"
+	docker, _ := cri.Of("docker")
+	dir := path.Join(docker.Store.Installs[0].Root, "containers")
 	containers, _ := f.fsys.ReadDir(dir, 2000)
 	for _, c := range containers {
 		if f.kubelet {

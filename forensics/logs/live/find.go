@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -27,11 +28,13 @@ type FindOptions struct {
 	Journalctl string
 }
 
-// runtimeUnits are the services of container runtimes, and runtimeFiles where those write that k3s and rke2 start.
-var (
-	runtimeUnits = []string{"containerd", "crio", "docker", "cri-docker", "snap.microk8s.daemon-containerd"}
-	runtimeFiles = []string{"/var/lib/rancher/k3s/agent/containerd/containerd.log", "/var/lib/rancher/rke2/agent/containerd/containerd.log"}
-)
+// runtimeUnits are the services of container runtimes.
+func runtimeUnits() (units []string) {
+	for _, r := range cri.Runtimes() {
+		units = append(units, r.Units...)
+	}
+	return units
+}
 
 // unitArgs are arguments for journalctl.
 func unitArgs(units []string) (args []string) {
@@ -61,8 +64,10 @@ func Find(ctx context.Context, fsys *hostfs.FS, opt FindOptions) (sources []logs
 	if !f.kubelet {
 		f.containerised()
 	}
-	for _, name := range runtimeFiles {
-		f.rotated(name, "containerd")
+	for _, r := range cri.Runtimes() {
+		for _, name := range r.LogFiles {
+			f.rotated(name, r.Process)
+		}
 	}
 	f.kernelLog()
 	f.controllerManager()
@@ -136,7 +141,7 @@ func (f *finder) journals(ctx context.Context) {
 		err          error
 	}{
 		{name: "journal:kubelet", origin: "kubelet", match: unitArgs(logs.KubeletUnits), found: &f.kubelet},
-		{name: "journal:runtime", origin: "mixed", match: unitArgs(runtimeUnits), found: &runtime},
+		{name: "journal:runtime", origin: "mixed", match: unitArgs(runtimeUnits()), found: &runtime},
 		{name: "journal:kernel", origin: "kernel", match: []string{"_TRANSPORT=kernel"}, found: &f.kernel},
 	}
 	var calls sync.WaitGroup

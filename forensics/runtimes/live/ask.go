@@ -56,7 +56,11 @@ func Ask(ctx context.Context, fsys *hostfs.FS, r runtimes.Runtime, opt AskOption
 	reply, err := probe.Do(outer, opt.Group, "socket "+r.Socket, func() (Reply, error) {
 		daemon, err := socketOwner(fsys, r.Socket, opt.Daemons)
 		if err != nil {
-			return Reply{Answer: runtimes.Answer{Status: refusal(err), Detail: err.Error()}}, nil
+			answer := runtimes.Answer{Status: refusal(err), Detail: err.Error()}
+			if r.Assumed != "" { // it may well listen elsewhere
+				answer = runtimes.Answer{Status: "not-asked", Detail: answer.Detail + ", and " + r.Assumed}
+			}
+			return Reply{Answer: answer}, nil
 		}
 		reply := exchange(ctx, r.Socket, func(conn net.Conn) error { return leadsTo(fsys, conn, daemon) })
 		reply.PID = daemon.PID

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -157,8 +158,9 @@ func (w *walker) look(dir *hostfs.Dir, at string, depth int, pod string) error {
 
 // leads says whether pods can be below a cgroup that belongs to no pod.
 func leads(name string) bool {
+	service, isService := strings.CutSuffix(name, ".service")
 	return strings.Contains(name, "kube") || strings.HasSuffix(name, ".slice") || name == "burstable" || name == "besteffort" ||
-		name == "docker" || name == "containerd.service" || containerID.MatchString(name)
+		name == "docker" || isService && cri.IsUnit(service) || containerID.MatchString(name)
 }
 
 func (w *walker) add(uid, at string) {

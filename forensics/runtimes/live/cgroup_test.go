@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -142,6 +143,23 @@ func TestPodCgroups(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPodCgroupBelowServices has each runtime disagree with the kubelet about the driver: its service then has the pods' slices.
+func TestPodCgroupBelowServices(t *testing.T) {
+	for _, r := range cri.Runtimes() {
+		for _, scope := range r.Scopes {
+			root := t.TempDir()
+			name := "/sys/fs/cgroup/system.slice/" + r.Units[0] + ".service/kubepods-pod" + strings.ReplaceAll(uid, "-", "_") + ".slice:" + scope + ":" + cid
+			if err := os.MkdirAll(filepath.Join(root, name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			got, err := runtimeslive.ReadCgroups(t.Context(), open(t, root))
+			if err != nil || len(got.Pods) != 1 || got.Pods[0].PodUID != uid || len(got.Pods[0].Containers) != 1 {
+				t.Errorf("%s: %+v, %v; want the pod at %s", r.Name, got.Pods, err, name)
+			}
+		}
 	}
 }
 

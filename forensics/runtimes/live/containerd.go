@@ -45,8 +45,8 @@ func readContainerd(s *store, in install) error {
 
 // sharedState says that a state directory belongs to another install, whose root exists: k3s and rke2 share one.
 func sharedState(s *store, in install) bool {
-	for _, other := range defaults() {
-		if other.Name == in.Name && other.State == in.State && other.Root != in.Root {
+	for _, other := range in.of.Store.Installs {
+		if other.State == in.State && other.Root != in.Root {
 			if _, err := s.fs.Lstat(other.Root); err == nil {
 				return true
 			}
@@ -114,6 +114,7 @@ func (s *store) addTask(id, bundle string, config runtimes.OCIConfig, pid int) {
 // addNameless adds the tasks whose config.json told nothing to what the database knows of them.
 func (s *store) addNameless() {
 	for _, id := range slices.Sorted(maps.Keys(s.nameless)) {
+		s.inUse = s.inUse || s.sandboxes[id] != nil || s.containers[id] != nil
 		if box := s.sandboxes[id]; box != nil {
 			mergeTask(&box.Task, s.nameless[id])
 		} else {

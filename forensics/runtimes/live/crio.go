@@ -21,7 +21,7 @@ const annotationCRIO = "io.kubernetes.cri-o."
 // (<root>/<driver>-containers): containers.json lists them, userdata/ of each has its config.json and state.json. The store
 // may belong to podman alone: what has none of CRI-O's annotations and names is passed over.
 func readCRIO(s *store, in install) error {
-	if !s.anyExists(in.marks) {
+	if !s.anyExists(in.of.Store.Marks) {
 		return fmt.Errorf("%s: nothing of CRI-O: %w", in.Root, fs.ErrNotExist)
 	}
 	at := path.Join(in.Root, in.Snapshotter+"-containers")
@@ -102,14 +102,14 @@ type crioState struct {
 // addStored adds one sandbox or container of CRI-O, from the directory that lasts and the one of this boot.
 func (s *store) addStored(c storedContainer, lasting, boot string) {
 	var config runtimes.OCIConfig
-	bundle := ""
+	bundle, both := "", 0
 	for _, at := range []string{boot, lasting} {
 		dir, err := s.fs.OpenDir(at)
 		if err != nil {
 			s.trouble(err)
 			continue
 		}
-		if at == boot {
+		if both++; at == boot {
 			bundle = boot
 		}
 		if config.Annotations == nil {
@@ -128,6 +128,7 @@ func (s *store) addStored(c storedContainer, lasting, boot string) {
 	if !ok && a("ContainerType") == "" {
 		return // podman's
 	}
+	s.inUse = s.inUse || both == 2
 	state := s.readCRIOState(path.Join(lasting, "state.json"))
 	t := runtimes.Task{CgroupPath: config.Linux.CgroupsPath, Bundle: bundle, From: []string{"metadata"}}
 	t.InitPID, t.InitStart = state.init()

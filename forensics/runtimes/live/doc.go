@@ -1,6 +1,8 @@
 // Package live reads what container runtimes left on a host, and asks a runtime that runs whether it answers.
 //
 //   - [Read] reads sandboxes, containers and images from the files of containerd, CRI-O and Docker, never through a daemon.
+//   - [FindStore] tells where a runtime keeps its data: as its flags say (--root), its configuration (config.toml, storage.conf(5),
+//     daemon.json), or by default.
 //   - [ReadCgroups] finds the cgroups of pods, of version 1, 2 and both at once.
 //   - [Ask] calls the cheapest method of the container runtime interface, over a socket of which it is proven who listens.
 //

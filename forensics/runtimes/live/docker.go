@@ -22,7 +22,7 @@ func readDocker(s *store, in install) error {
 	}
 	_ = dir.Close()
 	in.Snapshotter = s.dockerDriver(in)
-	s.runtime.Snapshotter, s.runtime.SnapshotDir = in.Snapshotter, dockerLayers(in.Root, in.Snapshotter)
+	s.runtime.Snapshotter, s.runtime.SnapshotDir = in.Snapshotter, in.of.Store.LayerDir(in.Root, in.Snapshotter)
 	mounts := path.Join(in.Root, "image", in.Snapshotter, "layerdb/mounts")
 	for _, id := range s.idsIn(at) {
 		if err := s.ctx.Err(); err != nil || s.full() {
@@ -38,7 +38,7 @@ func readDocker(s *store, in install) error {
 	for _, kept := range []string{"/var/lib/cri-dockerd/sandbox", "/var/lib/dockershim/sandbox"} {
 		s.addCheckpoints(kept)
 	}
-	if len(s.sandboxes)+len(s.containers) == 0 && !s.anyExists(in.marks) {
+	if len(s.sandboxes)+len(s.containers) == 0 && !s.anyExists(in.of.Store.Marks) {
 		return fmt.Errorf("%s: no pods of Docker: %w", in.Root, fs.ErrNotExist)
 	}
 	s.trouble(readDockerImages(s, in))
@@ -82,6 +82,7 @@ func (s *store) addDocker(id, at string) error {
 	if dir := s.openOnce(path.Join(s.runtime.State, "runtime-runc/moby")); dir != nil && t.InitPID != 0 {
 		if pid, start := readRuncState(dir, id); pid == t.InitPID {
 			t.InitStart, t.From = start, append(t.From, "task")
+			s.inUse = true
 		}
 	}
 	if label("docker.type", "") == "podsandbox" || container == "POD" {

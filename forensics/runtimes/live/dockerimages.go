@@ -28,14 +28,6 @@ func (s *store) dockerDriver(in install) string {
 	return in.Snapshotter
 }
 
-// dockerLayers is where a storage driver keeps the layers: vfs in a directory below its own.
-func dockerLayers(root, driver string) string {
-	if driver == "vfs" {
-		return path.Join(root, driver, "dir")
-	}
-	return path.Join(root, driver)
-}
-
 // nameImages gives containers that were created from the id of an image, as the kubelet does, the image's first name.
 func (s *store) nameImages() {
 	for _, c := range s.containers {

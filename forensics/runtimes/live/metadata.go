@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
@@ -62,6 +63,7 @@ func (s *store) addSandbox(m runtimes.Sandbox) {
 	box := s.sandbox(m.ID)
 	box.PodUID, box.Namespace, box.Name = cmp.Or(m.PodUID, box.PodUID), cmp.Or(m.Namespace, box.Namespace), cmp.Or(m.Name, box.Name)
 	box.Static, box.Attempt, box.Created = m.Static, m.Attempt, m.Created
+	s.inUse = s.inUse || slices.Contains(box.From, "task")
 	box.From = append(box.From, "metadata")
 }
 
@@ -72,6 +74,7 @@ func (s *store) addContainer(m runtimes.Container) {
 	c.Image, c.ImageID = cmp.Or(c.Image, m.Image), m.ImageID
 	c.Snapshotter, c.SnapshotKey = m.Snapshotter, m.SnapshotKey
 	c.LogPath, c.Attempt, c.Created = m.LogPath, m.Attempt, m.Created
+	s.inUse = s.inUse || slices.Contains(c.From, "task")
 	c.From = append(c.From, "metadata")
 }
 

@@ -1,10 +1,13 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
@@ -43,13 +46,16 @@ type Options struct {
 // it works beside one that is stopped, dead, or on the disk of another machine. It knows the directories of containerd,
 // CRI-O and Docker, those of k3s, rke2, microk8s and k0s, and what configuration files and the flags of Hints say.
 //
-// Where no runtime is found the error wraps fs.ErrNotExist. Trouble with a part of a runtime's files is in
+// Where no runtime is found the error wraps fs.ErrNotExist, or what kept a configuration that would name its directories from
+// being read. Trouble with a part of a runtime's files is in
 // Runtime.Problems; one whose files do not answer costs its time limit, and the others are still read.
 func Read(ctx context.Context, fsys *hostfs.FS, opt Options) (runtimes.Stores, error) {
 	all := runtimes.Stores{Runtimes: []runtimes.Runtime{}, Sandboxes: []runtimes.Sandbox{}, Containers: []runtimes.Container{}, Images: []runtimes.Image{}}
 	var errs []error
-	seen := map[string]bool{}
-	for _, in := range installs(ctx, fsys, opt) {
+	seen, whole := map[string]bool{}, false
+	list, unread := installs(ctx, fsys, opt)
+	all.Unread = unread
+	for _, in := range list {
 		if seen[in.Name+" "+in.Root] {
 			continue
 		}
@@ -66,10 +72,18 @@ func Read(ctx context.Context, fsys *hostfs.FS, opt Options) (runtimes.Stores, e
 			all.Runtimes = append(all.Runtimes, in.Runtime)
 			continue
 		}
-		s.addTo(&all)
+		whole = s.addTo(&all) || whole
 	}
-	if len(all.Runtimes) == 0 && len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("no container runtime: %w", fs.ErrNotExist))
+	if !whole && len(errs) == 0 {
+		errs = append(errs, fmt.Errorf("no container runtime: %w", cmp.Or(firstOf(unread), fs.ErrNotExist)))
 	}
 	return all, errors.Join(errs...)
+}
+
+// firstOf is the error of the first path; nil where there is none.
+func firstOf(unread map[string]error) error {
+	for _, name := range slices.Sorted(maps.Keys(unread)) {
+		return unread[name]
+	}
+	return nil
 }

@@ -29,6 +29,8 @@ type store struct {
 	images     map[string]*runtimes.Image // by what tells them apart in this runtime
 	nameless   map[string]runtimes.Task   // neither known to be a sandbox nor a container
 	dirs       map[string]*hostfs.Dir
+	// inUse says that files below the root know of what was created since the boot, so that it is the root that is in use.
+	inUse bool
 }
 
 func readStore(ctx context.Context, fsys *hostfs.FS, in install) (*store, error) {
@@ -39,14 +41,19 @@ func readStore(ctx context.Context, fsys *hostfs.FS, in install) (*store, error)
 	}
 	defer s.close()
 	s.runtime.Problems = []string{}
-	err := in.read(s, in)
+	err := formatOf(in.of).read(s, in)
+	s.inUse = s.inUse || in.rootNamed
 	s.nameAfterSandbox()
 	return s, err
 }
 
-// addTo adds it to those of other runtimes.
-func (s *store) addTo(all *runtimes.Stores) {
+// addTo adds it to those of other runtimes. What lies in a directory of which it is not known whether it is still in use is left
+// out, with false: a runtime that was moved elsewhere leaves everything behind.
+func (s *store) addTo(all *runtimes.Stores) bool {
 	all.Runtimes = append(all.Runtimes, s.runtime)
+	if s.runtime.Assumed != "" && !s.inUse {
+		return false
+	}
 	for _, id := range slices.Sorted(maps.Keys(s.sandboxes)) {
 		all.Sandboxes = append(all.Sandboxes, *s.sandboxes[id])
 	}
@@ -54,6 +61,7 @@ func (s *store) addTo(all *runtimes.Stores) {
 		all.Containers = append(all.Containers, *s.containers[id])
 	}
 	all.Images = append(all.Images, s.listImages()...)
+	return true
 }
 
 // openOnce opens a directory that is looked into for each container, nil if there is none. It stays open until close.

@@ -96,15 +96,15 @@ type Pod struct {
 // judge finds the reason, by the stage (in the order in which a deletion goes through them).
 func (s *Pod) judge() {
 	switch s.d.Stage {
-	case "requested", "killing": // no container has been told to end
+	case logs.StageRequested, logs.StageKilling: // no container has been told to end
 		s.judgeRequested()
-	case "containers":
+	case logs.StageContainers:
 		s.judgeKilling()
-	case "volumes":
+	case logs.StageVolumes:
 		s.judgeVolumes()
-	case "cgroup":
+	case logs.StageCgroup:
 		s.judgeCgroup()
-	case "status":
+	case logs.StageStatus:
 		s.judgeStatus()
 	default:
 		s.finished = !s.requested() && !s.listed()
@@ -115,7 +115,7 @@ func (s *Pod) judge() {
 
 // requested says whether the log shows that the API server asked for the deletion.
 func (s *Pod) requested() bool {
-	return slices.ContainsFunc(s.d.Steps, func(step logs.Step) bool { return step.Stage == "requested" })
+	return slices.ContainsFunc(s.d.Steps, func(step logs.Step) bool { return step.Stage == logs.StageRequested })
 }
 
 // seconds is how long the log shows it at its stage.
@@ -124,7 +124,7 @@ func (s *Pod) seconds() float64 { return logview.Between(s.d.Since, logview.Kube
 // patience is how long a pod may stay at its stage; false where the log does not tell.
 func (s *Pod) patience() (time.Duration, bool) {
 	switch {
-	case s.d.Stage != "containers":
+	case s.d.Stage != logs.StageContainers:
 		return stageLimit, true
 	case s.d.GraceSeconds == nil:
 		return 0, false
@@ -191,7 +191,7 @@ func (s *Pod) path() string {
 		if i > 0 {
 			text += ","
 		}
-		text += " " + step.Stage + " " + logview.Clock(&step.Time)
+		text += " " + string(step.Stage) + " " + logview.Clock(&step.Time)
 	}
 	return text + "."
 }

@@ -23,6 +23,23 @@ func Entity(f eviction.FileSystem) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindDisk, ID: f.Device}
 }
 
+// Doubt says what keeps a check from saying that no threshold is near: a configuration that could not be read may have other
+// thresholds, or other places.
+func Doubt(p *forensics.Pass) {
+	d := State(p)
+	if d.Assumed != "" {
+		p.Unjudged("the kubelet may have other thresholds: %s", d.Assumed)
+	}
+	if _, known := d.Place(eviction.RoleImage); known {
+		return
+	}
+	for _, r := range p.Evidence.Runtimes {
+		if r.Assumed != "" {
+			p.Unjudged("where %s keeps images is not known: %s", r.Name, r.Assumed)
+		}
+	}
+}
+
 // Label names a file system by what it is for: "the disk at / (nodefs, imagefs)".
 func Label(d *eviction.Index, f eviction.FileSystem) string {
 	where := f.MountPoint

@@ -54,7 +54,7 @@ func findPressure(p *forensics.Pass) *pressure {
 		s.evicted = append(s.evicted, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
 	}
 	for _, e := range Events(p, logs.KindAdmissionRefused) {
-		if strings.Contains(e.Reason, "Pressure") {
+		if e.Cause() == logs.CausePressure {
 			s.refused = append(s.refused, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
 		}
 	}

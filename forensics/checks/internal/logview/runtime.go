@@ -2,7 +2,6 @@ package logview
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -71,11 +70,9 @@ func unansweredIn(e logs.Event) (call string, ok bool) {
 	case logs.KindRuntimeDown:
 		return "", true
 	case logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy:
-		return "", strings.Contains(e.Reason, "runtime is down")
+		return "", e.Cause() == logs.CauseRuntimeDown
 	case logs.KindPLEGRelistFailed:
 		return "", e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
 	}
-	call, _, _ = strings.Cut(e.Reason, " ")
-	call = strings.TrimSuffix(call, ":")
-	return call, stall.AnswersAtOnce(call) && (e.Code == "DeadlineExceeded" || e.Code == "Unavailable")
+	return e.Call(), stall.AnswersAtOnce(e.Call()) && (e.Code == "DeadlineExceeded" || e.Code == "Unavailable")
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -82,7 +81,7 @@ func KubeletEnded(p *forensics.Pass, s *logs.Story) bool {
 			return false
 		}
 	}
-	return last.End != "running" && last.End != ""
+	return last.End != logs.EndRunning && last.End != ""
 }
 
 // lastLoopLine is the kind of the line that the loop said last.
@@ -113,7 +112,7 @@ func loopSkips(p *forensics.Pass) *Skipping {
 	}
 	for _, e := range list {
 		s.Pleg = s.Pleg || e.Kind == logs.KindPLEGUnhealthy
-		s.Runtime = s.Runtime || strings.Contains(e.Reason, "runtime is down")
+		s.Runtime = s.Runtime || e.Cause() == logs.CauseRuntimeDown
 	}
 	return &s
 }

@@ -3,7 +3,6 @@ package orphans
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -149,25 +148,22 @@ func orphanSaid(list []logs.Event) string {
 		orphanMeaning(e))
 }
 
-// orphanMeaning says what the error inside an orphan's line means (kubelet_volumes.go, 1.5 to 1.36).
+// orphanMeaning says what the error inside an orphan's line means.
 func orphanMeaning(e logs.Event) string {
-	has := func(s string) bool { return strings.Contains(e.Reason, s) }
-	switch {
-	case has("subpaths are still present"):
+	switch e.Cause() {
+	case logs.CauseSubpathLeft:
 		return "A subpath is left over, mounted or not; a kubelet up to 1.17 never removes it."
-	case has("still present on disk"):
+	case logs.CauseVolumeLeft:
 		return "Directories of volumes are left that are not mounted; a kubelet up to 1.17 never removes them, and they can be removed with rmdir once no mount lies beneath."
-	case has("mount point"), e.Code == "EBUSY":
+	case logs.CauseMounted:
 		return "Something is mounted there, in this mount namespace or in another one: look into /proc/*/mountinfo of all processes."
-	case has("volumes dir") && (e.Code == "ENOTDIR" || has("not a directory")):
+	case logs.CauseFileInVolumes:
 		return "A file lies where only directories are expected, most often vol_data.json of a CSI volume whose mount directory is gone: it stays until that file is removed."
-	case has("subpath") && (e.Code == "ENOTDIR" || has("not a directory")):
+	case logs.CauseFileOfSubpath:
 		return "The file that a subpath was bound to is left; kubelets up to 1.26 cannot remove it."
-	case e.Code == "ENOTEMPTY" || has("not empty"):
+	case logs.CauseNotEmpty:
 		return "There is data in it: written below the mount point while nothing was mounted, or left from an unmount that failed. Look at it before anything is removed: nobody else may have it."
-	}
-	switch e.Code {
-	case "ESTALE", "ENOTCONN", "EHOSTDOWN", "EIO", "EACCES":
+	case logs.CauseServerNotThere:
 		return "The file server or FUSE daemon behind a volume is gone: the mount answers with an error, and can be unmounted."
 	}
 	return ""

@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
@@ -100,7 +101,7 @@ func IsExamination(process procs.Process) bool {
 
 // IsDaemon says whether a process is one by which the node runs pods. One in a container serves another node.
 func IsDaemon(process procs.Process) bool {
-	known := slices.Contains([]string{"dockerd", "containerd", "crio"}, process.Comm)
+	_, known := cri.OfProcess(process.Comm)
 	if !known {
 		_, known = kubelet.IsCandidate(process.Comm, process.Command)
 	}
@@ -110,8 +111,7 @@ func IsDaemon(process procs.Process) bool {
 // looksAfterContainer says whether a process is one that a runtime leaves running when it is restarted, one for each container or
 // pod: a shim of containerd or Docker, or the monitor of CRI-O. In the cgroup of a pod it goes with that.
 func looksAfterContainer(process procs.Process) bool {
-	shim := strings.HasPrefix(process.Comm, "containerd-shim") || strings.HasPrefix(process.Comm, "conmon")
-	return shim && process.PodUID == "" && process.OfNode().Status != procs.Impostor
+	return cri.IsShim(process.Comm) && process.PodUID == "" && process.OfNode().Status != procs.Impostor
 }
 
 // restart is to have systemd restart a service process. Its unit is not told from its name, which it can choose.

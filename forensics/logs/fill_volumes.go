@@ -2,35 +2,6 @@ package logs
 
 import "strings"
 
-// volumeRules know the lines of the reconciler, of the operations, and of what becomes of them.
-func volumeRules() []rule {
-	return []rule{
-		{start: "Operation for ", has: " failed", kind: KindOperationFailed, fill: operationFailed},
-		{start: "operation {", has: "} failed with: ", kind: KindOperationFailed, fill: operationFailed},
-		{start: "operationExecutor.VerifyControllerAttachedVolume started", kind: KindAttachVerifyStarted, fill: volume},
-		{start: "operationExecutor.AttachVolume started", kind: kindAttachStarted, fill: volume},
-		{start: "operationExecutor.MountVolume started", kind: KindMountStarted, fill: volumeNotRemount},
-		{start: "operationExecutor.UnmountVolume started", kind: KindUnmountStarted, fill: volume},
-		{start: "operationExecutor.UnmountDevice started", kind: kindDeviceUnmountStart, fill: volume},
-		{start: "operationExecutor.UnmountDevice", kind: kindDeviceUnmountStart, fill: volume},
-		{start: "AttachVolume.Attach succeeded", kind: kindAttachDone, fill: volume},
-		{start: "MountVolume.WaitForAttach entering", kind: kindAttachWaiting, fill: volume},
-		{start: "MountVolume.WaitForAttach succeeded", kind: kindAttachWaited, fill: volume},
-		{start: "MountVolume.MountDevice succeeded", kind: kindDeviceMounted, fill: deviceMounted},
-		{start: "MountVolume.SetUp succeeded", kind: KindMountDone, fill: volumeNotRemount},
-		{start: "UnmountVolume.TearDown succeeded", kind: KindUnmountDone, fill: volume},
-		{start: "UnmountDevice succeeded", kind: KindDeviceUnmounted, fill: volume},
-		{start: "Volume detached for volume", kind: KindVolumeDetached, fill: volume},
-		{start: "Unable to attach or mount volumes for pod", kind: KindVolumesNotMounted, fill: notMounted},
-		{start: "Unable to mount volumes for pod", kind: KindVolumesNotMounted, fill: notMounted},
-		{start: "RegisterPlugin error", kind: KindCSIRegistrationFailed, fill: registration},
-		{has: "RegisterPlugin error", kind: KindCSIRegistrationFailed, fill: registration},
-		{has: "not found in the list of registered CSI drivers", kind: KindCSIDriverMissing, fill: loneVolumeError},
-		{has: "failed to load volume data file", kind: KindCSIVolDataMissing, fill: loneVolumeError},
-		{has: "kubernetes.io/csi: ", err: "rpc error", kind: KindCSIFailed, fill: loneVolumeError},
-	}
-}
-
 // volume reads `… for volume "x" (UniqueName: "u") pod "p" (UID: "uid") …`. For unmounts pod is the UID too.
 func volume(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = "", ""
@@ -156,8 +127,8 @@ func operationOf(text string) string {
 }
 
 var failureKinds = map[string]Kind{
-	opUnmountVolume: KindUnmountFailed, opUnmountDevice: KindDeviceUnmountFailed, opMountDevice: KindDeviceMountFailed,
-	opMountVolume: KindMountFailed, opAttachVolume: KindAttachFailed, opVerify: KindAttachFailed,
+	opUnmountVolume: KindUnmountFailed, opUnmountDevice: KindDeviceUnmountFailed, opMountDevice: kindDeviceMountFailed,
+	opMountVolume: kindMountFailed, opAttachVolume: kindAttachFailed, opVerify: kindAttachFailed,
 }
 
 // volumeError tells the cause of a failed operation.

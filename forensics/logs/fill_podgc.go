@@ -2,20 +2,6 @@ package logs
 
 import "strings"
 
-// podGCRules know the pod garbage collector of kube-controller-manager.
-func podGCRules() []rule {
-	return []rule{
-		{start: "Garbage collecting pods", kind: KindPodGCTerminated, fill: podGCCount},
-		{start: "garbage collecting ", has: " pods", kind: KindPodGCTerminated, fill: podGCCount},
-		{start: "Garbage collecting ", has: "out-of-service", kind: KindPodGCOutOfService, level: 4, fill: podGCCount},
-		{start: "PodGC is force deleting Pod", kind: KindPodGCDeleting, fill: podGCName},
-		{start: "Found orphaned Pod", kind: KindPodGCOrphaned, level: 2, fill: podGCOrphan},
-		{start: "Forced deletion of orphaned Pod", has: "succeeded", kind: kindPodGCOrphanedDone, fill: podGCName},
-		{start: "Forced deletion of orphaned Pod succeeded", kind: kindPodGCOrphanedDone},
-		{start: "Found unscheduled terminating Pod", kind: KindPodGCUnscheduled, level: 2, fill: podGCName},
-	}
-}
-
 func podGCCount(e *entry, o *occurrence) bool {
 	if o.Number = number(e.Get("numPods")); o.Number == 0 {
 		_, n, _ := strings.Cut(e.Message, "arbage collecting ")

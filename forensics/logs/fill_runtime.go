@@ -2,41 +2,6 @@ package logs
 
 import "strings"
 
-// runtimeRules know the calls to the container runtime that failed, and what runtimes say of their shims and networks.
-func runtimeRules() []rule {
-	return []rule{
-		{start: "RunPodSandbox from runtime service failed", kind: KindSandboxCreateFailed, fill: runtimeCall},
-		{start: "StopPodSandbox ", has: "from runtime service failed", kind: KindSandboxStopFailed, fill: runtimeCall},
-		{start: "RemovePodSandbox ", has: "from runtime service failed", kind: KindSandboxRemoveFailed, fill: runtimeCall},
-		{start: "CreateContainer in sandbox ", has: "from runtime service failed", kind: KindContainerCreateFailed, fill: runtimeCall},
-		{start: "StartContainer ", has: "from runtime service failed", kind: KindContainerStartFailed, fill: runtimeCall},
-		{start: "StopContainer ", has: "from runtime service failed", kind: KindContainerStopFailed, fill: runtimeCall},
-		{start: "RemoveContainer ", has: "from runtime service failed", kind: KindContainerRemoveFailed, fill: runtimeCall},
-		{start: "Container termination failed with gracePeriod", kind: KindContainerStopFailed, fill: runtimeCall},
-		{start: "Container \"", has: " termination failed with gracePeriod ", kind: KindContainerStopFailed, fill: terminationFailed},
-		{has: "Cannot connect to the Docker daemon", kind: KindRuntimeDown, fill: runtimeDown},
-		{start: "ExecSync ", has: "from runtime service failed", kind: kindExecFailed, fill: execFailed},
-		{start: "Failed to stop sandbox {", kind: KindSandboxStopFailed, fill: stopSandbox},
-		{start: "Failed to stop sandbox", kind: KindSandboxStopFailed, fill: runtimeCall},
-		{has: " from runtime service failed", kind: KindRuntimeCallFailed, fill: otherCall},
-		{has: " from image service failed", kind: KindRuntimeCallFailed, fill: otherCall},
-		{start: "Container runtime sanity check failed", kind: KindRuntimeDown, fill: runtimeDown},
-		{start: "Container runtime not ready", kind: KindRuntimeDown, fill: runtimeDown},
-		{start: "Container runtime network not ready", kind: KindNetworkNotReady, fill: networkNotReady},
-		{has: "failed to reserve container name", kind: KindContainerNameReserved, fill: wholeMessage},
-		{has: "failed (delete)", kind: KindCNIDeleteFailed, fill: wholeMessage},
-		{has: "failed to destroy network for sandbox", kind: KindCNIDeleteFailed, fill: wholeMessage},
-		{has: "failed (add)", kind: KindCNIAddFailed, fill: wholeMessage},
-		{has: "failed to setup network for sandbox", kind: KindCNIAddFailed, fill: wholeMessage},
-		{has: "failed to delete shim", kind: KindShimFailed, fill: wholeMessage},
-		{has: "failed to kill container", kind: KindShimFailed, fill: wholeMessage},
-		{has: "failed to create containerd task", kind: KindShimFailed, fill: wholeMessage},
-		{has: "failed to create shim", kind: KindShimFailed, fill: wholeMessage},
-		{has: "ttrpc: closed", kind: KindShimFailed, fill: wholeMessage},
-		{has: "shim disconnected", kind: KindShimFailed, fill: wholeMessage},
-	}
-}
-
 // runtimeCall reads the container or sandbox from the old spelling: `StopContainer "ID" from runtime service failed`.
 func runtimeCall(e *entry, o *occurrence) bool {
 	if id := e.Get("containerID"); id != "" {
@@ -49,12 +14,12 @@ func runtimeCall(e *entry, o *occurrence) bool {
 	switch {
 	case o.Kind != KindSandboxStopFailed && o.Kind != KindSandboxCreateFailed:
 		if strings.Contains(text, "failed to reserve container name") {
-			o.Kind = KindContainerNameReserved
+			o.Kind = kindContainerNameReserved
 		}
 	case strings.Contains(text, "failed (delete)"), strings.Contains(text, "failed to destroy network"):
 		o.Kind = KindCNIDeleteFailed
 	case strings.Contains(text, "failed (add)"), strings.Contains(text, "failed to setup network"):
-		o.Kind = KindCNIAddFailed
+		o.Kind = kindCNIAddFailed
 	}
 	if o.Reason == "" {
 		o.Reason, o.Code = cut(text, maxReason), code(text)

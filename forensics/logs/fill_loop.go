@@ -4,47 +4,6 @@ import (
 	"strings"
 )
 
-// loopRules know what the sync loop says of itself, and what PLEG, healthz and the watchdog say of it.
-func loopRules() []rule {
-	rules := []rule{
-		{start: "SyncLoop (housekeeping, skipped)", kind: kindSyncLoopNotReady, level: 4},
-		{start: "SyncLoop (housekeeping) end", kind: kindSyncLoopHousekeepingEnd, level: 4, fill: housekeepingEnd},
-		{start: "SyncLoop (housekeeping)", kind: kindSyncLoopHousekeeping, level: 4},
-		{start: "SyncLoop (SYNC)", kind: KindSyncLoopSync, level: 4, fill: syncLoopSync},
-		{start: "SyncLoop (PLEG)", kind: KindSyncLoopPLEG, level: 2, fill: syncLoopPLEG},
-		{start: "SyncLoop (probe)", kind: kindSyncLoopProbe, level: 1, fill: noCause},
-		{start: "SyncLoop (container unhealthy)", kind: kindSyncLoopProbe, level: 1, fill: noCause},
-		{start: "Starting kubelet main sync loop", kind: KindSyncLoopStarted},
-		{start: "Skipping pod synchronization", kind: KindSyncLoopSkipped, fill: syncLoopSkipped},
-		{start: "skipping pod synchronization", kind: KindSyncLoopSkipped, fill: syncLoopSkipped},
-		{start: "Housekeeping took longer than", kind: KindHousekeepingLong, fill: housekeepingLong},
-		{start: "Event channel is full", kind: KindEventChannelFull},
-		{start: "event channel is full", kind: KindEventChannelFull},
-		{start: "GenericPLEG: Unable to retrieve pods", kind: KindPLEGRelistFailed},
-		{start: "PLEG: Ignoring events for pod", kind: KindPLEGIgnored, fill: plegIgnored},
-		{start: "Generic (PLEG): container finished", kind: kindContainerExited, level: 2, fill: plegFinished},
-		{start: "Do not notify watchdog this iteration", kind: KindWatchdogWithheld},
-		{has: "sync Loop took longer than expected", kind: KindSyncLoopHealth, fill: noCause},
-		{start: "Node became not ready", kind: KindNodeNotReady, fill: nodeNotReady},
-	}
-	for _, op := range []struct {
-		word string
-		kind Kind
-	}{
-		{"ADD", KindSyncLoopAdd},
-		{"UPDATE", KindSyncLoopUpdate},
-		{"DELETE", KindSyncLoopDelete},
-		{"REMOVE", kindSyncLoopRemove},
-		{"RECONCILE", KindSyncLoopReconcile},
-		{"RESTORE", kindSyncLoopRestore},
-	} {
-		rules = append(rules,
-			rule{start: "SyncLoop " + op.word, kind: op.kind, level: 2, fill: syncLoopPods},
-			rule{start: "SyncLoop (" + op.word, kind: op.kind, level: 2, fill: syncLoopPods})
-	}
-	return rules
-}
-
 // syncLoopPods reads the source: source="api", or `SyncLoop (DELETE, "api"): …`.
 func syncLoopPods(e *entry, o *occurrence) bool {
 	o.Code, o.Reason = "", e.Get("source")

@@ -2,31 +2,6 @@ package logs
 
 import "strings"
 
-// orphanRules know the lines of kubelet_volumes.go and of the removal of pod cgroups.
-func orphanRules() []rule {
-	return []rule{
-		{start: "There were many similar errors", kind: KindOrphan, fill: orphan},
-		{start: "orphaned pod \"", has: " found, but ", kind: KindOrphan, fill: orphanText},
-		{start: "Orphaned pod \"", has: " found, but volumes are not cleaned up", kind: KindOrphanMounted, level: 3, fill: orphanOnly},
-		{start: "Orphaned pod \"", has: " found, but volumes not yet removed", kind: KindOrphanMounted, level: 3, fill: orphanOnly},
-		{start: "Orphaned pod \"", has: " found, removing", kind: kindOrphanRemoving, level: 3, fill: orphanOnly},
-		{start: "Orphaned pod \"", has: " found, but ", kind: KindOrphan, fill: orphanText},
-		{start: "Orphaned pod found, but volumes are not cleaned up", kind: KindOrphanMounted, level: 3},
-		{start: "Orphaned pod found, but volumes not yet removed", kind: KindOrphanMounted, level: 3},
-		{start: "Orphaned pod found, removing", kind: kindOrphanRemoving, level: 3},
-		{start: "Orphan pod", kind: KindOrphanDetail, level: 5, fill: orphanDetail},
-		{start: "Failed to remove orphaned pod dir", kind: KindOrphanRemoveFailed, fill: osFailure},
-		{start: "Failed to remove orphaned pod \"", kind: KindOrphanRemoveFailed, fill: orphanRemoveFailed},
-		{start: "Cleaned up orphaned volume from pod", kind: KindOrphanVolumeRemoved, fill: orphanRemoved},
-		{start: "Cleaned up orphaned pod volumes dir", kind: KindOrphanDirRemoved, fill: orphanRemoved},
-		{start: "Cleaned up orphaned volumes dir from pod", kind: KindOrphanDirRemoved, fill: orphanRemoved},
-		{start: "Failed cleaning up orphaned pod directories", kind: KindOrphanCleanupFailed, fill: osFailure},
-		{start: "Failed to delete cgroup paths", kind: KindCgroupDeleteFailed, fill: cgroupFailure},
-		{start: "failed to delete cgroup paths", kind: KindCgroupDeleteFailed, fill: cgroupFailure},
-		{start: "Failed to destroy orphaned pod cgroup", kind: KindCgroupDeleteFailed, fill: cgroupFailure},
-	}
-}
-
 // The words between an orphan's first error and the count, in the plain wording.
 const orphanCount = " : There were a total of "
 

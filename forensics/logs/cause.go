@@ -1,0 +1,97 @@
+package logs
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Cause is what a message gives as its cause, where it matters to more than a reader. It is told from the words of the
+// kubelet and the runtime, which every release words in its own way.
+type Cause string
+
+const (
+	// CauseRuntimeDown: the container runtime does not answer the kubelet (pkg/kubelet/runtime.go, "container runtime is down").
+	CauseRuntimeDown Cause = "runtime-down"
+	// CausePressure: a pod was refused for a pressure of the node (DiskPressure, MemoryPressure, PIDPressure).
+	CausePressure Cause = "pressure"
+	// CauseNothingToFree: garbage collection has looked, and found too little that may go.
+	CauseNothingToFree Cause = "nothing-to-free"
+	// CauseNoRegistry: no registry answered. One that answers has the image, or never had it.
+	CauseNoRegistry Cause = "no-registry"
+
+	// What is in the way of the removal of an orphaned pod's directory (kubelet_volumes.go, 1.5 to 1.36).
+
+	CauseSubpathLeft    Cause = "subpath-left"     // a subpath, mounted or not
+	CauseVolumeLeft     Cause = "volume-left"      // directories of volumes that are not mounted
+	CauseMounted        Cause = "mounted"          // a mount, in this mount namespace or in another one
+	CauseFileInVolumes  Cause = "file-in-volumes"  // a file where only directories are expected
+	CauseFileOfSubpath  Cause = "file-of-subpath"  // the file that a subpath was bound to
+	CauseNotEmpty       Cause = "not-empty"        // data
+	CauseServerNotThere Cause = "server-not-there" // a mount that answers with an error, since its server is gone
+)
+
+// Cause is the cause that an event gives; "" where it gives none that is known here. It is computed from Kind, Reason and
+// Code, so that evidence of every version has it.
+func (e Event) Cause() Cause {
+	says := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.Reason, w) })
+	}
+	switch e.Kind {
+	case KindSyncLoopSkipped, KindPLEGUnhealthy:
+		if says("runtime is down") {
+			return CauseRuntimeDown
+		}
+	case KindAdmissionRefused:
+		if says("Pressure") {
+			return CausePressure
+		}
+	case KindImageGCFailed, KindContainerGCFailed, KindImageFSCapacity:
+		if says("eligible to free", "required amount of images") {
+			return CauseNothingToFree
+		}
+	case KindImagePullFailed:
+		if e.Code == "DeadlineExceeded" || says("dial tcp", "i/o timeout", "no such host", "connection refused", "no route to host",
+			"network is unreachable", "server misbehaving", "TLS handshake timeout", "deadline exceeded") {
+			return CauseNoRegistry
+		}
+	case KindOrphan, KindOrphanDetail, KindOrphanRemoveFailed, KindOrphanCleanupFailed:
+		return e.orphanCause(says)
+	}
+	return ""
+}
+
+func (e Event) orphanCause(says func(...string) bool) Cause {
+	noDirectory := e.Code == "ENOTDIR" || says("not a directory")
+	switch {
+	case says("subpaths are still present"):
+		return CauseSubpathLeft
+	case says("still present on disk"):
+		return CauseVolumeLeft
+	case e.Code == "EBUSY", says("mount point"):
+		return CauseMounted
+	case noDirectory && says("volumes dir"):
+		return CauseFileInVolumes
+	case noDirectory && says("subpath"):
+		return CauseFileOfSubpath
+	case e.Code == "ENOTEMPTY", says("not empty"):
+		return CauseNotEmpty
+	}
+	switch e.Code {
+	case "ESTALE", "ENOTCONN", "EHOSTDOWN", "EIO", "EACCES":
+		return CauseServerNotThere
+	}
+	return ""
+}
+
+// Call is the call to the runtime that an event of [KindRuntimeCallFailed] is about ("ListPodSandbox"); "" for others.
+func (e Event) Call() string {
+	if e.Kind != KindRuntimeCallFailed {
+		return ""
+	}
+	return strings.TrimSuffix(firstWord(e.Reason), ":")
+}
+
+// NamesDriver says whether a message names a CSI driver, if only in the path of a socket or within an error.
+func (e Event) NamesDriver(driver string) bool {
+	return e.Driver == driver || strings.Contains(e.Path, driver) || strings.Contains(e.Reason, driver)
+}

@@ -1,0 +1,97 @@
+package logs
+
+import "strings"
+
+// imageGC reads usage=91 and "is at 91%".
+func imageGC(e *entry, o *occurrence) bool {
+	o.Reason, o.Code = "", ""
+	if o.Number = number(e.Get("usage")); o.Number == 0 {
+		_, usage, _ := strings.Cut(e.Message, "is at ")
+		o.Number = number(usage)
+	}
+	return true
+}
+
+// imageRemoved reads imageID= size= and `Removing image "ID" to free N bytes`.
+func imageRemoved(e *entry, o *occurrence) bool {
+	o.Reason, o.Code = "", ""
+	if o.Number = number(e.Get("size")); o.Image == "" {
+		o.Image = cut(between(e.Message, `Removing image "`, `"`), maxName)
+		o.Number = number(word(e.Message, "to free ", " "))
+	}
+	return o.Image != ""
+}
+
+// imageGCFailed tells the first failure, which only says that statistics are not yet there, from the others.
+func imageGCFailed(e *entry, o *occurrence) bool {
+	if o.Reason == "" {
+		o.Reason = cut(e.Message, maxReason)
+	}
+	if !strings.HasPrefix(e.Message, "Image garbage collection failed once") {
+		return true
+	}
+	o.Code = "once"
+	if strings.Contains(o.Reason, "invalid capacity 0") {
+		o.Kind = noiseImageFSStart
+	}
+	return true
+}
+
+// admission reads nodeCondition=["DiskPressure"] and `node has conditions: [DiskPressure]`.
+func admission(e *entry, o *occurrence) bool {
+	conditions := e.Get("nodeCondition")
+	if conditions == "" {
+		_, conditions, _ = strings.Cut(e.Message, "node has conditions: ")
+	}
+	o.Reason, o.Code = cut(strings.NewReplacer("[", "", "]", "", `"`, "").Replace(conditions), maxReason), ""
+	return true
+}
+
+func imagePull(e *entry, o *occurrence) bool {
+	image := o.Image
+	pullFailure(e.Message+" "+o.Reason, o)
+	if image == "" && o.Image == "" {
+		image = cut(between(e.Message, `"`, `"`), maxName)
+	}
+	if image != "" {
+		o.Image = image
+	}
+	return true
+}
+
+// evictionResource is resourceName="…", or the last word.
+func evictionResource(e *entry, o *occurrence) bool {
+	if o.Reason = e.Get("resourceName"); o.Reason == "" {
+		_, o.Reason, _ = cutLast(e.Message, ' ')
+	}
+	o.Reason = cut(o.Reason, maxReason)
+	return noCode(e, o)
+}
+
+func evictionRelieved(e *entry, o *occurrence) bool {
+	o.Reason = cut(word(e.Message, "able to reduce ", " "), maxReason)
+	return noCode(e, o)
+}
+
+// evictionRanked reads pods=[…] and `pods ranked for eviction: a, b`.
+func evictionRanked(e *entry, o *occurrence) bool {
+	if o.Reason = e.Get("pods"); o.Reason == "" {
+		_, list, _ := strings.Cut(e.Message, "ranked for eviction")
+		_, o.Reason, _ = strings.Cut(list, ": ")
+	}
+	o.Reason = cut(o.Reason, maxReason)
+	return noCode(e, o)
+}
+
+func evictionFailed(e *entry, o *occurrence) bool {
+	if o.Reason == "" {
+		_, o.Reason, _ = strings.Cut(e.Message, "failed to evict ")
+		o.Reason = cut(o.Reason, maxReason)
+	}
+	return noCode(e, o)
+}
+
+func noCode(_ *entry, o *occurrence) bool {
+	o.Code = ""
+	return true
+}

@@ -1,0 +1,87 @@
+package logs
+
+import "strings"
+
+func stage(s StartStage) func(*entry, *occurrence) bool {
+	return func(_ *entry, o *occurrence) bool {
+		o.Subject = Subject{Reason: string(s)}
+		return true
+	}
+}
+
+// started tells the kubelet's own line from systemd's, which says the same of the unit.
+func started(e *entry, o *occurrence) bool {
+	if e.Origin == "systemd" || e.Source == "" && strings.TrimSuffix(e.Message, ".") != "Started kubelet" {
+		o.Kind = kindKubeletStarting
+		return wholeMessage(e, o)
+	}
+	return stage(StartServer)(e, o)
+}
+
+// kubeletVersion reads kubeletVersion="v1.34.4" and `Kubelet version: v1.20.4`, and of older ones `Version: v1.17.4`.
+func kubeletVersion(e *entry, o *occurrence) bool {
+	v := e.Get("kubeletVersion")
+	if v == "" {
+		_, v, _ = strings.Cut(e.Message, "ersion: ")
+	}
+	o.Subject = Subject{Reason: cut(v, maxName)}
+	return strings.HasPrefix(v, "v")
+}
+
+// verbosityFlag reads the dump of the flags, `FLAG: --v="4"`.
+func verbosityFlag(e *entry, o *occurrence) bool {
+	o.Subject = Subject{}
+	o.Number = number(strings.Trim(strings.TrimPrefix(e.Message, "FLAG: --v="), `"`))
+	return true
+}
+
+// goPanic takes the crash of a program that writes into its own log. A program that is known not to be a kubelet is
+// passed over.
+func goPanic(e *entry, o *occurrence) bool {
+	o.Reason, o.Code = cut(e.Message, maxReason), ""
+	return kubeletish(e)
+}
+
+func goSignal(e *entry, o *occurrence) bool {
+	o.Subject = Subject{Code: strings.TrimSuffix(firstWord(e.Message), ":")}
+	return kubeletish(e)
+}
+
+// unitExited reads `kubelet.service: Main process exited, code=killed, status=9/KILL`.
+func unitExited(e *entry, o *occurrence) bool {
+	o.Reason = cut(e.Message, maxReason)
+	o.Code = cut(word(e.Message, "status=", " ,"), maxName)
+	return true
+}
+
+// otherUnits are units that hold a kubelet under another name.
+var otherUnits = []string{"k3s", "rke2-server", "rke2-agent", "kubelite", "k0s", "hyperkube", "kubelet"}
+
+func otherUnitExited(e *entry, o *occurrence) bool {
+	for _, u := range otherUnits {
+		if strings.Contains(firstWord(e.Message), u) {
+			return unitExited(e, o)
+		}
+	}
+	return false
+}
+
+// unitStopping is systemd's word alone.
+func unitStopping(e *entry, o *occurrence) bool {
+	o.Reason, o.Code = cut(e.Message, maxReason), ""
+	return e.Source == ""
+}
+
+// kubeletOrigin says whether a program holds a kubelet.
+func kubeletOrigin(name string) bool {
+	switch name {
+	case "kubelet", "k3s", "rke2", "hyperkube", "kubelite", "k0s", "microk8s.daemon-kubelite":
+		return true
+	}
+	return strings.Contains(name, "kubelet") || strings.Contains(name, "kubelite")
+}
+
+// kubeletish says whether a line may be a kubelet's: it says so, or nothing says otherwise.
+func kubeletish(e *entry) bool {
+	return kubeletOrigin(e.Origin) || e.Origin == "" || e.Origin == "unknown"
+}

@@ -1,0 +1,155 @@
+package logs
+
+// Disk pressure: image_gc_manager.go, eviction_manager.go, kubelet.go, and the pulls that fail afterwards.
+const (
+	// kindImageGC: `"Disk usage on image filesystem is over the high threshold…"`. Number is the usage in percent.
+	kindImageGC Kind = "image-gc"
+	// KindImageGCAll: `"Attempting to delete unused images"`: every unused image goes, whatever the threshold.
+	KindImageGCAll Kind = "image-gc-all"
+	// KindImageRemoved: `"Removing image to free bytes"`. Image (id), Number is its bytes.
+	KindImageRemoved Kind = "image-removed"
+	// KindImageGCFailed: `"Image garbage collection failed once…"`, `"… multiple times in a row"`, `failed to garbage
+	// collect required amount of images`. Reason, Code ("once" for the harmless first one).
+	KindImageGCFailed Kind = "image-gc-failed"
+	// KindContainerGCFailed: `"Container garbage collection failed"`. Reason, Code.
+	KindContainerGCFailed Kind = "container-gc-failed"
+	// KindImageFSCapacity: `invalid capacity 0 on image filesystem`.
+	KindImageFSCapacity Kind = "image-fs-capacity-zero"
+	// KindEvictionReclaiming: `"Eviction manager: attempting to reclaim"`. Reason is the resource.
+	KindEvictionReclaiming Kind = "eviction-reclaiming"
+	// kindEvictionRelieved: `"Eviction manager: able to reduce resource pressure without evicting pods."`. Reason.
+	kindEvictionRelieved Kind = "eviction-relieved"
+	// KindEvictionMustEvict: `"Eviction manager: must evict pod(s) to reclaim"`. Reason is the resource.
+	KindEvictionMustEvict Kind = "eviction-must-evict"
+	// kindEvictionRanked: `"Eviction manager: pods ranked for eviction" pods=[…]`. PodName is the first, Reason the list.
+	kindEvictionRanked Kind = "eviction-ranked"
+	// KindEvictionEvicted: `"Eviction manager: pod is evicted successfully"`. PodName, PodUID.
+	KindEvictionEvicted Kind = "eviction-evicted"
+	// KindEvictionFailed: `"Eviction manager: pod failed to evict"`. PodName, Reason.
+	KindEvictionFailed Kind = "eviction-failed"
+	// KindEvictionCleanupTimeout: `"Eviction manager: timed out waiting for pods to be cleaned up"`. PodName, Reason.
+	KindEvictionCleanupTimeout Kind = "eviction-cleanup-timeout"
+	// KindEvictionCritical: `"Eviction manager: cannot evict a critical pod"`. PodName.
+	KindEvictionCritical Kind = "eviction-critical-pod"
+	// KindEvictionNone: `"Eviction manager: unable to evict any pods from the node"`.
+	KindEvictionNone Kind = "eviction-none"
+	// kindEvictionStatsFailed: `"Eviction manager: failed to get summary stats"`. Reason.
+	kindEvictionStatsFailed Kind = "eviction-stats-failed"
+	// KindAdmissionRefused: `"Failed to admit pod to node" nodeCondition=[…]`. PodName; Reason is the conditions.
+	KindAdmissionRefused Kind = "admission-refused"
+	// KindImagePullFailed: `"PullImage from image service failed" image=…`, `"Failed to pull image"`, and errors syncing
+	// a pod with ErrImagePull, ImagePullBackOff or ErrImageNeverPull. Image, PodName, Reason, Code (gRPC or the word).
+	KindImagePullFailed Kind = "image-pull-failed"
+)
+
+// diskMessages are image and container garbage collection, evictions, admission, and pulls that fail.
+func diskMessages() []message {
+	return []message{
+		{
+			kind: kindImageGC, lane: LaneDisk, words: "disk usage is over the threshold of image GC",
+			rules: []rule{
+				{start: "Disk usage on image filesystem is over the high threshold", fill: imageGC},
+				{start: "[imageGCManager]: Disk usage on image filesystem is at ", fill: imageGC},
+			},
+		},
+		{
+			kind: KindImageGCAll, lane: LaneDisk, words: "every unused image is to be deleted",
+			rules: []rule{
+				{start: "Attempting to delete unused images"},
+				{start: "attempting to delete unused images"},
+			},
+		},
+		{
+			kind: KindImageRemoved, lane: LaneDisk, words: "image removed",
+			rules: []rule{
+				{start: "Removing image to free bytes", fill: imageRemoved},
+				{start: "[imageGCManager]: Removing image \"", fill: imageRemoved},
+			},
+		},
+		{
+			kind: KindImageGCFailed, lane: LaneDisk, words: "garbage collection of images failed",
+			rules: []rule{
+				{start: "Image garbage collection failed once", fill: imageGCFailed},
+				{start: "Image garbage collection failed", fill: imageGCFailed},
+				{start: "failed to garbage collect required amount of images", fill: imageGCFailed},
+				{start: "Failed to garbage collect required amount of images", fill: imageGCFailed},
+			},
+		},
+		{
+			kind: KindContainerGCFailed, lane: LaneDisk,
+			rules: []rule{{start: "Container garbage collection failed"}},
+		},
+		{
+			kind: KindImageFSCapacity, lane: LaneDisk,
+			rules: []rule{{start: "invalid capacity 0 on image filesystem"}},
+		},
+		{
+			kind: KindEvictionReclaiming, lane: LaneDisk, byReason: true,
+			rules: ofManager(rule{start: "attempting to reclaim", fill: evictionResource}),
+		},
+		{
+			kind: kindEvictionRelieved, lane: LaneDisk, byReason: true,
+			rules: ofManager(rule{start: "able to reduce", fill: evictionRelieved}),
+		},
+		{
+			kind: KindEvictionMustEvict, lane: LaneDisk, byReason: true, words: "pods must be evicted",
+			rules: ofManager(rule{start: "must evict pod(s) to reclaim", fill: evictionResource}),
+		},
+		{
+			kind: kindEvictionRanked, lane: LaneDisk,
+			rules: ofManager(rule{start: "pods ranked for eviction", fill: evictionRanked}),
+		},
+		{
+			kind: KindEvictionEvicted, lane: LaneDisk, words: "pod evicted",
+			rules: ofManager(rule{start: "pod ", has: " is evicted successfully", fill: noCause}),
+		},
+		{
+			kind: KindEvictionFailed, lane: LaneDisk, words: "pod could not be evicted",
+			rules: ofManager(rule{start: "pod ", has: " failed to evict", fill: evictionFailed}),
+		},
+		{
+			kind: KindEvictionCleanupTimeout, lane: LaneDisk, words: "evicted pod was not cleaned up in time",
+			rules: ofManager(rule{start: "timed out waiting for pod", fill: noCode}),
+		},
+		{
+			kind: KindEvictionCritical, lane: LaneDisk, words: "the pod to evict is critical and stays",
+			rules: ofManager(rule{start: "cannot evict a critical", fill: noCause}),
+		},
+		{
+			kind: KindEvictionNone, lane: LaneDisk, words: "no pod could be evicted",
+			rules: ofManager(rule{start: "unable to evict any pods", fill: noCause}),
+		},
+		{
+			kind: kindEvictionStatsFailed, lane: LaneDisk,
+			rules: ofManager(rule{start: "failed to get summary stats", fill: noCode}, rule{start: "failed to get get summary stats", fill: noCode}),
+		},
+		{
+			kind: KindAdmissionRefused, lane: LaneDisk, byReason: true,
+			rules: []rule{
+				{start: "Failed to admit pod", has: "node has conditions: ", fill: admission},
+				{start: "Failed to admit pod to node", fill: admission},
+			},
+		},
+		{
+			kind: KindImagePullFailed, lane: LaneDisk, words: "image could not be pulled",
+			rules: []rule{
+				{start: "Failed to pull image", fill: imagePull},
+				{start: "PullImage \"", has: "from image service failed", fill: imagePull},
+				{start: "PullImage from image service failed", fill: imagePull},
+			},
+		},
+	}
+}
+
+// ofManager puts the eviction manager's name before its messages, as old kubelets and new ones write it.
+func ofManager(rules ...rule) []rule {
+	var all []rule
+	for _, r := range rules {
+		text := r.start
+		for _, name := range []string{"Eviction manager: ", "eviction manager: "} {
+			r.start = name + text
+			all = append(all, r)
+		}
+	}
+	return all
+}

@@ -1,0 +1,200 @@
+package logs
+
+// The kernel.
+const (
+	KindKernelHungTask      Kind = "kernel-hung-task"       // `INFO: task X:PID blocked for more than N seconds`; Process, Number N
+	KindKernelNFSDown       Kind = "kernel-nfs-down"        // `nfs: server S not responding, still trying`; Server
+	KindKernelNFSTimeout    Kind = "kernel-nfs-timeout"     // `nfs: server S not responding, timed out`; Server
+	KindKernelNFSBack       Kind = "kernel-nfs-back"        // `nfs: server S OK`; Server
+	KindKernelCephDown      Kind = "kernel-ceph-down"       // `libceph: mds0 … socket closed`, `ceph: mds0 hung`, `osdN down`; Server, Reason
+	KindKernelCephRejected  Kind = "kernel-ceph-rejected"   // session blocklisted, rejected, reconnect denied; does not recover; Server, Reason
+	KindKernelCephBack      Kind = "kernel-ceph-back"       // `ceph: mds0 came back`, `reconnect success`, `libceph: osdN up`; Server
+	KindKernelCIFSDown      Kind = "kernel-cifs-down"       // `CIFS: … has not responded in N seconds`; Server, Number N
+	KindKernelIOError       Kind = "kernel-io-error"        // `blk_update_request: I/O error, dev X`, `Buffer I/O error on dev X`; Device, Reason
+	KindKernelIOTimeout     Kind = "kernel-io-timeout"      // `nvme nvme0: I/O N QID M timeout`, `timing out command`; Device
+	KindKernelDeviceReset   Kind = "kernel-device-reset"    // `resetting controller`, `hard resetting link`; Device
+	KindKernelDeviceOffline Kind = "kernel-device-offline"  // `rejecting I/O to offline device`, `remaining active paths: 0`, iSCSI recovery timed out; Device
+	KindKernelFSError       Kind = "kernel-fs-error"        // `EXT4-fs error`, `JBD2: Detected IO errors`, XFS log I/O error or corruption; Device, Reason
+	KindKernelFSShutdown    Kind = "kernel-fs-shutdown"     // `XFS (X): Filesystem has been shut down`, `xfs_do_force_shutdown`; Device
+	KindKernelFSReadOnly    Kind = "kernel-fs-read-only"    // `Remounting filesystem read-only`; Device
+	KindKernelFSMounted     Kind = "kernel-fs-mounted"      // `EXT4-fs (X): mounted filesystem`, `XFS (X): Mounting V5 Filesystem`; Device
+	kindKernelOOM           Kind = "kernel-oom"             // `Out of memory: Kill(ed) process`, CONSTRAINT_NONE; Process, PodUID
+	kindKernelOOMCgroup     Kind = "kernel-oom-cgroup"      // `Memory cgroup out of memory`, `oom-kill:constraint=CONSTRAINT_MEMCG`; Process, PodUID, Path is the cgroup
+	kindKernelPIDs          Kind = "kernel-pids-exhausted"  // `cgroup: fork rejected by pids controller in P`; PodUID, Path
+	kindKernelMemcg         Kind = "kernel-memcg-exhausted" // `SLUB: Unable to allocate memory … cache: …(N:kubepods…)`
+	kindKernelLockup        Kind = "kernel-lockup"          // soft lockup, RCU stall, NMI watchdog; Process, Number seconds
+	kindKernelNetdev        Kind = "kernel-netdev-held"     // `unregister_netdevice: waiting for X to become free`; Device
+	KindKernelThinPool      Kind = "kernel-thin-pool-full"  // device mapper: out of data space; Device
+)
+
+// kernelMessages are what the kernel says of tasks, servers, disks, file systems and memory. All stand anywhere: lines begin
+// with a time, a CPU, a device or nothing.
+func kernelMessages() []message {
+	return []message{
+		{
+			kind: KindKernelHungTask, lane: LaneKernel, words: "a task is blocked",
+			rules: []rule{{has: " for more than ", err: " blocked", find: []string{"blocked for more than", "in I/O wait for more"}, fill: hungTask}},
+		},
+		{
+			kind: KindKernelNFSTimeout, lane: LaneKernel, words: "NFS server does not respond, calls fail",
+			rules: []rule{{has: "nfs: server ", err: " not responding, timed out", fill: nfsServer}},
+		},
+		{
+			kind: KindKernelNFSDown, lane: LaneKernel, words: "NFS server does not respond",
+			rules: []rule{{has: "nfs: server ", err: " not responding", fill: nfsServer}},
+		},
+		{
+			kind: KindKernelNFSBack, lane: LaneKernel, words: "NFS server is back",
+			rules: []rule{{has: "nfs: server ", err: " OK", fill: nfsServer}},
+		},
+		{
+			kind: KindKernelCephRejected, lane: LaneKernel,
+			rules: []rule{
+				{has: "ceph", err: "blacklisted", find: cephLines, fill: ceph},
+				{has: "ceph", err: "blocklisted", find: cephLines, fill: ceph},
+				{has: "ceph", err: "rejected session", find: cephLines, fill: ceph},
+				{has: "ceph", err: "reconnect denied", find: cephLines, fill: ceph},
+			},
+		},
+		{
+			kind: KindKernelCephDown, lane: LaneKernel,
+			rules: []rule{
+				{has: "ceph", err: "socket closed", find: cephLines, fill: ceph},
+				{has: "ceph", err: "socket error", find: cephLines, fill: ceph},
+				{has: "ceph", err: "connect error", find: cephLines, fill: ceph},
+				{has: "ceph", err: "connection reset", find: cephLines, fill: ceph},
+				{has: "ceph", err: "closed our session", find: cephLines, fill: ceph},
+				{has: "ceph", err: " hung", find: cephLines, fill: ceph},
+				{has: "ceph", err: "session lost", find: cephLines, fill: ceph},
+				{has: "ceph", err: " down", find: cephLines, fill: ceph},
+				{has: "ceph", err: "caps stale", find: cephLines, fill: ceph},
+				{has: "ceph", err: " full", find: cephLines, fill: ceph},
+			},
+		},
+		{
+			kind: KindKernelCephBack, lane: LaneKernel,
+			rules: []rule{
+				{has: "ceph", err: "came back", find: cephLines, fill: ceph},
+				{has: "ceph", err: "reconnect success", find: cephLines, fill: ceph},
+				{has: "ceph", err: "session established", find: cephLines, fill: ceph},
+				{has: "ceph", err: "caps renewed", find: cephLines, fill: ceph},
+				{has: "ceph", err: " up", find: cephLines, fill: ceph},
+			},
+		},
+		{
+			kind: KindKernelCIFSDown, lane: LaneKernel,
+			rules: []rule{{has: "CIFS", err: " has not responded in ", fill: cifs}},
+		},
+		{
+			kind: KindKernelDeviceOffline, lane: LaneKernel, words: "a device that is offline",
+			rules: []rule{
+				{has: "rejecting I/O to offline device", fill: device},
+				{has: "rejecting I/O to dead device", fill: device},
+				{has: "remaining active paths: 0", fill: device},
+				{has: "Device offlined", fill: device},
+				{has: "session recovery timed out", fill: device},
+			},
+		},
+		{
+			kind: KindKernelIOTimeout, lane: LaneKernel,
+			rules: []rule{
+				{has: " QID ", err: " timeout", find: []string{" timeout, abort", " timeout, reset", " timeout, compl", " timeout, disab"}, fill: device},
+				{has: "timing out command", fill: device},
+			},
+		},
+		{
+			kind: KindKernelDeviceReset, lane: LaneKernel,
+			rules: []rule{
+				{has: "nvme", err: "controller is down", fill: device},
+				{has: "nvme", err: "resetting controller", fill: device},
+				{has: "hard resetting link", fill: device},
+				{has: "esetting device", fill: device},
+			},
+		},
+		{
+			kind: KindKernelFSReadOnly, lane: LaneKernel, words: "a file system that was remounted read-only",
+			rules: []rule{{has: "emounting filesystem read-only", fill: fileSystem}},
+		},
+		{
+			kind: KindKernelFSMounted, lane: LaneKernel, words: "a file system was mounted",
+			rules: []rule{
+				{has: "EXT4-fs (", err: "): mounted filesystem", fill: mounted},
+				{has: "XFS (", err: "): Mounting V", fill: mounted},
+				{has: "BTRFS info (device ", err: "): first mount of filesystem", fill: mounted},
+			},
+		},
+		{
+			kind: KindKernelFSShutdown, lane: LaneKernel, words: "a file system that has shut itself down",
+			rules: []rule{
+				{has: "XFS (", err: "ilesystem has been shut down", fill: fileSystem},
+				{has: "XFS (", err: "xfs_do_force_shutdown", fill: fileSystem},
+				{has: "XFS (", err: "hutting down filesystem", fill: fileSystem},
+				{has: "XFS (", err: "Please unmount the filesystem", fill: fileSystem},
+			},
+		},
+		{
+			kind: KindKernelFSError, lane: LaneKernel, words: "an error of the file system",
+			rules: []rule{
+				{has: "XFS (", err: "I/O error", find: ioErrors, fill: fileSystem},
+				{has: "XFS (", err: "orruption", find: []string{"orruption "}, fill: fileSystem},
+				{has: "EXT4-fs error", fill: fileSystem},
+				{has: "JBD2: ", err: "Detected IO errors", fill: jbd2},
+				{has: "JBD2: ", err: "I/O error", find: ioErrors, fill: jbd2},
+				{has: "Aborting journal on device", fill: fileSystem},
+			},
+		},
+		{
+			kind: KindKernelIOError, lane: LaneKernel, words: "an I/O error",
+			rules: []rule{{has: "I/O error", err: " dev", find: ioErrors, fill: device}},
+		},
+		{
+			kind: kindKernelOOMCgroup, lane: LaneKernel, words: "a container is out of memory, a process was killed",
+			rules: []rule{
+				{has: "killed as a result of limit of", fill: oomLimit},
+				{has: "Memory cgroup out of memory", fill: oom},
+				{has: "oom-kill:constraint=CONSTRAINT_MEMCG", fill: oom},
+			},
+		},
+		{
+			kind: kindKernelOOM, lane: LaneKernel, words: "the node is out of memory, a process was killed",
+			rules: []rule{
+				{has: "oom-kill:constraint=", fill: oom},
+				{has: "Out of memory: Kill", fill: oom},
+			},
+		},
+		{
+			kind: kindKernelPIDs, lane: LaneKernel, words: "a cgroup has no process ids left",
+			rules: []rule{{has: "fork rejected by pids controller", fill: pidsController}},
+		},
+		{
+			kind: kindKernelMemcg, lane: LaneKernel,
+			rules: []rule{{has: "SLUB: Unable to allocate memory", fill: wholeMessage}},
+		},
+		{
+			kind: kindKernelLockup, lane: LaneKernel,
+			rules: []rule{
+				{has: "soft lockup - CPU#", fill: lockup},
+				{has: "self-detected stall", fill: lockup},
+				{has: "detected stalls on CPUs", fill: lockup},
+			},
+		},
+		{
+			kind: kindKernelNetdev, lane: LaneKernel,
+			rules: []rule{{has: "to become free. Usage count", fill: netdev}},
+		},
+		{
+			kind: KindKernelThinPool, lane: LaneKernel,
+			rules: []rule{
+				{has: "out-of-data-space", fill: device},
+				{has: "out of data space", fill: device},
+				{has: "free data blocks which is less than minimum required", fill: device},
+			},
+		},
+	}
+}
+
+// cephLines and ioErrors are what lines are found by whose other words are too short or too frequent.
+var (
+	cephLines = []string{"libceph: mon", "libceph: osd", "libceph: mds", "ceph: mds0", "]: mds0 hung", "reconnect denied", "rejected session"}
+	ioErrors  = []string{"I/O error, ", "I/O error on", "log I/O error", "metadata I/O error"}
+)

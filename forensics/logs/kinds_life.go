@@ -1,0 +1,107 @@
+package logs
+
+// The kubelet's own life, told by itself and by systemd.
+const (
+	kindKubeletVersion   Kind = "kubelet-version"   // `"Kubelet version" kubeletVersion=`; Reason is the version
+	kindKubeletStage     Kind = "kubelet-stage"     // a step of the start; Reason is the stage as in Life.Stage
+	kindKubeletVerbosity Kind = "kubelet-verbosity" // `FLAG: --v="4"`, Number is it
+	kindKubeletFatal     Kind = "kubelet-fatal"     // an F line, `"command failed"`, `"Failed to run kubelet"`; Reason
+	kindKubeletPanic     Kind = "kubelet-panic"     // `panic: …`, `fatal error: …`, `Observed a panic`; Reason
+	kindKubeletExited    Kind = "kubelet-exited"    // systemd: `kubelet.service: Main process exited, code=…`; Code is "9/KILL"
+	kindKubeletStopping  Kind = "kubelet-stopping"  // systemd: `Stopping kubelet`, `Stopped kubelet`
+	kindKubeletStarting  Kind = "kubelet-starting"  // systemd: `Started kubelet`, `Scheduled restart job`
+	kindKubeletWatchdog  Kind = "kubelet-watchdog"  // systemd: `Watchdog timeout`
+	kindKubeletSignal    Kind = "kubelet-signal"    // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
+)
+
+// lifeMessages are the start and the end of a kubelet, told by itself, by Go's runtime and by systemd.
+func lifeMessages() []message {
+	return []message{
+		{
+			kind: kindKubeletVersion, severity: SeverityRoutine, byReason: true,
+			rules: []rule{
+				{start: "Kubelet version", fill: kubeletVersion},
+				{start: "Version: v", fill: kubeletVersion},
+			},
+		},
+		{
+			kind: kindKubeletVerbosity, severity: SeverityRoutine,
+			rules: []rule{{start: "FLAG: --v=", level: 1, fill: verbosityFlag}},
+		},
+		{
+			kind: kindKubeletFatal, lane: LaneSyncLoop,
+			rules: []rule{
+				{start: "command failed", fill: wholeMessage},
+				{start: "Failed to run kubelet", fill: wholeMessage},
+				{start: "failed to run Kubelet", fill: wholeMessage},
+				{start: "Failed to start ContainerManager", fill: wholeMessage},
+				{start: "failed to start ContainerManager", fill: wholeMessage},
+				{start: "Failed to start cAdvisor", fill: wholeMessage},
+			},
+		},
+		{
+			kind: kindKubeletPanic, lane: LaneSyncLoop,
+			rules: []rule{
+				{start: "panic: runtime error", fill: goPanic},
+				{start: "goroutine ", has: " [running]:", fill: goPanic},
+				{start: "fatal error: ", fill: goPanic},
+				{start: "Observed a panic", fill: wholeMessage},
+				{start: "SIGSEGV: segmentation violation", fill: goPanic},
+				{start: "SIGBUS: bus error", fill: goPanic},
+			},
+		},
+		{
+			kind: kindKubeletSignal,
+			rules: []rule{
+				{start: "SIGABRT: abort", fill: goSignal},
+				{start: "SIGQUIT: quit", fill: goSignal},
+			},
+		},
+		{
+			kind: kindKubeletExited,
+			rules: []rule{
+				{start: "kubelet.service: ", has: "ain process exited", fill: unitExited},
+				{has: ".service: Main process exited", fill: otherUnitExited},
+			},
+		},
+		{
+			kind: kindKubeletWatchdog, lane: LaneSyncLoop,
+			rules: []rule{
+				{start: "kubelet.service: ", has: "Watchdog timeout", fill: wholeMessage},
+				{start: "kubelet.service: ", has: "watchdog timeout", fill: wholeMessage},
+			},
+		},
+		{
+			kind: kindKubeletStopping,
+			rules: []rule{
+				{start: "Stopping ", has: "ubelet", find: []string{"Stopping kubelet", "Kubernetes Kubelet"}, fill: unitStopping},
+				{start: "Stopped ", has: "ubelet", find: []string{"Stopped kubelet", "Kubernetes Kubelet"}, fill: unitStopping},
+			},
+		},
+		{
+			kind: kindKubeletStarting,
+			rules: []rule{
+				{start: "Started kubelet: ", fill: wholeMessage},
+				{start: "Started kubelet.service", fill: wholeMessage},
+				{start: "kubelet.service: ", has: "Scheduled restart job", fill: wholeMessage},
+			},
+		},
+		{
+			kind: kindKubeletStage, severity: SeverityRoutine, byReason: true,
+			rules: []rule{
+				{start: "Filesystem UUIDs", fill: stage(StartCAdvisor)},
+				{start: "cAdvisor running in container", fill: stage(StartCAdvisor)},
+				{start: "Creating Container Manager object", fill: stage(StartContainerManager)},
+				{start: "Using cri version", fill: stage(StartRuntime)},
+				{start: "Container runtime initialized", fill: stage(StartRuntime)},
+				{start: "Container runtime ", has: " initialized, version: ", fill: stage(StartRuntime)},
+				{start: "Started kubelet", fill: started},
+				{start: "Starting to listen", fill: stage(StartServer)},
+				{start: "Starting Kubelet Volume Manager", fill: stage(StartVolumeManager)},
+				{start: "Desired state populator starts to run", fill: stage(StartVolumeManager)},
+				{start: "Successfully registered node", fill: stage(StartRegistered)},
+				{has: "start to sync state", fill: stage(StartVolumeManager)},
+			},
+		},
+	}
+}

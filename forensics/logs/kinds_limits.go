@@ -1,0 +1,118 @@
+package logs
+
+// The API server, certificates and the limits of the node, as the kubelet meets them. Reason.
+const (
+	KindAPIUnreachable    Kind = "api-unreachable"        // reflector, lease and node status errors
+	KindAPIUnauthorized   Kind = "api-unauthorized"       // `Unauthorized`
+	KindCertExpired       Kind = "cert-expired"           // `x509: certificate has expired or is not yet valid`, `… client certificate … is expired`
+	KindDiskFull          Kind = "disk-full"              // `no space left on device` outside of cgroups and inotify; Path
+	kindCgroupNoSpace     Kind = "cgroup-no-space"        // `mkdir /sys/fs/cgroup/…: no space left on device`, `cannot allocate memory`; Path
+	kindInotifyLimit      Kind = "inotify-limit"          // `inotify_init: too many open files`, `inotify_add_watch …: no space left on device`
+	kindProcessLimit      Kind = "process-limit"          // `resource temporarily unavailable` of fork, `too many open files`, thread limits
+	kindReadOnly          Kind = "read-only"              // `read-only file system`; Path
+	kindCheckpointCorrupt Kind = "checkpoint-corrupt"     // `checkpoint is corrupted`, policy differs from the state; Path
+	KindDBusFailed        Kind = "dbus-failed"            // `dbus: connection closed`, `Timeout waiting for systemd to create`, transient unit timeouts
+	kindXtablesLock       Kind = "xtables-lock"           // `Another app is currently holding the xtables lock`
+	kindCgroupDriver      Kind = "cgroup-driver-mismatch" // `kubelet cgroup driver: … is different from docker cgroup driver`
+	kindSubPathFailed     Kind = "subpath-failed"         // `failed to prepare subPath for volumeMount`; PodName, Container
+	kindStatsFailed       Kind = "stats-failed"           // summary statistics fail: eviction and image GC are blind; Reason
+)
+
+// limitMessages are the troubles that stand in any message: the API server, certificates, and the limits of the node. They come
+// after all others, so that a volume that finds no space is a failed mount first.
+func limitMessages() []message {
+	return []message{
+		{
+			kind: KindCertExpired, lane: LaneSyncLoop,
+			rules: []rule{
+				{has: "certificate has expired or is not yet valid", fill: trouble},
+				{has: "bootstrap client certificate", err: "expired", fill: trouble},
+			},
+		},
+		{
+			kind: KindAPIUnreachable, lane: LaneSyncLoop,
+			rules: []rule{
+				{has: "Failed to watch *", fill: apiTrouble},
+				{has: "ailed to list *", fill: apiTrouble},
+				{start: "Error updating node status", fill: apiTrouble},
+				{start: "Unable to update node status", fill: apiTrouble},
+				{start: "Failed to update lease", fill: apiTrouble},
+				{start: "failed to update lease", fill: apiTrouble},
+				{start: "Failed to ensure lease exists", fill: apiTrouble},
+				{start: "failed to ensure node lease exists", fill: apiTrouble},
+				{start: "Unable to register node with API server", fill: apiTrouble},
+			},
+		},
+		{kind: KindAPIUnauthorized, lane: LaneSyncLoop},
+		{
+			kind: kindCheckpointCorrupt, lane: LaneSyncLoop,
+			rules: []rule{
+				{has: "checkpoint is corrupted", fill: trouble},
+				{has: "differs from state checkpoint policy", fill: trouble},
+				{start: "Continue after failing to read checkpoint file", fill: trouble},
+			},
+		},
+		{
+			kind: kindInotifyLimit, lane: LaneSyncLoop,
+			rules: []rule{
+				{has: "inotify_init", err: "too many open files", fill: trouble},
+				{has: "fsnotify watcher", err: "too many open files", fill: trouble},
+				{has: "inotify_add_watch", err: "no space left on device", fill: trouble},
+			},
+		},
+		{
+			kind: kindCgroupNoSpace, lane: LaneRuntime,
+			rules: []rule{
+				{has: "mkdir /sys/fs/cgroup", err: "no space left on device", fill: trouble},
+				{has: "mkdir /sys/fs/cgroup", err: "cannot allocate memory", fill: trouble},
+			},
+		},
+		{
+			kind: KindDiskFull, lane: LaneDisk,
+			rules: []rule{{has: "no space left on device", fill: trouble}},
+		},
+		{
+			kind: kindProcessLimit, lane: LaneSyncLoop,
+			rules: []rule{
+				{has: "too many open files", fill: trouble},
+				{has: "fork/exec", err: "resource temporarily unavailable", fill: trouble},
+				{has: "pthread_create failed", fill: trouble},
+				{has: "failed to create new OS thread", fill: trouble},
+				{has: "program exceeds 10000-thread limit", fill: trouble},
+			},
+		},
+		{
+			kind: kindReadOnly, lane: LaneDisk,
+			rules: []rule{{has: "ead-only file system", fill: trouble}},
+		},
+		{
+			kind: KindDBusFailed, lane: LaneSyncLoop,
+			rules: []rule{
+				{has: "dbus: connection closed", fill: trouble},
+				{has: "Timeout waiting for systemd to", fill: trouble},
+				{has: "Failed to start transient scope unit", fill: trouble},
+			},
+		},
+		{
+			kind:  kindXtablesLock,
+			rules: []rule{{has: "holding the xtables lock", fill: trouble}},
+		},
+		{
+			kind:  kindCgroupDriver,
+			rules: []rule{{has: "is different from docker cgroup driver", fill: trouble}},
+		},
+		{
+			kind: kindSubPathFailed, lane: LaneVolumes,
+			rules: []rule{{has: "failed to prepare subPath for volumeMount", fill: subPath}},
+		},
+		{
+			kind: kindStatsFailed, lane: LaneDisk,
+			rules: []rule{
+				{start: "Partial failure issuing cadvisor", fill: trouble},
+				{has: "failed to get summary stats", fill: trouble},
+				{has: "failed to get rootFs info", fill: trouble},
+				{has: "failed to get imageFs info", fill: trouble},
+			},
+		},
+	}
+}

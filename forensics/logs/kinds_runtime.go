@@ -1,0 +1,127 @@
+package logs
+
+// The container runtime: remote_runtime.go [later log.go], kuberuntime_*.go, and containerd's and CRI-O's own lines.
+// Reason, Code (gRPC), Container (id), PodName, PodUID.
+const (
+	KindSandboxCreateFailed   Kind = "sandbox-create-failed"   // `"RunPodSandbox from runtime service failed"`
+	KindSandboxStopFailed     Kind = "sandbox-stop-failed"     // `"StopPodSandbox from runtime service failed"`
+	kindSandboxRemoveFailed   Kind = "sandbox-remove-failed"   // `"RemovePodSandbox from runtime service failed"`
+	kindContainerCreateFailed Kind = "container-create-failed" // `"CreateContainer in sandbox from runtime service failed"`
+	kindContainerStartFailed  Kind = "container-start-failed"  // `"StartContainer from runtime service failed"`
+	KindContainerStopFailed   Kind = "container-stop-failed"   // `"StopContainer from runtime service failed"`
+	kindContainerRemoveFailed Kind = "container-remove-failed" // `"RemoveContainer from runtime service failed"`
+	// kindContainerNameReserved: `failed to reserve container name`: an earlier create still runs.
+	kindContainerNameReserved Kind = "container-name-reserved"
+	// kindExecFailed: `"ExecSync cmd from runtime service failed"`: the command of a probe or a hook failed or took too
+	// long. It says little of the runtime.
+	kindExecFailed Kind = "exec-failed"
+	// KindRuntimeCallFailed is any other call to the runtime that failed (List…, Status, Version, ImageFsInfo).
+	// Reason begins with the call.
+	KindRuntimeCallFailed Kind = "runtime-call-failed"
+	// KindRuntimeDown: the socket refuses or is absent; `"Container runtime sanity check failed"`, `"Container runtime
+	// not ready"`. Reason, Path is the socket.
+	KindRuntimeDown Kind = "runtime-down"
+	// KindShimFailed: `failed to delete shim`, `failed to kill container`, `ttrpc: closed`, `failed to create
+	// containerd task` and the like. Reason.
+	KindShimFailed Kind = "shim-failed"
+	// KindCNIDeleteFailed: `plugin type="x" failed (delete)`, `failed to destroy network for sandbox`. Reason.
+	KindCNIDeleteFailed Kind = "cni-delete-failed"
+	// kindCNIAddFailed: `plugin type="x" failed (add)`, `failed to setup network for sandbox`. Reason.
+	kindCNIAddFailed Kind = "cni-add-failed"
+	// kindNetworkNotReady: `"Container runtime network not ready"`. Reason.
+	kindNetworkNotReady Kind = "network-not-ready"
+)
+
+// runtimeMessages are the calls to the container runtime that failed, and what runtimes say of their shims and networks.
+func runtimeMessages() []message {
+	return []message{
+		{
+			kind: KindSandboxCreateFailed, lane: LaneRuntime,
+			rules: []rule{{start: "RunPodSandbox from runtime service failed", fill: runtimeCall}},
+		},
+		{
+			kind: KindSandboxStopFailed, lane: LaneRuntime,
+			rules: []rule{
+				{start: "StopPodSandbox ", has: "from runtime service failed", fill: runtimeCall},
+				{start: "Failed to stop sandbox {", fill: stopSandbox},
+				{start: "Failed to stop sandbox", fill: runtimeCall},
+			},
+		},
+		{
+			kind: kindSandboxRemoveFailed, lane: LaneRuntime,
+			rules: []rule{{start: "RemovePodSandbox ", has: "from runtime service failed", fill: runtimeCall}},
+		},
+		{
+			kind: kindContainerCreateFailed, lane: LaneRuntime,
+			rules: []rule{{start: "CreateContainer in sandbox ", has: "from runtime service failed", fill: runtimeCall}},
+		},
+		{
+			kind: kindContainerStartFailed, lane: LaneRuntime,
+			rules: []rule{{start: "StartContainer ", has: "from runtime service failed", fill: runtimeCall}},
+		},
+		{
+			kind: KindContainerStopFailed, lane: LaneRuntime, words: "a container could not be stopped",
+			rules: []rule{
+				{start: "StopContainer ", has: "from runtime service failed", fill: runtimeCall},
+				{start: "Container termination failed with gracePeriod", fill: runtimeCall},
+				{start: "Container \"", has: " termination failed with gracePeriod ", fill: terminationFailed},
+			},
+		},
+		{
+			kind: kindContainerRemoveFailed, lane: LaneRuntime,
+			rules: []rule{{start: "RemoveContainer ", has: "from runtime service failed", fill: runtimeCall}},
+		},
+		{
+			kind: KindRuntimeDown, lane: LaneRuntime, words: "the container runtime is down",
+			rules: []rule{
+				{has: "Cannot connect to the Docker daemon", fill: runtimeDown},
+				{start: "Container runtime sanity check failed", fill: runtimeDown},
+				{start: "Container runtime not ready", fill: runtimeDown},
+			},
+		},
+		{
+			kind:  kindExecFailed,
+			rules: []rule{{start: "ExecSync ", has: "from runtime service failed", fill: execFailed}},
+		},
+		{
+			kind: KindRuntimeCallFailed, lane: LaneRuntime, byReason: true, words: "a call to the container runtime failed",
+			rules: []rule{
+				{has: " from runtime service failed", fill: otherCall},
+				{has: " from image service failed", fill: otherCall},
+			},
+		},
+		{
+			kind: kindNetworkNotReady, lane: LaneRuntime, byReason: true, words: "the network of the runtime is not ready",
+			rules: []rule{{start: "Container runtime network not ready", fill: networkNotReady}},
+		},
+		{
+			kind: kindContainerNameReserved, lane: LaneRuntime,
+			rules: []rule{{has: "failed to reserve container name", fill: wholeMessage}},
+		},
+		{
+			kind: KindCNIDeleteFailed, lane: LaneRuntime,
+			rules: []rule{
+				{has: "failed (delete)", fill: wholeMessage},
+				{has: "failed to destroy network for sandbox", fill: wholeMessage},
+			},
+		},
+		{
+			kind: kindCNIAddFailed, lane: LaneRuntime,
+			rules: []rule{
+				{has: "failed (add)", fill: wholeMessage},
+				{has: "failed to setup network for sandbox", fill: wholeMessage},
+			},
+		},
+		{
+			kind: KindShimFailed, lane: LaneRuntime,
+			rules: []rule{
+				{has: "failed to delete shim", fill: wholeMessage},
+				{has: "failed to kill container", fill: wholeMessage},
+				{has: "failed to create containerd task", fill: wholeMessage},
+				{has: "failed to create shim", fill: wholeMessage},
+				{has: "ttrpc: closed", fill: wholeMessage},
+				{has: "shim disconnected", fill: wholeMessage},
+			},
+		},
+	}
+}

@@ -1,0 +1,156 @@
+package logs
+
+// Volumes: reconciler_common.go [reconciler.go], operation_generator.go, nestedpendingoperations.go. All have Volume,
+// UniqueName, PodUID (mounts also PodName) and Driver where the line has them. The failures have Reason, Code (errno,
+// "exit status N" or gRPC code) and Path; Number is the seconds until the next try (durationBeforeRetry).
+const (
+	kindAttachStarted       Kind = "attach-started"        // `operationExecutor.AttachVolume started`
+	kindAttachDone          Kind = "attach-done"           // `AttachVolume.Attach succeeded`
+	kindAttachVerifyStarted Kind = "attach-verify-started" // `operationExecutor.VerifyControllerAttachedVolume started`
+	kindAttachWaiting       Kind = "attach-waiting"        // `MountVolume.WaitForAttach entering`
+	kindAttachWaited        Kind = "attach-waited"         // `MountVolume.WaitForAttach succeeded`
+	kindDeviceMounted       Kind = "device-mounted"        // `MountVolume.MountDevice succeeded`, Path
+	kindMountStarted        Kind = "mount-started"         // `operationExecutor.MountVolume started`
+	kindMountDone           Kind = "mount-done"            // `MountVolume.SetUp succeeded`
+	kindUnmountStarted      Kind = "unmount-started"       // `operationExecutor.UnmountVolume started`
+	KindUnmountDone         Kind = "unmount-done"          // `UnmountVolume.TearDown succeeded`
+	kindDeviceUnmountStart  Kind = "device-unmount-started"
+	KindDeviceUnmounted     Kind = "device-unmounted" // `UnmountDevice succeeded`
+	KindVolumeDetached      Kind = "volume-detached"  // `Volume detached`: the kubelet has forgotten the volume
+	// kindMountFailed and those below are `Operation for "…" failed. No retries permitted until …`, by operation.
+	kindMountFailed         Kind = "mount-failed"
+	KindUnmountFailed       Kind = "unmount-failed"
+	kindDeviceMountFailed   Kind = "device-mount-failed"
+	KindDeviceUnmountFailed Kind = "device-unmount-failed"
+	kindAttachFailed        Kind = "attach-failed"
+	KindOperationFailed     Kind = "operation-failed"
+	// KindUnmountBusy is a failed unmount, of a volume, a subpath or a device, that the kernel refused with EBUSY, told
+	// from umount's words in any language.
+	KindUnmountBusy Kind = "unmount-busy"
+	// KindDeviceInUse: `the device mount path … is still mounted by other references`, `the device is in use when it
+	// was no longer expected to be in use`.
+	KindDeviceInUse Kind = "device-in-use"
+	// KindCSIDriverMissing: `driver name D not found in the list of registered CSI drivers`. Driver.
+	KindCSIDriverMissing Kind = "csi-driver-missing"
+	// KindCSIAborted: gRPC code Aborted, `an operation with the given Volume ID … already exists`: the call before hangs
+	// in the driver. Driver, Code.
+	KindCSIAborted Kind = "csi-aborted"
+	// KindCSIDeadline: gRPC code DeadlineExceeded of a CSI call. Driver, Code.
+	KindCSIDeadline Kind = "csi-deadline"
+	// KindCSIUnavailable: gRPC code Unavailable of a CSI call. Driver, Code.
+	KindCSIUnavailable Kind = "csi-unavailable"
+	// KindCSIFailed is any other error of a CSI driver. Driver, Code.
+	KindCSIFailed Kind = "csi-failed"
+	// KindCSIVolDataMissing: `unmounter failed to load volume data file […]`, `UnmountDevice failed to load volume data
+	// file`. Path.
+	KindCSIVolDataMissing Kind = "csi-vol-data-missing"
+	// KindCSIRegistrationFailed: `RegisterPlugin error -- …`. Path is the socket.
+	KindCSIRegistrationFailed Kind = "csi-registration-failed"
+	// KindVolumesNotMounted: `"Unable to attach or mount volumes for pod; skipping pod"` [`Unable to mount volumes for
+	// pod …`]. PodName; Volume is the list of unmounted ones, joined by ",".
+	KindVolumesNotMounted Kind = "volumes-not-mounted"
+)
+
+// volumeMessages are those of the reconciler, of the operations, and of what becomes of them.
+func volumeMessages() []message {
+	return []message{
+		{
+			kind: KindOperationFailed, lane: LaneVolumes,
+			rules: []rule{
+				{start: "Operation for ", has: " failed", fill: operationFailed},
+				{start: "operation {", has: "} failed with: ", fill: operationFailed},
+			},
+		},
+		{kind: KindUnmountBusy, lane: LaneVolumes, words: "unmount refused: target is busy"},
+		{kind: KindDeviceInUse, lane: LaneVolumes},
+		{
+			kind: kindAttachVerifyStarted, severity: SeverityRoutine, summed: true,
+			rules: []rule{{start: "operationExecutor.VerifyControllerAttachedVolume started", fill: volume}},
+		},
+		{
+			kind:  kindAttachStarted,
+			rules: []rule{{start: "operationExecutor.AttachVolume started", fill: volume}},
+		},
+		{
+			kind: kindMountStarted, severity: SeverityRoutine, summed: true,
+			rules: []rule{{start: "operationExecutor.MountVolume started", fill: volumeNotRemount}},
+		},
+		{
+			kind: kindUnmountStarted, severity: SeverityRoutine,
+			rules: []rule{{start: "operationExecutor.UnmountVolume started", fill: volume}},
+		},
+		{
+			kind: kindDeviceUnmountStart,
+			rules: []rule{
+				{start: "operationExecutor.UnmountDevice started", fill: volume},
+				{start: "operationExecutor.UnmountDevice", fill: volume},
+			},
+		},
+		{
+			kind: kindAttachDone, summed: true,
+			rules: []rule{{start: "AttachVolume.Attach succeeded", fill: volume}},
+		},
+		{
+			kind: kindAttachWaiting, summed: true,
+			rules: []rule{{start: "MountVolume.WaitForAttach entering", fill: volume}},
+		},
+		{
+			kind: kindAttachWaited, summed: true,
+			rules: []rule{{start: "MountVolume.WaitForAttach succeeded", fill: volume}},
+		},
+		{
+			kind: kindDeviceMounted, summed: true,
+			rules: []rule{{start: "MountVolume.MountDevice succeeded", fill: deviceMounted}},
+		},
+		{
+			kind: kindMountDone, severity: SeverityRoutine, summed: true,
+			rules: []rule{{start: "MountVolume.SetUp succeeded", fill: volumeNotRemount}},
+		},
+		{
+			kind: KindUnmountDone, severity: SeverityRoutine,
+			rules: []rule{{start: "UnmountVolume.TearDown succeeded", fill: volume}},
+		},
+		{
+			kind:  KindDeviceUnmounted,
+			rules: []rule{{start: "UnmountDevice succeeded", fill: volume}},
+		},
+		{
+			kind: KindVolumeDetached, severity: SeverityRoutine, summed: true,
+			rules: []rule{{start: "Volume detached for volume", fill: volume}},
+		},
+		{kind: kindMountFailed, lane: LaneVolumes},
+		{kind: KindUnmountFailed, lane: LaneVolumes},
+		{kind: kindDeviceMountFailed, lane: LaneVolumes},
+		{kind: KindDeviceUnmountFailed, lane: LaneVolumes},
+		{kind: kindAttachFailed, lane: LaneVolumes},
+		{
+			kind: KindVolumesNotMounted, lane: LaneVolumes,
+			rules: []rule{
+				{start: "Unable to attach or mount volumes for pod", fill: notMounted},
+				{start: "Unable to mount volumes for pod", fill: notMounted},
+			},
+		},
+		{
+			kind: KindCSIRegistrationFailed, lane: LaneVolumes,
+			rules: []rule{
+				{start: "RegisterPlugin error", fill: registration},
+				{has: "RegisterPlugin error", fill: registration},
+			},
+		},
+		{
+			kind: KindCSIDriverMissing, lane: LaneVolumes, words: "CSI driver is not registered",
+			rules: []rule{{has: "not found in the list of registered CSI drivers", fill: loneVolumeError}},
+		},
+		{kind: KindCSIAborted, lane: LaneVolumes, words: "CSI driver still works on an earlier call"},
+		{kind: KindCSIDeadline, lane: LaneVolumes, words: "CSI driver did not answer in time"},
+		{kind: KindCSIUnavailable, lane: LaneVolumes},
+		{
+			kind: KindCSIVolDataMissing, lane: LaneVolumes,
+			rules: []rule{{has: "failed to load volume data file", fill: loneVolumeError}},
+		},
+		{
+			kind: KindCSIFailed, lane: LaneVolumes,
+			rules: []rule{{has: "kubernetes.io/csi: ", err: "rpc error", fill: loneVolumeError}},
+		},
+	}
+}
