@@ -17,6 +17,7 @@ import (
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	procslive "github.com/nodeforensics/nodeforensics/forensics/procs/live"
+	"github.com/nodeforensics/nodeforensics/internal/foreign"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
@@ -236,7 +237,7 @@ func mountedSince(ctx context.Context, fsys *hostfs.FS, host *mounts.Table, list
 		return
 	}
 	for i := range list {
-		list[i].MountedSince = !mounts.Leak{Mount: list[i].Mount, On: list[i].On}.Gone(&now)
+		list[i].MountedSince = !foreign.Leak{Mount: list[i].Mount, On: list[i].On}.Gone(&now)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
+	"github.com/nodeforensics/nodeforensics/internal/foreign"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -41,8 +41,8 @@ func TestMountedMeanwhileIsNotLeaked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := mounts.NewLeaks(&before).In(&after, func(p string) bool { return p == point })
-	at := slices.IndexFunc(list, func(l mounts.Leak) bool { return l.Mount.MountPoint == point })
+	list := foreign.NewLeaks(&before).In(&after, func(p string) bool { return p == point })
+	at := slices.IndexFunc(list, func(l foreign.Leak) bool { return l.Mount.MountPoint == point })
 	if at < 0 {
 		t.Fatal("the volume is not among those that the first table lacks")
 	}

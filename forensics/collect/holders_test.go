@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/foreign"
 )
 
 // servers are who serves FUSE file systems by what was seen.
@@ -256,11 +257,11 @@ func TestStrangeLeaksCrowdOutNobody(t *testing.T) {
 	k := newSelector(&e, wanted{ids: map[int]bool{}})
 	strange, host := mounts.Table{Namespace: 2, PID: 20}, mounts.Table{Namespace: 3, PID: 30, Owner: 7}
 	for range 2 * maxLeaked {
-		k.leaked(&strange, mounts.Leak{})
+		k.leaked(&strange, foreign.Leak{})
 	}
 	for i := range 2 * maxLeaked {
-		k.leaked(&host, mounts.Leak{Mount: mounts.Mount{ID: i + 1}, On: "/pods/x"})
-		k.leaked(&strange, mounts.Leak{})
+		k.leaked(&host, foreign.Leak{Mount: mounts.Mount{ID: i + 1}, On: "/pods/x"})
+		k.leaked(&strange, foreign.Leak{})
 	}
 	kept := map[forensics.ForeignMount]int{}
 	for _, l := range k.foreign {

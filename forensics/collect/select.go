@@ -6,6 +6,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/foreign"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -23,8 +24,8 @@ type selector struct {
 	classes   map[string]mounts.Class // by superblock
 	locals    map[string]bool         // by superblock, as far as asked for
 	nested    nested
-	copies    *mounts.Copies
-	leaks     *mounts.Leaks
+	copies    *foreign.Copies
+	leaks     *foreign.Leaks
 	through   map[uint64]int           // of namespaces with leaks: a process that is in it
 	foreign   []forensics.ForeignMount // that the host has not
 	private   []forensics.ForeignMount // of those that are asked for, that the host has
@@ -36,8 +37,8 @@ type selector struct {
 func newSelector(e *forensics.Evidence, w wanted) *selector {
 	k := &selector{
 		want: w, evidence: e, model: forensics.NewModel(e), count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
-		nested: nestedNodes(e), copies: mounts.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
-		leaks: mounts.NewLeaks(&e.Mounts),
+		nested: nestedNodes(e), copies: foreign.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
+		leaks: foreign.NewLeaks(&e.Mounts),
 		use: &forensics.MountUse{
 			Holders: []holders.Holder{}, Kernel: []holders.KernelUser{}, Foreign: []forensics.ForeignMount{},
 			Namespaces: []holders.NamespaceHold{}, Deleted: []holders.DeletedFile{}, Pinned: []forensics.PinnedNamespace{}, Users: []forensics.User{},
@@ -46,7 +47,7 @@ func newSelector(e *forensics.Evidence, w wanted) *selector {
 	}
 	k.known(&e.Mounts)
 	k.look(&e.Mounts)
-	k.listOtherRoots = mounts.SameRoot(&e.Mounts, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
+	k.listOtherRoots = foreign.SameRoot(&e.Mounts, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	return k
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/foreign"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
@@ -36,7 +37,7 @@ func (k *selector) table(t mounts.Table) {
 
 // leaked keeps a leak within the bounds. Those on no directory of the host have a bound of their own: a container can make as
 // many as it likes, and must not crowd out the host's.
-func (k *selector) leaked(t *mounts.Table, l mounts.Leak) {
+func (k *selector) leaked(t *mounts.Table, l foreign.Leak) {
 	if l.On == "" {
 		k.strange++
 	}

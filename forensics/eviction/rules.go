@@ -18,8 +18,8 @@ const (
 	KindLogs     = "container-logs"
 	KindEmptyDir = "empty-dir"
 	KindPod      = "pod"         // the rest of a pod's directory
-	KindKubelet  = "kubelet"     // the rest of the kubelet's directory
-	KindRuntime  = "runtime"     // the rest of the runtime's directory
+	kindKubelet  = "kubelet"     // the rest of the kubelet's directory
+	kindRuntime  = "runtime"     // the rest of the runtime's directory
 	KindVolume   = "volume-data" // a directory named after a volume claim (hostPath, local-path)
 	KindJournal  = "journal"
 	KindDeleted  = "deleted-open" // files without a name that are open
@@ -62,7 +62,7 @@ func (l Layout) Rules() Rules {
 	add(KindOther, "/*", "/var/*", "/var/lib/*", "/var/log/*", "/var/snap/*", "/opt/*", "/home/*", "/srv/*", "/mnt/*", "/data/*")
 	add(KindJournal, "/var/log/journal")
 	if l.Root != "" {
-		add(KindRuntime, l.Root)
+		add(kindRuntime, l.Root)
 	}
 	runtime, _ := cri.Of(l.Runtime)
 	below := func(root, kind string, dirs []string) {
@@ -77,7 +77,7 @@ func (l Layout) Rules() Rules {
 	below(l.Root, KindLogs, runtime.Store.Logs)
 	below(l.Root, KindVolume, runtime.Store.Volumes)
 	if l.KubeletRoot != "" {
-		add(KindKubelet, l.KubeletRoot)
+		add(kindKubelet, l.KubeletRoot)
 		add(KindPod, path.Join(l.KubeletRoot, "pods/*"))
 		add(KindEmptyDir, path.Join(l.KubeletRoot, "pods/*/volumes/kubernetes.io~empty-dir"))
 	}

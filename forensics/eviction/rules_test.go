@@ -17,7 +17,7 @@ func TestRulesOfEachRuntime(t *testing.T) {
 		rules := Layout{Runtime: r.Name, Root: "/data/root", Images: "/images"}.Rules()
 		check := func(root, dir, kind string) {
 			name := path.Join(root, strings.ReplaceAll(dir, "*", "one"))
-			if item, ok := rules.Classify(name, KindRuntime); !ok || item.Kind != kind {
+			if item, ok := rules.Classify(name, kindRuntime); !ok || item.Kind != kind {
 				t.Errorf("%s: %s is %q, want %q", r.Name, name, item.Kind, kind)
 			}
 		}
@@ -35,7 +35,7 @@ func TestRulesOfEachRuntime(t *testing.T) {
 		for _, dir := range r.Store.Volumes {
 			check("/data/root", dir, KindVolume)
 		}
-		if item, _ := rules.Classify("/data/root", KindOther); item.Kind != KindRuntime {
+		if item, _ := rules.Classify("/data/root", KindOther); item.Kind != kindRuntime {
 			t.Errorf("%s: the root is %q", r.Name, item.Kind)
 		}
 	}

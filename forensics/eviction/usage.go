@@ -103,9 +103,9 @@ func KindName(kind string) string {
 		return "emptyDir volumes"
 	case KindPod:
 		return "other data in pod directories"
-	case KindKubelet:
+	case kindKubelet:
 		return "the kubelet's own files"
-	case KindRuntime:
+	case kindRuntime:
 		return "other files of the runtime"
 	case KindVolume:
 		return "directories of volumes (hostPath, local-path)"

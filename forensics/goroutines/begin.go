@@ -62,8 +62,8 @@ func (m *machine) chooseDump(gp bool, n int) {
 	}
 	m.otherProfile = false
 	form := FormDebug2
-	if gp || m.header != "" || m.dump != nil && m.dump.Form == FormCrash {
-		form = FormCrash
+	if gp || m.header != "" || m.dump != nil && m.dump.Form == formCrash {
+		form = formCrash
 	}
 	d := m.dump
 	if d == nil || m.header != "" || d.Form != form || form == FormDebug2 && m.startsAnother(d) {

@@ -29,7 +29,7 @@ type CPUProfile struct {
 // CPUStack is the time spent in one stack.
 type CPUStack struct {
 	Seconds float64 `json:"cpu_seconds"`
-	// Frames are functions as [NormalizeFunc] spells them, innermost first, at most 100.
+	// Frames are functions as [normalizeFunc] spells them, innermost first, at most 100.
 	Frames []string `json:"frames"`
 }
 
@@ -81,7 +81,7 @@ func framesOf(sample *profile.Sample) []string {
 	for _, location := range sample.Location {
 		for _, line := range location.Line {
 			if line.Function != nil && len(frames) < maxCPUFrames {
-				frames = append(frames, NormalizeFunc(line.Function.Name))
+				frames = append(frames, normalizeFunc(line.Function.Name))
 			}
 		}
 	}

@@ -143,7 +143,7 @@ func (s *scratch) pushLocation(l *profile.Location) {
 	for i, line := range l.Line {
 		f := Frame{Line: int(line.Line)}
 		if line.Function != nil {
-			f.Func, f.File = NormalizeFunc(line.Function.Name), line.Function.Filename
+			f.Func, f.File = normalizeFunc(line.Function.Name), line.Function.Filename
 		}
 		var args []byte
 		if i < len(l.Line)-1 {

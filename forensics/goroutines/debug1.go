@@ -22,7 +22,7 @@ func (m *machine) profile(b []byte, n int) bool {
 		return true
 	}
 	m.header = string(clipTo(b, 200))
-	m.newDump(FormDebug1, n)
+	m.newDump(formDebug1, n)
 	if v, _, ok := parseInt(bytes.TrimPrefix(total, []byte("total "))); ok {
 		m.dump.total = int(v)
 	}
@@ -47,8 +47,8 @@ func (m *machine) stackRecord(b []byte, n int) bool {
 	m.g.reset()
 	m.g.Count = int(min(count, maxCount))
 	m.g.Line = n
-	if m.dump == nil || m.dump.Form != FormDebug1 {
-		m.newDump(FormDebug1, n)
+	if m.dump == nil || m.dump.Form != formDebug1 {
+		m.newDump(formDebug1, n)
 		m.dump.Truncated = true // its first line is missing
 	}
 	m.mode = inRecord

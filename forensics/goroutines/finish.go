@@ -21,8 +21,8 @@ func (m *machine) finish() {
 
 func (m *machine) keep() {
 	d := m.dump
-	if d.Form != FormDebug1 {
-		if i, repeated := d.ids.find(m.g.ID); repeated && d.Form == FormCrash {
+	if d.Form != formDebug1 {
+		if i, repeated := d.ids.find(m.g.ID); repeated && d.Form == formCrash {
 			m.replace(d, i)
 			return
 		}

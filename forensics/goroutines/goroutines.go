@@ -30,15 +30,15 @@ const (
 	// FormDebug2 is the text of /debug/pprof/goroutine?debug=2 and of
 	// runtime.Stack: one block a goroutine, with state and arguments.
 	FormDebug2 Form = "debug2"
-	// FormDebug1 is the text of debug=1: identical stacks aggregated, with
+	// formDebug1 is the text of debug=1: identical stacks aggregated, with
 	// neither state, nor arguments, nor creator.
-	FormDebug1 Form = "debug1"
+	formDebug1 Form = "debug1"
 	// FormDebug0 is the protobuf of debug=0: as debug=1, and it tells which
 	// frames were inlined.
 	FormDebug0 Form = "debug0"
-	// FormCrash is what the runtime prints when the program dies: as debug=2,
+	// formCrash is what the runtime prints when the program dies: as debug=2,
 	// behind a header such as "SIGABRT: abort".
-	FormCrash Form = "crash"
+	formCrash Form = "crash"
 )
 
 // Dump is one goroutine dump: what all goroutines of one process did at one moment.
@@ -56,7 +56,7 @@ type Dump struct {
 }
 
 // HasStates says whether the form of the dump tells each goroutine's state and arguments.
-func (d *Dump) HasStates() bool { return d.Form == FormDebug2 || d.Form == FormCrash }
+func (d *Dump) HasStates() bool { return d.Form == FormDebug2 || d.Form == formCrash }
 
 // Goroutine is one goroutine, or in the aggregated forms all that shared a stack.
 type Goroutine struct {
@@ -111,7 +111,7 @@ const forcedGC = 2 * time.Minute
 
 // Frame is one call.
 type Frame struct {
-	// Func is the symbol as [NormalizeFunc] returns it.
+	// Func is the symbol as [normalizeFunc] returns it.
 	Func string `json:"func"`
 	// Args is the text between the last parentheses, for instance
 	// "0x106, 0xffffffffffffff9c, {0x63d87030c40?, 0x63}". See [Frame.Words].

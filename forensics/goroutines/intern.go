@@ -51,7 +51,7 @@ func symbolName(s string) string {
 			return ""
 		}
 	}
-	return NormalizeFunc(s)
+	return normalizeFunc(s)
 }
 
 func (in *interner) file(b []byte) string { return in.lookup(&in.files, b, nil) }

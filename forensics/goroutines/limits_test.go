@@ -153,7 +153,7 @@ func TestLive(t *testing.T) {
 		}()
 	}
 	ready.Wait()
-	for debug, form := range []Form{FormDebug0, FormDebug1, FormDebug2} {
+	for debug, form := range []Form{FormDebug0, formDebug1, FormDebug2} {
 		var b bytes.Buffer
 		if err := pprof.Lookup("goroutine").WriteTo(&b, debug); err != nil {
 			t.Fatal(err)
@@ -187,20 +187,20 @@ func TestDebug1(t *testing.T) {
 		loud  bool
 	}{
 		{"labels", []string{"goroutine profile: total 3", "2 @ 0x1 0x2", `# labels: {"pod":"a, b", "k":"v\n"}`, "#\t0x1\tmain.x+0x1\t\t/x.go:7", "", "1 @ 0x3", "#\t0x3"}, Dump{
-			Form: FormDebug1, Header: "goroutine profile: total 3", Goroutines: []Goroutine{
+			Form: formDebug1, Header: "goroutine profile: total 3", Goroutines: []Goroutine{
 				{Count: 2, Line: 2, Labels: map[string]string{"pod": "a, b", "k": "v\n"}, Frames: []Frame{{Func: "main.x", Offset: 1, File: "/x.go", Line: 7}}},
 				{Count: 1, Line: 6, Frames: []Frame{{Func: "0x3"}}},
 			},
 		}, false},
 		{"start cut", []string{"#\t0x9\tmain.y+0x1\t/x.go:7", "", "2 @ 0x1", "#\t0x1\tk8s.io/kubernetes/vendor/m.x+0x1\t/x.go:7"}, Dump{
-			Form: FormDebug1, Truncated: true, Goroutines: []Goroutine{{Count: 2, Line: 3, Frames: []Frame{{Func: "m.x", Offset: 1, File: "/x.go", Line: 7}}}},
+			Form: formDebug1, Truncated: true, Goroutines: []Goroutine{{Count: 2, Line: 3, Frames: []Frame{{Func: "m.x", Offset: 1, File: "/x.go", Line: 7}}}},
 		}, true},
 		{"end cut", []string{"goroutine profile: total 9", "2 @ 0x1", "#\t0x1\tmain.x+0x1\t/x.go:7", ""}, Dump{
-			Form: FormDebug1, Header: "goroutine profile: total 9", Truncated: true,
+			Form: formDebug1, Header: "goroutine profile: total 9", Truncated: true,
 			Goroutines: []Goroutine{{Count: 2, Line: 2, Frames: []Frame{{Func: "main.x", Offset: 1, File: "/x.go", Line: 7}}}},
 		}, true},
 		{"tabs became spaces", []string{"goroutine profile: total 2", "2 @ 0x1", "#   0x1     main.x+0x1       /x.go:7"}, Dump{
-			Form: FormDebug1, Header: "goroutine profile: total 2",
+			Form: formDebug1, Header: "goroutine profile: total 2",
 			Goroutines: []Goroutine{{Count: 2, Line: 2, Frames: []Frame{{Func: "main.x", Offset: 1, File: "/x.go", Line: 7}}}},
 		}, false},
 	}

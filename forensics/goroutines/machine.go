@@ -124,7 +124,7 @@ func (m *machine) separates(b []byte, n int) bool {
 		m.announce(b, n)
 	case string(b) == "-----":
 		m.finish()
-		m.relayed = m.dump != nil && m.dump.Form == FormCrash
+		m.relayed = m.dump != nil && m.dump.Form == formCrash
 	case string(b) == "runtime stack:":
 		m.finish()
 		m.mode = skipping

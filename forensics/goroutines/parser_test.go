@@ -207,10 +207,10 @@ func TestParseSeveralDumps(t *testing.T) {
 	}{
 		{"two debug=2", with(one, one...), []int{2, 2}, []Form{FormDebug2, FormDebug2}},
 		{"a second one whose start is cut", with(one, append(append([]string{}, block...), second...)...), []int{2, 2}, []Form{FormDebug2, FormDebug2}},
-		{"a crash behind a debug=2", with(one, with([]string{"SIGABRT: abort", "PC=0x408b0c m=0 sigcode=0", ""}, one...)...), []int{2, 2}, []Form{FormDebug2, FormCrash}},
-		{"debug=1 and debug=2", with([]string{"goroutine profile: total 3", "3 @ 0x1 0x2", "#\t0x1\tmain.x+0x1\t/x.go:1", ""}, one...), []int{1, 2}, []Form{FormDebug1, FormDebug2}},
-		{"two crashes without a blank line", with(with([]string{"panic: one", ""}, block...), with([]string{"panic: two", ""}, block...)...), []int{1, 1}, []Form{FormCrash, FormCrash}},
-		{"a crash of several threads is one", with(with([]string{"SIGABRT: abort", ""}, one...), "-----", "", "SIGQUIT: quit", "PC=0x1 m=1 sigcode=0", "", "goroutine 0 gp=0x1 m=1 mp=0x2 [idle]:", "runtime.futex(0x1)", "\t/f.s:1 +0x1"), []int{3}, []Form{FormCrash}},
+		{"a crash behind a debug=2", with(one, with([]string{"SIGABRT: abort", "PC=0x408b0c m=0 sigcode=0", ""}, one...)...), []int{2, 2}, []Form{FormDebug2, formCrash}},
+		{"debug=1 and debug=2", with([]string{"goroutine profile: total 3", "3 @ 0x1 0x2", "#\t0x1\tmain.x+0x1\t/x.go:1", ""}, one...), []int{1, 2}, []Form{formDebug1, FormDebug2}},
+		{"two crashes without a blank line", with(with([]string{"panic: one", ""}, block...), with([]string{"panic: two", ""}, block...)...), []int{1, 1}, []Form{formCrash, formCrash}},
+		{"a crash of several threads is one", with(with([]string{"SIGABRT: abort", ""}, one...), "-----", "", "SIGQUIT: quit", "PC=0x1 m=1 sigcode=0", "", "goroutine 0 gp=0x1 m=1 mp=0x2 [idle]:", "runtime.futex(0x1)", "\t/f.s:1 +0x1"), []int{3}, []Form{formCrash}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestParseHeaderOfCrash(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dumps, _ := parseText(t, with([]string{test.line, ""}, block...)...)
 			want, got := test.want, dumps[0].Header
-			if got != want || (dumps[0].Form == FormCrash) != (want != "") {
+			if got != want || (dumps[0].Form == formCrash) != (want != "") {
 				t.Errorf("form %s, header %q, want %q", dumps[0].Form, got, want)
 			}
 		})

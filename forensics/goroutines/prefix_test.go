@@ -167,7 +167,7 @@ func TestParseMultilineMessage(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			d := withoutLines(parseOne(t, []byte(test.text)))
-			if d.Form != FormCrash || !strings.Contains(d.Header, "Observed a panic") {
+			if d.Form != formCrash || !strings.Contains(d.Header, "Observed a panic") {
 				t.Errorf("form %s, header %q", d.Form, d.Header)
 			}
 			diff(t, "goroutines", withoutLines(Dump{Goroutines: want}).Goroutines, d.Goroutines)

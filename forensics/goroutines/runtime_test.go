@@ -160,7 +160,7 @@ func TestRuntimeFormsAgree(t *testing.T) {
 func TestRuntimeCrash(t *testing.T) {
 	for _, release := range []string{"1.9.7", "1.20.14", "1.26"} {
 		d := parseOne(t, readFixture(t, "runtime/go"+release+"-abort-crash.txt.gz"))
-		if d.Form != FormCrash || d.Header != "SIGABRT: abort" || d.Truncated {
+		if d.Form != formCrash || d.Header != "SIGABRT: abort" || d.Truncated {
 			t.Errorf("%s: form %s, header %q, truncated %v", release, d.Form, d.Header, d.Truncated)
 		}
 		ids := map[int64]int{}
@@ -183,7 +183,7 @@ func TestRuntimeCrash(t *testing.T) {
 		}
 	}
 	d := parseOne(t, readFixture(t, "runtime/go1.26-panic.txt.gz"))
-	if d.Form != FormCrash || !strings.HasPrefix(d.Header, "panic: runtime error: invalid memory address") {
+	if d.Form != formCrash || !strings.HasPrefix(d.Header, "panic: runtime error: invalid memory address") {
 		t.Errorf("panic: form %s, header %q", d.Form, d.Header)
 	}
 }

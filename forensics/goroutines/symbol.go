@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// NormalizeFunc returns a symbol as it reads independently of how the program
+// normalizeFunc returns a symbol as it reads independently of how the program
 // was built: everything up to and including the last "/vendor/" is cut (GOPATH
 // builds, kubelets up to 1.24), and the linker's escapes such as "%2e" in the
 // last element of an import path are undone.
-func NormalizeFunc(symbol string) string {
+func normalizeFunc(symbol string) string {
 	path, _, _ := strings.Cut(symbol, "[") // type arguments have paths of their own
 	if i := strings.LastIndex(path, "/vendor/"); i >= 0 {
 		symbol = symbol[i+len("/vendor/"):]

@@ -78,8 +78,8 @@ func TestNormalizeFunc(t *testing.T) {
 		"q.(*T[go.shape.struct { a/vendor/b.X }]).run":                     "q.(*T[go.shape.struct { a/vendor/b.X }]).run",
 		"100%": "100%", "a%zz": "a%zz", "a%2": "a%2", "a%0ab%25": "a%0ab%", "": "",
 	} {
-		if got := NormalizeFunc(symbol); got != want {
-			t.Errorf("NormalizeFunc(%q) = %q, want %q", symbol, got, want)
+		if got := normalizeFunc(symbol); got != want {
+			t.Errorf("normalizeFunc(%q) = %q, want %q", symbol, got, want)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (t *textReader) finish(lastLine int) {
 		m.end(lastLine)
 	}
 	for _, d := range t.dumps {
-		if d.Form == FormDebug1 && d.seen < d.total {
+		if d.Form == formDebug1 && d.seen < d.total {
 			d.Truncated = true
 			t.problems.add(d.line, "dump announces %d goroutines and holds %d", d.total, d.seen)
 		}

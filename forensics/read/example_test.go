@@ -37,6 +37,5 @@ func ExampleFiles() {
 	// metrics.txt  false not a file that is known here: no goroutine dump in it
 	// kubelet.log.gz logs true <nil>
 	// critical: kubelet 1.34.4 housekeeping has not returned for at least 10 min: goroutine
-	// warning: kubelet 1.34.4: when it was asked at 2026-11-20 10:25:36 UTC, its own healt
 	// warning: kubelet 1.34.4: garbage collection of images fails since 2026-11-20 10:18:0
 }

@@ -14,8 +14,8 @@ const Schema = "nodeforensics.evidence/v1"
 // Evidence is evidence as a document has it, of the first version or of the current one.
 type Evidence struct {
 	forensics.Evidence
-	Health []mounts.Health `json:"health,omitempty"`
-	Held   *mountUse       `json:"held,omitempty"`
+	Health     []mounts.Health `json:"health,omitempty"`
+	MountUseV1 *mountUse       `json:"held,omitempty"`
 }
 
 // mountUse is forensics.MountUse as the first version had it.
@@ -35,15 +35,15 @@ func (e Evidence) Current() forensics.Evidence {
 	now := e.Evidence
 	now.Schema = forensics.EvidenceSchema
 	AddHealth(&now, e.Health...)
-	if e.Held != nil {
-		use := e.Held.MountUse
+	if e.MountUseV1 != nil {
+		use := e.MountUseV1.MountUse
 		use.AllProcesses = true // else it would have said of nothing that it is detached
-		use.Foreign = append(append([]forensics.ForeignMount{}, e.Held.Leaked...), e.Held.Private...)
-		for _, c := range e.Held.Copies {
+		use.Foreign = append(append([]forensics.ForeignMount{}, e.MountUseV1.Leaked...), e.MountUseV1.Private...)
+		for _, c := range e.MountUseV1.Copies {
 			c.OnGroup, c.Groups = 1, []int{1}
 			use.Copies = append(use.Copies, c)
 		}
-		AddServers(&use, e.Held.Servers...)
+		AddServers(&use, e.MountUseV1.Servers...)
 		now.MountUse = &use
 	}
 	return now

@@ -18,9 +18,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
-// ErrUnstable says that no two readings of a table agreed. Before Linux 5.8 a mount that comes or goes in the meantime
+// errUnstable says that no two readings of a table agreed. Before Linux 5.8 a mount that comes or goes in the meantime
 // can make a reading skip others, so what was read last may lack some.
-var ErrUnstable = errors.New("no two readings of the mount table agreed")
+var errUnstable = errors.New("no two readings of the mount table agreed")
 
 const (
 	// maxReadings is how often a table is read at most.
@@ -42,7 +42,7 @@ const (
 )
 
 // Read reads the mount table that a process sees; pid 0 is the calling process. Before Linux 5.8, it reads until two readings
-// in a row agree; see [ErrUnstable].
+// in a row agree; see [errUnstable].
 //
 // The table may be incomplete with any error: lines that could not be understood are missing, and so is what lies
 // beyond 32 MiB or what the kernel had not written after some seconds (nodefs.ErrTruncated). Namespace and Root are absent where

@@ -258,10 +258,10 @@ func TestStable(t *testing.T) {
 		"at once":                 {[]string{"a", "a"}, t.Context(), "a", nil},
 		"at the third reading":    {[]string{"a", "b", "b"}, t.Context(), "b", nil},
 		"back and forth":          {[]string{"a", "b", "a", "a"}, t.Context(), "a", nil},
-		"never":                   {[]string{"a", "b", "c", "d", "e", "f", "g", "h"}, t.Context(), "h", []error{ErrUnstable}},
+		"never":                   {[]string{"a", "b", "c", "d", "e", "f", "g", "h"}, t.Context(), "h", []error{errUnstable}},
 		"process ends":            {[]string{""}, t.Context(), "", []error{gone}},
-		"process ends in between": {[]string{"a", ""}, t.Context(), "a", []error{gone, ErrUnstable}},
-		"out of time":             {[]string{"a"}, cancelled(t), "a", []error{context.Canceled, ErrUnstable}},
+		"process ends in between": {[]string{"a", ""}, t.Context(), "a", []error{gone, errUnstable}},
+		"out of time":             {[]string{"a"}, cancelled(t), "a", []error{context.Canceled, errUnstable}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			readings := 0
@@ -327,7 +327,7 @@ func TestReadWhileMounting(t *testing.T) {
 	fsys := openFS(t, "/")
 	for range 50 {
 		got, err := Read(t.Context(), fsys, g.tid)
-		if err != nil && !errors.Is(err, ErrUnstable) {
+		if err != nil && !errors.Is(err, errUnstable) {
 			t.Fatal(err)
 		}
 		if len(got.Index().At(dir+"/stays")) != 1 {

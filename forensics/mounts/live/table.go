@@ -90,21 +90,21 @@ func stable(ctx context.Context, read func() (reading, error)) (reading, error) 
 	}
 	for range maxReadings - 1 {
 		if err := ctx.Err(); err != nil {
-			return last, errors.Join(ErrUnstable, err)
+			return last, errors.Join(errUnstable, err)
 		}
 		next, err := read()
 		if err != nil {
-			return last, errors.Join(ErrUnstable, err)
+			return last, errors.Join(errUnstable, err)
 		}
 		if next.cut != nil && last.cut == nil {
-			return last, ErrUnstable
+			return last, errUnstable
 		}
 		if next.equal(last) {
 			return next, nil
 		}
 		last = next
 	}
-	return last, ErrUnstable
+	return last, errUnstable
 }
 
 // once takes one reading.

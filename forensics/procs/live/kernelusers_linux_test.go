@@ -15,6 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
+	"github.com/nodeforensics/nodeforensics/internal/foreign"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
@@ -301,7 +302,7 @@ func TestLeaked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.m.ID = 20
-			got := mounts.NewLeaks(&host).In(&mounts.Table{Mounts: append(slices.Clone(other), c.m)}, inHost)
+			got := foreign.NewLeaks(&host).In(&mounts.Table{Mounts: append(slices.Clone(other), c.m)}, inHost)
 			if (len(got) == 1) != c.want || c.want && got[0].On != c.on {
 				t.Fatalf("leaked %+v, want %v on %q", got, c.want, c.on)
 			}

@@ -1,14 +1,16 @@
-package mounts
+package foreign
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // A Leak is a mount that another namespace has and the host has not.
 type Leak struct {
-	Mount Mount
+	Mount mounts.Mount
 	// On is where the directory that it is mounted on is on the host: a path of the host's, whatever the other namespace calls
 	// it. It is "" where the host shows no such directory: then the mount never was the host's, or is on one that is not.
 	On string
@@ -21,7 +23,7 @@ type Leaks struct {
 }
 
 // NewLeaks remembers what the host has, for the tables of all other namespaces.
-func NewLeaks(host *Table) *Leaks {
+func NewLeaks(host *mounts.Table) *Leaks {
 	l := &Leaks{devices: map[string]bool{}, roots: make(map[place]string, len(host.Mounts))}
 	for i := range host.Mounts {
 		m := &host.Mounts[i]
@@ -42,7 +44,7 @@ func NewLeaks(host *Table) *Leaks {
 // mount of the host's lies on the same directory of the same file system. The path in the other namespace says nothing,
 // since a container can make any. Network, FUSE and block file systems are reported wherever they are mounted, if the host has
 // no mount of their superblock at all.
-func (l *Leaks) In(other *Table, inHost func(path string) bool) []Leak {
+func (l *Leaks) In(other *mounts.Table, inHost func(path string) bool) []Leak {
 	on := directories{host: l.roots}
 	found := []Leak{}
 	for i := range other.Mounts {
@@ -50,10 +52,10 @@ func (l *Leaks) In(other *Table, inHost func(path string) bool) []Leak {
 		if _, has := l.roots[place{m.Device, trimRoot(m.Root)}]; has {
 			continue
 		}
-		if on.mounts == nil { // a copy of the host's table has none
-			on.mounts = mountsByID(other)
+		if on.byID == nil { // a copy of the host's table has none
+			on.byID = mountsByID(other)
 		}
-		remote := m.Class == ClassNetwork || m.Class == ClassFUSE || m.Class == ClassBlock
+		remote := m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE || m.Class == mounts.ClassBlock
 		dir := on.of(m)
 		switch {
 		case dir != "" && inHost != nil && inHost(dir):
@@ -66,9 +68,9 @@ func (l *Leaks) In(other *Table, inHost func(path string) bool) []Leak {
 }
 
 // Gone says whether the host still lacks the mount of a leak: the file system, if it is not known where the host had it.
-func (l Leak) Gone(host *Table) bool {
+func (l Leak) Gone(host *mounts.Table) bool {
 	root := trimRoot(l.Mount.Root)
-	return !slices.ContainsFunc(host.Mounts, func(m Mount) bool {
+	return !slices.ContainsFunc(host.Mounts, func(m mounts.Mount) bool {
 		return m.Device == l.Mount.Device && (l.On == "" || m.Root == root)
 	})
 }
@@ -78,14 +80,14 @@ const maxDepth = 64
 
 // directories finds out where the directories of another namespace are on the host.
 type directories struct {
-	host   map[place]string // by superblock and root: a mount point of the host
-	mounts map[int]*Mount   // of the other namespace
+	host map[place]string      // by superblock and root: a mount point of the host
+	byID map[int]*mounts.Mount // of the other namespace
 }
 
 // of returns where the directory under a mount is on the host, "" if the host does not show it. The same directory of the
 // same file system may be below several of the host's mounts: that of the nearest one counts.
-func (d directories) of(m *Mount) string {
-	parent := d.mounts[m.ParentID]
+func (d directories) of(m *mounts.Mount) string {
+	parent := d.byID[m.ParentID]
 	if parent == nil || parent == m || !strings.HasPrefix(parent.Root, "/") || strings.Contains(parent.Root, "/..") {
 		return "" // what is mounted need not be a directory
 	}
@@ -105,9 +107,9 @@ func (d directories) of(m *Mount) string {
 }
 
 // SameRoot returns a function that lists the mounts of another namespace that show the same directory of the same file system as
-// a mount of the host for which want is true, as many as are asked for at most. Those among them that are no [Copy] stay when
+// a mount of the host for which want is true, as many as are asked for at most. Those among them that are no [mounts.Copy] stay when
 // that is unmounted.
-func SameRoot(host *Table, want func(*Mount) bool) func(other *Table, most int) []Mount {
+func SameRoot(host *mounts.Table, want func(*mounts.Mount) bool) func(other *mounts.Table, most int) []mounts.Mount {
 	wanted, devices := map[place]bool{}, map[string]bool{}
 	for i := range host.Mounts {
 		if m := &host.Mounts[i]; want(m) {
@@ -115,8 +117,8 @@ func SameRoot(host *Table, want func(*Mount) bool) func(other *Table, most int) 
 			devices[m.Device] = true
 		}
 	}
-	return func(other *Table, most int) []Mount {
-		found := []Mount{}
+	return func(other *mounts.Table, most int) []mounts.Mount {
+		found := []mounts.Mount{}
 		for i := range other.Mounts {
 			if len(found) >= most {
 				break

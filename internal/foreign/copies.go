@@ -1,4 +1,6 @@
-package mounts
+// Package foreign finds what other mount namespaces have of a host's mounts: copies that propagation may tie to them, and mounts that
+// the host has no more.
+package foreign
 
 import (
 	"cmp"
@@ -6,26 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
-
-// A Copy is a mount that propagation ties to another one: umount(2) of that unmounts it, too, and answers EBUSY while it is
-// in use (propagate_mount_busy in fs/pnode.c), whichever namespace it is in. So a container with HostToContainer or
-// Bidirectional propagation keeps a mount of the host busy, and one with a private copy does not.
-type Copy struct {
-	Of int `json:"of_mount_id"`
-	// MountID, MountPoint and Namespace are those of the copy.
-	MountID    int    `json:"mount_id"`
-	MountPoint string `json:"mount_point"`
-	Namespace  uint64 `json:"namespace,omitempty"`
-	// OnGroup is the peer group of what the original lies on. Groups are that of what the copy lies on, and then those from which
-	// that receives what is mounted, nearest first.
-	OnGroup int   `json:"original_on_peer_group"`
-	Groups  []int `json:"copy_on_peer_groups"`
-}
-
-// Tied says whether an unmount of the original takes the mount along.
-func (c Copy) Tied() bool { return slices.Contains(c.Groups, c.OnGroup) }
 
 // Copies finds what propagation ties to mounts of one table. The zero value is not usable, see [NewCopies].
 //
@@ -47,18 +32,18 @@ type original struct{ id, group int }
 
 // A maybeCopy is a copy if what it lies on is in the peer group of what the original lies on, or receives from it.
 type maybeCopy struct {
-	Copy
+	mounts.Copy
 	group, master int // of what it lies on
 }
 
 // NewCopies looks for copies of those mounts of a table for which want is true. The table is not looked through for copies.
-func NewCopies(t *Table, want func(*Mount) bool) *Copies {
+func NewCopies(t *mounts.Table, want func(*mounts.Mount) bool) *Copies {
 	c := &Copies{originals: map[place][]original{}, devices: map[string]bool{}, feeds: map[int]int{}, looked: map[uint64]bool{}}
 	byID := mountsByID(t)
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
 		if parent := byID[m.ParentID]; parent != nil && parent.Shared != 0 && want(m) {
-			at := m.placeOn(parent)
+			at := placeOn(m, parent)
 			c.devices[m.Device] = true
 			if len(c.originals[at]) < maxSame { // they lie on each other, and each copy may be one of each
 				c.originals[at] = append(c.originals[at], original{m.ID, parent.Shared})
@@ -68,8 +53,8 @@ func NewCopies(t *Table, want func(*Mount) bool) *Copies {
 	return c
 }
 
-func mountsByID(t *Table) map[int]*Mount {
-	byID := make(map[int]*Mount, len(t.Mounts))
+func mountsByID(t *mounts.Table) map[int]*mounts.Mount {
+	byID := make(map[int]*mounts.Mount, len(t.Mounts))
 	for i := range t.Mounts {
 		byID[t.Mounts[i].ID] = &t.Mounts[i]
 	}
@@ -77,20 +62,20 @@ func mountsByID(t *Table) map[int]*Mount {
 }
 
 // placeOn is where a mount lies on its parent.
-func (m *Mount) placeOn(parent *Mount) place {
+func placeOn(m, parent *mounts.Mount) place {
 	below := strings.TrimPrefix(m.MountPoint, strings.TrimSuffix(parent.MountPoint, "/"))
 	return place{m.Device, path.Join(trimRoot(parent.Root), below)}
 }
 
 // Look looks for copies in the table of a namespace, once for each namespace, and returns the ids of those that may be some.
 // Whether they are is known when all tables have been looked at, see [Copies.Found].
-func (c *Copies) Look(t *Table) []int {
+func (c *Copies) Look(t *mounts.Table) []int {
 	if c.looked[t.Namespace] {
 		return nil
 	}
 	c.looked[t.Namespace] = true
 	var ids []int
-	var byID map[int]*Mount
+	var byID map[int]*mounts.Mount
 	var below map[int]bool // mounts that others lie on, without covering them
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
@@ -112,9 +97,9 @@ func (c *Copies) Look(t *Table) []int {
 		if below[m.ID] || parent == nil || parent.Shared == 0 && parent.Master == 0 {
 			continue
 		}
-		for _, o := range c.originals[m.placeOn(parent)] {
+		for _, o := range c.originals[placeOn(m, parent)] {
 			if o.id != m.ID {
-				c.maybe = append(c.maybe, maybeCopy{Copy{Of: o.id, MountID: m.ID, MountPoint: m.MountPoint, Namespace: t.Namespace, OnGroup: o.group}, parent.Shared, parent.Master})
+				c.maybe = append(c.maybe, maybeCopy{mounts.Copy{Of: o.id, MountID: m.ID, MountPoint: m.MountPoint, Namespace: t.Namespace, OnGroup: o.group}, parent.Shared, parent.Master})
 				ids = append(ids, m.ID)
 			}
 		}
@@ -123,13 +108,13 @@ func (c *Copies) Look(t *Table) []int {
 }
 
 // Found lists the mounts on the same directories as the originals, by the mount that they may be copies of.
-func (c *Copies) Found() []Copy {
-	found := []Copy{}
+func (c *Copies) Found() []mounts.Copy {
+	found := []mounts.Copy{}
 	for _, m := range c.maybe {
 		m.Groups = c.groups(m.group, m.master)
 		found = append(found, m.Copy)
 	}
-	sorting.Stable(found, func(a, b Copy) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.MountID, b.MountID)) })
+	sorting.Stable(found, func(a, b mounts.Copy) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.MountID, b.MountID)) })
 	return found
 }
 
