@@ -15,7 +15,7 @@ import (
 func kernelNames(model *forensics.Model, m mounts.Mount) []string {
 	var names []string
 	for _, part := range serverParts(m.Source) {
-		names = append(names, "server "+part)
+		names = append(names, "server:"+part)
 	}
 	if m.FSType == "ceph" {
 		names = append(names, "ceph")
@@ -32,7 +32,7 @@ func kernelNames(model *forensics.Model, m mounts.Mount) []string {
 	}
 	for _, d := range devices {
 		if d != "" {
-			names = append(names, "device "+d)
+			names = append(names, "device:"+d)
 		}
 	}
 	return names
