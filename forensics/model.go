@@ -73,7 +73,7 @@ func (m *Model) Health(device string) (mounts.Health, bool) {
 // sends every statfs(2) to the server. It is false for a file system on a disk, which may have answered from memory.
 func (m *Model) Answered(device string) bool {
 	h, list := m.health[device], m.MountsOf(device)
-	return len(list) > 0 && list[0].Class != mounts.ClassBlock && h.Method == "probe" &&
+	return len(list) > 0 && list[0].Class != mounts.ClassBlock && h.Method == mounts.MethodProbe &&
 		(h.Status == mounts.StatusOK || h.Status == mounts.StatusSlow || h.Status == mounts.StatusRecovered)
 }
 

@@ -180,7 +180,7 @@ func healthDetail(m mountItem) string {
 	if h.Call != "" {
 		parts = append(parts, h.Call)
 	}
-	if h.Method == "passive" {
+	if h.Method == mounts.MethodPassive {
 		parts = append(parts, "seen, not asked")
 	}
 	for _, s := range []string{h.Error, h.Reason} {

@@ -25,8 +25,8 @@ const (
 	UnscheduledTerminating Rule = "unscheduled"
 )
 
-// DefaultThreshold is the default of --terminated-pod-gc-threshold.
-const DefaultThreshold = 12_500
+// defaultThreshold is the default of --terminated-pod-gc-threshold.
+const defaultThreshold = 12_500
 
 const (
 	taintOutOfService = "node.kubernetes.io/out-of-service"
@@ -63,7 +63,7 @@ func (d Dump) PodGC(version string) Replay {
 	if !known {
 		minor = 1 << 30
 	}
-	r := Replay{Threshold: DefaultThreshold, EvictedFirst: minor >= 27, NodesKnown: len(d.Nodes) > 0}
+	r := Replay{Threshold: defaultThreshold, EvictedFirst: minor >= 27, NodesKnown: len(d.Nodes) > 0}
 	if d.TerminatedPodGCThreshold != nil {
 		r.Threshold = *d.TerminatedPodGCThreshold
 	}

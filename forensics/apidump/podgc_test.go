@@ -92,7 +92,7 @@ func TestPodGCOf12600(t *testing.T) {
 		"1.27.0": {"p-12550", "p-00049"},
 	} {
 		r := d.PodGC(version)
-		if len(r.Victims) != 100 || r.Terminated != 12_600 || r.Threshold != DefaultThreshold {
+		if len(r.Victims) != 100 || r.Terminated != 12_600 || r.Threshold != defaultThreshold {
 			t.Fatalf("%s: %d victims of %d, threshold %d; want 100", version, len(r.Victims), r.Terminated, r.Threshold)
 		}
 		if got := [2]string{d.Pods[r.Victims[0].Pod].Name, d.Pods[r.Victims[99].Pod].Name}; got != want {

@@ -95,7 +95,7 @@ func stuckContainers(p *forensics.Pass) []*stuckContainer {
 // and from then on in state D, once the server has taken the request (fs/fuse/dev.c, request_wait_answer).
 // Throttled writers go on by themselves, and a frozen cgroup is a finding of its own.
 func signalless(t procs.Thread) bool {
-	return t.Wait.Kill == "no" && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFreezer || t.Wait.FS == "fuse" && t.State == "D"
+	return t.Wait.Unkillable() && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFreezer || t.Wait.FS == "fuse" && t.State == "D"
 }
 
 func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {

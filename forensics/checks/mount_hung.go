@@ -61,7 +61,7 @@ func hungFinding(p *forensics.Pass, s fsview.Superblock) forensics.Finding {
 	f.Detail += text
 	f.Refs = append(f.Refs, refs...)
 	f.ConfidenceWhy = "no answer for longer than --hung-after, measured by a probe"
-	if s.Health.Method == "passive" {
+	if s.Health.Method == mounts.MethodPassive {
 		f.ConfidenceWhy = s.Health.Reason
 	}
 	f.Remedies = hungRemedies(p, s)

@@ -146,7 +146,7 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.Thread.TID)
 			remedy = despiteWait(remedy, w)
 		}
-		if waits && w.Thread.Wait.Kill != "yes" {
+		if waits && !w.Thread.Wait.Killable() {
 			waiting = append(waiting, remedy)
 		} else {
 			f.Remedies = append(f.Remedies, remedy)
@@ -171,7 +171,7 @@ func copiesByID(p *forensics.Pass, m mounts.Mount) map[int]mounts.Copy {
 // end, ends some waits, and others have to end first.
 func despiteWait(r forensics.Remedy, w stall.Waiter) forensics.Remedy {
 	switch pid, plain := strings.CutPrefix(r.Command, "kill "); {
-	case w.Thread.Wait.Kill != "yes":
+	case !w.Thread.Wait.Killable():
 		r.Precondition = strings.TrimPrefix(r.Precondition+"; the wait of its thread "+strconv.Itoa(w.Thread.TID)+
 			" has been ended first: a kill takes effect only then", "; ")
 	case plain:

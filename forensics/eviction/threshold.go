@@ -23,6 +23,15 @@ type Settings struct {
 	Program string
 }
 
+// Values of Threshold.Kind.
+const (
+	kindHard = "hard"
+	kindSoft = "soft"
+)
+
+// Hard says whether the kubelet evicts as soon as the threshold is crossed.
+func (t Threshold) Hard() bool { return t.Kind == kindHard }
+
 // A Threshold is one threshold of eviction.
 type Threshold struct {
 	// Signal is "nodefs.available", "imagefs.inodesFree" and the like: it is crossed when less than Value is left.
@@ -125,13 +134,13 @@ func (s Settings) Thresholds() []Threshold {
 			value, from = defaultHard(s.Minor)[signal], "default"
 		}
 		if value != "" || own {
-			list = append(list, newThreshold(signal, "hard", value, from))
+			list = append(list, newThreshold(signal, kindHard, value, from))
 		}
 	}
 	set, grace, origin := s.soft()
 	for _, signal := range diskSignals {
 		if value, ok := set[signal]; ok {
-			t := newThreshold(signal, "soft", value, origin)
+			t := newThreshold(signal, kindSoft, value, origin)
 			t.Grace = grace[signal]
 			list = append(list, t)
 		}
@@ -231,7 +240,7 @@ func (s Settings) Problems() []Problem {
 		if t.Ignored != "" {
 			add(strings.Contains(t.Ignored, "does not start"), "%s threshold %s: %s", t.Kind, t, t.Ignored)
 		}
-		if t.Kind == "soft" && t.Grace == "" {
+		if t.Kind == kindSoft && t.Grace == "" {
 			add(true, "soft threshold %s has no evictionSoftGracePeriod: the kubelet does not start", t)
 		}
 	}
@@ -244,7 +253,7 @@ func (s Settings) Problems() []Problem {
 		add(false, "image garbage collection is off (%s): unused images stay until eviction deletes all of them at once", gc.Disabled)
 	}
 	for _, t := range thresholds {
-		if t.Kind == "hard" && t.Percent > 0 && !t.Inodes() && gc.Disabled == "" && float64(gc.HighPercent) > 100-t.Percent {
+		if t.Hard() && t.Percent > 0 && !t.Inodes() && gc.Disabled == "" && float64(gc.HighPercent) > 100-t.Percent {
 			add(false, "image garbage collection begins at %d %% of imagefs, but %s evicts from %.4g %%: eviction comes first, and it deletes every unused image where the file system is shared",
 				gc.HighPercent, t, 100-t.Percent)
 		}

@@ -1,5 +1,11 @@
 package procs
 
+// Values of Thread.PathFrom and WaitFrom that mean more than that something is known.
+const (
+	PathFromDescriptor = "descriptor" // the link of a descriptor: the file is open, and need not be looked up
+	WaitFromSched      = "sched"      // the scheduler's clock: it has not run since
+)
+
 // A Thread is one that waits in a file system or in the block layer.
 type Thread struct {
 	PID   int    `json:"pid"`

@@ -49,16 +49,16 @@ func (r *reader) json(d document, head []byte) (kind string, used bool, err erro
 	case list == "PodList":
 		return r.pods(d)
 	}
-	whole, err := io.ReadAll(io.LimitReader(d.text, MaxUnlabelledJSON))
+	whole, err := io.ReadAll(io.LimitReader(d.text, maxUnlabelledJSON))
 	switch {
 	case err != nil:
 		return "", false, err
-	case len(whole) == MaxUnlabelledJSON:
+	case len(whole) == maxUnlabelledJSON:
 		d.text = io.MultiReader(bytes.NewReader(whole), d.text)
 		if kind, used, err := r.dumps(d); used {
 			return kind, true, err
 		}
-		return "", false, fmt.Errorf("more than %d MB of JSON that does not say what it is in its first 64 KiB", MaxUnlabelledJSON/1_000_000)
+		return "", false, fmt.Errorf("more than %d MB of JSON that does not say what it is in its first 64 KiB", maxUnlabelledJSON/1_000_000)
 	}
 	return r.unlabelled(d, whole)
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// Mountinfo reads a mount table (/proc/PID/mountinfo) of at most [MaxMountTable] bytes. With an error, which says how many
+// Mountinfo reads a mount table (/proc/PID/mountinfo) of at most 24 MB. With an error, which says how many
 // lines are wrong, comes what the others say.
 func Mountinfo(name string, in io.Reader) (forensics.Evidence, error) {
 	counted := &counter{r: in}
-	list, errs := mounts.Parse(io.LimitReader(counted, MaxMountTable))
-	if counted.n == MaxMountTable { // its last line is cut, too
-		errs = slices.Insert(errs, 0, fmt.Errorf("a mount table of more than %d MB: the rest is not read", MaxMountTable/1_000_000))
+	list, errs := mounts.Parse(io.LimitReader(counted, maxMountTable))
+	if counted.n == maxMountTable { // its last line is cut, too
+		errs = slices.Insert(errs, 0, fmt.Errorf("a mount table of more than %d MB: the rest is not read", maxMountTable/1_000_000))
 	}
 	source := forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead, Detail: name, Bytes: counted.n}
 	var err error

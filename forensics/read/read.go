@@ -6,7 +6,7 @@
 // else; [forensics.Evidence.Merge] adds it.
 //
 // Files of strangers cannot fill the memory: JSON is limited in bytes and in what it takes when it is decoded, mount tables
-// by [MaxMountTable], and dumps and logs are read without being held. Secrets are masked by [Redact].
+// in bytes, and dumps and logs are read without being held. Secrets are masked by [Redact].
 package read
 
 import (
@@ -22,11 +22,11 @@ import (
 
 // What is read of one file at most. All else is read without being held in memory.
 const (
-	// MaxUnlabelledJSON is how many bytes of JSON are read that does not say at its beginning what it is.
-	MaxUnlabelledJSON = 32_000_000
-	// MaxMountTable is how many bytes of a mount table are read, some 120,000 mounts; Linux allows 100,000 in a namespace
+	// maxUnlabelledJSON is how many bytes of JSON are read that does not say at its beginning what it is.
+	maxUnlabelledJSON = 32_000_000
+	// maxMountTable is how many bytes of a mount table are read, some 120,000 mounts; Linux allows 100,000 in a namespace
 	// (fs.mount-max).
-	MaxMountTable = 24_000_000
+	maxMountTable = 24_000_000
 )
 
 // A File is something that was saved.

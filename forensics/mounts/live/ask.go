@@ -17,7 +17,7 @@ var (
 	errChanged = errors.New("another mount is there now")
 )
 
-const methodProbe = "probe"
+const methodProbe = mounts.MethodProbe
 
 // The system calls of a probe, as Health.Call names them.
 const (

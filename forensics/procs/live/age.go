@@ -16,7 +16,7 @@ import (
 
 // Values of Thread.WaitFrom.
 const (
-	fromSched   = "sched"
+	fromSched   = procs.WaitFromSched
 	fromSamples = "samples"
 )
 

@@ -16,9 +16,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
-// DefaultAskLimit is how long a daemon has to answer. One that is well needs a millisecond; the kubelet itself would wait for 2
+// defaultAskLimit is how long a daemon has to answer. One that is well needs a millisecond; the kubelet itself would wait for 2
 // minutes.
-const DefaultAskLimit = 2 * time.Second
+const defaultAskLimit = 2 * time.Second
 
 // askGrace is for what has no deadline of its own: reading /proc.
 const askGrace = 500 * time.Millisecond
@@ -27,7 +27,7 @@ const askGrace = 500 * time.Millisecond
 type AskOptions struct {
 	// Daemons are the processes that may own the socket.
 	Daemons []Hint
-	// Limit is how long the daemon has to answer; 0 is DefaultAskLimit.
+	// Limit is how long the daemon has to answer; 0 is 2 seconds.
 	Limit time.Duration
 	Group *probe.Group
 }
@@ -44,7 +44,7 @@ type Reply struct {
 // would start the daemon.
 func Ask(ctx context.Context, fsys *hostfs.FS, r runtimes.Runtime, opt AskOptions) Reply {
 	if opt.Limit == 0 {
-		opt.Limit = DefaultAskLimit
+		opt.Limit = defaultAskLimit
 	}
 	if !fsys.Live() || r.Socket == "" {
 		return Reply{Answer: runtimes.Answer{Status: "not-asked", Detail: "no socket on this machine"}}
