@@ -128,8 +128,8 @@ func runCheck(c Check, e *Evidence, m *Model) (findings []Finding, outcome Outco
 	}()
 	pass := &Pass{Check: c, Evidence: e, Model: m}
 	c.Run(pass)
-	if pass.excess != "" {
-		return nil, Outcome{c.ID, OutcomeFailed, fmt.Sprintf("reports %s, but declares %s", pass.excess, c.Severity)}
+	if pass.broken != nil {
+		return nil, Outcome{c.ID, OutcomeFailed, pass.broken.Error()}
 	}
 	outcome.Reason = strings.Join(pass.partly, "; ")
 	if more := len(pass.said) - len(pass.partly); more > 0 {

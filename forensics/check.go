@@ -36,7 +36,7 @@ type Pass struct {
 
 	findings []Finding
 	partly   []string
-	excess   Severity // one that it reported and does not declare
+	broken   error // what the check may not report
 	said     map[string]bool
 	known    map[string]any
 }
@@ -63,7 +63,7 @@ func (p *Pass) Report(f Finding) {
 		f.Confidence = Certain
 	}
 	if f.Severity.Rank() > p.Check.Severity.Rank() {
-		p.excess = f.Severity
+		p.broken = fmt.Errorf("reports %s, but declares %s", f.Severity, p.Check.Severity)
 	}
 	p.findings = append(p.findings, f.filled())
 }
