@@ -129,9 +129,15 @@ func (r *rewriter) visit(n ast.Node) bool {
 			r.replace(n.Pos(), n.End(), r.empty+"("+strings.Join(r.operands(n), ", ")+")")
 			return false
 		}
+	case *ast.KeyValueExpr:
+		if key, ok := n.Key.(*ast.Ident); ok && r.change == noWords && key.Name == "Instruction" {
+			return false // a step has this or a command: it is no explanation
+		}
 	case *ast.CallExpr:
 		switch {
 		case compares(n):
+			return false
+		case r.change == noWords && (called(n, "remedy", "Tell") || calledHere(n, "Tell")): // as Instruction
 			return false
 		case called(n, "forensics", "Once"): // its key is no text
 			ast.Inspect(n.Args[len(n.Args)-1], r.visit)
@@ -213,6 +219,11 @@ func called(c *ast.CallExpr, pkg, name string) bool {
 	}
 	x, ok := f.X.(*ast.Ident)
 	return ok && x.Name == pkg && f.Sel.Name == name
+}
+
+func calledHere(c *ast.CallExpr, name string) bool {
+	f, ok := c.Fun.(*ast.Ident)
+	return ok && f.Name == name
 }
 
 var (
