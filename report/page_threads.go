@@ -156,7 +156,7 @@ func proofWords(t procs.Thread) string {
 		return "had gone on at the second look"
 	case t.Same:
 		return "did not run between two looks, " + text.Duration(t.SampledSeconds) + " apart"
-	case t.WaitFrom == procs.WaitFromSched:
+	case t.WaitFrom == "sched":
 		return "by the scheduler's clock"
 	}
 	return ""

@@ -1,10 +1,7 @@
 package procs
 
-// Values of Thread.PathFrom and WaitFrom that mean more than that something is known.
-const (
-	PathFromDescriptor = "descriptor" // the link of a descriptor: the file is open, and need not be looked up
-	WaitFromSched      = "sched"      // the scheduler's clock: it has not run since
-)
+// PathFromDescriptor is the PathFrom of a thread whose file is open already, so that no path need be walked to it.
+const PathFromDescriptor = "descriptor"
 
 // A Thread is one that waits in a file system or in the block layer.
 type Thread struct {

@@ -16,7 +16,7 @@ import (
 
 // Values of Thread.WaitFrom.
 const (
-	fromSched   = procs.WaitFromSched
+	fromSched   = "sched"
 	fromSamples = "samples"
 )
 
