@@ -26,9 +26,9 @@ func Analyze(e *Evidence, checks []Check) Analysis {
 }
 
 // AnalyzeUntil is [Analyze] with an end. What has not been judged when the context ends is "not checked", and each finding
-// stands for itself; cut says so, and is empty where all was done in time. A check that has not come back goes on with the
+// stands for itself; the error says so. A check that has not come back goes on with the
 // evidence, which must not change.
-func AnalyzeUntil(ctx context.Context, e *Evidence, checks []Check) (a Analysis, cut string) {
+func AnalyzeUntil(ctx context.Context, e *Evidence, checks []Check) (Analysis, error) {
 	var j judgement
 	done := make(chan struct{})
 	go func() {
@@ -74,13 +74,13 @@ func (j *judgement) put(a Analysis, whole bool) {
 }
 
 // result is the analysis as far as it has come.
-func (j *judgement) result(checks []Check) (a Analysis, cut string) {
+func (j *judgement) result(checks []Check) (Analysis, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.whole {
-		return j.analysis, ""
+		return j.analysis, nil
 	}
-	a = j.analysis
+	a := j.analysis
 	left := checks[len(a.Outcomes):]
 	a.Outcomes = slices.Clone(a.Outcomes)
 	for _, c := range left {
@@ -88,7 +88,7 @@ func (j *judgement) result(checks []Check) (a Analysis, cut string) {
 	}
 	a = a.sorted()
 	a.Diagnoses = diagnoseSingly(a.Findings)
-	return a, fmt.Sprintf("the time was up with %s not made; what causes what was not judged", text.Plural(len(left), "check"))
+	return a, fmt.Errorf("the time was up with %s not made; what causes what was not judged", text.Plural(len(left), "check"))
 }
 
 // sorted has findings in the order of their severity, and lists that are never nil.
@@ -121,8 +121,8 @@ func diagnoseSingly(findings []Finding) []Diagnosis {
 
 func runCheck(c Check, e *Evidence, m *Model) (findings []Finding, outcome Outcome) {
 	outcome = Outcome{Check: c.ID, Status: OutcomeClean}
-	if lack := c.missing(e); lack != "" {
-		return nil, Outcome{c.ID, OutcomeNotChecked, lack}
+	if lacks := c.missing(e); len(lacks) > 0 {
+		return nil, Outcome{c.ID, OutcomeNotChecked, strings.Join(lacks, "; ")}
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -131,8 +131,8 @@ func runCheck(c Check, e *Evidence, m *Model) (findings []Finding, outcome Outco
 	}()
 	pass := &Pass{Check: c, Evidence: e, Model: m}
 	c.Run(pass)
-	if pass.broken != "" {
-		return nil, Outcome{c.ID, OutcomeFailed, pass.broken}
+	if pass.broken != nil {
+		return nil, Outcome{c.ID, OutcomeFailed, pass.broken.Error()}
 	}
 	outcome.Reason = strings.Join(pass.partly, "; ")
 	if more := len(pass.said) - len(pass.partly); more > 0 {
@@ -141,7 +141,7 @@ func runCheck(c Check, e *Evidence, m *Model) (findings []Finding, outcome Outco
 	switch {
 	case len(pass.findings) > 0:
 		outcome.Status = OutcomeFound
-	case outcome.Reason != "":
+	case len(pass.partly) > 0:
 		outcome.Status = OutcomeNotChecked
 	}
 	for i := range pass.findings {

@@ -92,8 +92,8 @@ func servedBadly(m *Model, device string) []Entity {
 		if s.PID == 0 || s.Guess {
 			return nil
 		}
-		trouble, waits := m.uses.ServerTrouble(s.PID)
-		if trouble == "" || waits != nil && waits.Device == device {
+		trouble, ok := m.uses.ServerTrouble(s.PID)
+		if !ok || trouble.Waits != nil && trouble.Waits.Device == device {
 			return nil
 		}
 		bad = append(bad, Entity{KindProcess, strconv.Itoa(s.PID)})

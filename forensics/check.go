@@ -1,7 +1,6 @@
 package forensics
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -37,7 +36,7 @@ type Pass struct {
 
 	findings []Finding
 	partly   []string
-	broken   string
+	broken   error // what the check may not report
 	said     map[string]bool
 	alike    map[string]int // findings, by what they have in common
 	known    map[string]any
@@ -66,10 +65,12 @@ func (p *Pass) Report(f Finding) {
 		f.Confidence = Possible
 	}
 	if f.Severity.Rank() > p.Check.Severity.Rank() {
-		p.broken = fmt.Sprintf("reports %s, but declares %s", f.Severity, p.Check.Severity)
+		p.broken = fmt.Errorf("reports %s, but declares %s", f.Severity, p.Check.Severity)
 	}
 	for _, r := range f.Remedies {
-		p.broken = cmp.Or(p.broken, r.problem())
+		if err := r.problem(); err != nil && p.broken == nil {
+			p.broken = err
+		}
 	}
 	p.findings = append(p.findings, f.filled())
 }
@@ -155,15 +156,14 @@ func (p *Pass) Unjudged(format string, args ...any) {
 	}
 }
 
-// missing says which needs the evidence does not meet.
-func (c Check) missing(e *Evidence) string {
-	var lacks []string
+// missing says which needs the evidence does not meet, one by one.
+func (c Check) missing(e *Evidence) (lacks []string) {
 	for _, need := range c.Needs {
 		if !slices.ContainsFunc(need, func(source string) bool { ok, _ := e.Saw(source); return ok }) {
 			lacks = append(lacks, need.lack(e))
 		}
 	}
-	return strings.Join(lacks, "; ")
+	return lacks
 }
 
 func (n Need) lack(e *Evidence) string {
@@ -182,30 +182,30 @@ func Validate(checks []Check) error {
 	var errs []error
 	seen := map[string]bool{}
 	for i, c := range checks {
-		problem := c.problem()
-		if problem == "" && seen[c.ID] {
-			problem = "declared twice"
+		err := c.problem()
+		if err == nil && seen[c.ID] {
+			err = errors.New("declared twice")
 		}
-		if problem != "" {
-			errs = append(errs, fmt.Errorf("check %d (%q): %s", i, c.ID, problem))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("check %d (%q): %w", i, c.ID, err))
 		}
 		seen[c.ID] = true
 	}
 	return errors.Join(errs...)
 }
 
-func (c Check) problem() string {
+func (c Check) problem() error {
 	switch {
 	case !checkID.MatchString(c.ID):
-		return "bad id"
+		return errors.New("bad id")
 	case c.Title == "" || c.Doc == "":
-		return "no title or documentation"
+		return errors.New("no title or documentation")
 	case c.Severity.Rank() == 0:
-		return "no severity"
+		return errors.New("no severity")
 	case c.Run == nil:
-		return "no Run"
+		return errors.New("no Run")
 	case len(c.Needs) == 0:
-		return "needs nothing: then it cannot say \"not checked\""
+		return errors.New("needs nothing: then it cannot say \"not checked\"")
 	}
-	return ""
+	return nil
 }

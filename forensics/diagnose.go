@@ -181,7 +181,7 @@ func podList(pods []AffectedPod) string {
 	const most = 5
 	var names []string
 	for _, p := range pods[:min(len(pods), most)] {
-		names = append(names, p.String()+", "+p.State)
+		names = append(names, p.String()+", "+string(p.State))
 	}
 	s := strings.Join(names, "; ")
 	if len(pods) > most {

@@ -150,7 +150,7 @@ type AffectedPod struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
 	// State is "live", "terminating", "orphaned" or "unknown".
-	State string `json:"state"`
+	State PodState `json:"state"`
 }
 
 func (p AffectedPod) String() string {

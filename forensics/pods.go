@@ -38,7 +38,7 @@ func livePods(m *Model) map[string]podFacts {
 			continue
 		}
 		f := pods[p.UID]
-		if p.Source != "log-dir" && p.Source != "runtime" { // which outlive the pod
+		if !p.FromLogDir() && p.Source != kubelet.PodFromRuntime { // which outlive the pod
 			f = note(p.UID, "listed by "+p.Source)
 			f.listed = true
 		}
@@ -126,7 +126,7 @@ func (m *Model) PodNameKnown(uid string) bool {
 func (m *Model) Pod(uid string) AffectedPod {
 	state, _ := m.PodState(uid)
 	ns, name := m.PodName(uid)
-	return AffectedPod{UID: uid, Namespace: ns, Name: name, State: string(state)}
+	return AffectedPod{UID: uid, Namespace: ns, Name: name, State: state}
 }
 
 // PodState says whether a pod exists, and on what that rests.
@@ -169,7 +169,7 @@ func listedPods(m *Model) (listed map[string]bool, n int) {
 		return nil, 0
 	}
 	for _, p := range m.evidence.Pods {
-		if p.Source != "kubelet" {
+		if !p.FromKubelet() {
 			continue
 		}
 		if listed == nil {

@@ -3,6 +3,7 @@ package forensics
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -75,17 +76,17 @@ func (a Action) stage() (stage int, known bool) {
 	return 0, false
 }
 
-// problem says what is wrong with a step; "" if nothing is.
-func (r Remedy) problem() string {
+// problem is what is wrong with a step.
+func (r Remedy) problem() error {
 	switch _, known := r.Action.stage(); {
 	case !known:
-		return fmt.Sprintf("a remedy with the action %q, which there is not", r.Action)
+		return fmt.Errorf("a remedy with the action %q, which there is not", r.Action)
 	case (len(r.Command) == 0) == (r.Instruction == ""):
-		return "a remedy that has not one of command and instruction"
+		return errors.New("a remedy that has not one of command and instruction")
 	case len(r.Command) > 0 && r.Command[0] == "":
-		return "a remedy whose command names no program"
+		return errors.New("a remedy whose command names no program")
 	}
-	return ""
+	return nil
 }
 
 // UnmarshalJSON also reads a remedy of nodeforensics.report/v1, whose command was one string, for a shell or a sentence: that

@@ -59,31 +59,41 @@ func (u *Uses) Detached(h holders.Holder) bool {
 	return h.Detached && use != nil && use.AllProcesses
 }
 
-// ServerTrouble says what is wrong with a process that serves a file system: it is stopped, has ended or itself waits in
-// a file system. "" is nothing that can be seen; waits is the thread in the last case.
-func (u *Uses) ServerTrouble(pid int) (trouble string, waits *procs.Thread) {
+// ServerTrouble is what keeps a process that serves a file system from answering: it is stopped, has ended, is frozen by its
+// cgroup, or waits itself. One of the fields says which. String says it in words that go on from the name of the process.
+type ServerTrouble struct {
+	// State is the state of a process that is stopped (T, t) or has ended (Z, X), as in /proc/PID/stat.
+	State  string
+	Frozen bool
+	// Waits is the thread of it that has waited for long, or for a file system that does not answer.
+	Waits *procs.Thread
+}
+
+// Stopped says whether a signal or a debugger has stopped the process.
+func (t ServerTrouble) Stopped() bool { return t.State == "T" || t.State == "t" }
+
+// ServerTrouble finds what keeps a process that serves a file system from answering; false is nothing that can be seen.
+func (u *Uses) ServerTrouble(pid int) (ServerTrouble, bool) {
 	p, ok := u.model.Process(pid)
 	if !ok {
-		return "", nil
+		return ServerTrouble{}, false
 	}
 	switch p.State {
-	case "T", "t":
-		return "is stopped (state " + p.State + ")", nil
-	case "Z", "X": // it has descriptors: another thread of it is alive, or was a moment ago
-		return "has ended, or its first thread has (state " + p.State + ")", nil
+	case "T", "t", "Z", "X": // one that has ended has descriptors: another thread of it is alive, or was a moment ago
+		return ServerTrouble{State: p.State}, true
 	}
 	if strings.Contains(p.Cgroup, "/") && frozen(u.model, pid) {
-		return "is frozen by its cgroup", nil
+		return ServerTrouble{Frozen: true}, true
 	}
 	for _, i := range u.model.index.threadsOf[pid] {
 		t := u.model.evidence.Threads[i]
 		if !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
 			if u.model.Waited(t).Seconds >= cmp.Or(u.model.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || waitsForHung(u.model, t) {
-				return "is itself blocked: it " + DescribeWait(t), &u.model.evidence.Threads[i]
+				return ServerTrouble{Waits: &u.model.evidence.Threads[i]}, true
 			}
 		}
 	}
-	return "", nil
+	return ServerTrouble{}, false
 }
 
 // waitsForHung says whether a thread waits for a file system of which it is known that it does not answer, however long that

@@ -39,6 +39,19 @@ func DescribeWait(t procs.Thread) string {
 	return b.String()
 }
 
+// String is "is stopped (state T)".
+func (t ServerTrouble) String() string {
+	switch {
+	case t.Waits != nil:
+		return "is itself blocked: it " + DescribeWait(*t.Waits)
+	case t.Frozen:
+		return "is frozen by its cgroup"
+	case t.Stopped():
+		return "is stopped (state " + t.State + ")"
+	}
+	return "has ended, or its first thread has (state " + t.State + ")"
+}
+
 // DescribeStatus says how a mount answers.
 func DescribeStatus(h mounts.Health) string {
 	switch h.Status {

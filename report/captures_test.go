@@ -74,7 +74,9 @@ func captured(t testing.TB, name string) report.Report {
 		}
 		cover(forensics.SourceLogs)
 	}
-	mask.Until(t.Context(), &e, []byte("key"), false)
+	if _, err := mask.Until(t.Context(), &e, []byte("key"), false); err != nil {
+		t.Fatal(err)
+	}
 	return report.New(report.Tool{Name: "nodeforensics", Version: "test"}, e, forensics.Analyze(&e, checks.All()))
 }
 

@@ -59,8 +59,8 @@ func serverText(model *forensics.Model, s forensics.FUSEServer) string {
 		if ok {
 			words += " (" + cellText(p.Comm) + ")"
 		}
-		if trouble, _ := model.Uses().ServerTrouble(s.PID); trouble != "" {
-			words += ", which " + cellText(trouble)
+		if trouble, bad := model.Uses().ServerTrouble(s.PID); bad {
+			words += ", which " + cellText(trouble.String())
 		}
 		if s.Guess {
 			words = "probably " + words + ": " + cellText(s.Why)

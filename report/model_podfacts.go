@@ -10,6 +10,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
+// podFromDir is the Source of a podFact that is a pod's directory.
+const podFromDir = "pod-dir"
+
 // A podFact is what one source says of a pod.
 type podFact struct {
 	// Source is "kubelet", "manifest", "runtime", "cgroup", "process", "pod-dir", "log-dir", or another Source of kubelet.Pod.
@@ -30,7 +33,7 @@ func factsByPod(m *forensics.Model) map[string][]podFact {
 	tasks := podTasks(m)
 	for _, p := range m.Evidence().Pods {
 		says := podSays(p)
-		if p.Source == "runtime" {
+		if p.Source == kubelet.PodFromRuntime {
 			says = joinWords(says, tasks[p.UID].String())
 		}
 		add(p.UID, p.Source, says)
@@ -54,7 +57,7 @@ func factsByPod(m *forensics.Model) map[string][]podFact {
 	}
 	for i := range m.Evidence().PodDirs {
 		d := &m.Evidence().PodDirs[i]
-		add(d.UID, "pod-dir", text.Plural(len(d.Volumes), "volume"))
+		add(d.UID, podFromDir, text.Plural(len(d.Volumes), "volume"))
 	}
 	if m.Evidence().Cluster != nil {
 		for i := range m.Evidence().Cluster.Pods {

@@ -137,7 +137,7 @@ func diskMark(d *eviction.Index, f eviction.FileSystem) mark {
 		return mark{toneBad, shown("full: no " + what + " left")}
 	}
 	for _, r := range d.Reaches(f.Device) {
-		if r.Met && r.Threshold.Kind == "hard" {
+		if r.Met && r.Threshold.Hard() {
 			return mark{toneBad, "past a hard threshold"}
 		}
 	}
@@ -162,7 +162,7 @@ func (v *diskView) addThresholds(f eviction.FileSystem, d *eviction.Index) {
 			row.Limit = shown(grouped(clip(r.Limit)) + " inodes")
 		}
 		switch {
-		case r.Met && r.Threshold.Kind == "hard":
+		case r.Met && r.Threshold.Hard():
 			row.State = mark{toneBad, "crossed"}
 		case r.Met:
 			row.State = mark{toneWarn, "crossed"}

@@ -120,17 +120,17 @@ func newHolderGroup(model *forensics.Model, u forensics.MountUsers, names podBoo
 		words = append(words, count(blocking, "use")+" in the kernel")
 	}
 	for _, s := range u.Servers {
-		trouble, _ := model.Uses().ServerTrouble(s.PID)
-		if trouble != "" {
-			trouble = ", which " + trouble
+		how := ""
+		if trouble, bad := model.Uses().ServerTrouble(s.PID); bad {
+			how = ", which " + trouble.String()
 		}
 		switch {
 		case s.PID == 0:
 			g.note("served by nobody: %s", s.Why)
 		case s.Guess:
-			g.note("probably served by process %d%s: %s", s.PID, trouble, s.Why)
+			g.note("probably served by process %d%s: %s", s.PID, how, s.Why)
 		default:
-			g.note("served by process %d%s", s.PID, trouble)
+			g.note("served by process %d%s", s.PID, how)
 		}
 	}
 	for _, c := range u.Copies {

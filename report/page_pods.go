@@ -185,7 +185,7 @@ func newPodRow(i int, f podFacts, r Report, names podBook, facts []podFact) podR
 	if name, ok := strings.CutPrefix(f.uid, noUID); ok {
 		row.Name, row.UID, state, why = cell(name, maxCell), "no UID", forensics.PodUnknown, "its manifest tells no UID"
 	}
-	row.State, row.StateWhy = podState(string(state)), cell(why, maxCell)
+	row.State, row.StateWhy = podState(state), cell(why, maxCell)
 	for _, p := range f.pods {
 		row.Phase = cell(cmp.Or(p.Phase, string(row.Phase)), 60)
 		if p.Deleting != nil {
@@ -214,7 +214,7 @@ func (row *podRow) addFacts(f podFacts, facts []podFact, names podBook) {
 		row.Facts = append(row.Facts, fact{cell(x.Source, 40), cell(x.Says, maxCell)})
 	}
 	row.Kind = cell(cmp.Or(forensics.PodKind(names.model, f.uid), string(row.Kind)), 40)
-	row.OnlyDir = len(facts) == 1 && facts[0].Source == "pod-dir"
+	row.OnlyDir = len(facts) == 1 && facts[0].Source == podFromDir
 }
 
 func (row *podRow) addDir(d *kubelet.PodDir, r Report) {

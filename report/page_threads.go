@@ -65,7 +65,7 @@ func newThreadRow(i int, t procs.Thread, places *places) threadRow {
 	row := threadRow{
 		Anchor: "thread-" + strconv.Itoa(i+1), ID: shown(fmt.Sprintf("%d/%d", t.PID, t.TID)), Comm: cell(t.Comm, 60),
 		State: cell(stateWords(t.State), 60), Function: cell(cmp.Or(t.Wait.Function, t.WChan), 120),
-		Wait: cell(waitWords(t.Wait), 80), Meaning: cell(t.Wait.Meaning, maxCell), Kill: killWords(t.Wait.Kill),
+		Wait: cell(waitWords(t.Wait), 80), Meaning: cell(t.Wait.Meaning, maxCell), Kill: killWords(t.Wait),
 		Call: cell(callWords(t.Syscall), maxCell), Path: cell(t.Path, maxCell), PathFrom: cell(t.PathFrom, 60),
 		Seconds: waited(t), Proof: proofWords(t),
 	}
@@ -127,11 +127,11 @@ func waitWords(w procs.Wait) string {
 	return words
 }
 
-func killWords(kill string) string {
-	switch kill {
-	case "yes":
+func killWords(w procs.Wait) string {
+	switch {
+	case w.Killable():
 		return "SIGKILL ends it"
-	case "no":
+	case w.Unkillable():
 		return "SIGKILL does not end it"
 	}
 	return ""

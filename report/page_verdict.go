@@ -118,14 +118,14 @@ func newVerdict(i int, d forensics.Diagnosis, r Report, names podBook, places *p
 	return v
 }
 
-func podState(state string) mark {
+func podState(state forensics.PodState) mark {
 	switch state {
-	case "live":
+	case forensics.PodLive:
 		return mark{toneQuiet, "live"}
-	case "terminating", "orphaned":
+	case forensics.PodTerminating, forensics.PodOrphaned:
 		return mark{toneWarn, shown(state)}
 	}
-	return mark{toneQuiet, cell(cmp.Or(state, "unknown"), maxCell)}
+	return mark{toneQuiet, cell(string(cmp.Or(state, forensics.PodUnknown)), maxCell)}
 }
 
 func newChain(d forensics.Diagnosis, places *places) []chainStep {

@@ -67,7 +67,7 @@ func ticket(d forensics.Diagnosis, style ticketStyle) string {
 func podNames(pods []forensics.AffectedPod) string {
 	names := []string{count(len(pods), "pod") + ":"}
 	for i, p := range pods[:min(len(pods), maxNamedPods)] {
-		name := p.String() + " " + p.State
+		name := p.String() + " " + string(p.State)
 		if i < len(pods)-1 {
 			name += ","
 		}

@@ -60,11 +60,11 @@ func (a *app) judge(tool report.Tool, evidence forensics.Evidence, deadline time
 	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 1, 2))
 	defer cancel()
 	judged := evidence // what has not come back by then still reads it
-	analysis, cut := forensics.AnalyzeUntil(ctx, &judged, checks.All())
+	analysis, err := forensics.AnalyzeUntil(ctx, &judged, checks.All())
 	r := report.New(tool, evidence, analysis)
-	if cut != "" {
-		a.complain("--timeout: %s", cut)
-		r.Coverage = append(r.Coverage, forensics.Source{Source: forensics.SourceAnalysis, Status: forensics.SourceTruncated, Detail: cut})
+	if err != nil {
+		a.complain("--timeout: %v", err)
+		r.Coverage = append(r.Coverage, forensics.Source{Source: forensics.SourceAnalysis, Status: forensics.SourceTruncated, Detail: err.Error()})
 		r.Evidence.Coverage = r.Coverage
 	}
 	return r

@@ -98,15 +98,15 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 	defer cancel()
 	_, cutBefore := mask.Until(ctx, &earlier, key, false)
 	_, cut := mask.Until(ctx, &evidence, key, false)
-	if cut = cmp.Or(cut, cutBefore); cut != "" {
-		a.complain("--timeout: %s", cut)
+	if cut = cmp.Or(cut, cutBefore); cut != nil {
+		a.complain("--timeout: %v", cut)
 		cancel() // a part of a dump is not judged
 	}
 	masked := redact.New(key).Args("command lines", append([]string{"nodeforensics", "goroutines"}, names...))
 	judged := evidence
 	analysis, cut := forensics.AnalyzeUntil(ctx, &judged, goroutineChecks())
-	if cut != "" {
-		a.complain("--timeout: %s", cut)
+	if cut != nil {
+		a.complain("--timeout: %v", cut)
 	}
 	answer := report.NewGoroutines(evidence.Dumps, analysis)
 	if f.diff {

@@ -29,7 +29,9 @@ func slowProcesses(t *testing.T, long time.Duration) forensics.Evidence {
 		sample := forensics.NewEvidence()
 		sample.Processes = slices.Repeat([]procs.Process{slow}, n)
 		began := time.Now()
-		mask.Until(t.Context(), &sample, []byte("key"), false)
+		if _, err := mask.Until(t.Context(), &sample, []byte("key"), false); err != nil {
+			t.Fatal(err)
+		}
 		return time.Since(began)
 	}
 	const some = 20

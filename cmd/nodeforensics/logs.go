@@ -102,8 +102,8 @@ func (a *app) maskedLogs(story logs.Story, deadline time.Time) *logs.Story {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	e := forensics.Evidence{Logs: &story}
-	if _, cut := mask.Until(ctx, &e, key, false); cut != "" {
-		a.complain("--timeout: %s", cut)
+	if _, err := mask.Until(ctx, &e, key, false); err != nil {
+		a.complain("--timeout: %v", err)
 	}
 	if e.Logs == nil {
 		e.Logs = &logs.Story{}

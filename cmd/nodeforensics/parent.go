@@ -96,8 +96,8 @@ func (a *app) redactAndDeliver(out outputFlags, evidence forensics.Evidence, key
 	defer cancel()
 	text, cut := mask.Until(ctx, &evidence, key, out.redact == redactStrict)
 	judged := out.deadline
-	if cut != "" {
-		a.complain("--timeout: %s", cut)
+	if cut != nil {
+		a.complain("--timeout: %v", cut)
 		judged = time.Now()
 	}
 	masked := make([]string, len(command))

@@ -70,8 +70,8 @@ func (a *app) redactReport(r *report.Report, key [sha256.Size]byte, deadline tim
 	defer cancel()
 	evidence := r.Evidence
 	text, cut := mask.Until(ctx, &evidence, key[:], false)
-	if cut != "" {
-		a.complain("--timeout: %s", cut)
+	if cut != nil {
+		a.complain("--timeout: %v", cut)
 	}
 	r.Evidence = forensics.Evidence{}
 	last, cancel := context.WithDeadline(context.Background(), share(deadline, 1, 2))
@@ -80,7 +80,7 @@ func (a *app) redactReport(r *report.Report, key [sha256.Size]byte, deadline tim
 		return errors.New("--timeout: the time was up before secrets were masked in the findings: nothing is written")
 	}
 	r.Evidence = evidence
-	if cut != "" {
+	if cut != nil {
 		r.Coverage = evidence.Coverage
 	}
 	return nil

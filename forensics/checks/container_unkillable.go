@@ -50,7 +50,8 @@ here: process-unkillable does.`,
 // A stuckContainer is one that has been killed, or will be, and the waits that keep it.
 type stuckContainer struct {
 	id, pod string
-	ended   string // how it shows that it was killed; "" if it only will be
+	killed  bool   // not only going to be
+	how     string // that shows
 	waits   []stall.Waiter
 }
 
@@ -71,16 +72,16 @@ func stuckContainers(p *forensics.Pass) []*stuckContainer {
 		}
 		switch c := at(process); {
 		case w.Thread.Wait.Function == "zap_pid_ns_processes":
-			c.ended = fmt.Sprintf("its first process %d has ended and waits for the others", process.PID)
+			c.killed, c.how = true, fmt.Sprintf("its first process %d has ended and waits for the others", process.PID)
 		case process.State == "Z":
-			c.ended = fmt.Sprintf("its process %d has ended, but for thread %d", process.PID, w.Thread.TID)
+			c.killed, c.how = true, fmt.Sprintf("its process %d has ended, but for thread %d", process.PID, w.Thread.TID)
 			c.waits = append(c.waits, w)
 		case signalless(w.Thread) && w.Seconds >= stall.HungAfter(p):
 			c.waits = append(c.waits, w)
 		}
 	}
 	return slices.DeleteFunc(order, func(c *stuckContainer) bool {
-		if len(c.waits) == 0 || c.ended != "" {
+		if len(c.waits) == 0 || c.killed {
 			return len(c.waits) == 0
 		}
 		state, _ := p.Model.PodState(c.pod)
@@ -95,7 +96,7 @@ func stuckContainers(p *forensics.Pass) []*stuckContainer {
 // and from then on in state D, once the server has taken the request (fs/fuse/dev.c, request_wait_answer).
 // Throttled writers go on by themselves, and a frozen cgroup is a finding of its own.
 func signalless(t procs.Thread) bool {
-	return t.Wait.Kill == "no" && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFreezer || t.Wait.FS == "fuse" && t.State == "D"
+	return t.Wait.Unkillable() && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFreezer || t.Wait.FS == "fuse" && t.State == "D"
 }
 
 func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {
@@ -113,8 +114,12 @@ func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {
 		}
 		f.ConfidenceWhy += ", but " + lasts
 	}
-	_, why := p.Model.PodState(c.pod)
-	f.Detail = findings.Sentences(findings.Capital(cmp.Or(c.ended, "its pod is being deleted: "+why))+".", worst.Thread.Wait.Meaning,
+	how := c.how
+	if !c.killed {
+		_, why := p.Model.PodState(c.pod)
+		how = "its pod is being deleted: " + why
+	}
+	f.Detail = findings.Sentences(findings.Capital(how)+".", worst.Thread.Wait.Meaning,
 		"Until that wait ends, the pod stays Terminating and keeps its volumes; deleting it with --force hides it from the API and frees nothing.")
 	for _, w := range c.waits[:min(len(c.waits), findings.MaxQuoted)] {
 		f.Because = append(f.Because, forensics.ThreadEntity(w.Thread))

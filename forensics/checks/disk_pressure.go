@@ -100,7 +100,7 @@ func pressureFinding(p *forensics.Pass, f eviction.FileSystem, met []eviction.Re
 	case d.Assumed != "":
 		found.Confidence = forensics.Possible
 		found.ConfidenceWhy = "the kubelet may have other thresholds: " + d.Assumed
-	case first.Threshold.Kind == "hard":
+	case first.Threshold.Hard():
 		found.Severity = forensics.Critical
 		found.Detail = "With this the kubelet gives the node the condition DiskPressure: it takes no new pods, until evictionPressureTransitionPeriod (5 min by default) after space was freed. " + found.Detail
 	default:

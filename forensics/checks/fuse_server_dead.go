@@ -37,18 +37,18 @@ itself blocked is reported.`,
 				}
 				continue
 			}
-			if trouble, waits := p.Model.Uses().ServerTrouble(s.PID); trouble != "" && (waits != nil || !answers) {
-				f := fsview.ServerFinding(p, s, map[bool]string{false: "which serves %s, ", true: "which probably serves %s, "}[s.Guess]+strings.ReplaceAll(trouble, "%", "%%"))
+			if trouble, ok := p.Model.Uses().ServerTrouble(s.PID); ok && (trouble.Waits != nil || !answers) {
+				f := fsview.ServerFinding(p, s, map[bool]string{false: "which serves %s, ", true: "which probably serves %s, "}[s.Guess]+strings.ReplaceAll(trouble.String(), "%", "%%"))
 				others := otherServers(p, s)
 				if len(others) > 0 {
 					f.Confidence = forensics.Possible
 					f.ConfidenceWhy += ", which is open in " + findings.Some(others) + ", too"
 				}
-				if waits != nil {
-					f.Because = []forensics.Entity{forensics.ThreadEntity(*waits)}
-					f.Refs = append(f.Refs, stall.ThreadRef(*waits))
+				if trouble.Waits != nil {
+					f.Because = []forensics.Entity{forensics.ThreadEntity(*trouble.Waits)}
+					f.Refs = append(f.Refs, stall.ThreadRef(*trouble.Waits))
 				}
-				if strings.HasPrefix(trouble, "is stopped") {
+				if trouble.Stopped() {
 					f.Remedies = []forensics.Remedy{remedy.Continue(p, s.PID)}
 				}
 				if s.Detached {
@@ -73,7 +73,7 @@ func abortDetached(s forensics.FUSEServer) forensics.Remedy {
 func otherServers(p *forensics.Pass, s forensics.FUSEServer) []string {
 	var names []string
 	for _, other := range p.Model.Uses().Servers(s.Device) {
-		if trouble, _ := p.Model.Uses().ServerTrouble(other.PID); other.PID != 0 && other.PID != s.PID && trouble == "" {
+		if _, bad := p.Model.Uses().ServerTrouble(other.PID); other.PID != 0 && other.PID != s.PID && !bad {
 			names = append(names, findings.ProcessName(p, other.PID))
 		}
 	}

@@ -132,8 +132,11 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 	var found []forensics.Finding
 	for _, i := range p.Model.LatestDumps() {
 		for _, g := range goroutines.GroupBy(p.Evidence.Dumps[i].Dump) {
-			if text := tooLarge(g); text != "" {
-				found = append(found, groupFinding(p, i, g, text))
+			switch {
+			case g.Count >= manyBlocked && pilesUp(g) && (g.MaxWaitMinutes > 0 || len(g.States) == 0):
+				found = append(found, groupFinding(p, i, g, "they stand still"))
+			case g.Count >= manyAtAll:
+				found = append(found, groupFinding(p, i, g, "far more than a kubelet needs"))
 			}
 		}
 	}
@@ -147,17 +150,6 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()))
 	})
 	return found
-}
-
-// tooLarge says in what way a group is too large, "" if it is not.
-func tooLarge(g goroutines.Group) string {
-	switch {
-	case g.Count >= manyBlocked && pilesUp(g) && (g.MaxWaitMinutes > 0 || len(g.States) == 0):
-		return "they stand still"
-	case g.Count >= manyAtAll:
-		return "far more than a kubelet needs"
-	}
-	return ""
 }
 
 // pilesUp says whether goroutines of a group stand still for something that has no time limit. Those that wait for a lock

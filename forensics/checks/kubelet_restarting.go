@@ -55,12 +55,12 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 		Title:         fmt.Sprintf("%s ended %s within the log: %s", p.Model.KubeletName(), findings.Times(int64(len(over))), endings(over)),
 		ConfidenceWhy: "the kubelet or systemd says why",
 	}
-	waits := ""
+	waits, starts := "", false
 	if !through(last) {
-		waits = startWaits(p, last)
+		waits, starts = startWaits(p, last)
 	}
 	switch {
-	case len(over) >= manyEnds && len(bad) > 0 && waits != "" && !logview.Stale(p):
+	case len(over) >= manyEnds && len(bad) > 0 && starts && !logview.Stale(p):
 		f.Severity = forensics.Critical
 	case len(bad) > 0, len(over) >= manyEnds:
 		f.Severity = forensics.Warning
@@ -138,9 +138,9 @@ func through(l logs.Life) bool {
 	return l.Started == nil || l.Stage == "" || l.Stage == logs.StartSyncLoop || l.Stage == logs.StartRegistered
 }
 
-// startWaits says how far the last start came, and what comes next.
-func startWaits(p *forensics.Pass, l logs.Life) string {
-	next := map[logs.StartStage]string{
+// startWaits says how far the last start came, and what comes next; false for a stage that is not known.
+func startWaits(p *forensics.Pass, l logs.Life) (string, bool) {
+	next, ok := map[logs.StartStage]string{
 		logs.StartVersion:          "a client certificate or the API server (bootstrap), then cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31)",
 		logs.StartCAdvisor:         "cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31), or the container manager",
 		logs.StartContainerManager: "the container runtime's socket, or a checkpoint of the CPU, memory or device manager",
@@ -148,12 +148,12 @@ func startWaits(p *forensics.Pass, l logs.Life) string {
 		logs.StartServer:           "the volume manager",
 		logs.StartVolumeManager:    "the reconstruction of volumes (1.28 and later), or the sync loop",
 	}[l.Stage]
-	if next == "" {
-		return ""
+	if !ok {
+		return "", false
 	}
 	s := fmt.Sprintf("The last start, of %s, came as far as %q; next it waits for %s.", logview.Moment(l.Started), l.Stage, next)
 	if seconds := logview.Between(l.Started, logview.KubeletEnd(p)); seconds > 0 {
 		s += " The log goes on for " + text.Duration(seconds) + " after it."
 	}
-	return s
+	return s, true
 }

@@ -157,7 +157,7 @@ func syncLoopSilent(p *forensics.Pass, s *logview.Silence) forensics.Finding {
 	if s.Seconds >= silentCritical.Seconds() && !logview.Stale(p) {
 		f.Severity = forensics.Critical
 	}
-	if why := loopRuns(p, s); why != "" {
+	if runs, why := loopRuns(p, s); runs {
 		f.Severity, f.Confidence = forensics.Warning, forensics.Likely
 		f.ConfidenceWhy += "; but " + why + ", so it may have gone on since"
 	}
@@ -173,23 +173,23 @@ func syncLoopSilent(p *forensics.Pass, s *logview.Silence) forensics.Finding {
 	return f
 }
 
-// loopRuns says what speaks against a loop that stands still: the kubelet's health check, which fails after 5 minutes,
-// or a dump that shows the loop elsewhere.
-func loopRuns(p *forensics.Pass, s *logview.Silence) string {
+// loopRuns says whether something speaks against a loop that stands still: the kubelet's health check, which fails after 5
+// minutes, or a dump that shows the loop elsewhere.
+func loopRuns(p *forensics.Pass, s *logview.Silence) (runs bool, why string) {
 	const failsAfter = 300
 	if k := p.Evidence.Kubelet; k != nil && s.Seconds > failsAfter {
 		for _, e := range k.Endpoints {
 			if slices.Contains(e.Passed, "syncloop") {
-				return "the kubelet's own health check says that the loop runs"
+				return true, "the kubelet's own health check says that the loop runs"
 			}
 		}
 	}
 	for t := range stall.Stacks(p) {
 		if stall.HasFrame(t.Goroutine, stall.SyncLoopFrame) && !stall.HasFrame(t.Goroutine, stall.HousekeepingFrame) {
-			return "a goroutine dump shows the loop, not in housekeeping and not stuck"
+			return true, "a goroutine dump shows the loop, not in housekeeping and not stuck"
 		}
 	}
-	return ""
+	return false, ""
 }
 
 func syncLoopSkips(p *forensics.Pass, s *logview.Skipping) forensics.Finding {

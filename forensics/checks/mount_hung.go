@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -105,7 +104,7 @@ func firstStep(p *forensics.Pass, s fsview.Superblock) forensics.Remedy {
 func worstServer(p *forensics.Pass, device string) (forensics.FUSEServer, bool) {
 	var worst forensics.FUSEServer
 	for _, s := range p.Model.Uses().Servers(device) {
-		if trouble, _ := p.Model.Uses().ServerTrouble(s.PID); s.PID != 0 && (worst.PID == 0 || trouble != "") {
+		if _, bad := p.Model.Uses().ServerTrouble(s.PID); s.PID != 0 && (worst.PID == 0 || bad) {
 			worst = s
 		}
 	}
@@ -118,11 +117,11 @@ func innermost(p *forensics.Pass, device string) string {
 	for seen := map[string]bool{}; !seen[device]; {
 		seen[device] = true
 		for _, s := range p.Model.Uses().Servers(device) {
-			_, waits := p.Model.Uses().ServerTrouble(s.PID)
-			if s.Guess || waits == nil || seen[waits.Device] || len(p.Model.MountsOf(waits.Device)) == 0 {
+			trouble, _ := p.Model.Uses().ServerTrouble(s.PID)
+			if s.Guess || trouble.Waits == nil || seen[trouble.Waits.Device] || len(p.Model.MountsOf(trouble.Waits.Device)) == 0 {
 				continue
 			}
-			device = waits.Device
+			device = trouble.Waits.Device
 			break
 		}
 	}
@@ -131,13 +130,16 @@ func innermost(p *forensics.Pass, device string) string {
 
 // stepAtServer is what to do about the process that serves a FUSE file system.
 func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) forensics.Remedy {
-	trouble, _ := p.Model.Uses().ServerTrouble(s.PID)
+	trouble, bad := p.Model.Uses().ServerTrouble(s.PID)
 	r := remedy.Revive(m)
 	switch {
-	case strings.HasPrefix(trouble, "is stopped"):
+	case trouble.Stopped():
 		r = remedy.Continue(p, s.PID)
-	case trouble != "":
-		short, _, _ := strings.Cut(trouble, ":") // what follows has the names of files, for which the finding is the place
+	case bad:
+		short := trouble.String()
+		if trouble.Waits != nil {
+			short = "is itself blocked" // in what has the names of files, for which the finding is the place
+		}
 		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Look at %s, which serves %s (%s): it %s", remedy.ProcessWord(p, s.PID), shellword.Quote(m.Source), shellword.Quote(m.FSType), short))
 	default:
 		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Look at %s, which has the connection of %s (%s) open: it is neither stopped nor blocked in a file system, so most "+
@@ -161,8 +163,11 @@ func servedHow(p *forensics.Pass, device string) string {
 		if s.Guess {
 			verb = "probably serves it"
 		}
-		trouble, _ := p.Model.Uses().ServerTrouble(s.PID)
-		list = append(list, fmt.Sprintf("%s %s, and %s", findings.ProcessName(p, s.PID), verb, cmp.Or(trouble, "is neither stopped nor blocked in a file system")))
+		how := "is neither stopped nor blocked in a file system"
+		if trouble, bad := p.Model.Uses().ServerTrouble(s.PID); bad {
+			how = trouble.String()
+		}
+		list = append(list, fmt.Sprintf("%s %s, and %s", findings.ProcessName(p, s.PID), verb, how))
 	}
 	if len(list) == 0 {
 		return ""

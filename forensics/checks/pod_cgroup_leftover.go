@@ -38,12 +38,12 @@ Also reported is a kernel that keeps so many memory cgroups that soon none can b
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceCgroups}, {forensics.SourceKubeletPods}, {forensics.SourcePodDirs}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
-		left, why := leftCgroups(p)
-		if why != "" {
+		listed, why := p.Model.ListedPods()
+		if listed == nil {
 			p.Unjudged("%s", why)
 		}
 		var empty []runtimes.PodCgroup
-		for _, g := range left {
+		for _, g := range leftCgroups(p, listed) {
 			if list := p.Model.ProcessesOf(g.PodUID); len(list) > 0 {
 				p.Report(occupiedFinding(p, g, list))
 			} else {
@@ -64,12 +64,10 @@ Also reported is a kernel that keeps so many memory cgroups that soon none can b
 var nestedPod = regexp.MustCompile(`[0-9a-f]{64}(?:\.scope)?/.*pod[0-9a-f]{8}`)
 
 // leftCgroups lists the cgroups of pods that are gone by all other accounts: the kubelet's list, read to its end and not
-// empty, lacks them, and so does its directory, which it removes after the cgroup. The second result says why nothing can be
-// said, "" if it can.
-func leftCgroups(p *forensics.Pass) (left []runtimes.PodCgroup, why string) {
-	listed, why := p.Model.ListedPods()
+// empty, lacks them, and so does its directory, which it removes after the cgroup. Without that list there are none.
+func leftCgroups(p *forensics.Pass, listed map[string]bool) (left []runtimes.PodCgroup) {
 	if listed == nil {
-		return nil, why
+		return nil
 	}
 	dirs := map[string]bool{}
 	for i := range p.Evidence.PodDirs {
@@ -81,7 +79,7 @@ func leftCgroups(p *forensics.Pass) (left []runtimes.PodCgroup, why string) {
 		}
 		left = append(left, c)
 	}
-	return left, ""
+	return left
 }
 
 func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Process) forensics.Finding {

@@ -304,7 +304,7 @@ func reportVanished(p *forensics.Pass) {
 	}
 	seen := map[string]bool{}
 	for _, left := range p.Evidence.Pods {
-		if left.UID == "" || listed[left.UID] || listed[left.MirrorUID] || seen[left.UID] || left.Source != "log-dir" {
+		if left.UID == "" || listed[left.UID] || listed[left.MirrorUID] || seen[left.UID] || !left.FromLogDir() {
 			continue
 		}
 		seen[left.UID] = true

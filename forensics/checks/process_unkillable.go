@@ -27,7 +27,7 @@ deleting the pod with --force change nothing; only what the thread waits for doe
 			process, ok := p.Model.Process(w.Thread.PID)
 			dead := ok && process.State == "Z" && outlivesKill(p, w)
 			if !ok || process.Kernel || done[process.PID] || w.Thread.Wait.Kind == procs.WaitWriteback ||
-				!dead && (w.Thread.Wait.Kill != "no" || w.Seconds < stall.HungAfter(p)) {
+				!dead && (!w.Thread.Wait.Unkillable() || w.Seconds < stall.HungAfter(p)) {
 				continue
 			}
 			done[process.PID] = true
@@ -38,7 +38,7 @@ deleting the pod with --force change nothing; only what the thread waits for doe
 
 // outlivesKill says whether a thread waits so that it would still be there after a SIGKILL, and for more than a moment.
 func outlivesKill(p *forensics.Pass, w stall.Waiter) bool {
-	return w.Thread.State == "D" && w.Thread.Wait.Kill != "yes" && (w.Thread.Same || w.Seconds >= stall.HungAfter(p))
+	return w.Thread.State == "D" && !w.Thread.Wait.Killable() && (w.Thread.Same || w.Seconds >= stall.HungAfter(p))
 }
 
 func unkillableFinding(p *forensics.Pass, process procs.Process, w stall.Waiter, dead bool) forensics.Finding {

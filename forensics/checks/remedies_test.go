@@ -74,6 +74,7 @@ func moreRemedies() map[string][]scenario {
 		} {
 			h.Kernel = append(h.Kernel, holders.KernelUser{Use: use, What: what, MountID: 60, Device: "0:47", Blocks: true})
 		}
+		slices.SortFunc(h.Kernel, func(a, b holders.KernelUser) int { return strings.Compare(string(a.Use), string(b.Use)) })
 	})
 	return map[string][]scenario{
 		"mount-disconnected": {{name: "its server lives", base: sickNode, change: both(status(mounts.StatusDisconnected), server("S", "ceph-fuse"))}},

@@ -100,10 +100,10 @@ func waitFacts(t procs.Thread) string {
 		}
 		text += "."
 	}
-	switch t.Wait.Kill {
-	case "yes":
+	switch {
+	case t.Wait.Killable():
 		text += " SIGKILL ends the wait; no other signal does. The kernel's watch for hung tasks never reports such a wait."
-	case "no":
+	case t.Wait.Unkillable():
 		text += " No signal ends the wait, SIGKILL neither."
 	}
 	if t.State == "S" && t.Wait.Kind == procs.WaitFUSE {

@@ -146,7 +146,7 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.Thread.TID)
 			step = despiteWait(step, w)
 		}
-		if waits && w.Thread.Wait.Kill != "yes" {
+		if waits && !w.Thread.Wait.Killable() {
 			waiting = append(waiting, step)
 		} else {
 			f.Remedies = append(f.Remedies, step)
@@ -171,7 +171,7 @@ func copiesByID(p *forensics.Pass, m mounts.Mount) map[int]mounts.Copy {
 // end, ends some waits, and others have to end first.
 func despiteWait(r forensics.Remedy, w stall.Waiter) forensics.Remedy {
 	switch {
-	case w.Thread.Wait.Kill != "yes":
+	case !w.Thread.Wait.Killable():
 		r.OnlyIf = strings.TrimPrefix(r.OnlyIf+"; the wait of its thread "+strconv.Itoa(w.Thread.TID)+
 			" has been ended first: a kill takes effect only then", "; ")
 	case r.Action == remedy.ActionStop:

@@ -57,7 +57,7 @@ func podsOfRuntime(stores runtimes.Stores) []kubelet.Pod {
 		if !ok {
 			i = len(pods)
 			index[uid] = i
-			pods = append(pods, kubelet.Pod{UID: uid, Source: "runtime"})
+			pods = append(pods, kubelet.Pod{UID: uid, Source: kubelet.PodFromRuntime})
 		}
 		if pods[i].Name == "" {
 			pods[i].Namespace, pods[i].Name = namespace, name

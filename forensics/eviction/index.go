@@ -93,7 +93,7 @@ func (x *Index) allReaches() map[string][]Reach {
 	all := map[string][]Reach{}
 	for _, t := range x.Thresholds {
 		f, ok := x.Of(t.Role())
-		if !ok || t.Ignored != "" {
+		if !ok || t.never() {
 			continue
 		}
 		r := Reach{Threshold: t, FileSystem: f, Have: f.AvailableBytes, Limit: t.limit(f.CapacityBytes)}

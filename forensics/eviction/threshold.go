@@ -23,6 +23,15 @@ type Settings struct {
 	Program string
 }
 
+// Values of Threshold.Kind.
+const (
+	kindHard = "hard"
+	kindSoft = "soft"
+)
+
+// Hard says whether the kubelet evicts as soon as the threshold is crossed.
+func (t Threshold) Hard() bool { return t.Kind == kindHard }
+
 // A Threshold is one threshold of eviction.
 type Threshold struct {
 	// Signal is "nodefs.available", "imagefs.inodesFree" and the like: it is crossed when less than Value is left.
@@ -125,13 +134,13 @@ func (s Settings) Thresholds() []Threshold {
 			value, from = defaultHard(s.Minor)[signal], "default"
 		}
 		if value != "" || own {
-			list = append(list, newThreshold(signal, "hard", value, from))
+			list = append(list, newThreshold(signal, kindHard, value, from))
 		}
 	}
 	set, grace, origin := s.soft()
 	for _, signal := range diskSignals {
 		if value, ok := set[signal]; ok {
-			t := newThreshold(signal, "soft", value, origin)
+			t := newThreshold(signal, kindSoft, value, origin)
 			t.Grace = grace[signal]
 			list = append(list, t)
 		}
@@ -142,31 +151,44 @@ func (s Settings) Thresholds() []Threshold {
 // newThreshold reads a value as pkg/kubelet/eviction/helpers.go, parseThresholdStatement, does.
 func newThreshold(signal, kind, value, origin string) Threshold {
 	t := Threshold{Signal: signal, Kind: kind, Value: value, Origin: origin}
-	if text, ok := strings.CutSuffix(value, "%"); ok {
-		percent, err := strconv.ParseFloat(text, 32)
-		switch {
-		case value == "0%" || value == "100%":
-			t.Ignored = "the kubelet ignores " + value
-		case err != nil || !(percent >= 0 && percent <= 100):
-			t.Ignored = fmt.Sprintf("the kubelet does not start with %.40q, which is no percentage", value)
-		case percent == 0:
-			t.Ignored = "it never triggers: less than nothing cannot be left"
-		}
-		if t.Ignored == "" {
-			t.Percent = percent
-		}
-		return t
-	}
-	n, err := parseQuantity(value)
+	var err error
+	t.Percent, t.Quantity, err = parseValue(value)
 	switch {
 	case err != nil:
-		t.Ignored = "the kubelet does not start: " + err.Error()
-	case n <= 0:
-		t.Ignored = fmt.Sprintf("the kubelet does not start with %.40q, which is not positive", value)
-	default:
-		t.Quantity = n
+		t.Ignored = "the kubelet does not start" + err.Error()
+	case value == "0%" || value == "100%":
+		t.Ignored = "the kubelet ignores " + value
+	case t.never():
+		t.Ignored = "it never triggers: less than nothing cannot be left"
 	}
 	return t
+}
+
+// never says whether the threshold never triggers.
+func (t Threshold) never() bool { return t.Percent == 0 && t.Quantity == 0 }
+
+// parseValue reads a percentage or a quantity. Both are 0 for a value that the kubelet takes and that never triggers; with one
+// that it does not take, which the error says, it does not start.
+func parseValue(value string) (percent float64, quantity int64, err error) {
+	text, ok := strings.CutSuffix(value, "%")
+	switch {
+	case value == "0%" || value == "100%":
+		return 0, 0, nil
+	case ok:
+		percent, err = strconv.ParseFloat(text, 32)
+		if err != nil || !(percent >= 0 && percent <= 100) {
+			return 0, 0, fmt.Errorf(" with %.40q, which is no percentage", value)
+		}
+		return percent, 0, nil
+	}
+	quantity, err = parseQuantity(value)
+	switch {
+	case err != nil:
+		return 0, 0, fmt.Errorf(": %w", err)
+	case quantity <= 0:
+		return 0, 0, fmt.Errorf(" with %.40q, which is not positive", value)
+	}
+	return 0, quantity, nil
 }
 
 // ImageGC is when the kubelet removes unused images.
@@ -228,10 +250,11 @@ func (s Settings) Problems() []Problem {
 	}
 	thresholds := s.Thresholds()
 	for _, t := range thresholds {
-		if t.Ignored != "" {
-			add(strings.Contains(t.Ignored, "does not start"), "%s threshold %s: %s", t.Kind, t, t.Ignored)
+		if t.never() {
+			_, _, err := parseValue(t.Value)
+			add(err != nil, "%s threshold %s: %s", t.Kind, t, t.Ignored)
 		}
-		if t.Kind == "soft" && t.Grace == "" {
+		if t.Kind == kindSoft && t.Grace == "" {
 			add(true, "soft threshold %s has no evictionSoftGracePeriod: the kubelet does not start", t)
 		}
 	}
@@ -244,7 +267,7 @@ func (s Settings) Problems() []Problem {
 		add(false, "image garbage collection is off (%s): unused images stay until eviction deletes all of them at once", gc.Disabled)
 	}
 	for _, t := range thresholds {
-		if t.Kind == "hard" && t.Percent > 0 && !t.Inodes() && gc.Disabled == "" && float64(gc.HighPercent) > 100-t.Percent {
+		if t.Hard() && t.Percent > 0 && !t.Inodes() && gc.Disabled == "" && float64(gc.HighPercent) > 100-t.Percent {
 			add(false, "image garbage collection begins at %d %% of imagefs, but %s evicts from %.4g %%: eviction comes first, and it deletes every unused image where the file system is shared",
 				gc.HighPercent, t, 100-t.Percent)
 		}

@@ -85,7 +85,7 @@ func parseManifest(data []byte) (Pod, error) {
 	if object.Metadata.Name == "" {
 		return Pod{}, errors.New("a pod without a name")
 	}
-	pod := object.pod("manifest")
+	pod := object.pod(fromManifest)
 	if pod.Namespace == "" {
 		pod.Namespace = "default"
 	}

@@ -34,6 +34,25 @@ type PodImage struct {
 	PullPolicy string `json:"pull_policy,omitempty"`
 }
 
+// PodFromRuntime is the Source of a pod of which a runtime keeps a sandbox or container.
+const PodFromRuntime = "runtime"
+
+// Other values of Pod.Source.
+const (
+	fromKubelet  = "kubelet"
+	fromManifest = "manifest"
+	fromLogDir   = "log-dir"
+)
+
+// FromKubelet says whether the pod is in the kubelet's own list.
+func (p Pod) FromKubelet() bool { return p.Source == fromKubelet }
+
+// FromManifest says whether the pod is that of a file for static pods.
+func (p Pod) FromManifest() bool { return p.Source == fromManifest }
+
+// FromLogDir says whether nothing but a directory of logs names the pod, which outlives it.
+func (p Pod) FromLogDir() bool { return p.Source == fromLogDir }
+
 // The kinds of pods that do not come from the API alone.
 const (
 	KindStatic = "static"

@@ -64,9 +64,9 @@ func ParseVolData(data []byte) (*VolData, error) {
 func parseLogDir(name string) (Pod, bool) {
 	switch parts := strings.Split(name, "_"); {
 	case len(parts) == 3 && parts[0] != "" && parts[1] != "" && parts[2] != "":
-		return Pod{Namespace: parts[0], Name: parts[1], UID: parts[2], Source: "log-dir"}, true
+		return Pod{Namespace: parts[0], Name: parts[1], UID: parts[2], Source: fromLogDir}, true
 	case len(parts) == 1 && poduid.Valid(name):
-		return Pod{UID: name, Source: "log-dir"}, true
+		return Pod{UID: name, Source: fromLogDir}, true
 	}
 	return Pod{}, false
 }

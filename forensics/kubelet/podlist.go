@@ -74,7 +74,7 @@ func (o podObject) pod(source string) Pod {
 	switch from := o.Metadata.Annotations[annotationSource]; {
 	case o.Metadata.Annotations[annotationMirror] != "":
 		pod.Kind = KindMirror
-	case source == "manifest", from != "" && from != "api":
+	case source == fromManifest, from != "" && from != "api":
 		pod.Kind = KindStatic
 	}
 	for _, owner := range o.Metadata.OwnerReferences {
@@ -133,7 +133,7 @@ func ParsePods(r io.Reader, keep func(*Pod) bool) ([]Pod, error) {
 	case isList:
 		return pods, nil
 	case single.Kind == "Pod":
-		return append(pods, single.pod("kubelet")), nil
+		return append(pods, single.pod(fromKubelet)), nil
 	}
 	return pods, fmt.Errorf("kind %.40q: neither a list nor a pod", single.Kind)
 }
@@ -159,7 +159,7 @@ func parseItems(decoder *json.Decoder, keep func(*Pod) bool) ([]Pod, error) {
 		if item.Kind != "" && item.Kind != "Pod" {
 			continue
 		}
-		if pod := item.pod("kubelet"); keep == nil || keep(&pod) {
+		if pod := item.pod(fromKubelet); keep == nil || keep(&pod) {
 			pods = append(pods, pod)
 		}
 	}

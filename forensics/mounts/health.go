@@ -20,6 +20,12 @@ const (
 	StatusRecovered    Status = "recovered"    // was waited for at first, answered later
 )
 
+// Values of Health.Method.
+const (
+	MethodPassive = "passive"
+	MethodProbe   = "probe"
+)
+
 // Health is what was learnt about one mount.
 type Health struct {
 	MountID    int    `json:"mount_id"`

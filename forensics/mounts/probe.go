@@ -71,12 +71,6 @@ type DiskProgress struct {
 	Seconds   float64 `json:"duration_seconds"`
 }
 
-// MethodProbe and MethodPassive are how a [Health] was learnt: this program asked, or others were seen waiting.
-const (
-	MethodProbe   = "probe"
-	MethodPassive = "passive"
-)
-
 // Judge says what a probe means for the mount m that was asked; no more than m's class and options are used of it, and m may be
 // zero. A call that had no answer for hungAfter is hung, and calls that took slowAfter together are slow.
 func (p Probe) Judge(m Mount, hungAfter, slowAfter time.Duration) Health {

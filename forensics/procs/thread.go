@@ -1,5 +1,8 @@
 package procs
 
+// PathFromDescriptor is the PathFrom of a thread whose file is open already, so that no path need be walked to it.
+const PathFromDescriptor = "descriptor"
+
 // A Thread is one that waits in a file system or in the block layer.
 type Thread struct {
 	PID   int    `json:"pid"`

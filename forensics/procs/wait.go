@@ -14,6 +14,12 @@ type Wait struct {
 	Meaning string `json:"meaning,omitempty"`
 }
 
+// Killable says whether it is known that a SIGKILL ends the wait.
+func (w Wait) Killable() bool { return w.Kill == killable }
+
+// Unkillable says whether it is known that a SIGKILL takes effect only when the wait has ended.
+func (w Wait) Unkillable() bool { return w.Kill == unkillable }
+
 // WaitKind is the family of a kernel wait.
 type WaitKind string
 

@@ -24,8 +24,8 @@ func ExampleFiles() {
 	for _, got := range read.Files(ctx, &evidence, files, read.Options{Now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}) {
 		fmt.Println(got.Name, got.Kind, got.Used, got.Err)
 	}
-	if cut := read.Redact(ctx, &evidence, nil, false); cut != "" { // before anything of it is stored
-		fmt.Println(cut)
+	if err := read.Redact(ctx, &evidence, nil, false); err != nil { // before anything of it is stored
+		fmt.Println(err)
 	}
 	for _, d := range forensics.Analyze(&evidence, checks.All()).Diagnoses {
 		fmt.Printf("%s: %.75s\n", d.Severity, d.Title)

@@ -24,7 +24,10 @@ func TestStrictKeepsTheNamesOfStaticPodsTogether(t *testing.T) {
 		{Namespace: "shop", Name: "proxy-worker-7.example.net", UID: "u", Source: "kubelet"},
 	}
 	e.Coverage = []forensics.Source{{Source: forensics.SourceKubeletPods, Detail: `pod="shop/proxy-worker-7.example.net"`}}
-	text, _ := mask.Until(t.Context(), &e, []byte("key"), true)
+	text, err := mask.Until(t.Context(), &e, []byte("key"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
 	manifest, running := e.Pods[0].Name, e.Pods[1].Name
 	if running != manifest+"-"+e.Kubelet.NodeName || strings.Contains(manifest, "proxy") {
 		t.Errorf("%q and %q on %q", manifest, running, e.Kubelet.NodeName)
@@ -52,7 +55,9 @@ func TestStrictMasksObjectsOfTheAPI(t *testing.T) {
 	d.Volumes = []apidump.Volume{{Object: apidump.Object{Name: "pv-1"}, Claim: "ceph/data-quagga-0", Driver: "driver.longhorn.io"}}
 	e.Cluster = &d
 	e.Coverage = []forensics.Source{{Source: "logs", Detail: "driver.longhorn.io of api.longhorn.net"}}
-	mask.Until(t.Context(), &e, []byte("key"), true)
+	if _, err := mask.Until(t.Context(), &e, []byte("key"), true); err != nil {
+		t.Fatal(err)
+	}
 	text, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package mask
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -19,15 +20,15 @@ import (
 // has (default, kube-system, kube-public, kube-node-lease) stay, and so do UIDs, container ids, digests and the paths around
 // masked names. text masks further texts in the same way.
 //
-// Somebody may have made evidence that takes long. What has not been masked when the context ends is left out of it; cut
-// says so, and what, and is empty where all was done in time. With strict, nothing but the time and the root is left then:
+// Somebody may have made evidence that takes long. What has not been masked when the context ends is left out of it; the
+// error says so, and what. With strict, nothing but the time and the root is left then:
 // which words are names is not known before all was read.
-func Until(ctx context.Context, e *forensics.Evidence, key []byte, strict bool) (text func(where, s string) string, cut string) {
+func Until(ctx context.Context, e *forensics.Evidence, key []byte, strict bool) (text func(where, s string) string, err error) {
 	r := redact.New(key)
 	masked, left := maskUntil(ctx, r, *e)
 	text = r.Text
 	if len(left) > 0 {
-		cut = fmt.Sprintf("the time was up before secrets were masked in %s: what was not masked is left out", strings.Join(left, ", "))
+		err = fmt.Errorf("the time was up before secrets were masked in %s: what was not masked is left out", strings.Join(left, ", "))
 	}
 	if strict {
 		strictly, ok := finished(ctx, func() maskedNames {
@@ -37,15 +38,15 @@ func Until(ctx context.Context, e *forensics.Evidence, key []byte, strict bool) 
 		if masked, text = strictly.evidence, strictly.text; !ok {
 			masked, text = forensics.NewEvidence(), func(string, string) string { return "" }
 			masked.Collected, masked.Root = e.Collected, e.Root
-			cut = "the time was up before names were masked: the evidence is left out"
+			err = errors.New("the time was up before names were masked: the evidence is left out")
 		}
 	}
 	masked.Redactions = slices.Concat(masked.Redactions, r.Ledger())
-	if cut != "" {
-		masked.Cover(forensics.Source{Source: forensics.SourceAnalysis, Status: forensics.SourceTruncated, Detail: cut})
+	if err != nil {
+		masked.Cover(forensics.Source{Source: forensics.SourceAnalysis, Status: forensics.SourceTruncated, Detail: err.Error()})
 	}
 	*e = masked
-	return text, cut
+	return text, err
 }
 
 type maskedNames struct {

@@ -145,8 +145,8 @@ func (s *script) declineAll(why string) {
 func (s *script) pod(d kubelet.PodDir, why string) {
 	s.put("")
 	s.comment("---- pod %s: %s", s.title(d.UID), why)
-	if reason := unfit(s.e, d, len(s.model.PodMounts(d.UID))); reason != "" {
-		s.decline(d.Path, reason)
+	if err := unfit(s.e, d, len(s.model.PodMounts(d.UID))); err != nil {
+		s.decline(d.Path, err.Error())
 		return
 	}
 	disk := ""

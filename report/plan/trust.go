@@ -85,18 +85,18 @@ func root(e *forensics.Evidence) string {
 }
 
 // unfit says why the directory of a pod is none that a script can be about.
-func unfit(e *forensics.Evidence, d kubelet.PodDir, mounted int) string {
+func unfit(e *forensics.Evidence, d kubelet.PodDir, mounted int) error {
 	switch {
 	case max(len(d.Volumes)+len(d.Subpaths)+len(d.Unknown), mounted) > maxPerPod:
-		return "it has more volumes or mounts than any pod has"
+		return errors.New("it has more volumes or mounts than any pod has")
 	case !poduid.Valid(d.UID):
-		return "the directory is not named after the UID of a pod"
+		return errors.New("the directory is not named after the UID of a pod")
 	case d.Path != path.Join(root(e), "pods", d.UID):
-		return "the directory is not that of the pod below the root of the kubelet"
+		return errors.New("the directory is not that of the pod below the root of the kubelet")
 	case d.Error != "":
-		return "it was not read to its end: see the report"
+		return errors.New("it was not read to its end: see the report")
 	}
-	return ""
+	return nil
 }
 
 // below is a path as the script wants it, relative to the directory of the pod; "" where it does not lie there, or is of

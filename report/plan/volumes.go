@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -43,8 +44,8 @@ func (s *script) unmount(d kubelet.PodDir, m mounts.Mount, ofVolume bool) {
 	if !s.target(d, m.MountPoint, mountPath) {
 		return
 	}
-	if reason := s.keepMounted(d, m); reason != "" {
-		s.put("step leave-mounted " + word(reason))
+	if err := s.keepMounted(d, m); err != nil {
+		s.put("step leave-mounted " + word(err.Error()))
 		return
 	}
 	s.put("step unmount " + m.Device + " " + m.FSType)
@@ -52,20 +53,20 @@ func (s *script) unmount(d kubelet.PodDir, m mounts.Mount, ofVolume bool) {
 
 // keepMounted says why a mount must not be unmounted: what is in it would be lost, or it is not known that its file system
 // answers, which unmounting asks it to. The class in the report is not believed.
-func (s *script) keepMounted(d kubelet.PodDir, m mounts.Mount) string {
+func (s *script) keepMounted(d kubelet.PodDir, m mounts.Mount) error {
 	inMemory := mounts.ClassOf(m.FSType) == mounts.ClassMemory
 	h, _ := s.model.Health(m.Device)
 	switch {
 	case lengthy(m.FSType) || !device.MatchString(m.Device) || !fsType.MatchString(m.FSType):
-		return "the report does not say what is mounted there"
+		return errors.New("the report does not say what is mounted there")
 	case inMemory && m.FSType != "devtmpfs" && !s.isCopy(d, m.Device):
-		return "it is in memory only: unmounting it destroys what is in it. If nobody needs that, umount -c does it"
+		return errors.New("it is in memory only: unmounting it destroys what is in it. If nobody needs that, umount -c does it")
 	case inMemory || h.Status == mounts.StatusOK:
-		return ""
+		return nil
 	case h.Status == mounts.StatusNotProbed:
-		return "nobody has asked whether its file system answers, and umount would wait for it: make a report that probes mounts"
+		return errors.New("nobody has asked whether its file system answers, and umount would wait for it: make a report that probes mounts")
 	}
-	return "its file system does not answer as it should (" + string(h.Status) + "), and umount would wait for it: see the steps for it in the report"
+	return fmt.Errorf("its file system does not answer as it should (%s), and umount would wait for it: see the steps for it in the report", h.Status)
 }
 
 // isCopy says that a file system in memory holds what the API server has, too.

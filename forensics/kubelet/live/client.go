@@ -126,12 +126,12 @@ func (c *Client) exchange(ctx context.Context, q question, e *kubelet.Endpoint) 
 	request.Close = true
 	request.Header.Set("User-Agent", "nodeforensics")
 	if c.Token != "" {
-		why := conn.withholdToken()
+		withheld := conn.withholdToken()
 		if !q.explicit && !c.proven() {
-			why = "whether that process is the node's kubelet could not be found out"
+			withheld = errors.New("whether that process is the node's kubelet could not be found out")
 		}
-		if why != "" {
-			e.Detail = joinText(e.Detail, "the token was not sent: "+why)
+		if withheld != nil {
+			e.Detail = joinText(e.Detail, "the token was not sent: "+withheld.Error())
 		} else {
 			request.Header.Set("Authorization", "Bearer "+c.Token)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -61,15 +62,15 @@ func (c *connection) close() {
 	_ = c.socket.Close()
 }
 
-// withholdToken says why a bearer token must not be sent, "" if it may.
-func (c *connection) withholdToken() string {
+// withholdToken says why a bearer token must not be sent, nil if it may.
+func (c *connection) withholdToken() error {
 	switch {
 	case !c.tls:
-		return "the connection is not encrypted"
+		return errors.New("the connection is not encrypted")
 	case c.verified == "none" && !c.loopback:
-		return "the server's certificate could not be verified"
+		return errors.New("the server's certificate could not be verified")
 	}
-	return ""
+	return nil
 }
 
 // connect reaches the server of a question, and makes sure that it is the kubelet: its process owns the listening

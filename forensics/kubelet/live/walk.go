@@ -98,6 +98,7 @@ type walker struct {
 
 	mu   sync.Mutex
 	pods []kubelet.PodDir
+	read atomic.Int64 // how many of pods were read
 }
 
 // results returns the pods without those whose directory was removed meanwhile.
@@ -142,12 +143,11 @@ func (w *walker) readInto(dir *hostfs.Dir, i int) {
 	w.mu.Lock()
 	w.pods[i] = pod
 	w.mu.Unlock()
+	w.read.Add(1)
 }
 
 // unread says that some pod was not read.
-func (w *walker) unread() bool {
-	return slices.ContainsFunc(w.pods, func(pod kubelet.PodDir) bool { return pod.Error == notRead })
-}
+func (w *walker) unread() bool { return int(w.read.Load()) < len(w.pods) }
 
 // announce lists the pods before any is read. Like the kubelet it takes every directory for a pod, whatever its name.
 func (w *walker) announce(dir string, entries []nodefs.Entry) {

@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
 // Values of Thread.PathFrom.
 const (
 	fromArgument   = "argument"
-	fromDescriptor = "descriptor"
+	fromDescriptor = procs.PathFromDescriptor
 )
 
 const (

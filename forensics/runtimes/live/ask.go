@@ -27,7 +27,7 @@ const askGrace = 500 * time.Millisecond
 type AskOptions struct {
 	// Daemons are the processes that may own the socket.
 	Daemons []Hint
-	// Limit is how long the daemon has to answer; 0 is defaultAskLimit.
+	// Limit is how long the daemon has to answer; 0 is 2 seconds.
 	Limit time.Duration
 	Group *probe.Group
 }

@@ -201,7 +201,7 @@ func (s *Pod) listed() bool {
 	return s.uid != "" && forensics.Once(s.p, "listed as deleted", func() map[string]bool {
 		listed := map[string]bool{}
 		for _, pod := range s.p.Evidence.Pods {
-			listed[pod.UID] = listed[pod.UID] || pod.Source == "kubelet" && pod.Deleting != nil
+			listed[pod.UID] = listed[pod.UID] || pod.FromKubelet() && pod.Deleting != nil
 		}
 		return listed
 	})[s.uid]

@@ -78,7 +78,7 @@ func (s *Pod) unkillable() (pid int, waits string) {
 	for _, w := range stall.WaitersBy(s.p, "pod", podOf)[s.uid] {
 		process, _ := s.p.Model.Process(w.Thread.PID)
 		if w.Seconds >= stall.HungAfter(s.p) &&
-			(w.Thread.Wait.Kill == "no" || process.State == "Z" || w.Thread.Wait.Kind == procs.WaitFreezer) {
+			(w.Thread.Wait.Unkillable() || process.State == "Z" || w.Thread.Wait.Kind == procs.WaitFreezer) {
 			return process.PID, "a thread of it " + forensics.DescribeWait(w.Thread)
 		}
 	}

@@ -84,7 +84,7 @@ func Met(d *eviction.Index, f eviction.FileSystem) []eviction.Reach {
 	for _, r := range d.Reaches(f.Device) {
 		switch {
 		case !r.Met:
-		case r.Threshold.Kind == "hard":
+		case r.Threshold.Hard():
 			hard = append(hard, r)
 		default:
 			soft = append(soft, r)

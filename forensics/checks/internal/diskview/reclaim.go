@@ -75,7 +75,7 @@ func priority(u PodUse) int32 {
 	return *u.Priority
 }
 
-func static(p kubelet.Pod) bool { return p.Kind != "" || p.Source == "manifest" }
+func static(p kubelet.Pod) bool { return p.Kind != "" || p.FromManifest() }
 
 // podsNamed finds pods by the UID of the kubelet and, of static ones, by that of the API.
 func podsNamed(pods []kubelet.Pod) map[string][]int {

@@ -26,7 +26,7 @@ func errorSourceOf(p *forensics.Pass, s Superblock) (errorSource, bool) {
 		return errorSource{}, false
 	}
 	for _, server := range p.Model.Uses().Servers(s.Device) {
-		if trouble, _ := p.Model.Uses().ServerTrouble(server.PID); server.PID == 0 || trouble != "" {
+		if _, bad := p.Model.Uses().ServerTrouble(server.PID); server.PID == 0 || bad {
 			continue
 		}
 		found := errorSource{server: server}

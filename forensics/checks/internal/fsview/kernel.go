@@ -82,7 +82,7 @@ func KernelEvents(p *forensics.Pass, name string, kinds []logs.Kind, m mounts.Mo
 	x := forensics.Once(p, "kernel: "+name, func() index {
 		x := index{sinceBoot(p, kinds...), map[string][]int{}}
 		for i, e := range x.events {
-			for _, key := range []string{"device " + e.Device, "server " + hostOf(e.Server), "ceph"} {
+			for _, key := range []string{"device:" + e.Device, "server:" + hostOf(e.Server), "ceph"} {
 				if key != "ceph" || strings.HasPrefix(string(e.Kind), "kernel-ceph-") {
 					x.by[key] = append(x.by[key], i)
 				}

@@ -16,7 +16,7 @@ import (
 func kernelNames(model *forensics.Model, m mounts.Mount) []string {
 	var names []string
 	for _, part := range serverParts(m.Source) {
-		names = append(names, "server "+part)
+		names = append(names, "server:"+part)
 	}
 	if fsfamily.Of(m.FSType).Name == fsfamily.NameCeph {
 		names = append(names, "ceph")
@@ -33,7 +33,7 @@ func kernelNames(model *forensics.Model, m mounts.Mount) []string {
 	}
 	for _, d := range devices {
 		if d != "" {
-			names = append(names, "device "+d)
+			names = append(names, "device:"+d)
 		}
 	}
 	return names

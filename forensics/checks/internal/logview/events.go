@@ -68,19 +68,20 @@ func eventsAt(p *forensics.Pass, at []int) []logs.Event {
 
 // PodEvents lists those of some kinds that are about a pod, by its UID, or by its name where the line or the caller has no UID.
 func PodEvents(p *forensics.Pass, uid, name string, kinds ...logs.Kind) []logs.Event {
-	byPod := forensics.Once(p, "events by pod", func() map[string][]int {
-		at := map[string][]int{}
+	type index struct{ uid, name map[string][]int }
+	byPod := forensics.Once(p, "events by pod", func() index {
+		at := index{map[string][]int{}, map[string][]int{}}
 		for i, e := range Story(p).Events {
 			if e.PodUID != "" {
-				at[e.PodUID] = append(at[e.PodUID], i)
+				at.uid[e.PodUID] = append(at.uid[e.PodUID], i)
 			}
 			if e.PodName != "" {
-				at["name "+e.PodName] = append(at["name "+e.PodName], i)
+				at.name[e.PodName] = append(at.name[e.PodName], i)
 			}
 		}
 		return at
 	})
-	return slices.DeleteFunc(eventsAt(p, slices.Concat(byPod[uid], byPod["name "+name])), func(e logs.Event) bool {
+	return slices.DeleteFunc(eventsAt(p, slices.Concat(byPod.uid[uid], byPod.name[name])), func(e logs.Event) bool {
 		if e.PodUID != "" && uid != "" {
 			return e.PodUID != uid || !slices.Contains(kinds, e.Kind)
 		}

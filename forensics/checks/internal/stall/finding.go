@@ -140,7 +140,7 @@ func DocOf(sites []Site) string {
 func Questions(list []Goroutine) string {
 	var calls []string
 	for _, t := range list {
-		calls = findings.Union(calls, []string{t.Wait.Call})
+		calls = findings.Union(calls, []string{t.Wait.question()})
 	}
 	return strings.Join(calls, ", ")
 }

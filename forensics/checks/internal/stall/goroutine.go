@@ -35,7 +35,7 @@ const StuckAfter = 60
 // went on before the second look.
 func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	t := Goroutine{Stack: s, Wait: WaitOf(s.Goroutine), Thread: s.thread(p)}
-	if t.Wait.Kind == WaitChild && t.Wait.PID == 0 && t.Wait.Call != "output" {
+	if t.Wait.Kind == WaitChild && t.Wait.PID == 0 && !t.Wait.output {
 		t.Wait.PID, t.Wait.inferred = onlyChild(p), true
 	}
 	if t.Wait.Kind == waitNothing || t.Thread != nil && t.Thread.Gone {

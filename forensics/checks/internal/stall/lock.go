@@ -98,19 +98,23 @@ func holderOf(p *forensics.Pass, waiter Stack, w Wait) (LockHolder, bool) {
 		lock, object uint64
 		method       symbol
 	}
-	known := forensics.Once(p, "holders of locks", func() map[question]LockHolder { return map[question]LockHolder{} })
+	known := forensics.Once(p, "holders of locks", func() map[question]*LockHolder { return map[question]*LockHolder{} })
 	q := question{waiter.Dump, w.Lock, object, method}
 	h, ok := known[q]
 	if !ok {
 		h = findHolder(p, waiter.Dump, w.Lock, object, method)
 		known[q] = h
 	}
-	return h, h.Why != ""
+	if h == nil {
+		return LockHolder{}, false
+	}
+	return *h, true
 }
 
-// findHolder picks from the goroutines in methods of one type that which has waited longest of those that can hold a lock.
-func findHolder(p *forensics.Pass, dump int, lock, object uint64, waiter symbol) LockHolder {
-	var found LockHolder
+// findHolder picks from the goroutines in methods of one type that which has waited longest of those that can hold a lock; nil
+// if there is none.
+func findHolder(p *forensics.Pass, dump int, lock, object uint64, waiter symbol) *LockHolder {
+	var found *LockHolder
 	last := int32(-1)
 	for _, c := range methodsOf(p, dump, waiter).around(lock, object) {
 		if c.goroutine == last { // the first frame speaks for it
@@ -126,8 +130,8 @@ func findHolder(p *forensics.Pass, dump int, lock, object uint64, waiter symbol)
 			continue
 		}
 		last = c.goroutine
-		if found.Why == "" || s.Goroutine.WaitMinutes > found.Stack.Goroutine.WaitMinutes {
-			found = LockHolder{s, w, fmt.Sprintf("it is in %s of the same object, 0x%x", ShortSymbol(f), c.object)}
+		if found == nil || s.Goroutine.WaitMinutes > found.Stack.Goroutine.WaitMinutes {
+			found = &LockHolder{s, w, fmt.Sprintf("it is in %s of the same object, 0x%x", ShortSymbol(f), c.object)}
 		}
 	}
 	return found

@@ -21,7 +21,7 @@ func remoteWait(g goroutines.Goroutine) Wait {
 			asks = asks || s.name == "Invoke" || s.name == "invoke"
 			continue
 		case s.typ == "kubeDockerClient":
-			return Wait{Kind: WaitRuntime, Call: "docker " + s.name, frame: i}
+			return Wait{Kind: WaitRuntime, Call: s.name, docker: true, frame: i}
 		case s.pkg == "k8s.io/client-go/rest" && s.typ == "Request":
 			return Wait{Kind: WaitAPI, Call: s.name, frame: i}
 		case isDBus(s.pkg):

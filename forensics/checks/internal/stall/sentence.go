@@ -35,7 +35,7 @@ func (t Goroutine) waits(p *forensics.Pass) string {
 		if e := p.Model.RuntimeEntity(); e.ID != "runtime" {
 			name += " (" + e.ID + ")"
 		}
-		return "waits for " + name + " to answer " + t.Wait.Call
+		return "waits for " + name + " to answer " + t.Wait.question()
 	case WaitCSI:
 		return "waits for a CSI driver to answer " + t.Wait.Call
 	case waitDaemon:
@@ -48,6 +48,14 @@ func (t Goroutine) waits(p *forensics.Pass) string {
 		return "waits for the PLEG to look at its pod's containers"
 	}
 	return "stands in " + CallIn(t.Goroutine)
+}
+
+// question is the call as a person knows it: "ListPodSandbox", "docker InspectContainer".
+func (w Wait) question() string {
+	if w.docker {
+		return "docker " + w.Call
+	}
+	return w.Call
 }
 
 // lockHolder says who most likely holds the lock, and what that one waits for.
@@ -89,7 +97,7 @@ func callOnPath(p *forensics.Pass, g goroutines.Goroutine) string {
 // childName is "its child process 4711 (umount), state D".
 func childName(p *forensics.Pass, w Wait) string {
 	switch {
-	case w.Call == "output":
+	case w.output:
 		return "the output of a command that has ended: a process that it left behind holds the pipe"
 	case w.PID == 0:
 		return "a child process (its pid is not in the dump)"

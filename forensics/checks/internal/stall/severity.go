@@ -1,8 +1,6 @@
 package stall
 
 import (
-	"strings"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
@@ -49,7 +47,7 @@ func (t Goroutine) Confidence() forensics.Confidence {
 
 // AsksWholeRuntime says whether a question concerns the runtime as a whole, not one pod, container or image.
 func AsksWholeRuntime(call string) bool {
-	switch strings.TrimPrefix(call, "docker ") {
+	switch call {
 	case "Version", "Status", "Info", "ListPodSandbox", "ListContainers", "ListImages", "RuntimeConfig", "UpdateRuntimeConfig":
 		return true
 	}
@@ -58,7 +56,7 @@ func AsksWholeRuntime(call string) bool {
 
 // AnswersAtOnce says whether a runtime that is well answers a question from memory.
 func AnswersAtOnce(call string) bool {
-	switch strings.TrimPrefix(call, "docker ") {
+	switch call {
 	case "PodSandboxStatus", "ContainerStatus", "InspectContainer", "ImageStatus", "InspectImageByID", "InspectImageByRef",
 		"ImageFsInfo", "ContainerStats", "ListContainerStats", "PodSandboxStats", "ListPodSandboxStats", "ListPodSandboxMetrics":
 		return true
@@ -68,7 +66,7 @@ func AnswersAtOnce(call string) bool {
 
 // TakesLong says whether a question may take as long as it likes in a runtime that is well.
 func TakesLong(call string) bool {
-	switch strings.TrimPrefix(call, "docker ") {
+	switch call {
 	case "PullImage", "StopContainer", "ExecSync", "Exec", "StartExec", "AttachToContainer", "Logs", "CheckpointContainer":
 		return true
 	}

@@ -28,6 +28,8 @@ type Wait struct {
 	Kind waitKind
 	// Call names it: "ListPodSandbox", "NodeUnpublishVolume", "os.Stat".
 	Call string
+	// docker says that Docker is asked by its own API; output, that the child has ended and its output has not.
+	docker, output bool
 	// PID is the child, 0 where it is unknown; inferred says that it is the only one that it can be.
 	PID      int
 	inferred bool
@@ -122,7 +124,7 @@ func outputWait(g goroutines.Goroutine) (Wait, bool) {
 	for i, f := range g.Frames {
 		switch f.Func {
 		case "os/exec.(*Cmd).Wait", "os/exec.(*Cmd).awaitGoroutines":
-			return Wait{Kind: WaitChild, Call: "output", frame: i}, true
+			return Wait{Kind: WaitChild, output: true, frame: i}, true
 		}
 		if !strings.HasPrefix(f.Func, "runtime.") {
 			break
