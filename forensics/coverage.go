@@ -64,10 +64,11 @@ const (
 	SourceAnalysis      = "analysis" // only where judging or writing was cut
 )
 
-// has says whether there is data that only this source has.
+// has says whether somebody has put data there that only this source has. What a collector sent counts by its coverage alone: it
+// may have been cut in the middle of a list.
 func (e *Evidence) has(source string) bool {
 	data, known := dataOf[source]
-	return known && data(e)
+	return known && e.Collector.PID == 0 && data(e)
 }
 
 var dataOf = map[string]func(*Evidence) bool{

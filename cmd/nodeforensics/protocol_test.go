@@ -89,7 +89,7 @@ func TestPodsComeInPieces(t *testing.T) {
 		part.PodDirs = append(part.PodDirs, kubelet.PodDir{UID: strconv.Itoa(i)})
 	}
 	part.Coverage = []forensics.Source{{Source: forensics.SourceKubeletPods, Status: forensics.SourceRead}}
-	before := forensics.Evidence{Pods: []kubelet.Pod{{UID: "x", Source: "cgroup"}}, PodDirs: []kubelet.PodDir{{UID: "old"}}}
+	before := forensics.Evidence{Collector: forensics.Collector{PID: 7, Command: []string{}, Outstanding: []forensics.Blocked{}}, Pods: []kubelet.Pod{{UID: "x", Source: "cgroup"}}, PodDirs: []kubelet.PodDir{{UID: "old"}}}
 	want := forensics.NewEvidence()
 	want.Merge(before)
 	want.Merge(part)
