@@ -2,7 +2,6 @@ package forensics
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -47,19 +46,10 @@ type FUSEUse struct {
 type FUSENamed struct {
 	PID    int    `json:"pid"`
 	Device string `json:"device"`
-	// By is "own-mount-point" for one in the process's own mount namespace, "mount-point" for one in another, or "source".
-	By FUSENaming `json:"by"`
+	// Source says that it names its source, and not a mount point; Own that the mount point is in the process's own mount namespace.
+	Source bool `json:"source,omitempty"`
+	Own    bool `json:"own_mount_point,omitempty"`
 }
-
-// FUSENaming is by what a command line names a file system.
-type FUSENaming string
-
-// The ways.
-const (
-	ByOwnMountPoint FUSENaming = "own-mount-point"
-	ByMountPoint    FUSENaming = "mount-point"
-	BySource        FUSENaming = "source"
-)
 
 // judgeServers finds the server of each FUSE file system.
 func judgeServers(use *FUSEUse) []FUSEServer {
@@ -131,29 +121,26 @@ func (j *serverJudge) connected(device string) []FUSEServer {
 // mount namespace if there are such. Only where there are none, those that name its source and no mount point of a FUSE
 // file system: many mounts may have one source.
 func (j *serverJudge) guess(device string) []FUSEServer {
+	own := func(n FUSENamed) bool { return n.Own }
+	point := func(n FUSENamed) bool { return !n.Source }
+	source := func(n FUSENamed) bool { return n.Source }
 	for _, way := range []struct {
-		by  FUSENaming
-		not []FUSENaming // that the process must not do for any file system
+		fits, not func(FUSENamed) bool // what it must not name any file system by
+		what      string
 	}{
-		{ByOwnMountPoint, nil},
-		{ByMountPoint, []FUSENaming{ByOwnMountPoint}},
-		{BySource, []FUSENaming{ByOwnMountPoint, ByMountPoint}},
+		{own, nil, "mount point"}, {point, own, "mount point"}, {source, point, "source"},
 	} {
 		var found []FUSEServer
 		for _, pid := range j.candidates[device] {
 			fits, other := false, false
 			for _, n := range j.named[pid] {
-				fits = fits || n.Device == device && n.By == way.by
-				other = other || slices.Contains(way.not, n.By)
+				fits = fits || n.Device == device && way.fits(n)
+				other = other || way.not != nil && way.not(n)
 			}
 			if fits && !other {
-				what := "mount point"
-				if way.by == BySource {
-					what = "source"
-				}
 				found = append(found, FUSEServer{
 					Device: device, PID: pid, Guess: true,
-					Why: fmt.Sprintf("process %d has /dev/fuse open and its command line names the %s", pid, what),
+					Why: fmt.Sprintf("process %d has /dev/fuse open and its command line names the %s", pid, way.what),
 				})
 			}
 		}

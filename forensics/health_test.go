@@ -110,7 +110,7 @@ func TestSavedUsesAreJudgedAnew(t *testing.T) {
 		"as it was": {func(*forensics.Evidence) {}, []string{"0:46 by 7 detached false guess false", "0:99 by 8 detached true guess false", all}},
 		"the kernel tells no connection": {func(e *forensics.Evidence) {
 			e.MountUse.FUSE.Devices = []holders.FUSEDevice{{PID: 7}, {PID: 8}}
-			e.MountUse.FUSE.Named = []forensics.FUSENamed{{PID: 8, Device: "0:46", By: forensics.BySource}}
+			e.MountUse.FUSE.Named = []forensics.FUSENamed{{PID: 8, Device: "0:46", Source: true}}
 		}, []string{"0:46 by 8 detached false guess true", all}},
 		"nobody has it open": {func(e *forensics.Evidence) { e.MountUse.FUSE.Devices = nil }, []string{"0:46 by 0 detached false guess false", all}},
 		"nobody that was seen has it open": {func(e *forensics.Evidence) {

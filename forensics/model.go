@@ -211,15 +211,15 @@ func (m *Model) Backing(device string) (backing.Backing, bool) {
 func (m *Model) Waited(t procs.Thread) WaitAtLeast {
 	var w WaitAtLeast
 	if t.WaitSeconds != nil {
-		w = WaitAtLeast{*t.WaitSeconds, "it has not run since", t.WaitFrom == procs.WaitFromSched}
+		w = WaitAtLeast{*t.WaitSeconds, true, "it has not run since", t.WaitFrom == procs.WaitFromSched}
 	}
 	if t.Same && t.SampledSeconds > w.Seconds {
-		w = WaitAtLeast{t.SampledSeconds, "two readings were equal", false}
+		w = WaitAtLeast{t.SampledSeconds, true, "two readings were equal", false}
 	}
 	if j := m.GoroutineOf(t.PID, t.TID); j != nil && j.Certain {
 		g, _, _ := m.Goroutine(j.Dump, j.Goroutine)
 		if age := g.WaitAtLeast().Seconds(); age > w.Seconds {
-			w = WaitAtLeast{age, fmt.Sprintf("goroutine %d says %s, of which the runtime can have added 2", g.ID, text.Plural(g.WaitMinutes, "minute")), false}
+			w = WaitAtLeast{age, true, fmt.Sprintf("goroutine %d says %s, of which the runtime can have added 2", g.ID, text.Plural(g.WaitMinutes, "minute")), false}
 		}
 	}
 	return w

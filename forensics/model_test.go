@@ -231,7 +231,7 @@ func TestWaited(t *testing.T) {
 			thread := fuseThread(kubeletPID, 9839, "0:46", args...)
 			tt.change(&thread)
 			e.Threads, e.Dumps = []procs.Thread{thread}, dumpsOf(t, tt.pid, tt.dump)
-			if got := forensics.NewModel(&e).Waited(thread); got.Seconds != tt.want || got.Known() != tt.known || got.Measured != tt.measured {
+			if got := forensics.NewModel(&e).Waited(thread); got.Seconds != tt.want || got.Known != tt.known || got.Measured != tt.measured {
 				t.Errorf("Waited = %+v, want %v, known %t, measured %t", got, tt.want, tt.known, tt.measured)
 			}
 		})

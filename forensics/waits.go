@@ -25,12 +25,10 @@ func WaitsFor(w procs.Wait, m mounts.Mount) bool {
 // may be of any age, and is no short one.
 type WaitAtLeast struct {
 	Seconds float64
-	// From says what proves it; "" if nothing does.
-	From string
+	// Known says that something proves the age; From says what, in words.
+	Known bool
+	From  string
 	// Measured says that it has not waited longer, either: the kernel notes when a thread ran last. It may have waited for the
 	// same thing before that, if something wakes it up from time to time.
 	Measured bool
 }
-
-// Known says whether anything proves an age.
-func (w WaitAtLeast) Known() bool { return w.From != "" }

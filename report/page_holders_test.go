@@ -25,6 +25,7 @@ func TestHolders(t *testing.T) {
 			{PID: 4711, Kind: holders.HoldFD, FD: 5, Path: evil + strings.Repeat("x", 4096), MountID: 7, Device: "0:50", Deleted: true},
 			{PID: 4711, TID: 4712, Kind: holders.HoldCwd, FD: -1, Path: "/", MountID: 7, Device: "0:50", ByPath: true},
 			{PID: 4711, Kind: holders.HoldFD, FD: 6, Path: "/gone", MountID: 99, Detached: true},
+			{PID: 4711, Kind: holders.HoldCwd, FD: -1, Path: "/tied", MountID: 71},
 		},
 		Copies:  []mounts.Copy{{Of: 7, OnGroup: 1, Groups: []int{1}, MountID: 71, MountPoint: "/tied" + evil, Namespace: 8}},
 		Kernel:  []holders.KernelUser{{MountID: 7, Device: "0:50", Use: holders.UseLoop, What: "/dev/loop3", Blocks: true}},

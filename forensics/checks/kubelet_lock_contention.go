@@ -87,7 +87,7 @@ func lockFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
 		Title:  fmt.Sprintf("%s of %s%s for one lock (%s)", text.Plural(stall.Count(list), "goroutine"), p.Model.KubeletName(), verb, lockName(worst.Wait)),
 		Detail: "Who waits: " + stall.Askers(list) + ". " + findings.Capital(worst.Sentence(p)) + ".",
 	}
-	if worst.Known() {
+	if worst.Known {
 		f.Title += ", the first for " + text.Duration(worst.Seconds)
 	}
 	if h := worst.Holder; h != nil {

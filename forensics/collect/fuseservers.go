@@ -62,14 +62,10 @@ func namedBy(list []fuseMount, devices []holders.FUSEDevice, command func(pid in
 		read[d.PID] = true
 		for _, word := range operands(command(d.PID)) {
 			for _, m := range points[word] {
-				by := forensics.ByMountPoint
-				if m.ns == d.MountNS {
-					by = forensics.ByOwnMountPoint
-				}
-				add(forensics.FUSENamed{PID: d.PID, Device: m.Device, By: by})
+				add(forensics.FUSENamed{PID: d.PID, Device: m.Device, Own: m.ns == d.MountNS})
 			}
 			for _, device := range sources[word] {
-				add(forensics.FUSENamed{PID: d.PID, Device: device, By: forensics.BySource})
+				add(forensics.FUSENamed{PID: d.PID, Device: device, Source: true})
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func AddServers(use *forensics.MountUse, list ...forensics.FUSEServer) {
 		}
 		d := holders.FUSEDevice{PID: s.PID, FD: 3}
 		if s.Guess {
-			f.Named = append(f.Named, forensics.FUSENamed{PID: s.PID, Device: s.Device, By: forensics.ByOwnMountPoint})
+			f.Named = append(f.Named, forensics.FUSENamed{PID: s.PID, Device: s.Device, Own: true})
 		} else {
 			_, _ = fmt.Sscanf(s.Why, "descriptor %d", &d.FD)
 			d.Connection = uint32(mounts.FUSEConnection(s.Device))

@@ -53,7 +53,7 @@ const maxBecause = 16
 // nothing proves only seems to stand still.
 func (t Goroutine) HowLong() string {
 	switch {
-	case !t.Known():
+	case !t.Known:
 		return ", it seems"
 	case t.Measured:
 		return " for " + text.Duration(t.Seconds)

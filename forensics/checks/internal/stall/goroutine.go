@@ -45,7 +45,7 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	t.Why = t.From
 	same := SameFor(p, s.Dump, s.Goroutine)
 	if same > t.Seconds {
-		t.WaitAtLeast = forensics.WaitAtLeast{Seconds: same, From: "two dumps show it in the same call"}
+		t.WaitAtLeast = forensics.WaitAtLeast{Seconds: same, Known: true, From: "two dumps show it in the same call"}
 	}
 	switch {
 	case t.short(p):

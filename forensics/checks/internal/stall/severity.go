@@ -9,7 +9,7 @@ import (
 // in a node that is well only worth a look.
 func (t Goroutine) Severity() forensics.Severity {
 	switch {
-	case !t.Known() && t.mayTakeTime():
+	case !t.Known && t.mayTakeTime():
 		return forensics.Info
 	case !t.Proven, t.Wait.Kind.endsByItself() && t.Seconds < 300:
 		return forensics.Warning

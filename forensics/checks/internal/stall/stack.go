@@ -93,7 +93,7 @@ func (s Stack) Blocked(p *forensics.Pass) forensics.WaitAtLeast {
 		w = p.Model.Waited(*t)
 	}
 	if age := s.Goroutine.WaitAtLeast().Seconds(); age > w.Seconds {
-		w = forensics.WaitAtLeast{Seconds: age, From: dumpPrints(s.Goroutine)}
+		w = forensics.WaitAtLeast{Seconds: age, Known: true, From: dumpPrints(s.Goroutine)}
 	}
 	return w
 }
