@@ -72,8 +72,11 @@ func (g *graph) finding(e Entity, because []Entity) {
 func dependencies(m *Model) []edge {
 	subsystem := func(id string) Entity { return Entity{KindSubsystem, id} }
 	return []edge{
-		{subsystem("syncloop"), subsystem("housekeeping")}, {subsystem("syncloop"), subsystem("start")},
-		{subsystem("pleg"), m.RuntimeEntity()}, {subsystem("syncloop"), subsystem("pleg")}, {subsystem("syncloop"), m.RuntimeEntity()},
+		{subsystem("syncloop"), subsystem("housekeeping")},
+		{subsystem("syncloop"), subsystem("start")},
+		{subsystem("pleg"), m.RuntimeEntity()},
+		{subsystem("syncloop"), subsystem("pleg")},
+		{subsystem("syncloop"), m.RuntimeEntity()},
 	}
 }
 

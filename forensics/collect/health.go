@@ -21,10 +21,13 @@ import (
 func (c *collector) mountHealth(ctx context.Context) {
 	began := c.opt.Now()
 	e := c.seen()
-	wanted := c.wantedMounts(&e)
+	wanted := mayHang(&e)
 	e.FUSEQueues = fuseQueues(c.fs, wanted)
 	e.Probes = skippedProbes(wanted, mounts.SkipWaited)
 	model := forensics.NewModel(&e)
+	for i := range wanted { // overlays only where the kubelet would look
+		wanted[i] = slices.DeleteFunc(wanted[i], func(m mounts.Mount) bool { return m.Class == mounts.ClassOverlay && !model.BelowKubelet(m.MountPoint) })
+	}
 	waited := map[int]bool{} // by mount id
 	for _, h := range model.MountHealth() {
 		waited[h.MountID] = h.Status == mounts.StatusHung || h.Status == mounts.StatusFrozen
@@ -57,17 +60,19 @@ func (c *collector) mountHealth(ctx context.Context) {
 	c.tell(part)
 }
 
-// wantedMounts are the mounts that are looked at, by table, each once.
-func (c *collector) wantedMounts(e *forensics.Evidence) [][]mounts.Mount {
-	model := forensics.NewModel(e)
+// mayHang are the mounts of each table whose file system can hang, each once.
+func mayHang(e *forensics.Evidence) [][]mounts.Mount {
 	done := map[int]bool{}
 	var list [][]mounts.Mount
 	for _, table := range append([]mounts.Table{e.Mounts}, e.Namespaces...) {
 		var of []mounts.Mount
 		for _, m := range table.Mounts {
-			if !done[m.ID] && wantsHealth(model, m) {
-				done[m.ID] = true
-				of = append(of, m)
+			switch m.Class {
+			case mounts.ClassNetwork, mounts.ClassFUSE, mounts.ClassBlock, mounts.ClassUnknown, mounts.ClassAutofs, mounts.ClassOverlay:
+				if !done[m.ID] {
+					done[m.ID] = true
+					of = append(of, m)
+				}
 			}
 		}
 		list = append(list, of)
@@ -101,17 +106,6 @@ func skippedProbes(lists [][]mounts.Mount, why mounts.Skip) []mounts.Probe {
 		}
 	}
 	return probes
-}
-
-// wantsHealth says which mounts are looked at: what can hang, wherever it is; overlays only where the kubelet would look.
-func wantsHealth(m *forensics.Model, mount mounts.Mount) bool {
-	switch mount.Class {
-	case mounts.ClassNetwork, mounts.ClassFUSE, mounts.ClassBlock, mounts.ClassUnknown, mounts.ClassAutofs:
-		return true
-	case mounts.ClassOverlay:
-		return m.BelowKubelet(mount.MountPoint)
-	}
-	return false
 }
 
 // prefix is how this process reaches a namespace: by its own paths, or through the root of a process in it.

@@ -82,7 +82,9 @@ func TestStrictKeepsTheNamesOfRuntimes(t *testing.T) {
 		e.Pods = []kubelet.Pod{{Namespace: "ns-of-somebody", Name: r.Process, UID: "u", Source: "kubelet"}, {Namespace: r.Name, Name: "name-of-somebody", UID: "v", Source: "kubelet"}}
 		e.Processes = []procs.Process{{PID: 1, Comm: r.Process, Command: []string{"/usr/bin/" + r.Process}}}
 		e.Runtimes = []runtimes.Runtime{{Name: r.Name, Root: "/var/lib/" + r.Name}}
-		mask.Until(t.Context(), &e, []byte("key"), true)
+		if _, err := mask.Until(t.Context(), &e, []byte("key"), true); err != nil {
+			t.Fatal(err)
+		}
 		if p := e.Processes[0]; p.Comm != r.Process || p.Command[0] != "/usr/bin/"+r.Process || e.Runtimes[0].Name != r.Name || e.Runtimes[0].Root != "/var/lib/"+r.Name {
 			t.Errorf("%s is masked: %+v, %+v", r.Name, p, e.Runtimes[0])
 		}

@@ -35,7 +35,7 @@ func AwaitProgress(ctx context.Context, fsys *hostfs.FS, disks []Disk, limit tim
 	const interval = 20 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	began := time.Now()
+	ticks := 0
 	before := make([]uint64, len(disks))
 	left := map[int]bool{}
 	for i, d := range disks {
@@ -46,7 +46,7 @@ func AwaitProgress(ctx context.Context, fsys *hostfs.FS, disks []Disk, limit tim
 	seen := []mounts.DiskProgress{}
 	note := func(i int, completed uint64) {
 		seen = append(seen, mounts.DiskProgress{
-			Device: disks[i].Mount.Device, Writing: disks[i].Writing, Completed: completed, Seconds: time.Since(began).Seconds(),
+			Device: disks[i].Mount.Device, Writing: disks[i].Writing, Completed: completed, Seconds: (time.Duration(ticks) * interval).Seconds(),
 		})
 		delete(left, i)
 	}
@@ -62,6 +62,7 @@ func AwaitProgress(ctx context.Context, fsys *hostfs.FS, disks []Disk, limit tim
 			}
 			return seen
 		case <-tick.C:
+			ticks++
 		}
 		for i := range disks {
 			if !left[i] {
