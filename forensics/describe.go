@@ -22,7 +22,7 @@ func Describe(m *Model, e Entity) string {
 		}
 	case KindThread:
 		if t, ok := threadByID(m, e.ID); ok {
-			return "thread " + e.ID + " (" + t.Comm + ") " + DescribeWait(t)
+			return "thread " + e.ID + " (" + t.Comm + ") " + DescribeWait(t, m.Waited(t))
 		}
 	case KindGoroutine:
 		return describeGoroutine(m, e)

@@ -104,7 +104,7 @@ func TestDescribeWait(t *testing.T) {
 		{"a system call without a name", procs.Thread{Syscall: &procs.Syscall{Number: 999}}, "is in the kernel"},
 		{"control characters", procs.Thread{Syscall: &procs.Syscall{Name: "openat"}, Path: "/x\x1b[2J"}, `is in openat("/x\x1b[2J")`},
 	} {
-		if got := forensics.DescribeWait(tt.thread); got != tt.want {
+		if got := forensics.DescribeWait(tt.thread, forensics.NewModel(&forensics.Evidence{}).Waited(tt.thread)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -97,7 +97,7 @@ func (j *healthJudge) passive(mount mounts.Mount) (h mounts.Health, proof bool) 
 		if !WaitsFor(t.Wait, mount) || age < j.hungAfter.Seconds()*patience(mount) {
 			continue
 		}
-		since := e.Collected.Add(-seconds(age)).UTC().Truncate(time.Second)
+		since := e.Collected.Add(seconds(t.SampledSeconds - age)).UTC().Truncate(time.Second) // at the second look it had waited for age
 		thread := ThreadEntity(t).ID
 		claim := mounts.Health{
 			MountID: mount.ID, Device: mount.Device, MountPoint: mount.MountPoint, Status: mounts.StatusHung,
@@ -110,14 +110,12 @@ func (j *healthJudge) passive(mount mounts.Mount) (h mounts.Health, proof bool) 
 		if t.Wait.Kind == procs.WaitFrozen {
 			claim.Status = mounts.StatusFrozen
 		}
-		if mount.Class == mounts.ClassBlock || asksForLittle(j.model, t) {
-			return claim, true
-		}
-		if age > h.Seconds {
-			h = claim
+		proves := mount.Class == mounts.ClassBlock || asksForLittle(j.model, t)
+		if proves == proof && age > h.Seconds || proves && !proof {
+			h, proof = claim, proves
 		}
 	}
-	return h, false
+	return h, proof
 }
 
 // patience is by how much longer than --hung-after a thread must wait before its mount counts as hung. A busy disk can

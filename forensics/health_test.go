@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -177,5 +178,30 @@ func TestEvidenceOfTheFirstVersion(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAgesOfOneFactAgree has a thread that woke up a moment ago, by the kernel's clock, and runs a goroutine that has been stamped with
+// 12 minutes, and a second thread: whatever speaks of the wait for that mount says the same.
+func TestAgesOfOneFactAgree(t *testing.T) {
+	e := sickNode(t, 1, 0)
+	short, longest := 5.0, 1800.0
+	e.Threads[0].WaitSeconds = &short
+	other := deadThread(0, e.Threads[0].Device, e.Threads[0].Path)
+	other.PID, other.TID, other.WaitSeconds, other.Syscall = 777, 777, &longest, e.Threads[0].Syscall
+	e.Threads = append(e.Threads, other)
+	e.Probes[0] = mounts.Probe{MountID: 100, Device: e.Threads[0].Device, MountPoint: e.Threads[0].Path, Skipped: mounts.SkipWaited}
+	m := forensics.NewModel(&e)
+	if h := m.MountHealth()[0]; h.Seconds != longest || h.Witness != "777/777" || !h.Since.Equal(e.Collected.Add(-30*time.Minute)) {
+		t.Errorf("the mount: %+v, want the longest wait for it", h)
+	}
+	w := m.Waited(e.Threads[0])
+	if got := forensics.Describe(m, forensics.ThreadEntity(e.Threads[0])); w.Seconds != 600 || !strings.HasSuffix(got, "for at least 10 min") {
+		t.Errorf("the thread waits %+v, and is described as %q", w, got)
+	}
+	for _, f := range forensics.Analyze(&e, checks.All()).Findings {
+		if text := f.Title + f.Detail; strings.Contains(text, "5 s") {
+			t.Errorf("%s has the age of the last time that the thread woke up: %s", f.ID, text)
+		}
 	}
 }

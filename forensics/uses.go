@@ -67,6 +67,8 @@ type ServerTrouble struct {
 	Frozen bool
 	// Waits is the thread of it that has waited for long, or for a file system that does not answer.
 	Waits *procs.Thread
+	// Waited is for how long.
+	Waited WaitAtLeast
 }
 
 // Stopped says whether a signal or a debugger has stopped the process.
@@ -88,8 +90,9 @@ func (u *Uses) ServerTrouble(pid int) (ServerTrouble, bool) {
 	for _, i := range u.model.index.threadsOf[pid] {
 		t := u.model.evidence.Threads[i]
 		if !t.Gone && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFileLock {
-			if u.model.Waited(t).Seconds >= cmp.Or(u.model.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || waitsForHung(u.model, t) {
-				return ServerTrouble{Waits: &u.model.evidence.Threads[i]}, true
+			w := u.model.Waited(t)
+			if w.Seconds >= cmp.Or(u.model.evidence.Collector.HungAfterSeconds, DefaultHungAfter.Seconds()) || waitsForHung(u.model, t) {
+				return ServerTrouble{Waits: &u.model.evidence.Threads[i], Waited: w}, true
 			}
 		}
 	}

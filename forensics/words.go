@@ -12,8 +12,9 @@ import (
 )
 
 // DescribeWait says what a thread waits in, for how long and on what: "in newfstatat("/x"), waiting in
-// request_wait_answer for at least 12 min".
-func DescribeWait(t procs.Thread) string {
+// request_wait_answer for at least 12 min". How long is said as [Model.Waited] has it, and not at all where w is zero.
+// How long is left out where w is zero; else it is what [Model.Waited] says.
+func DescribeWait(t procs.Thread, w WaitAtLeast) string {
 	var b strings.Builder
 	if t.Syscall != nil && t.Syscall.Name != "" {
 		b.WriteString("is in " + t.Syscall.Name)
@@ -33,8 +34,8 @@ func DescribeWait(t procs.Thread) string {
 	if function != "" {
 		b.WriteString(", waiting in " + function)
 	}
-	if t.WaitSeconds != nil {
-		b.WriteString(" for at least " + text.Duration(*t.WaitSeconds))
+	if w.Known {
+		b.WriteString(" for at least " + text.Duration(w.Seconds))
 	}
 	return b.String()
 }
@@ -43,7 +44,7 @@ func DescribeWait(t procs.Thread) string {
 func (t ServerTrouble) String() string {
 	switch {
 	case t.Waits != nil:
-		return "is itself blocked: it " + DescribeWait(*t.Waits)
+		return "is itself blocked: it " + DescribeWait(*t.Waits, t.Waited)
 	case t.Frozen:
 		return "is frozen by its cgroup"
 	case t.Stopped():

@@ -103,6 +103,7 @@ const (
 // newPage judges nothing: it arranges what the report says. Evidence is arranged first, since the rest links to it.
 func newPage(r Report) *page {
 	places := newPlaces()
+	r.model = r.joined()
 	names := podNamesOf(r)
 	p := &page{
 		Title: cell(cmp.Or(r.Node.Name, "unnamed node"), 100),

@@ -105,7 +105,7 @@ func taskList(r Report, names podBook) []taskRow {
 		p, state := names.model.Init(t.id, t.task)
 		t.state, t.pid = state, p.PID
 		for _, w := range names.model.WaitsOf(p.PID) {
-			t.waits = forensics.DescribeWait(w)
+			t.waits = forensics.DescribeWait(w, names.model.Waited(w))
 			break
 		}
 		list = append(list, t)

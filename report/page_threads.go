@@ -40,10 +40,18 @@ type threadRow struct {
 
 func newThreadsView(r Report, places *places) threadsView {
 	threads := append([]procs.Thread{}, r.Evidence.Threads...)
+	model := r.joined()
+	waited := func(t procs.Thread) float64 {
+		w := model.Waited(t)
+		if !w.Known {
+			return -1
+		}
+		return w.Seconds
+	}
 	sorting.Stable(threads, func(a, b procs.Thread) int { return cmp.Compare(waited(b), waited(a)) })
 	v, room := threadsView{Total: len(threads)}, budget(budgetThreads)
 	for i, t := range threads {
-		row := newThreadRow(i, t, places)
+		row := newThreadRow(i, t, waited(t), places)
 		if !room.fits(row, 500) {
 			v.Cut = len(threads) - i
 			return v
@@ -54,28 +62,22 @@ func newThreadsView(r Report, places *places) threadsView {
 	return v
 }
 
-func waited(t procs.Thread) float64 {
-	if t.WaitSeconds == nil {
-		return -1
-	}
-	return *t.WaitSeconds
-}
-
-func newThreadRow(i int, t procs.Thread, places *places) threadRow {
+// newThreadRow is the row of a thread that has waited for so many seconds at least, or -1 where nothing proves that.
+func newThreadRow(i int, t procs.Thread, waited float64, places *places) threadRow {
 	row := threadRow{
 		Anchor: "thread-" + strconv.Itoa(i+1), ID: shown(fmt.Sprintf("%d/%d", t.PID, t.TID)), Comm: cell(t.Comm, 60),
 		State: cell(stateWords(t.State), 60), Function: cell(cmp.Or(t.Wait.Function, t.WChan), 120),
 		Wait: cell(waitWords(t.Wait), 80), Meaning: cell(t.Wait.Meaning, maxCell), Kill: killWords(t.Wait),
 		Call: cell(callWords(t.Syscall), maxCell), Path: cell(t.Path, maxCell), PathFrom: cell(t.PathFrom, 60),
-		Seconds: waited(t), Proof: proofWords(t),
+		Seconds: waited, Proof: proofWords(t),
 	}
 	if t.MountID != 0 {
 		row.Mount = places.link(forensics.Entity{Kind: forensics.KindMount, ID: strconv.Itoa(t.MountID)})
 	} else if t.Device != "" {
 		row.Mount = places.link(forensics.Entity{Kind: forensics.KindSuperblock, ID: t.Device})
 	}
-	if t.WaitSeconds != nil {
-		row.For = text.Duration(*t.WaitSeconds)
+	if waited >= 0 {
+		row.For = text.Duration(waited)
 	}
 	const deepest = 40
 	for _, f := range t.Stack[:min(len(t.Stack), deepest)] {

@@ -168,7 +168,7 @@ func syncLoopSilent(p *forensics.Pass, s *logview.Silence) forensics.Finding {
 	}
 	if w, ok := stall.OnlyWaiter(p); ok && w.Seconds >= logview.Between(&s.Since, &p.Evidence.Collected)-60 {
 		f.Because = []forensics.Entity{forensics.ThreadEntity(w.Thread)}
-		f.Detail = findings.Sentences(f.Detail, "One thread of the kubelet waits in a file system: "+forensics.DescribeWait(w.Thread)+".")
+		f.Detail = findings.Sentences(f.Detail, "One thread of the kubelet waits in a file system: "+forensics.DescribeWait(w.Thread, w.WaitAtLeast)+".")
 	}
 	return f
 }

@@ -112,7 +112,7 @@ func processLine(p *forensics.Pass, f *forensics.Finding, process procs.Process)
 	if waits := p.Model.WaitsOf(process.PID); len(waits) > 0 {
 		f.Because = append(f.Because, forensics.ThreadEntity(waits[0]))
 		f.Refs = append(f.Refs, stall.ThreadRef(waits[0]))
-		line += ", " + forensics.DescribeWait(waits[0])
+		line += ", " + forensics.DescribeWait(waits[0], p.Model.Waited(waits[0]))
 	}
 	return line
 }

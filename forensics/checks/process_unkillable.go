@@ -44,13 +44,13 @@ func outlivesKill(p *forensics.Pass, w stall.Waiter) bool {
 func unkillableFinding(p *forensics.Pass, process procs.Process, w stall.Waiter, dead bool) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: findings.ProcessEntity(process.PID), Confidence: forensics.Certain, Because: []forensics.Entity{forensics.ThreadEntity(w.Thread)},
-		Title:         findings.ProcessName(p, process.PID) + " could not be killed now: its thread " + fmt.Sprint(w.Thread.TID) + " " + forensics.DescribeWait(w.Thread),
+		Title:         findings.ProcessName(p, process.PID) + " could not be killed now: its thread " + fmt.Sprint(w.Thread.TID) + " " + forensics.DescribeWait(w.Thread, w.WaitAtLeast),
 		Detail:        w.Thread.Wait.Meaning + " A kill takes effect when that wait ends.",
 		ConfidenceWhy: "the kernel's own word for the wait: " + w.Thread.Wait.Function, Refs: []forensics.Ref{stall.ThreadRef(w.Thread)},
 		Since: stall.ThreadSince(p, w.Thread, w.Seconds),
 	}
 	if dead {
-		f.Title = findings.ProcessName(p, process.PID) + " has been ended and cannot go: its thread " + fmt.Sprint(w.Thread.TID) + " " + forensics.DescribeWait(w.Thread)
+		f.Title = findings.ProcessName(p, process.PID) + " has been ended and cannot go: its thread " + fmt.Sprint(w.Thread.TID) + " " + forensics.DescribeWait(w.Thread, w.WaitAtLeast)
 	}
 	if process.PodUID != "" {
 		f.Pods = []string{process.PodUID}

@@ -127,7 +127,7 @@ func blameRuntimeProcess(p *forensics.Pass, f *forensics.Finding) {
 	for _, w := range stall.Waiters(p, "") {
 		if w.Thread.PID == process.PID && w.Seconds >= stall.HungAfter(p) {
 			f.Because = append(f.Because, forensics.ThreadEntity(w.Thread))
-			f.Detail += fmt.Sprintf(" Its thread %d %s.", w.Thread.TID, forensics.DescribeWait(w.Thread))
+			f.Detail += fmt.Sprintf(" Its thread %d %s.", w.Thread.TID, forensics.DescribeWait(w.Thread, w.WaitAtLeast))
 			f.Refs = append(f.Refs, stall.ThreadRef(w.Thread))
 			return
 		}

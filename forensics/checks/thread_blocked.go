@@ -74,7 +74,7 @@ func blockedFinding(p *forensics.Pass, w stall.Waiter, count int) forensics.Find
 		Title:         who + verb + text.Duration(w.Seconds) + onWhat(t),
 		ConfidenceWhy: w.From, Refs: []forensics.Ref{stall.ThreadRef(t)}, Since: stall.ThreadSince(p, t, w.Seconds),
 	}
-	f.Detail = strings.TrimSpace(fmt.Sprintf("It %s. %s", forensics.DescribeWait(t), t.Wait.Meaning)) + waitFacts(t)
+	f.Detail = strings.TrimSpace(fmt.Sprintf("It %s. %s", forensics.DescribeWait(t, p.Model.Waited(t)), t.Wait.Meaning)) + waitFacts(t)
 	if p.Model.Answered(t.Device) {
 		f.Detail += " The file system has answered when this program asked: this one call takes long, or what it concerns does."
 	}

@@ -79,7 +79,7 @@ func (s *Pod) unkillable() (pid int, waits string) {
 		process, _ := s.p.Model.Process(w.Thread.PID)
 		if w.Seconds >= stall.HungAfter(s.p) &&
 			(w.Thread.Wait.Unkillable() || process.State == "Z" || w.Thread.Wait.Kind == procs.WaitFreezer) {
-			return process.PID, "a thread of it " + forensics.DescribeWait(w.Thread)
+			return process.PID, "a thread of it " + forensics.DescribeWait(w.Thread, w.WaitAtLeast)
 		}
 	}
 	return 0, ""

@@ -74,8 +74,7 @@ func (t Goroutine) lockHolder(p *forensics.Pass) string {
 
 // ThreadCall says what the thread is in, without its age, and on which mount.
 func ThreadCall(p *forensics.Pass, t procs.Thread) string {
-	t.WaitSeconds = nil
-	s := forensics.DescribeWait(t)
+	s := forensics.DescribeWait(t, forensics.WaitAtLeast{})
 	if m, ok := p.Model.Mount(t.MountID); ok {
 		s += fmt.Sprintf(" for %s (%s, mount %d)", m.Source, m.FSType, m.ID)
 	}
