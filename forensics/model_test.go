@@ -71,6 +71,10 @@ func TestPodState(t *testing.T) {
 		{"a manifest only", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: DeadUID, Source: "manifest"}) }, forensics.PodTerminating},
 		{"a cgroup only", all, func(e *forensics.Evidence) { e.Cgroups = []runtimes.PodCgroup{{PodUID: DeadUID}} }, forensics.PodTerminating},
 		{"a process only", all, func(e *forensics.Evidence) { e.Processes = []procs.Process{{PID: 5, PodUID: DeadUID}} }, forensics.PodTerminating},
+		{"in no list, of which a part was left out", all, func(e *forensics.Evidence) { e.Kubelet = &kubelet.Instance{PodsLeftOut: 1} }, forensics.PodUnknown},
+		{"in no list, of which a part was left out, but its directory is there", all, func(e *forensics.Evidence) {
+			e.Kubelet, e.PodDirs = &kubelet.Instance{PodsLeftOut: 1}, []kubelet.PodDir{{UID: DeadUID}}
+		}, forensics.PodOrphaned},
 		{"logs only", all, func(e *forensics.Evidence) { e.Pods = append(e.Pods, kubelet.Pod{UID: DeadUID, Source: "log-dir"}) }, forensics.PodOrphaned},
 		{"an empty list", all, func(e *forensics.Evidence) { e.Pods = nil }, forensics.PodUnknown},
 		{"a list that was denied", all[1:], func(e *forensics.Evidence) {

@@ -2,6 +2,7 @@ package forensics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
@@ -147,6 +148,9 @@ func (m *Model) PodState(uid string) (PodState, string) {
 	}
 	if m.listed != nil {
 		missing := "not among the " + text.Plural(m.listedCount, "pod") + " that the kubelet lists, "
+		if k := m.evidence.Kubelet; k != nil && k.PodsLeftOut > 0 && !onNode(m, uid) {
+			return PodUnknown, fmt.Sprintf("not among the %s of the kubelet's list that were kept, but %d were left out", text.Plural(m.listedCount, "pod"), k.PodsLeftOut)
+		}
 		if ok, lack := sawLife(m); !ok {
 			return PodUnknown, missing + "but " + lack
 		}
@@ -160,6 +164,15 @@ func (m *Model) PodState(uid string) (PodState, string) {
 	}
 	_, why := m.ListedPods()
 	return PodUnknown, why
+}
+
+// onNode says whether something on the node is of a pod that no log alone names: then a list of the kubelet's that is not whole has
+// it, too, if the kubelet lists it.
+func onNode(m *Model, uid string) bool {
+	if _, dir := m.PodDir(uid); dir || len(m.byPod[uid]) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(m.evidence.Pods, func(p kubelet.Pod) bool { return p.UID == uid })
 }
 
 // listedPods are the UIDs in the kubelet's own list, those of mirror pods included, and how many pods that are; nil if

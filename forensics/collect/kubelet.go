@@ -48,7 +48,7 @@ func (c *collector) askKubelet(ctx context.Context) {
 	pods, leftOut, answer := client.Pods(ctx)
 	instance.Endpoints = append(instance.Endpoints, answer)
 	listed := coverEndpoints(forensics.SourceKubeletPods, []kubelet.Endpoint{answer})
-	if leftOut > 0 {
+	if instance.PodsLeftOut = leftOut; leftOut > 0 {
 		listing := fmt.Sprintf("it lists %d pods; %d of which nothing else is known here are left out", len(pods)+leftOut, leftOut)
 		listed.Detail = strings.TrimPrefix(listed.Detail+"; "+listing, "; ")
 	}

@@ -77,6 +77,9 @@ type Instance struct {
 	ConfigUnread []string `json:"config_unread,omitempty"`
 	// Endpoints are what its listening sockets were asked.
 	Endpoints []Endpoint `json:"endpoints"`
+	// PodsLeftOut counts the pods of a long list of its that are not in the evidence, since nothing else that was seen on the node
+	// until then is of them.
+	PodsLeftOut int `json:"pods_left_out,omitempty"`
 	// Metrics is a subset of /metrics: series name with labels, as exposed, to value.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
