@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
+var _ = scenariosOf("pod-orphaned", podOrphanedInLogs())
+
 func podOrphanedInLogs() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{
