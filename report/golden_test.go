@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/golden"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -65,4 +67,25 @@ func TestGolden(t *testing.T) {
 			golden.Check(t, name+".ticket.golden", tickets.String())
 		})
 	}
+}
+
+// TestGoldenHolders holds what `nodeforensics holders` says of a mount: two files of one process, a process that was not read, and a
+// call under way.
+func TestGoldenHolders(t *testing.T) {
+	e := load(t, "hung-mount").Evidence
+	e.MountUse = &forensics.MountUse{Holders: []holders.Holder{
+		{PID: 10411, Kind: holders.HoldFD, FD: 7, Path: "/data/log", MountID: 60, Device: "0:47"},
+		{PID: 10411, Kind: holders.HoldFD, FD: 8, Path: "/data/old", MountID: 60, Device: "0:47", Deleted: true},
+		{PID: 999, Kind: holders.HoldCwd, FD: -1, Path: "/data", MountID: 60, Device: "0:47"},
+	}}
+	model := forensics.NewModel(&e)
+	mount, ok := model.Host().ByID(60)
+	if !ok {
+		t.Fatal("no mount 60")
+	}
+	var b bytes.Buffer
+	if err := report.WriteHolders(&b, &e, []report.MountHolders{{Query: mount.MountPoint, Mounts: []forensics.MountUsers{model.Uses().Of(mount)}}}); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "hung-mount.holders.golden", b.String())
 }

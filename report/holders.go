@@ -89,7 +89,7 @@ func writeDetached(b *bytes.Buffer, model *forensics.Model, use *forensics.Mount
 	}
 	if len(list) > 0 {
 		fmt.Fprintln(b, "Mounts that are in no table any more, most likely unmounted lazily, are still held; paths begin at their root:")
-		writeProcesses(b, list)
+		writeProcesses(b, model, list)
 		fmt.Fprintln(b)
 	}
 }
@@ -101,7 +101,7 @@ func writeAnswer(b *bytes.Buffer, model *forensics.Model, answer MountHolders, a
 	}
 	for _, l := range answer.Leaked {
 		fmt.Fprintf(b, "%s: only in mount namespace %d: %s\n", lineText(l.Mount.MountPoint), l.Namespace, namespaceText(l.KeptBy))
-		writeProcesses(b, l.Holders)
+		writeProcesses(b, model, l.Holders)
 	}
 	for _, u := range answer.Mounts {
 		if on := u.Mount.MountPoint; strings.HasPrefix(name, "/") && on != name && !strings.HasPrefix(on, strings.TrimSuffix(name, "/")+"/") {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -12,38 +11,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
-
-// writeProcesses writes the table of holders. What a process holds several times by one kind is one line.
-func writeProcesses(b *bytes.Buffer, list []forensics.HolderProcess) {
-	rows := [][]string{{"PID", "KIND", "USER", "COMMAND", "CONTAINER", "POD", "PATH"}}
-	for i, h := range list {
-		same := func(o forensics.HolderProcess) bool { return o.PID == h.PID && o.TID == h.TID && o.Kind == h.Kind }
-		if slices.ContainsFunc(list[:i], same) {
-			continue
-		}
-		count, name := 0, cellText(h.Path)
-		for _, o := range list {
-			if same(o) {
-				count++
-			}
-		}
-		kind := string(h.Kind)
-		if h.FD >= 0 {
-			kind += " " + strconv.Itoa(h.FD)
-		}
-		if count > 1 {
-			kind += " (+" + strconv.Itoa(count-1) + ")"
-		}
-		if h.TID != 0 {
-			kind += " thread " + strconv.Itoa(h.TID)
-		}
-		if h.Deleted {
-			name += " (deleted)"
-		}
-		rows = append(rows, []string{strconv.Itoa(h.PID), kind, userText(h.User, h.UID), cellText(h.Comm), shortID(h.ContainerID), shortID(h.PodUID), name})
-	}
-	writeTable(b, rows)
-}
 
 // writeCalls writes the table of threads that are in a system call.
 func writeCalls(b *bytes.Buffer, list []forensics.MountCall) {

@@ -25,7 +25,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		fmt.Fprintf(b, "  no process%s holds this mount%s\n", map[bool]string{false: " that could be looked at"}[all],
 			map[bool]string{true: " but by a call under way"}[len(u.Calls) > 0])
 	}
-	writeProcesses(b, u.Holders)
+	writeProcesses(b, model, u.Holders)
 	for _, c := range u.Copies {
 		fmt.Fprintf(b, "  %s keeps it busy as well: propagation ties it to this mount\n", cellText(model.Uses().DescribeCopy(c)))
 	}
@@ -43,7 +43,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 	}
 	if len(u.Elsewhere)+len(u.CallsElsewhere) > 0 {
 		fmt.Fprintln(b, "  the same file system is held through other mounts; they do not keep this one busy:")
-		writeProcesses(b, u.Elsewhere)
+		writeProcesses(b, model, u.Elsewhere)
 		writeCalls(b, u.CallsElsewhere)
 	}
 	for _, n := range u.Namespace {

@@ -1,14 +1,7 @@
 // Command nodeforensics examines a sick Kubernetes node and writes a report that names the culprit.
 //
-//	nodeforensics                   examine this node; run as root
-//	nodeforensics analyze FILE…     judge saved evidence, reports and goroutine dumps
-//	nodeforensics goroutines FILE…  explain goroutine dumps: verdicts, then groups
-//	nodeforensics logs FILE…        tell the story of logs
-//	nodeforensics holders PATH…     show who keeps a mount busy
-//	nodeforensics render REPORT     write a saved report again, for example as HTML
-//	nodeforensics plan REPORT       print a shell script that cleans up what pods have left
-//	nodeforensics checks [ID]       list the checks, or explain one
-//	nodeforensics version
+//	nodeforensics          examine this node; run as root
+//	nodeforensics --help   list the other commands, for what was saved and for single questions
 //
 // It only reads. Exit status: 0 done, 1 something failed (what could be read is still reported), 2 wrong usage, 3 with
 // --fail-on if a finding is at least that severe.

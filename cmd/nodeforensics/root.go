@@ -1,9 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
 )
 
@@ -179,50 +175,4 @@ func (f *flags) validate() error {
 		return usagef("--probe and --no-probe exclude each other")
 	}
 	return f.output.validate()
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Run: func(*cobra.Command, []string) {
-			a.out.printf("nodeforensics %s %s %s/%s\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-		},
-	}
-}
-
-// programVersion is what the linker was told, or the module's version.
-func programVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
-		return cmp.Or(version, info.Main.Version, "devel")
-	}
-	return cmp.Or(version, "devel")
-}
-
-func (a *app) checksCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "checks [ID]", Short: "List the checks, or explain one", Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			for _, c := range checks.All() {
-				switch {
-				case len(args) == 0:
-					a.out.printf("%-30s %-9s %s\n", c.ID, c.Severity, c.Title)
-				case c.ID == args[0]:
-					a.out.printf("%s (%s at most): %s\n\n%s\n\nNeeds: %s\n", c.ID, c.Severity, c.Title, c.Doc, needs(c))
-					return nil
-				}
-			}
-			if len(args) > 0 {
-				return usagef("checks: no check %q; nodeforensics checks lists them", args[0])
-			}
-			return nil
-		},
-	}
-}
-
-func needs(c forensics.Check) string {
-	var all []string
-	for _, n := range c.Needs {
-		all = append(all, n.String())
-	}
-	return strings.Join(all, "; ")
 }

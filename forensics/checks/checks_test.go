@@ -20,215 +20,223 @@ func withBacking(fault backing.Fault, why string) func(testing.TB, *forensics.Ev
 	}
 }
 
-// scenarios has, for each check, at least one positive and one near miss. What a check says about evidence without its
-// sources is tested for all checks alike.
-var scenarios = map[string][]scenario{
-	"mount-hung": {
-		{name: "dead FUSE mount below the kubelet", base: sickNode, want: []string{"critical superblock 0:47"}, says: "has not answered for 12 min"},
-		{name: "dead mount elsewhere, nobody of the kubelet waits", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			status(mounts.StatusHung)(tb, e)
-			e.Mounts.Mounts[2].MountPoint, e.Probes[1].MountPoint = "/mnt/nfs", "/mnt/nfs"
-			e.Threads = nil
-		}, want: []string{"warning superblock 0:47"}},
-		{name: "dead mount elsewhere that the kubelet waits for", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.Mounts.Mounts[2].MountPoint, e.Probes[1].MountPoint, e.Threads[0].Path = "/mnt/nfs", "/mnt/nfs", "/mnt/nfs"
-		}, want: []string{"critical superblock 0:47"}},
-		{name: "thirty bind mounts of one superblock are one finding", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			for i := range 30 {
-				m := e.Mounts.Mounts[2]
-				m.ID = 100 + i
-				m.MountPoint = kubeletRoot + "/pods/" + deadUID + "/volume-subpaths/cephfs-data/app/" + string(rune('a'+i))
-				p := e.Probes[1]
-				p.MountID, p.MountPoint = m.ID, m.MountPoint
-				e.Mounts.Mounts, e.Probes = append(e.Mounts.Mounts, m), append(e.Probes, p)
-			}
-		}, want: []string{"critical superblock 0:47"}, says: "and 28 more"},
-		{
-			name: "the server's host is gone", base: sickNode, change: withBacking(backing.FaultUnreachable, "216 bytes are not acknowledged"),
-			want: []string{"critical superblock 0:47"}, says: "The server is not reached: 216 bytes are not acknowledged.",
-		},
-		{
-			name: "the client is blocklisted", base: sickNode, change: withBacking(backing.FaultBlocklisted, "the cluster says so"),
-			want: []string{"critical superblock 0:47"}, says: "The server has thrown this client out",
-		},
-		{name: "slow is not hung", base: sickNode, change: status(mounts.StatusSlow), outcome: forensics.OutcomeClean},
-		{name: "recovered is not hung", base: sickNode, change: status(mounts.StatusRecovered), outcome: forensics.OutcomeClean},
-		{name: "time ran out before hung-after", base: sickNode, change: status(mounts.StatusUnanswered), outcome: forensics.OutcomeNotChecked},
-		{name: "well", base: wellNode, outcome: forensics.OutcomeClean},
+var _ = scenariosOf("mount-hung", []scenario{
+	{name: "dead FUSE mount below the kubelet", base: sickNode, want: []string{"critical superblock 0:47"}, says: "has not answered for 12 min"},
+	{name: "dead mount elsewhere, nobody of the kubelet waits", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		status(mounts.StatusHung)(tb, e)
+		e.Mounts.Mounts[2].MountPoint, e.Probes[1].MountPoint = "/mnt/nfs", "/mnt/nfs"
+		e.Threads = nil
+	}, want: []string{"warning superblock 0:47"}},
+	{name: "dead mount elsewhere that the kubelet waits for", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		e.Mounts.Mounts[2].MountPoint, e.Probes[1].MountPoint, e.Threads[0].Path = "/mnt/nfs", "/mnt/nfs", "/mnt/nfs"
+	}, want: []string{"critical superblock 0:47"}},
+	{name: "thirty bind mounts of one superblock are one finding", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		for i := range 30 {
+			m := e.Mounts.Mounts[2]
+			m.ID = 100 + i
+			m.MountPoint = kubeletRoot + "/pods/" + deadUID + "/volume-subpaths/cephfs-data/app/" + string(rune('a'+i))
+			p := e.Probes[1]
+			p.MountID, p.MountPoint = m.ID, m.MountPoint
+			e.Mounts.Mounts, e.Probes = append(e.Mounts.Mounts, m), append(e.Probes, p)
+		}
+	}, want: []string{"critical superblock 0:47"}, says: "and 28 more"},
+	{
+		name: "the server's host is gone", base: sickNode, change: withBacking(backing.FaultUnreachable, "216 bytes are not acknowledged"),
+		want: []string{"critical superblock 0:47"}, says: "The server is not reached: 216 bytes are not acknowledged.",
 	},
-	"mount-slow": {
-		{name: "answered late", base: sickNode, change: status(mounts.StatusSlow), want: []string{"warning superblock 0:47"}, says: "is slow"},
-		{name: "recovered", base: sickNode, change: status(mounts.StatusRecovered), want: []string{"warning superblock 0:47"}, says: "has recovered"},
-		{name: "hung is not slow", base: sickNode},
+	{
+		name: "the client is blocklisted", base: sickNode, change: withBacking(backing.FaultBlocklisted, "the cluster says so"),
+		want: []string{"critical superblock 0:47"}, says: "The server has thrown this client out",
 	},
-	"mount-frozen": {
-		{name: "frozen", base: sickNode, change: status(mounts.StatusFrozen), want: []string{"warning superblock 0:47"}, says: "frozen"},
-		{
-			name: "suspended", base: sickNode, change: both(status(mounts.StatusFrozen), withBacking(backing.FaultSuspended, "dm-0 is suspended")),
-			want: []string{"warning superblock 0:47"}, says: "The disk is suspended: dm-0 is suspended.",
-		},
-		{name: "hung is not frozen", base: sickNode},
+	{name: "slow is not hung", base: sickNode, change: status(mounts.StatusSlow), outcome: forensics.OutcomeClean},
+	{name: "recovered is not hung", base: sickNode, change: status(mounts.StatusRecovered), outcome: forensics.OutcomeClean},
+	{name: "time ran out before hung-after", base: sickNode, change: status(mounts.StatusUnanswered), outcome: forensics.OutcomeNotChecked},
+	{name: "well", base: wellNode, outcome: forensics.OutcomeClean},
+})
+
+var _ = scenariosOf("mount-slow", []scenario{
+	{name: "answered late", base: sickNode, change: status(mounts.StatusSlow), want: []string{"warning superblock 0:47"}, says: "is slow"},
+	{name: "recovered", base: sickNode, change: status(mounts.StatusRecovered), want: []string{"warning superblock 0:47"}, says: "has recovered"},
+	{name: "hung is not slow", base: sickNode},
+})
+
+var _ = scenariosOf("mount-frozen", []scenario{
+	{name: "frozen", base: sickNode, change: status(mounts.StatusFrozen), want: []string{"warning superblock 0:47"}, says: "frozen"},
+	{
+		name: "suspended", base: sickNode, change: both(status(mounts.StatusFrozen), withBacking(backing.FaultSuspended, "dm-0 is suspended")),
+		want: []string{"warning superblock 0:47"}, says: "The disk is suspended: dm-0 is suspended.",
 	},
-	"mount-stale": {
-		{name: "stale", base: sickNode, change: status(mounts.StatusStale), want: []string{"warning superblock 0:47"}, says: "stale"},
-		{name: "disconnected is not stale", base: sickNode, change: status(mounts.StatusDisconnected)},
+	{name: "hung is not frozen", base: sickNode},
+})
+
+var _ = scenariosOf("mount-stale", []scenario{
+	{name: "stale", base: sickNode, change: status(mounts.StatusStale), want: []string{"warning superblock 0:47"}, says: "stale"},
+	{name: "disconnected is not stale", base: sickNode, change: status(mounts.StatusDisconnected)},
+})
+
+var _ = scenariosOf("mount-disconnected", []scenario{
+	{name: "disconnected", base: sickNode, change: status(mounts.StatusDisconnected), want: []string{"warning superblock 0:47"}},
+	{
+		name: "a blocklisted CephFS client answers EACCES", base: sickNode, change: both(status(mounts.StatusDenied), withBacking(backing.FaultBlocklisted, "so it is")),
+		want: []string{"warning superblock 0:47"}, says: "The server has thrown this client out: so it is.",
 	},
-	"mount-disconnected": {
-		{name: "disconnected", base: sickNode, change: status(mounts.StatusDisconnected), want: []string{"warning superblock 0:47"}},
-		{
-			name: "a blocklisted CephFS client answers EACCES", base: sickNode, change: both(status(mounts.StatusDenied), withBacking(backing.FaultBlocklisted, "so it is")),
-			want: []string{"warning superblock 0:47"}, says: "The server has thrown this client out: so it is.",
-		},
-		{name: "permission denied says nothing else", base: sickNode, change: status(mounts.StatusDenied)},
-		{name: "SMB heals", base: sickNode, change: both(status(mounts.StatusDisconnected), func(_ testing.TB, e *forensics.Evidence) {
-			e.Mounts.Mounts[2].FSType, e.Mounts.Mounts[2].Class = "cifs", mounts.ClassNetwork
-		}), want: []string{"warning superblock 0:47"}, says: "goes on connecting by itself"},
-		{name: "stale is not disconnected", base: sickNode, change: status(mounts.StatusStale)},
+	{name: "permission denied says nothing else", base: sickNode, change: status(mounts.StatusDenied)},
+	{name: "SMB heals", base: sickNode, change: both(status(mounts.StatusDisconnected), func(_ testing.TB, e *forensics.Evidence) {
+		e.Mounts.Mounts[2].FSType, e.Mounts.Mounts[2].Class = "cifs", mounts.ClassNetwork
+	}), want: []string{"warning superblock 0:47"}, says: "goes on connecting by itself"},
+	{name: "stale is not disconnected", base: sickNode, change: status(mounts.StatusStale)},
+})
+
+var _ = scenariosOf("mount-io-error", []scenario{
+	{name: "error", base: sickNode, change: status(mounts.StatusIOError), want: []string{"warning superblock 0:47"}},
+	{
+		name: "a disk that is offline, and a mount that answers", base: sickNode, change: both(status(mounts.StatusOK), withBacking(backing.FaultOffline, "sdb is offline")),
+		want: []string{"warning superblock 0:47"}, says: "The disk takes no requests: sdb is offline.",
 	},
-	"mount-io-error": {
-		{name: "error", base: sickNode, change: status(mounts.StatusIOError), want: []string{"warning superblock 0:47"}},
-		{
-			name: "a disk that is offline, and a mount that answers", base: sickNode, change: both(status(mounts.StatusOK), withBacking(backing.FaultOffline, "sdb is offline")),
-			want: []string{"warning superblock 0:47"}, says: "The disk takes no requests: sdb is offline.",
-		},
-		{name: "a busy disk", base: sickNode, change: both(status(mounts.StatusOK), withBacking(backing.FaultBusy, "2 requests are on their way"))},
-		{name: "no permission is not an error of the device", base: sickNode, change: status(mounts.StatusDenied)},
+	{name: "a busy disk", base: sickNode, change: both(status(mounts.StatusOK), withBacking(backing.FaultBusy, "2 requests are on their way"))},
+	{name: "no permission is not an error of the device", base: sickNode, change: status(mounts.StatusDenied)},
+})
+
+var _ = scenariosOf("mount-orphaned", []scenario{
+	{name: "mount of a pod that is gone", base: sickNode, want: []string{"info mount 60"}},
+	{name: "mount of a live pod", base: wellNode},
+	{name: "pod with a process", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Processes[1].PodUID = deadUID }},
+})
+
+var _ = scenariosOf("thread-blocked", []scenario{
+	{name: "state S counts", base: sickNode, want: []string{"warning thread 9825/9839"}, says: "12 min"},
+	{name: "threads of one process are one finding", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		t := e.Threads[0]
+		t.TID, t.WaitSeconds = 9840, ptr(100.0)
+		e.Threads = append(e.Threads, t)
+	}, want: []string{"warning thread 9825/9839"}, says: "2 threads"},
+	{name: "it went on", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].Gone = true }},
+	{name: "shorter than hung-after", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		e.Threads[0].WaitSeconds, e.Dumps = ptr(14.0), nil
+	}},
+	{name: "part of the kernel and meaning", base: sickNode, want: []string{"warning thread 9825/9839"}, says: "It is in the kernel's FUSE client."},
+	{
+		name: "what is behind", base: sickNode, change: withBacking(backing.FaultSilent, "7 requests are on their way"),
+		want: []string{"warning thread 9825/9839"}, says: "The server is reached and does not answer: 7 requests",
 	},
-	"mount-orphaned": {
-		{name: "mount of a pod that is gone", base: sickNode, want: []string{"info mount 60"}},
-		{name: "mount of a live pod", base: wellNode},
-		{name: "pod with a process", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Processes[1].PodUID = deadUID }},
+	{name: "no age is proven", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		e.Threads[0].WaitSeconds, e.Dumps = nil, nil
+	}},
+	{name: "dirty page throttling", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		e.Threads[0].Wait.Kind = procs.WaitWriteback
+	}},
+})
+
+var _ = scenariosOf("kubelet-housekeeping-blocked", []scenario{
+	{
+		name: "goroutine and thread", base: sickNode, want: []string{"critical subsystem housekeeping"},
+		says: "goroutine 117 (sync loop) = thread 9825/9839 is in newfstatat(\"" + deadPoint + "\"), waiting in request_wait_answer",
 	},
-	"thread-blocked": {
-		{name: "state S counts", base: sickNode, want: []string{"warning thread 9825/9839"}, says: "12 min"},
-		{name: "threads of one process are one finding", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			t := e.Threads[0]
-			t.TID, t.WaitSeconds = 9840, ptr(100.0)
-			e.Threads = append(e.Threads, t)
-		}, want: []string{"warning thread 9825/9839"}, says: "2 threads"},
-		{name: "it went on", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].Gone = true }},
-		{name: "shorter than hung-after", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.Threads[0].WaitSeconds, e.Dumps = ptr(14.0), nil
-		}},
-		{name: "part of the kernel and meaning", base: sickNode, want: []string{"warning thread 9825/9839"}, says: "It is in the kernel's FUSE client."},
-		{
-			name: "what is behind", base: sickNode, change: withBacking(backing.FaultSilent, "7 requests are on their way"),
-			want: []string{"warning thread 9825/9839"}, says: "The server is reached and does not answer: 7 requests",
-		},
-		{name: "no age is proven", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.Threads[0].WaitSeconds, e.Dumps = nil, nil
-		}},
-		{name: "dirty page throttling", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.Threads[0].Wait.Kind = procs.WaitWriteback
-		}},
+	{name: "dump alone", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		*e = forensics.NewEvidence()
+		addDump(tb, e, housekeepingDump, 0)
+		e.Cover(forensics.Source{Source: "goroutines:dump", Status: forensics.SourceRead})
+	}, want: []string{"critical subsystem housekeeping"}, says: "stands in os.Stat"},
+	{name: "dump alone with a mount table names candidates by length", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		table := e.Mounts
+		*e = forensics.NewEvidence()
+		e.Mounts = table
+		addDump(tb, e, housekeepingDump, 0)
+		e.Cover(forensics.Source{Source: "goroutines:dump", Status: forensics.SourceRead})
+	}, want: []string{"critical subsystem housekeeping"}, says: deadPoint},
+	{name: "no dump, health failed", base: sickNode, change: noDump, want: []string{"critical subsystem housekeeping"}, says: "thread 9825/9839"},
+	{name: "no dump, health unknown, pod orphaned", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		noDump(tb, e)
+		e.Kubelet.Endpoints = nil
+	}, want: []string{"critical subsystem housekeeping"}},
+	{name: "no dump, health unknown, pod live", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		noDump(tb, e)
+		e.Kubelet.Endpoints = nil
+		e.Processes[1].PodUID = deadUID
+	}, outcome: forensics.OutcomeNotChecked},
+	{name: "the key frame is missing", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		addDump(tb, e, dropFrame(housekeepingDump, "HandlePodCleanups"), 9825)
+	}, outcome: forensics.OutcomeClean},
+	{name: "under a minute and no thread", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		addDump(tb, e, strings.Replace(housekeepingDump, ", 12 minutes", "", 1), 9825)
+		e.Threads = nil
+	}, outcome: forensics.OutcomeClean},
+	{name: "it went on before the second look", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		e.Threads[0].Gone = true
+	}, outcome: forensics.OutcomeClean},
+	{name: "waiting in the sync loop's select", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		addDump(tb, e, strings.Replace(dropFrame(housekeepingDump, "HandlePodCleanups"), "syscall, 12 minutes", "select, 12 minutes", 1), 9825)
+	}, outcome: forensics.OutcomeClean},
+})
+
+var _ = scenariosOf("kubelet-syncloop-stalled", []scenario{
+	{name: "unexplained", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		e.Kubelet.Endpoints[0] = kubelet.Endpoint{URL: "http://127.0.0.1:10255/healthz", Status: "unhealthy", Code: 500, Failed: []string{"syncloop"}}
+	}, want: []string{"critical subsystem syncloop"}, says: "http://127.0.0.1:10248/healthz?verbose says ok all the same"},
+	{name: "explained by housekeeping", base: sickNode, want: []string{"warning subsystem syncloop"}},
+	{name: "another check failed", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		e.Kubelet.Endpoints[0] = kubelet.Endpoint{URL: "http://127.0.0.1:10255/healthz", Status: "unhealthy", Code: 500, Failed: []string{"log"}, Passed: []string{"syncloop"}}
+	}, outcome: forensics.OutcomeClean},
+	{name: "only the blind port answered", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		e.Kubelet.Endpoints = e.Kubelet.Endpoints[1:]
+	}, outcome: forensics.OutcomeNotChecked},
+})
+
+var _ = scenariosOf("kubelet-not-running", []scenario{
+	{
+		name: "stopped by a signal", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Kubelet.State = "T" },
+		want: []string{"critical kubelet 9825"}, says: "is stopped",
 	},
-	"kubelet-housekeeping-blocked": {
-		{
-			name: "goroutine and thread", base: sickNode, want: []string{"critical subsystem housekeeping"},
-			says: "goroutine 117 (sync loop) = thread 9825/9839 is in newfstatat(\"" + deadPoint + "\"), waiting in request_wait_answer",
-		},
-		{name: "dump alone", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			*e = forensics.NewEvidence()
-			addDump(tb, e, housekeepingDump, 0)
-			e.Cover(forensics.Source{Source: "goroutines:dump", Status: forensics.SourceRead})
-		}, want: []string{"critical subsystem housekeeping"}, says: "stands in os.Stat"},
-		{name: "dump alone with a mount table names candidates by length", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			table := e.Mounts
-			*e = forensics.NewEvidence()
-			e.Mounts = table
-			addDump(tb, e, housekeepingDump, 0)
-			e.Cover(forensics.Source{Source: "goroutines:dump", Status: forensics.SourceRead})
-		}, want: []string{"critical subsystem housekeeping"}, says: deadPoint},
-		{name: "no dump, health failed", base: sickNode, change: noDump, want: []string{"critical subsystem housekeeping"}, says: "thread 9825/9839"},
-		{name: "no dump, health unknown, pod orphaned", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			noDump(tb, e)
-			e.Kubelet.Endpoints = nil
-		}, want: []string{"critical subsystem housekeeping"}},
-		{name: "no dump, health unknown, pod live", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			noDump(tb, e)
-			e.Kubelet.Endpoints = nil
-			e.Processes[1].PodUID = deadUID
-		}, outcome: forensics.OutcomeNotChecked},
-		{name: "the key frame is missing", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			addDump(tb, e, dropFrame(housekeepingDump, "HandlePodCleanups"), 9825)
-		}, outcome: forensics.OutcomeClean},
-		{name: "under a minute and no thread", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			addDump(tb, e, strings.Replace(housekeepingDump, ", 12 minutes", "", 1), 9825)
-			e.Threads = nil
-		}, outcome: forensics.OutcomeClean},
-		{name: "it went on before the second look", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.Threads[0].Gone = true
-		}, outcome: forensics.OutcomeClean},
-		{name: "waiting in the sync loop's select", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			addDump(tb, e, strings.Replace(dropFrame(housekeepingDump, "HandlePodCleanups"), "syscall, 12 minutes", "select, 12 minutes", 1), 9825)
-		}, outcome: forensics.OutcomeClean},
+	{
+		name: "gone while pods run", base: wellNode, change: gone("unit /etc/systemd/system/kubelet.service"),
+		want: []string{"critical kubelet kubelet"}, says: "1 pod still run",
 	},
-	"kubelet-syncloop-stalled": {
-		{name: "unexplained", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.Kubelet.Endpoints[0] = kubelet.Endpoint{URL: "http://127.0.0.1:10255/healthz", Status: "unhealthy", Code: 500, Failed: []string{"syncloop"}}
-		}, want: []string{"critical subsystem syncloop"}, says: "http://127.0.0.1:10248/healthz?verbose says ok all the same"},
-		{name: "explained by housekeeping", base: sickNode, want: []string{"warning subsystem syncloop"}},
-		{name: "another check failed", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.Kubelet.Endpoints[0] = kubelet.Endpoint{URL: "http://127.0.0.1:10255/healthz", Status: "unhealthy", Code: 500, Failed: []string{"log"}, Passed: []string{"syncloop"}}
-		}, outcome: forensics.OutcomeClean},
-		{name: "only the blind port answered", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.Kubelet.Endpoints = e.Kubelet.Endpoints[1:]
-		}, outcome: forensics.OutcomeNotChecked},
+	{name: "gone, nothing runs", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		gone("directory /var/lib/kubelet/pods")(tb, e)
+		e.Processes[1].PodUID = ""
+	}, want: []string{"warning kubelet kubelet"}},
+	{name: "not a kubelet's node", base: wellNode, change: gone(""), outcome: forensics.OutcomeClean},
+	{
+		name: "gone, and a process calls itself so", base: wellNode, change: posing("unit /etc/systemd/system/kubelet.service"),
+		want: []string{"critical kubelet kubelet"}, says: "no kubelet is running; process 4711 calls itself kubelet, but is in the cgroup of pod " + deadUID,
 	},
-	"kubelet-not-running": {
-		{
-			name: "stopped by a signal", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Kubelet.State = "T" },
-			want: []string{"critical kubelet 9825"}, says: "is stopped",
-		},
-		{
-			name: "gone while pods run", base: wellNode, change: gone("unit /etc/systemd/system/kubelet.service"),
-			want: []string{"critical kubelet kubelet"}, says: "1 pod still run",
-		},
-		{name: "gone, nothing runs", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			gone("directory /var/lib/kubelet/pods")(tb, e)
-			e.Processes[1].PodUID = ""
-		}, want: []string{"warning kubelet kubelet"}},
-		{name: "not a kubelet's node", base: wellNode, change: gone(""), outcome: forensics.OutcomeClean},
-		{
-			name: "gone, and a process calls itself so", base: wellNode, change: posing("unit /etc/systemd/system/kubelet.service"),
-			want: []string{"critical kubelet kubelet"}, says: "no kubelet is running; process 4711 calls itself kubelet, but is in the cgroup of pod " + deadUID,
-		},
-		{
-			name: "none is expected, and a process calls itself so", base: wellNode, change: posing(""),
-			want: []string{"info kubelet kubelet"}, says: "none is expected; process 4711 calls itself kubelet, but",
-		},
-		{
-			name: "runs, and another process calls itself so", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
-				e.Kubelet.Impostors = []kubelet.Impostor{{PID: 4711, Reason: "runs as uid 65534, not as root"}}
-			}, outcome: forensics.OutcomeClean,
-		},
+	{
+		name: "none is expected, and a process calls itself so", base: wellNode, change: posing(""),
+		want: []string{"info kubelet kubelet"}, says: "none is expected; process 4711 calls itself kubelet, but",
 	},
-	"pod-orphaned": {
-		{name: "volume directory left over", base: sickNode, change: unmounted, want: []string{"warning pod " + deadUID}},
-		{name: "nothing left over", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			unmounted(tb, e)
-			e.PodDirs[1].Volumes = nil
-		}, want: []string{"info pod " + deadUID}},
-		{name: "an empty list proves nothing", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			unmounted(tb, e)
-			e.Pods = nil
-		}, outcome: forensics.OutcomeNotChecked},
-		{name: "a pod that terminates has a cgroup", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			unmounted(tb, e)
-			e.Cgroups[0].PodUID = deadUID
-		}, outcome: forensics.OutcomeClean},
-		{name: "processes were not seen", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			unmounted(tb, e)
-			e.Cover(forensics.Source{Source: forensics.SourceProcesses, Status: forensics.SourceDenied})
-		}, outcome: forensics.OutcomeNotChecked},
-		{name: "still mounted is another check", base: sickNode},
+	{
+		name: "runs, and another process calls itself so", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.Kubelet.Impostors = []kubelet.Impostor{{PID: 4711, Reason: "runs as uid 65534, not as root"}}
+		}, outcome: forensics.OutcomeClean,
 	},
-	"pod-orphaned-mounted": {
-		{name: "mounted", base: sickNode, want: []string{"warning pod " + deadUID}},
-		{name: "not mounted is another check", base: sickNode, change: unmounted},
-		{name: "a live pod's mounts", base: wellNode, outcome: forensics.OutcomeClean},
-	},
-}
+})
+
+var _ = scenariosOf("pod-orphaned", []scenario{
+	{name: "volume directory left over", base: sickNode, change: unmounted, want: []string{"warning pod " + deadUID}},
+	{name: "nothing left over", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		unmounted(tb, e)
+		e.PodDirs[1].Volumes = nil
+	}, want: []string{"info pod " + deadUID}},
+	{name: "an empty list proves nothing", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		unmounted(tb, e)
+		e.Pods = nil
+	}, outcome: forensics.OutcomeNotChecked},
+	{name: "a pod that terminates has a cgroup", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		unmounted(tb, e)
+		e.Cgroups[0].PodUID = deadUID
+	}, outcome: forensics.OutcomeClean},
+	{name: "processes were not seen", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		unmounted(tb, e)
+		e.Cover(forensics.Source{Source: forensics.SourceProcesses, Status: forensics.SourceDenied})
+	}, outcome: forensics.OutcomeNotChecked},
+	{name: "still mounted is another check", base: sickNode},
+})
+
+var _ = scenariosOf("pod-orphaned-mounted", []scenario{
+	{name: "mounted", base: sickNode, want: []string{"warning pod " + deadUID}},
+	{name: "not mounted is another check", base: sickNode, change: unmounted},
+	{name: "a live pod's mounts", base: wellNode, outcome: forensics.OutcomeClean},
+})
 
 func status(s mounts.Status) func(testing.TB, *forensics.Evidence) {
 	return func(_ testing.TB, e *forensics.Evidence) {

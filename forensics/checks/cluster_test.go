@@ -2,15 +2,12 @@ package checks
 
 import (
 	"fmt"
-	"maps"
 	"testing"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 )
-
-var _ = func() bool { maps.Copy(scenarios, clusterScenarios()); return true }()
 
 // dumped is a well node beside a dump of its API, which is edited.
 func dumped(edit func(*apidump.Dump)) func(testing.TB) forensics.Evidence {
@@ -55,14 +52,5 @@ func ended(n int) func(*apidump.Dump) {
 			})
 			d.Pods = append(d.Pods, p)
 		}
-	}
-}
-
-func clusterScenarios() map[string][]scenario {
-	return map[string][]scenario{
-		"pod-podgc":             podPodgcInCluster(),
-		"pod-terminating-stuck": podTerminatingStuckInCluster(),
-		"pvc-terminating-held":  pvcTerminatingHeldInCluster(),
-		"pod-unschedulable":     podUnschedulableInCluster(),
 	}
 }

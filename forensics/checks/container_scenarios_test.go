@@ -11,15 +11,6 @@ import (
 
 var appID = strings.Repeat("0123456789abcdef", 4)
 
-// containerScenarios are those that rest on cgroups and on what runtimes leave.
-func containerScenarios() map[string][]scenario {
-	return map[string][]scenario{
-		"container-unkillable": containerUnkillableInContainers(),
-		"pod-cgroup-leftover":  podCgroupLeftoverInContainers(),
-		"runtime-unresponsive": runtimeUnresponsiveInContainers(),
-	}
-}
-
 // stuckNode is a node with a deleted pod: the kubelet no longer lists it, and a thread of its container waits for a disk.
 func stuckNode(tb testing.TB) forensics.Evidence {
 	tb.Helper()

@@ -8,6 +8,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
+var _ = scenariosOf("container-unkillable", containerUnkillableInContainers())
+
 func containerUnkillableInContainers() []scenario {
 	container := "critical container " + appID
 	cgroup := "/sys/fs/cgroup/pids/kubepods/pod" + deadUID

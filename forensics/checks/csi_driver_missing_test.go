@@ -5,6 +5,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
+var _ = scenariosOf("csi-driver-missing", csiDriverMissingInLogs())
+
 func csiDriverMissingInLogs() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{

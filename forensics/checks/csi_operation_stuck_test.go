@@ -8,6 +8,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
+var _ = scenariosOf("csi-operation-stuck", csiOperationStuckInLogs())
+
 func csiOperationStuckInLogs() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{
@@ -24,6 +26,8 @@ func csiOperationStuckInLogs() []scenario {
 		{name: "not a CSI volume", base: wellNode, change: operation("UnmountVolume", "10:05:00", "", deadVolume), outcome: clean},
 	}
 }
+
+var _ = scenariosOf("csi-operation-stuck", csiOperationStuckInDumps())
 
 func csiOperationStuckInDumps() []scenario {
 	return []scenario{

@@ -4,6 +4,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
+var _ = scenariosOf("disk-deleted-open-files", diskDeletedOpenFilesScenarios())
+
 func diskDeletedOpenFilesScenarios() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{

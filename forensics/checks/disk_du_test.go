@@ -27,7 +27,7 @@ func TestDuMeetsNoMount(t *testing.T) {
 			}
 		}
 	}
-	for id, list := range allScenarios() {
+	for id, list := range scenarios {
 		for _, s := range list {
 			e := s.base(t)
 			if s.change != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
+var _ = scenariosOf("disk-near-threshold", diskNearThresholdOnDisks())
+
 func diskNearThresholdOnDisks() []scenario {
 	return []scenario{
 		{name: "near", base: wellNode, change: disk(19), want: []string{"info disk 254:0"}, says: "4.0 % of its size away from the hard eviction threshold imagefs.available<15%"},

@@ -13,6 +13,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
+var _ = scenariosOf("disk-pressure", diskPressureOnDisks())
+
 func diskPressureOnDisks() []scenario {
 	soft := map[string]string{"nodefs.available": "25%"}
 	return []scenario{

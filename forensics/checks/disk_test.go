@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"maps"
 	"strings"
 	"testing"
 
@@ -12,8 +11,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
-
-var _ = func() bool { maps.Copy(scenarios, diskScenarios()); return true }()
 
 const gib = 1 << 30
 
@@ -57,13 +54,6 @@ func secondDisk(available uint64) func(*eviction.State) {
 		d.FileSystems = append(d.FileSystems, eviction.FileSystem{
 			Device: "8:16", MountPoint: "/var/lib/containerd", FSType: "xfs", CapacityBytes: 200 * gib, FreeBytes: available * gib, AvailableBytes: available * gib,
 		})
-	}
-}
-
-func diskScenarios() map[string][]scenario {
-	return map[string][]scenario{
-		"disk-pressure":       diskPressureOnDisks(),
-		"disk-near-threshold": diskNearThresholdOnDisks(),
 	}
 }
 
@@ -118,7 +108,7 @@ func static(name, policy string, disk change, images ...runtimes.Image) change {
 
 // TestOtherUsersAreLookedFor wants the command for what is neither the kubelet's nor the runtime's.
 func TestOtherUsersAreLookedFor(t *testing.T) {
-	for _, s := range diskScenarios()["disk-pressure"] {
+	for _, s := range diskPressureOnDisks() {
 		if s.name != "other users of the disk" {
 			continue
 		}
@@ -133,8 +123,8 @@ func TestOtherUsersAreLookedFor(t *testing.T) {
 
 // TestDiskRemediesNameNoDeletion looks at every remedy of every disk scenario, as TestRemedies does for two nodes.
 func TestDiskRemediesNameNoDeletion(t *testing.T) {
-	for id, list := range diskScenarios() {
-		for _, s := range list {
+	for _, id := range []string{"disk-pressure", "disk-near-threshold"} {
+		for _, s := range scenarios[id] {
 			e := s.base(t)
 			s.change(t, &e)
 			for _, f := range forensics.Analyze(&e, All()).Findings {

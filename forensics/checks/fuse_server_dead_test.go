@@ -9,6 +9,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
+var _ = scenariosOf("fuse-server-dead", fuseServerDeadScenarios())
+
 func fuseServerDeadScenarios() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{

@@ -8,6 +8,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 )
 
+var _ = scenariosOf("fuse-server-mismatch", fuseServerMismatchScenarios())
+
 func fuseServerMismatchScenarios() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{

@@ -19,7 +19,7 @@ func TestGolden(t *testing.T) {
 	for _, check := range All() {
 		t.Run(check.ID, func(t *testing.T) {
 			var b strings.Builder
-			list := slices.Clone(allScenarios()[check.ID])
+			list := slices.Clone(scenarios[check.ID])
 			slices.SortStableFunc(list, func(a, b scenario) int { return cmp.Compare(a.name, b.name) })
 			for _, s := range list {
 				e := s.base(t)

@@ -2,7 +2,6 @@ package checks
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,39 +9,6 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
-
-// allScenarios are those of all files.
-func allScenarios() map[string][]scenario {
-	all := maps.Clone(scenarios)
-	for _, more := range []map[string][]scenario{goroutineScenarios(), containerScenarios(), logScenarios()} {
-		for id, list := range more {
-			all[id] = append(slices.Clone(all[id]), list...)
-		}
-	}
-	for id, list := range leftoverScenarios {
-		all[id] = append(slices.Clone(all[id]), list...)
-	}
-	return all
-}
-
-// goroutineScenarios are those that rest on a goroutine dump. Whether a stack is known at all is tested with
-// testdata/stacks; here it stands on a node of which more is known.
-func goroutineScenarios() map[string][]scenario {
-	return map[string][]scenario{
-		"kubelet-housekeeping-blocked":   kubeletHousekeepingBlockedInDumps(),
-		"kubelet-syncloop-stalled":       kubeletSyncloopStalledInDumps(),
-		"kubelet-start-blocked":          kubeletStartBlockedInDumps(),
-		"kubelet-volume-manager-blocked": kubeletVolumeManagerBlockedInDumps(),
-		"kubelet-status-manager-blocked": kubeletStatusManagerBlockedInDumps(),
-		"kubelet-pod-worker-blocked":     kubeletPodWorkerBlockedInDumps(),
-		"kubelet-eviction-blocked":       kubeletEvictionBlockedInDumps(),
-		"kubelet-pleg-unhealthy":         kubeletPlegUnhealthyInDumps(),
-		"kubelet-goroutine-leak":         kubeletGoroutineLeakInDumps(),
-		"kubelet-lock-contention":        kubeletLockContentionInDumps(),
-		"runtime-unresponsive":           runtimeUnresponsiveInDumps(),
-		"csi-operation-stuck":            csiOperationStuckInDumps(),
-	}
-}
 
 // withStack gives the node's kubelet a dump of testdata/stacks.
 func withStack(file, name string) func(testing.TB, *forensics.Evidence) {

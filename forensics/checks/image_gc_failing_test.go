@@ -10,6 +10,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
+var _ = scenariosOf("image-gc-failing", imageGcFailingInLogs())
+
 func imageGcFailingInLogs() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{

@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
+var _ = scenariosOf("image-gc-removed-in-use", imageGcRemovedInUseInLogs())
+
 func imageGcRemovedInUseInLogs() []scenario {
 	clean := forensics.OutcomeClean
 	removed := event(logs.KindImageRemoved, 1, "10:05:20", "10:05:20", logs.Subject{Image: "sha256:4e13ac714925c6eb8b00e6a968f749e64c490f6969ff515b90fdc4cbb3476c55"})

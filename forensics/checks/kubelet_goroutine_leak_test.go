@@ -4,6 +4,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
+var _ = scenariosOf("kubelet-goroutine-leak", kubeletGoroutineLeakInDumps())
+
 func kubeletGoroutineLeakInDumps() []scenario {
 	return []scenario{
 		{

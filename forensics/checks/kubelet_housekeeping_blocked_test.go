@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
+var _ = scenariosOf("kubelet-housekeeping-blocked", kubeletHousekeepingBlockedInDumps())
+
 func kubeletHousekeepingBlockedInDumps() []scenario {
 	return []scenario{
 		{

@@ -6,6 +6,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
+var _ = scenariosOf("kubelet-lock-contention", kubeletLockContentionInDumps())
+
 func kubeletLockContentionInDumps() []scenario {
 	return []scenario{
 		{

@@ -5,6 +5,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
+var _ = scenariosOf("kubelet-pleg-unhealthy", kubeletPlegUnhealthyInLogs())
+
 func kubeletPlegUnhealthyInLogs() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{
@@ -29,6 +31,8 @@ func kubeletPlegUnhealthyInLogs() []scenario {
 			tells(numbered(event(logs.KindPLEGUnhealthy, 2, "10:12:01", "10:12:10", pleg), 0))), outcome: clean},
 	}
 }
+
+var _ = scenariosOf("kubelet-pleg-unhealthy", kubeletPlegUnhealthyInDumps())
 
 func kubeletPlegUnhealthyInDumps() []scenario {
 	return []scenario{

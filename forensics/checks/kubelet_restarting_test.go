@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
+var _ = scenariosOf("kubelet-restarting", kubeletRestartingInLogs())
+
 func kubeletRestartingInLogs() []scenario {
 	clean, unjudged := forensics.OutcomeClean, forensics.OutcomeNotChecked
 	return []scenario{

@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
+var _ = scenariosOf("kubelet-start-blocked", kubeletStartBlockedInDumps())
+
 func kubeletStartBlockedInDumps() []scenario {
 	return []scenario{
 		{

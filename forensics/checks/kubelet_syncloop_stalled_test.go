@@ -8,6 +8,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
+var _ = scenariosOf("kubelet-syncloop-stalled", kubeletSyncloopStalledInLogs())
+
 func kubeletSyncloopStalledInLogs() []scenario {
 	clean, unjudged := forensics.OutcomeClean, forensics.OutcomeNotChecked
 	return []scenario{
@@ -56,6 +58,8 @@ func kubeletSyncloopStalledInLogs() []scenario {
 		{name: "the kubelet ended", base: wellNode, change: both(silentSince("10:00:10", 900), lives(life(1, "09:00:00", "10:12:29", "signal", "")), logAlone), outcome: unjudged},
 	}
 }
+
+var _ = scenariosOf("kubelet-syncloop-stalled", kubeletSyncloopStalledInDumps())
 
 func kubeletSyncloopStalledInDumps() []scenario {
 	return []scenario{

@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
+var _ = scenariosOf("kubelet-volume-manager-blocked", kubeletVolumeManagerBlockedInDumps())
+
 func kubeletVolumeManagerBlockedInDumps() []scenario {
 	return []scenario{
 		{

@@ -59,134 +59,134 @@ func stays(tb testing.TB, e *forensics.Evidence) {
 	e.Kubelet.Endpoints = []kubelet.Endpoint{{URL: "https://127.0.0.1:10250/healthz?verbose", Status: "ok", Passed: []string{"syncloop"}}}
 }
 
-// leftoverScenarios have the classes of leftovers, and what looks like them.
-var leftoverScenarios = map[string][]scenario{
-	"pod-orphaned": {
-		{
-			name: "empty directory, 1.17", base: sickNode, change: left("1.17.4", withVolume(volume("nfs", "data", 0))),
-			want: []string{"warning pod " + deadUID}, says: "[empty-dir-left, kubelet 1.17.4 fails to remove it",
-		},
-		{
-			name: "empty directory, 1.18", base: sickNode, change: left("1.18.20", withVolume(volume("nfs", "data", 0))),
-			want: []string{"info pod " + deadUID}, says: "[empty-dir-left, kubelet 1.18.20 removes it by itself]",
-		},
-		{
-			name: "empty directory, version unknown", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-				left("", withVolume(volume("nfs", "data", 0)))(tb, e)
-				e.Dumps, e.Logs = nil, nil
-			}, want: []string{"warning pod " + deadUID}, says: "what the kubelet does is not known",
-		},
-		{
-			name: "empty mount of a CSI volume", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
-				v := volume("csi", "pvc-1", 1)
-				v.HasMountDir = true
-				d.Volumes = append(d.Volumes, v)
-			}), want: []string{"info pod " + deadUID}, says: "[self-heals,",
-		},
-		{
-			name: "data", base: sickNode, change: left("1.34.4", withVolume(dataLeft())),
-			want: []string{"warning pod " + deadUID}, says: "has left DATA on the node's own disk: 12 files (3.0 MiB), 1 directory",
-		},
-		{
-			name: "data is said not to be deleted", base: sickNode, change: left("1.34.4", withVolume(dataLeft())),
-			want: []string{"warning pod " + deadUID}, says: "DO NOT DELETE IT UNSEEN",
-		},
-		{
-			name: "file of a subpath, 1.26", base: sickNode, change: left("1.26.15", subpath("file", 0)),
-			want: []string{"warning pod " + deadUID}, says: "[subpath-file-left, kubelet 1.26.15 fails",
-		},
-		{
-			name: "file of a subpath, 1.27", base: sickNode, change: left("1.27.16", subpath("file", 0)),
-			want: []string{"info pod " + deadUID},
-		},
-		{
-			name: "file of a subpath that holds something goes, too", base: sickNode, change: left("1.27.16", subpath("file", 7)),
-			want: []string{"warning pod " + deadUID}, says: "and with it what is in it",
-		},
-		{
-			name: "link to a block device", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
-				d.Volumes = append(d.Volumes, kubelet.Volume{
-					Plugin: "kubernetes.io/csi", Name: "pvc-2", Block: true, Kind: "link", Entries: -1, Path: deadPod + "/volumeDevices/kubernetes.io~csi/pvc-2",
-				})
-			}), want: []string{"info pod " + deadUID}, says: "[block-left,",
-		},
-		{
-			name: "directory that was not read", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) { d.Error = "not read" }),
-			want: []string{"warning pod " + deadUID}, says: "[not-read,",
-		},
-		{name: "nothing in the way for an hour", base: sickNode, change: stays, want: []string{"warning pod " + deadUID}, says: "[asw-uncertain,"},
-		{name: "changed a minute ago", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			stays(tb, e)
-			e.PodDirs[1].Changed = ptr(e.Collected.Add(-time.Minute))
-		}, want: []string{"info pod " + deadUID}, says: "[pending,"},
-		{name: "the sync loop stands still", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			stays(tb, e)
-			e.Kubelet.Endpoints[0].Failed = []string{"syncloop"}
-		}, want: []string{"info pod " + deadUID}, says: "[pending,"},
-		{name: "the kubelet was started a minute ago", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			stays(tb, e)
-			e.Kubelet.Started = ptr(e.Collected.Add(-time.Minute))
-		}, want: []string{"info pod " + deadUID}, says: "[pending,"},
-		{name: "the same data in a live pod", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			left("1.34.4", withVolume(dataLeft()))(tb, e)
-			e.Pods[0].MirrorUID = deadUID
-		}, outcome: forensics.OutcomeClean},
-		{name: "the directory is younger than the examination", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			left("1.34.4", func(d *kubelet.PodDir) { d.Modified = ptr(e.Collected.Add(time.Second)) })(tb, e)
-		}, outcome: forensics.OutcomeNotChecked},
-		{name: "vol_data.json is another check", base: sickNode, change: left("1.34.4", withVolume(volDataOnly()))},
+// The classes of leftovers, and what looks like them.
+var _ = scenariosOf("pod-orphaned", []scenario{
+	{
+		name: "empty directory, 1.17", base: sickNode, change: left("1.17.4", withVolume(volume("nfs", "data", 0))),
+		want: []string{"warning pod " + deadUID}, says: "[empty-dir-left, kubelet 1.17.4 fails to remove it",
 	},
-	"pod-orphaned-vol-data": {
-		{
-			name: "1.17", base: sickNode, change: left("1.17.4", withVolume(volDataOnly())),
-			want: []string{"warning pod " + deadUID}, says: "[csi-vol-data-left, kubelet 1.17.4 fails to remove it",
-		},
-		{
-			name: "1.34, with the driver's name", base: sickNode, change: left("1.34.4", withVolume(volDataOnly())),
-			want: []string{"warning pod " + deadUID}, says: "driver nfs.csi.k8s.io, volume server#share",
-		},
-		{
-			name: "data in another volume is in the title", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
-				d.Volumes = append(d.Volumes, volDataOnly(), dataLeft())
-			}), want: []string{"warning pod " + deadUID}, says: "another volume holds DATA: 12 files",
-		},
-		{name: "data below the mount point is data", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
-			v := volDataOnly()
-			v.HasMountDir, v.Inside = true, &kubelet.Contents{Files: 1, First: []string{"db"}}
+	{
+		name: "empty directory, 1.18", base: sickNode, change: left("1.18.20", withVolume(volume("nfs", "data", 0))),
+		want: []string{"info pod " + deadUID}, says: "[empty-dir-left, kubelet 1.18.20 removes it by itself]",
+	},
+	{
+		name: "empty directory, version unknown", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			left("", withVolume(volume("nfs", "data", 0)))(tb, e)
+			e.Dumps, e.Logs = nil, nil
+		}, want: []string{"warning pod " + deadUID}, says: "what the kubelet does is not known",
+	},
+	{
+		name: "empty mount of a CSI volume", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
+			v := volume("csi", "pvc-1", 1)
+			v.HasMountDir = true
 			d.Volumes = append(d.Volumes, v)
-		}), outcome: forensics.OutcomeClean},
-		{name: "a mounted volume has one, too", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-			e.PodDirs[1].Volumes[0].VolData = &kubelet.VolData{Driver: "d"}
-		}, outcome: forensics.OutcomeClean},
-		{name: "a live pod whose volume is about to be mounted", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			left("1.34.4", withVolume(volDataOnly()))(tb, e)
-			e.Cgroups[0].PodUID = deadUID
-		}, outcome: forensics.OutcomeClean},
-		{name: "the kubelet lists no pod at all while the last one terminates", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			left("1.34.4", withVolume(volDataOnly()))(tb, e)
-			e.Pods = nil
-		}, outcome: forensics.OutcomeNotChecked},
+		}), want: []string{"info pod " + deadUID}, says: "[self-heals,",
 	},
-	"pod-orphaned-mounted": {
-		{
-			name: "the walk saw a mount that the table lacks", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
-				v := volume("nfs", "data", -1)
-				v.MountPoints = []string{v.Path}
-				d.Volumes = append(d.Volumes, v)
-			}), want: []string{"warning pod " + deadUID}, says: "[live-mount, kubelet 1.34.4 does not touch it]",
-		},
-		{
-			name: "mounted subpath", base: sickNode, change: left("1.34.4", subpath("mount", 0)),
-			want: []string{"warning pod " + deadUID}, says: "[subpath-mount-left, kubelet 1.34.4 fails",
-		},
-		{
-			name: "data beside the mount is in the title", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
-				e.PodDirs[1].Volumes = append(e.PodDirs[1].Volumes, dataLeft())
-			}, want: []string{"warning pod " + deadUID}, says: "and DATA on the node's own disk: 12 files",
-		},
-		{name: "mounted subpath of a live pod", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
-			left("1.34.4", subpath("mount", 0))(tb, e)
-			e.Processes[1].PodUID = deadUID
-		}, outcome: forensics.OutcomeClean},
+	{
+		name: "data", base: sickNode, change: left("1.34.4", withVolume(dataLeft())),
+		want: []string{"warning pod " + deadUID}, says: "has left DATA on the node's own disk: 12 files (3.0 MiB), 1 directory",
 	},
-}
+	{
+		name: "data is said not to be deleted", base: sickNode, change: left("1.34.4", withVolume(dataLeft())),
+		want: []string{"warning pod " + deadUID}, says: "DO NOT DELETE IT UNSEEN",
+	},
+	{
+		name: "file of a subpath, 1.26", base: sickNode, change: left("1.26.15", subpath("file", 0)),
+		want: []string{"warning pod " + deadUID}, says: "[subpath-file-left, kubelet 1.26.15 fails",
+	},
+	{
+		name: "file of a subpath, 1.27", base: sickNode, change: left("1.27.16", subpath("file", 0)),
+		want: []string{"info pod " + deadUID},
+	},
+	{
+		name: "file of a subpath that holds something goes, too", base: sickNode, change: left("1.27.16", subpath("file", 7)),
+		want: []string{"warning pod " + deadUID}, says: "and with it what is in it",
+	},
+	{
+		name: "link to a block device", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
+			d.Volumes = append(d.Volumes, kubelet.Volume{
+				Plugin: "kubernetes.io/csi", Name: "pvc-2", Block: true, Kind: "link", Entries: -1, Path: deadPod + "/volumeDevices/kubernetes.io~csi/pvc-2",
+			})
+		}), want: []string{"info pod " + deadUID}, says: "[block-left,",
+	},
+	{
+		name: "directory that was not read", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) { d.Error = "not read" }),
+		want: []string{"warning pod " + deadUID}, says: "[not-read,",
+	},
+	{name: "nothing in the way for an hour", base: sickNode, change: stays, want: []string{"warning pod " + deadUID}, says: "[asw-uncertain,"},
+	{name: "changed a minute ago", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		stays(tb, e)
+		e.PodDirs[1].Changed = ptr(e.Collected.Add(-time.Minute))
+	}, want: []string{"info pod " + deadUID}, says: "[pending,"},
+	{name: "the sync loop stands still", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		stays(tb, e)
+		e.Kubelet.Endpoints[0].Failed = []string{"syncloop"}
+	}, want: []string{"info pod " + deadUID}, says: "[pending,"},
+	{name: "the kubelet was started a minute ago", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		stays(tb, e)
+		e.Kubelet.Started = ptr(e.Collected.Add(-time.Minute))
+	}, want: []string{"info pod " + deadUID}, says: "[pending,"},
+	{name: "the same data in a live pod", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		left("1.34.4", withVolume(dataLeft()))(tb, e)
+		e.Pods[0].MirrorUID = deadUID
+	}, outcome: forensics.OutcomeClean},
+	{name: "the directory is younger than the examination", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		left("1.34.4", func(d *kubelet.PodDir) { d.Modified = ptr(e.Collected.Add(time.Second)) })(tb, e)
+	}, outcome: forensics.OutcomeNotChecked},
+	{name: "vol_data.json is another check", base: sickNode, change: left("1.34.4", withVolume(volDataOnly()))},
+})
+
+var _ = scenariosOf("pod-orphaned-vol-data", []scenario{
+	{
+		name: "1.17", base: sickNode, change: left("1.17.4", withVolume(volDataOnly())),
+		want: []string{"warning pod " + deadUID}, says: "[csi-vol-data-left, kubelet 1.17.4 fails to remove it",
+	},
+	{
+		name: "1.34, with the driver's name", base: sickNode, change: left("1.34.4", withVolume(volDataOnly())),
+		want: []string{"warning pod " + deadUID}, says: "driver nfs.csi.k8s.io, volume server#share",
+	},
+	{
+		name: "data in another volume is in the title", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
+			d.Volumes = append(d.Volumes, volDataOnly(), dataLeft())
+		}), want: []string{"warning pod " + deadUID}, says: "another volume holds DATA: 12 files",
+	},
+	{name: "data below the mount point is data", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
+		v := volDataOnly()
+		v.HasMountDir, v.Inside = true, &kubelet.Contents{Files: 1, First: []string{"db"}}
+		d.Volumes = append(d.Volumes, v)
+	}), outcome: forensics.OutcomeClean},
+	{name: "a mounted volume has one, too", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		e.PodDirs[1].Volumes[0].VolData = &kubelet.VolData{Driver: "d"}
+	}, outcome: forensics.OutcomeClean},
+	{name: "a live pod whose volume is about to be mounted", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		left("1.34.4", withVolume(volDataOnly()))(tb, e)
+		e.Cgroups[0].PodUID = deadUID
+	}, outcome: forensics.OutcomeClean},
+	{name: "the kubelet lists no pod at all while the last one terminates", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		left("1.34.4", withVolume(volDataOnly()))(tb, e)
+		e.Pods = nil
+	}, outcome: forensics.OutcomeNotChecked},
+})
+
+var _ = scenariosOf("pod-orphaned-mounted", []scenario{
+	{
+		name: "the walk saw a mount that the table lacks", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
+			v := volume("nfs", "data", -1)
+			v.MountPoints = []string{v.Path}
+			d.Volumes = append(d.Volumes, v)
+		}), want: []string{"warning pod " + deadUID}, says: "[live-mount, kubelet 1.34.4 does not touch it]",
+	},
+	{
+		name: "mounted subpath", base: sickNode, change: left("1.34.4", subpath("mount", 0)),
+		want: []string{"warning pod " + deadUID}, says: "[subpath-mount-left, kubelet 1.34.4 fails",
+	},
+	{
+		name: "data beside the mount is in the title", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
+			e.PodDirs[1].Volumes = append(e.PodDirs[1].Volumes, dataLeft())
+		}, want: []string{"warning pod " + deadUID}, says: "and DATA on the node's own disk: 12 files",
+	},
+	{name: "mounted subpath of a live pod", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
+		left("1.34.4", subpath("mount", 0))(tb, e)
+		e.Processes[1].PodUID = deadUID
+	}, outcome: forensics.OutcomeClean},
+})

@@ -8,6 +8,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
+var _ = scenariosOf("log-noise", logNoiseInLogs())
+
 func logNoiseInLogs() []scenario {
 	return []scenario{
 		{name: "a harmless line", base: wellNode, change: tells(event("noise-config-path", 900, "09:31:00", "10:12:20", logs.Subject{})), want: []string{"info kubelet 9825"}, says: "900 times"},

@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 )
 
+var _ = scenariosOf("mount-detached", mountDetachedScenarios())
+
 func mountDetachedScenarios() []scenario {
 	detach := func(h holders.Holder) change {
 		h.PID, h.Detached = 5000, true

@@ -10,6 +10,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
+var _ = scenariosOf("mount-hung", mountHungInLogs())
+
 func mountHungInLogs() []scenario {
 	return []scenario{{
 		name: "the kernel says since when", base: sickNode, change: tells(fromKernel(event(logs.KindKernelNFSDown, 4, "09:58:00", "10:10:00", logs.Subject{Server: "10.0.0.5"}))),

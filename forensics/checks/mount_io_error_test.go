@@ -8,6 +8,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
+var _ = scenariosOf("mount-io-error", mountIoErrorInLogs())
+
 func mountIoErrorInLogs() []scenario {
 	return []scenario{
 		{

@@ -12,6 +12,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
+var _ = scenariosOf("mount-leaked-namespace", mountLeakedNamespaceScenarios())
+
 func mountLeakedNamespaceScenarios() []scenario {
 	podCopy := mounts.Mount{ID: 900, Device: "0:60", Root: "/", MountPoint: "/host" + deadPoint, FSType: "nfs4", Source: "10.0.0.9:/x"}
 	alone := func(f func(*forensics.MountUse)) change { // in a namespace that no process is in

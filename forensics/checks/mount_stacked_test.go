@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
+var _ = scenariosOf("mount-stacked", mountStackedScenarios())
+
 func mountStackedScenarios() []scenario {
 	stack := func(m mounts.Mount) change {
 		return func(_ testing.TB, e *forensics.Evidence) {

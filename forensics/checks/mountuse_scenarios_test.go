@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"maps"
 	"strings"
 	"testing"
 
@@ -11,9 +10,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
-
-// The scenarios of this file belong to those of all checks, which are in one map.
-var _ = func() bool { maps.Copy(scenarios, mountUseScenarios()); return true }()
 
 // change edits evidence.
 type change = func(testing.TB, *forensics.Evidence)
@@ -121,18 +117,4 @@ func busyCopy(c mounts.Copy) change {
 		c.OnGroup, c.Groups = 1, []int{1}
 		use.Copies = append(use.Copies, c)
 	}, process(nginx), func(_ testing.TB, e *forensics.Evidence) { e.Mounts.Namespace = 1 })
-}
-
-func mountUseScenarios() map[string][]scenario {
-	return map[string][]scenario{
-		"unmount-busy":            unmountBusyScenarios(),
-		"mount-leaked-namespace":  mountLeakedNamespaceScenarios(),
-		"mount-detached":          mountDetachedScenarios(),
-		"mount-stacked":           mountStackedScenarios(),
-		"fuse-server-dead":        fuseServerDeadScenarios(),
-		"fuse-server-mismatch":    fuseServerMismatchScenarios(),
-		"process-unkillable":      processUnkillableScenarios(),
-		"disk-deleted-open-files": diskDeletedOpenFilesScenarios(),
-		"zombie-buildup":          zombieBuildupScenarios(),
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
+var _ = scenariosOf("pod-cgroup-leftover", podCgroupLeftoverInContainers())
+
 func podCgroupLeftoverInContainers() []scenario {
 	cgroup := "/sys/fs/cgroup/pids/kubepods/pod" + deadUID
 	return []scenario{

@@ -10,6 +10,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
+var _ = scenariosOf("pod-podgc", podPodgcInLogs())
+
 func podPodgcInLogs() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{
@@ -24,6 +26,8 @@ func podPodgcInLogs() []scenario {
 		{name: "no log of the controller", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Logs.Files, e.Cluster = e.Logs.Files[:2], nil }, outcome: forensics.OutcomeNotChecked},
 	}
 }
+
+var _ = scenariosOf("pod-podgc", podPodgcInCluster())
 
 func podPodgcInCluster() []scenario {
 	return []scenario{

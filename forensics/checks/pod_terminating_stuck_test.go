@@ -9,6 +9,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
+var _ = scenariosOf("pod-terminating-stuck", podTerminatingStuckInLogs())
+
 func podTerminatingStuckInLogs() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{
@@ -85,6 +87,8 @@ func podTerminatingStuckInLogs() []scenario {
 			tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), event(logs.KindUnmountDone, 1, "10:12:20", "10:12:20", deadVolume))), outcome: clean},
 	}
 }
+
+var _ = scenariosOf("pod-terminating-stuck", podTerminatingStuckInCluster())
 
 func podTerminatingStuckInCluster() []scenario {
 	return []scenario{

@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 )
 
+var _ = scenariosOf("pod-unschedulable", podUnschedulableInCluster())
+
 func podUnschedulableInCluster() []scenario {
 	claim := apidump.Claim{
 		Object: apidump.Object{

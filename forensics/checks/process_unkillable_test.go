@@ -8,6 +8,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
+var _ = scenariosOf("process-unkillable", processUnkillableScenarios())
+
 func processUnkillableScenarios() []scenario {
 	unkillable := procs.Thread{
 		PID: 5000, TID: 5002, Comm: "nginx", State: "D", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitBlock, Function: "io_schedule", Kill: "no"},
@@ -54,6 +56,8 @@ func processUnkillableScenarios() []scenario {
 		}, outcome: clean},
 	}
 }
+
+var _ = scenariosOf("process-unkillable", processUnkillableInLogs())
 
 func processUnkillableInLogs() []scenario {
 	return []scenario{{

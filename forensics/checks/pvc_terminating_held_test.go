@@ -7,6 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 )
 
+var _ = scenariosOf("pvc-terminating-held", pvcTerminatingHeldInCluster())
+
 func pvcTerminatingHeldInCluster() []scenario {
 	claim := apidump.Claim{
 		Object: apidump.Object{

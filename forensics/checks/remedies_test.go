@@ -165,7 +165,7 @@ func TestRemediesOfLies(t *testing.T) {
 		return steps
 	}
 	for _, check := range All() {
-		for _, s := range append(slices.Clone(allScenarios()[check.ID]), moreRemedies()[check.ID]...) {
+		for _, s := range append(slices.Clone(scenarios[check.ID]), moreRemedies()[check.ID]...) {
 			e := s.base(t)
 			if s.change != nil {
 				s.change(t, &e)
@@ -407,7 +407,7 @@ func TestActions(t *testing.T) {
 	always := []forensics.Action{remedy.ActionLook, remedy.ActionDump, remedy.ActionWait, remedy.ActionNoRestart, remedy.ActionConfigure, remedy.ActionRepair, remedy.ActionFree}
 	seen := map[forensics.Action]bool{}
 	for _, check := range All() {
-		for _, s := range append(slices.Clone(allScenarios()[check.ID]), moreRemedies()[check.ID]...) {
+		for _, s := range append(slices.Clone(scenarios[check.ID]), moreRemedies()[check.ID]...) {
 			e := s.base(t)
 			if s.change != nil {
 				s.change(t, &e)

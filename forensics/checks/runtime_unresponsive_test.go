@@ -76,6 +76,8 @@ func TestRuntimeImpostor(t *testing.T) {
 	}
 }
 
+var _ = scenariosOf("runtime-unresponsive", runtimeUnresponsiveInLogs())
+
 func runtimeUnresponsiveInLogs() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{
@@ -93,6 +95,8 @@ func runtimeUnresponsiveInLogs() []scenario {
 		{name: "a call that it refuses", base: wellNode, change: tells(event(logs.KindRuntimeCallFailed, 1, "10:12:00", "10:12:00", code(logs.Subject{Reason: "RuntimeConfig: unknown method"}, "Unimplemented"))), outcome: clean},
 	}
 }
+
+var _ = scenariosOf("runtime-unresponsive", runtimeUnresponsiveInContainers())
 
 func runtimeUnresponsiveInContainers() []scenario {
 	return []scenario{
@@ -132,6 +136,8 @@ func runtimeUnresponsiveInContainers() []scenario {
 		}, outcome: forensics.OutcomeClean},
 	}
 }
+
+var _ = scenariosOf("runtime-unresponsive", runtimeUnresponsiveInDumps())
 
 func runtimeUnresponsiveInDumps() []scenario {
 	return []scenario{

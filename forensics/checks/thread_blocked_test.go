@@ -4,6 +4,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
+var _ = scenariosOf("thread-blocked", threadBlockedInLogs())
+
 func threadBlockedInLogs() []scenario {
 	return []scenario{{
 		name: "a hung task", base: sickNode, change: tells(fromKernel(numbered(event(logs.KindKernelHungTask, 3, "10:04:00", "10:10:00", logs.Subject{Process: "kubelet (9839)"}), 120))),

@@ -30,6 +30,8 @@ func TestUnmountBusySaysWhatIsMissing(t *testing.T) {
 	}
 }
 
+var _ = scenariosOf("unmount-busy", unmountBusyScenarios())
+
 func unmountBusyScenarios() []scenario {
 	kernel := func(k holders.KernelUser) change {
 		k.MountID, k.Device = 60, "0:47"
@@ -155,6 +157,8 @@ func unmountBusyScenarios() []scenario {
 		},
 	}
 }
+
+var _ = scenariosOf("unmount-busy", unmountBusyInLogs())
 
 func unmountBusyInLogs() []scenario {
 	clean := forensics.OutcomeClean

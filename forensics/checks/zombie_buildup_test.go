@@ -6,6 +6,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
+var _ = scenariosOf("zombie-buildup", zombieBuildupScenarios())
+
 func zombieBuildupScenarios() []scenario {
 	clean := forensics.OutcomeClean
 	return []scenario{

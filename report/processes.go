@@ -1,7 +1,9 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,4 +89,37 @@ func newProcessRow(i int, p procs.Process, r Report, names podBook, places *plac
 		row.Pod = link{cell(names.name(p.PodUID), 120), places.hrefOf(forensics.KindPod, p.PodUID)}
 	}
 	return row
+}
+
+// writeProcesses writes the table of processes that hold a mount. What a process holds several times by one kind is one line.
+func writeProcesses(b *bytes.Buffer, model *forensics.Model, list []forensics.HolderProcess) {
+	rows := [][]string{{"PID", "KIND", "USER", "COMMAND", "CONTAINER", "POD", "PATH"}}
+	for i, h := range list {
+		same := func(o forensics.HolderProcess) bool { return o.PID == h.PID && o.TID == h.TID && o.Kind == h.Kind }
+		if slices.ContainsFunc(list[:i], same) {
+			continue
+		}
+		count, name := 0, cellText(h.Path)
+		for _, o := range list {
+			if same(o) {
+				count++
+			}
+		}
+		kind := string(h.Kind)
+		if h.FD >= 0 {
+			kind += " " + strconv.Itoa(h.FD)
+		}
+		if count > 1 {
+			kind += " (+" + strconv.Itoa(count-1) + ")"
+		}
+		if h.TID != 0 {
+			kind += " thread " + strconv.Itoa(h.TID)
+		}
+		if h.Deleted {
+			name += " (deleted)"
+		}
+		p, _ := model.Process(h.PID)
+		rows = append(rows, []string{strconv.Itoa(h.PID), kind, userText(h.User, h.UID), cellText(p.Comm), shortID(p.ContainerID), shortID(p.PodUID), name})
+	}
+	writeTable(b, rows)
 }
