@@ -144,10 +144,7 @@ func runCheck(c Check, e *Evidence, m *Model) (findings []Finding, outcome Outco
 	case len(pass.partly) > 0:
 		outcome.Status = OutcomeNotChecked
 	}
-	for i := range pass.findings {
-		pass.findings[i].once()
-		doubtClaims(e, &pass.findings[i])
-	}
+	pass.finish()
 	return pass.findings, outcome
 }
 

@@ -38,7 +38,7 @@ type Pass struct {
 	partly   []string
 	broken   error // what the check may not report
 	said     map[string]bool
-	alike    map[string]int // findings, by what they have in common
+	alike    map[alikeKey]*alikeFinding
 	known    map[string]any
 }
 
@@ -59,7 +59,10 @@ func Once[T any](p *Pass, key string, compute func() T) T {
 // Report records a finding. ID is filled in, and Confidence where it is empty: with [Possible], since nobody has said more. A
 // finding that is more severe than the check declares makes the check fail, and so does a remedy without an action, or with neither or
 // both of command and instruction.
-func (p *Pass) Report(f Finding) {
+func (p *Pass) Report(f Finding) { p.findings = append(p.findings, p.checked(f)) }
+
+// checked is a finding as it is recorded.
+func (p *Pass) checked(f Finding) Finding {
 	f.ID = p.Check.ID
 	if f.Confidence == "" {
 		f.Confidence = Possible
@@ -72,49 +75,92 @@ func (p *Pass) Report(f Finding) {
 			p.broken = err
 		}
 	}
-	p.findings = append(p.findings, f.filled())
+	doubtClaims(p.Evidence, &f)
+	return f.filled()
 }
 
-// ReportAlike records a finding, and makes one of all with the same key, severity and confidence: it is about the subjects of
-// all, has their references and pods, and the steps of the first few. title says what they have in common, where there are n.
-func (p *Pass) ReportAlike(key string, title func(n int) string, f Finding) {
-	p.Report(f)
-	f = p.findings[len(p.findings)-1]
-	key = fmt.Sprintf("%s %s %s", f.Severity, f.Confidence, key)
-	at, again := p.alike[key]
-	if !again {
-		if p.alike == nil {
-			p.alike = map[string]int{}
-		}
-		p.alike[key] = len(p.findings) - 1
+// ReportAlike records a finding that many things may share, and makes one of all that are alike: it is about the subjects of all, has
+// their references and pods, and the details and steps of the first few. Alike are findings with the same key, whose severity,
+// confidence, causes, kind of subject and kinds of steps are the same, too. The key is what else they have in common, as facts (ids,
+// classes) that can be compared, never a sentence. title says it of n things; where there is one, its own title stays.
+func (p *Pass) ReportAlike(key any, title func(n int) string, f Finding) {
+	f = p.checked(f)
+	k := alikeKey{key, f.Severity, f.Confidence, f.Subject.Kind, fmt.Sprint(f.Because), f.actions()}
+	if a := p.alike[k]; a != nil {
+		a.add(&p.findings[a.at], f)
 		return
 	}
-	p.findings = p.findings[:len(p.findings)-1]
-	p.findings[at].add(f)
-	p.findings[at].Title = title(len(p.findings[at].Subjects))
+	if p.alike == nil {
+		p.alike = map[alikeKey]*alikeFinding{}
+	}
+	p.alike[k] = &alikeFinding{at: len(p.findings), title: title, details: []string{f.Detail}}
+	p.findings = append(p.findings, f)
 }
 
-// maxAlikeSteps is how many things that are alike have steps of their own: those for the others are the same.
+// alikeKey is what findings have in common that are one.
+type alikeKey struct {
+	key            any
+	severity       Severity
+	confidence     Confidence
+	kind           Kind
+	because, steps string
+}
+
+// actions are the kinds of a finding's steps, in their order.
+func (f Finding) actions() string {
+	var all []Action
+	for _, r := range f.Remedies {
+		all = append(all, r.Action)
+	}
+	return fmt.Sprint(all)
+}
+
+// alikeFinding is a finding of which more of the same may be reported.
+type alikeFinding struct {
+	at      int // in Pass.findings
+	title   func(n int) string
+	details []string // that stand in it
+	more    int      // things whose details do not
+}
+
+// maxAlikeSteps is how many things that are alike have details and steps of their own: those for the others are the same.
 const maxAlikeSteps = 5
 
 // add makes a finding one of another one as well, which says the same of another subject.
-func (f *Finding) add(o Finding) {
+func (a *alikeFinding) add(f *Finding, o Finding) {
 	if len(f.Subjects) == 0 {
-		f.Subjects = []Entity{f.Subject}
+		f.Subjects = f.About()
 	}
 	f.Subjects = append(f.Subjects, o.About()...)
 	f.Since = earlier(f.Since, o.Since)
-	f.Refs, f.Because, f.Pods = append(f.Refs, o.Refs...), append(f.Because, o.Because...), append(f.Pods, o.Pods...)
-	if len(f.Subjects) <= maxAlikeSteps {
-		f.Detail = strings.TrimSpace(f.Detail + " " + o.Detail)
+	f.Refs, f.Pods = append(f.Refs, o.Refs...), append(f.Pods, o.Pods...)
+	few := len(f.Subjects) <= maxAlikeSteps
+	if few {
 		f.Remedies = append(f.Remedies, o.Remedies...)
+	}
+	switch {
+	case slices.Contains(a.details, o.Detail):
+	case few:
+		a.details = append(a.details, o.Detail)
+	default:
+		a.more++
 	}
 }
 
-// once has what several have in common once.
-func (f *Finding) once() {
-	if len(f.Subjects) > 0 {
-		f.Subjects, f.Because, f.Pods, f.Refs = distinct(f.Subjects), distinct(f.Because), distinct(f.Pods), distinct(f.Refs)
+// finish says of what is alike what all have in common, once.
+func (p *Pass) finish() {
+	for _, a := range p.alike {
+		f := &p.findings[a.at]
+		if f.Subjects = distinct(f.Subjects); len(f.Subjects) < 2 {
+			f.Subjects = nil // the same was said twice of one thing
+		} else {
+			f.Title = a.title(len(f.Subjects))
+		}
+		f.Pods, f.Refs, f.Remedies = distinct(f.Pods), distinct(f.Refs), inOrder(f.Remedies)
+		if a.more > 0 {
+			a.details = append(a.details, fmt.Sprintf("And %d more like these.", a.more))
+		}
+		f.Detail = strings.TrimSpace(strings.Join(a.details, " "))
 	}
 }
 

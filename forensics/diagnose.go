@@ -20,11 +20,15 @@ func diagnose(m *Model, findings []Finding) []Diagnosis {
 		if f.Severity.Rank() <= Info.Rank() {
 			continue
 		}
-		for _, root := range g.rootsOf(f) {
+		found, from := g.rootsOf(f)
+		for _, root := range found {
 			if members[root] == nil {
 				roots = append(roots, root)
 			}
 			members[root] = append(members[root], i)
+			if len(f.Subjects) > 0 {
+				g.leads[explanation{root, i}] = from[root]
+			}
 		}
 	}
 	diagnoses := []Diagnosis{}
@@ -54,27 +58,28 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 		onChain[e] = i
 		d.Chain = append(d.Chain, Link{e.Kind, e.ID, Describe(g.model, e)})
 	}
-	if len(also) > 0 {
-		d.Chain[0].Text += ", and " + text.Plural(len(also), "other "+string(root.Kind)) + ": " + ids(also)
+	beside := slices.Concat(also, g.standsFor(root, members))
+	if len(beside) > 0 {
+		d.Chain[0].Text += ", and " + text.Plural(len(beside), "other "+string(root.Kind)) + ": " + ids(beside)
+	}
+	places := map[int]int{}
+	for _, i := range members {
+		places[i] = position(onChain, g.findings[i])
 	}
 	sorting.Stable(members, func(a, b int) int { // along the chain first, then in order
-		return cmp.Compare(position(onChain, g.findings[a].Subject), position(onChain, g.findings[b].Subject))
+		return cmp.Compare(places[a], places[b])
 	})
+	roots := append([]Entity{root}, also...)
 	for _, i := range members {
 		f := g.findings[i]
 		d.Findings = append(d.Findings, i)
-		if _, on := onChain[f.Subject]; on {
+		if places[i] < len(chain) {
 			d.Since = earlier(d.Since, f.Since)
 			if f.Severity == d.Severity && f.Confidence.rank() < d.Confidence.rank() {
 				d.Confidence, d.ConfidenceWhy = f.Confidence, f.ConfidenceWhy
 			}
 		}
-		d.addPods(g.model, pods, f.Pods)
-		for _, e := range f.About() {
-			if e.Kind == KindPod {
-				d.addPods(g.model, pods, []string{e.ID})
-			}
-		}
+		d.addPods(g.model, pods, g.podsOf(i, roots))
 	}
 	d.Remedies = g.remedies(head, members)
 	d.Paragraph = g.paragraph(d, head)
@@ -94,11 +99,49 @@ func ids(list []Entity) string {
 	return strings.Join(names, ", ")
 }
 
-func position(chain map[Entity]int, e Entity) int {
-	if i, ok := chain[e]; ok {
-		return i
+// position is the first place on the chain of something that a finding is about; behind its end where nothing is.
+func position(chain map[Entity]int, f Finding) int {
+	first := len(chain)
+	for _, e := range f.About() {
+		if i, ok := chain[e]; ok {
+			first = min(first, i)
+		}
 	}
-	return len(chain)
+	return first
+}
+
+// standsFor are the other things of a finding about many of which a root cause is the first, and which nothing explains either.
+func (g *graph) standsFor(root Entity, members []int) []Entity {
+	for _, i := range members {
+		if list := g.leads[explanation{root, i}]; len(list) > 1 && len(g.effects[root]) == 0 {
+			return list[1:]
+		}
+	}
+	return nil
+}
+
+// podsOf are the pods that a finding affects or is about: of one about many pods those that these causes explain.
+func (g *graph) podsOf(i int, roots []Entity) []string {
+	f := g.findings[i]
+	about, others := f.About(), f.Pods
+	if len(f.Subjects) > 0 {
+		about = nil
+		for _, root := range roots {
+			about = append(about, g.leads[explanation{root, i}]...)
+		}
+		of := map[string]bool{}
+		for _, e := range f.Subjects {
+			of[e.ID] = e.Kind == KindPod
+		}
+		others = slices.DeleteFunc(slices.Clone(others), func(uid string) bool { return of[uid] })
+	}
+	pods := slices.Clone(others)
+	for _, e := range about {
+		if e.Kind == KindPod {
+			pods = append(pods, e.ID)
+		}
+	}
+	return pods
 }
 
 func earlier(a, b *time.Time) *time.Time {
@@ -120,15 +163,21 @@ func (d *Diagnosis) addPods(m *Model, listed map[string]bool, uids []string) {
 // headline is the finding that gives the diagnosis its title: of the worst the one farthest from the root, since that
 // is what people complain about, and its title names the cause.
 func (g *graph) headline(chain []Entity, members []int) Finding {
-	best, place := members[0], map[Entity]int{}
+	best, most, place := -1, 0, map[Entity]int{}
 	for i, e := range chain {
 		place[e] = i + 1
 	}
-	at := func(i int) int { return place[g.findings[i].Subject] }
-	for _, i := range members[1:] {
-		a, b := g.findings[i], g.findings[best]
-		if c := cmp.Compare(a.Severity.Rank(), b.Severity.Rank()); c > 0 || c == 0 && at(i) > at(best) {
-			best = i
+	for _, i := range members {
+		at := 0
+		for _, e := range g.findings[i].About() {
+			at = max(at, place[e])
+		}
+		worse := 1
+		if best >= 0 {
+			worse = cmp.Compare(g.findings[i].Severity.Rank(), g.findings[best].Severity.Rank())
+		}
+		if worse > 0 || worse == 0 && at > most {
+			best, most = i, at
 		}
 	}
 	return g.findings[best]

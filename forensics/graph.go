@@ -18,15 +18,22 @@ type graph struct {
 	edges     map[edge]bool
 	explained map[Entity]bool
 	longest   map[stretch]step // see chain
+	leads     map[explanation][]Entity
 }
 
 type edge struct{ effect, cause Entity }
+
+// An explanation is a finding about many things below one of its root causes. Which of the things that cause explains differs.
+type explanation struct {
+	root    Entity
+	finding int
+}
 
 func newGraph(m *Model, findings []Finding) *graph {
 	g := &graph{
 		model: m, findings: findings,
 		causes: map[Entity][]Entity{}, effects: map[Entity][]Entity{}, subjects: map[Entity][]int{}, worst: map[Entity]int{},
-		edges: map[edge]bool{}, explained: map[Entity]bool{}, longest: map[stretch]step{},
+		edges: map[edge]bool{}, explained: map[Entity]bool{}, longest: map[stretch]step{}, leads: map[explanation][]Entity{},
 	}
 	for i, f := range findings {
 		for _, e := range f.About() {
@@ -188,19 +195,34 @@ func (s *search) step(next map[Entity][]Entity, want Entity) (found, end bool) {
 // maxRoots is under how many root causes one finding stands. The others are named by the finding itself.
 const maxRoots = 100
 
-// rootsOf are the root causes of what a finding is about.
-func (g *graph) rootsOf(f Finding) []Entity {
-	if len(f.Subjects) == 0 {
-		return g.roots(f.Subject)
+// rootsOf are the root causes of what a finding is about, and what leads to each. Of things that are alike, all that nothing
+// explains, and that explain nothing and are not what another finding is about, are one root cause: the first of them.
+func (g *graph) rootsOf(f Finding) (roots []Entity, from map[Entity][]Entity) {
+	var first *Entity
+	from = map[Entity][]Entity{}
+	put := func(root, e Entity) {
+		if from[root] == nil {
+			if len(roots) == maxRoots {
+				return
+			}
+			roots = append(roots, root)
+		}
+		from[root] = append(from[root], e)
 	}
-	var all []Entity
-	for _, e := range f.Subjects {
-		if all = append(all, g.roots(e)...); len(all) > maxRoots {
-			break
+	for _, e := range f.About() {
+		switch alone := len(g.causes[e])+len(g.effects[e]) == 0 && len(g.subjects[e]) == 1; {
+		case alone && first != nil:
+			put(*first, e)
+		case alone:
+			first = &e
+			put(e, e)
+		default:
+			for _, root := range g.roots(e) {
+				put(root, e)
+			}
 		}
 	}
-	all = distinct(all)
-	return all[:min(len(all), maxRoots)]
+	return roots, from
 }
 
 // roots are the entities at the end of all causes of e, the first of them if there are many; e itself if nothing explains it.
