@@ -80,7 +80,7 @@ func (p *Pass) checked(f Finding) Finding {
 }
 
 // ReportAlike records a finding that many things may share, and makes one of all that are alike: it is about the subjects of all, has
-// their references and pods, and the details and steps of the first few. Alike are findings with the same key, whose severity,
+// their references and pods, the detail of the first and the steps of the first few. Alike are findings with the same key, whose severity,
 // confidence, causes, kind of subject and kinds of steps are the same, too. The key is what else they have in common, as facts (ids,
 // classes) that can be compared, never a sentence. title says it of n things; where there is one, its own title stays.
 func (p *Pass) ReportAlike(key any, title func(n int) string, f Finding) {
@@ -93,7 +93,7 @@ func (p *Pass) ReportAlike(key any, title func(n int) string, f Finding) {
 	if p.alike == nil {
 		p.alike = map[alikeKey]*alikeFinding{}
 	}
-	p.alike[k] = &alikeFinding{at: len(p.findings), title: title, details: []string{f.Detail}}
+	p.alike[k] = &alikeFinding{at: len(p.findings), title: title}
 	p.findings = append(p.findings, f)
 }
 
@@ -117,13 +117,12 @@ func (f Finding) actions() string {
 
 // alikeFinding is a finding of which more of the same may be reported.
 type alikeFinding struct {
-	at      int // in Pass.findings
-	title   func(n int) string
-	details []string // that stand in it
-	more    int      // things whose details do not
+	at     int // in Pass.findings
+	title  func(n int) string
+	differ bool // some have another detail than the first
 }
 
-// maxAlikeSteps is how many things that are alike have details and steps of their own: those for the others are the same.
+// maxAlikeSteps is how many things that are alike have steps of their own: those for the others are the same.
 const maxAlikeSteps = 5
 
 // add makes a finding one of another one as well, which says the same of another subject.
@@ -134,34 +133,39 @@ func (a *alikeFinding) add(f *Finding, o Finding) {
 	f.Subjects = append(f.Subjects, o.About()...)
 	f.Since = earlier(f.Since, o.Since)
 	f.Refs, f.Pods = append(f.Refs, o.Refs...), append(f.Pods, o.Pods...)
-	few := len(f.Subjects) <= maxAlikeSteps
-	if few {
+	if len(f.Subjects) <= maxAlikeSteps {
 		f.Remedies = append(f.Remedies, o.Remedies...)
 	}
-	switch {
-	case slices.Contains(a.details, o.Detail):
-	case few:
-		a.details = append(a.details, o.Detail)
-	default:
-		a.more++
-	}
+	a.differ = a.differ || o.Detail != f.Detail
 }
 
-// finish says of what is alike what all have in common, once.
+// finish says of what is alike what all have in common, once, and which things those are.
 func (p *Pass) finish() {
 	for _, a := range p.alike {
 		f := &p.findings[a.at]
-		if f.Subjects = distinct(f.Subjects); len(f.Subjects) < 2 {
+		f.Subjects, f.Pods, f.Refs, f.Remedies = distinct(f.Subjects), distinct(f.Pods), distinct(f.Refs), inOrder(f.Remedies)
+		if len(f.Subjects) < 2 {
 			f.Subjects = nil // the same was said twice of one thing
+			continue
+		}
+		f.Title = a.title(len(f.Subjects))
+		if a.differ {
+			f.Detail = "Of " + p.names(f.Subjects[:1]) + ": " + f.Detail + " The same holds for " + p.names(f.Subjects[1:]) + "."
 		} else {
-			f.Title = a.title(len(f.Subjects))
+			f.Detail = strings.TrimSpace(f.Detail + " All of them: " + p.names(f.Subjects) + ".")
 		}
-		f.Pods, f.Refs, f.Remedies = distinct(f.Pods), distinct(f.Refs), inOrder(f.Remedies)
-		if a.more > 0 {
-			a.details = append(a.details, fmt.Sprintf("And %d more like these.", a.more))
-		}
-		f.Detail = strings.TrimSpace(strings.Join(a.details, " "))
 	}
+}
+
+// names lists the first few of things, pods by their names.
+func (p *Pass) names(list []Entity) string {
+	named := slices.Clone(list[:min(len(list), maxNamed)])
+	for i, e := range named {
+		if e.Kind == KindPod {
+			named[i].ID = p.Model.Pod(e.ID).label()
+		}
+	}
+	return ids(named, len(list))
 }
 
 // distinct leaves out what a list has had before.

@@ -60,7 +60,7 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 	}
 	beside := slices.Concat(also, g.standsFor(root, members))
 	if len(beside) > 0 {
-		d.Chain[0].Text += ", and " + text.Plural(len(beside), "other "+string(root.Kind)) + ": " + ids(beside)
+		d.Chain[0].Text += ", and " + text.Plural(len(beside), "other "+string(root.Kind)) + ": " + ids(beside, len(beside))
 	}
 	places := map[int]int{}
 	for _, i := range members {
@@ -86,14 +86,16 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 	return d
 }
 
-// ids lists the first few of entities.
-func ids(list []Entity) string {
-	const most = 5
+// maxNamed is how many things a sentence names.
+const maxNamed = 5
+
+// ids lists the first few of n entities.
+func ids(list []Entity, n int) string {
 	var names []string
-	for _, e := range list[:min(len(list), most)] {
+	for _, e := range list[:min(len(list), maxNamed)] {
 		names = append(names, e.ID)
 	}
-	if more := len(list) - most; more > 0 {
+	if more := n - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")

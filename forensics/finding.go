@@ -163,6 +163,14 @@ func (p AffectedPod) String() string {
 	return p.UID
 }
 
+// label is the name of a pod, its UID where that is not known.
+func (p AffectedPod) label() string {
+	if p.Namespace == "" || p.Name == "" {
+		return p.UID
+	}
+	return p.Namespace + "/" + p.Name
+}
+
 // A Diagnosis is one root cause with what follows from it.
 type Diagnosis struct {
 	Severity      Severity   `json:"severity"`

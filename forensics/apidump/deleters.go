@@ -12,6 +12,9 @@ type Deleter struct {
 	// Who is the controller: "scheduler preemption", "taint eviction", "eviction API", "kubelet", "Job TTL",
 	// "Argo Workflow", "garbage collector", "pod garbage collector".
 	Who string `json:"who"`
+	// Rule is by which of its rules, the same for all pods that go by it: a reason ("Evicted memory", "NodeShutdown"), a taint with its
+	// node, how long a Job keeps its pods, the owner that is gone or going.
+	Rule string `json:"rule"`
 	// Why is what the dump says of it.
 	Why string `json:"why"`
 	// When is since when, or when it will be; absent when the dump does not tell.
@@ -36,11 +39,11 @@ func (x *Index) Deleters(p Pod) []Deleter {
 		if !ok {
 			who = "unknown"
 		}
-		found = append(found, Deleter{Who: who, Why: join("condition DisruptionTarget, reason "+c.Reason, c.Message), When: c.Since})
+		found = append(found, Deleter{Who: who, Rule: join(c.Reason, resource(c.Message)), Why: join("condition DisruptionTarget, reason "+c.Reason, c.Message), When: c.Since})
 	} else if p.Evicted() {
-		found = append(found, Deleter{Who: "kubelet", Why: join("status reason Evicted", p.Message)})
+		found = append(found, Deleter{Who: "kubelet", Rule: join("Evicted", resource(p.Message)), Why: join("status reason Evicted", p.Message)})
 	} else if p.Reason == "Preempting" || p.Reason == "NodeShutdown" || p.Reason == "Terminated" {
-		found = append(found, Deleter{Who: "kubelet", Why: join("status reason "+p.Reason, p.Message)})
+		found = append(found, Deleter{Who: "kubelet", Rule: p.Reason, Why: join("status reason "+p.Reason, p.Message)})
 	}
 	found = append(found, x.ownersThatDelete(p.Object)...)
 	return append(found, x.taintEvictions(p)...)
@@ -53,9 +56,9 @@ func (x *Index) VanishedBy(namespace, name string) []Deleter {
 	for _, i := range x.ownersNamed(namespace, name) {
 		switch o := &x.dump.Owners[i]; {
 		case o.Removal != "":
-			found = append(found, Deleter{Who: removerOf(o.Kind), Why: fmt.Sprintf("%s %s has %s", o.Kind, o.ID(), o.Removal)})
+			found = append(found, Deleter{Who: removerOf(o.Kind), Rule: o.Kind + " " + o.ID(), Why: fmt.Sprintf("%s %s has %s", o.Kind, o.ID(), o.Removal)})
 		case o.Deleting != nil:
-			found = append(found, Deleter{Who: "garbage collector", Why: fmt.Sprintf("%s %s is being deleted", o.Kind, o.ID()), When: o.Deleting})
+			found = append(found, Deleter{Who: "garbage collector", Rule: o.Kind + " " + o.ID(), Why: fmt.Sprintf("%s %s is being deleted", o.Kind, o.ID()), When: o.Deleting})
 		}
 	}
 	return found
@@ -69,18 +72,19 @@ func (x *Index) ownersThatDelete(object Object) []Deleter {
 		if !ok {
 			if n := x.dump.Kinds[ref.Kind]; n > 0 {
 				found = append(found, Deleter{
-					Who: "garbage collector", Why: fmt.Sprintf("its owner, %s %s, is not among the %d of that kind in the dump", ref.Kind, ref.Name, n),
+					Who: "garbage collector", Rule: ref.Kind + " " + Object{Namespace: object.Namespace, Name: ref.Name}.ID(),
+					Why: fmt.Sprintf("its owner, %s %s, is not among the %d of that kind in the dump", ref.Kind, ref.Name, n),
 				})
 			}
 			continue
 		}
 		owner := &x.dump.Owners[i]
 		if owner.Removal != "" {
-			found = append(found, Deleter{Who: removerOf(owner.Kind), Why: fmt.Sprintf("its owner, %s %s, has %s", owner.Kind, owner.ID(), owner.Removal)})
+			found = append(found, Deleter{Who: removerOf(owner.Kind), Rule: owner.Removal, Why: fmt.Sprintf("its owner, %s %s, has %s", owner.Kind, owner.ID(), owner.Removal)})
 		}
 		if owner.Deleting != nil {
 			found = append(found, Deleter{
-				Who: "garbage collector", Why: fmt.Sprintf("its owner, %s %s, is being deleted", owner.Kind, owner.ID()), When: owner.Deleting,
+				Who: "garbage collector", Rule: owner.Kind + " " + owner.ID(), Why: fmt.Sprintf("its owner, %s %s, is being deleted", owner.Kind, owner.ID()), When: owner.Deleting,
 			})
 		}
 	}
@@ -113,7 +117,7 @@ func (x *Index) taintEvictions(p Pod) []Deleter {
 		if tolerated && seconds == nil {
 			continue
 		}
-		e := Deleter{Who: "taint eviction", Why: fmt.Sprintf("node %s has the taint %s:NoExecute, which it does not tolerate", p.Node, t.Key), When: t.Added}
+		e := Deleter{Who: "taint eviction", Rule: t.Key + " on " + p.Node, Why: fmt.Sprintf("node %s has the taint %s:NoExecute, which it does not tolerate", p.Node, t.Key), When: t.Added}
 		if tolerated {
 			e.Why = fmt.Sprintf("node %s has the taint %s:NoExecute, which it tolerates for %d s", p.Node, t.Key, *seconds)
 			if t.Added != nil {
@@ -185,6 +189,24 @@ func (x *Index) Lost(c Claim) string {
 		return ""
 	}
 	return fmt.Sprintf("volume %s of claim %s lies on node %s, which is gone", v.Name, c.ID(), strings.Join(v.Nodes, ", "))
+}
+
+// resource is what a kubelet evicted a pod for, by its message: a resource of the node, or a limit of the pod's own (pkg/kubelet/eviction,
+// helpers.go, since 1.9). "" is none that is known here.
+func resource(message string) string {
+	if _, rest, ok := strings.Cut(message, "low on resource: "); ok {
+		name, _, _ := strings.Cut(rest, " ")
+		return strings.Trim(name, ".,[]")
+	}
+	for _, limit := range []struct{ words, of string }{
+		{"Usage of EmptyDir volume ", "limit of an emptyDir"}, {" exceeded its local ephemeral storage limit", "limit of a container"},
+		{"Pod ephemeral local storage usage exceeds ", "limit of the pod"},
+	} {
+		if strings.Contains(message, limit.words) {
+			return limit.of
+		}
+	}
+	return ""
 }
 
 func join(a, b string) string {

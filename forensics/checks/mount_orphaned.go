@@ -19,7 +19,9 @@ that it cannot reconstruct. Information; what follows from it is pod-orphaned-mo
 	Run: func(p *forensics.Pass) {
 		for _, d := range orphans.All(p) {
 			for _, m := range p.Model.PodMounts(d.UID) {
-				p.Report(forensics.Finding{
+				p.ReportAlike(nil, func(n int) string {
+					return fmt.Sprintf("%d mounts belong to pods that are gone", n)
+				}, forensics.Finding{
 					Severity: forensics.Info, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Certain,
 					Title:         fmt.Sprintf("mount %d at %s belongs to pod %s, which is gone", m.ID, m.MountPoint, p.Model.Pod(d.UID)),
 					Detail:        fmt.Sprintf("%s from %s.", m.FSType, m.Source),

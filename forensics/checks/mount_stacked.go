@@ -38,7 +38,7 @@ is mounted below it. Those lie beside each other, under two parents, and one umo
 				}
 			}
 			if len(stack) > 1 && !boundOntoItself(stack) {
-				p.Report(stackedFinding(p, stack))
+				reportStack(p, stack)
 			}
 		}
 	},
@@ -69,6 +69,18 @@ func sameDirectory(stack []mounts.Mount) bool {
 func boundOntoItself(stack []mounts.Mount) bool {
 	uid, _ := forensics.PodOf(stack[0].MountPoint)
 	return uid == "" && !unmounts.StagedPath.MatchString(stack[0].MountPoint) && sameDirectory(stack)
+}
+
+// reportStack reports a stack, as one with others where nothing is hidden by them.
+func reportStack(p *forensics.Pass, stack []mounts.Mount) {
+	f := stackedFinding(p, stack)
+	if !sameDirectory(stack) {
+		p.Report(f)
+		return
+	}
+	p.ReportAlike(len(stack), func(n int) string {
+		return fmt.Sprintf("%d mount points have %s stacked on each", n, text.Plural(len(stack), "mount"))
+	}, f)
 }
 
 func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {

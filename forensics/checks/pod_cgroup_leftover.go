@@ -45,7 +45,9 @@ Also reported is a kernel that keeps so many memory cgroups that soon none can b
 		var empty []runtimes.PodCgroup
 		for _, g := range leftCgroups(p, listed) {
 			if list := p.Model.ProcessesOf(g.PodUID); len(list) > 0 {
-				p.Report(occupiedFinding(p, g, list))
+				p.ReportAlike(len(g.Frozen) > 0, func(n int) string {
+					return fmt.Sprintf("Processes of %d pods outlived them", n)
+				}, occupiedFinding(p, g, list))
 			} else {
 				empty = append(empty, g)
 			}
@@ -135,7 +137,8 @@ func emptyFinding(p *forensics.Pass, empty []runtimes.PodCgroup) forensics.Findi
 		f.Title = fmt.Sprintf("The cgroups of %s remain, empty, although the pods are gone", text.Plural(len(empty), "pod"))
 	}
 	f.Detail = "The kubelet removes such cgroups by itself, every 2 s. If they stay, see its log for \"delete cgroup\", and whether housekeeping runs."
-	for _, g := range empty[:min(len(empty), findings.MaxQuoted)] {
+	for _, g := range empty {
+		f.Pods = append(f.Pods, g.PodUID)
 		f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceCgroups + ":" + g.PodUID, Excerpt: strings.Join(g.Paths, "\n") + frozenText(g)})
 	}
 	return f

@@ -33,12 +33,14 @@ gone by the kubelet's word; where the directory was not looked at, the finding s
 	Needs:    []forensics.Need{{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		complaints := orphans.InLog(p)
+		found := complaints.Findings()
 		for _, o := range orphans.All(p) {
 			if len(o.Points()) == 0 && !o.Has(kubelet.CSIVolDataLeft) {
-				p.Report(complaints.Join(orphanFinding(p, o)))
+				found.Add(o, orphanFinding(p, o))
 			}
 			complaints.Done(o.UID)
 		}
+		found.Report(p, func(n int, o orphans.Orphan) string { return orphansTitle(p, n, o) })
 		complaints.Report(p)
 	},
 }
@@ -62,6 +64,17 @@ func orphanFinding(p *forensics.Pass, o orphans.Orphan) forensics.Finding {
 		f.Remedies = []forensics.Remedy{orphans.LookFirst(o.PodDir), orphans.PlanFirst()}
 	}
 	return f
+}
+
+// orphansTitle is about n directories that are like one of them.
+func orphansTitle(p *forensics.Pass, n int, o orphans.Orphan) string {
+	switch {
+	case o.Has(kubelet.ASWUncertain):
+		return fmt.Sprintf("%d pods are gone, and %s keeps their directories for no reason that can be seen", n, p.Model.KubeletName())
+	case o.Heals():
+		return fmt.Sprintf("%d pods are gone, their directories are still there", n)
+	}
+	return fmt.Sprintf("%d pods are gone, their directories stay: %s", n, orphans.LeftText(o.Left[0]))
 }
 
 // restartKubelet is for what only the kubelet's memory keeps.

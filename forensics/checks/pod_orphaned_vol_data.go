@@ -21,11 +21,15 @@ hides: only the first is printed. If anything else lies in the volume it is pod-
 	Severity: forensics.Warning,
 	Needs:    orphans.Needs,
 	Run: func(p *forensics.Pass) {
+		found := orphans.InLog(p).Findings()
 		for _, o := range orphans.All(p) {
 			if len(o.Points()) == 0 && o.Has(kubelet.CSIVolDataLeft) {
-				p.Report(orphans.InLog(p).Join(volDataFinding(p, o)))
+				found.Add(o, volDataFinding(p, o))
 			}
 		}
+		found.Report(p, func(n int, _ orphans.Orphan) string {
+			return fmt.Sprintf("%d pods are gone, vol_data.json of their CSI volumes is left and keeps their directories", n)
+		})
 	},
 }
 

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -216,7 +217,7 @@ func terminatedFinding(d apidump.Dump, replay apidump.Replay, pods []apidump.Pod
 	return f
 }
 
-// victimsFinding names the first pods of a rule.
+// victimsFinding has all pods of a rule, in the order in which they go, and names the first in its detail.
 func victimsFinding(d apidump.Dump, pods []apidump.Pod, severity forensics.Severity, which string) forensics.Finding {
 	const listed = 10
 	f := forensics.Finding{
@@ -224,12 +225,14 @@ func victimsFinding(d apidump.Dump, pods []apidump.Pod, severity forensics.Sever
 		Title: fmt.Sprintf("the pod garbage collector deletes %s %s", text.Plural(len(pods), "pod"), which),
 	}
 	var names []string
+	refs := []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s, %s", text.Plural(len(d.Pods), "pod"), text.Plural(len(d.Nodes), "node"))}}
 	kept := 0
 	for i, victim := range pods {
 		if i < listed {
 			names = append(names, victim.ID())
-			f.Pods = append(f.Pods, victim.UID)
 		}
+		f.Pods = append(f.Pods, victim.UID)
+		refs = append(refs, forensics.Ref{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("Pod %s, %s", victim.ID(), victimState(victim))})
 		if len(victim.Finalizers) > 0 {
 			kept++
 		}
@@ -242,9 +245,20 @@ func victimsFinding(d apidump.Dump, pods []apidump.Pod, severity forensics.Sever
 	if kept > 0 {
 		f.Detail += fmt.Sprintf(" Finalizers keep the objects of %d of them all the same.", kept)
 	}
-	f.Refs = []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s, %s", text.Plural(len(d.Pods), "pod"), text.Plural(len(d.Nodes), "node"))}}
-	f.ConfidenceWhy = "replayed on the dump"
+	f.Refs, f.ConfidenceWhy = refs, "replayed on the dump"
 	return f
+}
+
+// victimState is what the rules of the pod garbage collector look at.
+func victimState(victim apidump.Pod) string {
+	words := "phase " + cmp.Or(victim.Phase, "unknown")
+	if victim.Reason != "" {
+		words += ", reason " + victim.Reason
+	}
+	if victim.Node != "" {
+		words += ", node " + victim.Node
+	}
+	return words
 }
 
 func nodesOf(pods []apidump.Pod) string {
@@ -285,8 +299,19 @@ func reportDeleters(p *forensics.Pass) {
 		}
 		f.Detail = strings.Join(why, "; ") + "."
 		f.Refs = []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: deleters[0].Why}}
-		p.Report(f)
+		p.ReportAlike(rulesOf(deleters), func(n int) string {
+			return fmt.Sprintf("%d pods go because of %s (%s)", n, deleters[0].Who, deleters[0].Rule)
+		}, f)
 	}
+}
+
+// rulesOf are who deletes a pod and by which rules: all that go by the same ones are one thing.
+func rulesOf(deleters []apidump.Deleter) string {
+	var rules []string
+	for _, by := range deleters {
+		rules = append(rules, by.Who+"\x00"+by.Rule)
+	}
+	return strings.Join(rules, "\x00")
 }
 
 // reportVanished names who may have deleted pods that left traces here and are not in the dump.
@@ -312,7 +337,9 @@ func reportVanished(p *forensics.Pass) {
 		if len(by) == 0 {
 			continue
 		}
-		p.Report(forensics.Finding{
+		p.ReportAlike(rulesOf(by), func(n int) string {
+			return fmt.Sprintf("%d pods, which the API no longer has, may have been deleted by %s (%s)", n, by[0].Who, by[0].Rule)
+		}, forensics.Finding{
 			Severity: forensics.Info, Subject: findings.PodEntity(left.UID), Pods: []string{left.UID}, Since: by[0].When,
 			Title:         fmt.Sprintf("pod %s/%s, which the API no longer has, may have been deleted by %s", left.Namespace, left.Name, by[0].Who),
 			Detail:        by[0].Why + ".",

@@ -42,19 +42,46 @@ not confirmed the end, and its log says why.`,
 		for i, f := range slices.Backward(logged) {
 			at[f.Subject] = i
 		}
-		for _, f := range terminatingInAPI(p) {
-			i, ok := at[f.Subject]
-			if ok {
-				logged[i] = withAPI(logged[i], f)
+		var inAPI []terminatingPod
+		for _, t := range terminatingInAPI(p) {
+			if i, ok := at[t.finding.Subject]; ok {
+				logged[i].Finding = withAPI(logged[i].Finding, t.finding)
 				continue
 			}
-			at[f.Subject] = len(logged)
-			logged = append(logged, deletion.Unproven(p, f))
+			inAPI = append(inAPI, t)
 		}
-		for _, f := range logged {
-			p.Report(f)
+		for _, stuck := range logged {
+			reportStuck(p, stuck)
+		}
+		for _, t := range inAPI {
+			f := deletion.Unproven(p, t.finding)
+			p.ReportAlike(t.held, func(n int) string { return fmt.Sprintf("%d pods should have been gone", n) }, f)
 		}
 	},
+}
+
+// reportStuck reports a pod whose deletion stands by the log, as one with others at the same stage if the same thing keeps them.
+func reportStuck(p *forensics.Pass, stuck deletion.Stuck) {
+	if len(stuck.Because) == 0 {
+		p.Report(stuck.Finding)
+		return
+	}
+	p.ReportAlike(stuck.Stage, func(n int) string {
+		return fmt.Sprintf("%d pods do not go away: their deletion stands at the stage %q because of %s", n, stuck.Stage, stuck.Because[0])
+	}, stuck.Finding)
+}
+
+// A terminatingPod is one that should have been gone by the API server's word, and what keeps its object.
+type terminatingPod struct {
+	finding forensics.Finding
+	held    held
+}
+
+// held is what keeps the object of a pod.
+type held struct {
+	finalizers string
+	phase      string // of one with finalizers: its containers may have ended
+	node       string // that is to confirm the end
 }
 
 // withAPI adds what the API server says of a pod to what the log does: finalizers, and since when it should be gone.
@@ -68,7 +95,7 @@ func withAPI(f, api forensics.Finding) forensics.Finding {
 
 // terminatingInAPI finds pods of this node that have been terminating for longer than their grace period, in a dump of the
 // API: held by finalizers, or not yet confirmed by their kubelet. Mirror pods are not deleted this way.
-func terminatingInAPI(p *forensics.Pass) []forensics.Finding {
+func terminatingInAPI(p *forensics.Pass) []terminatingPod {
 	d := p.Evidence.Cluster
 	if d == nil {
 		return nil
@@ -77,13 +104,17 @@ func terminatingInAPI(p *forensics.Pass) []forensics.Finding {
 	if d.Saved != nil {
 		asOf = *d.Saved
 	}
-	var found []forensics.Finding
+	var found []terminatingPod
 	for _, pod := range d.Pods {
 		const patience = time.Minute // the kubelet's own work after the grace period, and clocks that differ
 		if pod.Deleting == nil || pod.Mirror != "" || !findings.OnThisNode(p.Evidence, pod) || asOf.IsZero() || asOf.Sub(*pod.Deleting) < patience {
 			continue
 		}
-		found = append(found, terminatingFinding(p.Model.Cluster(), pod, asOf))
+		by := held{node: pod.Node, finalizers: strings.Join(pod.Finalizers, " ")}
+		if by.finalizers != "" {
+			by.phase = pod.Phase
+		}
+		found = append(found, terminatingPod{terminatingFinding(p.Model.Cluster(), pod, asOf), by})
 	}
 	return found
 }

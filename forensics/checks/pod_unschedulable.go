@@ -27,7 +27,7 @@ named. A pod that is only waiting for its first attempt is not reported.`,
 		}
 		for _, pod := range p.Evidence.Cluster.Pods {
 			if c := pod.Unscheduled; c != nil && c.Reason == "Unschedulable" && pod.Phase == "Pending" && pod.Deleting == nil {
-				p.Report(unschedulableFinding(p, pod))
+				reportUnschedulable(p, pod)
 			}
 		}
 	},
@@ -52,29 +52,38 @@ var obstacles = []struct{ words, meaning string }{
 	{"didn't have free ports", "its host ports are taken"},
 }
 
-func unschedulableFinding(p *forensics.Pass, pod apidump.Pod) forensics.Finding {
+func reportUnschedulable(p *forensics.Pass, pod apidump.Pod) {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: findings.PodEntity(pod.UID), Confidence: forensics.Certain, Pods: []string{pod.UID}, Since: pod.Unscheduled.Since,
 		Title:         fmt.Sprintf("no node takes pod %s", pod.ID()),
 		ConfidenceWhy: "the scheduler says so in the dump of the API",
 		Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: pod.Unscheduled.Message}},
 	}
+	type key struct {
+		obstacles, message string // message where no obstacle is known
+		lost               string // claims
+	}
+	var k key
 	var why []string
-	for _, o := range obstacles {
+	for i, o := range obstacles {
 		if strings.Contains(pod.Unscheduled.Message, o.words) {
 			why = append(why, o.meaning)
+			k.obstacles += fmt.Sprintln(i)
 		}
 	}
 	if len(why) == 0 {
 		why = append(why, "the scheduler says: "+pod.Unscheduled.Message)
+		k.message = pod.Unscheduled.Message
 	}
-	f.Detail = findings.Capital(strings.Join(why, "; ")) + "."
+	what := strings.Join(why, "; ")
+	f.Detail = findings.Capital(what) + "."
 	for _, name := range pod.Claims {
 		c, ok := p.Model.Cluster().Claim(pod.Namespace, name)
 		if !ok {
 			continue
 		}
 		if lost := p.Model.Cluster().Lost(c); lost != "" {
+			k.lost += fmt.Sprintln(c.ID())
 			f.Detail += " " + findings.Capital(lost) + ": as long as that is so, it cannot come back."
 		}
 		if c.Deleting != nil {
@@ -85,7 +94,7 @@ func unschedulableFinding(p *forensics.Pass, pod apidump.Pod) forensics.Finding 
 	if old, ok := evictedSibling(p, pod); ok {
 		f.Detail += fmt.Sprintf(" It takes the place of %s, which was evicted from %s: %s", old.ID(), old.Node, strings.TrimSpace(old.Message))
 	}
-	return f
+	p.ReportAlike(k, func(n int) string { return fmt.Sprintf("no node takes %d pods: %s", n, what) }, f)
 }
 
 // evictedSibling is an evicted pod of the same controller, the first.

@@ -31,15 +31,44 @@ The pods that use a claim are told from the dump: one without pods cannot say wh
 		x := p.Model.Cluster()
 		for _, c := range d.Claims {
 			if c.Deleting != nil {
-				p.Report(claimFinding(d, x, c))
+				f := claimFinding(d, x, c)
+				p.ReportAlike(claimsAlike(x, c), func(n int) string {
+					if len(f.Because) > 0 {
+						return fmt.Sprintf("%d claims are being deleted and are used by %s", n, text.Plural(len(f.Because), "pod"))
+					}
+					return protectedTitle(n, "claims", c.Object)
+				}, f)
 			}
 		}
 		for _, v := range d.Volumes {
 			if v.Deleting != nil {
-				p.Report(volumeFinding(x, v))
+				p.ReportAlike(volumesAlike(v), func(n int) string { return protectedTitle(n, "volumes", v.Object) }, volumeFinding(x, v))
 			}
 		}
 	},
+}
+
+// claimKey is what claims or volumes have in common that cannot go for the same reason.
+type claimKey struct{ kind, finalizers, reclaim, phase, lost string }
+
+// claimsAlike is the key of a claim: its finalizers, and what becomes of its data. One whose data is out of reach is like no other.
+func claimsAlike(x *apidump.Index, c apidump.Claim) claimKey {
+	k := claimKey{kind: c.Kind, finalizers: strings.Join(c.Finalizers, " ")}
+	if v, ok := x.VolumeOf(c); ok {
+		k.reclaim = v.Reclaim
+	}
+	if x.Lost(c) != "" {
+		k.lost = c.ID()
+	}
+	return k
+}
+
+func volumesAlike(v apidump.Volume) claimKey {
+	return claimKey{kind: v.Kind, finalizers: strings.Join(v.Finalizers, " "), reclaim: v.Reclaim, phase: v.Phase}
+}
+
+func protectedTitle(n int, what string, o apidump.Object) string {
+	return fmt.Sprintf("%d %s are being deleted and have %s each", n, what, text.Plural(len(o.Finalizers), "finalizer"))
 }
 
 func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.Finding {

@@ -48,10 +48,16 @@ func Unproven(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	return f
 }
 
+// A Stuck pod is one whose deletion does not go on, with the stage at which that stands.
+type Stuck struct {
+	forensics.Finding
+	Stage logs.Stage
+}
+
 // InLog finds the pods whose deletion stands by the kubelet's log.
-func InLog(p *forensics.Pass) []forensics.Finding {
+func InLog(p *forensics.Pass) []Stuck {
 	logview.OrKubelet(p, forensics.SourceAPIDump)
-	var found []forensics.Finding
+	var found []Stuck
 	unseen := 0
 	for _, d := range logview.Story(p).Deletions {
 		if d.Done {
@@ -64,7 +70,7 @@ func InLog(p *forensics.Pass) []forensics.Finding {
 		case !d.Proven && !s.failing:
 			unseen++
 		case s.counts():
-			found = append(found, s.finding())
+			found = append(found, Stuck{s.finding(), d.Stage})
 		}
 	}
 	if unseen > 0 {

@@ -85,6 +85,60 @@ func (t *LogComplaints) Join(f forensics.Finding) forensics.Finding {
 	return f
 }
 
+// A left is an orphan with its finding.
+type left struct {
+	o Orphan
+	f forensics.Finding
+}
+
+// Findings are those about directories of pods, before they are reported: a line of the kubelet names only one pod of many.
+type Findings struct {
+	log   *LogComplaints
+	found []left
+}
+
+// Findings begins a list.
+func (t *LogComplaints) Findings() *Findings { return &Findings{log: t} }
+
+// Add adds a finding about an orphan, with what the log says of it.
+func (l *Findings) Add(o Orphan, f forensics.Finding) {
+	l.found = append(l.found, left{o, l.log.Join(f)})
+}
+
+// Report reports them, as one where the same is left, the kubelet does the same about it and says the same of it. What holds data, or
+// may, stays apart. Of a pod that the log does not name, the log says what it says of all others with the same leftovers that it names.
+func (l *Findings) Report(p *forensics.Pass, title func(n int, first Orphan) string) {
+	causes := map[string]string{}
+	for _, x := range l.found {
+		kinds, cause := x.o.kinds(), l.log.causeOf(x.o.UID)
+		switch known, again := causes[kinds]; {
+		case cause == "" || again && known == cause:
+		case again:
+			causes[kinds] = "" // they differ
+		default:
+			causes[kinds] = cause
+		}
+	}
+	for _, x := range l.found {
+		if x.o.MayHoldData() {
+			p.Report(x.f)
+			continue
+		}
+		type key struct{ kinds, cause string }
+		kinds := x.o.kinds()
+		p.ReportAlike(key{kinds, cmp.Or(l.log.causeOf(x.o.UID), causes[kinds])}, func(n int) string { return title(n, x.o) }, x.f)
+	}
+}
+
+// causeOf is what the log gives as the reason of a pod's directory, as far as it can be told apart; "" where it does not name the pod.
+func (t *LogComplaints) causeOf(uid string) string {
+	list := t.of(uid)
+	if len(list) == 0 {
+		return ""
+	}
+	return string(list[0].Kind) + " " + cmp.Or(string(list[0].Cause()), list[0].Code)
+}
+
 // Report tells of the pods that only the log knows.
 func (t *LogComplaints) Report(p *forensics.Pass) {
 	var named []string
@@ -110,7 +164,17 @@ func (t *LogComplaints) Report(p *forensics.Pass) {
 				f.Because = []forensics.Entity{forensics.MountEntity(mounts[len(mounts)-1].ID)}
 			}
 		}
-		p.Report(f)
+		type key struct {
+			cause, reason string
+			state         forensics.PodState
+		}
+		reason := list[0].Reason
+		if list[0].Path != "" {
+			reason = "" // it names a directory
+		}
+		p.ReportAlike(key{t.causeOf(uid), reason, state}, func(n int) string {
+			return fmt.Sprintf("%d pods are gone, their directories cannot be removed: %s", n, cmp.Or(reason, list[0].Code, logs.Words(list[0].Kind)))
+		}, f)
 	}
 	if len(named) == 0 && len(t.events) > 0 {
 		p.Report(forensics.Finding{

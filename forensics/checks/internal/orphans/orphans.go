@@ -85,6 +85,21 @@ func (o Orphan) WithData() []kubelet.Leftover {
 	return found
 }
 
+// MayHoldData says whether something is left that somebody may miss, or of which that is not known.
+func (o Orphan) MayHoldData() bool {
+	return slices.ContainsFunc(o.Left, func(l kubelet.Leftover) bool { return l.Holds || l.Unsure || l.Class == kubelet.LeftUnread })
+}
+
+// kinds are the classes of what is left, with what the kubelet does about each, sorted and each once.
+func (o Orphan) kinds() string {
+	var all []string
+	for _, l := range o.Left {
+		all = append(all, string(l.Class)+"/"+string(l.Fate))
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), " ")
+}
+
 // Heals says that the kubelet will remove all of it.
 func (o Orphan) Heals() bool {
 	return !slices.ContainsFunc(o.Left, func(l kubelet.Leftover) bool { return l.Fate != kubelet.FateHeals })
