@@ -35,8 +35,10 @@ const (
 func newCauseTree(d forensics.Diagnosis, r Report, names podBook) causeTree {
 	b := causeBuilder{d: d, r: r, names: names, at: map[forensics.Entity]int{}, worst: map[forensics.Entity]*forensics.Finding{}, steps: map[forensics.Entity]int{}}
 	for _, f := range b.own() {
-		if w := b.worst[f.Subject]; w == nil || f.Severity.Rank() > w.Severity.Rank() {
-			b.worst[f.Subject] = f
+		for _, e := range f.About() {
+			if w := b.worst[e]; w == nil || f.Severity.Rank() > w.Severity.Rank() {
+				b.worst[e] = f
+			}
 		}
 	}
 	for i, l := range d.Chain {
@@ -97,7 +99,7 @@ func (b *causeBuilder) addFindings() {
 	var order []key
 	seen := map[forensics.Entity]bool{}
 	for _, f := range b.own() {
-		if _, onSpine := b.at[f.Subject]; onSpine || seen[f.Subject] {
+		if b.onSpine(f) || seen[f.Subject] {
 			continue
 		}
 		seen[f.Subject] = true
@@ -110,6 +112,20 @@ func (b *causeBuilder) addFindings() {
 	for _, k := range order {
 		b.tree[k.step].Branches = append(b.tree[k.step].Branches, b.branch(b.d.Chain[k.step].Kind, together[k]))
 	}
+}
+
+// onSpine says whether the spine shows what a finding is about: all of it, or the root, which names the others.
+func (b *causeBuilder) onSpine(f *forensics.Finding) bool {
+	rest := 0
+	for _, e := range f.About() {
+		switch i, on := b.at[e]; {
+		case on && i == 0:
+			return true
+		case !on:
+			rest++
+		}
+	}
+	return rest == 0
 }
 
 // stepFor is the step of the chain that explains a finding, at once or through others; the root where none does.
@@ -150,11 +166,13 @@ func (b *causeBuilder) branch(cause forensics.Kind, findings []*forensics.Findin
 	}
 	var subjects []string
 	for _, f := range findings {
-		name := f.Subject.ID
-		if f.Subject.Kind == forensics.KindPod {
-			name = b.names.name(name)
+		for _, e := range f.About() {
+			name := e.ID
+			if e.Kind == forensics.KindPod {
+				name = b.names.name(name)
+			}
+			subjects = append(subjects, name)
 		}
-		subjects = append(subjects, name)
 	}
 	box.Text = listing(subjects, kindWords(first.Subject.Kind))
 	return box

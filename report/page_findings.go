@@ -31,6 +31,7 @@ type findingView struct {
 	Check    shown
 	Title    shown
 	Subject  link
+	Subjects *subjectsView
 	Because  []link
 	Detail   shown
 	Since    *when
@@ -42,6 +43,13 @@ type findingView struct {
 	PodsMore int
 	Steps    []stepView
 	Entities string // numbers of entityOption, for the filter
+}
+
+// subjectsView is all things that a finding is about that is about many.
+type subjectsView struct {
+	Kinds shown // "50 pods"
+	List  []link
+	More  int // that are not listed
 }
 
 type refView struct {
@@ -60,8 +68,10 @@ type entityOption struct {
 func newFindingsView(r Report, names podBook, places *places) findingsView {
 	b := findingsBuilder{r: r, names: names, places: places, room: budgetFindings, numbers: map[forensics.Entity]int{}}
 	for i, f := range r.Findings {
-		if _, ok := places.findings[f.Subject]; !ok {
-			places.findings[f.Subject] = i
+		for _, e := range f.About() {
+			if _, ok := places.findings[e]; !ok {
+				places.findings[e] = i
+			}
 		}
 	}
 	v := findingsView{Total: len(r.Findings)}
@@ -88,8 +98,10 @@ func newFindingsView(r Report, names podBook, places *places) findingsView {
 		if places.shownFindings[i] {
 			continue
 		}
-		if places.findings[r.Findings[i].Subject] == i {
-			delete(places.findings, r.Findings[i].Subject)
+		for _, e := range r.Findings[i].About() {
+			if places.findings[e] == i {
+				delete(places.findings, e)
+			}
 		}
 	}
 	return v
@@ -136,10 +148,15 @@ func (b *findingsBuilder) add(g *findingGroup, index int, steps bool) {
 		v.Refs = append(v.Refs, b.ref(ref))
 	}
 	v.RefsMore = len(f.Refs) - len(v.Refs)
-	for _, uid := range f.Pods[:min(len(f.Pods), most)] {
-		v.Pods = append(v.Pods, link{cell(b.names.name(uid), maxCell), b.places.hrefOf(forensics.KindPod, uid)})
+	pods := f.Pods
+	if len(f.Subjects) > 0 {
+		v.Subjects = b.subjects(f)
+		pods = otherPods(f)
 	}
-	v.PodsMore = len(f.Pods) - len(v.Pods)
+	for _, uid := range pods[:min(len(pods), most)] {
+		v.Pods = append(v.Pods, b.podLink(uid))
+	}
+	v.PodsMore = len(pods) - len(v.Pods)
 	if steps {
 		v.Steps = newSteps(v.Anchor+"-step", f.Remedies)
 	}
@@ -152,6 +169,35 @@ func (b *findingsBuilder) add(g *findingGroup, index int, steps bool) {
 	g.List = append(g.List, v)
 }
 
+func (b *findingsBuilder) podLink(uid string) link {
+	return link{cell(b.names.name(uid), maxCell), b.places.hrefOf(forensics.KindPod, uid)}
+}
+
+// maxSubjects is how many of the things that one finding is about are listed; the JSON has all.
+const maxSubjects = 200
+
+func (b *findingsBuilder) subjects(f forensics.Finding) *subjectsView {
+	v := subjectsView{Kinds: cell(count(len(f.Subjects), kindWords(f.Subject.Kind)), 100)}
+	for _, e := range f.Subjects[:min(len(f.Subjects), maxSubjects)] {
+		if e.Kind == forensics.KindPod {
+			v.List = append(v.List, b.podLink(e.ID))
+		} else {
+			v.List = append(v.List, b.places.link(e))
+		}
+	}
+	v.More = len(f.Subjects) - len(v.List)
+	return &v
+}
+
+// otherPods are those that a finding affects and is not about.
+func otherPods(f forensics.Finding) []string {
+	about := map[forensics.Entity]bool{}
+	for _, e := range f.Subjects {
+		about[e] = true
+	}
+	return slices.DeleteFunc(slices.Clone(f.Pods), func(uid string) bool { return about[forensics.Entity{Kind: forensics.KindPod, ID: uid}] })
+}
+
 func (b *findingsBuilder) ref(ref forensics.Ref) refView {
 	text := block(ref.Excerpt, maxExcerpt)
 	return refView{
@@ -160,10 +206,12 @@ func (b *findingsBuilder) ref(ref forensics.Ref) refView {
 	}
 }
 
-// entities numbers what a finding speaks of; the first 200 entities of the page can be filtered by.
+// entities numbers what a finding speaks of; the first 200 entities of the page can be filtered by, and the first 20 that one finding is
+// about.
 func (b *findingsBuilder) entities(f forensics.Finding) string {
 	var numbers []string
-	for _, e := range append([]forensics.Entity{f.Subject}, f.Because...) {
+	about := f.About()
+	for _, e := range slices.Concat(about[:min(len(about), 20)], f.Because) {
 		n, ok := b.numbers[e]
 		if !ok && len(b.options) < 200 {
 			n = len(b.options) + 1

@@ -122,7 +122,7 @@ func namedGoroutines(r Report) map[string]bool {
 		}
 	}
 	for _, f := range r.Findings {
-		for _, e := range append([]forensics.Entity{f.Subject}, f.Because...) {
+		for _, e := range slices.Concat(f.About(), f.Because) {
 			if e.Kind == forensics.KindGoroutine {
 				named[e.ID] = true
 			}

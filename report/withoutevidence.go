@@ -20,15 +20,21 @@ func WithoutEvidence(r Report) Report {
 	})
 	cut := Report{Schema: r.Schema, Tool: r.Tool, Node: r.Node, Outcomes: r.Outcomes, Coverage: e.Coverage, MountHealth: []mounts.Health{}, Evidence: e}
 	cut.Findings = append([]forensics.Finding{}, r.Findings[:min(len(r.Findings), maxWithoutEvidence)]...)
+	for i := range cut.Findings {
+		f := &cut.Findings[i]
+		f.Subjects, f.Refs, f.Pods = atMost(f.Subjects), atMost(f.Refs), atMost(f.Pods)
+	}
 	cut.Diagnoses = []forensics.Diagnosis{}
 	for _, d := range r.Diagnoses[:min(len(r.Diagnoses), maxWithoutEvidence)] {
 		d.Findings = within(d.Findings, len(cut.Findings))
-		d.Pods = d.Pods[:min(len(d.Pods), maxWithoutEvidence)]
-		d.Remedies = d.Remedies[:min(len(d.Remedies), maxWithoutEvidence)]
+		d.Pods, d.Remedies = atMost(d.Pods), atMost(d.Remedies)
 		cut.Diagnoses = append(cut.Diagnoses, d)
 	}
 	return cut
 }
+
+// atMost is the beginning of a list.
+func atMost[T any](list []T) []T { return list[:min(len(list), maxWithoutEvidence)] }
 
 // within are the indexes below n.
 func within(list []int, n int) []int {
