@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
 // alike analyses findings of one check that all have the same key.
@@ -144,5 +145,22 @@ func TestAlikeNearMisses(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDoubtedIsNotAlike has the same of two pods, of which one rests on lines that anybody could have written.
+func TestDoubtedIsNotAlike(t *testing.T) {
+	e := forensics.NewEvidence()
+	e.Cover(forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead})
+	e.Logs = &logs.Story{Files: []logs.File{{Path: "messages", AnyWriter: true}}}
+	list := badPods(2)
+	list[1].Refs = []forensics.Ref{{Source: "logs:messages:7"}}
+	a := forensics.Analyze(&e, []forensics.Check{check("many", func(p *forensics.Pass) {
+		for _, f := range list {
+			p.ReportAlike(0, func(int) string { return "" }, f)
+		}
+	})})
+	if len(a.Findings) != 2 || a.Findings[0].Confidence != forensics.Certain || a.Findings[1].Confidence != forensics.Likely {
+		t.Errorf("findings %+v, want the second apart and likely", a.Findings)
 	}
 }
