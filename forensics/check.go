@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -157,12 +158,22 @@ func (p *Pass) finish() {
 	}
 }
 
-// names lists the first few of things, pods by their names.
+// names lists the first few of things: pods by their names, mounts by where they are, processes by what they run.
 func (p *Pass) names(list []Entity) string {
 	named := slices.Clone(list[:min(len(list), maxNamed)])
 	for i, e := range named {
-		if e.Kind == KindPod {
+		number, _ := strconv.Atoi(e.ID)
+		switch e.Kind {
+		case KindPod:
 			named[i].ID = p.Model.Pod(e.ID).label()
+		case KindMount:
+			if mount, ok := p.Model.Mount(number); ok {
+				named[i].ID = fmt.Sprintf("mount %s at %s", e.ID, mount.MountPoint)
+			}
+		case KindProcess:
+			if process, ok := p.Model.Process(number); ok {
+				named[i].ID = fmt.Sprintf("process %s (%s)", e.ID, process.Comm)
+			}
 		}
 	}
 	return ids(named, len(list))

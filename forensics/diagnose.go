@@ -116,7 +116,7 @@ func position(chain map[Entity]int, f Finding) int {
 func (g *graph) standsFor(root Entity, members []int) []Entity {
 	for _, i := range members {
 		if list := g.leads[explanation{root, i}]; len(list) > 1 && len(g.effects[root]) == 0 {
-			return list[1:]
+			return slices.DeleteFunc(slices.Clone(list), func(e Entity) bool { return e == root })
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package forensics
 
 import (
+	"fmt"
 	"slices"
 )
 
@@ -19,6 +20,7 @@ type graph struct {
 	explained map[Entity]bool
 	longest   map[stretch]step // see chain
 	leads     map[explanation][]Entity
+	first     map[string]Entity // see firstLike
 }
 
 type edge struct{ effect, cause Entity }
@@ -33,7 +35,7 @@ func newGraph(m *Model, findings []Finding) *graph {
 	g := &graph{
 		model: m, findings: findings,
 		causes: map[Entity][]Entity{}, effects: map[Entity][]Entity{}, subjects: map[Entity][]int{}, worst: map[Entity]int{},
-		edges: map[edge]bool{}, explained: map[Entity]bool{}, longest: map[stretch]step{}, leads: map[explanation][]Entity{},
+		edges: map[edge]bool{}, explained: map[Entity]bool{}, longest: map[stretch]step{}, leads: map[explanation][]Entity{}, first: map[string]Entity{},
 	}
 	for i, f := range findings {
 		for _, e := range f.About() {
@@ -199,33 +201,38 @@ func (s *search) step(next map[Entity][]Entity, want Entity) (found, end bool) {
 const maxRoots = 100
 
 // rootsOf are the root causes of what a finding is about, and what leads to each. Of things that are alike, all that nothing
-// explains, and that explain nothing and are not what another finding is about, are one root cause: the first of them.
+// explains, that explain nothing and that the same findings are about are one root cause: the first of them.
 func (g *graph) rootsOf(f Finding) (roots []Entity, from map[Entity][]Entity) {
-	var first *Entity
 	from = map[Entity][]Entity{}
-	put := func(root, e Entity) {
-		if from[root] == nil {
-			if len(roots) == maxRoots {
-				return
-			}
-			roots = append(roots, root)
-		}
-		from[root] = append(from[root], e)
-	}
 	for _, e := range f.About() {
-		switch alone := len(g.causes[e])+len(g.effects[e]) == 0 && len(g.subjects[e]) == 1; {
-		case alone && first != nil:
-			put(*first, e)
-		case alone:
-			first = &e
-			put(e, e)
-		default:
-			for _, root := range g.roots(e) {
-				put(root, e)
+		found := []Entity{e}
+		if len(g.causes[e])+len(g.effects[e]) > 0 {
+			found = g.roots(e)
+		} else if len(f.Subjects) > 0 {
+			found = []Entity{g.firstLike(e)}
+		}
+		for _, root := range found {
+			if from[root] == nil {
+				if len(roots) == maxRoots {
+					continue
+				}
+				roots = append(roots, root)
 			}
+			from[root] = append(from[root], e)
 		}
 	}
 	return roots, from
+}
+
+// firstLike is the first thing of its kind about which the findings are that are about this one; those that are information are no
+// matter, since they belong to no root cause.
+func (g *graph) firstLike(e Entity) Entity {
+	worse := slices.DeleteFunc(slices.Clone(g.subjects[e]), func(i int) bool { return g.findings[i].Severity.Rank() <= Info.Rank() })
+	key := fmt.Sprint(e.Kind, worse)
+	if _, known := g.first[key]; !known {
+		g.first[key] = e
+	}
+	return g.first[key]
 }
 
 // roots are the entities at the end of all causes of e, the first of them if there are many; e itself if nothing explains it.

@@ -199,7 +199,8 @@ func resource(message string) string {
 		return strings.Trim(name, ".,[]")
 	}
 	for _, limit := range []struct{ words, of string }{
-		{"Usage of EmptyDir volume ", "limit of an emptyDir"}, {" exceeded its local ephemeral storage limit", "limit of a container"},
+		{"Usage of EmptyDir volume ", "limit of an emptyDir"},
+		{" exceeded its local ephemeral storage limit", "limit of a container"},
 		{"Pod ephemeral local storage usage exceeds ", "limit of the pod"},
 	} {
 		if strings.Contains(message, limit.words) {

@@ -55,7 +55,7 @@ not confirmed the end, and its log says why.`,
 		}
 		for _, t := range inAPI {
 			f := deletion.Unproven(p, t.finding)
-			p.ReportAlike(t.held, func(n int) string { return fmt.Sprintf("%d pods should have been gone", n) }, f)
+			p.ReportAlike(t.waits, func(n int) string { return fmt.Sprintf("%d pods should have been gone", n) }, f)
 		}
 	},
 }
@@ -71,14 +71,14 @@ func reportStuck(p *forensics.Pass, stuck deletion.Stuck) {
 	}, stuck.Finding)
 }
 
-// A terminatingPod is one that should have been gone by the API server's word, and what keeps its object.
+// A terminatingPod is one that should have been gone by the API server's word, and what its object waits for.
 type terminatingPod struct {
 	finding forensics.Finding
-	held    held
+	waits   deletionWait
 }
 
-// held is what keeps the object of a pod.
-type held struct {
+// deletionWait is what keeps the object of a pod in the API.
+type deletionWait struct {
 	finalizers string
 	phase      string // of one with finalizers: its containers may have ended
 	node       string // that is to confirm the end
@@ -110,11 +110,11 @@ func terminatingInAPI(p *forensics.Pass) []terminatingPod {
 		if pod.Deleting == nil || pod.Mirror != "" || !findings.OnThisNode(p.Evidence, pod) || asOf.IsZero() || asOf.Sub(*pod.Deleting) < patience {
 			continue
 		}
-		by := held{node: pod.Node, finalizers: strings.Join(pod.Finalizers, " ")}
-		if by.finalizers != "" {
-			by.phase = pod.Phase
+		waits := deletionWait{node: pod.Node, finalizers: strings.Join(pod.Finalizers, " ")}
+		if waits.finalizers != "" {
+			waits.phase = pod.Phase
 		}
-		found = append(found, terminatingPod{terminatingFinding(p.Model.Cluster(), pod, asOf), by})
+		found = append(found, terminatingPod{terminatingFinding(p.Model.Cluster(), pod, asOf), waits})
 	}
 	return found
 }
