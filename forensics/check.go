@@ -124,7 +124,7 @@ type alikeFinding struct {
 }
 
 // maxAlikeSteps is how many things that are alike have steps of their own: those for the others are the same.
-const maxAlikeSteps = 5
+const maxAlikeSteps = 3
 
 // add makes a finding one of another one as well, which says the same of another subject.
 func (a *alikeFinding) add(f *Finding, o Finding) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 )
 
 // manyPods is a report with one finding about n pods, and another pod that it affects.
@@ -44,6 +45,17 @@ func TestFindingOfManyIsFoundFromEach(t *testing.T) {
 	}
 	if n := len(v.Kinds); n != 20 {
 		t.Errorf("%d things to filter by: one finding takes all of them", n)
+	}
+}
+
+// TestPodsOfTheAPIAreNamed has pods that only a dump of the API knows.
+func TestPodsOfTheAPIAreNamed(t *testing.T) {
+	r := manyPods(2)
+	r.Diagnoses = nil
+	r.Evidence.Cluster = &apidump.Dump{Pods: []apidump.Pod{{Object: apidump.Object{Namespace: "shop", Name: "web", UID: "u-1"}}}}
+	got := newFindingsView(r, podNamesOf(r), newPlaces()).Groups[0].List[0].Subjects.List
+	if got[0].Text != "u-0" || got[1].Text != "shop/web" {
+		t.Errorf("pods %v", got)
 	}
 }
 

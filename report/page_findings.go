@@ -180,7 +180,11 @@ func (b *findingsBuilder) subjects(f forensics.Finding) *subjectsView {
 	v := subjectsView{Kinds: cell(count(len(f.Subjects), kindWords(f.Subject.Kind)), 100)}
 	for _, e := range f.Subjects[:min(len(f.Subjects), maxSubjects)] {
 		if e.Kind == forensics.KindPod {
-			v.List = append(v.List, b.podLink(e.ID))
+			pod := b.podLink(e.ID)
+			if known := b.names.model.Pod(e.ID); string(pod.Text) == e.ID && known.Name != "" { // in a dump of the API alone
+				pod.Text = cell(known.Namespace+"/"+known.Name, maxCell)
+			}
+			v.List = append(v.List, pod)
 		} else {
 			v.List = append(v.List, b.places.link(e))
 		}
