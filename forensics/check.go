@@ -94,7 +94,7 @@ func (p *Pass) ReportAlike(key any, title func(n int) string, f Finding) {
 	if p.alike == nil {
 		p.alike = map[alikeKey]*alikeFinding{}
 	}
-	p.alike[k] = &alikeFinding{at: len(p.findings), title: title}
+	p.alike[k] = &alikeFinding{at: len(p.findings), title: title, details: []string{f.Detail}}
 	p.findings = append(p.findings, f)
 }
 
@@ -118,9 +118,10 @@ func (f Finding) actions() string {
 
 // alikeFinding is a finding of which more of the same may be reported.
 type alikeFinding struct {
-	at     int // in Pass.findings
-	title  func(n int) string
-	differ bool // some have another detail than the first
+	at      int // in Pass.findings
+	title   func(n int) string
+	details []string // of the first few things, in the order of the subjects
+	differ  bool     // some have another detail than the first
 }
 
 // maxAlikeSteps is how many things that are alike have steps of their own: those for the others are the same.
@@ -131,11 +132,13 @@ func (a *alikeFinding) add(f *Finding, o Finding) {
 	if len(f.Subjects) == 0 {
 		f.Subjects = f.About()
 	}
+	few := len(f.Subjects) < maxAlikeSteps && !slices.Contains(f.Subjects, o.Subject)
 	f.Subjects = append(f.Subjects, o.About()...)
 	f.Since = earlier(f.Since, o.Since)
 	f.Refs, f.Pods = append(f.Refs, o.Refs...), append(f.Pods, o.Pods...)
-	if len(f.Subjects) <= maxAlikeSteps {
+	if few {
 		f.Remedies = append(f.Remedies, o.Remedies...)
+		a.details = append(a.details, o.Detail)
 	}
 	a.differ = a.differ || o.Detail != f.Detail
 }
@@ -151,11 +154,23 @@ func (p *Pass) finish() {
 		}
 		f.Title = a.title(len(f.Subjects))
 		if a.differ {
-			f.Detail = "Of " + p.names(f.Subjects[:1]) + ": " + f.Detail + " The same holds for " + p.names(f.Subjects[1:]) + "."
+			f.Detail = p.each(f.Subjects, a.details)
 		} else {
 			f.Detail = strings.TrimSpace(f.Detail + " All of them: " + p.names(f.Subjects) + ".")
 		}
 	}
+}
+
+// each says what was found of the first few of things, and which the others are: they differ in the same ways, as in their paths.
+func (p *Pass) each(list []Entity, details []string) string {
+	var parts []string
+	for i, detail := range details[:min(len(details), len(list))] {
+		parts = append(parts, "Of "+p.names(list[i:i+1])+": "+detail)
+	}
+	if others := list[len(parts):]; len(others) > 0 {
+		parts = append(parts, "Also found: "+p.names(others)+".")
+	}
+	return strings.Join(parts, " ")
 }
 
 // names lists the first few of things: pods by their names, mounts by where they are, processes by what they run.

@@ -62,7 +62,7 @@ func (j *healthJudge) judge(p mounts.Probe) mounts.Health {
 	h := p.Judge(mount, j.hungAfter, j.slowAfter)
 	claim, proof := j.passive(mount)
 	switch {
-	case proof && p.Skipped == mounts.SkipWaited:
+	case proof && h.Status == mounts.StatusNotProbed:
 		h = claim
 	case claim.Status != mounts.StatusNotProbed:
 		weigh(&h, claim)

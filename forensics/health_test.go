@@ -47,17 +47,18 @@ func TestSavedEvidenceIsJudgedAnew(t *testing.T) {
 		change func(*forensics.Evidence)
 		after  mounts.Status
 	}{
-		"no answer, and more patience":     {pending, mounts.StatusHung, func(e *forensics.Evidence) { e.Collector.HungAfterSeconds = 30 }, mounts.StatusUnanswered},
-		"no answer, and it has come since": {pending, mounts.StatusHung, func(e *forensics.Evidence) { e.Probes[0].Returned = true }, mounts.StatusRecovered},
-		"no answer, and the machine slept": {pending, mounts.StatusHung, func(e *forensics.Evidence) { e.Probes[0].Awake = 2 }, mounts.StatusUnanswered},
-		"no answer, and a suspended disk":  {pending, mounts.StatusHung, func(e *forensics.Evidence) { e.Probes[0].Suspended = true }, mounts.StatusFrozen},
-		"a late answer":                    {slow, mounts.StatusSlow, func(e *forensics.Evidence) { e.Collector.SlowAfterSeconds = 5 }, mounts.StatusOK},
-		"an error":                         {asked, mounts.StatusOK, func(e *forensics.Evidence) { e.Probes[0].Errno, e.Probes[0].Error = "ESTALE", "x" }, mounts.StatusStale},
-		"an error that has no name yet":    {asked, mounts.StatusOK, func(e *forensics.Evidence) { e.Probes[0].Errno, e.Probes[0].Error = "EDOOFUS", "x" }, mounts.StatusIOError},
-		"a thread that waits":              {waited, mounts.StatusHung, func(e *forensics.Evidence) { e.Collector.HungAfterSeconds = 3600 }, mounts.StatusNotProbed},
-		"a thread that goes on":            {waited, mounts.StatusHung, func(e *forensics.Evidence) { e.Threads[0].Gone = true }, mounts.StatusRecovered},
-		"a thread elsewhere":               {waited, mounts.StatusHung, func(e *forensics.Evidence) { e.Threads[0].Path = "/elsewhere" }, mounts.StatusNotProbed},
-		"a thread, and no request":         {waited, mounts.StatusHung, func(e *forensics.Evidence) { e.FUSEQueues[0].Requests = []int{0, 1} }, mounts.StatusNotProbed},
+		"no answer, and more patience":                     {pending, mounts.StatusHung, func(e *forensics.Evidence) { e.Collector.HungAfterSeconds = 30 }, mounts.StatusUnanswered},
+		"no answer, and it has come since":                 {pending, mounts.StatusHung, func(e *forensics.Evidence) { e.Probes[0].Returned = true }, mounts.StatusRecovered},
+		"no answer, and the machine slept":                 {pending, mounts.StatusHung, func(e *forensics.Evidence) { e.Probes[0].Awake = 2 }, mounts.StatusUnanswered},
+		"no answer, and a suspended disk":                  {pending, mounts.StatusHung, func(e *forensics.Evidence) { e.Probes[0].Suspended = true }, mounts.StatusFrozen},
+		"a late answer":                                    {slow, mounts.StatusSlow, func(e *forensics.Evidence) { e.Collector.SlowAfterSeconds = 5 }, mounts.StatusOK},
+		"an error":                                         {asked, mounts.StatusOK, func(e *forensics.Evidence) { e.Probes[0].Errno, e.Probes[0].Error = "ESTALE", "x" }, mounts.StatusStale},
+		"an error that has no name yet":                    {asked, mounts.StatusOK, func(e *forensics.Evidence) { e.Probes[0].Errno, e.Probes[0].Error = "EDOOFUS", "x" }, mounts.StatusIOError},
+		"a thread that waits":                              {waited, mounts.StatusHung, func(e *forensics.Evidence) { e.Collector.HungAfterSeconds = 3600 }, mounts.StatusNotProbed},
+		"a thread that waits, and nothing was to be asked": {waited, mounts.StatusHung, func(e *forensics.Evidence) { e.Probes[0].Skipped = mounts.SkipOff }, mounts.StatusHung},
+		"a thread that goes on":                            {waited, mounts.StatusHung, func(e *forensics.Evidence) { e.Threads[0].Gone = true }, mounts.StatusRecovered},
+		"a thread elsewhere":                               {waited, mounts.StatusHung, func(e *forensics.Evidence) { e.Threads[0].Path = "/elsewhere" }, mounts.StatusNotProbed},
+		"a thread, and no request":                         {waited, mounts.StatusHung, func(e *forensics.Evidence) { e.FUSEQueues[0].Requests = []int{0, 1} }, mounts.StatusNotProbed},
 		"a thread, and a disk that works": {waited, mounts.StatusHung, func(e *forensics.Evidence) {
 			e.DiskProgress = []mounts.DiskProgress{{Device: "0:46", Completed: 1}}
 		}, mounts.StatusOK},

@@ -217,7 +217,16 @@ func (p *page) addNav() {
 // when is a moment as people and machines read it.
 type when struct {
 	ISO, Text string
-	Ago       string // before the examination
+	Ago       string // before the examination; absent where the age of the same thing is told otherwise
+}
+
+// newMoment is a moment without its distance to the examination: the titles of findings say how long something had lasted when it
+// was seen last, which is some seconds more.
+func newMoment(t *time.Time) *when {
+	if t == nil || t.IsZero() {
+		return nil
+	}
+	return &when{ISO: t.UTC().Format(time.RFC3339), Text: text.Moment(*t)}
 }
 
 func newWhen(t *time.Time, now time.Time) *when {

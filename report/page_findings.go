@@ -137,7 +137,7 @@ func (b *findingsBuilder) add(g *findingGroup, index int, steps bool) {
 	v := findingView{
 		Anchor: findingID(index, ""), Severity: severityWord(f.Severity), Mark: mark{severityTone(f.Severity), cell(string(f.Severity), 60)},
 		Check: cell(f.ID, maxCell), Title: cell(f.Title, maxLine), Subject: b.places.link(f.Subject),
-		Detail: block(f.Detail, maxExcerpt), Since: newWhen(f.Since, b.r.Evidence.Collected),
+		Detail: block(f.Detail, maxExcerpt), Since: newMoment(f.Since),
 		Sure: cell(string(f.Confidence), 60), SureWhy: cell(f.ConfidenceWhy, maxLine),
 	}
 	const most = 12

@@ -98,7 +98,7 @@ func (p *page) addVerdicts(r Report, names podBook, places *places) {
 func newVerdict(i int, d forensics.Diagnosis, r Report, names podBook, places *places) verdictView {
 	v := verdictView{
 		Number: i + 1, Mark: mark{severityTone(d.Severity), cell(string(d.Severity), 60)},
-		Title: cell(d.Title, maxLine), Since: newWhen(d.Since, r.Evidence.Collected),
+		Title: cell(d.Title, maxLine), Since: newMoment(d.Since),
 		Short: short(d), Root: places.link(d.Root), Sure: cell(string(d.Confidence), 60), SureWhy: cell(d.ConfidenceWhy, maxLine),
 		Story:    cell(d.Paragraph, maxExcerpt),
 		Plain:    ticketText(Plain(d)),

@@ -99,11 +99,7 @@ func (t *textWriter) calm(r Report) {
 func (t *textWriter) diagnosis(d forensics.Diagnosis, r Report) {
 	t.marked(severityTone(d.Severity), strings.ToUpper(string(d.Severity)), d.Title)
 	if d.Since != nil {
-		since := text.Moment(*d.Since)
-		if a := age(*d.Since, r.Evidence.Collected); a != "" {
-			since += ", " + a + " before the examination"
-		}
-		t.field("since", since)
+		t.field("since", text.Moment(*d.Since))
 	}
 	sure := string(d.Confidence)
 	if d.ConfidenceWhy != "" {

@@ -48,11 +48,11 @@ information. In the first minute after a start it is normal.`,
 			return
 		}
 		worst := list[0]
-		f := stall.Finding(p, stall.PlegEntity, "PLEG has not got through its list of containers", list[:1], []stall.Site{
+		f := stall.Finding(p, stall.PlegEntity, "PLEG has not got through its list of containers", []stall.Goroutine{inLog.lasting(p, worst)}, []stall.Site{
 			{Frame: "pleg.(*GenericPLEG).updateCache", Versions: "1.10 to 1.36", What: "asks for the status of one pod"},
 			{Frame: "pleg.(*GenericPLEG).relistPod", Versions: "1.36", What: "asks for one pod"},
 		})
-		f.Severity = stall.NotCritical(f.Severity)
+		f.Severity = stall.NotCritical(worst.Severity())
 		if worst.Proven && worst.Seconds >= relistThreshold {
 			f.Severity = forensics.Critical
 		}
@@ -139,6 +139,16 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	}
 	return t.join(p, f)
+}
+
+// lasting is a goroutine with the age that the log gives the trouble, where that is more: it may have been in other calls before.
+func (t *plegTrouble) lasting(p *forensics.Pass, g stall.Goroutine) stall.Goroutine {
+	if t != nil && t.current {
+		if seconds := logview.Between(t.since, &p.Evidence.Collected); seconds > g.Seconds {
+			g.WaitAtLeast = forensics.WaitAtLeast{Seconds: seconds, Known: true, From: g.From}
+		}
+	}
+	return g
 }
 
 // join adds the log to a finding that rests on a dump, or on the log itself.

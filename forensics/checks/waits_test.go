@@ -25,10 +25,13 @@ func TestShortAndUnknownWaits(t *testing.T) {
 		housekeeping string
 		blocked      forensics.OutcomeStatus
 	}{
-		"long":                              {"12 minutes", none, "has not returned for 12 min", forensics.OutcomeFound},
-		"long by the dump alone":            {"12 minutes", func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].WaitSeconds = nil }, "has not returned for at least 10 min", forensics.OutcomeFound},
-		"long, and something wakes it up":   {"12 minutes", moment, "has not returned for at least 10 min", forensics.OutcomeFound},
-		"short":                             {"1 minutes", moment, "", forensics.OutcomeClean},
+		"long":                            {"12 minutes", none, "has not returned for 12 min", forensics.OutcomeFound},
+		"long by the dump alone":          {"12 minutes", func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].WaitSeconds = nil }, "has not returned for at least 10 min", forensics.OutcomeFound},
+		"long, and something wakes it up": {"12 minutes", moment, "has not returned for at least 10 min", forensics.OutcomeFound},
+		"short":                           {"1 minutes", moment, "", forensics.OutcomeClean},
+		"long, and more patience was asked for": {"1 minutes", both(slept(78, procs.WaitFromSched), func(_ testing.TB, e *forensics.Evidence) {
+			e.Collector.HungAfterSeconds = 300
+		}), "has not returned for 78 s", forensics.OutcomeClean},
 		"this moment":                       {"2 minutes", both(slept(0, procs.WaitFromSched), func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].SampledSeconds = 0 }), "", forensics.OutcomeClean},
 		"unknown":                           {"1 minutes", forgetThread, "has not returned, it seems", forensics.OutcomeNotChecked},
 		"two readings alone":                {"1 minutes", slept(1.5, procs.WaitFromSamples), "has not returned for at least 1.5 s", forensics.OutcomeNotChecked},

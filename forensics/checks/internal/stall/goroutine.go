@@ -75,7 +75,7 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 // short says that a wait is known to be a short one, whatever the dump prints: by the kernel's clock the thread ran a moment
 // ago, and it slept on until the second look. A client that tries again and again runs in between.
 func (t Goroutine) short(p *forensics.Pass) bool {
-	return t.Measured && t.Thread.Same && t.Thread.Wait.Kind != procs.WaitRetry && t.Seconds < HungAfter(p)
+	return t.Measured && t.Thread.Same && t.Thread.Wait.Kind != procs.WaitRetry && t.Seconds < min(HungAfter(p), StuckAfter)
 }
 
 // All lists the goroutines that stand still and have one of the functions on their stack, those that are proven
