@@ -48,7 +48,7 @@ func (t *textWriter) report(r Report, opt TextOptions) {
 			t.moreCauses(r.Diagnoses[i:])
 			break
 		}
-		t.diagnosis(d, r)
+		t.diagnosis(d)
 	}
 	if len(r.Diagnoses) > 0 {
 		t.item("Never ", "rm -rf below a pod directory: where a volume is still mounted, that deletes its data.")
@@ -96,7 +96,7 @@ func (t *textWriter) calm(r Report) {
 	t.blank()
 }
 
-func (t *textWriter) diagnosis(d forensics.Diagnosis, r Report) {
+func (t *textWriter) diagnosis(d forensics.Diagnosis) {
 	t.marked(severityTone(d.Severity), strings.ToUpper(string(d.Severity)), d.Title)
 	if d.Since != nil {
 		t.field("since", text.Moment(*d.Since))
