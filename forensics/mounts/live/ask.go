@@ -11,12 +11,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
-var (
-	errHung    = errors.New("no answer in time")
-	errChanged = errors.New("another mount is there now")
-)
+var errChanged = errors.New("another mount is there now")
 
-// The system calls of a probe, as Health.Call names them.
+// The system calls of a probe, as Probe.Call names them.
 const (
 	callOpen   = "openat"
 	callStatx  = "statx"
@@ -25,9 +22,9 @@ const (
 
 // ask probes one mount and fills in what it measured.
 func (c *checker) ask(ctx context.Context, t *task) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	w := watch{now: c.opt.Now, patience: c.opt.HungAfter, expired: func() { cancel(errHung) }}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := watch{now: c.opt.Now, patience: c.opt.HungAfter, expired: cancel}
 	name := c.opt.Prefix + t.mount.MountPoint
 	failed, err := probe.Do(ctx, c.opt.Group, t.mount.Device, func() (string, error) {
 		defer w.leave()
