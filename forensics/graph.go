@@ -49,7 +49,7 @@ func newGraph(m *Model, findings []Finding) *graph {
 		}
 	}
 	for _, d := range dependencies(m) {
-		if g.troubled(d.effect) && len(g.causes[d.effect]) == 0 && g.troubled(d.cause) {
+		if g.troubled(d.effect) && len(g.causes[d.effect]) == 0 && g.proven(d.cause) {
 			g.edge(d.effect, d.cause)
 		}
 	}
@@ -76,8 +76,8 @@ func (g *graph) finding(e Entity, because []Entity) {
 
 // dependencies are parts of the kubelet that stand still with others, whatever shows that they do (their health check, silence in the
 // log, complaints): housekeeping is a step of the sync loop, which skips all pods while the PLEG is not healthy, and the PLEG
-// lists what the runtime has (kubelet pkg/kubelet/kubelet.go, syncLoop; pkg/kubelet/pleg/generic.go). The first cause that is in
-// trouble counts.
+// lists what the runtime has (kubelet pkg/kubelet/kubelet.go, syncLoop; pkg/kubelet/pleg/generic.go). The first cause counts whose
+// trouble is certain: what anybody can have written into a log is made the cause of nothing.
 func dependencies(m *Model) []edge {
 	subsystem := func(id string) Entity { return Entity{KindSubsystem, id} }
 	return []edge{
@@ -154,6 +154,13 @@ func (g *graph) explain(e Entity) {
 // troubled says whether a finding worse than information is about an entity.
 func (g *graph) troubled(e Entity) bool {
 	return g.worst[e] > Info.Rank()
+}
+
+// proven says whether a finding worse than information about an entity is certain.
+func (g *graph) proven(e Entity) bool {
+	return slices.ContainsFunc(g.subjects[e], func(i int) bool {
+		return g.findings[i].Severity.Rank() > Info.Rank() && g.findings[i].Confidence == Certain
+	})
 }
 
 // explains says whether root already is an effect of e: an edge would close a circle. It is looked for from both ends in
