@@ -56,8 +56,8 @@ func TestAlikeIsOneFindingWithAllSubjects(t *testing.T) {
 	if len(f.Pods) != 300 || len(f.Refs) != 301 || f.Since == nil || !f.Since.Equal(early) {
 		t.Errorf("%d pods, %d references, since %v; want all, each once, and the earliest", len(f.Pods), len(f.Refs), f.Since)
 	}
-	if want := "Of u-000: Its directory is /u-000. Of u-001: Its directory is /u-001. Of u-002: Its directory is /u-002. " +
-		"Also found: u-003, u-004, u-005, u-006, u-007, and 292 more."; f.Detail != want {
+	if want := "For u-000: Its directory is /u-000. For u-001: Its directory is /u-001. For u-002: Its directory is /u-002. " +
+		"Also found for: u-003, u-004, u-005, u-006, u-007, and 292 more."; f.Detail != want {
 		t.Errorf("detail %q, want %q", f.Detail, want)
 	}
 	var steps []string

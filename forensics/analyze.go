@@ -17,17 +17,15 @@ import (
 // Analyze judges evidence with the given checks. It is a pure function: no clock, no file system, no network; the same
 // evidence and checks give the same analysis.
 //
-// A check whose needs the evidence does not meet is "not checked"; one that panics is "failed" and takes nothing else
-// with it.
+// A check whose needs the evidence does not meet is "not checked"; one that panics is "failed", and the others still run.
 func Analyze(e *Evidence, checks []Check) Analysis {
 	var j judgement
 	j.judge(context.Background(), e, checks)
 	return j.analysis
 }
 
-// AnalyzeUntil is [Analyze] with an end. What has not been judged when the context ends is "not checked", and each finding
-// stands for itself; the error says so. A check that has not come back goes on with the
-// evidence, which must not change.
+// AnalyzeUntil is [Analyze] with a deadline. A check that has not finished when the context ends is "not checked", and each finding is its own
+// root cause; the error says so. A check that has not returned continues to read the evidence, which must not change.
 func AnalyzeUntil(ctx context.Context, e *Evidence, checks []Check) (Analysis, error) {
 	var j judgement
 	done := make(chan struct{})
@@ -42,7 +40,7 @@ func AnalyzeUntil(ctx context.Context, e *Evidence, checks []Check) (Analysis, e
 	return j.result(checks)
 }
 
-// A judgement is an analysis under way.
+// A judgement is an analysis that is running.
 type judgement struct {
 	mu       sync.Mutex
 	analysis Analysis
@@ -73,7 +71,7 @@ func (j *judgement) put(a Analysis, whole bool) {
 	j.analysis, j.whole = a, whole
 }
 
-// result is the analysis as far as it has come.
+// result is the analysis so far.
 func (j *judgement) result(checks []Check) (Analysis, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -84,11 +82,11 @@ func (j *judgement) result(checks []Check) (Analysis, error) {
 	left := checks[len(a.Outcomes):]
 	a.Outcomes = slices.Clone(a.Outcomes)
 	for _, c := range left {
-		a.Outcomes = append(a.Outcomes, Outcome{c.ID, OutcomeNotChecked, "the time was up"})
+		a.Outcomes = append(a.Outcomes, Outcome{c.ID, OutcomeNotChecked, "timed out"})
 	}
 	a = a.sorted()
 	a.Diagnoses = diagnoseSingly(a.Findings)
-	return a, fmt.Errorf("the time was up with %s not made; what causes what was not judged", text.Plural(len(left), "check"))
+	return a, fmt.Errorf("timed out: %s not run, and findings not grouped by cause", text.Plural(len(left), "check"))
 }
 
 // sorted has findings in the order of their severity, and lists that are never nil.
@@ -103,7 +101,7 @@ func (a Analysis) sorted() Analysis {
 	return a
 }
 
-// diagnoseSingly takes the worst findings, each as its own cause.
+// diagnoseSingly takes the worst findings, each as its own root cause.
 func diagnoseSingly(findings []Finding) []Diagnosis {
 	list := []Diagnosis{}
 	for i, f := range findings[:min(len(findings), maxRoots)] {
@@ -112,7 +110,7 @@ func diagnoseSingly(findings []Finding) []Diagnosis {
 		}
 		list = append(list, Diagnosis{
 			Severity: f.Severity, Confidence: f.Confidence, ConfidenceWhy: f.ConfidenceWhy, Title: f.Title, Since: f.Since, Root: f.Subject,
-			Chain: []Link{{f.Subject.Kind, f.Subject.ID, f.Subject.String()}}, Pods: []AffectedPod{}, Paragraph: f.Title + ". " + f.Detail,
+			Chain: []Link{{Kind: f.Subject.Kind, ID: f.Subject.ID, Text: f.Subject.String(), Confidence: f.Confidence}}, Pods: []AffectedPod{}, Paragraph: f.Title + ". " + f.Detail,
 			Findings: []int{i}, Remedies: f.Remedies,
 		})
 	}
@@ -148,8 +146,7 @@ func runCheck(c Check, e *Evidence, m *Model) (findings []Finding, outcome Outco
 	return pass.findings, outcome
 }
 
-// doubtClaims lowers the confidence of a finding that rests on lines alone that anybody could have written under the
-// name that they bear.
+// doubtClaims lowers the confidence of a finding that rests only on log lines which any local process could have written.
 func doubtClaims(e *Evidence, f *Finding) {
 	if e.Logs == nil || f.Confidence != Certain || len(f.Refs) == 0 {
 		return
@@ -160,10 +157,10 @@ func doubtClaims(e *Evidence, f *Finding) {
 		}
 	}
 	f.Confidence = Likely
-	f.ConfidenceWhy = strings.TrimPrefix(f.ConfidenceWhy+"; the lines are from the syslog, where any local process can write under any name", "; ")
+	f.ConfidenceWhy = strings.TrimPrefix(f.ConfidenceWhy+"; the lines are from the syslog, and any local process can write there under any name", "; ")
 }
 
-// isPlaceIn says whether a reference is to a log, or a line of it.
+// isPlaceIn says whether a reference is to a log file or one of its lines.
 func isPlaceIn(source, file string) bool {
 	rest, ok := strings.CutPrefix(source, SourceLogs+":"+file)
 	return ok && (rest == "" || rest[0] == ':')

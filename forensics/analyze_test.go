@@ -118,7 +118,7 @@ func TestOutcomes(t *testing.T) {
 		{
 			"a source is missing",
 			forensics.Check{ID: "a", Needs: []forensics.Need{{"mounts"}, {"threads"}}, Run: func(p *forensics.Pass) { p.Report(finding) }},
-			forensics.Outcome{Status: forensics.OutcomeNotChecked, Reason: "threads not looked at"},
+			forensics.Outcome{Status: forensics.OutcomeNotChecked, Reason: "threads not collected"},
 			0,
 		},
 		{

@@ -6,7 +6,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// Causes are the entities that explain e by what they are, not by a finding.
+// Causes are the entities that explain e by their nature, without a finding.
 func Causes(m *Model, e Entity) []Entity {
 	switch e.Kind {
 	case KindGoroutine:
@@ -31,9 +31,9 @@ func Causes(m *Model, e Entity) []Entity {
 	return nil
 }
 
-// waitedFor is the mount that a thread waits for, or its superblock where the mount is one of another namespace. A
-// thread that waits for something else is explained by no mount, nor one that waits for a server that answers others; one that
-// waits for a lock there is, if another thread, which may hold it, waits for that mount.
+// waitedFor is the mount that a thread waits for, or its superblock where the mount is in another namespace. No mount explains a thread that
+// waits for something else, or for a server that answers other requests. A mount explains a thread that waits for a lock there if another
+// thread, which may have the lock, waits for that mount.
 func waitedFor(m *Model, t procs.Thread) []Entity {
 	list := m.MountsOf(t.Device)
 	if len(list) == 0 || !WaitsFor(t.Wait, list[0]) && !waitsBehind(m, t) {
@@ -48,8 +48,8 @@ func waitedFor(m *Model, t procs.Thread) []Entity {
 	return []Entity{{KindSuperblock, t.Device}}
 }
 
-// detachedFor is the superblock of a FUSE file system that is in no mount table, where a thread waits for one and it is the
-// only one that anybody waits for: then what lies at its path now is not what the thread is in.
+// detachedFor is the superblock of a FUSE file system in no mount table, if a thread waits for FUSE and it is the only one with waiting
+// threads: then the file system at the thread's path now is not the one that it waits for.
 func detachedFor(m *Model, t procs.Thread) []Entity {
 	if device := m.uses.detachedFUSE; device != "" && t.Wait.Kind == procs.WaitFUSE {
 		return []Entity{{KindSuperblock, device}}
@@ -62,7 +62,7 @@ func waitsBehind(m *Model, t procs.Thread) bool {
 	return t.Wait.Kind == procs.WaitFSLock && m.index.waitedOn[t.Device]
 }
 
-// waitingThread is why a process does not get on: its thread that has waited longest for a file system.
+// waitingThread is the thread of a process that has waited longest for a file system.
 func waitingThread(m *Model, id string) []Entity {
 	pid, err := strconv.Atoi(id)
 	if err != nil {
@@ -85,7 +85,7 @@ func waitingThread(m *Model, id string) []Entity {
 	return []Entity{ThreadEntity(*longest)}
 }
 
-// servedBadly are the processes that explain why a FUSE file system does not answer: each of its servers has trouble.
+// servedBadly are the processes that explain why a FUSE file system does not respond: all of its servers, if each has trouble.
 func servedBadly(m *Model, device string) []Entity {
 	var bad []Entity
 	for _, s := range m.uses.Servers(device) {

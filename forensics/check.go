@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/headline"
 )
 
 // A Check judges one kind of trouble. It is a plain value; the list of all is checks.All.
 type Check struct {
-	// ID is for ever: people's automation keys on it. Lower case words joined by dashes.
+	// ID never changes, because automation depends on it. Lower case words joined by dashes.
 	ID string
-	// Title says in a few words what the check finds, Doc what it means, what it rests on, for which kubelet and
-	// kernel versions it holds, and where it can be wrong.
+	// Title says in a few words what the check finds. Doc says what that means, on which evidence it rests, for which kubelet and kernel
+	// versions it is valid, and where it can be wrong.
 	Title string
 	Doc   string
 	// Severity is the worst that it reports.
@@ -43,8 +45,7 @@ type Pass struct {
 	known    map[string]any
 }
 
-// Once computes what a check needs for each of many things only once in a pass. The key is for that result alone; nobody
-// may change what is returned.
+// Once computes a value only once in a pass. The key is for that value alone; callers must not change it.
 func Once[T any](p *Pass, key string, compute func() T) T {
 	if v, ok := p.known[key].(T); ok {
 		return v
@@ -57,9 +58,8 @@ func Once[T any](p *Pass, key string, compute func() T) T {
 	return v
 }
 
-// Report records a finding. ID is filled in, and Confidence where it is empty: with [Possible], since nobody has said more. A
-// finding that is more severe than the check declares makes the check fail, and so does a remedy without an action, or with neither or
-// both of command and instruction.
+// Report records a finding. It sets the ID, and an empty Confidence to [Possible]. The check fails if a finding is more severe than the
+// check declares, or if a remedy has no action, or neither or both of command and instruction.
 func (p *Pass) Report(f Finding) { p.findings = append(p.findings, p.checked(f)) }
 
 // checked is a finding as it is recorded.
@@ -77,13 +77,22 @@ func (p *Pass) checked(f Finding) Finding {
 		}
 	}
 	doubtClaims(p.Evidence, &f)
+	f.setTitle(f.Title)
 	return f.filled()
 }
 
-// ReportAlike records a finding that many things may share, and makes one of all that are alike: it is about the subjects of all, has
-// their references and pods, the detail of the first and the steps of the first few. Alike are findings with the same key, whose severity,
-// confidence, causes, kind of subject and kinds of steps are the same, too. The key is what else they have in common, as facts (ids,
-// classes) that can be compared, never a sentence. title says it of n things; where there is one, its own title stays.
+// setTitle makes a text the headline. A title that had to be cut is in the detail in full.
+func (f *Finding) setTitle(title string) {
+	f.Title = headline.Fit(title)
+	if f.Title != title {
+		f.Detail = strings.TrimSpace(title + ". " + f.Detail)
+	}
+}
+
+// ReportAlike records a finding that many things may share, and merges equal ones into one. The merged finding has the subjects, references
+// and pods of all, the detail of the first and the steps of the first few. Findings are equal if they have the same key, severity,
+// confidence, causes, kind of subject and kinds of steps. The key is what else they have in common, as facts (ids, classes) that can be
+// compared, never a sentence. title is the headline for n things; a single one keeps its own title.
 func (p *Pass) ReportAlike(key any, title func(n int) string, f Finding) {
 	f = p.checked(f)
 	k := alikeKey{key, f.Severity, f.Confidence, f.Subject.Kind, fmt.Sprint(f.Because), f.actions()}
@@ -98,7 +107,7 @@ func (p *Pass) ReportAlike(key any, title func(n int) string, f Finding) {
 	p.findings = append(p.findings, f)
 }
 
-// alikeKey is what findings have in common that are one.
+// alikeKey is what merged findings have in common.
 type alikeKey struct {
 	key            any
 	severity       Severity
@@ -116,7 +125,7 @@ func (f Finding) actions() string {
 	return fmt.Sprint(all)
 }
 
-// alikeFinding is a finding of which more of the same may be reported.
+// alikeFinding is a finding that others may be merged into.
 type alikeFinding struct {
 	at      int // in Pass.findings
 	title   func(n int) string
@@ -124,10 +133,10 @@ type alikeFinding struct {
 	differ  bool     // some have another detail than the first
 }
 
-// maxAlikeSteps is how many things that are alike have steps of their own: those for the others are the same.
+// maxAlikeSteps is how many of the merged things have steps of their own: those for the others are the same.
 const maxAlikeSteps = 3
 
-// add makes a finding one of another one as well, which says the same of another subject.
+// add merges another finding, about another subject, into this one.
 func (a *alikeFinding) add(f *Finding, o Finding) {
 	if len(f.Subjects) == 0 {
 		f.Subjects = f.About()
@@ -143,37 +152,37 @@ func (a *alikeFinding) add(f *Finding, o Finding) {
 	a.differ = a.differ || o.Detail != f.Detail
 }
 
-// finish says of what is alike what all have in common, once, and which things those are.
+// finish writes the titles and details of merged findings.
 func (p *Pass) finish() {
 	for _, a := range p.alike {
 		f := &p.findings[a.at]
 		f.Subjects, f.Pods, f.Refs, f.Remedies = distinct(f.Subjects), distinct(f.Pods), distinct(f.Refs), inOrder(f.Remedies)
 		if len(f.Subjects) < 2 {
-			f.Subjects = nil // the same was said twice of one thing
+			f.Subjects = nil // the same was reported twice of one thing
 			continue
 		}
-		f.Title = a.title(len(f.Subjects))
+		f.Title = headline.Fit(a.title(len(f.Subjects)))
 		if a.differ {
 			f.Detail = p.each(f.Subjects, a.details)
 		} else {
-			f.Detail = strings.TrimSpace(f.Detail + " All of them: " + p.names(f.Subjects) + ".")
+			f.Detail = strings.TrimSpace(f.Detail + " Found for: " + p.names(f.Subjects) + ".")
 		}
 	}
 }
 
-// each says what was found of the first few of things, and which the others are: they differ in the same ways, as in their paths.
+// each has the details of the first few things and the names of the others.
 func (p *Pass) each(list []Entity, details []string) string {
 	var parts []string
 	for i, detail := range details[:min(len(details), len(list))] {
-		parts = append(parts, "Of "+p.names(list[i:i+1])+": "+detail)
+		parts = append(parts, "For "+p.names(list[i:i+1])+": "+detail)
 	}
 	if others := list[len(parts):]; len(others) > 0 {
-		parts = append(parts, "Also found: "+p.names(others)+".")
+		parts = append(parts, "Also found for: "+p.names(others)+".")
 	}
 	return strings.Join(parts, " ")
 }
 
-// names lists the first few of things: pods by their names, mounts by where they are, processes by what they run.
+// names lists the first few things: pods by their names, mounts by their mount points, processes by their commands.
 func (p *Pass) names(list []Entity) string {
 	named := slices.Clone(list[:min(len(list), maxNamed)])
 	for i, e := range named {
@@ -183,18 +192,18 @@ func (p *Pass) names(list []Entity) string {
 			named[i].ID = p.Model.Pod(e.ID).label()
 		case KindMount:
 			if mount, ok := p.Model.Mount(number); ok {
-				named[i].ID = fmt.Sprintf("mount %s at %s", e.ID, mount.MountPoint)
+				named[i].ID = fmt.Sprintf("%s (mount %s)", mount.MountPoint, e.ID)
 			}
 		case KindProcess:
 			if process, ok := p.Model.Process(number); ok {
-				named[i].ID = fmt.Sprintf("process %s (%s)", e.ID, process.Comm)
+				named[i].ID = fmt.Sprintf("%s (pid %s)", process.Comm, e.ID)
 			}
 		}
 	}
 	return ids(named, len(list))
 }
 
-// distinct leaves out what a list has had before.
+// distinct removes repeated elements.
 func distinct[T comparable](list []T) []T {
 	seen := make(map[T]bool, len(list))
 	return slices.DeleteFunc(list, func(x T) bool {
@@ -213,11 +222,10 @@ func (f Finding) filled() Finding {
 	return f
 }
 
-// maxUnjudged is how many things that could not be judged are named.
+// maxUnjudged is how many reasons of [Pass.Unjudged] are kept.
 const maxUnjudged = 20
 
-// Unjudged says that a part of what the check looks at could not be judged, and why. Without a finding the outcome is
-// then "not checked", not "clean".
+// Unjudged records that a part could not be judged, and why. Without a finding the outcome is then "not checked", not "clean".
 func (p *Pass) Unjudged(format string, args ...any) {
 	why := fmt.Sprintf(format, args...)
 	if p.said[why] {
@@ -232,7 +240,7 @@ func (p *Pass) Unjudged(format string, args ...any) {
 	}
 }
 
-// missing says which needs the evidence does not meet, one by one.
+// missing lists the needs that the evidence does not meet.
 func (c Check) missing(e *Evidence) (lacks []string) {
 	for _, need := range c.Needs {
 		if !slices.ContainsFunc(need, func(source string) bool { ok, _ := e.Saw(source); return ok }) {
@@ -253,7 +261,7 @@ func (n Need) lack(e *Evidence) string {
 
 var checkID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// Validate rejects badly declared checks: a missing or doubled id, no text, no Run, no severity.
+// Validate rejects badly declared checks: a missing or repeated id, no text, no Run, no severity.
 func Validate(checks []Check) error {
 	var errs []error
 	seen := map[string]bool{}

@@ -5,20 +5,20 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
-// InitState is what has become of the first process of a sandbox or container. When it ends, the kernel ends all others
-// of its process namespace.
+// InitState is the state of the first process of a sandbox or container. When it ends, the kernel kills all other processes of its PID
+// namespace.
 type InitState string
 
 // The states of a first process.
 const (
 	InitUnknown InitState = "unknown" // no pid is recorded, or the processes were not read
 	InitRunning InitState = "running"
-	InitZombie  InitState = "zombie" // it has ended, and its parent has not taken notice or a thread of it cannot end
+	InitZombie  InitState = "zombie" // it has ended, but its parent has not reaped it, or one of its threads cannot end
 	InitGone    InitState = "gone"
 )
 
-// Init finds the first process of a sandbox or container. The pid alone is no proof, since pids are used again: the
-// recorded start has to be the same, or else its cgroup has to name the container.
+// Init finds the first process of a sandbox or container. The pid alone is no proof, because pids are reused: the recorded start time
+// must match, or the cgroup must name the container.
 func (m *Model) Init(id string, t runtimes.Task) (procs.Process, InitState) {
 	if !m.index.processesSeen.ok || t.InitPID == 0 {
 		return procs.Process{}, InitUnknown
@@ -47,7 +47,7 @@ func eachTask(e *Evidence, visit func(id, podUID string, t runtimes.Task)) {
 	}
 }
 
-// ContainerName is what a person calls a container: "name of its pod/its own", as far as is known.
+// ContainerName is the name of a container: "name of its pod/its own", as far as is known.
 func (m *Model) ContainerName(id string) string {
 	for _, i := range m.index.containersOf[id] {
 		if name := m.evidence.Containers[i].Name; name != "" {
@@ -65,7 +65,7 @@ func (m *Model) ProcessesOf(podUID string) []procs.Process {
 	return pick(m.evidence.Processes, m.index.processesOf[podUID])
 }
 
-// WaitsOf lists the waiting threads of a process that were not seen to go on.
+// WaitsOf lists the waiting threads of a process that were not seen to continue.
 func (m *Model) WaitsOf(pid int) []procs.Thread {
 	var found []procs.Thread
 	for _, t := range pick(m.evidence.Threads, m.index.threadsOf[pid]) {

@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
-// SourceStatus says how reading a source went.
+// SourceStatus is the result of reading a source.
 type SourceStatus string
 
 // The statuses of a source. The zero value is not a valid one: a source that was never tried has no entry.
@@ -26,7 +26,7 @@ func (s SourceStatus) Usable() bool { return s == SourceRead || s == SourceTrunc
 
 // Source is one entry of the coverage: a source that was tried.
 type Source struct {
-	// Source is a name of the Source constants, with a colon and a particular behind it where there are several
+	// Source is one of the Source constants, with a colon and the particular one where there are several
 	// ("goroutines:dump.txt").
 	Source  string       `json:"source"`
 	Status  SourceStatus `json:"status"`
@@ -48,7 +48,7 @@ const (
 	SourceMetrics       = "kubelet-metrics"
 	SourceGoroutines    = "goroutines"
 	SourceCPUProfile    = "cpu-profile"
-	SourceCredentials   = "kubelet-credentials" // files of the person who runs this; only where reading failed
+	SourceCredentials   = "kubelet-credentials" // files of the user who runs this; only where reading failed
 	SourcePodDirs       = "pod-dirs"
 	SourceStaticPods    = "static-pods"
 	SourceCgroups       = "cgroups"
@@ -57,15 +57,15 @@ const (
 	SourceAPIDump       = "api-dump"
 	SourceDisks         = "disks"
 	SourceRuntime       = "runtime"        // the runtime's files
-	SourceRuntimeAnswer = "runtime-answer" // whether its daemon answers
+	SourceRuntimeAnswer = "runtime-answer" // whether its daemon responds
 	SourceBackings      = "servers-and-disks"
-	SourceLogs          = "logs" // with a colon and the path for each file
+	SourceLogs          = "logs" // with a colon and the path of each file
 	SourceCollector     = "collector"
 	SourceAnalysis      = "analysis" // only where judging or writing was cut
 )
 
-// has says whether somebody has put data there that only this source has. What a collector sent counts by its coverage alone: it
-// may have been cut in the middle of a list.
+// has says whether the evidence has data that only this source provides. Data of a collector counts by its coverage alone: it may have
+// been cut in the middle of a list.
 func (e *Evidence) has(source string) bool {
 	data, known := dataOf[source]
 	return known && e.Collector.PID == 0 && data(e)

@@ -15,7 +15,7 @@ func TestDuration(t *testing.T) {
 	for seconds, want := range map[float64]string{
 		0: "0 µs", 0.00002: "20 µs", 0.0009999: "999 µs", 0.001: "1 ms", 0.3: "300 ms", 0.9999: "999 ms",
 		1: "1 s", 1.25: "1.2 s", 5: "5 s", 9.94: "9.9 s", 9.99: "10 s", 10: "10 s", 15.7: "15 s", 119.9: "119 s", 120: "2 min",
-		2760: "46 min", 3599: "59 min", 3600: "1 h 0 min", 11100: "3 h 5 min", 172799: "47 h 59 min", 172800: "2 d 0 h", 187200: "2 d 4 h",
+		2760: "46 min", 3599: "59 min", 3600: "1 h", 11100: "3 h 5 min", 172799: "47 h 59 min", 172800: "2 d", 187200: "2 d 4 h",
 	} {
 		if got := text.Duration(seconds); got != want {
 			t.Errorf("Duration(%v) = %q, want %q", seconds, got, want)
@@ -51,15 +51,15 @@ func TestEveryEntityIsDescribed(t *testing.T) {
 		known   string
 		unknown string
 	}{
-		{forensics.Entity{Kind: forensics.KindSuperblock, ID: "0:46"}, "fuse.ceph-fuse file system 10.0.0.5:6789:/k8s (superblock 0:46) has not answered for 12 min", "superblock 0:46"},
-		{forensics.Entity{Kind: forensics.KindMount, ID: "59"}, "mount 59 at " + deadPoint, "mount 59"},
-		{forensics.Entity{Kind: forensics.KindThread, ID: "9825/9839"}, `thread 9825/9839 (kubelet) is in newfstatat("` + deadPoint + `"), waiting in request_wait_answer for at least 12 min`, "thread 9825/9839"},
-		{forensics.Entity{Kind: forensics.KindGoroutine, ID: "117"}, "goroutine 117 [syscall, 12 minutes], the same as thread 9825/9839: pointer 0x63d87030c40 stands in both", "goroutine 117"},
-		{forensics.Entity{Kind: forensics.KindProcess, ID: "11"}, "process 11 (sleep), state D", "process 11"},
+		{forensics.Entity{Kind: forensics.KindSuperblock, ID: "0:46"}, "CephFS 10.0.0.5:6789:/k8s (superblock 0:46): no response for 12 min", "superblock 0:46"},
+		{forensics.Entity{Kind: forensics.KindMount, ID: "59"}, deadPoint + " (mount 59)", "mount 59"},
+		{forensics.Entity{Kind: forensics.KindThread, ID: "9825/9839"}, "thread 9825/9839 (kubelet): newfstatat on " + deadPoint + ", in request_wait_answer for at least 12 min", "thread 9825/9839"},
+		{forensics.Entity{Kind: forensics.KindGoroutine, ID: "117"}, "goroutine 117 (main.main) = thread 9825/9839 (same pointer 0x63d87030c40)", "goroutine 117"},
+		{forensics.Entity{Kind: forensics.KindProcess, ID: "11"}, "sleep (pid 11): blocked in uninterruptible sleep (state D)", "process 11"},
 		{forensics.Entity{Kind: forensics.KindSubsystem, ID: "housekeeping"}, "kubelet 1.17.4 housekeeping", "kubelet housekeeping"},
 		{forensics.Entity{Kind: forensics.KindKubelet, ID: "9825"}, "kubelet 1.17.4 (pid 9825)", "kubelet (pid 9825)"},
 		{forensics.Entity{Kind: forensics.KindKubelet, ID: "kubelet"}, "kubelet 1.17.4", "kubelet"},
-		{forensics.Entity{Kind: forensics.KindPod, ID: DeadUID}, "pod " + DeadUID + ", unknown", "pod " + DeadUID + ", unknown"},
+		{forensics.Entity{Kind: forensics.KindPod, ID: DeadUID}, "pod " + DeadUID + ": state unknown", "pod " + DeadUID + ": state unknown"},
 		{forensics.Entity{Kind: forensics.KindThread, ID: "torn"}, "thread torn", "thread torn"},
 		{forensics.Entity{Kind: forensics.KindMount, ID: "torn"}, "mount torn", "mount torn"},
 		{forensics.Entity{Kind: forensics.KindDisk, ID: "259:1"}, "disk 259:1", "disk 259:1"},
@@ -75,10 +75,10 @@ func TestEveryEntityIsDescribed(t *testing.T) {
 
 func TestDescribeStatus(t *testing.T) {
 	for status, want := range map[mounts.Status]string{
-		mounts.StatusHung: "has not answered for 15 s", mounts.StatusSlow: "answered after 15 s", mounts.StatusUnanswered: "had not answered after 15 s",
+		mounts.StatusHung: "has not responded for 15 s", mounts.StatusSlow: "responded after 15 s", mounts.StatusUnanswered: "had not responded after 15 s",
 		mounts.StatusFrozen: "frozen", mounts.StatusRecovered: "then did", mounts.StatusStale: `"stale file handle"`,
-		mounts.StatusDisconnected: `"stale file handle"`, mounts.StatusIOError: `"stale file handle"`, mounts.StatusDenied: "refuses this program",
-		mounts.StatusOK: "answers", mounts.StatusNotProbed: "not probed",
+		mounts.StatusDisconnected: `"stale file handle"`, mounts.StatusIOError: `"stale file handle"`, mounts.StatusDenied: "denies access to nodeforensics",
+		mounts.StatusOK: "responds", mounts.StatusNotProbed: "not probed",
 	} {
 		got := forensics.DescribeStatus(mounts.Health{Status: status, Seconds: 15, Error: "stale file handle"})
 		if !strings.Contains(got, want) {
@@ -100,7 +100,7 @@ func TestDescribeWait(t *testing.T) {
 			`is in newfstatat("/x"), waiting in request_wait_answer for at least 3 s`,
 		},
 		{"no path", procs.Thread{Syscall: &procs.Syscall{Name: "fsync"}, WChan: "jbd2_log_wait_commit"}, "is in fsync, waiting in jbd2_log_wait_commit"},
-		{"no system call", procs.Thread{Path: "/x"}, `is in the kernel for "/x"`},
+		{"no system call", procs.Thread{Path: "/x"}, `is in the kernel on "/x"`},
 		{"a system call without a name", procs.Thread{Syscall: &procs.Syscall{Number: 999}}, "is in the kernel"},
 		{"control characters", procs.Thread{Syscall: &procs.Syscall{Name: "openat"}, Path: "/x\x1b[2J"}, `is in openat("/x\x1b[2J")`},
 	} {

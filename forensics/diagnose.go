@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/headline"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -51,12 +52,12 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 	pods := map[string]bool{}
 	d := Diagnosis{
 		Severity: head.Severity, Confidence: head.Confidence, ConfidenceWhy: head.ConfidenceWhy,
-		Title: head.Title, Root: root, Chain: []Link{}, Pods: []AffectedPod{}, Findings: []int{}, Remedies: []Remedy{},
+		Root: root, Chain: []Link{}, Pods: []AffectedPod{}, Findings: []int{}, Remedies: []Remedy{},
 	}
 	onChain := map[Entity]int{}
 	for i, e := range chain {
 		onChain[e] = i
-		d.Chain = append(d.Chain, Link{e.Kind, e.ID, Describe(g.model, e)})
+		d.Chain = append(d.Chain, Link{Kind: e.Kind, ID: e.ID, Text: Describe(g.model, e), Confidence: g.confidence(e)})
 	}
 	beside := slices.Concat(also, g.standsFor(root, members))
 	if len(beside) > 0 {
@@ -81,12 +82,16 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 		}
 		d.addPods(g.model, pods, g.podsOf(i, roots))
 	}
+	d.Title = g.title(head, members, places, len(chain))
+	if head.Subject.Kind == KindPod && len(head.Subjects) == 0 && len(d.Pods) == 1 {
+		d.Title = head.Title // the pod is what people know, and its title names the culprit
+	}
 	d.Remedies = g.remedies(head, members)
 	d.Paragraph = g.paragraph(d, head)
 	return d
 }
 
-// maxNamed is how many things a sentence names.
+// maxNamed is how many things a sentence lists.
 const maxNamed = 5
 
 // ids lists the first few of n entities.
@@ -101,7 +106,7 @@ func ids(list []Entity, n int) string {
 	return strings.Join(names, ", ")
 }
 
-// position is the first place on the chain of something that a finding is about; behind its end where nothing is.
+// position is the first place on the chain that a finding is about; behind the end where there is none.
 func position(chain map[Entity]int, f Finding) int {
 	first := len(chain)
 	for _, e := range f.About() {
@@ -112,7 +117,7 @@ func position(chain map[Entity]int, f Finding) int {
 	return first
 }
 
-// standsFor are the other things of a finding about many of which a root cause is the first, and which nothing explains either.
+// standsFor are the other subjects of a finding whose first subject is the root cause; nothing explains them either.
 func (g *graph) standsFor(root Entity, members []int) []Entity {
 	for _, i := range members {
 		if list := g.leads[explanation{root, i}]; len(list) > 1 && len(g.effects[root]) == 0 {
@@ -122,7 +127,7 @@ func (g *graph) standsFor(root Entity, members []int) []Entity {
 	return nil
 }
 
-// podsOf are the pods that a finding affects or is about: of one about many pods those that these causes explain.
+// podsOf are the pods that a finding affects or is about. Of a finding about many pods it is those that these causes explain.
 func (g *graph) podsOf(i int, roots []Entity) []string {
 	f := g.findings[i]
 	about, others := f.About(), f.Pods
@@ -162,8 +167,8 @@ func (d *Diagnosis) addPods(m *Model, listed map[string]bool, uids []string) {
 	}
 }
 
-// headline is the finding that gives the diagnosis its title: of the worst the one farthest from the root, since that
-// is what people complain about, and its title names the cause.
+// headline is the finding that gives a diagnosis its severity, confidence and first steps: of the worst the one farthest from the root,
+// because that is what users notice.
 func (g *graph) headline(chain []Entity, members []int) Finding {
 	best, most, place := -1, 0, map[Entity]int{}
 	for i, e := range chain {
@@ -185,7 +190,46 @@ func (g *graph) headline(chain []Entity, members []int) Finding {
 	return g.findings[best]
 }
 
-// remedies are the headline's steps, then those of the others from the root on.
+// title is the headline of a diagnosis: the title of the finding about the root cause and, where the worst finding is another one, its
+// effect. Where nothing was found about the root itself, or it is a thread or a goroutine, which are evidence rather than culprits, it is
+// the title of the nearest of the worst findings. members are in the order of their places.
+func (g *graph) title(worst Finding, members []int, places map[int]int, end int) string {
+	cause := g.findings[members[0]]
+	if isEvidence(cause.Subject.Kind) || places[members[0]] != 0 {
+		cause = worst
+		for _, i := range members {
+			if f := g.findings[i]; places[i] < end && f.Severity == worst.Severity && !isEvidence(f.Subject.Kind) {
+				cause = f
+				break
+			}
+		}
+		if cause.Effect != "" { // it is a consequence, and its title says so
+			return cause.Title
+		}
+	}
+	for _, i := range members {
+		f := g.findings[i]
+		if places[i] < end && f.Effect != "" && f.Severity == worst.Severity && f.Subject != cause.Subject {
+			return headline.Fit(cause.Title + "; " + f.Effect)
+		}
+	}
+	return cause.Title
+}
+
+func isEvidence(k Kind) bool { return k == KindThread || k == KindGoroutine }
+
+// confidence is that of the findings about an entity, the lowest of several; "" where there is none.
+func (g *graph) confidence(e Entity) (lowest Confidence) {
+	for _, i := range g.subjects[e] {
+		f := g.findings[i]
+		if f.Severity.Rank() > Info.Rank() && (lowest == "" || f.Confidence.rank() < lowest.rank()) {
+			lowest = f.Confidence
+		}
+	}
+	return lowest
+}
+
+// remedies are the steps of the headline's finding, then those of the others from the root on.
 func (g *graph) remedies(head Finding, members []int) []Remedy {
 	all := slices.Clone(head.Remedies)
 	for _, i := range members {
@@ -194,45 +238,47 @@ func (g *graph) remedies(head Finding, members []int) []Remedy {
 	return inOrder(all)
 }
 
-// paragraph tells the whole story in one piece.
+// paragraph is the whole diagnosis as plain text, the most urgent first.
 func (g *graph) paragraph(d Diagnosis, head Finding) string {
-	var b strings.Builder
+	headline := d.Title
 	if name := g.model.evidence.Node.Name; name != "" {
-		b.WriteString("Node " + name + ": ")
+		headline = "Node " + name + ": " + headline
 	}
-	b.WriteString(strings.TrimSuffix(d.Title, ".") + ". ")
-	if head.Detail != "" {
-		b.WriteString(strings.TrimSpace(head.Detail) + " ")
+	parts := []string{headline, "Affected pods: " + podList(d.Pods)}
+	if len(d.Remedies) > 0 {
+		parts = append(parts, "First step: "+d.Remedies[0].String(), "Reason: "+d.Remedies[0].Why)
 	}
 	if len(d.Chain) > 1 {
-		b.WriteString("Cause chain: ")
-		for i, link := range d.Chain {
-			if i > 0 {
-				b.WriteString(" → ")
-			}
-			b.WriteString(link.Text)
+		var links []string
+		for _, link := range d.Chain {
+			links = append(links, link.Text)
 		}
-		b.WriteString(". ")
+		parts = append(parts, "Cause chain: "+strings.Join(links, " → "))
 	}
-	if len(d.Pods) > 0 {
-		b.WriteString("Pods affected: " + podList(d.Pods) + ". ")
-	}
-	b.WriteString("Confidence: " + string(d.Confidence))
+	confidence := "Confidence: " + string(d.Confidence)
 	if d.ConfidenceWhy != "" {
-		b.WriteString(" (" + d.ConfidenceWhy + ")")
+		confidence += " (" + d.ConfidenceWhy + ")"
 	}
-	b.WriteString(".")
-	if len(d.Remedies) > 0 {
-		b.WriteString(" First step: " + d.Remedies[0].String() + " — " + d.Remedies[0].Why)
+	parts = append(parts, confidence)
+	if head.Detail != "" {
+		parts = append(parts, "Details: "+strings.TrimSpace(head.Detail))
 	}
-	return b.String()
+	for i, part := range parts {
+		if !strings.HasSuffix(part, ".") && !strings.HasSuffix(part, "?") && !strings.HasSuffix(part, "…") {
+			parts[i] += "."
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 func podList(pods []AffectedPod) string {
 	const most = 5
+	if len(pods) == 0 {
+		return "none identified"
+	}
 	var names []string
 	for _, p := range pods[:min(len(pods), most)] {
-		names = append(names, p.String()+", "+string(p.State))
+		names = append(names, p.String()+", "+p.State.Words())
 	}
 	s := strings.Join(names, "; ")
 	if len(pods) > most {

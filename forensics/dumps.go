@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// LatestDumps are the indexes of the dumps to judge, in their order: of several dumps of one process only the last
-// that is whole, and of one moment the one that tells most (with states and arguments before aggregated ones). A dump
-// of an unknown process (a file) always counts.
+// LatestDumps are the indexes of the dumps to judge, in their order. Of several dumps of one process it is the last complete one, and of
+// those of one moment the one with the most information (states and arguments before aggregated ones). A dump of an unknown process (a
+// file) always counts.
 func (m *Model) LatestDumps() []int {
 	best := map[string]int{} // process to index
 	var latest []int
@@ -29,8 +29,7 @@ func (m *Model) LatestDumps() []int {
 	return latest
 }
 
-// processOf tells the dumps of one process from others': by its pid, or for a kubelet on another machine by the address
-// that was asked; "" for a file.
+// processOf identifies the process of a dump: by its pid, or for a kubelet on another machine by its address; "" for a file.
 func processOf(d Dump) string {
 	switch {
 	case d.PID != 0:
@@ -51,7 +50,7 @@ func (m *Model) DumpsWith(dump int) []int {
 	return found
 }
 
-// tellsMore says whether a is to be judged rather than b.
+// tellsMore says whether a is judged instead of b.
 func tellsMore(a, b Dump) bool {
 	if a, b := a.HasStates(), b.HasStates(); a != b {
 		return a

@@ -20,11 +20,11 @@ import (
 // EvidenceSchema names the layout of [Evidence] as JSON. Fields are added within v2; a change of meaning makes v3.
 const EvidenceSchema = "nodeforensics.evidence/v2"
 
-// Evidence is everything that was seen, as plain data. collect.Collect makes it, [Analyze] judges it. It survives a round
+// Evidence is everything that was collected, as plain data. collect.Collect makes it, [Analyze] judges it. It survives a round
 // trip through JSON, so a saved run can be judged again elsewhere and by a newer version.
 //
-// A part that was not read is empty; whether "empty" means "none" or "not looked at" is answered by Coverage alone. A part
-// that is there was read, unless Coverage has an entry of its source that says otherwise: see [Evidence.Saw].
+// A part that was not read is empty. Only Coverage says whether "empty" means "none" or "not collected". A part with data was read, unless
+// Coverage has an entry of its source that says otherwise: see [Evidence.Saw].
 type Evidence struct {
 	Schema string `json:"schema"`
 	// Collected is when collecting began, by the node's clock.
@@ -35,14 +35,14 @@ type Evidence struct {
 	Node      Node      `json:"node"`
 	Coverage  []Source  `json:"coverage"`
 
-	// Mounts is the mount table of the host's namespace, or of this program's where the host's was not to be had.
+	// Mounts is the mount table of the host's namespace, or of this program's own where the host's was not readable.
 	Mounts mounts.Table `json:"mounts"`
 	// Namespaces are other mount namespaces that matter: the kubelet's, where it has one of its own.
 	Namespaces []mounts.Table `json:"namespaces"`
-	// Probes has one entry for each mount that was looked at: what was measured. Model.MountHealth judges them.
+	// Probes has one entry for each mount that was probed: what was measured. Model.MountHealth judges them.
 	Probes []mounts.Probe `json:"probes"`
-	// FUSEQueues are the requests that FUSE servers had not answered, of the mounts that were looked at; none where the control
-	// file system of FUSE is not mounted.
+	// FUSEQueues are the unanswered requests of FUSE servers, for the mounts that were probed; none where the control file system of FUSE
+	// is not mounted.
 	FUSEQueues []mounts.FUSEQueue `json:"fuse_queues"`
 	// DiskProgress is what disks completed while threads waited for them.
 	DiskProgress []mounts.DiskProgress `json:"disk_progress"`
@@ -53,29 +53,29 @@ type Evidence struct {
 
 	Kubelet *kubelet.Instance `json:"kubelet,omitempty"`
 	PodDirs []kubelet.PodDir  `json:"pod_dirs"`
-	// Pods are the pods that some source says exist; one pod may be named by several.
+	// Pods are the pods of all sources; several sources may have the same pod.
 	Pods    []kubelet.Pod        `json:"pods"`
 	Cgroups []runtimes.PodCgroup `json:"cgroups"`
 	// CgroupTotals are those of the machine; absent where cgroups were not read.
 	CgroupTotals *runtimes.CgroupTotals `json:"cgroup_totals,omitempty"`
 	Dumps        []Dump                 `json:"dumps"`
-	// Runtimes, Sandboxes, Containers and Images are what the container runtimes left on disk; no daemon was asked for them.
+	// Runtimes, Sandboxes, Containers and Images are read from the container runtimes' files; no daemon was called for them.
 	Runtimes   []runtimes.Runtime   `json:"runtimes"`
 	Sandboxes  []runtimes.Sandbox   `json:"sandboxes"`
 	Containers []runtimes.Container `json:"containers"`
 	Images     []runtimes.Image     `json:"images"`
-	// Backings are the servers and disks behind network file systems and those that do not answer as they should.
+	// Backings are the servers and disks of network file systems, and of file systems that do not respond normally.
 	Backings []backing.Backing `json:"backings"`
-	// MountUse is what keeps mounts in use; absent where nobody looked.
+	// MountUse is what uses mounts; absent where it was not collected.
 	MountUse *MountUse `json:"mount_use,omitempty"`
-	// Disks are the file systems that the kubelet watches; absent where nobody looked.
+	// Disks are the file systems that the kubelet monitors; absent where they were not collected.
 	Disks *eviction.State `json:"disks,omitempty"`
-	// CPUProfile is what the kubelet computed for some seconds, where that was asked for.
+	// CPUProfile is a profile of the kubelet over some seconds; absent where it was not requested.
 	CPUProfile *goroutines.CPUProfile `json:"cpu_profile,omitempty"`
-	// Cluster is what the API server held, from dumps that were given as files; absent where none was.
+	// Cluster has objects of the API server, from dumps that were given as files; absent where none was.
 	Cluster *apidump.Dump `json:"cluster,omitempty"`
 
-	// Logs is what the logs told, as a story; absent where none was looked for.
+	// Logs is what the logs contain, as a story; absent where none was collected.
 	Logs *logs.Story `json:"logs,omitempty"`
 
 	// Redactions says what was masked, never the secret.
@@ -95,7 +95,7 @@ type Node struct {
 	Load []float64 `json:"load_average,omitempty"`
 }
 
-// Collector is what the examination itself was and cost.
+// Collector describes the examination itself and its overhead.
 type Collector struct {
 	Version string   `json:"version,omitempty"`
 	Command []string `json:"command"`
@@ -103,11 +103,11 @@ type Collector struct {
 	// Seconds is how long collecting took; PeakBytes the largest resident set of the collecting process.
 	Seconds   float64 `json:"duration_seconds,omitempty"`
 	PeakBytes int64   `json:"peak_memory_bytes,omitempty"`
-	// HungAfterSeconds is the --hung-after of the run: mounts were waited for so long. SlowAfterSeconds is its --slow-after.
+	// HungAfterSeconds is the --hung-after of the run, the time limit for mounts. SlowAfterSeconds is its --slow-after.
 	HungAfterSeconds float64 `json:"hung_after_seconds,omitempty"`
 	SlowAfterSeconds float64 `json:"slow_after_seconds,omitempty"`
-	// GivenUp counts calls that did not return in time. Outstanding are those that had not returned at the end: while
-	// they last, process PID stays behind in the kernel and itself holds what they were asked about.
+	// GivenUp counts calls that did not return in time. Outstanding are those that had not returned at the end: until they return,
+	// process PID remains in the kernel and itself uses what they access.
 	GivenUp     int       `json:"calls_given_up,omitempty"`
 	Outstanding []Blocked `json:"outstanding"`
 	// Interrupted says why collecting ended early; empty when it did not.
@@ -132,14 +132,17 @@ type Dump struct {
 	Problems []goroutines.Problem `json:"problems"`
 }
 
-// DefaultHungAfter is the --hung-after of a run where nobody gave one.
+// DefaultHungAfter is the default of --hung-after.
 const DefaultHungAfter = 15 * time.Second
 
-// Saw says whether a source was read at least in part; if not, in what way it was missing. Its entries in the coverage say so,
-// and where it has none its data: evidence that is made by hand needs coverage only for what was looked for and not found.
+// notCollected is why a source is missing that nothing is recorded of.
+const notCollected = "not collected"
+
+// Saw says whether a source was read at least in part, and if not, why. Its entries in the coverage decide; where it has none, its data
+// does: evidence made by hand needs coverage only for sources that were tried and not found.
 func (e *Evidence) Saw(source string) (ok bool, reason string) {
 	if ok = e.has(source); !ok {
-		reason = "not looked at"
+		reason = notCollected
 	}
 	for _, s := range e.Coverage {
 		if s.Source != source && !strings.HasPrefix(s.Source, source+":") {
@@ -156,7 +159,7 @@ func (e *Evidence) Saw(source string) (ok bool, reason string) {
 	return ok, reason
 }
 
-// Cover records how reading a source went; a source that is told again replaces what was known of it.
+// Cover records how reading a source went; a second record of the same source replaces the first.
 func (e *Evidence) Cover(s Source) {
 	for i := range e.Coverage {
 		if e.Coverage[i].Source == s.Source {
@@ -167,14 +170,14 @@ func (e *Evidence) Cover(s Source) {
 	e.Coverage = append(e.Coverage, s)
 }
 
-// wholePodList says whether the kubelet's list was read to its end: what a part of it lacks may well exist.
+// wholePodList says whether the kubelet's list was read completely: a pod that is missing in a part of it may exist.
 func (e *Evidence) wholePodList() (bool, string) {
 	ok, why := e.Saw(SourceKubeletPods)
 	cut := slices.ContainsFunc(e.Coverage, func(s Source) bool {
 		return s.Source == SourceKubeletPods && s.Status == SourceTruncated
 	})
 	if cut {
-		return false, "it is cut"
+		return false, "it is incomplete"
 	}
 	return ok, why
 }

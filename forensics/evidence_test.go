@@ -152,7 +152,7 @@ func TestMergeForgetsNothing(t *testing.T) {
 	}
 }
 
-// What stands in evidence counts as read; an entry of its source wins, and what is empty was not looked at.
+// Data in evidence counts as read; an entry of its source wins, and what is empty was not collected.
 func TestSawWithoutCoverage(t *testing.T) {
 	kubelets := func(status string) *kubelet.Instance {
 		return &kubelet.Instance{Endpoints: []kubelet.Endpoint{{URL: "http://127.0.0.1:10248/healthz?verbose", Status: status}}}
@@ -213,7 +213,7 @@ func TestSaw(t *testing.T) {
 		ok       bool
 		reason   string
 	}{
-		{"never tried", nil, false, "not looked at"},
+		{"never tried", nil, false, "not collected"},
 		{"read", []forensics.Source{{Source: "goroutines", Status: "read"}}, true, ""},
 		{"cut", []forensics.Source{{Source: "goroutines", Status: "truncated", Detail: "at 64 MiB"}}, true, ""},
 		{"denied", []forensics.Source{{Source: "goroutines", Status: "denied", Detail: "HTTP 403"}}, false, "denied (HTTP 403)"},
@@ -223,7 +223,7 @@ func TestSaw(t *testing.T) {
 		{"none of several files", []forensics.Source{
 			{Source: "goroutines:a", Status: "absent"}, {Source: "goroutines:b", Status: "malformed", Detail: "no dump"},
 		}, false, "malformed (no dump)"},
-		{"another source with the same beginning", []forensics.Source{{Source: "goroutines-of-others", Status: "read"}}, false, "not looked at"},
+		{"another source with the same beginning", []forensics.Source{{Source: "goroutines-of-others", Status: "read"}}, false, "not collected"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := forensics.Evidence{Coverage: tt.coverage}

@@ -10,7 +10,7 @@ import (
 )
 
 // A check of one's own is a value like those of package checks. Evidence that is made by hand counts as collected, and what it
-// lacks as not looked at.
+// lacks as not collected.
 func ExampleAnalyze() {
 	softNFS := forensics.Check{
 		ID:       "example-nfs-soft",
@@ -43,5 +43,5 @@ func ExampleAnalyze() {
 	// Output:
 	// found ""
 	// warning mount 7 10.0.0.9:/export is mounted soft
-	// not-checked "mounts not looked at"
+	// not-checked "mounts not collected"
 }

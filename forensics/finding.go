@@ -75,21 +75,26 @@ type Finding struct {
 	// ID is the id of the check that found it.
 	ID       string   `json:"id"`
 	Severity Severity `json:"severity"`
-	Title    string   `json:"title"`
-	Subject  Entity   `json:"subject"`
-	// Subjects are all things of which the same was found, Subject first; absent where that is the only one.
+	// Title is the headline: what is broken and by which cause, in at most 120 characters. Longer names are cut in the middle; Detail has
+	// them in full.
+	Title   string `json:"title"`
+	Subject Entity `json:"subject"`
+	// Subjects are all things for which the same was found, Subject first; absent where that is the only one.
 	Subjects []Entity `json:"subjects,omitempty"`
 	// Because are the entities whose trouble explains this one; empty when nothing that was seen explains it.
 	Because []Entity `json:"because"`
 	Detail  string   `json:"detail"`
-	// Since is when the trouble began at the latest; absent when unknown.
+	// Effect is what the trouble of Subject means, for the headline of a diagnosis whose cause is something else: "kubelet is hung
+	// (housekeeping blocked)". Absent where the title of the cause says enough.
+	Effect string `json:"effect,omitempty"`
+	// Since is the latest moment at which the trouble can have begun; absent when unknown.
 	Since *time.Time `json:"since,omitempty"`
-	// Confidence is how sure the finding is, Possible where a check does not say; ConfidenceWhy on what that rests.
+	// Confidence is Possible where a check does not set it; ConfidenceWhy is the evidence for it.
 	Confidence    Confidence `json:"confidence"`
 	ConfidenceWhy string     `json:"confidence_why,omitempty"`
 	Refs          []Ref      `json:"refs"`
 	Remedies      []Remedy   `json:"remedies"`
-	// Pods are the UIDs of pods that suffer from it.
+	// Pods are the UIDs of affected pods.
 	Pods []string `json:"pods"`
 }
 
@@ -101,14 +106,14 @@ func (f Finding) About() []Entity {
 	return []Entity{f.Subject}
 }
 
-// Confidence says how sure a finding is.
+// Confidence is the confidence in a finding.
 type Confidence string
 
 // The degrees of confidence.
 const (
-	// Certain: measured or read from the kernel, with nothing left to interpret.
+	// Certain: measured or read from the kernel; nothing is inferred.
 	Certain Confidence = "certain"
-	// Likely: the evidence fits this and nothing else that is known, but one link was inferred.
+	// Likely: the evidence fits no other known cause, but one link is inferred.
 	Likely Confidence = "likely"
 	// Possible: worth a look.
 	Possible Confidence = "possible"
@@ -117,7 +122,7 @@ const (
 // rank orders degrees; none, or one that is not known, is below all.
 func (c Confidence) rank() int { return slices.Index([]Confidence{Possible, Likely, Certain}, c) + 1 }
 
-// OutcomeStatus says what became of a check.
+// OutcomeStatus is the result of a check.
 type OutcomeStatus string
 
 // The outcomes. NotChecked is never "clean": a source that the check needs was missing.
@@ -128,7 +133,7 @@ const (
 	OutcomeFailed     OutcomeStatus = "failed"
 )
 
-// Outcome is what became of one check.
+// Outcome is the result of one check.
 type Outcome struct {
 	Check  string        `json:"check"`
 	Status OutcomeStatus `json:"status"`
@@ -142,9 +147,11 @@ type Link struct {
 	ID   string `json:"id"`
 	// Text describes the entity and what is wrong with it.
 	Text string `json:"text"`
+	// Confidence is that of what was found about the entity; absent where nothing was.
+	Confidence Confidence `json:"confidence,omitempty"`
 }
 
-// AffectedPod is a pod that suffers.
+// AffectedPod is an affected pod.
 type AffectedPod struct {
 	UID       string `json:"uid"`
 	Namespace string `json:"namespace,omitempty"`
@@ -153,6 +160,7 @@ type AffectedPod struct {
 	State PodState `json:"state"`
 }
 
+// String is "namespace/name (UID)", or the UID alone where no name is known.
 func (p AffectedPod) String() string {
 	switch {
 	case p.Namespace != "" && p.Name != "":
@@ -163,7 +171,7 @@ func (p AffectedPod) String() string {
 	return p.UID
 }
 
-// label is the name of a pod, its UID where that is not known.
+// label is "namespace/name" of a pod, or its UID where that is not known.
 func (p AffectedPod) label() string {
 	if p.Namespace == "" || p.Name == "" {
 		return p.UID
@@ -171,18 +179,19 @@ func (p AffectedPod) label() string {
 	return p.Namespace + "/" + p.Name
 }
 
-// A Diagnosis is one root cause with what follows from it.
+// A Diagnosis is one root cause with its consequences.
 type Diagnosis struct {
 	Severity      Severity   `json:"severity"`
 	Confidence    Confidence `json:"confidence"`
 	ConfidenceWhy string     `json:"confidence_why,omitempty"`
-	Title         string     `json:"title"`
-	Since         *time.Time `json:"since,omitempty"`
-	Root          Entity     `json:"root"`
+	// Title is the headline: the cause and its effect on the node, in at most 120 characters.
+	Title string     `json:"title"`
+	Since *time.Time `json:"since,omitempty"`
+	Root  Entity     `json:"root"`
 	// Chain leads from the root to the farthest symptom.
 	Chain []Link        `json:"chain"`
 	Pods  []AffectedPod `json:"pods"`
-	// Paragraph is the whole story for a ticket.
+	// Paragraph is the whole diagnosis as plain text: headline, affected pods, first step, chain, confidence, details.
 	Paragraph string `json:"paragraph"`
 	// Findings are the indexes in Analysis.Findings of the findings that belong to it, the root's own first.
 	Findings []int `json:"findings"`
@@ -198,14 +207,13 @@ type Analysis struct {
 	Findings []Finding `json:"findings"`
 	// Outcomes has one entry for each check, in the order of the checks.
 	Outcomes []Outcome `json:"outcomes"`
-	// MountHealth is how each mount answers that was looked at: see [Model.MountHealth].
+	// MountHealth is how each probed mount responds: see [Model.MountHealth].
 	MountHealth []mounts.Health `json:"mount_health"`
-	// Model is the evidence joined, for those who show it; nil where there was no time to join it.
+	// Model is the joined evidence, for rendering; nil where there was no time to join it.
 	Model *Model `json:"-"`
 }
 
-// LogPlace is where a line stands, as findings refer to it: "logs:FILE:LINE", without the line where lines are not
-// counted.
+// LogPlace is the place of a line, as findings refer to it: "logs:FILE:LINE", without the line where lines are not counted.
 func LogPlace(q logs.Quote) string {
 	if q.Line == 0 {
 		return SourceLogs + ":" + q.File
@@ -216,7 +224,7 @@ func LogPlace(q logs.Quote) string {
 // LogRef quotes a line.
 func LogRef(q logs.Quote) Ref { return Ref{Source: LogPlace(q), Excerpt: q.Text} }
 
-// ThreadEntity and its siblings spell entities as design requires.
+// ThreadEntity is a thread as an entity.
 func ThreadEntity(t procs.Thread) Entity {
 	return Entity{KindThread, fmt.Sprintf("%d/%d", t.PID, t.TID)}
 }

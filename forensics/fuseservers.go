@@ -11,31 +11,31 @@ import (
 type FUSEServer struct {
 	// Device is the superblock that it serves.
 	Device string `json:"device"`
-	// PID is the process, 0 if there is none: then every process could be looked at and none has the connection open.
+	// PID is the process. 0 is no process: every process could be read, and none has the connection open.
 	PID int `json:"pid,omitempty"`
-	// Guess says that the kernel does not tell whose connection a process serves (before Linux 6.16); Why says on what
-	// the entry rests.
+	// Guess says that the kernel does not show which connection a process serves (before Linux 6.16). Why is the evidence
+	// of the entry.
 	Guess bool   `json:"guess,omitempty"`
 	Why   string `json:"why"`
 	// Waiting are the requests of all callers that have not been answered; absent where the control file system of FUSE is
 	// not mounted.
 	Waiting *int `json:"requests_waiting,omitempty"`
-	// Detached says that its file system is in no mount table that could be read, and callers wait for it: most likely it was
-	// unmounted lazily. OnlyWaiting, that they wait for no other FUSE file system of the machine.
+	// Detached says that its file system is in no readable mount table, and callers wait for it: most likely it was
+	// unmounted lazily. OnlyWaiting says that they wait for no other FUSE file system of the machine.
 	Detached    bool `json:"detached,omitempty"`
 	OnlyWaiting bool `json:"only_waiting,omitempty"`
 }
 
-// FUSEUse is what was seen of the processes behind FUSE file systems. Who serves which is [Uses.Servers]' to say.
+// FUSEUse is the evidence about the processes behind FUSE file systems. [Uses.Servers] judges which process serves which file system.
 type FUSEUse struct {
 	// Superblocks are the FUSE file systems of all mount tables that were read.
 	Superblocks []string `json:"superblocks"`
 	// Devices are the descriptors of /dev/fuse.
 	Devices []holders.FUSEDevice `json:"devices"`
-	// Named are the FUSE file systems that command lines of their processes name; only where the kernel tells of no descriptor
-	// which connection it is.
+	// Named are the FUSE file systems that command lines of their processes name. They are collected only if the kernel shows the
+	// connection of no descriptor.
 	Named []FUSENamed `json:"named"`
-	// Queues are the requests that wait in each connection of the machine; none where the control file system of FUSE is not
+	// Queues are the requests that wait in each connection of the machine; none if the control file system of FUSE is not
 	// mounted.
 	Queues []mounts.FUSEQueue `json:"queues"`
 	// Complete says that the descriptors of every process could be read.
@@ -95,13 +95,13 @@ func judgeServers(use *FUSEUse) []FUSEServer {
 
 type serverJudge struct {
 	use         *FUSEUse
-	connections map[uint64][]holders.FUSEDevice // of which the kernel tells the connection
+	connections map[uint64][]holders.FUSEDevice // those with a known connection
 	named       map[int][]FUSENamed             // by process
 	candidates  map[string][]int                // processes that name a superblock
 	waiting     map[uint64]int                  // requests, by connection
 }
 
-// connected lists the processes that by the kernel's word have the connection of a superblock open, each once.
+// connected lists the processes that have the connection of a superblock open, as the kernel shows it, each once.
 func (j *serverJudge) connected(device string) []FUSEServer {
 	var found []FUSEServer
 	seen := map[int]bool{}
@@ -118,8 +118,8 @@ func (j *serverJudge) connected(device string) []FUSEServer {
 }
 
 // guess finds the processes that most likely serve a superblock: those that name one of its mount points, in their own
-// mount namespace if there are such. Only where there are none, those that name its source and no mount point of a FUSE
-// file system: many mounts may have one source.
+// mount namespace if there are any. Otherwise it finds those that name its source and no mount point of a FUSE
+// file system, because many mounts may have the same source.
 func (j *serverJudge) guess(device string) []FUSEServer {
 	own := func(n FUSENamed) bool { return n.Own }
 	point := func(n FUSENamed) bool { return !n.Source }

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// graph is who is bad because of whom: the edges of the findings, and those that the model adds (a goroutine is bad
-// because of its thread, a thread because of its mount, a mount because of its superblock, the kubelet because of a
-// subsystem that all of it waits for). Who holds a mount does not explain it where its file system is bad itself: holders
-// suffer from that like whoever waits for it.
+// graph has an edge from each effect to its causes. Findings have causes, and the model adds others: a goroutine's cause is its thread, a
+// thread's its mount, a mount's its superblock, the kubelet's a subsystem that blocks all of it. A process that uses a mount is not its cause
+// where the file system itself is bad: the process is affected like any that waits for it.
 type graph struct {
 	model     *Model
 	findings  []Finding
@@ -25,7 +24,7 @@ type graph struct {
 
 type edge struct{ effect, cause Entity }
 
-// An explanation is a finding about many things below one of its root causes. Which of the things that cause explains differs.
+// An explanation is a finding about many things under one of its root causes. Each cause explains other things.
 type explanation struct {
 	root    Entity
 	finding int
@@ -57,7 +56,7 @@ func newGraph(m *Model, findings []Finding) *graph {
 	return g
 }
 
-// finding adds what a finding about an entity says, and what the model adds to it.
+// finding adds the causes of a finding about an entity, and those that the model adds.
 func (g *graph) finding(e Entity, because []Entity) {
 	own := Causes(g.model, e)
 	bad := e.Kind == KindMount && len(own) > 0 && g.troubled(own[0])
@@ -74,10 +73,10 @@ func (g *graph) finding(e Entity, because []Entity) {
 	}
 }
 
-// dependencies are parts of the kubelet that stand still with others, whatever shows that they do (their health check, silence in the
-// log, complaints): housekeeping is a step of the sync loop, which skips all pods while the PLEG is not healthy, and the PLEG
-// lists what the runtime has (kubelet pkg/kubelet/kubelet.go, syncLoop; pkg/kubelet/pleg/generic.go). The first cause counts whose
-// trouble is certain: what anybody can have written into a log is made the cause of nothing.
+// dependencies are parts of the kubelet that stall together with others, whatever shows that (a health check, silence or messages in the
+// log): housekeeping is a step of the sync loop, the sync loop skips all pods while PLEG is not healthy, and PLEG lists the runtime's
+// containers (kubelet pkg/kubelet/kubelet.go, syncLoop; pkg/kubelet/pleg/generic.go). The first cause whose trouble is certain counts: a
+// log line that any process can have written is no cause.
 func dependencies(m *Model) []edge {
 	subsystem := func(id string) Entity { return Entity{KindSubsystem, id} }
 	return []edge{
@@ -89,8 +88,8 @@ func dependencies(m *Model) []edge {
 	}
 }
 
-// clear takes the blame from file systems that nothing speaks against, where a mount has another cause or trouble of its
-// own: one that is busy is so because of who holds it, known or not.
+// clear removes file systems without trouble as causes of mounts that have another cause or trouble of their own: a busy mount is busy
+// because of what uses it, known or not.
 func (g *graph) clear() {
 	cleared := map[edge]bool{}
 	for e, causes := range g.causes {
@@ -108,8 +107,8 @@ func (g *graph) clear() {
 	}
 }
 
-// stops says what stands still together with a subsystem: housekeeping runs on the sync loop's goroutine (kubelet
-// pkg/kubelet/kubelet.go, syncLoopIteration), and without the sync loop the kubelet serves no pod.
+// stops says what stalls together with a subsystem: housekeeping runs on the sync loop's goroutine (kubelet pkg/kubelet/kubelet.go,
+// syncLoopIteration), and without the sync loop the kubelet manages no pod.
 func stops(e Entity) []Entity {
 	if e.Kind != KindSubsystem {
 		return nil
@@ -128,7 +127,7 @@ func (g *graph) name(e Entity) string {
 	return e.ID
 }
 
-// edge adds "effect is bad because of cause" once, and what explains the cause in turn.
+// edge adds a cause of an effect once, and the causes of that cause.
 func (g *graph) edge(effect, cause Entity) {
 	if effect == cause || g.edges[edge{effect, cause}] || g.explains(effect, cause) {
 		return
@@ -140,7 +139,7 @@ func (g *graph) edge(effect, cause Entity) {
 	g.explain(effect)
 }
 
-// explain adds what explains an entity by what it is, once.
+// explain adds the causes that an entity has by its nature, once.
 func (g *graph) explain(e Entity) {
 	if g.explained[e] {
 		return
@@ -163,8 +162,8 @@ func (g *graph) proven(e Entity) bool {
 	})
 }
 
-// explains says whether root already is an effect of e: an edge would close a circle. It is looked for from both ends in
-// turn, an edge at a time: where one thing has thousands of causes or effects, the way from the other end soon ends.
+// explains says whether root already is an effect of e: an edge would close a circle. The search alternates between both ends, one edge at
+// a time: where one thing has thousands of causes or effects, the search from the other end soon ends.
 func (g *graph) explains(e, root Entity) bool {
 	up, down := search{ways: [][]Entity{g.causes[root]}}, search{ways: [][]Entity{g.effects[e]}}
 	for {
@@ -177,13 +176,13 @@ func (g *graph) explains(e, root Entity) bool {
 	}
 }
 
-// A search goes through the graph, depth first. Its ways are what is next to entities that it has been at.
+// A search is a depth-first search through the graph. Its ways are the neighbours of visited entities.
 type search struct {
 	ways [][]Entity
 	seen map[Entity]bool
 }
 
-// step visits one entity and says whether that is what is wanted, or that there is none left.
+// step visits one entity and says whether it is the wanted one, or that none remains.
 func (s *search) step(next map[Entity][]Entity, want Entity) (found, end bool) {
 	for len(s.ways) > 0 && len(s.ways[len(s.ways)-1]) == 0 {
 		s.ways = s.ways[:len(s.ways)-1]
@@ -204,11 +203,11 @@ func (s *search) step(next map[Entity][]Entity, want Entity) (found, end bool) {
 	return at == want, false
 }
 
-// maxRoots is under how many root causes one finding stands. The others are named by the finding itself.
+// maxRoots is how many root causes list one finding. The finding itself names the others.
 const maxRoots = 100
 
-// rootsOf are the root causes of what a finding is about, and what leads to each. Of things that are alike, all that nothing
-// explains, that explain nothing and that the same findings are about are one root cause: the first of them.
+// rootsOf are the root causes of a finding's subjects, and the subjects of each. Subjects of one kind without causes and effects, about which
+// the same findings are, are one root cause: the first of them.
 func (g *graph) rootsOf(f Finding) (roots []Entity, from map[Entity][]Entity) {
 	from = map[Entity][]Entity{}
 	for _, e := range f.About() {
@@ -231,8 +230,7 @@ func (g *graph) rootsOf(f Finding) (roots []Entity, from map[Entity][]Entity) {
 	return roots, from
 }
 
-// firstLike is the first thing of its kind about which the findings are that are about this one; those that are information are no
-// matter, since they belong to no root cause.
+// firstLike is the first thing of the same kind with the same findings, information left out because it belongs to no root cause.
 func (g *graph) firstLike(e Entity) Entity {
 	worse := slices.DeleteFunc(slices.Clone(g.subjects[e]), func(i int) bool { return g.findings[i].Severity.Rank() <= Info.Rank() })
 	key := fmt.Sprint(e.Kind, worse)
@@ -242,7 +240,7 @@ func (g *graph) firstLike(e Entity) Entity {
 	return g.first[key]
 }
 
-// roots are the entities at the end of all causes of e, the first of them if there are many; e itself if nothing explains it.
+// roots are the last causes of e, the first of them if there are many; e itself if it has no cause.
 func (g *graph) roots(e Entity) []Entity {
 	var found []Entity
 	seen := map[Entity]bool{}
@@ -263,13 +261,13 @@ func (g *graph) roots(e Entity) []Entity {
 	return found
 }
 
-// A stretch is the rest of a way through the graph, from an entity on, behind a part whose worst finding has a rank.
+// A stretch is the rest of a path through the graph, from an entity on; worst is the rank of the worst finding before it.
 type stretch struct {
 	from  Entity
 	worst int
 }
 
-// A step is the best next entity of a stretch, and what the stretch is worth with it.
+// A step is the best next entity of a stretch, and the value of the stretch with it.
 type step struct {
 	next   Entity
 	more   bool // there is a next one
@@ -277,5 +275,5 @@ type step struct {
 	length int
 }
 
-// weight prefers ways that reach the worst finding, then long ones.
+// weight prefers paths that reach the worst finding, then long ones.
 func (s step) weight() int { return s.worst*1000 + s.length }

@@ -11,8 +11,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// MountHealth says how each mount answers that this program asked, or did not ask since others wait for it, in the order of
-// [Evidence].Probes. It is judged from what was measured there, from the threads that wait, and from what disks completed.
+// MountHealth says how each mount responds that this program probed, or did not probe because threads wait for it. The order is that of
+// [Evidence].Probes. It is judged from the probes, from the threads that wait, and from the requests that disks completed.
 func (m *Model) MountHealth() []mounts.Health { return m.answers }
 
 // judgeHealth judges the probes of the evidence.
@@ -40,7 +40,7 @@ func judgeHealth(m *Model) []mounts.Health {
 	return list
 }
 
-// defaultSlowAfter is the --slow-after of a run where nobody gave one.
+// defaultSlowAfter is the --slow-after of a run without that flag.
 const defaultSlowAfter = time.Second
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -70,20 +70,20 @@ func (j *healthJudge) judge(p mounts.Probe) mounts.Health {
 	h.Waiting = slices.Clone(j.queues[p.Device])
 	passive := h.Method == mounts.MethodPassive
 	if passive && h.Status == mounts.StatusHung && j.works[p.Device] {
-		h.Status, h.Since, h.Reason = mounts.StatusOK, nil, h.Reason+"; its disk goes on completing requests"
+		h.Status, h.Since, h.Reason = mounts.StatusOK, nil, h.Reason+"; its disk still completes requests"
 	}
 	if passive && (h.Status == mounts.StatusHung || h.Status == mounts.StatusFrozen) && !j.waitedFor[p.Device] {
-		h.Status, h.Reason = mounts.StatusRecovered, "by the end of the examination nobody waited for it any more"
+		h.Status, h.Reason = mounts.StatusRecovered, "no thread waited for it at the end of the examination"
 	}
 	return h
 }
 
-// passive says who waits for a mount in vain, and whether that proves that it hangs. A thread counts if the kernel says that
-// it waits for a file server of the mount's kind, the path that it asked for lies on the mount, and it has not run for
+// passive says which thread waits for a mount, and whether that proves that the mount hangs. A thread counts if the kernel shows that
+// it waits for a file server of the mount's kind, the path of its call is on the mount, and it has not run for
 // --hung-after. For FUSE the connection must also have had a request waiting at first.
 //
-// Of a server, only a question that it answers at once from any state proves that: reading, writing and storing may take
-// minutes in one call while it answers everybody else, an object store for example, and so may whatever waits for one of
+// For a server, only a call that it answers at once from any state is proof. Reading, writing and storing may take
+// minutes in one call while the server answers other calls, for example with an object store. So may a call that waits for one of
 // these. And a path below the mount point can lead across a symbolic link to another mount.
 func (j *healthJudge) passive(mount mounts.Mount) (h mounts.Health, proof bool) {
 	if queue := j.queues[mount.Device]; len(queue) > 0 && queue[0] == 0 {
@@ -118,8 +118,8 @@ func (j *healthJudge) passive(mount mounts.Mount) (h mounts.Health, proof bool) 
 	return h, proof
 }
 
-// patience is by how much longer than --hung-after a thread must wait before its mount counts as hung. A busy disk can
-// keep one request in its queue for half a minute (the time limit of a SCSI command is 30 s) and is still well.
+// patience is by how much longer than --hung-after a thread must wait before its mount counts as hung. A healthy but busy disk can
+// keep one request in its queue for half a minute (the time limit of a SCSI command is 30 s).
 func patience(m mounts.Mount) float64 {
 	if m.Class == mounts.ClassBlock {
 		return 4
@@ -127,7 +127,7 @@ func patience(m mounts.Mount) float64 {
 	return 1
 }
 
-// asksForLittle says whether a thread asks a file server what that knows of the mount itself, not of what lies below it.
+// asksForLittle says whether a thread asks a file server for attributes of the mount itself, not of something below it.
 func asksForLittle(m *Model, t procs.Thread) bool {
 	if t.Syscall == nil {
 		return false
@@ -142,7 +142,7 @@ func asksForLittle(m *Model, t procs.Thread) bool {
 	})
 }
 
-// weigh combines how a mount answered with who waits for it in vain.
+// weigh combines the answer of a mount with the thread that waits for it.
 func weigh(h *mounts.Health, claim mounts.Health) {
 	switch h.Status {
 	case mounts.StatusHung:
@@ -152,7 +152,7 @@ func weigh(h *mounts.Health, claim mounts.Health) {
 		}
 	case mounts.StatusOK, mounts.StatusSlow:
 	case mounts.StatusNotProbed:
-		h.Reason = fmt.Sprintf("%s, and %s may take that long by itself: %s", claim.Reason, cmp.Or(claim.Call, "that"), h.Reason)
+		h.Reason = fmt.Sprintf("%s, but %s alone may take that long: %s", claim.Reason, cmp.Or(claim.Call, "the call"), h.Reason)
 		return
 	default:
 		return

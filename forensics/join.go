@@ -7,15 +7,15 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// Join says that a goroutine is a thread: both are in the same system call with the same pointers.
+// Join says that a thread runs a goroutine: both are in the same system call with the same pointers.
 type Join struct {
 	// Dump is the index in Evidence.Dumps.
 	Dump      int
 	Goroutine int64
 	Thread    procs.Thread
-	// Pointer is the argument that stands in both, in hexadecimal.
+	// Pointer is the argument that both have, in hexadecimal.
 	Pointer string
-	// Certain is false when the dump does not say which process it is of.
+	// Certain is false if the process of the dump is unknown.
 	Certain bool
 }
 
@@ -30,7 +30,7 @@ func joinGoroutines(e *Evidence) []Join {
 			shapes[c.shape] = true
 		}
 	}
-	in := map[callOf][]int32{} // threads by what a goroutine in the same call knows of it
+	in := map[callOf][]int32{} // threads by the arguments that a goroutine in the same call has
 	for i := range e.Threads {
 		t := &e.Threads[i]
 		for s := range shapes {
@@ -81,7 +81,7 @@ func joinDump(index int, d *Dump, waiting []call, in map[callOf][]int32, threads
 	return found
 }
 
-// callsOf are the system calls of the goroutines of a dump by which they can be told.
+// callsOf are the system calls by which goroutines of a dump can be recognized.
 func callsOf(d *Dump) []call {
 	need := 1
 	if d.PID == 0 { // heaps of two processes of one program may look alike: one equal pointer is not enough
@@ -96,7 +96,7 @@ func callsOf(d *Dump) []call {
 	return calls
 }
 
-// A call is a system call as a goroutine knows it. Two goroutines in calls of one key cannot be told apart.
+// A call is a system call as a dump shows it. Two goroutines in calls with one key cannot be distinguished.
 type call struct {
 	callKey
 	goroutine int64
@@ -137,7 +137,7 @@ func newCall(g *goroutines.Goroutine) (call, bool) {
 	return c, true
 }
 
-// key is the key that a goroutine has which is in a thread's system call and knows so much of it.
+// key is the key of a goroutine in a thread's system call whose known arguments have this shape.
 func (s shape) key(t *procs.Syscall) (key callKey, ok bool) {
 	if t == nil || t.Number < 0 || uint64(t.Number) != s.number {
 		return key, false

@@ -167,7 +167,7 @@ func TestGoroutinesOfTwoProcesses(t *testing.T) {
 	if text := forensics.Describe(m, entity("goroutine 117")); !strings.Contains(text, fmt.Sprintf("thread %d/9839", kubeletPID)) {
 		t.Errorf("without a dump: %q", text)
 	}
-	if text := forensics.Describe(m, entity("goroutine 118")); !strings.Contains(text, "[IO wait]") {
+	if text := forensics.Describe(m, entity("goroutine 118")); !strings.Contains(text, ": IO wait") {
 		t.Errorf("only in the second dump: %q", text)
 	}
 }

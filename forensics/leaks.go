@@ -10,9 +10,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
-// judgeForeign tells which foreign mounts the host has no more, and which it has, too, of those that were asked for: an unmount on
-// the host reaches none of either. A file system that only another namespace has is taken for a leak if it has a server or a
-// disk, or lies on a directory of a pod.
+// judgeForeign finds the foreign mounts that the host no longer has, and, of those that were asked for, the ones that the host also has.
+// An unmount on the host reaches none of them. A file system that only another namespace has counts as a leak if it has a server or a
+// disk, or if its mount point is a directory of a pod.
 func judgeForeign(e *Evidence) (leaked, private []ForeignMount) {
 	if e.MountUse == nil || len(e.MountUse.Foreign) == 0 {
 		return nil, nil
@@ -43,7 +43,7 @@ func judgeForeign(e *Evidence) (leaked, private []ForeignMount) {
 	return leaked, private
 }
 
-// judgeCopies are the mounts that propagation ties to others, of those that somebody holds or is in a call on.
+// judgeCopies are the mounts that propagation ties to others, of those with open files or a system call in flight.
 func judgeCopies(e *Evidence) []mounts.Copy {
 	using := map[int]bool{}
 	for i := range e.MountUse.Holders {
@@ -62,26 +62,26 @@ func judgeCopies(e *Evidence) []mounts.Copy {
 	return copies
 }
 
-// LeakOf names the pod whose volume a leaked mount is a copy of, "" where that is not proven, and then why not. A mount point
-// is whatever path the owner of a mount namespace makes. What proves that the host had the mount is the directory below it,
-// which is the kubelet's own, and a mount namespace in which nobody but root of the host mounts.
+// LeakOf names the pod whose volume a leaked mount is a copy of. If that is not proven, it is "", and why says the reason. The owner
+// of a mount namespace can choose any mount point. Two things prove that the host had the mount: the directory below it is the kubelet's
+// own, and only root of the host can mount in that namespace.
 func (u *Uses) LeakOf(l ForeignMount) (uid, why string) {
 	uid, _ = PodOf(l.On)
 	switch ours, owner := u.ownedHere(l); {
 	case !ours:
 		return "", owner
 	case inVolume(u.model, l.On) != 0:
-		return "", "it is mounted on no directory that the kubelet makes for a volume"
+		return "", "its mount point is not a directory that the kubelet makes for a volume"
 	}
 	return uid, ""
 }
 
-// InVolume says whether a path lies in the content of a pod's volume. There the pod makes the directories, and can put a
-// symbolic link in the place of one.
+// InVolume says whether a path is in the content of a pod's volume. The pod makes the directories there, and can replace one by a
+// symbolic link.
 func InVolume(m *Model, name string) bool { return inVolume(m, name) > 0 }
 
-// inVolume is how many directories deep in a volume of a pod a path is: 0 for where the kubelet has it mounted, on directories
-// that it alone makes, and less for everything else. A volume is at pods/UID/volumes/PLUGIN/NAME, one of a CSI driver in mount
+// inVolume is how many directories deep in a volume of a pod a path is: 0 for the mount point of the volume, on directories
+// that only the kubelet makes, and less for everything else. A volume is at pods/UID/volumes/PLUGIN/NAME, one of a CSI driver in mount
 // below that, and a subpath at pods/UID/volume-subpaths/VOLUME/CONTAINER/INDEX (pkg/kubelet/config/defaults.go).
 func inVolume(m *Model, name string) int {
 	for _, root := range m.KubeletRoots() {
@@ -102,15 +102,15 @@ func inVolume(m *Model, name string) int {
 	return -1
 }
 
-// ownedHere says whether the mount namespace of a leak belongs to the user namespace that this program ran in, and else whose it
-// is. Where the kernel does not tell (before Linux 4.9), all its processes have to be in that user namespace.
+// ownedHere says whether the mount namespace of a leak belongs to the user namespace that this program ran in, and otherwise who owns
+// it. If the kernel does not show that (before Linux 4.9), all its processes have to be in that user namespace.
 func (u *Uses) ownedHere(l ForeignMount) (ours bool, owner string) {
 	h := u.model.evidence.MountUse
 	if h == nil || h.UserNS == 0 {
-		return false, "who owns the mount namespace is not known"
+		return false, "the owner of the mount namespace is not known"
 	}
 	if l.Owner != 0 {
-		return l.Owner == h.UserNS, fmt.Sprintf("the mount namespace belongs to user namespace %d, in which others than root of the host mount what they like", l.Owner)
+		return l.Owner == h.UserNS, fmt.Sprintf("the mount namespace belongs to user namespace %d, where others than root of the host can mount anything", l.Owner)
 	}
 	in := 0
 	for _, p := range u.model.evidence.Processes {
@@ -118,14 +118,14 @@ func (u *Uses) ownedHere(l ForeignMount) (ours bool, owner string) {
 			continue
 		}
 		if in++; p.UserNS != h.UserNS {
-			return false, fmt.Sprintf("process %d of the mount namespace is in another user namespace, or in one that is not known", p.PID)
+			return false, fmt.Sprintf("process %d of the mount namespace is in another or unknown user namespace", p.PID)
 		}
 	}
-	return in > 0, "who owns the mount namespace is not known"
+	return in > 0, "the owner of the mount namespace is not known"
 }
 
-// Elsewhere says whether a file system is mounted neither on the host nor where the kubelet is, but in other mount namespaces
-// alone, and was not proven to have been the host's. What it is and how it answers is up to whoever made it.
+// Elsewhere says whether a file system is mounted only in mount namespaces other than those of the host and the kubelet, and is not
+// proven to have been the host's. Its creator determines its names and its answers.
 func (u *Uses) Elsewhere(device string) bool {
 	list := u.model.MountsOf(device)
 	return len(list) > 0 && !slices.ContainsFunc(list, func(mount mounts.Mount) bool {
@@ -138,8 +138,8 @@ func (u *Uses) Elsewhere(device string) bool {
 	})
 }
 
-// PodsOf lists the UIDs of the pods that have a mount of a superblock, in mountinfo order. What a path in another mount
-// namespace names proves nothing: see [Uses.LeakOf].
+// PodsOf lists the UIDs of the pods that have a mount of a superblock, in mountinfo order. A path in another mount
+// namespace proves nothing: see [Uses.LeakOf].
 func (m *Model) PodsOf(device string) []string {
 	var uids []string
 	seen := map[string]bool{}

@@ -9,15 +9,15 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// settled is how long nothing must have changed in a pod's directory before its staying is held against the kubelet:
-// housekeeping runs every two seconds, and a volume's operation is tried again after two minutes at the latest.
+// settled is how long a pod's directory must be unchanged before the kubelet counts as failing to remove it:
+// housekeeping runs every two seconds, and a volume's operation is tried again within two minutes.
 const settled = 10 * time.Minute
 
-// Leftovers says what is left of a pod that is gone, and what this node's kubelet does about it; see
-// [kubelet.Leftovers]. Mounts count from the host's table and from those of the other namespaces that were read.
+// Leftovers lists the leftovers of an orphaned pod, and what this node's kubelet does about them; see
+// [kubelet.Leftovers]. Mounts count from the host's table and from the tables of other namespaces that were read.
 //
-// Where nothing would keep a healthy kubelet from removing the directory, and it has had time enough, the first entry is
-// [kubelet.ASWUncertain]; see [Model.PodState] for whether the pod is gone at all.
+// If nothing prevents a healthy kubelet from removing the directory, and it has had enough time, the first entry is
+// [kubelet.ASWUncertain]. [Model.PodState] says whether the pod is orphaned at all.
 func Leftovers(m *Model, d kubelet.PodDir) []kubelet.Leftover {
 	left := kubelet.Leftovers(d, m.KubeletMinor(), pointsBelow(m, d))
 	if !shouldBeGone(m, d, left) {
@@ -25,12 +25,12 @@ func Leftovers(m *Model, d kubelet.PodDir) []kubelet.Leftover {
 	}
 	for i := range left {
 		left[i].Fate = kubelet.FateNever
-		left[i].Why = "it would go by itself if the kubelet did not believe that a volume of the pod is mounted"
+		left[i].Why = "the kubelet would remove it if it did not believe that a volume of the pod is still mounted"
 	}
 	all := []kubelet.Leftover{{
 		Class: kubelet.ASWUncertain, Fate: kubelet.FateNever, Path: d.Path, MountPoints: []string{},
-		Why: "nothing is mounted, nothing is in the way, the sync loop runs and nothing has changed here for a long time: the kubelet believes " +
-			"that a volume of the pod is still mounted, says so only at verbosity 3, and forgets it when it is restarted",
+		Why: "nothing is mounted, nothing blocks the removal, the sync loop runs and nothing has changed here for a long time. So the kubelet believes " +
+			"that a volume of the pod is still mounted. It logs this only at verbosity 3, and forgets it at a restart",
 	}}
 	return append(all, slices.DeleteFunc(left, func(l kubelet.Leftover) bool { return l.Class == kubelet.Pending })...)
 }
@@ -63,8 +63,8 @@ func allPoints(e *Evidence) []string {
 	return slices.Compact(points)
 }
 
-// shouldBeGone says that a kubelet that is well would have removed a directory long ago. A volume's directory is made and
-// removed in that of its plugin, which tells how long ago the pod's last volume can have gone.
+// shouldBeGone says that a healthy kubelet would have removed a directory long ago. A volume's directory is made and
+// removed in the directory of its plugin. The time of that directory shows when the pod's last volume can have been removed.
 func shouldBeGone(m *Model, d kubelet.PodDir, left []kubelet.Leftover) bool {
 	k, collected := m.evidence.Kubelet, m.evidence.Collected
 	if k == nil || k.PID == 0 || d.Changed == nil || collected.Sub(*d.Changed) < settled {
@@ -79,7 +79,7 @@ func shouldBeGone(m *Model, d kubelet.PodDir, left []kubelet.Leftover) bool {
 	return k.Metrics["kubelet_orphan_pod_cleaned_volumes_errors"] == 0 && syncLoopIsWell(m.evidence)
 }
 
-// syncLoopIsWell says that the kubelet itself said so, somewhere where it looks (port 10248 does not).
+// syncLoopIsWell says that the sync loop has passed the kubelet's own check, at an endpoint with that check (port 10248 has none).
 func syncLoopIsWell(e *Evidence) bool {
 	passed := false
 	for _, e := range e.Kubelet.Endpoints {

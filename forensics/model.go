@@ -20,7 +20,7 @@ import (
 )
 
 // Model is the evidence joined on identity: mounts by id and superblock, threads by pid and tid, goroutines to threads
-// by the pointer arguments of the system call, pods by UID, volumes by path. It holds no facts of its own.
+// by the pointer arguments of the system call, pods by UID, volumes by path. It has no facts of its own.
 type Model struct {
 	evidence *Evidence
 	host     *mounts.Index
@@ -28,7 +28,7 @@ type Model struct {
 	byDevice map[string][]mounts.Mount
 	byPod    map[string][]mounts.Mount
 	leaks    map[int]ForeignMount     // by mount id: those of file systems that only other mount namespaces have
-	answers  []mounts.Health          // of the mounts that were asked
+	answers  []mounts.Health          // of the mounts that were probed
 	health   map[string]mounts.Health // the worst of a superblock
 	joins    []Join
 	threads  map[threadID]procs.Thread
@@ -45,7 +45,7 @@ type Model struct {
 
 type threadID struct{ pid, tid int }
 
-// Evidence is what the model was made of.
+// Evidence is the evidence of the model.
 func (m *Model) Evidence() *Evidence { return m.evidence }
 
 // Host is the index of the host's mount table.
@@ -63,14 +63,14 @@ func (m *Model) Mount(id int) (mounts.Mount, bool) {
 // MountsOf lists the mounts of a superblock, the host's first.
 func (m *Model) MountsOf(device string) []mounts.Mount { return m.byDevice[device] }
 
-// Health is the worst that was learnt about a superblock.
+// Health is the worst known state of a superblock.
 func (m *Model) Health(device string) (mounts.Health, bool) {
 	h, ok := m.health[device]
 	return h, ok
 }
 
-// Answered says whether the server of a file system has answered this program when it asked for attributes and size. So it
-// lives, whoever else waits for it: one call that moves data may take long, or concern a part of a server that is stuck. FUSE
+// Answered says whether the server of a file system answered this program's requests for attributes and size. Then the server works,
+// although other processes wait for it: one call that transfers data may take long, or need a part of the server that is stuck. FUSE
 // sends every statfs(2) to the server. It is false for a file system on a disk, which may have answered from memory.
 func (m *Model) Answered(device string) bool {
 	h, list := m.health[device], m.MountsOf(device)
@@ -78,10 +78,10 @@ func (m *Model) Answered(device string) bool {
 		(h.Status == mounts.StatusOK || h.Status == mounts.StatusSlow || h.Status == mounts.StatusRecovered)
 }
 
-// Joins are the goroutines that were found to be threads.
+// Joins are the goroutines whose threads are known.
 func (m *Model) Joins() []Join { return m.joins }
 
-// ThreadOf finds the thread that a goroutine is, nil if that is not known.
+// ThreadOf finds the thread that runs a goroutine, nil if that is not known.
 func (m *Model) ThreadOf(dump int, goroutine int64) *Join {
 	if i, ok := m.joined[goroutineID{dump, goroutine}]; ok {
 		return &m.joins[i]
@@ -134,10 +134,10 @@ func (m *Model) BelowKubelet(p string) bool {
 	return false
 }
 
-// PodOf names the pod and the volume that a path below a pod directory belongs to; "" where it does not say. The
+// PodOf names the pod and the volume of a path below a pod directory; "" where the path does not have them. The
 // volume is "<uid>/<plugin>/<name>"; of a subpath only the volume's name is known, its plugin is then "subpath".
 func PodOf(p string) (uid, volume string) {
-	if !strings.Contains(p, "/pods/") { // most paths, at a fraction of the price
+	if !strings.Contains(p, "/pods/") { // most paths, and much cheaper
 		return "", ""
 	}
 	parts := poduid.Path.FindStringSubmatch(p)
@@ -198,7 +198,7 @@ func (m *Model) PodDir(uid string) (kubelet.PodDir, bool) {
 	return kubelet.PodDir{}, false
 }
 
-// Backing is what stands behind a superblock; false where that was not looked at or nothing is known.
+// Backing is the server or disk of a superblock; false where it was not collected or nothing is known.
 func (m *Model) Backing(device string) (backing.Backing, bool) {
 	if at := m.index.backingOf[device]; len(at) > 0 {
 		return m.evidence.Backings[at[0]], true
@@ -206,20 +206,21 @@ func (m *Model) Backing(device string) (backing.Backing, bool) {
 	return backing.Backing{}, false
 }
 
-// Waited is how long a thread provably waits, at least: since it last ran, since its goroutine was stamped, or between two
-// equal readings.
+// Waited is how long a thread has provably waited, at least: since it last ran, since its goroutine was stamped, or between two equal
+// readings.
 func (m *Model) Waited(t procs.Thread) WaitAtLeast {
 	var w WaitAtLeast
 	if t.WaitSeconds != nil {
-		w = WaitAtLeast{*t.WaitSeconds, true, "it has not run since", t.WaitFrom == procs.WaitFromSched}
+		w = WaitAtLeast{*t.WaitSeconds, true, "the thread has not run since", t.WaitFrom == procs.WaitFromSched}
 	}
 	if t.Same && t.SampledSeconds > w.Seconds {
-		w = WaitAtLeast{t.SampledSeconds, true, "two readings were equal", false}
+		w = WaitAtLeast{t.SampledSeconds, true, "two readings of the thread were equal", false}
 	}
 	if j := m.GoroutineOf(t.PID, t.TID); j != nil && j.Certain {
 		g, _, _ := m.Goroutine(j.Dump, j.Goroutine)
 		if age := g.WaitAtLeast().Seconds(); age > w.Seconds {
-			w = WaitAtLeast{age, true, fmt.Sprintf("goroutine %d says %s, of which the runtime can have added 2", g.ID, text.Plural(g.WaitMinutes, "minute")), false}
+			from := fmt.Sprintf("the dump shows %s for goroutine %d, which proves at least %s", text.Plural(g.WaitMinutes, "minute"), g.ID, text.Duration(age))
+			w = WaitAtLeast{age, true, from, false}
 		}
 	}
 	return w
@@ -228,7 +229,7 @@ func (m *Model) Waited(t procs.Thread) WaitAtLeast {
 type podFacts struct {
 	namespace, name string
 	live, deleting  bool
-	listed          bool // by somebody who wants it, not only by what it has left
+	listed          bool // by a list of pods, not only by traces on the node
 	hearsay         bool // its name is from a file that the pod can write, or from a line of a log
 	why             string
 }

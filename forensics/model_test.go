@@ -277,7 +277,7 @@ func TestProofOfLife(t *testing.T) {
 	e.Sandboxes = []runtimes.Sandbox{{ID: "aa", PodUID: "u2", Task: runtimes.Task{InitPID: 200, InitStart: 7}}}
 	e.Containers = []runtimes.Container{{ID: "bb", PodUID: "u2", Task: runtimes.Task{InitPID: 201, InitStart: 8}}}
 	m := forensics.NewModel(&e)
-	for uid, want := range map[string]string{"u1": "process 100 runs in it", "u2": "process 200 is the first of its container aa"} {
+	for uid, want := range map[string]string{"u1": "process 100 runs in it", "u2": "process 200 is the init process of its container aa"} {
 		if state, why := m.PodState(uid); state != forensics.PodLive || why != want {
 			t.Errorf("pod %s is %s, since %s; want live, since %s", uid, state, why, want)
 		}

@@ -5,15 +5,15 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// ForeignMount is a mount in the table of another mount namespace than the host's, of a file system that matters there. Whether
-// it leaked there, and the host has it no more, is [Uses.Leaked]'s to say.
+// ForeignMount is a mount in the table of another mount namespace than the host's, of a file system that matters there. [Uses.Leaked]
+// judges whether it leaked there and the host no longer has it.
 type ForeignMount struct {
 	Namespace uint64       `json:"namespace"`
 	Mount     mounts.Mount `json:"mount"`
 	// On is where the directory that it is mounted on is on the host, absent where the host shows no such directory.
 	On string `json:"on,omitempty"`
-	// Owner is the inode of the user namespace that owns the mount namespace, absent where the kernel does not tell (before
-	// Linux 4.9). Whoever is root in there can mount what they like, wherever they like: see [MountUse].UserNS.
+	// Owner is the inode of the user namespace that owns the mount namespace, absent where the kernel does not show it (before
+	// Linux 4.9). Root of that user namespace can mount anything anywhere: see [MountUse].UserNS.
 	Owner uint64 `json:"owner_user_ns,omitempty"`
 	// MountedSince says that the host had it, or its file system, when its table was read once more: it was mounted in between.
 	MountedSince bool `json:"mounted_since,omitempty"`
@@ -25,12 +25,12 @@ type MountUse struct {
 	// Holders are processes. Of one mount at most some are listed, and of Kernel; LeftOut counts the rest of both.
 	Holders []holders.Holder `json:"holders"`
 	LeftOut int              `json:"holders_left_out,omitempty"`
-	// Unseen says which processes could not be looked at, wholly or in part. Where it is not empty, that there is no holder is
-	// not known.
+	// Unseen says which processes could not be read, wholly or in part. If it is not empty, there may be users that are not
+	// listed.
 	Unseen []string `json:"unseen"`
 	// Kernel are users of mounts in the kernel.
 	Kernel []holders.KernelUser `json:"kernel"`
-	// AllProcesses says that every process and every mount table was looked at.
+	// AllProcesses says that every process and every mount table was read.
 	AllProcesses bool `json:"all_processes,omitempty"`
 	// Copies are mounts on the same directory as another one, to which propagation may tie them: see [mounts.Copy.Tied].
 	Copies []mounts.Copy `json:"copies"`
@@ -43,16 +43,16 @@ type MountUse struct {
 	Namespaces []holders.NamespaceHold `json:"namespaces"`
 	// Pinned are mount namespaces that a bind mount of their ns/mnt file keeps alive, with or without processes.
 	Pinned []PinnedNamespace `json:"pinned_namespaces"`
-	// Uninhabited are the mount namespaces without a process whose tables were read all the same (Linux 6.12); they are among
-	// the Namespaces or Pinned unless it cannot be seen what keeps them alive.
+	// Uninhabited are the mount namespaces without processes whose tables could be read (Linux 6.12). They are among
+	// the Namespaces or Pinned, unless it is not visible what keeps them alive.
 	Uninhabited []uint64 `json:"uninhabited_namespaces"`
 	// UserNS is the inode of the user namespace that this program ran in, absent where it is not known.
 	UserNS uint64 `json:"user_ns,omitempty"`
 	// Queries are the paths of collect.Holders that lead over symbolic links.
 	Queries []Query `json:"asked,omitempty"`
-	// Deleted are files without a name that are open.
+	// Deleted are deleted files that are still open.
 	Deleted []holders.DeletedFile `json:"deleted_files"`
-	// Users are the names of the users that holders run as, from the host's /etc/passwd.
+	// Users are the users that these processes run as, from the host's /etc/passwd.
 	Users []User `json:"users"`
 }
 

@@ -10,16 +10,16 @@ import (
 // MountUsers is everything that was seen to use one mount.
 type MountUsers struct {
 	Mount mounts.Mount `json:"mount"`
-	// Holders hold this very mount or one of its copies: umount(2) answers EBUSY while one of them does. Of those that are
-	// known by path alone, each may hold another mount that is stacked on the same mount point instead.
+	// Holders use this very mount or one of its copies: umount(2) answers EBUSY while one of them does. Those that are
+	// known only by path may use another mount that is stacked on the same mount point instead.
 	Holders []HolderProcess `json:"holders"`
-	// Copies are the mounts that somebody uses and that an unmount of this one would take along, see [mounts.Copy].
+	// Copies are the mounts in use that an unmount of this one would also unmount, see [mounts.Copy].
 	Copies []mounts.Copy `json:"copies"`
-	// Elsewhere are processes that hold the same file system through a mount that is none of those, as a private one in their
+	// Elsewhere are processes that use the same file system through another mount, such as a private one in their
 	// own namespace. They do not keep this mount busy, but the file system, its disk or its server in use.
 	Elsewhere []HolderProcess `json:"elsewhere"`
-	// Calls are threads that are in the middle of a system call on this mount or one of its copies, CallsElsewhere those on
-	// another mount of the same file system: they hold it as well, until the call returns.
+	// Calls are threads in a system call on this mount or one of its copies, CallsElsewhere those on
+	// another mount of the same file system. They keep it busy as well, until the call returns.
 	Calls          []MountCall          `json:"calls"`
 	CallsElsewhere []MountCall          `json:"calls_elsewhere"`
 	Kernel         []holders.KernelUser `json:"kernel"`
@@ -49,7 +49,7 @@ type HolderProcess struct {
 	ContainerID string   `json:"container_id,omitempty"`
 }
 
-// Of lists who uses a mount.
+// Of lists what uses a mount.
 func (u *Uses) Of(mount mounts.Mount) MountUsers {
 	users := MountUsers{
 		Mount: mount, Holders: []HolderProcess{}, Elsewhere: []HolderProcess{}, Kernel: []holders.KernelUser{},
@@ -120,7 +120,7 @@ func (u *Uses) Of(mount mounts.Mount) MountUsers {
 	return users
 }
 
-// stacked says whether a mount of the host lies on the mount point of another one, so that a path does not tell which of
+// stacked says whether a mount of the host has the same mount point as another one, so that a path does not show which of
 // them is meant.
 func (u *Uses) stacked(id int, on mounts.Mount) bool {
 	other, ok := u.model.host.ByID(id)

@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// Namespace says who keeps a mount namespace alive.
+// Namespace says what keeps a mount namespace alive.
 func (u *Uses) Namespace(ns uint64) NamespaceProcesses {
 	n, ok := u.namespaces()[ns]
 	if !ok {
@@ -20,7 +20,7 @@ func emptyNamespace(ns uint64) NamespaceProcesses {
 	return NamespaceProcesses{Namespace: ns, PIDs: []int{}, OpenedBy: []int{}, MountedAt: []string{}, Pods: []string{}, Commands: []string{}}
 }
 
-// allNamespaces says of all mount namespaces who keeps them alive: a pod can have many processes, and many mounts in theirs.
+// allNamespaces says what keeps each mount namespace alive. It is made once: a pod can have many processes with many mounts.
 func (u *Uses) allNamespaces() map[uint64]NamespaceProcesses {
 	found := map[uint64]NamespaceProcesses{}
 	for ns, at := range u.model.index.processesIn {
@@ -88,8 +88,8 @@ func (u *Uses) addPins(found map[uint64]NamespaceProcesses, ns uint64) {
 	found[ns] = n
 }
 
-// EmptyNamespaces lists the mount namespaces that no process is in: only a descriptor or a bind mount keeps them alive.
-// Where their mount tables could not be read, a mount that is in no table may be in one of them.
+// EmptyNamespaces lists the mount namespaces without processes: only a descriptor or a bind mount keeps them alive.
+// If their mount tables could not be read, a mount that is in no table may be in one of them.
 func (u *Uses) EmptyNamespaces() []NamespaceProcesses {
 	h := u.model.evidence.MountUse
 	if h == nil {

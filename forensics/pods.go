@@ -10,11 +10,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// PodState says whether a pod that left traces on the node still exists.
+// PodState says whether a pod with traces on the node still exists.
 type PodState string
 
-// The states of a pod. Orphaned needs a positive proof: a list of the kubelet's pods that was read, is not empty and
-// lacks the pod. The kubelet's list is empty while a last pod terminates, so an empty one proves nothing.
+// The states of a pod. Orphaned needs a proof: the kubelet's list of pods was read, is not empty and does not have the pod. The list is
+// empty while the last pod terminates, so an empty list proves nothing.
 const (
 	PodUnknown     PodState = "unknown"
 	PodLive        PodState = "live"
@@ -22,8 +22,15 @@ const (
 	PodOrphaned    PodState = "orphaned"
 )
 
-// livePods collects what speaks for each pod: the kubelet's list, static manifests, a dump of the API, cgroups,
-// processes.
+// Words is the state where the word before it does not say that it is one.
+func (s PodState) Words() string {
+	if s == PodUnknown {
+		return "state unknown"
+	}
+	return string(s)
+}
+
+// livePods collects the evidence that each pod exists: the kubelet's list, static manifests, an API dump, cgroups, processes.
 func livePods(m *Model) map[string]podFacts {
 	pods := make(map[string]podFacts, max(len(m.evidence.Pods), len(m.evidence.PodDirs)))
 	note := func(uid, why string) podFacts {
@@ -54,7 +61,7 @@ func livePods(m *Model) map[string]podFacts {
 	}
 	if m.evidence.Cluster != nil {
 		for _, p := range m.evidence.Cluster.Pods {
-			f := note(p.UID, "in the dump of the API")
+			f := note(p.UID, "in the API dump")
 			f.namespace, f.name, f.deleting, f.listed = p.Namespace, p.Name, f.deleting || p.Deleting != nil, true
 			pods[p.UID] = f
 		}
@@ -72,7 +79,7 @@ func livePods(m *Model) map[string]podFacts {
 	eachTask(m.evidence, func(id, uid string, t runtimes.Task) {
 		if p, state := m.Init(id, t); state == InitRunning && uid != "" && !seen[uid] {
 			seen[uid] = true
-			pods[uid] = note(uid, fmt.Sprintf("process %d is the first of its container %.12s", p.PID, id))
+			pods[uid] = note(uid, fmt.Sprintf("process %d is the init process of its container %.12s", p.PID, id))
 		}
 	})
 	for _, d := range m.evidence.PodDirs {
@@ -85,7 +92,7 @@ func livePods(m *Model) map[string]podFacts {
 	return pods
 }
 
-// namesInLogs adds the names that logs give pods. That something was said of a pod does not prove that it exists.
+// namesInLogs adds the names that logs give pods. A message about a pod does not prove that it exists.
 func namesInLogs(m *Model, pods map[string]podFacts) {
 	if m.evidence.Logs == nil {
 		return
@@ -116,8 +123,8 @@ func (m *Model) PodName(uid string) (namespace, name string) {
 	return f.namespace, f.name
 }
 
-// PodNameKnown says whether the name of a pod is from somebody who is to be believed: the kubelet, the API server, the runtime,
-// the kubelet's directory of logs. A pod can write another name into its /etc/hosts, and into many a log.
+// PodNameKnown says whether the name of a pod is from a trusted source: the kubelet, the API server, the runtime, the kubelet's log
+// directory. A pod can write another name into its /etc/hosts, and into many logs.
 func (m *Model) PodNameKnown(uid string) bool {
 	f := m.pods[uid]
 	return f.name != "" && f.namespace != "" && !f.hearsay
@@ -130,7 +137,7 @@ func (m *Model) Pod(uid string) AffectedPod {
 	return AffectedPod{UID: uid, Namespace: ns, Name: name, State: state}
 }
 
-// PodState says whether a pod exists, and on what that rests.
+// PodState says whether a pod exists, and why.
 func (m *Model) PodState(uid string) (PodState, string) {
 	if uid == "" {
 		return PodUnknown, "it has no UID"
@@ -142,14 +149,14 @@ func (m *Model) PodState(uid string) (PodState, string) {
 	case f.live && m.listed != nil && !m.listed[uid]:
 		return PodTerminating, f.why + ", but the kubelet no longer lists it"
 	case f.live && !f.listed && deletionInLog(m, uid):
-		return PodTerminating, f.why + ", but the kubelet's log shows a deletion that has not ended"
+		return PodTerminating, f.why + ", but the kubelet's log shows a deletion in progress"
 	case f.live:
 		return PodLive, f.why
 	}
 	if m.listed != nil {
-		missing := "not among the " + text.Plural(m.listedCount, "pod") + " that the kubelet lists, "
+		missing := "not in the kubelet's list of " + text.Plural(m.listedCount, "pod") + ", "
 		if k := m.evidence.Kubelet; k != nil && k.PodsLeftOut > 0 && !onNode(m, uid) {
-			return PodUnknown, fmt.Sprintf("not among the %s of the kubelet's list that were kept, but %d were left out", text.Plural(m.listedCount, "pod"), k.PodsLeftOut)
+			return PodUnknown, fmt.Sprintf("not among the %s kept of the kubelet's list, but %d more were not kept", text.Plural(m.listedCount, "pod"), k.PodsLeftOut)
 		}
 		if ok, lack := sawLife(m); !ok {
 			return PodUnknown, missing + "but " + lack
@@ -160,7 +167,7 @@ func (m *Model) PodState(uid string) (PodState, string) {
 		return PodOrphaned, missing + "no cgroup, no process"
 	}
 	if deletionInLog(m, uid) {
-		return PodTerminating, "the kubelet's log shows a deletion that has not ended"
+		return PodTerminating, "the kubelet's log shows a deletion in progress"
 	}
 	_, why := m.ListedPods()
 	return PodUnknown, why
@@ -203,19 +210,21 @@ func (m *Model) ListedPods() (listed map[string]bool, why string) {
 	switch seen := m.index.podsSeen; {
 	case m.listed != nil:
 		return m.listed, ""
+	case !seen.ok && seen.why == notCollected:
+		return nil, "the kubelet's list of pods was " + notCollected
 	case !seen.ok:
 		return nil, "the kubelet's list of pods was not read: " + seen.why
 	}
-	return nil, "the kubelet lists no pod at all, which proves nothing"
+	return nil, "the kubelet's list of pods is empty, which proves nothing"
 }
 
-// sawLife says whether cgroups and processes were seen, which a terminating pod still has.
+// sawLife says whether cgroups and processes were read: a terminating pod still has them.
 func sawLife(m *Model) (bool, string) {
 	switch x := &m.index; {
 	case !x.processesSeen.ok:
-		return false, SourceProcesses + " were not seen: " + x.processesSeen.why
+		return false, SourceProcesses + " were not read: " + x.processesSeen.why
 	case !x.cgroupsSeen.ok:
-		return false, SourceCgroups + " were not seen: " + x.cgroupsSeen.why
+		return false, SourceCgroups + " were not read: " + x.cgroupsSeen.why
 	}
 	return true, ""
 }

@@ -11,30 +11,39 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// Remedy is one step that a person may take. Steps are in the order in which to take them.
+// Remedy is one step that an operator may take. Steps are in the order in which to take them.
 type Remedy struct {
 	// Action is what the step does to the node; absent in a report of v1.
 	Action Action `json:"action,omitempty"`
 	// Command is a program with its arguments, to be run without a shell; absent where no command does it. What is written in capitals
-	// (NODE, REPORT.json) is for the reader to fill in. As in all of the evidence, a byte that is no UTF-8 is written "\xff".
+	// (NODE, REPORT.json) is for the reader to replace. As in all evidence, a byte that is not UTF-8 is written "\xff".
 	Command []string `json:"command,omitempty"`
-	// Instruction is a sentence for what no command does. Either Command or Instruction is there.
+	// Instruction is a sentence for what no command does. A remedy has either Command or Instruction.
 	Instruction string `json:"instruction,omitempty"`
 	Why         string `json:"why"`
-	// OnlyIf is what must hold, or the step does harm; absent where nothing must.
+	// OnlyIf is the precondition without which the step does harm; absent where there is none.
 	OnlyIf string `json:"only_if,omitempty"`
 	// Risk is what it can destroy and what it does not fix; never empty.
 	Risk string `json:"risk"`
 }
 
-// Action is what a step does to the node: look (reads, and changes nothing), dump (has a program write what it is doing, by a
-// signal), wait (leaves something as it is, which ends by itself or protects something), no-restart (leaves the kubelet running,
-// since a restart does not help), configure (changes a setting of the kubelet, the node object or an image), repair (brings back what
-// something waits for: a server, a path of a disk, a driver, an image), resume (lets go on what was stopped, frozen or suspended),
-// abort (has the outstanding requests of a file system fail), stop (ends processes), restart (ends and starts a service), delete-pod,
-// free (gives back what is held: disk space, caches, swap, a loop device), unmount (fails while the mount is in use), detach
-// (unmounts lazily: the mount may be in use), end-namespace (ends a mount namespace, and with it all of its mounts), clean-up
-// (removes what is left on the disk).
+// Action is what a step does to the node:
+//   - look: reads, and changes nothing
+//   - dump: makes a program write what it is doing, by a signal
+//   - wait: leaves something as it is, because it ends by itself or protects something
+//   - no-restart: leaves the kubelet running, because a restart does not help
+//   - configure: changes a setting of the kubelet, the node object or an image
+//   - repair: restores what something waits for: a server, a path of a disk, a driver, an image
+//   - resume: continues what was stopped, frozen or suspended
+//   - abort: makes the outstanding requests of a file system fail
+//   - stop: ends processes
+//   - restart: ends and starts a service
+//   - delete-pod: deletes a pod
+//   - free: releases disk space, caches, swap, a loop device
+//   - unmount: unmounts, and fails while the mount is in use
+//   - detach: unmounts lazily, even while the mount is in use
+//   - end-namespace: ends a mount namespace with all of its mounts
+//   - clean-up: removes leftovers on the disk
 //
 // A check writes it as a string; [Pass.Report] accepts no others.
 type Action string
@@ -59,8 +68,8 @@ const (
 	actionCleanUp      Action = "clean-up"
 )
 
-// stage is when in a diagnosis a step is to be taken: a mount is unmounted when its users have been stopped; only what then is still in
-// the way is taken from every table, and what is left on the disk is removed when nothing is mounted any more.
+// stage is the order of a step in a diagnosis: a mount is unmounted after its users have been stopped. Only mounts that remain then are
+// detached from every table, and leftovers on the disk are removed when nothing is mounted any more.
 func (a Action) stage() (stage int, known bool) {
 	switch a {
 	case actionLook, actionDump, actionWait, actionNoRestart, actionConfigure, actionRepair, actionResume, actionAbort, actionStop, actionRestart,
@@ -76,13 +85,13 @@ func (a Action) stage() (stage int, known bool) {
 	return 0, false
 }
 
-// problem is what is wrong with a step.
+// problem is what is wrong with a remedy.
 func (r Remedy) problem() error {
 	switch _, known := r.Action.stage(); {
 	case !known:
-		return fmt.Errorf("a remedy with the action %q, which there is not", r.Action)
+		return fmt.Errorf("a remedy with the unknown action %q", r.Action)
 	case (len(r.Command) == 0) == (r.Instruction == ""):
-		return errors.New("a remedy that has not one of command and instruction")
+		return errors.New("a remedy that does not have exactly one of command and instruction")
 	case len(r.Command) > 0 && r.Command[0] == "":
 		return errors.New("a remedy whose command names no program")
 	}
@@ -121,7 +130,7 @@ func (r Remedy) String() string {
 	return r.Instruction
 }
 
-// inOrder are steps that were taken from several findings: each once, what is unmounted behind what is cured, and so on.
+// inOrder are the steps of several findings, each once and ordered by their stages.
 func inOrder(all []Remedy) []Remedy {
 	type key struct {
 		action Action

@@ -9,7 +9,7 @@ import (
 )
 
 // RuntimeEntity is the container runtime that the kubelet uses: by its configured endpoint, else the only one that
-// runs, else the only one of which containers run, else plain "runtime".
+// runs, else the only one with running containers, else plain "runtime".
 func (m *Model) RuntimeEntity() Entity {
 	if name := runtimes.OfEndpoint(RuntimeEndpoint(m.evidence)); name != "" {
 		return Entity{KindRuntime, name}
@@ -23,8 +23,8 @@ func (m *Model) RuntimeEntity() Entity {
 	return Entity{KindRuntime, name}
 }
 
-// runtimesInUse are the names of the runtimes of which a container runs. Files alone prove nothing: they stay behind when a
-// node changes its runtime.
+// runtimesInUse are the names of the runtimes with a running container. Files alone prove nothing: they remain when a node changes its
+// runtime.
 func runtimesInUse(m *Model) []string {
 	var names []string
 	use := func(name, id string, t runtimes.Task) {
@@ -41,7 +41,7 @@ func runtimesInUse(m *Model) []string {
 	return names
 }
 
-// RuntimeEndpoint is the socket that the kubelet was told to use. Flags rule over the configuration file.
+// RuntimeEndpoint is the socket that the kubelet is configured to use. Flags override the configuration file.
 func RuntimeEndpoint(e *Evidence) string {
 	k := e.Kubelet
 	if k == nil {
@@ -56,8 +56,8 @@ func RuntimeEndpoint(e *Evidence) string {
 	return ""
 }
 
-// RuntimeProcesses are the container runtimes of this node among some processes. One inside a container (kind, docker in
-// docker) serves another kubelet, and what is called like a runtime in a pod is none.
+// RuntimeProcesses are the container runtimes of this node among some processes. A runtime inside a container (kind, Docker in Docker)
+// serves another kubelet. A process in a pod with the name of a runtime is none.
 func RuntimeProcesses(list []procs.Process) []procs.Process {
 	var found []procs.Process
 	for _, p := range list {

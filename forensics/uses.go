@@ -11,14 +11,14 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// Uses answers who uses mounts, from [MountUse]; where nobody looked it knows of no user.
+// Uses says what uses mounts, from [MountUse]. Without that evidence it has no users.
 type Uses struct {
 	model      *Model
 	namespaces func() map[uint64]NamespaceProcesses
 	servers    []FUSEServer
-	copies     []mounts.Copy  // that somebody uses
-	leaked     []ForeignMount // that the host has no more
-	private    []ForeignMount // that the host has, too, and an unmount there does not reach
+	copies     []mounts.Copy  // those in use
+	leaked     []ForeignMount // those that the host no longer has
+	private    []ForeignMount // those that the host also has, and that an unmount there does not reach
 	usesIndex
 }
 
@@ -39,7 +39,7 @@ type usesIndex struct {
 	detachedFUSE  string // the only FUSE superblock that callers wait for, if it is in no mount table
 }
 
-// Uses answers who uses mounts.
+// Uses says what uses mounts.
 func (m *Model) Uses() *Uses { return m.uses }
 
 // Servers lists the processes that serve a superblock.
@@ -50,17 +50,17 @@ func (u *Uses) Servers(device string) []FUSEServer {
 // AllServers lists the processes that serve FUSE file systems.
 func (u *Uses) AllServers() []FUSEServer { return u.servers }
 
-// Leaked lists the mounts that the host has no more and other mount namespaces still have.
+// Leaked lists the mounts that the host no longer has and other mount namespaces still have.
 func (u *Uses) Leaked() []ForeignMount { return u.leaked }
 
-// Detached says that what a process holds is on a mount that is in no mount table: it was unmounted lazily.
+// Detached says that an open file of a process is on a mount that is in no mount table: it was unmounted lazily.
 func (u *Uses) Detached(h holders.Holder) bool {
 	use := u.model.evidence.MountUse
 	return h.Detached && use != nil && use.AllProcesses
 }
 
 // ServerTrouble is what keeps a process that serves a file system from answering: it is stopped, has ended, is frozen by its
-// cgroup, or waits itself. One of the fields says which. String says it in words that go on from the name of the process.
+// cgroup, or waits itself. One of the fields says which. String describes it in words that follow the name of the process.
 type ServerTrouble struct {
 	// State is the state of a process that is stopped (T, t) or has ended (Z, X), as in /proc/PID/stat.
 	State  string
@@ -99,8 +99,7 @@ func (u *Uses) ServerTrouble(pid int) (ServerTrouble, bool) {
 	return ServerTrouble{}, false
 }
 
-// waitsForHung says whether a thread waits for a file system of which it is known that it does not answer, however long that
-// thread has waited.
+// waitsForHung says whether a thread waits for a file system that is known to be hung, however long that thread has waited.
 func waitsForHung(m *Model, t procs.Thread) bool {
 	h, _ := m.Health(t.Device)
 	list := m.MountsOf(t.Device)
@@ -115,7 +114,7 @@ func frozen(m *Model, pid int) bool {
 	})
 }
 
-// Copies lists the mounts that somebody uses, and by which a mount is busy, since propagation ties them to it.
+// Copies lists the mounts in use that keep a mount busy, because propagation ties them to it.
 func (u *Uses) Copies(mountID int) []mounts.Copy {
 	return append([]mounts.Copy{}, pick(u.copies, u.copiesOf[mountID])...)
 }
@@ -147,7 +146,7 @@ func at(index map[int][]int32, ids map[int]bool) []int32 {
 	return merged(lists...)
 }
 
-// Holders lists who holds a mount, or one of its copies: the processes, and what in the kernel uses the mount.
+// Holders lists the users of a mount or of one of its copies: the processes, and what in the kernel uses the mount.
 func (u *Uses) Holders(mountID int) (holders []holders.Holder, kernel []holders.KernelUser) {
 	h := u.model.evidence.MountUse
 	if h == nil {
@@ -156,8 +155,8 @@ func (u *Uses) Holders(mountID int) (holders []holders.Holder, kernel []holders.
 	return pick(h.Holders, at(u.holdersOf, u.busyBy(mountID))), pick(h.Kernel, u.kernelOf[mountID])
 }
 
-// DiskOf is the superblock that takes what is written to a superblock: for an overlay, whose changes go to its upper
-// directory, that of this directory; else the same.
+// DiskOf is the superblock that stores what is written to a superblock. For an overlay, it is that of the upper directory; otherwise
+// it is the same one.
 func DiskOf(m *Model, device string) string {
 	for _, mount := range m.MountsOf(device) {
 		if mount.FSType != "overlay" {
@@ -185,13 +184,13 @@ type NamespaceProcesses struct {
 	MountedAt []string `json:"mounted_at"`
 	Pods      []string `json:"pods"`
 	Commands  []string `json:"commands"` // names of its processes, each once
-	// Private is where it has the mount that was asked for, too, and keeps it when that is unmounted here.
+	// Private is where the namespace also has the mount that was asked for, and keeps it when that is unmounted here.
 	Private []string `json:"copies_apart,omitempty"`
 	// Unread says that it has no process and its mount table could not be read (before Linux 6.12).
 	Unread bool `json:"unread,omitempty"`
 }
 
-// IsElsewhere says whether a mount namespace is known and another one than the host's: paths in it are none of the host.
+// IsElsewhere says whether a mount namespace is known and not the host's: its paths are not paths of the host.
 func (u *Uses) IsElsewhere(ns uint64) bool {
 	return ns != 0 && u.model.evidence.Mounts.Namespace != 0 && ns != u.model.evidence.Mounts.Namespace
 }

@@ -18,14 +18,14 @@ func TestServerTrouble(t *testing.T) {
 		stopped bool
 	}{
 		"sleeps":                {state: "S"},
-		"stopped":               {state: "T", want: "is stopped (state T)", stopped: true},
-		"stopped by debugger":   {state: "t", want: "is stopped (state t)", stopped: true},
-		"ended":                 {state: "Z", want: "has ended, or its first thread has (state Z)"},
+		"stopped":               {state: "T", want: "is stopped (SIGSTOP)", stopped: true},
+		"stopped by debugger":   {state: "t", want: "is stopped (debugger)", stopped: true},
+		"ended":                 {state: "Z", want: "has ended, or its main thread has (state Z)"},
 		"frozen":                {state: "D", threads: waits(procs.WaitFreezer, 1), want: "is frozen by its cgroup"},
 		"waits":                 {state: "S", threads: waits(procs.WaitServer, 20), want: "is itself blocked: it is in the kernel, waiting in f for at least 20 s"},
 		"waits for a moment":    {state: "S", threads: waits(procs.WaitServer, 1)},
 		"waits for a lock":      {state: "S", threads: waits(procs.WaitFileLock, 900)},
-		"stopped, and it waits": {state: "T", threads: waits(procs.WaitServer, 20), want: "is stopped (state T)", stopped: true},
+		"stopped, and it waits": {state: "T", threads: waits(procs.WaitServer, 20), want: "is stopped (SIGSTOP)", stopped: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := forensics.Evidence{Processes: []procs.Process{{PID: 7, State: tt.state, Cgroup: "/system.slice"}}, Threads: tt.threads}

@@ -6,8 +6,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
-// WaitsFor says whether a wait is one for the file system that a mount shows. A thread may be stuck on its way to a
-// path, on another mount than the one that the path lies on.
+// WaitsFor says whether a wait is one for the file system of a mount. A thread may be blocked while it looks up a path, on another mount
+// than the path's own.
 func WaitsFor(w procs.Wait, m mounts.Mount) bool {
 	family := fsfamily.Of(m.FSType).Name
 	switch w.Kind {
@@ -21,14 +21,13 @@ func WaitsFor(w procs.Wait, m mounts.Mount) bool {
 	return false
 }
 
-// WaitAtLeast is how long something has provably waited, at least. The zero value means that nothing is known: such a wait
-// may be of any age, and is no short one.
+// WaitAtLeast is how long something has provably waited, at least. The zero value means that the age is unknown: the wait may be long.
 type WaitAtLeast struct {
 	Seconds float64
-	// Known says that something proves the age; From says what, in words.
+	// Known says that the age is proven; From says by what.
 	Known bool
 	From  string
-	// Measured says that it has not waited longer, either: the kernel notes when a thread ran last. It may have waited for the
-	// same thing before that, if something wakes it up from time to time.
+	// Measured says that it has not waited longer, either: the kernel records when a thread ran last. It may have waited for the same
+	// thing before that, if something wakes it up from time to time.
 	Measured bool
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// DescribeWait says what a thread waits in, for how long and on what: "in newfstatat("/x"), waiting in
-// request_wait_answer for at least 12 min". How long is said as [Model.Waited] has it, and not at all where w is zero.
-// How long is left out where w is zero; else it is what [Model.Waited] says.
+// DescribeWait says which call a thread is in, where it waits, and for how long: "is in newfstatat("/x"), waiting in request_wait_answer
+// for at least 12 min". w is what [Model.Waited] returns; the age is left out where w is zero.
 func DescribeWait(t procs.Thread, w WaitAtLeast) string {
 	var b strings.Builder
 	if t.Syscall != nil && t.Syscall.Name != "" {
@@ -24,7 +23,7 @@ func DescribeWait(t procs.Thread, w WaitAtLeast) string {
 	} else {
 		b.WriteString("is in the kernel")
 		if t.Path != "" {
-			fmt.Fprintf(&b, " for %q", t.Path)
+			fmt.Fprintf(&b, " on %q", t.Path)
 		}
 	}
 	function := t.Wait.Function
@@ -34,49 +33,59 @@ func DescribeWait(t procs.Thread, w WaitAtLeast) string {
 	if function != "" {
 		b.WriteString(", waiting in " + function)
 	}
-	if w.Known {
-		b.WriteString(" for at least " + text.Duration(w.Seconds))
-	}
-	return b.String()
+	return b.String() + w.words()
 }
 
-// String is "is stopped (state T)".
+// words is " for 12 min", " for at least 10 min", or nothing where no age is known.
+func (w WaitAtLeast) words() string {
+	switch {
+	case !w.Known:
+		return ""
+	case w.Measured:
+		return " for " + text.Duration(w.Seconds)
+	}
+	return " for at least " + text.Duration(w.Seconds)
+}
+
+// String is "is stopped (SIGSTOP)".
 func (t ServerTrouble) String() string {
 	switch {
 	case t.Waits != nil:
 		return "is itself blocked: it " + DescribeWait(*t.Waits, t.Waited)
 	case t.Frozen:
 		return "is frozen by its cgroup"
+	case t.State == "t":
+		return "is stopped (debugger)"
 	case t.Stopped():
-		return "is stopped (state " + t.State + ")"
+		return "is stopped (SIGSTOP)"
 	}
-	return "has ended, or its first thread has (state " + t.State + ")"
+	return "has ended, or its main thread has (state " + t.State + ")"
 }
 
-// DescribeStatus says how a mount answers.
+// DescribeStatus says how a mount responds.
 func DescribeStatus(h mounts.Health) string {
 	switch h.Status {
 	case mounts.StatusHung:
-		return "has not answered for " + text.Duration(h.Seconds)
+		return "has not responded for " + text.Duration(h.Seconds)
 	case mounts.StatusSlow:
-		return "answered after " + text.Duration(h.Seconds)
+		return "responded after " + text.Duration(h.Seconds)
 	case mounts.StatusUnanswered:
-		return "had not answered after " + text.Duration(h.Seconds)
+		return "had not responded after " + text.Duration(h.Seconds)
 	case mounts.StatusFrozen:
-		return "is frozen: writers wait"
+		return "is frozen: writes wait"
 	case mounts.StatusRecovered:
-		return "did not answer at first, then did"
-	case mounts.StatusDenied: // by the kernel; what the server would say is not known
-		return "refuses this program (" + h.Error + ")"
+		return "did not respond at first, then did"
+	case mounts.StatusDenied: // by the kernel; the answer of the server is not known
+		return "denies access to nodeforensics (" + h.Error + ")"
 	case mounts.StatusStale, mounts.StatusDisconnected, mounts.StatusIOError:
 		return "answers with " + strconv.Quote(h.Error)
 	case mounts.StatusOK:
-		return "answers"
+		return "responds"
 	}
 	return "was not probed"
 }
 
-// SubsystemName is the plain name of a subsystem of the kubelet.
+// SubsystemName is the name of a subsystem of the kubelet in a report.
 func SubsystemName(id string) string {
 	switch id {
 	case "housekeeping":
@@ -84,7 +93,7 @@ func SubsystemName(id string) string {
 	case "syncloop":
 		return "sync loop"
 	case "pleg":
-		return "pod lifecycle event generator (PLEG)"
+		return "PLEG"
 	case "volume-manager":
 		return "volume manager"
 	case "status-manager":
@@ -94,17 +103,17 @@ func SubsystemName(id string) string {
 	case "eviction":
 		return "eviction manager"
 	case "image-gc":
-		return "garbage collection of images"
+		return "image garbage collection"
 	case "start":
-		return "start-up"
+		return "start"
 	case goroutines.RoleCadvisorStatfs:
-		return "cAdvisor, which asks file systems for their size,"
+		return "disk statistics (cAdvisor)"
 	case goroutines.RoleCadvisorDisk:
-		return "cAdvisor, which measures containers' disk usage,"
+		return "container disk usage (cAdvisor)"
 	case goroutines.RoleVolumeStats:
 		return "volume statistics"
 	case goroutines.RoleCgroupRemoval:
-		return "removal of pods' cgroups"
+		return "pod cgroup removal"
 	}
 	return id
 }

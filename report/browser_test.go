@@ -18,9 +18,10 @@ var pages = flag.String("pages", "", "directory to keep the pages of the browser
 // expectation is what check.mjs is told about a page.
 type expectation struct {
 	Findings    int  `json:"findings"`
-	Interactive bool `json:"interactive"` // filter, sort, search and copy are tried
-	Large       bool `json:"large"`       // the accessibility rules, which take a second per thousand elements, are left out
-	Brief       bool `json:"brief"`       // two views instead of four
+	Interactive bool `json:"interactive"`  // filter, sort, search and copy are tried
+	Large       bool `json:"large"`        // the accessibility rules, which take a second per thousand elements, are left out
+	Brief       bool `json:"brief"`        // two views instead of four
+	FirstScreen bool `json:"first_screen"` // the first command is on the first screen
 }
 
 // TestBrowser opens reports in a real browser: nothing runs or loads that came from the node, no console message,
@@ -44,14 +45,14 @@ func TestBrowser(t *testing.T) {
 			}
 		}
 	}
-	write("hung-mount", hung, expectation{Interactive: true})
+	write("hung-mount", hung, expectation{Interactive: true, FirstScreen: true})
 	write("healthy", load(t, "healthy"), expectation{Brief: true})
 	write("nothing-checked", load(t, "nothing-checked"), expectation{Brief: true})
 	write("hostile", bent(t, payload), expectation{})
 	write("hostile-everywhere", filled(payload), expectation{Brief: true})
 	write("monster", monster(""), expectation{Large: true, Brief: true})
 	for _, name := range captureNames {
-		write(name, captured(t, name), expectation{Brief: true})
+		write(name, captured(t, name), expectation{Brief: true, FirstScreen: name == "kubelet-1.34.4-hung-csi" || name == "kubelet-1.17.4-hung-cephfs"})
 	}
 
 	cmd := exec.Command(node, filepath.Join("testdata", "browser", "check.mjs"), chromium, dir)

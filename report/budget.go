@@ -8,11 +8,11 @@ import (
 // budget is the bytes that a part of the page may still take.
 type budget int
 
-// fits takes what a row costs, its text as escaped plus so many bytes of markup, and says whether that was left.
+// fits subtracts the cost of a row, its escaped text and its markup, and says whether the budget was sufficient.
 func (b *budget) fits(row any, markup int) bool {
 	cost := weigh(reflect.ValueOf(row)) + markup
 	if cost > int(*b) {
-		*b = 0 // what is shown is a beginning, not a sample without the long ones
+		*b = 0 // the page has the first rows, not a selection of short ones
 		return false
 	}
 	*b -= budget(cost)

@@ -108,5 +108,5 @@ func TestCapturesAreSmall(t *testing.T) {
 
 var captureNames = []string{
 	"kubelet-1.17.4-hung-cephfs", "kubelet-1.34.4-hung-csi", "kubelet-1.34.4-unmount-busy", "kubelet-1.34.4-runtime-stopped",
-	"kubelet-1.34.4-healthy",
+	"kubelet-1.34.4-healthy", "kubelet-1.17.4-orphan-leftover", "kubelet-1.34.4-disk-pressure",
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// causeTree is what the picture shows: the chain as a spine, and at each of its steps the further effects. A tree
-// drawn in this order has no crossing edges.
+// causeTree is the picture: the chain as a spine, and further effects at each of its steps. A tree in this order has no
+// crossing edges.
 type causeTree []causeStep
 
 type causeStep struct {
@@ -21,7 +21,7 @@ type causeStep struct {
 type causeBox struct {
 	Edge  string
 	Kind  string
-	Badge string // what the box is in the story: "root cause", "critical", …
+	Badge string // the role of the box: "root cause", "critical", …
 	Text  string
 	Tone  tone
 }
@@ -46,7 +46,7 @@ func newCauseTree(d forensics.Diagnosis, r Report, names podBook) causeTree {
 		b.at[e] = i
 		step := causeStep{causeBox: causeBox{Kind: kindWords(l.Kind), Text: string(cell(l.Text, maxLine)), Tone: toneQuiet}}
 		if i > 0 {
-			step.Edge = edgeWords(d.Chain[i-1].Kind, l.Kind)
+			step.Edge = linkWords(d.Chain[i-1], l)
 		}
 		if f, ok := b.finding(e); ok {
 			step.Tone, step.Badge = severityTone(f.Severity), string(cell(string(f.Severity), 60))
@@ -89,7 +89,7 @@ func (b *causeBuilder) own() []*forensics.Finding {
 	return list
 }
 
-// addFindings hangs what is not on the chain beside the step that explains it, kind by kind.
+// addFindings puts what is not on the chain beside the step that explains it, kind by kind.
 func (b *causeBuilder) addFindings() {
 	type key struct {
 		step int
@@ -139,7 +139,7 @@ func (b *causeBuilder) stepFor(f *forensics.Finding) int {
 	if step > 0 {
 		return step
 	}
-	if known, ok := b.steps[f.Subject]; ok { // or it is being looked for: a report may come from anywhere, with circles
+	if known, ok := b.steps[f.Subject]; ok { // or its search has begun: a forged report can have cycles
 		return known
 	}
 	b.steps[f.Subject] = 0
@@ -178,7 +178,7 @@ func (b *causeBuilder) branch(cause forensics.Kind, findings []*forensics.Findin
 	return box
 }
 
-// addPods hangs the pods that no box names yet beside the last step that is the kubelet's, or the last of all.
+// addPods puts the pods that no box names beside the last step of the kubelet, or the last step.
 func (b *causeBuilder) addPods() {
 	var pods []string
 	for _, p := range b.d.Pods {
@@ -215,12 +215,12 @@ func listing(list []string, thing string) string {
 	return text
 }
 
-// shorten bounds the picture: the middle of a long chain and the branches past the limit are counted instead.
+// shorten bounds the picture: the middle of a long chain and the branches after the limit are only counted.
 func shorten(tree causeTree) causeTree {
 	for i := range tree {
 		if more := len(tree[i].Branches) - maxBranches; more > 0 {
 			tree[i].Branches = append(tree[i].Branches[:maxBranches:maxBranches], causeBox{
-				Edge: "leads to", Kind: "more", Text: count(more, "more kind") + " of effects: see the findings", Tone: toneQuiet,
+				Edge: "leads to", Kind: "more", Text: count(more, "more group") + " of effects: see the findings", Tone: toneQuiet,
 			})
 		}
 	}

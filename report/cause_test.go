@@ -58,7 +58,7 @@ func TestCauseTree(t *testing.T) {
 			"blocks 6 threads: 8/0, 8/1, 8/2, 8/3 and 2 more",
 		},
 		"blocks>thread 9/9/critical": nil,
-		"leads to>kubelet/":          {"keeps waiting 1 pod: shop/db-0"},
+		"leads to>kubelet/":          {"blocks 1 pod: shop/db-0"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

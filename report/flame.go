@@ -11,13 +11,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// flame is a flame graph of the goroutines of a dump, or of a CPU profile, hanging from the top: a bar is a function, as
-// wide as the goroutines that are in it are many, or as its share of the CPU time; what it calls hangs below.
+// flame is an icicle graph of the goroutines of a dump, or of a CPU profile. A bar is a function. Its width is its share of the goroutines
+// or of the CPU time, and the functions that it calls are below.
 type flame struct {
 	W, H int
 	Bars []flameBar
 	Alt  shown
-	Open bool // so many goroutines that the table alone tells little
+	Open bool // unfolded: there are too many goroutines for the table alone
 	say  func(int) string
 }
 
@@ -25,7 +25,7 @@ type flameBar struct {
 	X, Y, W float64
 	Text    shown // what fits into the bar
 	Full    shown
-	Kind    string // class of the style sheet, "" for what is not special
+	Kind    string // class of the style sheet, "" for an ordinary bar
 	TextX   float64
 	TextY   float64
 }
@@ -71,7 +71,7 @@ func newFlame(groups []goroutines.Group, room *budget) *flame {
 	return f
 }
 
-// newCPUFlame draws a CPU profile by milliseconds; nil where nothing was computed.
+// newCPUFlame draws a CPU profile by milliseconds; nil where it is empty.
 func newCPUFlame(p *goroutines.CPUProfile, room *budget) *flame {
 	if p == nil {
 		return nil
@@ -169,7 +169,7 @@ func lastPart(name string) string {
 	return name[strings.LastIndexByte(path, '/')+1:]
 }
 
-// flameKind tells the kubelet's own code from the rest. Blocked is also said in the bar's words.
+// flameKind marks blocked functions and the kubelet's own code. The bar's text also says "blocked".
 func flameKind(n *flameNode, level int) string {
 	switch {
 	case level == 0:

@@ -62,9 +62,11 @@ func TestGolden(t *testing.T) {
 			golden.Check(t, name+".txt.golden", text(t, r, report.TextOptions{Files: []string{"/tmp/nodeforensics-x.html"}}))
 			var tickets strings.Builder
 			for _, d := range r.Diagnoses {
-				tickets.WriteString(report.Plain(d) + "\n----\n" + report.Markdown(d) + "\n----\n")
+				tickets.WriteString(report.Plain(d) + "\n----\n" + report.MarkdownOf(d) + "\n----\n")
 			}
 			golden.Check(t, name+".ticket.golden", tickets.String())
+			golden.Check(t, name+".verbose.golden", text(t, r, report.TextOptions{Verbose: true}))
+			golden.Check(t, name+".md.golden", markdown(t, r))
 		})
 	}
 }

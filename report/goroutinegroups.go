@@ -10,8 +10,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// writeGroups lists groups of goroutines: blocked ones with their stacks, the others in a line each. Of a large dump, some
-// goroutines are counted only.
+// writeGroups lists groups of goroutines: blocked ones with their stacks, the others in a line each. In a large dump some goroutines are
+// only counted.
 func writeGroups(b *bytes.Buffer, groups []goroutines.Group, summed int, stacks bool) {
 	total, blocked := 0, 0
 	for _, g := range groups {
@@ -22,7 +22,7 @@ func writeGroups(b *bytes.Buffer, groups []goroutines.Group, summed int, stacks 
 	}
 	fmt.Fprintf(b, "%s in %s, %d blocked\n", text.Plural(total, "goroutine"), text.Plural(len(groups), "group"), blocked)
 	if summed > 0 {
-		fmt.Fprintf(b, "A large dump: examples of each group are kept, %d goroutines are only counted.\n", summed)
+		fmt.Fprintf(b, "Large dump: %d goroutines are only counted. Each group has some examples.\n", summed)
 	}
 	for _, g := range groups {
 		if g.Blocked || stacks {
@@ -65,7 +65,7 @@ func writeStack(b *bytes.Buffer, g goroutines.Group) {
 // statesOf is "select" or "select 20, runnable 1", with the longest wait.
 func statesOf(g goroutines.Group) string {
 	if len(g.States) == 0 {
-		return "no state"
+		return "state unknown"
 	}
 	words := stateCounts(g.States)
 	if g.MaxWaitMinutes > 0 {
@@ -93,8 +93,8 @@ func idsOf(g goroutines.Group) string {
 	return text
 }
 
-// subjectOf is the innermost function that says what a group is about: not one of the standard library or of a helper that
-// everybody rests in. Where there is none it is the function that started the goroutines.
+// subjectOf is the innermost function that characterizes a group: not one of the standard library or of a common helper. Where there is
+// none, it is the function that started the goroutines.
 func subjectOf(g goroutines.Group) string {
 	for _, f := range g.Frames {
 		first, _, _ := strings.Cut(f.Func, "/")
@@ -129,7 +129,7 @@ func writeChanges(b *bytes.Buffer, changes []goroutines.Change) {
 			lineText(fit(c.Group.Role.Name, 28)), lineText(fit(statesOf(c.Group), 24)), cellText(subjectOf(c.Group)))
 	}
 	if more := len(changes) - most; more > 0 {
-		fmt.Fprintf(b, "         and %d more (--json lists all)\n", more)
+		fmt.Fprintf(b, "         and %d more (-o json lists all)\n", more)
 	}
 	fmt.Fprintln(b)
 }
@@ -139,7 +139,7 @@ func writeProblems(b *bytes.Buffer, problems []DumpProblem) {
 	if len(problems) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nNot understood: %s\n", text.Plural(len(problems), "part"))
+	fmt.Fprintf(b, "\nCould not parse %s:\n", text.Plural(len(problems), "part"))
 	for _, p := range problems[:min(len(problems), most)] {
 		fmt.Fprintf(b, "  %s:%d: %s\n", lineText(p.File), p.Line, lineText(p.Reason))
 	}

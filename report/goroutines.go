@@ -11,15 +11,15 @@ import (
 // goroutinesSchema names the layout of [Goroutines] as JSON.
 const goroutinesSchema = "nodeforensics.goroutines/v1"
 
-// Goroutines is what goroutine dumps say without a node around them. Its JSON has the schema "nodeforensics.goroutines/v1".
+// Goroutines is the judgement of goroutine dumps without other evidence of the node. Its JSON has the schema "nodeforensics.goroutines/v1".
 type Goroutines struct {
 	Schema    string                `json:"schema"`
 	Findings  []forensics.Finding   `json:"findings"`
 	Diagnoses []forensics.Diagnosis `json:"diagnoses"`
 	Groups    []goroutines.Group    `json:"groups"`
-	// Grouped says that the verdicts rest on examples and numbers of a large dump: so many goroutines were counted only.
+	// Grouped is how many goroutines of a large dump were only counted: the verdicts then rest on examples and numbers.
 	Grouped int `json:"grouped,omitempty"`
-	// Compared says that there was an earlier dump of the process, and Changes which groups have grown or shrunk since.
+	// Compared says that there was an earlier dump of the process. Changes are the groups that have grown or shrunk since.
 	Compared bool                `json:"-"`
 	Changes  []goroutines.Change `json:"changes,omitempty"`
 	// Problems are the parts of the input that were dropped or are doubtful.
@@ -45,8 +45,7 @@ func (g *Goroutines) Compare(earlier []forensics.Dump) {
 	g.Compared, g.Changes = true, goroutines.Diff(groupsOf(earlier), g.Groups)
 }
 
-// WriteGoroutines writes the groups for a terminal, blocked ones with their stacks, or all with stacks. The findings are left
-// to [Text].
+// WriteGoroutines writes the groups for a terminal, blocked ones with their stacks, or all with stacks. [Text] writes the findings.
 func WriteGoroutines(w io.Writer, g Goroutines, stacks bool) error {
 	var b bytes.Buffer
 	if g.Compared {
@@ -67,7 +66,7 @@ func groupsOf(dumps []forensics.Dump) []goroutines.Group {
 	return goroutines.GroupBy(all)
 }
 
-// summed is how many goroutines are not kept one by one.
+// summed is how many goroutines are only counted.
 func summed(dumps []forensics.Dump) int {
 	n := 0
 	for _, d := range dumps {

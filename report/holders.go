@@ -14,16 +14,16 @@ import (
 // holdersSchema names the layout of what [WriteHoldersJSON] writes.
 const holdersSchema = "nodeforensics.holders/v1"
 
-// MountHolders is who uses the mounts that somebody asked for by one path, pod UID or name of a volume.
+// MountHolders is which processes use the mounts of one query: a path, a pod or the name of a volume.
 type MountHolders struct {
 	Query string `json:"query"`
-	// Path is what the query leads to over symbolic links, if that is another path.
+	// Path is the query with symbolic links resolved, if that is another path.
 	Path   string                 `json:"path,omitempty"`
 	Mounts []forensics.MountUsers `json:"mounts"`
 	Leaked []LeakedHolders        `json:"leaked"`
 }
 
-// LeakedHolders are a mount that only another namespace has, what keeps that, and who holds the mount there.
+// LeakedHolders are a mount that only another namespace has, the processes of that namespace, and those that use the mount there.
 type LeakedHolders struct {
 	forensics.ForeignMount
 	KeptBy  forensics.NamespaceProcesses `json:"kept_by"`
@@ -41,7 +41,7 @@ func WriteHoldersJSON(w io.Writer, e *forensics.Evidence, answers []MountHolders
 	}{holdersSchema, answers, holders.KernelBlind, unseen(e), e.Coverage})
 }
 
-// WriteHolders writes the answers for a terminal, and nothing where nothing was found.
+// WriteHolders writes the answers for a terminal; nothing where nothing was found.
 func WriteHolders(w io.Writer, e *forensics.Evidence, answers []MountHolders) error {
 	var b bytes.Buffer
 	model := forensics.NewModel(e)
@@ -57,25 +57,25 @@ func WriteHolders(w io.Writer, e *forensics.Evidence, answers []MountHolders) er
 	}
 	fmt.Fprintf(&b, "%s.\n", strings.ToUpper(holders.KernelBlind[:1])+holders.KernelBlind[1:])
 	if list := unseen(e); len(list) > 0 {
-		fmt.Fprintf(&b, "Of some processes it is not known what they hold: %s.\n", cellText(strings.Join(list, "; ")))
+		fmt.Fprintf(&b, "Not collected: the files of some processes: %s.\n", cellText(strings.Join(list, "; ")))
 	}
 	if e.MountUse != nil && e.MountUse.LeftOut > 0 {
-		fmt.Fprintf(&b, "%d further holders are left out.\n", e.MountUse.LeftOut)
+		fmt.Fprintf(&b, "%d more uses are not listed.\n", e.MountUse.LeftOut)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// unseen says which processes could not be looked at.
+// unseen says which processes could not be read.
 func unseen(e *forensics.Evidence) []string {
 	if e.MountUse == nil {
-		return []string{"all: their files could not be read"}
+		return []string{"all processes: their open files could not be read"}
 	}
 	return e.MountUse.Unseen
 }
 
-// writeDetached writes who holds mounts that are in no table any more: none can be found by its path, and whoever asks for a
-// mount that was unmounted lazily may look for them. A descriptor of the root alone is how runtimes prepare mounts.
+// writeDetached writes the users of mounts that are in no mount table: no path leads to them, and a query for a lazily unmounted
+// mount can mean them. Runtimes prepare mounts with a descriptor of the root alone, which is left out.
 func writeDetached(b *bytes.Buffer, model *forensics.Model, use *forensics.MountUse) {
 	if use == nil {
 		return
@@ -88,7 +88,7 @@ func writeDetached(b *bytes.Buffer, model *forensics.Model, use *forensics.Mount
 		}
 	}
 	if len(list) > 0 {
-		fmt.Fprintln(b, "Mounts that are in no table any more, most likely unmounted lazily, are still held; paths begin at their root:")
+		fmt.Fprintln(b, "Detached mounts are in use. They are in no mount table, most likely after a lazy unmount. Paths start at the root of the mount:")
 		writeProcesses(b, model, list)
 		fmt.Fprintln(b)
 	}
@@ -97,17 +97,17 @@ func writeDetached(b *bytes.Buffer, model *forensics.Model, use *forensics.Mount
 func writeAnswer(b *bytes.Buffer, model *forensics.Model, answer MountHolders, all bool) {
 	name := cmp.Or(answer.Path, answer.Query)
 	if answer.Path != "" {
-		fmt.Fprintf(b, "%s leads to %s\n", cellText(answer.Query), cellText(answer.Path))
+		fmt.Fprintf(b, "%s resolves to %s\n", cellText(answer.Query), cellText(answer.Path))
 	}
 	for _, l := range answer.Leaked {
-		fmt.Fprintf(b, "%s: only in mount namespace %d: %s\n", lineText(l.Mount.MountPoint), l.Namespace, namespaceText(l.KeptBy))
+		fmt.Fprintf(b, "%s: only in mount namespace %d: %s\n", lineText(l.Mount.MountPoint), l.Namespace, namespaceText(model, l.KeptBy))
 		writeProcesses(b, model, l.Holders)
 	}
 	for _, u := range answer.Mounts {
 		if on := u.Mount.MountPoint; strings.HasPrefix(name, "/") && on != name && !strings.HasPrefix(on, strings.TrimSuffix(name, "/")+"/") {
-			fmt.Fprintf(b, "%s is no mount point; it lies on the mount at %s\n", cellText(name), cellText(on))
-			if on == "/" { // hundreds of processes, which have nothing to do with it
-				fmt.Fprintln(b, "  nodeforensics holders / shows who holds that")
+			fmt.Fprintf(b, "%s is not a mount point. It is on the mount at %s\n", cellText(name), cellText(on))
+			if on == "/" { // hundreds of unrelated processes
+				fmt.Fprintln(b, "  For the processes that use it: nodeforensics holders /")
 				continue
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// writeCalls writes the table of threads that are in a system call.
-func writeCalls(b *bytes.Buffer, list []forensics.MountCall) {
+// writeCalls writes the table of system calls in flight.
+func writeCalls(b *bytes.Buffer, model *forensics.Model, list []forensics.MountCall) {
 	rows := [][]string{{"PID", "THREAD", "USER", "COMMAND", "CONTAINER", "POD", "STATE", "CALL", "WAITS IN", "AT LEAST", "PATH"}}
 	for i := range list {
 		c := &list[i]
@@ -28,7 +28,7 @@ func writeCalls(b *bytes.Buffer, list []forensics.MountCall) {
 			comm = c.Command + "/" + comm
 		}
 		rows = append(rows, []string{
-			strconv.Itoa(c.PID), strconv.Itoa(c.TID), userText(c.User, c.UID), cellText(comm), shortID(c.ContainerID), shortID(c.PodUID),
+			strconv.Itoa(c.PID), strconv.Itoa(c.TID), userText(c.User, c.UID), cellText(comm), shortID(c.ContainerID), podText(model, c.PodUID),
 			cellText(c.State), call, cellText(cmp.Or(c.Wait.Function, c.WChan, "-")), since, cellText(cmp.Or(c.Path, "-")),
 		})
 	}
@@ -55,6 +55,14 @@ func userText(name string, uid int) string {
 		return "?"
 	}
 	return strconv.Itoa(uid)
+}
+
+// podText is a pod as "namespace/name (UID)" where the name is known.
+func podText(model *forensics.Model, uid string) string {
+	if uid == "" {
+		return "-"
+	}
+	return cellText(model.Pod(uid).String())
 }
 
 func shortID(id string) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// writeUsers writes who uses a mount. all says that every process could be looked at.
+// writeUsers writes the users of a mount. all says that every process could be read.
 func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers, all bool) {
 	m := u.Mount
 	fmt.Fprintf(b, "%s: %s from %s, mount %d, superblock %s\n", lineText(m.MountPoint), cellText(m.FSType), cellText(m.Source), m.ID, m.Device)
@@ -19,22 +19,22 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		fmt.Fprintf(b, "  %s\n", serverText(model, s))
 	}
 	if m.Class == mounts.ClassFUSE && len(u.Servers) == 0 {
-		fmt.Fprintln(b, "  who serves it could not be told")
+		fmt.Fprintln(b, "  server process: unknown")
 	}
 	if len(u.Holders) == 0 {
-		fmt.Fprintf(b, "  no process%s holds this mount%s\n", map[bool]string{false: " that could be looked at"}[all],
-			map[bool]string{true: " but by a call under way"}[len(u.Calls) > 0])
+		fmt.Fprintf(b, "  no open files%s%s\n", map[bool]string{false: " in the processes that could be read"}[all],
+			map[bool]string{true: "; " + text.Plural(len(u.Calls), "system call") + " in flight"}[len(u.Calls) > 0])
 	}
 	writeProcesses(b, model, u.Holders)
 	for _, c := range u.Copies {
-		fmt.Fprintf(b, "  %s keeps it busy as well: propagation ties it to this mount\n", cellText(model.Uses().DescribeCopy(c)))
+		fmt.Fprintf(b, "  %s also keeps it busy (mount propagation)\n", cellText(model.Uses().DescribeCopy(c)))
 	}
 	if stack := len(model.Host().At(m.MountPoint)); stack > 1 && slices.ContainsFunc(u.Holders, func(h forensics.HolderProcess) bool { return h.ByPath }) {
-		fmt.Fprintf(b, "  of working and root directories only the path is known: each is on one of the %d mounts stacked here\n", stack)
+		fmt.Fprintf(b, "  working and root directories are known by path only: each is on one of the %d mounts stacked here\n", stack)
 	}
 	if len(u.Calls) > 0 {
-		fmt.Fprintln(b, "  calls under way, which hold it until they return:")
-		writeCalls(b, u.Calls)
+		fmt.Fprintln(b, "  system calls in flight, which keep it busy until they return:")
+		writeCalls(b, model, u.Calls)
 	}
 	for _, k := range u.Kernel {
 		usedBy := map[bool]string{true: "(itself used by " + cellText(strings.Join(k.UsedBy, ", ")) + ")"}[len(k.UsedBy) > 0]
@@ -42,18 +42,18 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 		fmt.Fprintln(b, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "))
 	}
 	if len(u.Elsewhere)+len(u.CallsElsewhere) > 0 {
-		fmt.Fprintln(b, "  the same file system is held through other mounts; they do not keep this one busy:")
+		fmt.Fprintln(b, "  in use through other mounts of the same file system, which do not keep this mount busy:")
 		writeProcesses(b, model, u.Elsewhere)
-		writeCalls(b, u.CallsElsewhere)
+		writeCalls(b, model, u.CallsElsewhere)
 	}
 	for _, n := range u.Namespace {
-		fmt.Fprintf(b, "  also in mount namespace %d%s: %s\n", n.Namespace, unreachedText(n.Private), namespaceText(n))
+		fmt.Fprintf(b, "  also in mount namespace %d%s: %s\n", n.Namespace, unreachedText(n.Private), namespaceText(model, n))
 	}
 }
 
-// serverText says who serves a FUSE mount, how that process is, and how many callers wait for it.
+// serverText says which process serves a FUSE mount, its state, and how many requests wait for it.
 func serverText(model *forensics.Model, s forensics.FUSEServer) string {
-	words := "served by nobody: " + s.Why
+	words := "no server process: " + s.Why
 	if p, ok := model.Process(s.PID); s.PID != 0 {
 		words = fmt.Sprintf("served by process %d", s.PID)
 		if ok {
@@ -67,31 +67,33 @@ func serverText(model *forensics.Model, s forensics.FUSEServer) string {
 		}
 	}
 	if s.Waiting != nil && *s.Waiting > 0 {
-		words += fmt.Sprintf("; %s not answered", text.Plural(*s.Waiting, "request"))
+		words += fmt.Sprintf("; %s without an answer", text.Plural(*s.Waiting, "request"))
 	}
 	return words
 }
 
-// unreachedText says what an unmount here leaves in another namespace.
+// unreachedText says which copy in another namespace an unmount here does not remove.
 func unreachedText(points []string) string {
 	if len(points) == 0 {
 		return ""
 	}
-	return ", which has a copy at " + cellText(strings.Join(points, ", ")) + " that an unmount here does not reach"
+	return " (an unmount here does not remove its copy at " + cellText(strings.Join(points, ", ")) + ")"
 }
 
-func namespaceText(n forensics.NamespaceProcesses) string {
+func namespaceText(model *forensics.Model, n forensics.NamespaceProcesses) string {
 	text := fmt.Sprintf("%s (%s)", text.Plural(n.Processes, "process"), cellText(strings.Join(n.Commands, ", ")))
 	if n.Processes == 0 {
-		text = "no process is in it"
+		text = "no process"
 	} else {
 		text += ", pid " + strings.Trim(fmt.Sprint(n.PIDs), "[]")
 	}
 	if len(n.Pods) > 0 {
-		text += ", pod " + strings.Join(n.Pods, ", ")
+		for i, uid := range n.Pods {
+			text += map[bool]string{true: ", pod ", false: ", "}[i == 0] + podText(model, uid)
+		}
 	}
 	if len(n.OpenedBy) > 0 {
-		text += ", held open by pid " + strings.Trim(fmt.Sprint(n.OpenedBy), "[]")
+		text += ", open in pid " + strings.Trim(fmt.Sprint(n.OpenedBy), "[]")
 	}
 	if len(n.MountedAt) > 0 {
 		text += ", mounted at " + cellText(strings.Join(n.MountedAt, ", "))
@@ -100,7 +102,7 @@ func namespaceText(n forensics.NamespaceProcesses) string {
 	case n.Unread:
 		text += ", its mounts could not be read"
 	case n.Processes+len(n.OpenedBy)+len(n.MountedAt) == 0:
-		text += ", and what keeps it is not visible (perhaps a descriptor in the queue of a socket)"
+		text += ", and what keeps it is not visible (possibly a descriptor in the queue of a socket)"
 	}
 	return text
 }

@@ -124,12 +124,24 @@ func TestHostileText(t *testing.T) {
 				t.Errorf("page has %d bytes", len(html))
 			}
 			checkText(t, text(t, r, report.TextOptions{Files: []string{payload}}))
+			checkText(t, text(t, r, report.TextOptions{Verbose: true}))
+			checkMarkdown(t, markdown(t, r))
 			for _, d := range r.Diagnoses {
 				checkText(t, report.Plain(d))
-				checkMarkdown(t, report.Markdown(d))
+				checkMarkdown(t, report.MarkdownOf(d))
 			}
 		})
 	}
+}
+
+// markdown is a whole report for a ticket.
+func markdown(t testing.TB, r report.Report) string {
+	t.Helper()
+	var b strings.Builder
+	if err := report.Markdown(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // The hostile text must be there, made visible: a renderer that drops it would pass all other tests.
@@ -137,7 +149,7 @@ func TestHostileTextIsShown(t *testing.T) {
 	r := filled(payload)
 	for name, got := range map[string]string{
 		"html": page(t, r), "text": text(t, r, report.TextOptions{}), "plain": report.Plain(r.Diagnoses[0]),
-		"markdown": report.Markdown(r.Diagnoses[0]),
+		"markdown": report.MarkdownOf(r.Diagnoses[0]),
 	} {
 		for _, want := range []string{`x1b`, `u202e`, `xff`, `x00`, `x9b`, `u2028`, `ufeff`} {
 			if !strings.Contains(got, want) {
@@ -159,7 +171,7 @@ func FuzzRender(f *testing.F) {
 		r := filled(s)
 		checkPage(t, page(t, r))
 		checkText(t, text(t, r, report.TextOptions{Width: len(s) % 120}))
-		checkMarkdown(t, report.Markdown(r.Diagnoses[0]))
+		checkMarkdown(t, report.MarkdownOf(r.Diagnoses[0]))
 	})
 }
 

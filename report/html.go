@@ -16,11 +16,10 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// HTML writes the report as one page without any outside reference. It works with scripts off; the script that it
-// carries adds filtering, sorting and copying. Long evidence is folded, and past limits, which the page states, cut:
-// the JSON holds the whole.
+// HTML writes the report as one page without external references. The page works without scripts; its script adds filters,
+// sorting and copying. Long evidence is folded, or cut at limits that the page states. The JSON has all of it.
 //
-// A content security policy admits the page's own style and script by their hashes and nothing else.
+// A content security policy allows the style and the script of the page by their hashes, and nothing else.
 func HTML(w io.Writer, r Report) error {
 	frame, err := pageFrame()
 	if err != nil {
@@ -46,7 +45,7 @@ type frame struct {
 	policy string
 }
 
-// pageFrame makes it once: to read, parse and escape the templates takes longer than to write a small page.
+// pageFrame makes it once: parsing and escaping the templates takes longer than writing a small page.
 var pageFrame = sync.OnceValues(func() (frame, error) {
 	pages, err := template.New("").Funcs(template.FuncMap{"prose": prose, "count": count}).ParseFS(assets, "assets/*.html")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/jsonstream"
 )
 
-// WriteJSON writes indented JSON that is safe to look at, too: what a terminal would act on and what nobody sees is escaped
-// ("\u009b"), also where JSON allows it as it is. Markup is not. Large values are written piece by piece.
+// WriteJSON writes indented JSON that is safe to display: control characters and invisible characters are escaped ("\u009b"),
+// also where JSON allows them. Markup is not escaped. Large values are written in pieces.
 func WriteJSON(w io.Writer, v any) error { return writeJSON(w, v, false) }
 
 func writeJSON(w io.Writer, v any, arrays bool) error {

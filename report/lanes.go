@@ -7,8 +7,8 @@ var lanes = []struct {
 	id    logs.Lane
 	title string
 }{
-	{logs.LaneSyncLoop, "Kubelet and its sync loop"},
-	{logs.LaneDeletions, "Pods on their way out"},
+	{logs.LaneSyncLoop, "Kubelet, sync loop"},
+	{logs.LaneDeletions, "Pod deletions"},
 	{logs.LaneVolumes, "Volumes"},
 	{logs.LaneDisk, "Disk, images, evictions"},
 	{logs.LaneRuntime, "Container runtime"},

@@ -44,7 +44,7 @@ func factsByPod(m *forensics.Model) map[string][]podFact {
 			says += ", " + c.Frozen[0].State
 		}
 		if c.Dying > 0 {
-			says += fmt.Sprintf(", %d dying below it", c.Dying)
+			says += fmt.Sprintf(", %d dying cgroups in it", c.Dying)
 		}
 		add(c.PodUID, "cgroup", says)
 	}
@@ -66,7 +66,7 @@ func factsByPod(m *forensics.Model) map[string][]podFact {
 				add(p.UID, "api-dump", clusterSays(p))
 			}
 			if facts[p.Mirror] != nil {
-				add(p.Mirror, "api-dump", "its mirror pod is "+p.UID)
+				add(p.Mirror, "api-dump", "mirror pod "+p.UID)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func podSays(p kubelet.Pod) string {
 		says = joinWords(says, "being deleted")
 	}
 	if p.MirrorUID != "" && p.MirrorUID != p.UID {
-		says = joinWords(says, "the static pod is "+p.MirrorUID)
+		says = joinWords(says, "static pod "+p.MirrorUID)
 	}
 	return says
 }

@@ -28,8 +28,8 @@ func TestPodFacts(t *testing.T) {
 	}}
 	m := forensics.NewModel(&e)
 	want := map[string][]podFact{
-		"h":     {{"runtime", "static, 1 container and 0 sandboxes"}, {"cgroup", "1 container, frozen"}, {"process", "1 process"}, {"pod-dir", "0 volumes"}, {"api-dump", "its mirror pod is m"}},
-		"m":     {{"kubelet", "mirror, phase Running, the static pod is h"}, {"api-dump", "mirror"}},
+		"h":     {{"runtime", "static, 1 container and 0 sandboxes"}, {"cgroup", "1 container, frozen"}, {"process", "1 process"}, {"pod-dir", "0 volumes"}, {"api-dump", "mirror pod m"}},
+		"m":     {{"kubelet", "mirror, phase Running, static pod h"}, {"api-dump", "mirror"}},
 		"alone": {{"process", "1 process"}, {"api-dump", "phase Failed"}},
 	}
 	if diff := cmp.Diff(want, factsByPod(m)); diff != "" {

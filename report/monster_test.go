@@ -154,7 +154,7 @@ func TestMonsterIsCutAndSaysSo(t *testing.T) {
 				t.Errorf("page has %d bytes", len(html))
 			}
 			checkPage(t, html)
-			if !strings.Contains(html, "The JSON report holds them all.") {
+			if !strings.Contains(html, "The JSON report has all of them.") {
 				t.Error("nothing is said to be cut")
 			}
 			if out := text(t, r, report.TextOptions{}); strings.Count(out, "\n") > 1500 {

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// page is the model of the HTML page. Text of the node stands in it as [shown] only.
+// page is the model of the HTML page. Text of the node is in it as [shown] only.
 type page struct {
 	Policy string
 	Style  template.CSS
@@ -24,10 +25,11 @@ type page struct {
 
 	Verdicts []verdictView
 	Brief    []briefVerdict
-	More     int // root causes that had no room
+	Others   []otherView
+	Harmless *otherView
+	More     int // root causes and other problems that had no room
 	Calm     *calm
-	Missing  []missingView
-	Unsafe   []advice
+	Missing  *missingView
 	Findings findingsView
 	Outcomes []outcomeRow
 	Sections []sectionView
@@ -39,15 +41,17 @@ type page struct {
 	Holders    holdersView
 	Threads    threadsView
 	Goroutines []dumpView
-	CPU        *cpuView
-	Pods       podsView
-	Containers containersView
-	Kubelet    *kubeletView
-	Disks      *disksView
-	Processes  processesView
-	Logs       *logsView
-	Coverage   []sourceRow
-	Run        runView
+	// NoGoroutines, NoKubelet and NoDisks say why there are none.
+	NoGoroutines, NoKubelet, NoDisks shown
+	CPU                              *cpuView
+	Pods                             podsView
+	Containers                       containersView
+	Kubelet                          *kubeletView
+	Disks                            *disksView
+	Processes                        processesView
+	Logs                             *logsView
+	Coverage                         []sourceRow
+	Run                              runView
 }
 
 // mark is a word with a tone.
@@ -74,7 +78,7 @@ type navItem struct {
 	Sub        bool
 }
 
-// The limits of the page, in bytes that a part may take. Together they stay below 3 MB, whatever the node holds.
+// The limits of the page, in bytes of a part. Together they stay below 3 MB for any node.
 const (
 	budgetVerdicts   = 240 << 10
 	budgetFindings   = 360 << 10
@@ -105,14 +109,18 @@ func newPage(r Report) *page {
 	places := newPlaces()
 	r.model = r.joined()
 	names := podNamesOf(r)
+	places.names = &names
 	p := &page{
-		Title: cell(cmp.Or(r.Node.Name, "unnamed node"), 100),
+		Title: cell(cmp.Or(r.Node.Name, "unknown node"), 100),
 		Facts: headFacts(r),
 	}
 	p.Kubelet = newKubeletView(r, places)
 	p.Mounts = newMountsView(r, names, places)
 	p.Threads = newThreadsView(r, places)
 	p.Goroutines = newDumpViews(r, places)
+	p.NoGoroutines = emptyWords(r, forensics.SourceGoroutines, "The dump has no goroutines.")
+	p.NoKubelet = emptyWords(r, forensics.SourceKubelet, "No kubelet found.")
+	p.NoDisks = emptyWords(r, forensics.SourceDisks, "No disks found.")
 	p.CPU = newCPUView(r.Evidence.CPUProfile)
 	p.Pods = newPodsView(r, names, places)
 	p.Disks = newDisksView(r, names, places)
@@ -128,14 +136,30 @@ func newPage(r Report) *page {
 	p.Outcomes = newOutcomes(r, places)
 	p.Sections = newSections(r)
 	p.addVerdicts(r, names, places)
-	p.Unsafe = newAdvice(r)
+	p.addOthers(r, places)
 	p.Missing = newMissing(r)
 	p.addCounts(r)
-	p.addNav()
+	p.addNav(r)
 	return p
 }
 
-// addCounts says in a few words what the page holds.
+// emptyWords says why a part of the page is empty: the source has nothing, or it was not collected.
+func emptyWords(r Report, source string, none shown) shown {
+	if ok, _ := r.Evidence.Saw(source); ok {
+		return none
+	}
+	for _, s := range r.Evidence.Coverage {
+		if s.Source == source || strings.HasPrefix(s.Source, source+":") {
+			if s.Status == forensics.SourceAbsent {
+				return cell("None found"+suffix(": ", s.Detail, ""), maxLine) + "."
+			}
+			return cell("Not collected: "+string(s.Status)+suffix(" (", s.Detail, ")"), maxLine) + "."
+		}
+	}
+	return "Not collected."
+}
+
+// addCounts says in a few words what the page has.
 func (p *page) addCounts(r Report) {
 	p.Worst = toneQuiet
 	if p.Calm != nil {
@@ -157,11 +181,11 @@ func (p *page) addCounts(r Report) {
 		}
 	}
 	if n := len(unchecked(r.Outcomes)); n > 0 {
-		p.Counts = append(p.Counts, mark{toneQuiet, shown(fmt.Sprintf("%d of %s not made", n, count(len(r.Outcomes), "check")))})
+		p.Counts = append(p.Counts, mark{toneQuiet, shown(fmt.Sprintf("not checked: %d of %d", n, len(r.Outcomes)))})
 	}
 }
 
-func (p *page) addNav() {
+func (p *page) addNav(r Report) {
 	add := func(href, text string, n int, sub bool) {
 		item := navItem{Href: href, Text: text, Sub: sub}
 		if n >= 0 {
@@ -169,12 +193,18 @@ func (p *page) addNav() {
 		}
 		p.Nav = append(p.Nav, item)
 	}
-	add("#verdict", "Verdict", -1, false)
-	if p.Pictures() {
-		add("#cause", "Cause", -1, false)
+	known := func(source string, n int) int { // without a number where nothing was collected
+		if ok, _ := r.Evidence.Saw(source); !ok && n == 0 {
+			return -1
+		}
+		return n
 	}
-	if len(p.Verdicts) > 0 {
-		add("#steps", "What to do", -1, false)
+	add("#verdict", "Diagnosis", -1, false)
+	if len(p.Others)+len(p.Brief) > 0 || p.Harmless != nil {
+		add("#others", "Other problems", -1, false)
+	}
+	if p.Missing != nil {
+		add("#unchecked", "Not checked", p.Missing.Count, false)
 	}
 	add("#findings", "Findings", p.Findings.Total, false)
 	if p.Logs != nil {
@@ -182,7 +212,7 @@ func (p *page) addNav() {
 		if p.Timeline != nil {
 			n = len(p.Timeline.Rows)
 		}
-		add("#timeline", "Timeline", n, false)
+		add("#timeline", "Events", n, false)
 		if p.Deletions != nil {
 			add("#deletions", "Deletions", len(p.Deletions.Stuck), true)
 		}
@@ -190,38 +220,37 @@ func (p *page) addNav() {
 	for _, s := range p.Sections {
 		add("#"+s.ID, string(s.Title), -1, false)
 	}
-	add("#checks", "Checks", len(p.Outcomes), false)
+	add("#checks", "Check results", len(p.Outcomes), false)
 	add("#evidence", "Evidence", -1, false)
-	add("#mounts", "Mounts", p.Mounts.Total, true)
-	add("#holders", "Holders", p.Holders.Total, true)
-	add("#threads", "Threads", p.Threads.Total, true)
+	add("#mounts", "Mounts", known(forensics.SourceMounts, p.Mounts.Total), true)
+	add("#holders", "Mounts in use", known(forensics.SourceHolders, p.Holders.Total), true)
+	add("#threads", "Blocked threads", known(forensics.SourceThreads, p.Threads.Total), true)
 	total := 0
 	if len(p.Goroutines) > 0 {
 		total = p.Goroutines[0].Total // further dumps are mostly of the same process
 	}
-	add("#goroutines", "Goroutines", total, true)
-	add("#pods", "Pods", p.Pods.Total, true)
-	add("#containers", "Containers", p.Containers.Total, true)
+	add("#goroutines", "Goroutines", known(forensics.SourceGoroutines, total), true)
+	add("#pods", "Pods", known(forensics.SourceKubeletPods, p.Pods.Total), true)
+	add("#containers", "Containers", known(forensics.SourceRuntime, p.Containers.Total), true)
 	add("#kubelet", "Kubelet", -1, true)
 	if p.Disks != nil {
 		add("#disks", "Disks", len(p.Disks.Disks), true)
 	}
-	add("#processes", "Processes", p.Processes.Total, true)
+	add("#processes", "Processes", known(forensics.SourceProcesses, p.Processes.Total), true)
 	if p.Logs != nil {
 		add("#logs", "Logs", p.Logs.Total, true)
 	}
-	add("#coverage", "What was read", len(p.Coverage), false)
-	add("#run", "What it cost", -1, false)
+	add("#coverage", "Sources", len(p.Coverage), false)
+	add("#run", "Collection overhead", -1, false)
 }
 
 // when is a moment as people and machines read it.
 type when struct {
 	ISO, Text string
-	Ago       string // before the examination; absent where the age of the same thing is told otherwise
+	Ago       string // before collection; absent where the age of the same thing is stated otherwise
 }
 
-// newMoment is a moment without its distance to the examination: the titles of findings say how long something had lasted when it
-// was seen last, which is some seconds more.
+// newMoment is a moment without its age: the titles of findings state the age at the last observation, which is some seconds later.
 func newMoment(t *time.Time) *when {
 	if t == nil || t.IsZero() {
 		return nil

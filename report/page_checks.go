@@ -1,11 +1,20 @@
 package report
 
 import (
+	"fmt"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
+// missingView is what could not be checked: a line, and the list of reasons.
 type missingView struct {
+	Line  shown
+	Count int
+	List  []missingReason
+}
+
+type missingReason struct {
 	Checks, Reason shown
 }
 
@@ -18,17 +27,24 @@ type outcomeRow struct {
 	First  link // to the first of them
 }
 
-func newMissing(r Report) []missingView {
-	room := budget(budgetRest / 4)
-	var views []missingView
-	for _, g := range byReason(unchecked(r.Outcomes)) {
-		v := missingView{cell(joinComma(g.Checks), maxLine), cell(g.Reason, maxLine)}
-		if !room.fits(v, 60) {
-			return append(views, missingView{"and more", "see the list of all checks"})
-		}
-		views = append(views, v)
+// newMissing is nil where everything was checked.
+func newMissing(r Report) *missingView {
+	missing := unchecked(r.Outcomes)
+	if len(missing) == 0 {
+		return nil
 	}
-	return views
+	line := fmt.Sprintf("%d of %s could not run or could not judge everything.", len(missing), count(len(r.Outcomes), "check"))
+	v := &missingView{Count: len(missing), Line: shown(line + suffix(" ", howToCheck(r), ""))}
+	room := budget(budgetRest / 4)
+	for _, g := range byReason(missing) {
+		row := missingReason{cell(joinComma(g.Checks), maxLine), cell(g.Reason, maxLine)}
+		if !room.fits(row, 60) {
+			v.List = append(v.List, missingReason{"more checks", "see Check results"})
+			break
+		}
+		v.List = append(v.List, row)
+	}
+	return v
 }
 
 func newOutcomes(r Report, places *places) []outcomeRow {

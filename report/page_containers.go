@@ -15,6 +15,7 @@ type containersView struct {
 	Runtimes   []runtimeRow
 	Rows       []containerRow
 	Total, Cut int
+	Empty      shown // why there is no container
 }
 
 type runtimeRow struct {
@@ -42,7 +43,10 @@ type containerRow struct {
 }
 
 func newContainersView(r Report, names podBook, places *places) containersView {
-	v := containersView{Total: len(r.Evidence.Sandboxes) + len(r.Evidence.Containers)}
+	v := containersView{
+		Total: len(r.Evidence.Sandboxes) + len(r.Evidence.Containers),
+		Empty: emptyWords(r, forensics.SourceRuntime, "No sandbox or container found in the files of the runtime."),
+	}
 	for i, rt := range r.Evidence.Runtimes {
 		row := newRuntimeRow(i, rt)
 		places.put(forensics.KindRuntime, rt.Name, row.Anchor)
@@ -65,21 +69,21 @@ func newContainersView(r Report, names podBook, places *places) containersView {
 func newRuntimeRow(i int, rt runtimes.Runtime) runtimeRow {
 	row := runtimeRow{
 		Anchor: "runtime-" + strconv.Itoa(i+1), Name: cell(strings.TrimSpace(rt.Name+" "+rt.Version), 100), Root: cell(rt.Root, maxCell),
-		State: cell(rt.State, maxCell), Socket: cell(rt.Socket, maxCell), Answer: mark{toneQuiet, "not asked"},
+		State: cell(rt.State, maxCell), Socket: cell(rt.Socket, maxCell), Answer: mark{toneQuiet, "not probed"},
 	}
 	if a := rt.Answer; a != nil {
 		row.Detail = cell(a.Detail, maxCell)
 		switch a.Status {
 		case "ok":
-			row.Answer = mark{toneGood, "answers"}
+			row.Answer = mark{toneGood, "responding"}
 		case "timeout":
-			row.Answer = mark{toneBad, "does not answer"}
+			row.Answer = mark{toneBad, "not responding"}
 		default:
 			row.Answer = mark{toneQuiet, cell(a.Status, 40)}
 		}
 	}
 	if rt.Assumed != "" {
-		row.Problems = append(row.Problems, cell("These are its defaults: "+rt.Assumed, maxCell))
+		row.Problems = append(row.Problems, cell("Default directories: "+rt.Assumed, maxCell))
 	}
 	for _, p := range rt.Problems {
 		row.Problems = append(row.Problems, cell(p, maxCell))
@@ -98,7 +102,7 @@ type taskRow struct {
 	waits                string
 }
 
-// taskList has those first whose processes wait, then what runs, then what is over, each by pod.
+// taskList is ordered by state (blocked, running, ended) and then by pod.
 func taskList(r Report, names podBook) []taskRow {
 	var list []taskRow
 	add := func(t taskRow) {
@@ -172,12 +176,12 @@ func initMark(t taskRow) mark {
 	case forensics.InitRunning:
 		return mark{toneGood, "running"}
 	case forensics.InitZombie:
-		return mark{toneWarn, "ended, not gone"}
+		return mark{toneWarn, "zombie"}
 	case forensics.InitGone:
 		return mark{toneQuiet, "ended"}
 	}
 	if t.ended != "" || t.task.InitPID == 0 {
 		return mark{toneQuiet, "not running"}
 	}
-	return mark{toneQuiet, "not known"}
+	return mark{toneQuiet, "unknown"}
 }

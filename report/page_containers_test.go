@@ -43,13 +43,13 @@ func TestContainersView(t *testing.T) {
 		got = append(got, string(row.Name+" "+row.State.Word+" "+row.Ended)+row.Init.Href)
 	}
 	want := []string{
-		"<script> ended, not gone #process-1", "sandbox running #process-3", "dead removal failed ", "reused ended ",
+		"<script> zombie #process-1", "sandbox running #process-3", "dead removal failed ", "reused ended ",
 		"old not running ended 2026-11-20 09:00:00 UTC, exit code 137",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if v.Runtimes[0].Answer != (mark{toneBad, "does not answer"}) || places.hrefOf(forensics.KindRuntime, "containerd") != "#runtime-1" {
+	if v.Runtimes[0].Answer != (mark{toneBad, "not responding"}) || places.hrefOf(forensics.KindRuntime, "containerd") != "#runtime-1" {
 		t.Errorf("runtime %+v", v.Runtimes[0])
 	}
 	facts := []fact{{"runtime", "static, 4 containers and 1 sandbox, 1 of them running"}, {"process", "2 processes"}}

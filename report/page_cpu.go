@@ -25,7 +25,7 @@ func newCPUView(p *goroutines.CPUProfile) *cpuView {
 	return &cpuView{
 		Facts: []fact{
 			{"Source", cell(p.Source, 300)},
-			{"Watched for", shown(text.Duration(p.Seconds))},
+			{"Duration", shown(text.Duration(p.Seconds))},
 			{"CPU time", shown(text.Duration(p.CPUSeconds))},
 		},
 		Flame: newCPUFlame(p, &room),

@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// deletionsView is the way of pods out of the node.
+// deletionsView is the deletions of pods, as logs show them.
 type deletionsView struct {
 	Stuck []deletionView
 	Done  []fact
@@ -33,7 +33,7 @@ type deletionView struct {
 type stageView struct {
 	Name string
 	Mark mark
-	Took string // until the next one, or since it stands here
+	Took string // until the next stage, or since it is stuck here
 	At   *when
 	Here bool
 }
@@ -90,11 +90,15 @@ func podOf(d logs.Deletion, names podBook) string {
 }
 
 func doneDeletion(d logs.Deletion, names podBook) fact {
-	took := "left the node"
+	took := "deleted"
 	if n := len(d.Steps); n > 1 {
 		took += " in " + text.Duration(d.Steps[n-1].Time.Sub(d.Steps[0].Time).Seconds())
 	}
-	return fact{cell(podOf(d, names), maxCell), shown(took)}
+	name := podOf(d, names)
+	if d.PodUID != "" && name != d.PodUID {
+		name += " (" + d.PodUID + ")"
+	}
+	return fact{cell(name, maxCell), shown(took)}
 }
 
 func newDeletionView(d logs.Deletion, r Report, names podBook, places *places) deletionView {
@@ -115,9 +119,9 @@ func newDeletionView(d logs.Deletion, r Report, names podBook, places *places) d
 
 func repeats(n int) string {
 	if n == 1 {
-		return "A line that repeats"
+		return "1 repeated line"
 	}
-	return count(n, "line") + " that repeat"
+	return count(n, "repeated line")
 }
 
 func newStage(d logs.Deletion, id logs.Stage, name string, before, here bool, r Report) stageView {
@@ -131,7 +135,7 @@ func newStage(d logs.Deletion, id logs.Stage, name string, before, here bool, r 
 	}
 	switch {
 	case v.Here:
-		v.Mark = mark{toneWarn, "stands here"}
+		v.Mark = mark{toneWarn, "stuck here"}
 		if d.Proven {
 			v.Mark.Tone = toneBad
 		}

@@ -13,7 +13,7 @@ const (
 	barHeight = 54
 )
 
-// diskBar is a bar of what is used, with thresholds marked where usage would cross them.
+// diskBar is a bar of the used space. Marks show where usage crosses the thresholds.
 type diskBar struct {
 	Alt      shown
 	W, H     int
@@ -25,7 +25,7 @@ type barSegment struct {
 	X, W  float64
 	TextX float64
 	Class string
-	Label string // drawn where it has room: a number of the list below, so that colour is never all that tells
+	Label string // drawn where it has room: the number in the list below, so that the meaning does not depend on colour
 	Title shown
 }
 
@@ -35,7 +35,7 @@ type barTick struct {
 	Title shown
 }
 
-// spaceBar draws what is used by kind where that was counted, and where usage crosses each threshold.
+// spaceBar draws the used space by kind where that was counted, and where usage crosses each threshold.
 func spaceBar(f eviction.FileSystem, d *eviction.Index, v diskView) *diskBar {
 	b := &diskBar{W: barWidth, H: barHeight}
 	total := float64(f.CapacityBytes)
@@ -59,7 +59,7 @@ func spaceBar(f eviction.FileSystem, d *eviction.Index, v diskView) *diskBar {
 			counted += float64(row.Bytes) * scale
 		}
 	}
-	add(float64(f.UsedBytes())-counted, "rest", "used", "used, not told apart: "+bytesWords(clip(f.UsedBytes())-int64(counted)))
+	add(float64(f.UsedBytes())-counted, "rest", "used", "used, kind unknown: "+bytesWords(clip(f.UsedBytes())-int64(counted)))
 	add(float64(f.FreeBytes-min(f.AvailableBytes, f.FreeBytes)), "reserved", "reserved", "reserved for root")
 	for i, r := range d.Reaches(f.Device) {
 		if !r.Threshold.Inodes() {
@@ -76,7 +76,7 @@ func spaceBar(f eviction.FileSystem, d *eviction.Index, v diskView) *diskBar {
 // gcSign marks where image garbage collection begins.
 const gcSign = "gc"
 
-// collects says whether image garbage collection looks at a file system.
+// collects says whether image garbage collection applies to a file system.
 func collects(f eviction.FileSystem, d *eviction.Index) bool {
 	image, ok := d.Of(eviction.RoleImage)
 	return ok && image.Device == f.Device && d.ImageGC.Disabled == ""

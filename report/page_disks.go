@@ -69,7 +69,7 @@ func newDisksView(r Report, names podBook, places *places) *disksView {
 		return nil
 	}
 	v := &disksView{Assumed: cell(d.Assumed, maxLine), NotWalked: cell(d.NotWalked, maxLine)}
-	v.GC = cell(fmt.Sprintf("from %d %% usage down to %d %% (%s)", d.ImageGC.HighPercent, d.ImageGC.LowPercent, d.ImageGC.Origin), maxCell)
+	v.GC = cell(fmt.Sprintf("starts at %d %% usage and stops at %d %% (%s)", d.ImageGC.HighPercent, d.ImageGC.LowPercent, d.ImageGC.Origin), maxCell)
 	if d.ImageGC.Disabled != "" {
 		v.GC = cell("off: "+d.ImageGC.Disabled, maxCell)
 	}
@@ -108,7 +108,7 @@ func newDiskView(i int, f eviction.FileSystem, d *eviction.Index, names podBook,
 		return v
 	}
 	facts.add("Size", bytesWords(clip(f.CapacityBytes)))
-	facts.add("Used", fmt.Sprintf("%s; %d %% as image garbage collection counts", bytesWords(clip(f.UsedBytes())), f.UsagePercent()))
+	facts.add("Used", fmt.Sprintf("%s; %d %% by the count of image garbage collection", bytesWords(clip(f.UsedBytes())), f.UsagePercent()))
 	facts.add("Available", bytesWords(clip(f.AvailableBytes)))
 	if reserved := f.FreeBytes - min(f.AvailableBytes, f.FreeBytes); reserved > 0 {
 		facts.add("Reserved for root", bytesWords(clip(reserved)))
@@ -128,7 +128,7 @@ func newDiskView(i int, f eviction.FileSystem, d *eviction.Index, names podBook,
 
 func clip(n uint64) int64 { return int64(min(n, 1<<62)) }
 
-// diskMark is how a file system stands to its thresholds, in words.
+// diskMark is a file system relative to its thresholds, in words.
 func diskMark(d *eviction.Index, f eviction.FileSystem) mark {
 	switch what, full := f.Full(); {
 	case f.Error != "":
@@ -138,18 +138,18 @@ func diskMark(d *eviction.Index, f eviction.FileSystem) mark {
 	}
 	for _, r := range d.Reaches(f.Device) {
 		if r.Met && r.Threshold.Hard() {
-			return mark{toneBad, "past a hard threshold"}
+			return mark{toneBad, "hard threshold crossed"}
 		}
 	}
 	for _, r := range d.Reaches(f.Device) {
 		if r.Met {
-			return mark{toneWarn, "past a soft threshold"}
+			return mark{toneWarn, "soft threshold crossed"}
 		}
 	}
 	if d.IsNear(f.Device) {
 		return mark{toneWarn, "near a threshold"}
 	}
-	return mark{toneGood, "has room"}
+	return mark{toneGood, "below all thresholds"}
 }
 
 func (v *diskView) addThresholds(f eviction.FileSystem, d *eviction.Index) {
@@ -180,7 +180,7 @@ func (v *diskView) addThresholds(f eviction.FileSystem, d *eviction.Index) {
 			Left: shown(fmt.Sprintf("%d %% of the size", d.ImageGC.HighPercent-f.UsagePercent())), State: mark{toneGood, "not reached"},
 		}
 		if n := d.ImageGC.AmountToFree(f); n > 0 {
-			row.State = mark{toneWarn, shown("wants to free " + bytesWords(clip(n)))}
+			row.State = mark{toneWarn, shown("must free " + bytesWords(clip(n)))}
 		}
 		v.Thresholds = append(v.Thresholds, row)
 	}
@@ -188,7 +188,7 @@ func (v *diskView) addThresholds(f eviction.FileSystem, d *eviction.Index) {
 
 func letter(i int) string { return string(rune('a' + min(i, 25))) }
 
-// addUsage lists where the space went.
+// addUsage lists the usage by kind and by directory.
 func (v *diskView) addUsage(f eviction.FileSystem, d *eviction.Index, names podBook, places *places) {
 	u, ok := d.UsageOf(f.Device)
 	if !ok {
@@ -216,19 +216,19 @@ func (v *diskView) addUsage(f eviction.FileSystem, d *eviction.Index, names podB
 	}
 	account := factList{}
 	account.add("Counted", fmt.Sprintf("%s of %s in %s below %s", bytesWords(u.CountedBytes), bytesWords(u.UsedBytes), count(int(u.Entries), "entry"), strings.Join(u.Trees, ", ")))
-	account.add("Unexplained", fmt.Sprintf("%s (%s): metadata of the file system, what lies below mount points, what changed meanwhile", signedBytes(u.UnexplainedBytes), share(u.UnexplainedBytes, u.UsedBytes)))
+	account.add("Not accounted for", fmt.Sprintf("%s (%s): file system metadata, files below mount points, changes during the count", signedBytes(u.UnexplainedBytes), share(u.UnexplainedBytes, u.UsedBytes)))
 	if u.MountPoints > 0 {
 		account.add("Not entered", count(u.MountPoints, "mount point"))
 	}
 	if u.Problems > 0 {
-		account.add("Not read", fmt.Sprintf("%d; first: %s", u.Problems, u.Problem))
+		account.add("Not read", fmt.Sprintf("%s; the first: %s", count(u.Problems, "directory"), u.Problem))
 	}
 	if k := u.Kind(eviction.KindVolume); k.Items > 0 {
-		account.add("Take care", "directories of volumes may be the data of a StatefulSet: they are no rubbish")
+		account.add("Caution", "directories of volumes can be the data of a StatefulSet: do not remove them as unused")
 	}
 	v.Account = account
 	if u.Cut != "" {
-		v.CutWhy = cell("Counting was cut: "+u.Cut+". What is listed is a beginning.", maxLine)
+		v.CutWhy = cell("The count is incomplete: "+u.Cut+". The list is partial.", maxLine)
 	}
 }
 

@@ -8,12 +8,12 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// findingsView is all findings, each once: below the first root cause that it belongs to, or among the others.
+// findingsView is all findings, each once: below the first root cause that it belongs to, or in a group of their own.
 type findingsView struct {
 	Total  int
 	Cut    int // findings that had no room
 	Groups []findingGroup
-	Folded []findingGroup // of the root causes that are told in a sentence
+	Folded []findingGroup // of the root causes that have one line
 	Kinds  []entityOption
 }
 
@@ -45,7 +45,7 @@ type findingView struct {
 	Entities string // numbers of entityOption, for the filter
 }
 
-// subjectsView is all things that a finding is about that is about many.
+// subjectsView is all subjects of a finding with more than one.
 type subjectsView struct {
 	Kinds shown // "50 pods"
 	List  []link
@@ -77,7 +77,7 @@ func newFindingsView(r Report, names podBook, places *places) findingsView {
 	v := findingsView{Total: len(r.Findings)}
 	explained := make([]bool, len(r.Findings))
 	for i, d := range r.Diagnoses {
-		g := findingGroup{Number: i + 1, Title: short(d), Href: fmt.Sprintf("#diagnosis-%d", i+1)}
+		g := findingGroup{Number: i + 1, Title: cell(d.Title, maxLine), Href: fmt.Sprintf("#diagnosis-%d", i+1)}
 		for _, index := range d.Findings {
 			if index >= 0 && index < len(explained) && !explained[index] {
 				explained[index] = true
@@ -86,7 +86,7 @@ func newFindingsView(r Report, names podBook, places *places) findingsView {
 		}
 		v.addGroup(g)
 	}
-	rest := findingGroup{Title: "Findings without a common cause"}
+	rest := findingGroup{Title: "Findings without a root cause"}
 	for i := range explained {
 		if !explained[i] {
 			b.add(&rest, i, true)
@@ -173,18 +173,14 @@ func (b *findingsBuilder) podLink(uid string) link {
 	return link{cell(b.names.name(uid), maxCell), b.places.hrefOf(forensics.KindPod, uid)}
 }
 
-// maxSubjects is how many of the things that one finding is about are listed; the JSON has all.
+// maxSubjects is how many subjects of a finding are listed; the JSON has all.
 const maxSubjects = 200
 
 func (b *findingsBuilder) subjects(f forensics.Finding) *subjectsView {
 	v := subjectsView{Kinds: cell(count(len(f.Subjects), kindWords(f.Subject.Kind)), 100)}
 	for _, e := range f.Subjects[:min(len(f.Subjects), maxSubjects)] {
 		if e.Kind == forensics.KindPod {
-			pod := b.podLink(e.ID)
-			if known := b.names.model.Pod(e.ID); string(pod.Text) == e.ID && known.Name != "" { // in a dump of the API alone
-				pod.Text = cell(known.Namespace+"/"+known.Name, maxCell)
-			}
-			v.List = append(v.List, pod)
+			v.List = append(v.List, b.podLink(e.ID))
 		} else {
 			v.List = append(v.List, b.places.link(e))
 		}
@@ -193,7 +189,7 @@ func (b *findingsBuilder) subjects(f forensics.Finding) *subjectsView {
 	return &v
 }
 
-// otherPods are those that a finding affects and is not about.
+// otherPods are the affected pods that are not subjects.
 func otherPods(f forensics.Finding) []string {
 	about := map[forensics.Entity]bool{}
 	for _, e := range f.Subjects {
@@ -210,8 +206,7 @@ func (b *findingsBuilder) ref(ref forensics.Ref) refView {
 	}
 }
 
-// entities numbers what a finding speaks of; the first 200 entities of the page can be filtered by, and the first 20 that one finding is
-// about.
+// entities numbers the entities of a finding. The filter has the first 200 of the page, and the first 20 subjects of a finding.
 func (b *findingsBuilder) entities(f forensics.Finding) string {
 	var numbers []string
 	about := f.About()
@@ -220,7 +215,7 @@ func (b *findingsBuilder) entities(f forensics.Finding) string {
 		if !ok && len(b.options) < 200 {
 			n = len(b.options) + 1
 			b.numbers[e] = n
-			b.options = append(b.options, entityOption{n, cell(entityWords(e), 100)})
+			b.options = append(b.options, entityOption{n, cell(b.places.words(e), 100)})
 		}
 		if word := fmt.Sprint(n); n > 0 && !slices.Contains(numbers, word) {
 			numbers = append(numbers, word)
@@ -229,7 +224,7 @@ func (b *findingsBuilder) entities(f forensics.Finding) string {
 	return strings.Join(numbers, " ")
 }
 
-// severityWord is a severity as a word of our own, also for one that is not known.
+// severityWord is a severity for the filter, "other" for an unknown one.
 func severityWord(s forensics.Severity) string {
 	if s.Rank() == 0 {
 		return "other"

@@ -23,7 +23,7 @@ type dumpView struct {
 	Total     int
 	Groups    []groupRow
 	All, Cut  int // groups
-	Again     int // groups left out because the first dump shows the like
+	Again     int // groups left out because the first dump has similar ones
 	Flame     *flame
 	More      int // dumps that are not shown
 }
@@ -40,11 +40,11 @@ type groupRow struct {
 	IDs     shown
 	Frames  []shown
 	Note    string
-	Key     bool // a finding speaks of it
+	Key     bool // a finding names it
 	Blocked bool
 }
 
-// fewGroups are shown of a further dump of the same process, which is taken to see what has moved.
+// fewGroups are shown of a further dump of the same process. It is taken to see progress.
 const fewGroups = 12
 
 func newDumpViews(r Report, places *places) []dumpView {
@@ -95,10 +95,10 @@ func newDumpView(number int, d forensics.Dump, groups []goroutines.Group) dumpVi
 	if d.Taken != nil {
 		facts.add("Taken", text.Moment(*d.Taken))
 	}
-	facts.add("Form", string(d.Form))
+	facts.add("Format", string(d.Form))
 	facts.add("Header", d.Header)
 	if d.Summed > 0 {
-		facts.add("Large dump", fmt.Sprintf("examples of each group are kept, %s are only counted", count(d.Summed, "goroutine")))
+		facts.add("Large dump", fmt.Sprintf("examples of each group are kept, %s are counted only", count(d.Summed, "goroutine")))
 	}
 	v.Facts = facts
 	const most = 10
@@ -111,7 +111,7 @@ func newDumpView(number int, d forensics.Dump, groups []goroutines.Group) dumpVi
 	return v
 }
 
-// namedGoroutines are those that a diagnosis or a finding speaks of.
+// namedGoroutines are those that a diagnosis or a finding names.
 func namedGoroutines(r Report) map[string]bool {
 	named := map[string]bool{}
 	for _, d := range r.Diagnoses {
@@ -137,7 +137,7 @@ type rowWithIDs struct {
 	ids []int64
 }
 
-// namedRows shows the goroutines that findings speak of one by one: their arguments are part of the proof.
+// namedRows shows the goroutines of findings one by one: their arguments are evidence.
 func namedRows(d goroutines.Dump, named map[string]bool) []rowWithIDs {
 	var rows []rowWithIDs
 	for _, g := range d.Goroutines {

@@ -11,20 +11,22 @@ import (
 func headFacts(r Report) []fact {
 	facts := factList{}
 	if !r.Evidence.Collected.IsZero() {
-		facts.add("Examined", text.Moment(r.Evidence.Collected))
+		facts.add("Collected", text.Moment(r.Evidence.Collected))
+	} else {
+		facts.add("Collected", "at an unknown time")
 	}
 	switch {
 	case r.Evidence.Root == "/":
 	case strings.HasPrefix(r.Evidence.Root, "/"):
-		facts.add("Disk at", r.Evidence.Root)
+		facts.add("Disk mounted at", r.Evidence.Root)
 	default:
-		facts.add("From", r.Evidence.Root)
+		facts.add("Evidence", r.Evidence.Root)
 	}
 	if k := r.Evidence.Kubelet; k != nil {
 		facts.add("Kubelet", k.Version)
 	}
 	facts.add("Kernel", r.Node.Kernel)
-	facts.add("System", r.Node.OS)
+	facts.add("OS", r.Node.OS)
 	facts.add("Architecture", r.Node.Arch)
 	if r.Node.CPUs > 0 {
 		facts.add("CPUs", strconv.Itoa(r.Node.CPUs))
@@ -37,7 +39,7 @@ func headFacts(r Report) []fact {
 		if a := age(*r.Node.Boot, r.Evidence.Collected); a != "" {
 			up = a
 		}
-		facts.add("Up", up)
+		facts.add("Uptime", up)
 	}
 	if len(r.Node.Load) > 0 {
 		load := ""

@@ -12,13 +12,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// holdersView is who keeps which mount busy.
+// holdersView is which processes use which mount.
 type holdersView struct {
-	Looked bool // somebody looked for holders
+	Empty  shown // why there is no group
 	Groups []holderGroup
-	Total  int // mounts that are held, and leaked ones
+	Total  int // mounts in use, and leaked ones
 	Cut    int
-	Left   int // holders that the evidence leaves out
+	Left   int // uses that the evidence leaves out
 	Blind  shown
 }
 
@@ -29,7 +29,7 @@ type holderGroup struct {
 	Words  shown // "2 processes, 1 use in the kernel"
 	Rows   []holderRow
 	More   int
-	Notes  []shown // what in the kernel uses it, who serves it, which namespaces have a copy
+	Notes  []shown // uses in the kernel, its server, and namespaces with a copy
 	Open   bool
 }
 
@@ -48,10 +48,10 @@ const maxGroupRows = 40
 func newHoldersView(r Report, names podBook, places *places) holdersView {
 	h := r.Evidence.MountUse
 	if h == nil {
-		return holdersView{}
+		return holdersView{Empty: emptyWords(r, forensics.SourceHolders, "Not collected.")}
 	}
 	model := names.model
-	v, room := holdersView{Looked: true, Left: h.LeftOut, Blind: cell(holders.KernelBlind, maxLine)}, budget(budgetHolders)
+	v, room := holdersView{Empty: "No use of a relevant mount found.", Left: h.LeftOut, Blind: cell(holders.KernelBlind, maxLine)}, budget(budgetHolders)
 	busy, detached, leaked := busyMounts(r, model), detachedHolders(model), model.Uses().Leaked()
 	v.Total = len(busy) + len(detached) + len(leaked)
 	add := func(g holderGroup) bool {
@@ -114,10 +114,10 @@ func newHolderGroup(model *forensics.Model, u forensics.MountUsers, names podBoo
 		if k.Blocks {
 			blocking++
 		}
-		g.note("kernel: %s %s %s%s", k.Use, k.What, k.Detail, map[bool]string{true: " (keeps it busy)"}[k.Blocks])
+		g.note("kernel: %s %s %s%s", k.Use, k.What, k.Detail, map[bool]string{true: " (busy)"}[k.Blocks])
 	}
 	if blocking > 0 {
-		words = append(words, count(blocking, "use")+" in the kernel")
+		words = append(words, count(blocking, "kernel use"))
 	}
 	for _, s := range u.Servers {
 		how := ""
@@ -126,7 +126,7 @@ func newHolderGroup(model *forensics.Model, u forensics.MountUsers, names podBoo
 		}
 		switch {
 		case s.PID == 0:
-			g.note("served by nobody: %s", s.Why)
+			g.note("no server process: %s", s.Why)
 		case s.Guess:
 			g.note("probably served by process %d%s: %s", s.PID, how, s.Why)
 		default:
@@ -134,10 +134,10 @@ func newHolderGroup(model *forensics.Model, u forensics.MountUsers, names podBoo
 		}
 	}
 	for _, c := range u.Copies {
-		g.note("%s keeps it busy as well: propagation ties it to this mount", model.Uses().DescribeCopy(c))
+		g.note("%s also keeps it busy (mount propagation)", model.Uses().DescribeCopy(c))
 	}
 	if len(u.Elsewhere) > 0 {
-		g.note("the same file system is held through other mounts by %s; they do not keep this one busy", count(processesOf(u.Elsewhere), "process"))
+		g.note("in use through other mounts of the same file system by %s; this does not keep the mount busy", count(processesOf(u.Elsewhere), "process"))
 	}
 	for _, n := range u.Namespace {
 		g.note("mount namespace %d: %s", n.Namespace, namespaceWords(n))
@@ -178,7 +178,7 @@ func (g *holderGroup) add(list []forensics.HolderProcess, names podBook, places 
 	}
 }
 
-// detachedHolders are those of mounts that are in no table, by mount.
+// detachedHolders are the users of mounts that are in no mount table, by mount.
 func detachedHolders(model *forensics.Model) [][]holders.Holder {
 	lists := map[int][]holders.Holder{}
 	for _, holder := range model.Evidence().MountUse.Holders {
@@ -199,9 +199,9 @@ func detachedGroup(model *forensics.Model, holders []holders.Holder, names podBo
 		list = append(list, model.Uses().Process(h))
 	}
 	id := holders[0].MountID
-	g := holderGroup{Name: link{Text: shown(fmt.Sprintf("mount %d, which is in no table", id))}, Words: shown(count(processesOf(list), "process"))}
+	g := holderGroup{Name: link{Text: shown(fmt.Sprintf("mount %d, in no mount table (detached)", id))}, Words: shown(count(processesOf(list), "process"))}
 	if id == 0 {
-		g.Name.Text = "mapped files of mounts that are in no table"
+		g.Name.Text = "mapped files of detached mounts"
 	}
 	g.add(list, names, places)
 	return g

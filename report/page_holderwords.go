@@ -20,7 +20,7 @@ func holdWords(h forensics.HolderProcess) string {
 		words += ", deleted"
 	}
 	if h.ByPath {
-		words += ", told by path"
+		words += ", mount known by path only"
 	}
 	return words
 }
@@ -38,12 +38,12 @@ func userWords(h forensics.HolderProcess) string {
 func namespaceWords(n forensics.NamespaceProcesses) string {
 	words := []string{}
 	if n.Processes == 0 {
-		words = append(words, "no process is in it")
+		words = append(words, "no process")
 	} else {
 		words = append(words, fmt.Sprintf("%s (%s)", count(n.Processes, "process"), joinComma(n.Commands)))
 	}
 	if len(n.OpenedBy) > 0 {
-		words = append(words, "held open by process "+joinInts(n.OpenedBy, ", "))
+		words = append(words, "open in process "+joinInts(n.OpenedBy, ", "))
 	}
 	if len(n.MountedAt) > 0 {
 		words = append(words, "mounted at "+joinComma(n.MountedAt))

@@ -67,7 +67,7 @@ func newKubeletView(r Report, places *places) *kubeletView {
 	return v
 }
 
-// maxImpostorsShown bounds them on the page; the JSON has more.
+// maxImpostorsShown is how many the page has; the JSON has more.
 const maxImpostorsShown = 10
 
 func kubeletFacts(k *kubelet.Instance, r Report) []fact {
@@ -75,7 +75,7 @@ func kubeletFacts(k *kubelet.Instance, r Report) []fact {
 	if k.PID != 0 {
 		facts.add("Process", strconv.Itoa(k.PID)+stateSuffix(k.State))
 	} else {
-		facts.add("Process", "none runs")
+		facts.add("Process", processWords(r))
 	}
 	facts.add("Expected", k.Expected)
 	facts.add("Program", k.Program)
@@ -84,12 +84,12 @@ func kubeletFacts(k *kubelet.Instance, r Report) []fact {
 		facts.add("Version", k.Version+suffix(" (from ", k.VersionFrom, ")"))
 	}
 	if k.Started != nil {
-		facts.add("Started", text.Moment(*k.Started)+suffix(", ", age(*k.Started, r.Evidence.Collected), " before the examination"))
+		facts.add("Started", text.Moment(*k.Started)+suffix(", ", age(*k.Started, r.Evidence.Collected), " before collection"))
 	}
 	facts.add("Node name", k.NodeName)
 	facts.add("Root directory", k.RootDir)
 	if k.CanonicalRoot != k.RootDir {
-		facts.add("Which is", k.CanonicalRoot)
+		facts.add("Resolved root directory", k.CanonicalRoot)
 	}
 	facts.add("Configuration", k.ConfigPath)
 	facts.add("Static pods", k.StaticPodPath)
@@ -97,18 +97,26 @@ func kubeletFacts(k *kubelet.Instance, r Report) []fact {
 		facts.add("Mount namespace", strconv.FormatUint(k.MountNS, 10))
 	}
 	if k.Unproven != "" {
-		facts.add("Not proven", "whether it is the kubelet of this node could not be found out, so it got no credentials: it "+k.Unproven)
+		facts.add("Not verified", "it is not known whether this is the kubelet of the node, so it got no credentials: it "+k.Unproven)
 	}
 	for _, i := range k.Impostors[:min(len(k.Impostors), maxImpostorsShown)] {
-		facts.add("Not believed", fmt.Sprintf("process %d calls itself kubelet, but %s", i.PID, i.Reason))
+		facts.add("Rejected", fmt.Sprintf("process %d has the name kubelet, but %s", i.PID, i.Reason))
 	}
 	if more := len(k.Impostors) + k.MoreImpostors - maxImpostorsShown; more > 0 {
-		facts.add("Not believed", fmt.Sprintf("%d more", more))
+		facts.add("Rejected", fmt.Sprintf("%d more", more))
 	}
 	if len(k.Others) > 0 {
-		facts.add("Further kubelets", joinInts(k.Others, ", "))
+		facts.add("Other kubelets", joinInts(k.Others, ", "))
 	}
 	return facts
+}
+
+// processWords says why the kubelet has no process.
+func processWords(r Report) string {
+	if ok, _ := r.Evidence.Saw(forensics.SourceProcesses); !ok {
+		return "not collected"
+	}
+	return "not running"
 }
 
 func stateSuffix(state string) string { return suffix(", state ", stateWords(state), "") }

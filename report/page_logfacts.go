@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// loopFacts is what is known of the sync loop.
+// loopFacts are the facts about the sync loop.
 func loopFacts(s *logs.Story, now time.Time) []fact {
 	facts := factList{}
 	l := s.Loop
@@ -18,31 +18,31 @@ func loopFacts(s *logs.Story, now time.Time) []fact {
 	if w := newWhen(l.Last, now); w != nil {
 		text := w.Text
 		if w.Ago != "" {
-			text += ", " + w.Ago + " before the examination"
+			text += ", " + w.Ago + " before collection"
 		}
 		facts.add("Last line of the sync loop", text)
 	}
 	if l.OthersCount > 0 && l.OthersLast != nil {
-		facts.add("Lines of other parts since", grouped(l.OthersCount)+", the last at "+text.Moment(*l.OthersLast))
+		facts.add("Later lines of other components", grouped(l.OthersCount)+", the last at "+text.Moment(*l.OthersLast))
 	}
 	if l.Cadence > 0 {
-		facts.add("Housekeeping usually every", text.Duration(l.Cadence))
+		facts.add("Usual housekeeping interval", text.Duration(l.Cadence))
 	}
 	if len(l.Gaps) > 0 {
-		facts.add("Longest silence before", fmt.Sprintf("%s from %s", text.Duration(l.Gaps[0].Seconds), text.Moment(l.Gaps[0].From)))
+		facts.add("Longest earlier gap", fmt.Sprintf("%s from %s", text.Duration(l.Gaps[0].Seconds), text.Moment(l.Gaps[0].From)))
 	}
 	return facts
 }
 
-// orphanFacts is what the lines about orphaned pods say together.
+// orphanFacts sums up the log lines about orphaned pods.
 func orphanFacts(s *logs.Story, now time.Time) []fact {
 	facts, o := factList{}, s.Orphans
 	if o == nil {
 		return facts
 	}
-	facts.add("Different pods named", grouped(o.Named))
+	facts.add("Pods named", grouped(o.Named))
 	if o.Max > 0 {
-		facts.add("Orphans at the last count", grouped(o.Last)+", "+grouped(o.Max)+" at most")
+		facts.add("Orphaned pods in the last summary", grouped(o.Last)+" (maximum "+grouped(o.Max)+")")
 	}
 	if o.Mounted > 0 {
 		facts.add("With volumes still mounted", grouped(o.Mounted))
@@ -50,11 +50,11 @@ func orphanFacts(s *logs.Story, now time.Time) []fact {
 	switch last := newWhen(o.Since, now); {
 	case o.PodUID == "":
 	case o.Rotates:
-		facts.add("Named last", o.PodUID+"; the name rotates, so that pods come and go")
+		facts.add("Last pod named", o.PodUID+"; the name changes, so pods come and go")
 	case last != nil:
-		facts.add("Named last", o.PodUID+", in every summary since "+last.Text)
+		facts.add("Last pod named", o.PodUID+", in every summary since "+last.Text)
 	default:
-		facts.add("Named last", o.PodUID)
+		facts.add("Last pod named", o.PodUID)
 	}
 	return facts
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// logsView is what the logs told, beside the timeline and the deletions.
+// logsView is the logs, without the timeline and the deletions.
 type logsView struct {
 	Files      []logFileRow
 	Facts      []fact
@@ -176,7 +176,7 @@ func newOperationRow(o logs.Operation, now time.Time, places *places) operationR
 	row := operationRow{
 		Name: cell(o.Name, 80), About: cell(cmp.Or(o.Volume, o.UniqueName), maxCell), Started: newWhen(o.Started, now), Failed: newWhen(o.Failed, now),
 		Failures: o.Failures, Reason: cell(strings.TrimSpace(o.Code+" "+o.Reason), maxCell),
-		PodLink: link{cell(cmp.Or(o.PodName, o.PodUID), maxCell), places.hrefOf(forensics.KindPod, o.PodUID)},
+		PodLink: link{cell(cmp.Or(o.PodName, places.podName(o.PodUID)), maxCell), places.hrefOf(forensics.KindPod, o.PodUID)},
 		Quotes:  newQuotes(o.Quotes, 2),
 	}
 	if o.RetrySeconds > 0 {
@@ -197,7 +197,7 @@ func newEventRow(e logs.Event, order int, now time.Time) eventRow {
 	return row
 }
 
-// aboutSubject names what a message is about, and its reason.
+// aboutSubject names the subject of a message, and its reason.
 func aboutSubject(s logs.Subject) string {
 	var parts []string
 	for _, part := range []string{

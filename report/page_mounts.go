@@ -12,11 +12,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// mountsView is the tree of the mounts below the kubelet's directory, and the table of all mounts.
+// mountsView is the tree of the mounts below the root directory of the kubelet, and the table of all mounts.
 type mountsView struct {
 	Root    shown        // the kubelet's directory
-	Groups  []mountGroup // with trouble
-	Folded  []mountGroup // with trouble too, past the first ones
+	Groups  []mountGroup // with problems
+	Folded  []mountGroup // with problems too, after the first ones
 	Well    []mountGroup // without
 	TreeCut int
 	Rows    []mountRow
@@ -24,6 +24,7 @@ type mountsView struct {
 	Cut     int
 	Spaces  bool // there is more than one mount namespace
 	Tally   []mark
+	Empty   shown // why there is no mount
 }
 
 type mountRow struct {
@@ -52,7 +53,7 @@ type mountItem struct {
 }
 
 func newMountsView(r Report, names podBook, places *places) mountsView {
-	items, v := mountItems(r), mountsView{}
+	items, v := mountItems(r), mountsView{Empty: emptyWords(r, forensics.SourceMounts, "The mount table has no mounts.")}
 	v.Total, v.Spaces = len(items), len(r.Evidence.Namespaces) > 0
 	if k := r.Evidence.Kubelet; k != nil {
 		v.Root = cell(cmp.Or(k.CanonicalRoot, k.RootDir), maxCell)
@@ -63,7 +64,7 @@ func newMountsView(r Report, names podBook, places *places) mountsView {
 	return v
 }
 
-// mountItems joins mounts and their health, the worst first, then those of the kubelet, then by what touching them
+// mountItems joins mounts and their health, the worst first, then those of the kubelet, then by what an access to them
 // may wait for; in the kernel's order otherwise.
 func mountItems(r Report) []mountItem {
 	byID, byDevice := map[int]mounts.Health{}, map[string]mounts.Health{}
@@ -167,7 +168,7 @@ func mountOptions(m mounts.Mount) string {
 	return s
 }
 
-// healthDetail is on what a status rests.
+// healthDetail is the evidence for a status.
 func healthDetail(m mountItem) string {
 	h, parts := m.health, []string{}
 	switch {
@@ -181,7 +182,7 @@ func healthDetail(m mountItem) string {
 		parts = append(parts, h.Call)
 	}
 	if h.Method == mounts.MethodPassive {
-		parts = append(parts, "seen, not asked")
+		parts = append(parts, "from blocked threads, not probed")
 	}
 	for _, s := range []string{h.Error, h.Reason} {
 		if s != "" {
@@ -189,7 +190,7 @@ func healthDetail(m mountItem) string {
 		}
 	}
 	if h.Witness != "" {
-		parts = append(parts, "thread "+h.Witness+" waits")
+		parts = append(parts, "thread "+h.Witness+" is blocked")
 	}
 	if len(h.Waiting) > 0 {
 		parts = append(parts, fmt.Sprintf("requests waiting: %s", joinInts(h.Waiting, " then ")))

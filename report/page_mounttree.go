@@ -7,11 +7,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// mountGroup is one directory below the kubelet's: a pod, a plugin.
+// mountGroup is one directory below the root directory of the kubelet: a pod, a plugin.
 type mountGroup struct {
 	Name  link
 	Note  shown
-	Nodes []mountNode // with trouble, or all where none has any
+	Nodes []mountNode // with problems, or all where none has any
 	Well  []mountNode
 }
 
@@ -25,7 +25,7 @@ type mountNode struct {
 	Href   string
 }
 
-// addTree groups the kubelet's mounts by pod and plugin. Groups with trouble come first.
+// addTree groups the kubelet's mounts by pod and plugin. Groups with problems come first.
 func (v *mountsView) addTree(items []mountItem, names podBook, places *places) {
 	groups := map[string]*mountGroup{}
 	var order []string
@@ -95,7 +95,7 @@ func newMountGroup(key string, names podBook, places *places) *mountGroup {
 			g.Note = cell(name, maxCell)
 		}
 		if state, _ := names.model.PodState(uid); state != forensics.PodUnknown {
-			g.Note = shown(strings.TrimPrefix(string(g.Note)+", "+string(state), ", "))
+			g.Note = shown(strings.TrimPrefix(string(g.Note)+", "+string(podState(state).Word), ", "))
 		}
 	}
 	return g

@@ -12,7 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// podBook is what pods are called and in what state they are.
+// podBook has the names and states of pods.
 type podBook struct {
 	names map[string]string
 	model *forensics.Model
@@ -42,13 +42,22 @@ func podNamesOf(r Report) podBook {
 	return b
 }
 
-// name is namespace and name where known, else the UID.
-func (b podBook) name(uid string) string { return cmp.Or(b.names[uid], uid) }
+// name is namespace and name where any evidence has them, else the UID.
+func (b podBook) name(uid string) string {
+	if name := b.names[uid]; strings.Contains(name, "/") {
+		return name
+	}
+	if namespace, name := b.model.PodName(uid); namespace != "" && name != "" {
+		return namespace + "/" + name
+	}
+	return cmp.Or(b.names[uid], uid)
+}
 
 type podsView struct {
 	Rows       []podRow
 	Total, Cut int
-	NoDirs     bool
+	Empty      shown // why there is no pod
+	NoDir      shown // of a pod without a directory
 }
 
 type podRow struct {
@@ -84,7 +93,10 @@ type podFacts struct {
 func newPodsView(r Report, names podBook, places *places) podsView {
 	all := collectPods(r)
 	facts := factsByPod(names.model)
-	v, room := podsView{Total: len(all), NoDirs: len(r.Evidence.PodDirs) == 0}, budget(budgetPods)
+	v, room := podsView{Total: len(all), Empty: emptyWords(r, forensics.SourceKubeletPods, "No pods found."), NoDir: "no directory"}, budget(budgetPods)
+	if ok, _ := r.Evidence.Saw(forensics.SourcePodDirs); !ok {
+		v.NoDir = "not collected"
+	}
 	for i, f := range all {
 		row := newPodRow(i, f, r, names, facts[f.uid])
 		if !room.fits(row, 500) {
@@ -139,7 +151,15 @@ func collectPods(r Report) []podFacts {
 	return all
 }
 
-// manifestUIDs find the UID of a static pod whose manifest tells none: the kubelet derives one and adds the node's name
+// named is a name unless that is the UID alone.
+func named(name, uid string) string {
+	if name == uid {
+		return ""
+	}
+	return name
+}
+
+// manifestUIDs find the UID of a static pod without one in its manifest: the kubelet derives one and adds the node's name
 // to the pod's (kubelet pkg/kubelet/config/common.go). Where it is not found, the row is for the name.
 type manifestUIDs struct {
 	node string
@@ -178,12 +198,12 @@ const noUID = "no UID: "
 
 func newPodRow(i int, f podFacts, r Report, names podBook, facts []podFact) podRow {
 	row := podRow{
-		Anchor: "pod-" + strconv.Itoa(i+1), Name: cell(names.names[f.uid], maxCell), UID: cell(f.uid, maxCell),
+		Anchor: "pod-" + strconv.Itoa(i+1), Name: cell(named(names.name(f.uid), f.uid), maxCell), UID: cell(f.uid, maxCell),
 		Rank: i,
 	}
 	state, why := names.model.PodState(f.uid)
 	if name, ok := strings.CutPrefix(f.uid, noUID); ok {
-		row.Name, row.UID, state, why = cell(name, maxCell), "no UID", forensics.PodUnknown, "its manifest tells no UID"
+		row.Name, row.UID, state, why = cell(name, maxCell), "no UID", forensics.PodUnknown, "its manifest has no UID"
 	}
 	row.State, row.StateWhy = podState(state), cell(why, maxCell)
 	for _, p := range f.pods {
@@ -202,7 +222,7 @@ func newPodRow(i int, f podFacts, r Report, names podBook, facts []podFact) podR
 	return row
 }
 
-// addFacts lists the sources that know the pod, a manifest that tells no UID among them.
+// addFacts lists the sources that know the pod, also a manifest without a UID.
 func (row *podRow) addFacts(f podFacts, facts []podFact, names podBook) {
 	for _, p := range f.pods {
 		if p.UID == "" {

@@ -34,7 +34,7 @@ func newCoverage(r Report) []sourceRow {
 	return rows
 }
 
-// runView is what the examination was and cost.
+// runView is the run and its overhead.
 type runView struct {
 	Facts       []fact
 	Outstanding []fact
@@ -44,14 +44,14 @@ type runView struct {
 
 func newRunView(r Report) runView {
 	c, facts := r.Evidence.Collector, factList{}
-	facts.add("Judged by", strings.TrimSpace(r.Tool.Name+" "+r.Tool.Version))
-	facts.add("With", strings.Join(r.Tool.Command, " "))
+	facts.add("Analyzed by", strings.TrimSpace(r.Tool.Name+" "+r.Tool.Version))
+	facts.add("Command", strings.Join(r.Tool.Command, " "))
 	facts.add("Collected by", suffix("version ", c.Version, ""))
 	if command := strings.Join(c.Command, " "); command != strings.Join(r.Tool.Command, " ") {
-		facts.add("Collected with", command)
+		facts.add("Collector command", command)
 	}
 	if c.Seconds > 0 {
-		facts.add("Took", text.Duration(c.Seconds))
+		facts.add("Duration", text.Duration(c.Seconds))
 	}
 	if c.PeakBytes > 0 {
 		facts.add("Peak memory", bytesWords(c.PeakBytes))
@@ -62,13 +62,13 @@ func newRunView(r Report) runView {
 	}
 	facts.add("Bytes read", bytesWords(read))
 	if c.HungAfterSeconds > 0 {
-		facts.add("Hung means", "no answer for "+text.Duration(c.HungAfterSeconds))
+		facts.add("Hung after", "no response for "+text.Duration(c.HungAfterSeconds))
 	}
-	facts.add("Calls given up", strconv.Itoa(c.GivenUp))
+	facts.add("Calls abandoned", strconv.Itoa(c.GivenUp))
 	v := runView{Facts: facts, Interrupted: cell(c.Interrupted, maxLine)}
 	room := budget(budgetRest)
 	for _, b := range c.Outstanding {
-		f := fact{cell(b.Key, maxCell), shown("no answer for " + text.Duration(b.Seconds))}
+		f := fact{cell(b.Key, maxCell), shown("no response for " + text.Duration(b.Seconds))}
 		if b.TID != 0 {
 			f.Value += shown(fmt.Sprintf(", thread %d/%d", c.PID, b.TID))
 		}

@@ -21,7 +21,7 @@ func (row *groupRow) addStack(frames []goroutines.Frame, creator *goroutines.Fra
 		row.Frames = append(row.Frames, newFrame(f, args))
 	}
 	if len(frames) > deepest {
-		row.Note = fmt.Sprintf("%d outer frames are left out here.", len(frames)-deepest)
+		row.Note = fmt.Sprintf("%d outer frames are not shown.", len(frames)-deepest)
 	}
 }
 
@@ -40,14 +40,14 @@ func newFrame(f goroutines.Frame, args bool) shown {
 func stackNote(g goroutines.Goroutine) string {
 	switch {
 	case g.Elided > 0:
-		return "The Go runtime left out frames in the middle."
+		return "The Go runtime omitted frames in the middle."
 	case g.Cut:
-		return "The dump lost the outer frames."
+		return "The dump lacks the outer frames."
 	}
 	return ""
 }
 
-// telling is the innermost function that says what a goroutine is about.
+// telling is the innermost function that shows what a goroutine does.
 func telling(frames []goroutines.Frame) string {
 	plumbing := []string{"runtime.", "syscall.", "internal/", "os.", "sync.", "golang.org/x/sys/", "net.", "bufio.", "io.", "time."}
 	for _, f := range frames {

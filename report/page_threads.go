@@ -15,6 +15,7 @@ import (
 type threadsView struct {
 	Rows       []threadRow
 	Total, Cut int
+	Empty      shown // why there is no thread
 }
 
 // threadRow is a thread that waits in a file system.
@@ -49,7 +50,7 @@ func newThreadsView(r Report, places *places) threadsView {
 		return w.Seconds
 	}
 	sorting.Stable(threads, func(a, b procs.Thread) int { return cmp.Compare(waited(b), waited(a)) })
-	v, room := threadsView{Total: len(threads)}, budget(budgetThreads)
+	v, room := threadsView{Total: len(threads), Empty: emptyWords(r, forensics.SourceThreads, "No thread is blocked in a file system.")}, budget(budgetThreads)
 	for i, t := range threads {
 		row := newThreadRow(i, t, waited(t), places)
 		if !room.fits(row, 500) {
@@ -62,7 +63,7 @@ func newThreadsView(r Report, places *places) threadsView {
 	return v
 }
 
-// newThreadRow is the row of a thread that has waited for so many seconds at least, or -1 where nothing proves that.
+// newThreadRow is the row of a thread that has waited for at least so many seconds; -1 where that is unknown.
 func newThreadRow(i int, t procs.Thread, waited float64, places *places) threadRow {
 	row := threadRow{
 		Anchor: "thread-" + strconv.Itoa(i+1), ID: shown(fmt.Sprintf("%d/%d", t.PID, t.TID)), Comm: cell(t.Comm, 60),
@@ -151,15 +152,15 @@ func callWords(c *procs.Syscall) string {
 	return cmp.Or(c.Name, "syscall "+strconv.Itoa(c.Number)) + "(" + joinComma(args) + ")"
 }
 
-// proofWords is how the age of a wait is known.
+// proofWords is how the duration of a wait is known.
 func proofWords(t procs.Thread) string {
 	switch {
 	case t.Gone:
-		return "had gone on at the second look"
+		return "no longer blocked in the second sample"
 	case t.Same:
-		return "did not run between two looks, " + text.Duration(t.SampledSeconds) + " apart"
+		return "did not run between two samples, " + text.Duration(t.SampledSeconds) + " apart"
 	case t.WaitFrom == procs.WaitFromSched:
-		return "by the scheduler's clock"
+		return "from the scheduler clock"
 	}
 	return ""
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// timelineView is what logs told, as a picture and as a table.
+// timelineView is the events of logs, as a picture and as a table.
 type timelineView struct {
 	Picture *timelinePicture
-	Rows    []momentRow
+	Rows    []timelineRow
 	Cut     int
 	Lanes   []laneNote
 }
 
-// laneNote says what a lane left out.
+// laneNote says what a lane omits.
 type laneNote struct {
 	Title   string
 	Omitted string
 }
 
-type momentRow struct {
+type timelineRow struct {
 	Number  int
 	Anchor  string
 	From    *when
@@ -58,8 +58,8 @@ func newTimelineView(r Report, places *places) *timelineView {
 		if lane.Omitted > 0 {
 			v.Lanes = append(v.Lanes, laneNote{lane.Title, count(int(min(lane.Omitted, 1<<40)), "message")})
 		}
-		for _, m := range lane.Moments {
-			row := newMomentRow(m, lane, r.Evidence.Collected)
+		for _, m := range lane.Events {
+			row := newTimelineRow(m, lane, r.Evidence.Collected)
 			if !room.fits(row, 260) {
 				v.Cut++
 				continue
@@ -67,18 +67,18 @@ func newTimelineView(r Report, places *places) *timelineView {
 			v.Rows = append(v.Rows, row)
 		}
 	}
-	sorting.Stable(v.Rows, func(a, b momentRow) int { return cmp.Compare(a.Order, b.Order) })
+	sorting.Stable(v.Rows, func(a, b timelineRow) int { return cmp.Compare(a.Order, b.Order) })
 	for i := range v.Rows {
 		row := &v.Rows[i]
-		row.Number, row.Anchor = i+1, "moment-"+strconv.Itoa(i+1)
+		row.Number, row.Anchor = i+1, "timeline-"+strconv.Itoa(i+1)
 		places.putLine(string(row.Place), row.Anchor)
 	}
 	v.Picture = newTimelinePicture(t, r.Evidence.Collected, &room)
 	return v
 }
 
-func newMomentRow(m timelineMoment, lane timelineLane, now time.Time) momentRow {
-	row := momentRow{
+func newTimelineRow(m timelineEvent, lane timelineLane, now time.Time) timelineRow {
+	row := timelineRow{
 		From: newWhen(&m.From, now), Order: m.From.UnixMilli(), Lane: lane.Title, What: cell(m.Text, maxCell), Marked: m.Marked, Open: m.Open,
 	}
 	if m.From.IsZero() {

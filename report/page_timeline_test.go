@@ -13,14 +13,14 @@ import (
 var (
 	timelineSVG = regexp.MustCompile(`(?s)<figure class="timeline">.*?</figure>`)
 	timelineBar = regexp.MustCompile(`<g( class="(?:open|told)")?><title>([^<]*)</title><rect x="([0-9.]+)" y="([0-9.]+)" width="([0-9.]+)"`)
-	momentRow   = regexp.MustCompile(`<tr id="moment-\d+"`)
+	timelineRow = regexp.MustCompile(`<tr id="timeline-\d+"`)
 )
 
 func TestTimelineDrawsEachMomentToScale(t *testing.T) {
 	html := page(t, load(t, "hung-mount"))
 	svg := timelineSVG.FindString(html)
 	bars := timelineBar.FindAllStringSubmatch(svg, -1)
-	if rows := momentRow.FindAllString(html, -1); len(bars) != len(rows) || len(bars) < 10 {
+	if rows := timelineRow.FindAllString(html, -1); len(bars) != len(rows) || len(bars) < 10 {
 		t.Errorf("%d bars, %d rows in the table", len(bars), len(rows))
 	}
 	x := map[string]float64{}
@@ -40,12 +40,12 @@ func TestTimelineDrawsEachMomentToScale(t *testing.T) {
 		rows[m[4]] = append(rows[m[4]], box{x: from, w: wide})
 		x[strings.Fields(m[2])[0]+m[1]] = from
 	}
-	for _, want := range []string{`class="told"`, `class="open"`, "root cause 1 began", ">10:00<", "2026-11-20"} {
+	for _, want := range []string{`class="told"`, `class="open"`, "root cause 1 starts", ">10:00<", "2026-11-20"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the picture has no %s", want)
 		}
 	}
-	if x["nothing class=\"told\""] < x["orphaned class=\"told\""] {
+	if x["no class=\"told\""] < x["orphaned class=\"told\""] {
 		t.Errorf("the silence of the sync loop is not behind the first orphan: %v", x)
 	}
 }
@@ -53,7 +53,7 @@ func TestTimelineDrawsEachMomentToScale(t *testing.T) {
 // A finding that quotes a line of a log leads to where that is shown.
 func TestQuotesOfLogsAreLinked(t *testing.T) {
 	html := page(t, load(t, "hung-mount"))
-	link := regexp.MustCompile(`<a href="#((?:moment|event)-\d+)">logs:/var/log/kubelet.log:(\d+)</a>`)
+	link := regexp.MustCompile(`<a href="#((?:timeline|event)-\d+)">logs:/var/log/kubelet.log:(\d+)</a>`)
 	all := link.FindAllStringSubmatch(html, -1)
 	if len(all) != 2 {
 		t.Fatalf("%d links to lines of logs", len(all))
@@ -72,7 +72,7 @@ func TestDeletionShowsWhereItStands(t *testing.T) {
 	list, _, _ = strings.Cut(list, "</ol>")
 	for _, want := range []string{
 		`<b>containers</b><span class="m good">done</span><span>30 s</span>`,
-		`aria-current="step"><b>volumes</b><span class="m bad">stands here</span><span>33 min</span>`,
+		`aria-current="step"><b>volumes</b><span class="m bad">stuck here</span><span>33 min</span>`,
 		`<b>cgroup</b><span class="m quiet">not reached</span>`,
 		`<b>killing</b><span class="m quiet">not logged</span>`,
 	} {
@@ -102,8 +102,8 @@ func TestTimelineOfOddLogs(t *testing.T) {
 		s.Events = s.Events[:1]
 		s.Events[0].Last = s.Events[0].First
 	})
-	if timelineSVG.MatchString(html) || !strings.Contains(html, "1 moment as a table") {
-		t.Error("a single moment has no length to draw, but a table")
+	if timelineSVG.MatchString(html) || !strings.Contains(html, "1 event as a table") {
+		t.Error("a single event has no length to draw, but a table")
 	}
 	html = odd(func(r *report.Report) { r.Diagnoses[0].Findings = []int{99} })
 	if !timelineSVG.MatchString(html) {
@@ -114,6 +114,6 @@ func TestTimelineOfOddLogs(t *testing.T) {
 		r.Evidence.Logs.Events[0].First = &early
 	})
 	if !strings.Contains(html, "1970-01-01") {
-		t.Error("a moment long ago is not told")
+		t.Error("an event long ago is not told")
 	}
 }

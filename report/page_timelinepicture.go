@@ -28,7 +28,7 @@ type timelinePicture struct {
 	W, H  int
 	Alt   shown
 	Range string
-	Cited bool // a root cause rests on one of the moments
+	Cited bool // a root cause rests on one of the events
 	Lanes []drawnLane
 	Ticks []drawnTick
 	Marks []drawnMark
@@ -43,13 +43,13 @@ func (p *timelinePicture) DateY() int { return p.H - axisHeight + 29 }
 
 type drawnLane struct {
 	Title string
-	Left  string // how many moments are in the table only
+	Left  string // how many events are in the table only
 	Y, H  int    // the band
 	TextY int
 	Bars  []laneBar
 }
 
-// laneBar is a moment: a bar for a span, a dot for a point, with an arrow where it had not ended.
+// laneBar is an event: a bar for a span, a dot for a point, with an arrow where it had not ended.
 type laneBar struct {
 	X, Y, W float64
 	Kind    string // class: "open", "told" (a diagnosis rests on it), "" for others
@@ -57,8 +57,8 @@ type laneBar struct {
 	Text    shown // beside it, where there is room
 	TextX   float64
 	TextY   float64
-	Anchor  string // "end" where the text stands before the bar
-	Below   bool   // the text stands in the next row
+	Anchor  string // "end" where the text is before the bar
+	Below   bool   // the text is in the next row
 	Arrow   string
 }
 
@@ -77,7 +77,7 @@ type drawnMark struct {
 	Full   shown
 }
 
-// newTimelinePicture draws lanes to scale; nil where all is one moment.
+// newTimelinePicture draws lanes to scale; nil where all is one event.
 func newTimelinePicture(t timeline, examined time.Time, room *budget) *timelinePicture {
 	span := t.To.Sub(t.From)
 	if span <= 0 {
@@ -93,7 +93,7 @@ func newTimelinePicture(t timeline, examined time.Time, room *budget) *timelineP
 		drawn := s.lane(lane, y, room)
 		y = drawn.Y + drawn.H + laneGap
 		p.Lanes = append(p.Lanes, drawn)
-		p.Cited = p.Cited || slices.ContainsFunc(lane.Moments, func(m timelineMoment) bool { return m.Marked })
+		p.Cited = p.Cited || slices.ContainsFunc(lane.Events, func(m timelineEvent) bool { return m.Marked })
 	}
 	p.H = y + axisHeight
 	p.Ticks = s.ticks()
@@ -104,13 +104,13 @@ func newTimelinePicture(t timeline, examined time.Time, room *budget) *timelineP
 func timelineAlt(t timeline) shown {
 	n := 0
 	for _, lane := range t.Lanes {
-		n += len(lane.Moments)
+		n += len(lane.Events)
 	}
-	return shown(fmt.Sprintf("Timeline of %s in %s from %s to %s; the table below tells the same.",
-		count(n, "moment"), count(len(t.Lanes), "lane"), text.Moment(t.From), text.Moment(t.To)))
+	return shown(fmt.Sprintf("Timeline of %s in %s from %s to %s; the table below has the same events.",
+		count(n, "event"), count(len(t.Lanes), "lane"), text.Moment(t.From), text.Moment(t.To)))
 }
 
-func momentWeight(m timelineMoment) int {
+func eventWeight(m timelineEvent) int {
 	switch {
 	case m.Marked:
 		return 3
@@ -122,13 +122,13 @@ func momentWeight(m timelineMoment) int {
 	return 0
 }
 
-func momentSpan(m timelineMoment) string {
-	from := m.From.UTC().Format("2006-01-02 15:04:05")
+func eventSpan(m timelineEvent) string {
+	from := text.Moment(m.From)
 	switch {
 	case !m.To.After(m.From):
 		return from
 	case m.Open:
-		return from + " and on"
+		return "since " + from
 	}
-	return from + " to " + m.To.UTC().Format("15:04:05")
+	return from + " to " + m.To.UTC().Format("15:04:05 UTC")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// scale turns moments into pixels.
+// scale turns events into pixels.
 type scale struct{ from, to time.Time }
 
 func (s scale) x(t time.Time) float64 {
@@ -18,19 +18,19 @@ func (s scale) x(t time.Time) float64 {
 	return tenth(timelinePad + min(max(share, 0), 1)*(timelineWidth-2*timelinePad))
 }
 
-// lane packs the moments of a lane into rows: first those that matter most, each into the first row in which bar and
+// lane packs the events of a lane into rows: first those that matter most, each into the first row in which bar and
 // text have room, then the others wherever the bar fits.
 func (s scale) lane(lane timelineLane, y int, room *budget) drawnLane {
 	d := drawnLane{Title: lane.Title, Y: y, TextY: y + 14}
-	order := make([]int, len(lane.Moments))
+	order := make([]int, len(lane.Events))
 	for i := range order {
 		order[i] = i
 	}
-	sorting.Stable(order, func(a, b int) int { return cmp.Compare(momentWeight(lane.Moments[b]), momentWeight(lane.Moments[a])) })
+	sorting.Stable(order, func(a, b int) int { return cmp.Compare(eventWeight(lane.Events[b]), eventWeight(lane.Events[a])) })
 	var rows [laneRows][]interval
 	used, left := 1, 0
 	for _, i := range order {
-		bar := s.bar(lane.Moments[i])
+		bar := s.bar(lane.Events[i])
 		row := place(&rows, &bar)
 		if row < 0 {
 			left++
@@ -51,19 +51,19 @@ func (s scale) lane(lane timelineLane, y int, room *budget) drawnLane {
 		}
 	}
 	if left > 0 {
-		d.Left = grouped(int64(left)) + " more are in the table"
+		d.Left = grouped(int64(left)) + " more in the table"
 	}
 	d.H = laneHead + used*laneRow + 3
 	return d
 }
 
-func (s scale) bar(m timelineMoment) laneBar {
+func (s scale) bar(m timelineEvent) laneBar {
 	b := laneBar{X: s.x(m.From), W: dotWidth}
 	if w := s.x(m.To) - b.X; w > dotWidth {
 		b.W = tenth(w)
 	}
 	b.X = min(b.X, timelineWidth-timelinePad-b.W)
-	b.Full = cell(m.Text, maxCell) + shown(" ("+momentSpan(m)+")")
+	b.Full = cell(m.Text, maxCell) + shown(" ("+eventSpan(m)+")")
 	switch {
 	case m.Marked:
 		b.Kind = "told"
@@ -129,7 +129,7 @@ func free(taken []interval, from, to float64) bool {
 	return true
 }
 
-// steps between ticks, of which the first with at most eight of them is taken.
+// steps between ticks: the first with at most eight ticks is used.
 var tickSteps = []time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
 	10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 2 * 24 * time.Hour,

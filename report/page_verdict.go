@@ -5,30 +5,36 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// verdictView is one root cause: the sentence, the picture and the steps.
+// verdictView is one root cause: headline, affected pods, fix, and the chain with its evidence.
 type verdictView struct {
-	Number     int
-	Mark       mark
-	Title      shown
-	Short      shown // the root in a few words, to stand above its picture, steps and findings
-	Since      *when
-	Root       link
-	Pods       []podView
-	PodsMore   int
-	Sure       shown
-	SureWhy    shown
-	Story      shown
-	Plain      shown
-	Markdown   shown
-	Chain      []chainStep
-	Picture    *picture
-	Steps      []stepView
-	FindingsID string
+	Number   int
+	Mark     mark
+	Title    shown
+	Since    *when
+	Pods     []podView
+	PodsRest []podView // folded
+	PodsMore int       // all after Pods
+	PodsCut  int       // after PodsRest
+	Sure     shown
+	SureWhy  shown
+	Story    shown
+	Plain    shown
+	Markdown shown
+	Chain    []chainStep
+	Picture  *picture
+	Steps    []stepView // the first ones, at least one of them a command if there is one
+	Further  []stepView // folded
+	Unsafe   []advice
+	Open     bool // the chain is unfolded
 }
+
+// FurtherStart is the number of the first folded step.
+func (v verdictView) FurtherStart() int { return len(v.Steps) + 1 }
 
 type podView struct {
 	Name  link
@@ -38,8 +44,8 @@ type podView struct {
 
 type chainStep struct {
 	Edge     string // what the step before does to this one
-	Name     shown
 	Text     shown
+	Sure     shown
 	Evidence string
 	Finding  string
 }
@@ -53,16 +59,20 @@ type stepView struct {
 	Risk   shown
 }
 
-// briefVerdict is a root cause past the first ones: its sentence.
+// briefVerdict is a root cause after the first ones: its headline.
 type briefVerdict struct {
 	Number int
 	Mark   mark
 	Title  shown
 }
 
-// maxVerdicts is how many root causes are told at length. The others get a sentence, and their steps stand with their
-// findings.
+// maxVerdicts is how many root causes have a card. The others have one line, and their steps are with their findings.
 const maxVerdicts = 8
+
+const (
+	maxFirstPods  = 6 // affected pods that are not folded
+	maxFirstSteps = 2 // steps that are not folded
+)
 
 // addVerdicts shows root causes, worst first, as many as there is room for.
 func (p *page) addVerdicts(r Report, names podBook, places *places) {
@@ -77,7 +87,7 @@ func (p *page) addVerdicts(r Report, names podBook, places *places) {
 				p.Verdicts = append(p.Verdicts, v)
 				continue
 			}
-			room = budgetVerdicts / 4 // the sentences have a room of their own
+			room = budgetVerdicts / 4 // the headlines have their own budget
 		}
 		b := briefVerdict{i + 1, mark{severityTone(d.Severity), cell(string(d.Severity), 60)}, cell(d.Title, maxLine)}
 		if !room.fits(b, 120) {
@@ -99,31 +109,48 @@ func newVerdict(i int, d forensics.Diagnosis, r Report, names podBook, places *p
 	v := verdictView{
 		Number: i + 1, Mark: mark{severityTone(d.Severity), cell(string(d.Severity), 60)},
 		Title: cell(d.Title, maxLine), Since: newMoment(d.Since),
-		Short: short(d), Root: places.link(d.Root), Sure: cell(string(d.Confidence), 60), SureWhy: cell(d.ConfidenceWhy, maxLine),
+		Sure: cell(string(d.Confidence), 60), SureWhy: cell(strings.TrimSuffix(capital(d.ConfidenceWhy), "."), maxLine),
 		Story:    cell(d.Paragraph, maxExcerpt),
 		Plain:    ticketText(Plain(d)),
-		Markdown: ticketText(Markdown(d)),
+		Markdown: ticketText(markdown(d)),
 		Chain:    newChain(d, places),
 		Picture:  newPicture(d, r, names, i+1),
-		Steps:    newSteps("step-"+strconv.Itoa(i+1), d.Remedies),
+		Unsafe:   newAdvice(r, d),
+		Open:     i == 0,
 	}
-	for _, a := range d.Pods[:min(len(d.Pods), maxNamedPods)] {
-		v.Pods = append(v.Pods, podView{
-			Name:  link{cell(names.name(a.UID), maxCell), places.hrefOf(forensics.KindPod, a.UID)},
-			UID:   cell(a.UID, maxCell),
-			State: podState(a.State),
-		})
+	steps := newSteps("step-"+strconv.Itoa(i+1), d.Remedies)
+	first := firstSteps(steps)
+	v.Steps, v.Further = steps[:first], steps[first:]
+	for n, a := range d.Pods[:min(len(d.Pods), maxNamedPods)] {
+		pod := podView{Name: link{cell(names.name(a.UID), maxCell), places.hrefOf(forensics.KindPod, a.UID)}, State: podState(a.State)}
+		if string(pod.Name.Text) != a.UID {
+			pod.UID = cell(a.UID, maxCell)
+		}
+		if n < maxFirstPods {
+			v.Pods = append(v.Pods, pod)
+		} else {
+			v.PodsRest = append(v.PodsRest, pod)
+		}
 	}
 	v.PodsMore = len(d.Pods) - len(v.Pods)
+	v.PodsCut = v.PodsMore - len(v.PodsRest)
 	return v
+}
+
+// firstSteps is how many steps are not folded: two, or more until one of them is a command.
+func firstSteps(steps []stepView) int {
+	command := slices.IndexFunc(steps, func(s stepView) bool { return !s.Prose })
+	return min(len(steps), max(maxFirstSteps, command+1))
 }
 
 func podState(state forensics.PodState) mark {
 	switch state {
 	case forensics.PodLive:
 		return mark{toneQuiet, "live"}
-	case forensics.PodTerminating, forensics.PodOrphaned:
-		return mark{toneWarn, shown(state)}
+	case forensics.PodTerminating:
+		return mark{toneWarn, "Terminating"}
+	case forensics.PodOrphaned:
+		return mark{toneWarn, "orphaned"}
 	}
 	return mark{toneQuiet, cell(string(cmp.Or(state, forensics.PodUnknown)), maxCell)}
 }
@@ -134,11 +161,11 @@ func newChain(d forensics.Diagnosis, places *places) []chainStep {
 	for i, l := range d.Chain[:min(len(d.Chain), most)] {
 		e := forensics.Entity{Kind: l.Kind, ID: l.ID}
 		step := chainStep{
-			Name: cell(entityWords(e), maxCell), Text: cell(l.Text, maxLine),
+			Text: cell(l.Text, maxLine), Sure: cell(string(l.Confidence), 60),
 			Evidence: places.href(e), Finding: places.findingHref(e),
 		}
 		if i > 0 {
-			step.Edge = edgeWords(d.Chain[i-1].Kind, l.Kind)
+			step.Edge = linkWords(d.Chain[i-1], l)
 		}
 		steps = append(steps, step)
 	}
@@ -158,25 +185,13 @@ func newSteps(id string, remedies []forensics.Remedy) []stepView {
 	return steps
 }
 
-// ticketText is whole or not there: a command with its middle cut out is another command.
+// ticketText is complete or left out: a command without its middle is a different command.
 func ticketText(s string) shown {
 	if len(s) > maxTicket {
-		return shown("The text is longer than " + grouped(maxTicket) + " bytes: nodeforensics render writes it from the JSON report.")
+		return shown("The text is longer than " + grouped(maxTicket) + " bytes. nodeforensics render writes it from the JSON report.")
 	}
 	return shown(s)
 }
 
-func short(d forensics.Diagnosis) shown {
-	if len(d.Chain) > 0 && d.Chain[0].Text != "" {
-		return cell(d.Chain[0].Text, maxCell)
-	}
-	return cell(entityWords(d.Root), maxCell)
-}
-
 // RootCauses counts them, shown or not.
 func (p *page) RootCauses() int { return len(p.Verdicts) + len(p.Brief) + p.More }
-
-// Pictures says whether any root cause has a picture.
-func (p *page) Pictures() bool {
-	return slices.ContainsFunc(p.Verdicts, func(v verdictView) bool { return v.Picture != nil })
-}

@@ -23,7 +23,7 @@ func newVolumeRow(v kubelet.Volume) volumeRow {
 	case len(v.MountPoints) > 0:
 		row.Mounted = mark{toneNote, shown(count(len(v.MountPoints), "mount"))}
 	case v.Entries > 0:
-		row.Mounted = mark{toneWarn, "not mounted, holds data"}
+		row.Mounted = mark{toneWarn, "not mounted, has data"}
 		notes = append(notes, count(v.Entries, "entry")+" in the unmounted directory")
 	case v.Entries == 0:
 		row.Mounted = mark{toneQuiet, "not mounted, empty"}

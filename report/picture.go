@@ -50,8 +50,8 @@ type drawnWord struct {
 	Text   string
 }
 
-// The measures of the drawing. Text is set in a monospaced font of 12 px, whose characters are 0.6 em wide in every
-// common font: only so is it known here how wide a line will be.
+// The measures of the drawing. Text has a monospaced font of 12 px. Its characters are 0.6 em wide in every common font, so
+// the width of a line is known here.
 const (
 	charWidth  = 7.25
 	lineHeight = 17
@@ -72,7 +72,7 @@ const (
 func newPicture(d forensics.Diagnosis, r Report, names podBook, number int) *picture {
 	tree := newCauseTree(d, r, names)
 	if len(tree) < 2 {
-		return nil // a box alone explains nothing
+		return nil // one box explains nothing
 	}
 	p := &picture{Wide: drawWide(tree), Narrow: drawNarrow(tree)}
 	for _, s := range tree {
@@ -84,7 +84,7 @@ func newPicture(d forensics.Diagnosis, r Report, names podBook, number int) *pic
 	return p
 }
 
-// describe tells the picture in words.
+// describe is the picture in words.
 func describe(tree causeTree) shown {
 	var b strings.Builder
 	for i, s := range tree {

@@ -9,14 +9,16 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// places knows what stands where on the page. Only what is really there gets a link; an id is made of our own words
-// and numbers, never of the node's text.
+// places has the id of everything on the page. Only what is on the page gets a link. An id consists of fixed words and
+// numbers, never of text of the node.
 type places struct {
 	entities map[forensics.Entity]string
 	findings map[forensics.Entity]int // by subject, the first
-	lines    map[string]string        // of logs, by where they stand
+	lines    map[string]string        // of logs, by file and line
 	// logs says that there is a section of logs.
 	logs bool
+	// names has the names of pods; nil where none is known.
+	names *podBook
 	// shownFindings are the indexes of the findings that are on the page.
 	shownFindings map[int]bool
 }
@@ -63,7 +65,25 @@ func (p *places) hrefOf(kind forensics.Kind, id string) string {
 }
 
 func (p *places) link(e forensics.Entity) link {
-	return link{cell(entityWords(e), maxCell), p.href(e)}
+	return link{cell(p.words(e), maxCell), p.href(e)}
+}
+
+// words names an entity; a pod by its name and UID where the name is known.
+func (p *places) words(e forensics.Entity) string {
+	if e.Kind == forensics.KindPod && p.names != nil {
+		if name := p.names.name(e.ID); name != e.ID {
+			return "pod " + name + " (" + e.ID + ")"
+		}
+	}
+	return entityWords(e)
+}
+
+// podName is the name of a pod, else its UID.
+func (p *places) podName(uid string) string {
+	if p.names == nil {
+		return uid
+	}
+	return p.names.name(uid)
 }
 
 // findingHref leads to the first finding about an entity.
@@ -78,7 +98,7 @@ func findingID(i int, prefix string) string { return prefix + "finding-" + strco
 
 var refEntity = regexp.MustCompile(`\b(goroutine|thread|mount|process|pod|superblock) ([0-9A-Za-z:/-]+)`)
 
-// refHref leads to what a finding quotes: the thing that the reference names, or else the part of the evidence.
+// refHref leads to the evidence of a finding: the entity that the reference names, or else the section.
 func (p *places) refHref(source string) string {
 	if id, ok := p.lines[string(cell(source, maxCell))]; ok {
 		return "#" + id

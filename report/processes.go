@@ -15,7 +15,8 @@ import (
 type processesView struct {
 	Rows       []processRow
 	Total, Cut int
-	Kernel     int // kernel threads, which are left out
+	Kernel     int   // kernel threads, which are left out
+	Empty      shown // why there is no process
 }
 
 type processRow struct {
@@ -35,7 +36,7 @@ func newProcessesView(r Report, names podBook, places *places) processesView {
 	for _, t := range r.Evidence.Threads {
 		waits[t.PID] = true
 	}
-	v := processesView{Total: len(r.Evidence.Processes)}
+	v := processesView{Total: len(r.Evidence.Processes), Empty: emptyWords(r, forensics.SourceProcesses, "No processes found.")}
 	var list []procs.Process
 	for _, p := range r.Evidence.Processes {
 		if p.Kernel && !waits[p.PID] {
@@ -60,7 +61,7 @@ func newProcessesView(r Report, names podBook, places *places) processesView {
 	return v
 }
 
-// processRank puts those first that wait in a file system, are stopped or dead, then those of pods.
+// processRank puts blocked, stopped and dead processes first.
 func processRank(p procs.Process, waits map[int]bool) int {
 	switch {
 	case waits[p.PID]:
@@ -91,9 +92,9 @@ func newProcessRow(i int, p procs.Process, r Report, names podBook, places *plac
 	return row
 }
 
-// writeProcesses writes the table of processes that hold a mount. What a process holds several times by one kind is one line.
+// writeProcesses writes the table of processes that use a mount. Several uses of one kind by one process are one line.
 func writeProcesses(b *bytes.Buffer, model *forensics.Model, list []forensics.HolderProcess) {
-	rows := [][]string{{"PID", "KIND", "USER", "COMMAND", "CONTAINER", "POD", "PATH"}}
+	rows := [][]string{{"PID", "USE", "USER", "COMMAND", "CONTAINER", "POD", "PATH"}}
 	for i, h := range list {
 		same := func(o forensics.HolderProcess) bool { return o.PID == h.PID && o.TID == h.TID && o.Kind == h.Kind }
 		if slices.ContainsFunc(list[:i], same) {
@@ -119,7 +120,7 @@ func writeProcesses(b *bytes.Buffer, model *forensics.Model, list []forensics.Ho
 			name += " (deleted)"
 		}
 		p, _ := model.Process(h.PID)
-		rows = append(rows, []string{strconv.Itoa(h.PID), kind, userText(h.User, h.UID), cellText(p.Comm), shortID(p.ContainerID), shortID(p.PodUID), name})
+		rows = append(rows, []string{strconv.Itoa(h.PID), kind, userText(h.User, h.UID), cellText(p.Comm), shortID(p.ContainerID), podText(model, p.PodUID), name})
 	}
 	writeTable(b, rows)
 }

@@ -2,7 +2,7 @@ package report
 
 import _ "embed" // of the schema
 
-// The schema is made of the Go types and their comments by the test that holds it to them.
+// The test generates the schema from the Go types and their comments, and compares them.
 //
 //go:generate go test -run TestSchemaIsCurrent . -update
 
@@ -10,6 +10,5 @@ import _ "embed" // of the schema
 var schema string
 
 // JSONSchema is the JSON Schema (draft 2020-12) of what [JSON] writes; the evidence alone is its "#/$defs/Evidence".
-// Properties that it does not know are allowed, since fields are added within a version; required is what is never
-// left out.
+// Unknown properties are allowed, since a version can get new fields. A property is required if it is always present.
 func JSONSchema() []byte { return []byte(schema) }

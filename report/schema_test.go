@@ -88,7 +88,7 @@ func TestSchemaDescribes(t *testing.T) {
 	text := string(report.JSONSchema())
 	for _, want := range []string{
 		`"$id": "` + schemaID + `"`, `"format": "date-time"`, `"description": "Severity says how bad a finding is."`,
-		`"description": "Since is when the trouble began at the latest; absent when unknown."`,
+		`"description": "Since is the latest moment at which the trouble can have begun; absent when unknown."`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the schema has no %s", want)

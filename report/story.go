@@ -16,7 +16,7 @@ import (
 // logsSchema names the layout of what [WriteLogsJSON] writes.
 const logsSchema = "nodeforensics.logs/v1"
 
-// WriteLogsJSON writes what logs tell as JSON, of the schema "nodeforensics.logs/v1".
+// WriteLogsJSON writes the contents of logs as JSON, with the schema "nodeforensics.logs/v1".
 func WriteLogsJSON(w io.Writer, story *logs.Story) error {
 	return WriteJSON(w, struct {
 		Schema string `json:"schema"`
@@ -24,7 +24,7 @@ func WriteLogsJSON(w io.Writer, story *logs.Story) error {
 	}{logsSchema, story})
 }
 
-// Bounds of what is printed; --json has all.
+// Limits of what is printed; the JSON has all.
 const (
 	mostDeletions  = 30
 	mostOperations = 30
@@ -36,12 +36,12 @@ const (
 type storyWriter struct {
 	*bytes.Buffer
 	width int
-	// single says that there is one file, which quotes need not name.
+	// single says that there is only one file, so quotes do not name it.
 	single bool
 }
 
-// WriteLogs writes what logs tell for a person, in lines of about so many columns: what a kubelet was and did first, single
-// events last. Lists are bounded, and say so; [WriteLogsJSON] has all.
+// WriteLogs writes the contents of logs as text, in lines of about width columns: the kubelet runs first, single events last. Long
+// lists are cut, with a note; [WriteLogsJSON] has all.
 func WriteLogs(out io.Writer, story *logs.Story, width int) error {
 	var b bytes.Buffer
 	w := storyWriter{&b, width, len(story.Files) == 1}
@@ -54,11 +54,11 @@ func WriteLogs(out io.Writer, story *logs.Story, width int) error {
 	w.deletions(story.Deletions)
 	w.operations(story.Operations)
 	noise := func(e logs.Event) bool { return e.Kind.Severity() == logs.SeverityNoise }
-	w.events("Events, in the order of their first line", story.Events, func(e logs.Event) bool { return !noise(e) })
-	w.events("Noise: known lines that are harmless", story.Events, noise)
+	w.events("Events, ordered by their first message", story.Events, func(e logs.Event) bool { return !noise(e) })
+	w.events("Known harmless log messages", story.Events, noise)
 	w.dropped(story.Dropped)
 	if len(story.Events) == 0 {
-		fmt.Fprintf(w, "\nNo line is of a known kind.\n")
+		fmt.Fprintf(w, "\nNo known log message was found.\n")
 	}
 	_, err := out.Write(b.Bytes())
 	return err
@@ -67,7 +67,7 @@ func WriteLogs(out io.Writer, story *logs.Story, width int) error {
 func (w storyWriter) file(f logs.File) {
 	fmt.Fprintf(w, "%s: %s", lineText(f.Path), f.Status)
 	if f.Lines > 0 {
-		fmt.Fprintf(w, ", %s (%s), %s, %s looked at", f.Origin, cmp.Or(f.Format, "no known format"), text.Plural(int(f.Lines), "line"), text.Plural(int(f.Selected), "line"))
+		fmt.Fprintf(w, ", %s (%s), %s, %s examined", f.Origin, cmp.Or(f.Format, "unrecognized format"), lineCount(f.Lines), grouped(f.Selected))
 	}
 	if f.First != nil && f.Last != nil {
 		fmt.Fprintf(w, ", %s to %s UTC", f.First.UTC().Format(time.DateTime), f.Last.UTC().Format(time.DateTime))
@@ -78,12 +78,20 @@ func (w storyWriter) file(f logs.File) {
 	fmt.Fprintln(w)
 }
 
+// lineCount spells a number of lines with commas.
+func lineCount(n int64) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return grouped(n) + " lines"
+}
+
 // section begins a part with a title.
 func (w storyWriter) section(title string) { fmt.Fprintf(w, "\n%s\n", title) }
 
 func (w storyWriter) more(n int) {
 	if n > 0 {
-		fmt.Fprintf(w, "  and %d more (--json lists all)\n", n)
+		fmt.Fprintf(w, "  and %d more (the JSON output lists all)\n", n)
 	}
 }
 
@@ -91,10 +99,10 @@ func (w storyWriter) lives(lives []logs.Life) {
 	if len(lives) == 0 {
 		return
 	}
-	w.section("Kubelet")
+	w.section("Kubelet runs")
 	skip := max(len(lives)-mostLives, 0)
 	if skip > 0 {
-		fmt.Fprintf(w, "  %d earlier runs are left out (--json lists all)\n", skip)
+		fmt.Fprintf(w, "  %d earlier runs are not shown (the JSON output lists all)\n", skip)
 	}
 	for _, l := range lives[skip:] {
 		parts := []string{moments(l.Started, l.Last, "before the log")}
@@ -105,12 +113,16 @@ func (w storyWriter) lives(lives []logs.Life) {
 			parts = append(parts, "version "+l.Version)
 		}
 		if l.Verbosity > 0 {
-			parts = append(parts, fmt.Sprintf("-v %d or more", l.Verbosity))
+			parts = append(parts, fmt.Sprintf("-v %d or higher", l.Verbosity))
 		}
 		if l.Stage != "" {
-			parts = append(parts, "start reached "+string(l.Stage))
+			parts = append(parts, "start-up reached "+string(l.Stage))
 		}
-		fmt.Fprintf(w, "  %s; end: %s\n", cellText(strings.Join(parts, ", ")), l.End)
+		end := "end: " + string(l.End)
+		if l.End == logs.EndRunning {
+			end = "still running when the log ends"
+		}
+		fmt.Fprintf(w, "  %s; %s\n", cellText(strings.Join(parts, ", ")), end)
 		if l.EndQuote != nil {
 			w.quote(*l.EndQuote)
 		}
@@ -123,7 +135,7 @@ func (w storyWriter) loop(l *logs.Loop) {
 	}
 	w.section("Sync loop")
 	if l.Last == nil {
-		fmt.Fprintf(w, "  no line of it; at a low verbosity there are none\n")
+		fmt.Fprintf(w, "  no message; at a low verbosity it writes none\n")
 	} else {
 		kinds := make([]string, 0, len(l.LastSeen))
 		for kind := range l.LastSeen {
@@ -133,7 +145,7 @@ func (w storyWriter) loop(l *logs.Loop) {
 			return cmp.Or(l.LastSeen[b].Compare(l.LastSeen[a]), strings.Compare(a, b))
 		})
 		for _, kind := range kinds {
-			fmt.Fprintf(w, "  last %-14s %s\n", cellText(kind), stamp(l.LastSeen[kind]))
+			fmt.Fprintf(w, "  last %-16s %s\n", cellText(kind), stamp(l.LastSeen[kind]))
 		}
 		w.silence(l)
 		if l.Quote != nil {
@@ -141,36 +153,36 @@ func (w storyWriter) loop(l *logs.Loop) {
 		}
 	}
 	for _, g := range l.Gaps {
-		fmt.Fprintf(w, "  silent for %s from %s, then it went on\n", seconds(time.Duration(g.Seconds*float64(time.Second))), stamp(g.From))
+		fmt.Fprintf(w, "  no message for %s from %s, then it continued\n", seconds(time.Duration(g.Seconds*float64(time.Second))), stamp(g.From))
 	}
 }
 
-// silence says that the loop has been silent while others went on, and whether that proves anything: only where the
-// lines of each round are shown does their absence.
+// silence says that the loop wrote no messages while other parts did, and whether that proves a hang: only if the verbosity shows the
+// messages of each round.
 func (w storyWriter) silence(l *logs.Loop) {
 	if l.OthersLast == nil || l.OthersLast.Sub(*l.Last) < time.Minute {
 		return
 	}
 	silent, until := seconds(l.OthersLast.Sub(*l.Last)), stamp(*l.OthersLast)
 	if l.Cadence > 0 {
-		fmt.Fprintf(w, "  silent for %s, while others go on until %s; before, it showed every %gs\n", silent, until, l.Cadence)
+		fmt.Fprintf(w, "  no message for %s, while other parts wrote until %s; before, one every %.3g s\n", silent, until, l.Cadence)
 		return
 	}
-	fmt.Fprintf(w, "  no line for %s, while others go on until %s: at this verbosity that proves nothing\n", silent, until)
+	fmt.Fprintf(w, "  no message for %s, while other parts wrote until %s: at this verbosity that proves nothing\n", silent, until)
 }
 
 func (w storyWriter) orphans(o *logs.Orphans) {
 	if o == nil {
 		return
 	}
-	w.section("Orphaned pods")
+	w.section("Orphaned pod directories")
 	if o.Max > 0 {
-		fmt.Fprintf(w, "  %d at last, %d at most\n", o.Last, o.Max)
+		fmt.Fprintf(w, "  %d in the last round, %d at most\n", o.Last, o.Max)
 	}
 	if o.Named > 0 {
 		fmt.Fprintf(w, "  %s named", text.Plural(int(o.Named), "pod"))
 		if o.Rotates {
-			fmt.Fprint(w, ", one after the other: pods come and go")
+			fmt.Fprint(w, ", in turn: orphaned pods come and go")
 		}
 		if o.PodUID != "" {
 			fmt.Fprintf(w, "; last %s, %s", cellText(o.PodUID), moments(o.Since, o.Until, "no time"))
@@ -178,11 +190,11 @@ func (w storyWriter) orphans(o *logs.Orphans) {
 		fmt.Fprintln(w)
 	}
 	if o.Mounted > 0 {
-		fmt.Fprintf(w, "  %s whose volumes were still mounted\n", text.Plural(int(o.Mounted), "pod"))
+		fmt.Fprintf(w, "  %s with volumes still mounted\n", text.Plural(int(o.Mounted), "pod"))
 	}
 }
 
-func stamp(t time.Time) string { return t.UTC().Format("01-02 15:04:05") }
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // moments is "from – to", once where both are the same second.
 func moments(first, last *time.Time, unknown string) string {
@@ -193,10 +205,13 @@ func moments(first, last *time.Time, unknown string) string {
 	if last != nil {
 		to = stamp(*last)
 	}
-	if to == "" || to == from {
+	switch {
+	case to == "" || to == from:
 		return from
+	case first != nil && first.UTC().Format(time.DateOnly) == last.UTC().Format(time.DateOnly):
+		return first.UTC().Format(time.DateTime) + " – " + last.UTC().Format("15:04:05 UTC")
 	}
 	return from + " – " + to
 }
 
-func seconds(d time.Duration) string { return d.Round(time.Second).String() }
+func seconds(d time.Duration) string { return text.Duration(d.Seconds()) }

@@ -19,10 +19,10 @@ func (w storyWriter) deletions(list []logs.Deletion) {
 			open++
 		}
 	}
-	w.section(fmt.Sprintf("Pod deletions: %s, %d of them not finished", text.Plural(len(list), "pod"), open))
+	w.section(fmt.Sprintf("Pod deletions: %s, %d not finished", text.Plural(len(list), "pod"), open))
 	for _, d := range list[:min(len(list), mostDeletions)] {
 		name := strings.TrimSpace(d.PodName + " " + d.PodUID)
-		state := "stands at " + string(d.Stage)
+		state := "at stage " + string(d.Stage)
 		if d.Done {
 			state = "done, " + string(d.Stage)
 		}
@@ -34,7 +34,7 @@ func (w storyWriter) deletions(list []logs.Deletion) {
 			fmt.Fprintf(w, "    waits for %s\n", cellText(d.Waits))
 		}
 		if !d.Done && !d.Proven {
-			fmt.Fprintf(w, "    at this verbosity the end would not be seen\n")
+			fmt.Fprintf(w, "    at this verbosity the log may not show its end\n")
 		}
 		for _, s := range d.Steps {
 			fmt.Fprintf(w, "    %-11s %s\n", s.Stage, stamp(s.Time))
@@ -50,7 +50,7 @@ func (w storyWriter) operations(list []logs.Operation) {
 	if len(list) == 0 {
 		return
 	}
-	w.section("Volume operations that have not ended well")
+	w.section("Volume operations that failed or have not returned")
 	for _, o := range list[:min(len(list), mostOperations)] {
 		fmt.Fprintf(w, "  %s of %s", o.Name, cellText(cmp.Or(o.Volume, o.UniqueName, "a volume")))
 		if pod := cmp.Or(o.PodName, o.PodUID); pod != "" {
@@ -62,10 +62,10 @@ func (w storyWriter) operations(list []logs.Operation) {
 		if o.Failed != nil {
 			fmt.Fprintf(w, ", failed %s, last %s", text.Plural(int(o.Failures), "time"), stamp(*o.Failed))
 		} else {
-			fmt.Fprintf(w, ", has not come back")
+			fmt.Fprintf(w, ", has not returned")
 		}
 		if o.RetrySeconds > 0 {
-			fmt.Fprintf(w, ", next try after %gs", o.RetrySeconds)
+			fmt.Fprintf(w, ", next retry after %g s", o.RetrySeconds)
 		}
 		fmt.Fprintln(w)
 		if o.Reason != "" {
@@ -90,7 +90,7 @@ func (w storyWriter) events(title string, list []logs.Event, wanted func(logs.Ev
 		what := lineText(strings.Join(strings.Fields(strings.Join([]string{
 			cmp.Or(e.PodName, e.PodUID), e.Container, cmp.Or(e.Volume, e.UniqueName), e.Driver, e.Image, e.Device, e.Server, e.Process, e.Path, e.Code, e.Reason,
 		}, " ")), " "))
-		fmt.Fprintf(w, "%8d  %s  %s\n", e.Count, moments(e.First, e.Last, "no time"), fit(fmt.Sprintf("%s %s", e.Kind, what), max(w.width-44, 40)))
+		fmt.Fprintf(w, "%8d  %s  %s\n", e.Count, moments(e.First, e.Last, "no time"), fit(fmt.Sprintf("%s %s", e.Kind, what), max(w.width-54, 40)))
 		if why := logs.NoiseReason(e.Kind); why != "" {
 			fmt.Fprintf(w, "          %s\n", why)
 		} else if len(e.Quotes) > 0 && e.Kind.Severity() != logs.SeverityRoutine {
@@ -100,7 +100,7 @@ func (w storyWriter) events(title string, list []logs.Event, wanted func(logs.Ev
 	w.more(n - mostEvents)
 }
 
-// quote prints where a line stands and what it says, on one line of the terminal.
+// quote prints the place and the text of a line, on one line of the terminal.
 func (w storyWriter) quote(q logs.Quote) {
 	where := lineText(q.File)
 	switch {
@@ -120,5 +120,5 @@ func (w storyWriter) dropped(dropped map[logs.Kind]int64) {
 	for _, n := range dropped {
 		total += n
 	}
-	fmt.Fprintf(w, "\n%s found no room and were only counted (--json says of which kind).\n", text.Plural(int(total), "line"))
+	fmt.Fprintf(w, "\n%s were only counted, because of limits (the JSON output has their kinds).\n", text.Plural(int(total), "line"))
 }

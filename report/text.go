@@ -5,191 +5,180 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// TextOptions says how [Text] is laid out. The zero value is 80 columns without colour.
+// TextOptions says how [Text] is laid out. The zero value is the short text, in 80 columns, without color.
 type TextOptions struct {
 	// Width is the number of columns; 0 is 80, and less than 40 is 40.
 	Width int
-	// Color asks for colours; the caller decides it by terminal and NO_COLOR.
+	// Color asks for colors; the caller decides it by terminal and NO_COLOR.
 	Color bool
-	// Files are the files that hold the whole report, named at the end.
+	// Verbose asks for everything: all steps with their reasons, details, disks, and each check that was not made.
+	Verbose bool
+	// Quiet asks for the headlines and the files alone.
+	Quiet bool
+	// Files are the files that contain the whole report. They are named at the end.
 	Files []string
 }
 
-// The terminal text is bounded; the files have it all.
+// The bounds of the text. The files have everything.
 const (
-	maxTextVerdicts = 5    // root causes told at length
+	maxTextVerdicts = 5    // diagnoses with more than their headline
 	maxTextLines    = 20   // lines of a list
 	maxTextBytes    = 1500 // bytes of a sentence
 )
 
-// Text writes the summary for a terminal: the verdict first, with its chain and what to do, then the other findings
-// in a line each, what was not checked, and where the files are. No control character of the node reaches the terminal.
+// Text writes the summary for a terminal. Its order is: headline, affected pods, the first steps of the fix, the chain of causes, other
+// problems in one line each, what was not checked, the files. The short text has 24 lines for one problem in 80 columns, and at most 8 more
+// for each further one. A step is never cut, so that its precondition stays with its command: a long one may take more. No control
+// character of the node reaches the terminal.
 func Text(w io.Writer, r Report, opt TextOptions) error {
 	out := bufio.NewWriter(w)
 	t := &textWriter{w: out, width: max(40, cmp.Or(max(opt.Width, 0), 80)), color: opt.Color}
-	t.report(r, opt)
+	switch {
+	case opt.Quiet:
+		t.quiet(r)
+	case opt.Verbose:
+		t.verbose(r)
+	default:
+		t.short(r)
+	}
+	t.files(opt.Files)
 	return out.Flush()
 }
 
-func (t *textWriter) report(r Report, opt TextOptions) {
-	t.line("", headline(r))
-	t.blank()
+// quiet writes one line for each diagnosis, or for the result without one.
+func (t *textWriter) quiet(r Report) {
+	for _, d := range r.Diagnoses {
+		t.headline(d)
+	}
 	if len(r.Diagnoses) == 0 {
-		t.calm(r)
+		c := newCalm(r)
+		t.marked(c.Mark.Tone, strings.ToUpper(string(c.Mark.Word)), string(c.Title))
 	}
-	for i, d := range r.Diagnoses {
-		if i == maxTextVerdicts {
-			t.moreCauses(r.Diagnoses[i:])
-			break
-		}
-		t.diagnosis(d)
-	}
-	if len(r.Diagnoses) > 0 {
-		t.item("Never ", "rm -rf below a pod directory: where a volume is still mounted, that deletes its data.")
-		t.blank()
-	}
-	t.others(r)
-	t.disks(r)
-	t.sections(r)
-	t.notChecked(r)
-	t.files(opt.Files)
 }
 
-// moreCauses gives root causes past the first ones a line each.
-func (t *textWriter) moreCauses(rest []forensics.Diagnosis) {
-	t.strong("Further root causes")
-	for i, d := range rest {
-		if i == maxTextLines {
-			t.line("  ", fmt.Sprintf("and %d more: see the report.", len(rest)-i))
-			break
-		}
-		t.oneLine(fmt.Sprintf("  %-8s ", cell(string(d.Severity), 8)), d.Title)
-	}
-	t.blank()
-}
-
-// headline names the node and the moment.
-func headline(r Report) string {
-	parts := []string{cmp.Or(r.Node.Name, "unnamed node")}
+// nodeLine names the node, its versions and the time.
+func nodeLine(r Report) string {
+	parts := []string{cmp.Or(r.Node.Name, "unknown node")}
 	if k := r.Evidence.Kubelet; k != nil && k.Version != "" {
 		parts = append(parts, "kubelet "+k.Version)
 	}
 	if r.Node.Kernel != "" {
-		parts = append(parts, cmp.Or(r.Node.OS, "Linux")+" "+r.Node.Kernel)
+		parts = append(parts, "kernel "+r.Node.Kernel)
 	}
 	if !r.Evidence.Collected.IsZero() {
-		parts = append(parts, "examined "+text.Moment(r.Evidence.Collected))
+		parts = append(parts, text.Moment(r.Evidence.Collected))
 	}
 	return strings.Join(parts, ", ")
 }
 
+// calm says what is so where nothing was diagnosed.
 func (t *textWriter) calm(r Report) {
 	c := newCalm(r)
 	t.marked(c.Mark.Tone, strings.ToUpper(string(c.Mark.Word)), string(c.Title))
 	t.line("  ", string(c.Text))
-	t.blank()
 }
 
-func (t *textWriter) diagnosis(d forensics.Diagnosis) {
-	t.marked(severityTone(d.Severity), strings.ToUpper(string(d.Severity)), d.Title)
-	if d.Since != nil {
-		t.field("since", text.Moment(*d.Since))
-	}
-	sure := string(d.Confidence)
-	if d.ConfidenceWhy != "" {
-		sure += ": " + d.ConfidenceWhy
-	}
-	t.field("sure", sure)
-	t.field("suffers", suffers(d.Pods))
-	if len(d.Chain) > 0 {
-		t.blank()
-		t.strong("  Cause, from the root to the symptom")
-		for i, link := range d.Chain[:min(len(d.Chain), maxTextLines)] {
-			t.item(fmt.Sprintf("  %2d. ", i+1), link.Text)
-		}
-	}
-	if len(d.Remedies) > 0 {
-		t.blank()
-		t.strong("  What to do, in this order")
-		for i, step := range d.Remedies[:min(len(d.Remedies), maxTextLines)] {
-			t.remedy(i+1, step)
-		}
-	}
-	t.blank()
-}
-
-func suffers(pods []forensics.AffectedPod) string {
+// affected lists pods with their UIDs.
+func affected(pods []forensics.AffectedPod) string {
 	if len(pods) == 0 {
-		return "no pod that is known"
+		return "none identified"
 	}
 	return podNames(pods)
 }
 
-func (t *textWriter) remedy(number int, step forensics.Remedy) {
-	t.step(fmt.Sprintf("  %2d. ", number), step)
-	t.item("        why: ", capital(step.Why))
-	if step.OnlyIf != "" {
-		t.item("    only if: ", capital(step.OnlyIf))
+// affectedShort lists pods for one line: of several that have names, the names alone.
+func affectedShort(pods []forensics.AffectedPod) string {
+	if len(pods) < 2 {
+		return affected(pods)
 	}
-	t.item("       risk: ", capital(step.Risk))
+	var names []string
+	for _, p := range pods[:min(len(pods), maxNamedPods)] {
+		name := cmp.Or(p.Name, p.UID)
+		if p.Namespace != "" && p.Name != "" {
+			name = p.Namespace + "/" + p.Name
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", name, p.State.Words()))
+	}
+	return count(len(pods), "pod") + ": " + strings.Join(names, ", ")
 }
 
-// others lists the findings that no diagnosis above explains, in one line each.
-func (t *textWriter) others(r Report) {
+// affected is a line; where it is about one pod, it has room for all that is known of it.
+func (t *textWriter) affected(pods []forensics.AffectedPod) {
+	if len(pods) == 1 {
+		t.field("Affected", affected(pods))
+		return
+	}
+	t.oneField("Affected", affectedShort(pods))
+}
+
+// isFix says whether a step changes something or finds out what to change. Others are about leaving something alone.
+func isFix(step forensics.Remedy) bool { return step.Action != "wait" && step.Action != "no-restart" }
+
+// leftover says whether a diagnosis is about what pods have left behind, where somebody may think of rm -rf.
+func leftover(r Report, d forensics.Diagnosis) bool {
+	return slices.ContainsFunc(d.Findings, func(i int) bool {
+		return i >= 0 && i < len(r.Findings) && (strings.HasPrefix(r.Findings[i].ID, "pod-orphaned") || r.Findings[i].ID == "mount-orphaned")
+	})
+}
+
+const leftoverWarning = "Never run rm -rf below a pod directory: mounted volumes lose their data."
+
+// others are the findings that belong to no diagnosis, without known harmless log lines.
+func others(r Report) (rest []forensics.Finding) {
 	explained := map[int]bool{}
 	for _, d := range r.Diagnoses {
 		for _, i := range d.Findings {
 			explained[i] = true
 		}
 	}
-	var rest []forensics.Finding
 	for i, f := range r.Findings {
-		if !explained[i] {
+		if !explained[i] && f.ID != noiseID {
 			rest = append(rest, f)
 		}
 	}
+	return rest
+}
+
+// noiseID is the check that finds known harmless log lines.
+const noiseID = "log-noise"
+
+func (t *textWriter) others(r Report) {
+	rest := others(r)
 	if len(rest) == 0 {
 		return
 	}
-	t.strong("Other findings")
+	title := "Other problems"
+	if len(r.Diagnoses) == 0 {
+		title = "Notes"
+	}
+	t.strong(title)
 	for i, f := range rest {
 		if i == maxTextLines {
-			t.line("  ", fmt.Sprintf("and %d more: see the report.", len(rest)-i))
+			t.more(len(rest) - i)
 			break
 		}
-		t.oneLine(fmt.Sprintf("  %-8s %s: ", cell(string(f.Severity), 8), cell(f.ID, 40)), f.Title)
+		t.oneLine(fmt.Sprintf("  %-9s ", strings.ToUpper(string(cell(string(f.Severity), 9)))), f.Title)
 	}
 	t.blank()
 }
 
-func (t *textWriter) notChecked(r Report) {
-	missing := unchecked(r.Outcomes)
-	if len(missing) == 0 {
-		return
-	}
-	t.strong(fmt.Sprintf("Not checked: %d of %s", len(missing), count(len(r.Outcomes), "check")))
-	for i, group := range byReason(missing) {
-		if i == maxTextLines {
-			t.line("  ", "and more: see the report.")
-			break
-		}
-		t.item("  - ", strings.Join(group.Checks, ", ")+": "+group.Reason)
-	}
-	t.blank()
+func (t *textWriter) more(n int) {
+	t.line("  ", fmt.Sprintf("%s more in the report.", grouped(int64(n))))
 }
 
 func (t *textWriter) files(files []string) {
-	if len(files) == 0 {
-		return
-	}
-	t.strong("Files")
-	for _, f := range files {
-		t.raw("  " + string(see(f)) + "\n")
+	for i, f := range files {
+		label := "        "
+		if i == 0 {
+			label = "Report: "
+		}
+		t.raw(label + string(see(f)) + "\n")
 	}
 }

@@ -13,6 +13,8 @@ type textWriter struct {
 	w     *bufio.Writer
 	width int
 	color bool
+	// warned says that the text has warned of rm -rf already.
+	warned bool
 }
 
 // raw writes bytes as they are; bufio.Writer keeps the first error for Flush.
@@ -28,9 +30,12 @@ func (t *textWriter) item(mark, s string) {
 	t.hang(mark, strings.Repeat(" ", len(mark)), s)
 }
 
-func (t *textWriter) field(name, s string) {
-	t.item("  "+name+strings.Repeat(" ", max(1, 9-len(name))), s)
-}
+func (t *textWriter) field(name, s string) { t.item(fieldMark(name), s) }
+
+// oneField is a field that is cut where the line ends.
+func (t *textWriter) oneField(name, s string) { t.oneLine(fieldMark(name), s) }
+
+func fieldMark(name string) string { return "  " + name + strings.Repeat(" ", max(1, 12-len(name))) }
 
 func (t *textWriter) hang(first, next, s string) {
 	for i, line := range wrap(string(cell(s, maxTextBytes)), t.width-len(first)) {
@@ -76,7 +81,7 @@ func (t *textWriter) step(mark string, r forensics.Remedy) {
 func (t *textWriter) oneLine(mark, s string) {
 	line := mark + string(cell(s, maxTextBytes))
 	if textWidth(line) > t.width {
-		line = head(line, t.width-3) + "..."
+		line = head(line, t.width-1) + "…"
 	}
 	t.raw(line + "\n")
 }

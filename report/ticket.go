@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -18,8 +19,35 @@ const maxNamedPods = 20
 // text are escaped; lines are not wrapped.
 func Plain(d forensics.Diagnosis) string { return ticket(d, plainStyle{}) }
 
-// Markdown is [Plain] as CommonMark. Text of the node cannot become markup, a link or a mention.
-func Markdown(d forensics.Diagnosis) string { return ticket(d, markdownStyle{}) }
+// markdown is [Plain] as CommonMark. Text of the node cannot become markup, a link or a mention.
+func markdown(d forensics.Diagnosis) string { return ticket(d, markdownStyle{}) }
+
+// Markdown writes a report as CommonMark for a ticket: each diagnosis, the worst first, the other problems, and what was not checked.
+// Text of the node cannot become markup, a link or a mention.
+func Markdown(w io.Writer, r Report) error {
+	var b strings.Builder
+	style := markdownStyle{}
+	b.WriteString(style.text(nodeLine(r)) + "\n\n")
+	if len(r.Diagnoses) == 0 {
+		c := newCalm(r)
+		b.WriteString(style.heading(string(c.Mark.Word), string(c.Title)) + style.text(string(c.Text)) + "\n\n")
+	}
+	for _, d := range r.Diagnoses {
+		b.WriteString(markdown(d) + "\n")
+	}
+	if rest := others(r); len(rest) > 0 {
+		b.WriteString("**Other problems**\n\n")
+		for _, f := range rest {
+			b.WriteString(style.fact(style.text(strings.ToUpper(string(f.Severity))), f.Title))
+		}
+		b.WriteString("\n")
+	}
+	if n := len(unchecked(r.Outcomes)); n > 0 {
+		b.WriteString(style.text(strings.TrimSpace(fmt.Sprintf("Not checked: %d of %s. %s", n, count(len(r.Outcomes), "check"), howToCheck(r)))) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
 
 // ticketStyle is how the parts of a ticket text are written.
 type ticketStyle interface {
@@ -38,45 +66,43 @@ func ticket(d forensics.Diagnosis, style ticketStyle) string {
 	if d.Since != nil {
 		b.WriteString(style.fact("Since", text.Moment(*d.Since)))
 	}
-	sure := string(d.Confidence)
-	if d.ConfidenceWhy != "" {
-		sure += ": " + d.ConfidenceWhy
-	}
-	b.WriteString(style.fact("How sure", sure))
-	if len(d.Pods) > 0 {
-		b.WriteString(style.fact("Suffers", podNames(d.Pods)))
-	}
-	if len(d.Chain) > 0 {
-		b.WriteString(style.section("Cause, from the root to the symptom"))
-		for i, link := range d.Chain {
-			b.WriteString(style.item(i+1, link.Text))
-		}
-	}
+	b.WriteString(style.fact("Affected", affected(d.Pods)))
+	b.WriteString(style.fact("Confidence", confidence(d)))
 	if len(d.Remedies) > 0 {
-		b.WriteString(style.section("What to do, in this order"))
+		b.WriteString(style.section("Fix, in this order"))
 		for i, r := range d.Remedies {
 			b.WriteString(style.command(i+1, r))
-			b.WriteString(style.note(i+1, "why", capital(r.Why)))
-			b.WriteString(style.note(i+1, "only if", capital(r.OnlyIf)))
-			b.WriteString(style.note(i+1, "risk", capital(r.Risk)))
+			b.WriteString(style.note(i+1, "Why", sentenceOf(r.Why)))
+			b.WriteString(style.note(i+1, "Only if", sentenceOf(r.OnlyIf)))
+			b.WriteString(style.note(i+1, "Risk", sentenceOf(r.Risk)))
+		}
+	}
+	if len(d.Chain) > 0 {
+		b.WriteString(style.section("Why we think so, from the cause to the effect"))
+		for i := range d.Chain {
+			b.WriteString(style.item(i+1, linkText(d.Chain, i)))
 		}
 	}
 	return b.String()
 }
 
+// confidence is how certain a diagnosis is, and why.
+func confidence(d forensics.Diagnosis) string {
+	if d.ConfidenceWhy == "" {
+		return string(d.Confidence)
+	}
+	return string(d.Confidence) + ": " + d.ConfidenceWhy
+}
+
 func podNames(pods []forensics.AffectedPod) string {
-	names := []string{count(len(pods), "pod") + ":"}
-	for i, p := range pods[:min(len(pods), maxNamedPods)] {
-		name := p.String() + " " + string(p.State)
-		if i < len(pods)-1 {
-			name += ","
-		}
-		names = append(names, name)
+	var names []string
+	for _, p := range pods[:min(len(pods), maxNamedPods)] {
+		names = append(names, p.String()+", "+p.State.Words())
 	}
 	if more := len(pods) - maxNamedPods; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(names, " ")
+	return count(len(pods), "pod") + ": " + strings.Join(names, "; ")
 }
 
 type plainStyle struct{}

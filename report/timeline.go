@@ -10,12 +10,12 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// A timeline is what logs told, as lanes of moments beside each other, of bounded size.
+// A timeline is the events of logs, in lanes, of bounded size.
 type timeline struct {
-	// From and To are the ends of the axis: the first and the last moment of any lane.
+	// From and To are the ends of the axis: the first and the last event of any lane.
 	From time.Time
 	To   time.Time
-	// Lanes are those that have moments, always in the same order.
+	// Lanes are those that have events, always in the same order.
 	Lanes []timelineLane
 	// Marks are when a diagnosis began, as far as that is known, worst first.
 	Marks []timelineMark
@@ -25,24 +25,24 @@ type timeline struct {
 type timelineLane struct {
 	ID    logs.Lane
 	Title string
-	// Moments are in the order in which they began; at most [maxMoments].
-	Moments []timelineMoment
-	// Omitted counts the messages behind the moments that found no room.
+	// Events are in the order in which they began; at most [maxEvents].
+	Events []timelineEvent
+	// Omitted counts the messages of the events that are left out.
 	Omitted int64
 }
 
-// A timelineMoment is a point or a span of time in which something was said, once or often.
-type timelineMoment struct {
+// A timelineEvent is a point or a span of time in which something log messages occurred, one or many.
+type timelineEvent struct {
 	From time.Time
 	// To equals From for what was said once.
 	To time.Time
 	// Open says that it had not ended at To, where the log ends.
 	Open bool
-	// Count is how many messages are folded into it; 0 for what is told from the absence of messages.
+	// Count is the number of its messages; 0 where the absence of messages shows it.
 	Count int64
-	// Text says what happened, in the words of a person.
+	// Text says what happened.
 	Text string
-	// Kind is the kind of message; empty for what was told from several.
+	// Kind is the kind of message; empty where several kinds show it.
 	Kind logs.Kind
 	// Pod is "namespace/name" or a UID, empty where it is about no pod or several.
 	Pod string
@@ -60,29 +60,29 @@ type timelineMark struct {
 	Diagnosis int
 }
 
-// maxMoments is how many moments a lane has at most.
-const maxMoments = 40
+// maxEvents is how many events a lane has at most.
+const maxEvents = 40
 
-// newTimeline arranges what the logs told. Without logs it has no lanes.
+// newTimeline arranges the events of the logs. Without logs it has no lanes.
 func newTimeline(e *forensics.Evidence, a *forensics.Analysis) timeline {
 	t := timeline{Lanes: []timelineLane{}, Marks: []timelineMark{}}
 	if e.Logs == nil {
 		return t
 	}
-	moments := map[logs.Lane][]timelineMoment{}
-	add := func(lane logs.Lane, m ...timelineMoment) { moments[lane] = append(moments[lane], m...) }
+	events := map[logs.Lane][]timelineEvent{}
+	add := func(lane logs.Lane, m ...timelineEvent) { events[lane] = append(events[lane], m...) }
 	add(logs.LaneSyncLoop, livesOf(e.Logs)...)
 	add(logs.LaneSyncLoop, loopOf(e.Logs)...)
 	add(logs.LaneDeletions, deletionsOf(e.Logs)...)
 	add(logs.LaneVolumes, operationsOf(e.Logs)...)
 	for _, event := range e.Logs.Events {
 		if lane := event.Kind.Lane(); lane != "" && event.First != nil {
-			add(lane, momentOf(event))
+			add(lane, timelineEventOf(event))
 		}
 	}
 	cited := citedBy(a)
 	for _, lane := range lanes {
-		if list := moments[lane.id]; len(list) > 0 {
+		if list := events[lane.id]; len(list) > 0 {
 			for i := range list {
 				list[i].Marked = list[i].Quote != nil && cited[forensics.LogPlace(*list[i].Quote)]
 			}
@@ -98,7 +98,7 @@ func newTimeline(e *forensics.Evidence, a *forensics.Analysis) timeline {
 // span sets the ends of the axis.
 func (t *timeline) span() {
 	for _, lane := range t.Lanes {
-		for _, m := range lane.Moments {
+		for _, m := range lane.Events {
 			if t.From.IsZero() || m.From.Before(t.From) {
 				t.From = m.From
 			}
@@ -131,24 +131,24 @@ func citedBy(a *forensics.Analysis) map[string]bool {
 	return cited
 }
 
-// bounded folds moments of one kind until they fit, and then leaves out those with the fewest messages. What a
+// bounded folds events of one kind until they fit, and then leaves out those with the fewest messages. What a
 // diagnosis rests on stays.
-func bounded(list []timelineMoment) (shown []timelineMoment, omitted int64) {
-	if len(list) > maxMoments {
+func bounded(list []timelineEvent) (shown []timelineEvent, omitted int64) {
+	if len(list) > maxEvents {
 		list = folded(list)
 	}
-	if len(list) > maxMoments {
-		sorting.Stable(list, func(a, b timelineMoment) int { return cmp.Compare(weight(b), weight(a)) })
-		for _, m := range list[maxMoments:] {
+	if len(list) > maxEvents {
+		sorting.Stable(list, func(a, b timelineEvent) int { return cmp.Compare(weight(b), weight(a)) })
+		for _, m := range list[maxEvents:] {
 			omitted += max(m.Count, 1)
 		}
-		list = list[:maxMoments]
+		list = list[:maxEvents]
 	}
-	sorting.Stable(list, func(a, b timelineMoment) int { return cmp.Or(a.From.Compare(b.From), b.To.Compare(a.To)) })
+	sorting.Stable(list, func(a, b timelineEvent) int { return cmp.Or(a.From.Compare(b.From), b.To.Compare(a.To)) })
 	return list, omitted
 }
 
-func weight(m timelineMoment) int64 {
+func weight(m timelineEvent) int64 {
 	w := min(m.Count, 1<<40)
 	if m.Open {
 		w += 1 << 41
@@ -159,10 +159,10 @@ func weight(m timelineMoment) int64 {
 	return w
 }
 
-// folded joins the moments of one kind that no diagnosis rests on into one.
-func folded(list []timelineMoment) []timelineMoment {
+// folded joins the events of one kind that no diagnosis rests on into one.
+func folded(list []timelineEvent) []timelineEvent {
 	at := map[logs.Kind]int{}
-	var out []timelineMoment
+	var out []timelineEvent
 	about := map[int]int{}
 	for _, m := range list {
 		i, ok := at[m.Kind]
@@ -188,7 +188,7 @@ func folded(list []timelineMoment) []timelineMoment {
 	}
 	for i, n := range about {
 		if n > 1 {
-			out[i].Text = fmt.Sprintf("%s: %s, about %d different things", logs.Words(out[i].Kind), times(out[i].Count), n)
+			out[i].Text = fmt.Sprintf("%s: %s, %d subjects", logs.Words(out[i].Kind), times(out[i].Count), n)
 		}
 	}
 	return out
@@ -198,5 +198,5 @@ func times(n int64) string {
 	if n == 1 {
 		return "once"
 	}
-	return fmt.Sprintf("%d times", n)
+	return grouped(n) + " times"
 }

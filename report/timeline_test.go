@@ -23,7 +23,7 @@ func event(kind logs.Kind, count int64, from, to *time.Time, line int64) logs.Ev
 	return logs.Event{Kind: kind, Origin: "kubelet", Count: count, First: from, Last: to, Quotes: []logs.Quote{quoteAt(line, string(kind))}}
 }
 
-// TestTimeline puts a story into lanes: spans, moments, what is still open, and what a diagnosis rests on.
+// TestTimeline puts a story into lanes: spans, events, what is still open, and what a diagnosis rests on.
 func TestTimeline(t *testing.T) {
 	e := forensics.NewEvidence()
 	last := quoteAt(7, "SyncLoop (housekeeping)")
@@ -54,13 +54,13 @@ func TestTimeline(t *testing.T) {
 	}
 	low := *e.Logs
 	low.Loop = &logs.Loop{Last: clock(0, 10), OthersLast: clock(12, 0), OthersCount: 900, Gaps: e.Logs.Loop.Gaps}
-	if m := newTimeline(&forensics.Evidence{Logs: &low}, &a).Lanes[0].Moments; len(m) != 2 || m[1].Open {
+	if m := newTimeline(&forensics.Evidence{Logs: &low}, &a).Lanes[0].Events; len(m) != 2 || m[1].Open {
 		t.Errorf("a log that does not show housekeeping proves no silence: %+v", m)
 	}
 	line := newTimeline(&e, &a)
 	var got []string
 	for _, lane := range line.Lanes {
-		for _, m := range lane.Moments {
+		for _, m := range lane.Events {
 			state := ""
 			if m.Open {
 				state += " open"
@@ -72,17 +72,17 @@ func TestTimeline(t *testing.T) {
 		}
 	}
 	want := []string{
-		"syncloop 00:00-00:00 0x kubelet 1.17.4 (pid 1) starts",
-		"syncloop 00:01-00:03 0x the sync loop said nothing for 2 s",
-		"syncloop 00:10-12:00 0x open marked nothing of the sync loop any more, 900 lines of other parts of the kubelet",
-		"deletions 00:02-12:00 2x open pod default/db stands at the stage \"volumes\": it waits for volume data",
-		"volumes 00:09-12:00 1x open UnmountVolume of data was started and has not come back",
-		"disk 01:00-11:00 40x the pod to evict is critical and stays, 40 times",
+		"syncloop 00:00-00:00 0x kubelet 1.17.4 (pid 1) started",
+		"syncloop 00:01-00:03 0x no line of the sync loop for 2 s",
+		"syncloop 00:10-12:00 0x open marked no more lines of the sync loop, 900 lines of other kubelet components",
+		"deletions 00:02-12:00 2x open pod default/db stuck in deletion at stage volumes: waits for volume data",
+		"volumes 00:09-12:00 1x open UnmountVolume of data started and has not returned",
+		"disk 01:00-11:00 40x a critical pod cannot be evicted, 40 times",
 		"runtime 02:00-04:00 2x the PLEG cannot list the containers, 2 times",
 		"kernel 00:05-09:00 3x NFS server does not respond: 10.0.0.5, 3 times",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("moments:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("events:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if !line.From.Equal(*clock(0, 0)) || !line.To.Equal(*clock(12, 0)) {
 		t.Errorf("axis from %v to %v", line.From, line.To)
@@ -105,38 +105,38 @@ func TestTimelineIsBounded(t *testing.T) {
 		Findings: []forensics.Finding{{Refs: []forensics.Ref{forensics.LogRef(quote)}}}, Diagnoses: []forensics.Diagnosis{{Findings: []int{0}}},
 	}
 	lanes := newTimeline(&e, &a).Lanes
-	if len(lanes) != 1 || len(lanes[0].Moments) > maxMoments {
-		t.Fatalf("%d lanes, the first with %d moments", len(lanes), len(lanes[0].Moments))
+	if len(lanes) != 1 || len(lanes[0].Events) > maxEvents {
+		t.Fatalf("%d lanes, the first with %d events", len(lanes), len(lanes[0].Events))
 	}
 	count, marked := lanes[0].Omitted, 0
-	for _, m := range lanes[0].Moments {
+	for _, m := range lanes[0].Events {
 		count += m.Count
 		if m.Marked {
 			marked++
 		}
 	}
 	if count != 2*n || marked != 1 {
-		t.Errorf("%d messages and %d marked moments are told; want %d and 1", count, marked, 2*n)
+		t.Errorf("%d messages and %d marked events are told; want %d and 1", count, marked, 2*n)
 	}
-	if text := lanes[0].Moments[0].Text; !strings.Contains(text, "about 4999 different things") {
+	if text := lanes[0].Events[0].Text; !strings.Contains(text, "4999 subjects") {
 		t.Errorf("the fold says %q", text)
 	}
 }
 
 // TestMomentsOfManyKinds leaves out what was said least, and says how much that was.
 func TestMomentsOfManyKinds(t *testing.T) {
-	var list []timelineMoment
-	for i := range 2 * maxMoments {
+	var list []timelineEvent
+	for i := range 2 * maxEvents {
 		from := *clock(i, 0)
-		list = append(list, timelineMoment{From: from, To: from, Kind: logs.Kind(fmt.Sprintf("kernel-%d", i)), Count: int64(i + 1)})
+		list = append(list, timelineEvent{From: from, To: from, Kind: logs.Kind(fmt.Sprintf("kernel-%d", i)), Count: int64(i + 1)})
 	}
 	shown, omitted := bounded(list)
-	if len(shown) != maxMoments || omitted != 40*41/2 {
-		t.Errorf("%d moments, %d messages omitted; want %d and %d", len(shown), omitted, maxMoments, 40*41/2)
+	if len(shown) != maxEvents || omitted != 40*41/2 {
+		t.Errorf("%d events, %d messages omitted; want %d and %d", len(shown), omitted, maxEvents, 40*41/2)
 	}
 	for i := 1; i < len(shown); i++ {
 		if shown[i].From.Before(shown[i-1].From) {
-			t.Errorf("moment %d is out of order", i)
+			t.Errorf("event %d is out of order", i)
 		}
 	}
 }

@@ -9,10 +9,10 @@ import (
 type tone string
 
 const (
-	toneBad   tone = "bad"   // proven trouble
-	toneWarn  tone = "warn"  // trouble that may pass, or a doubt
+	toneBad   tone = "bad"   // a proven problem
+	toneWarn  tone = "warn"  // a problem that can pass, or a doubt
 	toneNote  tone = "note"  // worth knowing
-	toneGood  tone = "good"  // looked at and well
+	toneGood  tone = "good"  // checked and healthy
 	toneQuiet tone = "quiet" // nothing is known
 )
 
@@ -65,17 +65,17 @@ func sourceTone(s forensics.SourceStatus) tone {
 	return toneWarn
 }
 
-// healthWords says in a word or two how a mount answers, and how to mark that.
+// healthWords is the status of a mount in a word or two, and its tone.
 func healthWords(s mounts.Status) (string, tone) {
 	switch s {
 	case mounts.StatusOK:
-		return "answers", toneGood
+		return "responding", toneGood
 	case mounts.StatusSlow:
 		return "slow", toneWarn
 	case mounts.StatusHung:
 		return "hung", toneBad
 	case mounts.StatusUnanswered:
-		return "no answer yet", toneWarn
+		return "no response yet", toneWarn
 	case mounts.StatusFrozen:
 		return "frozen", toneBad
 	case mounts.StatusStale:

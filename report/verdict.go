@@ -28,25 +28,26 @@ func newCalm(r Report) calm {
 	for _, f := range r.Findings {
 		worst = max(worst, f.Severity.Rank())
 	}
+	made, all := count(clean, "check"), len(r.Outcomes)
 	switch {
 	case worst > forensics.Info.Rank():
-		return calm{mark{toneWarn, "unclear"}, "There are findings, but no root cause was worked out", "See the findings below."}
+		return calm{mark{toneWarn, "unclear"}, "Problems were found, but no root cause", "The problems are listed below."}
 	case clean == 0:
+		return calm{mark{toneQuiet, "unknown"}, "No check could be made", "The evidence that the checks need was not collected. This report does not say that the node is healthy."}
+	case unanswered(r):
 		return calm{
-			mark{toneQuiet, "unknown"},
-			"Nothing could be judged",
-			"Not one check had what it needs. This says nothing about the health of the node.",
+			mark{toneWarn, "incomplete"},
+			"No problem found, but a mount had not responded when the run ended",
+			"It may be dead. Run it again with a longer --timeout. This report does not say that the node is healthy.",
 		}
-	case missing > clean || unanswered(r):
-		return calm{mark{toneWarn, "incomplete"}, "Nothing above info was found, but too little could be seen", shown(fmt.Sprintf(
-			"Only %s of %d could look. This report does not say that the node is well.", count(clean, "check"), len(r.Outcomes)))}
+	case missing > clean:
+		return calm{mark{toneWarn, "incomplete"}, "No problem found, but most checks could not be made", shown(fmt.Sprintf(
+			"Only %s of %d could be made. This report does not say that the node is healthy.", made, all))}
 	case missing > 0:
-		return calm{mark{toneGood, "clean"}, "Nothing above info was found", shown(fmt.Sprintf(
-			"%s looked and found nothing that needs a person. %s could not look: of that, this report says nothing.",
-			count(clean, "check"), count(missing, "check")))}
+		return calm{mark{toneGood, "clean"}, "No problem found", shown(fmt.Sprintf(
+			"%s found no problem. %s could not be made: this report says nothing about them.", capital(made), count(missing, "check")))}
 	}
-	return calm{mark{toneGood, "clean"}, "Nothing above info was found", shown(fmt.Sprintf(
-		"All %s could look, and found nothing that needs a person.", count(clean, "check")))}
+	return calm{mark{toneGood, "clean"}, "No problem found", shown(fmt.Sprintf("All %s found no problem.", made))}
 }
 
 // unanswered says whether a mount owed its answer when looking ended: it may be dead.
@@ -75,7 +76,7 @@ type reasonGroup struct {
 func byReason(outcomes []forensics.Outcome) []reasonGroup {
 	var groups []reasonGroup
 	for _, o := range outcomes {
-		reason := cmp.Or(o.Reason, "no reason was given")
+		reason := cmp.Or(o.Reason, "no reason is given")
 		if o.Status == forensics.OutcomeFailed {
 			reason = "the check itself failed: " + reason
 		}
@@ -87,4 +88,27 @@ func byReason(outcomes []forensics.Outcome) []reasonGroup {
 		groups[i].Checks = append(groups[i].Checks, o.Check)
 	}
 	return groups
+}
+
+// howToCheck says what would let more checks be made, by what the sources that were tried say; "" where that depends on the check.
+func howToCheck(r Report) string {
+	denied := func(names ...string) bool {
+		return slices.ContainsFunc(r.Coverage, func(s forensics.Source) bool {
+			name, _, _ := strings.Cut(s.Source, ":")
+			return s.Status == forensics.SourceDenied && slices.Contains(names, name)
+		})
+	}
+	switch {
+	case r.Evidence.Collector.PID == 0:
+		return "On the node, run nodeforensics as root."
+	case r.Evidence.Root != "/":
+		return "A disk has no processes: run it on the running node."
+	case r.Evidence.Collector.Interrupted != "":
+		return "Run it again with a longer --timeout."
+	case denied(forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHolders, forensics.SourcePodDirs):
+		return "Run it as root."
+	case denied(forensics.SourceGoroutines, forensics.SourceKubeletPods):
+		return "Goroutines and pods need --token-file (README)."
+	}
+	return ""
 }

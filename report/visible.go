@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// shown is text that a reader can trust his eyes with: what came from the node went through [see] or [seeLines].
-// The page's model holds evidence in no other type.
+// shown is text that is safe to display: text of the node has passed [see] or [seeLines]. The model of the page has
+// evidence in no other type.
 type shown string
 
-// maxMarks is how many combining marks may follow each other; more paint over the neighbouring lines.
+// maxMarks is how many combining marks can follow each other; more of them cover the neighbouring lines.
 const maxMarks = 2
 
 // see makes text of the node safe to look at, on one line: control characters, escape sequences, bidirectional and
@@ -53,7 +53,7 @@ func visible(s string, lines bool) string {
 	return b.String()
 }
 
-// plainASCII is true for nearly all text, which then is not copied.
+// plainASCII is true for nearly all text, so that it is not copied.
 func plainASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -88,8 +88,8 @@ func escaped(r rune) string {
 // cell is [see] for at most about limit bytes.
 func cell(s string, limit int) shown { return clipped(s, limit, see) }
 
-// Visible makes text of the node safe to look at on one line, of at most about limit bytes: what a terminal or browser would
-// act on, what nobody sees and what is no UTF-8 become escapes, and of long text the head and the tail stay.
+// Visible makes text of the node safe to display on one line, of at most about limit bytes. Control characters, invisible
+// characters and invalid UTF-8 become escapes. Long text keeps its head and its tail.
 func Visible(s string, limit int) string { return string(cell(s, limit)) }
 
 // Limits of names on the terminal, in bytes: of a cell, so that the longest path the kernel allows does not hide the table
@@ -117,7 +117,7 @@ func fit(s string, width int) string {
 func block(s string, limit int) shown { return clipped(s, limit, seeLines) }
 
 // clipped cuts before it escapes, so that a long name of control characters costs no more than a short one. The head
-// and the tail stay, since the end of a path says most, and the length of the whole is said.
+// and the tail remain, since the end of a path says most. The cut states the full length.
 func clipped(s string, limit int, escape func(string) shown) shown {
 	if len(s) <= limit {
 		if out := escape(s); len(out) <= 2*limit {

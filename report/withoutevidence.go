@@ -5,18 +5,18 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// maxWithoutEvidence is how many findings and diagnoses a report has that there was no time for.
+// maxWithoutEvidence is how many findings and diagnoses such a report has.
 const maxWithoutEvidence = 200
 
-// WithoutEvidence is the judgement of a report alone, for when there is no time to write all of it: the worst findings,
-// what was read, and where. It says so in its coverage.
+// WithoutEvidence is the analysis of a report without its evidence, for when there is no time to write all of it: the worst
+// findings and the coverage. The coverage says so.
 func WithoutEvidence(r Report) Report {
 	e := forensics.NewEvidence()
 	e.Collected, e.Root, e.Collector, e.Node = r.Evidence.Collected, r.Evidence.Root, r.Evidence.Collector, r.Evidence.Node
 	e.Collector.Outstanding = e.Collector.Outstanding[:min(len(e.Collector.Outstanding), maxWithoutEvidence)]
 	e.Coverage = append(append([]forensics.Source{}, r.Coverage[:min(len(r.Coverage), maxWithoutEvidence)]...), forensics.Source{
 		Source: forensics.SourceAnalysis, Status: forensics.SourceTruncated,
-		Detail: "the time was up before the report was written: the evidence is left out, and findings but the worst",
+		Detail: "timed out before the report was written: the evidence is omitted, and all findings except the worst",
 	})
 	cut := Report{Schema: r.Schema, Tool: r.Tool, Node: r.Node, Outcomes: r.Outcomes, Coverage: e.Coverage, MountHealth: []mounts.Health{}, Evidence: e}
 	cut.Findings = append([]forensics.Finding{}, r.Findings[:min(len(r.Findings), maxWithoutEvidence)]...)

@@ -25,7 +25,7 @@ func TestWithoutEvidence(t *testing.T) {
 	}
 	html := page(t, r)
 	checkPage(t, html)
-	if !strings.Contains(html, "the evidence is left out") || len(html) > maxPage/2 {
+	if !strings.Contains(html, "the evidence is omitted") || len(html) > maxPage/2 {
 		t.Errorf("a page of %d bytes, which does not say what it lacks", len(html))
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// kindWords is what people call a kind of entity.
+// kindWords is the name of a kind of entity.
 func kindWords(k forensics.Kind) string {
 	switch k {
 	case forensics.KindSuperblock:
 		return "file system"
 	case forensics.KindSubsystem:
-		return "part of the kubelet"
+		return "kubelet component"
 	case forensics.KindCSIDriver:
 		return "CSI driver"
 	}
@@ -39,27 +39,39 @@ func entityWords(e forensics.Entity) string {
 	return kindWords(e.Kind) + " " + e.ID
 }
 
-// edgeWords says what a cause does to its effect, to stand between the two.
+// linkWords is the word between two links of a chain.
+func linkWords(cause, effect forensics.Link) string {
+	if cause.Kind == forensics.KindSubsystem && effect.Kind == forensics.KindSubsystem && effect.ID == "image-gc" {
+		return "triggers" // eviction does not stall it: it has images removed
+	}
+	return edgeWords(cause.Kind, effect.Kind)
+}
+
+// edgeWords is the word between a cause and its effect.
 func edgeWords(cause, effect forensics.Kind) string {
 	switch [2]forensics.Kind{cause, effect} {
 	case [2]forensics.Kind{forensics.KindSuperblock, forensics.KindMount}:
 		return "is mounted as"
 	case [2]forensics.Kind{forensics.KindMount, forensics.KindThread},
-		[2]forensics.Kind{forensics.KindSuperblock, forensics.KindThread}:
+		[2]forensics.Kind{forensics.KindSuperblock, forensics.KindThread},
+		[2]forensics.Kind{forensics.KindThread, forensics.KindSubsystem},
+		[2]forensics.Kind{forensics.KindMount, forensics.KindSubsystem},
+		[2]forensics.Kind{forensics.KindSuperblock, forensics.KindSubsystem},
+		[2]forensics.Kind{forensics.KindRuntime, forensics.KindSubsystem}:
 		return "blocks"
 	case [2]forensics.Kind{forensics.KindThread, forensics.KindGoroutine}:
 		return "runs"
 	case [2]forensics.Kind{forensics.KindGoroutine, forensics.KindSubsystem}:
-		return "carries"
+		return "runs"
 	case [2]forensics.Kind{forensics.KindSubsystem, forensics.KindSubsystem}:
-		return "holds up"
+		return "stalls"
 	case [2]forensics.Kind{forensics.KindSubsystem, forensics.KindKubelet}:
-		return "stops"
+		return "stalls"
 	case [2]forensics.Kind{forensics.KindProcess, forensics.KindThread},
 		[2]forensics.Kind{forensics.KindProcess, forensics.KindSuperblock}:
 		return "serves"
 	case [2]forensics.Kind{forensics.KindProcess, forensics.KindMount}:
-		return "holds"
+		return "uses"
 	}
 	switch effect {
 	case forensics.KindPod:
@@ -77,7 +89,7 @@ func podEdge(cause forensics.Kind) string {
 	case forensics.KindMount, forensics.KindSuperblock, forensics.KindVolume:
 		return "is a volume of"
 	case forensics.KindKubelet, forensics.KindSubsystem, forensics.KindRuntime:
-		return "keeps waiting"
+		return "blocks"
 	}
 	return "affects"
 }
@@ -96,13 +108,13 @@ func count(n int, thing string) string {
 	return grouped(int64(n)) + " " + thing + "s"
 }
 
-// segment is a piece of a sentence; code is set in another face.
+// segment is a part of a sentence; code has another font.
 type segment struct {
 	Text shown
 	Code bool
 }
 
-// prose sets long paths and addresses in a sentence apart, so that the words around them can be read.
+// prose sets long paths and addresses in a sentence as code.
 func prose(s shown) []segment {
 	var list []segment
 	add := func(text string, code bool) {
@@ -150,7 +162,7 @@ func bytesWords(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", value, "KMGTP"[unit])
 }
 
-// age is how long before now something was: "46 min before", "" where the clocks make no sense of it.
+// age is the time from t to now: "46 min"; "" where t is later than now.
 func age(t, now time.Time) string {
 	if now.IsZero() || t.After(now) {
 		return ""
@@ -158,7 +170,7 @@ func age(t, now time.Time) string {
 	return text.Duration(now.Sub(t).Seconds())
 }
 
-// capital begins a sentence, unless it begins with a name, a path or a command that is not a plain word.
+// capital starts a sentence with a capital, unless its first word is a name, a path or a command.
 func capital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
 	for _, c := range []byte(strings.TrimRight(first, ".,:;")) {
@@ -172,5 +184,5 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// commandWords are names of programs, which are written small.
+// commandWords are names of programs, which have no capital.
 var commandWords = []string{"umount", "mount", "rmdir", "kubectl", "systemctl", "kubelet", "containerd", "crictl", "ctr", "docker", "kill", "echo", "rm", "fuser", "lsof", "df"}

@@ -119,19 +119,34 @@ func TestAdviceFitsTheTrouble(t *testing.T) {
 		return chain
 	}
 	stuck := link(forensics.KindGoroutine, forensics.KindSubsystem)
+	dead := link(forensics.KindSuperblock, forensics.KindMount, forensics.KindThread)
+	onNFS := []forensics.Link{{Kind: forensics.KindSuperblock, ID: "0:50"}, {Kind: forensics.KindPod}}
 	for name, c := range map[string]struct {
 		chain []forensics.Link
 		steps []forensics.Remedy
+		pods  []forensics.PodState
 		want  []string
 	}{
-		"kubelet is not running": {link(forensics.KindKubelet), nil, []string{"rm -rf"}},
-		"only a dump was given":  {stuck, nil, []string{"rm -rf", "Restart the kubelet first"}},
-		"dead mount, no kubelet": {link(forensics.KindSuperblock, forensics.KindMount, forensics.KindThread), nil, []string{"rm -rf", "df, ls, find, lsof, stat", "umount -l"}},
-		"a step says it already": {stuck, []forensics.Remedy{{Action: "no-restart", Instruction: "Leave it"}}, []string{"rm -rf"}},
-		"a step that reads so":   {stuck, []forensics.Remedy{{Action: "look", Instruction: "Do not restart the kubelet"}}, []string{"rm -rf", "Restart the kubelet first"}},
+		"kubelet is not running": {link(forensics.KindKubelet), nil, nil, nil},
+		"only a dump was given":  {stuck, nil, nil, []string{"Restart the kubelet first"}},
+		"dead mount, no kubelet": {dead, nil, nil, []string{"df, ls, find, lsof, stat", "umount -l"}},
+		"a mount that hangs":     {onNFS, nil, nil, []string{"df, ls, find, lsof, stat", "umount -l"}},
+		"a step says it already": {stuck, []forensics.Remedy{{Action: "no-restart", Instruction: "Leave it"}}, nil, nil},
+		"a step that reads so":   {stuck, []forensics.Remedy{{Action: "look", Instruction: "Do not restart the kubelet"}}, nil, []string{"Restart the kubelet first"}},
+		"stopped runtime":        {link(forensics.KindRuntime), nil, []forensics.PodState{forensics.PodTerminating}, []string{"kubectl delete pod --force"}},
+		"orphaned pods":          {link(forensics.KindPod), nil, []forensics.PodState{forensics.PodOrphaned}, []string{"rm -rf"}},
+		"slow mount":             {link(forensics.KindSuperblock), nil, []forensics.PodState{forensics.PodLive}, nil},
 	} {
+		d := forensics.Diagnosis{Chain: c.chain, Remedies: c.steps}
+		if name == "orphaned pods" {
+			d.Findings = []int{-1, 7, 0}
+		}
+		for _, state := range c.pods {
+			d.Pods = append(d.Pods, forensics.AffectedPod{State: state})
+		}
+		r := Report{MountHealth: []mounts.Health{{Device: "0:50", Status: mounts.StatusHung}}, Diagnoses: []forensics.Diagnosis{d}, Findings: []forensics.Finding{{ID: "pod-orphaned"}}}
 		var got []string
-		for _, a := range newAdvice(Report{Diagnoses: []forensics.Diagnosis{{Chain: c.chain, Remedies: c.steps}}}) {
+		for _, a := range newAdvice(r, d) {
 			text := a.Command
 			if text == "" {
 				text = a.Not
@@ -145,14 +160,11 @@ func TestAdviceFitsTheTrouble(t *testing.T) {
 	if !strings.Contains(schema, `"no-restart"`) {
 		t.Error("no action is called no-restart any more")
 	}
-	if got := newAdvice(Report{}); got != nil {
-		t.Errorf("advice on a healthy node: %v", got)
-	}
 }
 
 func TestCapital(t *testing.T) {
 	for in, want := range map[string]string{
-		"shows whether it runs": "Shows whether it runs", "none: it reads": "None: it reads", "none": "None", "Already": "Already",
+		"shows whether it runs": "Shows whether it runs", "none: read-only": "None: read-only", "none": "None", "Already": "Already",
 		"umount has failed": "umount has failed", "/sys/fs is there": "/sys/fs is there", "vol_data.json is saved": "vol_data.json is saved",
 		"": "", "ünder": "ünder", "kubelet 1.14 and newer": "kubelet 1.14 and newer", "SIGKILL ends it": "SIGKILL ends it",
 	} {
@@ -162,9 +174,9 @@ func TestCapital(t *testing.T) {
 	}
 }
 
-// TestEdgeOfAProcess has the two things that a process does to a mount: it serves the file system, or it holds the mount.
+// TestEdgeOfAProcess has the two things that a process does to a mount: it serves the file system, or it uses the mount.
 func TestEdgeOfAProcess(t *testing.T) {
-	for effect, want := range map[forensics.Kind]string{forensics.KindSuperblock: "serves", forensics.KindMount: "holds"} {
+	for effect, want := range map[forensics.Kind]string{forensics.KindSuperblock: "serves", forensics.KindMount: "uses"} {
 		if got := edgeWords(forensics.KindProcess, effect); got != want {
 			t.Errorf("process to %s: %q, want %q", effect, got, want)
 		}

@@ -18,14 +18,33 @@ func (a *app) analyzeCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "analyze FILE…",
-		Short: "Judge saved evidence, goroutine dumps, mount tables, logs and API objects",
-		Long: `analyze reads files that were collected elsewhere, tells by their content what they are, judges them together and
-writes a report. It knows: evidence and report JSON of nodeforensics, goroutine dumps of a kubelet (every form), a
-mount table (/proc/PID/mountinfo), the kubelet's list of pods (/pods), objects of the API (kubectl get
-pods,nodes,pvc,pv -A -o json), and logs of a kubelet, the kernel or the controller manager in any form, compressed or
-not. - is standard input.
+		Short: "Examine saved files: reports, goroutine dumps, mount tables, logs, API objects",
+		Long: `analyze reads files that were saved on a node, examines them together, and
+writes a report. It recognizes files by their content. - is standard input.
 
-A file that cannot be read is named, the others are judged, and the exit status is 1.`,
+It reads:
+
+  - report and evidence JSON of nodeforensics
+  - goroutine dumps of a kubelet, in every form
+  - mount tables (/proc/PID/mountinfo)
+  - the kubelet's list of pods (/pods)
+  - API objects (kubectl get pods,nodes,pvc,pv -A -o json)
+  - logs of the kubelet, the kernel and the controller manager, in every form,
+    also compressed
+
+If a file cannot be read, analyze names it, examines the others, and exits with
+1.`,
+		Example: `  # Examine a goroutine dump.
+  nodeforensics analyze goroutines.txt
+
+  # Examine several files of one node together.
+  nodeforensics analyze goroutines.txt mountinfo pods.json kubelet.log.gz
+
+  # Examine a saved report again, with this version.
+  nodeforensics analyze nodeforensics-node-1-20261122T100000Z.json --output-dir /tmp/ticket
+
+  # Print text for a ticket, and write no file.
+  kubectl get pods,nodes,pvc,pv,jobs -A -o json | nodeforensics analyze - -o markdown`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := out.validate(); err != nil {
@@ -36,7 +55,7 @@ A file that cannot be read is named, the others are judged, and the exit status 
 			evidence.Schema = forensics.EvidenceSchema
 			out.deadline = time.Now().Add(timeout)
 			if a.readFiles(&evidence, args, share(out.deadline, 1, 2)) == 0 {
-				return errors.New("nothing could be read")
+				return errors.New("no file could be read")
 			}
 			key, err := newRedactKey()
 			if err != nil {
@@ -57,7 +76,7 @@ A file that cannot be read is named, the others are judged, and the exit status 
 func (a *app) readFiles(e *forensics.Evidence, names []string, deadline time.Time) (used int) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
-	results := read.Files(ctx, e, inputs(names), read.Options{Now: time.Now(), Zone: localZone})
+	results := read.Files(ctx, e, a.inputs(names), read.Options{Now: time.Now(), Zone: localZone})
 	for _, got := range results {
 		if got.Err != nil {
 			a.complain("%s: %v", got.Name, got.Err)
@@ -67,7 +86,7 @@ func (a *app) readFiles(e *forensics.Evidence, names []string, deadline time.Tim
 		}
 	}
 	if left := len(names) - len(results); left > 0 {
-		a.complain("--timeout: %s not read to the end; what was read before is judged", text.Plural(left, "file"))
+		a.complain("--timeout: %s not read completely; the report has what was read", text.Plural(left, "file"))
 	}
 	return used
 }

@@ -22,7 +22,7 @@ func TestASavedRunIsJudgedTheSame(t *testing.T) {
 	again := analyze(t, exitDone, first.file(t, ".json"))
 	wantSameJudgement(t, first.report(t), again.report(t))
 	dir := t.TempDir()
-	if o := finish(t, command(t, "render", "--format", "html,json", "--out", dir, first.file(t, ".json"))); o.status != exitDone {
+	if o := finish(t, command(t, "render", "--output-dir", dir, first.file(t, ".json"))); o.status != exitDone {
 		t.Fatalf("render: exit status %d: %s", o.status, o.stderr)
 	}
 	for _, extension := range []string{".html", ".json"} {
@@ -51,7 +51,7 @@ func TestFilesGivenToARunThatCannotBeReadAreNamed(t *testing.T) {
 		})
 	}
 	t.Run("--out is a file", func(t *testing.T) {
-		o := finish(t, command(t, "--no-probe", "--out", empty))
+		o := finish(t, command(t, "--no-probe", "--output-dir", empty))
 		if o.status != exitFailed || !strings.Contains(o.stderr, empty) {
 			t.Errorf("exit status %d, %q; want 1 and a line that names %s", o.status, o.stderr, empty)
 		}

@@ -34,7 +34,7 @@ func capture(t testing.TB, parts ...string) string {
 func analyze(t testing.TB, want int, args ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()
-	o := finish(t, command(t, append([]string{"analyze", "--out", dir}, args...)...))
+	o := finish(t, command(t, append([]string{"analyze", "--output-dir", dir}, args...)...))
 	o.dir = dir
 	if o.status != want {
 		t.Fatalf("exit status %d, want %d\n%s%s", o.status, want, o.stdout, o.stderr)
@@ -82,7 +82,7 @@ func TestRenderGivesTheSameBytes(t *testing.T) {
 	name := "kubelet-1.34.4-hung-csi"
 	first := analyze(t, exitDone, capture(t, name, "goroutine.debug2"), capture(t, name, "mountinfo"), capture(t, name, "pods.json"))
 	dir := t.TempDir()
-	o := finish(t, command(t, "render", "--format", "html,json", "--out", dir, first.file(t, ".json")))
+	o := finish(t, command(t, "render", "--output-dir", dir, first.file(t, ".json")))
 	if o.status != exitDone {
 		t.Fatalf("exit status %d: %s", o.status, o.stderr)
 	}
@@ -110,7 +110,7 @@ func TestObjectsOfTheAPIAreJudged(t *testing.T) {
 	if i := slices.IndexFunc(collected, func(f forensics.Finding) bool { return f.Subject.Kind == forensics.KindController }); i < 0 || !slices.Equal(collected[i].Pods, []string{"u-old"}) {
 		t.Errorf("%+v: want the oldest pod deleted, as by 1.26", collected)
 	}
-	wantNamed(t, finding(t, r, "pvc-terminating-held"), "shop/data", "No pod of the dump uses it")
+	wantNamed(t, finding(t, r, "pvc-terminating-held"), "shop/data", "No pod in the dump uses it")
 	if text := readFile(t, o.file(t, ".json")); strings.Contains(text, "hunter2secret") {
 		t.Error("a secret of a pod's message is in the report")
 	}
@@ -167,7 +167,7 @@ func TestADumpIsReadFromStandardInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = in.Close() }()
-	cmd := command(t, "analyze", "--format", "json", "--out", "-", "-")
+	cmd := command(t, "analyze", "-o", "json", "-")
 	cmd.Stdin = in
 	o := finish(t, cmd)
 	r, err := report.Read(strings.NewReader(o.stdout))
@@ -209,7 +209,7 @@ func TestARenderedReportIsAlwaysTheSame(t *testing.T) {
 	saved := first.file(t, ".json")
 	for range 2 {
 		dir := t.TempDir()
-		o := finish(t, command(t, "render", "--format", "html,json", "--out", dir, saved))
+		o := finish(t, command(t, "render", "--output-dir", dir, saved))
 		if o.status != exitDone {
 			t.Fatalf("exit status %d: %s", o.status, o.stderr)
 		}
@@ -261,8 +261,8 @@ func TestBadInputIsNamedInOneLineAndTheRestIsJudged(t *testing.T) {
 		{"list of pods cut in the middle", `{"kind": "PodList", "items": [{"metadata": {"name": "a"`, "unexpected"},
 		{"empty file", "", "empty"},
 		{"file of blanks", " \n\t\n", "empty"},
-		{"some text", "this is not what you are looking for\n", "not"},
-		{"an ELF header", "\x7fELF\x02\x01\x01\x00\x00\x00", "not"},
+		{"some text", "this is not what you are looking for\n", "unrecognized format"},
+		{"an ELF header", "\x7fELF\x02\x01\x01\x00\x00\x00", "unrecognized format"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -321,7 +321,7 @@ func TestBadInputIsNamedInOneLineAndTheRestIsJudged(t *testing.T) {
 	t.Run("render", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		o := finish(t, command(t, "render", "--out", dir, good))
+		o := finish(t, command(t, "render", "--output-dir", dir, good))
 		wantOneLine(t, o.stderr, good)
 		if names := namesIn(t, dir); o.status != exitFailed || len(names) != 0 {
 			t.Errorf("exit status %d, files %q", o.status, names)
@@ -351,11 +351,22 @@ func TestWrongUsageIsExplainedAndDoesNothing(t *testing.T) {
 		"an unknown flag":             {[]string{"--hunk-after", "1s"}, "--hunk-after"},
 		"an unknown flag of analyze":  {[]string{"analyze", "--root", "/", dump}, "--root"},
 		"an unknown command":          {[]string{"exterminate"}, "exterminate"},
-		"an unknown format":           {[]string{"analyze", "--format", "pdf", dump}, "pdf"},
+		"an unknown format":           {[]string{"analyze", "-o", "pdf", dump}, "html or markdown"},
+		"a directory for -o":          {[]string{"analyze", "-o", "/tmp/x", dump}, "--output-dir /tmp/x"},
+		"the former --format":         {[]string{"--format", "json", "--out", "-"}, "--output FORMAT"},
+		"the former --out -":          {[]string{"--out", "-"}, "--output json"},
+		"a format of other commands":  {[]string{"holders", "-o", "html", "/"}, "text, json or yaml"},
+		"two formats":                 {[]string{"logs", "--json", "-o", "yaml", dump}, "--json"},
 		"an unknown severity":         {[]string{"analyze", "--fail-on", "fatal", dump}, "fatal"},
-		"analyze nothing":             {[]string{"analyze"}, "arg"},
-		"render two":                  {[]string{"render", dump, dump}, "arg"},
-		"two formats for one output":  {[]string{"analyze", "--out", "-", dump}, "--format"},
+		"analyze nothing":             {[]string{"analyze"}, "want nodeforensics analyze FILE"},
+		"render two":                  {[]string{"render", dump, dump}, "got 2 arguments; want nodeforensics render REPORT.json"},
+		"a misspelled command":        {[]string{"analyse", dump}, "did you mean analyze?"},
+		"a file without a command":    {[]string{dump}, "nodeforensics analyze FILE"},
+		"a misspelled flag":           {[]string{"--outputdir", "/tmp"}, "did you mean --output-dir?"},
+		"a misspelled flag of logs":   {[]string{"logs", "--sinc", "1h", dump}, "did you mean --since?"},
+		"a flag of another command":   {[]string{"analyze", "--hung-after", "1s", dump}, "it is a flag of nodeforensics"},
+		"a misspelled check":          {[]string{"checks", "mount-hang"}, "did you mean mount-hung?"},
+		"the beginning of a check":    {[]string{"checks", "eviction"}, "did you mean eviction-stuck?"},
 		"a duration without its unit": {[]string{"--timeout", "60"}, "--timeout"},
 		"no time at all":              {[]string{"--timeout", "0s"}, "--timeout"},
 		"hung at once":                {[]string{"--hung-after", "0s"}, "--hung-after"},
@@ -414,7 +425,7 @@ func TestPlan(t *testing.T) {
 	if o.status != exitDone || o.stderr != "" || o.stdout != finish(t, piped).stdout {
 		t.Errorf("status %d, %q; want the same script from a file and from standard input", o.status, o.stderr)
 	}
-	for _, part := range []string{"#!/bin/sh\n", "step remove-vol-data", "step leave-mounted 'its file system does not answer as it should (hung)", "\nsteps\n"} {
+	for _, part := range []string{"#!/bin/sh\n", "step remove-vol-data", "step leave-mounted 'its file system is not healthy (hung)", "\nsteps\n"} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the script lacks %q", part)
 		}

@@ -89,7 +89,7 @@ func TestACapturedDiskCannotReachThisMachine(t *testing.T) {
 func reachesNothing(t testing.TB, root, outside string) {
 	t.Helper()
 	out := t.TempDir()
-	cmd := command(t, "--root", root, "--out", out, "--since", "87600h")
+	cmd := command(t, "--root", root, "--output-dir", out, "--since", "87600h")
 	trace := filepath.Join(t.TempDir(), "trace")
 	if strace, err := exec.LookPath("strace"); err == nil {
 		cmd.Args = append([]string{"strace", "-f", "-qq", "-y", "-e", "trace=openat,openat2,open", "-o", trace, cmd.Path}, cmd.Args[1:]...)
@@ -205,7 +205,7 @@ func TestHiddenProcessesAreNotMissing(t *testing.T) {
 	if err := os.Mkdir(out, 0o777); err != nil || os.Chown(out, 65534, 65534) != nil {
 		t.Fatal(err)
 	}
-	cmd := command(t, "--out", out)
+	cmd := command(t, "--output-dir", out)
 	cmd.Path, cmd.Dir = exe, "/"
 	cmd.SysProcAttr = asNobody()
 	o := finish(t, cmd)

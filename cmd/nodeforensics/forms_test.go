@@ -179,21 +179,25 @@ func TestNoFormReachesAnyOutput(t *testing.T) {
 	saved := report.New(report.Tool{Command: []string{"nodeforensics", "--token=" + forms[0].Text}}, e, forensics.Analyze(&e, nil))
 	for _, f := range forms {
 		saved.Findings = append(saved.Findings, forensics.Finding{ID: "mount-hung", Title: f.Text, Detail: f.Text})
+		saved.Diagnoses = append(saved.Diagnoses, forensics.Diagnosis{Title: f.Text, ConfidenceWhy: f.Text})
 	}
 	rendered := file("report.json", string(must(json.Marshal(saved))))
 	dump, earlier := file("dump.txt", dumpOf(forms)), file("earlier.txt", dumpOf(forms[:len(forms)/2]))
 	runs := map[string][]string{
-		"analyze": {"analyze", "--format", "html,json,text", "--out", ".", evidence},
-		"strict":  {"analyze", "--redact=strict", "--format", "html,json,text", "--out", ".", evidence},
-		"render":  {"render", rendered, "--format", "html,json,text", "--out", "."},
-		"dump":    {"goroutines", dump, "--json", "--stacks", "--html", "x.html", "--pprof", "x.pb.gz"},
+		"analyze": {"analyze", "--output-dir", ".", evidence},
+		"strict":  {"analyze", "--redact=strict", "--output-dir", ".", evidence},
+		"yaml":    {"analyze", "-o", "yaml", evidence},
+		"page":    {"goroutines", dump, "-o", "html"},
+		"ticket":  {"render", rendered, "-o", "markdown"},
+		"render":  {"render", rendered, "--output-dir", "."},
+		"dump":    {"goroutines", dump, "-o", "json", "--stacks", "--html", "x.html", "--pprof", "x.pb.gz"},
 		"diff":    {"goroutines", "--diff", earlier, dump, "--stacks"},
 	}
 	for _, format := range []string{"klog", "json", "cri", "syslog"} {
 		name := file(format+"-kubelet.log", logOf(forms, format))
 		runs["logs "+format] = []string{"logs", name}
-		runs["logs --json "+format] = []string{"logs", "--json", name}
-		runs["analyze "+format] = []string{"analyze", "--format", "html,json,text", "--out", ".", name}
+		runs["logs -o json "+format] = []string{"logs", "-o", "json", name}
+		runs["analyze "+format] = []string{"analyze", "--output-dir", ".", name}
 	}
 	for name, args := range runs {
 		t.Run(name, func(t *testing.T) {

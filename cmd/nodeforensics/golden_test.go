@@ -27,8 +27,8 @@ func TestGoldenOutput(t *testing.T) {
 	for _, dir := range captures {
 		name := filepath.Base(dir)
 		t.Run(name, func(t *testing.T) {
-			golden.Check(t, "golden/"+name+".analyze.txt", outputOf(t, dir, "analyze", "--format", "text", "--out", "-"))
-			golden.Check(t, "golden/"+name+".analyze.json", verdict(t, outputOf(t, dir, "analyze", "--format", "json", "--out", "-")))
+			golden.Check(t, "golden/"+name+".analyze.txt", outputOf(t, dir, "analyze", "-o", "text"))
+			golden.Check(t, "golden/"+name+".analyze.json", verdict(t, outputOf(t, dir, "analyze", "-o", "json")))
 			if log := filepath.Join(dir, "kubelet.log.gz"); exists(log) {
 				golden.Check(t, "golden/"+name+".logs.txt", outputOf(t, log, "logs", "--zone", "UTC"))
 			}

@@ -26,7 +26,8 @@ import (
 
 // goroutineFlags are what the command line of goroutines says.
 type goroutineFlags struct {
-	json, diff, stacks     bool
+	printFlags
+	diff, stacks           bool
 	html, pprof, mountinfo string
 	timeout                time.Duration
 }
@@ -35,32 +36,49 @@ func (a *app) goroutinesCommand() *cobra.Command {
 	var f goroutineFlags
 	cmd := &cobra.Command{
 		Use:   "goroutines FILE…",
-		Short: "Explain goroutine dumps: verdicts, then the groups, blocked ones first",
-		Long: `goroutines reads goroutine dumps in every form (debug=2, debug=1, debug=0, SIGABRT, SIGQUIT, panic), also from a journal
-or a container's log, says what a kubelet is stuck in, and lists the goroutines by their stacks. - is standard input.
-Dumps of other programs (containerd, CRI-O, docker, CSI drivers) are grouped, too; the verdicts are about kubelets.
+		Short: "Explain goroutine dumps: findings first, then groups of goroutines, blocked ones first",
+		Long: `goroutines reads goroutine dumps, says what blocks the kubelet, and groups the
+goroutines by stack. - is standard input.
 
-A dump does not hold paths, only their lengths: with --mountinfo the mounts of that length are named. A dump of any
-size is read: of one with more than 5,000 goroutines, examples of each stack and state are kept, and the others counted.`,
-		Example: `  curl -sk https://127.0.0.1:10250/debug/pprof/goroutine?debug=2 … | nodeforensics goroutines -
+It reads every form: debug=2, debug=1, debug=0, SIGABRT, SIGQUIT and panic. The
+dump may be part of a journal or of a container's log. Dumps of other programs
+(containerd, CRI-O, Docker, CSI drivers) are grouped, too; findings are about
+kubelets only.
+
+A dump has the lengths of paths, but no paths. With --mountinfo, the mounts of
+such a length are named. A dump may have any size. Of a dump with more than
+5,000 goroutines, examples of each stack and state are kept, and the others are
+counted.`,
+		Example: `  # Read a dump from the kubelet.
+  curl -sk https://127.0.0.1:10250/debug/pprof/goroutine?debug=2 … | nodeforensics goroutines -
+
+  # Find a dump in the journal, and name mounts.
   journalctl -u kubelet | nodeforensics goroutines - --mountinfo /proc/1/mountinfo
+
+  # Compare two dumps of one process.
   nodeforensics goroutines --diff before.txt after.txt
+
+  # Open the goroutines in pprof.
   nodeforensics goroutines dump.txt --pprof out.pb.gz && go tool pprof -http : out.pb.gz`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.diff && len(args) != 2 {
-				return usagef("--diff needs two files, the earlier one first")
+				return usagef("--diff: want two files, the earlier one first")
+			}
+			if err := f.validate(); err != nil {
+				return err
 			}
 			return a.goroutines(f, args)
 		},
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&f.json, "json", false, "print JSON: findings as in a report, then groups")
-	fs.StringVar(&f.html, "html", "", "write a report to `FILE`")
+	f.register(cmd, goroutineFormats, formatText)
+	f.registerJSON(cmd)
+	fs.StringVar(&f.html, "html", "", "write an HTML report to `FILE`")
 	fs.StringVar(&f.pprof, "pprof", "", "write the goroutines to `FILE` as a profile for go tool pprof")
-	fs.BoolVar(&f.diff, "diff", false, "compare two dumps of one process: which groups grew, which shrank; the verdicts are about the second")
-	fs.BoolVar(&f.stacks, "stacks", false, "print the stack of every group, not only of blocked ones")
-	fs.StringVar(&f.mountinfo, "mountinfo", "", "`FILE` with the node's mount table (/proc/PID/mountinfo), to name mounts by the lengths of their paths")
+	fs.BoolVar(&f.diff, "diff", false, "compare two dumps of one process: which groups grew and which shrank; findings are about the second dump")
+	fs.BoolVar(&f.stacks, "stacks", false, "print the stack of every group; by default, only of blocked groups")
+	fs.StringVar(&f.mountinfo, "mountinfo", "", "`FILE` with the mount table of the node (/proc/PID/mountinfo), to name mounts by the lengths of their paths")
 	return a.bounded(cmd, &f.timeout, usualTimeout)
 }
 
@@ -70,7 +88,7 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 	evidence.Root = "saved files"
 	var before []forensics.Dump
 	for i, name := range names {
-		dumps, err := readDumps(name)
+		dumps, err := a.readDumps(name)
 		if err != nil {
 			a.complain("%s: %v", name, err)
 		}
@@ -81,7 +99,7 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 		evidence.Merge(forensics.Evidence{Dumps: dumps})
 	}
 	if len(evidence.Dumps) == 0 || f.diff && len(before) == 0 {
-		return errors.New("nothing could be read")
+		return errors.New("no dump could be read")
 	}
 	evidence.Cover(forensics.Source{Source: forensics.SourceGoroutines, Status: forensics.SourceRead, Detail: strings.Join(names, ", ")})
 	if f.mountinfo != "" {
@@ -96,6 +114,7 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 	earlier := forensics.Evidence{Dumps: before}
 	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 3, 4))
 	defer cancel()
+	a.working("masking secrets")
 	_, cutBefore := mask.Until(ctx, &earlier, key, false)
 	_, cut := mask.Until(ctx, &evidence, key, false)
 	if cut = cmp.Or(cut, cutBefore); cut != nil {
@@ -104,6 +123,7 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 	}
 	masked := redact.New(key).Args("command lines", append([]string{"nodeforensics", "goroutines"}, names...))
 	judged := evidence
+	a.working("running the checks")
 	analysis, cut := forensics.AnalyzeUntil(ctx, &judged, goroutineChecks())
 	if cut != nil {
 		a.complain("--timeout: %v", cut)
@@ -123,7 +143,8 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 const manyStacks = 24 << 20
 
 // readDumps reads the dumps of a file without holding it in memory.
-func readDumps(name string) ([]forensics.Dump, error) {
+func (a *app) readDumps(name string) ([]forensics.Dump, error) {
+	a.working("reading %s", name)
 	file, err := openInput(name)
 	if err != nil {
 		return nil, err
@@ -135,7 +156,7 @@ func readDumps(name string) ([]forensics.Dump, error) {
 	case errors.As(err, &path):
 		return dumps, path.Err
 	case err == nil && read.CutDump(dumps) != "":
-		return dumps, fmt.Errorf("%s; what is there of it is judged", read.CutDump(dumps))
+		return dumps, fmt.Errorf("%s; the part that exists is judged", read.CutDump(dumps))
 	}
 	return dumps, err
 }
@@ -198,16 +219,23 @@ func (a *app) writeFile(name string, text []byte) error {
 }
 
 func (a *app) printGoroutines(f goroutineFlags, r report.Report, answer report.Goroutines) error {
-	if f.json {
-		return streamStdout(a.out.file, func(w io.Writer) error { return report.WriteJSON(w, answer) }, time.Time{})
+	switch f.format {
+	case formatHTML:
+		return streamStdout(a.out.file, func(w io.Writer) error { return report.HTML(w, r) }, time.Time{})
+	case formatJSON, formatYAML:
+		return streamStdout(a.out.file, func(w io.Writer) error {
+			return data(w, f.format, func(w io.Writer) error { return report.WriteJSON(w, answer) })
+		}, time.Time{})
 	}
 	var b bytes.Buffer
 	r.Node.Name = "goroutine dump"
-	if err := report.Text(&b, r, report.TextOptions{Width: a.out.width(), Color: a.out.color()}); err != nil {
+	if err := report.Text(&b, r, a.textOptions(nil)); err != nil {
 		return err
 	}
-	if err := report.WriteGoroutines(&b, answer, f.stacks); err != nil {
-		return err
+	if !a.quiet {
+		if err := report.WriteGoroutines(&b, answer, f.stacks || a.verbose); err != nil {
+			return err
+		}
 	}
 	return writeStdout(a.out.file, b.Bytes(), time.Time{})
 }

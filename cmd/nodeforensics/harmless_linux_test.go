@@ -44,7 +44,7 @@ func TestNothingIsChangedOutsideTheOutputDirectory(t *testing.T) {
 	out, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
 	cmd := exec.CommandContext(t.Context(), strace, "-f", "-y", "--seccomp-bpf", "-qq", "-s", "4096", "-o", log,
 		"-e", "trace=?"+strings.Join(strings.Fields(tracedCalls), ",?"),
-		program(t, programName), "--out", out, "--hung-after", "1s")
+		program(t, programName), "--output-dir", out, "--hung-after", "1s")
 	wait := start(t, cmd)
 	testfuse.Await(t, "the report", func() bool {
 		return len(namesIn(t, out)) == 2 && !strings.Contains(strings.Join(namesIn(t, out), ""), ".tmp")

@@ -35,7 +35,7 @@ func TestAHealthyNodeHasNothingAboveInfo(t *testing.T) {
 	}
 	startKubelet(t, root)
 
-	cmd := command(t, "--out", t.TempDir(), "--api-dump", healthyObjects(t), "--log", healthyLog(t))
+	cmd := command(t, "--output-dir", t.TempDir(), "--api-dump", healthyObjects(t), "--log", healthyLog(t))
 	o := finish(t, cmd)
 	o.dir = cmd.Args[2]
 	if o.status != exitDone || o.stderr != "" {
@@ -159,7 +159,7 @@ func TestNoRunOnABusyNodeIsCritical(t *testing.T) {
 		waits := map[string]func() outcome{}
 		for range runs {
 			dir := t.TempDir()
-			waits[dir] = start(t, command(t, "--out", dir, "--hung-after", "3s"))
+			waits[dir] = start(t, command(t, "--output-dir", dir, "--hung-after", "3s"))
 		}
 		for dir, wait := range waits {
 			if o := wait(); o.status != exitDone {

@@ -293,7 +293,7 @@ func benchSpecial() ([]*os.File, error) {
 
 // benchCheck wants exactly the descriptors that are on the mount.
 func benchCheck(binary, mount string, want map[string][]string) error {
-	out, err := exec.Command(binary, "holders", "--json", mount).Output()
+	out, err := exec.Command(binary, "holders", "-o", "json", mount).Output()
 	if err != nil {
 		return err
 	}

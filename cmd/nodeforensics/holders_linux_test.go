@@ -43,7 +43,7 @@ func TestHoldersOfHungMount(t *testing.T) {
 			strconv.Itoa(caller.PID()), "newfstatat",
 		}
 		if _, err := os.Lstat(fmt.Sprintf("/sys/fs/fuse/connections/%d/waiting", fuse.Minor())); err == nil {
-			wants = append(wants, "1 request not answered")
+			wants = append(wants, "1 request without an answer")
 		}
 		if tellsConnections(t, fuse.PID()) {
 			wants = append(wants, fmt.Sprintf("served by process %d (%s)", fuse.PID(), commOf(t, fuse.PID())))
@@ -57,7 +57,7 @@ func TestHoldersOfHungMount(t *testing.T) {
 			t.Errorf("holders %s writes an escape sequence to the terminal: %q", query, o.stdout)
 		}
 	}
-	o := finish(t, command(t, "holders", "--json", fuse.MountPoint()))
+	o := finish(t, command(t, "holders", "-o", "json", fuse.MountPoint()))
 	var got struct{ Answers []report.MountHolders }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
 		t.Fatalf("%v\n%s", err, o.stdout)
@@ -109,7 +109,7 @@ func TestHoldersInCalls(t *testing.T) {
 	testfuse.Await(t, "the server to have the request", func() bool { return fuse.Unanswered() > 0 })
 	o := finish(t, command(t, "holders", fuse.MountPoint()))
 	for _, want := range []string{
-		"no process", "holds this mount but by a call under way", strconv.Itoa(stuck.PID()), strconv.Itoa(stuck.TID()),
+		"no open files", "; 1 system call in flight", strconv.Itoa(stuck.PID()), strconv.Itoa(stuck.TID()),
 		"request_wait_answer", `a\x1b[31mb`, "root",
 	} {
 		if !strings.Contains(o.stdout, want) {
@@ -120,7 +120,7 @@ func TestHoldersInCalls(t *testing.T) {
 	if err := os.Symlink(fuse.MountPoint(), link); err != nil {
 		t.Fatal(err)
 	}
-	o = finish(t, command(t, "holders", "--json", link+"/below"))
+	o = finish(t, command(t, "holders", "-o", "json", link+"/below"))
 	var got struct{ Answers []report.MountHolders }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
 		t.Fatalf("%v\n%s", err, o.stdout)
@@ -145,7 +145,7 @@ func TestHoldersSaysWhetherItKnowsTheServer(t *testing.T) {
 	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 	fuse.Kill()
 	o := finish(t, command(t, "holders", fuse.MountPoint()))
-	if !strings.Contains(o.stdout, "served by nobody") && !strings.Contains(o.stdout, "who serves it could not be told") {
+	if !strings.Contains(o.stdout, "no server process: ") && !strings.Contains(o.stdout, "server process: unknown") {
 		t.Errorf("holders does not say that there is no server, nor that it does not know:\n%s", o.stdout)
 	}
 }
@@ -182,7 +182,7 @@ func TestHoldersOfOddNames(t *testing.T) {
 		if o.status != exitDone || !strings.Contains(o.stdout, strconv.Itoa(holder.PID())) {
 			t.Errorf("holders %q: status %d, want process %d in\n%s%s", query, o.status, holder.PID(), o.stdout, o.stderr)
 		}
-		if strings.HasPrefix(query, dir+"/") != strings.Contains(o.stdout, "is no mount point") && query != dir+"/" && query != dir+"//deleted" {
+		if strings.HasPrefix(query, dir+"/") != strings.Contains(o.stdout, "is not a mount point") && query != dir+"/" && query != dir+"//deleted" {
 			t.Errorf("holders %q says %s", query, o.stdout)
 		}
 		for line := range strings.Lines(o.stdout + o.stderr) {
@@ -194,7 +194,7 @@ func TestHoldersOfOddNames(t *testing.T) {
 			}
 		}
 	}
-	o := finish(t, command(t, "holders", "--json", dir))
+	o := finish(t, command(t, "holders", "-o", "json", dir))
 	var got struct{ Answers []report.MountHolders }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || !utf8.ValidString(o.stdout) || strings.ContainsAny(o.stdout, "\x1b\x07") {
 		t.Fatalf("%v\n%.500q", err, o.stdout)
@@ -210,7 +210,7 @@ func TestHoldersOfOddNames(t *testing.T) {
 
 // TestHoldersOfMany asks for many things at once.
 func TestHoldersOfMany(t *testing.T) {
-	args := []string{"holders", "--json"}
+	args := []string{"holders", "-o", "json"}
 	for i := range 50 {
 		args = append(args, "/nothing/"+strconv.Itoa(i))
 	}
@@ -220,7 +220,7 @@ func TestHoldersOfMany(t *testing.T) {
 		t.Fatalf("%v, %d answers, want 50 with one mount each\n%.300s", err, len(got.Answers), o.stdout)
 	}
 	o = finish(t, command(t, "holders", "/nothing/1"))
-	if want := "/nothing/1 is no mount point; it lies on the mount at /\n"; !strings.HasPrefix(o.stdout, want) || strings.Contains(o.stdout, "PID") {
+	if want := "/nothing/1 is not a mount point. It is on the mount at /\n"; !strings.HasPrefix(o.stdout, want) || strings.Contains(o.stdout, "PID") {
 		t.Errorf("says %q, want %q and no processes", o.stdout, want)
 	}
 }
@@ -239,7 +239,7 @@ func TestHoldersWithoutRoot(t *testing.T) {
 	cmd.Path, cmd.ExtraFiles, cmd.Dir = "/proc/self/fd/3", []*os.File{file}, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	o := finish(t, cmd)
-	for _, want := range []string{"/proc: proc", "no process that could be looked at holds this mount", "does not run as root"} {
+	for _, want := range []string{"/proc: proc", "no open files in the processes that could be read", "does not run as root"} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("holders does not say %q:\n%s%s", want, o.stdout, o.stderr)
 		}
@@ -256,7 +256,7 @@ func TestHoldersWithoutItself(t *testing.T) {
 		t.Skipf("mount: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-	cmd := command(t, "holders", "--json", ".")
+	cmd := command(t, "holders", "-o", "json", ".")
 	cmd.Dir = dir
 	o := finish(t, cmd)
 	var got struct{ Answers []report.MountHolders }
@@ -311,7 +311,7 @@ func TestHoldersLoseOutput(t *testing.T) {
 		t.Skip(err)
 	}
 	defer func() { _ = full.Close() }()
-	cmd := command(t, "holders", "--json", "/")
+	cmd := command(t, "holders", "-o", "json", "/")
 	cmd.Stdout = full
 	if o := finish(t, cmd); o.status != exitFailed || !strings.Contains(o.stderr, "no space left") {
 		t.Errorf("a full disk: status %d, %q", o.status, o.stderr)
@@ -321,7 +321,7 @@ func TestHoldersLoseOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = in.Close()
-	cmd = command(t, "holders", "--json", "/")
+	cmd = command(t, "holders", "-o", "json", "/")
 	cmd.Stdout = out
 	if o := finish(t, cmd); o.status != exitDone {
 		t.Errorf("a closed pipe: status %d, %q", o.status, o.stderr)
@@ -378,7 +378,7 @@ func TestHoldersOfLeakedMount(t *testing.T) {
 				t.Errorf("holders %s does not say %q:\n%s", query, want, o.stdout)
 			}
 		}
-		o = finish(t, command(t, "holders", "--json", query))
+		o = finish(t, command(t, "holders", "-o", "json", query))
 		var got struct{ Answers []report.MountHolders }
 		if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
 			t.Fatalf("%v in %s", err, o.stdout)
@@ -426,7 +426,7 @@ func TestHoldersNameCopies(t *testing.T) {
 		namespaces[propagation] = strings.Trim(link, "mnt:[]")
 	}
 	got := finish(t, command(t, "holders", dir)).stdout
-	line := "mount namespace " + namespaces["private"] + ", which has a copy at " + dir + " that an unmount here does not reach: 1 process (sleep)"
+	line := "mount namespace " + namespaces["private"] + " (an unmount here does not remove its copy at " + dir + "): 1 process (sleep)"
 	if !strings.Contains(got, line) || strings.Contains(got, "namespace "+namespaces["slave"]) {
 		t.Errorf("holders says of namespaces %v:\n%s", namespaces, got)
 	}
@@ -461,7 +461,7 @@ func TestHoldersOfStackedMounts(t *testing.T) {
 		}
 	}
 	o := finish(t, command(t, "holders", dir))
-	if strings.Contains(o.stdout, "holds this mount") || !strings.Contains(o.stdout, "each is on one of the 2 mounts stacked here") {
+	if strings.Contains(o.stdout, "no open files") || !strings.Contains(o.stdout, "each is on one of the 2 mounts stacked here") {
 		t.Errorf("holders says:\n%s", o.stdout)
 	}
 }
@@ -481,8 +481,62 @@ func TestHoldersNameDetached(t *testing.T) {
 	}
 	for _, query := range []string{dir, "no-such-volume"} {
 		o := finish(t, command(t, "holders", query))
-		if !strings.Contains(o.stdout, "in no table any more") || !strings.Contains(o.stdout, strconv.Itoa(holder.PID())) || !strings.Contains(o.stdout, "/kept") {
+		if !strings.Contains(o.stdout, "in no mount table") || !strings.Contains(o.stdout, strconv.Itoa(holder.PID())) || !strings.Contains(o.stdout, "/kept") {
 			t.Errorf("holders %s says:\n%s", query, o.stdout)
 		}
+	}
+}
+
+// TestHoldersOfAPodByName asks for pods by namespace/name, which the directories of container logs tell.
+func TestHoldersOfAPodByName(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	if err := unix.Mount("none", "/var/log", "tmpfs", 0, ""); err != nil {
+		t.Skipf("mount: %v", err)
+	}
+	root := t.TempDir()
+	pods := map[string][]string{"shop_cart-0": {testfuse.NewUID(), testfuse.NewUID()}, "shop_idle": {testfuse.NewUID()}}
+	for name, uids := range pods {
+		for i, uid := range uids {
+			dir := filepath.Join(root, "pods", uid, "volumes/kubernetes.io~nfs/data-"+strconv.Itoa(i))
+			if err := errors.Join(os.MkdirAll("/var/log/pods/"+name+"_"+uid, 0o755), os.MkdirAll(dir, 0o755)); err != nil {
+				t.Fatal(err)
+			}
+			if name == "shop_idle" {
+				continue
+			}
+			if err := unix.Mount("server:/data", dir, "tmpfs", 0, ""); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+		}
+	}
+	o := finish(t, command(t, "holders", "shop/cart-0"))
+	if o.status != exitDone || !strings.Contains(o.stderr, "shop/cart-0 is the name of 2 pods") {
+		t.Errorf("exit status %d, %q", o.status, o.stderr)
+	}
+	for _, uid := range pods["shop_cart-0"] {
+		if !strings.Contains(o.stdout, uid) || !strings.Contains(o.stderr, uid) {
+			t.Errorf("pod %s is not in the answer:\n%s%s", uid, o.stdout, o.stderr)
+		}
+	}
+	if o := finish(t, command(t, "holders", "shop/idle")); o.status != exitFailed || !strings.Contains(o.stderr, pods["shop_idle"][0]+") has no mounts") {
+		t.Errorf("a pod without mounts: exit status %d, %q", o.status, o.stderr)
+	}
+	if o := finish(t, command(t, "holders", "shop/cart-7")); o.status != exitFailed || o.stdout != "" || !strings.Contains(o.stderr, "no pod has that name") {
+		t.Errorf("no pod: exit status %d, %q%q", o.status, o.stdout, o.stderr)
+	}
+	cmd := command(t, "holders", "shop/cart-0") // a mount of that path is what is meant
+	dir := filepath.Join(cmd.Dir, "shop/cart-0")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("none", dir, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	if o := finish(t, cmd); o.status != exitDone || !strings.HasPrefix(o.stdout, dir+": ") {
+		t.Errorf("a mount: exit status %d, %q%q", o.status, o.stdout, o.stderr)
 	}
 }

@@ -148,7 +148,7 @@ func wantNoKubelet(t *testing.T, pid int, because string) {
 	t.Helper()
 	r := examine(t, 0).report(t)
 	f := finding(t, r, "kubelet-not-running")
-	wantNamed(t, f, "no kubelet is running", fmt.Sprintf("process %d", pid), "calls itself kubelet, but "+because)
+	wantNamed(t, f, "kubelet is not running", fmt.Sprintf("process %d", pid), "calls itself kubelet, but "+because)
 	k := r.Evidence.Kubelet
 	wantImpostor(t, k, pid, because)
 	if k.RootDir != "/var/lib/kubelet" || len(k.Flags) > 0 || slices.ContainsFunc(k.Sources, func(s kubelet.Source) bool { return strings.Contains(s.Path, "evil") }) {
@@ -287,7 +287,7 @@ func TestWithoutRootTheKubeletIsNotProven(t *testing.T) {
 	}
 	own := startKubelet(t, t.TempDir())
 	impostor, _ := disguises()["pod, cgroup v2"].start(t, exec.Command(program(t, kubeletName), "--root-dir=/evil", "--port=0", "--read-only-port=0", "--healthz-port=0"))
-	cmd := command(t, "--out", "-", "--format", "json")
+	cmd := command(t, "-o", "json")
 	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	o := finish(t, cmd)
 	r, err := report.Read(strings.NewReader(o.stdout))
@@ -300,7 +300,7 @@ func TestWithoutRootTheKubeletIsNotProven(t *testing.T) {
 		t.Errorf("the kubelet is %+v, want process %d, which is not proven", k, own.Process.Pid)
 	}
 	if _, why := r.Evidence.Saw(forensics.SourceKubelet); !slices.ContainsFunc(r.Evidence.Coverage, func(s forensics.Source) bool {
-		return s.Source == forensics.SourceKubelet && strings.Contains(s.Detail, "could not be found out")
+		return s.Source == forensics.SourceKubelet && strings.Contains(s.Detail, "cannot tell whether process")
 	}) {
 		t.Errorf("the coverage does not say so: %s", why)
 	}

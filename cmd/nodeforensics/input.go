@@ -12,10 +12,13 @@ import (
 )
 
 // inputs are files of the command line.
-func inputs(names []string) []read.File {
+func (a *app) inputs(names []string) []read.File {
 	files := make([]read.File, 0, len(names))
 	for _, name := range names {
-		files = append(files, read.File{Name: name, Stream: isStream(name), Open: func() (read.Content, error) { return openInput(name) }})
+		files = append(files, read.File{Name: name, Stream: isStream(name), Open: func() (read.Content, error) {
+			a.working("reading %s", name)
+			return openInput(name)
+		}})
 	}
 	return files
 }

@@ -102,7 +102,7 @@ func (f *distantFile) begin(name string) error {
 }
 
 func (f *distantFile) silent() error {
-	return fmt.Errorf("does not answer for %v: it may be on a dead mount; the reading process (pid %d) stays behind", inputPatience, f.child.process.Pid)
+	return fmt.Errorf("has not responded for %v: it may be on a dead mount; the reading process (pid %d) is left behind", inputPatience, f.child.process.Pid)
 }
 
 // Read implements [io.Reader].

@@ -81,7 +81,7 @@ func TestAnExaminationReadsOnlyRegularFiles(t *testing.T) {
 // TestAPipeOfTheCallerIsRead has what a shell makes of <(command), and of the same for those that are read by another
 // process.
 func TestAPipeOfTheCallerIsRead(t *testing.T) {
-	for _, command := range []string{"logs", "analyze --format json --out -", "goroutines"} {
+	for _, command := range []string{"logs", "analyze -o json", "goroutines"} {
 		t.Run(command, func(t *testing.T) {
 			text := klogLine
 			if command == "goroutines" {
@@ -137,7 +137,7 @@ func TestAFileOnADeadMountIsGivenUp(t *testing.T) {
 	}
 	for name, wait := range waits {
 		o := wait()
-		if o.status != exitFailed || !strings.Contains(o.stderr, path+": does not answer") || !strings.Contains(o.stderr, "stays behind") {
+		if o.status != exitFailed || !strings.Contains(o.stderr, path+": has not responded") || !strings.Contains(o.stderr, "is left behind") {
 			t.Errorf("%s: exit status %d, %q; want 1, and that %s does not answer", name, o.status, o.stderr, path)
 		}
 		if o.took > 2*inputPatience {

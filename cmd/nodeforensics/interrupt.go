@@ -30,7 +30,7 @@ func (a *app) interrupts() <-chan struct{} {
 		go func() {
 			<-received
 			at := time.Now()
-			a.err.printf("nodeforensics: interrupted: writing what there is; interrupt again to end at once\n")
+			a.note("interrupted: writing the report with what was collected; interrupt again to end at once")
 			close(a.signals.first)
 			for range received {
 				if time.Since(at) > sameInterrupt {
@@ -76,7 +76,7 @@ type leftovers struct {
 func (l *leftovers) collecting(pid int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.process = fmt.Sprintf("; the collecting process (pid %d) ends, too, unless the kernel keeps it", pid)
+	l.process = fmt.Sprintf("; the collecting process (pid %d) ends, too, unless it is blocked in the kernel", pid)
 }
 
 func (l *leftovers) writing(dir string, pid int) {

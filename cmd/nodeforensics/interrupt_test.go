@@ -16,9 +16,9 @@ func TestLeftovers(t *testing.T) {
 	}
 	want("no report was written")
 	l.collecting(4711)
-	want("no report was written; the collecting process (pid 4711) ends, too, unless the kernel keeps it")
+	want("no report was written; the collecting process (pid 4711) ends, too, unless it is blocked in the kernel")
 	l.writing("/tmp", os.Getpid()) // this process ends, and writes no more
-	want("no report was written; the collecting process (pid 4711) ends, too, unless the kernel keeps it")
+	want("no report was written; the collecting process (pid 4711) ends, too, unless it is blocked in the kernel")
 	l.writing("/tmp", 4712)
 	want("no report was written; process 4712 may still be writing to /tmp")
 	l.wrote([]string{"/tmp/a.json", "/tmp/a.html"})

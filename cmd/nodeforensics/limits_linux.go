@@ -21,10 +21,10 @@ const (
 // that gets no thread or no descriptor for itself, with a page of traces; so we try before it does.
 func shortage() string {
 	if n := freeDescriptors(neededDescriptors); n < neededDescriptors {
-		return fmt.Sprintf("%s: %d, and %d are needed", tooFewDescriptors, n, neededDescriptors)
+		return fmt.Sprintf("%s: %d available, %d needed", tooFewDescriptors, n, neededDescriptors)
 	}
 	if n := freeProcesses(neededProcesses); n < neededProcesses {
-		return fmt.Sprintf("%s: %d, and %d are needed", tooFewProcesses, n, neededProcesses)
+		return fmt.Sprintf("%s: %d available, %d needed", tooFewProcesses, n, neededProcesses)
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,9 +19,10 @@ import (
 
 // logFlags are what the command line of logs says.
 type logFlags struct {
-	json  bool
+	printFlags
 	since string
 	zone  string
+	pod   string
 
 	timeout time.Duration
 }
@@ -29,27 +31,48 @@ func (a *app) logsCommand() *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
 		Use:   "logs FILE…",
-		Short: "Tell the story of logs: kubelet lives, sync loop, pod deletions, volumes, what the kernel said",
-		Long: `logs reads logs of a kubelet, of the kernel and of the controller manager, in any form: klog text and JSON, syslog,
-journalctl (short, short-precise, short-iso, json), container logs, dmesg; compressed by gzip or zstd or not. It prints
-what they tell: the runs of the kubelet, the last signs of the sync loop, the deletions of pods by stage, volume operations
-that have not ended, and events with their counts; harmless noise comes last. - is standard input.
+		Short: "Summarize logs: kubelet runs, sync loop, pod deletions, volumes, kernel messages",
+		Long: `logs reads logs of the kubelet, the kernel and the controller manager, and
+prints a summary. - is standard input. The summary has:
 
-Files are read in the order of their first lines. A log of gigabytes takes seconds and no memory.`,
-		Example: `  journalctl -u kubelet -o short-precise | nodeforensics logs -
+  - the runs of the kubelet
+  - the last lines of the sync loop
+  - pod deletions, by stage
+  - volume operations that have not finished
+  - events, with counts
+  - known harmless lines
+
+It reads every form: klog text and JSON, syslog, journalctl (short,
+short-precise, short-iso, json), container logs and dmesg. Files may be
+compressed by gzip or zstd. They are read in the order of their first lines. A
+log of several gigabytes takes seconds, and little memory.`,
+		Example: `  # Summarize the kubelet's journal.
+  journalctl -u kubelet -o short-precise | nodeforensics logs -
+
+  # Summarize all files of a rotated log.
   nodeforensics logs /var/log/syslog*
-  nodeforensics logs --since 2h kubelet.log --json`,
+
+  # Show what the last two hours say of one pod.
+  nodeforensics logs --since 2h --pod shop/cart-0 kubelet.log
+
+  # Print JSON.
+  nodeforensics logs kubelet.log -o json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.logs(f, args) },
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&f.json, "json", false, "print JSON")
-	fs.StringVar(&f.since, "since", "", "leave out what is older: a duration before now (2h) or a time (2026-11-21 or 2026-11-21T10:00:00Z)")
-	fs.StringVar(&f.zone, "zone", "Local", "the time zone of the node (Europe/Berlin, UTC), for lines that name none")
+	f.register(cmd, dataFormats, formatText)
+	f.registerJSON(cmd)
+	fs.StringVar(&f.since, "since", "", "leave out older lines: a duration before now (2h) or a time (2026-11-21 or 2026-11-21T10:00:00Z) (default: all lines)")
+	fs.StringVar(&f.pod, "pod", "", "show only one `POD`: namespace/name, or a UID (default: all pods)")
+	fs.StringVar(&f.zone, "zone", "Local", "time zone of the node (Europe/Berlin, UTC), for lines without a zone; Local is the zone of this machine")
 	return a.bounded(cmd, &f.timeout, usualTimeout)
 }
 
 func (a *app) logs(f logFlags, names []string) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
 	opt, err := f.options()
 	if err != nil {
 		return err
@@ -57,7 +80,7 @@ func (a *app) logs(f logFlags, names []string) error {
 	deadline := time.Now().Add(f.timeout)
 	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 3, 4)) // what was read until then is told
 	defer cancel()
-	story := logs.Read(ctx, read.LogSources(inputs(names), opt), opt)
+	story := logs.Read(ctx, read.LogSources(a.inputs(names), opt), opt)
 	some := false
 	for _, file := range story.Files {
 		switch status := forensics.SourceStatus(file.Status); {
@@ -73,14 +96,19 @@ func (a *app) logs(f logFlags, names []string) error {
 		}
 	}
 	if !some {
-		return errors.New("nothing could be read")
+		return errors.New("no log could be read")
 	}
 	masked := a.maskedLogs(story, share(deadline, 3, 4))
+	if f.pod != "" && masked.Events != nil {
+		if masked, err = a.storyOfPod(masked, f.pod); err != nil {
+			return err
+		}
+	}
 	var b bytes.Buffer
-	if f.json {
-		err = report.WriteLogsJSON(&b, masked)
-	} else {
+	if f.format == "" || f.format == formatText {
 		err = report.WriteLogs(&b, masked, a.storyWidth())
+	} else {
+		err = data(&b, f.format, func(w io.Writer) error { return report.WriteLogsJSON(w, masked) })
 	}
 	if err != nil {
 		return err
@@ -98,6 +126,7 @@ func (a *app) storyWidth() int {
 
 // maskedLogs masks the secrets in a story; what could not be masked until a deadline is left out.
 func (a *app) maskedLogs(story logs.Story, deadline time.Time) *logs.Story {
+	a.working("masking secrets")
 	key, _ := newRedactKey() // it never fails
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
@@ -30,7 +32,7 @@ func story(t testing.TB, args ...string) logs.Story {
 		Schema string `json:"schema"`
 		logs.Story
 	}
-	if err := json.Unmarshal([]byte(tellLogs(t, exitDone, append(args, "--json")...).stdout), &s); err != nil {
+	if err := json.Unmarshal([]byte(tellLogs(t, exitDone, append(args, "-o", "json")...).stdout), &s); err != nil {
 		t.Fatal(err)
 	}
 	if s.Schema != "nodeforensics.logs/v1" {
@@ -55,10 +57,10 @@ func wantInOrder(t testing.TB, text string, parts ...string) {
 func TestLogsTellTheStoryOfACapture(t *testing.T) {
 	t.Parallel()
 	for name, parts := range map[string][]string{
-		"kubelet-1.17.4-hung-cephfs":     {"gzip+klog", "Sync loop", "last housekeeping   11-20 10:00:10", "silent for 12m25s, while others go on", "orphan 2fa11937efabc40db85278b553e1ceeb", "Noise"},
+		"kubelet-1.17.4-hung-cephfs":     {"gzip+klog", "Sync loop", "last housekeeping     2026-11-20 10:00:10 UTC", "no message for 12 min, while other parts wrote", "orphan 2fa11937efabc40db85278b553e1ceeb", "Known harmless log messages"},
 		"kubelet-1.34.4-hung-csi":        {"last PLEG", "at this verbosity that proves nothing"},
-		"kubelet-1.34.4-unmount-busy":    {"Pod deletions: 1 pod, 1 of them not finished", "stands at volumes", "waits for the unmount of volume sub", "UnmountVolume of sub", "next try after 32s", "EBUSY"},
-		"kubelet-1.17.4-orphan-leftover": {"Orphaned pods\n  3 at last, 3 at most", "orphan 002d97dc-e398-4e34-b510-38f52354ad29"},
+		"kubelet-1.34.4-unmount-busy":    {"Pod deletions: 1 pod, 1 not finished", "at stage volumes since", "waits for the unmount of volume sub", "UnmountVolume of sub", "next retry after 32 s", "EBUSY"},
+		"kubelet-1.17.4-orphan-leftover": {"Orphaned pod directories\n  3 in the last round, 3 at most", "orphan 002d97dc-e398-4e34-b510-38f52354ad29"},
 		"kubelet-1.34.4-runtime-stopped": {"runtime-call-failed DeadlineExceeded", "pleg-unhealthy"},
 		"kubelet-1.34.4-disk-pressure":   {"image-removed", "eviction-critical-pod default/web-lab-node-1"},
 	} {
@@ -104,7 +106,7 @@ func TestLogsReadTheFilesOfALogInTheirOrder(t *testing.T) {
 
 func TestLogsMaskSecrets(t *testing.T) {
 	t.Parallel()
-	cmd := command(t, "logs", "--json", "-")
+	cmd := command(t, "logs", "-o", "json", "-")
 	cmd.Stdin = strings.NewReader("E1120 10:00:02.000001    2588 server.go:1] \"command failed\" err=\"failed to run Kubelet: Authorization: Bearer eyJhbGciOiJSUzI1NiIsImtpZCI6IiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJlc2lnbmF0dXJl\"\n")
 	o := finish(t, cmd)
 	if strings.Contains(o.stdout, "eyJpc3Mi") || !strings.Contains(o.stdout, "failed to run Kubelet") {
@@ -158,5 +160,30 @@ func TestAnalyzeFindsTheDumpInALog(t *testing.T) {
 	finding(t, r, "kubelet-housekeeping-blocked")
 	if r.Evidence.Logs == nil {
 		t.Error("the log is not read")
+	}
+}
+
+// TestLogsOfOnePod asks for a pod by its name and by its UID; lines that have one of these only are found by both.
+func TestLogsOfOnePod(t *testing.T) {
+	t.Parallel()
+	log := capture(t, "kubelet-1.34.4-unmount-busy", "kubelet.log.gz")
+	all := story(t, log)
+	byName, byUID := story(t, "--pod", "default/web-lab-node-1", log), story(t, "--pod", "2fa11937efabc40db85278b553e1ceeb", log)
+	if n := len(byName.Events); n == 0 || n >= len(all.Events) || len(byName.Files) != 1 || byName.Loop != nil {
+		t.Errorf("%d of %d events, %d files", n, len(all.Events), len(byName.Files))
+	}
+	if diff := cmp.Diff(byName, byUID); diff != "" {
+		t.Errorf("the UID shows something else: %s", diff)
+	}
+	for _, e := range byName.Events {
+		if e.PodUID != "2fa11937efabc40db85278b553e1ceeb" && e.PodName != "default/web-lab-node-1" {
+			t.Errorf("an event of another pod: %+v", e)
+		}
+	}
+	for pod, says := range map[string]string{"default/web-lab-node-2": "did you mean default/web-lab-node-1?", "shop/cart-0": "they name default/web-lab-node-1"} {
+		o := finish(t, command(t, "logs", "--pod", pod, log))
+		if o.status != exitFailed || o.stdout != "" || !strings.Contains(o.stderr, says) {
+			t.Errorf("%s: exit status %d, %q; want %q", pod, o.status, o.stderr, says)
+		}
 	}
 }

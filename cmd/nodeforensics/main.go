@@ -3,8 +3,7 @@
 //	nodeforensics          examine this node; run as root
 //	nodeforensics --help   list the other commands, for what was saved and for single questions
 //
-// It only reads. Exit status: 0 done, 1 something failed (what could be read is still reported), 2 wrong usage, 3 with
-// --fail-on if a finding is at least that severe.
+// It only reads. Exit status: 0 done, 1 something failed (what could be read is still reported), 2 wrong usage, 3 see --fail-on.
 package main
 
 import (
@@ -63,7 +62,8 @@ func run(args []string, stdout, stderr *os.File) int {
 	defer func() { _ = a.err.flush() }()
 	root := a.rootCommand()
 	root.SetArgs(args)
-	err := root.Execute()
+	cmd, err := root.ExecuteC()
+	a.progress.stop()
 	if lost := a.out.flush(); lost != nil && !errors.Is(lost, syscall.EPIPE) { // a reader that has gone wants no more
 		a.complain("standard output: %v", lost)
 	}
@@ -76,7 +76,7 @@ func run(args []string, stdout, stderr *os.File) int {
 		return a.status
 	case errors.As(err, &usage):
 		a.complain("%v", err)
-		a.err.printf("See: nodeforensics --help\n")
+		a.err.printf("See: %s --help\n", cmd.CommandPath())
 		return exitUsage
 	}
 	a.complain("%v", err)
@@ -89,6 +89,10 @@ type app struct {
 	status   int
 	left     leftovers
 	signals  interrupts
+	progress progress
+
+	verbose, quiet, noColor bool
+	lost                    bool // files could not be written where they were wanted
 }
 
 // complain prints one line, in which names of the node are safe to look at and secrets are masked, and makes the exit status

@@ -62,7 +62,7 @@ func TestMemory(t *testing.T) {
 		says  string // empty: it is read
 	}{
 		{memoryInput{"dump", 40 * mb, debug2(different), []string{"analyze"}}, 96 << 20, ""},
-		{memoryInput{"dumps", 20 * mb, manyDumps, []string{"goroutines"}}, 96 << 20, "the dump is cut"},
+		{memoryInput{"dumps", 20 * mb, manyDumps, []string{"goroutines"}}, 96 << 20, "the dump is truncated"},
 		{memoryInput{"report", 8 * mb, savedReport, []string{"render"}}, 64 << 20, ""},
 		{memoryInput{"report of empty pods", 5 * mb, hollowReport, []string{"plan"}}, fileMemory, "5.0 MB: report: evidence: pods: too large: "},
 		{memoryInput{"large report", 66 * mb, repeated(`{"schema":"nodeforensics.report/v2","x":"`, "0123456789"), []string{"analyze"}}, fileMemory, "66.0 MB: report: x: too large: more than 64 MB of JSON"},
@@ -175,7 +175,7 @@ func memoryInputs() []memoryInput {
 	var all []memoryInput
 	for _, size := range []int64{10 * mb, 100 * mb, 250 * mb} {
 		for _, d := range dumpShapes() {
-			for _, command := range [][]string{{"goroutines", "--json"}, {"analyze"}} {
+			for _, command := range [][]string{{"goroutines", "-o", "json"}, {"analyze"}} {
 				if d.debug0 && size > 100*mb {
 					continue // no kubelet can write one, see maxProtobuf
 				}
@@ -196,6 +196,7 @@ func memoryInputs() []memoryInput {
 		memoryInput{"render/report/10MB", 10 * mb, savedReport, render},
 		memoryInput{"render/report/30MB", 30 * mb, savedReport, render},
 		memoryInput{"render/report/100MB", 100 * mb, savedReport, render},
+		memoryInput{"render-yaml/report/30MB", 30 * mb, savedReport, []string{"render", "-o", "yaml"}},
 		memoryInput{"plan/report/30MB", 30 * mb, savedReport, plan},
 		memoryInput{"plan/report/100MB", 100 * mb, savedReport, plan},
 		memoryInput{"analyze/empty-pods-in-a-report/30MB", 30 * mb, hollowReport, analyze},

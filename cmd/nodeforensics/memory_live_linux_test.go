@@ -55,7 +55,7 @@ func TestMemoryOfALiveRun(t *testing.T) {
 				n.make(t, root)
 			}
 			dir := t.TempDir()
-			cmd := command(t, "--out", dir)
+			cmd := command(t, "--output-dir", dir)
 			peak := measured(t, cmd)
 			o := finish(t, cmd)
 			o.dir = dir
@@ -89,7 +89,7 @@ func leaked(want int) func(t *testing.T, r report.Report) {
 				leaked += g.Count
 			}
 		}
-		if leaked != want || !strings.Contains(titles(r), fmt.Sprintf("%d goroutines of kubelet", want)) {
+		if leaked != want || !strings.Contains(titles(r), fmt.Sprintf("%d,%03d goroutines wait for one lock", want/1000, want%1000)) {
 			t.Errorf("%d goroutines wait for a lock, want %d: %s", leaked, want, titles(r))
 		}
 	}
@@ -109,7 +109,7 @@ func leftOut(want int) func(t *testing.T, r report.Report) {
 		for _, p := range r.Evidence.Pods {
 			listed[p.UID] = true
 		}
-		if text := fmt.Sprintf("it lists %d pods; %d of which", want, want-len(listed)); !strings.Contains(detail, text) {
+		if text := fmt.Sprintf("the kubelet lists %d pods; %d are left out", want, want-len(listed)); !strings.Contains(detail, text) {
 			t.Errorf("%d pods are kept, and it says %q; want %q", len(listed), detail, text)
 		}
 		lost := 0

@@ -49,8 +49,8 @@ func TestHostileNames(t *testing.T) {
 		{"logs", log},
 		{"logs", missing},
 		{"analyze", missing},
-		{"analyze", "--out", t.TempDir(), log},
-		{"analyze", "--out", missing, log},
+		{"analyze", "--output-dir", t.TempDir(), log},
+		{"analyze", "--output-dir", missing, log},
 		{"render", missing},
 		{"plan", missing},
 		{"holders", hostile},
@@ -58,7 +58,7 @@ func TestHostileNames(t *testing.T) {
 		{hostile},
 		{"--" + hostile},
 		{"goroutines", dump, dump},
-		{"logs", "--json", missing},
+		{"logs", "-o", "json", missing},
 	} {
 		o := finish(t, command(t, args...))
 		if !strings.Contains(o.stdout+o.stderr, `\x1b`) && args[0] != "analyze" {
@@ -72,7 +72,7 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"goroutines", "--json", dump}, {"logs", "--json", log}, {"holders", "--json", "/" + hostile}} {
+	for _, args := range [][]string{{"goroutines", "-o", "json", dump}, {"logs", "-o", "json", log}, {"holders", "-o", "json", "/" + hostile}} {
 		o := finish(t, command(t, args...))
 		if !json.Valid([]byte(o.stdout)) {
 			t.Errorf("%.60q: no JSON: %.300q %s", args, o.stdout, o.stderr)

@@ -27,21 +27,21 @@ func (a *app) examine(f flags) error {
 		return err
 	}
 	if !supported {
-		return errors.New("examining a node needs Linux; analyze, render and checks work here")
+		return errors.New("a node can be examined on Linux only; analyze, render and checks work here")
 	}
 	limitMemory(nodeMemory, nodeGC)
 	began := time.Now()
 	a.interrupts() // from here on there is something to report
 	f.Version, f.Command = programVersion(), append([]string{"nodeforensics"}, os.Args[1:]...)
 	if os.Getpid() == 1 && !f.probe && !f.NoProbe {
-		a.err.printf("nodeforensics: PID 1 of its PID namespace: mounts are not probed, since a stuck thread would keep the container from ending (--probe)\n")
+		a.note("mounts are not probed: this is PID 1 of a container, and a blocked thread would keep the container from ending; --probe probes them")
 		f.NoProbe = true
 	}
 	if os.Geteuid() != 0 {
-		a.err.printf("nodeforensics: not root: other users' threads, descriptors and the kubelet's files stay hidden; run it with sudo\n")
+		a.note("not root: threads and open files of other users and the files of the kubelet are not visible; run it with sudo")
 	}
 	if left := f.timeout - 2*reserveOf(f.timeout); !f.NoProbe && f.HungAfter+2*time.Second > left {
-		a.err.printf("nodeforensics: --timeout %v leaves %v for collecting, and --hung-after is %v: a mount that does not answer may not be called hung\n", f.timeout, left, f.HungAfter)
+		a.note("--timeout %v leaves %v for collecting, but --hung-after is %v: a hung mount may not be recognized", f.timeout, left, f.HungAfter)
 	}
 	f.absolutePaths()
 	key, err := newRedactKey()
@@ -59,11 +59,11 @@ func (a *app) collectAndDeliver(f flags, began time.Time) error {
 	case err != nil:
 		a.complain("%v", err)
 	case cut != "" && a.status == exitDone:
-		a.complain("--timeout %v: %s before everything had been looked at; the report holds what there is", f.timeout, cut)
+		a.complain("--timeout %v: %s before everything was collected; the report has what was collected", f.timeout, cut)
 	}
 	a.complainOfInputs(f, evidence)
 	f.podGC.apply(&evidence)
-	f.output.deadline = began.Add(f.timeout)
+	f.output.deadline, f.output.live = began.Add(f.timeout), f.Root == "/"
 	command := f.Command
 	if f.output.redact == redactStrict { // the child has masked secrets; names are known now that all parts are there
 		return a.redactAndDeliver(f.output, evidence, f.RedactKey, command)
@@ -94,6 +94,7 @@ func (a *app) complainOfInputs(f flags, e forensics.Evidence) {
 func (a *app) redactAndDeliver(out outputFlags, evidence forensics.Evidence, key []byte, command []string) error {
 	ctx, cancel := context.WithDeadline(context.Background(), share(out.deadline, 1, 2))
 	defer cancel()
+	a.working("masking secrets")
 	text, cut := mask.Until(ctx, &evidence, key, out.redact == redactStrict)
 	judged := out.deadline
 	if cut != nil {
@@ -135,11 +136,7 @@ func (a *app) deliver(out outputFlags, evidence forensics.Evidence, command []st
 	if err := a.write(out, r); err != nil {
 		return err
 	}
-	for _, finding := range r.Findings {
-		if out.failOn != "" && finding.Severity.Rank() >= forensics.Severity(out.failOn).Rank() && a.status == exitDone {
-			a.status = exitFinding
-		}
-	}
+	a.fail(out, r)
 	return nil
 }
 
@@ -203,8 +200,8 @@ func (a *app) receive(ctx context.Context, c *child, evidence *forensics.Evidenc
 			if f.Rest != nil {
 				f.Rest.addTo(evidence)
 			}
-			if f.Progress != "" && a.err.tty {
-				a.err.printf("%s …\n", f.Progress)
+			if f.Progress != "" {
+				a.working("%s", f.Progress)
 			}
 			if f.Error != "" {
 				return errors.New(f.Error)
@@ -213,7 +210,7 @@ func (a *app) receive(ctx context.Context, c *child, evidence *forensics.Evidenc
 				return nil
 			}
 		case err := <-failed:
-			return fmt.Errorf("the collecting process (pid %d) ended before it was done: %w", c.process.Pid, c.fate(err))
+			return fmt.Errorf("the collecting process (pid %d) ended early: %w", c.process.Pid, c.fate(err))
 		case <-interrupted:
 			interrupted = nil
 			_ = c.in.Close()
@@ -222,7 +219,7 @@ func (a *app) receive(ctx context.Context, c *child, evidence *forensics.Evidenc
 			defer cancel()
 		case <-ctx.Done():
 			evidence.Collector.Interrupted = "the collecting process did not finish in time"
-			return fmt.Errorf("the collecting process (pid %d) did not finish in time and may stay behind; the report holds what it had sent", c.process.Pid)
+			return fmt.Errorf("the collecting process (pid %d) did not finish in time and may be left behind; the report has what it had sent", c.process.Pid)
 		}
 	}
 }

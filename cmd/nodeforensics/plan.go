@@ -14,23 +14,34 @@ func (a *app) planCommand() *cobra.Command {
 	var timeout time.Duration
 	return a.bounded(&cobra.Command{
 		Use:   "plan REPORT.json",
-		Short: "Print a shell script that cleans up what pods have left",
-		Long: `plan reads a report's JSON and prints a POSIX shell script that cleans up what pods that are gone have left on the node:
-mounts, empty volume directories, vol_data.json of CSI volumes, files of subpaths. - is standard input.
+		Short: "Print a shell script that removes leftovers of deleted pods",
+		Long: `plan reads a report's JSON and prints a POSIX shell script. The script removes
+what deleted pods have left on the node: mounts, empty volume directories,
+vol_data.json of CSI volumes, and files of subpaths. - is standard input.
 
-The script is to be read, and then run on the node, within an hour of the report. Without --apply it changes nothing. It works
-below /var/lib/kubelet only, unless you give it another --kubelet-root, and uses no network. Before each step it looks again
-whether the pod is still gone, whether anything uses its directory, and whether something is mounted there in any mount
-namespace. It never deletes data: what a volume holds is at most moved aside (--move-data DIR), and refused otherwise.`,
-		Example: `  nodeforensics plan nodeforensics-node-1-….json > plan.sh
-  sh plan.sh                                    say what would be done
-  sh plan.sh --apply                            do it
-  kubectl get pods -A -o json > pods.json       on any machine
-  sh plan.sh --apply --pods pods.json --move-data /var/lib/left
-                                                and move left data there, if the pods are not in that list`,
-		Args: cobra.ExactArgs(1),
+Read the script, then run it on the node within an hour of the report. Without
+--apply it changes nothing. It works below /var/lib/kubelet only, unless you
+give it another --kubelet-root. It uses no network.
+
+Before each step the script checks again that the pod does not exist, that no
+process uses the directory, and that nothing is mounted there in any mount
+namespace. It never deletes data. With --move-data DIR it moves the data of a
+volume; without it, it refuses.`,
+		Example: `  # Write the script.
+  nodeforensics plan nodeforensics-node-1-20261122T100000Z.json > plan.sh
+
+  # Print what it would do, and change nothing.
+  sh plan.sh
+
+  # Remove the leftovers.
+  sh plan.sh --apply
+
+  # Also move data that is left, if its pods are not in this list.
+  kubectl get pods -A -o json > pods.json
+  sh plan.sh --apply --pods pods.json --move-data /var/lib/left`,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: oneJSON,
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, _, err := loadReport(args[0])
+			r, _, err := a.loadReport(args[0])
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}

@@ -14,7 +14,7 @@ type podGCFlags struct {
 
 func (f *podGCFlags) register(cmd *cobra.Command) {
 	const name = "terminated-pod-gc-threshold"
-	cmd.Flags().IntVar(&f.threshold, name, 12_500, "what the kube-controller-manager has for this flag, to replay its pod garbage collector on an --api-dump")
+	cmd.Flags().IntVar(&f.threshold, name, 12_500, "value of this flag of the kube-controller-manager, to reproduce its pod garbage collection on API objects")
 	f.changed = func() bool { return cmd.Flags().Changed(name) }
 }
 

@@ -89,8 +89,8 @@ func runtimeComplaint(text string) string {
 		{"failed to create new OS thread", tooFewProcesses},
 		{"pthread_create failed", tooFewProcesses},
 		{"netpollinit", tooFewDescriptors},
-		{"out of memory", "there is no memory left for it"},
-		{"cannot allocate memory", "there is no memory left for it"},
+		{"out of memory", "there is not enough memory"},
+		{"cannot allocate memory", "there is not enough memory"},
 	} {
 		if strings.Contains(text, known.words) {
 			return known.means

@@ -154,6 +154,6 @@ func (p stringPool) one(s *string) {
 
 // What the Go runtime means when it ends a program.
 const (
-	tooFewProcesses   = "there are too few free processes and threads (ulimit -u, pids.max of its cgroup, kernel.pid_max)"
-	tooFewDescriptors = "there are too few free descriptors (ulimit -n)"
+	tooFewProcesses   = "not enough free processes and threads (ulimit -u, pids.max of the cgroup, kernel.pid_max)"
+	tooFewDescriptors = "not enough free file descriptors (ulimit -n)"
 )

@@ -140,12 +140,16 @@ func outputs(t *testing.T, e forensics.Evidence, args ...string) map[string]stri
 	if err := os.WriteFile(file, must(json.Marshal(e)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := analyze(t, exitDone, append(args, "--format", "html,json,text", file)...)
+	o := analyze(t, exitDone, append(args, file)...)
 	all := map[string]string{"stdout": o.stdout, "stderr": o.stderr}
 	for _, name := range namesIn(t, o.dir) {
 		all[name] = readFile(t, filepath.Join(o.dir, name))
 	}
-	if len(all) != 5 {
+	for _, format := range []string{formatYAML, formatMarkdown} {
+		o := finish(t, command(t, append(append([]string{"analyze", "-o", format}, args...), file)...))
+		all[format] = o.stdout
+	}
+	if len(all) != 6 {
 		t.Fatalf("got %d outputs", len(all))
 	}
 	return all

@@ -56,7 +56,7 @@ func TestTheWorkingDirectoryMayBeOnADeadMount(t *testing.T) {
 	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 	out := t.TempDir()
 	sh := exec.CommandContext(t.Context(), "/bin/sh", "-c", `echo ready && read go && exec "$@"`, "sh",
-		program(t, programName), "--hung-after", "1s", "--timeout", "20s", "--out", out)
+		program(t, programName), "--hung-after", "1s", "--timeout", "20s", "--output-dir", out)
 	sh.Dir = server.MountPoint()
 	in, err1 := sh.StdinPipe()
 	ready, w, err2 := os.Pipe()
@@ -87,11 +87,11 @@ func TestAReportThatCannotGoToADeadMountGoesToMemory(t *testing.T) {
 	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"out/": ""}})
 	server.Hang()
 	out := filepath.Join(server.MountPoint(), "out")
-	o := finish(t, command(t, "--out", out, "--hung-after", "1s", "--timeout", "5s"))
+	o := finish(t, command(t, "--output-dir", out, "--hung-after", "1s", "--timeout", "5s"))
 	if o.status != exitFailed {
 		t.Errorf("exit status %d, want %d", o.status, exitFailed)
 	}
-	for _, part := range []string{out, "did not finish", "written to " + fallback} {
+	for _, part := range []string{out, "timed out: the directory may be on a dead mount", "written to " + fallback} {
 		if !strings.Contains(o.stderr, part) {
 			t.Errorf("standard error does not say %q: %s", part, o.stderr)
 		}
@@ -99,7 +99,7 @@ func TestAReportThatCannotGoToADeadMountGoesToMemory(t *testing.T) {
 	if names := fallbackFiles(t); len(names) != 2 {
 		t.Errorf("%s has %q", fallback, names)
 	}
-	if !strings.Contains(o.stdout, fallback) || !strings.Contains(o.stdout, "has not answered") {
+	if !strings.Contains(o.stdout, fallback) || !strings.Contains(o.stdout, "has not responded") {
 		t.Errorf("the summary does not say where the files are, or what is wrong: %s", o.stdout)
 	}
 	server.Heal()
@@ -112,7 +112,7 @@ func TestAReportThatDoesNotFitOnTheDiskGoesToMemory(t *testing.T) {
 	}
 	full := t.TempDir()
 	tinyDisk(t, full)
-	o := finish(t, command(t, "--out", full))
+	o := finish(t, command(t, "--output-dir", full))
 	if o.status != exitFailed || !strings.Contains(o.stderr, unix.ENOSPC.Error()) || !strings.Contains(o.stderr, full) {
 		t.Errorf("exit status %d, %q; want 1, and %q about %s", o.status, o.stderr, unix.ENOSPC, full)
 	}
@@ -125,7 +125,7 @@ func TestAReportThatDoesNotFitOnTheDiskGoesToMemory(t *testing.T) {
 
 	t.Run("and to the terminal where memory is full, too", func(t *testing.T) {
 		tinyDisk(t, fallback)
-		o := finish(t, command(t, "--out", full))
+		o := finish(t, command(t, "--output-dir", full))
 		if o.status != exitFailed || !strings.Contains(o.stderr, fallback) {
 			t.Errorf("exit status %d, %q; want 1, and something about %s", o.status, o.stderr, fallback)
 		}
@@ -156,7 +156,7 @@ func TestNobodyHasToReadTheTerminal(t *testing.T) {
 	t.Run("stopped with Ctrl-S", func(t *testing.T) {
 		tty := stoppedTerminal(t)
 		out := t.TempDir()
-		cmd := command(t, "--out", out, "--hung-after", "1s")
+		cmd := command(t, "--output-dir", out, "--hung-after", "1s")
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 		if o := finish(t, cmd); o.status != exitDone {
 			t.Errorf("exit status %d", o.status)
@@ -166,7 +166,7 @@ func TestNobodyHasToReadTheTerminal(t *testing.T) {
 	})
 	t.Run("a pipe that is full", func(t *testing.T) {
 		out := t.TempDir()
-		cmd := command(t, "--out", out, "--no-probe")
+		cmd := command(t, "--output-dir", out, "--no-probe")
 		cmd.Stdout = fullPipe(t)
 		if o := finish(t, cmd); o.status != exitDone {
 			t.Errorf("exit status %d: %s", o.status, o.stderr)
@@ -181,7 +181,7 @@ func TestNobodyHasToReadTheTerminal(t *testing.T) {
 		}
 		_ = r.Close()
 		defer func() { _ = w.Close() }()
-		cmd := command(t, "--out", out, "--no-probe")
+		cmd := command(t, "--output-dir", out, "--no-probe")
 		cmd.Stdout = w
 		if o := finish(t, cmd); o.status != exitDone {
 			t.Errorf("exit status %d: %s", o.status, o.stderr)
@@ -189,7 +189,7 @@ func TestNobodyHasToReadTheTerminal(t *testing.T) {
 		readReport(t, onlyFile(t, out, ".json"))
 	})
 	t.Run("but a report for standard output is then missing", func(t *testing.T) {
-		cmd := command(t, "--out", "-", "--format", "json", "--no-probe", "--timeout", "3s")
+		cmd := command(t, "-o", "json", "--no-probe", "--timeout", "3s")
 		cmd.Stdout = fullPipe(t)
 		if o := finish(t, cmd); o.status != exitFailed || !strings.Contains(o.stderr, "standard output") {
 			t.Errorf("exit status %d, %q; want 1 and a word about standard output", o.status, o.stderr)
@@ -259,7 +259,7 @@ func TestWithoutAFreeProcessThereIsALineOrAReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := t.TempDir()
-		o := finish(t, limited(t, command(t), "echo $$ >"+filepath.Join(group, "cgroup.procs"), "--out", out, "--no-probe", "--timeout", "20s"))
+		o := finish(t, limited(t, command(t), "echo $$ >"+filepath.Join(group, "cgroup.procs"), "--output-dir", out, "--no-probe", "--timeout", "20s"))
 		if refusedOrWhole(t, fmt.Sprintf("%d processes", limit), o, out, tooFewProcesses) {
 			refused++
 			continue
@@ -313,7 +313,7 @@ func TestAnInterruptedRunReportsWhatItHas(t *testing.T) {
 	for _, signal := range []syscall.Signal{unix.SIGINT, unix.SIGTERM} {
 		t.Run(unix.SignalName(signal), func(t *testing.T) {
 			out, before := t.TempDir(), server.Unanswered()
-			cmd := command(t, "--out", out, "--hung-after", "50s")
+			cmd := command(t, "--output-dir", out, "--hung-after", "50s")
 			wait := start(t, cmd)
 			testfuse.Await(t, "the probe", func() bool { return server.Unanswered() > before })
 			if err := cmd.Process.Signal(signal); err != nil {
@@ -371,7 +371,7 @@ func TestACollectorThatDoesNotFinishIsLeftAtTheDeadline(t *testing.T) {
 	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 	server.Hang()
 	out := t.TempDir()
-	cmd := command(t, "--out", out, "--hung-after", "30s", "--timeout", "8s")
+	cmd := command(t, "--output-dir", out, "--hung-after", "30s", "--timeout", "8s")
 	wait := start(t, cmd)
 	testfuse.Await(t, "the probe", func() bool { return server.Unanswered() > 0 })
 	collector := 0
@@ -423,7 +423,7 @@ func TestWithoutRootItSaysWhatItCouldNotSee(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := command(t, "--out", out)
+	cmd := command(t, "--output-dir", out)
 	cmd.Path, cmd.Dir = exe, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	o := finish(t, cmd)

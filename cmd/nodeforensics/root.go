@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,128 +21,135 @@ type flags struct {
 	podGC   podGCFlags
 }
 
-// outputFlags say where a report goes.
-type outputFlags struct {
-	dir     string
-	formats []string
-	failOn  string
-	redact  string
-	// deadline is when the files must be written; zero is no limit but the writer's own.
-	deadline time.Time
-}
-
 func (a *app) rootCommand() *cobra.Command {
 	var f flags
+	var showVersion bool
 	cmd := &cobra.Command{
 		Use:   "nodeforensics",
-		Short: "Examine a sick Kubernetes node and name the culprit",
-		Long: `nodeforensics examines this node and writes a report that names the culprit: which dead mount, which blocked
-thread and goroutine, which pod, and what to do safely. Run it as root, once. It only reads, and it ends on time
-also where df, ls and lsof hang.
+		Short: "Examine a sick Kubernetes node and name the cause",
+		Long: `nodeforensics examines this node and writes a report. The report names the
+cause: the dead mount, the blocked thread and goroutine, the affected pods, and
+the steps to fix it. Run it once, as root. It only reads. It ends on time, also
+on nodes where df, ls and lsof hang.
 
-It writes nodeforensics-<host>-<time>.html and .json to --out.
+It writes nodeforensics-NODE-TIME.html and .json to --output-dir, and prints a
+summary. With --output it prints that format, and writes files only if
+--output-dir is given, too.
 
-Exit status: 0 done, 1 something failed (what could be read is still reported), 2 wrong usage, 3 with --fail-on if a
-finding is at least that severe.`,
-		Example: `  nodeforensics                             examine this node
-  nodeforensics --out /tmp/ticket           write the report there
-  nodeforensics --format json --out - | jq .diagnoses
-  nodeforensics --root /mnt/disk            examine the disk of a dead node
-  nodeforensics analyze goroutines.txt      judge a goroutine dump, and write a report
-  nodeforensics logs kubelet.log            tell the story of a log on the terminal
-  nodeforensics goroutines dump.txt         explain a goroutine dump on the terminal`,
+Exit status: 0 success; 1 something failed, and the report has what could be
+read; 2 wrong usage; 3 see --fail-on.`,
+		Example: `  # Examine this node.
+  sudo nodeforensics
+
+  # Write the files to a directory.
+  sudo nodeforensics --output-dir /tmp/ticket
+
+  # Print JSON, and write no file.
+  sudo nodeforensics -o json | jq .diagnoses
+
+  # Examine the mounted disk of a dead node.
+  sudo nodeforensics --root /mnt/disk
+
+  # Examine files that were saved on a node.
+  nodeforensics analyze goroutines.txt kubelet.log`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
-		RunE: func(*cobra.Command, []string) error { return a.examine(f) },
+		RunE: func(*cobra.Command, []string) error {
+			if showVersion {
+				return a.printVersion(f.output.format)
+			}
+			return a.examine(f)
+		},
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if a.verbose && a.quiet {
+				return usagef("--verbose and --quiet exclude each other")
+			}
+			return nil
+		},
 	}
-	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	all := cmd.PersistentFlags()
+	all.BoolVarP(&a.verbose, "verbose", "v", false, "print all steps, details and checks that were not made; print progress also if standard error is no terminal")
+	all.BoolVarP(&a.quiet, "quiet", "q", false, "print only headlines, files and errors: no progress, no notes")
+	all.BoolVar(&a.noColor, "no-color", false, "print no colors, as with NO_COLOR=1 in the environment")
+	cmd.SetFlagErrorFunc(flagError)
 	cmd.SetOut(a.out.file)
 	cmd.SetErr(a.err.file)
+	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", a.out.width())))
 	fs := cmd.Flags()
-	fs.StringVar(&f.Root, "root", "/", "the host's root; another directory is the disk of another node, and nothing live is read")
-	fs.StringVar(&f.KubeletRoot, "kubelet-root", "", "the kubelet's root directory (default: found from the kubelet's flags)")
-	fs.DurationVar(&f.timeout, "timeout", time.Minute, "the whole run ends within this time, with what it has")
-	fs.DurationVar(&f.HungAfter, "hung-after", forensics.DefaultHungAfter, "a mount that does not answer for so long is hung")
-	fs.DurationVar(&f.SlowAfter, "slow-after", collect.DefaultSlowAfter, "a mount that answers after so long is slow")
-	fs.BoolVar(&f.NoProbe, "no-probe", false, "touch no mount: report only what others are seen waiting for")
-	fs.BoolVar(&f.probe, "probe", false, "probe mounts even as PID 1 of a container, which then may not end")
-	fs.StringSliceVar(&f.Goroutines, "goroutines", nil, "read the kubelet's goroutine dump from `FILE` instead of asking the kubelet")
-	fs.StringSliceVar(&f.Logs, "log", nil, "read `FILE` instead of looking for logs; may be given several times, the oldest first")
-	fs.DurationVar(&f.LogsSince, "since", 0, "how far back logs are read; all of those that are given with --log")
+	fs.BoolVar(&showVersion, "version", false, "print the version")
+	fs.StringVar(&f.Root, "root", "/", "root `DIR` of the host; another directory is the disk of another node, and no live data is collected")
+	fs.StringVar(&f.KubeletRoot, "kubelet-root", "", "root `DIR` of the kubelet (default: from the kubelet's flags)")
+	fs.DurationVar(&f.timeout, "timeout", time.Minute, "end the whole run within this time and report what was collected")
+	fs.DurationVar(&f.HungAfter, "hung-after", forensics.DefaultHungAfter, "a mount that does not respond within this time is hung")
+	fs.DurationVar(&f.SlowAfter, "slow-after", collect.DefaultSlowAfter, "a mount that responds later than this is slow")
+	fs.BoolVar(&f.NoProbe, "no-probe", false, "access no mount: report only mounts on which threads wait")
+	fs.BoolVar(&f.probe, "probe", false, "probe mounts also as PID 1 of a container; a blocked thread can then keep the container from ending")
+	fs.StringSliceVar(&f.Goroutines, "goroutines", nil, "read the kubelet's goroutine dump from `FILE` (default: request it from the kubelet)")
+	fs.StringSliceVar(&f.Logs, "log", nil, "read the log `FILE`; may be repeated, oldest first (default: find the logs of the node)")
+	fs.DurationVar(&f.LogsSince, "since", 0, "read log lines that are not older than this; files of --log are read completely by default")
 	fs.Lookup("since").DefValue = collect.DefaultLogsSince.String()
 	fs.BoolVar(&f.NoLogs, "no-logs", false, "read no logs")
-	fs.StringSliceVar(&f.APIDumps, "api-dump", nil, "read objects of the API from `FILE`: kubectl get pods,nodes,pvc,pv -A -o json")
+	fs.StringSliceVar(&f.APIDumps, "api-dump", nil, "read API objects from `FILE`: kubectl get pods,nodes,pvc,pv -A -o json (default: none)")
 	f.podGC.register(cmd)
-	fs.DurationVar(&f.Interval, "interval", collect.DefaultInterval, "where the kubelet's goroutine dump shows a suspect, take a second one so much later; 0 takes none")
-	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take the kubelet's CPU profile for so long (10s); it costs the kubelet a few percent of a processor")
-	fs.DurationVar(&f.DiskUsage, "disk-usage", 0, "count for so long (30s) where the disk space went (default: 2s, and only on a disk near a threshold)")
-	fs.StringVar(&f.KubeletURL, "kubelet-url", "", "the kubelet's API (default: where its process listens)")
-	fs.StringVar(&f.Token, "token", "", "bearer token that may read nodes/proxy; prefer --token-file, others can see a command line")
-	fs.StringVar(&f.TokenFile, "token-file", "", "`FILE` with the bearer token")
-	fs.StringVar(&f.ClientCert, "client-cert", "", "`FILE` with a client certificate for the kubelet's API")
-	fs.StringVar(&f.ClientKey, "client-key", "", "`FILE` with its key")
+	fs.DurationVar(&f.Interval, "interval", collect.DefaultInterval, "if the kubelet's goroutine dump shows a suspect, take a second dump after this time; 0 takes none")
+	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take a CPU profile of the kubelet for this time (10s); it costs the kubelet a few percent of a CPU (default: none)")
+	fs.DurationVar(&f.DiskUsage, "disk-usage", 0, "count disk usage for this time (30s) (default: 2s, and only on a disk near a threshold)")
+	fs.StringVar(&f.KubeletURL, "kubelet-url", "", "`URL` of the kubelet's API (default: where the kubelet process listens)")
+	fs.StringVar(&f.Token, "token", "", "bearer `TOKEN` that may access nodes/proxy; prefer --token-file, because other users can see command lines")
+	fs.StringVar(&f.TokenFile, "token-file", "", "`FILE` with the bearer token (default: none)")
+	fs.StringVar(&f.ClientCert, "client-cert", "", "`FILE` with a client certificate for the kubelet's API (default: none)")
+	fs.StringVar(&f.ClientKey, "client-key", "", "`FILE` with the key of the client certificate")
+	for _, dir := range []string{"root", "kubelet-root"} {
+		_ = cmd.MarkFlagDirname(dir)
+	}
 	f.output.register(cmd)
 	f.output.registerRedact(cmd)
 	cmd.AddCommand(
 		a.analyzeCommand(), a.goroutinesCommand(), a.holdersCommand(), a.logsCommand(), a.renderCommand(), a.planCommand(),
-		a.checksCommand(), a.schemaCommand(), a.versionCommand(),
+		a.checksCommand(), a.schemaCommand(), a.versionCommand(), a.manCommand(),
 	)
-	for _, sub := range cmd.Commands() {
-		wrapArgs(sub)
-	}
+	cmd.InitDefaultHelpCmd()
+	cmd.InitDefaultCompletionCmd()
+	exampleOfCompletion(cmd)
 	wrapArgs(cmd)
 	return cmd
 }
 
-// wrapArgs makes wrong arguments usage errors.
+// exampleOfCompletion gives the commands that cobra makes an example, too.
+func exampleOfCompletion(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Example = "  nodeforensics help logs"
+		case "completion":
+			cmd.Short = "Generate the completion script of a shell"
+			cmd.Example = "  source <(nodeforensics completion bash)"
+			for _, shell := range cmd.Commands() {
+				shell.Example = map[string]string{
+					"bash":       "  nodeforensics completion bash > /etc/bash_completion.d/nodeforensics",
+					"zsh":        `  nodeforensics completion zsh > "${fpath[1]}/_nodeforensics"`,
+					"fish":       "  nodeforensics completion fish > ~/.config/fish/completions/nodeforensics.fish",
+					"powershell": "  nodeforensics completion powershell | Out-String | Invoke-Expression",
+				}[shell.Name()]
+			}
+		}
+	}
+}
+
+// wrapArgs makes wrong arguments of a command, and of those below it, usage errors.
 func wrapArgs(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		wrapArgs(sub)
+	}
 	check := cmd.Args
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if check == nil {
 			return nil
 		}
-		if err := check(c, args); err != nil {
-			return usageError{err}
+		if check(c, args) != nil {
+			return argsError(c, args)
 		}
 		return nil
 	}
-}
-
-func (o *outputFlags) register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.StringVarP(&o.dir, "out", "o", ".", "directory for the report files, made if it is missing; - writes one --format to stdout")
-	fs.StringSliceVar(&o.formats, "format", []string{"html", "json"}, "what to write: html, json, text")
-	fs.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a finding is at least so severe: critical, warning, info")
-}
-
-// The values of --redact.
-const (
-	redactSecrets = "secrets"
-	redactStrict  = "strict"
-)
-
-func (o *outputFlags) registerRedact(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.redact, "redact", redactSecrets, "what is masked: secrets; strict also masks IP addresses, host names, namespaces and names of pods")
-}
-
-// validate reports the first mistake.
-func (o *outputFlags) validate() error {
-	if o.redact != "" && o.redact != redactSecrets && o.redact != redactStrict {
-		return usagef("--redact %s: want secrets or strict", o.redact)
-	}
-	for i, format := range o.formats {
-		o.formats[i] = strings.TrimSpace(format)
-		if !slices.Contains([]string{"html", "json", "text"}, o.formats[i]) {
-			return usagef("--format %s: want html, json or text", format)
-		}
-	}
-	if o.dir == "-" && len(o.formats) != 1 {
-		return usagef("--out - needs a single --format")
-	}
-	if o.failOn != "" && forensics.Severity(o.failOn).Rank() == 0 {
-		return usagef("--fail-on %s: want critical, warning or info", o.failOn)
-	}
-	return nil
 }
 
 func (f *flags) validate() error {
@@ -152,17 +160,17 @@ func (f *flags) validate() error {
 		return usagef("--hung-after and --slow-after: want more than 0")
 	}
 	if f.LogsSince < 0 {
-		return usagef("--since %v: want more than 0; --no-logs reads none", f.LogsSince)
+		return usagef("--since %v: want more than 0; to read no logs, use --no-logs", f.LogsSince)
 	}
 	if f.NoLogs && len(f.Logs) > 0 {
 		return usagef("--log and --no-logs exclude each other")
 	}
 	if slices.ContainsFunc(f.Logs, isStream) {
-		return usagef("--log: want a file; nodeforensics logs - reads standard input")
+		return usagef("--log: want a file; for standard input, use nodeforensics logs -")
 	}
 	for _, name := range slices.Concat(f.Goroutines, f.APIDumps, []string{f.TokenFile, f.ClientCert, f.ClientKey}) {
 		if isStream(name) { // it is opened by another process, which has none of our descriptors
-			return usagef("%s: want a file: a pipe or standard input cannot be read here", name)
+			return usagef("%s: want a file; a pipe or standard input cannot be read here", name)
 		}
 	}
 	if f.Interval < 0 || f.CPUProfile < 0 || f.DiskUsage < 0 {

@@ -28,7 +28,7 @@ const runLimit = 90 * time.Second
 type outcome struct {
 	status         int
 	stdout, stderr string
-	dir            string // its --out
+	dir            string // its --output-dir
 	took           time.Duration
 }
 
@@ -48,7 +48,7 @@ func command(t testing.TB, args ...string) *exec.Cmd {
 func examine(t testing.TB, want int, args ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()
-	o := finish(t, command(t, append([]string{"--out", dir}, args...)...))
+	o := finish(t, command(t, append([]string{"--output-dir", dir}, args...)...))
 	o.dir = dir
 	if o.status != want {
 		t.Fatalf("exit status %d, want %d\n%s%s", o.status, want, o.stdout, o.stderr)

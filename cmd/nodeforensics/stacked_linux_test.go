@@ -71,12 +71,12 @@ func TestTheServerBehindTheServerIsTheCulprit(t *testing.T) {
 	wantFirstStep(t, r.Diagnoses[0], fmt.Sprintf("kill -CONT %d", lower.PID()))
 	servers := map[string]string{}
 	for _, f := range findings(r, "fuse-server-dead") {
-		servers[f.Subject.ID] = f.Title
+		servers[f.Subject.ID] = f.Detail
 	}
 	if got := servers[strconv.Itoa(lower.PID())]; !strings.Contains(got, "is stopped") {
 		t.Errorf("%q, want that %d is stopped", got, lower.PID())
 	}
-	if got := servers[strconv.Itoa(upper.PID())]; !strings.Contains(got, "is itself blocked") || !strings.Contains(got, lower.MountPoint()) {
+	if got := servers[strconv.Itoa(upper.PID())]; !strings.Contains(got, "blocked") || !strings.Contains(got, lower.MountPoint()) {
 		t.Errorf("%q, want that %d is blocked in %s", got, upper.PID(), lower.MountPoint())
 	}
 }
@@ -99,7 +99,7 @@ func TestAServerThatPassesOnAnErrorIsNotCalledGone(t *testing.T) {
 		t.Errorf("%q, want that it has lost its server", f.Title)
 	}
 	f := titles[upper.Device()]
-	wantNamed(t, f, "passes on an error of fuse.sshfs", fmt.Sprintf("Its own server lives: process %d", upper.PID()))
+	wantNamed(t, f, "fails with an error of SSHFS", fmt.Sprintf("Its own server is running: process %d", upper.PID()))
 	if len(f.Because) != 1 || f.Because[0].ID != lower.Device() {
 		t.Errorf("it is so because of %v, want %s", f.Because, lower.Device())
 	}
@@ -119,7 +119,7 @@ func TestAnAbortedConnectionIsNotCalledGoneWhileItsServerLives(t *testing.T) {
 	startKubelet(t, root)
 	server.Abort()
 	f := finding(t, examine(t, 0).report(t), "mount-disconnected")
-	wantNamed(t, f, fmt.Sprintf("though process %d (", server.PID()), ") has its connection open", "was aborted")
+	wantNamed(t, f, fmt.Sprintf("Process %d (", server.PID()), ") still has its connection open", "was aborted")
 }
 
 // TestTheServerOfALazilyUnmountedFileSystemIsNamed unmounts what hangs, as people do. Whoever waited still waits, and no
@@ -142,5 +142,5 @@ func TestTheServerOfALazilyUnmountedFileSystemIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := finding(t, examine(t, 0, "--hung-after", "1s").report(t), "fuse-server-dead")
-	wantNamed(t, f, fmt.Sprintf("process %d", server.PID()), "in no mount table", "is stopped")
+	wantNamed(t, f, fmt.Sprintf("Process %d", server.PID()), "in no mount table", "is stopped")
 }

@@ -170,7 +170,7 @@ func TestAMountThatRecoversBetweenTwoSamplesIsSaidToHaveRecovered(t *testing.T) 
 
 	// The program judges the first by who waits for it, asks the second, and has until then to see the first recover.
 	dir := t.TempDir()
-	wait := start(t, command(t, "--hung-after", "2s", "--out", dir))
+	wait := start(t, command(t, "--hung-after", "2s", "--output-dir", dir))
 	testfuse.Await(t, "the probe of the other mount", func() bool { return lasting.Unanswered() > 0 })
 	passing.Heal()
 	if o := wait(); o.status != exitDone {

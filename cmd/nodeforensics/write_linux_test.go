@@ -26,8 +26,8 @@ func TestReportsAreTheirOwnersAlone(t *testing.T) {
 	}
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
-	o := examine(t, exitDone, "--no-probe", "--format", "html,json,text")
-	for _, extension := range []string{".html", ".json", ".txt"} {
+	o := examine(t, exitDone, "--no-probe")
+	for _, extension := range []string{".html", ".json"} {
 		info, err := os.Stat(o.file(t, extension))
 		if err != nil || info.Mode() != 0o600 {
 			t.Errorf("%s: %v, %v; want 0600", extension, info.Mode(), err)
@@ -41,9 +41,9 @@ func TestAFileSystemWithoutHardLinks(t *testing.T) {
 		return
 	}
 	out := t.TempDir()
-	saved := examine(t, exitDone, "--no-probe", "--format", "json").file(t, ".json")
+	saved := examine(t, exitDone, "--no-probe").file(t, ".json")
 	for range 2 {
-		cmd := refusing(t, command(t, "render", saved, "--format", "html,json", "--out", out), unix.SYS_LINKAT)
+		cmd := refusing(t, command(t, "render", saved, "--output-dir", out), unix.SYS_LINKAT)
 		if o := finish(t, cmd); o.status != exitDone {
 			t.Fatalf("exit status %d: %s", o.status, o.stderr)
 		}
@@ -69,7 +69,7 @@ func TestOldKernelsAndStrictContainers(t *testing.T) {
 	mountVolume(t, root, livePod, someVolume())
 	startKubelet(t, root)
 	out := t.TempDir()
-	o := finish(t, refusing(t, command(t, "--out", out), unix.SYS_OPENAT2, unix.SYS_STATX, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_SEND_SIGNAL,
+	o := finish(t, refusing(t, command(t, "--output-dir", out), unix.SYS_OPENAT2, unix.SYS_STATX, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_SEND_SIGNAL,
 		unix.SYS_MEMFD_CREATE, unix.SYS_CLOSE_RANGE, unix.SYS_PTRACE, unix.SYS_EPOLL_PWAIT2, unix.SYS_RENAMEAT2))
 	if o.status != exitDone {
 		t.Errorf("exit status %d: %s", o.status, o.stderr)
@@ -122,7 +122,7 @@ func writingToNowhere(t testing.TB) (cmd *exec.Cmd, wait func() outcome, out str
 	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"out/": ""}})
 	server.Hang()
 	out = filepath.Join(server.MountPoint(), "out")
-	cmd = command(t, "--out", out, "--no-probe", "--interval", "0")
+	cmd = command(t, "--output-dir", out, "--no-probe", "--interval", "0")
 	wait = start(t, cmd)
 	testfuse.Await(t, "the writer", func() bool { return server.Unanswered() > 0 })
 	t.Cleanup(server.Heal)
@@ -197,7 +197,7 @@ func TestASignalAtAnyMomentLeavesTheReport(t *testing.T) {
 		signal := []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE}[i%4]
 		out := t.TempDir()
 		testfuse.Await(t, "the last collector to end", func() bool { return !runs(t, childArg) })
-		cmd := command(t, "--out", out, "--no-probe", "--interval", "0")
+		cmd := command(t, "--output-dir", out, "--no-probe", "--interval", "0")
 		wait := start(t, cmd)
 		testfuse.Await(t, "the collector", func() bool { return runs(t, childArg) })
 		time.Sleep(time.Duration(i/4) * 60 * time.Millisecond) // any moment will do
@@ -230,7 +230,7 @@ func TestACollectorThatDiesBetweenItsParts(t *testing.T) {
 	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 	server.Hang()
 	out := t.TempDir()
-	cmd := command(t, "--out", out, "--hung-after", "50s")
+	cmd := command(t, "--output-dir", out, "--hung-after", "50s")
 	wait := start(t, cmd)
 	testfuse.Await(t, "the probe", func() bool { return server.Unanswered() > 0 })
 	for pid := range processesOf(t, program(t, programName)) {
@@ -241,13 +241,13 @@ func TestACollectorThatDiesBetweenItsParts(t *testing.T) {
 	server.Heal() // it cannot die before: how it has died, the program may not learn in time
 	o := wait()
 	r := readReport(t, onlyFile(t, out, ".json"))
-	if o.status != exitFailed || !strings.Contains(o.stderr, "ended before it was done: ") {
+	if o.status != exitFailed || !strings.Contains(o.stderr, "ended early: ") {
 		t.Errorf("exit status %d: %s", o.status, o.stderr)
 	}
-	if len(r.Evidence.Processes) == 0 || !strings.Contains(r.Evidence.Collector.Interrupted, "ended before it was done: ") {
+	if len(r.Evidence.Processes) == 0 || !strings.Contains(r.Evidence.Collector.Interrupted, "ended early: ") {
 		t.Errorf("%d processes, collector %+v; want what it had sent, and that it has ended", len(r.Evidence.Processes), r.Evidence.Collector)
 	}
-	if html := readFile(t, onlyFile(t, out, ".html")); !strings.Contains(html, "ended before it was done") {
+	if html := readFile(t, onlyFile(t, out, ".html")); !strings.Contains(html, "ended early") {
 		t.Error("the page does not say it")
 	}
 	if got := coverage(t, r, forensics.SourceCollector); got.Status.Usable() {
@@ -262,7 +262,7 @@ func TestALimitOfFileSizesIsAnError(t *testing.T) {
 	}
 	out := t.TempDir()
 	cmd := command(t)
-	o := finish(t, limited(t, cmd, "ulimit -f 8", "--out", out, "--no-probe"))
+	o := finish(t, limited(t, cmd, "ulimit -f 8", "--output-dir", out, "--no-probe"))
 	if o.status != exitFailed || !strings.Contains(o.stderr, unix.EFBIG.Error()) || strings.Contains(o.stderr, "goroutine") {
 		t.Errorf("exit status %d: %s", o.status, o.stderr)
 	}
@@ -286,7 +286,7 @@ func TestTooFewDescriptors(t *testing.T) {
 	refused, reported := 0, 0
 	for limit := 4; limit <= 64; limit += 1 + limit/16 {
 		out := t.TempDir()
-		o := finish(t, limited(t, command(t), "ulimit -n "+strconv.Itoa(limit), "--out", out, "--no-probe", "--interval", "0", "--timeout", "20s"))
+		o := finish(t, limited(t, command(t), "ulimit -n "+strconv.Itoa(limit), "--output-dir", out, "--no-probe", "--interval", "0", "--timeout", "20s"))
 		if refusedOrWhole(t, fmt.Sprintf("%d descriptors", limit), o, out, tooFewDescriptors) {
 			refused++
 		} else {

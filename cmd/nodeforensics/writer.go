@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
-// fallback is where a report goes when --out cannot be written: memory, which is there when every disk is full or dead.
+// fallback is where a report goes when --output-dir cannot be written: memory, which is there when every disk is full or dead.
 const fallback = "/dev/shm"
 
 // parcel is what the writing child is to write: one line of JSON on its standard input, then the contents.
@@ -36,50 +36,32 @@ type receipt struct {
 	Error   string   `json:"error,omitempty"`
 }
 
-// write has the report's files written and then prints the summary, or writes the single format to standard output.
-func (a *app) write(out outputFlags, r report.Report) error {
-	interrupted := a.interrupts()
-	if out.dir == "-" {
-		return streamStdout(a.out.file, func(w io.Writer) error { return render(w, r, out.formats[0]) }, out.deadline)
-	}
+// writeReport has the files of a report written, and returns their paths.
+func (a *app) writeReport(interrupted <-chan struct{}, out outputFlags, r report.Report) ([]string, error) {
 	files, err := a.renderAll(out, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	first := out.deadline
 	if !first.IsZero() { // the fallback needs time, too
 		first = share(first, 2, 3)
 	}
 	written, err := a.writeFiles(interrupted, parcel{Dir: out.dir, Make: true}, files, first)
+	if err == nil {
+		return written, nil
+	}
+	a.lost = true
+	a.complain("--output-dir %s: %v", out.dir, err)
+	written, err = a.writeFiles(nil, parcel{Dir: fallback}, files, out.deadline)
 	if err != nil {
-		a.complain("--out %s: %v", out.dir, err)
-		if saved, err := a.writeFiles(nil, parcel{Dir: fallback}, files, out.deadline); err == nil {
-			a.err.printf("nodeforensics: the report was written to %s instead\n", fallback)
-			written = saved
-		} else {
-			a.complain("%s: %v; only what follows is left of the report", fallback, err)
-		}
+		a.complain("%s: %v; the report is lost, except for the summary", fallback, err)
+		return nil, nil
 	}
-	var text bytes.Buffer
-	opt := report.TextOptions{Width: a.out.width(), Color: a.out.color(), Files: written}
-	if err := report.Text(&text, r, opt); err != nil {
-		return err
-	}
-	a.out.printf("%s", text.String())
-	return nil
+	a.err.printf("nodeforensics: the report was written to %s instead\n", fallback)
+	return written, nil
 }
 
-func render(w io.Writer, r report.Report, format string) error {
-	switch format {
-	case "html":
-		return report.HTML(w, r)
-	case "json":
-		return report.JSON(w, r)
-	}
-	return report.Text(w, r, report.TextOptions{Width: 80})
-}
-
-// fileName is "nodeforensics-<host>-<UTC time>"; what a host name should not hold is replaced.
+// fileName is "nodeforensics-NODE-TIME", or says that they are unknown. What does not belong into a file name is replaced.
 func fileName(r report.Report) string {
 	host := strings.Map(func(c rune) rune {
 		if c == '-' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
@@ -87,14 +69,11 @@ func fileName(r report.Report) string {
 		}
 		return '_'
 	}, r.Node.Name)
-	if host = strings.Trim(host[:min(len(host), 64)], "."); host == "" {
-		host = "unknown"
+	host, at := strings.Trim(host[:min(len(host), 64)], "."), "unknown-time"
+	if !r.Evidence.Collected.IsZero() {
+		at = r.Evidence.Collected.UTC().Format("20060102T150405Z")
 	}
-	at := r.Evidence.Collected
-	if at.IsZero() {
-		return "nodeforensics-" + host
-	}
-	return "nodeforensics-" + host + "-" + at.UTC().Format("20060102T150405Z")
+	return "nodeforensics-" + cmp.Or(host, "unknown-node") + "-" + at
 }
 
 // writeStdout writes to a pipe or terminal that may be stopped; it gives up at the deadline.
@@ -113,7 +92,7 @@ func streamStdout(f *os.File, write func(io.Writer) error, deadline time.Time) e
 		}
 		return nil
 	case <-time.After(untilOr(deadline, time.Minute)):
-		return errors.New("standard output: nobody reads it; what was written is not whole")
+		return errors.New("standard output: timed out because it is not read; the output is incomplete")
 	}
 }
 
@@ -128,7 +107,7 @@ func untilOr(deadline time.Time, otherwise time.Duration) time.Duration {
 // errNoReceipt says that the writing child ended without a word, as a Go program does that gets no thread.
 var errNoReceipt = errors.New("the writing process failed")
 
-// interruptedPatience is how long --out may take when somebody wants the program to end.
+// interruptedPatience is how long --output-dir may take when somebody wants the program to end.
 const interruptedPatience = 2 * time.Second
 
 // writeFiles has a child of its own write the files: the directory may be on a dead mount, and then the child stays
@@ -159,7 +138,7 @@ func (a *app) writeFiles(interrupted <-chan struct{}, p parcel, files []renderin
 		case <-interrupted:
 			interrupted, limit = nil, time.After(interruptedPatience)
 		case <-limit:
-			return nil, fmt.Errorf("writing did not finish: it may be on a dead mount; the writing process (pid %d) stays behind", who)
+			return nil, fmt.Errorf("timed out: the directory may be on a dead mount; the writing process (pid %d) is left behind", who)
 		}
 	}
 }

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Deleter is somebody other than the pod garbage collector who deletes a pod, or has done so.
+// Deleter is a controller other than the pod garbage collector that deletes a pod, or has deleted it.
 type Deleter struct {
 	// Who is the controller: "scheduler preemption", "taint eviction", "eviction API", "kubelet", "Job TTL",
 	// "Argo Workflow", "garbage collector", "pod garbage collector".
 	Who string `json:"who"`
-	// Rule is by which of its rules, the same for all pods that go by it: a reason ("Evicted memory", "NodeShutdown"), a taint with its
-	// node, how long a Job keeps its pods, the owner that is gone or going.
+	// Rule is its rule, the same for all pods that it deletes by that rule: a reason ("Evicted memory", "NodeShutdown"), a taint with its
+	// node, the TTL of a Job, an owner that is deleted or being deleted.
 	Rule string `json:"rule"`
-	// Why is what the dump says of it.
+	// Why is what the dump says about it.
 	Why string `json:"why"`
-	// When is since when, or when it will be; absent when the dump does not tell.
+	// When is since when, or when it will be; absent when the dump does not show it.
 	When *time.Time `json:"when,omitempty"`
 }
 
@@ -31,7 +31,7 @@ var disruptions = map[string]string{
 	"TerminationByKubelet":      "kubelet",
 }
 
-// Deleters says who else deletes a pod of the dump, told from its conditions, its owners and the taints of its node.
+// Deleters are the controllers that delete a pod of the dump, by its conditions, its owners and the taints of its node.
 func (x *Index) Deleters(p Pod) []Deleter {
 	var found []Deleter
 	if c := p.Disrupted; c != nil {
@@ -49,8 +49,8 @@ func (x *Index) Deleters(p Pod) []Deleter {
 	return append(found, x.taintEvictions(p)...)
 }
 
-// VanishedBy says who may have deleted a pod that the dump lacks: owners whose children are named after them and that
-// remove their pods, or are being deleted themselves. It is a guess from the name.
+// VanishedBy are the controllers that may have deleted a pod that is not in the dump: owners that remove their pods or are being deleted,
+// and that have a prefix of the pod's name as their name. It is a guess.
 func (x *Index) VanishedBy(namespace, name string) []Deleter {
 	var found []Deleter
 	for _, i := range x.ownersNamed(namespace, name) {
@@ -156,7 +156,7 @@ func (t Toleration) covers(taint Taint) bool {
 	return t.Operator == "Exists" || t.Value == taint.Value
 }
 
-// UsersOf are the pods that use a claim, as indexes in Pods: those that have not ended keep it from going
+// UsersOf are the pods that use a claim, as indexes in Pods: those that have not terminated block its deletion
 // (kube-controller-manager pkg/controller/volume/pvcprotection).
 func (x *Index) UsersOf(c Claim) []int {
 	return x.podsOf[c.ID()]
@@ -171,8 +171,8 @@ func (x *Index) VolumeOf(c Claim) (Volume, bool) {
 	return x.dump.Volumes[i], true
 }
 
-// Lost says why the data of a claim is out of reach: its volume is gone, or is bound to nodes of which none is left; ""
-// where nothing says so.
+// Lost says why the data of a claim is not accessible: its volume is missing, or is bound to nodes that do not exist; "" where it is
+// accessible as far as the dump shows.
 func (x *Index) Lost(c Claim) string {
 	v, ok := x.VolumeOf(c)
 	switch {
@@ -188,7 +188,7 @@ func (x *Index) Lost(c Claim) string {
 	if slices.ContainsFunc(v.Nodes, func(n string) bool { _, ok := x.nodeOf[n]; return ok }) {
 		return ""
 	}
-	return fmt.Sprintf("volume %s of claim %s lies on node %s, which is gone", v.Name, c.ID(), strings.Join(v.Nodes, ", "))
+	return fmt.Sprintf("volume %s of claim %s is bound to node %s. That node does not exist", v.Name, c.ID(), strings.Join(v.Nodes, ", "))
 }
 
 // resource is what a kubelet evicted a pod for, by its message: a resource of the node, or a limit of the pod's own (pkg/kubelet/eviction,

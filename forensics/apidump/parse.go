@@ -16,8 +16,8 @@ import (
 // maxObjects bounds a dump; clusters are supported up to 150,000 pods.
 const maxObjects = 1_000_000
 
-// Parse reads a dump. With an error come the objects before it; objects that cannot be decoded are passed over and
-// counted in the error.
+// Parse reads a dump. With an error, it returns the objects before it. Objects that cannot be decoded are skipped and counted in the
+// error.
 func Parse(r io.Reader) (Dump, error) {
 	d := NewDump()
 	decoders := newDecoders(&d)
@@ -33,7 +33,7 @@ func Parse(r io.Reader) (Dump, error) {
 	switch {
 	case err != nil:
 	case bad > 0:
-		err = fmt.Errorf("%d of %d objects cannot be read, first: %w", bad, seen, first)
+		err = fmt.Errorf("%d of %d objects cannot be decoded, first: %w", bad, seen, first)
 	}
 	return d, err
 }

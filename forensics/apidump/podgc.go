@@ -19,9 +19,9 @@ const (
 	// OutOfService: it terminates on a node that is not ready and has the out-of-service taint; since 1.24, on by
 	// default since 1.26.
 	OutOfService Rule = "out-of-service"
-	// Orphaned: its node is no object of the API any more.
+	// Orphaned: its Node object does not exist.
 	Orphaned Rule = "orphaned"
-	// UnscheduledTerminating: it is being deleted and has never been given to a node.
+	// UnscheduledTerminating: it is being deleted and was never scheduled to a node.
 	UnscheduledTerminating Rule = "unscheduled"
 )
 
@@ -42,22 +42,21 @@ type Victim struct {
 
 // Replay is what one round of the pod garbage collector would do.
 type Replay struct {
-	// Victims are in the order in which the controller takes them.
+	// Victims are in the order in which the controller deletes them.
 	Victims []Victim
 	// Terminated is the number of terminated pods, Threshold that above which they are deleted; 0 or less is off.
 	Terminated int
 	Threshold  int
-	// EvictedFirst says that evicted pods go before others, as since 1.27.
+	// EvictedFirst says that evicted pods are deleted before others, as since 1.27.
 	EvictedFirst bool
-	// NodesKnown says that the dump has nodes: without them nobody is told to be on a node that is gone.
+	// NodesKnown says that the dump has nodes: without them, pods of deleted nodes cannot be found.
 	NodesKnown bool
 }
 
 // PodGC replays one round of the pod garbage collector of a version ("1.34.4", "v1.26.1-gke.3") on a dump. An empty
-// version is taken as a current one. A pod that several rules hit is named with the first.
+// version means the current one. A pod that matches several rules is listed with the first.
 //
-// The controller also waits 40 seconds and asks the API server once more before it takes a node as gone; a dump cannot
-// show that.
+// The controller also waits 40 seconds and queries the API server again before it treats a node as deleted; a dump cannot show that.
 func (d Dump) PodGC(version string) Replay {
 	minor, known := minorVersion(version)
 	if !known {

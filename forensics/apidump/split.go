@@ -15,7 +15,7 @@ const maxObject = 16 << 20
 // and strings: a dump of a large cluster is hundreds of megabytes, and most of it need not be decoded.
 //
 // The text may be a list ({"items": [...]}), an object, or several of them one after the other. Objects of a list of one
-// kind do not say what they are; their kind is the list's if that stands before them, as servers write it. What is
+// kind do not say what they are; their kind is that of the list, if the list's kind comes before them, as servers write it. What is
 // passed on is valid until the function returns. It is an error if the text is anything else, or nothing.
 func split(r io.Reader, object func(kind string, text []byte) error) error {
 	s := &splitter{in: r, object: object}
@@ -25,7 +25,7 @@ func split(r io.Reader, object func(kind string, text []byte) error) error {
 		case errors.Is(err, io.EOF) && values > 0:
 			return nil
 		case errors.Is(err, io.EOF):
-			return errors.New("no object of the API")
+			return errors.New("no API object")
 		case err != nil:
 			return err
 		case c != '{':
@@ -45,7 +45,7 @@ type splitter struct {
 	pos    int // the next byte
 }
 
-// value reads one value of the top level, of which the opening bracket was read.
+// value reads one value of the top level, after its opening bracket.
 func (s *splitter) value() error {
 	s.keep = s.pos - 1
 	list := false
@@ -59,7 +59,7 @@ func (s *splitter) value() error {
 	return s.object(kind, s.buf[s.keep:s.pos])
 }
 
-// items passes on the values of an array, of which the opening bracket was read, up to its closing one.
+// items passes on the values of an array, after its opening bracket, up to its closing bracket.
 func (s *splitter) items(listed string) error {
 	for {
 		c, err := s.skipSpace()
@@ -140,12 +140,12 @@ func (s *splitter) scan(items func(kind string) error) (kind string, err error) 
 	return kind, nil
 }
 
-// telling are the bytes outside of strings that tell of the structure.
+// telling are the bytes outside of strings that show the structure.
 var telling = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true, ',': true}
 
 var errLarge = fmt.Errorf("an object of more than %d bytes", maxObject)
 
-// text reads to the end of a string, of which the opening quote was read.
+// text reads to the end of a string, after its opening quote.
 func (s *splitter) text() error {
 	for {
 		i := bytes.IndexByte(s.buf[s.pos:], '"')

@@ -1,9 +1,8 @@
-// Package apidump reads what the API server held, from a saved dump, and replays what the control plane does with it:
-// whom the pod garbage collector deletes, who else deletes pods, what keeps a claim from going.
+// Package apidump reads a saved dump of API objects and replays what the control plane does with them: which pods the pod garbage
+// collector deletes, which other controllers delete pods, and what blocks the deletion of a claim.
 //
 // A dump is what "kubectl get pods,nodes,pvc,pv -A -o json" prints: a List, the list of one kind, or a single object, in
-// any number of files. Objects that do not matter here are passed over. Nothing is asked of a server, and nothing is
-// masked: names are returned as they are.
+// any number of files. Other objects are skipped. No server is queried, and nothing is masked: names are returned as they are.
 //
 // The rules are those of Kubernetes' controllers: pkg/controller/podgc/gc_controller.go, taint eviction, the TTL of finished
 // Jobs, and pkg/controller/volume/pvcprotection.
@@ -23,12 +22,12 @@ type Dump struct {
 	// Owners are objects that own pods: Jobs, Workflows, ReplicaSets, StatefulSets, DaemonSets and what else has
 	// children in the dump.
 	Owners []Object `json:"owners"`
-	// Kinds counts the objects that were read, by kind ("Pod", "PersistentVolumeClaim"). A kind that is not there was not
-	// dumped, or there was none: the two look alike.
+	// Kinds counts the objects that were read, by kind ("Pod", "PersistentVolumeClaim"). A missing kind was not dumped, or has no
+	// objects: the dump does not show which.
 	Kinds map[string]int `json:"kinds"`
 	// Saved is when the newest of the files was written; absent when unknown (standard input).
 	Saved *time.Time `json:"saved,omitempty"`
-	// TerminatedPodGCThreshold is --terminated-pod-gc-threshold of the kube-controller-manager, where it was told; absent
+	// TerminatedPodGCThreshold is --terminated-pod-gc-threshold of the kube-controller-manager, where it is known; absent
 	// is its default of 12,500, and 0 or less turns that rule off.
 	TerminatedPodGCThreshold *int `json:"terminated_pod_gc_threshold,omitempty"`
 }
@@ -41,7 +40,7 @@ type Object struct {
 	UID       string `json:"uid,omitempty"`
 	// Created is the creationTimestamp; absent when it cannot be read.
 	Created *time.Time `json:"created,omitempty"`
-	// Deleting is the deletionTimestamp, which for pods is the end of the grace period; absent when nobody deletes it.
+	// Deleting is the deletionTimestamp, for pods the end of the grace period; absent when the object is not being deleted.
 	Deleting   *time.Time `json:"deletion_timestamp,omitempty"`
 	Finalizers []string   `json:"finalizers,omitempty"`
 	Owners     []Owner    `json:"owner_references,omitempty"`
@@ -76,7 +75,7 @@ type Pod struct {
 	// Claims are the names of the PersistentVolumeClaims that its volumes use, those of generic ephemeral volumes included.
 	Claims      []string     `json:"claims,omitempty"`
 	Tolerations []Toleration `json:"tolerations,omitempty"`
-	// Selector is nodeSelector; of a trimmed dump only where no node takes the pod.
+	// Selector is nodeSelector; in a trimmed dump only of unschedulable pods.
 	Selector map[string]string `json:"node_selector,omitempty"`
 	Images   []Image           `json:"images,omitempty"`
 }
@@ -138,7 +137,7 @@ type Volume struct {
 	Phase string `json:"phase,omitempty"`
 	// Claim is "namespace/name" of the claim that it is bound to.
 	Claim string `json:"claim,omitempty"`
-	// Reclaim is the reclaim policy: with "Delete" the data goes with the volume.
+	// Reclaim is the reclaim policy: with "Delete" the data is deleted with the volume.
 	Reclaim string `json:"reclaim_policy,omitempty"`
 	// Driver is the CSI driver, Source the kind of the source ("csi", "local", "hostPath", "nfs").
 	Driver string `json:"csi_driver,omitempty"`

@@ -1,7 +1,7 @@
-// Package backing says what is behind a file system, and which part of the way to its data has failed: the server of NFS,
-// CephFS, RBD or SMB and the connection to it, or a disk and what it consists of.
+// Package backing says what is behind a file system, and which part of the path to its data has failed: the server of NFS,
+// CephFS, RBD or SMB and the connection to it, or a disk and the devices that it consists of.
 //
-// [Read] takes it from tables of the kernel, and neither the server nor the disk is asked anything: requests that wait and
+// [Read] reads tables of the kernel only, and sends nothing to the server or the disk: waiting requests and
 // their counters (/proc/PID/mountstats of fs/nfs/super.c, /proc/fs/cifs/DebugData), sessions in debugfs
 // (net/sunrpc/debugfs.c, fs/ceph/debugfs.c), connections (Documentation/networking/proc_net_tcp.rst, proc_pid_net(5)), block
 // devices (Documentation/ABI/stable/sysfs-block, Documentation/block/stat.rst).
@@ -18,44 +18,45 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// Fault says which part of the way to the data has failed.
+// Fault says which part of the path to the data has failed.
 type Fault string
 
-// The faults. FaultNone means that nothing of what was read shows one, which proves nothing.
+// The faults. FaultNone means that nothing that was read shows a fault. That proves nothing.
 const (
 	FaultNone        Fault = ""
-	FaultUnreachable Fault = "unreachable"   // the server's host does not acknowledge what is sent: host down, or the network
-	FaultRefused     Fault = "refused"       // no connection, and none is being made: the host lives, nothing listens
-	FaultLost        Fault = "no-connection" // no connection, and no attempt to make one was seen: the host or only its service is gone
-	FaultSilent      Fault = "silent"        // the host acknowledges, the service does not answer
-	FaultBlocklisted Fault = "blocklisted"   // the server has thrown this client out for good
+	FaultUnreachable Fault = "unreachable"   // the server's host does not acknowledge data: the host or the network is down
+	FaultRefused     Fault = "refused"       // no connection, and none is being made: the host is up, no service listens
+	FaultLost        Fault = "no-connection" // no connection, and no attempt to make one was seen: the host or only its service is down
+	FaultSilent      Fault = "silent"        // the host acknowledges data, the service does not respond
+	FaultBlocklisted Fault = "blocklisted"   // the server has blocklisted this client
 	FaultRejected    Fault = "session"       // the session with the server is hung or closed
-	FaultOffline     Fault = "offline"       // the disk is gone or was taken offline
-	FaultSuspended   Fault = "suspended"     // the device holds requests back on purpose
+	FaultOffline     Fault = "offline"       // the disk is lost or was taken offline
+	FaultSuspended   Fault = "suspended"     // the device delays requests on purpose
 	FaultNoPath      Fault = "no-path"       // multipath has no path left
-	FaultBusy        Fault = "in-flight"     // requests are on their way to the disk
+	FaultBusy        Fault = "in-flight"     // requests to the disk are in flight
 )
 
-// A Backing is what stands behind a file system, as the kernel's own tables show it: a server and the connection to it,
-// or a disk. Reading them asks neither.
+// A Backing is the server of a file system and the connection to it, or its disk, as the kernel's own tables show them. Reading
+// these tables sends nothing to either.
 type Backing struct {
 	// Device is the superblock.
 	Device string `json:"device"`
-	// NFS, Ceph and CIFS have the details of their sort; the others are absent. Disks are the device and what it consists of.
+	// NFS, Ceph and CIFS have the details of their kind; the others are absent. Disks are the device and those that it consists of.
 	NFS   *NFSState   `json:"nfs,omitempty"`
 	Ceph  *CephState  `json:"ceph,omitempty"`
 	CIFS  *CIFSState  `json:"cifs,omitempty"`
 	Disks []DiskState `json:"disks"`
 	// Connections are the TCP connections to the server.
 	Connections []Connection `json:"connections"`
-	// Fault is what they show, and Why on which evidence.
+	// Fault is what they show, and Why is the evidence.
 	Fault Fault  `json:"fault,omitempty"`
 	Why   string `json:"why,omitempty"`
 }
 
-// Read reads what stands behind the file systems of a table for which want is true: NFS, CephFS (kernel client), CIFS
+// Read reads the servers and disks of the file systems of a table for which want is true: NFS, CephFS (kernel client), CIFS
 // and disks. It touches no mounted file system; the files are those of procfs, sysfs and debugfs:
 //
 //	/proc/PID/mountstats, /proc/PID/net/tcp, tcp6 and arp, /sys/kernel/debug/sunrpc and ceph, /proc/fs/cifs/DebugData,
@@ -160,7 +161,7 @@ func (b *Backing) judge() {
 	case b.Fault == FaultNone:
 		b.Fault, b.Why = busy, disk
 	case b.Ceph != nil && b.Ceph.Alike > 0:
-		b.Why += fmt.Sprintf("; read from one of %d clients of this cluster, which cannot be told apart", b.Ceph.Alike)
+		b.Why += fmt.Sprintf("; read from one of %d clients of this cluster that cannot be distinguished", b.Ceph.Alike)
 	}
 }
 
@@ -171,7 +172,7 @@ func (b *Backing) judgeServer() {
 	switch owing := b.Ceph.servers(); {
 	case b.Ceph == nil:
 	case len(owing) > 0 && len(b.Connections) == 0:
-		fault, why = FaultLost, fmt.Sprintf("there is no connection to %s: it or its host is down", b.Ceph.OwingNames())
+		fault, why = FaultLost, fmt.Sprintf("there is no connection to %s: the service or its host is down", b.Ceph.OwingNames())
 	case len(owing) == 0 && fault != FaultUnreachable && b.Ceph.MonitorRequests == 0:
 		fault = FaultNone // those are the monitors, which owe nothing
 	}
@@ -180,17 +181,17 @@ func (b *Backing) judgeServer() {
 	}
 	switch {
 	case b.CIFS != nil && !b.CIFS.Connected && (b.Fault == FaultNone || b.Fault == FaultRefused):
-		b.Fault, b.Why = FaultLost, "the client has lost its connection and tries every few seconds to make a new one; none was being made when it was looked at"
+		b.Fault, b.Why = FaultLost, "the client has lost its connection and tries to reconnect every few seconds; no attempt to connect was seen"
 	case b.Fault == FaultNone && outstanding > 0:
 		b.Fault = FaultSilent
 	}
 	if outstanding > 0 {
-		b.Why = strings.TrimPrefix(fmt.Sprintf("%s; %d requests are on their way", b.Why, outstanding), "; ")
+		b.Why = strings.TrimPrefix(b.Why+"; "+text.Plural(outstanding, "request")+" in flight", "; ")
 	}
 }
 
-// Answered takes back a fault that nothing but waiting requests suggests: the file system has just answered, and those of
-// others are on their way at any time.
+// Answered removes a fault that only waiting requests suggest. The file system has just answered, and requests of others are in
+// flight at any time.
 func (b *Backing) Answered() {
 	switch b.Fault {
 	case FaultSilent, FaultRefused, FaultLost:

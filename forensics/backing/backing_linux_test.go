@@ -86,22 +86,22 @@ func TestBackingsOfServers(t *testing.T) {
 		change map[string]string
 		want   want
 	}{
-		"nfs: the host does not acknowledge": {nfs, nil, want{FaultUnreachable, "216 bytes to 10.0.0.9:2049 are not acknowledged and were sent 9 times more"}},
+		"nfs: the host does not acknowledge": {nfs, nil, want{FaultUnreachable, "216 bytes to 10.0.0.9:2049 are not acknowledged after 9 retransmissions"}},
 		"nfs: hard":                          {nfs, nil, want{FaultUnreachable, "the mount is hard"}},
 		"nfs: the service is silent": {nfs, map[string]string{"/proc/self/net/tcp": strings.NewReplacer(
-			"000000D8", "00000000", "00000009 ", "00000000 ").Replace(recorded(t, "tcp"))}, want{FaultSilent, "acknowledges what is sent, its service does not answer"}},
+			"000000D8", "00000000", "00000009 ", "00000000 ").Replace(recorded(t, "tcp"))}, want{FaultSilent, "acknowledges data, but its service does not respond"}},
 		"nfs: nothing listens": {nfs, map[string]string{"/proc/self/net/tcp": strings.ReplaceAll(recorded(t, "tcp"), "0801 01", "0801 07")}, want{
 			FaultLost, "no connection to 10.0.0.9:2049 is open",
 		}},
 		"nfs: an address of the link": {local, map[string]string{"/proc/self/net/tcp6": unacknowledged}, want{
 			FaultUnreachable, "216 bytes to [fe80::2]:2049 are not acknowledged",
 		}},
-		"nfs: soft, over UDP":      {soft, nil, want{FaultSilent, "callers get an error after 8.8 s at the earliest"}},
+		"nfs: soft, over UDP":      {soft, nil, want{FaultSilent, "callers get an error after 8.8 s or later"}},
 		"ceph: a session is hung":  {ceph, nil, want{FaultRejected, "the session with mds.1 is hung"}},
 		"ceph: blocklisted":        {ceph, map[string]string{client + "status": "blocklisted: true\n"}, want{FaultBlocklisted, "thrown"}},
-		"ceph: no storage daemon":  {ceph, map[string]string{client + "mds_sessions": "mds.0 open\n"}, want{FaultSilent, "1 requests have no storage daemon"}},
-		"ceph: metadata only":      {ceph, map[string]string{client + "mds_sessions": "", client + "osdc": "REQUESTS 0 homeless 0\n"}, want{FaultSilent, "owe nothing: 73 mds0 getattr #10000000000"}},
-		"ceph: old kernel, osds":   {ceph, map[string]string{client + "mds_sessions": "", client + "mdsc": "", client + "osdc": "118 osd3 2.7b 1.0 write\n"}, want{FaultSilent, "storage daemons (OSD) do not answer, metadata servers owe nothing"}},
+		"ceph: no storage daemon":  {ceph, map[string]string{client + "mds_sessions": "mds.0 open\n"}, want{FaultSilent, "no storage daemon (OSD) is up for 1 request"}},
+		"ceph: metadata only":      {ceph, map[string]string{client + "mds_sessions": "", client + "osdc": "REQUESTS 0 homeless 0\n"}, want{FaultSilent, "have no open request: 73 mds0 getattr #10000000000"}},
+		"ceph: old kernel, osds":   {ceph, map[string]string{client + "mds_sessions": "", client + "mdsc": "", client + "osdc": "118 osd3 2.7b 1.0 write\n"}, want{FaultSilent, "storage daemons (OSD) do not respond, metadata servers have no open request"}},
 		"ceph: nothing is waiting": {ceph, map[string]string{client + "mds_sessions": "", client + "mdsc": "", client + "osdc": "", client + "monc": ""}, want{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,10 +193,10 @@ func TestBackingsOfDisks(t *testing.T) {
 		fault  Fault
 		says   string
 	}{
-		"no path is known":           {"253:3", paths, FaultNoPath, "none of its 0 paths"},
+		"no path is known":           {"253:3", paths, FaultNoPath, "lost all its 0 paths"},
 		"suspended":                  {"253:3", with("/sys/devices/virtual/block/dm-3/dm/suspended", "1\n"), FaultSuspended, "suspended"},
 		"a partition of a lost disk": {"8:17", paths, FaultOffline, "sdb1 is offline"},
-		"nothing is wrong":           {"8:17", with("/sys/devices/pci/block/sdb/device/state", "running\n"), FaultBusy, "1 requests"},
+		"nothing is wrong":           {"8:17", with("/sys/devices/pci/block/sdb/device/state", "running\n"), FaultBusy, "1 request in flight"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			table := mounts.Table{Mounts: []mounts.Mount{{ID: 1, Device: c.device, Class: mounts.ClassBlock, FSType: "ext4"}, {ID: 2, Device: "9:9", Class: mounts.ClassBlock, FSType: "xfs"}}}
@@ -297,12 +297,12 @@ func FuzzBackings(f *testing.F) {
 func TestCephFault(t *testing.T) {
 	for want, c := range map[string]CephState{
 		"": {},
-		"2 requests have no storage daemon (OSD) that is up":                                                     {Homeless: 2, OSDRequests: 2},
-		"metadata servers (MDS) do not answer, storage daemons owe nothing: getattr 7 s":                         {MDSRequests: 1, Oldest: "getattr 7 s"},
-		"storage daemons (OSD) do not answer, metadata servers owe nothing":                                      {OSDRequests: 1},
-		"neither metadata servers nor storage daemons answer":                                                    {MDSRequests: 1, OSDRequests: 1},
-		"metadata servers (MDS) have answered, but what they answered is not yet written to storage: create 9 s": {MDSRequests: 1, Unsafe: 1, Oldest: "create 9 s"},
-		"monitors do not answer, others owe nothing":                                                             {MonitorRequests: 1},
+		"no storage daemon (OSD) is up for 2 requests":                                                       {Homeless: 2, OSDRequests: 2},
+		"metadata servers (MDS) do not respond, storage daemons have no open request: getattr 7 s":           {MDSRequests: 1, Oldest: "getattr 7 s"},
+		"storage daemons (OSD) do not respond, metadata servers have no open request":                        {OSDRequests: 1},
+		"neither metadata servers nor storage daemons respond":                                               {MDSRequests: 1, OSDRequests: 1},
+		"metadata servers (MDS) have answered, but their changes are not yet written to storage: create 9 s": {MDSRequests: 1, Unsafe: 1, Oldest: "create 9 s"},
+		"monitors do not respond, other daemons have no open request":                                        {MonitorRequests: 1},
 	} {
 		fault, why := c.fault()
 		if wantFault := map[bool]Fault{true: FaultNone, false: FaultSilent}[want == ""]; fault != wantFault || why != want {

@@ -7,20 +7,21 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // CephState is what the kernel's client of Ceph knows of one file system or RBD.
 type CephState struct {
 	// Client is its directory below /sys/kernel/debug/ceph, "<fsid>.client<number>".
 	Client string `json:"client"`
-	// Alike is how many clients this may be, of which those in trouble all show the same; 0 if it is certain. Each
-	// superblock has a client of its own, and nothing says which.
+	// Alike is the number of clients that this may be; all of them with trouble show the same fault. It is 0 if the client is certain.
+	// Each superblock has a client of its own, and nothing shows which.
 	Alike int `json:"clients_alike,omitempty"`
-	// Blocklisted says that the cluster has thrown this client out; absent where the kernel does not tell (before 5.9).
+	// Blocklisted says that the cluster has blocklisted this client; absent where the kernel does not show it (before 5.9).
 	Blocklisted *bool `json:"blocklisted,omitempty"`
 	// Sessions are those with metadata servers.
 	Sessions []CephSession `json:"sessions"`
-	// Requests that have not been answered, by whom; Homeless are those of OSDRequests for which no daemon is up. Unsafe
+	// Requests without an answer, by the kind of daemon. Homeless are those of OSDRequests that have no daemon that is up. Unsafe
 	// are those of MDSRequests that were answered and wait to be written by the storage daemons.
 	MDSRequests     int `json:"mds_requests"`
 	Unsafe          int `json:"unsafe_mds_requests"`
@@ -33,14 +34,14 @@ type CephState struct {
 	Owing []CephDaemon `json:"owing,omitempty"`
 }
 
-// A CephDaemon is one that owes answers.
+// A CephDaemon is one that has not answered a request.
 type CephDaemon struct {
 	Name    string `json:"name"`              // "mds0", "osd3"
 	Address string `json:"address,omitempty"` // "10.0.0.5:6801"; empty if the client's maps have none
 }
 
 // A CephSession is one with a metadata server. The states are those of ceph_session_state_name in fs/ceph/mds_client.c:
-// "open" is well, "hung" and "closed" are not, "opening" and "reconnecting" wait for the server.
+// "open" is healthy, "hung" and "closed" are not, "opening" and "reconnecting" wait for the server.
 type CephSession struct {
 	MDS   int    `json:"mds"`
 	State string `json:"state"`
@@ -53,8 +54,8 @@ const (
 	maxSessions = 64
 )
 
-// ceph finds the client of a mount. Several are left where file systems of one cluster are mounted: then those in trouble
-// tell, if all tell the same, and it is nil otherwise.
+// ceph finds the client of a mount. If several file systems of one cluster are mounted, several clients match. Then those with trouble
+// decide, if all of them show the same; otherwise the result is nil.
 func (b *backings) ceph(m *mounts.Mount) *CephState {
 	clients := b.clients()
 	var found []*CephState
@@ -83,7 +84,7 @@ func (b *backings) ceph(m *mounts.Mount) *CephState {
 		return nil
 	}
 	if first == nil {
-		first = found[0] // all are well
+		first = found[0] // all are healthy
 	}
 	alike := *first
 	alike.Alike = len(found)
@@ -111,7 +112,7 @@ func (b *backings) rbd(device string) *CephState {
 	return nil
 }
 
-// OwingNames are the daemons that owe answers, "mds0 at 10.0.0.5:6809, osd3 at 10.0.0.6:6801".
+// OwingNames are the daemons that have not answered, "mds0 at 10.0.0.5:6809, osd3 at 10.0.0.6:6801".
 func (c *CephState) OwingNames() string {
 	var names []string
 	for _, d := range c.Owing[:min(len(c.Owing), 4)] {
@@ -122,7 +123,7 @@ func (c *CephState) OwingNames() string {
 
 func (c *CephState) fault() (Fault, string) {
 	if c.Blocklisted != nil && *c.Blocklisted {
-		return FaultBlocklisted, "the cluster has blocklisted this client: it must be unmounted and mounted anew, unless recover_session=clean is set"
+		return FaultBlocklisted, "the cluster has blocklisted this client: unmount and mount again, unless recover_session=clean is set"
 	}
 	for _, s := range c.Sessions {
 		switch s.State {
@@ -133,17 +134,17 @@ func (c *CephState) fault() (Fault, string) {
 	mds := c.MDSRequests - c.Unsafe
 	switch {
 	case c.Homeless > 0:
-		return FaultSilent, fmt.Sprintf("%d requests have no storage daemon (OSD) that is up", c.Homeless)
+		return FaultSilent, fmt.Sprintf("no storage daemon (OSD) is up for %s", text.Plural(c.Homeless, "request"))
 	case mds > 0 && c.OSDRequests == 0:
-		return FaultSilent, "metadata servers (MDS) do not answer, storage daemons owe nothing: " + c.Oldest
+		return FaultSilent, "metadata servers (MDS) do not respond, storage daemons have no open request: " + c.Oldest
 	case c.OSDRequests > 0 && mds == 0:
-		return FaultSilent, "storage daemons (OSD) do not answer, metadata servers owe nothing"
+		return FaultSilent, "storage daemons (OSD) do not respond, metadata servers have no open request"
 	case mds+c.OSDRequests > 0:
-		return FaultSilent, "neither metadata servers nor storage daemons answer"
+		return FaultSilent, "neither metadata servers nor storage daemons respond"
 	case c.Unsafe > 0:
-		return FaultSilent, "metadata servers (MDS) have answered, but what they answered is not yet written to storage: " + c.Oldest
+		return FaultSilent, "metadata servers (MDS) have answered, but their changes are not yet written to storage: " + c.Oldest
 	case c.MonitorRequests > 0:
-		return FaultSilent, "monitors do not answer, others owe nothing"
+		return FaultSilent, "monitors do not respond, other daemons have no open request"
 	}
 	return FaultNone, ""
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // DiskState is what the kernel knows of a block device. Strings are empty and numbers absent where it does not tell.
@@ -108,7 +109,7 @@ func stateOf(fsys nodefs.FS, dir string) string {
 	return string(bytes.TrimSpace(text))
 }
 
-// bad says that a device takes no requests.
+// bad says that a device does not accept requests.
 func (d *DiskState) bad() bool {
 	switch d.State {
 	case "", "running", "live":
@@ -117,7 +118,7 @@ func (d *DiskState) bad() bool {
 	return true
 }
 
-// diskFault says what is wrong with a device, by what it consists of: of multipath, one good path is enough.
+// diskFault says what is wrong with a device, by the devices that it consists of. Of multipath, one good path is enough.
 func diskFault(list []DiskState, at int) (Fault, string) {
 	d := &list[at]
 	if d.Suspended {
@@ -149,10 +150,10 @@ func diskFault(list []DiskState, at int) (Fault, string) {
 		}
 	}
 	if d.Kind == "multipath" && lost == parts {
-		return FaultNoPath, fmt.Sprintf("multipath device %s has none of its %d paths left; with queue_if_no_path requests wait for ever", d.Name, parts)
+		return FaultNoPath, fmt.Sprintf("multipath device %s has lost all its %d paths; with queue_if_no_path, requests wait forever", d.Name, parts)
 	}
 	if n := d.InFlightReads + d.InFlightWrites; n > 0 {
-		return FaultBusy, fmt.Sprintf("%d requests are on their way to %s", n, d.Name)
+		return FaultBusy, fmt.Sprintf("%s in flight to %s", text.Plural(n, "request"), d.Name)
 	}
 	return FaultNone, ""
 }

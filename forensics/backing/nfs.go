@@ -15,8 +15,8 @@ type NFSState struct {
 	MountPoint string `json:"mount_point"`
 	Server     string `json:"server,omitempty"`
 	Version    string `json:"version,omitempty"`
-	// Protocol is "tcp", "tcp6", "udp", "rdma", ... LocalPorts are those that the client connects from, where the kernel
-	// tells them: for version 3.
+	// Protocol is "tcp", "tcp6", "udp", "rdma", ... LocalPorts are those that the client connects from, if the kernel
+	// shows them: for version 3.
 	Protocol   string `json:"protocol,omitempty"`
 	LocalPorts []int  `json:"local_ports"`
 	// Hard says that callers wait until the server answers, however long that takes; otherwise they get an error after
@@ -25,17 +25,17 @@ type NFSState struct {
 	TimeoutSeconds  float64 `json:"timeout_seconds,omitempty"`
 	Retransmissions int     `json:"retransmissions,omitempty"`
 	AgeSeconds      int64   `json:"age_seconds,omitempty"`
-	// Sent and Received count requests and answers since the client was made, over all connections, which mounts of one
-	// server and version share. A request that was sent again counts again; Late are answers to such that had one already.
-	// What is missing then need not be waited for: it may have been lost with a connection.
+	// Sent and Received count requests and answers since the client was made, over all connections. Mounts of one
+	// server and version share them. A request that was sent again counts again; Late are second answers to such requests.
+	// A missing answer is not always awaited: it may have been lost with a connection.
 	Sent     int64 `json:"sent"`
 	Received int64 `json:"received"`
 	Late     int64 `json:"late"`
-	// Outstanding are the requests to this server, by this version, that are waiting now, and Transport whether the client
-	// is "connected" to it, "connecting" or "closed". Both are absent where debugfs does not tell.
+	// Outstanding are the requests to this server, by this version, that wait now. Transport says whether the client
+	// is "connected" to it, "connecting" or "closed". Both are absent if debugfs does not show them.
 	Outstanding *int64 `json:"outstanding,omitempty"`
 	Transport   string `json:"transport,omitempty"`
-	// IdleSeconds is how long nothing has been sent. Connects counts attempts to connect.
+	// IdleSeconds is the time since the last send. Connects counts attempts to connect.
 	IdleSeconds int64 `json:"idle_seconds"`
 	Connects    int64 `json:"connects"`
 	// Timeouts counts requests that had to be sent again, Errors those that ended with an error (Linux 5.4).
@@ -95,8 +95,8 @@ func (b *backings) judgeNFS(one *Backing, m *mounts.Mount) {
 	one.Why += "; " + s.patience()
 }
 
-// ownConnections are those of one mount among those to its server: they go from its own ports, or, where the kernel does
-// not tell these, from none that another mount names.
+// ownConnections are those of one mount among those to its server: they use its own local ports, or, if the kernel does
+// not show these, ports of no other mount.
 func (b *backings) ownConnections(s *NFSState, list []Connection) []Connection {
 	own := []Connection{}
 	for _, c := range list {
@@ -111,27 +111,27 @@ func (b *backings) ownConnections(s *NFSState, list []Connection) []Connection {
 	return own
 }
 
-// unanswered says why requests wait although no connection shows trouble. A client that is refused tries anew every few
+// unanswered says why requests wait although no connection shows trouble. A client that is refused tries again every few
 // seconds, and between two tries there is no connection in the table.
 func (b *backings) unanswered(one *Backing, m *mounts.Mount) (Fault, string) {
 	live := slices.ContainsFunc(one.Connections, func(c Connection) bool { return c.State == "established" })
 	servers := serversOf(m)
 	if len(servers) == 0 {
-		return FaultSilent, "the server does not answer"
+		return FaultSilent, "the server does not respond"
 	}
 	at := netip.AddrPortFrom(servers[0].addr, servers[0].ports[0])
 	arp, _ := b.fsys.ReadFile(b.proc+"net/arp", maxTCP) // without it, one may be beyond a router
 	switch host := neighbour(arp, at.Addr()); {
 	case live:
-		return FaultSilent, fmt.Sprintf("the host of %s acknowledges what is sent, its service does not answer", at)
+		return FaultSilent, fmt.Sprintf("the host of %s acknowledges data, but its service does not respond", at)
 	case one.NFS.Transport == "connected" || !strings.HasPrefix(one.NFS.Protocol, "tcp"): // from another network namespace, or over UDP
-		return FaultSilent, fmt.Sprintf("%s does not answer", at)
+		return FaultSilent, fmt.Sprintf("%s does not respond", at)
 	case host == neighbourGone:
-		return FaultUnreachable, fmt.Sprintf("no machine answers for the address %s (ARP): the host is down or the network is", at.Addr())
+		return FaultUnreachable, fmt.Sprintf("no machine answers ARP for %s: the host or the network is down", at.Addr())
 	case host == neighbourThere:
-		return FaultRefused, fmt.Sprintf("no connection to %s is open, though its host is there (ARP): nothing listens", at)
+		return FaultRefused, fmt.Sprintf("no connection to %s is open, but its host answers ARP: no service listens", at)
 	default:
-		return FaultLost, fmt.Sprintf("no connection to %s is open, and none was being made when it was looked at", at)
+		return FaultLost, fmt.Sprintf("no connection to %s is open, and no attempt to connect was seen", at)
 	}
 }
 
@@ -144,7 +144,7 @@ func (s *NFSState) patience() string {
 	if strings.HasPrefix(s.Protocol, "udp") { // the time between tries doubles; over TCP it grows by timeo
 		tries = 1 << min(s.Retransmissions, 16)
 	}
-	return fmt.Sprintf("the mount is soft: callers get an error after %g s at the earliest", s.TimeoutSeconds*float64(tries))
+	return fmt.Sprintf("the mount is soft: callers get an error after %g s or later", s.TimeoutSeconds*float64(tries))
 }
 
 // waiting says whether requests are known to wait, or may well, where only the counters are known.

@@ -39,16 +39,16 @@ func TestBackingsOfRecordedNFS(t *testing.T) {
 	for name, mounted := range map[string]map[string]want{
 		"unreachable": {
 			"/mnt/v4": {FaultUnreachable, 7, " to 10.9.0.2:2049 "}, "/mnt/v3": {FaultUnreachable, 4, "the mount is hard"},
-			"/mnt/soft": {FaultUnreachable, 7, "the mount is soft: callers get an error after 15 s at the earliest"},
+			"/mnt/soft": {FaultUnreachable, 7, "the mount is soft: callers get an error after 15 s or later"},
 		},
 		"recovered": {"/mnt/v4": {}, "/mnt/v3": {}, "/mnt/soft": {}},
 		"silent": {
-			"/mnt/v4": {FaultSilent, 2, "the host of 10.9.0.2:2049 acknowledges what is sent, its service does not answer; "},
-			"/mnt/v3": {FaultSilent, 1, "its service does not answer; 1 request waits"},
+			"/mnt/v4": {FaultSilent, 2, "the host of 10.9.0.2:2049 acknowledges data, but its service does not respond; "},
+			"/mnt/v3": {FaultSilent, 1, "its service does not respond; 1 request waits"},
 		},
 		"refused": {
-			"/mnt/v4": {FaultRefused, 3, "no connection to 10.9.0.2:2049 is open, though its host is there (ARP): nothing listens"},
-			"/mnt/v3": {FaultRefused, 1, "nothing listens; 1 request waits"},
+			"/mnt/v4": {FaultRefused, 3, "no connection to 10.9.0.2:2049 is open, but its host answers ARP: no service listens"},
+			"/mnt/v3": {FaultRefused, 1, "no service listens; 1 request waits"},
 		},
 	} {
 		for _, kernel := range []string{"linux-5.10", "linux-6.1", "linux-6.12"} {

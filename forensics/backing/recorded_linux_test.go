@@ -40,15 +40,15 @@ func TestBackingsRecorded(t *testing.T) {
 		// receive anything for 20 and for 200 s, then they were killed.
 		"cifs-healthy": {{"/mnt/c311", "", ""}, {"/mnt/csub", "", ""}, {"/mnt/c21", "", ""}, {"/mnt/c10", "", ""}},
 		"cifs-server-stopped": {
-			{"/mnt/c311", FaultSilent, "acknowledges what is sent, its service does not answer; 12 requests"},
+			{"/mnt/c311", FaultSilent, "acknowledges data, but its service does not respond; 12 requests"},
 			{"/mnt/csub", FaultSilent, "12 requests"},
 			{"/mnt/c21", FaultSilent, "6 requests"},
 			{"/mnt/c10", FaultSilent, "2 requests"},
 		},
-		"cifs-server-stopped-reconnecting": {{"/mnt/c311", FaultSilent, "; 1 requests"}, {"/mnt/c10", FaultSilent, "; 1 requests"}},
-		"cifs-packets-dropped":             {{"/mnt/c311", FaultUnreachable, "696 bytes to 10.99.0.9:445 are not acknowledged and were sent 6 times more"}},
+		"cifs-server-stopped-reconnecting": {{"/mnt/c311", FaultSilent, "; 1 request in flight"}, {"/mnt/c10", FaultSilent, "; 1 request in flight"}},
+		"cifs-packets-dropped":             {{"/mnt/c311", FaultUnreachable, "696 bytes to 10.99.0.9:445 are not acknowledged after 6 retransmissions"}},
 		"cifs-packets-dropped-reconnecting": {
-			{"/mnt/c311", FaultUnreachable, "the client tries to connect to 10.99.0.9:445 and nobody answers"},
+			{"/mnt/c311", FaultUnreachable, "the client tries to connect to 10.99.0.9:445 and gets no answer"},
 			{"/mnt/c10", FaultUnreachable, "the client tries to connect"},
 		},
 		"cifs-server-killed": {{"/mnt/c311", FaultLost, "has lost its connection"}, {"/mnt/c10", FaultLost, "has lost its connection"}},
@@ -56,27 +56,27 @@ func TestBackingsRecorded(t *testing.T) {
 		// One monitor, one metadata server, one storage daemon; two mounts of the same file system.
 		"ceph-healthy": {{"/mnt/ceph", "", ""}, {"/mnt/ceph2", "", ""}},
 		"ceph-mds-stopped": {
-			{"/mnt/ceph", FaultSilent, "(MDS) do not answer, storage daemons owe nothing: 17 mds0 mkdir #10000000000/newdir (vol1/newdir); the host of 10.99.0.9:6809 acknowledges"},
+			{"/mnt/ceph", FaultSilent, "(MDS) do not respond, storage daemons have no open request: 17 mds0 mkdir #10000000000/newdir (vol1/newdir); the host of 10.99.0.9:6809 acknowledges"},
 			{"/mnt/ceph2", FaultSilent, "read from one of 2 clients of this cluster"},
 		},
-		"ceph-mds-killed":      {{"/mnt/ceph", FaultLost, "there is no connection to mds0 at 10.99.0.9:6809: it or its host is down"}},
-		"ceph-osd-stopped":     {{"/mnt/ceph", FaultSilent, "storage daemons (OSD) do not answer, metadata servers owe nothing; the host of 10.99.0.9:6801 acknowledges"}},
-		"ceph-osd-down":        {{"/mnt/ceph", FaultSilent, "2 requests have no storage daemon (OSD) that is up; 3 requests are on their way; read"}},
-		"ceph-packets-dropped": {{"/mnt/ceph", FaultUnreachable, "the host is down or the network is"}},
-		"ceph-mon-stopped":     {{"/mnt/ceph", FaultSilent, "monitors do not answer, others owe nothing; the host of 10.99.0.9:6789 acknowledges"}},
-		"ceph-blocklisted":     {{"/mnt/ceph", FaultBlocklisted, "blocklisted this client: it must be unmounted and mounted anew, unless recover_session=clean is set; read from one of 2 clients"}},
+		"ceph-mds-killed":      {{"/mnt/ceph", FaultLost, "there is no connection to mds0 at 10.99.0.9:6809: the service or its host is down"}},
+		"ceph-osd-stopped":     {{"/mnt/ceph", FaultSilent, "storage daemons (OSD) do not respond, metadata servers have no open request; the host of 10.99.0.9:6801 acknowledges"}},
+		"ceph-osd-down":        {{"/mnt/ceph", FaultSilent, "no storage daemon (OSD) is up for 2 requests; 3 requests in flight; read"}},
+		"ceph-packets-dropped": {{"/mnt/ceph", FaultUnreachable, "the host or the network is down"}},
+		"ceph-mon-stopped":     {{"/mnt/ceph", FaultSilent, "monitors do not respond, other daemons have no open request; the host of 10.99.0.9:6789 acknowledges"}},
+		"ceph-blocklisted":     {{"/mnt/ceph", FaultBlocklisted, "blocklisted this client: unmount and mount again, unless recover_session=clean is set; read from one of 2 clients"}},
 
 		// A mapped image on the same, beside two mounts.
-		"rbd-osd-stopped": {{"/mnt/rbd", FaultSilent, "storage daemons (OSD) do not answer, metadata servers owe nothing; the host of 10.99.0.9:6801 acknowledges"}},
+		"rbd-osd-stopped": {{"/mnt/rbd", FaultSilent, "storage daemons (OSD) do not respond, metadata servers have no open request; the host of 10.99.0.9:6801 acknowledges"}},
 
 		// Disks of scsi_debug: one that takes 1,000 s for every request, and after the kernel had given it up; two paths to
 		// one, below multipath and LVM, with a file system in a file of the one on it.
-		"scsi-slow":          {{"/mnt/sda", FaultBusy, "2 requests are on their way to sda"}},
+		"scsi-slow":          {{"/mnt/sda", FaultBusy, "2 requests in flight to sda"}},
 		"scsi-offline":       {{"/mnt/sda", FaultOffline, "sda is offline"}},
 		"multipath-healthy":  {{"/mnt/mp", "", ""}, {"/mnt/lp", "", ""}},
 		"multipath-one-path": {{"/mnt/mp", "", ""}, {"/mnt/lp", "", ""}},
 		"multipath-no-path": {
-			{"/mnt/mp", FaultNoPath, "multipath device dm-0 has none of its 2 paths left"},
+			{"/mnt/mp", FaultNoPath, "multipath device dm-0 has lost all its 2 paths"},
 			{"/mnt/lp", FaultNoPath, "below dm-1, below loop0"},
 		},
 		"dm-suspended": {{"/mnt/sus", FaultSuspended, "dm-0 (device-mapper) is suspended"}},

@@ -112,15 +112,15 @@ func neighbour(arp []byte, addr netip.Addr) string {
 	return found
 }
 
-// connectionFault says what the connections to a server show. waiting says that requests are on their way.
+// connectionFault says what the connections to a server show. waiting says that requests are in flight.
 func connectionFault(list []Connection, waiting bool) (Fault, string) {
 	var live int
 	for _, c := range list {
 		switch {
 		case c.State == "syn-sent":
-			return FaultUnreachable, "the client tries to connect to " + c.Remote + " and nobody answers: the host is down or the network is"
+			return FaultUnreachable, "the client tries to connect to " + c.Remote + " and gets no answer: the host or the network is down"
 		case c.State == "established" && c.UnackedBytes > 0 && c.Retransmits > 1:
-			return FaultUnreachable, fmt.Sprintf("%d bytes to %s are not acknowledged and were sent %d times more: the host is down or the network is",
+			return FaultUnreachable, fmt.Sprintf("%d bytes to %s are not acknowledged after %d retransmissions: the host or the network is down",
 				c.UnackedBytes, c.Remote, c.Retransmits)
 		case c.State == "established":
 			live++
@@ -130,7 +130,7 @@ func connectionFault(list []Connection, waiting bool) (Fault, string) {
 	case !waiting || len(list) == 0:
 		return FaultNone, ""
 	case live > 0:
-		return FaultSilent, "the host of " + list[0].Remote + " acknowledges what is sent, its service does not answer"
+		return FaultSilent, "the host of " + list[0].Remote + " acknowledges data, but its service does not respond"
 	}
 	return FaultRefused, "the connection to " + list[0].Remote + " is " + list[0].State + " and none is open"
 }

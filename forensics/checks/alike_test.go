@@ -92,54 +92,54 @@ func alikeInCluster() []alikeCase {
 	}
 	finalizer := func(p *apidump.Pod) { p.Finalizers = []string{"example.com/wait"} }
 	return []alikeCase{
-		{"50 evicted pods", podPodGC, several(pods(50, "web", memory)), []string{"50 pods go because of kubelet (Evicted: memory): 50"}},
+		{"50 evicted pods", podPodGC, several(pods(50, "web", memory)), []string{"50 pods were evicted by kubelet (Evicted: memory): 50"}},
 		{
 			"two resources, and another who deletes", podPodGC, several(pods(3, "a", storage), pods(2, "b", memory), pods(2, "c", disrupted("PreemptionByScheduler", "low priority"))),
-			[]string{"3 pods go because of kubelet (Evicted: ephemeral-storage): 3", "2 pods go because of kubelet (Evicted: memory): 2", "2 pods go because of scheduler preemption (PreemptionByScheduler): 2"},
+			[]string{"3 pods were evicted by kubelet (Evicted: ephemeral-storage): 3", "2 pods were evicted by kubelet (Evicted: memory): 2", "2 pods are being deleted by scheduler preemption (PreemptionByScheduler): 2"},
 		},
 		{
 			"the kubelet of 1.26 and later, and its limits", podPodGC, several(
 				pods(2, "a", disrupted("TerminationByKubelet", "The node was low on resource: memory. Threshold quantity: 1, available: 0.")),
 				pods(2, "b", evictedFor("Usage of EmptyDir volume \"a\" exceeds the limit \"1Gi\". ")), pods(1, "c", evictedFor("Usage of EmptyDir volume \"z\" exceeds the limit \"9Gi\". ")),
 				pods(2, "d", evictedFor("Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "))),
-			[]string{"2 pods go because of kubelet (TerminationByKubelet: memory): 2", "3 pods go because of kubelet (Evicted: limit of an emptyDir): 3", "2 pods go because of kubelet (Evicted: limit of the pod): 2"},
+			[]string{"2 pods are being deleted by kubelet (TerminationByKubelet: memory): 2", "3 pods were evicted by kubelet (Evicted: limit of an emptyDir): 3", "2 pods were evicted by kubelet (Evicted: limit of the pod): 2"},
 		},
 		{
 			"two Jobs that are being deleted", podPodGC, several(func(d *apidump.Dump) {
 				d.Owners = []apidump.Object{{Kind: "Job", Namespace: "default", Name: "x", UID: "x", Deleting: ptr(time.Unix(0, 0))}, {Kind: "Job", Namespace: "default", Name: "y", UID: "y", Deleting: ptr(time.Unix(0, 0))}}
 			}, pods(3, "x", deletedAt(10, 12), func(p *apidump.Pod) { p.Owners = []apidump.Owner{{Kind: "Job", Name: "x", UID: "x"}} }),
 				pods(1, "y", deletedAt(10, 12), func(p *apidump.Pod) { p.Owners = []apidump.Owner{{Kind: "Job", Name: "y", UID: "y"}} })),
-			[]string{"3 pods go because of garbage collector (Job default/x): 3", "pod default/y-0 goes because of garbage collector: 1"},
+			[]string{"3 pods are being deleted by garbage collector (Job default/x): 3", "Pod default/y-0 is being deleted by garbage collector: 1"},
 		},
 		{"two taints", podPodGC, several(func(d *apidump.Dump) {
 			d.Nodes[0].Taints = []apidump.Taint{{Key: "a", Effect: "NoExecute"}, {Key: "b", Effect: "NoExecute"}}
 		}, pods(2, "x", deletedAt(10, 12)), pods(2, "y", deletedAt(10, 12), func(p *apidump.Pod) { p.Tolerations = []apidump.Toleration{{Key: "a", Operator: "Exists"}} })), []string{
-			"2 pods go because of taint eviction (a on node-1): 2", "2 pods go because of taint eviction (b on node-1): 2",
+			"2 pods are being deleted by taint eviction (a on node-1): 2", "2 pods are being deleted by taint eviction (b on node-1): 2",
 		}},
 		{
 			"no node takes 40 pods", podUnschedulable, several(
 				pods(40, "a", unscheduled("0/2 nodes are available: 2 Insufficient cpu.")), pods(1, "b", unscheduled("0/3 nodes are available: 3 Insufficient memory.")),
 				pods(2, "c", unscheduled("0/2 nodes are available: 2 Too many pods.")), pods(1, "d", unscheduled("nobody knows"))),
-			[]string{"no node takes 41 pods: nodes have not enough free: 41", "no node takes 2 pods: nodes have as many pods as they take: 2", "no node takes pod default/d-0: 1"},
+			[]string{"41 pods cannot be scheduled: nodes have insufficient resources: 41", "2 pods cannot be scheduled: nodes run their maximum number of pods: 2", "Pod default/d-0 cannot be scheduled: nobody knows: 1"},
 		},
 		{
 			"pods whose data is lost stay apart", podUnschedulable, several(claims(2, "data", func(c *apidump.Claim) { c.Deleting, c.Volume, c.Phase = nil, "pv", "Lost" }),
 				pods(1, "a", unscheduled("x"), func(p *apidump.Pod) { p.Claims = []string{"data-0"} }), pods(1, "b", unscheduled("x"), func(p *apidump.Pod) { p.Claims = []string{"data-1"} })),
-			[]string{"no node takes pod default/a-0: 1", "no node takes pod default/b-0: 1"},
+			[]string{"Pod default/a-0 cannot be scheduled: x: 1", "Pod default/b-0 cannot be scheduled: x: 1"},
 		},
 		{
 			"claims that nobody uses", pvcTerminating, several(claims(20, "a", func(*apidump.Claim) {}), claims(2, "b", func(c *apidump.Claim) { c.Finalizers = append(c.Finalizers, "example.com/wait") })),
-			[]string{"20 claims are being deleted and have 1 finalizer each: 20", "2 claims are being deleted and have 2 finalizers each: 2"},
+			[]string{"20 claims stuck in Terminating: finalizer kubernetes.io/pvc-protection remains: 20", "2 claims stuck in Terminating: finalizers kubernetes.io/pvc-protection, example.com/wait remain: 2"},
 		},
 		{
 			"claims of one pod, and of others", pvcTerminating, several(claims(3, "a", func(*apidump.Claim) {}),
 				pods(1, "x", func(p *apidump.Pod) { p.Claims = []string{"a-0", "a-1"} }), pods(1, "y", func(p *apidump.Pod) { p.Claims = []string{"a-2"} })),
-			[]string{"2 claims are being deleted and are used by 1 pod: 2", "claim default/a-2 is being deleted and is used by 1 pod: 1"},
+			[]string{"2 claims stuck in Terminating: in use by 1 pod: 2", "PVC default/a-2 stuck in Terminating for 42 min: in use by pod default/y-0: 1"},
 		},
 		{
 			"pods that should have been gone", podTerminatingStuck, several(pods(30, "a", deletedAt(9, 30)), pods(2, "b", deletedAt(9, 40), finalizer),
 				pods(1, "c", deletedAt(9, 40), finalizer, func(p *apidump.Pod) { p.Phase = "Succeeded" })),
-			[]string{"30 pods should have been gone: 30", "2 pods should have been gone: 2", "pod default/c-0 should have been gone for 32 min: 1"},
+			[]string{"30 pods stuck in Terminating: the kubelet has not confirmed the termination: 30", "2 pods stuck in Terminating: finalizer example.com/wait remains: 2", "Pod default/c-0 stuck in Terminating for at least 32 min: finalizer example.com/wait remains: 1"},
 		},
 	}
 }
@@ -177,33 +177,33 @@ func naming(base func(testing.TB) forensics.Evidence, reasons map[int]string) fu
 
 func alikeOnNode() []alikeCase {
 	empty, vol, data := withVolume(volume("nfs", "data", 0)), withVolume(volDataOnly()), withVolume(dataLeft())
-	const stay, disk = "300 pods are gone, their directories stay: an empty directory: 300", "volume paths are still present on disk"
+	const stay, disk = "300 orphaned pod directories: kubelet 1.17 does not remove an empty volume directory: 300", "volume paths are still present on disk"
 	return []alikeCase{
 		{"300 orphans", podOrphaned, orphansLike(300, "1.17.4", empty), []string{stay}},
 		{"300 orphans, one of which the log names", podOrphaned, naming(orphansLike(300, "1.17.4", empty), map[int]string{7: disk}), []string{stay}},
 		{
 			"two causes in the log", podOrphaned, naming(orphansLike(4, "1.17.4", empty), map[int]string{2: disk, 3: disk, 4: "directory not empty"}),
 			[]string{
-				"pod 5c948341-c030-4996-b888-000000000001 is gone, its directory stays: an empty directory: 1", "2 pods are gone, their directories stay: an empty directory: 2",
-				"pod 5c948341-c030-4996-b888-000000000004 is gone, its directory stays: an empty directory: 1",
+				"1 orphaned pod directory: kubelet 1.17 does not remove an empty volume directory: 1", "2 orphaned pod directories: kubelet 1.17 does not remove an empty volume directory: 2",
+				"1 orphaned pod directory: kubelet 1.17 does not remove an empty volume directory: 1",
 			},
 		},
-		{"by themselves", podOrphaned, orphansLike(3, "1.34.4", empty), []string{"3 pods are gone, their directories are still there: 3"}},
+		{"by themselves", podOrphaned, orphansLike(3, "1.34.4", empty), []string{"3 orphaned pod directories: kubelet 1.34 removes them automatically: 3"}},
 		{
 			"those with data stay apart", podOrphaned, orphansLike(2, "1.17.4", data), []string{
-				"pod 5c948341-c030-4996-b888-000000000001 is gone and has left DATA on the node's own disk: 12 files (3.0 MiB), 1 directory such as \"db\": 1",
-				"pod 5c948341-c030-4996-b888-000000000002 is gone and has left DATA on the node's own disk: 12 files (3.0 MiB), 1 directory such as \"db\": 1",
+				"Orphaned pod directory 5c948341-c030-4996-b888-000000000001 has data on the node's own disk: 12 files (3.0 MiB): 1",
+				"Orphaned pod directory 5c948341-c030-4996-b888-000000000002 has data on the node's own disk: 12 files (3.0 MiB): 1",
 			},
 		},
-		{"vol_data.json", podOrphanedVolData, orphansLike(60, "1.34.4", vol), []string{"60 pods are gone, vol_data.json of their CSI volumes is left and keeps their directories: 60"}},
+		{"vol_data.json", podOrphanedVolData, orphansLike(60, "1.34.4", vol), []string{"60 orphaned pod directories: kubelet 1.34 does not remove a leftover vol_data.json: 60"}},
 		{
 			"the log alone", podOrphaned, func(tb testing.TB) forensics.Evidence {
 				e := naming(orphansLike(3, "1.17.4", empty), map[int]string{1: disk, 2: disk, 3: "directory not empty"})(tb)
 				logAlone(tb, &e)
 				return e
 			}, []string{
-				"2 pods are gone, their directories cannot be removed: volume paths are still present on disk: 2",
-				"pod 5c948341-c030-4996-b888-000000000003 is gone, its directory cannot be removed: directory not empty: 1",
+				"2 orphaned pod directories cannot be removed: volume paths are still present on disk: 2",
+				"1 orphaned pod directory cannot be removed: directory not empty: 1",
 			},
 		},
 		{"processes that outlived their pods", podCgroupLeftover, func(tb testing.TB) forensics.Evidence {
@@ -217,14 +217,14 @@ func alikeOnNode() []alikeCase {
 				e.Processes = append(e.Processes, procs.Process{PID: 5000 + i, Comm: "app", State: "S", PodUID: g.PodUID})
 			}
 			return e
-		}, []string{"Processes of 3 pods outlived them: 3", "1 process of pod 5c948341-c030-4996-b888-000000000003 outlived it: 1"}},
+		}, []string{"Processes of 3 pods are still running although the pods no longer exist: 3", "1 process of pod 5c948341-c030-4996-b888-000000000003 is still running although the pod no longer exists: 1"}},
 		{"mounts of pods that are gone", mountOrphaned, func(tb testing.TB) forensics.Evidence {
 			e := orphansLike(5, "1.17.4", empty)(tb)
 			for i, d := range e.PodDirs[1:] {
 				e.Mounts.Mounts = append(e.Mounts.Mounts, mounts.Mount{ID: 500 + i, ParentID: 27, Device: "0:90", Root: "/", MountPoint: d.Path + "/volumes/kubernetes.io~nfs/data", FSType: "nfs4"})
 			}
 			return e
-		}, []string{"5 mounts belong to pods that are gone: 5"}},
+		}, []string{"5 mounts belong to orphaned pods: 5"}},
 		{"stacks, of which one hides something", mountStacked, func(tb testing.TB) forensics.Evidence {
 			e := wellNode(tb)
 			for i := range 4 {
@@ -239,7 +239,7 @@ func alikeOnNode() []alikeCase {
 			return e
 		}, []string{
 			"3 mount points have 2 mounts stacked on each: 3",
-			"2 mounts are stacked on /var/lib/kubelet/pods/5c948341-c030-4996-b888-000000000003/volumes/kubernetes.io~nfs/data: 1",
+			"2 mounts are stacked on volume data of pod 5c948341-c030-4996-b888-000000000003: 1",
 		}},
 	}
 }

@@ -41,7 +41,7 @@ func TestCaptures(t *testing.T) {
 			"kubelet-1.34.4-runtime-stopped",
 			[]string{"runtime-unresponsive warning runtime runtime", "kubelet-pleg-unhealthy warning subsystem pleg because runtime runtime"},
 			[]string{"runtime-unresponsive warning runtime runtime"},
-			[]string{"It is a daemon that does not answer, not a file system"},
+			[]string{"A daemon does not respond here, not a file system"},
 		},
 		{"kubelet-1.34.4-unmount-busy", nil, nil, nil},
 	} {
@@ -78,8 +78,8 @@ func TestCaptures(t *testing.T) {
 // TestCapturesNameTheMount finds the path of the hung call, which is not in a dump, by its length.
 func TestCapturesNameTheMount(t *testing.T) {
 	for capture, mount := range map[string]string{
-		"kubelet-1.17.4-hung-cephfs": "/volumes/kubernetes.io~cephfs/cephfs-data (mount 60)",
-		"kubelet-1.34.4-hung-csi":    "/mount (mount 59)",
+		"kubelet-1.17.4-hung-cephfs": "/volumes/kubernetes.io~cephfs/cephfs-data (CephFS 10.0.0.5:6789:/k8s, mount 60)",
+		"kubelet-1.34.4-hung-csi":    "/mount (chubaofs chubaofs:17010/vol1, mount 59)",
 	} {
 		text, err := os.ReadFile(filepath.Join(captures, capture, "goroutine.debug2"))
 		if err != nil {

@@ -21,7 +21,7 @@ func withBacking(fault backing.Fault, why string) func(testing.TB, *forensics.Ev
 }
 
 var _ = scenariosOf("mount-hung", []scenario{
-	{name: "dead FUSE mount below the kubelet", base: sickNode, want: []string{"critical superblock 0:47"}, says: "has not answered for 12 min"},
+	{name: "dead FUSE mount below the kubelet", base: sickNode, want: []string{"critical superblock 0:47"}, says: "has not responded for 12 min"},
 	{name: "dead mount elsewhere, nobody of the kubelet waits", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 		status(mounts.StatusHung)(tb, e)
 		e.Mounts.Mounts[2].MountPoint, e.Probes[1].MountPoint = "/mnt/nfs", "/mnt/nfs"
@@ -42,11 +42,11 @@ var _ = scenariosOf("mount-hung", []scenario{
 	}, want: []string{"critical superblock 0:47"}, says: "and 28 more"},
 	{
 		name: "the server's host is gone", base: sickNode, change: withBacking(backing.FaultUnreachable, "216 bytes are not acknowledged"),
-		want: []string{"critical superblock 0:47"}, says: "The server is not reached: 216 bytes are not acknowledged.",
+		want: []string{"critical superblock 0:47"}, says: "The server is not reachable: 216 bytes are not acknowledged.",
 	},
 	{
 		name: "the client is blocklisted", base: sickNode, change: withBacking(backing.FaultBlocklisted, "the cluster says so"),
-		want: []string{"critical superblock 0:47"}, says: "The server has thrown this client out",
+		want: []string{"critical superblock 0:47"}, says: "The server has evicted this client",
 	},
 	{name: "slow is not hung", base: sickNode, change: status(mounts.StatusSlow), outcome: forensics.OutcomeClean},
 	{name: "recovered is not hung", base: sickNode, change: status(mounts.StatusRecovered), outcome: forensics.OutcomeClean},
@@ -78,12 +78,12 @@ var _ = scenariosOf("mount-disconnected", []scenario{
 	{name: "disconnected", base: sickNode, change: status(mounts.StatusDisconnected), want: []string{"warning superblock 0:47"}},
 	{
 		name: "a blocklisted CephFS client answers EACCES", base: sickNode, change: both(status(mounts.StatusDenied), withBacking(backing.FaultBlocklisted, "so it is")),
-		want: []string{"warning superblock 0:47"}, says: "The server has thrown this client out: so it is.",
+		want: []string{"warning superblock 0:47"}, says: "The server has evicted this client: so it is.",
 	},
 	{name: "permission denied says nothing else", base: sickNode, change: status(mounts.StatusDenied)},
 	{name: "SMB heals", base: sickNode, change: both(status(mounts.StatusDisconnected), func(_ testing.TB, e *forensics.Evidence) {
 		e.Mounts.Mounts[2].FSType, e.Mounts.Mounts[2].Class = "cifs", mounts.ClassNetwork
-	}), want: []string{"warning superblock 0:47"}, says: "goes on connecting by itself"},
+	}), want: []string{"warning superblock 0:47"}, says: "tries by itself to reconnect"},
 	{name: "stale is not disconnected", base: sickNode, change: status(mounts.StatusStale)},
 })
 
@@ -91,7 +91,7 @@ var _ = scenariosOf("mount-io-error", []scenario{
 	{name: "error", base: sickNode, change: status(mounts.StatusIOError), want: []string{"warning superblock 0:47"}},
 	{
 		name: "a disk that is offline, and a mount that answers", base: sickNode, change: both(status(mounts.StatusOK), withBacking(backing.FaultOffline, "sdb is offline")),
-		want: []string{"warning superblock 0:47"}, says: "The disk takes no requests: sdb is offline.",
+		want: []string{"warning superblock 0:47"}, says: "The disk does not accept requests: sdb is offline.",
 	},
 	{name: "a busy disk", base: sickNode, change: both(status(mounts.StatusOK), withBacking(backing.FaultBusy, "2 requests are on their way"))},
 	{name: "no permission is not an error of the device", base: sickNode, change: status(mounts.StatusDenied)},
@@ -114,10 +114,10 @@ var _ = scenariosOf("thread-blocked", []scenario{
 	{name: "shorter than hung-after", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
 		e.Threads[0].WaitSeconds, e.Dumps = ptr(14.0), nil
 	}},
-	{name: "part of the kernel and meaning", base: sickNode, want: []string{"warning thread 9825/9839"}, says: "It is in the kernel's FUSE client."},
+	{name: "part of the kernel and meaning", base: sickNode, want: []string{"warning thread 9825/9839"}, says: "The wait is in the kernel's FUSE client."},
 	{
 		name: "what is behind", base: sickNode, change: withBacking(backing.FaultSilent, "7 requests are on their way"),
-		want: []string{"warning thread 9825/9839"}, says: "The server is reached and does not answer: 7 requests",
+		want: []string{"warning thread 9825/9839"}, says: "The server is reachable and does not respond: 7 requests",
 	},
 	{name: "no age is proven", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
 		e.Threads[0].WaitSeconds, e.Dumps = nil, nil
@@ -130,13 +130,13 @@ var _ = scenariosOf("thread-blocked", []scenario{
 var _ = scenariosOf("kubelet-housekeeping-blocked", []scenario{
 	{
 		name: "goroutine and thread", base: sickNode, want: []string{"critical subsystem housekeeping"},
-		says: "goroutine 117 (sync loop) = thread 9825/9839 is in newfstatat(\"" + deadPoint + "\"), waiting in request_wait_answer",
+		says: "Goroutine 117 (sync loop) = thread 9825/9839 is in newfstatat(\"" + deadPoint + "\"), waiting in request_wait_answer",
 	},
 	{name: "dump alone", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 		*e = forensics.NewEvidence()
 		addDump(tb, e, housekeepingDump, 0)
 		e.Cover(forensics.Source{Source: "goroutines:dump", Status: forensics.SourceRead})
-	}, want: []string{"critical subsystem housekeeping"}, says: "stands in os.Stat"},
+	}, want: []string{"critical subsystem housekeeping"}, says: "is in os.Stat"},
 	{name: "dump alone with a mount table names candidates by length", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 		table := e.Mounts
 		*e = forensics.NewEvidence()
@@ -144,7 +144,7 @@ var _ = scenariosOf("kubelet-housekeeping-blocked", []scenario{
 		addDump(tb, e, housekeepingDump, 0)
 		e.Cover(forensics.Source{Source: "goroutines:dump", Status: forensics.SourceRead})
 	}, want: []string{"critical subsystem housekeeping"}, says: deadPoint},
-	{name: "no dump, health failed", base: sickNode, change: noDump, want: []string{"critical subsystem housekeeping"}, says: "thread 9825/9839"},
+	{name: "no dump, health failed", base: sickNode, change: noDump, want: []string{"critical subsystem housekeeping"}, says: "Thread 9825/9839 is in newfstatat"},
 	{name: "no dump, health unknown, pod orphaned", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 		noDump(tb, e)
 		e.Kubelet.Endpoints = nil
@@ -172,7 +172,7 @@ var _ = scenariosOf("kubelet-housekeeping-blocked", []scenario{
 var _ = scenariosOf("kubelet-syncloop-stalled", []scenario{
 	{name: "unexplained", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
 		e.Kubelet.Endpoints[0] = kubelet.Endpoint{URL: "http://127.0.0.1:10255/healthz", Status: "unhealthy", Code: 500, Failed: []string{"syncloop"}}
-	}, want: []string{"critical subsystem syncloop"}, says: "http://127.0.0.1:10248/healthz?verbose says ok all the same"},
+	}, want: []string{"critical subsystem syncloop"}, says: "http://127.0.0.1:10248/healthz?verbose still says ok"},
 	{name: "explained by housekeeping", base: sickNode, want: []string{"warning subsystem syncloop"}},
 	{name: "another check failed", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
 		e.Kubelet.Endpoints[0] = kubelet.Endpoint{URL: "http://127.0.0.1:10255/healthz", Status: "unhealthy", Code: 500, Failed: []string{"log"}, Passed: []string{"syncloop"}}
@@ -198,11 +198,11 @@ var _ = scenariosOf("kubelet-not-running", []scenario{
 	{name: "not a kubelet's node", base: wellNode, change: gone(""), outcome: forensics.OutcomeClean},
 	{
 		name: "gone, and a process calls itself so", base: wellNode, change: posing("unit /etc/systemd/system/kubelet.service"),
-		want: []string{"critical kubelet kubelet"}, says: "no kubelet is running; process 4711 calls itself kubelet, but is in the cgroup of pod " + deadUID,
+		want: []string{"critical kubelet kubelet"}, says: "process 4711 calls itself kubelet, but is in the cgroup of pod " + deadUID,
 	},
 	{
 		name: "none is expected, and a process calls itself so", base: wellNode, change: posing(""),
-		want: []string{"info kubelet kubelet"}, says: "none is expected; process 4711 calls itself kubelet, but",
+		want: []string{"info kubelet kubelet"}, says: "kubelet is not running and not expected; process 4711 only calls itself kubelet",
 	},
 	{
 		name: "runs, and another process calls itself so", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {

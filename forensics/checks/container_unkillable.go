@@ -21,16 +21,19 @@ import (
 var containerUnkillable = forensics.Check{
 	ID:    "container-unkillable",
 	Title: "A container cannot be killed",
-	Doc: `A container ends when its last process does, and the kubelet lets its pod go only then: every attempt to stop it runs into
-the time limit (DeadlineExceeded, after the grace period and 2 minutes), its volumes stay mounted, and a pod that is to take
-its place on another node cannot have them.
+	Doc: `A container ends when its last process ends, and the kubelet removes its pod only then. Every attempt to stop the container
+times out (DeadlineExceeded, after the grace period and 2 minutes). Its volumes stay mounted, and a replacement pod on
+another node cannot have them.
 
-Three things show that a kill does not end it. Its pod is being deleted, and a thread of it is in a wait that no signal ends, or
-waits on for a FUSE server after a signal (state D), for longer than --hung-after. Its first process has ended, and waits for
-others in its process namespace (zap_pid_ns_processes), or for a thread of its own. Its cgroup is frozen with cgroup v1,
-where a kill takes effect after the thaw (with v2 it does at once). Which container a process belongs to is read from its cgroup, so it
-holds for all runtimes and versions. A container that waits so while its pod is not being deleted is not reported
-here: process-unkillable does.`,
+Three things show that a kill does not end it:
+
+- Its pod is being deleted, and one of its threads is in a wait that no signal ends, or waits for a FUSE server after a
+  signal (state D). That wait is longer than --hung-after.
+- Its first process has ended, and waits for others in its process namespace (zap_pid_ns_processes) or for one of its threads.
+- Its cgroup is frozen with cgroup v1, where a kill takes effect after the thaw. With v2 a kill takes effect at once.
+
+The container of a process is read from its cgroup, so this works for all runtimes and versions. A container with such a wait
+whose pod is not being deleted belongs to process-unkillable.`,
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceProcesses}, {forensics.SourceThreads}},
 	Run: func(p *forensics.Pass) {
@@ -47,11 +50,11 @@ here: process-unkillable does.`,
 	},
 }
 
-// A stuckContainer is one that has been killed, or will be, and the waits that keep it.
+// A stuckContainer is one that has been killed, or will be, and the waits that block its end.
 type stuckContainer struct {
 	id, pod string
-	killed  bool   // not only going to be
-	how     string // that shows
+	killed  bool   // already
+	how     string // the evidence for that
 	waits   []stall.Waiter
 }
 
@@ -72,9 +75,9 @@ func stuckContainers(p *forensics.Pass) []*stuckContainer {
 		}
 		switch c := at(process); {
 		case w.Thread.Wait.Function == "zap_pid_ns_processes":
-			c.killed, c.how = true, fmt.Sprintf("its first process %d has ended and waits for the others", process.PID)
+			c.killed, c.how = true, fmt.Sprintf("the container's first process %d has ended and waits for the others", process.PID)
 		case process.State == "Z":
-			c.killed, c.how = true, fmt.Sprintf("its process %d has ended, but for thread %d", process.PID, w.Thread.TID)
+			c.killed, c.how = true, fmt.Sprintf("the container's process %d has ended, except for thread %d", process.PID, w.Thread.TID)
 			c.waits = append(c.waits, w)
 		case signalless(w.Thread) && w.Seconds >= stall.HungAfter(p):
 			c.waits = append(c.waits, w)
@@ -86,15 +89,15 @@ func stuckContainers(p *forensics.Pass) []*stuckContainer {
 		}
 		state, _ := p.Model.PodState(c.pod)
 		if listed, _ := p.Model.ListedPods(); state != forensics.PodTerminating && !listed[c.pod] {
-			p.Unjudged("whether pod %s is being deleted is not known: no list of the kubelet has it", c.pod)
+			p.Unjudged("it is not known whether pod %s is being deleted: no list of the kubelet has it", c.pod)
 		}
 		return state != forensics.PodTerminating
 	})
 }
 
-// signalless says whether no signal ends a wait. A thread waits for a FUSE server interruptibly (S) until a signal comes,
-// and from then on in state D, once the server has taken the request (fs/fuse/dev.c, request_wait_answer).
-// Throttled writers go on by themselves, and a frozen cgroup is a finding of its own.
+// signalless says whether no signal ends a wait. A thread waits for a FUSE server interruptibly (S) until it gets a signal, and from then
+// on in state D, once the server has taken the request (fs/fuse/dev.c, request_wait_answer). Throttled writers continue by themselves,
+// and a frozen cgroup is a finding of its own.
 func signalless(t procs.Thread) bool {
 	return t.Wait.Unkillable() && t.Wait.Kind != procs.WaitWriteback && t.Wait.Kind != procs.WaitFreezer || t.Wait.FS == "fuse" && t.State == "D"
 }
@@ -103,51 +106,56 @@ func (c *stuckContainer) finding(p *forensics.Pass) forensics.Finding {
 	worst := c.waits[0]
 	f := forensics.Finding{
 		Severity: forensics.Critical, Subject: containerEntity(c.id), Confidence: forensics.Certain, Pods: []string{c.pod}, Since: stall.ThreadSince(p, worst.Thread, worst.Seconds),
-		Title: containerName(p, c.id, c.pod) + " cannot be killed: thread " + forensics.ThreadEntity(worst.Thread).ID + " " + forensics.DescribeWait(worst.Thread, worst.WaitAtLeast),
+		Title: containerTitle(p, c.id, c.pod) + " cannot be killed: " + findings.ProcessTitle(p, worst.Thread.PID) + " blocked in the kernel" + forTime(worst) +
+			stall.OnWhat(p, worst.Thread),
+		Effect: containerTitle(p, c.id, c.pod) + " cannot be killed",
 	}
-	f.ConfidenceWhy = "the kernel's own word for the wait: " + worst.Thread.Wait.Function
+	f.ConfidenceWhy = "the kernel function of the wait: " + worst.Thread.Wait.Function
 	if worst.Seconds < stall.HungAfter(p) {
 		f.Severity, f.Confidence = forensics.Warning, forensics.Likely
-		lasts := "nothing proves that it has lasted"
+		lasts := "its duration is unknown"
 		if worst.Measured {
-			lasts = "it began only " + text.Duration(worst.Seconds) + " before that was seen"
+			lasts = "it began only " + text.Duration(worst.Seconds) + " before it was read"
 		}
 		f.ConfidenceWhy += ", but " + lasts
 	}
 	how := c.how
 	if !c.killed {
 		_, why := p.Model.PodState(c.pod)
-		how = "its pod is being deleted: " + why
+		how = "the pod is being deleted: " + why
 	}
-	f.Detail = findings.Sentences(findings.Capital(how)+".", worst.Thread.Wait.Meaning,
-		"Until that wait ends, the pod stays Terminating and keeps its volumes; deleting it with --force hides it from the API and frees nothing.")
+	f.Detail = findings.Sentences(fmt.Sprintf("Thread %s of %s %s.", forensics.ThreadEntity(worst.Thread).ID, lower(containerName(p, c.id, c.pod)),
+		forensics.DescribeWait(worst.Thread, worst.WaitAtLeast)), worst.Thread.Wait.Meaning, findings.Capital(how)+".",
+		"Until that wait ends, the pod stays Terminating and keeps its volumes. Deleting it with --force removes it from the API and frees nothing.")
 	for _, w := range c.waits[:min(len(c.waits), findings.MaxQuoted)] {
 		f.Because = append(f.Because, forensics.ThreadEntity(w.Thread))
 		f.Refs = append(f.Refs, stall.ThreadRef(w.Thread))
 	}
 	if more := len(c.waits) - findings.MaxQuoted; more > 0 {
-		f.Detail += " " + text.Plural(more, "more thread") + " of it wait in the same way."
+		f.Detail += " " + text.Plural(more, "more thread") + " of this container wait in the same way."
 	}
 	return f
 }
 
 func frozenFinding(p *forensics.Pass, g runtimes.PodCgroup, frozen runtimes.FrozenCgroup) forensics.Finding {
-	subject, name := forensics.Entity{Kind: forensics.KindPod, ID: g.PodUID}, "pod "+p.Model.Pod(g.PodUID).String()
+	subject, title := forensics.Entity{Kind: forensics.KindPod, ID: g.PodUID}, findings.PodTitle(p, g.PodUID)
 	for _, id := range g.Containers {
 		if strings.Contains(path.Base(frozen.Path), id) {
-			subject, name = containerEntity(id), containerName(p, id, g.PodUID)
+			subject, title = containerEntity(id), containerTitle(p, id, g.PodUID)
 		}
 	}
 	_, why := p.Model.PodState(g.PodUID)
 	return forensics.Finding{
 		Severity: forensics.Critical, Subject: subject, Pods: []string{g.PodUID}, Confidence: forensics.Likely,
-		ConfidenceWhy: "freezer.state says so; who froze it, and whether on purpose, is not known",
-		Title:         name + " cannot be killed: its cgroup is " + frozen.State,
-		Detail:        "Its pod is being deleted: " + why + ". With cgroup v1 a kill takes effect when the cgroup is thawed. A pause, a checkpoint or an update of the container that was broken off leaves it frozen.",
-		Refs:          []forensics.Ref{{Source: forensics.SourceCgroups + ":" + frozen.Path, Excerpt: "freezer.state " + strings.ToUpper(frozen.State)}},
+		ConfidenceWhy: "read from freezer.state; what froze it, and whether on purpose, is not known",
+		Title:         title + " cannot be killed: its cgroup is " + frozen.State,
+		Effect:        title + " cannot be killed",
+		Detail: "Pod " + p.Model.Pod(g.PodUID).String() + " is being deleted: " + why + ". With cgroup v1 a kill takes effect when the cgroup is thawed. " +
+			"An interrupted pause, checkpoint or update of the container leaves it frozen.",
+		Refs: []forensics.Ref{{Source: forensics.SourceCgroups + ":" + frozen.Path, Excerpt: "freezer.state " + strings.ToUpper(frozen.State)}},
 		Remedies: []forensics.Remedy{{
-			Action: remedy.ActionResume, Instruction: "Thaw the cgroup: write THAWED to " + shellword.Quote(frozen.Path+"/freezer.state"), Why: "lets the processes go on, so that the kill that waits for them takes effect",
-			OnlyIf: "nobody has paused the container on purpose (a backup, a debugger)", Risk: "the processes run until the kill reaches them",
+			Action: remedy.ActionResume, Instruction: "Thaw the cgroup: write THAWED to " + shellword.Quote(frozen.Path+"/freezer.state"), Why: "the processes continue, and the pending kill takes effect",
+			OnlyIf: "the container was not paused on purpose (by a backup or a debugger)", Risk: "the processes run until the kill reaches them",
 		}},
 	}
 }
@@ -156,7 +164,24 @@ func containerEntity(id string) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindContainer, ID: id}
 }
 
-// containerName begins a sentence: "Container c of pod default/web".
+// containerTitle names a container for a headline: "Container app of pod shop/cart-0". An ID says less than the process that a headline
+// names next, and a pod's UID leaves no room for both.
+func containerTitle(p *forensics.Pass, id, pod string) string {
+	if name := p.Model.ContainerName(id); name != "" {
+		return "Container " + name + " of " + lower(findings.PodTitle(p, pod))
+	}
+	return "A container of " + lower(findings.PodTitle(p, pod))
+}
+
+// lower is a sentence as a part of another one.
+func lower(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// containerName begins a sentence: "Container c of pod default/web (UID)".
 func containerName(p *forensics.Pass, id, pod string) string {
 	return "Container " + cmp.Or(p.Model.ContainerName(id), fmt.Sprintf("%.12s", id)) + " of pod " + p.Model.Pod(pod).String()
 }

@@ -14,7 +14,7 @@ func containerUnkillableInContainers() []scenario {
 	container := "critical container " + appID
 	cgroup := "/sys/fs/cgroup/pids/kubepods/pod" + deadUID
 	return []scenario{
-		{name: "deleted pod, a thread in a wait that no signal ends", base: stuckNode, want: []string{container}, says: "cannot be killed: thread 5000/5001"},
+		{name: "deleted pod, a thread in a wait that no signal ends", base: stuckNode, want: []string{container}, says: "cannot be killed: dd (pid 5000) blocked in the kernel for 100 s"},
 		{name: "the container has a name", base: stuckNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			e.Containers = []runtimes.Container{{ID: appID, Name: "app", PodUID: deadUID}}
 		}, want: []string{container}, says: "Container app of pod"},
@@ -38,13 +38,13 @@ func containerUnkillableInContainers() []scenario {
 		{name: "a process that has ended but for a thread", base: stuckNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			keepAlive(e)
 			e.Processes[len(e.Processes)-1].State = "Z"
-		}, want: []string{container}, says: "Its process 5000 has ended"},
+		}, want: []string{container}, says: "The container's process 5000 has ended"},
 		{name: "ended but for a thread, and no age is proven", base: stuckNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			keepAlive(e)
 			e.Processes[len(e.Processes)-1].State, e.Threads[0].WaitSeconds = "Z", nil
 		}, want: []string{"warning container " + appID}},
 		{name: "live pod", base: stuckNode, change: func(_ testing.TB, e *forensics.Evidence) { keepAlive(e) }, outcome: forensics.OutcomeClean},
-		{name: "nobody knows whether the pod is being deleted", base: stuckNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		{name: "it is not known whether the pod is being deleted", base: stuckNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			e.Pods = nil
 			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceTimeout})
 		}, outcome: forensics.OutcomeNotChecked},
@@ -66,7 +66,7 @@ func containerUnkillableInContainers() []scenario {
 			e.Threads = nil
 			freeze(e, cgroup+"/"+appID, false)
 		}, outcome: forensics.OutcomeClean},
-		{name: "v1 frozen and live: somebody paused it", base: stuckNode, change: func(_ testing.TB, e *forensics.Evidence) {
+		{name: "v1 frozen and live: it was paused", base: stuckNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			e.Threads = nil
 			keepAlive(e)
 			freeze(e, cgroup+"/"+appID, true)

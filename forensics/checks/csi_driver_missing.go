@@ -11,18 +11,23 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// csiDriverMissing finds CSI drivers that the kubelet needs and that are not registered with it.
+// csiDriverMissing finds CSI drivers that the kubelet needs but that are not registered.
 var csiDriverMissing = forensics.Check{
 	ID:    "csi-driver-missing",
 	Title: "A CSI driver is not registered on this node",
-	Doc: `The kubelet's log says "driver name D not found in the list of registered CSI drivers" (pkg/volume/csi, 1.13 to
-1.36): the driver's pod does not run on this node, its registrar has died, its socket is gone, or it was renamed while
-volumes of the old name are still mounted. Its volumes are neither mounted nor unmounted until it is back, so that pods
-neither start nor go away. From 1.13 to 1.22 the words are "SetUpAt failed to get CSI client" also where a volume is to be
-unmounted.
+	Doc: `The kubelet's log says "driver name D not found in the list of registered CSI drivers" (pkg/volume/csi, 1.13 to 1.36).
+Possible causes:
 
-After a start of the kubelet drivers register again within seconds: what is said in the first minute only is not
-reported, and what was said last well before the log ends is information.`,
+- The driver's pod does not run on this node.
+- Its registrar has died.
+- Its socket no longer exists.
+- The driver was renamed while volumes with the old name are still mounted.
+
+Until the driver is registered again, its volumes are neither mounted nor unmounted: pods do not start, or stay Terminating.
+From 1.13 to 1.22 the message is "SetUpAt failed to get CSI client" even where a volume is to be unmounted.
+
+After a start of the kubelet, drivers register again within seconds. Messages of the first minute alone are not reported.
+Messages that ended well before the log's end are information.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -47,22 +52,23 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: logview.DriverEntity(driver), Confidence: forensics.Certain, Since: logview.First(list),
 		Title:         fmt.Sprintf("CSI driver %s has not been registered on this node since %s", cmp.Or(driver, "(not named)"), logview.Moment(logview.First(list))),
-		ConfidenceWhy: "the kubelet says so in its log", Refs: logview.EventRefs(list...),
+		ConfidenceWhy: "the kubelet's log says so", Refs: logview.EventRefs(list...),
 	}
 	if !logview.Current(p, logview.Last(list)) {
 		f.Severity = forensics.Info
 		f.Title = fmt.Sprintf("CSI driver %s was not registered on this node from %s to %s", cmp.Or(driver, "(not named)"), logview.Moment(logview.First(list)), logview.Clock(logview.Last(list)))
-		f.Detail = "Nothing was said of it later: it was most likely registered again."
+		f.Detail = "The log does not mention it later: it was most likely registered again."
 		f.Confidence = forensics.Likely
 		return f
 	}
-	f.Detail = findings.Sentences(fmt.Sprintf("The kubelet was refused %s, for %s. Volumes of this driver are neither mounted nor unmounted, and their pods neither start nor go away.",
+	f.Detail = findings.Sentences(fmt.Sprintf("The kubelet did not find the driver %s, for %s. Volumes of this driver are neither mounted nor unmounted: their pods do not start, or stay Terminating.",
 		findings.Times(logview.Count(list)), volumesOf(list)), logview.AsOf(p))
 	var pods []string
 	for _, e := range list {
 		pods = append(pods, findings.UIDs(logview.UIDOf(p, e.Subject))...)
 	}
 	f.Pods = findings.Union(nil, pods)
+	f.Title += waitForVolumes(f.Pods)
 	for _, e := range logview.Events(p, logs.KindCSIRegistrationFailed) {
 		if e.NamesDriver(driver) {
 			f.Refs = append(f.Refs, logview.EventRefs(e)...)
@@ -72,24 +78,24 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 	f.Remedies = []forensics.Remedy{
 		{
 			Action: remedy.ActionLook, Command: []string{"kubectl", "get", "pods", "-A", "-o", "wide", "--field-selector", "spec.nodeName=NODE"},
-			Why: "shows whether the driver's node pod runs here, and its restarts", Risk: "none: it reads",
+			Why: "shows whether the driver's node pod runs here, and its restarts", Risk: "none: read-only",
 		},
 		{
 			Action: remedy.ActionLook, Command: []string{"ls", "-l", "KUBELET_ROOT/plugins_registry", "KUBELET_ROOT/plugins"},
-			Why: "the driver registers through a socket there; without one its registrar does not run", Risk: "none: it reads",
+			Why: "the driver registers through a socket there. Without a socket, its registrar does not run", Risk: "none: read-only",
 		},
 		{
 			Action:      remedy.ActionRepair,
-			Instruction: "Bring the driver's DaemonSet pod back to this node",
-			Why:         "the kubelet then mounts and unmounts by itself at its next try, within about two minutes",
-			OnlyIf:      "the driver's name is still the one of the volumes: CSINode and PV say which",
-			Risk:        "none. Deleting directories below pods/ instead loses data: the volume may still be mounted",
+			Instruction: "Make the driver's DaemonSet pod run on this node again",
+			Why:         "the kubelet then mounts and unmounts by itself at its next retry, within about two minutes",
+			OnlyIf:      "the driver still has the name that the volumes use: see CSINode and PV",
+			Risk:        "none. Do not delete directories below pods/ instead: the volume may still be mounted, and its data would be lost",
 		},
 	}
 	return f
 }
 
-// volumesOf names the volumes of messages, each once.
+// volumesOf lists the volumes of messages, each once.
 func volumesOf(list []logs.Event) string {
 	var names []string
 	for _, e := range list {
@@ -99,7 +105,7 @@ func volumesOf(list []logs.Event) string {
 	}
 	names = findings.Union(nil, names)
 	if len(names) == 0 {
-		return "a volume that is not named"
+		return "an unnamed volume"
 	}
 	return "volume " + findings.Some(names)
 }

@@ -19,19 +19,23 @@ import (
 // csiOperationStuck finds calls to CSI drivers that are not answered.
 var csiOperationStuck = forensics.Check{
 	ID:    "csi-operation-stuck",
-	Title: "A CSI driver does not answer",
-	Doc: `The kubelet asks CSI drivers by gRPC over a unix socket (pkg/volume/csi, 1.12 to 1.36): NodePublishVolume,
-NodeUnpublishVolume, NodeStageVolume, NodeUnstageVolume, NodeGetVolumeStats, NodeExpandVolume. A call that provably has
-waited for a minute or more (the dump then says 3) shows that the driver is stuck in it: in its own mount or unmount, or
-behind an earlier call. The kubelet gives up after 2 minutes and asks again; what the driver was doing goes on. A shorter
-wait, of which a dump may say 1 or 2 minutes, is only worth a look: attaching and formatting a disk takes its time.
+	Title: "A CSI driver does not respond",
+	Doc: `The kubelet calls CSI drivers by gRPC over a unix socket (pkg/volume/csi, 1.12 to 1.36): NodePublishVolume,
+NodeUnpublishVolume, NodeStageVolume, NodeUnstageVolume, NodeGetVolumeStats, NodeExpandVolume. A call that provably has waited
+for a minute or more (a dump then shows 3 minutes) means that the driver is stuck: in its own mount or unmount, or behind an
+earlier call. The kubelet times out after 2 minutes and retries, but the driver continues its work. A shorter wait, for which
+a dump may show 1 or 2 minutes, is only information: attaching and formatting a disk take time.
 
-Which driver it is does not stand in a dump. It is named if all CSI volumes on the node's disk belong to one driver;
-otherwise the finding is about the volume manager.
+A dump does not show which driver it is. The driver is named if all CSI volumes on the node's disk belong to one driver.
+Otherwise the finding is about the volume manager.
 
-The kubelet's log names it: a call that the driver refuses as Aborted, since an earlier one for the same volume still
-runs; calls that ended with DeadlineExceeded more than once; an operation that was started and of which nothing was
-heard for 3 minutes. Only what was said close to the end of the log counts.`,
+The kubelet's log names the driver in three cases:
+
+- The driver refuses a call as Aborted, because an earlier one for the same volume is still running.
+- Calls ended with DeadlineExceeded more than once.
+- An operation was started, and has neither succeeded nor failed for 3 minutes.
+
+Only messages close to the end of the log count.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
@@ -50,6 +54,7 @@ heard for 3 minutes. Only what was said close to the end of the log counts.`,
 			sorting.Stable(list, stall.Compare)
 			f := csiFinding(p, list)
 			said, f = joinDriver(p, said, f)
+			f.Title += waitForVolumes(f.Pods)
 			p.Report(f)
 		}
 		for _, t := range said {
@@ -58,8 +63,19 @@ heard for 3 minutes. Only what was said close to the end of the log counts.`,
 	},
 }
 
-// joinDriver adds what the log tells of the driver of a finding, or of the only one that it tells of where the finding
-// does not know which it is. It returns the others.
+// waitForVolumes is "; 4 pods wait for volumes", or nothing where no pod is known.
+func waitForVolumes(pods []string) string {
+	switch n := len(pods); n {
+	case 0:
+		return ""
+	case 1:
+		return "; 1 pod waits for volumes"
+	default:
+		return fmt.Sprintf("; %s pods wait for volumes", stall.Number(n))
+	}
+}
+
+// joinDriver adds the log about the driver of a finding, or about the log's only driver where the finding has none. It returns the others.
 func joinDriver(p *forensics.Pass, said []csiTrouble, f forensics.Finding) ([]csiTrouble, forensics.Finding) {
 	var rest []csiTrouble
 	for _, t := range said {
@@ -77,24 +93,25 @@ func csiFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
 	worst := list[0]
 	f := forensics.Finding{
 		Severity: stall.NotCritical(worst.Severity()), Subject: stall.VolumeManagerEntity, Confidence: worst.Confidence(), ConfidenceWhy: worst.Why, Since: worst.Since(p),
-		Title: "a CSI driver" + unanswered(p, list),
+		Title: "A CSI driver" + unanswered(list),
 	}
 	if driver := stall.OnlyDriver(p); driver != "" {
 		f.Subject = forensics.Entity{Kind: forensics.KindCSIDriver, ID: driver}
-		f.Title = "CSI driver " + driver + unanswered(p, list)
+		f.Title = "CSI driver " + driver + unanswered(list)
 		f.Confidence = forensics.Likely
-		f.ConfidenceWhy += "; the driver is the only one that the volumes on this node's disk have"
+		f.ConfidenceWhy += "; it is the only CSI driver of the volumes on this node's disk"
 	}
-	f.Detail = "The volume is not mounted, unmounted or measured meanwhile, and its pod waits. The kubelet gives up after 2 minutes and asks again, so the trouble may be older. "
+	f.Detail = "Meanwhile the volume is not mounted, unmounted or measured, and its pod waits. " +
+		"The kubelet times out after 2 minutes and retries, so the problem may be older. "
 	for i, t := range list[:min(len(list), findings.MaxQuoted)] {
 		if i > 0 {
 			f.Detail += " "
 		}
-		f.Detail += fmt.Sprintf("%s waits in %s.", t.Label(), t.Wait.Call)
+		f.Detail += fmt.Sprintf("%s waits for %s.", findings.Capital(t.Label()), t.Wait.Call)
 		f.Refs = append(f.Refs, t.Ref())
 	}
 	if hasAny(list, goroutines.RoleVolumeStats) {
-		f.Detail += " A question for a volume's statistics holds up nothing but those."
+		f.Detail += " A call for volume statistics blocks only those statistics."
 	}
 	f.Remedies = csiRemedies(p)
 	return f
@@ -104,14 +121,17 @@ func csiRemedies(p *forensics.Pass) []forensics.Remedy {
 	return []forensics.Remedy{remedy.EvidenceFirst(p), {
 		Action:  remedy.ActionLook,
 		Command: []string{"kubectl", "logs", "-n", "NAMESPACE", "DRIVER-POD", "-c", "DRIVER-CONTAINER", "--since=30m"},
-		Why:     "the driver's own log names the call that it is stuck in; look at the driver's node pod on this node",
-		Risk:    "none: it reads. Restarting the driver's pod ends the file servers of FUSE drivers, and with them every mount that they serve",
+		Why:     "the log of the driver's node pod on this node names the call that it is stuck in",
+		Risk:    "none: read-only. Restarting the pod of a FUSE driver ends its file servers, and with them every mount that they serve",
 	}}
 }
 
-// unanswered says which calls of the kubelet are not answered, and for how long.
-func unanswered(p *forensics.Pass, list []stall.Goroutine) string {
-	return fmt.Sprintf(" has not answered %s of %s%s", stall.Questions(list), p.Model.KubeletName(), list[0].HowLong())
+// unanswered says which calls are not answered, and for how long.
+func unanswered(list []stall.Goroutine) string {
+	if !list[0].Known {
+		return " may not be answering " + stall.FewQuestions(list)
+	}
+	return " has not answered " + stall.FewQuestions(list) + list[0].HowLong()
 }
 
 func hasAny(list []stall.Goroutine, role string) bool {
@@ -121,7 +141,7 @@ func hasAny(list []stall.Goroutine, role string) bool {
 // csiTrouble is one CSI driver that is stuck in a call, by the log.
 type csiTrouble struct {
 	driver string
-	// events are calls that the driver refused since an earlier one still runs, or did not answer in time.
+	// events are calls that the driver refused because an earlier one still runs, or did not answer in time.
 	events []logs.Event
 	// unfinished are operations that were started and neither succeeded nor failed.
 	unfinished []logs.Operation
@@ -158,26 +178,30 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: logview.DriverEntity(t.driver), Confidence: forensics.Certain,
-		ConfidenceWhy: "the kubelet says so in its log", Remedies: csiRemedies(p),
+		ConfidenceWhy: "the kubelet's log says so", Remedies: csiRemedies(p),
 	}
 	name := "CSI driver " + t.driver
 	if t.driver == "" {
-		name = "a CSI driver that the log does not name"
+		name = "A CSI driver (not named in the log)"
 	}
 	aborted := slices.ContainsFunc(t.events, func(e logs.Event) bool { return e.Kind == logs.KindCSIAborted })
 	switch {
 	case aborted:
-		f.Title = name + " is stuck in a call: it refuses others since that one still runs"
-		f.Detail = "It answers Aborted, \"an operation with the given Volume ID already exists\": an earlier call for the same volume has not returned, most likely a mount or unmount of its own that hangs."
+		f.Title = name + " is stuck in a call and refuses others for the same volume"
+		f.Detail = "It answers Aborted, \"an operation with the given Volume ID already exists\": an earlier call for the same volume has not returned. " +
+			"Most likely its own mount or unmount hangs."
 	case len(t.events) > 0:
-		f.Title = name + " does not answer in time"
-		f.Detail = "The kubelet gives up after 2 minutes and asks again; what the driver was doing goes on."
+		f.Title = fmt.Sprintf("%s does not answer in time: %s timed out", name, text.Plural(int(logview.Count(t.events)), "call"))
+		f.Detail = "The kubelet times out after 2 minutes and retries, but the driver continues its work."
 	default:
-		f.Title = fmt.Sprintf("%s: %s of %s was started and has not come back", name, t.unfinished[0].Name, logview.OperationVolume(t.unfinished[0]))
+		f.Title = fmt.Sprintf("%s may be stuck: %s of %s not finished for %s", name, t.unfinished[0].Name, logview.OperationVolume(t.unfinished[0]),
+			text.Duration(logview.Between(t.unfinished[0].Started, logview.KubeletEnd(p))))
 		f.Confidence = forensics.Likely
-		f.ConfidenceWhy = "the log shows the start and, " + text.Duration(logview.OperationLimit.Seconds()) + " and more later, neither success nor failure"
+		f.ConfidenceWhy = "the log shows the start, but neither success nor failure within " + text.Duration(logview.OperationLimit.Seconds())
 	}
-	return t.join(p, f)
+	f = t.join(p, f)
+	f.Title += waitForVolumes(f.Pods)
+	return f
 }
 
 // join adds the log to a finding about the same driver.
@@ -203,7 +227,7 @@ func (t csiTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Findi
 		lines = append(lines, o.Quotes...)
 	}
 	if len(said) > 0 {
-		f.Detail = findings.Sentences(f.Detail, "Started, and neither succeeded nor failed: "+findings.Some(said)+".")
+		f.Detail = findings.Sentences(f.Detail, "Started, but neither succeeded nor failed: "+findings.Some(said)+".")
 	}
 	f.Pods = findings.Union(f.Pods, pods)
 	f.Refs = append(f.Refs, logview.Refs(lines...)...)

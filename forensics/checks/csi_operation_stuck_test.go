@@ -15,7 +15,7 @@ func csiOperationStuckInLogs() []scenario {
 	return []scenario{
 		{name: "aborted", base: wellNode, change: tells(event(logs.KindCSIAborted, 9, "10:00:00", "10:12:00", code(csiVolume, "Aborted"))), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "is stuck in a call"},
 		{name: "deadline twice", base: wellNode, change: tells(event(logs.KindCSIDeadline, 2, "10:08:00", "10:12:00", code(csiVolume, "DeadlineExceeded"))), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "does not answer in time"},
-		{name: "started and never finished", base: wellNode, change: operation("UnmountVolume", "10:05:00", "", csiVolume), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "has not come back"},
+		{name: "started and never finished", base: wellNode, change: operation("UnmountVolume", "10:05:00", "", csiVolume), want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "UnmountVolume of volume pvc-1 not finished for 7 min"},
 		{
 			name: "a dump and the log", base: wellNode, change: both(withStack("kubelet-1.22", "B.4 two operations, one of them with a driver"), tells(event(logs.KindCSIAborted, 9, "10:00:00", "10:12:00", code(csiVolume, "Aborted")))),
 			want: []string{"warning csi-driver nfs.csi.k8s.io"}, says: "In the log: volume pvc-1, 9 times",

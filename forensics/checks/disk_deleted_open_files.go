@@ -13,7 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// The sizes from which deleted files are worth a word.
+// The sizes from which deleted files are reported.
 const (
 	deletedInfo    = 256 << 20
 	deletedWarning = 2 << 30
@@ -22,10 +22,11 @@ const (
 // deletedOpenFiles finds space that deleted files take.
 var deletedOpenFiles = forensics.Check{
 	ID:    "disk-deleted-open-files",
-	Title: "Deleted files that are still open take up space",
-	Doc: `Files without a name that a process has open: df counts their space, du does not find it, and image garbage collection
-and eviction cannot free it. Only local file systems that answer are asked for sizes, with files of containers that
-are open for writing counted where their overlay writes them; files on network and FUSE mounts are not counted. Information from 256 MiB on one file system, a warning from 2 GiB.`,
+	Title: "Deleted files that are still open use disk space",
+	Doc: `A process has deleted files open. df counts their space, du does not find it, and image garbage collection and eviction
+cannot free it. Sizes are read only on local file systems that respond. A container's files that are open for writing count on the
+file system that its overlay writes to. Files on network and FUSE mounts are not counted. Information from 256 MiB on one file
+system, a warning from 2 GiB.`,
 	Severity: forensics.Warning,
 	Needs:    mountuse.Needs,
 	Run: func(p *forensics.Pass) {
@@ -52,14 +53,14 @@ are open for writing counted where their overlay writes them; files on network a
 func deletedFinding(p *forensics.Pass, device string, sum int64, list []holders.DeletedFile) forensics.Finding {
 	const most = 5
 	sorting.Stable(list, func(a, b holders.DeletedFile) int { return cmp.Compare(b.AllocatedBytes, a.AllocatedBytes) })
-	where := "superblock " + device
+	where := "file system " + device
 	if m := p.Model.MountsOf(device); len(m) > 0 {
 		where = m[0].MountPoint
 	}
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: forensics.Entity{Kind: forensics.KindDisk, ID: device}, Confidence: forensics.Certain,
-		Title:         fmt.Sprintf("%s of deleted files that are still open fill %s", mebibytes(sum), where),
-		ConfidenceWhy: "the files were asked for their size",
+		Title:         fmt.Sprintf("Deleted files that are still open use %s on %s; largest file in %s", text.Bytes(sum), where, findings.ProcessTitle(p, list[0].PID)),
+		ConfidenceWhy: "the sizes were read from the open files",
 	}
 	if sum >= deletedWarning {
 		f.Severity = forensics.Warning
@@ -68,18 +69,12 @@ func deletedFinding(p *forensics.Pass, device string, sum int64, list []holders.
 		f.Because = append(f.Because, findings.ProcessEntity(file.PID))
 		f.Refs = append(f.Refs, forensics.Ref{
 			Source:  fmt.Sprintf("%s:%d", forensics.SourceHolders, file.PID),
-			Excerpt: fmt.Sprintf("%s descriptor %d: %q, %s", findings.ProcessName(p, file.PID), file.FD, file.Path, mebibytes(file.AllocatedBytes)),
+			Excerpt: fmt.Sprintf("%s descriptor %d: %q, %s", findings.ProcessName(p, file.PID), file.FD, file.Path, text.Bytes(file.AllocatedBytes)),
 		})
 	}
-	f.Detail = fmt.Sprintf("%s, the largest %q (%s) of %s.", text.Plural(len(list), "file"), list[0].Path, mebibytes(list[0].AllocatedBytes), findings.ProcessName(p, list[0].PID))
+	f.Detail = fmt.Sprintf("%s. The largest is %q (%s), open in %s.",
+		text.Plural(len(list), "deleted file"), list[0].Path, text.Bytes(list[0].AllocatedBytes), findings.ProcessName(p, list[0].PID))
 	f.Remedies = []forensics.Remedy{remedy.StopProcess(p, list[0].PID,
-		"the space is free once the file is closed; a program that reopens its logs on a signal need not be restarted")}
+		"the space is freed when the file is closed; a program that reopens its logs on a signal need not be restarted")}
 	return f
-}
-
-func mebibytes(n int64) string {
-	if n >= 10<<30 {
-		return fmt.Sprintf("%d GiB", n>>30)
-	}
-	return fmt.Sprintf("%d MiB", n>>20)
 }

@@ -13,13 +13,13 @@ var _ = scenariosOf("disk-near-threshold", diskNearThresholdOnDisks())
 
 func diskNearThresholdOnDisks() []scenario {
 	return []scenario{
-		{name: "near", base: wellNode, change: disk(19), want: []string{"info disk 254:0"}, says: "4.0 % of its size away from the hard eviction threshold imagefs.available<15%"},
-		{name: "very near", base: wellNode, change: disk(16), want: []string{"warning disk 254:0"}, says: "begins at 85 % usage and frees down to 80 %; it is at 84 %"},
+		{name: "near", base: wellNode, change: disk(19), want: []string{"info disk 254:0"}, says: "4.0 % left above the hard eviction threshold imagefs.available<15%"},
+		{name: "very near", base: wellNode, change: disk(16), want: []string{"warning disk 254:0"}, says: "starts at 85 % disk usage and frees space down to 80 %. Disk usage is 84 %"},
 		{name: "past it is disk-pressure", base: wellNode, change: disk(14), outcome: forensics.OutcomeClean},
 		{name: "far", base: wellNode, change: disk(20), outcome: forensics.OutcomeClean},
 		{
 			name: "one key drops the others", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{"memory.available": "1Gi"}})),
-			want: []string{"warning subsystem eviction"}, says: "switches off the defaults of the others",
+			want: []string{"warning subsystem eviction"}, says: "disables the defaults of the others",
 		},
 		{
 			name: "collection after eviction", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, HighPercent: ptr(90), LowPercent: ptr(80)})),
@@ -39,7 +39,7 @@ func diskNearThresholdOnDisks() []scenario {
 				settings(eviction.Settings{Minor: 34, EvictionHard: map[string]string{"memory.available": "1Gi"}})(d)
 				d.Assumed = "/k.conf.d/2.conf could not be read"
 			}),
-			want: []string{"warning subsystem eviction"}, says: "switches off the defaults",
+			want: []string{"warning subsystem eviction"}, says: "disables the defaults",
 		},
 		{name: "what k3s sets is no mistake", base: wellNode, change: disk(50, settings(eviction.Settings{Minor: 34, Program: "k3s"})), outcome: forensics.OutcomeClean},
 	}

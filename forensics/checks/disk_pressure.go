@@ -11,21 +11,21 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 )
 
-// diskPressure finds file systems that are full or past a threshold of eviction.
+// diskPressure finds file systems that are full or past an eviction threshold.
 var diskPressure = forensics.Check{
 	ID:    "disk-pressure",
-	Title: "A disk is full, or past a threshold of eviction",
-	Doc: `The figures of statfs(2), which df(1) shows and which the kubelet compares every 10 seconds, are past a threshold
-for nodefs (the kubelet's root directory) or imagefs (the runtime's images). The thresholds are those of the kubelet's
-flags and configuration, with the defaults of its version (1.10 to 1.36): nodefs.available<10%, nodefs.inodesFree<5%,
-imagefs.available<15%, and since 1.30 imagefs.inodesFree<5%. Setting one evictionHard threshold switches off the defaults
-of the others, unless mergeDefaultEvictionSettings is set (1.33 and later).
+	Title: "A disk is full or past an eviction threshold",
+	Doc: `The figures of statfs(2) are past an eviction threshold for nodefs (the kubelet's root directory) or imagefs (the
+runtime's images). df(1) shows the same figures; the kubelet compares them every 10 seconds. The thresholds are those of
+the kubelet's flags and configuration, with the defaults of its version (1.10 to 1.36): nodefs.available<10%,
+nodefs.inodesFree<5%, imagefs.available<15%, and since 1.30 imagefs.inodesFree<5%. Setting one evictionHard threshold
+disables the defaults of the others, unless mergeDefaultEvictionSettings is set (1.33 and later).
 
-Past a hard threshold the node has the condition DiskPressure, takes no new pods, and the kubelet deletes ended
-containers, then every unused image, then evicts pods: critical. Past a soft one it does so after the grace period: a
-warning. A file system without space or inodes is critical also without a threshold, if the kubelet or the runtime
-writes to it. Where the kubelet's configuration could not be read, thresholds are only assumed and nothing but a full
-disk is critical. Images that a runtime keeps elsewhere than its directory (a remote snapshotter) are not seen.`,
+Past a hard threshold the finding is critical. The node gets the condition DiskPressure and accepts no new pods. The
+kubelet deletes terminated containers, then every unused image, then evicts pods. Past a soft threshold the kubelet does
+so after the grace period: a warning. A file system without space or inodes is critical also without a threshold, if the
+kubelet or the runtime writes to it. If the kubelet's configuration could not be read, thresholds are only assumed; then
+only a full disk is critical. Images outside of the runtime's directory (a remote snapshotter) are not counted.`,
 	Severity: forensics.Critical,
 	Needs:    diskview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -51,7 +51,7 @@ disk is critical. Images that a runtime keeps elsewhere than its directory (a re
 	},
 }
 
-// withPressureInLog adds what the kubelet's log tells of the same pressure.
+// withPressureInLog adds what the kubelet's log says about the same pressure.
 func withPressureInLog(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	if inLog := logview.PressureInLog(p); inLog != nil && inLog.Disk() {
 		return inLog.Join(p, f)
@@ -70,9 +70,9 @@ func fullFinding(p *forensics.Pass, f eviction.FileSystem, what string) forensic
 	d := diskview.State(p)
 	found := forensics.Finding{
 		Severity: forensics.Warning, Subject: diskview.Entity(f), Confidence: forensics.Certain, Refs: []forensics.Ref{diskview.Ref(f)},
-		Title:         fmt.Sprintf("%s is full: no %s left", diskview.Label(d, f), what),
-		Detail:        "Whatever writes to it fails with ENOSPC. " + diskview.Fillers(p, f),
-		ConfidenceWhy: "the figures of statfs",
+		Title:         diskview.WithLargest(p, f, fmt.Sprintf("%s is full: no %s left", diskview.Label(d, f), what)),
+		Detail:        "Every write to it fails with ENOSPC. " + diskview.Fillers(p, f),
+		ConfidenceWhy: "statfs reports these figures",
 		Remedies:      diskview.Remedies(p, f),
 	}
 	if kubeletWrites(d, f) {
@@ -87,24 +87,20 @@ func pressureFinding(p *forensics.Pass, f eviction.FileSystem, met []eviction.Re
 	first := met[0]
 	found := forensics.Finding{
 		Severity: forensics.Warning, Subject: diskview.Entity(f), Confidence: forensics.Certain, Refs: []forensics.Ref{diskview.Ref(f)},
-		Title:         fmt.Sprintf("%s is past the %s eviction threshold %s", diskview.Label(d, f), first.Threshold.Kind, first.Threshold),
-		ConfidenceWhy: "the figures of statfs against the kubelet's configuration",
+		Title:         diskview.WithLargest(p, f, fmt.Sprintf("%s has %s, past %s eviction threshold %s", diskview.Label(d, f), diskview.Left(first), first.Threshold.Kind, first.Threshold)),
+		ConfidenceWhy: "statfs reports these figures; the thresholds are those of the kubelet's configuration",
 		Remedies:      diskview.Remedies(p, f),
 	}
-	var words []string
-	for _, r := range met {
-		words = append(words, diskview.ReachText(r))
-	}
-	found.Detail = strings.Join(words, "; ") + ". " + diskview.Fillers(p, f) + diskview.Reclaim(p, f)
+	found.Detail = diskview.ReachText(met...) + ". " + diskview.Fillers(p, f) + diskview.Reclaim(p, f)
 	switch {
 	case d.Assumed != "":
 		found.Confidence = forensics.Possible
-		found.ConfidenceWhy = "the kubelet may have other thresholds: " + d.Assumed
+		found.ConfidenceWhy = "the kubelet's thresholds may differ: " + d.Assumed
 	case first.Threshold.Hard():
 		found.Severity = forensics.Critical
-		found.Detail = "With this the kubelet gives the node the condition DiskPressure: it takes no new pods, until evictionPressureTransitionPeriod (5 min by default) after space was freed. " + found.Detail
+		found.Detail = "The kubelet sets the node condition DiskPressure, and the node accepts no new pods. The condition lasts until evictionPressureTransitionPeriod (5 min by default) after space was freed. " + found.Detail
 	default:
-		found.Detail = fmt.Sprintf("The kubelet acts when that lasts for the grace period (%s). ", first.Threshold.Grace) + found.Detail
+		found.Detail = fmt.Sprintf("The kubelet acts after the grace period (%s). ", first.Threshold.Grace) + found.Detail
 	}
 	return found
 }

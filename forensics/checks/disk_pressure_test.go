@@ -20,11 +20,11 @@ func diskPressureOnDisks() []scenario {
 	return []scenario{
 		{
 			name: "below the default of imagefs", base: wellNode, change: disk(14),
-			want: []string{"critical disk 254:0"}, says: "past the hard eviction threshold imagefs.available<15%",
+			want: []string{"critical disk 254:0"}, says: "past hard eviction threshold imagefs.available<15%",
 		},
 		{
 			name: "below both, the lower one first", base: wellNode, change: disk(9),
-			want: []string{"critical disk 254:0"}, says: "9.0 GiB (9.0 %) are left, the hard threshold nodefs.available<10% (default) is at 10.0 GiB",
+			want: []string{"critical disk 254:0"}, says: "the hard threshold nodefs.available<10% (default) is 10.0 GiB",
 		},
 		{name: "exactly at the threshold", base: wellNode, change: disk(15), outcome: forensics.OutcomeClean},
 		{name: "inodes", base: wellNode, change: disk(50, func(d *eviction.State) { d.FileSystems[0].InodesFree = 49 }), want: []string{"critical disk 254:0"}, says: "49 inodes"},
@@ -63,11 +63,11 @@ func diskPressureOnDisks() []scenario {
 		},
 		{
 			name: "pods go at once where images are elsewhere", base: wellNode, change: disk(9, secondDisk(100)),
-			want: []string{"critical disk 254:0"}, says: "deletes: 1. pods at once, since images are on another file system",
+			want: []string{"critical disk 254:0"}, says: "deletes: 1. pods at once, because images are on another file system",
 		},
 		{
 			name: "imagefs of its own", base: wellNode, change: disk(50, secondDisk(20)),
-			want: []string{"critical disk 8:16"}, says: "deletes: 1. all containers that have ended; 2. every image that no container uses",
+			want: []string{"critical disk 8:16"}, says: "deletes: 1. all terminated containers; 2. every unused image",
 		},
 		{name: "btrfs has no inodes to run out of", base: wellNode, change: disk(50, func(d *eviction.State) {
 			d.FileSystems[0].Inodes, d.FileSystems[0].InodesFree = 0, 0

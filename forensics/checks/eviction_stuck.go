@@ -5,43 +5,48 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// evictionStuck finds evictions that do not help.
+// evictionStuck finds evictions that do not free resources.
 var evictionStuck = forensics.Check{
 	ID:    "eviction-stuck",
-	Title: "Evictions do not relieve the node",
-	Doc: `Every 10 seconds the kubelet's eviction manager looks at memory and disks. Under pressure it deletes what nobody
-uses and then evicts one pod at a time (pkg/kubelet/eviction, 1.10 to 1.36). Its log says where that leads nowhere: the
-only pods left are critical ("cannot evict a critical pod", "unable to evict any pods from the node"), a pod could not
-be killed ("failed to evict", after 1.5 times its grace period), or its volumes and containers were not cleaned up in
-30 seconds, so that the space was not freed and the next pod goes.
+	Title: "Eviction cannot free resources",
+	Doc: `Every 10 seconds the kubelet's eviction manager checks memory and disks. Under pressure it deletes unused images and
+terminated containers, and then evicts one pod at a time (pkg/kubelet/eviction, 1.10 to 1.36). Its log shows when that
+does not help:
 
-A kubelet repeats this every 10 seconds while it lasts. What was over when the log ended is information. That it found
-nothing to evict once is no trouble.`,
+- The remaining pods are critical ("cannot evict a critical pod", "unable to evict any pods from the node").
+- A pod could not be killed ("failed to evict", after 1.5 times its grace period).
+- The volumes and containers of a pod were not cleaned up in 30 seconds. The space is not freed and the next pod is
+  evicted.
+
+The kubelet repeats these messages every 10 seconds while the problem lasts. A problem that was over when the log ended is
+information. A single attempt without an evictable pod is not reported.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		logview.SawKubelet(p)
 		failed := logview.Events(p, logs.KindEvictionFailed, logs.KindEvictionCleanupTimeout)
-		nobody := logview.Events(p, logs.KindEvictionCritical, logs.KindEvictionNone)
+		none := logview.Events(p, logs.KindEvictionCritical, logs.KindEvictionNone)
 		if logview.Count(failed) > 0 {
 			p.Report(evictionFailedFinding(p, failed))
 		}
-		if logview.Count(nobody) >= logview.FewFailures {
-			p.Report(evictionNobodyFinding(p, nobody))
+		if logview.Count(none) >= logview.FewFailures {
+			p.Report(evictionNoneFinding(p, none))
 		}
 	},
 }
 
-func evictionNobodyFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
+func evictionNoneFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
 	var critical []string
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: logview.EvictionEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet says so in its log",
+		Severity: forensics.Warning, Subject: logview.EvictionEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log says so",
 		Since: logview.First(list), Refs: logview.EventRefs(list...), Remedies: evictionRemedies(),
 	}
 	for _, e := range list {
@@ -52,19 +57,19 @@ func evictionNobodyFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 		}
 	}
 	critical, f.Pods = findings.Union(nil, critical), findings.Union(nil, f.Pods)
-	state := "cannot evict any pod"
+	f.Title = evictionHeadline(p, list, findings.Plural(int(logview.Count(list)), "attempt")+", no evictable pod")
+	f.Effect = "eviction cannot free resources"
 	if len(critical) > 0 {
-		state = "can evict nobody, the only pods left are critical: " + findings.Some(critical)
+		f.Detail = "The remaining pods are critical and cannot be evicted: " + findings.Some(critical) + "."
 	}
-	f.Title = fmt.Sprintf("%s eviction manager %s", p.Model.KubeletName(), state)
-	f.Detail = fmt.Sprintf("It has tried %s, from %s to %s. The pressure stays until somebody frees space by hand; meanwhile every unused image is deleted, and new pods are refused.",
-		findings.Times(logview.Count(list)), logview.Clock(logview.First(list)), logview.Clock(logview.Last(list)))
+	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("The kubelet's eviction manager tried %s, %s.", findings.Times(logview.Count(list)), logview.Span(logview.First(list), logview.Last(list))),
+		"The pressure lasts until an operator frees space. Meanwhile the kubelet deletes every unused image and rejects new pods.")
 	return settle(p, logview.PressureInLog(p).Join(p, f), list)
 }
 
 func evictionFailedFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: logview.EvictionEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet says so in its log",
+		Severity: forensics.Warning, Subject: logview.EvictionEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log says so",
 		Since: logview.First(list), Refs: logview.EventRefs(list...), Remedies: evictionRemedies(),
 	}
 	var names []string
@@ -77,17 +82,31 @@ func evictionFailedFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 		}
 	}
 	names, f.Pods, f.Because = findings.Union(nil, names), findings.Union(nil, f.Pods), findings.Union(nil, f.Because)
-	f.Title = fmt.Sprintf("%s eviction manager frees nothing: %s did not go away in time", p.Model.KubeletName(), findings.Some(names))
-	f.Detail = fmt.Sprintf("%s: %s. Its space is not freed, so that the next pod is evicted, and the next. See pod-terminating-stuck for what holds it.",
-		findings.Capital(findings.Times(logview.Count(list))), cmp.Or(list[0].Reason, logs.Words(list[0].Kind)))
+	f.Title = evictionHeadline(p, list, findings.Plural(len(names), "pod")+" not removed in time")
+	f.Effect = "eviction cannot free resources"
+	f.Detail = fmt.Sprintf("The kubelet's eviction manager could not remove %s in time. The log says %s: %s. The space is not freed, so the kubelet evicts the next pod. See pod-terminating-stuck for the cause.",
+		findings.Some(names), findings.Times(logview.Count(list)), cmp.Or(list[0].Reason, logs.Words(list[0].Kind)))
 	return settle(p, logview.PressureInLog(p).Join(p, f), list)
+}
+
+// evictionHeadline says what eviction cannot free, why, and how full the disk is where that was measured.
+func evictionHeadline(p *forensics.Pass, list []logs.Event, why string) string {
+	what := "resources"
+	if inLog := logview.PressureInLog(p); inLog != nil && inLog.Disk() {
+		what = "disk space"
+		now := logview.Current(p, logview.Last(list)) && !logview.Stale(p)
+		if node, ok := diskview.State(p).Of(eviction.RoleNode); ok && now && node.Error == "" && node.CapacityBytes > 0 {
+			why += fmt.Sprintf(", nodefs %d %% full", node.UsagePercent())
+		}
+	}
+	return "Eviction cannot free " + what + ": " + why
 }
 
 // settle makes information of what was over when the log ended.
 func settle(p *forensics.Pass, f forensics.Finding, list []logs.Event) forensics.Finding {
 	if !logview.Current(p, logview.Last(list)) {
 		f.Severity, f.Remedies = forensics.Info, nil
-		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("It was said last at %s; the log goes on without it.", logview.Clock(logview.Last(list))))
+		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("The last message is of %s. The log continues without it.", logview.Moment(logview.Last(list))))
 	}
 	return f
 }
@@ -95,8 +114,8 @@ func settle(p *forensics.Pass, f forensics.Finding, list []logs.Event) forensics
 func evictionRemedies() []forensics.Remedy {
 	return []forensics.Remedy{remedy.CountUsage(), {
 		Action: remedy.ActionFree, Command: []string{"journalctl", "--vacuum-size=200M"},
-		Why:    "what fills the disk is not what the kubelet may delete: journals, logs outside of pods, dumps, files of other programs",
-		OnlyIf: "the journal of the time in question has been saved",
-		Risk:   "the vacuum deletes old journal files for good",
+		Why:    "the disk is full of data that the kubelet does not delete: journals, logs outside of pods, dumps, files of other programs",
+		OnlyIf: "the journal of the time in question was saved",
+		Risk:   "old journal files are deleted permanently",
 	}}
 }

@@ -2,7 +2,6 @@ package checks
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -10,22 +9,24 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
-// fuseServerDead finds FUSE file systems whose server process cannot answer.
+// fuseServerDead finds FUSE file systems with a server process that cannot answer.
 var fuseServerDead = forensics.Check{
 	ID:    "fuse-server-dead",
-	Title: "The process behind a FUSE mount is gone, stopped or blocked",
-	Doc: `A FUSE file system is served by a process that has /dev/fuse open. From Linux 6.16 on the kernel says which connection
-that is (fuse_connection in /proc/PID/fdinfo), and so which mount; before, it is guessed from the command line, and the
-finding says so. Reported are a server that is stopped (SIGSTOP, a debugger), has ended, is frozen by its cgroup or has
-itself waited in a file system for longer than --hung-after, and a mount that no process serves at all. A server that
-sleeps is normal, also when its own server, which the kernel does not see, does not answer. A file system that was unmounted
-lazily while callers waited is in no mount table; its server is found by its connection (Linux 6.16).
+	Title: "The server process of a FUSE mount has ended, is stopped or is blocked",
+	Doc: `A process that has /dev/fuse open serves a FUSE file system. Since Linux 6.16 the kernel shows the connection
+(fuse_connection in /proc/PID/fdinfo), and so the mount. Before, the server is guessed from its command line, and the finding says
+so. The check reports a server that is stopped (SIGSTOP, a debugger), has ended, is frozen by its cgroup, or has itself waited in a
+file system for longer than --hung-after. It also reports a mount without any server process.
 
-A mount that has answered a probe is served, whatever one process looks like that has its connection open: another may
-serve it, a debugger stops it for moments, its descriptor may be on its way between processes. Then only a server that is
-itself blocked is reported.`,
+A sleeping server is normal, even if its own server, which the kernel does not see, does not respond. A file system that was
+unmounted lazily while callers waited is in no mount table; its server is found by its connection (Linux 6.16).
+
+A mount that has answered a probe has a server, whatever the state of one process with its connection: another process may serve it,
+a debugger may stop it briefly, or its descriptor may be in transit between processes. Then only a server that is itself
+blocked is reported.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
@@ -38,11 +39,11 @@ itself blocked is reported.`,
 				continue
 			}
 			if trouble, ok := p.Model.Uses().ServerTrouble(s.PID); ok && (trouble.Waits != nil || !answers) {
-				f := fsview.ServerFinding(p, s, map[bool]string{false: "which serves %s, ", true: "which probably serves %s, "}[s.Guess]+strings.ReplaceAll(trouble.String(), "%", "%%"))
+				f := deadFinding(p, s, trouble)
 				others := otherServers(p, s)
 				if len(others) > 0 {
 					f.Confidence = forensics.Possible
-					f.ConfidenceWhy += ", which is open in " + findings.Some(others) + ", too"
+					f.ConfidenceWhy += "; it is also open in " + findings.Some(others)
 				}
 				if trouble.Waits != nil {
 					f.Because = []forensics.Entity{forensics.ThreadEntity(*trouble.Waits)}
@@ -60,16 +61,36 @@ itself blocked is reported.`,
 	},
 }
 
-// abortDetached ends the waits for a file system that nobody can unmount any more.
+// deadFinding is about a server that cannot answer.
+func deadFinding(p *forensics.Pass, s forensics.FUSEServer, trouble forensics.ServerTrouble) forensics.Finding {
+	short := trouble.String()
+	if trouble.Waits != nil {
+		short = "is itself blocked"
+		if list := p.Model.MountsOf(trouble.Waits.Device); len(list) > 0 {
+			short += " on " + fsfamily.Label(list[0].FSType, list[0].Source)
+		}
+	}
+	role := map[bool]string{false: "FUSE server ", true: "Probable FUSE server "}[s.Guess]
+	f := fsview.ServerFinding(p, s, fmt.Sprintf("%s%s of %s %s", role, findings.ProcessTitle(p, s.PID), fsview.FuseTitle(p, s.Device), short))
+	if trouble.Waits != nil {
+		f.Effect = "FUSE server " + findings.ProcessTitle(p, s.PID) + " is blocked"
+	}
+	_, name := fsview.FuseName(p, s.Device)
+	f.Detail = fmt.Sprintf("%s %s. It %s %s. ", findings.Capital(findings.ProcessName(p, s.PID)), trouble,
+		map[bool]string{false: "serves", true: "probably serves"}[s.Guess], name) + f.Detail
+	return f
+}
+
+// abortDetached ends the waits for a file system that can no longer be unmounted.
 func abortDetached(s forensics.FUSEServer) forensics.Remedy {
 	r := remedy.AbortFUSE(mounts.Mount{Device: s.Device})
-	r.OnlyIf = fmt.Sprintf("the server cannot be revived; fusectl is mounted on /sys/fs/fuse/connections; process %d still serves this connection "+
+	r.OnlyIf = fmt.Sprintf("the server cannot be recovered; fusectl is mounted on /sys/fs/fuse/connections; process %d still serves this connection "+
 		"(grep fuse_connection /proc/%d/fdinfo/*)", s.PID, s.PID)
 	return r
 }
 
-// otherServers names the processes without trouble that have the connection of a server open, too. The kernel does not
-// tell which of them reads from it.
+// otherServers names the processes without trouble that also have the connection of a server open. The kernel does not
+// show which of them reads from it.
 func otherServers(p *forensics.Pass, s forensics.FUSEServer) []string {
 	var names []string
 	for _, other := range p.Model.Uses().Servers(s.Device) {
@@ -84,13 +105,14 @@ func unservedFinding(p *forensics.Pass, s forensics.FUSEServer) forensics.Findin
 	m, name := fsview.FuseName(p, s.Device)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindSuperblock, ID: s.Device},
-		Title: "no process serves " + name, Confidence: forensics.Likely, ConfidenceWhy: s.Why,
-		Detail: "Its server has ended; every call is answered with ENOTCONN and the mount does not heal. Typical after a restart of a CSI driver whose servers run in its own pod.",
-		Pods:   p.Model.PodsOf(s.Device),
-		Refs:   []forensics.Ref{{Source: forensics.SourceHolders + ":" + s.Device, Excerpt: s.Why}},
+		Title: "No process serves " + fsview.FuseTitle(p, s.Device), Confidence: forensics.Likely, ConfidenceWhy: s.Why,
+		Detail: "The server of " + name + " has ended. Every call fails with ENOTCONN, and the mount does not recover. " +
+			"Typical after a restart of a CSI driver that runs its FUSE servers in its own pod.",
+		Pods: p.Model.PodsOf(s.Device),
+		Refs: []forensics.Ref{{Source: forensics.SourceHolders + ":" + s.Device, Excerpt: s.Why}},
 	}
 	if h, _ := p.Model.Health(s.Device); h.Status == mounts.StatusHung {
-		return onItsWay(f, m, name)
+		return inTransit(f, m, name)
 	}
 	if m.MountPoint != "" {
 		f.Remedies = []forensics.Remedy{remedy.UnmountDead(p, m)}
@@ -98,16 +120,16 @@ func unservedFinding(p *forensics.Pass, s forensics.FUSEServer) forensics.Findin
 	return f
 }
 
-// onItsWay is for a mount that nobody serves and whose callers wait. The kernel ends a connection with its last
-// descriptor, and then answers at once (fuse_dev_release in fs/fuse/dev.c): there is one that /proc does not show.
-func onItsWay(f forensics.Finding, m mounts.Mount, name string) forensics.Finding {
-	f.Title = "no process serves " + name + ", and its connection is still open"
-	f.Detail = "Calls would fail at once with ENOTCONN if it were closed, and they wait. So its descriptor is in no process: most likely " +
-		"it was handed over (a CSI driver that mounts and passes it on to a pod) and is in the queue of a unix socket."
+// inTransit is for a mount that no process serves, with callers that wait. The kernel ends a connection with its last
+// descriptor, and then answers at once (fuse_dev_release in fs/fuse/dev.c). So a descriptor exists that /proc does not show.
+func inTransit(f forensics.Finding, m mounts.Mount, name string) forensics.Finding {
+	f.Title += ", but its connection is still open"
+	f.Detail = "Calls to " + name + " wait. If its connection were closed, they would fail at once with ENOTCONN. So no process has its descriptor. " +
+		"Most likely the descriptor is in the queue of a unix socket: a CSI driver mounts and then passes it on to a pod."
 	f.Remedies = []forensics.Remedy{{
 		Action: remedy.ActionLook, Command: remedy.UnreceivedDescriptors(),
-		Why:    "names the processes that have not received descriptors yet: one of them is to serve the mount",
-		OnlyIf: "Linux 5.8", Risk: "none",
+		Why:    "lists the processes that have not yet received descriptors: one of them is expected to serve the mount",
+		OnlyIf: "Linux 5.8 or later", Risk: "none",
 	}, remedy.AbortFUSE(m)}
 	return f
 }

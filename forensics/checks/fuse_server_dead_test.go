@@ -17,7 +17,7 @@ func fuseServerDeadScenarios() []scenario {
 		{name: "stopped", base: sickNode, change: server("T", "ceph-fuse"), want: []string{"warning process 6000"}, says: "is stopped"},
 		{name: "nobody serves it", base: sickNode, change: holding(func(h *forensics.MountUse) {
 			serves(h, forensics.FUSEServer{Device: "0:47"})
-		}), want: []string{"warning superblock 0:47"}, says: "no process serves"},
+		}), want: []string{"warning superblock 0:47"}, says: "No process serves"},
 		{name: "nobody serves it, and callers wait", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			holding(func(h *forensics.MountUse) {
 				serves(h, forensics.FUSEServer{Device: "0:47"})
@@ -41,7 +41,7 @@ func fuseServerDeadScenarios() []scenario {
 		{name: "stopped, and guessed", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			server("T", "ceph-fuse")(tb, e)
 			guessed(e)
-		}, want: []string{"warning process 6000"}, says: "which probably serves"},
+		}, want: []string{"warning process 6000"}, says: "Probable FUSE server ceph-fuse (pid 6000)"},
 		{name: "itself blocked at an odd name", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			server("S", "ceph-fuse")(tb, e)
 			blockedIn(procs.Thread{PID: 6000, TID: 6001, Path: "/100%d", Stack: []string{}, Wait: procs.Wait{Kind: procs.WaitServer, FS: "nfs"}})(tb, e)
@@ -79,7 +79,7 @@ func TestAStoppedServerInANamespaceOfItsOwn(t *testing.T) {
 	if len(a.Diagnoses) != 1 || a.Diagnoses[0].Root.String() != "process 5001" {
 		t.Errorf("diagnoses %v, want one with the root process 5001", roots(a))
 	}
-	if f, ok := findingOf(a, "fuse-server-dead"); !ok || !strings.Contains(f.Title, "/home/user/containers/merged") {
+	if f, ok := findingOf(a, "fuse-server-dead"); !ok || !strings.Contains(f.Detail, "/home/user/containers/merged") {
 		t.Errorf("%q does not name the mount", f.Title)
 	}
 }

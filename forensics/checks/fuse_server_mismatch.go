@@ -1,12 +1,14 @@
 package checks
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
@@ -14,15 +16,17 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// fuseServerMismatch finds FUSE servers that serve another mount than their command line says.
+// fuseServerMismatch finds FUSE servers that serve another mount than their command line names.
 var fuseServerMismatch = forensics.Check{
 	ID:    "fuse-server-mismatch",
 	Title: "A FUSE server serves another volume than it was started for",
-	Doc: `A process that by the kernel's word (fuse_connection, Linux 6.16) serves a mount, and whose command line names the
-mount point of another volume than those that its mounts below pod directories are of. Other directories of a pod are no
-sign: servers are told where their cache and their credentials are, too. Nor is one that the server has open or that is the
-source of its mount, as of file systems that show others. Seen with clients that are started once for each volume and got the wrong one: pods
-then read and write a stranger's data. Guessed servers are not judged.`,
+	Doc: `The kernel shows that a process serves a mount (fuse_connection, Linux 6.16). The command line of the process names the
+mount point of a volume, but its mounts below pod directories are of other volumes. Pods then read and write the data of others.
+Seen with clients that are started once for each volume and got the wrong one.
+
+Other directories of a pod do not count, because command lines also name the places of caches and credentials. A directory does not
+count either if the server has it open or if it is the source of the mount, as with file systems that show another one. Guessed
+servers are not judged.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
@@ -32,8 +36,10 @@ then read and write a stranger's data. Guessed servers are not judged.`,
 				continue
 			}
 			if word := startedElsewhere(p, process, p.Model.MountsOf(s.Device)); word != "" {
-				f := fsview.ServerFinding(p, s, "serves %s, but was started for "+strings.ReplaceAll(word, "%", "%%"))
-				f.Detail = "Pods may read and write another volume than theirs. Compare its command line with the volumes of the pods before anything is unmounted."
+				_, name := fsview.FuseName(p, s.Device)
+				f := fsview.ServerFinding(p, s, fmt.Sprintf("%s serves %s but was started for another volume", findings.ProcessTitle(p, s.PID), fsview.FuseTitle(p, s.Device)))
+				f.Detail = fmt.Sprintf("%s serves %s, but its command line names %s. Pods may read and write a volume that is not theirs. "+
+					"Compare the command line with the volumes of the pods before you unmount anything.", findings.Capital(findings.ProcessName(p, s.PID)), name, word)
 				f.Confidence = forensics.Likely
 				p.Report(fsview.OfTheHost(p, f, s))
 			}
@@ -96,7 +102,7 @@ var (
 	ownVolume   = regexp.MustCompile(`/volumes/kubernetes\.io~(empty-dir|configmap|secret|projected|downward-api|git-repo|host-path|local-volume)/`)
 )
 
-// podVolume is the pod and the name of a volume, of which a subpath shows no more.
+// podVolume is the pod and the name of a volume. A subpath shows no more of it.
 func podVolume(volume string) string {
 	uid, _, _ := strings.Cut(volume, "/")
 	return uid + "/" + path.Base(volume)

@@ -16,7 +16,7 @@ func fuseServerMismatchScenarios() []scenario {
 		{
 			name: "started for another pod", base: wellNode,
 			change: server("S", "glusterfs", "--volfile-id=vol", kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~glusterfs/other"),
-			want:   []string{"warning process 6000"}, says: "was started for",
+			want:   []string{"warning process 6000"}, says: "but was started for another volume",
 		},
 		{name: "started for what it serves", base: wellNode, change: server("S", "ceph-fuse", deadPoint), outcome: clean},
 		{name: "by another path", base: wellNode, change: server("S", "ceph-fuse", "/data/kubelet"+strings.TrimPrefix(deadPoint, kubeletRoot)), outcome: clean},
@@ -34,7 +34,7 @@ func fuseServerMismatchScenarios() []scenario {
 			e.MountUse.Holders = append(e.MountUse.Holders, holders.Holder{PID: 6000, Kind: holders.HoldFD, FD: 5, Path: other, Device: "0:90"})
 		}, outcome: clean},
 		{name: "whose name is that of its subcommand", base: wellNode, change: server("S", "rclone", "cephfs-data",
-			kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other"), want: []string{"warning process 6000"}, says: "was started for"},
+			kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~nfs/other"), want: []string{"warning process 6000"}, says: "but was started for another volume"},
 		{name: "with a cache in another pod", base: wellNode, change: server("S", "gcsfuse",
 			"--cache-dir="+kubeletRoot+"/pods/"+liveUID+"/volumes/kubernetes.io~empty-dir/cache"), outcome: clean},
 		{name: "with credentials of its own pod", base: wellNode, change: server("S", "s3fs",

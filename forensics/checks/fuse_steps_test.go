@@ -34,11 +34,11 @@ func TestAnErrorThatAServerPassesOn(t *testing.T) {
 		status      mounts.Status
 		want        string
 	}{
-		"by the kernel's word":               {false, true, mounts.StatusDisconnected, "passes on an error of fuse.sshfs host:/ at /srv"},
-		"by a guess":                         {true, true, mounts.StatusDisconnected, "passes on an error of fuse.sshfs host:/ at /srv"},
-		"nothing below is open":              {false, false, mounts.StatusDisconnected, "though process 6000 (ceph-fuse) has its connection open"},
+		"by the kernel's word":               {false, true, mounts.StatusDisconnected, "fails with an error of SSHFS host:/"},
+		"by a guess":                         {true, true, mounts.StatusDisconnected, "fails with an error of SSHFS host:/"},
+		"nothing below is open":              {false, false, mounts.StatusDisconnected, "but its server ceph-fuse (pid 6000) still exists"},
 		"nothing below is open, and a guess": {true, false, mounts.StatusDisconnected, "has lost its server"},
-		"an I/O error":                       {false, true, mounts.StatusIOError, "passes on an error of fuse.sshfs host:/ at /srv"},
+		"an I/O error":                       {false, true, mounts.StatusIOError, "fails with an error of SSHFS host:/"},
 		"an I/O error of its own":            {false, false, mounts.StatusIOError, "answers with an error"},
 	} {
 		e := sickNode(t)
@@ -59,11 +59,11 @@ func TestAnErrorThatAServerPassesOn(t *testing.T) {
 				continue
 			}
 			found = true
-			if !strings.Contains(f.Title, c.want) || c.guess && c.open != strings.Contains(f.Detail, "probably lives") {
+			if !strings.Contains(f.Title, c.want) || c.guess && c.open != strings.Contains(f.Detail, "is probably running") {
 				t.Errorf("%s: %s: %s\nwant %q", name, f.Title, f.Detail, c.want)
 			}
 			for _, r := range f.Remedies { // the upper one is unmounted first
-				if first := strings.HasPrefix(r.OnlyIf, "this one first"); first != (c.open && r.Action == remedy.ActionDetach) {
+				if first := strings.HasPrefix(r.OnlyIf, "unmount this one first"); first != (c.open && r.Action == remedy.ActionDetach) {
 					t.Errorf("%s: %s %q only if %q", name, r.Action, r.String(), r.OnlyIf)
 				}
 				detached = detached || c.open && r.Action == remedy.ActionDetach

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -13,25 +14,26 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // imageGCPeriod is how often the kubelet collects images (pkg/kubelet/kubelet.go, ImageGCPeriod).
 const imageGCPeriod = 5 * time.Minute
 
-// imageGCFailing finds a garbage collection of images that frees too little, or cannot look.
+// imageGCFailing finds image garbage collection that fails or cannot free enough.
 var imageGCFailing = forensics.Check{
 	ID:    "image-gc-failing",
-	Title: "Garbage collection of images fails",
-	Doc: `Every 5 minutes the kubelet collects images where the image file system is over a threshold (85 % by default). Its
-log says "Image garbage collection failed multiple times in a row" where it found too little to free: then the disk is
-not full of unused images, and what fills it is something else (logs, emptyDirs, other users of the file system, deleted
-files that are still open). Or it could not measure: "invalid capacity 0 on image filesystem", or an error of the
-runtime. A single failure while the kubelet starts is normal and is not reported; nor is what was over well before the
-log ends.
+	Title: "Image garbage collection fails",
+	Doc: `Every 5 minutes the kubelet checks the image file system. If it is over a threshold (85 % by default), the kubelet
+removes unused images. Its log says "Image garbage collection failed multiple times in a row" if it could not free
+enough. Then the disk is full of other data: logs, emptyDir volumes, other users of the file system, deleted files that
+are still open. Or the kubelet could not measure: "invalid capacity 0 on image filesystem", or an error of the runtime.
+A single failure while the kubelet starts is normal and is not reported. A failure that ended well before the log ends is
+not reported either.
 
-Where the log does not tell, the figures may: an image file system over the high threshold whose unused images are
-smaller than what would have to go.`,
+If the log does not show a failure, the figures may: the image file system is over the high threshold, and the unused
+images are smaller than the space to be freed.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceDisks}},
 	Run: func(p *forensics.Pass) {
@@ -55,28 +57,45 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	e := list[0]
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: diskview.ImageGCEntity, Confidence: forensics.Certain, Since: logview.First(list), Refs: logview.EventRefs(list...),
-		Title:         fmt.Sprintf("%s: garbage collection of images fails since %s: %s", p.Model.KubeletName(), logview.Moment(logview.First(list)), cmp.Or(e.Reason, logs.Words(e.Kind))),
-		ConfidenceWhy: "the kubelet says so in its log",
+		Title:         imageGCTitle(logview.First(list), e),
+		ConfidenceWhy: "the kubelet's log says so",
 	}
 	blind := !slices.ContainsFunc(list, func(e logs.Event) bool { return e.Cause() == logs.CauseNothingToFree })
 	switch silence := logview.Runtime(p); {
 	case blind && silence != nil && silence.Current:
-		f.Because = []forensics.Entity{p.Model.RuntimeEntity()}
-		f.Detail = "It cannot ask the container runtime."
+		f.Because, f.Effect = []forensics.Entity{p.Model.RuntimeEntity()}, "image garbage collection fails"
+		f.Detail = "The kubelet cannot query the container runtime."
 	case blind:
-		f.Detail = "It cannot measure the file system or list the images, so that the disk fills unseen."
+		f.Detail = "The kubelet cannot measure the file system or list the images. The disk can fill up unnoticed."
 	default:
-		f.Detail = "The images that nobody uses are not what fills the disk: look for logs, emptyDir volumes, deleted files that are still open, and other users of that file system."
+		f.Detail = "The disk is not full of unused images. Look for logs, emptyDir volumes, deleted files that are still open, and other users of that file system."
 	}
-	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
+	f.Detail = findings.Sentences("The kubelet's log says: "+cmp.Or(e.Reason, logs.Words(e.Kind))+".", f.Detail, logview.AsOf(p))
 	f.Remedies = []forensics.Remedy{{
-		Action: remedy.ActionLook, Command: []string{"crictl", "imagefsinfo"}, Why: "says what images take, to be compared with what else lies on that file system", Risk: "none: it reads",
+		Action: remedy.ActionLook, Command: []string{"crictl", "imagefsinfo"}, Why: "shows the space used by images, to compare with the other data on that file system", Risk: "none: read-only",
 	}, remedy.CountUsage()}
 	return f
 }
 
-// imageGCTooLittle reports that image garbage collection cannot free what it wants to: what fills the disk is no image. It
-// belongs to image-gc-failing, whose other half rests on the log. The kubelet counts as the runtime tells it the sizes.
+// imageGCTitle is the headline. Of an error that is too long for it, the innermost one is the reason; the detail quotes all of it.
+func imageGCTitle(since *time.Time, e logs.Event) string {
+	title, reason := "Image garbage collection has failed since "+logview.Moment(since)+": ", imageGCReason(e)
+	if at := strings.LastIndex(reason, ": "); at >= 0 && len(title+reason) > headline.Most {
+		reason = reason[at+2:]
+	}
+	return title + reason
+}
+
+// imageGCReason is the first error in the log, in few words where it is a known one.
+func imageGCReason(e logs.Event) string {
+	if e.Cause() == logs.CauseNothingToFree {
+		return "unused images are too small to free enough space"
+	}
+	return cmp.Or(e.Reason, logs.Words(e.Kind))
+}
+
+// imageGCTooLittle reports that image garbage collection cannot free enough: the disk is full of other data. It belongs to
+// image-gc-failing; the other half of that check reads the log. The kubelet uses the sizes that the runtime reports.
 func imageGCTooLittle(p *forensics.Pass) {
 	d := diskview.State(p)
 	if inLog, _ := p.Evidence.Saw(forensics.SourceLogs); !inLog {
@@ -102,15 +121,19 @@ func imageGCTooLittle(p *forensics.Pass) {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: diskview.ImageGCEntity,
 		Because: []forensics.Entity{diskview.Entity(image)}, Refs: []forensics.Ref{diskview.Ref(image)}, Confidence: forensics.Likely,
-		ConfidenceWhy: "the kubelet's own sum, with the sizes that the runtime has on disk",
-		Title: fmt.Sprintf("garbage collection of images cannot free enough: it wants %s, and unused images have %s",
-			text.Bytes(wanted), text.Bytes(sum)),
-		Detail: fmt.Sprintf("imagefs is at %d %%, from %d %% on the kubelet frees down to %d %%. %s are unused, %d more are pinned. What fills the disk is something else. %s",
-			image.UsagePercent(), d.ImageGC.HighPercent, d.ImageGC.LowPercent, text.Plural(len(unused), "image"), len(pinned), diskview.Fillers(p, image)),
+		ConfidenceWhy: "computed as the kubelet does, with the image sizes that the runtime has on disk",
+		Title: fmt.Sprintf("Image garbage collection cannot free %s: unused images use %s, imagefs %d %% full",
+			text.Bytes(wanted), text.Bytes(sum), image.UsagePercent()),
+		Detail: fmt.Sprintf("Image garbage collection starts at %d %% disk usage (imageGCHighThresholdPercent: %d) and frees space down to %d %%. imagefs is at %d %%. "+
+			"%s unused, %s pinned. The disk is full of other data. %s", d.ImageGC.HighPercent, d.ImageGC.HighPercent, d.ImageGC.LowPercent, image.UsagePercent(),
+			findings.Are(len(unused), "image"), findings.Are(len(pinned), "more"), diskview.Fillers(p, image)),
 		Remedies: diskview.Remedies(p, image),
 	}
+	if low := diskview.LowImageGC(p); low != "" {
+		f.Title = fmt.Sprintf("%s: it cannot free %s", low, text.Bytes(wanted))
+	}
 	if d.Assumed != "" {
-		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the kubelet may have other thresholds: "+d.Assumed
+		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the kubelet's thresholds may differ: "+d.Assumed
 	}
 	p.Report(f)
 }

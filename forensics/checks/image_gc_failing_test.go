@@ -17,11 +17,11 @@ func imageGcFailingInLogs() []scenario {
 	return []scenario{
 		{
 			name: "too little to free", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "09:50:00", "10:10:00", logs.Subject{Reason: "attempted to free 9 bytes, but only found 0 bytes eligible to free"})),
-			want: []string{"warning subsystem image-gc"}, says: "are not what fills the disk",
+			want: []string{"warning subsystem image-gc"}, says: "The disk is not full of unused images",
 		},
 		{
 			name: "the runtime does not answer", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "10:09:00", "10:12:00", code(logs.Subject{Reason: "rpc error"}, "DeadlineExceeded")), event(logs.KindRuntimeDown, 9, "10:09:00", "10:12:20", down)),
-			want: []string{"warning subsystem image-gc"}, says: "cannot ask the container runtime",
+			want: []string{"warning subsystem image-gc"}, says: "cannot query the container runtime",
 		},
 		{name: "once at the start", base: wellNode, change: tells(event(logs.KindImageGCFailed, 1, "10:11:00", "10:11:00", logs.Subject{Code: "once"})), outcome: clean},
 		{name: "it is over", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "09:31:30", "09:50:00", logs.Subject{})), outcome: clean},
@@ -37,7 +37,11 @@ func TestImageGCTooLittle(t *testing.T) {
 		}
 	}
 	for _, tt := range []scenario{
-		{name: "unused images are too small", change: few(image("a"), image("b", used), image("c", pinned)), want: []string{"warning subsystem image-gc"}, says: "it wants 6.0 GiB, and unused images have 2.0 GiB"},
+		{name: "unused images are too small", change: few(image("a"), image("b", used), image("c", pinned)), want: []string{"warning subsystem image-gc"}, says: "cannot free 6.0 GiB: unused images use 2.0 GiB"},
+		{
+			name: "a threshold far below the default", change: disk(50, settings(eviction.Settings{Minor: 34, HighPercent: ptr(2), LowPercent: ptr(1)})), want: []string{"warning subsystem image-gc"},
+			says: "Image garbage collection starts at 2 % disk usage (imageGCHighThresholdPercent: 2): it cannot free 49.0 GiB",
+		},
 		{name: "there is enough", change: few(image("a"), image("b"), image("c"))},
 		{name: "a size is unknown", change: few(image("a", func(i *runtimes.Image) { i.SizeBytes = nil })), outcome: forensics.OutcomeNotChecked},
 		{name: "below the threshold", change: disk(16), outcome: forensics.OutcomeClean},

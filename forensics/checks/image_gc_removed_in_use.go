@@ -16,23 +16,23 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// imageGCRemovedInUse finds images that the kubelet removed and that are missing now.
+// imageGCRemovedInUse finds images that the kubelet removed and that pods need.
 var imageGCRemovedInUse = forensics.Check{
 	ID:    "image-gc-removed-in-use",
-	Title: "Images were removed that are needed",
-	Doc: `Under disk pressure the kubelet deletes every image that no container uses at that moment, whatever the
-thresholds, and those first that were never used: images that were loaded by hand (ctr or crictl import, an agent's image
-directory). On a node without a registry they do not come back, and pods fail with ErrImagePull, ImagePullBackOff or
-ErrImageNeverPull later.
+	Title: "The kubelet removed images that pods need",
+	Doc: `Under disk pressure the kubelet deletes every image that no container uses at that moment, regardless of the
+thresholds. It deletes images first that were never used: those that were loaded manually (ctr or crictl import, an
+agent's image directory). On a node without a registry these images are lost. Pods then fail with ErrImagePull,
+ImagePullBackOff or ErrImageNeverPull.
 
-It rests on the kubelet's log: "Removing image to free bytes", and pulls that fail after that. The line of a removal has
-an image's id, that of a pull its name, so that the two are joined with certainty only where both are the same. It is
-likely where a pull was refused by policy (ErrImageNeverPull: the image must have been loaded by hand), or where no
-registry answered; an image that a registry does not know, or refuses, has other reasons. A removal alone is information:
-whether an image was loaded by hand does not stand in the log.
+The evidence is the kubelet's log: "Removing image to free bytes", and pulls that fail afterwards. The message of a removal
+has an image ID, the message of a pull has a name. The match is certain only where both are the same. It is likely if
+policy forbids the pull (ErrImageNeverPull: the image was loaded manually), or if no registry answered. An image that a
+registry does not know, or refuses, has another cause. A removal alone is information: the log does not say whether an
+image was loaded manually.
 
-The state of the node shows which images of static pods and DaemonSets are missing, or would go next because no container
-uses them and they are not pinned while the disk is near a threshold.`,
+The state of the node shows which images of static pods and DaemonSets are missing. It also shows which ones the kubelet
+would delete next: no container uses them, they are not pinned, and the disk is near a threshold.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceRuntime}},
 	Run: func(p *forensics.Pass) {
@@ -48,22 +48,25 @@ uses them and they are not pinned while the disk is near a threshold.`,
 }
 
 func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) forensics.Finding {
-	var images []string
+	images := removedImages(removed)
 	var freed float64
 	for _, e := range removed {
-		images = append(images, shortImage(e.Image))
 		freed += e.Number
 	}
-	images = findings.Union(nil, images)
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: diskview.ImageGCEntity, Since: logview.First(removed), Confidence: forensics.Possible,
-		Title:         fmt.Sprintf("the kubelet has removed %s to free space: %s", text.Plural(len(images), "image"), findings.Some(images)),
-		ConfidenceWhy: "the log says that they were removed, not whether a registry can give them back",
+		Title:         removedTitle(p, images),
+		ConfidenceWhy: "the log shows the removal; it does not say whether a registry has the images",
 		Refs:          logview.EventRefs(removed...),
 	}
-	f.Detail = fmt.Sprintf("From %s to %s, %.1f MB. An image that was loaded by hand (ctr or crictl import) comes back by hand only.", logview.Moment(logview.First(removed)), logview.Clock(logview.Last(removed)), freed/1e6)
+	size := ""
+	if freed > 0 {
+		size = " (" + text.Bytes(int64(freed)) + ")"
+	}
+	f.Detail = fmt.Sprintf("%s removed %s%s %s: %s. %s", findings.Capital(p.Model.KubeletName()), findings.Plural(len(images), "image"), size,
+		logview.Span(logview.First(removed), logview.Last(removed)), findings.Some(images), manualImages)
 	if all := logview.Events(p, logs.KindImageGCAll); len(all) > 0 {
-		f.Detail += " Under disk pressure every unused image goes, those first that no container has used yet."
+		f.Detail += " Under disk pressure the kubelet deletes every unused image. It deletes images first that no container ever used."
 		f.Refs = append(f.Refs, logview.EventRefs(all[0])...)
 	}
 	if logview.PressureInLog(p) != nil {
@@ -74,6 +77,26 @@ func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) fore
 		missingImages(p, &f, removed, missing)
 	}
 	return f
+}
+
+// manualImages is what matters of images that no registry has.
+const manualImages = "An image that was loaded manually (ctr or crictl import) must be loaded again by an operator."
+
+// removedImages are the images that were removed, each once.
+func removedImages(removed []logs.Event) []string {
+	var images []string
+	for _, e := range removed {
+		images = append(images, shortImage(e.Image))
+	}
+	return findings.Union(nil, images)
+}
+
+// removedTitle names a threshold that is set below the default as the reason for removals, where no eviction was.
+func removedTitle(p *forensics.Pass, images []string) string {
+	if low := diskview.LowImageGC(p); low != "" && logview.PressureInLog(p) == nil && len(logview.Events(p, logs.KindImageGCAll)) == 0 {
+		return low + ": unused images are removed"
+	}
+	return fmt.Sprintf("%s removed by the kubelet to free space: %s", findings.Plural(len(images), "image"), findings.Some(images))
 }
 
 // missingAfter are the pulls that failed after images were removed, of images that are likely to be among them.
@@ -102,10 +125,10 @@ func imagesOf(list []logs.Event) map[string]bool {
 func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []logs.Event) {
 	var names, pods []string
 	f.Severity, f.Confidence = forensics.Warning, forensics.Likely
-	f.ConfidenceWhy = "the pulls failed after the images were removed, since no registry answers; the log does not give a removed image's name"
+	f.ConfidenceWhy = "the pulls failed after the images were removed, because no registry answered; the log does not name removed images"
 	had := imagesOf(removed)
 	for _, e := range missing {
-		names = append(names, cmp.Or(e.Image, "an image that is not named"))
+		names = append(names, cmp.Or(e.Image, "an unnamed image"))
 		if e.PodName != "" || e.PodUID != "" {
 			uid := logview.UIDOf(p, e.Subject)
 			pods = append(pods, findings.PodLabel(p, e.PodName, uid))
@@ -115,29 +138,30 @@ func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []l
 		case had[e.Image]:
 			f.Confidence, f.ConfidenceWhy = forensics.Certain, "the same image was removed, and its pull failed after that"
 		case e.Code == "ErrImageNeverPull" && f.Confidence != forensics.Certain:
-			f.ConfidenceWhy = "a pod that must not pull its image (ErrImageNeverPull) had it, and images were removed before"
+			f.ConfidenceWhy = "a pod that must not pull its image (ErrImageNeverPull) had it, and images were removed before that error"
 		}
 	}
 	names, pods, f.Pods = findings.Union(nil, names), findings.Union(nil, pods), findings.Union(nil, f.Pods)
-	f.Title = fmt.Sprintf("images were removed to free space, and now %s cannot be pulled", findings.Some(names))
-	f.Detail += fmt.Sprintf(" After that %s failed: %s.", text.Plural(int(logview.Count(missing)), "pull"), cmp.Or(missing[0].Reason, missing[0].Code))
+	f.Title = fmt.Sprintf("%s removed by the kubelet to free space: %s cannot be pulled", findings.Plural(len(removedImages(removed)), "image"), findings.Some(names))
+	f.Effect = "pods wait for removed images"
+	f.Detail += fmt.Sprintf(" Afterwards %s failed: %s.", text.Plural(int(logview.Count(missing)), "pull"), cmp.Or(missing[0].Reason, missing[0].Code))
 	if len(pods) > 0 {
-		f.Detail += " Pods that wait for it: " + findings.Some(pods) + "."
+		f.Detail += " Affected pods: " + findings.Some(pods) + "."
 	}
 	f.Refs = append(logview.EventRefs(missing...), f.Refs...)
 }
 
 func imageRemedies() []forensics.Remedy {
 	return append([]forensics.Remedy{{
-		Action: remedy.ActionFree, Instruction: "Free space first: see disk-pressure and eviction-stuck", Why: "an image that is loaded again while the pressure lasts is removed again",
+		Action: remedy.ActionFree, Instruction: "Free space first: see disk-pressure and eviction-stuck", Why: "as long as the pressure lasts, the kubelet removes a loaded image again",
 		Risk: "none",
-	}}, loadImage("loads the image again", "the pressure is over, and the archive of the image is at hand")...)
+	}}, loadImage("loads the image again", "the pressure is over, and you have the archive of the image")...)
 }
 
-// loadImage is how an image comes back that was loaded by hand, and stays.
+// loadImage is how to load an image again and keep it.
 func loadImage(why, onlyIf string) []forensics.Remedy {
 	pin := pinImage()
-	pin.Why = "pins it: a kubelet from 1.23 on leaves pinned images alone (CRI-O: pinned_images)"
+	pin.Why = "pins it: since 1.23 the kubelet does not delete pinned images (CRI-O: pinned_images)"
 	return []forensics.Remedy{{
 		Action: remedy.ActionRepair, Command: []string{"ctr", "-n", "k8s.io", "images", "import", "FILE.tar"}, Why: why, OnlyIf: onlyIf, Risk: "none",
 	}, pin}
@@ -146,8 +170,8 @@ func loadImage(why, onlyIf string) []forensics.Remedy {
 func pinImage() forensics.Remedy {
 	return forensics.Remedy{
 		Action: remedy.ActionConfigure, Command: []string{"ctr", "-n", "k8s.io", "images", "label", "NAME", "io.cri-containerd.pinned=pinned"},
-		Why:  "the kubelet leaves pinned images alone (1.23 and later; CRI-O: pinned_images)",
-		Risk: "none. The key is io.cri-containerd.pinned; other spellings do nothing",
+		Why:  "the kubelet does not delete pinned images (1.23 and later; CRI-O: pinned_images)",
+		Risk: "none. The key is io.cri-containerd.pinned; other spellings have no effect",
 	}
 }
 
@@ -157,12 +181,12 @@ func shortImage(id string) string {
 	if strings.HasPrefix(id, "sha256:") && len(id) > most {
 		return id[:most]
 	}
-	return cmp.Or(id, "an image")
+	return cmp.Or(id, "an unnamed image")
 }
 
-// imagesAtRisk reports images of static pods and DaemonSets that the kubelet deletes with the next collection or eviction
-// and that may not come back, and those that are missing already, as far as the state of the node shows. It belongs to
-// image-gc-removed-in-use, whose other half rests on the log.
+// imagesAtRisk reports images of static pods and DaemonSets that the kubelet may delete with the next collection or eviction and that
+// a registry may not have. It also reports those that are missing already. It belongs to image-gc-removed-in-use; the other half of
+// that check reads the log.
 func imagesAtRisk(p *forensics.Pass) {
 	risks := diskview.ImageRisks(p)
 	if missing := slices.DeleteFunc(slices.Clone(risks), func(r diskview.ImageRisk) bool { return r.Missing == "" }); len(missing) > 0 {
@@ -176,7 +200,7 @@ func imagesAtRisk(p *forensics.Pass) {
 	if unused := slices.DeleteFunc(risks, func(r diskview.ImageRisk) bool { return !r.Unused }); len(unused) > 0 {
 		f := atRiskFinding(unused)
 		f.Because, f.Refs = []forensics.Entity{diskview.Entity(image)}, []forensics.Ref{diskview.Ref(image)}
-		f.Detail = "No container of these pods exists at the moment, their images are not pinned, and the file system of images is near a threshold." + diskview.Reclaim(p, image)
+		f.Detail = "No container uses these images, and they are not pinned. The image file system is near a threshold. A registry may not have these images." + diskview.Reclaim(p, image)
 		p.Report(f)
 	}
 }
@@ -184,7 +208,7 @@ func imagesAtRisk(p *forensics.Pass) {
 func atRiskFinding(risks []diskview.ImageRisk) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: diskview.ImageGCEntity,
-		Confidence: forensics.Possible, ConfidenceWhy: "whether a registry can give them back was not asked",
+		Confidence: forensics.Possible, ConfidenceWhy: "no registry was queried for them",
 		Remedies: []forensics.Remedy{pinImage()},
 	}
 	var names []string
@@ -198,17 +222,17 @@ func atRiskFinding(risks []diskview.ImageRisk) forensics.Finding {
 		names = append(names, words)
 		f.Pods = append(f.Pods, r.Pods...)
 	}
-	f.Title = fmt.Sprintf("the kubelet may delete %s of static pods and DaemonSets that it may not get back: %s",
-		text.Plural(len(names), "image"), strings.Join(names[:min(len(names), 5)], ", "))
+	f.Title = fmt.Sprintf("The kubelet may delete %s of static pods and DaemonSets: %s", findings.Plural(len(names), "image"), strings.Join(names[:min(len(names), 5)], ", "))
 	return f
 }
 
 func missingImagesFinding(risks []diskview.ImageRisk) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: diskview.ImageGCEntity, Confidence: forensics.Possible,
-		ConfidenceWhy: "the runtime does not have them and containers wait for them; whether they were there and who removed them does not show",
-		Detail:        "Under disk pressure the kubelet deletes every image that no container uses. One that was loaded by hand (ctr or crictl import) comes back by hand only.",
-		Remedies:      loadImage("loads the image", "the disk has room again, and the archive of the image is at hand"),
+		ConfidenceWhy: "the runtime does not have them and containers wait for them. Whether the node had them, and what removed them, is not known",
+		Detail:        "Under disk pressure the kubelet deletes every unused image. " + manualImages,
+		Effect:        "pods wait for missing images",
+		Remedies:      loadImage("loads the image", "the disk has free space again, and you have the archive of the image"),
 	}
 	var names []string
 	for _, r := range risks {
@@ -216,6 +240,6 @@ func missingImagesFinding(risks []diskview.ImageRisk) forensics.Finding {
 		f.Pods = append(f.Pods, r.Pods...)
 		f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceAPIDump, Excerpt: strings.Join(r.Pods, ", ") + ": " + r.Name + ": " + r.Missing})
 	}
-	f.Title = fmt.Sprintf("%s of static pods and DaemonSets are not on the node: %s", text.Plural(len(names), "image"), strings.Join(names[:min(len(names), 5)], ", "))
+	f.Title = fmt.Sprintf("%s of static pods and DaemonSets missing on the node: %s", findings.Plural(len(names), "image"), strings.Join(names[:min(len(names), 5)], ", "))
 	return f
 }

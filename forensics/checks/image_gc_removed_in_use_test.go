@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
@@ -16,7 +17,11 @@ func imageGcRemovedInUseInLogs() []scenario {
 	return []scenario{
 		{name: "a pod that must not pull", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00", pull)), want: []string{"warning subsystem image-gc"}, says: "registry.local/app:1.0 cannot be pulled"},
 		{name: "and which pods wait for it", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00", pull)), want: []string{"warning subsystem image-gc"}, says: "default/web"},
-		{name: "a removal alone", base: wellNode, change: tells(removed), want: []string{"info subsystem image-gc"}, says: "comes back by hand only"},
+		{name: "a removal alone", base: wellNode, change: tells(removed), want: []string{"info subsystem image-gc"}, says: "must be loaded again by an operator"},
+		{
+			name: "a threshold far below the default", base: wellNode, change: both(disk(50, settings(eviction.Settings{Minor: 34, HighPercent: ptr(2), LowPercent: ptr(1)})), tells(removed)),
+			want: []string{"info subsystem image-gc"}, says: "Image garbage collection starts at 2 % disk usage (imageGCHighThresholdPercent: 2): unused images are removed",
+		},
 		{name: "a pull that failed before", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:01:00", "10:02:00", pull)), want: []string{"info subsystem image-gc"}},
 		{name: "a name that the registry does not know", base: wellNode, change: tells(removed, event(logs.KindImagePullFailed, 7, "10:06:00", "10:12:00",
 			logs.Subject{Image: "nginx:9.99", Code: "NotFound", Reason: "manifest unknown"})), want: []string{"info subsystem image-gc"}},

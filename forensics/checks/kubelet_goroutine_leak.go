@@ -14,36 +14,36 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// Limits of the leak check. A kubelet with 250 pods has a few thousand goroutines, and up to some 1,000 with one stack
-// (reflectors of secrets and config maps, probe workers), which rest.
+// Limits of the leak check. A kubelet with 250 pods has a few thousand goroutines, and up to some 1,000 idle ones with one stack
+// (reflectors of secrets and config maps, probe workers).
 const (
-	manyBlocked = 100    // goroutines with one stack that stand still
-	manyAtAll   = 10_000 // goroutines with one stack, also if they rest
+	manyBlocked = 100    // blocked goroutines with one stack
+	manyAtAll   = 10_000 // goroutines with one stack, idle ones included
 	fewRemovals = 5      // removals of one pod's cgroup, of which there is one every two seconds
 	maxPileUps  = 8      // kinds that one report names
-	grown       = 10     // goroutines by which a group that stands still grew between two dumps
-	// threadLimit is the number of threads at which the Go runtime ends the program (runtime/debug.SetMaxThreads).
+	grown       = 10     // goroutines by which a blocked group grew between two dumps
+	// threadLimit is the number of threads at which the Go runtime exits (runtime/debug.SetMaxThreads).
 	threadLimit = 10_000
 )
 
-// kubeletGoroutineLeak finds goroutines that pile up.
+// kubeletGoroutineLeak finds goroutines whose number grows.
 var kubeletGoroutineLeak = forensics.Check{
 	ID:    "kubelet-goroutine-leak",
-	Title: "Goroutines pile up",
-	Doc: `Goroutines that never end, each with what it holds:
+	Title: "The number of goroutines grows",
+	Doc: `Goroutines that never end and whose number grows:
 
-- cadvisor/fs.getVfsStats.func1: from kubelet 1.32 on (cAdvisor 0.51) statfs(2) runs in a goroutine that is given up after
-  2 seconds. Each one left over is a thread stuck in a file system that does not answer. The kubelet ends itself at 10,000
+- cadvisor/fs.getVfsStats.func1: from kubelet 1.32 on (cAdvisor 0.51) statfs(2) runs in a goroutine that is abandoned after
+  2 seconds. Each abandoned one is a thread stuck in a file system that does not respond. The kubelet exits at 10,000
   threads. In 1.31 and older the caller itself hangs (kubelet-start-blocked, kubelet-eviction-blocked).
-- volumeStatCalculator: the statistics of a pod's volumes, one goroutine a pod (1.10 to 1.36). One that stands in statfs is
-  harmless itself and shows a dead volume.
+- volumeStatCalculator: the statistics of a pod's volumes, one goroutine a pod (1.10 to 1.36). A goroutine blocked in statfs
+  is harmless itself, but its volume does not respond.
 - cAdvisor's walk over a container's files (trackUsage, GetDirUsage): the disk or file system below the runtime hangs.
-- cm.(*podContainerManagerImpl).Destroy: removal of one pod's cgroup, started anew every 2 seconds (1.10 to 1.36).
-- any 100 goroutines that stand still with one stack, any 10,000 with one stack, and any group that stands still and grew
-  by 10 or more between two dumps of one run.
+- cm.(*podContainerManagerImpl).Destroy: removal of one pod's cgroup, started again every 2 seconds (1.10 to 1.36).
+- Any 100 goroutines blocked with one stack, any 10,000 with one stack, and any blocked group that grew by 10 or more between
+  two dumps of one run.
 
-A goroutine stands still if it has for at least a minute, or longer than --hung-after by the kernel; where a dump has no
-durations (debug=0, debug=1), numbers alone speak, and the finding says "likely".`,
+A goroutine counts as blocked after at least a minute, or longer than --hung-after by the kernel. A dump without durations
+(debug=0, debug=1) has only the numbers: the finding is then "likely".`,
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
@@ -63,46 +63,47 @@ durations (debug=0, debug=1), numbers alone speak, and the finding says "likely"
 	},
 }
 
-// pileUp is a kind of goroutine that is known to pile up.
+// pileUp is a kind of goroutine whose number is known to grow.
 type pileUp struct {
 	frame     string
 	subsystem string // as the role is called
 	least     int    // from how many on it is reported
-	what      string
+	part      string // what is blocked, for the headline
 	meaning   string
 }
 
-// knownPileUps are the kinds of goroutines that pile up in known ways.
+// knownPileUps are the kinds of goroutines whose number grows in known ways.
 func knownPileUps() []pileUp {
 	return []pileUp{
 		{
-			"cadvisor/fs.getVfsStats.func1", goroutines.RoleCadvisorStatfs, 1, "asked a file system for its size and got no answer",
-			"cAdvisor gives such a question up after 2 seconds and asks again, and each one left over holds a thread: at 10,000 threads the kubelet ends itself.",
+			"cadvisor/fs.getVfsStats.func1", goroutines.RoleCadvisorStatfs, 1, "disk statistics (cAdvisor)",
+			"Each of these goroutines called statfs on a file system that does not respond. cAdvisor abandons the call after 2 seconds and tries again. " +
+				"Each abandoned call occupies a thread. At 10,000 threads the kubelet exits.",
 		},
 		{
-			"server/stats.(*volumeStatCalculator)", goroutines.RoleVolumeStats, 1, "measured a volume and got no answer",
-			"That is harmless itself (the kubelet goes on with what it measured before), but the volume does not answer.",
+			"server/stats.(*volumeStatCalculator)", goroutines.RoleVolumeStats, 1, "volume statistics",
+			"The wait is harmless itself: the kubelet continues with the previous measurement. But the volume does not respond.",
 		},
 		{
-			"container/common.(*realFsHandler)", goroutines.RoleCadvisorDisk, 1, "measured the disk usage of a container and got no answer",
-			"The disk or file system below the container runtime does not answer, or very slowly.",
+			"container/common.(*realFsHandler)", goroutines.RoleCadvisorDisk, 1, "container disk usage (cAdvisor)",
+			"The disk or file system below the container runtime does not respond, or is very slow.",
 		},
 		{
-			"cm.(*podContainerManagerImpl).Destroy", goroutines.RoleCgroupRemoval, fewRemovals, "removed the cgroup of a pod and did not get through",
-			"The kubelet tries again every two seconds, each time with one more goroutine.",
+			"cm.(*podContainerManagerImpl).Destroy", goroutines.RoleCgroupRemoval, fewRemovals, "pod cgroup removal",
+			"The kubelet retries every two seconds, each time in another goroutine.",
 		},
 	}
 }
 
-// stalledIn lists the goroutines of a leak that stand still in the kernel, or for cgroups in systemd: not for an
-// answer, which has a time limit, and not for a child (du, find), which may take long on a large volume.
+// stalledIn lists the goroutines of a leak that are blocked in the kernel or, for cgroups, by systemd. An answer has a time limit, and a
+// child process (du, find) may take long on a large volume: such waits do not count.
 func (l pileUp) stalledIn(p *forensics.Pass) []stall.Goroutine {
 	return slices.DeleteFunc(stall.All(p, l.frame), func(t stall.Goroutine) bool {
 		return t.Wait.Kind != stall.WaitFile && t.Wait.Kind != stall.WaitSystemd && t.Wait.Kind != stall.WaitLock
 	})
 }
 
-// enough says whether there are so many that they are no coincidence.
+// enough says whether there are too many for a coincidence.
 func (l pileUp) enough(list []stall.Goroutine) bool {
 	if len(list) > 0 && !list[0].Proven {
 		return stall.Count(list) >= max(l.least, stall.FewAsking)
@@ -112,12 +113,14 @@ func (l pileUp) enough(list []stall.Goroutine) bool {
 
 func pileUpFinding(p *forensics.Pass, l pileUp, list []stall.Goroutine) forensics.Finding {
 	n := stall.Count(list)
-	verb := "has"
+	subject, stuck := forensics.Entity{Kind: forensics.KindSubsystem, ID: l.subsystem}, "1 stuck goroutine"
 	if n > 1 {
-		verb = "have"
+		stuck = stall.Number(n) + " stuck goroutines"
 	}
-	subject := forensics.Entity{Kind: forensics.KindSubsystem, ID: l.subsystem}
-	f := stall.Finding(p, subject, fmt.Sprintf("%s %s %s", text.Plural(n, "goroutine"), verb, l.what), list, nil)
+	f := stall.Finding(p, subject, stall.Headline{
+		Is: "kubelet has " + stuck, May: "kubelet may have " + stuck, Part: l.part,
+		Effect: "kubelet has " + stuck,
+	}, list, nil)
 	f.Severity = stall.NotCritical(f.Severity)
 	if l.subsystem == goroutines.RoleCadvisorStatfs && n >= threadLimit*8/10 && list[0].Proven {
 		f.Severity = forensics.Critical
@@ -127,16 +130,16 @@ func pileUpFinding(p *forensics.Pass, l pileUp, list []stall.Goroutine) forensic
 	return f
 }
 
-// largeGroups finds other groups of goroutines that are too large, or that grew.
+// largeGroups finds other groups of goroutines that are too large or that grew.
 func largeGroups(p *forensics.Pass) []forensics.Finding {
 	var found []forensics.Finding
 	for _, i := range p.Model.LatestDumps() {
 		for _, g := range goroutines.GroupBy(p.Evidence.Dumps[i].Dump) {
 			switch {
 			case g.Count >= manyBlocked && pilesUp(g) && (g.MaxWaitMinutes > 0 || len(g.States) == 0):
-				found = append(found, groupFinding(p, i, g, "they stand still"))
+				found = append(found, groupFinding(p, i, g, "blocked"))
 			case g.Count >= manyAtAll:
-				found = append(found, groupFinding(p, i, g, "far more than a kubelet needs"))
+				found = append(found, groupFinding(p, i, g, "far more than normal"))
 			}
 		}
 	}
@@ -152,8 +155,8 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 	return found
 }
 
-// pilesUp says whether goroutines of a group stand still for something that has no time limit. Those that wait for a lock
-// are kubelet-lock-contention.
+// pilesUp says whether goroutines of a group are blocked without a time limit. Those that wait for a lock belong to
+// kubelet-lock-contention.
 func pilesUp(g goroutines.Group) bool {
 	state := ""
 	for s := range g.States {
@@ -171,14 +174,15 @@ func groupFinding(p *forensics.Pass, dump int, g goroutines.Group, words string)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Confidence: forensics.Likely,
 		Subject:       forensics.Entity{Kind: forensics.KindSubsystem, ID: g.Role.ID},
-		Title:         fmt.Sprintf("%s has %d goroutines with one stack (%s): %s", p.Model.KubeletName(), g.Count, g.Role.Name, words),
-		Detail:        "They stand in " + stall.CallIn(s.Goroutine) + ".",
+		Title:         fmt.Sprintf("kubelet has %s with one stack (%s): %s", stall.Goroutines(g.Count), g.Role.Name, words),
+		Detail:        "They are in " + stall.CallIn(s.Goroutine) + ".",
+		Effect:        fmt.Sprintf("kubelet has %s with one stack", stall.Goroutines(g.Count)),
 		ConfidenceWhy: "by their number alone",
 		Refs:          []forensics.Ref{s.Ref()},
 		Remedies:      []forensics.Remedy{remedy.KeepEvidence()},
 	}
 	if seconds := s.Goroutine.WaitAtLeast().Seconds(); seconds > 0 {
-		f.Title += ", the first for " + text.Duration(seconds)
+		f.Title += ", the longest for at least " + text.Duration(seconds)
 		f.ConfidenceWhy, f.Since = "by their number and age", stall.Since(p, seconds)
 	}
 	for _, id := range g.IDs[:min(len(g.IDs), 1)] {

@@ -12,28 +12,33 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// kubeletHousekeepingBlocked finds a kubelet whose housekeeping does not return.
+// kubeletHousekeepingBlocked finds a kubelet whose housekeeping is blocked.
 var kubeletHousekeepingBlocked = forensics.Check{
 	ID:    "kubelet-housekeeping-blocked",
-	Title: "The kubelet's housekeeping does not return",
-	Doc: `Every two seconds the kubelet's sync loop calls HandlePodCleanups on its only goroutine (pkg/kubelet/kubelet.go,
-syncLoopIteration). For every orphaned pod directory that looks at each volume with os.Stat or statx(2)
-(podVolumesExist, getMountedVolumePathListFromDisk; versions 1.10 to 1.36). On a dead mount that never returns: no pod is
-added, changed or removed any more, while the log goes silent and, from 1.14 on, the node stays Ready. Housekeeping can
-also wait for a lock, for the container runtime or the API server, for a child process (nsenter, up to 1.15), for
-whoever kills pods (up to 1.17), or for the cgroup file system: the finding says for which, and blames that.
+	Title: "The kubelet's housekeeping is blocked",
+	Doc: `Every two seconds the kubelet's sync loop calls HandlePodCleanups (housekeeping) on its only goroutine
+(pkg/kubelet/kubelet.go, syncLoopIteration). For every orphaned pod directory, housekeeping checks each volume with os.Stat
+or statx(2) (podVolumesExist, getMountedVolumePathListFromDisk; versions 1.10 to 1.36). On a dead mount that call never
+returns. Then no pod is added, changed or removed, and the log goes silent. From 1.14 on the node stays Ready.
 
-It rests on a goroutine with HandlePodCleanups on its stack that has waited for at least a minute by the dump, or whose
-thread provably waits longer than --hung-after. Of the minutes that a dump prints the Go runtime can have added 2, so
-that "1 minutes" and "2 minutes" prove nothing; a dump of the debug=0 or debug=1 form has no durations. A stack that
-stands in a file system call is then "likely", and only a warning. A second dump some seconds later (--interval) drops
-what has gone on since. Without a dump a thread of the kubelet that waits on a volume of a pod is taken for housekeeping
-only if the kubelet's own health check says that the sync loop has failed, or the pod is orphaned; the finding then says
-"likely". An answer of the runtime or the API server has a time limit of the kubelet's own: waiting for it is critical
-only from 5 minutes on. Waits that often take their time in a node that is well (a child process, the API server) are
-only worth a look where no age is proven. The other checks of goroutines judge ages in the same way.
+Housekeeping can also block on a lock, the container runtime, the API server, the cgroup file system, a child process
+(nsenter, up to 1.15) or the pod killer (up to 1.17). The finding names the cause.
 
-Steps and places that are told apart (function, what it does, kubelet versions):` + stall.DocOf(housekeepingSites()),
+Evidence: a goroutine with HandlePodCleanups on its stack that has waited for at least a minute by the dump, or whose thread
+provably waits longer than --hung-after.
+
+- The Go runtime can print up to 2 minutes too many. 2 minutes are therefore subtracted: "12 minutes" proves at least 10,
+  "1 minutes" and "2 minutes" prove nothing.
+- A dump of the debug=0 or debug=1 form has no durations. A stack in a file system call is then "likely" and only a warning.
+- A second dump some seconds later (--interval) excludes goroutines that have continued.
+- Without a dump, a kubelet thread blocked on a pod volume counts as housekeeping in two cases: the kubelet's own health
+  check says that the sync loop has failed, or the pod is orphaned. The finding is then "likely".
+- The kubelet limits how long it waits for the runtime or the API server. Such a wait is critical only from 5 minutes on.
+- Waits that often take long on a healthy node (a child process, the API server) are information where no age is proven.
+
+The other checks of goroutines judge ages in the same way.
+
+Known steps and functions (what each does, kubelet versions):` + stall.DocOf(housekeepingSites()),
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceThreads}},
 	Run: func(p *forensics.Pass) {
@@ -45,47 +50,54 @@ Steps and places that are told apart (function, what it does, kubelet versions):
 			p.Report(threadFinding(p, *alone))
 		default:
 			if ok, why := p.Evidence.Saw(forensics.SourceGoroutines); !ok {
-				p.Unjudged("threads show nothing, and no goroutine dump was to be had: %s", why)
+				p.Unjudged("threads do not show it, and no goroutine dump is available: %s", why)
 			}
 		}
 	},
 }
 
-// housekeepingSites are the steps of HandlePodCleanups and below them the places where they look at volumes, outermost
-// first (kubernetes pkg/kubelet/kubelet_pods.go, kubelet_volumes.go, kubelet_getters.go, read in 1.10 to 1.36).
+// housekeepingSites are the steps of HandlePodCleanups and below them the functions that check volumes, outermost first
+// (kubernetes pkg/kubelet/kubelet_pods.go, kubelet_volumes.go, kubelet_getters.go, read in 1.10 to 1.36).
 func housekeepingSites() []stall.Site {
 	return append([]stall.Site{
 		{Frame: "cm.(*podContainerManagerImpl).GetAllPodsFromCgroups", Versions: "1.10 to 1.36", What: "lists the cgroups of pods"},
-		{Frame: "kubelet.(*podWorkers).ForgetNonExistingPodWorkers", Versions: "1.10 to 1.21", What: "forgets workers of pods that are gone"},
-		{Frame: "kubelet.(*podWorkers).SyncKnownPods", Versions: "1.22 to 1.36", What: "forgets workers of pods that are gone"},
-		{Frame: "kubelet.(*podWorkers).UpdatePod", Versions: "1.10 to 1.36", What: "tells a pod worker"},
-		{Frame: "prober.(*manager).CleanupPods", Versions: "1.10 to 1.36", What: "stops probes of pods that are gone"},
+		{Frame: "kubelet.(*podWorkers).ForgetNonExistingPodWorkers", Versions: "1.10 to 1.21", What: "removes the workers of pods that no longer exist"},
+		{Frame: "kubelet.(*podWorkers).SyncKnownPods", Versions: "1.22 to 1.36", What: "removes the workers of pods that no longer exist"},
+		{Frame: "kubelet.(*podWorkers).UpdatePod", Versions: "1.10 to 1.36", What: "notifies a pod worker"},
+		{Frame: "prober.(*manager).CleanupPods", Versions: "1.10 to 1.36", What: "stops the probes of pods that no longer exist"},
 		{Frame: "container.(*runtimeCache)", Versions: "1.10 to 1.36", What: "lists the running pods"},
-		{Frame: "kuberuntime.(*kubeGenericRuntimeManager).GetPods", Versions: "1.10 to 1.36", What: "asks the runtime for all pods"},
-		{Frame: "status.(*manager).RemoveOrphanedStatuses", Versions: "1.10 to 1.36", What: "forgets statuses of pods that are gone"},
-		{Frame: "kubelet.(*Kubelet).cleanupOrphanedPodDirs", Versions: "1.10 to 1.36", What: "looks into the directories of orphaned pods"},
-		{Frame: "kubelet.(*Kubelet).cleanupOrphanedPodCgroups", Versions: "1.10 to 1.36", What: "removes cgroups of pods that are gone"},
-		{Frame: "pod.(*basicMirrorClient).DeleteMirrorPod", Versions: "1.10 to 1.36", What: "deletes mirror pods of static pods that are gone"},
+		{Frame: "kuberuntime.(*kubeGenericRuntimeManager).GetPods", Versions: "1.10 to 1.36", What: "lists all pods of the runtime"},
+		{Frame: "status.(*manager).RemoveOrphanedStatuses", Versions: "1.10 to 1.36", What: "removes the statuses of pods that no longer exist"},
+		{Frame: "kubelet.(*Kubelet).cleanupOrphanedPodDirs", Versions: "1.10 to 1.36", What: "cleans up the directories of orphaned pods"},
+		{Frame: "kubelet.(*Kubelet).cleanupOrphanedPodCgroups", Versions: "1.10 to 1.36", What: "removes the cgroups of pods that no longer exist"},
+		{Frame: "pod.(*basicMirrorClient).DeleteMirrorPod", Versions: "1.10 to 1.36", What: "deletes the mirror pods of static pods that no longer exist"},
 	}, stall.VolumeSites()...)
 }
 
+var housekeepingHeadline = stall.Headline{Is: "kubelet is hung", May: "kubelet may be hung", Part: "housekeeping"}
+
 func housekeepingFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
-	f := stall.Finding(p, stall.HousekeepingEntity, "housekeeping has not returned", list, housekeepingSites())
-	f.Detail = findings.Sentences(aboutVolume(p, list[0].Thread), housekeepingEffect(p), f.Detail)
+	f := stall.Finding(p, stall.HousekeepingEntity, housekeepingHeadline, list, housekeepingSites())
+	f.Detail = findings.Sentences(housekeepingEffect(p), f.Detail, aboutVolume(p, list[0].Thread))
 	f.Remedies = []forensics.Remedy{remedy.Cordon(p), remedy.KeepEvidence(), remedy.NoRestart()}
 	return f
 }
 
-// housekeepingEffect says what stands still.
+// housekeepingEffect says what does not work.
 func housekeepingEffect(p *forensics.Pass) string {
-	s := "Housekeeping runs on the sync loop's only goroutine: until it returns, no pod of this node is started, changed or removed, and containers that end are not restarted. Running containers go on."
+	s := "Housekeeping"
+	if v := p.Model.KubeletVersion(); v != "" {
+		s += " of kubelet " + v
+	}
+	s += " runs on the sync loop's only goroutine. Until it returns, no pod of this node is started, changed or removed, " +
+		"and containers that end are not restarted. Running containers continue."
 	if p.Model.KubeletMinor() >= 14 {
-		s += " The node stays Ready, so new pods keep coming and stay Pending."
+		s += " The node stays Ready: new pods are still scheduled to it and stay Pending."
 	}
 	return s
 }
 
-// aboutVolume says to which pod and volume the path of a thread belongs.
+// aboutVolume names the pod and volume of a thread's path.
 func aboutVolume(p *forensics.Pass, t *procs.Thread) string {
 	if t == nil {
 		return ""
@@ -95,20 +107,20 @@ func aboutVolume(p *forensics.Pass, t *procs.Thread) string {
 		return ""
 	}
 	state, why := p.Model.PodState(uid)
-	s := "The path belongs to pod " + p.Model.Pod(uid).String()
+	s := "The path is in pod " + p.Model.Pod(uid).String()
 	if volume != "" {
 		s += ", volume " + strings.TrimPrefix(volume, uid+"/")
 	}
-	return s + fmt.Sprintf("; the pod is %s (%s).", state, why)
+	return s + fmt.Sprintf(". The pod is %s (%s).", state, why)
 }
 
 func threadFinding(p *forensics.Pass, l stall.HousekeepingThread) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Critical, Subject: stall.HousekeepingEntity, Confidence: forensics.Likely, ConfidenceWhy: l.Why,
-		Title: fmt.Sprintf("%s housekeeping has not returned for %s: thread %d/%d %s", p.Model.KubeletName(),
-			text.Duration(l.Seconds), l.Thread.PID, l.Thread.TID, stall.ThreadCall(p, l.Thread)),
+		Title: "kubelet is hung: housekeeping blocked for " + text.Duration(l.Seconds) + stall.OnWhat(p, l.Thread), Effect: "kubelet is hung (housekeeping blocked)",
 		Because: []forensics.Entity{forensics.ThreadEntity(l.Thread)}, Since: stall.ThreadSince(p, l.Thread, l.Seconds),
-		Detail:   findings.Sentences(aboutVolume(p, &l.Thread), housekeepingEffect(p)),
+		Detail: findings.Sentences(housekeepingEffect(p), fmt.Sprintf("Thread %d/%d %s.", l.Thread.PID, l.Thread.TID, stall.ThreadCall(p, l.Thread)),
+			aboutVolume(p, &l.Thread)),
 		Refs:     []forensics.Ref{stall.ThreadRef(l.Thread)},
 		Remedies: []forensics.Remedy{remedy.Cordon(p), remedy.KeepEvidence(), remedy.NoRestart()},
 	}

@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -12,20 +13,24 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// kubeletLockContention finds goroutines that wait long for one lock, and who most likely holds it.
+// kubeletLockContention finds goroutines that wait long for one lock, and the goroutine that most likely has it.
 var kubeletLockContention = forensics.Check{
 	ID:    "kubelet-lock-contention",
 	Title: "Goroutines wait for a lock",
-	Doc: `Goroutines that have waited for a minute or more for one sync.Mutex or sync.RWMutex, told apart by the lock's
-address in the arguments (sync.(*Mutex).Lock, lockSlow, RWMutex.RLock; states "sync.Mutex.Lock" and so on from Go 1.20 on,
-"semacquire" before; all kubelets from 1.10 to 1.36), and where the runtime did not print that, by the method that
-locks. Somebody holds it and does not let go: a lock in the kubelet is
-held for microseconds.
+	Doc: `Goroutines that have waited for a minute or more for one sync.Mutex or sync.RWMutex. Another goroutine has the lock and does
+not release it: the kubelet normally keeps a lock for microseconds.
 
-Go does not record who holds a lock. The finding names who most likely does: a goroutine in a method of the object that
-the lock lies in (by the receiver's address), which does not wait for this lock itself and stands still elsewhere; on
-the Kubelet object, which has many methods and locks, only in the same method. That part is always an inference. Dumps
-of the debug=0 and debug=1 forms have no addresses and are not judged.`,
+A lock is identified by its address in the arguments (sync.(*Mutex).Lock, lockSlow, RWMutex.RLock). The states are
+"sync.Mutex.Lock" and similar from Go 1.20 on, "semacquire" before; all kubelets from 1.10 to 1.36 have them. Where the
+runtime did not print the address, the lock is identified by the method that locks.
+
+Go does not record which goroutine has a lock. The finding names the one that most likely has it:
+
+- It is in a method of the object that contains the lock, by the receiver's address.
+- It does not wait for this lock, and is blocked elsewhere.
+- The Kubelet object has many methods and locks: there it must be in the same method.
+
+That part is always an inference. Dumps of the debug=0 and debug=1 forms have no addresses and are not judged.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
@@ -38,7 +43,7 @@ of the debug=0 and debug=1 forms have no addresses and are not judged.`,
 // maxLocks is how many locks one report names.
 const maxLocks = 20
 
-// contended lists who waits for each lock, longest first; locks in the order of their number of waiters.
+// contended lists the waiting goroutines of each lock, longest first; the lock with the most waiters comes first.
 func contended(p *forensics.Pass) [][]stall.Goroutine {
 	type key struct {
 		dump int
@@ -78,26 +83,30 @@ func contended(p *forensics.Pass) [][]stall.Goroutine {
 
 func lockFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
 	worst := list[0]
-	verb := " waits"
+	verb, longest := " waits", ""
 	if stall.Count(list) > 1 {
-		verb = " wait"
+		verb, longest = " wait", "the longest wait: "
+		if worst.Known {
+			longest = "the longest wait, " + text.Duration(worst.Seconds) + ": "
+		}
 	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: worst.Entity(), Confidence: worst.Confidence(), ConfidenceWhy: worst.Why, Since: worst.Since(p),
-		Title:  fmt.Sprintf("%s of %s%s for one lock (%s)", text.Plural(stall.Count(list), "goroutine"), p.Model.KubeletName(), verb, lockName(worst.Wait)),
-		Detail: "Who waits: " + stall.Askers(list) + ". " + findings.Capital(worst.Sentence(p)) + ".",
+		Title: fmt.Sprintf("kubelet: %s%s for one lock (%s)%s", stall.Goroutines(stall.Count(list)), verb, stall.LockOwner(worst.Wait), worst.HowLong()),
+		Detail: fmt.Sprintf("%s%s for the lock %s. Waiting: %s. %s.", stall.Goroutines(stall.Count(list)), verb, lockName(worst.Wait), stall.Askers(list),
+			findings.Capital(longest+worst.Sentence(p))),
 	}
-	if worst.Known {
-		f.Title += ", the first for " + text.Duration(worst.Seconds)
+	f.Effect = fmt.Sprintf("%s%s for one lock", stall.Goroutines(stall.Count(list)), verb)
+	if statusIsStale(list) {
+		f.Title += "; node status is stale"
 	}
 	if h := worst.Holder; h != nil {
 		f.Because = []forensics.Entity{h.Stack.Entity()}
-		f.Title += "; " + h.Stack.Label() + " most likely holds it"
 		f.Confidence = forensics.Likely
-		f.ConfidenceWhy += "; that " + h.Stack.Label() + " holds the lock is inferred: " + h.Why
+		f.ConfidenceWhy += "; that " + h.Stack.Label() + " has the lock is an inference: " + h.Why
 		f.Refs = append(f.Refs, h.Stack.Ref())
 	} else {
-		f.Detail += " Who holds it does not show: no other goroutine of the dump stands still in the object that the lock lies in."
+		f.Detail += " The dump does not show which goroutine has the lock: no other one is blocked in the object that contains it."
 	}
 	for _, t := range list[:min(len(list), findings.MaxQuoted)] {
 		f.Refs = append(f.Refs, t.Ref())
@@ -106,10 +115,17 @@ func lockFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
 	return f
 }
 
-// lockName is "0xc000a53128, in kubelet.(*podWorkers).UpdatePod".
+// statusIsStale says whether the goroutine that updates the node status is among those that provably wait.
+func statusIsStale(list []stall.Goroutine) bool {
+	return slices.ContainsFunc(list, func(t stall.Goroutine) bool {
+		return t.Seconds >= stall.StuckAfter && stall.HasFrame(t.Goroutine, "kubelet.(*Kubelet).syncNodeStatus")
+	})
+}
+
+// lockName is "0xc000a53128 in kubelet.(*podWorkers).UpdatePod".
 func lockName(w stall.Wait) string {
 	if w.Lock == 0 {
 		return "in " + stall.ShortSymbol(w.Call)
 	}
-	return fmt.Sprintf("0x%x, in %s", w.Lock, stall.ShortSymbol(w.Call))
+	return fmt.Sprintf("0x%x in %s", w.Lock, stall.ShortSymbol(w.Call))
 }

@@ -18,23 +18,28 @@ import (
 // loop skips (pkg/kubelet/pleg/generic.go, 1.10 to 1.36; 10 minutes with the evented PLEG).
 const relistThreshold = 180
 
-// kubeletPLEGUnhealthy finds a PLEG that does not get through its relist.
+// kubeletPLEGUnhealthy finds a PLEG whose relist is blocked.
 var kubeletPLEGUnhealthy = forensics.Check{
 	ID:    "kubelet-pleg-unhealthy",
-	Title: "The PLEG does not get through its list of containers",
-	Doc: `Every second the kubelet's pod lifecycle event generator lists all containers (pkg/kubelet/pleg: relist up to
-1.25, Relist from 1.26 on, on a worker of its own from 1.36 on). After 3 minutes without one the kubelet calls it
-unhealthy and skips its sync loop. It waits for the container runtime, in a question of its list or of the status of one
-pod: that is a daemon that does not answer, not a file system. Up to 1.13 it can also wait to send into a full channel that
-the sync loop does not empty, because that hangs itself or skips for ever since the PLEG is unhealthy: only a restart
-of the kubelet cures that (kubernetes issue 72482). From 1.14 on it drops events instead.
+	Title: "PLEG relist is blocked",
+	Doc: `Every second the kubelet's pod lifecycle event generator (PLEG) lists all containers (pkg/kubelet/pleg: relist up to 1.25,
+Relist from 1.26 on, on a worker of its own from 1.36 on). After 3 minutes without a relist the kubelet calls PLEG unhealthy
+and skips its sync loop.
 
-It rests on a goroutine with relist on its stack that waits, and of which the dump gives an age. A single question ends
-after 2 minutes and is tried again, so that a dump rarely proves more; it is critical from 3 minutes on, and else a
-warning. Or it rests on the kubelet's log, where the kubelet says so itself ("PLEG is not healthy: pleg was last seen
-active 3m5s ago", "GenericPLEG: Unable to retrieve pods"): that gives the moment since when, and the reason. It is
-critical if that was still said when the log ended, and the log reaches the examination; what was over by then is
-information. In the first minute after a start it is normal.`,
+A relist waits for the container runtime: for its list, or for the status of one pod. That is a daemon that does not
+respond, not a file system. Up to 1.13 it can also block on a full channel that the sync loop does not read. Then the sync
+loop hangs itself, or it skips because PLEG is unhealthy, and only a restart of the kubelet ends that (kubernetes issue
+72482). From 1.14 on PLEG drops events instead.
+
+Evidence is one of two:
+
+- A goroutine with relist on its stack that waits, and whose age the dump shows. A single call times out after 2 minutes and
+  is retried, so that a dump rarely proves more. From 3 minutes on it is critical, otherwise a warning.
+- The kubelet's log ("PLEG is not healthy: pleg was last seen active 3m5s ago", "GenericPLEG: Unable to retrieve pods"). It
+  gives the start and the reason. It is critical if the message was still logged when the log ended and the log reaches the
+  examination. A problem that was over by then is information.
+
+In the first minute after a start it is normal.`,
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
@@ -48,28 +53,31 @@ information. In the first minute after a start it is normal.`,
 			return
 		}
 		worst := list[0]
-		f := stall.Finding(p, stall.PlegEntity, "PLEG has not got through its list of containers", []stall.Goroutine{inLog.lasting(p, worst)}, []stall.Site{
-			{Frame: "pleg.(*GenericPLEG).updateCache", Versions: "1.10 to 1.36", What: "asks for the status of one pod"},
-			{Frame: "pleg.(*GenericPLEG).relistPod", Versions: "1.36", What: "asks for one pod"},
+		f := stall.Finding(p, stall.PlegEntity, stall.Headline{
+			Is: "kubelet cannot relist containers", May: "kubelet may be unable to relist containers", Part: "PLEG", Effect: "PLEG relist is blocked",
+		}, []stall.Goroutine{inLog.lasting(p, worst)}, []stall.Site{
+			{Frame: "pleg.(*GenericPLEG).updateCache", Versions: "1.10 to 1.36", What: "reads the status of one pod"},
+			{Frame: "pleg.(*GenericPLEG).relistPod", Versions: "1.36", What: "relists one pod"},
 		})
 		f.Severity = stall.NotCritical(worst.Severity())
 		if worst.Proven && worst.Seconds >= relistThreshold {
 			f.Severity = forensics.Critical
 		}
-		f.Detail = findings.Sentences("After 3 minutes the kubelet calls its PLEG unhealthy and starts, changes and removes no pod.", f.Detail)
+		f.Detail = findings.Sentences("After 3 minutes without a relist the kubelet calls PLEG unhealthy. Then it starts, changes and removes no pod.", f.Detail)
 		switch worst.Wait.Kind {
 		case stall.WaitRuntime:
-			f.Detail = findings.Sentences(f.Detail, "It waits for a daemon, the container runtime, not for a file system.")
+			f.Effect = "" // the runtime's headline says enough
+			f.Detail = findings.Sentences(f.Detail, "PLEG waits for the container runtime, not for a file system.")
 		case stall.WaitSend:
 			f.Because = []forensics.Entity{sendCause(p)}
-			f.Detail = findings.Sentences(f.Detail, "The channel is full because the sync loop takes nothing from it (kubelet 1.13 and older).")
+			f.Detail = findings.Sentences(f.Detail, "The channel is full because the sync loop does not read it (kubelet 1.13 and older).")
 		}
 		f.Remedies = []forensics.Remedy{remedy.KeepEvidence()}
 		p.Report(inLog.join(p, f))
 	},
 }
 
-// sendCause is why nobody takes events from the PLEG: housekeeping where that is stuck, else the sync loop.
+// sendCause is why PLEG's events are not read: housekeeping where that is blocked, else the sync loop.
 func sendCause(p *forensics.Pass) forensics.Entity {
 	if list, alone := stall.BlockedHousekeeping(p); len(list) > 0 || alone != nil {
 		return stall.HousekeepingEntity
@@ -77,13 +85,13 @@ func sendCause(p *forensics.Pass) forensics.Entity {
 	return stall.SyncLoopEntity
 }
 
-// plegTrouble is a PLEG that the kubelet's log calls unhealthy, or that says that it cannot list.
+// plegTrouble is a PLEG that the log calls unhealthy, or whose relist fails.
 type plegTrouble struct {
 	events  []logs.Event
 	since   *time.Time
 	until   *time.Time
 	current bool
-	// unhealthy says that the kubelet called it so, and skips its sync loop therefore.
+	// unhealthy says that the kubelet called it so and therefore skips its sync loop.
 	unhealthy bool
 	reason    string
 	runtime   bool
@@ -118,22 +126,28 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 	return &t
 }
 
-// finding is what the log alone says.
+// finding is made of the log alone.
 func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: stall.PlegEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet says so in its log",
-		Title:    fmt.Sprintf("%s: the PLEG has not got through its list of containers since %s", p.Model.KubeletName(), logview.Moment(t.since)),
+		Severity: forensics.Warning, Subject: stall.PlegEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log says so",
+		Title: "kubelet PLEG relist has failed since " + logview.Moment(t.since), Effect: "PLEG relist is blocked",
 		Remedies: []forensics.Remedy{remedy.EvidenceFirst(p)},
 	}
 	switch {
 	case !t.current:
 		f.Severity, f.Remedies = forensics.Info, nil
-		f.Title = fmt.Sprintf("%s: the PLEG did not get through its list of containers from %s to %s, then did", p.Model.KubeletName(), logview.Moment(t.since), logview.Clock(t.until))
+		f.Title = fmt.Sprintf("kubelet PLEG relist did not succeed from %s to %s, then recovered", logview.Moment(t.since), logview.Clock(t.until))
 	case t.unhealthy && !logview.Stale(p):
 		f.Severity = forensics.Critical
 	}
-	if t.unhealthy {
-		f.Detail = "The kubelet calls its PLEG unhealthy and starts, changes and removes no pod meanwhile."
+	if t.current && t.unhealthy {
+		f.Title = "kubelet PLEG is not healthy: no relist since " + logview.Moment(t.since)
+	}
+	switch {
+	case t.unhealthy && t.current:
+		f.Detail = "The kubelet calls PLEG unhealthy. In this state it starts, changes and removes no pod."
+	case t.unhealthy:
+		f.Detail = "The kubelet called PLEG unhealthy. In that time it started, changed and removed no pod."
 	}
 	if t.current {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
@@ -141,7 +155,7 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	return t.join(p, f)
 }
 
-// lasting is a goroutine with the age that the log gives the trouble, where that is more: it may have been in other calls before.
+// lasting is a goroutine with the age that the log shows, where that is longer: it may have been in other calls before.
 func (t *plegTrouble) lasting(p *forensics.Pass, g stall.Goroutine) stall.Goroutine {
 	if t != nil && t.current {
 		if seconds := logview.Between(t.since, &p.Evidence.Collected); seconds > g.Seconds {
@@ -151,7 +165,7 @@ func (t *plegTrouble) lasting(p *forensics.Pass, g stall.Goroutine) stall.Gorout
 	return g
 }
 
-// join adds the log to a finding that rests on a dump, or on the log itself.
+// join adds the log to a finding from a dump, or from the log itself.
 func (t *plegTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	if t == nil {
 		return f
@@ -161,14 +175,15 @@ func (t *plegTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Fin
 	}
 	if t.current && t.unhealthy && !logview.Stale(p) && f.Severity == forensics.Warning {
 		f.Severity = forensics.Critical
-		f.Confidence, f.ConfidenceWhy = forensics.Certain, findings.WithReason(f.ConfidenceWhy, "the kubelet says so in its log")
+		f.Confidence, f.ConfidenceWhy = forensics.Certain, findings.WithReason("the kubelet's log says so", f.ConfidenceWhy)
 	}
-	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("The log says why, %s from %s to %s: %s.", findings.Times(logview.Count(t.events)), logview.Clock(logview.First(t.events)), logview.Clock(t.until), t.reason))
+	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("The log gives the reason, %s from %s to %s: %s.",
+		findings.Times(logview.Count(t.events)), logview.Clock(logview.First(t.events)), logview.Clock(t.until), t.reason))
 	f.Refs = append(f.Refs, logview.EventRefs(t.events...)...)
 	cause := stall.SyncLoopEntity
 	switch minor := p.Model.KubeletMinor(); {
 	case t.runtime:
-		cause = p.Model.RuntimeEntity()
+		cause, f.Effect = p.Model.RuntimeEntity(), "" // the runtime's headline says enough
 	case minor == 0 || minor > 13 || len(f.Because) > 0:
 		return f
 	}

@@ -20,12 +20,12 @@ func kubeletPlegUnhealthyInLogs() []scenario {
 		},
 		{
 			name: "it is over", base: wellNode, change: tells(numbered(event(logs.KindPLEGUnhealthy, 12, "09:31:00", "09:40:00", pleg), 400)),
-			want: []string{"info subsystem pleg"}, says: "then did",
+			want: []string{"info subsystem pleg"}, says: "then recovered",
 		},
 		{
 			name: "a dump and the log", base: wellNode, change: both(withStack("kubelet-1.34", "A.7 PLEG waits for the runtime, and pods for the PLEG"),
 				tells(numbered(event(logs.KindPLEGUnhealthy, 12, "10:11:00", "10:12:28", pleg), 250))),
-			want: []string{"critical subsystem pleg"}, says: "The log says why, 12 times from 10:11:00.000 to 10:12:28.000: container runtime is down",
+			want: []string{"critical subsystem pleg"}, says: "The log gives the reason, 12 times from 10:11:00 UTC to 10:12:28 UTC: container runtime is down",
 		},
 		{name: "a kubelet that has just started", base: wellNode, change: both(lives(life(1, "10:12:00", "10:12:29", "running", "syncloop")),
 			tells(numbered(event(logs.KindPLEGUnhealthy, 2, "10:12:01", "10:12:10", pleg), 0))), outcome: clean},
@@ -38,7 +38,7 @@ func kubeletPlegUnhealthyInDumps() []scenario {
 	return []scenario{
 		{
 			name: "runtime", base: wellNode, change: withStack("kubelet-1.34", "A.7 PLEG waits for the runtime, and pods for the PLEG"),
-			want: []string{"critical subsystem pleg"}, says: "It waits for a daemon, the container runtime, not for a file system",
+			want: []string{"critical subsystem pleg"}, says: "PLEG waits for the container runtime, not for a file system",
 		},
 		{name: "at rest", base: wellNode, change: withStack("kubelet-1.34", "A.3 the worker of a terminated pod"), outcome: forensics.OutcomeClean},
 	}

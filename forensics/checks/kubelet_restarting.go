@@ -18,14 +18,17 @@ import (
 var kubeletRestarting = forensics.Check{
 	ID:    "kubelet-restarting",
 	Title: "The kubelet ended and was started again",
-	Doc: `The lives of the kubelet within the log, and why each ended: a signal (systemd, a person), a panic, a fatal error
-of its own ("command failed", "Failed to run kubelet", F lines), the kernel's OOM killer, systemd's watchdog. One restart
-by a signal is information: that is what an update looks like. An end by anything else is a warning. Three ends in the
-log or more, of which the last kubelet did not reach its sync loop, are critical: it does not come up, and the last step
-of the start that was seen names what comes next (cmd/kubelet/app/server.go, pkg/kubelet/kubelet.go, 1.10 to 1.36).
+	Doc: `The runs of the kubelet within the log, and why each ended: a signal (by systemd or an operator), a panic, a fatal error of
+its own ("command failed", "Failed to run kubelet", F lines), the kernel's OOM killer, or systemd's watchdog.
 
-It rests on lines of the kubelet and of systemd. Where neither says why a kubelet ended, the reason is given as unknown,
-and only the new process id or the new start shows it. Restarts before the log began are not seen.`,
+- One restart by a signal is information: an update looks like this.
+- An end for any other reason is a warning.
+- Three or more ends in the log are critical if the last kubelet did not reach its sync loop: the kubelet does not finish
+  starting. The last step of the start that was logged shows what comes next (cmd/kubelet/app/server.go,
+  pkg/kubelet/kubelet.go, 1.10 to 1.36).
+
+Evidence: lines of the kubelet and of systemd. Where neither gives a reason for an end, the reason is unknown, and only
+another process id or another start shows the end. Restarts before the log began are not seen.`,
 	Severity: forensics.Critical,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -45,15 +48,15 @@ and only the new process id or the new start shows it. Restarts before the log b
 	},
 }
 
-// manyEnds is how many ends in one log are more than a person at work.
+// manyEnds is how many ends in one log are more than an operator at work.
 const manyEnds = 3
 
 func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensics.Finding {
 	bad := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return l.End == logs.EndSignal || l.End == logs.EndUnknown || l.End == "" })
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain, Since: cmp.Or(over[0].Last, over[0].Started),
-		Title:         fmt.Sprintf("%s ended %s within the log: %s", p.Model.KubeletName(), findings.Times(int64(len(over))), endings(over)),
-		ConfidenceWhy: "the kubelet or systemd says why",
+		Title:         fmt.Sprintf("kubelet has ended %s within the log: %s", findings.Times(int64(len(over))), endings(over)),
+		ConfidenceWhy: "the kubelet or systemd logs the reason",
 	}
 	waits, starts := "", false
 	if !through(last) {
@@ -62,11 +65,12 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	switch {
 	case len(over) >= manyEnds && len(bad) > 0 && starts && !logview.Stale(p):
 		f.Severity = forensics.Critical
+		f.Title = fmt.Sprintf("kubelet cannot finish starting: it has ended %s within the log", findings.Times(int64(len(over))))
 	case len(bad) > 0, len(over) >= manyEnds:
 		f.Severity = forensics.Warning
 	}
 	if slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == logs.EndUnknown }) {
-		f.Confidence, f.ConfidenceWhy = forensics.Likely, "another process id or another start shows the ends; why one ended is not said"
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "another process id or another start shows the ends; the log does not give the reason for each"
 	}
 	var lives []string
 	for _, l := range over[max(0, len(over)-findings.MaxQuoted):] {
@@ -75,17 +79,20 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 			f.Refs = append(f.Refs, logview.Refs(*l.EndQuote)...)
 		}
 	}
+	if len(over) > 1 {
+		lives = append([]string{fmt.Sprintf("%s ended %s: %s.", findings.Capital(p.Model.KubeletName()), findings.Times(int64(len(over))), endings(over))}, lives...)
+	}
 	f.Detail = findings.Sentences(strings.Join(lives, " "), waits, logview.AsOf(p))
 	if f.Severity != forensics.Info {
 		f.Remedies = []forensics.Remedy{{
 			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", "kubelet", "-n", "200", "--no-pager"},
-			Why: "the last error before an end says more than the end itself", Risk: "none: it reads",
+			Why: "the last error before an end says more about the cause than the end itself", Risk: "none: read-only",
 		}}
 	}
 	return f
 }
 
-// endings counts the reasons: "2 by a panic, 1 by a signal".
+// endings counts the reasons: "by a panic", "2 by a panic, 1 by a signal".
 func endings(over []logs.Life) string {
 	counts := map[string]int{}
 	var order []string
@@ -96,6 +103,9 @@ func endings(over []logs.Life) string {
 		}
 	}
 	var parts []string
+	if len(over) == 1 {
+		return order[0]
+	}
 	for _, why := range order {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[why], why))
 	}
@@ -111,7 +121,7 @@ func endText(end logs.End) string {
 	case logs.EndFatal:
 		return "by a fatal error of its own"
 	case logs.EndOOM:
-		return "by the kernel, out of memory"
+		return "by the OOM killer"
 	case logs.EndWatchdog:
 		return "by systemd's watchdog"
 	}
@@ -125,7 +135,7 @@ func lifeText(l logs.Life) string {
 	}
 	s := name + " ended " + endText(l.End)
 	if l.Last != nil {
-		s += " after its line of " + logview.Moment(l.Last)
+		s += "; its last line is of " + logview.Moment(l.Last)
 	}
 	if seconds := logview.Between(l.Started, l.Last); seconds > 0 {
 		s += ", " + text.Duration(seconds) + " after its start"
@@ -133,16 +143,16 @@ func lifeText(l logs.Life) string {
 	return s + "."
 }
 
-// through says whether a life is past its start, or the log does not show it.
+// through says whether a run is past its start, or the log does not show it.
 func through(l logs.Life) bool {
 	return l.Started == nil || l.Stage == "" || l.Stage == logs.StartSyncLoop || l.Stage == logs.StartRegistered
 }
 
-// startWaits says how far the last start came, and what comes next; false for a stage that is not known.
+// startWaits says how far the last start came and what comes next; false for an unknown stage.
 func startWaits(p *forensics.Pass, l logs.Life) (string, bool) {
 	next, ok := map[logs.StartStage]string{
-		logs.StartVersion:          "a client certificate or the API server (bootstrap), then cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31)",
-		logs.StartCAdvisor:         "cAdvisor, which asks file systems for their size: a dead one stops the start here (NFS from 1.21 to 1.31), or the container manager",
+		logs.StartVersion:          "a client certificate or the API server (bootstrap), then cAdvisor. cAdvisor reads the size of file systems: a dead one blocks the start here (NFS from 1.21 to 1.31)",
+		logs.StartCAdvisor:         "cAdvisor or the container manager. cAdvisor reads the size of file systems: a dead one blocks the start here (NFS from 1.21 to 1.31)",
 		logs.StartContainerManager: "the container runtime's socket, or a checkpoint of the CPU, memory or device manager",
 		logs.StartRuntime:          "the kubelet's own server",
 		logs.StartServer:           "the volume manager",
@@ -151,9 +161,9 @@ func startWaits(p *forensics.Pass, l logs.Life) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	s := fmt.Sprintf("The last start, of %s, came as far as %q; next it waits for %s.", logview.Moment(l.Started), l.Stage, next)
+	s := fmt.Sprintf("The last start, at %s, reached the stage %q. Next it waits for %s.", logview.Moment(l.Started), l.Stage, next)
 	if seconds := logview.Between(l.Started, logview.KubeletEnd(p)); seconds > 0 {
-		s += " The log goes on for " + text.Duration(seconds) + " after it."
+		s += " The log continues for " + text.Duration(seconds) + " after the start."
 	}
 	return s, true
 }

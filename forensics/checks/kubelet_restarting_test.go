@@ -14,7 +14,7 @@ func kubeletRestartingInLogs() []scenario {
 	return []scenario{
 		{
 			name: "a panic", base: wellNode, change: lives(life(100, "09:00:00", "10:00:00", "panic", "registered"), life(101, "10:00:10", "10:12:29", "running", "registered")),
-			want: []string{"warning kubelet 9825"}, says: "1 by a panic",
+			want: []string{"warning kubelet 9825"}, says: "within the log: by a panic",
 		},
 		{
 			name: "a restart on purpose", base: wellNode, change: lives(life(100, "09:00:00", "10:00:00", "signal", ""), life(101, "10:00:10", "10:12:29", "running", "registered")),
@@ -23,12 +23,12 @@ func kubeletRestartingInLogs() []scenario {
 		{
 			name: "it does not come up", base: wellNode, change: lives(life(100, "10:00:00", "10:01:00", "fatal", "runtime"), life(101, "10:02:00", "10:03:00", "fatal", "container-manager"),
 				life(102, "10:04:00", "10:05:00", "oom", "container-manager"), life(103, "10:06:00", "10:06:30", "running", "container-manager")),
-			want: []string{"critical kubelet 9825"}, says: `came as far as "container-manager"; next it waits for the container runtime's socket`,
+			want: []string{"critical kubelet 9825"}, says: `reached the stage "container-manager". Next it waits for the container runtime's socket`,
 		},
 		{
 			name: "hours ago it did not come up", base: wellNode, change: both(lives(life(100, "10:00:00", "10:01:00", "fatal", "runtime"), life(101, "10:02:00", "10:03:00", "fatal", "container-manager"),
 				life(102, "10:04:00", "10:05:00", "oom", "container-manager"), life(103, "10:06:00", "10:06:30", "running", "container-manager")), later),
-			want: []string{"warning kubelet 9825"}, says: "it may have ended since",
+			want: []string{"warning kubelet 9825"}, says: "may have ended since",
 		},
 		{
 			name: "it recovered from a panic, and its process is there", base: wellNode,

@@ -9,22 +9,26 @@ import (
 
 var startEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "start"}
 
-// kubeletStartBlocked finds a kubelet that does not get through its start.
+// kubeletStartBlocked finds a kubelet that cannot finish starting.
 var kubeletStartBlocked = forensics.Check{
 	ID:    "kubelet-start-blocked",
-	Title: "The kubelet's start does not finish",
-	Doc: `The kubelet starts on one goroutine (cmd/kubelet/app: run, RunKubelet): client certificate, cAdvisor, container
-manager, runtime, then the sync loop. Where that stands still the kubelet listens on no port, talks to no API server and
-says nothing, while its unit is "active". The known case: cAdvisor asks statfs(2) of every mount of the file systems it
-follows, NFS among them from kubelet 1.21 to 1.31, so that a dead NFS mount anywhere on the node stops the start; up to
-1.20, and for local file systems in every version up to 1.31, a dead disk does. From 1.32 on it asks in goroutines of
-their own (see kubelet-goroutine-leak). What the kubelet starts once the runtime is up (initializeRuntimeDependentModules)
-counts as start, too: until it is through, the node is not ready.
+	Title: "The kubelet cannot finish starting",
+	Doc: `The kubelet starts on one goroutine (cmd/kubelet/app: run, RunKubelet): client certificate, cAdvisor, container manager,
+runtime, then the sync loop. While the start is blocked, the kubelet listens on no port, does not contact the API server and
+logs nothing, but its unit is "active".
 
-It rests on a goroutine with app.run, app.RunKubelet or initializeRuntimeDependentModules on its stack that has waited for
-at least a minute in a system call, for a lock, a child or an answer; that goroutine 1 rests in app.run itself is
-normal. Waiting for the API server to sign the kubelet's first certificate is only a warning. Places that are told
-apart:` + stall.DocOf(startSites()),
+The known case is disk statistics: cAdvisor calls statfs(2) on every mount of the file systems that it monitors. These
+include NFS from kubelet 1.21 to 1.31, so that a dead NFS mount anywhere on the node blocks the start. A dead disk does so
+in every version up to 1.31. From 1.32 on statfs runs in goroutines of its own (see kubelet-goroutine-leak).
+
+The modules that start once the runtime is up (initializeRuntimeDependentModules) count as start, too: until then the node
+is not ready.
+
+Evidence: a goroutine with app.run, app.RunKubelet or initializeRuntimeDependentModules on its stack. It has waited for at
+least a minute in a system call, for a lock, a child process or an answer. Goroutine 1 idle in app.run itself is normal.
+Waiting for the API server to sign the kubelet's first certificate is only a warning.
+
+Known functions:` + stall.DocOf(startSites()),
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
@@ -32,28 +36,41 @@ apart:` + stall.DocOf(startSites()),
 		if len(list) == 0 {
 			return
 		}
-		f := stall.Finding(p, startEntity, "start has not finished", list[:1], startSites())
+		f := stall.Finding(p, startEntity, stall.Headline{
+			Is: "kubelet cannot finish starting", May: "kubelet may be unable to finish starting", Part: startPart(list[0]),
+		}, list[:1], startSites())
 		if list[0].Wait.Kind == stall.WaitAPI {
 			f.Severity = stall.NotCritical(f.Severity)
 		}
-		f.Detail = findings.Sentences("Until the start is through, the kubelet serves no pod of this node and reports nothing.", f.Detail)
+		f.Detail = findings.Sentences("Until the start has finished, the kubelet manages no pod of this node and reports no status.", f.Detail)
 		f.Remedies = []forensics.Remedy{remedy.KeepEvidence(), remedy.NoRestart()}
 		p.Report(f)
 	},
 }
 
-// startSites are the stages of the start that can hang, in their order (cmd/kubelet/app/server.go, read in 1.13, 1.17,
-// 1.22, 1.26 and 1.34), and what they do there.
+// startPart names the part of the start that is blocked.
+func startPart(t stall.Goroutine) string {
+	switch {
+	case stall.HasFrame(t.Goroutine, "cadvisor/fs.getVfsStats", "cadvisor/fs.(*RealFsInfo).GetGlobalFsInfo", "cadvisor/fs.(*RealFsInfo).GetFsInfoForPath"):
+		return "disk statistics"
+	case stall.HasFrame(t.Goroutine, "bootstrap.LoadClientCert"):
+		return "client certificate"
+	}
+	return "start"
+}
+
+// startSites are the stages of the start that can hang, in their order (cmd/kubelet/app/server.go, read in 1.13, 1.17, 1.22, 1.26 and
+// 1.34).
 func startSites() []stall.Site {
 	return []stall.Site{
 		{Frame: "bootstrap.LoadClientCert", Versions: "1.10 to 1.36", What: "waits for its first client certificate"},
 		{Frame: "kubelet.PreInitRuntimeService", Versions: "1.18 to 1.36", What: "connects to the container runtime"},
 		{Frame: "kubelet/cadvisor.New", Versions: "1.10 to 1.36", What: "starts cAdvisor"},
 		{Frame: "cm.NewContainerManager", Versions: "1.10 to 1.36", What: "starts the container manager"},
-		{Frame: "kubelet.NewMainKubelet", Versions: "1.10 to 1.36", What: "puts the kubelet together"},
-		{Frame: "kubelet.(*Kubelet).initializeRuntimeDependentModules", Versions: "1.10 to 1.36", What: "starts what needs the runtime"},
-		{Frame: "cadvisor/fs.(*RealFsInfo).GetGlobalFsInfo", Versions: "1.10 to 1.31", What: "asks every file system for its size"},
-		{Frame: "cadvisor/fs.(*RealFsInfo).GetFsInfoForPath", Versions: "1.10 to 1.31", What: "asks file systems for their size"},
+		{Frame: "kubelet.NewMainKubelet", Versions: "1.10 to 1.36", What: "creates the kubelet's components"},
+		{Frame: "kubelet.(*Kubelet).initializeRuntimeDependentModules", Versions: "1.10 to 1.36", What: "starts the modules that need the runtime"},
+		{Frame: "cadvisor/fs.(*RealFsInfo).GetGlobalFsInfo", Versions: "1.10 to 1.31", What: "reads the size of every file system"},
+		{Frame: "cadvisor/fs.(*RealFsInfo).GetFsInfoForPath", Versions: "1.10 to 1.31", What: "reads the size of file systems"},
 		{Frame: "cadvisor/fs.getVfsStats", Versions: "1.10 to 1.31", What: "calls statfs"},
 	}
 }

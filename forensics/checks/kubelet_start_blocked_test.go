@@ -19,7 +19,7 @@ func kubeletStartBlockedInDumps() []scenario {
 			withStack("kubelet-1.22", "A.6 start: statfs of a dead NFS mount")(tb, e)
 			e.Mounts.Mounts[2].MountPoint = "/mnt/backup-of-db-01"
 			e.Probes = e.Probes[:1]
-		}, want: []string{"critical subsystem start"}, says: "path of 20 bytes: /mnt/backup-of-db-01 (mount 60)"},
+		}, want: []string{"critical subsystem start"}, says: "path of 20 bytes. Mount points of this length, without those that responded: /mnt/backup-of-db-01 (CephFS 10.0.0.5:6789:/k8s, mount 60)"},
 		{name: "a mount that answers is none of them", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			withStack("kubelet-1.22", "A.6 start: statfs of a dead NFS mount")(tb, e)
 			e.Mounts.Mounts[2].MountPoint = "/mnt/backup-of-db-01"
@@ -37,8 +37,8 @@ func TestStartNamesItsStage(t *testing.T) {
 		"k8s.io/kubernetes/pkg/kubelet.PreInitRuntimeService":                        "connects to the container runtime",
 		"k8s.io/kubernetes/pkg/kubelet/cadvisor.New":                                 "starts cAdvisor",
 		"k8s.io/kubernetes/pkg/kubelet/cm.NewContainerManager":                       "starts the container manager",
-		"k8s.io/kubernetes/pkg/kubelet.NewMainKubelet":                               "puts the kubelet together",
-		"k8s.io/kubernetes/pkg/kubelet.(*Kubelet).initializeRuntimeDependentModules": "starts what needs the runtime",
+		"k8s.io/kubernetes/pkg/kubelet.NewMainKubelet":                               "creates the kubelet's components",
+		"k8s.io/kubernetes/pkg/kubelet.(*Kubelet).initializeRuntimeDependentModules": "starts the modules that need the runtime",
 	} {
 		if !strings.Contains(dump, stage) {
 			t.Fatal("the stack has no stage to exchange")

@@ -15,11 +15,11 @@ func kubeletSyncloopStalledInLogs() []scenario {
 	return []scenario{
 		{
 			name: "a log alone", base: wellNode, change: both(silentSince("10:00:10", 900), logAlone),
-			want: []string{"critical subsystem syncloop"}, says: "has said nothing since 2026-11-20 10:00:10 UTC, for 12 min, while other parts went on",
+			want: []string{"critical subsystem syncloop"}, says: "no log line for 12 min, while other parts of the kubelet logged",
 		},
 		{
 			name: "a log alone says where", base: wellNode, change: both(silentSince("10:00:10", 900), logAlone),
-			want: []string{"critical subsystem syncloop"}, says: "It is the start of a housekeeping, which then did not come back",
+			want: []string{"critical subsystem syncloop"}, says: "That line is the start of housekeeping, and its end is missing",
 		},
 		{
 			name: "a log alone, of a loop silent for a minute and a half", base: wellNode, change: both(silentSince("10:11:00", 90), logAlone),
@@ -28,26 +28,26 @@ func kubeletSyncloopStalledInLogs() []scenario {
 		{name: "a log that ended hours ago", base: wellNode, change: both(silentSince("10:00:10", 900), func(tb testing.TB, e *forensics.Evidence) {
 			logAlone(tb, e)
 			e.Collected = at("10:12:30").Add(3 * time.Hour)
-		}), want: []string{"warning subsystem syncloop"}, says: "where the log ends, 3 h 0 min before the examination: it may have ended since"},
+		}), want: []string{"warning subsystem syncloop"}, says: "The log ends at 2026-11-20 10:12:29 UTC, 3 h before the examination: the problem may have ended since"},
 		{name: "the health check disagrees", base: wellNode, change: silentSince("10:00:10", 900), want: []string{"warning subsystem syncloop"}},
 		{
 			name: "the dump explains it, the log says since when", base: sickNode, change: silentSince("10:00:10", 900),
-			want: []string{"warning subsystem syncloop"}, says: "The loop's last line in the log is of 10:00:10.000",
+			want: []string{"warning subsystem syncloop"}, says: "The loop's last line in the log is of 10:00:10 UTC",
 		},
 		{
 			name: "it skips, and says so", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "10:08:00", "10:12:27", down)), logAlone),
-			want: []string{"critical subsystem syncloop"}, says: "has skipped all pods since 2026-11-20 10:08:00 UTC, for 4 min: container runtime is down",
+			want: []string{"critical subsystem syncloop"}, says: "has skipped pod synchronization for 4 min: container runtime is down",
 		},
 		{name: "it skipped until a minute ago", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "10:08:00", "10:11:20", down)), logAlone), outcome: unjudged},
 		{name: "it skipped, and went on", base: wellNode, change: both(tells(event(logs.KindSyncLoopSkipped, 30, "09:50:00", "09:58:00", down)), logAlone), outcome: unjudged},
 		{name: "the kubelet has just started", base: wellNode, change: both(lives(life(1, "10:12:00", "10:12:29", "running", "syncloop")),
 			tells(event(logs.KindSyncLoopSkipped, 3, "10:12:01", "10:12:20", down)), logAlone), outcome: unjudged},
-		{name: "nobody else goes on: the log was cut", base: wellNode, change: both(silentSince("10:00:10", 0), logAlone), outcome: unjudged},
+		{name: "no other part logs: the log was cut", base: wellNode, change: both(silentSince("10:00:10", 0), logAlone), outcome: unjudged},
 		{name: "at -v 2 silence proves nothing", base: wellNode, change: both(atLowVerbosity, logAlone), outcome: unjudged},
 		{
 			name: "at -v 2 the health check tells that it stands, and no more", base: wellNode, change: both(atLowVerbosity,
 				tells(event(logs.KindSyncLoopHealth, 3, "10:12:00", "10:12:20", logs.Subject{})), logAlone),
-			want: []string{"warning subsystem syncloop"}, says: "the log alone proves nothing about a hang of the sync loop",
+			want: []string{"warning subsystem syncloop"}, says: "The log alone does not show whether the sync loop is stalled",
 		},
 		{name: "the health check failed once, long ago", base: wellNode, change: both(atLowVerbosity,
 			tells(event(logs.KindSyncLoopHealth, 3, "09:40:00", "09:42:20", logs.Subject{})), logAlone), outcome: unjudged},
@@ -65,7 +65,7 @@ func kubeletSyncloopStalledInDumps() []scenario {
 	return []scenario{
 		{
 			name: "a dump alone", base: wellNode, change: withStack("kubelet-1.22", "H.34 the sync loop waits for the lock of the pod workers"),
-			want: []string{"critical subsystem syncloop"}, says: "sync loop has not come round",
+			want: []string{"critical subsystem syncloop"}, says: "sync loop blocked",
 		},
 		{name: "a dump of a sync loop at rest", base: wellNode, change: withStack("kubelet-1.22", "the sync loop at rest"), outcome: forensics.OutcomeClean},
 	}

@@ -11,27 +11,32 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// kubeletVolumeManagerBlocked finds a volume manager, or single operations of it, that stand still.
+// kubeletVolumeManagerBlocked finds a blocked volume manager, or single blocked operations.
 var kubeletVolumeManagerBlocked = forensics.Check{
 	ID:    "kubelet-volume-manager-blocked",
-	Title: "Volumes are not mounted or unmounted any more",
-	Doc: `One goroutine of the kubelet reconciles the volumes (volumemanager/reconciler). Where it stands still, no volume
-of the node is mounted or unmounted: critical. It can do so while it reconstructs the volumes that it finds on disk after a
-start: up to 1.27 in syncStates, after the first pods are known; from 1.28 on in reconstructVolumes, before anything else.
-Each operation (mount, unmount, ...) runs on a goroutine of its own (nestedPendingOperations.Run, Generate...Func): one that
-stands still holds up one volume and its pod, and is a warning. The wait for a child (mount, umount, fsck, mkfs) names the
-child's pid, from the arguments of wait4 or waitid; where the system call has a pidfd (Go 1.23, kubelet 1.32 and later)
-the pid is not in a dump.
+	Title: "Volumes are not mounted or unmounted",
+	Doc: `One goroutine of the kubelet reconciles the volumes (volumemanager/reconciler). While it is blocked, no volume of the node is
+mounted or unmounted: critical. It can block when it reconstructs the volumes on disk after a start: up to 1.27 in
+syncStates, after the first pods are known; from 1.28 on in reconstructVolumes, before anything else.
 
-It rests on those frames and on a wait of at least a minute, or longer than --hung-after by the kernel. Operations that
-wait for a CSI driver are csi-operation-stuck. Walking over millions of files (fsGroup ownership, deleting an emptyDir)
-is slow, not hung: its system calls are short, and it is not reported. Places that are told apart:` + stall.DocOf(volumeManagerSites()),
+Each operation (mount, unmount, ...) runs on a goroutine of its own (nestedPendingOperations.Run, Generate...Func). A blocked
+one blocks one volume and its pod, and is a warning. Where it waits for a child process (mount, umount, fsck, mkfs), the
+arguments of wait4 or waitid show the child's pid. With a pidfd (Go 1.23, kubelet 1.32 and later) a dump does not have it.
+
+Evidence: those frames and a wait of at least a minute, or longer than --hung-after by the kernel. Operations that wait for a
+CSI driver belong to csi-operation-stuck. Work on millions of files (fsGroup ownership, deleting an emptyDir) is slow, not
+hung: its system calls are short, and it is not reported.
+
+Known functions:` + stall.DocOf(volumeManagerSites()),
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
 		if list := stall.All(p, stall.ReconcilerFrame); len(list) > 0 {
-			f := stall.Finding(p, stall.VolumeManagerEntity, "volume manager has mounted and unmounted nothing", list[:1], volumeManagerSites())
-			f.Detail = findings.Sentences("No volume of this node is mounted or unmounted meanwhile: new pods stay in ContainerCreating, terminated ones stay.", f.Detail)
+			f := stall.Finding(p, stall.VolumeManagerEntity, stall.Headline{
+				Is: "kubelet cannot mount or unmount volumes", May: "kubelet may be unable to mount or unmount volumes", Part: "volume manager",
+				Effect: "kubelet cannot mount or unmount volumes",
+			}, list[:1], volumeManagerSites())
+			f.Detail = findings.Sentences("No volume of this node is mounted or unmounted. New pods stay in ContainerCreating, terminated ones are not removed.", f.Detail)
 			f.Remedies = []forensics.Remedy{remedy.Cordon(p), remedy.KeepEvidence()}
 			p.Report(f)
 		}
@@ -41,7 +46,7 @@ is slow, not hung: its system calls are short, and it is not reported. Places th
 	},
 }
 
-// volumeManagerSites are the parts of the volume manager and its operations that can stand still, outermost first
+// volumeManagerSites are the parts of the volume manager and its operations that can block, outermost first
 // (kubernetes pkg/kubelet/volumemanager, pkg/volume/util/operationexecutor, read in 1.13 to 1.34).
 func volumeManagerSites() []stall.Site {
 	return append([]stall.Site{
@@ -49,8 +54,8 @@ func volumeManagerSites() []stall.Site {
 		{Frame: "reconciler.(*reconciler).reconstructVolumes", Versions: "1.25 to 1.36", What: "reconstructs volumes found on disk, before anything else"},
 		{Frame: "reconciler.(*reconciler).reconstructVolume", Versions: "1.10 to 1.36", What: "reconstructs one volume"},
 		{Frame: "reconciler.(*reconciler).cleanupMounts", Versions: "1.10 to 1.36", What: "unmounts what it could not reconstruct"},
-		{Frame: "operationexecutor.(*operationExecutor).CheckVolumeExistenceOperation", Versions: "1.10 to 1.27", What: "asks whether a volume is mounted"},
-		{Frame: "populator.(*desiredStateOfWorldPopulator)", Versions: "1.10 to 1.36", What: "works out which volumes the pods want"},
+		{Frame: "operationexecutor.(*operationExecutor).CheckVolumeExistenceOperation", Versions: "1.10 to 1.27", What: "checks whether a volume is mounted"},
+		{Frame: "populator.(*desiredStateOfWorldPopulator)", Versions: "1.10 to 1.36", What: "determines which volumes the pods need"},
 		{Frame: "GenerateMountVolumeFunc", Versions: "1.10 to 1.36", What: "mounts a volume"},
 		{Frame: "GenerateUnmountVolumeFunc", Versions: "1.10 to 1.36", What: "unmounts a volume"},
 		{Frame: "GenerateUnmountDeviceFunc", Versions: "1.10 to 1.36", What: "unmounts a device"},
@@ -59,7 +64,7 @@ func volumeManagerSites() []stall.Site {
 		{Frame: "GenerateUnmapDeviceFunc", Versions: "1.10 to 1.36", What: "unmaps a block device"},
 		{Frame: "util/mount.(*Mounter).CleanSubPaths", Versions: "1.10 to 1.13", What: "unmounts subpaths"},
 		{Frame: "subpath.(*subpath).CleanSubPaths", Versions: "1.14 to 1.36", What: "unmounts subpaths"},
-		{Frame: "operationexecutor.isDeviceOpened", Versions: "1.10 to 1.36", What: "asks whether the device is in use"},
+		{Frame: "operationexecutor.isDeviceOpened", Versions: "1.10 to 1.36", What: "checks whether the device is in use"},
 		{Frame: "UnmountWithForce", Versions: "1.21 to 1.36", What: "runs umount, and umount -f after a minute"},
 		{Frame: "mount.CleanupMountPoint", Versions: "1.12 to 1.19", What: "unmounts, and removes the directory"},
 		{Frame: "mount-utils.CleanupMountPoint", Versions: "1.20 to 1.36", What: "unmounts, and removes the directory"},
@@ -68,7 +73,7 @@ func volumeManagerSites() []stall.Site {
 	}, stall.VolumeSites()...)
 }
 
-// operationNames are what the operations are called for people.
+// operationNames are the names of the operations in a report.
 var operationNames = []struct{ function, name string }{
 	{"GenerateMountVolumeFunc", "mount"},
 	{"GenerateUnmountVolumeFunc", "unmount"},
@@ -83,25 +88,24 @@ var operationNames = []struct{ function, name string }{
 }
 
 func operationsFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
-	what := fmt.Sprintf("%s not returned", operations(list))
-	f := stall.Finding(p, stall.VolumeManagerEntity, what, list, volumeManagerSites())
-	f.Severity = stall.NotCritical(f.Severity) // it holds up one volume and its pod
-	f.Detail = findings.Sentences("Each holds up its volume: a pod that waits for it does not start, or does not go away.", f.Detail)
+	count := text.Plural(stall.Count(list), "volume operation")
+	f := stall.Finding(p, stall.VolumeManagerEntity, stall.Headline{
+		Is: "kubelet cannot finish " + count, May: "kubelet may be unable to finish " + count, Part: operations(list),
+		Effect: count + map[bool]string{true: " is", false: " are"}[stall.Count(list) == 1] + " blocked",
+	}, list, volumeManagerSites())
+	f.Severity = stall.NotCritical(f.Severity) // it blocks one volume and its pod
+	f.Detail = findings.Sentences("Each operation blocks its volume. A pod that waits for that volume does not start, or stays Terminating.", f.Detail)
 	f.Remedies = append(childRemedies(list), remedy.KeepEvidence())
 	return f
 }
 
-// operations is "volume operation (unmount) has", "2 volume operations (mount, unmount) have".
+// operations are the names of operations, each once: "mount, unmount".
 func operations(list []stall.Goroutine) string {
 	var names []string
 	for _, t := range list {
 		names = findings.Union(names, []string{operationName(t)})
 	}
-	kind := " (" + strings.Join(names, ", ") + ")"
-	if stall.Count(list) == 1 {
-		return "volume operation" + kind + " has"
-	}
-	return text.Plural(stall.Count(list), "volume operation") + kind + " have"
+	return strings.Join(names, ", ")
 }
 
 func operationName(t stall.Goroutine) string {
@@ -113,12 +117,12 @@ func operationName(t stall.Goroutine) string {
 		}
 	}
 	if stall.HasFrame(t.Goroutine, stall.PopulatorFrame) {
-		return "working out what is wanted"
+		return "desired state"
 	}
-	return "other"
+	return "operation"
 }
 
-// childRemedies warn of the obvious: a child in the kernel does not die, and the operation is tried again.
+// childRemedies show what the child process waits for.
 func childRemedies(list []stall.Goroutine) []forensics.Remedy {
 	for _, t := range list {
 		if t.Wait.Kind != stall.WaitChild || t.Wait.PID == 0 {
@@ -127,8 +131,8 @@ func childRemedies(list []stall.Goroutine) []forensics.Remedy {
 		proc := fmt.Sprintf("/proc/%d/", t.Wait.PID)
 		return []forensics.Remedy{{
 			Action: remedy.ActionLook, Command: []string{"cat", "-v", proc + "stack", proc + "wchan", proc + "comm"},
-			Why:  "says what the child waits for: the file server, the disk, or systemd",
-			Risk: "none: it reads; /proc/PID/cmdline of a blocked process may block, so it is not read here",
+			Why:  "shows what the child process waits for: the file server, the disk, or systemd",
+			Risk: "none: read-only. /proc/PID/cmdline is left out because it can block for a blocked process",
 		}}
 	}
 	return nil

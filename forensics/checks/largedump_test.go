@@ -78,7 +78,7 @@ func judgeDump(t *testing.T, e *forensics.Evidence, text string, times int, d go
 
 var (
 	blockHeader = regexp.MustCompile(`^goroutine (\d+) \[([^],]+)(?:, (\d+) minutes)?`)
-	numberOf    = regexp.MustCompile(`\b\d+ (?:goroutines?|volume operations?|pod workers?) `)
+	numberOf    = regexp.MustCompile(`\b[\d,]+ (?:stuck )?(?:goroutines?|volume operations?|pod workers?|pods?)\b`)
 	heapPointer = regexp.MustCompile(`0x(c0|63d|28085)[0-9a-f]{6,}`)
 )
 

@@ -63,36 +63,36 @@ func stays(tb testing.TB, e *forensics.Evidence) {
 var _ = scenariosOf("pod-orphaned", []scenario{
 	{
 		name: "empty directory, 1.17", base: sickNode, change: left("1.17.4", withVolume(volume("nfs", "data", 0))),
-		want: []string{"warning pod " + deadUID}, says: "[empty-dir-left, kubelet 1.17.4 fails to remove it",
+		want: []string{"warning pod " + deadUID}, says: "an empty volume directory. Kubelet 1.17.4 repeatedly fails to remove it",
 	},
 	{
 		name: "empty directory, 1.18", base: sickNode, change: left("1.18.20", withVolume(volume("nfs", "data", 0))),
-		want: []string{"info pod " + deadUID}, says: "[empty-dir-left, kubelet 1.18.20 removes it by itself]",
+		want: []string{"info pod " + deadUID}, says: "an empty volume directory. Kubelet 1.18.20 removes it automatically",
 	},
 	{
 		name: "empty directory, version unknown", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			left("", withVolume(volume("nfs", "data", 0)))(tb, e)
 			e.Dumps, e.Logs = nil, nil
-		}, want: []string{"warning pod " + deadUID}, says: "what the kubelet does is not known",
+		}, want: []string{"warning pod " + deadUID}, says: "It is not known whether the kubelet removes it",
 	},
 	{
 		name: "empty mount of a CSI volume", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
 			v := volume("csi", "pvc-1", 1)
 			v.HasMountDir = true
 			d.Volumes = append(d.Volumes, v)
-		}), want: []string{"info pod " + deadUID}, says: "[self-heals,",
+		}), want: []string{"info pod " + deadUID}, says: "the empty mount directory of a CSI volume. ",
 	},
 	{
 		name: "data", base: sickNode, change: left("1.34.4", withVolume(dataLeft())),
-		want: []string{"warning pod " + deadUID}, says: "has left DATA on the node's own disk: 12 files (3.0 MiB), 1 directory",
+		want: []string{"warning pod " + deadUID}, says: "has data on the node's own disk: 12 files (3.0 MiB)",
 	},
 	{
 		name: "data is said not to be deleted", base: sickNode, change: left("1.34.4", withVolume(dataLeft())),
-		want: []string{"warning pod " + deadUID}, says: "DO NOT DELETE IT UNSEEN",
+		want: []string{"warning pod " + deadUID}, says: "DO NOT DELETE THIS DATA",
 	},
 	{
 		name: "file of a subpath, 1.26", base: sickNode, change: left("1.26.15", subpath("file", 0)),
-		want: []string{"warning pod " + deadUID}, says: "[subpath-file-left, kubelet 1.26.15 fails",
+		want: []string{"warning pod " + deadUID}, says: "the empty file of a subPath mount. Kubelet 1.26.15 repeatedly fails",
 	},
 	{
 		name: "file of a subpath, 1.27", base: sickNode, change: left("1.27.16", subpath("file", 0)),
@@ -100,32 +100,32 @@ var _ = scenariosOf("pod-orphaned", []scenario{
 	},
 	{
 		name: "file of a subpath that holds something goes, too", base: sickNode, change: left("1.27.16", subpath("file", 7)),
-		want: []string{"warning pod " + deadUID}, says: "and with it what is in it",
+		want: []string{"warning pod " + deadUID}, says: "including its contents",
 	},
 	{
 		name: "link to a block device", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
 			d.Volumes = append(d.Volumes, kubelet.Volume{
 				Plugin: "kubernetes.io/csi", Name: "pvc-2", Block: true, Kind: "link", Entries: -1, Path: deadPod + "/volumeDevices/kubernetes.io~csi/pvc-2",
 			})
-		}), want: []string{"info pod " + deadUID}, says: "[block-left,",
+		}), want: []string{"info pod " + deadUID}, says: "the symbolic link to a block device. ",
 	},
 	{
 		name: "directory that was not read", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) { d.Error = "not read" }),
-		want: []string{"warning pod " + deadUID}, says: "[not-read,",
+		want: []string{"warning pod " + deadUID}, says: "its contents could not be fully read. ",
 	},
-	{name: "nothing in the way for an hour", base: sickNode, change: stays, want: []string{"warning pod " + deadUID}, says: "[asw-uncertain,"},
+	{name: "nothing in the way for an hour", base: sickNode, change: stays, want: []string{"warning pod " + deadUID}, says: "no leftover that blocks the removal. "},
 	{name: "changed a minute ago", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 		stays(tb, e)
 		e.PodDirs[1].Changed = ptr(e.Collected.Add(-time.Minute))
-	}, want: []string{"info pod " + deadUID}, says: "[pending,"},
+	}, want: []string{"info pod " + deadUID}, says: "only the kubelet's own files. "},
 	{name: "the sync loop stands still", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 		stays(tb, e)
 		e.Kubelet.Endpoints[0].Failed = []string{"syncloop"}
-	}, want: []string{"info pod " + deadUID}, says: "[pending,"},
+	}, want: []string{"info pod " + deadUID}, says: "only the kubelet's own files. "},
 	{name: "the kubelet was started a minute ago", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 		stays(tb, e)
 		e.Kubelet.Started = ptr(e.Collected.Add(-time.Minute))
-	}, want: []string{"info pod " + deadUID}, says: "[pending,"},
+	}, want: []string{"info pod " + deadUID}, says: "only the kubelet's own files. "},
 	{name: "the same data in a live pod", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 		left("1.34.4", withVolume(dataLeft()))(tb, e)
 		e.Pods[0].MirrorUID = deadUID
@@ -139,7 +139,7 @@ var _ = scenariosOf("pod-orphaned", []scenario{
 var _ = scenariosOf("pod-orphaned-vol-data", []scenario{
 	{
 		name: "1.17", base: sickNode, change: left("1.17.4", withVolume(volDataOnly())),
-		want: []string{"warning pod " + deadUID}, says: "[csi-vol-data-left, kubelet 1.17.4 fails to remove it",
+		want: []string{"warning pod " + deadUID}, says: "Kubelet 1.17.4 repeatedly fails to remove it",
 	},
 	{
 		name: "1.34, with the driver's name", base: sickNode, change: left("1.34.4", withVolume(volDataOnly())),
@@ -148,7 +148,7 @@ var _ = scenariosOf("pod-orphaned-vol-data", []scenario{
 	{
 		name: "data in another volume is in the title", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
 			d.Volumes = append(d.Volumes, volDataOnly(), dataLeft())
-		}), want: []string{"warning pod " + deadUID}, says: "another volume holds DATA: 12 files",
+		}), want: []string{"warning pod " + deadUID}, says: "another volume has data: 12 files",
 	},
 	{name: "data below the mount point is data", base: sickNode, change: left("1.34.4", func(d *kubelet.PodDir) {
 		v := volDataOnly()
@@ -174,16 +174,16 @@ var _ = scenariosOf("pod-orphaned-mounted", []scenario{
 			v := volume("nfs", "data", -1)
 			v.MountPoints = []string{v.Path}
 			d.Volumes = append(d.Volumes, v)
-		}), want: []string{"warning pod " + deadUID}, says: "[live-mount, kubelet 1.34.4 does not touch it]",
+		}), want: []string{"warning pod " + deadUID}, says: "Kubelet 1.34.4 never removes it",
 	},
 	{
 		name: "mounted subpath", base: sickNode, change: left("1.34.4", subpath("mount", 0)),
-		want: []string{"warning pod " + deadUID}, says: "[subpath-mount-left, kubelet 1.34.4 fails",
+		want: []string{"warning pod " + deadUID}, says: "Kubelet 1.34.4 repeatedly fails",
 	},
 	{
 		name: "data beside the mount is in the title", base: sickNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			e.PodDirs[1].Volumes = append(e.PodDirs[1].Volumes, dataLeft())
-		}, want: []string{"warning pod " + deadUID}, says: "and DATA on the node's own disk: 12 files",
+		}, want: []string{"warning pod " + deadUID}, says: "and data on the node's own disk: 12 files",
 	},
 	{name: "mounted subpath of a live pod", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
 		left("1.34.4", subpath("mount", 0))(tb, e)

@@ -54,29 +54,29 @@ func TestCapturedLogs(t *testing.T) {
 			"kubelet-1.17.4-hung-cephfs",
 			[]string{"kubelet-syncloop-stalled critical subsystem syncloop", "pod-orphaned warning pod " + web},
 			[]string{
-				"has said nothing since 2026-11-20 10:00:10 UTC, for 12 min, while other parts went on", "of 10:00:10.421",
-				"It is the start of a housekeeping, which then did not come back", "A subpath is left over",
+				"no log line for 12 min, while other parts of the kubelet logged", "has logged nothing since 2026-11-20 10:00:10 UTC", "of 10:00:10 UTC",
+				"That line is the start of housekeeping, and its end is missing", "A subPath directory is left over",
 			},
 		},
 		{
 			"kubelet-1.17.4-orphan-leftover",
 			[]string{"pod-orphaned warning pod 002d97dc-e398-4e34-b510-38f52354ad29"},
-			[]string{"It is one of 3; each round names the same one first", "a kubelet up to 1.17 never removes them"},
+			[]string{"counts 3 orphaned pods and names only the first. Each round names the same pod", "Kubelets up to 1.17 never remove them"},
 		},
 		{
 			"kubelet-1.34.4-hung-csi",
 			[]string{"kubelet-syncloop-stalled warning subsystem syncloop", "image-gc-failing warning subsystem image-gc"},
 			[]string{
-				"when it was asked at 2026-11-20 10:25:36 UTC, its own health check said",
-				"the log alone proves nothing about a hang of the sync loop: at its verbosity (-v 2 is proven)",
+				"stalled for at least 5 min at 2026-11-20 10:25:36 UTC: health check syncloop failed",
+				"The log alone does not show whether the sync loop is stalled: at this verbosity (at least -v 2)",
 			},
 		},
 		{
 			"kubelet-1.34.4-unmount-busy",
 			[]string{"pod-terminating-stuck warning pod " + web + " because " + sub, "unmount-busy warning " + sub},
 			[]string{
-				"pod default/web-lab-node-1 (" + web + ") does not go away: volume sub cannot be unmounted, its target is busy",
-				"The kubelet was refused 7 times, from 10:28:13.286 to 10:28:45.025, and waits 32 s until its next try", `stands at the stage "volumes"`,
+				"Pod default/web-lab-node-1 stuck in Terminating for 50 s: volume sub cannot be unmounted: target is busy",
+				"The kubelet's unmount was refused 7 times, from 10:28:13 UTC to 10:28:45 UTC. It waits 32 s until its next try.", `The deletion of default/web-lab-node-1 (` + web + `) has been stuck at the stage "volumes" (unmounting volumes) since`,
 			},
 		},
 		{
@@ -85,7 +85,7 @@ func TestCapturedLogs(t *testing.T) {
 				"runtime-unresponsive critical runtime runtime", "kubelet-pleg-unhealthy critical subsystem pleg because runtime runtime",
 				"kubelet-syncloop-stalled warning subsystem syncloop because subsystem pleg",
 			},
-			[]string{"the PLEG has not got through its list of containers since 2026-11-20 10:51:40 UTC", "has not answered kubelet since 2026-11-20 10:51:41 UTC"},
+			[]string{"no relist since 2026-11-20 10:51:40 UTC", "has not responded since 2026-11-20 10:51:41 UTC"},
 		},
 		{
 			"kubelet-1.34.4-disk-pressure",
@@ -93,7 +93,7 @@ func TestCapturedLogs(t *testing.T) {
 				"eviction-stuck warning subsystem eviction", "image-gc-failing warning subsystem image-gc",
 				"image-gc-removed-in-use info subsystem image-gc because subsystem eviction",
 			},
-			[]string{"the only pods left are critical: default/web-lab-node-1", "sha256:4e13ac714925", "comes back by hand only", "are not what fills the disk"},
+			[]string{"cannot be evicted: default/web-lab-node-1", "sha256:4e13ac714925", "must be loaded again by an operator", "The disk is not full of unused images"},
 		},
 	} {
 		t.Run(tt.capture, func(t *testing.T) {

@@ -17,8 +17,8 @@ func TestSayingNothing(t *testing.T) {
 	e := wellNode(t)
 	both(atLowVerbosity, logAlone)(t, &e)
 	a := forensics.Analyze(&e, []forensics.Check{kubeletSyncloopStalled})
-	want := "no endpoint with the syncloop check answered, and no dump shows the sync loop; the log alone proves nothing about a hang of the sync loop: " +
-		"at its verbosity (-v 2 is proven) the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
+	want := "no endpoint with the syncloop check answered, and no goroutine dump shows the sync loop; the log alone does not show whether the sync loop is stalled: " +
+		"at this verbosity (at least -v 2) the kubelet logs no housekeeping lines, and an idle loop logs as little as a blocked one"
 	if a.Outcomes[0].Reason != want || a.Outcomes[0].Status != forensics.OutcomeNotChecked {
 		t.Errorf("outcome = %+v; want not checked: %s", a.Outcomes[0], want)
 	}

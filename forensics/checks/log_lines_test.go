@@ -70,12 +70,12 @@ I1120 10:01:00.000001    2588 prober.go:116] "Probe succeeded" probeType="Livene
 		{"1.22: a leftover vol_data.json", `
 E1120 10:00:02.000001    2588 kubelet_volumes.go:245] "There were many similar errors. Turn up verbosity to see them." err="orphaned pod \"` + uid + `\" found, but error not a directory occurred when trying to remove the volumes dir" numErrs=3
 E1120 10:00:04.000001    2588 kubelet_volumes.go:245] "There were many similar errors. Turn up verbosity to see them." err="orphaned pod \"` + uid + `\" found, but error not a directory occurred when trying to remove the volumes dir" numErrs=3
-`, []string{"pod-orphaned warning pod " + uid}, "most often vol_data.json"},
+`, []string{"pod-orphaned warning pod " + uid}, "Most often it is vol_data.json"},
 		{"1.34: the runtime's socket refuses", `
 E1120 10:00:00.000001    2588 log.go:32] "ListPodSandbox with filter from runtime service failed" err="rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused\"" filter="nil"
 E1120 10:00:01.000001    2588 generic.go:254] "GenericPLEG: Unable to retrieve pods" err="rpc error: code = Unavailable desc = connection error"
 E1120 10:02:00.000001    2588 log.go:32] "ListPodSandbox with filter from runtime service failed" err="rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused\"" filter="nil"
-`, []string{"kubelet-pleg-unhealthy info subsystem pleg because runtime runtime", "runtime-unresponsive critical runtime runtime"}, "has not answered kubelet since"},
+`, []string{"kubelet-pleg-unhealthy info subsystem pleg because runtime runtime", "runtime-unresponsive critical runtime runtime"}, "has not responded since"},
 		{"1.13: an unhealthy PLEG and a loop that skips", `
 I1120 09:50:00.000001    2588 server.go:407] Version: v1.13.5
 I1120 10:00:00.000001    2588 kubelet.go:1823] skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s]
@@ -99,7 +99,7 @@ I1120 10:00:00.000002       1 gc_controller.go:355] "PodGC is force deleting Pod
 I1120 10:00:00.000001    2588 eviction_manager.go:376] "Eviction manager: attempting to reclaim" resourceName="ephemeral-storage"
 E1120 10:00:30.000001    2588 eviction_manager.go:627] "Eviction manager: pod failed to evict" err="timeout waiting to kill pod" pod="default/db-0"
 I1120 10:00:31.000001    2588 eviction_manager.go:210] "Eviction manager: timed out waiting for pods to be cleaned up" pods=["default/db-0"]
-`, []string{"eviction-stuck warning subsystem eviction because pod default/db-0"}, "did not go away in time"},
+`, []string{"eviction-stuck warning subsystem eviction because pod default/db-0"}, "could not remove default/db-0 in time"},
 		{"an image that a registry cannot give back", `
 I1120 10:00:00.000001    2588 image_gc_manager.go:514] "Removing image to free bytes" imageID="sha256:4e13ac714925c6eb8b00e6a968f749e64c490f6969ff515b90fdc4cbb3476c55" size=1997488 runtimeHandler=""
 E1120 10:05:00.000001    2588 log.go:32] "PullImage from image service failed" err="rpc error: code = Unknown desc = failed to pull and unpack image \"registry.local/app:1.0\": dial tcp 10.0.0.9:443: i/o timeout" image="registry.local/app:1.0"
@@ -165,8 +165,8 @@ func TestKernelLines(t *testing.T) {
 		}
 	}
 	for _, says := range []string{
-		"the kernel reports a file system that was remounted read-only for vda", "NFS server does not respond (10.0.0.5), once from 2026-11-20 10:00:03 UTC",
-		"The kernel reported it as a hung task once, first at 2026-11-20 10:00:02 UTC",
+		"has errors in the kernel log: a read-only remount (vda)", "NFS server does not respond (10.0.0.5), once from 2026-11-20 10:00:03 UTC",
+		"The kernel reported this thread as a hung task once, first at 2026-11-20 10:00:02 UTC",
 	} {
 		if !strings.Contains(texts(a), says) {
 			t.Errorf("nothing says %q:\n%s", says, texts(a))
@@ -186,7 +186,7 @@ func TestLogThatProvesNothing(t *testing.T) {
 	}
 	whole.Logs.Events = before
 	a := forensics.Analyze(&whole, []forensics.Check{kubeletSyncloopStalled})
-	const want = "the log alone proves nothing about a hang of the sync loop: at its verbosity (-v 2 is proven) the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
+	const want = "the log alone does not show whether the sync loop is stalled: at this verbosity (at least -v 2) the kubelet logs no housekeeping lines, and an idle loop logs as little as a blocked one"
 	if o := a.Outcomes[0]; o.Status != forensics.OutcomeNotChecked || !strings.Contains(o.Reason, want) || len(a.Findings) != 0 {
 		t.Errorf("outcome %+v, findings %v", o, summaries(a))
 	}

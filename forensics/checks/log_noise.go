@@ -1,20 +1,18 @@
 package checks
 
 import (
-	"fmt"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// logNoise names lines that look like trouble and are none.
+// logNoise names known harmless log messages.
 var logNoise = forensics.Check{
 	ID:    "log-noise",
-	Title: "Lines that look like trouble and are none",
-	Doc: `Messages at level E or W that kubelets print on nodes that are well, with how often they were seen and why they
-are harmless, so that nobody chases them. All are information.`,
+	Title: "Known harmless log messages",
+	Doc: `Messages at level E or W that the kubelet also writes on healthy nodes, with their count and the reason why they are
+harmless. They need no investigation. All are information.`,
 	Severity: forensics.Info,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -36,14 +34,14 @@ are harmless, so that nobody chases them. All are information.`,
 }
 
 func noiseFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensics.Finding {
-	detail := "It is printed on nodes that are well, too."
+	detail := "The kubelet also writes it on healthy nodes."
 	if why := logs.NoiseReason(kind); why != "" {
 		detail = findings.Capital(why) + "."
 	}
 	return forensics.Finding{
 		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain, Since: logview.First(list), Refs: logview.EventRefs(list[0]),
-		Title:         fmt.Sprintf("harmless: %s (%s)", logs.Words(kind), findings.Times(logview.Count(list))),
+		Title:         "Known harmless log message: " + logs.Words(kind) + " (" + findings.Times(logview.Count(list)) + ")",
 		Detail:        detail,
-		ConfidenceWhy: "the message is known, and why it is printed",
+		ConfidenceWhy: "the message and its cause are known",
 	}
 }

@@ -15,15 +15,19 @@ import (
 // mountDetached finds mounts that are in no mount table and still in use.
 var mountDetached = forensics.Check{
 	ID:    "mount-detached",
-	Title: "A mount that is in no table is still in use",
-	Doc: `A descriptor or mapped file whose mount (mnt_id in /proc/PID/fdinfo, the device in /proc/PID/maps) is in the mount
-table of no namespace: it was unmounted lazily (umount -l) and lives on until its last user lets go. Before Linux 6.12 its
-namespace may as well be one without processes, which a descriptor or a bind mount keeps: those are named then. df and findmnt do not show it, its disk or server stays in use, and threads
-that wait for it go on waiting. A working or root directory on such a mount is not noticed: only its path is known, and
-that misleads. Left out are the kernel's own mounts, as of memory and message queues, and what processes hold whose
-namespace is seen from a chroot alone; and everything if this program does not see the processes of the whole machine,
-since a container's output goes to files of a namespace outside. A descriptor of the root of such a mount alone is how runtimes prepare mounts (open_tree(2)), and only
-information. So is one that only processes of another user namespace hold: those can mount and unmount for themselves. Needs Linux 3.15.`,
+	Title: "A lazily unmounted file system is still in use",
+	Doc: `A process has an open or mapped file on a mount (mnt_id in /proc/PID/fdinfo, the device in /proc/PID/maps) that is in no
+mount table. It was unmounted lazily (umount -l) and exists until its last user closes it. Before Linux 6.12, it may instead be in
+a namespace without processes that a descriptor or a bind mount keeps alive; the finding then lists such namespaces. df and findmnt
+do not show the mount. Its disk or server stays in use, and threads that wait for it continue to wait.
+
+A working or root directory on such a mount is not detected: only its path is known, and the path misleads. Left out are the
+kernel's own mounts (memory, message queues), and open files of processes with a namespace that is visible only from a chroot.
+Nothing is reported if this program does not see all processes of the machine, because the output of a container goes to files of an
+outer namespace.
+
+Runtimes prepare mounts with a descriptor of the mount's root (open_tree(2)): such a descriptor alone is information. So is a mount that
+only processes of another user namespace use, because they can mount and unmount for themselves. Needs Linux 3.15.`,
 	Severity: forensics.Warning,
 	Needs:    mountuse.Needs,
 	Run: func(p *forensics.Pass) {
@@ -52,13 +56,13 @@ information. So is one that only processes of another user namespace hold: those
 }
 
 func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Holder) forensics.Finding {
-	name, subject := "mount "+strconv.Itoa(id), forensics.MountEntity(id)
+	name, subject := "Mount "+strconv.Itoa(id), forensics.MountEntity(id)
 	if id == 0 {
-		name, subject = "superblock "+device, forensics.Entity{Kind: forensics.KindSuperblock, ID: device}
+		name, subject = "Superblock "+device, forensics.Entity{Kind: forensics.KindSuperblock, ID: device}
 	}
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: subject, Confidence: forensics.Likely,
-		ConfidenceWhy: "its mount id was read twice and is in no mount table that could be read",
+		ConfidenceWhy: "its mount id was read twice and is in no readable mount table",
 	}
 	for _, h := range list {
 		if process, _ := p.Model.Process(h.PID); h.Path != "/" && !mountuse.InOtherUserNS(p, process) {
@@ -76,12 +80,13 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Ho
 		}
 		f.Remedies = append(f.Remedies, remedy.StopHolder(p, pid))
 	}
-	f.Title = fmt.Sprintf("%s is in no mount table and still held by %s", name, findings.ProcessName(p, pids[0]))
+	f.Title = "Detached file system (in no mount table) is still in use by " + findings.ProcessTitle(p, pids[0])
 	if more := len(pids) - 1; more > 0 {
 		f.Title += fmt.Sprintf(" and %s", text.Plural(more, "other process"))
 	}
-	f.Detail = "It was most likely unmounted lazily. The unmount is not done until these let go: " + findings.ProcessName(p, pids[0]) + " " + mountuse.How(list[0]) +
-		". Paths on it begin at the root of the mount."
+	users := mountuse.ByProcessText(p, list)
+	f.Detail = fmt.Sprintf("%s was most likely unmounted lazily. The unmount completes when these no longer use it: %s.", name, findings.Some(users)) +
+		" Paths on it begin at the root of the mount."
 	names := forensics.Once(p, "namespaces that could not be read", func() []string {
 		var names []string
 		for _, n := range p.Model.Uses().EmptyNamespaces() {
@@ -93,20 +98,20 @@ func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Ho
 	})
 	if len(names) > 0 {
 		f.Confidence = forensics.Possible
-		f.ConfidenceWhy += ", but there are namespaces without processes, whose tables cannot be read"
-		f.Detail += " Or it is mounted in a namespace that no process is in: " + findings.Some(names) + "."
+		f.ConfidenceWhy += ", but namespaces without processes exist and their tables cannot be read"
+		f.Detail += " Or it is mounted in a namespace without processes: " + findings.Some(names) + "."
 	}
 	return f
 }
 
-// describeNamespace says what keeps a mount namespace alive that no process is in.
+// describeNamespace says what keeps a mount namespace without processes alive.
 func describeNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) string {
 	text := "mount namespace " + strconv.FormatUint(n.Namespace, 10)
 	if len(n.OpenedBy) > 0 {
-		text += ", which " + findings.ProcessName(p, n.OpenedBy[0]) + " has open"
+		text += ", open in " + findings.ProcessName(p, n.OpenedBy[0])
 	}
 	if len(n.MountedAt) > 0 {
-		text += ", which is mounted at " + n.MountedAt[0]
+		text += ", mounted at " + n.MountedAt[0]
 	}
 	return text
 }

@@ -14,27 +14,34 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// mountHung finds file systems that do not answer.
+// mountHung finds file systems that do not respond.
 var mountHung = forensics.Check{
 	ID:    "mount-hung",
-	Title: "A file system does not answer",
-	Doc: `A mount that gave no answer to statx(2) or statfs(2) for --hung-after (15 s by default), or for which a thread
-provably waits that long (it has not run since, by se.exec_start of /proc/PID/task/TID/sched, or its goroutine was
-stamped as waiting). Of a file server, such a thread proves it only if it asks for the attributes of the mount point itself:
-one call that reads, stores or lists can take minutes while everybody else is answered, and a path below can lead across
-a symbolic link to another mount. In all other cases the mount is asked, too. For a disk a waiting thread counts only
-after four times as long, and only if the disk has not completed a request for --hung-after.
+	Title: "A file system does not respond",
+	Doc: `The mount did not answer statx(2) or statfs(2) for --hung-after (15 s by default), or a thread provably waits for it
+that long. Proof is that the thread has not run since (se.exec_start of /proc/PID/task/TID/sched), or that its goroutine is
+stamped as waiting.
 
-All mounts of one superblock are one finding. It is critical if one of them lies below the kubelet's directory or the
-kubelet waits for it: housekeeping, the volume manager or the start of the kubelet can stop there, in every version
-from 1.10 to 1.36. Elsewhere it is a warning. A mount that answers later than that, and one for which time ran out
-before --hung-after, is never reported as hung.
+For a file system with a server (network, FUSE), a waiting thread is proof only if it asks for the attributes of the mount
+point itself. One call that reads, stores or lists can take minutes while other calls are answered. A path below the mount
+point can lead across a symbolic link to another mount. In all other cases the mount is probed as well. For a disk, a waiting
+thread counts only after four times --hung-after, and only if the disk has completed no request for --hung-after.
 
-What is behind it is told apart by the kernel's own tables, without asking it: requests and connections of the NFS client
-(debugfs, else the counters of /proc/PID/mountstats, which cannot say what was lost), requests, sessions and blocklisting of the CephFS client (debugfs), connections of the SMB client,
-whether TCP is acknowledged (host or network gone, or only its service), state and paths of the disk. They are read once,
-so requests on their way are no proof by themselves. What the kernel's log says of its server or device is quoted, and says
-since when; alone it proves nothing.`,
+All mounts of one superblock are one finding. It is critical if one of them is below the kubelet's directory or if the
+kubelet waits for it. In every version from 1.10 to 1.36, housekeeping, the volume manager or the start of the kubelet can
+block there. Elsewhere it is a warning. A mount that answers after --hung-after is not reported as hung. Neither is one if the
+examination ended before --hung-after.
+
+The kernel's own tables show what has failed behind the mount; reading them sends nothing to the server:
+- requests and connections of the NFS client (debugfs; otherwise the counters of /proc/PID/mountstats, which do not show
+  what was lost)
+- requests, sessions and blocklisting of the CephFS client (debugfs)
+- connections of the SMB client
+- whether the host acknowledges TCP data (if not, the host or the network is down; if it does, only the service is)
+- state and paths of the disk
+
+They are read once, so requests in flight alone prove nothing. Messages of the kernel log about the server or device are
+quoted and show since when; alone they prove nothing.`,
 	Severity: forensics.Critical,
 	Needs:    fsview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -50,10 +57,14 @@ func hungFinding(p *forensics.Pass, s fsview.Superblock) forensics.Finding {
 	if len(s.Kubelet) > 0 || s.KubeletWaits(p) {
 		severity = forensics.Critical
 	}
-	f := s.Finding(p, severity, fmt.Sprintf("%s has not answered for %s", s.Label(), text.Duration(s.Health.Seconds)))
-	f.Detail = fmt.Sprintf("Whoever touches it stops in the kernel: %s.", s.Where())
+	age := text.Duration(s.Health.Seconds)
+	if s.Health.Method != mounts.MethodPassive { // so long it was probed
+		age = "at least " + age
+	}
+	f := s.Finding(p, severity, fmt.Sprintf("%s has not responded for %s", s.Label(), age))
+	f.Detail = fmt.Sprintf("Any access to it blocks in the kernel. Mounted at %s.", s.Where())
 	if list := stall.Waiters(p, s.Device); len(list) > 0 {
-		f.Detail += fmt.Sprintf(" Seen waiting for it: %s, the longest %s (%s).",
+		f.Detail += fmt.Sprintf(" Waiting for it: %s; the longest wait is that of %s (%s).",
 			text.Plural(len(list), "thread"), forensics.ThreadEntity(list[0].Thread).ID, list[0].Thread.Comm)
 		f.Refs = append(f.Refs, stall.ThreadRef(list[0].Thread))
 	}
@@ -61,7 +72,7 @@ func hungFinding(p *forensics.Pass, s fsview.Superblock) forensics.Finding {
 	text, refs := fsview.Behind(p, s.Device)
 	f.Detail += text
 	f.Refs = append(f.Refs, refs...)
-	f.ConfidenceWhy = "no answer for longer than --hung-after, measured by a probe"
+	f.ConfidenceWhy = "a probe got no answer for longer than --hung-after"
 	if s.Health.Method == mounts.MethodPassive {
 		f.ConfidenceWhy = s.Health.Reason
 	}
@@ -70,7 +81,7 @@ func hungFinding(p *forensics.Pass, s fsview.Superblock) forensics.Finding {
 }
 
 // hungRemedies are the steps for a file system that does not answer, in the order that works: the server first, then
-// what releases the callers, the lazy unmount last because it releases nobody: who holds the mount is stopped before.
+// what releases the callers. The lazy unmount is last because it releases no caller: the users of the mount are stopped before.
 func hungRemedies(p *forensics.Pass, s fsview.Superblock) []forensics.Remedy {
 	m := s.Mount()
 	steps := []forensics.Remedy{firstStep(p, s)}
@@ -83,8 +94,8 @@ func hungRemedies(p *forensics.Pass, s fsview.Superblock) []forensics.Remedy {
 	return steps
 }
 
-// firstStep is where to begin with a file system that does not answer: at its server or disk, and where the server of a
-// FUSE file system itself waits for another file system, at the server or disk of that one.
+// firstStep is the first thing to do about a file system that does not respond: check its server or disk. If the server of a
+// FUSE file system itself waits for another file system, check the server or disk of that one.
 func firstStep(p *forensics.Pass, s fsview.Superblock) forensics.Remedy {
 	m := s.Mount()
 	device := innermost(p, s.Device)
@@ -138,15 +149,16 @@ func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) for
 	case bad:
 		short := trouble.String()
 		if trouble.Waits != nil {
-			short = "is itself blocked" // in what has the names of files, for which the finding is the place
+			short = "is itself blocked" // the name of the file is in the finding
 		}
-		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Look at %s, which serves %s (%s): it %s", remedy.ProcessWord(p, s.PID), shellword.Quote(m.Source), shellword.Quote(m.FSType), short))
+		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Check %s: it serves %s (%s) and %s", remedy.ProcessWord(p, s.PID), shellword.Quote(m.Source), shellword.Quote(m.FSType), short))
 	default:
-		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Look at %s, which has the connection of %s (%s) open: it is neither stopped nor blocked in a file system, so most "+
-			"likely it waits for its own server, which the kernel does not show, or it does not read requests at all", remedy.ProcessWord(p, s.PID), shellword.Quote(m.Source), shellword.Quote(m.FSType)))
+		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Check %s: it has the connection of %s (%s) open and is neither stopped nor blocked in a file system. "+
+			"Most likely it waits for its own server, which the kernel does not show, or it does not read requests at all",
+			remedy.ProcessWord(p, s.PID), shellword.Quote(m.Source), shellword.Quote(m.FSType)))
 	}
 	if s.Guess {
-		r.OnlyIf = strings.TrimSuffix("it is the server, which is a guess: "+s.Why+"; "+r.OnlyIf, "; ")
+		r.OnlyIf = strings.TrimSuffix("this process is the server, which is a guess: "+s.Why+"; "+r.OnlyIf, "; ")
 	}
 	return r
 }

@@ -19,22 +19,22 @@ import (
 var mountIOError = forensics.Check{
 	ID:    "mount-io-error",
 	Title: "A mount answers with an I/O error",
-	Doc: `The mount answers EIO or another error of its device or server: a disk that is gone, a file system that has shut
-itself down, a soft mount whose server did not answer in time.
+	Doc: `The mount answers EIO or another error of its device or server: a lost disk, a file system that has shut itself
+down, a soft mount with a server that did not answer in time.
 
-The kernel's log tells it, too, of the device behind a mount: I/O errors, a device that went offline, a file system that
-shut itself down or was remounted read-only. That counts also where the mount answers, since ext4 and xfs answer from
-memory while their disk is dead; it is then "likely", and a few errors without such an end are information. What
-was said before the device was mounted last, by the same log, is not about this file system and does not count.`,
+The kernel log also reports errors of the device behind a mount: I/O errors, a device that went offline, a file system that
+shut itself down or was remounted read-only. They count even if the mount answers, because ext4 and xfs answer from memory
+while their disk is dead. The confidence is then "likely". A few errors without such an end are information. Messages
+from before the last mount of the device, by the same log, are about another file system and do not count.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceMounts}, {forensics.SourceHealth, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		if ok, why := p.Evidence.Saw(forensics.SourceHealth); !ok {
-			p.Unjudged("mounts were not asked: %s %s", forensics.SourceHealth, why)
+			p.Unjudged("mounts were not probed: %s %s", forensics.SourceHealth, why)
 		}
 		fsview.ReportStatus(mounts.StatusIOError,
 			func(s fsview.Superblock) string { return s.Label() + " answers with an error: " + s.Health.Error },
-			"Reading from it fails:", func(*forensics.Pass, mounts.Mount) []forensics.Remedy { return []forensics.Remedy{dmesgRemedy()} })(p)
+			"Reading from it fails.", func(*forensics.Pass, mounts.Mount) []forensics.Remedy { return []forensics.Remedy{dmesgRemedy()} })(p)
 		for _, f := range failingByKernel(p) {
 			p.Report(f)
 		}
@@ -44,12 +44,12 @@ was said before the device was mounted last, by the same log, is not about this 
 func dmesgRemedy() forensics.Remedy {
 	return forensics.Remedy{
 		Action: remedy.ActionLook, Command: []string{"dmesg", "-T"},
-		Why:  "the kernel says why in its last lines: a lost disk, a shut down file system, a server that did not answer",
-		Risk: "none: it reads. Check a file system (fsck, xfs_repair) only when it is unmounted",
+		Why:  "the last lines of the kernel log show the reason: a lost disk, a file system that was shut down, a server that did not answer",
+		Risk: "none: read-only. Check a file system (fsck, xfs_repair) only while it is unmounted",
 	}
 }
 
-// failingByKernel are file systems that answer, or were not asked, and whose device is offline, or of whose device the
+// failingByKernel are file systems that answer, or were not probed, with a device that is offline, or of whose device the
 // kernel reports errors: ext4 and xfs answer from memory when their disk is dead.
 func failingByKernel(p *forensics.Pass) []forensics.Finding {
 	var found []forensics.Finding
@@ -84,23 +84,22 @@ func kernelFinding(p *forensics.Pass, m mounts.Mount, h mounts.Health, list []lo
 	s := fsview.Superblock{Device: m.Device, Health: h, Mounts: p.Model.MountsOf(m.Device)}
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: s.Entity(), Pods: p.Model.PodsOf(m.Device), Since: logview.First(list), Refs: logview.EventRefs(list...),
-		Title: s.Label() + ": its disk takes no requests", Confidence: forensics.Certain, ConfidenceWhy: "the kernel says so of the device (/sys/dev/block)",
+		Title: "The disk of " + s.Label() + " does not accept requests", Confidence: forensics.Certain,
+		ConfidenceWhy: "the kernel shows this state of the device (/sys/dev/block)",
 	}
 	grave := dead || logview.Count(list) >= logview.FewFailures
 	if len(list) > 0 {
 		worst := slices.MaxFunc(list, func(a, b logs.Event) int { return cmp.Compare(gravity(a.Kind), gravity(b.Kind)) })
 		grave = grave || gravity(worst.Kind) > 0
-		f.Detail = fmt.Sprintf("%s, last at %s. ", findings.Capital(findings.Times(logview.Count(list))), logview.Moment(logview.Last(list)))
+		f.Detail = fmt.Sprintf("Kernel log: %s, %s, last at %s. ", logs.Words(worst.Kind), findings.Times(logview.Count(list)), logview.Moment(logview.Last(list)))
 		if !dead {
-			f.Title = fmt.Sprintf("%s: the kernel reports %s for %s", s.Label(), logs.Words(worst.Kind), worst.Device)
-			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel's log names the device; whether it has recovered since does not stand there"
-		} else {
-			f.Detail = "The kernel's log: " + logs.Words(worst.Kind) + ", " + f.Detail
+			f.Title = fmt.Sprintf("%s has errors in the kernel log: %s (%s)", s.Label(), logs.Words(worst.Kind), worst.Device)
+			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel log names the device; it does not show whether the device has recovered since"
 		}
 	}
 	f.Detail += "Mounted at " + s.Where() + "."
 	if known := h.Status == mounts.StatusOK; known {
-		f.Detail += " The mount itself answers: local file systems answer from memory while their disk is dead."
+		f.Detail += " The mount itself answers, but local file systems answer from memory even if their disk is dead."
 	}
 	text, refs := fsview.Behind(p, m.Device)
 	f.Detail += text

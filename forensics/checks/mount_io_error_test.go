@@ -14,7 +14,7 @@ func mountIoErrorInLogs() []scenario {
 	return []scenario{
 		{
 			name: "a disk that answers from memory", base: wellNode, change: tells(fromKernel(event(logs.KindKernelFSReadOnly, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"}))),
-			want: []string{"warning superblock 254:0"}, says: "answer from memory while their disk is dead",
+			want: []string{"warning superblock 254:0"}, says: "answer from memory even if their disk is dead",
 		},
 		{name: "errors that were survived", base: wellNode, change: tells(fromKernel(event(logs.KindKernelIOError, 1, "10:00:00", "10:00:00", logs.Subject{Device: "vda"}))), want: []string{"info superblock 254:0"}},
 		{

@@ -15,24 +15,31 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// mountLeakedNamespace finds mounts that the host has no more and another mount namespace keeps.
+// mountLeakedNamespace finds mounts that the host has unmounted and another mount namespace still has.
 var mountLeakedNamespace = forensics.Check{
 	ID:    "mount-leaked-namespace",
-	Title: "Another mount namespace keeps a mount that the host has unmounted",
-	Doc: `A mount on a directory that the kubelet made for a volume, which is in no mount of the host any more (same superblock and root; a
-private copy has no peer group left by which it could be told), but in the mount namespace of some container or service, which copied the
-host's mounts when it was started: one with a bind mount of / or /var/lib/kubelet without HostToContainer propagation, or
-a systemd unit with PrivateMounts or PrivateTmp. Or in one that no process is in any more, and a descriptor or a bind mount
-of its ns/mnt file keeps: the tables of those can be read since Linux 6.12, and are not known before. The disk cannot be detached and the server is still in use. Unmounting on
-the host does not reach a private copy. Kernels before 3.18, and Red Hat's 3.10 without fs.may_detach_mounts=1, answer
-EBUSY when the directory is removed. A network, FUSE or disk file system elsewhere that the host never had may be the
-container's own, and is only information, and so is everything in a mount namespace that belongs to another user namespace (NS_GET_USERNS,
-Linux 4.9, else by its processes): whoever is root there mounts what they like at any path, so that its paths name no pod. No step
-enters a namespace: what is run in there is its owner's. A FUSE mount whose server is in that namespace is left out. Namespaces of nodes within this node (kind, docker in docker: a kubelet of their
-own in a mount namespace of their own) and what runs in them are left out: what they hold is not this host's.`,
+	Title: "Another mount namespace still has a mount that the host has unmounted",
+	Doc: `A mount on a directory that the kubelet made for a volume is no longer mounted on the host, but still in another mount
+namespace. Mounts are compared by superblock and root, because a private copy has no peer group left to compare. A container or
+service copied the host's mounts when it started: one with a bind mount of / or /var/lib/kubelet without HostToContainer
+propagation, or a systemd unit with PrivateMounts or PrivateTmp. Or no process is left in the namespace, and a descriptor or a
+bind mount of its ns/mnt file keeps it alive. The tables of such namespaces can be read since Linux 6.12 and are unknown before.
+
+The disk cannot be detached, and the server stays in use. Unmounting on the host does not reach a private copy. Kernels before
+3.18, and Red Hat's 3.10 without fs.may_detach_mounts=1, answer EBUSY when the directory is removed.
+
+A network, FUSE or disk file system that the host never had may be the container's own and is only information. So is everything in
+a mount namespace that belongs to another user namespace (NS_GET_USERNS, Linux 4.9; before, judged by its processes). Root of that
+user namespace can mount anything at any path, so the paths identify no pod. No step enters a namespace, because the programs in
+there belong to its owner.
+
+Left out are FUSE mounts with their server in the same namespace. Also left out are namespaces of nodes within this node (kind, docker
+in docker: a kubelet of their own in a mount namespace of their own) and everything that runs in them: their mounts are not the
+host's.`,
 	Severity: forensics.Warning,
 	Needs:    mountuse.Needs,
 	Run: func(p *forensics.Pass) {
@@ -84,19 +91,19 @@ func leakedMountFinding(p *forensics.Pass, list []forensics.ForeignMount) forens
 			Excerpt: fmt.Sprintf("%d %s %s %s - %s %s", m.ID, m.Device, m.Root, m.MountPoint, m.FSType, m.Source),
 		}},
 	}
-	alive, known := namespaceKept(p, &f, n)
-	f.Title = fmt.Sprintf("%s file system %s is gone from the host and still mounted in the mount namespace %s", m.FSType, m.Source, alive)
-	f.Detail = fmt.Sprintf("There it is mount %d at %s (%s, superblock %s)", m.ID, m.MountPoint, m.Propagation(), m.Device)
+	alive, more, known := namespaceKept(p, &f, n)
+	label := fsfamily.Label(m.FSType, m.Source)
+	f.Title = fmt.Sprintf("%s is unmounted on the host but still mounted in %s", label, alive)
+	f.Detail = fmt.Sprintf("There, it is mount %d at %s (propagation %s, superblock %s). %s", m.ID, m.MountPoint, m.Propagation(), m.Device, more)
 	switch more := len(list) - 1; {
 	case more == 0:
 	case uid != "":
-		f.Detail += fmt.Sprintf(", and mounted %s more", findings.Times(int64(more)))
+		f.Detail += fmt.Sprintf(" It is mounted there %s more.", findings.Times(int64(more)))
 	default:
-		f.Detail += ", beside " + text.Plural(more, "more mount") + " that the host has not"
+		f.Detail += fmt.Sprintf(" The namespace has %s that the host does not have.", text.Plural(more, "more mount"))
 	}
-	f.Detail += "."
 	if holders, _ := p.Model.Uses().Holders(m.ID); len(holders) > 0 {
-		f.Detail += " It is in use there: " + findings.ProcessName(p, holders[0].PID) + " " + mountuse.How(holders[0]) + "."
+		f.Detail += " It is in use there: " + findings.Some(mountuse.ByProcessText(p, holders)) + "."
 		f.Refs = append(f.Refs, mountuse.Ref(holders[0]))
 	}
 	f.Remedies = leakRemedies(p, n)
@@ -106,12 +113,12 @@ func leakedMountFinding(p *forensics.Pass, list []forensics.ForeignMount) forens
 		f.Detail += " " + propagationText(m)
 		if !known {
 			f.Severity, f.Confidence = forensics.Info, forensics.Possible
-			f.ConfidenceWhy += "; whether the namespace is still there is not known"
+			f.ConfidenceWhy += "; whether the namespace still exists is not known"
 		}
 	default:
-		notTheHosts(&f, m, alive, unproven)
+		notTheHosts(&f, label, alive, unproven)
 	}
-	for i := range f.Remedies { // another finding may have another mount of that namespace: what ends it comes late in a diagnosis
+	for i := range f.Remedies { // another finding may have another mount of that namespace: ending it is a late step of a diagnosis
 		if r := &f.Remedies[i]; r.Action != remedy.ActionLook && r.Action != remedy.ActionWait {
 			r.Action = remedy.ActionEndNamespace
 		}
@@ -119,49 +126,62 @@ func leakedMountFinding(p *forensics.Pass, list []forensics.ForeignMount) forens
 	return f
 }
 
-// namespaceKept says what keeps a mount namespace alive, for a title, and adds who does to the causes; known is false if it is not
-// known that it still is.
-func namespaceKept(p *forensics.Pass, f *forensics.Finding, n forensics.NamespaceProcesses) (alive string, known bool) {
+// namespaceKept says what keeps a mount namespace alive, for a title and for a detail, and adds that to the causes. If it is not
+// known that the namespace still exists, known is false.
+func namespaceKept(p *forensics.Pass, f *forensics.Finding, n forensics.NamespaceProcesses) (title, detail string, known bool) {
 	switch {
 	case n.Processes > 0:
 		f.Because = append(f.Because, findings.ProcessEntity(n.PIDs[0]))
-		return fmt.Sprintf("of %s (%s)", findings.ProcessName(p, n.PIDs[0]), text.Plural(n.Processes, "process")), true
+		return "the mount namespace of " + findings.ProcessTitle(p, n.PIDs[0]),
+			fmt.Sprintf("The namespace has %s: %s.", text.Plural(n.Processes, "process"), processesOf(p, n)), true
 	case len(n.OpenedBy) > 0:
 		f.Because = append(f.Because, findings.ProcessEntity(n.OpenedBy[0]))
-		return "which " + findings.ProcessName(p, n.OpenedBy[0]) + " holds open", true
+		return "a mount namespace that " + findings.ProcessTitle(p, n.OpenedBy[0]) + " has open",
+			"No process is in the namespace. A descriptor of " + findings.ProcessName(p, n.OpenedBy[0]) + " keeps it alive.", true
 	case len(n.MountedAt) > 0:
-		return "which is kept by its ns/mnt file, mounted at " + n.MountedAt[0], true
+		return "a mount namespace that is mounted at " + n.MountedAt[0], "The mount of its ns/mnt file at " + n.MountedAt[0] + " keeps the namespace alive.", true
 	case isUninhabited(p, n.Namespace):
-		return fmt.Sprintf("%d, which no process is in; what keeps it is not visible", n.Namespace), true
+		return "a mount namespace without processes", fmt.Sprintf("What keeps mount namespace %d alive is not visible.", n.Namespace), true
 	}
-	return "of processes that came or went while they were looked at", false
+	return "another mount namespace", "The processes of the namespace started or ended during the examination.", false
 }
 
-// notTheHosts makes a finding one of a mount of which nothing proves that the host ever had it. It names no pod: its mount point is
-// what somebody in that namespace chose. And its only remedies are those that end what has the namespace.
-func notTheHosts(f *forensics.Finding, m mounts.Mount, alive, unproven string) {
+// processesOf names some processes of a namespace.
+func processesOf(p *forensics.Pass, n forensics.NamespaceProcesses) string {
+	var names []string
+	for _, pid := range n.PIDs {
+		names = append(names, findings.ProcessName(p, pid))
+	}
+	for range n.Processes - len(n.PIDs) {
+		names = append(names, "")
+	}
+	return findings.Some(names)
+}
+
+// notTheHosts changes a finding about a mount that the host may never have had. It names no pod, because users of that namespace
+// choose its mount point. Its only remedies are those that end the user of the namespace.
+func notTheHosts(f *forensics.Finding, label, alive, unproven string) {
 	f.Severity, f.Confidence = forensics.Info, forensics.Possible
 	f.ConfidenceWhy = "the host has no mount of this superblock; the container may have mounted it for itself: " + unproven
-	f.Title = fmt.Sprintf("%s file system %s is not mounted on the host, but in the mount namespace %s", m.FSType, m.Source, alive)
+	f.Title = fmt.Sprintf("%s is not mounted on the host, only in %s", label, alive)
 	f.Remedies = slices.DeleteFunc(f.Remedies, func(r forensics.Remedy) bool { return r.Action != remedy.ActionDeletePod })
 	for i := range f.Remedies {
 		r := &f.Remedies[i]
-		r.OnlyIf = strings.TrimSuffix("the host had it once, and the container has not mounted it for itself; "+r.OnlyIf, "; ")
+		r.OnlyIf = strings.TrimSuffix("the host once had this mount, and the container has not mounted it for itself; "+r.OnlyIf, "; ")
 	}
 }
 
-// propagationText says why the mount is still there. What propagates an unmount is the mount that it lies on, which need not
-// be marked as it is.
+// propagationText says why the mount still exists. An unmount propagates by the parent mount, whose propagation type may be another.
 func propagationText(m mounts.Mount) string {
-	text := "Unmounting on the host has not reached it, and nothing is left there to unmount that would: it goes with its namespace."
+	text := "The unmount on the host did not propagate to it, and the host has no mount left to unmount. It ends with its namespace."
 	if m.Master != 0 {
-		text += fmt.Sprintf(" It is a slave of peer group %d, so a mount of that group lives on somewhere (shared:%[1]d in /proc/PID/mountinfo).", m.Master)
+		text += fmt.Sprintf(" It is a slave of peer group %d, so a mount of that group still exists somewhere (shared:%[1]d in /proc/PID/mountinfo).", m.Master)
 	}
 	return text
 }
 
-// leakRemedies end a mount namespace, and all its mounts with it. Nothing is unmounted inside: whoever enters the namespace to do
-// that runs a program, or loads a library, that whoever owns it has put there.
+// leakRemedies end a mount namespace, and all its mounts with it. Nothing is unmounted inside: entering the namespace for that would
+// run programs, or load libraries, of its owner.
 func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses) []forensics.Remedy {
 	if n.Processes > 0 {
 		return []forensics.Remedy{endNamespace(p, n)}
@@ -176,16 +196,17 @@ func leakRemedies(p *forensics.Pass, n forensics.NamespaceProcesses) []forensics
 	switch {
 	case open:
 		stop := remedy.StopHolder(p, hold.PID)
-		stop.Why = fmt.Sprintf("%s has the namespace open as descriptor %d: with the last such descriptor it ends, and all its mounts", findings.ProcessName(p, hold.PID), hold.FD)
+		stop.Why = fmt.Sprintf("%s has the namespace open (descriptor %d). When the last such descriptor is closed, the namespace and all its mounts end",
+			findings.ProcessName(p, hold.PID), hold.FD)
 		return []forensics.Remedy{stop}
 	case len(n.MountedAt) > 0:
 		return []forensics.Remedy{unpin(p, n.Namespace)}
 	case isUninhabited(p, n.Namespace):
 		return []forensics.Remedy{{
 			Action: remedy.ActionLook, Command: remedy.UnreceivedDescriptors(),
-			Why: "no process is in the namespace, has it open or has it mounted: its descriptor is most likely in the queue of a unix socket. " +
-				"This names the processes that have not received descriptors yet; when they read or end, it is free",
-			OnlyIf: "Linux 5.8",
+			Why: "no process is in the namespace, has it open or has it mounted. Its descriptor is most likely in the queue of a unix socket. " +
+				"The command lists processes that have not yet received descriptors; when they read them or end, the namespace is released",
+			OnlyIf: "Linux 5.8 or later",
 			Risk:   "none",
 		}}
 	}
@@ -205,7 +226,7 @@ func endNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) forensics.R
 	}
 	if unit := unitOf(p, n.PIDs); unit != "" {
 		r = remedy.Run(r, remedy.ActionRestart, "systemctl", "restart", unit)
-		r.OnlyIf, r.Risk = "", "what the service does is interrupted, and what is known only in its memory is lost"
+		r.OnlyIf, r.Risk = "", "the service is interrupted, and state that it keeps only in memory is lost"
 	}
 	if r.Action == remedy.ActionStop && n.Processes > 1 {
 		kill := []string{"kill"}
@@ -215,10 +236,11 @@ func endNamespace(p *forensics.Pass, n forensics.NamespaceProcesses) forensics.R
 		r = remedy.Run(r, r.Action, kill...)
 		r.OnlyIf = remedy.SameProcess(p, n.PIDs...) + ", and their owner agrees"
 		if more := n.Processes - len(n.PIDs); more > 0 {
-			r.OnlyIf += fmt.Sprintf("; %d more processes of the namespace are not named here", more)
+			r.OnlyIf += fmt.Sprintf("; %d more processes of the namespace are not listed here", more)
 		}
 	}
-	r.Why = "with the last of its processes the namespace ends, and all its copies of mounts; to keep them from coming back, mount the host's directories with HostToContainer propagation (rslave)"
+	r.Why = "when its last process ends, the namespace and all its copies of mounts end. " +
+		"To prevent new copies, mount the host's directories with HostToContainer propagation (rslave)"
 	if r.Action != remedy.ActionStop {
 		r.OnlyIf = strings.TrimPrefix(r.OnlyIf+"; its owner agrees to a restart", "; ")
 	}
@@ -272,16 +294,16 @@ func isUninhabited(p *forensics.Pass, ns uint64) bool {
 	})[ns]
 }
 
-// unpin takes away the bind mount that keeps a namespace alive, if that is on the host. Else it goes with the namespace that has it.
+// unpin removes the bind mount that keeps a namespace alive, if that is on the host. Otherwise the namespace with that mount must end.
 func unpin(p *forensics.Pass, ns uint64) forensics.Remedy {
 	pin := pinOf(p, ns)
 	if there := p.Model.Uses().Namespace(pin.MountNS); p.Model.Uses().IsElsewhere(pin.MountNS) && there.Processes > 0 {
 		return endNamespace(p, there)
 	}
 	r := forensics.Remedy{
-		Why:    "when nothing else keeps the namespace, it ends with this, and all its mounts",
-		OnlyIf: "who made it (unshare --mount=FILE, snapd) does not need it any more",
-		Risk:   "nobody can enter the namespace by that file any more",
+		Why:    "if nothing else keeps the namespace alive, this ends it and all its mounts",
+		OnlyIf: "its creator (unshare --mount=FILE, snapd) no longer needs it",
+		Risk:   "the namespace can no longer be entered by that file",
 	}
 	m, _ := p.Model.Host().ByID(pin.MountID)
 	return remedy.Unmount(p, cmp.Or(m, mounts.Mount{ID: pin.MountID, MountPoint: pin.MountPoint}), r, "-c")

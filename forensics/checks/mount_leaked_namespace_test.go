@@ -32,7 +32,7 @@ func mountLeakedNamespaceScenarios() []scenario {
 		{
 			name: "in a namespace that a descriptor keeps", base: wellNode,
 			change: alone(func(h *forensics.MountUse) { h.Namespaces = []holders.NamespaceHold{{PID: 5000, FD: 9, Namespace: 99}} }),
-			want:   []string{"warning mount 900"}, says: "process 5000 (nginx) holds open",
+			want:   []string{"warning mount 900"}, says: "a mount namespace that nginx (pid 5000) has open",
 		},
 		{
 			name: "in a namespace that is mounted", base: wellNode,
@@ -44,7 +44,7 @@ func mountLeakedNamespaceScenarios() []scenario {
 			name: "in a namespace of which nobody sees what keeps it", base: wellNode,
 			change: alone(func(h *forensics.MountUse) {
 				h.Holders = []holders.Holder{{PID: 5000, Kind: holders.HoldFD, FD: 4, Path: "/log", MountID: 900, Device: "0:60"}}
-			}), want: []string{"warning mount 900"}, says: "what keeps it is not visible",
+			}), want: []string{"warning mount 900"}, says: "What keeps mount namespace 99 alive is not visible.",
 		},
 		{
 			name: "in a namespace whose processes came or went", base: wellNode,
@@ -52,12 +52,12 @@ func mountLeakedNamespaceScenarios() []scenario {
 				h.Foreign = []forensics.ForeignMount{{Namespace: 99, Mount: podCopy, On: deadPoint, Owner: hostUserNS}}
 				h.UserNS = hostUserNS
 			}),
-			want: []string{"info mount 900"}, says: "came or went",
+			want: []string{"info mount 900"}, says: "started or ended during the examination",
 		},
 		{
 			name: "a container's own mount is only information", base: wellNode,
 			change: leaked(mounts.Mount{ID: 901, Device: "0:61", Root: "/", MountPoint: "/data", FSType: "fuse.s3fs", Source: "s3fs"}),
-			want:   []string{"info mount 901"}, says: "is not mounted on the host, but in the mount namespace of process 5001",
+			want:   []string{"info mount 901"}, says: "is not mounted on the host, only in the mount namespace of node-exporter (pid 5001)",
 		},
 		{
 			name: "a container's own mount goes with its pod", base: wellNode,
@@ -68,7 +68,7 @@ func mountLeakedNamespaceScenarios() []scenario {
 		{
 			name: "a mount point that a pod has made, on no directory of the host", base: wellNode,
 			change: leak(forensics.ForeignMount{Namespace: 99, Mount: podCopy, Owner: hostUserNS}), want: []string{"info mount 900"},
-			says: "is not mounted on the host, but in the mount namespace",
+			says: "is not mounted on the host, only in the mount namespace",
 		},
 		{
 			name: "a mount namespace of a pod's user namespace", base: wellNode,
@@ -133,7 +133,7 @@ func TestEndingANamespace(t *testing.T) {
 	}{
 		"of a pod": {
 			in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, PodUID: liveUID}),
-			[]string{"Delete the pod default/web (" + liveUID + ") (kubectl delete pod), or have its container restarted"},
+			[]string{"Delete the pod default/web (" + liveUID + ") (kubectl delete pod), or restart its container"},
 		},
 		"of a service": {
 			both(in(procs.Process{PID: 5001, Comm: "agent", MountNS: 99, Cgroup: unit}), in(procs.Process{PID: 5002, Comm: "agent", MountNS: 99, Cgroup: unit})),
@@ -145,7 +145,7 @@ func TestEndingANamespace(t *testing.T) {
 		},
 		"of what a runtime leaves running": {
 			in(procs.Process{PID: 5001, Comm: "containerd-shim", MountNS: 99, Cgroup: "/system.slice/containerd.service"}),
-			[]string{"Delete the pod whose container process 5001 (containerd-shim) looks after: its cgroup or crictl ps names it"},
+			[]string{"Delete the pod of the container that process 5001 (containerd-shim) supervises: its cgroup or crictl ps names the pod"},
 		},
 		"of nobody in particular": {
 			both(in(procs.Process{PID: 5001, Comm: "sh", MountNS: 99}), in(procs.Process{PID: 5002, Comm: "sh", MountNS: 99})), []string{"kill 5001 5002"},
@@ -160,7 +160,7 @@ func TestEndingANamespace(t *testing.T) {
 		"that is mounted in a container": {pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x", MountNS: 7}, in(procs.Process{PID: 5001, Comm: "dind", MountNS: 7})), []string{"kill 5001"}},
 		"that is mounted nobody knows where": {
 			pinned(forensics.PinnedNamespace{Namespace: 99, MountID: 950, MountPoint: "/run/x"}, nobody),
-			[]string{"Have /run/x unmounted by whoever mounted it: mount 950 is not in the mount namespace of the host, where nothing can be done about it"},
+			[]string{"Ask the owner of the mount to unmount /run/x: mount 950 is not in the mount namespace of the host and cannot be unmounted from there"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,12 +186,12 @@ func TestKillsOfNamespaces(t *testing.T) {
 		want string
 	}{
 		"two of nobody":     {[]procs.Process{plain, {PID: 701, Comm: "backup", Cgroup: plain.Cgroup}}, "kill 700 701"},
-		"a group":           {[]procs.Process{plain, {PID: -1, Comm: "x", Cgroup: plain.Cgroup}}, "Find out what the process is: -1"},
-		"nobody":            {[]procs.Process{plain, {PID: 0, Comm: "x", Cgroup: plain.Cgroup}}, "Find out what the process is: 0"},
-		"the first process": {[]procs.Process{plain, {PID: 1, Comm: "systemd", Cgroup: "/init.scope"}}, "Find out what process 1"},
+		"a group":           {[]procs.Process{plain, {PID: -1, Comm: "x", Cgroup: plain.Cgroup}}, "Identify the process: no signal may be sent to pid -1"},
+		"nobody":            {[]procs.Process{plain, {PID: 0, Comm: "x", Cgroup: plain.Cgroup}}, "Identify the process: no signal may be sent to pid 0"},
+		"the first process": {[]procs.Process{plain, {PID: 1, Comm: "systemd", Cgroup: "/init.scope"}}, "Find out why process 1"},
 		"a pod":             {[]procs.Process{plain, {PID: 702, Comm: "nginx", PodUID: liveUID}}, "Delete the pod "},
-		"the runtime":       {[]procs.Process{{PID: 600, Comm: "containerd-shim", Cgroup: unit}, {PID: 601, Comm: "containerd", Cgroup: unit}}, "Delete the pod whose container process 600"},
-		"one shim":          {[]procs.Process{{PID: 600, Comm: "containerd-shim", Cgroup: unit}}, "Delete the pod whose container process 600"},
+		"the runtime":       {[]procs.Process{{PID: 600, Comm: "containerd-shim", Cgroup: unit}, {PID: 601, Comm: "containerd", Cgroup: unit}}, "Delete the pod of the container that process 600"},
+		"one shim":          {[]procs.Process{{PID: 600, Comm: "containerd-shim", Cgroup: unit}}, "Delete the pod of the container that process 600"},
 		"a kubelet": {[]procs.Process{
 			plain, {PID: 602, Comm: "kubelet-1.34.4", Command: []string{"/usr/bin/kubelet-1.34.4"}, Cgroup: "/system.slice/kubelet.service"},
 		}, "systemctl restart kubelet.service"},

@@ -5,26 +5,27 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
-// mountOrphaned finds mounts below the directories of pods that are gone.
+// mountOrphaned finds mounts below the directories of orphaned pods.
 var mountOrphaned = forensics.Check{
 	ID:    "mount-orphaned",
-	Title: "A mount belongs to a pod that is gone",
-	Doc: `A mount below <kubelet root>/pods/<uid> of a pod that is orphaned (see pod-orphaned for the proof that this
-needs). Nobody will unmount it: the kubelet only unmounts volumes that it remembers, and after a restart it forgets those
-that it cannot reconstruct. Information; what follows from it is pod-orphaned-mounted.`,
+	Title: "A mount belongs to an orphaned pod",
+	Doc: `A mount is below <kubelet root>/pods/<uid> of an orphaned pod (see pod-orphaned for the proof that this needs).
+Nothing will unmount it: the kubelet unmounts only volumes that it remembers, and after a restart it forgets those that it
+cannot reconstruct. Information; pod-orphaned-mounted reports the consequences.`,
 	Severity: forensics.Info,
 	Needs:    append(append([]forensics.Need{}, orphans.Needs...), forensics.Need{forensics.SourceMounts}),
 	Run: func(p *forensics.Pass) {
 		for _, d := range orphans.All(p) {
 			for _, m := range p.Model.PodMounts(d.UID) {
 				p.ReportAlike(nil, func(n int) string {
-					return fmt.Sprintf("%d mounts belong to pods that are gone", n)
+					return fmt.Sprintf("%d mounts belong to orphaned pods", n)
 				}, forensics.Finding{
 					Severity: forensics.Info, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Certain,
-					Title:         fmt.Sprintf("mount %d at %s belongs to pod %s, which is gone", m.ID, m.MountPoint, p.Model.Pod(d.UID)),
-					Detail:        fmt.Sprintf("%s from %s.", m.FSType, m.Source),
+					Title:         fmt.Sprintf("%s is still mounted for orphaned %s", fsfamily.Label(m.FSType, m.Source), podInTitle(p, d.UID)),
+					Detail:        fmt.Sprintf("Mount %d at %s (%s) of pod %s.", m.ID, m.MountPoint, m.FSType, p.Model.Pod(d.UID)),
 					ConfidenceWhy: orphans.Why(p, d.UID), Pods: []string{d.UID},
 				})
 			}

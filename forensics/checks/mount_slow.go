@@ -9,24 +9,24 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// mountSlow finds file systems that answer late.
+// mountSlow finds file systems that respond slowly.
 var mountSlow = forensics.Check{
 	ID:    "mount-slow",
-	Title: "A file system answers late",
-	Doc: `The mount answered, but after more than a second, or it did not answer at first and did before the end of the
-examination. It is not dead. The kubelet's housekeeping waits for every such answer (it complains after 15 s from 1.22
-on, after 1 s from 1.27 on), so a slow mount can delay all pods of the node.`,
+	Title: "A file system responds slowly",
+	Doc: `The mount answered after more than a second. Or it did not answer at first, but did before the end of the
+examination. It is not dead. The kubelet's housekeeping waits for every such answer, so a slow mount can delay all pods of the
+node. The kubelet logs such a delay: after 15 s from version 1.22 on, after 1 s from 1.27 on.`,
 	Severity: forensics.Warning,
 	Needs:    fsview.Needs,
 	Run: func(p *forensics.Pass) {
 		fsview.ReportStatus(mounts.StatusSlow,
 			func(s fsview.Superblock) string {
-				return fmt.Sprintf("%s is slow: it answered after %s", s.Label(), text.Duration(s.Health.Seconds))
-			}, "It answers, so leave it mounted:", noRemedy)(p)
+				return fmt.Sprintf("%s is slow: it responded after %s", s.Label(), text.Duration(s.Health.Seconds))
+			}, "It responds, so leave it mounted.", noRemedy)(p)
 		fsview.ReportStatus(mounts.StatusRecovered,
 			func(s fsview.Superblock) string {
-				return fmt.Sprintf("%s has recovered: it did not answer for %s, then did", s.Label(), text.Duration(s.Health.Seconds))
-			}, "It answers again:", noRemedy)(p)
+				return fmt.Sprintf("%s has recovered: it did not respond for %s", s.Label(), text.Duration(s.Health.Seconds))
+			}, "It responds again.", noRemedy)(p)
 	},
 }
 

@@ -2,12 +2,14 @@ package checks
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/unmounts"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -15,12 +17,14 @@ import (
 // mountStacked finds mount points below the kubelet's directory with several mounts on top of each other.
 var mountStacked = forensics.Check{
 	ID:    "mount-stacked",
-	Title: "Several mounts lie on one mount point",
-	Doc: `Two or more mounts on one mount point below the kubelet's directory. The kubelet or a CSI driver has mounted a volume
-that was mounted already, often after a restart. One umount takes off the topmost only: the kubelet believes that the
-volume is gone and fails to remove the directory, and writes may have gone to either. Left out is what is normal: autofs below what
-it mounted; the kubelet's directory bound onto itself, to be shared; and the twins that the kernel then makes of all that
-is mounted below it. Those lie beside each other, under two parents, and one umount takes off both.`,
+	Title: "Several mounts are stacked on one mount point",
+	Doc: `Two or more mounts have the same mount point below the kubelet's directory. The kubelet or a CSI driver has mounted a
+volume that was already mounted, often after a restart. One umount removes only the topmost mount. The kubelet then believes that
+the volume is unmounted and fails to remove the directory, and writes may have gone to either mount.
+
+Left out is what is normal: an autofs mount below the file system that it mounted; the kubelet's directory bind-mounted onto
+itself to make it shared; the duplicates that the kernel then makes of all mounts below it. Such duplicates have two different
+parents, and one umount removes both.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceMounts}, {forensics.SourceKubelet}},
 	Run: func(p *forensics.Pass) {
@@ -44,8 +48,8 @@ is mounted below it. Those lie beside each other, under two parents, and one umo
 	},
 }
 
-// stackAt lists the mounts that lie on each other at a mount point, topmost last: those on the way of a path that leads
-// there, and on old kernels what lies on the same directory as one of them. It leaves out what another mount covers
+// stackAt lists the mounts that are stacked at a mount point, topmost last: those on the way of a path that leads
+// there, and on old kernels those on the same directory as one of them. It leaves out mounts that another mount covers
 // together with a directory above.
 func stackAt(x *mounts.Index, point string) []mounts.Mount {
 	at := x.At(point)
@@ -85,10 +89,14 @@ func reportStack(p *forensics.Pass, stack []mounts.Mount) {
 
 func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 	upper := stack[len(stack)-1]
+	at := upper.MountPoint
+	if uid, volume := forensics.PodOf(at); volume != "" {
+		at = "volume " + path.Base(volume) + " of " + podInTitle(p, uid)
+	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.MountEntity(stack[0].ID), Confidence: forensics.Certain, ConfidenceWhy: "read from the mount table",
-		Title:  fmt.Sprintf("%s are stacked on %s", text.Plural(len(stack), "mount"), upper.MountPoint),
-		Detail: fmt.Sprintf("Only the topmost, mount %d (%s from %s), can be seen.", upper.ID, upper.FSType, upper.Source),
+		Title:  fmt.Sprintf("%s are stacked on %s", text.Plural(len(stack), "mount"), at),
+		Detail: fmt.Sprintf("The mount point is %s. Only the topmost mount is visible: mount %d (%s).", upper.MountPoint, upper.ID, fsfamily.Label(upper.FSType, upper.Source)),
 	}
 	if uid, _ := forensics.PodOf(upper.MountPoint); uid != "" {
 		f.Pods = []string{uid}
@@ -100,17 +108,17 @@ func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 		})
 	}
 	if sameDirectory(stack) {
-		f.Detail += " All of them are the same directory of the same file system, so nothing is hidden by it."
+		f.Detail += " All of them show the same directory of the same file system, so no data is hidden."
 	} else {
-		f.Detail += " They are different: what was written before is hidden below the topmost."
+		f.Detail += " The mounts are different: data written before is hidden below the topmost mount."
 	}
 	if slices.Contains(p.Model.KubeletRoots(), upper.MountPoint) {
 		return f // all pods are below it
 	}
 	f.Remedies = []forensics.Remedy{remedy.Unmount(p, upper, forensics.Remedy{
-		Why:    "takes off the topmost mount; repeat until one is left, or none if the pod is gone",
-		OnlyIf: "the pod has ended, so that nobody writes to it; nodeforensics holders " + shellword.Quote(upper.MountPoint) + " shows no process",
-		Risk:   "files that were written to the topmost are where that is mounted elsewhere, or gone with it if it is a tmpfs",
+		Why:    "removes the topmost mount; repeat until one is left, or none if the pod no longer exists",
+		OnlyIf: "the pod has ended, so that nothing writes to it; nodeforensics holders " + shellword.Quote(upper.MountPoint) + " lists no process",
+		Risk:   "files written to the topmost mount are then found only where its file system is mounted elsewhere; files on a tmpfs are lost",
 	}, "-c")}
 	return f
 }

@@ -7,17 +7,19 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// mountStale finds file systems whose object is gone at the server.
+// mountStale finds file systems whose root the server no longer has.
 var mountStale = forensics.Check{
 	ID:    "mount-stale",
 	Title: "A mount is stale",
-	Doc: `The mount answers ESTALE: the server no longer knows the directory that was mounted, because the export was made
-anew or the directory was deleted. It does not heal. The kubelet reports an error and keeps the pod; nothing hangs.`,
+	Doc: `The mount answers ESTALE. The server no longer knows the mounted directory, because the export was recreated or the
+directory was deleted. The mount does not recover. The kubelet reports an error and keeps the pod; nothing hangs.`,
 	Severity: forensics.Warning,
 	Needs:    fsview.Needs,
 	Run: fsview.ReportStatus(mounts.StatusStale,
-		func(s fsview.Superblock) string { return s.Label() + " is stale: the server no longer knows it" },
-		"It answers ESTALE and will not recover:", func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
+		func(s fsview.Superblock) string {
+			return s.Label() + " is stale: the server no longer knows the mounted directory"
+		},
+		"It answers ESTALE and does not recover.", func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
 			return []forensics.Remedy{remedy.UnmountDead(p, m)}
 		}),
 }

@@ -31,10 +31,10 @@ func roots(a forensics.Analysis) []string {
 // The evidence of a holder says whether its file was deleted, and whether the mount was only concluded from its path.
 func TestEvidenceOfAHolder(t *testing.T) {
 	for want, h := range map[string]holders.Holder{
-		"":                                {},
-		" (deleted)":                      {Deleted: true},
-		" (mount told by path)":           {ByPath: true},
-		" (deleted) (mount told by path)": {Deleted: true, ByPath: true},
+		"":                                      {},
+		" (deleted)":                            {Deleted: true},
+		" (mount known only by path)":           {ByPath: true},
+		" (deleted) (mount known only by path)": {Deleted: true, ByPath: true},
 	} {
 		h.PID, h.Kind, h.FD, h.Path = 6001, holders.HoldFD, 7, "/mnt/log"
 		if ref := mountuse.Ref(h); ref.Excerpt != h.String()+want || ref.Source != "holders:6001" {
@@ -115,10 +115,10 @@ func TestStoppingWhatAPodHasLeft(t *testing.T) {
 		name, want string
 		change     func(testing.TB, *forensics.Evidence)
 	}{
-		{"a pod that lives, whose name only a line of a log says", "Delete the pod with the UID " + deadUID + " (kubectl delete pod), or have its container restarted", nil},
-		{"a pod that lives", "Delete the pod default/web (" + deadUID + ") (kubectl delete pod), or have its container restarted", named("runtime")},
+		{"a pod that lives, whose name only a line of a log says", "Delete the pod with the UID " + deadUID + " (kubectl delete pod), or restart its container", nil},
+		{"a pod that lives", "Delete the pod default/web (" + deadUID + ") (kubectl delete pod), or restart its container", named("runtime")},
 		{
-			"a pod that lives, whose name is what it wrote into its hosts file", "Delete the pod with the UID " + deadUID + " (kubectl delete pod), or have its container restarted",
+			"a pod that lives, whose name is what it wrote into its hosts file", "Delete the pod with the UID " + deadUID + " (kubectl delete pod), or restart its container",
 			func(_ testing.TB, e *forensics.Evidence) {
 				e.PodDirs = append(e.PodDirs, kubelet.PodDir{UID: deadUID, HostName: "coredns-5d78c9869d-x7x2p"})
 				e.Logs.Events = nil
@@ -169,25 +169,25 @@ func TestStoppingProcesses(t *testing.T) {
 	process(procs.Process{PID: 15, Comm: "kubelet", State: "S", Cgroup: "/system.slice/kubelet.service", UserNS: 1, Identity: &procs.Identity{ReaderUserNS: 1, UIDs: []int{1000, 1000, 1000}}})(t, &e)
 	p := &forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}
 	for pid, want := range map[int]string{
-		1: "Find out what process 1 (systemd) does with it", 7: "systemctl restart docker.service", 8: "systemctl restart snap.kubelet.daemon.service", 9: "kill 9",
-		10: "Restart process 10 (kubelet) by its unit, which systemctl status 10 names", 11: "kill 11",
-		12: "Restart process 12 (crio) by its unit, which systemctl status 12 names",
-		13: "Delete the pod default/web (" + liveUID + ") (kubectl delete pod), or have its container restarted",
+		1: "Find out why process 1 (systemd) uses it", 7: "systemctl restart docker.service", 8: "systemctl restart snap.kubelet.daemon.service", 9: "kill 9",
+		10: "Restart the unit of process 10 (kubelet): systemctl status 10 names it", 11: "kill 11",
+		12: "Restart the unit of process 12 (crio): systemctl status 12 names it",
+		13: "Delete the pod default/web (" + liveUID + ") (kubectl delete pod), or restart its container",
 		15: "kill 15", // whatever it calls itself
-		0:  "Find out what the process is: 0 is no number of one that may be sent a signal",
-		-1: "Find out what the process is: -1 is no number of one that may be sent a signal",
+		0:  "Identify the process: no signal may be sent to pid 0",
+		-1: "Identify the process: no signal may be sent to pid -1",
 	} {
 		if got := remedy.StopHolder(p, pid).String(); got != want {
 			t.Errorf("process %d: %q, want %q", pid, got, want)
 		}
 	}
-	if got, want := remedy.StopHolder(p, 9).OnlyIf, "it is still that process (TZ=UTC ps -o pid,lstart,comm -p 9: started 2026-11-20 09:00:00), and its owner agrees"; got != want {
+	if got, want := remedy.StopHolder(p, 9).OnlyIf, "it is still the same process (TZ=UTC ps -o pid,lstart,comm -p 9: started 2026-11-20 09:00:00), and its owner agrees"; got != want {
 		t.Errorf("if %q, want %q", got, want)
 	}
-	if got := remedy.StopHolder(p, 14); !strings.HasPrefix(got.String(), "ps ") || got.Risk != "none: it reads" {
+	if got := remedy.StopHolder(p, 14); !strings.HasPrefix(got.String(), "ps ") || got.Risk != "none: read-only" {
 		t.Errorf("a process that was not seen: %+v", got)
 	}
-	if r := reapRemedy(p, 1); strings.Contains(r.String(), "kill") || !strings.HasPrefix(r.Why, "process 1 (systemd) is to reap them") {
+	if r := reapRemedy(p, 1); strings.Contains(r.String(), "kill") || !strings.HasPrefix(r.Why, "process 1 (systemd) must reap them") {
 		t.Errorf("zombies of process 1: %+v", r)
 	}
 }
@@ -204,7 +204,7 @@ func TestRemediesOfFUSE(t *testing.T) {
 		}
 	}
 	for state, want := range map[string][]string{
-		"T": {"kill -CONT 6000"}, "S": {"Look at process 6000 (ceph-fuse), which has the connection of "},
+		"T": {"kill -CONT 6000"}, "S": {"Check process 6000 (ceph-fuse): it has the connection of "},
 	} {
 		e := sickNode(t)
 		both(server(state, "ceph-fuse"), busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}))(t, &e)

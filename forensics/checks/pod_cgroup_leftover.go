@@ -15,26 +15,28 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// maxMemoryCgroups is how many memory cgroups the kernel can have, those included that were removed and are still
-// charged for memory (mm/memcontrol.c, MEM_CGROUP_ID_MAX).
+// maxMemoryCgroups is how many memory cgroups the kernel can have, including removed ones that still have charged memory (mm/memcontrol.c, MEM_CGROUP_ID_MAX).
 const maxMemoryCgroups = 65_535
 
-// manyMemoryCgroups is from how many on that is near.
+// manyMemoryCgroups is the count from which on that limit is near.
 const manyMemoryCgroups = 50_000
 
-// podCgroupLeftover finds cgroups of pods that are gone.
+// podCgroupLeftover finds leftover cgroups of pods that no longer exist.
 var podCgroupLeftover = forensics.Check{
 	ID:    "pod-cgroup-leftover",
-	Title: "The cgroup of a pod remains although the pod is gone",
-	Doc: `The kubelet removes a pod's cgroup after its containers have ended and its volumes are unmounted, and then its directory. A
-cgroup of a pod that is neither in the kubelet's list, which was read to its end and is not empty, nor has a directory is
-left over. Housekeeping kills what is in it and removes it, every 2 s (cleanupOrphanedPodCgroups, kubelet 1.6 to 1.36), so one that
-stays has processes that cannot be killed, is frozen, or cannot be removed in one of the controllers of cgroup v1; or
-housekeeping does not get there. Cgroups below that of another container are those of a cluster inside it (kind) and left alone. A
-cgroup that was removed in the very moment can be reported wrongly, hence "likely".
+	Title: "Leftover cgroup of a pod that no longer exists",
+	Doc: `The kubelet removes a pod's cgroup after its containers have ended and its volumes are unmounted, and then its
+directory. A cgroup is left over if its pod is not in the kubelet's list and has no directory. The list must have been
+read to its end and must not be empty.
 
-Also reported is a kernel that keeps so many memory cgroups that soon none can be made ("no space left on device" from mkdir in
-/sys/fs/cgroup): removed cgroups live on while memory is charged to them, page cache for the most part.`,
+Every 2 s, housekeeping kills the processes in such a cgroup and removes it (cleanupOrphanedPodCgroups, kubelet 1.6 to
+1.36). A cgroup that remains has processes that cannot be killed, is frozen, or cannot be removed in one of the controllers
+of cgroup v1. Or housekeeping does not reach it. Cgroups below that of another container belong to a cluster inside it
+(kind) and are ignored. A cgroup that is removed during the examination can be reported wrongly, hence "likely".
+
+The check also reports a kernel with so many memory cgroups that soon no new one can be created: mkdir in /sys/fs/cgroup
+fails with "no space left on device". A removed cgroup remains in the kernel while memory is charged to it, mostly page
+cache.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceCgroups}, {forensics.SourceKubeletPods}, {forensics.SourcePodDirs}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
@@ -46,7 +48,7 @@ Also reported is a kernel that keeps so many memory cgroups that soon none can b
 		for _, g := range leftCgroups(p, listed) {
 			if list := p.Model.ProcessesOf(g.PodUID); len(list) > 0 {
 				p.ReportAlike(len(g.Frozen) > 0, func(n int) string {
-					return fmt.Sprintf("Processes of %d pods outlived them", n)
+					return "Processes of " + findings.Plural(n, "pod") + " are still running although the pods no longer exist" + frozenTitle(g)
 				}, occupiedFinding(p, g, list))
 			} else {
 				empty = append(empty, g)
@@ -61,12 +63,12 @@ Also reported is a kernel that keeps so many memory cgroups that soon none can b
 	},
 }
 
-// nestedPod says that a cgroup lies below that of another container: the pod is one of a cluster inside (kind, Docker
-// in Docker), of which this node's kubelet knows nothing.
+// nestedPod says that a cgroup is below that of another container: the pod belongs to a cluster inside (kind, Docker in Docker), which
+// this node's kubelet does not know.
 var nestedPod = regexp.MustCompile(`[0-9a-f]{64}(?:\.scope)?/.*pod[0-9a-f]{8}`)
 
-// leftCgroups lists the cgroups of pods that are gone by all other accounts: the kubelet's list, read to its end and not
-// empty, lacks them, and so does its directory, which it removes after the cgroup. Without that list there are none.
+// leftCgroups lists the cgroups of pods that no longer exist: they are not in the kubelet's list, which was read to its end and is not
+// empty, and have no directory, which the kubelet removes after the cgroup. Without that list there are none.
 func leftCgroups(p *forensics.Pass, listed map[string]bool) (left []runtimes.PodCgroup) {
 	if listed == nil {
 		return nil
@@ -87,8 +89,9 @@ func leftCgroups(p *forensics.Pass, listed map[string]bool) (left []runtimes.Pod
 func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Process) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPath, ID: g.Path}, Pods: []string{g.PodUID},
-		Confidence: forensics.Likely, ConfidenceWhy: "the kubelet neither lists the pod nor has a directory of it, and its processes are in /proc",
-		Title: fmt.Sprintf("%s of pod %s outlived it", text.Plural(len(list), "process"), p.Model.Pod(g.PodUID)),
+		Confidence: forensics.Likely, ConfidenceWhy: "the kubelet does not list the pod, the pod has no directory, and its processes are in /proc",
+		Title:  stillRun(len(list), findings.PodTitle(p, g.PodUID)) + frozenTitle(g),
+		Effect: "the pod's cgroup cannot be removed",
 	}
 	var lines []string
 	for _, process := range list[:min(len(list), findings.MaxQuoted)] {
@@ -101,14 +104,29 @@ func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Proce
 	if more := len(list) - len(lines); more > 0 {
 		lines = append(lines, text.Plural(more, "more process"))
 	}
-	f.Detail = "In the cgroup: " + strings.Join(lines, "; ") + "." + frozenText(g) + " The kubelet kills them again and again and cannot remove the cgroup while they are there."
-	if len(g.Frozen) > 0 && g.Frozen[0].V1 {
-		f.Title += ", frozen"
-	}
+	f.Detail = "Pod " + p.Model.Pod(g.PodUID).String() + " no longer exists. Processes in its cgroup: " + strings.Join(lines, "; ") + "." + frozenText(g) +
+		" The kubelet repeatedly kills them and cannot remove the cgroup while they exist."
 	return f
 }
 
-// processLine describes a process by what keeps it, and adds that to the causes.
+// stillRun is the headline about processes of a pod that no longer exists.
+func stillRun(n int, pod string) string {
+	is := "is"
+	if n > 1 {
+		is = "are"
+	}
+	return fmt.Sprintf("%s of %s %s still running although the pod no longer exists", findings.Plural(n, "process"), strings.Replace(pod, "Pod ", "pod ", 1), is)
+}
+
+// frozenTitle says that a cgroup is frozen, where that keeps a signal from ending its processes.
+func frozenTitle(g runtimes.PodCgroup) string {
+	if len(g.Frozen) > 0 && g.Frozen[0].V1 {
+		return ", frozen"
+	}
+	return ""
+}
+
+// processLine describes a process and what it waits for, and adds that to the causes.
 func processLine(p *forensics.Pass, f *forensics.Finding, process procs.Process) string {
 	line := fmt.Sprintf("%d (%s), state %s", process.PID, process.Comm, process.State)
 	if waits := p.Model.WaitsOf(process.PID); len(waits) > 0 {
@@ -130,13 +148,14 @@ func emptyFinding(p *forensics.Pass, empty []runtimes.PodCgroup) forensics.Findi
 	g := empty[0]
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: forensics.Entity{Kind: forensics.KindPath, ID: path.Dir(g.Path)},
-		Confidence: forensics.Likely, ConfidenceWhy: "the kubelet neither lists the pods nor has directories of them, and no process is in their cgroups",
-		Title: "The cgroup of pod " + p.Model.Pod(g.PodUID).String() + " remains, empty, although the pod is gone",
+		Confidence: forensics.Likely, ConfidenceWhy: "the kubelet does not list the pods, they have no directories, and no process is in their cgroups",
+		Title: findings.Plural(len(empty), "empty cgroup") + " of pods that no longer exist",
 	}
-	if len(empty) > 1 {
-		f.Title = fmt.Sprintf("The cgroups of %s remain, empty, although the pods are gone", text.Plural(len(empty), "pod"))
+	if len(empty) == 1 {
+		f.Title = "1 empty cgroup of a pod that no longer exists"
 	}
-	f.Detail = "The kubelet removes such cgroups by itself, every 2 s. If they stay, see its log for \"delete cgroup\", and whether housekeeping runs."
+	f.Detail = findings.Sentences(emptyPod(p, empty),
+		"Every 2 s the kubelet removes such cgroups by itself. If they remain, search its log for \"delete cgroup\", and check whether housekeeping runs.")
 	for _, g := range empty {
 		f.Pods = append(f.Pods, g.PodUID)
 		f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceCgroups + ":" + g.PodUID, Excerpt: strings.Join(g.Paths, "\n") + frozenText(g)})
@@ -144,18 +163,27 @@ func emptyFinding(p *forensics.Pass, empty []runtimes.PodCgroup) forensics.Findi
 	return f
 }
 
+// emptyPod names the pod of a single cgroup.
+func emptyPod(p *forensics.Pass, empty []runtimes.PodCgroup) string {
+	if len(empty) > 1 {
+		return ""
+	}
+	return "The cgroup is of pod " + p.Model.Pod(empty[0].PodUID).String() + "."
+}
+
 func dyingFinding(p *forensics.Pass, n int) forensics.Finding {
 	return forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPath, ID: "/sys/fs/cgroup"}, Confidence: forensics.Certain,
-		ConfidenceWhy: "counted by the kernel in /proc/cgroups",
-		Title:         fmt.Sprintf("The kernel keeps %d of at most %d memory cgroups", n, maxMemoryCgroups),
-		Detail: fmt.Sprintf("Pods have %d cgroups of their own. The others were removed and are kept while memory is charged to them. At the limit no container can be started: mkdir in /sys/fs/cgroup fails with \"no space left on device\".",
-			len(p.Evidence.Cgroups)),
+		ConfidenceWhy: "the kernel counts them in /proc/cgroups",
+		Title: fmt.Sprintf("The kernel has %s of at most %s memory cgroups; at the limit no container can start",
+			findings.Thousands(int64(n)), findings.Thousands(maxMemoryCgroups)),
+		Detail: fmt.Sprintf("Pods have %s of their own. The others were removed, but remain in the kernel while memory is charged to them. At the limit, mkdir in /sys/fs/cgroup fails with \"no space left on device\".",
+			findings.Plural(len(p.Evidence.Cgroups), "cgroup")),
 		Refs: []forensics.Ref{{Source: forensics.SourceCgroups, Excerpt: fmt.Sprintf("memory num_cgroups %d", n)}},
 		Remedies: []forensics.Remedy{{
-			Action: remedy.ActionFree, Command: []string{"sysctl", "-w", "vm.drop_caches=2"}, Why: "frees dentries and inodes, the usual reason for which removed cgroups are kept",
-			OnlyIf: "the node is not short of CPU: this can take minutes",
-			Risk:   "file systems are slower until the caches are filled again; it does not repair a kernel that leaks them (kernel memory accounting before Linux 4.x)",
+			Action: remedy.ActionFree, Command: []string{"sysctl", "-w", "vm.drop_caches=2"}, Why: "frees dentries and inodes, the usual reason why removed cgroups remain",
+			OnlyIf: "the node has spare CPU: this can take minutes",
+			Risk:   "file systems are slower until the caches are filled again. It does not fix a kernel that leaks memory cgroups (kernel memory accounting before Linux 4.x)",
 		}},
 	}
 }

@@ -16,7 +16,7 @@ func podCgroupLeftoverInContainers() []scenario {
 		{name: "empty", base: stuckNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			removeDir(tb, e)
 			e.Processes, e.Threads = e.Processes[:3], nil
-		}, want: []string{"info path /sys/fs/cgroup/pids/kubepods"}, says: "remains, empty"},
+		}, want: []string{"info path /sys/fs/cgroup/pids/kubepods"}, says: "1 empty cgroup of a pod"},
 		{name: "the pod still has a directory: it is being deleted", base: stuckNode, outcome: forensics.OutcomeClean},
 		{name: "the kubelet lists it", base: stuckNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			removeDir(tb, e)
@@ -36,7 +36,7 @@ func podCgroupLeftoverInContainers() []scenario {
 		}, outcome: forensics.OutcomeClean},
 		{name: "the kernel runs out of memory cgroups", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			e.CgroupTotals = &runtimes.CgroupTotals{Version: "v1", MemoryCgroups: 61_000}
-		}, want: []string{"warning path /sys/fs/cgroup"}, says: "61000 of at most 65535"},
+		}, want: []string{"warning path /sys/fs/cgroup"}, says: "61,000 of at most 65,535"},
 		{name: "many memory cgroups", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) {
 			e.CgroupTotals = &runtimes.CgroupTotals{Version: "v1", MemoryCgroups: 20_000}
 		}, outcome: forensics.OutcomeClean},

@@ -1,34 +1,37 @@
 package checks
 
 import (
-	"fmt"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 )
 
-// podOrphaned finds directories of pods that are gone.
+// podOrphaned finds orphaned pod directories.
 var podOrphaned = forensics.Check{
 	ID:    "pod-orphaned",
-	Title: "A pod is gone, its directory is not",
-	Doc: `A directory below the kubelet's pods/ whose pod is not in the kubelet's own list, has no cgroup and no process.
-The list must have been read and must not be empty: while the last pod terminates it is empty. A directory that is younger
-than the examination is not judged.
+	Title: "Orphaned pod directory",
+	Doc: `A directory below the kubelet's pods/ directory is orphaned if its pod is not in the kubelet's own list and has no
+cgroup and no process. The list must have been read and must not be empty: it is empty while the last pod terminates. A
+directory that is younger than the examination is not judged.
 
-What is left is classified, and what becomes of it depends on the kubelet (cleanupOrphanedPodDirs in kubelet_volumes.go,
-1.10 to 1.36): empty volume directories stay for ever up to 1.17 and are removed from 1.18 on, files of subpaths from 1.27
-on; a volume or subpath that holds something is never removed, and is what to look at: it was written to the node's own
-disk. A directory without any of that is removed by the next housekeeping and only information, and so is one whose
-leftovers the kubelet removes by itself. If such a directory has not changed for ten minutes although the sync loop runs,
-the kubelet believes that a volume is still mounted (likely, not certain). Mounted volumes are pod-orphaned-mounted,
-vol_data.json of unmounted ones pod-orphaned-vol-data. Where the version is not known, what the kubelet does is not said.
+The check classifies the leftovers. Whether the kubelet removes them depends on its version (cleanupOrphanedPodDirs in
+kubelet_volumes.go, 1.10 to 1.36):
 
-The kubelet's log says why it cannot remove a directory: the error inside that line, which has a meaning of its own, how
-many pods it concerns, since when. It names only the first pod of each round; one that stays the same is stuck, names
-that change come and go. What was last said well before the sync loop's last line is over. With the log alone the pod is
-gone by the kubelet's word; where the directory was not looked at, the finding says "likely".`,
+- Empty volume directories: never removed up to 1.17, removed since 1.18.
+- Files of subPath mounts: removed since 1.27.
+- A volume or subPath that contains data: never removed. Check it first: the data was written to the node's own disk.
+- A directory without such leftovers, or with leftovers that the kubelet removes by itself: removed by the next
+  housekeeping. This is only information.
+
+If the last kind has not changed for ten minutes although the sync loop runs, the kubelet believes that a volume is still
+mounted (likely, not certain). Mounted volumes are reported as pod-orphaned-mounted, vol_data.json of unmounted volumes as
+pod-orphaned-vol-data. If the version is not known, the finding does not say what the kubelet does.
+
+The kubelet's log says why it cannot remove a directory: the error inside the message, the number of pods, and since when.
+It names only the first pod of each round. A name that stays the same is stuck; names that change come and go. A message
+that ended well before the sync loop's last line is over. With the log alone, the kubelet's log is the only evidence that
+the pod no longer exists; if the directory was not read, the finding is "likely".`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
@@ -40,49 +43,36 @@ gone by the kubelet's word; where the directory was not looked at, the finding s
 			}
 			complaints.Done(o.UID)
 		}
-		found.Report(p, func(n int, o orphans.Orphan) string { return orphansTitle(p, n, o) })
+		found.Report(p)
 		complaints.Report(p)
 	},
 }
 
-// orphanFinding is about a directory in which nothing is mounted.
+// orphanFinding is about a directory without mounts.
 func orphanFinding(p *forensics.Pass, o orphans.Orphan) forensics.Finding {
 	f := orphans.NewFinding(p, o)
 	data := o.WithData()
 	switch {
 	case len(data) > 0:
-		f.Title = fmt.Sprintf("pod %s is gone and has left DATA on the node's own disk: %s", p.Model.Pod(o.UID), orphans.InsideText(data[0]))
+		f.Title = orphans.NamedHeadline(p, o.UID) + " has data on the node's own disk: " + orphans.Size(data[0])
 		f.Remedies = []forensics.Remedy{orphans.LookFirst(o.PodDir), orphans.PlanFirst()}
 	case o.Has(kubelet.ASWUncertain):
-		f.Title = fmt.Sprintf("pod %s is gone, and %s keeps its directory for no reason that can be seen", p.Model.Pod(o.UID), p.Model.KubeletName())
 		f.Confidence = forensics.Likely
 		f.Remedies = []forensics.Remedy{restartKubelet()}
 	case o.Heals():
 		f.Severity = forensics.Info
 	default:
-		f.Title = fmt.Sprintf("pod %s is gone, its directory stays: %s", p.Model.Pod(o.UID), orphans.LeftText(o.Left[0]))
 		f.Remedies = []forensics.Remedy{orphans.LookFirst(o.PodDir), orphans.PlanFirst()}
 	}
 	return f
 }
 
-// orphansTitle is about n directories that are like one of them.
-func orphansTitle(p *forensics.Pass, n int, o orphans.Orphan) string {
-	switch {
-	case o.Has(kubelet.ASWUncertain):
-		return fmt.Sprintf("%d pods are gone, and %s keeps their directories for no reason that can be seen", n, p.Model.KubeletName())
-	case o.Heals():
-		return fmt.Sprintf("%d pods are gone, their directories are still there", n)
-	}
-	return fmt.Sprintf("%d pods are gone, their directories stay: %s", n, orphans.LeftText(o.Left[0]))
-}
-
-// restartKubelet is for what only the kubelet's memory keeps.
+// restartKubelet is for directories that only the kubelet's actual state of the world keeps.
 func restartKubelet() forensics.Remedy {
 	return forensics.Remedy{
 		Action: remedy.ActionRestart, Command: []string{"systemctl", "restart", "kubelet"},
-		Why:    "the kubelet then builds what it believes to be mounted anew, from the disk and from the mount table",
-		OnlyIf: "a goroutine dump and the log were saved (nodeforensics --goroutines, journalctl -u kubelet): both are lost for the moment that matters; no volume is being mounted; from 1.28 on the API server answers",
-		Risk:   "containers go on; FUSE servers that run in the kubelet's own cgroup die with it, and their mounts; it hangs again where it hung before",
+		Why:    "the kubelet then reconstructs its list of mounted volumes from the disk and the mount table",
+		OnlyIf: "a goroutine dump and the log were saved (nodeforensics --goroutines, journalctl -u kubelet), because the restart loses the current state; no volume is being mounted; since 1.28, the API server is reachable",
+		Risk:   "containers keep running. FUSE servers in the kubelet's own cgroup are killed, and their mounts fail. A hung kubelet will hang again on the same mount",
 	}
 }

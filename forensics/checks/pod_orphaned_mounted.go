@@ -4,21 +4,21 @@ import (
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/orphans"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
-	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// podOrphanedMounted finds pods that are gone and whose volumes are still mounted.
+// podOrphanedMounted finds orphaned pod directories with volumes that are still mounted.
 var podOrphanedMounted = forensics.Check{
 	ID:    "pod-orphaned-mounted",
-	Title: "A pod is gone, its volumes are still mounted",
-	Doc: `As pod-orphaned, with mounts at or below the pod's directory. The kubelet keeps such a directory and says so only
-at verbosity 3 and above (kubelet_volumes.go, cleanupOrphanedPodDirs): the dangerous case is the silent one. It looks at
-the mounts on every housekeeping; if one of them does not answer, the whole kubelet stops there. Mounted subpaths it does
-not look for: those it fails to remove (from 1.18 on with "device or resource busy"), again and again.`,
+	Title: "Orphaned pod directory with mounted volumes",
+	Doc: `As pod-orphaned, with mounts at or below the pod directory. The kubelet keeps such a directory and logs that only
+at verbosity 3 and above (kubelet_volumes.go, cleanupOrphanedPodDirs), so the dangerous case is silent. The kubelet checks
+the mounts in every housekeeping. If one of them does not respond, the whole kubelet hangs on it. The kubelet does not
+check for mounted subPaths: it repeatedly fails to remove them (since 1.18 with "device or resource busy").`,
 	Severity: forensics.Warning,
 	Needs:    append(append([]forensics.Need{}, orphans.Needs...), forensics.Need{forensics.SourceMounts}),
 	Run: func(p *forensics.Pass) {
@@ -32,11 +32,12 @@ not look for: those it fails to remove (from 1.18 on with "device or resource bu
 
 func orphanMountedFinding(p *forensics.Pass, o orphans.Orphan, list []mounts.Mount) forensics.Finding {
 	f := orphans.NewFinding(p, o)
-	f.Title = fmt.Sprintf("pod %s is gone, %s of it still there", p.Model.Pod(o.UID), text.Plural(max(len(list), len(o.Points())), "mount"))
+	f.Title = orphans.NamedHeadline(p, o.UID) + " still has " + findings.Plural(max(len(list), len(o.Points())), "mount")
 	if data := o.WithData(); len(data) > 0 {
-		f.Title += ", and DATA on the node's own disk: " + orphans.InsideText(data[0])
+		f.Title += ", and data on the node's own disk: " + orphans.Size(data[0])
 	}
-	for i := len(list) - 1; i >= 0; i-- { // the last mounted goes first
+	f.Effect = "orphaned pod directory remains"
+	for i := len(list) - 1; i >= 0; i-- { // the last mounted is unmounted first
 		m := list[i]
 		f.Because = append(f.Because, forensics.MountEntity(m.ID))
 		f.Refs = append(f.Refs, forensics.Ref{
@@ -47,9 +48,9 @@ func orphanMountedFinding(p *forensics.Pass, o orphans.Orphan, list []mounts.Mou
 			continue // the steps for a hung mount come with mount-hung
 		}
 		f.Remedies = append(f.Remedies, remedy.Unmount(p, m, forensics.Remedy{
-			Why:    "the pod is gone and nothing else unmounts it; then the next housekeeping removes the directory",
-			OnlyIf: "the pod is still gone (kubectl get pods -A -o yaml | grep " + shellword.Quote(o.UID) + " finds nothing), and no process uses the mount",
-			Risk:   "a plain unmount fails while the mount is in use, which is the safe answer: find the user instead of forcing it",
+			Why:    "the pod no longer exists, and nothing else unmounts the volume. The next housekeeping then removes the directory",
+			OnlyIf: "the pod still does not exist (kubectl get pods -A -o yaml | grep " + shellword.Quote(o.UID) + " finds nothing), and no process uses the mount",
+			Risk:   "a plain unmount fails while the mount is in use, which is safe. Find the process that uses it; do not force the unmount",
 		}, "-c"))
 	}
 	f.Remedies = append(f.Remedies, orphans.PlanFirst())

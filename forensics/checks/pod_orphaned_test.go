@@ -14,22 +14,22 @@ func podOrphanedInLogs() []scenario {
 	return []scenario{
 		{
 			name: "the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindOrphan, 900, "09:31:00", "10:12:28", logs.Subject{PodUID: deadUID, Reason: "volume paths are still present on disk"}), 3)), logAlone),
-			want: []string{"warning pod " + deadUID}, says: "It is one of 3; each round names the same one first",
+			want: []string{"warning pod " + deadUID}, says: "The kubelet counts 3 orphaned pods and names only the first. Each round names the same pod",
 		},
 		{
 			name: "and what the error means", base: wellNode, change: both(tells(numbered(event(logs.KindOrphan, 900, "09:31:00", "10:12:28",
 				code(logs.Subject{PodUID: deadUID, Reason: "error occurred when trying to remove the volumes dir: not a directory"}, "ENOTDIR")), 1)), logAlone),
-			want: []string{"warning pod " + deadUID}, says: "most often vol_data.json",
+			want: []string{"warning pod " + deadUID}, says: "Most often it is vol_data.json",
 		},
 		{
 			name: "pods that come and go", base: wellNode, change: both(tells(
 				numbered(event(logs.KindOrphan, 9, "10:11:00", "10:12:20", logs.Subject{PodUID: deadUID}), 2),
 				numbered(event(logs.KindOrphan, 9, "10:12:21", "10:12:28", logs.Subject{PodUID: "11111111-2222-3333-4444-555555555555"}), 2)), logAlone),
-			want: []string{"warning pod " + deadUID}, says: "changes (2 pods so far), so that pods come and go",
+			want: []string{"warning pod " + deadUID}, says: "changes (2 pods so far), so orphaned pods come and go",
 		},
 		{
 			name: "the directory and the log", base: sickNode, change: both(unmounted, tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:20", logs.Subject{PodUID: deadUID, Reason: "directory not empty"}))),
-			want: []string{"warning pod " + deadUID}, says: "There is data in it",
+			want: []string{"warning pod " + deadUID}, says: "The directory contains data",
 		},
 		{
 			name: "said up to where the loop fell silent", base: wellNode, change: both(silentSince("10:00:10", 900), tells(event(logs.KindOrphan, 9, "09:31:00", "10:00:09", logs.Subject{PodUID: deadUID})), logAlone),

@@ -17,32 +17,38 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// podPodGC says whom the control plane deletes and has deleted, and who may have deleted a pod that is gone.
+// podPodGC says which pods the control plane deletes or has deleted, and which controller may have deleted a missing pod.
 var podPodGC = forensics.Check{
 	ID:    "pod-podgc",
 	Title: "The control plane deletes pods",
 	Doc: `One round of the pod garbage collector of the kube-controller-manager (pkg/controller/podgc/gc_controller.go),
-replayed on a dump of the API. It deletes terminated pods above --terminated-pod-gc-threshold (12,500; the evicted ones
-first since 1.27, before that the oldest), pods that terminate on a node with the out-of-service taint (since 1.24),
-pods of nodes that are no objects any more, and terminating pods that never had a node. It does nothing for a pod that
-terminates on a node that is there and ready. It deletes the object only: on a node that still runs, the containers of an
-orphaned pod go on, and may write to a volume that another node has taken over. That is a warning, the others are
-information.
+replayed on an API dump. The pod garbage collector deletes:
 
-The threshold is that of the flag, or of a kube-controller-manager that runs here. The version is taken from the newest
-kubelet: a control plane is at least as new. Before it takes a node as gone the controller waits 40 seconds and asks
-again, which a dump cannot show. What it has deleted already, and by which rule, is told by its log.
+- Terminated pods above --terminated-pod-gc-threshold (12,500). Since 1.27 it deletes evicted pods first, before that the
+  oldest.
+- Terminating pods on a node with the out-of-service taint (since 1.24).
+- Pods of nodes without a Node object.
+- Terminating pods that never had a node.
 
-Who else deletes pods of this node is told from their conditions, their owners (a Job's TTL, an Argo Workflow's podGC)
-and the taints of the node; for a pod of which only traces are left, from owners in its namespace whose name its own
-begins with, which is a guess.`,
+It does nothing for a terminating pod on an existing, ready node. It deletes only the object. On a node that still runs,
+the containers of an orphaned pod keep running. They may write to a volume that another node has attached. That is a
+warning; the others are information.
+
+The threshold is that of the flag, or of a kube-controller-manager on this node. The version is that of the newest
+kubelet: a control plane is at least as new. Before the controller treats a node as deleted, it waits 40 seconds and
+queries the API server again; a dump cannot show that. The controller's log shows the pods that it has deleted, and the
+rule.
+
+Other controllers that delete pods of this node are found in pod conditions, in owners (a Job's TTL, an Argo Workflow's
+podGC) and in node taints. For a pod that only left traces, the finding guesses: an owner in its namespace whose name is a
+prefix of the pod's name.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceAPIDump, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		logged := podGCInLog(p)
 		if p.Evidence.Cluster == nil {
 			if !logged {
-				p.Unjudged("no dump of the API was given, and no log of kube-controller-manager was read: on most nodes there is none")
+				p.Unjudged("no API dump was given, and no log of kube-controller-manager was read; most nodes have none")
 			}
 			return
 		}
@@ -50,8 +56,8 @@ begins with, which is a guess.`,
 	},
 }
 
-// podGCInLog tells which pods the log of kube-controller-manager says were deleted, by which rule. It is false where no
-// such log was read.
+// podGCInLog reports the pods that the kube-controller-manager deleted according to its log, and the rule. It is false where no such log
+// was read.
 func podGCInLog(p *forensics.Pass) bool {
 	read := slices.ContainsFunc(logview.Story(p).Files, func(f logs.File) bool { return f.Origin == "kube-controller-manager" })
 	for _, kind := range podGCRules {
@@ -69,7 +75,7 @@ var podGCRules = []logs.Kind{logs.KindPodGCOrphaned, logs.KindPodGCOutOfService,
 func podGCFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: podGC, Confidence: forensics.Certain, Since: logview.First(list), Refs: logview.EventRefs(list...),
-		ConfidenceWhy: "the log of kube-controller-manager says so",
+		ConfidenceWhy: "the kube-controller-manager's log says so",
 	}
 	var names []string
 	for _, e := range append(slices.Clone(list), podGCDeleted(p, kind)...) {
@@ -79,45 +85,52 @@ func podGCFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensic
 		}
 	}
 	names, f.Pods = findings.Union(nil, names), findings.Union(nil, f.Pods)
-	pods := "pods"
-	if len(names) > 0 {
-		pods = findings.Some(names)
+	pods, which := "Pods", ""
+	switch {
+	case len(names) == 1:
+		pods = "Pod " + names[0]
+	case len(names) > 1:
+		pods, which = findings.Plural(len(names), "pod"), "Among the pods: "+findings.Some(names)+"."
+	}
+	were := " were"
+	if len(names) == 1 {
+		were = " was"
 	}
 	var most float64
 	for _, e := range list {
 		most = max(most, e.Max, e.Number)
 	}
-	when := fmt.Sprintf(" (%s, from %s to %s)", findings.Times(logview.Count(list)), logview.Moment(logview.First(list)), logview.Moment(logview.Last(list)))
+	when := fmt.Sprintf("The log has %s, %s.", findings.Plural(int(logview.Count(list)), "such message"), logview.Span(logview.First(list), logview.Last(list)))
 	switch kind {
 	case logs.KindPodGCOrphaned:
 		f.Severity = forensics.Warning
-		f.Title = "PodGC has deleted " + pods + ": the API server does not know their node"
-		f.Detail = "Only the objects are gone. If that node still runs, so do their containers, beside the new ones" + when + "."
+		f.Title = pods + were + " deleted by pod garbage collection: the Node object does not exist"
+		f.Detail = findings.Sentences("Only the objects were deleted. If that node still runs, the old containers still run beside the new ones.", when, which)
 		f.Remedies = []forensics.Remedy{{
 			Action: remedy.ActionLook, Command: []string{"kubectl", "get", "nodes"}, Why: "shows whether the node was deleted or renamed",
-			Risk: "none: it reads. Make sure that the old node is off before its volumes are used elsewhere",
+			Risk: "none: read-only. Make sure that the old node is off before its volumes are used elsewhere",
 		}, {
-			Action: remedy.ActionLook, Command: []string{"sh", "-c", "journalctl -u kubelet | grep -i register"}, Why: "shows, on that node, whether its kubelet registered again",
-			Risk: "none: it reads",
+			Action: remedy.ActionLook, Command: []string{"sh", "-c", "journalctl -u kubelet | grep -i register"}, Why: "run on that node, shows whether its kubelet registered again",
+			Risk: "none: read-only",
 		}}
 	case logs.KindPodGCOutOfService:
 		f.Severity = forensics.Warning
-		f.Title = fmt.Sprintf("PodGC has deleted %.0f terminating pods of nodes with the taint out-of-service", most)
-		f.Detail = "The taint says that the node is off. If it is not, its containers still run" + when + "."
+		f.Title = findings.Plural(int(most), "terminating pod") + " deleted by pod garbage collection: node has the out-of-service taint"
+		f.Detail = findings.Sentences("The taint means that the node is off. If it is not off, the containers still run.", when)
 	case logs.KindPodGCUnscheduled:
-		f.Title = "PodGC has deleted " + pods + ": terminating, and never scheduled to a node"
-		f.Detail = "They ran nowhere" + when + "."
+		f.Title = pods + were + " deleted by pod garbage collection: terminating and never scheduled"
+		f.Detail = findings.Sentences("These pods ran on no node.", when, which)
 	default:
-		f.Title = fmt.Sprintf("PodGC has deleted finished pods, up to %.0f at a time", most)
-		f.Detail = "There were more than --terminated-pod-gc-threshold. From 1.27 on evicted ones go first, then the oldest" + when + "."
+		f.Title = fmt.Sprintf("Terminated pods were deleted by pod garbage collection, up to %s at a time", findings.Thousands(int64(most)))
 		if len(names) > 0 {
-			f.Detail += " Among them: " + findings.Some(names) + "."
+			which = "Among the pods: " + findings.Some(names) + "."
 		}
+		f.Detail = findings.Sentences("Their number exceeded --terminated-pod-gc-threshold. Since 1.27, evicted pods are deleted first, then the oldest.", when, which)
 	}
 	return f
 }
 
-// podGCDeleted are the pods that no line gives another rule for: those beyond the threshold.
+// podGCDeleted are the pods without a message about another rule: those beyond the threshold.
 func podGCDeleted(p *forensics.Pass, kind logs.Kind) []logs.Event {
 	if kind != logs.KindPodGCTerminated {
 		return nil
@@ -129,7 +142,7 @@ func podGCDeleted(p *forensics.Pass, kind logs.Kind) []logs.Event {
 	return slices.DeleteFunc(logview.Events(p, logs.KindPodGCDeleting), func(e logs.Event) bool { return other[e.PodName] || !strings.Contains(e.PodName, "/") })
 }
 
-// replayPodGC says whom the pod garbage collector deletes by the dump of the API, and who else deletes pods.
+// replayPodGC reports the pods that the pod garbage collector deletes according to the API dump, and other controllers that delete pods.
 func replayPodGC(p *forensics.Pass) {
 	reportReplay(p, withThreshold(p.Evidence))
 	reportDeleters(p)
@@ -138,7 +151,7 @@ func replayPodGC(p *forensics.Pass) {
 
 var podGC = forensics.Entity{Kind: forensics.KindController, ID: "pod-garbage-collector"}
 
-// withThreshold is the dump with the threshold of a controller that runs on this node, where nobody told another.
+// withThreshold is the dump with the threshold of a controller that runs on this node, where no other was given.
 func withThreshold(e *forensics.Evidence) apidump.Dump {
 	d := *e.Cluster
 	if d.TerminatedPodGCThreshold != nil {
@@ -167,7 +180,7 @@ func ofControlPlane(process procs.Process) bool { return !strings.Contains(proce
 func reportReplay(p *forensics.Pass, d apidump.Dump) {
 	replay := d.PodGC(d.NewestKubelet())
 	if !replay.NodesKnown {
-		p.Unjudged("the dump has no nodes, so that pods of nodes that are gone cannot be told")
+		p.Unjudged("the dump has no nodes, so pods of deleted nodes cannot be found")
 	}
 	byRule := map[apidump.Rule][]apidump.Pod{}
 	for _, v := range replay.Victims {
@@ -177,52 +190,53 @@ func reportReplay(p *forensics.Pass, d apidump.Dump) {
 		p.Report(terminatedFinding(d, replay, pods))
 	}
 	if pods := byRule[apidump.OutOfService]; len(pods) > 0 {
-		f := victimsFinding(d, pods, forensics.Warning, "that terminate on a node that is out of service")
-		f.Detail += " Their containers may still run there: a volume that is then attached elsewhere is written to by two nodes."
+		f := victimsFinding(d, pods, forensics.Warning, "terminating pod", "node has the out-of-service taint")
+		f.Detail += " Their containers may still run there. If a volume is then attached elsewhere, two nodes write to it."
 		p.Report(f)
 	}
 	if pods := byRule[apidump.Orphaned]; len(pods) > 0 {
-		f := victimsFinding(d, pods, forensics.Warning, "of "+nodesOf(pods)+", which the dump does not have")
-		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the controller also waits 40 s and asks the API server for the node"
-		f.Detail += " If the machine still runs, so do their containers: a volume that is then attached elsewhere is written to by two nodes."
+		f := victimsFinding(d, pods, forensics.Warning, "pod", nodesOf(pods)+" not in the API dump")
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the controller also waits 40 s and queries the API server for the node"
+		f.Detail += " If the machine still runs, their containers still run. If a volume is then attached elsewhere, two nodes write to it."
 		p.Report(f)
 	}
 	if pods := byRule[apidump.UnscheduledTerminating]; len(pods) > 0 {
-		p.Report(victimsFinding(d, pods, forensics.Info, "that are being deleted and never had a node"))
+		p.Report(victimsFinding(d, pods, forensics.Info, "terminating pod", "never scheduled to a node"))
 	}
 }
 
 func terminatedFinding(d apidump.Dump, replay apidump.Replay, pods []apidump.Pod) forensics.Finding {
-	f := victimsFinding(d, pods, forensics.Info, fmt.Sprintf("of %d that have ended, which is more than its threshold of %d", replay.Terminated, replay.Threshold))
-	order := "the oldest first"
+	f := victimsFinding(d, pods, forensics.Info, "pod", fmt.Sprintf("%s exceed its threshold of %s",
+		findings.Plural(replay.Terminated, "terminated pod"), findings.Thousands(int64(replay.Threshold))))
+	order := "the oldest pods first"
 	if replay.EvictedFirst {
-		order = "evicted ones first, then the oldest"
+		order = "evicted pods first, then the oldest"
 	}
-	thrown, owned := 0, map[string]int{}
+	evicted, owned := 0, map[string]int{}
 	for _, victim := range pods {
 		if victim.Evicted() {
-			thrown++
+			evicted++
 		}
 		for _, o := range victim.Owners {
 			owned[o.Kind]++
 		}
 	}
-	f.Detail += fmt.Sprintf(" It takes %s: %d of them were evicted.", order, thrown)
+	f.Detail += fmt.Sprintf(" It deletes %s. %s of these pods were evicted.", order, findings.Thousands(int64(evicted)))
 	if owned["Job"] > 0 {
-		f.Detail += fmt.Sprintf(" %s of Jobs go, and with them their logs; the Jobs keep their counts.", text.Plural(owned["Job"], "pod"))
+		f.Detail += fmt.Sprintf(" Pods of Jobs are deleted with their logs (%s here). The Jobs keep their counts.", findings.Thousands(int64(owned["Job"])))
 	}
 	if len(d.Nodes) == 0 {
-		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the dump has no nodes to tell the version, on which the order rests"
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the dump has no nodes, so the version is not known; the order depends on it"
 	}
 	return f
 }
 
-// victimsFinding has all pods of a rule, in the order in which they go, and names the first in its detail.
-func victimsFinding(d apidump.Dump, pods []apidump.Pod, severity forensics.Severity, which string) forensics.Finding {
+// victimsFinding has all pods of a rule, in the order of their deletion, and names the first in its detail.
+func victimsFinding(d apidump.Dump, pods []apidump.Pod, severity forensics.Severity, noun, why string) forensics.Finding {
 	const listed = 10
 	f := forensics.Finding{
 		Severity: severity, Subject: podGC, Confidence: forensics.Certain,
-		Title: fmt.Sprintf("the pod garbage collector deletes %s %s", text.Plural(len(pods), "pod"), which),
+		Title: findings.Plural(len(pods), noun) + " deleted by pod garbage collection: " + why,
 	}
 	var names []string
 	refs := []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s, %s", text.Plural(len(d.Pods), "pod"), text.Plural(len(d.Nodes), "node"))}}
@@ -237,19 +251,19 @@ func victimsFinding(d apidump.Dump, pods []apidump.Pod, severity forensics.Sever
 			kept++
 		}
 	}
-	f.Detail = "In this order: " + strings.Join(names, ", ")
+	f.Detail = "The next round deletes, in this order: " + strings.Join(names, ", ")
 	if more := len(pods) - listed; more > 0 {
 		f.Detail += fmt.Sprintf(" and %d more", more)
 	}
 	f.Detail += "."
 	if kept > 0 {
-		f.Detail += fmt.Sprintf(" Finalizers keep the objects of %d of them all the same.", kept)
+		f.Detail += fmt.Sprintf(" %s of these pods have finalizers: their objects remain after the deletion.", findings.Thousands(int64(kept)))
 	}
-	f.Refs, f.ConfidenceWhy = refs, "replayed on the dump"
+	f.Refs, f.ConfidenceWhy = refs, "the controller's rules were replayed on the API dump"
 	return f
 }
 
-// victimState is what the rules of the pod garbage collector look at.
+// victimState is what the rules of the pod garbage collector use.
 func victimState(victim apidump.Pod) string {
 	words := "phase " + cmp.Or(victim.Phase, "unknown")
 	if victim.Reason != "" {
@@ -271,12 +285,12 @@ func nodesOf(pods []apidump.Pod) string {
 		}
 	}
 	if len(names) > 3 {
-		return fmt.Sprintf("%s (%s and others)", text.Plural(len(names), "node"), names[0])
+		return fmt.Sprintf("%s (%s and others)", findings.Plural(len(names), "node"), names[0])
 	}
 	return "node " + strings.Join(names, ", ")
 }
 
-// reportDeleters says who deletes pods of this node that are going, or has deleted those that failed.
+// reportDeleters says which controller deletes terminating pods of this node, or has deleted failed ones.
 func reportDeleters(p *forensics.Pass) {
 	d := p.Evidence.Cluster
 	for _, victim := range d.Pods {
@@ -289,10 +303,14 @@ func reportDeleters(p *forensics.Pass) {
 		}
 		f := forensics.Finding{
 			Severity: forensics.Info, Subject: findings.PodEntity(victim.UID), Confidence: forensics.Certain, Pods: []string{victim.UID},
-			Title:         fmt.Sprintf("pod %s goes because of %s", victim.ID(), deleters[0].Who),
 			Since:         deleters[0].When,
-			ConfidenceWhy: "told by the pod's object, its owners and its node in the dump of the API",
+			ConfidenceWhy: "the pod, its owners and its node in the API dump show it",
 		}
+		is, are := "is being deleted", "are being deleted"
+		if victim.Evicted() {
+			is, are = "was evicted", "were evicted"
+		}
+		f.Title = fmt.Sprintf("Pod %s %s by %s", victim.ID(), is, deleters[0].Who)
 		var why []string
 		for _, by := range deleters {
 			why = append(why, by.Who+": "+by.Why)
@@ -300,12 +318,12 @@ func reportDeleters(p *forensics.Pass) {
 		f.Detail = strings.Join(why, "; ") + "."
 		f.Refs = []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: deleters[0].Why}}
 		p.ReportAlike(rulesOf(deleters), func(n int) string {
-			return fmt.Sprintf("%d pods go because of %s (%s)", n, deleters[0].Who, deleters[0].Rule)
+			return fmt.Sprintf("%s %s by %s (%s)", findings.Plural(n, "pod"), are, deleters[0].Who, deleters[0].Rule)
 		}, f)
 	}
 }
 
-// rulesOf are who deletes a pod and by which rules: all that go by the same ones are one thing.
+// rulesOf are the controllers that delete a pod and their rules: pods with the same ones are one finding.
 func rulesOf(deleters []apidump.Deleter) string {
 	var rules []string
 	for _, by := range deleters {
@@ -314,7 +332,7 @@ func rulesOf(deleters []apidump.Deleter) string {
 	return strings.Join(rules, "\x00")
 }
 
-// reportVanished names who may have deleted pods that left traces here and are not in the dump.
+// reportVanished names controllers that may have deleted pods that left traces here and are not in the dump.
 func reportVanished(p *forensics.Pass) {
 	d := p.Evidence.Cluster
 	if len(d.Pods) == 0 {
@@ -338,13 +356,13 @@ func reportVanished(p *forensics.Pass) {
 			continue
 		}
 		p.ReportAlike(rulesOf(by), func(n int) string {
-			return fmt.Sprintf("%d pods, which the API no longer has, may have been deleted by %s (%s)", n, by[0].Who, by[0].Rule)
+			return fmt.Sprintf("%s not in the API may have been deleted by %s (%s)", findings.Plural(n, "pod"), by[0].Who, by[0].Rule)
 		}, forensics.Finding{
 			Severity: forensics.Info, Subject: findings.PodEntity(left.UID), Pods: []string{left.UID}, Since: by[0].When,
-			Title:         fmt.Sprintf("pod %s/%s, which the API no longer has, may have been deleted by %s", left.Namespace, left.Name, by[0].Who),
+			Title:         fmt.Sprintf("Pod %s/%s is not in the API and may have been deleted by %s", left.Namespace, left.Name, by[0].Who),
 			Detail:        by[0].Why + ".",
 			Confidence:    forensics.Possible,
-			ConfidenceWhy: "the pod's name begins with the owner's; its object is gone",
+			ConfidenceWhy: "the pod's name begins with the owner's name; the pod object no longer exists",
 			Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: by[0].Why}},
 		})
 	}

@@ -17,7 +17,7 @@ func podPodgcInLogs() []scenario {
 	return []scenario{
 		{
 			name: "an unknown node", base: wellNode, change: tells(event(logs.KindPodGCOrphaned, 1, "10:00:00", "10:00:00", logs.Subject{PodName: "default/web", Server: "node-9"})),
-			want: []string{"warning controller pod-garbage-collector"}, says: "the API server does not know their node",
+			want: []string{"warning controller pod-garbage-collector"}, says: "the Node object does not exist",
 		},
 		{name: "finished pods", base: wellNode, change: tells(numbered(event(logs.KindPodGCTerminated, 3, "10:00:00", "10:01:00", logs.Subject{}), 17)), want: []string{"info controller pod-garbage-collector"}, says: "up to 17 at a time"},
 		{name: "out of service", base: wellNode, change: tells(numbered(event(logs.KindPodGCOutOfService, 1, "10:00:00", "10:00:00", logs.Subject{}), 4)), want: []string{"warning controller pod-garbage-collector"}},
@@ -33,15 +33,15 @@ func podPodgcInCluster() []scenario {
 	return []scenario{
 		{
 			name: "12,600 pods have ended", base: dumped(ended(12_600)), want: []string{"info controller pod-garbage-collector"},
-			says: "deletes 100 pods of 12600 that have ended, which is more than its threshold of 12500",
+			says: "100 pods deleted by pod garbage collection: 12,600 terminated pods exceed its threshold of 12,500",
 		},
 		{name: "12,500 pods have ended", base: dumped(ended(12_500)), outcome: forensics.OutcomeClean},
 		{name: "the threshold of a controller that runs here", base: dumped(ended(5)), change: process(procs.Process{
 			PID: 70, Comm: "kube-controller", Command: []string{"kube-controller-manager", "--terminated-pod-gc-threshold=4"},
-		}), want: []string{"info controller pod-garbage-collector"}, says: "deletes 1 pod"},
+		}), want: []string{"info controller pod-garbage-collector"}, says: "1 pod deleted by pod garbage collection"},
 		{name: "the threshold of a controller in a static pod", base: dumped(ended(5)), change: process(procs.Process{
 			PID: 70, Comm: "kube-controller", Command: []string{"kube-controller-manager", "--terminated-pod-gc-threshold=4"}, PodUID: "aa31ca7be1d0dcbd9b5f7e2a2b2bd9d4",
-		}), want: []string{"info controller pod-garbage-collector"}, says: "deletes 1 pod"},
+		}), want: []string{"info controller pod-garbage-collector"}, says: "1 pod deleted by pod garbage collection"},
 		{name: "the threshold of somebody's pod", base: dumped(ended(5)), change: process(procs.Process{
 			PID: 70, Comm: "kube-controller", Command: []string{"kube-controller-manager", "--terminated-pod-gc-threshold=4"}, PodUID: deadUID,
 		}), outcome: forensics.OutcomeClean},
@@ -51,7 +51,7 @@ func podPodgcInCluster() []scenario {
 				Taints: []apidump.Taint{{Key: "node.kubernetes.io/out-of-service", Effect: "NoExecute"}},
 			})
 			add(apiPod("db-0", "u-db", deletedAt(9, 0), func(p *apidump.Pod) { p.Node = "node-2" }))(d)
-		}), want: []string{"warning controller pod-garbage-collector"}, says: "out of service"},
+		}), want: []string{"warning controller pod-garbage-collector"}, says: "out-of-service taint"},
 		{
 			name: "a node is gone", base: dumped(add(apiPod("db-0", "u-db", func(p *apidump.Pod) { p.Node = "node-9" }))),
 			want: []string{"warning controller pod-garbage-collector"}, says: "node node-9",
@@ -59,11 +59,11 @@ func podPodgcInCluster() []scenario {
 		{name: "no nodes in the dump", base: dumped(func(d *apidump.Dump) { d.Nodes = nil }), outcome: forensics.OutcomeNotChecked},
 		{
 			name: "terminating without a node", base: dumped(add(apiPod("x", "u-x", deletedAt(10, 12), func(p *apidump.Pod) { p.Node = "" }))),
-			want: []string{"info controller pod-garbage-collector"}, says: "never had a node",
+			want: []string{"info controller pod-garbage-collector"}, says: "never scheduled to a node",
 		},
 		{
 			name: "evicted from this node", base: dumped(add(apiPod("x", "u-x", func(p *apidump.Pod) { p.Phase, p.Reason = "Failed", "Evicted" }))),
-			want: []string{"info pod u-x"}, says: "because of kubelet",
+			want: []string{"info pod u-x"}, says: "was evicted by kubelet",
 		},
 		{name: "evicted from another node", base: dumped(func(d *apidump.Dump) {
 			d.Nodes = append(d.Nodes, apidump.Node{Object: apidump.Object{Name: "node-2"}, Ready: "True"})

@@ -15,26 +15,33 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// podTerminatingStuck finds pods whose deletion does not end, and at which stage it stands.
+// podTerminatingStuck finds pods whose deletion is stuck, and its stage.
 var podTerminatingStuck = forensics.Check{
 	ID:    "pod-terminating-stuck",
-	Title: "A pod does not go away",
-	Doc: `The deletion of a pod runs through stages, each with lines of its own in the kubelet's log: the request is seen,
-the containers are killed, they have stopped, the volumes are unmounted and their directories removed, the cgroup is
-removed, the last status is sent, the API server removes the object (pkg/kubelet: kubelet_pods.go and status_manager.go
-up to 1.21, pod_workers.go from 1.22 on; from 1.27 on the object waits for the unmount as well). Where it stands says who
-is to blame: the sync loop, the runtime or a process that cannot be killed, a mount or a CSI driver, a cgroup, or the API
-server and finalizers, which the kubelet has nothing to do with.
+	Title: "A pod is stuck in Terminating",
+	Doc: `The deletion of a pod has stages, and the kubelet logs each of them:
 
-A pod counts as stuck two and a half minutes after its last stage, while its containers are killed after its grace period
-and that much more, or when a failure is repeated. Most stages are only written at -v 3 or 4. Where the log does not prove
-that the next stage would have been seen, and no failure was repeated up to the end of the log, the deletion may have
-ended unseen: then it is not judged. A grace period that no line names is not assumed. A pod that has ended by itself
-stays in the API server until somebody deletes it, and is not stuck.
+1. The kubelet receives the request.
+2. It kills the containers.
+3. The containers have stopped.
+4. The volumes are unmounted and their directories removed.
+5. The cgroup is removed.
+6. The last status is sent.
+7. The API server removes the object.
 
-In a dump of the API a pod of this node counts whose deletion timestamp, which includes the grace period, passed more than
-a minute before the dump was saved. Finalizers are named with what they wait for; without them it is the kubelet that has
-not confirmed the end, and its log says why.`,
+See pkg/kubelet: kubelet_pods.go and status_manager.go up to 1.21, pod_workers.go since 1.22. Since 1.27 the object also
+waits for the unmount. The stage shows the cause: the sync loop, the runtime or a process that cannot be killed, a mount
+or a CSI driver, a cgroup, or the API server and finalizers. The kubelet is not involved in the last two.
+
+A pod counts as stuck two and a half minutes after its last stage. While its containers are killed, the grace period is
+added. A repeated failure counts at once. Most stages are only logged at -v 3 or 4. If the log's verbosity may hide the
+next stage, and no failure was repeated up to the end of the log, the deletion is not judged. If the log does not show
+the grace period, none is assumed. A pod that ended by itself remains in the API server until it is deleted; it is not
+stuck.
+
+In an API dump, a pod of this node is stuck if its deletion timestamp passed more than a minute before the dump was
+saved. That timestamp includes the grace period. Finalizers are listed with what they wait for. Without finalizers, the
+kubelet has not confirmed the termination; its log shows why.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceAPIDump}},
 	Run: func(p *forensics.Pass) {
@@ -45,7 +52,7 @@ not confirmed the end, and its log says why.`,
 		var inAPI []terminatingPod
 		for _, t := range terminatingInAPI(p) {
 			if i, ok := at[t.finding.Subject]; ok {
-				logged[i].Finding = withAPI(logged[i].Finding, t.finding)
+				logged[i].Finding = withAPI(logged[i].Finding, t)
 				continue
 			}
 			inAPI = append(inAPI, t)
@@ -55,46 +62,62 @@ not confirmed the end, and its log says why.`,
 		}
 		for _, t := range inAPI {
 			f := deletion.Unproven(p, t.finding)
-			p.ReportAlike(t.waits, func(n int) string { return fmt.Sprintf("%d pods should have been gone", n) }, f)
+			p.ReportAlike(t.waits, func(n int) string {
+				return findings.Plural(n, "pod") + " stuck in Terminating: " + t.waits.String()
+			}, f)
 		}
 	},
 }
 
-// reportStuck reports a pod whose deletion stands by the log, as one with others at the same stage if the same thing keeps them.
+// reportStuck reports a pod whose deletion is stuck by the log, as one finding with others at the same stage and with the same cause.
 func reportStuck(p *forensics.Pass, stuck deletion.Stuck) {
 	if len(stuck.Because) == 0 {
 		p.Report(stuck.Finding)
 		return
 	}
 	p.ReportAlike(stuck.Stage, func(n int) string {
-		return fmt.Sprintf("%d pods do not go away: their deletion stands at the stage %q because of %s", n, stuck.Stage, stuck.Because[0])
+		return fmt.Sprintf("%s stuck in Terminating at stage %q: %s", findings.Plural(n, "pod"), stuck.Stage, findings.EntityTitle(p, stuck.Because[0]))
 	}, stuck.Finding)
 }
 
-// A terminatingPod is one that should have been gone by the API server's word, and what its object waits for.
+// A terminatingPod is one whose deletion timestamp in the API has passed, and what its object waits for.
 type terminatingPod struct {
 	finding forensics.Finding
 	waits   deletionWait
+	overdue string // since the deletion timestamp
 }
 
 // deletionWait is what keeps the object of a pod in the API.
 type deletionWait struct {
 	finalizers string
 	phase      string // of one with finalizers: its containers may have ended
-	node       string // that is to confirm the end
+	node       string // its kubelet must confirm the termination
 }
 
-// withAPI adds what the API server says of a pod to what the log does: finalizers, and since when it should be gone.
-func withAPI(f, api forensics.Finding) forensics.Finding {
-	f.Detail = findings.Sentences(f.Detail, "In the dump of the API: "+api.Title+". "+api.Detail)
+// String is the reason for a headline.
+func (w deletionWait) String() string {
+	switch list := strings.Fields(w.finalizers); len(list) {
+	case 0:
+		return "the kubelet has not confirmed the termination"
+	case 1:
+		return "finalizer " + list[0] + " remains"
+	default:
+		return "finalizers " + findings.Some(list) + " remain"
+	}
+}
+
+// withAPI adds what the API server says about a pod to a finding from the log: finalizers, and when its deletion timestamp passed.
+func withAPI(f forensics.Finding, t terminatingPod) forensics.Finding {
+	api := t.finding
+	f.Detail = findings.Sentences(f.Detail, "In the API dump, its deletion timestamp passed "+t.overdue+" before the dump was saved.", api.Detail)
 	f.Refs = append(f.Refs, api.Refs...)
 	f.Since = logview.Earliest(f.Since, api.Since)
 	f.Remedies = append(f.Remedies, api.Remedies...)
 	return f
 }
 
-// terminatingInAPI finds pods of this node that have been terminating for longer than their grace period, in a dump of the
-// API: held by finalizers, or not yet confirmed by their kubelet. Mirror pods are not deleted this way.
+// terminatingInAPI finds pods of this node that have been terminating for longer than their grace period, in an API dump: finalizers
+// remain, or their kubelet has not confirmed the termination. Mirror pods are not deleted this way.
 func terminatingInAPI(p *forensics.Pass) []terminatingPod {
 	d := p.Evidence.Cluster
 	if d == nil {
@@ -114,17 +137,18 @@ func terminatingInAPI(p *forensics.Pass) []terminatingPod {
 		if waits.finalizers != "" {
 			waits.phase = pod.Phase
 		}
-		found = append(found, terminatingPod{terminatingFinding(p.Model.Cluster(), pod, asOf), waits})
+		overdue := text.Duration(asOf.Sub(*pod.Deleting).Seconds())
+		found = append(found, terminatingPod{terminatingFinding(p.Model.Cluster(), pod, overdue, waits), waits, overdue})
 	}
 	return found
 }
 
-func terminatingFinding(x *apidump.Index, pod apidump.Pod, asOf time.Time) forensics.Finding {
-	overdue := asOf.Sub(*pod.Deleting)
+func terminatingFinding(x *apidump.Index, pod apidump.Pod, overdue string, waits deletionWait) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: findings.PodEntity(pod.UID), Confidence: forensics.Certain, Pods: []string{pod.UID}, Since: pod.Deleting,
-		Title:         fmt.Sprintf("pod %s should have been gone for %s", pod.ID(), text.Duration(overdue.Seconds())),
-		ConfidenceWhy: "its deletion timestamp, which includes the grace period, has passed in the dump of the API",
+		Title:         fmt.Sprintf("Pod %s stuck in Terminating for at least %s: %s", pod.ID(), overdue, waits),
+		Effect:        "pod deletion is blocked",
+		ConfidenceWhy: "in the API dump, its deletion timestamp has passed; the timestamp includes the grace period",
 		Refs: []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf(
 			"Pod %s: deletionTimestamp %s, phase %s, finalizers [%s]", pod.ID(), pod.Deleting.UTC().Format(time.RFC3339), pod.Phase, strings.Join(pod.Finalizers, " "))}},
 	}
@@ -132,19 +156,19 @@ func terminatingFinding(x *apidump.Index, pod apidump.Pod, asOf time.Time) foren
 	case len(pod.Finalizers) > 0 && ended:
 		f.Detail = fmt.Sprintf("Its containers have ended. %s. The kubelet is not the cause.", findings.Capital(findings.DescribeFinalizers(pod.Finalizers)))
 	case len(pod.Finalizers) > 0:
-		f.Detail = fmt.Sprintf("%s. Its phase is still %s, so that the kubelet may have its part in it, too.", findings.Capital(findings.DescribeFinalizers(pod.Finalizers)), pod.Phase)
+		f.Detail = fmt.Sprintf("%s. Its phase is still %s, so the kubelet may also be a cause.", findings.Capital(findings.DescribeFinalizers(pod.Finalizers)), pod.Phase)
 	default:
-		f.Detail = fmt.Sprintf("Nothing but the kubelet of %s holds it: the API server keeps the object until that has confirmed that everything is cleaned up.", pod.Node)
+		f.Detail = fmt.Sprintf("It has no finalizers. The API server keeps the object until the kubelet of %s confirms that the pod is cleaned up.", pod.Node)
 	}
 	if len(pod.Finalizers) > 0 {
 		f.Remedies = []forensics.Remedy{{
-			Action: remedy.ActionLook, Instruction: "Find the controller that set the finalizer, and see why it does not remove it",
-			Why:  "it has something to clean up first, or it does not run any more",
-			Risk: "removing the finalizer by hand gives up what it protects, and what it was to clean up stays behind",
+			Action: remedy.ActionLook, Instruction: "Find the controller that set the finalizer, and find out why it does not remove it",
+			Why:  "the controller has cleanup to do first, or it no longer runs",
+			Risk: "removing the finalizer manually gives up the protection, and skips the cleanup",
 		}}
 	}
 	if n, ok := x.Node(pod.Node); ok && n.Ready != "True" {
-		f.Detail += fmt.Sprintf(" Node %s is not ready (%s): its kubelet confirms nothing. The pod garbage collector helps only if the node is marked out of service or its object is deleted.", n.Name, n.Ready)
+		f.Detail += fmt.Sprintf(" Node %s is not ready (%s), so its kubelet does not confirm the termination. The pod garbage collector deletes the pod only if the node has the out-of-service taint or if the Node object is deleted.", n.Name, n.Ready)
 	}
 	return f
 }

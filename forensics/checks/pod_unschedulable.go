@@ -10,15 +10,19 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 )
 
-// podUnschedulable finds pods that no node takes.
+// podUnschedulable finds pods that fit on no node.
 var podUnschedulable = forensics.Check{
 	ID:    "pod-unschedulable",
-	Title: "A pod cannot come back",
-	Doc: `A pending pod of a dump of the API whose condition PodScheduled is False with the reason Unschedulable: the
-scheduler has tried, and its message says why no node will do. The usual reasons after an eviction are told apart: a
-taint that is still there (disk pressure stays for at least five minutes), a node selector that fits no node, a claim
-whose volume is bound to a node that is gone or full, resources that are not free. An evicted pod of the same owner is
-named. A pod that is only waiting for its first attempt is not reported.`,
+	Title: "A pod cannot be scheduled",
+	Doc: `A pending pod of an API dump with the condition PodScheduled=False and the reason Unschedulable. The scheduler has
+tried, and its message says why no node is suitable. The check distinguishes the usual reasons after an eviction:
+
+- A taint remains (disk pressure lasts for at least five minutes).
+- A node selector matches no node.
+- The volume of a claim is bound to a node that no longer exists or is full.
+- A resource is insufficient.
+
+The finding names an evicted pod of the same owner. A pod that waits for its first scheduling attempt is not reported.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceAPIDump}},
 	Run: func(p *forensics.Pass) {
@@ -34,29 +38,29 @@ named. A pod that is only waiting for its first attempt is not reported.`,
 }
 
 // obstacles says what words of the scheduler's message mean (kube-scheduler pkg/scheduler/framework/plugins).
-var obstacles = []struct{ words, meaning string }{
-	{"volume node affinity conflict", "its volume is bound to nodes that do not take it, or are gone"},
-	{"node.kubernetes.io/disk-pressure", "nodes are under disk pressure; the taint stays for at least five minutes after space was freed"},
-	{"node.kubernetes.io/memory-pressure", "nodes are under memory pressure"},
-	{"node.kubernetes.io/unreachable", "nodes do not report"},
-	{"node.kubernetes.io/not-ready", "nodes are not ready"},
-	{"node.kubernetes.io/unschedulable", "nodes are cordoned"},
-	{"untolerated taint", "nodes have a taint that it does not tolerate"},
-	{"didn't tolerate", "nodes have a taint that it does not tolerate"},
-	{"didn't match Pod's node affinity/selector", "its node selector or affinity fits no node"},
-	{"didn't match node selector", "its node selector fits no node"},
-	{"unbound immediate PersistentVolumeClaims", "a claim of it is not bound"},
-	{"persistentvolumeclaim", "a claim of it is not there or is being deleted"},
-	{"Insufficient ", "nodes have not enough free"},
-	{"Too many pods", "nodes have as many pods as they take"},
-	{"didn't have free ports", "its host ports are taken"},
+var obstacles = []struct{ words, meaning, more string }{
+	{"volume node affinity conflict", "its volume is bound to nodes that cannot run it, or that no longer exist", ""},
+	{"node.kubernetes.io/disk-pressure", "nodes are under disk pressure", "The taint remains for at least five minutes after space was freed."},
+	{"node.kubernetes.io/memory-pressure", "nodes are under memory pressure", ""},
+	{"node.kubernetes.io/unreachable", "nodes are unreachable", ""},
+	{"node.kubernetes.io/not-ready", "nodes are not ready", ""},
+	{"node.kubernetes.io/unschedulable", "nodes are cordoned", ""},
+	{"untolerated taint", "nodes have a taint that it does not tolerate", ""},
+	{"didn't tolerate", "nodes have a taint that it does not tolerate", ""},
+	{"didn't match Pod's node affinity/selector", "its node selector or affinity matches no node", ""},
+	{"didn't match node selector", "its node selector matches no node", ""},
+	{"unbound immediate PersistentVolumeClaims", "one of its claims is not bound", ""},
+	{"persistentvolumeclaim", "one of its claims does not exist or is being deleted", ""},
+	{"Insufficient ", "nodes have insufficient resources", ""},
+	{"Too many pods", "nodes run their maximum number of pods", ""},
+	{"didn't have free ports", "its host ports are in use", ""},
 }
 
 func reportUnschedulable(p *forensics.Pass, pod apidump.Pod) {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: findings.PodEntity(pod.UID), Confidence: forensics.Certain, Pods: []string{pod.UID}, Since: pod.Unscheduled.Since,
-		Title:         fmt.Sprintf("no node takes pod %s", pod.ID()),
-		ConfidenceWhy: "the scheduler says so in the dump of the API",
+		ConfidenceWhy: "the scheduler's message in the API dump says so",
+		Effect:        "pods cannot be scheduled",
 		Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: pod.Unscheduled.Message}},
 	}
 	type key struct {
@@ -64,19 +68,20 @@ func reportUnschedulable(p *forensics.Pass, pod apidump.Pod) {
 		lost               string // claims
 	}
 	var k key
-	var why []string
+	var why, more []string
 	for i, o := range obstacles {
 		if strings.Contains(pod.Unscheduled.Message, o.words) {
-			why = append(why, o.meaning)
+			why, more = append(why, o.meaning), append(more, o.more)
 			k.obstacles += fmt.Sprintln(i)
 		}
 	}
 	if len(why) == 0 {
-		why = append(why, "the scheduler says: "+pod.Unscheduled.Message)
+		why = append(why, pod.Unscheduled.Message)
 		k.message = pod.Unscheduled.Message
 	}
 	what := strings.Join(why, "; ")
-	f.Detail = findings.Capital(what) + "."
+	f.Title = "Pod " + pod.ID() + " cannot be scheduled: " + what
+	f.Detail = findings.Sentences(append([]string{"The scheduler finds no suitable node: " + what + "."}, more...)...)
 	for _, name := range pod.Claims {
 		c, ok := p.Model.Cluster().Claim(pod.Namespace, name)
 		if !ok {
@@ -84,7 +89,7 @@ func reportUnschedulable(p *forensics.Pass, pod apidump.Pod) {
 		}
 		if lost := p.Model.Cluster().Lost(c); lost != "" {
 			k.lost += fmt.Sprintln(c.ID())
-			f.Detail += " " + findings.Capital(lost) + ": as long as that is so, it cannot come back."
+			f.Detail += " " + findings.Capital(lost) + ". Until this is fixed, the pod cannot be scheduled."
 		}
 		if c.Deleting != nil {
 			f.Detail += fmt.Sprintf(" Claim %s is being deleted.", c.ID())
@@ -92,9 +97,9 @@ func reportUnschedulable(p *forensics.Pass, pod apidump.Pod) {
 		}
 	}
 	if old, ok := evictedSibling(p, pod); ok {
-		f.Detail += fmt.Sprintf(" It takes the place of %s, which was evicted from %s: %s", old.ID(), old.Node, strings.TrimSpace(old.Message))
+		f.Detail += fmt.Sprintf(" It replaces pod %s, evicted from %s: %s", old.ID(), old.Node, strings.TrimSpace(old.Message))
 	}
-	p.ReportAlike(k, func(n int) string { return fmt.Sprintf("no node takes %d pods: %s", n, what) }, f)
+	p.ReportAlike(k, func(n int) string { return findings.Plural(n, "pod") + " cannot be scheduled: " + what }, f)
 }
 
 // evictedSibling is an evicted pod of the same controller, the first.

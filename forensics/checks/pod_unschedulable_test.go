@@ -31,13 +31,13 @@ func podUnschedulableInCluster() []scenario {
 			apiPod("b", "u-b", func(p *apidump.Pod) {
 				p.Phase, p.Reason, p.Message, p.Owners = "Failed", "Evicted", "The node was low on resource: ephemeral-storage.", []apidump.Owner{{Kind: "ReplicaSet", Name: "rs", UID: "u-rs"}}
 			}),
-		)), want: []string{"warning pod u-a"}, says: "takes the place of default/b"},
+		)), want: []string{"warning pod u-a"}, says: "replaces pod default/b"},
 		{name: "its volume is on a node that is gone", base: dumped(func(d *apidump.Dump) {
 			bound := claim
 			bound.Deleting = nil
 			d.Claims, d.Volumes = []apidump.Claim{bound}, []apidump.Volume{{Object: apidump.Object{Name: "pv-1"}, Source: "local", Nodes: []string{"node-9"}}}
 			add(apiPod("a", "u-a", uses, unscheduled("0/1 nodes are available: 1 node(s) had volume node affinity conflict.")))(d)
-		}), want: []string{"warning pod u-a"}, says: "lies on node node-9, which is gone"},
+		}), want: []string{"warning pod u-a"}, says: "is bound to node node-9. That node does not exist"},
 		{name: "not tried yet", base: dumped(add(apiPod("a", "u-a", unscheduled(""), func(p *apidump.Pod) { p.Unscheduled.Reason = "SchedulingGated" }))), outcome: forensics.OutcomeClean},
 	}
 }

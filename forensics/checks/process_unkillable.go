@@ -8,17 +8,22 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// processUnkillable finds processes that a kill does not end.
+// processUnkillable finds processes that SIGKILL does not end.
 var processUnkillable = forensics.Check{
 	ID:    "process-unkillable",
-	Title: "A process cannot be killed before a wait ends",
-	Doc: `A process of which the first thread has ended (state Z) while another waits in the kernel (state D) in a wait that SIGKILL
-is not known to end: it was killed or has called exit, and cannot go. A thread that a signal would wake was sent none: there
-are programs whose first thread ends by itself, and the others work on. And one with a thread in a wait that no signal ends (Wait.Kill "no"), for longer than --hung-after. It
-keeps its files, its mounts, its cgroup and so its pod: a container that cannot be killed. Waiting longer, kill -9 and
-deleting the pod with --force change nothing; only what the thread waits for does.`,
+	Title: "A process cannot be killed until a wait ends",
+	Doc: `Two kinds of processes:
+
+- The first thread has ended (state Z) while another one waits in the kernel (state D), in a wait that SIGKILL is not known to
+  end. The process was killed or has called exit, and cannot end. A thread that a signal would wake got none: the first
+  thread of some programs ends by itself while the others work, and such a process is not reported.
+- A thread is in a wait that no signal ends, for longer than --hung-after.
+
+The process keeps its open files, its mounts, its cgroup and so its pod: its container cannot be killed. Waiting longer,
+kill -9 and deleting the pod with --force do not help. The process ends only after the thread's wait.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceProcesses}, {forensics.SourceThreads}},
 	Run: func(p *forensics.Pass) {
@@ -36,7 +41,7 @@ deleting the pod with --force change nothing; only what the thread waits for doe
 	},
 }
 
-// outlivesKill says whether a thread waits so that it would still be there after a SIGKILL, and for more than a moment.
+// outlivesKill says whether a thread waits for more than a moment in a wait that SIGKILL does not end.
 func outlivesKill(p *forensics.Pass, w stall.Waiter) bool {
 	return w.Thread.State == "D" && !w.Thread.Wait.Killable() && (w.Thread.Same || w.Seconds >= stall.HungAfter(p))
 }
@@ -44,16 +49,32 @@ func outlivesKill(p *forensics.Pass, w stall.Waiter) bool {
 func unkillableFinding(p *forensics.Pass, process procs.Process, w stall.Waiter, dead bool) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: findings.ProcessEntity(process.PID), Confidence: forensics.Certain, Because: []forensics.Entity{forensics.ThreadEntity(w.Thread)},
-		Title:         findings.ProcessName(p, process.PID) + " could not be killed now: its thread " + fmt.Sprint(w.Thread.TID) + " " + forensics.DescribeWait(w.Thread, w.WaitAtLeast),
-		Detail:        w.Thread.Wait.Meaning + " A kill takes effect when that wait ends.",
-		ConfidenceWhy: "the kernel's own word for the wait: " + w.Thread.Wait.Function, Refs: []forensics.Ref{stall.ThreadRef(w.Thread)},
+		Title:  findings.ProcessTitle(p, process.PID) + " cannot be killed: blocked in the kernel" + forTime(w) + stall.OnWhat(p, w.Thread),
+		Effect: findings.ProcessTitle(p, process.PID) + " cannot be killed",
+		Detail: findings.Sentences(findings.Capital(findings.ProcessName(p, process.PID))+" cannot be killed now.",
+			fmt.Sprintf("Its thread %d %s.", w.Thread.TID, forensics.DescribeWait(w.Thread, w.WaitAtLeast)), w.Thread.Wait.Meaning, "A kill takes effect when that wait ends."),
+		ConfidenceWhy: "the kernel function of the wait: " + w.Thread.Wait.Function, Refs: []forensics.Ref{stall.ThreadRef(w.Thread)},
 		Since: stall.ThreadSince(p, w.Thread, w.Seconds),
 	}
 	if dead {
-		f.Title = findings.ProcessName(p, process.PID) + " has been ended and cannot go: its thread " + fmt.Sprint(w.Thread.TID) + " " + forensics.DescribeWait(w.Thread, w.WaitAtLeast)
+		f.Title = findings.ProcessTitle(p, process.PID) + " cannot exit: one thread blocked in the kernel" + forTime(w) + stall.OnWhat(p, w.Thread)
+		f.Effect = findings.ProcessTitle(p, process.PID) + " cannot exit"
+		f.Detail = findings.Sentences(findings.Capital(findings.ProcessName(p, process.PID))+" was killed or has called exit, and cannot end.",
+			fmt.Sprintf("Its thread %d %s.", w.Thread.TID, forensics.DescribeWait(w.Thread, w.WaitAtLeast)), w.Thread.Wait.Meaning, "A kill takes effect when that wait ends.")
 	}
 	if process.PodUID != "" {
 		f.Pods = []string{process.PodUID}
 	}
 	return logview.WithHungTask(p, f, w.Thread)
+}
+
+// forTime is " for 10 min", " for at least 10 min", or nothing where no age is known.
+func forTime(w stall.Waiter) string {
+	switch {
+	case !w.Known:
+		return ""
+	case w.Measured:
+		return " for " + text.Duration(w.Seconds)
+	}
+	return " for at least " + text.Duration(w.Seconds)
 }

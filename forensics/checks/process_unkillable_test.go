@@ -25,11 +25,11 @@ func processUnkillableScenarios() []scenario {
 		{name: "a wait that no signal ends", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			process(nginx)(tb, e)
 			blockedIn(unkillable)(tb, e)
-		}, want: []string{"warning process 5000"}, says: "could not be killed"},
+		}, want: []string{"warning process 5000"}, says: "cannot be killed: blocked in the kernel"},
 		{name: "killed, and a thread stays", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			process(ended)(tb, e)
 			blockedIn(taken)(tb, e)
-		}, want: []string{"warning process 5000"}, says: "has been ended and cannot go"},
+		}, want: []string{"warning process 5000"}, says: "cannot exit: one thread blocked in the kernel"},
 		{name: "only its first thread has ended, and another waits as a signal would wake it", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			process(ended)(tb, e)
 			sleeping := taken

@@ -276,10 +276,10 @@ func (p *stuckKubelet) judge(t *testing.T, toolchain, form string, dump []byte) 
 			t.Errorf("%s: found %v, %s, %s; want %s and certain", id, ok, f.Severity, f.Confidence, severity)
 		}
 	}
-	wantText(t, a, "kubelet-housekeeping-blocked", "stands in os.Stat, called by mount-utils.(*Mounter).IsLikelyNotMountPoint",
+	wantText(t, a, "kubelet-housekeeping-blocked", "is in os.Stat, called by mount-utils.(*Mounter).IsLikelyNotMountPoint",
 		fmt.Sprintf("on a path of %d bytes", len(p.path)))
-	wantText(t, a, "kubelet-start-blocked", "stands in syscall.Statfs, called by fs.getVfsStats")
-	wantText(t, a, "kubelet-lock-contention", "in kubelet.(*podWorkers).IsPodKnownTerminated", "most likely holds it", "that one stands in os.Stat")
+	wantText(t, a, "kubelet-start-blocked", "is in syscall.Statfs, called by fs.getVfsStats")
+	wantText(t, a, "kubelet-lock-contention", "in kubelet.(*podWorkers).IsPodKnownTerminated", "most likely has the lock and is in os.Stat")
 	child := fmt.Sprintf("its child process %d", p.child)
 	if !printsChild(toolchain) {
 		child = "a child process (its pid is not in the dump)"
@@ -335,7 +335,7 @@ func (p *stuckKubelet) judgeWithThreads(t *testing.T, toolchain string, dump []b
 		e.Dumps[i].PID = p.cmd.Process.Pid
 	}
 	a := forensics.Analyze(&e, All())
-	wantText(t, a, "kubelet-housekeeping-blocked", fmt.Sprintf("= thread %d/", p.cmd.Process.Pid), strconv.Quote(p.path), "The path belongs to pod "+deadUID)
+	wantText(t, a, "kubelet-housekeeping-blocked", fmt.Sprintf("= thread %d/", p.cmd.Process.Pid), strconv.Quote(p.path), "The path is in pod "+deadUID)
 	f, _ := findingOf(a, "kubelet-housekeeping-blocked")
 	if f.Severity != forensics.Critical || f.Confidence != forensics.Certain {
 		t.Errorf("housekeeping: %s, %s; want critical and certain", f.Severity, f.Confidence)
@@ -396,7 +396,7 @@ func TestProgramsGRPC(t *testing.T) {
 						t.Errorf("findings = %q, want %q", got, want)
 					}
 					wantText(t, a, "csi-operation-stuck", "NodePublishVolume")
-					wantText(t, a, "runtime-unresponsive", "1 goroutine waits in ListPodSandbox", "not a file system")
+					wantText(t, a, "runtime-unresponsive", "for ListPodSandbox: 1 goroutine", "not a file system")
 				})
 			}
 			for _, form := range []string{"debug1", "debug0"} {

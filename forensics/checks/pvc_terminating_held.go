@@ -11,16 +11,17 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// pvcTerminating finds claims and volumes that are being deleted and cannot go.
+// pvcTerminating finds claims and volumes whose deletion is blocked.
 var pvcTerminating = forensics.Check{
 	ID:    "pvc-terminating-held",
-	Title: "A claim or volume is being deleted and cannot go",
-	Doc: `A PersistentVolumeClaim or PersistentVolume of a dump of the API that has a deletion timestamp and finalizers. The
-finalizer kubernetes.io/pvc-protection stays while a pod that has not ended uses the claim (since 1.10;
-kube-controller-manager pkg/controller/volume/pvcprotection), kubernetes.io/pv-protection while the volume is bound.
-Others belong to whoever set them: the external attacher while the volume is attached, a snapshot while it is taken.
+	Title: "A claim or volume is stuck in Terminating",
+	Doc: `A PersistentVolumeClaim or PersistentVolume of an API dump that has a deletion timestamp and finalizers. The
+finalizer kubernetes.io/pvc-protection remains while a running pod uses the claim (since 1.10; kube-controller-manager
+pkg/controller/volume/pvcprotection). kubernetes.io/pv-protection remains while the volume is bound. Other finalizers
+belong to the controller that set them: the external attacher while the volume is attached, the snapshot controller while
+a snapshot is taken.
 
-The pods that use a claim are told from the dump: one without pods cannot say who holds it.`,
+The API dump shows which pods use a claim. A dump without pods cannot show that.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceAPIDump}},
 	Run: func(p *forensics.Pass) {
@@ -34,24 +35,24 @@ The pods that use a claim are told from the dump: one without pods cannot say wh
 				f := claimFinding(d, x, c)
 				p.ReportAlike(claimsAlike(x, c), func(n int) string {
 					if len(f.Because) > 0 {
-						return fmt.Sprintf("%d claims are being deleted and are used by %s", n, text.Plural(len(f.Because), "pod"))
+						return findings.Plural(n, "claim") + " stuck in Terminating: in use by " + findings.Plural(len(f.Because), "pod")
 					}
-					return protectedTitle(n, "claims", c.Object)
+					return protectedTitle(n, "claim", c.Object)
 				}, f)
 			}
 		}
 		for _, v := range d.Volumes {
 			if v.Deleting != nil {
-				p.ReportAlike(volumesAlike(v), func(n int) string { return protectedTitle(n, "volumes", v.Object) }, volumeFinding(x, v))
+				p.ReportAlike(volumesAlike(v), func(n int) string { return protectedTitle(n, "volume", v.Object) }, volumeFinding(d, x, v))
 			}
 		}
 	},
 }
 
-// claimKey is what claims or volumes have in common that cannot go for the same reason.
+// claimKey is what claims or volumes have in common whose deletion is blocked by the same cause.
 type claimKey struct{ kind, finalizers, reclaim, phase, lost string }
 
-// claimsAlike is the key of a claim: its finalizers, and what becomes of its data. One whose data is out of reach is like no other.
+// claimsAlike is the key of a claim: its finalizers, and its reclaim policy. A claim with a lost volume is like no other.
 func claimsAlike(x *apidump.Index, c apidump.Claim) claimKey {
 	k := claimKey{kind: c.Kind, finalizers: strings.Join(c.Finalizers, " ")}
 	if v, ok := x.VolumeOf(c); ok {
@@ -68,11 +69,22 @@ func volumesAlike(v apidump.Volume) claimKey {
 }
 
 func protectedTitle(n int, what string, o apidump.Object) string {
-	return fmt.Sprintf("%d %s are being deleted and have %s each", n, what, text.Plural(len(o.Finalizers), "finalizer"))
+	return findings.Plural(n, what) + " stuck in Terminating: " + finalizersOf(o)
+}
+
+// finalizersOf names the finalizers for a headline.
+func finalizersOf(o apidump.Object) string {
+	switch len(o.Finalizers) {
+	case 0:
+		return "no finalizer, deletion in progress"
+	case 1:
+		return "finalizer " + o.Finalizers[0] + " remains"
+	}
+	return "finalizers " + findings.Some(o.Finalizers) + " remain"
 }
 
 func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.Finding {
-	f := objectFinding(c.Object, "claim")
+	f := objectFinding(d, c.Object, "PVC")
 	var users, names []string
 	for _, i := range x.UsersOf(c) {
 		user := d.Pods[i]
@@ -85,18 +97,19 @@ func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.
 	}
 	switch {
 	case len(users) > 0:
-		f.Title = fmt.Sprintf("claim %s is being deleted and is used by %s", c.ID(), text.Plural(len(users), "pod"))
-		f.Detail += " Used by " + strings.Join(names, ", ") + "."
+		f.Title = stuckTitle(d, "PVC", c.Object) + ": in use by " + userTitle(d, x, c, len(users))
+		f.Effect = "claim deletion is blocked"
+		f.Detail += " In use by " + strings.Join(names, ", ") + "."
 		f.Pods = users
 	case d.Kinds["Pod"] == 0:
-		f.Detail += " The dump has no pods to say who uses it."
+		f.Detail += " The dump has no pods, so the pods that use it are not known."
 	default:
-		f.Detail += " No pod of the dump uses it."
+		f.Detail += " No pod in the dump uses it."
 	}
 	if v, ok := x.VolumeOf(c); ok {
-		f.Detail += fmt.Sprintf(" It is bound to volume %s, whose reclaim policy is %s.", v.Name, v.Reclaim)
+		f.Detail += fmt.Sprintf(" It is bound to volume %s with the reclaim policy %s.", v.Name, v.Reclaim)
 		if v.Reclaim == "Delete" {
-			f.Detail += " The data goes with the claim."
+			f.Detail += " The data is deleted with the claim."
 		}
 	}
 	if lost := x.Lost(c); lost != "" {
@@ -104,9 +117,9 @@ func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.
 	}
 	f.Remedies = append([]forensics.Remedy{{
 		Action: remedy.ActionLook, Command: append([]string{"kubectl", "describe", "pvc"}, claimArguments(c)...),
-		Why:    "\"Used By\" names the pods now; the claim goes by itself as soon as the last of them has ended",
-		OnlyIf: "the API server answers; the dump may be older than the cluster",
-		Risk:   "none: it only shows",
+		Why:    "\"Used By\" shows the pods that use it now. The claim is deleted when the last of them has terminated",
+		OnlyIf: "the API server responds; the dump may be outdated",
+		Risk:   "none: read-only",
 	}}, f.Remedies...)
 	return f
 }
@@ -130,10 +143,22 @@ func describeUser(user apidump.Pod) string {
 	return text + ")"
 }
 
-func volumeFinding(x *apidump.Index, v apidump.Volume) forensics.Finding {
-	f := objectFinding(v.Object, "volume")
+// userTitle names the pod that uses a claim, or counts them.
+func userTitle(d *apidump.Dump, x *apidump.Index, c apidump.Claim, n int) string {
+	if n == 1 {
+		for _, i := range x.UsersOf(c) {
+			if user := d.Pods[i]; user.Phase != "Succeeded" && user.Phase != "Failed" {
+				return "pod " + user.ID()
+			}
+		}
+	}
+	return findings.Plural(n, "pod")
+}
+
+func volumeFinding(d *apidump.Dump, x *apidump.Index, v apidump.Volume) forensics.Finding {
+	f := objectFinding(d, v.Object, "PV")
 	if v.Claim != "" {
-		f.Detail += fmt.Sprintf(" It is bound to claim %s, %s.", v.Claim, strings.ToLower(v.Phase))
+		f.Detail += fmt.Sprintf(" Its claim is %s, its phase is %s.", v.Claim, v.Phase)
 		namespace, name, _ := strings.Cut(v.Claim, "/")
 		if c, ok := x.Claim(namespace, name); ok && c.Deleting != nil {
 			f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindClaim, ID: c.ID()})
@@ -142,24 +167,34 @@ func volumeFinding(x *apidump.Index, v apidump.Volume) forensics.Finding {
 	return f
 }
 
+// stuckTitle says which claim or volume is stuck, and for how long when the dump was saved.
+func stuckTitle(d *apidump.Dump, what string, o apidump.Object) string {
+	title := what + " " + o.ID() + " stuck in Terminating"
+	if d.Saved != nil && d.Saved.After(*o.Deleting) {
+		title += " for " + text.Duration(d.Saved.Sub(*o.Deleting).Seconds())
+	}
+	return title
+}
+
 // objectFinding is what claims and volumes have in common.
-func objectFinding(o apidump.Object, what string) forensics.Finding {
+func objectFinding(d *apidump.Dump, o apidump.Object, what string) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindClaim, ID: o.ID()}, Confidence: forensics.Certain, Since: o.Deleting,
-		Title:         fmt.Sprintf("%s %s is being deleted and has %s", what, o.ID(), text.Plural(len(o.Finalizers), "finalizer")),
-		ConfidenceWhy: "deletion timestamp and finalizers stand in the dump of the API",
+		Title:         stuckTitle(d, what, o) + ": " + finalizersOf(o),
+		ConfidenceWhy: "the API dump has its deletion timestamp and its finalizers",
 		Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s %s: finalizers [%s]", o.Kind, o.ID(), strings.Join(o.Finalizers, " "))}},
 	}
 	if len(o.Finalizers) == 0 {
 		f.Severity = forensics.Info
-		f.Detail = "Nothing holds it: it goes in a moment."
+		f.Title = what + " " + o.ID() + " is being deleted and has no finalizers"
+		f.Detail = "Nothing blocks its deletion. It will be removed soon."
 		return f
 	}
 	f.Detail = findings.Capital(findings.DescribeFinalizers(o.Finalizers)) + "."
 	f.Remedies = []forensics.Remedy{{
 		Action: remedy.ActionWait, Instruction: "Do not remove the finalizer",
-		Why:  "it is the protection: without it the claim or the volume goes while something still writes to it",
-		Risk: "with the reclaim policy Delete, the data is deleted under a running pod",
+		Why:  "the finalizer is the protection. Without it the claim or volume is deleted while a process still writes to it",
+		Risk: "with the reclaim policy Delete, the data of a running pod is deleted",
 	}}
 	return f
 }

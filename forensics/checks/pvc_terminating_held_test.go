@@ -22,11 +22,11 @@ func pvcTerminatingHeldInCluster() []scenario {
 		{name: "a running pod uses the claim", base: dumped(func(d *apidump.Dump) {
 			d.Claims = []apidump.Claim{claim}
 			add(apiPod("db-0", "u-db", uses))(d)
-		}), want: []string{"warning claim default/data"}, says: "used by 1 pod"},
+		}), want: []string{"warning claim default/data"}, says: "in use by pod default/db-0"},
 		{name: "only a pod that has ended uses it", base: dumped(func(d *apidump.Dump) {
 			d.Claims = []apidump.Claim{claim}
 			add(apiPod("db-0", "u-db", uses, func(p *apidump.Pod) { p.Phase = "Succeeded" }))(d)
-		}), want: []string{"warning claim default/data"}, says: "No pod of the dump uses it"},
+		}), want: []string{"warning claim default/data"}, says: "No pod in the dump uses it"},
 		{name: "a claim that nobody deletes", base: dumped(func(d *apidump.Dump) {
 			kept := claim
 			kept.Deleting = nil
@@ -38,6 +38,6 @@ func pvcTerminatingHeldInCluster() []scenario {
 				Object: apidump.Object{Kind: "PersistentVolume", Name: "pv-1", Deleting: claim.Deleting, Finalizers: []string{"kubernetes.io/pv-protection"}},
 				Claim:  "default/data", Reclaim: "Delete", Phase: "Bound",
 			}}
-		}), want: []string{"warning claim default/data", "warning claim pv-1"}, says: "The data goes with the claim"},
+		}), want: []string{"warning claim default/data", "warning claim pv-1"}, says: "The data is deleted with the claim"},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -15,37 +16,37 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
-	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// runtimeUnresponsive finds a container runtime that does not answer the kubelet.
+// runtimeUnresponsive finds a container runtime that does not respond to the kubelet.
 var runtimeUnresponsive = forensics.Check{
 	ID:    "runtime-unresponsive",
-	Title: "The container runtime does not answer",
-	Doc: `The kubelet asks the container runtime (containerd, CRI-O, docker) by gRPC over a unix socket, docker up to 1.23
-by HTTP, too. A question has a time limit of 2 minutes (--runtime-request-timeout) and is then tried again. A question that
-the runtime answers from memory and that has waited for a minute or more (Version, Status, lists, stats, status of a
-pod or container) shows that it does not answer. What concerns the whole runtime makes it critical, the status of single
-pods or containers a warning. What takes long by its nature is left out: pulling an image, stopping a container, running
-a command. The frames (runtimeServiceClient, imageServiceClient, in 1.10 to 1.36; kubeDockerClient up to 1.23) name the
-question.
+	Title: "The container runtime does not respond",
+	Doc: `The kubelet calls the container runtime (containerd, CRI-O, docker) by gRPC over a unix socket, docker up to 1.23 also by
+HTTP. A call times out after 2 minutes (--runtime-request-timeout) and is retried.
 
-Dumps of the debug=0 and debug=1 forms have no durations: there at least three goroutines that ask at the same moment
-are a warning. A runtime that is stopped by a signal (state T) or that itself waits in a file system is named as the cause.
+The runtime answers some calls from memory: Version, Status, lists, stats, status of a pod or container. If such a call has
+waited for a minute or more, the runtime does not respond. It is critical if the call concerns the whole runtime, and a
+warning if it is the status of single pods or containers. Calls that normally take long are left out: pulling an image,
+stopping a container, running a command. The frames (runtimeServiceClient, imageServiceClient, in 1.10 to 1.36;
+kubeDockerClient up to 1.23) name the call.
 
-Without goroutines it rests on a question of its own: Version over the runtime's socket, asked only if a process of the
-runtime listens there. No answer within 2 s is a warning, since a busy node can be that slow; critical if the process is
-stopped. A runtime of which no process runs is critical, if the kubelet is configured for it or containers of it run. An
-answer to that question alone does not make it well: lists and status of pods can hang all the same.
+Dumps of the debug=0 and debug=1 forms have no durations. There, three or more goroutines in such calls at the same moment
+are a warning. A runtime that is stopped by a signal (state T), or is itself blocked in a file system, is named as the cause.
 
-The kubelet's log shows it, too: such questions that failed with DeadlineExceeded or Unavailable, "container runtime is
-down", a socket that refuses. It is critical if that was still said when the log ended, for a minute or more, and the log
-reaches the examination; what was over by then is information.`,
+Without goroutines the check uses a call of its own: Version over the runtime's socket, only if a process of the runtime
+listens there. No answer within 2 s is a warning, because a busy node can be that slow. It is critical if the process is
+stopped. A runtime without a running process is critical if the kubelet is configured for it or containers of it run. An
+answer to Version alone does not prove a healthy runtime: lists and the status of pods can still hang.
+
+The kubelet's log shows it, too: such calls that failed with DeadlineExceeded or Unavailable, "container runtime is down", a
+socket that refuses. It is critical if that was logged for a minute or more and still at the log's end, and the log reaches
+the examination. A problem that was over by then is information.`,
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceRuntimeAnswer, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		if seen, why := p.Evidence.Saw(forensics.SourceGoroutines); !seen {
-			p.Unjudged("whether the kubelet waits for the runtime is not known without its goroutines: %s", why)
+			p.Unjudged("without goroutines it is not known whether the kubelet waits for the runtime: %s", why)
 		}
 		list, inLog := askingRuntime(p), logview.Runtime(p)
 		switch f, ok := runtimeSilent(p); {
@@ -59,7 +60,7 @@ reaches the examination; what was over by then is information.`,
 	},
 }
 
-// askingRuntime lists the goroutines that have waited for an answer that should come at once.
+// askingRuntime lists the goroutines that wait for an answer that a healthy runtime gives at once.
 func askingRuntime(p *forensics.Pass) []stall.Goroutine {
 	var found, undated []stall.Goroutine
 	for s := range stall.Stacks(p) {
@@ -70,7 +71,7 @@ func askingRuntime(p *forensics.Pass) []stall.Goroutine {
 		if t, ok := stall.Stalled(p, s); ok {
 			found = append(found, t)
 		} else if s.Goroutine.State == "" {
-			undated = append(undated, stall.Goroutine{Stack: s, Wait: w, Why: "this form of dump has no durations, but several goroutines ask at the same moment"})
+			undated = append(undated, stall.Goroutine{Stack: s, Wait: w, Why: "this form of dump has no durations, but several goroutines wait at the same moment"})
 		}
 	}
 	if len(found) == 0 && len(undated) >= stall.FewAsking {
@@ -85,22 +86,25 @@ func runtimeFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding
 	runtime := p.Model.RuntimeEntity()
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: runtime, Confidence: worst.Confidence(), ConfidenceWhy: worst.Why, Since: worst.Since(p),
-		Title: fmt.Sprintf("%s has not answered %s", runtimeName(runtime), p.Model.KubeletName()),
+		Effect: runtimeName(runtime) + " is not responding",
 	}
 	if worst.Proven && slices.ContainsFunc(list, func(t stall.Goroutine) bool { return t.Proven && stall.AsksWholeRuntime(t.Wait.Call) }) {
 		f.Severity = forensics.Critical
 	}
-	f.Title += worst.HowLong()
-	verb := " waits in "
-	if stall.Count(list) > 1 {
-		verb = " wait in "
+	if worst.Known {
+		f.Title = runtimeTitle(runtime) + " has not answered " + stall.FewQuestions(list) + worst.HowLong()
+	} else {
+		f.Title = runtimeTitle(runtime) + " may not be responding: no answer yet to " + stall.FewQuestions(list)
 	}
-	f.Title += ": " + text.Plural(stall.Count(list), "goroutine") + verb + stall.Questions(list)
-	f.Detail = "The kubelet can start, change and stop no container meanwhile; running ones go on. Who waits: " + stall.Askers(list) +
-		". A question ends after 2 minutes and is asked again, so the trouble may be much older. It is a daemon that does not answer, not a file system of the kubelet's."
+	if f.Severity == forensics.Critical {
+		f.Title += podsCannot
+	}
+	f.Detail = fmt.Sprintf("%s Waiting for %s: %s (%s). A call times out after 2 minutes and is retried, so the problem may be much older. "+
+		"A daemon does not respond here, not a file system of the kubelet.",
+		noContainers, strings.Join(stall.Questions(list), ", "), stall.Goroutines(stall.Count(list)), stall.Askers(list))
 	blameRuntimeProcess(p, &f)
 	if r := kubeletRuntime(p); r != nil && r.Answer != nil {
-		f.Detail += " " + findings.Capital(answerText(*r.Answer)) + "."
+		f.Detail += " " + answerText(*r.Answer) + "."
 		f.Refs = append(f.Refs, answerRef(*r))
 	}
 	for _, t := range list[:min(len(list), findings.MaxQuoted)] {
@@ -110,8 +114,14 @@ func runtimeFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding
 	return f
 }
 
-// blameRuntimeProcess adds why the runtime does not answer, where its process shows it: it is stopped, or a thread of
-// it waits in a file system.
+// What a runtime that does not respond means, for a headline and for a detail.
+const (
+	podsCannot   = "; pods cannot start or stop"
+	noContainers = "The kubelet cannot start, change or stop containers. Running containers continue."
+)
+
+// blameRuntimeProcess adds why the runtime does not respond, where its process shows it: it is stopped, or one of its threads is blocked
+// in a file system.
 func blameRuntimeProcess(p *forensics.Pass, f *forensics.Finding) {
 	process, ok := runtimeProcess(p)
 	if !ok {
@@ -120,6 +130,7 @@ func blameRuntimeProcess(p *forensics.Pass, f *forensics.Finding) {
 	if process.State == "T" || process.State == "t" {
 		f.Severity, f.Confidence, f.ConfidenceWhy = forensics.Critical, forensics.Certain, "the state letter of its process; "+f.ConfidenceWhy
 		f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(process.PID)})
+		f.Title = fmt.Sprintf("%s is not responding: process %d is stopped (%s)%s", runtimeTitle(f.Subject), process.PID, stoppedBy(process.State), podsCannot)
 		f.Detail += fmt.Sprintf(" Its process %d is stopped by a signal (state %s).", process.PID, process.State)
 		f.Refs = append(f.Refs, forensics.Ref{Source: fmt.Sprintf("%s:%d", forensics.SourceProcesses, process.PID), Excerpt: "state " + process.State})
 		return
@@ -140,28 +151,41 @@ func runtimeRemedies(p *forensics.Pass, runtime forensics.Entity) []forensics.Re
 	switch {
 	case ok && (process.State == "T" || process.State == "t"):
 		remedies = append(remedies, remedy.Signal(forensics.Remedy{
-			Action: remedy.ActionResume, Why: "lets the runtime go on where it was stopped",
-			OnlyIf: "nobody debugs it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
+			Action: remedy.ActionResume, Why: "the runtime continues where it was stopped",
+			OnlyIf: "no debugger traces it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
 		}, process.PID, "-CONT"))
+	case !ok:
+		remedies = append(remedies, forensics.Remedy{
+			Action: remedy.ActionLook, Command: []string{"crictl", "info"},
+			Why: "shows whether the container runtime responds now", Risk: "none: read-only",
+		})
 	case ok && runtime.ID == "containerd":
 		remedies = append(remedies, remedy.Signal(forensics.Remedy{
 			Action: remedy.ActionDump,
-			Why:    "containerd writes its own goroutine dump to its log and to a file in its state directory; nodeforensics goroutines reads it",
-			Risk:   "none: containerd goes on",
+			Why:    "containerd writes its own goroutine dump to its log and to a file in its state directory. `nodeforensics goroutines` reads it",
+			Risk:   "none: containerd continues",
 		}, process.PID, "-USR1"))
 	}
 	return remedies
 }
 
-// runtimeName begins a sentence.
-func runtimeName(e forensics.Entity) string {
+// runtimeTitle begins a headline.
+func runtimeTitle(e forensics.Entity) string {
 	if e.ID == "runtime" {
-		return "The container runtime"
+		return "Container runtime"
 	}
 	return e.ID
 }
 
-// runtimeSilent is the finding for a runtime that did not answer this program's own question, or that does not run.
+// runtimeName is "containerd", or "container runtime" where the name is not known.
+func runtimeName(e forensics.Entity) string {
+	if e.ID == "runtime" {
+		return "container runtime"
+	}
+	return e.ID
+}
+
+// runtimeSilent is the finding for a runtime that did not answer this program's own call, or that does not run.
 func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 	r := kubeletRuntime(p)
 	if r == nil || r.Answer == nil || p.Evidence.Kubelet == nil || p.Evidence.Kubelet.PID == 0 {
@@ -172,24 +196,28 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 	f := forensics.Finding{Severity: forensics.Warning, Subject: runtime, Confidence: forensics.Likely, Refs: []forensics.Ref{answerRef(*r)}}
 	switch {
 	case r.Answer.Status == "timeout":
-		f.Title = runtimeName(runtime) + " does not answer"
-		f.ConfidenceWhy = "it was asked once, and a busy node can be slow"
-		f.Detail = findings.Capital(answerText(*r.Answer)) + ". The kubelet can start, change and stop no container while it does not answer; running ones go on."
+		f.Title, f.Effect = runtimeTitle(runtime)+" is not responding: no answer to Version", runtimeName(runtime)+" is not responding"
+		f.ConfidenceWhy = "one call only, and a busy node can be slow"
+		f.Detail = answerText(*r.Answer) + ". While it does not respond, the kubelet cannot start, change or stop containers. Running containers continue."
 		blameRuntimeProcess(p, &f)
 	case seen && (r.Answer.Status == "refused" || r.Answer.Status == "not-owned") && !runtimeRuns(p):
 		f.Severity, f.Confidence = forensics.Critical, forensics.Certain
-		f.ConfidenceWhy = "no process of it is in /proc"
-		f.Title = runtimeName(runtime) + " does not run"
-		f.Detail = fmt.Sprintf("No process of it is on this node, and its socket %s is not served (%s). The kubelet can start, change and stop no container; those that run go on.",
-			r.Socket, strings.TrimSpace(r.Answer.Detail))
+		f.ConfidenceWhy = "/proc has no process of the runtime"
+		f.Title, f.Effect = runtimeTitle(runtime)+" is not running"+podsCannot, runtimeName(runtime)+" is not running"
+		why := strings.TrimSpace(r.Answer.Detail)
+		if why != "" {
+			why = " (" + why + ")"
+		}
+		f.Detail = fmt.Sprintf("No process of %s runs on this node, and no process serves its socket %s%s. %s", runtimeName(runtime), r.Socket, why, noContainers)
 	default:
 		return forensics.Finding{}, false
 	}
 	f.Remedies = runtimeRemedies(p, runtime)
 	if known, ok := cri.Of(runtime.ID); ok && f.Confidence == forensics.Certain && !runtimeRuns(p) {
 		f.Remedies = append(f.Remedies, forensics.Remedy{
-			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", known.Units[0], "-n", "200"}, Why: "its last words say why it ended: a full disk, a damaged database, a killed process",
-			Risk: "none: it reads the log",
+			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", known.Units[0], "-n", "200"},
+			Why:  "its last lines show why it ended: a full disk, a damaged database, a killed process",
+			Risk: "none: read-only",
 		})
 	}
 	return f, true
@@ -198,30 +226,31 @@ func runtimeSilent(p *forensics.Pass) (forensics.Finding, bool) {
 func answerText(a runtimes.Answer) string {
 	switch a.Status {
 	case "ok":
-		return "asked for its version just now, it answered at once, so not all of it stands still"
+		return "It answered a Version call of this program at once, so not all of it is blocked"
 	case "timeout":
-		return "asked for its version just now over its socket, it did not answer: " + a.Detail
+		return strings.TrimSuffix("It did not answer a Version call of this program over its socket: "+a.Detail, ": ")
 	}
-	return strings.TrimSpace("its socket could not be asked just now: " + a.Status + " " + a.Detail)
+	return strings.TrimSpace("This program could not call it over its socket: " + a.Status + " " + a.Detail)
 }
 
 func answerRef(r runtimes.Runtime) forensics.Ref {
 	return forensics.Ref{Source: forensics.SourceRuntimeAnswer + ":" + r.Socket, Excerpt: strings.TrimSpace(r.Answer.Status + " " + r.Answer.Detail)}
 }
 
-// silenceFinding is what the log alone says.
+// silenceFinding is the finding from the log alone.
 func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Finding {
 	runtime := p.Model.RuntimeEntity()
 	f := forensics.Finding{
-		Severity: forensics.Warning, Subject: runtime, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet says so in its log",
-		Title:    fmt.Sprintf("%s has not answered %s since %s", runtimeName(runtime), p.Model.KubeletName(), logview.Moment(s.Since)),
-		Detail:   "The kubelet can start, change and stop no container meanwhile; running ones go on.",
+		Severity: forensics.Warning, Subject: runtime, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log says so",
+		Title:  sinceTitle(runtime, s.Since),
+		Effect: runtimeName(runtime) + " is not responding", Detail: noContainers,
 		Remedies: runtimeRemedies(p, runtime),
 	}
 	switch {
 	case !s.Current:
 		f.Severity, f.Remedies = forensics.Info, nil
-		f.Title = fmt.Sprintf("%s did not answer %s from %s to %s, then did", runtimeName(runtime), p.Model.KubeletName(), logview.Moment(s.Since), logview.Clock(s.Until))
+		f.Title = fmt.Sprintf("%s did not respond from %s to %s, then recovered", runtimeTitle(runtime), logview.Moment(s.Since), logview.Clock(s.Until))
+		f.Detail = "In that time the kubelet could not start, change or stop containers. Running containers continued."
 	}
 	if s.Current {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
@@ -230,14 +259,20 @@ func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Find
 	return withRuntimeInLog(p, s, f)
 }
 
-// withRuntimeInLog adds the log to a finding that rests on a dump, or on the log itself.
+// sinceTitle is the headline for a runtime that the log shows as not responding.
+func sinceTitle(runtime forensics.Entity, since *time.Time) string {
+	return fmt.Sprintf("%s has not responded since %s%s", runtimeTitle(runtime), logview.Moment(since), podsCannot)
+}
+
+// withRuntimeInLog adds the log to a finding from a dump, or from the log itself.
 func withRuntimeInLog(p *forensics.Pass, s *logview.RuntimeSilence, f forensics.Finding) forensics.Finding {
 	if s == nil {
 		return f
 	}
 	if f.Severity == forensics.Warning && s.Current && logview.Between(s.Since, s.Until) >= stall.StuckAfter && logview.Count(s.Events) > 2 && !logview.Stale(p) {
 		f.Severity = forensics.Critical
-		f.Confidence, f.ConfidenceWhy = forensics.Certain, findings.WithReason(f.ConfidenceWhy, "the kubelet says so in its log")
+		f.Title = sinceTitle(f.Subject, logview.Earliest(f.Since, s.Since)) // a dump without a proven age says only that it may not respond
+		f.Confidence, f.ConfidenceWhy = forensics.Certain, findings.WithReason("the kubelet's log says so", f.ConfidenceWhy)
 	}
 	if s.Current || f.Since == nil {
 		f.Since = logview.Earliest(f.Since, s.Since)
@@ -246,14 +281,15 @@ func withRuntimeInLog(p *forensics.Pass, s *logview.RuntimeSilence, f forensics.
 	if len(s.Calls) > 0 {
 		what += " " + findings.Some(s.Calls) + " failed"
 	} else {
-		what += " it is said to be down"
+		what += " it is reported as down"
 	}
-	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("%s (%s, first %s, last %s: %s).", what, findings.Times(logview.Count(s.Events)), logview.Clock(logview.First(s.Events)), logview.Clock(s.Until), s.Reason))
+	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("%s (%s, first %s, last %s: %s).",
+		what, findings.Times(logview.Count(s.Events)), logview.Clock(logview.First(s.Events)), logview.Clock(s.Until), s.Reason))
 	f.Refs = append(f.Refs, logview.EventRefs(s.Events...)...)
 	return f
 }
 
-// runtimeProcess is the process of the container runtime; false where it is not known or there are several.
+// runtimeProcess is the process of the container runtime; false where it is unknown or there are several.
 func runtimeProcess(p *forensics.Pass) (procs.Process, bool) {
 	var found []procs.Process
 	name := p.Model.RuntimeEntity().ID
@@ -268,8 +304,8 @@ func runtimeProcess(p *forensics.Pass) (procs.Process, bool) {
 	return found[0], true
 }
 
-// kubeletRuntime is what is known of the container runtime that the kubelet uses: the one at its configured endpoint, else
-// the only one of that name; nil if there is none or it is not known which.
+// kubeletRuntime is the container runtime that the kubelet uses: the one at its configured endpoint, else the only one of that name; nil if
+// there is none or several.
 func kubeletRuntime(p *forensics.Pass) *runtimes.Runtime {
 	endpoint := strings.TrimPrefix(forensics.RuntimeEndpoint(p.Evidence), "unix://")
 	name := p.Model.RuntimeEntity().ID

@@ -85,12 +85,12 @@ func runtimeUnresponsiveInLogs() []scenario {
 			name: "the log says so", base: wellNode, change: both(tells(
 				event(logs.KindRuntimeCallFailed, 4, "10:10:00", "10:12:20", code(logs.Subject{Reason: "ListPodSandbox with filter: context deadline exceeded"}, "DeadlineExceeded")),
 				event(logs.KindSyncLoopSkipped, 9, "10:10:05", "10:12:27", down)), logAlone),
-			want: []string{"critical runtime runtime"}, says: "has not answered kubelet 1.17.4 since 2026-11-20 10:08:00 UTC",
+			want: []string{"critical runtime runtime"}, says: "has not responded since 2026-11-20 10:08:00 UTC",
 		},
 		{name: "and its process is stopped", base: wellNode, change: both(tells(event(logs.KindRuntimeDown, 9, "10:10:00", "10:12:20", down)), func(_ testing.TB, e *forensics.Evidence) {
 			e.Processes = append(e.Processes, procs.Process{PID: 812, Comm: "containerd", State: "T"})
 		}), want: []string{"critical runtime containerd"}, says: "is stopped by a signal"},
-		{name: "it answered again", base: wellNode, change: tells(event(logs.KindRuntimeDown, 9, "09:40:00", "09:45:00", down)), want: []string{"info runtime runtime"}, says: "then did"},
+		{name: "it answered again", base: wellNode, change: tells(event(logs.KindRuntimeDown, 9, "09:40:00", "09:45:00", down)), want: []string{"info runtime runtime"}, says: "then recovered"},
 		{name: "a container that does not stop", base: wellNode, change: tells(event(logs.KindContainerStopFailed, 9, "10:00:00", "10:12:00", code(logs.Subject{}, "DeadlineExceeded"))), outcome: clean},
 		{name: "a call that it refuses", base: wellNode, change: tells(event(logs.KindRuntimeCallFailed, 1, "10:12:00", "10:12:00", code(logs.Subject{Reason: "RuntimeConfig: unknown method"}, "Unimplemented"))), outcome: clean},
 	}
@@ -100,7 +100,7 @@ var _ = scenariosOf("runtime-unresponsive", runtimeUnresponsiveInContainers())
 
 func runtimeUnresponsiveInContainers() []scenario {
 	return []scenario{
-		{name: "its socket does not answer", base: withRuntime, change: answers("timeout"), want: []string{"warning runtime containerd"}, says: "does not answer"},
+		{name: "its socket does not answer", base: withRuntime, change: answers("timeout"), want: []string{"warning runtime containerd"}, says: "is not responding"},
 		{name: "stopped by a signal", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
 			answers("timeout")(tb, e)
 			e.Processes[len(e.Processes)-1].State = "T"
@@ -109,7 +109,7 @@ func runtimeUnresponsiveInContainers() []scenario {
 			answers("refused")(tb, e)
 			e.Processes = e.Processes[:3]
 			e.Cover(forensics.Source{Source: forensics.SourceGoroutines, Status: forensics.SourceDenied})
-		}, want: []string{"critical runtime containerd"}, says: "does not run"},
+		}, want: []string{"critical runtime containerd"}, says: "is not running; pods cannot start or stop"},
 		{name: "no goroutines and no answer", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
 			answers("timeout")(tb, e)
 			e.Cover(forensics.Source{Source: forensics.SourceGoroutines, Status: forensics.SourceDenied})
@@ -123,9 +123,9 @@ func runtimeUnresponsiveInContainers() []scenario {
 			e.Processes, e.Kubelet.Flags = e.Processes[:3], map[string]string{}
 			e.Sandboxes = []runtimes.Sandbox{{ID: appID, Runtime: "containerd", PodUID: liveUID, Task: runtimes.Task{InitPID: 4000, InitStart: 7}}}
 			e.Processes[1].StartTicks = 7
-		}, want: []string{"critical runtime containerd"}, says: "does not run"},
+		}, want: []string{"critical runtime containerd"}, says: "is not running; pods cannot start or stop"},
 		{name: "it answers", base: withRuntime, change: answers("ok"), outcome: forensics.OutcomeClean},
-		{name: "it answers, but nobody knows what the kubelet waits for", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
+		{name: "it answers, but it is not known what the kubelet waits for", base: withRuntime, change: func(tb testing.TB, e *forensics.Evidence) {
 			answers("ok")(tb, e)
 			e.Cover(forensics.Source{Source: forensics.SourceGoroutines, Status: forensics.SourceDenied})
 		}, outcome: forensics.OutcomeNotChecked},
@@ -144,7 +144,7 @@ func runtimeUnresponsiveInDumps() []scenario {
 		{name: "configured endpoint", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			withStack("kubelet-1.34", "A.7 PLEG waits for the runtime, and pods for the PLEG")(tb, e)
 			e.Kubelet.Config = &kubelet.Config{ContainerRuntimeEndpoint: "unix:///run/containerd/containerd.sock"}
-		}, want: []string{"critical runtime containerd"}, says: "containerd has not answered kubelet 1.17.4 for at least 3 min: 1 goroutine waits in ListPodSandbox"},
+		}, want: []string{"critical runtime containerd"}, says: "containerd has not answered ListPodSandbox for at least 3 min; pods cannot start or stop"},
 		{name: "its process is stopped", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			withStack("kubelet-1.34", "a runtime that does not answer at once, of no proven age")(tb, e)
 			e.Processes = append(e.Processes, procs.Process{PID: 812, Comm: "containerd", State: "T"})

@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,15 +13,18 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// threadBlocked finds threads that wait in a file system.
+// threadBlocked finds threads that are blocked in a file system.
 var threadBlocked = forensics.Check{
 	ID:    "thread-blocked",
-	Title: "A thread waits in a file system",
-	Doc: `A thread that provably has waited in a file system or for a disk longer than --hung-after, told by what the
-kernel says it waits for (wchan, kernel stack), whatever its state letter: a wait for a FUSE server is state S. The
-threads of one process that wait for the same thing are one finding, named after the one that waits longest. Throttling
-by dirty pages is not a hang and is left out, and so is a wait for a lock of a file (flock, fcntl) that another program has. The kernel's own complaint about the thread ("blocked for more than 120
-seconds") is quoted where its log has it; it makes none about waits that a signal ends, as those for NFS and FUSE are.`,
+	Title: "A thread is blocked in a file system",
+	Doc: `A thread that provably has waited in a file system or for a disk longer than --hung-after. The kernel shows that wait (wchan,
+kernel stack); the state letter does not matter: a wait for a FUSE server is state S. The threads of one process that wait
+for the same thing are one finding, named after the one that has waited longest.
+
+Throttling by dirty pages is not a hang and is left out. So is a wait for a file lock (flock, fcntl) of another program.
+
+The kernel's own message about the thread ("blocked for more than 120 seconds") is quoted where the kernel log has it. The
+kernel logs none about waits that a signal ends, such as those for NFS and FUSE.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceThreads}},
 	Run: func(p *forensics.Pass) {
@@ -53,30 +55,37 @@ seconds") is quoted where its log has it; it makes none about waits that a signa
 			p.Report(blockedFinding(p, first[g], counts[g]))
 		}
 		if len(unknown) > 0 {
-			p.Unjudged("%s not judged: nothing shows for how long (%s)", text.Plural(len(unknown), "waiting thread"), findings.Some(unknown))
+			p.Unjudged("%s not judged: the duration of the wait is unknown (%s)", text.Plural(len(unknown), "waiting thread"), findings.Some(unknown))
 		}
 	},
 }
 
-// noHang says that a wait ends without anybody's help, or when another program is done.
+// noHang says that a wait ends by itself, or when another program is done.
 func noHang(w procs.Wait) bool { return w.Kind == procs.WaitWriteback || w.Kind == procs.WaitFileLock }
 
 func blockedFinding(p *forensics.Pass, w stall.Waiter, count int) forensics.Finding {
 	t := w.Thread
-	who, verb := fmt.Sprintf("thread %d/%d (%s)", t.PID, t.TID, t.Comm), " has waited "
+	name := findings.ProcessTitle(p, t.PID)
+	if process, _ := p.Model.Process(t.PID); process.Comm == "" && t.Comm != "" {
+		name = fmt.Sprintf("%s (pid %d)", t.Comm, t.PID)
+	}
+	who, verb, atLeast := name, " has", "at least "
 	if count > 1 {
-		process, _ := p.Model.Process(t.PID)
-		who, verb = fmt.Sprintf("%d threads of process %d (%s)", count, t.PID, cmp.Or(process.Comm, t.Comm)), " have waited "
+		who, verb = fmt.Sprintf("%d threads of %s", count, name), " have"
+	}
+	if w.Measured {
+		atLeast = ""
 	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t), Confidence: forensics.Certain,
 		Because:       forensics.Causes(p.Model, forensics.ThreadEntity(t)),
-		Title:         who + verb + text.Duration(w.Seconds) + onWhat(t),
+		Title:         who + verb + " been blocked for " + atLeast + text.Duration(w.Seconds) + stall.OnWhat(p, t),
+		Effect:        strings.Replace(strings.Replace(who+verb, " has", " is", 1), " have", " are", 1) + " blocked",
 		ConfidenceWhy: w.From, Refs: []forensics.Ref{stall.ThreadRef(t)}, Since: stall.ThreadSince(p, t, w.Seconds),
 	}
-	f.Detail = strings.TrimSpace(fmt.Sprintf("It %s. %s", forensics.DescribeWait(t, p.Model.Waited(t)), t.Wait.Meaning)) + waitFacts(t)
+	f.Detail = strings.TrimSpace(fmt.Sprintf("Thread %d/%d (%s) %s. %s", t.PID, t.TID, t.Comm, forensics.DescribeWait(t, p.Model.Waited(t)), t.Wait.Meaning)) + waitFacts(t)
 	if p.Model.Answered(t.Device) {
-		f.Detail += " The file system has answered when this program asked: this one call takes long, or what it concerns does."
+		f.Detail += " The file system responded to this program: only this call, or what it accesses, takes long."
 	}
 	text, refs := fsview.Behind(p, t.Device)
 	f.Detail += text
@@ -90,11 +99,11 @@ func blockedFinding(p *forensics.Pass, w stall.Waiter, count int) forensics.Find
 	return logview.WithHungTask(p, f, t)
 }
 
-// waitFacts says which part of the kernel a thread waits in, and what a signal does.
+// waitFacts says which part of the kernel a thread waits in, and whether a signal ends the wait.
 func waitFacts(t procs.Thread) string {
 	text := ""
 	if name := subsystems[t.Wait.Kind]; name != "" {
-		text = " It is in " + name
+		text = " The wait is in " + name
 		if t.Wait.FS != "" && t.Wait.Kind != procs.WaitFUSE {
 			text += " (" + t.Wait.FS + ")"
 		}
@@ -102,12 +111,12 @@ func waitFacts(t procs.Thread) string {
 	}
 	switch {
 	case t.Wait.Killable():
-		text += " SIGKILL ends the wait; no other signal does. The kernel's watch for hung tasks never reports such a wait."
+		text += " SIGKILL ends the wait; no other signal does. The kernel's hung-task detector never reports such a wait."
 	case t.Wait.Unkillable():
-		text += " No signal ends the wait, SIGKILL neither."
+		text += " No signal ends the wait, not even SIGKILL."
 	}
 	if t.State == "S" && t.Wait.Kind == procs.WaitFUSE {
-		text += " Its state is S, so it counts neither as blocked nor for the load average."
+		text += " Its state is S: the kernel counts it neither as blocked nor in the load average."
 	}
 	return text
 }
@@ -125,15 +134,5 @@ var subsystems = map[procs.WaitKind]string{
 	procs.WaitMmapLock: "memory management (the lock of a memory map)",
 	procs.WaitCgroup:   "the cgroup core",
 	procs.WaitFreezer:  "the freezer of cgroups",
-	procs.WaitExit:     "the end of a process",
-}
-
-func onWhat(t procs.Thread) string {
-	switch {
-	case t.Path != "":
-		return " on " + t.Path
-	case t.Wait.FS != "":
-		return " in " + t.Wait.FS
-	}
-	return ""
+	procs.WaitExit:     "process exit",
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,33 +18,37 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/unmounts"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// unmountBusy finds what keeps mounts from being unmounted that somebody unmounts or would.
+// unmountBusy finds the users of mounts that are being unmounted or should be.
 var unmountBusy = forensics.Check{
 	ID:    "unmount-busy",
-	Title: "A mount that should go is in use",
-	Doc: `A mount that is in use although somebody unmounts it, or would: one below the directory of a pod that is gone or
-terminating ("target is busy" in the kubelet's log, again every two minutes); one that a running umount(8) or
-fusermount(1) names; a volume that a CSI driver or the kubelet has staged for pods of which none is left. For those it is
-a warning. For a file system that does not answer, is stale or has lost its server it is information: to be rid of it, it
-has to be unmounted.
+	Title: "A mount cannot be unmounted because it is in use",
+	Doc: `A mount is in use although it is being unmounted or should be. It is a warning for:
+- a mount below the directory of an orphaned or terminating pod ("target is busy" in the kubelet's log, again every two minutes)
+- a mount that a running umount(8) or fusermount(1) names
+- a volume that a CSI driver or the kubelet has staged, with no pod left that uses it
 
-It names what makes umount(2) answer EBUSY: processes with a working or root directory, program, open or mapped file on
-that very mount, and mounts below it, loop devices, mounted images, swap, NFS exports, interpreters of binfmt_misc, uprobe events and bound sockets, in the order in which to stop
-them. An earlier examination that never came back from the mount is among them. Holds were confirmed by mount id where
-the kernel tells it (Linux 3.15); working and root directories are told by their path. Containers of a terminating pod
-itself are not counted, unless the kubelet's log shows the refusal: it unmounts only when they have ended. A process in
-another mount namespace keeps the host's mount busy where propagation ties its copy to it (HostToContainer, Bidirectional;
-propagate_mount_busy in fs/pnode.c): it is named with that mount. With a private copy it does not: see
-mount-leaked-namespace. System calls under way hold a mount, too, and are named beside the others. So is what is
-not in the way, but keeps the file system and its server or disk in use: layers of overlays, other mounts of it.
+A file system that does not respond, is stale or has lost its server is information: only an unmount removes it.
 
-The kubelet's log shows the refused unmounts themselves, since when, how often, and how long it waits until the next try
-(500 ms, doubled each time up to 2 min 2 s). "Busy" is told from umount's words in any language. Only what was still
-refused when the log ended counts. With the log alone nobody is named who holds it.`,
+The finding names everything that makes umount(2) fail with EBUSY, in the order in which to stop it. Processes count with a working
+or root directory, a program, an open or mapped file on that very mount. In the kernel, these count: mounts below it, loop devices,
+mounted images, swap, NFS exports, interpreters of binfmt_misc, uprobe events and bound sockets. An earlier examination that is still
+blocked on the mount is among the processes. Open files are confirmed by mount id where the kernel shows it (Linux 3.15); working and
+root directories are known only by their path.
+
+Containers of the terminating pod itself do not count, unless the kubelet's log shows the refused unmount: the kubelet unmounts only
+after they have ended. A process in another mount namespace keeps the host's mount busy if mount propagation ties its copy to it
+(HostToContainer, Bidirectional; propagate_mount_busy in fs/pnode.c). The finding then names that copy. A private copy does not keep
+it busy: see mount-leaked-namespace. System calls in flight also keep a mount busy and are listed separately. So are users
+that do not block the unmount, but keep the file system and its server or disk in use: layers of overlays, other mounts of it.
+
+The kubelet's log shows the refused unmounts: since when, how often, and the wait until the next try (500 ms, doubled each
+time up to 2 min 2 s). "Busy" is recognized in umount's messages in any language. Only unmounts that were still refused at the end
+of the log count. With the log alone, the users of the mount are not known.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders, forensics.SourceLogs}, {forensics.SourceMounts, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
@@ -54,7 +59,7 @@ refused when the log ended counts. With the log alone nobody is named who holds 
 			}
 		}
 		if len(missing) > 0 {
-			p.Unjudged("who holds a mount was not judged: %s", strings.Join(missing, ", "))
+			p.Unjudged("the users of mounts were not judged: %s", strings.Join(missing, ", "))
 		}
 		done, refused := map[int]bool{}, unmounts.Refusals(p)
 		for _, g := range append(unmounts.RefusedMounts(p, refused), unmounts.Mounts(p)...) {
@@ -84,52 +89,97 @@ func reportBusy(p *forensics.Pass, g unmounts.Mount, refused []*unmounts.Refusal
 		return
 	}
 	f := forensics.Finding{
-		Severity: g.Severity, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Certain, ConfidenceWhy: "the holds were read from /proc; " + g.Why,
+		Severity: g.Severity, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Certain, ConfidenceWhy: "the users of the mount were read from /proc; " + g.Why,
 	}
 	if uid, _ := forensics.PodOf(m.MountPoint); uid != "" {
 		f.Pods = []string{uid}
 	}
 	if !slices.ContainsFunc(list, func(h holders.Holder) bool { return !h.ByPath }) &&
-		!slices.ContainsFunc(kernel, func(k holders.KernelUser) bool { return k.Use == holders.UseMount }) { // others are told by path
+		!slices.ContainsFunc(kernel, func(k holders.KernelUser) bool { return k.Use == holders.UseMount }) { // others are known only by path
 		f.Confidence = forensics.Likely
-		f.ConfidenceWhy += "; all of them were told by their path, which misleads where mounts lie on each other"
+		f.ConfidenceWhy += "; all of them are known only by their path, which misleads where mounts are stacked"
 	}
 	by, waiting := busyProcesses(p, &f, m, list)
 	by = append(by, busyKernel(p, &f, kernel)...)
-	f.Title = fmt.Sprintf("mount %d at %s cannot be unmounted: %s", m.ID, m.MountPoint, findings.Some(by))
-	f.Detail = fmt.Sprintf("Somebody wants it gone: %s. umount answers EBUSY (\"target is busy\") until nothing of this is left: %s.%s%s%s %s.",
-		g.Why, strings.Join(by, "; "), callsUnderWay(p, m), notInTheWay(users), kubeletHolds(p, list), unlisted(p))
+	inUse := "in use by " + usersTitle(p, list, kernel)
+	f.Title = fmt.Sprintf("%s cannot be unmounted: %s", busyMount(p, m), inUse)
+	if _, volume := forensics.PodOf(m.MountPoint); volume != "" {
+		f.Effect = "volume " + path.Base(volume) + " " + inUse
+	}
+	f.Detail = fmt.Sprintf("Mount %d at %s should be unmounted (%s). umount fails with EBUSY (\"target is busy\") until none of these is left: %s.%s%s%s %s.",
+		m.ID, m.MountPoint, g.Why, strings.Join(by, "; "), callsInFlight(p, m), notBlocking(users), kubeletUses(p, list), unlisted(p))
 	f.Remedies = append(f.Remedies, unmounts.AtLast(p, m, waiting)...)
 	for _, r := range unmounts.BySubject(p, refused)[f.Subject] {
 		r.Reported = true
-		f.Severity = forensics.Warning // somebody has tried, and was refused
+		f.Severity = forensics.Warning // an unmount was tried and refused
 		f = withRefusal(r, f)
 	}
 	p.Report(f)
 }
 
-// kubeletHolds says whether the kubelet is in the way, since it is what people restart first.
-func kubeletHolds(p *forensics.Pass, holders []holders.Holder) string {
+// busyMount names a mount for a title.
+func busyMount(p *forensics.Pass, m mounts.Mount) string {
+	uid, volume := forensics.PodOf(m.MountPoint)
+	switch label := fsfamily.Label(m.FSType, m.Source); {
+	case volume != "":
+		return "Volume " + path.Base(volume) + " of " + podInTitle(p, uid)
+	case unmounts.StagedPath.MatchString(m.MountPoint):
+		return "Staged volume at " + m.MountPoint
+	case label != "":
+		return label + " at " + m.MountPoint
+	}
+	return "Mount at " + m.MountPoint
+}
+
+// podInTitle names a pod within a title.
+func podInTitle(p *forensics.Pass, uid string) string {
+	return "pod" + strings.TrimPrefix(findings.PodTitle(p, uid), "Pod")
+}
+
+// usersTitle names the first user of a mount for a title, in the order in which to stop them, and counts the others.
+func usersTitle(p *forensics.Pass, list []holders.Holder, kernel []holders.KernelUser) string {
+	pids := inStopOrder(p, list)
+	others := len(pids) + len(kernel) - 1
+	name := ""
+	if len(pids) > 0 {
+		name = findings.ProcessTitle(p, pids[0])
+	} else {
+		name = unmounts.KernelTitle(kernel[0])
+	}
+	if others > 0 {
+		name += fmt.Sprintf(" and %d more", others)
+	}
+	return name
+}
+
+// kubeletUses says whether the kubelet uses the mount, because people restart the kubelet first.
+func kubeletUses(p *forensics.Pass, holders []holders.Holder) string {
 	if k := p.Evidence.Kubelet; k != nil && slices.Contains(mountuse.PIDs(holders), k.PID) {
 		return ""
 	}
 	return " Restarting the kubelet does not help."
 }
 
-// unlisted says what may hold a mount besides what was found.
+// unlisted says what may use a mount besides the users that were found.
 func unlisted(p *forensics.Pass) string {
 	text := findings.Capital(holders.KernelBlind)
 	if list := mountuse.Of(p).Unseen; len(list) > 0 {
-		text += ". Of some processes it is not known what they hold: " + findings.Some(list)
+		text += ". The open files of some processes are not known: " + findings.Some(list)
 	}
 	return text
 }
 
-// busyProcesses says which processes hold a mount, and adds how to stop them, in the order in which to do it. The steps for
-// those that cannot end before their wait for the mount does are returned apart.
-func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list []holders.Holder) (by []string, waiting []forensics.Remedy) {
+// inStopOrder lists the processes in the order in which to stop them.
+func inStopOrder(p *forensics.Pass, list []holders.Holder) []int {
 	pids := mountuse.PIDs(list)
 	sorting.Stable(pids, func(a, b int) int { return cmp.Compare(stopRank(p, a), stopRank(p, b)) })
+	return pids
+}
+
+// busyProcesses says which processes use a mount, and adds how to stop them, in the order in which to do it. The steps for
+// those that cannot end before their wait for the mount does are returned separately.
+func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list []holders.Holder) (by []string, waiting []forensics.Remedy) {
+	pids := inStopOrder(p, list)
 	first := map[int]holders.Holder{}
 	for _, h := range slices.Backward(list) {
 		first[h.PID] = h
@@ -137,13 +187,13 @@ func busyProcesses(p *forensics.Pass, f *forensics.Finding, m mounts.Mount, list
 	on := copiesByID(p, m)
 	for _, pid := range pids {
 		holder := first[pid]
-		text, step := findings.ProcessName(p, pid)+" "+mountuse.How(holder), remedy.StopHolder(p, pid)
+		text, step := findings.ProcessName(p, pid)+" "+mountuse.AllOf(list, pid), remedy.StopHolder(p, pid)
 		if c, ok := on[holder.MountID]; ok {
-			text += " on " + p.Model.Uses().DescribeCopy(c) + ", which propagation ties to it"
+			text += " on " + p.Model.Uses().DescribeCopy(c) + " (tied to this mount by mount propagation)"
 		}
 		w, waits := waitsLong(p, pid, m.Device)
 		if waits {
-			text += fmt.Sprintf(" (its thread %d waits in the kernel for this file system)", w.Thread.TID)
+			text += fmt.Sprintf(" (its thread %d is blocked in the kernel on this file system)", w.Thread.TID)
 			step = despiteWait(step, w)
 		}
 		if waits && !w.Thread.Wait.Killable() {
@@ -167,15 +217,15 @@ func copiesByID(p *forensics.Pass, m mounts.Mount) map[int]mounts.Copy {
 	return by
 }
 
-// despiteWait is how to stop a process although its thread waits: SIGKILL, which is also what the kubelet and systemd send in the
-// end, ends some waits, and others have to end first.
+// despiteWait is how to stop a process with a waiting thread. SIGKILL, which the kubelet and systemd also send in the end, ends some
+// waits. Other waits must end first.
 func despiteWait(r forensics.Remedy, w stall.Waiter) forensics.Remedy {
 	switch {
 	case !w.Thread.Wait.Killable():
 		r.OnlyIf = strings.TrimPrefix(r.OnlyIf+"; the wait of its thread "+strconv.Itoa(w.Thread.TID)+
-			" has been ended first: a kill takes effect only then", "; ")
+			" has ended before: a kill takes effect only then", "; ")
 	case r.Action == remedy.ActionStop:
-		r.Risk = "what it has not written is lost; SIGKILL alone ends its wait in the kernel"
+		r.Risk = "its unwritten data is lost; only SIGKILL ends its wait in the kernel"
 		return remedy.Run(r, r.Action, "kill", "-9", strconv.Itoa(w.Thread.PID))
 	}
 	return r
@@ -196,8 +246,8 @@ func waitsLong(p *forensics.Pass, pid int, device string) (stall.Waiter, bool) {
 	return w, ok
 }
 
-// stopRank orders holders by what stopping them costs: what is left of an earlier examination, processes that belong to
-// nothing, pods, daemons, and what cannot be stopped.
+// stopRank orders processes by what stopping them costs: the rest of an earlier examination, processes outside of pods and
+// services of the node, pods, daemons, and what cannot be stopped.
 func stopRank(p *forensics.Pass, pid int) int {
 	process, ok := p.Model.Process(pid)
 	switch {
@@ -215,7 +265,7 @@ func stopRank(p *forensics.Pass, pid int) int {
 	return 1
 }
 
-// busyKernel says what in the kernel holds a mount, and adds how to free it: inner mounts before outer ones.
+// busyKernel says what in the kernel uses a mount, and adds how to free it: inner mounts before outer ones.
 func busyKernel(p *forensics.Pass, f *forensics.Finding, kernel []holders.KernelUser) []string {
 	var by []string
 	sorting.Stable(kernel, func(a, b holders.KernelUser) int {
@@ -235,8 +285,8 @@ func busyKernel(p *forensics.Pass, f *forensics.Finding, kernel []holders.Kernel
 	return by
 }
 
-// callsUnderWay names the threads that are in the middle of a call on a mount. The kernel counts those, too.
-func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
+// callsInFlight names the threads in a system call on a mount. They keep the mount busy as well.
+func callsInFlight(p *forensics.Pass, m mounts.Mount) string {
 	var calls []string
 	copies := copiesByID(p, m)
 	for _, w := range stall.WaitersOn(p, m.Device, append(slices.Sorted(maps.Keys(copies)), m.ID)) {
@@ -245,22 +295,22 @@ func callsUnderWay(p *forensics.Pass, m mounts.Mount) string {
 	if len(calls) == 0 {
 		return ""
 	}
-	return " System calls under way hold it, too, until they return: those of " + text.Plural(len(calls), "thread") + ", " + findings.Some(calls) + "."
+	return " System calls in flight also keep it busy until they return: " + text.Plural(len(calls), "thread") + ", " + findings.Some(calls) + "."
 }
 
-// notInTheWay names what keeps the file system in use, its disk or its server, when the mount is gone.
-func notInTheWay(users []holders.KernelUser) string {
+// notBlocking names what keeps the file system, its disk or its server in use after the unmount.
+func notBlocking(users []holders.KernelUser) string {
 	var names []string
 	seen := map[string]bool{}
 	for _, k := range users {
 		var text string
 		switch k.Use {
 		case holders.UseOverlay:
-			text = fmt.Sprintf("the overlay at %s has a layer on it (%s)", k.What, k.Detail)
+			text = fmt.Sprintf("the overlay at %s with a layer on it (%s)", k.What, k.Detail)
 		case holders.UseBind:
-			text = "it is mounted at " + k.What + ", too"
+			text = "another mount of it at " + k.What
 		case holders.UseDevice:
-			text = k.What + " is on the same disk"
+			text = k.What + " on the same disk"
 		}
 		if text != "" && !seen[text] {
 			seen[text] = true
@@ -270,29 +320,38 @@ func notInTheWay(users []holders.KernelUser) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return " Not in the way, but with it the file system itself stays in use: " + findings.Some(names) + "."
+	return " These do not block the unmount, but keep the file system itself in use: " + findings.Some(names) + "."
 }
 
-// refusalFinding is what the log alone says.
+// refusalFinding is about a refused unmount that only the log shows.
 func refusalFinding(p *forensics.Pass, r *unmounts.Refusal) forensics.Finding {
 	volume := cmp.Or(r.Events[0].Volume, r.Events[0].UniqueName, r.Path)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: r.Subject, Confidence: forensics.Certain, Pods: findings.UIDs(r.UID),
-		Title: fmt.Sprintf("volume %s of pod %s cannot be unmounted: the target is busy", volume,
-			findings.PodLabel(p, r.Events[0].PodName, r.UID)),
-		ConfidenceWhy: "umount said so, in the kubelet's log",
-		Detail:        "Somebody holds it: a process with a file or its working directory there, or a mount on it.",
+		ConfidenceWhy: "message of umount in the kubelet's log",
 	}
-	if ok, _ := p.Evidence.Saw(forensics.SourceHolders); ok {
-		f.Detail += " Nobody who does was found on this node now: it may be over, or it is what cannot be seen in /proc. Not visible there: " + unlisted(p) + "."
+	pod := ""
+	if label := findings.PodLabel(p, r.Events[0].PodName, r.UID); label != "" {
+		pod = " of pod " + label
+		name := r.Events[0].PodName
+		if _, known := p.Model.PodName(r.UID); known != "" || name == "" {
+			name = strings.TrimPrefix(findings.PodTitle(p, r.UID), "Pod ")
+		}
+		f.Title = fmt.Sprintf("Volume %s of pod %s cannot be unmounted: target is busy", path.Base(volume), name)
 	} else {
-		f.Detail += " Who it is was not looked for."
+		f.Title = fmt.Sprintf("Volume %s cannot be unmounted: target is busy", path.Base(volume))
+	}
+	f.Detail = fmt.Sprintf("Volume %s%s is in use: a process has an open file or its working directory there, or another mount is on it.", volume, pod)
+	if ok, _ := p.Evidence.Saw(forensics.SourceHolders); ok {
+		f.Detail += " No user was found on this node now. The use may have ended, or it is not visible in /proc. " + unlisted(p) + "."
+	} else {
+		f.Detail += " Its users were not collected."
 	}
 	if r.Path != "" {
 		f.Remedies = []forensics.Remedy{remedy.OnPath(forensics.Remedy{
-			Action: remedy.ActionLook, Why: "names the processes and mounts that hold it",
-			Risk: "none: it reads, and it does not touch the mount",
-		}, r.Path, "See who holds", "nodeforensics", "holders")}
+			Action: remedy.ActionLook, Why: "lists the processes and mounts that use it",
+			Risk: "none: read-only. The mount is not accessed",
+		}, r.Path, "List the users of", "nodeforensics", "holders")}
 	}
 	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	return withRefusal(r, f)
@@ -305,9 +364,9 @@ func withRefusal(r *unmounts.Refusal, f forensics.Finding) forensics.Finding {
 	for _, e := range r.Events {
 		next = max(next, e.Number)
 	}
-	words := fmt.Sprintf("The kubelet was refused %s, from %s to %s", findings.Times(logview.Count(r.Events)), logview.Clock(logview.First(r.Events)), logview.Clock(logview.Last(r.Events)))
+	words := fmt.Sprintf("The kubelet's unmount was refused %s, from %s to %s", findings.Times(logview.Count(r.Events)), logview.Clock(logview.First(r.Events)), logview.Clock(logview.Last(r.Events)))
 	if next > 0 {
-		words += ", and waits " + text.Duration(next) + " until its next try"
+		words += ". It waits " + text.Duration(next) + " until its next try"
 	}
 	f.Detail = findings.Sentences(f.Detail, words+".")
 	f.Refs = append(f.Refs, logview.EventRefs(r.Events...)...)

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func TestUnmountBusySaysWhatIsMissing(t *testing.T) {
 		e.Coverage = slices.DeleteFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == source })
 		e.Cover(forensics.Source{Source: source, Status: forensics.SourceDenied, Detail: "permission denied"})
 		outcome := forensics.Analyze(&e, []forensics.Check{unmountBusy}).Outcomes[0]
-		if outcome.Status != forensics.OutcomeNotChecked || !strings.Contains(outcome.Reason, "who holds a mount was not judged: "+source+" ") {
+		if outcome.Status != forensics.OutcomeNotChecked || !strings.Contains(outcome.Reason, "the users of mounts were not judged: "+source+" ") {
 			t.Errorf("without %s: %+v", source, outcome)
 		}
 	}
@@ -41,11 +42,11 @@ func unmountBusyScenarios() []scenario {
 	return []scenario{
 		{
 			name: "an open file", base: sickNode, change: busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"}),
-			want: []string{"warning mount 60"}, says: "process 5000 (nginx) with \"" + deadPoint + "/log\" open as descriptor 7",
+			want: []string{"warning mount 60"}, says: "process 5000 (nginx) has \"" + deadPoint + "/log\" open (descriptor 7)",
 		},
 		{
 			name: "a mount on it", base: sickNode, change: kernel(holders.KernelUser{Use: holders.UseMount, UserMount: 71, What: deadPoint + "/sub", Blocks: true}),
-			want: []string{"warning mount 60"}, says: "mount 71 at " + deadPoint + "/sub lies on it",
+			want: []string{"warning mount 60"}, says: "mount 71 at " + deadPoint + "/sub is mounted on it",
 		},
 		{
 			name: "a bind mount elsewhere keeps nothing busy", base: sickNode,
@@ -55,7 +56,7 @@ func unmountBusyScenarios() []scenario {
 			name: "held through a copy that propagation ties to it", base: sickNode,
 			change: busyCopy(mounts.Copy{Of: 60, MountID: 99, MountPoint: "/host" + deadPoint, Namespace: 77}),
 			want:   []string{"warning mount 60"},
-			says:   "open as descriptor 7 on mount 99 at /host" + deadPoint + " in mount namespace 77, which propagation ties to it",
+			says:   "open (descriptor 7) on mount 99 at /host" + deadPoint + " in mount namespace 77 (tied to this mount by mount propagation)",
 		},
 		{
 			name: "held through a copy of another mount", base: sickNode,
@@ -63,7 +64,7 @@ func unmountBusyScenarios() []scenario {
 		},
 		{
 			name: "a file of an io_uring", base: sickNode, change: busy(holders.Holder{PID: 5000, Kind: holders.HoldRing, FD: 7, Path: deadPoint + "/log", ByPath: true}),
-			want: []string{"warning mount 60"}, says: "process 5000 (nginx) with \"" + deadPoint + "/log\" registered with its io_uring, descriptor 7",
+			want: []string{"warning mount 60"}, says: "process 5000 (nginx) has \"" + deadPoint + "/log\" registered with its io_uring (descriptor 7)",
 		},
 		{name: "held through another mount of the file system", base: sickNode, change: holding(func(h *forensics.MountUse) {
 			h.Holders = []holders.Holder{{PID: 5000, Kind: holders.HoldFD, MountID: 99, Device: "0:47"}}
@@ -85,7 +86,7 @@ func unmountBusyScenarios() []scenario {
 				holding(func(h *forensics.MountUse) {
 					h.Holders = []holders.Holder{{PID: 4000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}, {PID: 5000, Kind: holders.HoldFD, MountID: 44, Device: "0:41"}}
 				}, process(nginx))(tb, e)
-			}, want: []string{"warning mount 44"}, says: "cannot be unmounted: process 5000 (nginx)",
+			}, want: []string{"warning mount 44"}, says: "cannot be unmounted: in use by nginx (pid 5000)",
 		},
 		{
 			name: "somebody unmounts it", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
@@ -140,7 +141,7 @@ func unmountBusyScenarios() []scenario {
 			name: "staged for pods that are gone", base: wellNode, change: func(tb testing.TB, e *forensics.Evidence) {
 				e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
 				busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, FD: -1, Path: e.Mounts.Mounts[2].MountPoint, ByPath: true})(tb, e)
-			}, want: []string{"warning mount 60"}, says: "it is staged, and no pod has the volume mounted",
+			}, want: []string{"warning mount 60"}, says: "it is staged, but no pod has the volume mounted",
 		},
 		{
 			name: "a hung mount of nobody in particular", base: sickNode, change: func(tb testing.TB, e *forensics.Evidence) {
@@ -153,7 +154,7 @@ func unmountBusyScenarios() []scenario {
 				busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(tb, e)
 				busy(holders.Holder{PID: 5010, Kind: holders.HoldFD, FD: 8, Path: deadPoint})(tb, e)
 				process(procs.Process{PID: 5010, Comm: "exe", State: "S", Command: []string{"nodeforensics", "__collect"}})(tb, e)
-			}, want: []string{"warning mount 60"}, says: "cannot be unmounted: process 5010 (exe)",
+			}, want: []string{"warning mount 60"}, says: "cannot be unmounted: in use by exe (pid 5010) and 1 more",
 		},
 	}
 }
@@ -165,23 +166,23 @@ func unmountBusyInLogs() []scenario {
 	return []scenario{
 		{
 			name: "the log and who holds it", base: sickNode, change: both(busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}), tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122))),
-			want: []string{"warning mount 60"}, says: "The kubelet was refused 9 times, from 10:05:01.000 to 10:12:00.000, and waits 2 min until its next try",
+			want: []string{"warning mount 60"}, says: "The kubelet's unmount was refused 9 times, from 10:05:01 UTC to 10:12:00 UTC. It waits 2 min until its next try.",
 		},
 		{
 			name: "the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), 122)), logAlone),
-			want: []string{"warning volume " + deadUID + "/kubernetes.io/cephfs/cephfs-data"}, says: "Who it is was not looked for.",
+			want: []string{"warning volume " + deadUID + "/kubernetes.io/cephfs/cephfs-data"}, says: "Its users were not collected.",
 		},
 		{
 			name: "who holds it, of a pod that seems to live", base: wellNode, change: both(busy(holders.Holder{PID: 5000, Kind: holders.HoldCwd, Path: deadPoint}), tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
-			want: []string{"warning mount 60"}, says: "process 5000 (nginx) as its working directory",
+			want: []string{"warning mount 60"}, says: "process 5000 (nginx) has its working directory there",
 		},
 		{
 			name: "what its own pod has left holds it", base: wellNode,
 			change: both(busy(holders.Holder{PID: 5002, Kind: holders.HoldCwd, Path: deadPoint}), process(procs.Process{PID: 5002, Comm: "postgres", State: "S", PodUID: deadUID}),
 				tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume))),
-			want: []string{"warning mount 60"}, says: "process 5002 (postgres) of pod " + deadUID + " as its working directory",
+			want: []string{"warning mount 60"}, says: "process 5002 (postgres) of pod " + deadUID + " has its working directory there",
 		},
-		{name: "nobody who holds it was found", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume)), want: []string{"warning mount 60"}, says: "was found on this node now"},
+		{name: "nobody who holds it was found", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume)), want: []string{"warning mount 60"}, says: "No user was found on this node now."},
 		{name: "it is over", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "09:40:00", "09:45:00", deadVolume)), outcome: clean},
 		{name: "it was unmounted after all", base: wellNode, change: tells(event(logs.KindUnmountBusy, 9, "10:05:01", "10:12:00", deadVolume), event(logs.KindUnmountDone, 1, "10:12:10", "10:12:10", deadVolume)), outcome: clean},
 	}
@@ -189,7 +190,7 @@ func unmountBusyInLogs() []scenario {
 
 func TestAnotherExaminationIsLetAlone(t *testing.T) {
 	for ago, want := range map[time.Duration]string{
-		3 * time.Second: "may be under way", -time.Second: "may be under way", time.Hour: "never came back from this mount",
+		3 * time.Second: "may still be running", -time.Second: "may still be running", time.Hour: "is still blocked on this mount",
 	} {
 		e := wellNode(t)
 		e.Mounts.Mounts[2].MountPoint = kubeletRoot + "/plugins/kubernetes.io/csi/nfs.csi.k8s.io/4f2a/globalmount"
@@ -219,7 +220,7 @@ func TestStoppingDespiteAWait(t *testing.T) {
 		{"yes", remedy.ActionRestart, "systemctl restart kubelet", "systemctl restart kubelet", false}, // in the end, systemd sends SIGKILL
 	} {
 		got := despiteWait(step(tt.action, tt.command), stall.Waiter{Thread: procs.Thread{PID: 5000, TID: 5001, Wait: procs.Wait{Kill: tt.kill}}})
-		if got.String() != tt.want || strings.Contains(got.OnlyIf, "the wait of its thread 5001 has been ended first") != tt.first {
+		if got.String() != tt.want || strings.Contains(got.OnlyIf, "the wait of its thread 5001 has ended before") != tt.first {
 			t.Errorf("%s, kill %q: %+v", tt.command, tt.kill, got)
 		}
 	}
@@ -253,7 +254,7 @@ func TestBusyTellsWhatIsNotSeen(t *testing.T) {
 	busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: 7, Path: deadPoint + "/log"})(t, &e)
 	e.MountUse.Unseen = []string{"process 5003: its thread 5003 (cat) closes a file"}
 	f := forensics.Analyze(&e, []forensics.Check{unmountBusy}).Findings[0]
-	if want := "Of some processes it is not known what they hold: process 5003: its thread 5003 (cat) closes a file."; !strings.Contains(f.Detail, want) {
+	if want := "The open files of some processes are not known: process 5003: its thread 5003 (cat) closes a file."; !strings.Contains(f.Detail, want) {
 		t.Errorf("says %s, want %q", f.Detail, want)
 	}
 }
@@ -285,12 +286,30 @@ func TestRemediesOfKernelUsers(t *testing.T) {
 			t.Errorf("step %d is %q, want %q", i, got, want)
 		}
 	}
-	if got, want := f.Remedies[0].OnlyIf, "mount 72 is still there (grep '^72 ' /proc/self/mountinfo)"; !strings.Contains(got, want) {
+	if got, want := f.Remedies[0].OnlyIf, "mount 72 still exists (grep '^72 ' /proc/self/mountinfo)"; !strings.Contains(got, want) {
 		t.Errorf("the mount in the volume goes if %q, want %q", got, want)
 	}
-	for _, want := range []string{deadPoint + "/layer.erofs is mounted at /layers/1 (mount 71)", "has its interpreter " + deadPoint + "/qemu open", "loop device /dev/loop3 uses " + deadPoint + "/image, and is itself in use by /mnt/inner, /dev/dm-1", "uprobe event bcc/malloc is in " + deadPoint + "/libc.so"} {
+	for _, want := range []string{deadPoint + "/layer.erofs is mounted at /layers/1 (mount 71)", "has its interpreter " + deadPoint + "/qemu open", "loop device /dev/loop3 uses " + deadPoint + "/image, and is itself in use by /mnt/inner, /dev/dm-1", "uprobe event bcc/malloc is set in " + deadPoint + "/libc.so"} {
 		if !strings.Contains(f.Detail, want) {
 			t.Errorf("says %s, want %q", f.Detail, want)
 		}
+	}
+}
+
+// TestUnmountBusyNamesItsUser has one process with four open files: the headline and the effect name it, the detail names its files.
+func TestUnmountBusyNamesItsUser(t *testing.T) {
+	e := sickNode(t)
+	for fd := range 4 {
+		busy(holders.Holder{PID: 5000, Kind: holders.HoldFD, FD: fd, Path: fmt.Sprintf("%s/%d", deadPoint, fd)})(t, &e)
+	}
+	f, ok := findingOf(forensics.Analyze(&e, []forensics.Check{unmountBusy}), "unmount-busy")
+	if want := "Volume cephfs-data of pod " + deadUID + " cannot be unmounted: in use by nginx (pid 5000)"; !ok || f.Title != want {
+		t.Errorf("%q, want %q", f.Title, want)
+	}
+	if want := "volume cephfs-data in use by nginx (pid 5000)"; f.Effect != want {
+		t.Errorf("%q, want %q", f.Effect, want)
+	}
+	if want := "/2\" open (descriptor 2) and 1 more."; !strings.Contains(f.Detail, want) {
+		t.Errorf("says %s, want %q", f.Detail, want)
 	}
 }

@@ -25,18 +25,18 @@ func TestShortAndUnknownWaits(t *testing.T) {
 		housekeeping string
 		blocked      forensics.OutcomeStatus
 	}{
-		"long":                            {"12 minutes", none, "has not returned for 12 min", forensics.OutcomeFound},
-		"long by the dump alone":          {"12 minutes", func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].WaitSeconds = nil }, "has not returned for at least 10 min", forensics.OutcomeFound},
-		"long, and something wakes it up": {"12 minutes", moment, "has not returned for at least 10 min", forensics.OutcomeFound},
+		"long":                            {"12 minutes", none, "housekeeping blocked for 12 min", forensics.OutcomeFound},
+		"long by the dump alone":          {"12 minutes", func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].WaitSeconds = nil }, "housekeeping blocked for at least 10 min", forensics.OutcomeFound},
+		"long, and something wakes it up": {"12 minutes", moment, "housekeeping blocked for at least 10 min", forensics.OutcomeFound},
 		"short":                           {"1 minutes", moment, "", forensics.OutcomeClean},
 		"long, and more patience was asked for": {"1 minutes", both(slept(78, procs.WaitFromSched), func(_ testing.TB, e *forensics.Evidence) {
 			e.Collector.HungAfterSeconds = 300
-		}), "has not returned for 78 s", forensics.OutcomeClean},
+		}), "housekeeping blocked for 78 s", forensics.OutcomeClean},
 		"this moment":                       {"2 minutes", both(slept(0, procs.WaitFromSched), func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].SampledSeconds = 0 }), "", forensics.OutcomeClean},
-		"unknown":                           {"1 minutes", forgetThread, "has not returned, it seems", forensics.OutcomeNotChecked},
-		"two readings alone":                {"1 minutes", slept(1.5, procs.WaitFromSamples), "has not returned for at least 1.5 s", forensics.OutcomeNotChecked},
-		"short when it was first looked at": {"1 minutes", both(moment, func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].Same = false }), "has not returned for 2 s", forensics.OutcomeClean},
-		"it tries again and again":          {"1 minutes", both(moment, func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].Wait.Kind = procs.WaitRetry }), "has not returned for 2 s", forensics.OutcomeClean},
+		"unknown":                           {"1 minutes", forgetThread, "kubelet may be hung: housekeeping blocked by", forensics.OutcomeNotChecked},
+		"two readings alone":                {"1 minutes", slept(1.5, procs.WaitFromSamples), "may be hung: housekeeping blocked for at least 1.5 s", forensics.OutcomeNotChecked},
+		"short when it was first looked at": {"1 minutes", both(moment, func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].Same = false }), "may be hung: housekeeping blocked for 2 s", forensics.OutcomeClean},
+		"it tries again and again":          {"1 minutes", both(moment, func(_ testing.TB, e *forensics.Evidence) { e.Threads[0].Wait.Kind = procs.WaitRetry }), "may be hung: housekeeping blocked for 2 s", forensics.OutcomeClean},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := sickNode(t)
@@ -68,8 +68,8 @@ func TestContainerInAShortWait(t *testing.T) {
 		want    string
 	}{
 		"short":   {ptr(2.0), procs.WaitFromSched, "it began only 2 s before"},
-		"unknown": {nil, "", "nothing proves that it has lasted"},
-		"bound":   {ptr(2.0), procs.WaitFromSamples, "nothing proves that it has lasted"},
+		"unknown": {nil, "", "its duration is unknown"},
+		"bound":   {ptr(2.0), procs.WaitFromSamples, "its duration is unknown"},
 	} {
 		e := stuckNode(t)
 		keepAlive(&e)

@@ -7,20 +7,24 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 )
 
-// manyZombies is from when zombies of one parent are a leak rather than a moment.
+// manyZombies is the number of zombies of one parent from which they are a leak.
 const manyZombies = 100
 
 // zombieBuildup finds processes that do not reap their children.
 var zombieBuildup = forensics.Check{
 	ID:    "zombie-buildup",
 	Title: "A process does not reap its children",
-	Doc: `A hundred or more zombies (state Z) with the same parent. Each takes a process id and counts against pids.max of its
-cgroup; when these run out, nothing can be started. Typical are containers whose first process is no init and gets exec
-probes, and a shim or runtime that is itself blocked: then the parent waits, and the zombies are only a symptom. A zombie
-with a thread that is still alive is process-unkillable. Children of a process outside of the PID namespace that was examined
-are not judged: it shows them all with parent 0.`,
+	Doc: `A hundred or more zombies (state Z) with the same parent. Each occupies a process id and counts against pids.max of its
+cgroup. When these run out, no process can be started.
+
+Two typical causes: a container whose first process is no init and gets exec probes, and a shim or runtime that is itself
+blocked. In the second case the zombies are only a symptom.
+
+A zombie with a thread that is still alive belongs to process-unkillable. Children of a process outside of the examined PID
+namespace are not judged: the namespace shows them all with parent 0.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
@@ -40,7 +44,7 @@ are not judged: it shows them all with parent 0.`,
 		slices.Sort(order)
 		for _, parent := range order {
 			if parent == 0 {
-				p.Unjudged("the parent of %d zombies is outside of the PID namespace that was examined", children[parent])
+				p.Unjudged("the parent of %d zombies is outside of the examined PID namespace", children[parent])
 				continue
 			}
 			p.Report(zombieFinding(p, parent, children[parent]))
@@ -51,8 +55,9 @@ are not judged: it shows them all with parent 0.`,
 func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: findings.ProcessEntity(parent), Confidence: forensics.Certain, ConfidenceWhy: "counted in /proc",
-		Title:  fmt.Sprintf("%s has not reaped %d children that have ended", findings.ProcessName(p, parent), count),
-		Detail: "They hold nothing but their process ids.",
+		Title:  fmt.Sprintf("%s has not reaped %s zombie child processes", findings.ProcessTitle(p, parent), stall.Number(count)),
+		Effect: fmt.Sprintf("%s does not reap its children", findings.ProcessTitle(p, parent)),
+		Detail: fmt.Sprintf("%s is their parent. A zombie occupies only its process id.", findings.Capital(findings.ProcessName(p, parent))),
 		Refs:   []forensics.Ref{{Source: fmt.Sprintf("%s:%d", forensics.SourceProcesses, parent), Excerpt: fmt.Sprintf("%d children in state Z", count)}},
 	}
 	for _, t := range p.Evidence.Threads {
@@ -68,15 +73,15 @@ func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {
 	return f
 }
 
-// reapRemedy is how zombies go: by a parent that waits for them.
+// reapRemedy is how zombies are removed: by a parent that waits for them.
 func reapRemedy(p *forensics.Pass, parent int) forensics.Remedy {
 	if process, _ := p.Model.Process(parent); parent == 1 || process.Kernel {
 		proc := fmt.Sprintf("/proc/%d/", parent)
 		return forensics.Remedy{
 			Action: remedy.ActionLook, Command: []string{"cat", proc + "status", proc + "wchan"},
-			Why:  findings.ProcessName(p, parent) + " is to reap them, and cannot be stopped: this shows whether it is stopped or waits",
-			Risk: "none: it reads",
+			Why:  findings.ProcessName(p, parent) + " must reap them, and you cannot end it. This shows whether it is stopped or waits",
+			Risk: "none: read-only",
 		}
 	}
-	return remedy.StopProcess(p, parent, "when the parent has ended, init reaps its children; in a container, an init process (tini, shareProcessNamespace) keeps it from coming back")
+	return remedy.StopProcess(p, parent, "when the parent has ended, init reaps its children. In a container, an init process (tini, shareProcessNamespace) prevents new zombies")
 }

@@ -11,7 +11,7 @@ import (
 // apiDumps reads the dumps of the API that were given as files.
 func (c *collector) apiDumps(ctx context.Context) {
 	if len(c.opt.APIDumps) == 0 {
-		c.absent("none was given (--api-dump FILE)", forensics.SourceAPIDump)
+		c.absent("no file was given (--api-dump FILE)", forensics.SourceAPIDump)
 	}
 	for _, name := range c.opt.APIDumps {
 		c.read(ctx, forensics.SourceAPIDump+":"+name, 6*readLimit, func(context.Context) (forensics.Evidence, error) {

@@ -17,12 +17,12 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
-// Collect examines a node and returns what it saw. It reads only. It returns when everything is read or ctx ends,
-// whichever is first, and always with what it has; the error is for a root that cannot be opened at all.
+// Collect examines a node and returns the evidence. It only reads. It returns when everything is read or ctx ends,
+// whichever is first, and always with what it has read. The error says that the root cannot be opened at all.
 //
-// Calls that the kernel does not give back are left behind (see package probe), and each of them holds a thread. While
-// one lasts, the calling process cannot exit: it stays as a zombie with a live thread. The nodeforensics command
-// therefore collects in a child process; a program that must get back to its caller should do so, too.
+// Calls that do not return from the kernel are left behind (see package probe), and each of them blocks a thread. While
+// one is blocked, the calling process cannot exit: it is a zombie with a live thread. So the nodeforensics command
+// collects in a child process. A program that must exit should do so, too.
 func Collect(ctx context.Context, opt Options) (forensics.Evidence, error) {
 	c, err := newCollector(ctx, opt)
 	if err != nil {
@@ -162,9 +162,9 @@ func (c *collector) finish(ctx context.Context) {
 		self.Outstanding = append(self.Outstanding, forensics.Blocked{Key: call.Key, TID: call.TID, Seconds: now.Sub(call.Since).Seconds()})
 	}
 	if err := ctx.Err(); err != nil {
-		self.Interrupted = "the deadline struck"
+		self.Interrupted = "the timeout expired"
 		if errors.Is(err, context.Canceled) {
-			self.Interrupted = "it was told to stop"
+			self.Interrupted = "the run was interrupted"
 		}
 	}
 	c.tell(forensics.Evidence{Collector: self, Redactions: c.redactor.Ledger()})

@@ -261,7 +261,7 @@ func TestCollectOnThisMachine(t *testing.T) {
 	}
 	i = 0
 	for _, said := range progress { // others may be said between them
-		if steps := []string{"reading mounts and processes", "looking for the kubelet", "reading pod directories", "looking at mounts", "looking for what holds mounts", ""}; said == steps[i] {
+		if steps := []string{"reading mounts and processes", "looking for the kubelet", "reading pod directories", "probing mounts", "looking for open files on mounts", ""}; said == steps[i] {
 			i++
 		}
 	}

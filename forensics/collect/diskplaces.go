@@ -144,7 +144,7 @@ func (m *measurer) answering(v view, name string) (mounts.Mount, error) {
 			return mount, nil
 		}
 	}
-	return mount, fmt.Errorf("%s: not asked: the %s mount at %s %s", name, mount.FSType, mount.MountPoint, forensics.DescribeStatus(h))
+	return mount, fmt.Errorf("%s: not measured: the %s mount at %s %s", name, mount.FSType, mount.MountPoint, forensics.DescribeStatus(h))
 }
 
 func key(mount mounts.Mount, name string) string {

@@ -22,7 +22,7 @@ const statfsLimit = 2 * time.Second
 // disks finds the file systems of the kubelet and the runtime, and counts those that are near a threshold.
 func (c *collector) disks(ctx context.Context) {
 	limit := 2*readLimit + max(c.opt.DiskUsage, evictionlive.DefaultBudget)
-	c.opt.Progress("measuring disks")
+	c.opt.Progress("measuring disk space")
 	c.read(ctx, forensics.SourceDisks, limit, c.measureDisks)
 }
 
@@ -49,7 +49,7 @@ func (c *collector) measureDisks(ctx context.Context) (forensics.Evidence, error
 	e := c.seen()
 	k := e.Kubelet
 	if k == nil || k.CanonicalRoot == "" {
-		return forensics.Evidence{}, fmt.Errorf("no kubelet directory is known: %w", fs.ErrNotExist)
+		return forensics.Evidence{}, fmt.Errorf("the root directory of the kubelet is not known: %w", fs.ErrNotExist)
 	}
 	node, done, err := c.kubeletFS(k)
 	if err != nil {
@@ -71,10 +71,10 @@ func (c *collector) measureDisks(ctx context.Context) (forensics.Evidence, error
 	m.place(ctx, inside, eviction.RoleNode, k.CanonicalRoot, "root directory of the kubelet")
 	store := m.placeStore(ctx, k)
 	m.place(ctx, m.host, eviction.RolePodLogs, podLogDir(k), "container logs")
-	m.place(ctx, m.host, eviction.RoleSystemLogs, "/var/log", "logs of the system")
+	m.place(ctx, m.host, eviction.RoleSystemLogs, "/var/log", "system logs")
 	early := *m.state // counting may take longer than there is time
 	early.FileSystems = slices.Clone(early.FileSystems)
-	early.NotWalked = "there was no time"
+	early.NotWalked = "the timeout expired"
 	c.tell(forensics.Evidence{Disks: &early})
 	m.walk(ctx, eviction.Layout{
 		KubeletRoot: m.pathOf(eviction.RoleNode), PodLogs: m.pathOf(eviction.RolePodLogs), Runtime: store.Runtime, Root: store.Root,
@@ -107,7 +107,7 @@ func assumed(k *kubelet.Instance) string {
 	case len(k.ConfigUnread) > 0:
 		return k.ConfigUnread[0] + " could not be read"
 	case k.Config == nil && k.PID == 0:
-		return "no configuration of a kubelet was found"
+		return "no kubelet configuration was found"
 	}
 	return ""
 }

@@ -117,7 +117,7 @@ func TestADiskWithAServerIsNotWalked(t *testing.T) {
 	if !ok || p.Device != fuse.Device() {
 		t.Errorf("nodefs is %+v, want %s", p, fuse.Device())
 	}
-	if _, ok := e.Disks.Index().UsageOf(fuse.Device()); ok || !strings.Contains(e.Disks.NotWalked, "has a server") {
+	if _, ok := e.Disks.Index().UsageOf(fuse.Device()); ok || !strings.Contains(e.Disks.NotWalked, "is a remote file system") {
 		t.Errorf("usage %+v, not walked %q", e.Disks.Usage, e.Disks.NotWalked)
 	}
 }

@@ -53,7 +53,7 @@ func (m *measurer) writable(store runtimeslive.Store) map[string]string {
 func (m *measurer) walk(ctx context.Context, layout eviction.Layout) {
 	budget := m.opt.DiskUsage
 	if budget < 0 {
-		m.state.NotWalked = "it was not wanted"
+		m.state.NotWalked = "disk usage was not requested"
 		return
 	}
 	var want []eviction.FileSystem
@@ -67,14 +67,14 @@ func (m *measurer) walk(ctx context.Context, layout eviction.Layout) {
 		budget = evictionlive.DefaultBudget
 	}
 	if len(want) < len(m.state.FileSystems) {
-		m.state.NotWalked = "no threshold is near; --disk-usage 30s counts all the same"
+		m.state.NotWalked = "no eviction threshold is near; --disk-usage 30s counts in any case"
 	}
 	ends := m.opt.Now().Add(budget)
 	for i, f := range want {
 		left := ends.Sub(m.opt.Now()) / time.Duration(len(want)-i)
 		switch m.mounts[f.Device].Class {
 		case mounts.ClassNetwork, mounts.ClassFUSE, mounts.ClassAutofs, mounts.ClassUnknown:
-			m.state.NotWalked = f.MountPoint + " has a server, which would have to be asked for each file"
+			m.state.NotWalked = f.MountPoint + " is a remote file system; counting would send a request for each file"
 			continue
 		}
 		m.state.Usage = append(m.state.Usage, m.count(ctx, f, layout, left))
@@ -98,7 +98,7 @@ func (m *measurer) count(ctx context.Context, f eviction.FileSystem, layout evic
 	u := counting.Usage(f, m.deleted(f.Device)...)
 	u.Trees, u.Seconds = trees, m.opt.Now().Sub(began).Seconds()
 	if err != nil {
-		u.Cut = "the file system stopped answering: " + err.Error()
+		u.Cut = "the file system stopped responding: " + err.Error()
 		m.problems = append(m.problems, err)
 	}
 	m.nameOwners(u.Items)

@@ -52,9 +52,9 @@ func (c *collector) mountHealth(ctx context.Context) {
 	source := forensics.Source{Source: forensics.SourceHealth, Status: forensics.SourceRead, Seconds: c.opt.Now().Sub(began).Seconds()}
 	switch {
 	case c.opt.NoProbe:
-		source.Status, source.Detail = forensics.SourceTruncated, "no mount was probed (--no-probe): only what others wait for is known"
+		source.Status, source.Detail = forensics.SourceTruncated, "no mount was probed (--no-probe): only mounts on which threads wait are known to be hung"
 	case ctx.Err() != nil:
-		source.Status, source.Detail = forensics.SourceTruncated, "ended before every mount had had its time"
+		source.Status, source.Detail = forensics.SourceTruncated, "the timeout expired before all mounts were probed"
 	}
 	part.Coverage = []forensics.Source{source}
 	c.tell(part)

@@ -37,8 +37,9 @@ const (
 	maxFUSEBytes      = 2 << 20 // of the FUSE mounts of all namespaces, some 5,000
 )
 
-// Holders looks only for what keeps the mounts that the queries name in use; see [FindMounts]. It touches none of them,
-// and is quick also when they do not answer. What is said of Collect holds for it.
+// Holders looks only for what keeps the mounts in use that the queries name. A query is what [FindMounts] knows, or a pod as
+// "namespace/name", whose UID Evidence.Pods then has. Holders touches none of the mounts, and is quick also when they do not respond.
+// What is said of Collect is true of it, too.
 func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evidence, error) {
 	c, err := newCollector(ctx, opt)
 	if err != nil {
@@ -53,6 +54,8 @@ func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evi
 		brief, snapshot.Processes = snapshot.Processes, nil
 		return c.processPart(snapshot, err)
 	})
+	c.podsByName(ctx, queries)
+	queries = c.meant(queries)
 	c.read(ctx, forensics.SourceHolders, 2*readLimit, func(ctx context.Context) (forensics.Evidence, error) {
 		e := c.seen()
 		e.Processes = brief
@@ -211,19 +214,19 @@ func queued(list []holders.Queued) []string {
 	var names []string
 	for _, q := range list {
 		where := map[bool]string{false: "in the queue of its socket", true: "registered with its io_uring"}[q.Ring]
-		names = append(names, fmt.Sprintf("process %d: %s %s %d, of files that nothing tells", q.PID, text.Plural(q.Count, "descriptor"), where, q.FD))
+		names = append(names, fmt.Sprintf("process %d: %s %s %d; the files are not visible", q.PID, text.Plural(q.Count, "descriptor"), where, q.FD))
 	}
 	return names
 }
 
-// closing names the threads that wait while they close a file, as that of a process that was killed does: the file is in no
-// table of descriptors any more, and its mount is held until the wait ends.
+// closing names the threads that wait while they close a file, as the last thread of a killed process does. No descriptor table has the
+// file any more, and its mount stays in use until the wait ends.
 func closing(threads []procs.Thread) []string {
 	var list []string
 	for _, t := range threads {
 		closes := slices.ContainsFunc(t.Stack, func(frame string) bool { return frame == "filp_close" || frame == "filp_flush" || frame == "__fput" })
 		if closes && t.Device == "" && !t.Gone {
-			list = append(list, fmt.Sprintf("process %d: its thread %d (%s) closes a file that no table lists any more, and waits in %s", t.PID, t.TID, t.Comm, cmp.Or(t.Wait.Function, t.WChan)))
+			list = append(list, fmt.Sprintf("process %d: thread %d (%s) waits in %s while it closes a file; no descriptor table lists that file any more", t.PID, t.TID, t.Comm, cmp.Or(t.Wait.Function, t.WChan)))
 		}
 	}
 	return list
@@ -277,16 +280,16 @@ func (c *collector) owners(ctx context.Context, leaked []forensics.ForeignMount,
 func (c *collector) unseen(ctx context.Context, problems []error) []string {
 	list := []string{}
 	if !privileged() {
-		list = append(list, "those of other users: this program does not run as root")
+		list = append(list, "processes of other users: nodeforensics does not run as root")
 	}
 	if !seesAllProcesses(c.fs) {
-		list = append(list, "those outside of the PID namespace that this program is in")
+		list = append(list, "processes outside the PID namespace of nodeforensics")
 	}
 	for _, err := range problems {
 		list = append(list, err.Error())
 	}
 	if err := ctx.Err(); err != nil {
-		list = append(list, "those that were left when the time was up")
+		list = append(list, "processes that were not read before the timeout")
 	}
 	return list
 }

@@ -76,7 +76,7 @@ func TestDetachedNeedsAllProcesses(t *testing.T) {
 	if mounted := collect.FindMounts(&e.Mounts, served); len(mounted) != 1 {
 		t.Errorf("mounts at %s: %+v, want one", served, mounted)
 	}
-	const unseen = "those outside of the PID namespace that this program is in"
+	const unseen = "processes outside the PID namespace of nodeforensics"
 	if slices.Contains(e.MountUse.Unseen, unseen) == all {
 		t.Errorf("unseen %q, want %q there: %v", e.MountUse.Unseen, unseen, !all)
 	}

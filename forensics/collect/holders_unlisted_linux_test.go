@@ -74,7 +74,7 @@ func TestHeldByRing(t *testing.T) {
 		t.Fatal(err)
 	}
 	stillBusy(t, dir)
-	if slices.Contains(e.MountUse.Unseen, fmt.Sprintf("process %d: 1 descriptor registered with its io_uring 3, of files that nothing tells", pid)) {
+	if slices.Contains(e.MountUse.Unseen, fmt.Sprintf("process %d: 1 descriptor registered with its io_uring 3; the files are not visible", pid)) {
 		return // this kernel tells the name alone
 	}
 	users := forensics.NewModel(&e).Uses().Of(collect.FindMounts(&e.Mounts, dir)[0])
@@ -102,7 +102,7 @@ func TestHeldInQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("process %d: 1 descriptor in the queue of its socket 3, of files that nothing tells", pid)
+	want := fmt.Sprintf("process %d: 1 descriptor in the queue of its socket 3; the files are not visible", pid)
 	if !slices.Contains(e.MountUse.Unseen, want) {
 		t.Errorf("unseen %q, want %q", e.MountUse.Unseen, want)
 	}
@@ -151,9 +151,9 @@ func TestHeldByEnding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("process %d: its thread ", holder.PID())
+	want := fmt.Sprintf("process %d: thread ", holder.PID())
 	if !slices.ContainsFunc(e.MountUse.Unseen, func(s string) bool {
-		return strings.HasPrefix(s, want) && strings.HasSuffix(s, "closes a file that no table lists any more, and waits in request_wait_answer")
+		return strings.HasPrefix(s, want) && strings.HasSuffix(s, "waits in request_wait_answer while it closes a file; no descriptor table lists that file any more")
 	}) {
 		t.Errorf("unseen %q, want that process %d closes a file; holders %+v", e.MountUse.Unseen, holder.PID(), e.MountUse.Holders)
 	}
@@ -175,7 +175,7 @@ func TestHeldByUnreadEvent(t *testing.T) {
 	}
 	pid := given(t, group)
 	users := usersOf(t, dir)
-	want := fmt.Sprintf("process %d (sleep), descriptor 3; does not block, but events that it has not read do", pid)
+	want := fmt.Sprintf("process %d (sleep), descriptor 3; it does not block an unmount, but its unread events do", pid)
 	if len(users.Kernel) != 1 || !strings.Contains(users.Kernel[0].Detail, want) {
 		t.Errorf("users %+v, want %q", users.Kernel, want)
 	}

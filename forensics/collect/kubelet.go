@@ -39,7 +39,7 @@ func (c *collector) askKubelet(ctx context.Context) {
 		c.tell(forensics.Evidence{Coverage: []forensics.Source{{Source: forensics.SourceCredentials, Status: statusOf(err), Detail: err.Error()}}})
 	}
 	if k.Unproven != "" && c.opt.KubeletURL == "" && client.HasCredentials() {
-		c.tell(forensics.Evidence{Coverage: []forensics.Source{{Source: forensics.SourceCredentials, Status: forensics.SourceDenied, Detail: "none were sent: " + unproven(*k)}}})
+		c.tell(forensics.Evidence{Coverage: []forensics.Source{{Source: forensics.SourceCredentials, Status: forensics.SourceDenied, Detail: "no credentials were sent: " + unproven(*k)}}})
 	}
 	client.KnownPod = c.knownPods()
 	health := client.Health(ctx)
@@ -49,7 +49,7 @@ func (c *collector) askKubelet(ctx context.Context) {
 	instance.Endpoints = append(instance.Endpoints, answer)
 	listed := coverEndpoints(forensics.SourceKubeletPods, []kubelet.Endpoint{answer})
 	if instance.PodsLeftOut = leftOut; leftOut > 0 {
-		listing := fmt.Sprintf("it lists %d pods; %d of which nothing else is known here are left out", len(pods)+leftOut, leftOut)
+		listing := fmt.Sprintf("the kubelet lists %d pods; %d are left out because nothing else of them is on this node", len(pods)+leftOut, leftOut)
 		listed.Detail = strings.TrimPrefix(listed.Detail+"; "+listing, "; ")
 	}
 	cover = append(cover, listed)

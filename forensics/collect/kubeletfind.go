@@ -39,7 +39,7 @@ func (c *collector) findKubelet(ctx context.Context) (forensics.Evidence, error)
 }
 
 func unproven(k kubelet.Instance) string {
-	return fmt.Sprintf("whether process %d is the kubelet of this node could not be found out: it %s", k.PID, k.Unproven)
+	return fmt.Sprintf("cannot tell whether process %d is the kubelet of this node: it %s", k.PID, k.Unproven)
 }
 
 // kubeletCandidates are the processes that call themselves kubelet, with what is known against them.
@@ -61,7 +61,7 @@ func kubeletCandidates(e *forensics.Evidence) []kubelet.Candidate {
 		case procs.Impostor:
 			candidate.Doubt = v.Why
 		case procs.Undetermined, procs.Unrecorded: // this version records it of all that call themselves so
-			candidate.Doubt, candidate.Undetermined = cmp.Or(v.Why, "was not looked at closely"), true
+			candidate.Doubt, candidate.Undetermined = cmp.Or(v.Why, "was not examined"), true
 		}
 		list = append(list, candidate)
 	}

@@ -40,17 +40,17 @@ func (c *collector) live(ctx context.Context) {
 	reading.Go(func() { c.readLogs(ctx) })
 	asking.Go(func() { c.read(ctx, forensics.SourceRuntimeAnswer, readLimit, c.runtimeAnswers) })
 	asking.Go(func() {
-		c.opt.Progress("asking the kubelet")
+		c.opt.Progress("querying the kubelet")
 		c.askKubelet(ctx)
 	})
 	if slices.ContainsFunc(c.seen().Threads, func(t procs.Thread) bool { return t.WaitSeconds == nil }) {
 		asking.Wait() // goroutines may prove an age that the kernel does not tell
 	}
-	c.opt.Progress("looking at mounts")
+	c.opt.Progress("probing mounts")
 	c.mountHealth(ctx)
 	asking.Wait()
 	c.read(ctx, forensics.SourceBackings, readLimit, c.backings)
-	c.opt.Progress("looking for what holds mounts")
+	c.opt.Progress("looking for open files on mounts")
 	c.read(ctx, forensics.SourceHolders, readLimit, c.holders)
 	c.disks(ctx)
 	c.secondLook(ctx)
@@ -58,7 +58,7 @@ func (c *collector) live(ctx context.Context) {
 
 // offline examines the disk of another node.
 func (c *collector) offline(ctx context.Context) {
-	c.absent("--root is the disk of another machine: nothing live is read", forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceThreads,
+	c.absent("not collected: --root is the disk of another machine", forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceThreads,
 		forensics.SourceHealth, forensics.SourceKubeletHealth, forensics.SourceKubeletPods, forensics.SourceMetrics, forensics.SourceCgroups, forensics.SourceHolders, forensics.SourceBackings,
 		forensics.SourceRuntimeAnswer)
 	c.read(ctx, forensics.SourceNode, readLimit, c.offlineNode)

@@ -24,7 +24,7 @@ const (
 // readLogs reads the logs of the node, or those that were given.
 func (c *collector) readLogs(ctx context.Context) {
 	if c.opt.NoLogs {
-		c.absent("reading logs was turned off (--no-logs)", forensics.SourceLogs)
+		c.absent("not collected (--no-logs)", forensics.SourceLogs)
 		return
 	}
 	c.read(ctx, forensics.SourceLogs, logsLimit, func(ctx context.Context) (forensics.Evidence, error) {
@@ -100,7 +100,7 @@ func (c *collector) zone() *time.Location {
 	if err != nil {
 		return time.UTC
 	}
-	name := "the zone of the node"
+	name := "the time zone of the node"
 	if target, err := c.fs.ReadLink("/etc/localtime"); err == nil {
 		if _, after, ok := strings.Cut(target, "zoneinfo/"); ok {
 			name = after

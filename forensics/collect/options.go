@@ -12,39 +12,41 @@ import (
 // Options say what [Collect] examines. The zero value examines the live machine with default limits.
 type Options struct {
 	// Root is the directory that the host's files are under, "/" by default. Another directory is the disk of another
-	// node: then nothing of this machine (processes, mounts, the kubelet's endpoints) is looked at.
+	// node: then nothing of this machine (processes, mounts, the kubelet's endpoints) is read.
 	Root string `json:"root,omitempty"`
 	// KubeletRoot overrides the kubelet's root directory, which is otherwise found from its flags.
 	KubeletRoot string `json:"kubelet_root,omitempty"`
-	// HungAfter is how long a mount must not answer to count as hung; 15 s by default. SlowAfter is when it is slow;
-	// 1 s by default.
+	// HungAfter is the time without a response after which a mount is hung; 15 s by default. SlowAfter is when it is
+	// slow; 1 s by default.
 	HungAfter time.Duration `json:"hung_after,omitempty"`
 	SlowAfter time.Duration `json:"slow_after,omitempty"`
-	// NoProbe looks at no mount: only what others were seen waiting for is reported.
+	// NoProbe accesses no mount: only mounts on which threads wait are reported.
 	NoProbe bool `json:"no_probe,omitempty"`
 	// KubeletURL overrides the address of the kubelet's API ("https://127.0.0.1:10250"). Token and TokenFile, or
-	// ClientCert and ClientKey (files), are what it may be asked with.
+	// ClientCert and ClientKey (files), are the credentials for it.
 	KubeletURL string `json:"kubelet_url,omitempty"`
 	Token      string `json:"token,omitempty"`
 	TokenFile  string `json:"token_file,omitempty"`
 	ClientCert string `json:"client_cert,omitempty"`
 	ClientKey  string `json:"client_key,omitempty"`
-	// Goroutines are files with goroutine dumps of the kubelet, absolute; when given, the kubelet is not asked.
+	// Goroutines are files with goroutine dumps of the kubelet, absolute; when given, none is requested from the
+	// kubelet.
 	Goroutines []string `json:"goroutines,omitempty"`
-	// Logs are log files, absolute; when given, no other logs are looked for. LogsSince is how far back logs count,
-	// before now or before the last line of a dead node: by default 24 h, and all of logs that are given. NoLogs reads none.
+	// Logs are log files, absolute; when given, no other logs are read. LogsSince is how old log lines may be, before
+	// now or before the last line of a dead node: by default 24 h, and any age for logs that are given. NoLogs reads
+	// none.
 	Logs      []string      `json:"logs,omitempty"`
 	LogsSince time.Duration `json:"logs_since,omitempty"`
 	NoLogs    bool          `json:"no_logs,omitempty"`
 	// APIDumps are files with objects of the API ("kubectl get pods,nodes,pvc,pv -A -o json"), absolute.
 	APIDumps []string `json:"api_dumps,omitempty"`
-	// Interval is how long after the kubelet's goroutine dump a second one is taken, where the first shows a goroutine
-	// that stands where a healthy one does not rest; 5 s by default, negative takes none.
+	// Interval is the time after which a second goroutine dump of the kubelet is taken, if the first shows a goroutine
+	// blocked where a healthy one is not; 5 s by default, negative takes none.
 	Interval time.Duration `json:"interval,omitempty"`
-	// CPUProfile is for how long the kubelet's CPU profile is taken; 0 takes none.
+	// CPUProfile is the duration of a CPU profile of the kubelet; 0 takes none.
 	CPUProfile time.Duration `json:"cpu_profile,omitempty"`
-	// DiskUsage is for how long it is counted where the space of the kubelet's and the runtime's file systems went. By
-	// default those are counted that are near a threshold, for 2 s; negative counts none.
+	// DiskUsage is the time for counting what uses the file systems of the kubelet and the runtime. By default, those
+	// near a threshold are counted for 2 s; negative counts none.
 	DiskUsage time.Duration `json:"disk_usage,omitempty"`
 	// Version and Command are written into the evidence. RedactKey keys the placeholders of masked secrets; without
 	// it they can be guessed.
@@ -52,11 +54,11 @@ type Options struct {
 	Command   []string `json:"command,omitempty"`
 	RedactKey []byte   `json:"redact_key,omitempty"`
 
-	// Emit, if set, receives every part of the evidence as soon as it is there, from one goroutine at a time.
+	// Emit, if set, receives every part of the evidence as soon as it is read, from one goroutine at a time.
 	Emit func(forensics.Evidence) `json:"-"`
 	// Progress, if set, is told what is being done, from one goroutine at a time.
 	Progress func(string) `json:"-"`
-	// Self are further processes of the examination, as that which has started this one: what they hold is left out.
+	// Self are further processes of the examination, such as the parent of this one: their open files are left out.
 	Self []int `json:"self,omitempty"`
 	// Calls, if set, records the calls that do not return.
 	Calls *probe.Group `json:"-"`

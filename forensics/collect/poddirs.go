@@ -13,7 +13,7 @@ import (
 func (c *collector) podDirs(ctx context.Context) (forensics.Evidence, error) {
 	k := c.seen().Kubelet
 	if k == nil || k.CanonicalRoot == "" {
-		return forensics.Evidence{}, fmt.Errorf("no kubelet directory is known: %w", fs.ErrNotExist)
+		return forensics.Evidence{}, fmt.Errorf("the root directory of the kubelet is not known: %w", fs.ErrNotExist)
 	}
 	fsys, done, err := c.kubeletFS(k)
 	if err != nil {

@@ -30,7 +30,7 @@ func (c *collector) processPart(snapshot procslive.Snapshot, err error) (forensi
 	part := forensics.Evidence{Processes: snapshot.Processes, Threads: snapshot.Threads}
 	status := forensics.Source{Source: forensics.SourceThreads, Status: statusOf(err)}
 	if err == nil && !privileged() {
-		status = forensics.Source{Source: forensics.SourceThreads, Status: forensics.SourceDenied, Detail: "stacks and system calls of other users' threads need root"}
+		status = forensics.Source{Source: forensics.SourceThreads, Status: forensics.SourceDenied, Detail: "reading stacks and system calls of other users' threads needs root"}
 	}
 	if len(snapshot.Problems) > 0 {
 		status.Detail = fmt.Sprintf("%s; first: %v", text.Plural(len(snapshot.Problems), "problem"), snapshot.Problems[0])

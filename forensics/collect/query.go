@@ -10,14 +10,14 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
-// FindMounts lists the mounts that somebody means:
+// FindMounts lists the mounts that a query means:
 //   - a mount point: all that is mounted there;
 //   - another path: what is mounted below it, and the mount that it lies on, unless that is the root and there are others;
 //   - a pod by its UID, in the spelling of the API or of a cgroup, alone or in a longer name, or by the beginning of a UID;
 //   - a volume by its name, or the last part of a mount point.
 //
-// Except for the mount that a path lies on, they are in the order in which to unmount them, innermost first. Nothing is looked
-// up: symbolic links and ".." are not followed.
+// Except for the mount that a path lies on, they are in the order in which to unmount them, innermost first. No file
+// system is accessed: symbolic links and ".." are not followed.
 func FindMounts(t *mounts.Table, query string) []mounts.Mount {
 	if strings.HasPrefix(query, "/") {
 		return findPath(t.Index(), query)

@@ -79,7 +79,7 @@ func podsOfRuntime(stores runtimes.Stores) []kubelet.Pod {
 func (c *collector) runtimeAnswers(ctx context.Context) (forensics.Evidence, error) {
 	found := append([]runtimes.Runtime{}, c.seen().Runtimes...)
 	hints := c.runtimeHints()
-	cover := forensics.Source{Source: forensics.SourceRuntimeAnswer, Status: forensics.SourceAbsent, Detail: "no runtime is known"}
+	cover := forensics.Source{Source: forensics.SourceRuntimeAnswer, Status: forensics.SourceAbsent, Detail: "no container runtime was found"}
 	for i := range found {
 		began := c.opt.Now()
 		answer := runtimeslive.Ask(ctx, c.fs, found[i], runtimeslive.AskOptions{Daemons: hints, Group: c.opt.Calls})

@@ -50,8 +50,8 @@ func (k *selector) mark(mark holders.Mark, m mounts.Mount) holders.KernelUser {
 	p, _ := k.model.Process(mark.PID)
 	return holders.KernelUser{
 		MountID: m.ID, Device: m.Device, Use: holders.UseMark, What: mark.Kind,
-		Detail: fmt.Sprintf("%s of process %d (%s), descriptor %d; does not block%s", text.Plural(mark.Count, "mark"), mark.PID, p.Comm, mark.FD,
-			map[bool]string{true: ", but events that it has not read do"}[mark.Kind == "fanotify"]),
+		Detail: fmt.Sprintf("%s of process %d (%s), descriptor %d; it does not block an unmount%s", text.Plural(mark.Count, "mark"), mark.PID, p.Comm, mark.FD,
+			map[bool]string{true: ", but its unread events do"}[mark.Kind == "fanotify"]),
 	}
 }
 

@@ -33,7 +33,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			mountFor(t, namespace, pin, "", unix.MS_BIND, "")
-			return "mounted at " + pin
+			return "ns/mnt file at " + pin
 		}, []string{"umount -c /"}},
 		"descriptor": {func(t *testing.T, namespace string) string {
 			file, err := os.Open(namespace)
@@ -44,7 +44,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 			sleeper.ExtraFiles = []*os.File{file}
 			startUntilEnd(t, sleeper)
 			_ = file.Close()
-			return fmt.Sprintf("process %d (sleep) holds open", sleeper.Process.Pid)
+			return fmt.Sprintf("descriptor of process %d (sleep) keeps it alive", sleeper.Process.Pid)
 		}, []string{"kill "}},
 		"descriptor in the queue of a socket": {func(t *testing.T, namespace string) string {
 			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -60,7 +60,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = unix.Close(fd)
-			return "what keeps it is not visible"
+			return "What keeps mount namespace"
 		}, []string{`sh -c 'grep -s "scm_fds:`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestLeakedWithoutProcess(t *testing.T) {
 				t.Fatalf("findings %+v, want one of mount %d", report.Findings, l.Mount.ID)
 			}
 			f := report.Findings[found]
-			if f.Severity != forensics.Warning || !strings.Contains(f.Title, says) {
+			if f.Severity != forensics.Warning || !strings.Contains(f.Title+"\n"+f.Detail, says) {
 				t.Errorf("%s %q, want a warning that says %q", f.Severity, f.Title, says)
 			}
 			if len(f.Remedies) != len(c.steps) {

@@ -1,10 +1,10 @@
-// Package eviction says what is full, what fills it, and what the kubelet would do about that.
+// Package eviction describes the disks of a node: how full they are, what uses their space, and what the kubelet deletes under pressure.
 //
-//   - [State] has the file systems that the kubelet watches (nodefs, imagefs, containerfs) with what statfs(2) says of each.
-//   - [Settings.Thresholds] and [Settings.ImageGC] replay from which configuration the kubelet takes its thresholds
-//     (pkg/kubelet/eviction/helpers.go, pkg/kubelet/images/image_gc_manager.go of Kubernetes), and [Index.Reaches] how far every file
-//     system is from each.
-//   - [Rules] tell from its path what a directory is and whose, and [Usage] adds up where the space of a file system went.
+//   - [State] has the file systems that the kubelet watches (nodefs, imagefs, containerfs) with the figures of statfs(2).
+//   - [Settings.Thresholds] and [Settings.ImageGC] are the thresholds that the kubelet takes from its configuration
+//     (pkg/kubelet/eviction/helpers.go, pkg/kubelet/images/image_gc_manager.go of Kubernetes), and [Index.Reaches] compares every
+//     file system with them.
+//   - [Rules] classify directories by their paths, and [Usage] adds up what uses the space of a file system.
 //
 // It reads nothing: package live walks the disks.
 package eviction
@@ -23,7 +23,7 @@ const (
 	RoleSystemLogs = "system-logs" // where the journal and other logs are; none either
 )
 
-// State is what the disks of a node hold.
+// State describes the disks of a node.
 type State struct {
 	// Places are the directories whose file systems matter, in the order of the roles above.
 	Places      []Place      `json:"places"`
@@ -33,10 +33,10 @@ type State struct {
 	Thresholds []Threshold `json:"thresholds"`
 	ImageGC    ImageGC     `json:"image_gc"`
 	Problems   []Problem   `json:"problems"`
-	// Assumed says why the kubelet may have other thresholds, as where a file of its configuration could not be read; empty where
-	// all of it is known.
+	// Assumed says why the kubelet's thresholds may differ, for example because a file of its configuration could not be read. It is
+	// empty where the configuration is known.
 	Assumed string `json:"thresholds_assumed,omitempty"`
-	// Usage is where the space went, for each file system that was walked. NotWalked says why others were not.
+	// Usage is what uses the space, for each file system that was walked. NotWalked says why others were not.
 	Usage     []Usage `json:"usage"`
 	NotWalked string  `json:"not_walked,omitempty"`
 }
@@ -45,7 +45,7 @@ type State struct {
 type Place struct {
 	Role string `json:"role"`
 	Path string `json:"path"`
-	// Device is the file system that it lies on, as FileSystem has it; empty where that is unknown.
+	// Device is its file system, as in FileSystem; empty where that is unknown.
 	Device string `json:"device,omitempty"`
 	// Why says how it was found ("--root-dir", "root of /etc/containerd/config.toml").
 	Why string `json:"why,omitempty"`
@@ -67,7 +67,7 @@ type FileSystem struct {
 	// Inodes and InodesFree are 0 where the file system makes inodes as it needs them (btrfs): then there is no limit.
 	Inodes     uint64 `json:"inodes"`
 	InodesFree uint64 `json:"inodes_free"`
-	// Error says why there are no figures ("not asked: the mount is hung").
+	// Error says why there are no figures ("not probed: the mount is hung").
 	Error string `json:"error,omitempty"`
 }
 
@@ -85,7 +85,7 @@ func (f FileSystem) UsagePercent() int {
 	return 100 - int(available)
 }
 
-// Full says that nothing can be written any more, by anybody but root: no space or no inode is left.
+// Full says that only root can still write: no space or no inode is left.
 func (f FileSystem) Full() (what string, full bool) {
 	switch {
 	case f.Error != "" || f.CapacityBytes == 0:

@@ -18,11 +18,11 @@ var quantity = regexp.MustCompile(`^([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|n
 func parseQuantity(s string) (int64, error) {
 	parts := quantity.FindStringSubmatch(s)
 	if parts == nil || len(s) > 64 {
-		return 0, fmt.Errorf("%.40q is no quantity: a number with a suffix as in 100Mi or 1.5G", s)
+		return 0, fmt.Errorf("%.40q is not a quantity: use a number with a suffix, such as 100Mi or 1.5G", s)
 	}
 	value, ok := new(big.Rat).SetString(strings.TrimSuffix(parts[2], "."))
 	if !ok {
-		return 0, fmt.Errorf("%.40q is no quantity", s)
+		return 0, fmt.Errorf("%.40q is not a quantity", s)
 	}
 	base, exponent := suffixOf(parts[3])
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
-// The kinds of what takes space.
+// The kinds of data that use space.
 const (
 	KindImages   = "images"             // what the runtime keeps of images: compressed content and their metadata
 	KindLayers   = "layers"             // unpacked layers of images; in containerd also of containers that do not run

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Settings are what a kubelet was told, as far as it concerns disks. A nil map was not set; an empty one was, to nothing.
+// Settings are the settings of a kubelet for disks. A nil map was not set; an empty map was set without entries.
 type Settings struct {
 	// EvictionHard and the others are the fields of KubeletConfiguration.
 	EvictionHard, EvictionSoft map[string]string
@@ -159,7 +159,7 @@ func newThreshold(signal, kind, value, origin string) Threshold {
 	case value == "0%" || value == "100%":
 		t.Ignored = "the kubelet ignores " + value
 	case t.never():
-		t.Ignored = "it never triggers: less than nothing cannot be left"
+		t.Ignored = "it never triggers, because available space cannot be below 0"
 	}
 	return t
 }
@@ -177,7 +177,7 @@ func parseValue(value string) (percent float64, quantity int64, err error) {
 	case ok:
 		percent, err = strconv.ParseFloat(text, 32)
 		if err != nil || !(percent >= 0 && percent <= 100) {
-			return 0, 0, fmt.Errorf(" with %.40q, which is no percentage", value)
+			return 0, 0, fmt.Errorf(" with %.40q, which is not a percentage", value)
 		}
 		return percent, 0, nil
 	}
@@ -191,7 +191,7 @@ func parseValue(value string) (percent float64, quantity int64, err error) {
 	return 0, quantity, nil
 }
 
-// ImageGC is when the kubelet removes unused images.
+// ImageGC is at which disk usage the kubelet removes unused images.
 type ImageGC struct {
 	// HighPercent is the usage of imagefs from which it does, LowPercent down to which.
 	HighPercent int    `json:"high_threshold_percent"`
@@ -235,14 +235,14 @@ func (g ImageGC) AmountToFree(f FileSystem) uint64 {
 	return goal - min(goal, f.AvailableBytes)
 }
 
-// A Problem is something about the settings that protects less than it seems to.
+// A Problem is a setting that does not protect the node as it seems to.
 type Problem struct {
-	// Serious says that the kubelet does not start with it, or that a file system is not watched at all.
+	// Serious says that the kubelet does not start with it, or that no threshold watches nodefs. The first sentence of Text is a headline.
 	Serious bool   `json:"serious,omitempty"`
 	Text    string `json:"text"`
 }
 
-// Problems says what is wrong with the settings by themselves.
+// Problems are the mistakes in the settings.
 func (s Settings) Problems() []Problem {
 	problems := []Problem{}
 	add := func(serious bool, format string, args ...any) {
@@ -252,24 +252,28 @@ func (s Settings) Problems() []Problem {
 	for _, t := range thresholds {
 		if t.never() {
 			_, _, err := parseValue(t.Value)
-			add(err != nil, "%s threshold %s: %s", t.Kind, t, t.Ignored)
+			if err != nil {
+				add(true, "%s eviction threshold %s is invalid: %s", t.Kind, t, t.Ignored)
+			} else {
+				add(false, "%s eviction threshold %s has no effect: %s", t.Kind, t, t.Ignored)
+			}
 		}
 		if t.Kind == kindSoft && t.Grace == "" {
-			add(true, "soft threshold %s has no evictionSoftGracePeriod: the kubelet does not start", t)
+			add(true, "soft eviction threshold %s has no evictionSoftGracePeriod: the kubelet does not start", t)
 		}
 	}
 	s.dropped(add)
 	gc := s.ImageGC()
 	if gc.LowPercent >= gc.HighPercent {
-		add(true, "image garbage collection down to %d %% from %d %%: the kubelet does not start", gc.LowPercent, gc.HighPercent)
+		add(true, "the kubelet does not start: imageGCLowThresholdPercent (%d) is not below imageGCHighThresholdPercent (%d)", gc.LowPercent, gc.HighPercent)
 	}
 	if gc.Disabled != "" {
-		add(false, "image garbage collection is off (%s): unused images stay until eviction deletes all of them at once", gc.Disabled)
+		add(false, "image garbage collection is disabled (%s): unused images remain until eviction deletes all at once", gc.Disabled)
 	}
 	for _, t := range thresholds {
 		if t.Hard() && t.Percent > 0 && !t.Inodes() && gc.Disabled == "" && float64(gc.HighPercent) > 100-t.Percent {
-			add(false, "image garbage collection begins at %d %% of imagefs, but %s evicts from %.4g %%: eviction comes first, and it deletes every unused image where the file system is shared",
-				gc.HighPercent, t, 100-t.Percent)
+			add(false, "image garbage collection starts at %d %% of imagefs, but %s evicts from %.4g %%: eviction comes first. "+
+				"If nodefs and imagefs share a file system, eviction deletes every unused image.", gc.HighPercent, t, 100-t.Percent)
 		}
 	}
 	return problems
@@ -291,9 +295,9 @@ func (s Settings) dropped(add func(serious bool, format string, args ...any)) {
 		return
 	}
 	_, watched := set["nodefs.available"]
-	why := "setting one evictionHard threshold switches off the defaults of the others"
+	why := "Setting one evictionHard threshold disables the defaults of the others."
 	if len(set) == 0 {
-		why = "evictionHard is set to nothing"
+		why = "evictionHard is empty."
 	}
-	add(!watched, "no threshold for %s (%s): %s", strings.Join(off, ", "), origin, why)
+	add(!watched, "eviction has no threshold for %s (%s). %s", strings.Join(off, ", "), origin, why)
 }

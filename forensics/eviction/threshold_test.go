@@ -35,7 +35,7 @@ func TestThresholds(t *testing.T) {
 		{
 			name: "one key drops the others", settings: Settings{Minor: 34, EvictionHard: set{"memory.available": "200Mi"}},
 			want:     []string{},
-			problems: []string{"serious no threshold for imagefs.available, imagefs.inodesFree, nodefs.available, nodefs.inodesFree (configuration)"},
+			problems: []string{"serious eviction has no threshold for imagefs.available, imagefs.inodesFree, nodefs.available, nodefs.inodesFree (configuration)"},
 		},
 		{
 			name: "a disk key drops memory", settings: Settings{Minor: 34, EvictionHard: set{
@@ -45,7 +45,7 @@ func TestThresholds(t *testing.T) {
 				"hard nodefs.available<1Gi configuration", "hard nodefs.inodesFree<1000 configuration",
 				"hard imagefs.available<5% configuration", "hard imagefs.inodesFree<5% configuration",
 			},
-			problems: []string{"no threshold for memory.available (configuration)"},
+			problems: []string{"eviction has no threshold for memory.available (configuration)"},
 		},
 		{
 			name: "merged with the defaults since 1.33", settings: Settings{Minor: 33, MergeDefaults: true, EvictionHard: set{"nodefs.available": "1Gi"}},
@@ -57,12 +57,12 @@ func TestThresholds(t *testing.T) {
 		{
 			name: "1.32 does not know how to merge", settings: Settings{Minor: 32, MergeDefaults: true, EvictionHard: set{"nodefs.available": "1Gi"}},
 			want:     []string{"hard nodefs.available<1Gi configuration"},
-			problems: []string{"no threshold for imagefs.available, imagefs.inodesFree, memory.available, nodefs.inodesFree (configuration)"},
+			problems: []string{"eviction has no threshold for imagefs.available, imagefs.inodesFree, memory.available, nodefs.inodesFree (configuration)"},
 		},
 		{
 			name: "set to nothing", settings: Settings{Minor: 34, EvictionHard: set{}},
 			want:     []string{},
-			problems: []string{"serious no threshold for imagefs.available, imagefs.inodesFree, memory.available, nodefs.available, nodefs.inodesFree (configuration): evictionHard is set to nothing"},
+			problems: []string{"serious eviction has no threshold for imagefs.available, imagefs.inodesFree, memory.available, nodefs.available, nodefs.inodesFree (configuration). evictionHard is empty."},
 		},
 		{
 			name: "a flag replaces the configuration", settings: Settings{
@@ -84,8 +84,8 @@ func TestThresholds(t *testing.T) {
 				"!hard imagefs.available<0.0% configuration", "hard imagefs.inodesFree<5% default",
 			},
 			problems: []string{
-				"hard threshold nodefs.available<0%: the kubelet ignores 0%", "hard threshold nodefs.inodesFree<100%: the kubelet ignores 100%",
-				"hard threshold imagefs.available<0.0%: it never triggers",
+				"hard eviction threshold nodefs.available<0% has no effect: the kubelet ignores 0%", "hard eviction threshold nodefs.inodesFree<100% has no effect: the kubelet ignores 100%",
+				"hard eviction threshold imagefs.available<0.0% has no effect: it never triggers",
 			},
 		},
 		{
@@ -97,7 +97,7 @@ func TestThresholds(t *testing.T) {
 				"!hard imagefs.available<1GB configuration", "!hard imagefs.inodesFree<101% configuration",
 			},
 			problems: []string{
-				"serious hard threshold nodefs.inodesFree<5 %", "serious hard threshold imagefs.available<1GB", "serious hard threshold imagefs.inodesFree<101%",
+				"serious hard eviction threshold nodefs.inodesFree<5 %", "serious hard eviction threshold imagefs.available<1GB", "serious hard eviction threshold imagefs.inodesFree<101%",
 			},
 		},
 		{
@@ -108,25 +108,25 @@ func TestThresholds(t *testing.T) {
 				"hard nodefs.available<10% default", "hard nodefs.inodesFree<5% default", "hard imagefs.available<15% default",
 				"soft nodefs.available<15% configuration", "soft imagefs.available<20% configuration",
 			},
-			problems: []string{"serious soft threshold imagefs.available<20% has no evictionSoftGracePeriod"},
+			problems: []string{"serious soft eviction threshold imagefs.available<20% has no evictionSoftGracePeriod"},
 		},
 		{
 			name: "image collection after eviction", settings: Settings{Minor: 29, HighPercent: ptr(95), LowPercent: ptr(90)},
 			want: []string{"hard nodefs.available<10% default", "hard nodefs.inodesFree<5% default", "hard imagefs.available<15% default"},
 			problems: []string{
-				"image garbage collection begins at 95 % of imagefs, but nodefs.available<10% evicts from 90 %",
-				"image garbage collection begins at 95 % of imagefs, but imagefs.available<15% evicts from 85 %",
+				"image garbage collection starts at 95 % of imagefs, but nodefs.available<10% evicts from 90 %",
+				"image garbage collection starts at 95 % of imagefs, but imagefs.available<15% evicts from 85 %",
 			},
 		},
 		{
 			name: "image collection off", settings: Settings{Minor: 29, HighPercent: ptr(100)},
 			want:     []string{"hard nodefs.available<10% default", "hard nodefs.inodesFree<5% default", "hard imagefs.available<15% default"},
-			problems: []string{"image garbage collection is off"},
+			problems: []string{"image garbage collection is disabled"},
 		},
 		{
 			name: "low above high", settings: Settings{Minor: 29, Flags: set{"image-gc-high-threshold": "70"}},
 			want:     []string{"hard nodefs.available<10% default", "hard nodefs.inodesFree<5% default", "hard imagefs.available<15% default"},
-			problems: []string{"serious image garbage collection down to 80 % from 70 %"},
+			problems: []string{"serious the kubelet does not start: imageGCLowThresholdPercent (80) is not below imageGCHighThresholdPercent (70)"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -288,7 +288,7 @@ func TestEqualThresholds(t *testing.T) {
 		t.Errorf("below its threshold, garbage collection frees %d of 1000", free)
 	}
 	s.LowPercent = ptr(91)
-	if !says(s, "down to 91 % from 91 %: the kubelet does not start") {
+	if !says(s, "imageGCLowThresholdPercent (91) is not below imageGCHighThresholdPercent (91)") {
 		t.Errorf("down to where it begins: %+v", s.Problems())
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// Usage is where the space of one file system went.
+// Usage is what uses the space of one file system.
 type Usage struct {
 	Device string `json:"device"`
 	// Trees are the directories that were walked: mount points of the file system that show different parts of it.
@@ -88,13 +88,13 @@ func (u Usage) Kind(kind string) KindSum {
 	return u.Kinds[i]
 }
 
-// KindName says in words what a kind is.
+// KindName is a kind in words.
 func KindName(kind string) string {
 	switch kind {
 	case KindImages:
 		return "images as downloaded"
 	case KindLayers:
-		return "unpacked layers of images, and of stopped containers"
+		return "unpacked layers of images and of stopped containers"
 	case KindWritable:
 		return "writable layers of containers"
 	case KindLogs:
@@ -108,7 +108,7 @@ func KindName(kind string) string {
 	case kindRuntime:
 		return "other files of the runtime"
 	case KindVolume:
-		return "directories of volumes (hostPath, local-path)"
+		return "volume directories (hostPath, local-path)"
 	case KindJournal:
 		return "the journal"
 	case KindDeleted:

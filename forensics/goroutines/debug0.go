@@ -42,7 +42,7 @@ func (t *textReader) protobuf(in io.Reader) (rest io.Reader, done bool) {
 	}
 	p, err := parseProfile(data)
 	if err != nil {
-		t.problems.add(0, "binary input is no profile: %v", err)
+		t.problems.add(0, "binary input is not a profile: %v", err)
 		return bytes.NewReader(data), false
 	}
 	if !isGoroutineProfile(p) {

@@ -44,7 +44,7 @@ func (o Digester) Digest(r io.Reader) (dumps []Dump, problems []Problem, err err
 		}
 	}
 	if d.coarse > 0 {
-		problems = append(problems, Problem{Reason: fmt.Sprintf("too many distinct stacks: %d goroutines are counted by creator and state, without their stacks", d.coarse)})
+		problems = append(problems, Problem{Reason: fmt.Sprintf("too many distinct stacks: %d goroutines are counted by creator and state only, without their stacks", d.coarse)})
 	}
 	if d.dropped > 0 {
 		problems = append(problems, Problem{Reason: fmt.Sprintf("too many distinct stacks: %d goroutines not kept", d.dropped)})

@@ -3,10 +3,10 @@
 // runtime/pprof/pprof.go), and names what each goroutine of
 // a kubelet is for. It also reads CPU profiles of the same endpoints.
 //
-// [Parse] tells the forms apart by content: text with arguments and states
+// [Parse] distinguishes the forms by content: text with arguments and states
 // (debug=2 of /debug/pprof/goroutine), aggregated text (debug=1), the gzip'd
 // protobuf (debug=0), and what a program prints when it dies of SIGABRT,
-// SIGQUIT or a panic. Dumps may stand inside a log, each line behind a
+// SIGQUIT or a panic. Dumps may be part of a log, each line behind a
 // journald, syslog, CRI, docker or klog prefix, and other lines may interrupt
 // them. What cannot be understood is dropped and reported as a [Problem]; the
 // rest is kept.
@@ -50,12 +50,12 @@ type Dump struct {
 	Goroutines []Goroutine `json:"goroutines"`
 	// Truncated says that the start or the end of the dump is missing.
 	Truncated bool `json:"truncated,omitempty"`
-	// Summed is how many goroutines are not listed one by one but counted in others of the list: those without an ID, with
-	// a Count, which have the stack and the state of the examples before them; see [Digester]. 0: all are listed.
+	// Summed is how many goroutines are not listed one by one but counted in entries without an ID, with a Count. Such an entry has the
+	// stack and the state of the examples before it; see [Digester]. 0: all are listed.
 	Summed int `json:"summed,omitempty"`
 }
 
-// HasStates says whether the form of the dump tells each goroutine's state and arguments.
+// HasStates says whether the form of the dump has each goroutine's state and arguments.
 func (d *Dump) HasStates() bool { return d.Form == FormDebug2 || d.Form == formCrash }
 
 // Goroutine is one goroutine, or in the aggregated forms all that shared a stack.
@@ -116,7 +116,7 @@ type Frame struct {
 	// Args is the text between the last parentheses, for instance
 	// "0x106, 0xffffffffffffff9c, {0x63d87030c40?, 0x63}". See [Frame.Words].
 	Args string `json:"args,omitempty"`
-	// File and Line say where the call stands. File is as the compiler
+	// File and Line are the place of the call. File is as the compiler
 	// recorded it: never compare its directories across builds.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`

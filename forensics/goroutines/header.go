@@ -29,7 +29,7 @@ func parseHeader(b []byte, g *Goroutine, names *interner) (gp bool, reason strin
 	}
 	end := bytes.LastIndexByte(rest, ']')
 	if end < open {
-		return gp, "state is cut"
+		return gp, "state is truncated"
 	}
 	parseStatus(rest[open+1:end], g, names)
 	return gp, ""

@@ -49,7 +49,7 @@ func (p Parser) read(r io.Reader, emit func(*dump, *scratch)) ([]*dump, []Proble
 		return t.dumps, t.problems.result(), fmt.Errorf("read goroutine dump: %w", src.err)
 	case broken != nil:
 		t.cutLast()
-		t.problems.add(0, "compressed input is cut or broken: %v", broken)
+		t.problems.add(0, "compressed input is truncated or damaged: %v", broken)
 	}
 	return t.dumps, t.problems.result(), nil
 }

@@ -42,7 +42,7 @@ func (t *textReader) begin(d *dump) {
 	if d.surplus = true; !t.overflow {
 		t.overflow = true
 		t.cutLast()
-		t.problems.add(d.line, "more than %d dumps: the others are not kept", maxDumps)
+		t.problems.add(d.line, "more than %d dumps: the others are dropped", maxDumps)
 	}
 }
 
@@ -179,7 +179,7 @@ func (t *textReader) finish(lastLine int) {
 	for _, d := range t.dumps {
 		if d.Form == formDebug1 && d.seen < d.total {
 			d.Truncated = true
-			t.problems.add(d.line, "dump announces %d goroutines and holds %d", d.total, d.seen)
+			t.problems.add(d.line, "dump announces %d goroutines but contains %d", d.total, d.seen)
 		}
 	}
 }

@@ -3,8 +3,8 @@ package holders
 // KernelUse says what part of the kernel uses a mount.
 type KernelUse string
 
-// The kernel's users of a mount. Those marked with EBUSY make umount(2) fail; the others keep the file system alive after
-// its mount is gone, so that its disk or server stays in use.
+// The kernel's users of a mount. Those marked with EBUSY make umount(2) fail. The others keep the file system alive after
+// the unmount, so that its disk or server stays in use.
 const (
 	UseMount   KernelUse = "mount"         // EBUSY: something is mounted on it or below it
 	UseLoop    KernelUse = "loop"          // EBUSY: a file on it is the disk of a loop device
@@ -20,7 +20,7 @@ const (
 	UseMark    KernelUse = "watch"         // inotify(7) or fanotify(7) marks of a process, which end with the mount
 )
 
-// A KernelUser is something in the kernel, and not in a process, that uses a mount.
+// A KernelUser is something in the kernel, not a process, that uses a mount.
 type KernelUser struct {
 	// MountID and Device are the mount that is used.
 	MountID int       `json:"mount_id"`
@@ -33,15 +33,15 @@ type KernelUser struct {
 	Socket uint64 `json:"socket_inode,omitempty"`
 	// UserMount is the mount that uses it, 0 for other users.
 	UserMount int `json:"user_mount_id,omitempty"`
-	// UsedBy is what uses a loop device in turn, and has to go before it: mount points, and block devices on it.
+	// UsedBy is what uses a loop device in turn, and must be removed before it: mount points, and block devices on it.
 	UsedBy []string `json:"used_by,omitempty"`
 	// Blocks says that umount(2) of MountID answers EBUSY because of it.
 	Blocks bool   `json:"blocks"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// KernelBlind says what no file in /proc or /sys tells. It belongs beside every answer of a list of kernel users.
-const KernelBlind = "not visible from outside the kernel: files that a passed-on descriptor in a socket's queue, an unread event of fanotify, " +
-	"an io_uring whose own descriptor is closed, a uprobe of perf or eBPF (end what traces), FUSE passthrough or a kernel service holds; " +
-	"sockets bound to a relative name, and in other namespaces those that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy; " +
-	"loop devices, swap files, exports, interpreters and uprobes are told by their path, which may be that of another mount namespace"
+// KernelBlind says which users of mounts no file in /proc or /sys shows. It belongs to every list of kernel users.
+const KernelBlind = "not visible from outside the kernel: passed descriptors in a socket's queue; unread fanotify events; " +
+	"files of an io_uring with a closed descriptor; uprobes of perf or eBPF (end the tracer); FUSE passthrough; open files of kernel services; " +
+	"sockets bound to a relative name; in other namespaces, sockets that no visible process has open. inotify and fanotify marks are shown, but do not keep a mount busy. " +
+	"Loop devices, swap files, exports, interpreters and uprobes are known only by their path, which may be of another mount namespace"

@@ -53,7 +53,7 @@ func ReadBuildInfo(r io.ReaderAt) (*debug.BuildInfo, error) {
 	}
 	sections := make([]elfSection, header.Shnum)
 	if header.Shnum > maxSections || int(header.Shstrndx) >= len(sections) || int(header.Shentsize) != binary.Size(elfSection{}) {
-		return nil, fmt.Errorf("%w: no table of sections", errNoBuildInfo)
+		return nil, fmt.Errorf("%w: no section table", errNoBuildInfo)
 	}
 	if err := readAt(r, header.Shoff, sections); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s elfSection) read(r io.ReaderAt, limit uint64) ([]byte, error) {
 func readAt(r io.ReaderAt, offset uint64, into any) error {
 	size := int64(binary.Size(into))
 	if offset > 1<<62 {
-		return fmt.Errorf("%w: beyond the end", errNoBuildInfo)
+		return fmt.Errorf("%w: beyond the end of the file", errNoBuildInfo)
 	}
 	return binary.Read(io.NewSectionReader(r, int64(offset), size), binary.LittleEndian, into)
 }

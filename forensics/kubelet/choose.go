@@ -10,7 +10,7 @@ import (
 
 // A Choice is what [Choose] makes of the candidates.
 type Choice struct {
-	// Kubelet is the one that is meant when somebody says "the kubelet of this node", nil if none runs. Program is the
+	// Kubelet is the kubelet of this node, nil if none runs. Program is the
 	// one that it is of, see [Instance.Program].
 	Kubelet *Candidate
 	Program string
@@ -25,11 +25,11 @@ type process struct {
 	program string
 }
 
-// Choose picks the kubelet of the node. Candidates that are not believed are never picked.
+// Choose picks the kubelet of the node, never an impostor.
 //
-// One that is known to be the node's comes before one of which that could not be found out, the kubelet of the node
-// before those in containers and in other mount namespaces (kind), and among equals the one that was started last: an
-// older one is what a restart could not kill. hostMountNS is the inode of the host's mount namespace, 0 if unknown.
+// A proven candidate comes before an undetermined one, and the kubelet of the node before those in containers and in other mount namespaces
+// (kind). Among equals the one that was started last comes first: an older one is a process that a restart could not kill. hostMountNS is
+// the inode of the host's mount namespace, 0 if unknown.
 func Choose(candidates []Candidate, hostMountNS uint64) Choice {
 	believed, impostors := believe(candidates, hostMountNS)
 	running, zombies := sortOut(believed)
@@ -57,8 +57,8 @@ func Choose(candidates []Candidate, hostMountNS uint64) Choice {
 	return c
 }
 
-// believe tells the candidates that may be kubelets from those that only say so. One of which nothing is certain, and
-// that sees other files than the host, is taken for one of those: what it says would be looked up in files of its own.
+// believe separates the candidates that may be kubelets from those that only call themselves so. An undetermined candidate in another mount
+// namespace than the host's counts as an impostor: its paths would refer to its own files.
 func believe(candidates []Candidate, hostMountNS uint64) (believed []Candidate, impostors []Impostor) {
 	for _, c := range candidates {
 		if _, ok := IsCandidate(c.Comm, c.Args); !ok {

@@ -20,7 +20,7 @@ func (f *finder) readConfig() {
 	name := f.in.pathFlag("config")
 	switch {
 	case name != "" && !path.IsAbs(name):
-		f.noteConfig(name, errors.New("relative to a working directory that is not known"))
+		f.noteConfig(name, errors.New("relative to an unknown working directory"))
 	case name != "":
 		f.in.ConfigPath = name
 		if data, ok := f.read(name, maxConfigFile); ok {
@@ -160,7 +160,7 @@ func (f *finder) findRoot(override string) {
 	f.in.RootDir = path.Clean(root)
 	f.in.CanonicalRoot = f.in.RootDir
 	if !path.IsAbs(root) {
-		f.note(root, errors.New("the root directory is not absolute"))
+		f.note(root, errors.New("the root directory is not an absolute path"))
 		return
 	}
 	canonical, err := f.files.Resolve(f.in.RootDir)

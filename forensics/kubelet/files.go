@@ -40,7 +40,7 @@ func (in *Instance) Read(files Files, c Choice, rootDir string) {
 	if p := c.Kubelet; p != nil {
 		in.identify(*p, c.Program)
 		if len(p.Args) == 0 {
-			f.noteConfig(fmt.Sprintf("/proc/%d/cmdline", p.PID), errors.New("the command line of the process is not known"))
+			f.noteConfig(fmt.Sprintf("/proc/%d/cmdline", p.PID), errors.New("the command line of the process is unknown"))
 		}
 		f.readFlags(c.Program, p.supervises(), p.Args)
 	} else if u, ok := f.findUnit(); ok {

@@ -1,14 +1,14 @@
-// Package kubelet says what is known of the kubelet of a node from bytes and files: which process it is, its flags and
-// configuration, its pods and what is left of their directories, its metrics and health.
+// Package kubelet describes the kubelet of a node from bytes and files: its process, flags and configuration, its pods and the leftovers of
+// their directories, its metrics and health.
 //
-//   - [Choose] picks the kubelet among processes, [Instance.Read] adds what its command line, its unit and its configuration
-//     say; without a process, what the disk of a dead node says of one.
-//   - [StaticPods] and [LogDirs] know pods from other places; the Parse functions understand saved answers.
-//   - [Leftovers] says what a kubelet of some version does about what is left of a pod.
+//   - [Choose] picks the kubelet among processes, [Instance.Read] adds its command line, its unit and its configuration; without a process
+//     it reads the disk of a dead node.
+//   - [StaticPods] and [LogDirs] find pods in other places; the Parse functions parse saved answers.
+//   - [Leftovers] says what a kubelet of some version does with the leftovers of a pod.
 //
-// Package kubelet/live looks at a running kubelet: it finds it, walks over its pod directories and asks it.
+// Package kubelet/live examines a running kubelet: it finds it, walks over its pod directories and sends it requests.
 //
-// What holds for which version rests on the sources of Kubernetes 1.10 to 1.36: cmd/kubelet/app (flags, configuration,
+// Statements about versions are from the sources of Kubernetes 1.10 to 1.36: cmd/kubelet/app (flags, configuration,
 // drop-ins since 1.28), pkg/kubelet (kubelet_volumes.go, kubelet_pods.go, config, types), pkg/volume/csi,
 // k8s.io/apiserver/pkg/server/healthz; for what starts it, on k3s, rke2, microk8s and k0s, and on systemd.unit(5) and
 // systemd.service(5).
@@ -23,15 +23,15 @@ type Instance struct {
 	// PID is 0 when no kubelet runs; then only what is on disk is set.
 	PID     int        `json:"pid,omitempty"`
 	Started *time.Time `json:"started,omitempty"`
-	// StartTicks is the start in clock ticks since boot: with PID it names one process for as long as the machine is up.
+	// StartTicks is the start in clock ticks since boot: together with PID it identifies one process until the next boot.
 	StartTicks uint64 `json:"start_ticks,omitempty"`
-	// Unproven says why it could not be found out whether that process is the node's kubelet; it gets no credentials
-	// then. Absent where it is known to be.
+	// Unproven says why it could not be determined whether that process is the node's kubelet; then it gets no credentials. Absent where it
+	// is proven.
 	Unproven string `json:"unproven,omitempty"`
 	// State is the state letter of /proc/PID/stat: "T" is stopped by a signal.
 	State string `json:"state,omitempty"`
-	// Program is what runs it: "kubelet", "k3s", "rke2", "kubelite", "hyperkube", "k0s". Without a process it is what a
-	// unit file says would run it.
+	// Program is the program that contains it: "kubelet", "k3s", "rke2", "kubelite", "hyperkube", "k0s". Without a process it is the one of a
+	// unit file.
 	Program string `json:"program,omitempty"`
 	// Executable is the link /proc/PID/exe.
 	Executable string `json:"executable,omitempty"`
@@ -87,7 +87,7 @@ type Instance struct {
 // An Impostor is a process that calls itself kubelet and is not believed.
 type Impostor struct {
 	PID int `json:"pid"`
-	// Reason goes on a sentence that begins with the process: "is in the cgroup of pod …".
+	// Reason continues a sentence about the process: "is in the cgroup of pod …".
 	Reason string `json:"reason"`
 }
 
@@ -130,7 +130,7 @@ type Config struct {
 // An Endpoint is one question to the kubelet's HTTP servers and its answer.
 type Endpoint struct {
 	URL string `json:"url"`
-	// Status is "ok", "unhealthy" (a health check failed), "denied", "refused" (nobody listens), "timeout", "not-owned"
+	// Status is "ok", "unhealthy" (a health check failed), "denied", "refused" (no process listens), "timeout", "not-owned"
 	// (another process listens there, so it was not asked), "tls" (the certificate is not the kubelet's),
 	// "truncated" (more than is read: what was read is there), "not-asked" (Detail says why) or "error".
 	Status string `json:"status"`

@@ -59,19 +59,19 @@ type Leftover struct {
 	Subpath *Subpath `json:"subpath,omitempty"`
 	// MountPoints are the mounts of a LiveMount, SubpathMountLeft or BlockLeft, from the kubelet's table.
 	MountPoints []string `json:"mount_points"`
-	// Holds says that there is data in it, whatever its class; Unsure that there may be.
+	// Holds says that it contains data, whatever its class; Unsure that it may.
 	Holds  bool `json:"holds_data,omitempty"`
 	Unsure bool `json:"may_hold_data,omitempty"`
 }
 
-// Leftovers says what is left of a pod, one entry for each volume, subpath and block device, and what a kubelet of minor
-// version 1.minor does about it; 0 is an unknown one. It is about pods that are gone: of a live pod the same tree is as
-// it should be, which only the caller can know. mountPoints are mounts at or below the pod's directory, from any table.
+// Leftovers lists what remains of a pod, one entry for each volume, subpath and block device, and what a kubelet 1.minor does about it; 0 is
+// an unknown version. It is for orphaned pods: for a live pod the same tree is normal, and only the caller knows which it is. mountPoints
+// are mounts at or below the pod's directory, from any table.
 //
-// It rests on cleanupOrphanedPodDirs of kubelets 1.10 to 1.36 (pkg/kubelet/kubelet_volumes.go), which at every
-// housekeeping first looks for mounts among the volumes, and keeps all if it finds one; up to 1.17 keeps all if there is
-// any volume (from 1.13 on also any subpath); from 1.18 on removes volumes and subpaths with rmdir, one by one (subpaths
-// from 1.27 on also with unlink), and only if all of that went well the rest.
+// The source is cleanupOrphanedPodDirs of kubelets 1.10 to 1.36 (pkg/kubelet/kubelet_volumes.go). At every housekeeping it first checks the
+// volumes for mounts, and keeps everything if it finds one. Up to 1.17 it keeps everything if there is any volume (from 1.13 on also any
+// subpath). From 1.18 on it removes volumes and subpaths with rmdir, one by one (subpaths from 1.27 on also with unlink), and the rest only
+// if all of that succeeded.
 func Leftovers(d PodDir, minor int, mountPoints []string) []Leftover {
 	h := housekeeping{minor: minor}
 	left := []Leftover{}
@@ -90,13 +90,13 @@ func Leftovers(d PodDir, minor int, mountPoints []string) []Leftover {
 	if d.Error != "" {
 		left = append(left, Leftover{
 			Class: LeftUnread, Fate: FateUnknown, Path: d.Path, Unsure: true,
-			Why: "the directory was not read to its end: " + d.Error,
+			Why: "the directory was not read completely: " + d.Error,
 		})
 	}
 	if len(left) == 0 {
 		left = append(left, Leftover{
 			Class: Pending, Fate: FateHeals, Path: d.Path,
-			Why: "nothing of a volume is left: the next housekeeping removes the directory, if it runs",
+			Why: "no volume remains: the next housekeeping removes the directory, if housekeeping runs",
 		})
 	}
 	for i := range left {
@@ -127,15 +127,15 @@ func (h housekeeping) elsewhere(dir string, left []Leftover, mountPoints []strin
 		if !known && (point == dir || strings.HasPrefix(point, dir+"/")) {
 			found = append(found, Leftover{
 				Class: LiveMount, Fate: FateRetries, Path: point, MountPoints: []string{point}, Unsure: true,
-				Why: "no kubelet mounts anything here, nor looks for it: it fails to remove the mount point; kubelets before 1.30, and all on " +
-					"kernels before 5.8, take a bind mount of the same file system for an ordinary directory and EMPTY it",
+				Why: "no kubelet mounts anything here or checks for it: it fails to remove the mount point. Kubelets before 1.30, and all on " +
+					"kernels before 5.8, treat a bind mount of the same file system as an ordinary directory and EMPTY it",
 			})
 		}
 	}
 	return found
 }
 
-// together corrects what a kubelet does not come to because of something else in the same pod.
+// together corrects what a kubelet does not do because of something else in the same pod.
 func (h housekeeping) together(left []Leftover) {
 	stopped := slices.ContainsFunc(left, func(l Leftover) bool { return l.Class == LiveMount && l.Fate == FateNever })
 	rest := slices.ContainsFunc(left, func(l Leftover) bool { return l.Fate != FateHeals })
@@ -145,10 +145,10 @@ func (h housekeeping) together(left []Leftover) {
 		case l.Class == LiveMount || l.Class == LeftUnread:
 		case stopped:
 			l.Fate = FateNever
-			l.Why = "while another volume of the pod is mounted the kubelet touches nothing; afterwards: " + l.Why
+			l.Why = "while another volume of the pod is mounted, the kubelet removes nothing. Afterwards: " + l.Why
 		case rest && l.Fate == FateHeals && (l.Class == BlockLeft || l.Class == DataLeft || h.minor != 0 && h.minor < 18):
 			l.Fate = FateRetries
-			l.Why += "; it comes to that only when the other volumes of the pod are gone"
+			l.Why += "; it does so only after the other volumes of the pod are removed"
 		}
 	}
 }

@@ -40,7 +40,7 @@ func ParseMetrics(r io.Reader, keep func(name string) bool) (map[string]float64,
 		case line != "" && line[0] != '#':
 			series, value, ok := parseSample(line)
 			if !ok {
-				bad = cmp.Or(bad, fmt.Errorf("%w: line %d is no sample", ErrMalformed, number))
+				bad = cmp.Or(bad, fmt.Errorf("%w: line %d is not a sample", ErrMalformed, number))
 			} else if keepSample(series, value, keep) {
 				if len(metrics) == maxSeries {
 					return metrics, fmt.Errorf("%w: more than %d series", ErrMalformed, maxSeries)

@@ -54,7 +54,7 @@ func ParseVolData(data []byte) (*VolData, error) {
 		return nil, err
 	}
 	if vol == (VolData{}) {
-		return nil, errors.New("none of the fields of a CSI volume")
+		return nil, errors.New("no field of a CSI volume")
 	}
 	return &vol, nil
 }

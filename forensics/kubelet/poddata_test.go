@@ -49,9 +49,9 @@ func TestParseVolData(t *testing.T) {
 		"fields of another type": {`{"driverName":"d","volumeHandle":7}`, &VolData{Driver: "d"}, ""},
 		"more fields":            {`{"driverName":"d","seLinuxMountContext":"","x":{}}`, &VolData{Driver: "d"}, ""},
 		"empty file":             {``, nil, "empty file"},
-		"empty object":           {`{}`, nil, "none of the fields"},
-		"null":                   {`null`, nil, "none of the fields"},
-		"array":                  {`[]`, nil, "none of the fields"},
+		"empty object":           {`{}`, nil, "no field of a CSI volume"},
+		"null":                   {`null`, nil, "no field of a CSI volume"},
+		"array":                  {`[]`, nil, "no field of a CSI volume"},
 		"cut":                    {`{"driverName":"d`, nil, "unexpected end"},
 		"zeros after a crash":    {strings.Repeat("\x00", 64), nil, "invalid character"},
 	} {

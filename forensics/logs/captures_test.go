@@ -72,7 +72,7 @@ func TestCaptureUnmountBusy(t *testing.T) {
 	if got := stagesOf(d); got != "requested killing containers volumes" || !d.Since.Equal(onThe20th(10, 28, 13.137503)) {
 		t.Errorf("steps %q, since %v", got, d.Since)
 	}
-	if !strings.Contains(d.Waits, "volume sub, which failed 7 times and is tried again after 32s: EBUSY") {
+	if !strings.Contains(d.Waits, "volume sub (failed 7 times, next retry after 32 s): EBUSY") {
 		t.Errorf("waits %q", d.Waits)
 	}
 	busy := events(s, KindUnmountBusy)

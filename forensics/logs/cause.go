@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// A Cause is what a message gives as its cause, where it matters to more than a reader. It is told from the words of the
-// kubelet and the runtime, which every release words in its own way.
+// A Cause is the cause that a message gives, where a check decides by it. It is recognized by the words of the kubelet and the runtime,
+// which differ between releases.
 type Cause string
 
 const (
-	// CauseRuntimeDown: the container runtime does not answer the kubelet (pkg/kubelet/runtime.go, "container runtime is down").
+	// CauseRuntimeDown: the container runtime does not respond to the kubelet (pkg/kubelet/runtime.go, "container runtime is down").
 	CauseRuntimeDown Cause = "runtime-down"
-	// CausePressure: a pod was refused for a pressure of the node (DiskPressure, MemoryPressure, PIDPressure).
+	// CausePressure: a pod was rejected because of a pressure condition of the node (DiskPressure, MemoryPressure, PIDPressure).
 	CausePressure Cause = "pressure"
-	// CauseNothingToFree: garbage collection has looked, and found too little that may go.
+	// CauseNothingToFree: garbage collection found too little that it may delete.
 	CauseNothingToFree Cause = "nothing-to-free"
 	// CauseNoRegistry: no registry answered. One that answers has the image, or never had it.
 	CauseNoRegistry Cause = "no-registry"
 
-	// What is in the way of the removal of an orphaned pod's directory (kubelet_volumes.go, 1.5 to 1.36).
+	// What blocks the removal of an orphaned pod directory (kubelet_volumes.go, 1.5 to 1.36).
 
 	CauseSubpathLeft    Cause = "subpath-left"     // a subpath, mounted or not
 	CauseVolumeLeft     Cause = "volume-left"      // directories of volumes that are not mounted
@@ -30,8 +30,8 @@ const (
 	CauseServerNotThere Cause = "server-not-there" // a mount that answers with an error, since its server is gone
 )
 
-// Cause is the cause that an event gives; "" where it gives none that is known here. It is computed from Kind, Reason and
-// Code, so that evidence of every version has it.
+// Cause is the cause that an event gives; "" where it gives no known one. It is computed from Kind, Reason and Code, so that evidence of
+// every version has it.
 func (e Event) Cause() Cause {
 	says := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.Reason, w) })

@@ -26,7 +26,7 @@ var deletionStages = []Stage{
 
 func stageRank(s Stage) int { return slices.Index(deletionStages, s) }
 
-// steps are the messages that bring a deletion to a stage: it stands there from then on.
+// steps are the messages with which a deletion enters a stage.
 var steps = map[Kind]Stage{
 	kindSyncLoopDelete:       StageRequested,
 	kindSyncLoopRemove:       StageRequested, // of a static pod, or by force
@@ -47,7 +47,7 @@ var steps = map[Kind]Stage{
 	kindOrphanDirRemoved:     StageRemoved,
 }
 
-// complaints are messages that a deletion repeats while it stands, with the stage at which it does.
+// complaints are messages that repeat while a deletion is stuck, with its stage.
 var complaints = map[Kind]Stage{
 	KindPodVolumesLeft:      StageVolumes,
 	KindPodVolumesWaiting:   StageVolumes,
@@ -76,7 +76,7 @@ var complaints = map[Kind]Stage{
 	KindCSIVolDataMissing:   StageVolumes,
 }
 
-// starts are the messages that only a pod on its way out has. Containers are also killed to be started again.
+// starts are the messages that only a terminating pod has. Containers are also killed to be restarted.
 var starts = map[Kind]bool{
 	kindSyncLoopDelete: true, kindSyncLoopRemove: true, kindPodTeardown: true, kindPodTerminating: true,
 	kindPodContainersStopped: true, kindPodTerminatedSync: true, KindPodVolumesWaiting: true, kindUnmountStarted: true,
@@ -90,24 +90,24 @@ var volumeFailures = map[Kind]bool{
 	KindCSIDeadline: true, KindCSIUnavailable: true, KindCSIFailed: true, KindCSIVolDataMissing: true,
 }
 
-// startsDeletion says whether only a pod on its way out has such a line.
+// startsDeletion says whether only a terminating pod has such a line.
 func (o *occurrence) startsDeletion() bool {
 	return starts[o.Kind] || volumeFailures[o.Kind] && o.isUnmount()
 }
 
 func (o *occurrence) isUnmount() bool { return operationOf(o.Entry.Message) == opUnmountVolume }
 
-// deletion is one pod on its way out.
+// deletion is the deletion of one pod.
 type deletion struct {
 	Deletion
 	since, started time.Time
-	// deleted says that the API server asked for it, gone that its object, or its static file, is no more.
+	// deleted says that the API server requested it, gone that its object or its static file no longer exists.
 	deleted, gone bool
 	// unmounted and killed count what has ended well.
 	unmounted, killed int
 	// life is the kubelet, counted from the first, that wrote the last line about it.
 	life int
-	// kills are containers that were told to end and have not; mounts are volumes whose unmount has begun and not ended.
+	// kills are containers that were killed and have not stopped; mounts are volumes with an unmount in progress.
 	kills, mounts map[string]bool
 	complaints    []complaint
 	cancelled     bool
@@ -261,5 +261,5 @@ func (d *deletion) settle() bool {
 	return true
 }
 
-// shown says whether the log shows that the pod is, or was, to go, or is stuck on its way.
+// shown says whether the log shows that the pod is or was being deleted, or is stuck.
 func (d *deletion) shown() bool { return !d.Done || d.Stage == StageRemoved }

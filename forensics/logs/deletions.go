@@ -11,7 +11,7 @@ type deletions struct {
 	byName map[string]*deletion
 	// uids are the pods that lines with both named last, nameOf the reverse.
 	uids, nameOf map[string]string
-	// pods are the UIDs of containers, as PLEG told them.
+	// pods are the UIDs of the pods of containers, from PLEG events.
 	pods  map[string]string
 	all   []*deletion
 	count int
@@ -20,7 +20,7 @@ type deletions struct {
 	life int
 	// pruned counts the pods that ended and were forgotten, for want of room.
 	pruned int64
-	// removed is told the pods that are no more.
+	// removed is called for pods that no longer exist.
 	removed func(uid string)
 }
 
@@ -70,7 +70,7 @@ func (s *deletions) belongs(container, uid string) {
 	s.pods[container] = uid
 }
 
-// podOf finds the pod of a line that names a container alone: by what PLEG said, by who waits for the container, or,
+// podOf finds the pod of a line that names a container alone: by PLEG events, by the pod that waits for the container, or,
 // for the line that kills it, by which single pod was just deleted.
 func (s *deletions) podOf(o *occurrence) string {
 	if o.Container == "" || complaints[o.Kind] == "" && o.Kind != kindContainerExited && o.Kind != kindContainerKilling {
@@ -124,7 +124,7 @@ func cutAfter(s, sep string) (before, after string, found bool) {
 }
 
 // added forgets which pod a name meant: another one may have it now, or a static pod with the same UID comes again. A
-// deletion that still stands keeps its name, since a kubelet that starts adds the pods that are on their way out too.
+// deletion that is not finished keeps its name, because a kubelet that starts also adds the terminating pods.
 func (s *deletions) added(p Subject) {
 	if p.PodName == "" {
 		return

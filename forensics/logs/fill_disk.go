@@ -22,7 +22,7 @@ func imageRemoved(e *entry, o *occurrence) bool {
 	return o.Image != ""
 }
 
-// imageGCFailed tells the first failure, which only says that statistics are not yet there, from the others.
+// imageGCFailed distinguishes the first failure, which only means that statistics are not yet available, from the others.
 func imageGCFailed(e *entry, o *occurrence) bool {
 	if o.Reason == "" {
 		o.Reason = cut(e.Message, maxReason)

@@ -9,7 +9,7 @@ func stage(s StartStage) func(*entry, *occurrence) bool {
 	}
 }
 
-// started tells the kubelet's own line from systemd's, which says the same of the unit.
+// started distinguishes the kubelet's own message from that of systemd about the unit.
 func started(e *entry, o *occurrence) bool {
 	if e.Origin == "systemd" || e.Source == "" && strings.TrimSuffix(e.Message, ".") != "Started kubelet" {
 		o.Kind = kindKubeletStarting

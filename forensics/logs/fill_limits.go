@@ -15,7 +15,7 @@ func trouble(e *entry, o *occurrence) bool {
 	return true
 }
 
-// apiTrouble tells whether the API server cannot be reached, refuses, or has a certificate that is no longer valid.
+// apiTrouble says whether the API server cannot be reached, refuses, or has a certificate that is no longer valid.
 func apiTrouble(e *entry, o *occurrence) bool {
 	if !trouble(e, o) {
 		return false

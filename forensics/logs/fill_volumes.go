@@ -131,7 +131,7 @@ var failureKinds = map[string]Kind{
 	opMountVolume: kindMountFailed, opAttachVolume: kindAttachFailed, opVerify: kindAttachFailed,
 }
 
-// volumeError tells the cause of a failed operation.
+// volumeError sets the kind by the cause of a failed operation.
 func volumeError(operation, text string, o *occurrence) {
 	inner := innerError(text)
 	o.Reason, o.Code = cut(shortUmount(inner), maxReason), osCode(inner)

@@ -100,11 +100,11 @@ func TestDeletionStandsWhereItsLinesEnd(t *testing.T) {
 		stage Stage
 		waits string
 	}{
-		{2, StageRequested, "pod's worker"},
-		{4, StageKilling, "pod's worker"},
-		{5, StageContainers, "containers, which have not ended"},
-		{7, StageVolumes, "no unmount has begun"},
-		{8, StageVolumes, "began at 11-20 10:00:32 UTC and has not come back"},
+		{2, StageRequested, "pod worker"},
+		{4, StageKilling, "pod worker"},
+		{5, StageContainers, "its containers to stop"},
+		{7, StageVolumes, "unmount of its volumes, not started"},
+		{8, StageVolumes, "started at 2026-11-20 10:00:32 UTC, has not returned"},
 		{10, StageCgroup, "cgroup"},
 		{11, StageStatus, "status manager"},
 		{13, StageAPI, "finalizers"},
@@ -127,7 +127,7 @@ func TestDeletionStandsWhereItsLinesEnd(t *testing.T) {
 // In the grace period nothing is wrong yet.
 func TestDeletionWithinItsGracePeriod(t *testing.T) {
 	d := only(t, fold("kubelet", append(slices.Clone(newFlow[:5]), k("I", 10, "kubelet.go", `"SyncLoop (housekeeping)"`))...))
-	if !strings.Contains(d.Waits, "until 11-20 10:00:31 UTC") {
+	if !strings.Contains(d.Waits, "until 2026-11-20 10:00:31 UTC") {
 		t.Errorf("waits %q", d.Waits)
 	}
 }
@@ -138,14 +138,14 @@ func TestDeletionAtLowVerbosity(t *testing.T) {
 		return o.level > 2
 	})
 	if d := only(t, fold("kubelet", v2...)); !d.Done {
-		t.Errorf("-v 2: stands at %s, waits %q", d.Stage, d.Waits)
+		t.Errorf("-v 2: stuck at %s, waits %q", d.Stage, d.Waits)
 	}
 	// Without the lines of -v 2 a pod whose volumes are all unmounted may as well have run to its end.
 	if s := fold("kubelet", newFlow[7], newFlow[8], k("I", 900, "server.go", `"something"`)); len(s.Deletions) != 0 {
 		t.Errorf("-v 0, all unmounted: %+v; nothing can be known", s.Deletions)
 	}
 	d := only(t, fold("kubelet", newFlow[7], k("I", 900, "server.go", `"something"`)))
-	if d.Done || !d.Proven || !strings.Contains(d.Waits, "has not come back") {
+	if d.Done || !d.Proven || !strings.Contains(d.Waits, "has not returned") {
 		t.Errorf("-v 0, an unmount that hangs: done %v, proven %v, waits %q", d.Done, d.Proven, d.Waits)
 	}
 }
@@ -171,7 +171,7 @@ func TestDeletionOfOldKubelets(t *testing.T) {
 		k("I", 35, "status_manager.go", `Pod "web-0_default(U1)" fully terminated and removed from etcd`),
 		k("I", 36, "kubelet.go", `SyncLoop (REMOVE, "api"): "web-0_default(U1)"`))...)
 	if i := slices.IndexFunc(done.Deletions, func(d Deletion) bool { return d.PodUID == uid1 }); !done.Deletions[i].Done {
-		t.Errorf("stands at %s", done.Deletions[i].Stage)
+		t.Errorf("stuck at %s", done.Deletions[i].Stage)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestPodThatRanToItsEnd(t *testing.T) {
 		t.Errorf("%+v", s.Deletions)
 	}
 	if d := only(t, fold("kubelet", append(lines[:7:7], k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`))...)); d.Stage != StageVolumes {
-		t.Errorf("its volume cannot be unmounted, but it stands at %s", d.Stage)
+		t.Errorf("its volume cannot be unmounted, but it is stuck at %s", d.Stage)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestRuntimeThatCannotKill(t *testing.T) {
 	d := only(t, fold("kubelet", append(slices.Clone(newFlow[:5]),
 		k("E", 151, "log.go", `"StopContainer from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" containerID="abcd"`),
 		k("E", 152, "pod_workers.go", `"Error syncing pod, skipping" err="failed to \"KillContainer\" for \"app\" with KillContainerError: \"rpc error: code = DeadlineExceeded desc = context deadline exceeded\""`+podFields))...))
-	if d.Stage != StageContainers || !strings.Contains(d.Waits, "runtime, which cannot stop") || !strings.Contains(d.Waits, "DeadlineExceeded") {
+	if d.Stage != StageContainers || !strings.Contains(d.Waits, "the runtime to stop") || !strings.Contains(d.Waits, "DeadlineExceeded") {
 		t.Errorf("at %s, waits %q", d.Stage, d.Waits)
 	}
 	if len(d.Complaints) != 2 {
@@ -234,7 +234,7 @@ func TestDeletionByForceGoesOn(t *testing.T) {
 	lines := []string{housekeeping, k("I", 1, "kubelet.go", `"SyncLoop REMOVE" source="api" pods=["default/web-0"]`)}
 	lines = append(lines, newFlow[2:8]...)
 	d := only(t, fold("kubelet", append(lines, k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`))...))
-	if d.Done || d.Stage != StageVolumes || !strings.Contains(d.Waits, "has not come back") {
+	if d.Done || d.Stage != StageVolumes || !strings.Contains(d.Waits, "has not returned") {
 		t.Errorf("done %v at %s, waits %q", d.Done, d.Stage, d.Waits)
 	}
 }
@@ -273,7 +273,7 @@ func TestStaticPodTwice(t *testing.T) {
 	if !s.Deletions[1].Done || stagesOf(s.Deletions[0]) != "requested containers volumes" {
 		t.Errorf("the first: done %v; the second: %q", s.Deletions[1].Done, stagesOf(s.Deletions[0]))
 	}
-	if !strings.Contains(s.Deletions[0].Waits, "began at 11-20 10:10:32 UTC and has not come back") {
+	if !strings.Contains(s.Deletions[0].Waits, "started at 2026-11-20 10:10:32 UTC, has not returned") {
 		t.Errorf("waits %q", s.Deletions[0].Waits)
 	}
 }
@@ -305,7 +305,7 @@ func TestDeletionBeforeSilence(t *testing.T) {
 		lines = append(lines, k("I", float64(2*i)/10, "kubelet.go", `"SyncLoop (housekeeping)"`))
 	}
 	lines = append(lines, newFlow[1], k("I", 400, "kubelet_node_status.go", `"something"`))
-	if d := only(t, fold("kubelet", lines...)); !strings.Contains(d.Waits, "silent since 11-20 10:00:01 UTC") {
+	if d := only(t, fold("kubelet", lines...)); !strings.Contains(d.Waits, "no message since 2026-11-20 10:00:01 UTC") {
 		t.Errorf("waits %q", d.Waits)
 	}
 }
@@ -322,7 +322,7 @@ func TestOperations(t *testing.T) {
 		want  string // name, failures, retry
 	}{
 		{"ended well", []string{verify, mount, mounted, remount}, ""},
-		{"has not come back", []string{verify, mount}, "MountVolume 0 0"},
+		{"has not returned", []string{verify, mount}, "MountVolume 0 0"},
 		{"failed twice", []string{mount, csiError(`rpc error: code = Internal desc = x`), csiError(`rpc error: code = Internal desc = x`)}, "UnmountVolume 2 122,MountVolume 0 0"},
 		{"failed, then ended well", []string{unmount, csiError(`rpc error: code = Internal desc = x`), unmount, k("I", 6, "x.go", `UnmountVolume.TearDown succeeded for volume "`+csiUnique+`" (OuterVolumeSpecName: "data") pod "U1" (UID: "U1")`)}, ""},
 		{"device mount belongs to the mount", []string{mount, failure("{volumeName:"+csiUnique+" podName: nodeName:}", "4s", `MountVolume.MountDevice failed for volume "data" (UniqueName: "`+csiUnique+`") pod "web-0" (UID: "U1") : rpc error: code = Internal desc = x`)}, "MountDevice 1 4"},

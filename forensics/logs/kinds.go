@@ -5,21 +5,20 @@ import (
 	"strings"
 )
 
-// Kind names what a message says, in words that are for ever: "orphan", "syncloop-delete", "unmount-started". Later
-// versions know more of them.
+// Kind names a kind of message by a stable ID: "orphan", "syncloop-delete", "unmount-started". Later versions add more.
 type Kind string
 
 // A message is all that is known of one kind of message: one row of the table, in the files kinds_*.go, by subject. Examples
-// of its lines, and what is read from them, stand in testdata/golden/examples.txt.
+// of its lines, and what is read from them, are in testdata/golden/examples.txt.
 //
 // The constants' comments name the message in its newest wording (older ones in brackets where they differ much), then the
 // fields of Subject that it fills where the line has them, and what Number is.
 //
-// A line has one kind, that of its cause: a failed unmount that is refused as busy is [KindUnmountBusy], one whose
-// driver is not there is [KindCSIDriverMissing], and only what no other kind explains is [KindUnmountFailed].
+// A line has one kind, that of its cause: a failed unmount of a busy mount is [KindUnmountBusy], a failed unmount without a
+// registered driver is [KindCSIDriverMissing]. A failed unmount that no other kind explains is [KindUnmountFailed].
 type message struct {
 	kind Kind
-	// rules know the message's lines; none where only the rule of another kind can tell it, by its cause.
+	// rules match the message's lines; none where the rule of another kind sets this kind, by the cause.
 	rules []rule
 	// words say what it means; empty where the kind's name, without dashes, says it.
 	words    string
@@ -37,30 +36,30 @@ type message struct {
 type Severity string
 
 const (
-	// severityNotice is worth a look; what it means is for the checks to say.
+	// severityNotice is worth reading; the checks judge it.
 	severityNotice Severity = ""
-	// SeverityRoutine is daily work: that it was said counts, nobody wants to read the line.
+	// SeverityRoutine is normal work: only its count matters.
 	SeverityRoutine Severity = "routine"
-	// SeverityNoise looks like trouble and is none; [NoiseReason] says why.
+	// SeverityNoise is known to be harmless; [NoiseReason] says why.
 	SeverityNoise Severity = "noise"
 )
 
-// A Lane is the part of the node that a message is about. It is empty for what is no trouble, and for the steps of
-// deletions and operations, which [Story] tells by themselves.
+// A Lane is the part of the node that a message is about. It is empty for messages without trouble, and for the steps of deletions and
+// operations: [Story] has these separately.
 type Lane string
 
 // The lanes.
 const (
 	LaneSyncLoop  Lane = "syncloop"  // the kubelet, its sync loop, and what it needs: API server, certificates, limits
-	LaneDeletions Lane = "deletions" // pods on their way out
+	LaneDeletions Lane = "deletions" // pods that are being deleted
 	LaneVolumes   Lane = "volumes"
 	LaneDisk      Lane = "disk" // disks, images, evictions
 	LaneRuntime   Lane = "runtime"
 	LaneKernel    Lane = "kernel"
 )
 
-// messages is the table. Of the rules that begin with the same word, and of those that stand anywhere, the first that
-// fits a line has it: what is more special comes first.
+// messages is the table. Of the rules that begin with the same word, and of those that match anywhere, the first one that matches a line
+// counts: more specific rules come first.
 func messages() []message {
 	return slices.Concat(
 		orphanMessages(), loopMessages(), deletionMessages(), volumeMessages(), diskMessages(), ofRuntimes(runtimeMessages()),
@@ -82,7 +81,7 @@ func marked(list []message, mark func(*rule)) []message {
 	return list
 }
 
-// Words says in words what a kind of message means.
+// Words is the meaning of a kind of message.
 func Words(k Kind) string {
 	if m := book.messages[k]; m.words != "" {
 		return m.words

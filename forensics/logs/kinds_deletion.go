@@ -66,8 +66,8 @@ const (
 	kindPodRestartBlocked Kind = "pod-restart-blocked"
 )
 
-// deletionMessages are the way of a pod out of the node: the pod worker, the containers, the volumes, the cgroup, its last status,
-// its removal from the API server and from the kubelet.
+// deletionMessages are those of the deletion of a pod: the pod worker, the containers, the volumes, the cgroup, the last status, the
+// removal from the API server and from the kubelet.
 func deletionMessages() []message {
 	return []message{
 		{
@@ -115,7 +115,7 @@ func deletionMessages() []message {
 				{start: "Container \"", has: "exited normally", level: 3, fill: exited},
 			},
 		},
-		{kind: KindPodKillFailed, lane: LaneDeletions},
+		{kind: KindPodKillFailed, lane: LaneDeletions, words: "pod could not be killed"},
 		{
 			kind: kindPodContainersStopped,
 			rules: []rule{
@@ -131,7 +131,7 @@ func deletionMessages() []message {
 			},
 		},
 		{
-			kind:  KindPodVolumesWaiting,
+			kind: KindPodVolumesWaiting, words: "pod waits for its volumes to be unmounted",
 			rules: []rule{{start: "Waiting for volumes to unmount for pod", level: 3}},
 		},
 		{
@@ -150,32 +150,32 @@ func deletionMessages() []message {
 			rules: []rule{{start: "Pod termination removed cgroups", level: 4}},
 		},
 		{
-			kind: KindPodVolumesLeft, lane: LaneDeletions, words: "volumes of a pod are left",
+			kind: KindPodVolumesLeft, lane: LaneDeletions, words: "volumes of a terminated pod are not cleaned up",
 			rules: []rule{
 				{start: "Pod is terminated, but some volumes have not been cleaned up", level: 3},
 				{start: "Pod \"", has: "is terminated, but some volumes have not been cleaned up", level: 3, fill: noCause},
 			},
 		},
 		{
-			kind: kindPodContainersLeft, lane: LaneDeletions, byReason: true,
+			kind: kindPodContainersLeft, lane: LaneDeletions, byReason: true, words: "containers of a terminated pod are not cleaned up",
 			rules: []rule{
 				{start: "Pod is terminated, but some container", level: 3, fill: containersLeft},
 				{start: "Pod \"", has: "is terminated, but some container", level: 3, fill: containersLeft},
 			},
 		},
 		{
-			kind: KindPodCgroupLeft, lane: LaneDeletions,
+			kind: KindPodCgroupLeft, lane: LaneDeletions, words: "pod cgroup is not removed",
 			rules: []rule{
 				{start: "Pod is terminated, but pod cgroup sandbox has not been cleaned up", level: 3},
 				{start: "Pod \"", has: "is terminated, but pod cgroup sandbox has not been cleaned up", level: 3, fill: noCause},
 			},
 		},
 		{
-			kind:  KindPodSyncFailed,
+			kind: KindPodSyncFailed, words: "pod sync failed",
 			rules: []rule{{start: "Error syncing pod", fill: syncFailed}},
 		},
 		{
-			kind: KindPodKillIncomplete, lane: LaneDeletions,
+			kind: KindPodKillIncomplete, lane: LaneDeletions, words: "containers still run after a successful KillPod",
 			rules: []rule{{has: "detected running containers after a successful KillPod"}},
 		},
 		{
@@ -188,7 +188,7 @@ func deletionMessages() []message {
 			},
 		},
 		{
-			kind:  KindPodDeleteDelayed,
+			kind: KindPodDeleteDelayed, words: "deletion of the pod is delayed",
 			rules: []rule{{start: "Delaying pod deletion as the phase is non-terminal", level: 3}},
 		},
 		{
@@ -199,11 +199,11 @@ func deletionMessages() []message {
 			},
 		},
 		{
-			kind: KindPodDeleteFailed, lane: LaneDeletions,
+			kind: KindPodDeleteFailed, lane: LaneDeletions, words: "pod could not be deleted from the API server",
 			rules: []rule{{start: "Failed to delete status for pod"}},
 		},
 		{
-			kind: KindPodStatusFailed, lane: LaneDeletions,
+			kind: KindPodStatusFailed, lane: LaneDeletions, words: "pod status could not be updated",
 			rules: []rule{{start: "Failed to update status for pod"}},
 		},
 		{
@@ -211,7 +211,7 @@ func deletionMessages() []message {
 			rules: []rule{{start: "Pod has been terminated and is no longer known to the kubelet", level: 4}},
 		},
 		{
-			kind: kindPodRestartBlocked, lane: LaneDeletions,
+			kind: kindPodRestartBlocked, lane: LaneDeletions, words: "pod cannot start while an earlier one terminates",
 			rules: []rule{
 				{start: "Pod is terminating but has been requested to restart with same UID"},
 				{start: "Pod cannot start yet"},

@@ -46,14 +46,14 @@ const (
 func diskMessages() []message {
 	return []message{
 		{
-			kind: kindImageGC, lane: LaneDisk, words: "disk usage is over the threshold of image GC",
+			kind: kindImageGC, lane: LaneDisk, words: "disk usage is over the image garbage collection threshold",
 			rules: []rule{
 				{start: "Disk usage on image filesystem is over the high threshold", fill: imageGC},
 				{start: "[imageGCManager]: Disk usage on image filesystem is at ", fill: imageGC},
 			},
 		},
 		{
-			kind: KindImageGCAll, lane: LaneDisk, words: "every unused image is to be deleted",
+			kind: KindImageGCAll, lane: LaneDisk, words: "the kubelet deletes every unused image",
 			rules: []rule{
 				{start: "Attempting to delete unused images"},
 				{start: "attempting to delete unused images"},
@@ -67,7 +67,7 @@ func diskMessages() []message {
 			},
 		},
 		{
-			kind: KindImageGCFailed, lane: LaneDisk, words: "garbage collection of images failed",
+			kind: KindImageGCFailed, lane: LaneDisk, words: "image garbage collection failed",
 			rules: []rule{
 				{start: "Image garbage collection failed once", fill: imageGCFailed},
 				{start: "Image garbage collection failed", fill: imageGCFailed},
@@ -76,19 +76,19 @@ func diskMessages() []message {
 			},
 		},
 		{
-			kind: KindContainerGCFailed, lane: LaneDisk,
+			kind: KindContainerGCFailed, lane: LaneDisk, words: "container garbage collection failed",
 			rules: []rule{{start: "Container garbage collection failed"}},
 		},
 		{
-			kind: KindImageFSCapacity, lane: LaneDisk,
+			kind: KindImageFSCapacity, lane: LaneDisk, words: "image file system could not be measured",
 			rules: []rule{{start: "invalid capacity 0 on image filesystem"}},
 		},
 		{
-			kind: KindEvictionReclaiming, lane: LaneDisk, byReason: true,
+			kind: KindEvictionReclaiming, lane: LaneDisk, byReason: true, words: "eviction manager reclaims a resource",
 			rules: ofManager(rule{start: "attempting to reclaim", fill: evictionResource}),
 		},
 		{
-			kind: kindEvictionRelieved, lane: LaneDisk, byReason: true,
+			kind: kindEvictionRelieved, lane: LaneDisk, byReason: true, words: "pressure ended without eviction",
 			rules: ofManager(rule{start: "able to reduce", fill: evictionRelieved}),
 		},
 		{
@@ -112,7 +112,7 @@ func diskMessages() []message {
 			rules: ofManager(rule{start: "timed out waiting for pod", fill: noCode}),
 		},
 		{
-			kind: KindEvictionCritical, lane: LaneDisk, words: "the pod to evict is critical and stays",
+			kind: KindEvictionCritical, lane: LaneDisk, words: "a critical pod cannot be evicted",
 			rules: ofManager(rule{start: "cannot evict a critical", fill: noCause}),
 		},
 		{
@@ -120,11 +120,11 @@ func diskMessages() []message {
 			rules: ofManager(rule{start: "unable to evict any pods", fill: noCause}),
 		},
 		{
-			kind: kindEvictionStatsFailed, lane: LaneDisk,
+			kind: kindEvictionStatsFailed, lane: LaneDisk, words: "eviction manager has no statistics",
 			rules: ofManager(rule{start: "failed to get summary stats", fill: noCode}, rule{start: "failed to get get summary stats", fill: noCode}),
 		},
 		{
-			kind: KindAdmissionRefused, lane: LaneDisk, byReason: true,
+			kind: KindAdmissionRefused, lane: LaneDisk, byReason: true, words: "pod was rejected by the node",
 			rules: []rule{
 				{start: "Failed to admit pod", has: "node has conditions: ", fill: admission},
 				{start: "Failed to admit pod to node", fill: admission},

@@ -27,7 +27,7 @@ const (
 	KindKernelThinPool      Kind = "kernel-thin-pool-full"  // device mapper: out of data space; Device
 )
 
-// kernelMessages are what the kernel says of tasks, servers, disks, file systems and memory. All stand anywhere: lines begin
+// kernelMessages are those of the kernel about tasks, servers, disks, file systems and memory. All match anywhere: lines begin
 // with a time, a CPU, a device or nothing.
 func kernelMessages() []message {
 	return []message{
@@ -44,7 +44,7 @@ func kernelMessages() []message {
 			rules: []rule{{has: "nfs: server ", err: " not responding", fill: nfsServer}},
 		},
 		{
-			kind: KindKernelNFSBack, lane: LaneKernel, words: "NFS server is back",
+			kind: KindKernelNFSBack, lane: LaneKernel, words: "NFS server responds again",
 			rules: []rule{{has: "nfs: server ", err: " OK", fill: nfsServer}},
 		},
 		{
@@ -86,7 +86,7 @@ func kernelMessages() []message {
 			rules: []rule{{has: "CIFS", err: " has not responded in ", fill: cifs}},
 		},
 		{
-			kind: KindKernelDeviceOffline, lane: LaneKernel, words: "a device that is offline",
+			kind: KindKernelDeviceOffline, lane: LaneKernel, words: "an offline device",
 			rules: []rule{
 				{has: "rejecting I/O to offline device", fill: device},
 				{has: "rejecting I/O to dead device", fill: device},
@@ -112,7 +112,7 @@ func kernelMessages() []message {
 			},
 		},
 		{
-			kind: KindKernelFSReadOnly, lane: LaneKernel, words: "a file system that was remounted read-only",
+			kind: KindKernelFSReadOnly, lane: LaneKernel, words: "a read-only remount",
 			rules: []rule{{has: "emounting filesystem read-only", fill: fileSystem}},
 		},
 		{
@@ -124,7 +124,7 @@ func kernelMessages() []message {
 			},
 		},
 		{
-			kind: KindKernelFSShutdown, lane: LaneKernel, words: "a file system that has shut itself down",
+			kind: KindKernelFSShutdown, lane: LaneKernel, words: "a file system shutdown",
 			rules: []rule{
 				{has: "XFS (", err: "ilesystem has been shut down", fill: fileSystem},
 				{has: "XFS (", err: "xfs_do_force_shutdown", fill: fileSystem},
@@ -133,7 +133,7 @@ func kernelMessages() []message {
 			},
 		},
 		{
-			kind: KindKernelFSError, lane: LaneKernel, words: "an error of the file system",
+			kind: KindKernelFSError, lane: LaneKernel, words: "a file system error",
 			rules: []rule{
 				{has: "XFS (", err: "I/O error", find: ioErrors, fill: fileSystem},
 				{has: "XFS (", err: "orruption", find: []string{"orruption "}, fill: fileSystem},
@@ -167,11 +167,11 @@ func kernelMessages() []message {
 			rules: []rule{{has: "fork rejected by pids controller", fill: pidsController}},
 		},
 		{
-			kind: kindKernelMemcg, lane: LaneKernel,
+			kind: kindKernelMemcg, lane: LaneKernel, words: "memory cgroup could not be created",
 			rules: []rule{{has: "SLUB: Unable to allocate memory", fill: wholeMessage}},
 		},
 		{
-			kind: kindKernelLockup, lane: LaneKernel,
+			kind: kindKernelLockup, lane: LaneKernel, words: "CPU lockup or stall",
 			rules: []rule{
 				{has: "soft lockup - CPU#", fill: lockup},
 				{has: "self-detected stall", fill: lockup},
@@ -179,11 +179,11 @@ func kernelMessages() []message {
 			},
 		},
 		{
-			kind: kindKernelNetdev, lane: LaneKernel,
+			kind: kindKernelNetdev, lane: LaneKernel, words: "network device is not released",
 			rules: []rule{{has: "to become free. Usage count", fill: netdev}},
 		},
 		{
-			kind: KindKernelThinPool, lane: LaneKernel,
+			kind: KindKernelThinPool, lane: LaneKernel, words: "thin pool is full",
 			rules: []rule{
 				{has: "out-of-data-space", fill: device},
 				{has: "out of data space", fill: device},

@@ -1,6 +1,6 @@
 package logs
 
-// The kubelet's own life, told by itself and by systemd.
+// The start and the end of kubelet runs, by the kubelet and by systemd.
 const (
 	kindKubeletVersion   Kind = "kubelet-version"   // `"Kubelet version" kubeletVersion=`; Reason is the version
 	kindKubeletStage     Kind = "kubelet-stage"     // a step of the start; Reason is the stage as in Life.Stage
@@ -14,7 +14,7 @@ const (
 	kindKubeletSignal    Kind = "kubelet-signal"    // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
 )
 
-// lifeMessages are the start and the end of a kubelet, told by itself, by Go's runtime and by systemd.
+// lifeMessages are those of the start and the end of a kubelet: of the kubelet itself, of the Go runtime and of systemd.
 func lifeMessages() []message {
 	return []message{
 		{
@@ -29,7 +29,7 @@ func lifeMessages() []message {
 			rules: []rule{{start: "FLAG: --v=", level: 1, fill: verbosityFlag}},
 		},
 		{
-			kind: kindKubeletFatal, lane: LaneSyncLoop,
+			kind: kindKubeletFatal, lane: LaneSyncLoop, words: "kubelet failed",
 			rules: []rule{
 				{start: "command failed", fill: wholeMessage},
 				{start: "Failed to run kubelet", fill: wholeMessage},
@@ -40,7 +40,7 @@ func lifeMessages() []message {
 			},
 		},
 		{
-			kind: kindKubeletPanic, lane: LaneSyncLoop,
+			kind: kindKubeletPanic, lane: LaneSyncLoop, words: "kubelet panicked",
 			rules: []rule{
 				{start: "panic: runtime error", fill: goPanic},
 				{start: "goroutine ", has: " [running]:", fill: goPanic},
@@ -58,14 +58,14 @@ func lifeMessages() []message {
 			},
 		},
 		{
-			kind: kindKubeletExited,
+			kind: kindKubeletExited, words: "kubelet exited",
 			rules: []rule{
 				{start: "kubelet.service: ", has: "ain process exited", fill: unitExited},
 				{has: ".service: Main process exited", fill: otherUnitExited},
 			},
 		},
 		{
-			kind: kindKubeletWatchdog, lane: LaneSyncLoop,
+			kind: kindKubeletWatchdog, lane: LaneSyncLoop, words: "systemd watchdog timeout of the kubelet",
 			rules: []rule{
 				{start: "kubelet.service: ", has: "Watchdog timeout", fill: wholeMessage},
 				{start: "kubelet.service: ", has: "watchdog timeout", fill: wholeMessage},

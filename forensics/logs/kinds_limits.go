@@ -18,19 +18,19 @@ const (
 	kindStatsFailed       Kind = "stats-failed"           // summary statistics fail: eviction and image GC are blind; Reason
 )
 
-// limitMessages are the troubles that stand in any message: the API server, certificates, and the limits of the node. They come
+// limitMessages are troubles that any message can contain: the API server, certificates, and the limits of the node. They come
 // after all others, so that a volume that finds no space is a failed mount first.
 func limitMessages() []message {
 	return []message{
 		{
-			kind: KindCertExpired, lane: LaneSyncLoop,
+			kind: KindCertExpired, lane: LaneSyncLoop, words: "certificate has expired or is not yet valid",
 			rules: []rule{
 				{has: "certificate has expired or is not yet valid", fill: trouble},
 				{has: "bootstrap client certificate", err: "expired", fill: trouble},
 			},
 		},
 		{
-			kind: KindAPIUnreachable, lane: LaneSyncLoop,
+			kind: KindAPIUnreachable, lane: LaneSyncLoop, words: "API server is unreachable",
 			rules: []rule{
 				{has: "Failed to watch *", fill: apiTrouble},
 				{has: "ailed to list *", fill: apiTrouble},
@@ -43,9 +43,9 @@ func limitMessages() []message {
 				{start: "Unable to register node with API server", fill: apiTrouble},
 			},
 		},
-		{kind: KindAPIUnauthorized, lane: LaneSyncLoop},
+		{kind: KindAPIUnauthorized, lane: LaneSyncLoop, words: "API server rejects the credentials of the kubelet"},
 		{
-			kind: kindCheckpointCorrupt, lane: LaneSyncLoop,
+			kind: kindCheckpointCorrupt, lane: LaneSyncLoop, words: "checkpoint file of the kubelet is invalid",
 			rules: []rule{
 				{has: "checkpoint is corrupted", fill: trouble},
 				{has: "differs from state checkpoint policy", fill: trouble},
@@ -53,7 +53,7 @@ func limitMessages() []message {
 			},
 		},
 		{
-			kind: kindInotifyLimit, lane: LaneSyncLoop,
+			kind: kindInotifyLimit, lane: LaneSyncLoop, words: "inotify limit is reached",
 			rules: []rule{
 				{has: "inotify_init", err: "too many open files", fill: trouble},
 				{has: "fsnotify watcher", err: "too many open files", fill: trouble},
@@ -61,18 +61,18 @@ func limitMessages() []message {
 			},
 		},
 		{
-			kind: kindCgroupNoSpace, lane: LaneRuntime,
+			kind: kindCgroupNoSpace, lane: LaneRuntime, words: "cgroup could not be created",
 			rules: []rule{
 				{has: "mkdir /sys/fs/cgroup", err: "no space left on device", fill: trouble},
 				{has: "mkdir /sys/fs/cgroup", err: "cannot allocate memory", fill: trouble},
 			},
 		},
 		{
-			kind: KindDiskFull, lane: LaneDisk,
+			kind: KindDiskFull, lane: LaneDisk, words: "no space left on device",
 			rules: []rule{{has: "no space left on device", fill: trouble}},
 		},
 		{
-			kind: kindProcessLimit, lane: LaneSyncLoop,
+			kind: kindProcessLimit, lane: LaneSyncLoop, words: "limit of processes, threads or open files is reached",
 			rules: []rule{
 				{has: "too many open files", fill: trouble},
 				{has: "fork/exec", err: "resource temporarily unavailable", fill: trouble},
@@ -82,11 +82,11 @@ func limitMessages() []message {
 			},
 		},
 		{
-			kind: kindReadOnly, lane: LaneDisk,
+			kind: kindReadOnly, lane: LaneDisk, words: "file system is read-only",
 			rules: []rule{{has: "ead-only file system", fill: trouble}},
 		},
 		{
-			kind: KindDBusFailed, lane: LaneSyncLoop,
+			kind: KindDBusFailed, lane: LaneSyncLoop, words: "systemd does not respond over D-Bus",
 			rules: []rule{
 				{has: "dbus: connection closed", fill: trouble},
 				{has: "Timeout waiting for systemd to", fill: trouble},
@@ -94,19 +94,19 @@ func limitMessages() []message {
 			},
 		},
 		{
-			kind:  kindXtablesLock,
+			kind: kindXtablesLock, words: "xtables lock is in use",
 			rules: []rule{{has: "holding the xtables lock", fill: trouble}},
 		},
 		{
-			kind:  kindCgroupDriver,
+			kind: kindCgroupDriver, words: "cgroup drivers of kubelet and runtime differ",
 			rules: []rule{{has: "is different from docker cgroup driver", fill: trouble}},
 		},
 		{
-			kind: kindSubPathFailed, lane: LaneVolumes,
+			kind: kindSubPathFailed, lane: LaneVolumes, words: "subPath could not be prepared",
 			rules: []rule{{has: "failed to prepare subPath for volumeMount", fill: subPath}},
 		},
 		{
-			kind: kindStatsFailed, lane: LaneDisk,
+			kind: kindStatsFailed, lane: LaneDisk, words: "statistics could not be collected",
 			rules: []rule{
 				{start: "Partial failure issuing cadvisor", fill: trouble},
 				{has: "failed to get summary stats", fill: trouble},

@@ -36,7 +36,7 @@ const (
 	KindPLEGRelistFailed Kind = "pleg-relist-failed"
 	// kindPLEGIgnored: `PLEG: Ignoring events for pod name/namespace: …`. PodName, Reason, Code.
 	kindPLEGIgnored Kind = "pleg-ignored"
-	// KindEventChannelFull: `"Event channel is full, discard this relist() cycle event"`: nobody drains PLEG's channel.
+	// KindEventChannelFull: `"Event channel is full, discard this relist() cycle event"`: the sync loop does not read PLEG's channel.
 	KindEventChannelFull Kind = "event-channel-full"
 	// kindHousekeepingLong: `"Housekeeping took longer than expected"` [`… than 15s`], said after it returned. Number is
 	// its seconds.
@@ -49,7 +49,7 @@ const (
 	kindNodeNotReady Kind = "node-not-ready"
 )
 
-// loopMessages are what the sync loop says of itself, and what PLEG, healthz and the watchdog say of it.
+// loopMessages are those of the sync loop itself, and those of PLEG, healthz and the watchdog about it.
 func loopMessages() []message {
 	return []message{
 		{
@@ -91,14 +91,14 @@ func loopMessages() []message {
 			},
 		},
 		{
-			kind: KindPLEGUnhealthy, lane: LaneSyncLoop, byReason: true, words: "the sync loop skips all pods, since the PLEG is not healthy",
+			kind: KindPLEGUnhealthy, lane: LaneSyncLoop, byReason: true, words: "the sync loop skips all pods, because the PLEG is not healthy",
 		},
 		{
-			kind: kindHousekeepingLong, lane: LaneSyncLoop, words: "housekeeping took long",
+			kind: kindHousekeepingLong, lane: LaneSyncLoop, words: "housekeeping took too long",
 			rules: []rule{{start: "Housekeeping took longer than", fill: housekeepingLong}},
 		},
 		{
-			kind: KindEventChannelFull, lane: LaneSyncLoop, words: "the PLEG's channel is full: the sync loop takes nothing from it",
+			kind: KindEventChannelFull, lane: LaneSyncLoop, words: "the PLEG event channel is full: the sync loop does not read it",
 			rules: []rule{
 				{start: "Event channel is full"},
 				{start: "event channel is full"},
@@ -109,11 +109,11 @@ func loopMessages() []message {
 			rules: []rule{{start: "GenericPLEG: Unable to retrieve pods"}},
 		},
 		{
-			kind: kindPLEGIgnored, lane: LaneRuntime,
+			kind: kindPLEGIgnored, lane: LaneRuntime, words: "PLEG ignores events of a pod",
 			rules: []rule{{start: "PLEG: Ignoring events for pod", fill: plegIgnored}},
 		},
 		{
-			kind: kindWatchdogWithheld, lane: LaneSyncLoop,
+			kind: kindWatchdogWithheld, lane: LaneSyncLoop, words: "kubelet did not notify the systemd watchdog",
 			rules: []rule{{start: "Do not notify watchdog this iteration"}},
 		},
 		{
@@ -121,7 +121,7 @@ func loopMessages() []message {
 			rules: []rule{{has: "sync Loop took longer than expected", fill: noCause}},
 		},
 		{
-			kind: kindNodeNotReady, lane: LaneSyncLoop, byReason: true,
+			kind: kindNodeNotReady, lane: LaneSyncLoop, byReason: true, words: "node became NotReady",
 			rules: []rule{{start: "Node became not ready", fill: nodeNotReady}},
 		},
 		{

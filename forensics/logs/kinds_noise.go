@@ -1,6 +1,6 @@
 package logs
 
-// Lines that look like trouble and are none; [NoiseReason] says why.
+// Known harmless messages; [NoiseReason] says why.
 const (
 	noiseConfigPath     Kind = "noise-config-path"            // `"Unable to read config path"`
 	noiseCNIStatusHook  Kind = "noise-cni-status-hook"        // `failed to read pod IP from plugin/docker`, CNI status hook during deletion
@@ -19,19 +19,19 @@ const (
 	noiseMirrorPod      Kind = "noise-mirror-pod"             // `"Failed creating a mirror pod" … already exists`
 )
 
-// noiseMessages look like trouble and are none.
+// noiseMessages are known harmless messages.
 func noiseMessages() []message {
 	return []message{
 		{
 			kind: noiseConfigPath, severity: SeverityNoise, words: `"Unable to read config path"`,
-			harmless: "the directory for static pods is configured and does not exist: the kubelet looks again every 20 s, " +
-				"and nothing depends on it unless static pods are wanted",
+			harmless: "the configured directory for static pods does not exist. The kubelet checks again every 20 s. " +
+				"This matters only if the node needs static pods",
 			rules: []rule{{start: "Unable to read config path"}},
 		},
 		{
 			kind: noiseCNIStatusHook, severity: SeverityNoise, words: `"failed to read pod IP"`,
-			harmless: "the runtime asked for the address of a pod whose network is being taken down: it is gone, as it " +
-				"should be, and the deletion goes on",
+			harmless: "the runtime queried the IP address of a pod while its network was torn down. The address no longer exists, as expected. " +
+				"The deletion continues",
 			rules: []rule{
 				{has: "failed to read pod IP from plugin/docker"},
 				{has: "CNI failed to retrieve network namespace path"},
@@ -39,30 +39,28 @@ func noiseMessages() []message {
 		},
 		{
 			kind: noiseSystemStats, severity: SeverityNoise, words: `"Failed to get system container stats"`,
-			harmless: "accounting for the kubelet's and the runtime's own cgroups finds no such cgroup: only these two " +
-				"numbers are missing, and nothing is decided by them",
+			harmless: "the kubelet and the runtime have no cgroup of their own to account. Only these two statistics are missing, and no " +
+				"decision depends on them",
 			rules: []rule{{start: "Failed to get system container stats"}},
 		},
 		{
 			kind: noiseSyncCancelled, severity: SeverityNoise, words: `"Sync exited with context cancellation error"`,
-			harmless: "since 1.22 a pod that is deleted cancels the sync that runs: this is how a normal deletion begins",
+			harmless: "since 1.22 the deletion of a pod cancels its running sync. This is normal",
 			rules:    []rule{{start: "Sync exited with context cancellation error", level: 2}},
 		},
 		{
 			kind: noiseVolumeLimits, severity: SeverityNoise, words: `"Error getting volume limit for plugin"`,
-			harmless: "a cloud's volume plugin has no limit to tell on a node that is not of this cloud",
+			harmless: "a cloud volume plugin has no volume limit on a node of another environment",
 			rules:    []rule{{start: "Error getting volume limit for plugin", level: 4}},
 		},
 		{
 			kind: noiseProductName, severity: SeverityNoise, words: `"Error while reading product_name"`,
-			harmless: "the kubelet looks in the firmware's tables for a cloud, and virtual machines and containers may " +
-				"have none",
-			rules: []rule{{start: "Error while reading product_name"}},
+			harmless: "the kubelet reads the firmware tables to detect a cloud. Virtual machines and containers may have no such tables",
+			rules:    []rule{{start: "Error while reading product_name"}},
 		},
 		{
 			kind: noiseIPTablesCanary, severity: SeverityNoise, words: `"Could not set up iptables canary"`,
-			harmless: "the kubelet watches for other programs that flush its rules, and cannot set its mark: rules are " +
-				"kept by kube-proxy, not by this",
+			harmless: "the kubelet cannot create the chain that detects flushed iptables rules. kube-proxy maintains the rules, not this chain",
 			rules: []rule{
 				{start: "Could not set up iptables canary", fill: noCause},
 				{has: "iptables canary", fill: noCause},
@@ -70,8 +68,7 @@ func noiseMessages() []message {
 		},
 		{
 			kind: noiseFlexVolume, severity: SeverityNoise, words: `"FlexVolume: driver call failed"`,
-			harmless: "a FlexVolume driver's directory holds no working driver: it matters only to pods that use that " +
-				"driver",
+			harmless: "the directory of a FlexVolume driver has no working driver. This matters only to pods that use the driver",
 			rules: []rule{
 				{has: "FlexVolume", err: "unexpected end of JSON input"},
 				{has: "driver call failed", err: "executable file not found"},
@@ -79,38 +76,36 @@ func noiseMessages() []message {
 			},
 		},
 		{
-			kind: noiseAlreadyGone, severity: SeverityNoise, words: "a container that is already gone",
-			harmless: "the kubelet asks for a container that has just been removed by itself: the answer says that the " +
-				"work is done",
-			rules: []rule{{start: "DeleteContainer returned error"}},
+			kind: noiseAlreadyGone, severity: SeverityNoise, words: `"NotFound" for a removed container`,
+			harmless: "the kubelet queried a container that it had just removed. The response confirms the removal",
+			rules:    []rule{{start: "DeleteContainer returned error"}},
 		},
 		{
-			kind: noiseUnimplemented, severity: SeverityNoise, words: "a call that the runtime does not know",
-			harmless: "an older runtime does not know this call of a newer kubelet, which then goes on without it",
+			kind: noiseUnimplemented, severity: SeverityNoise, words: `"Unimplemented" for a call to the container runtime`,
+			harmless: "an older runtime does not implement this call of a newer kubelet. The kubelet continues without it",
 		},
 		{
 			kind: noiseStartPLEG, severity: SeverityNoise, words: `"pleg has yet to be successful"`,
-			harmless: "PLEG has not yet listed the containers for the first time: usual for the first seconds of a " +
-				"kubelet's life",
+			harmless: "the PLEG has not yet completed its first relist. This is normal in the first seconds of a kubelet run",
 		},
 		{
 			kind: noiseImageFSStart, severity: SeverityNoise, words: `"invalid capacity 0 on image filesystem"`,
-			harmless: "the first collection of image garbage comes before the first statistics: usual once at the start",
+			harmless: "the first image garbage collection runs before the first statistics are available. This is normal once at the start",
 		},
 		{
 			kind: noiseDNSLimits, severity: SeverityNoise, words: `"Nameserver limits exceeded"`,
-			harmless: "the node's resolv.conf names more than three servers, and pods get the first three: a configuration " +
-				"to tidy, not a fault",
+			harmless: "the node's resolv.conf has more than three nameservers. Pods get the first three. Clean up the configuration; it is " +
+				"not a fault",
 			rules: []rule{{start: "Nameserver limits ", fill: noCause}},
 		},
 		{
 			kind: noiseOOMScoreAdj, severity: SeverityNoise, words: `"Failed to ApplyOOMScoreAdj"`,
-			harmless: "a kubelet in a container may not protect itself from the OOM killer",
+			harmless: "a kubelet in a container is not permitted to change its OOM score",
 			rules:    []rule{{start: "Failed to ApplyOOMScoreAdj"}},
 		},
 		{
 			kind: noiseMirrorPod, severity: SeverityNoise, words: `"Failed creating a mirror pod"`,
-			harmless: "the mirror of a static pod is already at the API server",
+			harmless: "the mirror pod of a static pod already exists in the API server",
 			rules:    []rule{{start: "Failed creating a mirror pod", err: "already exists"}},
 		},
 	}

@@ -55,11 +55,11 @@ func orphanMessages() []message {
 			},
 		},
 		{
-			kind:  KindOrphanDetail,
+			kind: KindOrphanDetail, words: "orphaned pod directory cannot be removed",
 			rules: []rule{{start: "Orphan pod", level: 5, fill: orphanDetail}},
 		},
 		{
-			kind: KindOrphanRemoveFailed, lane: LaneDeletions,
+			kind: KindOrphanRemoveFailed, lane: LaneDeletions, words: "orphaned pod directory could not be removed",
 			rules: []rule{
 				{start: "Failed to remove orphaned pod dir", fill: osFailure},
 				{start: "Failed to remove orphaned pod \"", fill: orphanRemoveFailed},
@@ -77,11 +77,11 @@ func orphanMessages() []message {
 			},
 		},
 		{
-			kind: KindOrphanCleanupFailed, lane: LaneDeletions,
+			kind: KindOrphanCleanupFailed, lane: LaneDeletions, words: "cleanup of orphaned pod directories failed",
 			rules: []rule{{start: "Failed cleaning up orphaned pod directories", fill: osFailure}},
 		},
 		{
-			kind: KindCgroupDeleteFailed, lane: LaneDeletions,
+			kind: KindCgroupDeleteFailed, lane: LaneDeletions, words: "pod cgroup could not be deleted",
 			rules: []rule{
 				{start: "Failed to delete cgroup paths", fill: cgroupFailure},
 				{start: "failed to delete cgroup paths", fill: cgroupFailure},

@@ -21,7 +21,7 @@ func podGCMessages() []message {
 			},
 		},
 		{
-			kind: KindPodGCOutOfService, lane: LaneDeletions,
+			kind: KindPodGCOutOfService, lane: LaneDeletions, words: "PodGC deletes pods of out-of-service nodes",
 			rules: []rule{{start: "Garbage collecting ", has: "out-of-service", level: 4, fill: podGCCount}},
 		},
 		{
@@ -29,18 +29,18 @@ func podGCMessages() []message {
 			rules: []rule{{start: "PodGC is force deleting Pod", fill: podGCName}},
 		},
 		{
-			kind: KindPodGCOrphaned, lane: LaneDeletions,
+			kind: KindPodGCOrphaned, lane: LaneDeletions, words: "PodGC found a pod of a deleted node",
 			rules: []rule{{start: "Found orphaned Pod", level: 2, fill: podGCOrphan}},
 		},
 		{
-			kind: kindPodGCOrphanedDone, lane: LaneDeletions,
+			kind: kindPodGCOrphanedDone, lane: LaneDeletions, words: "PodGC deleted a pod of a deleted node",
 			rules: []rule{
 				{start: "Forced deletion of orphaned Pod", has: "succeeded", fill: podGCName},
 				{start: "Forced deletion of orphaned Pod succeeded"},
 			},
 		},
 		{
-			kind: KindPodGCUnscheduled, lane: LaneDeletions,
+			kind: KindPodGCUnscheduled, lane: LaneDeletions, words: "PodGC deletes a terminating pod without a node",
 			rules: []rule{{start: "Found unscheduled terminating Pod", level: 2, fill: podGCName}},
 		},
 	}

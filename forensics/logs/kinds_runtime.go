@@ -32,15 +32,15 @@ const (
 	kindNetworkNotReady Kind = "network-not-ready"
 )
 
-// runtimeMessages are the calls to the container runtime that failed, and what runtimes say of their shims and networks.
+// runtimeMessages are those of failed calls to the container runtime, and those of runtimes about their shims and networks.
 func runtimeMessages() []message {
 	return []message{
 		{
-			kind: KindSandboxCreateFailed, lane: LaneRuntime,
+			kind: KindSandboxCreateFailed, lane: LaneRuntime, words: "sandbox could not be created",
 			rules: []rule{{start: "RunPodSandbox from runtime service failed", fill: runtimeCall}},
 		},
 		{
-			kind: KindSandboxStopFailed, lane: LaneRuntime,
+			kind: KindSandboxStopFailed, lane: LaneRuntime, words: "sandbox could not be stopped",
 			rules: []rule{
 				{start: "StopPodSandbox ", has: "from runtime service failed", fill: runtimeCall},
 				{start: "Failed to stop sandbox {", fill: stopSandbox},
@@ -48,15 +48,15 @@ func runtimeMessages() []message {
 			},
 		},
 		{
-			kind: kindSandboxRemoveFailed, lane: LaneRuntime,
+			kind: kindSandboxRemoveFailed, lane: LaneRuntime, words: "sandbox could not be removed",
 			rules: []rule{{start: "RemovePodSandbox ", has: "from runtime service failed", fill: runtimeCall}},
 		},
 		{
-			kind: kindContainerCreateFailed, lane: LaneRuntime,
+			kind: kindContainerCreateFailed, lane: LaneRuntime, words: "container could not be created",
 			rules: []rule{{start: "CreateContainer in sandbox ", has: "from runtime service failed", fill: runtimeCall}},
 		},
 		{
-			kind: kindContainerStartFailed, lane: LaneRuntime,
+			kind: kindContainerStartFailed, lane: LaneRuntime, words: "container could not be started",
 			rules: []rule{{start: "StartContainer ", has: "from runtime service failed", fill: runtimeCall}},
 		},
 		{
@@ -68,7 +68,7 @@ func runtimeMessages() []message {
 			},
 		},
 		{
-			kind: kindContainerRemoveFailed, lane: LaneRuntime,
+			kind: kindContainerRemoveFailed, lane: LaneRuntime, words: "container could not be removed",
 			rules: []rule{{start: "RemoveContainer ", has: "from runtime service failed", fill: runtimeCall}},
 		},
 		{
@@ -80,7 +80,7 @@ func runtimeMessages() []message {
 			},
 		},
 		{
-			kind:  kindExecFailed,
+			kind: kindExecFailed, words: "command of a probe or hook failed",
 			rules: []rule{{start: "ExecSync ", has: "from runtime service failed", fill: execFailed}},
 		},
 		{
@@ -95,25 +95,25 @@ func runtimeMessages() []message {
 			rules: []rule{{start: "Container runtime network not ready", fill: networkNotReady}},
 		},
 		{
-			kind: kindContainerNameReserved, lane: LaneRuntime,
+			kind: kindContainerNameReserved, lane: LaneRuntime, words: "container name is still reserved",
 			rules: []rule{{has: "failed to reserve container name", fill: wholeMessage}},
 		},
 		{
-			kind: KindCNIDeleteFailed, lane: LaneRuntime,
+			kind: KindCNIDeleteFailed, lane: LaneRuntime, words: "network plugin cannot tear down a sandbox",
 			rules: []rule{
 				{has: "failed (delete)", fill: wholeMessage},
 				{has: "failed to destroy network for sandbox", fill: wholeMessage},
 			},
 		},
 		{
-			kind: kindCNIAddFailed, lane: LaneRuntime,
+			kind: kindCNIAddFailed, lane: LaneRuntime, words: "network plugin cannot set up a sandbox",
 			rules: []rule{
 				{has: "failed (add)", fill: wholeMessage},
 				{has: "failed to setup network for sandbox", fill: wholeMessage},
 			},
 		},
 		{
-			kind: KindShimFailed, lane: LaneRuntime,
+			kind: KindShimFailed, lane: LaneRuntime, words: "container shim failed",
 			rules: []rule{
 				{has: "failed to delete shim", fill: wholeMessage},
 				{has: "failed to kill container", fill: wholeMessage},

@@ -24,16 +24,16 @@ const (
 	KindDeviceUnmountFailed Kind = "device-unmount-failed"
 	kindAttachFailed        Kind = "attach-failed"
 	KindOperationFailed     Kind = "operation-failed"
-	// KindUnmountBusy is a failed unmount, of a volume, a subpath or a device, that the kernel refused with EBUSY, told
-	// from umount's words in any language.
+	// KindUnmountBusy is a failed unmount of a volume, a subpath or a device: the kernel returned EBUSY. It is recognized by
+	// umount's error message in any language.
 	KindUnmountBusy Kind = "unmount-busy"
 	// KindDeviceInUse: `the device mount path … is still mounted by other references`, `the device is in use when it
 	// was no longer expected to be in use`.
 	KindDeviceInUse Kind = "device-in-use"
 	// KindCSIDriverMissing: `driver name D not found in the list of registered CSI drivers`. Driver.
 	KindCSIDriverMissing Kind = "csi-driver-missing"
-	// KindCSIAborted: gRPC code Aborted, `an operation with the given Volume ID … already exists`: the call before hangs
-	// in the driver. Driver, Code.
+	// KindCSIAborted: gRPC code Aborted, `an operation with the given Volume ID … already exists`: the previous call hangs in
+	// the driver. Driver, Code.
 	KindCSIAborted Kind = "csi-aborted"
 	// KindCSIDeadline: gRPC code DeadlineExceeded of a CSI call. Driver, Code.
 	KindCSIDeadline Kind = "csi-deadline"
@@ -51,18 +51,18 @@ const (
 	KindVolumesNotMounted Kind = "volumes-not-mounted"
 )
 
-// volumeMessages are those of the reconciler, of the operations, and of what becomes of them.
+// volumeMessages are those of the reconciler, of the operations, and of their results.
 func volumeMessages() []message {
 	return []message{
 		{
-			kind: KindOperationFailed, lane: LaneVolumes,
+			kind: KindOperationFailed, lane: LaneVolumes, words: "volume operation failed",
 			rules: []rule{
 				{start: "Operation for ", has: " failed", fill: operationFailed},
 				{start: "operation {", has: "} failed with: ", fill: operationFailed},
 			},
 		},
-		{kind: KindUnmountBusy, lane: LaneVolumes, words: "unmount refused: target is busy"},
-		{kind: KindDeviceInUse, lane: LaneVolumes},
+		{kind: KindUnmountBusy, lane: LaneVolumes, words: "unmount failed: target is busy"},
+		{kind: KindDeviceInUse, lane: LaneVolumes, words: "device is still in use"},
 		{
 			kind: kindAttachVerifyStarted, severity: SeverityRoutine, summed: true,
 			rules: []rule{{start: "operationExecutor.VerifyControllerAttachedVolume started", fill: volume}},
@@ -118,20 +118,20 @@ func volumeMessages() []message {
 			kind: KindVolumeDetached, severity: SeverityRoutine, summed: true,
 			rules: []rule{{start: "Volume detached for volume", fill: volume}},
 		},
-		{kind: kindMountFailed, lane: LaneVolumes},
-		{kind: KindUnmountFailed, lane: LaneVolumes},
-		{kind: kindDeviceMountFailed, lane: LaneVolumes},
-		{kind: KindDeviceUnmountFailed, lane: LaneVolumes},
-		{kind: kindAttachFailed, lane: LaneVolumes},
+		{kind: kindMountFailed, lane: LaneVolumes, words: "volume could not be mounted"},
+		{kind: KindUnmountFailed, lane: LaneVolumes, words: "volume could not be unmounted"},
+		{kind: kindDeviceMountFailed, lane: LaneVolumes, words: "device could not be mounted"},
+		{kind: KindDeviceUnmountFailed, lane: LaneVolumes, words: "device could not be unmounted"},
+		{kind: kindAttachFailed, lane: LaneVolumes, words: "volume could not be attached"},
 		{
-			kind: KindVolumesNotMounted, lane: LaneVolumes,
+			kind: KindVolumesNotMounted, lane: LaneVolumes, words: "volumes of a pod are not mounted in time",
 			rules: []rule{
 				{start: "Unable to attach or mount volumes for pod", fill: notMounted},
 				{start: "Unable to mount volumes for pod", fill: notMounted},
 			},
 		},
 		{
-			kind: KindCSIRegistrationFailed, lane: LaneVolumes,
+			kind: KindCSIRegistrationFailed, lane: LaneVolumes, words: "CSI driver registration failed",
 			rules: []rule{
 				{start: "RegisterPlugin error", fill: registration},
 				{has: "RegisterPlugin error", fill: registration},
@@ -141,15 +141,15 @@ func volumeMessages() []message {
 			kind: KindCSIDriverMissing, lane: LaneVolumes, words: "CSI driver is not registered",
 			rules: []rule{{has: "not found in the list of registered CSI drivers", fill: loneVolumeError}},
 		},
-		{kind: KindCSIAborted, lane: LaneVolumes, words: "CSI driver still works on an earlier call"},
-		{kind: KindCSIDeadline, lane: LaneVolumes, words: "CSI driver did not answer in time"},
-		{kind: KindCSIUnavailable, lane: LaneVolumes},
+		{kind: KindCSIAborted, lane: LaneVolumes, words: "CSI driver has an earlier call in progress"},
+		{kind: KindCSIDeadline, lane: LaneVolumes, words: "CSI driver did not respond in time"},
+		{kind: KindCSIUnavailable, lane: LaneVolumes, words: "CSI driver is unavailable"},
 		{
-			kind: KindCSIVolDataMissing, lane: LaneVolumes,
+			kind: KindCSIVolDataMissing, lane: LaneVolumes, words: "vol_data.json could not be loaded",
 			rules: []rule{{has: "failed to load volume data file", fill: loneVolumeError}},
 		},
 		{
-			kind: KindCSIFailed, lane: LaneVolumes,
+			kind: KindCSIFailed, lane: LaneVolumes, words: "CSI driver returned an error",
 			rules: []rule{{has: "kubernetes.io/csi: ", err: "rpc error", fill: loneVolumeError}},
 		},
 	}

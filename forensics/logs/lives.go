@@ -135,7 +135,7 @@ func (l *lives) add(file string, o occurrence) (restarted bool) {
 	return restarted
 }
 
-// version begins a life where the PID alone does not tell, since in a container it is always the same. The flags are
+// version begins a run where the PID alone does not show it: in a container the PID is always the same. The flags are
 // written just before the version.
 func (l *lives) version(o occurrence) bool {
 	cur := l.current()
@@ -159,7 +159,7 @@ func (c *life) reach(stage StartStage) {
 // An End is why a run of a kubelet ended.
 type End string
 
-// The ends. Of two that are told of one life, the later one here says more.
+// The ends. If the log shows two of them for one run, the later one in this list says more.
 const (
 	EndRunning  End = "running" // it is the last life, and nothing says that it ended
 	EndUnknown  End = "unknown" // another kubelet writes after it, and nothing says why
@@ -186,7 +186,7 @@ func (l *lives) ends(end End, file string, o occurrence) {
 	l.endings = append(l.endings, e)
 }
 
-// outside takes what systemd and the kernel say of a kubelet.
+// outside reads the messages of systemd and the kernel about a kubelet.
 func (l *lives) outside(file string, o occurrence) {
 	switch o.Kind {
 	case kindKubeletExited:
@@ -225,7 +225,7 @@ var signalNames = map[string]bool{
 	"PIPE": true, "ILL": true, "FPE": true, "TRAP": true, "XCPU": true, "SYS": true,
 }
 
-// list tells the lives, with the endings where they belong.
+// list returns the runs, with their endings.
 func (l *lives) list() []Life {
 	out := make([]Life, 0, len(l.all))
 	for i, c := range l.all {

@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// minGap is the silence of the sync loop that is told.
+// minGap is the shortest gap of the sync loop that is reported.
 const minGap = time.Minute
 
 // loopNames are the kinds that the goroutine of the sync loop writes itself, as Loop.LastSeen names them. Housekeeping
@@ -55,7 +55,7 @@ func (l *loop) add(file string, o occurrence) {
 	}
 }
 
-// isSkip tells the loop's own line about an unhealthy PLEG from those of others.
+// isSkip distinguishes the loop's own message about an unhealthy PLEG from those of others.
 func isSkip(message string) bool {
 	return len(message) > 7 && message[1:8] == "kipping"
 }
@@ -123,10 +123,9 @@ func (c *cadence) usual() float64 {
 	return sorted[n/2]
 }
 
-// Silence is for how long, in seconds, other parts of the kubelet went on after the last line of the sync loop; 0 where
-// none did. It is proven only where the loop would have been heard: where housekeeping lines came before (-v 4), and the
-// silence is of a minute and of many of their distances. Without it, a loop that has nothing to do is as silent as one
-// that hangs, and the log proves nothing.
+// Silence is for how long, in seconds, other parts of the kubelet wrote messages after the last message of the sync loop; 0 where none
+// did. It is proven only if the verbosity shows the loop: if housekeeping messages came before (-v 4), and the silence is longer than a
+// minute and many times their interval. Without that, an idle loop is as silent as a hung one, and the log proves nothing.
 func (l *Loop) Silence() (seconds float64, proven bool) {
 	if l.Last == nil || l.OthersLast == nil || l.OthersCount == 0 {
 		return 0, false

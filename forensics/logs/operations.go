@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// operationID is what the kubelet lets run once at a time: a direction, a volume and a pod.
+// operationID identifies operations of which the kubelet runs one at a time: a direction, a volume and a pod.
 type operationID struct {
 	away            bool
 	device          bool
@@ -30,7 +30,7 @@ type operations struct {
 	pods map[string]int
 }
 
-// operationStarts and operationEnds tell which kinds begin and end what.
+// operationStarts and operationEnds are the kinds that begin and end operations.
 var operationStarts = map[Kind]string{
 	kindAttachVerifyStarted: opVerify, kindAttachStarted: opAttachVolume, kindMountStarted: opMountVolume,
 	kindUnmountStarted: opUnmountVolume, kindDeviceUnmountStart: opUnmountDevice,
@@ -143,7 +143,7 @@ func (s *operations) forget(id operationID) {
 	}
 }
 
-// gone forgets the operations of a pod that is no more: nobody waits for its mounts.
+// gone forgets the operations of a pod that no longer exists.
 func (s *operations) gone(uid string) {
 	if uid == "" || s.pods[uid] == 0 {
 		return

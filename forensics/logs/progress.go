@@ -27,7 +27,7 @@ type progress struct {
 	skippedBytes int64
 }
 
-// finish tells how reading went.
+// finish sets the status of the reading.
 func (r *reader) finish(p *progress, producer *producer, err error) File {
 	switch {
 	case err == nil:
@@ -45,11 +45,11 @@ func (r *reader) finish(p *progress, producer *producer, err error) File {
 	if err != nil {
 		p.Detail = err.Error()
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			p.Detail = "the compressed data end too early"
+			p.Detail = "the compressed data is incomplete"
 		}
 	}
 	if limit := producer.maxRecords; limit > 0 && p.Lines >= limit && p.Status == "read" {
-		p.Status, p.Detail = "truncated", fmt.Sprintf("only the newest %d records were asked for", limit)
+		p.Status, p.Detail = "truncated", fmt.Sprintf("only the newest %d records were requested", limit)
 	}
 	if p.changed != "" {
 		p.Status = "truncated"
@@ -57,7 +57,7 @@ func (r *reader) finish(p *progress, producer *producer, err error) File {
 	return r.describe(p)
 }
 
-// describe completes what is told of a file.
+// describe completes the description of a file.
 func (r *reader) describe(p *progress) File {
 	f := p.File
 	best := 0
@@ -79,15 +79,15 @@ func (r *reader) describe(p *progress) File {
 	}
 	add(f.Detail != "", "%s", f.Detail)
 	add(p.changed != "", "%s", p.changed)
-	add(p.skippedBytes > 0, "the first %d bytes are older than the window and were left out, so lines are not numbered", p.skippedBytes)
-	add(p.year, "the year is inferred: the lines name none")
+	add(p.skippedBytes > 0, "the first %d bytes are older than the time window and were skipped; lines are not numbered", p.skippedBytes)
+	add(p.year, "the year is inferred: the lines have none")
 	zone := r.opt.Zone.String()
 	if zone == "Local" { // of whoever reads this elsewhere
 		zone, _ = p.last.In(r.opt.Zone).Zone()
 	}
-	add(p.zone, "the time zone is inferred: the lines name none, and %s is taken", zone)
-	add(p.cut > 0, "%d lines are longer than %d bytes and were cut", p.cut, chunkSize)
-	add(p.outOfBounds > 0, "%d known lines are outside of the window", p.outOfBounds)
+	add(p.zone, "the time zone is inferred: the lines have none, %s is assumed", zone)
+	add(p.cut > 0, "%d lines are longer than %d bytes and were truncated", p.cut, chunkSize)
+	add(p.outOfBounds > 0, "%d known lines are outside of the time window", p.outOfBounds)
 	f.Detail = strings.Join(details, "; ")
 	return f
 }

@@ -74,9 +74,9 @@ func TestQuirksOfFiles(t *testing.T) {
 		{name: "gzip", content: gzipped(t, plain, time.Time{}), status: "read", format: "gzip+klog", entries: 10},
 		{name: "gzip of two parts", content: append(gzipped(t, plain[:1000], time.Time{}), gzipped(t, plain[1000:], time.Time{})...), status: "read", format: "gzip+klog", entries: 10},
 		{name: "zstd", content: zstandard(t, plain), status: "read", format: "zstd+klog", entries: 10},
-		{name: "gzip that was cut", content: torn[:len(torn)-20], status: "truncated", format: "gzip+klog", says: "end too early", entries: -1},
+		{name: "gzip that was cut", content: torn[:len(torn)-20], status: "truncated", format: "gzip+klog", says: "data is incomplete", entries: -1},
 		{name: "gzip that is broken", content: broken, status: "malformed", format: "gzip+klog", entries: -1},
-		{name: "zstd that was cut", content: packed[:len(packed)-20], status: "truncated", format: "zstd+klog", says: "end too early", entries: -1},
+		{name: "zstd that was cut", content: packed[:len(packed)-20], status: "truncated", format: "zstd+klog", says: "data is incomplete", entries: -1},
 		{name: "no line end at the end", content: bytes.TrimSuffix(plain, []byte("\n")), status: "read", format: "klog", entries: 10},
 		{name: "endless line", content: long, status: "read", format: "klog", says: "1 lines are longer", entries: 10},
 		{name: "nothing but NULs", content: make([]byte, 3*chunkSize+5), status: "read", says: "1 lines are longer"},
@@ -276,7 +276,7 @@ func TestALargeLogIsReadFromWhereTheWindowBegins(t *testing.T) {
 	if len(entries) != 1000 || entries[0].Line != 0 || !entries[0].Time.Equal(since) {
 		t.Errorf("%d entries from %v, line %d; want 1000 from %v", len(entries), entries[0].Time, entries[0].Line, since)
 	}
-	if file.Bytes > skipAbove/4 || !strings.Contains(file.Detail, "older than the window") || file.Status != "read" {
+	if file.Bytes > skipAbove/4 || !strings.Contains(file.Detail, "older than the time window") || file.Status != "read" {
 		t.Errorf("%+v", file)
 	}
 }

@@ -174,7 +174,7 @@ func (r *reader) file(ctx context.Context, src Source) File {
 		}
 		select {
 		case <-stalled:
-			p.Status, p.Detail = "timeout", fmt.Sprintf("it has not answered for %v", r.opt.Stall)
+			p.Status, p.Detail = "timeout", fmt.Sprintf("no data for %v", r.opt.Stall)
 			return r.describe(p)
 		case c, more := <-chunks:
 			if !more {
@@ -186,7 +186,7 @@ func (r *reader) file(ctx context.Context, src Source) File {
 			r.fold(p, c)
 			r.release(c)
 		case <-ctx.Done(): // what is under way is left alone: it may be stuck in the kernel
-			p.Status, p.Detail = "timeout", "it was not read to its end in time"
+			p.Status, p.Detail = "timeout", "not read to the end in time"
 			return r.describe(p)
 		}
 	}

@@ -41,8 +41,8 @@ func IsCompressed(text []byte) bool {
 	return bytes.HasPrefix(text, gzipMagic) || bytes.HasPrefix(text, zstdMagic)
 }
 
-// FirstTime is the time of the first line of a log that has one, compressed or not; zero if none is near the beginning.
-// It tells the order of the files of a log.
+// FirstTime is the time of the first line of a log that has one, compressed or not; zero if none is near the beginning. It is for
+// ordering the files of a log.
 func FirstTime(in io.Reader, opt Options) time.Time {
 	opt = opt.withDefaults()
 	p := producer{parser: &lineParser{latest: opt.Now, zone: opt.Zone}}

@@ -1,9 +1,9 @@
-// Package logs reads the logs of a node and tells what happened: when the kubelet's sync loop fell silent, at which
-// stage the deletion of a pod stopped, why images vanished, what the kernel said of disks and servers.
+// Package logs reads the logs of a node and extracts what happened: when the kubelet's sync loop stalled, at which stage the deletion of
+// a pod is stuck, why images were removed, what the kernel reported about disks and servers.
 //
-// A log of gigabytes becomes a [Story] of bounded size. Lines that cannot matter are rejected by the literals that the
-// known messages have in common, before anything is parsed; what is left is parsed, and a known message is counted in
-// an [Event] together with others of its kind about the same thing.
+// A log of gigabytes becomes a [Story] of bounded size. Lines without a literal of a known message are rejected before anything is
+// parsed. The other lines are parsed, and a known message is counted in an [Event] together with others of its kind about the same
+// subject.
 //
 // The formats are those of klog, text and JSON (k8s.io/klog/v2, k8s.io/component-base/logs), of syslog (RFC 3164, RFC 5424), the
 // journal (systemd.journal-fields(7), journalctl(1)), the kernel's ring (Documentation/ABI/testing/dev-kmsg, dmesg(1)), the
@@ -11,13 +11,13 @@
 // kubelet, the controller manager, container runtimes and the kernel, as several releases word them; the files kinds_*.go
 // have a row for each.
 //
-// Nothing is masked here: quotes are lines as they were written, made valid UTF-8 and cut. Nothing is opened either: package
-// live finds the logs of a node.
+// Nothing is masked here: quotes are the original lines, made valid UTF-8 and cut. No file is opened here: package live finds the logs of
+// a node.
 package logs
 
 import "time"
 
-// A Story is what logs told. Its size is bounded whatever the size of the logs; what did not fit is counted in Dropped.
+// A Story is what was extracted from logs. Its size is bounded; what exceeds the bounds is counted in Dropped.
 type Story struct {
 	// Files are what was read, oldest first for each log.
 	Files []File `json:"files"`
@@ -35,10 +35,10 @@ type Story struct {
 	Operations []Operation `json:"operations"`
 	// Events are counted occurrences, in the order of their first one.
 	Events []Event `json:"events"`
-	// Orphans is what the lines about orphaned pods say together; absent where there is none.
+	// Orphans is the sum of the messages about orphaned pods; absent where there is none.
 	Orphans *Orphans `json:"orphans,omitempty"`
-	// Dropped counts the occurrences that found no room, by kind; under "pod-teardown" also whole deletions, under
-	// "kubelet-version" whole lives.
+	// Dropped counts the occurrences that exceed the bounds, by kind; "pod-teardown" also counts whole deletions, "kubelet-version" whole
+	// runs.
 	Dropped map[Kind]int64 `json:"dropped,omitempty"`
 }
 
@@ -49,7 +49,7 @@ type File struct {
 	// Origin is who wrote it: "kubelet", "kernel", "kube-controller-manager", "mixed" (syslog), "unknown",
 	// "container", or another program's name ("containerd").
 	Origin string `json:"origin"`
-	// AnyWriter says that every local process can write to it under any name, as to the syslog daemon's file.
+	// AnyWriter says that every local process can write to it under any name, as with syslog.
 	AnyWriter bool `json:"any_writer,omitempty"`
 	// Format is how its lines look, from the outside in, joined by "+": "journal+klog", "cri+klog-json", "syslog+klog",
 	// "kmsg", "zstd+klog".
@@ -147,7 +147,7 @@ type Subject struct {
 // An Event counts occurrences of one kind about one subject.
 type Event struct {
 	Kind Kind `json:"kind"`
-	// Origin is who said it.
+	// Origin is the program that wrote it.
 	Origin string `json:"origin,omitempty"`
 	Subject
 	Count int64      `json:"count"`
@@ -183,41 +183,40 @@ type Loop struct {
 	// Last is the latest of them, Quote its line.
 	Last  *time.Time `json:"last,omitempty"`
 	Quote *Quote     `json:"quote,omitempty"`
-	// OthersLast is the last line of any other part of the kubelet; OthersCount those after Last, of the lines that were
-	// looked at: there are more.
+	// OthersLast is the last line of any other part of the kubelet. OthersCount counts those after Last among the examined lines; there are
+	// more.
 	OthersLast  *time.Time `json:"others_last,omitempty"`
 	OthersCount int64      `json:"others_after"`
 	// Cadence is the usual distance of housekeeping lines, where the verbosity shows them; 0 when unknown.
 	Cadence float64 `json:"cadence_seconds,omitempty"`
-	// Gaps are silences of more than a minute after which the loop went on, longest first, ten at most.
+	// Gaps are periods of more than a minute without a message, after which the loop continued; longest first, ten at most.
 	Gaps []Gap `json:"gaps"`
 }
 
-// A Gap is a silence.
+// A Gap is a period without a message.
 type Gap struct {
 	From    time.Time `json:"from"`
 	Seconds float64   `json:"duration_seconds"`
 }
 
-// A Deletion is the way of one pod out of the node, stage by stage.
+// A Deletion is the deletion of one pod, stage by stage.
 type Deletion struct {
 	PodUID  string `json:"pod_uid,omitempty"`
 	PodName string `json:"pod,omitempty"`
 	// Steps are the stages that were seen, in order.
 	Steps []Step `json:"steps"`
-	// Stage is where it stands.
+	// Stage is the current stage.
 	Stage Stage `json:"stage"`
 	Done  bool  `json:"done"`
-	// Waits says what it waits for, in words; empty when it is done or the log does not tell.
+	// Waits is what it waits for, in words; empty when it is done or the log does not show it.
 	Waits string `json:"waits_for,omitempty"`
 	// Since is when the last stage was reached.
 	Since *time.Time `json:"since,omitempty"`
-	// Complaints are the lines that repeat while it stands.
+	// Complaints are the messages that repeat while it is stuck.
 	Complaints []Quote `json:"complaints"`
 	// GraceSeconds is the grace period that a line names; absent when none does.
 	GraceSeconds *int64 `json:"grace_seconds,omitempty"`
-	// Proven says that a later stage would have been seen at the verbosity of this kubelet; without it, a deletion that
-	// seems to stand may have ended unseen.
+	// Proven says that this kubelet's verbosity would show a later stage. Without it, a deletion that seems stuck may have ended.
 	Proven bool `json:"proven"`
 }
 
@@ -228,13 +227,13 @@ type Step struct {
 	Quote Quote     `json:"quote"`
 }
 
-// An Operation is a volume operation of the kubelet that has not ended well.
+// An Operation is a volume operation of the kubelet that failed or has not returned.
 type Operation struct {
 	Subject
 	// Name is "MountVolume", "UnmountVolume", "UnmountDevice", "MountDevice", "AttachVolume", "VerifyControllerAttachedVolume".
 	Name    string     `json:"name"`
 	Started *time.Time `json:"started,omitempty"`
-	// Failed is when it failed last, Failures how often; absent and 0 when it has not come back at all.
+	// Failed is when it failed last, Failures how often; absent and 0 when it has not returned at all.
 	Failed   *time.Time `json:"failed,omitempty"`
 	Failures int64      `json:"failures,omitempty"`
 	// RetrySeconds is the last durationBeforeRetry.

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// unmountTakes is how long an unmount may run without a word before it is said to hang.
+// unmountTakes is how long an unmount may run without a message before it counts as hung.
 const unmountTakes = 2 * time.Minute
 
-// list tells the deletions, those that stand first, the oldest of them first.
+// list returns the deletions, unfinished ones first, the oldest of them first.
 func (s *deletions) list(f *folder) []Deletion {
 	all := slices.DeleteFunc(slices.Clone(s.all), func(d *deletion) bool { return !d.shown() })
 	for _, d := range all {
@@ -42,10 +43,10 @@ func boolOrder(a, b bool) int {
 	return 1
 }
 
-// weak deletions only seem to stand: nothing complains, and their end would not have been seen.
+// weak deletions only seem stuck: no failure repeats, and the log would not show their end.
 func (d *deletion) weak() bool { return !d.Proven && len(d.complaints) == 0 }
 
-// finish makes the deletion ready to be told: whether it ended after all, what it waits for, what repeats.
+// finish completes the deletion: whether it has ended, what it waits for, what repeats.
 func (d *deletion) finish(f *folder) {
 	if d.Steps == nil {
 		d.Steps = []Step{}
@@ -117,7 +118,7 @@ func (d *deletion) complains(latest time.Time) bool {
 	return false
 }
 
-// waits says in words what the deletion waits for; "" where the log does not tell.
+// waits is what the deletion waits for; "" where the log does not show it.
 func (d *deletion) waits(f *folder) string {
 	switch d.Stage {
 	case StageRequested, StageKilling:
@@ -131,21 +132,21 @@ func (d *deletion) waits(f *folder) string {
 			return "the removal of the pod's cgroup: " + c.cause()
 		}
 		if d.Proven {
-			return "the removal of the pod's cgroup, of which nothing is heard"
+			return "the removal of the pod's cgroup (no message about it)"
 		}
 	case StageStatus:
 		if c := d.complaint(StageStatus); c != nil && c.kind != KindPodDeleteDelayed {
-			return "the API server, which does not take the last status: " + c.cause()
+			return "the API server to accept the last status: " + c.cause()
 		}
 		if d.Proven {
-			return "the status manager, which has not written the last status"
+			return "the status manager to write the last status"
 		}
 	case StageAPI:
 		if c := d.complaint(StageAPI); c != nil {
-			return "the API server, which does not delete the pod: " + c.cause()
+			return "the API server to delete the pod: " + c.cause()
 		}
 		if d.Proven {
-			return "the API server: the kubelet is done with the pod; finalizers, or a watch that is cut off, keep the object"
+			return "the API server: the kubelet has finished; finalizers or a broken watch keep the object"
 		}
 	}
 	return ""
@@ -157,13 +158,13 @@ func (d *deletion) waitsForWorker(f *folder) string {
 	_, silent := l.Silence()
 	switch {
 	case skips && l.Last != nil && skipped.Equal(*l.Last):
-		return "the sync loop, which skips all pods: " + f.skipReason()
+		return "the sync loop: it skips all pods: " + f.skipReason()
 	case silent:
-		return "the sync loop, which is silent since " + clockTime(*l.Last)
+		return "the sync loop: no message since " + clockTime(*l.Last)
 	case d.cancelled:
-		return "the pod's worker: the sync that ran before was cancelled and has not ended"
+		return "the pod worker: the previous sync was cancelled and has not ended"
 	case d.Proven:
-		return "the pod's worker, which has not begun to stop the containers: a sync from before may still run"
+		return "the pod worker to stop the containers: a previous sync may still run"
 	}
 	return ""
 }
@@ -189,24 +190,24 @@ func (d *deletion) waitsForContainers(f *folder) string {
 	if c := d.complaint(StageContainers); c != nil {
 		switch c.kind {
 		case KindCNIDeleteFailed:
-			return "the network plugin, which does not take the sandbox's network down: " + c.cause()
+			return "the network plugin to tear down the sandbox network: " + c.cause()
 		case kindPodContainersLeft:
 			return "its containers: " + c.cause()
 		}
-		return "the runtime, which cannot stop a container or sandbox: " + c.cause()
+		return "the runtime to stop a container or sandbox: " + c.cause()
 	}
 	if d.GraceSeconds != nil && !d.since.IsZero() {
 		grace := time.Duration(*d.GraceSeconds) * time.Second
 		if end := d.since.Add(grace); f.latest.Before(end) {
-			return fmt.Sprintf("its containers, which have until %s to end (grace period %d s)", clockTime(end), *d.GraceSeconds)
+			return fmt.Sprintf("its containers to stop until %s (grace period %d s)", clockTime(end), *d.GraceSeconds)
 		}
 	}
 	switch {
 	case !d.Proven:
 	case d.killed > 0 && len(d.kills) == 0:
-		return "its sandbox, or a container that is not heard of: those that were told to end have ended"
+		return "its sandbox, or a container without messages: all killed containers have stopped"
 	default:
-		return "its containers, which have not ended"
+		return "its containers to stop"
 	}
 	return ""
 }
@@ -215,29 +216,29 @@ func (d *deletion) waitsForVolumes(f *folder) string {
 	for _, op := range f.operations.unmounts(d.PodUID) {
 		switch {
 		case op.Failures > 0:
-			return fmt.Sprintf("the unmount of volume %s, which failed %d times and is tried again after %s: %s",
-				cmp.Or(op.Volume, op.UniqueName), op.Failures, shortSeconds(op.RetrySeconds), causeOf(op.Code, op.Reason))
+			return fmt.Sprintf("the unmount of volume %s (failed %d times, next retry after %s): %s",
+				cmp.Or(op.Volume, op.UniqueName), op.Failures, text.Duration(op.RetrySeconds), causeOf(op.Code, op.Reason))
 		case !op.started.IsZero() && f.latest.Sub(op.started) > unmountTakes:
-			return fmt.Sprintf("the unmount of volume %s, which began at %s and has not come back: the operation hangs",
+			return fmt.Sprintf("the unmount of volume %s (started at %s, has not returned): the operation hangs",
 				cmp.Or(op.Volume, op.UniqueName), clockTime(op.started))
 		case op.running:
-			return "the unmount of volume " + cmp.Or(op.Volume, op.UniqueName) + ", which has begun"
+			return "the unmount of volume " + cmp.Or(op.Volume, op.UniqueName) + " (started)"
 		}
 	}
 	for _, c := range d.complaints {
 		switch c.kind {
 		case KindPodVolumesLeft, kindOrphanMounted:
-			return "volume directories that are still on disk, though no unmount is under way"
+			return "volume directories that are still on disk (no unmount in progress)"
 		case KindPodVolumesWaiting:
-			return "volumes (" + c.volume + ") whose unmount has not begun: the kubelet is not sure that they are mounted, " +
+			return "the unmount of volumes (" + c.volume + "), not started: the kubelet is not certain that they are mounted, " +
 				"or waits for the API server after its start"
 		case KindUnmountBusy, KindUnmountFailed, KindCSIDriverMissing, KindCSIAborted, KindCSIDeadline, KindCSIUnavailable,
 			KindCSIFailed, KindCSIVolDataMissing:
-			return "the unmount of volume " + cmp.Or(c.volume, "not named") + ": " + c.cause()
+			return "the unmount of volume " + cmp.Or(c.volume, "(unnamed)") + ": " + c.cause()
 		}
 	}
 	if d.Proven {
-		return "its volumes, of which no unmount has begun"
+		return "the unmount of its volumes, not started"
 	}
 	return ""
 }
@@ -255,7 +256,7 @@ func (d *deletion) complaint(stage Stage) *complaint {
 
 func (c *complaint) cause() string { return causeOf(c.code, c.reason) }
 
-// causeOf joins the name of an error with the message that it stands in.
+// causeOf joins the name of an error with its message.
 func causeOf(code, reason string) string {
 	reason = cut(reason, 160)
 	switch {
@@ -267,8 +268,4 @@ func causeOf(code, reason string) string {
 	return code + " (" + reason + ")"
 }
 
-func clockTime(t time.Time) string { return t.UTC().Format("01-02 15:04:05 UTC") }
-
-func shortSeconds(s float64) string {
-	return time.Duration(s * float64(time.Second)).String()
-}
+func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

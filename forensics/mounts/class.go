@@ -12,12 +12,12 @@ const (
 	ClassMemory  Class = "memory"  // tmpfs, ramfs, hugetlbfs
 	ClassNetwork Class = "network" // nfs, ceph, cifs, 9p, ...: a server
 	ClassFUSE    Class = "fuse"    // a process in user space
-	ClassOverlay Class = "overlay" // whatever its layers are on
-	ClassAutofs  Class = "autofs"  // never touched: a look-up mounts something
+	ClassOverlay Class = "overlay" // the file systems of its layers
+	ClassAutofs  Class = "autofs"  // never touched: a lookup mounts something
 	ClassPseudo  Class = "pseudo"  // proc, sysfs, cgroup, ...: the kernel
 	ClassUnknown Class = "unknown"
 )
 
 // ClassOf classifies a file system type as mountinfo names it, with or without a subtype ("fuse.ceph-fuse"). Types are
-// grouped by what the kernel waits for when somebody touches them. A type that is not listed is [ClassUnknown].
+// grouped by what an access to them may wait for. A type that is not listed is [ClassUnknown].
 func ClassOf(fsType string) Class { return Class(fsfamily.Of(fsType).Class) }

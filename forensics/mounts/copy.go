@@ -11,8 +11,8 @@ type Copy struct {
 	MountID    int    `json:"mount_id"`
 	MountPoint string `json:"mount_point"`
 	Namespace  uint64 `json:"namespace,omitempty"`
-	// OnGroup is the peer group of what the original lies on. Groups are that of what the copy lies on, and then those from which
-	// that receives what is mounted, nearest first.
+	// OnGroup is the peer group of the original's parent. Groups are the peer group of the copy's parent, and then those that
+	// the parent receives mounts from, nearest first.
 	OnGroup int   `json:"original_on_peer_group"`
 	Groups  []int `json:"copy_on_peer_groups"`
 }

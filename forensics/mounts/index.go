@@ -93,7 +93,7 @@ func (x *Index) findPoints() {
 
 func (x *Index) mountPoint(sorted int) string { return x.mounts[x.sorted[sorted]].MountPoint }
 
-// above returns the id of the mount that the directory of a mount point lies on.
+// above returns the id of the mount that the directory of a mount point is on.
 func (x *Index) above(mountPoint string) int {
 	if mountPoint == "/" {
 		return top

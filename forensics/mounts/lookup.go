@@ -16,7 +16,7 @@ func (x *Index) ByID(id int) (Mount, bool) {
 	return x.mounts[i], true
 }
 
-// Covering returns the mount that an absolute path lies on: the topmost at the longest visible mount point that is the
+// Covering returns the mount that an absolute path is on: the topmost at the longest visible mount point that is the
 // path or a directory above it. It is false where no mount is known, as at the root of a chroot that is no mount point.
 // A path with symbolic links lies wherever they lead, which this does not follow.
 func (x *Index) Covering(name string) (Mount, bool) {
@@ -81,7 +81,7 @@ func (x *Index) At(mountPoint string) []Mount {
 	return x.list(x.sorted[p.lo:p.hi])
 }
 
-// Visible says whether a path can lead to a mount: no other lies on top of it or on a directory above it.
+// Visible says whether a path can lead to a mount: no other is on top of it or on a directory above it.
 func (x *Index) Visible(id int) bool {
 	i, ok := x.byID[id]
 	return ok && x.points[x.mounts[i].MountPoint].visible == i

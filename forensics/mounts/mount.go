@@ -1,15 +1,15 @@
-// Package mounts is the mount tables of a node: what is mounted where, on what, from whom mounts propagate, and how each
-// one answers.
+// Package mounts is the mount tables of a node: what is mounted where and on what, how mounts propagate, and how each
+// one responds.
 //
-// [Parse] reads the text of /proc/PID/mountinfo (proc_pid_mountinfo(5)). An [Index] of a [Table] says which mount a path lies
-// on, what covers it and what is mounted below it. [ClassOf] says what somebody may have to wait for who touches a file
-// system of a type. [Copies] and [Leaks] compare the tables of mount namespaces (mount_namespaces(7),
-// Documentation/filesystems/sharedsubtree.rst). [Health] is what was learnt about a mount.
+// [Parse] reads the text of /proc/PID/mountinfo (proc_pid_mountinfo(5)). An [Index] of a [Table] says which mount a path is
+// on, what covers it and what is mounted below it. [ClassOf] says what an access to a file system of a type may wait for.
+// [Copies] and [Leaks] compare the tables of mount namespaces (mount_namespaces(7),
+// Documentation/filesystems/sharedsubtree.rst). [Health] is how a mount responds.
 //
-// The package asks no file system anything: package live below it reads the tables of a machine and probes its mounts.
+// The package touches no file system: package live below it reads the tables of a machine and probes its mounts.
 //
-// Nothing here masks secrets. Mount options and sources hold passwords and tokens ("password=", "secret=",
-// credentials in URLs), and who stores or shows a Mount masks them first.
+// Nothing here masks secrets. Mount options and sources contain passwords and tokens ("password=", "secret=",
+// credentials in URLs). Mask them before you store or show a Mount.
 package mounts
 
 import (
@@ -25,7 +25,7 @@ type Mount struct {
 	// ParentID is the mount that this one is mounted on. The parent may be outside the table (chroot, pivot_root).
 	ParentID int `json:"parent_id"`
 	// Device is "major:minor", the superblock: all mounts of one file system share it. It is what stat(2) calls st_dev,
-	// except on btrfs, where stat tells the subvolumes apart and mountinfo does not, and for some files on overlay.
+	// except on btrfs, where only stat distinguishes the subvolumes, and for some files on overlay.
 	Device string `json:"device"`
 	// Root is the directory of the file system that is mounted, "/" unless it is a bind mount or a subvolume.
 	// A trailing "//deleted" says that it has been removed since. Namespace files show "net:[4026531840]" and cgroups
@@ -41,7 +41,7 @@ type Mount struct {
 	Master        int  `json:"master,omitempty"`
 	PropagateFrom int  `json:"propagate_from,omitempty"`
 	Unbindable    bool `json:"unbindable,omitempty"`
-	// FSType is the type with its subtype ("fuse.ceph-fuse"); Class what that means for somebody who touches it.
+	// FSType is the type with its subtype ("fuse.ceph-fuse"). Class is what an access to it may wait for.
 	FSType string `json:"fs_type"`
 	Class  Class  `json:"class"`
 	// Source is the device, export or name that was mounted, escapes undone ("10.0.0.5:6789:/k8s"). It may be empty.
@@ -55,7 +55,7 @@ type Mount struct {
 type Table struct {
 	// Namespace is the inode number of the mount namespace (/proc/PID/ns/mnt); 0 is unknown.
 	Namespace uint64 `json:"namespace,omitempty"`
-	// Owner is the inode number of the user namespace that owns it; 0 where that was not asked.
+	// Owner is the inode number of the user namespace that owns it; 0 if that was not read.
 	Owner uint64 `json:"owner_user_ns,omitempty"`
 	// PID is the process whose table was read.
 	PID int `json:"pid,omitempty"`
@@ -64,7 +64,7 @@ type Table struct {
 	Mounts []Mount `json:"mounts"`
 }
 
-// Propagation says in words how a mount learns of what happens to its copies.
+// Propagation is the propagation type of a mount in words.
 func (m *Mount) Propagation() string {
 	switch {
 	case m.Shared != 0 && m.Master != 0:
@@ -109,8 +109,8 @@ func (m *Mount) Layers() []Layer {
 	return layers
 }
 
-// A Layer is a directory that an overlay consists of. Its path is as it was mounted: in the namespace of who mounted, and
-// relative to a working directory that nobody knows if it does not begin with a slash.
+// A Layer is a directory that an overlay consists of. Its path is as it was at the mount, in the namespace of the mounting
+// process. Without a leading slash it is relative to an unknown working directory.
 type Layer struct {
 	Option string // "lowerdir", "upperdir", "workdir", ...
 	Dir    string

@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// Skip says why a mount was not asked whether it answers.
+// Skip says why a mount was not probed.
 type Skip string
 
-// The reasons. The zero value means that it was asked.
+// The reasons. The zero value means that it was probed.
 const (
-	SkipAutofs  Skip = "autofs"        // a look-up may mount something
+	SkipAutofs  Skip = "autofs"        // a lookup may mount something
 	SkipMemory  Skip = "memory"        // answers from memory
 	SkipCovered Skip = "covered"       // another mount, Probe.Other, lies over it
 	SkipUnknown Skip = "unknown"       // is not in the mount table
 	SkipSilent  Skip = "below-silent"  // lies below a mount, Probe.Other, that has not answered
 	SkipFailing Skip = "below-failing" // lies below a mount, Probe.Other, that answers with an error
 	SkipWaited  Skip = "waited-for"    // a thread waits for it: see Evidence.Threads
-	SkipLate    Skip = "late"          // time ran out before
-	SkipBusy    Skip = "busy"          // an earlier call of this program had only just come back
-	SkipOff     Skip = "off"           // nothing was to be asked (--no-probe)
+	SkipLate    Skip = "late"          // the timeout came before
+	SkipBusy    Skip = "busy"          // an earlier call of this program had only just returned
+	SkipOff     Skip = "off"           // probing was disabled (--no-probe)
 )
 
-// Probe is what was measured when this program asked a mount, or why it did not ask. What that means is [Probe.Judge]'s to say.
+// Probe is what was measured when this program probed a mount, or why it did not probe it. [Probe.Judge] judges it.
 type Probe struct {
 	MountID    int    `json:"mount_id"`
 	Device     string `json:"device"`
 	MountPoint string `json:"mount_point"`
 	Skipped    Skip   `json:"skipped,omitempty"`
-	// Other is the id of the mount that Skipped speaks of.
+	// Other is the id of the mount that Skipped refers to.
 	Other int `json:"other_mount_id,omitempty"`
-	// SameAs is the mount of the same superblock that was asked in place of this one, absent where this one was; SameRoot says
+	// SameAs is the mount of the same superblock that was probed in place of this one, absent if this one was. SameRoot says
 	// that both show the same directory.
 	SameAs   int  `json:"same_as_mount_id,omitempty"`
 	SameRoot bool `json:"same_root,omitempty"`
@@ -45,7 +45,7 @@ type Probe struct {
 	Since   *time.Time `json:"since,omitempty"`
 	// Thread is the thread that is in the pending call of an earlier probe, where this one made none of its own.
 	Thread int `json:"earlier_call_tid,omitempty"`
-	// Returned says that the pending call had come back when the examination ended.
+	// Returned says that the pending call had returned when the examination ended.
 	Returned bool `json:"returned,omitempty"`
 	// Errno is the name of the error of Call ("ESTALE"), absent where it succeeded or failed without one; Error its text.
 	Errno string `json:"errno,omitempty"`
@@ -71,8 +71,8 @@ type DiskProgress struct {
 	Seconds   float64 `json:"duration_seconds"`
 }
 
-// Judge says what a probe means for the mount m that was asked; no more than m's class and options are used of it, and m may be
-// zero. A call that had no answer for hungAfter is hung, and calls that took slowAfter together are slow.
+// Judge says what a probe means for the probed mount m. It uses only the class and the options of m, and m may be
+// zero. A call without an answer for hungAfter is hung, and calls that took slowAfter together are slow.
 func (p Probe) Judge(m Mount, hungAfter, slowAfter time.Duration) Health {
 	h := Health{MountID: p.MountID, Device: p.Device, MountPoint: p.MountPoint}
 	if p.Skipped != "" {
@@ -90,7 +90,7 @@ func (p Probe) Judge(m Mount, hungAfter, slowAfter time.Duration) Health {
 	case p.Error != "":
 		h.Status, h.Error = statusOf(p.Errno), p.Error
 		if h.Status == StatusNotProbed {
-			return Health{MountID: h.MountID, Device: h.Device, MountPoint: h.MountPoint, Reason: "was not asked: " + p.notFound()}
+			return Health{MountID: h.MountID, Device: h.Device, MountPoint: h.MountPoint, Reason: "not probed: " + p.notFound()}
 		}
 		if h.Status == StatusDenied {
 			h.Reason = p.denied(m)
@@ -101,17 +101,17 @@ func (p Probe) Judge(m Mount, hungAfter, slowAfter time.Duration) Health {
 			h.Status = StatusSlow
 		}
 		if m.Class == ClassBlock {
-			h.Reason = "a local file system may answer from memory: says nothing about its disk"
+			h.Reason = "a local file system may answer from memory: this proves nothing about its disk"
 		}
 	}
 	if p.Suspended {
-		h.Status, h.Reason = StatusFrozen, "its device-mapper device is suspended: what is written waits until it is resumed"
+		h.Status, h.Reason = StatusFrozen, "its device-mapper device is suspended: writes wait until it is resumed"
 	}
 	if p.SameAs != 0 {
 		h.Reason = p.same()
 	}
 	if p.Returned && (h.Status == StatusHung || h.Status == StatusUnanswered) {
-		h.Status, h.Reason = StatusRecovered, fmt.Sprintf("answered only after more than %.3g s", h.Seconds)
+		h.Status, h.Reason = StatusRecovered, fmt.Sprintf("responded only after more than %.3g s", h.Seconds)
 	}
 	return h
 }
@@ -124,7 +124,7 @@ func (p Probe) Failed() bool {
 func (p Probe) skipReason() string {
 	switch p.Skipped {
 	case SkipAutofs:
-		return "autofs is never touched: a look-up may mount something"
+		return "autofs is never probed: a lookup may mount something"
 	case SkipMemory:
 		return "answers from memory"
 	case SkipCovered:
@@ -132,19 +132,19 @@ func (p Probe) skipReason() string {
 	case SkipUnknown:
 		return "is not in the mount table"
 	case SkipSilent:
-		return fmt.Sprintf("lies below mount %d, which does not answer", p.Other)
+		return fmt.Sprintf("is below mount %d, which does not respond", p.Other)
 	case SkipFailing:
-		return fmt.Sprintf("lies below mount %d, which fails: %s", p.Other, p.Error)
+		return fmt.Sprintf("is below mount %d, which fails: %s", p.Other, p.Error)
 	case SkipWaited:
-		return "was not asked: a thread waits for it"
+		return "not probed: a thread waits for it"
 	case SkipLate:
-		return "was not asked before the time was up"
+		return "not probed before the timeout"
 	case SkipBusy:
-		return "was not asked: an earlier call had only just come back"
+		return "not probed: an earlier call had only just returned"
 	case SkipOff:
 		return "probing is off"
 	}
-	return "was not asked"
+	return "not probed"
 }
 
 func (p Probe) pending() string {
@@ -152,14 +152,14 @@ func (p Probe) pending() string {
 	case p.Thread != 0:
 		return fmt.Sprintf("thread %d still waits for an earlier call", p.Thread)
 	case p.Call == "openat":
-		return "waits while its mount point is looked up: what that lies on may be the cause"
+		return "the lookup of its mount point is blocked: the file system of a directory above it may be the cause"
 	}
 	return ""
 }
 
 func (p Probe) notFound() string {
 	if p.Errno == "ENOENT" {
-		return "the mount point is not there any more"
+		return "the mount point no longer exists"
 	}
 	return p.Error
 }
@@ -167,9 +167,9 @@ func (p Probe) notFound() string {
 func (p Probe) denied(m Mount) string {
 	_, others := m.SuperOption("allow_other")
 	if m.Class == ClassFUSE && p.Call == "statx" && !others {
-		return "mounted without allow_other: its server was not asked"
+		return "mounted without allow_other: the request did not reach its server"
 	}
-	return "says nothing about the server"
+	return "this proves nothing about the server"
 }
 
 func (p Probe) same() string {
@@ -177,13 +177,13 @@ func (p Probe) same() string {
 	case p.SameRoot:
 		return fmt.Sprintf("same file system and root as mount %d", p.SameAs)
 	case p.Pending:
-		return fmt.Sprintf("same file system as mount %d, not asked again", p.SameAs)
+		return fmt.Sprintf("same file system as mount %d, not probed again", p.SameAs)
 	}
-	return fmt.Sprintf("same file system as mount %d, not asked again: it has taken its time", p.SameAs)
+	return fmt.Sprintf("same file system as mount %d, not probed again: that probe was slow", p.SameAs)
 }
 
-// statusOf says what the error of a probe means for the mount; StatusNotProbed if it is about something else, or none that is
-// known by a name.
+// statusOf says what the error of a probe means for the mount: StatusNotProbed if it is about something else, or has no
+// known name.
 func statusOf(errno string) Status {
 	switch errno {
 	case "", "ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG": // the way there has changed

@@ -9,9 +9,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
-// FUSEWaiting returns how many requests of a FUSE file system are on their way: not yet read by its server, or read and
-// not yet answered. One that stays the same while nothing else does is the sign of a server that has stopped working; a
-// busy one has requests on their way too. It is false where the control file system is not mounted, and for a file
+// FUSEWaiting returns how many requests of a FUSE file system are in flight: not yet read by its server, or read and
+// not yet answered. A constant number, while everything else changes, is the sign of a server that has stopped working; a
+// busy one has requests in flight too. It is false where the control file system is not mounted, and for a file
 // system that it does not list.
 //
 // The source is /sys/fs/fuse/connections/N/waiting (Documentation/filesystems/fuse.rst, Linux 2.6.16). Reading it never
@@ -24,7 +24,7 @@ func FUSEWaiting(fsys nodefs.FS, device string) (int, bool) {
 	return readNumber(fsys, fmt.Sprintf("/sys/fs/fuse/connections/%d/waiting", connection))
 }
 
-// FUSEConnectionsWaiting returns the requests on their way of all FUSE connections of the machine, by number: also of file
+// FUSEConnectionsWaiting returns the requests in flight of all FUSE connections of the machine, by number: also of file
 // systems that are in no mount table. It is empty where the control file system is not mounted.
 func FUSEConnectionsWaiting(fsys nodefs.FS) map[uint64]int {
 	const most = 1 << 16

@@ -34,7 +34,7 @@ type family struct {
 	names string // separated by white space
 }
 
-// anyFrames are the functions that decide wherever in the stack they stand, unless one further in does.
+// anyFrames are the functions that decide wherever in the stack they are, unless one further in does.
 var anyFrames = sync.OnceValue(func() map[string]*cause { return index(families) })
 
 // topFrames are the functions that decide only where a thread sleeps in them directly: they do many things, but the
@@ -69,20 +69,20 @@ const serverIO = "The file's data cannot be read or written because the server h
 // The causes that the classification itself names, and those of more than one family.
 var (
 	blockIO = cause{WaitBlock, "", unkillable, "A disk has not answered: a page or block is being read or written.", false}
-	pageIO  = cause{WaitBlock, "", "", "A page or block is being read or written, and that is not done yet.", true}
+	pageIO  = cause{WaitBlock, "", "", "A page or block is being read or written; the I/O has not finished.", true}
 	fsLock  = cause{
 		WaitFSLock, "", unkillable,
-		"A lock of a file, directory or superblock is held by another thread that waits itself.", false,
+		"Another thread has locked a file, directory or superblock, and waits itself.", false,
 	}
 	frozenFS = cause{
 		WaitFrozen, "", unkillable,
-		"The file system is frozen (fsfreeze, a snapshot being taken): writing waits until it is thawed.", false,
+		"The file system is frozen (fsfreeze, a snapshot being taken): writes wait until it is thawed.", false,
 	}
-	vforked = cause{WaitExit, "", killable, "The process started a child with vfork, which has not yet called exec or ended.", false}
+	vforked = cause{WaitExit, "", killable, "The process started a child with vfork. The child has not yet called exec or ended.", false}
 	// SIGKILL ends the writing of a dump (fs/coredump.c, dump_interrupted), unless that waits for something itself.
 	dumped     = cause{WaitExit, "", "", "A core dump is being written, and the other threads of the process wait for it.", false}
 	cgroupLock = cause{
 		WaitCgroup, "", "",
-		"The lock of the cgroup hierarchy is held by another thread: starting, ending and moving processes waits.", false,
+		"Another thread has locked the cgroup hierarchy: starting, ending and moving processes waits.", false,
 	}
 )

@@ -16,7 +16,7 @@ const (
 // for every cgroup driver, version and root: "/kubepods/burstable/pod<uid>/<id>" (cgroupfs),
 // "/kubepods.slice/…/kubepods-burstable-pod<uid with underscores>.slice/cri-containerd-<id>.scope" (systemd),
 // "/system.slice/containerd.service/kubepods-…-pod<uid>.slice:cri-containerd:<id>" (runtime and kubelet disagree about
-// the driver). The UID comes back with dashes. Where pods are nested, the outermost one is the pod of this node.
+// the driver). The returned UID has dashes. Where pods are nested, the outermost one is the pod of this node.
 //
 // The container id is the first one behind the pod, or the innermost one if there is no pod; either may be empty.
 func PodFromCgroup(path string) (podUID, containerID string) {

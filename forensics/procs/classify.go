@@ -49,7 +49,7 @@ func ThreadWait(state, wchan, syscall string, stack []string) (Wait, bool) {
 	}
 	switch {
 	case wait.Kind == WaitUnknown && state == "D":
-		wait = Wait{Kind: WaitOtherDisk, Function: wchan, Meaning: "The wait cannot be interrupted; its reason was not recognised."}
+		wait = Wait{Kind: WaitOtherDisk, Function: wchan, Meaning: "The wait cannot be interrupted; its reason was not recognized."}
 		if len(stack) > 0 {
 			wait.Function = stack[0]
 		} else if wait.Function == "0" {

@@ -14,7 +14,7 @@ var families = []family{
 		nfs_wait_client_init_complete nfs4_proc_statfs nfs_wait_bit_killable`},
 	{&cause{
 		WaitRetry, "nfs", killable,
-		"An NFS server has answered that it is not ready for this (after its restart, or until another client has let go); it is asked again.",
+		"An NFS server has answered that it is not ready (after its restart, or until another client releases the file); the client retries.",
 		false,
 	}, `nfs4_handle_exception nfs4_delay nfs4_delay_interruptible nfs4_delay_killable`},
 	{&cause{WaitServer, "nfs", "", serverIO, false}, `
@@ -30,7 +30,7 @@ var families = []family{
 		ceph_wait_on_conflict_unlink ceph_wait_on_async_create wait_caps_flush ceph_mdsc_sync`},
 	{&cause{
 		WaitServer, "ceph", killable,
-		"A Ceph metadata server (MDS) has not granted access to a file; another client may hold it.", false,
+		"A Ceph metadata server (MDS) has not granted access to a file; another client may have it.", false,
 	}, `ceph_get_caps __ceph_get_caps try_get_cap_refs ceph_try_get_caps`},
 	{&cause{WaitServer, "ceph", "", "Ceph storage daemons (OSDs) have not answered.", false}, `
 		ceph_osdc_wait_request wait_request_timeout ceph_osdc_sync ceph_fsync ceph_sync_fs ceph_writepages_start`},
@@ -49,7 +49,7 @@ var families = []family{
 		fuse_wait_on_page_writeback fuse_wait_on_folio_writeback fuse_sync_writes fuse_set_nowrite fuse_writepages`},
 	{&cause{
 		WaitFUSE, "fuse", killable,
-		"The FUSE connection takes no more requests: those before have not been answered, or it is not set up yet.", false,
+		"The FUSE connection accepts no more requests: earlier ones have not been answered, or it is not set up yet.", false,
 	}, `fuse_get_req __fuse_get_req fuse_get_unique fuse_block_alloc`},
 
 	// CIFS, 9p, cluster file systems.
@@ -92,13 +92,13 @@ var families = []family{
 
 	// Frozen file systems. In between, sb_start_write was inlined, see percpuLocks.
 	{&frozenFS, `__sb_start_write sb_start_write sb_start_pagefault sb_start_intwrite mnt_want_write mnt_want_write_file`},
-	{&cause{WaitFrozen, "", unkillable, "Somebody is freezing or thawing this file system and has not finished.", false}, `
+	{&cause{WaitFrozen, "", unkillable, "Freezing or thawing this file system has not finished.", false}, `
 		freeze_super thaw_super sb_wait_write freeze_bdev thaw_bdev bdev_freeze bdev_thaw wait_for_partially_frozen`},
 
 	// Dirty pages. Throttled writers go on as long as something is written.
 	{&cause{
 		WaitWriteback, "", killable,
-		"The writer is slowed down because too much unwritten data is in memory; this is no hang as long as it is written.", false,
+		"The kernel throttles the writer because too much unwritten data is in memory. This is no hang as long as the data is written.", false,
 	}, `balance_dirty_pages balance_dirty_pages_ratelimited balance_dirty_pages_ratelimited_flags`},
 
 	// The control groups' own freezer.
@@ -109,7 +109,7 @@ var families = []family{
 	// The end of other processes.
 	{&cause{
 		WaitExit, "", unkillable,
-		"The first process of a container has ended and waits until all others of its PID namespace are gone.", false,
+		"The first process of a container has ended and waits until all others of its PID namespace have ended.", false,
 	}, `zap_pid_ns_processes`},
 	{&dumped, `coredump_task_exit coredump_wait`},
 	{&vforked, `wait_for_vfork_done`},
@@ -127,23 +127,23 @@ var families = []family{
 	// Locks that say whose they are.
 	{&cause{
 		WaitFSLock, "", unkillable,
-		"The lock of the mount table is held by another thread, usually one that mounts or unmounts.", false,
+		"Another thread has locked the mount table, usually one that mounts or unmounts.", false,
 	}, `namespace_lock lock_mount do_lock_mount`},
 	{&cause{
 		WaitFSLock, "", unkillable,
-		"The lock of a superblock is held by another thread: mounting, unmounting or syncing that file system has not finished.",
+		"Another thread has locked a superblock: mounting, unmounting or syncing that file system has not finished.",
 		false,
 	}, `grab_super super_lock iterate_supers iterate_supers_type user_get_super super_trylock_shared`},
-	{&cause{WaitFSLock, "", unkillable, "Another thread is looking up the same name, or the same file is just going away.", false}, `
+	{&cause{WaitFSLock, "", unkillable, "Another thread is looking up the same name, or the same inode is being freed.", false}, `
 		d_alloc_parallel d_wait_lookup __wait_on_freeing_inode find_inode find_inode_fast wait_on_inode wait_on_new_inode`},
 	{&cause{
 		WaitFSLock, "", killable,
-		"A program that is asked about every access (fanotify, usually a virus scanner) has not answered.", false,
+		"A program that must permit every access (fanotify, usually a virus scanner) has not answered.", false,
 	}, `fanotify_handle_event fanotify_get_response fanotify_get_response_from_access`},
-	{&cause{WaitFSLock, "xfs", unkillable, "A lock of xfs is held by another thread that waits itself.", false}, `
+	{&cause{WaitFSLock, "xfs", unkillable, "Another thread has locked part of xfs, and waits itself.", false}, `
 		xfs_buf_lock xfs_ilock xfs_ilock_data_map_shared xfs_ilock_attr_map_shared xfs_ilock_nowait xfs_reclaim_inode xfs_reclaim_inodes_ag
 		xfs_inodegc_flush xfs_inodegc_push xfs_iget_cache_hit`},
-	{&cause{WaitFSLock, "btrfs", unkillable, "A lock of btrfs is held by another thread that waits itself.", false}, `
+	{&cause{WaitFSLock, "btrfs", unkillable, "Another thread has locked part of btrfs, and waits itself.", false}, `
 		btrfs_tree_lock btrfs_tree_read_lock __btrfs_tree_lock __btrfs_tree_read_lock btrfs_tree_lock_nested
 		btrfs_tree_read_lock_nested btrfs_lock_root_node btrfs_read_lock_root_node btrfs_inode_lock`},
 
@@ -169,8 +169,8 @@ var families = []family{
 		raid10_make_request raid1_make_request dm_wait_for_completion dm_suspend dm_pool_commit_metadata
 		scsi_block_when_processing_errors scsi_execute scsi_execute_cmd scsi_error_handler lo_release __loop_clr_fd`},
 
-	// Not file systems: named so that nobody has to guess. These count only for threads in state D.
-	{&cause{WaitOtherDisk, "", unkillable, "A network device cannot go because something still uses it.", false}, `
+	// Not file systems: named so that the reason is known. These count only for threads in state D.
+	{&cause{WaitOtherDisk, "", unkillable, "A network device cannot be removed because it is still in use.", false}, `
 		netdev_wait_allrefs netdev_wait_allrefs_any`},
 	{&cause{WaitOtherDisk, "", unkillable, "The kernel waits for all CPUs to pass a quiescent state (RCU, SRCU).", false}, `
 		synchronize_rcu synchronize_rcu_expedited synchronize_rcu_normal synchronize_srcu __synchronize_srcu
@@ -181,7 +181,7 @@ var families = []family{
 var topFamilies = []family{
 	{&vforked, `kernel_clone _do_fork do_fork`}, // what waits in them for something else has a frame further in
 	{&cause{
-		WaitServer, "cifs", "", "The connection to an SMB server is being made anew, by this thread or by one that it waits for.", false,
+		WaitServer, "cifs", "", "This thread, or one that it waits for, is reconnecting to an SMB server.", false,
 	}, `cifs_reconnect_tcon smb2_reconnect`},
 	// Stacks and wchan leave out the functions of the scheduler and of locks, and __wait_on_buffer ends with a jump to one: a
 	// function that reads a block is innermost, as one that takes a lock is.
@@ -191,7 +191,7 @@ var topFamilies = []family{
 		ext4_wait_block_bitmap ext4_read_block_bitmap ext4_read_inode_bitmap`},
 	{&cause{
 		WaitFSLock, "", unkillable,
-		"The lock of a directory is held by another thread, whose operation in that directory has not finished.", false,
+		"Another thread has locked a directory: its operation in that directory has not finished.", false,
 	}, `
 		lookup_slow __lookup_slow walk_component path_openat do_last open_last_lookups do_unlinkat do_rmdir filename_create
 		filename_unlinkat filename_rmdir filename_renameat2 start_dirop __start_dirop start_creating start_removing
@@ -201,31 +201,31 @@ var topFamilies = []family{
 		link_path_walk`},
 	{&cause{
 		WaitFSLock, "", killable,
-		"The lock of a directory is held by another thread, whose operation in that directory has not finished.", false,
+		"Another thread has locked a directory: its operation in that directory has not finished.", false,
 	}, `iterate_dir vfs_readdir wrap_directory_iterator`},
 	{&cause{
 		WaitFSLock, "", unkillable,
-		"The lock of a file is held by another thread, whose operation on that file has not finished.", false,
+		"Another thread has locked a file: its operation on that file has not finished.", false,
 	}, `
 		chmod_common chown_common do_truncate do_sys_ftruncate vfs_utimes utimes_common vfs_setxattr vfs_removexattr
 		notify_change generic_file_write_iter generic_file_llseek vfs_fallocate default_llseek fdget_pos __fdget_pos
 		simple_xattr_set locks_remove_posix lock_two_nondirectories vfs_dedupe_file_range vfs_clone_file_range`},
 	{&cause{
 		WaitFSLock, "", unkillable,
-		"The lock of a superblock is held by another thread: mounting, unmounting or syncing that file system has not finished.",
+		"Another thread has locked a superblock: mounting, unmounting or syncing that file system has not finished.",
 		false,
 	}, `
 		deactivate_super sync_filesystem sget sget_fc reconfigure_super do_remount do_umount path_umount sys_umount
 		generic_shutdown_super writeback_inodes_sb try_to_writeback_inodes_sb sync_fs_one_sb get_tree_bdev get_tree_bdev_flags`},
 	{&cause{
 		WaitFSLock, "", unkillable,
-		"The lock of the mount table is held by another thread, usually one that mounts or unmounts.", false,
+		"Another thread has locked the mount table, usually one that mounts or unmounts.", false,
 	}, `
 		copy_mnt_ns do_loopback do_move_mount do_new_mount do_add_mount attach_recursive_mnt do_change_type path_mount
 		mntns_install drop_collected_mounts put_mnt_ns do_mount_setattr sys_pivot_root`},
 	{&cause{
 		WaitOtherDisk, "", "",
-		"The lock of the network configuration (RTNL or network namespaces) is held by another thread.", false,
+		"Another thread has locked the network configuration (RTNL or network namespaces).", false,
 	}, `
 		rtnl_lock rtnl_lock_killable rtnetlink_rcv_msg copy_net_ns cleanup_net setup_net netdev_run_todo
 		unregister_netdevice_many unregister_netdevice_many_notify unregister_netdev register_netdevice_notifier
@@ -233,7 +233,7 @@ var topFamilies = []family{
 	{&dumped, `exit_mm`},
 	{&cause{
 		WaitMmapLock, "", "",
-		"The memory map of a process is locked by another thread, which is blocked itself, for example in a page fault.", false,
+		"Another thread has locked the memory map of a process and is blocked itself, for example in a page fault.", false,
 	}, `
 		do_page_fault __do_page_fault do_user_addr_fault exc_page_fault lock_mm_and_find_vma do_translation_fault do_mem_abort
 		vm_mmap_pgoff vm_munmap __vm_munmap sys_brk sys_mprotect sys_munmap sys_mremap sys_mlock sys_madvise do_mprotect_pkey
@@ -277,6 +277,6 @@ var prefixes = []family{
 
 func localFS(name string) *cause {
 	return &cause{
-		WaitFSLock, name, unkillable, "A lock of " + name + " is held by another thread that waits itself.", false,
+		WaitFSLock, name, unkillable, "Another thread has locked part of " + name + ", and waits itself.", false,
 	}
 }

@@ -29,8 +29,8 @@ func (w Wait) forLock() Wait {
 		return w // WaitRetry says more
 	}
 	w.Kind = WaitFileLock
-	w.Meaning = "It has asked for a lock of a file (flock, fcntl) that another program may have, perhaps on another machine. " +
-		"That is no hang, unless the server does not answer other calls either."
+	w.Meaning = "It waits for a file lock (flock, fcntl) that another program may have, perhaps on another machine. " +
+		"This is no hang, unless the server does not answer other calls either."
 	return w
 }
 

@@ -29,7 +29,7 @@ func frameName(line string) string {
 }
 
 // functionName returns the name of the function in a line of a stack as the kernel has it, "" for an address without a
-// name, such as the end mark 0xffffffffffffffff of old kernels.
+// name, such as the end mark 0xffffffffffffffff of older kernels.
 func functionName(line string) string {
 	line = strings.TrimSpace(line)
 	if strings.HasPrefix(line, "[<") {

@@ -26,8 +26,8 @@ type Identity struct {
 	Cgroups []string `json:"cgroups"`
 	// Executable is the link /proc/PID/exe, with the suffix " (deleted)" as the kernel puts it.
 	Executable string `json:"executable,omitempty"`
-	// Package is the main package of a Go program (k8s.io/kubernetes/cmd/kubelet), where the name of its file does not
-	// tell what it is and somebody has read it.
+	// Package is the main package of a Go program (k8s.io/kubernetes/cmd/kubelet). It is present only if the name of the file does not
+	// show which program it is, and the package was read.
 	Package string `json:"package,omitempty"`
 	// Unread says what could not be read, and why.
 	Unread []string `json:"unread"`
@@ -36,7 +36,7 @@ type Identity struct {
 // A Verdict says whether a process may be taken for a daemon of the node, and why not.
 type Verdict struct {
 	Status VerdictStatus
-	// Why goes on a sentence that begins with the process ("runs as uid 65534, not as root"); "" for Genuine and Unrecorded.
+	// Why follows the name of the process in a sentence ("runs as uid 65534, not as root"); "" for Genuine and Unrecorded.
 	Why string
 }
 
@@ -55,17 +55,16 @@ const (
 	Unrecorded VerdictStatus = "unrecorded"
 )
 
-// OfNode says whether a process belongs to the node itself, not to a pod: it runs as root in the user namespace of the
-// program that looked, with the capability to mount (no pod without privileges has that, whatever its cgroup is
-// called), and in no pod's cgroup in any hierarchy. A container that is no pod's (a kubelet in Docker, a node of kind)
-// passes.
+// OfNode says whether a process belongs to the node itself, not to a pod. It runs as root in the user namespace of the
+// reading program, with the capability to mount, and in no pod's cgroup in any hierarchy. No unprivileged pod has that capability,
+// whatever the name of its cgroup. A container outside of pods (a kubelet in Docker, a node of kind) passes.
 func (p *Process) OfNode() Verdict {
 	id := p.Identity
 	switch {
 	case id == nil && p.UserNS == 0:
 		return Verdict{Unrecorded, ""}
 	case id == nil:
-		return Verdict{Undetermined, "was not looked at closely"}
+		return Verdict{Undetermined, "was not examined in detail"}
 	}
 	undetermined := ""
 	for _, check := range []func() (impostor, unknown string){p.user, p.namespace, p.capable, p.inPod} {
@@ -81,8 +80,8 @@ func (p *Process) OfNode() Verdict {
 	return Verdict{Genuine, ""}
 }
 
-// MayMount says whether a process may mount in the user namespace of the program that looked, as the kubelet of a node
-// inside a privileged container may, also of a pod. It is true where nobody looked, or could not.
+// MayMount says whether a process may mount in the user namespace of the reading program, as the kubelet of a node
+// inside a privileged container may, even in a pod. It is true if the identity was not read.
 func (p *Process) MayMount() bool {
 	if p.Identity == nil {
 		return true
@@ -95,9 +94,9 @@ func (p *Process) MayMount() bool {
 	return true
 }
 
-// Daemon is [Process.OfNode] for a process that also has to run one of some programs: the name of its executable, or else
-// of its main package, says so, with a version or another suffix behind it ("kubelet-1.34.4", "kubelet.old"). What a
-// process calls itself does not count. One that has ended has no executable any more.
+// Daemon is [Process.OfNode] for a process that also has to run one of some programs. The name of its executable, or else
+// of its main package, decides, with an optional version or suffix ("kubelet-1.34.4", "kubelet.old"). The name that a
+// process gives itself does not count. A process that has ended has no executable.
 func (p *Process) Daemon(programs ...string) Verdict {
 	v := p.OfNode()
 	if p.Identity == nil || v.Status == Impostor || p.State == "Z" || p.State == "X" {
@@ -109,7 +108,7 @@ func (p *Process) Daemon(programs ...string) Verdict {
 	}
 	switch {
 	case executable == "" && v.Status == Genuine:
-		return Verdict{Undetermined, "has an executable that could not be read" + p.whyUnread()}
+		return Verdict{Undetermined, "has an unknown executable" + p.whyUnread()}
 	case executable != "" && !runs(executable) && !runs(p.Identity.Package):
 		return Verdict{Impostor, "runs " + p.Identity.Executable}
 	}
@@ -125,7 +124,7 @@ func fileOf(name, program string) bool {
 func (p *Process) user() (impostor, unknown string) {
 	uids := p.Identity.UIDs
 	if len(uids) == 0 {
-		return "", "runs as a user that could not be read"
+		return "", "runs as an unknown user"
 	}
 	if i := slices.IndexFunc(uids, func(uid int) bool { return uid != 0 }); i >= 0 {
 		return fmt.Sprintf("runs as uid %d, not as root", uids[i]), ""
@@ -137,7 +136,7 @@ func (p *Process) namespace() (impostor, unknown string) {
 	own := p.Identity.ReaderUserNS
 	switch {
 	case own == 0 || p.UserNS == 0:
-		return "", "is in a user namespace that could not be read"
+		return "", "is in an unknown user namespace"
 	case own != p.UserNS:
 		return fmt.Sprintf("is in another user namespace (%d)", p.UserNS), ""
 	}
@@ -151,7 +150,7 @@ func (p *Process) capable() (impostor, unknown string) {
 	caps, err := strconv.ParseUint(p.Identity.Capabilities, 16, 64)
 	switch {
 	case err != nil:
-		return "", "has capabilities that could not be read"
+		return "", "has unknown capabilities"
 	case caps&(1<<capSysAdmin) == 0:
 		return "lacks the capability to mount (CAP_SYS_ADMIN)", ""
 	}
@@ -168,7 +167,7 @@ func (p *Process) inPod() (impostor, unknown string) {
 		}
 	}
 	if len(p.Identity.Cgroups) == 0 {
-		return "", "is in a cgroup that could not be read"
+		return "", "is in an unknown cgroup"
 	}
 	return "", ""
 }

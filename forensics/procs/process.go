@@ -37,7 +37,7 @@ type Process struct {
 	MountNS uint64 `json:"mount_ns,omitempty"`
 	// UserNS is the inode of the user namespace, 0 where it could not be read.
 	UserNS uint64 `json:"user_ns,omitempty"`
-	// Identity is there for the processes that were looked at closely; see [Process.OfNode].
+	// Identity is there for the processes that were examined in detail; see [Process.OfNode].
 	Identity *Identity `json:"identity,omitempty"`
 	Kernel   bool      `json:"kernel,omitempty"` // a kernel thread
 }

@@ -9,7 +9,7 @@ type Thread struct {
 	TID   int    `json:"tid"`
 	Comm  string `json:"comm"`
 	State string `json:"state"`
-	// StartTicks is the start of the thread in clock ticks since boot: with TID it names one thread for ever.
+	// StartTicks is the start of the thread in clock ticks since boot: with TID it names one thread forever.
 	StartTicks uint64 `json:"start_ticks"`
 	// WChan is the kernel function that it sleeps in; Stack the kernel stack, innermost first, function names only.
 	// Both are empty where the kernel does not tell.
@@ -23,7 +23,7 @@ type Thread struct {
 	// "argument" (the string was read from the process's memory), "descriptor" (the link of the descriptor).
 	Path     string `json:"path,omitempty"`
 	PathFrom string `json:"path_from,omitempty"`
-	// MountID and Device name the mount that Path lies on, in the mount namespace MountNS of that process; 0 and ""
+	// MountID and Device name the mount that Path is on, in the mount namespace MountNS of that process; 0 and ""
 	// where unknown. A kernel thread that writes a file system back has its Device, but no path.
 	MountID int    `json:"mount_id,omitempty"`
 	Device  string `json:"device,omitempty"`

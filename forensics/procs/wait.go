@@ -10,7 +10,7 @@ type Wait struct {
 	Function string `json:"function,omitempty"`
 	// Kill says what a SIGKILL does: "yes" (it ends the wait), "no" (not before the wait ends), "" unknown.
 	Kill string `json:"kill,omitempty"`
-	// Meaning is one sentence for a person.
+	// Meaning describes the wait in a sentence.
 	Meaning string `json:"meaning,omitempty"`
 }
 
@@ -27,14 +27,14 @@ type WaitKind string
 const (
 	WaitUnknown   WaitKind = ""
 	WaitServer    WaitKind = "server"     // a network file server has not answered
-	WaitRetry     WaitKind = "retry"      // a network file server has answered that it is to be asked again
+	WaitRetry     WaitKind = "retry"      // a network file server has answered that the client has to retry
 	WaitFUSE      WaitKind = "fuse"       // a FUSE server in user space has not answered
 	WaitAutofs    WaitKind = "autofs"     // the automount daemon has not answered
 	WaitBlock     WaitKind = "block"      // a disk has not answered
 	WaitJournal   WaitKind = "journal"    // a file system's log
 	WaitFrozen    WaitKind = "frozen"     // a frozen file system
-	WaitFSLock    WaitKind = "fs-lock"    // a lock of a directory, superblock or mount table that somebody holds
-	WaitFileLock  WaitKind = "file-lock"  // a lock that a program asked for, and that another may have: not a hang
+	WaitFSLock    WaitKind = "fs-lock"    // a lock of a directory, superblock or mount table that another thread has
+	WaitFileLock  WaitKind = "file-lock"  // a file lock that another program may have: not a hang
 	WaitMmapLock  WaitKind = "mmap-lock"  // the memory map of a process that is itself blocked
 	WaitCgroup    WaitKind = "cgroup"     // the cgroup lock
 	WaitFreezer   WaitKind = "freezer"    // a frozen cgroup

@@ -9,8 +9,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
-// Dumps reads all goroutine dumps of one source, of any form. Of large ones, examples are kept and the others
-// counted; see [goroutines.Digester]. Input without a dump is an error.
+// Dumps reads all goroutine dumps of one source, of any form. Of large dumps, examples are kept and the other goroutines
+// are counted; see [goroutines.Digester]. Input without a dump is an error.
 func Dumps(source string, r io.Reader) ([]forensics.Dump, error) {
 	return DigestDumps(source, r, goroutines.Digester{})
 }
@@ -27,26 +27,29 @@ func DigestDumps(source string, r io.Reader, digester goroutines.Digester) ([]fo
 		dumps = append(dumps, dump)
 	}
 	if err == nil && len(dumps) == 0 {
-		err = errors.New("no goroutine dump in it")
+		err = errNoDump
 		for _, p := range problems {
 			if p.Line == 0 { // of the input as a whole
-				err = fmt.Errorf("no goroutine dump in it: %s", p.Reason)
+				err = fmt.Errorf("no goroutine dump: %s", p.Reason)
 			}
 		}
 	}
 	return dumps, err
 }
 
-// CutDump says that one of the dumps lacks its start or its end, "" if all are whole.
+// errNoDump says that a text has no dump, and nothing of one.
+var errNoDump = errors.New("no goroutine dump")
+
+// CutDump says that one of the dumps is truncated, "" if all are complete.
 func CutDump(dumps []forensics.Dump) string {
 	for _, d := range dumps {
 		if !d.Truncated {
 			continue
 		}
 		if n := len(d.Problems); n > 0 {
-			return fmt.Sprintf("the dump is cut: line %d: %s", d.Problems[n-1].Line, d.Problems[n-1].Reason)
+			return fmt.Sprintf("the dump is truncated: line %d: %s", d.Problems[n-1].Line, d.Problems[n-1].Reason)
 		}
-		return "the dump is cut"
+		return "the dump is truncated"
 	}
 	return ""
 }

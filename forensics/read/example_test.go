@@ -34,8 +34,8 @@ func ExampleFiles() {
 	// goroutine.debug2 goroutines true <nil>
 	// mountinfo mounts true <nil>
 	// pods.json kubelet-pods true <nil>
-	// metrics.txt  false not a file that is known here: no goroutine dump in it
+	// metrics.txt  false unrecognized format, skipped
 	// kubelet.log.gz logs true <nil>
-	// critical: kubelet 1.34.4 housekeeping has not returned for at least 10 min: goroutine
-	// warning: kubelet 1.34.4: garbage collection of images fails since 2026-11-20 10:18:0
+	// critical: kubelet is hung: housekeeping blocked for at least 10 min, possibly by chub
+	// warning: Image garbage collection has failed since 2026-11-20 10:18:05 UTC: cannot f
 }

@@ -83,7 +83,7 @@ func (r *reader) unlabelled(ctx context.Context, d document) (kind string, used 
 		if kind, used, err := r.dumps(d); used {
 			return kind, true, err
 		}
-		return "", false, fmt.Errorf("more than %d MB of JSON that does not say what it is in its first 64 KiB", maxUnlabelledJSON/1_000_000)
+		return "", false, fmt.Errorf("more than %d MB of JSON, and no schema or kind in its first 64 KiB", maxUnlabelledJSON/1_000_000)
 	}
 	var says struct{ Schema, Kind string }
 	bad := json.Unmarshal(whole, &says)
@@ -94,7 +94,7 @@ func (r *reader) unlabelled(ctx context.Context, d document) (kind string, used 
 			return known.name, used, err
 		}
 		if says.Schema != "" {
-			return "", false, fmt.Errorf("schema %q is not known: want %s or %s", says.Schema, reportSchema, forensics.EvidenceSchema)
+			return "", false, fmt.Errorf("unknown schema %q: want %s or %s", says.Schema, reportSchema, forensics.EvidenceSchema)
 		}
 	}
 	if kind, used, err := r.dumps(d); used {
@@ -103,7 +103,7 @@ func (r *reader) unlabelled(ctx context.Context, d document) (kind string, used 
 	if bad != nil {
 		return "", false, fmt.Errorf("JSON: %w", bad)
 	}
-	return "", false, errors.New("JSON without a schema that is known here")
+	return "", false, errors.New("unrecognized JSON, skipped: no known schema")
 }
 
 // report takes the evidence of a report: it is judged anew.
@@ -133,7 +133,7 @@ func (r *reader) addExamination(e forensics.Evidence) error {
 	second := !r.evidence.Collected.IsZero()
 	r.mu.Unlock()
 	if second {
-		return errors.New("a second saved examination: analyze one at a time")
+		return errors.New("a second saved report: analyze one at a time")
 	}
 	r.add(e)
 	return nil

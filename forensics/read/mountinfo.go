@@ -16,7 +16,7 @@ func Mountinfo(name string, in io.Reader) (forensics.Evidence, error) {
 	counted := &counter{r: in}
 	list, errs := mounts.Parse(io.LimitReader(counted, maxMountTable))
 	if counted.n == maxMountTable { // its last line is cut, too
-		errs = slices.Insert(errs, 0, fmt.Errorf("a mount table of more than %d MB: the rest is not read", maxMountTable/1_000_000))
+		errs = slices.Insert(errs, 0, fmt.Errorf("the mount table has more than %d MB; the rest is not read", maxMountTable/1_000_000))
 	}
 	source := forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead, Detail: name, Bytes: counted.n}
 	var err error

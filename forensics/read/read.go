@@ -1,12 +1,12 @@
-// Package read recognises what people saved or pasted by its content, and adds it to the evidence: evidence and report JSON
-// of nodeforensics, goroutine dumps in every form, a mount table (/proc/PID/mountinfo), the kubelet's list of pods, objects of
-// the API (kubectl get -o json), and logs in any form, compressed or not.
+// Package read recognises saved files by their content and adds them to the evidence: evidence and report JSON of
+// nodeforensics, goroutine dumps in every form, a mount table (/proc/PID/mountinfo), the kubelet's list of pods, objects
+// of the API (kubectl get -o json), and logs in any form, compressed or not.
 //
-// [Files] reads whole files. The other functions parse one kind, whose source is known, into evidence that holds nothing
+// [Files] reads whole files. The other functions parse one kind, whose source is known, into evidence that has nothing
 // else; [forensics.Evidence.Merge] adds it.
 //
-// Files of strangers cannot fill the memory: JSON is limited in bytes and in what it takes when it is decoded, mount tables
-// in bytes, and dumps and logs are read without being held. Secrets are masked by [Redact].
+// Untrusted files cannot fill the memory. JSON is limited in bytes and in its decoded size, and mount tables in bytes.
+// Dumps and logs are read as streams. Secrets are masked by [Redact].
 package read
 
 import (
@@ -88,13 +88,13 @@ func (o Options) logs() logs.Options {
 	return opt
 }
 
-// A Result is what became of a file.
+// A Result says whether a file could be used.
 type Result struct {
 	Name string
 	// Kind is what the file was: "report", "evidence", or the name of a source ([forensics.SourceGoroutines],
-	// [forensics.SourceLogs] and others). It is empty if that could not be told.
+	// [forensics.SourceLogs] and others). It is empty for an unrecognized file.
 	Kind string
-	// Used says that the file was judged, at least in part.
+	// Used says that the file is part of the evidence, at least in part.
 	Used bool
 	// Err says why the file, or with Used a part of it, could not be used. It comes without the name.
 	Err error
@@ -103,8 +103,8 @@ type Result struct {
 // patience is how long after the end of its context Files waits for logs, which come to an end by themselves.
 const patience = time.Second
 
-// Files recognises files and adds what they say to the evidence. The results are in the order in which the files were read,
-// logs last; when the context ends, those are missing that were not read to the end by then.
+// Files recognises files and adds what they say to the evidence. The results are in the order in which the files were
+// read, logs last; when the context ends, files that were not read completely are missing.
 func Files(ctx context.Context, e *forensics.Evidence, files []File, opt Options) []Result {
 	r := &reader{evidence: e, opt: opt}
 	done := make(chan struct{})

@@ -38,15 +38,15 @@ func TestFilesAreRecognised(t *testing.T) {
 		"labels last":   {`{"evidence":{"root":"` + strings.Repeat("/", 70_000) + `"},"schema":"nodeforensics.report/v1"}`, "report", true, ""},
 		"pods, so last": {`{"items":[],"x":"` + strings.Repeat("x", 70_000) + `","kind":"PodList"}`, forensics.SourceKubeletPods, true, ""},
 		"objects, last": {`{"items":[{"kind":"Pod","metadata":{"name":"a","namespace":"b"}}],"kind":"List"}`, forensics.SourceAPIDump, true, ""},
-		"other JSON":    {`{"a":1}`, "", false, "JSON without a schema"},
+		"other JSON":    {`{"a":1}`, "", false, "unrecognized JSON"},
 		"text like it":  {"{not JSON\n", "", false, "JSON: "},
 		"blanks":        {" \n", "", false, "the file is empty"},
 		"report":        {`{"evidence":{"root":"/"},"schema":"nodeforensics.report/v2"}`, "report", true, ""},
 		"broken report": {`{"schema":"nodeforensics.report/v2","findings":7}`, "report", false, "findings"},
 		"report of v1":  {`{"evidence":{"root":"/"},"schema":"nodeforensics.report/v1","findings":[{"remedies":[{"command":"kill 1","precondition":"x"}]}]}`, "report", true, ""},
-		"newer":         {`{"schema":"nodeforensics.report/v9"}`, "", false, "is not known"},
+		"newer":         {`{"schema":"nodeforensics.report/v9"}`, "", false, "unknown schema"},
 		"empty":         {"", "", false, "the file is empty"},
-		"prose":         {"hello\n", "", false, "not a file that is known here"},
+		"prose":         {"hello\n", "", false, "unrecognized format"},
 	} {
 		for _, stream := range []bool{false, true} {
 			f := read.FSFile(fstest.MapFS{"a": {Data: []byte(tt.text)}}, "a")

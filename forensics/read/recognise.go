@@ -70,15 +70,18 @@ type document struct {
 func (r *reader) dumps(d document) (kind string, used bool, err error) {
 	counted := &counter{r: d.text}
 	dumps, err := Dumps(d.name, counted)
-	if err != nil {
-		return "", false, fmt.Errorf("not a file that is known here: %w", err)
+	switch {
+	case errors.Is(err, errNoDump): // nor anything else: what was tried last says nothing to whoever gave the file
+		return "", false, errors.New("unrecognized format, skipped")
+	case err != nil:
+		return "", false, fmt.Errorf("unrecognized format, skipped: %w", err)
 	}
 	source := forensics.Source{
 		Source: forensics.SourceGoroutines + ":" + d.name, Status: forensics.SourceRead, Bytes: counted.n,
 	}
 	if cut := CutDump(dumps); cut != "" {
 		source.Status, source.Detail = forensics.SourceTruncated, cut
-		err = fmt.Errorf("%s; what is there of it is judged", cut)
+		err = fmt.Errorf("%s; the part that exists is judged", cut)
 	}
 	r.add(forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{source}})
 	return forensics.SourceGoroutines, true, err

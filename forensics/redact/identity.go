@@ -20,9 +20,9 @@ const (
 	Pod       IdentityKind = "pod"
 )
 
-// Identities masks who and where: IP addresses, host names, namespaces, names of pods. Addresses and full host names are
-// known by their shape. Other names have to be learned first, since they look like any word: with [Identities.Learn] where
-// it is known what a name is, with [Identities.Read] from texts that say so. It is not safe for concurrent use.
+// Identities masks IP addresses, host names, namespaces and pod names. Addresses and full host names are recognized by
+// their form. Other names look like any word and must be learned first: with [Identities.Learn] where it is known what a
+// name is, with [Identities.Read] from texts that say so. It is not safe for concurrent use.
 //
 // A placeholder, "pod-1a2b3c4d", can stand wherever the name could: in a URL, a path, a pair namespace/name. The same
 // name gives the same one, so that what was joined by name still is.

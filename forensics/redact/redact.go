@@ -1,13 +1,13 @@
-// Package redact masks secrets in anything that came from a node, so that what is stored can be attached to a ticket.
+// Package redact masks secrets in everything that came from a node, so that a report can be attached to a ticket.
 //
-// What has a structure is taken apart first: mount options ([Redactor.Options]), command lines ([Redactor.Args]), URLs and
-// mount sources ([Redactor.URL]). Everything else, and what is left of those, is free text ([Redactor.Text]), in which a
-// secret is known by the name that it is assigned to, or by its own shape: "password: x" in YAML, JSON and JSON inside
-// JSON, private keys, JWTs, tokens with a prefix.
+// Structured values are parsed first: mount options ([Redactor.Options]), command lines ([Redactor.Args]), URLs and mount
+// sources ([Redactor.URL]). Everything else, and what is left of those, is free text ([Redactor.Text]), in which a secret
+// is known by the name that it is assigned to, or by its own shape: "password: x" in YAML, JSON and JSON inside JSON,
+// private keys, JWTs, tokens with a prefix.
 //
-// The same secret gives the same placeholder within a run, so that a reader still sees which places hold the same one,
-// and a ledger counts what was masked, never the secret. Pod UIDs, image digests, container ids, volume names and paths
-// survive, since a report without them would be of no use.
+// The same secret gives the same placeholder within a run, so a reader sees which places have the same one. A ledger
+// counts what was masked, and never has the secret. Pod UIDs, image digests, container ids, volume names and paths are
+// not masked, because a report without them would be useless.
 package redact
 
 import (
@@ -42,8 +42,8 @@ type LedgerEntry struct {
 	Count int    `json:"count"`
 }
 
-// New returns a Redactor whose placeholders are keyed with key: random bytes, new for each run, so that nobody can try
-// guesses against them. Without a key the placeholders can be guessed back; that is for tests.
+// New returns a Redactor whose placeholders are keyed with key: random bytes, new for each run, so that guesses cannot be
+// tried against them. Without a key the placeholders can be guessed back; that is for tests.
 func New(key []byte) *Redactor {
 	t := sharedTables()
 	return &Redactor{key: slices.Clone(key), machine: t.machine, programs: t.programs, ledger: map[entry]int{}}

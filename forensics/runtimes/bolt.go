@@ -135,7 +135,7 @@ func (db *boltDB) descend(id uint64, depth int, visit func(key, value []byte, su
 // read reads one page with its overflow.
 func (db *boltDB) read(id uint64) ([]byte, error) {
 	if id > math.MaxInt64/uint64(db.pageSize) || int64(id)*db.pageSize > db.size-db.pageSize {
-		return nil, fmt.Errorf("page %d: behind the end: %w", id, errBoltDamaged)
+		return nil, fmt.Errorf("page %d: beyond the end: %w", id, errBoltDamaged)
 	}
 	at := int64(id) * db.pageSize
 	var head [boltPageHeader]byte
@@ -143,7 +143,7 @@ func (db *boltDB) read(id uint64) ([]byte, error) {
 		return nil, fmt.Errorf("page %d: %w", id, err)
 	}
 	if got := binary.LittleEndian.Uint64(head[:]); got != id {
-		return nil, fmt.Errorf("page %d: calls itself %d: %w", id, got, errBoltDamaged)
+		return nil, fmt.Errorf("page %d: has the number %d: %w", id, got, errBoltDamaged)
 	}
 	length := (int64(binary.LittleEndian.Uint32(head[12:])) + 1) * db.pageSize
 	if length > maxBoltPage || at+length > db.size {

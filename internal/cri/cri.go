@@ -1,6 +1,5 @@
-// Package cri is the table of the programs that serve the kubelet's container runtime interface: one descriptor has all by
-// which one of them differs from the others. How its files are parsed, what its messages mean and what to do about it stands
-// where that is done.
+// Package cri is the table of the programs that serve the kubelet's container runtime interface. One descriptor has all differences of one
+// program from the others. Other packages parse its files, interpret its messages and suggest steps.
 package cri
 
 import (
@@ -15,18 +14,17 @@ type Runtime struct {
 	Name, Title string
 	// Process is the name of its daemon as the kernel has it, in at most 15 bytes (proc_pid_comm(5)).
 	Process string
-	// Executables are programs that it may be a part of, beside the one that is called like its process.
+	// Executables are other programs that may contain it, besides the one with the name of its process.
 	Executables []string
-	// Shims are what the names of processes begin with that it leaves running, one for each container or pod, when it is
-	// restarted.
+	// Shims are prefixes of the names of its helper processes, one for each container or pod. They continue to run when it is restarted.
 	Shims []string
-	// Socket is what the name of its socket begins with.
+	// Socket is the prefix of the name of its socket.
 	Socket string
-	// Units are the systemd services that run it, without .service. LogNames are names under which its lines stand beside
-	// those and the name of its process, LogFiles where it is made to write some.
+	// Units are the systemd services that run it, without .service. LogNames are other names under which it logs, besides those and the name
+	// of its process. LogFiles are files to which it may be configured to log.
 	Units, LogNames, LogFiles []string
-	// Scopes are what the cgroups that it makes for containers of a kubelet begin with, and of nobody else: those of Docker
-	// are not of pods alone. ScopeParent is the directory of them where the kubelet names none.
+	// Scopes are prefixes of the cgroups that it creates only for containers of a kubelet: Docker has none, since it uses one prefix for all
+	// containers. ScopeParent is their directory where the kubelet names none.
 	Scopes      []string
 	ScopeParent string
 	// StoreOf names the runtime whose store it uses; "" where it has one of its own. Flags then move the socket alone.
@@ -40,7 +38,7 @@ type Flags struct {
 	Config, ConfigDir, Root, State, Socket, Driver []string
 }
 
-// A Format is the way in which a runtime writes down its configuration, its containers and its images.
+// A Format is the format of a runtime's configuration, containers and images on disk.
 type Format string
 
 // A Store is what a runtime has on disk.
@@ -48,20 +46,20 @@ type Store struct {
 	Format Format
 	// Installs are the places where it may be, its own defaults first.
 	Installs []Install
-	// Driver is its snapshotter or storage driver by default. DriverDir is the directory of a driver below the root, with %
-	// for its name; DriverDirs has the drivers for which it is another.
+	// Driver is its default snapshotter or storage driver. DriverDir is the directory of a driver below the root, with % for its name;
+	// DriverDirs has the exceptions.
 	Driver, DriverDir string
 	DriverDirs        map[string]string
-	// Marks are paths of which one tells that it serves a kubelet, where the store may be of another program alone (podman,
-	// docker build).
+	// Marks are paths that show, if one exists, that it serves a kubelet: the store may belong to another program alone (podman, docker
+	// build).
 	Marks []string
 	// Images and Layers are the directories below the root whose contents count for the image file system: images as they
 	// were pulled, and unpacked. Logs and Volumes are directories of one container's log and one volume each ("*").
 	Images, Layers, Logs, Volumes []string
-	// ImagesAreLayers says that it calls the directory of its driver, and not its root, the place of images (ImageFsInfo of the
+	// ImagesAreLayers says that it reports the directory of its driver, and not its root, as the image file system (ImageFsInfo of the
 	// container runtime interface).
 	ImagesAreLayers bool
-	// LayerIsDirectory says that the id of a container's layer is the name of its directory in that of the driver.
+	// LayerIsDirectory says that the id of a container's layer is the name of its directory below that of the driver.
 	LayerIsDirectory bool
 }
 

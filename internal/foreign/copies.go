@@ -1,5 +1,5 @@
 // Package foreign finds what other mount namespaces have of a host's mounts: copies that propagation may tie to them, and mounts that
-// the host has no more.
+// the host no longer has.
 package foreign
 
 import (
@@ -14,9 +14,9 @@ import (
 
 // Copies finds what propagation ties to mounts of one table. The zero value is not usable, see [NewCopies].
 //
-// What propagates is decided by the mount that a mount lies on, and not by its own mark: a copy is what lies on the same
-// directory of a peer of that, or of a mount that receives from it, directly or by way of others. One below which something
-// else is mounted is none: the kernel passes it over, and leaves it behind; one that is covered as a whole goes.
+// The parent mount decides what propagates, not the propagation type of a mount itself. A copy is mounted on the same
+// directory of a peer of the parent, or of a mount that receives from it, directly or through others. If something
+// else is mounted below it, it is no copy: the kernel skips it and leaves it mounted. One that is covered as a whole is unmounted.
 type Copies struct {
 	originals map[place][]original
 	devices   map[string]bool // of the originals
@@ -30,10 +30,10 @@ type place struct{ device, at string }
 
 type original struct{ id, group int }
 
-// A maybeCopy is a copy if what it lies on is in the peer group of what the original lies on, or receives from it.
+// A maybeCopy is a copy if its parent is in the peer group of the original's parent, or receives from it.
 type maybeCopy struct {
 	mounts.Copy
-	group, master int // of what it lies on
+	group, master int // of its parent
 }
 
 // NewCopies looks for copies of those mounts of a table for which want is true. The table is not looked through for copies.
@@ -45,7 +45,7 @@ func NewCopies(t *mounts.Table, want func(*mounts.Mount) bool) *Copies {
 		if parent := byID[m.ParentID]; parent != nil && parent.Shared != 0 && want(m) {
 			at := placeOn(m, parent)
 			c.devices[m.Device] = true
-			if len(c.originals[at]) < maxSame { // they lie on each other, and each copy may be one of each
+			if len(c.originals[at]) < maxSame { // they are stacked, and each copy may be one of each
 				c.originals[at] = append(c.originals[at], original{m.ID, parent.Shared})
 			}
 		}
@@ -61,14 +61,14 @@ func mountsByID(t *mounts.Table) map[int]*mounts.Mount {
 	return byID
 }
 
-// placeOn is where a mount lies on its parent.
+// placeOn is the place of a mount on its parent.
 func placeOn(m, parent *mounts.Mount) place {
 	below := strings.TrimPrefix(m.MountPoint, strings.TrimSuffix(parent.MountPoint, "/"))
 	return place{m.Device, path.Join(trimRoot(parent.Root), below)}
 }
 
-// Look looks for copies in the table of a namespace, once for each namespace, and returns the ids of those that may be some.
-// Whether they are is known when all tables have been looked at, see [Copies.Found].
+// Look searches the table of a namespace for copies, once for each namespace, and returns the ids of possible ones.
+// Whether they are copies is known when all tables have been read, see [Copies.Found].
 func (c *Copies) Look(t *mounts.Table) []int {
 	if c.looked[t.Namespace] {
 		return nil
@@ -76,7 +76,7 @@ func (c *Copies) Look(t *mounts.Table) []int {
 	c.looked[t.Namespace] = true
 	var ids []int
 	var byID map[int]*mounts.Mount
-	var below map[int]bool // mounts that others lie on, without covering them
+	var below map[int]bool // mounts with others on them that do not cover them
 	for i := range t.Mounts {
 		m := &t.Mounts[i]
 		if m.Shared != 0 && m.Master != 0 {

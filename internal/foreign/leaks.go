@@ -8,15 +8,15 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// A Leak is a mount that another namespace has and the host has not.
+// A Leak is a mount that another namespace has and the host does not have.
 type Leak struct {
 	Mount mounts.Mount
-	// On is where the directory that it is mounted on is on the host: a path of the host's, whatever the other namespace calls
-	// it. It is "" where the host shows no such directory: then the mount never was the host's, or is on one that is not.
+	// On is the path on the host of the directory that it is mounted on, whatever its path in the other namespace. It is "" if the
+	// host has no such directory: then the mount never was the host's, or its parent never was.
 	On string
 }
 
-// Leaks finds what other namespaces have of a host's mounts that the host has no more. See [NewLeaks].
+// Leaks finds what other namespaces have of a host's mounts that the host no longer has. See [NewLeaks].
 type Leaks struct {
 	devices map[string]bool  // of the host's mounts
 	roots   map[place]string // superblock and root of those: a mount point of the host
@@ -35,14 +35,14 @@ func NewLeaks(host *mounts.Table) *Leaks {
 	return l
 }
 
-// In lists the mounts of another namespace that are gone from the host's, in the order of the table: file systems
-// that somebody mounted for the host, not those that a container has for itself. Unmounting on the host does not reach
-// them, and their disk or server stays in use as long as that namespace lives.
+// In lists the mounts of another namespace that the host no longer has, in the order of the table: file systems
+// that were mounted for the host, not those that a container has for itself. Unmounting on the host does not reach
+// them, and their disk or server stays in use until that namespace ends.
 //
-// It compares superblock and root, since a private copy has no peer group left. A file system that only a container
-// has (its /proc, its root, its tmpfs) is none unless inHost says so of the directory that it is mounted on: a copy of a
-// mount of the host's lies on the same directory of the same file system. The path in the other namespace says nothing,
-// since a container can make any. Network, FUSE and block file systems are reported wherever they are mounted, if the host has
+// It compares superblock and root, because a private copy has no peer group left. A file system that only a container
+// has (its /proc, its root, its tmpfs) is no leak unless inHost says so of the directory that it is mounted on: a copy of a
+// mount of the host is on the same directory of the same file system. The path in the other namespace proves nothing,
+// because a container can make any path. Network, FUSE and block file systems are reported wherever they are mounted, if the host has
 // no mount of their superblock at all.
 func (l *Leaks) In(other *mounts.Table, inHost func(path string) bool) []Leak {
 	on := directories{host: l.roots}
@@ -106,8 +106,8 @@ func (d directories) of(m *mounts.Mount) string {
 	}
 }
 
-// SameRoot returns a function that lists the mounts of another namespace that show the same directory of the same file system as
-// a mount of the host for which want is true, as many as are asked for at most. Those among them that are no [mounts.Copy] stay when
+// SameRoot returns a function that lists mounts of another namespace, at most as many as the caller wants. They show the same
+// directory of the same file system as a mount of the host for which want is true. Those that are no [mounts.Copy] stay when
 // that is unmounted.
 func SameRoot(host *mounts.Table, want func(*mounts.Mount) bool) func(other *mounts.Table, most int) []mounts.Mount {
 	wanted, devices := map[place]bool{}, map[string]bool{}
@@ -131,5 +131,5 @@ func SameRoot(host *mounts.Table, want func(*mounts.Mount) bool) func(other *mou
 	}
 }
 
-// trimRoot takes off the mark of a directory that was removed: the copy and the original show it at different times.
+// trimRoot removes the suffix of a directory that was removed: the copy and the original show it at different times.
 func trimRoot(root string) string { return strings.TrimSuffix(root, "//deleted") }

@@ -81,7 +81,8 @@ var families = []Family{
 	{Class: Pseudo, types: `
 		proc sysfs cgroup cgroup2 cpuset devpts mqueue nsfs pidfs
 		debugfs tracefs securityfs selinuxfs smackfs apparmorfs bpf configfs pstore efivarfs
-		fusectl binfmt_misc binder resctrl rpc_pipefs nfsd dlmfs ocfs2_dlmfs
+		fusectl binfmt_misc binder resctrl rpc_pipefs nfsd dlmfs ocfs2_dlmfs`},
+	{Class: Pseudo, types: `
 		sockfs pipefs anon_inodefs bdev dax drm inotifyfs eventpollfs
 		functionfs gadgetfs usbfs usbdevfs devfs oprofilefs spufs openpromfs
 		xenfs hypfs s390_hypfs ibmasmfs qibfs ipathfs`},

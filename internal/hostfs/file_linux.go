@@ -91,7 +91,7 @@ func (f *File) Dup() (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.path), nil
 }
 
-// openRegular opens for reading what an O_PATH descriptor stands for, if that is a regular file.
+// openRegular opens for reading what an O_PATH descriptor refers to, if that is a regular file.
 func openRegular(fd int) (int, error) {
 	if err := wantType(fd, unix.S_IFREG); err != nil {
 		return -1, err
@@ -99,7 +99,7 @@ func openRegular(fd int) (int, error) {
 	return reopen(fd, readFlags)
 }
 
-// wantType returns an error if what the descriptor stands for is of another type.
+// wantType returns an error if what the descriptor refers to is of another type.
 func wantType(fd int, want uint32) error {
 	switch have, err := fileType(fd); {
 	case err != nil:

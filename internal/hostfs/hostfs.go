@@ -2,7 +2,7 @@
 // trusting what it finds there.
 //
 // The directories that matter to an examination of a kubelet are written by containers: they hold symbolic links that
-// lead out of the examined root, FIFOs that block whoever opens them, files without end, and mount points of servers
+// lead out of the examined root, FIFOs that block any opener, files without end, and mount points of servers
 // that no longer answer. So every access is rooted and bounded, and opens nothing but regular files and directories. The
 // one exception is named by its caller and reachable on the live machine only: [FS.OpenKernelLog].
 //

@@ -12,8 +12,8 @@ import (
 //
 // The error is ENOTTY before Linux 4.9, EPERM where the owner is neither the user namespace of the caller nor below it.
 //
-// The namespace is held open for microseconds. If its last user lets go just then, ending it, and with it its mounts, falls to the
-// caller, who may have to wait for their servers: to be called under package probe.
+// The namespace is kept open for microseconds. If its last other user ends in this time, the caller ends the namespace and its mounts,
+// and may have to wait for their servers. So call it under package probe.
 func (d *Dir) Owner(rel string) (namespace, owner uint64, err error) {
 	namespace, owner, err = d.owner(rel)
 	return namespace, owner, d.error("ioctl", rel, err)

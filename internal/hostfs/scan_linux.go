@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
-// Statfs asks the file system that a path lies on for its size and what is free. It asks the server of a network file
+// Statfs asks the file system that a path is on for its size and what is free. It asks the server of a network file
 // system.
 func (f *FS) Statfs(path string) (nodefs.FSStat, error) {
 	fd, _, err := f.lookup("statfs", path, true)

@@ -12,7 +12,7 @@ const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_SY
 
 // The flags with which things are opened.
 //
-// pathFlags gives a descriptor that stands for the thing itself, whatever it is, without opening it. O_DIRECTORY is left
+// pathFlags gives a descriptor that refers to the thing itself, whatever it is, without opening it. O_DIRECTORY is left
 // out on purpose: with it the kernel triggers an automount at the last component, see follow_automount in fs/namei.c.
 // readFlags has O_NONBLOCK for files that make a reader wait, and for leases; regular files ignore it otherwise.
 const (
@@ -66,7 +66,7 @@ func canOpenBeneath(dir int) bool {
 	return true
 }
 
-// reopen opens for reading what an O_PATH descriptor stands for. Going through procfs means that it cannot have been
+// reopen opens for reading what an O_PATH descriptor refers to. Going through procfs means that it cannot have been
 // exchanged for a FIFO meanwhile; that link is the one magic link that is ever followed.
 func reopen(fd int, flags int) (int, error) {
 	return again(func() (int, error) {
@@ -91,7 +91,7 @@ func readlink(dir int, name string) (string, error) {
 	}
 }
 
-// fileType returns the S_IFMT bits of what a descriptor stands for. They never change, so no server is asked for them.
+// fileType returns the S_IFMT bits of what a descriptor refers to. They never change, so no server is asked for them.
 func fileType(fd int) (uint32, error) {
 	var x unix.Statx_t
 	err := statx(fd, unix.STATX_TYPE, &x)

@@ -19,7 +19,7 @@ const tableLimit = 64 << 20
 
 // A mountTable follows /proc/self/mountinfo. It is what keeps look-ups away from automount points. O_PATH does not: it
 // triggers nothing, but waits for a mount that is under way there (fs/namei.c, __traverse_mounts; fs/autofs/root.c,
-// autofs_d_manage), and that is for ever if the daemon or the server is gone. Nor does openat2 with RESOLVE_NO_XDEV
+// autofs_d_manage), and that is forever if the daemon or the server is gone. Nor does openat2 with RESOLVE_NO_XDEV
 // before Linux 6.18 ("openat2: don't trigger automounts with RESOLVE_NO_XDEV"). Without openat2 the table also keeps a
 // [Dir] from entering other mounts.
 type mountTable struct {

@@ -1,4 +1,4 @@
-// Package jsonlimit keeps JSON of strangers from filling the memory of who decodes it.
+// Package jsonlimit keeps untrusted JSON from filling the memory of the process that decodes it.
 //
 // A json.Decoder takes 10,000 levels in a value and any number between its tokens, reads a value as a whole before it decodes
 // it, and makes a large struct of an empty object.
@@ -22,8 +22,8 @@ const (
 	elementSize = 24
 )
 
-// A Reader passes JSON on as long as it stays within the limits, of which the first one that is broken is the error. Blanks
-// between values become one, since a Decoder looks at them anew with each piece that it reads.
+// A Reader passes JSON on while it is within the limits; the first limit that is exceeded is the error. Several blanks
+// between values become one, because a Decoder reads them again with each piece.
 type Reader struct {
 	R io.Reader
 	// Bytes is how much text there may be, and Memory how much it may take when it is decoded, estimated; 0: any.
@@ -105,7 +105,7 @@ func (r *Reader) broken() error {
 	case r.Bytes > 0 && r.n > r.Bytes:
 		return fmt.Errorf("%w: more than %d MB of JSON", ErrTooLarge, r.Bytes/mb)
 	case r.Memory > 0 && r.weight > r.Memory:
-		return fmt.Errorf("%w: %.1f MB of JSON say more than %d MB of memory can hold", ErrTooLarge, float64(r.n)/mb, r.Memory/mb)
+		return fmt.Errorf("%w: %.1f MB of JSON need more than %d MB of memory", ErrTooLarge, float64(r.n)/mb, r.Memory/mb)
 	case r.Item > 0 && r.largest > r.Item:
 		return fmt.Errorf("%w: an element of more than %d MB", ErrTooLarge, r.Item/mb)
 	}

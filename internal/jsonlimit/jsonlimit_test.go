@@ -20,7 +20,7 @@ func TestLimits(t *testing.T) {
 		"as many as allowed":  {strings.Repeat("[", 64) + strings.Repeat("]", 64), Reader{}, ""},
 		"brackets in strings": {`["` + strings.Repeat(`[{\"`, 100) + `"]`, Reader{}, ""},
 		"bytes":               {strings.Repeat(" ", 1000) + "1", Reader{Bytes: 1000}, "more than 0 MB of JSON"},
-		"memory":              {"[" + strings.Repeat("{},", 100) + "{}]", Reader{Memory: 25_000}, "of memory can hold"},
+		"memory":              {"[" + strings.Repeat("{},", 100) + "{}]", Reader{Memory: 25_000}, "MB of memory"},
 		"enough memory":       {"[" + strings.Repeat("{},", 100) + "{}]", Reader{Memory: 40_000}, ""},
 		"item":                {`{"items":[{"a":"` + strings.Repeat("x", 1000) + `"}]}`, Reader{Item: 1000}, "an element of"},
 		"many items":          {`{"items":[` + strings.Repeat(`{"a":"xxx"},`, 1000) + `{}]}`, Reader{Item: 1000}, ""},

@@ -121,7 +121,7 @@ func TestTooLargeToRead(t *testing.T) {
 	}{
 		"levels":        {`{"evidence":{"pods":`, many("[", 1), "more than 64 levels"},
 		"unknown field": {`{"unknown":`, many(`{"a":`, 1), "more than 64 levels"},
-		"empty objects": {`{"evidence":{"pods":[{}`, many(",{}", 2000), "of memory can hold"},
+		"empty objects": {`{"evidence":{"pods":[{}`, many(",{}", 2000), "MB of memory"},
 		"text":          {`{"schema":"`, many("0123456789", 1000), "more than 64 MB"},
 		"blanks":        {``, many("          ", 1000), "more than 64 MB"},
 	} {

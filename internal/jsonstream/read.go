@@ -32,7 +32,7 @@ func Read(r io.Reader, v any) error {
 	if _, err := dec.Token(); errors.Is(err, jsonlimit.ErrTooLarge) {
 		return err
 	} else if !errors.Is(err, io.EOF) {
-		return errors.New("something follows behind the document")
+		return errors.New("there is data after the document")
 	}
 	return nil
 }

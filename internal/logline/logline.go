@@ -1,6 +1,5 @@
-// Package logline reads what stands around a message in a log line, for those who look for messages and for those who look
-// for goroutine dumps in logs. Each of them takes the rest of a prefix apart on its own: one wants the time that is told,
-// the other nothing but the message.
+// Package logline reads the prefix of a message in a log line, for the packages that search logs for messages and for goroutine dumps.
+// Each of them parses the rest of the prefix itself: one needs the time, the other only the message.
 package logline
 
 import (
@@ -43,8 +42,8 @@ func Month[T string | []byte](s T) (time.Month, bool) {
 }
 
 // CRI reads what follows the time in a log of the container runtime interface (pkg/kubelet/kuberuntime/logs/logs.go,
-// parseCRILog): "stderr F message". The stream is "stderr" or "stdout"; partial (P) says that the next line of it goes on with
-// the same message. Further tags, behind colons, are passed over.
+// parseCRILog): "stderr F message". The stream is "stderr" or "stdout"; partial (P) says that its next line continues
+// the same message. Further tags, after colons, are ignored.
 func CRI[T string | []byte](s T) (stream T, partial bool, message T, ok bool) {
 	if len(s) < 8 || s[0] != 's' || s[1] != 't' || s[2] != 'd' || s[6] != ' ' || s[7] != 'F' && s[7] != 'P' {
 		return stream, false, message, false

@@ -7,8 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
 
-// Logs masks a copy of a story: the quotes, what stands in the words of a message, and names, which are whatever
-// somebody wrote into the log.
+// Logs masks a copy of a story: the quotes, what stands in the words of a message, and names, which may be anything that
+// is written into the log.
 func Logs(r *redact.Redactor, story *logs.Story) *logs.Story {
 	const where = "logs"
 	s := *story

@@ -1,6 +1,6 @@
-// Package mask masks secrets, and names if that is asked for, in evidence: it applies package redact to each of its fields as
-// what it is, a command line, the options of a mount, a URL, or text. What collects, reads or prints evidence calls it before
-// anybody sees that.
+// Package mask masks secrets, and names if that is asked for, in evidence: it applies package redact to each of its
+// fields as what it is, a command line, the options of a mount, a URL, or text. Packages that collect, read or print
+// evidence call it first.
 package mask
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 )
 
-// Part replaces secrets in a part of the evidence, before anybody sees it. Slices of the part are copied where they
-// are changed, since readers may share them.
+// Part replaces secrets in a part of the evidence. Slices of the part are copied where they are changed, because readers
+// may share them.
 func Part(r *redact.Redactor, part *forensics.Evidence) {
 	maskTable(r, &part.Mounts)
 	for i := range part.Namespaces {
@@ -87,8 +87,8 @@ func maskRest(r *redact.Redactor, part *forensics.Evidence) {
 	*part = v.Interface().(forensics.Evidence)
 }
 
-// Strings replaces secrets in every string of a value that is made of evidence, with the function that [Until]
-// returned: a report that somebody saved, what a command prints. where is for the ledger.
+// Strings replaces secrets in every string of a value that is made of evidence, with the function that [Until] returned:
+// a saved report, or the output of a command. where is for the ledger.
 func Strings[T any](v *T, where string, text func(where, s string) string) {
 	m := stringMap{f: func(_, s string) string { return text(where, s) }}
 	masked, _ := m.of(reflect.ValueOf(*v), where)

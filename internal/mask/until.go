@@ -20,15 +20,15 @@ import (
 // has (default, kube-system, kube-public, kube-node-lease) stay, and so do UIDs, container ids, digests and the paths around
 // masked names. text masks further texts in the same way.
 //
-// Somebody may have made evidence that takes long. What has not been masked when the context ends is left out of it; the
-// error says so, and what. With strict, nothing but the time and the root is left then:
-// which words are names is not known before all was read.
+// Evidence may be made so that masking takes long. What has not been masked when the context ends is left out. The error
+// says what. With strict, nothing but the time and the root is left then: which words are names is not known before all
+// was read.
 func Until(ctx context.Context, e *forensics.Evidence, key []byte, strict bool) (text func(where, s string) string, err error) {
 	r := redact.New(key)
 	masked, left := maskUntil(ctx, r, *e)
 	text = r.Text
 	if len(left) > 0 {
-		err = fmt.Errorf("the time was up before secrets were masked in %s: what was not masked is left out", strings.Join(left, ", "))
+		err = fmt.Errorf("the timeout expired before secrets were masked in %s; what was not masked is left out", strings.Join(left, ", "))
 	}
 	if strict {
 		strictly, ok := finished(ctx, func() maskedNames {
@@ -38,7 +38,7 @@ func Until(ctx context.Context, e *forensics.Evidence, key []byte, strict bool) 
 		if masked, text = strictly.evidence, strictly.text; !ok {
 			masked, text = forensics.NewEvidence(), func(string, string) string { return "" }
 			masked.Collected, masked.Root = e.Collected, e.Root
-			err = errors.New("the time was up before names were masked: the evidence is left out")
+			err = errors.New("the timeout expired before names were masked; the evidence is left out")
 		}
 	}
 	masked.Redactions = slices.Concat(masked.Redactions, r.Ledger())
@@ -54,7 +54,7 @@ type maskedNames struct {
 	evidence forensics.Evidence
 }
 
-// StringsUntil is [Strings] with an end. It returns false, and leaves v as it was, where the time was up.
+// StringsUntil is [Strings] with a deadline. If the context ends first, it returns false and leaves v as it was.
 func StringsUntil[T any](ctx context.Context, v *T, where string, text func(where, s string) string) bool {
 	masked, ok := finished(ctx, func() T {
 		part := *v // what is changed is copied

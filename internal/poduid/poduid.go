@@ -7,7 +7,7 @@ import "regexp"
 // makes (pkg/kubelet/config/common.go, applyDefaults). It is an alternative, so it belongs into a group.
 const Pattern = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}`
 
-// Path takes the parts of a path below a pod directory apart, wherever the kubelet's root is.
+// Path parses a path below a pod directory, wherever the kubelet's root is.
 var Path = regexp.MustCompile(`/pods/(` + Pattern + `)(?:/(volumes|volume-subpaths|volumeDevices)/([^/]+)(?:/([^/]+))?)?(?:/|$)`)
 
 var whole = regexp.MustCompile(`^(?:` + Pattern + `)$`)

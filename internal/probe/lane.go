@@ -10,8 +10,8 @@ import (
 // changes of threads for each call, which takes longer than reading a file of procfs; a Lane needs an atomic word and a
 // timer.
 //
-// The price is how a call is given up: the goroutine that makes it is lost with it, and another one goes on with what is
-// left to do, see [Lane.Call]. A Lane belongs to one goroutine at a time; [NewLane] makes one.
+// The price is how a call is given up: the goroutine that makes it is lost with it, and another one continues with the rest
+// of the work, see [Lane.Call]. A Lane belongs to one goroutine at a time; [NewLane] makes one.
 type Lane struct {
 	group *Group
 	tid   int
@@ -35,11 +35,11 @@ func (l *Lane) enter() { l.leave = onThread(func(tid int) { l.tid = tid }) }
 // Close unbinds the goroutine that owns the lane.
 func (l *Lane) Close() { l.leave() }
 
-// Call runs call and says whether it has come back. If it has not, the calling goroutine owns nothing any more: it has to
+// Call runs call and says whether it has returned. If it has not, the calling goroutine owns nothing any more: it has to
 // return without touching anything that call or lost may use. For then wait, which is asked whenever the limit is over, has
 // answered false; the call is among the outstanding ones under its key; and lost runs on a goroutine that owns the lane now.
 //
-// While a call with the same key has not come back, in whatever lane, nothing is run: back is true, and err is [ErrBusy].
+// While a call with the same key has not returned, in whatever lane, nothing is run: back is true, and err is [ErrBusy].
 func (l *Lane) Call(key string, limit time.Duration, wait func(tid int) bool, call, lost func()) (back bool, err error) {
 	if l.group.busy(key) {
 		return true, fmt.Errorf("%s: %w", key, ErrBusy)
@@ -54,7 +54,7 @@ func (l *Lane) Call(key string, limit time.Duration, wait func(tid int) bool, ca
 		default:
 			l.group.abandon(key, record)
 			if !l.turn.CompareAndSwap(turn, turn+1) {
-				l.group.done(key) // it has come back just now
+				l.group.done(key) // it has returned just now
 				return
 			}
 			l.group.giveUp()

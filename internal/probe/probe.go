@@ -1,4 +1,4 @@
-// Package probe runs calls that may block for ever.
+// Package probe runs calls that may block forever.
 //
 // A stat on a dead NFS or FUSE mount, a read of /proc/PID/cmdline of a process that holds its own mmap lock, a
 // connection to a stopped daemon: the kernel may not give the calling thread back, not even for SIGKILL. [Do] runs
@@ -22,14 +22,14 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// ErrBusy says that an earlier call with the same key has not come back. The new call was not started: one hung
-// server costs one thread, however many of its mounts are asked about.
+// ErrBusy says that an earlier call with the same key has not returned. The new call was not started: one hung
+// server costs one thread, however many of its mounts are probed.
 var ErrBusy = errors.New("an earlier call has not returned")
 
-// A Call is a call that was started and has not come back.
+// A Call is a call that was started and has not returned.
 type Call struct {
 	Key string `json:"key"`
-	// TID is the kernel's id of the thread that is inside the call; 0 where threads cannot be told apart.
+	// TID is the kernel's id of the thread that is inside the call; 0 where thread ids are not known.
 	TID int `json:"tid,omitempty"`
 	// Since is when the call was started.
 	Since time.Time `json:"since"`
@@ -43,7 +43,7 @@ type Group struct {
 	lost  int
 }
 
-// Outstanding lists the calls that have not come back, oldest first.
+// Outstanding lists the calls that have not returned, oldest first.
 func (g *Group) Outstanding() []Call {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,7 +57,7 @@ func (g *Group) Outstanding() []Call {
 	return calls
 }
 
-// GivenUp counts the calls that did not come back in time, whether or not they came back later.
+// GivenUp counts the calls that did not return in time, whether or not they returned later.
 func (g *Group) GivenUp() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,7 +131,7 @@ func Do[T any](ctx context.Context, g *Group, key string, call func() (T, error)
 	return *answer, err
 }
 
-// do says whether the call has come back. It is the part of Do that is the same for all types.
+// do says whether the call has returned. It is the part of Do that is the same for all types.
 func do(ctx context.Context, g *Group, key string, call func() error) (back bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, fmt.Errorf("%s: not started: %w", key, err)

@@ -39,7 +39,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", value, "KMGTPE"[unit])
 }
 
-// Duration spells seconds with the precision that a person needs: "0.3 s", "15 s", "46 min", "3 h 5 min", "2 d 4 h".
+// Duration spells seconds with the precision that is needed, in two units at most: "0.3 s", "15 s", "46 min", "3 h", "3 h 5 min", "2 d 4 h".
 func Duration(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {
@@ -54,9 +54,17 @@ func Duration(seconds float64) string {
 	case d < time.Hour:
 		return fmt.Sprintf("%d min", int(d.Minutes()))
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+		return two(int(d.Hours()), "h", int(d.Minutes())%60, "min")
 	}
-	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+	return two(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
+}
+
+// two spells two units, and leaves out the second one where there is none of it.
+func two(n int, unit string, rest int, of string) string {
+	if rest == 0 {
+		return fmt.Sprintf("%d %s", n, unit)
+	}
+	return fmt.Sprintf("%d %s %d %s", n, unit, rest, of)
 }
 
 // ToValidUTF8 is s with each byte that is no UTF-8 as `\xff`, which is how JSON can have it. File names are bytes to the

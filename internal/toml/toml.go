@@ -11,8 +11,8 @@ import (
 // ("plugins.io.containerd.grpc.v1.cri.containerd.snapshotter").
 type Values map[string][]string
 
-// Parse reads the strings of a TOML file. Everything else is passed over. The error names the first line that is no TOML: a
-// runtime would refuse the file, and may have been started with another. What the other lines say is returned all the same.
+// Parse reads the strings of a TOML file. Everything else is ignored. The error names the first line that is no TOML: a
+// runtime would refuse the file, and may have been started with another. The values of the other lines are returned, too.
 func Parse(text string) (Values, error) {
 	p := parser{lines: strings.Split(text, "\n"), values: Values{}}
 	for p.next() {
@@ -52,7 +52,7 @@ func (p *parser) statement() {
 	case p.line[0] == '[':
 		name, _, ok := strings.Cut(strings.TrimLeft(p.line, "["), "]")
 		if !ok {
-			p.refuse(p.at, "a table without an end")
+			p.refuse(p.at, "unterminated table")
 		}
 		p.table = unquoteKey(name)
 	default:
@@ -78,7 +78,7 @@ func (p *parser) value(name, value string) {
 			ended = strings.Contains(p.line, quote)
 		}
 		if !ended {
-			p.refuse(began, "a string without an end")
+			p.refuse(began, "unterminated string")
 		}
 	}
 	if value != "" && (value[0] == '[' || value[0] == '{') {
@@ -88,7 +88,7 @@ func (p *parser) value(name, value string) {
 	if list != nil {
 		p.values[name] = list
 	} else if value != "" && (value[0] == '"' || value[0] == '\'') {
-		p.refuse(began, "a string without an end")
+		p.refuse(began, "unterminated string")
 	}
 }
 
@@ -97,7 +97,7 @@ func (p *parser) bracketed(value string) string {
 	began, parts := p.at, []string{withoutComment(value)}
 	for open := depth(parts[0]); open > 0; {
 		if !p.next() {
-			p.refuse(began, "an array or a table without an end")
+			p.refuse(began, "unterminated array or table")
 			break
 		}
 		more := withoutComment(p.line)

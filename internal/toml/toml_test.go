@@ -49,11 +49,11 @@ func TestParse(t *testing.T) {
 		"arrays in an array":       {"p = [ [\"a]\", 1],\n # ]\n [\"b\"] ] # c\nq = 'c'", toml.Values{"p": {}, "q": {"c"}}, ""},
 		"comments in an array":     {"p = [ # \"x\"\n 'a', # ]\n 'b']", toml.Values{"p": {"a", "b"}}, ""},
 		"inline table":             {"p = { a = \"b\" }\nq = 1979-05-27", toml.Values{}, ""},
-		"string without an end":    {"p = \"a\nq = 'c'", toml.Values{"q": {"c"}}, "line 1: a string"},
-		"lines without an end":     {"p = 'a'\nq = '''\nr = 's'\n", toml.Values{"p": {"a"}, "q": {""}}, "line 2: a string"},
-		"table without an end":     {"p = 'a'\n[t\nq = 'b'", toml.Values{"p": {"a"}, "t.q": {"b"}}, "line 2: a table"},
+		"string without an end":    {"p = \"a\nq = 'c'", toml.Values{"q": {"c"}}, "line 1: unterminated string"},
+		"lines without an end":     {"p = 'a'\nq = '''\nr = 's'\n", toml.Values{"p": {"a"}, "q": {""}}, "line 2: unterminated string"},
+		"table without an end":     {"p = 'a'\n[t\nq = 'b'", toml.Values{"p": {"a"}, "t.q": {"b"}}, "line 2: unterminated table"},
 		"a key without a value":    {"p =\nq = 'b'", toml.Values{"q": {"b"}}, "line 1: neither"},
-		"array without an end":     {"p = [\n\"a\",\nq = \"b\"", toml.Values{"p": {"a"}}, "line 1: an array"},
+		"array without an end":     {"p = [\n\"a\",\nq = \"b\"", toml.Values{"p": {"a"}}, "line 1: unterminated array"},
 		"no TOML":                  {"{\"root\": 1}\n=\n[\n\"", toml.Values{}, "line 1: neither"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,17 +8,17 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// Schema is that of evidence of the first version.
+// Schema is the schema of evidence, version 1.
 const Schema = "nodeforensics.evidence/v1"
 
-// Evidence is evidence as a document has it, of the first version or of the current one.
+// Evidence is the evidence of a document, of version 1 or of the current version.
 type Evidence struct {
 	forensics.Evidence
 	Health     []mounts.Health `json:"health,omitempty"`
 	MountUseV1 *mountUse       `json:"held,omitempty"`
 }
 
-// mountUse is forensics.MountUse as the first version had it.
+// mountUse is forensics.MountUse of version 1.
 type mountUse struct {
 	forensics.MountUse
 	Servers []forensics.FUSEServer   `json:"fuse_servers"`
@@ -27,7 +27,7 @@ type mountUse struct {
 	Copies  []mounts.Copy            `json:"copies"`
 }
 
-// Current is the evidence in the current version. Of another schema than these two it is returned as it is.
+// Current is the evidence in the current version. Evidence of another schema is returned unchanged.
 func (e Evidence) Current() forensics.Evidence {
 	if e.Schema != Schema {
 		return e.Evidence
@@ -37,7 +37,7 @@ func (e Evidence) Current() forensics.Evidence {
 	AddHealth(&now, e.Health...)
 	if e.MountUseV1 != nil {
 		use := e.MountUseV1.MountUse
-		use.AllProcesses = true // else it would have said of nothing that it is detached
+		use.AllProcesses = true // otherwise the current version reports no mount as detached
 		use.Foreign = append(append([]forensics.ForeignMount{}, e.MountUseV1.Leaked...), e.MountUseV1.Private...)
 		for _, c := range e.MountUseV1.Copies {
 			c.OnGroup, c.Groups = 1, []int{1}
@@ -49,7 +49,7 @@ func (e Evidence) Current() forensics.Evidence {
 	return now
 }
 
-// AddServers adds to evidence what the servers of FUSE file systems were judged from.
+// AddServers adds the measurements behind the servers of FUSE file systems to the evidence.
 func AddServers(use *forensics.MountUse, list ...forensics.FUSEServer) {
 	f := &use.FUSE
 	superblocks, devices := map[string]bool{}, map[holders.FUSEDevice]bool{}
@@ -85,7 +85,7 @@ func AddServers(use *forensics.MountUse, list ...forensics.FUSEServer) {
 		if s.Detached && s.Waiting == nil {
 			f.Queues = append(f.Queues, mounts.FUSEQueue{Device: s.Device, Requests: []int{1}})
 		}
-		if s.Detached && !s.OnlyWaiting { // of others, too, which are not named
+		if s.Detached && !s.OnlyWaiting { // also by processes that version 1 does not name
 			f.Queues = append(f.Queues, mounts.FUSEQueue{Device: "0:1048575", Requests: []int{1}})
 		}
 	}

@@ -1,5 +1,5 @@
-// Package v1 is what documents of the first version of evidence and report become in the current one: what they judged while they
-// were collected becomes what must have been measured.
+// Package v1 converts documents of version 1 of evidence and report into the current version. Version 1 judged while it collected;
+// the judgements become the measurements behind them.
 package v1
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// AddHealth adds to evidence what the health of mounts was judged from. What threads proved ("passive") is judged anew from these.
+// AddHealth adds the measurements behind the health of mounts to the evidence. Health from blocked threads ("passive") is judged
+// again from the threads.
 func AddHealth(e *forensics.Evidence, list ...mounts.Health) {
 	hungAfter := cmp.Or(e.Collector.HungAfterSeconds, forensics.DefaultHungAfter.Seconds())
 	queues := map[string]bool{}
@@ -23,13 +24,13 @@ func AddHealth(e *forensics.Evidence, list ...mounts.Health) {
 			queues[h.Device] = true
 			e.FUSEQueues = append(e.FUSEQueues, mounts.FUSEQueue{Device: h.Device, Requests: h.Waiting})
 		}
-		if h.Method == mounts.MethodPassive && h.Status == mounts.StatusOK { // its disk was seen to go on
+		if h.Method == mounts.MethodPassive && h.Status == mounts.StatusOK { // its disk made progress
 			e.DiskProgress = append(e.DiskProgress, mounts.DiskProgress{Device: h.Device, Completed: 1})
 		}
 	}
 }
 
-// probe is the measurement that a health was judged from, as far as it tells. hungAfter is the limit that it was judged by.
+// probe is the measurement behind a health, as far as version 1 has it. hungAfter is the limit of that judgement.
 func probe(h mounts.Health, hungAfter float64) mounts.Probe {
 	p := mounts.Probe{MountID: h.MountID, Device: h.Device, MountPoint: h.MountPoint, Call: h.Call, Seconds: h.Seconds, Since: h.Since}
 	if h.Method == mounts.MethodPassive {

@@ -28,8 +28,8 @@
       if (ok) { done(); return; }
       for (var e = source; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;
       getSelection().selectAllChildren(source);
-      button.textContent = "Selected: now press the keys to copy";
-      say("The text is selected: copy it with the keyboard.");
+      button.textContent = "Selected: press the copy keys";
+      say("The text is selected. Copy it with the keyboard.");
     };
     if (navigator.clipboard && navigator.clipboard.writeText) navigator.clipboard.writeText(text).then(done, fallback);
     else fallback();
@@ -203,5 +203,5 @@
   addEventListener("hashchange", reveal);
   reveal();
 
-  addEventListener("beforeprint", function () { all("details.quote, details.fsteps").forEach(function (d) { d.open = true; }); });
+  addEventListener("beforeprint", function () { all("details.quote, details.fsteps, details.whyso").forEach(function (d) { d.open = true; }); });
 })();

@@ -78,21 +78,21 @@ func TestScriptSwapped(t *testing.T) {
 		}, "is a link"},
 		"the plugin is a link":          {func(tr tree) { swapped(tr.t, filepath.Join(tr.pod(uidA), filepath.Dir(csi)), "/etc") }, "is a link"},
 		"the volume is a link":          {func(tr tree) { swapped(tr.t, filepath.Join(tr.pod(uidA), csi), filepath.Join(tr.pod(uidLive), csi)) }, "is a link"},
-		"the plugin is somebody else's": {func(tr tree) { must(tr.t, os.Chown(filepath.Join(tr.pod(uidA), filepath.Dir(csi)), 65534, 0)) }, "is not root's alone"},
-		"all may write to the plugin":   {func(tr tree) { must(tr.t, os.Chmod(filepath.Join(tr.pod(uidA), filepath.Dir(csi)), 0o757)) }, "is not root's alone"},
+		"the plugin is somebody else's": {func(tr tree) { must(tr.t, os.Chown(filepath.Join(tr.pod(uidA), filepath.Dir(csi)), 65534, 0)) }, "other users than root can change"},
+		"all may write to the plugin":   {func(tr tree) { must(tr.t, os.Chmod(filepath.Join(tr.pod(uidA), filepath.Dir(csi)), 0o757)) }, "other users than root can change"},
 		"a file took the plugin's place": {func(tr tree) {
 			plugin := filepath.Join(tr.pod(uidA), filepath.Dir(csi))
 			must(tr.t, os.Rename(plugin, plugin+".old"))
 			tr.write(uidA, filepath.Dir(csi), "")
-		}, "is no directory"},
+		}, "is not a directory"},
 		"vol_data.json is a FIFO": {func(tr tree) {
 			file := filepath.Join(tr.pod(uidA), csi, "vol_data.json")
 			must(tr.t, os.Remove(file))
 			must(tr.t, unix.Mkfifo(file, 0o600))
-		}, "vol_data.json is no regular file"},
-		"vol_data.json is huge": {func(tr tree) { must(tr.t, os.Truncate(filepath.Join(tr.pod(uidA), csi, "vol_data.json"), 1<<40)) }, "or too large"},
-		"mount is a link":       {func(tr tree) { linkTo(tr, csi+"/mount", "/etc") }, "mount is no directory"},
-		"a name with a newline": {func(tr tree) { tr.write(uidA, csi+"/mount/\nx", "") }, "something else lies in it"},
+		}, "vol_data.json is not a regular file"},
+		"vol_data.json is huge": {func(tr tree) { must(tr.t, os.Truncate(filepath.Join(tr.pod(uidA), csi, "vol_data.json"), 1<<40)) }, "or is too large"},
+		"mount is a link":       {func(tr tree) { linkTo(tr, csi+"/mount", "/etc") }, "mount is not a directory"},
+		"a name with a newline": {func(tr tree) { tr.write(uidA, csi+"/mount/\nx", "") }, "it has other files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := newTree(t)

@@ -23,36 +23,36 @@ func TestScriptForged(t *testing.T) {
 		"a directory outside": {func(tr tree, d *kubelet.PodDir, _ *report.Report) {
 			d.Path = filepath.Join(outside(tr), uidA)
 			d.Volumes[0].Path = filepath.Join(d.Path, nfs)
-		}, "not that of the pod below the root"},
+		}, "not the pod directory below the root"},
 		"a root outside": {func(tr tree, d *kubelet.PodDir, r *report.Report) {
 			r.Evidence.Kubelet.CanonicalRoot = outside(tr)
 			d.Path = filepath.Join(outside(tr), "pods", uidA)
 			d.Volumes[0].Path = filepath.Join(d.Path, nfs)
-		}, "the report's kubelet has its root in"},
+		}, "the report has the kubelet root directory"},
 		"a sibling of the pod": {func(_ tree, d *kubelet.PodDir, _ *report.Report) {
 			d.Path += "-evil"
 			d.Volumes[0].Path = filepath.Join(d.Path, nfs)
-		}, "not that of the pod below the root"},
+		}, "not the pod directory below the root"},
 		"a sibling of pods": {func(tr tree, d *kubelet.PodDir, _ *report.Report) {
 			d.Path = filepath.Join(tr.root, "pods-old", uidA)
 			d.Volumes[0].Path = filepath.Join(d.Path, nfs)
-		}, "not that of the pod below the root"},
-		"a volume of a sibling":     {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path = d.Path + "-evil/" + nfs }, "no kubelet has such a thing"},
-		"a sibling without a slash": {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path = d.Path + nfs }, "no kubelet has such a thing"},
-		"a volume of a live pod":    {func(tr tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path = tr.pod(uidLive) + "/" + nfs }, "no kubelet has such a thing"},
+		}, "not the pod directory below the root"},
+		"a volume of a sibling":     {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path = d.Path + "-evil/" + nfs }, "a kubelet creates nothing like this"},
+		"a sibling without a slash": {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path = d.Path + nfs }, "a kubelet creates nothing like this"},
+		"a volume of a live pod":    {func(tr tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path = tr.pod(uidLive) + "/" + nfs }, "a kubelet creates nothing like this"},
 		"dots": {func(_ tree, d *kubelet.PodDir, _ *report.Report) {
 			d.Volumes[0].Path = d.Path + "/volumes/../../" + uidLive
-		}, "no kubelet has such a thing"},
-		"two slashes":        {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path = d.Path + "//" + nfs }, "no kubelet has such a thing"},
-		"a slash at the end": {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path += "/" }, "no kubelet has such a thing"},
-		"the pod itself":     {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path = d.Path }, "no kubelet has such a thing"},
-		"below a volume":     {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path += "/db" }, "no kubelet has such a thing"},
-		"a newline":          {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path += "\ntouch CANARY" }, "no kubelet has such a thing"},
+		}, "a kubelet creates nothing like this"},
+		"two slashes":        {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path = d.Path + "//" + nfs }, "a kubelet creates nothing like this"},
+		"a slash at the end": {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path += "/" }, "a kubelet creates nothing like this"},
+		"the pod itself":     {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path = d.Path }, "a kubelet creates nothing like this"},
+		"below a volume":     {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path += "/db" }, "a kubelet creates nothing like this"},
+		"a newline":          {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.Volumes[0].Path += "\ntouch CANARY" }, "a kubelet creates nothing like this"},
 		"an option": {func(_ tree, d *kubelet.PodDir, _ *report.Report) {
 			d.Volumes[0].Path = d.Path + "/volumes/kubernetes.io~nfs/-rf"
-		}, "no kubelet has such a thing"},
-		"the UID of the live pod": {func(tr tree, d *kubelet.PodDir, _ *report.Report) { *d = renamed(*d, tr.pod(uidLive), uidLive) }, "the list of --pods has the pod"},
-		"a UID with a newline":    {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.UID += "\n" }, "not named after the UID"},
+		}, "a kubelet creates nothing like this"},
+		"the UID of the live pod": {func(tr tree, d *kubelet.PodDir, _ *report.Report) { *d = renamed(*d, tr.pod(uidLive), uidLive) }, "the --pods list has the pod"},
+		"a UID with a newline":    {func(_ tree, d *kubelet.PodDir, _ *report.Report) { d.UID += "\n" }, "is not the UID of a pod"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := newTree(t)

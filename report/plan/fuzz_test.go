@@ -99,7 +99,7 @@ func checkScript(t *testing.T, script string) {
 		}
 	}
 	for line := range strings.Lines(head) {
-		if !regexp.MustCompile(`^(#[ -~]*|node='[A-Za-z0-9._-]+'|collected=[0-9]+ collected_nanoseconds=[0-9]{9} boot=[0-9]+ # seconds since 1970|report_root='[A-Za-z0-9._~+=@:/-]+' # compared, never believed|)\n$`).MatchString(line) {
+		if !regexp.MustCompile(`^(#[ -~]*|node='[A-Za-z0-9._-]+'|collected=[0-9]+ collected_nanoseconds=[0-9]{9} boot=[0-9]+ # seconds since 1970|report_root='[A-Za-z0-9._~+=@:/-]+' # compared only, never trusted|)\n$`).MatchString(line) {
 			t.Errorf("head %q", line)
 		}
 	}
@@ -112,7 +112,7 @@ func TestScriptUnusable(t *testing.T) {
 		says   string
 	}{
 		"another schema":   {func(e *forensics.Evidence) { e.Schema = "nodeforensics.evidence/v9" }, "evidence schema"},
-		"a disk":           {func(e *forensics.Evidence) { e.Root = "/mnt\ndisk" }, "not of a node that runs"},
+		"a disk":           {func(e *forensics.Evidence) { e.Root = "/mnt\ndisk" }, "not of a running node"},
 		"no node":          {func(e *forensics.Evidence) { e.Node.Name = "" }, "node name"},
 		"a node's newline": {func(e *forensics.Evidence) { e.Node.Name = "node\n" }, "node name"},
 		"no time":          {func(e *forensics.Evidence) { e.Collected = time.Time{} }, "when it was made"},
@@ -123,13 +123,13 @@ func TestScriptUnusable(t *testing.T) {
 			for i := range e.PodDirs {
 				e.PodDirs[i].Volumes = slices.Repeat(e.PodDirs[i].Volumes[2:], maxPerPod-10)
 			}
-		}, "nobody could read it"},
+		}, "too long to read"},
 		"a relative root":  {func(e *forensics.Evidence) { e.Kubelet.CanonicalRoot = "var/lib" }, "kubelet root"},
 		"a root with dots": {func(e *forensics.Evidence) { e.Kubelet.CanonicalRoot = "/var/../x" }, "kubelet root"},
 		"/ as root":        {func(e *forensics.Evidence) { e.Kubelet.CanonicalRoot = "/" }, "kubelet root"},
 		"a root's slash":   {func(e *forensics.Evidence) { e.Kubelet.CanonicalRoot += "/" }, "kubelet root"},
 		"a root's newline": {func(e *forensics.Evidence) { e.Kubelet.CanonicalRoot += "\n" }, "kubelet root"},
-		"nothing":          {func(e *forensics.Evidence) { *e = forensics.NewEvidence() }, "not of a node that runs"},
+		"nothing":          {func(e *forensics.Evidence) { *e = forensics.NewEvidence() }, "not of a running node"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const uid = "5c948341-c030-4996-b888-f032577d97b0"
@@ -154,7 +154,7 @@ func TestScriptTooMany(t *testing.T) {
 	e := hostile("node", "/var/lib/kubelet", uid, "/x", "volumes/kubernetes.io~nfs/x", "volumes/kubernetes.io~nfs/x", "8:1", "ext4", "x")
 	e.PodDirs[0].Volumes = slices.Repeat(e.PodDirs[0].Volumes[2:], 1_000_000)
 	var b bytes.Buffer
-	if err := Script(&b, e); err != nil || !strings.Contains(b.String(), "more volumes or mounts than any pod has") {
+	if err := Script(&b, e); err != nil || !strings.Contains(b.String(), "more volumes or mounts than a pod can have") {
 		t.Errorf("%v, %d bytes", err, b.Len())
 	}
 }

@@ -27,9 +27,9 @@ func TestScriptHealth(t *testing.T) {
 			v1.AddHealth(&r.Evidence, mounts.Health{MountID: was.MountID, Device: was.Device, MountPoint: was.MountPoint, Status: status, Method: mounts.MethodProbe, Seconds: 2})
 			script := plan(t, r)
 			if status != mounts.StatusOK {
-				refusedWhole(t, tr, script, "umount would wait for it")
+				refusedWhole(t, tr, script, "umount can block")
 				r.Evidence.Probes = nil // nobody looked at all
-				refusedWhole(t, tr, plan(t, r), "nobody has asked")
+				refusedWhole(t, tr, plan(t, r), "its file system was not probed")
 			} else if out, status := tr.run(script, "--apply"); status != 0 || !strings.Contains(out, "done      1  umount -c "+disk) {
 				t.Errorf("exit status %d; want that it is unmounted", status)
 			}
@@ -43,13 +43,13 @@ func TestScriptMemory(t *testing.T) {
 		forge func(m *mounts.Mount, r *report.Report)
 		says  string
 	}{
-		"of another class": {func(m *mounts.Mount, _ *report.Report) { m.Class = mounts.ClassBlock }, "If nobody needs that"}, // by the program
+		"of another class": {func(m *mounts.Mount, _ *report.Report) { m.Class = mounts.ClassBlock }, "If the data is not needed"}, // by the program
 		"of another type":  {func(m *mounts.Mount, _ *report.Report) { m.FSType, m.Class = "ext4", mounts.ClassBlock }, "another file system is mounted there now"},
 		"a copy": {func(m *mounts.Mount, r *report.Report) {
 			secret := *m
 			secret.ID, secret.MountPoint = 1<<30, strings.Replace(m.MountPoint, "empty-dir/m", "secret/m", 1)
 			r.Evidence.Mounts.Mounts = append(r.Evidence.Mounts.Mounts, secret)
-		}, "it is in memory only: unmounting it destroys what is in it\n"}, // by the script
+		}, "it is in memory only: an unmount destroys its data\n"}, // by the script
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := newTree(t)
@@ -98,7 +98,7 @@ func TestScriptBelowBind(t *testing.T) {
 	tr.write(uidA, nfs+"/", "")
 	script := plan(t, tr.report("1.17.4"))
 	elsewhere(tr, `mount --bind "$1" /mnt && mount -t tmpfs none /mnt/data`, filepath.Join(tr.pod(uidA), filepath.Dir(nfs)))
-	refusedWhole(t, tr, script, "shows a directory above it")
+	refusedWhole(t, tr, script, "has a parent directory of it")
 }
 
 // TestScriptOrder lets the kernel refuse to remove the mount point: vol_data.json must be there still.

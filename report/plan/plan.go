@@ -1,12 +1,12 @@
-// Package plan turns a report into a shell script that cleans up after pods that are gone, as a careful engineer would.
+// Package plan turns a report into a shell script that removes leftovers of orphaned pods.
 //
-// The script does nothing unless it is told to (--apply), and looks again before each step: the pod must still be gone,
-// nothing may use its directory, and nothing may be mounted there in any mount namespace. It unmounts what is not in
-// use, removes empty directories, empty files of subpaths and vol_data.json, of which it keeps a copy, and nothing else.
-// Data that was left is at most moved aside. What it does not do it refuses with the reason.
+// The script changes nothing without --apply. It repeats its checks before each step: the pod must still be orphaned, no process
+// may use its directory, and no mount may be there in any mount namespace. It unmounts what is not in use. It removes empty
+// directories, empty files of subpaths, and vol_data.json, and keeps a copy of the latter. It removes nothing else. It moves
+// leftover data aside only on request. It refuses every other step and states the reason.
 //
-// The report is hostile input: see trust.go for what of it can come into the script. Where the kubelet's root directory is
-// the script learns from the person who runs it, and it goes there one name after the other.
+// The report is hostile input: trust.go has what of it can become part of the script. The root directory of the kubelet is an
+// option of the script. The script enters it one name at a time.
 //
 // Like the renderers it is pure: the same report gives the same script, on any machine.
 package plan
@@ -30,7 +30,7 @@ var (
 	//go:embed script/begin.txt
 	beginPart string // environment and options
 	//go:embed script/start.txt
-	startPart string // what must hold before anything is done
+	startPart string // preconditions of the script
 	//go:embed script/enter.txt
 	enterPart string // how a directory is entered
 	//go:embed script/look.txt
@@ -39,20 +39,20 @@ var (
 	stepsPart string
 )
 
-// Script writes the script for the evidence of a report. It is judged anew, by this version's classes of leftovers. A report
-// that no script can be made of is an error, and then nothing is written.
+// Script writes the script for the evidence of a report, by the classes of leftovers of this version. A report without the facts
+// that a script needs is an error, and then nothing is written.
 func Script(w io.Writer, e *forensics.Evidence) error {
 	if err := usable(e); err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
 	s := script{e: e, model: forensics.NewModel(e)}
 	s.head()
-	// Steps in a function: a script that was cut on its way is a syntax error, and nothing of it runs.
+	// The steps are a function: a truncated script is a syntax error, and nothing of it runs.
 	s.put("\nsteps() {")
 	s.pods()
 	s.put("\nstep end\n}\n\noptions \"$@\"\nstart\nsteps")
 	if s.b.Len() > maxScript {
-		return fmt.Errorf("plan: the script would have %d bytes, and at most %d are written: nobody could read it", s.b.Len(), maxScript)
+		return fmt.Errorf("plan: the script would have %d bytes; the limit is %d: it would be too long to read", s.b.Len(), maxScript)
 	}
 	_, err := io.WriteString(w, s.b.String())
 	return err
@@ -73,12 +73,12 @@ func (s *script) put(line string) {
 	}
 }
 
-// comment writes text from anywhere as a comment.
+// comment writes untrusted text as a comment.
 func (s *script) comment(format string, args ...any) {
 	s.put("# " + visible(fmt.Sprintf(format, args...)))
 }
 
-// decline writes that nothing is done about something.
+// decline writes a step that is refused.
 func (s *script) decline(what, why string) {
 	s.put("step name " + word(what))
 	s.put("step decline " + word(why))
@@ -86,31 +86,31 @@ func (s *script) decline(what, why string) {
 
 func (s *script) head() {
 	s.put("#!/bin/sh")
-	s.comment("Cleans up after pods that are gone, on node %s, as it was found at %s.", s.e.Node.Name, s.e.Collected.UTC().Format(time.RFC3339))
+	s.comment("Removes leftovers of orphaned pods on node %s, by a report of %s.", s.e.Node.Name, s.e.Collected.UTC().Format(time.RFC3339))
 	s.put(`#
-# Without --apply it changes nothing and says what it would do. It trusts neither the report that it was made of nor the pods:
-# - It works below the root directory of the kubelet only, /var/lib/kubelet unless you say --kubelet-root DIR, and goes to each
-#   directory one name after the other: each must be root's, no link, and on the same mount.
+# Without --apply it changes nothing and prints the steps. It trusts neither its report nor the pods:
+# - It works below the root directory of the kubelet only. That is /var/lib/kubelet, or the DIR of --kubelet-root. It enters each
+#   directory one name at a time. Each must belong to root, be no symbolic link, and be on the same mount.
 # - It does not start if the report is of another node, older than an hour, or from before the last boot.
-# - Before each step it looks again: the pod must still be gone (no cgroup, no process, no container, not in the list of --pods),
-#   no process may stand in its directory or have a file open there, and nothing may be mounted there or bound from there
-#   in any mount namespace.
-# - It never follows a mount, never deletes a tree and never deletes data. The kernel has the last word: rmdir, unlink
-#   and umount fail rather than take what is not empty, mounted or in use.
-# - It uses no network. Run it where the kubelet's mounts are: in the mount namespace of the host.
+# - It repeats its checks before each step. The pod must still be orphaned: no cgroup, no process, no container, not in the
+#   --pods list. No process may have its working directory or an open file in the pod directory. No mount may be there or
+#   be a bind mount from there, in any mount namespace.
+# - It never enters a mount, never deletes a tree and never deletes data. It uses rmdir, unlink and umount, which fail on a
+#   directory that is not empty, and on a mount that is in use.
+# - It uses no network. Run it in the mount namespace of the host.
 #
-# Exit status: 0 everything was done or need not be done, 2 it did not start, 3 some steps were refused.
+# Exit status: 0 all steps were done or not necessary, 2 the script did not start, 3 some steps were refused.
 `)
 	s.put("node='" + s.e.Node.Name + "'")
 	s.put(fmt.Sprintf("collected=%d collected_nanoseconds=%09d boot=%d # seconds since 1970",
 		s.e.Collected.Unix(), s.e.Collected.Nanosecond(), s.e.Node.Boot.Unix()))
-	s.put("report_root='" + root(s.e) + "' # compared, never believed\n")
+	s.put("report_root='" + root(s.e) + "' # compared only, never trusted\n")
 	for _, part := range []string{beginPart, startPart, enterPart, lookPart, stepsPart} {
 		s.put(part)
 	}
 }
 
-// pods writes the steps for each directory of a pod that is gone, and refuses those of pods that may not be.
+// pods writes the steps for each directory of an orphaned pod, and refuses those of pods that can exist.
 func (s *script) pods() {
 	gone, unknown := 0, 0
 	for _, d := range s.e.PodDirs {
@@ -126,22 +126,22 @@ func (s *script) pods() {
 		}
 	}
 	if unknown > 0 {
-		s.declineAll(fmt.Sprintf("%s could not be told from those of live pods: see the report", text.Plural(unknown, "pod directory")))
+		s.declineAll(fmt.Sprintf("%s cannot be distinguished from those of live pods: see the report", text.Plural(unknown, "pod directory")))
 	}
 	if ok, _ := s.e.Saw(forensics.SourcePodDirs); !ok {
-		s.declineAll("the directories of pods were not read: see the report")
+		s.declineAll("pod directories were not collected: see the report")
 	}
 	if gone == 0 {
-		s.put("\necho 'The report shows no directory of a pod that is proven to be gone.'")
+		s.put("\necho 'The report has no pod directory that is proven to be orphaned.'")
 	}
 }
 
 func (s *script) declineAll(why string) {
 	s.put("")
-	s.decline("directories of pods", why)
+	s.decline("pod directories", why)
 }
 
-// pod writes the steps for one directory: first its mounts, the last one first, then what they leave and what else is left.
+// pod writes the steps for one directory: first its mounts, the last one first, then the leftovers.
 func (s *script) pod(d kubelet.PodDir, why string) {
 	s.put("")
 	s.comment("---- pod %s: %s", s.title(d.UID), why)
@@ -156,7 +156,7 @@ func (s *script) pod(d kubelet.PodDir, why string) {
 	s.put("step pod " + d.UID + " '" + disk + "' " + word("pod "+s.title(d.UID)))
 	left := forensics.Leftovers(s.model, d)
 	if left[0].Class == kubelet.ASWUncertain {
-		left = left[:1] // with the restart goes the rest
+		left = left[:1] // the restart removes the rest
 	}
 	s.unmounts(d, left)
 	for _, l := range left {
@@ -164,7 +164,7 @@ func (s *script) pod(d kubelet.PodDir, why string) {
 	}
 }
 
-// title is what a pod is called: by its name only if that is one.
+// title names a pod: with its name only if that is a valid one.
 func (s *script) title(uid string) string {
 	pod := s.model.Pod(uid)
 	if lengthy(pod.Name+"/"+pod.Namespace) || !podName.MatchString(pod.Name) || pod.Namespace != "" && !podName.MatchString(pod.Namespace) {
@@ -173,11 +173,11 @@ func (s *script) title(uid string) string {
 	return pod.String()
 }
 
-// target sets what the next step is about. It refuses what is not where the kubelet has such a thing, and then says false.
+// target sets the path of the next step. It refuses a path that the kubelet does not create, and then returns false.
 func (s *script) target(d kubelet.PodDir, p string, shape *regexp.Regexp) bool {
 	rel := below(d, p, shape)
 	if rel == "" {
-		s.decline(p, "no kubelet has such a thing in that place: find out what it is")
+		s.decline(p, "a kubelet creates nothing like this here: find out what it is")
 		return false
 	}
 	s.put("step at " + rel)

@@ -45,13 +45,13 @@ func TestScript(t *testing.T) {
 				tr.write(uidA, csi+"/vol_data.json", volData)
 				tr.disk(uidA, csi+"/mount")
 			},
-			dry:     []string{"would umount -c A/" + csi + "/mount", "would remove vol_data.json and the empty directories of A/" + csi + ", if nothing else is in it once it is unmounted"},
+			dry:     []string{"would umount -c A/" + csi + "/mount", "would remove vol_data.json and the empty directories of A/" + csi + ", if it is empty after the unmount"},
 			applied: []string{"done umount -c A/" + csi + "/mount", "done remove vol_data.json and the empty directories of A/" + csi},
 			gone:    []string{csi}, kept: []string{"volumes/kubernetes.io~csi"},
 		},
 		"secret in memory, 1.17": {
 			version: "1.17.4", build: func(tr tree) { tr.mount(uidA, "volumes/kubernetes.io~secret/s", "tmpfs", "tmpfs", 0) },
-			dry:     []string{"would umount -c A/volumes/kubernetes.io~secret/s", "would rmdir A/volumes/kubernetes.io~secret/s, if nothing else is in it once it is unmounted"},
+			dry:     []string{"would umount -c A/volumes/kubernetes.io~secret/s", "would rmdir A/volumes/kubernetes.io~secret/s, if it is empty after the unmount"},
 			applied: []string{"done umount -c A/volumes/kubernetes.io~secret/s", "done rmdir A/volumes/kubernetes.io~secret/s"},
 			gone:    []string{"volumes/kubernetes.io~secret/s"},
 		},
@@ -61,8 +61,8 @@ func TestScript(t *testing.T) {
 				tr.write(uidA, "volumes/kubernetes.io~empty-dir/m/file", "precious")
 			},
 			applied: []string{
-				"refused A/volumes/kubernetes.io~empty-dir/m: it is in memory only: unmounting it destroys what is in it. If nobody needs that, umount -c does it",
-				"skipped A/volumes/kubernetes.io~empty-dir/m: once it is unmounted the kubelet removes it by itself",
+				"refused A/volumes/kubernetes.io~empty-dir/m: it is in memory only: an unmount destroys its data. If the data is not needed, run umount -c",
+				"skipped A/volumes/kubernetes.io~empty-dir/m: the kubelet removes it after the unmount",
 			},
 			kept: []string{"volumes/kubernetes.io~empty-dir/m/file"},
 		},
@@ -79,7 +79,7 @@ func TestScript(t *testing.T) {
 		},
 		"empty mount, which 1.34 removes": {
 			version: "1.34.4", build: func(tr tree) { tr.write(uidA, csi+"/mount/", "") },
-			applied: []string{"skipped A/" + csi + ": the kubelet removes it by itself"}, kept: []string{csi + "/mount"},
+			applied: []string{"skipped A/" + csi + ": the kubelet removes it"}, kept: []string{csi + "/mount"},
 		},
 		"empty mount, which 1.17 does not": {
 			version: "1.17.4", build: func(tr tree) { tr.write(uidA, csi+"/mount/", "") },
@@ -91,11 +91,11 @@ func TestScript(t *testing.T) {
 		},
 		"empty directory, 1.18": {
 			version: "1.18.20", build: func(tr tree) { tr.write(uidA, nfs+"/", "") },
-			applied: []string{"skipped A/" + nfs + ": the kubelet removes it by itself"}, kept: []string{nfs},
+			applied: []string{"skipped A/" + nfs + ": the kubelet removes it"}, kept: []string{nfs},
 		},
 		"data": {
 			version: "1.34.4", build: func(tr tree) { tr.write(uidA, nfs+"/db/file", "precious") },
-			applied: []string{"refused move A/" + nfs + ": it holds 1 file, 8 bytes, 1 further directory. Look at it; with --move-data DIR it is moved out of the way"},
+			applied: []string{"refused move A/" + nfs + ": it has 1 file, 8 bytes, 1 more directory. Examine it, or move it with --move-data DIR"},
 			kept:    []string{nfs + "/db/file"},
 		},
 		"data below a CSI mount point": {
@@ -103,7 +103,7 @@ func TestScript(t *testing.T) {
 				tr.write(uidA, csi+"/vol_data.json", volData)
 				tr.write(uidA, csi+"/mount/file", "precious")
 			},
-			applied: []string{"refused move A/" + csi + ": it holds 1 file, 8 bytes, 0 further directories. Look at it; with --move-data DIR it is moved out of the way"},
+			applied: []string{"refused move A/" + csi + ": it has 1 file, 8 bytes, 0 more directories. Examine it, or move it with --move-data DIR"},
 			kept:    []string{csi + "/mount/file", csi + "/vol_data.json"},
 		},
 		"file of a subpath, 1.26": {
@@ -112,7 +112,7 @@ func TestScript(t *testing.T) {
 		},
 		"file of a subpath, 1.27": {
 			version: "1.27.16", build: func(tr tree) { tr.write(uidA, sub, "") },
-			applied: []string{"skipped A/" + sub + ": the kubelet removes it by itself"}, kept: []string{sub},
+			applied: []string{"skipped A/" + sub + ": the kubelet removes it"}, kept: []string{sub},
 		},
 		"mounted file of a subpath, 1.26": {
 			version: "1.26.15", build: func(tr tree) {
@@ -120,7 +120,7 @@ func TestScript(t *testing.T) {
 				tr.write(uidA, sub, "")
 				tr.mount(uidA, sub, source, "", unix.MS_BIND)
 			},
-			dry:     []string{"would umount -c A/" + sub, "would remove A/" + sub + ", if nothing else is in it once it is unmounted"},
+			dry:     []string{"would umount -c A/" + sub, "would remove A/" + sub + ", if it is empty after the unmount"},
 			applied: []string{"done umount -c A/" + sub, "done remove A/" + sub}, gone: []string{sub},
 		},
 		"mounted file of a subpath, 1.27": {
@@ -129,14 +129,14 @@ func TestScript(t *testing.T) {
 				tr.write(uidA, sub, "")
 				tr.mount(uidA, sub, source, "", unix.MS_BIND)
 			},
-			applied: []string{"done umount -c A/" + sub, "skipped A/" + sub + ": once it is unmounted the kubelet removes it by itself"},
+			applied: []string{"done umount -c A/" + sub, "skipped A/" + sub + ": the kubelet removes it after the unmount"},
 			kept:    []string{sub},
 		},
 		"secret in memory, 1.18": {
 			version: "1.18.20", build: func(tr tree) { tr.mount(uidA, "volumes/kubernetes.io~secret/s", "tmpfs", "tmpfs", 0) },
 			applied: []string{
 				"done umount -c A/volumes/kubernetes.io~secret/s",
-				"skipped A/volumes/kubernetes.io~secret/s: once it is unmounted the kubelet removes it by itself",
+				"skipped A/volumes/kubernetes.io~secret/s: the kubelet removes it after the unmount",
 			},
 			kept: []string{"volumes/kubernetes.io~secret/s"},
 		},
@@ -145,16 +145,16 @@ func TestScript(t *testing.T) {
 				link := tr.write(uidA, "volumeDevices/kubernetes.io~csi/", "")
 				must(tr.t, os.Symlink("/dev/null", filepath.Join(link, "pvc-2")))
 			},
-			applied: []string{"skipped A/volumeDevices/kubernetes.io~csi/pvc-2: the kubelet removes it by itself"},
+			applied: []string{"skipped A/volumeDevices/kubernetes.io~csi/pvc-2: the kubelet removes it"},
 			kept:    []string{"volumeDevices/kubernetes.io~csi/pvc-2"},
 		},
 		"nothing left": {
 			version: "1.34.4", build: func(tr tree) { tr.write(uidA, "etc-hosts", "") },
-			applied: []string{"skipped A: the kubelet removes it by itself"}, kept: []string{"etc-hosts"},
+			applied: []string{"skipped A: the kubelet removes it"}, kept: []string{"etc-hosts"},
 		},
 		"mount where no kubelet makes one": {
 			version: "1.34.4", build: func(tr tree) { tr.mount(uidA, "containers/app", "tmpfs", "tmpfs", 0) },
-			applied: []string{"refused A/containers/app: no kubelet mounts anything here: find out who did"},
+			applied: []string{"refused A/containers/app: a kubelet mounts nothing here: find out which program did"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

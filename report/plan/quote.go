@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// longest is how much text of a report stands in one place of the script, in bytes.
+// longest is the length of a text of the report in the script, in bytes.
 const longest = 300
 
-// word is one argument of a command, for text that people read: within single quotes, without anything that means
-// something to a shell even outside of them.
+// word is one argument of a command, for text that people read: in single quotes, without characters that a shell interprets
+// outside of them.
 func word(s string) string {
 	return "'" + strings.NewReplacer("'", "[27]", "`", "[60]", "$", "[24]", `\`, "[5c]").Replace(visible(s)) + "'"
 }

@@ -28,22 +28,22 @@ func TestScriptRace(t *testing.T) {
 		says          string
 	}{
 		"something was mounted on it":      {build: emptyDir, change: func(tr tree) { tr.mount(uidA, nfs, "tmpfs", "tmpfs", 0) }, says: "is there"},
-		"something was mounted on the way": {build: emptyDir, change: func(tr tree) { tr.mount(uidA, "volumes", "tmpfs", "tmpfs", 0) }, says: "something is mounted on the way to it"},
-		"the pod's directory was mounted":  {build: emptyDir, change: func(tr tree) { bindSelf(tr, tr.pod(uidA)) }, says: "something is mounted on the way to it"},
+		"something was mounted on the way": {build: emptyDir, change: func(tr tree) { tr.mount(uidA, "volumes", "tmpfs", "tmpfs", 0) }, says: "a mount covers the path to it"},
+		"the pod's directory was mounted":  {build: emptyDir, change: func(tr tree) { bindSelf(tr, tr.pod(uidA)) }, says: "a mount covers the path to it"},
 		"mounted in another namespace only": {build: leftVolData, change: func(tr tree) {
 			elsewhere(tr, `mount -t tmpfs none "$1"`, filepath.Join(tr.pod(uidA), csi, "mount"))
 		}, says: "is there"},
 		"bound to another place in another namespace": {build: emptyDir, change: func(tr tree) {
 			elsewhere(tr, `mount --bind "$1" /mnt`, filepath.Join(tr.pod(uidA), nfs))
-		}, says: "has been bound from there"},
+		}, says: "is a bind mount from there"},
 		"a file was written into the directory": {build: emptyDir, change: func(tr tree) { tr.write(uidA, nfs+"/file", "precious") }, says: "it is not empty"},
 		"a file took the directory's place": {build: emptyDir, change: func(tr tree) {
 			must(tr.t, os.Remove(filepath.Join(tr.pod(uidA), nfs)))
 			tr.write(uidA, nfs, "precious")
-		}, says: "it is no directory"},
-		"a file was written below the mount point":  {build: leftVolData, change: func(tr tree) { tr.write(uidA, csi+"/mount/file", "precious") }, says: "something else lies in it"},
-		"a file was written beside vol_data.json":   {build: leftVolData, change: func(tr tree) { tr.write(uidA, csi+"/.file", "precious") }, says: "something else lies in it"},
-		"a link took the place of vol_data.json":    {build: leftVolData, change: func(tr tree) { linkTo(tr, csi+"/vol_data.json", "/etc/passwd") }, says: "vol_data.json is no regular file"},
+		}, says: "it is not a directory"},
+		"a file was written below the mount point":  {build: leftVolData, change: func(tr tree) { tr.write(uidA, csi+"/mount/file", "precious") }, says: "it has other files"},
+		"a file was written beside vol_data.json":   {build: leftVolData, change: func(tr tree) { tr.write(uidA, csi+"/.file", "precious") }, says: "it has other files"},
+		"a link took the place of vol_data.json":    {build: leftVolData, change: func(tr tree) { linkTo(tr, csi+"/vol_data.json", "/etc/passwd") }, says: "vol_data.json is not a regular file"},
 		"something was written to a subpath's file": {build: func(tr tree) { tr.write(uidA, sub, "") }, change: func(tr tree) { tr.write(uidA, sub, "precious") }, says: "it is not an empty file"},
 		"a process stands in it": {build: emptyDir, change: func(tr tree) {
 			sleeper(tr, filepath.Join(tr.pod(uidA), nfs))
@@ -53,7 +53,7 @@ func TestScriptRace(t *testing.T) {
 			must(tr.t, err)
 			tr.t.Cleanup(func() { _ = file.Close() })
 		}, says: "it is in use: /proc/"},
-		"the list of pods has the pod": {build: emptyDir, change: func(tree) {}, listed: uidA, says: "the list of --pods has the pod"},
+		"the list of pods has the pod": {build: emptyDir, change: func(tree) {}, listed: uidA, says: "the --pods list has the pod"},
 		"another file system took the mount's place": {build: mountedDisk, change: func(tr tree) {
 			must(tr.t, unix.Unmount(filepath.Join(tr.pod(uidA), nfs), 0))
 			tr.mount(uidA, nfs, "tmpfs", "tmpfs", 0)
@@ -62,7 +62,7 @@ func TestScriptRace(t *testing.T) {
 		"something was mounted below the mount": {build: mountedDisk, change: func(tr tree) {
 			must(tr.t, os.Mkdir(filepath.Join(tr.pod(uidA), nfs, "deep"), 0o755))
 			tr.mount(uidA, nfs+"/deep", "tmpfs", "tmpfs", 0)
-		}, says: "something is mounted below it"},
+		}, says: "a mount is below it"},
 		"a cgroup of the pod": {build: emptyDir, change: cgroupOf, says: "the pod has a cgroup"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestScriptNothingToDo(t *testing.T) {
 	tr.write(uidA, csi+"/vol_data.json", volData)
 	script := plan(t, tr.report("1.17.4"))
 	must(t, os.RemoveAll(tr.pod(uidA)))
-	if out, status := tr.run(script, "--apply"); status != 0 || strings.Count(out, "it is gone already") != 3 {
-		t.Errorf("exit status %d; want 0 and three times that it is gone already", status)
+	if out, status := tr.run(script, "--apply"); status != 0 || strings.Count(out, "it no longer exists") != 3 {
+		t.Errorf("exit status %d; want 0 and three times that it no longer exists", status)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestScriptStale(t *testing.T) {
 	}{
 		"old":                         {ago(3700 * time.Second), "older than an hour"},
 		"of yesterday":                {ago(24 * time.Hour), "older than an hour"},
-		"from the future":             {ago(-time.Hour), "from the future"},
+		"from the future":             {ago(-time.Hour), "is in the future"},
 		"of the boot before":          {boot(-time.Hour), "booted since the report"},
 		"booted later":                {boot(time.Hour), "booted since the report"},
 		"of a node with a like name":  {func(r *report.Report) { r.Evidence.Node.Name += "2" }, "the report is of node"},
@@ -76,7 +76,7 @@ func TestScriptPodList(t *testing.T) {
 		"absent":              filepath.Join(left, "absent"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			refusedWhole(t, tr, script, "plan.sh: the file of --pods", "--pods", list, "--move-data", left)
+			refusedWhole(t, tr, script, "plan.sh: the --pods file", "--pods", list, "--move-data", left)
 		})
 	}
 	if out, status := tr.start(script, "--apply", "--kubelet-root", tr.root, "--move-data", left); status != 2 || !strings.Contains(out, "--move-data needs --pods") {
@@ -93,7 +93,7 @@ func TestScriptWithoutPodList(t *testing.T) {
 	must(t, os.Mkdir(cgroups, 0o755))
 	tr.mountAt("/sys/fs/cgroup", "tmpfs", "tmpfs", 0)
 	before := links(t, tr.root)
-	if out, status := tr.start(script, "--apply", "--kubelet-root", tr.root); status != 3 || !strings.Contains(out, "no cgroup of any pod can be seen here") {
+	if out, status := tr.start(script, "--apply", "--kubelet-root", tr.root); status != 3 || !strings.Contains(out, "no pod cgroup is visible here") {
 		t.Errorf("exit status %d; want that it asks for a list", status)
 	}
 	if diff := cmp.Diff(before, links(t, tr.root)); diff != "" {
@@ -136,7 +136,7 @@ func TestScriptCopies(t *testing.T) {
 	link := filepath.Join(shortDir(t), "link")
 	must(t, os.Symlink(tr.pod(uidLive), link))
 	for dir, says := range map[string]string{
-		shared: "is not root's alone", somebodys: "is not root's alone", link: "below the directory of the pods", filepath.Join(tr.root, "absent"): "it is not there",
+		shared: "other users than root can change", somebodys: "other users than root can change", link: "below the pods directory", filepath.Join(tr.root, "absent"): "it does not exist",
 	} {
 		refusedWhole(t, tr, script, says, "--aside", dir)
 	}
@@ -144,7 +144,7 @@ func TestScriptCopies(t *testing.T) {
 	must(t, os.Mkdir(memory, 0o700))
 	tr.mountAt(memory, "tmpfs", "tmpfs", 0)
 	out, status := tr.run(script, "--apply", "--aside", memory)
-	if status != 0 || !strings.Contains(out, "Copies are kept in memory") {
+	if status != 0 || !strings.Contains(out, "The copies are in memory") {
 		t.Errorf("exit status %d; want that it says that the copies do not last", status)
 	}
 	copies, err := filepath.Glob(filepath.Join(aside(out), uidA, "*", "vol_data.json"))
@@ -170,7 +170,7 @@ func TestScriptFullDisk(t *testing.T) {
 	must(t, unix.Mount("tmpfs", full, "tmpfs", 0, "size=8k"))
 	t.Cleanup(func() { _ = unix.Unmount(full, unix.MNT_DETACH) })
 	must(t, os.WriteFile(filepath.Join(full, "filler"), make([]byte, 4096), 0o600))
-	refusedWhole(t, tr, script, "it could not be copied", "--aside", full)
+	refusedWhole(t, tr, script, "cannot copy it", "--aside", full)
 }
 
 // TestScriptEnvironment believes nothing of its caller's environment.

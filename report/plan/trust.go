@@ -12,11 +12,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
-// A report may be forged, and what a genuine one says may have been arranged by a pod. So nothing of it comes into the
-// script but what one of these describes, or through [word] and [visible].
+// A report can be forged, and a pod can control what a genuine one says. So the script has nothing of it but what one of these
+// patterns describes, or what has passed [word] or [visible].
 //
-// Names of volumes, plugins and containers are the kubelet's: DNS labels and subdomains, a plugin's with "~" for "/". What is
-// called otherwise was not made by it, and is not touched. Lengths are for [lengthy]: a pattern that counts to 255 takes
+// Names of volumes, plugins and containers come from the kubelet: DNS labels and subdomains, a plugin's with "~" for "/". The
+// kubelet did not create other names, and they are not touched. [lengthy] checks lengths: a pattern that counts to 255 takes
 // hundreds of kilobytes in every process of this program.
 var (
 	nodeName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
@@ -30,7 +30,7 @@ var (
 	// mountPath is where kubelets and CSI drivers mount.
 	mountPath   = regexp.MustCompile(`^(volumes/` + plainName + `/` + plainName + `|volumes/kubernetes\.io~csi/` + plainName + `/mount|volumeDevices/` + plainName + `/` + plainName + `|` + subpath + `)$`)
 	subpathPath = regexp.MustCompile(`^` + subpath + `$`)
-	// leftPath is anything in a directory of the kubelet's own, which no container can write to.
+	// leftPath is anything in a directory of the kubelet that no container can write to.
 	leftPath = regexp.MustCompile(`^((volumes|volumeDevices)(/` + plainName + `){1,2}|volume-subpaths(/` + plainName + `){1,3})$`)
 )
 
@@ -41,26 +41,26 @@ const (
 
 const (
 	defaultRoot = "/var/lib/kubelet"
-	maxPodDirs  = 10_000  // more are never read
+	maxPodDirs  = 10_000  // a report has no more
 	maxPerPod   = 2000    // volumes and subpaths, and mounts
-	maxScript   = 8 << 20 // bytes; nobody reads more
+	maxScript   = 8 << 20 // bytes
 )
 
-// usable says why no script can be made of a report.
+// usable says why a report gives no script.
 func usable(e *forensics.Evidence) error {
 	switch {
 	case e.Schema != forensics.EvidenceSchema:
 		return fmt.Errorf("evidence schema %q, want %q", visible(e.Schema), forensics.EvidenceSchema)
 	case e.Root != "/":
-		return fmt.Errorf("the report is of files below %q, not of a node that runs", visible(e.Root))
+		return fmt.Errorf("the report is of files below %q, not of a running node", visible(e.Root))
 	case lengthy(e.Node.Name) || !nodeName.MatchString(e.Node.Name):
-		return fmt.Errorf("node name %q: none that a script can compare (--redact=strict masks it)", visible(e.Node.Name))
+		return fmt.Errorf("node name %q: a script cannot compare it (--redact=strict masks names)", visible(e.Node.Name))
 	case e.Collected.Unix() <= 0 || e.Node.Boot == nil || e.Node.Boot.Unix() <= 0:
-		return errors.New("the report does not say when it was made, and when the node was booted")
+		return errors.New("the report does not state when it was made, or when the node was booted")
 	case len(e.PodDirs) > maxPodDirs:
-		return fmt.Errorf("the report has %d pod directories, and at most %d are ever read", len(e.PodDirs), maxPodDirs)
+		return fmt.Errorf("the report has %d pod directories; a report has at most %d", len(e.PodDirs), maxPodDirs)
 	case lengthy(root(e)) || !plainPath.MatchString(root(e)):
-		return fmt.Errorf("kubelet root %q: names may have letters, digits and ._~+=@:-", visible(root(e)))
+		return fmt.Errorf("kubelet root %q: names can have letters, digits and ._~+=@:- only", visible(root(e)))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func lengthy(name string) bool {
 	return false
 }
 
-// root is where the report says that the kubelet's root directory is. The script only compares it.
+// root is the root directory of the kubelet by the report. The script only compares it.
 func root(e *forensics.Evidence) string {
 	if e.Kubelet == nil || e.Kubelet.CanonicalRoot == "" {
 		return defaultRoot
@@ -84,23 +84,22 @@ func root(e *forensics.Evidence) string {
 	return e.Kubelet.CanonicalRoot
 }
 
-// unfit says why the directory of a pod is none that a script can be about.
+// unfit says why a script can have no steps for a pod directory.
 func unfit(e *forensics.Evidence, d kubelet.PodDir, mounted int) error {
 	switch {
 	case max(len(d.Volumes)+len(d.Subpaths)+len(d.Unknown), mounted) > maxPerPod:
-		return errors.New("it has more volumes or mounts than any pod has")
+		return errors.New("it has more volumes or mounts than a pod can have")
 	case !poduid.Valid(d.UID):
-		return errors.New("the directory is not named after the UID of a pod")
+		return errors.New("the name of the directory is not the UID of a pod")
 	case d.Path != path.Join(root(e), "pods", d.UID):
-		return errors.New("the directory is not that of the pod below the root of the kubelet")
+		return errors.New("the directory is not the pod directory below the root directory of the kubelet")
 	case d.Error != "":
-		return errors.New("it was not read to its end: see the report")
+		return errors.New("it was not read completely: see the report")
 	}
 	return nil
 }
 
-// below is a path as the script wants it, relative to the directory of the pod; "" where it does not lie there, or is of
-// another shape.
+// below is a path relative to the pod directory; "" where it is not there, or has another shape.
 func below(d kubelet.PodDir, p string, shape *regexp.Regexp) string {
 	rel, ok := strings.CutPrefix(p, d.Path+"/")
 	if !ok || lengthy(rel) || !shape.MatchString(rel) {

@@ -21,7 +21,7 @@ func (s *script) unmounts(d kubelet.PodDir, left []kubelet.Leftover) {
 			ofVolume[point], missing[point] = l.Volume != nil || l.Subpath != nil, true
 		}
 	}
-	for _, m := range slices.Backward(s.model.PodMounts(d.UID)) { // several may lie on one point
+	for _, m := range slices.Backward(s.model.PodMounts(d.UID)) { // one mount point can have several
 		if known, ok := ofVolume[m.MountPoint]; ok {
 			delete(missing, m.MountPoint)
 			s.unmount(d, m, known)
@@ -29,16 +29,16 @@ func (s *script) unmounts(d kubelet.PodDir, left []kubelet.Leftover) {
 	}
 	for _, point := range slices.Sorted(maps.Keys(missing)) {
 		s.put("")
-		s.decline(point, "it is mounted, but not in the mount table that was read: perhaps only in the kubelet's mount namespace")
+		s.decline(point, "it is mounted, but not in the mount table of the report: possibly only in the mount namespace of the kubelet")
 	}
 }
 
 func (s *script) unmount(d kubelet.PodDir, m mounts.Mount, ofVolume bool) {
 	s.put("")
-	s.comment("%s from %s is still mounted, and nobody else unmounts it.", m.FSType, m.Source)
-	s.comment("risk: none while it is in use, umount then fails; a CSI driver is not told, and the volume stays staged and attached")
+	s.comment("%s from %s is still mounted, and no other component unmounts it.", m.FSType, m.Source)
+	s.comment("risk: none while it is in use: umount then fails. A CSI driver is not notified, and the volume remains staged and attached")
 	if !ofVolume {
-		s.decline(m.MountPoint, "no kubelet mounts anything here: find out who did")
+		s.decline(m.MountPoint, "a kubelet mounts nothing here: find out which program did")
 		return
 	}
 	if !s.target(d, m.MountPoint, mountPath) {
@@ -51,25 +51,25 @@ func (s *script) unmount(d kubelet.PodDir, m mounts.Mount, ofVolume bool) {
 	s.put("step unmount " + m.Device + " " + m.FSType)
 }
 
-// keepMounted says why a mount must not be unmounted: what is in it would be lost, or it is not known that its file system
-// answers, which unmounting asks it to. The class in the report is not believed.
+// keepMounted says why a mount must not be unmounted: its data would be lost, or its file system is not known to respond, and
+// umount would block. The class in the report is not trusted.
 func (s *script) keepMounted(d kubelet.PodDir, m mounts.Mount) error {
 	inMemory := mounts.ClassOf(m.FSType) == mounts.ClassMemory
 	h, _ := s.model.Health(m.Device)
 	switch {
 	case lengthy(m.FSType) || !device.MatchString(m.Device) || !fsType.MatchString(m.FSType):
-		return errors.New("the report does not say what is mounted there")
+		return errors.New("the report does not state what is mounted there")
 	case inMemory && m.FSType != "devtmpfs" && !s.isCopy(d, m.Device):
-		return errors.New("it is in memory only: unmounting it destroys what is in it. If nobody needs that, umount -c does it")
+		return errors.New("it is in memory only: an unmount destroys its data. If the data is not needed, run umount -c")
 	case inMemory || h.Status == mounts.StatusOK:
 		return nil
 	case h.Status == mounts.StatusNotProbed:
-		return errors.New("nobody has asked whether its file system answers, and umount would wait for it: make a report that probes mounts")
+		return errors.New("its file system was not probed, and umount can block: make a report that probes mounts")
 	}
-	return fmt.Errorf("its file system does not answer as it should (%s), and umount would wait for it: see the steps for it in the report", h.Status)
+	return fmt.Errorf("its file system is not healthy (%s), and umount can block: see the fix in the report", h.Status)
 }
 
-// isCopy says that a file system in memory holds what the API server has, too.
+// isCopy says that a file system in memory has only what the API server has, too.
 func (s *script) isCopy(d kubelet.PodDir, device string) bool {
 	return slices.ContainsFunc(s.model.PodMounts(d.UID), func(m mounts.Mount) bool {
 		plugin := path.Base(path.Dir(m.MountPoint))
@@ -95,23 +95,23 @@ func (s *script) leftover(d kubelet.PodDir, l kubelet.Leftover) {
 		case l.Holds:
 			s.moveData(d, l)
 		case l.Fate == kubelet.FateHeals:
-			s.heals(l)
+			s.kubeletRemoves(l)
 		default:
 			s.removeTarget(d, l)
 		}
 	case kubelet.EmptyDirLeft:
 		s.emptyDir(d, l)
 	case kubelet.ASWUncertain:
-		s.comment("risk: a restart loses what the kubelet knows and its goroutines. Containers go on; FUSE servers in its cgroup die with it")
-		s.decline(l.Path, "only a restart of the kubelet makes it go. Before that save evidence: nodeforensics --out DIR")
+		s.comment("risk: a restart loses the state and the goroutines of the kubelet. Containers continue. FUSE servers in its cgroup end")
+		s.decline(l.Path, "only a restart of the kubelet removes it. Save evidence before: nodeforensics --output-dir DIR")
 	case kubelet.LeftUnread:
 		s.decline(l.Path, l.Why)
 	default: // SelfHeals, Pending
-		s.heals(l)
+		s.kubeletRemoves(l)
 	}
 }
 
-func (s *script) heals(l kubelet.Leftover) { s.note(l, "the kubelet removes it by itself") }
+func (s *script) kubeletRemoves(l kubelet.Leftover) { s.note(l, "the kubelet removes it") }
 
 func (s *script) note(l kubelet.Leftover, why string) {
 	s.put("step name " + word(l.Path))
@@ -119,7 +119,7 @@ func (s *script) note(l kubelet.Leftover, why string) {
 }
 
 func (s *script) removeVolData(d kubelet.PodDir, l kubelet.Leftover) {
-	s.comment("risk: none for data: a copy of vol_data.json is kept, and nothing else is removed than empty directories")
+	s.comment("risk: none for data: a copy of vol_data.json is kept, and only empty directories are removed")
 	s.take(d, l, csiPath, "remove-vol-data")
 }
 
@@ -133,7 +133,7 @@ func (s *script) removeDir(d kubelet.PodDir, l kubelet.Leftover) {
 	s.take(d, l, volumePath, "remove-dir")
 }
 
-// take writes a step about what lies where things of its kind do.
+// take writes a step for a path of the expected shape.
 func (s *script) take(d kubelet.PodDir, l kubelet.Leftover, shape *regexp.Regexp, step string) {
 	if s.target(d, l.Path, shape) {
 		s.put("step " + step)
@@ -144,7 +144,7 @@ func (s *script) take(d kubelet.PodDir, l kubelet.Leftover, shape *regexp.Regexp
 func (s *script) emptyDir(d kubelet.PodDir, l kubelet.Leftover) {
 	switch {
 	case l.Fate == kubelet.FateHeals:
-		s.heals(l)
+		s.kubeletRemoves(l)
 	case l.Subpath != nil:
 		s.removeTarget(d, l)
 	case below(d, l.Path, csiPath) != "":
@@ -154,13 +154,13 @@ func (s *script) emptyDir(d kubelet.PodDir, l kubelet.Leftover) {
 	}
 }
 
-// afterUnmount removes what was mounted on, where the kubelet does not: subpaths up to 1.26, volumes up to 1.17, and what is
-// beside the mount of a CSI volume never.
+// afterUnmount removes the mount point, where the kubelet does not: for subpaths up to 1.26, and for volumes up to 1.17. No
+// kubelet removes what is beside the mount of a CSI volume.
 func (s *script) afterUnmount(d kubelet.PodDir, l kubelet.Leftover) {
 	minor := s.model.KubeletMinor()
 	switch {
 	case len(l.MountPoints) == 0:
-		s.heals(l)
+		s.kubeletRemoves(l)
 	case l.Class != kubelet.BlockLeft && l.Subpath != nil && minor < 27:
 		s.removeTarget(d, l)
 	case l.Class != kubelet.BlockLeft && l.Volume != nil && below(d, l.Path, csiPath) != "":
@@ -169,11 +169,11 @@ func (s *script) afterUnmount(d kubelet.PodDir, l kubelet.Leftover) {
 		s.removeDir(d, l)
 	case l.Volume == nil && l.Subpath == nil: // the unmount itself was refused
 	default:
-		s.note(l, "once it is unmounted the kubelet removes it by itself")
+		s.note(l, "the kubelet removes it after the unmount")
 	}
 }
 
-// moveData moves what nobody may throw away, if the script is told to.
+// moveData moves data that must not be deleted, if the script has --move-data.
 func (s *script) moveData(d kubelet.PodDir, l kubelet.Leftover) {
 	in := (*kubelet.Contents)(nil)
 	switch {
@@ -182,10 +182,10 @@ func (s *script) moveData(d kubelet.PodDir, l kubelet.Leftover) {
 	case l.Subpath != nil:
 		in = l.Subpath.Inside
 	}
-	holds := "something"
+	holds := "files"
 	if in != nil {
-		holds = fmt.Sprintf("%s, %s, %s", text.Plural(in.Files, "file"), text.Plural(int(in.Bytes), "byte"), text.Plural(in.Dirs, "further directory"))
+		holds = fmt.Sprintf("%s, %s, %s", text.Plural(in.Files, "file"), text.Plural(int(in.Bytes), "byte"), text.Plural(in.Dirs, "more directory"))
 	}
-	s.comment("risk: this may be the only copy of somebody's data. It is renamed, never copied and never deleted")
+	s.comment("risk: this can be the only copy of the data of a pod. It is renamed, never copied and never deleted")
 	s.take(d, l, leftPath, "move-data "+word(holds))
 }

@@ -60,7 +60,7 @@ func TestScriptLosesNothing(t *testing.T) {
 				t.Errorf("exit status %d; want 3", status)
 			}
 			for _, says := range []string{
-				"refused", "done", "umount -c " + disk, "it holds 1 file, 10 bytes", "it is in memory only",
+				"refused", "done", "umount -c " + disk, "it has 1 file, 10 bytes", "it is in memory only",
 				"remove vol_data.json and the empty directories of " + filepath.Dir(disk),
 			} {
 				if !strings.Contains(out, says) {
@@ -217,7 +217,7 @@ func TestScriptDoesNotTouchDeadMounts(t *testing.T) {
 	r := tr.report("1.34.4")
 	before := dead.Waiting() // by the report
 	out, status := tr.run(plan(t, r), "--apply")
-	if status != 3 || !strings.Contains(out, "does not answer as it should (hung)") || !strings.Contains(out, "done") {
+	if status != 3 || !strings.Contains(out, "its file system is not healthy (hung)") || !strings.Contains(out, "done") {
 		t.Errorf("exit status %d; want that the dead mount is refused, and the other volume done", status)
 	}
 	if n := dead.Waiting(); n != before {
@@ -225,7 +225,7 @@ func TestScriptDoesNotTouchDeadMounts(t *testing.T) {
 	}
 	must(t, unix.Unmount(dead.MountPoint(), unix.MNT_DETACH)) // as the report's other steps do
 	out, status = tr.run(plan(t, r), "--apply")
-	if status != 0 || strings.Contains(out, "refused ") || !strings.Contains(out, "it is not mounted here any more") {
+	if status != 0 || strings.Contains(out, "refused ") || !strings.Contains(out, "it is no longer mounted here") {
 		t.Errorf("exit status %d; want that nothing is refused for a mount that is gone", status)
 	}
 }
@@ -238,16 +238,16 @@ func TestScriptRefuses(t *testing.T) {
 		says   string
 	}{
 		"another node":             {func(r *report.Report) { r.Evidence.Node.Name = "other" }, 2, "the report is of node other"},
-		"an empty list of pods":    {func(r *report.Report) { r.Evidence.Pods = nil }, 3, "2 pod directories could not be told from those of live pods"},
-		"no list of pods":          {func(r *report.Report) { r.Evidence.Coverage = r.Evidence.Coverage[:2] }, 3, "could not be told"},
-		"directories not read":     {func(r *report.Report) { r.Evidence.PodDirs, r.Evidence.Coverage = nil, nil }, 3, "the directories of pods were not read"},
-		"part of a directory":      {func(r *report.Report) { r.Evidence.PodDirs[1].Error = "cut" }, 3, "it was not read to its end"},
-		"no UID":                   {func(r *report.Report) { r.Evidence.PodDirs[1].UID = ".." }, 3, "not named after the UID"},
-		"path of something else":   {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path = "/etc" }, 3, "no kubelet has such a thing in that place"},
-		"path that leads up":       {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path += "/../../../.." }, 3, "no kubelet has such a thing in that place"},
-		"bytes that are escapes":   {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path += `\xff` }, 3, "no kubelet has such a thing in that place"},
-		"bytes that JSON lost":     {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path += "\ufffd" }, 3, "no kubelet has such a thing in that place"},
-		"a kubelet that remembers": {remembers, 3, "only a restart of the kubelet makes it go"},
+		"an empty list of pods":    {func(r *report.Report) { r.Evidence.Pods = nil }, 3, "2 pod directories cannot be distinguished from those of live pods"},
+		"no list of pods":          {func(r *report.Report) { r.Evidence.Coverage = r.Evidence.Coverage[:2] }, 3, "cannot be distinguished"},
+		"directories not read":     {func(r *report.Report) { r.Evidence.PodDirs, r.Evidence.Coverage = nil, nil }, 3, "pod directories were not collected"},
+		"part of a directory":      {func(r *report.Report) { r.Evidence.PodDirs[1].Error = "cut" }, 3, "it was not read completely"},
+		"no UID":                   {func(r *report.Report) { r.Evidence.PodDirs[1].UID = ".." }, 3, "is not the UID of a pod"},
+		"path of something else":   {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path = "/etc" }, 3, "a kubelet creates nothing like this here"},
+		"path that leads up":       {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path += "/../../../.." }, 3, "a kubelet creates nothing like this here"},
+		"bytes that are escapes":   {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path += `\xff` }, 3, "a kubelet creates nothing like this here"},
+		"bytes that JSON lost":     {func(r *report.Report) { r.Evidence.PodDirs[1].Volumes[0].Path += "\ufffd" }, 3, "a kubelet creates nothing like this here"},
+		"a kubelet that remembers": {remembers, 3, "only a restart of the kubelet removes it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := newTree(t)

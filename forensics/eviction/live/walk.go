@@ -1,7 +1,7 @@
-// Package live looks at the disks of a node for package eviction: [Walker] counts what fills a file system, within bounds and
+// Package live reads the disks of a node for package eviction: [Walker] counts what uses the space of a file system, within limits and
 // without crossing a mount.
 //
-// Nothing here decides whether a mount may be touched: who calls it leaves out those that do not answer.
+// Nothing here decides whether a mount may be accessed: callers skip mounts that do not respond.
 package live
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // WalkOptions bound a [Walker]. The zero value is useful.
 type WalkOptions struct {
-	// MaxEntries is how many names a walk looks at, 5,000,000 by default. How long it may take is its context's to say.
+	// MaxEntries is how many directory entries a walk reads, 5,000,000 by default. Its context limits its time.
 	MaxEntries int64
 	// Workers is how many directories are read at a time, 4 by default.
 	Workers int
@@ -36,7 +36,7 @@ const (
 	maxLinks   = 2 << 20 // inodes with several names, which have to be remembered
 )
 
-// A Walker counts what directories take. Its result can be taken while it is stuck.
+// A Walker counts the space that directories use. Its result is available while it is blocked.
 type Walker struct {
 	rules    eviction.Rules
 	walked   map[string]bool // trees, by path
@@ -76,10 +76,10 @@ func NewWalker(opt WalkOptions) *Walker {
 	}
 }
 
-// Walk counts what the trees below the given directories take, in blocks that are allocated (st_blocks), each inode once.
-// A directory that was walked before is passed over, so that what matters most may come first and its parent later.
-// It crosses no mount and follows no symbolic link. When ctx ends, it stops and the result says that it was cut. It may
-// block where the file system does: then [Walker.Usage] has what was counted so far.
+// Walk counts the space of the trees below the given directories, in allocated blocks (st_blocks), each inode once. A directory
+// that was walked before is skipped, so the most important directory can come first and its parent later. Walk crosses no mount and
+// follows no symbolic link. When ctx ends, Walk stops, and the result says that the count is incomplete. Walk may block where the file
+// system does: then [Walker.Usage] has what was counted so far.
 func (w *Walker) Walk(ctx context.Context, fsys *hostfs.FS, trees ...string) {
 	for _, tree := range trees {
 		dir, err := fsys.OpenDir(tree)
@@ -145,10 +145,10 @@ func (w *Walker) over(ctx context.Context) bool {
 	case w.cut.Load() != nil:
 		return true
 	case ctx.Err() != nil:
-		w.stop("its time was up")
+		w.stop("it timed out")
 		return true
 	case w.entries.Load() > w.max:
-		w.stop(fmt.Sprintf("there are more than %d files", w.max))
+		w.stop(fmt.Sprintf("more than %d files", w.max))
 		return true
 	}
 	return false
@@ -226,7 +226,7 @@ func (w *Walker) below(ctx context.Context, all *sync.WaitGroup, d *hostfs.Dir, 
 	}
 }
 
-var tooManyLinks = "there are too many files with several names"
+var tooManyLinks = "too many hard links"
 
 // first says whether an inode with several names is met for the first time.
 func (w *Walker) first(info nodefs.Info) bool {

@@ -219,7 +219,7 @@ func TestWalkIsCutAndSaysSo(t *testing.T) {
 	cancel()
 	c := NewWalker(WalkOptions{})
 	c.Walk(ctx, openRoot(t, root), "/")
-	if u := c.Usage(eviction.FileSystem{}); u.Cut != "its time was up" || u.Entries > 0 {
+	if u := c.Usage(eviction.FileSystem{}); u.Cut != "it timed out" || u.Entries > 0 {
 		t.Errorf("cut %q after %d entries", u.Cut, u.Entries)
 	}
 	if u := count(t, root, WalkOptions{}); u.Cut != "" || u.Entries != 3030 {

@@ -97,12 +97,12 @@ func (o owner) serverInode(from, to netip.AddrPort) (uint64, error) {
 		case errors.Is(err, errNotAccepted), errors.Is(err, errClosed):
 			return 0, err
 		case err != nil:
-			return 0, fmt.Errorf("%w, as far as can be seen: %w", errNotOwned, err)
+			return 0, fmt.Errorf("%w, as far as visible: %w", errNotOwned, err)
 		default:
 			return inode, nil
 		}
 	}
-	return 0, fmt.Errorf("port %d: %w, as far as can be seen: the connection is not in the table of connections", to.Port(), errNotOwned)
+	return 0, fmt.Errorf("port %d: %w, as far as visible: the connection is not in the table of connections", to.Port(), errNotOwned)
 }
 
 // lookUp finds the inode of the connection with some addresses. One that has not been accepted has none, since it

@@ -136,7 +136,7 @@ func TestNoCredentialsForTheUnproven(t *testing.T) {
 			}
 			r := requests[0]
 			given := r.Header.Get("Authorization") != "" && len(r.TLS.PeerCertificates) > 0
-			withheld := r.Header.Get("Authorization") == "" && len(r.TLS.PeerCertificates) == 0 && strings.Contains(e.Detail, "could not be found out")
+			withheld := r.Header.Get("Authorization") == "" && len(r.TLS.PeerCertificates) == 0 && strings.Contains(e.Detail, "could not be determined whether")
 			if unproven == "" && !given || unproven != "" && !withheld {
 				t.Errorf("headers %v, certificates %v, endpoint %+v", r.Header, r.TLS.PeerCertificates, e)
 			}

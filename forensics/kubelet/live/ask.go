@@ -175,7 +175,7 @@ func (c *Client) Goroutines(ctx context.Context, debug int, read func(io.Reader)
 	}
 	e := c.ask(ctx, q)
 	if e.Status != "ok" && e.Status != "truncated" && broken != nil && e.Bytes > 0 {
-		e.Detail = joinText(fmt.Sprintf("broke off after %d bytes", e.Bytes), e.Detail)
+		e.Detail = joinText(fmt.Sprintf("ended early, after %d bytes", e.Bytes), e.Detail)
 	}
 	return e
 }
@@ -212,7 +212,7 @@ func (c *Client) mayStop(ctx context.Context) error {
 		n = metrics["go_goroutines"]
 	}
 	if n > float64(limit) {
-		return errors.New("the kubelet has " + fmt.Sprintf("%.0f goroutines, more than %d: dumping them would stop it for long", n, limit))
+		return fmt.Errorf("the kubelet has %.0f goroutines, more than %d: a dump would stop it for a long time", n, limit)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (c *Client) HasCredentials() bool { return c.Token != "" || len(c.ClientCer
 func (c *Client) proven() bool { return c.Instance != nil && c.Instance.Unproven == "" }
 
 // errNoRequest says that there was no point in asking.
-var errNoRequest = errors.New("not asked")
+var errNoRequest = errors.New("not requested")
 
 // A question is one GET request.
 type question struct {
@@ -128,7 +128,7 @@ func (c *Client) exchange(ctx context.Context, q question, e *kubelet.Endpoint) 
 	if c.Token != "" {
 		withheld := conn.withholdToken()
 		if !q.explicit && !c.proven() {
-			withheld = errors.New("whether that process is the node's kubelet could not be found out")
+			withheld = errors.New("it could not be determined whether that process is the node's kubelet")
 		}
 		if withheld != nil {
 			e.Detail = joinText(e.Detail, "the token was not sent: "+withheld.Error())
@@ -163,7 +163,7 @@ func receive(q question, e *kubelet.Endpoint, body io.Reader) error {
 	if counted.n == q.limit {
 		if n, _ := io.ReadFull(body, make([]byte, 1)); n > 0 { // a list that ends there is broken, but only by that
 			e.Status = "truncated"
-			e.Detail = joinText(fmt.Sprintf("cut at %d bytes", q.limit), e.Detail)
+			e.Detail = joinText(fmt.Sprintf("truncated at %d bytes", q.limit), e.Detail)
 			return nil
 		}
 	}

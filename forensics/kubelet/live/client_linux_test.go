@@ -166,7 +166,7 @@ func TestManyPods(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	text := capture(t, "kubelet-1.34.4-hung-csi/metrics.txt") + `kubernetes_build_info{git_version="v1.34.4"} 1` + "\nnonsense\n"
 	got, e := startKubelet(t, say(200, text), nil, nil).client(t).Metrics(t.Context())
-	if e.Status != "ok" || kubelet.VersionFromMetrics(got) != "1.34.4" || got[`kubelet_node_name{node="lab-node-1"}`] != 1 || !strings.Contains(e.Detail, "no sample") {
+	if e.Status != "ok" || kubelet.VersionFromMetrics(got) != "1.34.4" || got[`kubelet_node_name{node="lab-node-1"}`] != 1 || !strings.Contains(e.Detail, "not a sample") {
 		t.Errorf("%v, %+v", got, e)
 	}
 }

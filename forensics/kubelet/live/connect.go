@@ -113,7 +113,7 @@ func (c *Client) dialOwned(ctx context.Context, q question, e *kubelet.Endpoint)
 		return nil, fmt.Errorf("%w: no kubelet runs", errNoRequest)
 	}
 	if c.FS == nil {
-		return nil, fmt.Errorf("%w, as far as can be seen: no /proc to look into", errNotOwned)
+		return nil, fmt.Errorf("%w, as far as visible: no /proc", errNotOwned)
 	}
 	var targets []netip.AddrPort
 	err := c.reading(ctx, func() (err error) { targets, err = c.owner().targets(ctx, q.port.Number); return err })
@@ -142,7 +142,7 @@ func (c *Client) owner() owner {
 func (c *Client) accepted(ctx context.Context, conn *connection) error {
 	local, ok := conn.socket.LocalAddr().(*net.TCPAddr)
 	if !ok {
-		return fmt.Errorf("%w, as far as can be seen: no TCP connection", errNotOwned)
+		return fmt.Errorf("%w, as far as visible: no TCP connection", errNotOwned)
 	}
 	at := local.AddrPort()
 	at = netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
@@ -177,7 +177,7 @@ func (c *Client) dialURL(ctx context.Context, text string) (conn *connection, re
 		return nil, "", err
 	}
 	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
-		return nil, "", fmt.Errorf("%s: not a URL of a kubelet", text)
+		return nil, "", fmt.Errorf("%s: not a kubelet URL", text)
 	}
 	portNumber, err := portOf(u)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestBrokenOff(t *testing.T) {
 		_, _ = io.WriteString(w, "goroutine 1 [running]:\n")
 	}, nil, nil)
 	dump, e := askGoroutines(t, k.client(t), 2)
-	if string(dump) != "goroutine 1 [running]:\n" || e.Status != "error" || !strings.Contains(e.Detail, "broke off after 23 bytes") {
+	if string(dump) != "goroutine 1 [running]:\n" || e.Status != "error" || !strings.Contains(e.Detail, "ended early, after 23 bytes") {
 		t.Errorf("%q, %+v", dump, e)
 	}
 }
@@ -76,7 +76,7 @@ func TestCut(t *testing.T) {
 	for limit, cut := range map[int64]bool{999: true, 1000: false, 1001: false} {
 		var body []byte
 		e := c.ask(t.Context(), c.mainAPI("/", limit, func(r io.Reader) (err error) { body, err = io.ReadAll(r); return err }))
-		if (e.Status == "truncated") != cut || int64(len(body)) != min(limit, 1000) || e.Bytes != int64(len(body)) || strings.Contains(e.Detail, "cut at") != cut {
+		if (e.Status == "truncated") != cut || int64(len(body)) != min(limit, 1000) || e.Bytes != int64(len(body)) || strings.Contains(e.Detail, "truncated at") != cut {
 			t.Errorf("limit %d: %d bytes, %+v", limit, len(body), e)
 		}
 	}
@@ -98,7 +98,7 @@ func TestHugeDump(t *testing.T) {
 	c := k.client(t)
 	c.Timeout = time.Minute
 	dump, e := askGoroutines(t, c, 1)
-	if len(dump) != maxDumpBody || e.Status != "truncated" || !strings.HasPrefix(e.Detail, "cut at 67108864 bytes") {
+	if len(dump) != maxDumpBody || e.Status != "truncated" || !strings.HasPrefix(e.Detail, "truncated at 67108864 bytes") {
 		t.Errorf("%d bytes, %+v", len(dump), e)
 	}
 }

@@ -47,7 +47,7 @@ func (c *Client) pins(ctx context.Context) ([][]byte, error) {
 		}
 		leaf := firstCertificate(data)
 		if err == nil && leaf == nil {
-			err = errors.New(name + ": no certificate in it")
+			err = errors.New(name + ": contains no certificate")
 		}
 		if err != nil {
 			problem = cmp.Or(problem, err)

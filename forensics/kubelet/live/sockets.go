@@ -18,7 +18,7 @@ import (
 
 var (
 	// errNotListening says that no socket listens on the port.
-	errNotListening = errors.New("nobody listens")
+	errNotListening = errors.New("no process listens")
 	// errNotOwned says that the kubelet's process does not provably own the socket that a connection would reach.
 	errNotOwned = errors.New("not the kubelet's socket")
 )
@@ -109,7 +109,7 @@ func (o owner) listeners() ([]procnet.Listener, error) {
 		found = append(found, procnet.Listeners(string(text))...)
 	}
 	if !read {
-		return nil, fmt.Errorf("%w, as far as can be seen: %w", errNotOwned, problem)
+		return nil, fmt.Errorf("%w, as far as visible: %w", errNotOwned, problem)
 	}
 	return found, nil
 }
@@ -122,18 +122,18 @@ func (o owner) owned(inodes ...uint64) (map[uint64]bool, error) {
 	}
 	dir, err := o.fs.OpenDir(procPath(o.pid, "fd"))
 	if err != nil {
-		return nil, fmt.Errorf("%w, as far as can be seen: %w", errNotOwned, err)
+		return nil, fmt.Errorf("%w, as far as visible: %w", errNotOwned, err)
 	}
 	defer func() { _ = dir.Close() }()
 	entries, err := dir.Entries(maxDescriptors)
 	if err != nil && len(entries) == 0 {
-		return nil, fmt.Errorf("%w, as far as can be seen: %w", errNotOwned, err)
+		return nil, fmt.Errorf("%w, as far as visible: %w", errNotOwned, err)
 	}
 	missing := len(open)
 	for _, entry := range entries {
 		link, err := dir.ReadLink(entry.Name)
 		if errors.Is(err, fs.ErrPermission) {
-			return nil, fmt.Errorf("%w, as far as can be seen: %w", errNotOwned, err)
+			return nil, fmt.Errorf("%w, as far as visible: %w", errNotOwned, err)
 		}
 		inode, ok := procnet.SocketInode(link)
 		if owned, wanted := open[inode]; ok && wanted && !owned {
@@ -144,7 +144,7 @@ func (o owner) owned(inodes ...uint64) (map[uint64]bool, error) {
 		}
 	}
 	if err := procstat.Same(o.fs, o.pid, o.ticks); err != nil {
-		return nil, fmt.Errorf("%w, as far as can be seen: %w", errNotOwned, err)
+		return nil, fmt.Errorf("%w, as far as visible: %w", errNotOwned, err)
 	}
 	return open, nil
 }

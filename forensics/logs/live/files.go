@@ -68,17 +68,17 @@ func (f *file) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Changed says what happened to the log since it was opened.
+// Changed says how the log changed since it was opened.
 func (f *file) Changed(read int64) string {
 	if read < f.Size() {
-		return "it was cut while it was read"
+		return "it was truncated while it was read"
 	}
 	canonical, err := f.fsys.Resolve(f.name)
 	if err != nil {
-		return "it was taken away while it was read"
+		return "it was removed while it was read"
 	}
 	if info, err := f.fsys.Lstat(canonical); err == nil && info.Ino != f.ino {
-		return "it was rotated while it was read: what was written since is in another file"
+		return "it was rotated while it was read: newer lines are in another file"
 	}
 	return ""
 }
@@ -154,14 +154,14 @@ func series(fsys *hostfs.FS, dir, origin string, since time.Time, isFile func(st
 			continue
 		}
 		if !readable {
-			notes = append(notes, logs.File{Path: name, Origin: origin, Status: "malformed", Detail: "this compression is not read here"})
+			notes = append(notes, logs.File{Path: name, Origin: origin, Status: "malformed", Detail: "this compression format is not supported"})
 			continue
 		}
 		files = append(files, written{name, info.ModTime})
 	}
 	sorting.Stable(files, func(a, b written) int { return a.at.Compare(b.at) })
 	if drop := len(files) - maxRotated; drop > 0 {
-		notes = append(notes, logs.File{Path: path.Join(dir, "…"), Origin: origin, Status: "truncated", Detail: "too many files: the oldest are left out"})
+		notes = append(notes, logs.File{Path: path.Join(dir, "…"), Origin: origin, Status: "truncated", Detail: "too many files: the oldest were skipped"})
 		files = files[drop:]
 	}
 	for _, f := range files {

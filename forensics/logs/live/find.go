@@ -16,7 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 )
 
-// FindOptions say where [Find] looks.
+// FindOptions say where [Find] searches.
 type FindOptions struct {
 	// Since leaves out files that were not written to since.
 	Since time.Time
@@ -47,9 +47,9 @@ func unitArgs(units []string) (args []string) {
 // ownFiles are logs that hold the lines of a kubelet alone, or of a program that runs one.
 var ownFiles = []string{"/var/log/k3s.log", "/var/log/k3s-service.log", "/var/log/kubelet.log", "/var/log/kubernetes/kubelet.log", "/var/log/kubelet/kubelet.log"}
 
-// Find finds the logs of a node: what the kubelet, the container runtime and the kernel wrote, and the controller manager
-// if it runs here. Of several copies of the same lines, as the journal, the syslog and the files made of them, one is taken.
-// The notes say what is not there, or not readable.
+// Find finds the logs of a node: those of the kubelet, the container runtime and the kernel, and of the controller manager if it runs
+// here. Of several copies of the same lines (journal, syslog, files made of them) it returns one. The notes say what is absent or not
+// readable.
 func Find(ctx context.Context, fsys *hostfs.FS, opt FindOptions) (sources []logs.Source, notes []logs.File) {
 	f := &finder{fsys: fsys, opt: opt}
 	if f.opt.PodLogs == "" {
@@ -72,10 +72,10 @@ func Find(ctx context.Context, fsys *hostfs.FS, opt FindOptions) (sources []logs
 	f.kernelLog()
 	f.controllerManager()
 	if !f.kubelet {
-		f.note("kubelet", "kubelet", "absent", "no log of a kubelet was found in a journal, /var/log or a container's log")
+		f.note("kubelet", "kubelet", "absent", "no kubelet log was found in the journal, in /var/log or in container logs")
 	}
 	if !f.kernel {
-		f.note("kernel", "kernel", "absent", "no log of the kernel was found")
+		f.note("kernel", "kernel", "absent", "no kernel log was found")
 	}
 	return f.sources, f.notes
 }
@@ -117,7 +117,7 @@ func (f *finder) journals(ctx context.Context) {
 	}
 	program := f.journalctl()
 	if program == "" {
-		f.note("journal", "mixed", "absent", "there is no journalctl to read "+dir+" with")
+		f.note("journal", "mixed", "absent", "journalctl is not installed, so "+dir+" could not be read")
 		return
 	}
 	var files []*os.File
@@ -157,7 +157,7 @@ func (f *finder) journals(ctx context.Context) {
 			*q.found = true
 			f.sources = append(f.sources, opened(q.name, q.origin, q.log))
 		case errors.Is(q.err, fs.ErrNotExist):
-			f.note(q.name, q.origin, "absent", "the journal has no lines of it since "+f.opt.Since.UTC().Format(time.RFC3339))
+			f.note(q.name, q.origin, "absent", "the journal has no messages of it since "+f.opt.Since.UTC().Format(time.RFC3339))
 		case errors.Is(q.err, fs.ErrPermission):
 			f.note(q.name, q.origin, "denied", q.err.Error())
 		case ctx.Err() != nil, errors.Is(q.err, context.DeadlineExceeded):

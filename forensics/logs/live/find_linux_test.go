@@ -282,14 +282,14 @@ func TestALogThatChangesWhileItIsReadIsTold(t *testing.T) {
 		says string
 		hook func(path string) error
 	}{
-		{"cut while it was read", func(path string) error { return os.Truncate(path, 100) }},
+		{"truncated while it was read", func(path string) error { return os.Truncate(path, 100) }},
 		{"rotated while it was read", func(path string) error {
 			if err := os.Rename(path, path+".1"); err != nil {
 				return err
 			}
 			return os.WriteFile(path, []byte(one), 0o644)
 		}},
-		{"taken away", os.Remove},
+		{"removed while it was read", os.Remove},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			fsys := disk(t, entry{name, lines(noon, 1000)})

@@ -44,7 +44,7 @@ func (c *checker) ask(ctx context.Context, t *task) {
 	}
 }
 
-// noAnswer records a probe that has not come back.
+// noAnswer records a probe that has not returned.
 func (c *checker) noAnswer(t *task, seen progress) {
 	if seen.call == "" {
 		t.probe.Skipped = mounts.SkipLate

@@ -17,8 +17,8 @@ import (
 type CheckOptions struct {
 	// HungAfter is how long one system call may go without an answer until it is left behind, default 15 s.
 	HungAfter time.Duration
-	// Group keeps the calls that do not come back. A superblock that has one in there is not asked again. Nil means a
-	// group of its own, so that nobody can name what was left behind.
+	// Group keeps the calls that do not return. A superblock that has one in there is not asked again. Nil means a
+	// group of its own, so that the calls left behind cannot be listed.
 	Group *probe.Group
 	// Prefix leads to the mount namespace of the table: "" if that is the caller's, "/proc/PID/root" for the one of
 	// another process. It is put before every mount point, so the process has to have the root of the table.
@@ -40,25 +40,25 @@ func (o CheckOptions) withDefaults() CheckOptions {
 	return o
 }
 
-// Check asks mounts whether they answer, and returns what it measured for each mount of list, in its order: what that means
-// is said by [mounts.Probe.Judge]. The list is a selection of the mounts of x.
+// Check probes mounts, and returns what it measured for each mount of list, in its order. [mounts.Probe.Judge] says what that
+// means. The list is a selection of the mounts of x.
 //
 // A probe opens the mount point with O_PATH, which asks no server for the mount itself, and compares the mount id of
 // the descriptor (/proc/self/fdinfo, Linux 3.15) with the one expected. Then it calls statx with AT_STATX_FORCE_SYNC
 // (fstatat before Linux 4.11) and fstatfs on the descriptor, so that nothing is looked up twice and nothing is mounted.
 //
-// Not asked are memory and pseudo file systems; autofs, ever; and mounts that are covered by others. Probe.Skipped then
-// says why. All superblocks are asked at once, with one outstanding call each: the mounts of one superblock take their
-// turn, those with the same root share one answer, and all share it when there is none. What a mount point lies on has
-// to answer first, and is asked even if it is not in the list: a mount below one that hangs cannot be judged.
+// It does not probe memory and pseudo file systems, autofs, and mounts that are covered by others. Probe.Skipped then
+// says why. All superblocks are probed at once, with one outstanding call each. The mounts of one superblock take their
+// turn; those with the same root share one answer, and all share a missing answer. The mounts on the way to a mount point have
+// to answer first, and are probed even if they are not in the list: a mount below one that hangs cannot be judged.
 //
-// A call is left behind that got no answer for HungAfter, measured from its own start and while this process was
-// running, or when ctx ends. A check of mounts none of which answers thus takes one HungAfter, and leaves one thread behind
+// A call is left behind if it got no answer for HungAfter, measured from its own start and while this process was
+// running, or when ctx ends. So a check of mounts that do not respond takes one HungAfter, and leaves one thread behind
 // for each superblock, listed by Group.Outstanding.
 //
-// What answers is not always the server. Local file systems answer from memory also when the disk is dead. FUSE
-// mounted without allow_other refuses everybody but the user who mounted it, in the kernel, and is "denied". On a kernel
-// before 4.11 attributes may come from the cache of a network file system; its fstatfs does ask.
+// An answer does not always come from the server. Local file systems answer from memory even if the disk is dead. FUSE
+// mounted without allow_other denies access, in the kernel, to all users but the one who mounted it, and is "denied". On a kernel
+// before 4.11 attributes may come from the cache of a network file system; its fstatfs does call the server.
 func Check(ctx context.Context, x *mounts.Index, list []mounts.Mount, opt CheckOptions) []mounts.Probe {
 	c := checker{index: x, opt: opt.withDefaults(), tasks: map[int]*task{}, queues: map[string][]*task{}}
 	tasks := make([]*task, len(list))
@@ -82,10 +82,10 @@ type checker struct {
 	queues map[string][]*task // those to be asked, by superblock
 }
 
-// A task is one mount and what is learnt about it.
+// A task is one mount and what is known about it.
 type task struct {
 	mount mounts.Mount
-	above []*task // what the path to the mount point lies on and may wait for, outermost first
+	above []*task // what the path to the mount point is on and may wait for, outermost first
 	probe mounts.Probe
 	done  chan struct{} // closed when probe is final
 }

@@ -152,7 +152,7 @@ func TestCheck(t *testing.T) {
 			trouble: func(s *testfuse.Server) { s.Fail(unix.EACCES) },
 			opt:     CheckOptions{HungAfter: longWait},
 			want: mounts.Health{
-				Status: mounts.StatusDenied, Call: callStatx, Error: unix.EACCES.Error(), Reason: "says nothing about the server",
+				Status: mounts.StatusDenied, Call: callStatx, Error: unix.EACCES.Error(), Reason: "this proves nothing about the server",
 			},
 		},
 		"without allow_other, by another user, and hung": {
@@ -161,7 +161,7 @@ func TestCheck(t *testing.T) {
 			opt:     CheckOptions{HungAfter: longWait},
 			want: mounts.Health{
 				Status: mounts.StatusDenied, Call: callStatx, Error: unix.EACCES.Error(),
-				Reason: "mounted without allow_other: its server was not asked",
+				Reason: "mounted without allow_other: the request did not reach its server",
 			},
 		},
 	} {
@@ -261,7 +261,7 @@ func TestCheckOutOfTime(t *testing.T) {
 	list := topmost(t, x, dir)
 	s.Hang()
 	got := checked(cancelled(t), x, list, CheckOptions{})[0]
-	if want := "was not asked before the time was up"; got.Status != mounts.StatusNotProbed || got.Method != "" || got.Reason != want {
+	if want := "not probed before the timeout"; got.Status != mounts.StatusNotProbed || got.Method != "" || got.Reason != want {
 		t.Errorf("time up before: %+v; want not probed, %s", got, want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -308,7 +308,7 @@ func TestCheckAgain(t *testing.T) {
 	s.Heal()
 	testfuse.Await(t, "the call to come back", func() bool { return len(group.Outstanding()) == 0 })
 	Review(first, &group)
-	if got := judged(x, first, shortWait)[0]; got.Status != mounts.StatusRecovered || !strings.HasPrefix(got.Reason, "answered only after more than ") {
+	if got := judged(x, first, shortWait)[0]; got.Status != mounts.StatusRecovered || !strings.HasPrefix(got.Reason, "responded only after more than ") {
 		t.Errorf("came back: %+v; want recovered", got)
 	}
 }

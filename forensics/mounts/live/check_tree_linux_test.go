@@ -98,7 +98,7 @@ func TestCheckSlowServer(t *testing.T) {
 		}
 		if h.Reason == "" {
 			probed++
-		} else if !strings.HasSuffix(h.Reason, "not asked again: it has taken its time") {
+		} else if !strings.HasSuffix(h.Reason, "not probed again: that probe was slow") {
 			t.Errorf("%+v; want another reason", h)
 		}
 	}
@@ -158,12 +158,12 @@ func TestCheckBelow(t *testing.T) {
 		{
 			"outer hangs, and is asked though it is not in the list", outer.Hang, shortWait,
 			[]mounts.Status{mounts.StatusNotProbed, mounts.StatusNotProbed, mounts.StatusOK},
-			fmt.Sprintf("lies below mount %d, which does not answer", above.ID), 1,
+			fmt.Sprintf("is below mount %d, which does not respond", above.ID), 1,
 		},
 		{
 			"outer fails; what is known of inner's server holds", func() { outer.Heal(); outer.Fail(unix.EIO) }, longWait,
 			[]mounts.Status{mounts.StatusNotProbed, mounts.StatusOK, mounts.StatusOK},
-			fmt.Sprintf("lies below mount %d, which fails: %v", above.ID, unix.EIO), 0,
+			fmt.Sprintf("is below mount %d, which fails: %v", above.ID, unix.EIO), 0,
 		},
 	} {
 		tc.trouble()
@@ -239,7 +239,7 @@ func TestCheckAutofs(t *testing.T) {
 	}
 	got := checked(t.Context(), x, list, CheckOptions{HungAfter: longWait})
 	for _, h := range []mounts.Health{got[0], got[2]} {
-		if h.Status != mounts.StatusNotProbed || !strings.HasPrefix(h.Reason, "autofs is never touched") {
+		if h.Status != mounts.StatusNotProbed || !strings.HasPrefix(h.Reason, "autofs is never probed") {
 			t.Errorf("%+v; want not probed because it is autofs", h)
 		}
 	}
@@ -275,8 +275,8 @@ func TestCheckChanged(t *testing.T) {
 	}
 	x := table.Index()
 	got := checked(t.Context(), x, topmost(t, x, dirs...), CheckOptions{HungAfter: longWait})
-	for i, want := range []string{"another mount is there now: ", "another mount is there now: ", "the mount point is not there any more"} {
-		if got[i].Status != mounts.StatusNotProbed || !strings.HasPrefix(got[i].Reason, "was not asked: "+want) || got[i].Method != "" {
+	for i, want := range []string{"another mount is there now: ", "another mount is there now: ", "the mount point no longer exists"} {
+		if got[i].Status != mounts.StatusNotProbed || !strings.HasPrefix(got[i].Reason, "not probed: "+want) || got[i].Method != "" {
 			t.Errorf("%+v; want not probed, %s", got[i], want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // examine asks the file system that is mounted on a path. It names the call that failed, and tells enter which call
-// begins. It may block for ever in any of them.
+// begins. It may block forever in any of them.
 func examine(name string, mountID int, enter func(call string)) (failed string, err error) {
 	enter(callOpen)
 	var fd int

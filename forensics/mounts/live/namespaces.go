@@ -26,7 +26,7 @@ const maxProcesses = 1 << 22
 //
 // A namespace that no process is in, but an open descriptor or a bind mount of its ns/mnt file keeps alive, is not among
 // them: see [Uninhabited].
-// Processes that end meanwhile are passed over. Those that may not be looked at make one error together, wrapping
+// Processes that end meanwhile are passed over. Those that may not be read make one error together, wrapping
 // fs.ErrPermission; other errors are those of [Read], and so are the remarks on what may block.
 func Namespaces(ctx context.Context, fsys *hostfs.FS, pids []int) ([]mounts.Table, []error) {
 	r, err := NewReader(fsys)
@@ -47,7 +47,7 @@ func Namespaces(ctx context.Context, fsys *hostfs.FS, pids []int) ([]mounts.Tabl
 func (s *namespaceScan) processes(ctx context.Context, pids []int) ([]mounts.Table, []error) {
 	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {
-			s.errs = append(s.errs, fmt.Errorf("mount namespaces: not all processes were asked: %w", err))
+			s.errs = append(s.errs, fmt.Errorf("mount namespaces: not all processes were read: %w", err))
 			break
 		}
 		s.process(ctx, pid)
@@ -76,7 +76,7 @@ type namespaceScan struct {
 	order  []*namespace
 	errs   []error
 
-	denied    int // processes that may not be looked at
+	denied    int // processes that may not be read
 	deniedErr error
 }
 
@@ -118,7 +118,7 @@ func (s *namespaceScan) process(ctx context.Context, pid int) {
 	ns.read(ctx, s.reader, pid)
 }
 
-// unreadable counts the processes that may not be looked at. One that has ended has no namespace.
+// unreadable counts the processes that may not be read. One that has ended has no namespace.
 func (s *namespaceScan) unreadable(err error) {
 	switch {
 	case ended(err):

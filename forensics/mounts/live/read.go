@@ -2,7 +2,7 @@
 //
 // [Read] and a [Reader] take tables from /proc/PID/mountinfo, [Namespaces] those of all mount namespaces that have processes,
 // and [Uninhabited] those of the others, by listmount(2) and statmount(2) (Linux 6.12). The kernel asks no file server for
-// them. [Check] does touch mounted file systems: each call may block for ever, and is made under package probe. [AwaitProgress]
+// them. [Check] does touch mounted file systems: each call may block forever, and is made under package probe. [AwaitProgress]
 // only watches counters of disks (Documentation/block/stat.rst).
 package live
 

@@ -38,7 +38,7 @@ func (s *superblock) examine(ctx context.Context, t *task) {
 	}
 }
 
-// silent waits for the mounts that the path lies on and returns one that did not answer: the path cannot be followed.
+// silent waits for the mounts that the path is on and returns one that did not answer: the path cannot be followed.
 func (t *task) silent() *task {
 	for _, a := range t.above {
 		<-a.done // every task ends, at the latest with its context
@@ -49,7 +49,7 @@ func (t *task) silent() *task {
 	return nil
 }
 
-// failing returns a mount that the path lies on and that answers with an error. The kernel may still find the way,
+// failing returns a mount that the path is on and that answers with an error. The kernel may still find the way,
 // through what it remembers.
 func (t *task) failing() *task {
 	for _, a := range t.above {

@@ -57,7 +57,7 @@ func (a reading) equal(b reading) bool {
 
 func (r *tableReader) read(ctx context.Context, pid int) (mounts.Table, error) {
 	table := mounts.Table{PID: pid, Mounts: []mounts.Mount{}}
-	// The descriptor stands for this process, also if its number is given to another.
+	// The descriptor refers to this process, also if its number is given to another.
 	process, err := r.proc.OpenDir(strconv.Itoa(pid))
 	if err != nil {
 		return table, fmt.Errorf("mount table of process %d: %w", pid, err)

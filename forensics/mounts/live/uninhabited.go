@@ -15,7 +15,7 @@ import (
 // firstPIDs is the namespace of process ids in which all processes are seen: PROC_PID_INIT_INO, include/linux/proc_ns.h.
 const firstPIDs = "pid:[4026531836]"
 
-var errNotAll = errors.New("this program sees the processes of its own PID namespace only")
+var errNotAll = errors.New("this program sees only the processes of its own PID namespace")
 
 // Uninhabited calls visit with the mount table of each namespace of the machine that no process is in: a bind mount of its ns/mnt
 // file or a descriptor keeps that alive, perhaps one in the queue of a socket that nothing in /proc shows. inhabited are the
@@ -23,8 +23,8 @@ var errNotAll = errors.New("this program sees the processes of its own PID names
 //
 // The kernel lists namespaces (ioctl_nsfs(2): NS_MNT_GET_NEXT) and mounts (listmount(2), statmount(2) with the id of a
 // namespace) from its own memory: no namespace is entered, no path looked up and no file system asked. The mounts lack Options
-// and SuperOptions, and before Linux 6.13 their source. While a namespace is identified it is held open, for microseconds. If
-// its last user lets go just then, ending it falls to this program, which may have to wait for a server: that is done under
+// and SuperOptions, and before Linux 6.13 their source. While a namespace is identified it is kept open, for microseconds. If
+// its last other user ends in this time, this program ends the namespace, and may have to wait for a server. That is done under
 // package probe, in the group.
 //
 // It needs Linux 6.12, root in the user namespace of the machine and a view of all processes. Otherwise the error is that of the

@@ -34,7 +34,7 @@ const (
 // was seen to wait. Otherwise the age would be that of whatever the thread waits for now.
 func (c *collector) ages() {
 	if !c.fsys.Live() {
-		return // the clock of this machine says nothing about another
+		return // the clock of this machine proves nothing about another
 	}
 	groups := map[int][]*waitingThread{}
 	for i := range c.waiting {
@@ -68,7 +68,7 @@ func (c *collector) ages() {
 	}
 }
 
-// clock reads the clock of a CPU in milliseconds. On a CPU that a real-time thread has for itself it does not come back.
+// clock reads the clock of a CPU in milliseconds. On a CPU that a real-time thread has for itself it does not return.
 func (c *collector) clock(cpu int) (float64, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, clockLimit)
 	defer cancel()

@@ -14,16 +14,16 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
-// errNoAnswer says that reading from a process has not come back: its memory map or exec lock is held.
+// errNoAnswer says that reading from a process has not returned: its memory map or exec lock is held.
 var errNoAnswer = errors.New("no answer")
 
 // maxExtensions is how often a call gets its time again because its thread has not had a CPU.
 const maxExtensions = 10
 
-// ask makes a call that may block on a lock of this process, within the limit. Once one call has not come back, no
+// ask makes a call that may block on a lock of this process, within the limit. Once one call has not returned, no
 // further one is made.
 func ask[T any](v *visit, call func() (T, error)) (T, error) {
-	answer := new(T) // a call that does not come back may still write to it
+	answer := new(T) // a call that does not return may still write to it
 	var result error
 	err := v.ask(func() { *answer, result = call() })
 	if err != nil {
@@ -33,7 +33,7 @@ func ask[T any](v *visit, call func() (T, error)) (T, error) {
 	return *answer, result
 }
 
-// ask is the part of the function ask that is the same for all types. An error says that the call has not come back.
+// ask is the part of the function ask that is the same for all types. An error says that the call has not returned.
 func (v *visit) ask(call func()) error {
 	if v.lost != nil {
 		return v.lost
@@ -69,7 +69,7 @@ func (v *visit) lose(err error) error {
 	return err
 }
 
-// inLane is ask for what is read of every process: without another goroutine, so long as it comes back. It is false if it
+// inLane is ask for what is read of every process: without another goroutine, as long as it returns. It is false if it
 // has not, and then the caller owns nothing any more, see [probe.Lane]: lost goes on in its place.
 func (v *visit) inLane(l *probe.Lane, call, lost func()) (back bool) {
 	extensions, ctx := 0, v.c.ctx

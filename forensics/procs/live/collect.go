@@ -25,7 +25,7 @@ import (
 
 // Collect reads all processes, or those of [Options].PIDs, and finds the threads among them that wait in a file system, in one pass over /proc.
 //
-// It touches no file system but procfs, with one exception: to find the mount that a path lies on, symbolic links on
+// It touches no file system but procfs, with one exception: to find the mount that a path is on, symbolic links on
 // local file systems are read in the process's own root directory.
 //
 // The error is not nil only if /proc cannot be listed. Everything else that goes wrong stands in the Snapshot, also
@@ -60,7 +60,7 @@ func Collect(ctx context.Context, fsys *hostfs.FS, opt Options) (Snapshot, error
 	return snap, nil
 }
 
-// A collector is the state of one pass over /proc. It belongs to one goroutine; calls that may not come back get
+// A collector is the state of one pass over /proc. It belongs to one goroutine; calls that may not return get
 // nothing of it but what they own.
 type collector struct {
 	ctx    context.Context

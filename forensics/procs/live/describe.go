@@ -87,7 +87,7 @@ func (c *collector) unchrooted(ns uint64) int {
 	return 0
 }
 
-// targets reads what the call was asked about. If the thread has gone on meanwhile, its memory says nothing about the
+// targets reads what the call was asked about. If the thread has gone on meanwhile, its memory proves nothing about the
 // call that was seen, and there are none.
 func (v *visit) targets(dir string, kinds string, seen look) []target {
 	call, _ := procs.ParseSyscall(seen.syscall)

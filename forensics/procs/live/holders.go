@@ -15,7 +15,7 @@ import (
 
 // HoldersOptions say what [Holders] looks for. The zero value finds everything.
 type HoldersOptions struct {
-	// Group remembers the reads that have not come back.
+	// Group remembers the reads that have not returned.
 	Group *probe.Group
 	// Self are processes that are left out, those of the examination.
 	Self []int
@@ -30,7 +30,7 @@ type HoldersOptions struct {
 	// them: the mounts are valid until the function returns.
 	Table func(mounts.Table)
 	// Mounts, if set, says whether Keep can want anything of a mount, by its id and superblock; of its detached and deleted
-	// files it need not. What lies on another one, as far as Keep leaves that to the path, is then not even remembered, which
+	// files it need not. What is on another one, as far as Keep leaves that to the path, is then not even remembered, which
 	// on a machine with many open files is most of the work. A mount that nothing is wanted of before the processes are
 	// read must not be wanted later, unless it is of another namespace than this program's own.
 	Mounts func(id int, device string) bool
@@ -57,7 +57,7 @@ type HoldersResult struct {
 	Sockets []uint64
 	// Bound are the bound sockets of the network namespaces that processes with sockets are in, by the text of the link ns/net.
 	Bound map[string][]holders.BoundSocket
-	// Processes and Descriptors count what was looked at.
+	// Processes and Descriptors count what was read.
 	Processes, Descriptors int
 	// Problems say what could not be read, one error for each sort of trouble.
 	Problems []error
@@ -65,15 +65,15 @@ type HoldersResult struct {
 	sockets []socketsOf // for AskQueues
 }
 
-// Holders finds every process that holds a mount, for all mounts of the machine in one pass over /proc.
+// Holders finds every process that uses a mount, for all mounts of the machine in one pass over /proc.
 //
 // It reads the links of /proc/PID (cwd, root, exe, fd/N), /proc/PID/fdinfo/N for the mount id of what is a file, and
-// /proc/PID/maps under package probe, since that needs a lock that a blocked process may hold. It never follows a link and
-// asks no file system: it is quick also when those that are held do not answer.
+// /proc/PID/maps under package probe, because that needs a lock that a blocked process may hold. It never follows a link and
+// touches no file system, so it is fast even if the file systems in use do not respond.
 //
 // A thread that has directories, descriptors or a mount namespace of its own (unshare(2) with CLONE_FS or CLONE_FILES,
-// setns(2)) is looked at like a process; of descriptors alone that is seen where kcmp(2) tells it. So is a thread that lives
-// on where the first has ended. What the kernel itself holds is not seen: see [KernelHolders].
+// setns(2)) is read like a process; descriptors of its own are only noticed where kcmp(2) shows them. So is a thread that
+// still runs although the first has ended. Users in the kernel itself are not listed: see [KernelHolders].
 //
 // The error is not nil only if /proc cannot be listed. Other trouble is in the Problems of the result.
 func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersResult, error) {

@@ -27,10 +27,10 @@ const (
 	nameCost = 128
 )
 
-// tooMany stands for the path of a mapped file beyond maxMapNames, of which the file system is told all the same.
+// tooMany replaces the path of a mapped file beyond maxMapNames. Its file system is still listed.
 const tooMany = "/(one of too many paths)"
 
-// mappings are the files of one process's memory. What reads them may not come back, and then keeps this for itself.
+// mappings are the files of one process's memory. What reads them may not return, and then keeps this for itself.
 type mappings struct {
 	buf   []byte
 	files []mapping
@@ -59,10 +59,10 @@ func (m *mappings) start(i int) int {
 }
 
 // readMaps finds the files in the memory of a process, and then calls rest. The file maps needs the lock of the memory map,
-// which a process that is blocked may hold for ever: then it is false, and another goroutine calls rest and goes on.
+// which a process that is blocked may hold forever: then it is false, and another goroutine calls rest and goes on.
 func (s *scanner) readMaps(p *subject, rest func()) (back bool) {
 	m := s.maps
-	s.maps = nil // a call that does not come back keeps it
+	s.maps = nil // a call that does not return keeps it
 	if m == nil {
 		m = newMappings()
 	}
@@ -107,7 +107,7 @@ func (s *scanner) mapName(path []byte) *named {
 		return known
 	}
 	if s.mapNames += len(path) + nameCost; s.mapNames > maxMapNames {
-		s.c.problems.add("memory maps", errors.New("too many different files: of some, only the file system is listed"))
+		s.c.problems.add("memory maps", errors.New("too many different files: only the file system is listed for some"))
 		path = []byte(tooMany)
 	}
 	return s.name(path)

@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
-// indexFor is the index of those mounts of a table that can matter to some paths: what lies on a path or above it. Most
+// indexFor is the index of those mounts of a table that can matter to some paths: what is on a path or above it. Most
 // namespaces have few processes and, having begun as a copy of the host's, many mounts.
 func indexFor(t *mounts.Table, list []*holdings) *mounts.Index {
 	above := map[string]bool{"/": true}
@@ -29,7 +29,7 @@ func indexFor(t *mounts.Table, list []*holdings) *mounts.Index {
 	return some.Index()
 }
 
-// byDevice finds the mount of a mapped file, of which the superblock is certain: the mount that its path lies on if it is
+// byDevice finds the mount of a mapped file, of which the superblock is certain: the mount that its path is on if it is
 // of that superblock, else the only mount of that superblock in the namespace.
 func byDevice(h *hold, index *mounts.Index, only func(device string) int) {
 	switch m, covered := index.Covering(h.at.path); {

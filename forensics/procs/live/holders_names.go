@@ -17,7 +17,7 @@ type named struct {
 	asSpelled bool
 	leftOut   [len(holdKinds)]bool
 
-	// The mount that the path lies on in the namespace of this program, by the table in which it was looked up.
+	// The mount that the path is on in the namespace of this program, by the table in which it was looked up.
 	by    *plainPaths
 	id    int32
 	super string
@@ -26,7 +26,7 @@ type named struct {
 // isTooLong says that a path has more than the 4,095 bytes that the kernel tells in a link.
 func isTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
 
-// tooLong stands for such a path of a descriptor or mapped file, of which the mount is told all the same.
+// tooLong replaces such a path of a descriptor or mapped file. Its mount is still listed.
 const tooLong = "/(a path of more than 4,095 bytes)"
 
 // name understands the text of a link, once for each text.
@@ -58,7 +58,7 @@ func splitDeleted(text string) (path string, deleted bool) {
 	return strings.CutSuffix(text, deletedSuffix)
 }
 
-// internal says that a file lies on a mount of the kernel's own that nobody can unmount: shared memory and the like.
+// internal says that a file is on a mount of the kernel's own that nobody can unmount: shared memory and the like.
 func internal(text string) bool {
 	switch {
 	case strings.HasPrefix(text, "/dmabuf:"):

@@ -14,7 +14,7 @@ import (
 // plainPaths knows the paths that leave no doubt of the mount that an open file is on. For all others the kernel is asked
 // for the mount id, which is as much work as everything else.
 //
-// A path misleads where mounts lie on each other: the file may have been opened before. It does where a directory is
+// A path misleads where mounts are stacked: the file may have been opened before. It does where a directory is
 // mounted on itself, where the same names are below. A file on a mount that was detached has a path that begins at that
 // mount's root, and so seems to lie on the first of all mounts. Processes in other namespaces may have files from the one
 // that they came from. What is left is a path below a mount point of its own in this program's namespace.
@@ -143,7 +143,7 @@ func (p *plainPaths) leaveNoDoubt(at *named) bool {
 	return p.plain[int(at.id)]
 }
 
-// find notes the mount that a path lies on, once.
+// find notes the mount that a path is on, once.
 func (p *plainPaths) find(at *named) {
 	if at.by == p || p.index == nil {
 		return

@@ -12,7 +12,7 @@ type subject struct {
 	ns   uint64
 	net  string // the link of its network namespace, "net:[4026531840]"
 	root string
-	tid  int // of a thread that is looked at for what it has of its own
+	tid  int // of a thread that is read for what it has of its own
 	// shared are the descriptors of the process, for a thread.
 	shared map[int]*named
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
-// A resolver finds the mounts of what is held. It reads the table of one namespace after the other and lets go of each
-// again: on a node with many containers they are larger than everything else together.
+// A resolver finds the mounts of open files. It reads the table of one namespace after the other and keeps none of
+// them: on a node with many containers they are larger than everything else together.
 //
 // It does so after the processes have been read: a mount that was held then and is in no table now has been unmounted
 // lazily.
@@ -110,7 +110,7 @@ func (r *resolver) reading(f func(*mountslive.Reader)) {
 	f(reader)
 }
 
-// ofDenied learns what mounts the processes see that may not be looked at: any process may read their mount tables. Without
+// ofDenied learns what mounts the processes see that may not be read: any process may read their mount tables. Without
 // those, a mount that is in no other table is not known to be in none.
 func (r *resolver) ofDenied() {
 	for i, pid := range r.denied {
@@ -167,7 +167,7 @@ func (r *resolver) namespace(reader *mountslive.Reader, ns uint64, pids []int, l
 	r.learn(&table)
 }
 
-// covered takes the mount that the path lies on.
+// covered takes the mount that the path is on.
 func (h *hold) covered(index *mounts.Index) {
 	if m, ok := index.Covering(h.at.path); ok {
 		h.mount, h.device = int32(m.ID), m.Device

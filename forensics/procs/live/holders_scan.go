@@ -35,8 +35,8 @@ type scanner struct {
 	marks       []holders.Mark
 	queued      []holders.Queued
 	members     map[uint64][]int // by mount namespace, some of its processes
-	denied      []int            // processes that may not be looked at
-	maps        *mappings        // nil while a read that did not come back has it
+	denied      []int            // processes that may not be read
+	maps        *mappings        // nil while a read that did not return has it
 	mapNames    int              // what the names take that only maps have
 	processes   int
 	descriptors int
@@ -103,7 +103,7 @@ func (s *scanner) done(p *subject) {
 
 func (s *scanner) trouble(what string, err error) {
 	if isTooLong(err) {
-		what = "paths that the kernel does not tell"
+		what = "paths that the kernel does not show"
 	}
 	if err != nil && !isGone(err) {
 		s.c.problems.add(what, err)

@@ -43,7 +43,7 @@ func (p *subject) tasksBut(other int) (tids []int, err error) {
 	return tids, err
 }
 
-// reader is the thread that a process is looked at through: the first one, or another if that has ended.
+// reader is the thread that a process is read through: the first one, or another if that has ended.
 func (p *subject) reader() int {
 	if tid, ok := parseID(strings.Trim(strings.TrimPrefix(p.alive, "task"), "/")); ok {
 		return tid

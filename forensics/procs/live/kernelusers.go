@@ -96,7 +96,7 @@ func (u *users) mounts() {
 		for _, i := range list {
 			for _, j := range list {
 				if m, other := u.table.Mounts[i], u.table.Mounts[j]; i != j && m.Class != mounts.ClassPseudo {
-					u.add(m, holders.KernelUser{Use: holders.UseBind, What: other.MountPoint, UserMount: other.ID, Detail: "is another mount of the same file system, which stays in use with it"})
+					u.add(m, holders.KernelUser{Use: holders.UseBind, What: other.MountPoint, UserMount: other.ID, Detail: "is another mount of the same file system and keeps that in use"})
 				}
 			}
 		}

@@ -51,7 +51,7 @@ func (u *users) swaps() error {
 		name, rest, _ := bytes.Cut(line, []byte{' '})
 		if fields := bytes.Fields(rest); len(fields) > 0 && string(fields[0]) == "file" {
 			file := string(octal.Unescape(bytes.Clone(name)))
-			u.path(file, holders.KernelUser{Use: holders.UseSwap, What: file, Blocks: true, Detail: "swapoff first"})
+			u.path(file, holders.KernelUser{Use: holders.UseSwap, What: file, Blocks: true, Detail: "needs swapoff first"})
 		}
 	}
 	return err

@@ -11,7 +11,7 @@ import (
 
 // Options say how processes are read. The zero value will do.
 type Options struct {
-	// Group remembers the reads that have not come back.
+	// Group remembers the reads that have not returned.
 	Group *probe.Group
 	// PIDs are the processes to read; all of them if there are none.
 	PIDs []int
@@ -37,12 +37,12 @@ type Options struct {
 type Limits struct {
 	// Processes is the number of processes that are read, lowest pids first (default 131,072).
 	Processes int
-	// Tasks is the number of threads of one process that are looked at (default 65,536).
+	// Tasks is the number of threads of one process that are read (default 65,536).
 	Tasks int
 	// Threads is the number of waiting threads that are described (default 16,384).
 	Threads int
 	// Read is how long reading from a process may take that needs its memory map or its exec lock: command line, kernel
-	// stack, system call, path (default 300 ms). After one such read has not come back, the process is not asked again.
+	// stack, system call, path (default 300 ms). After one such read has not returned, the process is not asked again.
 	Read time.Duration
 	// Lost is the number of processes that may fail to answer within Read (default 16). After that, reads get a tenth of
 	// the time, and processes that have a waiting thread, and so might not answer either, are not asked for their command

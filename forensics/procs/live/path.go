@@ -93,7 +93,7 @@ func (r *targetReader) named(i, dir int) []target {
 	return []target{{path: tidy(parent + "/" + name), from: fromArgument, below: base[0].mountID}}
 }
 
-// descriptor is the target that a descriptor stands for, if that has a path: a socket or a pipe has none.
+// descriptor is the target that a descriptor refers to, if that has a path: a socket or a pipe has none.
 func (r *targetReader) descriptor(fd int32) []target {
 	link := "cwd"
 	if fd != atCWD {

@@ -10,7 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
-// A place is a path and the mount that it lies on.
+// A place is a path and the mount that it is on.
 type place struct {
 	path, from string
 	mountID    int    // 0 if unknown
@@ -33,7 +33,7 @@ type where struct {
 // errNotLink says that a path names something that is no symbolic link.
 var errNotLink = errors.New("not a symbolic link")
 
-// choose takes the first target that lies on a mount which the thread may be waiting for. If there is none, the first
+// choose takes the first target that is on a mount which the thread may be waiting for. If there is none, the first
 // one is what the call was asked about, and its mount stays open: a wrong one would be blamed.
 func (w *where) choose(targets []target) place {
 	for _, t := range targets {
@@ -82,7 +82,7 @@ func (w *where) hidden(m mounts.Mount, name string) bool {
 	return ok && below && over.ID != m.ID && len(over.MountPoint) <= len(m.MountPoint) && !strings.Contains(name, "..")
 }
 
-// covering returns the mount that a path lies on. Symbolic links on the way are followed as long as they stand on local
+// covering returns the mount that a path is on. Symbolic links on the way are followed as long as they stand on local
 // file systems: the kubelet's root directory may be one.
 func (w *where) covering(name string) (mounts.Mount, bool) {
 	m, ok := w.at(name)
@@ -92,7 +92,7 @@ func (w *where) covering(name string) (mounts.Mount, bool) {
 	return w.at(w.resolve(name))
 }
 
-// at returns the mount that a path lies on by its text.
+// at returns the mount that a path is on by its text.
 func (w *where) at(name string) (mounts.Mount, bool) {
 	return w.table.Covering(path.Join("/", w.root, name))
 }

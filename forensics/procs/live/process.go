@@ -27,7 +27,7 @@ type visit struct {
 	// alive is the directory of a thread that has not ended, "task/TID/", if the first one has: then the process's own
 	// files know nothing any more. That is what a killed process looks like of which a thread cannot die.
 	alive string
-	lost  error // a read that did not come back: no more of those
+	lost  error // a read that did not return: no more of those
 }
 
 // process reads one process and its threads. One that ends meanwhile is absent.

@@ -36,7 +36,7 @@ const resolveCached = 0x20 // RESOLVE_CACHED of include/uapi/linux/openat2.h
 // meanwhile can lead to another mount. Before Linux 5.6 (openat2) it cannot be told, and the link is read as it is.
 //
 // From 5.12 on only names that are in memory are looked up (RESOLVE_CACHED), so that no disk is asked: on a dead one this
-// thread would stay for ever. A name that is not in memory is one that the waiting thread has not got past either.
+// thread would stay forever. A name that is not in memory is one that the waiting thread has not got past either.
 func (d rootDir) readLink(name string) (string, error) {
 	if d < 0 {
 		return "", fs.ErrNotExist

@@ -118,7 +118,7 @@ func exchangeOnce(ctx context.Context, socket, service string, check func(net.Co
 	message, err := callVersion(conn, service)
 	switch {
 	case isTimeout(err):
-		return Reply{Answer: runtimes.Answer{Status: "timeout", Detail: "it took the question and did not answer"}}
+		return Reply{Answer: runtimes.Answer{Status: "timeout", Detail: "it accepted the request and did not answer"}}
 	case err != nil:
 		return Reply{Answer: runtimes.Answer{Status: "error", Detail: err.Error()}}
 	}
@@ -150,7 +150,7 @@ func parseVersion(message []byte) (version string) {
 	return version
 }
 
-var errNoMessage = errors.New("it answered, but not with a version")
+var errNoMessage = errors.New("its answer has no version")
 
 // noAnswer says what an error of the connection means.
 func noAnswer(what string, err error) error {

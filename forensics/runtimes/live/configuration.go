@@ -187,7 +187,7 @@ func (c *configuration) docker(in *install) {
 		Driver   string `json:"storage-driver"`
 	}
 	if err := json.Unmarshal(text, &daemon); err != nil {
-		c.fail(in, name, fmt.Errorf("%s is not JSON of a configuration: %w", name, err))
+		c.fail(in, name, fmt.Errorf("%s is not a JSON configuration: %w", name, err))
 		return
 	}
 	in.setRoot(daemon.Graph, "graph of "+name)

@@ -22,7 +22,7 @@ const annotationCRIO = "io.kubernetes.cri-o."
 // may belong to podman alone: what has none of CRI-O's annotations and names is passed over.
 func readCRIO(s *store, in install) error {
 	if !s.anyExists(in.of.Store.Marks) {
-		return fmt.Errorf("%s: nothing of CRI-O: %w", in.Root, fs.ErrNotExist)
+		return fmt.Errorf("%s: no files of CRI-O: %w", in.Root, fs.ErrNotExist)
 	}
 	at := path.Join(in.Root, in.Snapshotter+"-containers")
 	text, err := s.fs.ReadFile(path.Join(at, "containers.json"), 16*maxJSON)

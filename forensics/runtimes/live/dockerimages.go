@@ -101,7 +101,7 @@ func (s *store) dockerSize(at, id string) (total int64, err error) {
 		}
 		_, sum, _ := strings.Cut(chain, ":")
 		if !isID(sum) {
-			return 0, fmt.Errorf("image %s: layer %.80q is no digest", id, chain)
+			return 0, fmt.Errorf("image %s: layer %.80q is not a digest", id, chain)
 		}
 		text, err := s.fs.ReadFile(path.Join(at, "layerdb/sha256", sum, "size"), 64)
 		if err != nil {

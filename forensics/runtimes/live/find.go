@@ -54,7 +54,7 @@ func FindStore(ctx context.Context, fsys *hostfs.FS, hints StoreHints) (Store, e
 			return s, nil
 		}
 	}
-	return Store{}, fmt.Errorf("no directory of a container runtime was found: %w", cmp.Or(firstOf(c.unread), fs.ErrNotExist))
+	return Store{}, fmt.Errorf("no directory of a container runtime found: %w", cmp.Or(firstOf(c.unread), fs.ErrNotExist))
 }
 
 func exists(fsys *hostfs.FS, name string) bool {

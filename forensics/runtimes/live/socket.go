@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	errNobodyListens = errors.New("nobody listens there")
+	errNobodyListens = errors.New("no process listens there")
 	errNotOwned      = errors.New("no process of the runtime has it open")
 )
 
@@ -42,7 +42,7 @@ func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (Hint, error) {
 			return d, nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return Hint{}, fmt.Errorf("who has it open could not be seen: %w", err)
+			return Hint{}, fmt.Errorf("its owner could not be determined: %w", err)
 		}
 	}
 	return Hint{}, errNotOwned
@@ -54,7 +54,7 @@ func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (Hint, error) {
 func leadsTo(fsys *hostfs.FS, conn net.Conn, daemon Hint) error {
 	pid, err := listenerOf(conn)
 	if err != nil {
-		return fmt.Errorf("%w: who listens could not be seen: %w", errNotOwned, err)
+		return fmt.Errorf("%w: the listening process could not be determined: %w", errNotOwned, err)
 	}
 	if pid != 1 && pid != daemon.PID || procstat.Same(fsys, daemon.PID, daemon.StartTicks) != nil {
 		return fmt.Errorf("%w: process %d listens there now", errNotOwned, pid)

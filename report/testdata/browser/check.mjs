@@ -2,7 +2,7 @@
 //
 //	node check.mjs CHROMIUM DIR
 //
-// DIR holds NAME.html, and NAME.json with what is expected of it: {"findings": N, "interactive": true|false}.
+// DIR holds NAME.html, and NAME.json with what is expected of it: {"findings": N, "interactive": true|false, ...}.
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -54,6 +54,20 @@ async function structure(page) {
   expect(seen.styled === 0, "inline styles", seen.styled);
 }
 
+// firstScreen: the headline, the affected pods and the first command of the first diagnosis are on the first screen of a laptop.
+async function firstScreen(browser, url) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
+  const page = await open(context, url);
+  for (const part of ["#diagnosis-1 > h3", "#diagnosis-1 > .facts", "#diagnosis-1 .cmd"]) {
+    const first = page.locator(part).first();
+    if (await first.count() === 0) continue;
+    const box = await first.boundingBox();
+    expect(box && box.y + box.height <= 900, "not on the first screen", part + " " + JSON.stringify(box));
+  }
+  expect(await page.locator("#diagnosis-1 .cmd").count() > 0, "the first diagnosis has no command");
+  await context.close();
+}
+
 async function accessibility(page) {
   await page.evaluate(axe);
   const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
@@ -80,7 +94,7 @@ async function pictures(page) {
       texts.slice(0, i).some((o) => b.x < o.b.x + o.b.width && o.b.x < b.x + b.width && b.y + 3 < o.b.y + o.b.height && o.b.y + 3 < b.y + b.height))
       .map(({ t }) => t.textContent);
   }));
-  expect(clash.length === 0, "words of the timeline leave it or stand over each other", clash.slice(0, 3).join(" | "));
+  expect(clash.length === 0, "words of the timeline leave it or cover each other", clash.slice(0, 3).join(" | "));
 }
 
 // contrast of words in pictures, which axe does not look at: 4.5 at least (WCAG 2.2, 1.4.3).
@@ -254,6 +268,10 @@ try {
     if (!want.brief) {
       where = name + ", without scripts";
       await withoutScripts(browser, url);
+    }
+    if (want.first_screen) {
+      where = name + ", first screen";
+      await firstScreen(browser, url);
     }
     if (want.interactive) {
       where = name + ", in use";

@@ -1,4 +1,4 @@
-// Package deletion follows the deletion of a pod through the kubelet's log, and says at which stage it stands and why.
+// Package deletion follows the deletion of a pod through the kubelet's log, and says at which stage it is stuck and why.
 package deletion
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// loopTrouble is what keeps the sync loop from coming round, by the log.
+// loopTrouble is why the sync loop is stalled, by the log.
 type loopTrouble struct {
 	silent *logview.Silence
 	skips  *logview.Skipping
 }
 
-// Unproven adds to a pod that only the API server says is to go why the kubelet's log does not show its deletion.
+// Unproven adds why the kubelet's log does not show the deletion of a pod, where only the API server shows it.
 func Unproven(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	loop := forensics.Once(p, "the sync loop in the log", func() (l loopTrouble) {
 		l.silent, l.skips, _ = logview.SyncLoop(p)
@@ -34,7 +34,7 @@ func Unproven(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	switch {
 	case silent != nil || skips != nil:
 		f.Because = append(f.Because, stall.SyncLoopEntity)
-		f.Detail = findings.Sentences(f.Detail, "The kubelet's sync loop does not come round, so that it does not act on the request.")
+		f.Detail = findings.Sentences(f.Detail, "The kubelet's sync loop is stalled and does not process the deletion.")
 		if silent != nil && silent.Loop.Quote != nil {
 			f.Refs = append(f.Refs, logview.Refs(*silent.Loop.Quote)...)
 		}
@@ -42,19 +42,19 @@ func Unproven(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 			f.Refs = append(f.Refs, logview.EventRefs(skips.Events...)...)
 		}
 	case logview.Current(p, logview.Last(lost)):
-		f.Detail = findings.Sentences(f.Detail, "The kubelet does not reach the API server, so that it does not know of the request: "+lost[0].Reason+".")
+		f.Detail = findings.Sentences(f.Detail, "The kubelet cannot reach the API server and does not know about the deletion: "+lost[0].Reason+".")
 		f.Refs = append(f.Refs, logview.EventRefs(lost...)...)
 	}
 	return f
 }
 
-// A Stuck pod is one whose deletion does not go on, with the stage at which that stands.
+// A Stuck pod is one whose deletion is stuck, with its stage.
 type Stuck struct {
 	forensics.Finding
 	Stage logs.Stage
 }
 
-// InLog finds the pods whose deletion stands by the kubelet's log.
+// InLog finds the pods whose deletion is stuck according to the kubelet's log.
 func InLog(p *forensics.Pass) []Stuck {
 	logview.OrKubelet(p, forensics.SourceAPIDump)
 	var found []Stuck
@@ -74,12 +74,12 @@ func InLog(p *forensics.Pass) []Stuck {
 		}
 	}
 	if unseen > 0 {
-		p.Unjudged("the deletion of %s seems to stand, but at the verbosity of the log its end would not be seen", text.Plural(unseen, "pod"))
+		p.Unjudged("the deletion of %s seems to be stuck, but the log's verbosity is too low to show the end of a deletion", findings.Plural(unseen, "pod"))
 	}
 	return found
 }
 
-// stageLimit is how long a stage takes at most in a kubelet that is well: its own time limits are 2 min and 2 min 3 s.
+// stageLimit is how long a stage takes at most in a healthy kubelet: its own timeouts are 2 min and 2 min 3 s.
 const stageLimit = 150 * time.Second
 
 // Pod is a pod whose deletion has not ended, and what is known of the reason.
@@ -87,22 +87,22 @@ type Pod struct {
 	p   *forensics.Pass
 	d   logs.Deletion
 	uid string
-	// verdict says what it waits for, in a clause; detail adds to it.
+	// verdict says for the headline what it waits for; detail adds the evidence and what follows.
 	verdict, detail string
 	because         []forensics.Entity
 	refs            []forensics.Ref
 	remedies        []forensics.Remedy
-	// failing says that a failure is repeated up to the end of the log, or that the node itself shows the reason: then
-	// it stands, whatever the verbosity.
+	// failing says that a failure is repeated up to the end of the log, or that the node itself shows the reason: then the
+	// pod is stuck, whatever the verbosity.
 	failing bool
-	// finished says that nothing is left to do: the pod ended by itself, and nobody has asked for its deletion.
+	// finished says that nothing is left to do: the pod ended by itself, and its deletion was not requested.
 	finished bool
 }
 
 // judge finds the reason, by the stage (in the order in which a deletion goes through them).
 func (s *Pod) judge() {
 	switch s.d.Stage {
-	case logs.StageRequested, logs.StageKilling: // no container has been told to end
+	case logs.StageRequested, logs.StageKilling: // no container was killed yet
 		s.judgeRequested()
 	case logs.StageContainers:
 		s.judgeKilling()
@@ -115,11 +115,12 @@ func (s *Pod) judge() {
 	default:
 		s.finished = !s.requested() && !s.listed()
 		s.remedies = []forensics.Remedy{finalizerRemedy(s.d.PodName)}
-		s.verdict = "it is gone from the node: the API server or a finalizer keeps the object, not the kubelet"
+		s.verdict = "the API server or a finalizer keeps the object"
+		s.detail = "The pod no longer exists on the node. The kubelet is not the cause."
 	}
 }
 
-// requested says whether the log shows that the API server asked for the deletion.
+// requested says whether the log shows the deletion request of the API server.
 func (s *Pod) requested() bool {
 	return slices.ContainsFunc(s.d.Steps, func(step logs.Step) bool { return step.Stage == logs.StageRequested })
 }
@@ -127,7 +128,7 @@ func (s *Pod) requested() bool {
 // seconds is how long the log shows it at its stage.
 func (s *Pod) seconds() float64 { return logview.Between(s.d.Since, logview.KubeletEnd(s.p)) }
 
-// patience is how long a pod may stay at its stage; false where the log does not tell.
+// patience is how long a pod may stay at its stage; false where that is not known.
 func (s *Pod) patience() (time.Duration, bool) {
 	switch {
 	case s.d.Stage != logs.StageContainers:
@@ -145,7 +146,7 @@ func (s *Pod) counts() bool {
 	}
 	limit, known := s.patience()
 	if !known {
-		s.p.Unjudged("pod %s: its containers are being killed, and no line names its grace period", findings.PodLabel(s.p, s.d.PodName, s.uid))
+		s.p.Unjudged("pod %s: its containers are being killed, and the log does not show its grace period", findings.PodLabel(s.p, s.d.PodName, s.uid))
 		return false
 	}
 	return s.seconds() > limit.Seconds()
@@ -155,18 +156,19 @@ func (s *Pod) finding() forensics.Finding {
 	end := logview.KubeletEnd(s.p)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: findings.PodOrName(s.d.PodName, s.uid), Pods: findings.UIDs(s.uid), Since: s.since(),
-		Title:   fmt.Sprintf("pod %s does not go away: %s", findings.PodLabel(s.p, s.d.PodName, s.uid), cmp.Or(s.verdict, s.d.Waits, "what it waits for is not known")),
-		Because: s.because, Remedies: s.remedies, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log shows each stage at its verbosity",
+		Title:   fmt.Sprintf("%s stuck in Terminating%s: %s", s.title(), s.age(end), cmp.Or(s.verdict, waitingFor(s.d.Waits), "the reason is not known")),
+		Effect:  "pod deletion is blocked",
+		Because: s.because, Remedies: s.remedies, Confidence: forensics.Certain, ConfidenceWhy: "the log's verbosity is high enough to show each stage",
 	}
 	if !s.d.Proven {
-		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the log does not show every stage at its verbosity, but the failure was repeated up to its end"
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the log's verbosity is too low to show every stage, but the failure was repeated up to the end of the log"
 	}
 	waits := ""
 	if s.d.Waits != "" && s.verdict != "" {
-		waits = "By the log it waits for " + s.d.Waits + "."
+		waits = "According to the log, the deletion waits for " + s.d.Waits + "."
 	}
-	f.Detail = findings.Sentences(fmt.Sprintf("Its deletion stands at the stage %q since %s, for %s.", s.d.Stage, logview.Moment(s.d.Since), text.Duration(logview.Between(s.d.Since, end))),
-		s.path(), waits, s.detail, logview.AsOf(s.p))
+	f.Detail = findings.Sentences(fmt.Sprintf("The deletion of %s has been stuck at the stage %q (%s) since %s, for %s.", findings.PodLabel(s.p, s.d.PodName, s.uid), s.d.Stage, stageWords[s.d.Stage],
+		logview.Moment(s.d.Since), text.Duration(logview.Between(s.d.Since, end))), s.path(), s.detail, waits, logview.AsOf(s.p))
 	var lines []logs.Quote
 	for _, step := range s.d.Steps {
 		lines = append(lines, step.Quote)
@@ -178,6 +180,44 @@ func (s *Pod) finding() forensics.Finding {
 		}
 	}
 	return f
+}
+
+// stageWords say what is done at a stage.
+var stageWords = map[logs.Stage]string{
+	logs.StageRequested: "the kubelet has not begun", logs.StageKilling: "no container has been told to stop", logs.StageContainers: "containers are stopping",
+	logs.StageVolumes: "unmounting volumes", logs.StageCgroup: "removing the cgroup", logs.StageStatus: "sending the last status",
+	logs.StageAPI: "waiting for the API object to be deleted", logs.StageRemoved: "removed",
+}
+
+// title names the pod for a headline.
+func (s *Pod) title() string {
+	if s.uid == "" {
+		return "Pod " + s.d.PodName
+	}
+	if namespace, name := s.p.Model.PodName(s.uid); s.d.PodName != "" && (namespace == "" || name == "") {
+		return "Pod " + s.d.PodName
+	}
+	return findings.PodTitle(s.p, s.uid)
+}
+
+// age is how long the pod has been terminating; at least so long where the log does not show the request.
+func (s *Pod) age(end *time.Time) string {
+	seconds := logview.Between(s.since(), end)
+	switch {
+	case seconds <= 0:
+		return ""
+	case s.requested():
+		return " for " + text.Duration(seconds)
+	}
+	return " for at least " + text.Duration(seconds)
+}
+
+// waitingFor is the reason of a headline that only the log knows.
+func waitingFor(what string) string {
+	if what == "" {
+		return ""
+	}
+	return "it waits for " + what
 }
 
 func (s *Pod) since() *time.Time {
@@ -192,17 +232,19 @@ func (s *Pod) path() string {
 	if len(s.d.Steps) < 2 {
 		return ""
 	}
-	text := "Its way:"
-	for i, step := range s.d.Steps {
-		if i > 0 {
-			text += ","
+	text := "Stages: " + string(s.d.Steps[0].Stage) + " " + logview.Moment(&s.d.Steps[0].Time)
+	for i := range s.d.Steps[1:] {
+		before, step := s.d.Steps[i].Time, s.d.Steps[i+1]
+		at := logview.Clock(&step.Time)
+		if before.UTC().Format(time.DateOnly) != step.Time.UTC().Format(time.DateOnly) {
+			at = logview.Moment(&step.Time)
 		}
-		text += " " + string(step.Stage) + " " + logview.Clock(&step.Time)
+		text += ", " + string(step.Stage) + " " + at
 	}
 	return text + "."
 }
 
-// listed says whether the kubelet's own list still has the pod, as one that is to go.
+// listed says whether the kubelet's own list still has the pod, with a deletion timestamp.
 func (s *Pod) listed() bool {
 	return s.uid != "" && forensics.Once(s.p, "listed as deleted", func() map[string]bool {
 		listed := map[string]bool{}
@@ -216,7 +258,7 @@ func (s *Pod) listed() bool {
 func finalizerRemedy(name string) forensics.Remedy {
 	return forensics.Remedy{
 		Action: remedy.ActionLook, Command: slices.Concat([]string{"kubectl", "get", "pod"}, podArguments(name), []string{"-o", "jsonpath={.metadata.finalizers} {.metadata.deletionTimestamp}"}),
-		Why: "names the finalizers; whoever has set one must remove it", Risk: "none: it reads. Taking a finalizer away by hand skips the work that it stands for",
+		Why: "shows the finalizers. The controller that set a finalizer must remove it", Risk: "none: read-only. Removing a finalizer manually skips the cleanup that it protects",
 	}
 }
 
@@ -233,7 +275,7 @@ func (s *Pod) events(kinds ...logs.Kind) []logs.Event {
 	return logview.PodEvents(s.p, s.uid, s.d.PodName, kinds...)
 }
 
-// unresolved are those of mine that still were said when the log ended.
+// unresolved are the events about this pod that were current when the log ended.
 func (s *Pod) unresolved(kinds ...logs.Kind) []logs.Event {
 	return slices.DeleteFunc(s.events(kinds...), func(e logs.Event) bool { return !logview.Unresolved(s.p, e) })
 }

@@ -1,9 +1,10 @@
-// Package diskview is how checks look at the file systems that the kubelet watches: what fills them, how near they are to a threshold of
-// eviction, what the kubelet deletes then, and how to free space.
+// Package diskview describes the file systems that the kubelet watches: what uses their space, how near they are to an eviction threshold,
+// what the kubelet deletes at the threshold, and how to free space.
 package diskview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -23,30 +24,34 @@ func Entity(f eviction.FileSystem) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindDisk, ID: f.Device}
 }
 
-// Doubt says what keeps a check from saying that no threshold is near: a configuration that could not be read may have other
-// thresholds, or other places.
+// Doubt says why a check cannot say that no threshold is near: a configuration that could not be read may have other thresholds or
+// other paths.
 func Doubt(p *forensics.Pass) {
 	d := State(p)
 	if d.Assumed != "" {
-		p.Unjudged("the kubelet may have other thresholds: %s", d.Assumed)
+		p.Unjudged("the kubelet's thresholds may differ: %s", d.Assumed)
 	}
 	if _, known := d.Place(eviction.RoleImage); known {
 		return
 	}
 	for _, r := range p.Evidence.Runtimes {
 		if r.Assumed != "" {
-			p.Unjudged("where %s keeps images is not known: %s", r.Name, r.Assumed)
+			p.Unjudged("the image directory of %s is not known: %s", r.Name, r.Assumed)
 		}
 	}
 }
 
-// Label names a file system by what it is for: "the disk at / (nodefs, imagefs)".
+// Label names a file system by what it is for: "Disk at / (nodefs, imagefs)".
 func Label(d *eviction.Index, f eviction.FileSystem) string {
 	where := f.MountPoint
 	if where == "" {
 		where = f.Device
 	}
-	return fmt.Sprintf("the disk at %s (%s)", where, strings.Join(d.Roles(f.Device), ", "))
+	roles := d.Roles(f.Device)
+	if slices.Contains(roles, eviction.RoleNode) { // the logs are then a part of nodefs
+		roles = slices.DeleteFunc(roles, func(role string) bool { return strings.HasSuffix(role, "-logs") })
+	}
+	return fmt.Sprintf("Disk at %s (%s)", where, strings.Join(roles, ", "))
 }
 
 // Ref quotes the figures.
@@ -59,8 +64,26 @@ func Ref(f eviction.FileSystem) forensics.Ref {
 	return forensics.Ref{Source: forensics.SourceDisks + ":" + f.Device, Excerpt: strings.TrimSpace(text)}
 }
 
-// ReachText says how far a file system is from a threshold.
-func ReachText(r eviction.Reach) string {
+// ReachText says how far a file system is from thresholds, and what is left of it once for all thresholds of one measure.
+func ReachText(list ...eviction.Reach) string {
+	var b strings.Builder
+	last := ""
+	for _, r := range list {
+		left, threshold := reachText(r)
+		switch {
+		case left == last:
+			b.WriteString("; " + threshold)
+		case last != "":
+			b.WriteString(". " + left + "; " + threshold)
+		default:
+			b.WriteString(left + "; " + threshold)
+		}
+		last = left
+	}
+	return b.String()
+}
+
+func reachText(r eviction.Reach) (left, threshold string) {
 	have, limit := text.Bytes(int64(r.Have)), text.Bytes(int64(r.Limit))
 	if r.Threshold.Inodes() {
 		have, limit = fmt.Sprintf("%d inodes", r.Have), fmt.Sprint(r.Limit)
@@ -69,8 +92,17 @@ func ReachText(r eviction.Reach) string {
 	if r.Threshold.Inodes() {
 		total = r.FileSystem.Inodes
 	}
-	return fmt.Sprintf("%s (%.1f %%) are left, the %s threshold %s (%s) is at %s", have, float64(r.Have)*100/float64(max(total, 1)),
-		r.Threshold.Kind, r.Threshold, r.Threshold.Origin, limit)
+	return fmt.Sprintf("%s (%.1f %%) are left", have, float64(r.Have)*100/float64(max(total, 1))),
+		fmt.Sprintf("the %s threshold %s (%s) is %s", r.Threshold.Kind, r.Threshold, r.Threshold.Origin, limit)
+}
+
+// Left is what is left of a file system by the measure of a threshold: "14.0 % left", "4.9 % of its inodes left".
+func Left(r eviction.Reach) string {
+	total, of := r.FileSystem.CapacityBytes, ""
+	if r.Threshold.Inodes() {
+		total, of = r.FileSystem.Inodes, " of its inodes"
+	}
+	return fmt.Sprintf("%.1f %%%s left", float64(r.Have)*100/float64(max(total, 1)), of)
 }
 
 // ReadOnly says that a file system is always full.
@@ -102,7 +134,7 @@ func Reclaim(p *forensics.Pass, f eviction.FileSystem) string {
 	for i := range steps {
 		steps[i] = fmt.Sprintf("%d. %s", i+1, steps[i])
 	}
-	return " To get space back the kubelet deletes: " + strings.Join(steps, "; ") + "."
+	return " To free space, the kubelet deletes: " + strings.Join(steps, "; ") + "."
 }
 
 // ImageGCEntity is the garbage collection of images.

@@ -11,23 +11,21 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// ImageRisk is an image that a static pod or one of a DaemonSet needs, and that the kubelet may delete while no container
-// of it exists.
+// ImageRisk is an image that a static pod or a pod of a DaemonSet needs. The kubelet may delete it while no container uses it.
 type ImageRisk struct {
 	Image runtimes.Image
 	Name  string // as the pod names it
 	Pods  []string
-	// Never says that a pod must not pull it (imagePullPolicy: Never). Otherwise it may come back from a registry, which was
-	// not asked.
+	// Never says that a pod must not pull it (imagePullPolicy: Never). Otherwise a registry may have it; no registry was queried.
 	Never bool
-	// Unused says that no container uses it at the moment: it can go with the next collection. Missing is why a container
-	// waits for it, where the runtime has it no more ("ErrImageNeverPull").
+	// Unused says that no container uses it at the moment: the next collection can delete it. Missing is why a container waits for
+	// it, where the runtime no longer has it ("ErrImageNeverPull").
 	Unused  bool
 	Missing string
 }
 
-// ImageRisks lists the images of static pods and of DaemonSets that are not pinned, those first that are missing already,
-// then those that can go now. It is empty where the images of the runtime were not read.
+// ImageRisks lists the images of static pods and of DaemonSets that are not pinned: missing ones first, then those that can be deleted
+// now. It is empty where the images of the runtime were not read.
 func ImageRisks(p *forensics.Pass) []ImageRisk {
 	risks := []ImageRisk{}
 	if _, _, known := UnusedImages(p); !known {
@@ -68,7 +66,7 @@ func notPulled(waiting string) bool {
 
 type imageNeed struct{ pod, name, policy, waiting string }
 
-// imageNeeds are the images of static pods and of DaemonSets, as the kubelet, the manifests and a dump of the API tell.
+// imageNeeds are the images of static pods and of DaemonSets, from the kubelet, the manifests and an API dump.
 func imageNeeds(p *forensics.Pass) []imageNeed {
 	var needs []imageNeed
 	for _, pod := range p.Evidence.Pods {

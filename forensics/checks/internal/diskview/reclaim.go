@@ -13,8 +13,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// PodUse is what a pod takes on the disk: emptyDir volumes, logs and writable layers, by which the kubelet ranks pods for
-// eviction (pkg/kubelet/eviction/helpers.go, podDiskUsage), as far as it was counted.
+// PodUse is the disk usage of a pod, as far as it was counted: emptyDir volumes, logs and writable layers. The kubelet ranks pods for
+// eviction by it (pkg/kubelet/eviction/helpers.go, podDiskUsage).
 type PodUse struct {
 	UID   string
 	Bytes int64
@@ -27,9 +27,8 @@ type PodUse struct {
 // criticalPriority is that of system-cluster-critical (pkg/apis/scheduling, SystemCriticalPriority).
 const criticalPriority = 2_000_000_000
 
-// PodsByUse ranks the pods that take space on a file system as the kubelet would evict them, as far as that can be known:
-// lower priority first, then those that take more. Whether a pod exceeds its request for ephemeral storage, which comes
-// before both, is not known here.
+// PodsByUse ranks the pods with data on a file system as the kubelet would evict them: lower priority first, then larger usage.
+// The kubelet first compares whether a pod exceeds its request for ephemeral storage; that is not known here.
 func PodsByUse(p *forensics.Pass, u eviction.Usage) []PodUse {
 	byPod := map[string]*PodUse{}
 	for _, item := range u.Items {
@@ -89,7 +88,7 @@ func podsNamed(pods []kubelet.Pod) map[string][]int {
 	return at
 }
 
-// DestructionOrder says in which order the kubelet deletes when a threshold of a file system is crossed
+// DestructionOrder is the order in which the kubelet deletes things when a threshold of a file system is crossed
 // (pkg/kubelet/eviction/helpers.go, buildSignalToNodeReclaimFuncs).
 func DestructionOrder(p *forensics.Pass, device string) []string {
 	d := State(p)
@@ -115,7 +114,7 @@ func DestructionOrder(p *forensics.Pass, device string) []string {
 	}
 	step := "pods, one every 10 s"
 	if len(steps) == 0 {
-		step = "pods at once, since images are on another file system: one every 10 s"
+		step = "pods at once, because images are on another file system: one every 10 s"
 	}
 	if rank := evictionRank(p, device); rank != "" {
 		step += ", probably in this order: " + rank
@@ -131,23 +130,23 @@ func containerStep(p *forensics.Pass) string {
 		}
 	}
 	if ended == 0 {
-		return "all containers that have ended"
+		return "all terminated containers"
 	}
-	return "all containers that have ended: " + text.Plural(ended, "container")
+	return "all terminated containers: " + text.Plural(ended, "container")
 }
 
 func imageStep(p *forensics.Pass) string {
 	unused, pinned, known := UnusedImages(p)
 	if !known {
-		return "every image that no container uses and that is not pinned, not only down to the low threshold"
+		return "every unused image that is not pinned, not only down to the low threshold"
 	}
 	sum, _ := ImageSizes(unused)
-	s := fmt.Sprintf("every image that no container uses, not only down to the low threshold: %s, %s as the runtime counts",
+	s := fmt.Sprintf("every unused image, not only down to the low threshold: %s, %s as the runtime counts",
 		text.Plural(len(unused), "image"), text.Bytes(sum))
 	if len(pinned) > 0 {
-		s += fmt.Sprintf(" (%d more are pinned and stay)", len(pinned))
+		s += fmt.Sprintf(" (%d more are pinned and kept)", len(pinned))
 	}
-	return s + "; images that were not used since the kubelet started go first"
+	return s + "; images not used since the kubelet started are deleted first"
 }
 
 // evictionRank names the first pods of the order, "" where nothing was counted.

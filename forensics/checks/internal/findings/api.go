@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 )
 
-// OnThisNode says whether a pod of the API is one of the node that was examined; without a node (saved files) all are.
+// OnThisNode says whether a pod of the API runs on the node that was examined; without a node name (saved files) all do.
 func OnThisNode(e *forensics.Evidence, pod apidump.Pod) bool {
 	names := []string{e.Node.Name}
 	if e.Kubelet != nil {
@@ -19,17 +19,17 @@ func OnThisNode(e *forensics.Evidence, pod apidump.Pod) bool {
 	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, pod.Node) })
 }
 
-// finalizers says what those of claims and volumes wait for, by their beginning.
+// finalizers says what finalizers of claims and volumes wait for, by prefix.
 var finalizers = []struct{ name, waits string }{
-	{"kubernetes.io/pvc-protection", "every pod that uses it to end"},
-	{"kubernetes.io/pv-protection", "its claim to be gone"},
+	{"kubernetes.io/pvc-protection", "every pod that uses it to terminate"},
+	{"kubernetes.io/pv-protection", "its claim to be deleted"},
 	{"external-attacher/", "the volume to be detached from every node"},
-	{"external-provisioner.volume.kubernetes.io/finalizer", "the storage behind it to be deleted"},
-	{"kubernetes.io/pv-controller", "the storage behind it to be deleted"},
+	{"external-provisioner.volume.kubernetes.io/finalizer", "its backing storage to be deleted"},
+	{"kubernetes.io/pv-controller", "its backing storage to be deleted"},
 	{"snapshot.storage.kubernetes.io/pvc-as-source-protection", "a snapshot of it to be taken"},
-	{"provisioner.storage.kubernetes.io/cloning-protection", "a copy of it to be made"},
+	{"provisioner.storage.kubernetes.io/cloning-protection", "a clone of it to be made"},
 	{"foregroundDeletion", "everything that it owns to be deleted"},
-	{"orphan", "everything that it owns to be given up"},
+	{"orphan", "everything that it owns to be orphaned"},
 }
 
 func finalizerWaits(finalizer string) string {
@@ -38,7 +38,7 @@ func finalizerWaits(finalizer string) string {
 			return f.waits
 		}
 	}
-	return "whoever set it; the kubelet has nothing to do with it"
+	return "the controller that set it (not the kubelet)"
 }
 
 // DescribeFinalizers says what each finalizer waits for.

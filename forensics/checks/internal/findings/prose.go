@@ -1,9 +1,10 @@
-// Package findings has what findings of any check are made of: sentences, lists, names and entities.
+// Package findings makes the parts of findings of any check: sentences, lists, names and entities.
 package findings
 
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -48,7 +49,33 @@ func Times(n int64) string {
 	if n == 1 {
 		return "once"
 	}
-	return text.Plural(int(n), "time")
+	return Thousands(n) + " times"
+}
+
+// Thousands spells a count with commas: "12,600".
+func Thousands(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10)
+	}
+	return fmt.Sprintf("%s,%03d", Thousands(n/1000), n%1000)
+}
+
+// Plural is [text.Plural] with commas: "12,600 pods".
+func Plural(n int, noun string) string {
+	return strings.Replace(text.Plural(n, noun), strconv.Itoa(n), Thousands(int64(n)), 1)
+}
+
+// Are spells a count with its verb: "1 image is", "3 images are", "2 more are".
+func Are(n int, noun string) string {
+	switch {
+	case noun == "more" && n == 1:
+		return "1 more is"
+	case noun == "more":
+		return Thousands(int64(n)) + " more are"
+	case n == 1:
+		return "1 " + noun + " is"
+	}
+	return Plural(n, noun) + " are"
 }
 
 // Union adds to a what of b is not in it.

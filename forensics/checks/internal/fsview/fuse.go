@@ -10,10 +10,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
-// A errorSource is a process that serves a FUSE file system and lives, although that answers with an error: the error is its own
-// answer, or its connection was aborted.
+// An errorSource is a running process that serves a FUSE file system, although the file system answers with an error. The error is
+// the answer of that process, or its connection was aborted.
 type errorSource struct {
 	server forensics.FUSEServer
 	// below is a file system with trouble of the same sort that the process has files of open; "" if none was seen.
@@ -43,42 +44,54 @@ func errorSourceOf(p *forensics.Pass, s Superblock) (errorSource, bool) {
 	return errorSource{}, false
 }
 
-// addTo changes a finding that the server of a file system is gone, or knows it no more, into what is known where a process
-// serves it.
+// addTo changes a finding about a file system that has lost its server, where a process still serves it.
 func (x errorSource) addTo(p *forensics.Pass, s Superblock, f forensics.Finding) forensics.Finding {
 	name := findings.ProcessName(p, x.server.PID)
 	f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceHolders + ":" + s.Device, Excerpt: x.server.Why})
 	if x.below == "" {
 		f.Remedies = append([]forensics.Remedy{{
-			Action: remedy.ActionLook, Instruction: "Look at the log of " + remedy.ProcessWord(p, x.server.PID), Why: "it serves the file system, and says why it answers so if it is asked at all", Risk: "none: it reads",
+			Action: remedy.ActionLook, Instruction: "Check the log of " + remedy.ProcessWord(p, x.server.PID),
+			Why: "it serves the file system; if it receives the requests, its log shows why they fail", Risk: "none: read-only",
 		}}, f.Remedies...)
 		if s.Health.Status == mounts.StatusDisconnected {
-			f.Title = fmt.Sprintf("%s answers with an error, though %s has its connection open: %s", s.Label(), name, s.Health.Error)
-			f.Detail = fmt.Sprintf("So its server is not gone (%s): either the connection was aborted and the process goes on, or it answers with this "+
-				"error itself, as one does whose own server or file system is gone: %s.", x.server.Why, s.Where())
+			f.Title = fmt.Sprintf("%s answers with an error, but its server %s still exists: %s", s.Label(), findings.ProcessTitle(p, x.server.PID), s.Health.Error)
+			f.Detail = fmt.Sprintf("%s still has its connection open (%s). Either the connection was aborted and the process continues, or the process itself "+
+				"answers with this error. A FUSE server does that when its own server or file system is lost. Mounted at %s.", findings.Capital(name), x.server.Why, s.Where())
 		}
 		return f
 	}
 	_, lower := FuseName(p, x.below)
-	f.Title = fmt.Sprintf("%s passes on an error of %s: %s", s.Label(), lower, s.Health.Error)
-	lives := "lives"
+	f.Title = fmt.Sprintf("%s fails with an error of %s: %s", s.Label(), FuseTitle(p, x.below), s.Health.Error)
+	runs := "is running"
 	f.Confidence = forensics.Likely
 	if x.server.Guess {
-		lives, f.Confidence = "probably lives", forensics.Possible
+		runs, f.Confidence = "is probably running", forensics.Possible
 	}
-	f.Detail = fmt.Sprintf("Its own server %s: %s (%s). It has files of %s open, which answers so: %s.", lives, name, x.server.Why, lower, s.Where())
+	f.Detail = fmt.Sprintf("Its own server %s: %s (%s). That process has open files on %s, which fails in the same way. Mounted at %s.",
+		runs, name, x.server.Why, lower, s.Where())
 	f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindSuperblock, ID: x.below})
 	for i := range f.Remedies {
 		if f.Remedies[i].Action != remedy.ActionDetach {
 			continue
 		}
-		f.Remedies[i].OnlyIf = strings.TrimSuffix("this one first, and then that which it lies on; mounting only that anew does not help, since "+name+
+		f.Remedies[i].OnlyIf = strings.TrimSuffix("unmount this one first, then the file system below it; mounting only that one again does not help, because "+name+
 			" keeps the old one open; "+f.Remedies[i].OnlyIf, "; ")
 	}
 	return f
 }
 
-// FuseName is the mount that a server serves, as a person knows it.
+// FuseTitle names the file system that a server serves, for a title.
+func FuseTitle(p *forensics.Pass, device string) string {
+	if list := p.Model.MountsOf(device); len(list) > 0 {
+		return label(list[0])
+	}
+	if servers := p.Model.Uses().Servers(device); len(servers) > 0 && servers[0].Detached {
+		return "a FUSE file system in no mount table"
+	}
+	return "FUSE file system " + device
+}
+
+// FuseName is the mount that a server serves, and its name for a detail.
 func FuseName(p *forensics.Pass, device string) (mounts.Mount, string) {
 	list := p.Model.MountsOf(device)
 	if len(list) == 0 {
@@ -88,20 +101,19 @@ func FuseName(p *forensics.Pass, device string) (mounts.Mount, string) {
 		return mounts.Mount{Device: device}, "superblock " + device
 	}
 	m := list[0]
-	name := fmt.Sprintf("%s %s at %s", m.FSType, m.Source, m.MountPoint)
+	name := fmt.Sprintf("%s at %s", fsfamily.Label(m.FSType, m.Source), m.MountPoint)
 	if p.Model.Uses().Elsewhere(device) {
 		name += " in another mount namespace than the host's"
 	}
 	return m, name
 }
 
-// ServerFinding is about a process that serves a FUSE file system; text has one verb, for the name of that.
-func ServerFinding(p *forensics.Pass, s forensics.FUSEServer, text string) forensics.Finding {
-	_, name := FuseName(p, s.Device)
+// ServerFinding is about a process that serves a FUSE file system.
+func ServerFinding(p *forensics.Pass, s forensics.FUSEServer, title string) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: findings.ProcessEntity(s.PID), Confidence: forensics.Certain, Pods: p.Model.PodsOf(s.Device),
-		Title: findings.ProcessName(p, s.PID) + ", " + fmt.Sprintf(text, name), ConfidenceWhy: s.Why,
-		Detail: "Whoever touches the mount waits for this process.",
+		Title: title, ConfidenceWhy: s.Why,
+		Detail: "Any access to the mount waits for this process.",
 		Refs:   []forensics.Ref{{Source: forensics.SourceHolders + ":" + s.Device, Excerpt: s.Why}},
 	}
 	if process, ok := p.Model.Process(s.PID); ok {
@@ -116,18 +128,18 @@ func ServerFinding(p *forensics.Pass, s forensics.FUSEServer, text string) foren
 	return f
 }
 
-// OfTheHost leaves a finding as it is if it is about a file system of the host. One that only other mount namespaces have, or whose
-// server is root in another user namespace than that of this program, is made up by whoever is there as he likes: that is
-// information, names no pod, and nothing is done about it on the host, where its paths mean something else.
+// OfTheHost leaves a finding about a file system of the host as it is. If only other mount namespaces have the file system, or its
+// server is in another user namespace than this program, its users there can name it as they like. The finding is then information
+// and names no pod. It has no step on the host, because the paths mean something else there.
 func OfTheHost(p *forensics.Pass, f forensics.Finding, s forensics.FUSEServer) forensics.Finding {
 	process, _ := p.Model.Process(s.PID)
 	if !p.Model.Uses().Elsewhere(s.Device) && !mountuse.InOtherUserNS(p, process) {
 		return f
 	}
 	f.Severity, f.Pods, f.Remedies = forensics.Info, nil, nil
-	f.Detail += " It is not the host's: whoever mounted it did so in a namespace of his own."
+	f.Detail += " It is not a file system of the host: it was mounted from another mount or user namespace."
 	if process.PodUID != "" {
-		f.Remedies = []forensics.Remedy{remedy.StopProcess(p, s.PID, "the file system goes with its pod")}
+		f.Remedies = []forensics.Remedy{remedy.StopProcess(p, s.PID, "the file system ends with its pod")}
 	}
 	return f
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// The kinds of the kernel that speak of a file system or what is behind it.
+// The kinds of kernel messages about a file system, its server or its device.
 var (
 	serverLost     = []logs.Kind{logs.KindKernelNFSDown, logs.KindKernelNFSTimeout, logs.KindKernelCephDown, logs.KindKernelCephRejected, logs.KindKernelCIFSDown}
 	serverBack     = []logs.Kind{logs.KindKernelNFSBack, logs.KindKernelCephBack}
@@ -24,7 +24,7 @@ var (
 	}
 )
 
-// kernelSaid is what the kernel's log tells of one file system.
+// kernelSaid is what the kernel log shows about one file system.
 type kernelSaid struct {
 	events []logs.Event
 	// since is when the trouble began that has not ended by the log; absent where the server came back.
@@ -32,7 +32,7 @@ type kernelSaid struct {
 	back  *time.Time
 }
 
-// kernelOf collects what the kernel said of a mount's server or device.
+// kernelOf collects the kernel messages about a mount's server or device.
 func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 	var k kernelSaid
 	k.events = KernelEvents(p, "trouble", slices.Concat(serverLost, DeviceFailures), m)
@@ -127,12 +127,12 @@ func (k kernelSaid) text() string {
 		}
 		parts = append(parts, fmt.Sprintf("%s, %s from %s", part, findings.Times(e.Count), logview.Moment(e.First)))
 	}
-	text := "The kernel's log: " + findings.Some(parts)
+	text := "Kernel log: " + findings.Some(parts)
 	switch {
 	case k.back != nil && k.since == nil:
 		text += "; the server was back at " + logview.Moment(k.back)
 	case k.back != nil:
-		text += "; the server was back in between, at " + logview.Clock(k.back)
+		text += "; the server was back in the meantime, at " + logview.Clock(k.back)
 	}
 	return text + "."
 }

@@ -26,17 +26,17 @@ func statusFinding(p *forensics.Pass, s Superblock, title, detail string, remedi
 	b, _ := p.Model.Backing(s.Device)
 	switch status := s.Health.Status; {
 	case status == mounts.StatusDisconnected && remedy.IsSMB(s.Mount()):
-		detail = "It answers every call with an error until its server is back, and goes on connecting by itself:"
+		detail = "It answers every call with an error until its server is back, and tries by itself to reconnect."
 	case status == mounts.StatusFrozen && b.Fault == backing.FaultSuspended:
 		remedies = []forensics.Remedy{remedy.ReviveFrom(b, s.Mount())}
 	}
-	f.Detail = fmt.Sprintf("%s %s.", detail, s.Where())
+	f.Detail = fmt.Sprintf("%s Mounted at %s.", detail, s.Where())
 	if s.Health.Status != mounts.StatusSlow && s.Health.Status != mounts.StatusRecovered {
 		text, refs := Behind(p, s.Device)
 		f.Detail += text
 		f.Refs = append(f.Refs, refs...)
 	}
-	f.ConfidenceWhy = "the answer was seen"
+	f.ConfidenceWhy = "observed directly"
 	f.Remedies = remedies
 	switch s.Health.Status {
 	case mounts.StatusDisconnected, mounts.StatusStale, mounts.StatusIOError:

@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -20,7 +21,7 @@ type Superblock struct {
 	Device string
 	Health mounts.Health
 	Mounts []mounts.Mount
-	// Kubelet are those of its mounts that lie below the kubelet's root directory.
+	// Kubelet are those of its mounts that are below the kubelet's root directory.
 	Kubelet []mounts.Mount
 }
 
@@ -54,7 +55,7 @@ func (s Superblock) Entity() forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindSuperblock, ID: s.Device}
 }
 
-// Mount is the one that a person is told to act on: one below the kubelet's directory if there is one.
+// Mount is the one for remedies: one below the kubelet's directory if there is one.
 func (s Superblock) Mount() mounts.Mount {
 	switch {
 	case len(s.Kubelet) > 0:
@@ -65,13 +66,22 @@ func (s Superblock) Mount() mounts.Mount {
 	return mounts.Mount{MountPoint: s.Health.MountPoint, ID: s.Health.MountID, Device: s.Device, Class: mounts.ClassUnknown}
 }
 
-// Label is "fuse.ceph-fuse file system 10.0.0.5:6789:/k8s".
+// Label names the file system as its owner knows it: "CephFS 10.0.0.5:6789:/k8s", "s3fs at /mnt/data".
 func (s Superblock) Label() string {
 	m := s.Mount()
 	if m.FSType == "" {
-		return "file system " + s.Device
+		return "File system " + s.Device + " at " + m.MountPoint
 	}
-	return m.FSType + " file system " + m.Source
+	return label(m)
+}
+
+// label names a file system, with a mount point if its source says no more than its type.
+func label(m mounts.Mount) string {
+	text := fsfamily.Label(m.FSType, m.Source)
+	if !strings.Contains(text, " ") {
+		text += " at " + m.MountPoint
+	}
+	return text
 }
 
 // Where lists its mount points.
@@ -113,7 +123,7 @@ func (s Superblock) ref() forensics.Ref {
 	return forensics.Ref{Source: forensics.SourceHealth + ":" + s.Device, Excerpt: words}
 }
 
-// refs are how the mount answers and its line in the mount table.
+// refs are the answer of the mount and its line in the mount table.
 func (s Superblock) refs() []forensics.Ref {
 	refs := []forensics.Ref{s.ref()}
 	m := s.Mount()
@@ -141,16 +151,16 @@ func Behind(p *forensics.Pass, device string) (string, []forensics.Ref) {
 		return "", nil
 	}
 	text := map[backing.Fault]string{
-		backing.FaultUnreachable: "The server is not reached",
-		backing.FaultRefused:     "The server's host lives, its service does not",
+		backing.FaultUnreachable: "The server is not reachable",
+		backing.FaultRefused:     "The server's host is up, its service is not",
 		backing.FaultLost:        "The server is not connected",
-		backing.FaultSilent:      "The server is reached and does not answer",
-		backing.FaultBlocklisted: "The server has thrown this client out",
-		backing.FaultRejected:    "The server does not keep the session with this client",
-		backing.FaultOffline:     "The disk takes no requests",
+		backing.FaultSilent:      "The server is reachable and does not respond",
+		backing.FaultBlocklisted: "The server has evicted this client",
+		backing.FaultRejected:    "The session with the server has ended or hangs",
+		backing.FaultOffline:     "The disk does not accept requests",
 		backing.FaultSuspended:   "The disk is suspended",
 		backing.FaultNoPath:      "The disk has no path left",
-		backing.FaultBusy:        "The disk has not finished what it was asked",
+		backing.FaultBusy:        "The disk has not completed its requests",
 	}[b.Fault]
 	excerpt := b.Why
 	for _, c := range b.Connections[:min(len(b.Connections), 4)] {
@@ -165,7 +175,7 @@ func Unjudged(p *forensics.Pass) {
 	for _, h := range p.Model.MountHealth() {
 		switch h.Status {
 		case mounts.StatusUnanswered:
-			late = append(late, fmt.Sprintf("%s (no answer for %s when time ran out)", h.MountPoint, text.Duration(h.Seconds)))
+			late = append(late, fmt.Sprintf("%s (no answer for %s when the examination ended)", h.MountPoint, text.Duration(h.Seconds)))
 		case mounts.StatusNotProbed:
 			if m, ok := p.Model.Mount(h.MountID); ok && (m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE) {
 				not = append(not, fmt.Sprintf("%s (%s)", h.MountPoint, h.Reason))

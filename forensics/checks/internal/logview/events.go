@@ -1,6 +1,5 @@
-// Package logview is how checks look at the story that the logs tell: events by kind and pod, when something was said and whether it held
-// until the log ended, quotes as references, and what several checks read out of it about the sync loop, the runtime, disk pressure,
-// CSI drivers and volumes.
+// Package logview is how checks read the logs: events by kind and pod, when a message was written and whether it was current when the log
+// ended, quotes as references, and what several checks need about the sync loop, the runtime, disk pressure, CSI drivers and volumes.
 package logview
 
 import (
@@ -15,7 +14,7 @@ import (
 // Needs is what checks about logs alone need.
 var Needs = []forensics.Need{{forensics.SourceLogs}}
 
-// Story is what the logs told, an empty one where none was read.
+// Story is what was read from the logs; empty where none was read.
 func Story(p *forensics.Pass) *logs.Story {
 	if p.Evidence.Logs == nil {
 		return &logs.Story{}
@@ -23,17 +22,17 @@ func Story(p *forensics.Pass) *logs.Story {
 	return p.Evidence.Logs
 }
 
-// SawKubelet says whether the log of a kubelet was among those that were read; if not, the pass is told.
+// SawKubelet says whether the log of a kubelet was read; if not, the check is not judged.
 func SawKubelet(p *forensics.Pass) bool {
 	s := Story(p)
 	if s.Loop != nil || len(s.Lives) > 0 {
 		return true
 	}
-	p.Unjudged("no log of a kubelet was read")
+	p.Unjudged("no kubelet log was read")
 	return false
 }
 
-// OrKubelet tells the pass where neither a source nor the kubelet's log was read, of which one is enough.
+// OrKubelet leaves the check unjudged where neither a source nor the kubelet's log was read; one of them is enough.
 func OrKubelet(p *forensics.Pass, source string) {
 	if ok, _ := p.Evidence.Saw(source); !ok {
 		SawKubelet(p)
@@ -129,10 +128,10 @@ func uidsByName(p *forensics.Pass) map[string]string {
 	return logged
 }
 
-// FewFailures is how often the same must fail to be no accident.
+// FewFailures is how often an operation must fail to count as failing.
 const FewFailures = 3
 
-// volumeMounts are the mounts of one volume of a pod, its subpaths included, told by the volume's name.
+// volumeMounts are the mounts of one volume of a pod, its subpaths included, found by the volume's name.
 func volumeMounts(p *forensics.Pass, uid, volume string) []forensics.Entity {
 	var found []forensics.Entity
 	if uid == "" || volume == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// hungTask finds the kernel's complaint about one of these threads: it names threads by their id.
+// hungTask finds the kernel's hung-task message about one of these threads: it names threads by their id.
 func hungTask(p *forensics.Pass, tids ...int) (logs.Event, bool) {
 	for _, e := range Events(p, logs.KindKernelHungTask) {
 		if id := taskID(e.Process); id != 0 && slices.Contains(tids, id) {
@@ -36,7 +36,7 @@ func taskID(process string) int {
 	return id
 }
 
-// WithHungTask adds the kernel's complaint about a thread to a finding about it.
+// WithHungTask adds the kernel's hung-task message about a thread to a finding about it.
 func WithHungTask(p *forensics.Pass, f forensics.Finding, threads ...procs.Thread) forensics.Finding {
 	var tids []int
 	for _, t := range threads {
@@ -51,7 +51,7 @@ func WithHungTask(p *forensics.Pass, f forensics.Finding, threads ...procs.Threa
 		t := began.Add(-time.Duration(e.Number) * time.Second)
 		began = &t
 	}
-	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("The kernel reported it as a hung task %s, first at %s.", findings.Times(e.Count), Moment(e.First)))
+	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("The kernel reported this thread as a hung task %s, first at %s.", findings.Times(e.Count), Moment(e.First)))
 	f.Refs = append(f.Refs, EventRefs(e)...)
 	f.Since = Earliest(f.Since, began)
 	return f

@@ -12,11 +12,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// pressure is what the kubelet's log tells of a resource that runs short.
+// pressure is what the kubelet's log says about a resource under pressure.
 type pressure struct {
 	events    []logs.Event
 	refs      []forensics.Ref // of the events
-	times     string          // how often they were said
+	times     string          // how often they were written
 	resources []string
 	since     *time.Time
 	until     *time.Time
@@ -28,7 +28,7 @@ type pressure struct {
 	refused []string
 }
 
-// PressureInLog is the pressure that the log tells of, nil if none.
+// PressureInLog is the pressure that the log shows, nil if none.
 func PressureInLog(p *forensics.Pass) *pressure {
 	return forensics.Once(p, "pressure in the log", func() *pressure { return findPressure(p) })
 }
@@ -66,14 +66,14 @@ func findPressure(p *forensics.Pass) *pressure {
 	return &s
 }
 
-// Disk says whether a disk is short, not memory or process ids.
+// Disk says whether the pressure is on a disk, not on memory or process ids.
 func (s *pressure) Disk() bool {
 	return slices.ContainsFunc(s.resources, func(r string) bool {
 		return r == "disk" || r == "ephemeral-storage" || strings.Contains(r, "inodes") || strings.Contains(r, "fs.")
 	})
 }
 
-// short names the resources. A kubelet knows a dozen; who writes a log can make it thousands, once for each disk.
+// short names the resources. A kubelet knows a dozen; a forged log can name thousands.
 func (s *pressure) short() string {
 	if len(s.resources) > 12 {
 		return findings.Some(s.resources)
@@ -81,7 +81,7 @@ func (s *pressure) short() string {
 	return strings.Join(s.resources, ", ")
 }
 
-// Join adds what the log tells to a finding about the same pressure.
+// Join adds what the log says to a finding about the same pressure.
 func (s *pressure) Join(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 	if s == nil {
 		return f
@@ -99,11 +99,10 @@ func (s *pressure) Join(p *forensics.Pass, f forensics.Finding) forensics.Findin
 	if len(s.refused) > 0 {
 		parts = append(parts, "refused "+findings.Some(s.refused))
 	}
-	text := fmt.Sprintf("By its log the kubelet has tried to reclaim %s %s, from %s to %s", s.short(), s.times, Clock(s.since), Clock(s.until))
+	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("According to its log, the kubelet tried to reclaim %s %s, %s.", s.short(), s.times, Span(s.since, s.until)))
 	if len(parts) > 0 {
-		text += ", and has " + strings.Join(parts, ", ")
+		f.Detail += " It " + strings.Join(parts, ", ") + "."
 	}
-	f.Detail = findings.Sentences(f.Detail, text+".")
 	if s.current {
 		f.Detail = findings.Sentences(f.Detail, AsOf(p))
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// Refs are lines as references, each once, and not more than a person reads.
+// Refs are lines as references, each once, and the first few only.
 func Refs(lines ...logs.Quote) []forensics.Ref {
 	const most = 8
 	var refs []forensics.Ref

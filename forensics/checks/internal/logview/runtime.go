@@ -10,25 +10,25 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// questionLimit is after how long a question to the runtime fails (--runtime-request-timeout, 2 minutes).
+// questionLimit is the time after which a call to the runtime fails (--runtime-request-timeout, 2 minutes).
 const questionLimit = 2 * time.Minute
 
-// RuntimeSilence is a runtime that has not answered, by the kubelet's log.
+// RuntimeSilence is a runtime that did not respond, by the kubelet's log.
 type RuntimeSilence struct {
 	Events []logs.Event
-	// Since is when it stopped to answer at the latest; Until is when that was said last.
+	// Since is the latest moment at which it can have stopped responding; Until is when that was logged last.
 	Since, Until *time.Time
 	// Current says that it was so when the log ended.
 	Current bool
-	// Calls are the questions that failed, reason what the kubelet says of the first.
+	// Calls are the calls that failed, Reason is what the kubelet logged about the first.
 	Calls  []string
 	Reason string
 }
 
-// Runtime finds a runtime that did not answer what it should at once; nil if the log tells of none.
+// Runtime finds a runtime that did not answer calls that it should answer at once; nil if the log shows none.
 func Runtime(p *forensics.Pass) *RuntimeSilence {
 	var s RuntimeSilence
-	late := false // a question timed out: it was asked before
+	late := false // a call timed out: it began earlier
 	for _, e := range Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy) {
 		call, ok := unansweredIn(e)
 		if !ok || !AfterStart(p, Last([]logs.Event{e})) {
@@ -55,8 +55,8 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 	return &s
 }
 
-// Repeats is how often a complaint about the runtime or the PLEG is repeated at least, while its cause lasts: a question
-// that is not answered fails after 2 minutes, one that is refused and a loop that skips say so at once and again.
+// Repeats is the longest time between two messages about the runtime or PLEG while their cause lasts: an unanswered call fails after 2
+// minutes, a refused call or a loop that skips is logged at once and again.
 func Repeats(e logs.Event) time.Duration {
 	if e.Code == "DeadlineExceeded" {
 		return endOfLog
@@ -64,7 +64,7 @@ func Repeats(e logs.Event) time.Duration {
 	return EveryRound
 }
 
-// unansweredIn says whether a message tells of a runtime that does not answer, and which question it was.
+// unansweredIn says whether a message shows a runtime that does not respond, and which call it was.
 func unansweredIn(e logs.Event) (call string, ok bool) {
 	switch e.Kind {
 	case logs.KindRuntimeDown:

@@ -10,14 +10,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// silentAfter is the silence of the sync loop from which it stands still. Housekeeping alone makes it speak every 2 seconds
-// at -v 4.
+// silentAfter is the silence after which the sync loop counts as stalled. Housekeeping alone logs every 2 seconds at -v 4.
 const silentAfter = 60 * time.Second
 
-// othersAfter is how many lines other parts must have written meanwhile: a log that was cut is no silence.
+// othersAfter is how many lines other parts must have logged meanwhile: a log that was cut is no silence.
 const othersAfter = 3
 
-// Silence is a sync loop that has said nothing while other parts of the kubelet went on.
+// Silence is a sync loop that logged nothing while other parts of the kubelet did.
 type Silence struct {
 	Loop  *logs.Loop
 	Since time.Time
@@ -27,18 +26,18 @@ type Silence struct {
 	Last string
 }
 
-// Skipping is a sync loop that says that it skips.
+// Skipping is a sync loop that logs that it skips.
 type Skipping struct {
 	Events []logs.Event
 	Reason string
 	Since  *time.Time
 	// Seconds is how long the log shows that it skips.
 	Seconds float64
-	// Pleg says that an unhealthy PLEG is among the reasons, runtime that a runtime that is down is.
+	// Pleg says that an unhealthy PLEG is among the reasons, Runtime that a runtime that is down is.
 	Pleg, Runtime bool
 }
 
-// SyncLoop judges the kubelet's log: a silent loop, one that skips, or why neither can be told.
+// SyncLoop judges the kubelet's log: a silent loop, one that skips, or why the log proves neither.
 func SyncLoop(p *forensics.Pass) (*Silence, *Skipping, string) {
 	s := Story(p)
 	if s.Loop == nil {
@@ -52,13 +51,13 @@ func SyncLoop(p *forensics.Pass) (*Silence, *Skipping, string) {
 	}
 	l := s.Loop
 	switch {
-	case l.Last == nil || l.Cadence == 0 || l.LastSeen["housekeeping"].IsZero(): // lines about orphans may end for good
+	case l.Last == nil || l.Cadence == 0 || l.LastSeen["housekeeping"].IsZero(): // lines about orphans may stop for good
 		verbosity := ""
 		if n := len(s.Lives); n > 0 {
-			verbosity = fmt.Sprintf(" (-v %d is proven)", s.Lives[n-1].Verbosity)
+			verbosity = fmt.Sprintf(" (at least -v %d)", s.Lives[n-1].Verbosity)
 		}
-		return nil, nil, "the log alone proves nothing about a hang of the sync loop: at its verbosity" + verbosity +
-			" the kubelet prints no housekeeping lines, and a loop without work is as silent as one that hangs"
+		return nil, nil, "the log alone does not show whether the sync loop is stalled: at this verbosity" + verbosity +
+			" the kubelet logs no housekeeping lines, and an idle loop logs as little as a blocked one"
 	case l.OthersLast == nil || l.OthersCount < othersAfter:
 		return nil, nil, ""
 	}
@@ -69,8 +68,8 @@ func SyncLoop(p *forensics.Pass) (*Silence, *Skipping, string) {
 	return &Silence{l, *l.Last, quiet.Seconds(), lastLoopLine(l)}, nil, ""
 }
 
-// KubeletEnded says whether the log's last kubelet is known to have ended. One whose process is there has not, whatever it
-// wrote: it recovers from some panics.
+// KubeletEnded says whether the log's last kubelet is known to have ended. One whose process still exists has not, whatever it logged: it
+// recovers from some panics.
 func KubeletEnded(p *forensics.Pass, s *logs.Story) bool {
 	if len(s.Lives) == 0 {
 		return false
@@ -84,7 +83,7 @@ func KubeletEnded(p *forensics.Pass, s *logs.Story) bool {
 	return last.End != logs.EndRunning && last.End != ""
 }
 
-// lastLoopLine is the kind of the line that the loop said last.
+// lastLoopLine is the kind of the loop's last line.
 func lastLoopLine(l *logs.Loop) string {
 	for _, kind := range slices.Sorted(maps.Keys(l.LastSeen)) {
 		if l.Last != nil && l.LastSeen[kind].Equal(*l.Last) {
@@ -94,8 +93,7 @@ func lastLoopLine(l *logs.Loop) string {
 	return ""
 }
 
-// loopSkips finds a loop that has skipped for a minute or more and still did when the log ended. A kubelet that starts
-// skips for some seconds.
+// loopSkips finds a loop that has skipped for a minute or more and still did when the log ended. A starting kubelet skips for some seconds.
 func loopSkips(p *forensics.Pass) *Skipping {
 	var list []logs.Event
 	for _, e := range Events(p, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy) {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// endOfLog is how close to the end of a log something must have been said to stand there: the kubelet repeats
-	// what it cannot do at least every 2 min 2 s.
+	// endOfLog is how close to the end of a log a message must be to count as current: the kubelet repeats a failure at
+	// least every 2 min 2 s.
 	endOfLog = 150 * time.Second
-	// EveryRound is the same for what is said with each round of a loop: every second, every 2 seconds, and skipping at
-	// least every 5.
+	// EveryRound is the same for messages of each round of a loop: every second, every 2 seconds; skipped rounds at least
+	// every 5.
 	EveryRound = 30 * time.Second
-	// freshLog is how close the end of a log must be to the examination to speak of the same moment.
+	// freshLog is how close the end of a log must be to the examination to describe the same time.
 	freshLog = 5 * time.Minute
 )
 
@@ -82,7 +82,7 @@ func findKubeletEnd(p *forensics.Pass) *time.Time {
 	return end
 }
 
-// Current says whether something that was said last at that time still was so when the kubelet's log ended.
+// Current says whether a message that was last written at that time was still current when the kubelet's log ended.
 func Current(p *forensics.Pass, last *time.Time) bool {
 	return Within(last, KubeletEnd(p), endOfLog)
 }
@@ -92,26 +92,26 @@ func Within(t, end *time.Time, d time.Duration) bool {
 	return t != nil && end != nil && end.Sub(*t) <= d
 }
 
-// fresh says whether the kubelet's log reaches the examination.
+// fresh says whether the kubelet's log reaches up to the examination.
 func fresh(p *forensics.Pass) bool {
 	end := KubeletEnd(p)
 	return end != nil && !p.Evidence.Collected.IsZero() && p.Evidence.Collected.Sub(*end) <= freshLog
 }
 
-// Stale says whether the log ended well before the examination: what stood then may be over.
+// Stale says whether the log ended well before the examination: its troubles may be over.
 func Stale(p *forensics.Pass) bool { return !p.Evidence.Collected.IsZero() && !fresh(p) }
 
-// AsOf says for which moment a finding holds, where the log does not reach the examination.
+// AsOf says when the log ends, where that is well before the examination: the finding holds for that time.
 func AsOf(p *forensics.Pass) string {
 	end := KubeletEnd(p)
 	if end == nil || fresh(p) {
 		return ""
 	}
-	s := "This is as of " + Moment(end) + ", where the log ends"
+	s := "The log ends at " + Moment(end)
 	if gap := Between(end, &p.Evidence.Collected); !p.Evidence.Collected.IsZero() && gap > 0 {
 		s += ", " + text.Duration(gap) + " before the examination"
 	}
-	return s + ": it may have ended since."
+	return s + ": the problem may have ended since."
 }
 
 // Moment spells a time of a log.
@@ -122,12 +122,23 @@ func Moment(t *time.Time) string {
 	return text.Moment(*t)
 }
 
-// Clock is the time of day with the fraction that klog prints.
+// Clock is the time of day with its zone, for places where the date is beside it.
 func Clock(t *time.Time) string {
 	if t == nil {
 		return "an unknown time"
 	}
-	return t.UTC().Format("15:04:05.000")
+	return t.UTC().Format("15:04:05 UTC")
+}
+
+// Span says from when to when, with the date; once where both are the same second.
+func Span(first, last *time.Time) string {
+	switch {
+	case last == nil || first != nil && Moment(first) == Moment(last):
+		return "at " + Moment(first)
+	case first == nil || first.UTC().Format(time.DateOnly) != last.UTC().Format(time.DateOnly):
+		return "from " + Moment(first) + " to " + Moment(last)
+	}
+	return "from " + Moment(first) + " to " + Clock(last)
 }
 
 // AfterStart says whether a time is more than a minute after the last start of the kubelet, as far as that is known.

@@ -9,7 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// Unresolved says whether a failure still stood when the log ended: within the time until its next try, and some more.
+// Unresolved says whether a failure was current when the log ended: within the time until its next retry and a margin.
 func Unresolved(p *forensics.Pass, e logs.Event) bool {
 	last, end := Last([]logs.Event{e}), KubeletEnd(p)
 	return last != nil && end != nil && end.Sub(*last) <= max(endOfLog, time.Duration(2*e.Number)*time.Second) && !undone(p, e)

@@ -11,24 +11,22 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
-	"github.com/nodeforensics/nodeforensics/internal/shellword"
-	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// LogComplaints is what the kubelet's log says of directories that it cannot remove.
+// LogComplaints is what the kubelet's log says about directories that it cannot remove.
 type LogComplaints struct {
 	events []logs.Event
-	// total is how many pods the last round that was seen counted.
+	// total is how many pods the last round counted.
 	total int64
 	since *time.Time
 	until *time.Time
-	// firsts are the pods that rounds named first.
+	// firsts are the pods that rounds name first.
 	firsts []string
 	shown  map[string]bool
 	byPod  map[string][]logs.Event
 }
 
-// InLog are the complaints that still were made in the sync loop's last rounds.
+// InLog are the complaints of the sync loop's last rounds.
 func InLog(p *forensics.Pass) *LogComplaints {
 	t := LogComplaints{shown: map[string]bool{}, byPod: map[string][]logs.Event{}}
 	for _, e := range logview.Events(p, logs.KindOrphan, logs.KindOrphanDetail, logs.KindOrphanRemoveFailed, logs.KindOrphanCleanupFailed) {
@@ -50,8 +48,7 @@ func InLog(p *forensics.Pass) *LogComplaints {
 	return &t
 }
 
-// loopEnd is the end of what housekeeping could say: the sync loop's last line where it stands still, else the end of
-// the log.
+// loopEnd is when housekeeping could last write: at the sync loop's last line where that is stalled, else at the end of the log.
 func loopEnd(p *forensics.Pass) *time.Time {
 	return forensics.Once(p, "the end of the sync loop", func() *time.Time {
 		if silent, _, _ := logview.SyncLoop(p); silent != nil {
@@ -66,10 +63,10 @@ func (t *LogComplaints) of(uid string) []logs.Event {
 	return t.byPod[uid]
 }
 
-// Done marks a pod as told, so that it is not told again.
+// Done marks a pod as reported, so that it is not reported again.
 func (t *LogComplaints) Done(uid string) { t.shown[uid] = true }
 
-// Join adds what the log says of the pod of a finding.
+// Join adds what the log says about the pod of a finding.
 func (t *LogComplaints) Join(f forensics.Finding) forensics.Finding {
 	list := t.of(f.Subject.ID)
 	if len(list) == 0 {
@@ -77,7 +74,7 @@ func (t *LogComplaints) Join(f forensics.Finding) forensics.Finding {
 	}
 	if f.Severity == forensics.Info {
 		f.Severity = forensics.Warning // the kubelet has tried to remove it, and cannot
-		f.Detail = ""
+		f.Title, f.Detail = logHeadline(1, list[0]), ""
 	}
 	f.Since = logview.Earliest(f.Since, logview.First(list))
 	f.Detail = findings.Sentences(f.Detail, orphanSaid(list))
@@ -91,7 +88,7 @@ type left struct {
 	f forensics.Finding
 }
 
-// Findings are those about directories of pods, before they are reported: a line of the kubelet names only one pod of many.
+// Findings are those about pod directories, before they are reported: a message of the kubelet names only one pod of many.
 type Findings struct {
 	log   *LogComplaints
 	found []left
@@ -100,14 +97,15 @@ type Findings struct {
 // Findings begins a list.
 func (t *LogComplaints) Findings() *Findings { return &Findings{log: t} }
 
-// Add adds a finding about an orphan, with what the log says of it.
+// Add adds a finding about an orphan, with what the log says about it.
 func (l *Findings) Add(o Orphan, f forensics.Finding) {
 	l.found = append(l.found, left{o, l.log.Join(f)})
 }
 
-// Report reports them, as one where the same is left, the kubelet does the same about it and says the same of it. What holds data, or
-// may, stays apart. Of a pod that the log does not name, the log says what it says of all others with the same leftovers that it names.
-func (l *Findings) Report(p *forensics.Pass, title func(n int, first Orphan) string) {
+// Report reports them. Directories with the same leftovers, about which the kubelet does and says the same, are one finding. Directories
+// that contain data, or may, are findings of their own. For a pod that the log does not name, the message about pods with the same
+// leftovers counts, if there is one only.
+func (l *Findings) Report(p *forensics.Pass) {
 	causes := map[string]string{}
 	for _, x := range l.found {
 		kinds, cause := x.o.kinds(), l.log.causeOf(x.o.UID)
@@ -126,11 +124,16 @@ func (l *Findings) Report(p *forensics.Pass, title func(n int, first Orphan) str
 		}
 		type key struct{ kinds, cause string }
 		kinds := x.o.kinds()
-		p.ReportAlike(key{kinds, cmp.Or(l.log.causeOf(x.o.UID), causes[kinds])}, func(n int) string { return title(n, x.o) }, x.f)
+		p.ReportAlike(key{kinds, cmp.Or(l.log.causeOf(x.o.UID), causes[kinds])}, func(n int) string {
+			if list := l.log.of(x.o.UID); len(list) > 0 && x.o.Heals() {
+				return logHeadline(n, list[0])
+			}
+			return Headline(p, n, x.o)
+		}, x.f)
 	}
 }
 
-// causeOf is what the log gives as the reason of a pod's directory, as far as it can be told apart; "" where it does not name the pod.
+// causeOf is the reason that the log gives for a pod's directory; "" where it does not name the pod.
 func (t *LogComplaints) causeOf(uid string) string {
 	list := t.of(uid)
 	if len(list) == 0 {
@@ -139,13 +142,17 @@ func (t *LogComplaints) causeOf(uid string) string {
 	return string(list[0].Kind) + " " + cmp.Or(string(list[0].Cause()), list[0].Code)
 }
 
-// Report tells of the pods that only the log knows.
+// Report reports the pods that only the log names.
 func (t *LogComplaints) Report(p *forensics.Pass) {
 	var named []string
 	for _, e := range t.events {
 		named = append(named, findings.UIDs(e.PodUID)...)
 	}
 	named = findings.Union(nil, named)
+	counted := 1
+	if total, _, rotates := t.sum(p); len(named) == 1 && len(t.shown) == 0 && !rotates {
+		counted = int(max(total, 1)) // the kubelet names only the first
+	}
 	for _, uid := range named {
 		state, why := p.Model.PodState(uid)
 		if t.shown[uid] || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state == forensics.PodOrphaned {
@@ -154,9 +161,9 @@ func (t *LogComplaints) Report(p *forensics.Pass) {
 		list := t.of(uid)
 		f := forensics.Finding{
 			Severity: forensics.Warning, Subject: findings.PodOrName("", uid), Pods: []string{uid}, Since: logview.First(list), Confidence: forensics.Likely,
-			Title:         fmt.Sprintf("pod %s is gone, its directory cannot be removed: %s", findings.PodLabel(p, "", uid), orphanReason(list[0])),
-			Detail:        findings.Sentences(orphanSaid(list), t.count(p), logview.AsOf(p)),
-			ConfidenceWhy: "the kubelet says so in its log; on this node the pod is " + string(state) + " (" + why + ")",
+			Title:         logHeadline(counted, list[0]),
+			Detail:        findings.Sentences("According to the kubelet's log, pod "+findings.PodLabel(p, "", uid)+" no longer exists.", orphanSaid(list), t.count(p), logview.AsOf(p)),
+			ConfidenceWhy: "the kubelet's log says so; state of the pod on this node: " + string(state) + " (" + why + ")",
 			Refs:          logview.EventRefs(list...), Remedies: []forensics.Remedy{lookWithoutDir(p, uid)},
 		}
 		if e := list[0]; e.Path != "" {
@@ -173,67 +180,87 @@ func (t *LogComplaints) Report(p *forensics.Pass) {
 			reason = "" // it names a directory
 		}
 		p.ReportAlike(key{t.causeOf(uid), reason, state}, func(n int) string {
-			return fmt.Sprintf("%d pods are gone, their directories cannot be removed: %s", n, cmp.Or(reason, list[0].Code, logs.Words(list[0].Kind)))
+			return logHeadline(n, list[0])
 		}, f)
 	}
 	if len(named) == 0 && len(t.events) > 0 {
 		p.Report(forensics.Finding{
 			Severity: forensics.Warning, Subject: stall.HousekeepingEntity, Since: t.since, Confidence: forensics.Likely,
-			Title:         "directories of pods that are gone cannot be removed: " + orphanReason(t.events[0]),
+			Title:         "Orphaned pod directories cannot be removed: " + orphanReason(t.events[0]),
 			Detail:        findings.Sentences(orphanSaid(t.events), t.count(p), logview.AsOf(p)),
-			ConfidenceWhy: "the kubelet says so in its log", Refs: logview.EventRefs(t.events...),
+			ConfidenceWhy: "the kubelet's log says so", Refs: logview.EventRefs(t.events...),
 		})
 	}
 }
 
-// count says how many pods there are, and whether the same one is always named.
-func (t *LogComplaints) count(p *forensics.Pass) string {
-	total, named, rotates := t.total, int64(len(t.firsts)), len(t.firsts) > 1
+// logHeadline is about n directories, with the kubelet's own words.
+func logHeadline(n int, e logs.Event) string {
+	reason := cmp.Or(e.Reason, e.Code)
+	if e.Path != "" && n > 1 {
+		reason = e.Code // the words name one directory
+	}
+	if reason == "" {
+		return count(n) + " cannot be removed"
+	}
+	return count(n) + " cannot be removed: " + reason
+}
+
+// sum is how many pods the last round counted, how many were named first, and whether those change.
+func (t *LogComplaints) sum(p *forensics.Pass) (total, named int64, rotates bool) {
+	total, named, rotates = t.total, int64(len(t.firsts)), len(t.firsts) > 1
 	if o := logview.Story(p).Orphans; o != nil {
 		total, named, rotates = max(total, o.Last), max(named, o.Named), rotates && o.Rotates
 	}
+	return total, named, rotates
+}
+
+// count says how many pods there are, and whether the kubelet always names the same one.
+func (t *LogComplaints) count(p *forensics.Pass) string {
+	total, named, rotates := t.sum(p)
 	switch {
 	case total < 2 && !rotates:
 		return ""
 	case rotates:
-		return fmt.Sprintf("It is one of %d; the one that is named first changes (%s so far), so that pods come and go.", max(total, 1), text.Plural(int(named), "pod"))
+		return fmt.Sprintf("The kubelet counts %s and names only the first. The name changes (%s so far), so orphaned pods come and go.",
+			findings.Plural(int(max(total, 1)), "orphaned pod"), findings.Plural(int(named), "pod"))
 	}
-	return fmt.Sprintf("It is one of %d; each round names the same one first, so it is stuck, and nothing is said of the others below -v 5.", total)
+	return fmt.Sprintf("The kubelet counts %s and names only the first. Each round names the same pod, so this pod is stuck. Below -v 5 the log does not name the others.",
+		findings.Plural(int(total), "orphaned pod"))
 }
 
 func orphanReason(e logs.Event) string {
 	return cmp.Or(e.Reason, e.Code, logs.Words(e.Kind))
 }
 
-// orphanSaid says what was said, how often, and what it means.
+// orphanSaid says what the log says, how often, and what it means.
 func orphanSaid(list []logs.Event) string {
 	e := list[0]
-	return findings.Sentences(fmt.Sprintf("The kubelet's log says so %s, from %s to %s: %s.", findings.Times(logview.Count(list)), logview.Clock(logview.First(list)), logview.Clock(logview.Last(list)), orphanReason(e)),
+	return findings.Sentences(fmt.Sprintf("The kubelet logged %s, %s: %s.", findings.Times(logview.Count(list)), logview.Span(logview.First(list), logview.Last(list)), orphanReason(e)),
 		orphanMeaning(e))
 }
 
-// orphanMeaning says what the error inside an orphan's line means.
+// orphanMeaning says what the error inside an orphan's message means.
 func orphanMeaning(e logs.Event) string {
 	switch e.Cause() {
 	case logs.CauseSubpathLeft:
-		return "A subpath is left over, mounted or not; a kubelet up to 1.17 never removes it."
+		return "A subPath directory is left over, mounted or not. Kubelets up to 1.17 never remove it."
 	case logs.CauseVolumeLeft:
-		return "Directories of volumes are left that are not mounted; a kubelet up to 1.17 never removes them, and they can be removed with rmdir once no mount lies beneath."
+		return "Volume directories are left over that are not mounted. Kubelets up to 1.17 never remove them. Remove them with rmdir when no mount is below them."
 	case logs.CauseMounted:
-		return "Something is mounted there, in this mount namespace or in another one: look into /proc/*/mountinfo of all processes."
+		return "A file system is mounted there, in this mount namespace or in another one. Search /proc/*/mountinfo of all processes."
 	case logs.CauseFileInVolumes:
-		return "A file lies where only directories are expected, most often vol_data.json of a CSI volume whose mount directory is gone: it stays until that file is removed."
+		return "The kubelet found a file where it expects only directories. Most often it is vol_data.json of a CSI volume without a mount directory. The directory remains until that file is removed."
 	case logs.CauseFileOfSubpath:
-		return "The file that a subpath was bound to is left; kubelets up to 1.26 cannot remove it."
+		return "The bind mount target of a subPath file is left over. Kubelets up to 1.26 cannot remove it."
 	case logs.CauseNotEmpty:
-		return "There is data in it: written below the mount point while nothing was mounted, or left from an unmount that failed. Look at it before anything is removed: nobody else may have it."
+		return "The directory contains data. It was written below the mount point while nothing was mounted, or it remained after a failed unmount. Check it before you remove anything: it may be the only copy."
 	case logs.CauseServerNotThere:
-		return "The file server or FUSE daemon behind a volume is gone: the mount answers with an error, and can be unmounted."
+		return "The file server or FUSE daemon of a volume no longer exists. The mount returns errors and can be unmounted."
 	}
 	return ""
 }
 
-// lookWithoutDir is [LookFirst] for a directory that was not walked.
+// lookWithoutDir is [LookFirst] for a directory that was not read.
 func lookWithoutDir(p *forensics.Pass, uid string) forensics.Remedy {
 	root := "/var/lib/kubelet"
 	if roots := p.Model.KubeletRoots(); len(roots) > 0 {
@@ -241,8 +268,8 @@ func lookWithoutDir(p *forensics.Pass, uid string) forensics.Remedy {
 	}
 	return listFiles(forensics.Remedy{
 		Action: remedy.ActionLook,
-		Why:    "shows what is left. Empty directories can be removed with rmdir, from the innermost out; of files only vol_data.json",
-		OnlyIf: "no mount at or below the directory in any mount namespace: grep " + shellword.Quote(uid) + " /proc/*/mountinfo prints nothing",
-		Risk:   "the listing is harmless. rm -rf is not: a mount that is not seen, or a bind mount of the same file system, is emptied at its source",
+		Why:    whyList,
+		OnlyIf: onlyUnmounted(uid),
+		Risk:   riskOfList,
 	}, root+"/pods/"+uid)
 }

@@ -1,4 +1,4 @@
-// Package orphans finds directories of pods that are gone, says what is left of them, and what the kubelet's log says of them.
+// Package orphans finds orphaned pod directories, describes their contents, and reads what the kubelet's log says about them.
 package orphans
 
 import (
@@ -7,25 +7,25 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
-	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
 // Needs is what checks about directories of pods need.
 var Needs = []forensics.Need{{forensics.SourcePodDirs}, {forensics.SourceKubeletPods}}
 
-// An orphan is the directory of a pod that is proven to be gone, and what is left in it.
+// An orphan is the directory of a pod that provably no longer exists, and what is left in it.
 type Orphan struct {
 	kubelet.PodDir
 	Left []kubelet.Leftover
 }
 
-// All lists the directories whose pods are proven to be gone.
+// All lists the directories whose pods provably no longer exist.
 func All(p *forensics.Pass) []Orphan {
 	if ok, why := p.Evidence.Saw(forensics.SourcePodDirs); !ok {
-		p.Unjudged("the directories of pods were not looked at: %s", why)
+		p.Unjudged("the pod directories were not read: %s", why)
 	}
 	var found []Orphan
 	unknown, reason := 0, ""
@@ -39,22 +39,22 @@ func All(p *forensics.Pass) []Orphan {
 		}
 	}
 	if unknown > 0 {
-		p.Unjudged("%s could not be told from live ones: %s", text.Plural(unknown, "pod directory"), reason)
+		p.Unjudged("%s may be orphaned or belong to a live pod: %s", findings.Plural(unknown, "pod directory"), reason)
 	}
 	return found
 }
 
-// Why says on what it rests that a pod is gone.
+// Why is the evidence that a pod no longer exists.
 func Why(p *forensics.Pass, uid string) string {
 	_, why := p.Model.PodState(uid)
 	return why
 }
 
-// NewFinding is a finding about the directory of a pod that is gone.
+// NewFinding is a finding about an orphaned pod directory.
 func NewFinding(p *forensics.Pass, o Orphan) forensics.Finding {
 	return forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPod, ID: o.UID}, Confidence: forensics.Certain,
-		Title:  fmt.Sprintf("pod %s is gone, its directory is still there", p.Model.Pod(o.UID)),
+		Title:  Headline(p, 1, o),
 		Detail: o.detail(p), ConfidenceWhy: Why(p, o.UID), Pods: []string{o.UID}, Refs: o.refs(),
 	}
 }
@@ -74,7 +74,7 @@ func (o Orphan) Points() []string {
 	return slices.Compact(points)
 }
 
-// WithData are the leftovers that hold something that somebody may miss.
+// WithData are the leftovers that contain data that may be needed.
 func (o Orphan) WithData() []kubelet.Leftover {
 	var found []kubelet.Leftover
 	for _, l := range o.Left {
@@ -85,7 +85,7 @@ func (o Orphan) WithData() []kubelet.Leftover {
 	return found
 }
 
-// MayHoldData says whether something is left that somebody may miss, or of which that is not known.
+// MayHoldData says whether a leftover contains data that may be needed, or could not be read.
 func (o Orphan) MayHoldData() bool {
 	return slices.ContainsFunc(o.Left, func(l kubelet.Leftover) bool { return l.Holds || l.Unsure || l.Class == kubelet.LeftUnread })
 }
@@ -105,7 +105,7 @@ func (o Orphan) Heals() bool {
 	return !slices.ContainsFunc(o.Left, func(l kubelet.Leftover) bool { return l.Fate != kubelet.FateHeals })
 }
 
-// detail says what is left, what the kubelet does about it, and loudly where there is data.
+// detail says what is left and what the kubelet does about it, with a warning where there is data.
 func (o Orphan) detail(p *forensics.Pass) string {
 	var parts []string
 	for i, l := range o.Left {
@@ -113,10 +113,13 @@ func (o Orphan) detail(p *forensics.Pass) string {
 			parts = append(parts, fmt.Sprintf("And %d more.", len(o.Left)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s [%s, %s]: %s; %s.", l.Path, l.Class, fateText(p, l.Fate), LeftText(l), l.Why))
+		parts = append(parts, fmt.Sprintf("%s: %s. %s: %s.", l.Path, LeftText(l), findings.Capital(fateText(p, l.Fate)), l.Why))
 	}
 	if data := o.WithData(); len(data) > 0 {
-		parts = append(parts, "DO NOT DELETE IT UNSEEN: what lies in an unmounted volume directory was written to the node's own disk, and may exist nowhere else.")
+		parts = append(parts, "DO NOT DELETE THIS DATA before you have checked it. Data in an unmounted volume directory was written to the node's own disk. It may be the only copy.")
+	}
+	if namespace, name := p.Model.PodName(o.UID); len(parts) > 0 && namespace != "" && name != "" {
+		parts = append([]string{"Pod " + p.Model.Pod(o.UID).String() + " no longer exists."}, parts...)
 	}
 	return strings.Join(parts, " ")
 }
@@ -130,28 +133,38 @@ func (o Orphan) refs() []forensics.Ref {
 	return refs
 }
 
-// What is said of leftovers in full; the rest is counted.
+// maxLeftoverTexts is how many leftovers are described; the rest is counted.
 const maxLeftoverTexts = 6
 
-// PlanFirst is the step that most leftovers need: a script that looks again before it does anything.
+// PlanFirst is the step that most leftovers need: a script that checks again before each change.
 func PlanFirst() forensics.Remedy {
 	return forensics.Remedy{
 		Action: remedy.ActionCleanUp, Command: []string{"nodeforensics", "plan", "REPORT.json"},
-		Why: "prints a script that removes what is safe to remove: run with sh, it says what it would do; with --apply it does it. " +
-			"Each step first looks again whether the pod is still gone and nothing is mounted",
+		Why: "prints a cleanup script for leftovers that are safe to remove. Run with sh, the script only prints its steps; with --apply it executes them. " +
+			"Each step first checks again that the pod does not exist and that nothing is mounted",
 		OnlyIf: "REPORT.json is this report, and the script runs on this node",
-		Risk:   "none without --apply. It removes only empty directories, empty files and vol_data.json, of which it keeps a copy, and never data",
+		Risk:   "none without --apply. The script removes only empty directories, empty files and vol_data.json. It keeps a copy of vol_data.json and never removes data",
 	}
 }
 
-// LookFirst is the only safe first step: nothing is ever removed with rm -rf below a pod's directory.
+// LookFirst is the only safe first step: never use rm -rf below a pod directory.
 func LookFirst(d kubelet.PodDir) forensics.Remedy {
 	return listFiles(forensics.Remedy{
 		Action: remedy.ActionLook,
-		Why:    "shows what is left. Empty directories can be removed with rmdir, from the innermost out; of files only vol_data.json",
-		OnlyIf: "no mount at or below the directory in any mount namespace: grep " + shellword.Quote(d.UID) + " /proc/*/mountinfo prints nothing",
-		Risk:   "the listing is harmless. rm -rf is not: a mount that is not seen, or a bind mount of the same file system, is emptied at its source",
+		Why:    whyList,
+		OnlyIf: onlyUnmounted(d.UID),
+		Risk:   riskOfList,
 	}, d.Path)
+}
+
+const (
+	whyList    = "shows what is left. Remove empty directories with rmdir, innermost first. The only file that is safe to remove is vol_data.json"
+	riskOfList = "the listing is harmless; rm -rf is not. An unseen mount, or a bind mount of the same file system, loses its data at the source"
+)
+
+// onlyUnmounted is the precondition of any removal below the directory of a pod.
+func onlyUnmounted(uid string) string {
+	return "no mount namespace has a mount at or below the directory: grep " + shellword.Quote(uid) + " /proc/*/mountinfo prints nothing"
 }
 
 // listFiles adds the command that lists the files below a directory, without those of other file systems.
@@ -159,5 +172,5 @@ func listFiles(r forensics.Remedy, dir string) forensics.Remedy {
 	if remedy.IsPath(dir) {
 		return remedy.Run(r, r.Action, "find", dir, "-xdev", "-type", "f")
 	}
-	return remedy.Tell(r, r.Action, "Look at what is below "+shellword.Quote(dir))
+	return remedy.Tell(r, r.Action, "List the files below "+shellword.Quote(dir))
 }

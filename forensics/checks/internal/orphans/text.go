@@ -15,44 +15,94 @@ func fateText(p *forensics.Pass, f kubelet.Fate) string {
 	name := p.Model.KubeletName()
 	switch f {
 	case kubelet.FateHeals:
-		return name + " removes it by itself"
+		return name + " removes it automatically"
 	case kubelet.FateRetries:
-		return name + " fails to remove it, again and again"
+		return name + " repeatedly fails to remove it"
 	case kubelet.FateNever:
-		return name + " does not touch it"
+		return name + " never removes it"
 	}
-	return "what the kubelet does is not known"
+	return "it is not known whether the kubelet removes it"
+}
+
+// Headline is about n orphaned pod directories with the same leftovers as one of them.
+func Headline(p *forensics.Pass, n int, o Orphan) string {
+	it := "it"
+	if n > 1 {
+		it = "them"
+	}
+	words := count(n) + ": "
+	switch {
+	case o.Has(kubelet.CSIVolDataLeft):
+		return words + release(p) + " does not remove a leftover vol_data.json"
+	case o.Has(kubelet.ASWUncertain):
+		return words + release(p) + " keeps " + it + " for no visible reason"
+	case o.Heals():
+		return words + release(p) + " removes " + it + " automatically"
+	}
+	switch l := o.Left[0]; l.Fate {
+	case kubelet.FateRetries, kubelet.FateNever:
+		return words + release(p) + " does not remove " + LeftText(l)
+	default:
+		if l.Class == kubelet.LeftUnread {
+			return words + LeftText(l)
+		}
+		return words + LeftText(l) + " remains"
+	}
+}
+
+// NamedHeadline begins the headline of a finding about one directory, which is like no other.
+func NamedHeadline(p *forensics.Pass, uid string) string {
+	if namespace, name := p.Model.PodName(uid); namespace != "" && name != "" {
+		return "Orphaned pod directory of " + namespace + "/" + name
+	}
+	return "Orphaned pod directory " + uid
+}
+
+func count(n int) string { return findings.Plural(n, "orphaned pod directory") }
+
+// release is the minor release of the kubelet, on which it depends what it removes: "kubelet 1.17".
+func release(p *forensics.Pass) string {
+	if minor := p.Model.KubeletMinor(); minor > 0 {
+		return fmt.Sprintf("kubelet 1.%d", minor)
+	}
+	return "the kubelet"
 }
 
 // LeftText says what is left, and how much.
 func LeftText(l kubelet.Leftover) string {
 	switch l.Class {
 	case kubelet.LiveMount, kubelet.SubpathMountLeft:
+		if len(l.MountPoints) == 1 && l.MountPoints[0] == l.Path { // which is named already
+			return "still mounted"
+		}
 		return "still mounted: " + findings.Some(l.MountPoints)
 	case kubelet.BlockLeft:
 		if len(l.MountPoints) > 0 {
 			return "a block device, still mounted"
 		}
-		return "the link to a block device"
+		return "the symbolic link to a block device"
 	case kubelet.CSIVolDataLeft:
 		return "vol_data.json of an unmounted CSI volume" + volumeText(l.Volume)
 	case kubelet.SelfHeals:
 		return "the empty mount directory of a CSI volume"
 	case kubelet.EmptyDirLeft:
-		return "an empty directory"
+		if l.Subpath != nil {
+			return "an empty subPath directory"
+		}
+		return "an empty volume directory"
 	case kubelet.SubpathFileLeft:
 		if l.Holds {
-			return "the file of a subpath, with " + InsideText(l)
+			return "the file of a subPath mount, with " + InsideText(l)
 		}
-		return "the empty file of a subpath"
+		return "the empty file of a subPath mount"
 	case kubelet.DataLeft:
-		return InsideText(l) + " in what should be empty" + originText(l)
+		return InsideText(l) + " in a directory that should be empty" + originText(l)
 	case kubelet.Pending:
-		return "nothing but the kubelet's own files"
+		return "only the kubelet's own files"
 	case kubelet.ASWUncertain:
-		return "nothing that is in the way"
+		return "no leftover that blocks the removal"
 	}
-	return "not enough was read to tell"
+	return "its contents could not be fully read"
 }
 
 func volumeText(v *kubelet.Volume) string {
@@ -62,16 +112,29 @@ func volumeText(v *kubelet.Volume) string {
 	return fmt.Sprintf(" (driver %s, volume %s)", v.VolData.Driver, v.VolData.VolumeHandle)
 }
 
-// InsideText says how much lies in a leftover.
+// Size says for a headline how much data a leftover contains.
+func Size(l kubelet.Leftover) string {
+	in := inside(l)
+	if in == nil {
+		return InsideText(l)
+	}
+	words := fmt.Sprintf("%s (%s)", findings.Plural(in.Files, "file"), text.Bytes(in.Bytes))
+	if in.Truncated {
+		return "at least " + words
+	}
+	return words
+}
+
+// InsideText says what a leftover contains.
 func InsideText(l kubelet.Leftover) string {
 	in := inside(l)
 	if in == nil {
 		if l.Volume != nil && l.Volume.Entries > 0 {
 			return "at least " + text.Plural(l.Volume.Entries, "entry")
 		}
-		return "something"
+		return "at least one file or directory"
 	}
-	words := fmt.Sprintf("%s (%s)", text.Plural(in.Files, "file"), sizeText(in.Bytes))
+	words := fmt.Sprintf("%s (%s)", findings.Plural(in.Files, "file"), text.Bytes(in.Bytes))
 	if in.Dirs > 0 {
 		words += ", " + text.Plural(in.Dirs, "directory")
 	}
@@ -97,30 +160,16 @@ func inside(l kubelet.Leftover) *kubelet.Contents {
 	return nil
 }
 
-// originText says what data of this kind of volume is worth.
+// originText says where data of this kind of volume comes from.
 func originText(l kubelet.Leftover) string {
 	if l.Volume == nil {
 		return ""
 	}
 	switch path.Base(l.Volume.Plugin) {
 	case "empty-dir":
-		return ", an emptyDir, which was meant to end with its pod"
+		return ": an emptyDir, meant to be deleted with its pod"
 	case "configmap", "secret", "projected", "downward-api":
-		return ", copies of API objects"
+		return ": copies of API objects"
 	}
-	return ", written below the mount point while nothing was mounted there"
-}
-
-// sizeText is a size for people.
-func sizeText(n int64) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return text.Plural(int(n), "byte")
-	}
-	size, unit := float64(n)/1024, 0
-	for size >= 1024 && unit < len(units)-1 {
-		size /= 1024
-		unit++
-	}
-	return fmt.Sprintf("%.1f %ciB", size, units[unit])
+	return ": written below the mount point while nothing was mounted there"
 }

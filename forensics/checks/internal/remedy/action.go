@@ -22,13 +22,13 @@ const (
 	ActionCleanUp      forensics.Action = "clean-up"
 )
 
-// Run is a step with a command in place of what it said to do before.
+// Run replaces what a step says to do by a command.
 func Run(r forensics.Remedy, action forensics.Action, command ...string) forensics.Remedy {
 	r.Action, r.Command, r.Instruction = action, command, ""
 	return r
 }
 
-// Tell is a step with an instruction in place of what it said to do before.
+// Tell replaces what a step says to do by an instruction.
 func Tell(r forensics.Remedy, action forensics.Action, instruction string) forensics.Remedy {
 	r.Action, r.Command, r.Instruction = action, nil, instruction
 	return r

@@ -14,11 +14,10 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
-// A command of a report is pasted into the shell of root on the host, and every string of the evidence may be the lie of a pod, or
-// of who wrote the file. So a command names programs of the host alone, which work on the host: nothing is run in another
-// mount namespace, whose programs are others'. What comes from the node is one argument that can be no option, of the grammar of
-// what it is to be, and never part of a script for another shell (sh -c); where it is not, there is an instruction instead of a command.
-// In an instruction such a string is quoted, so that it does no harm even if somebody pastes that.
+// A command of a report is pasted into a root shell on the host, and every string of the evidence may be forged by a pod or by the
+// writer of the file. So a command runs only programs of the host, on the host: programs of other mount namespaces belong to others.
+// A string of the node is one argument, never an option and never part of a script for another shell (sh -c). It must match the grammar
+// of its kind; otherwise the step has an instruction instead of a command. In an instruction it is quoted, so that pasting does no harm.
 
 // The grammar of names: RFC 1123 subdomains for pods, claims and nodes, labels for namespaces (apimachinery,
 // pkg/util/validation), UIDs as the kubelet has them, and units of systemd (systemd.unit(5)).
@@ -55,15 +54,15 @@ func OnPath(r forensics.Remedy, name, otherwise string, command ...string) foren
 // isProcess says whether a number is that of a process: 0 and those below mean groups of processes or all to kill(1).
 func isProcess(pid int) bool { return pid > 1 }
 
-// Signal is a step that sends a signal to a process ("-CONT"; SIGTERM if there is none), or else finds out what it is.
+// Signal is a step that sends a signal to a process ("-CONT"; SIGTERM if there is none), or asks to identify the process.
 func Signal(r forensics.Remedy, pid int, signal ...string) forensics.Remedy {
 	if !isProcess(pid) {
-		return Tell(r, ActionLook, fmt.Sprintf("Find out what the process is: %d is no number of one that may be sent a signal", pid))
+		return Tell(r, ActionLook, fmt.Sprintf("Identify the process: no signal may be sent to pid %d", pid))
 	}
 	return Run(r, r.Action, append(append([]string{"kill"}, signal...), strconv.Itoa(pid))...)
 }
 
-// podWord names a pod in a sentence: its name only if that is from somebody who is to be believed.
+// podWord names a pod in a sentence: by its name only if the source of the name can be trusted.
 func podWord(p *forensics.Pass, uid string) string {
 	namespace, name := p.Model.PodName(uid)
 	switch {
@@ -75,7 +74,7 @@ func podWord(p *forensics.Pass, uid string) string {
 	return "with the UID " + uid
 }
 
-// ProcessWord is who, for a sentence: nothing of it is special to a shell.
+// ProcessWord names a process in a sentence: nothing of it is special to a shell.
 func ProcessWord(p *forensics.Pass, pid int) string {
 	process, ok := p.Model.Process(pid)
 	if !ok {

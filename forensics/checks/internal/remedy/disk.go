@@ -4,12 +4,12 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// CountUsage says where disk space went: du asks each mount point that it comes across for its attributes, also with -x, and never
-// returns from one that does not answer (seen with coreutils 9.1).
+// CountUsage is the command that counts disk usage. du calls stat on each mount point below its directory, also with -x, and hangs on a
+// dead one (seen with coreutils 9.1).
 func CountUsage() forensics.Remedy {
 	return forensics.Remedy{
 		Action: ActionLook, Command: []string{"nodeforensics", "--disk-usage", "30s"},
-		Why:  "counts where the space of this file system went, and enters no mount, where du hangs at a dead one",
-		Risk: "none: it reads",
+		Why:  "counts what uses the space of this file system. It enters no mount; du hangs on a dead one",
+		Risk: "none: read-only",
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// Finding makes one finding of goroutines that stand still; the first of them is the worst and gives the title. What
-// is what does not happen: "housekeeping has not returned".
-func Finding(p *forensics.Pass, subject forensics.Entity, what string, list []Goroutine, sites []Site) forensics.Finding {
+// Finding makes one finding of blocked goroutines; the first of them is the worst and gives the title.
+func Finding(p *forensics.Pass, subject forensics.Entity, h Headline, list []Goroutine, sites []Site) forensics.Finding {
 	worst := list[0]
 	f := forensics.Finding{
 		Severity: worst.Severity(), Subject: subject, Confidence: worst.Confidence(), ConfidenceWhy: worst.Why,
 		Since: worst.Since(p),
 	}
-	f.Title = p.Model.KubeletName() + " " + what + worst.HowLong() + ": " + worst.Sentence(p)
-	f.Detail = worst.explain(sites)
+	f.Title, f.Effect = h.title(p, &worst), h.effect()
+	f.Detail = findings.Sentences(findings.Capital(worst.Sentence(p))+".", worst.explain(sites))
 	pods := []string{}
+	var alike []int64 // wait as the first one
 	for i, t := range list {
 		if len(f.Because) < maxBecause {
 			f.Because = findings.Union(f.Because, t.because(p))
@@ -32,16 +32,21 @@ func Finding(p *forensics.Pass, subject forensics.Entity, what string, list []Go
 		if i < findings.MaxQuoted {
 			f.Refs = append(f.Refs, t.refs(p)...)
 		}
-		if i > 0 && i < findings.MaxQuoted {
-			f.Detail = findings.Sentences(f.Detail, "Also, "+t.Sentence(p)+".")
+		switch {
+		case i == 0 || i >= findings.MaxQuoted:
+		case t.waitsLike(p, worst):
+			alike = append(alike, t.Goroutine.ID)
+		default:
+			f.Detail = findings.Sentences(f.Detail, findings.Capital(t.Sentence(p))+".")
 		}
 	}
+	f.Detail = findings.Sentences(f.Detail, sameWait(alike))
 	f.Pods = findings.Union(nil, pods)
 	if more := Count(list) - Count(list[:min(len(list), findings.MaxQuoted)]); more > 0 {
-		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("And %d more goroutines.", more))
+		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("And %s more like these.", Number(more)))
 	}
 	if worst.Wait.Kind == WaitLock && worst.Holder != nil {
-		f.ConfidenceWhy += "; that " + worst.Holder.Stack.Label() + " holds the lock is inferred: " + worst.Holder.Why
+		f.ConfidenceWhy += "; that " + worst.Holder.Stack.Label() + " has the lock is an inference: " + worst.Holder.Why
 	}
 	return f
 }
@@ -49,19 +54,18 @@ func Finding(p *forensics.Pass, subject forensics.Entity, what string, list []Go
 // maxBecause is how many goroutines one finding blames.
 const maxBecause = 16
 
-// HowLong is " for at least 10 min" by a dump's stamp, and " for 12 min" by a thread's last run. A goroutine whose age
-// nothing proves only seems to stand still.
+// HowLong is " for at least 10 min" by a dump's stamp, and " for 12 min" by a thread's last run. It is empty where nothing proves an age.
 func (t Goroutine) HowLong() string {
 	switch {
 	case !t.Known:
-		return ", it seems"
+		return ""
 	case t.Measured:
 		return " for " + text.Duration(t.Seconds)
 	}
 	return " for at least " + text.Duration(t.Seconds)
 }
 
-// Since is the moment from which on it stands still at the latest.
+// Since is the latest moment at which it can have blocked.
 func (t *Goroutine) Since(p *forensics.Pass) *time.Time {
 	if t.Thread != nil {
 		return ThreadSince(p, *t.Thread, t.Seconds)
@@ -97,8 +101,8 @@ func (t Goroutine) refs(p *forensics.Pass) []forensics.Ref {
 	return refs
 }
 
-// explain names the places of the list that are on the stack, outermost first: what is done there, and which kubelets do
-// it. The finding rests on these frames.
+// explain lists the known functions on the stack, outermost first: what each does, and which kubelets have it. The finding rests on
+// these frames.
 func (t Goroutine) explain(sites []Site) string {
 	type place struct {
 		depth int
@@ -118,12 +122,12 @@ func (t Goroutine) explain(sites []Site) string {
 	for _, p := range places {
 		parts = append(parts, p.text)
 	}
-	return "On the stack, outermost first: " + strings.Join(parts, "; ") + "."
+	return "Call stack, outermost first: " + strings.Join(parts, "; ") + "."
 }
 
-// Site is a place in the kubelet's code where a goroutine can stand still.
+// Site is a function of the kubelet in which a goroutine can block.
 type Site struct {
-	// Frame is a function on the stack, Versions are the kubelets that have it, What is what it does there.
+	// Frame is a function on the stack, Versions are the kubelets that have it, What is what it does.
 	Frame, Versions, What string
 }
 
@@ -136,16 +140,25 @@ func DocOf(sites []Site) string {
 	return b.String()
 }
 
-// Questions lists the calls, each once.
-func Questions(list []Goroutine) string {
-	var calls []string
+// Questions lists the unanswered calls, each once.
+func Questions(list []Goroutine) (calls []string) {
 	for _, t := range list {
 		calls = findings.Union(calls, []string{t.Wait.question()})
 	}
-	return strings.Join(calls, ", ")
+	return calls
 }
 
-// Askers lists the roles of those who wait, each once.
+// FewQuestions lists the unanswered calls for a headline: "ListPodSandbox and 2 other calls".
+func FewQuestions(list []Goroutine) string {
+	switch calls := Questions(list); len(calls) {
+	case 1, 2:
+		return strings.Join(calls, " and ")
+	default:
+		return fmt.Sprintf("%s and %d other calls", calls[0], len(calls)-1)
+	}
+}
+
+// Askers lists the roles of the goroutines, each once.
 func Askers(list []Goroutine) string {
 	var roles []string
 	for _, t := range list {

@@ -1,5 +1,5 @@
-// Package stall says who waits for what: goroutines of the kubelet in the places where they stand still, threads in the kernel, locks,
-// child processes, questions to other daemons, and how long that provably lasts.
+// Package stall says what blocks the kubelet's goroutines and the node's threads: a file system, a lock, a child process, or an answer
+// of another daemon. It also says for how long, at least.
 package stall
 
 import (
@@ -13,26 +13,26 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// Goroutine is a goroutine that stands still, what it waits for, and on what that rests.
+// Goroutine is a blocked goroutine, what it waits for, and what proves that.
 type Goroutine struct {
 	Stack
 	Wait   Wait
 	Thread *procs.Thread // nil where it is not known
-	// WaitAtLeast is how long it provably stands.
+	// WaitAtLeast is how long it has provably been blocked.
 	forensics.WaitAtLeast
-	// Proven says that it has stood for long enough to be called stuck: a minute by its own stamp (which then says 3), or
+	// Proven says that it has been blocked for long enough to be called stuck: a minute by its own stamp (which then says 3), or
 	// --hung-after by the kernel. Otherwise it is only likely.
 	Proven bool
 	Why    string
-	// Holder is who most likely holds the lock that it waits for.
+	// Holder is the goroutine that most likely has the lock that it waits for.
 	Holder *LockHolder
 }
 
 // StuckAfter is the age in seconds from which a goroutine that the dump alone shows counts as stuck.
 const StuckAfter = 60
 
-// Stalled judges one goroutine. It is false for one that rests, that has not provably stood long enough, or that
-// went on before the second look.
+// Stalled judges one goroutine. It is false for one that is idle, that has not provably been blocked for long enough, or that
+// continued before the second reading.
 func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	t := Goroutine{Stack: s, Wait: WaitOf(s.Goroutine), Thread: s.thread(p)}
 	if t.Wait.Kind == WaitChild && t.Wait.PID == 0 && !t.Wait.output {
@@ -60,7 +60,7 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	case s.Goroutine.WaitMinutes > 0:
 		t.Why = dumpPrints(s.Goroutine)
 	case s.Goroutine.State == "" && !t.Wait.Kind.endsByItself():
-		t.Why = "this form of dump has no durations, but this call is rarely seen under way"
+		t.Why = "this form of dump has no durations, but this call normally returns at once"
 	default:
 		return t, false
 	}
@@ -72,14 +72,13 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	return t, true
 }
 
-// short says that a wait is known to be a short one, whatever the dump prints: by the kernel's clock the thread ran a moment
-// ago, and it slept on until the second look. A client that tries again and again runs in between.
+// short says that a wait is known to be short, whatever the dump prints: by the kernel's clock the thread ran a moment ago, and it
+// slept until the second reading. A client that retries runs in between.
 func (t Goroutine) short(p *forensics.Pass) bool {
 	return t.Measured && t.Thread.Same && t.Thread.Wait.Kind != procs.WaitRetry && t.Seconds < min(HungAfter(p), StuckAfter)
 }
 
-// All lists the goroutines that stand still and have one of the functions on their stack, those that are proven
-// and longest first.
+// All lists the blocked goroutines that have one of the functions on their stack, the proven ones first, then the longest.
 func All(p *forensics.Pass, functions ...string) []Goroutine {
 	var found []Goroutine
 	for s := range Stacks(p) {
@@ -94,7 +93,7 @@ func All(p *forensics.Pass, functions ...string) []Goroutine {
 	return found
 }
 
-// Count is how many goroutines they are: of a large dump some stand for others that are like them.
+// Count is how many goroutines they are: in a large dump one can represent many equal ones.
 func Count(list []Goroutine) int {
 	n := 0
 	for _, t := range list {
@@ -114,8 +113,7 @@ func Compare(a, b Goroutine) int {
 	return cmp.Compare(b.Seconds, a.Seconds)
 }
 
-// because names what is to blame: for a file system the goroutine, which leads to its thread and mount, and otherwise
-// whom it waits for.
+// because is the cause: for a file system the goroutine, which leads to its thread and mount, otherwise what it waits for.
 func (t Goroutine) because(p *forensics.Pass) []forensics.Entity {
 	switch t.Wait.Kind {
 	case WaitRuntime:
@@ -150,8 +148,7 @@ func (t Goroutine) because(p *forensics.Pass) []forensics.Entity {
 	return nil
 }
 
-// onlyChild is the kubelet's child, if it has exactly one: from Go 1.23 on a dump has a descriptor of the child in the
-// place of its pid.
+// onlyChild is the kubelet's child, if it has exactly one: from Go 1.23 on a dump has the child's pidfd instead of its pid.
 func onlyChild(p *forensics.Pass) int {
 	k := p.Evidence.Kubelet
 	if k == nil || k.PID == 0 {

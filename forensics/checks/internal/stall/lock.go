@@ -69,22 +69,21 @@ func firstPointer(f goroutines.Frame) uint64 {
 	return words[0].Value
 }
 
-// LockHolder is who most likely holds a lock.
+// LockHolder is the goroutine that most likely has a lock.
 type LockHolder struct {
 	Stack Stack
 	wait  Wait
-	// Why says on what that rests.
+	// Why is the evidence for that.
 	Why string
 }
 
-// maxStruct is how far into a struct a lock of its can lie.
+// maxStruct is the largest offset of a lock in its struct.
 const maxStruct = 64 << 10
 
-// holderOf looks for the goroutine that holds the lock which waiter waits for. Go does not record that, so it is an
-// inference: the waiter calls Lock in a method of an object that the lock lies in; a goroutine that is in a method of
-// the same object, does not itself wait for this lock, and stands still, holds it most likely. The Kubelet object has
-// several locks and most goroutines on its methods: there only the same method, or its partner, counts. A method that is
-// a goroutine's loop holds no lock while it does its work.
+// holderOf finds the goroutine that has the lock which waiter waits for. Go does not record that, so it is an inference: the waiter calls
+// Lock in a method of the object that contains the lock. A blocked goroutine in a method of the same object that does not wait for this
+// lock most likely has it. The Kubelet object has several locks and most goroutines in its methods: there only the same method, or its
+// partner, counts. A method that is a goroutine's loop has no lock while it works.
 func holderOf(p *forensics.Pass, waiter Stack, w Wait) (LockHolder, bool) {
 	frame := waiter.Goroutine.Frames[w.frame]
 	method := splitSymbol(frame.Func)
@@ -92,7 +91,7 @@ func holderOf(p *forensics.Pass, waiter Stack, w Wait) (LockHolder, bool) {
 	if method.typ == "" || w.Lock == 0 && object == 0 || w.Lock != 0 && object != 0 && !within(w.Lock, object) {
 		return LockHolder{}, false
 	}
-	// What waits for the same lock is in many goroutines, and has one holder.
+	// Many goroutines may wait for the same lock, which has one holder.
 	type question struct {
 		dump         int
 		lock, object uint64
@@ -111,36 +110,35 @@ func holderOf(p *forensics.Pass, waiter Stack, w Wait) (LockHolder, bool) {
 	return *h, true
 }
 
-// findHolder picks from the goroutines in methods of one type that which has waited longest of those that can hold a lock; nil
-// if there is none.
+// findHolder picks the longest blocked of the goroutines that can have the lock; nil if there is none.
 func findHolder(p *forensics.Pass, dump int, lock, object uint64, waiter symbol) *LockHolder {
 	var found *LockHolder
 	last := int32(-1)
 	for _, c := range methodsOf(p, dump, waiter).around(lock, object) {
-		if c.goroutine == last { // the first frame speaks for it
+		if c.goroutine == last { // its first frame has been judged
 			continue
 		}
 		s := stackOf(p, dump, int(c.goroutine))
 		f := s.Goroutine.Frames[c.frame].Func
 		w, m := WaitOf(s.Goroutine), splitSymbol(f)
 		switch {
-		case w.Kind == WaitLock && (w.Lock == lock || w.Lock == 0): // a fellow sufferer, or perhaps one
+		case w.Kind == WaitLock && (w.Lock == lock || w.Lock == 0): // it waits for the same lock, or may
 			continue
 		case m.typ == "Kubelet" && m.name != waiter.name && !partners(m.name, waiter.name):
 			continue
 		}
 		last = c.goroutine
 		if found == nil || s.Goroutine.WaitMinutes > found.Stack.Goroutine.WaitMinutes {
-			found = &LockHolder{s, w, fmt.Sprintf("it is in %s of the same object, 0x%x", ShortSymbol(f), c.object)}
+			found = &LockHolder{s, w, fmt.Sprintf("it is in %s of the same object (0x%x)", ShortSymbol(f), c.object)}
 		}
 	}
 	return found
 }
 
-// within says whether a lock can lie in an object; one whose address is not known can.
+// within says whether a lock can be part of an object; one whose address is not known can.
 func within(lock, object uint64) bool { return lock == 0 || lock >= object && lock-object <= maxStruct }
 
-// A methodCall is a frame of a goroutine that stands still, in a method of an object, by their places.
+// A methodCall is a frame of a blocked goroutine in a method of an object.
 type methodCall struct {
 	object           uint64
 	goroutine, frame int32
@@ -149,8 +147,7 @@ type methodCall struct {
 // methodCalls are those of one type's methods in a dump, by the address of the object.
 type methodCalls []methodCall
 
-// around are the calls on an object, or where its address is not known on those that a lock can lie in, in the order of the
-// dump.
+// around are the calls on an object or, where its address is not known, on those that can contain the lock, in the order of the dump.
 func (list methodCalls) around(lock, object uint64) methodCalls {
 	low, high := object, object
 	if object == 0 {

@@ -1,7 +1,6 @@
 package stall
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -9,9 +8,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
-// pathLength is the length in bytes of the path that a goroutine has given to a file system call. The path itself is
-// not in a dump, but a string argument is a pointer and a length. The outermost call that still has it is trusted most:
-// Go 1.17 to 1.21 print stale registers for inner ones.
+// pathLength is the length in bytes of the path that a goroutine passed to a file system call. The path itself is not in a dump, but a
+// string argument is a pointer and a length. The outermost call that has it is the most reliable: Go 1.17 to 1.21 print stale registers
+// for inner ones.
 func pathLength(g goroutines.Goroutine) (int, bool) {
 	const longest = 4096 // PATH_MAX
 	length := 0
@@ -27,8 +26,8 @@ func pathLength(g goroutines.Goroutine) (int, bool) {
 	return length, length > 0
 }
 
-// lengthWord is the index of the word with the length of the path, 0 for functions that take none. A string is two
-// words, and a method's receiver stands before it.
+// lengthWord is the index of the word with the length of the path, 0 for functions that take none. A string is two words, after a
+// method's receiver.
 func lengthWord(function string) int {
 	switch s := splitSymbol(function); s.pkg {
 	case "os":
@@ -67,11 +66,10 @@ func lengthWord(function string) int {
 	return 0
 }
 
-// mountsOfLength lists the mount points of that length which can be the path: those below pod directories, or for
-// cAdvisor any that can hang. The kubelet spells paths below its root directory as that was configured, the mount
-// table as it is. Mounts that were seen to answer are left out.
-func mountsOfLength(p *forensics.Pass, g goroutines.Goroutine, length int) []string {
-	var points []string
+// mountsOfLength lists the mounts that can be the path, by its length: those below pod directories, or for cAdvisor any that can hang.
+// The kubelet uses its root directory as configured, the mount table has the resolved path. Mounts that responded are left out.
+func mountsOfLength(p *forensics.Pass, g goroutines.Goroutine, length int) []mounts.Mount {
+	var found []mounts.Mount
 	anywhere := HasFrame(g, "cadvisor/fs.getVfsStats")
 	for _, m := range p.Evidence.Mounts.Mounts {
 		uid, _ := forensics.PodOf(m.MountPoint)
@@ -81,16 +79,16 @@ func mountsOfLength(p *forensics.Pass, g goroutines.Goroutine, length int) []str
 		if h, ok := p.Model.Health(m.Device); ok && h.Status == mounts.StatusOK {
 			continue
 		}
-		points = append(points, fmt.Sprintf("%s (mount %d)", m.MountPoint, m.ID))
+		found = append(found, m)
 	}
-	return points
+	return found
 }
 
 func canHang(m mounts.Mount) bool {
 	return m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE || m.Class == mounts.ClassBlock
 }
 
-// configuredLength is the length of a path as the kubelet spells it.
+// configuredLength is the length of a path as the kubelet writes it.
 func configuredLength(p *forensics.Pass, path string) int {
 	k := p.Evidence.Kubelet
 	if k == nil || k.RootDir == "" || k.CanonicalRoot == "" || !strings.HasPrefix(path, k.CanonicalRoot+"/") {

@@ -6,7 +6,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
-// remoteWait is an answer from another process by gRPC, HTTP or D-Bus.
+// remoteWait is a wait for another process's answer by gRPC, HTTP or D-Bus.
 func remoteWait(g goroutines.Goroutine) Wait {
 	switch g.State {
 	case "select", "chan receive", "sync.Cond.Wait", "semacquire", "":
@@ -27,7 +27,7 @@ func remoteWait(g goroutines.Goroutine) Wait {
 		case isDBus(s.pkg):
 			call := systemdCall(g.Frames[i:])
 			if call == "" {
-				return Wait{} // the library's own goroutine, which takes what arrives
+				return Wait{} // the library's own goroutine, which reads messages
 			}
 			return Wait{Kind: WaitSystemd, Call: call, frame: i}
 		}
@@ -38,7 +38,7 @@ func remoteWait(g goroutines.Goroutine) Wait {
 	return Wait{}
 }
 
-// grpcKind tells whom a generated gRPC client asks.
+// grpcKind is the kind of server that a generated gRPC client calls.
 func grpcKind(s symbol) waitKind {
 	switch s.typ {
 	case "runtimeServiceClient", "imageServiceClient":
@@ -54,7 +54,7 @@ func isDBus(pkg string) bool {
 	return strings.HasPrefix(pkg, "github.com/godbus/dbus") || strings.HasPrefix(pkg, "github.com/coreos/go-systemd")
 }
 
-// systemdCall is the outermost function of the D-Bus libraries (StopUnit, StartTransientUnit), "" if nobody called it.
+// systemdCall is the outermost function of the D-Bus libraries (StopUnit, StartTransientUnit), "" if no other code called it.
 func systemdCall(frames []goroutines.Frame) string {
 	call := ""
 	for _, f := range frames {

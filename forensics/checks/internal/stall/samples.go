@@ -9,10 +9,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// Stood is the time in seconds during which a goroutine of a dump was seen at one place: another dump of the same
-// process, taken so much earlier or later, shows it in the same call with the same arguments. 0 means that no other
-// dump shows that. It proves that the goroutine waits, though not that it waited all the time: a call can be
-// repeated with the same pointers.
+// SameFor is the time in seconds between two dumps of a process that show a goroutine in the same call with the same arguments; 0 if no
+// other dump does. It proves that the goroutine waits, but not that it waited all the time: a call can be repeated with the same pointers.
 func SameFor(p *forensics.Pass, dump int, g goroutines.Goroutine) float64 {
 	d := p.Evidence.Dumps[dump]
 	if d.Taken == nil || g.ID == 0 {
@@ -32,8 +30,8 @@ func SameFor(p *forensics.Pass, dump int, g goroutines.Goroutine) float64 {
 	return longest
 }
 
-// sameCall says whether a goroutine stands in the same call in two dumps: the same stack, and the same values for the
-// arguments of the innermost frames, as far as both know them for certain.
+// sameCall says whether a goroutine is in the same call in two dumps: the same stack, and the same values for the arguments of the
+// innermost frames, as far as both dumps know them for certain.
 func sameCall(a, b goroutines.Goroutine) bool {
 	const inner = 6 // as far out as the call into the kernel, a lock or a transport reaches
 	if a.State != b.State || len(a.Frames) != len(b.Frames) {

@@ -8,10 +8,10 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
-// Sentence says which goroutine, and which thread, is in which call for what: "goroutine 117 (sync loop) = thread
-// 9825/9839 is in newfstatat(...)".
+// Sentence says which goroutine, and which thread, is in which call: "goroutine 117 (sync loop) = thread 9825/9839 is in newfstatat(...)".
 func (t Goroutine) Sentence(p *forensics.Pass) string {
 	if t.Thread != nil && t.Wait.Kind == WaitFile {
 		return fmt.Sprintf("%s = thread %d/%d %s", t.Label(), t.Thread.PID, t.Thread.TID, ThreadCall(p, *t.Thread))
@@ -29,7 +29,7 @@ func (t Goroutine) waits(p *forensics.Pass) string {
 	case WaitLock:
 		return "waits for a lock in " + ShortSymbol(t.Wait.Call) + t.lockHolder(p)
 	case WaitSend:
-		return "waits in " + ownCaller(t.Goroutine) + " to send into a channel that is full"
+		return "waits in " + ownCaller(t.Goroutine) + " to send to a full channel"
 	case WaitRuntime:
 		name := "the container runtime"
 		if e := p.Model.RuntimeEntity(); e.ID != "runtime" {
@@ -45,12 +45,12 @@ func (t Goroutine) waits(p *forensics.Pass) string {
 	case WaitSystemd:
 		return "waits for systemd to answer " + t.Wait.Call
 	case waitPLEG:
-		return "waits for the PLEG to look at its pod's containers"
+		return "waits for PLEG to report a newer status of its pod"
 	}
-	return "stands in " + CallIn(t.Goroutine)
+	return "is in " + CallIn(t.Goroutine)
 }
 
-// question is the call as a person knows it: "ListPodSandbox", "docker InspectContainer".
+// question is the call's usual name: "ListPodSandbox", "docker InspectContainer".
 func (w Wait) question() string {
 	if w.docker {
 		return "docker " + w.Call
@@ -58,37 +58,43 @@ func (w Wait) question() string {
 	return w.Call
 }
 
-// lockHolder says who most likely holds the lock, and what that one waits for.
+// lockHolder says which goroutine most likely has the lock, and what that one waits for.
 func (t Goroutine) lockHolder(p *forensics.Pass) string {
 	if t.Holder == nil {
 		return ""
 	}
 	h := t.Holder
-	text := ", which " + h.Stack.Label() + " most likely holds"
+	text := "; " + h.Stack.Label() + " most likely has the lock"
 	if h.wait.Kind == waitNothing || h.wait.Kind == WaitLock {
 		return text
 	}
 	other := Goroutine{Stack: h.Stack, Wait: h.wait, Thread: h.Stack.thread(p)}
-	return text + "; that one " + strings.TrimPrefix(other.Sentence(p), h.Stack.Label()+" ")
+	return text + " and " + strings.TrimPrefix(other.Sentence(p), h.Stack.Label()+" ")
 }
 
-// ThreadCall says what the thread is in, without its age, and on which mount.
+// ThreadCall says which call a thread is in, without its age, and on which mount.
 func ThreadCall(p *forensics.Pass, t procs.Thread) string {
 	s := forensics.DescribeWait(t, forensics.WaitAtLeast{})
 	if m, ok := p.Model.Mount(t.MountID); ok {
-		s += fmt.Sprintf(" for %s (%s, mount %d)", m.Source, m.FSType, m.ID)
+		s += fmt.Sprintf(", on %s (mount %d)", fsfamily.Label(m.FSType, m.Source), m.ID)
 	}
 	return s
 }
 
-// callOnPath says what the goroutine stands in when its thread is not known, and which mounts it may be on.
+// callOnPath says which call a goroutine without a known thread is in, and which mounts it may be on.
 func callOnPath(p *forensics.Pass, g goroutines.Goroutine) string {
-	s := "stands in " + CallIn(g)
-	if n, ok := pathLength(g); ok {
-		s += fmt.Sprintf(", on a path of %d bytes", n)
-		if list := mountsOfLength(p, g, n); len(list) > 0 {
-			s += ": " + findings.Some(list)
-		}
+	s := "is in " + CallIn(g)
+	n, ok := pathLength(g)
+	if !ok {
+		return s
+	}
+	s += fmt.Sprintf(", on a path of %d bytes", n)
+	var points []string
+	for _, m := range mountsOfLength(p, g, n) {
+		points = append(points, fmt.Sprintf("%s (%s, mount %d)", m.MountPoint, fsfamily.Label(m.FSType, m.Source), m.ID))
+	}
+	if len(points) > 0 {
+		s += ". Mount points of this length, without those that responded: " + findings.Some(points)
 	}
 	return s
 }
@@ -97,7 +103,7 @@ func callOnPath(p *forensics.Pass, g goroutines.Goroutine) string {
 func childName(p *forensics.Pass, w Wait) string {
 	switch {
 	case w.output:
-		return "the output of a command that has ended: a process that it left behind holds the pipe"
+		return "the output of a command that has ended: another process that it started still has the pipe open"
 	case w.PID == 0:
 		return "a child process (its pid is not in the dump)"
 	}
@@ -106,13 +112,12 @@ func childName(p *forensics.Pass, w Wait) string {
 		s += fmt.Sprintf(" (%s), state %s", process.Comm, process.State)
 	}
 	if w.inferred {
-		s += " (the only one that it has)"
+		s += " (its only child process)"
 	}
 	return s
 }
 
-// CallIn names the call that a goroutine waits in as its programmer would: the outermost frame of the standard
-// library, and who called it.
+// CallIn names the call that a goroutine waits in: the outermost frame of the standard library, and its caller.
 func CallIn(g goroutines.Goroutine) string {
 	call, caller := "", ""
 	for _, f := range g.Frames {
@@ -154,4 +159,24 @@ func ShortSymbol(s string) string {
 		end = i
 	}
 	return s[strings.LastIndexByte(s[:end], '/')+1:]
+}
+
+// waitsLike says whether the sentences about two goroutines differ only in their ids.
+func (t Goroutine) waitsLike(p *forensics.Pass, other Goroutine) bool {
+	return t.Thread == nil && other.Thread == nil && strings.TrimPrefix(t.Sentence(p), t.Entity().String()) == strings.TrimPrefix(other.Sentence(p), other.Entity().String())
+}
+
+// sameWait names goroutines that wait as the one before them.
+func sameWait(ids []int64) string {
+	switch len(ids) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("Goroutine %d waits in the same way.", ids[0])
+	}
+	var names []string
+	for _, id := range ids {
+		names = append(names, fmt.Sprint(id))
+	}
+	return "Goroutines " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " wait in the same way."
 }

@@ -4,9 +4,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// Severity is critical only for what stops more than it itself and is proven; a wait that ends by itself must have
-// lasted longer than its own time limit allows. What no age is proven of is a warning, or where it often takes its time
-// in a node that is well only worth a look.
+// Severity is critical only where the wait is proven; a wait with a time limit must have lasted longer than 5 minutes. A wait without a
+// proven age is a warning, or information where such waits often take long on a healthy node.
 func (t Goroutine) Severity() forensics.Severity {
 	switch {
 	case !t.Known && t.mayTakeTime():
@@ -17,8 +16,7 @@ func (t Goroutine) Severity() forensics.Severity {
 	return forensics.Critical
 }
 
-// mayTakeTime says whether a wait of some seconds is nothing unusual: for mkfs, for a driver that attaches a disk, for
-// the API server.
+// mayTakeTime says whether a wait of some seconds is usual: for mkfs, for a driver that attaches a disk, for the API server.
 func (t Goroutine) mayTakeTime() bool {
 	switch t.Wait.Kind {
 	case WaitChild, WaitCSI, waitDaemon, WaitAPI, WaitSystemd:
@@ -29,7 +27,7 @@ func (t Goroutine) mayTakeTime() bool {
 	return false
 }
 
-// NotCritical bounds the severity of a wait that holds up less than the whole node.
+// NotCritical limits the severity of a wait that blocks less than the whole node to a warning.
 func NotCritical(s forensics.Severity) forensics.Severity {
 	if s == forensics.Critical {
 		return forensics.Warning
@@ -45,7 +43,7 @@ func (t Goroutine) Confidence() forensics.Confidence {
 	return forensics.Likely
 }
 
-// AsksWholeRuntime says whether a question concerns the runtime as a whole, not one pod, container or image.
+// AsksWholeRuntime says whether a call concerns the runtime as a whole, not one pod, container or image.
 func AsksWholeRuntime(call string) bool {
 	switch call {
 	case "Version", "Status", "Info", "ListPodSandbox", "ListContainers", "ListImages", "RuntimeConfig", "UpdateRuntimeConfig":
@@ -54,7 +52,7 @@ func AsksWholeRuntime(call string) bool {
 	return false
 }
 
-// AnswersAtOnce says whether a runtime that is well answers a question from memory.
+// AnswersAtOnce says whether a healthy runtime answers a call from memory.
 func AnswersAtOnce(call string) bool {
 	switch call {
 	case "PodSandboxStatus", "ContainerStatus", "InspectContainer", "ImageStatus", "InspectImageByID", "InspectImageByRef",
@@ -64,7 +62,7 @@ func AnswersAtOnce(call string) bool {
 	return AsksWholeRuntime(call)
 }
 
-// TakesLong says whether a question may take as long as it likes in a runtime that is well.
+// TakesLong says whether a call may take any time in a healthy runtime.
 func TakesLong(call string) bool {
 	switch call {
 	case "PullImage", "StopContainer", "ExecSync", "Exec", "StartExec", "AttachToContainer", "Logs", "CheckpointContainer":
@@ -73,8 +71,7 @@ func TakesLong(call string) bool {
 	return false
 }
 
-// endsByItself says whether the wait has a time limit of the kubelet's own: an answer by gRPC or HTTP is waited for 2
-// minutes or so, and then tried again.
+// endsByItself says whether the kubelet limits the wait: a call by gRPC or HTTP times out after about 2 minutes and is retried.
 func (k waitKind) endsByItself() bool {
 	switch k {
 	case WaitRuntime, WaitCSI, waitDaemon, WaitAPI, WaitSystemd:
@@ -83,5 +80,5 @@ func (k waitKind) endsByItself() bool {
 	return false
 }
 
-// FewAsking is how many goroutines must ask at the same moment to be more than chance, where a dump has no durations.
+// FewAsking is how many goroutines must be in a call at the same moment to be more than chance, where a dump has no durations.
 const FewAsking = 3

@@ -11,7 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// Stack is a goroutine of a dump, and the thread that it is where that is known.
+// Stack is a goroutine of a dump, and its thread where that is known.
 type Stack struct {
 	Dump      int
 	Source    string
@@ -19,8 +19,8 @@ type Stack struct {
 	join      *forensics.Join
 }
 
-// Stacks lists the goroutines of the dumps to judge, in the order of the dumps: of several dumps of one process only
-// those of the last, so that a goroutine that has gone on since the first does not count.
+// Stacks lists the goroutines of the dumps to judge, in the order of the dumps: of several dumps of one process only those of the last,
+// so that a goroutine that has continued since the first does not count.
 func Stacks(p *forensics.Pass) iter.Seq[Stack] {
 	return func(yield func(Stack) bool) {
 		for _, i := range p.Model.LatestDumps() {
@@ -40,8 +40,7 @@ func stackOf(p *forensics.Pass, dump, i int) Stack {
 	return Stack{dump, d.Source, d.Goroutines[i], p.Model.ThreadOf(dump, d.Goroutines[i].ID)}
 }
 
-// HasFrame says whether one of the functions is on the stack. Symbols are normalised by the parser; a closure of the
-// function counts, too.
+// HasFrame says whether one of the functions, or a closure of it, is on the stack. The parser has normalised the symbols.
 func HasFrame(g goroutines.Goroutine, functions ...string) bool {
 	for _, f := range functions {
 		if frameIndex(g, f) >= 0 {
@@ -73,7 +72,7 @@ func isFunc(symbol, function string) bool {
 // Entity is the goroutine as an entity.
 func (s Stack) Entity() forensics.Entity { return forensics.GoroutineEntity(s.Goroutine.ID) }
 
-// thread is the thread that runs the goroutine, as it was at the second look; nil where that is not known.
+// thread is the thread that runs the goroutine, as of the second reading; nil where it is not known.
 func (s Stack) thread(p *forensics.Pass) *procs.Thread {
 	if s.join == nil {
 		return nil
@@ -85,8 +84,8 @@ func (s Stack) thread(p *forensics.Pass) *procs.Thread {
 	return &t
 }
 
-// Blocked says for how long the goroutine provably stands still, at least. Without a state (debug=0 and debug=1 forms)
-// nothing is known.
+// Blocked says for how long, at least, the goroutine has provably been blocked. Without a state (debug=0 and debug=1 forms) nothing is
+// known.
 func (s Stack) Blocked(p *forensics.Pass) forensics.WaitAtLeast {
 	var w forensics.WaitAtLeast
 	if t := s.thread(p); t != nil && !t.Gone {
@@ -98,9 +97,13 @@ func (s Stack) Blocked(p *forensics.Pass) forensics.WaitAtLeast {
 	return w
 }
 
-// dumpPrints says what the minutes of a dump are worth, see goroutines.Goroutine.WaitAtLeast.
+// dumpPrints says what the minutes of a dump prove, see goroutines.Goroutine.WaitAtLeast.
 func dumpPrints(g goroutines.Goroutine) string {
-	return "the dump prints " + text.Plural(g.WaitMinutes, "minute") + ", of which the Go runtime can have added up to 2"
+	s := "the dump shows " + text.Plural(g.WaitMinutes, "minute") + ", which "
+	if age := g.WaitAtLeast().Seconds(); age > 0 {
+		return s + "proves at least " + text.Duration(age)
+	}
+	return s + "can be up to 2 minutes too many"
 }
 
 // Label is "goroutine 117 (sync loop)".

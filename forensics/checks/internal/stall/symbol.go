@@ -2,10 +2,10 @@ package stall
 
 import "strings"
 
-// symbol is a function's name taken apart.
+// symbol is a function's name in its parts.
 type symbol struct{ pkg, typ, name string }
 
-// splitSymbol takes "k8s.io/x/pkg/y.(*T).Method.func1" apart: package, type without star ("" for a function), and the
+// splitSymbol splits "k8s.io/x/pkg/y.(*T).Method.func1": package, type without star ("" for a function), and the
 // method or function without closures.
 func splitSymbol(s string) symbol {
 	slash := strings.LastIndexByte(s, '/')

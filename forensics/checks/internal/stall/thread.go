@@ -17,8 +17,7 @@ type Waiter struct {
 	forensics.WaitAtLeast
 }
 
-// Waiters lists the threads that wait for a file system ("" is any) and were still waiting at the second look,
-// longest first.
+// Waiters lists the threads that wait for a file system ("" is any) and still waited at the second reading, longest first.
 func Waiters(p *forensics.Pass, device string) []Waiter {
 	return forensics.Once(p, "waiters "+device, func() []Waiter { return findWaiters(p, device) })
 }
@@ -73,8 +72,7 @@ func WaitersOn(p *forensics.Pass, device string, ids []int) []Waiter {
 	return found
 }
 
-// waitsFor says whether a thread waits for the file system device: its path lies there, and the kernel names a wait
-// of that kind.
+// waitsFor says whether a thread waits for the file system device: its path is there, and the kernel shows a wait of that kind.
 func waitsFor(p *forensics.Pass, t procs.Thread, device string) bool {
 	list := p.Model.MountsOf(device) // any of them: only the type matters, and t may be in another namespace
 	return t.Device == device && len(list) > 0 && forensics.WaitsFor(t.Wait, list[0])
@@ -97,13 +95,13 @@ func ThreadRef(t procs.Thread) forensics.Ref {
 	return forensics.Ref{Source: forensics.SourceThreads + ":" + forensics.ThreadEntity(t).ID, Excerpt: text}
 }
 
-// ThreadSince is the moment at which a thread's wait of so many seconds began at the latest. They end with the second look at
-// it, which comes later than the examination began.
+// ThreadSince is the latest moment at which a thread's wait of so many seconds can have begun. The seconds end with its second reading,
+// which is later than the start of the examination.
 func ThreadSince(p *forensics.Pass, t procs.Thread, seconds float64) *time.Time {
 	return Since(p, seconds-t.SampledSeconds)
 }
 
-// Since is the moment at which a wait of so many seconds began at the latest.
+// Since is the latest moment at which a wait of so many seconds can have begun.
 func Since(p *forensics.Pass, seconds float64) *time.Time {
 	if p.Evidence.Collected.IsZero() || seconds <= 0 {
 		return nil

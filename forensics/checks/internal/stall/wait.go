@@ -10,14 +10,14 @@ import (
 type waitKind string
 
 const (
-	waitNothing waitKind = ""        // it runs, rests, or waits for something that is not known here
+	waitNothing waitKind = ""        // it runs, is idle, or waits for something unknown
 	WaitFile    waitKind = "file"    // a system call on a file or file system
 	WaitChild   waitKind = "child"   // a process that it started
 	WaitLock    waitKind = "lock"    // a lock of its own process
-	WaitSend    waitKind = "send"    // somebody who takes from a full channel
+	WaitSend    waitKind = "send"    // a receiver for a full channel
 	WaitRuntime waitKind = "runtime" // the container runtime
 	WaitCSI     waitKind = "csi"     // a CSI driver
-	waitDaemon  waitKind = "daemon"  // another daemon asked by gRPC: a device plugin, a DRA driver
+	waitDaemon  waitKind = "daemon"  // another daemon called by gRPC: a device plugin, a DRA driver
 	WaitAPI     waitKind = "api"     // the API server
 	WaitSystemd waitKind = "systemd" // systemd or D-Bus
 	waitPLEG    waitKind = "pleg"    // the PLEG, for a newer status of a pod
@@ -28,19 +28,19 @@ type Wait struct {
 	Kind waitKind
 	// Call names it: "ListPodSandbox", "NodeUnpublishVolume", "os.Stat".
 	Call string
-	// docker says that Docker is asked by its own API; output, that the child has ended and its output has not.
+	// docker says that the call is one of Docker's own API; output, that the child has ended while its output is still open.
 	docker, output bool
-	// PID is the child, 0 where it is unknown; inferred says that it is the only one that it can be.
+	// PID is the child, 0 where it is unknown; inferred says that it is the kubelet's only child.
 	PID      int
 	inferred bool
 	// Lock is the lock's address, 0 where it is unknown.
 	Lock uint64
-	// frame is the index of the frame that tells.
+	// frame is the index of the frame that shows the wait.
 	frame int
 }
 
-// WaitOf says what a goroutine waits for. States decide; without states (debug=0 and debug=1) the frames do, and then a
-// call that takes a moment looks the same as one that hangs.
+// WaitOf says what a goroutine waits for. States decide; without states (debug=0 and debug=1) the frames do, and then a short call looks
+// the same as one that hangs.
 func WaitOf(g goroutines.Goroutine) Wait {
 	switch g.State {
 	case "runnable", "running", "sleep":
@@ -77,8 +77,7 @@ func callWait(g goroutines.Goroutine) (Wait, bool) {
 	return Wait{Kind: WaitFile, Call: CallIn(g)}, true
 }
 
-// childPID is the process that wait4 or waitid waits for, 0 where the arguments do not tell: with a pidfd (Go 1.23 and
-// later) the descriptor stands in the place of the pid.
+// childPID is the process that wait4 or waitid waits for, 0 where the arguments do not show it: Go 1.23 and later pass a pidfd instead.
 func childPID(g goroutines.Goroutine, name string) int {
 	const byPID = 1 // P_PID of waitid(2)
 	at := 0
@@ -115,8 +114,8 @@ func pidOf(words []goroutines.Word, i int) int {
 	return int(words[i].Value)
 }
 
-// outputWait is a command whose process has ended while somebody still holds its output: a daemon that it left behind,
-// as mount helpers of FUSE file systems do.
+// outputWait is a command whose process has ended while another process still has its output open: a daemon that it started, as mount
+// helpers of FUSE file systems do.
 func outputWait(g goroutines.Goroutine) (Wait, bool) {
 	if g.State != "chan receive" && g.State != "select" {
 		return Wait{}, false

@@ -7,8 +7,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
-// AtLast are the last steps, when all are stopped that can be: what ends the waits for a file system that does not
-// answer, how then to stop those that were waiting, and the unmount.
+// AtLast are the last steps, after all processes that can be stopped: what ends the waits for a file system that does not
+// respond, how then to stop the waiting processes, and the unmount.
 func AtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy) []forensics.Remedy {
 	h, _ := p.Model.Health(m.Device)
 	hung := h.Status == mounts.StatusHung
@@ -16,7 +16,7 @@ func AtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy) []for
 	case hung && m.Class == mounts.ClassFUSE:
 		abort := remedy.AbortFUSE(m)
 		if len(waiting) == 0 {
-			abort.Why += "; then umount -c " + shellword.Quote(m.MountPoint) + " goes through"
+			abort.Why += "; then umount -c " + shellword.Quote(m.MountPoint) + " succeeds"
 			return []forensics.Remedy{abort}
 		}
 		return append(append([]forensics.Remedy{abort}, waiting...), plainUnmount(p, m))
@@ -29,17 +29,18 @@ func AtLast(p *forensics.Pass, m mounts.Mount, waiting []forensics.Remedy) []for
 		}
 		again := force
 		again.Action = remedy.ActionUnmount
-		again.Why = "nothing holds it any more: now it does not only end requests, but unmounts"
+		again.Why = "the mount is no longer in use: now the command unmounts it, and does not only end requests"
 		return append(append([]forensics.Remedy{force}, waiting...), again)
 	}
 	return append(waiting, plainUnmount(p, m))
 }
 
-// plainUnmount unmounts what nothing holds.
+// plainUnmount unmounts what is not in use.
 func plainUnmount(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 	return remedy.Unmount(p, m, forensics.Remedy{
-		Why:    "the kubelet does it itself at its next try, within about two minutes; this is for a mount that it has forgotten",
-		OnlyIf: "nothing holds it any more: nodeforensics holders " + shellword.Quote(m.MountPoint),
-		Risk:   "none while nothing holds it: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; never use it before the volume is attached to another node",
+		Why:    "the kubelet unmounts it itself at its next try, within about two minutes; this is for a mount that the kubelet has forgotten",
+		OnlyIf: "it is no longer in use: check with nodeforensics holders " + shellword.Quote(m.MountPoint),
+		Risk: "none while it is not in use: a plain unmount fails rather than lose data. A lazy one (-l) hides a mount that is still written to; " +
+			"never use it if the volume is to be attached to another node",
 	}, "-c")
 }

@@ -1,4 +1,4 @@
-// Package unmounts finds the mounts that somebody unmounts or would, and the unmounts that the kubelet was refused.
+// Package unmounts finds the mounts that are being unmounted or should be, and the kubelet's unmounts that were refused.
 package unmounts
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
 
-// A Mount mount is one that somebody unmounts, or would.
+// A Mount is one that is being unmounted or should be.
 type Mount struct {
 	Mount    mounts.Mount
 	Severity forensics.Severity
@@ -24,7 +24,7 @@ type Mount struct {
 	Why      string
 }
 
-// Mounts lists them, those that are certain first, and inner ones before those that they lie on.
+// Mounts lists them, certain ones first, and inner ones before outer ones.
 func Mounts(p *forensics.Pass) []Mount {
 	list := ofEndingPods(p)
 	list = append(list, underWay(p)...)
@@ -42,19 +42,19 @@ func Mounts(p *forensics.Pass) []Mount {
 }
 
 // RefusedMounts lists the mounts that the kubelet could not unmount by its log. It tries that only when the pod's containers
-// have ended, whatever else says that the pod lives: a process of the pod that is left is in the way like any other.
+// have ended, even if other evidence shows the pod as running: a remaining process of the pod then blocks the unmount like any other.
 func RefusedMounts(p *forensics.Pass, refused []*Refusal) []Mount {
 	var list []Mount
 	by := BySubject(p, refused)
 	for _, m := range slices.Backward(p.Evidence.Mounts.Mounts) {
 		if len(by[forensics.MountEntity(m.ID)]) > 0 {
-			list = append(list, Mount{Mount: m, Severity: forensics.Warning, Why: "the kubelet's log shows that its unmount was refused as busy"})
+			list = append(list, Mount{Mount: m, Severity: forensics.Warning, Why: "the kubelet's log shows a refused unmount: target is busy"})
 		}
 	}
 	return list
 }
 
-// ofEndingPods lists the mounts of pods that are gone or going.
+// ofEndingPods lists the mounts of orphaned and terminating pods.
 func ofEndingPods(p *forensics.Pass) []Mount {
 	var list []Mount
 	for _, d := range p.Evidence.PodDirs {
@@ -74,12 +74,12 @@ func ofEndingPods(p *forensics.Pass) []Mount {
 	return list
 }
 
-// underWay lists the mounts that running programs are told to unmount.
+// underWay lists the mounts that running programs unmount.
 func underWay(p *forensics.Pass) []Mount {
 	var list []Mount
 	for _, process := range p.Evidence.Processes {
 		if !unmounts(process.Comm) || process.MountNS == 0 || process.MountNS != p.Evidence.Mounts.Namespace || isLazy(process) {
-			continue // elsewhere, or nobody knows where: its paths mean something else, and it can call itself what it likes
+			continue // in another namespace, or an unknown one: its paths mean something else, and it can have any name
 		}
 		for _, word := range process.Command[min(1, len(process.Command)):] {
 			if at := p.Model.Host().At(word); strings.HasPrefix(word, "/") && len(at) > 0 {
@@ -93,7 +93,7 @@ func underWay(p *forensics.Pass) []Mount {
 	return list
 }
 
-// unmounts says whether a program is umount(8), one of its helpers, or fusermount(1), which are told what to unmount.
+// unmounts says whether a program is umount(8), one of its helpers, or fusermount(1). Their command lines name the mount point.
 func unmounts(program string) bool {
 	switch program {
 	case "umount", "fusermount", "fusermount3":
@@ -103,7 +103,7 @@ func unmounts(program string) bool {
 	return helper && fsfamily.Of(fsType).Class != fsfamily.Unknown
 }
 
-// isLazy says whether umount(8) or fusermount(1) was told to detach (umount2(2), MNT_DETACH), which is never refused as busy.
+// isLazy says whether umount(8) or fusermount(1) detaches (umount2(2), MNT_DETACH). That is never refused as busy.
 func isLazy(process procs.Process) bool {
 	flag := "l"
 	if strings.HasPrefix(process.Comm, "fusermount") {
@@ -121,12 +121,12 @@ func isLazy(process procs.Process) bool {
 // StagedPath is where the kubelet mounts a volume once for all its pods: CSI volumes since 1.9, in-tree ones before.
 var StagedPath = regexp.MustCompile(`/plugins/kubernetes\.io/(csi/.*/globalmount|[^/]+/mounts/.+)$`)
 
-// unusedStaged lists the staged volumes that no pod has mounted any more.
+// unusedStaged lists the staged volumes that no pod has mounted.
 func unusedStaged(p *forensics.Pass) []Mount {
 	var list []Mount
 	for _, m := range p.Evidence.Mounts.Mounts {
 		if p.Model.BelowKubelet(m.MountPoint) && StagedPath.MatchString(m.MountPoint) && len(p.Model.PodsOf(m.Device)) == 0 && !servesPods(p, m) {
-			list = append(list, Mount{Mount: m, Severity: forensics.Warning, Why: "it is staged, and no pod has the volume mounted"})
+			list = append(list, Mount{Mount: m, Severity: forensics.Warning, Why: "it is staged, but no pod has the volume mounted"})
 		}
 	}
 	return list

@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
-// Refusal is a mount of which the kubelet's log says that its unmount was refused as busy.
+// Refusal is a mount whose unmount, by the kubelet's log, was refused as busy.
 type Refusal struct {
 	Subject forensics.Entity
 	Events  []logs.Event

@@ -10,9 +10,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
-// momentOf is an event as a moment.
-func momentOf(e logs.Event) timelineMoment {
-	m := timelineMoment{From: *e.First, To: *e.First, Count: e.Count, Kind: e.Kind, Pod: cmp.Or(e.PodName, e.PodUID), Text: logs.Words(e.Kind)}
+// timelineEventOf is a log event on the timeline.
+func timelineEventOf(e logs.Event) timelineEvent {
+	m := timelineEvent{From: *e.First, To: *e.First, Count: e.Count, Kind: e.Kind, Pod: cmp.Or(e.PodName, e.PodUID), Text: logs.Words(e.Kind)}
 	if e.Last != nil && e.Last.After(m.From) {
 		m.To = *e.Last
 	}
@@ -28,7 +28,7 @@ func momentOf(e logs.Event) timelineMoment {
 	return m
 }
 
-// subjectText names what a message is about, most telling first, and why.
+// subjectText names the subject of a message, the most specific part first, and the reason.
 func subjectText(s logs.Subject) string {
 	const most = 160
 	var parts []string
@@ -61,71 +61,71 @@ func excerpt(s string, most int) string {
 	return s
 }
 
-// livesOf are the starts and ends of the kubelet.
-func livesOf(s *logs.Story) []timelineMoment {
-	var list []timelineMoment
+// livesOf are the starts and exits of the kubelet.
+func livesOf(s *logs.Story) []timelineEvent {
+	var list []timelineEvent
 	for _, l := range s.Lives {
 		name := strings.TrimSpace("kubelet " + text.Release(l.Version))
 		if l.PID != 0 {
 			name += fmt.Sprintf(" (pid %d)", l.PID)
 		}
 		if l.Started != nil {
-			list = append(list, timelineMoment{From: *l.Started, To: *l.Started, Text: name + " starts"})
+			list = append(list, timelineEvent{From: *l.Started, To: *l.Started, Text: name + " started"})
 		}
 		if l.Last != nil && l.End != logs.EndRunning && l.End != "" {
-			list = append(list, timelineMoment{From: *l.Last, To: *l.Last, Text: name + " ended: " + string(l.End), Quote: l.EndQuote})
+			list = append(list, timelineEvent{From: *l.Last, To: *l.Last, Text: name + " ended: " + string(l.End), Quote: l.EndQuote})
 		}
 	}
 	return list
 }
 
-// loopOf are the silences of the sync loop, and the last of them if it lasts.
-func loopOf(s *logs.Story) []timelineMoment {
+// loopOf are the gaps in the lines of the sync loop, also one that has not ended.
+func loopOf(s *logs.Story) []timelineEvent {
 	l := s.Loop
 	if l == nil {
 		return nil
 	}
-	// Without housekeeping lines a loop that has nothing to do is silent, too.
+	// Without housekeeping lines, an idle sync loop also logs nothing.
 	shown := l.Cadence > 0 && !l.LastSeen["housekeeping"].IsZero()
-	var list []timelineMoment
+	var list []timelineEvent
 	for _, g := range l.Gaps {
 		if !shown {
 			break
 		}
 		to := g.From.Add(time.Duration(g.Seconds * float64(time.Second)))
-		list = append(list, timelineMoment{From: g.From, To: to, Text: "the sync loop said nothing for " + text.Duration(g.Seconds)})
+		list = append(list, timelineEvent{From: g.From, To: to, Text: "no line of the sync loop for " + text.Duration(g.Seconds)})
 	}
 	if l.Last == nil {
 		return list
 	}
 	if shown && l.OthersLast != nil && l.OthersLast.Sub(*l.Last) > time.Minute {
-		return append(list, timelineMoment{
+		return append(list, timelineEvent{
 			From: *l.Last, To: *l.OthersLast, Open: true, Quote: l.Quote,
-			Text: fmt.Sprintf("nothing of the sync loop any more, %d lines of other parts of the kubelet", l.OthersCount),
+			Text: fmt.Sprintf("no more lines of the sync loop, %s of other kubelet components", count(int(l.OthersCount), "line")),
 		})
 	}
-	return append(list, timelineMoment{From: *l.Last, To: *l.Last, Quote: l.Quote, Text: "last line of the sync loop"})
+	return append(list, timelineEvent{From: *l.Last, To: *l.Last, Quote: l.Quote, Text: "last line of the sync loop"})
 }
 
-// deletionsOf are the pods on their way out, each one span.
-func deletionsOf(s *logs.Story) []timelineMoment {
-	var list []timelineMoment
+// deletionsOf are the deletions of pods, each one span.
+func deletionsOf(s *logs.Story) []timelineEvent {
+	var list []timelineEvent
 	for _, d := range s.Deletions {
 		if len(d.Steps) == 0 {
 			continue
 		}
 		first, last := d.Steps[0], d.Steps[len(d.Steps)-1]
-		m := timelineMoment{From: first.Time, To: last.Time, Pod: cmp.Or(d.PodName, d.PodUID), Quote: &last.Quote, Count: int64(len(d.Steps))}
+		m := timelineEvent{From: first.Time, To: last.Time, Pod: cmp.Or(d.PodName, d.PodUID), Quote: &last.Quote, Count: int64(len(d.Steps))}
 		switch {
 		case d.Done:
-			m.Text = fmt.Sprintf("pod %s left the node in %s", m.Pod, text.Duration(last.Time.Sub(first.Time).Seconds()))
+			m.Text = fmt.Sprintf("pod %s deleted in %s", m.Pod, text.Duration(last.Time.Sub(first.Time).Seconds()))
 		default:
-			m.Text, m.Open = fmt.Sprintf("pod %s stands at the stage %q", m.Pod, d.Stage), true
+			m.Text, m.Open = fmt.Sprintf("pod %s stuck in deletion at stage %s", m.Pod, d.Stage), true
 			if s.Last != nil && s.Last.After(m.To) {
 				m.To = *s.Last
 			}
 			if d.Waits != "" {
-				m.Text += ": it waits for " + d.Waits
+				m.Text += ": waits for " + d.Waits
 			}
 			if len(d.Complaints) > 0 {
 				m.Quote = &d.Complaints[0]
@@ -136,9 +136,9 @@ func deletionsOf(s *logs.Story) []timelineMoment {
 	return list
 }
 
-// operationsOf are the volume operations that have not ended well, each one span.
-func operationsOf(s *logs.Story) []timelineMoment {
-	var list []timelineMoment
+// operationsOf are the failed or unfinished volume operations, each one span.
+func operationsOf(s *logs.Story) []timelineEvent {
+	var list []timelineEvent
 	for _, o := range s.Operations {
 		from := o.Started
 		if from == nil {
@@ -147,10 +147,10 @@ func operationsOf(s *logs.Story) []timelineMoment {
 		if from == nil {
 			continue
 		}
-		m := timelineMoment{From: *from, To: *from, Pod: cmp.Or(o.PodName, o.PodUID), Count: max(o.Failures, 1)}
+		m := timelineEvent{From: *from, To: *from, Pod: cmp.Or(o.PodName, o.PodUID), Count: max(o.Failures, 1)}
 		about := cmp.Or(o.Volume, o.UniqueName)
 		if o.Failed == nil {
-			m.Text, m.Open = fmt.Sprintf("%s of %s was started and has not come back", o.Name, about), true
+			m.Text, m.Open = fmt.Sprintf("%s of %s started and has not returned", o.Name, about), true
 			if s.Last != nil && s.Last.After(m.To) {
 				m.To = *s.Last
 			}

@@ -1,0 +1,4 @@
+package report
+
+// MarkdownOf is one diagnosis of what Markdown writes.
+var MarkdownOf = markdown
