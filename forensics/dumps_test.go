@@ -26,9 +26,9 @@ func TestLatestDumps(t *testing.T) {
 		{"of any order", []forensics.Dump{dump(url, 7, &later, goroutines.FormDebug2, false), dump(url, 7, &at, goroutines.FormDebug2, false)}, []int{0}},
 		{"two processes", []forensics.Dump{dump(url, 7, &at, goroutines.FormDebug2, false), dump(url, 8, &later, goroutines.FormDebug2, false)}, []int{0, 1}},
 		{"a whole one before a later one that is cut", []forensics.Dump{dump(url, 7, &at, goroutines.FormDebug2, false), dump(url, 7, &later, goroutines.FormDebug2, true)}, []int{0}},
-		{"states before an aggregated one, which is later", []forensics.Dump{dump(url, 7, &at, goroutines.FormDebug2, false), dump(url, 7, &later, goroutines.FormDebug0, false)}, []int{0}},
-		{"an aggregated one where there is no other", []forensics.Dump{dump(url, 7, &at, goroutines.FormDebug0, false)}, []int{0}},
-		{"a kubelet on another machine", []forensics.Dump{dump(url+"2", 0, &at, goroutines.FormDebug2, false), dump(url+"0", 0, &at, goroutines.FormDebug0, false), dump(url+"2", 0, &later, goroutines.FormDebug2, false)}, []int{2}},
+		{"states before an aggregated one, which is later", []forensics.Dump{dump(url, 7, &at, goroutines.FormDebug2, false), dump(url, 7, &later, goroutines.Form("debug0"), false)}, []int{0}},
+		{"an aggregated one where there is no other", []forensics.Dump{dump(url, 7, &at, goroutines.Form("debug0"), false)}, []int{0}},
+		{"a kubelet on another machine", []forensics.Dump{dump(url+"2", 0, &at, goroutines.FormDebug2, false), dump(url+"0", 0, &at, goroutines.Form("debug0"), false), dump(url+"2", 0, &later, goroutines.FormDebug2, false)}, []int{2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := forensics.NewEvidence()

@@ -110,7 +110,7 @@ func TestSecondDumpShowsTheSameCall(t *testing.T) {
 	for _, d := range e.Dumps {
 		forms = append(forms, d.Form)
 	}
-	if want := []goroutines.Form{goroutines.FormDebug2, goroutines.FormDebug0, goroutines.FormDebug2}; !slices.Equal(forms, want) {
+	if want := []goroutines.Form{goroutines.FormDebug2, goroutines.Form("debug0"), goroutines.FormDebug2}; !slices.Equal(forms, want) {
 		t.Fatalf("dumps = %v, want %v; coverage %+v", forms, want, e.Coverage)
 	}
 	m := forensics.NewModel(&e)

@@ -49,7 +49,7 @@ func (t *textReader) protobuf(in io.Reader) (rest io.Reader, done bool) {
 		t.problems.add(0, "profile of %s, not of goroutines", profileKind(p))
 		return nil, true
 	}
-	d := &dump{Dump: Dump{Form: FormDebug0, Goroutines: []Goroutine{}}}
+	d := &dump{Dump: Dump{Form: formDebug0, Goroutines: []Goroutine{}}}
 	t.dumps = append(t.dumps, d)
 	for _, sample := range p.Sample {
 		t.sample(d, sample)

@@ -63,7 +63,7 @@ func checkDump(t *testing.T, d Dump, inRange func(int) bool) {
 		}
 		total += g.Count
 		for _, frame := range g.Frames {
-			if strings.ContainsAny(frame.Func, "\n\r") && d.Form != FormDebug0 || len(frame.Words()) > len(frame.Args) {
+			if strings.ContainsAny(frame.Func, "\n\r") && d.Form != formDebug0 || len(frame.Words()) > len(frame.Args) {
 				t.Fatalf("frame %+v", frame)
 			}
 		}

@@ -33,9 +33,9 @@ const (
 	// formDebug1 is the text of debug=1: identical stacks aggregated, with
 	// neither state, nor arguments, nor creator.
 	formDebug1 Form = "debug1"
-	// FormDebug0 is the protobuf of debug=0: as debug=1, and it tells which
+	// formDebug0 is the protobuf of debug=0: as debug=1, and it tells which
 	// frames were inlined.
-	FormDebug0 Form = "debug0"
+	formDebug0 Form = "debug0"
 	// formCrash is what the runtime prints when the program dies: as debug=2,
 	// behind a header such as "SIGABRT: abort".
 	formCrash Form = "crash"
@@ -91,6 +91,12 @@ type Goroutine struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Line is the line of the header in the input, from 1; 0 in debug=0.
 	Line int `json:"line,omitempty"`
+	// Thread is the thread that it is on, by its TID; 0 where it is on none, or the source does not say. Only what was read from memory
+	// does.
+	Thread int `json:"thread,omitempty"`
+	// StackSum is a checksum of its program counter, stack pointer and stack; absent where the stack was not read from memory. A
+	// goroutine with the same sum has not run in between.
+	StackSum string `json:"stack_sum,omitempty"`
 }
 
 // WaitAtLeast is how long g has provably been in its state; 0 if nothing is proven.
@@ -122,7 +128,8 @@ type Frame struct {
 	Line int    `json:"line,omitempty"`
 	// Offset is the distance of the program counter from the function's start; 0: unknown.
 	Offset uint64 `json:"offset,omitempty"`
-	// Inlined says that the call was inlined into the next frame; its Args are "...".
+	// Inlined says that the call was inlined into the next frame; its Args are "...". So they are where they are not known, as in what
+	// was read from memory; such a call has an Offset.
 	Inlined bool `json:"inlined,omitempty"`
 }
 

@@ -103,7 +103,7 @@ func TestParserLimits(t *testing.T) {
 func TestDebug0Damage(t *testing.T) {
 	data := readFixture(t, captures[0]+"/debug0.pb.gz")
 	whole := parseOne(t, data)
-	if whole.Form != FormDebug0 {
+	if whole.Form != formDebug0 {
 		t.Fatalf("form %s", whole.Form)
 	}
 	t.Run("cut", func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestLive(t *testing.T) {
 		}()
 	}
 	ready.Wait()
-	for debug, form := range []Form{FormDebug0, formDebug1, FormDebug2} {
+	for debug, form := range []Form{formDebug0, formDebug1, FormDebug2} {
 		var b bytes.Buffer
 		if err := pprof.Lookup("goroutine").WriteTo(&b, debug); err != nil {
 			t.Fatal(err)

@@ -98,4 +98,7 @@ func (m *machine) location(b []byte, n int) {
 	m.awaiting = nil
 	m.foreign = 0
 	f.File, f.Line, f.Offset = m.text.names.file(loc.file), loc.line, loc.offset
+	if f.Offset > 0 {
+		f.Inlined = false // a call of its own, whose arguments are not known: see package live
+	}
 }

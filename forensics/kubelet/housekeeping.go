@@ -15,7 +15,7 @@ type housekeeping struct{ minor int }
 func (h housekeeping) since(minor int, before Fate, beforeWhy string, from Fate, fromWhy string) (Fate, string) {
 	switch {
 	case h.minor == 0:
-		return FateUnknown, beforeWhy + "; " + fromWhy + ". The version of this kubelet is unknown"
+		return fateUnknown, beforeWhy + "; " + fromWhy + ". The version of this kubelet is unknown"
 	case h.minor < minor:
 		return before, beforeWhy
 	}
@@ -33,7 +33,7 @@ func (h housekeeping) volume(v *Volume, points []string) Leftover {
 		l.Class, l.Holds = DataLeft, true
 		l.Fate, l.Why = FateRetries, "the kubelet expects a directory here; no kubelet removes anything else"
 	case v.Entries < 0:
-		l.Class, l.Fate, l.Why, l.Unsure = LeftUnread, FateUnknown, "the directory could not be read", true
+		l.Class, l.Fate, l.Why, l.Unsure = LeftUnread, fateUnknown, "the directory could not be read", true
 	case v.Plugin == csiPlugin && (v.VolData != nil || v.VolDataError != "" || v.HasMountDir):
 		h.csi(&l)
 	case v.Entries == 0:
@@ -76,7 +76,7 @@ func (h housekeeping) csi(l *Leftover) {
 	l.Fate = FateHeals
 	switch {
 	case h.minor == 0:
-		l.Fate = FateUnknown
+		l.Fate = fateUnknown
 		l.Why += "; older versions never remove it. The version of this kubelet is unknown"
 	case h.minor < 18:
 		l.Class, l.Fate = EmptyDirLeft, FateRetries
@@ -113,7 +113,7 @@ func (h housekeeping) subpath(s *Subpath, points []string) Leftover {
 		if len(points) == 0 {
 			l.MountPoints = []string{s.Path}
 		}
-		l.Fate, l.Why = h.since(13, FateUnknown, "1.10 does not check for subpaths before it removes the pod's directory, and treats a bind mount of the same file system as part of it",
+		l.Fate, l.Why = h.since(13, fateUnknown, "1.10 does not check for subpaths before it removes the pod's directory, and treats a bind mount of the same file system as part of it",
 			FateRetries, "the kubelet checks only volumes for mounts. From 1.13 on it stops at the subpath. From 1.18 on rmdir fails with \"device or resource busy\" at every housekeeping")
 		return l
 	}

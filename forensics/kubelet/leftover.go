@@ -41,7 +41,7 @@ type Fate string
 
 // The fates.
 const (
-	FateUnknown Fate = "unknown" // the version, or too much of the leftover, is not known
+	fateUnknown Fate = "unknown" // the version, or too much of the leftover, is not known
 	FateHeals   Fate = "heals"   // the next housekeeping removes it
 	FateRetries Fate = "retries" // it tries, fails and logs so every two seconds, for ever
 	FateNever   Fate = "never"   // it does not touch it, and says so only at verbosity 3
@@ -89,7 +89,7 @@ func Leftovers(d PodDir, minor int, mountPoints []string) []Leftover {
 	left = append(left, h.elsewhere(d.Path, left, mountPoints)...)
 	if d.Error != "" {
 		left = append(left, Leftover{
-			Class: LeftUnread, Fate: FateUnknown, Path: d.Path, Unsure: true,
+			Class: LeftUnread, Fate: fateUnknown, Path: d.Path, Unsure: true,
 			Why: "the directory was not read completely: " + d.Error,
 		})
 	}

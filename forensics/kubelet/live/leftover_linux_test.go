@@ -278,7 +278,7 @@ func TestLeftoversUnread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			left := kubelet.Leftovers(d, 34, nil)
 			if !slices.ContainsFunc(left, func(l kubelet.Leftover) bool {
-				return l.Class == kubelet.LeftUnread && l.Fate == kubelet.FateUnknown && l.Unsure
+				return l.Class == kubelet.LeftUnread && l.Fate == kubelet.Fate("unknown") && l.Unsure
 			}) {
 				t.Errorf("%+v; want that something was not read", left)
 			}

@@ -1,0 +1,74 @@
+package live
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// errNoGoroutines says that the runtime's list was not found.
+var errNoGoroutines = errors.New("the runtime's list of goroutines was not found")
+
+// maxGoroutines is how many are read.
+const maxGoroutines = 1 << 20
+
+// goroutines finds runtime.allgs, a slice in the program's zeroed data, by what its elements are: each points to a g whose sched.g is itself.
+func (p *program) goroutines() ([]uint64, error) {
+	var best []uint64
+	good := 0
+	left := uint64(maxImage)
+	for _, md := range p.modules {
+		for _, part := range [][2]uint64{{md.noptrbss, md.enoptrbss}, {md.bss, md.ebss}} {
+			n := min(part[1]-part[0], left)
+			left -= n
+			p.search(part[0], part[0]+n, func(_ uint64, data []byte) {
+				for i := 0; i+24 <= len(data); i += 8 {
+					at, n, room := binary.LittleEndian.Uint64(data[i:]), binary.LittleEndian.Uint64(data[i+8:]), binary.LittleEndian.Uint64(data[i+16:])
+					if at == 0 || at%8 != 0 || n == 0 || n > room || room > 4*maxGoroutines || !p.mapped(at, 8*n) {
+						continue
+					}
+					if list, passed := p.candidates(at, n); passed > good || passed == good && len(list) > len(best) {
+						best, good = list, passed
+					}
+				}
+			})
+		}
+	}
+	if good == 0 {
+		return nil, errNoGoroutines
+	}
+	return best, nil
+}
+
+// candidates reads a slice of pointers, and counts how many of the first ones point to a g.
+func (p *program) candidates(at, n uint64) (list []uint64, passed int) {
+	const sample = 64
+	words := make([]byte, 8*min(n, sample))
+	if p.bytes(at, words) != nil {
+		return nil, 0
+	}
+	for i := 0; i < len(words); i += 8 {
+		if p.isG(binary.LittleEndian.Uint64(words[i:])) {
+			passed++
+		}
+	}
+	if passed == 0 {
+		return nil, 0
+	}
+	words = make([]byte, 8*min(n, maxGoroutines))
+	if p.bytes(at, words) != nil {
+		return nil, 0
+	}
+	for i := 0; i < len(words); i += 8 {
+		list = append(list, binary.LittleEndian.Uint64(words[i:]))
+	}
+	return list, passed
+}
+
+// isG says whether a g is at an address: its saved registers name it.
+func (p *program) isG(addr uint64) bool {
+	if addr == 0 || addr%8 != 0 {
+		return false
+	}
+	self, err := p.u64(addr + uint64(p.gSched+p.bufG))
+	return err == nil && self == addr
+}

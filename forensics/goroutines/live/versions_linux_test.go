@@ -1,0 +1,215 @@
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+)
+
+// The versions of Go to test with, and the variants of programs of each, separated by blanks. Without them, all variants are tested with
+// the go command that runs the test. All that are known:
+//
+//	LIVE_GO_VERSIONS="1.13.15 1.14.15 1.15.15 1.16.15 1.17.13 1.18.10 1.19.13 1.20.14 1.21.13 1.22.12 1.23.12 1.24.11 1.25.5 1.27.0" \
+//	LIVE_GO_VARIANTS="plain stripped pie arm64" go test -run TestVersions ./forensics/goroutines/live
+const (
+	versionsVariable = "LIVE_GO_VERSIONS"
+	variantsVariable = "LIVE_GO_VARIANTS"
+)
+
+// A variant is a way to build a program.
+type variant struct {
+	flags, env []string
+	emulated   bool
+}
+
+var variants = map[string]variant{
+	"plain":    {env: []string{"CGO_ENABLED=0"}},
+	"stripped": {flags: []string{"-ldflags", "-s -w"}, env: []string{"CGO_ENABLED=0"}},
+	"pie":      {flags: []string{"-ldflags", "-s -w", "-buildmode=pie"}, env: []string{"CGO_ENABLED=0"}},
+	"cgo":      {flags: []string{"-ldflags", "-s -w", "-tags", "c"}, env: []string{"CGO_ENABLED=1"}},
+	"arm64":    {flags: []string{"-ldflags", "-s -w"}, env: []string{"CGO_ENABLED=0", "GOARCH=arm64"}, emulated: true},
+}
+
+// TestVersions compares what is read of a program's memory with what the program says itself, for programs of several versions of Go:
+// stripped or not, position-independent, with cgo, and of another processor.
+func TestVersions(t *testing.T) {
+	for name := range variants {
+		t.Run("local/"+name, func(t *testing.T) { compareVariant(t, "local", variants[name]) })
+	}
+	for version := range strings.FieldsSeq(os.Getenv(versionsVariable)) {
+		for name := range strings.FieldsSeq(cmp.Or(os.Getenv(variantsVariable), "stripped arm64")) {
+			t.Run(version+"/"+name, func(t *testing.T) { compareVariant(t, version, variants[name]) })
+		}
+	}
+}
+
+func compareVariant(t *testing.T, version string, v variant) {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil && slices.Contains(v.env, "CGO_ENABLED=1") {
+		t.Skip("no C compiler: ", err)
+	}
+	if !v.emulated {
+		compare(t, exec.Command(build(t, version, v.flags, v.env...)), Read)
+		return
+	}
+	emulator, err := exec.LookPath("qemu-aarch64")
+	if err != nil {
+		t.Skip("no emulator: ", err)
+	}
+	program := build(t, version, v.flags, v.env...)
+	compare(t, exec.Command(emulator, program), emulated(program))
+}
+
+// build compiles the program with a toolchain, which the go command fetches.
+func build(t *testing.T, version string, flags []string, env ...string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/program/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	inC := "// +build c\n\npackage main\n\n// int one(void) { return 1; }\nimport \"C\"\n\nvar one = C.one()\n"
+	for name, text := range map[string]string{"main.go": string(text), "c.go": inC, "go.mod": "module program\n\ngo 1.13\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := []string{"main.go"} // by name: Go 1.19 takes a directory in the module cache's neighbourhood for none
+	if slices.Contains(flags, "c") {
+		files = append(files, "c.go")
+	}
+	cmd := exec.Command("go", append(append([]string{"build", "-o", "program"}, flags...), files...)...)
+	cmd.Dir = dir
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "GOFLAGS=") {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+	cmd.Env = append(append(cmd.Env, "GOENV=off", "GO111MODULE=on"), env...)
+	if version != "local" {
+		cmd.Env = append(cmd.Env, "GOTOOLCHAIN=go"+version)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return filepath.Join(dir, "program")
+}
+
+// emulated reads a program whose processor another program emulates, with the same addresses.
+func emulated(program string) func(context.Context, int, io.Writer) (Info, error) {
+	return func(ctx context.Context, pid int, w io.Writer) (Info, error) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+		if err != nil {
+			return Info{}, err
+		}
+		maps, err := parseMaps(bytes.NewReader(text))
+		if err != nil {
+			return Info{}, err
+		}
+		mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+		if err != nil {
+			return Info{}, err
+		}
+		defer func() { _ = mem.Close() }()
+		p, err := open(&memory{file: mem, maps: maps, exe: program}, arch{usesLR: true, quantum: 4})
+		if err != nil {
+			return Info{}, err
+		}
+		return p.write(ctx, w, monotonic(), nil)
+	}
+}
+
+func compare(t *testing.T, cmd *exec.Cmd, read func(context.Context, int, io.Writer) (Info, error)) {
+	t.Helper()
+	dump := filepath.Join(t.TempDir(), "dump")
+	cmd.Args = append(cmd.Args, dump)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(line, err)
+	}
+	text, err := os.ReadFile(dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dumps, _, err := goroutines.Parse(bytes.NewReader(text))
+	if err != nil || len(dumps) != 1 {
+		t.Fatal(len(dumps), err)
+	}
+	var b bytes.Buffer
+	got, err := read(t.Context(), cmd.Process.Pid, &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, problems, err := goroutines.Parse(&b)
+	if err != nil || len(problems) > 0 || len(live) != 1 || got.Unread > 0 || got.Goroutines != len(live[0].Goroutines) {
+		t.Fatalf("%+v: %d dumps, %v, %v", got, len(live), problems, err)
+	}
+	elide(&live[0], dumps[0])
+	want, have := lines(dumps[0]), lines(live[0])
+	if diff := gocmp.Diff(want, have); diff != "" {
+		t.Errorf("%s (-its own dump +its memory):\n%s", got.Version, diff)
+	}
+	if len(want) < 100 {
+		t.Errorf("only %d goroutines", len(want))
+	}
+}
+
+// elide takes what a dump leaves out of long stacks from another one, which has all: the runtime prints the 50 innermost and the 50
+// outermost frames, before Go 1.21 the 100 innermost.
+func elide(d *goroutines.Dump, by goroutines.Dump) {
+	short := map[int64]goroutines.Goroutine{}
+	for _, g := range by.Goroutines {
+		short[g.ID] = g
+	}
+	for i := range d.Goroutines {
+		g := &d.Goroutines[i]
+		s := short[g.ID]
+		switch {
+		case s.Elided > 1 && len(g.Frames) > 100:
+			g.Elided = len(g.Frames) - 100
+			g.Frames = append(g.Frames[:50:50], g.Frames[len(g.Frames)-50:]...)
+		case s.Elided < 2 && len(s.Frames) > 90 && len(g.Frames) > len(s.Frames): // some of the 100 are not shown
+			g.Elided, g.Frames = s.Elided, g.Frames[:len(s.Frames)]
+		}
+	}
+}
+
+// lines is a dump by goroutine, without the main one, which wrote it and went on.
+func lines(d goroutines.Dump) map[int64]string {
+	all := map[int64]string{}
+	for _, g := range d.Goroutines {
+		if g.ID == 1 {
+			continue
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "[%s] locked %t elided %d\n", g.State, g.LockedToThread, g.Elided)
+		for _, f := range g.Frames {
+			fmt.Fprintf(&b, "%s %s:%d +%#x %t\n", f.Func, f.File, f.Line, f.Offset, f.Inlined)
+		}
+		if g.CreatedBy != nil {
+			fmt.Fprintf(&b, "created by %s in %d %s:%d\n", g.CreatedBy.Func, g.CreatorID, g.CreatedBy.File, g.CreatedBy.Line)
+		}
+		all[g.ID] = b.String()
+	}
+	return all
+}
