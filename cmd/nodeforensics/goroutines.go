@@ -29,16 +29,21 @@ type goroutineFlags struct {
 	printFlags
 	diff, stacks           bool
 	html, pprof, mountinfo string
+	process                string // a number or a name
 	timeout                time.Duration
 }
 
 func (a *app) goroutinesCommand() *cobra.Command {
 	var f goroutineFlags
 	cmd := &cobra.Command{
-		Use:   "goroutines FILE…",
+		Use:   "goroutines [FILE…]",
 		Short: "Explain goroutine dumps: findings first, then groups of goroutines, blocked ones first",
 		Long: `goroutines reads goroutine dumps, says what blocks the kubelet, and groups the
 goroutines by stack. - is standard input.
+
+With --pid, it reads the goroutines of a running Go program from its memory. It
+does not stop, trace or signal the program, which may be stripped. It needs root
+or the same user. Arguments of calls are not read.
 
 It reads every form: debug=2, debug=1, debug=0, SIGABRT, SIGQUIT and panic. The
 dump may be part of a journal or of a container's log. Dumps of other programs
@@ -55,20 +60,29 @@ counted.`,
   # Find a dump in the journal, and name mounts.
   journalctl -u kubelet | nodeforensics goroutines - --mountinfo /proc/1/mountinfo
 
+  # Read the goroutines of a running program from its memory.
+  nodeforensics goroutines --pid kubelet
+  nodeforensics goroutines --pid 4711 --output debug2 > dump.txt
+
   # Compare two dumps of one process.
   nodeforensics goroutines --diff before.txt after.txt
 
   # Open the goroutines in pprof.
   nodeforensics goroutines dump.txt --pprof out.pb.gz && go tool pprof -http : out.pb.gz`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if f.diff && len(args) != 2 {
-				return usagef("--diff: want two files, the earlier one first")
-			}
 			if err := f.validate(); err != nil {
 				return err
 			}
-			return a.goroutines(f, args)
+			sources, err := f.sources(args)
+			switch {
+			case err != nil:
+				return err
+			case f.diff && len(sources) != 2:
+				return usagef("--diff: want two files, the earlier one first, or one file and --pid")
+			case f.format == formatDump:
+				return a.printDumps(sources, time.Now().Add(f.timeout))
+			}
+			return a.goroutines(f, sources)
 		},
 	}
 	fs := cmd.Flags()
@@ -76,21 +90,67 @@ counted.`,
 	f.registerJSON(cmd)
 	fs.StringVar(&f.html, "html", "", "write an HTML report to `FILE`")
 	fs.StringVar(&f.pprof, "pprof", "", "write the goroutines to `FILE` as a profile for go tool pprof")
+	fs.StringVar(&f.process, "pid", "", "read the goroutines of a running Go program from its memory: `PID`, or its name if only one process has it")
 	fs.BoolVar(&f.diff, "diff", false, "compare two dumps of one process: which groups grew and which shrank; findings are about the second dump")
 	fs.BoolVar(&f.stacks, "stacks", false, "print the stack of every group; by default, only of blocked groups")
 	fs.StringVar(&f.mountinfo, "mountinfo", "", "`FILE` with the mount table of the node (/proc/PID/mountinfo), to name mounts by the lengths of their paths")
 	return a.bounded(cmd, &f.timeout, usualTimeout)
 }
 
-func (a *app) goroutines(f goroutineFlags, names []string) error {
+// dumpSource is a file, or the memory of a process.
+type dumpSource struct {
+	name string
+	open func() (read.Content, error)
+}
+
+// sources are the files and, last, the process.
+func (f *goroutineFlags) sources(names []string) ([]dumpSource, error) {
+	var list []dumpSource
+	for _, name := range names {
+		list = append(list, dumpSource{name, func() (read.Content, error) { return openInput(name) }})
+	}
+	if f.process != "" {
+		pid, err := findProcess(f.process)
+		if err != nil {
+			return nil, fmt.Errorf("--pid: %w", err)
+		}
+		list = append(list, dumpSource{fmt.Sprintf("memory of process %d", pid), func() (read.Content, error) { return openMemory(pid) }})
+	}
+	if len(list) == 0 {
+		return nil, usagef("want a file with a goroutine dump, or --pid")
+	}
+	return list, nil
+}
+
+// printDumps copies what the sources have.
+func (a *app) printDumps(sources []dumpSource, deadline time.Time) error {
+	for _, s := range sources {
+		a.working("reading %s", s.name)
+		in, err := s.open()
+		if err != nil {
+			a.complain("%s: %v", s.name, err)
+			continue
+		}
+		err = streamStdout(a.out.file, func(w io.Writer) error { _, err := io.Copy(w, in); return err }, deadline)
+		_ = in.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) goroutines(f goroutineFlags, sources []dumpSource) error {
 	deadline := time.Now().Add(f.timeout)
 	evidence := forensics.NewEvidence()
 	evidence.Root = "saved files"
 	var before []forensics.Dump
-	for i, name := range names {
-		dumps, err := a.readDumps(name)
+	var names []string
+	for i, s := range sources {
+		names = append(names, s.name)
+		dumps, err := a.readDumps(s)
 		if err != nil {
-			a.complain("%s: %v", name, err)
+			a.complain("%s: %v", s.name, err)
 		}
 		if f.diff && i == 0 {
 			before = dumps
@@ -143,14 +203,14 @@ func (a *app) goroutines(f goroutineFlags, names []string) error {
 const manyStacks = 24 << 20
 
 // readDumps reads the dumps of a file without holding it in memory.
-func (a *app) readDumps(name string) ([]forensics.Dump, error) {
-	a.working("reading %s", name)
-	file, err := openInput(name)
+func (a *app) readDumps(s dumpSource) ([]forensics.Dump, error) {
+	a.working("reading %s", s.name)
+	file, err := s.open()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	dumps, err := read.DigestDumps(name, file, goroutines.Digester{Bytes: manyStacks})
+	dumps, err := read.DigestDumps(s.name, file, goroutines.Digester{Bytes: manyStacks})
 	var path *os.PathError
 	switch {
 	case errors.As(err, &path):

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -134,6 +135,10 @@ func readerMain(in, out *os.File) int {
 	takeName()
 	stepAside()
 	name, err := io.ReadAll(in)
+	if of, ok := strings.CutPrefix(string(name), memoryPrefix); ok {
+		pid, _ := strconv.Atoi(of)
+		return sendMemory(pid, out)
+	}
 	var head inputHead
 	fd := -1
 	if err == nil {

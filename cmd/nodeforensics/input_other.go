@@ -19,6 +19,10 @@ type regularFile struct {
 func (f *regularFile) ModTime() time.Time { return f.info.ModTime() }
 func (f *regularFile) Size() int64        { return f.info.Size() }
 
+func openMemory(int) (read.Content, error) { return nil, errors.ErrUnsupported }
+
+func findProcess(string) (int, error) { return 0, errors.ErrUnsupported }
+
 func openNamed(name string) (read.Content, error) {
 	info, err := os.Stat(name)
 	if err == nil {

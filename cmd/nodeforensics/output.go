@@ -22,13 +22,14 @@ const (
 	formatYAML     = "yaml"
 	formatHTML     = "html"
 	formatMarkdown = "markdown"
+	formatDump     = "debug2"
 )
 
 // What commands can print, and the files that are written without --output.
 var (
 	fileFormats      = []string{formatHTML, formatJSON}
 	reportFormats    = []string{formatText, formatJSON, formatYAML, formatHTML, formatMarkdown}
-	goroutineFormats = []string{formatText, formatJSON, formatYAML, formatHTML}
+	goroutineFormats = []string{formatText, formatJSON, formatYAML, formatHTML, formatDump}
 	dataFormats      = []string{formatText, formatJSON, formatYAML}
 )
 
