@@ -135,7 +135,11 @@ func describeGoroutine(m *Model, e Entity) string {
 	}
 	s := fmt.Sprintf("goroutine %s (%s)", e.ID, goroutines.RoleOf(g).Name)
 	if j := m.ThreadOf(dump, id); j != nil { // the thread's link says what it waits for, and how long
-		return s + fmt.Sprintf(" = thread %d/%d (same pointer %s)", j.Thread.PID, j.Thread.TID, j.Pointer)
+		why := "by its memory"
+		if j.Pointer != "" {
+			why = "same pointer " + j.Pointer
+		}
+		return s + fmt.Sprintf(" = thread %d/%d (%s)", j.Thread.PID, j.Thread.TID, why)
 	}
 	if g.State != "" {
 		age := g.WaitAtLeast().Seconds()

@@ -7,13 +7,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// Join says that a thread runs a goroutine: both are in the same system call with the same pointers.
+// Join says that a thread runs a goroutine: the runtime of the program says so, or both are in the same system call with the same pointers.
 type Join struct {
 	// Dump is the index in Evidence.Dumps.
 	Dump      int
 	Goroutine int64
 	Thread    procs.Thread
-	// Pointer is the argument that both have, in hexadecimal.
+	// Pointer is the argument that both have, in hexadecimal; absent where the runtime of the program says it.
 	Pointer string
 	// Certain is false if the process of the dump is unknown.
 	Certain bool
@@ -42,9 +42,27 @@ func joinGoroutines(e *Evidence) []Join {
 			}
 		}
 	}
-	var joins []Join
+	joins := joinByThread(e)
 	for i, list := range waiting {
 		joins = append(joins, joinDump(i, &e.Dumps[i], list, in, e.Threads)...)
+	}
+	return joins
+}
+
+// joinByThread pairs goroutines with the threads that the runtime of their program has put them on. A program can say so of its own
+// threads alone.
+func joinByThread(e *Evidence) (joins []Join) {
+	threads := map[[2]int]int{}
+	for i, t := range e.Threads {
+		threads[[2]int{t.PID, t.TID}] = i
+	}
+	for i := range e.Dumps {
+		d := &e.Dumps[i]
+		for _, g := range d.Goroutines {
+			if at, ok := threads[[2]int{d.PID, g.Thread}]; ok && g.Thread != 0 && d.PID != 0 && g.ID != 0 {
+				joins = append(joins, Join{Dump: i, Goroutine: g.ID, Thread: e.Threads[at], Certain: true})
+			}
+		}
 	}
 	return joins
 }

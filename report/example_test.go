@@ -76,5 +76,5 @@ func ExampleSection() {
 	//   - type sysfs, mounts 1
 	//   - type tmpfs, mounts 1
 	//
-	// Not checked: 3 of 16 checks. Goroutines and pods need --token-file (README).
+	// Not checked: 3 of 16 checks. Goroutines need root or --token-file (README).
 }

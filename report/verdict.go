@@ -107,8 +107,10 @@ func howToCheck(r Report) string {
 		return "Run it again with a longer --timeout."
 	case denied(forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHolders, forensics.SourcePodDirs):
 		return "Run it as root."
-	case denied(forensics.SourceGoroutines, forensics.SourceKubeletPods):
-		return "Goroutines and pods need --token-file (README)."
+	case denied(forensics.SourceKubeletPods):
+		return "The pod list needs --token-file (README)."
+	case denied(forensics.SourceGoroutines) && len(r.Evidence.Dumps) == 0:
+		return "Goroutines need root or --token-file (README)."
 	}
 	return ""
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/report"
@@ -157,9 +158,14 @@ func TestWithoutADumpThreadAndPathAreNamed(t *testing.T) {
 	if got := coverage(t, r, forensics.SourceGoroutines); got.Status != forensics.SourceDenied {
 		t.Errorf("coverage of goroutines is %+v, want denied", got)
 	}
-	wantCulprit(t, r, server, nil)
-	f := finding(t, r, "kubelet-housekeeping-blocked")
-	wantNamed(t, f, "Thread "+threadOf(t, r, kubelet, server), server.MountPoint(), uid)
+	e := r.Evidence // as it is where the memory of the kubelet cannot be read either
+	e.Dumps, e.Coverage = nil, slices.DeleteFunc(slices.Clone(e.Coverage), func(s forensics.Source) bool {
+		return strings.HasPrefix(s.Source, forensics.SourceGoroutines+":")
+	})
+	blind := report.New(r.Tool, e, forensics.Analyze(&e, checks.All()))
+	wantCulprit(t, blind, server, nil)
+	f := finding(t, blind, "kubelet-housekeeping-blocked")
+	wantNamed(t, f, "Thread "+threadOf(t, blind, kubelet, server), server.MountPoint(), uid)
 	if f.Confidence != forensics.Likely {
 		t.Errorf("without a dump the finding is %s, want likely", f.Confidence)
 	}
@@ -177,7 +183,9 @@ func TestWithoutADumpThreadAndPathAreNamed(t *testing.T) {
 	}
 }
 
-func TestAKubeletThatTellsNothingHidesNoDeadMount(t *testing.T) {
+// TestAKubeletThatRefusesADumpIsReadFromMemory has a kubelet with default authorization: its goroutines are read from its memory, and
+// lead from the dead mount to housekeeping as those that it gives.
+func TestAKubeletThatRefusesADumpIsReadFromMemory(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
@@ -186,9 +194,24 @@ func TestAKubeletThatTellsNothingHidesNoDeadMount(t *testing.T) {
 	kubelet := startKubelet(t, root, "--require-token=hunter2", "--read-only-port=0", "--healthz-port=0")
 	hangUnder(t, server)
 	r := examine(t, 0, "--hung-after", "2s").report(t)
-	wantCulprit(t, r, server, nil)
+	wantCulprit(t, r, server, chainOfHousekeeping)
+	if f := finding(t, r, "kubelet-housekeeping-blocked"); f.Severity != forensics.Critical || f.Confidence != forensics.Certain {
+		t.Errorf("%s, %s: %s", f.Severity, f.Confidence, f.Title)
+	}
 	blocked := finding(t, r, "thread-blocked")
 	wantNamed(t, blocked, threadOf(t, r, kubelet, server), server.MountPoint())
+	joined := forensics.NewModel(&r.Evidence).Joins()
+	if len(joined) == 0 {
+		t.Error("no goroutine is joined with its thread")
+	}
+	for _, j := range joined { // in both dumps
+		if forensics.ThreadEntity(j.Thread).ID != threadOf(t, r, kubelet, server) {
+			t.Errorf("goroutine %d of dump %d is thread %d", j.Goroutine, j.Dump, j.Thread.TID)
+		}
+	}
+	if got := coverage(t, r, fmt.Sprintf("%s:memory of process %d", forensics.SourceGoroutines, kubelet.Process.Pid)); got.Status != forensics.SourceRead {
+		t.Errorf("memory: %+v", got)
+	}
 	if list := findings(r, "pod-orphaned-mounted"); len(list) > 0 {
 		t.Errorf("a pod is called orphaned without the kubelet's list: %v", list)
 	}
@@ -268,7 +291,10 @@ func TestAStoppedKubeletIsSaidToBeStopped(t *testing.T) {
 		t.Errorf("the dead mount is %+v, want hung", got)
 	}
 	if got := coverage(t, r, forensics.SourceGoroutines); got.Status == forensics.SourceRead {
-		t.Errorf("goroutines of a stopped kubelet: %+v", got)
+		t.Errorf("a stopped kubelet has answered: %+v", got)
+	}
+	if got := coverage(t, r, fmt.Sprintf("%s:memory of process %d", forensics.SourceGoroutines, pid)); got.Status != forensics.SourceRead {
+		t.Errorf("memory of a stopped kubelet: %+v", got)
 	}
 }
 

@@ -29,7 +29,7 @@ func (c *collector) again(ctx context.Context, client *kubeletlive.Client, k kub
 	var asking sync.WaitGroup
 	var second, profiled forensics.Evidence
 	if c.opt.Interval > 0 && suspicious(dumps) {
-		asking.Go(func() { second = c.secondDump(ctx, client, k.PID) })
+		asking.Go(func() { second = c.secondDump(ctx, client, k.PID, fromMemory(dumps)) })
 	}
 	if c.opt.CPUProfile > 0 {
 		asking.Go(func() { profiled = c.cpuProfile(ctx, client) })
@@ -52,7 +52,7 @@ func suspicious(dumps []forensics.Dump) bool {
 }
 
 // secondDump asks once more after the interval, unless time runs out before.
-func (c *collector) secondDump(ctx context.Context, client *kubeletlive.Client, pid int) forensics.Evidence {
+func (c *collector) secondDump(ctx context.Context, client *kubeletlive.Client, pid int, inMemory bool) forensics.Evidence {
 	if deadline, ok := ctx.Deadline(); ok && deadline.Sub(c.opt.Now()) <= c.opt.Interval {
 		return forensics.Evidence{}
 	}
@@ -62,6 +62,11 @@ func (c *collector) secondDump(ctx context.Context, client *kubeletlive.Client, 
 	case <-ctx.Done():
 		return forensics.Evidence{}
 	case <-wait.C:
+	}
+	if inMemory {
+		dumps, source := c.memoryDump(ctx, kubelet.Instance{PID: pid})
+		source.Source += ":second"
+		return forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{source}, Kubelet: &kubelet.Instance{}}
 	}
 	dumps, answer := c.askGoroutines(ctx, client, 2, pid)
 	source := coverEndpoints(forensics.SourceGoroutines+":second", []kubelet.Endpoint{answer})

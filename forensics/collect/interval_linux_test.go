@@ -174,7 +174,7 @@ func TestNoSecondDumpBehindTheDeadline(t *testing.T) {
 	c := &collector{opt: Options{Interval: time.Hour}.withDefaults()}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if part := c.secondDump(ctx, nil, 1); part.Kubelet != nil || len(part.Dumps) > 0 {
+	if part := c.secondDump(ctx, nil, 1, false); part.Kubelet != nil || len(part.Dumps) > 0 {
 		t.Errorf("asked for %+v", part)
 	}
 }

@@ -30,6 +30,8 @@ func (c *collector) askKubelet(ctx context.Context) {
 		c.absent("the kubelet is stopped by a signal", forensics.SourceKubeletHealth, forensics.SourceKubeletPods, forensics.SourceMetrics)
 		if len(c.opt.Goroutines) == 0 {
 			c.absent("the kubelet is stopped by a signal", forensics.SourceGoroutines)
+			dumps, cover := c.memoryDump(ctx, *k)
+			c.tell(forensics.Evidence{Dumps: dumps, Coverage: []forensics.Source{cover}})
 		}
 		return
 	}
@@ -61,8 +63,13 @@ func (c *collector) askKubelet(ctx context.Context) {
 	if len(c.opt.Goroutines) == 0 {
 		dumps, answers := c.dumps(ctx, client, k.PID)
 		instance.Endpoints = append(instance.Endpoints, answers...)
-		part.Dumps = dumps
 		part.Coverage = append(part.Coverage, coverEndpoints(forensics.SourceGoroutines, answers))
+		if len(dumps) == 0 && k.PID != 0 { // by default only who may do anything on the node gets a dump
+			var cover forensics.Source
+			dumps, cover = c.memoryDump(ctx, *k)
+			part.Coverage = append(part.Coverage, cover)
+		}
+		part.Dumps = dumps
 	}
 	instance.Version, instance.VersionFrom = version(instance, part.Dumps)
 	part.Kubelet = &instance

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -53,10 +54,10 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	case t.Seconds >= StuckAfter && same < t.Seconds, t.Thread != nil && t.Seconds >= HungAfter(p) && same < t.Seconds:
 		t.Proven = true
 		if same > 0 {
-			t.Why += fmt.Sprintf("; two dumps %s apart show it in the same call with the same arguments", text.Duration(same))
+			t.Why += fmt.Sprintf("; two dumps %s apart show it in the same call with the same %s", text.Duration(same), compared(s.Goroutine))
 		}
 	case same >= HungAfter(p):
-		t.Why = fmt.Sprintf("two dumps %s apart show it in the same call with the same arguments", text.Duration(same))
+		t.Why = fmt.Sprintf("two dumps %s apart show it in the same call with the same %s", text.Duration(same), compared(s.Goroutine))
 	case s.Goroutine.WaitMinutes > 0:
 		t.Why = dumpPrints(s.Goroutine)
 	case s.Goroutine.State == "" && !t.Wait.Kind.endsByItself():
@@ -70,6 +71,14 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 		}
 	}
 	return t, true
+}
+
+// compared is what two dumps were compared by: what was read from memory has no arguments, but the whole stack.
+func compared(g goroutines.Goroutine) string {
+	if g.StackSum != "" {
+		return "stack"
+	}
+	return "arguments"
 }
 
 // short says that a wait is known to be short, whatever the dump prints: by the kernel's clock the thread ran a moment ago, and it

@@ -34,7 +34,7 @@ func SameFor(p *forensics.Pass, dump int, g goroutines.Goroutine) float64 {
 // innermost frames, as far as both dumps know them for certain.
 func sameCall(a, b goroutines.Goroutine) bool {
 	const inner = 6 // as far out as the call into the kernel, a lock or a transport reaches
-	if a.State != b.State || len(a.Frames) != len(b.Frames) {
+	if a.State != b.State || len(a.Frames) != len(b.Frames) || a.StackSum != b.StackSum {
 		return false
 	}
 	for i := range a.Frames {
