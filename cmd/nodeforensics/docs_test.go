@@ -87,7 +87,7 @@ func commandTable() string {
 		if c.Name() == "help" {
 			continue
 		}
-		fmt.Fprintf(&table, "| `%s %s` | %s |\n", root.Use, c.Use, c.Short)
+		fmt.Fprintf(&table, "| `%s %s` | %s |\n", root.Use, strings.ReplaceAll(c.Use, "|", `\|`), c.Short)
 	}
 	return table.String()
 }

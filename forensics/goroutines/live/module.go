@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// ErrNotGo says that no runtime of Go was found in a process.
+// errNotGo says that no runtime of Go was found in a process.
 var errNotGo = errors.New("no Go runtime found in its memory")
 
 // A program is a Go program in memory.
