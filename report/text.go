@@ -149,8 +149,7 @@ func others(r Report) (rest []forensics.Finding) {
 // noiseID is the check that finds known harmless log lines.
 const noiseID = "log-noise"
 
-func (t *textWriter) others(r Report) {
-	rest := others(r)
+func (t *textWriter) others(r Report, rest []forensics.Finding) {
 	if len(rest) == 0 {
 		return
 	}

@@ -18,7 +18,8 @@ const (
 	shortText    = 24 // all of it, with one problem
 	linesOfNext  = 8  // each further one
 	maxChain     = 5
-	minChain     = 3  // so much of the chain is shown in any case
+	minChain     = 3  // so much of the chain is shown beside a second step
+	leastChain   = 2  // and so much beside a long one
 	leastOfFirst = 12 // whatever else is to be said
 )
 
@@ -26,7 +27,13 @@ const (
 func (t *textWriter) short(r Report) {
 	t.oneLine("", nodeLine(r))
 	t.blank()
-	end := t.lines(func(t *textWriter) { t.unknown(r) })
+	listed, notes := others(r), 0
+	if len(r.Diagnoses) > 0 { // beside a problem, what is none is a count
+		all := len(listed)
+		listed = slices.DeleteFunc(listed, func(f forensics.Finding) bool { return f.Severity.Rank() <= forensics.Info.Rank() })
+		notes = all - len(listed)
+	}
+	end := t.lines(func(t *textWriter) { t.unknown(r, notes) })
 	room := max(shortText-2-1-len(end)-2, leastOfFirst) // node, blank; blank behind; two files
 	if len(r.Diagnoses) == 0 {
 		t.calm(r)
@@ -42,11 +49,9 @@ func (t *textWriter) short(r Report) {
 		t.blank()
 	}
 	t.furtherProblems(r)
-	t.others(r)
+	t.others(r, listed)
 	t.sections(r)
-	for _, line := range end {
-		t.raw(line)
-	}
+	t.print(end)
 }
 
 // lines are what a function writes, each with its line feed.
@@ -97,7 +102,7 @@ func (t *textWriter) firstProblem(r Report, d forensics.Diagnosis, room int) {
 	}
 	t.print(fix)
 	t.print(warnings)
-	t.chain(shortChain(d.Chain, max(room-len(fix)-1, minChain)))
+	t.chain(shortChain(d.Chain, max(room-len(fix)-1, leastChain)))
 }
 
 // nextProblem writes a diagnosis in so many lines: its first step where that fits.
@@ -258,8 +263,12 @@ func (t *textWriter) furtherProblems(r Report) {
 	t.blank()
 }
 
-// unknown says in a line each what was not checked and how that can be, and how many log lines are known to be harmless.
-func (t *textWriter) unknown(r Report) {
+// unknown says in a line each how many findings are no problem, what was not checked and how that can be, and how many log lines are
+// known to be harmless.
+func (t *textWriter) unknown(r Report, notes int) {
+	if notes > 0 {
+		t.oneLine("Notes: ", count(notes, "finding")+" without a problem. -v lists them.")
+	}
 	if n := len(unchecked(r.Outcomes)); n > 0 {
 		t.oneLine("Not checked: ", fmt.Sprintf("%d of %s. %s", n, count(len(r.Outcomes), "check"), cmp.Or(howToCheck(r), "-v lists the reasons.")))
 	}

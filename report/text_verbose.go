@@ -23,7 +23,7 @@ func (t *textWriter) verbose(r Report) {
 		}
 		t.diagnosis(r, d)
 	}
-	t.others(r)
+	t.others(r, others(r))
 	t.harmlessLines(r)
 	t.disks(r)
 	t.sections(r)

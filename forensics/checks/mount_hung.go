@@ -153,9 +153,9 @@ func stepAtServer(p *forensics.Pass, s forensics.FUSEServer, m mounts.Mount) for
 		}
 		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Check %s: it serves %s (%s) and %s", remedy.ProcessWord(p, s.PID), shellword.Quote(m.Source), shellword.Quote(m.FSType), short))
 	default:
-		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Check %s: it has the connection of %s (%s) open and is neither stopped nor blocked in a file system. "+
-			"Most likely it waits for its own server, which the kernel does not show, or it does not read requests at all",
+		r = remedy.Tell(r, remedy.ActionLook, fmt.Sprintf("Check %s: it has the connection of %s (%s) open and is neither stopped nor blocked in a file system",
 			remedy.ProcessWord(p, s.PID), shellword.Quote(m.Source), shellword.Quote(m.FSType)))
+		r.Why = "most likely it waits for its own server, which the kernel does not show, or it does not read requests at all. " + findings.Capital(r.Why)
 	}
 	if s.Guess {
 		r.OnlyIf = strings.TrimSuffix("this process is the server, which is a guess: "+s.Why+"; "+r.OnlyIf, "; ")
