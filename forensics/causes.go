@@ -10,8 +10,7 @@ import (
 func Causes(m *Model, e Entity) []Entity {
 	switch e.Kind {
 	case KindGoroutine:
-		id, err := strconv.ParseInt(e.ID, 10, 64)
-		if j := m.ThreadOf(anyDump, id); err == nil && j != nil {
+		if j := threadOfGoroutine(m, e.ID); j != nil {
 			return []Entity{ThreadEntity(j.Thread)}
 		}
 	case KindThread:
@@ -26,6 +25,23 @@ func Causes(m *Model, e Entity) []Entity {
 		id, err := strconv.Atoi(e.ID)
 		if mount, ok := m.Mount(id); err == nil && ok {
 			return []Entity{{KindSuperblock, mount.Device}}
+		}
+	}
+	return nil
+}
+
+// threadOfGoroutine is the thread that runs the goroutine of an entity, by the first dump of its process that tells; nil where none does.
+func threadOfGoroutine(m *Model, id string) *Join {
+	g, dump, ok := goroutineByID(m, id)
+	if !ok {
+		return nil
+	}
+	if j := m.ThreadOf(dump, g.ID); j != nil {
+		return j
+	}
+	for _, i := range m.DumpsWith(dump) {
+		if j := m.ThreadOf(i, g.ID); j != nil {
+			return j
 		}
 	}
 	return nil

@@ -47,21 +47,23 @@ const (
 	SourceKubeletPods   = "kubelet-pods"
 	SourceMetrics       = "kubelet-metrics"
 	SourceGoroutines    = "goroutines"
-	SourceCPUProfile    = "cpu-profile"
-	SourceCredentials   = "kubelet-credentials" // files of the user who runs this; only where reading failed
-	SourcePodDirs       = "pod-dirs"
-	SourceStaticPods    = "static-pods"
-	SourceCgroups       = "cgroups"
-	SourcePodLogs       = "pod-log-dirs"
-	SourceHolders       = "holders"
-	SourceAPIDump       = "api-dump"
-	SourceDisks         = "disks"
-	SourceRuntime       = "runtime"        // the runtime's files
-	SourceRuntimeAnswer = "runtime-answer" // whether its daemon responds
-	SourceBackings      = "servers-and-disks"
-	SourceLogs          = "logs" // with a colon and the path of each file
-	SourceCollector     = "collector"
-	SourceAnalysis      = "analysis" // only where judging or writing was cut
+	// SourceOtherGoroutines is about programs other than the kubelet, with a colon and where each was read.
+	SourceOtherGoroutines = "other-goroutines"
+	SourceCPUProfile      = "cpu-profile"
+	SourceCredentials     = "kubelet-credentials" // files of the user who runs this; only where reading failed
+	SourcePodDirs         = "pod-dirs"
+	SourceStaticPods      = "static-pods"
+	SourceCgroups         = "cgroups"
+	SourcePodLogs         = "pod-log-dirs"
+	SourceHolders         = "holders"
+	SourceAPIDump         = "api-dump"
+	SourceDisks           = "disks"
+	SourceRuntime         = "runtime"        // the runtime's files
+	SourceRuntimeAnswer   = "runtime-answer" // whether its daemon responds
+	SourceBackings        = "servers-and-disks"
+	SourceLogs            = "logs" // with a colon and the path of each file
+	SourceCollector       = "collector"
+	SourceAnalysis        = "analysis" // only where judging or writing was cut
 )
 
 // has says whether the evidence has data that only this source provides. Data of a collector counts by its coverage alone: it may have
@@ -72,28 +74,35 @@ func (e *Evidence) has(source string) bool {
 }
 
 var dataOf = map[string]func(*Evidence) bool{
-	SourceNode:          func(e *Evidence) bool { return e.Node.Name != "" },
-	SourceMounts:        func(e *Evidence) bool { return len(e.Mounts.Mounts) > 0 },
-	SourceProcesses:     func(e *Evidence) bool { return len(e.Processes) > 0 },
-	SourceThreads:       func(e *Evidence) bool { return len(e.Threads) > 0 },
-	SourceHealth:        func(e *Evidence) bool { return len(e.Probes) > 0 },
-	SourceKubelet:       func(e *Evidence) bool { return e.Kubelet != nil },
-	SourceKubeletHealth: hasHealthCheck,
-	SourceKubeletPods:   func(e *Evidence) bool { return hasPodOf(e, "kubelet") },
-	SourceMetrics:       func(e *Evidence) bool { return e.Kubelet != nil && len(e.Kubelet.Metrics) > 0 },
-	SourceGoroutines:    func(e *Evidence) bool { return len(e.Dumps) > 0 },
-	SourceCPUProfile:    func(e *Evidence) bool { return e.CPUProfile != nil },
-	SourcePodDirs:       func(e *Evidence) bool { return len(e.PodDirs) > 0 },
-	SourceStaticPods:    func(e *Evidence) bool { return hasPodOf(e, "manifest") },
-	SourceCgroups:       func(e *Evidence) bool { return len(e.Cgroups) > 0 || e.CgroupTotals != nil },
-	SourcePodLogs:       func(e *Evidence) bool { return hasPodOf(e, "log-dir") },
-	SourceHolders:       func(e *Evidence) bool { return e.MountUse != nil },
-	SourceAPIDump:       func(e *Evidence) bool { return e.Cluster != nil },
-	SourceDisks:         func(e *Evidence) bool { return e.Disks != nil },
-	SourceRuntime:       func(e *Evidence) bool { return len(e.Runtimes)+len(e.Sandboxes)+len(e.Containers)+len(e.Images) > 0 },
-	SourceRuntimeAnswer: hasRuntimeAnswer,
-	SourceBackings:      func(e *Evidence) bool { return len(e.Backings) > 0 },
-	SourceLogs:          func(e *Evidence) bool { return e.Logs != nil },
+	SourceNode:            func(e *Evidence) bool { return e.Node.Name != "" },
+	SourceMounts:          func(e *Evidence) bool { return len(e.Mounts.Mounts) > 0 },
+	SourceProcesses:       func(e *Evidence) bool { return len(e.Processes) > 0 },
+	SourceThreads:         func(e *Evidence) bool { return len(e.Threads) > 0 },
+	SourceHealth:          func(e *Evidence) bool { return len(e.Probes) > 0 },
+	SourceKubelet:         func(e *Evidence) bool { return e.Kubelet != nil },
+	SourceKubeletHealth:   hasHealthCheck,
+	SourceKubeletPods:     func(e *Evidence) bool { return hasPodOf(e, "kubelet") },
+	SourceMetrics:         func(e *Evidence) bool { return e.Kubelet != nil && len(e.Kubelet.Metrics) > 0 },
+	SourceGoroutines:      hasDumpOf((*Dump).ofKubelet),
+	SourceOtherGoroutines: hasDumpOf(func(d *Dump) bool { return !d.ofKubelet() }),
+	SourceCPUProfile:      func(e *Evidence) bool { return e.CPUProfile != nil },
+	SourcePodDirs:         func(e *Evidence) bool { return len(e.PodDirs) > 0 },
+	SourceStaticPods:      func(e *Evidence) bool { return hasPodOf(e, "manifest") },
+	SourceCgroups:         func(e *Evidence) bool { return len(e.Cgroups) > 0 || e.CgroupTotals != nil },
+	SourcePodLogs:         func(e *Evidence) bool { return hasPodOf(e, "log-dir") },
+	SourceHolders:         func(e *Evidence) bool { return e.MountUse != nil },
+	SourceAPIDump:         func(e *Evidence) bool { return e.Cluster != nil },
+	SourceDisks:           func(e *Evidence) bool { return e.Disks != nil },
+	SourceRuntime:         func(e *Evidence) bool { return len(e.Runtimes)+len(e.Sandboxes)+len(e.Containers)+len(e.Images) > 0 },
+	SourceRuntimeAnswer:   hasRuntimeAnswer,
+	SourceBackings:        func(e *Evidence) bool { return len(e.Backings) > 0 },
+	SourceLogs:            func(e *Evidence) bool { return e.Logs != nil },
+}
+
+func hasDumpOf(program func(*Dump) bool) func(*Evidence) bool {
+	return func(e *Evidence) bool {
+		return slices.ContainsFunc(e.Dumps, func(d Dump) bool { return program(&d) })
+	}
 }
 
 func hasPodOf(e *Evidence, source string) bool {

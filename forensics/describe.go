@@ -128,13 +128,15 @@ func describeThread(m *Model, e Entity, t procs.Thread) string {
 }
 
 func describeGoroutine(m *Model, e Entity) string {
-	id, err := strconv.ParseInt(e.ID, 10, 64)
-	g, dump, ok := m.Goroutine(anyDump, id)
-	if err != nil || !ok || id == 0 {
+	g, dump, ok := goroutineByID(m, e.ID)
+	if !ok {
 		return e.String()
 	}
-	s := fmt.Sprintf("goroutine %s (%s)", e.ID, goroutines.RoleOf(g).Name)
-	if j := m.ThreadOf(dump, id); j != nil { // the thread's link says what it waits for, and how long
+	s := fmt.Sprintf("goroutine %d (%s)", g.ID, goroutines.RoleOf(g).Name)
+	if d := &m.evidence.Dumps[dump]; !d.ofKubelet() {
+		s = d.Program + " " + s
+	}
+	if j := threadOfGoroutine(m, e.ID); j != nil { // the thread's link says what it waits for, and how long
 		why := "by its memory"
 		if j.Pointer != "" {
 			why = "same pointer " + j.Pointer

@@ -126,8 +126,11 @@ type Dump struct {
 	// Source is the URL or file.
 	Source string `json:"source"`
 	// PID is the process that it was taken from; 0 when unknown (a file).
-	PID   int        `json:"pid,omitempty"`
-	Taken *time.Time `json:"taken,omitempty"`
+	PID int `json:"pid,omitempty"`
+	// Program is what runs in the process: "kubelet", or the name of another program (see [goroutines.Dump.ProgramByFrames]). Absent means unknown; the
+	// dump is then judged as that of a kubelet.
+	Program string     `json:"program,omitempty"`
+	Taken   *time.Time `json:"taken,omitempty"`
 	goroutines.Dump
 	Problems []goroutines.Problem `json:"problems"`
 }
@@ -141,6 +144,14 @@ const notCollected = "not collected"
 // Saw says whether a source was read at least in part, and if not, why. Its entries in the coverage decide; where it has none, its data
 // does: evidence made by hand needs coverage only for sources that were tried and not found.
 func (e *Evidence) Saw(source string) (ok bool, reason string) {
+	ok, reason = e.covers(source)
+	if other := otherProgram(e); ok && source == SourceGoroutines && other != "" {
+		return false, "the dump is that of " + other
+	}
+	return ok, reason
+}
+
+func (e *Evidence) covers(source string) (ok bool, reason string) {
 	if ok = e.has(source); !ok {
 		reason = notCollected
 	}
@@ -157,6 +168,17 @@ func (e *Evidence) Saw(source string) (ok bool, reason string) {
 		}
 	}
 	return ok, reason
+}
+
+// otherProgram is the program of the dumps, if none is a kubelet's.
+func otherProgram(e *Evidence) (program string) {
+	for i := range e.Dumps {
+		if e.Dumps[i].ofKubelet() {
+			return ""
+		}
+		program = e.Dumps[i].Program
+	}
+	return program
 }
 
 // Cover records how reading a source went; a second record of the same source replaces the first.

@@ -169,19 +169,20 @@ func TestSawWithoutCoverage(t *testing.T) {
 		forensics.SourceMetrics: func(e *forensics.Evidence) {
 			e.Kubelet = &kubelet.Instance{Metrics: map[string]float64{"go_goroutines": 1}}
 		},
-		forensics.SourceGoroutines:    func(e *forensics.Evidence) { e.Dumps = []forensics.Dump{{}} },
-		forensics.SourceCPUProfile:    func(e *forensics.Evidence) { e.CPUProfile = &goroutines.CPUProfile{} },
-		forensics.SourcePodDirs:       func(e *forensics.Evidence) { e.PodDirs = []kubelet.PodDir{{UID: "u"}} },
-		forensics.SourceStaticPods:    func(e *forensics.Evidence) { e.Pods = []kubelet.Pod{{Source: "manifest"}} },
-		forensics.SourceCgroups:       func(e *forensics.Evidence) { e.Cgroups = []runtimes.PodCgroup{{PodUID: "u"}} },
-		forensics.SourcePodLogs:       func(e *forensics.Evidence) { e.Pods = []kubelet.Pod{{Source: "log-dir"}} },
-		forensics.SourceHolders:       func(e *forensics.Evidence) { e.MountUse = &forensics.MountUse{} },
-		forensics.SourceAPIDump:       func(e *forensics.Evidence) { e.Cluster = &apidump.Dump{} },
-		forensics.SourceDisks:         func(e *forensics.Evidence) { e.Disks = &eviction.State{} },
-		forensics.SourceRuntime:       func(e *forensics.Evidence) { e.Containers = []runtimes.Container{{ID: "c"}} },
-		forensics.SourceRuntimeAnswer: func(e *forensics.Evidence) { e.Runtimes = []runtimes.Runtime{{Answer: &runtimes.Answer{}}} },
-		forensics.SourceBackings:      func(e *forensics.Evidence) { e.Backings = []backing.Backing{{Device: "0:46"}} },
-		forensics.SourceLogs:          func(e *forensics.Evidence) { e.Logs = &logs.Story{} },
+		forensics.SourceGoroutines:      func(e *forensics.Evidence) { e.Dumps = []forensics.Dump{{}} },
+		forensics.SourceOtherGoroutines: func(e *forensics.Evidence) { e.Dumps = []forensics.Dump{{Program: "containerd"}} },
+		forensics.SourceCPUProfile:      func(e *forensics.Evidence) { e.CPUProfile = &goroutines.CPUProfile{} },
+		forensics.SourcePodDirs:         func(e *forensics.Evidence) { e.PodDirs = []kubelet.PodDir{{UID: "u"}} },
+		forensics.SourceStaticPods:      func(e *forensics.Evidence) { e.Pods = []kubelet.Pod{{Source: "manifest"}} },
+		forensics.SourceCgroups:         func(e *forensics.Evidence) { e.Cgroups = []runtimes.PodCgroup{{PodUID: "u"}} },
+		forensics.SourcePodLogs:         func(e *forensics.Evidence) { e.Pods = []kubelet.Pod{{Source: "log-dir"}} },
+		forensics.SourceHolders:         func(e *forensics.Evidence) { e.MountUse = &forensics.MountUse{} },
+		forensics.SourceAPIDump:         func(e *forensics.Evidence) { e.Cluster = &apidump.Dump{} },
+		forensics.SourceDisks:           func(e *forensics.Evidence) { e.Disks = &eviction.State{} },
+		forensics.SourceRuntime:         func(e *forensics.Evidence) { e.Containers = []runtimes.Container{{ID: "c"}} },
+		forensics.SourceRuntimeAnswer:   func(e *forensics.Evidence) { e.Runtimes = []runtimes.Runtime{{Answer: &runtimes.Answer{}}} },
+		forensics.SourceBackings:        func(e *forensics.Evidence) { e.Backings = []backing.Backing{{Device: "0:46"}} },
+		forensics.SourceLogs:            func(e *forensics.Evidence) { e.Logs = &logs.Story{} },
 	} {
 		empty, filled := forensics.NewEvidence(), forensics.NewEvidence()
 		fill(&filled)

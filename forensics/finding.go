@@ -37,7 +37,7 @@ const (
 	KindMount      Kind = "mount"      // "59"
 	KindProcess    Kind = "process"    // "9825"
 	KindThread     Kind = "thread"     // "9825/9839"
-	KindGoroutine  Kind = "goroutine"  // "142"
+	KindGoroutine  Kind = "goroutine"  // "142"; of another program than the kubelet "812/142"
 	KindSubsystem  Kind = "subsystem"  // "housekeeping", "syncloop", "pleg", ...
 	KindKubelet    Kind = "kubelet"    // its pid, or "kubelet" where that is unknown
 	KindRuntime    Kind = "runtime"    // "containerd"
@@ -231,6 +231,3 @@ func ThreadEntity(t procs.Thread) Entity {
 
 // MountEntity is a mount as an entity.
 func MountEntity(id int) Entity { return Entity{KindMount, strconv.Itoa(id)} }
-
-// GoroutineEntity is a goroutine as an entity.
-func GoroutineEntity(id int64) Entity { return Entity{KindGoroutine, strconv.FormatInt(id, 10)} }

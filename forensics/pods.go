@@ -161,7 +161,7 @@ func (m *Model) PodState(uid string) (PodState, string) {
 		if ok, lack := sawLife(m); !ok {
 			return PodUnknown, missing + "but " + lack
 		}
-		if d, ok := m.PodDir(uid); ok && d.Modified != nil && !d.Modified.Before(m.evidence.Collected) && !m.evidence.Collected.IsZero() {
+		if d, ok := podDir(m, uid); ok && d.Modified != nil && !d.Modified.Before(m.evidence.Collected) && !m.evidence.Collected.IsZero() {
 			return PodUnknown, missing + "but its directory is younger than the examination"
 		}
 		return PodOrphaned, missing + "no cgroup, no process"
@@ -176,7 +176,7 @@ func (m *Model) PodState(uid string) (PodState, string) {
 // onNode says whether something on the node is of a pod that no log alone names: then a list of the kubelet's that is not whole has
 // it, too, if the kubelet lists it.
 func onNode(m *Model, uid string) bool {
-	if _, dir := m.PodDir(uid); dir || len(m.byPod[uid]) > 0 {
+	if _, dir := podDir(m, uid); dir || len(m.byPod[uid]) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(m.evidence.Pods, func(p kubelet.Pod) bool { return p.UID == uid })

@@ -53,17 +53,20 @@ func newDumpViews(r Report, places *places) []dumpView {
 	room, bars := budget(budgetGoroutines), budget(budgetFlame)
 	var views []dumpView
 	serial := 0
-	for i, d := range r.Evidence.Dumps[:min(len(r.Evidence.Dumps), most)] {
+	dumps := inOrder(r.Evidence.Dumps)
+	seen := map[int]bool{}
+	for i, d := range dumps[:min(len(dumps), most)] {
 		groups := goroutines.GroupBy(d.Dump)
 		v := newDumpView(i+1, d, groups)
-		again := i > 0 && d.PID != 0 && d.PID == r.Evidence.Dumps[0].PID
+		again := d.PID != 0 && seen[d.PID]
+		seen[d.PID] = true
 		if !again {
 			v.Flame = newFlame(groups, &bars)
 		}
 		if i == most-1 {
-			v.More = len(r.Evidence.Dumps) - most
+			v.More = len(dumps) - most
 		}
-		rows := append(namedRows(d.Dump, named), groupRows(groups, named)...)
+		rows := append(namedRows(&d, named), groupRows(&d, groups, named)...)
 		v.All = len(groups)
 		for j, g := range rows {
 			if again && j == fewGroups {
@@ -77,7 +80,7 @@ func newDumpViews(r Report, places *places) []dumpView {
 				break
 			}
 			for _, id := range g.ids {
-				places.put(forensics.KindGoroutine, strconv.FormatInt(id, 10), g.row.Anchor)
+				places.put(forensics.KindGoroutine, forensics.GoroutineEntity(&d, id).ID, g.row.Anchor)
 			}
 			v.Groups = append(v.Groups, g.row)
 		}
@@ -86,9 +89,21 @@ func newDumpViews(r Report, places *places) []dumpView {
 	return views
 }
 
+// inOrder are the kubelet's dumps, then those of other programs.
+func inOrder(dumps []forensics.Dump) []forensics.Dump {
+	other := func(d forensics.Dump) int {
+		if d.Program == "" || d.Program == "kubelet" {
+			return 0
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(dumps), func(a, b forensics.Dump) int { return other(a) - other(b) })
+}
+
 func newDumpView(number int, d forensics.Dump, groups []goroutines.Group) dumpView {
 	v := dumpView{Number: number, Source: cell(d.Source, maxCell), Truncated: d.Truncated}
 	facts := factList{}
+	facts.add("Program", d.Program)
 	if d.PID != 0 {
 		facts.add("Process", strconv.Itoa(d.PID))
 	}
@@ -138,10 +153,10 @@ type rowWithIDs struct {
 }
 
 // namedRows shows the goroutines of findings one by one: their arguments are evidence.
-func namedRows(d goroutines.Dump, named map[string]bool) []rowWithIDs {
+func namedRows(d *forensics.Dump, named map[string]bool) []rowWithIDs {
 	var rows []rowWithIDs
 	for _, g := range d.Goroutines {
-		if g.ID == 0 || !named[strconv.FormatInt(g.ID, 10)] {
+		if g.ID == 0 || !named[forensics.GoroutineEntity(d, g.ID).ID] {
 			continue
 		}
 		row := groupRow{
@@ -154,10 +169,10 @@ func namedRows(d goroutines.Dump, named map[string]bool) []rowWithIDs {
 	return rows
 }
 
-func groupRows(groups []goroutines.Group, named map[string]bool) []rowWithIDs {
+func groupRows(d *forensics.Dump, groups []goroutines.Group, named map[string]bool) []rowWithIDs {
 	var rows []rowWithIDs
 	for _, g := range groups {
-		if g.Count == 1 && len(g.IDs) == 1 && named[strconv.FormatInt(g.IDs[0], 10)] {
+		if g.Count == 1 && len(g.IDs) == 1 && named[forensics.GoroutineEntity(d, g.IDs[0]).ID] {
 			continue // shown already
 		}
 		row := groupRow{

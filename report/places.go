@@ -129,7 +129,7 @@ func refKinds(source string) []forensics.Kind {
 		return []forensics.Kind{forensics.KindThread}
 	case forensics.SourceProcesses:
 		return []forensics.Kind{forensics.KindProcess}
-	case forensics.SourceGoroutines:
+	case forensics.SourceGoroutines, forensics.SourceOtherGoroutines:
 		return []forensics.Kind{forensics.KindGoroutine}
 	}
 	if slices.Contains(podSources(), source) {
@@ -154,7 +154,7 @@ func sectionOf(source string) string {
 		return "#threads"
 	case forensics.SourceProcesses:
 		return "#processes"
-	case forensics.SourceGoroutines:
+	case forensics.SourceGoroutines, forensics.SourceOtherGoroutines:
 		return "#goroutines"
 	case forensics.SourceKubelet, forensics.SourceKubeletHealth, forensics.SourceMetrics:
 		return "#kubelet"

@@ -92,6 +92,7 @@ func byReason(outcomes []forensics.Outcome) []reasonGroup {
 
 // howToCheck says what would let more checks be made, by what the sources that were tried say; "" where that depends on the check.
 func howToCheck(r Report) string {
+	dumped, _ := r.Evidence.Saw(forensics.SourceGoroutines)
 	denied := func(names ...string) bool {
 		return slices.ContainsFunc(r.Coverage, func(s forensics.Source) bool {
 			name, _, _ := strings.Cut(s.Source, ":")
@@ -109,7 +110,7 @@ func howToCheck(r Report) string {
 		return "Run it as root."
 	case denied(forensics.SourceKubeletPods):
 		return "The pod list needs --token-file (README)."
-	case denied(forensics.SourceGoroutines) && len(r.Evidence.Dumps) == 0:
+	case denied(forensics.SourceGoroutines) && !dumped:
 		return "Goroutines need root or --token-file (README)."
 	}
 	return ""

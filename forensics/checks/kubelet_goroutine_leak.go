@@ -170,7 +170,7 @@ func pilesUp(g goroutines.Group) bool {
 }
 
 func groupFinding(p *forensics.Pass, dump int, g goroutines.Group, words string) forensics.Finding {
-	s := stall.Stack{Dump: dump, Source: p.Evidence.Dumps[dump].Source, Goroutine: goroutines.Goroutine{Count: g.Count, Frames: g.Frames, WaitMinutes: g.MaxWaitMinutes}}
+	s := stall.Stack{Dump: dump, Of: &p.Evidence.Dumps[dump], Goroutine: goroutines.Goroutine{Count: g.Count, Frames: g.Frames, WaitMinutes: g.MaxWaitMinutes}}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Confidence: forensics.Likely,
 		Subject:       forensics.Entity{Kind: forensics.KindSubsystem, ID: g.Role.ID},
@@ -186,7 +186,7 @@ func groupFinding(p *forensics.Pass, dump int, g goroutines.Group, words string)
 		f.ConfidenceWhy, f.Since = "by their number and age", stall.Since(p, seconds)
 	}
 	for _, id := range g.IDs[:min(len(g.IDs), 1)] {
-		f.Because = []forensics.Entity{forensics.GoroutineEntity(id)}
+		f.Because = []forensics.Entity{forensics.GoroutineEntity(s.Of, id)}
 	}
 	return f
 }

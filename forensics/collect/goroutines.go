@@ -25,7 +25,7 @@ func (c *collector) askGoroutines(ctx context.Context, client *kubeletlive.Clien
 		taken := c.opt.Now().UTC()
 		dumps, _ = read.DigestDumps("", r, goroutines.Digester{Bytes: liveDump, Keep: liveExamples})
 		for i := range dumps {
-			dumps[i].PID, dumps[i].Taken = pid, &taken
+			dumps[i].PID, dumps[i].Taken, dumps[i].Program = pid, &taken, kubeletProgram
 		}
 	})
 	for i := range dumps {

@@ -39,6 +39,7 @@ func (c *collector) live(ctx context.Context) {
 	}()
 	reading.Go(func() { c.readLogs(ctx) })
 	asking.Go(func() { c.read(ctx, forensics.SourceRuntimeAnswer, readLimit, c.runtimeAnswers) })
+	asking.Go(func() { c.otherMemories(ctx, daemonsOf(c.seen())) })
 	asking.Go(func() {
 		c.opt.Progress("querying the kubelet")
 		c.askKubelet(ctx)
@@ -52,6 +53,7 @@ func (c *collector) live(ctx context.Context) {
 	c.read(ctx, forensics.SourceBackings, readLimit, c.backings)
 	c.opt.Progress("looking for open files on mounts")
 	c.read(ctx, forensics.SourceHolders, readLimit, c.holders)
+	c.otherMemories(ctx, fuseServersOf(c.seen()))
 	c.disks(ctx)
 	c.secondLook(ctx)
 }

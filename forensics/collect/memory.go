@@ -16,6 +16,12 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
+// The dump of another program than the kubelet is kept to these bytes, and of what is beyond so many examples of each kind.
+const (
+	otherDump     = 1 << 20
+	otherExamples = 2
+)
+
 // memoryDump reads the goroutines of the kubelet from its memory. It blocks where a thread of the program holds the lock of its memory
 // while it waits for a dead file system: so it is left behind at its deadline.
 func (c *collector) memoryDump(ctx context.Context, k kubelet.Instance) ([]forensics.Dump, forensics.Source) {
@@ -24,7 +30,7 @@ func (c *collector) memoryDump(ctx context.Context, k kubelet.Instance) ([]foren
 		return nil, forensics.Source{Source: forensics.SourceGoroutines + ":" + memoryOf(pid), Status: forensics.SourceDenied, Detail: "not read: " + unproven(k)}
 	}
 	began := c.opt.Now()
-	dumps, err := c.readMemory(ctx, pid)
+	dumps, err := c.readMemory(ctx, pid, goroutines.Digester{Bytes: liveDump, Keep: liveExamples})
 	cover := forensics.Source{Source: forensics.SourceGoroutines + ":" + memoryOf(pid), Status: forensics.SourceRead, Seconds: c.opt.Now().Sub(began).Seconds()}
 	if err != nil {
 		cover.Status, cover.Detail = statusOf(err), err.Error()
@@ -35,8 +41,14 @@ func (c *collector) memoryDump(ctx context.Context, k kubelet.Instance) ([]foren
 	case len(dumps) > 0 && err != nil:
 		cover.Status = forensics.SourceTruncated
 	}
+	for i := range dumps {
+		dumps[i].Program = kubeletProgram
+	}
 	return dumps, cover
 }
+
+// kubeletProgram is the program of the dumps of the kubelet that is examined.
+const kubeletProgram = "kubelet"
 
 // hasKubelet says whether a goroutine runs code of the kubelet.
 func hasKubelet(dumps []forensics.Dump) bool {
@@ -57,7 +69,7 @@ func fromMemory(dumps []forensics.Dump) bool {
 	})
 }
 
-func (c *collector) readMemory(ctx context.Context, pid int) ([]forensics.Dump, error) {
+func (c *collector) readMemory(ctx context.Context, pid int, digester goroutines.Digester) ([]forensics.Dump, error) {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	return probe.Do(ctx, c.opt.Calls, memoryOf(pid), func() ([]forensics.Dump, error) {
@@ -71,7 +83,7 @@ func (c *collector) readMemory(ctx context.Context, pid int) ([]forensics.Dump, 
 			_ = w.CloseWithError(err)
 			failed <- err
 		}()
-		dumps, err := read.DigestDumps(memoryOf(pid), text, goroutines.Digester{Bytes: liveDump, Keep: liveExamples})
+		dumps, err := read.DigestDumps(memoryOf(pid), text, digester)
 		_ = text.Close()
 		if err = errors.Join(<-failed, err); len(dumps) == 0 {
 			return nil, err

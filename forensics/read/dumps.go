@@ -20,7 +20,7 @@ func DigestDumps(source string, r io.Reader, digester goroutines.Digester) ([]fo
 	parsed, problems, err := digester.Digest(r)
 	var dumps []forensics.Dump
 	for i, d := range parsed {
-		dump := forensics.Dump{Source: source, Dump: d, Problems: []goroutines.Problem{}}
+		dump := forensics.Dump{Source: source, Program: d.ProgramByFrames(), Dump: d, Problems: []goroutines.Problem{}}
 		if i == 0 {
 			dump.Problems = append(dump.Problems, problems...)
 		}

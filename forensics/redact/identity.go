@@ -14,7 +14,7 @@ type IdentityKind string
 
 // The kinds of names that [Identities] masks.
 const (
-	Address   IdentityKind = "ip"
+	address   IdentityKind = "ip"
 	Host      IdentityKind = "host"
 	Namespace IdentityKind = "ns"
 	Pod       IdentityKind = "pod"
@@ -123,7 +123,7 @@ func (i *Identities) Text(where, s string) string {
 	for at := 0; at < len(s); {
 		if to, ok := addressAt(s, at); to > at {
 			if ok {
-				put(Address, at, to)
+				put(address, at, to)
 			}
 			at = to
 			continue
@@ -170,7 +170,7 @@ func (i *Identities) match(s string, list []atom) (int, IdentityKind) {
 	}
 	if list[0].before != 0 && list[0].before != '.' && known == 0 { // eth0-10.0.0.5
 		if n := addressAtoms(s, list, '.'); n > 0 && dottedAddress(s, list[0].from) > 0 {
-			return n, Address
+			return n, address
 		}
 	}
 	if known > 0 {
@@ -223,13 +223,13 @@ func (i *Identities) mask(where string, kind IdentityKind, name string) string {
 	r.mu.Unlock()
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write([]byte(joined(name, atoms(name, 0))))
-	if kind == Address {
+	if kind == address {
 		mac.Write([]byte(name))
 	}
 	return string(kind) + "-" + hex.EncodeToString(mac.Sum(nil)[:4])
 }
 
-var identityRules = map[IdentityKind]string{Address: "address", Host: "host-name", Namespace: "namespace", Pod: "pod-name"}
+var identityRules = map[IdentityKind]string{address: "address", Host: "host-name", Namespace: "namespace", Pod: "pod-name"}
 
 // isIdentity says whether a name is a placeholder.
 func isIdentity(s string) bool {

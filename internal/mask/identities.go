@@ -117,7 +117,7 @@ func ownWords(e *forensics.Evidence) []string {
 		housekeeping pleg goroutine goroutines thread threads process processes health metrics coverage`)
 	words = append(words,
 		forensics.SourceNode, forensics.SourceMounts, forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHealth, forensics.SourceKubelet, forensics.SourceKubeletHealth,
-		forensics.SourceKubeletPods, forensics.SourceMetrics, forensics.SourceGoroutines, forensics.SourceCPUProfile, forensics.SourceCredentials, forensics.SourcePodDirs,
+		forensics.SourceKubeletPods, forensics.SourceMetrics, forensics.SourceGoroutines, forensics.SourceOtherGoroutines, forensics.SourceCPUProfile, forensics.SourceCredentials, forensics.SourcePodDirs,
 		forensics.SourceStaticPods, forensics.SourceCgroups, forensics.SourcePodLogs, forensics.SourceHolders, forensics.SourceCollector, forensics.SourceAnalysis)
 	for _, r := range cri.Runtimes() {
 		words = append(words, r.Name, r.Process)

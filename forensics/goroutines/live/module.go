@@ -11,7 +11,14 @@ import (
 )
 
 // errNotGo says that no runtime of Go was found in a process.
-var errNotGo = errors.New("no Go runtime found in its memory")
+var errNotGo error = notGo{}
+
+type notGo struct{}
+
+func (notGo) Error() string { return "no Go runtime found in its memory" }
+
+// Is makes it an [errors.ErrUnsupported], without its words.
+func (notGo) Is(err error) bool { return err == errors.ErrUnsupported }
 
 // A program is a Go program in memory.
 type program struct {

@@ -18,7 +18,8 @@ import (
 var errNoProcess = errors.New("no such process")
 
 // Read writes the goroutines of a process to w, in the format of /debug/pprof/goroutine?debug=2 but for arguments, which are "...". It
-// ends at the deadline of ctx, unless the kernel does not answer a read: see the package.
+// ends at the deadline of ctx, unless the kernel does not answer a read: see the package. A program that is not written in Go is
+// [errors.ErrUnsupported].
 func Read(ctx context.Context, pid int, w io.Writer) (Info, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	text, err := os.ReadFile(dir + "/maps")

@@ -23,7 +23,7 @@ func SameFor(p *forensics.Pass, dump int, g goroutines.Goroutine) float64 {
 			continue
 		}
 		between := d.Taken.Sub(*other.Taken).Abs().Seconds()
-		if twin, _, ok := p.Model.Goroutine(i, g.ID); ok && between > longest && sameCall(g, twin) {
+		if twin, ok := p.Model.Goroutine(i, g.ID); ok && between > longest && sameCall(g, twin) {
 			longest = between
 		}
 	}

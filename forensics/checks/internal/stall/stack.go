@@ -14,19 +14,24 @@ import (
 // Stack is a goroutine of a dump, and its thread where that is known.
 type Stack struct {
 	Dump      int
-	Source    string
+	Of        *forensics.Dump
 	Goroutine goroutines.Goroutine
 	join      *forensics.Join
 }
 
-// Stacks lists the goroutines of the dumps to judge, in the order of the dumps: of several dumps of one process only those of the last,
+// Stacks lists the goroutines of the kubelet's dumps to judge, in the order of the dumps: of several dumps of one process only those of the last,
 // so that a goroutine that has continued since the first does not count.
-func Stacks(p *forensics.Pass) iter.Seq[Stack] {
+func Stacks(p *forensics.Pass) iter.Seq[Stack] { return stacksOf(p, p.Model.LatestDumps()) }
+
+// Others lists the goroutines of other programs than the kubelet in the same way.
+func Others(p *forensics.Pass) iter.Seq[Stack] { return stacksOf(p, p.Model.OtherDumps()) }
+
+func stacksOf(p *forensics.Pass, dumps []int) iter.Seq[Stack] {
 	return func(yield func(Stack) bool) {
-		for _, i := range p.Model.LatestDumps() {
-			d := p.Evidence.Dumps[i]
+		for _, i := range dumps {
+			d := &p.Evidence.Dumps[i]
 			for _, g := range d.Goroutines {
-				if !yield(Stack{i, d.Source, g, p.Model.ThreadOf(i, g.ID)}) {
+				if !yield(Stack{i, d, g, p.Model.ThreadOf(i, g.ID)}) {
 					return
 				}
 			}
@@ -37,7 +42,7 @@ func Stacks(p *forensics.Pass) iter.Seq[Stack] {
 // stackOf is a goroutine by its place.
 func stackOf(p *forensics.Pass, dump, i int) Stack {
 	d := &p.Evidence.Dumps[dump]
-	return Stack{dump, d.Source, d.Goroutines[i], p.Model.ThreadOf(dump, d.Goroutines[i].ID)}
+	return Stack{dump, d, d.Goroutines[i], p.Model.ThreadOf(dump, d.Goroutines[i].ID)}
 }
 
 // HasFrame says whether one of the functions, or a closure of it, is on the stack. The parser has normalised the symbols.
@@ -70,7 +75,7 @@ func isFunc(symbol, function string) bool {
 }
 
 // Entity is the goroutine as an entity.
-func (s Stack) Entity() forensics.Entity { return forensics.GoroutineEntity(s.Goroutine.ID) }
+func (s Stack) Entity() forensics.Entity { return forensics.GoroutineEntity(s.Of, s.Goroutine.ID) }
 
 // thread is the thread that runs the goroutine, as of the second reading; nil where it is not known.
 func (s Stack) thread(p *forensics.Pass) *procs.Thread {
@@ -110,6 +115,9 @@ func dumpPrints(g goroutines.Goroutine) string {
 func (s Stack) Label() string {
 	g := s.Goroutine
 	role := goroutines.RoleOf(g).Name
+	if strings.Contains(s.Entity().ID, "/") {
+		role = s.Of.Program + ", " + role
+	}
 	switch {
 	case g.ID != 0:
 		return fmt.Sprintf("goroutine %d (%s)", g.ID, role)
@@ -134,5 +142,9 @@ func (s Stack) Ref() forensics.Ref {
 	for _, f := range g.Frames {
 		fmt.Fprintf(&b, "\n%s(%s)", f.Func, f.Args)
 	}
-	return forensics.Ref{Source: fmt.Sprintf("%s:%s:goroutine %d", forensics.SourceGoroutines, s.Source, g.ID), Excerpt: b.String()}
+	source := forensics.SourceGoroutines
+	if strings.Contains(s.Entity().ID, "/") { // of another program than the kubelet
+		source = forensics.SourceOtherGoroutines
+	}
+	return forensics.Ref{Source: fmt.Sprintf("%s:%s:goroutine %d", source, s.Of.Source, g.ID), Excerpt: b.String()}
 }
