@@ -17,6 +17,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/report"
@@ -217,6 +218,35 @@ func TestAKubeletThatRefusesADumpIsReadFromMemory(t *testing.T) {
 	}
 }
 
+// TestAKubeletsDumpAndItsMemoryAgree has a kubelet that gives its dump: its memory tells the same, and which thread each goroutine is on.
+func TestAKubeletsDumpAndItsMemoryAgree(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
+	root, uid := t.TempDir(), testfuse.NewUID()
+	server := mountVolume(t, root, uid, someVolume())
+	kubelet := startKubelet(t, root)
+	hangUnder(t, server)
+	r := examine(t, 0, "--hung-after", "2s").report(t)
+	wantCulprit(t, r, server, chainOfHousekeeping)
+	got := coverage(t, r, fmt.Sprintf("%s:memory of process %d", forensics.SourceGoroutines, kubelet.Process.Pid))
+	if got.Status != forensics.SourceRead || strings.Contains(got.Detail, "differs") {
+		t.Errorf("memory: %+v", got)
+	}
+	if !slices.ContainsFunc(r.Coverage, func(s forensics.Source) bool { // the server of the dead mount is a Go program, too
+		return strings.HasPrefix(s.Source, forensics.SourceOtherGoroutines+":memory of process") && s.Status == forensics.SourceRead
+	}) {
+		t.Errorf("the server of the mount was not read: %v", r.Coverage)
+	}
+	want := threadOf(t, r, kubelet, server)
+	found := slices.ContainsFunc(r.Evidence.Dumps[0].Goroutines, func(g goroutines.Goroutine) bool {
+		return fmt.Sprintf("%d/%d", kubelet.Process.Pid, g.Thread) == want
+	})
+	if !found || strings.HasPrefix(r.Evidence.Dumps[0].Source, "memory") {
+		t.Errorf("no goroutine of the dump from %s is on thread %s", r.Evidence.Dumps[0].Source, want)
+	}
+}
+
 func TestADumpOfAnotherProcessIsNotJoined(t *testing.T) {
 	if !onNode(t) {
 		return
@@ -239,11 +269,14 @@ func TestADumpOfAnotherProcessIsNotJoined(t *testing.T) {
 	hangUnder(t, near)
 	r := examine(t, 0, "--hung-after", "2s", "--goroutines", dump).report(t)
 	wantCulprit(t, r, near, nil)
-	if len(r.Evidence.Dumps) != 1 || len(r.Evidence.Dumps[0].Goroutines) == 0 {
+	given := slices.IndexFunc(r.Evidence.Dumps, func(d forensics.Dump) bool { return d.Source == dump })
+	if given < 0 || len(r.Evidence.Dumps[given].Goroutines) == 0 {
 		t.Fatalf("the dump was not read: %+v", r.Coverage)
 	}
-	if joins := forensics.NewModel(&r.Evidence).Joins(); len(joins) != 0 {
-		t.Errorf("joined to thread %s: %+v", threadOf(t, r, kubelet, near), joins)
+	for _, j := range forensics.NewModel(&r.Evidence).Joins() {
+		if j.Dump == given {
+			t.Errorf("joined to thread %s: %+v", threadOf(t, r, kubelet, near), j)
+		}
 	}
 	for _, d := range r.Diagnoses {
 		if d.Root.ID == near.Device() && slices.Contains(kinds(d), forensics.KindGoroutine) {

@@ -238,7 +238,7 @@ func (a *app) mountTable(e *forensics.Evidence, name string) error {
 // goroutineChecks are those that a dump alone can meet.
 func goroutineChecks() []forensics.Check {
 	return slices.DeleteFunc(checks.All(), func(c forensics.Check) bool {
-		return !slices.ContainsFunc(c.Needs, func(n forensics.Need) bool { 
+		return !slices.ContainsFunc(c.Needs, func(n forensics.Need) bool {
 			return slices.Contains(n, forensics.SourceGoroutines) || slices.Contains(n, forensics.SourceOtherGoroutines)
 		})
 	})

@@ -68,6 +68,8 @@ func (c *collector) askKubelet(ctx context.Context) {
 			var cover forensics.Source
 			dumps, cover = c.memoryDump(ctx, *k)
 			part.Coverage = append(part.Coverage, cover)
+		} else if len(dumps) > 0 {
+			part.Coverage = append(part.Coverage, c.confirm(ctx, *k, dumps)...)
 		}
 		part.Dumps = dumps
 	}

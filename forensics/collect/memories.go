@@ -6,13 +6,13 @@ import (
 	"errors"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
@@ -124,7 +124,7 @@ func fuseServersOf(e forensics.Evidence) []procs.Process {
 		waiting[q.Device] = len(q.Requests) > 0 && q.Requests[len(q.Requests)-1] > 0
 	}
 	for _, d := range e.MountUse.FUSE.Devices {
-		serves[d.PID] = serves[d.PID] || d.Connection == 0 || waiting["0:"+strconv.Itoa(int(d.Connection))]
+		serves[d.PID] = serves[d.PID] || d.Connection == 0 || waiting[mounts.ConnectionDevice(uint64(d.Connection))]
 	}
 	list := slices.DeleteFunc(slices.Clone(e.Processes), func(p procs.Process) bool {
 		return !serves[p.PID] || read[p.PID] || p.PID == e.Collector.PID
