@@ -43,6 +43,7 @@ var built struct {
 const (
 	programName = "nodeforensics"
 	kubeletName = "kubelet"
+	stuckName   = "stuck" // in forensics/goroutines/live: blocks on a dead mount in the way that it is told
 	builtEnv    = "NODEFORENSICS_TEST_BUILT"
 )
 
@@ -75,6 +76,7 @@ func build() (string, error) {
 		goCommand(".", append(flags, ".")...),
 		// A module of its own, which needs nothing but the standard library.
 		goCommand("testdata/kubelet", "build", "-buildvcs=false", "-mod=mod", "-o", dir+"/", "./cmd/kubelet"),
+		goCommand("../../forensics/goroutines/live/testdata/stuck", "build", "-buildvcs=false", "-o", dir+"/"+stuckName, "."),
 	)
 }
 

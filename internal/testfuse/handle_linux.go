@@ -114,7 +114,12 @@ func handleNode(req *request, n *node) ([]byte, syscall.Errno) {
 	case opReadlink:
 		return slices.Clone(n.data), 0
 	case opOpen:
-		return pack(openOut{}), 0
+		var in openIn
+		var out openOut
+		if unpack(req.body, &in); in.Flags&unix.O_DIRECT != 0 {
+			out.Flags = openDirectIO
+		}
+		return pack(out), 0
 	case opRead:
 		var in ioIn
 		unpack(req.body, &in)

@@ -102,6 +102,11 @@ type entryOut struct {
 	Attr                          attr
 }
 
+type openIn struct{ Flags, OpenFlags uint32 }
+
+// openDirectIO is FOPEN_DIRECT_IO: what is read through it is not kept in memory. It is what O_DIRECT asks for here.
+const openDirectIO = 1
+
 type openOut struct {
 	Handle         uint64
 	Flags, Padding uint32

@@ -23,5 +23,5 @@
 // What an old kernel lacks can also be tried without a machine: [RunTestsOld] runs tests with the system calls of Linux 3.10.
 //
 // Where there is no QEMU or nothing to make the machine of, the test skips and says why. The machine is emulated, so it
-// needs no /dev/kvm, and computes several times slower than the one that it runs on.
+// needs no /dev/kvm, may have another processor, and computes several times slower than the one that it runs on.
 package testvm

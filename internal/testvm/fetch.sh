@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetches what a virtual machine of package testvm is made of: fetch.sh DIR SUITE PACKAGE...
+# Fetches what a virtual machine of package testvm is made of: fetch.sh DIR SUITE ARCH PACKAGE...
 #
 # DIR/kernel gets the kernel of a Debian suite (vmlinuz and modules/), DIR/root the packages and all that they depend on,
 # unpacked. Nothing is installed, no script of a package runs, and root is not needed. The machine has to be a Debian, of
@@ -7,8 +7,8 @@
 # remove it to get newer packages.
 set -euo pipefail
 
-readonly dir=$1 suite=$2
-shift 2
+readonly dir=$1 suite=$2 arch=$3
+shift 3
 
 # What no test reads: documentation, translations, and the interpreters that maintenance scripts are for.
 readonly unwanted=(
@@ -51,7 +51,7 @@ apt() {
 	apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$dir_new/apt/sources" \
 		-o Dir::State::Lists="$dir_new/apt/lists" -o Dir::State::Status="$dir_new/status" \
 		-o Dir::Cache="$dir_new/apt" -o Dir::Cache::Archives="$dir_new/debs" \
-		-o APT::Default-Release="$suite" -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none "$@" </dev/null >/dev/null
+		-o APT::Architecture="$arch" -o APT::Architectures="$arch" -o APT::Default-Release="$suite" -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none "$@" </dev/null >/dev/null
 }
 
 # get_kernel takes the one for virtual machines: a third of the size, and the file systems and disks are all in it.
@@ -59,7 +59,7 @@ get_kernel() {
 	local unpacked=$dir_new/kernel.deb
 	shopt -s nullglob # the modules are below /lib or, since Debian 13, /usr/lib
 	mkdir "$unpacked"
-	apt install --download-only --yes --no-install-recommends linux-image-cloud-amd64
+	apt install --download-only --yes --no-install-recommends "linux-image-cloud-$arch"
 	dpkg-deb --extract "$dir_new"/debs/linux-image-[0-9]*.deb "$unpacked"
 	mv "$unpacked"/boot/vmlinuz-* "$dir_new/kernel/vmlinuz"
 	mv "$unpacked"/{,usr/}lib/modules/*/kernel "$dir_new/kernel/modules"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -107,9 +108,17 @@ func runTest(args []string) error {
 	return err
 }
 
+// guestPort is the second serial port.
+func guestPort() string {
+	if runtime.GOARCH == "arm64" { // the first one is /dev/ttyAMA0
+		return "/dev/ttyS0"
+	}
+	return "/dev/ttyS1"
+}
+
 // handOver writes to the second serial port, which has to be told that this is no text.
 func handOver() error {
-	port, err := os.OpenFile(guestPort, os.O_WRONLY|unix.O_NOCTTY, 0)
+	port, err := os.OpenFile(guestPort(), os.O_WRONLY|unix.O_NOCTTY, 0)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,8 @@ type Machine struct {
 	// Suite is the Debian suite whose kernel and packages it has. If empty, it is what the environment variable TESTVM_SUITE
 	// says: "bullseye" (Linux 5.10), "bookworm" (6.1, the default), "trixie" (6.12).
 	Suite string
+	// Arch is its processor: "amd64", which is the default, or "arm64".
+	Arch string
 	// Packages are there with all that they depend on, unpacked and not configured. A libc and mount are always there.
 	Packages []string
 	// Modules are loaded in this order, with what they depend on: a name, then parameters ("scsi_debug num_tgts=2").
@@ -51,7 +53,6 @@ const (
 	guestConfig = guestDir + "/config.json"
 	guestTest   = guestDir + "/test"
 	guestOut    = guestDir + "/out"
-	guestPort   = "/dev/ttyS1" // takes what is in guestOut when all is done
 )
 
 // roleEnv names the variable that makes the test binary the first process of a machine, or the test on it, to which the kernel
@@ -83,7 +84,7 @@ func Run(t *testing.T, m Machine) string {
 	dir := t.TempDir()
 	test := filepath.Join(dir, "test")
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", test, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+m.arch())
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("testvm: the test binary: %v\n%s", err, out)
 	}
@@ -131,7 +132,7 @@ func (m Machine) fetch(t *testing.T) string {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("a virtual machine is made on amd64 only")
 	}
-	for _, tool := range []string{"qemu-system-x86_64", "apt-get", "dpkg-deb", "xz"} {
+	for _, tool := range []string{m.emulator()[0], "apt-get", "dpkg-deb", "xz"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("a virtual machine: %v", err)
 		}
@@ -143,14 +144,35 @@ func (m Machine) fetch(t *testing.T) string {
 	suite := cmp.Or(m.Suite, os.Getenv("TESTVM_SUITE"), "bookworm")
 	packages := slices.Compact(slices.Sorted(slices.Values(append([]string{"libc6", "mount"}, m.Packages...))))
 	dir := filepath.Join(cache, "nodeforensics-testvm", suite+"-"+strings.Join(packages, "-"))
+	if m.arch() != "amd64" {
+		dir += "-" + m.arch()
+	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	fetch := exec.CommandContext(t.Context(), "bash", append([]string{"-c", fetchScript, "fetch.sh", dir, suite}, packages...)...)
+	fetch := exec.CommandContext(t.Context(), "bash", append([]string{"-c", fetchScript, "fetch.sh", dir, suite, m.arch()}, packages...)...)
 	if out, err := fetch.CombinedOutput(); err != nil {
 		t.Skipf("a virtual machine: fetch.sh: %v\n%s", err, out)
 	}
 	return dir
+}
+
+func (m Machine) arch() string { return cmp.Or(m.Arch, "amd64") }
+
+// emulator is QEMU with the arguments that say what machine it is, with a serial port for the results.
+func (m Machine) emulator() []string {
+	if m.arch() == "arm64" {
+		return []string{"qemu-system-aarch64", "-machine", "virt", "-cpu", "cortex-a72", "-device", "pci-serial,chardev=results"}
+	}
+	return []string{"qemu-system-x86_64", "-machine", "pc", "-cpu", "qemu64,-cx16", "-device", "isa-serial,chardev=results,index=1"}
+}
+
+// console is the serial port that the kernel writes to.
+func (m Machine) console() string {
+	if m.arch() == "arm64" {
+		return "ttyAMA0"
+	}
+	return "ttyS0"
 }
 
 // boot switches the machine on, and returns what waits until it is off and then has what was written to its console. The
@@ -159,13 +181,14 @@ func (m Machine) fetch(t *testing.T) string {
 // in Linux 6.12.
 func (m Machine) boot(t *testing.T, kernel, image, port string) (off func() ([]byte, error)) {
 	ctx, cancel := context.WithTimeout(t.Context(), hostLimit)
-	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", append([]string{
-		"-machine", "pc", "-accel", "tcg", "-cpu", "qemu64,-cx16", "-smp", "2", "-m", memory,
+	emulator := m.emulator()
+	cmd := exec.CommandContext(ctx, emulator[0], append(append([]string{
+		"-accel", "tcg", "-smp", "2", "-m", memory,
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
 		"-kernel", kernel, "-initrd", image,
-		"-append", "console=ttyS0 loglevel=4 panic=-1 rdinit=" + guestTest + " " + roleEnv + "=" + roleInit,
-		"-serial", "stdio", "-serial", "file:" + port,
-	}, m.Args...)...)
+		"-append", "console=" + m.console() + " loglevel=4 panic=-1 rdinit=" + guestTest + " " + roleEnv + "=" + roleInit,
+		"-serial", "stdio", "-chardev", "file,id=results,path=" + port,
+	}, emulator[1:]...), m.Args...)...)
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	if testing.Verbose() {

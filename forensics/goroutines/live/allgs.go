@@ -14,20 +14,21 @@ const maxGoroutines = 1 << 20
 // goroutines finds runtime.allgs, a slice in the program's zeroed data, by what its elements are: each points to a g whose sched.g is itself.
 func (p *program) goroutines() ([]uint64, error) {
 	var best []uint64
+	var where uint64
 	good := 0
 	left := uint64(maxImage)
 	for _, md := range p.modules {
 		for _, part := range [][2]uint64{{md.noptrbss, md.enoptrbss}, {md.bss, md.ebss}} {
 			n := min(part[1]-part[0], left)
 			left -= n
-			p.search(part[0], part[0]+n, func(_ uint64, data []byte) {
+			p.search(part[0], part[0]+n, func(start uint64, data []byte) {
 				for i := 0; i+24 <= len(data); i += 8 {
 					at, n, room := binary.LittleEndian.Uint64(data[i:]), binary.LittleEndian.Uint64(data[i+8:]), binary.LittleEndian.Uint64(data[i+16:])
 					if at == 0 || at%8 != 0 || n == 0 || n > room || room > 4*maxGoroutines || !p.mapped(at, 8*n) {
 						continue
 					}
 					if list, passed := p.candidates(at, n); passed > good || passed == good && len(list) > len(best) {
-						best, good = list, passed
+						best, good, where = list, passed, start+uint64(i)
 					}
 				}
 			})
@@ -36,7 +37,26 @@ func (p *program) goroutines() ([]uint64, error) {
 	if good == 0 {
 		return nil, errNoGoroutines
 	}
-	return best, nil
+	return p.grown(where, best), nil
+}
+
+// grown reads the list anew where the program has moved it since, or is about to: its address and its length are not written at once.
+func (p *program) grown(where uint64, list []uint64) []uint64 {
+	header := func() (at, n uint64) {
+		var words [16]byte
+		if p.bytes(where, words[:]) != nil {
+			return 0, 0
+		}
+		return binary.LittleEndian.Uint64(words[:]), binary.LittleEndian.Uint64(words[8:])
+	}
+	for range attempts {
+		at, n := header()
+		again, passed := p.candidates(at, n)
+		if now, _ := header(); now == at && passed > 0 {
+			return again
+		}
+	}
+	return list
 }
 
 // candidates reads a slice of pointers, and counts how many of the first ones point to a g.

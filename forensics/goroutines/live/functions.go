@@ -199,17 +199,20 @@ func (p *program) calls(f *function, pc uint64) []call {
 	file := p.file(f, number)
 	tree := p.funcdata(f, p.inlTree)
 	var list []call
+	index, ok := p.value(f, p.pcdata(f, p.inlIndex), pc)
+	p.odd = p.odd || ok && index >= 0 && tree == 0
 	if tree != 0 {
-		index, ok := p.value(f, p.pcdata(f, p.inlIndex), pc)
 		for ok && index >= 0 && len(list) < maxInlined {
 			at := tree + uint64(index)*uint64(p.inlSize)
 			if p.inlName >= 0 { // since 1.20: by the place of the call in the function
 				name, err := p.u32(at + uint64(p.inlName))
 				parent, err2 := p.u32(at + uint64(p.inlParentPC))
 				if err != nil || err2 != nil {
+					p.odd = true
 					break
 				}
 				text, _ := p.text(f.md.names + uint64(name))
+				p.odd = p.odd || !p.isName(f.md.names+uint64(name)) || text == "" || parent > 1<<24
 				list = append(list, call{name: text, file: file, line: int(line), inlined: true, wrapper: p.isWrapper(at)})
 				pc = f.entry + uint64(parent)
 				number, _ = p.value(f, f.pcfile, pc)
@@ -232,6 +235,12 @@ func (p *program) calls(f *function, pc uint64) []call {
 		}
 	}
 	return append(list, call{name: f.name, file: file, line: int(line), wrapper: f.id == p.wrapper})
+}
+
+// isName says whether a name begins there: another one ends before it.
+func (p *program) isName(addr uint64) bool {
+	b, err := p.u8(addr - 1)
+	return err == nil && b == 0
 }
 
 // isWrapper says so of an inlined call.

@@ -40,11 +40,17 @@ type g struct {
 	inSyscall       bool
 }
 
-// readG reads a goroutine; ok is false for one that has ended.
-func (p *program) readG(addr uint64) (x g, ok bool) {
-	data := make([]byte, p.gSize)
-	if p.bytes(addr, data) != nil {
-		return g{}, false
+// readG reads a goroutine; ok is false for one that has ended, and for one that cannot be read, with an error.
+func (p *program) readG(addr uint64) (x g, ok bool, err error) {
+	if p.room == nil {
+		p.room = make([]byte, p.gSize)
+	}
+	data := p.room
+	if err = p.bytes(addr, data); err != nil && p.elsewhere(err) {
+		err = p.bytes(addr, data)
+	}
+	if err != nil {
+		return g{}, false, err
 	}
 	word := func(at int) uint64 {
 		if at < 0 {
@@ -59,7 +65,7 @@ func (p *program) readG(addr uint64) (x g, ok bool) {
 		locked: word(p.gLockedM) != 0, creation: word(p.gPC), start: word(p.gStart),
 	}
 	if statusNames[x.status] == "" || x.id <= 0 || x.id > maxID || x.high <= x.low || x.high-x.low > maxStackSize {
-		return g{}, false
+		return g{}, false, nil
 	}
 	if sp := word(p.gSyscallSP); sp != 0 {
 		x.sp, x.pc, x.inSyscall = sp, word(p.gSyscallPC), true
@@ -71,7 +77,7 @@ func (p *program) readG(addr uint64) (x g, ok bool) {
 			x.thread = int(id)
 		}
 	}
-	return x, true
+	return x, true, nil
 }
 
 const (
@@ -88,9 +94,9 @@ func (p *program) fresh64(addr uint64) (uint64, error) {
 }
 
 // state is what the runtime prints between brackets (runtime.goroutineheader), and for how many minutes.
-func (p *program) state(x g, now time.Duration) (state string, minutes int) {
+func (p *program) state(x g, list []*place, now time.Duration) (state string, minutes int) {
 	state = statusNames[x.status]
-	if x.status == statusWaiting && int(x.reason) < len(p.waits) && p.waits[x.reason] != "" {
+	if x.status == statusWaiting && int(x.reason) < len(p.waits) && p.confirmed(p.waits[x.reason], list) && p.waits[x.reason] != "" {
 		state = p.waits[x.reason]
 	}
 	if (x.status == statusWaiting || x.status == statusSyscall) && x.waitSince > 0 {

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testvm"
 )
 
 func TestMain(m *testing.M) {
+	testvm.Main()
 	testfuse.Main()
 	os.Exit(m.Run())
 }

@@ -29,6 +29,9 @@ type memory struct {
 	maps  []mapping
 	exe   string // the executable where another program emulates its processor; else found
 	pages map[uint64][]byte
+
+	remap    func() ([]mapping, error) // reads maps again; nil: they stay
+	remapped int
 }
 
 const (

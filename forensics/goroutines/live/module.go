@@ -30,10 +30,18 @@ type program struct {
 	modules []module
 	funcs   map[uint64]*function
 	places  map[uint64]*place
+	// ended says that the time is over; nil: never.
+	ended func() bool
+	// registers are where a thread is, by our number of it; nil where that is not to be had anew.
+	registers func(tid int) (sp, pc uint64)
+
+	odd bool // something that is inlined was not where it should be
 
 	// Room that is used again for each goroutine.
+	room       []byte
 	stackRoom  []byte
 	stackRead  int // so many bytes of it are the last stack
+	stackAgain []byte
 	frames     []*place
 	shownCalls []call
 	line       []byte

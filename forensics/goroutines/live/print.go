@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -14,8 +15,8 @@ import (
 
 // print writes a goroutine as /debug/pprof/goroutine?debug=2 has it (runtime/traceback.go). Arguments are not known: many are dead, and
 // the rest of the memory is nobody else's business.
-func (p *program) print(w *bufio.Writer, x g, calls []call, whole bool, now time.Duration) {
-	state, minutes := p.state(x, now)
+func (p *program) print(w *bufio.Writer, x g, list []*place, calls []call, whole bool, now time.Duration) {
+	state, minutes := p.state(x, list, now)
 	b := p.line[:0]
 	b = append(strconv.AppendInt(append(b, "goroutine "...), x.id, 10), " ["...)
 	b = append(b, state...)
@@ -101,24 +102,27 @@ func (p *program) write(ctx context.Context, w io.Writer, now time.Duration, thr
 	if err != nil {
 		return info, err
 	}
-	if p.minor > newest() && !p.plausible(addrs) {
-		return info, fmt.Errorf("%s is newer than what is known here, and has another layout", p.version)
+	if err := p.fits(addrs); err != nil {
+		return info, err
 	}
+	p.ended = func() bool { return ctx.Err() != nil }
 	out := bufio.NewWriterSize(w, 1<<16)
-	for i, addr := range addrs {
-		if i%256 == 0 && ctx.Err() != nil {
+	unreadable := 0
+	for _, addr := range addrs {
+		if ctx.Err() != nil {
 			_ = out.Flush()
-			return info, fmt.Errorf("after %d of %d: %w", i, len(addrs), ctx.Err())
+			return info, left(info.Goroutines, len(addrs), ctx.Err())
 		}
-		x, ok := p.readG(addr)
+		x, list, whole, ok, err := p.settled(addr, threads)
+		if err != nil {
+			if p.there() != nil {
+				break
+			}
+			unreadable++
+		}
 		if !ok {
 			continue
 		}
-		on, known := threads[x.thread]
-		if known && !x.inSyscall && x.status == statusRunning {
-			x.sp, x.pc, x.lr = on.sp, on.pc, 0 // what the runtime has saved is old
-		}
-		list, whole := p.stack(x)
 		calls := p.visible(list)
 		if p.system(x, calls) {
 			continue
@@ -130,26 +134,19 @@ func (p *program) write(ctx context.Context, w io.Writer, now time.Duration, thr
 		if len(info.Sums) < maxSums {
 			info.Sums[x.id] = p.sum(x)
 		}
-		if known {
+		if on, known := threads[x.thread]; known {
 			info.Threads[x.id] = on.tid
 		}
-		p.print(out, x, calls, whole, now)
+		p.print(out, x, list, calls, whole, now)
 	}
-	return info, out.Flush()
-}
-
-// plausible says whether a layout fits that may be another one: most of the first goroutines that wait can be unwound.
-func (p *program) plausible(addrs []uint64) bool {
-	good, all := 0, 0
-	for _, addr := range addrs[:min(len(addrs), 64)] {
-		if x, ok := p.readG(addr); ok && x.status == statusWaiting {
-			all++
-			if _, whole := p.stack(x); whole {
-				good++
-			}
-		}
+	err = p.there()
+	switch {
+	case err != nil:
+		err = left(info.Goroutines, len(addrs), err)
+	case unreadable > 0:
+		err = fmt.Errorf("%d of %d entries in the runtime's list of goroutines cannot be read", unreadable, len(addrs))
 	}
-	return good > 0 && good*4 >= all*3
+	return info, errors.Join(err, out.Flush())
 }
 
 // sum is the checksum of a goroutine whose stack was just read.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -22,14 +23,17 @@ var errNoProcess = errors.New("no such process")
 // [errors.ErrUnsupported].
 func Read(ctx context.Context, pid int, w io.Writer) (Info, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
-	text, err := os.ReadFile(dir + "/maps")
+	remap := func() ([]mapping, error) {
+		text, err := os.ReadFile(dir + "/maps")
+		if err != nil {
+			return nil, err
+		}
+		return parseMaps(bytes.NewReader(text))
+	}
+	mapped, err := remap()
 	if errors.Is(err, fs.ErrNotExist) {
 		return Info{}, errNoProcess
 	}
-	if err != nil {
-		return Info{}, err
-	}
-	mapped, err := parseMaps(strings.NewReader(string(text)))
 	if err != nil {
 		return Info{}, err
 	}
@@ -38,9 +42,13 @@ func Read(ctx context.Context, pid int, w io.Writer) (Info, error) {
 		return Info{}, err
 	}
 	defer func() { _ = file.Close() }()
-	p, err := open(&memory{file: file, maps: mapped}, here())
+	p, err := open(&memory{file: file, maps: mapped, remap: remap}, here())
 	if err != nil {
 		return Info{}, err
+	}
+	p.registers = func(tid int) (sp, pc uint64) {
+		where, _ := os.ReadFile(dir + "/task/" + strconv.Itoa(tid) + "/syscall")
+		return registers(string(where))
 	}
 	before := threads(dir)
 	info, err := p.write(ctx, w, monotonic(), before)

@@ -23,6 +23,9 @@ func (p *program) place(pc uint64) *place {
 	if at, ok := p.places[pc]; ok {
 		return at
 	}
+	if p.ended != nil && p.ended() {
+		return nil
+	}
 	if p.places == nil || len(p.places) > maxFunctions {
 		p.places = map[uint64]*place{}
 	}
@@ -111,6 +114,9 @@ func (p *program) visible(list []*place) []call {
 	calls := p.shownCalls[:0]
 	callee := "" // the call before, also where it is not shown
 	for i, at := range list {
+		if len(calls) > maxFrames { // also with what is said to be inlined
+			break
+		}
 		for _, c := range p.callsAt(at, callee != "runtime.sigpanic") {
 			last := len(calls) == 0 && i == len(list)-1 // a goroutine of the runtime alone
 			hidden := !shown(c.name) && !last

@@ -24,9 +24,13 @@ import (
 //
 //	LIVE_GO_VERSIONS="1.13.15 1.14.15 1.15.15 1.16.15 1.17.13 1.18.10 1.19.13 1.20.14 1.21.13 1.22.12 1.23.12 1.24.11 1.25.5 1.27.0" \
 //	LIVE_GO_VARIANTS="plain stripped pie arm64" go test -run TestVersions ./forensics/goroutines/live
+//
+// With the variant "arm64-kernel", they run on a kernel of that processor, too (-run TestArm64Kernel), in a virtual machine that is emulated:
+// qemu-system-aarch64 and the packages of package testvm are needed for that.
 const (
 	versionsVariable = "LIVE_GO_VERSIONS"
 	variantsVariable = "LIVE_GO_VARIANTS"
+	onKernel         = "arm64-kernel"
 )
 
 // A variant is a way to build a program.
@@ -51,6 +55,9 @@ func TestVersions(t *testing.T) {
 	}
 	for version := range strings.FieldsSeq(os.Getenv(versionsVariable)) {
 		for name := range strings.FieldsSeq(cmp.Or(os.Getenv(variantsVariable), "stripped arm64")) {
+			if name == onKernel {
+				continue
+			}
 			t.Run(version+"/"+name, func(t *testing.T) { compareVariant(t, version, variants[name]) })
 		}
 	}
@@ -134,6 +141,23 @@ func emulated(program string) func(context.Context, int, io.Writer) (Info, error
 
 func compare(t *testing.T, cmd *exec.Cmd, read func(context.Context, int, io.Writer) (Info, error)) {
 	t.Helper()
+	own, memory, got, err := both(t, cmd, read)
+	if err != nil || got.Unread > 0 || got.Goroutines != len(memory.Goroutines) {
+		t.Fatalf("%+v, %d goroutines: %v", got, len(memory.Goroutines), err)
+	}
+	elide(&memory, own)
+	want, have := lines(own), lines(memory)
+	if diff := gocmp.Diff(want, have); diff != "" {
+		t.Errorf("%s (-its own dump +its memory):\n%s", got.Version, diff)
+	}
+	if len(want) < 100 {
+		t.Errorf("only %d goroutines", len(want))
+	}
+}
+
+// both starts the program, and returns the dump that it writes of itself and what is read of its memory, with the error of that.
+func both(t *testing.T, cmd *exec.Cmd, read func(context.Context, int, io.Writer) (Info, error)) (own, memory goroutines.Dump, got Info, err error) {
+	t.Helper()
 	dump := filepath.Join(t.TempDir(), "dump")
 	cmd.Args = append(cmd.Args, dump)
 	out, err := cmd.StdoutPipe()
@@ -151,27 +175,19 @@ func compare(t *testing.T, cmd *exec.Cmd, read func(context.Context, int, io.Wri
 	if err != nil {
 		t.Fatal(err)
 	}
-	dumps, _, err := goroutines.Parse(bytes.NewReader(text))
-	if err != nil || len(dumps) != 1 {
-		t.Fatal(len(dumps), err)
-	}
 	var b bytes.Buffer
-	got, err := read(t.Context(), cmd.Process.Pid, &b)
-	if err != nil {
-		t.Fatal(err)
+	got, err = read(t.Context(), cmd.Process.Pid, &b)
+	return parsed(t, text), parsed(t, b.Bytes()), got, err
+}
+
+// parsed is the only dump in a text; nothing where it is empty.
+func parsed(t *testing.T, text []byte) goroutines.Dump {
+	t.Helper()
+	dumps, problems, err := goroutines.Parse(bytes.NewReader(text))
+	if err != nil || len(problems) > 0 || len(dumps) > 1 || len(text) > 0 && len(dumps) == 0 {
+		t.Fatal(len(dumps), problems, err)
 	}
-	live, problems, err := goroutines.Parse(&b)
-	if err != nil || len(problems) > 0 || len(live) != 1 || got.Unread > 0 || got.Goroutines != len(live[0].Goroutines) {
-		t.Fatalf("%+v: %d dumps, %v, %v", got, len(live), problems, err)
-	}
-	elide(&live[0], dumps[0])
-	want, have := lines(dumps[0]), lines(live[0])
-	if diff := gocmp.Diff(want, have); diff != "" {
-		t.Errorf("%s (-its own dump +its memory):\n%s", got.Version, diff)
-	}
-	if len(want) < 100 {
-		t.Errorf("only %d goroutines", len(want))
-	}
+	return append(dumps, goroutines.Dump{})[0]
 }
 
 // elide takes what a dump leaves out of long stacks from another one, which has all: the runtime prints the 50 innermost and the 50
