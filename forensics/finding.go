@@ -156,7 +156,7 @@ type AffectedPod struct {
 	UID       string `json:"uid"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// State is "live", "terminating", "orphaned" or "unknown".
+	// State is "live", "terminating", "orphaned", "likely-orphaned", "possibly-orphaned" or "unknown".
 	State PodState `json:"state"`
 }
 

@@ -33,6 +33,7 @@ type index struct {
 	disks          func() *eviction.Index
 	cluster        func() *apidump.Index
 	goroutines     func() []goroutinePlace
+	traces         func() *podTraces
 
 	waitedOn map[string]bool // superblocks that a thread waits for, not only for a lock of them
 	// What coverage says of some sources, which may have many entries.

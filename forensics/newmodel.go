@@ -101,6 +101,7 @@ func newIndex(m *Model) index {
 		disks:          sync.OnceValue(func() *eviction.Index { return e.Disks.Index() }),
 		cluster:        sync.OnceValue(func() *apidump.Index { return e.Cluster.Index() }),
 		goroutines:     sync.OnceValue(func() []goroutinePlace { return goroutinesOf(e.Dumps) }),
+		traces:         sync.OnceValue(func() *podTraces { return newPodTraces(m) }),
 	}
 	x.podsOf = positions(e.Pods, func(p *kubelet.Pod) string {
 		if p.Kind == "" {

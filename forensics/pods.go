@@ -14,12 +14,16 @@ import (
 type PodState string
 
 // The states of a pod. Orphaned needs a proof: the kubelet's list of pods was read, is not empty and does not have the pod. The list is
-// empty while the last pod terminates, so an empty list proves nothing.
+// empty while the last pod terminates, so an empty list proves nothing. Where the list was not read, a pod is likely orphaned if the
+// kubelet's log calls it so, or if the kubelet has all its pods but this one in allocated_pods_state (1.33 and later). It is possibly
+// orphaned if no source knows it and its directory has not changed for ten minutes. [PodState.Orphaned] has that as a confidence.
 const (
-	PodUnknown     PodState = "unknown"
-	PodLive        PodState = "live"
-	PodTerminating PodState = "terminating"
-	PodOrphaned    PodState = "orphaned"
+	PodUnknown          PodState = "unknown"
+	PodLive             PodState = "live"
+	PodTerminating      PodState = "terminating"
+	PodOrphaned         PodState = "orphaned"
+	PodLikelyOrphaned   PodState = "likely-orphaned"
+	PodPossiblyOrphaned PodState = "possibly-orphaned"
 )
 
 // Words is the state where the word before it does not say that it is one.
@@ -27,7 +31,7 @@ func (s PodState) Words() string {
 	if s == PodUnknown {
 		return "state unknown"
 	}
-	return string(s)
+	return strings.ReplaceAll(string(s), "-", " ")
 }
 
 // livePods collects the evidence that each pod exists: the kubelet's list, static manifests, an API dump, cgroups, processes.
@@ -46,7 +50,7 @@ func livePods(m *Model) map[string]podFacts {
 			continue
 		}
 		f := pods[p.UID]
-		if !p.FromLogDir() && p.Source != kubelet.PodFromRuntime { // which outlive the pod
+		if !p.FromLogDir() && !p.FromState() && p.Source != kubelet.PodFromRuntime { // which outlive the pod
 			f = note(p.UID, "listed by "+p.Source)
 			f.listed = true
 		}
@@ -161,7 +165,7 @@ func (m *Model) PodState(uid string) (PodState, string) {
 		if ok, lack := sawLife(m); !ok {
 			return PodUnknown, missing + "but " + lack
 		}
-		if d, ok := podDir(m, uid); ok && d.Modified != nil && !d.Modified.Before(m.evidence.Collected) && !m.evidence.Collected.IsZero() {
+		if d, ok := podDir(m, uid); ok && youngerThanExamination(m, d) {
 			return PodUnknown, missing + "but its directory is younger than the examination"
 		}
 		return PodOrphaned, missing + "no cgroup, no process"
@@ -170,7 +174,10 @@ func (m *Model) PodState(uid string) (PodState, string) {
 		return PodTerminating, "the kubelet's log shows a deletion in progress"
 	}
 	_, why := m.ListedPods()
-	return PodUnknown, why
+	if m.index.podsSeen.ok {
+		return PodUnknown, why
+	}
+	return m.index.traces().unlisted(m, uid, why)
 }
 
 // onNode says whether something on the node is of a pod that no log alone names: then a list of the kubelet's that is not whole has

@@ -44,7 +44,7 @@ func newAdvice(r Report, d forensics.Diagnosis) (list []advice) {
 		})
 	}
 	if slices.ContainsFunc(d.Pods, func(p forensics.AffectedPod) bool {
-		return p.State == forensics.PodTerminating || hung && p.State != forensics.PodOrphaned
+		return p.State == forensics.PodTerminating || hung && p.State != forensics.PodOrphaned && p.State != forensics.PodLikelyOrphaned
 	}) {
 		list = append(list, advice{
 			"kubectl delete pod --force", "", "It only removes the API object. The node still uses the volume, so a replacement pod on another " +

@@ -151,6 +151,8 @@ func podState(state forensics.PodState) mark {
 		return mark{toneWarn, "Terminating"}
 	case forensics.PodOrphaned:
 		return mark{toneWarn, "orphaned"}
+	case forensics.PodLikelyOrphaned, forensics.PodPossiblyOrphaned:
+		return mark{toneQuiet, shown(state.Words())}
 	}
 	return mark{toneQuiet, cell(string(cmp.Or(state, forensics.PodUnknown)), maxCell)}
 }

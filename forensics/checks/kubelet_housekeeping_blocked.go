@@ -111,7 +111,7 @@ func aboutVolume(p *forensics.Pass, t *procs.Thread) string {
 	if volume != "" {
 		s += ", volume " + strings.TrimPrefix(volume, uid+"/")
 	}
-	return s + fmt.Sprintf(". The pod is %s (%s).", state, why)
+	return s + fmt.Sprintf(". The pod is %s (%s).", strings.ReplaceAll(string(state), "-", " "), why)
 }
 
 func threadFinding(p *forensics.Pass, l stall.HousekeepingThread) forensics.Finding {

@@ -21,10 +21,10 @@ cannot reconstruct. Information; pod-orphaned-mounted reports the consequences.`
 		for _, d := range orphans.All(p) {
 			for _, m := range p.Model.PodMounts(d.UID) {
 				p.ReportAlike(nil, func(n int) string {
-					return fmt.Sprintf("%d mounts belong to orphaned pods", n)
+					return fmt.Sprintf("%d mounts belong to %s pods", n, d.Adjective())
 				}, forensics.Finding{
-					Severity: forensics.Info, Subject: forensics.MountEntity(m.ID), Confidence: forensics.Certain,
-					Title:         fmt.Sprintf("%s is still mounted for orphaned %s", fsfamily.Label(m.FSType, m.Source), podInTitle(p, d.UID)),
+					Severity: forensics.Info, Subject: forensics.MountEntity(m.ID), Confidence: d.Sure,
+					Title:         fmt.Sprintf("%s is still mounted for %s %s", fsfamily.Label(m.FSType, m.Source), d.Adjective(), podInTitle(p, d.UID)),
 					Detail:        fmt.Sprintf("Mount %d at %s (%s) of pod %s.", m.ID, m.MountPoint, m.FSType, p.Model.Pod(d.UID)),
 					ConfidenceWhy: orphans.Why(p, d.UID), Pods: []string{d.UID},
 				})

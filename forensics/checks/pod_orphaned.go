@@ -15,6 +15,17 @@ var podOrphaned = forensics.Check{
 cgroup and no process. The list must have been read and must not be empty: it is empty while the last pod terminates. A
 directory that is younger than the examination is not judged.
 
+By default, a kubelet refuses its list without a token (HTTP 401). Without the list, a directory is at most:
+
+- Likely orphaned, if the kubelet's log calls it so, or if the kubelet's own file allocated_pods_state (1.33 and later) has
+  all running pods and not this one.
+- Possibly orphaned, if nothing on the node knows the pod: no cgroup, process, sandbox, container, log directory, state file
+  or message of this kubelet. Its directory has leftovers of volumes and has not changed for ten minutes. The kubelet has
+  run for ten minutes, and a pod of the API server runs. Before that, all pods of a rebooted node look like this.
+
+Pods that have ended (completed, evicted) keep a directory without volumes, and pods that wait for the network have a message
+in the log: neither is reported. Such a finding only says how to confirm it.
+
 The check classifies the leftovers. Whether the kubelet removes them depends on its version (cleanupOrphanedPodDirs in
 kubelet_volumes.go, 1.10 to 1.36):
 
@@ -54,15 +65,17 @@ func orphanFinding(p *forensics.Pass, o orphans.Orphan) forensics.Finding {
 	data := o.WithData()
 	switch {
 	case len(data) > 0:
-		f.Title = orphans.NamedHeadline(p, o.UID) + " has data on the node's own disk: " + orphans.Size(data[0])
-		f.Remedies = []forensics.Remedy{orphans.LookFirst(o.PodDir), orphans.PlanFirst()}
+		f.Title = orphans.NamedHeadline(p, o) + " has data on the node's own disk: " + orphans.Size(data[0])
+		f.Remedies = o.Steps(p, orphans.LookFirst(o.PodDir), orphans.PlanFirst())
 	case o.Has(kubelet.ASWUncertain):
-		f.Confidence = forensics.Likely
-		f.Remedies = []forensics.Remedy{restartKubelet()}
+		if o.Sure == forensics.Certain {
+			f.Confidence = forensics.Likely
+		}
+		f.Remedies = o.Steps(p, restartKubelet())
 	case o.Heals():
 		f.Severity = forensics.Info
 	default:
-		f.Remedies = []forensics.Remedy{orphans.LookFirst(o.PodDir), orphans.PlanFirst()}
+		f.Remedies = o.Steps(p, orphans.LookFirst(o.PodDir), orphans.PlanFirst())
 	}
 	return f
 }

@@ -32,7 +32,7 @@ check for mounted subPaths: it repeatedly fails to remove them (since 1.18 with 
 
 func orphanMountedFinding(p *forensics.Pass, o orphans.Orphan, list []mounts.Mount) forensics.Finding {
 	f := orphans.NewFinding(p, o)
-	f.Title = orphans.NamedHeadline(p, o.UID) + " still has " + findings.Plural(max(len(list), len(o.Points())), "mount")
+	f.Title = orphans.NamedHeadline(p, o) + " still has " + findings.Plural(max(len(list), len(o.Points())), "mount")
 	if data := o.WithData(); len(data) > 0 {
 		f.Title += ", and data on the node's own disk: " + orphans.Size(data[0])
 	}
@@ -53,6 +53,6 @@ func orphanMountedFinding(p *forensics.Pass, o orphans.Orphan, list []mounts.Mou
 			Risk:   "a plain unmount fails while the mount is in use, which is safe. Find the process that uses it; do not force the unmount",
 		}, "-c"))
 	}
-	f.Remedies = append(f.Remedies, orphans.PlanFirst())
+	f.Remedies = o.Steps(p, append(f.Remedies, orphans.PlanFirst())...)
 	return f
 }

@@ -35,6 +35,6 @@ func volDataFinding(p *forensics.Pass, o orphans.Orphan) forensics.Finding {
 	if data := o.WithData(); len(data) > 0 {
 		f.Title += "; another volume has data: " + orphans.Size(data[0])
 	}
-	f.Remedies = []forensics.Remedy{orphans.LookFirst(o.PodDir), orphans.PlanFirst()}
+	f.Remedies = o.Steps(p, orphans.LookFirst(o.PodDir), orphans.PlanFirst())
 	return f
 }

@@ -29,6 +29,7 @@ func (c *collector) live(ctx context.Context) {
 	c.read(ctx, forensics.SourceCgroups, readLimit, c.cgroups)
 	c.read(ctx, forensics.SourceRuntime, 2*readLimit, c.runtimeFiles)
 	c.read(ctx, forensics.SourceStaticPods, readLimit, c.staticPods)
+	c.read(ctx, sourceKubeletState, readLimit, c.statePods)
 	c.read(ctx, forensics.SourcePodLogs, readLimit, c.podLogs)
 	c.apiDumps(ctx)
 

@@ -11,9 +11,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 )
 
-// Files are the node's files as the kubelet sees them. An error that is [context.DeadlineExceeded] or [context.Canceled]
+// nodeFiles are the node's files as the kubelet sees them. An error that is [context.DeadlineExceeded] or [context.Canceled]
 // says that a file did not answer in time.
-type Files interface {
+type nodeFiles interface {
 	// ReadFile, ReadDir and ReadLink are those of [nodefs.FS].
 	ReadFile(path string, limit int64) ([]byte, error)
 	ReadDir(path string, limit int) ([]nodefs.Entry, error)
@@ -28,7 +28,7 @@ const maxImpostors = 100
 // Read adds what the command line of the chosen process and the node's files say. Without a process that is what the
 // files say of the kubelet that ran here or should. rootDir is the root directory where the caller knows better than the
 // node, else "". What could not be read is in Sources.
-func (in *Instance) Read(files Files, c Choice, rootDir string) {
+func (in *Instance) Read(files nodeFiles, c Choice, rootDir string) {
 	f := finder{files: files, in: in}
 	if in.Sources == nil {
 		in.Sources = []Source{}
@@ -99,7 +99,7 @@ func sourceOf(name string, err error) Source {
 
 // A finder collects what is known of one instance.
 type finder struct {
-	files Files
+	files nodeFiles
 	in    *Instance
 	// dataDir is where k3s and rke2 keep everything but the pods.
 	dataDir string

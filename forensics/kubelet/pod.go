@@ -7,8 +7,8 @@ type Pod struct {
 	UID       string `json:"uid"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Source is "kubelet" (/pods), "manifest" (a static pod's file), "runtime" (a sandbox or container on disk), "cgroup",
-	// "process", "log-dir".
+	// Source is "kubelet" (/pods or the Pods API), "manifest" (a static pod's file), "runtime" (a sandbox or container on disk),
+	// "cgroup", "process", "log-dir", "allocation" (the kubelet's allocated_pods_state), "state" (another state file of the kubelet).
 	Source string `json:"source"`
 	Phase  string `json:"phase,omitempty"`
 	// Deleting is the deletionTimestamp; absent when none.
@@ -42,6 +42,8 @@ const (
 	fromKubelet  = "kubelet"
 	fromManifest = "manifest"
 	fromLogDir   = "log-dir"
+	fromAlloc    = "allocation"
+	fromState    = "state"
 )
 
 // FromKubelet says whether the pod is in the kubelet's own list.
@@ -52,6 +54,12 @@ func (p Pod) FromManifest() bool { return p.Source == fromManifest }
 
 // FromLogDir says whether nothing but a directory of logs names the pod, which outlives it.
 func (p Pod) FromLogDir() bool { return p.Source == fromLogDir }
+
+// FromAllocation says whether the pod is in the kubelet's allocated_pods_state (1.33): it was admitted, and not forgotten since.
+func (p Pod) FromAllocation() bool { return p.Source == fromAlloc }
+
+// FromState says whether nothing but a state file of the kubelet names the pod. The kubelet removes it there some time after the pod.
+func (p Pod) FromState() bool { return p.Source == fromAlloc || p.Source == fromState }
 
 // The kinds of pods that do not come from the API alone.
 const (

@@ -20,16 +20,16 @@ type Port struct {
 	Sure bool
 }
 
-// Ports are those of one kubelet.
-type Ports struct {
+// ports are those of one kubelet.
+type ports struct {
 	// Main is the authenticated API, ReadOnly the same without authentication, Healthz the one whose answer proves
 	// nothing about the sync loop in any version.
 	Main, ReadOnly, Healthz Port
 }
 
 // Ports returns the ports that flags and configuration say, or the defaults.
-func (in *Instance) Ports() Ports {
-	p := Ports{
+func (in *Instance) Ports() ports {
+	p := ports{
 		Main:     Port{Number: DefaultPort, TLS: true, Sure: true},
 		ReadOnly: in.readOnlyPort(),
 		Healthz:  Port{Number: defaultHealthzPort, Sure: true},

@@ -90,3 +90,12 @@ func orphanMessages() []message {
 		},
 	}
 }
+
+// Orphaned says whether the kubelet calls the pod of a message orphaned: it neither knows the pod nor finds a running container of it.
+func (k Kind) Orphaned() bool {
+	switch k {
+	case KindOrphan, KindOrphanDetail, kindOrphanMounted, kindOrphanRemoving, KindOrphanRemoveFailed, kindOrphanVolumeRemoved, kindOrphanDirRemoved:
+		return true
+	}
+	return false
+}

@@ -118,7 +118,7 @@ func (s *script) pods() {
 		case forensics.PodOrphaned:
 			gone++
 			s.pod(d, reason)
-		case forensics.PodUnknown:
+		case forensics.PodUnknown, forensics.PodLikelyOrphaned, forensics.PodPossiblyOrphaned: // only the kubelet's list is a proof
 			unknown++
 		}
 		if s.b.Len() > maxScript {

@@ -37,7 +37,7 @@ func PodsByUse(p *forensics.Pass, u eviction.Usage) []PodUse {
 		default:
 			continue
 		}
-		if state, _ := p.Model.PodState(item.PodUID); item.PodUID == "" || state == forensics.PodOrphaned {
+		if state, _ := p.Model.PodState(item.PodUID); item.PodUID == "" || state == forensics.PodOrphaned || state == forensics.PodLikelyOrphaned {
 			continue
 		}
 		if byPod[item.PodUID] == nil {

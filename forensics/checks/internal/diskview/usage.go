@@ -80,7 +80,7 @@ func owner(p *forensics.Pass, item eviction.Item) string {
 func orphanBytes(p *forensics.Pass, u eviction.Usage) int64 {
 	var sum int64
 	for _, item := range u.Items {
-		if state, _ := p.Model.PodState(item.PodUID); item.PodUID != "" && state == forensics.PodOrphaned && item.Kind != eviction.KindLogs {
+		if state, _ := p.Model.PodState(item.PodUID); item.PodUID != "" && (state == forensics.PodOrphaned || state == forensics.PodLikelyOrphaned) && item.Kind != eviction.KindLogs {
 			sum += item.Bytes
 		}
 	}

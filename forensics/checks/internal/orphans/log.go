@@ -3,6 +3,7 @@ package orphans
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -155,7 +156,7 @@ func (t *LogComplaints) Report(p *forensics.Pass) {
 	}
 	for _, uid := range named {
 		state, why := p.Model.PodState(uid)
-		if t.shown[uid] || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state == forensics.PodOrphaned {
+		if t.shown[uid] || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state.Orphaned() != "" {
 			continue
 		}
 		list := t.of(uid)
@@ -163,7 +164,7 @@ func (t *LogComplaints) Report(p *forensics.Pass) {
 			Severity: forensics.Warning, Subject: findings.PodOrName("", uid), Pods: []string{uid}, Since: logview.First(list), Confidence: forensics.Likely,
 			Title:         logHeadline(counted, list[0]),
 			Detail:        findings.Sentences("According to the kubelet's log, pod "+findings.PodLabel(p, "", uid)+" no longer exists.", orphanSaid(list), t.count(p), logview.AsOf(p)),
-			ConfidenceWhy: "the kubelet's log says so; state of the pod on this node: " + string(state) + " (" + why + ")",
+			ConfidenceWhy: "the kubelet's log says so; state of the pod on this node: " + strings.ReplaceAll(string(state), "-", " ") + " (" + why + ")",
 			Refs:          logview.EventRefs(list...), Remedies: []forensics.Remedy{lookWithoutDir(p, uid)},
 		}
 		if e := list[0]; e.Path != "" {

@@ -13,16 +13,18 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
-// Needs is what checks about directories of pods need.
-var Needs = []forensics.Need{{forensics.SourcePodDirs}, {forensics.SourceKubeletPods}}
+// Needs is what checks about directories of pods need. The kubelet's list is the proof; what else tells is in [forensics.Model.PodState].
+var Needs = []forensics.Need{{forensics.SourcePodDirs}, {forensics.SourceKubeletPods, forensics.SourceRuntime, forensics.SourceLogs}}
 
-// An orphan is the directory of a pod that provably no longer exists, and what is left in it.
+// An Orphan is the directory of a pod that no longer exists, and what is left in it.
 type Orphan struct {
 	kubelet.PodDir
 	Left []kubelet.Leftover
+	// Sure is the confidence that the pod no longer exists. Below [forensics.Certain] nothing may be changed before that is confirmed.
+	Sure forensics.Confidence
 }
 
-// All lists the directories whose pods provably no longer exist.
+// All lists the directories whose pods no longer exist, provably or not.
 func All(p *forensics.Pass) []Orphan {
 	if ok, why := p.Evidence.Saw(forensics.SourcePodDirs); !ok {
 		p.Unjudged("the pod directories were not read: %s", why)
@@ -30,10 +32,11 @@ func All(p *forensics.Pass) []Orphan {
 	var found []Orphan
 	unknown, reason := 0, ""
 	for _, d := range p.Evidence.PodDirs {
-		switch state, why := p.Model.PodState(d.UID); state {
-		case forensics.PodOrphaned:
-			found = append(found, Orphan{d, forensics.Leftovers(p.Model, d)})
-		case forensics.PodUnknown:
+		state, why := p.Model.PodState(d.UID)
+		if sure := state.Orphaned(); sure != "" {
+			found = append(found, Orphan{d, forensics.Leftovers(p.Model, d), sure})
+		}
+		if state == forensics.PodUnknown {
 			unknown++
 			reason = why
 		}
@@ -52,11 +55,23 @@ func Why(p *forensics.Pass, uid string) string {
 
 // NewFinding is a finding about an orphaned pod directory.
 func NewFinding(p *forensics.Pass, o Orphan) forensics.Finding {
-	return forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPod, ID: o.UID}, Confidence: forensics.Certain,
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPod, ID: o.UID}, Confidence: o.Sure,
 		Title:  Headline(p, 1, o),
 		Detail: o.detail(p), ConfidenceWhy: Why(p, o.UID), Pods: []string{o.UID}, Refs: o.refs(),
 	}
+	if o.Sure == forensics.Possible {
+		f.Severity = forensics.Info
+	}
+	return f
+}
+
+// Steps are those for the directory. One whose pod is not proven to be gone has only steps that look.
+func (o Orphan) Steps(p *forensics.Pass, steps ...forensics.Remedy) []forensics.Remedy {
+	if o.Sure == forensics.Certain {
+		return steps
+	}
+	return []forensics.Remedy{remedy.ListPods(p, o.UID)}
 }
 
 // Has says whether something of a class is left.
@@ -113,10 +128,18 @@ func (o Orphan) detail(p *forensics.Pass) string {
 			parts = append(parts, fmt.Sprintf("And %d more.", len(o.Left)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s: %s. %s: %s.", l.Path, LeftText(l), findings.Capital(fateText(p, l.Fate)), l.Why))
+		text := fmt.Sprintf("%s: %s.", l.Path, LeftText(l))
+		if o.Sure == forensics.Certain {
+			text += fmt.Sprintf(" %s: %s.", findings.Capital(fateText(p, l.Fate)), l.Why)
+		}
+		parts = append(parts, text)
 	}
 	if data := o.WithData(); len(data) > 0 {
 		parts = append(parts, "DO NOT DELETE THIS DATA before you have checked it. Data in an unmounted volume directory was written to the node's own disk. It may be the only copy.")
+	}
+	if o.Sure != forensics.Certain {
+		return findings.Sentences("The kubelet did not give its list of pods, so it is not proven that pod "+p.Model.Pod(o.UID).String()+" no longer exists.",
+			strings.Join(parts, " "), "Change nothing here before that is confirmed.")
 	}
 	if namespace, name := p.Model.PodName(o.UID); len(parts) > 0 && namespace != "" && name != "" {
 		parts = append([]string{"Pod " + p.Model.Pod(o.UID).String() + " no longer exists."}, parts...)

@@ -30,8 +30,10 @@ func Headline(p *forensics.Pass, n int, o Orphan) string {
 	if n > 1 {
 		it = "them"
 	}
-	words := count(n) + ": "
+	words := orphansText(n, o.Sure) + ": "
 	switch {
+	case o.Sure != forensics.Certain: // what the kubelet does depends on whether the pod exists
+		return words + LeftText(o.Left[0])
 	case o.Has(kubelet.CSIVolDataLeft):
 		return words + release(p) + " does not remove a leftover vol_data.json"
 	case o.Has(kubelet.ASWUncertain):
@@ -51,14 +53,33 @@ func Headline(p *forensics.Pass, n int, o Orphan) string {
 }
 
 // NamedHeadline begins the headline of a finding about one directory, which is like no other.
-func NamedHeadline(p *forensics.Pass, uid string) string {
-	if namespace, name := p.Model.PodName(uid); namespace != "" && name != "" {
-		return "Orphaned pod directory of " + namespace + "/" + name
+func NamedHeadline(p *forensics.Pass, o Orphan) string {
+	words := findings.Capital(adverb(o.Sure) + "orphaned pod directory")
+	if namespace, name := p.Model.PodName(o.UID); namespace != "" && name != "" {
+		return words + " of " + namespace + "/" + name
 	}
-	return "Orphaned pod directory " + uid
+	return words + " " + o.UID
 }
 
-func count(n int) string { return findings.Plural(n, "orphaned pod directory") }
+// adverb is the confidence that something is orphaned, before that word; "" where it is certain.
+func adverb(sure forensics.Confidence) string {
+	switch sure {
+	case forensics.Possible:
+		return "possibly "
+	case forensics.Likely:
+		return "likely "
+	}
+	return ""
+}
+
+// Adjective is "orphaned", with the confidence where that is not certain.
+func (o Orphan) Adjective() string { return adverb(o.Sure) + "orphaned" }
+
+func orphansText(n int, sure forensics.Confidence) string {
+	return findings.Plural(n, adverb(sure)+"orphaned pod directory")
+}
+
+func count(n int) string { return orphansText(n, forensics.Certain) }
 
 // release is the minor release of the kubelet, on which it depends what it removes: "kubelet 1.17".
 func release(p *forensics.Pass) string {

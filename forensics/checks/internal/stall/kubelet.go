@@ -81,7 +81,7 @@ func findHousekeepingThread(p *forensics.Pass) *HousekeepingThread {
 		switch {
 		case failed:
 			return &HousekeepingThread{w.Thread, w.Seconds, "no goroutine dump; a kubelet thread is blocked on a pod volume, and the kubelet's syncloop health check fails"}
-		case state == forensics.PodOrphaned:
+		case state == forensics.PodOrphaned, state == forensics.PodLikelyOrphaned:
 			return &HousekeepingThread{w.Thread, w.Seconds, "no goroutine dump; a kubelet thread is blocked on a volume of an orphaned pod, and only housekeeping accesses those"}
 		}
 	}

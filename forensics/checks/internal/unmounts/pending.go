@@ -59,8 +59,9 @@ func ofEndingPods(p *forensics.Pass) []Mount {
 	var list []Mount
 	for _, d := range p.Evidence.PodDirs {
 		state, why := p.Model.PodState(d.UID)
-		if state == forensics.PodUnknown {
-			p.Unjudged("pod %s: %s", d.UID, why)
+		sure := state.Orphaned()
+		if (state == forensics.PodUnknown || sure != "" && sure != forensics.Certain) && len(p.Model.PodMounts(d.UID)) > 0 {
+			p.Unjudged("pod %s: %s", d.UID, why) // whoever uses the mount may have a right to it
 		}
 		if state != forensics.PodOrphaned && state != forensics.PodTerminating {
 			continue
