@@ -57,6 +57,7 @@ const (
 	SourcePodLogs         = "pod-log-dirs"
 	SourceHolders         = "holders"
 	SourceAPIDump         = "api-dump"
+	SourceAPI             = "api" // the API server's pods of this node, and its Node
 	SourceDisks           = "disks"
 	SourceRuntime         = "runtime"        // the runtime's files
 	SourceRuntimeAnswer   = "runtime-answer" // whether its daemon responds
@@ -91,7 +92,8 @@ var dataOf = map[string]func(*Evidence) bool{
 	SourceCgroups:         func(e *Evidence) bool { return len(e.Cgroups) > 0 || e.CgroupTotals != nil },
 	SourcePodLogs:         func(e *Evidence) bool { return hasPodOf(e, "log-dir") },
 	SourceHolders:         func(e *Evidence) bool { return e.MountUse != nil },
-	SourceAPIDump:         func(e *Evidence) bool { return e.Cluster != nil },
+	SourceAPIDump:         func(e *Evidence) bool { return e.Cluster != nil && e.Cluster.NodeName == "" },
+	SourceAPI:             func(e *Evidence) bool { return e.Cluster != nil && e.Cluster.NodeName != "" },
 	SourceDisks:           func(e *Evidence) bool { return e.Disks != nil },
 	SourceRuntime:         func(e *Evidence) bool { return len(e.Runtimes)+len(e.Sandboxes)+len(e.Containers)+len(e.Images) > 0 },
 	SourceRuntimeAnswer:   hasRuntimeAnswer,

@@ -36,9 +36,10 @@ type Model struct {
 	joined   map[goroutineID]int // that of a goroutine
 	process  map[int]procs.Process
 	pods     map[string]podFacts
-	listed   map[string]bool // by the kubelet, listedCount pods; nil if its list is not whole, or empty
+	listed   map[string]bool // by the kubelet, or else the API server, listedCount pods; nil if no list is whole, or all are empty
 
 	listedCount int
+	listedBy    lister
 	index       index
 	uses        *Uses
 }

@@ -54,7 +54,7 @@ func NewModel(e *Evidence) *Model {
 	m.uses = newUses(m)
 	m.index = newIndex(m)
 	m.pods = livePods(m)
-	m.listed, m.listedCount = listedPods(m)
+	m.listed, m.listedCount, m.listedBy = listedPods(m)
 	m.joins = joinGoroutines(e)
 	for i, j := range slices.Backward(m.joins) { // the first counts
 		m.running[threadID{j.Thread.PID, j.Thread.TID}] = i

@@ -65,7 +65,11 @@ func livePods(m *Model) map[string]podFacts {
 	}
 	if m.evidence.Cluster != nil {
 		for _, p := range m.evidence.Cluster.Pods {
-			f := note(p.UID, "in the API dump")
+			why := "in the API dump"
+			if p.Node != "" && p.Node == m.evidence.Cluster.NodeName {
+				why = "listed by the API server"
+			}
+			f := note(p.UID, why)
 			f.namespace, f.name, f.deleting, f.listed = p.Namespace, p.Name, f.deleting || p.Deleting != nil, true
 			pods[p.UID] = f
 		}
@@ -150,16 +154,19 @@ func (m *Model) PodState(uid string) (PodState, string) {
 	switch {
 	case f.live && f.deleting:
 		return PodTerminating, f.why
-	case f.live && m.listed != nil && !m.listed[uid]:
-		return PodTerminating, f.why + ", but the kubelet no longer lists it"
+	case f.live && m.listed != nil && !m.listed[uid] && m.listedBy.lists(uid):
+		return PodTerminating, f.why + ", but " + m.listedBy.words() + " no longer lists it"
 	case f.live && !f.listed && deletionInLog(m, uid):
 		return PodTerminating, f.why + ", but the kubelet's log shows a deletion in progress"
 	case f.live:
 		return PodLive, f.why
 	}
 	if m.listed != nil {
-		missing := "not in the kubelet's list of " + text.Plural(m.listedCount, "pod") + ", "
-		if k := m.evidence.Kubelet; k != nil && k.PodsLeftOut > 0 && !onNode(m, uid) {
+		missing := "not in " + m.listedBy.words() + "'s list of " + text.Plural(m.listedCount, "pod") + ", "
+		if !m.listedBy.lists(uid) {
+			return PodUnknown, missing + "but a static pod can be without a mirror pod there"
+		}
+		if k := m.evidence.Kubelet; m.listedBy == byKubelet && k != nil && k.PodsLeftOut > 0 && !onNode(m, uid) {
 			return PodUnknown, fmt.Sprintf("not among the %s kept of the kubelet's list, but %d more were not kept", text.Plural(m.listedCount, "pod"), k.PodsLeftOut)
 		}
 		if ok, lack := sawLife(m); !ok {
@@ -189,30 +196,62 @@ func onNode(m *Model, uid string) bool {
 	return slices.ContainsFunc(m.evidence.Pods, func(p kubelet.Pod) bool { return p.UID == uid })
 }
 
-// listedPods are the UIDs in the kubelet's own list, those of mirror pods included, and how many pods that are; nil if
-// the list is not whole, or empty.
-func listedPods(m *Model) (listed map[string]bool, n int) {
-	if !m.index.podsSeen.ok {
-		return nil, 0
+// A lister is whose list of pods is known.
+type lister int
+
+const (
+	byKubelet lister = iota
+	byAPI            // the API server's, of this node, where the kubelet's list is not known
+)
+
+func (l lister) words() string {
+	if l == byAPI {
+		return "the API server"
 	}
-	for _, p := range m.evidence.Pods {
-		if !p.FromKubelet() {
-			continue
-		}
-		if listed == nil {
-			listed = make(map[string]bool, len(m.evidence.Pods))
-		}
-		n++
-		listed[p.UID] = true
-		if p.MirrorUID != "" {
-			listed[p.MirrorUID] = true
-		}
-	}
-	return listed, n
+	return "the kubelet"
 }
 
-// ListedPods are the UIDs in the kubelet's own list, those of mirror pods included; nil if that was not read to its end or is
-// empty, and why so.
+// lists says whether a pod with this UID would be in the list. The UID of a static pod is a hash without dashes, and the API server has
+// its mirror pod, which the kubelet may have failed to create.
+func (l lister) lists(uid string) bool { return l == byKubelet || strings.Contains(uid, "-") }
+
+// listedPods are the UIDs in the kubelet's own list, those of mirror pods included, and how many pods that are; nil if
+// the list is not whole, or empty. Then the API server's list of the node's pods is taken, if it was read.
+func listedPods(m *Model) (listed map[string]bool, n int, by lister) {
+	listed = map[string]bool{}
+	add := func(uid, mirror string) {
+		n++
+		listed[uid] = true
+		if mirror != "" {
+			listed[mirror] = true
+		}
+	}
+	if m.index.podsSeen.ok {
+		for _, p := range m.evidence.Pods {
+			if p.FromKubelet() {
+				add(p.UID, p.MirrorUID)
+			}
+		}
+	}
+	if c := m.evidence.Cluster; n == 0 && c != nil && c.NodeName != "" {
+		by = byAPI
+		for _, p := range c.Pods {
+			if p.Node == c.NodeName {
+				add(p.UID, p.Mirror)
+			}
+		}
+		for _, g := range m.evidence.Cgroups { // of which that list says nothing
+			listed[g.PodUID] = listed[g.PodUID] || !by.lists(g.PodUID)
+		}
+	}
+	if n == 0 {
+		return nil, 0, byKubelet
+	}
+	return listed, n, by
+}
+
+// ListedPods are the UIDs in the kubelet's own list, those of mirror pods included; where that was not read to its end or is empty, those
+// in the API server's list of this node's pods; nil without either, and why so.
 func (m *Model) ListedPods() (listed map[string]bool, why string) {
 	switch seen := m.index.podsSeen; {
 	case m.listed != nil:

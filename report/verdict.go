@@ -99,6 +99,7 @@ func howToCheck(r Report) string {
 			return s.Status == forensics.SourceDenied && slices.Contains(names, name)
 		})
 	}
+	podsListed, _ := r.Evidence.Saw(forensics.SourceKubeletPods) // by the API server
 	switch {
 	case r.Evidence.Collector.PID == 0:
 		return "On the node, run nodeforensics as root."
@@ -108,8 +109,8 @@ func howToCheck(r Report) string {
 		return "Run it again with a longer --timeout."
 	case denied(forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHolders, forensics.SourcePodDirs):
 		return "Run it as root."
-	case denied(forensics.SourceKubeletPods):
-		return "The pod list needs --token-file (README)."
+	case denied(forensics.SourceKubeletPods) && !podsListed:
+		return "The pod list needs --api or --token-file (README)."
 	case denied(forensics.SourceGoroutines) && !dumped:
 		return "Goroutines need root or --token-file (README)."
 	}

@@ -80,6 +80,8 @@ func (a *app) complainOfInputs(f flags, e forensics.Evidence) {
 		case s.Status == forensics.SourceRead:
 		case s.Source == forensics.SourceCredentials:
 			a.complain("%s", detail)
+		case s.Source == forensics.SourceAPI:
+			a.complain("--api: %s", detail)
 		case s.Source == forensics.SourceGoroutines+":"+name && slices.Contains(f.Goroutines, name),
 			s.Source == forensics.SourceAPIDump+":"+name && slices.Contains(f.APIDumps, name):
 			a.complain("%s: %s", name, strings.TrimPrefix(detail, name+": "))

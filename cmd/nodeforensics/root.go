@@ -89,6 +89,7 @@ read; 2 wrong usage; 3 see --fail-on.`,
 	fs.Lookup("since").DefValue = collect.DefaultLogsSince.String()
 	fs.BoolVar(&f.NoLogs, "no-logs", false, "read no logs")
 	fs.StringSliceVar(&f.APIDumps, "api-dump", nil, "read API objects from `FILE`: kubectl get pods,nodes,pvc,pv -A -o json (default: none)")
+	fs.BoolVar(&f.API, "api", false, "ask the API server, with the kubelet's own certificate, for the pods of this node and its Node, nothing else")
 	f.podGC.register(cmd)
 	fs.DurationVar(&f.Interval, "interval", collect.DefaultInterval, "if the kubelet's goroutine dump shows a suspect, take a second dump after this time; 0 takes none")
 	fs.DurationVar(&f.CPUProfile, "cpu-profile", 0, "take a CPU profile of the kubelet for this time (10s); it costs the kubelet a few percent of a CPU (default: none)")

@@ -34,8 +34,8 @@ const (
 	labelHostName     = "kubernetes.io/hostname"
 )
 
-// A Victim is a pod that the pod garbage collector would delete.
-type Victim struct {
+// A victim is a pod that the pod garbage collector would delete.
+type victim struct {
 	Pod  int  `json:"pod"` // index in Dump.Pods
 	Rule Rule `json:"rule"`
 }
@@ -43,7 +43,7 @@ type Victim struct {
 // Replay is what one round of the pod garbage collector would do.
 type Replay struct {
 	// Victims are in the order in which the controller deletes them.
-	Victims []Victim
+	Victims []victim
 	// Terminated is the number of terminated pods, Threshold that above which they are deleted; 0 or less is off.
 	Terminated int
 	Threshold  int
@@ -71,7 +71,7 @@ func (d Dump) PodGC(version string) Replay {
 		for _, i := range pods {
 			if !taken[i] {
 				taken[i] = true
-				r.Victims = append(r.Victims, Victim{i, rule})
+				r.Victims = append(r.Victims, victim{i, rule})
 			}
 		}
 	}

@@ -2,13 +2,14 @@
 // collector deletes, which other controllers delete pods, and what blocks the deletion of a claim.
 //
 // A dump is what "kubectl get pods,nodes,pvc,pv -A -o json" prints: a List, the list of one kind, or a single object, in
-// any number of files. Other objects are skipped. No server is queried, and nothing is masked: names are returned as they are.
+// any number of files. Other objects are skipped. Nothing is masked: names are returned as they are. Package apidump/live asks a server.
 //
 // The rules are those of Kubernetes' controllers: pkg/controller/podgc/gc_controller.go, taint eviction, the TTL of finished
 // Jobs, and pkg/controller/volume/pvcprotection.
 package apidump
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -27,6 +28,9 @@ type Dump struct {
 	Kinds map[string]int `json:"kinds"`
 	// Saved is when the newest of the files was written; absent when unknown (standard input).
 	Saved *time.Time `json:"saved,omitempty"`
+	// NodeName is the node of which an API server has listed all pods, for its kubelet (apidump/live). Of other nodes there is nothing
+	// then, nor of other kinds than its Node, unless files were read as well. Absent where no server was asked.
+	NodeName string `json:"node_name,omitempty"`
 	// TerminatedPodGCThreshold is --terminated-pod-gc-threshold of the kube-controller-manager, where it is known; absent
 	// is its default of 12,500, and 0 or less turns that rule off.
 	TerminatedPodGCThreshold *int `json:"terminated_pod_gc_threshold,omitempty"`
@@ -173,8 +177,9 @@ func NewDump() Dump {
 // Merge adds the objects of another dump. An object that is in both, by its UID, is kept as the other has it.
 func (d *Dump) Merge(other Dump) {
 	if len(d.Pods)+len(d.Nodes)+len(d.Claims)+len(d.Volumes)+len(d.Owners) == 0 {
-		threshold := d.TerminatedPodGCThreshold
+		threshold, node := d.TerminatedPodGCThreshold, d.NodeName
 		*d = other
+		d.NodeName = cmp.Or(d.NodeName, node)
 		if d.TerminatedPodGCThreshold == nil {
 			d.TerminatedPodGCThreshold = threshold
 		}
@@ -191,6 +196,7 @@ func (d *Dump) Merge(other Dump) {
 	if d.Saved == nil || other.Saved != nil && other.Saved.After(*d.Saved) {
 		d.Saved = other.Saved
 	}
+	d.NodeName = cmp.Or(other.NodeName, d.NodeName)
 	if other.TerminatedPodGCThreshold != nil {
 		d.TerminatedPodGCThreshold = other.TerminatedPodGCThreshold
 	}

@@ -89,7 +89,7 @@ func leftCgroups(p *forensics.Pass, listed map[string]bool) (left []runtimes.Pod
 func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Process) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPath, ID: g.Path}, Pods: []string{g.PodUID},
-		Confidence: forensics.Likely, ConfidenceWhy: "the kubelet does not list the pod, the pod has no directory, and its processes are in /proc",
+		Confidence: forensics.Likely, ConfidenceWhy: "the pod is not listed, it has no directory, and its processes are in /proc",
 		Title:  stillRun(len(list), findings.PodTitle(p, g.PodUID)) + frozenTitle(g),
 		Effect: "the pod's cgroup cannot be removed",
 	}

@@ -43,7 +43,7 @@ In an API dump, a pod of this node is stuck if its deletion timestamp passed mor
 saved. That timestamp includes the grace period. Finalizers are listed with what they wait for. Without finalizers, the
 kubelet has not confirmed the termination; its log shows why.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceAPIDump}},
+	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceAPIDump, forensics.SourceAPI}},
 	Run: func(p *forensics.Pass) {
 		logged, at := deletion.InLog(p), map[forensics.Entity]int{}
 		for i, f := range slices.Backward(logged) {

@@ -70,7 +70,7 @@ func kubeletCandidates(e *forensics.Evidence) []kubelet.Candidate {
 
 // kubeletFS is the file system as the kubelet sees it; done closes what was opened for it.
 func (c *collector) kubeletFS(k *kubelet.Instance) (fsys *hostfs.FS, done func(), err error) {
-	if k.PID == 0 || !c.fs.Live() || k.MountNS == 0 || k.MountNS == ownNamespace(c.fs) {
+	if !c.inOtherMountNS(k) {
 		return c.fs, func() {}, nil
 	}
 	fsys, err = kubeletlive.ProcessFS(c.fs, k.PID)
@@ -78,4 +78,9 @@ func (c *collector) kubeletFS(k *kubelet.Instance) (fsys *hostfs.FS, done func()
 		return nil, nil, err
 	}
 	return fsys, func() { _ = fsys.Close() }, nil
+}
+
+// inOtherMountNS says whether a running kubelet is in another mount namespace than this process.
+func (c *collector) inOtherMountNS(k *kubelet.Instance) bool {
+	return k.PID != 0 && c.fs.Live() && k.MountNS != 0 && k.MountNS != ownNamespace(c.fs)
 }

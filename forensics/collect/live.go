@@ -41,6 +41,7 @@ func (c *collector) live(ctx context.Context) {
 	reading.Go(func() { c.readLogs(ctx) })
 	asking.Go(func() { c.read(ctx, forensics.SourceRuntimeAnswer, readLimit, c.runtimeAnswers) })
 	asking.Go(func() { c.otherMemories(ctx, daemonsOf(c.seen())) })
+	asking.Go(func() { c.apiServer(ctx) })
 	asking.Go(func() {
 		c.opt.Progress("querying the kubelet")
 		c.askKubelet(ctx)

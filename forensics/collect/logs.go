@@ -3,15 +3,18 @@ package collect
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	kubeletlive "github.com/nodeforensics/nodeforensics/forensics/kubelet/live"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	logslive "github.com/nodeforensics/nodeforensics/forensics/logs/live"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
 const (
@@ -50,7 +53,14 @@ func (c *collector) readLogs(ctx context.Context) {
 				sources = append(sources, logslive.FileSource(own, name, ""))
 			}
 		} else {
-			sources, notes = logslive.Find(ctx, c.fs, logslive.FindOptions{Since: since, PodLogs: c.podLogsDir(), Kubelet: c.kubeletLogs()})
+			own, close, err := c.kubeletLogFS(ctx)
+			defer close()
+			sources, notes = logslive.Find(ctx, c.fs, logslive.FindOptions{
+				Since: since, PodLogs: c.podLogsDir(), Kubelet: c.kubeletLogs(), KubeletFS: own,
+			})
+			if err != nil {
+				notes = append(notes, logs.File{Path: "files of the kubelet", Origin: "kubelet", Status: string(statusOf(err)), Detail: err.Error()})
+			}
 		}
 		story := logslive.Read(ctx, sources, logs.Options{Since: since, Now: now, Zone: c.zone(), Boot: c.boot(), Stall: logsStall}, c.opt.Calls)
 		return read.Logs(story, notes...)
@@ -65,14 +75,17 @@ func sooner(ctx context.Context, by time.Duration) (context.Context, context.Can
 	return context.WithCancel(ctx)
 }
 
-// kubeletLogs are the files that the kubelet writes to: those of its flags (removed in 1.26) and where its output goes.
-// What it sees in a mount namespace of its own is left out.
+// kubeletLogs are the files that the kubelet writes to, as it sees them: those of its flags (--log-file was removed in 1.26; k3s has
+// --log, rke2 a file below its data directory) and where its output goes.
 func (c *collector) kubeletLogs() []string {
 	k := c.seen().Kubelet
-	if k == nil || k.MountNS != 0 && k.MountNS != ownNamespace(c.fs) {
+	if k == nil || k.Unproven != "" && c.inOtherMountNS(k) { // a pod's process would name its files there
 		return nil
 	}
-	names := []string{k.Flags["log-file"]}
+	names := []string{k.Flags["log-file"], k.Flags["log"]}
+	if dir := k.Flags["data-dir"]; k.Program == "rke2" && dir != "" {
+		names = append(names, path.Join(dir, "agent/logs/kubelet.log"))
+	}
 	if k.PID != 0 && c.fs.Live() {
 		for _, descriptor := range []string{"1", "2"} {
 			if name, err := c.fs.ReadLink(fmt.Sprintf("/proc/%d/fd/%s", k.PID, descriptor)); err == nil {
@@ -84,6 +97,25 @@ func (c *collector) kubeletLogs() []string {
 		return !strings.HasPrefix(name, "/") || strings.HasPrefix(name, "/dev/") || strings.HasSuffix(name, " (deleted)")
 	})
 	return slices.Compact(names)
+}
+
+// kubeletLogFS are the files as the kubelet sees them, nil where it sees the node's: in a container with the node's root below
+// /host, chroot leads to the same files, but the kubelet is in another mount namespace all the same.
+func (c *collector) kubeletLogFS(ctx context.Context) (fsys *hostfs.FS, done func(), err error) {
+	none := func() {}
+	k := c.seen().Kubelet
+	if k == nil || k.Unproven != "" || !c.inOtherMountNS(k) {
+		return nil, none, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, logsStall)
+	defer cancel()
+	fsys, err = probe.Do(ctx, c.opt.Calls, "root directory of the kubelet, for its log", func() (*hostfs.FS, error) {
+		return kubeletlive.ProcessFS(c.fs, k.PID)
+	})
+	if err != nil {
+		return nil, none, fmt.Errorf("its files cannot be reached: %w", err)
+	}
+	return fsys, func() { _ = fsys.Close() }, nil
 }
 
 func (c *collector) boot() time.Time {

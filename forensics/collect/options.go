@@ -40,6 +40,9 @@ type Options struct {
 	NoLogs    bool          `json:"no_logs,omitempty"`
 	// APIDumps are files with objects of the API ("kubectl get pods,nodes,pvc,pv -A -o json"), absolute.
 	APIDumps []string `json:"api_dumps,omitempty"`
+	// API asks the API server in the kubelet's kubeconfig, with the kubelet's own client certificate or token, for the pods of this node and
+	// its Node object.
+	API bool `json:"api,omitempty"`
 	// Interval is the time after which a second goroutine dump of the kubelet is taken, if the first shows a goroutine
 	// blocked where a healthy one is not; 5 s by default, negative takes none.
 	Interval time.Duration `json:"interval,omitempty"`

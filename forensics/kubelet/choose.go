@@ -8,8 +8,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
-// A Choice is what [Choose] makes of the candidates.
-type Choice struct {
+// A choice is what [Choose] makes of the candidates.
+type choice struct {
 	// Kubelet is the kubelet of this node, nil if none runs. Program is the
 	// one that it is of, see [Instance.Program].
 	Kubelet *Candidate
@@ -30,7 +30,7 @@ type process struct {
 // A proven candidate comes before an undetermined one, and the kubelet of the node before those in containers and in other mount namespaces
 // (kind). Among equals the one that was started last comes first: an older one is a process that a restart could not kill. hostMountNS is
 // the inode of the host's mount namespace, 0 if unknown.
-func Choose(candidates []Candidate, hostMountNS uint64) Choice {
+func Choose(candidates []Candidate, hostMountNS uint64) choice {
 	believed, impostors := believe(candidates, hostMountNS)
 	running, zombies := sortOut(believed)
 	sorting.Stable(running, func(a, b process) int {
@@ -43,7 +43,7 @@ func Choose(candidates []Candidate, hostMountNS uint64) Choice {
 			cmp.Compare(b.PID, a.PID),
 		)
 	})
-	c := Choice{Impostors: impostors}
+	c := choice{Impostors: impostors}
 	for i, p := range running {
 		if i > 0 && !p.supervises() {
 			c.Others = append(c.Others, p.PID)

@@ -52,6 +52,8 @@ func (f *finder) readRancher(program string, args []string) {
 			kubeletArgs = append(kubeletArgs, value)
 		case "data-dir", "d":
 			own["data-dir"] = value
+		case "l":
+			own["log"] = value
 		default:
 			own[name] = value
 		}
@@ -67,7 +69,7 @@ func (f *finder) readRancher(program string, args []string) {
 		}
 		f.in.Flags[strings.ReplaceAll(name, "_", "-")] = value
 	}
-	for _, name := range []string{"data-dir", "node-name", "v"} {
+	for _, name := range rancherNames {
 		value := own[name]
 		if value == "" {
 			value = settings.own[name]
@@ -77,6 +79,9 @@ func (f *finder) readRancher(program string, args []string) {
 		}
 	}
 }
+
+// rancherNames are options of k3s and rke2 themselves that matter; --log is the file that k3s and the kubelet in it write to.
+var rancherNames = []string{"data-dir", "log", "node-name", "v"}
 
 // rancherSettings are what matters of the configuration files of k3s and rke2.
 type rancherSettings struct {
@@ -123,7 +128,7 @@ func (s *rancherSettings) apply(data []byte) error {
 		s.kubeletArgs = texts(value)
 	}
 	s.kubeletArgs = append(s.kubeletArgs, texts(file["kubelet-arg+"])...)
-	for _, name := range []string{"data-dir", "node-name", "v"} {
+	for _, name := range rancherNames {
 		if value := texts(file[name]); len(value) > 0 {
 			s.own[name] = value[len(value)-1]
 		}

@@ -28,7 +28,7 @@ const maxImpostors = 100
 // Read adds what the command line of the chosen process and the node's files say. Without a process that is what the
 // files say of the kubelet that ran here or should. rootDir is the root directory where the caller knows better than the
 // node, else "". What could not be read is in Sources.
-func (in *Instance) Read(files nodeFiles, c Choice, rootDir string) {
+func (in *Instance) Read(files nodeFiles, c choice, rootDir string) {
 	f := finder{files: files, in: in}
 	if in.Sources == nil {
 		in.Sources = []Source{}

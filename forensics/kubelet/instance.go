@@ -41,8 +41,8 @@ type Instance struct {
 	VersionFrom string `json:"version_from,omitempty"`
 	// Flags are the kubelet's flags, name without dashes and with "-" for "_", as given: nothing is masked yet. A flag
 	// given several times is joined by commas, one without value is "true". Where the kubelet is embedded they come
-	// from --kubelet-arg and config.yaml (k3s, rke2) or from an arguments file (microk8s), beside data-dir and node-name
-	// of the program itself. Without a process they are what its unit and environment files would start it with.
+	// from --kubelet-arg and config.yaml (k3s, rke2) or from an arguments file (microk8s), beside data-dir, log and
+	// node-name of the program itself. Without a process they are what its unit and environment files would start it with.
 	Flags map[string]string `json:"flags"`
 	// ConfigPath is the file of --config, or the first file of --config-dir when there is no other.
 	ConfigPath string `json:"config_path,omitempty"`

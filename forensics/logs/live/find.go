@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -22,8 +23,10 @@ type FindOptions struct {
 	Since time.Time
 	// PodLogs is the kubelet's podLogsDir, /var/log/pods by default.
 	PodLogs string
-	// Kubelet are files that the kubelet is known to write its log to.
-	Kubelet []string
+	// Kubelet are files that the kubelet is known to write its log to, as KubeletFS has them: the files that the kubelet sees, where
+	// these are not those of the node. Nil is the node's.
+	Kubelet   []string
+	KubeletFS *hostfs.FS
 	// Journalctl is the program that reads journals; looked for where distributions have it by default.
 	Journalctl string
 }
@@ -45,7 +48,13 @@ func unitArgs(units []string) (args []string) {
 }
 
 // ownFiles are logs that hold the lines of a kubelet alone, or of a program that runs one.
-var ownFiles = []string{"/var/log/k3s.log", "/var/log/k3s-service.log", "/var/log/kubelet.log", "/var/log/kubernetes/kubelet.log", "/var/log/kubelet/kubelet.log"}
+//
+// k3s' install.sh has /var/log/<service>.log where OpenRC starts it, Talos /var/log/<service>.log (internal/app/machined/pkg/runtime/logging),
+// Huawei's CCE /var/log/cce/kubernetes/kubelet.log. EKS, GKE, AKS, Bottlerocket, minikube and microk8s have the journal.
+var ownFiles = []string{
+	"/var/log/k3s.log", "/var/log/k3s-agent.log", "/var/log/k3s-service.log", "/var/log/kubelet.log", "/var/log/kubernetes/kubelet.log",
+	"/var/log/kubelet/kubelet.log", "/var/log/cce/kubernetes/kubelet.log",
+}
 
 // Find finds the logs of a node: those of the kubelet, the container runtime and the kernel, and of the controller manager if it runs
 // here. Of several copies of the same lines (journal, syslog, files made of them) it returns one. The notes say what is absent or not
@@ -56,10 +65,11 @@ func Find(ctx context.Context, fsys *hostfs.FS, opt FindOptions) (sources []logs
 		f.opt.PodLogs = "/var/log/pods"
 	}
 	f.journals(ctx)
-	for _, name := range opt.Kubelet {
-		f.kubelet = f.rotated(name, "kubelet") || f.kubelet
+	f.knownFiles()
+	f.kubeletFiles(f.fsys)
+	if !f.kubelet && opt.KubeletFS != nil {
+		f.kubeletFiles(opt.KubeletFS)
 	}
-	f.kubeletFiles()
 	f.systemLog()
 	if !f.kubelet {
 		f.containerised()
@@ -94,11 +104,13 @@ func (f *finder) note(name, origin, status, detail string) {
 }
 
 // rotated adds a log with its older files and says whether there was one.
-func (f *finder) rotated(name, origin string) bool {
+func (f *finder) rotated(name, origin string) bool { return f.rotatedIn(f.fsys, name, origin) }
+
+func (f *finder) rotatedIn(fsys *hostfs.FS, name, origin string) bool {
 	if slices.ContainsFunc(f.sources, func(s logs.Source) bool { return s.Path == name }) {
 		return true
 	}
-	sources, notes := rotation(f.fsys, name, origin, f.opt.Since)
+	sources, notes := rotation(fsys, name, origin, f.opt.Since)
 	f.sources, f.notes = append(f.sources, sources...), append(f.notes, notes...)
 	return len(sources) > 0
 }
@@ -186,18 +198,26 @@ func (f *finder) journalctl() string {
 	return ""
 }
 
+// knownFiles adds the files that the caller knows of.
+func (f *finder) knownFiles() {
+	fsys := cmp.Or(f.opt.KubeletFS, f.fsys)
+	for _, name := range f.opt.Kubelet {
+		f.kubelet = f.rotatedIn(fsys, name, "kubelet") || f.kubelet
+	}
+}
+
 // kubeletFiles adds files that a kubelet, k3s or rke2 writes itself. rke2's kubelet writes to no journal; the others may be
 // made of the journal.
-func (f *finder) kubeletFiles() {
-	rke2 := f.rotated("/var/lib/rancher/rke2/agent/logs/kubelet.log", "kubelet")
+func (f *finder) kubeletFiles(fsys *hostfs.FS) {
+	rke2 := f.rotatedIn(fsys, "/var/lib/rancher/rke2/agent/logs/kubelet.log", "kubelet")
 	if f.kubelet = f.kubelet || rke2; f.kubelet {
 		return
 	}
 	for _, name := range ownFiles {
-		f.kubelet = f.rotated(name, "kubelet") || f.kubelet
+		f.kubelet = f.rotatedIn(fsys, name, "kubelet") || f.kubelet
 	}
 	for _, dir := range []string{"/var/log", "/var/log/kubernetes", "/var/log/kubelet"} {
-		sources, _ := klogFiles(f.fsys, dir, "kubelet", "kubelet", f.opt.Since)
+		sources, _ := klogFiles(fsys, dir, "kubelet", "kubelet", f.opt.Since)
 		f.sources = append(f.sources, sources...)
 		f.kubelet = f.kubelet || len(sources) > 0
 	}

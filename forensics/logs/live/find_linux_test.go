@@ -171,6 +171,50 @@ func TestTheLogsOfANodeAreFound(t *testing.T) {
 	}
 }
 
+// TestTheKubeletsLogOfDistributions: those that have no journal, by their files. Files of the node come first; where the kubelet is in
+// another mount namespace, also those that only it sees.
+func TestTheKubeletsLogOfDistributions(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		node, own []entry
+		known     []string
+		want      []string
+	}{
+		{name: "Talos", node: []entry{{"/var/log/kubelet.log.1", one}, {"/var/log/kubelet.log", one}}, want: []string{"/var/log/kubelet.log.1", "/var/log/kubelet.log"}},
+		{name: "k3s agent with OpenRC", node: []entry{{"/var/log/k3s-agent.log", one}}, want: []string{"/var/log/k3s-agent.log"}},
+		{name: "k3s server with OpenRC", node: []entry{{"/var/log/k3s.log", one}}, want: []string{"/var/log/k3s.log"}},
+		{name: "rke2", node: []entry{{"/var/lib/rancher/rke2/agent/logs/kubelet.log", one}}, want: []string{"/var/lib/rancher/rke2/agent/logs/kubelet.log"}},
+		{name: "CCE", node: []entry{{"/var/log/cce/kubernetes/kubelet.log", one}}, want: []string{"/var/log/cce/kubernetes/kubelet.log"}},
+		{name: "a log of another program", node: []entry{{"/var/log/k3s-agent-install.log", one}, {"/var/log/kubelet-notes.txt", one}}},
+		{
+			name: "its output, in its mount namespace", known: []string{"/opt/kubelet.out"},
+			node: []entry{{"/opt/kubelet.out", "of the node\n"}}, own: []entry{{"/opt/kubelet.out.1", one}, {"/opt/kubelet.out", one}},
+			want: []string{"/opt/kubelet.out.1", "/opt/kubelet.out"},
+		},
+		{name: "only in its mount namespace", own: []entry{{"/var/log/kubelet.log", one}}, want: []string{"/var/log/kubelet.log"}},
+		{
+			name: "in both, which are perhaps the same file",
+			node: []entry{{"/var/log/kubelet.log", one}}, own: []entry{{"/var/log/kubelet.log", one}}, want: []string{"/var/log/kubelet.log"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			opt := FindOptions{Since: noon.Add(-time.Hour), Kubelet: c.known}
+			if c.own != nil {
+				opt.KubeletFS = disk(t, c.own...)
+			}
+			sources, _ := Find(t.Context(), disk(t, c.node...), opt)
+			if !slices.Equal(paths(sources), c.want) {
+				t.Errorf("%q, want %q", paths(sources), c.want)
+			}
+			for _, s := range sources {
+				if got := readOne(t, s, logs.Options{}); got.Status != "read" || got.Bytes != int64(len(one)) {
+					t.Errorf("%s: %+v", s.Path, got)
+				}
+			}
+		})
+	}
+}
+
 func TestTheJournalIsAsked(t *testing.T) {
 	const record = `{"__REALTIME_TIMESTAMP":"1795176000000000","SYSLOG_IDENTIFIER":"kubelet","_PID":"2588","MESSAGE":"I1120 12:00:00.000000    2588 a.go:1] orphaned pod"}`
 	files := []entry{{"/var/log/journal/0123/system.journal", journalText("x")}, {"/var/log/syslog", "x"}}
@@ -212,7 +256,9 @@ func TestTheJournalIsAskedForWhatIsWanted(t *testing.T) {
 	}
 	for _, part := range []string{
 		"--output=json", "--no-pager", fmt.Sprintf("--since=@%d", noon.Unix()), "--file=/proc/self/fd/3",
-		"--unit=kubelet", "--unit=k3s-agent", "--unit=containerd", "_TRANSPORT=kernel", "--lines=",
+		"--unit=kubelet ", // kubeadm, EKS, GKE, AKS, Bottlerocket, minikube
+		"--unit=k3s ", "--unit=rke2-server", "--unit=rke2-agent", "--unit=snap.microk8s.daemon-kubelite", "--unit=snap.kubelet-eks.daemon", "--unit=k0sworker",
+		"--unit=k3s-agent", "--unit=containerd", "_TRANSPORT=kernel", "--lines=",
 	} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("no %s in %s", part, text)

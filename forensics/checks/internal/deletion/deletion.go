@@ -56,7 +56,7 @@ type Stuck struct {
 
 // InLog finds the pods whose deletion is stuck according to the kubelet's log.
 func InLog(p *forensics.Pass) []Stuck {
-	logview.OrKubelet(p, forensics.SourceAPIDump)
+	logview.OrKubelet(p, forensics.SourceAPIDump, forensics.SourceAPI)
 	var found []Stuck
 	unseen := 0
 	for _, d := range logview.Story(p).Deletions {

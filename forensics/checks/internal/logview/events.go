@@ -32,11 +32,14 @@ func SawKubelet(p *forensics.Pass) bool {
 	return false
 }
 
-// OrKubelet leaves the check unjudged where neither a source nor the kubelet's log was read; one of them is enough.
-func OrKubelet(p *forensics.Pass, source string) {
-	if ok, _ := p.Evidence.Saw(source); !ok {
-		SawKubelet(p)
+// OrKubelet leaves the check unjudged where none of the sources nor the kubelet's log was read; one of them is enough.
+func OrKubelet(p *forensics.Pass, sources ...string) {
+	for _, source := range sources {
+		if ok, _ := p.Evidence.Saw(source); ok {
+			return
+		}
 	}
+	SawKubelet(p)
 }
 
 // Events lists those of some kinds, in the order of their first.
