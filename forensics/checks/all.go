@@ -15,7 +15,7 @@ func All() []forensics.Check {
 		kubeletHousekeepingBlocked, kubeletSyncloopStalled, kubeletStartBlocked, kubeletVolumeManagerBlocked,
 		kubeletStatusManagerBlocked, kubeletPodWorkerBlocked, kubeletEvictionBlocked, kubeletPLEGUnhealthy,
 		kubeletGoroutineLeak, kubeletLockContention, kubeletNotRunning, kubeletRestarting,
-		runtimeUnresponsive, csiDriverMissing, csiOperationStuck,
+		runtimeUnresponsive, runtimeOperationStuck, csiDriverMissing, csiOperationStuck,
 		podOrphaned, podOrphanedMounted, podOrphanedVolData,
 		podTerminatingStuck, podPodGC, podUnschedulable, pvcTerminating,
 		podCgroupLeftover, containerUnkillable,

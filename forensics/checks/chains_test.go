@@ -42,6 +42,18 @@ func TestChains(t *testing.T) {
 			[]string{"process 812", "runtime containerd", "subsystem pleg", "subsystem pod-worker"},
 		},
 		{
+			"the PLEG waits for a runtime whose request waits for the file server", deadMount,
+			both(withStack("kubelet-1.34", "A.7 PLEG waits for the runtime, and pods for the PLEG"),
+				withServer("containerd-1.6.20", "containerd", containerdPID), waits(containerdPID, containerdPID+7, "containerd", 740)),
+			[]string{"superblock 0:47", "mount 60", "thread 889/896", "goroutine 889/460", "runtime containerd", "subsystem pleg", "subsystem pod-worker"},
+		},
+		{
+			"a volume operation waits for a driver that waits for the file server", deadMount,
+			both(withStack("kubelet-1.22", "B.4 two operations, one of them with a driver"),
+				withServer("csi-1.9.0", "csi-driver", csiPID), waits(csiPID, csiPID+7, "csi-driver", 740), argument(csiPID, "--drivername=ceph.csi.example.org")),
+			[]string{"superblock 0:47", "mount 60", "thread 2071/2078", "goroutine 2071/47", "csi-driver ceph.csi.example.org"},
+		},
+		{
 			"statistics wait for the file server", sickNode,
 			func(tb testing.TB, e *forensics.Evidence) {
 				e.Kubelet.Endpoints = nil

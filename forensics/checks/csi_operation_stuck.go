@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -35,9 +36,14 @@ The kubelet's log names the driver in three cases:
 - Calls ended with DeadlineExceeded more than once.
 - An operation was started, and has neither succeeded nor failed for 3 minutes.
 
-Only messages close to the end of the log count.`,
+Only messages close to the end of the log count.
+
+The goroutines of the driver itself, read from its memory, show which call is blocked and on which mount. A call is blocked if
+its own thread, or a mount command that it waits for, has waited in a file system for 15 s or more (--hung-after). A call that waits for
+mkfs or mount to finish is not. The driver is the one whose directory has the socket in its command line, or in that of the
+registrar of its pod. Where neither names it, the finding names the process.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceLogs}},
+	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceOtherGoroutines, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		var list []stall.Goroutine
 		for s := range stall.Stacks(p) {
@@ -49,10 +55,16 @@ Only messages close to the end of the log count.`,
 			}
 		}
 		logview.OrKubelet(p, forensics.SourceGoroutines)
-		said := csiInLog(p)
+		said, inDrivers := csiInLog(p), blockedDrivers(p)
 		if len(list) > 0 {
 			sorting.Stable(list, stall.Compare)
 			f := csiFinding(p, list)
+			said, f = joinDriver(p, said, f)
+			f, inDrivers = joinServer(f, inDrivers)
+			f.Title += waitForVolumes(f.Pods)
+			p.Report(f)
+		}
+		for _, f := range inDrivers {
 			said, f = joinDriver(p, said, f)
 			f.Title += waitForVolumes(f.Pods)
 			p.Report(f)
@@ -233,4 +245,66 @@ func (t csiTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Findi
 	f.Refs = append(f.Refs, logview.Refs(lines...)...)
 	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	return f
+}
+
+// blockedDrivers finds the calls that are blocked in the CSI drivers themselves: a finding for each driver, without the pods in its title.
+func blockedDrivers(p *forensics.Pass) (found []forensics.Finding) {
+	list := slices.DeleteFunc(stall.Requests(p, "csi.Node"), func(r stall.Request) bool { return !mayBeDriver(p, r) })
+	for _, server := range stall.ByServer(list) {
+		found = append(found, blockedDriver(p, server))
+	}
+	return found
+}
+
+// mayBeDriver says whether a request can be one of the kubelet to a CSI driver. A driver mounts for others; a pod without that right is none,
+// whatever its functions are called. Of a pod's program, only what the kernel says of its thread counts: it can write its own memory.
+func mayBeDriver(p *forensics.Pass, r stall.Request) bool {
+	process, ok := p.Model.Process(r.PID)
+	return !ok || process.MayMount() && (process.PodUID == "" || r.Blocker() != nil)
+}
+
+func blockedDriver(p *forensics.Pass, list []stall.Request) forensics.Finding {
+	worst := list[0]
+	f := forensics.Finding{
+		Severity: forensics.Warning, Confidence: worst.Confidence(), ConfidenceWhy: worst.Why, Since: worst.Since(p), Remedies: csiRemedies(p),
+	}
+	process, _ := p.Model.Process(worst.PID)
+	name, known := stall.DriverOf(p, worst.PID)
+	title, effect := "CSI driver "+name, "CSI driver "+name
+	if name != "" {
+		f.Subject = forensics.Entity{Kind: forensics.KindCSIDriver, ID: name}
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, f.ConfidenceWhy+"; which driver it is, its pod says itself"
+	} else {
+		f.Subject = forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(worst.PID)}
+		effect = fmt.Sprintf("a CSI driver (process %d %s)", worst.PID, process.Comm)
+		title = findings.Capital(effect)
+	}
+	f.Title = fmt.Sprintf("%s: %s blocked%s%s", title, stall.Methods(list), worst.HowLong(), worst.By(p))
+	f.Effect = fmt.Sprintf("%s is blocked in %s", effect, stall.Methods(list))
+	f.Detail = blockedDetail(p, &f, list)
+	if name == "" {
+		f.Detail += fmt.Sprintf(" Which driver process %d is, is not known: its command line and its pod do not name it.", worst.PID)
+	} else {
+		f.Detail += fmt.Sprintf(" Process %d is the driver: %s.", worst.PID, known)
+	}
+	return f
+}
+
+// joinServer adds to a finding from the kubelet's goroutines what the driver's own say. It returns the findings about other drivers. Where
+// the kubelet does not say which driver it waits for, the only blocked one is that.
+func joinServer(f forensics.Finding, own []forensics.Finding) (joined forensics.Finding, rest []forensics.Finding) {
+	for _, o := range own {
+		if o.Subject != f.Subject && (len(own) > 1 || f.Subject != stall.VolumeManagerEntity) {
+			rest = append(rest, o)
+			continue
+		}
+		if f.Subject != o.Subject {
+			f.ConfidenceWhy += "; it is the only CSI driver with a blocked call"
+			f.Confidence = forensics.Likely
+		}
+		f.Subject, f.Title, f.Effect, f.Because = o.Subject, o.Title, o.Effect, findings.Union(f.Because, o.Because)
+		f.Detail = findings.Sentences(o.Detail, f.Detail)
+		f.Refs, f.Pods = append(f.Refs, o.Refs...), findings.Union(f.Pods, o.Pods)
+	}
+	return f, rest
 }

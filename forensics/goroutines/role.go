@@ -74,6 +74,18 @@ const (
 	roleRuntime           = "runtime" // the Go runtime's own
 	roleAllocation        = "pod-allocation"
 	roleIPTables          = "iptables-monitor"
+	roleRequest           = "request" // of a server: Name has the method
+	roleExitMonitor       = "exit-monitor"
+	roleSnapshotSync      = "snapshot-sync"
+	roleCNIConfig         = "cni-config"
+	roleContentGC         = "content-gc"
+	roleImagePull         = "image-pull"
+	roleCRI               = "cri-service"
+	roleRestartMonitor    = "restart-monitor"
+	roleStreaming         = "streaming-server"
+	roleContainerOutput   = "container-output"
+	roleShimConnection    = "shim-connection"
+	roleFUSE              = "fuse-server"
 	rolePeriodic          = "periodic-task" // resting in a helper that does not tell whose
 	roleOther             = "other"         // Name is the function that started it
 )
@@ -84,6 +96,9 @@ const (
 // wait.Until may be "other" that is known from a debug=2 dump.
 func RoleOf(g Goroutine) Role {
 	if r := libraryRole(innermostKey(g.Frames)); r.ID == roleDump {
+		return r
+	}
+	if r := requestRole(g); r.ID != "" {
 		return r
 	}
 	weak := Role{}

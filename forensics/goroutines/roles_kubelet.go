@@ -14,7 +14,7 @@ func roleOfLoop(key string, closure bool) (Role, bool) {
 			return Role{roleVolumeManager, "volume manager"}, true
 		}
 	}
-	for _, table := range []func(string) Role{podRole, volumeRole, nodeRole, cadvisorRole, libraryRole} {
+	for _, table := range []func(string) Role{podRole, volumeRole, nodeRole, cadvisorRole, runtimeRole, libraryRole} {
 		if r := table(key); r.ID != "" {
 			return r, true
 		}
@@ -35,6 +35,8 @@ func roleOfStarter(key string) Role {
 		return Role{roleGC, "garbage collection"}
 	case "kubelet/volumemanager.(*volumeManager).Run":
 		return Role{roleVolumeManager, "volume manager"}
+	case "pkg/cri.initCRIService", "plugins/cri.initCRIService", "cri/server.(*criService).Run", "cri/sbserver.(*criService).Run":
+		return Role{roleCRI, "CRI service"}
 	case "main.main":
 		return Role{roleMain, "main"}
 	}

@@ -37,7 +37,7 @@ const StuckAfter = 60
 func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 	t := Goroutine{Stack: s, Wait: WaitOf(s.Goroutine), Thread: s.thread(p)}
 	if t.Wait.Kind == WaitChild && t.Wait.PID == 0 && !t.Wait.output {
-		t.Wait.PID, t.Wait.inferred = onlyChild(p), true
+		t.Wait.PID, t.Wait.inferred = onlyChild(p, s.Dump), true
 	}
 	if t.Wait.Kind == waitNothing || t.Thread != nil && t.Thread.Gone {
 		return t, false
@@ -157,16 +157,20 @@ func (t Goroutine) because(p *forensics.Pass) []forensics.Entity {
 	return nil
 }
 
-// onlyChild is the kubelet's child, if it has exactly one: from Go 1.23 on a dump has the child's pidfd instead of its pid.
-func onlyChild(p *forensics.Pass) int {
-	k := p.Evidence.Kubelet
-	if k == nil || k.PID == 0 {
+// onlyChild is the only child of the program that was dumped, if it has exactly one: from Go 1.23 on a dump has the child's pidfd instead
+// of its pid.
+func onlyChild(p *forensics.Pass, dump int) int {
+	parent := p.Evidence.Dumps[dump].PID
+	if k := p.Evidence.Kubelet; parent == 0 && k != nil {
+		parent = k.PID
+	}
+	if parent == 0 {
 		return 0
 	}
-	return forensics.Once(p, "the kubelet's only child", func() int {
+	return forensics.Once(p, fmt.Sprint("only child of ", parent), func() int {
 		child := 0
 		for _, process := range p.Evidence.Processes {
-			if process.PPID != k.PID {
+			if process.PPID != parent {
 				continue
 			}
 			if child != 0 {

@@ -20,6 +20,9 @@ func remoteWait(g goroutines.Goroutine) Wait {
 		case s.pkg == "google.golang.org/grpc":
 			asks = asks || s.name == "Invoke" || s.name == "invoke"
 			continue
+		case s.pkg == "github.com/containerd/ttrpc" && s.typ == "Client":
+			asks = asks || s.name == "Call"
+			continue
 		case s.typ == "kubeDockerClient":
 			return Wait{Kind: WaitRuntime, Call: s.name, docker: true, frame: i}
 		case s.pkg == "k8s.io/client-go/rest" && s.typ == "Request":
@@ -44,8 +47,11 @@ func grpcKind(s symbol) waitKind {
 	case "runtimeServiceClient", "imageServiceClient":
 		return WaitRuntime
 	}
-	if strings.Contains(s.pkg, "container-storage-interface/spec") {
+	switch {
+	case strings.Contains(s.pkg, "container-storage-interface/spec"):
 		return WaitCSI
+	case strings.Contains(s.pkg, "/runtime/v2/task"), strings.Contains(s.pkg, "/runtime/task/"), strings.Contains(s.pkg, "/runtime/sandbox/"):
+		return waitShim // containerd 1.2 to 1.6, 1.7 and later, and its sandbox API
 	}
 	return waitDaemon
 }

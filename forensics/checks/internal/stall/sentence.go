@@ -38,6 +38,8 @@ func (t Goroutine) waits(p *forensics.Pass) string {
 		return "waits for " + name + " to answer " + t.Wait.question()
 	case WaitCSI:
 		return "waits for a CSI driver to answer " + t.Wait.Call
+	case waitShim:
+		return "waits for a shim to answer " + t.Wait.Call
 	case waitDaemon:
 		return fmt.Sprintf("waits for another daemon to answer %s (%s)", t.Wait.Call, splitSymbol(t.Goroutine.Frames[t.Wait.frame].Func).pkg)
 	case WaitAPI:

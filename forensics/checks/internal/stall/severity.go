@@ -65,7 +65,8 @@ func AnswersAtOnce(call string) bool {
 // TakesLong says whether a call may take any time in a healthy runtime.
 func TakesLong(call string) bool {
 	switch call {
-	case "PullImage", "StopContainer", "ExecSync", "Exec", "StartExec", "AttachToContainer", "Logs", "CheckpointContainer":
+	case "PullImage", "StopContainer", "ExecSync", "Exec", "StartExec", "AttachToContainer", "Logs", "CheckpointContainer",
+		"Attach", "PortForward", "GetContainerEvents", "Wait", "Subscribe":
 		return true
 	}
 	return false

@@ -20,6 +20,7 @@ const (
 	waitDaemon  waitKind = "daemon"  // another daemon called by gRPC: a device plugin, a DRA driver
 	WaitAPI     waitKind = "api"     // the API server
 	WaitSystemd waitKind = "systemd" // systemd or D-Bus
+	waitShim    waitKind = "shim"    // a shim of containerd
 	waitPLEG    waitKind = "pleg"    // the PLEG, for a newer status of a pod
 )
 

@@ -1,0 +1,233 @@
+package stall
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
+)
+
+// Request is a request that a program other than the kubelet serves (a container runtime, a CSI driver), and that is blocked.
+type Request struct {
+	Goroutine
+	// Service and Method name it: see goroutines.ServedBy.
+	Service, Method string
+	// Program and PID are the server.
+	Program string
+	PID     int
+	// Below is the thread of a child process or of runc that it waits for, and that waits for a file system. Nil if its own thread does,
+	// or if it is not known.
+	Below *procs.Thread
+}
+
+// Requests lists the blocked requests of services ("runtime.", "csi.Node"): those whose thread waits for a file system first, because others
+// wait for a lock or an answer behind them, then the proven ones, then the longest.
+func Requests(p *forensics.Pass, services ...string) []Request {
+	all := forensics.Once(p, "blocked requests", func() []Request {
+		var found []Request
+		inferred := map[int]bool{} // one of those that wait for a child has it
+		for s := range Others(p) {
+			r, ok := blockedRequest(p, s)
+			if !ok || r.Wait.Kind == WaitChild && !r.Proven && inferred[r.PID] {
+				continue
+			}
+			inferred[r.PID] = inferred[r.PID] || r.Wait.Kind == WaitChild && !r.Proven
+			found = append(found, r)
+		}
+		sorting.Stable(found, compareRequests)
+		return found
+	})
+	var found []Request
+	for _, r := range all {
+		if slices.ContainsFunc(services, func(s string) bool { return strings.HasPrefix(r.Service, s) }) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func compareRequests(a, b Request) int {
+	if a, b := a.Blocker() != nil, b.Blocker() != nil; a != b {
+		if a {
+			return -1
+		}
+		return 1
+	}
+	return Compare(a.Goroutine, b.Goroutine)
+}
+
+// blockedRequest judges one goroutine. A thread that waits in a file system proves it for every request. A wait for something else is
+// usual for those that may take long (an image pull, an exec), and so is the wait for a child process that runs (mkfs, mount).
+func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
+	r := Request{Program: s.Of.Program, PID: s.Of.PID}
+	if r.Service, r.Method = goroutines.ServedBy(s.Goroutine); r.Method == "" {
+		return r, false
+	}
+	w := WaitOf(s.Goroutine)
+	switch w.Kind {
+	case waitNothing:
+		return r, false
+	case WaitFile:
+		t, ok := Stalled(p, s)
+		r.Goroutine = t
+		if t.Thread == nil && s.Goroutine.Thread != 0 { // its thread was seen, and does not wait for a file system
+			return r, false
+		}
+		return r, ok && t.Proven
+	case WaitChild, waitShim:
+		if w.Kind == waitShim && !actsOnTask(w.Call) {
+			break
+		}
+		if t, why := threadBelow(p, w, r.PID); t != nil {
+			r.Goroutine = Goroutine{Stack: s, Wait: w, WaitAtLeast: p.Model.Waited(*t), Why: why}
+			r.Below, r.Proven = t, w.PID != 0
+			return r, true
+		}
+		if w.Kind == WaitChild {
+			return r, false
+		}
+	}
+	t, ok := Stalled(p, s)
+	r.Goroutine = t
+	return r, ok && t.Proven && !TakesLong(r.Method)
+}
+
+// Blocker is the thread that waits in a file system for the request: its own, or that of a process which it waits for. Nil where none is
+// known.
+func (r *Request) Blocker() *procs.Thread {
+	if r.Below != nil {
+		return r.Below
+	}
+	if r.Wait.Kind == WaitFile {
+		return r.Thread
+	}
+	return nil
+}
+
+// Causes are what leads to the mount: its goroutine, whose thread waits there, or the thread below it; or the process that it waits for.
+func (r *Request) Causes() []forensics.Entity {
+	switch {
+	case r.Below != nil:
+		return []forensics.Entity{forensics.ThreadEntity(*r.Below)}
+	case r.Wait.Kind == WaitFile:
+		return []forensics.Entity{r.Entity()}
+	}
+	if r.Wait.Kind == WaitChild && r.Wait.PID != 0 {
+		return []forensics.Entity{{Kind: forensics.KindProcess, ID: strconv.Itoa(r.Wait.PID)}}
+	}
+	return nil
+}
+
+// By names what blocks it, for a headline: " by CephFS 10.0.0.5:6789:/k8s".
+func (r *Request) By(p *forensics.Pass) string {
+	switch {
+	case r.Below != nil:
+		return OnWhat(p, *r.Below)
+	case r.Wait.Kind == waitShim:
+		return " by its shim (no answer to " + r.Wait.Call + ")"
+	case r.Wait.Kind == WaitFile && r.Thread == nil:
+		return " in a file system call"
+	}
+	return r.by(p)
+}
+
+// Says is the chain in a sentence: "goroutine 285 (serves CreateContainer) = thread 28394/28400 is in newfstatat(…), on CephFS …".
+func (r *Request) Says(p *forensics.Pass) string {
+	s := r.Sentence(p)
+	if t := r.Below; t != nil {
+		name := ""
+		if process, ok := p.Model.Process(t.PID); ok {
+			name = " (" + process.Comm + ")"
+		}
+		s += "; thread " + forensics.ThreadEntity(*t).ID + name + " " + ThreadCall(p, *t)
+	}
+	return findings.Capital(s) + "."
+}
+
+// Quotes are the goroutine and the threads.
+func (r *Request) Quotes(p *forensics.Pass) []forensics.Ref {
+	refs := r.refs(p)
+	if r.Below != nil {
+		refs = append(refs, ThreadRef(*r.Below))
+	}
+	return refs
+}
+
+// WaitingPods are the pods that wait for the request: the one whose directory its thread is in, whose container runc makes, or whose
+// sandbox or container the path names. None where that is not known.
+func (r *Request) WaitingPods(p *forensics.Pass) []string {
+	t := r.Blocker()
+	if t == nil {
+		return nil
+	}
+	if uid, _ := forensics.PodOf(t.Path); uid != "" {
+		return []string{uid}
+	}
+	if r.Below != nil && t.PID != r.PID {
+		if process, ok := p.Model.Process(t.PID); ok && process.PodUID != "" && isOCIRuntime(process.Comm) {
+			return []string{process.PodUID}
+		}
+	}
+	if uid := podOfBundle(p.Evidence, t.Path); uid != "" {
+		return []string{uid}
+	}
+	if m, ok := p.Model.Mount(t.MountID); ok {
+		if uid, _ := forensics.PodOf(m.MountPoint); uid != "" {
+			return []string{uid}
+		}
+	}
+	return nil
+}
+
+// podOfBundle is the pod of the sandbox or container whose id is in a path of the runtime:
+// /run/containerd/io.containerd.runtime.v2.task/k8s.io/ID, …/io.containerd.grpc.v1.cri/sandboxes/ID, …/containers/storage/overlay-containers/ID.
+func podOfBundle(e *forensics.Evidence, path string) string {
+	const idLength = 64
+	for name := range strings.SplitSeq(path, "/") {
+		if len(name) != idLength {
+			continue
+		}
+		for _, s := range e.Sandboxes {
+			if s.ID == name {
+				return s.PodUID
+			}
+		}
+		for _, c := range e.Containers {
+			if c.ID == name || c.SnapshotKey == name {
+				return c.PodUID
+			}
+		}
+	}
+	return ""
+}
+
+// Methods lists what is blocked, for a headline: "CreateContainer and 2 other calls".
+func Methods(list []Request) string {
+	var names []string
+	for _, r := range list {
+		names = findings.Union(names, []string{r.Method})
+	}
+	if len(names) <= 2 {
+		return strings.Join(names, " and ")
+	}
+	return names[0] + " and " + Number(len(names)-1) + " other calls"
+}
+
+// ByServer groups requests by the process that serves them, in order.
+func ByServer(list []Request) [][]Request {
+	var found [][]Request
+	for _, r := range list {
+		i := slices.IndexFunc(found, func(g []Request) bool { return g[0].PID == r.PID && g[0].Program == r.Program })
+		if i < 0 {
+			found = append(found, nil)
+			i = len(found) - 1
+		}
+		found[i] = append(found[i], r)
+	}
+	return found
+}
