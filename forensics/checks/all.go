@@ -21,6 +21,11 @@ func All() []forensics.Check {
 		podCgroupLeftover, containerUnkillable,
 		diskPressure, diskNearThreshold, deletedOpenFiles,
 		imageGCFailing, imageGCRemovedInUse, evictionStuck,
+		kernelServerUnresponsive, kernelHungTask, kernelLockup, kernelIOError, fileSystemError, kernelOOM,
+		limitExhausted, networkDeviceStuck,
+		volumeMountFailing, volumeAttachFailing, volumeUnmountFailing,
+		sandboxCreateFailing, containerCreateFailing, containerStopFailing,
+		certificateExpired, apiServerUnreachable, nodeNotReady, kubeletStateInvalid, kubeletStatsFailing,
 		logNoise,
 	}
 }

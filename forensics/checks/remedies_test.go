@@ -24,7 +24,7 @@ var programs = map[string][]string{
 	"cat": {"-v"}, "ceph": {"-s"}, "crictl": {"-a", "--prune"}, "ctr": {"-n"}, "dmesg": {"-T"}, "dmsetup": nil, "du": {"-xh", "--max-depth=2", "--threshold=100M"},
 	"exportfs": {"-u"}, "find": {"-xdev", "-type"}, "fsfreeze": {"-u"}, "grep": {"-F", "-e"}, //nolint:misspell // exportfs(8)
 	"journalctl": {"-u", "-n", "--no-pager", "--vacuum-size=500M", "--vacuum-size=200M"}, "kill": {"-9", "-CONT", "-USR1"},
-	"kubectl": {"-n", "-A", "-o", "-c", "--field-selector", "--since=30m"}, "losetup": {"-d"}, "ls": {"-l"}, "multipath": {"-ll"}, "nodeforensics": {"--disk-usage"},
+	"kubectl": {"-n", "-A", "-o", "-c", "--field-selector", "--since=30m"}, "losetup": {"-d"}, "ls": {"-l"}, "multipath": {"-ll"}, "nodeforensics": {"--disk-usage"}, "openssl": {"-noout", "-dates", "-in"},
 	"ps": {"-eo", "-o", "-p"}, "sh": {"-c"}, "swapoff": nil, "sysctl": {"-w"}, "systemctl": nil, "umount": {"-c", "-f", "-i", "-l"},
 }
 
@@ -401,6 +401,7 @@ func TestActions(t *testing.T) {
 		{"journalctl -u ", "look"},
 		{"ls ", "look"},
 		{"multipath -ll ", "look"},
+		{"openssl x509 -noout ", "look"},
 		{"ps ", "look"},
 	}
 	// What needs no condition, since it is the reader who decides what it is about.

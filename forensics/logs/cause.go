@@ -19,6 +19,12 @@ const (
 	// CauseNoRegistry: no registry answered. One that answers has the image, or never had it.
 	CauseNoRegistry Cause = "no-registry"
 
+	// causeNoAddress: the network plugin has no free address for a pod (the plugins host-local and whereabouts, clouds' own).
+	causeNoAddress Cause = "no-address"
+	// causePLEG and causeNetwork: why the kubelet has set its node to NotReady (pkg/kubelet/nodestatus/setters.go, ReadyCondition).
+	causePLEG    Cause = "pleg"
+	causeNetwork Cause = "network"
+
 	// What blocks the removal of an orphaned pod directory (kubelet_volumes.go, 1.5 to 1.36).
 
 	CauseSubpathLeft    Cause = "subpath-left"     // a subpath, mounted or not
@@ -40,6 +46,23 @@ func (e Event) Cause() Cause {
 	case KindSyncLoopSkipped, KindPLEGUnhealthy:
 		if says("runtime is down") {
 			return CauseRuntimeDown
+		}
+	case kindNodeNotReady:
+		switch {
+		case says("runtime is down", "runtime not ready"):
+			return CauseRuntimeDown
+		case says("PLEG is not healthy"):
+			return causePLEG
+		case says("network not ready", "NetworkPluginNotReady", "network plugin is not ready"):
+			return causeNetwork
+		}
+	case KindPodSyncFailed:
+		if says("network is not ready") { // pkg/kubelet/kubelet.go, NetworkNotReadyErrorMsg: pods without hostNetwork wait
+			return causeNetwork
+		}
+	case kindCNIAddFailed:
+		if says("no IP addresses available", "failed to allocate for range", "no available IP", "InsufficientFreeAddresses", "assign an IP address", "no more IPs", "address pool exhausted") {
+			return causeNoAddress
 		}
 	case KindAdmissionRefused:
 		if says("Pressure") {

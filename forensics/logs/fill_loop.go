@@ -131,3 +131,6 @@ func nodeNotReady(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = skipReasons(text), ""
 	return true
 }
+
+// nodeReady passes over the other events of a node.
+func nodeReady(e *entry, _ *occurrence) bool { return e.Get("event") == "NodeReady" }

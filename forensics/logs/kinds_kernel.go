@@ -24,6 +24,7 @@ const (
 	kindKernelMemcg         Kind = "kernel-memcg-exhausted" // `SLUB: Unable to allocate memory … cache: …(N:kubepods…)`
 	kindKernelLockup        Kind = "kernel-lockup"          // soft lockup, RCU stall, NMI watchdog; Process, Number seconds
 	kindKernelNetdev        Kind = "kernel-netdev-held"     // `unregister_netdevice: waiting for X to become free`; Device
+	kindKernelConntrack     Kind = "kernel-conntrack-full"  // `nf_conntrack: table full, dropping packet`
 	KindKernelThinPool      Kind = "kernel-thin-pool-full"  // device mapper: out of data space; Device
 )
 
@@ -181,6 +182,10 @@ func kernelMessages() []message {
 		{
 			kind: kindKernelNetdev, lane: LaneKernel, words: "network device is not released",
 			rules: []rule{{has: "to become free. Usage count", fill: netdev}},
+		},
+		{
+			kind: kindKernelConntrack, lane: LaneKernel, words: "connection tracking table is full",
+			rules: []rule{{has: "table full, dropping packet"}},
 		},
 		{
 			kind: KindKernelThinPool, lane: LaneKernel, words: "thin pool is full",

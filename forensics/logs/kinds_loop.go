@@ -47,6 +47,8 @@ const (
 	kindWatchdogWithheld Kind = "watchdog-withheld"
 	// kindNodeNotReady: `"Node became not ready"`. Reason is the condition's message without durations.
 	kindNodeNotReady Kind = "node-not-ready"
+	// kindNodeReady, -v 2: `"Recording event message for node" event="NodeReady"` [`Recording NodeReady event message for node`].
+	kindNodeReady Kind = "node-ready"
 )
 
 // loopMessages are those of the sync loop itself, and those of PLEG, healthz and the watchdog about it.
@@ -123,6 +125,13 @@ func loopMessages() []message {
 		{
 			kind: kindNodeNotReady, lane: LaneSyncLoop, byReason: true, words: "node became NotReady",
 			rules: []rule{{start: "Node became not ready", fill: nodeNotReady}},
+		},
+		{
+			kind: kindNodeReady, severity: SeverityRoutine, summed: true,
+			rules: []rule{
+				{start: "Recording event message for node", level: 2, fill: nodeReady},
+				{start: "Recording NodeReady event message for node", level: 2, fill: noCause},
+			},
 		},
 		{
 			kind: kindSyncLoopAdd, severity: SeverityRoutine, summed: true,

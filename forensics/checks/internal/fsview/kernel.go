@@ -136,3 +136,32 @@ func (k kernelSaid) text() string {
 	}
 	return text + "."
 }
+
+// OfNoMount are the messages since boot that name the server or the device of no mount of the node's table: the checks of mounts do not
+// see them.
+func OfNoMount(p *forensics.Pass, name string, kinds ...logs.Kind) []logs.Event {
+	type identity struct {
+		kind logs.Kind
+		logs.Subject
+	}
+	mounted, seen := map[identity]bool{}, map[string]bool{}
+	for _, m := range p.Evidence.Mounts.Mounts {
+		if !seen[m.Device+m.Source] {
+			seen[m.Device+m.Source] = true
+			for _, e := range KernelEvents(p, name, kinds, m) {
+				mounted[identity{e.Kind, e.Subject}] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(sinceBoot(p, kinds...), func(e logs.Event) bool { return mounted[identity{e.Kind, e.Subject}] })
+}
+
+// MountOf is the first mount whose server a message names.
+func MountOf(p *forensics.Pass, e logs.Event) (mounts.Mount, bool) {
+	for _, m := range p.Evidence.Mounts.Mounts {
+		if e.Server != "" && aboutMount(p.Model, e, m) {
+			return m, true
+		}
+	}
+	return mounts.Mount{}, false
+}

@@ -104,3 +104,9 @@ func wholeDisk(device string) string {
 	}
 	return stem
 }
+
+// SameDisk says whether two devices are one disk: a partition and its disk, or a disk and its NVMe controller.
+func SameDisk(a, b string) bool {
+	a, b = wholeDisk(a), wholeDisk(b)
+	return a == b || strings.HasPrefix(a, "nvme") && (strings.HasPrefix(a, b+"n") || strings.HasPrefix(b, a+"n"))
+}

@@ -1,0 +1,47 @@
+package checks
+
+import (
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// apiServerUnreachable finds a kubelet that cannot reach the API server, or that it rejects.
+var apiServerUnreachable = forensics.Check{
+	ID:    "api-server-unreachable",
+	Title: "The kubelet cannot reach the API server",
+	Doc: `"Failed to watch", "Unable to update node status", "Failed to update lease": the kubelet gets no changes of pods and reports no status;
+after 40 s the node is NotReady. Pods that run continue. Since 1.28 a kubelet that was started meanwhile unmounts nothing. "Unauthorized":
+the API server rejects its certificate or token. Fewer than three errors are left out, since watches end now and then. A certificate that
+has expired is the cause.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		logview.SawKubelet(p)
+		for _, k := range []struct {
+			kind      logs.Kind
+			now, then string
+		}{
+			{logs.KindAPIUnreachable, "kubelet cannot reach the API server", "kubelet could not reach the API server"},
+			{logs.KindAPIUnauthorized, "kubelet has been rejected by the API server", "kubelet was rejected by the API server"},
+		} {
+			spec := incident.Spec{Few: logview.FewFailures, Kubelet: true, Subject: func(logs.Event) forensics.Entity { return incident.Thing("server", "kube-apiserver") }}
+			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
+				f := i.Finding(p, k.now, k.then)
+				f.Effect = "node status and pods are stale"
+				f.Detail = findings.Sentences(f.Detail, "Meanwhile the kubelet gets no changes of pods, and the node becomes NotReady.")
+				for _, c := range badCertificates(p) {
+					if c.Current {
+						f.Because = append(f.Because, c.Subject)
+					}
+				}
+				if i.Grave() {
+					f.Remedies = []forensics.Remedy{incident.Look("shows the address of the API server that the kubelet uses; then test it from this node", "grep", "server:", "/etc/kubernetes/kubelet.conf")}
+				}
+				p.Report(f)
+			}
+		}
+	},
+}

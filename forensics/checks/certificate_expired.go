@@ -1,0 +1,47 @@
+package checks
+
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// certificateExpired finds certificates that are not valid at this time.
+var certificateExpired = forensics.Check{
+	ID:    "certificate-expired",
+	Title: "A certificate has expired or is not yet valid",
+	Doc: `"x509: certificate has expired or is not yet valid: current time T is after E": the certificate of the kubelet, of the API server or of
+another service that the kubelet calls. "T is before B" means a certificate of the future: the clock of the node is wrong, or was when
+the certificate was made. A kubelet without a valid certificate gets no pods and reports no status.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		logview.SawKubelet(p)
+		for _, i := range badCertificates(p) {
+			f := i.Finding(p, "A certificate has been invalid", "A certificate was invalid")
+			f.Effect = "kubelet cannot reach what it identifies"
+			f.Detail = findings.Sentences(f.Detail, "If the current time in the error is before the certificate's own, the clock of the node is wrong.")
+			if i.Grave() {
+				f.Remedies = []forensics.Remedy{incident.Look("shows until when the kubelet's own client certificate is valid",
+					"openssl", "x509", "-noout", "-dates", "-in", "/var/lib/kubelet/pki/kubelet-client-current.pem")}
+			}
+			p.Report(f)
+		}
+	},
+}
+
+// badCertificates are errors of certificates; those of one peer are one.
+func badCertificates(p *forensics.Pass) []incident.Incident {
+	spec := incident.Spec{Subject: func(e logs.Event) forensics.Entity {
+		id := "certificate"
+		if e.Path != "" && strings.HasSuffix(e.Path, ".pem") {
+			id = e.Path
+		}
+		return incident.Thing("certificate", id)
+	}}
+	return spec.Find(p, logview.Events(p, logs.KindCertExpired))
+}

@@ -1,0 +1,70 @@
+package checks
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// containerCreateFailing finds containers that cannot be created or started.
+var containerCreateFailing = forensics.Check{
+	ID:    "container-create-failing",
+	Title: "Containers cannot be created or started",
+	Doc: `"CreateContainer in sandbox … failed", "StartContainer … failed", "failed to reserve container name": an earlier creation of the
+same container still runs in the runtime, most often since it waits for a disk. "Pod is terminating but has been requested to restart with
+same UID": the pod waits for its own end. Three failures of a pod, the last within six minutes, are a warning. A wrong command or a
+missing file of the image looks the same: the error tells.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		logview.SawKubelet(p)
+		for _, k := range []struct {
+			kind      logs.Kind
+			now, then string
+		}{
+			{"container-name-reserved", "name of a container has been reserved", "name of a container was reserved"},
+			{"container-create-failed", "container cannot be created", "container could not be created"},
+			{"container-start-failed", "container cannot be started", "container could not be started"},
+			{"pod-restart-blocked", "cannot restart before its old containers end", "could not restart before its old containers ended"},
+		} {
+			spec := incident.Spec{Window: 6 * time.Minute, Kubelet: true, Subject: func(e logs.Event) forensics.Entity { return podOrContainer(p, e) }}
+			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
+				i.Minor = i.Count < logview.FewFailures
+				name := thingTitle(p, i)
+				f := i.Finding(p, name+": "+k.now, name+": "+k.then)
+				if k.kind == "pod-restart-blocked" {
+					f = i.Finding(p, name+" "+k.now, name+" "+k.then)
+				}
+				if k.kind == "container-name-reserved" {
+					f.Detail = findings.Sentences(f.Detail, "An earlier creation of the container has not returned: the runtime still works on it or waits for a disk.")
+				}
+				incident.ByRuntime(p, &f)
+				if i.Grave() {
+					f.Remedies = []forensics.Remedy{describePod()}
+				}
+				p.ReportAlike(k.kind, func(n int) string { return findings.Plural(n, "pod") + " cannot start: " + logs.Words(k.kind) }, f)
+			}
+		}
+	},
+}
+
+// podOrContainer is what a message about a container is about: its pod, or else the container or sandbox.
+func podOrContainer(p *forensics.Pass, e logs.Event) forensics.Entity {
+	if pod := incident.PodOf(p, e); pod.Kind != "" {
+		return pod
+	}
+	return incident.Thing(forensics.KindContainer, cmp.Or(e.Container, "unnamed"))
+}
+
+// thingTitle names a pod or container in a headline.
+func thingTitle(p *forensics.Pass, i incident.Incident) string {
+	if i.Subject.Kind == forensics.KindPod {
+		return findings.PodTitle(p, i.Subject.ID)
+	}
+	return "Container " + i.Subject.ID[:min(12, len(i.Subject.ID))]
+}

@@ -1,0 +1,49 @@
+package checks
+
+import (
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/deletion"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// containerStopFailing finds containers and sandboxes that cannot be stopped or removed.
+var containerStopFailing = forensics.Check{
+	ID:    "container-stop-failing",
+	Title: "Containers or sandboxes cannot be stopped or removed",
+	Doc: `"StopContainer … failed", "StopPodSandbox … failed", "RemoveContainer … failed", "failed to destroy network for sandbox", errors of
+the shim: the kubelet tries again. Most often a process does not end since it waits in the kernel, or a mount of the container is in use.
+Three failures that continue at the end of the log are a warning. Pods that are stuck in Terminating are left to pod-terminating-stuck.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		logview.SawKubelet(p)
+		stuck := map[string]bool{}
+		for _, s := range deletion.InLog(p) {
+			stuck[s.Subject.ID] = true
+		}
+		spec := incident.Spec{Subject: func(e logs.Event) forensics.Entity {
+			subject := podOrContainer(p, e)
+			if stuck[subject.ID] || len(stuck) > 0 && subject.Kind == forensics.KindContainer { // of one of them, most likely
+				return forensics.Entity{}
+			}
+			return subject
+		}}
+		for _, i := range spec.Find(p, logview.Events(p, logs.KindContainerStopFailed, "container-remove-failed", logs.KindSandboxStopFailed, "sandbox-remove-failed",
+			logs.KindCNIDeleteFailed, logs.KindShimFailed, logs.KindPodKillFailed, logs.KindPodKillIncomplete, "pod-containers-left")) {
+			i.Minor = i.Count < logview.FewFailures
+			name := thingTitle(p, i)
+			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
+			incident.ByRuntime(p, &f)
+			if i.Grave() {
+				f.Remedies = []forensics.Remedy{incident.Look("shows the state of the containers and sandboxes", "crictl", "ps", "-a")}
+			}
+			kind := i.Events[0].Kind
+			p.ReportAlike(kind, func(n int) string {
+				return findings.Plural(n, string(i.Subject.Kind)) + " cannot be stopped or removed: " + logs.Words(kind)
+			}, f)
+		}
+	},
+}

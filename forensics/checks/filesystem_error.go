@@ -1,0 +1,83 @@
+package checks
+
+import (
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// fileSystemError finds file systems that fail or are read-only, by logs alone.
+var fileSystemError = forensics.Check{
+	ID:    "filesystem-error",
+	Title: "A file system fails or is read-only, by the logs",
+	Doc: `The kernel reports an error of a file system, remounts it read-only or shuts it down; the kubelet or the runtime reports "read-only
+file system". A file system that is read-only or shut down stays so until it is mounted again. One of a known mount is left to
+mount-io-error. Errors of the disk below it are its cause. A read-only path in the kubelet's log alone may also be a volume that a
+pod mounts read-only: it counts from three messages on, if the last is current.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		incident.SawKernel(p)
+		broken := failingFileSystems(p)
+		for _, i := range broken {
+			p.Report(fileSystemFinding(p, i))
+		}
+		spec := incident.Spec{Few: logview.FewFailures, Kubelet: true, Subject: func(e logs.Event) forensics.Entity {
+			if e.Path == "" {
+				return incident.Thing(forensics.KindPath, "unnamed")
+			}
+			return incident.Thing(forensics.KindPath, e.Path)
+		}}
+		for _, i := range spec.Find(p, logview.Events(p, "read-only")) {
+			f := i.Finding(p, i.Subject.ID+" has been read-only", i.Subject.ID+" was read-only")
+			f.Confidence, f.ConfidenceWhy = forensics.Possible, "the log says so; a volume that a pod mounts read-only looks the same"
+			if len(broken) == 1 && broken[0].Current {
+				f.Because = []forensics.Entity{broken[0].Subject}
+			}
+			if i.Grave() {
+				f.Remedies = []forensics.Remedy{dmesgRemedy()}
+			}
+			p.ReportAlike("read-only", func(n int) string { return findings.Plural(n, "path") + " on read-only file systems" }, f)
+		}
+	},
+}
+
+// failingFileSystems are those of no known mount about which the kernel reports errors.
+func failingFileSystems(p *forensics.Pass) []incident.Incident {
+	return forensics.Once(p, "failing file systems", func() []incident.Incident {
+		spec := incident.Spec{Window: 30 * time.Minute, Subject: diskOf}
+		list := spec.Find(p, fsview.OfNoMount(p, "file systems of no mount", logs.KindKernelFSError, logs.KindKernelFSShutdown, logs.KindKernelFSReadOnly))
+		for n, i := range list {
+			list[n].Current = i.Current || worstOf(i).Kind != logs.KindKernelFSError
+		}
+		return list
+	})
+}
+
+func fileSystemFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
+	name := "File system on " + i.Subject.ID
+	now, then := name+" has had errors", name+" had errors"
+	switch worstOf(i).Kind {
+	case logs.KindKernelFSReadOnly:
+		i.Said = true
+		now = name + " has been read-only"
+	case logs.KindKernelFSShutdown:
+		i.Said = true
+		now = name + " has been shut down"
+	}
+	f := incident.Certain(i.Finding(p, now, then))
+	for _, disk := range failingDisks(p) {
+		if disk.Subject != i.Subject && fsview.SameDisk(i.Subject.ID, disk.Subject.ID) {
+			f.Because = []forensics.Entity{disk.Subject}
+		}
+	}
+	if i.Grave() {
+		f.Remedies = []forensics.Remedy{dmesgRemedy()}
+	}
+	return f
+}

@@ -1,0 +1,52 @@
+package checks
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// kernelLockup finds CPUs that were stuck.
+var kernelLockup = forensics.Check{
+	ID:    "kernel-lockup",
+	Title: "A CPU was stuck: lockup or RCU stall",
+	Doc: `"soft lockup - CPU#3 stuck for 22s!", "rcu_sched self-detected stall", hard lockups: code of the kernel did not give up a CPU for
+tens of seconds. Nothing else runs there meanwhile: PLEG, probes and leases time out. Causes are a bug of a driver or file system,
+very large directory or memory structures, or a hypervisor that gave the CPU to others. Three within the last half hour are a warning.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		incident.SawKernel(p)
+		spec := incident.Spec{Window: 30 * time.Minute, Subject: func(logs.Event) forensics.Entity { return incident.Thing("kernel", "cpu") }}
+		for _, i := range spec.Find(p, logview.Events(p, "kernel-lockup")) {
+			i.Minor = i.Count < logview.FewFailures
+			p.Report(lockupFinding(p, i))
+		}
+	},
+}
+
+func lockupFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
+	worst := i.Events[0]
+	for _, e := range i.Events {
+		if e.Max > worst.Max {
+			worst = e
+		}
+	}
+	f := incident.Certain(i.Finding(p, "CPUs have been stuck", "A CPU was stuck"))
+	if worst.Max > 0 {
+		f.Title = headline.Fit("CPUs were stuck " + findings.Times(i.Count) + ", up to " + text.Duration(worst.Max) + " in " +
+			cmp.Or(worst.Process, "the kernel") + ", last at " + logview.Moment(i.Last))
+	}
+	f.Detail = findings.Sentences(f.Detail, "What runs on a stuck CPU makes no progress. Timeouts of the kubelet and of probes at these times are its effects.")
+	if i.Grave() {
+		f.Remedies = []forensics.Remedy{incident.Look("shows the code in which each CPU was stuck", "dmesg", "-T")}
+	}
+	return f
+}

@@ -1,0 +1,76 @@
+package checks
+
+import (
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
+)
+
+// kernelOOM finds processes that the kernel killed because memory ran out.
+var kernelOOM = forensics.Check{
+	ID:    "kernel-oom",
+	Title: "The kernel killed processes: out of memory",
+	Doc: `"Out of memory: Killed process": memory of the whole node ran out. "Memory cgroup out of memory": a container or pod reached its
+memory limit. Each kill is over at once, and one is information. Three of a pod, or of the node, the last within half an hour, are a
+warning. So is a single one that hit the kubelet or the container runtime.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		incident.SawKernel(p)
+		spec := incident.Spec{Window: 30 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
+			switch pod := incident.PodOf(p, e); {
+			case e.Kind == "kernel-oom":
+				return incident.Thing("kernel", "memory")
+			case pod.Kind != "":
+				return pod
+			case e.Path != "":
+				return incident.Thing(forensics.KindPath, e.Path)
+			}
+			return incident.Thing("kernel", "cgroup-memory")
+		}}
+		for _, i := range spec.Find(p, logview.Events(p, "kernel-oom", "kernel-oom-cgroup")) {
+			reportOOM(p, i)
+		}
+	},
+}
+
+func reportOOM(p *forensics.Pass, i incident.Incident) {
+	var victims []string
+	vital := false
+	for _, e := range i.Events {
+		if name, _, ok := strings.Cut(e.Process, " ("); ok {
+			victims = findings.Union(victims, []string{e.Process})
+			vital = vital || name == "kubelet" || cri.IsLogName(name)
+		}
+	}
+	i.Minor = i.Count < logview.FewFailures && !vital
+	f := incident.Certain(i.Finding(p, "", ""))
+	count, last := findings.Times(i.Count), ", last at "+logview.Moment(i.Last)
+	switch i.Subject.Kind {
+	case forensics.KindPod:
+		f.Title = findings.PodTitle(p, i.Subject.ID) + " was out of memory " + count + last
+	case forensics.KindPath:
+		f.Title = "cgroup " + i.Subject.ID + " was out of memory " + count + last
+	default:
+		f.Title = "The node was out of memory " + count + last
+		if i.Events[0].Kind != "kernel-oom" {
+			f.Title = "A container was out of memory " + count + last
+		}
+	}
+	if len(victims) > 0 {
+		f.Title += ": " + victims[0] + " killed"
+		f.Detail = findings.Sentences(f.Detail, "Killed: "+findings.Some(victims)+".")
+	}
+	f.Title = headline.Fit(f.Title)
+	if i.Grave() {
+		f.Remedies = []forensics.Remedy{incident.Look("shows which processes used the memory when the kernel killed", "dmesg", "-T")}
+	}
+	p.ReportAlike(i.Events[0].Kind, func(n int) string { return findings.Plural(n, "pod") + " out of memory: processes killed" }, f)
+}

@@ -1,0 +1,94 @@
+package checks
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
+
+// kernelServerUnresponsive finds file servers that do not respond, by the kernel log alone.
+var kernelServerUnresponsive = forensics.Check{
+	ID:    "kernel-server-unresponsive",
+	Title: "A file server does not respond, by the kernel log",
+	Doc: `The kernel logs "nfs: server S not responding", "libceph: mds0 … socket closed", "CIFS: … has not responded in 180 seconds",
+and a Ceph client that the cluster has blocklisted. Until it logs that the server is back, any access to its mounts may block.
+Where mounts were probed, servers of mounts are left to the checks of mounts. Lines of Ceph and SMB that stopped are information: such
+a client may connect again without a line.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		incident.SawKernel(p)
+		for _, i := range lostServers(p) {
+			p.Report(lostServerFinding(p, i))
+		}
+	},
+}
+
+// lostServers are servers that the kernel lost, except those of mounts, where mounts were probed. An NFS mount waits until a line says that
+// the server is back, and a client that Ceph has rejected does not recover. The others connect again, in some kernels without a line, and
+// Ceph closes idle connections: they count while the lines continue.
+func lostServers(p *forensics.Pass) []incident.Incident {
+	return forensics.Once(p, "lost servers", func() []incident.Incident {
+		kinds := []logs.Kind{logs.KindKernelNFSDown, logs.KindKernelNFSTimeout, logs.KindKernelCephDown, logs.KindKernelCephRejected, logs.KindKernelCIFSDown}
+		events := fsview.OfNoMount(p, "servers of no mount", kinds...)
+		if probed, _ := p.Evidence.Saw(forensics.SourceHealth); !probed {
+			events = logview.Events(p, kinds...)
+		}
+		subject := func(e logs.Event) forensics.Entity {
+			if m, ok := fsview.MountOf(p, e); ok {
+				return forensics.Entity{Kind: forensics.KindSuperblock, ID: m.Device}
+			}
+			return incident.Thing("server", e.Server)
+		}
+		spec := incident.Spec{Window: 10 * time.Minute, Subject: subject, Ended: func(server forensics.Entity) *time.Time {
+			return logview.Last(slices.DeleteFunc(logview.Events(p, logs.KindKernelNFSBack, logs.KindKernelCephBack), func(e logs.Event) bool { return subject(e) != server }))
+		}}
+		list := spec.Find(p, events)
+		for n, i := range list {
+			waits := slices.ContainsFunc(i.Events, func(e logs.Event) bool {
+				return e.Kind == logs.KindKernelNFSDown || e.Kind == logs.KindKernelCephRejected
+			})
+			list[n].Current, list[n].Minor = i.Ended == nil && (waits || i.Current), !waits && i.Count < logview.FewFailures
+		}
+		return list
+	})
+}
+
+// serverName is a server as its owner knows it.
+func serverName(e logs.Event) string {
+	switch kind := string(e.Kind); {
+	case strings.HasPrefix(kind, "kernel-nfs"):
+		return "NFS server " + e.Server
+	case strings.HasPrefix(kind, "kernel-ceph"):
+		return "Ceph daemon " + e.Server
+	}
+	return "SMB server " + e.Server
+}
+
+func lostServerFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
+	name := serverName(i.Events[0])
+	f := incident.Certain(i.Finding(p, name+" has not responded", name+" did not respond"))
+	rejected := i.Current && slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == logs.KindKernelCephRejected })
+	if rejected {
+		f.Title = headline.Fit(name + " has rejected this client since " + logview.Moment(i.First) + ": its mounts do not recover")
+		f.Detail = findings.Sentences(f.Detail, "The cluster has blocklisted the client. Its mounts must be mounted again.")
+	}
+	if !i.Current {
+		return f
+	}
+	if seconds := i.Seconds(p); seconds >= 60 && !rejected {
+		f.Title = headline.Fit(name + " has not responded for " + text.Duration(seconds) + ": access to its mounts blocks or fails")
+	}
+	f.Detail = findings.Sentences(f.Detail, "No later line says that it is back. Processes that access its mounts wait, and with them the kubelet.")
+	f.Remedies = []forensics.Remedy{incident.Look("shows which mounts use the server. It reads no mount", "cat", "/proc/self/mountinfo")}
+	return f
+}

@@ -1,0 +1,91 @@
+package checks
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// limitExhausted finds limits of the node other than disk space and memory.
+var limitExhausted = forensics.Check{
+	ID:    "limit-exhausted",
+	Title: "A limit of the node is reached",
+	Doc: `Limits that logs name:
+
+- inotify watches and instances
+- cgroups: "mkdir /sys/fs/cgroup/…: no space left on device", memory cgroups that the kernel cannot create
+- process ids of a pod or of the node, threads, open files
+- connection tracking, addresses of the pod network
+- D-Bus of systemd, the lock of xtables
+
+"No space left on device" of inotify or of a cgroup is no full disk. A limit counts as reached
+while its messages continue at the end of the log.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		for _, l := range limits {
+			l.report(p)
+		}
+	},
+}
+
+// A limit is what messages of one kind mean.
+type limit struct {
+	kind  logs.Kind
+	cause logs.Cause // of the kind's messages only those with this cause
+	id    string
+	// now and then are the headline, look shows the limit.
+	now, then string
+	few       int64
+	look      []string
+	// raise is how to raise the limit; without an action where that is no cure.
+	raise forensics.Remedy
+}
+
+var limits = []limit{
+	{kind: "inotify-limit", id: "inotify", now: "inotify limit has been reached", then: "inotify limit was reached", look: []string{"cat", "/proc/sys/fs/inotify/max_user_instances", "/proc/sys/fs/inotify/max_user_watches"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise fs.inotify.max_user_instances and max_user_watches, or end what uses them"}},
+	{kind: "cgroup-no-space", id: "cgroups", now: "Cgroups cannot be created", then: "Cgroups could not be created", look: []string{"cat", "/proc/cgroups"}},
+	{kind: "kernel-memcg-exhausted", id: "cgroups", now: "Memory cgroups cannot be created", then: "Memory cgroups could not be created", look: []string{"cat", "/proc/cgroups"}},
+	{kind: "kernel-pids-exhausted", id: "process-ids", now: "Process limit of a cgroup has been reached", then: "Process limit of a cgroup was reached", look: []string{"cat", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Find the program that starts the processes or threads, or raise podPidsLimit"}},
+	{kind: "process-limit", id: "processes", now: "Limit of processes, threads or open files has been reached", then: "Limit of processes, threads or open files was reached", few: 2, look: []string{"cat", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max", "/proc/sys/fs/file-nr"}},
+	{kind: "kernel-conntrack-full", id: "conntrack", now: "Connection tracking table has been full (packets dropped)", then: "Connection tracking table was full", look: []string{"cat", "/proc/sys/net/netfilter/nf_conntrack_count", "/proc/sys/net/netfilter/nf_conntrack_max"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise net.netfilter.nf_conntrack_max, or find what opens the connections"}},
+	{kind: "cni-add-failed", cause: "no-address", id: "addresses", now: "Pod network has had no free address", then: "Pod network had no free address", look: []string{"ls", "/var/lib/cni/networks"}},
+	{kind: logs.KindDBusFailed, id: "systemd", now: "systemd does not answer over D-Bus", then: "systemd did not answer over D-Bus", few: 2, look: []string{"systemctl", "list-jobs"}},
+	{kind: "xtables-lock", id: "xtables", now: "xtables lock has been in use", then: "xtables lock was in use", few: logview.FewFailures, look: []string{"cat", "/proc/locks"}},
+}
+
+func (l limit) report(p *forensics.Pass) {
+	spec := incident.Spec{Window: 10 * time.Minute, Few: l.few, Subject: func(e logs.Event) forensics.Entity {
+		if e.Cause() != l.cause {
+			return forensics.Entity{}
+		}
+		return incident.Thing("limit", l.id)
+	}}
+	for _, i := range spec.Find(p, logview.Events(p, l.kind)) {
+		f := i.Finding(p, l.now, l.then)
+		var where []string
+		for _, e := range i.Events {
+			if about := cmp.Or(findings.PodLabel(p, e.PodName, logview.UIDOf(p, e.Subject)), e.Path); about != "" {
+				where = findings.Union(where, []string{about})
+			}
+		}
+		if len(where) > 0 {
+			f.Detail = findings.Sentences(f.Detail, "Reported for: "+findings.Some(where)+".")
+		}
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{incident.Look("shows the limit or what uses it", l.look...)}
+			if r := l.raise; r.Action != "" {
+				r.Why, r.OnlyIf = "what fails for this reason is tried again and works then", "the limit is still reached"
+				r.Risk = "a higher limit costs memory of the kernel; it does not fix a leak"
+				f.Remedies = append(f.Remedies, r)
+			}
+		}
+		p.Report(f)
+	}
+}

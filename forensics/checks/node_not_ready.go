@@ -1,0 +1,52 @@
+package checks
+
+import (
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// nodeNotReady finds a node that its own kubelet has reported as NotReady.
+var nodeNotReady = forensics.Check{
+	ID:    "node-not-ready",
+	Title: "The node is NotReady, by its kubelet",
+	Doc: `"Node became not ready", with the reason of the condition: the runtime, PLEG, the network plugin. The kubelet logs it once, and an event
+NodeReady when it ends. The reason is the cause; a runtime, PLEG or network that other checks report is linked. In the first minute of a
+kubelet it is normal and left out. A node that is NotReady since its kubelet does not report at all leaves no such line.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		logview.SawKubelet(p)
+		spec := incident.Spec{
+			Lasting: true, Kubelet: true,
+			Subject: func(logs.Event) forensics.Entity { return incident.Thing("node", "Ready") },
+			Ended:   func(forensics.Entity) *time.Time { return logview.Last(logview.Events(p, "node-ready")) },
+		}
+		for _, i := range spec.Find(p, logview.Events(p, "node-not-ready")) {
+			f := i.Finding(p, "The node has been NotReady", "The node was NotReady")
+			because(p, &f, i.Events[len(i.Events)-1])
+			if i.Grave() {
+				f.Detail = findings.Sentences(f.Detail, "The log shows no later NodeReady; a kubelet below -v 2 does not log that.")
+				f.Remedies = []forensics.Remedy{incident.Look("shows the conditions of the node as the API server has them", "kubectl", "describe", "node", "NODE")}
+			}
+			p.Report(f)
+		}
+	},
+}
+
+// because links the reason of the condition to what it is about.
+func because(p *forensics.Pass, f *forensics.Finding, e logs.Event) {
+	switch e.Cause() {
+	case logs.CauseRuntimeDown:
+		f.Because = []forensics.Entity{p.Model.RuntimeEntity()}
+	case "pleg":
+		f.Because = []forensics.Entity{stall.PlegEntity}
+	case "network":
+		f.Because = []forensics.Entity{incident.Thing(forensics.KindSubsystem, "pod-network")}
+	}
+}

@@ -1,0 +1,74 @@
+package checks
+
+import (
+	"slices"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+)
+
+// sandboxCreateFailing finds pods whose sandbox or network cannot be created.
+var sandboxCreateFailing = forensics.Check{
+	ID:    "sandbox-create-failing",
+	Title: "Pod sandboxes cannot be created",
+	Doc: `"RunPodSandbox from runtime service failed", "failed to setup network for sandbox", "Container runtime network not ready": no container of
+the pod can start. The error names the network plugin, the registry of the pause image or the runtime. Three failures, the last of them
+within six minutes, are a warning, since the kubelet waits up to five minutes between two tries. A network that is not ready is
+information until a pod waits for it or the node is NotReady. A runtime that does not respond at all is the cause.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		logview.SawKubelet(p)
+		kinds := []struct {
+			kind          logs.Kind
+			id, now, then string
+			network       bool
+		}{
+			{logs.KindSandboxCreateFailed, "sandboxes", "Pod sandboxes cannot be created", "Pod sandboxes could not be created", false},
+			{"cni-add-failed", "pod-network", "Network plugin cannot set up pods", "Network plugin could not set up pods", true},
+			{"network-not-ready", "pod-network", "Pod network is not ready", "Pod network was not ready", true},
+		}
+		for _, k := range kinds {
+			spec := incident.Spec{Window: 6 * time.Minute, Kubelet: true, Subject: func(e logs.Event) forensics.Entity {
+				if e.Cause() == "no-address" {
+					return forensics.Entity{} // limit-exhausted
+				}
+				return incident.Thing(forensics.KindSubsystem, k.id)
+			}}
+			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
+				i.Minor = i.Count < logview.FewFailures || k.kind == "network-not-ready" && !networkMissed(p)
+				f := i.Finding(p, k.now, k.then)
+				if n := len(f.Pods); n > 0 {
+					f.Detail = findings.Sentences(f.Detail, findings.Are(n, "pod")+" affected.")
+				}
+				f.Effect = "pods cannot start"
+				if !k.network {
+					incident.ByRuntime(p, &f)
+				}
+				if i.Grave() {
+					f.Remedies = []forensics.Remedy{sandboxRemedy(k.network)}
+				}
+				p.Report(f)
+			}
+		}
+	},
+}
+
+// networkMissed says whether the network that is not ready has stopped a pod or the node. Pods of the host network need none.
+func networkMissed(p *forensics.Pass) bool {
+	return slices.ContainsFunc(logview.Events(p, logs.KindPodSyncFailed, "node-not-ready"), func(e logs.Event) bool { return e.Cause() == "network" })
+}
+
+func sandboxRemedy(network bool) forensics.Remedy {
+	if network {
+		return incident.Look("shows whether the network plugin has put its configuration there", "ls", "-l", "/etc/cni/net.d", "/opt/cni/bin")
+	}
+	return forensics.Remedy{
+		Action: remedy.ActionLook, Command: []string{"crictl", "info"}, Why: "shows what the runtime says of itself and of its network", Risk: "none: read-only",
+	}
+}

@@ -1,0 +1,162 @@
+package checks
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
+)
+
+// volumeMountFailing finds volumes that cannot be mounted, by the kubelet's log.
+var volumeMountFailing = forensics.Check{
+	ID:    "volume-mount-failing",
+	Title: "A volume cannot be mounted",
+	Doc: `"Operation for … failed", "Unable to attach or mount volumes": the kubelet tries again, at least every 2 min 2 s. A volume whose last try
+failed is a warning from the third failure on; once it is mounted, it is left out. A driver that is not registered or is stuck in a call
+has checks of its own. Pods that wait for volumes of which no failure is logged are reported by their pod: most often the volume is not
+attached, or a call of the driver has not returned.`,
+	Severity: forensics.Warning,
+	Needs:    logview.Needs,
+	Run: func(p *forensics.Pass) {
+		logview.SawKubelet(p)
+		pods := map[string]bool{}
+		failingVolumes(p, "MountVolume", "MountDevice").report(p, "mounted", pods)
+		for _, list := range [][]volumeOperation{failingVolumes(p, "AttachVolume", "VerifyControllerAttachedVolume"), brokenDrivers(p)} {
+			for _, o := range list {
+				pods[o.PodUID] = true
+			}
+		}
+		waiting := incident.Spec{Few: 2, Kubelet: true, Window: 5 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
+			pod := incident.PodOf(p, e)
+			if pods[pod.ID] {
+				return forensics.Entity{}
+			}
+			return pod
+		}}
+		for _, i := range waiting.Find(p, logview.Events(p, logs.KindVolumesNotMounted, "subpath-failed")) {
+			reportWaitingPod(p, i)
+		}
+	},
+}
+
+// reportWaitingPod reports a pod whose volumes are not mounted in time.
+func reportWaitingPod(p *forensics.Pass, i incident.Incident) {
+	name := findings.PodTitle(p, i.Subject.ID)
+	what := "its volumes"
+	if v := i.Events[len(i.Events)-1].Volume; v != "" {
+		what = "volume " + v
+	}
+	f := i.Finding(p, name+" has been waiting for "+what, name+" was waiting for "+what)
+	f.Confidence = forensics.Possible
+	if i.Grave() {
+		f.Remedies = []forensics.Remedy{describePod()}
+	}
+	p.ReportAlike("waits for volumes", func(n int) string { return findings.Plural(n, "pod") + " cannot start: volumes are not mounted" }, f)
+}
+
+func describePod() forensics.Remedy {
+	return incident.Look("shows the events of the pod, with the last error in full", "kubectl", "describe", "pod", "-n", "NAMESPACE", "POD")
+}
+
+// A volumeOperation is the last try of an operation of a volume.
+type volumeOperation struct{ logs.Operation }
+
+// volumeOperations are failing operations of one direction.
+type volumeOperations []volumeOperation
+
+// failingVolumes are operations whose last try failed, of these names, without those that other checks explain: a driver that is not
+// registered, one that is stuck in a call, a mount that is in use.
+func failingVolumes(p *forensics.Pass, names ...string) volumeOperations {
+	var found volumeOperations
+	broken := map[string]bool{}
+	for _, o := range brokenDrivers(p) {
+		broken[o.Driver] = true
+	}
+	for _, o := range logview.Story(p).Operations {
+		driver := logview.DriverOf(o.Subject)
+		if !slices.Contains(names, o.Name) || o.Failed == nil || driver != "" && broken[driver] || o.Code == "EBUSY" || !logview.AfterStart(p, o.Failed) {
+			continue
+		}
+		found = append(found, volumeOperation{o})
+	}
+	return found
+}
+
+// brokenDrivers are drivers that csi-driver-missing or csi-operation-stuck report, as operations without a name.
+func brokenDrivers(p *forensics.Pass) (found []volumeOperation) {
+	for _, e := range logview.Events(p, logs.KindCSIDriverMissing) {
+		found = append(found, volumeOperation{logs.Operation{Subject: logs.Subject{Driver: logview.DriverOf(e.Subject), PodUID: logview.UIDOf(p, e.Subject)}}})
+	}
+	for _, t := range csiInLog(p) {
+		found = append(found, volumeOperation{logs.Operation{Subject: logs.Subject{Driver: t.driver}}})
+		for _, e := range t.events {
+			found = append(found, volumeOperation{logs.Operation{Subject: logs.Subject{Driver: t.driver, PodUID: logview.UIDOf(p, e.Subject)}}})
+		}
+	}
+	return found
+}
+
+// report reports the operations, "mounted" or "attached" being what they failed to do, and notes their pods.
+func (list volumeOperations) report(p *forensics.Pass, done string, pods map[string]bool) {
+	for _, o := range list {
+		o.PodUID = logview.UIDOf(p, o.Subject)
+		if o.PodUID != "" {
+			pods[o.PodUID] = true
+		}
+		current := logview.Within(o.Failed, logview.KubeletEnd(p), max(150*time.Second, time.Duration(2*o.RetrySeconds)*time.Second))
+		f := o.finding(p, done, current && o.Failures >= logview.FewFailures)
+		what := [2]string{o.Code, logview.DriverOf(o.Subject)}
+		p.ReportAlike(what, func(n int) string {
+			title := findings.Plural(n, "volume") + " cannot be " + done
+			if what[1] != "" {
+				title += " by CSI driver " + what[1]
+			}
+			return headline.Fit(title + ": " + cmp.Or(what[0], "see the details"))
+		}, f)
+	}
+}
+
+func (o volumeOperation) finding(p *forensics.Pass, done string, grave bool) forensics.Finding {
+	name := findings.Capital(logview.OperationVolume(o.Operation))
+	first := o.Started
+	for _, q := range o.Quotes {
+		first = logview.Earliest(first, q.Time)
+	}
+	f := forensics.Finding{
+		Severity: forensics.Info, Subject: logview.VolumeEntity(p, o.Subject), Since: first, Pods: findings.UIDs(o.PodUID), Refs: logview.Refs(o.Quotes...),
+		Confidence: forensics.Likely, ConfidenceWhy: "the kubelet's log says so, and no later line says that it worked",
+		Title: name + " cannot be " + done, Effect: "volumes cannot be " + done,
+	}
+	if o.PodUID != "" || o.PodName != "" {
+		f.Title += " for pod " + cmp.Or(o.PodName, strings.TrimPrefix(findings.PodTitle(p, o.PodUID), "Pod "))
+	}
+	if driver := logview.DriverOf(o.Subject); driver != "" {
+		f.Detail = "CSI driver: " + driver + "."
+	}
+	f.Detail = findings.Sentences(f.Detail, findings.Capital(o.Name)+" failed "+findings.Times(o.Failures)+", last at "+logview.Moment(o.Failed)+".")
+	if reason := strings.Join(strings.Fields(o.Reason), " "); reason != "" {
+		f.Detail += " Last error: " + strings.TrimRight(reason, ".") + "."
+		f.Title = headline.Fit(f.Title + ": " + incident.Short(reason, max(24, headline.Most-len(f.Title)-2)))
+	}
+	if o.Code == "ENOTCONN" || o.Code == "ESTALE" {
+		f.Detail += " The mount that the kubelet finds there is dead: its server has ended or forgotten it."
+	}
+	f.Title = headline.Fit(f.Title)
+	if grave {
+		f.Severity = forensics.Warning
+		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
+		f.Remedies = []forensics.Remedy{describePod()}
+	}
+	if silent, _, _ := logview.SyncLoop(p); silent != nil && done == "unmounted" {
+		f.Because = []forensics.Entity{stall.SyncLoopEntity}
+	}
+	return f
+}
