@@ -40,7 +40,8 @@ func BenchmarkRead(b *testing.B) {
 //
 //	strace -f -e trace=ptrace,process_vm_writev,kill,tgkill,openat,pwrite64 nodeforensics goroutines --pid PID -o debug2
 //
-// has /proc/PID/mem with O_RDONLY, no pwrite64 and no ptrace but PTRACE_TRACEME of children of our own, which count how many are to be had.
+// has /proc/PID/mem with O_RDONLY, no pwrite64, signals to our own threads only (SIGURG), and no ptrace but PTRACE_TRACEME of children of
+// our own, which count how many are to be had.
 func BenchmarkLatency(b *testing.B) {
 	const n, span = 20_000, "2s"
 	cmd := exec.Command(compiled(b, "busy"), strconv.Itoa(n))

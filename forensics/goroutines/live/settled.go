@@ -7,7 +7,7 @@ import (
 )
 
 // errGone says that the memory that was opened is no more: the process has ended or runs another program (execve(2)), which has its own.
-var errGone = errors.New("its memory is gone: it has ended, or has become another program")
+var errGone = errors.New("its memory no longer exists: it has ended, or has become another program")
 
 // attempts is how often a goroutine is read that goes on meanwhile.
 const attempts = 3
