@@ -180,11 +180,10 @@ func (m *Model) PodState(uid string) (PodState, string) {
 	if deletionInLog(m, uid) {
 		return PodTerminating, "the kubelet's log shows a deletion in progress"
 	}
-	_, why := m.ListedPods()
 	if m.index.podsSeen.ok {
-		return PodUnknown, why
+		return PodUnknown, unlistedWhy(m)
 	}
-	return m.index.traces().unlisted(m, uid, why)
+	return m.index.traces().unlisted(m, uid)
 }
 
 // onNode says whether something on the node is of a pod that no log alone names: then a list of the kubelet's that is not whole has
@@ -251,17 +250,27 @@ func listedPods(m *Model) (listed map[string]bool, n int, by lister) {
 }
 
 // ListedPods are the UIDs in the kubelet's own list, those of mirror pods included; where that was not read to its end or is empty, those
-// in the API server's list of this node's pods; nil without either, and why so.
+// in the API server's list of this node's pods; where the kubelet refuses it, those in allocated_pods_state, if the kubelet has all its pods
+// there (1.33). Nil without any, and why so.
 func (m *Model) ListedPods() (listed map[string]bool, why string) {
 	switch seen := m.index.podsSeen; {
 	case m.listed != nil:
 		return m.listed, ""
-	case !seen.ok && seen.why == notCollected:
-		return nil, "the kubelet's list of pods was " + notCollected
-	case !seen.ok:
-		return nil, "the kubelet's list of pods was not read: " + seen.why
+	case !seen.ok && m.index.traces().whole:
+		return m.index.traces().admitted, ""
 	}
-	return nil, "the kubelet's list of pods is empty, which proves nothing"
+	return nil, unlistedWhy(m)
+}
+
+// unlistedWhy says why there is no list of the kubelet.
+func unlistedWhy(m *Model) string {
+	switch seen := m.index.podsSeen; {
+	case !seen.ok && seen.why == notCollected:
+		return "the kubelet's list of pods was " + notCollected
+	case !seen.ok:
+		return "the kubelet's list of pods was not read: " + seen.why
+	}
+	return "the kubelet's list of pods is empty, which proves nothing"
 }
 
 // sawLife says whether cgroups and processes were read: a terminating pod still has them.

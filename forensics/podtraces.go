@@ -22,8 +22,9 @@ import (
 // and the log directory until the API server deletes the pod. Of a pod that it does not know, it removes sandboxes, containers
 // and logs every minute (container garbage collection).
 type podTraces struct {
-	// lacks says why nothing can be said of any pod without a sign of life; "" where it can.
-	lacks string
+	// judged says whether a pod without a sign of life can be judged at all, and lacks why not.
+	judged bool
+	lacks  string
 	// of has what outlives a pod, and why it says that the pod may exist.
 	of map[string]string
 	// orphaned are the pods that the kubelet's log calls so.
@@ -58,10 +59,12 @@ func newPodTraces(m *Model) *podTraces {
 			t.of[p.UID] = "a state file of the kubelet names it"
 		}
 	}
-	eachTask(m.evidence, func(_, uid string, _ runtimes.Task) { t.of[uid] = "the container runtime still has a sandbox or container of it" })
+	eachTask(m.evidence, func(_, uid string, _ runtimes.Task) {
+		t.of[uid] = "the container runtime still has a sandbox or container of it"
+	})
 	t.readLog(m.evidence)
 	t.whole = t.isWhole(m)
-	t.lacks = unlistedLacks(m)
+	t.judged, t.lacks = canJudgeUnlisted(m)
 	return t
 }
 
@@ -126,37 +129,37 @@ func runningPods(m *Model) (uids []string) {
 	return uids
 }
 
-// unlistedLacks says why a pod without a sign of life can be one that the kubelet knows: what would show it was not read, or the kubelet
-// may not have come so far.
-func unlistedLacks(m *Model) string {
+// canJudgeUnlisted says whether a pod without a sign of life can only be one that the kubelet does not know, and if not, why: what would
+// show it was not read, or the kubelet may not have come so far.
+func canJudgeUnlisted(m *Model) (bool, string) {
 	if ok, lack := sawLife(m); !ok {
-		return lack
+		return false, lack
 	}
 	e := m.evidence
 	if ok, _ := e.Saw(SourceKubeletPods); ok {
-		return "the list is only a part"
+		return false, "the list is only a part"
 	}
 	for _, source := range []string{SourceCgroups, SourceRuntime, SourcePodLogs} {
 		if ok, why := e.sawWhole(source); !ok {
-			return source + " were not read to the end: " + why
+			return false, source + " were not read to the end: " + why
 		}
 	}
 	k := e.Kubelet
 	switch {
 	case k == nil || k.PID == 0 || k.State == "T" || k.State == "Z":
-		return "the kubelet does not run"
+		return false, "the kubelet does not run"
 	case k.Started == nil || e.Collected.Sub(*k.Started) < settled:
-		return "the kubelet may have started a short time ago and may not have its pods yet"
+		return false, "the kubelet may have started a short time ago and may not have its pods yet"
 	case k.Flags["keep-terminated-pod-volumes"] == "true":
-		return "the kubelet keeps the volumes of pods that have ended (--keep-terminated-pod-volumes)"
+		return false, "the kubelet keeps the volumes of pods that have ended (--keep-terminated-pod-volumes)"
 	case e.Logs == nil || len(e.Logs.Lives) == 0 || !reaches(e.Logs.Lives, *k.Started):
-		return "no log of this kubelet was read"
+		return false, "no log of this kubelet was read"
 	case e.Logs.Dropped[logs.KindPodSyncFailed] > 0:
-		return "the kubelet's log has more failures of pods than are kept"
+		return false, "the kubelet's log has more failures of pods than are kept"
 	case !slices.ContainsFunc(runningPods(m), fromAPI):
-		return "no pod of the API server runs, so the kubelet may not have its pods yet"
+		return false, "no pod of the API server runs, so the kubelet may not have its pods yet"
 	}
-	return ""
+	return true, ""
 }
 
 // reaches says whether the log has lines from after a moment.
@@ -175,8 +178,9 @@ func (e *Evidence) sawWhole(source string) (bool, string) {
 	return ok, why
 }
 
-// unlisted is the state of a pod without a sign of life on a node where the kubelet's list was not read. Why begins the reason.
-func (t *podTraces) unlisted(m *Model, uid, why string) (PodState, string) {
+// unlisted is the state of a pod without a sign of life on a node where the kubelet's list was not read.
+func (t *podTraces) unlisted(m *Model, uid string) (PodState, string) {
+	why := unlistedWhy(m)
 	k := m.evidence.Kubelet
 	if t.admitted[uid] && k != nil && k.PID != 0 {
 		return PodLive, "the kubelet has it in allocated_pods_state"
@@ -193,34 +197,34 @@ func (t *podTraces) unlisted(m *Model, uid, why string) (PodState, string) {
 		return PodLikelyOrphaned, "the kubelet's log calls it orphaned, no cgroup, no process"
 	case t.whole:
 		return PodLikelyOrphaned, "not in the kubelet's allocated_pods_state, where all running pods are, no cgroup, no process"
-	case t.lacks != "":
+	case !t.judged:
 		return PodUnknown, why + "; " + t.lacks
 	case !dir:
 		return PodUnknown, why
 	}
-	if doubt := mayBeKnown(m, d); doubt != "" {
+	if known, doubt := mayBeKnown(m, d); known {
 		return PodUnknown, why + "; " + doubt
 	}
-	if trace := t.of[uid]; trace != "" {
+	if trace, known := t.of[uid]; known {
 		return PodUnknown, why + "; " + trace
 	}
 	return PodPossiblyOrphaned, fmt.Sprintf("no cgroup, process, sandbox, container, log directory or message in the kubelet's log, and no change for %s; but %s",
 		text.Duration(m.evidence.Collected.Sub(*d.Changed).Seconds()), why)
 }
 
-// mayBeKnown says why a directory without a trace of its pod may be that of one that the kubelet knows.
-func mayBeKnown(m *Model, d kubelet.PodDir) string {
+// mayBeKnown says whether a directory without a trace of its pod may be that of one that the kubelet knows, and why.
+func mayBeKnown(m *Model, d kubelet.PodDir) (bool, string) {
 	switch {
 	case !fromAPI(d.UID):
-		return "it is a static pod's, whose UID can come back"
+		return true, "it is a static pod's, whose UID can come back"
 	case d.Error != "" || d.Changed == nil:
-		return "its directory was not read to the end"
+		return true, "its directory was not read to the end"
 	case m.evidence.Collected.Sub(*d.Changed) < settled:
-		return "its directory changed less than 10 min ago"
+		return true, "its directory changed less than 10 min ago"
 	case len(d.Volumes)+len(d.Subpaths)+len(d.Unknown)+len(pointsBelow(m, d)) == 0:
-		return "its directory looks like that of a pod that has ended and was not deleted"
+		return true, "its directory looks like that of a pod that has ended and was not deleted"
 	}
-	return ""
+	return false, ""
 }
 
 func youngerThanExamination(m *Model, d kubelet.PodDir) bool {

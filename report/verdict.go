@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
@@ -90,6 +91,14 @@ func byReason(outcomes []forensics.Outcome) []reasonGroup {
 	return groups
 }
 
+// hasUnprovenPods says whether the kubelet's list would tell more of a pod directory than other sources did.
+func hasUnprovenPods(r *Report) bool {
+	return slices.ContainsFunc(r.Evidence.PodDirs, func(d kubelet.PodDir) bool {
+		state, _ := r.joined().PodState(d.UID)
+		return state == forensics.PodUnknown || state.Orphaned() != "" && state.Orphaned() != forensics.Certain
+	})
+}
+
 // howToCheck says what would let more checks be made, by what the sources that were tried say; "" where that depends on the check.
 func howToCheck(r Report) string {
 	dumped, _ := r.Evidence.Saw(forensics.SourceGoroutines)
@@ -109,7 +118,7 @@ func howToCheck(r Report) string {
 		return "Run it again with a longer --timeout."
 	case denied(forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceHolders, forensics.SourcePodDirs):
 		return "Run it as root."
-	case denied(forensics.SourceKubeletPods) && !podsListed:
+	case denied(forensics.SourceKubeletPods) && !podsListed && hasUnprovenPods(&r):
 		return "The pod list needs --api or --token-file (README)."
 	case denied(forensics.SourceGoroutines) && !dumped:
 		return "Goroutines need root or --token-file (README)."

@@ -26,7 +26,7 @@ cannot reconstruct. Information; pod-orphaned-mounted reports the consequences.`
 					Severity: forensics.Info, Subject: forensics.MountEntity(m.ID), Confidence: d.Sure,
 					Title:         fmt.Sprintf("%s is still mounted for %s %s", fsfamily.Label(m.FSType, m.Source), d.Adjective(), podInTitle(p, d.UID)),
 					Detail:        fmt.Sprintf("Mount %d at %s (%s) of pod %s.", m.ID, m.MountPoint, m.FSType, p.Model.Pod(d.UID)),
-					ConfidenceWhy: orphans.Why(p, d.UID), Pods: []string{d.UID},
+					ConfidenceWhy: orphans.Why(p, d.UID), Pods: []string{d.UID}, Refs: orphans.SilentLogs(p, d),
 				})
 			}
 		}

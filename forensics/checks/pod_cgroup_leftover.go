@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -27,7 +29,9 @@ var podCgroupLeftover = forensics.Check{
 	Title: "Leftover cgroup of a pod that no longer exists",
 	Doc: `The kubelet removes a pod's cgroup after its containers have ended and its volumes are unmounted, and then its
 directory. A cgroup is left over if its pod is not in the kubelet's list and has no directory. The list must have been
-read to its end and must not be empty.
+read to its end and must not be empty. Where the kubelet refuses it, its file allocated_pods_state counts (1.33 and later).
+Without both, a cgroup without a directory is possibly left over if its processes have run for ten minutes. An empty one is
+not judged: its pod may be starting.
 
 Every 2 s, housekeeping kills the processes in such a cgroup and removes it (cleanupOrphanedPodCgroups, kubelet 1.6 to
 1.36). A cgroup that remains has processes that cannot be killed, is frozen, or cannot be removed in one of the controllers
@@ -38,19 +42,22 @@ The check also reports a kernel with so many memory cgroups that soon no new one
 fails with "no space left on device". A removed cgroup remains in the kernel while memory is charged to it, mostly page
 cache.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceCgroups}, {forensics.SourceKubeletPods}, {forensics.SourcePodDirs}, {forensics.SourceProcesses}},
+	Needs:    []forensics.Need{{forensics.SourceCgroups}, {forensics.SourcePodDirs}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
 		listed, why := p.Model.ListedPods()
-		if listed == nil {
-			p.Unjudged("%s", why)
-		}
 		var empty []runtimes.PodCgroup
 		for _, g := range leftCgroups(p, listed) {
-			if list := p.Model.ProcessesOf(g.PodUID); len(list) > 0 {
+			list := p.Model.ProcessesOf(g.PodUID)
+			switch {
+			case listed == nil && !runForLong(p, list):
+				p.Unjudged("the cgroup of pod %s has no pod directory, but %s", g.PodUID, why)
+			case listed == nil:
+				p.Report(unlistedFinding(p, g, list, why))
+			case len(list) > 0:
 				p.ReportAlike(len(g.Frozen) > 0, func(n int) string {
 					return "Processes of " + findings.Plural(n, "pod") + " are still running although the pods no longer exist" + frozenTitle(g)
 				}, occupiedFinding(p, g, list))
-			} else {
+			default:
 				empty = append(empty, g)
 			}
 		}
@@ -67,12 +74,9 @@ cache.`,
 // this node's kubelet does not know.
 var nestedPod = regexp.MustCompile(`[0-9a-f]{64}(?:\.scope)?/.*pod[0-9a-f]{8}`)
 
-// leftCgroups lists the cgroups of pods that no longer exist: they are not in the kubelet's list, which was read to its end and is not
-// empty, and have no directory, which the kubelet removes after the cgroup. Without that list there are none.
+// leftCgroups lists the cgroups of pods that are not in the kubelet's list, which may be nil, and have no directory, which the kubelet
+// makes after the cgroup and removes after it.
 func leftCgroups(p *forensics.Pass, listed map[string]bool) (left []runtimes.PodCgroup) {
-	if listed == nil {
-		return nil
-	}
 	dirs := map[string]bool{}
 	for i := range p.Evidence.PodDirs {
 		dirs[p.Evidence.PodDirs[i].UID] = true
@@ -86,7 +90,34 @@ func leftCgroups(p *forensics.Pass, listed map[string]bool) (left []runtimes.Pod
 	return left
 }
 
+// runForLong says whether there are processes, all of which have run for longer than a pod takes to start.
+func runForLong(p *forensics.Pass, list []procs.Process) bool {
+	const starting = 10 * time.Minute
+	return len(list) > 0 && !slices.ContainsFunc(list, func(x procs.Process) bool {
+		return x.Started.IsZero() || p.Evidence.Collected.Sub(x.Started) < starting
+	})
+}
+
+// unlistedFinding is about processes of a pod without a directory, where the kubelet did not say which pods it has.
+func unlistedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Process, why string) forensics.Finding {
+	f := processesFinding(p, g, list)
+	f.Severity, f.Confidence, f.Effect = forensics.Info, forensics.Possible, ""
+	f.ConfidenceWhy = "the pod has no directory and its processes have run for more than 10 min, but " + why
+	f.Title = findings.Plural(len(list), "process") + " of " + lower(findings.PodTitle(p, g.PodUID)) + " without a pod directory: the pod may no longer exist" + frozenTitle(g)
+	f.Detail = "The kubelet makes the directory of a pod before its containers, and removes it after the cgroup. " + f.Detail
+	f.Remedies = []forensics.Remedy{remedy.ListPods(p, g.PodUID)}
+	return f
+}
+
 func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Process) forensics.Finding {
+	f := processesFinding(p, g, list)
+	f.Detail = "Pod " + p.Model.Pod(g.PodUID).String() + " no longer exists. " + f.Detail +
+		" The kubelet repeatedly kills them and cannot remove the cgroup while they exist."
+	return f
+}
+
+// processesFinding is an occupiedFinding whose detail only names the processes.
+func processesFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Process) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPath, ID: g.Path}, Pods: []string{g.PodUID},
 		Confidence: forensics.Likely, ConfidenceWhy: "the pod is not listed, it has no directory, and its processes are in /proc",
@@ -104,8 +135,7 @@ func occupiedFinding(p *forensics.Pass, g runtimes.PodCgroup, list []procs.Proce
 	if more := len(list) - len(lines); more > 0 {
 		lines = append(lines, text.Plural(more, "more process"))
 	}
-	f.Detail = "Pod " + p.Model.Pod(g.PodUID).String() + " no longer exists. Processes in its cgroup: " + strings.Join(lines, "; ") + "." + frozenText(g) +
-		" The kubelet repeatedly kills them and cannot remove the cgroup while they exist."
+	f.Detail = "Processes in its cgroup: " + strings.Join(lines, "; ") + "." + frozenText(g)
 	return f
 }
 

@@ -96,3 +96,26 @@ func TestLogDirs(t *testing.T) {
 		t.Errorf("%v, %v; want an empty list and an error", none, err)
 	}
 }
+
+func TestStatePods(t *testing.T) {
+	const a, b = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+	fsys := host(t, map[string]string{
+		"/k/allocated_pods_state":                       `{"data":"{\"entries\":{\"` + a + `\":{}}}","checksum":1}`,
+		"/k/cpu_manager_state":                          `{"policyName":"static","entries":{"` + a + `":{"c":"2"},"` + b + `":{"c":"3"}}}`,
+		"/k/memory_manager_state":                       "-> /elsewhere",
+		"/k/dra_manager_state":                          "FIFO",
+		"/k/device-plugins/kubelet_internal_checkpoint": `{"Data":{"PodDeviceEntries":[{"PodUID":"` + b + `"}]},"Checksum":1}`,
+	})
+	in := Instance{CanonicalRoot: "/k"}
+	pods, err := in.StatePods(t.Context(), fsys)
+	if diff := cmp.Diff([]Pod{{UID: a, Source: "allocation"}, {UID: a, Source: "state"}, {UID: b, Source: "state"}}, pods); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+	if err == nil || !strings.Contains(err.Error(), "dra_manager_state") {
+		t.Errorf("error = %v; want one that names the FIFO", err)
+	}
+	none := Instance{CanonicalRoot: "/nothing"}
+	if pods, err := none.StatePods(t.Context(), fsys); len(pods) != 0 || err != nil {
+		t.Errorf("without files: %v, %v; want nothing", pods, err)
+	}
+}

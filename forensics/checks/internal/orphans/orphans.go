@@ -61,9 +61,22 @@ func NewFinding(p *forensics.Pass, o Orphan) forensics.Finding {
 		Detail: o.detail(p), ConfidenceWhy: Why(p, o.UID), Pods: []string{o.UID}, Refs: o.refs(),
 	}
 	if o.Sure == forensics.Possible {
-		f.Severity = forensics.Info
+		f.Severity, f.Refs = forensics.Info, append(f.Refs, SilentLogs(p, o)...)
 	}
 	return f
+}
+
+// SilentLogs are the logs of the kubelet that do not name the pod: a possible orphan rests on that, too.
+func SilentLogs(p *forensics.Pass, o Orphan) (refs []forensics.Ref) {
+	if o.Sure != forensics.Possible || p.Evidence.Logs == nil {
+		return nil
+	}
+	for _, file := range p.Evidence.Logs.Files {
+		if file.Origin == "kubelet" && len(refs) < findings.MaxQuoted {
+			refs = append(refs, forensics.Ref{Source: forensics.SourceLogs + ":" + file.Path, Excerpt: "no message names pod " + o.UID})
+		}
+	}
+	return refs
 }
 
 // Steps are those for the directory. One whose pod is not proven to be gone has only steps that look.

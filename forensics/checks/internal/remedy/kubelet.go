@@ -48,8 +48,10 @@ func NoRestart() forensics.Remedy {
 func ListPods(p *forensics.Pass, uid string) forensics.Remedy {
 	return forensics.Remedy{
 		Action: ActionLook,
-		Command: []string{"kubectl", "get", "pods", "--all-namespaces", "--field-selector", "spec.nodeName=" + nodeName(p),
-			"-o", "custom-columns=UID:.metadata.uid,NAMESPACE:.metadata.namespace,NAME:.metadata.name"},
+		Command: []string{
+			"kubectl", "get", "pods", "-A", "--field-selector", "spec.nodeName=" + nodeName(p),
+			"-o", "custom-columns=UID:.metadata.uid,NAMESPACE:.metadata.namespace,NAME:.metadata.name",
+		},
 		Why: "lists the pods of this node with their UIDs. If " + shellword.Quote(uid) + " is not among them, the pod no longer exists. " +
 			"With a token that the kubelet accepts (--token-file), nodeforensics then proves it",
 		Risk: "none: read-only",
