@@ -268,19 +268,16 @@ func blockedDriver(p *forensics.Pass, list []stall.Request) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Confidence: worst.Confidence(), ConfidenceWhy: worst.Why, Since: worst.Since(p), Remedies: csiRemedies(p),
 	}
-	process, _ := p.Model.Process(worst.PID)
 	name, known := stall.DriverOf(p, worst.PID)
-	title, effect := "CSI driver "+name, "CSI driver "+name
+	title := "CSI driver " + name
 	if name != "" {
 		f.Subject = forensics.Entity{Kind: forensics.KindCSIDriver, ID: name}
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, f.ConfidenceWhy+"; which driver it is, its pod says itself"
 	} else {
 		f.Subject = forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(worst.PID)}
-		effect = fmt.Sprintf("a CSI driver (process %d %s)", worst.PID, process.Comm)
-		title = findings.Capital(effect)
+		title = fmt.Sprintf("CSI driver (process %d)", worst.PID)
 	}
-	f.Title = fmt.Sprintf("%s: %s blocked%s%s", title, stall.Methods(list), worst.HowLong(), worst.By(p))
-	f.Effect = fmt.Sprintf("%s is blocked in %s", effect, stall.Methods(list))
+	f.Title, f.Effect = title+stall.Unanswered(p, list), title+" does not answer "+stall.Methods(list)
 	f.Detail = blockedDetail(p, &f, list)
 	if name == "" {
 		f.Detail += fmt.Sprintf(" Which driver process %d is, is not known: its command line and its pod do not name it.", worst.PID)

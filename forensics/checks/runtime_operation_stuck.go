@@ -9,7 +9,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
-	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // runtimeOperationStuck finds requests that a container runtime has accepted and that are blocked in it.
@@ -46,9 +45,12 @@ is the cause: the next request blocks again.`,
 // unreadRuntimes says where a thread of a runtime waits for a file system, and its goroutines do not tell for which request. Without such
 // a thread, no request is blocked in a file system.
 func unreadRuntimes(p *forensics.Pass) {
+	read := map[int]bool{}
+	for i := range p.Evidence.Dumps {
+		read[p.Evidence.Dumps[i].PID] = true
+	}
 	for _, w := range stall.Waiters(p, "") {
-		read := slices.ContainsFunc(p.Evidence.Dumps, func(d forensics.Dump) bool { return d.PID == w.Thread.PID })
-		if !read && w.Seconds >= stall.HungAfter(p) && isRuntime(p, w.Thread.PID) {
+		if !read[w.Thread.PID] && w.Seconds >= stall.HungAfter(p) && isRuntime(p, w.Thread.PID) {
 			p.Unjudged("a thread of %s (process %d) waits for a file system, but its goroutines were not read", w.Thread.Comm, w.Thread.PID)
 		}
 	}
@@ -57,7 +59,14 @@ func unreadRuntimes(p *forensics.Pass) {
 // isRuntime says whether a process is a container runtime of the node. Any program can have the functions of one. A dump from a file has no
 // process.
 func isRuntime(p *forensics.Pass, pid int) bool {
-	return pid == 0 || slices.ContainsFunc(forensics.RuntimeProcesses(p.Evidence.Processes), func(r procs.Process) bool { return r.PID == pid })
+	runtimes := forensics.Once(p, "pids of runtimes", func() map[int]bool {
+		pids := map[int]bool{}
+		for _, r := range forensics.RuntimeProcesses(p.Evidence.Processes) {
+			pids[r.PID] = true
+		}
+		return pids
+	})
+	return pid == 0 || runtimes[pid]
 }
 
 func blockedOperation(p *forensics.Pass, list []stall.Request) forensics.Finding {
@@ -65,8 +74,8 @@ func blockedOperation(p *forensics.Pass, list []stall.Request) forensics.Finding
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: serverOf(p, worst), Confidence: worst.Confidence(), ConfidenceWhy: worst.Why, Since: worst.Since(p),
 	}
-	f.Title = fmt.Sprintf("%s: %s blocked%s%s", runtimeTitle(f.Subject), stall.Methods(list), worst.HowLong(), worst.By(p))
-	f.Effect = fmt.Sprintf("%s is blocked in %s", runtimeName(f.Subject), stall.Methods(list))
+	f.Title = runtimeTitle(f.Subject) + stall.Unanswered(p, list)
+	f.Effect = runtimeName(f.Subject) + " does not answer " + stall.Methods(list)
 	for _, r := range list {
 		if r.Proven && r.Seconds >= stall.StuckAfter && stall.AsksWholeRuntime(r.Method) {
 			f.Severity = forensics.Critical

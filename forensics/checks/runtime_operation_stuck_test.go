@@ -100,7 +100,7 @@ func runtimeOperations() []scenario {
 	return []scenario{
 		{
 			name: "CreateContainer looks at a dead mount", base: deadMount, change: both(create, waits(containerdPID, containerdPID+7, "containerd", 740)),
-			want: runtime, says: "containerd: CreateContainer blocked for 12 min by CephFS 10.0.0.5:6789:/k8s; 1 pod waits",
+			want: runtime, says: "containerd has not answered CreateContainer for 12 min (blocked by CephFS 10.0.0.5:6789:/k8s); 1 pod waits",
 		},
 		{
 			name: "and the shim waits for runc, which looks there, too", base: deadMount,
@@ -110,7 +110,7 @@ func runtimeOperations() []scenario {
 		{
 			name: "StopPodSandbox waits behind runc", base: deadMount,
 			change: both(containerd, only("_StopPodSandbox_Handler"), shim(deadUID), waits(runcPID, runcPID, "runc:[2:INIT]", 741)),
-			want:   runtime, says: "StopPodSandbox blocked for 12 min by CephFS 10.0.0.5:6789:/k8s; 1 pod waits",
+			want:   runtime, says: "not answered StopPodSandbox for 12 min (blocked by CephFS 10.0.0.5:6789:/k8s); 1 pod waits",
 		},
 		{
 			name: "the pod of a sandbox's directory", base: deadMount,
@@ -124,7 +124,7 @@ func runtimeOperations() []scenario {
 			name: "a pull writes to a dead mount", base: deadMount,
 			change: both(withServer("containerd-1.6.20", "containerd", containerdPID, "_RuntimeService_CreateContainer_Handler", "_ImageService_PullImage_Handler"),
 				only("_PullImage_Handler"), waits(containerdPID, containerdPID+7, "containerd", 740)),
-			want: runtime, says: "containerd: PullImage blocked",
+			want: runtime, says: "containerd has not answered PullImage",
 		},
 		{
 			name: "a list that is blocked concerns the whole runtime", base: deadMount,
@@ -136,7 +136,7 @@ func runtimeOperations() []scenario {
 			name: "a lock for nine minutes", base: deadMount,
 			change: both(withServer("containerd-1.6.20", "containerd", containerdPID, "[syscall]", "[sync.Mutex.Lock, 9 minutes]", "syscall.Syscall6(", "sync.runtime_SemacquireMutex(",
 				"syscall.fstatat(", "sync.(*Mutex).lockSlow(", "syscall.Stat(", "sync.(*Mutex).Lock(", "os.statNolog.func1(", "github.com/containerd/containerd/pkg/cri/store/container.(*Store).Add("), only("_CreateContainer_Handler")),
-			want: runtime, says: "CreateContainer blocked for at least 7 min by a lock (container store)",
+			want: runtime, says: "has not answered CreateContainer for at least 7 min (blocked by the lock of container store)",
 		},
 		// Near misses.
 		{name: "it has just begun", base: deadMount, change: both(create, waits(containerdPID, containerdPID+7, "containerd", 3)), outcome: clean},
@@ -206,7 +206,7 @@ func csiDriversBlocked() []scenario {
 	return []scenario{
 		{
 			name: "NodeUnpublishVolume looks at a dead mount", base: deadMount, change: blocked, want: []string{"warning process 2071"},
-			says: "A CSI driver (process 2071 csi-driver): NodeUnpublishVolume blocked for 12 min by CephFS 10.0.0.5:6789:/k8s; 1 pod waits for volumes",
+			says: "CSI driver (process 2071) has not answered NodeUnpublishVolume for 12 min (blocked by CephFS 10.0.0.5:6789:/k8s); 1 pod waits for volumes",
 		},
 		{
 			name: "the socket names the driver", base: deadMount, want: []string{"warning csi-driver ceph.csi.example.org"}, says: "its socket is in the driver's directory",
@@ -230,7 +230,7 @@ func csiDriversBlocked() []scenario {
 			change: both(withStack("kubelet-1.22", "B.4 two operations, one of them with a driver"), blocked, argument(csiPID, "--drivername=ceph.csi.example.org")),
 		},
 		{
-			name: "NodeStageVolume waits for mount, which hangs", base: deadMount, want: []string{"warning process 2071"}, says: "NodeStageVolume blocked for 12 min by CephFS",
+			name: "NodeStageVolume waits for mount, which hangs", base: deadMount, want: []string{"warning process 2071"}, says: "not answered NodeStageVolume for 12 min (blocked by CephFS",
 			change: both(mounting, child("mount.ceph"), waits(2090, 2090, "mount.ceph", 740)),
 		},
 		{name: "NodeStageVolume waits for mkfs", base: deadMount, change: both(mounting, child("mkfs.ext4")), outcome: clean},

@@ -24,10 +24,10 @@ import "strings"
 // pointer, so no compiler inlines it. It is in every gRPC server of Go since 2015, below each interceptor, also for streams. ttrpc has
 // closures instead, without names: there the shim's own type counts. dockerd serves HTTP: there its routers do.
 
-// ServedBy names the request that a goroutine of a server has accepted and not answered: the gRPC service without its version
+// Serves names the request that a goroutine of a server has accepted and not answered: the gRPC service without its version
 // ("runtime.RuntimeService", "runtime.ImageService", "csi.Node", "tasks.Tasks", "task.Task" of a shim, "docker.container") and the
 // method ("CreateContainer"). Both are "" for a goroutine that serves none, or that the server has started for a part of it.
-func ServedBy(g Goroutine) (service, method string) {
+func (g Goroutine) Serves() (service, method string) {
 	for i := len(g.Frames) - 1; i >= 0; i-- {
 		name := g.Frames[i].Func
 		if strings.HasSuffix(name, "_Handler") {
@@ -99,7 +99,7 @@ func shimRequest(g Goroutine) (service, method string) {
 
 // requestRole is the role of a goroutine that serves a request.
 func requestRole(g Goroutine) Role {
-	if _, method := ServedBy(g); method != "" {
+	if _, method := g.Serves(); method != "" {
 		return Role{roleRequest, "serves " + method}
 	}
 	return Role{}

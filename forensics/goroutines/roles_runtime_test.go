@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestServedBy knows a request by the same rule in each server. Stacks are innermost first, without a creator.
-func TestServedBy(t *testing.T) {
+// TestServes knows a request by the same rule in each server. Stacks are innermost first, without a creator.
+func TestServes(t *testing.T) {
 	const grpc = "google.golang.org/grpc.(*Server).processUnaryRPC"
 	for name, tt := range map[string]struct {
 		stack []string
@@ -37,9 +37,9 @@ func TestServedBy(t *testing.T) {
 			for _, f := range tt.stack {
 				g.Frames = append(g.Frames, Frame{Func: f})
 			}
-			service, method := ServedBy(g)
+			service, method := g.Serves()
 			if got := strings.TrimSpace(service + " " + method); got != tt.want {
-				t.Errorf("ServedBy = %q, want %q", got, tt.want)
+				t.Errorf("Serves = %q, want %q", got, tt.want)
 			}
 			if role := RoleOf(g).ID; (role == roleRequest) != (tt.want != "") {
 				t.Errorf("its role is %s", role)

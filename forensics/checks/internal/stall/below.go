@@ -1,6 +1,7 @@
 package stall
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -17,21 +18,29 @@ func threadBelow(p *forensics.Pass, w Wait, server int) (found *procs.Thread, wh
 	case w.PID != 0:
 		why = "the goroutine waits for this child process"
 	}
-	pid := 0
+	key := fmt.Sprint("thread below ", w.Kind, w.PID, server) // many requests may wait for the same
+	if w.Kind == waitShim {
+		key = "thread below a shim"
+	}
+	found = forensics.Once(p, key, func() *procs.Thread { return onlyThreadBelow(p, w, server) })
+	return found, why
+}
+
+func onlyThreadBelow(p *forensics.Pass, w Wait, server int) (found *procs.Thread) {
 	for _, waiter := range Waiters(p, "") {
 		process, ok := p.Model.Process(waiter.Thread.PID)
 		if !ok || waiter.Seconds < HungAfter(p) || !isBelow(p, process, w, server) {
 			continue
 		}
-		if pid != 0 && pid != process.PID {
-			return nil, ""
+		if found != nil && found.PID != process.PID {
+			return nil
 		}
-		if pid == 0 {
+		if found == nil {
 			t := waiter.Thread
-			found, pid = &t, process.PID
+			found = &t
 		}
 	}
-	return found, why
+	return found
 }
 
 // isBelow says whether a process works for a server's request: for a wait for a shim, the shim itself or what it runs to make and end a

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
-	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
@@ -15,7 +14,7 @@ import (
 // Request is a request that a program other than the kubelet serves (a container runtime, a CSI driver), and that is blocked.
 type Request struct {
 	Goroutine
-	// Service and Method name it: see goroutines.ServedBy.
+	// Service and Method name it: see goroutines.Goroutine.Serves.
 	Service, Method string
 	// Program and PID are the server.
 	Program string
@@ -65,7 +64,7 @@ func compareRequests(a, b Request) int {
 // usual for those that may take long (an image pull, an exec), and so is the wait for a child process that runs (mkfs, mount).
 func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 	r := Request{Program: s.Of.Program, PID: s.Of.PID}
-	if r.Service, r.Method = goroutines.ServedBy(s.Goroutine); r.Method == "" {
+	if r.Service, r.Method = s.Goroutine.Serves(); r.Method == "" {
 		return r, false
 	}
 	w := WaitOf(s.Goroutine)
@@ -123,17 +122,29 @@ func (r *Request) Causes() []forensics.Entity {
 	return nil
 }
 
-// By names what blocks it, for a headline: " by CephFS 10.0.0.5:6789:/k8s".
-func (r *Request) By(p *forensics.Pass) string {
+// Unanswered says for a headline which requests are not answered, for how long, and why: " has not answered CreateContainer for 12 min
+// (blocked by CephFS 10.0.0.5:6789:/k8s)". The first is the worst.
+func Unanswered(p *forensics.Pass, list []Request) string {
+	s := " has not answered " + Methods(list) + list[0].HowLong()
+	if by := list[0].by(p); by != "" {
+		s += " (blocked" + by + ")"
+	}
+	return s
+}
+
+func (r *Request) by(p *forensics.Pass) string {
 	switch {
 	case r.Below != nil:
 		return OnWhat(p, *r.Below)
 	case r.Wait.Kind == waitShim:
-		return " by its shim (no answer to " + r.Wait.Call + ")"
+		return " by its shim"
+	case r.Wait.Kind == WaitLock:
+		return " by the lock of " + LockOwner(r.Wait)
 	case r.Wait.Kind == WaitFile && r.Thread == nil:
 		return " in a file system call"
 	}
-	return r.by(p)
+	by, _, _ := strings.Cut(r.Goroutine.by(p), " (no answer")
+	return by
 }
 
 // Says is the chain in a sentence: "goroutine 285 (serves CreateContainer) = thread 28394/28400 is in newfstatat(…), on CephFS …".
