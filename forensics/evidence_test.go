@@ -183,6 +183,7 @@ func TestSawWithoutCoverage(t *testing.T) {
 		forensics.SourceRuntimeAnswer:   func(e *forensics.Evidence) { e.Runtimes = []runtimes.Runtime{{Answer: &runtimes.Answer{}}} },
 		forensics.SourceBackings:        func(e *forensics.Evidence) { e.Backings = []backing.Backing{{Device: "0:46"}} },
 		forensics.SourceLogs:            func(e *forensics.Evidence) { e.Logs = &logs.Story{} },
+		forensics.SourceAPI:             func(e *forensics.Evidence) { e.Cluster = &apidump.Dump{NodeName: "node-1"} },
 	} {
 		empty, filled := forensics.NewEvidence(), forensics.NewEvidence()
 		fill(&filled)

@@ -1,12 +1,14 @@
 package forensics_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -103,6 +105,62 @@ func TestPodState(t *testing.T) {
 			got, why := forensics.NewModel(&e).PodState(DeadUID)
 			if got != tt.want || why == "" {
 				t.Errorf("PodState = %s (%s), want %s, with a reason", got, why, tt.want)
+			}
+		})
+	}
+}
+
+// TestPodStateByTheAPIServer: where the kubelet refuses its list, that of the API server counts, if it is of this node.
+func TestPodStateByTheAPIServer(t *testing.T) {
+	const static = "0123456789abcdef0123456789abcdef"
+	deleted := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	bound := func(uid, node string) apidump.Pod {
+		return apidump.Pod{Object: apidump.Object{UID: uid, Name: uid}, Node: node}
+	}
+	for _, tt := range []struct {
+		name   string
+		uid    string
+		change func(*forensics.Evidence)
+		want   forensics.PodState
+	}{
+		{"not in its list", DeadUID, func(*forensics.Evidence) {}, forensics.PodOrphaned},
+		{"in its list", liveUID, func(*forensics.Evidence) {}, forensics.PodLive},
+		{"in its list, being deleted", liveUID, func(e *forensics.Evidence) { e.Cluster.Pods[0].Deleting = &deleted }, forensics.PodTerminating},
+		{"not in its list, but a process runs", DeadUID, func(e *forensics.Evidence) { e.Processes = []procs.Process{{PID: 5, PodUID: DeadUID}} }, forensics.PodTerminating},
+		{"processes were not seen", DeadUID, func(e *forensics.Evidence) {
+			e.Cover(forensics.Source{Source: forensics.SourceProcesses, Status: forensics.SourceDenied})
+		}, forensics.PodUnknown},
+		{"an empty list", DeadUID, func(e *forensics.Evidence) { e.Cluster.Pods = nil }, forensics.PodUnknown},
+		{"only pods of other nodes, of a dump", DeadUID, func(e *forensics.Evidence) { e.Cluster.Pods[0].Node = "node-2" }, forensics.PodUnknown},
+		{"a dump, which may be old", DeadUID, func(e *forensics.Evidence) { e.Cluster.NodeName = "" }, forensics.PodUnknown},
+		{"a static pod without a mirror pod", static, func(*forensics.Evidence) {}, forensics.PodUnknown},
+		{"a static pod that runs without a mirror pod", static, func(e *forensics.Evidence) { e.Cgroups = []runtimes.PodCgroup{{PodUID: static}} }, forensics.PodLive},
+		{"a static pod with a mirror pod", static, func(e *forensics.Evidence) { e.Cluster.Pods[0].Mirror = static }, forensics.PodUnknown},
+		{"the kubelet's own list is there", DeadUID, func(e *forensics.Evidence) {
+			e.Pods = []kubelet.Pod{{UID: DeadUID, Source: "kubelet"}}
+			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceRead})
+		}, forensics.PodLive},
+		{"the kubelet's own list does not have what the API server has", liveUID, func(e *forensics.Evidence) {
+			e.Pods = []kubelet.Pod{{UID: DeadUID, Source: "kubelet"}}
+			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceRead})
+		}, forensics.PodTerminating},
+		{"the kubelet's own list was cut", DeadUID, func(e *forensics.Evidence) {
+			e.Pods = []kubelet.Pod{{UID: "other", Source: "kubelet"}}
+			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceTruncated})
+		}, forensics.PodOrphaned},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := saw(forensics.SourceCgroups, forensics.SourceProcesses)
+			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceDenied})
+			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods + ":api", Status: forensics.SourceRead})
+			e.Cluster = &apidump.Dump{NodeName: "node-1", Pods: []apidump.Pod{bound(liveUID, "node-1")}}
+			tt.change(&e)
+			got, why := forensics.NewModel(&e).PodState(tt.uid)
+			if got != tt.want || why == "" {
+				t.Errorf("PodState = %s (%s), want %s, with a reason", got, why, tt.want)
+			}
+			if strings.Contains(why, "kubelet's list") && tt.want == forensics.PodOrphaned {
+				t.Errorf("%s: the list was the API server's", why)
 			}
 		})
 	}

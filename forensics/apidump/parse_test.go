@@ -196,6 +196,27 @@ func TestParseEmptyListIsNoError(t *testing.T) {
 	}
 }
 
+// TestMergeKeepsTheNode: of which an API server was asked, whatever files are read before and after.
+func TestMergeKeepsTheNode(t *testing.T) {
+	pods := func(node string) Dump {
+		d := NewDump()
+		d.NodeName, d.Pods = node, []Pod{{Object: Object{UID: "u" + node}}}
+		return d
+	}
+	for name, parts := range map[string][]Dump{
+		"alone": {pods("node-1")}, "after a file": {pods(""), pods("node-1")}, "before a file": {pods("node-1"), pods("")},
+		"without pods, before a file": {{NodeName: "node-1"}, pods("")}, "without pods, after a file": {pods(""), {NodeName: "node-1"}},
+	} {
+		d := NewDump()
+		for _, part := range parts {
+			d.Merge(part)
+		}
+		if d.NodeName != "node-1" {
+			t.Errorf("%s: node %q", name, d.NodeName)
+		}
+	}
+}
+
 func TestMergeKeepsTheLater(t *testing.T) {
 	d := parse(t, kubectlPod)
 	d.Merge(parse(t, strings.Replace(kubectlPod, `"phase": "Running"`, `"phase": "Failed"`, 1)))

@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -30,6 +32,15 @@ func podCgroupLeftoverInContainers() []scenario {
 			removeDir(tb, e)
 			e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceTruncated})
 		}, outcome: forensics.OutcomeNotChecked},
+		{name: "the API server does not list it", base: stuckNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			removeDir(tb, e)
+			byAPIServer(tb, e)
+		}, want: []string{"warning path " + cgroup}, says: "5000 (dd), state D"},
+		{name: "a static pod, which the API server may not know", base: stuckNode, change: func(tb testing.TB, e *forensics.Evidence) {
+			removeDir(tb, e)
+			byAPIServer(tb, e)
+			e.Cgroups[1].PodUID = "0123456789abcdef0123456789abcdef"
+		}, outcome: forensics.OutcomeClean},
 		{name: "a pod of a cluster inside a container", base: stuckNode, change: func(tb testing.TB, e *forensics.Evidence) {
 			removeDir(tb, e)
 			e.Cgroups[1].Path = "/sys/fs/cgroup/docker/" + appID + "/kubelet/kubepods/pod" + deadUID
@@ -41,4 +52,17 @@ func podCgroupLeftoverInContainers() []scenario {
 			e.CgroupTotals = &runtimes.CgroupTotals{Version: "v1", MemoryCgroups: 20_000}
 		}, outcome: forensics.OutcomeClean},
 	}
+}
+
+// byAPIServer makes the list of pods that of the API server: the kubelet refuses its own.
+func byAPIServer(_ testing.TB, e *forensics.Evidence) {
+	e.Pods = nil
+	e.Cover(forensics.Source{Source: forensics.SourceKubeletPods, Status: forensics.SourceDenied})
+	e.Cover(forensics.Source{Source: forensics.SourceKubeletPods + ":api", Status: forensics.SourceRead})
+	e.Cover(forensics.Source{Source: forensics.SourceAPI, Status: forensics.SourceRead})
+	e.Coverage = slices.DeleteFunc(e.Coverage, func(s forensics.Source) bool { return strings.HasPrefix(s.Source, forensics.SourceAPIDump) })
+	e.Cover(forensics.Source{Source: forensics.SourceAPIDump, Status: forensics.SourceAbsent, Detail: "no file was given (--api-dump FILE)"})
+	d := *e.Cluster
+	d.NodeName = "node-1"
+	e.Cluster = &d
 }

@@ -35,6 +35,7 @@ func podPodgcInCluster() []scenario {
 			name: "12,600 pods have ended", base: dumped(ended(12_600)), want: []string{"info controller pod-garbage-collector"},
 			says: "100 pods deleted by pod garbage collection: 12,600 terminated pods exceed its threshold of 12,500",
 		},
+		{name: "the API server's pods of this node alone", base: dumped(ended(12_600)), change: both(byAPIServer, noLog), outcome: forensics.OutcomeNotChecked},
 		{name: "12,500 pods have ended", base: dumped(ended(12_500)), outcome: forensics.OutcomeClean},
 		{name: "the threshold of a controller that runs here", base: dumped(ended(5)), change: process(procs.Process{
 			PID: 70, Comm: "kube-controller", Command: []string{"kube-controller-manager", "--terminated-pod-gc-threshold=4"},

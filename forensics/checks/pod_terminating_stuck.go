@@ -109,15 +109,15 @@ func (w deletionWait) String() string {
 // withAPI adds what the API server says about a pod to a finding from the log: finalizers, and when its deletion timestamp passed.
 func withAPI(f forensics.Finding, t terminatingPod) forensics.Finding {
 	api := t.finding
-	f.Detail = findings.Sentences(f.Detail, "In the API dump, its deletion timestamp passed "+t.overdue+" before the dump was saved.", api.Detail)
+	f.Detail = findings.Sentences(f.Detail, "In the API, its deletion timestamp passed "+t.overdue+" before the object was read.", api.Detail)
 	f.Refs = append(f.Refs, api.Refs...)
 	f.Since = logview.Earliest(f.Since, api.Since)
 	f.Remedies = append(f.Remedies, api.Remedies...)
 	return f
 }
 
-// terminatingInAPI finds pods of this node that have been terminating for longer than their grace period, in an API dump: finalizers
-// remain, or their kubelet has not confirmed the termination. Mirror pods are not deleted this way.
+// terminatingInAPI finds pods of this node that have been terminating for longer than their grace period, in an API dump or by the API
+// server: finalizers remain, or their kubelet has not confirmed the termination. Mirror pods are not deleted this way.
 func terminatingInAPI(p *forensics.Pass) []terminatingPod {
 	d := p.Evidence.Cluster
 	if d == nil {
@@ -138,7 +138,11 @@ func terminatingInAPI(p *forensics.Pass) []terminatingPod {
 			waits.phase = pod.Phase
 		}
 		overdue := text.Duration(asOf.Sub(*pod.Deleting).Seconds())
-		found = append(found, terminatingPod{terminatingFinding(p.Model.Cluster(), pod, overdue, waits), waits, overdue})
+		f := terminatingFinding(p.Model.Cluster(), pod, overdue, waits)
+		if pod.Node == d.NodeName {
+			f.Refs[0].Source = forensics.SourceAPI
+		}
+		found = append(found, terminatingPod{f, waits, overdue})
 	}
 	return found
 }
@@ -148,7 +152,7 @@ func terminatingFinding(x *apidump.Index, pod apidump.Pod, overdue string, waits
 		Severity: forensics.Warning, Subject: findings.PodEntity(pod.UID), Confidence: forensics.Certain, Pods: []string{pod.UID}, Since: pod.Deleting,
 		Title:         fmt.Sprintf("Pod %s stuck in Terminating for at least %s: %s", pod.ID(), overdue, waits),
 		Effect:        "pod deletion is blocked",
-		ConfidenceWhy: "in the API dump, its deletion timestamp has passed; the timestamp includes the grace period",
+		ConfidenceWhy: "its deletion timestamp in the API has passed; the timestamp includes the grace period",
 		Refs: []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf(
 			"Pod %s: deletionTimestamp %s, phase %s, finalizers [%s]", pod.ID(), pod.Deleting.UTC().Format(time.RFC3339), pod.Phase, strings.Join(pod.Finalizers, " "))}},
 	}

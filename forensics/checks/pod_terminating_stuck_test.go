@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -79,7 +81,7 @@ func podTerminatingStuckInLogs() []scenario {
 		},
 		{
 			name: "its log and the API server say the same", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), overdue),
-			want: []string{"warning pod " + deadUID}, says: "In the API dump, its deletion timestamp passed",
+			want: []string{"warning pod " + deadUID}, says: "In the API, its deletion timestamp passed",
 		},
 		{name: "gone from the node, and still in the API", base: wellNode, change: deleting("api", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "a finalizer keeps the object"},
 		{name: "later stages would not be seen", base: wellNode, change: deleting("volumes", "10:05:00", unproven), outcome: forensics.OutcomeNotChecked},
@@ -103,8 +105,20 @@ func podTerminatingStuckInCluster() []scenario {
 			p.Phase, p.Finalizers = "Succeeded", []string{"example.com/guard"}
 		}))), want: []string{"warning pod u-x"}, says: "The kubelet is not the cause"},
 		{name: "nothing but the kubelet holds it", base: dumped(add(apiPod("x", "u-x", deletedAt(9, 0)))), want: []string{"warning pod u-x"}, says: "until the kubelet of node-1 confirms"},
+		{
+			name: "the same, said by the API server", base: dumped(add(apiPod("x", "u-x", deletedAt(9, 0)))), change: both(byAPIServer, noLog),
+			want: []string{"warning pod u-x"}, says: "until the kubelet of node-1 confirms",
+		},
+		{name: "the API server has none, and there is no log", base: wellNode, change: both(byAPIServer, noLog), outcome: forensics.OutcomeClean},
 		{name: "within its grace period", base: dumped(add(apiPod("x", "u-x", deletedAt(10, 12)))), outcome: forensics.OutcomeClean},
 		{name: "a mirror pod", base: dumped(add(apiPod("x", "u-x", deletedAt(9, 0), func(p *apidump.Pod) { p.Mirror = "hash" }))), outcome: forensics.OutcomeClean},
 		{name: "a pod of another node", base: dumped(add(apiPod("x", "u-x", deletedAt(9, 0), func(p *apidump.Pod) { p.Node = "node-2" }))), outcome: forensics.OutcomeClean},
 	}
+}
+
+// noLog is a node whose logs could not be read.
+func noLog(_ testing.TB, e *forensics.Evidence) {
+	e.Logs = nil
+	e.Coverage = slices.DeleteFunc(e.Coverage, func(s forensics.Source) bool { return strings.HasPrefix(s.Source, forensics.SourceLogs) })
+	e.Cover(forensics.Source{Source: forensics.SourceLogs, Status: forensics.SourceDenied})
 }
