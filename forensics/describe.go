@@ -62,6 +62,8 @@ func Describe(m *Model, e Entity) string {
 			return "container runtime"
 		}
 		return e.ID + " (container runtime)"
+	case kindServer, kindLimit, kindKernel, kindNode, kindCertificate, kindNetDevice:
+		return strings.ReplaceAll(string(e.Kind), "-", " ") + " " + e.ID
 	}
 	return e.String()
 }

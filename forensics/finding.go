@@ -49,6 +49,14 @@ const (
 	KindCSIDriver  Kind = "csi-driver" // "nfs.csi.k8s.io"
 	KindClaim      Kind = "claim"      // "namespace/name" of a PersistentVolumeClaim, or a PersistentVolume's name
 	KindController Kind = "controller" // of the control plane: "pod-garbage-collector"
+
+	// Of things that only a log names.
+	kindServer      Kind = "server"         // "10.0.0.5", "osd3", "kube-apiserver"
+	kindLimit       Kind = "limit"          // "inotify", "cgroups", "conntrack", "addresses"
+	kindKernel      Kind = "kernel"         // a part of it: "cpu", "memory"
+	kindNode        Kind = "node"           // a condition of it: "Ready"
+	kindCertificate Kind = "certificate"    // its file, or "certificate"
+	kindNetDevice   Kind = "network-device" // "eth0"
 )
 
 // Entity names one thing on the node.

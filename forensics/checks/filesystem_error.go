@@ -16,8 +16,8 @@ var fileSystemError = forensics.Check{
 	ID:    "filesystem-error",
 	Title: "A file system fails or is read-only, by the logs",
 	Doc: `The kernel reports an error of a file system, remounts it read-only or shuts it down; the kubelet or the runtime reports "read-only
-file system". A file system that is read-only or shut down stays so until it is mounted again. One of a known mount is left to
-mount-io-error. Errors of the disk below it are its cause. A read-only path in the kubelet's log alone may also be a volume that a
+file system". A file system that is read-only or shut down stays so until it is mounted again. Where the mounts are known, one of
+them is left to mount-io-error, and others are information. Errors of the disk below it are its cause. A read-only path in the kubelet's log alone may also be a volume that a
 pod mounts read-only: it counts from three messages on, if the last is current.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
@@ -53,7 +53,7 @@ func failingFileSystems(p *forensics.Pass) []incident.Incident {
 		spec := incident.Spec{Window: 30 * time.Minute, Subject: diskOf}
 		list := spec.Find(p, fsview.OfNoMount(p, "file systems of no mount", logs.KindKernelFSError, logs.KindKernelFSShutdown, logs.KindKernelFSReadOnly))
 		for n, i := range list {
-			list[n].Current = i.Current || worstOf(i).Kind != logs.KindKernelFSError
+			list[n].Current, list[n].Minor = i.Current || worstOf(i).Kind != logs.KindKernelFSError, fsview.KnowsMounts(p)
 		}
 		return list
 	})

@@ -140,6 +140,10 @@ func incidentCases() []incidentCase {
 			miss: `"RunPodSandbox from runtime service failed" err="rpc error: code = Unknown desc = failed to setup network for sandbox \"abc\": plugin type=\"calico\" failed (add): stat /var/lib/calico/nodename: no such file or directory"`,
 		},
 		{
+			id: "limit-exhausted", kernel: true, message: "cgroup: fork rejected by pids controller in /kubepods/burstable/pod" + cartUID + "/abc", subject: "limit process-ids", times: 1, once: true,
+			says: "Process limit of a cgroup has been reached", miss: "cgroup: Disabling memory control group subsystem",
+		},
+		{
 			id: "network-device-stuck", kernel: true, message: "unregister_netdevice: waiting for eth0 to become free. Usage count = 1", subject: "network-device eth0", times: 3,
 			says: "Network device eth0 cannot be released", miss: "eth0: link becomes ready",
 		},

@@ -18,7 +18,7 @@ var kernelIOError = forensics.Check{
 	ID:    "kernel-io-error",
 	Title: "A disk or its controller fails, by the kernel log",
 	Doc: `I/O errors, timeouts and resets of a disk or of its controller, a device that went offline or lost its last path, a thin pool
-without space. A disk of a known mount is left to mount-io-error. A device that is offline, or a full thin pool, counts until a file
+without space. Where the mounts are known, a disk of one is left to mount-io-error, and others are information. A device that is offline, or a full thin pool, counts until a file
 system is mounted on it again. Errors, timeouts and resets are a warning if there are three or more, the last within half an hour.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
@@ -38,7 +38,7 @@ func failingDisks(p *forensics.Pass) []incident.Incident {
 			logs.KindKernelDeviceOffline, logs.KindKernelThinPool))
 		for n, i := range list {
 			grave := gravity(worstOf(i).Kind) > 0
-			list[n].Current, list[n].Minor = i.Current || grave, !grave && i.Count < logview.FewFailures
+			list[n].Current, list[n].Minor = i.Current || grave, fsview.KnowsMounts(p) || !grave && i.Count < logview.FewFailures
 		}
 		return list
 	})

@@ -21,7 +21,7 @@ var kernelServerUnresponsive = forensics.Check{
 	Title: "A file server does not respond, by the kernel log",
 	Doc: `The kernel logs "nfs: server S not responding", "libceph: mds0 … socket closed", "CIFS: … has not responded in 180 seconds",
 and a Ceph client that the cluster has blocklisted. Until it logs that the server is back, any access to its mounts may block.
-Where mounts were probed, servers of mounts are left to the checks of mounts. Lines of Ceph and SMB that stopped are information: such
+Where mounts were probed, servers of mounts are left to the checks of mounts, and others are information. Lines of Ceph and SMB that stopped are information: such
 a client may connect again without a line.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
@@ -40,7 +40,8 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 	return forensics.Once(p, "lost servers", func() []incident.Incident {
 		kinds := []logs.Kind{logs.KindKernelNFSDown, logs.KindKernelNFSTimeout, logs.KindKernelCephDown, logs.KindKernelCephRejected, logs.KindKernelCIFSDown}
 		events := fsview.OfNoMount(p, "servers of no mount", kinds...)
-		if probed, _ := p.Evidence.Saw(forensics.SourceHealth); !probed {
+		probed, _ := p.Evidence.Saw(forensics.SourceHealth)
+		if !probed {
 			events = logview.Events(p, kinds...)
 		}
 		subject := func(e logs.Event) forensics.Entity {
@@ -57,7 +58,7 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 			waits := slices.ContainsFunc(i.Events, func(e logs.Event) bool {
 				return e.Kind == logs.KindKernelNFSDown || e.Kind == logs.KindKernelCephRejected
 			})
-			list[n].Current, list[n].Minor = i.Ended == nil && (waits || i.Current), !waits && i.Count < logview.FewFailures
+			list[n].Current, list[n].Minor = i.Ended == nil && (waits || i.Current), probed && fsview.KnowsMounts(p) || !waits && i.Count < logview.FewFailures
 		}
 		return list
 	})

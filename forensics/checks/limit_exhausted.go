@@ -2,6 +2,7 @@ package checks
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -43,7 +44,9 @@ type limit struct {
 	// now and then are the headline, look shows the limit.
 	now, then string
 	few       int64
-	look      []string
+	// ofPods says that only the limit of a pod is trouble: programs limit themselves, too.
+	ofPods bool
+	look   []string
 	// raise is how to raise the limit; without an action where that is no cure.
 	raise forensics.Remedy
 }
@@ -52,7 +55,7 @@ var limits = []limit{
 	{kind: "inotify-limit", id: "inotify", now: "inotify limit has been reached", then: "inotify limit was reached", look: []string{"cat", "/proc/sys/fs/inotify/max_user_instances", "/proc/sys/fs/inotify/max_user_watches"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise fs.inotify.max_user_instances and max_user_watches, or end what uses them"}},
 	{kind: "cgroup-no-space", id: "cgroups", now: "Cgroups cannot be created", then: "Cgroups could not be created", look: []string{"cat", "/proc/cgroups"}},
 	{kind: "kernel-memcg-exhausted", id: "cgroups", now: "Memory cgroups cannot be created", then: "Memory cgroups could not be created", look: []string{"cat", "/proc/cgroups"}},
-	{kind: "kernel-pids-exhausted", id: "process-ids", now: "Process limit of a cgroup has been reached", then: "Process limit of a cgroup was reached", look: []string{"cat", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Find the program that starts the processes or threads, or raise podPidsLimit"}},
+	{kind: "kernel-pids-exhausted", ofPods: true, id: "process-ids", now: "Process limit of a cgroup has been reached", then: "Process limit of a cgroup was reached", look: []string{"cat", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Find the program that starts the processes or threads, or raise podPidsLimit"}},
 	{kind: "process-limit", id: "processes", now: "Limit of processes, threads or open files has been reached", then: "Limit of processes, threads or open files was reached", few: 2, look: []string{"cat", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max", "/proc/sys/fs/file-nr"}},
 	{kind: "kernel-conntrack-full", id: "conntrack", now: "Connection tracking table has been full (packets dropped)", then: "Connection tracking table was full", look: []string{"cat", "/proc/sys/net/netfilter/nf_conntrack_count", "/proc/sys/net/netfilter/nf_conntrack_max"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise net.netfilter.nf_conntrack_max, or find what opens the connections"}},
 	{kind: "cni-add-failed", cause: "no-address", id: "addresses", now: "Pod network has had no free address", then: "Pod network had no free address", look: []string{"ls", "/var/lib/cni/networks"}},
@@ -68,6 +71,7 @@ func (l limit) report(p *forensics.Pass) {
 		return incident.Thing("limit", l.id)
 	}}
 	for _, i := range spec.Find(p, logview.Events(p, l.kind)) {
+		i.Minor = l.ofPods && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.PodUID != "" })
 		f := i.Finding(p, l.now, l.then)
 		var where []string
 		for _, e := range i.Events {

@@ -99,11 +99,22 @@ func fileSystem(e *entry, o *occurrence) bool {
 	o.Code = ""
 	for _, before := range []string{"(device ", "XFS (", "EXT4-fs (", "on device ", "BTRFS error (device "} {
 		if d := word(e.Message, before, "): ."); d != "" {
+			if before == "on device " { // "Aborting journal on device dm-3-8": the inode of the journal stands behind
+				d = withoutJournal(d)
+			}
 			o.Device = cut(d, maxName)
 			return true
 		}
 	}
 	return true
+}
+
+// withoutJournal is the device in the name of a journal, "sdb1" of "sdb1-8".
+func withoutJournal(name string) string {
+	if device, inode, ok := cutLast(name, '-'); ok && device != "dm" && inode != "" {
+		return device
+	}
+	return name
 }
 
 // mounted reads "EXT4-fs (sda1): mounted filesystem <uuid> …": all mounts of one device are one event.
@@ -117,8 +128,7 @@ func mounted(e *entry, o *occurrence) bool {
 func jbd2(e *entry, o *occurrence) bool {
 	o.Reason = cut(e.Message, maxReason)
 	_, d, _ := cutLast(e.Message, ' ')
-	d, _, _ = strings.Cut(d, "-")
-	o.Device = cut(d, maxName)
+	o.Device = cut(withoutJournal(strings.TrimRight(d, ".")), maxName)
 	return true
 }
 

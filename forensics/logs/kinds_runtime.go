@@ -96,7 +96,11 @@ func runtimeMessages() []message {
 		},
 		{
 			kind: kindContainerNameReserved, lane: LaneRuntime, words: "container name is still reserved",
-			rules: []rule{{has: "failed to reserve container name", fill: wholeMessage}},
+			rules: []rule{
+				{has: "failed to reserve container name", fill: wholeMessage},
+				{has: "failed to reserve sandbox name", fill: wholeMessage},
+				{has: "error reserving ctr name", fill: wholeMessage},
+			},
 		},
 		{
 			kind: KindCNIDeleteFailed, lane: LaneRuntime, words: "network plugin cannot tear down a sandbox",

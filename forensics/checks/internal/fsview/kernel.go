@@ -156,6 +156,13 @@ func OfNoMount(p *forensics.Pass, name string, kinds ...logs.Kind) []logs.Event 
 	return slices.DeleteFunc(sinceBoot(p, kinds...), func(e logs.Event) bool { return mounted[identity{e.Kind, e.Subject}] })
 }
 
+// KnowsMounts says whether the mounts of the node were read. Then what the kernel says of a server or device of no mount is about a past
+// mount, or about one that the node does not use.
+func KnowsMounts(p *forensics.Pass) bool {
+	seen, _ := p.Evidence.Saw(forensics.SourceMounts)
+	return seen && len(p.Evidence.Mounts.Mounts) > 0
+}
+
 // MountOf is the first mount whose server a message names.
 func MountOf(p *forensics.Pass, e logs.Event) (mounts.Mount, bool) {
 	for _, m := range p.Evidence.Mounts.Mounts {
