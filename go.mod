@@ -11,6 +11,7 @@ require (
 	github.com/shirou/gopsutil/v3 v3.24.5
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
+	github.com/therootcompany/xz v1.0.1
 	go.etcd.io/bbolt v1.4.2
 	golang.org/x/sys v0.47.0
 	golang.org/x/term v0.45.0

@@ -77,6 +77,38 @@ func TestHousekeepingIsNotFoundInTheDumpsOfOtherTroubles(t *testing.T) {
 	}
 }
 
+// A directory is read like its files, links in it are not followed, and what is none of it is one line.
+func TestDirectoriesAreRead(t *testing.T) {
+	t.Parallel()
+	name := "kubelet-1.34.4-hung-csi"
+	dir := t.TempDir()
+	for _, file := range []string{"goroutine.debug2", "mountinfo", "pods.json"} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700), os.WriteFile(filepath.Join(dir, "a", "b", file), []byte(readFile(t, capture(t, name, file))), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := errors.Join(
+		os.WriteFile(filepath.Join(dir, "one"), []byte("hello\n"), 0o600), os.WriteFile(filepath.Join(dir, "two"), []byte("hello\n"), 0o600),
+		os.Symlink(capture(t, name, "kubelet.log.gz"), filepath.Join(dir, "link.gz")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := analyze(t, exitDone, dir)
+	wantOneLine(t, o.stderr, "2 files skipped: unrecognized format", filepath.Join(dir, "one"))
+	r := o.report(t)
+	finding(t, r, "kubelet-housekeeping-blocked")
+	if len(r.Evidence.Mounts.Mounts) == 0 || r.Evidence.Logs != nil {
+		t.Errorf("want the mounts, and not what a link leads to: %+v", r.Coverage)
+	}
+	if o := finish(t, command(t, "goroutines", dir)); o.status != exitDone || !strings.Contains(o.stdout, "housekeeping") {
+		t.Errorf("goroutines: %d, %s", o.status, o.stderr)
+	}
+	if o := finish(t, command(t, "logs", dir, capture(t, name, "kubelet.log.gz"))); o.status != exitDone || !strings.Contains(o.stderr, "5 files skipped: not a log") {
+		t.Errorf("logs: %d, %s", o.status, o.stderr)
+	}
+}
+
 func TestRenderGivesTheSameBytes(t *testing.T) {
 	t.Parallel()
 	name := "kubelet-1.34.4-hung-csi"
@@ -197,9 +229,9 @@ func TestFailOnTurnsFindingsIntoAnExitStatus(t *testing.T) {
 			o.report(t) // is written all the same
 		})
 	}
-	t.Run("a file that cannot be read is worse", func(t *testing.T) {
+	t.Run("a file that cannot be read changes nothing", func(t *testing.T) {
 		t.Parallel()
-		analyze(t, exitFailed, "--fail-on", "critical", hung, filepath.Join(t.TempDir(), "missing"))
+		analyze(t, exitFinding, "--fail-on", "critical", hung, filepath.Join(t.TempDir(), "missing"))
 	})
 }
 
@@ -270,22 +302,20 @@ func TestBadInputIsNamedInOneLineAndTheRestIsJudged(t *testing.T) {
 			if err := os.WriteFile(bad, []byte(tt.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			o := analyze(t, exitFailed, bad, good)
+			o := analyze(t, exitDone, bad, good)
 			wantOneLine(t, o.stderr, bad, tt.reason)
 			finding(t, o.report(t), "kubelet-housekeeping-blocked")
 		})
 	}
-	t.Run("a directory", func(t *testing.T) {
+	t.Run("a directory without files", func(t *testing.T) {
 		t.Parallel()
-		dir := t.TempDir()
-		o := analyze(t, exitFailed, dir, good)
-		wantOneLine(t, o.stderr, dir, "directory")
+		o := analyze(t, exitDone, t.TempDir(), good)
 		finding(t, o.report(t), "kubelet-housekeeping-blocked")
 	})
 	t.Run("a file that is not there", func(t *testing.T) {
 		t.Parallel()
 		missing := filepath.Join(t.TempDir(), "missing")
-		o := analyze(t, exitFailed, missing, good)
+		o := analyze(t, exitDone, missing, good)
 		wantOneLine(t, o.stderr, missing, "no such file")
 		finding(t, o.report(t), "kubelet-housekeeping-blocked")
 	})
@@ -312,7 +342,7 @@ func TestBadInputIsNamedInOneLineAndTheRestIsJudged(t *testing.T) {
 			}
 			saved = append(saved, path)
 		}
-		o := analyze(t, exitFailed, saved...)
+		o := analyze(t, exitDone, saved...)
 		wantOneLine(t, o.stderr, saved[1], "one at a time")
 		if r := o.report(t); r.Node.Name != "node-a" {
 			t.Errorf("node %q", r.Node.Name)

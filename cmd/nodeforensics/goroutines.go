@@ -46,7 +46,8 @@ does not stop, trace or signal the program, which may be stripped. It needs root
 or the same user. Arguments of calls are not read.
 
 It reads every form: debug=2, debug=1, debug=0, SIGABRT, SIGQUIT and panic. The
-dump may be part of a journal or of a container's log. Dumps of other programs
+dump may be part of a journal or of a container's log, compressed, and in
+archives or directories. Dumps of other programs
 (containerd, CRI-O, Docker, CSI drivers) are grouped, too; findings are about
 kubelets only.
 
@@ -73,7 +74,7 @@ counted.`,
 			if err := f.validate(); err != nil {
 				return err
 			}
-			sources, err := f.sources(args)
+			sources, err := a.dumpSources(&f, args)
 			switch {
 			case err != nil:
 				return err
@@ -97,24 +98,15 @@ counted.`,
 	return a.bounded(cmd, &f.timeout, usualTimeout)
 }
 
-// dumpSource is a file, or the memory of a process.
-type dumpSource struct {
-	name string
-	open func() (read.Content, error)
-}
-
-// sources are the files and, last, the process.
-func (f *goroutineFlags) sources(names []string) ([]dumpSource, error) {
-	var list []dumpSource
-	for _, name := range names {
-		list = append(list, dumpSource{name, func() (read.Content, error) { return openInput(name) }})
-	}
+// dumpSources are the files and, last, the process.
+func (a *app) dumpSources(f *goroutineFlags, names []string) ([]read.File, error) {
+	list := a.inputs(names)
 	if f.process != "" {
 		pid, err := findProcess(f.process)
 		if err != nil {
 			return nil, fmt.Errorf("--pid: %w", err)
 		}
-		list = append(list, dumpSource{fmt.Sprintf("memory of process %d", pid), func() (read.Content, error) { return openMemory(pid) }})
+		list = append(list, read.File{Name: fmt.Sprintf("memory of process %d", pid), Stream: true, Open: func() (read.Content, error) { return openMemory(pid) }})
 	}
 	if len(list) == 0 {
 		return nil, usagef("want a file with a goroutine dump, or --pid")
@@ -123,12 +115,12 @@ func (f *goroutineFlags) sources(names []string) ([]dumpSource, error) {
 }
 
 // printDumps copies what the sources have.
-func (a *app) printDumps(sources []dumpSource, deadline time.Time) error {
+func (a *app) printDumps(sources []read.File, deadline time.Time) error {
 	for _, s := range sources {
-		a.working("reading %s", s.name)
-		in, err := s.open()
+		a.working("reading %s", s.Name)
+		in, err := s.Open()
 		if err != nil {
-			a.complain("%s: %v", s.name, err)
+			a.complain("%s: %v", s.Name, err)
 			continue
 		}
 		err = streamStdout(a.out.file, func(w io.Writer) error { _, err := io.Copy(w, in); return err }, deadline)
@@ -140,24 +132,31 @@ func (a *app) printDumps(sources []dumpSource, deadline time.Time) error {
 	return nil
 }
 
-func (a *app) goroutines(f goroutineFlags, sources []dumpSource) error {
+func (a *app) goroutines(f goroutineFlags, sources []read.File) error {
 	deadline := time.Now().Add(f.timeout)
 	evidence := forensics.NewEvidence()
 	evidence.Root = "saved files"
 	var before []forensics.Dump
 	var names []string
+	for _, s := range sources {
+		names = append(names, s.Name)
+	}
+	var results []read.Result
+	if !f.diff {
+		ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 1, 4))
+		defer cancel()
+		sources, results = read.Expand(ctx, sources)
+	}
 	for i, s := range sources {
-		names = append(names, s.name)
 		dumps, err := a.readDumps(s)
-		if err != nil {
-			a.complain("%s: %v", s.name, err)
-		}
+		results = append(results, read.Result{Name: s.Name, Used: len(dumps) > 0, Err: err})
 		if f.diff && i == 0 {
 			before = dumps
 			continue
 		}
 		evidence.Merge(forensics.Evidence{Dumps: dumps})
 	}
+	a.tellSkipped(names, results)
 	if len(evidence.Dumps) == 0 || f.diff && len(before) == 0 {
 		return errors.New("no dump could be read")
 	}
@@ -203,14 +202,14 @@ func (a *app) goroutines(f goroutineFlags, sources []dumpSource) error {
 const manyStacks = 24 << 20
 
 // readDumps reads the dumps of a file without holding it in memory.
-func (a *app) readDumps(s dumpSource) ([]forensics.Dump, error) {
-	a.working("reading %s", s.name)
-	file, err := s.open()
+func (a *app) readDumps(s read.File) ([]forensics.Dump, error) {
+	a.working("reading %s", s.Name)
+	file, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	dumps, err := read.DigestDumps(s.name, file, goroutines.Digester{Bytes: manyStacks})
+	dumps, err := read.Dumps(s.Name, file, goroutines.Digester{Bytes: manyStacks})
 	var path *os.PathError
 	switch {
 	case errors.As(err, &path):

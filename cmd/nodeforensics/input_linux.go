@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,10 @@ type inputHead struct {
 	Saved time.Time `json:"saved"`
 	// Local says that the file is on a disk of this machine, or in memory, and has answered: the parent reads it itself.
 	Local bool `json:"local,omitempty"`
+	// Dir says that it is a directory, with these regular files; More, that there are more than are named.
+	Dir   bool     `json:"dir,omitempty"`
+	Names []string `json:"names,omitempty"`
+	More  bool     `json:"more,omitempty"`
 }
 
 func (h *inputHead) ModTime() time.Time { return h.Saved }
@@ -51,11 +56,76 @@ func openNamed(name string) (read.Content, error) {
 		c.close()
 		return nil, err
 	}
+	if in.Dir {
+		c.close()
+		return &directory{name, in.inputHead}, nil
+	}
 	if in.Local {
 		c.close()
 		return openDisk(name)
 	}
 	return in, nil
+}
+
+// directory has the names of the files in it.
+type directory struct {
+	name string
+	inputHead
+}
+
+func (*directory) Read([]byte) (int, error) { return 0, unix.EISDIR }
+func (*directory) Close() error             { return nil }
+
+// Files are the regular files of the directory; those on a disk of this machine are opened without another process.
+func (d *directory) Files() ([]read.File, error) {
+	files := make([]read.File, 0, len(d.Names))
+	for _, name := range d.Names {
+		path := filepath.Join(d.name, name)
+		open := openNamed
+		if d.Local {
+			open = openDisk
+		}
+		files = append(files, read.File{Name: path, Open: func() (read.Content, error) { return open(path) }})
+	}
+	if d.More {
+		return files, fmt.Errorf("more than %d files: the rest is not read", maxDirectory)
+	}
+	return files, nil
+}
+
+// maxDirectory is how many files of a directory are read.
+const maxDirectory = 100_000
+
+// list names the regular files below a directory, and follows neither links nor mounts. A directory that cannot be read is
+// left out, but for the first.
+func (h *inputHead) list(name, below string, device uint64) error {
+	dir, err := os.Open(filepath.Join(name, below))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	for {
+		entries, err := dir.ReadDir(1000) // of a directory of millions, some are read
+		for _, d := range entries {
+			path := filepath.Join(below, d.Name())
+			var st unix.Stat_t
+			switch {
+			case len(h.Names) >= maxDirectory:
+				h.More = true
+				return nil
+			case d.Type().IsRegular():
+				h.Names = append(h.Names, path)
+			case d.IsDir() && unix.Lstat(filepath.Join(name, path), &st) == nil && st.Dev == device:
+				_ = h.list(name, path, device)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
 }
 
 // diskFile is read by this process.
@@ -66,8 +136,11 @@ type diskFile struct {
 
 func openDisk(name string) (read.Content, error) {
 	fd, head, err := openHere(name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case head.Dir:
+		return &directory{name, head}, nil
 	}
 	_ = unix.SetNonblock(fd, false) // or else os.File asks whether it can be polled
 	return &diskFile{os.NewFile(uintptr(fd), name), head}, nil
@@ -150,7 +223,7 @@ func readerMain(in, out *os.File) int {
 	if json.NewEncoder(out).Encode(head) != nil || err != nil {
 		return exitFailed
 	}
-	if head.Local {
+	if head.Local || head.Dir {
 		return exitDone
 	}
 	if err := copyTo(out, fd); err != nil {
@@ -188,6 +261,13 @@ func openHere(name string) (fd int, head inputHead, err error) {
 	if err := unix.Fstat(at, &st); err != nil {
 		return -1, head, err
 	}
+	if modeType(st.Mode) == fs.ModeDir {
+		head.Dir = true
+		head.Local = isLocal(at)
+		err := head.list(name, "", st.Dev)
+		slices.Sort(head.Names)
+		return -1, head, err
+	}
 	if err := wantRegular(modeType(st.Mode)); err != nil {
 		return -1, head, err
 	}
@@ -199,12 +279,14 @@ func openHere(name string) (fd int, head inputHead, err error) {
 	if err != nil {
 		return -1, head, err
 	}
-	head = inputHead{Bytes: st.Size, Saved: time.Unix(st.Mtim.Unix())}
-	var disk unix.Statfs_t
-	if err := unix.Fstatfs(fd, &disk); err == nil {
-		head.Local = slices.Contains(localDisks, int64(disk.Type)) //nolint:unconvert // int32 on arm, uint32 on s390x
-	}
+	head = inputHead{Bytes: st.Size, Saved: time.Unix(st.Mtim.Unix()), Local: isLocal(fd)}
 	return fd, head, nil
+}
+
+func isLocal(fd int) bool {
+	var disk unix.Statfs_t
+	err := unix.Fstatfs(fd, &disk)
+	return err == nil && slices.Contains(localDisks, int64(disk.Type)) //nolint:unconvert // int32 on arm, uint32 on s390x
 }
 
 // modeType translates the type in st_mode.

@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/mask"
+	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -44,8 +45,9 @@ prints a summary. - is standard input. The summary has:
 
 It reads every form: klog text and JSON, syslog, journalctl (short,
 short-precise, short-iso, json), container logs and dmesg. Files may be
-compressed by gzip or zstd. They are read in the order of their first lines. A
-log of several gigabytes takes seconds, and little memory.`,
+compressed (gzip, zstd, bzip2, xz), and in archives (tar, zip) or directories.
+They are read in the order of their first lines. A log of several gigabytes
+takes seconds, and little memory. logs exits with 1 if no log can be read.`,
 		Example: `  # Summarize the kubelet's journal.
   journalctl -u kubelet -o short-precise | nodeforensics logs -
 
@@ -80,18 +82,24 @@ func (a *app) logs(f logFlags, names []string) error {
 	deadline := time.Now().Add(f.timeout)
 	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 3, 4)) // what was read until then is told
 	defer cancel()
-	story := logs.Read(ctx, read.LogSources(a.inputs(names), opt), opt)
+	files, failed := read.Expand(ctx, a.inputs(names))
+	sources := read.LogSources(files, opt)
+	if others := len(files) - len(sources); others > 0 {
+		a.warn("%s skipped: not a log", text.Plural(others, "file"))
+	}
+	a.tellSkipped(names, failed)
+	story := logs.Read(ctx, sources, opt)
 	some := false
 	for _, file := range story.Files {
 		switch status := forensics.SourceStatus(file.Status); {
 		case !status.Usable():
-			a.complain("%s: %s", printable(file.Path), printable(cmp.Or(file.Detail, file.Status)))
+			a.warn("%s: %s", printable(file.Path), printable(cmp.Or(file.Detail, file.Status)))
 		case file.Lines == 0:
-			a.complain("%s: the file is empty", printable(file.Path))
+			a.warn("%s: the file is empty", printable(file.Path))
 		default:
 			some = true
 			if status != forensics.SourceRead {
-				a.complain("%s: %s", printable(file.Path), printable(file.Detail))
+				a.warn("%s: %s", printable(file.Path), printable(file.Detail))
 			}
 		}
 	}

@@ -95,12 +95,16 @@ type app struct {
 	lost                    bool // files could not be written where they were wanted
 }
 
-// complain prints one line, in which names of the node are safe to look at and secrets are masked, and makes the exit status
-// 1; the work goes on.
+// complain is warn, and makes the exit status 1; the work goes on.
 func (a *app) complain(format string, args ...any) {
+	a.warn(format, args...)
+	a.status = exitFailed
+}
+
+// warn prints one line, in which names of the node are safe to look at and secrets are masked.
+func (a *app) warn(format string, args ...any) {
 	key, _ := newRedactKey() // without one, guesses could be tried against the placeholder
 	a.err.printf("nodeforensics: %s\n", printable(redact.New(key).Text("terminal", fmt.Sprintf(format, args...))))
-	a.status = exitFailed
 }
 
 // usageError is a mistake on the command line.

@@ -51,7 +51,7 @@ Messages that ended well before the log's end are information.`,
 func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: logview.DriverEntity(driver), Confidence: forensics.Certain, Since: logview.First(list),
-		Title:         fmt.Sprintf("CSI driver %s has not been registered on this node since %s", cmp.Or(driver, "(not named)"), logview.Moment(logview.First(list))),
+		Title:         fmt.Sprintf("CSI driver %s has not been registered on this node%s", cmp.Or(driver, "(not named)"), logview.Since(logview.First(list))),
 		ConfidenceWhy: "the kubelet's log says so", Refs: logview.EventRefs(list...),
 	}
 	if !logview.Current(p, logview.Last(list)) {

@@ -130,7 +130,7 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: stall.PlegEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log says so",
-		Title: "kubelet PLEG relist has failed since " + logview.Moment(t.since), Effect: "PLEG relist is blocked",
+		Title: "kubelet PLEG relist has failed" + logview.Since(t.since), Effect: "PLEG relist is blocked",
 		Remedies: []forensics.Remedy{remedy.EvidenceFirst(p)},
 	}
 	switch {
@@ -141,7 +141,7 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 		f.Severity = forensics.Critical
 	}
 	if t.current && t.unhealthy {
-		f.Title = "kubelet PLEG is not healthy: no relist since " + logview.Moment(t.since)
+		f.Title = "kubelet PLEG is not healthy: no relist" + cmp.Or(logview.Since(t.since), " for over 3 min")
 	}
 	switch {
 	case t.unhealthy && t.current:

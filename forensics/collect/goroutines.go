@@ -23,7 +23,7 @@ func (c *collector) askGoroutines(ctx context.Context, client *kubeletlive.Clien
 	var dumps []forensics.Dump
 	answer := client.Goroutines(ctx, debug, func(r io.Reader) {
 		taken := c.opt.Now().UTC()
-		dumps, _ = read.DigestDumps("", r, goroutines.Digester{Bytes: liveDump, Keep: liveExamples})
+		dumps, _ = read.Dumps("", r, goroutines.Digester{Bytes: liveDump, Keep: liveExamples})
 		for i := range dumps {
 			dumps[i].PID, dumps[i].Taken, dumps[i].Program = pid, &taken, kubeletProgram
 		}

@@ -83,7 +83,7 @@ func (c *collector) readMemory(ctx context.Context, pid int, digester goroutines
 			_ = w.CloseWithError(err)
 			failed <- err
 		}()
-		dumps, err := read.DigestDumps(memoryOf(pid), text, digester)
+		dumps, err := read.Dumps(memoryOf(pid), text, digester)
 		_ = text.Close()
 		if err = errors.Join(<-failed, err); len(dumps) == 0 {
 			return nil, err

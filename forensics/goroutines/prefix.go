@@ -72,6 +72,10 @@ func cutTime(b []byte) ([]byte, bool) {
 		return cutClock(b[7:])
 	case b[3] == ' ' && isDate(b[4:]): // Sun 2024-05-12 10:00:02 UTC
 		return cutISO(b[4:])
+	case b[2] == ':' && b[5] == ':': // 10:00:02 host kubelet[7]: where somebody has cut off the date
+		if rest, ok := cutClock(b); ok && hasTag(rest) {
+			return rest, true
+		}
 	}
 	return cutUnix(b)
 }
@@ -155,6 +159,13 @@ func (r *record) cutCRI() bool {
 }
 
 const maxTag = 160
+
+// hasTag says whether b begins with "host ident: ".
+func hasTag(b []byte) bool {
+	r := record{text: b}
+	r.cutTag()
+	return len(r.source) > 0
+}
 
 // cutTag takes "host ident[pid]: " off, or the "host app pid msgid - " of RFC 5424.
 func (r *record) cutTag() {

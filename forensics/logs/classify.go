@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/cri"
@@ -70,6 +71,11 @@ func classify(e *entry) (occurrence, bool) {
 	if !ok {
 		return occurrence{}, false
 	}
+	if e.Bare && e.Origin == "" && !r.runtime {
+		if e.Origin = "kubelet"; r.kernel {
+			e.Origin = "kernel"
+		}
+	}
 	o.level = r.level
 	o.Subject = o.cloned()
 	return o, true
@@ -109,7 +115,7 @@ func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 
 func firstFit(rules []rule, e *entry, o *occurrence) (rule, bool) {
 	for i := range rules {
-		if r := &rules[i]; r.fits(e) {
+		if r := &rules[i]; r.fits(e) && (!e.Bare || e.Origin != "" || r.begins(e.Message)) {
 			*o = occurrence{Kind: r.kind, Time: e.Time, Entry: e}
 			fillShared(e, o, r)
 			if r.fill == nil || r.fill(e, o) {
@@ -128,6 +134,39 @@ func (r *rule) fits(e *entry) bool {
 		return false
 	}
 	return r.err == "" || strings.Contains(errorOf(e), r.err)
+}
+
+// minBare is how long the words are at least by which a line without any prefix is known; fewer stand in prose, too.
+const minBare = 18
+
+// begins says whether a message that nothing else tells to be one begins with the words of the rule, as prose that mentions them
+// does not.
+func (r *rule) begins(message string) bool {
+	if r.start != "" {
+		return len(r.start)+len(r.has)+len(r.err) >= minBare || isRuntime(r.start)
+	}
+	if strings.HasPrefix(message, r.has) && len(r.has)+len(r.err) >= minBare {
+		return true
+	}
+	if before, _, ok := strings.Cut(message, r.has); ok && len(before) < 24 && (strings.HasSuffix(before, ": ") || !strings.Contains(before, " ")) && len(r.has)+len(r.err) >= minBare {
+		return true // behind the name of a device or a service
+	}
+	if r.kernel {
+		return slices.ContainsFunc(kernelBeginnings, func(s string) bool { return strings.HasPrefix(message, s) })
+	}
+	return false
+}
+
+// isRuntime knows what the Go runtime prints, always without a prefix.
+func isRuntime(start string) bool {
+	return slices.ContainsFunc(beginnings, func(s string) bool { return strings.HasPrefix(start, s) })
+}
+
+// kernelBeginnings are what messages of the kernel begin with, and sentences do not.
+var kernelBeginnings = []string{
+	"INFO: task ", "INFO: rcu", "rcu: INFO", "nfs: server ", "ceph: ", "libceph: ", "CIFS: ", "CIFS VFS: ", "EXT4-fs ", "XFS (", "BTRFS ", "JBD2: ", "Aborting journal on device",
+	"Buffer I/O error", "blk_update_request: ", "end_request: ", "print_req_error: ", "I/O error, dev ", "critical ", "nvme ", "sd ", "scsi ", "connection", "session", "ata", "device-mapper: ", "devmapper: ",
+	"watchdog: BUG: ", "BUG: soft lockup", "NMI watchdog: ", "oom-kill:", "Out of memory: ", "Memory cgroup out of memory", "Task in /", "cgroup: fork rejected", "SLUB: ", "unregister_netdevice: ",
 }
 
 func (s Subject) cloned() Subject {

@@ -103,6 +103,13 @@ func syncLoopSkipped(e *entry, o *occurrence) bool {
 	return true
 }
 
+// plegReason reads the reason of a skipped synchronization alone, as people quote it.
+func plegReason(e *entry, o *occurrence) bool {
+	o.Number = seconds(word(e.Message, "last seen active ", " ;,]"))
+	o.Reason = skipReasons(e.Message)
+	return true
+}
+
 // skipReasons are the reasons of a skipped synchronization, joined by "; ", without what changes from line to line.
 func skipReasons(text string) string {
 	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "["), "]")

@@ -94,6 +94,7 @@ func loopMessages() []message {
 		},
 		{
 			kind: KindPLEGUnhealthy, lane: LaneSyncLoop, byReason: true, words: "the sync loop skips all pods, because the PLEG is not healthy",
+			rules: []rule{{start: "PLEG is not healthy: pleg was last seen active", fill: plegReason}},
 		},
 		{
 			kind: kindHousekeepingLong, lane: LaneSyncLoop, words: "housekeeping took too long",

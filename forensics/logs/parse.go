@@ -111,12 +111,31 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 		e.message(e.Message, rest)
 	default:
 		e.Message = strings.TrimRight(text, " \t")
+		if s.depth == 0 {
+			e.quoted(strings.TrimLeft(e.Message, " \t"), rest)
+		}
 	}
 	p.name(&e, &s)
 	if year := e.Time.Year(); year < 1 || year > 9999 { // JSON has no such time (RFC 3339), nor has anybody logged then
 		e.Time = time.Time{}
 	}
 	return e, s
+}
+
+// quoted reads a line without prefix: what somebody has quoted of a message, with the source file or without it.
+func (e *entry) quoted(text string, rest []string) {
+	e.Bare = true
+	if where, message, ok := strings.Cut(text, "] "); ok && len(where) < 80 {
+		_, n := leadingDigits(where)
+		where = strings.TrimLeft(where[n:], " ")
+		if file, line, ok := strings.Cut(where, ".go:"); ok && file != "" && !strings.Contains(file, " ") {
+			if _, end := leadingDigits(line); end > 0 && end == len(line) {
+				e.source(where)
+				text = message
+			}
+		}
+	}
+	e.message(text, rest)
 }
 
 // maxRaw bounds what is kept of a line; a message that matters is a fraction of it.

@@ -207,6 +207,13 @@ func (p *lineParser) numbered(e *entry, s *shape, text string) (string, bool) {
 	if t, end, zoned := p.rfc3339(text); end > 0 && end < len(text) && text[end] == ' ' {
 		return p.stamped(e, s, text, t, end, zoned)
 	}
+	if _, _, _, _, end, ok := clock(text); ok && end < len(text) && text[end] == ' ' { // somebody has cut off the date
+		if _, after, ok := strings.Cut(text[end+1:], " "); ok {
+			if _, _, _, ok := tag(after); ok {
+				return p.tagged(e, s, text[end:])
+			}
+		}
+	}
 	if inner, ok := p.kmsg(e, s, text); ok {
 		return inner, true
 	}

@@ -177,12 +177,14 @@ func TestLinesOfOthers(t *testing.T) {
 		{"containerd by syslog", `Nov 21 10:00:00 worker-1 containerd[612]: time="2026-11-21T10:00:00+01:00" level=info msg="shim disconnected" id=abc`, entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "containerd", PID: 612, Severity: 'I', Message: "shim disconnected", Fields: []field{{"id", "abc"}}}},
 		{"controller manager inside k3s", "I1121 10:00:00.000000    2588 gc_controller.go:151] x", entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kube-controller-manager", Severity: 'I', PID: 2588, Source: "gc_controller.go", SourceLine: 151, Message: "x"}},
 		{"microk8s", "Nov 21 10:00:00 worker-1 microk8s.daemon-kubelite[77]: x", entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kubelet", PID: 77, Message: "x"}},
-		{"nothing known", "goroutine 1 [running]:", entry{Message: "goroutine 1 [running]:"}},
-		{"empty", "", entry{}},
-		{"JSON of somebody else", `{"a":1}`, entry{Message: `{"a":1}`}},
-		{"JSON that was cut", `{"log":"abc`, entry{Message: `{"log":"abc`}},
-		{"not a time", "Nov 99 10:00:00 x y: z", entry{Message: "Nov 99 10:00:00 x y: z"}},
-		{"not klog", "I9921 10:00:00.000000    2588 a.go:1] x", entry{Message: "I9921 10:00:00.000000    2588 a.go:1] x"}},
+		{"nothing known", "goroutine 1 [running]:", entry{Message: "goroutine 1 [running]:", Bare: true}},
+		{"empty", "", entry{Bare: true}},
+		{"JSON of somebody else", `{"a":1}`, entry{Message: `{"a":1}`, Bare: true}},
+		{"JSON that was cut", `{"log":"abc`, entry{Message: `{"log":"abc`, Bare: true}},
+		{"not a time", "Nov 99 10:00:00 x y: z", entry{Message: "Nov 99 10:00:00 x y: z", Bare: true}},
+		{"not klog", "I9921 10:00:00.000000    2588 a.go:1] x", entry{Message: "I9921 10:00:00.000000    2588 a.go:1] x", Bare: true}},
+		{"klog without its header", "kubelet_volumes.go:154] x", entry{Source: "kubelet_volumes.go", SourceLine: 154, Message: "x", Bare: true}},
+		{"a journal without its date", "01:38:02 node kubelet[812]: x", entry{Origin: "kubelet", PID: 812, Message: "x"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e, _ := testParser().parse(c.line)

@@ -3,13 +3,12 @@ package logs
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/nodeforensics/nodeforensics/internal/compressed"
 )
 
 // A producer reads one source and hands out its lines in chunks, in order, to be scanned at the same time.
@@ -69,36 +68,21 @@ func (c *counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// maxZstdWindow bounds the memory that a compressed file may ask for; zstd itself writes at most 8 MiB unless told to.
-const maxZstdWindow = 16 << 20
-
 // decompress tells by the first bytes whether the log is compressed.
 func (p *producer) decompress(in io.Reader) (text io.Reader, done func(), err error) {
 	buffered := bufio.NewReaderSize(in, 64<<10)
-	magic, err := buffered.Peek(4)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil, err
-	}
+	unpacked, err := compressed.Open(buffered)
 	switch {
-	case bytes.HasPrefix(magic, gzipMagic):
-		z, err := gzip.NewReader(buffered)
-		if err != nil {
-			return nil, nil, err
-		}
-		p.compression = "gzip"
-		if t := z.ModTime; t.Unix() > 0 && t.Before(p.parser.latest) { // of what was compressed
-			p.parser.latest = t
-		}
-		return z, func() { _ = z.Close() }, nil
-	case bytes.HasPrefix(magic, zstdMagic):
-		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
-		if err != nil {
-			return nil, nil, err
-		}
-		p.compression = "zstd"
-		return z, z.Close, nil
+	case err != nil:
+		return nil, nil, err
+	case unpacked == nil:
+		return buffered, func() {}, nil
 	}
-	return buffered, func() {}, nil
+	p.compression = unpacked.Format
+	if t := unpacked.Written; !t.IsZero() && t.Before(p.parser.latest) { // of what was compressed
+		p.parser.latest = t
+	}
+	return unpacked, func() { _ = unpacked.Close() }, nil
 }
 
 // split reads the text in chunks of whole lines.
@@ -248,7 +232,7 @@ const (
 // skip goes to the place in a large log where the window begins, found by halving, and returns how much is left out.
 func (p *producer) skip(in seeker) int64 {
 	low, high := int64(0), in.Size()
-	magic := make([]byte, 4)
+	magic := make([]byte, 10)
 	if _, err := in.ReadAt(magic, 0); high < skipAbove || err != nil || IsCompressed(magic) {
 		return 0
 	}

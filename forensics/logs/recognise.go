@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"io"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/compressed"
 )
 
 // recogniseLines is how many lines at the beginning of a file have to show what it is.
 const recogniseLines = 200
 
 // Recognise says whether text, the beginning of a file, is a log: whether one of its first lines is written as a
-// kubelet, a syslog daemon, a journal, a container runtime or the kernel writes.
+// kubelet, a syslog daemon, a journal, a container runtime or the kernel writes, or is a message of theirs that is known
+// and begins the line.
 func Recognise(text []byte) bool {
 	p := lineParser{zone: time.UTC, latest: time.Unix(1<<33, 0)}
 	lines := 0
@@ -21,7 +24,10 @@ func Recognise(text []byte) bool {
 		if len(line) > maxRaw {
 			continue
 		}
-		_, s := p.parse(string(line))
+		e, s := p.parse(string(line))
+		if _, known := classify(&e); known && e.Bare && !isRuntime(e.Message) { // which is a dump
+			return true
+		}
 		if s.has(layerKlog) || s.has(layerKlogJSON) || s.has(layerJournal) || s.has(layerSyslog) || s.has(layerCRI) ||
 			s.has(layerDocker) || s.has(layerKmsg) || s.has(layerDmesg) {
 			return true
@@ -30,16 +36,8 @@ func Recognise(text []byte) bool {
 	return false
 }
 
-// The first bytes of what is compressed (RFC 1952, RFC 8878).
-var (
-	gzipMagic = []byte{0x1f, 0x8b}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-)
-
-// IsCompressed says whether text, the beginning of a file, is compressed in a way that [Read] reads.
-func IsCompressed(text []byte) bool {
-	return bytes.HasPrefix(text, gzipMagic) || bytes.HasPrefix(text, zstdMagic)
-}
+// IsCompressed says whether text, the beginning of a file, is compressed in a way that [Read] reads: gzip, zstd, bzip2, xz.
+func IsCompressed(text []byte) bool { return compressed.Format(text) != "" }
 
 // FirstTime is the time of the first line of a log that has one, compressed or not; zero if none is near the beginning. It is for
 // ordering the files of a log.

@@ -93,6 +93,8 @@ type entry struct {
 	Line int64
 	// Raw is the whole line with its prefixes, cut to a bound that is far beyond any message.
 	Raw string
+	// Bare says that there was no prefix: the line may be anything.
+	Bare bool
 }
 
 // A field is one key and value of a structured message.

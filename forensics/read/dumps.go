@@ -1,22 +1,35 @@
 package read
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/compressed"
 )
 
-// Dumps reads all goroutine dumps of one source, of any form. Of large dumps, examples are kept and the other goroutines
-// are counted; see [goroutines.Digester]. Input without a dump is an error.
-func Dumps(source string, r io.Reader) ([]forensics.Dump, error) {
-	return DigestDumps(source, r, goroutines.Digester{})
-}
-
-// DigestDumps is [Dumps] with other limits.
-func DigestDumps(source string, r io.Reader, digester goroutines.Digester) ([]forensics.Dump, error) {
+// Dumps reads all goroutine dumps of one source, of any form, compressed or not. Of large dumps, examples are kept and the
+// other goroutines are counted; limits other than those of a zero [goroutines.Digester] may be given. Input without a dump
+// is an error.
+func Dumps(source string, r io.Reader, limits ...goroutines.Digester) ([]forensics.Dump, error) {
+	digester := goroutines.Digester{}
+	for _, l := range limits {
+		digester = l
+	}
+	buffered := bufio.NewReader(r)
+	r = buffered
+	if head, _ := buffered.Peek(10); !slices.Contains([]string{"", "gzip"}, compressed.Format(head)) { // which is a dump's own form, too
+		text, err := compressed.Open(buffered)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = text.Close() }()
+		r = text
+	}
 	parsed, problems, err := digester.Digest(r)
 	var dumps []forensics.Dump
 	for i, d := range parsed {

@@ -63,7 +63,7 @@ func (b beginning) text() []byte { return bytes.TrimLeft(b.head, blanks) }
 func (b beginning) isJSON() bool { return bytes.HasPrefix(b.text(), []byte("{")) }
 
 func isLogFile(b beginning) bool {
-	return !b.stream && !b.whole && (logs.IsCompressed(b.head) || logs.Recognise(b.head))
+	return !b.stream && !b.whole && logs.Recognise(b.head)
 }
 
 // isLogStream leaves out what may be something else that is compressed or JSON: it cannot be opened again to find out.

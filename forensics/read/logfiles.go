@@ -1,6 +1,7 @@
 package read
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -47,7 +48,7 @@ func dumpsInLog(f File) []forensics.Dump {
 		return nil
 	}
 	defer func() { _ = content.Close() }()
-	dumps, _ := DigestDumps(f.Name, content, goroutines.Digester{Bytes: dumpInLog})
+	dumps, _ := Dumps(f.Name, content, goroutines.Digester{Bytes: dumpInLog})
 	return dumps
 }
 
@@ -87,7 +88,7 @@ func (r *reader) logs(ctx context.Context, sources []logs.Source, opt logs.Optio
 }
 
 // LogSources are log files as [logs.Read] takes them, in the order of their first lines if all can be opened twice and have
-// times.
+// times. Files of archives and directories that are no logs are left out.
 func LogSources(files []File, opt logs.Options) []logs.Source {
 	type dated struct {
 		source logs.Source
@@ -95,8 +96,11 @@ func LogSources(files []File, opt logs.Options) []logs.Source {
 	}
 	var list []dated
 	for _, f := range files {
+		first, isLog, err := look(f, opt)
+		if !isLog {
+			continue
+		}
 		source := logSource(f)
-		first, err := firstTime(f, opt)
 		if err != nil { // it may have taken its time to fail
 			source.Open = func(context.Context) (io.ReadCloser, error) { return nil, err }
 		}
@@ -120,15 +124,26 @@ func logSource(f File) logs.Source {
 	return logs.Source{Path: f.Name, Origin: origin, Open: func(context.Context) (io.ReadCloser, error) { return f.Open() }}
 }
 
-// firstTime is the time of the first lines of a log, zero where there is none or it cannot be known beforehand.
-func firstTime(f File, opt logs.Options) (time.Time, error) {
+// look opens a file once, since those of an archive are found by reading all before them: it returns the time of the first
+// lines, zero where there is none or it cannot be known beforehand, and whether a file that nobody has named is a log.
+func look(f File, opt logs.Options) (first time.Time, isLog bool, err error) {
 	if f.Stream {
-		return time.Time{}, nil
+		return time.Time{}, true, nil
 	}
 	content, err := f.Open()
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, !f.member, err
 	}
 	defer func() { _ = content.Close() }()
-	return logs.FirstTime(content, opt), nil
+	if !f.member {
+		return logs.FirstTime(content, opt), true, nil
+	}
+	head := make([]byte, headSize)
+	n, _ := io.ReadFull(content, head)
+	head = head[:n]
+	first = logs.FirstTime(&memberContent{Reader: bytes.NewReader(head), saved: content.ModTime()}, opt)
+	if logs.IsCompressed(head) {
+		head = unpackedHead(head)
+	}
+	return first, logs.Recognise(head), nil
 }

@@ -1,6 +1,7 @@
 // Package read recognises saved files by their content and adds them to the evidence: evidence and report JSON of
 // nodeforensics, goroutine dumps in every form, a mount table (/proc/PID/mountinfo), the kubelet's list of pods, objects
-// of the API (kubectl get -o json), and logs in any form, compressed or not.
+// of the API (kubectl get -o json), and logs in any form. All may be compressed (gzip, zstd, bzip2, xz), and members of
+// archives (tar, zip) or of directories.
 //
 // [Files] reads whole files. The other functions parse one kind, whose source is known, into evidence that has nothing
 // else; [forensics.Evidence.Merge] adds it.
@@ -37,6 +38,9 @@ type File struct {
 	Open func() (Content, error)
 	// Stream says that it can be read only once, as a pipe can.
 	Stream bool
+
+	// member says that nobody has named it: it is of an archive or a directory.
+	member bool
 }
 
 // Content is an open file. Of a log, one that is an [io.Seeker] and [io.ReaderAt], too, is read from where the wanted time begins.
@@ -138,13 +142,21 @@ type reader struct {
 
 func (r *reader) files(ctx context.Context, files []File) {
 	var logFiles []File
+	x := &expander{ctx: ctx, memory: maxInMemory}
 	for _, f := range files {
-		got, isLog := r.file(ctx, f)
-		if isLog {
-			logFiles = append(logFiles, f)
-			continue
+		members, failures := len(x.files), len(x.results)
+		x.expand(f, true)
+		for _, got := range x.results[failures:] {
+			r.finish(got)
 		}
-		r.finish(got)
+		for _, f := range x.files[members:] {
+			got, isLog := r.file(ctx, f)
+			if isLog {
+				logFiles = append(logFiles, f)
+				continue
+			}
+			r.finish(got)
+		}
 	}
 	r.logFiles(ctx, logFiles)
 }

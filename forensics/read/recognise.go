@@ -2,6 +2,7 @@ package read
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/compressed"
 )
 
 // headSize is how much of a file is looked at to tell what it is, in bytes.
@@ -38,16 +41,28 @@ func (r *reader) file(ctx context.Context, f File) (got Result, isLog bool) {
 		return got, false
 	}
 	b := beginning{head: head, stream: f.Stream}
+	if logs.IsCompressed(head) {
+		b.head = unpackedHead(head)
+	}
 	known, ok := recognise(b)
 	if ok && known.add == nil {
 		return got, true
 	}
 	d := document{name: f.Name, saved: content.ModTime(), content: content, text: text, read: counted}
+	unpacked, err := compressed.Open(text)
+	if err != nil {
+		got.Err = err
+		return got, false
+	}
+	if unpacked != nil {
+		defer func() { _ = unpacked.Close() }()
+		d.text = unpacked
+	}
 	switch {
 	case ok:
 		got.Kind = known.name
 		got.Used, got.Err = known.add(r, ctx, d)
-	case len(b.text()) == 0 && len(head) < headSize:
+	case len(b.text()) == 0 && len(b.head) < headSize:
 		got.Err = errors.New("the file is empty")
 	case b.isJSON():
 		got.Kind, got.Used, got.Err = r.unlabelled(ctx, d)
@@ -55,6 +70,18 @@ func (r *reader) file(ctx context.Context, f File) (got Result, isLog bool) {
 		got.Kind, got.Used, got.Err = r.dumps(d)
 	}
 	return got, false
+}
+
+// unpackedHead is what a compressed file begins with, as far as its own beginning tells.
+func unpackedHead(head []byte) []byte {
+	text, err := compressed.Open(bufio.NewReader(bytes.NewReader(head)))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = text.Close() }()
+	head = make([]byte, headSize)
+	n, _ := io.ReadFull(text, head)
+	return head[:n]
 }
 
 // A document is a file of which the beginning is known.

@@ -41,7 +41,7 @@ func Unproven(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 		if skips != nil {
 			f.Refs = append(f.Refs, logview.EventRefs(skips.Events...)...)
 		}
-	case logview.Current(p, logview.Last(lost)):
+	case len(lost) > 0 && logview.Current(p, logview.Last(lost)):
 		f.Detail = findings.Sentences(f.Detail, "The kubelet cannot reach the API server and does not know about the deletion: "+lost[0].Reason+".")
 		f.Refs = append(f.Refs, logview.EventRefs(lost...)...)
 	}

@@ -101,7 +101,7 @@ func loopSkips(p *forensics.Pass) *Skipping {
 			list = append(list, e)
 		}
 	}
-	if !Within(Last(list), KubeletEnd(p), EveryRound) {
+	if len(list) == 0 || !Within(Last(list), KubeletEnd(p), EveryRound) {
 		return nil
 	}
 	s := Skipping{Events: list, Since: First(list), Reason: list[len(list)-1].Reason}

@@ -87,9 +87,10 @@ func Current(p *forensics.Pass, last *time.Time) bool {
 	return Within(last, KubeletEnd(p), endOfLog)
 }
 
-// Within says whether end is not more than d after t.
+// Within says whether end is not more than d after t. What has no time, as a line that somebody has quoted without one, is
+// within: nothing says that it is over.
 func Within(t, end *time.Time, d time.Duration) bool {
-	return t != nil && end != nil && end.Sub(*t) <= d
+	return t == nil || end != nil && end.Sub(*t) <= d
 }
 
 // fresh says whether the kubelet's log reaches up to the examination.
@@ -120,6 +121,14 @@ func Moment(t *time.Time) string {
 		return "an unknown time"
 	}
 	return text.Moment(*t)
+}
+
+// Since is " since " and a time, "" where it is not known.
+func Since(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return " since " + text.Moment(*t)
 }
 
 // Clock is the time of day with its zone, for places where the date is beside it.

@@ -1,0 +1,301 @@
+// Package pasted undoes what web pages, mail, terminals and pagers do to log lines and goroutine dumps: quotes, fences,
+// indentation, list markers, no-break spaces, typographic quotes, HTML entities, wrapped lines, months of other languages, the
+// newest line first. What no person has touched is not changed.
+package pasted
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// MaxSize is how many bytes a text has at most that is put right; what is longer was saved by a program.
+const MaxSize = 1 << 20
+
+// Clean returns the text as a program wrote it, with as many lines but where a dump was in one line, and nil if there is
+// nothing to change.
+func Clean(text []byte) []byte {
+	lines := strings.Split(string(text), "\n")
+	if machineWritten(lines) {
+		return nil
+	}
+	changed := decode(lines)
+	changed = strip(lines) || changed
+	changed = join(lines) || changed
+	changed = translate(lines) || changed
+	changed = reverse(lines) || changed
+	changed = split(lines) || changed
+	if !changed {
+		return nil
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
+// machineWritten says that the first lines are in order and as programs write them, so that the others need no look.
+func machineWritten(lines []string) bool {
+	head := lines[:min(len(lines), 200)]
+	if len(head) < 20 || newestFirst(head) || dumpUpsideDown(lines) {
+		return false
+	}
+	odd := 0
+	for _, line := range head {
+		if line != "" && !begins(line) && !location.MatchString(line) && !strings.HasSuffix(line, ")") || strings.Contains(line, "\u00a0") || english(line) != line {
+			odd++
+		}
+	}
+	return odd*20 < len(head)
+}
+
+// typographic are the characters that web pages and word processors put in place of others.
+var typographic = strings.NewReplacer(
+	"\u00a0", " ", "\u202f", " ", "\u2007", " ", "\u200b", "", "\u200e", "", "\u2060", "",
+	"“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‘", "'", "’", "'",
+	"&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&#x27;", "'", "&apos;", "'", "&lt;", "<", "&gt;", ">", "&nbsp;", " ", "&amp;", "&",
+	"<pre>", "", "</pre>", "", "<code>", "", "</code>", "", "<br>", "", "<br/>", "",
+)
+
+func decode(lines []string) (changed bool) {
+	for i, line := range lines {
+		if strings.HasPrefix(line, "{") || !strings.ContainsAny(line, "\u00a0\u202f\u2007\u200b\u200e\u2060“”„«»‘’&<") {
+			continue
+		}
+		if plain := typographic.Replace(line); plain != line {
+			lines[i], changed = plain, true
+		}
+	}
+	return changed
+}
+
+var (
+	// marker is what stands before a line in mail and Markdown: "> ", "- ", "1. ".
+	marker = regexp.MustCompile("^[ \t]*(?:[-*+•] |[0-9]{1,3}[.)] )[ \t]*")
+	fence  = regexp.MustCompile("^[ \t]*(?:```|~~~)[ \t]*[a-zA-Z]*[ \t]*$")
+	pager  = regexp.MustCompile(`^(?:lines [0-9]+-[0-9]+.*|\(END\)|--More--.*)$`)
+)
+
+func strip(lines []string) (changed bool) {
+	indent := ""
+	for i, line := range lines {
+		text := strings.TrimSuffix(line, "\r")
+		for strings.HasPrefix(text, ">") { // of mail: the blank behind it is part of it
+			text = strings.TrimPrefix(text[1:], " ")
+		}
+		if fence.MatchString(text) || pager.MatchString(text) {
+			text = ""
+		}
+		if rest := strings.TrimLeft(text, " \t`"); strings.Contains(text[:len(text)-len(rest)], "`") {
+			text = strings.TrimRight(rest, "`")
+		}
+		if m := marker.FindString(text); m != "" && (begins(text[len(m):]) || m[0] != ' ' && m[0] != '\t') {
+			text = text[len(m):]
+		}
+		rest := strings.TrimLeft(text, " \t")
+		switch blanks := text[:len(text)-len(rest)]; {
+		case rest == "":
+		case begins(rest):
+			indent, text = blanks, rest
+		case indent != "" && strings.HasPrefix(text, indent):
+			text = text[len(indent):]
+		default:
+			indent = ""
+		}
+		if text != strings.TrimSuffix(line, "\r") {
+			lines[i], changed = text, true
+		}
+	}
+	return changed
+}
+
+var (
+	klogHead    = regexp.MustCompile(`^[IWEFD](\d{4} \d\d:\d\d:\d\d)\.\d`)
+	journalHead = regexp.MustCompile(`^[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d`)
+	isoHead     = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`)
+	clockHead   = regexp.MustCompile(`^\d\d:\d\d:\d\d(?:[.,]\d+)? [\w.-]+ [\w.@/-]+(?:\[\d+\])?: `)
+	otherHead   = regexp.MustCompile(`^(?:\[ *\d+\.\d{6}\]|<\d+>|time="|\{"|goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|SIG[A-Z]+: |panic: |fatal error: |created by )`)
+	foreignHead = regexp.MustCompile(`^(\d{0,2}[^\s\d]+) +(\d{1,2} \d\d:\d\d:\d\d)`)
+)
+
+// begins says whether a line begins as programs begin a line of a log or of a dump.
+func begins(s string) bool {
+	return klogHead.MatchString(s) || journalHead.MatchString(s) || isoHead.MatchString(s) || clockHead.MatchString(s) || otherHead.MatchString(s) || english(s) != s
+}
+
+// months are how other languages begin the names that journalctl and syslog write (%b of strftime), in lower case.
+var months = map[string]string{
+	"janv": "Jan", "févr": "Feb", "fév": "Feb", "mars": "Mar", "avril": "Apr", "avr": "Apr", "mai": "May", "juin": "Jun", "juil": "Jul", "août": "Aug", "sept": "Sep", "déc": "Dec",
+	"jan": "Jan", "feb": "Feb", "mar": "Mar", "apr": "Apr", "may": "May", "jun": "Jun", "jul": "Jul", "aug": "Aug", "sep": "Sep", "oct": "Oct", "nov": "Nov", "dec": "Dec",
+	"mär": "Mar", "mrz": "Mar", "märz": "Mar", "okt": "Oct", "dez": "Dec", // German
+	"ene": "Jan", "abr": "Apr", "ago": "Aug", "dic": "Dec", "set": "Sep", "fev": "Feb", "out": "Oct", // Spanish, Portuguese
+	"gen": "Jan", "mag": "May", "giu": "Jun", "lug": "Jul", "ott": "Oct", // Italian
+	"янв": "Jan", "фев": "Feb", "мар": "Mar", "апр": "Apr", "мая": "May", "май": "May", "июн": "Jun", "июл": "Jul", "авг": "Aug", "сен": "Sep", "окт": "Oct", "ноя": "Nov", "дек": "Dec",
+	"sty": "Jan", "lut": "Feb", "kwi": "Apr", "maj": "May", "cze": "Jun", "lip": "Jul", "sie": "Aug", "wrz": "Sep", "paź": "Oct", "lis": "Nov", "gru": "Dec", // Polish
+	"mei": "May", "mrt": "Mar", // Dutch
+	"1月": "Jan", "2月": "Feb", "3月": "Mar", "4月": "Apr", "5月": "May", "6月": "Jun", "7月": "Jul", "8月": "Aug", "9月": "Sep", "10月": "Oct", "11月": "Nov", "12月": "Dec",
+	"1월": "Jan", "2월": "Feb", "3월": "Mar", "4월": "Apr", "5월": "May", "6월": "Jun", "7월": "Jul", "8월": "Aug", "9월": "Sep", "10월": "Oct", "11월": "Nov", "12월": "Dec",
+}
+
+// english puts the English month before a line that begins with another one.
+func english(s string) string {
+	if len(s) < 15 {
+		return s
+	}
+	m := foreignHead.FindStringSubmatchIndex(s)
+	if m == nil || journalHead.MatchString(s) {
+		return s
+	}
+	month, ok := months[strings.TrimSuffix(strings.ToLower(s[m[2]:m[3]]), ".")]
+	if !ok {
+		return s
+	}
+	return month + " " + s[m[4]:]
+}
+
+func translate(lines []string) (changed bool) {
+	for i, line := range lines {
+		if text := english(line); text != line {
+			lines[i], changed = text, true
+		}
+	}
+	return changed
+}
+
+const minWidth, maxWidth = 60, 260
+
+// join puts lines together that a terminal has wrapped: all but the last have its width, and the others begin like none. Empty
+// lines come in their place, so that lines keep their numbers.
+func join(lines []string) (changed bool) {
+	width, full := 0, 0
+	for _, line := range lines {
+		switch n := len([]rune(line)); {
+		case n > width:
+			width, full = n, 1
+		case n == width:
+			full++
+		}
+	}
+	usual := slices.Contains([]int{79, 80, 81, 100, 119, 120, 130, 131, 132}, width)
+	if width < minWidth || width > maxWidth || full < 2 && !usual {
+		return false
+	}
+	for i := 0; i < len(lines); i++ {
+		if !begins(lines[i]) && !unfinished(lines[i]) {
+			continue
+		}
+		last := i
+		for last+1 < len(lines) && len([]rune(lines[last])) == width && continues(lines[last+1]) {
+			last++
+		}
+		if last > i {
+			lines[i] = strings.Join(lines[i:last+1], "")
+			clear(lines[i+1 : last+1])
+			changed, i = true, last
+		}
+	}
+	return changed
+}
+
+// unfinished says whether a line of a stack lacks its end.
+func unfinished(s string) bool {
+	return (strings.HasPrefix(s, "\t/") || strings.Contains(s, "(0x")) && !strings.HasSuffix(s, ")") && !location.MatchString(s)
+}
+
+func continues(s string) bool { return s != "" && s[0] != '\t' && !begins(s) }
+
+// reverse puts the oldest line first. A line that begins with a blank belongs to the one above it.
+func reverse(lines []string) bool {
+	if !newestFirst(lines) && !dumpUpsideDown(lines) {
+		return false
+	}
+	var entries [][]string
+	for i, line := range lines {
+		if n := len(entries); n > 0 && (line == "" || line[0] == ' ') && i > 0 {
+			entries[n-1] = append(entries[n-1], line)
+			continue
+		}
+		entries = append(entries, []string{line})
+	}
+	slices.Reverse(entries)
+	copy(lines, slices.Concat(entries...))
+	return true
+}
+
+// newestFirst says whether times fall from line to line and never rise, to the second.
+func newestFirst(lines []string) bool {
+	falls, before := 0, ""
+	for _, line := range lines {
+		at := ""
+		for _, head := range []*regexp.Regexp{klogHead, isoHead} {
+			if at = head.FindString(line); at != "" {
+				break
+			}
+		}
+		if m := journalHead.FindString(line); m != "" {
+			n := strings.Index("JanFebMarAprMayJunJulAugSepOctNovDec", m[:3])
+			if n < 0 {
+				continue
+			}
+			at = string(rune('a'+n/3)) + m[3:]
+		}
+		if at == "" {
+			continue
+		}
+		if klogHead.MatchString(line) {
+			at = at[1:14]
+		}
+		switch {
+		case before == "" || len(at) != len(before):
+		case at > before:
+			return false
+		case at < before:
+			falls++
+		}
+		before = at
+	}
+	return falls > 0
+}
+
+var (
+	header   = regexp.MustCompile(`goroutine \d+ \[[^\]]*\]:$`)
+	location = regexp.MustCompile(`(?:\t|: +)/\S+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?$`)
+)
+
+// dumpUpsideDown says whether the text begins with the end of a stack and ends with its header.
+func dumpUpsideDown(lines []string) bool {
+	first := slices.IndexFunc(lines, func(s string) bool { return strings.TrimSpace(s) != "" })
+	last := len(lines) - 1
+	for last > first && strings.TrimSpace(lines[last]) == "" {
+		last--
+	}
+	return first >= 0 && last > first+2 && location.MatchString(lines[first]) && header.MatchString(lines[last])
+}
+
+var (
+	anyHeader   = regexp.MustCompile(`\s*(goroutine \d+ \[[^\]\n]*\]:)\s*`)
+	anyLocation = regexp.MustCompile(`\s+(/[^\s:]+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?)\s*`)
+	unescape    = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`)
+)
+
+// split gives a dump in one line its lines, also one that is the value of a key.
+func split(lines []string) (changed bool) {
+	for i, line := range lines {
+		if len(line) < 100 || !strings.Contains(line, "goroutine ") || strings.HasPrefix(line, "{") {
+			continue
+		}
+		if strings.Contains(line, `\n`) && strings.Contains(line, `]:\n`) {
+			lines[i], changed = value(line), true
+			continue
+		}
+		if !anyHeader.MatchString(line) || len(anyLocation.FindAllStringIndex(line, 3)) < 2 {
+			continue
+		}
+		line = anyHeader.ReplaceAllString(line, "\n\n$1\n")
+		lines[i], changed = anyLocation.ReplaceAllString(line, "\n\t$1\n"), true
+	}
+	return changed
+}
+
+// value is what was escaped in a line, on lines of its own.
+func value(line string) string {
+	at := strings.Index(line, "goroutine ")
+	return line[:at] + "\n" + strings.TrimSuffix(unescape.Replace(line[at:]), `"`) + "\n"
+}

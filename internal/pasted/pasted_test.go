@@ -1,0 +1,67 @@
+package pasted
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a program wrote is not changed, and not copied.
+func TestWhatAProgramWroteIsLeftAlone(t *testing.T) {
+	names, _ := filepath.Glob("../../testdata/captures/*/*")
+	if len(names) < 10 {
+		t.Fatalf("%d captures", len(names))
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // a directory
+		}
+		if z, err := gzip.NewReader(bytes.NewReader(text)); err == nil {
+			text, _ = io.ReadAll(z)
+		}
+		text = text[:min(len(text), MaxSize)]
+		if bytes.IndexByte(text, 0) >= 0 || strings.HasSuffix(name, ".json") {
+			continue
+		}
+		if better := Clean(text); better != nil {
+			before, after := strings.Split(string(text), "\n"), strings.Split(string(better), "\n")
+			for i := range min(len(before), len(after)) {
+				if before[i] != after[i] {
+					t.Errorf("%s:%d: %.100q became %.100q", name, i+1, before[i], after[i])
+					break
+				}
+			}
+		}
+	}
+}
+
+// Lines keep their numbers.
+func TestLinesKeepTheirNumbers(t *testing.T) {
+	wrapped := "E1120 10:02:45.000001    2588 file.go:301] " + strings.Repeat("x", 37) + "\nyyy\nnext\n"
+	want := "E1120 10:02:45.000001    2588 file.go:301] " + strings.Repeat("x", 37) + "yyy\n\nnext\n"
+	if got := Clean([]byte(wrapped)); string(got) != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	fenced := "a\n```\n> E1120 10:02:45.000001    2588 file.go:301] x\n```\n"
+	if got := Clean([]byte(fenced)); string(got) != "a\n\nE1120 10:02:45.000001    2588 file.go:301] x\n\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	for _, seed := range []string{"> `E1120 10:02:45.000001    2588 file.go:301] x`", "janv. 06 10:11:12 n k[1]: x", "goroutine 1 [select]: main.main() /a.go:1 +0x1 main.x(0x1) /b.go:2", "\u00a0“&quot;"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) < MaxSize {
+			if better := Clean(text); len(better) > 2*len(text)+64 {
+				t.Errorf("%d bytes became %d", len(text), len(better))
+			}
+		}
+	})
+}
