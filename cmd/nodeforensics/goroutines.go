@@ -183,7 +183,7 @@ func (a *app) goroutines(f goroutineFlags, sources []read.File) error {
 	masked := redact.New(key).Args("command lines", append([]string{"nodeforensics", "goroutines"}, names...))
 	judged := evidence
 	a.working("running the checks")
-	analysis, cut := forensics.AnalyzeUntil(ctx, &judged, goroutineChecks())
+	analysis, cut := forensics.AnalyzeUntil(ctx, &judged, goroutineChecks(&judged))
 	if cut != nil {
 		a.complain("--timeout: %v", cut)
 	}
@@ -234,11 +234,13 @@ func (a *app) mountTable(e *forensics.Evidence, name string) error {
 	return nil
 }
 
-// goroutineChecks are those that a dump alone can meet.
-func goroutineChecks() []forensics.Check {
+// goroutineChecks are those that a dump alone can meet: of the kubelet, of other programs, or of both.
+func goroutineChecks(e *forensics.Evidence) []forensics.Check {
+	kubelet, _ := e.Saw(forensics.SourceGoroutines)
+	others, _ := e.Saw(forensics.SourceOtherGoroutines)
 	return slices.DeleteFunc(checks.All(), func(c forensics.Check) bool {
 		return !slices.ContainsFunc(c.Needs, func(n forensics.Need) bool {
-			return slices.Contains(n, forensics.SourceGoroutines) || slices.Contains(n, forensics.SourceOtherGoroutines)
+			return kubelet && slices.Contains(n, forensics.SourceGoroutines) || others && slices.Contains(n, forensics.SourceOtherGoroutines)
 		})
 	})
 }

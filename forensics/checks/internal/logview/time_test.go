@@ -16,7 +16,10 @@ func TestSaidAtTheEndOfALog(t *testing.T) {
 			t.Errorf("%v before the end: %t", before, !want)
 		}
 	}
-	if Within(nil, &end, endOfLog) || Within(&end, nil, endOfLog) {
-		t.Error("an unknown time stands")
+	if !Within(nil, &end, endOfLog) {
+		t.Error("a line without a time is over")
+	}
+	if Within(&end, nil, endOfLog) {
+		t.Error("a time stands in a log without an end")
 	}
 }
