@@ -16,8 +16,13 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
-// mostMemories is how many processes beside the kubelet are read.
-const mostMemories = 24
+// A pod can have any number of programs in which a thread is blocked, or holds the lock of its memory. So that they cost little, these bound
+// how many processes beside the kubelet are read, how long one of them may take, and how long all.
+const (
+	mostMemories  = 16
+	otherLimit    = 2 * time.Second
+	memoriesLimit = 6 * time.Second
+)
 
 // otherMemories reads the goroutines of programs beside the kubelet. What is no Go program is skipped. A program in which a goroutine is
 // blocked is read again after the interval.
@@ -38,11 +43,18 @@ func (c *collector) otherMemories(ctx context.Context, list []procs.Process) {
 
 // readMemories reads processes, and returns those in which a goroutine is blocked.
 func (c *collector) readMemories(ctx context.Context, list []procs.Process, again string) (suspects []procs.Process) {
+	ctx, cancel := context.WithTimeout(ctx, memoriesLimit)
+	defer cancel()
 	var lock sync.Mutex
 	var reading sync.WaitGroup
-	for one := range slices.Chunk(list, max(1, (len(list)+1)/2)) { // two at a time: the node is somebody else's
+	next := make(chan procs.Process, len(list))
+	for _, p := range list {
+		next <- p
+	}
+	close(next)
+	for range 2 { // at a time: the node is somebody else's
 		reading.Go(func() {
-			for _, p := range one {
+			for p := range next {
 				if ctx.Err() == nil && c.otherMemory(ctx, p, again) {
 					lock.Lock()
 					suspects = append(suspects, p)
@@ -57,6 +69,8 @@ func (c *collector) readMemories(ctx context.Context, list []procs.Process, agai
 
 // otherMemory reads one process, and says whether a goroutine in it is blocked.
 func (c *collector) otherMemory(ctx context.Context, p procs.Process, again string) bool {
+	ctx, cancel := context.WithTimeout(ctx, otherLimit)
+	defer cancel()
 	began := c.opt.Now()
 	dumps, err := c.readMemory(ctx, p.PID, goroutines.Digester{Bytes: otherDump, Keep: otherExamples})
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -81,8 +95,8 @@ func (c *collector) otherMemory(ctx context.Context, p procs.Process, again stri
 	return again == "" && suspicious(dumps)
 }
 
-// daemonsOf are the processes to read, where a node is sick: container runtimes first, then those with threads that wait in a file system,
-// then servers of CSI calls.
+// daemonsOf are the processes to read, where a node is sick: container runtimes first, then those with threads that wait in a file system (of
+// CSI drivers, of the host, of pods), then other servers of CSI calls.
 func daemonsOf(e forensics.Evidence) []procs.Process {
 	waits, kubelet, own := map[int]bool{}, 0, e.Collector.PID
 	for _, t := range e.Threads {
@@ -98,10 +112,14 @@ func daemonsOf(e forensics.Evidence) []procs.Process {
 	for _, p := range e.Processes {
 		switch {
 		case rank[p.PID] != 0:
-		case waits[p.PID]:
+		case waits[p.PID] && servesCSI(p):
 			rank[p.PID] = 2
-		case servesCSI(p):
+		case waits[p.PID] && p.ContainerID == "":
 			rank[p.PID] = 3
+		case waits[p.PID]:
+			rank[p.PID] = 4
+		case servesCSI(p):
+			rank[p.PID] = 5
 		}
 	}
 	list := slices.DeleteFunc(slices.Clone(e.Processes), func(p procs.Process) bool {

@@ -18,7 +18,7 @@ import (
 
 // The dump of another program than the kubelet is kept to these bytes, and of what is beyond so many examples of each kind.
 const (
-	otherDump     = 1 << 20
+	otherDump     = 256 << 10
 	otherExamples = 2
 )
 
