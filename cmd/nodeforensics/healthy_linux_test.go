@@ -35,7 +35,7 @@ func TestAHealthyNodeHasNothingAboveInfo(t *testing.T) {
 	}
 	startKubelet(t, root)
 
-	cmd := command(t, "--output-dir", t.TempDir(), "--api-dump", healthyObjects(t), "--log", healthyLog(t))
+	cmd := command(t, "--output-dir", t.TempDir(), "--api-dump", healthyObjects(t), "--log", healthyLog(t), "--log", healthyKernelLog(t))
 	o := finish(t, cmd)
 	o.dir = cmd.Args[2]
 	if o.status != exitDone || o.stderr != "" {
@@ -74,6 +74,20 @@ func healthyObjects(t testing.TB) string {
 		{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default", "uid": "` + livePod + `"}, "spec": {"nodeName": "node-1"}, "status": {"phase": "Running"}}
 	], "kind": "List"}`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// healthyKernelLog is the end of what a kernel has written.
+func healthyKernelLog(t testing.TB) string {
+	t.Helper()
+	var b strings.Builder
+	for i, text := range []string{"eth0: Link is up", "EXT4-fs (sda1): mounted filesystem with ordered data mode", "systemd-journald[311]: Received client request to flush"} {
+		fmt.Fprintf(&b, "%s node-7 kernel: [%5d.000000] %s\n", time.Now().Add(time.Duration(i-5)*time.Minute).Format(time.RFC3339), 100+i, text)
+	}
+	file := filepath.Join(t.TempDir(), "kernel.log")
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file

@@ -73,7 +73,9 @@ type directory struct {
 	inputHead
 }
 
-func (*directory) Read([]byte) (int, error) { return 0, unix.EISDIR }
+var errDirectory = errors.New("a directory, not a regular file")
+
+func (*directory) Read([]byte) (int, error) { return 0, errDirectory }
 func (*directory) Close() error             { return nil }
 
 // Files are the regular files of the directory; those on a disk of this machine are opened without another process.

@@ -24,6 +24,7 @@ const (
 var (
 	errMembers = errors.New("more than 100,000 files: the rest is not read")
 	errNesting = memberError{errors.New("an archive in an archive in an archive, skipped")}
+	errEmpty   = errors.New("no regular file in this directory")
 	errAgain   = errors.New("standard input can be read only once, and this file in it is large: extract it first, skipped")
 )
 
@@ -106,6 +107,9 @@ func (x *expander) directory(name string, dir lister) {
 		}
 		f.member = true
 		x.expand(f, false)
+	}
+	if err == nil && len(files) == 0 {
+		err = errEmpty
 	}
 	x.fail(name, err)
 }

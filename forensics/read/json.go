@@ -150,12 +150,13 @@ func (d document) withSize(err error) error {
 // pods takes the kubelet's own list of pods.
 func (r *reader) pods(_ context.Context, d document) (used bool, err error) {
 	pods, err := kubelet.ParsePods(d.text, nil)
-	if err == nil {
-		r.add(forensics.Evidence{Pods: pods, Coverage: []forensics.Source{{
-			Source: forensics.SourceKubeletPods, Status: forensics.SourceRead, Detail: d.name, Bytes: d.read.n,
-		}}})
+	if err != nil {
+		return false, err
 	}
-	return true, err
+	r.add(forensics.Evidence{Pods: pods, Coverage: []forensics.Source{{
+		Source: forensics.SourceKubeletPods, Status: forensics.SourceRead, Detail: d.name, Bytes: d.read.n,
+	}}})
+	return true, nil
 }
 
 // apiDump takes objects of the API.
