@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
@@ -87,6 +88,14 @@ func elsewhere(path string) func(testing.TB, *forensics.Evidence) {
 	return func(_ testing.TB, e *forensics.Evidence) {
 		t := &e.Threads[len(e.Threads)-1]
 		t.Path, t.MountID = path, 0
+	}
+}
+
+// lacksContainer gives a pod a sandbox, and the directory of a container that the runtime does not have.
+func lacksContainer(uid string) func(testing.TB, *forensics.Evidence) {
+	return func(_ testing.TB, e *forensics.Evidence) {
+		e.Sandboxes = append(e.Sandboxes, runtimes.Sandbox{ID: "of-" + uid, PodUID: uid})
+		e.PodDirs = append(e.PodDirs, kubelet.PodDir{UID: uid, Path: "/var/lib/kubelet/pods/" + uid, Containers: []string{"late"}})
 	}
 }
 
@@ -259,5 +268,35 @@ func argument(pid int, arg string) func(testing.TB, *forensics.Evidence) {
 				e.Processes[i].Command = append(e.Processes[i].Command, arg)
 			}
 		}
+	}
+}
+
+// TestPodsWithoutContainer has a blocked CreateContainer that looks outside the directories of pods. One pod without its container waits for
+// it; of two, it is not known which. A pod that has its container does not wait.
+func TestPodsWithoutContainer(t *testing.T) {
+	has := func(uid string) func(testing.TB, *forensics.Evidence) {
+		return func(_ testing.TB, e *forensics.Evidence) {
+			e.Containers = append(e.Containers, runtimes.Container{PodUID: uid, Name: "late"})
+		}
+	}
+	for name, tc := range map[string]struct {
+		change func(testing.TB, *forensics.Evidence)
+		want   []string
+	}{
+		"none":                {has(liveUID), nil},
+		"one":                 {lacksContainer(liveUID), []string{liveUID}},
+		"one, and it is made": {both(lacksContainer(liveUID), has(liveUID)), nil},
+		"two for one call":    {both(lacksContainer(liveUID), lacksContainer(deadUID)), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := deadMount(t)
+			e.PodDirs = nil
+			both(withServer("containerd-1.6.20", "containerd", containerdPID), only("_CreateContainer_Handler"),
+				waits(containerdPID, containerdPID+7, "containerd", 740), elsewhere("/srv/data"), tc.change)(t, &e)
+			a := forensics.Analyze(&e, []forensics.Check{runtimeOperationStuck})
+			if len(a.Findings) != 1 || !slices.Equal(a.Findings[0].Pods, tc.want) {
+				t.Errorf("findings %+v; want one with the pods %q", a.Findings, tc.want)
+			}
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
@@ -59,8 +60,11 @@ var containerID = regexp.MustCompile(`(?:^|[-:])([0-9a-f]{64})(?:\.scope)?$`)
 
 // ReadCgroups finds the cgroups of pods, for cgroup v1, v2 and both at once, and for both cgroup drivers. A system
 // without any cgroup hierarchy is an error that wraps fs.ErrNotExist; what could be read comes with every error.
-func ReadCgroups(ctx context.Context, fsys *hostfs.FS) (runtimes.Cgroups, error) {
-	w := walker{ctx: ctx, pods: map[string]*runtimes.PodCgroup{}, left: maxCgroups}
+//
+// The kubelet can have a root of any name (--cgroup-root, cgroupRoot; kind sets it). Known are cgroup paths of processes, as in
+// /proc/PID/cgroup: where one is a pod's, the directories above it are searched, too.
+func ReadCgroups(ctx context.Context, fsys *hostfs.FS, known ...string) (runtimes.Cgroups, error) {
+	w := walker{ctx: ctx, pods: map[string]*runtimes.PodCgroup{}, left: maxCgroups, way: waysToPods(known)}
 	var errs []error
 	seen := map[string]bool{} // cpu is a link to cpu,cpuacct
 	for _, h := range hierarchies {
@@ -90,13 +94,17 @@ type walker struct {
 	pods   map[string]*runtimes.PodCgroup
 	left   int
 	totals runtimes.CgroupTotals
+	// way has the directories above pods, as paths below the root of a hierarchy ("/node").
+	way map[string]bool
 	// Of the hierarchy that is being walked:
+	root                    string
 	whole, unified, freezer bool
 }
 
 // hierarchy walks one hierarchy. Where v1 is used, /sys/fs/cgroup is a tmpfs in which nothing leads to pods.
 func (w *walker) hierarchy(dir *hostfs.Dir, h hierarchy) error {
 	_, err := dir.Lstat("cgroup.controllers") // in the root of v2 alone
+	w.root = h.path
 	w.whole, w.unified, w.freezer = h.whole, err == nil, path.Base(h.path) == "freezer"
 	switch {
 	case w.unified && h.path == hierarchies[0].path:
@@ -134,7 +142,7 @@ func (w *walker) look(dir *hostfs.Dir, at string, depth int, pod string) error {
 		if id := containerID.FindStringSubmatch(e.Name); id != nil && uid != "" {
 			w.addContainer(uid, id[1])
 		}
-		if depth == maxDepth || uid == "" && !leads(e.Name) || uid != "" && !w.whole {
+		if depth == maxDepth || uid == "" && !leads(e.Name) && !w.way[strings.TrimPrefix(here, w.root)] || uid != "" && !w.whole {
 			continue
 		}
 		if w.left--; w.left < 0 {
@@ -154,6 +162,20 @@ func (w *walker) look(dir *hostfs.Dir, at string, depth int, pod string) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// waysToPods are the directories above those of the pods in cgroup paths of processes.
+func waysToPods(known []string) map[string]bool {
+	way := map[string]bool{}
+	for _, p := range known {
+		if uid, _ := procs.PodFromCgroup(p); uid == "" {
+			continue
+		}
+		for p = path.Dir(p); p != "/" && p != "." && !way[p]; p = path.Dir(p) {
+			way[p] = true
+		}
+	}
+	return way
 }
 
 // leads says whether pods can be below a cgroup that belongs to no pod.

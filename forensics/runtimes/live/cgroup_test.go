@@ -163,6 +163,38 @@ func TestPodCgroupBelowServices(t *testing.T) {
 	}
 }
 
+// TestPodCgroupBelowRoot has pods below a root of any name. A process of one shows where, and that finds those without a process.
+func TestPodCgroupBelowRoot(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"memory/node-1/kubepods/burstable/pod" + uid, "memory/node-1/kubepods/pod" + static, "memory/other/kubepods/pod" + static} {
+		if err := os.MkdirAll(filepath.Join(root, "sys/fs/cgroup", name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		known []string
+		want  int
+	}{
+		"no process":            {nil, 0},
+		"a process of no pod":   {[]string{"/node-1/kubelet.service", "/"}, 0},
+		"a process of a pod":    {[]string{"/node-1/kubepods/burstable/pod" + uid + "/" + cid}, 2},
+		"of one elsewhere":      {[]string{"/elsewhere/kubepods/pod" + uid, "kubepods/pod" + uid}, 0},
+		"outside its namespace": {[]string{"/../../kubepods/pod" + uid}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := runtimeslive.ReadCgroups(t.Context(), open(t, root), tc.known...)
+			if err != nil || len(got.Pods) != tc.want {
+				t.Fatalf("%+v, %v; want %d pods", got.Pods, err, tc.want)
+			}
+			for _, p := range got.Pods {
+				if len(p.Paths) != 1 || !strings.HasPrefix(p.Path, "/sys/fs/cgroup/memory/node-1/") {
+					t.Errorf("paths %q; want the one below the root of the process", p.Paths)
+				}
+			}
+		})
+	}
+}
+
 // TestPodCgroupDepth has a pod in the deepest directory that is looked into, and one below it.
 func TestPodCgroupDepth(t *testing.T) {
 	root := t.TempDir()

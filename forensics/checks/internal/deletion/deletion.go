@@ -68,7 +68,9 @@ func InLog(p *forensics.Pass) []Stuck {
 		switch {
 		case s.finished:
 		case !d.Proven && !s.failing:
-			unseen++
+			if !s.young() {
+				unseen++
+			}
 		case s.counts():
 			found = append(found, Stuck{s.finding(), d.Stage})
 		}
@@ -137,6 +139,17 @@ func (s *Pod) patience() (time.Duration, bool) {
 		return 0, false
 	}
 	return stageLimit + time.Duration(*s.d.GraceSeconds)*time.Second, true
+}
+
+// young says that it has not been at its stage for longer than a healthy kubelet needs. A log can end long before the examination, so
+// the later of both counts.
+func (s *Pod) young() bool {
+	end := s.p.Evidence.Collected
+	if last := logview.KubeletEnd(s.p); last != nil && last.After(end) {
+		end = *last
+	}
+	limit, known := s.patience()
+	return known && s.d.Since != nil && !end.IsZero() && end.Sub(*s.d.Since) <= limit
 }
 
 // counts says whether it is stuck, or may be.

@@ -170,7 +170,7 @@ func (r *Request) Quotes(p *forensics.Pass) []forensics.Ref {
 }
 
 // WaitingPods are the pods that wait for the request: the one whose directory its thread is in, whose container runc makes, or whose
-// sandbox or container the path names. None where that is not known.
+// sandbox or container the path names; else, for CreateContainer, those whose container is not there yet. None where that is not known.
 func (r *Request) WaitingPods(p *forensics.Pass) []string {
 	t := r.Blocker()
 	if t == nil {
@@ -192,7 +192,44 @@ func (r *Request) WaitingPods(p *forensics.Pass) []string {
 			return []string{uid}
 		}
 	}
+	if r.Method == createContainer {
+		return podsWithoutContainer(p, r.PID)
+	}
 	return nil
+}
+
+const createContainer = "CreateContainer"
+
+// podsWithoutContainer are the pods that wait for a runtime to create a container: they have a sandbox, and a directory of a container that
+// the runtime does not have. The kubelet makes that directory right before it asks (kubelet_pods.go, GenerateRunContainerOptions).
+// A pod whose container the runtime refuses again and again looks the same. So there must not be more of them than blocked calls.
+func podsWithoutContainer(p *forensics.Pass, pid int) []string {
+	if ok, _ := p.Evidence.Saw(forensics.SourceRuntime); !ok {
+		return nil
+	}
+	calls := 0
+	for _, r := range Requests(p, "runtime.") {
+		if r.PID == pid && r.Method == createContainer {
+			calls++
+		}
+	}
+	made, boxed := map[string]bool{}, map[string]bool{}
+	for _, c := range p.Evidence.Containers {
+		made[c.PodUID+"/"+c.Name] = true
+	}
+	for _, s := range p.Evidence.Sandboxes {
+		boxed[s.PodUID] = s.PodUID != ""
+	}
+	var pods []string
+	for _, d := range p.Evidence.PodDirs {
+		if boxed[d.UID] && slices.ContainsFunc(d.Containers, func(name string) bool { return !made[d.UID+"/"+name] }) {
+			pods = append(pods, d.UID)
+		}
+	}
+	if len(pods) > calls {
+		return nil
+	}
+	return pods
 }
 
 // podOfBundle is the pod of the sandbox or container whose id is in a path of the runtime:

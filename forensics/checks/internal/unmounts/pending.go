@@ -60,7 +60,7 @@ func ofEndingPods(p *forensics.Pass) []Mount {
 	for _, d := range p.Evidence.PodDirs {
 		state, why := p.Model.PodState(d.UID)
 		sure := state.Orphaned()
-		if (state == forensics.PodUnknown || sure != "" && sure != forensics.Certain) && len(p.Model.PodMounts(d.UID)) > 0 {
+		if (state == forensics.PodUnknown || sure != "" && sure != forensics.Certain) && slices.ContainsFunc(p.Model.PodMounts(d.UID), func(m mounts.Mount) bool { return inUse(p, m) }) {
 			p.Unjudged("pod %s: %s", d.UID, why) // whoever uses the mount may have a right to it
 		}
 		if state != forensics.PodOrphaned && state != forensics.PodTerminating {
@@ -73,6 +73,12 @@ func ofEndingPods(p *forensics.Pass) []Mount {
 		}
 	}
 	return list
+}
+
+// inUse says whether anything holds a mount. A mount that nothing holds is not busy, whatever its pod.
+func inUse(p *forensics.Pass, m mounts.Mount) bool {
+	processes, kernel := p.Model.Uses().Holders(m.ID)
+	return len(processes)+len(kernel) > 0
 }
 
 // underWay lists the mounts that running programs unmount.
