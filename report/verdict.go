@@ -121,7 +121,23 @@ func howToCheck(r Report) string {
 	case denied(forensics.SourceKubeletPods) && !podsListed && hasUnprovenPods(&r):
 		return "The pod list needs --api or --token-file (README)."
 	case denied(forensics.SourceGoroutines) && !dumped:
-		return "Goroutines need root or --token-file (README)."
+		return howToDump(r)
 	}
 	return ""
+}
+
+// howToDump says how to get the kubelet's goroutines, which it does not give away. Root can read them in its memory, but not where a
+// thread of it holds the lock of its memory and waits.
+func howToDump(r Report) string {
+	k := r.Evidence.Kubelet
+	i := slices.IndexFunc(r.Coverage, func(s forensics.Source) bool {
+		return strings.HasPrefix(s.Source, forensics.SourceGoroutines+":memory of ")
+	})
+	switch {
+	case k != nil && k.Unproven != "":
+		return "Goroutines were not read: the kubelet process could not be verified."
+	case i >= 0 && r.Coverage[i].Status != forensics.SourceDenied:
+		return "The kubelet's memory could not be read: use --token-file (README)."
+	}
+	return "Goroutines need root or --token-file (README)."
 }

@@ -3,7 +3,6 @@ package collect
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -47,14 +46,9 @@ func (c *collector) askKubelet(ctx context.Context) {
 	health := client.Health(ctx)
 	instance.Endpoints = append(instance.Endpoints, health...)
 	cover := []forensics.Source{coverEndpoints(forensics.SourceKubeletHealth, health)}
-	pods, leftOut, answer := client.Pods(ctx)
-	instance.Endpoints = append(instance.Endpoints, answer)
-	listed := coverEndpoints(forensics.SourceKubeletPods, []kubelet.Endpoint{answer})
-	if instance.PodsLeftOut = leftOut; leftOut > 0 {
-		listing := fmt.Sprintf("the kubelet lists %d pods; %d are left out because nothing else of them is on this node", len(pods)+leftOut, leftOut)
-		listed.Detail = strings.TrimPrefix(listed.Detail+"; "+listing, "; ")
-	}
-	cover = append(cover, listed)
+	pods, leftOut, answers := c.kubeletPods(ctx, client)
+	instance.Endpoints, instance.PodsLeftOut = append(instance.Endpoints, answers.http), leftOut
+	cover = append(cover, answers.cover...)
 	metrics, answer := client.Metrics(ctx)
 	instance.Endpoints = append(instance.Endpoints, answer)
 	cover = append(cover, coverEndpoints(forensics.SourceMetrics, []kubelet.Endpoint{answer}))

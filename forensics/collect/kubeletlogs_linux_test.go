@@ -125,3 +125,23 @@ func TestKubeletLogInAnotherMountNamespace(t *testing.T) {
 		})
 	}
 }
+
+func TestUnitOfACgroup(t *testing.T) {
+	for cgroup, want := range map[string]string{
+		"/system.slice/k3s-edge.service":                        "k3s-edge",
+		"/system.slice/kubelet.service":                         "kubelet",
+		"/system.slice/k3s-edge.service/init":                   "k3s-edge",
+		"/docker/0123/system.slice/k3s-edge.service":            "k3s-edge",
+		"/system.slice/containerd.service/kubelet":              "",
+		"/system.slice/ssh.service":                             "",
+		"/user.slice/user-0.slice/user@0.service/app.slice/k3s": "",
+		"/user.slice/user-0.slice/session-3.scope":              "",
+		"/system.slice/*.service":                               "",
+		"/":                                                     "",
+		"":                                                      "",
+	} {
+		if got := unitOf(cgroup); got != want {
+			t.Errorf("unitOf(%q) = %q, want %q", cgroup, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,9 @@ import (
 	kubeletlive "github.com/nodeforensics/nodeforensics/forensics/kubelet/live"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	logslive "github.com/nodeforensics/nodeforensics/forensics/logs/live"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
@@ -56,7 +59,7 @@ func (c *collector) readLogs(ctx context.Context) {
 			own, close, err := c.kubeletLogFS(ctx)
 			defer close()
 			sources, notes = logslive.Find(ctx, c.fs, logslive.FindOptions{
-				Since: since, PodLogs: c.podLogsDir(), Kubelet: c.kubeletLogs(), KubeletFS: own,
+				Since: since, PodLogs: c.podLogsDir(), Kubelet: c.kubeletLogs(), KubeletFS: own, KubeletUnit: c.kubeletUnit(),
 			})
 			if err != nil {
 				notes = append(notes, logs.File{Path: "files of the kubelet", Origin: "kubelet", Status: string(statusOf(err)), Detail: err.Error()})
@@ -97,6 +100,36 @@ func (c *collector) kubeletLogs() []string {
 		return !strings.HasPrefix(name, "/") || strings.HasPrefix(name, "/dev/") || strings.HasSuffix(name, " (deleted)")
 	})
 	return slices.Compact(names)
+}
+
+// kubeletUnit is the systemd service that the kubelet runs in, by its cgroup, without the suffix; "" where it is in none of its own. It is
+// for a service of another name than the usual ones (install.sh of k3s: INSTALL_K3S_NAME).
+func (c *collector) kubeletUnit() string {
+	e := c.seen()
+	if e.Kubelet == nil || e.Kubelet.PID == 0 || e.Kubelet.Unproven != "" {
+		return ""
+	}
+	i := slices.IndexFunc(e.Processes, func(p procs.Process) bool {
+		return p.PID == e.Kubelet.PID && p.StartTicks == e.Kubelet.StartTicks
+	})
+	if i < 0 {
+		return ""
+	}
+	return unitOf(e.Processes[i].Cgroup)
+}
+
+// unitName is what systemd.unit(5) allows in a name, without the instances of a template: user@1000 has much besides.
+var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.-]+$`)
+
+// unitOf is the service of a cgroup (/system.slice/k3s-edge.service). The services of runtimes and of logins have others' lines.
+func unitOf(cgroup string) string {
+	for name := range strings.SplitSeq(cgroup, "/") {
+		unit, ok := strings.CutSuffix(name, ".service")
+		if ok && unitName.MatchString(unit) && !cri.IsUnit(unit) && unit != "ssh" && unit != "sshd" {
+			return unit
+		}
+	}
+	return ""
 }
 
 // kubeletLogFS are the files as the kubelet sees them, nil where it sees the node's: in a container with the node's root below

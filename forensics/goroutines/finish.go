@@ -2,7 +2,8 @@ package goroutines
 
 // This file ends goroutines: keeps them, or says why not.
 
-// finish ends the goroutine being read and keeps it.
+// finish ends the goroutine being read and keeps it. One without frames is kept where the dump says that it has some and does not
+// print them: the main goroutine has no creator either.
 func (m *machine) finish() {
 	read := m.mode >= inFrames
 	m.mode = outside
@@ -12,7 +13,7 @@ func (m *machine) finish() {
 		return
 	}
 	m.g.dropRuntime()
-	if len(m.g.Frames) == 0 && !m.g.created {
+	if len(m.g.Frames) == 0 && !m.g.created && m.g.Elided == 0 && !m.g.unavailable {
 		m.text.problems.add(m.g.Line, "goroutine %d dropped: no frames", m.g.ID)
 		return
 	}

@@ -13,8 +13,10 @@ type scratch struct {
 	spans     []span // where the arguments of each frame stand in args
 	creator   Frame
 	created   bool
-	surplus   Frame // takes the location of a frame beyond the limit
-	loose     int   // bytes of strings that no other goroutine shares
+	// unavailable says that the runtime did not print the stack of a goroutine that ran (runtime/traceback.go).
+	unavailable bool
+	surplus     Frame // takes the location of a frame beyond the limit
+	loose       int   // bytes of strings that no other goroutine shares
 }
 
 type span struct{ from, to int }

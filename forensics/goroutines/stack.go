@@ -81,6 +81,7 @@ func (m *machine) location(b []byte, n int) {
 	}
 	loc, ok := splitLocation(b)
 	if !ok {
+		m.g.unavailable = m.g.unavailable || m.mode == inFrames && string(b) == "goroutine running on other thread; stack unavailable"
 		return
 	}
 	if m.mode == outside {

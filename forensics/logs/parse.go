@@ -81,6 +81,8 @@ type lineParser struct {
 	boot time.Time
 	// origin is the writer of lines that name none; "" when unknown.
 	origin string
+	// unit is the service that the node's kubelet runs in, besides those of the usual names.
+	unit string
 }
 
 // parse understands an entry of one line, or of several of which the later ones belong to the message. The strings of

@@ -44,7 +44,7 @@ func (p *lineParser) journal(e *entry, s *shape, record *entry, at string) strin
 		s.stamp(e, time.UnixMicro(micros-delay(record)).UTC(), true)
 	}
 	if e.Origin == "" {
-		e.Origin = journalWriter(record)
+		e.Origin = journalWriter(record, p.unit)
 	}
 	if pid, err := strconv.Atoi(record.Get("_PID")); err == nil {
 		e.PID = pid
@@ -72,8 +72,9 @@ const fromContainer = "container"
 
 // journalWriter is who wrote a record. The name that a record gives itself (SYSLOG_IDENTIFIER) is what its writer chose,
 // and of a container whose logs docker sends to the journal it may be an image's label (its option tag). So the fields
-// that journald or docker's daemon sets decide: systemd.journal-fields(7), "Trusted Journal Fields".
-func journalWriter(record *entry) string {
+// that journald or docker's daemon sets decide: systemd.journal-fields(7), "Trusted Journal Fields". A kubelet may run in a service of
+// another name than the usual ones, which is given then.
+func journalWriter(record *entry, kubelet string) string {
 	name := program(cmp.Or(record.Get("SYSLOG_IDENTIFIER"), record.Get("_COMM")))
 	unit := strings.TrimSuffix(record.Get("_SYSTEMD_UNIT"), ".service")
 	switch {
@@ -85,7 +86,7 @@ func journalWriter(record *entry) string {
 		return cmp.Or(unit, "unknown program")
 	case name == "systemd" && record.Get("_PID") != "" && record.Get("_PID") != "1":
 		return "systemd --user"
-	case unit != "" && kubeletOrigin(name) && !slices.Contains(KubeletUnits, unit):
+	case unit != "" && kubeletOrigin(name) && unit != kubelet && !slices.Contains(KubeletUnits, unit):
 		return unit
 	}
 	return name

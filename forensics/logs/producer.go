@@ -32,7 +32,7 @@ func (p *producer) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	p.parser = &lineParser{latest: p.r.opt.Now, zone: p.r.opt.Zone, boot: p.r.opt.Boot, origin: p.src.Origin}
+	p.parser = &lineParser{latest: p.r.opt.Now, zone: p.r.opt.Zone, boot: p.r.opt.Boot, origin: p.src.Origin, unit: p.src.Unit}
 	if p.parser.origin == "mixed" || p.parser.origin == "unknown" {
 		p.parser.origin = ""
 	}

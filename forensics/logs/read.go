@@ -17,6 +17,8 @@ type Source struct {
 	Origin string
 	// AnyWriter is that of [File].
 	AnyWriter bool
+	// Unit is the systemd service of the kubelet, without the suffix, where it is none of [KubeletUnits]; "" otherwise.
+	Unit string
 	// Open begins to read it. It may block. What it returns may know more than its bytes: when the log was written last
 	// (ModTime() time.Time), at the end what happened to it while it was read (Changed(read int64) string, "" for nothing),
 	// the place where a time begins ([io.ReaderAt], [io.Seeker] and Size() int64), and that it holds records of a journal, of

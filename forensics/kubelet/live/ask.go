@@ -92,21 +92,30 @@ func (c *Client) health(ctx context.Context, q question) kubelet.Endpoint {
 // With KnownPod, of a list that is longer than a node's can be, those pods are left out of which nothing else is known, and
 // leftOut counts them.
 func (c *Client) Pods(ctx context.Context) (pods []kubelet.Pod, leftOut int, e kubelet.Endpoint) {
-	count := 0
-	want := func(p *kubelet.Pod) bool {
-		count++
-		known := c.KnownPod == nil || p.Deleting != nil || c.KnownPod(p.UID) || p.MirrorUID != "" && c.KnownPod(p.MirrorUID)
-		if !known && count > maxExamples {
-			leftOut++
-			return false
-		}
-		return true
+	var want func(*kubelet.Pod) bool
+	var others *int
+	reset := func() {
+		pods = []kubelet.Pod{}
+		want, others = c.wanted()
 	}
-	reset := func() { pods, count, leftOut = []kubelet.Pod{}, 0, 0 }
 	reset()
 	q := c.mainAPI("/pods", maxListBody, func(r io.Reader) (err error) { pods, err = kubelet.ParsePods(r, want); return err })
 	e = c.askEither(ctx, q, reset)
-	return pods, leftOut, e
+	return pods, *others, e
+}
+
+// wanted says of each pod of a list whether it is kept, and counts those that are not.
+func (c *Client) wanted() (want func(*kubelet.Pod) bool, leftOut *int) {
+	count, others := 0, 0
+	return func(p *kubelet.Pod) bool {
+		count++
+		known := c.KnownPod == nil || p.Deleting != nil || c.KnownPod(p.UID) || p.MirrorUID != "" && c.KnownPod(p.MirrorUID)
+		if !known && count > maxExamples {
+			others++
+			return false
+		}
+		return true
+	}, &others
 }
 
 // maxExamples is how many pods of a kubelet's list are kept of which nothing else is known. A node has 110 pods by default.

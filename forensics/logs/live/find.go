@@ -27,6 +27,9 @@ type FindOptions struct {
 	// these are not those of the node. Nil is the node's.
 	Kubelet   []string
 	KubeletFS *hostfs.FS
+	// KubeletUnit is the systemd service that the kubelet runs in, without the suffix ("k3s-edge" for INSTALL_K3S_NAME=edge): the journal
+	// is asked for it where it has nothing of the usual ones. Empty asks for those alone.
+	KubeletUnit string
 	// Journalctl is the program that reads journals; looked for where distributions have it by default.
 	Journalctl string
 }
@@ -148,11 +151,12 @@ func (f *finder) journals(ctx context.Context) {
 	queries := []struct {
 		name, origin string
 		match        []string
+		other        string // a service to ask for where there is nothing of those
 		found        *bool
 		log          io.ReadCloser
 		err          error
 	}{
-		{name: "journal:kubelet", origin: "kubelet", match: unitArgs(logs.KubeletUnits), found: &f.kubelet},
+		{name: "journal:kubelet", origin: "kubelet", match: unitArgs(logs.KubeletUnits), other: f.opt.KubeletUnit, found: &f.kubelet},
 		{name: "journal:runtime", origin: "mixed", match: unitArgs(runtimeUnits()), found: &runtime},
 		{name: "journal:kernel", origin: "kernel", match: []string{"_TRANSPORT=kernel"}, found: &f.kernel},
 	}
@@ -160,14 +164,24 @@ func (f *finder) journals(ctx context.Context) {
 	for i := range queries {
 		q := &queries[i]
 		j := journal{program: program, files: files, since: f.opt.Since, match: q.match}
-		calls.Go(func() { q.log, q.err = j.open(ctx) })
+		calls.Go(func() {
+			q.log, q.err = j.open(ctx)
+			if q.other != "" && errors.Is(q.err, fs.ErrNotExist) {
+				j.match = unitArgs([]string{q.other})
+				q.log, q.err = j.open(ctx)
+			} else {
+				q.other = ""
+			}
+		})
 	}
 	calls.Wait()
 	for _, q := range queries {
 		switch {
 		case q.err == nil:
 			*q.found = true
-			f.sources = append(f.sources, opened(q.name, q.origin, q.log))
+			source := opened(q.name, q.origin, q.log)
+			source.Unit = q.other
+			f.sources = append(f.sources, source)
 		case errors.Is(q.err, fs.ErrNotExist):
 			f.note(q.name, q.origin, "absent", "the journal has no messages of it since "+f.opt.Since.UTC().Format(time.RFC3339))
 		case errors.Is(q.err, fs.ErrPermission):

@@ -246,6 +246,43 @@ func TestTheJournalIsAsked(t *testing.T) {
 	}
 }
 
+// TestTheJournalIsAskedForAnotherService has a k3s that was installed as k3s-edge, with and without a kubelet in a usual service.
+func TestTheJournalIsAskedForAnotherService(t *testing.T) {
+	dir := t.TempDir()
+	record := func(unit string) string {
+		file := filepath.Join(dir, unit)
+		text := `{"__REALTIME_TIMESTAMP":"1795176000000000","SYSLOG_IDENTIFIER":"k3s","_TRANSPORT":"stdout","_SYSTEMD_UNIT":"` + unit +
+			`.service","_PID":"2588","MESSAGE":"E1120 12:00:00.000000    2588 kubelet_volumes.go:263] \"There were many similar errors. Turn up verbosity to see them.\" err=\"orphaned pod \\\"5c948341-c030-4996-b888-f032577d97b0\\\" found, but failed to rmdir() volume at path /x: directory not empty\" numErrs=1"}` + "\n"
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return "/bin/cat " + file
+	}
+	for _, c := range []struct {
+		name, unit, script string
+		origin             string // of the message; "" is none
+	}{
+		{"another service", "k3s-edge", `case "$*" in *--unit=k3s-edge*) ` + record("k3s-edge") + `;; esac`, "kubelet"},
+		{"a usual one", "k3s-edge", `case "$*" in *--unit=k3s-edge*) echo 'asked for both' >&2;; *--unit=k3s*) ` + record("k3s") + `;; esac`, "kubelet"},
+		{"neither", "k3s-edge", `exit 0`, ""},
+		{"a service that nobody names", "", `case "$*" in *k3s-edge*) ` + record("k3s-edge") + `;; esac`, ""},
+		{"another service's record", "k3s-edge", `case "$*" in *--unit=k3s-edge*) ` + record("other") + `;; esac`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fsys := disk(t, entry{"/var/log/journal/0123/system.journal", journalText("x")})
+			sources, _ := Find(t.Context(), fsys, FindOptions{Since: noon.Add(-time.Hour), Journalctl: journalctl(t, c.script), KubeletUnit: c.unit})
+			story := logs.Read(t.Context(), sources, logs.Options{Now: collected})
+			origin := ""
+			if len(story.Events) > 0 {
+				origin = story.Events[0].Origin
+			}
+			if origin != c.origin {
+				t.Errorf("events %+v; want one of %q", story.Events, c.origin)
+			}
+		})
+	}
+}
+
 func TestTheJournalIsAskedForWhatIsWanted(t *testing.T) {
 	fsys := disk(t, entry{"/var/log/journal/0123/system.journal", journalText("x")})
 	said := filepath.Join(t.TempDir(), "arguments")

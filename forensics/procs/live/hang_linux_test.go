@@ -411,6 +411,7 @@ func TestMemoryThatBlocks(t *testing.T) {
 	c.call(t)
 	c.said(t, "forgotten <nil>")
 	opt.Limits.Read = 50 * time.Millisecond // long enough for all others, which do not matter here
+	opt.Identify = func(_ string, command []string) bool { return len(command) == 0 }
 	for pass := range 2 {
 		snap, err := Collect(t.Context(), fsys, opt)
 		if err != nil {
@@ -433,6 +434,9 @@ func TestMemoryThatBlocks(t *testing.T) {
 		}
 		if process.CommandError == "" || len(process.Command) != 0 || process.Cgroup == "" {
 			t.Errorf("pass %d: process = %+v; want no command line, the reason, and the cgroup", pass, process)
+		}
+		if id := process.Identity; id == nil || len(id.Cgroups) == 0 || id.Executable == "" || len(id.Unread) > 0 {
+			t.Errorf("pass %d: identity = %+v; want all of it, since none of it is in the memory", pass, id)
 		}
 		key := fmt.Sprintf("pid %d", c.pid())
 		if calls := opt.Group.Outstanding(); len(calls) != 1 || calls[0].Key != key {

@@ -2,6 +2,8 @@ package live
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,18 +23,33 @@ func (v *visit) identity() *procs.Identity {
 	noteUnread(id, "ns/user", err)
 	id.Executable, err = v.dir.ReadLink(v.alive + "exe")
 	noteUnread(id, "exe", err)
-	if v.c.cgroupLost {
-		err = probe.ErrBusy
-	} else {
-		var paths []string
-		paths, err = ask(v, func() ([]string, error) {
-			text, err := v.dir.ReadFile(v.alive+"cgroup", limitSmall)
-			return cgroupPaths(text), err
-		})
-		id.Cgroups = append(id.Cgroups, paths...)
-	}
+	paths, err := v.groupPaths()
+	id.Cgroups = append(id.Cgroups, paths...)
 	noteUnread(id, "cgroup", err)
 	return id
+}
+
+// groupPaths reads the cgroups. A process whose command line cannot be read, since the lock of its memory is held, has them all the
+// same: without them it would not be known to be a daemon of the node.
+func (v *visit) groupPaths() ([]string, error) {
+	dir, name := v.dir, v.alive+"cgroup"
+	read := func() ([]string, error) {
+		text, err := dir.ReadFile(name, limitSmall)
+		return cgroupPaths(text), err
+	}
+	switch {
+	case v.c.cgroupLost:
+		return nil, probe.ErrBusy
+	case v.lost == nil:
+		return ask(v, read)
+	}
+	ctx, cancel := context.WithTimeout(v.c.ctx, v.c.limits.Read)
+	defer cancel()
+	paths, err := probe.Do(ctx, v.c.opt.Group, "cgroups", read)
+	if ctx.Err() != nil || errors.Is(err, probe.ErrBusy) {
+		v.c.loseGroups(err)
+	}
+	return paths, err
 }
 
 // noteUnread notes that a file could not be read.

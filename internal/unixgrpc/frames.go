@@ -1,4 +1,4 @@
-package live
+package unixgrpc
 
 import (
 	"encoding/binary"
@@ -6,10 +6,6 @@ import (
 	"io"
 )
 
-// One gRPC call needs little of HTTP/2 (RFC 9113): a preface, settings, one request without compression of its headers, and
-// to read frames until the answer is there. The client of net/http does not serve: from a hostile peer it reads frames without
-// bound until the deadline, and logs each one that it does not know to standard error. A gRPC library would add more to this
-// program than the rest of the package.
 const (
 	h2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -19,24 +15,29 @@ const (
 	frameSettings = 4
 	framePing     = 6
 	frameGoAway   = 7
+	frameWindow   = 8
 
 	flagEndStream  = 0x1
 	flagAck        = 0x1
 	flagEndHeaders = 0x4
 	flagPadded     = 0x8
 
+	settingWindow = 4 // SETTINGS_INITIAL_WINDOW_SIZE
+
 	maxFrame  = 1 << 14 // what a peer may send that was not told otherwise
-	maxFrames = 100
-	maxAnswer = 32 << 10 // less than a peer sends before it waits to hear that there is room (RFC 9113, 6.9.2)
+	minFrames = 100
+	perFrame  = 1 << 10   // so many bytes of an answer are in a frame on average, at least
+	room      = 1<<16 - 1 // what a peer may send before it waits to hear that there is more room (RFC 9113, 6.9.2)
 )
 
-// callVersion calls RuntimeService/Version of a version of the CRI ("runtime.v1") and returns the message of the answer.
-func callVersion(conn io.ReadWriter, service string) ([]byte, error) {
+// request is the call of a method with an empty message. A peer that may answer with more than a connection has room for is
+// told at once that there is room for all of it, and never more.
+func request(method string, limit int) []byte {
 	var headers []byte
 	for _, h := range [][2]string{
 		{":method", "POST"},
 		{":scheme", "http"},
-		{":path", "/" + service + ".RuntimeService/Version"},
+		{":path", "/" + method},
 		{":authority", "localhost"},
 		{"content-type", "application/grpc"},
 		{"te", "trailers"},
@@ -47,14 +48,15 @@ func callVersion(conn io.ReadWriter, service string) ([]byte, error) {
 		headers = append(headers, byte(len(h[1])))
 		headers = append(headers, h[1]...)
 	}
-	request := []byte(h2Preface)
-	request = appendFrame(request, frameSettings, 0, 0, nil)
-	request = appendFrame(request, frameHeaders, flagEndHeaders, 1, headers)
-	request = appendFrame(request, frameData, flagEndStream, 1, make([]byte, 5)) // not compressed, an empty message
-	if _, err := conn.Write(request); err != nil {
-		return nil, noAnswer("asking", err)
+	var settings, window []byte
+	if need := limit + maxFrame; need > room { // the prefix of the message and padding count as well
+		settings = binary.BigEndian.AppendUint32([]byte{0, settingWindow}, uint32(need))
+		window = appendFrame(nil, frameWindow, 0, 0, binary.BigEndian.AppendUint32(nil, uint32(need-room)))
 	}
-	return readMessage(conn)
+	b := appendFrame([]byte(h2Preface), frameSettings, 0, 0, settings)
+	b = append(b, window...)
+	b = appendFrame(b, frameHeaders, flagEndHeaders, 1, headers)
+	return appendFrame(b, frameData, flagEndStream, 1, make([]byte, 5)) // not compressed, an empty message
 }
 
 func appendFrame(b []byte, kind, flags byte, stream uint32, payload []byte) []byte {
@@ -63,11 +65,11 @@ func appendFrame(b []byte, kind, flags byte, stream uint32, payload []byte) []by
 	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
 }
 
-// readMessage reads frames until the message of stream 1 is whole. An answer that has headers only is an error in
+// readMessage reads frames until the message of stream 1 is whole, of at most limit bytes. An answer that has headers only is an error in
 // gRPC; which one is said in compressed headers and not read.
-func readMessage(conn io.ReadWriter) ([]byte, error) {
+func readMessage(conn io.ReadWriter, limit int) ([]byte, error) {
 	var body []byte
-	for range maxFrames {
+	for range minFrames + limit/perFrame {
 		kind, flags, stream, payload, err := readFrame(conn)
 		if err != nil {
 			return nil, noAnswer("answer", err)
@@ -80,14 +82,15 @@ func readMessage(conn io.ReadWriter) ([]byte, error) {
 		case kind == frameGoAway, kind == frameReset && stream == 1:
 			return nil, errNoMessage
 		case kind == frameData && stream == 1:
-			if body = append(body, unpad(flags, payload)...); len(body) > maxAnswer {
+			body = append(body, unpad(flags, payload)...)
+			switch {
+			case len(body) >= prefix && body[0] != 0:
 				return nil, errNoMessage
+			case len(body) >= prefix && uint64(binary.BigEndian.Uint32(body[1:])) > uint64(limit):
+				return nil, fmt.Errorf("its answer is longer than %d bytes", limit)
 			}
 			if message, ok := wholeMessage(body); ok {
 				return message, nil
-			}
-			if len(body) >= 5 && (body[0] != 0 || binary.BigEndian.Uint32(body[1:]) > maxAnswer) {
-				return nil, errNoMessage
 			}
 		}
 		if err != nil {
@@ -125,14 +128,17 @@ func unpad(flags byte, payload []byte) []byte {
 	return nil
 }
 
-// wholeMessage takes the prefix off a gRPC message: a flag for compression and the length.
+// prefix is what a gRPC message begins with: a flag for compression and the length.
+const prefix = 5
+
+// wholeMessage takes the prefix off a message that is not compressed.
 func wholeMessage(body []byte) ([]byte, bool) {
-	if len(body) < 5 || body[0] != 0 {
+	if len(body) < prefix {
 		return nil, false
 	}
 	n := binary.BigEndian.Uint32(body[1:])
-	if uint64(len(body)) < 5+uint64(n) {
+	if uint64(len(body)) < prefix+uint64(n) {
 		return nil, false
 	}
-	return body[5 : 5+n], true
+	return body[prefix : prefix+n], true
 }

@@ -1,4 +1,4 @@
-package live
+package unixgrpc
 
 import (
 	"errors"
@@ -14,50 +14,55 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/procstat"
 )
 
-var (
-	errNobodyListens = errors.New("no process listens there")
-	errNotOwned      = errors.New("no process of the runtime has it open")
-)
+// A refusal says why nobody was asked.
+type refusal struct{ status, detail string }
+
+func (r refusal) Error() string { return r.detail }
 
 const (
 	maxUnixSockets = 16 << 20 // /proc/net/unix, at about 100 bytes a socket
 	maxDescriptors = 1 << 20
 )
 
-// socketOwner finds which of the daemons has a socket open that listens at a path, from /proc/net/unix and the links of
+// owner finds which of the processes has a socket open that listens at the path, from /proc/net/unix and the links of
 // /proc/PID/fd. It is an error if none has. There may be others of that name: a container in the host's network namespace can
 // bind any path in its own mount namespace. To whom the connection leads is seen afterwards, see leadsTo.
-func socketOwner(fsys *hostfs.FS, socket string, daemons []Hint) (Hint, error) {
-	text, err := fsys.ReadFile("/proc/net/unix", maxUnixSockets)
+func (r Request) owner() (Process, error) {
+	text, err := r.FS.ReadFile("/proc/net/unix", maxUnixSockets)
 	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
-		return Hint{}, err
+		return Process{}, err
 	}
-	inodes := listeningAt(string(text), socket)
+	inodes := listeningAt(string(text), r.Bound)
 	if len(inodes) == 0 {
-		return Hint{}, errNobodyListens
+		return Process{}, refusal{"refused", "no process listens there"}
 	}
-	for _, d := range daemons {
-		has, err := hasOne(fsys, d.PID, inodes)
-		if has && procstat.Same(fsys, d.PID, d.StartTicks) == nil {
+	for _, d := range r.Processes {
+		has, err := hasOne(r.FS, d.PID, inodes)
+		if has && procstat.Same(r.FS, d.PID, d.StartTicks) == nil {
 			return d, nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return Hint{}, fmt.Errorf("its owner could not be determined: %w", err)
+			return Process{}, fmt.Errorf("its owner could not be determined: %w", err)
 		}
 	}
-	return Hint{}, errNotOwned
+	return Process{}, r.notOwned("")
 }
 
-// leadsTo makes sure that a connection leads to a daemon: the process that called listen(2), as the kernel remembers it
-// (SO_PEERCRED, unix(7)), is the daemon, or process 1, which listens for it (systemd.socket(5)). The path may have been
+// notOwned is the refusal to ask somebody else.
+func (r Request) notOwned(who string) error {
+	return refusal{"not-owned", "no process of the " + r.Program + " has it open" + who}
+}
+
+// leadsTo makes sure that a connection leads to a process: the one that called listen(2), as the kernel remembers it
+// (SO_PEERCRED, unix(7)), is this process, or process 1, which listens for it (systemd.socket(5)). The path may have been
 // bound anew since the owner of its socket was looked for.
-func leadsTo(fsys *hostfs.FS, conn net.Conn, daemon Hint) error {
+func (r Request) leadsTo(conn net.Conn, owner Process) error {
 	pid, err := listenerOf(conn)
 	if err != nil {
-		return fmt.Errorf("%w: the listening process could not be determined: %w", errNotOwned, err)
+		return r.notOwned(": the listening process could not be determined: " + err.Error())
 	}
-	if pid != 1 && pid != daemon.PID || procstat.Same(fsys, daemon.PID, daemon.StartTicks) != nil {
-		return fmt.Errorf("%w: process %d listens there now", errNotOwned, pid)
+	if pid != 1 && pid != owner.PID || procstat.Same(r.FS, owner.PID, owner.StartTicks) != nil {
+		return r.notOwned(fmt.Sprintf(": process %d listens there now", pid))
 	}
 	return nil
 }
@@ -99,4 +104,12 @@ func hasOne(fsys *hostfs.FS, pid int, links map[string]bool) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// canonical is a path below /run in the form without the link /var/run.
+func canonical(name string) string {
+	if name = path.Clean(name); strings.HasPrefix(name, "/var/run/") {
+		return strings.TrimPrefix(name, "/var")
+	}
+	return name
 }
