@@ -24,10 +24,18 @@ for the same thing are one finding, named after the one that has waited longest.
 Throttling by dirty pages is not a hang and is left out. So is a wait for a file lock (flock, fcntl) of another program.
 
 The kernel's own message about the thread ("blocked for more than 120 seconds") is quoted where the kernel log has it. The
-kernel logs none about waits that a signal ends, such as those for NFS and FUSE.`,
+kernel logs none about waits that a signal ends, such as those for NFS and FUSE.
+
+A goroutine dump alone shows such a wait, too. Other checks judge what the kubelet does on that stack. This one reports a
+goroutine of which the callers are cut off, if it provably has waited in a call on a file for at least a minute.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceThreads}},
+	Needs:    []forensics.Need{{forensics.SourceThreads, forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
+		reportCutStacks(p)
+		if ok, why := p.Evidence.Saw(forensics.SourceThreads); !ok {
+			p.Unjudged("threads: %s", why)
+			return
+		}
 		type group struct {
 			pid    int
 			device string
@@ -58,6 +66,26 @@ kernel logs none about waits that a signal ends, such as those for NFS and FUSE.
 			p.Unjudged("%s not judged: the duration of the wait is unknown (%s)", text.Plural(len(unknown), "waiting thread"), findings.Some(unknown))
 		}
 	},
+}
+
+// reportCutStacks reports what a cut dump alone shows.
+func reportCutStacks(p *forensics.Pass) {
+	list := stall.CutStacks(p)
+	if len(list) == 0 {
+		return
+	}
+	part := "a file system call"
+	if n := stall.Count(list); n > 1 {
+		part = fmt.Sprintf("%s file system calls", stall.Number(n))
+	}
+	who := "a program"
+	if p.Evidence.Dumps[list[0].Dump].Program == "kubelet" {
+		who = "kubelet"
+	}
+	f := stall.Finding(p, list[0].Entity(), stall.Headline{Is: who + " is stuck", May: who + " may be stuck", Part: part, Effect: who + " is blocked in a file system"}, list, nil)
+	f.Severity, f.Because = forensics.Warning, nil
+	f.Detail = findings.Sentences(f.Detail, "The dump is cut: what called it is not known.")
+	p.Report(f)
 }
 
 // noHang says that a wait ends by itself, or when another program is done.

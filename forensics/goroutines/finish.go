@@ -9,10 +9,14 @@ func (m *machine) finish() {
 	m.mode = outside
 	m.awaiting = nil
 	m.foreign = 0
+	m.sawCall = false
 	if !read {
 		return
 	}
 	m.g.dropRuntime()
+	if m.headless && !m.keepHeadless() {
+		return
+	}
 	if len(m.g.Frames) == 0 && !m.g.created && m.g.Elided == 0 && !m.g.unavailable {
 		m.text.problems.add(m.g.Line, "goroutine %d dropped: no frames", m.g.ID)
 		return
@@ -57,7 +61,9 @@ func (m *machine) end(lastLine int) {
 	case m.endsWithin():
 		m.g.Cut = true
 		m.g.created = false // perhaps half a name
-		m.dump.Truncated = true
+		if m.dump != nil {
+			m.dump.Truncated = true
+		}
 		m.text.problems.add(m.g.Line, "goroutine %d: the dump ends within its stack", m.g.ID)
 	}
 	m.finish()

@@ -21,7 +21,12 @@ type machine struct {
 	orphans    int // frames without a goroutine
 	orphanLine int // where the first of them stands
 	orphanEnd  int // and the last
-	sawCall    bool
+
+	sawCall  bool   // the last line outside of a goroutine was a call:
+	callName string // its function,
+	callArgs []byte // its arguments,
+	callLine int    // and where it stands
+	headless bool   // the goroutine being read has no header
 
 	indent       []byte // what stands before each line of the dump
 	partial      []byte // the start of a line that the log cut
@@ -110,7 +115,7 @@ func (m *machine) between(b []byte, n int) {
 		m.indented(b, n)
 	case m.profile(b, n):
 	default:
-		m.sawCall = b[len(b)-1] == ')' && m.isCall(b)
+		m.seeCall(b, n)
 		m.stray(b, n)
 	}
 }
@@ -132,14 +137,6 @@ func (m *machine) separates(b []byte, n int) bool {
 		return false
 	}
 	return true
-}
-
-func (m *machine) isCall(b []byte) bool {
-	raw, _, ok := splitCall(b)
-	if ok {
-		_, ok = m.text.names.function(raw)
-	}
-	return ok
 }
 
 // stray takes a line that is no part of a dump.

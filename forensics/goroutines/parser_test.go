@@ -137,7 +137,7 @@ func TestParseDamage(t *testing.T) {
 		{"the running main goroutine, of which memory shows no stack", with([]string{"goroutine 1 [running]:", "...additional frames elided...", ""}, block...), []int64{1, 7}, "", 0, false},
 		{"something else where the stack would be", with([]string{header, "\tgoroutine running elsewhere", ""}, block...), []int64{7}, "no frames", 1, false},
 		{"no frames", with([]string{header, ""}, block...), []int64{7}, "no frames", 1, false},
-		{"start cut within a stack", with([]string{"main.x(0x1)", "\t/x.go:1 +0x1", ""}, block...), []int64{7}, "1 frames without a goroutine", 2, true},
+		{"start cut within a stack", with([]string{"main.x(0x1)", "\t/x.go:1 +0x1", ""}, block...), []int64{7}, "1 frames without a goroutine", 1, true},
 		{"end cut behind a function", with(block, "", header, "main.x(0x1)", "\t/x.go:1 +0x1", "main.y(0x1)"), []int64{7, 9}, "the dump ends within its stack", 7, true},
 		{"end cut behind a location", with(block, "", header, "main.x(0x1)", "\t/x.go:1 +0x1"), []int64{7, 9}, "the dump ends within its stack", 7, true},
 		{"end cut in the creator", with(block, "", header, "main.x(0x1)", "\t/x.go:1 +0x1", "created by main.ma"), []int64{7, 9}, "the dump ends within its stack", 7, true},

@@ -39,7 +39,7 @@ func (m *machine) call(name string, args []byte, n int) {
 	if m.mode == inCreator {
 		// A creator ends a goroutine: the header of what follows was lost.
 		m.finish()
-		m.orphan(n)
+		m.lone(name, args, n)
 		return
 	}
 	m.foreign = 0
@@ -85,10 +85,10 @@ func (m *machine) location(b []byte, n int) {
 		return
 	}
 	if m.mode == outside {
-		if m.sawCall {
-			m.orphan(n)
+		if !m.sawCall {
+			return
 		}
-		return
+		m.beginHeadless()
 	}
 	if m.awaiting == nil {
 		m.text.problems.add(n, "goroutine %d: location without a function", m.g.ID)

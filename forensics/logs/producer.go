@@ -23,6 +23,8 @@ type producer struct {
 	changed     string
 	maxRecords  int64 // of a journal, whose records have no numbers; 0 for lines
 	skipped     int64
+	// yearFound and zoneFound say that messages of the log have told them.
+	yearFound, zoneFound bool
 }
 
 // run reads to the end. It may be stuck in a read for ever; nobody waits for it then.
@@ -99,6 +101,7 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 			if p.parser.origin == "" {
 				p.parser.origin = writtenBy(buf)
 			}
+			p.yearFound, p.zoneFound = p.parser.settle(buf)
 		}
 		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0 || p.maxRecords > 0}
 		carry = carry[:0]

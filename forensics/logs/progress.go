@@ -25,6 +25,8 @@ type progress struct {
 	outOfBounds  int64
 	changed      string
 	skippedBytes int64
+	yearFound    bool           // by times in the messages
+	zoneFound    *time.Location // likewise; nil if not
 }
 
 // finish sets the status of the reading.
@@ -80,12 +82,14 @@ func (r *reader) describe(p *progress) File {
 	add(f.Detail != "", "%s", f.Detail)
 	add(p.changed != "", "%s", p.changed)
 	add(p.skippedBytes > 0, "the first %d bytes are older than the time window and were skipped; lines are not numbered", p.skippedBytes)
-	add(p.year, "the year is inferred: the lines have none")
+	add(p.year && p.yearFound, "the year is inferred from times in the messages: the lines have none")
+	add(p.year && !p.yearFound, "the year is inferred: the lines have none")
 	zone := r.opt.Zone.String()
 	if zone == "Local" { // of whoever reads this elsewhere
 		zone, _ = p.last.In(r.opt.Zone).Zone()
 	}
-	add(p.zone, "the time zone is inferred: the lines have none, %s is assumed", zone)
+	add(p.zone && p.zoneFound != nil, "the time zone is inferred from times in the messages: the lines have none, %s is assumed", p.zoneFound)
+	add(p.zone && p.zoneFound == nil, "the time zone is inferred: the lines have none, %s is assumed", zone)
 	add(p.cut > 0, "%d lines are longer than %d bytes and were truncated", p.cut, chunkSize)
 	add(p.outOfBounds > 0, "%d known lines are outside of the time window", p.outOfBounds)
 	f.Detail = strings.Join(details, "; ")

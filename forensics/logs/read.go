@@ -182,6 +182,9 @@ func (r *reader) file(ctx context.Context, src Source) File {
 			if !more {
 				err := <-ended
 				p.compression, p.changed, p.skippedBytes = producer.compression, producer.changed, producer.skipped
+				if p.yearFound = producer.yearFound; producer.zoneFound {
+					p.zoneFound = producer.parser.zone
+				}
 				return r.finish(p, producer, err)
 			}
 			<-c.done

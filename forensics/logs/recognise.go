@@ -54,5 +54,6 @@ func FirstTime(in io.Reader, opt Options) time.Time {
 	defer done()
 	buf, _ := fill(make([]byte, 1, 64<<10), text)
 	buf[0] = '\n' // the first line is whole
+	p.parser.settle(buf)
 	return p.firstTime(buf)
 }

@@ -60,10 +60,27 @@ func WaitOf(g goroutines.Goroutine) Wait {
 	if w, ok := outputWait(g); ok {
 		return w
 	}
+	if headless(g) && onFile(g.Frames[0].Func) {
+		return Wait{Kind: WaitFile, Call: CallIn(g)}
+	}
 	if g.State == "chan receive" && len(g.Frames) > 0 && isFunc(g.Frames[0].Func, "kubelet/container.(*cache).GetNewerThan") {
 		return Wait{Kind: waitPLEG}
 	}
 	return remoteWait(g)
+}
+
+// headless says that a goroutine has arguments, but no state: the lines above its calls are missing. So may be its innermost calls.
+func headless(g goroutines.Goroutine) bool {
+	return g.State == "" && g.ID == 0 && len(g.Frames) > 0 && g.Frames[0].Args != ""
+}
+
+// onFile says whether a function does little else than a system call on a path.
+func onFile(function string) bool {
+	switch s := splitSymbol(function); s.pkg {
+	case "os", "syscall", "golang.org/x/sys/unix":
+		return lengthWord(function) > 0
+	}
+	return false
 }
 
 // callWait is a system call: on a file, or one that waits for a child.

@@ -1,0 +1,30 @@
+package stall
+
+import (
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
+)
+
+// roleOther is the role of a goroutine of which only the function that started it is known.
+const roleOther = "other"
+
+// CutStacks lists the goroutines that provably wait in a call on a file, and of which nothing tells who called it: the outer frames
+// are cut off. The longest wait comes first.
+func CutStacks(p *forensics.Pass) []Goroutine {
+	var found []Goroutine
+	for s := range Stacks(p) {
+		g := s.Goroutine
+		if g.ID <= 1 || g.CreatedBy != nil || g.State != "syscall" || g.WaitMinutes == 0 || s.thread(p) != nil {
+			continue
+		}
+		if role := goroutines.RoleOf(g).ID; role != "" && role != roleOther {
+			continue
+		}
+		if t, ok := Stalled(p, s); ok && t.Proven && t.Wait.Kind == WaitFile {
+			found = append(found, t)
+		}
+	}
+	sorting.Stable(found, Compare)
+	return found
+}

@@ -1,0 +1,96 @@
+package logs
+
+import (
+	"bytes"
+	"strings"
+	"time"
+)
+
+const (
+	// retryText stands before the only time with year and zone in most kubelet logs: that of the next attempt, which
+	// time.Time.String has written in the kubelet's zone (pkg/util/goroutinemap/exponentialbackoff, nestedpendingoperations).
+	retryText = "No retries permitted until "
+	// maxRetry is more than the longest delay of the kubelet, 2 min 2 s.
+	maxRetry = 5 * time.Minute
+	// settleReach is how much later than a time that is known other lines of its log can be.
+	settleReach = 180 * 24 * time.Hour
+	// maxTried bounds the texts that are looked at.
+	maxTried = 16
+)
+
+// settle finds the year and the zone of lines that have none, by times in the messages at the beginning of the log. It says
+// which of them it found. The zone of the options stays if it has the same offset: it may know summer time.
+func (p *lineParser) settle(text []byte) (year, zone bool) {
+	if at, found, ok := p.retryTime(text); ok {
+		_, offset := at.In(found).Zone()
+		if _, known := at.In(p.location()).Zone(); known != offset {
+			p.zone, zone = found, true
+		}
+		return p.notAfter(at), zone
+	}
+	for range maxTried {
+		i := bytes.Index(text, []byte(`time="20`)) // logfmt, as containerd and dockerd write it
+		if i < 0 {
+			break
+		}
+		if at, end, zoned := p.rfc3339(string(clipBytes(text[i+len(`time="`):], 40))); end > 0 && zoned {
+			return p.notAfter(at), false
+		}
+		text = text[i+1:]
+	}
+	return false, false
+}
+
+// notAfter takes note of a time in the log.
+func (p *lineParser) notAfter(at time.Time) bool {
+	limit := at.Add(settleReach)
+	if !p.latest.IsZero() && !limit.Before(p.latest) {
+		return false
+	}
+	p.latest = limit
+	return true
+}
+
+// retryTime is the time of a retry that agrees with the clock of its line: it is a little later, in the zone it names.
+func (p *lineParser) retryTime(text []byte) (at time.Time, zone *time.Location, ok bool) {
+	c := chunk{text: text}
+	from := 0
+	for range maxTried {
+		i := bytes.Index(text[from:], []byte(retryText))
+		if i < 0 {
+			break
+		}
+		i += from
+		from = i + 1
+		at, zone, ok := goTime(string(clipBytes(text[i+len(retryText):], 50)))
+		if !ok {
+			continue
+		}
+		trial := *p
+		trial.latest, trial.zone = at, zone
+		e, s := trial.parse(string(text[c.lineStart(i):c.lineEnd(i)]))
+		if after := at.Sub(e.Time); s.guessedYear && after >= -time.Second && after <= maxRetry {
+			return at, zone, true
+		}
+	}
+	return time.Time{}, nil, false
+}
+
+// goTime reads what time.Time.String writes: "2021-07-28 16:25:21.123456789 +0800 CST m=+7.5".
+func goTime(s string) (time.Time, *time.Location, bool) {
+	fields := strings.SplitN(s, " ", 4)
+	if len(fields) < 4 {
+		return time.Time{}, nil, false
+	}
+	at, err := time.Parse("2006-01-02 15:04:05.999999999 -0700", strings.Join(fields[:3], " "))
+	if err != nil {
+		return time.Time{}, nil, false
+	}
+	_, offset := at.Zone()
+	if offset == 0 {
+		return at, time.UTC, true
+	}
+	return at, time.FixedZone("UTC"+at.Format("-07:00"), offset), true
+}
+
+func clipBytes(b []byte, n int) []byte { return b[:min(n, len(b))] }
