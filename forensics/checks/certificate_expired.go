@@ -22,7 +22,7 @@ the certificate was made. A kubelet without a valid certificate gets no pods and
 	Run: func(p *forensics.Pass) {
 		logview.SawKubelet(p)
 		for _, i := range badCertificates(p) {
-			f := i.Finding(p, "A certificate has been invalid", "A certificate was invalid")
+			f := i.Finding(p, "A certificate has been refused as invalid", "A certificate was refused as invalid")
 			f.Effect = "kubelet cannot reach what it identifies"
 			f.Detail = findings.Sentences(f.Detail, "If the current time in the error is before the certificate's own, the clock of the node is wrong.")
 			if i.Grave() {

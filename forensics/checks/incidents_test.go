@@ -177,7 +177,7 @@ func incidentCases() []incidentCase {
 		},
 		{
 			id: "certificate-expired", message: `"Unable to authenticate" err="x509: certificate has expired or is not yet valid: current time 2026-11-20T10:12:00Z is after 2026-11-19T00:00:00Z"`,
-			subject: "certificate certificate", times: 1, once: true, says: "A certificate has been invalid", miss: goesOn,
+			subject: "certificate certificate", times: 1, once: true, says: "A certificate has been refused as invalid", miss: goesOn,
 		},
 		{
 			id: "api-server-unreachable", message: `"Unable to update node status" err="Get \"https://10.0.0.1:6443/api/v1/nodes/n\": dial tcp 10.0.0.1:6443: connect: connection refused"`,

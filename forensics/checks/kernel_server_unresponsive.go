@@ -60,8 +60,33 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 			})
 			list[n].Current, list[n].Minor = i.Ended == nil && (waits || i.Current), probed && fsview.KnowsMounts(p) || !waits && i.Count < logview.FewFailures
 		}
-		return list
+		return slices.DeleteFunc(list, func(i incident.Incident) bool { return i.Last == nil && isBack(p, i, subject) })
 	})
+}
+
+// isBack says whether the last line about a server says that it is back, by the order of the lines: dmesg without -T has no times, and a
+// file that does not name the boot gives none.
+func isBack(p *forensics.Pass, i incident.Incident, subject func(logs.Event) forensics.Entity) bool {
+	down := lastLines(i.Events)
+	backs := slices.DeleteFunc(logview.Events(p, logs.KindKernelNFSBack, logs.KindKernelCephBack), func(e logs.Event) bool { return subject(e) != i.Subject })
+	back := lastLines(backs)
+	for file, line := range down {
+		if back[file] <= line {
+			return false
+		}
+	}
+	return len(down) > 0
+}
+
+// lastLines is the number of the last line that events quote, by file. The journal has none.
+func lastLines(list []logs.Event) map[string]int64 {
+	lines := map[string]int64{}
+	for _, e := range list {
+		for _, q := range e.Quotes {
+			lines[q.File] = max(lines[q.File], q.Line)
+		}
+	}
+	return lines
 }
 
 // serverName is a server as its owner knows it.

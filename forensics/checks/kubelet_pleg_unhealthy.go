@@ -136,7 +136,7 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	switch {
 	case !t.current:
 		f.Severity, f.Remedies = forensics.Info, nil
-		f.Title = fmt.Sprintf("kubelet PLEG relist did not succeed from %s to %s, then recovered", logview.Moment(t.since), logview.Clock(t.until))
+		f.Title = fmt.Sprintf("kubelet PLEG relist did not succeed from %s to %s; no later line repeats it", logview.Moment(t.since), logview.Clock(t.until))
 	case t.unhealthy && !logview.Stale(p):
 		f.Severity = forensics.Critical
 	}

@@ -20,7 +20,7 @@ func kubeletPlegUnhealthyInLogs() []scenario {
 		},
 		{
 			name: "it is over", base: wellNode, change: tells(numbered(event(logs.KindPLEGUnhealthy, 12, "09:31:00", "09:40:00", pleg), 400)),
-			want: []string{"info subsystem pleg"}, says: "then recovered",
+			want: []string{"info subsystem pleg"}, says: "no later line repeats it",
 		},
 		{
 			name: "a dump and the log", base: wellNode, change: both(withStack("kubelet-1.34", "A.7 PLEG waits for the runtime, and pods for the PLEG"),

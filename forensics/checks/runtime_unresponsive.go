@@ -249,8 +249,8 @@ func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Find
 	switch {
 	case !s.Current:
 		f.Severity, f.Remedies = forensics.Info, nil
-		f.Title = fmt.Sprintf("%s did not respond from %s to %s, then recovered", runtimeTitle(runtime), logview.Moment(s.Since), logview.Clock(s.Until))
-		f.Detail = "In that time the kubelet could not start, change or stop containers. Running containers continued."
+		f.Title = fmt.Sprintf("%s did not respond from %s to %s; no later line repeats it", runtimeTitle(runtime), logview.Moment(s.Since), logview.Clock(s.Until))
+		f.Detail = "In that time the kubelet could not start, change or stop containers. Running containers continued. No line says that it recovered."
 	}
 	if s.Current {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))

@@ -43,6 +43,10 @@ func (e Event) Cause() Cause {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.Reason, w) })
 	}
 	switch e.Kind {
+	case KindPLEGRelistFailed, KindRuntimeCallFailed:
+		if says("Cannot connect to the Docker daemon") { // dockershim gives it no code
+			return CauseRuntimeDown
+		}
 	case KindSyncLoopSkipped, KindPLEGUnhealthy:
 		if says("runtime is down") {
 			return CauseRuntimeDown

@@ -12,6 +12,7 @@ func TestCauses(t *testing.T) {
 		want         Cause
 	}{
 		{KindSyncLoopSkipped, "container runtime is down", "", CauseRuntimeDown},
+		{KindPLEGRelistFailed, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock", "Unknown", CauseRuntimeDown},
 		{KindPLEGUnhealthy, "container runtime is down; PLEG is not healthy", "", CauseRuntimeDown},
 		{KindPLEGUnhealthy, "PLEG is not healthy", "", ""},
 		{kindNodeNotReady, "container runtime is down", "", CauseRuntimeDown},

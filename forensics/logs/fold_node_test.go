@@ -49,6 +49,26 @@ func TestLives(t *testing.T) {
 	}
 }
 
+// TestFatalErrorIsNoPanic: klog prints all goroutines after an F line (pasted-evidence, rule 4).
+func TestFatalErrorIsNoPanic(t *testing.T) {
+	journal := func(s string) string { return "Nov 20 09:30:05 n kubelet[100]: " + s }
+	stack := journal("goroutine 1 [running]:")
+	fatal := journal("F1120 09:30:05.000000     100 server.go:273] failed to run Kubelet: Running with swap on is not supported")
+	crash := journal("panic: runtime error: index out of range")
+	signal := journal("SIGABRT: abort")
+	next := kp(200, "1120 09:30:20.000000", "server.go", `"Kubelet version" kubeletVersion="v1.34.4"`)
+	for want, lines := range map[End][]string{EndFatal: {fatal, stack, next}, EndPanic: {crash, stack, next}, EndSignal: {signal, stack, next}} {
+		s := fold("", lines...)
+		if len(s.Lives) != 2 || s.Lives[0].End != want {
+			t.Errorf("want %q: %+v", want, s.Lives)
+		}
+	}
+	s := fold("", fatal, stack, next, journal("panic: runtime error: index out of range"), stack)
+	if len(s.Lives) == 0 || !strings.Contains(fmt.Sprint(s.Lives), string(EndPanic)) {
+		t.Errorf("a panic of a later life is not seen: %+v", s.Lives)
+	}
+}
+
 func TestEndsOfLives(t *testing.T) {
 	first := kp(100, "1120 09:30:00.000000", "kubelet.go", `"SyncLoop (housekeeping)"`)
 	next := kp(200, "1120 09:30:20.000000", "server.go", `"Kubelet version" kubeletVersion="v1.34.4"`)

@@ -124,7 +124,6 @@ func runtimeMessages() []message {
 				{has: "failed to create containerd task", fill: wholeMessage},
 				{has: "failed to create shim", fill: wholeMessage},
 				{has: "ttrpc: closed", fill: wholeMessage},
-				{has: "shim disconnected", fill: wholeMessage},
 			},
 		},
 	}

@@ -125,7 +125,9 @@ func (l *lives) add(file string, o occurrence) (restarted bool) {
 	case kindKubeletFatal:
 		l.ends(EndFatal, file, o)
 	case kindKubeletPanic:
-		l.ends(EndPanic, file, o)
+		if !l.dumpsAfterFatal(o) {
+			l.ends(EndPanic, file, o)
+		}
 	case kindKubeletSignal:
 		l.ends(EndSignal, file, o)
 	}
@@ -184,6 +186,16 @@ func (l *lives) ends(end End, file string, o occurrence) {
 		l.endings = slices.Delete(l.endings, 0, 1)
 	}
 	l.endings = append(l.endings, e)
+}
+
+// dumpsAfterFatal says that a line is the head of the stacks that klog prints after a fatal error (klog.go, stacks), or the Go runtime after
+// a signal: it is no panic.
+func (l *lives) dumpsAfterFatal(o occurrence) bool {
+	if len(l.endings) == 0 || !strings.HasPrefix(o.Entry.Message, "goroutine ") {
+		return false
+	}
+	last := l.endings[len(l.endings)-1]
+	return (last.end == EndFatal || last.end == EndSignal) && last.after == len(l.all)-1
 }
 
 // outside reads the messages of systemd and the kernel about a kubelet.

@@ -72,7 +72,7 @@ func unansweredIn(e logs.Event) (call string, ok bool) {
 	case logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy:
 		return "", e.Cause() == logs.CauseRuntimeDown
 	case logs.KindPLEGRelistFailed:
-		return "", e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
+		return "", e.Cause() == logs.CauseRuntimeDown || e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
 	}
-	return e.Call(), stall.AnswersAtOnce(e.Call()) && (e.Code == "DeadlineExceeded" || e.Code == "Unavailable")
+	return e.Call(), stall.AnswersAtOnce(e.Call()) && (e.Cause() == logs.CauseRuntimeDown || e.Code == "DeadlineExceeded" || e.Code == "Unavailable")
 }

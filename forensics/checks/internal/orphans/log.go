@@ -3,6 +3,7 @@ package orphans
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func InLog(p *forensics.Pass) *LogComplaints {
 	t := LogComplaints{shown: map[string]bool{}, byPod: map[string][]logs.Event{}}
 	for _, e := range logview.Events(p, logs.KindOrphan, logs.KindOrphanDetail, logs.KindOrphanRemoveFailed, logs.KindOrphanCleanupFailed) {
 		last := logview.Last([]logs.Event{e})
-		if !logview.Within(last, loopEnd(p), logview.EveryRound) {
+		if !logview.Within(last, loopEnd(p), logview.EveryRound) || cleaned(p, e) {
 			continue
 		}
 		t.events = append(t.events, e)
@@ -47,6 +48,15 @@ func InLog(p *forensics.Pass) *LogComplaints {
 	}
 	t.firsts = findings.Union(nil, t.firsts)
 	return &t
+}
+
+// cleaned says that a later line reports the pod of a complaint as cleaned up, and that the complaint counted no other pod.
+func cleaned(p *forensics.Pass, e logs.Event) bool {
+	last := logview.Last([]logs.Event{e})
+	return last != nil && e.Number <= 1 && slices.ContainsFunc(logview.Events(p, "orphan-dir-removed"), func(done logs.Event) bool {
+		at := logview.Last([]logs.Event{done})
+		return done.PodUID == e.PodUID && at != nil && at.After(*last)
+	})
 }
 
 // loopEnd is when housekeeping could last write: at the sync loop's last line where that is stalled, else at the end of the log.
