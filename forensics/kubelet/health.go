@@ -2,8 +2,8 @@ package kubelet
 
 import "strings"
 
-// Health is what a health endpoint said.
-type Health struct {
+// A health is what a health endpoint said.
+type health struct {
 	// OK says that the text is a health answer and no check failed.
 	OK bool
 	// Known says that the text is a health answer at all: an authorizer that cannot reach the API server also
@@ -23,8 +23,8 @@ type Health struct {
 //	healthz check failed
 //
 // The word before "check" is the path that was asked. Single checks (/healthz/syncloop) say "internal server error:".
-func ParseHealth(text string) Health {
-	var h Health
+func ParseHealth(text string) health {
+	var h health
 	failed := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

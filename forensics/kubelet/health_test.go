@@ -12,19 +12,19 @@ import (
 func TestParseHealth(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
-		want Health
+		want health
 	}{
-		"ok":                    {"ok", Health{OK: true, Known: true}},
-		"verbose ok":            {"[+]ping ok\n[+]syncloop ok\nhealthz check passed\n", Health{OK: true, Known: true, Passed: []string{"ping", "syncloop"}}},
-		"syncloop failed":       {"[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n", Health{Known: true, Failed: []string{"syncloop"}, Passed: []string{"ping"}}},
-		"two failed":            {"[-]log failed: reason withheld\n[-]syncloop failed: reason withheld\n", Health{Known: true, Failed: []string{"log", "syncloop"}}},
-		"single check":          {"internal server error: sync Loop took longer than expected\n", Health{Known: true}},
-		"another check's path":  {"[+]ping ok\nlivez check passed", Health{OK: true, Known: true, Passed: []string{"ping"}}},
-		"failed without a name": {"[-]\n", Health{Known: true, Failed: []string{""}}},
-		"windows line ends":     {"[-]syncloop failed: x\r\nhealthz check failed\r\n", Health{Known: true, Failed: []string{"syncloop"}}},
-		"empty":                 {"", Health{}},
-		"authorizer":            {"Authorization error (user=system:anonymous, verb=get, resource=nodes, subresource=proxy)", Health{}},
-		"web page":              {"<html>ok</html>", Health{}},
+		"ok":                    {"ok", health{OK: true, Known: true}},
+		"verbose ok":            {"[+]ping ok\n[+]syncloop ok\nhealthz check passed\n", health{OK: true, Known: true, Passed: []string{"ping", "syncloop"}}},
+		"syncloop failed":       {"[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n", health{Known: true, Failed: []string{"syncloop"}, Passed: []string{"ping"}}},
+		"two failed":            {"[-]log failed: reason withheld\n[-]syncloop failed: reason withheld\n", health{Known: true, Failed: []string{"log", "syncloop"}}},
+		"single check":          {"internal server error: sync Loop took longer than expected\n", health{Known: true}},
+		"another check's path":  {"[+]ping ok\nlivez check passed", health{OK: true, Known: true, Passed: []string{"ping"}}},
+		"failed without a name": {"[-]\n", health{Known: true, Failed: []string{""}}},
+		"windows line ends":     {"[-]syncloop failed: x\r\nhealthz check failed\r\n", health{Known: true, Failed: []string{"syncloop"}}},
+		"empty":                 {"", health{}},
+		"authorizer":            {"Authorization error (user=system:anonymous, verb=get, resource=nodes, subresource=proxy)", health{}},
+		"web page":              {"<html>ok</html>", health{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, ParseHealth(tc.text)); diff != "" {
@@ -36,17 +36,17 @@ func TestParseHealth(t *testing.T) {
 
 // TestParseHealthCaptures reads what real kubelets said on their three ports.
 func TestParseHealthCaptures(t *testing.T) {
-	ok := Health{OK: true, Known: true}
-	old := Health{Known: true, Failed: []string{"syncloop"}, Passed: []string{"ping", "log"}}
-	current := Health{Known: true, Failed: []string{"syncloop"}, Passed: []string{"ping", "log", "device-plugin"}}
-	for name, want := range map[string][]Health{
+	ok := health{OK: true, Known: true}
+	old := health{Known: true, Failed: []string{"syncloop"}, Passed: []string{"ping", "log"}}
+	current := health{Known: true, Failed: []string{"syncloop"}, Passed: []string{"ping", "log", "device-plugin"}}
+	for name, want := range map[string][]health{
 		"kubelet-1.17.4-hung-cephfs":     {old, old, ok},
 		"kubelet-1.34.4-hung-csi":        {current, current, ok},
 		"kubelet-1.34.4-runtime-stopped": {ok, ok, ok},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := readTestdata(t, filepath.Join(name, "healthz.txt"))
-			var got []Health
+			var got []health
 			for _, part := range strings.Split(text, "== http")[1:] {
 				_, body, _ := strings.Cut(part, "\n")
 				got = append(got, ParseHealth(body))

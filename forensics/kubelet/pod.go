@@ -7,7 +7,7 @@ type Pod struct {
 	UID       string `json:"uid"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Source is "kubelet" (/pods), "manifest" (a static pod's file), "runtime" (a sandbox or container on disk),
+	// Source is "kubelet" (/pods, or its Pods API), "manifest" (a static pod's file), "runtime" (a sandbox or container on disk),
 	// "cgroup", "process", "log-dir", "allocation" (the kubelet's allocated_pods_state), "state" (another state file of the kubelet).
 	Source string `json:"source"`
 	Phase  string `json:"phase,omitempty"`

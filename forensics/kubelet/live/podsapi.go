@@ -15,6 +15,9 @@ import (
 // does with the feature gate PodsAPI, alpha in 1.36, and asks nobody who it is: the socket is root's.
 const podsAPISocket = "pods-api/pods-api.sock"
 
+// maxSocketPath is the longest path of a socket, in bytes (unix(7): sun_path).
+const maxSocketPath = 107
+
 // maxPodsMessage bounds the answer; 110 pods of 10 KiB are a megabyte.
 const maxPodsMessage = 16 << 20
 
@@ -72,6 +75,9 @@ func (c *Client) askSocket(ctx context.Context, socket string, timeout time.Dura
 		Socket:    path.Join(procPath(k.PID, "root"), cmp.Or(k.CanonicalRoot, k.RootDir), podsAPISocket),
 		Processes: []unixgrpc.Process{{PID: k.PID, StartTicks: k.StartTicks}},
 		Methods:   []string{"v1alpha1.Pods/ListPods"}, Limit: maxPodsMessage,
+	}
+	if len(request.Socket) > maxSocketPath { // who listens there is seen in any case
+		request.Socket = socket
 	}
 	answer, err := probe.Do(outer, c.Group, "socket "+socket, func() (unixgrpc.Answer, error) { return unixgrpc.Ask(ctx, request), nil })
 	if err != nil {
