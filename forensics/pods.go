@@ -177,7 +177,7 @@ func (m *Model) PodState(uid string) (PodState, string) {
 		}
 		return PodOrphaned, missing + "no cgroup, no process"
 	}
-	if deletionInLog(m, uid) {
+	if deletionInLog(m, uid) && (m.index.podsSeen.ok || !m.index.traces().disowned(uid)) {
 		return PodTerminating, "the kubelet's log shows a deletion in progress"
 	}
 	if m.index.podsSeen.ok {

@@ -178,6 +178,10 @@ func (e *Evidence) sawWhole(source string) (bool, string) {
 	return ok, why
 }
 
+// disowned says that a pod is not among those that the kubelet keeps in a file, where it keeps all of them. After a start, a kubelet
+// unmounts what it finds below the directories of such pods (reconstruct.go), and logs that like the deletion of one.
+func (t *podTraces) disowned(uid string) bool { return t.whole && !t.admitted[uid] }
+
 // unlisted is the state of a pod without a sign of life on a node where the kubelet's list was not read.
 func (t *podTraces) unlisted(m *Model, uid string) (PodState, string) {
 	why := unlistedWhy(m)

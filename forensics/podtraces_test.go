@@ -80,6 +80,12 @@ func keepsPods(e *forensics.Evidence) {
 	knownBy(closedLive, "allocation")(e)
 }
 
+// beingDeleted has the kubelet's log show the unmount of the volumes of the pod in question.
+func beingDeleted(e *forensics.Evidence) {
+	at := e.Collected.Add(-time.Minute)
+	e.Logs.Deletions = []logs.Deletion{{PodUID: closedOrphan, Stage: logs.StageVolumes, Since: &at, Proven: true, Steps: []logs.Step{{Stage: logs.StageVolumes, Time: at}}}}
+}
+
 func TestPodWithoutTheKubeletsList(t *testing.T) {
 	const hour = time.Hour
 	for _, tt := range []struct {
@@ -155,6 +161,9 @@ func TestPodWithoutTheKubeletsList(t *testing.T) {
 		{"even with a sandbox, which it did not remove yet", changes(keepsPods, func(e *forensics.Evidence) {
 			e.Sandboxes = []runtimes.Sandbox{{ID: "s", PodUID: closedOrphan}}
 		}), forensics.PodLikelyOrphaned},
+		{"the kubelet unmounts what it found after its start", changes(keepsPods, beingDeleted), forensics.PodLikelyOrphaned},
+		{"a deletion of a pod that it keeps", changes(keepsPods, knownBy(closedOrphan, "allocation"), beingDeleted), forensics.PodTerminating},
+		{"a deletion, and no file tells", beingDeleted, forensics.PodTerminating},
 		{"the kubelet keeps it", changes(keepsPods, knownBy(closedOrphan, "allocation")), forensics.PodLive},
 		{"completed, but kept", changes(keepsPods, knownBy(closedOrphan, "allocation"), func(e *forensics.Evidence) { e.PodDirs[1].Volumes = nil }), forensics.PodLive},
 		{"a file from before the gate was closed", changes(func(e *forensics.Evidence) { e.Kubelet.Version = "1.34.4" }, knownBy(closedStatic, "allocation"),
@@ -175,7 +184,7 @@ func TestPodWithoutTheKubeletsList(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("state = %q; want %q (%s)", got, tt.want, why)
 			}
-			if (got == forensics.PodUnknown) == (got.Orphaned() != "") && got != forensics.PodLive {
+			if (got == forensics.PodUnknown) == (got.Orphaned() != "") && got != forensics.PodLive && got != forensics.PodTerminating {
 				t.Errorf("%q is orphaned with the confidence %q", got, got.Orphaned())
 			}
 		})
