@@ -234,13 +234,15 @@ func (a *app) mountTable(e *forensics.Evidence, name string) error {
 	return nil
 }
 
-// goroutineChecks are those that a dump alone can meet: of the kubelet, of other programs, or of both.
+// goroutineChecks are those that a dump alone can meet: of the kubelet, of other programs, or of both. What first of all needs threads can say
+// something of a cut dump only.
 func goroutineChecks(e *forensics.Evidence) []forensics.Check {
 	kubelet, _ := e.Saw(forensics.SourceGoroutines)
 	others, _ := e.Saw(forensics.SourceOtherGoroutines)
+	cut := slices.ContainsFunc(e.Dumps, func(d forensics.Dump) bool { return d.Truncated })
 	return slices.DeleteFunc(checks.All(), func(c forensics.Check) bool {
 		return !slices.ContainsFunc(c.Needs, func(n forensics.Need) bool {
-			return kubelet && slices.Contains(n, forensics.SourceGoroutines) || others && slices.Contains(n, forensics.SourceOtherGoroutines)
+			return (cut || n[0] != forensics.SourceThreads) && (kubelet && slices.Contains(n, forensics.SourceGoroutines) || others && slices.Contains(n, forensics.SourceOtherGoroutines))
 		})
 	})
 }

@@ -33,7 +33,7 @@ goroutine of which the callers are cut off, if it provably has waited in a call 
 	Run: func(p *forensics.Pass) {
 		reportCutStacks(p)
 		if ok, why := p.Evidence.Saw(forensics.SourceThreads); !ok {
-			p.Unjudged("threads: %s", why)
+			p.Unjudged("the threads were not read: %s", why)
 			return
 		}
 		type group struct {
