@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
@@ -41,6 +42,18 @@ func newCalm(r Report) calm {
 			"No problem found, but a mount had not responded when the run ended",
 			"It may be dead. Run it again with a longer --timeout. This report does not say that the node is healthy.",
 		}
+	case hasFragment(r):
+		return calm{
+			mark{toneWarn, "incomplete"},
+			"No problem found, but a goroutine dump is incomplete",
+			"What is missing in it was not judged. This report does not say that the node is healthy.",
+		}
+	case onlyOthers(r) != "":
+		return calm{
+			mark{toneWarn, "incomplete"},
+			shown(fmt.Sprintf("No problem found, but of %s only requests to it were judged", cell(onlyOthers(r), 40))),
+			"Most checks are about the kubelet. This report does not say that the program is healthy.",
+		}
 	case missing > clean:
 		return calm{mark{toneWarn, "incomplete"}, "No problem found, but most checks could not be made", shown(fmt.Sprintf(
 			"Only %s of %d could be made. This report does not say that the node is healthy.", made, all))}
@@ -54,6 +67,29 @@ func newCalm(r Report) calm {
 // unanswered says whether a mount owed its answer when looking ended: it may be dead.
 func unanswered(r Report) bool {
 	return slices.ContainsFunc(r.MountHealth, func(h mounts.Health) bool { return h.Status == mounts.StatusUnanswered })
+}
+
+// hasFragment says whether a dump of the kubelet, or one from a file, is a part of what its program would have written: it is cut, or lacks the
+// main goroutine, which lives as long as its program.
+func hasFragment(r Report) bool {
+	return slices.ContainsFunc(r.Evidence.Dumps, func(d forensics.Dump) bool {
+		if d.PID != 0 {
+			return d.Truncated && (d.Program == "" || d.Program == "kubelet")
+		}
+		main := slices.ContainsFunc(d.Goroutines, func(g goroutines.Goroutine) bool { return g.ID == 1 })
+		return d.Truncated || d.HasStates() && d.Summed == 0 && !main
+	})
+}
+
+// onlyOthers is a program whose dump was given as a file, where none is a kubelet's; else "".
+func onlyOthers(r Report) (program string) {
+	for _, d := range r.Evidence.Dumps {
+		if d.PID != 0 || d.Program == "" || d.Program == "kubelet" {
+			return ""
+		}
+		program = d.Program
+	}
+	return program
 }
 
 // unchecked are the outcomes of checks that could not judge, or not all of it.

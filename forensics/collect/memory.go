@@ -1,12 +1,14 @@
 package collect
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
@@ -15,6 +17,10 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
+
+// lockLimit is how long nothing may come of a memory: where a thread of the program has the lock of it and waits for a dead file system,
+// nothing ever does. A busy node can take some seconds.
+const lockLimit = 5 * time.Second
 
 // The dump of another program than the kubelet is kept to these bytes, and of what is beyond so many examples of each kind.
 const (
@@ -72,6 +78,8 @@ func fromMemory(dumps []forensics.Dump) bool {
 func (c *collector) readMemory(ctx context.Context, pid int, digester goroutines.Digester) ([]forensics.Dump, error) {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
+	locked := time.AfterFunc(lockLimit, cancel)
+	defer locked.Stop()
 	return probe.Do(ctx, c.opt.Calls, memoryOf(pid), func() ([]forensics.Dump, error) {
 		taken := c.opt.Now().UTC()
 		text, w := io.Pipe()
@@ -83,7 +91,11 @@ func (c *collector) readMemory(ctx context.Context, pid int, digester goroutines
 			_ = w.CloseWithError(err)
 			failed <- err
 		}()
-		dumps, err := read.Dumps(memoryOf(pid), text, digester)
+		begun := bufio.NewReader(text)
+		if _, err := begun.Peek(1); err == nil {
+			locked.Stop()
+		}
+		dumps, err := read.Dumps(memoryOf(pid), begun, digester)
 		_ = text.Close()
 		if err = errors.Join(<-failed, err); len(dumps) == 0 {
 			return nil, err
