@@ -20,8 +20,8 @@ import (
 // how many processes beside the kubelet are read, how long one of them may take, and how long all.
 const (
 	mostMemories  = 16
-	otherLimit    = 2 * time.Second
-	memoriesLimit = 6 * time.Second
+	otherLimit    = 5 * time.Second
+	memoriesLimit = 8 * time.Second
 )
 
 // otherMemories reads the goroutines of programs beside the kubelet. What is no Go program is skipped. A program in which a goroutine is

@@ -1,14 +1,13 @@
 package collect
 
 import (
-	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
@@ -17,10 +16,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
-
-// lockLimit is how long nothing may come of a memory: where a thread of the program has the lock of it and waits for a dead file system,
-// nothing ever does. A busy node can take some seconds.
-const lockLimit = 5 * time.Second
 
 // The dump of another program than the kubelet is kept to these bytes, and of what is beyond so many examples of each kind.
 const (
@@ -75,14 +70,27 @@ func fromMemory(dumps []forensics.Dump) bool {
 	})
 }
 
+// lockedMemory says that a thread of a process has the lock of its memory and waits: then its command line could not be read either.
+func (c *collector) lockedMemory(pid int) error {
+	for _, p := range c.seen().Processes {
+		if p.PID == pid && p.CommandError != "" {
+			return fmt.Errorf("its memory may be locked: command line: %s: %w", p.CommandError, context.DeadlineExceeded)
+		}
+	}
+	return nil
+}
+
 func (c *collector) readMemory(ctx context.Context, pid int, digester goroutines.Digester) ([]forensics.Dump, error) {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	locked := time.AfterFunc(lockLimit, cancel)
-	defer locked.Stop()
+	if err := c.lockedMemory(pid); err != nil {
+		return nil, err
+	}
 	return probe.Do(ctx, c.opt.Calls, memoryOf(pid), func() ([]forensics.Dump, error) {
 		taken := c.opt.Now().UTC()
 		text, w := io.Pipe()
+		ctx, cancel := sooner(ctx, c.grace(ctx, otherLimit))
+		defer cancel()
 		var info goroutineslive.Info
 		failed := make(chan error, 1)
 		go func() {
@@ -91,11 +99,7 @@ func (c *collector) readMemory(ctx context.Context, pid int, digester goroutines
 			_ = w.CloseWithError(err)
 			failed <- err
 		}()
-		begun := bufio.NewReader(text)
-		if _, err := begun.Peek(1); err == nil {
-			locked.Stop()
-		}
-		dumps, err := read.Dumps(memoryOf(pid), begun, digester)
+		dumps, err := read.Dumps(memoryOf(pid), text, digester)
 		_ = text.Close()
 		if err = errors.Join(<-failed, err); len(dumps) == 0 {
 			return nil, err

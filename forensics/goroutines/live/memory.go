@@ -30,6 +30,7 @@ type memory struct {
 	exe   string // the executable where another program emulates its processor; else found
 	pages map[uint64][]byte
 
+	ended    func() bool               // says that the time is over; nil: never
 	remap    func() ([]mapping, error) // reads maps again; nil: they stay
 	remapped int
 }
@@ -113,11 +114,12 @@ func (m *memory) u8(addr uint64) (byte, error) {
 }
 
 // search passes a part of memory on in pieces. Each has the beginning of the next one at its end, so that nothing is cut that is not
-// longer. What cannot be read is left out.
+// longer. What cannot be read is left out,
+// and what comes after the deadline.
 func (m *memory) search(start, end uint64, each func(start uint64, data []byte)) {
 	const piece, overlap = 1 << 20, 512
 	data := make([]byte, min(end-start, piece+overlap))
-	for at := start; at < end; at += piece {
+	for at := start; at < end && (m.ended == nil || !m.ended()); at += piece {
 		data := data[:min(end-at, piece+overlap)]
 		if m.bytes(at, data) == nil {
 			each(at, data)

@@ -30,8 +30,6 @@ type program struct {
 	modules []module
 	funcs   map[uint64]*function
 	places  map[uint64]*place
-	// ended says that the time is over; nil: never.
-	ended func() bool
 	// registers are where a thread is, by our number of it; nil where that is not to be had anew.
 	registers func(tid int) (sp, pc uint64)
 

@@ -2,6 +2,7 @@ package live
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -100,12 +101,11 @@ func (p *program) write(ctx context.Context, w io.Writer, now time.Duration, thr
 	info := Info{Version: p.version, Threads: map[int64]int{}, Sums: map[int64]uint64{}}
 	addrs, err := p.goroutines()
 	if err != nil {
-		return info, err
+		return info, cmp.Or(ctx.Err(), err)
 	}
 	if err := p.fits(addrs); err != nil {
 		return info, err
 	}
-	p.ended = func() bool { return ctx.Err() != nil }
 	out := bufio.NewWriterSize(w, 1<<16)
 	unreadable := 0
 	for _, addr := range addrs {

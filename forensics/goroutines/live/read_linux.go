@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -42,9 +43,9 @@ func Read(ctx context.Context, pid int, w io.Writer) (Info, error) {
 		return Info{}, err
 	}
 	defer func() { _ = file.Close() }()
-	p, err := open(&memory{file: file, maps: mapped, remap: remap}, here())
+	p, err := open(&memory{file: file, maps: mapped, remap: remap, ended: func() bool { return ctx.Err() != nil }}, here())
 	if err != nil {
-		return Info{}, err
+		return Info{}, cmp.Or(ctx.Err(), err)
 	}
 	p.registers = func(tid int) (sp, pc uint64) {
 		where, _ := os.ReadFile(dir + "/task/" + strconv.Itoa(tid) + "/syscall")
