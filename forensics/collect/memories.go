@@ -72,7 +72,11 @@ func (c *collector) otherMemory(ctx context.Context, p procs.Process, again stri
 	ctx, cancel := context.WithTimeout(ctx, otherLimit)
 	defer cancel()
 	began := c.opt.Now()
-	dumps, err := c.readMemory(ctx, p.PID, goroutines.Digester{Bytes: otherDump, Keep: otherExamples})
+	var dumps []forensics.Dump
+	err := c.lockedMemory(p.PID)
+	if err == nil {
+		dumps, err = c.readMemory(ctx, p.PID, goroutines.Digester{Bytes: otherDump, Keep: otherExamples})
+	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
@@ -16,6 +17,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
+
+// lockLimit is how long the kubelet's memory is tried where its command line could not be read.
+const lockLimit = 2 * time.Second
 
 // The dump of another program than the kubelet is kept to these bytes, and of what is beyond so many examples of each kind.
 const (
@@ -29,6 +33,11 @@ func (c *collector) memoryDump(ctx context.Context, k kubelet.Instance) ([]foren
 	pid := k.PID
 	if k.Unproven != "" { // it could have anything in its memory, and would be believed
 		return nil, forensics.Source{Source: forensics.SourceGoroutines + ":" + memoryOf(pid), Status: forensics.SourceDenied, Detail: "not read: " + unproven(k)}
+	}
+	if c.lockedMemory(pid) != nil { // or only too many others have not answered, which pods can do: so it is tried
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, lockLimit)
+		defer cancel()
 	}
 	began := c.opt.Now()
 	dumps, err := c.readMemory(ctx, pid, goroutines.Digester{Bytes: liveDump, Keep: liveExamples})
@@ -70,7 +79,7 @@ func fromMemory(dumps []forensics.Dump) bool {
 	})
 }
 
-// lockedMemory says that a thread of a process has the lock of its memory and waits: then its command line could not be read either.
+// lockedMemory says that a thread of a process may have the lock of its memory and wait: its command line could not be read.
 func (c *collector) lockedMemory(pid int) error {
 	for _, p := range c.seen().Processes {
 		if p.PID == pid && p.CommandError != "" {
@@ -83,9 +92,6 @@ func (c *collector) lockedMemory(pid int) error {
 func (c *collector) readMemory(ctx context.Context, pid int, digester goroutines.Digester) ([]forensics.Dump, error) {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	if err := c.lockedMemory(pid); err != nil {
-		return nil, err
-	}
 	return probe.Do(ctx, c.opt.Calls, memoryOf(pid), func() ([]forensics.Dump, error) {
 		taken := c.opt.Now().UTC()
 		text, w := io.Pipe()
