@@ -29,7 +29,7 @@ func buildInfoOf(fsys *hostfs.FS, executable string) (*debug.BuildInfo, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	return kubelet.ReadBuildInfo(file)
+	return readBuildInfo(file)
 }
 
 // MainPackage is the main package of the Go program that a process runs ("k8s.io/kubernetes/cmd/kubelet"), "" where its

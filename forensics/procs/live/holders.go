@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/procnet"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
@@ -56,7 +57,7 @@ type HoldersResult struct {
 	// Sockets are the inode numbers of the bound sockets that processes have open, whichever Keep has kept.
 	Sockets []uint64
 	// Bound are the bound sockets of the network namespaces that processes with sockets are in, by the text of the link ns/net.
-	Bound map[string][]holders.BoundSocket
+	Bound map[string][]procnet.BoundSocket
 	// Processes and Descriptors count what was read.
 	Processes, Descriptors int
 	// Problems say what could not be read, one error for each sort of trouble.

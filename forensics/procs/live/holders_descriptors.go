@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/procfd"
 )
 
 // maxDescriptors is more than a process may have (fs.nr_open).
@@ -99,13 +100,13 @@ func (s *scanner) confirmed(p *subject, infos *hostfs.Dir, name string, h hold) 
 		case err != nil:
 			s.trouble("mount ids of descriptors", err)
 		}
-		if id := holders.FDInfoNumber(info, "mnt_id:"); id != 0 {
+		if id := procfd.Number(info, "mnt_id:"); id != 0 {
 			h.mount, h.byPath = int32(id), false
-			h.kernels = holders.MaybeKernelMount(h.at.path, info)
+			h.kernels = procfd.MaybeKernelMount(h.at.path, info)
 		}
 		if isFUSEDevice(h.at.path) {
 			s.fuse = append(s.fuse, holders.FUSEDevice{
-				PID: p.pid, FD: int(h.fd), Connection: uint32(holders.FDInfoNumber(info, "fuse_connection:")), MountNS: p.ns,
+				PID: p.pid, FD: int(h.fd), Connection: uint32(procfd.Number(info, "fuse_connection:")), MountNS: p.ns,
 			})
 		}
 	}
@@ -116,7 +117,7 @@ func (s *scanner) confirmed(p *subject, infos *hostfs.Dir, name string, h hold) 
 func (c *collector) again(p *holdings, h *hold) (mountID int32, same bool) {
 	dir, fd := strconv.Itoa(p.pid)+"/"+p.task, strconv.Itoa(int(h.fd))
 	info, err := c.head(c.proc, dir+"fdinfo/"+fd)
-	mountID = int32(holders.FDInfoNumber(info, "mnt_id:"))
+	mountID = int32(procfd.Number(info, "mnt_id:"))
 	if err != nil {
 		return 0, false
 	}

@@ -26,7 +26,7 @@ type hold struct {
 	kind      uint8 // of holdKinds
 	byPath    bool
 	detached  bool
-	kernels   bool // perhaps on a mount of the kernel's own, which is in no table: see [holders.MaybeKernelMount]
+	kernels   bool // perhaps on a mount of the kernel's own, which is in no table: see procfd.MaybeKernelMount
 	gone      bool // it had been let go when its mount was looked for
 }
 

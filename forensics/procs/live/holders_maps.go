@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
+	"github.com/nodeforensics/nodeforensics/internal/procfd"
 )
 
 const (
@@ -156,7 +156,7 @@ func (m *mappings) read(dir *hostfs.Dir, name string) error {
 }
 
 func (m *mappings) line(line []byte) {
-	device, path, ok := holders.ParseMapping(line)
+	device, path, ok := procfd.ParseMapping(line)
 	if !ok {
 		return
 	}

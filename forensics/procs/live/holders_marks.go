@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
+	"github.com/nodeforensics/nodeforensics/internal/procfd"
 )
 
 // maxMarks bounds what is read of one descriptor's marks: about 1,500 of them.
@@ -21,7 +22,7 @@ func (s *scanner) readMarks(p *subject, name []byte, kind string) {
 	}
 	first := len(s.marks)
 	for line := range bytes.Lines(text) {
-		device, mountID, ok := holders.ParseMark(line)
+		device, mountID, ok := procfd.ParseMark(line)
 		if !ok {
 			continue
 		}

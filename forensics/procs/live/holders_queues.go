@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/procfd"
 )
 
 // socketsOf are the sockets that a process, or a thread for itself, has open.
@@ -48,7 +49,7 @@ func (r *HoldersResult) AskQueues(ctx context.Context, fsys *hostfs.FS) error {
 		}
 		for _, s := range p.list {
 			info, err := infos.Head(buf, strconv.Itoa(int(s.fd)))
-			if n := holders.FDInfoNumber(info, "scm_fds:"); err == nil && n != 0 {
+			if n := procfd.Number(info, "scm_fds:"); err == nil && n != 0 {
 				r.Queued = append(r.Queued, holders.Queued{PID: p.pid, FD: int(s.fd), Count: int(n)})
 			}
 		}

@@ -1,6 +1,9 @@
 package live
 
-import "github.com/nodeforensics/nodeforensics/forensics/holders"
+import (
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/internal/procfd"
+)
 
 // maxRing bounds what is read of the files of one io_uring: about 10,000 of them.
 const maxRing = 1 << 20
@@ -13,7 +16,7 @@ func (s *scanner) readRing(p *subject, name []byte) {
 		s.trouble("files of io_urings", err)
 	}
 	fd := number(name)
-	paths, unknown := holders.ParseRing(text)
+	paths, unknown := procfd.ParseRing(text)
 	for _, path := range paths {
 		if at := s.name([]byte(path)); !at.internal {
 			s.holds = append(s.holds, hold{at: at, kind: atRing, fd: int32(fd), byPath: true})

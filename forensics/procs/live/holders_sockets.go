@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/procnet"
 )
 
 // An openSocket is a descriptor of a socket. Most sockets have no name in a file system, and hold no mount.
@@ -34,11 +34,11 @@ type boundSockets struct {
 	mu    sync.Mutex
 	seen  map[string]bool
 	names map[uint64]string // by inode
-	lists map[string][]holders.BoundSocket
+	lists map[string][]procnet.BoundSocket
 }
 
 func newBoundSockets(fsys *hostfs.FS) *boundSockets {
-	return &boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}, lists: map[string][]holders.BoundSocket{}}
+	return &boundSockets{fsys: fsys, seen: map[string]bool{}, names: map[uint64]string{}, lists: map[string][]procnet.BoundSocket{}}
 }
 
 // in reads those of the namespace that a process, or thread, is in, once for each namespace.
@@ -56,7 +56,7 @@ func (b *boundSockets) in(p *subject) error {
 	if err != nil {
 		delete(b.seen, p.net) // another process may show it
 	} else {
-		b.lists[p.net] = append([]holders.BoundSocket{}, list...) // not nil
+		b.lists[p.net] = append([]procnet.BoundSocket{}, list...) // not nil
 	}
 	for _, s := range list {
 		b.names[s.Inode] = s.Name
@@ -89,7 +89,7 @@ func (b *boundSockets) hold(found []*holdings) (inodes []uint64) {
 
 // readBoundSockets lists the bound sockets of a network namespace by its net/unix file. With an error the list may be
 // incomplete.
-func readBoundSockets(fsys *hostfs.FS, file string) ([]holders.BoundSocket, error) {
+func readBoundSockets(fsys *hostfs.FS, file string) ([]procnet.BoundSocket, error) {
 	text, err := fsys.ReadFile(file, maxList)
-	return holders.ParseNetUnix(text), err
+	return procnet.BoundSockets(text), err
 }

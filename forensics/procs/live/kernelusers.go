@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/procnet"
 )
 
 // KernelHolders lists what in the kernel uses the mounts of a table for which want is true (all if it is nil): other
@@ -25,7 +26,7 @@ import (
 // tmpfs, overlay and FUSE.
 //
 // bound are the sockets of this program's network namespace, if somebody has read them already; otherwise it is nil.
-func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *mounts.Table, want func(*mounts.Mount) bool, bound []holders.BoundSocket) ([]holders.KernelUser, []error) {
+func KernelHolders(ctx context.Context, fsys *hostfs.FS, table *mounts.Table, want func(*mounts.Mount) bool, bound []procnet.BoundSocket) ([]holders.KernelUser, []error) {
 	u := users{ctx: ctx, fsys: fsys, table: table, index: table.Index(), want: want, bound: bound, found: []holders.KernelUser{}}
 	u.mounts()
 	u.overlays()
@@ -48,7 +49,7 @@ type users struct {
 	table *mounts.Table
 	index *mounts.Index
 	want  func(*mounts.Mount) bool
-	bound []holders.BoundSocket
+	bound []procnet.BoundSocket
 	found []holders.KernelUser
 	errs  []error
 }

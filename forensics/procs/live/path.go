@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/procfd"
 )
 
 // Values of Thread.PathFrom.
@@ -119,7 +119,7 @@ func (r *targetReader) mountID(fd int32) int {
 	if err != nil {
 		return 0
 	}
-	return int(holders.FDInfoNumber(text, "mnt_id:"))
+	return int(procfd.Number(text, "mnt_id:"))
 }
 
 // readString reads the string that a pointer of another process points to, page by page.

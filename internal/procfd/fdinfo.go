@@ -1,4 +1,5 @@
-package holders
+// Package procfd reads what /proc shows of the files that a process has open: fdinfo of descriptors, maps, io_urings.
+package procfd
 
 import (
 	"bytes"
@@ -8,8 +9,8 @@ import (
 	"strings"
 )
 
-// FDInfoNumber returns the decimal number behind a key ("mnt_id:") in /proc/PID/fdinfo/N, 0 if there is none.
-func FDInfoNumber(text []byte, key string) uint64 {
+// Number returns the decimal number behind a key ("mnt_id:") in /proc/PID/fdinfo/N, 0 if there is none.
+func Number(text []byte, key string) uint64 {
 	n, err := strconv.ParseUint(string(fdinfoValue(text, key)), 10, 31)
 	if err != nil {
 		return 0

@@ -1,20 +1,23 @@
-package holders
+package procfd
 
 import (
 	"testing"
 )
 
-func TestFDInfoNumber(t *testing.T) {
+func TestNumber(t *testing.T) {
 	const text = "pos:\t0\nflags:\t02100002\nmnt_id:\t59\nino:\t7\nfuse_connection:\t46\n"
 	for key, want := range map[string]uint64{"mnt_id:": 59, "fuse_connection:": 46, "none:": 0, "no": 0} {
-		if got := FDInfoNumber([]byte(text), key); got != want {
+		if got := Number([]byte(text), key); got != want {
 			t.Errorf("%s %d, want %d", key, got, want)
 		}
 	}
 }
 
 func TestParseMark(t *testing.T) {
-	for line, want := range map[string]Mark{
+	for line, want := range map[string]struct {
+		Device  string
+		MountID int
+	}{
 		"inotify wd:1 ino:9e7e sdev:800013 mask:800afce ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:7e9e\n": {Device: "8:19"},
 		"inotify wd:2 ino:1 sdev:3a mask:100 ignored_mask:0\n":                                                         {Device: "0:58"},
 		"fanotify ino:4f969 sdev:800013 mflags:0 mask:3b ignored_mask:40000000\n":                                      {Device: "8:19"},
@@ -24,7 +27,7 @@ func TestParseMark(t *testing.T) {
 		"mnt_id:\t12\n":                                                                                                {},
 	} {
 		device, mountID, ok := ParseMark([]byte(line))
-		if device != want.Device || mountID != want.MountID || ok != (want != Mark{}) {
+		if device != want.Device || mountID != want.MountID || ok != (want.Device != "" || want.MountID != 0) {
 			t.Errorf("%q: %q %d %v, want %+v", line, device, mountID, ok, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package holders
+package procfd
 
 import "testing"
 

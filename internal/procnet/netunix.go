@@ -1,4 +1,4 @@
-package holders
+package procnet
 
 import (
 	"bytes"
@@ -13,13 +13,13 @@ type BoundSocket struct {
 	Name string
 }
 
-// ParseNetUnix lists the bound sockets of a network namespace out of its /proc/PID/net/unix, unix(7). Relative and abstract
+// BoundSockets lists the bound sockets of a network namespace out of its /proc/PID/net/unix, unix(7). Relative and abstract
 // names are left out.
 //
 // The kernel prints a name as it is, with its newlines, so that a process can put lines of its own into the file. Only those count
 // that have all columns in their width (unix_seq_show in net/unix/af_unix.c): what is left of the 108 bytes of a name is then too
 // little for a path in the directory of a pod.
-func ParseNetUnix(text []byte) []BoundSocket {
+func BoundSockets(text []byte) []BoundSocket {
 	var list []BoundSocket
 	widths := [...]int{0, 8, 8, 8, 4, 2} // of Num, RefCount, Protocol, Flags, Type, St; that of Num is the machine's
 	for line := range bytes.Lines(text) {

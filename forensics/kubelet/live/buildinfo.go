@@ -1,4 +1,4 @@
-package kubelet
+package live
 
 import (
 	"bytes"
@@ -37,12 +37,12 @@ type elfSection struct {
 	Addralign, Entsize        uint64
 }
 
-// ReadBuildInfo reads what Go 1.18 and later put into the section .go.buildinfo of a 64-bit little-endian ELF file: a
+// readBuildInfo reads what Go 1.18 and later put into the section .go.buildinfo of a 64-bit little-endian ELF file: a
 // header of 32 bytes, the version of Go and the modules, each with its length before it. The package debug/buildinfo
 // knows more formats, for which it brings the readers of five kinds of executables.
 //
 // It reads no more than a bounded part of the file, which may be anything.
-func ReadBuildInfo(r io.ReaderAt) (*debug.BuildInfo, error) {
+func readBuildInfo(r io.ReaderAt) (*debug.BuildInfo, error) {
 	var header elfHeader
 	if err := readAt(r, 0, &header); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package holders_test
+package procnet_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/internal/procnet"
 )
 
 // TestBoundSocketsOfForgedLines has a socket with newlines in its name, which the kernel prints as they are: it says of a socket
@@ -41,8 +41,8 @@ func TestBoundSocketsOfForgedLines(t *testing.T) {
 		t.Errorf("%q is a name of %d bytes: a line that looks like the kernel's is to leave no room for it", whole, len(whole))
 	}
 	text, err := os.ReadFile("/proc/net/unix")
-	list := holders.ParseNetUnix(text)
-	if err != nil || !slices.ContainsFunc(list, func(s holders.BoundSocket) bool { return s.Name == honest }) {
+	list := procnet.BoundSockets(text)
+	if err != nil || !slices.ContainsFunc(list, func(s procnet.BoundSocket) bool { return s.Name == honest }) {
 		t.Errorf("%s is not among %d sockets, %v", honest, len(list), err)
 	}
 	for _, s := range list {
