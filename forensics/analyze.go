@@ -62,6 +62,7 @@ func (j *judgement) judge(ctx context.Context, e *Evidence, checks []Check) {
 	}
 	a = a.sorted()
 	a.Diagnoses = diagnose(model, a.Findings)
+	identify(model, a.Findings, a.Diagnoses, checks)
 	j.put(a, true)
 }
 
@@ -86,6 +87,7 @@ func (j *judgement) result(checks []Check) (Analysis, error) {
 	}
 	a = a.sorted()
 	a.Diagnoses = diagnoseSingly(a.Findings)
+	identify(nil, a.Findings, a.Diagnoses, checks)
 	return a, fmt.Errorf("timed out: %s not run, and findings not grouped by cause", text.Plural(len(left), "check"))
 }
 

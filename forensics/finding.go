@@ -196,6 +196,8 @@ type Diagnosis struct {
 	Title string     `json:"title"`
 	Since *time.Time `json:"since,omitempty"`
 	Root  Entity     `json:"root"`
+	// Identity is what Root is called on other nodes, too; absent in reports of versions before 0.3.
+	Identity *Identity `json:"identity,omitempty"`
 	// Chain leads from the root to the farthest symptom.
 	Chain []Link        `json:"chain"`
 	Pods  []AffectedPod `json:"pods"`

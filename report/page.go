@@ -3,19 +3,17 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/text"
+	"github.com/nodeforensics/nodeforensics/report/internal/frame"
 )
 
 // page is the model of the HTML page. Text of the node is in it as [shown] only.
 type page struct {
-	Policy string
-	Style  template.CSS
-	Script template.JS
+	frame.Frame
 
 	Title  shown
 	Worst  tone

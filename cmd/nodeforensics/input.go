@@ -78,3 +78,9 @@ func wantRegular(mode fs.FileMode) error {
 	}
 	return fmt.Errorf("%s: only regular files and standard input are read", what)
 }
+
+// isRegularFile says whether there is a regular file of that name, which is on a disk of this machine.
+func isRegularFile(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.Mode().IsRegular()
+}

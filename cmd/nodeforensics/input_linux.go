@@ -148,6 +148,12 @@ func openDisk(name string) (read.Content, error) {
 	return &diskFile{os.NewFile(uintptr(fd), name), head}, nil
 }
 
+// isLocalFile says whether a file is on a disk of this machine.
+func isLocalFile(c read.Content) bool {
+	f, ok := c.(*diskFile)
+	return ok && f.Local
+}
+
 // distantFile is read by a child.
 type distantFile struct {
 	child *child

@@ -78,4 +78,9 @@ func reason(err error) error {
 	return err
 }
 
+func isLocalFile(c read.Content) bool {
+	_, ok := c.(*regularFile)
+	return ok
+}
+
 func readerMain(*os.File, *os.File) int { return exitFailed }

@@ -105,7 +105,7 @@ read; 2 wrong usage; 3 see --fail-on.`,
 	f.output.register(cmd)
 	f.output.registerRedact(cmd)
 	cmd.AddCommand(
-		a.analyzeCommand(), a.goroutinesCommand(), a.holdersCommand(), a.logsCommand(), a.renderCommand(), a.planCommand(),
+		a.analyzeCommand(), a.fleetCommand(), a.goroutinesCommand(), a.holdersCommand(), a.logsCommand(), a.renderCommand(), a.planCommand(),
 		a.checksCommand(), a.schemaCommand(), a.versionCommand(), a.manCommand(),
 	)
 	cmd.InitDefaultHelpCmd()

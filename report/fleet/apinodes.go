@@ -1,0 +1,93 @@
+package fleet
+
+import "strings"
+
+// apiNode is what is wanted of a Node of the API server (kubectl get nodes -o json).
+type apiNode struct {
+	name  string
+	facts map[string]string
+}
+
+// maxAPINodes is how many nodes of lists are kept: more than a cluster can have.
+const maxAPINodes = 100_000
+
+// readItem reads an element of a list.
+func (s *scanner) readItem(d *document) error {
+	var n apiNode
+	kind := "Node" // a NodeList does not repeat it
+	err := s.object(func(key string) (err error) {
+		switch key {
+		case "kind":
+			kind, err = s.text(maxFact)
+		case "metadata", "status":
+			err = s.readAPINode(key, &n)
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if kind == "Node" && n.name != "" && len(d.nodes) < maxAPINodes {
+		d.nodes = append(d.nodes, n)
+	}
+	return err
+}
+
+// readAPINode reads a part of a Node.
+func (s *scanner) readAPINode(part string, n *apiNode) error {
+	if n.facts == nil {
+		n.facts = map[string]string{}
+	}
+	c, err := s.peek()
+	if err != nil || c != '{' { // of another document
+		return s.skip()
+	}
+	return s.object(func(key string) (err error) {
+		switch {
+		case part == "metadata" && key == "name":
+			n.name, err = s.text(maxName)
+		case part == "metadata" && key == "labels":
+			err = s.object(func(label string) error { return s.readLabel(n.facts, label) })
+		case part == "status" && key == "nodeInfo":
+			err = s.object(func(key string) error {
+				if name := infoFacts[key]; name != "" {
+					return s.fact(n.facts, name)
+				}
+				return s.skip()
+			})
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+}
+
+// infoFacts are what facts are called, by the fields of status.nodeInfo. They replace those of reports, so that all nodes have the same form.
+var infoFacts = map[string]string{
+	"kernelVersion": "kernel", "osImage": "OS image", "architecture": "architecture", "kubeletVersion": "kubelet", "containerRuntimeVersion": "runtime",
+}
+
+// labelFacts are labels that say where a node is and what it is made of.
+var labelFacts = map[string]string{
+	"topology.kubernetes.io/zone":              "zone",
+	"failure-domain.beta.kubernetes.io/zone":   "zone",
+	"topology.kubernetes.io/region":            "region",
+	"failure-domain.beta.kubernetes.io/region": "region",
+	"node.kubernetes.io/instance-type":         "instance type",
+	"beta.kubernetes.io/instance-type":         "instance type",
+	"cloud.google.com/gke-nodepool":            "node pool",
+	"eks.amazonaws.com/nodegroup":              "node pool",
+	"kubernetes.azure.com/agentpool":           "node pool",
+	"karpenter.sh/nodepool":                    "node pool",
+}
+
+// readLabel keeps a label that may be common to sick nodes: those above, and versions of drivers under any name.
+func (s *scanner) readLabel(facts map[string]string, label string) error {
+	name := labelFacts[label]
+	if name == "" && strings.Contains(label, "driver") && strings.Contains(label, "version") {
+		name = label
+	}
+	if name == "" {
+		return s.skip()
+	}
+	return s.fact(facts, name)
+}

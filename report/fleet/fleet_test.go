@@ -1,0 +1,166 @@
+package fleet_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/report"
+	"github.com/nodeforensics/nodeforensics/report/fleet"
+)
+
+func at(clock string) time.Time {
+	t, err := time.Parse(time.DateTime, "2026-11-22 "+clock)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// A node is evidence that the checks judge, as they do on a real one.
+type node struct {
+	name, kernel, version string
+	collected             time.Time
+	// dead are sources of NFS mounts that do not respond; nfs numbers their superblocks, which differ between nodes.
+	dead []string
+	nfs  int
+	more func(*forensics.Evidence)
+}
+
+func (n node) report() report.Report {
+	e := forensics.NewEvidence()
+	e.Schema, e.Root, e.Collected = forensics.EvidenceSchema, "/", n.collected
+	e.Node = forensics.Node{Name: n.name, Kernel: n.kernel, OS: "Debian GNU/Linux 12", Arch: "amd64"}
+	e.Kubelet = &kubelet.Instance{PID: 100 + n.nfs, Version: n.version, RootDir: "/var/lib/kubelet", CanonicalRoot: "/var/lib/kubelet"}
+	e.Runtimes = []runtimes.Runtime{{Name: "containerd", Version: "2.0.1"}}
+	e.Collector.PID, e.Collector.HungAfterSeconds, e.Collector.SlowAfterSeconds = 4000, 15, 1
+	e.Mounts.Mounts = []mounts.Mount{{ID: 1, Device: "8:1", Root: "/", MountPoint: "/", FSType: "ext4", Class: mounts.ClassBlock, Source: "/dev/sda1"}}
+	e.Probes = []mounts.Probe{}
+	for i, source := range n.dead {
+		device, began := fmt.Sprintf("0:%d", 40+n.nfs+i), n.collected.Add(-20*time.Minute)
+		m := mounts.Mount{ID: 50 + n.nfs + i, ParentID: 1, Device: device, Root: "/", MountPoint: fmt.Sprintf("/mnt/%d", i), FSType: "nfs4", Class: mounts.ClassNetwork, Source: source}
+		e.Mounts.Mounts = append(e.Mounts.Mounts, m)
+		e.Probes = append(e.Probes, hung(m, began))
+	}
+	everythingRead(&e)
+	if n.more != nil {
+		n.more(&e)
+	}
+	return report.New(report.Tool{Name: "nodeforensics", Version: "1.2.3", Command: []string{"nodeforensics"}}, e, forensics.Analyze(&e, checks.All()))
+}
+
+// hung is a probe that has not returned for 20 minutes.
+func hung(m mounts.Mount, since time.Time) mounts.Probe {
+	return mounts.Probe{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint, Call: "statfs", Seconds: 1200, Awake: 1200, Pending: true, Since: &since}
+}
+
+// everythingRead says that the sources were read: what the evidence does not have is not there.
+func everythingRead(e *forensics.Evidence) {
+	for _, source := range []string{
+		forensics.SourceMounts, forensics.SourceHealth, forensics.SourceProcesses, forensics.SourceThreads, forensics.SourceKubelet,
+		forensics.SourcePodDirs, forensics.SourceKubeletPods, forensics.SourceGoroutines, forensics.SourceRuntime, forensics.SourceHolders, forensics.SourceRuntimeAnswer, forensics.SourceKubeletHealth, forensics.SourceDisks,
+	} {
+		e.Cover(forensics.Source{Source: source, Status: forensics.SourceRead})
+	}
+}
+
+// summarize reads reports as files of their own.
+func summarize(tb testing.TB, nodes ...node) fleet.Summary {
+	tb.Helper()
+	var r fleet.Reader
+	for _, n := range nodes {
+		if err := r.Read(n.name+".json", n.name+".html", bytes.NewReader(jsonOf(tb, n.report()))); err != nil {
+			tb.Fatalf("%s: %v", n.name, err)
+		}
+	}
+	return r.Summary()
+}
+
+func jsonOf(tb testing.TB, r report.Report) []byte {
+	tb.Helper()
+	var b bytes.Buffer
+	if err := report.JSON(&b, r); err != nil {
+		tb.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// rows are the causes in short.
+func rows(s fleet.Summary) (list []string) {
+	for _, c := range s.Causes {
+		var names []string
+		for _, n := range c.Nodes {
+			names = append(names, n.Node)
+		}
+		list = append(list, fmt.Sprintf("%s: %s: %s", c.Severity, c.Title, strings.Join(names, " ")))
+	}
+	return list
+}
+
+func TestCausesAreJoined(t *testing.T) {
+	one := func(e *forensics.Evidence, probe mounts.Probe, m mounts.Mount) {
+		e.Mounts.Mounts = append(e.Mounts.Mounts, m)
+		probe.MountID, probe.Device, probe.MountPoint = m.ID, m.Device, m.MountPoint
+		e.Probes = append(e.Probes, probe)
+	}
+	slow := func(source string) func(*forensics.Evidence) {
+		return func(e *forensics.Evidence) {
+			one(e, mounts.Probe{Call: "statfs", Seconds: 4}, mounts.Mount{ID: 70, ParentID: 1, Device: "0:70", Root: "/", MountPoint: "/mnt/s", FSType: "nfs", Class: mounts.ClassNetwork, Source: source})
+		}
+	}
+	fuse := func(fsType, source string) func(*forensics.Evidence) {
+		return func(e *forensics.Evidence) {
+			m := mounts.Mount{ID: 71, ParentID: 1, Device: "0:71", Root: "/", MountPoint: "/mnt/f", FSType: fsType, Class: mounts.ClassFUSE, Source: source}
+			one(e, hung(m, at("09:50:00")), m)
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		nodes []node
+		want  []string
+	}{
+		{
+			"one server, other superblocks",
+			[]node{{name: "a", dead: []string{"10.0.0.5:/export"}, collected: at("10:10:00")}, {name: "b", nfs: 9, dead: []string{"10.0.0.5:/export"}, collected: at("10:05:00")}},
+			[]string{"warning: NFS 10.0.0.5:/export has not responded: b a"},
+		},
+		{
+			"two servers, equal superblocks",
+			[]node{{name: "a", dead: []string{"10.0.0.5:/export"}, collected: at("10:10:00")}, {name: "b", dead: []string{"10.0.0.6:/export"}, collected: at("10:05:00")}},
+			[]string{"warning: NFS 10.0.0.5:/export has not responded: a", "warning: NFS 10.0.0.6:/export has not responded: b"},
+		},
+		{
+			"two exports of one server",
+			[]node{{name: "a", dead: []string{"10.0.0.5:/a", "10.0.0.5:/b"}, collected: at("10:10:00")}, {name: "b", dead: []string{"10.0.0.5:/c"}, collected: at("10:15:00")}},
+			[]string{"warning: NFS 10.0.0.5 (3 mounts) has not responded: a b"},
+		},
+		{
+			"dead here and slow there",
+			[]node{{name: "a", dead: []string{"10.0.0.5:/export"}, collected: at("10:10:00")}, {name: "b", collected: at("10:05:00"), more: slow("10.0.0.5:/export")}},
+			[]string{"warning: NFS 10.0.0.5:/export has not responded: a b"},
+		},
+		{
+			"FUSE without a server in its source, two sorts",
+			[]node{
+				{name: "a", more: fuse("fuse.s3fs", "s3fs"), collected: at("10:10:00")}, {name: "b", more: fuse("fuse.s3fs", "s3fs"), collected: at("10:10:00")},
+				{name: "c", more: fuse("fuse.juicefs", "JuiceFS:vol"), collected: at("10:10:00")},
+			},
+			[]string{"warning: s3fs has not responded: a b", "warning: JuiceFS JuiceFS:vol has not responded: c"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, rows(summarize(t, tt.nodes...))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,45 @@
+package fleet
+
+import (
+	"bufio"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"sync"
+
+	"github.com/nodeforensics/nodeforensics/internal/text"
+	"github.com/nodeforensics/nodeforensics/report/internal/frame"
+)
+
+//go:embed page.html
+var assets embed.FS
+
+//go:embed page.css
+var style string
+
+// HTML writes the summary as one page without external references, as those of reports. It works without scripts. What is too much for a page
+// of less than 3 MB is left out, and the page says so. Nodes link to their reports, relative to the directory of the page.
+func HTML(w io.Writer, s Summary) error {
+	f, err := pageFrame()
+	if err != nil {
+		return fmt.Errorf("fleet: %w", err)
+	}
+	p := newPage(&s)
+	p.Frame = f.Frame
+	out := bufio.NewWriterSize(w, 64<<10)
+	if err := f.pages.ExecuteTemplate(out, "page.html", p); err != nil {
+		return fmt.Errorf("fleet: %w", err)
+	}
+	return out.Flush()
+}
+
+type parsedPage struct {
+	frame.Frame
+	pages *template.Template
+}
+
+var pageFrame = sync.OnceValues(func() (parsedPage, error) {
+	pages, f, err := frame.Parse(template.FuncMap{"count": text.Plural}, assets, "page.html", style)
+	return parsedPage{f, pages}, err
+})
