@@ -34,6 +34,11 @@ A file may be compressed (gzip, zstd, bzip2, xz). Of archives (tar, zip) and
 directories, analyze reads all files: must-gather, kubectl cluster-info dump,
 sos. It follows no links in them and writes nothing to disk.
 
+Files of several nodes, or with lines of several nodes, are examined node by
+node: analyze prints one verdict and writes one report for each, the worst
+first. It knows a node by the host name in logs, by what its kubelet calls
+itself, by paths (nodes/NAME), and by objects of the API.
+
 If a file cannot be read, analyze says so and examines the others. It exits with
 1 if no file can be read.`,
 		Example: `  # Examine a goroutine dump.
@@ -46,6 +51,9 @@ If a file cannot be read, analyze says so and examines the others. It exits with
   nodeforensics analyze must-gather.tar.gz
   nodeforensics analyze sosreport-node-1.tar.xz /tmp/cluster-dump/
 
+  # Examine the logs of two nodes, each apart.
+  nodeforensics analyze node-1.log node-2.log
+
   # Examine a saved report again, with this version.
   nodeforensics analyze nodeforensics-node-1-20261122T100000Z.json --output-dir /tmp/ticket
 
@@ -56,19 +64,23 @@ If a file cannot be read, analyze says so and examines the others. It exits with
 			if err := out.validate(); err != nil {
 				return err
 			}
-			evidence := forensics.NewEvidence()
-			evidence.Root = "saved files"
-			evidence.Schema = forensics.EvidenceSchema
 			out.deadline = time.Now().Add(timeout)
-			if a.readFiles(&evidence, args, share(out.deadline, 1, 2)) == 0 {
+			nodes, used := a.readFiles(args, share(out.deadline, 1, 2))
+			if used == 0 {
 				return errors.New("no file could be read")
 			}
 			key, err := newRedactKey()
 			if err != nil {
 				return err
 			}
-			podGC.apply(&evidence)
-			return a.redactAndDeliver(out, evidence, key, append([]string{"nodeforensics", "analyze"}, args...))
+			command := append([]string{"nodeforensics", "analyze"}, args...)
+			for i := range nodes {
+				podGC.apply(&nodes[i])
+			}
+			if len(nodes) == 1 {
+				return a.redactAndDeliver(out, nodes[0], key, command)
+			}
+			return a.eachNode(out, nodes, key, command)
 		},
 	}
 	out.register(cmd)
@@ -77,12 +89,12 @@ If a file cannot be read, analyze says so and examines the others. It exits with
 	return a.bounded(cmd, &timeout, usualTimeout)
 }
 
-// readFiles adds what files say to the evidence, and returns how many could be read, at least in part. When the time is up it
-// goes on with what was added until then.
-func (a *app) readFiles(e *forensics.Evidence, names []string, deadline time.Time) (used int) {
+// readFiles reads what files say of each node, and returns how many could be read, at least in part. When the time is up it
+// goes on with what was read until then.
+func (a *app) readFiles(names []string, deadline time.Time) (nodes []forensics.Evidence, used int) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
-	results := read.Files(ctx, e, a.inputs(names), read.Options{Now: time.Now(), Zone: localZone})
+	nodes, results := read.Files(ctx, read.Options{Now: time.Now(), Zone: localZone}, a.inputs(names)...)
 	a.tellSkipped(names, results)
 	for _, got := range results {
 		if got.Used {
@@ -92,5 +104,5 @@ func (a *app) readFiles(e *forensics.Evidence, names []string, deadline time.Tim
 	if ctx.Err() != nil {
 		a.complain("--timeout: not all files were read completely; the report has what was read")
 	}
-	return used
+	return nodes, used
 }

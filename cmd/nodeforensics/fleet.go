@@ -207,10 +207,7 @@ func (in *fleetInput) read(names []string, deadline time.Time) {
 // input queues a file of the command line, or the files that are in it.
 func (in *fleetInput) input(f read.File, name string) {
 	if isArchive.MatchString(name) {
-		files, failed := read.Expand(in.ctx, []read.File{f})
-		for _, member := range files {
-			in.queue <- fleetFile{member, false, nil}
-		}
+		failed := read.Each(in.ctx, []read.File{f}, func(_ context.Context, member read.File) { in.file(fleetFile{member, false, nil}) })
 		for _, result := range failed {
 			in.fail(result.Name, result.Err, true)
 		}

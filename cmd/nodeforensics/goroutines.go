@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -141,22 +140,17 @@ func (a *app) goroutines(f goroutineFlags, sources []read.File) error {
 	for _, s := range sources {
 		names = append(names, s.Name)
 	}
+	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 1, 2))
+	defer cancel()
+	opt := read.Options{Only: forensics.SourceGoroutines}
 	var results []read.Result
-	if !f.diff {
-		ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 1, 4))
-		defer cancel()
-		sources, results = read.Expand(ctx, sources)
+	if f.diff {
+		before, results = dumpsOf(ctx, opt, sources[0])
+		sources = sources[1:]
 	}
-	for i, s := range sources {
-		dumps, err := a.readDumps(s)
-		results = append(results, read.Result{Name: s.Name, Used: len(dumps) > 0, Err: err})
-		if f.diff && i == 0 {
-			before = dumps
-			continue
-		}
-		evidence.Merge(forensics.Evidence{Dumps: dumps})
-	}
-	a.tellSkipped(names, results)
+	dumps, more := dumpsOf(ctx, opt, sources...)
+	evidence.Merge(forensics.Evidence{Dumps: dumps})
+	a.tellSkipped(names, append(results, more...))
 	if len(evidence.Dumps) == 0 || f.diff && len(before) == 0 {
 		return errors.New("no dump could be read")
 	}
@@ -171,7 +165,7 @@ func (a *app) goroutines(f goroutineFlags, sources []read.File) error {
 		return err
 	}
 	earlier := forensics.Evidence{Dumps: before}
-	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 3, 4))
+	ctx, cancel = context.WithDeadline(context.Background(), share(deadline, 3, 4))
 	defer cancel()
 	a.working("masking secrets")
 	_, cutBefore := mask.Until(ctx, &earlier, key, false)
@@ -198,26 +192,13 @@ func (a *app) goroutines(f goroutineFlags, sources []read.File) error {
 	return a.printGoroutines(f, r, answer)
 }
 
-// manyStacks is the memory for stacks in bytes: twice as much as in a report, which somebody is to open.
-const manyStacks = 24 << 20
-
-// readDumps reads the dumps of a file without holding it in memory.
-func (a *app) readDumps(s read.File) ([]forensics.Dump, error) {
-	a.working("reading %s", s.Name)
-	file, err := s.Open()
-	if err != nil {
-		return nil, err
+// dumpsOf reads the dumps of files without holding them in memory.
+func dumpsOf(ctx context.Context, opt read.Options, files ...read.File) (dumps []forensics.Dump, results []read.Result) {
+	nodes, results := read.Files(ctx, opt, files...)
+	for _, e := range nodes {
+		dumps = append(dumps, e.Dumps...)
 	}
-	defer func() { _ = file.Close() }()
-	dumps, err := read.Dumps(s.Name, file, goroutines.Digester{Bytes: manyStacks})
-	var path *os.PathError
-	switch {
-	case errors.As(err, &path):
-		return dumps, path.Err
-	case err == nil && read.CutDump(dumps) != "":
-		return dumps, fmt.Errorf("%s; the part that exists is judged", read.CutDump(dumps))
-	}
-	return dumps, err
+	return dumps, results
 }
 
 func (a *app) mountTable(e *forensics.Evidence, name string) error {

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +16,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/mask"
-	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -82,46 +83,60 @@ func (a *app) logs(f logFlags, names []string) error {
 	deadline := time.Now().Add(f.timeout)
 	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 3, 4)) // what was read until then is told
 	defer cancel()
-	files, failed := read.Expand(ctx, a.inputs(names))
-	sources := read.LogSources(files, opt)
-	if others := len(files) - len(sources); others > 0 {
-		a.warn("%s skipped: not a log", text.Plural(others, "file"))
-	}
-	a.tellSkipped(names, failed)
-	story := logs.Read(ctx, sources, opt)
-	some := false
-	for _, file := range story.Files {
-		switch status := forensics.SourceStatus(file.Status); {
-		case !status.Usable():
-			a.warn("%s: %s", printable(file.Path), printable(cmp.Or(file.Detail, file.Status)))
-		case file.Lines == 0:
-			a.warn("%s: the file is empty", printable(file.Path))
-		default:
-			some = true
-			if status != forensics.SourceRead {
-				a.warn("%s: %s", printable(file.Path), printable(file.Detail))
+	nodes, results := read.Files(ctx, opt, a.inputs(names)...)
+	a.tellSkipped(names, results)
+	var stories []*logs.Story
+	for _, e := range nodes {
+		if e.Logs == nil {
+			continue
+		}
+		for _, file := range e.Logs.Files {
+			if status := forensics.SourceStatus(file.Status); status.Usable() && file.Lines == 0 {
+				a.warn("%s: the file is empty", printable(file.Path))
 			}
 		}
+		if slices.ContainsFunc(e.Logs.Files, func(f logs.File) bool { return f.Lines > 0 && forensics.SourceStatus(f.Status).Usable() }) {
+			stories = append(stories, e.Logs)
+		}
 	}
-	if !some {
+	if len(stories) == 0 {
 		return errors.New("no log could be read")
 	}
-	masked := a.maskedLogs(story, share(deadline, 3, 4))
-	if f.pod != "" && masked.Events != nil {
-		if masked, err = a.storyOfPod(masked, f.pod); err != nil {
+	var b bytes.Buffer
+	for _, story := range stories {
+		masked := a.maskedLogs(*story, share(deadline, 3, 4))
+		if f.pod != "" && masked.Events != nil {
+			var of *logs.Story
+			if of, err = a.storyOfPod(masked, f.pod); err != nil { // one of several nodes knows it
+				continue
+			}
+			masked = of
+		}
+		if err := a.writeStory(&b, f, len(stories) > 1, masked); err != nil {
 			return err
 		}
 	}
-	var b bytes.Buffer
-	if f.format == "" || f.format == formatText {
-		err = report.WriteLogs(&b, masked, a.storyWidth())
-	} else {
-		err = data(&b, f.format, func(w io.Writer) error { return report.WriteLogsJSON(w, masked) })
-	}
-	if err != nil {
+	if b.Len() == 0 {
 		return err
 	}
 	return writeStdout(a.out.file, b.Bytes(), time.Time{})
+}
+
+// writeStory writes the story of one node, or of one of several.
+func (a *app) writeStory(b *bytes.Buffer, f logFlags, several bool, story *logs.Story) error {
+	if f.format == "" || f.format == formatText {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		if several {
+			fmt.Fprintf(b, "Node %s\n", printable(cmp.Or(story.Node, "not known: lines that name no node")))
+		}
+		return report.WriteLogs(b, story, a.storyWidth())
+	}
+	if f.format == formatYAML && b.Len() > 0 {
+		b.WriteString("---\n")
+	}
+	return data(b, f.format, func(w io.Writer) error { return report.WriteLogsJSON(w, story) })
 }
 
 // storyWidth is that of the terminal; what goes elsewhere has room for whole lines.
@@ -149,15 +164,15 @@ func (a *app) maskedLogs(story logs.Story, deadline time.Time) *logs.Story {
 }
 
 // options are those of the package.
-func (f logFlags) options() (logs.Options, error) {
-	opt := logs.Options{Now: time.Now()}
+func (f logFlags) options() (read.Options, error) {
+	opt := read.Options{Now: time.Now(), Only: forensics.SourceLogs}
 	zone, err := localZone(), error(nil)
 	if f.zone != "Local" {
 		if zone, err = time.LoadLocation(f.zone); err != nil {
 			return opt, usagef("--zone %s: %v", f.zone, err)
 		}
 	}
-	opt.Zone = zone
+	opt.Zone = func() *time.Location { return zone }
 	if f.since != "" {
 		if opt.Since, err = sinceTime(f.since, opt.Now, zone); err != nil {
 			return opt, usagef("--since %s: want a duration (2h) or a time (2026-11-21 or 2026-11-21T10:00:00Z)", f.since)

@@ -91,23 +91,27 @@ func (a *app) complainOfInputs(f flags, e forensics.Evidence) {
 	}
 }
 
-// redactAndDeliver masks evidence and the command line, judges the evidence and writes the report. Evidence of which a part
-// could not be masked in time is not judged: what is missing would be taken for gone.
+// redactAndDeliver masks evidence and the command line, judges the evidence and writes the report.
 func (a *app) redactAndDeliver(out outputFlags, evidence forensics.Evidence, key []byte, command []string) error {
-	ctx, cancel := context.WithDeadline(context.Background(), share(out.deadline, 1, 2))
+	return a.finish(out, a.redactAndJudge(out.redact, evidence, key, command, out.deadline))
+}
+
+// redactAndJudge masks evidence and the command line, and judges the evidence. Evidence of which a part could not be masked in
+// time is not judged: what is missing would be taken for gone.
+func (a *app) redactAndJudge(how string, evidence forensics.Evidence, key []byte, command []string, deadline time.Time) report.Report {
+	ctx, cancel := context.WithDeadline(context.Background(), share(deadline, 1, 2))
 	defer cancel()
 	a.working("masking secrets")
-	text, cut := mask.Until(ctx, &evidence, key, out.redact == redactStrict)
-	judged := out.deadline
+	text, cut := mask.Until(ctx, &evidence, key, how == redactStrict)
 	if cut != nil {
 		a.complain("--timeout: %v", cut)
-		judged = time.Now()
+		deadline = time.Now()
 	}
 	masked := make([]string, len(command))
 	for i, arg := range command {
 		masked[i] = text("command lines", arg)
 	}
-	return a.deliver(out, evidence, masked, judged)
+	return a.reportOf(evidence, masked, deadline)
 }
 
 func newRedactKey() ([]byte, error) {
@@ -131,10 +135,20 @@ func (f *flags) absolutePaths() {
 
 // deliver judges evidence with half of the time until a deadline, writes the files, and prints the summary after them.
 func (a *app) deliver(out outputFlags, evidence forensics.Evidence, command []string, judged time.Time) error {
+	return a.finish(out, a.reportOf(evidence, command, judged))
+}
+
+// reportOf judges evidence with half of the time until a deadline.
+func (a *app) reportOf(evidence forensics.Evidence, command []string, judged time.Time) report.Report {
 	r := a.judge(report.Tool{Name: "nodeforensics", Version: programVersion(), Command: evidence.Collector.Command}, evidence, judged)
 	if len(r.Tool.Command) == 0 {
 		r.Tool.Command = command
 	}
+	return r
+}
+
+// finish writes the files and prints the summary after them.
+func (a *app) finish(out outputFlags, r report.Report) error {
 	if err := a.write(out, r); err != nil {
 		return err
 	}

@@ -13,11 +13,10 @@ import (
 // judgePasted judges one pasted text.
 func judgePasted(t *testing.T, text string) forensics.Analysis {
 	t.Helper()
-	e := forensics.NewEvidence()
 	saved := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	f := read.FSFile(fstest.MapFS{"paste.txt": {Data: []byte(text), ModTime: saved}}, "paste.txt")
-	read.Files(t.Context(), &e, []read.File{f}, read.Options{Now: saved})
-	return forensics.Analyze(&e, All())
+	nodes, _ := read.Files(t.Context(), read.Options{Now: saved}, f)
+	return forensics.Analyze(&nodes[0], All())
 }
 
 // TestRulesOfPastedEvidence has what was once judged wrongly, by the rules that came of it.

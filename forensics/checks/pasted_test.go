@@ -143,11 +143,10 @@ func TestPasted(t *testing.T) {
 // pastedRoot is the check whose finding is the first root cause.
 func pastedRoot(t *testing.T, text string) string {
 	t.Helper()
-	e := forensics.NewEvidence()
 	saved := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	f := read.FSFile(fstest.MapFS{"paste.txt": {Data: []byte(text), ModTime: saved}}, "paste.txt")
-	read.Files(t.Context(), &e, []read.File{f}, read.Options{Now: saved})
-	a := forensics.Analyze(&e, All())
+	nodes, _ := read.Files(t.Context(), read.Options{Now: saved}, f)
+	a := forensics.Analyze(&nodes[0], All())
 	if len(a.Diagnoses) == 0 || a.Diagnoses[0].Severity == forensics.Info {
 		return ""
 	}

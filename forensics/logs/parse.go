@@ -183,7 +183,8 @@ func program(tag string) string {
 	}
 	tag = strings.TrimSuffix(tag[strings.LastIndexByte(tag, '/')+1:], ".service")
 	switch tag {
-	case "k3s", "k3s-agent", "k3s-server", "rke2", "rke2-agent", "rke2-server", "kubelite", "hyperkube", "k0s", "k0sworker", "k0scontroller":
+	case "k3s", "k3s-agent", "k3s-server", "rke2", "rke2-agent", "rke2-server", "kubelite", "hyperkube", "k0s", "k0sworker", "k0scontroller",
+		"kubenswrapper": // which OpenShift starts the kubelet with
 		return "kubelet"
 	case "kube-controller": // cut to the 15 bytes of comm
 		return "kube-controller-manager"

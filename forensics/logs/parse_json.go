@@ -46,6 +46,7 @@ func (p *lineParser) journal(e *entry, s *shape, record *entry, at string) strin
 	if e.Origin == "" {
 		e.Origin = journalWriter(record, p.unit)
 	}
+	e.on(record.Get("_HOSTNAME"), true)
 	if pid, err := strconv.Atoi(record.Get("_PID")); err == nil {
 		e.PID = pid
 	}

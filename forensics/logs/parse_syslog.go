@@ -47,6 +47,7 @@ func (p *lineParser) rfc5424(e *entry, s *shape, text string) (string, bool) {
 	s.stamp(e, t, zoned)
 	s.push(layerSyslog)
 	p.writer(e, words[1], words[2])
+	e.on(words[0], true)
 	return strings.TrimPrefix(strings.TrimPrefix(rest, " "), "\ufeff"), true
 }
 
@@ -167,7 +168,15 @@ func (p *lineParser) tagged(e *entry, s *shape, text string) (string, bool) {
 		return after, true
 	}
 	p.writer(e, name, pid)
+	e.on(host, pid != "" || name == "kernel")
 	return p.kernelClock(e, message), true
+}
+
+// on notes the name of the machine, unless a prefix further out has done so.
+func (e *entry) on(host string, sure bool) {
+	if e.Host == "" && host != "" && host != "-" {
+		e.Host, e.HostSure = host, sure
+	}
 }
 
 // tag reads "name[pid]: message".

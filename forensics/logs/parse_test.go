@@ -89,6 +89,10 @@ func TestAMessageIsTheSameByWhateverWay(t *testing.T) {
 			if strings.Contains(c.name, "short-unix") && e.PID == 0 {
 				t.Error("no pid")
 			}
+			if strings.Contains(c.line, "worker-1 ") && (e.Host != "worker-1" || !e.HostSure) {
+				t.Errorf("host %q", e.Host)
+			}
+			e.Host, e.HostSure = "", false
 			if diff := cmp.Diff(want, e); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
@@ -195,6 +199,10 @@ func TestLinesOfOthers(t *testing.T) {
 				t.Errorf("time %v, want %v", e.Time, c.want.Time)
 			}
 			e.Time = c.want.Time
+			if strings.Contains(c.line, "worker-1 ") && (e.Host != "worker-1" || !e.HostSure) {
+				t.Errorf("host %q", e.Host)
+			}
+			e.Host, e.HostSure = "", false
 			if diff := cmp.Diff(c.want, e); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}

@@ -51,6 +51,12 @@ func (p *producer) run(ctx context.Context) error {
 	text, closeText, err := p.decompress(counted)
 	if err == nil {
 		defer closeText()
+		if p.src.Copy != nil {
+			if out := p.src.Copy(); out != nil {
+				defer func() { _ = out.Close() }()
+				text = io.TeeReader(text, out)
+			}
+		}
 		err = p.split(ctx, text)
 	}
 	if c, ok := in.(changer); ok && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) {

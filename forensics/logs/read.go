@@ -19,6 +19,14 @@ type Source struct {
 	AnyWriter bool
 	// Unit is the systemd service of the kubelet, without the suffix, where it is none of [KubeletUnits]; "" otherwise.
 	Unit string
+	// Node is the node that wrote it, where its place tells so; "" otherwise.
+	Node string
+	// Once says that it can be opened only once, and Far that opening it costs much, as of a file far behind in an archive.
+	// [Reader] heeds both.
+	Once, Far bool
+	// Copy is asked for when the log begins to be read; what it returns gets the text, decompressed, and is closed at the end. nil
+	// is nobody.
+	Copy func() io.WriteCloser
 	// Open begins to read it. It may block. What it returns may know more than its bytes: when the log was written last
 	// (ModTime() time.Time), at the end what happened to it while it was read (Changed(read int64) string, "" for nothing),
 	// the place where a time begins ([io.ReaderAt], [io.Seeker] and Size() int64), and that it holds records of a journal, of
@@ -103,16 +111,21 @@ func Read(ctx context.Context, sources []Source, opt Options) Story {
 		files = append(files, r.file(ctx, src))
 	}
 	story := folder.story(files)
-	story.First, story.Last = nil, nil
-	for _, f := range files {
-		if f.First != nil && (story.First == nil || f.First.Before(*story.First)) {
-			story.First = f.First
+	story.spanFiles()
+	return story
+}
+
+// spanFiles sets the times of the story to those of its files.
+func (s *Story) spanFiles() {
+	s.First, s.Last = nil, nil
+	for _, f := range s.Files {
+		if f.First != nil && (s.First == nil || f.First.Before(*s.First)) {
+			s.First = f.First
 		}
-		if f.Last != nil && (story.Last == nil || f.Last.After(*story.Last)) {
-			story.Last = f.Last
+		if f.Last != nil && (s.Last == nil || f.Last.After(*s.Last)) {
+			s.Last = f.Last
 		}
 	}
-	return story
 }
 
 // scanAll scans chunks until the end.

@@ -19,6 +19,10 @@ import "time"
 
 // A Story is what was extracted from logs. Its size is bounded; what exceeds the bounds is counted in Dropped.
 type Story struct {
+	// Node is the node that wrote it, as far as that was told; see [Reader].
+	Node string `json:"node,omitempty"`
+	// Names are all names that were seen of it; they are not stored.
+	Names []string `json:"-"`
 	// Files are what was read, oldest first for each log.
 	Files []File `json:"files"`
 	// First and Last are the times of the first and last line that was read of any file; absent where no line had one.
@@ -82,6 +86,10 @@ type entry struct {
 	Origin   string
 	Severity byte // 'I', 'W', 'E', 'F'; 0 when unknown
 	PID      int  // of the writer; 0 when unknown
+	// Host is the name of the machine in a prefix (syslog, journal); "" where no prefix has one.
+	Host string
+	// HostSure says that the prefix is of syslog or the journal beyond doubt: it has the process, too.
+	HostSure bool
 	// Source and SourceLine are klog's "kubelet_volumes.go" and 263.
 	Source     string
 	SourceLine int

@@ -15,8 +15,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/compressed"
 )
 
-// An archive is read from its beginning to its end. Members that do not fit into memory are found again in the same way: in
-// their order, that is one more reading for all of them.
+// An archive is read from its beginning to its end. Members that are wanted again are found in the same way: in their order,
+// that is one more reading for all of them.
 type archive struct {
 	name    string
 	content Content
@@ -75,24 +75,24 @@ func (x *expander) member(a *archive, m member, number int) bool {
 			}
 			return &memberContent{untilDone{x.ctx, r}, m.size, m.saved, r.Close}, nil
 		}
-		return x.add(cleaned(f))
+		return x.add(f)
 	}
-	switch {
-	case m.size <= x.memory:
-		text := make([]byte, m.size)
-		n, err := io.ReadFull(m.text, text)
-		x.memory -= int64(n)
-		f.Open = func() (Content, error) {
-			return &memberContent{Reader: io.MultiReader(bytes.NewReader(text[:n]), failing{err}), size: m.size, saved: m.saved}, nil
+	f.far, f.Stream = a.reopen != nil, a.reopen == nil
+	first := true
+	f.Open = func() (Content, error) {
+		if first {
+			first = false
+			return &memberContent{Reader: m.text, size: m.size, saved: m.saved}, nil
 		}
-	case a.reopen == nil:
-		x.fail(m.name, errAgain)
-		return true
-	default:
-		f.Open = func() (Content, error) { return a.member(number) }
+		if a.reopen == nil {
+			return nil, errAgain
+		}
+		return a.member(number)
 	}
-	return x.add(cleaned(f))
+	return x.add(f)
 }
+
+var errAgain = errors.New("standard input can be read only once")
 
 // member opens one by its number. Before the next one is opened, it is to be read.
 func (a *archive) member(number int) (Content, error) {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
@@ -143,8 +142,8 @@ func TestMembersAreRead(t *testing.T) {
 		"large":      gzipOf(tarOf(t, append(slices.Clone(bundle), packed{"d/large-1", long.String()}, packed{"d/large-2", long.String()})...)),
 	} {
 		for kind, open := range map[string]func(name, text string) read.File{"file": onDisk, "stream": piped} {
-			e := forensics.NewEvidence()
-			results := read.Files(t.Context(), &e, []read.File{open("b", text)}, read.Options{Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)})
+			nodes, results := read.Files(t.Context(), read.Options{Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}, open("b", text))
+			e := nodes[0]
 			var used, skipped []string
 			for _, r := range results {
 				if !strings.HasPrefix(r.Name, "b:") {
@@ -158,7 +157,7 @@ func TestMembersAreRead(t *testing.T) {
 				}
 			}
 			want := []string{"mounts", "dump", "kubelet.log", "old.log.gz", "late.log", "1.xz", "1.bz2"}
-			if name == "large" && kind == "file" {
+			if name == "large" {
 				want = append(want, "large-1", "large-2")
 			}
 			slices.Sort(want)
@@ -190,8 +189,7 @@ func TestBombs(t *testing.T) {
 			if strings.Contains(name, "names") && kind == "stream" {
 				continue
 			}
-			e := forensics.NewEvidence()
-			results := read.Files(t.Context(), &e, []read.File{open("b", tt.text)}, read.Options{})
+			_, results := read.Files(t.Context(), read.Options{}, open("b", tt.text))
 			if !slices.ContainsFunc(results, func(r read.Result) bool { return r.Err != nil && strings.Contains(r.Err.Error(), tt.says) }) {
 				t.Errorf("%s, %s: nothing says %q: %d results, %+v", name, kind, tt.says, len(results), results[:min(len(results), 3)])
 			}
@@ -247,9 +245,9 @@ func zipNames(t *testing.T) string {
 func TestArchivesEndWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	files, results := read.Expand(ctx, []read.File{onDisk("b", tarOf(t, packed{"a", logLine}))})
-	if len(files) > 0 || len(results) > 0 && !errors.Is(results[0].Err, context.Canceled) {
-		t.Errorf("%v, %+v", files, results)
+	nodes, results := read.Files(ctx, read.Options{}, onDisk("b", tarOf(t, packed{"a", logLine})))
+	if len(nodes[0].Coverage) > 0 || len(results) > 0 && !errors.Is(results[0].Err, context.Canceled) {
+		t.Errorf("%v, %+v", nodes, results)
 	}
 }
 
@@ -263,9 +261,8 @@ func FuzzArchive(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, open := range []func(name, text string) read.File{onDisk, piped} {
-			e := forensics.NewEvidence()
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			read.Files(ctx, &e, []read.File{open("b", string(text))}, read.Options{Now: time.Unix(1<<31, 0)})
+			read.Files(ctx, read.Options{Now: time.Unix(1<<31, 0)}, open("b", string(text)))
 			cancel()
 		}
 	})

@@ -20,10 +20,11 @@ func ExampleFiles() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	evidence := forensics.NewEvidence()
-	for _, got := range read.Files(ctx, &evidence, files, read.Options{Now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}) {
+	nodes, results := read.Files(ctx, read.Options{Now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}, files...)
+	for _, got := range results {
 		fmt.Println(got.Name, got.Kind, got.Used, got.Err)
 	}
+	evidence := nodes[0]                                            // these files are of one node
 	if err := read.Redact(ctx, &evidence, nil, false); err != nil { // before anything of it is stored
 		fmt.Println(err)
 	}

@@ -16,16 +16,12 @@ const (
 	maxMembers = 100_000
 	// maxNesting is how deep archives may stand in one another: a bundle of a bundle.
 	maxNesting = 2
-	// maxInMemory is how many bytes of members are kept in memory, in one call. What is larger is decompressed again, and of
-	// standard input it is left out.
-	maxInMemory = 32 << 20
 )
 
 var (
 	errMembers = errors.New("more than 100,000 files: the rest is not read")
 	errNesting = memberError{errors.New("an archive in an archive in an archive, skipped")}
 	errEmpty   = errors.New("no regular file in this directory")
-	errAgain   = errors.New("standard input can be read only once, and this file in it is large: extract it first, skipped")
 )
 
 // A lister is a [Content] of a directory.
@@ -34,37 +30,35 @@ type lister interface {
 	Files() ([]File, error)
 }
 
-// Expand replaces directories and archives (tar, zip, compressed or not) by the files in them, which are named
-// "bundle.tar.gz:var/log/messages". Links and devices are left out, and nothing is written to disk. The results are of what
-// cannot be opened, and of archives that are damaged.
-func Expand(ctx context.Context, files []File) ([]File, []Result) {
-	x := &expander{ctx: ctx, memory: maxInMemory}
+// Each calls visit with each file, one after another. Instead of a directory or an archive (tar, zip, compressed or not) come the
+// files in it, which are named "bundle.tar.gz:var/log/messages"; those of an archive can be opened until visit returns. Links and
+// devices are left out, and nothing is written to disk. The results are of what cannot be opened, and of archives that are damaged.
+func Each(ctx context.Context, files []File, visit func(context.Context, File)) []Result {
+	var failed []Result
+	x := &expander{ctx: ctx, visit: visit, fail: func(name string, err error) { failed = append(failed, Result{Name: name, Err: err}) }}
 	for _, f := range files {
 		x.expand(f, true)
 	}
-	return x.files, x.results
+	return failed
 }
 
+// An expander replaces directories and archives (tar, zip, compressed or not) by the files in them, which are named
+// "bundle.tar.gz:var/log/messages". Links and devices are left out, and nothing is written to disk.
 type expander struct {
-	ctx     context.Context
-	files   []File
-	results []Result
-	memory  int64 // bytes that may be kept
+	ctx   context.Context
+	visit func(context.Context, File)     // is told of each file, while its archive is open
+	fail  func(name string, reason error) // is told of what cannot be opened, and of archives that are damaged
+	count int
 }
 
 // add takes a file, unless there are too many.
 func (x *expander) add(f File) bool {
-	if len(x.files) >= maxMembers {
+	if x.count >= maxMembers {
 		return false
 	}
-	x.files = append(x.files, f)
+	x.count++
+	x.visit(x.ctx, cleaned(f))
 	return true
-}
-
-func (x *expander) fail(name string, err error) {
-	if err != nil {
-		x.results = append(x.results, Result{Name: name, Err: err})
-	}
 }
 
 // expand looks at the beginning of a file.
@@ -87,10 +81,10 @@ func (x *expander) expand(f File, directories bool) {
 	switch {
 	case kind == "" && f.Stream:
 		f.Open = func() (Content, error) { return &rest{Content: content, r: buffered}, nil }
-		x.add(cleaned(f))
+		x.add(f)
 	case kind == "":
 		_ = content.Close()
-		x.add(cleaned(f))
+		x.add(f)
 	case f.Stream:
 		x.archive(&archive{name: f.Name, content: &rest{Content: content, r: buffered}, text: buffered}, kind)
 	default: // it stays open: its members are read from it
@@ -101,7 +95,7 @@ func (x *expander) expand(f File, directories bool) {
 func (x *expander) directory(name string, dir lister) {
 	files, err := dir.Files()
 	for _, f := range files {
-		if len(x.files) >= maxMembers {
+		if x.count >= maxMembers {
 			err = errMembers
 			break
 		}
@@ -111,7 +105,9 @@ func (x *expander) directory(name string, dir lister) {
 	if err == nil && len(files) == 0 {
 		err = errEmpty
 	}
-	x.fail(name, err)
+	if err != nil {
+		x.fail(name, err)
+	}
 }
 
 // rest is a content of which the beginning was looked at.

@@ -24,19 +24,17 @@ type format struct {
 // formats are in the order in which they are tried. What is none of them is tried as a goroutine dump, of which the
 // beginning need not say anything.
 var formats = []format{
-	{forensics.SourceLogs, isLogFile, nil},
+	{forensics.SourceLogs, isLog, nil},
 	{forensics.SourceAPIDump, isAPIDump, (*reader).apiDump},
 	{"report", hasSchema(reportSchema, reportSchemaV1), (*reader).report},
 	{"evidence", hasSchema(forensics.EvidenceSchema, v1.Schema), (*reader).savedEvidence},
 	{forensics.SourceKubeletPods, isPodList, (*reader).pods},
 	{forensics.SourceMounts, isMountinfo, (*reader).mountTable},
-	{forensics.SourceLogs, isLogStream, (*reader).logStream},
 }
 
 // A beginning is what formats are told by.
 type beginning struct {
-	head   []byte // of the file, at most headSize
-	stream bool   // the file can be read only once
+	head []byte // of the file, at most headSize
 	// schema and kind are what a JSON object says of itself, "" where it does not say so; whole says that all of it was looked
 	// at, not only the head.
 	schema, kind string
@@ -62,12 +60,7 @@ const blanks = " \t\r\n\ufeff"
 func (b beginning) text() []byte { return bytes.TrimLeft(b.head, blanks) }
 func (b beginning) isJSON() bool { return bytes.HasPrefix(b.text(), []byte("{")) }
 
-func isLogFile(b beginning) bool {
-	return !b.stream && !b.whole && logs.Recognise(b.head)
-}
-
-// isLogStream leaves out what may be something else that is compressed or JSON: it cannot be opened again to find out.
-func isLogStream(b beginning) bool { return b.stream && !b.isJSON() && logs.Recognise(b.text()) }
+func isLog(b beginning) bool { return !b.whole && logs.Recognise(b.head) }
 
 func hasSchema(known ...string) func(beginning) bool {
 	return func(b beginning) bool { return slices.Contains(known, b.schema) }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
@@ -104,9 +103,8 @@ func TestFormsOfLines(t *testing.T) {
 
 func kindsIn(t *testing.T, text string) (kinds []logs.Kind) {
 	t.Helper()
-	e := forensics.NewEvidence()
-	read.Files(t.Context(), &e, []read.File{onDisk("paste", text+"\n")}, read.Options{Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)})
-	if e.Logs != nil {
+	nodes, _ := read.Files(t.Context(), read.Options{Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}, onDisk("paste", text+"\n"))
+	if e := nodes[0]; e.Logs != nil {
 		for _, ev := range e.Logs.Events {
 			kinds = append(kinds, ev.Kind)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -14,6 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
 	"github.com/nodeforensics/nodeforensics/internal/jsonstream"
+	"github.com/nodeforensics/nodeforensics/internal/nodename"
 	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
@@ -127,13 +129,16 @@ func (r *reader) savedEvidence(_ context.Context, d document) (used bool, err er
 	return true, r.addExamination(saved.Current())
 }
 
-// addExamination adds one saved examination; two of them would mix two nodes or two moments.
+// addExamination adds one saved examination; two of one node would mix two moments.
 func (r *reader) addExamination(e forensics.Evidence) error {
+	r.node = e.Node.Name
 	r.mu.Lock()
-	second := !r.evidence.Collected.IsZero()
+	second := slices.ContainsFunc(r.parts, func(p part) bool {
+		return !p.Collected.IsZero() && (p.node == e.Node.Name || nodename.Same(p.node, e.Node.Name))
+	})
 	r.mu.Unlock()
 	if second {
-		return errors.New("a second saved report: analyze one at a time")
+		return errors.New("a second saved report of this node: analyze one at a time")
 	}
 	r.add(e)
 	return nil

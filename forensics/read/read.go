@@ -3,8 +3,8 @@
 // of the API (kubectl get -o json), and logs in any form. All may be compressed (gzip, zstd, bzip2, xz), and members of
 // archives (tar, zip) or of directories.
 //
-// [Files] reads whole files. The other functions parse one kind, whose source is known, into evidence that has nothing
-// else; [forensics.Evidence.Merge] adds it.
+// [Files] reads whole files, of one node or of several. The other functions parse one kind, whose source is known, into evidence
+// that has nothing else; [forensics.Evidence.Merge] adds it.
 //
 // Untrusted files cannot fill the memory. JSON is limited in bytes and in its decoded size, and mount tables in bytes.
 // Dumps and logs are read as streams. Secrets are masked by [Redact].
@@ -39,8 +39,9 @@ type File struct {
 	// Stream says that it can be read only once, as a pipe can.
 	Stream bool
 
-	// member says that nobody has named it: it is of an archive or a directory.
-	member bool
+	// member says that nobody has named it: it is of an archive or a directory. far says that it can be opened again only by
+	// reading all that stands before it.
+	member, far bool
 }
 
 // Content is an open file. Of a log, one that is an [io.Seeker] and [io.ReaderAt], too, is read from where the wanted time begins.
@@ -80,12 +81,17 @@ func (c fsContent) ModTime() time.Time { return c.info.ModTime() }
 type Options struct {
 	// Now is the time now, for logs whose lines have no year; see [logs.Options].
 	Now time.Time
+	// Since leaves out older lines of logs; zero is no bound.
+	Since time.Time
 	// Zone returns the zone of the node's clock, for logs whose lines name none; nil is UTC. It is called if there is a log.
 	Zone func() *time.Location
+	// Only is the source of which something is to be read ([forensics.SourceLogs] or [forensics.SourceGoroutines]); "" is all.
+	// Then files that were named are read as such, whatever they look like.
+	Only string
 }
 
 func (o Options) logs() logs.Options {
-	opt := logs.Options{Now: o.Now}
+	opt := logs.Options{Now: o.Now, Since: o.Since}
 	if o.Zone != nil {
 		opt.Zone = o.Zone()
 	}
@@ -107,10 +113,14 @@ type Result struct {
 // patience is how long after the end of its context Files waits for logs, which come to an end by themselves.
 const patience = time.Second
 
-// Files recognises files and adds what they say to the evidence. The results are in the order in which the files were
-// read, logs last; when the context ends, files that were not read completely are missing.
-func Files(ctx context.Context, e *forensics.Evidence, files []File, opt Options) []Result {
-	r := &reader{evidence: e, opt: opt}
+// Files recognises files and returns what they say, each node's apart, in the order in which nodes were found; there is always
+// one. What names no node belongs to the only node there is. If there are several, it comes last, without a name; of objects
+// of the API, each node gets its own.
+//
+// The results are in the order in which the files were read, logs last; when the context ends, files that were not read
+// completely are missing.
+func Files(ctx context.Context, opt Options, files ...File) ([]forensics.Evidence, []Result) {
+	r := &reader{opt: opt}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -127,38 +137,36 @@ func Files(ctx context.Context, e *forensics.Evidence, files []File, opt Options
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	return r.results
+	return r.byNode(), r.results
 }
 
 // reader puts evidence together. What it reads after it was closed is lost.
 type reader struct {
-	opt Options
+	opt   Options
+	logs  logs.Reader
+	file  string // that is read now
+	node  string // which it names; "" if it names none
+	inLog []dumpInLog
 
-	mu       sync.Mutex
-	evidence *forensics.Evidence
-	results  []Result
-	closed   bool
+	mu      sync.Mutex
+	parts   []part
+	stories []logs.Story
+	results []Result
+	closed  bool
+}
+
+// A part is what one file says.
+type part struct {
+	file, node string
+	forensics.Evidence
 }
 
 func (r *reader) files(ctx context.Context, files []File) {
-	var logFiles []File
-	x := &expander{ctx: ctx, memory: maxInMemory}
+	x := &expander{ctx: ctx, visit: r.visit, fail: func(name string, err error) { r.finish(Result{Name: name, Err: err}) }}
 	for _, f := range files {
-		members, failures := len(x.files), len(x.results)
 		x.expand(f, true)
-		for _, got := range x.results[failures:] {
-			r.finish(got)
-		}
-		for _, f := range x.files[members:] {
-			got, isLog := r.file(ctx, f)
-			if isLog {
-				logFiles = append(logFiles, f)
-				continue
-			}
-			r.finish(got)
-		}
 	}
-	r.logFiles(ctx, logFiles)
+	r.readLogs(ctx)
 }
 
 func (r *reader) finish(got Result) {
@@ -170,11 +178,11 @@ func (r *reader) finish(got Result) {
 }
 
 // add takes over what a file says.
-func (r *reader) add(part forensics.Evidence) {
+func (r *reader) add(e forensics.Evidence) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {
-		r.evidence.Merge(part)
+		r.parts = append(r.parts, part{r.file, r.node, e})
 	}
 }
 

@@ -52,8 +52,8 @@ func TestFilesAreRecognised(t *testing.T) {
 			f := read.FSFile(fstest.MapFS{"a": {Data: []byte(tt.text)}}, "a")
 			f.Stream = stream
 			table := read.FSFile(fstest.MapFS{"mounts": {Data: []byte(mountLine)}}, "mounts")
-			e := forensics.NewEvidence()
-			results := read.Files(t.Context(), &e, []read.File{f, table}, read.Options{})
+			nodes, results := read.Files(t.Context(), read.Options{}, f, table)
+			e := nodes[0]
 			if len(results) != 2 || len(e.Mounts.Mounts) != 1 {
 				t.Fatalf("%s: %d results, %d mounts", name, len(results), len(e.Mounts.Mounts))
 			}
@@ -73,8 +73,8 @@ func TestDumpInLog(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		f := read.FSFile(fstest.MapFS{"a": {Data: []byte(logLine + stack)}}, "a")
 		f.Stream = stream
-		e := forensics.NewEvidence()
-		read.Files(t.Context(), &e, []read.File{f}, read.Options{})
+		nodes, _ := read.Files(t.Context(), read.Options{}, f)
+		e := nodes[0]
 		if len(e.Dumps) != 1 || e.Logs == nil || len(e.Logs.Events) == 0 {
 			t.Errorf("stream %v: %d dumps, logs %v", stream, len(e.Dumps), e.Logs)
 		}
@@ -84,8 +84,7 @@ func TestDumpInLog(t *testing.T) {
 // Two examinations would mix two nodes.
 func TestSecondExaminationIsRefused(t *testing.T) {
 	f := read.FSFile(fstest.MapFS{"a": {Data: []byte(`{"schema":"nodeforensics.evidence/v1","collected":"2026-11-20T10:00:00Z"}`)}}, "a")
-	e := forensics.NewEvidence()
-	results := read.Files(t.Context(), &e, []read.File{f, f}, read.Options{})
+	_, results := read.Files(t.Context(), read.Options{}, f, f)
 	if len(results) != 2 || results[0].Err != nil || results[1].Err == nil {
 		t.Errorf("%+v", results)
 	}
@@ -104,9 +103,8 @@ func TestFilesEndWithTheContext(t *testing.T) {
 		<-opened
 		cancel()
 	}()
-	e := forensics.NewEvidence()
-	results := read.Files(ctx, &e, []read.File{read.FSFile(fstest.MapFS{"a": {Data: []byte(mountLine)}}, "a"), slow}, read.Options{})
-	if len(results) != 1 || len(e.Mounts.Mounts) != 1 {
+	nodes, results := read.Files(ctx, read.Options{}, read.FSFile(fstest.MapFS{"a": {Data: []byte(mountLine)}}, "a"), slow)
+	if len(results) != 1 || len(nodes[0].Mounts.Mounts) != 1 {
 		t.Errorf("%+v", results)
 	}
 	close(release)
@@ -118,8 +116,7 @@ func TestErrorsOfStreams(t *testing.T) {
 	f := read.File{Name: "-", Stream: true, Open: func() (read.Content, error) {
 		return failing{err: &fs.PathError{Op: "read", Path: "/dev/stdin", Err: broken}}, nil
 	}}
-	e := forensics.NewEvidence()
-	if results := read.Files(t.Context(), &e, []read.File{f}, read.Options{}); len(results) != 1 || results[0].Err == nil || results[0].Err.Error() != "broken" {
+	if _, results := read.Files(t.Context(), read.Options{}, f); len(results) != 1 || results[0].Err == nil || results[0].Err.Error() != "broken" {
 		t.Errorf("%+v", results)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/compressed"
 )
@@ -18,13 +19,19 @@ import (
 // headSize is how much of a file is looked at to tell what it is, in bytes.
 const headSize = 64 << 10
 
-// file adds what one file says. Of a log that can be opened again it only says that it is one: logs are read together.
-func (r *reader) file(ctx context.Context, f File) (got Result, isLog bool) {
+// visit adds what one file says. Logs are told when all were seen.
+func (r *reader) visit(ctx context.Context, f File) {
+	if got, isLog := r.read(ctx, f); !isLog {
+		r.finish(got)
+	}
+}
+
+func (r *reader) read(ctx context.Context, f File) (got Result, isLog bool) {
 	got = Result{Name: f.Name}
 	content, err := f.Open()
 	if err != nil {
 		got.Err = err
-		return got, false
+		return got, r.opt.Only == forensics.SourceLogs && !f.member && r.addLog(ctx, f, nil, nil, err)
 	}
 	defer func() { _ = content.Close() }()
 	counted := &counter{r: content}
@@ -40,13 +47,18 @@ func (r *reader) file(ctx context.Context, f File) (got Result, isLog bool) {
 		got.Err = path.Err
 		return got, false
 	}
-	b := beginning{head: head, stream: f.Stream}
+	b := beginning{head: head}
 	if logs.IsCompressed(head) {
 		b.head = unpackedHead(head)
 	}
+	r.file, r.node = f.Name, nodeOf(f.Name, b.head)
 	known, ok := recognise(b)
-	if ok && known.add == nil {
-		return got, true
+	switch asLog := ok && known.add == nil; {
+	case asLog && r.opt.Only != forensics.SourceGoroutines, r.opt.Only == forensics.SourceLogs && !f.member:
+		return got, r.addLog(ctx, f, content, text, nil)
+	case r.opt.Only == forensics.SourceLogs:
+		got.Err = errNoLog
+		return got, false
 	}
 	d := document{name: f.Name, saved: content.ModTime(), content: content, text: text, read: counted}
 	unpacked, err := compressed.Open(text)
@@ -59,6 +71,8 @@ func (r *reader) file(ctx context.Context, f File) (got Result, isLog bool) {
 		d.text = unpacked
 	}
 	switch {
+	case r.opt.Only == forensics.SourceGoroutines:
+		got.Kind, got.Used, got.Err = r.dumps(d)
 	case ok:
 		got.Kind = known.name
 		got.Used, got.Err = known.add(r, ctx, d)
@@ -71,6 +85,8 @@ func (r *reader) file(ctx context.Context, f File) (got Result, isLog bool) {
 	}
 	return got, false
 }
+
+var errNoLog = errors.New("not a log, skipped")
 
 // unpackedHead is what a compressed file begins with, as far as its own beginning tells.
 func unpackedHead(head []byte) []byte {
@@ -95,18 +111,29 @@ type document struct {
 
 // dumps takes goroutine dumps, which is what a file is that is nothing else.
 func (r *reader) dumps(d document) (kind string, used bool, err error) {
-	counted := &counter{r: d.text}
-	dumps, err := Dumps(d.name, counted)
+	counted, digester := &counter{r: d.text}, goroutines.Digester{}
+	only := r.opt.Only == forensics.SourceGoroutines
+	if only {
+		digester.Bytes = manyStacks
+	}
+	dumps, err := Dumps(d.name, counted, digester)
+	var path *fs.PathError
 	switch {
+	case errors.As(err, &path):
+		err = path.Err
+	case err == nil, only:
 	case errors.Is(err, errNoDump): // nor anything else: what was tried last says nothing to whoever gave the file
-		return "", false, errors.New("unrecognized format, skipped")
-	case err != nil:
-		return "", false, fmt.Errorf("unrecognized format, skipped: %w", err)
+		err = errors.New("unrecognized format, skipped")
+	default:
+		err = fmt.Errorf("unrecognized format, skipped: %w", err)
+	}
+	if err != nil && (!only || len(dumps) == 0) {
+		return "", false, err
 	}
 	source := forensics.Source{
 		Source: forensics.SourceGoroutines + ":" + d.name, Status: forensics.SourceRead, Bytes: counted.n,
 	}
-	if cut := CutDump(dumps); cut != "" {
+	if cut := CutDump(dumps); cut != "" && err == nil {
 		source.Status, source.Detail = forensics.SourceTruncated, cut
 		err = fmt.Errorf("%s; the part that exists is judged", cut)
 	}

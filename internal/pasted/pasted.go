@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/logline"
 )
 
 // MaxSize is how many bytes a text has at most that is put right; what is longer was saved by a program.
@@ -140,7 +142,7 @@ func english(s string) string {
 		return s
 	}
 	m := foreignHead.FindStringSubmatchIndex(s)
-	if m == nil || journalHead.MatchString(s) {
+	if _, ok := logline.Month(s); m == nil || ok && m[3] == 3 {
 		return s
 	}
 	month, ok := months[strings.TrimSuffix(strings.ToLower(s[m[2]:m[3]]), ".")]

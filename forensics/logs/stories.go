@@ -1,0 +1,404 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodename"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
+)
+
+// A Reader reads logs that were saved, of one node or of several, and tells one story of each node, in the order of time. The
+// zero value will do.
+//
+// A node is known by the host in the prefix of a line (syslog, journal), by [Source.Node], by what a kubelet calls itself, by
+// the path of the log, and as an unnamed one where two kubelets wrote at the same time. What names none belongs to the only
+// node that there is.
+type Reader struct {
+	Options Options
+
+	logs    []*addedLog
+	stashed int
+	reader  *reader
+	teller  teller
+}
+
+const (
+	// stashSize bounds what is kept of logs that are best read once, in bytes.
+	stashSize = 64 << 20
+	// glanceSize is how much of a log is looked at beforehand, in bytes.
+	glanceSize = 64 << 10
+)
+
+// An addedLog is one that is to be told.
+type addedLog struct {
+	src Source
+	identities
+	state   logState
+	file    File     // once it was read
+	found   []*found // where it is stashed
+	stashed int
+
+	node  int         // of lines that name none; -1 is not known
+	byPID map[int]int // of lines of kubelets that name none
+}
+
+type logState uint8
+
+const (
+	logToRead logState = iota
+	logStashed
+	logTold
+)
+
+// Add takes a log. One that can be opened once, or at much expense, is read now.
+func (r *Reader) Add(ctx context.Context, src Source) {
+	if r.reader == nil {
+		r.reader = newReader(r.Options, literals(), nil)
+		r.teller.told = map[int]*told{}
+	}
+	l := &addedLog{src: src}
+	r.logs = append(r.logs, l)
+	if src.Once || src.Far {
+		r.stash(ctx, l)
+	} else {
+		r.glance(ctx, l)
+	}
+}
+
+// stash reads a log and keeps what it says. If there is no room, it is read again later; one that cannot is told at once,
+// after all that was kept.
+func (r *Reader) stash(ctx context.Context, l *addedLog) {
+	l.state = logStashed
+	r.reader.tell = func(path string, f *found) {
+		switch l.state {
+		case logTold:
+			r.teller.tell(path, f)
+			return
+		case logToRead:
+			l.note(f.entry, f.known)
+			return
+		}
+		l.note(f.entry, f.known)
+		kept := *f
+		if !f.known { // that it was written is all that counts
+			e := f.entry
+			kept.entry = &entry{
+				Time: e.Time, Origin: strings.Clone(e.Origin), Severity: e.Severity, PID: e.PID, Source: strings.Clone(e.Source), Line: e.Line,
+				Host: strings.Clone(e.Host), HostSure: e.HostSure,
+			}
+		}
+		size := 512 + 2*len(kept.entry.Raw)
+		l.stashed += size
+		r.stashed += size
+		l.found = append(l.found, &kept)
+		switch {
+		case r.stashed <= stashSize:
+		case l.src.Once:
+			r.tellStashed()
+			r.teller.log = l
+		default:
+			r.stashed -= l.stashed
+			l.found, l.state = nil, logToRead
+		}
+	}
+	l.file = r.reader.file(ctx, l.src)
+}
+
+// tellStashed tells what was kept, in the order of time.
+func (r *Reader) tellStashed() {
+	var logs []*addedLog
+	for _, l := range r.logs {
+		if l.state == logStashed {
+			logs = append(logs, l)
+		}
+	}
+	inOrder(logs)
+	r.teller.settle(logs)
+	for _, l := range logs {
+		r.tellOne(l)
+	}
+	r.stashed = 0
+}
+
+func (r *Reader) tellOne(l *addedLog) {
+	r.teller.log, l.state = l, logTold
+	for _, f := range l.found {
+		r.teller.tell(l.src.Path, f)
+	}
+	l.found = nil
+}
+
+// inOrder puts the oldest log first, if all have times.
+func inOrder(logs []*addedLog) {
+	if !slices.ContainsFunc(logs, func(l *addedLog) bool { return l.first.IsZero() }) {
+		sorting.Stable(logs, func(a, b *addedLog) int { return a.first.Compare(b.first) })
+	}
+}
+
+// glance looks at the beginning of a log, for its first time and the nodes that it names.
+func (r *Reader) glance(ctx context.Context, l *addedLog) {
+	in, err := l.src.Open(ctx)
+	if err != nil { // it may have taken its time to fail
+		l.src.Open = func(context.Context) (io.ReadCloser, error) { return nil, err }
+		return
+	}
+	defer func() { _ = in.Close() }()
+	opt := r.reader.opt
+	p := producer{parser: &lineParser{latest: opt.Now, zone: opt.Zone, boot: opt.Boot, origin: l.src.Origin, unit: l.src.Unit}}
+	if m, ok := in.(modTimer); ok && !m.ModTime().IsZero() {
+		p.parser.latest = m.ModTime()
+	}
+	text, done, err := p.decompress(in)
+	if err != nil {
+		return
+	}
+	defer done()
+	buf, err := fill(make([]byte, 0, glanceSize), text)
+	if p.parser.origin == "" {
+		p.parser.origin = writtenBy(buf)
+	}
+	p.parser.settle(buf)
+	if err == nil { // the last line is cut
+		buf = buf[:bytes.LastIndexByte(buf, '\n')+1]
+	}
+	for line := range bytes.Lines(buf) {
+		e, _ := p.parser.parse(string(line))
+		_, known := classify(&e)
+		l.note(&e, known)
+	}
+}
+
+// Stories tells what was added, one story of each node. The nodes are those that other files name. What names no node has a
+// story without a name, if there are several nodes.
+func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
+	if r.reader == nil {
+		return nil
+	}
+	defer r.reader.close()
+	logs := slices.DeleteFunc(slices.Clone(r.logs), func(l *addedLog) bool { return l.state == logTold })
+	inOrder(logs)
+	for _, name := range nodes {
+		r.teller.names.find(name)
+	}
+	r.teller.settle(logs)
+	r.reader.tell = r.teller.tell
+	for _, l := range logs {
+		if l.state == logStashed {
+			r.tellOne(l)
+			continue
+		}
+		r.teller.log, l.state = l, logTold
+		l.file = r.reader.file(ctx, l.src)
+	}
+	return r.teller.stories(r.logs)
+}
+
+// A teller tells the stories of several nodes at the same time.
+type teller struct {
+	names nodeNames
+	only  int           // the only node; -1 if there are several or none
+	told  map[int]*told // by the node, -1 for lines that name none
+	log   *addedLog     // that is told now
+}
+
+// told is the story of one node so far.
+type told struct {
+	*folder
+	logs        []*addedLog
+	first, last time.Time
+}
+
+// settle finds the nodes, and to which of them lines belong that name none.
+func (t *teller) settle(logs []*addedLog) {
+	for _, l := range logs {
+		for _, names := range l.names.nodes {
+			at := t.names.find(names[0])
+			for _, other := range names[1:] {
+				t.names.add(at, other)
+			}
+		}
+	}
+	for _, l := range logs {
+		l.node = -1
+		switch {
+		case l.src.Node != "":
+			l.node = t.names.find(l.src.Node)
+		case l.apart():
+			l.byPID = map[int]int{}
+			for _, k := range l.kubelets {
+				name := k.name
+				if name == "" {
+					name = fmt.Sprintf("unknown (kubelet %d)", k.pid)
+				}
+				l.byPID[k.pid] = t.names.named(name)
+			}
+		case len(l.own) > 0:
+			l.node = t.names.find(l.own[0])
+			for _, other := range l.own[1:] {
+				if t.names.find(other) != l.node {
+					l.node = -1
+				}
+			}
+		case len(l.names.nodes) == 1:
+			l.node = t.names.find(l.names.nodes[0][0])
+		}
+	}
+	for _, l := range logs {
+		if l.node < 0 && l.byPID == nil && len(l.names.nodes) == 0 {
+			l.node = t.names.inPath(l.src.Path)
+		}
+	}
+	t.unnamed(logs)
+	if t.only = -1; len(t.names.nodes) == 1 {
+		t.only = 0
+	}
+}
+
+// unnamed tells logs apart of kubelets that name no node, by their times.
+func (t *teller) unnamed(logs []*addedLog) {
+	var of []*addedLog
+	for _, l := range logs {
+		if l.node < 0 && l.byPID == nil && len(l.names.nodes) == 0 && len(l.kubelets) > 0 {
+			of = append(of, l)
+		}
+	}
+	apart := false
+	for i, l := range of {
+		for _, other := range of[:i] {
+			for _, k := range l.kubelets {
+				apart = apart || slices.ContainsFunc(other.kubelets, k.overlap)
+			}
+		}
+	}
+	if !apart {
+		return
+	}
+	names := map[int]string{} // by the process
+	for _, l := range of {
+		pid := l.kubelets[len(l.kubelets)-1].pid
+		if names[pid] == "" {
+			names[pid] = "unknown (" + l.src.Path + ")"
+		}
+		l.node = t.names.named(names[pid])
+	}
+}
+
+// tell adds a line to the story of its node.
+func (t *teller) tell(path string, f *found) {
+	e := f.entry
+	at := t.names.of(e)
+	if at < 0 {
+		at = t.log.node
+		if node, ok := t.log.byPID[e.PID]; ok && kubeletOrigin(e.Origin) {
+			at = node
+		}
+	}
+	if at < 0 {
+		at = t.only
+	}
+	s := t.told[at]
+	if s == nil {
+		s = &told{folder: newFolder()}
+		t.told[at] = s
+	}
+	if n := len(s.logs); n == 0 || s.logs[n-1] != t.log {
+		s.logs = append(s.logs, t.log)
+	}
+	if !e.Time.IsZero() {
+		if s.first.IsZero() || e.Time.Before(s.first) {
+			s.first = e.Time
+		}
+		if e.Time.After(s.last) {
+			s.last = e.Time
+		}
+	}
+	if f.known {
+		s.add(path, f.occurrence)
+	} else {
+		s.seen(e)
+	}
+}
+
+// stories are those of the nodes in their order, and the one without a name last. A log of which nobody has a line is with
+// those that name no node, or else with the first node.
+func (t *teller) stories(logs []*addedLog) []Story {
+	if s := t.told[-1]; s != nil && len(t.told) > 1 && len(s.order)+len(s.lives.all) == 0 { // lines without meaning
+		delete(t.told, -1)
+	}
+	var stories []Story
+	listed := map[*addedLog]bool{}
+	for at := range len(t.names.nodes) + 1 {
+		if at == len(t.names.nodes) {
+			at = -1
+		}
+		s := t.told[at]
+		if s == nil {
+			continue
+		}
+		var files []File
+		for _, l := range s.logs {
+			files, listed[l] = append(files, l.file), true
+		}
+		story := s.story(files)
+		if !s.first.IsZero() {
+			first, last := s.first.UTC(), s.last.UTC()
+			story.First, story.Last = &first, &last
+		}
+		if at >= 0 {
+			story.Names = t.names.nodes[at]
+			story.Node = story.Names[0]
+		}
+		stories = append(stories, story)
+	}
+	if len(stories) == 0 {
+		stories = []Story{newFolder().story(nil)}
+	}
+	rest := &stories[0]
+	if last := &stories[len(stories)-1]; last.Node == "" {
+		rest = last
+	}
+	for _, l := range logs {
+		if !listed[l] {
+			rest.Files = append(rest.Files, l.file)
+		}
+	}
+	if len(stories) == 1 {
+		rest.spanFiles()
+	}
+	return stories
+}
+
+// named adds a node under a name that needs not look like one.
+func (n *nodeNames) named(name string) int {
+	if nodename.Is(name) {
+		return n.find(name)
+	}
+	if at, ok := n.known[name]; ok {
+		return at
+	}
+	if len(n.nodes) >= maxNodes {
+		return -1
+	}
+	if n.known == nil {
+		n.known = map[string]int{}
+	}
+	n.known[name] = len(n.nodes)
+	n.nodes = append(n.nodes, []string{name})
+	return n.known[name]
+}
+
+// inPath is the node whose name is part of a path, -1 if none is.
+func (n *nodeNames) inPath(path string) int {
+	parts := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == ':' || c == '\\' })
+	return slices.IndexFunc(n.nodes, func(names []string) bool {
+		return slices.ContainsFunc(names, func(name string) bool {
+			return slices.ContainsFunc(parts, func(part string) bool { return nodename.InFile(part, name) })
+		})
+	})
+}
