@@ -172,8 +172,8 @@ func (s span) overlap(other span) bool {
 	return other.last.Sub(s.first) > late && s.last.Sub(other.first) > late
 }
 
-// apart are the kubelets of a log that are of different nodes, by the names that they give or by their times.
-func (id *identities) apart() bool {
+// differ says that the kubelets of a log are of different nodes, by the names that they give or by their times.
+func (id *identities) differ() bool {
 	for i, s := range id.kubelets {
 		for _, other := range id.kubelets[:i] {
 			named := s.name != "" && other.name != ""

@@ -263,8 +263,8 @@ func trim(line string) string {
 	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r' || line[len(line)-1] == 0) {
 		line = line[:len(line)-1]
 	}
-	if len(line) > 0 && (line[0] == 0 || line[0] == 0xef) {
-		line = strings.TrimPrefix(strings.TrimLeft(line, "\x00"), "\ufeff")
+	if len(line) > 0 && (line[0] == 0 || line[0] == 0xef || line[0] == 0x1e) { // which stands before each record of json-seq
+		line = strings.TrimPrefix(strings.TrimLeft(line, "\x00\x1e"), "\ufeff")
 	}
 	if strings.IndexByte(line, 0x1b) >= 0 {
 		line = withoutColour(line)

@@ -84,13 +84,13 @@ func (p *producer) decompress(in io.Reader) (text io.Reader, done func(), err er
 	case err != nil:
 		return nil, nil, err
 	case unpacked == nil:
-		return buffered, func() {}, nil
+		return journalLines(buffered), func() {}, nil
 	}
 	p.compression = unpacked.Format
 	if t := unpacked.Written; !t.IsZero() && t.Before(p.parser.latest) { // of what was compressed
 		p.parser.latest = t
 	}
-	return unpacked, func() { _ = unpacked.Close() }, nil
+	return journalLines(bufio.NewReaderSize(unpacked, 64<<10)), func() { _ = unpacked.Close() }, nil
 }
 
 // split reads the text in chunks of whole lines.

@@ -16,6 +16,9 @@ const recogniseLines = 200
 // and begins the line.
 func Recognise(text []byte) bool {
 	p := lineParser{zone: time.UTC, latest: time.Unix(1<<33, 0)}
+	if isJournalExport(text) || isJournalPretty(text) {
+		return true
+	}
 	lines := 0
 	for line := range bytes.Lines(text) {
 		if lines++; lines > recogniseLines {

@@ -53,14 +53,14 @@ type logState uint8
 const (
 	logToRead logState = iota
 	logStashed
-	logTold
+	logDone
 )
 
 // Add takes a log. One that can be opened once, or at much expense, is read now.
 func (r *Reader) Add(ctx context.Context, src Source) {
 	if r.reader == nil {
 		r.reader = newReader(r.Options, literals(), nil)
-		r.teller.told = map[int]*told{}
+		r.teller.nodes = map[int]*nodeStory{}
 	}
 	l := &addedLog{src: src}
 	r.logs = append(r.logs, l)
@@ -77,7 +77,7 @@ func (r *Reader) stash(ctx context.Context, l *addedLog) {
 	l.state = logStashed
 	r.reader.tell = func(path string, f *found) {
 		switch l.state {
-		case logTold:
+		case logDone:
 			r.teller.tell(path, f)
 			return
 		case logToRead:
@@ -127,7 +127,7 @@ func (r *Reader) tellStashed() {
 }
 
 func (r *Reader) tellOne(l *addedLog) {
-	r.teller.log, l.state = l, logTold
+	r.teller.log, l.state = l, logDone
 	for _, f := range l.found {
 		r.teller.tell(l.src.Path, f)
 	}
@@ -181,7 +181,7 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 		return nil
 	}
 	defer r.reader.close()
-	logs := slices.DeleteFunc(slices.Clone(r.logs), func(l *addedLog) bool { return l.state == logTold })
+	logs := slices.DeleteFunc(slices.Clone(r.logs), func(l *addedLog) bool { return l.state == logDone })
 	inOrder(logs)
 	for _, name := range nodes {
 		r.teller.names.find(name)
@@ -193,7 +193,7 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 			r.tellOne(l)
 			continue
 		}
-		r.teller.log, l.state = l, logTold
+		r.teller.log, l.state = l, logDone
 		l.file = r.reader.file(ctx, l.src)
 	}
 	return r.teller.stories(r.logs)
@@ -202,13 +202,13 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 // A teller tells the stories of several nodes at the same time.
 type teller struct {
 	names nodeNames
-	only  int           // the only node; -1 if there are several or none
-	told  map[int]*told // by the node, -1 for lines that name none
-	log   *addedLog     // that is told now
+	only  int                // the only node; -1 if there are several or none
+	nodes map[int]*nodeStory // by the node, -1 for lines that name none
+	log   *addedLog          // that is told now
 }
 
-// told is the story of one node so far.
-type told struct {
+// A nodeStory is the story of one node so far.
+type nodeStory struct {
 	*folder
 	logs        []*addedLog
 	first, last time.Time
@@ -229,7 +229,7 @@ func (t *teller) settle(logs []*addedLog) {
 		switch {
 		case l.src.Node != "":
 			l.node = t.names.find(l.src.Node)
-		case l.apart():
+		case l.differ():
 			l.byPID = map[int]int{}
 			for _, k := range l.kubelets {
 				name := k.name
@@ -260,7 +260,7 @@ func (t *teller) settle(logs []*addedLog) {
 	}
 }
 
-// unnamed tells logs apart of kubelets that name no node, by their times.
+// unnamed parts logs of kubelets that name no node, by their times.
 func (t *teller) unnamed(logs []*addedLog) {
 	var of []*addedLog
 	for _, l := range logs {
@@ -268,15 +268,15 @@ func (t *teller) unnamed(logs []*addedLog) {
 			of = append(of, l)
 		}
 	}
-	apart := false
+	several := false
 	for i, l := range of {
 		for _, other := range of[:i] {
 			for _, k := range l.kubelets {
-				apart = apart || slices.ContainsFunc(other.kubelets, k.overlap)
+				several = several || slices.ContainsFunc(other.kubelets, k.overlap)
 			}
 		}
 	}
-	if !apart {
+	if !several {
 		return
 	}
 	names := map[int]string{} // by the process
@@ -302,10 +302,10 @@ func (t *teller) tell(path string, f *found) {
 	if at < 0 {
 		at = t.only
 	}
-	s := t.told[at]
+	s := t.nodes[at]
 	if s == nil {
-		s = &told{folder: newFolder()}
-		t.told[at] = s
+		s = &nodeStory{folder: newFolder()}
+		t.nodes[at] = s
 	}
 	if n := len(s.logs); n == 0 || s.logs[n-1] != t.log {
 		s.logs = append(s.logs, t.log)
@@ -328,8 +328,8 @@ func (t *teller) tell(path string, f *found) {
 // stories are those of the nodes in their order, and the one without a name last. A log of which nobody has a line is with
 // those that name no node, or else with the first node.
 func (t *teller) stories(logs []*addedLog) []Story {
-	if s := t.told[-1]; s != nil && len(t.told) > 1 && len(s.order)+len(s.lives.all) == 0 { // lines without meaning
-		delete(t.told, -1)
+	if s := t.nodes[-1]; s != nil && len(t.nodes) > 1 && len(s.order)+len(s.lives.all) == 0 { // lines without meaning
+		delete(t.nodes, -1)
 	}
 	var stories []Story
 	listed := map[*addedLog]bool{}
@@ -337,7 +337,7 @@ func (t *teller) stories(logs []*addedLog) []Story {
 		if at == len(t.names.nodes) {
 			at = -1
 		}
-		s := t.told[at]
+		s := t.nodes[at]
 		if s == nil {
 			continue
 		}

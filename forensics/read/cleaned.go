@@ -35,7 +35,7 @@ func cleaned(f File) File {
 // isText leaves out what has a format of its own.
 func isText(text []byte) bool {
 	start := bytes.TrimLeft(text, blanks)
-	return bytes.IndexByte(text, 0) < 0 && compressed.Format(text) == "" && !bytes.HasPrefix(start, []byte("{\n")) && !bytes.HasPrefix(start, []byte(`{"schema"`)) &&
+	return bytes.IndexByte(text, 0) < 0 && !bytes.HasPrefix(text, []byte("__CURSOR=")) && compressed.Format(text) == "" && !bytes.HasPrefix(start, []byte("{\n")) && !bytes.HasPrefix(start, []byte(`{"schema"`)) &&
 		!bytes.HasPrefix(start, []byte(`{"kind"`)) && !bytes.HasPrefix(start, []byte(`{"apiVersion"`))
 }
 

@@ -76,6 +76,8 @@ func (r *reader) read(ctx context.Context, f File) (got Result, isLog bool) {
 	case ok:
 		got.Kind = known.name
 		got.Used, got.Err = known.add(r, ctx, d)
+	case bytes.HasPrefix(b.head, []byte("LPKSHHRH")):
+		got.Err = errBinaryJournal
 	case len(b.text()) == 0 && len(b.head) < headSize:
 		got.Err = errors.New("the file is empty")
 	case b.isJSON():
@@ -85,6 +87,9 @@ func (r *reader) read(ctx context.Context, f File) (got Result, isLog bool) {
 	}
 	return got, false
 }
+
+// errBinaryJournal is about a file of journald (systemd.io, Journal File Format).
+var errBinaryJournal = errors.New("a binary journal, skipped: convert it with journalctl --file FILE -o export, and analyze what that prints")
 
 var errNoLog = errors.New("not a log, skipped")
 
