@@ -31,7 +31,10 @@ func TestIdentity(t *testing.T) {
 	e.Threads = []procs.Thread{{PID: 7, TID: 8, Wait: procs.Wait{Function: "nfs_wait_bit_killable"}}}
 	e.Kubelet = &kubelet.Instance{PID: 99, Version: "1.34.4"}
 	e.Dumps = []Dump{{Dump: goroutines.Dump{Goroutines: []goroutines.Goroutine{{ID: 5, Count: 1, Frames: []goroutines.Frame{
-		{Func: "runtime.gopark"}, {Func: "sync.runtime_SemacquireMutex"}, {Func: "internal/sync.(*Mutex).lockSlow"}, {Func: "sync.(*Mutex).Lock"},
+		{Func: "runtime.gopark"},
+		{Func: "sync.runtime_SemacquireMutex"},
+		{Func: "internal/sync.(*Mutex).lockSlow"},
+		{Func: "sync.(*Mutex).Lock"},
 		{Func: "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod"},
 	}}, {ID: 6, Count: 1, Frames: []goroutines.Frame{{Func: "syscall.Syscall6"}, {Func: "os.Stat"}}}}}}}
 	m := NewModel(&e)

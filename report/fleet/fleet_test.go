@@ -151,7 +151,8 @@ func TestCausesAreJoined(t *testing.T) {
 		{
 			"FUSE without a server in its source, two sorts",
 			[]node{
-				{name: "a", more: fuse("fuse.s3fs", "s3fs"), collected: at("10:10:00")}, {name: "b", more: fuse("fuse.s3fs", "s3fs"), collected: at("10:10:00")},
+				{name: "a", more: fuse("fuse.s3fs", "s3fs"), collected: at("10:10:00")},
+				{name: "b", more: fuse("fuse.s3fs", "s3fs"), collected: at("10:10:00")},
 				{name: "c", more: fuse("fuse.juicefs", "JuiceFS:vol"), collected: at("10:10:00")},
 			},
 			[]string{"warning: s3fs has not responded: a b", "warning: JuiceFS JuiceFS:vol has not responded: c"},

@@ -15,17 +15,18 @@ import (
 
 // The limits of the page, in bytes of a part. With the style and the script they stay below 3 MB.
 const (
-	budgetCauses   = 900 << 10
+	budgetOverview = 150 << 10
+	budgetCauses   = 850 << 10
 	budgetMatrix   = 300 << 10
 	budgetTimeline = 150 << 10
 	budgetMissing  = 150 << 10
 	budgetNodes    = 1200 << 10
 
-	maxCell     = 160 // bytes of a name or a headline
-	maxTitled   = 60  // nodes of a cause that are listed with the headlines of their reports
-	maxOpen     = 12  // nodes of a cause that are listed without a click
-	maxCards    = 60  // causes with all that is known of them; the others are in the table
-	maxAttempts = 20  // columns of the matrix
+	maxCell   = 160 // bytes of a name or a headline
+	maxTitled = 60  // nodes of a cause that are listed with the headlines of their reports
+	maxOpen   = 12  // nodes of a cause that are listed without a click
+	maxCards  = 60  // causes with all that is known of them; the others are in the table
+	minRows   = 4   // causes from which on there is a table of them
 )
 
 // page is the model of the HTML page. All text of reports has passed see.
@@ -37,15 +38,18 @@ type page struct {
 	Facts   []fact
 	Nav     []navItem
 	Verdict string
-	Causes  []causeCard
-	More    int // causes without a card
-	Common  []traitRow
-	Matrix  *matrix
-	Picture *picture
-	Missing []missingRow
-	NoMore  int // of Missing that are left out
-	Nodes   nodeTable
-	Notes   []string
+	// Overview has a row for each cause, NoRow counts those without one. It is empty where the cards say as much.
+	Overview []causeRow
+	NoRow    int
+	Causes   []causeCard
+	More     int // causes without a card
+	Common   []traitRow
+	Matrix   *matrix
+	Picture  *picture
+	Missing  []missingRow
+	NoMore   int // of Missing that are left out
+	Nodes    nodeTable
+	Notes    []string
 }
 
 type mark struct{ Tone, Word string }
@@ -60,6 +64,15 @@ type navItem struct {
 type link struct{ Text, Href string }
 
 type when struct{ ISO, Text string }
+
+type causeRow struct {
+	Number, Rank int
+	Mark         mark
+	Title, Href  string
+	Nodes        int
+	Since        *when
+	First        string
+}
 
 type causeCard struct {
 	Number int
@@ -144,6 +157,7 @@ func newPage(s *Summary) *page {
 		}
 		p.Causes = append(p.Causes, newCard(s, i, &left))
 	}
+	p.addOverview(s)
 	p.Common = newTraits(s.Common)
 	p.Matrix = newMatrix(s)
 	p.Picture = newPicture(s)
@@ -162,6 +176,29 @@ func newPage(s *Summary) *page {
 	}
 	p.addNav(s)
 	return p
+}
+
+// addOverview adds a table of many causes.
+func (p *page) addOverview(s *Summary) {
+	if len(s.Causes) < minRows {
+		return
+	}
+	left := room(budgetOverview)
+	for i := range s.Causes {
+		c := &s.Causes[i]
+		row := causeRow{
+			Number: i + 1, Rank: -c.Severity.Rank(), Mark: severityMark(c.Severity), Title: report.Visible(c.Title, 2*maxCell), Nodes: len(c.Nodes),
+			Since: newWhen(c.Since), First: see(c.FirstNode),
+		}
+		if i < len(p.Causes) {
+			row.Href = fmt.Sprintf("#cause-%d", i+1)
+		}
+		if !left.fits(230, row.Title, row.First) {
+			p.NoRow = len(s.Causes) - i
+			return
+		}
+		p.Overview = append(p.Overview, row)
+	}
 }
 
 func (p *page) addCounts(s *Summary) {
@@ -225,11 +262,14 @@ func newCard(s *Summary, i int, left *room) causeCard {
 	c := &s.Causes[i]
 	card := causeCard{
 		Number: i + 1, Mark: severityMark(c.Severity), Title: report.Visible(c.Title, 2*maxCell), Extent: text.Plural(len(c.Nodes), "node"),
-		Since: newWhen(c.Since), Pods: c.Pods, Doubt: c.Doubt, Checks: c.Checks[:min(len(c.Checks), 8)], Common: newTraits(c.Common),
+		Since: newWhen(c.Since), Pods: c.Pods, Doubt: c.Doubt, Common: newTraits(c.Common),
 	}
 	left.fits(1200, card.Title, card.Doubt)
 	if c.Since != nil {
 		card.First = nodeLink(&s.Nodes[c.Nodes[0].node])
+	}
+	for _, check := range c.Checks[:min(len(c.Checks), 8)] {
+		card.Checks = append(card.Checks, see(check))
 	}
 	for _, name := range c.Names[:min(len(c.Names), 20)] {
 		card.Names = append(card.Names, see(name))

@@ -36,12 +36,12 @@ type picture struct {
 }
 
 type lane struct {
-	Number       int
-	Title        string
-	Y, H, TextY  int
-	Tone         string
-	Dots         []dot
-	First, Nodes string
+	Number      int
+	Title       string
+	Y, H, TextY int
+	Tone        string
+	Dots        []dot
+	Nodes       string
 }
 
 type dot struct {

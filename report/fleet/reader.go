@@ -23,6 +23,7 @@ type Reader struct {
 	dropped int // of missing
 	older   map[string]int
 	strings map[string]string
+	kept    int // bytes, about
 }
 
 // An entry is a report that counts.
@@ -31,8 +32,27 @@ type entry struct {
 	file, page string
 }
 
-// maxMissing is how many files and nodes without a report are listed.
-const maxMissing = 100_000
+// What is kept at most.
+const (
+	maxMissing = 20_000   // files and nodes without a report that are listed
+	maxKept    = 64 << 20 // bytes of reports and nodes: some 30,000 reports of sick nodes
+	perReport  = 600      // bytes of a report without its texts
+)
+
+var errFull = fmt.Errorf("too much for one summary: more than %d MB of root causes and names", maxKept>>20)
+
+// weight is about how many bytes a report takes.
+func (d *digest) weight() int {
+	n := perReport + len(d.name) + len(d.alias) + len(d.cut)
+	for name := range d.facts { // whose values are shared
+		n += len(name) + 64
+	}
+	for i := range d.diagnoses {
+		g := &d.diagnoses[i]
+		n += perReport/2 + len(g.title) + len(g.Check) + len(g.Trouble) + len(g.ID) + len(g.Name)
+	}
+	return n
+}
 
 // errSummary says that a file is a summary of this package.
 var errSummary = errors.New("a summary of many reports, not a report")
@@ -85,7 +105,9 @@ func (r *Reader) read(file, page string, in io.Reader) (used int, err error) {
 	var last *document // is added when it is known whether it is the only one: a page beside the file is that of one report
 	defer func() {
 		if last != nil {
-			r.add(*last, file, page)
+			if full := r.add(*last, file, page); err == nil {
+				err = full
+			}
 		}
 	}()
 	for {
@@ -102,42 +124,49 @@ func (r *Reader) read(file, page string, in io.Reader) (used int, err error) {
 		}
 		if used++; last != nil {
 			page = ""
-			r.add(*last, file, page)
+			if err := r.add(*last, file, page); err != nil {
+				last = nil
+				return used - 1, err
+			}
 		}
 		last = &d
 	}
 }
 
 // add takes over what is wanted of a document.
-func (r *Reader) add(d document, file, page string) {
+func (r *Reader) add(d document, file, page string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.at == nil {
 		r.at, r.api, r.older, r.strings = map[string]int{}, map[string]apiNode{}, map[string]int{}, map[string]string{}
 	}
 	for _, n := range d.nodes {
+		if r.kept += perReport + len(n.name); r.kept > maxKept {
+			return errFull
+		}
 		r.share(n.facts)
 		r.api[n.name] = n
 	}
 	if !strings.HasPrefix(d.schema, reportPrefix) {
-		return
+		return nil
+	}
+	if r.kept += d.report.weight(); r.kept > maxKept {
+		return errFull
 	}
 	r.share(d.report.facts)
 	e := entry{d.report, file, page}
-	if e.name == "" {
-		r.reports = append(r.reports, e)
-		return
-	}
 	i, again := r.at[e.name]
-	if !again {
+	if !again || e.name == "" {
 		r.at[e.name] = len(r.reports)
 		r.reports = append(r.reports, e)
-		return
+		return nil
 	}
 	r.older[e.name]++
 	if known := r.reports[i]; before(known.collected, e.collected) || !before(e.collected, known.collected) && known.file < e.file {
+		r.kept -= known.weight()
 		r.reports[i] = e
 	}
+	return nil
 }
 
 // before says whether a is earlier than b; without a time, a report is older than all others.
@@ -154,6 +183,7 @@ func (r *Reader) share(facts map[string]string) {
 		known, ok := r.strings[value]
 		if !ok {
 			r.strings[value] = value
+			r.kept += 2*len(value) + 64
 			known = value
 		}
 		facts[name] = known

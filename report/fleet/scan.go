@@ -299,10 +299,10 @@ func (s *scanner) text(limit int) (string, error) {
 			return strings.ToValidUTF8(cutRune(raw), "\uFFFD"), s.skipString()
 		}
 		s.pos++
-		switch {
-		case c == '"':
+		switch c {
+		case '"':
 			return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
-		case c == '\\':
+		case '\\':
 			r, err := s.escape()
 			if err != nil {
 				return "", err

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+)
+
+// What is no regular file is left out of a directory, and refused by its name; a mount that does not respond costs its patience.
+func TestFleetOpensNothingThatBlocks(t *testing.T) {
+	dir := reportsOf(t, "node-1")
+	fifo := filepath.Join(dir, "fifo.json")
+	for _, err := range []error{unix.Mkfifo(fifo, 0o600), os.Symlink(".", filepath.Join(dir, "loop")), os.Symlink("/dev/zero", filepath.Join(dir, "zero.json"))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, _ := summaryOf(t, exitDone, dir)
+	if len(s.Nodes) != 1 || len(s.NotExamined) != 0 {
+		t.Errorf("%+v", s)
+	}
+	s, o := summaryOf(t, exitFailed, fifo, filepath.Join(dir, "zero.json"), dir)
+	if len(s.Nodes) != 1 || !strings.Contains(o.stderr, "is a named pipe") || !strings.Contains(o.stderr, "is a device") {
+		t.Errorf("%d nodes\n%s", len(s.Nodes), o.stderr)
+	}
+}
+
+func TestFleetLeavesADeadMountAlone(t *testing.T) {
+	dir := reportsOf(t, "node-1")
+	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"node-2.json": "{}"}})
+	server.Hang()
+	s, o := summaryOf(t, exitFailed, filepath.Join(server.MountPoint(), "node-2.json"), dir)
+	if len(s.Nodes) != 1 || len(s.NotExamined) != 1 || !strings.Contains(o.stderr, "it may be on a dead mount") {
+		t.Errorf("%+v\n%s", s.NotExamined, o.stderr)
+	}
+}

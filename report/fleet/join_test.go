@@ -1,0 +1,184 @@
+package fleet_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/report/fleet"
+)
+
+// sickWith is the report of a node with one root cause, as short as the reader wants it.
+func sickWith(node, identity string) string {
+	return fmt.Sprintf(`{"schema":"nodeforensics.report/v2","node":{"name":%q},
+"diagnoses":[{"severity":"warning","title":"headline of %[1]s","root":{"kind":"superblock","id":"0:47"}%s,"pods":[],"findings":[0]}],
+"findings":[{"id":"mount-hung","severity":"warning"}],"outcomes":[{"check":"mount-hung","status":"found"}],
+"evidence":{"collected":"2026-11-22T10:00:00Z"}}`, node, identity)
+}
+
+func read(tb testing.TB, documents ...string) fleet.Summary {
+	tb.Helper()
+	var r fleet.Reader
+	for i, text := range documents {
+		if err := r.Read(fmt.Sprintf("%d.json", i), "", strings.NewReader(text)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return r.Summary()
+}
+
+// What has the same id on all nodes joins them, and what has not does not.
+func TestIdentitiesJoin(t *testing.T) {
+	id := func(check, trouble, kind, id, rest string) string {
+		return fmt.Sprintf(`,"identity":{"check":%q,"trouble":%q,"kind":%q,"id":%q%s}`, check, trouble, kind, id, rest)
+	}
+	for _, tt := range []struct {
+		name, a, b string
+		want       []string
+		doubt      bool
+	}{
+		{
+			"driver", id("csi-operation-stuck", "A CSI driver does not respond", "csi-driver", "nfs.csi.k8s.io", ""),
+			id("csi-operation-stuck", "A CSI driver does not respond", "csi-driver", "nfs.csi.k8s.io", ""),
+			[]string{"CSI driver nfs.csi.k8s.io does not respond: a b"},
+			false,
+		},
+		{
+			"another driver", id("csi-operation-stuck", "A CSI driver does not respond", "csi-driver", "nfs.csi.k8s.io", ""),
+			id("csi-operation-stuck", "A CSI driver does not respond", "csi-driver", "csi.juicefs.com", ""),
+			[]string{"CSI driver csi.juicefs.com does not respond: b", "CSI driver nfs.csi.k8s.io does not respond: a"},
+			false,
+		},
+		{
+			"a driver with another trouble", id("csi-operation-stuck", "A CSI driver does not respond", "csi-driver", "nfs.csi.k8s.io", ""),
+			id("csi-driver-missing", "A CSI driver is not registered on this node", "csi-driver", "nfs.csi.k8s.io", ""),
+			[]string{"CSI driver nfs.csi.k8s.io does not respond: a", "CSI driver nfs.csi.k8s.io is not registered: b"},
+			false,
+		},
+		{
+			"limit", id("limit-exhausted", "A limit of the node is reached", "limit", "inotify", ""),
+			id("limit-exhausted", "A limit of the node is reached", "limit", "inotify", ""),
+			[]string{"A limit of the node is reached (inotify): a b"},
+			false,
+		},
+		{
+			"runtime", id("runtime-unresponsive", "The container runtime does not respond", "runtime", "containerd", ""),
+			id("runtime-unresponsive", "The container runtime does not respond", "runtime", "cri-o", ""),
+			[]string{"containerd does not respond: a", "cri-o does not respond: b"},
+			false,
+		},
+		{
+			"kubelet version", id("kubelet-restarting", "The kubelet ended and was started again", "kubelet", "1.34.4", ""),
+			id("kubelet-restarting", "The kubelet ended and was started again", "kubelet", "1.33.2", ""),
+			[]string{"kubelet 1.33.2 ended and was started again: b", "kubelet 1.34.4 ended and was started again: a"},
+			false,
+		},
+		{
+			"lock", id("kubelet-lock-contention", "Goroutines wait for a lock", "goroutine", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", ""),
+			id("kubelet-lock-contention", "Goroutines wait for a lock", "goroutine", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", ""),
+			[]string{"Goroutines wait for a lock (kubelet.(*podWorkers).UpdatePod): a b"},
+			false,
+		},
+		{
+			"disk, of which nothing is the same on two nodes", id("kernel-io-error", "A disk or its controller fails, by the kernel log", "disk", "", ""),
+			id("kernel-io-error", "A disk or its controller fails, by the kernel log", "disk", "", ""),
+			[]string{"A disk or its controller fails, by the kernel log: a b"},
+			true,
+		},
+		{
+			"masked server", id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`),
+			id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`),
+			[]string{"NFS [masked:address:ab12cd] has not responded: a", "NFS [masked:address:ab12cd] has not responded: b"},
+			false,
+		},
+		{"of an earlier version", "", "", []string{"mount-hung: a b"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := read(t, sickWith("a", tt.a), sickWith("b", tt.b))
+			want := make([]string, len(tt.want))
+			for i, w := range tt.want {
+				want[i] = "warning: " + w
+			}
+			if diff := cmp.Diff(want, rows(s)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if doubt := s.Causes[0].Doubt; (doubt != "") != tt.doubt {
+				t.Errorf("doubt %q", doubt)
+			}
+		})
+	}
+}
+
+// Of one node, the newest report counts, in whatever order they are read.
+func TestTheNewestReportCounts(t *testing.T) {
+	old := `{"schema":"nodeforensics.report/v2","node":{"name":"a","kernel":"5"},"evidence":{"collected":"2026-11-22T10:00:00Z"}}`
+	newer := `{"schema":"nodeforensics.report/v2","node":{"name":"a","kernel":"6"},"evidence":{"collected":"2026-11-22T11:00:00Z"}}`
+	for _, order := range [][]string{{old, newer}, {newer, old}, {old + newer}, {newer + "\n" + old}} {
+		s := read(t, order...)
+		if len(s.Nodes) != 1 || s.Nodes[0].Facts["kernel"] != "6" {
+			t.Errorf("%v", s.Nodes)
+		}
+		if diff := cmp.Diff([]string{"1 node has several reports: the newest report counts, 1 older not"}, s.Notes); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// Facts are compared with those of well nodes, and nodes that are neither are left out.
+func TestWhatSickNodesHaveInCommon(t *testing.T) {
+	var nodes []node
+	add := func(n int, kernel string, dead ...string) {
+		for range n {
+			nodes = append(nodes, node{name: fmt.Sprintf("node-%d", len(nodes)), kernel: kernel, version: "1.34.4", dead: dead, collected: at("10:10:00")})
+		}
+	}
+	add(4, "5.15.0-1051", "10.0.0.5:/export")
+	add(1, "5.15.0-1060", "10.0.0.5:/export")
+	add(2, "5.15.0-1051")
+	add(8, "5.15.0-1060")
+	var r fleet.Reader
+	for _, n := range nodes {
+		if err := r.Read(n.name+".json", "", strings.NewReader(string(jsonOf(t, n.report())))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unknown := `{"schema":"nodeforensics.report/v2","node":{"name":"unclear","kernel":"5.15.0-1051"}}`
+	list := `{"apiVersion":"v1","items":[`
+	for i := range 16 {
+		zone := "eu-1b"
+		if i < 5 {
+			zone = "eu-1a"
+		}
+		if i > 0 {
+			list += ","
+		}
+		list += fmt.Sprintf(`{"kind":"Node","metadata":{"name":"node-%d","labels":{"topology.kubernetes.io/zone":%q,"other":"x"}},"spec":{},"status":{"conditions":[],"nodeInfo":{"kubeletVersion":"v1.34.4","containerRuntimeVersion":"containerd://2.0.1"}}}`, i, zone)
+	}
+	list += `],"kind":"List","metadata":{"resourceVersion":""}}`
+	for name, text := range map[string]string{"unclear.json": unknown, "nodes.json": list} {
+		if err := r.Read(name, "", strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := r.Summary()
+	if s.Sick != 5 || s.Well != 10 || s.Unclear != 1 {
+		t.Errorf("%d sick, %d well, %d unclear", s.Sick, s.Well, s.Unclear)
+	}
+	want := []fleet.Trait{
+		{Name: "zone", Value: "eu-1a", Sick: 5, SickAll: 5, Well: 0, WellAll: 10},
+		{Name: "kernel", Value: "5.15.0-1051", Sick: 4, SickAll: 5, Well: 2, WellAll: 10},
+	}
+	if diff := cmp.Diff(want, s.Causes[0].Common); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]fleet.Missing{{Node: "node-15", Reason: "no report"}}, s.NotExamined); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, n := range s.Nodes {
+		if n.Name == "node-0" && n.Facts["runtime"] != "containerd 2.0.1" {
+			t.Errorf("%v", n.Facts)
+		}
+	}
+}
