@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/signal"
@@ -14,6 +15,7 @@ import (
 type interrupts struct {
 	once  sync.Once
 	first chan struct{}
+	note  string // what is said then; empty is that a report will be written
 }
 
 // sameInterrupt is how soon after the first one a further signal is the same: timeout(1) sends its own twice, to the
@@ -30,7 +32,7 @@ func (a *app) interrupts() <-chan struct{} {
 		go func() {
 			<-received
 			at := time.Now()
-			a.note("interrupted: writing the report with what was collected; interrupt again to end at once")
+			a.note("%s", cmp.Or(a.signals.note, "interrupted: writing the report with what was collected; interrupt again to end at once"))
 			close(a.signals.first)
 			for range received {
 				if time.Since(at) > sameInterrupt {

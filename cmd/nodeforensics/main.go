@@ -61,7 +61,7 @@ func run(args []string, stdout, stderr *os.File) int {
 	a := &app{out: newTerminal(stdout), err: newTerminal(stderr)}
 	defer func() { _ = a.err.flush() }()
 	root := a.rootCommand()
-	root.SetArgs(args)
+	root.SetArgs(pluginArgs(os.Args[0], args, func(name string) bool { return isCommand(root, name) }))
 	cmd, err := root.ExecuteC()
 	a.progress.stop()
 	if lost := a.out.flush(); lost != nil && !errors.Is(lost, syscall.EPIPE) { // a reader that has gone wants no more

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -87,6 +89,7 @@ type outputFlags struct {
 	failOn []string
 	redact string
 	live   bool // this machine was examined
+	gzip   bool // what is printed is compressed
 	// deadline is when the files must be written; zero is no limit but the writer's own.
 	deadline time.Time
 }
@@ -200,7 +203,13 @@ func (a *app) write(out outputFlags, r report.Report) error {
 		a.note("wrote %s", printable(name))
 	}
 	a.working("writing the %s", strings.ToUpper(out.format))
-	return streamStdout(a.out.file, func(w io.Writer) error { return render(w, r, out.format) }, out.deadline)
+	return streamStdout(a.out.file, func(w io.Writer) error {
+		if !out.gzip {
+			return render(w, r, out.format)
+		}
+		packed := gzip.NewWriter(w)
+		return errors.Join(render(packed, r, out.format), packed.Close())
+	}, out.deadline)
 }
 
 // textOptions are those of the terminal.

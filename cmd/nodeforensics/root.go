@@ -104,8 +104,11 @@ read; 2 wrong usage; 3 see --fail-on.`,
 	}
 	f.output.register(cmd)
 	f.output.registerRedact(cmd)
+	fs.BoolVar(&f.output.gzip, "gzip", false, "compress what --output prints")
+	_ = fs.MarkHidden("gzip") // for the command "node"
 	cmd.AddCommand(
 		a.analyzeCommand(), a.fleetCommand(), a.goroutinesCommand(), a.holdersCommand(), a.logsCommand(), a.renderCommand(), a.planCommand(),
+		a.nodeCommand(),
 		a.checksCommand(), a.schemaCommand(), a.versionCommand(), a.manCommand(),
 	)
 	cmd.InitDefaultHelpCmd()

@@ -54,6 +54,8 @@ type document struct {
 	nodes  []apiNode
 	isList bool // of objects
 	kind   string
+	// missing are nodes that could not be examined, of the list that "nodeforensics node --all" writes.
+	missing []Missing
 }
 
 // errors of documents that are whole.
@@ -65,12 +67,13 @@ var (
 const (
 	reportPrefix   = "nodeforensics.report/"
 	evidencePrefix = "nodeforensics.evidence/"
+	missingSchema  = "nodeforensics.not-examined/v1"
 )
 
 // understood says whether a whole document is something to read.
 func (d *document) understood() error {
 	switch {
-	case d.schema == reportPrefix+"v2" || d.schema == reportPrefix+"v1":
+	case d.schema == reportPrefix+"v2" || d.schema == reportPrefix+"v1" || d.schema == missingSchema:
 		return nil
 	case d.schema == Schema:
 		return errSummary
@@ -117,6 +120,8 @@ func (s *scanner) readDocument() (document, error) {
 			err = s.array(func() error { return s.readItem(&d) })
 		case "metadata", "status":
 			err = s.readAPINode(key, &one)
+		case "not_examined":
+			err = s.array(func() error { return s.readMissing(&d) })
 		default:
 			err = s.skip()
 		}
@@ -148,6 +153,26 @@ func (s *scanner) readNode(d *digest) error {
 		}
 		return err
 	})
+}
+
+// readMissing reads a node that could not be examined.
+func (s *scanner) readMissing(d *document) error {
+	var m Missing
+	err := s.object(func(key string) (err error) {
+		switch key {
+		case "node":
+			m.Node, err = s.text(maxName)
+		case "reason":
+			m.Reason, err = s.text(maxReason)
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if m.Node != "" && len(d.missing) < maxMissing {
+		d.missing = append(d.missing, m)
+	}
+	return err
 }
 
 // factNames are what facts are called, by the fields of a report.

@@ -165,3 +165,20 @@ func TestCausesAreJoined(t *testing.T) {
 		})
 	}
 }
+
+// TestNotExaminedIsRead reads the list that "nodeforensics node --all" leaves beside the reports.
+func TestNotExaminedIsRead(t *testing.T) {
+	const list = `{"schema": "nodeforensics.not-examined/v1", "not_examined": [
+		{"node": "worker-9", "reason": "timed out", "tried": [{"way": "DaemonSet", "why": "timed out"}]}, {"node": "worker-8", "reason": "refused"}, 7, {"reason": "no name"}]}`
+	var r fleet.Reader
+	if err := r.Read("not-examined.json", "", strings.NewReader(strings.Replace(list, " 7,", "", 1))); err != nil {
+		t.Fatal(err)
+	}
+	want := []fleet.Missing{{Node: "worker-8", Reason: "refused"}, {Node: "worker-9", Reason: "timed out"}}
+	if diff := cmp.Diff(want, r.Summary().NotExamined); diff != "" {
+		t.Error(diff)
+	}
+	if err := r.Read("not-examined.json", "", strings.NewReader(list)); err == nil {
+		t.Error("a number is taken for a node")
+	}
+}

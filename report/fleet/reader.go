@@ -57,8 +57,8 @@ func (d *digest) weight() int {
 // errSummary says that a file is a summary of this package.
 var errSummary = errors.New("a summary of many reports, not a report")
 
-// Read reads a file: a report, several of them one after the other, or the nodes of the API server (kubectl get nodes -o json); compressed or
-// not. Page is the path of the report as HTML, "" if there is none. The error says why the file, or the rest of it, was not used; the
+// Read reads a file: a report, several of them one after the other, the nodes of the API server (kubectl get nodes -o json), or the list of
+// nodes that could not be examined; compressed or not. Page is the path of the report as HTML, "" if there is none. The error says why the file, or the rest of it, was not used; the
 // summary has it, too, unless the file is such a summary itself.
 func (r *Reader) Read(file, page string, in io.Reader) error {
 	used, err := r.read(file, page, in)
@@ -146,6 +146,9 @@ func (r *Reader) add(d document, file, page string) error {
 		}
 		r.share(n.facts)
 		r.api[n.name] = n
+	}
+	if d.schema == missingSchema {
+		r.missing = append(r.missing, d.missing[:min(len(d.missing), maxMissing-len(r.missing))]...)
 	}
 	if !strings.HasPrefix(d.schema, reportPrefix) {
 		return nil
