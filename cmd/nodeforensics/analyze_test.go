@@ -43,6 +43,7 @@ func analyze(t testing.TB, want int, args ...string) outcome {
 }
 
 func TestHousekeepingIsFoundInTheDumpsOfHungKubeletsAlone(t *testing.T) {
+	t.Parallel()
 	for name, goroutine := range map[string]string{"kubelet-1.17.4-hung-cephfs": "117", "kubelet-1.34.4-hung-csi": "171"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,6 +62,7 @@ func TestHousekeepingIsFoundInTheDumpsOfHungKubeletsAlone(t *testing.T) {
 }
 
 func TestHousekeepingIsNotFoundInTheDumpsOfOtherTroubles(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"kubelet-1.34.4-unmount-busy", "kubelet-1.34.4-runtime-stopped"} {
 		for _, form := range []string{"goroutine.debug0", "goroutine.debug1", "goroutine.debug2"} {
 			t.Run(name+"/"+form, func(t *testing.T) {
@@ -213,6 +215,7 @@ func TestADumpIsReadFromStandardInput(t *testing.T) {
 }
 
 func TestFailOnTurnsFindingsIntoAnExitStatus(t *testing.T) {
+	t.Parallel()
 	hung := capture(t, "kubelet-1.17.4-hung-cephfs", "goroutine.debug2")
 	well := capture(t, "kubelet-1.34.4-unmount-busy", "goroutine.debug2")
 	for _, tt := range []struct {
@@ -277,6 +280,7 @@ func wantSameJudgement(t testing.TB, a, b report.Report) {
 
 // TestBadInput: one line names the file and the reason, what could be read is reported, and nothing is left half done.
 func TestBadInputIsNamedInOneLineAndTheRestIsJudged(t *testing.T) {
+	t.Parallel()
 	good := capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2")
 	dump := readFile(t, good)
 	for _, tt := range []struct {
@@ -373,6 +377,7 @@ func wantOneLine(t testing.TB, text string, parts ...string) {
 }
 
 func TestWrongUsageIsExplainedAndDoesNothing(t *testing.T) {
+	t.Parallel()
 	dump := capture(t, "kubelet-1.34.4-hung-csi", "goroutine.debug2")
 	for name, tt := range map[string]struct {
 		args []string
@@ -441,6 +446,7 @@ func TestChecksSchemaAndVersionAreTold(t *testing.T) {
 
 // TestPlan prints a script from a file and from standard input, and nothing from what is no report.
 func TestPlan(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../report/testdata/hung-mount.json")
 	if err != nil {
 		t.Fatal(err)

@@ -125,12 +125,17 @@ func TestTheJournalOfThisMachineIsNotThatOfADisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	records := func(root string) (n int64) {
-		r := examine(t, exitDone, "--root", root, "--since", "87600h").report(t)
-		for _, f := range r.Evidence.Logs.Files {
-			if strings.HasPrefix(f.Path, "journal:") {
-				n += f.Lines
+		testfuse.Await(t, "the journal to be read in time on a busy machine", func() bool {
+			n = 0
+			late := false
+			for _, f := range examine(t, exitDone, "--root", root, "--since", "87600h").report(t).Evidence.Logs.Files {
+				if strings.HasPrefix(f.Path, "journal:") {
+					n += f.Lines
+					late = late || f.Status == string(forensics.SourceTimeout)
+				}
 			}
-		}
+			return n > 0 || !late
+		})
 		return n
 	}
 	if n := records(root); n != 0 {

@@ -165,6 +165,7 @@ func written(t *testing.T, dir string, args ...string) map[string]string {
 
 // Over 600 forms, each made up at random, in all channels: none is in any output of any command, default and strict.
 func TestNoFormReachesAnyOutput(t *testing.T) {
+	t.Parallel()
 	forms := testsecrets.Read(testsecrets.All, 2)
 	e := evidenceOf(forms)
 	in := t.TempDir()

@@ -60,6 +60,7 @@ func TestGoroutinesPrintsVerdictsThenGroupsBlockedFirst(t *testing.T) {
 }
 
 func TestGoroutinesGivesTheSameVerdictForEveryForm(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"kubelet-1.17.4-hung-cephfs", "kubelet-1.34.4-hung-csi"} {
 		for _, form := range []string{"goroutine.debug2", "goroutine.debug1", "goroutine.debug0"} {
 			t.Run(name+" "+form, func(t *testing.T) {

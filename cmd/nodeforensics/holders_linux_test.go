@@ -24,8 +24,8 @@ import (
 
 // TestHoldersOfHungMount asks for the holders of a mount that does not answer, by its path and by one below it.
 func TestHoldersOfHungMount(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: FUSE mounts and other users' descriptors")
+	if !onNode(t) {
+		return
 	}
 	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{Type: "fuse.ceph-fuse", Source: "10.0.0.5:/k8s"})
 	name := filepath.Join(fuse.MountPoint(), "a\x1b[31mb")
@@ -98,8 +98,8 @@ func tellsConnections(t *testing.T, pid int) bool {
 
 // TestHoldersInCalls has a thread in a call on a mount that does not answer, and nothing else that holds it.
 func TestHoldersInCalls(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: FUSE mounts and other users' system calls")
+	if !onNode(t) {
+		return
 	}
 	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 	name := filepath.Join(fuse.MountPoint(), "a\x1b[31mb")
@@ -139,8 +139,8 @@ func TestHoldersInCalls(t *testing.T) {
 // TestHoldersSaysWhetherItKnowsTheServer has a server that is gone. Where not every process can be looked at, as in a
 // container, that is not known.
 func TestHoldersSaysWhetherItKnowsTheServer(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: FUSE mounts")
+	if !onNode(t) {
+		return
 	}
 	fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 	fuse.Kill()
@@ -152,8 +152,8 @@ func TestHoldersSaysWhetherItKnowsTheServer(t *testing.T) {
 
 // TestHoldersOfOddNames has names that a terminal would act on, that are no UTF-8, and as long as the kernel allows.
 func TestHoldersOfOddNames(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: mount")
+	if !onNode(t) {
+		return
 	}
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -210,6 +210,7 @@ func TestHoldersOfOddNames(t *testing.T) {
 
 // TestHoldersOfMany asks for many things at once.
 func TestHoldersOfMany(t *testing.T) {
+	t.Parallel()
 	args := []string{"holders", "-o", "json"}
 	for i := range 50 {
 		args = append(args, "/nothing/"+strconv.Itoa(i))
@@ -227,6 +228,7 @@ func TestHoldersOfMany(t *testing.T) {
 
 // TestHoldersWithoutRoot does not say that nobody holds a mount when it could not look.
 func TestHoldersWithoutRoot(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: to become somebody else")
 	}
@@ -248,8 +250,8 @@ func TestHoldersWithoutRoot(t *testing.T) {
 
 // TestHoldersWithoutItself is run in the mount that it is asked for.
 func TestHoldersWithoutItself(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: mount")
+	if !onNode(t) {
+		return
 	}
 	dir := t.TempDir()
 	if err := unix.Mount("none", dir, "tmpfs", 0, ""); err != nil {
@@ -306,6 +308,7 @@ func TestHoldersInChroot(t *testing.T) {
 
 // TestHoldersLoseOutput wants to be told when what was printed is lost, and not when nobody wants to read it.
 func TestHoldersLoseOutput(t *testing.T) {
+	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip(err)
@@ -330,6 +333,7 @@ func TestHoldersLoseOutput(t *testing.T) {
 }
 
 func TestHoldersOfNothing(t *testing.T) {
+	t.Parallel()
 	o := finish(t, command(t, "holders", "no-such-volume"))
 	if o.status != exitFailed || !strings.Contains(o.stderr, "no-such-volume") {
 		t.Errorf("status %d, %q; want 1 and the name", o.status, o.stderr)
@@ -394,8 +398,8 @@ func TestHoldersOfLeakedMount(t *testing.T) {
 // TestHoldersNameCopies asks for a mount that other namespaces have, too: one that keeps it when it is unmounted here, and one
 // that receives the unmount, of which nothing is to be said.
 func TestHoldersNameCopies(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: mount namespaces")
+	if !onNode(t) {
+		return
 	}
 	above := t.TempDir()
 	if err := unix.Mount("above", above, "tmpfs", 0, ""); err != nil {
@@ -447,8 +451,8 @@ func TestHoldersNameCopies(t *testing.T) {
 // TestHoldersOfStackedMounts has a process with its working directory on the lower of two mounts. Its path names both: neither
 // may be said to be held by nobody.
 func TestHoldersOfStackedMounts(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: mount")
+	if !onNode(t) {
+		return
 	}
 	dir := t.TempDir()
 	for i := range 2 {

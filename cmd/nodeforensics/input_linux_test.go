@@ -33,6 +33,7 @@ func unreadable(t testing.TB) map[string]string {
 }
 
 func TestOnlyRegularFilesAreRead(t *testing.T) {
+	t.Parallel()
 	for what, path := range unreadable(t) {
 		for _, command := range []string{"analyze", "logs", "goroutines", "render", "plan"} {
 			t.Run(command+" "+what, func(t *testing.T) { refuses(t, path, command, path) })
@@ -81,6 +82,7 @@ func TestAnExaminationReadsOnlyRegularFiles(t *testing.T) {
 // TestAPipeOfTheCallerIsRead has what a shell makes of <(command), and of the same for those that are read by another
 // process.
 func TestAPipeOfTheCallerIsRead(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{"logs", "analyze -o json", "goroutines"} {
 		t.Run(command, func(t *testing.T) {
 			text := klogLine

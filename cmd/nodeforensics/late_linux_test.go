@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,12 +42,26 @@ func slowProcesses(t *testing.T, long time.Duration) forensics.Evidence {
 	return e
 }
 
-// TestMaskingStaysWithinTheTimeout has a file of which masking takes several times as long as there is time.
+// TestMaskingStaysWithinTheTimeout has a file of which masking takes several times as long as there is time. How much time
+// there has to be for the file to be read depends on the machine, and is found out.
 func TestMaskingStaysWithinTheTimeout(t *testing.T) {
 	if raceEnabled {
 		t.Skip("masking takes the race detector longer than anything else that is measured here")
 	}
-	const timeout = 5 * time.Second
+	for timeout := 5 * time.Second; timeout <= 40*time.Second; timeout *= 2 {
+		if maskingIsCut(t, timeout) {
+			return
+		}
+	}
+	t.Error("no masking was cut")
+}
+
+// tooLate is what is said where the time was up before masking, or before what was masked was written.
+var tooLate = regexp.MustCompile(`there is no result|no file could be read|not all files were read|no report is written|could not be written in time`)
+
+// maskingIsCut says that the time was enough for all but masking, and wants that to have been cut then.
+func maskingIsCut(t *testing.T, timeout time.Duration) bool {
+	t.Helper()
 	e := slowProcesses(t, 5*timeout)
 	file := filepath.Join(t.TempDir(), "slow.json")
 	f, err := os.Create(file)
@@ -56,7 +71,7 @@ func TestMaskingStaysWithinTheTimeout(t *testing.T) {
 	if err := report.JSON(f, report.New(report.Tool{}, e, forensics.Analysis{})); err != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
-	runs := map[string]func() outcome{}
+	runs, enough := map[string]func() outcome{}, true
 	for _, name := range []string{"analyze", "render"} {
 		dir := t.TempDir()
 		wait := start(t, command(t, name, file, "--output-dir", dir, "--timeout", timeout.String()))
@@ -70,24 +85,35 @@ func TestMaskingStaysWithinTheTimeout(t *testing.T) {
 		if o.took > timeout+lastResort+late {
 			t.Errorf("%s: it took %v", command, o.took)
 		}
-		r := o.report(t)
-		if n := len(r.Evidence.Processes); n == 0 || n >= len(e.Processes) {
-			t.Errorf("%s: %d of %d processes are left", command, n, len(e.Processes))
+		if tooLate.MatchString(o.stderr) {
+			t.Logf("%s: %v are too little: %s", command, timeout, o.stderr)
+			enough = false
+			continue
 		}
-		const says = "the timeout expired before secrets were masked in processes"
-		html := readFile(t, o.file(t, ".html"))
-		if !strings.Contains(o.stderr, says) || !strings.Contains(html, says) || !strings.Contains(fmt.Sprint(r.Coverage), says) {
-			t.Errorf("%s does not say what is missing: %s", command, o.stderr)
+		checkMaskingWasCut(t, command, o, len(e.Processes))
+	}
+	return enough
+}
+
+func checkMaskingWasCut(t *testing.T, command string, o outcome, processes int) {
+	t.Helper()
+	r := o.report(t)
+	if n := len(r.Evidence.Processes); n == 0 || n >= processes {
+		t.Errorf("%s: %d of %d processes are left", command, n, processes)
+	}
+	const says = "the timeout expired before secrets were masked in processes"
+	html := readFile(t, o.file(t, ".html"))
+	if !strings.Contains(o.stderr, says) || !strings.Contains(html, says) || !strings.Contains(fmt.Sprint(r.Coverage), says) {
+		t.Errorf("%s does not say what is missing: %s", command, o.stderr)
+	}
+	for _, text := range []string{o.stdout, o.stderr, html, readFile(t, o.file(t, ".json"))} {
+		if strings.Contains(text, "hunter2horse") || strings.Contains(text, slowText) {
+			t.Errorf("%s: what was not masked is there", command)
 		}
-		for _, text := range []string{o.stdout, o.stderr, html, readFile(t, o.file(t, ".json"))} {
-			if strings.Contains(text, "hunter2horse") || strings.Contains(text, slowText) {
-				t.Errorf("%s: what was not masked is there", command)
-			}
-		}
-		for _, outcome := range r.Outcomes {
-			if command == "analyze" && outcome.Status != forensics.OutcomeNotChecked {
-				t.Errorf("%s was checked with a part of the evidence: %s", outcome.Check, outcome.Status)
-			}
+	}
+	for _, outcome := range r.Outcomes {
+		if command == "analyze" && outcome.Status != forensics.OutcomeNotChecked {
+			t.Errorf("%s was checked with a part of the evidence: %s", outcome.Check, outcome.Status)
 		}
 	}
 }

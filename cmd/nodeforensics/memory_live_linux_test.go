@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,6 +42,7 @@ func liveNodes() []liveNode {
 
 // TestMemoryOfALiveRun examines a node on which something is very large: what the kubelet answers, or what pods have made.
 func TestMemoryOfALiveRun(t *testing.T) {
+	t.Parallel()
 	if testing.Short() || raceEnabled {
 		t.Skip("starts a large kubelet, and measures what the race detector multiplies")
 	}
@@ -54,26 +56,40 @@ func TestMemoryOfALiveRun(t *testing.T) {
 			if n.make != nil {
 				n.make(t, root)
 			}
-			dir := t.TempDir()
-			cmd := command(t, "--output-dir", dir)
-			peak := measured(t, cmd)
-			o := finish(t, cmd)
-			o.dir = dir
-			r := o.report(t)
-			parent, child := peak(), r.Evidence.Collector.PeakBytes
-			size, err := os.Stat(o.file(t, ".json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("live memory: parent %d child %d json %d took %v", parent, child, size.Size(), o.took)
-			if sum, most := parent+child, int64(liveMemory)+size.Size(); !raceEnabled && sum > most {
-				t.Errorf("%d and %d MiB at the peaks, want at most %d together, with what is said", parent>>20, child>>20, most>>20)
+			r := measureLiveRun(t)
+			for range 2 {
+				if !slices.ContainsFunc(r.Coverage, func(s forensics.Source) bool { return s.Status == forensics.SourceTimeout }) {
+					break
+				}
+				t.Logf("again, as the machine was too busy: %s", titles(r))
+				r = measureLiveRun(t)
 			}
 			if n.check != nil {
 				n.check(t, r)
 			}
 		})
 	}
+}
+
+// measureLiveRun examines the node, and fails if that takes too much memory.
+func measureLiveRun(t *testing.T) report.Report {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := command(t, "--output-dir", dir)
+	peak := measured(t, cmd)
+	o := finish(t, cmd)
+	o.dir = dir
+	r := o.report(t)
+	parent, child := peak(), r.Evidence.Collector.PeakBytes
+	size, err := os.Stat(o.file(t, ".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("live memory: parent %d child %d json %d took %v", parent, child, size.Size(), o.took)
+	if sum, most := parent+child, int64(liveMemory)+size.Size(); sum > most {
+		t.Errorf("%d and %d MiB at the peaks, want at most %d together, with what is said", parent>>20, child>>20, most>>20)
+	}
+	return r
 }
 
 // leaked wants that little memory did not cost the verdict on goroutines that wait for a lock.

@@ -26,6 +26,7 @@ func checkTerminal(t *testing.T, text string) {
 
 // TestHostileNames gives each command that reads files names and contents that a terminal would act on.
 func TestHostileNames(t *testing.T) {
+	t.Parallel()
 	dir, inLine := t.TempDir(), strings.NewReplacer("\n", "", "\r", "").Replace(hostile)
 	long := strings.Repeat("x", 4000) + "/the-end"
 	write := func(name, text string) string {

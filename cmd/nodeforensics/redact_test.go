@@ -157,6 +157,7 @@ func outputs(t *testing.T, e forensics.Evidence, args ...string) map[string]stri
 
 // Secrets stand in every string of the evidence, and their bytes in no output.
 func TestPlantedSecretsReachNoOutput(t *testing.T) {
+	t.Parallel()
 	for kind, p := range planted {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -214,6 +215,7 @@ func TestStrictMasksNamesInEveryOutput(t *testing.T) {
 
 // What strict masks must not change the verdict.
 func TestStrictKeepsTheVerdict(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"kubelet-1.17.4-hung-cephfs", "kubelet-1.34.4-hung-csi"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

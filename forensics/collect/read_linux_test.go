@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -20,7 +21,7 @@ func TestAReaderReturnsWhatItHasAtItsEnd(t *testing.T) {
 		"the run's end":     {200 * time.Millisecond, time.Minute},
 		"the run has ended": {-time.Second, time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { // no other program on the machine can make it late
 			c, err := newCollector(t.Context(), Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -33,10 +34,10 @@ func TestAReaderReturnsWhatItHasAtItsEnd(t *testing.T) {
 			})
 			got := c.seen()
 			if last := got.Coverage[len(got.Coverage)-1]; last.Source != forensics.SourceHolders || last.Status != forensics.SourceTimeout {
-				t.Errorf("coverage %+v, want a timeout", last)
+				t.Errorf("%s: coverage %+v, want a timeout", name, last)
 			}
 			if want := limit.run > 0; (len(got.Processes) == 1) != want {
-				t.Errorf("%d processes, want what was read to be kept: %t", len(got.Processes), want)
+				t.Errorf("%s: %d processes, want what was read to be kept: %t", name, len(got.Processes), want)
 			}
 		})
 	}

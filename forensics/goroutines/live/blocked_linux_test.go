@@ -52,16 +52,24 @@ func TestBlocked(t *testing.T) {
 		return tids
 	}
 	testfuse.Await(t, "two threads to wait", func() bool { return len(waiting()) == 2 })
-	var b bytes.Buffer
-	info, err := Read(t.Context(), cmd.Process.Pid, &b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
-	dumps, problems, err := goroutines.Parse(&b)
-	if err != nil || len(problems) > 0 {
-		t.Fatal(problems, err)
-	}
+	var text string
+	var info Info
+	var dumps []goroutines.Dump
+	testfuse.Await(t, "no goroutine to run while the program is read", func() bool { // one that runs has no frames
+		var b bytes.Buffer
+		if info, err = Read(t.Context(), cmd.Process.Pid, &b); err != nil {
+			t.Fatal(err)
+		}
+		text = b.String()
+		var problems []goroutines.Problem
+		if dumps, problems, err = goroutines.Parse(&b); err != nil {
+			t.Fatal(err)
+		}
+		if info.Unread > 0 || len(problems) > 0 {
+			t.Logf("%d not unwound, %v", info.Unread, problems)
+		}
+		return info.Unread == 0 && len(problems) == 0
+	})
 	found := map[string]bool{}
 	for _, g := range dumps[0].Goroutines {
 		for _, f := range g.Frames {
@@ -74,8 +82,8 @@ func TestBlocked(t *testing.T) {
 			}
 		}
 	}
-	if !found["main.look"] || !found["main.touch"] || info.Unread > 0 {
-		t.Errorf("%v, %d not unwound:\n%s", found, info.Unread, text)
+	if !found["main.look"] || !found["main.touch"] {
+		t.Errorf("%v:\n%s", found, text)
 	}
 }
 
